@@ -1,0 +1,52 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace pergola {
+
+/// Stage timers: how often a stage ran and how long it took, in order of first use.
+class Profile {
+ public:
+  struct Stage {
+    std::string name;
+    std::int64_t calls = 0;
+    double seconds = 0;
+  };
+
+  void add(std::string_view name, double seconds, std::int64_t calls = 1) {
+    for (auto& stage : stages_)
+      if (stage.name == name) {
+        stage.calls += calls;
+        stage.seconds += seconds;
+        return;
+      }
+    stages_.push_back({std::string(name), calls, seconds});
+  }
+  const std::vector<Stage>& stages() const { return stages_; }
+
+  /// Adds the time until its end to a stage. A null profile costs nothing.
+  class Scope {
+   public:
+    Scope(Profile* profile, const char* name) : profile_(profile), name_(name), begin_(Clock::now()) {}
+    ~Scope() {
+      if (profile_) profile_->add(name_, std::chrono::duration<double>(Clock::now() - begin_).count());
+    }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    using Clock = std::chrono::steady_clock;
+    Profile* profile_;
+    const char* name_;
+    Clock::time_point begin_;
+  };
+
+ private:
+  std::vector<Stage> stages_;
+};
+
+}  // namespace pergola

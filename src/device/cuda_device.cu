@@ -1,0 +1,115 @@
+#include <fmt/core.h>
+
+#include "base/text.hpp"
+#include "device/device.hpp"
+#include "device/launch.cuh"
+
+namespace pergola {
+
+namespace {
+
+class CudaMemory final : public DeviceMemory {
+ public:
+  explicit CudaMemory(int ordinal) : ordinal_(ordinal) {
+    use();
+    cuda::check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
+  }
+  ~CudaMemory() override {
+    cudaSetDevice(ordinal_);
+    cudaStreamDestroy(stream_);
+  }
+  CudaMemory(const CudaMemory&) = delete;
+  CudaMemory& operator=(const CudaMemory&) = delete;
+
+  void* allocate(std::size_t bytes) override {
+    use();
+    void* pointer = nullptr;
+    if (cudaMalloc(&pointer, bytes) != cudaSuccess) {
+      cudaGetLastError();
+      throw Error(ErrorKind::device,
+                  fmt::format("cuda:{}: out of memory: {} asked for, {} free", ordinal_,
+                              bytes_text(static_cast<double>(bytes)), bytes_text(static_cast<double>(free_bytes()))));
+    }
+    return pointer;
+  }
+  void release(void* pointer) noexcept override {
+    cudaSetDevice(ordinal_);
+    cudaFree(pointer);
+  }
+  void from_host(void* device, const void* host, std::size_t bytes) override {
+    use();
+    cuda::check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream_), "copy to device");
+    synchronize();  // the host memory is the caller's and may go away
+  }
+  void to_host(void* host, const void* device, std::size_t bytes) override {
+    use();
+    cuda::check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream_), "copy to host");
+    synchronize();
+  }
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    use();
+    cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_), "copy on device");
+  }
+  void zero(void* device, std::size_t bytes) override {
+    use();
+    cuda::check(cudaMemsetAsync(device, 0, bytes, stream_), "zero");
+  }
+  void synchronize() override { cuda::check(cudaStreamSynchronize(stream_), "synchronize"); }
+  std::size_t free_bytes() const override { return memory_info().first; }
+  std::size_t total_bytes() const override { return memory_info().second; }
+  Stream stream() const override { return {stream_}; }
+
+ private:
+  void use() const { cuda::check(cudaSetDevice(ordinal_), "cudaSetDevice"); }
+  std::pair<std::size_t, std::size_t> memory_info() const {
+    use();
+    std::size_t free = 0, total = 0;
+    cuda::check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    return {free, total};
+  }
+  int ordinal_;
+  cudaStream_t stream_ = nullptr;
+};
+
+/// The architecture a device needs, against what this build holds; empty when it can be used.
+std::string why_not_usable(const cudaDeviceProp& properties) {
+  if (properties.major < 7)
+    return fmt::format("compute capability {}.{} is too old", properties.major, properties.minor);
+  return "";
+}
+
+}  // namespace
+
+std::unique_ptr<DeviceMemory> open_cuda_memory(int ordinal, std::string& name) {
+  const auto found = list_cuda_devices();
+  if (found.size() == 1 && found[0].spec == "cuda")
+    throw Error(ErrorKind::device, fmt::format("cuda:{}: {}", ordinal, found[0].why_not));
+  if (ordinal >= static_cast<int>(found.size()))
+    throw Error(ErrorKind::device,
+                fmt::format("cuda:{}: no such device; this machine has {} (cuda:0{})", ordinal, found.size(),
+                            found.size() > 1 ? fmt::format(" to cuda:{}", found.size() - 1) : ""));
+  const auto& report = found[static_cast<std::size_t>(ordinal)];
+  if (!report.usable) throw Error(ErrorKind::device, fmt::format("{}: {}", report.spec, report.why_not));
+  name = report.name;
+  return std::make_unique<CudaMemory>(ordinal);
+}
+
+std::vector<DeviceReport> list_cuda_devices() {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess || count == 0) {
+    cudaGetLastError();
+    return {{"cuda", "", false, status == cudaSuccess ? "no CUDA device found" : cudaGetErrorString(status), 0, 0}};
+  }
+  std::vector<DeviceReport> all;
+  for (int k = 0; k < count; ++k) {
+    cudaDeviceProp properties{};
+    cuda::check(cudaGetDeviceProperties(&properties, k), "cudaGetDeviceProperties");
+    const std::string why = why_not_usable(properties);
+    all.push_back({fmt::format("cuda:{}", k), properties.name, why.empty(), why, properties.totalGlobalMem,
+                   properties.multiProcessorCount});
+  }
+  return all;
+}
+
+}  // namespace pergola

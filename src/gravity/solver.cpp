@@ -1,0 +1,109 @@
+#include "gravity/solver.hpp"
+
+#include <fmt/core.h>
+
+#include <chrono>
+
+#include "base/text.hpp"
+#include "device/buffer.hpp"
+#include "gravity/direct.hpp"
+
+namespace pergola {
+
+std::vector<std::string> solver_names() { return {"direct"}; }
+
+std::unique_ptr<Solver> make_solver(const SolverOptions& options, const Device& device) {
+  if (options.solver != "direct") {
+    const std::string near = nearest_name(options.solver, solver_names());
+    throw Error(ErrorKind::input, fmt::format("gravity.solver: expected direct, found \"{}\"{}", options.solver,
+                                              near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
+  }
+  if (device.is_cuda()) {
+    if constexpr (cuda_built) return make_direct_cuda(options, device);
+  }
+  return make_direct_cpu(options, device);
+}
+
+double potential_energy(const Device& device, const Sources<double>& sources, const SolverOptions& options) {
+  if (device.is_cuda()) {
+    if constexpr (cuda_built) return potential_energy_cuda(device, sources, options);
+  }
+  return potential_energy_cpu(device, sources, options);
+}
+
+namespace {
+
+template <class Real>
+Buffer<Real> upload(const Device& device, const std::vector<double>& values) {
+  return Buffer<Real>(device, std::vector<Real>(values.begin(), values.end()));
+}
+
+template <class Real>
+void download(const Buffer<Real>& buffer, std::vector<double>& values) {
+  const auto host = buffer.to_host();
+  values.assign(host.begin(), host.end());
+}
+
+template <class Real>
+ForceResult evaluate_on(Solver& solver, const Device& device, const Particles& particles, unsigned want,
+                        const std::vector<std::int64_t>& places) {
+  const auto x = upload<Real>(device, particles.x), y = upload<Real>(device, particles.y),
+             z = upload<Real>(device, particles.z);
+  const auto vx = upload<Real>(device, particles.vx), vy = upload<Real>(device, particles.vy),
+             vz = upload<Real>(device, particles.vz), mass = upload<Real>(device, particles.mass);
+  const Buffer<std::uint8_t> species(device, particles.species);
+  Sources<Real> sources;
+  sources.count = particles.size();
+  sources.x = x.data();
+  sources.y = y.data();
+  sources.z = z.data();
+  sources.vx = vx.data();
+  sources.vy = vy.data();
+  sources.vz = vz.data();
+  sources.mass = mass.data();
+  sources.species = species.data();
+
+  const Buffer<std::int64_t> index(device, places);
+  Targets targets;
+  targets.count = targets.total = places.empty() ? particles.size() : index.size();
+  targets.index = places.empty() ? nullptr : index.data();
+
+  Buffer<Real> out[7];
+  for (auto& buffer : out) buffer = Buffer<Real>(device, targets.count);
+  Buffer<std::int64_t> nearest(device, want & want_nearest ? targets.count : 0);
+  Buffer<Real> nearest_distance(device, nearest.size());
+  Forces<Real> forces;
+  if (want & want_acceleration) forces.ax = out[0].data(), forces.ay = out[1].data(), forces.az = out[2].data();
+  if (want & want_jerk) forces.jx = out[3].data(), forces.jy = out[4].data(), forces.jz = out[5].data();
+  if (want & want_potential) forces.potential = out[6].data();
+  if (want & want_nearest) forces.nearest = nearest.data(), forces.nearest_distance = nearest_distance.data();
+
+  using Clock = std::chrono::steady_clock;
+  device.synchronize();
+  const auto begin = Clock::now();
+  solver.prepare(sources);
+  device.synchronize();
+  const auto middle = Clock::now();
+  solver.evaluate(targets, want, forces);
+  device.synchronize();
+  const auto end = Clock::now();
+
+  ForceResult result;
+  result.prepare_seconds = std::chrono::duration<double>(middle - begin).count();
+  result.evaluate_seconds = std::chrono::duration<double>(end - middle).count();
+  if (want & want_acceleration) download(out[0], result.ax), download(out[1], result.ay), download(out[2], result.az);
+  if (want & want_jerk) download(out[3], result.jx), download(out[4], result.jy), download(out[5], result.jz);
+  if (want & want_potential) download(out[6], result.potential);
+  if (want & want_nearest) result.nearest = nearest.to_host();
+  return result;
+}
+
+}  // namespace
+
+ForceResult evaluate_forces(Solver& solver, const Device& device, Precision precision, const Particles& particles,
+                            unsigned want, const std::vector<std::int64_t>& targets) {
+  return precision == Precision::single ? evaluate_on<float>(solver, device, particles, want, targets)
+                                        : evaluate_on<double>(solver, device, particles, want, targets);
+}
+
+}  // namespace pergola

@@ -1,0 +1,146 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/host_device.hpp"
+#include "device/device.hpp"
+#include "particles/particles.hpp"
+
+namespace pergola {
+
+/// What a force evaluation is asked for; values are or-ed together.
+enum Want : unsigned { want_acceleration = 1, want_jerk = 2, want_potential = 4, want_nearest = 8 };
+
+/// Particles that answer: state on the solver's device and, where ax is not null, what is needed to predict it to the
+/// time `now` ticks + `offset` (Hermite block steps, GRAPE-6): x + v dt + a dt²/2 + j dt³/6 with dt = (now − tick[i])
+/// tick_length + offset.
+template <class Real>
+struct Sources {
+  std::int64_t count = 0;
+  const Real *x = nullptr, *y = nullptr, *z = nullptr;
+  const Real *vx = nullptr, *vy = nullptr, *vz = nullptr;  // may be null when no jerk is asked for
+  const Real* mass = nullptr;
+  const std::uint8_t* species = nullptr;  // may be null when the softening is the same for all
+  const Real *ax = nullptr, *ay = nullptr, *az = nullptr;
+  const Real *jx = nullptr, *jy = nullptr, *jz = nullptr;
+  const std::int64_t* tick = nullptr;
+  std::int64_t now = 0;
+  double tick_length = 0;
+  double offset = 0;
+};
+
+/// Particles that ask: places in the prepared sources, in rising order. `total` is the number of targets over all ranks
+/// that share this evaluation (count on one rank): the order of the sums depends on it and never on `count`.
+struct Targets {
+  const std::int64_t* index = nullptr;  // on the solver's device; null: all sources from 0 to count − 1
+  std::int64_t count = 0;
+  std::int64_t total = 0;
+};
+
+/// Where the answers go, one per target in the targets' order; null for what was not asked.
+template <class Real>
+struct Forces {
+  Real *ax = nullptr, *ay = nullptr, *az = nullptr;
+  Real *jx = nullptr, *jy = nullptr, *jz = nullptr;
+  Real* potential = nullptr;         // per unit mass, negative
+  std::int64_t* nearest = nullptr;   // index of the nearest other source, −1 when there is none
+  Real* nearest_distance = nullptr;  // without softening
+};
+
+/// Sources within a radius of each target, without itself: those of target t are index[begin[t]] … index[begin[t + 1] −
+/// 1], rising.
+struct NeighbourLists {
+  std::vector<std::int64_t> begin;
+  std::vector<std::int64_t> index;
+};
+
+/// Plummer-equivalent softening lengths by species; a pair is softened with the larger of its two values, as in GADGET.
+struct Softening {
+  std::array<double, species_count> epsilon{};
+  static Softening same(double value) {
+    Softening softening;
+    softening.epsilon.fill(value);
+    return softening;
+  }
+  bool uniform() const {
+    for (double value : epsilon)
+      if (value != epsilon[0]) return false;
+    return true;
+  }
+};
+
+struct SolverOptions {
+  std::string solver = "direct";
+  Softening softening = Softening::same(0.0);
+  double gravitational_constant = 1.0;
+  Precision precision = Precision::mixed;
+};
+
+/// What a solver can do, so that a combination that cannot work is refused when the configuration is read.
+struct SolverInfo {
+  std::string name;
+  bool periodic = false;
+  bool jerk = false;
+  bool potential = false;
+  bool subset = false;
+  bool nearest = false;
+  bool neighbour_lists = false;
+};
+
+/// Two sources in one place with zero softening (or too close for the precision in use). Places in the sources, not
+/// ids: whoever knows the ids says it again with them.
+class PERGOLA_API CoincidentParticles : public Error {
+ public:
+  CoincidentParticles(std::int64_t first, std::int64_t second, const std::string& message)
+      : Error(ErrorKind::numerics, message), first_(first), second_(second) {}
+  std::int64_t first() const { return first_; }
+  std::int64_t second() const { return second_; }
+
+ private:
+  std::int64_t first_, second_;
+};
+
+/// The force seam. One object serves one system on one device: prepare() takes the sources at a time, evaluate()
+/// answers targets. Real is float for Precision::single and double for mixed and full; calling the other one throws
+/// Error(input).
+class PERGOLA_API Solver {
+ public:
+  virtual ~Solver() = default;
+  virtual const SolverInfo& info() const = 0;
+  virtual void prepare(const Sources<float>& sources) = 0;
+  virtual void prepare(const Sources<double>& sources) = 0;
+  /// Does not wait on a GPU, except with zero softening, where it looks for coincident particles before it returns.
+  virtual void evaluate(const Targets& targets, unsigned want, const Forces<float>& forces) = 0;
+  virtual void evaluate(const Targets& targets, unsigned want, const Forces<double>& forces) = 0;
+  /// Lists on the host, of the sources prepared last.
+  virtual NeighbourLists neighbour_lists(const Targets& targets, double radius) = 0;
+  /// Device memory that this solver takes for n sources, in bytes, beyond the arrays it is given.
+  virtual std::int64_t device_bytes(std::int64_t n) const = 0;
+};
+
+/// The registry: makes the solver that options.solver names. Throws Error(input) with the nearest valid name.
+PERGOLA_API std::unique_ptr<Solver> make_solver(const SolverOptions& options, const Device& device);
+PERGOLA_API std::vector<std::string> solver_names();
+
+/// Host-side result of one evaluation.
+struct ForceResult {
+  std::vector<double> ax, ay, az, jx, jy, jz, potential;
+  std::vector<std::int64_t> nearest;
+  double prepare_seconds = 0, evaluate_seconds = 0;
+};
+
+/// Convenience for users of the library and for `pergola force`: one evaluation for particles on the host, at the
+/// places `targets` (all when empty). Moves the particles to the device and the answers back; the two timings hold
+/// device work only.
+PERGOLA_API ForceResult evaluate_forces(Solver& solver, const Device& device, Precision precision,
+                                        const Particles& particles, unsigned want,
+                                        const std::vector<std::int64_t>& targets = {});
+
+/// Σ over pairs of −G m_i m_j / √(r² + ε²) in double precision, for sources on `device` without prediction.
+PERGOLA_API double potential_energy(const Device& device, const Sources<double>& sources, const SolverOptions& options);
+
+}  // namespace pergola

@@ -1,0 +1,66 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/host_device.hpp"
+#include "particles/particles.hpp"
+
+namespace pergola {
+
+/// Length, mass and velocity units of a file in cgs, where it states them.
+struct FileUnits {
+  double length_cm = 1, mass_g = 1, velocity_cm_per_s = 1;
+};
+
+struct SnapshotHeader {
+  double time = 0;
+  double redshift = 0;
+  double box_size = 0;  // 0: isolated
+  std::optional<double> omega0, omega_lambda, hubble_param;
+  std::optional<FileUnits> units;
+  std::string format;  // as read: hdf5 | gadget1 | gadget2 | csv
+  int files = 1;       // as read
+  bool byte_swapped = false;
+  bool single_precision = false;
+};
+
+struct Snapshot {
+  SnapshotHeader header;
+  Particles particles;
+};
+
+enum class SnapshotFormat { hdf5, gadget1, gadget2, csv };
+
+struct WriteOptions {
+  SnapshotFormat format = SnapshotFormat::hdf5;
+  bool single_precision = false;  // float32 coordinates, velocities, masses and potentials
+  bool big_endian = false;        // GADGET binary only
+};
+
+/// Reads any snapshot that Pergola knows; the format is found from the contents. A name without the ".0" or ".0.hdf5"
+/// of a snapshot in several files, or the name of its first file, reads them all. Every size is checked before memory
+/// is taken. Throws Error(input): file, what was expected, what was found.
+PERGOLA_API Snapshot read_snapshot(const std::filesystem::path& path);
+
+/// The header and the particle counts only.
+struct SnapshotSummary {
+  SnapshotHeader header;
+  std::array<std::int64_t, species_count> counts{};
+  std::array<double, species_count> mass_table{};
+  std::vector<std::string> fields;
+};
+PERGOLA_API SnapshotSummary inspect_snapshot(const std::filesystem::path& path);
+
+/// Writes beside the name and renames when complete. Throws Error(system) when the operating system refuses.
+PERGOLA_API void write_snapshot(const std::filesystem::path& path, const Snapshot& snapshot,
+                                const WriteOptions& options = {});
+
+/// From the extension: .hdf5 .h5 → hdf5, .csv → csv, .g2 .gadget2 → gadget2, anything else → gadget1… see the help of
+/// `convert`.
+PERGOLA_API SnapshotFormat format_from_name(const std::filesystem::path& path);
+
+}  // namespace pergola

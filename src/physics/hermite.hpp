@@ -1,0 +1,108 @@
+#pragma once
+#include <cmath>
+#include <cstdint>
+
+#include "base/host_device.hpp"
+#include "base/vec.hpp"
+
+namespace pergola::physics {
+
+/// Position and velocity after dt from a Taylor series to the jerk. Makino & Aarseth 1992, eqs. 4 and 5.
+template <class R>
+PERGOLA_HD void hermite_predict(R dt, Vec3<R>& x, Vec3<R>& v, const Vec3<R>& a, const Vec3<R>& j) {
+  const R half = dt / R(2), third = dt / R(3);
+  const auto line = [&](R& xi, R& vi, R ai, R ji) {
+    xi = xi + dt * (vi + half * (ai + third * ji));
+    vi = vi + dt * (ai + half * ji);
+  };
+  line(x.x, v.x, a.x, j.x);
+  line(x.y, v.y, a.y, j.y);
+  line(x.z, v.z, a.z, j.z);
+}
+
+/// The 4th-order Hermite corrector, from values at the start of the step (x0, v0, a0, j0) and the force at its end (a1,
+/// j1):
+///   v1 = v0 + dt/2 (a0 + a1) + dt²/12 (j0 − j1),  x1 = x0 + dt/2 (v0 + v1) + dt²/12 (a0 − a1).
+/// Hut, Makino & McMillan 1995, ApJ 443, L93, eqs. 10 and 11; it is time-symmetric when iterated to convergence.
+template <class R>
+PERGOLA_HD void hermite_correct(R dt, Vec3<R>& x, Vec3<R>& v, const Vec3<R>& a0, const Vec3<R>& j0, const Vec3<R>& a1,
+                                const Vec3<R>& j1) {
+  const R half = dt / R(2), twelfth = dt * dt / R(12);
+  const auto line = [&](R& xi, R& vi, R a0i, R j0i, R a1i, R j1i) {
+    const R v1 = vi + (half * (a0i + a1i) + twelfth * (j0i - j1i));
+    xi = xi + (half * (vi + v1) + twelfth * (a0i - a1i));
+    vi = v1;
+  };
+  line(x.x, v.x, a0.x, j0.x, a1.x, j1.x);
+  line(x.y, v.y, a0.y, j0.y, a1.y, j1.y);
+  line(x.z, v.z, a0.z, j0.z, a1.z, j1.z);
+}
+
+/// Snap and crackle (second and third derivative of the acceleration) at the end of the step, from the interpolation
+/// polynomial through both ends. Makino & Aarseth 1992, eqs. 6 and 7, moved to the end of the step.
+template <class R>
+PERGOLA_HD void hermite_derivatives(R dt, const Vec3<R>& a0, const Vec3<R>& j0, const Vec3<R>& a1, const Vec3<R>& j1,
+                                    Vec3<R>& snap, Vec3<R>& crackle) {
+  const R inverse = R(1) / dt, inverse2 = inverse * inverse, inverse3 = inverse2 * inverse;
+  const auto line = [&](R a0i, R j0i, R a1i, R j1i, R& s, R& c) {
+    const R da = a0i - a1i;
+    const R start_snap = (R(-6) * da - dt * (R(4) * j0i + R(2) * j1i)) * inverse2;
+    c = (R(12) * da + R(6) * dt * (j0i + j1i)) * inverse3;
+    s = start_snap + dt * c;
+  };
+  line(a0.x, j0.x, a1.x, j1.x, snap.x, crackle.x);
+  line(a0.y, j0.y, a1.y, j1.y, snap.y, crackle.y);
+  line(a0.z, j0.z, a1.z, j1.z, snap.z, crackle.z);
+}
+
+/// Aarseth's step: √(η (|a||s| + |j|²) / (|j||c| + |s|²)). Makino & Aarseth 1992, eq. 7. Infinite for a free particle.
+template <class R>
+PERGOLA_HD R aarseth_step(R eta, const Vec3<R>& a, const Vec3<R>& j, const Vec3<R>& s, const Vec3<R>& c) {
+  const R a2 = dot(a, a), j2 = dot(j, j), s2 = dot(s, s), c2 = dot(c, c);
+  const R above = std::sqrt(a2 * s2) + j2, below = std::sqrt(j2 * c2) + s2;
+  return below > R(0) ? std::sqrt(eta * above / below) : R(INFINITY);
+}
+
+/// The first step, before higher derivatives are known: η |a| / |j|. Makino & Aarseth 1992, section 2.
+template <class R>
+PERGOLA_HD R starting_step(R eta, const Vec3<R>& a, const Vec3<R>& j) {
+  const R j2 = dot(j, j);
+  return j2 > R(0) ? eta * std::sqrt(dot(a, a) / j2) : R(INFINITY);
+}
+
+/// Block steps are step_max / 2^level; time is counted in ticks of step_max / 2^deepest_level.
+inline constexpr int deepest_level = 40;
+
+PERGOLA_HD constexpr std::int64_t level_ticks(int level) { return std::int64_t{1} << (deepest_level - level); }
+
+/// The smallest level whose step is not longer than `wanted` and whose grid contains the time `now`;
+/// deepest_level + 1 when even the shortest step is too long.
+template <class R>
+PERGOLA_HD int first_level(R wanted, R step_max, std::int64_t now) {
+  int level = 0;
+  R step = step_max;
+  while (level <= deepest_level && (step > wanted || now % level_ticks(level) != 0)) {
+    ++level;
+    step = step / R(2);
+  }
+  return level;
+}
+
+/// The level of the next step of a particle that has just arrived at `now` with steps of `level`: halved as often as
+/// needed, doubled at most once and only when `now` is an even multiple of the present step. deepest_level + 1: too
+/// short.
+template <class R>
+PERGOLA_HD int next_level(int level, R wanted, R step_max, std::int64_t now) {
+  R step = std::ldexp(step_max, -level);
+  if (step > wanted) {
+    while (step > wanted && level <= deepest_level) {
+      step = step / R(2);
+      ++level;
+    }
+    return level;
+  }
+  if (level > 0 && R(2) * step <= wanted && now % level_ticks(level - 1) == 0) return level - 1;
+  return level;
+}
+
+}  // namespace pergola::physics

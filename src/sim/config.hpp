@@ -1,0 +1,66 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/host_device.hpp"
+#include "gravity/solver.hpp"
+#include "models/model.hpp"
+#include "time/integrator.hpp"
+
+namespace pergola {
+
+/// The configuration of a run: one struct per TOML table, every member with its default.
+struct RunConfig {
+  int version = 1;
+  std::string source = "(defaults)";  // file name, for messages
+
+  struct Run {
+    double end_time = 1.0;
+    std::string device = "auto";
+    std::string precision = "auto";  // single | mixed | double; auto: the solver's default
+    int threads = 0;
+  } run;
+
+  struct ParticlesTable {
+    std::string model;  // one of model and file
+    std::string file;
+    ModelOptions options;  // n, seed and the model's own
+  } particles;
+
+  struct Gravity {
+    std::string solver = "direct";
+    Softening softening = Softening::same(0.00390625);  // 1/256
+  } gravity;
+
+  TimeOptions time;
+
+  struct Output {
+    double snapshots_every = 0.25;  // 0: first and last only
+    double energy_every = 0.0625;
+    double checkpoint_every_minutes = 10;
+  } output;
+
+  struct Units {
+    std::string system = "nbody";  // nbody | gadget | si
+  } units;
+
+  std::vector<Expectation> expect;
+
+  /// Precision with "auto" resolved.
+  Precision precision() const;
+  double gravitational_constant() const;
+  SolverOptions solver_options() const;
+};
+
+/// Reads TOML. `sets` are "key=value" from --set, the value in TOML, a bare word taken as a string. Unknown keys, wrong
+/// types and values out of range throw Error(input) with file, line, key, what was expected, what was found, and the
+/// nearest valid name.
+PERGOLA_API RunConfig read_config(const std::filesystem::path& path, const std::vector<std::string>& sets = {});
+PERGOLA_API RunConfig parse_config(const std::string& text, const std::string& source,
+                                   const std::vector<std::string>& sets = {});
+
+/// The whole configuration with every default, as TOML that reads back to the same configuration.
+PERGOLA_API std::string config_text(const RunConfig& config);
+
+}  // namespace pergola

@@ -1,0 +1,75 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/profile.hpp"
+#include "base/state_blocks.hpp"
+#include "comm/communicator.hpp"
+#include "device/device.hpp"
+#include "gravity/solver.hpp"
+#include "particles/particles.hpp"
+
+namespace pergola {
+
+struct TimeOptions {
+  std::string integrator = "hermite";  // leapfrog
+  double eta = 0.02;                   // accuracy of adaptive and block steps
+  double eta_start = 0.005;            // the same for the first step of a Hermite run
+  double step = 0.01;                  // leapfrog with a fixed step
+  bool adaptive = false;               // leapfrog: a shared step chosen anew each time
+  double step_max = 0.125;             // longest block step; a power of two
+  int corrector_iterations = 1;        // Hermite: force evaluations per step, P(EC)^n
+};
+
+/// Work done so far.
+struct StepCounts {
+  std::int64_t steps = 0;           // block steps, or shared steps
+  std::int64_t particle_steps = 0;  // sum over steps of the active particles
+  std::int64_t interactions = 0;    // pairs evaluated, force sums only
+};
+
+/// Advances a system of particles that lives on a device. All times are absolute, in the units of the run.
+class PERGOLA_API Integrator {
+ public:
+  virtual ~Integrator() = default;
+
+  /// Takes the particles to the device and evaluates the first forces.
+  virtual void start(const Particles& particles, double time) = 0;
+
+  /// Takes whole steps whose end does not lie beyond `limit`, until the next one would, or until `enough()` (asked
+  /// after every step or small batch of steps) says so. Returns true when `limit` was reached. The steps taken do not
+  /// depend on `limit`.
+  virtual bool advance(double limit, const std::function<bool()>& enough) = 0;
+
+  /// Brings all particles to exactly `end`, with one last step as short as needed. Nothing comes after it but output.
+  virtual void finish(double end) = 0;
+
+  /// The latest time that a step has reached.
+  virtual double time() const = 0;
+
+  /// The particles at `time`, on the host, predicted where a particle's own time is another one. Changes nothing.
+  virtual Particles state_at(double time) const = 0;
+
+  virtual StepCounts counts() const = 0;
+
+  /// All that is needed to go on bit-identically; ids, species and masses included.
+  virtual StateBlocks save() const = 0;
+  virtual void restore(const StateBlocks& blocks) = 0;
+
+  /// Bytes that this integrator and its solver take on the device for n particles, for `plan`.
+  virtual std::int64_t device_bytes(std::int64_t n) const = 0;
+};
+
+struct IntegratorContext {
+  Device device;
+  std::shared_ptr<Communicator> communicator;
+  Profile* profile = nullptr;
+};
+
+/// The registry of integrators. Throws Error(input) when the solver cannot do what the integrator needs.
+PERGOLA_API std::unique_ptr<Integrator> make_integrator(const TimeOptions& time, const SolverOptions& gravity,
+                                                        const IntegratorContext& context);
+
+}  // namespace pergola
