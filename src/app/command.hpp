@@ -1,0 +1,44 @@
+#pragma once
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/log.hpp"
+#include "comm/communicator.hpp"
+#include "device/device.hpp"
+
+namespace pergola::app {
+
+/// What every subcommand shares: the global options and where text goes. Data goes to stdout, everything else to
+/// stderr, and only rank 0 says anything.
+struct Context {
+  std::string device = "auto";
+  bool device_given = false;
+  int threads = 0;
+  bool threads_given = false;
+  bool json = false;
+  bool quiet = false;
+  int exit_code = 0;
+  std::shared_ptr<Communicator> communicator;
+
+  bool speaks() const { return communicator->is_root(); }
+  Device open_device() const { return Device::open(device, threads); }
+  /// Text or one JSON value on stdout.
+  void print(const std::string& text) const;
+  void print(const nlohmann::json& value) const;
+  /// A remark on stderr, hidden by --quiet.
+  void remark(const std::string& text) const;
+  Log log() const;
+};
+
+/// Set by Ctrl-C and SIGTERM once interrupts are caught; the handlers do nothing else.
+extern std::atomic<bool> interrupted;
+void catch_interrupts();
+
+// One function per file app/<name>.cpp: adds the subcommand with its options, its help with an example, and its
+// callback.
+void add_devices(CLI::App& program, Context& context);
+
+}  // namespace pergola::app
