@@ -1,5 +1,6 @@
 #pragma once
 // The one place where a build without CUDA and a CUDA build differ in the text of a header.
+#include <cmath>
 
 #if defined(__CUDACC__)
 #define PERGOLA_HD __host__ __device__ __forceinline__
@@ -25,3 +26,21 @@ inline constexpr bool cuda_built = false;
 #endif
 
 }  // namespace pergola
+
+namespace pergola::physics {
+
+/// The two operations that the pair law asks of a number type and that the GPU has instructions for.
+#if defined(__CUDA_ARCH__)
+PERGOLA_HD float mul_add(float a, float b, float c) { return fmaf(a, b, c); }
+PERGOLA_HD double mul_add(double a, double b, double c) { return fma(a, b, c); }
+/// rsqrt.approx: largest relative error 2^-22.9.
+PERGOLA_HD float rsqrt(float a) { return ::rsqrtf(a); }
+PERGOLA_HD double rsqrt(double a) { return ::rsqrt(a); }
+#else
+PERGOLA_HD float mul_add(float a, float b, float c) { return a * b + c; }
+PERGOLA_HD double mul_add(double a, double b, double c) { return a * b + c; }
+PERGOLA_HD float rsqrt(float a) { return 1.0f / std::sqrt(a); }
+PERGOLA_HD double rsqrt(double a) { return 1.0 / std::sqrt(a); }
+#endif
+
+}  // namespace pergola::physics
