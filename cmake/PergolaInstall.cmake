@@ -1,0 +1,26 @@
+# The library for C++ users: libpergola.so from the same objects as the program, exporting PERGOLA_API symbols only, its headers, and the
+# CMake package (find_package(pergola) → pergola::pergola). examples/cpp is an outside project that uses it.
+include(CMakePackageConfigHelpers)
+
+add_library(pergola SHARED)
+add_library(pergola::pergola ALIAS pergola)
+target_link_libraries(pergola PRIVATE pergola_objects)
+target_compile_features(pergola INTERFACE cxx_std_20)
+target_compile_definitions(pergola INTERFACE $<$<BOOL:${PERGOLA_HAS_CUDA}>:PERGOLA_WITH_CUDA>)
+target_include_directories(pergola INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+set_target_properties(pergola PROPERTIES LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+                                         LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+# What the libraries inside bring along as archives stays inside.
+target_link_options(pergola PRIVATE -Wl,--exclude-libs,ALL)
+
+install(TARGETS pergola EXPORT pergola LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS pergola_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(EXPORT pergola NAMESPACE pergola:: FILE pergolaTargets.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pergola)
+file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/pergolaConfig.cmake "include(\${CMAKE_CURRENT_LIST_DIR}/pergolaTargets.cmake)\n")
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/pergolaConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/pergolaConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/pergolaConfigVersion.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pergola)
+install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(CODE "set(PERGOLA_SOURCE \"${CMAKE_SOURCE_DIR}/src\")\nset(PERGOLA_INCLUDE \"${CMAKE_INSTALL_INCLUDEDIR}/pergola\")")
+install(SCRIPT ${CMAKE_SOURCE_DIR}/cmake/InstallHeaders.cmake)

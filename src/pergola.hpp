@@ -1,0 +1,9 @@
+#pragma once
+/// The public interface of the library; see examples/cpp. Installed as <pergola/pergola.hpp>.
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "device/device.hpp"
+#include "gravity/solver.hpp"
+#include "io/snapshot.hpp"
+#include "models/model.hpp"
+#include "particles/particles.hpp"
