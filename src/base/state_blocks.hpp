@@ -18,9 +18,8 @@ class StateBlocks {
   template <class T>
   void put(const std::string& name, const std::vector<T>& values) {
     static_assert(std::is_trivially_copyable_v<T>);
-    auto& block = blocks_[name];
-    block.resize(values.size() * sizeof(T));
-    if (!values.empty()) std::memcpy(block.data(), values.data(), block.size());
+    const auto* bytes = reinterpret_cast<const std::byte*>(values.data());
+    blocks_[name].assign(bytes, bytes + values.size() * sizeof(T));
   }
   template <class T>
   void put_value(const std::string& name, T value) {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/profile.hpp"
 #include "base/state_blocks.hpp"
@@ -71,5 +72,6 @@ struct IntegratorContext {
 /// The registry of integrators. Throws Error(input) when the solver cannot do what the integrator needs.
 PERGOLA_API std::unique_ptr<Integrator> make_integrator(const TimeOptions& time, const SolverOptions& gravity,
                                                         const IntegratorContext& context);
+PERGOLA_API std::vector<std::string> integrator_names();
 
 }  // namespace pergola

@@ -1,0 +1,35 @@
+#include "time/particle_failure.hpp"
+
+#include <fmt/core.h>
+
+#include "base/text.hpp"
+
+namespace pergola {
+
+namespace {
+
+std::string vector_text(const Vec3<double>& v) {
+  return fmt::format("({}, {}, {})", to_text(v.x), to_text(v.y), to_text(v.z));
+}
+
+}  // namespace
+
+ParticleFailure::ParticleFailure(std::string_view reason, double time, const ParticleState& state)
+    : Error(ErrorKind::numerics,
+            fmt::format("particle id {} at time {}: {}; its state at time {}: position {}, velocity {}", state.id,
+                        to_text(time), reason, to_text(state.time), vector_text(state.position),
+                        vector_text(state.velocity))),
+      reason_(reason),
+      time_(time),
+      state_(state) {}
+
+CoincidentParticles with_ids(const CoincidentParticles& collision, const std::vector<std::uint64_t>& ids, double time) {
+  const std::uint64_t first = ids[static_cast<std::size_t>(collision.first())],
+                      second = ids[static_cast<std::size_t>(collision.second())];
+  return {collision.first(), collision.second(),
+          fmt::format("particles with ids {} and {} are in one place at time {} and the softening is zero: "
+                      "set gravity.softening > 0 or move one of them",
+                      first, second, to_text(time))};
+}
+
+}  // namespace pergola

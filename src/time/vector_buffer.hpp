@@ -1,0 +1,44 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/state_blocks.hpp"
+#include "base/vec.hpp"
+#include "device/buffer.hpp"
+
+namespace pergola {
+
+/// One three-vector per particle on a device, as three arrays.
+template <class Real>
+struct VectorBuffer {
+  Buffer<Real> x, y, z;
+
+  VectorBuffer() = default;
+  VectorBuffer(const Device& device, std::int64_t size) : x(device, size), y(device, size), z(device, size) {}
+  VectorBuffer(const Device& device, const std::vector<double>& from_x, const std::vector<double>& from_y,
+               const std::vector<double>& from_z)
+      : x(device, std::vector<Real>(from_x.begin(), from_x.end())),
+        y(device, std::vector<Real>(from_y.begin(), from_y.end())),
+        z(device, std::vector<Real>(from_z.begin(), from_z.end())) {}
+
+  /// Element access, for buffers that live on the CPU.
+  Vec3<double> at(std::int64_t i) const {
+    return {static_cast<double>(x.data()[i]), static_cast<double>(y.data()[i]), static_cast<double>(z.data()[i])};
+  }
+  void set(std::int64_t i, const Vec3<double>& v) {
+    x.data()[i] = static_cast<Real>(v.x), y.data()[i] = static_cast<Real>(v.y), z.data()[i] = static_cast<Real>(v.z);
+  }
+
+  void save(StateBlocks& blocks, const std::string& name) const {
+    blocks.put(name + ".x", x.to_host());
+    blocks.put(name + ".y", y.to_host());
+    blocks.put(name + ".z", z.to_host());
+  }
+  void restore(const StateBlocks& blocks, const std::string& name, const Device& device, std::size_t size) {
+    x = Buffer<Real>(device, blocks.get<Real>(name + ".x", size));
+    y = Buffer<Real>(device, blocks.get<Real>(name + ".y", size));
+    z = Buffer<Real>(device, blocks.get<Real>(name + ".z", size));
+  }
+};
+
+}  // namespace pergola
