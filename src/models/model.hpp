@@ -6,42 +6,62 @@
 #include <vector>
 
 #include "base/host_device.hpp"
+#include "base/range.hpp"
 #include "particles/particles.hpp"
 
 namespace pergola {
 
 /// What is expected of a run of a model; checked at its end and put into the report card.
 struct Expectation {
-  std::string name;  // energy_error | virial_ratio | half_mass_radius | energy | period_return | …
+  std::string name;  // one of expectation_names() in sim/config.hpp
   double expected = 0;
   double tolerance = 0;
 };
 
-/// A model's options by name. Each model documents and checks its own.
+/// A model's options by name.
 using ModelValue = std::variant<bool, double, std::string>;
 struct ModelOptions {
   std::int64_t n = 0;  // 0: the model's own number
   std::uint64_t seed = 1;
-  std::map<std::string, ModelValue> values;
+  double gravitational_constant = 1;
+  std::map<std::string, ModelValue> values;  // what differs from the defaults
 };
 
 struct ModelOption {
   std::string name;
   ModelValue default_value;
-  std::string help;  // one line with unit and range
+  std::string help;                  // one line with unit and meaning
+  Range range;                       // of a number
+  std::vector<std::string> choices;  // of a word
 };
 
 struct ModelInfo {
   std::string name;
   std::string summary;
-  std::int64_t fixed_n = 0;  // 0: any n ≥ 1
+  std::int64_t default_n = 0;
+  bool any_n = false;  // false: always default_n particles
   std::vector<ModelOption> options;
 };
 
 PERGOLA_API const std::vector<ModelInfo>& models();
+PERGOLA_API std::vector<std::string> model_names();
+
+/// Throws Error(input) with the nearest valid name.
+PERGOLA_API const ModelInfo& find_model(const std::string& name);
+
+/// Why the model cannot take this, for example "expected a number > 0, found -1"; empty when it can.
+PERGOLA_API std::string option_problem(const ModelInfo& model, const std::string& option, const ModelValue& value);
+PERGOLA_API std::string count_problem(const ModelInfo& model, std::int64_t n);
+
+/// The number of particles with 0 resolved to the model's own.
+PERGOLA_API std::int64_t model_count(const ModelInfo& model, std::int64_t n);
 
 /// Makes particles: the same numbers on any device and any number of threads or ranks. Throws Error(input) that names
-/// the option, what was expected and found, and the nearest valid name.
+/// the option, what was expected and found, and the nearest valid name, and Error(device) before it takes any memory
+/// when the particles cannot fit into it. threads = 0 means all cores.
 PERGOLA_API Particles make_model(const std::string& name, const ModelOptions& options, int threads = 1);
+
+/// What a run of the model should show at its end, whatever the end time is.
+PERGOLA_API std::vector<Expectation> model_expectations(const std::string& name, const ModelOptions& options);
 
 }  // namespace pergola

@@ -4,14 +4,16 @@
 #include <vector>
 
 #include "base/host_device.hpp"
+#include "base/units.hpp"
 #include "gravity/solver.hpp"
 #include "models/model.hpp"
 #include "time/integrator.hpp"
 
 namespace pergola {
 
-/// The configuration of a run: one struct per TOML table, every member with its default.
-struct RunConfig {
+/// The configuration of a run: one struct per TOML table, every member with its default. sim/config_keys.cpp holds the
+/// list of keys with their ranges and comments.
+struct PERGOLA_API RunConfig {
   int version = 1;
   std::string source = "(defaults)";  // file name, for messages
 
@@ -23,7 +25,7 @@ struct RunConfig {
   } run;
 
   struct ParticlesTable {
-    std::string model;  // one of model and file
+    std::string model;  // at most one of model and file
     std::string file;
     ModelOptions options;  // n, seed and the model's own
   } particles;
@@ -37,7 +39,7 @@ struct RunConfig {
 
   struct Output {
     double snapshots_every = 0.25;  // 0: first and last only
-    double energy_every = 0.0625;
+    double energy_every = 0.0625;   // 0: first and last only
     double checkpoint_every_minutes = 10;
   } output;
 
@@ -49,14 +51,26 @@ struct RunConfig {
 
   /// Precision with "auto" resolved.
   Precision precision() const;
-  double gravitational_constant() const;
+  UnitSystem unit_system() const;
+  double gravitational_constant() const { return unit_system().gravitational_constant; }
   SolverOptions solver_options() const;
+  /// The model's own expectations, replaced by those of [expect] with the same name, then the rest of [expect].
+  std::vector<Expectation> expectations() const;
+  /// Throws Error(input) when neither particles.model nor particles.file is given.
+  void require_particles() const;
 };
+
+/// What [expect] may name, measured at the end of a run: virial_ratio (K/|W|), half_mass_radius (about the centre of
+/// mass), energy; and, expected to be zero, energy_error (relative), momentum and angular_momentum (size of the change
+/// since the start), return_distance (rms distance of the particles from where they started).
+PERGOLA_API const std::vector<std::string>& expectation_names();
 
 /// Reads TOML. `sets` are "key=value" from --set, the value in TOML, a bare word taken as a string. Unknown keys, wrong
 /// types and values out of range throw Error(input) with file, line, key, what was expected, what was found, and the
-/// nearest valid name.
+/// nearest valid name. The path may be a pipe. A relative particles.file is taken from the configuration's folder (from
+/// the working directory for a pipe and for --set) and is absolute in the result.
 PERGOLA_API RunConfig read_config(const std::filesystem::path& path, const std::vector<std::string>& sets = {});
+/// The same from text; particles.file stays as it is written.
 PERGOLA_API RunConfig parse_config(const std::string& text, const std::string& source,
                                    const std::vector<std::string>& sets = {});
 

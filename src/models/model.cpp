@@ -1,0 +1,119 @@
+#include "models/model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "device/device.hpp"
+#include "models/model_entry.hpp"
+
+namespace pergola {
+
+namespace {
+
+const std::vector<ModelEntry>& entries() {
+  static const std::vector<ModelEntry> all{plummer_model(), kepler_model()};
+  return all;
+}
+
+const ModelEntry& find_entry(const std::string& name) {
+  for (const auto& entry : entries())
+    if (entry.info.name == name) return entry;
+  const std::string near = nearest_name(name, model_names());
+  throw Error(ErrorKind::input, fmt::format("model: expected {}, found \"{}\"{}", fmt::join(model_names(), ", "), name,
+                                            near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
+}
+
+const ModelOption* find_option(const ModelInfo& model, const std::string& name) {
+  for (const auto& option : model.options)
+    if (option.name == name) return &option;
+  return nullptr;
+}
+
+std::string found_text(const ModelValue& value) {
+  if (const auto* number = std::get_if<double>(&value)) return to_text(*number);
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  return fmt::format("\"{}\"", std::get<std::string>(value));
+}
+
+void check(const ModelInfo& model, const ModelOptions& options) {
+  const std::string count = count_problem(model, options.n);
+  if (!count.empty()) throw Error(ErrorKind::input, fmt::format("{}: n: {}", model.name, count));
+  for (const auto& [name, value] : options.values) {
+    const std::string problem = option_problem(model, name, value);
+    if (!problem.empty()) throw Error(ErrorKind::input, fmt::format("{}: {}: {}", model.name, name, problem));
+  }
+}
+
+}  // namespace
+
+const std::vector<ModelInfo>& models() {
+  static const std::vector<ModelInfo> all = [] {
+    std::vector<ModelInfo> infos;
+    for (const auto& entry : entries()) infos.push_back(entry.info);
+    return infos;
+  }();
+  return all;
+}
+
+std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : entries()) names.push_back(entry.info.name);
+  return names;
+}
+
+const ModelInfo& find_model(const std::string& name) { return find_entry(name).info; }
+
+std::string option_problem(const ModelInfo& model, const std::string& name, const ModelValue& value) {
+  const ModelOption* option = find_option(model, name);
+  if (!option) {
+    std::vector<std::string> names{"n", "seed"};
+    for (const auto& known : model.options) names.push_back(known.name);
+    const std::string near = nearest_name(name, names);
+    return fmt::format("no option of {}, expected {}{}", model.name, fmt::join(names, ", "),
+                       near.empty() ? "" : fmt::format("; did you mean {}?", near));
+  }
+  if (option->default_value.index() != value.index()) {
+    static const char* const kinds[] = {"true or false", "a number", "a word"};
+    return fmt::format("expected {}, found {}", kinds[option->default_value.index()], found_text(value));
+  }
+  if (const auto* number = std::get_if<double>(&value); number && !option->range.contains(*number))
+    return fmt::format("expected {}, found {}", option->range.text(), found_text(value));
+  if (const auto* word = std::get_if<std::string>(&value);
+      word && !option->choices.empty() && std::count(option->choices.begin(), option->choices.end(), *word) == 0)
+    return fmt::format("expected {}, found \"{}\"", fmt::join(option->choices, ", "), *word);
+  return "";
+}
+
+std::string count_problem(const ModelInfo& model, std::int64_t n) {
+  if (n < 0) return fmt::format("expected an integer >= 1, found {}", n);
+  if (!model.any_n && n != 0 && n != model.default_n)
+    return fmt::format("expected {}, the number of bodies of {}, found {}", model.default_n, model.name, n);
+  return "";
+}
+
+std::int64_t model_count(const ModelInfo& model, std::int64_t n) { return n == 0 ? model.default_n : n; }
+
+ModelInput::ModelInput(const ModelInfo& model, const ModelOptions& options, int threads)
+    : model_(model), options_(options), n_(model_count(model, options.n)), threads_(threads) {}
+
+const ModelValue& ModelInput::value(const std::string& name) const {
+  const auto given = options_.values.find(name);
+  return given != options_.values.end() ? given->second : find_option(model_, name)->default_value;
+}
+
+Particles make_model(const std::string& name, const ModelOptions& options, int threads) {
+  const ModelEntry& entry = find_entry(name);
+  check(entry.info, options);
+  return entry.make(ModelInput(entry.info, options, threads > 0 ? threads : Device::open("cpu").threads()));
+}
+
+std::vector<Expectation> model_expectations(const std::string& name, const ModelOptions& options) {
+  const ModelEntry& entry = find_entry(name);
+  check(entry.info, options);
+  return entry.expectations(ModelInput(entry.info, options, 1));
+}
+
+}  // namespace pergola

@@ -1,0 +1,41 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/model.hpp"
+
+namespace pergola {
+
+/// Checked options of one model, defaults filled in.
+class ModelInput {
+ public:
+  ModelInput(const ModelInfo& model, const ModelOptions& options, int threads);
+  std::int64_t n() const { return n_; }
+  std::uint64_t seed() const { return options_.seed; }
+  int threads() const { return threads_; }
+  double gravitational_constant() const { return options_.gravitational_constant; }
+  double number(const std::string& option) const { return std::get<double>(value(option)); }
+  bool flag(const std::string& option) const { return std::get<bool>(value(option)); }
+  const std::string& word(const std::string& option) const { return std::get<std::string>(value(option)); }
+
+ private:
+  const ModelValue& value(const std::string& option) const;
+  const ModelInfo& model_;
+  const ModelOptions& options_;
+  std::int64_t n_;
+  int threads_;
+};
+
+/// One line of the registry (models/model.cpp).
+struct ModelEntry {
+  ModelInfo info;
+  Particles (*make)(const ModelInput& input);
+  std::vector<Expectation> (*expectations)(const ModelInput& input);
+};
+
+// One function per file models/<name>.cpp.
+ModelEntry plummer_model();
+ModelEntry kepler_model();
+
+}  // namespace pergola

@@ -1,0 +1,111 @@
+#include "physics/plummer.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "gravity/solver.hpp"
+#include "models/model_entry.hpp"
+#include "models/sampling.hpp"
+
+namespace pergola {
+
+namespace {
+
+using namespace physics;
+
+/// One star of the sphere with G = M = scale radius = 1. Aarseth, Hénon & Wielen 1974, appendix.
+PhaseSpacePoint draw_star(Philox& random, double mass_within_cutoff) {
+  const double r = plummer_radius(random.uniform() * mass_within_cutoff);
+  const Vec3<double> place = random_direction(random);
+  double q = 0, height = 0;
+  do {
+    q = random.uniform();
+    height = plummer_speed_weight_bound * random.uniform();
+  } while (height > plummer_speed_weight(q));
+  return {r * place, (q * plummer_escape_speed(r)) * random_direction(random)};
+}
+
+void scale(std::vector<double>& values, double factor) {
+  for (double& value : values) value *= factor;
+}
+
+double softened_potential_energy(const Particles& p, double softening, const ModelInput& input) {
+  Sources<double> sources;
+  sources.count = p.size();
+  sources.x = p.x.data(), sources.y = p.y.data(), sources.z = p.z.data();
+  sources.mass = p.mass.data();
+  SolverOptions options;
+  options.softening = Softening::same(softening);
+  options.gravitational_constant = input.gravitational_constant();
+  return potential_energy(Device::open("cpu", input.threads()), sources, options);
+}
+
+/// The factor s for the places with which the potential energy is `wanted`. Stretching by s and softening by ε is
+/// softening by ε/s and dividing by s: W(s) = W(ε/s)/s, so that s ← W(ε/s)/wanted converges as ε is small; without
+/// softening the first value is exact.
+double stretch_for_potential(const Particles& p, double softening, double wanted, const ModelInput& input) {
+  double s = 1;
+  for (int round = 0; round < 60; ++round) {
+    const double next = softened_potential_energy(p, softening / s, input) / wanted;
+    const bool done = softening == 0 || std::abs(next - s) <= 1e-15 * s;
+    s = next;
+    if (done) break;
+  }
+  return s;
+}
+
+/// Scales places and velocities so that K = −E and W = 2 E hold exactly with E = −G M²/(4 virial radius).
+void scale_to_exact_energy(Particles& p, double energy, const ModelInput& input) {
+  if (p.size() < 2)
+    throw Error(ErrorKind::input, "plummer: exact_energy: expected n >= 2, found 1: a single star has no energy");
+  const double s = stretch_for_potential(p, input.number("softening"), 2 * energy, input);
+  for (auto* values : {&p.x, &p.y, &p.z}) scale(*values, s);
+  const double faster = std::sqrt(-energy / kinetic_energy(p, input.threads()));
+  for (auto* values : {&p.vx, &p.vy, &p.vz}) scale(*values, faster);
+}
+
+double expected_energy(const ModelInput& input) {
+  const double mass = input.number("mass");
+  return -input.gravitational_constant() * mass * mass / (4 * input.number("virial_radius"));
+}
+
+Particles make_plummer(const ModelInput& input) {
+  const double mass = input.number("mass");
+  const double length = plummer_scale_per_virial_radius * input.number("virial_radius");
+  const double speed = std::sqrt(input.gravitational_constant() * mass / length);
+  const double within = plummer_mass_within(input.number("cutoff"));
+  Particles particles = equal_masses(input.n(), mass);
+  draw_particles(particles, input.seed(), input.threads(), [=](Philox& random) {
+    const PhaseSpacePoint p = draw_star(random, within);
+    return PhaseSpacePoint{length * p.x, speed * p.v};
+  });
+  centre(particles, input.threads());
+  if (input.flag("exact_energy")) scale_to_exact_energy(particles, expected_energy(input), input);
+  return particles;
+}
+
+std::vector<Expectation> expect_plummer(const ModelInput& input) {
+  const double noise = 1 / std::sqrt(static_cast<double>(input.n()));
+  const double energy = expected_energy(input);
+  return {{"virial_ratio", 0.5, std::max(0.05, 2 * noise)},
+          {"energy", energy, std::max(0.02, 4 * noise) * std::abs(energy)}};
+}
+
+}  // namespace
+
+ModelEntry plummer_model() {
+  return {{"plummer",
+           "Plummer's sphere in equilibrium (Aarseth, Henon & Wielen 1974); N-body units: E = -1/4",
+           4096,
+           true,
+           {{"cutoff", 22.8, "largest radius, in scale radii", Range::above(0), {}},
+            {"mass", 1.0, "total mass", Range::above(0), {}},
+            {"virial_radius", 1.0, "G M^2 / (2 |W|); the scale radius is 3 pi/16 of it", Range::above(0), {}},
+            {"exact_energy", false, "scale to K = 1/4 and W = -1/2 exactly; costs a sum over all pairs", {}, {}},
+            {"softening", 0.0, "softening length that exact_energy counts with", Range::at_least(0), {}}}},
+          make_plummer,
+          expect_plummer};
+}
+
+}  // namespace pergola

@@ -1,0 +1,48 @@
+#pragma once
+#include <cstdint>
+
+#include "base/philox.hpp"
+#include "base/vec.hpp"
+#include "device/parallel.hpp"
+#include "particles/particles.hpp"
+
+namespace pergola {
+
+/// n particles of equal mass, the arrays still empty of places and velocities. Throws Error(device) when they cannot
+/// fit into this machine's memory.
+Particles equal_masses(std::int64_t n, double total_mass);
+
+/// Throws Error(device) when n particles cannot fit into this machine's memory.
+void check_memory(std::int64_t n);
+
+/// A point on the unit sphere, from two uniform numbers.
+Vec3<double> random_direction(Philox& random);
+
+/// A number from the normal distribution of unit variance, from two uniform numbers. Box & Muller 1958.
+double random_normal(Philox& random);
+
+/// Puts particle i at state.x with velocity state.v, where state = draw(random) and `random` depends on seed and i
+/// only.
+struct PhaseSpacePoint {
+  Vec3<double> x, v;
+};
+template <class Draw>
+void draw_particles(Particles& particles, std::uint64_t seed, int threads, const Draw& draw) {
+  parallel_chunks(threads, particles.size(), 4096, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      Philox random(seed, 0, static_cast<std::uint64_t>(i));
+      const PhaseSpacePoint p = draw(random);
+      const auto k = static_cast<std::size_t>(i);
+      particles.x[k] = p.x.x, particles.y[k] = p.x.y, particles.z[k] = p.x.z;
+      particles.vx[k] = p.v.x, particles.vy[k] = p.v.y, particles.vz[k] = p.v.z;
+    }
+  });
+}
+
+/// Moves the centre of mass to the origin and to rest. The sums have a fixed order.
+void centre(Particles& particles, int threads);
+
+/// Σ m v²/2 in a fixed order.
+double kinetic_energy(const Particles& particles, int threads);
+
+}  // namespace pergola

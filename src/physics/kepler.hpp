@@ -1,0 +1,30 @@
+#pragma once
+#include <cmath>
+#include <numbers>
+
+#include "base/host_device.hpp"
+
+namespace pergola::physics {
+
+// The two-body problem with relative acceleration −μ r/|r|³, μ = G (m1 + m2). Danby 1988, Fundamentals of Celestial
+// Mechanics, chapter 6. The semi-major axis of a hyperbola is negative.
+
+/// The speed at distance r, from the energy: v² = μ (2/r − 1/a). Vis-viva equation.
+template <class R>
+PERGOLA_HD R vis_viva_speed(R mu, R r, R inverse_semi_major_axis) {
+  return std::sqrt(mu * (R(2) / r - inverse_semi_major_axis));
+}
+
+/// 2π √(a³/μ). Kepler's third law.
+template <class R>
+PERGOLA_HD R kepler_period(R mu, R semi_major_axis) {
+  return R(2 * std::numbers::pi) * semi_major_axis * std::sqrt(semi_major_axis / mu);
+}
+
+/// The energy of the pair, −G m1 m2/(2 a).
+template <class R>
+PERGOLA_HD R kepler_energy(R g, R mass_1, R mass_2, R inverse_semi_major_axis) {
+  return -g * mass_1 * mass_2 * inverse_semi_major_axis / R(2);
+}
+
+}  // namespace pergola::physics

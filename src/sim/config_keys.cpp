@@ -1,0 +1,272 @@
+#include "sim/config_keys.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace pergola {
+
+namespace {
+
+template <class Get>
+ConfigKey real_key(const std::string& path, const std::string& comment, const Range& range, Get get) {
+  return {path, comment,
+          [=](RunConfig& config, const ConfigValue& value) { get(config) = read_real(value, path, range); },
+          [=](const RunConfig& config) { return to_text(get(config)); }};
+}
+
+template <class Get>
+ConfigKey integer_key(const std::string& path, const std::string& comment, const Range& range, Get get) {
+  return {path, comment,
+          [=](RunConfig& config, const ConfigValue& value) {
+            get(config) = static_cast<std::decay_t<decltype(get(config))>>(read_integer(value, path, range));
+          },
+          [=](const RunConfig& config) { return std::to_string(get(config)); }};
+}
+
+template <class Get>
+ConfigKey flag_key(const std::string& path, const std::string& comment, Get get) {
+  return {path, comment,
+          [=](RunConfig& config, const ConfigValue& value) {
+            const auto* flag = value.get_if<bool>();
+            if (!flag) refuse(value, path, "true or false");
+            get(config) = *flag;
+          },
+          [=](const RunConfig& config) { return std::string(get(config) ? "true" : "false"); }};
+}
+
+std::string did_you_mean(const std::string& near) {
+  return near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near);
+}
+
+/// One of a few words. `later` are words that the contract has and this version does not.
+template <class Get>
+ConfigKey word_key(const std::string& path, const std::string& comment, const std::vector<std::string>& words, Get get,
+                   const std::vector<std::string>& later = {}) {
+  return {path, comment,
+          [=](RunConfig& config, const ConfigValue& value) {
+            const auto* word = value.get_if<std::string>();
+            const std::string expected = fmt::format("{}", fmt::join(words, ", "));
+            if (!word) refuse(value, path, expected);
+            if (std::count(later.begin(), later.end(), *word))
+              throw Error(ErrorKind::input, fmt::format("{}: {}: expected {}, found {} (not in this version)",
+                                                        value.where(), path, expected, *word));
+            if (std::count(words.begin(), words.end(), *word) == 0)
+              refuse(value, path, expected, did_you_mean(nearest_name(*word, words)));
+            get(config) = *word;
+          },
+          [=](const RunConfig& config) { return toml_string(get(config)); }};
+}
+
+ConfigKey device_key() {
+  return {"run.device", "auto | cpu | cuda | cuda:K",
+          [](RunConfig& config, const ConfigValue& value) {
+            const auto* word = value.get_if<std::string>();
+            const bool named = word && (*word == "auto" || *word == "cpu" || *word == "cuda");
+            const bool numbered = word && word->starts_with("cuda:") && parse_unsigned(word->substr(5)).has_value();
+            if (!named && !numbered) refuse(value, "run.device", "auto, cpu, cuda or cuda:K");
+            config.run.device = *word;
+          },
+          [](const RunConfig& config) { return toml_string(config.run.device); }};
+}
+
+void read_softening(RunConfig& config, const ConfigValue& value) {
+  const std::string path = "gravity.softening";
+  const auto* table = value.get_if<ConfigValue::Table>();
+  if (!table) {
+    if (!value.get_if<double>() && !value.get_if<std::int64_t>())
+      refuse(value, path, "a number >= 0 or a table by species such as { halo = 0.1, disc = 0.05 }");
+    config.gravity.softening = Softening::same(read_real(value, path, Range::at_least(0)));
+    return;
+  }
+  for (const auto& [name, entry] : *table) {
+    const auto species = std::find(species_names.begin(), species_names.end(), name);
+    const std::string entry_path = path + "." + name;
+    if (species == species_names.end()) {
+      const std::vector<std::string> names(species_names.begin(), species_names.end());
+      const std::string near = nearest_name(name, names);
+      throw Error(ErrorKind::input, fmt::format("{}: {}: unknown species, expected {}{}", entry.where(), entry_path,
+                                                fmt::join(names, ", "), did_you_mean(near)));
+    }
+    config.gravity.softening.epsilon[static_cast<std::size_t>(species - species_names.begin())] =
+        read_real(entry, entry_path, Range::at_least(0));
+  }
+}
+
+std::string softening_text(const RunConfig& config) {
+  const Softening& softening = config.gravity.softening;
+  if (softening.uniform()) return to_text(softening.epsilon[0]);
+  std::vector<std::string> parts;
+  for (std::size_t k = 0; k < species_names.size(); ++k)
+    parts.push_back(fmt::format("{} = {}", species_names[k], to_text(softening.epsilon[k])));
+  return fmt::format("{{ {} }}", fmt::join(parts, ", "));
+}
+
+ConfigKey step_max_key() {
+  const std::string path = "time.step_max";
+  return {path, "hermite: longest block step; a power of two",
+          [=](RunConfig& config, const ConfigValue& value) {
+            const double step = read_real(value, path, Range::above(0));
+            int exponent = 0;
+            if (std::frexp(step, &exponent) != 0.5) refuse(value, path, "a power of two such as 0.125");
+            config.time.step_max = step;
+          },
+          [](const RunConfig& config) { return to_text(config.time.step_max); }};
+}
+
+/// A key of a solver that this version does not have. A file that holds its table may still choose another solver.
+ConfigKey unused_key(const std::string& path) {
+  return {path, "", [](RunConfig&, const ConfigValue&) {}, {}};
+}
+
+std::vector<ConfigKey> run_keys() {
+  return {integer_key(
+              "version", "of this format", Range::between(1, 1), [](auto& c) -> auto& { return c.version; }),
+          real_key(
+              "run.end_time", "the time at which the run ends", Range::above(0),
+              [](auto& c) -> auto& { return c.run.end_time; }),
+          device_key(),
+          word_key(
+              "run.precision", "auto | single | mixed | double", {"auto", "single", "mixed", "double"},
+              [](auto& c) -> auto& { return c.run.precision; }),
+          integer_key(
+              "run.threads", "CPU threads; 0: all cores", Range::between(0, 65536),
+              [](auto& c) -> auto& { return c.run.threads; })};
+}
+
+std::vector<ConfigKey> gravity_keys() {
+  return {word_key("gravity.solver", "direct", {"direct"}, [](auto& c) -> auto& { return c.gravity.solver; },
+                   {"tree", "mesh", "treepm"}),
+          {"gravity.softening", "Plummer-equivalent length; by species: { halo = 0.1, disc = 0.05 }", read_softening,
+           softening_text},
+          unused_key("gravity.tree.accuracy"),
+          unused_key("gravity.tree.opening_angle"),
+          unused_key("gravity.mesh.cells"),
+          unused_key("gravity.mesh.assignment"),
+          unused_key("gravity.mesh.poisson"),
+          unused_key("gravity.mesh.boundary"),
+          unused_key("gravity.mesh.box")};
+}
+
+std::vector<ConfigKey> time_keys() {
+  return {word_key(
+              "time.integrator", "hermite | leapfrog", {"hermite", "leapfrog"},
+              [](auto& c) -> auto& { return c.time.integrator; }),
+          real_key(
+              "time.eta", "accuracy of adaptive and block steps", Range::above(0),
+              [](auto& c) -> auto& { return c.time.eta; }),
+          real_key(
+              "time.eta_start", "hermite: the same for the first step", Range::above(0),
+              [](auto& c) -> auto& { return c.time.eta_start; }),
+          real_key(
+              "time.step", "leapfrog: the fixed step", Range::above(0), [](auto& c) -> auto& { return c.time.step; }),
+          flag_key(
+              "time.adaptive", "leapfrog: a shared step chosen anew each time",
+              [](auto& c) -> auto& { return c.time.adaptive; }),
+          step_max_key(),
+          integer_key(
+              "time.corrector_iterations", "hermite: force evaluations per step", Range::between(1, 100),
+              [](auto& c) -> auto& { return c.time.corrector_iterations; })};
+}
+
+std::vector<ConfigKey> output_keys() {
+  return {real_key(
+              "output.snapshots_every", "time between snapshots; 0: first and last only", Range::at_least(0),
+              [](auto& c) -> auto& { return c.output.snapshots_every; }),
+          real_key(
+              "output.energy_every", "time between lines of energy.csv; 0: first and last only", Range::at_least(0),
+              [](auto& c) -> auto& { return c.output.energy_every; }),
+          real_key(
+              "output.checkpoint_every_minutes", "wall-clock minutes between checkpoints; 0: only when interrupted",
+              Range::at_least(0), [](auto& c) -> auto& { return c.output.checkpoint_every_minutes; }),
+          word_key(
+              "units.system", "nbody (G = 1) | gadget (kpc, 1e10 solar masses, km/s) | si", {"nbody", "gadget", "si"},
+              [](auto& c) -> auto& { return c.units.system; })};
+}
+
+}  // namespace
+
+void refuse(const ConfigValue& value, const std::string& path, const std::string& expected, const std::string& remark) {
+  throw Error(ErrorKind::input,
+              fmt::format("{}: {}: expected {}, found {}{}", value.where(), path, expected, value.found(), remark));
+}
+
+double read_real(const ConfigValue& value, const std::string& path, const Range& range) {
+  double number = std::numeric_limits<double>::quiet_NaN();
+  if (const auto* real = value.get_if<double>()) number = *real;
+  if (const auto* integer = value.get_if<std::int64_t>()) number = static_cast<double>(*integer);
+  if (!range.contains(number)) refuse(value, path, range.text());
+  return number;
+}
+
+std::int64_t read_integer(const ConfigValue& value, const std::string& path, const Range& range) {
+  if (const auto* integer = value.get_if<std::int64_t>(); integer && range.contains(static_cast<double>(*integer)))
+    return *integer;
+  constexpr double exact = 9007199254740992.0;  // 2^53: beyond it not every integer is a double
+  if (const auto* real = value.get_if<double>();
+      real && range.contains(*real) && std::abs(*real) <= exact && std::floor(*real) == *real)
+    return static_cast<std::int64_t>(*real);
+  refuse(value, path, range.text("an integer"));
+}
+
+void read_model_option(const ModelInfo& model, const std::string& option, const ConfigValue& value,
+                       ModelOptions& options) {
+  ModelValue taken = value.found();
+  if (const auto* flag = value.get_if<bool>()) taken = *flag;
+  if (const auto* real = value.get_if<double>()) taken = *real;
+  if (const auto* integer = value.get_if<std::int64_t>()) taken = static_cast<double>(*integer);
+  if (const auto* word = value.get_if<std::string>()) taken = *word;
+  const std::string problem = option_problem(model, option, taken);
+  if (!problem.empty())
+    throw Error(ErrorKind::input, fmt::format("{}: particles.{}: {}", value.where(), option, problem));
+  options.values[option] = taken;
+}
+
+Expectation read_expectation(const std::string& name, const ConfigValue& value) {
+  const std::string path = "expect." + name;
+  const auto& names = expectation_names();
+  if (std::count(names.begin(), names.end(), name) == 0)
+    throw Error(ErrorKind::input, fmt::format("{}: {}: unknown expectation, expected {}{}", value.where(), path,
+                                              fmt::join(names, ", "), did_you_mean(nearest_name(name, names))));
+  const bool zero_expected = name != "virial_ratio" && name != "half_mass_radius" && name != "energy";
+  Expectation expectation{name, 0, 0};
+  const auto* table = value.get_if<ConfigValue::Table>();
+  if (!table && zero_expected) {
+    expectation.tolerance = read_real(value, path, Range::at_least(0));
+  } else if (!table) {
+    expectation.expected = read_real(value, path, Range{});
+    expectation.tolerance = 0.05 * std::abs(expectation.expected);
+  } else {
+    bool has_tolerance = false;
+    for (const auto& [key, entry] : *table) {
+      if (key == "expected")
+        expectation.expected = read_real(entry, path + ".expected", Range{});
+      else if (key == "tolerance")
+        expectation.tolerance = read_real(entry, path + ".tolerance", Range::at_least(0)), has_tolerance = true;
+      else
+        throw Error(ErrorKind::input,
+                    fmt::format("{}: {}.{}: unknown key, expected expected or tolerance", entry.where(), path, key));
+    }
+    if (!has_tolerance)
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: {}.tolerance: expected a number >= 0, found none", value.where(), path));
+  }
+  return expectation;
+}
+
+const std::vector<ConfigKey>& config_keys() {
+  static const std::vector<ConfigKey> all = [] {
+    std::vector<ConfigKey> keys = run_keys();
+    for (const auto& group : {gravity_keys(), time_keys(), output_keys()})
+      keys.insert(keys.end(), group.begin(), group.end());
+    return keys;
+  }();
+  return all;
+}
+
+}  // namespace pergola

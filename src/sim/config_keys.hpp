@@ -1,0 +1,37 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/config.hpp"
+#include "sim/config_value.hpp"
+
+namespace pergola {
+
+/// One key of the configuration: how it is read, checked and written.
+struct ConfigKey {
+  std::string path;     // "time.eta"
+  std::string comment;  // meaning and unit, for config_text
+  std::function<void(RunConfig&, const ConfigValue&)> read;
+  std::function<std::string(const RunConfig&)> text;  // the value in TOML; empty: a key that this version does not use
+};
+
+/// All keys in the order in which config_text shows them, without the model's options and [expect].
+const std::vector<ConfigKey>& config_keys();
+
+/// Throws Error(input): "run.toml:7: time.eta: expected a number > 0, found -1".
+[[noreturn]] void refuse(const ConfigValue& value, const std::string& path, const std::string& expected,
+                         const std::string& remark = "");
+
+/// Numbers for a key; a whole real such as 1e6 is an integer too.
+double read_real(const ConfigValue& value, const std::string& path, const Range& range);
+std::int64_t read_integer(const ConfigValue& value, const std::string& path, const Range& range);
+
+/// Checks and takes one option of the model.
+void read_model_option(const ModelInfo& model, const std::string& option, const ConfigValue& value,
+                       ModelOptions& options);
+
+/// Reads expect.NAME: a number or { expected = …, tolerance = … }.
+Expectation read_expectation(const std::string& name, const ConfigValue& value);
+
+}  // namespace pergola

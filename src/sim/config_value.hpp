@@ -1,0 +1,40 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace pergola {
+
+/// One value of a configuration and where it was written. Keeps the TOML library out of every file but one.
+struct ConfigValue {
+  using Table = std::vector<std::pair<std::string, ConfigValue>>;
+  using Array = std::vector<ConfigValue>;
+  struct Date {};
+
+  std::variant<bool, std::int64_t, double, std::string, Table, Array, Date> data;
+  std::string source;  // "run.toml" or "--set"
+  int line = 0;        // 0: no line
+
+  template <class T>
+  const T* get_if() const {
+    return std::get_if<T>(&data);
+  }
+  /// "run.toml:7".
+  std::string where() const;
+  /// The value as a message shows it: -1, "abc", a table.
+  std::string found() const;
+};
+
+/// The whole of a TOML document. Throws Error(input) with source and line when it is not TOML.
+ConfigValue parse_toml(std::string_view text, const std::string& source);
+
+/// One --set "key=value" as a path and a value; what is not TOML is a string. Throws Error(input) when there is no key.
+std::pair<std::string, ConfigValue> parse_set(const std::string& text);
+
+/// A TOML string with its quotes.
+std::string toml_string(std::string_view text);
+
+}  // namespace pergola

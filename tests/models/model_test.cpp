@@ -1,0 +1,94 @@
+#include "models/model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "base/error.hpp"
+
+namespace pergola {
+namespace {
+
+std::string refusal(const std::string& model, const ModelOptions& options, ErrorKind kind = ErrorKind::input) {
+  try {
+    make_model(model, options);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind);
+    return error.what();
+  }
+  return "";
+}
+
+bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
+}
+
+void expect_same(const Particles& a, const Particles& b) {
+  EXPECT_EQ(a.id, b.id);
+  EXPECT_TRUE(same_bits(a.mass, b.mass));
+  EXPECT_TRUE(same_bits(a.x, b.x) && same_bits(a.y, b.y) && same_bits(a.z, b.z));
+  EXPECT_TRUE(same_bits(a.vx, b.vx) && same_bits(a.vy, b.vy) && same_bits(a.vz, b.vz));
+}
+
+TEST(Models, HaveTheSameBitsOnAnyNumberOfThreads) {
+  for (const auto& info : models()) {
+    SCOPED_TRACE(info.name);
+    ModelOptions options;
+    options.n = info.any_n ? 20011 : 0;
+    options.seed = 42;
+    const Particles one = make_model(info.name, options, 1);
+    one.validate(info.name);
+    EXPECT_EQ(one.size(), model_count(info, options.n));
+    EXPECT_EQ(one.id.front(), 1u);
+    for (const int threads : {2, 7}) expect_same(one, make_model(info.name, options, threads));
+  }
+}
+
+TEST(Models, ExactEnergyHasTheSameBitsOnAnyNumberOfThreads) {
+  ModelOptions options;
+  options.n = 1000;
+  options.values["exact_energy"] = true;
+  expect_same(make_model("plummer", options, 1), make_model("plummer", options, 7));
+}
+
+TEST(Models, AStarDependsOnSeedAndPlaceOnly) {
+  ModelOptions options;
+  options.n = 1;
+  for (const auto& info : models()) {
+    if (!info.any_n) continue;
+    SCOPED_TRACE(info.name);
+    EXPECT_EQ(make_model(info.name, options).size(), 1);
+    ModelOptions other = options;
+    other.n = options.n = 100;
+    other.seed = 2;
+    EXPECT_NE(make_model(info.name, options).x, make_model(info.name, other).x);
+    options.n = 1;
+  }
+}
+
+TEST(Models, BadOptionsAreNamed) {
+  ModelOptions options;
+  options.values["cutof"] = 1.0;
+  EXPECT_NE(refusal("plummer", options).find("did you mean cutoff?"), std::string::npos);
+  options.values = {{"cutoff", -1.0}};
+  EXPECT_EQ(refusal("plummer", options), "plummer: cutoff: expected a number > 0, found -1");
+  options.values = {{"cutoff", true}};
+  EXPECT_EQ(refusal("plummer", options), "plummer: cutoff: expected a number, found true");
+  options.values.clear();
+  options.n = -3;
+  EXPECT_EQ(refusal("plummer", options), "plummer: n: expected an integer >= 1, found -3");
+  options.n = 7;
+  EXPECT_NE(refusal("kepler", options).find("expected 2"), std::string::npos);
+  EXPECT_NE(refusal("plumer", {}).find("did you mean \"plummer\"?"), std::string::npos);
+}
+
+TEST(Models, MoreParticlesThanMemoryAreRefusedBeforeAnyIsTaken) {
+  ModelOptions options;
+  for (const std::int64_t n : {std::int64_t{1} << 50, std::numeric_limits<std::int64_t>::max()}) {
+    options.n = n;
+    EXPECT_NE(refusal("plummer", options, ErrorKind::device).find("particles need"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace pergola
