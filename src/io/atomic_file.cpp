@@ -1,0 +1,98 @@
+#include "io/atomic_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <system_error>
+
+#include "base/error.hpp"
+
+namespace pergola {
+
+namespace fs = std::filesystem;
+
+void throw_write_error(const fs::path& path, int error_number) {
+  const bool bad_name =
+      error_number == ENOENT || error_number == ENOTDIR || error_number == EISDIR || error_number == ENAMETOOLONG;
+  throw Error(bad_name ? ErrorKind::input : ErrorKind::system,
+              fmt::format("{}: cannot be written: {}", path.string(), std::generic_category().message(error_number)));
+}
+
+namespace {
+
+/// The file that `path` stands for: through a symbolic link, and never a directory or a device.
+fs::path resolve(const fs::path& path) {
+  std::error_code error;
+  fs::path target = path;
+  if (fs::is_symlink(fs::symlink_status(path, error))) {
+    target = fs::weakly_canonical(path, error);
+    if (error) throw_write_error(path, error.value());
+  }
+  const auto status = fs::status(target, error);
+  if (fs::is_directory(status) || !target.has_filename()) throw_write_error(path, EISDIR);
+  if (fs::exists(status) && !fs::is_regular_file(status))
+    throw Error(ErrorKind::system, fmt::format("{}: cannot be written: it is not a regular file", path.string()));
+  return target;
+}
+
+void sync_directory(const fs::path& file) {
+  const fs::path directory = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;  // the name is in place; only its durability over a power cut is not known
+  ::fsync(descriptor);
+  ::close(descriptor);
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(const fs::path& path) : path_(path), target_(resolve(path)) {
+  static std::atomic<unsigned> counter{0};
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    temporary_ = target_;
+    temporary_.replace_filename(
+        fmt::format(".{}{}{}-{}", target_.filename().string(), temporary_mark, ::getpid(), counter++));
+    descriptor_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ >= 0) return;
+    if (errno != EEXIST) break;
+  }
+  throw_write_error(path_, errno);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(const void* data, std::size_t bytes) {
+  const char* next = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t written = ::write(descriptor_, next, bytes);
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      throw_write_error(path_, errno);
+    }
+    next += written;
+    bytes -= static_cast<std::size_t>(written);
+  }
+}
+
+void AtomicFile::check_room(std::int64_t bytes) {
+  const int error = bytes > 0 ? ::posix_fallocate(descriptor_, 0, bytes) : 0;
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG) throw_write_error(path_, error);
+  if (::ftruncate(descriptor_, 0) != 0) throw_write_error(path_, errno);
+}
+
+void AtomicFile::commit() {
+  if (::fsync(descriptor_) != 0 && errno != EINVAL) throw_write_error(path_, errno);
+  const int closed = ::close(descriptor_);
+  descriptor_ = -1;
+  if (closed != 0) throw_write_error(path_, errno);
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) throw_write_error(path_, errno);
+  temporary_.clear();
+  sync_directory(target_);
+}
+
+}  // namespace pergola

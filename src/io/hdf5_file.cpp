@@ -1,0 +1,279 @@
+#include "io/hdf5_file.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "base/error.hpp"
+#include "io/atomic_file.hpp"
+#include "io/input_file.hpp"
+
+namespace pergola::hdf5 {
+
+namespace {
+
+std::recursive_mutex& library_mutex() {
+  static std::recursive_mutex mutex;
+  return mutex;
+}
+
+/// The description of the innermost failure on HDF5's error stack, where the cause stands.
+std::string innermost_reason() {
+  std::string reason;
+  const auto take = [](unsigned, const H5E_error2_t* entry, void* data) -> herr_t {
+    auto& text = *static_cast<std::string*>(data);
+    if (text.empty() && entry->desc) text = entry->desc;
+    return 0;
+  };
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take, &reason);
+  return reason;
+}
+
+/// The errno value in a reason such as "file write failed: time = …, errno = 28, error message = …"; 0 when none.
+int errno_of(const std::string& reason) {
+  const std::string key = "errno = ";
+  const auto at = reason.find(key);
+  int value = 0;
+  if (at != std::string::npos) std::from_chars(reason.data() + at + key.size(), reason.data() + reason.size(), value);
+  return value;
+}
+
+/// No locking, because a file is complete when it has its name; closing the file closes what is open in it.
+Handle file_access() {
+  Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  H5Pset_file_locking(access.id(), false, true);
+  H5Pset_fclose_degree(access.id(), H5F_CLOSE_STRONG);
+  return access;
+}
+
+/// Deflate, the densest filter in use, makes at most 1032 bytes out of one.
+constexpr std::int64_t most_expansion = 1100;
+
+}  // namespace
+
+QuietLibrary::QuietLibrary() : lock_(library_mutex()) {
+  H5Eget_auto2(H5E_DEFAULT, &printer_, &printer_data_);
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+QuietLibrary::~QuietLibrary() { H5Eset_auto2(H5E_DEFAULT, printer_, printer_data_); }
+
+File::File(const std::filesystem::path& path) : path_(path), bytes_(InputFile(path).size()) {
+  file_ = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, file_access().id()), H5Fclose);
+  if (!file_.ok()) fail_reading("is a truncated or damaged HDF5 file");
+}
+
+File::File(const std::filesystem::path& temporary, const std::filesystem::path& path) : path_(path) {
+  file_ = Handle(H5Fcreate(temporary.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, file_access().id()), H5Fclose);
+  if (!file_.ok()) fail_writing();
+}
+
+void File::fail_reading(const std::string& what) const {
+  const std::string reason = innermost_reason();
+  throw Error(ErrorKind::input,
+              fmt::format("{}: {}{}", path_.string(), what, reason.empty() ? "" : fmt::format(" (HDF5: {})", reason)));
+}
+
+void File::fail_writing() const {
+  const std::string reason = innermost_reason();
+  if (const int number = errno_of(reason)) throw_write_error(path_, number);
+  throw Error(ErrorKind::system, fmt::format("{}: cannot be written (HDF5: {})", path_.string(), reason));
+}
+
+bool File::has(const std::string& object) const {
+  for (std::size_t end = object.find('/'); end != std::string::npos; end = object.find('/', end + 1))
+    if (H5Lexists(file_.id(), object.substr(0, end).c_str(), H5P_DEFAULT) <= 0) return false;
+  return H5Lexists(file_.id(), object.c_str(), H5P_DEFAULT) > 0 &&
+         H5Oexists_by_name(file_.id(), object.c_str(), H5P_DEFAULT) > 0;
+}
+
+bool File::has_attribute(const std::string& object, const std::string& name) const {
+  return has(object) && H5Aexists_by_name(file_.id(), object.c_str(), name.c_str(), H5P_DEFAULT) > 0;
+}
+
+std::vector<std::string> File::datasets(const std::string& group) const {
+  std::vector<std::string> names;
+  const auto take = [](hid_t, const char* name, const H5L_info_t*, void* data) -> herr_t {
+    static_cast<std::vector<std::string>*>(data)->emplace_back(name);
+    return 0;
+  };
+  if (H5Literate_by_name(file_.id(), group.c_str(), H5_INDEX_NAME, H5_ITER_INC, nullptr, take, &names, H5P_DEFAULT) < 0)
+    fail_reading(fmt::format("{} cannot be listed", group));
+  std::erase_if(names, [&](const std::string& name) {
+    H5O_info_t info;
+    return H5Oget_info_by_name(file_.id(), (group + "/" + name).c_str(), &info, H5P_DEFAULT) < 0 ||
+           info.type != H5O_TYPE_DATASET;
+  });
+  return names;
+}
+
+namespace {
+
+struct OpenAttribute {
+  Handle handle;
+  std::size_t count = 0;
+};
+
+template <class Fail>
+OpenAttribute open_attribute(hid_t file, const std::string& object, const std::string& name, const Fail& fail) {
+  OpenAttribute attribute;
+  attribute.handle = Handle(H5Aopen_by_name(file, object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  if (!attribute.handle.ok()) fail("is missing");
+  const Handle type(H5Aget_type(attribute.handle.id()), H5Tclose), space(H5Aget_space(attribute.handle.id()), H5Sclose);
+  const H5T_class_t kind = H5Tget_class(type.id());
+  if (kind != H5T_INTEGER && kind != H5T_FLOAT) fail("is not a number");
+  const hssize_t count = H5Sget_simple_extent_npoints(space.id());
+  if (count < 1 || count > 64) fail(fmt::format("has {} values, expected 1 to 64", count));
+  attribute.count = static_cast<std::size_t>(count);
+  return attribute;
+}
+
+}  // namespace
+
+std::vector<double> File::reals(const std::string& object, const std::string& name) const {
+  const auto fail = [&](const std::string& what) { fail_reading(fmt::format("{}/{} {}", object, name, what)); };
+  const auto attribute = open_attribute(file_.id(), object, name, fail);
+  std::vector<double> values(attribute.count);
+  if (H5Aread(attribute.handle.id(), H5T_NATIVE_DOUBLE, values.data()) < 0) fail("cannot be read");
+  return values;
+}
+
+std::vector<std::int64_t> File::integers(const std::string& object, const std::string& name) const {
+  const auto fail = [&](const std::string& what) { fail_reading(fmt::format("{}/{} {}", object, name, what)); };
+  const auto attribute = open_attribute(file_.id(), object, name, fail);
+  std::vector<std::int64_t> values(attribute.count);
+  if (H5Aread(attribute.handle.id(), H5T_NATIVE_INT64, values.data()) < 0) fail("cannot be read");
+  return values;
+}
+
+Dataset File::dataset(const std::string& name) const {
+  const auto fail = [&](const std::string& what) { fail_reading(fmt::format("{} {}", name, what)); };
+  Dataset dataset;
+  dataset.name = name;
+  dataset.handle = Handle(H5Dopen2(file_.id(), name.c_str(), H5P_DEFAULT), H5Dclose);
+  if (!dataset.handle.ok()) fail("cannot be opened as a dataset");
+  const hid_t id = dataset.handle.id();
+  const Handle type(H5Dget_type(id), H5Tclose), space(H5Dget_space(id), H5Sclose);
+  const Handle properties(H5Dget_create_plist(id), H5Pclose);
+  const H5T_class_t kind = H5Tget_class(type.id());
+  if (kind != H5T_INTEGER && kind != H5T_FLOAT) fail("does not hold numbers");
+  dataset.integer = kind == H5T_INTEGER;
+  dataset.is_signed = dataset.integer && H5Tget_sign(type.id()) == H5T_SGN_2;
+  dataset.value_bytes = H5Tget_size(type.id());
+  std::array<hsize_t, 2> extent{1, 1};
+  const int rank = H5Sget_simple_extent_ndims(space.id());
+  if (rank != 1 && rank != 2) fail(fmt::format("has {} dimensions, expected 1 or 2", rank));
+  if (H5Sget_simple_extent_dims(space.id(), extent.data(), nullptr) < 0) fail("has no readable size");
+
+  const H5D_layout_t layout = H5Pget_layout(properties.id());
+  if ((layout != H5D_CONTIGUOUS && layout != H5D_CHUNKED && layout != H5D_COMPACT) ||
+      H5Pget_external_count(properties.id()) != 0)
+    fail("keeps its data in another file, expected it in this one");
+  const std::int64_t expansion = H5Pget_nfilters(properties.id()) > 0 ? most_expansion : 1;
+  const double claimed =
+      static_cast<double>(extent[0]) * static_cast<double>(extent[1]) * static_cast<double>(dataset.value_bytes);
+  const double stored = static_cast<double>(std::min<hsize_t>(H5Dget_storage_size(id), hsize_t(bytes_)));
+  if (extent[1] > 64 || claimed > stored * static_cast<double>(expansion))
+    fail(fmt::format("claims {} x {} values of {} bytes, but the file holds {:.0f} bytes of it", extent[0], extent[1],
+                     dataset.value_bytes, stored));
+  dataset.rows = static_cast<std::int64_t>(extent[0]);
+  dataset.columns = static_cast<std::int64_t>(extent[1]);
+  return dataset;
+}
+
+void File::transfer(const Dataset& dataset, std::int64_t first, std::int64_t count, hid_t memory_type, void* in,
+                    const void* out) const {
+  if (count == 0) return;
+  const Handle space(H5Dget_space(dataset.handle.id()), H5Sclose);
+  const std::array<hsize_t, 2> start{hsize_t(first), 0}, extent{hsize_t(count), hsize_t(dataset.columns)};
+  const Handle memory(H5Screate_simple(2, extent.data(), nullptr), H5Sclose);
+  herr_t status = H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start.data(), nullptr, extent.data(), nullptr);
+  if (status >= 0 && in)
+    status = H5Dread(dataset.handle.id(), memory_type, memory.id(), space.id(), H5P_DEFAULT, in);
+  else if (status >= 0)
+    status = H5Dwrite(dataset.handle.id(), memory_type, memory.id(), space.id(), H5P_DEFAULT, out);
+  if (status >= 0) return;
+  if (in) fail_reading(fmt::format("{} cannot be read", dataset.name));
+  fail_writing();
+}
+
+void File::read_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, double* values) const {
+  transfer(dataset, first, count, H5T_NATIVE_DOUBLE, values, nullptr);
+}
+
+void File::read_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, std::uint64_t* values) const {
+  if (!dataset.is_signed) return transfer(dataset, first, count, H5T_NATIVE_UINT64, values, nullptr);
+  // HDF5 would turn a negative number into 0 without a word.
+  auto* signed_values = reinterpret_cast<std::int64_t*>(values);
+  transfer(dataset, first, count, H5T_NATIVE_INT64, signed_values, nullptr);
+  for (std::int64_t i = 0; i < count * dataset.columns; ++i)
+    if (signed_values[i] < 0)
+      fail_reading(fmt::format("{} holds {}, expected 0 or more", dataset.name, signed_values[i]));
+}
+
+void File::create_group(const std::string& name) {
+  const Handle group(H5Gcreate2(file_.id(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
+  if (!group.ok()) fail_writing();
+}
+
+void File::write_values(const std::string& object, const std::string& name, hid_t file_type, hid_t memory_type,
+                        const void* values, std::size_t count, bool scalar) {
+  const hsize_t extent = count;
+  const Handle space(scalar ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &extent, nullptr), H5Sclose);
+  const Handle attribute(H5Acreate_by_name(file_.id(), object.c_str(), name.c_str(), file_type, space.id(), H5P_DEFAULT,
+                                           H5P_DEFAULT, H5P_DEFAULT),
+                         H5Aclose);
+  if (!attribute.ok() || H5Awrite(attribute.id(), memory_type, values) < 0) fail_writing();
+}
+
+void File::write_attribute(const std::string& object, const std::string& name, double value) {
+  write_values(object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value, 1, true);
+}
+void File::write_attribute(const std::string& object, const std::string& name, std::int32_t value) {
+  write_values(object, name, H5T_STD_I32LE, H5T_NATIVE_INT32, &value, 1, true);
+}
+void File::write_attribute(const std::string& object, const std::string& name, const std::vector<double>& values) {
+  write_values(object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, values.data(), values.size(), false);
+}
+void File::write_attribute(const std::string& object, const std::string& name,
+                           const std::vector<std::uint32_t>& values) {
+  write_values(object, name, H5T_STD_U32LE, H5T_NATIVE_UINT32, values.data(), values.size(), false);
+}
+void File::write_attribute(const std::string& object, const std::string& name,
+                           const std::vector<std::uint64_t>& values) {
+  write_values(object, name, H5T_STD_U64LE, H5T_NATIVE_UINT64, values.data(), values.size(), false);
+}
+
+Dataset File::create_dataset(const std::string& name, hid_t type, std::int64_t rows, std::int64_t columns) {
+  const std::array<hsize_t, 2> extent{hsize_t(rows), hsize_t(columns)};
+  const Handle space(H5Screate_simple(columns == 1 ? 1 : 2, extent.data(), nullptr), H5Sclose);
+  const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  H5Pset_obj_track_times(properties.id(), false);  // the same particles make the same bytes
+  H5Pset_fill_time(properties.id(), H5D_FILL_TIME_NEVER);
+  Dataset dataset;
+  dataset.name = name;
+  dataset.rows = rows;
+  dataset.columns = columns;
+  dataset.handle = Handle(
+      H5Dcreate2(file_.id(), name.c_str(), type, space.id(), H5P_DEFAULT, properties.id(), H5P_DEFAULT), H5Dclose);
+  if (!dataset.handle.ok()) fail_writing();
+  return dataset;
+}
+
+void File::write_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, const double* values) {
+  transfer(dataset, first, count, H5T_NATIVE_DOUBLE, nullptr, values);
+}
+void File::write_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, const float* values) {
+  transfer(dataset, first, count, H5T_NATIVE_FLOAT, nullptr, values);
+}
+void File::write_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, const std::uint64_t* values) {
+  transfer(dataset, first, count, H5T_NATIVE_UINT64, nullptr, values);
+}
+
+void File::close() {
+  if (!file_.close()) fail_writing();
+}
+
+}  // namespace pergola::hdf5

@@ -1,0 +1,113 @@
+#pragma once
+#include <hdf5.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pergola::hdf5 {
+
+/// An HDF5 identifier that is closed with its owner.
+class Handle {
+ public:
+  using Close = herr_t (*)(hid_t);
+  Handle() = default;
+  Handle(hid_t id, Close closer) : id_(id), close_(closer) {}
+  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
+  Handle& operator=(Handle&& other) noexcept {
+    close();
+    id_ = std::exchange(other.id_, -1);
+    close_ = other.close_;
+    return *this;
+  }
+  ~Handle() { close(); }
+  hid_t id() const { return id_; }
+  bool ok() const { return id_ >= 0; }
+  /// Closes now; false when HDF5 reports a failure.
+  bool close() { return !ok() || close_(std::exchange(id_, -1)) >= 0; }
+
+ private:
+  hid_t id_ = -1;
+  Close close_ = nullptr;
+};
+
+/// Locks the HDF5 library and turns its error printing off, for as long as it lives.
+class QuietLibrary {
+ public:
+  QuietLibrary();
+  ~QuietLibrary();
+  QuietLibrary(const QuietLibrary&) = delete;
+  QuietLibrary& operator=(const QuietLibrary&) = delete;
+
+ private:
+  std::unique_lock<std::recursive_mutex> lock_;
+  H5E_auto2_t printer_ = nullptr;
+  void* printer_data_ = nullptr;
+};
+
+/// A dataset of `rows` × `columns` numbers in an open file.
+struct Dataset {
+  Handle handle;
+  std::string name;  // PartType1/Coordinates
+  std::int64_t rows = 0, columns = 1;
+  bool integer = false, is_signed = false;
+  std::size_t value_bytes = 0;
+};
+
+/// An HDF5 file; the library, which is not thread-safe, is locked and quiet while one is open. What HDF5 cannot read
+/// throws Error(input), what it cannot write Error(system), with HDF5's innermost reason.
+class File {
+ public:
+  /// Opens for reading.
+  explicit File(const std::filesystem::path& path);
+  /// Creates `temporary`; messages speak of `path`.
+  File(const std::filesystem::path& temporary, const std::filesystem::path& path);
+
+  const std::filesystem::path& path() const { return path_; }
+  std::int64_t bytes() const { return bytes_; }
+  /// Whether a group or dataset "a/b" is there.
+  bool has(const std::string& object) const;
+  bool has_attribute(const std::string& object, const std::string& name) const;
+  /// The names of the datasets in a group.
+  std::vector<std::string> datasets(const std::string& group) const;
+
+  /// All values of a numeric attribute; at most 64.
+  std::vector<double> reals(const std::string& object, const std::string& name) const;
+  std::vector<std::int64_t> integers(const std::string& object, const std::string& name) const;
+  /// Checks type, rank and that the file is large enough to hold what the dataset claims.
+  Dataset dataset(const std::string& name) const;
+  void read_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, double* values) const;
+  void read_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, std::uint64_t* values) const;
+
+  void create_group(const std::string& name);
+  void write_attribute(const std::string& object, const std::string& name, double value);
+  void write_attribute(const std::string& object, const std::string& name, std::int32_t value);
+  void write_attribute(const std::string& object, const std::string& name, const std::vector<double>& values);
+  void write_attribute(const std::string& object, const std::string& name, const std::vector<std::uint32_t>& values);
+  void write_attribute(const std::string& object, const std::string& name, const std::vector<std::uint64_t>& values);
+  /// `type` is the type in the file; columns = 1 makes a dataset of one dimension.
+  Dataset create_dataset(const std::string& name, hid_t type, std::int64_t rows, std::int64_t columns);
+  void write_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, const double* values);
+  void write_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, const float* values);
+  void write_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, const std::uint64_t* values);
+  /// Ends writing; throws where the destructor could not.
+  void close();
+
+ private:
+  [[noreturn]] void fail_reading(const std::string& what) const;
+  [[noreturn]] void fail_writing() const;
+  void write_values(const std::string& object, const std::string& name, hid_t file_type, hid_t memory_type,
+                    const void* values, std::size_t count, bool scalar);
+  void transfer(const Dataset& dataset, std::int64_t first, std::int64_t count, hid_t memory_type, void* in,
+                const void* out) const;
+
+  std::filesystem::path path_;
+  QuietLibrary quiet_;
+  Handle file_;
+  std::int64_t bytes_ = 0;
+};
+
+}  // namespace pergola::hdf5

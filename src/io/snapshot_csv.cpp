@@ -1,0 +1,168 @@
+// Text snapshots: a line of column names, then one line per particle.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "io/atomic_file.hpp"
+#include "io/input_file.hpp"
+#include "io/snapshot_formats.hpp"
+
+namespace pergola {
+
+namespace {
+
+const std::vector<std::string> real_columns{"mass", "x", "y", "z", "vx", "vy", "vz"};
+
+std::string_view trimmed(std::string_view text) {
+  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
+  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+std::vector<std::string_view> split(std::string_view line) {
+  std::vector<std::string_view> cells;
+  for (std::size_t begin = 0;;) {
+    const std::size_t comma = line.find(',', begin);
+    cells.push_back(trimmed(line.substr(begin, comma - begin)));
+    if (comma == std::string_view::npos) return cells;
+    begin = comma + 1;
+  }
+}
+
+class CsvReader {
+ public:
+  explicit CsvReader(const std::filesystem::path& path) : path_(path), stream_(path, std::ios::binary) {
+    if (!stream_) throw Error(ErrorKind::system, fmt::format("{}: cannot be read", path.string()));
+    if (!next_line()) fail("has no line of column names");
+    if (line_.starts_with("\xEF\xBB\xBF")) line_.erase(0, 3);
+    for (const auto name : split(line_)) columns_.emplace_back(name);
+    check_columns();
+  }
+
+  const std::vector<std::string>& columns() const { return columns_; }
+
+  Particles read() {
+    Particles p;
+    std::vector<std::vector<double>*> reals;
+    for (const auto& name : columns_) reals.push_back(real_column(p, name));
+    while (next_line()) {
+      const auto cells = split(line_);
+      if (cells.size() != columns_.size())
+        fail(fmt::format("line {} has {} columns, expected {}", line_number_, cells.size(), columns_.size()));
+      p.species.push_back(species_halo);
+      for (std::size_t c = 0; c < cells.size(); ++c) {
+        if (reals[c])
+          reals[c]->push_back(value(parse_real(cells[c]), cells[c], columns_[c], "a number"));
+        else if (columns_[c] == "id")
+          p.id.push_back(value(parse_unsigned(cells[c]), cells[c], columns_[c], "an integer from 0 on"));
+        else
+          p.species.back() = species(cells[c]);
+      }
+    }
+    if (!stream_.eof()) throw Error(ErrorKind::system, fmt::format("{}: cannot be read", path_.string()));
+    return p;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Error(ErrorKind::input, fmt::format("{}: {}", path_.string(), what));
+  }
+
+  /// The next line that is neither empty nor a comment.
+  bool next_line() {
+    while (std::getline(stream_, line_)) {
+      ++line_number_;
+      if (const auto text = trimmed(line_); !text.empty() && text.front() != '#') return true;
+    }
+    return false;
+  }
+
+  void check_columns() const {
+    std::vector<std::string> required = real_columns, known;
+    required.insert(required.begin(), "id");
+    known = required;
+    known.push_back("species");
+    for (const auto& name : columns_) {
+      if (std::find(known.begin(), known.end(), name) == known.end())
+        fail(
+            fmt::format("line {} has a column \"{:.40}\", expected the column names id,mass,x,y,z,vx,vy,vz and "
+                        "perhaps species",
+                        line_number_, name));
+      if (std::count(columns_.begin(), columns_.end(), name) > 1)
+        fail(fmt::format("line {} names column {} twice", line_number_, name));
+    }
+    for (const auto& name : required)
+      if (std::find(columns_.begin(), columns_.end(), name) == columns_.end())
+        fail(fmt::format("line {} has no column {}, expected id,mass,x,y,z,vx,vy,vz", line_number_, name));
+  }
+
+  static std::vector<double>* real_column(Particles& p, const std::string& name) {
+    std::vector<double>* const columns[] = {&p.mass, &p.x, &p.y, &p.z, &p.vx, &p.vy, &p.vz};
+    for (std::size_t c = 0; c < real_columns.size(); ++c)
+      if (real_columns[c] == name) return columns[c];
+    return nullptr;
+  }
+
+  template <class T>
+  T value(const std::optional<T>& parsed, std::string_view cell, const std::string& column, const char* expected) {
+    if (!parsed) fail(fmt::format("line {}: {} is \"{:.40}\", expected {}", line_number_, column, cell, expected));
+    return *parsed;
+  }
+
+  /// By number or by name.
+  std::uint8_t species(std::string_view cell) {
+    const auto number = parse_unsigned(cell);
+    for (std::uint8_t s = 0; s < species_count; ++s)
+      if (cell == species_names[s] || number == std::uint64_t{s}) return s;
+    fail(fmt::format("line {}: species is \"{:.40}\", expected 0 to {}", line_number_, cell, species_count - 1));
+  }
+
+  std::filesystem::path path_;
+  std::ifstream stream_;
+  std::string line_;
+  std::int64_t line_number_ = 0;
+  std::vector<std::string> columns_;
+};
+
+}  // namespace
+
+SnapshotPiece read_csv_piece(const std::filesystem::path& path, ReadPart part) {
+  const InputFile checked(path);
+  CsvReader reader(path);
+  SnapshotPiece piece;
+  piece.header.format = "csv";
+  piece.fields = reader.columns();
+  piece.particles = reader.read();
+  for (const auto species : piece.particles.species) ++piece.counts[species];
+  if (part == ReadPart::header) piece.particles = {};
+  return piece;
+}
+
+void write_csv(const std::filesystem::path& path, const Snapshot& snapshot, const WriteOptions& options) {
+  const auto& p = snapshot.particles;
+  const bool with_species =
+      std::any_of(p.species.begin(), p.species.end(), [](std::uint8_t s) { return s != species_halo; });
+  AtomicFile file(path);
+  std::string text = with_species ? "id,mass,x,y,z,vx,vy,vz,species\n" : "id,mass,x,y,z,vx,vy,vz\n";
+  for (std::int64_t i = 0; i < p.size(); ++i) {
+    text += std::to_string(p.id[i]);
+    for (const auto* values : {&p.mass, &p.x, &p.y, &p.z, &p.vx, &p.vy, &p.vz}) {
+      text += ',';
+      text += options.single_precision ? to_text(to_single((*values)[i], path)) : to_text((*values)[i]);
+    }
+    if (with_species) text += fmt::format(",{}", p.species[i]);
+    text += '\n';
+    if (text.size() > (std::size_t{1} << 20)) {
+      file.write(text);
+      text.clear();
+    }
+  }
+  file.write(text);
+  file.commit();
+}
+
+}  // namespace pergola

@@ -1,0 +1,291 @@
+// GADGET-style HDF5 snapshots, as yt and pynbody open them.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "io/atomic_file.hpp"
+#include "io/hdf5_file.hpp"
+#include "io/snapshot_formats.hpp"
+
+namespace pergola {
+
+namespace {
+
+constexpr std::int64_t slab_rows = 65536;
+
+/// Calls body(first, count) for slabs of rows.
+template <class Body>
+void for_slabs(std::int64_t rows, const Body& body) {
+  for (std::int64_t first = 0; first < rows; first += slab_rows) body(first, std::min(slab_rows, rows - first));
+}
+
+std::string group_name(int type) { return fmt::format("PartType{}", type); }
+
+// Reading.
+
+SpeciesCounts read_counts(const hdf5::File& file, const std::string& name) {
+  SpeciesCounts counts{};
+  const auto values = file.integers("Header", name);
+  for (std::size_t t = 0; t < std::min(values.size(), counts.size()); ++t) {
+    if (values[t] < 0)
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: Header/{} holds {}, expected 0 or more", file.path().string(), name, values[t]));
+    counts[t] = values[t];
+  }
+  return counts;
+}
+
+std::optional<SpeciesCounts> read_totals(const hdf5::File& file) {
+  if (!file.has_attribute("Header", "NumPart_Total")) return std::nullopt;
+  SpeciesCounts totals = read_counts(file, "NumPart_Total");
+  if (!file.has_attribute("Header", "NumPart_Total_HighWord")) return totals;
+  const SpeciesCounts high = read_counts(file, "NumPart_Total_HighWord");
+  for (std::size_t t = 0; t < totals.size(); ++t)
+    if (totals[t] <= 0xffffffff && high[t] < (std::int64_t{1} << 31)) totals[t] += high[t] << 32;
+  return totals;
+}
+
+std::optional<double> read_real(const hdf5::File& file, const std::string& name) {
+  if (!file.has_attribute("Header", name)) return std::nullopt;
+  return file.reals("Header", name)[0];
+}
+
+/// /Units as Pergola and SWIFT write it; the attributes of GADGET-4 and AREPO elsewhere. All ones mean none.
+std::optional<FileUnits> read_units(const hdf5::File& file) {
+  struct Place {
+    const char *group, *length, *mass, *velocity;
+  };
+  const Place places[] = {{"Units", "UnitLength_in_cgs", "UnitMass_in_cgs", "UnitVelocity_in_cgs"},
+                          {"Header", "UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s"},
+                          {"Parameters", "UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s"}};
+  for (const auto& [group, length, mass, velocity] : places) {
+    if (!file.has_attribute(group, length) || !file.has_attribute(group, mass) || !file.has_attribute(group, velocity))
+      continue;
+    const FileUnits units{file.reals(group, length)[0], file.reals(group, mass)[0], file.reals(group, velocity)[0]};
+    if (units.length_cm == 1 && units.mass_g == 1 && units.velocity_cm_per_s == 1) return std::nullopt;
+    return units;
+  }
+  return std::nullopt;
+}
+
+void read_header(const hdf5::File& file, SnapshotPiece& piece) {
+  if (!file.has("Header"))
+    throw Error(ErrorKind::input,
+                fmt::format("{}: has no group Header, expected a GADGET-style snapshot", file.path().string()));
+  piece.counts = read_counts(file, "NumPart_ThisFile");
+  piece.totals = read_totals(file);
+  if (file.has_attribute("Header", "MassTable")) {
+    const auto table = file.reals("Header", "MassTable");
+    std::copy_n(table.begin(), std::min(table.size(), piece.mass_table.size()), piece.mass_table.begin());
+  }
+  auto& header = piece.header;
+  header.format = "hdf5";
+  header.time = read_real(file, "Time").value_or(0);
+  header.redshift = read_real(file, "Redshift").value_or(0);
+  header.box_size = read_real(file, "BoxSize").value_or(0);
+  header.omega0 = read_real(file, "Omega0");
+  header.omega_lambda = read_real(file, "OmegaLambda");
+  header.hubble_param = read_real(file, "HubbleParam");
+  header.units = read_units(file);
+  if (file.has_attribute("Header", "NumFilesPerSnapshot")) {
+    const std::int64_t files = file.integers("Header", "NumFilesPerSnapshot")[0];
+    if (files < 0 || files > 1'000'000)
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: Header/NumFilesPerSnapshot is {}, expected 1 or more", file.path().string(), files));
+    header.files = static_cast<int>(std::max<std::int64_t>(files, 1));
+  }
+}
+
+/// A dataset of one particle type, its shape checked against the header.
+hdf5::Dataset open_field(const hdf5::File& file, int type, const char* field, std::int64_t count, std::int64_t columns,
+                         bool integer) {
+  const std::string name = group_name(type) + "/" + field;
+  const auto fail = [&](const std::string& what) {
+    throw Error(ErrorKind::input, fmt::format("{}: {} {}", file.path().string(), name, what));
+  };
+  if (!file.has(name)) fail(fmt::format("is missing, expected {} entries (Header/NumPart_ThisFile)", count));
+  auto dataset = file.dataset(name);
+  if (dataset.rows != count)
+    fail(fmt::format("has {} entries, expected {} (Header/NumPart_ThisFile)", dataset.rows, count));
+  if (dataset.columns != columns) fail(fmt::format("has {} columns, expected {}", dataset.columns, columns));
+  if (dataset.integer != integer)
+    fail(fmt::format("holds {} numbers, expected {}", dataset.integer ? "integer" : "floating-point",
+                     integer ? "integers" : "floating-point numbers"));
+  return dataset;
+}
+
+void read_vectors(const hdf5::File& file, const hdf5::Dataset& dataset, std::vector<double>& x, std::vector<double>& y,
+                  std::vector<double>& z) {
+  std::vector<double> rows(3 * static_cast<std::size_t>(std::min(slab_rows, dataset.rows)));
+  for (auto* values : {&x, &y, &z}) values->resize(static_cast<std::size_t>(dataset.rows));
+  for_slabs(dataset.rows, [&](std::int64_t first, std::int64_t count) {
+    file.read_rows(dataset, first, count, rows.data());
+    for (std::int64_t i = 0; i < count; ++i) {
+      x[first + i] = rows[3 * i];
+      y[first + i] = rows[3 * i + 1];
+      z[first + i] = rows[3 * i + 2];
+    }
+  });
+}
+
+template <class T>
+void read_scalars(const hdf5::File& file, const hdf5::Dataset& dataset, std::vector<T>& values) {
+  values.resize(static_cast<std::size_t>(dataset.rows));
+  file.read_rows(dataset, 0, dataset.rows, values.data());
+}
+
+/// The particles of one type. Ids stay empty where the file has none.
+Particles read_type(const hdf5::File& file, int type, SnapshotPiece& piece) {
+  const std::int64_t count = piece.counts[type];
+  const std::string group = group_name(type);
+  Particles p;
+  // All shapes before any memory.
+  const auto coordinates = open_field(file, type, "Coordinates", count, 3, false);
+  const auto velocities = open_field(file, type, "Velocities", count, 3, false);
+  piece.header.single_precision |= coordinates.value_bytes <= 4;
+  read_vectors(file, coordinates, p.x, p.y, p.z);
+  read_vectors(file, velocities, p.vx, p.vy, p.vz);
+  if (file.has(group + "/ParticleIDs")) read_scalars(file, open_field(file, type, "ParticleIDs", count, 1, true), p.id);
+  if (file.has(group + "/Masses"))
+    read_scalars(file, open_field(file, type, "Masses", count, 1, false), p.mass);
+  else if (piece.mass_table[type] > 0)
+    p.mass.assign(static_cast<std::size_t>(count), piece.mass_table[type]);
+  else
+    throw Error(ErrorKind::input, fmt::format("{}: {}/Masses is missing and Header/MassTable[{}] is 0, expected one "
+                                              "of them",
+                                              file.path().string(), group, type));
+  if (file.has(group + "/Potential"))
+    read_scalars(file, open_field(file, type, "Potential", count, 1, false), p.potential);
+  p.species.assign(static_cast<std::size_t>(count), static_cast<std::uint8_t>(type));
+  return p;
+}
+
+// Writing.
+
+class SnapshotWriter {
+ public:
+  SnapshotWriter(hdf5::File& file, const Particles& particles, const WriteOptions& options)
+      : file_(file), particles_(particles), single_(options.single_precision) {}
+
+  void write_type(int type, const std::vector<std::int64_t>& places) {
+    const std::string group = group_name(type);
+    const auto& p = particles_;
+    file_.create_group(group);
+    write_reals(group + "/Coordinates", places, {&p.x, &p.y, &p.z});
+    write_reals(group + "/Velocities", places, {&p.vx, &p.vy, &p.vz});
+    write_ids(group + "/ParticleIDs", places);
+    write_reals(group + "/Masses", places, {&p.mass});
+    if (!p.potential.empty()) write_reals(group + "/Potential", places, {&p.potential});
+  }
+
+ private:
+  using Columns = std::vector<const std::vector<double>*>;
+
+  void write_reals(const std::string& name, const std::vector<std::int64_t>& places, const Columns& columns) {
+    if (single_)
+      write_slabs<float>(name, H5T_IEEE_F32LE, places, columns,
+                         [this](double value) { return to_single(value, file_.path()); });
+    else
+      write_slabs<double>(name, H5T_IEEE_F64LE, places, columns, [](double value) { return value; });
+  }
+
+  template <class T, class Convert>
+  void write_slabs(const std::string& name, hid_t type, const std::vector<std::int64_t>& places, const Columns& columns,
+                   const Convert& convert) {
+    const auto rows = static_cast<std::int64_t>(places.size());
+    const auto dataset = file_.create_dataset(name, type, rows, static_cast<std::int64_t>(columns.size()));
+    std::vector<T> slab;
+    for_slabs(rows, [&](std::int64_t first, std::int64_t count) {
+      slab.clear();
+      for (std::int64_t i = first; i < first + count; ++i)
+        for (const auto* column : columns) slab.push_back(convert((*column)[places[i]]));
+      file_.write_rows(dataset, first, count, slab.data());
+    });
+  }
+
+  void write_ids(const std::string& name, const std::vector<std::int64_t>& places) {
+    const auto rows = static_cast<std::int64_t>(places.size());
+    const auto dataset = file_.create_dataset(name, H5T_STD_U64LE, rows, 1);
+    std::vector<std::uint64_t> slab;
+    for_slabs(rows, [&](std::int64_t first, std::int64_t count) {
+      slab.clear();
+      for (std::int64_t i = first; i < first + count; ++i) slab.push_back(particles_.id[places[i]]);
+      file_.write_rows(dataset, first, count, slab.data());
+    });
+  }
+
+  hdf5::File& file_;
+  const Particles& particles_;
+  bool single_;
+};
+
+void write_header(hdf5::File& file, const SnapshotHeader& header, const std::vector<std::uint64_t>& counts) {
+  std::vector<std::uint32_t> low, high;
+  for (const std::uint64_t count : counts) {
+    low.push_back(static_cast<std::uint32_t>(count));
+    high.push_back(static_cast<std::uint32_t>(count >> 32));
+  }
+  const std::string group = "Header";
+  file.create_group(group);
+  if (std::any_of(high.begin(), high.end(), [](std::uint32_t word) { return word != 0; }))
+    file.write_attribute(group, "NumPart_ThisFile", counts);
+  else
+    file.write_attribute(group, "NumPart_ThisFile", low);
+  file.write_attribute(group, "NumPart_Total", low);
+  file.write_attribute(group, "NumPart_Total_HighWord", high);
+  file.write_attribute(group, "MassTable", std::vector<double>(species_count, 0.0));
+  file.write_attribute(group, "Time", header.time);
+  file.write_attribute(group, "Redshift", header.redshift);
+  file.write_attribute(group, "BoxSize", header.box_size);
+  file.write_attribute(group, "NumFilesPerSnapshot", std::int32_t{1});
+  file.write_attribute(group, "Flag_Entropy_ICs", std::int32_t{0});
+  if (header.omega0) file.write_attribute(group, "Omega0", *header.omega0);
+  if (header.omega_lambda) file.write_attribute(group, "OmegaLambda", *header.omega_lambda);
+  if (header.hubble_param) file.write_attribute(group, "HubbleParam", *header.hubble_param);
+
+  const FileUnits units = header.units.value_or(FileUnits{});
+  file.create_group("Units");
+  file.write_attribute("Units", "UnitLength_in_cgs", units.length_cm);
+  file.write_attribute("Units", "UnitMass_in_cgs", units.mass_g);
+  file.write_attribute("Units", "UnitVelocity_in_cgs", units.velocity_cm_per_s);
+}
+
+}  // namespace
+
+SnapshotPiece read_hdf5_piece(const std::filesystem::path& path, ReadPart part) {
+  const hdf5::File file(path);
+  SnapshotPiece piece;
+  read_header(file, piece);
+  for (int type = 0; type < species_count; ++type) {
+    if (piece.counts[type] == 0) continue;
+    if (!file.has(group_name(type)))
+      throw Error(ErrorKind::input, fmt::format("{}: group {} is missing, expected {} particles in it "
+                                                "(Header/NumPart_ThisFile)",
+                                                path.string(), group_name(type), piece.counts[type]));
+    for (const auto& name : file.datasets(group_name(type)))
+      if (std::find(piece.fields.begin(), piece.fields.end(), name) == piece.fields.end()) piece.fields.push_back(name);
+    if (part == ReadPart::all) join(piece.particles, read_type(file, type, piece));
+  }
+  return piece;
+}
+
+void write_hdf5(const std::filesystem::path& path, const Snapshot& snapshot, const WriteOptions& options) {
+  const auto& particles = snapshot.particles;
+  const auto places = places_by_species(particles);
+  std::vector<std::uint64_t> counts;
+  for (const auto& list : places) counts.push_back(list.size());
+
+  AtomicFile target(path);
+  const std::int64_t real_bytes = options.single_precision ? 4 : 8;
+  target.check_room(particles.size() * (8 + real_bytes * (particles.potential.empty() ? 7 : 8)) + 8192);
+  hdf5::File file(target.temporary(), path);
+  write_header(file, snapshot.header, counts);
+  SnapshotWriter writer(file, particles, options);
+  for (int type = 0; type < species_count; ++type)
+    if (!places[type].empty()) writer.write_type(type, places[type]);
+  file.close();
+  target.commit();
+}
+
+}  // namespace pergola
