@@ -1,122 +1,292 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <limits>
 #include <vector>
 
+#include "device/buffer.hpp"
 #include "device/parallel.hpp"
 #include "gravity/direct.hpp"
-#include "physics/hermite.hpp"
-#include "physics/pair.hpp"
+#include "gravity/direct_kernels.hpp"
 
 namespace pergola {
 
 namespace {
 
-/// Sources at the time of prepare(), in double precision.
-struct Prepared {
-  std::vector<double> x, y, z, vx, vy, vz, mass, epsilon2;
-  std::int64_t size() const { return static_cast<std::int64_t>(x.size()); }
-};
+using direct::block_size, direct::Kind, direct::Numbers;
 
+/// Below this many pairs, or sources to pack, starting threads takes longer than the work.
+constexpr std::int64_t pairs_worth_threads = 1 << 16, sources_worth_threads = 1 << 13;
+
+/// A tile per thread at a time; with fewer tiles than this many per thread, the sources are shared out too.
+constexpr std::int64_t tiles_per_thread = 8;
+
+template <class To>
+void write(To* to, std::int64_t at, double value, bool& finite) {
+  to[at] = static_cast<To>(value);
+  finite = finite && std::isfinite(to[at]);
+}
+
+/// All pairs on the CPU. Sources are packed by prepare(); evaluate() hands tiles of targets to the kernels. The sums of
+/// a target run over spans of sources that are always the same and are added in their order, so that they depend
+/// neither on the number of threads nor on which other targets are asked for.
+template <Precision precision>
 class DirectCpu final : public Solver {
  public:
-  DirectCpu(const SolverOptions& options, const Device& device) : options_(options), device_(device) {}
+  using State = typename Numbers<precision>::State;
+  using Pair = typename Numbers<precision>::Pair;
+
+  DirectCpu(const SolverOptions& options, const Device& device) : options_(options), device_(device) {
+    sources_.same_epsilon = options.softening.uniform();
+    sources_.same_epsilon2 = options.softening.epsilon[0] * options.softening.epsilon[0];
+  }
   const SolverInfo& info() const override { return info_; }
   void prepare(const Sources<float>& sources) override { take(sources); }
   void prepare(const Sources<double>& sources) override { take(sources); }
   void evaluate(const Targets& targets, unsigned want, const Forces<float>& forces) override {
-    sum(targets, want, forces);
+    answer(targets, want, forces);
   }
   void evaluate(const Targets& targets, unsigned want, const Forces<double>& forces) override {
-    sum(targets, want, forces);
+    answer(targets, want, forces);
   }
   NeighbourLists neighbour_lists(const Targets& targets, double radius) override;
-  std::int64_t device_bytes(std::int64_t n) const override { return n * 8 * static_cast<std::int64_t>(sizeof(double)); }
+  std::int64_t device_bytes(std::int64_t n) const override { return (n + block_size - 1) / block_size * block_bytes; }
 
  private:
+  static constexpr std::int64_t block_values = Numbers<precision>::fields * block_size;
+  static constexpr std::int64_t block_bytes = block_values * static_cast<std::int64_t>(sizeof(Pair));
+
   template <class Real>
-  void take(const Sources<Real>& sources);
+  void take(const Sources<Real>& from);
   template <class Real>
-  void sum(const Targets& targets, unsigned want, const Forces<Real>& forces) const;
+  void answer(const Targets& targets, unsigned want, const Forces<Real>& forces);
+  void sum(Kind kind, const Targets& targets, unsigned want, const Forces<State>& out);
+  void sum_spans(Kind kind, const direct::Tile<precision>& tile, direct::TileSums& total) const;
+  void sum_few_tiles(Kind kind, std::vector<direct::Tile<precision>>& tiles, std::vector<direct::TileSums>& totals);
+  void fill(Kind kind, const Targets& targets, std::int64_t begin, int lanes, direct::Tile<precision>& tile) const;
+  void find_nearest(const Targets& targets, const Forces<State>& out) const;
+  std::pair<std::int64_t, double> nearest(std::int64_t place) const;
+  [[noreturn]] void fail(std::int64_t place) const;
+
+  std::int64_t spans() const { return (sources_.blocks() + direct::blocks_per_span - 1) / direct::blocks_per_span; }
+  int threads_for(std::int64_t work, std::int64_t worth) const { return work < worth ? 1 : device_.threads(); }
+  static std::int64_t place_of(const Targets& targets, std::int64_t t) { return targets.index ? targets.index[t] : t; }
 
   SolverInfo info_{"direct", false, true, true, true, true, true};
   SolverOptions options_;
   Device device_;
-  Prepared prepared_;
+  Buffer<Pair> memory_;
+  direct::Blocks<precision> sources_;
+  std::vector<direct::TileSums> parts_;
 };
 
+template <Precision precision>
 template <class Real>
-void DirectCpu::take(const Sources<Real>& s) {
-  auto& p = prepared_;
-  for (auto* array : {&p.x, &p.y, &p.z, &p.vx, &p.vy, &p.vz, &p.mass, &p.epsilon2})
-    array->resize(static_cast<std::size_t>(s.count));
-  parallel_chunks(device_.threads(), s.count, 1024, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const auto k = static_cast<std::size_t>(i);
-      Vec3<double> x{s.x[i], s.y[i], s.z[i]}, v{};
-      if (s.vx) v = {s.vx[i], s.vy[i], s.vz[i]};
-      if (s.ax) {
-        const double dt = static_cast<double>(s.now - s.tick[i]) * s.tick_length + s.offset;
-        physics::hermite_predict<double>(dt, x, v, {s.ax[i], s.ay[i], s.az[i]}, {s.jx[i], s.jy[i], s.jz[i]});
-      }
-      p.x[k] = x.x, p.y[k] = x.y, p.z[k] = x.z;
-      p.vx[k] = v.x, p.vy[k] = v.y, p.vz[k] = v.z;
-      p.mass[k] = options_.gravitational_constant * s.mass[i];
-      const double epsilon = options_.softening.epsilon[s.species ? s.species[i] : 0];
-      p.epsilon2[k] = epsilon * epsilon;
-    }
-  });
+void DirectCpu<precision>::take(const Sources<Real>& from) {
+  if constexpr (!std::is_same_v<Real, State>) {
+    throw Error(ErrorKind::input, fmt::format("direct: expected sources in {} precision for precision \"{}\"",
+                                              sizeof(State) == 4 ? "single" : "double", precision_name(precision)));
+  } else {
+    sources_.count = from.count;
+    if (memory_.size() < sources_.blocks() * block_values)
+      memory_ = Buffer<Pair>(device_, sources_.blocks() * block_values);
+    sources_.data = memory_.data();
+    parallel_for(threads_for(from.count, sources_worth_threads), sources_.blocks(),
+                 [&](std::int64_t block) { direct::pack_block(from, options_, block, sources_); });
+  }
 }
 
+template <Precision precision>
 template <class Real>
-void DirectCpu::sum(const Targets& targets, unsigned want, const Forces<Real>& out) const {
-  const auto& p = prepared_;
-  parallel_chunks(device_.threads(), targets.count, 16, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t t = begin; t < end; ++t) {
-      const std::int64_t i = targets.index ? targets.index[t] : t;
-      const auto k = static_cast<std::size_t>(i);
-      physics::PairSum<double> sum{};
-      std::int64_t nearest = -1;
-      double nearest2 = INFINITY;
-      for (std::size_t j = 0; j < p.x.size(); ++j) {
-        if (j == k) continue;
-        const Vec3<double> d{p.x[j] - p.x[k], p.y[j] - p.y[k], p.z[j] - p.z[k]};
-        const Vec3<double> w{p.vx[j] - p.vx[k], p.vy[j] - p.vy[k], p.vz[j] - p.vz[k]};
-        const double square = physics::softened_square(d, std::max(p.epsilon2[j], p.epsilon2[k]));
-        if (square == 0)
-          throw CoincidentParticles(
-              i, static_cast<std::int64_t>(j),
-              fmt::format("direct: two particles in one place with zero softening (places {} and {})", k, j));
-        physics::add_pair<true, true>(d, w, p.mass[j], physics::rsqrt(square), sum);
-        const double distance2 = dot(d, d);
-        if (distance2 < nearest2) nearest2 = distance2, nearest = static_cast<std::int64_t>(j);
-      }
+void DirectCpu<precision>::answer(const Targets& targets, unsigned want, const Forces<Real>& forces) {
+  if constexpr (!std::is_same_v<Real, State>) {
+    throw Error(ErrorKind::input, fmt::format("direct: expected forces in {} precision for precision \"{}\"",
+                                              sizeof(State) == 4 ? "single" : "double", precision_name(precision)));
+  } else {
+    if (targets.count == 0) return;
+    if (want & want_jerk)
+      sum(Kind::acceleration_jerk_potential, targets, want, forces);
+    else if (want & want_acceleration)
+      sum(want & want_potential ? Kind::acceleration_potential : Kind::acceleration, targets, want, forces);
+    else if (want & want_potential)
+      sum(Kind::potential, targets, want, forces);
+    if (want & want_nearest) find_nearest(targets, forces);
+  }
+}
+
+template <Precision precision>
+void DirectCpu<precision>::fill(Kind kind, const Targets& targets, std::int64_t begin, int lanes,
+                                direct::Tile<precision>& tile) const {
+  for (int lane = 0; lane < lanes; ++lane)
+    tile.place[lane] = place_of(targets, std::min(begin + lane, targets.count - 1));
+  const auto fetch = [&](int first, int last) {
+    for (int field = first; field <= last; ++field)
+      for (int lane = 0; lane < lanes; ++lane)
+        tile.field[field][lane] = sources_.field(tile.place[lane] / block_size, field)[tile.place[lane] % block_size];
+  };
+  fetch(direct::x, direct::z);
+  if constexpr (Numbers<precision>::low_parts) fetch(direct::x_low, direct::z_low);
+  if (!sources_.same_epsilon) fetch(direct::epsilon2, direct::epsilon2);
+  if (kind == Kind::acceleration_jerk_potential) fetch(direct::vx, direct::vz);
+}
+
+void add(const direct::TileSums& part, int lanes, direct::TileSums& total) {
+  for (int row = 0; row < 7; ++row)
+    for (int lane = 0; lane < lanes; ++lane) total.value[row][lane] += part.value[row][lane];
+}
+
+template <Precision precision>
+void DirectCpu<precision>::sum_spans(Kind kind, const direct::Tile<precision>& tile, direct::TileSums& total) const {
+  const int lanes = direct::tile_size<precision>(kind);
+  const std::int64_t blocks = sources_.blocks();
+  direct::TileSums part;
+  for (std::int64_t first = 0; first < blocks; first += direct::blocks_per_span) {
+    direct::sum_tile(kind, sources_, tile, first, std::min(first + direct::blocks_per_span, blocks), part);
+    add(part, lanes, total);
+  }
+}
+
+/// The same sums, with the spans of each tile shared out over the threads, some at a time, and added in order.
+template <Precision precision>
+void DirectCpu<precision>::sum_few_tiles(Kind kind, std::vector<direct::Tile<precision>>& tiles,
+                                         std::vector<direct::TileSums>& totals) {
+  const int lanes = direct::tile_size<precision>(kind);
+  const auto tile_count = static_cast<std::int64_t>(tiles.size());
+  const std::int64_t blocks = sources_.blocks();
+  const std::int64_t at_a_time =
+      std::min(spans(), (4 * tiles_per_thread * device_.threads() + tile_count - 1) / tile_count);
+  parts_.resize(static_cast<std::size_t>(std::max<std::int64_t>(at_a_time * tile_count, std::ssize(parts_))));
+  for (std::int64_t begin = 0; begin < spans(); begin += at_a_time) {
+    const std::int64_t count = std::min(at_a_time, spans() - begin);
+    parallel_for(device_.threads(), count * tile_count, [&](std::int64_t k) {
+      const std::int64_t first = (begin + k % count) * direct::blocks_per_span;
+      direct::sum_tile(kind, sources_, tiles[static_cast<std::size_t>(k / count)], first,
+                       std::min(first + direct::blocks_per_span, blocks), parts_[static_cast<std::size_t>(k)]);
+    });
+    for (std::int64_t k = 0; k < count * tile_count; ++k)
+      add(parts_[static_cast<std::size_t>(k)], lanes, totals[static_cast<std::size_t>(k / count)]);
+  }
+}
+
+template <Precision precision>
+void DirectCpu<precision>::sum(Kind kind, const Targets& targets, unsigned want, const Forces<State>& out) {
+  const int lanes = direct::tile_size<precision>(kind);
+  const std::int64_t tiles = (targets.count + lanes - 1) / lanes;
+  std::atomic<std::int64_t> failed = targets.count;
+  const auto put = [&](std::int64_t tile, const direct::TileSums& sums) {
+    const std::int64_t end = std::min<std::int64_t>(lanes, targets.count - tile * lanes);
+    for (std::int64_t lane = 0; lane < end; ++lane) {
+      const std::int64_t t = tile * lanes + lane;
+      const auto value = [&](int row) { return sums.value[row][lane]; };
+      bool finite = true;
       if (want & want_acceleration)
-        out.ax[t] = static_cast<Real>(sum.ax), out.ay[t] = static_cast<Real>(sum.ay),
-        out.az[t] = static_cast<Real>(sum.az);
+        write(out.ax, t, value(0), finite), write(out.ay, t, value(1), finite), write(out.az, t, value(2), finite);
       if (want & want_jerk)
-        out.jx[t] = static_cast<Real>(sum.jx), out.jy[t] = static_cast<Real>(sum.jy),
-        out.jz[t] = static_cast<Real>(sum.jz);
-      if (want & want_potential) out.potential[t] = static_cast<Real>(sum.pot);
-      if (want & want_nearest) {
-        out.nearest[t] = nearest;
-        if (out.nearest_distance) out.nearest_distance[t] = static_cast<Real>(std::sqrt(nearest2));
+        write(out.jx, t, value(3), finite), write(out.jy, t, value(4), finite), write(out.jz, t, value(5), finite);
+      if (want & want_potential) write(out.potential, t, value(6), finite);
+      std::int64_t lowest = failed.load();
+      while (!finite && t < lowest && !failed.compare_exchange_weak(lowest, t)) {
       }
     }
-  });
+  };
+  const int threads = threads_for(targets.count * sources_.count, pairs_worth_threads);
+  if (threads == 1 || tiles >= tiles_per_thread * threads || spans() == 1) {
+    parallel_for(threads, tiles, [&](std::int64_t k) {
+      direct::Tile<precision> tile;
+      direct::TileSums total{};
+      fill(kind, targets, k * lanes, lanes, tile);
+      sum_spans(kind, tile, total);
+      put(k, total);
+    });
+  } else {
+    std::vector<direct::Tile<precision>> few(static_cast<std::size_t>(tiles));
+    std::vector<direct::TileSums> totals(static_cast<std::size_t>(tiles));
+    for (std::int64_t k = 0; k < tiles; ++k) fill(kind, targets, k * lanes, lanes, few[static_cast<std::size_t>(k)]);
+    sum_few_tiles(kind, few, totals);
+    for (std::int64_t k = 0; k < tiles; ++k) put(k, totals[static_cast<std::size_t>(k)]);
+  }
+  if (failed < targets.count) fail(place_of(targets, failed));
 }
 
-NeighbourLists DirectCpu::neighbour_lists(const Targets& targets, double radius) {
-  const auto& p = prepared_;
+/// The nearest other source and the square of its distance; −1 when there is none.
+template <Precision precision>
+std::pair<std::int64_t, double> DirectCpu<precision>::nearest(std::int64_t place) const {
+  const auto point = sources_.position(place);
+  double squares[block_size];
+  std::int64_t found = -1;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::int64_t block = 0; block < sources_.blocks(); ++block) {
+    if (!(direct::block_distances(sources_, block, point, squares) < least)) continue;
+    for (int k = 0; k < sources_.filled(block); ++k)
+      if (squares[k] < least && block * block_size + k != place) least = squares[k], found = block * block_size + k;
+  }
+  return {found, least};
+}
+
+template <Precision precision>
+void DirectCpu<precision>::find_nearest(const Targets& targets, const Forces<State>& out) const {
+  parallel_chunks(threads_for(targets.count * sources_.count, pairs_worth_threads), targets.count, 16,
+                  [&](std::int64_t begin, std::int64_t end) {
+                    for (std::int64_t t = begin; t < end; ++t) {
+                      const auto [found, square] = nearest(place_of(targets, t));
+                      out.nearest[t] = found;
+                      if (out.nearest_distance) out.nearest_distance[t] = static_cast<State>(std::sqrt(square));
+                    }
+                  });
+}
+
+/// Says why the force on a particle is not a number.
+template <Precision precision>
+void DirectCpu<precision>::fail(std::int64_t place) const {
+  const auto [partner, square] = nearest(place);
+  const auto epsilon2 = [this](std::int64_t at) {
+    return sources_.same_epsilon ? static_cast<Pair>(sources_.same_epsilon2)
+                                 : sources_.field(at / block_size, direct::epsilon2)[at % block_size];
+  };
+  const Pair r4 = static_cast<Pair>(square) * static_cast<Pair>(square);
+  if (partner >= 0 && !(r4 >= std::numeric_limits<Pair>::min()) && std::max(epsilon2(place), epsilon2(partner)) == 0)
+    throw CoincidentParticles(
+        place, partner,
+        square == 0 ? fmt::format("direct: two particles in one place (places {} and {}); expected a distance or a "
+                                  "softening above 0",
+                                  place, partner)
+                    : fmt::format("direct: two particles too close for precision \"{}\" (places {} and {}, distance "
+                                  "{}); expected a larger distance or a softening above 0",
+                                  precision_name(precision), place, partner, std::sqrt(square)));
+  throw Error(ErrorKind::numerics,
+              fmt::format("direct: the force on the particle in place {} is beyond the range of precision \"{}\"",
+                          place, precision_name(precision)));
+}
+
+template <Precision precision>
+NeighbourLists DirectCpu<precision>::neighbour_lists(const Targets& targets, double radius) {
+  constexpr std::int64_t chunk = 16;
+  const double radius2 = radius * radius;
+  std::vector<NeighbourLists> pieces(static_cast<std::size_t>((targets.count + chunk - 1) / chunk));
+  parallel_chunks(threads_for(targets.count * sources_.count, pairs_worth_threads), targets.count, chunk,
+                  [&](std::int64_t begin, std::int64_t end) {
+                    auto& piece = pieces[static_cast<std::size_t>(begin / chunk)];
+                    double squares[block_size];
+                    for (std::int64_t t = begin; t < end; ++t) {
+                      const std::int64_t place = place_of(targets, t);
+                      const auto point = sources_.position(place);
+                      for (std::int64_t block = 0; block < sources_.blocks(); ++block) {
+                        if (!(direct::block_distances(sources_, block, point, squares) < radius2)) continue;
+                        for (int k = 0; k < sources_.filled(block); ++k)
+                          if (squares[k] < radius2 && block * block_size + k != place)
+                            piece.index.push_back(block * block_size + k);
+                      }
+                      piece.begin.push_back(std::ssize(piece.index));
+                    }
+                  });
   NeighbourLists lists;
   lists.begin.push_back(0);
-  for (std::int64_t t = 0; t < targets.count; ++t) {
-    const auto k = static_cast<std::size_t>(targets.index ? targets.index[t] : t);
-    for (std::size_t j = 0; j < p.x.size(); ++j) {
-      const Vec3<double> d{p.x[j] - p.x[k], p.y[j] - p.y[k], p.z[j] - p.z[k]};
-      if (j != k && dot(d, d) < radius * radius) lists.index.push_back(static_cast<std::int64_t>(j));
-    }
-    lists.begin.push_back(static_cast<std::int64_t>(lists.index.size()));
+  for (const auto& piece : pieces) {
+    const std::int64_t before = std::ssize(lists.index);
+    for (std::int64_t end : piece.begin) lists.begin.push_back(before + end);
+    lists.index.insert(lists.index.end(), piece.index.begin(), piece.index.end());
   }
   return lists;
 }
@@ -124,29 +294,27 @@ NeighbourLists DirectCpu::neighbour_lists(const Targets& targets, double radius)
 }  // namespace
 
 std::unique_ptr<Solver> make_direct_cpu(const SolverOptions& options, const Device& device) {
-  return std::make_unique<DirectCpu>(options, device);
+  switch (options.precision) {
+    case Precision::single:
+      return std::make_unique<DirectCpu<Precision::single>>(options, device);
+    case Precision::mixed:
+      return std::make_unique<DirectCpu<Precision::mixed>>(options, device);
+    case Precision::full:
+      break;
+  }
+  return std::make_unique<DirectCpu<Precision::full>>(options, device);
 }
 
-double potential_energy_cpu(const Device& device, const Sources<double>& s, const SolverOptions& options) {
-  constexpr std::int64_t chunk = 64;
-  std::vector<double> partial(static_cast<std::size_t>((s.count + chunk - 1) / chunk));
-  parallel_chunks(device.threads(), s.count, chunk, [&](std::int64_t begin, std::int64_t end) {
-    double total = 0;
-    for (std::int64_t i = begin; i < end; ++i) {
-      double pot = 0;
-      const double epsilon_i = options.softening.epsilon[s.species ? s.species[i] : 0];
-      for (std::int64_t j = i + 1; j < s.count; ++j) {
-        const double epsilon = std::max(epsilon_i, options.softening.epsilon[s.species ? s.species[j] : 0]);
-        const Vec3<double> d{s.x[j] - s.x[i], s.y[j] - s.y[i], s.z[j] - s.z[i]};
-        physics::add_pair_potential(s.mass[j], physics::rsqrt(physics::softened_square(d, epsilon * epsilon)), pot);
-      }
-      total += s.mass[i] * pot;
-    }
-    partial[static_cast<std::size_t>(begin / chunk)] = total;
-  });
+double potential_energy_cpu(const Device& device, const Sources<double>& sources, const SolverOptions& options) {
+  DirectCpu<Precision::full> solver(options, device);
+  std::vector<double> potential(static_cast<std::size_t>(sources.count));
+  Forces<double> forces;
+  forces.potential = potential.data();
+  solver.prepare(sources);
+  solver.evaluate({nullptr, sources.count, sources.count}, want_potential, forces);
   double sum = 0;
-  for (double value : partial) sum += value;
-  return options.gravitational_constant * sum;
+  for (std::int64_t i = 0; i < sources.count; ++i) sum += sources.mass[i] * potential[static_cast<std::size_t>(i)];
+  return 0.5 * sum;
 }
 
 }  // namespace pergola

@@ -1,0 +1,65 @@
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "base/philox.hpp"
+#include "gravity/solver.hpp"
+
+namespace pergola {
+
+/// What Newton's law gives for one target, written out in long double, independent of physics/ and of every kernel.
+/// The sizes are the sums of the terms' magnitudes: rounding errors are proportional to them.
+struct ReferenceForce {
+  long double a[3] = {}, j[3] = {}, potential = 0;
+  long double a_size = 0, j_size = 0;
+  std::int64_t nearest = -1;
+};
+
+inline ReferenceForce reference_force(const Particles& p, const Softening& softening, std::size_t i,
+                                      double constant = 1) {
+  ReferenceForce f;
+  long double nearest2 = std::numeric_limits<long double>::infinity();
+  for (std::size_t k = 0; k < p.x.size(); ++k) {
+    if (k == i) continue;
+    using Real = long double;
+    const Real d[3] = {Real(p.x[k]) - p.x[i], Real(p.y[k]) - p.y[i], Real(p.z[k]) - p.z[i]};
+    const Real w[3] = {Real(p.vx[k]) - p.vx[i], Real(p.vy[k]) - p.vy[i], Real(p.vz[k]) - p.vz[i]};
+    const Real epsilon = std::max(softening.epsilon[p.species[i]], softening.epsilon[p.species[k]]);
+    const Real distance2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+    const Real r = std::sqrt(distance2 + epsilon * epsilon);
+    const Real m = Real(constant) * p.mass[k], dw = d[0] * w[0] + d[1] * w[1] + d[2] * w[2];
+    for (int axis = 0; axis < 3; ++axis) {
+      f.a[axis] += m * d[axis] / (r * r * r);
+      f.j[axis] += m * (w[axis] / (r * r * r) - 3 * dw * d[axis] / (r * r * r * r * r));
+    }
+    f.potential -= m / r;
+    f.a_size += m * std::sqrt(distance2) / (r * r * r);
+    f.j_size += m * 4 * std::sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]) / (r * r * r);
+    if (distance2 < nearest2) nearest2 = distance2, f.nearest = static_cast<std::int64_t>(k);
+  }
+  return f;
+}
+
+/// Particles all over a unit cube with masses, velocities and species of their own; the numbers are floats, so that a
+/// solver in single precision sees the same ones.
+inline Particles random_particles(std::int64_t n, std::uint64_t seed) {
+  Particles p;
+  p.resize(n);
+  for (std::size_t i = 0; i < p.x.size(); ++i) {
+    std::uint32_t words[8];
+    const Philox random(seed, 0, i);
+    random.block(0, words);
+    random.block(1, words + 4);
+    const auto unit = [&](int k) { return static_cast<double>(static_cast<float>(words[k] >> 8) / 16777216.0f); };
+    p.x[i] = unit(0), p.y[i] = unit(1), p.z[i] = unit(2);
+    p.vx[i] = unit(3) - 0.5, p.vy[i] = unit(4) - 0.5, p.vz[i] = unit(5) - 0.5;
+    p.mass[i] = 0.5 + unit(6);
+    p.species[i] = static_cast<std::uint8_t>(words[7] % species_count);
+  }
+  return p;
+}
+
+}  // namespace pergola

@@ -1,0 +1,60 @@
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include <cmath>
+
+#include "gravity/direct_reference.hpp"
+#include "gravity/solver.hpp"
+
+namespace pergola {
+namespace {
+
+/// Makes the SIMD code run as if the CPU had this instruction set and no better one, until the end of the scope.
+class PretendTarget {
+ public:
+  explicit PretendTarget(std::int64_t target) {
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(target);
+  }
+  ~PretendTarget() {
+    hwy::SetSupportedTargetsForTest(0);
+    hwy::GetChosenTarget().DeInit();
+  }
+  PretendTarget(const PretendTarget&) = delete;
+  PretendTarget& operator=(const PretendTarget&) = delete;
+};
+
+// Reference: Newton's law in long double (direct_reference.hpp). Tolerance: rounding of fp32 or fp64, the largest sum
+// of a block having 256 terms; 2^-21.4 is 1/r³ with the 1/√ of AVX2.
+TEST(DirectOnEachInstructionSet, AgreesWithTheLaw) {
+  const auto p = random_particles(700, 21);
+  const Softening softening = Softening::same(0.01);
+  const std::int64_t supported = hwy::SupportedTargets();
+  int tried = 0;
+  for (const auto& [target, name] :
+       {std::pair<std::int64_t, std::string>{HWY_AVX3, "AVX3"}, {HWY_AVX2, "AVX2"}, {HWY_SCALAR, "SCALAR"}}) {
+    if (target != HWY_SCALAR && !(supported & target)) continue;
+    ++tried;
+    const PretendTarget pretend(target);
+    EXPECT_EQ(cpu_instruction_set(), name);
+    for (Precision precision : {Precision::single, Precision::mixed, Precision::full}) {
+      SolverOptions options;
+      options.precision = precision;
+      options.softening = softening;
+      const auto device = Device::open("cpu");
+      const auto solver = make_solver(options, device);
+      const auto f = evaluate_forces(*solver, device, precision, p, want_acceleration | want_jerk | want_potential);
+      const double rounding = precision == Precision::full ? 300 * 0x1p-53 : 300 * 0x1p-24;
+      for (std::size_t i = 0; i < p.x.size(); i += 9) {
+        const auto r = reference_force(p, softening, i);
+        ASSERT_NEAR(f.ax[i], static_cast<double>(r.a[0]), rounding * static_cast<double>(r.a_size)) << name;
+        ASSERT_NEAR(f.jy[i], static_cast<double>(r.j[1]), rounding * static_cast<double>(r.j_size)) << name;
+        ASSERT_NEAR(f.potential[i], static_cast<double>(r.potential), -rounding * static_cast<double>(r.potential));
+      }
+    }
+  }
+  EXPECT_GE(tried, 1);
+}
+
+}  // namespace
+}  // namespace pergola
