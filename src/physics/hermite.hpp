@@ -70,6 +70,19 @@ PERGOLA_HD R starting_step(R eta, const Vec3<R>& a, const Vec3<R>& j) {
   return j2 > R(0) ? eta * std::sqrt(dot(a, a) / j2) : R(INFINITY);
 }
 
+/// The same for a particle in the potential φ of a system with G M = gm, safe in two cases that |a| / |j| misjudges:
+/// where forces cancel without anything being fast (the middle body of the figure-eight), |a| counts as at least 1 % of
+/// the acceleration φ² / (G M) that a point mass M would exert at that potential; and where all are at rest (a cold
+/// collapse, the Pythagorean problem: j = 0), the step is at most η √|φ| / |a|, a part of the free-fall time.
+template <class R>
+PERGOLA_HD R starting_step(R eta, const Vec3<R>& a, const Vec3<R>& j, R potential, R gm) {
+  const R a1 = std::sqrt(dot(a, a)), j1 = std::sqrt(dot(j, j));
+  const R least = gm > R(0) ? R(0.01) * potential * potential / gm : R(0);
+  const R passing = j1 > R(0) ? (a1 > least ? a1 : least) / j1 : R(INFINITY);
+  const R falling = a1 > R(0) ? std::sqrt(std::abs(potential)) / a1 : R(INFINITY);
+  return eta * (passing < falling ? passing : falling);
+}
+
 /// Block steps are step_max / 2^level; time is counted in ticks of step_max / 2^deepest_level.
 inline constexpr int deepest_level = 40;
 

@@ -57,6 +57,7 @@ class HermiteCpu final : public Integrator {
  public:
   HermiteCpu(const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context)
       : options_(time),
+        gravitational_constant_(gravity.gravitational_constant),
         device_(context.device),
         profile_(context.profile),
         solver_(make_solver(gravity, context.device)),
@@ -78,7 +79,7 @@ class HermiteCpu final : public Integrator {
   double time_of(std::int64_t tick) const { return start_time_ + static_cast<double>(tick) * tick_length_; }
   void allocate_scratch();
   void prepare(std::int64_t now, double offset, bool predict);
-  void evaluate(std::int64_t n, const std::int64_t* index, double time);
+  void evaluate(std::int64_t n, const std::int64_t* index, double time, Real* potential = nullptr);
   void step(const Block& block);
   Fault correct(std::int64_t t, const Block& block, bool first, bool last);
   [[noreturn]] void fail(std::int64_t i, Fault fault, double time) const;
@@ -86,6 +87,7 @@ class HermiteCpu final : public Integrator {
   void collect_active(std::int64_t now);
 
   TimeOptions options_;
+  double gravitational_constant_;
   Device device_;
   Profile* profile_;
   std::unique_ptr<Solver> solver_;
@@ -131,14 +133,18 @@ void HermiteCpu<Real>::start(const Particles& particles, double time) {
   counts_ = {};
   allocate_scratch();
 
+  Buffer<Real> potential(device_, n);
+  double gm = 0;
+  for (const double mass : particles.mass) gm += gravitational_constant_ * mass;
   prepare(0, 0, false);
-  evaluate(n, nullptr, time);
+  evaluate(n, nullptr, time, potential.data());
   for (std::int64_t i = 0; i < n; ++i) {
     const auto a = new_a_.at(i), j = new_j_.at(i);
     a_.set(i, {}), j_.set(i, {});
     if (!finite(a) || !finite(j)) fail(i, Fault::force_not_finite, time);
     a_.set(i, a), j_.set(i, j);
-    const int level = physics::first_level(physics::starting_step(options_.eta_start, a, j), options_.step_max, 0);
+    const double wanted = physics::starting_step<double>(options_.eta_start, a, j, potential.data()[i], gm);
+    const int level = physics::first_level(wanted, options_.step_max, 0);
     if (level > deepest_level) fail(i, Fault::step_too_short, time);
     level_.data()[i] = static_cast<std::int8_t>(level);
   }
@@ -176,13 +182,15 @@ void HermiteCpu<Real>::prepare(std::int64_t now, double offset, bool predict) {
 }
 
 template <class Real>
-void HermiteCpu<Real>::evaluate(std::int64_t n, const std::int64_t* index, double time) {
+void HermiteCpu<Real>::evaluate(std::int64_t n, const std::int64_t* index, double time, Real* potential) {
   Profile::Scope scope(profile_, "force");
   Forces<Real> forces;
   forces.ax = new_a_.x.data(), forces.ay = new_a_.y.data(), forces.az = new_a_.z.data();
   forces.jx = new_j_.x.data(), forces.jy = new_j_.y.data(), forces.jz = new_j_.z.data();
+  forces.potential = potential;
   try {
-    evaluation_.evaluate(*solver_, index, n, want_acceleration | want_jerk, forces);
+    evaluation_.evaluate(*solver_, index, n,
+                         want_acceleration | want_jerk | (potential ? unsigned{want_potential} : 0u), forces);
   } catch (const CoincidentParticles& collision) {
     throw with_ids(collision, id_, time);
   }

@@ -1,0 +1,61 @@
+#include "analysis/energy.hpp"
+
+#include <vector>
+
+#include "device/buffer.hpp"
+#include "device/parallel.hpp"
+
+namespace pergola {
+
+namespace {
+
+constexpr std::int64_t sum_chunk = 1024;
+
+struct Sums {
+  double kinetic = 0;
+  Vec3<double> momentum{}, angular_momentum{};
+};
+
+Sums sum_range(const Particles& p, std::int64_t begin, std::int64_t end) {
+  Sums sums;
+  for (std::int64_t i = begin; i < end; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    const Vec3<double> x{p.x[k], p.y[k], p.z[k]}, v{p.vx[k], p.vy[k], p.vz[k]};
+    sums.kinetic += 0.5 * p.mass[k] * dot(v, v);
+    sums.momentum = sums.momentum + p.mass[k] * v;
+    sums.angular_momentum = sums.angular_momentum + p.mass[k] * cross(x, v);
+  }
+  return sums;
+}
+
+double potential_of(const Particles& particles, const Device& device, const SolverOptions& gravity) {
+  const Buffer<double> x(device, particles.x), y(device, particles.y), z(device, particles.z),
+      mass(device, particles.mass);
+  const Buffer<std::uint8_t> species(device, particles.species);
+  Sources<double> sources;
+  sources.count = particles.size();
+  sources.x = x.data(), sources.y = y.data(), sources.z = z.data();
+  sources.mass = mass.data();
+  sources.species = species.data();
+  return potential_energy(device, sources, gravity);
+}
+
+}  // namespace
+
+Energies measure_energies(const Particles& particles, const Device& device, const SolverOptions& gravity) {
+  const std::int64_t n = particles.size();
+  std::vector<Sums> parts(static_cast<std::size_t>((n + sum_chunk - 1) / sum_chunk));
+  parallel_chunks(device.threads(), n, sum_chunk, [&](std::int64_t begin, std::int64_t end) {
+    parts[static_cast<std::size_t>(begin / sum_chunk)] = sum_range(particles, begin, end);
+  });
+  Energies energies;
+  for (const auto& part : parts) {
+    energies.kinetic += part.kinetic;
+    energies.momentum = energies.momentum + part.momentum;
+    energies.angular_momentum = energies.angular_momentum + part.angular_momentum;
+  }
+  energies.potential = potential_of(particles, device, gravity);
+  return energies;
+}
+
+}  // namespace pergola

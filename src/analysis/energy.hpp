@@ -1,0 +1,26 @@
+#pragma once
+#include "base/host_device.hpp"
+#include "base/vec.hpp"
+#include "device/device.hpp"
+#include "gravity/solver.hpp"
+#include "particles/particles.hpp"
+
+namespace pergola {
+
+/// The conserved quantities of a system at a moment, always in double precision.
+struct Energies {
+  double kinetic = 0;
+  double potential = 0;
+  Vec3<double> momentum{};
+  Vec3<double> angular_momentum{};  // about the origin
+
+  double total() const { return kinetic + potential; }
+  /// Q = −T / W; 1/2 in equilibrium. Not a number without potential energy.
+  double virial_ratio() const { return -kinetic / potential; }
+};
+
+/// The potential energy is summed on `device` with the softening and the constant of `gravity`, whatever its precision.
+/// The same bits for any number of threads.
+PERGOLA_API Energies measure_energies(const Particles& particles, const Device& device, const SolverOptions& gravity);
+
+}  // namespace pergola
