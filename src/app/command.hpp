@@ -40,5 +40,6 @@ void catch_interrupts();
 // One function per file app/<name>.cpp: adds the subcommand with its options, its help with an example, and its
 // callback.
 void add_devices(CLI::App& program, Context& context);
+void add_force(CLI::App& program, Context& context);
 
 }  // namespace pergola::app

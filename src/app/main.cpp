@@ -61,6 +61,7 @@ int run_program(int argc, char** argv) {
   CLI::App program("Pergola: particles that move in the field they make", "pergola");
   add_global_options(program, context);
   add_devices(program, context);
+  add_force(program, context);
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -166,7 +166,7 @@ Particles read_type(const hdf5::File& file, int type, SnapshotPiece& piece) {
 class SnapshotWriter {
  public:
   SnapshotWriter(hdf5::File& file, const Particles& particles, const WriteOptions& options)
-      : file_(file), particles_(particles), single_(options.single_precision) {}
+      : file_(file), particles_(particles), acceleration_(options.acceleration), single_(options.single_precision) {}
 
   void write_type(int type, const std::vector<std::int64_t>& places) {
     const std::string group = group_name(type);
@@ -177,6 +177,8 @@ class SnapshotWriter {
     write_ids(group + "/ParticleIDs", places);
     write_reals(group + "/Masses", places, {&p.mass});
     if (!p.potential.empty()) write_reals(group + "/Potential", places, {&p.potential});
+    const auto& a = acceleration_;
+    if (!a[0].empty()) write_reals(group + "/Acceleration", places, {&a[0], &a[1], &a[2]});
   }
 
  private:
@@ -217,6 +219,7 @@ class SnapshotWriter {
 
   hdf5::File& file_;
   const Particles& particles_;
+  const std::array<std::vector<double>, 3>& acceleration_;
   bool single_;
 };
 
@@ -278,7 +281,8 @@ void write_hdf5(const std::filesystem::path& path, const Snapshot& snapshot, con
 
   AtomicFile target(path);
   const std::int64_t real_bytes = options.single_precision ? 4 : 8;
-  target.check_room(particles.size() * (8 + real_bytes * (particles.potential.empty() ? 7 : 8)) + 8192);
+  const std::int64_t reals = 7 + (particles.potential.empty() ? 0 : 1) + (options.acceleration[0].empty() ? 0 : 3);
+  target.check_room(particles.size() * (8 + real_bytes * reals) + 8192);
   hdf5::File file(target.temporary(), path);
   write_header(file, snapshot.header, counts);
   SnapshotWriter writer(file, particles, options);

@@ -1,0 +1,91 @@
+#include "analysis/force_audit.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pergola {
+
+namespace {
+
+/// Up to this many particles the warm-up evaluates all of them, on the CPU; beyond, it would double the waiting.
+constexpr std::int64_t cpu_warm_up_all = 16384, cpu_warm_up_some = 1024;
+/// Short evaluations are repeated and the fastest one counts.
+constexpr double enough_seconds = 0.2;
+constexpr int most_repeats = 5;
+
+double length(double x, double y, double z) { return std::sqrt(x * x + y * y + z * z); }
+
+ForceResult at_places(const ForceResult& all, const std::vector<std::int64_t>& places) {
+  ForceResult some;
+  for (std::int64_t place : places) {
+    const auto i = static_cast<std::size_t>(place);
+    some.ax.push_back(all.ax[i]);
+    some.ay.push_back(all.ay[i]);
+    some.az.push_back(all.az[i]);
+  }
+  return some;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> sample_places(std::int64_t n, std::int64_t count) {
+  count = std::min(n, count);
+  std::vector<std::int64_t> places;
+  const std::int64_t step = count > 0 ? n / count : 0, rest = count > 0 ? n % count : 0;
+  for (std::int64_t k = 0; k < count; ++k) places.push_back(k * step + k * rest / count);
+  return places;
+}
+
+ForceErrors force_errors(const ForceResult& found, const ForceResult& reference) {
+  const std::size_t n = reference.ax.size();
+  double largest = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    largest = std::max(largest, length(reference.ax[i], reference.ay[i], reference.az[i]));
+  std::vector<double> errors;
+  double squares = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double size = length(reference.ax[i], reference.ay[i], reference.az[i]);
+    const double difference =
+        length(found.ax[i] - reference.ax[i], found.ay[i] - reference.ay[i], found.az[i] - reference.az[i]);
+    errors.push_back(difference == 0 ? 0 : difference / (size > 0 ? size : largest));
+    squares += errors.back() * errors.back();
+  }
+  if (n == 0) return {};
+  std::sort(errors.begin(), errors.end());
+  // The median of an even number is the mean of the middle two; p99 is the value that 99 % do not exceed.
+  const std::size_t above = (99 * n + 99) / 100 - 1;
+  return {(errors[(n - 1) / 2] + errors[n / 2]) / 2, std::sqrt(squares / static_cast<double>(n)), errors[above],
+          errors.back(), static_cast<std::int64_t>(n)};
+}
+
+ForceAudit audit_forces(const SolverOptions& options, const Device& device, const Particles& particles,
+                        std::int64_t sample) {
+  const auto solver = make_solver(options, device);
+  const auto evaluate = [&](const std::vector<std::int64_t>& targets) {
+    return evaluate_forces(*solver, device, options.precision, particles, want_acceleration, targets);
+  };
+  const bool warm_up_all = device.is_cuda() || particles.size() <= cpu_warm_up_all;
+  evaluate(warm_up_all ? std::vector<std::int64_t>{} : sample_places(particles.size(), cpu_warm_up_some));
+
+  ForceAudit audit;
+  double spent = 0;
+  for (int repeat = 0; repeat < most_repeats && spent < enough_seconds; ++repeat) {
+    auto forces = evaluate({});
+    const double seconds = forces.prepare_seconds + forces.evaluate_seconds;
+    if (repeat == 0 || seconds < audit.forces.prepare_seconds + audit.forces.evaluate_seconds)
+      audit.forces = std::move(forces);
+    spent += seconds;
+  }
+
+  auto exact = options;
+  exact.solver = "direct";
+  exact.precision = Precision::full;
+  const auto places = sample_places(particles.size(), sample);
+  const auto reference_solver = make_solver(exact, device);
+  const auto reference =
+      evaluate_forces(*reference_solver, device, exact.precision, particles, want_acceleration, places);
+  audit.errors = force_errors(at_places(audit.forces, places), reference);
+  return audit;
+}
+
+}  // namespace pergola

@@ -1,0 +1,33 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "base/host_device.hpp"
+#include "gravity/solver.hpp"
+
+namespace pergola {
+
+/// Relative errors |a − a_ref| / |a_ref| over a sample of particles. Where a_ref = 0 the error is 0 if a = 0, else |a|
+/// over the largest |a_ref| of the sample.
+struct ForceErrors {
+  double median = 0, rms = 0, p99 = 0, max = 0;
+  std::int64_t sample = 0;
+};
+
+/// `count` places (all, if there are no more) evenly spread over 0 … n − 1.
+PERGOLA_API std::vector<std::int64_t> sample_places(std::int64_t n, std::int64_t count);
+
+/// The statistics of accelerations `found` against `reference`, entry by entry.
+PERGOLA_API ForceErrors force_errors(const ForceResult& found, const ForceResult& reference);
+
+struct ForceAudit {
+  ForceResult forces;  // of all particles
+  ForceErrors errors;  // at the sampled places, against a direct sum in double precision with the same softening
+};
+
+/// Evaluates the acceleration of all particles with the solver that `options` name, warmed up and timed, and compares
+/// `sample` of them with a direct sum in double precision.
+PERGOLA_API ForceAudit audit_forces(const SolverOptions& options, const Device& device, const Particles& particles,
+                                    std::int64_t sample);
+
+}  // namespace pergola

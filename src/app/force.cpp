@@ -1,0 +1,140 @@
+#include <fmt/core.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "analysis/force_audit.hpp"
+#include "app/command.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "io/snapshot.hpp"
+#include "sim/config.hpp"
+
+namespace pergola::app {
+
+namespace {
+
+struct ForceOptions {
+  std::string file, solver, dump;
+  std::vector<std::string> sets;
+  std::int64_t sample = 1000;
+};
+
+struct ForceReport {
+  std::string solver, device, precision;
+  std::int64_t n = 0;
+  ForceAudit audit;
+
+  double seconds() const { return audit.forces.prepare_seconds + audit.forces.evaluate_seconds; }
+  double particles_per_second() const { return static_cast<double>(n) / seconds(); }
+  double interactions_per_second() const { return static_cast<double>(n) * static_cast<double>(n) / seconds(); }
+};
+
+/// JSON has no NaN and no infinity.
+nlohmann::json number(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(); }
+
+nlohmann::json to_json(const ForceReport& report) {
+  const auto& error = report.audit.errors;
+  return {{"solver", report.solver},
+          {"device", report.device},
+          {"precision", report.precision},
+          {"n", report.n},
+          {"seconds",
+           {{"prepare", number(report.audit.forces.prepare_seconds)},
+            {"evaluate", number(report.audit.forces.evaluate_seconds)},
+            {"total", number(report.seconds())}}},
+          {"particles_per_second", number(report.particles_per_second())},
+          {"interactions_per_second", number(report.interactions_per_second())},
+          {"error",
+           {{"median", number(error.median)},
+            {"rms", number(error.rms)},
+            {"p99", number(error.p99)},
+            {"max", number(error.max)},
+            {"sample", error.sample}}}};
+}
+
+std::string to_table(const ForceReport& report) {
+  const auto& error = report.audit.errors;
+  return fmt::format(
+      "{} on {}, {} precision, {} particles\n"
+      "  time     {:.4g} s (prepare {:.4g}, evaluate {:.4g})\n"
+      "  rate     {:.4g} particles/s, {:.4g} interactions/s\n"
+      "  error    median {:.2e}  rms {:.2e}  p99 {:.2e}  max {:.2e}  ({} particles against a double-precision sum)\n",
+      report.solver, report.device, report.precision, report.n, report.seconds(), report.audit.forces.prepare_seconds,
+      report.audit.forces.evaluate_seconds, report.particles_per_second(), report.interactions_per_second(),
+      error.median, error.rms, error.p99, error.max, error.sample);
+}
+
+RunConfig configuration(const ForceOptions& options) {
+  auto sets = options.sets;
+  if (!options.solver.empty()) sets.push_back("gravity.solver=" + options.solver);
+  return parse_config("", "(defaults)", sets);
+}
+
+void check_dump(const std::string& dump) {
+  if (!dump.empty() && format_from_name(dump) != SnapshotFormat::hdf5)
+    throw Error(ErrorKind::input, fmt::format("--dump: expected a name that ends in .hdf5 or .h5, found \"{}\"", dump));
+}
+
+ForceAudit audit(const ForceOptions& options, const SolverOptions& solver, const Device& device,
+                 const Particles& particles) {
+  try {
+    return audit_forces(solver, device, particles, options.sample);
+  } catch (const CoincidentParticles& error) {
+    const auto id = [&](std::int64_t place) { return particles.id[static_cast<std::size_t>(place)]; };
+    throw Error(error.kind(), fmt::format("{}: particles with id {} and {} are in one place, or too close for the "
+                                          "precision; expected a distance or gravity.softening above 0",
+                                          options.file, id(error.first()), id(error.second())));
+  }
+}
+
+void run_force(const ForceOptions& options, const Context& context) {
+  if (!context.speaks()) return;
+  const auto config = configuration(options);
+  check_dump(options.dump);
+  const auto device = Device::open(context.device_given ? context.device : config.run.device,
+                                   context.threads_given ? context.threads : config.run.threads);
+  auto snapshot = read_snapshot(options.file);
+  if (snapshot.particles.size() == 0)
+    throw Error(ErrorKind::input, fmt::format("{}: holds no particles, expected at least 1", options.file));
+  if (snapshot.header.box_size > 0)
+    context.remark(fmt::format("{}: BoxSize is {}; the direct sum takes the particles as isolated", options.file,
+                               to_text(snapshot.header.box_size)));
+
+  ForceReport report{config.gravity.solver,
+                     device.spec(),
+                     std::string(precision_name(config.precision())),
+                     snapshot.particles.size(),
+                     {}};
+  report.audit = audit(options, config.solver_options(), device, snapshot.particles);
+  if (!options.dump.empty()) {
+    WriteOptions write;
+    const auto& forces = report.audit.forces;
+    write.acceleration = {forces.ax, forces.ay, forces.az};
+    write_snapshot(options.dump, snapshot, write);
+  }
+  if (context.json)
+    context.print(to_json(report));
+  else
+    context.print(to_table(report));
+}
+
+}  // namespace
+
+void add_force(CLI::App& program, Context& context) {
+  auto* command = program.add_subcommand("force", "Time one force evaluation on a snapshot and measure its error");
+  auto options = std::make_shared<ForceOptions>();
+  command->add_option("FILE", options->file, "Snapshot: HDF5, GADGET binary or CSV")->required();
+  command->add_option("--solver", options->solver, "Name of the solver, for example direct");
+  command->add_option("--set", options->sets, "Configuration key=value, any number of times")
+      ->allow_extra_args(false)
+      ->take_all();
+  command->add_option("--sample", options->sample, "Particles compared with a double-precision direct sum")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->capture_default_str();
+  command->add_option("--dump", options->dump, "Write the snapshot with an Acceleration dataset to this HDF5 file");
+  command->footer("Example:\n  pergola force cluster.hdf5 --solver direct --set run.precision=single --json");
+  command->callback([options, &context] { run_force(*options, context); });
+}
+
+}  // namespace pergola::app
