@@ -37,9 +37,9 @@ enum class SnapshotFormat { hdf5, gadget1, gadget2, csv };
 
 struct WriteOptions {
   SnapshotFormat format = SnapshotFormat::hdf5;
-  bool single_precision = false;                    // float32 coordinates, velocities, masses and potentials
-  bool big_endian = false;                          // GADGET binary only
-  std::array<std::vector<double>, 3> acceleration;  // HDF5 only: written as Acceleration unless empty
+  bool single_precision = false;                      // float32 coordinates, velocities, masses and potentials
+  bool big_endian = false;                            // GADGET binary only
+  std::array<std::vector<double>, 3> acceleration{};  // HDF5 only: written as Acceleration unless empty
 };
 
 /// Reads any snapshot that Pergola knows; the format is found from the contents. A name without the ".0" or ".0.hdf5"
