@@ -41,5 +41,7 @@ void catch_interrupts();
 // callback.
 void add_devices(CLI::App& program, Context& context);
 void add_force(CLI::App& program, Context& context);
+void add_info(CLI::App& program, Context& context);
+void add_convert(CLI::App& program, Context& context);
 
 }  // namespace pergola::app

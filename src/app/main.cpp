@@ -62,6 +62,8 @@ int run_program(int argc, char** argv) {
   add_global_options(program, context);
   add_devices(program, context);
   add_force(program, context);
+  add_info(program, context);
+  add_convert(program, context);
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -78,6 +80,7 @@ int run_program(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using pergola::ErrorKind;
+  std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit then is a failed write, which is reported and cleaned up
   try {
     return pergola::app::run_program(argc, argv);
   } catch (const pergola::Error& error) {

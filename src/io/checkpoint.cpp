@@ -250,8 +250,11 @@ CheckpointSummary inspect_checkpoint(const fs::path& path) {
   CheckpointSummary summary;
   summary.format_version = table.version;
   read_block(file, table.entries.front(), summary.description);
-  for (std::size_t b = 1; b < table.entries.size(); ++b)
+  std::vector<char> bytes;
+  for (std::size_t b = 1; b < table.entries.size(); ++b) {
+    read_block(file, table.entries[b], bytes);
     summary.blocks.push_back({table.entries[b].name, table.entries[b].bytes});
+  }
   return summary;
 }
 

@@ -30,7 +30,7 @@ Checkpoint read_checkpoint(const std::filesystem::path& path);
 /// Whether the file starts like a checkpoint.
 bool is_checkpoint(const std::filesystem::path& path);
 
-/// The table of a checkpoint: its own checksum and the file's size are checked, the blocks are not read.
+/// What a checkpoint file holds. All checksums are checked, one block in memory at a time.
 struct CheckpointSummary {
   struct Block {
     std::string name;

@@ -60,8 +60,7 @@ PERGOLA_API SnapshotSummary inspect_snapshot(const std::filesystem::path& path);
 PERGOLA_API void write_snapshot(const std::filesystem::path& path, const Snapshot& snapshot,
                                 const WriteOptions& options = {});
 
-/// From the extension: .hdf5 .h5 → hdf5, .csv → csv, .g2 .gadget2 → gadget2, anything else → gadget1… see the help of
-/// `convert`.
+/// From the extension: .hdf5 .h5 → hdf5, .csv → csv, .g2 .gadget2 → gadget2, anything else → gadget1.
 PERGOLA_API SnapshotFormat format_from_name(const std::filesystem::path& path);
 
 }  // namespace pergola

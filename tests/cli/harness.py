@@ -1,0 +1,70 @@
+"""What the command-line tests share: the program under test, temporary directories, and what an error must look like."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+PROGRAM = os.environ.get("PERGOLA", "pergola")
+SOURCE = pathlib.Path(os.environ.get("PERGOLA_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
+
+
+def run(args, **options):
+    """Runs the program; stdout and stderr are text in the result."""
+    options.setdefault("timeout", 300)
+    return subprocess.run([PROGRAM, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+
+def has_module(name):
+    return importlib.util.find_spec(name) is not None
+
+
+def needs(*modules):
+    """Skips a test with the names of the Python modules that are missing."""
+    missing = [name for name in modules if not has_module(name)]
+    return unittest.skipIf(missing, "needs the Python modules " + ", ".join(missing))
+
+
+class CliTest(unittest.TestCase):
+    """A test with an empty directory of its own, `self.dir`."""
+
+    def setUp(self):
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="pergola-cli-"))
+        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+
+    def good(self, *args, **options):
+        """Runs the program, which must succeed; returns its stdout."""
+        result = run(args, **options)
+        self.assertEqual(result.returncode, 0, f"{args}: {result.stderr}")
+        return result.stdout
+
+    def good_json(self, *args, **options):
+        """The one JSON value that the program prints; NaN and Infinity are not JSON."""
+
+        def refuse(word):
+            raise AssertionError(f"{word} is not JSON")
+
+        return json.loads(self.good(*args, "--json", **options), parse_constant=refuse)
+
+    def bad(self, code, *args, says=(), **options):
+        """Runs the program, which must fail with this exit code and one to three lines on stderr that hold every word
+        of `says`; returns stderr."""
+        result = run(args, **options)
+        self.assertEqual(result.returncode, code, f"{args}: {result.stderr}")
+        lines = result.stderr.strip().splitlines()
+        self.assertTrue(1 <= len(lines) <= 3, result.stderr)
+        self.assertEqual(result.stdout, "")
+        for word in [says] if isinstance(says, str) else says:
+            self.assertIn(word, result.stderr)
+        return result.stderr
+
+    def files(self):
+        """The names of all files in the test's directory, hidden ones too."""
+        return sorted(str(path.relative_to(self.dir)) for path in self.dir.rglob("*") if not path.is_dir())
+
+
+main = unittest.main
