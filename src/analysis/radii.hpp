@@ -1,0 +1,26 @@
+#pragma once
+#include <vector>
+
+#include "base/host_device.hpp"
+#include "base/vec.hpp"
+#include "particles/particles.hpp"
+
+namespace pergola {
+
+/// Centre of mass; that of equal masses where all are massless. Throws Error(input) for no particles.
+PERGOLA_API Vec3<double> mass_center(const Particles& particles);
+
+/// The densest place, by the shrinking sphere: the centre of mass within a sphere that shrinks by 2.5 % a time and
+/// follows it, until 1 % of the particles (at least 100 or a quarter of them) are left. Power et al. 2003, MNRAS 338,
+/// 14, section 2.5. Escapers do not move it. Of up to 16 particles: the centre of mass.
+PERGOLA_API Vec3<double> density_center(const Particles& particles);
+
+/// For each fraction f of (0, 1], the distance from `center` of the particle at which the mass within first reaches f
+/// of the total.
+PERGOLA_API std::vector<double> lagrangian_radii(const Particles& particles, const Vec3<double>& center,
+                                                 const std::vector<double>& fractions);
+
+/// The Lagrangian radius of one half about the density centre.
+PERGOLA_API double half_mass_radius(const Particles& particles);
+
+}  // namespace pergola
