@@ -43,5 +43,7 @@ void add_devices(CLI::App& program, Context& context);
 void add_force(CLI::App& program, Context& context);
 void add_info(CLI::App& program, Context& context);
 void add_convert(CLI::App& program, Context& context);
+void add_picture(CLI::App& program, Context& context);
+void add_plot(CLI::App& program, Context& context);
 
 }  // namespace pergola::app

@@ -64,6 +64,8 @@ int run_program(int argc, char** argv) {
   add_force(program, context);
   add_info(program, context);
   add_convert(program, context);
+  add_picture(program, context);
+  add_plot(program, context);
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,0 +1,132 @@
+#include "picture/render.hpp"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <filesystem>
+#include <memory>
+
+#include "analysis/radii.hpp"
+#include "app/command.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "io/snapshot.hpp"
+#include "picture/colormap.hpp"
+
+namespace pergola::app {
+
+namespace {
+
+struct PictureOptions {
+  std::string file, output;
+  std::string axis = "z";
+  std::string center = "auto";
+  double width = 0;  // 0: automatic
+  int pixels = 900;
+  std::string colormap = "magma";
+  std::string title;
+  bool title_given = false;
+  bool no_legend = false;
+};
+
+SightLine sight_line(const std::string& axis) {
+  return axis == "x" ? SightLine::x : axis == "y" ? SightLine::y : SightLine::z;
+}
+
+Vec3<double> parse_center(const std::string& text) {
+  std::array<double, 3> value{};
+  std::string_view rest = text;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const auto comma = rest.find(',');
+    const auto number = parse_real(rest.substr(0, comma));
+    const bool last = k == 2;
+    if (!number || !std::isfinite(*number) || (comma == std::string_view::npos) != last)
+      throw Error(ErrorKind::input,
+                  fmt::format("--center: expected auto, density or three numbers such as 0,0,0.5, found \"{}\"", text));
+    value[k] = *number;
+    rest.remove_prefix(last ? rest.size() : comma + 1);
+  }
+  return {value[0], value[1], value[2]};
+}
+
+/// A periodic box is shown whole; otherwise the frame follows the particles. What the user gives goes before.
+Frame choose_frame(const PictureOptions& options, const Snapshot& snapshot) {
+  Frame frame = automatic_frame(snapshot.particles, sight_line(options.axis));
+  const double box = snapshot.header.box_size;
+  if (box > 0) frame = {{box / 2, box / 2, box / 2}, box};
+  if (options.center == "density")
+    frame.center = density_center(snapshot.particles);
+  else if (options.center != "auto")
+    frame.center = parse_center(options.center);
+  if (options.width > 0) frame.width = options.width;
+  return frame;
+}
+
+std::string grouped(std::int64_t count) {
+  std::string digits = std::to_string(count);
+  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
+  return digits;
+}
+
+RenderOptions labels(const PictureOptions& options, const Snapshot& snapshot) {
+  RenderOptions render;
+  render.colormap = options.colormap;
+  render.legend = !options.no_legend;
+  render.title = options.title_given
+                     ? options.title
+                     : fmt::format("{} · N = {}", std::filesystem::path(options.file).filename().string(),
+                                   grouped(snapshot.particles.size()));
+  render.note = fmt::format("t = {:.6g}", snapshot.header.time);
+  return render;
+}
+
+nlohmann::json description(const PictureOptions& options, const Projection& map, double time) {
+  const auto& c = map.frame.center;
+  return {{"file", options.output},   {"pixels", map.pixels},       {"axis", options.axis}, {"center", {c.x, c.y, c.z}},
+          {"width", map.frame.width}, {"particles", map.particles}, {"shown", map.shown},   {"time", time}};
+}
+
+void make_picture(const Context& context, const PictureOptions& options) {
+  if (!context.speaks()) return;
+  if (options.width < 0 || !std::isfinite(options.width))
+    throw Error(ErrorKind::input, fmt::format("--width: expected a length above 0, found {}", to_text(options.width)));
+  const auto snapshot = read_snapshot(options.file);
+  ProjectionOptions projection{
+      sight_line(options.axis), {}, options.pixels, Device::open("cpu", context.threads).threads()};
+  if (snapshot.particles.size() > 0) projection.frame = choose_frame(options, snapshot);
+  const auto map = project(snapshot.particles, projection);
+  write_png(options.output, render(map, labels(options, snapshot)));
+  if (context.json)
+    context.print(description(options, map, snapshot.header.time));
+  else
+    context.print(fmt::format("{}: {} of {} particles, {:.4g} wide\n", options.output, grouped(map.shown),
+                              grouped(map.particles), map.frame.width));
+}
+
+}  // namespace
+
+void add_picture(CLI::App& program, Context& context) {
+  auto options = std::make_shared<PictureOptions>();
+  auto* command = program.add_subcommand("picture", "Render a snapshot as a picture of its surface density");
+  command->add_option("file", options->file, "Snapshot, in any format that Pergola reads")->required();
+  command->add_option("-o,--output", options->output, "PNG file to write")->required();
+  command->add_option("--axis", options->axis, "Line of sight; right and up are then y z, x z or x y")
+      ->check(CLI::IsMember({"x", "y", "z"}))
+      ->capture_default_str();
+  command->add_option("--width", options->width, "Length from left to right; default: shows most particles");
+  command->add_option("--center", options->center, "auto, density (the densest place) or X,Y,Z")->capture_default_str();
+  command->add_option("--size", options->pixels, "Pixels from left to right and from top to bottom")
+      ->check(CLI::Range(64, 16384))
+      ->capture_default_str();
+  command->add_option("--colormap", options->colormap, "Colours")
+      ->check(CLI::IsMember(colormap_names()))
+      ->capture_default_str();
+  command->add_option("--title", options->title, "Text in the upper left corner; default: file and number")
+      ->each([options](const std::string&) { options->title_given = true; });
+  command->add_flag("--no-legend", options->no_legend, "The bare picture, without text and scales");
+  command->footer(
+      "Example:\n  pergola picture cluster/snap_004.hdf5 -o cluster.png --axis x --width 4 --center density");
+  command->callback([&context, options] { make_picture(context, *options); });
+}
+
+}  // namespace pergola::app

@@ -1,0 +1,26 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "picture/draw.hpp"
+
+namespace pergola {
+
+/// Horizontal bars with a name before and a text behind each, the first at the top.
+class PERGOLA_API BarChart {
+ public:
+  std::string title;
+  void add_bar(std::string name, double value, std::string text);
+  /// As high as its bars need.
+  Image draw(int width) const;
+
+ private:
+  struct Bar {
+    std::string name;
+    double value = 0;
+    std::string text;
+  };
+  std::vector<Bar> bars_;
+};
+
+}  // namespace pergola

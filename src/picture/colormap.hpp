@@ -1,0 +1,27 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "picture/image.hpp"
+
+namespace pergola {
+
+/// The names that `colormap` knows.
+PERGOLA_API std::vector<std::string> colormap_names();
+
+/// A perceptually uniform colour map: dark at 0, bright at 1.
+class PERGOLA_API Colormap {
+ public:
+  /// Throws Error(input) with the valid names.
+  explicit Colormap(std::string_view name);
+  /// `t` is cut to 0 … 1.
+  Color operator()(double t) const {
+    return table_[static_cast<std::size_t>(255.0 * (t > 0 ? (t < 1 ? t : 1) : 0) + 0.5)];
+  }
+
+ private:
+  std::vector<Color> table_;
+};
+
+}  // namespace pergola

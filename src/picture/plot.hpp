@@ -1,0 +1,52 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "picture/axis.hpp"
+#include "picture/draw.hpp"
+
+namespace pergola {
+
+enum class Stroke { none, solid, dashed, dotted };
+enum class Marker { none, circle, square, triangle, diamond, cross };
+
+struct SeriesStyle {
+  Stroke stroke = Stroke::solid;
+  Marker marker = Marker::none;
+  int color = -1;  // place in the palette; -1: the next one
+  double line_width = 2;
+  double marker_size = 4;  // radius in pixels
+};
+
+struct Series {
+  std::string name;  // empty: not in the legend
+  std::vector<double> x, y;
+  SeriesStyle style;
+};
+
+/// Colours that people with any colour vision tell apart (Okabe & Ito 2008), then from the beginning again.
+PERGOLA_API Color palette_color(int index);
+
+/// Lines and points over two axes, each linear or logarithmic. Points without a place (NaN, infinite, or ≤ 0 on a
+/// logarithmic axis) are gaps.
+class PERGOLA_API Plot {
+ public:
+  std::string title;
+  Axis x, y;
+  bool legend = true;
+
+  /// Throws Error(input) when the lengths differ.
+  void add_series(std::string name, std::vector<double> xs, std::vector<double> ys, SeriesStyle style = {});
+
+  void draw(Image& image, const Rect& area) const;
+  /// Over the whole picture.
+  void draw(Image& image) const;
+
+ private:
+  std::vector<Series> series_;
+};
+
+/// Plots below each other in one picture, all `width` wide and `height` high.
+PERGOLA_API Image draw_panels(const std::vector<Plot>& plots, int width, int height);
+
+}  // namespace pergola

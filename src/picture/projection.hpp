@@ -1,0 +1,56 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/vec.hpp"
+#include "particles/particles.hpp"
+
+namespace pergola {
+
+/// The axis along which one looks. Right and up in the picture are: x → (y, z), y → (x, z), z → (x, y).
+enum class SightLine { x, y, z };
+
+/// What a square picture shows.
+struct Frame {
+  Vec3<double> center{0, 0, 0};
+  double width = 0;  // length from left to right
+};
+
+/// The frame that shows most particles: the medians of the coordinates, and a width that lets the outermost 7 % of the
+/// particles be anywhere, so that escapers do not shrink a cluster. Up to 16 particles are all shown.
+PERGOLA_API Frame automatic_frame(const Particles& particles, SightLine axis);
+
+struct ProjectionOptions {
+  SightLine axis = SightLine::z;
+  Frame frame;
+  int pixels = 900;  // width and height of the map
+  int threads = 1;
+};
+
+/// A particle within the map, in pixels from its upper left corner.
+struct Spot {
+  float x = 0, y = 0, mass = 0;
+};
+
+/// A square map of surface density. Row 0 is the top.
+struct Projection {
+  int pixels = 0;
+  SightLine axis = SightLine::z;
+  Frame frame;
+  std::vector<double> density;  // mass per area; number per area where all particles are massless
+  std::vector<Spot> spots;      // all particles of the map, or none when there are too many to tell them apart
+  std::int64_t particles = 0;   // in all
+  std::int64_t shown = 0;       // within the frame
+
+  double at(int x, int y) const {
+    return density[static_cast<std::size_t>(y) * static_cast<std::size_t>(pixels) + static_cast<std::size_t>(x)];
+  }
+};
+
+/// Each particle is spread over a Gaussian that is as wide as its neighbours are far, so that a map of few particles is
+/// smooth and one of many is sharp. Mass is conserved up to what is smoothed across the edge; the map does not depend
+/// on the number of threads. Throws Error(input) for no particles and for a frame without extent.
+PERGOLA_API Projection project(const Particles& particles, const ProjectionOptions& options);
+
+}  // namespace pergola

@@ -1,0 +1,181 @@
+#include "picture/render.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "base/text.hpp"
+#include "picture/colormap.hpp"
+#include "picture/draw.hpp"
+#include "picture/font.hpp"
+
+namespace pergola {
+
+namespace {
+
+constexpr Color ink{235, 235, 240};
+constexpr double brightest = 0.93;  // place in the colour map of the highest density; what is above is for the lights
+
+struct DensityRange {
+  double low = 1, high = 10;
+  double place(double density) const {
+    return density > low ? std::min(1.0, std::log(density / low) / std::log(high / low)) : 0.0;
+  }
+};
+
+/// The densities between which most of the mass lies; at least a factor of 30, so that noise does not look like
+/// structure, and at most 10^5.
+DensityRange density_range(const Projection& map) {
+  std::vector<double> sorted;
+  for (const double d : map.density)
+    if (d > 0) sorted.push_back(d);
+  if (sorted.empty()) return {};
+  std::sort(sorted.begin(), sorted.end());
+  double total = 0;
+  for (const double d : sorted) total += d;
+  const auto below = [&](double fraction) {
+    double sum = 0;
+    for (const double d : sorted)
+      if ((sum += d) >= fraction * total) return d;
+    return sorted.back();
+  };
+  const double high = below(0.995) * 1.1;
+  return {std::clamp(below(0.01) / 2, high * 1e-5, high / 30), high};
+}
+
+/// How much of the density shows: nothing of a handful of bodies, all of a cluster.
+double haze(const Projection& map) {
+  const double n = static_cast<double>(map.particles);
+  return std::clamp(std::log10(n / 20) / std::log10(15.0), 0.0, 1.0);
+}
+
+/// Light of single particles, 0 upwards, per pixel.
+class Lights {
+ public:
+  explicit Lights(int pixels)
+      : side_(pixels), light_(static_cast<std::size_t>(pixels) * static_cast<std::size_t>(pixels)) {}
+
+  void add(double cx, double cy, double width, double strength) {
+    const int reach = static_cast<int>(std::ceil(3.5 * width));
+    const int px = static_cast<int>(cx), py = static_cast<int>(cy);
+    for (int y = std::max(0, py - reach); y <= std::min(side_ - 1, py + reach); ++y)
+      for (int x = std::max(0, px - reach); x <= std::min(side_ - 1, px + reach); ++x) {
+        const double dx = x + 0.5 - cx, dy = y + 0.5 - cy;
+        light_[index(x, y)] += static_cast<float>(strength * std::exp(-(dx * dx + dy * dy) / (2 * width * width)));
+      }
+  }
+  /// Never above 1, however many lights overlap.
+  double exposed(int x, int y) const { return 1 - std::exp(-static_cast<double>(light_[index(x, y)])); }
+
+ private:
+  std::size_t index(int x, int y) const {
+    return static_cast<std::size_t>(y) * static_cast<std::size_t>(side_) + static_cast<std::size_t>(x);
+  }
+  int side_;
+  std::vector<float> light_;
+};
+
+/// A core and a faint halo per particle; fewer particles shine brighter, heavier ones too.
+Lights light_spots(const Projection& map) {
+  Lights lights(map.pixels);
+  if (map.spots.empty()) return lights;
+  double mean = 0;
+  for (const auto& spot : map.spots) mean += spot.mass / static_cast<double>(map.spots.size());
+  const double n = static_cast<double>(map.spots.size()), scale = map.pixels / 900.0;
+  const double crowd = std::clamp(std::log10(n / 100) / 2.8, 0.0, 1.0);  // 0: up to 100, 1: 60,000
+  const double few = 1 - haze(map);
+  const double width = std::max(0.6, (1.9 - 1.2 * crowd + 2.5 * few) * scale), strength = 1.6 - 1.3 * crowd + 2 * few;
+  for (const auto& spot : map.spots) {
+    const double relative = mean > 0 ? std::clamp(spot.mass / mean, 0.2, 30.0) : 1.0;
+    lights.add(spot.x, spot.y, width * std::cbrt(std::max(1.0, relative)),
+               strength * std::cbrt(std::min(1.0, relative)));
+    if (crowd < 1) lights.add(spot.x, spot.y, 3.5 * width * std::cbrt(relative), 0.12 * strength * (1 - crowd));
+    if (few > 0) lights.add(spot.x, spot.y, 10 * width * std::cbrt(relative), 0.03 * strength * few);
+  }
+  return lights;
+}
+
+std::uint8_t screen(std::uint8_t under, double over) {
+  return static_cast<std::uint8_t>(std::lround(255 - (255 - under) * (1 - over)));
+}
+
+/// The longest of 1, 2, 5 × 10^k that is at most `length`.
+double round_length(double length) {
+  const double power = std::pow(10.0, std::floor(std::log10(length)));
+  for (const double factor : {5.0, 2.0})
+    if (factor * power <= length) return factor * power;
+  return power;
+}
+
+std::string short_number(double value) { return fmt::format("{:.3g}", value); }
+
+void draw_shadowed(Image& image, Point at, const std::string& text, TextStyle style) {
+  TextStyle shadow = style;
+  shadow.color = {0, 0, 0};
+  shadow.weight = style.weight * 2.6;
+  shadow.opacity = 0.6;
+  draw_text(image, at, text, shadow);
+  draw_text(image, at, text, style);
+}
+
+double legend_cap(const Projection& map) { return std::max(8.0, map.pixels / 72.0); }
+double legend_edge(const Projection& map) { return 2.2 * legend_cap(map); }
+
+void draw_labels(Image& image, const Projection& map, const RenderOptions& options) {
+  const double cap = legend_cap(map), edge = legend_edge(map), bottom = map.pixels - edge;
+  TextStyle style{cap, ink, Align::left, Direction::horizontal, 1, 0.95};
+  TextStyle bold = style;
+  bold.weight = 1.25;
+  draw_shadowed(image, {edge, edge + cap}, options.title, bold);
+  style.align = Align::right;
+  draw_shadowed(image, {map.pixels - edge, edge + cap}, options.note, style);
+
+  const double length = round_length(map.frame.width / 4), bar = length / map.frame.width * map.pixels;
+  draw_line(image, {edge, bottom}, {edge + bar, bottom}, cap / 5, ink);
+  for (const double x : {edge, edge + bar})
+    draw_line(image, {x, bottom - cap / 3}, {x, bottom + cap / 3}, cap / 5, ink);
+  style.align = Align::center;
+  draw_shadowed(image, {edge + bar / 2, bottom - 0.8 * cap},
+                options.length_unit.empty() ? to_text(length) : to_text(length) + " " + options.length_unit, style);
+}
+
+void draw_color_bar(Image& image, const Projection& map, const DensityRange& range, const Colormap& colors) {
+  const double cap = legend_cap(map), bottom = map.pixels - legend_edge(map);
+  const double strip = map.pixels / 4.5, left = map.pixels - legend_edge(map) - strip;
+  for (int x = 0; x < static_cast<int>(strip); ++x)
+    draw_box(image, {left + x, bottom - cap / 3, 1, cap / 1.5}, colors(brightest * haze(map) * x / strip));
+  TextStyle style{0.8 * cap, ink, Align::left, Direction::horizontal, 1, 0.95};
+  draw_shadowed(image, {left, bottom - 0.9 * cap}, short_number(range.low), style);
+  style.align = Align::right;
+  draw_shadowed(image, {left + strip, bottom - 0.9 * cap}, short_number(range.high), style);
+  style.align = Align::center;
+  draw_shadowed(image, {left + strip / 2, bottom - 0.9 * cap}, "Σ", style);
+}
+
+}  // namespace
+
+Image render(const Projection& map, const RenderOptions& options) {
+  const Colormap colors(options.colormap);
+  const auto range = density_range(map);
+  const auto lights = light_spots(map);
+  const double visible = haze(map);
+  Image image(map.pixels, map.pixels);
+  for (int y = 0; y < map.pixels; ++y)
+    for (int x = 0; x < map.pixels; ++x) {
+      Color color = colors(brightest * visible * range.place(map.at(x, y)));
+      if (!map.spots.empty()) {
+        const double light = lights.exposed(x, y);
+        color = {screen(color.r, light), screen(color.g, 0.95 * light), screen(color.b, 0.88 * light)};
+      }
+      image.set(x, y, color);
+    }
+  if (options.legend) {
+    draw_labels(image, map, options);
+    if (visible > 0) draw_color_bar(image, map, range, colors);
+  }
+  return image;
+}
+
+}  // namespace pergola

@@ -1,0 +1,88 @@
+#include "picture/run_plots.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "picture/bars.hpp"
+#include "picture/plot.hpp"
+
+namespace pergola {
+
+namespace {
+
+constexpr int plot_width = 900, plot_height = 420;
+constexpr std::size_t markers_most = 80;  // more points than this are drawn as a line only
+
+std::vector<double> absolute(std::vector<double> values) {
+  for (auto& value : values) value = std::abs(value);
+  return values;
+}
+
+SeriesStyle style_for(std::size_t points) {
+  SeriesStyle style;
+  if (points <= markers_most) style.marker = Marker::circle;
+  style.marker_size = 3;
+  return style;
+}
+
+/// |v(t) − v(0)| of the vector in three columns.
+std::vector<double> drift_of(const RunLog& log, const std::array<const char*, 3>& columns) {
+  std::vector<double> drift(log.rows(), 0.0);
+  for (const char* column : columns) {
+    const auto values = log.numbers(column);
+    for (std::size_t i = 0; i < drift.size(); ++i) drift[i] = std::hypot(drift[i], values[i] - values[0]);
+  }
+  return drift;
+}
+
+}  // namespace
+
+Image plot_energy(const RunLog& energy) {
+  const auto time = energy.numbers("time");
+  Plot error;
+  error.title = "Energy error";
+  error.x.label = "time";
+  error.y.label = "|E − E_{0}| / |E_{0}|";
+  error.y.log = true;
+  error.add_series("", time, absolute(energy.numbers("relative_error")), style_for(time.size()));
+  Plot parts;
+  parts.title = "Energies";
+  parts.x.label = "time";
+  parts.y.label = "energy";
+  for (const char* part : {"kinetic", "potential", "total"}) parts.add_series(part, time, energy.numbers(part));
+  return draw_panels({error, parts}, plot_width, plot_height);
+}
+
+Image plot_momentum(const RunLog& energy) {
+  const auto time = energy.numbers("time");
+  Plot plot;
+  plot.title = "Drift of momentum and angular momentum";
+  plot.x.label = "time";
+  plot.y.label = "distance from the first value";
+  plot.y.log = true;
+  plot.add_series("momentum", time, drift_of(energy, {"px", "py", "pz"}), style_for(time.size()));
+  plot.add_series("angular momentum", time, drift_of(energy, {"lx", "ly", "lz"}), style_for(time.size()));
+  return draw_panels({plot}, plot_width, plot_height);
+}
+
+Image plot_profile(const RunLog& profile) {
+  const auto& stages = profile.text("stage");
+  const auto calls = profile.numbers("calls"), seconds = profile.numbers("seconds");
+  std::vector<std::size_t> order(stages.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return seconds[a] > seconds[b]; });
+  const double total = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  BarChart chart;
+  chart.title = fmt::format("Where the time went: {:.3g} s", total);
+  for (const std::size_t i : order)
+    chart.add_bar(stages[i], seconds[i],
+                  fmt::format("{:.3g} s · {:.1f} % · {:.0f} calls", seconds[i],
+                              total > 0 ? 100 * seconds[i] / total : 0.0, calls[i]));
+  return chart.draw(plot_width);
+}
+
+}  // namespace pergola

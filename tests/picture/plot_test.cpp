@@ -1,0 +1,171 @@
+#include "picture/plot.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/error.hpp"
+#include "io/temporary_directory.hpp"
+#include "picture/bars.hpp"
+#include "picture/run_plots.hpp"
+
+namespace pergola {
+namespace {
+
+std::vector<std::string> labels(const std::vector<Tick>& ticks) {
+  std::vector<std::string> names;
+  for (const auto& tick : ticks)
+    if (!tick.label.empty()) names.push_back(tick.label);
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(Ticks, AreRoundNumbersInsideTheAxis) {
+  EXPECT_EQ(labels(linear_ticks(0, 10, 5)), (Names{"0", "2", "4", "6", "8", "10"}));
+  EXPECT_EQ(labels(linear_ticks(-0.31, 0.32, 6)), (Names{"−0.2", "0", "0.2"}));
+  EXPECT_EQ(labels(linear_ticks(0.1, 0.3, 2)), (Names{"0.1", "0.2", "0.3"}));
+  EXPECT_EQ(labels(linear_ticks(0, 3e6, 3)), (Names{"0", "10^{6}", "2×10^{6}", "3×10^{6}"}));
+  EXPECT_TRUE(linear_ticks(1, 1, 4).empty());
+  for (const double high : {1e-300, 1e-7, 3.7, 1e5, 1e300}) {
+    const auto ticks = linear_ticks(-high / 3, high, 6);
+    EXPECT_GE(ticks.size(), 3u) << high;
+    EXPECT_LE(ticks.size(), 9u) << high;
+  }
+}
+
+TEST(Ticks, OfALogarithmicAxisAreThePowersOfTen) {
+  EXPECT_EQ(labels(log_ticks(1e-3, 1e1, 8)), (Names{"10^{−3}", "10^{−2}", "10^{−1}", "10^{0}", "10^{1}"}));
+  EXPECT_EQ(labels(log_ticks(1e-16, 1e4, 5)), (Names{"10^{−15}", "10^{−10}", "10^{−5}", "10^{0}"}));
+  EXPECT_EQ(labels(log_ticks(1.5, 8, 5)), (Names{"2", "5"}));
+  EXPECT_EQ(log_ticks(1, 10, 5).size(), 10u);  // with the minor ones
+  EXPECT_TRUE(log_ticks(-1, 10, 5).empty());
+}
+
+TEST(Ticks, NumbersAreShort) {
+  EXPECT_EQ(tick_text(0), "0");
+  EXPECT_EQ(tick_text(-0.25), "−0.25");
+  EXPECT_EQ(tick_text(65536), "65536");
+  EXPECT_EQ(tick_text(2.5e-7), "2.5×10^{−7}");
+  EXPECT_EQ(tick_text(1e-9), "10^{−9}");
+}
+
+TEST(Scale, FollowsTheDataAndLeavesOutWhatHasNoPlace) {
+  Axis axis;
+  axis.log = true;
+  const Scale scale(axis, {0, -1, std::nan(""), HUGE_VAL, 1e-8, 1e-4});
+  EXPECT_LT(scale.low(), 1e-8);
+  EXPECT_GT(scale.low(), 1e-9);
+  EXPECT_GT(scale.high(), 1e-4);
+  EXPECT_NEAR(scale.place(1e-6), 0.5, 1e-12);
+  EXPECT_TRUE(std::isnan(scale.place(0)));
+  axis.low = 1;
+  axis.high = 100;
+  EXPECT_NEAR(Scale(axis, {5}).place(10), 0.5, 1e-12);
+  EXPECT_NO_THROW(Scale(Axis{}, {}).ticks(5));
+  EXPECT_GT(Scale(Axis{}, {3, 3}).high(), 3);
+}
+
+int pixels_of(const Image& image, Color color) {
+  return static_cast<int>(std::count(image.pixels().begin(), image.pixels().end(), color));
+}
+
+TEST(Plot, DrawsEachSeriesInItsColour) {
+  Plot plot;
+  plot.title = "title";
+  plot.x.label = "x";
+  plot.y.label = "y";
+  plot.add_series("line", {0, 1, 2}, {0, 1, 4});
+  plot.add_series("points", {0, 1, 2}, {4, 1, 0}, {Stroke::none, Marker::square});
+  Image image(600, 400);
+  plot.draw(image);
+  EXPECT_EQ(image.at(0, 0), (Color{255, 255, 255}));
+  EXPECT_GT(pixels_of(image, palette_color(0)), 300);
+  EXPECT_GT(pixels_of(image, palette_color(1)), 100);
+  EXPECT_EQ(pixels_of(image, palette_color(2)), 0);
+}
+
+TEST(Plot, HigherValuesAreHigherUpAndLaterOnesToTheRight) {
+  Plot plot;
+  plot.x.log = plot.y.log = true;
+  plot.x.low = plot.y.low = 1;
+  plot.x.high = plot.y.high = 100;
+  plot.add_series("", {50}, {50}, {Stroke::none, Marker::circle, 0, 2, 5});
+  Image image(600, 400);
+  plot.draw(image);
+  double x = 0, y = 0;
+  int count = 0;
+  for (int j = 0; j < 400; ++j)
+    for (int i = 0; i < 600; ++i)
+      if (image.at(i, j) == palette_color(0)) x += i, y += j, ++count;
+  ASSERT_GT(count, 40);
+  EXPECT_GT(x / count, 450);
+  EXPECT_LT(y / count, 100);
+}
+
+TEST(Plot, SurvivesEmptyAndUnplaceableData) {
+  Image image(300, 200);
+  Plot().draw(image);
+  Plot plot;
+  plot.y.log = true;
+  plot.add_series("nothing", {0, 1, std::nan("")}, {0, -1, 5}, {Stroke::dashed, Marker::diamond});
+  plot.draw(image);
+  EXPECT_THROW(plot.add_series("uneven", {1, 2}, {1}), Error);
+  EXPECT_GT(BarChart().draw(300).height(), 10);
+}
+
+TEST(BarChart, LengthIsProportionalToTheValue) {
+  BarChart chart;
+  chart.add_bar("a", 3, "");
+  chart.add_bar("b", 1, "");
+  const auto image = chart.draw(500);
+  const auto length = [&](int y) {
+    int count = 0;
+    for (int x = 0; x < image.width(); ++x) count += image.at(x, y) == palette_color(0) ? 1 : 0;
+    return count;
+  };
+  EXPECT_NEAR(length(65), 3 * length(95), 4);
+}
+
+class RunLogFile : public FileTest {
+ protected:
+  std::string error_reading(const std::string& bytes) {
+    write_bytes(at("log.csv"), bytes);
+    return error_of(ErrorKind::input, [&] { RunLog::read(at("log.csv")).numbers("time"); });
+  }
+};
+
+TEST_F(RunLogFile, ReadsColumnsByName) {
+  write_bytes(at("log.csv"), "stage, seconds\r\nforce,1.5\r\noutput,2e-3\nhalf a li");
+  const auto log = RunLog::read(at("log.csv"));
+  EXPECT_EQ(log.rows(), 2u);
+  EXPECT_EQ(log.text("stage"), (Names{"force", "output"}));
+  EXPECT_EQ(log.numbers("seconds"), (std::vector<double>{1.5, 2e-3}));
+}
+
+TEST_F(RunLogFile, SaysWhatIsWrongAndWhere) {
+  EXPECT_NE(error_reading("").find("column names"), std::string::npos);
+  EXPECT_NE(error_reading("time\n").find("at least one line"), std::string::npos);
+  EXPECT_NE(error_reading("time,a\n1,2\n3\n").find("line 3 has 1 fields, expected 2"), std::string::npos);
+  EXPECT_NE(error_reading("a,b\n1,2\n").find("no column \"time\""), std::string::npos);
+  EXPECT_NE(error_reading("time\n1\nx\n").find("line 3, column time: expected a number, found \"x\""),
+            std::string::npos);
+  error_of(ErrorKind::input, [&] { RunLog::read(at("missing.csv")); });
+  error_of(ErrorKind::input, [&] { RunLog::read(directory_); });
+}
+
+TEST_F(RunLogFile, PlotsOfARunShowData) {
+  std::string energy = "time,kinetic,potential,total,relative_error,px,py,pz,lx,ly,lz,wall\n";
+  for (int i = 0; i <= 20; ++i)
+    energy += std::to_string(i) + ",0.25,-0.5,-0.25," + std::to_string(i * 1e-5) + ",0,0," + std::to_string(i * 1e-4) +
+              ",0,0.1,0,1\n";
+  write_bytes(at("energy.csv"), energy);
+  write_bytes(at("profile.csv"), "stage,calls,seconds\nforce,10,3\npredict,10,1\n");
+  const auto log = RunLog::read(at("energy.csv"));
+  EXPECT_GT(pixels_of(plot_energy(log), palette_color(0)), 500);
+  EXPECT_GT(pixels_of(plot_momentum(log), palette_color(0)), 300);
+  EXPECT_GT(pixels_of(plot_profile(RunLog::read(at("profile.csv"))), palette_color(0)), 1000);
+}
+
+}  // namespace
+}  // namespace pergola
