@@ -86,7 +86,9 @@ Lights light_spots(const Projection& map) {
   const double n = static_cast<double>(map.spots.size()), scale = map.pixels / 900.0;
   const double crowd = std::clamp(std::log10(n / 100) / 2.8, 0.0, 1.0);  // 0: up to 100, 1: 60,000
   const double few = 1 - haze(map);
-  const double width = std::max(0.6, (1.9 - 1.2 * crowd + 2.5 * few) * scale), strength = 1.6 - 1.3 * crowd + 2 * few;
+  const double wished = (1.9 - 1.2 * crowd + 2.5 * few) * scale, width = std::max(0.6, wished);
+  const double dimmed = std::min(1.0, wished * wished / (width * width));  // the same light from a wider spot
+  const double strength = (1.6 - 1.3 * crowd + 2 * few) * dimmed;
   for (const auto& spot : map.spots) {
     const double relative = mean > 0 ? std::clamp(spot.mass / mean, 0.2, 30.0) : 1.0;
     lights.add(spot.x, spot.y, width * std::cbrt(std::max(1.0, relative)),
@@ -108,8 +110,6 @@ double round_length(double length) {
     if (factor * power <= length) return factor * power;
   return power;
 }
-
-std::string short_number(double value) { return fmt::format("{:.3g}", value); }
 
 void draw_shadowed(Image& image, Point at, const std::string& text, TextStyle style) {
   TextStyle shadow = style;
@@ -147,11 +147,14 @@ void draw_color_bar(Image& image, const Projection& map, const DensityRange& ran
   for (int x = 0; x < static_cast<int>(strip); ++x)
     draw_box(image, {left + x, bottom - cap / 3, 1, cap / 1.5}, colors(brightest * haze(map) * x / strip));
   TextStyle style{0.8 * cap, ink, Align::left, Direction::horizontal, 1, 0.95};
-  draw_shadowed(image, {left, bottom - 0.9 * cap}, short_number(range.low), style);
+  const std::string low = fmt::format("{:.2g}", range.low), high = fmt::format("{:.2g}", range.high);
+  const double words = text_width(low + "Σ" + high, style.cap_height), base = bottom - 0.9 * cap;
+  if (words + cap > strip) return;
+  draw_shadowed(image, {left, base}, low, style);
   style.align = Align::right;
-  draw_shadowed(image, {left + strip, bottom - 0.9 * cap}, short_number(range.high), style);
+  draw_shadowed(image, {left + strip, base}, high, style);
   style.align = Align::center;
-  draw_shadowed(image, {left + strip / 2, bottom - 0.9 * cap}, "Σ", style);
+  draw_shadowed(image, {left + strip / 2, base}, "Σ", style);
 }
 
 }  // namespace

@@ -1,0 +1,178 @@
+"""`pergola picture` and `pergola plot`: what they write, read back with Python's zlib, and what they refuse."""
+
+import math
+import os
+import random
+import struct
+import unittest
+import zlib
+
+import harness
+
+HEADER = "id,mass,x,y,z,vx,vy,vz\n"
+ENERGY_HEADER = "time,kinetic,potential,total,relative_error,px,py,pz,lx,ly,lz,wall\n"
+
+
+def read_png(path):
+    """Width, height and rows of (r, g, b) of an 8-bit RGB file, by the PNG specification (ISO/IEC 15948)."""
+    data = path.read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    at, packed, width, height = 8, b"", 0, 0
+    while at < len(data):
+        size, kind = struct.unpack(">I4s", data[at:at + 8])
+        body = data[at + 8:at + 8 + size]
+        assert zlib.crc32(kind + body) == struct.unpack(">I", data[at + 8 + size:at + 12 + size])[0]
+        if kind == b"IHDR":
+            width, height, depth, colour = struct.unpack(">IIBB", body[:10])
+            assert (depth, colour) == (8, 2)
+        if kind == b"IDAT":
+            packed += body
+        at += 12 + size
+    raw, stride, rows, above = zlib.decompress(packed), 3 * width, [], bytearray(3 * width)
+    for y in range(height):
+        start = y * (stride + 1)
+        rule, row = raw[start], bytearray(raw[start + 1:start + 1 + stride])
+        for i in range(stride):
+            left = row[i - 3] if i > 2 else 0
+            corner = above[i - 3] if i > 2 else 0
+            estimate = left + above[i] - corner
+            paeth = min((left, above[i], corner), key=lambda v: abs(estimate - v))
+            row[i] = (row[i] + (0, left, above[i], (left + above[i]) // 2, paeth)[rule]) & 255
+        rows.append([tuple(row[i:i + 3]) for i in range(0, stride, 3)])
+        above = row
+    return width, height, rows
+
+
+def cluster(n, seed=1):
+    """A Plummer cluster of scale radius 1 as CSV."""
+    rng = random.Random(seed)
+    lines = [HEADER]
+    for i in range(n):
+        r = 1 / math.sqrt((rng.random() * 0.99 + 0.001) ** (-2 / 3) - 1)
+        z, angle = r * (2 * rng.random() - 1), 2 * math.pi * rng.random()
+        flat = math.sqrt(r * r - z * z)
+        lines.append(f"{i + 1},{1 / n},{flat * math.cos(angle)},{flat * math.sin(angle)},{z},0,0,0\n")
+    return "".join(lines)
+
+
+class Picture(harness.CliTest):
+    def csv(self, text, name="snap.csv"):
+        path = self.dir / name
+        path.write_text(text)
+        return path
+
+    def test_shows_the_cluster_bright_in_the_middle(self):
+        out = self.dir / "cluster.png"
+        self.good("picture", self.csv(cluster(1500)), "-o", out, "--size", 160)
+        width, height, rows = read_png(out)
+        self.assertEqual((width, height), (160, 160))
+
+        def brightness(x0, y0):
+            return sum(sum(rows[y][x]) for y in range(y0, y0 + 20) for x in range(x0, x0 + 20))
+
+        self.assertGreater(brightness(70, 70), 2 * brightness(0, 70))
+        self.assertEqual(self.files(), ["cluster.png", "snap.csv"])
+
+    def test_the_particle_is_where_its_coordinates_say_on_each_axis(self):
+        # Two bodies; the frame is 4 wide on 80 pixels, so 20 pixels per length about the pixel 40.
+        path = self.csv(HEADER + "1,1,1,-0.5,1.5,0,0,0\n2,1,-1,0.5,-1.5,0,0,0\n")
+        for axis, right, up in [("z", 1, -0.5), ("x", -0.5, 1.5), ("y", 1, 1.5)]:
+            out = self.dir / "dots.png"
+            self.good("picture", path, "-o", out, "--size", 80, "--axis", axis, "--width", 4, "--center", "0,0,0",
+                      "--no-legend", "--colormap", "gray")
+            rows = read_png(out)[2]
+            self.assertGreater(rows[int(40 - 20 * up)][int(40 + 20 * right)][1], 150, axis)
+            self.assertGreater(rows[int(40 + 20 * up)][int(40 - 20 * right)][1], 150, axis)
+            self.assertLess(rows[int(40 + 20 * up)][int(40 + 20 * right)][1], 40, axis)
+
+    def test_json_says_what_is_shown(self):
+        text = cluster(400) + "401,1e-9,1e5,0,0,0,0,0\n"
+        out = self.dir / "a.png"
+        shown = self.good_json("picture", self.csv(text), "-o", out, "--size", 64, "--center", "density")
+        self.assertEqual(shown["file"], str(out))
+        self.assertEqual((shown["particles"], shown["pixels"], shown["axis"]), (401, 64, "z"))
+        self.assertTrue(300 < shown["shown"] < 401)
+        self.assertTrue(2 < shown["width"] < 12)  # the escaper does not count
+        self.assertLess(max(map(abs, shown["center"])), 0.5)
+
+    def test_the_same_picture_for_any_number_of_threads(self):
+        path = self.csv(cluster(3000))
+        pictures = set()
+        for threads in (1, 2, 7):
+            out = self.dir / f"{threads}.png"
+            self.good("picture", path, "-o", out, "--size", 128, "--threads", threads, "--title", "t")
+            pictures.add(out.read_bytes())
+        self.assertEqual(len(pictures), 1)
+
+    def test_bad_input_is_refused_and_leaves_nothing(self):
+        path = self.csv(cluster(20))
+        out = self.dir / "a.png"
+        self.bad(2, "picture", self.dir / "none.csv", "-o", out, says="none.csv")
+        self.bad(2, "picture", self.csv("nonsense\n", "bad.csv"), "-o", out, says="bad.csv")
+        self.bad(2, "picture", path, says="--output")
+        self.bad(2, "picture", path, "-o", out, "--center", "1,2", says=["--center", "1,2"])
+        self.bad(2, "picture", path, "-o", out, "--center=nan,0,0", says="--center")
+        self.bad(2, "picture", path, "-o", out, "--width", "-3", says=["--width", "-3"])
+        self.bad(2, "picture", path, "-o", out, "--axis", "w", says="--axis")
+        self.bad(2, "picture", path, "-o", out, "--colormap", "jet", says=["--colormap", "magma"])
+        self.bad(2, "picture", path, "-o", out, "--size", "2", says="--size")
+        self.bad(2, "picture", path, "-o", self.dir / "no" / "a.png", says="a.png")
+        self.assertEqual(self.files(), ["bad.csv", "snap.csv"])
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write anywhere")
+    def test_a_directory_that_may_not_be_written_is_the_systems_refusal(self):
+        path = self.csv(cluster(20))
+        locked = self.dir / "locked"
+        locked.mkdir(mode=0o555)
+        self.bad(3, "picture", path, "-o", locked / "a.png", says="a.png")
+
+    def test_help_has_an_example(self):
+        for command in ("picture", "plot"):
+            self.assertIn("Example", self.good(command, "--help"))
+
+
+class Plot(harness.CliTest):
+    def run_directory(self, energy, profile="stage,calls,seconds\nforce,10,2.5\npredict,10,0.5\n"):
+        run = self.dir / "run"
+        run.mkdir(exist_ok=True)
+        (run / "energy.csv").write_text(energy)
+        if profile is not None:
+            (run / "profile.csv").write_text(profile)
+        return run
+
+    def energy(self, rows=17):
+        return ENERGY_HEADER + "".join(
+            f"{t / 16},0.25,-0.5,{-0.25 - 1e-8 * t},{-4e-8 * t},0,{1e-16 * t},0,0,0,0.1,{t}\n" for t in range(rows))
+
+    def test_writes_a_plot_per_log(self):
+        run = self.run_directory(self.energy())
+        said = self.good_json("plot", run)
+        self.assertEqual([os.path.basename(entry["file"]) for entry in said], ["energy.png", "momentum.png", "profile.png"])
+        for entry in said:
+            head = (run / os.path.basename(entry["file"])).read_bytes()[:24]
+            self.assertEqual(struct.unpack(">II", head[16:]), (entry["width"], entry["height"]))
+        rows = read_png(run / "profile.png")[2]
+        lengths = [sum(pixel == (0, 114, 178) for pixel in row) for row in rows]
+        self.assertAlmostEqual(max(lengths) / min(n for n in lengths if n > 0), 5, delta=0.2)  # 2.5 s and 0.5 s
+
+    def test_other_directory_and_no_profile(self):
+        run = self.run_directory(self.energy(), profile=None)
+        out = self.dir / "plots"
+        self.assertEqual(self.good("plot", run, "-o", out).splitlines(), [str(out / "energy.png"), str(out / "momentum.png")])
+        self.assertEqual(sorted(p.name for p in run.iterdir()), ["energy.csv"])
+
+    def test_a_line_that_is_being_written_is_left_out(self):
+        self.good("plot", self.run_directory(self.energy() + "1.0625,0.2"))
+
+    def test_bad_logs_are_refused_and_leave_nothing(self):
+        self.bad(2, "plot", self.dir / "none", says="none")
+        self.bad(2, "plot", self.dir, says="energy.csv")
+        self.bad(2, "plot", self.run_directory(""), says="energy.csv")
+        self.bad(2, "plot", self.run_directory(ENERGY_HEADER + "1,2\n"), says=["energy.csv", "line 2"])
+        self.bad(2, "plot", self.run_directory(self.energy() + self.energy()), says=["line 19", "time"])
+        self.bad(2, "plot", self.run_directory(self.energy(), "stage,calls\nforce,1\n"), says=["profile.csv", "seconds"])
+        self.assertEqual(self.files(), ["run/energy.csv", "run/profile.csv"])
+
+
+if __name__ == "__main__":
+    harness.main()
