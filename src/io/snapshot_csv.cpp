@@ -38,7 +38,6 @@ class CsvReader {
   explicit CsvReader(const std::filesystem::path& path) : path_(path), stream_(path, std::ios::binary) {
     if (!stream_) throw Error(ErrorKind::system, fmt::format("{}: cannot be read", path.string()));
     if (!next_line()) fail("has no line of column names");
-    if (line_.starts_with("\xEF\xBB\xBF")) line_.erase(0, 3);
     for (const auto name : split(line_)) columns_.emplace_back(name);
     check_columns();
   }
@@ -75,7 +74,7 @@ class CsvReader {
   /// The next line that is neither empty nor a comment.
   bool next_line() {
     while (std::getline(stream_, line_)) {
-      ++line_number_;
+      if (++line_number_ == 1 && line_.starts_with("\xEF\xBB\xBF")) line_.erase(0, 3);
       if (const auto text = trimmed(line_); !text.empty() && text.front() != '#') return true;
     }
     return false;

@@ -51,12 +51,13 @@ std::optional<double> read_real(const hdf5::File& file, const std::string& name)
   return file.reals("Header", name)[0];
 }
 
-/// /Units as Pergola and SWIFT write it; the attributes of GADGET-4 and AREPO elsewhere. All ones mean none.
+/// The names of GADGET-4, AREPO and OWLS (which pynbody reads), and Pergola's own. All ones mean none.
 std::optional<FileUnits> read_units(const hdf5::File& file) {
   struct Place {
     const char *group, *length, *mass, *velocity;
   };
   const Place places[] = {{"Units", "UnitLength_in_cgs", "UnitMass_in_cgs", "UnitVelocity_in_cgs"},
+                          {"Units", "UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s"},
                           {"Header", "UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s"},
                           {"Parameters", "UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s"}};
   for (const auto& [group, length, mass, velocity] : places) {
@@ -252,6 +253,10 @@ void write_header(hdf5::File& file, const SnapshotHeader& header, const std::vec
   file.write_attribute("Units", "UnitLength_in_cgs", units.length_cm);
   file.write_attribute("Units", "UnitMass_in_cgs", units.mass_g);
   file.write_attribute("Units", "UnitVelocity_in_cgs", units.velocity_cm_per_s);
+  if (!header.units) return;
+  file.write_attribute("Units", "UnitLength_in_cm", units.length_cm);
+  file.write_attribute("Units", "UnitMass_in_g", units.mass_g);
+  file.write_attribute("Units", "UnitVelocity_in_cm_per_s", units.velocity_cm_per_s);
 }
 
 }  // namespace

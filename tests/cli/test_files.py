@@ -1,9 +1,9 @@
 """Snapshots as other programs write and read them, `pergola info` and `pergola convert`."""
 
-
-
+import os
+import resource
 import struct
-
+import unittest
 
 import harness
 from harness import needs
@@ -27,7 +27,8 @@ def binary_snapshot(order="<", named=False, counts=(0, 3, 2, 0, 0, 0), table=(0,
     rng = np.random.default_rng(3)
     pos = rng.normal(size=(n, 3)).astype(order + real)
     vel = rng.normal(size=(n, 3)).astype(order + real)
-    ident = np.arange(11, 11 + n).astype(order + ids)
+    first = header.get("first_id", 11)
+    ident = np.arange(first, first + n).astype(order + ids)
     listed = sum(c for c, m in zip(counts, table) if m == 0)
     mass = rng.uniform(1, 2, size=listed).astype(order + real)
     totals = header.get("totals", counts)
@@ -135,6 +136,268 @@ class IndependentBinary(harness.CliTest):
 
     def test_all_masses_listed(self):
         self.check(counts=(0, 4, 0, 0, 0, 0), table=(0,) * 6)
+
+
+def five_particles():
+    rng = np.random.default_rng(5)
+    return {"Coordinates": rng.normal(size=(5, 3)), "Velocities": rng.normal(size=(5, 3)), "ParticleIDs": np.arange(1, 6, dtype="u8"),
+            "Masses": np.full(5, 0.2)}
+
+
+def write_hdf5(path, fields, counts=(0, 5, 0, 0, 0, 0), totals=None, files=1, table=(0,) * 6, **header):
+    """A snapshot as another program would write it."""
+    with h5py.File(path, "w") as file:
+        attributes = file.create_group("Header").attrs
+        attributes["NumPart_ThisFile"] = np.array(counts, dtype="i4")
+        attributes["NumPart_Total"] = np.array(counts if totals is None else totals, dtype="u4")
+        attributes["MassTable"] = np.array(table, dtype="f8")
+        attributes["Time"] = 0.5
+        attributes["NumFilesPerSnapshot"] = files
+        for name, value in header.items():
+            attributes[name] = value
+        group = file.create_group("PartType1")
+        for name, value in fields.items():
+            group[name] = value
+
+
+@needs("numpy", "h5py")
+class Hdf5Layout(harness.CliTest):
+    """What Pergola writes, seen by h5py alone."""
+
+    def test_has_the_groups_attributes_and_types_of_the_design(self):
+        (self.dir / "a.csv").write_text("id,mass,x,y,z,vx,vy,vz,species\n9,0.5,1,2,3,4,5,6,1\n8,0.25,-1,0,0,0,0,0,4\n7,0.25,-2,0,0,0,0,0,1\n")
+        for options, real in ((), "f8"), (("--single",), "f4"):
+            self.good("convert", self.dir / "a.csv", self.dir / "a.hdf5", *options)
+            with h5py.File(self.dir / "a.hdf5") as file:
+                self.assertEqual(set(file), {"Header", "Units", "PartType1", "PartType4"})
+                header = dict(file["Header"].attrs)
+                self.assertEqual(set(header), {"NumPart_ThisFile", "NumPart_Total", "NumPart_Total_HighWord", "MassTable", "Time",
+                                               "Redshift", "BoxSize", "NumFilesPerSnapshot", "Flag_Entropy_ICs"})
+                for name in ("NumPart_ThisFile", "NumPart_Total"):
+                    self.assertEqual(header[name].tolist(), [0, 2, 0, 0, 1, 0])
+                self.assertEqual(header["NumPart_Total_HighWord"].tolist(), [0] * 6)
+                self.assertEqual(header["MassTable"].tolist(), [0.0] * 6)
+                self.assertEqual(header["BoxSize"], 0.0)
+                self.assertEqual(header["NumFilesPerSnapshot"], 1)
+                self.assertEqual({name for name in file["Units"].attrs},
+                                 {"UnitLength_in_cgs", "UnitMass_in_cgs", "UnitVelocity_in_cgs"})
+                group = file["PartType1"]
+                self.assertEqual(set(group), {"Coordinates", "Velocities", "ParticleIDs", "Masses"})
+                self.assertEqual(group["ParticleIDs"].dtype, np.dtype("u8"))
+                for name in ("Coordinates", "Velocities", "Masses"):
+                    self.assertEqual(group[name].dtype, np.dtype(real))
+                self.assertEqual(group["ParticleIDs"][:].tolist(), [9, 7])
+                self.assertEqual(group["Masses"][:].tolist(), [0.5, 0.25])
+                self.assertEqual(group["Coordinates"][:].tolist(), [[1, 2, 3], [-2, 0, 0]])
+                self.assertEqual(group["Velocities"][0].tolist(), [4, 5, 6])
+
+    @needs("yt")
+    def test_yt_opens_it(self):
+        import yt
+        yt.set_log_level(50)
+        write_hdf5(self.dir / "in.hdf5", five_particles())
+        self.good("convert", self.dir / "in.hdf5", self.dir / "out.hdf5")
+        data = yt.load(str(self.dir / "out.hdf5")).all_data()
+        self.assertEqual(data["PartType1", "particle_position"].shape, (5, 3))
+        self.assertAlmostEqual(data["PartType1", "Masses"].d.sum(), 1.0)
+        self.assertEqual(sorted(data["PartType1", "ParticleIDs"].d.tolist()), [1, 2, 3, 4, 5])
+
+
+@needs("numpy", "h5py")
+class ForeignHdf5(harness.CliTest):
+    """What Pergola reads of others, and what it refuses."""
+
+    def back(self, path):
+        self.good("convert", path, self.dir / "back.hdf5", "--quiet")
+        with h5py.File(self.dir / "back.hdf5") as file:
+            return {name: data[:] for name, data in file["PartType1"].items()}, dict(file["Header"].attrs)
+
+    def test_masses_in_the_table_single_precision_and_short_ids(self):
+        fields = five_particles()
+        del fields["Masses"]
+        fields["Coordinates"] = fields["Coordinates"].astype("f4")
+        fields["ParticleIDs"] = fields["ParticleIDs"].astype("u4")
+        write_hdf5(self.dir / "a.hdf5", fields, table=(0, 0.125, 0, 0, 0, 0))
+        got, header = self.back(self.dir / "a.hdf5")
+        np.testing.assert_array_equal(got["Masses"], np.full(5, 0.125))
+        np.testing.assert_array_equal(got["Coordinates"], fields["Coordinates"].astype("f8"))
+        np.testing.assert_array_equal(got["ParticleIDs"], np.arange(1, 6))
+        self.assertEqual(header["Time"], 0.5)
+
+    def test_compressed_big_endian_data_with_extra_groups(self):
+        fields = five_particles()
+        fields["Coordinates"] = fields["Coordinates"].astype(">f8")
+        write_hdf5(self.dir / "a.hdf5", fields, BoxSize=10.0, Omega0=0.3, OmegaLambda=0.7, HubbleParam=0.7)
+        with h5py.File(self.dir / "a.hdf5", "a") as file:
+            del file["PartType1/Velocities"]
+            file["PartType1"].create_dataset("Velocities", data=fields["Velocities"], chunks=(2, 3), compression="gzip", shuffle=True)
+            file["PartType6/Nothing"] = [1, 2]
+            file["PartType1/Colour"] = [1] * 5
+        got, header = self.back(self.dir / "a.hdf5")
+        np.testing.assert_array_equal(got["Coordinates"], fields["Coordinates"])
+        np.testing.assert_array_equal(got["Velocities"], fields["Velocities"])
+        self.assertEqual((header["BoxSize"], header["Omega0"], header["HubbleParam"]), (10.0, 0.3, 0.7))
+
+    def test_missing_ids_are_numbered_and_potentials_kept(self):
+        fields = five_particles()
+        del fields["ParticleIDs"]
+        fields["Potential"] = np.linspace(-2, -1, 5)
+        write_hdf5(self.dir / "a.hdf5", fields)
+        got, _ = self.back(self.dir / "a.hdf5")
+        self.assertEqual(got["ParticleIDs"].tolist(), [1, 2, 3, 4, 5])
+        np.testing.assert_array_equal(got["Potential"], fields["Potential"])
+
+    def test_zero_totals_are_accepted_and_high_words_counted(self):
+        write_hdf5(self.dir / "a.hdf5", five_particles(), totals=(0,) * 6)
+        self.assertEqual(self.good_json("info", self.dir / "a.hdf5")["n"], 5)
+        high = np.array((0, 1, 0, 0, 0, 0), dtype="u4")
+        write_hdf5(self.dir / "a.hdf5", five_particles(), NumPart_Total_HighWord=high)
+        self.bad(2, "info", self.dir / "a.hdf5", says=["a.hdf5", "4294967301"])
+
+    def test_unusable_files_are_refused_in_one_sentence(self):
+        def changed(name, value):
+            fields = five_particles()
+            if value is None:
+                del fields[name]
+            else:
+                fields[name] = value
+            return fields
+
+        nan = five_particles()["Coordinates"]
+        nan[3, 2] = np.nan
+        infinite = five_particles()["Velocities"]
+        infinite[0, 0] = np.inf
+        cases = [
+            ("Coordinates", None, "PartType1/Coordinates is missing"),
+            ("Velocities", None, "PartType1/Velocities is missing"),
+            ("Masses", None, "MassTable"),
+            ("Masses", np.full(4, 0.2), "PartType1/Masses has 4 entries, expected 5"),
+            ("Coordinates", np.zeros((5, 2)), "2 columns, expected 3"),
+            ("Coordinates", np.zeros((5, 3, 1)), "3 dimensions"),
+            ("Coordinates", np.array([["a"] * 3] * 5, dtype="S1"), "numbers"),
+            ("Coordinates", np.zeros((5, 3), dtype="i4"), "floating-point"),
+            ("Coordinates", nan, "particle id 4: z is nan"),
+            ("Velocities", infinite, "particle id 1: vx is inf"),
+            ("ParticleIDs", np.ones(5, dtype="u8"), "id 1 occurs twice"),
+            ("ParticleIDs", np.arange(5, dtype="f8"), "integers"),
+            ("ParticleIDs", np.arange(-2, 3, dtype="i4"), "holds -2"),
+            ("Masses", np.full(5, -1.0), "mass is -1"),
+        ]
+        for name, value, words in cases:
+            with self.subTest(words):
+                write_hdf5(self.dir / "a.hdf5", changed(name, value))
+                self.bad(2, "info", self.dir / "a.hdf5", says=["a.hdf5", words])
+        write_hdf5(self.dir / "a.hdf5", five_particles(), counts=(0, 5, 1, 0, 0, 0))
+        self.bad(2, "info", self.dir / "a.hdf5", says="PartType2")
+        write_hdf5(self.dir / "a.hdf5", five_particles(), counts=(0, -5, 0, 0, 0, 0), totals=(0,) * 6)
+        self.bad(2, "info", self.dir / "a.hdf5", says="-5")
+        write_hdf5(self.dir / "a.hdf5", five_particles(), totals=(0, 6, 0, 0, 0, 0))
+        self.bad(2, "info", self.dir / "a.hdf5", says="expected 0 6 0 0 0 0")
+        with h5py.File(self.dir / "a.hdf5", "w") as file:
+            file["other"] = [1, 2, 3]
+        self.bad(2, "info", self.dir / "a.hdf5", says="Header")
+
+    def test_claims_of_many_particles_take_no_memory(self):
+        """Sparse datasets: a small file whose dimensions are those of a thousand million particles."""
+        n = 10**9
+        with h5py.File(self.dir / "a.hdf5", "w") as file:
+            attributes = file.create_group("Header").attrs
+            attributes["NumPart_ThisFile"] = np.array((0, n, 0, 0, 0, 0), dtype="u4")
+            group = file.create_group("PartType1")
+            for name in ("Coordinates", "Velocities"):
+                group.create_dataset(name, shape=(n, 3), dtype="f8", chunks=(1000, 3), compression="gzip")
+        def little_memory():
+            resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+        self.bad(2, "info", self.dir / "a.hdf5", says="claims 1000000000 x 3", preexec_fn=little_memory)
+
+    def test_damaged_files_say_nothing_of_hdf5_internals(self):
+        write_hdf5(self.dir / "a.hdf5", five_particles())
+        data = (self.dir / "a.hdf5").read_bytes()
+        for size in (9, 100, len(data) // 2, len(data) - 1):
+            (self.dir / "b.hdf5").write_bytes(data[:size])
+            self.bad(2, "info", self.dir / "b.hdf5", says="b.hdf5")
+            self.bad(2, "convert", self.dir / "b.hdf5", self.dir / "c.csv", says="b.hdf5")
+        self.assertEqual(self.files(), ["a.hdf5", "b.hdf5"])
+
+
+@needs("numpy", "h5py")
+class SeveralFiles(harness.CliTest):
+    def write_pieces(self, **options):
+        options = {"totals": (0, 10, 0, 0, 0, 0), "files": 2, **options}
+        write_hdf5(self.dir / "snap.0.hdf5", five_particles(), **options)
+        second = five_particles()
+        second["ParticleIDs"] = second["ParticleIDs"] + 100
+        write_hdf5(self.dir / "snap.1.hdf5", second, **options)
+
+    def test_any_name_of_the_snapshot_reads_all_of_it(self):
+        self.write_pieces()
+        for name in ("snap", "snap.hdf5", "snap.0.hdf5", "snap.1.hdf5"):
+            info = self.good_json("info", self.dir / name)
+            self.assertEqual((info["n"], info["files"]), (10, 2))
+        self.good("convert", self.dir / "snap", self.dir / "one.csv")
+        ids = [int(line.split(",")[0]) for line in (self.dir / "one.csv").read_text().splitlines()[1:]]
+        self.assertEqual(ids, [1, 2, 3, 4, 5, 101, 102, 103, 104, 105])
+
+    def test_a_missing_or_differing_piece_is_refused(self):
+        self.write_pieces()
+        (self.dir / "snap.1.hdf5").unlink()
+        self.bad(2, "info", self.dir / "snap", says=["snap.1.hdf5", "missing"])
+        write_hdf5(self.dir / "snap.1.hdf5", five_particles(), totals=(0, 11, 0, 0, 0, 0), files=2)
+        self.bad(2, "info", self.dir / "snap", says="snap.1.hdf5")
+        self.write_pieces(totals=(0, 11, 0, 0, 0, 0))
+        self.bad(2, "info", self.dir / "snap", says="0 10 0 0 0 0")
+        os.rename(self.dir / "snap.0.hdf5", self.dir / "other.hdf5")
+        self.bad(2, "info", self.dir / "other.hdf5", says="2 files")
+
+    def test_binary_pieces(self):
+        totals = (0, 6, 4, 0, 0, 0)
+        data = binary_snapshot(num_files=2, totals=totals)[0]
+        (self.dir / "snap.0").write_bytes(data)
+        (self.dir / "snap.1").write_bytes(binary_snapshot(num_files=2, totals=totals, first_id=50)[0])
+        self.assertEqual(self.good_json("info", self.dir / "snap")["n"], 10)
+        (self.dir / "snap.1").write_bytes(data)
+        self.bad(2, "info", self.dir / "snap", says="occurs twice")
+
+
+class Refusals(harness.CliTest):
+    """What the operating system refuses: exit 3, its reason, and no file."""
+
+    def setUp(self):
+        super().setUp()
+        rows = "".join(f"{i},1e-4,{i},0.5,0.25,0,0,0\n" for i in range(1, 5001))
+        (self.dir / "a.csv").write_text("id,mass,x,y,z,vx,vy,vz\n" + rows)
+
+    def test_a_file_system_without_room(self):
+        def small_files():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
+        for name in ("b.hdf5", "b.csv", "b.g2", "b"):
+            self.bad(3, "convert", self.dir / "a.csv", self.dir / name, says=[name, "File too large"], preexec_fn=small_files)
+        self.assertEqual(self.files(), ["a.csv"])
+
+    def test_no_permission(self):
+        os.chmod(self.dir, 0o555)
+        options = {"user": 65534, "cwd": "/"} if os.geteuid() == 0 else {}
+        if options and harness.run(["--version"], **options).returncode != 0:
+            self.skipTest("the program cannot be run by another user here")
+        for name in ("b.hdf5", "b.csv", "b"):
+            self.bad(3, "convert", self.dir / "a.csv", self.dir / name, says=[name, "Permission denied"], **options)
+        os.chmod(self.dir, 0o755)
+        os.chmod(self.dir / "a.csv", 0)
+        self.bad(3, "info", self.dir / "a.csv", says=["a.csv", "Permission denied"], **options)
+        self.assertEqual(self.files(), ["a.csv"])
+
+    @unittest.skipUnless(os.path.ismount("/sys"), "needs /sys")
+    def test_a_read_only_file_system(self):
+        self.bad(3, "convert", self.dir / "a.csv", "/sys/b.csv", says="/sys/b.csv")
+
+    def test_no_such_input(self):
+        self.bad(2, "info", self.dir / "none.hdf5", says=["none.hdf5", "No such file"])
+        self.bad(2, "info", self.dir, says="directory")
+        self.bad(2, "convert", self.dir / "none.hdf5", self.dir / "b.csv", says="none.hdf5")
+        (self.dir / "ten").write_bytes(struct.pack("<I", 256) + b"\0" * 6)
+        self.bad(2, "info", self.dir / "ten", says="truncated")
+        self.bad(2, "info", self.dir / "ten", "--quiet", says="truncated")
+        self.assertEqual(self.files(), ["a.csv", "ten"])
 
 
 if __name__ == "__main__":

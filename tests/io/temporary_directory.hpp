@@ -30,6 +30,7 @@ class FileTest : public ::testing::Test {
     return {std::istreambuf_iterator<char>(stream), {}};
   }
   static void write_bytes(const std::filesystem::path& path, const std::string& bytes) {
+    std::filesystem::remove(path);  // some file systems wait for the disk when a file is written anew in place
     std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   }
   std::size_t files_in_directory() const {
