@@ -45,5 +45,6 @@ void add_info(CLI::App& program, Context& context);
 void add_convert(CLI::App& program, Context& context);
 void add_picture(CLI::App& program, Context& context);
 void add_plot(CLI::App& program, Context& context);
+void add_bench(CLI::App& program, Context& context);
 
 }  // namespace pergola::app

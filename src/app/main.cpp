@@ -66,6 +66,7 @@ int run_program(int argc, char** argv) {
   add_convert(program, context);
   add_picture(program, context);
   add_plot(program, context);
+  add_bench(program, context);
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

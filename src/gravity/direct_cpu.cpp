@@ -18,7 +18,7 @@ namespace {
 using direct::block_size, direct::Kind, direct::Numbers;
 
 /// Below this many pairs, or sources to pack, starting threads takes longer than the work.
-constexpr std::int64_t pairs_worth_threads = 1 << 16, sources_worth_threads = 1 << 13;
+constexpr std::int64_t pairs_worth_threads = 1 << 17, sources_worth_threads = 1 << 13;
 
 /// A tile per thread at a time; with fewer tiles than this many per thread, the sources are shared out too.
 constexpr std::int64_t tiles_per_thread = 8;

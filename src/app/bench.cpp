@@ -1,0 +1,191 @@
+#include "app/bench.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "app/command.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "device/ceiling.hpp"
+#include "models/model.hpp"
+
+namespace pergola::app {
+
+namespace {
+
+struct Suite {
+  const char* name;
+  void (*run)(const BenchTask&);
+};
+constexpr Suite suites[] = {{"direct", bench_direct}, {"hermite", bench_hermite}};
+
+const Suite& find_suite(const std::string& name) {
+  std::vector<std::string> names;
+  for (const auto& suite : suites) {
+    if (name == suite.name) return suite;
+    names.emplace_back(suite.name);
+  }
+  const std::string near = nearest_name(name, names);
+  throw Error(ErrorKind::input, fmt::format("bench: expected direct or hermite, found \"{}\"{}", name,
+                                            near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
+}
+
+nlohmann::json to_json(const BenchResult& r) {
+  return {{"suite", r.suite},
+          {"case", r.name},
+          {"device", r.device},
+          {"precision", precision_name(r.precision)},
+          {"n", r.n},
+          {"seconds", r.seconds},
+          {"rate", r.rate},
+          {"unit", r.unit},
+          {"fraction_of_ceiling", r.fraction_of_ceiling ? nlohmann::json(*r.fraction_of_ceiling) : nlohmann::json()}};
+}
+
+std::string to_table(const std::vector<BenchResult>& results) {
+  std::string text = fmt::format("{:<28} {:<8} {:<9} {:>9} {:>11} {:>11} {:<15} {:>8}\n", "case", "device", "precision",
+                                 "n", "seconds", "rate", "unit", "ceiling");
+  for (const auto& r : results)
+    text += fmt::format("{:<28} {:<8} {:<9} {:>9} {:>11.4g} {:>11.4g} {:<15} {:>8}\n", r.name, r.device,
+                        precision_name(r.precision), r.n, r.seconds, r.rate, r.unit,
+                        r.fraction_of_ceiling ? fmt::format("{:.1f} %", 100 * *r.fraction_of_ceiling) : "-");
+  return text;
+}
+
+/// Fractions of the ceiling. The ceiling was measured beside every case, and its fastest measurement counts: the
+/// machine may have other work to do.
+class Ceiling {
+ public:
+  explicit Ceiling(const Device& device) : device_(device) {}
+  void measure(Precision precision) {
+    double& rate = of(precision);
+    rate = std::max(rate, fma_rate(device_, precision == Precision::full));
+  }
+  void apply(std::vector<BenchResult>& results) {
+    for (auto& result : results)
+      if (result.instructions > 0)
+        result.fraction_of_ceiling = result.rate * result.instructions / of(result.precision);
+  }
+
+ private:
+  double& of(Precision precision) { return precision == Precision::full ? doubles_ : floats_; }
+  Device device_;
+  double floats_ = 0, doubles_ = 0;
+};
+
+struct BenchOptions {
+  std::string suite;
+  bool full = false;
+  std::int64_t n = 0;
+};
+
+void run_bench(const BenchOptions& options, const Context& context) {
+  if (!context.speaks()) return;
+  const auto& suite = find_suite(options.suite);
+  std::vector<BenchResult> results;
+  BenchTask task{context.open_device(), options.full, options.n, {}};
+  Ceiling ceiling(task.device);
+  task.report = [&](BenchResult result) {
+    result.suite = suite.name;
+    result.device = task.device.spec();
+    if (result.instructions > 0) ceiling.measure(result.precision);
+    context.remark(fmt::format("{} {} n = {}: {:.4g} {}", result.name, precision_name(result.precision), result.n,
+                               result.rate, result.unit));
+    results.push_back(std::move(result));
+  };
+  suite.run(task);
+  ceiling.apply(results);
+  if (context.json) {
+    auto list = nlohmann::json::array();
+    for (const auto& result : results) list.push_back(to_json(result));
+    context.print(list);
+  } else {
+    context.print(to_table(results));
+  }
+}
+
+}  // namespace
+
+double instructions_per_pair(const Device& device, unsigned want, Precision precision) {
+  constexpr unsigned all = want_acceleration | want_jerk | want_potential;
+  if (device.is_cuda()) {
+    if (precision == Precision::single && want == want_acceleration) return 13;
+    if (precision == Precision::single && want == all) return 27;
+    return precision == Precision::mixed && want == all ? 33 : 0;
+  }
+  if (want == (want_acceleration | want_potential) && precision == Precision::single) return 18;
+  if (want == (want_acceleration | want_potential) && precision == Precision::full) return 22;
+  return want == all && precision == Precision::mixed ? 42 : 0;
+}
+
+Particles bench_particles(std::int64_t n, int threads) {
+  ModelOptions options;
+  options.n = n;
+  auto particles = make_model("plummer", options, threads);
+  for (auto* values :
+       {&particles.mass, &particles.x, &particles.y, &particles.z, &particles.vx, &particles.vy, &particles.vz})
+    for (double& value : *values) value = static_cast<double>(static_cast<float>(value));
+  return particles;
+}
+
+void check_against_double(const std::string& name, const SolverOptions& options, const Particles& particles,
+                          unsigned want, const std::vector<std::int64_t>& places,
+                          const std::function<double(int which, std::int64_t k)>& found) {
+  auto exact = options;
+  exact.precision = Precision::full;
+  const auto cpu = Device::open("cpu");
+  const auto solver = make_solver(exact, cpu);
+  const auto reference = evaluate_forces(*solver, cpu, exact.precision, particles, want, places);
+  const std::vector<double>* columns[] = {&reference.ax, &reference.ay, &reference.az,       &reference.jx,
+                                          &reference.jy, &reference.jz, &reference.potential};
+  // Sums of a few thousand terms in fp32 blocks are good to about 1e-6, in fp64 to 1e-14 (rms).
+  const double allowed = options.precision == Precision::full ? 1e-12 : 2e-5;
+  const auto compare = [&](int first, int last, const char* what) {
+    double difference2 = 0, size2 = 0;
+    for (int which = first; which <= last; ++which)
+      for (std::size_t k = 0; k < places.size(); ++k) {
+        const double expected = (*columns[which])[k], value = found(which, static_cast<std::int64_t>(k));
+        difference2 += (value - expected) * (value - expected);
+        size2 += expected * expected;
+      }
+    const double error = std::sqrt(difference2 / size2);
+    if (!(error <= allowed))
+      throw Error(ErrorKind::numerics, fmt::format("bench: {}: {} differs from a double-precision sum by {:.2e}, "
+                                                   "expected at most {:.0e}",
+                                                   name, what, error, allowed));
+  };
+  if (want & want_acceleration) compare(0, 2, "acceleration");
+  if (want & want_jerk) compare(3, 5, "jerk");
+  if (want & want_potential) compare(6, 6, "potential");
+}
+
+double fastest(double seconds, int least, const std::function<void()>& once) {
+  using Clock = std::chrono::steady_clock;
+  const auto since = [](Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  };
+  const auto start = Clock::now();
+  double best = INFINITY;
+  for (int calls = 0; calls < least || since(start) < seconds; ++calls) {
+    const auto begin = Clock::now();
+    once();
+    best = std::min(best, since(begin));
+  }
+  return best;
+}
+
+void add_bench(CLI::App& program, Context& context) {
+  auto* command = program.add_subcommand("bench", "Measure this machine: rates, and their fraction of its ceiling");
+  auto options = std::make_shared<BenchOptions>();
+  command->add_option("SUITE", options->suite, "direct or hermite")->required();
+  command->add_flag("--full", options->full, "Also the sizes that take long");
+  command->add_option("--n", options->n, "This number of particles only")
+      ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 40));
+  command->footer("Example:\n  pergola bench direct --threads 2 --json");
+  command->callback([options, &context] { run_bench(*options, context); });
+}
+
+}  // namespace pergola::app

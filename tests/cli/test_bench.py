@@ -1,0 +1,38 @@
+"""pergola bench: its JSON and its suites, at sizes that take a moment. No speed is asserted here."""
+
+from harness import CliTest, main
+
+LAYOUT = {"suite", "case", "device", "precision", "n", "seconds", "rate", "unit", "fraction_of_ceiling"}
+
+
+class Bench(CliTest):
+    def test_direct_measures_every_sum_in_every_precision(self):
+        results = self.good_json("bench", "direct", "--device", "cpu", "--n", "1000", "--quiet")
+        for result in results:
+            self.assertEqual(set(result), LAYOUT)
+            self.assertEqual((result["suite"], result["device"], result["n"]), ("direct", "cpu", 1000))
+            self.assertEqual(result["unit"], "interactions/s")
+            self.assertAlmostEqual(result["rate"] * result["seconds"] / 1e6, 1, places=9)
+        found = {(result["case"], result["precision"]): result["fraction_of_ceiling"] for result in results}
+        cases = ("direct/acc", "direct/acc+pot", "direct/acc+jerk+pot")
+        self.assertEqual(set(found), {(case, p) for case in cases for p in ("single", "mixed", "double")})
+        defined = {key for key, fraction in found.items() if fraction is not None}
+        self.assertEqual(defined, {("direct/acc+pot", "single"), ("direct/acc+pot", "double"),
+                                   ("direct/acc+jerk+pot", "mixed")})
+        self.assertTrue(all(found[key] > 0 for key in defined))
+
+    def test_hermite_measures_runs_and_a_small_block(self):
+        results = self.good_json("bench", "hermite", "--device", "cpu", "--n", "256", "--threads", "1", "--quiet")
+        self.assertEqual([(r["case"], r["unit"]) for r in results],
+                         [("hermite/plummer/256", "interactions/s"), ("hermite/block-steps/256", "steps/s"),
+                          ("hermite/small-block/256", "interactions/s")])
+
+    def test_table_for_people(self):
+        self.assertIn("direct/acc+pot", self.good("bench", "direct", "--device", "cpu", "--n", "64", "--quiet"))
+
+    def test_unknown_suite_is_refused(self):
+        self.bad(2, "bench", "dirct", says='did you mean "direct"')
+
+
+if __name__ == "__main__":
+    main()
