@@ -36,6 +36,12 @@ struct ModelEntry {
 
 // One function per file models/<name>.cpp.
 ModelEntry plummer_model();
+ModelEntry sphere_model();
+ModelEntry cube_model();
 ModelEntry kepler_model();
+ModelEntry figure_eight_model();
+ModelEntry pythagorean_model();
+ModelEntry lagrange_triangle_model();
+ModelEntry six_body_model();
 
 }  // namespace pergola

@@ -27,4 +27,11 @@ PERGOLA_HD R kepler_energy(R g, R mass_1, R mass_2, R inverse_semi_major_axis) {
   return -g * mass_1 * mass_2 * inverse_semi_major_axis / R(2);
 }
 
+/// The angular speed of three bodies on an equilateral triangle, √(μ/side³) with μ = G (m1 + m2 + m3): each is pulled
+/// to the centre of mass as if the whole mass acted at the distance of the side. Lagrange 1772.
+template <class R>
+PERGOLA_HD R lagrange_angular_speed(R mu, R side) {
+  return std::sqrt(mu / side) / side;
+}
+
 }  // namespace pergola::physics
