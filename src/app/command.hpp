@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/log.hpp"
+#include "base/range.hpp"
 #include "comm/communicator.hpp"
 #include "device/device.hpp"
 
@@ -25,7 +26,7 @@ struct Context {
 
   bool speaks() const { return communicator->is_root(); }
   Device open_device() const { return Device::open(device, threads); }
-  /// Text or one JSON value on stdout.
+  /// Text or one JSON value on stdout. Throws Error(system) when it cannot be written.
   void print(const std::string& text) const;
   void print(const nlohmann::json& value) const;
   /// A remark on stderr, hidden by --quiet.
@@ -33,16 +34,27 @@ struct Context {
   Log log() const;
 };
 
+/// Throws Error(system) when what was printed did not reach stdout.
+void flush_output();
+
 /// Set by Ctrl-C and SIGTERM once interrupts are caught; the handlers do nothing else.
 extern std::atomic<bool> interrupted;
 void catch_interrupts();
 
+/// For option->transform(): the text must be a number in the range, or an integer such as 1000 or 1e6.
+CLI::Validator number_in(const Range& range);
+CLI::Validator integer_in(const Range& range);
+
+/// One sentence for a bad command line: the option or command, what was expected, and the nearest valid name.
+std::string usage_message(const CLI::App& program, const CLI::ParseError& error);
+
 // One function per file app/<name>.cpp: adds the subcommand with its options, its help with an example, and its
 // callback.
+void add_convert(CLI::App& program, Context& context);
 void add_devices(CLI::App& program, Context& context);
 void add_force(CLI::App& program, Context& context);
+void add_ic(CLI::App& program, Context& context);
 void add_info(CLI::App& program, Context& context);
-void add_convert(CLI::App& program, Context& context);
 void add_picture(CLI::App& program, Context& context);
 void add_plot(CLI::App& program, Context& context);
 void add_bench(CLI::App& program, Context& context);

@@ -2,79 +2,110 @@
 
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <new>
+#include <system_error>
 
 #include "app/command.hpp"
 #include "base/error.hpp"
+#include "base/text.hpp"
+#include "base/version.hpp"
 
 namespace pergola::app {
 
-std::atomic<bool> interrupted{false};
-
-void catch_interrupts() {
-  struct sigaction action {};
-  action.sa_handler = [](int) { interrupted.store(true); };
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-}
-
-void Context::print(const std::string& text) const {
-  if (speaks()) fmt::print("{}", text);
-}
-
-void Context::print(const nlohmann::json& value) const {
-  if (speaks()) fmt::print("{}\n", value.dump(2));
-}
-
-void Context::remark(const std::string& text) const {
-  if (speaks() && !quiet) fmt::print(stderr, "{}\n", text);
-}
-
-Log Context::log() const {
-  return Log([this](LogLevel level, std::string_view text) {
-    remark(level == LogLevel::warning ? fmt::format("warning: {}", text) : std::string(text));
-  });
-}
-
 namespace {
 
+std::string check_device(const std::string& spec) {
+  const bool numbered = spec.starts_with("cuda:") && parse_unsigned(spec.substr(5)).has_value();
+  if (spec == "auto" || spec == "cpu" || spec == "cuda" || numbered) return "";
+  return fmt::format("expected auto, cpu, cuda or cuda:K, found {}", spec);
+}
+
+std::string version_text() {
+  return fmt::format("pergola {} (commit {})\nCUDA: {}\nMPI: {}", version(), build_commit(), cuda_built ? "yes" : "no",
+                     mpi_built() ? "yes" : "no");
+}
+
 void add_global_options(CLI::App& program, Context& context) {
-  program.add_option("--device", context.device, "auto, cpu, cuda or cuda:K")->each([&](const std::string&) {
-    context.device_given = true;
-  });
-  program.add_option("--threads", context.threads, "CPU threads; 0 = all cores")->each([&](const std::string&) {
-    context.threads_given = true;
-  });
+  program.add_option("--device", context.device, "auto, cpu, cuda or cuda:K")
+      ->check(check_device)
+      ->type_name("DEVICE")
+      ->each([&](const std::string&) { context.device_given = true; });
+  program.add_option("--threads", context.threads, "CPU threads; 0 = all cores")
+      ->transform(integer_in(Range::between(0, 65536)))
+      ->type_name("N")
+      ->each([&](const std::string&) { context.threads_given = true; });
   program.add_flag("--json", context.json, "One JSON value on stdout");
   program.add_flag("--quiet", context.quiet, "No progress and no remarks");
-  program.set_version_flag("--version", std::string("pergola ") + PERGOLA_VERSION);
+  program.set_version_flag("--version", version_text(), "Version, commit and what this build holds");
+  program.set_help_flag("-h,--help", "This help");
   program.fallthrough();
   program.require_subcommand(1);
   program.footer(
       "Example:\n  pergola run examples/plummer.toml -o cluster\n\nEvery command has --help with an example.");
 }
 
-int run_program(int argc, char** argv) {
-  Context context;
-  context.communicator = world_communicator();
-  CLI::App program("Pergola: particles that move in the field they make", "pergola");
-  add_global_options(program, context);
-  add_devices(program, context);
+void add_commands(CLI::App& program, Context& context) {
+  add_ic(program, context);
   add_force(program, context);
   add_info(program, context);
   add_convert(program, context);
   add_picture(program, context);
   add_plot(program, context);
   add_bench(program, context);
+  add_devices(program, context);
+}
+
+int run_program(int argc, char** argv, Context& context) {
+  CLI::App program("Pergola: particles that move in the field they make", "pergola");
+  add_global_options(program, context);
+  add_commands(program, context);
   try {
     program.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    context.print(program.help());
+  } catch (const CLI::CallForAllHelp&) {
+    context.print(program.help("", CLI::AppFormatMode::All));
+  } catch (const CLI::CallForVersion& version) {
+    context.print(std::string(version.what()) + "\n");
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return context.speaks() ? program.exit(error) : 0;
-    if (context.speaks()) fmt::print(stderr, "pergola: {}\n", error.what());
-    return static_cast<int>(ErrorKind::input);
+    throw Error(ErrorKind::input, usage_message(program, error));
   }
+  flush_output();
   return context.exit_code;
+}
+
+/// Says what failed, once for all ranks, and returns the exit code.
+int fail(const Context& context, ErrorKind kind, const std::string& message) {
+  const int code = static_cast<int>(kind);
+  const bool named = message.starts_with("pergola:") || message.starts_with("pergola ");
+  const std::string text = (named ? "" : "pergola: ") + message + "\n";
+  if (!context.communicator) {
+    std::fputs(text.c_str(), stderr);
+    return code;
+  }
+  if (context.speaks()) std::fputs(text.c_str(), stderr);
+  constexpr double patience_s = 5;
+  if (context.communicator->all_have_failed(patience_s)) return code;
+  if (!context.speaks()) std::fputs(text.c_str(), stderr);
+  context.communicator->abort(code);
+  return code;
+}
+
+int guarded_main(int argc, char** argv) {
+  Context context;
+  try {
+    context.communicator = world_communicator();
+    return run_program(argc, argv, context);
+  } catch (const Error& error) {
+    return fail(context, error.kind(), error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(context, ErrorKind::device, "cpu: out of memory");
+  } catch (const std::system_error& error) {
+    return fail(context, ErrorKind::system, error.what());
+  } catch (const std::exception& error) {
+    return fail(context, ErrorKind::numerics, fmt::format("unexpected failure: {}", error.what()));
+  }
 }
 
 }  // namespace
@@ -82,18 +113,8 @@ int run_program(int argc, char** argv) {
 }  // namespace pergola::app
 
 int main(int argc, char** argv) {
-  using pergola::ErrorKind;
-  std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit then is a failed write, which is reported and cleaned up
-  try {
-    return pergola::app::run_program(argc, argv);
-  } catch (const pergola::Error& error) {
-    fmt::print(stderr, "pergola: {}\n", error.what());
-    return static_cast<int>(error.kind());
-  } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "pergola: out of memory\n");
-    return static_cast<int>(ErrorKind::device);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "pergola: unexpected failure: {}\n", error.what());
-    return static_cast<int>(ErrorKind::numerics);
-  }
+  // A reader that goes away and a file-size limit are failed writes, which are reported and cleaned up.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  return pergola::app::guarded_main(argc, argv);
 }

@@ -22,6 +22,11 @@ class PERGOLA_API Communicator {
   virtual void all_gather_in_place(void* all, const std::vector<std::size_t>& piece_bytes) = 0;
   /// The smallest value over all ranks.
   virtual double minimum(double value) = 0;
+  /// For a rank that cannot go on: true when within `seconds` all ranks have said so, so that one of them may speak for
+  /// all; false when others still work and must be ended with abort().
+  virtual bool all_have_failed(double seconds) = 0;
+  /// Ends the processes of all ranks.
+  virtual void abort(int exit_code) = 0;
   bool is_root() const { return rank() == 0; }
 };
 
@@ -31,5 +36,8 @@ PERGOLA_API std::shared_ptr<Communicator> serial_communicator();
 /// All processes that mpirun or srun started; the serial communicator when this process was not started by one of them
 /// or the build has no MPI. Starts MPI on the first call; MPI ends with the process.
 PERGOLA_API std::shared_ptr<Communicator> world_communicator();
+
+/// Whether this build holds MPI.
+PERGOLA_API bool mpi_built();
 
 }  // namespace pergola

@@ -1,8 +1,10 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <limits>
+#include <thread>
 
 #include "base/error.hpp"
 #include "comm/communicator.hpp"
@@ -16,6 +18,7 @@ class MpiCommunicator final : public Communicator {
   MpiCommunicator() {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
+    MPI_Comm_dup(MPI_COMM_WORLD, &failures_);
   }
   int rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -53,9 +56,24 @@ class MpiCommunicator final : public Communicator {
     MPI_Allreduce(&value, &result, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
     return result;
   }
+  bool all_have_failed(double seconds) override {
+    MPI_Request request{};
+    MPI_Ibarrier(failures_, &request);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+    int done = 0;
+    while (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done &&
+           std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return done != 0;
+  }
+  void abort(int exit_code) override {
+    MPI_Abort(MPI_COMM_WORLD, exit_code);
+    std::_Exit(exit_code);
+  }
 
  private:
   int rank_ = 0, size_ = 1;
+  MPI_Comm failures_ = MPI_COMM_NULL;  // for all_have_failed() alone; MPI_Finalize gives it back
 };
 
 /// MPI starts only under mpirun or srun: a plain `pergola` must work where MPI's daemons do not.
@@ -66,6 +84,8 @@ bool started_by_mpi() {
 }
 
 }  // namespace
+
+bool mpi_built() { return true; }
 
 std::shared_ptr<Communicator> world_communicator() {
   if (!started_by_mpi()) return serial_communicator();

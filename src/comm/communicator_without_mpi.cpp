@@ -4,4 +4,6 @@ namespace pergola {
 
 std::shared_ptr<Communicator> world_communicator() { return serial_communicator(); }
 
+bool mpi_built() { return false; }
+
 }  // namespace pergola

@@ -76,10 +76,11 @@ const ModelInfo& find_model(const std::string& name) { return find_entry(name).i
 std::string option_problem(const ModelInfo& model, const std::string& name, const ModelValue& value) {
   const ModelOption* option = find_option(model, name);
   if (!option) {
-    std::vector<std::string> names{"n", "seed"};
+    std::vector<std::string> names;
     for (const auto& known : model.options) names.push_back(known.name);
     const std::string near = nearest_name(name, names);
-    return fmt::format("no option of {}, expected {}{}", model.name, fmt::join(names, ", "),
+    if (names.empty()) return fmt::format("unknown option, expected none: {} has no options", model.name);
+    return fmt::format("unknown option of {}, expected {}{}", model.name, fmt::join(names, ", "),
                        near.empty() ? "" : fmt::format("; did you mean {}?", near));
   }
   if (option->default_value.index() != value.index()) {

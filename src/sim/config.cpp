@@ -153,6 +153,8 @@ void read_particles_entry(const Entry& entry, RunConfig& config) {
       throw Error(ErrorKind::input, fmt::format("{}: {}: {}", entry.value.where(), entry.path, problem));
   } else if (name == "seed") {
     particles.options.seed = static_cast<std::uint64_t>(read_integer(entry.value, entry.path, Range::at_least(0)));
+  } else if (std::none_of(model.options.begin(), model.options.end(), [&](const auto& o) { return o.name == name; })) {
+    refuse_unknown(entry, config);
   } else {
     read_model_option(model, name, entry.value, particles.options);
   }

@@ -105,7 +105,8 @@ TEST(Config, UnknownNamesComeWithTheNearestValidOne) {
   EXPECT_NE(refusal("[tme]\neta = 1\n").find("did you mean time.eta?"), std::string::npos);
   EXPECT_NE(refusal("[time]\nintegrator = \"hermit\"\n").find("did you mean \"hermite\"?"), std::string::npos);
   EXPECT_NE(refusal("[particles]\nmodel = \"plumer\"\n").find("did you mean \"plummer\"?"), std::string::npos);
-  EXPECT_NE(refusal("[particles]\nmodel = \"plummer\"\ncutof = 1\n").find("did you mean cutoff?"), std::string::npos);
+  EXPECT_NE(refusal("[particles]\nmodel = \"plummer\"\ncutof = 1\n").find("did you mean particles.cutoff?"),
+            std::string::npos);
   EXPECT_NE(refusal("[gravity]\nsoftening = { hallo = 1 }\n").find("did you mean \"halo\"?"), std::string::npos);
   EXPECT_NE(refusal("[expect]\nenergy_eror = 1\n").find("did you mean \"energy_error\"?"), std::string::npos);
   EXPECT_NE(refusal("[nonsense]\n").find("unknown key"), std::string::npos);

@@ -1,0 +1,16 @@
+cmake_minimum_required(VERSION 3.25)
+# Run at build time: writes the commit that is being built into HEADER, and touches it only when it has changed.
+set(commit unknown)
+find_program(GIT git)
+if(GIT)
+  execute_process(COMMAND ${GIT} rev-parse --short=12 HEAD WORKING_DIRECTORY ${SOURCE} OUTPUT_VARIABLE found
+                  OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+  if(NOT failed)
+    execute_process(COMMAND ${GIT} diff --quiet HEAD -- . WORKING_DIRECTORY ${SOURCE} RESULT_VARIABLE changed ERROR_QUIET)
+    set(commit ${found})
+    if(changed)
+      string(APPEND commit "-changed")
+    endif()
+  endif()
+endif()
+file(CONFIGURE OUTPUT ${HEADER} CONTENT "#pragma once\n#define PERGOLA_COMMIT \"@commit@\"\n" @ONLY)

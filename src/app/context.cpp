@@ -1,0 +1,54 @@
+#include <fmt/core.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <system_error>
+
+#include "app/command.hpp"
+#include "base/error.hpp"
+
+namespace pergola::app {
+
+namespace {
+
+[[noreturn]] void throw_output_error(int code) {
+  throw Error(ErrorKind::system,
+              fmt::format("standard output: cannot be written: {}", std::generic_category().message(code)));
+}
+
+}  // namespace
+
+std::atomic<bool> interrupted{false};
+
+void catch_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { interrupted.store(true); };
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+void Context::print(const std::string& text) const {
+  if (!speaks()) return;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) throw_output_error(errno);
+}
+
+void Context::print(const nlohmann::json& value) const { print(value.dump(2) + "\n"); }
+
+void Context::remark(const std::string& text) const {
+  // A closed stderr must not stop a run.
+  if (speaks() && !quiet) std::fputs((text + "\n").c_str(), stderr);
+}
+
+Log Context::log() const {
+  return Log([this](LogLevel level, std::string_view text) {
+    remark(level == LogLevel::warning ? fmt::format("warning: {}", text) : std::string(text));
+  });
+}
+
+void flush_output() {
+  if (std::fflush(stdout) != 0) throw_output_error(errno);
+}
+
+}  // namespace pergola::app

@@ -1,0 +1,199 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "app/command.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "base/units.hpp"
+#include "io/snapshot.hpp"
+#include "models/model.hpp"
+
+namespace pergola::app {
+
+namespace {
+
+struct Request {
+  std::int64_t n = 0;
+  std::uint64_t seed = 1;
+  std::string units = "nbody", output;
+  bool overwrite = false;
+  std::vector<std::string> sets;
+  std::map<std::string, std::string> options;  // of the model, by option name, as typed
+};
+
+std::string dashed(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+std::string value_text(const ModelValue& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* number = std::get_if<double>(&value)) return to_text(*number);
+  return std::get<std::string>(value);
+}
+
+/// The typed text as the kind of value that the option has; text that is not of that kind stays a word and is refused
+/// by the model's own check.
+ModelValue typed_value(const ModelInfo& model, const std::string& name, const std::string& text) {
+  for (const auto& option : model.options) {
+    if (option.name != name) continue;
+    if (std::holds_alternative<bool>(option.default_value) && (text == "true" || text == "false"))
+      return text == "true";
+    if (std::holds_alternative<double>(option.default_value))
+      if (const auto number = parse_real(text)) return *number;
+  }
+  return text;
+}
+
+void take_option(const ModelInfo& model, const std::string& typed_as, const std::string& name, const std::string& text,
+                 ModelOptions& options) {
+  const ModelValue value = typed_value(model, name, text);
+  const std::string problem = option_problem(model, name, value);
+  if (!problem.empty()) throw Error(ErrorKind::input, fmt::format("{}: {}", typed_as, problem));
+  options.values[name] = value;
+}
+
+UnitSystem unit_system(const std::string& name) {
+  if (name == "gadget") return gadget_units();
+  return name == "si" ? si_units() : nbody_units();
+}
+
+ModelOptions model_options(const ModelInfo& model, const Request& request) {
+  ModelOptions options;
+  options.n = request.n;
+  const std::string problem = count_problem(model, options.n);
+  if (!problem.empty()) throw Error(ErrorKind::input, "--n: " + problem);
+  options.seed = request.seed;
+  options.gravitational_constant = unit_system(request.units).gravitational_constant;
+  for (const auto& [name, text] : request.options) take_option(model, "--" + dashed(name), name, text, options);
+  for (const auto& set : request.sets) {
+    const auto equals = set.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw Error(ErrorKind::input, fmt::format("--set: expected name=value, found {}", set));
+    const std::string name = set.substr(0, equals);
+    take_option(model, "--set: " + name, name, set.substr(equals + 1), options);
+  }
+  return options;
+}
+
+/// Known before anything is computed: an existing file is replaced only when the user says so.
+void check_output(const Request& request) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(request.output, ignored);
+  if (!std::filesystem::exists(status)) return;
+  if (!std::filesystem::is_regular_file(status))
+    throw Error(ErrorKind::input,
+                fmt::format("{}: expected the name of a file, found a folder or a device", request.output));
+  if (!request.overwrite)
+    throw Error(ErrorKind::input, fmt::format("{}: exists; expected a new name or --overwrite", request.output));
+}
+
+nlohmann::json summary(const ModelInfo& model, const ModelOptions& options, const Request& request,
+                       const Particles& particles) {
+  nlohmann::json values = nlohmann::json::object();
+  for (const auto& option : model.options) {
+    const auto given = options.values.find(option.name);
+    std::visit([&](const auto& value) { values[option.name] = value; },
+               given == options.values.end() ? option.default_value : given->second);
+  }
+  double mass = 0;
+  for (const double m : particles.mass) mass += m;
+  return {{"model", model.name}, {"n", particles.size()}, {"seed", options.seed},  {"units", request.units},
+          {"mass", mass},        {"options", values},     {"file", request.output}};
+}
+
+void make_initial_conditions(const ModelInfo& model, const Request& request, const Context& context) {
+  const ModelOptions options = model_options(model, request);
+  check_output(request);
+  if (context.device_given) context.open_device();
+  if (!context.communicator->is_root()) return;
+  Snapshot snapshot;
+  snapshot.particles = make_model(model.name, options, context.threads);
+  if (request.units != "nbody") {
+    const UnitSystem units = unit_system(request.units);
+    snapshot.header.units = FileUnits{units.length_cm, units.mass_g, units.velocity_cm_per_s};
+  }
+  WriteOptions write;
+  write.format = format_from_name(request.output);
+  write_snapshot(request.output, snapshot, write);
+  context.remark(fmt::format("{}: {}, {} particles, seed {}", request.output, model.name, snapshot.particles.size(),
+                             options.seed));
+  if (context.json) context.print(summary(model, options, request, snapshot.particles));
+}
+
+std::string check_seed(const std::string& text) {
+  return parse_unsigned(text) ? "" : fmt::format("expected an integer from 0 to 18446744073709551615, found {}", text);
+}
+
+std::string check_units(const std::string& text) {
+  if (text == "nbody" || text == "gadget" || text == "si") return "";
+  return fmt::format("expected nbody, gadget or si, found {}", text);
+}
+
+void add_common_options(CLI::App& command, Request& request) {
+  command.add_option("-n,--n", request.n, "Number of particles; 1e6 is a number too")
+      ->transform(integer_in(Range::at_least(1)))
+      ->type_name("N");
+  command.add_option("--seed", request.seed, "Seed of the random numbers (1)")->check(check_seed)->type_name("S");
+  command.add_option("--units", request.units, "nbody (G = 1), gadget (kpc, 1e10 solar masses, km/s) or si (nbody)")
+      ->check(check_units)
+      ->type_name("SYSTEM");
+  command.add_option("--set", request.sets, "An option of the model; may be repeated")
+      ->take_all()
+      ->expected(1)
+      ->type_name("NAME=VALUE");
+  command.add_option("-o,--output", request.output, "File to write; .hdf5 and .csv, .g2 for GADGET format 2, else 1")
+      ->required()
+      ->type_name("FILE");
+  command.add_flag("--overwrite", request.overwrite, "Replace an existing file");
+}
+
+void add_model_option(CLI::App& command, const ModelOption& option, const std::shared_ptr<Request>& request) {
+  const std::string dash = "--" + dashed(option.name), underscore = "--" + option.name;
+  const std::string help = fmt::format("{} ({})", option.help, value_text(option.default_value));
+  const bool is_flag = std::holds_alternative<bool>(option.default_value);
+  const auto add = [&](const std::string& flag) -> CLI::Option* {
+    const auto take = [request, name = option.name](const std::string& text) { request->options[name] = text; };
+    const bool is_number = std::holds_alternative<double>(option.default_value);
+    if (!is_flag)
+      return command.add_option_function<std::string>(flag, take, help)->type_name(is_number ? "NUMBER" : "WORD");
+    return command.add_flag_function(
+        flag, [take](std::int64_t count) { take(count > 0 ? "true" : "false"); }, help);
+  };
+  add(dash);
+  if (dash != underscore) add(underscore)->group("");  // accepted, not shown
+}
+
+const char* example_options(const std::string& model) {
+  if (model == "plummer") return "--n 1000 --seed 1 --exact-energy ";
+  if (model == "sphere") return "--n 1e5 --virial-ratio 0.1 ";
+  if (model == "cube") return "--n 32768 --side 2 ";
+  if (model == "kepler") return "--eccentricity 0.9 ";
+  return model == "six-body" ? "--seed 7 " : "";
+}
+
+}  // namespace
+
+void add_ic(CLI::App& program, Context& context) {
+  auto* ic = program.add_subcommand("ic", "Make initial conditions");
+  const auto request = std::make_shared<Request>();
+  add_common_options(*ic, *request);
+  ic->require_subcommand(1);
+  ic->footer(
+      "Example:\n  pergola ic plummer --n 1000 --seed 1 -o cluster.hdf5\n\n"
+      "`pergola ic MODEL --help` shows the options of a model.");
+  for (const auto& model : models()) {
+    auto* command = ic->add_subcommand(model.name, model.summary);
+    for (const auto& option : model.options) add_model_option(*command, option, request);
+    command->footer(
+        fmt::format("Also --n, --seed, --units, --set, -o, --overwrite: see pergola ic --help.\n\n"
+                    "Example:\n  pergola ic {} {}-o {}.hdf5",
+                    model.name, example_options(model.name), model.name));
+    command->callback([&model, request, &context] { make_initial_conditions(model, *request, context); });
+  }
+}
+
+}  // namespace pergola::app
