@@ -76,7 +76,8 @@ RenderOptions labels(const PictureOptions& options, const Snapshot& snapshot) {
                      ? options.title
                      : fmt::format("{} · N = {}", std::filesystem::path(options.file).filename().string(),
                                    grouped(snapshot.particles.size()));
-  render.note = fmt::format("t = {:.6g}", snapshot.header.time);
+  render.note = snapshot.header.omega0 ? fmt::format("z = {:.3g}", snapshot.header.redshift)
+                                       : fmt::format("t = {:.6g}", snapshot.header.time);
   return render;
 }
 
@@ -116,7 +117,7 @@ void add_picture(CLI::App& program, Context& context) {
   command->add_option("--width", options->width, "Length from left to right; default: shows most particles");
   command->add_option("--center", options->center, "auto, density (the densest place) or X,Y,Z")->capture_default_str();
   command->add_option("--size", options->pixels, "Pixels from left to right and from top to bottom")
-      ->check(CLI::Range(64, 16384))
+      ->check(CLI::Range(64, 4096))
       ->capture_default_str();
   command->add_option("--colormap", options->colormap, "Colours")
       ->check(CLI::IsMember(colormap_names()))

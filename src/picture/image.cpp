@@ -54,7 +54,8 @@ std::vector<std::uint8_t> encode_png(const Image& image) {
   png_set_write_fn(png, &bytes, append_bytes, nullptr);
   png_set_IHDR(png, info, static_cast<png_uint_32>(image.width()), static_cast<png_uint_32>(image.height()), 8,
                PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
-  png_set_compression_level(png, 9);
+  png_set_compression_level(png, 6);  // 9 takes five times as long for 4 % less
+  png_set_filter(png, PNG_FILTER_TYPE_BASE, PNG_FILTER_SUB);
   png_write_info(png, info);
   static_assert(sizeof(Color) == 3);
   for (int y = 0; y < image.height(); ++y)

@@ -127,8 +127,8 @@ void check(const Particles& particles, const ProjectionOptions& options) {
   if (!(options.frame.width > 0) || !std::isfinite(options.frame.width))
     throw Error(ErrorKind::input,
                 fmt::format("picture: the width is {}, expected a length above 0", to_text(options.frame.width)));
-  if (options.pixels < 16 || options.pixels > 16384)
-    throw Error(ErrorKind::input, fmt::format("picture: the size is {} pixels, expected 16 to 16384", options.pixels));
+  if (options.pixels < 16 || options.pixels > 4096)
+    throw Error(ErrorKind::input, fmt::format("picture: the size is {} pixels, expected 16 to 4096", options.pixels));
 }
 
 }  // namespace
