@@ -42,6 +42,11 @@ struct Loop {
   static constexpr bool low_parts = Numbers<precision>::low_parts;
   static constexpr bool jerk = kind == Kind::acceleration_jerk_potential;
   static constexpr bool potential = kind != Kind::acceleration;
+  /// Whether the sums are taken from the rough 1/√ of AVX-512, and what they are then to be multiplied by.
+  static constexpr bool rough = HWY_TARGET == HWY_AVX3 && precision != Precision::full &&
+                                (kind == Kind::acceleration || kind == Kind::acceleration_potential);
+  static constexpr float five_thirds = 5.0f / 3.0f;
+  static constexpr double factor = rough ? 1.0 / (static_cast<double>(five_thirds) - 1.0) : 1.0;
   using T = typename Numbers<precision>::Pair;
   using P = Pack<T>;
 };
@@ -62,13 +67,15 @@ HWY_INLINE void add_source(const SourcePack<P>& source, P number, P same_epsilon
     square = where_equal(target.own, number, P(T(1)), square);
     mass = where_equal(target.own, number, P(T(0)), mass);
   }
-  const P inverse_r = rsqrt(square);
-  if constexpr (L::kind == Kind::potential) {
-    add_pair_potential(mass, inverse_r, target.sum.pot);
+  if constexpr (L::rough) {
+    const P y(hn::ApproximateReciprocalSqrt(square.raw));
+    add_two_thirds_of_pair<L::potential>(d, mass, square, y, P(L::five_thirds), target.sum);
+  } else if constexpr (L::kind == Kind::potential) {
+    add_pair_potential(mass, rsqrt(square), target.sum.pot);
   } else {
     Vec3<P> w = d;
     if constexpr (L::jerk) w = {source.v.x - target.v.x, source.v.y - target.v.y, source.v.z - target.v.z};
-    add_pair<L::jerk, L::potential>(d, w, mass, inverse_r, target.sum);
+    add_pair<L::jerk, L::potential>(d, w, mass, rsqrt(square), target.sum);
   }
 }
 
@@ -157,7 +164,7 @@ HWY_NOINLINE void sum_blocks(const Blocks<precision>& sources, const Tile<precis
       sum_block<Others, packs>(sources, block, targets);
     targets.each([&](TargetPack<P>& target, int index) HWY_ATTR {
       const auto add = [&](const P& values, int row)
-                           HWY_ATTR { add_to_doubles(values, sums.value[row] + index * P::size); };
+                           HWY_ATTR { add_to_doubles(values, Others::factor, sums.value[row] + index * P::size); };
       if constexpr (kind != Kind::potential) add(target.sum.ax, 0), add(target.sum.ay, 1), add(target.sum.az, 2);
       if constexpr (Others::jerk) add(target.sum.jx, 3), add(target.sum.jy, 4), add(target.sum.jz, 5);
       if constexpr (Others::potential) add(target.sum.pot, 6);

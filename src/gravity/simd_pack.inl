@@ -77,15 +77,17 @@ HWY_INLINE Pack<double> rsqrt(Pack<double> a) {
 #endif
 }
 
-/// Adds the numbers of a pack, lane by lane, to doubles in memory.
-HWY_INLINE void add_to_doubles(Pack<double> values, double* to) { (Pack<double>::load(to) + values).store(to); }
-HWY_INLINE void add_to_doubles(Pack<float> values, double* to) {
+/// Adds the numbers of a pack times a factor, lane by lane, to doubles in memory.
+HWY_INLINE void add_to_doubles(Pack<double> values, double factor, double* to) {
+  mul_add(values, Pack<double>(factor), Pack<double>::load(to)).store(to);
+}
+HWY_INLINE void add_to_doubles(Pack<float> values, double factor, double* to) {
   const Pack<double>::Tag tag;
 #if HWY_TARGET == HWY_SCALAR
-  add_to_doubles(Pack<double>(hn::PromoteTo(tag, values.raw)), to);
+  add_to_doubles(Pack<double>(hn::PromoteTo(tag, values.raw)), factor, to);
 #else
   const hn::Half<Pack<float>::Tag> half;
-  add_to_doubles(Pack<double>(hn::PromoteTo(tag, hn::LowerHalf(half, values.raw))), to);
-  add_to_doubles(Pack<double>(hn::PromoteTo(tag, hn::UpperHalf(half, values.raw))), to + Pack<double>::size);
+  add_to_doubles(Pack<double>(hn::PromoteTo(tag, hn::LowerHalf(half, values.raw))), factor, to);
+  add_to_doubles(Pack<double>(hn::PromoteTo(tag, hn::UpperHalf(half, values.raw))), factor, to + Pack<double>::size);
 #endif
 }

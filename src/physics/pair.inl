@@ -1,6 +1,6 @@
 // The gravitational pair law. No include guard: physics/pair.hpp includes this for float and double on CPU and GPU, and
-// gravity/direct_cpu.cpp once per SIMD instruction set, inside that instruction set's namespace, for packs of numbers.
-// It uses mul_add(a, b, c) = a b + c and rsqrt(a) of the number type R.
+// gravity/direct_kernels.cpp once per SIMD instruction set, inside that instruction set's namespace, for packs of numbers.
+// It uses mul_add(a, b, c) = a b + c of the number type R, and negative_mul_add(a, b, c) = c − a b of packs.
 
 /// What is summed over the sources of one target (or of one pack of targets).
 template <class R>
@@ -39,7 +39,23 @@ PERGOLA_HD_INLINE void add_pair(const Vec3<R>& d, const Vec3<R>& w, R mass, R in
   }
 }
 
-/// The same without acceleration: potential only.
+/// Adds two thirds of acceleration and potential of one source, from y = (1 ± 2^-14) / r in place of 1/r. With s = r²
+/// y², where s is close to 1,
+///   1/r³ = y³ s^(−3/2) ≈ 3/2 y³ (5/3 − s)    and    m / r = r² (m / r³);
+/// what is left out is 15/8 (1 − s)², below 2^-25. `five_thirds` is 5/3 as a number of type R: the sums are to be
+/// multiplied by 1/(five_thirds − 1). For fp32 with a rough reciprocal root this takes two operations less than
+/// refining y first.
+template <bool with_potential, class R>
+PERGOLA_HD_INLINE void add_two_thirds_of_pair(const Vec3<R>& d, R mass, R square, R y, R five_thirds, PairSum<R>& sum) {
+  const R y2 = y * y;
+  const R m_r3 = (mass * y) * y2 * negative_mul_add(square, y2, five_thirds);
+  sum.ax = mul_add(m_r3, d.x, sum.ax);
+  sum.ay = mul_add(m_r3, d.y, sum.ay);
+  sum.az = mul_add(m_r3, d.z, sum.az);
+  if constexpr (with_potential) sum.pot = negative_mul_add(square, m_r3, sum.pot);
+}
+
+/// The potential only.
 template <class R>
 PERGOLA_HD_INLINE void add_pair_potential(R mass, R inverse_r, R& pot) {
   pot = pot - mass * inverse_r;
