@@ -88,7 +88,7 @@ class File {
   void write_attribute(const std::string& object, const std::string& name, const std::vector<double>& values);
   void write_attribute(const std::string& object, const std::string& name, const std::vector<std::uint32_t>& values);
   void write_attribute(const std::string& object, const std::string& name, const std::vector<std::uint64_t>& values);
-  /// `type` is the type in the file; columns = 1 makes a dataset of one dimension.
+  /// `type` is the type in the file; columns = 1 makes a dataset of one dimension; rows ≥ 1.
   Dataset create_dataset(const std::string& name, hid_t type, std::int64_t rows, std::int64_t columns);
   void write_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, const double* values);
   void write_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, const float* values);

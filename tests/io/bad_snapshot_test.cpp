@@ -8,6 +8,10 @@
 #include "io/snapshot.hpp"
 #include "io/temporary_directory.hpp"
 
+// HDF5 loses memory when it meets a damaged file; the leak sanitizer asks this function what to overlook.
+extern "C" const char* __lsan_default_suppressions();
+extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
+
 namespace pergola {
 namespace {
 
@@ -68,19 +72,26 @@ TEST_F(BadSnapshot, TruncationAnywhereIsFoundInHdf5) {
   for (std::size_t bytes = 1; bytes < good.size(); bytes += 37) refusal(good.substr(0, bytes));
 }
 
-TEST_F(BadSnapshot, DamagedMetadataOfHdf5NeverBreaksTheReader) {
+TEST_F(BadSnapshot, DamageAnywhereInHdf5IsFoundOrHarmless) {
   const std::string good = good_bytes({SnapshotFormat::hdf5, true, false}, false);
-  for (std::size_t place = 0; place < good.size(); place += 13)
+  const Snapshot snapshot = read_snapshot(at("good"));
+  int found = 0, harmless = 0;
+  for (std::size_t place = 0; place < good.size(); place += 7)
     for (const int flip : {0x01, 0xff}) {
       std::string bad = good;
       bad[place] = static_cast<char>(bad[place] ^ flip);
       write_bytes(at("bad"), bad);
       try {
-        read_snapshot(at("bad"));
+        const Snapshot back = read_snapshot(at("bad"));
+        expect_same(back.particles, snapshot.particles);
+        ASSERT_EQ(back.header.time, snapshot.header.time);
+        ++harmless;  // a place that holds nothing
       } catch (const Error& error) {
         ASSERT_EQ(error.kind(), ErrorKind::input) << place;
+        ++found;
       }
     }
+  EXPECT_GT(found, harmless / 2);
 }
 
 TEST_F(BadSnapshot, TenBytesThatClaimABillionParticlesTakeNoMemory) {
