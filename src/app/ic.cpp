@@ -109,6 +109,7 @@ void make_initial_conditions(const ModelInfo& model, const Request& request, con
   const ModelOptions options = model_options(model, request);
   check_output(request);
   if (context.device_given) context.open_device();
+  context.communicator->barrier();  // no rank may look for the file after rank 0 has written it
   if (!context.communicator->is_root()) return;
   Snapshot snapshot;
   snapshot.particles = make_model(model.name, options, context.threads);

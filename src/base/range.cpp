@@ -24,6 +24,7 @@ bool Range::contains(double value) const {
 }
 
 std::string Range::text(const char* noun) const {
+  if (low == high) return to_text(low);
   const bool has_low = low > -infinity, has_high = high < infinity;
   const std::string from = fmt::format("{} {}", low_open ? ">" : ">=", to_text(low));
   const std::string to = fmt::format("{} {}", high_open ? "<" : "<=", to_text(high));

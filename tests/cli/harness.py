@@ -30,6 +30,15 @@ def needs(*modules):
     return unittest.skipIf(missing, "needs the Python modules " + ", ".join(missing))
 
 
+MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-q", "-n", "2"]
+
+
+def needs_mpi(test):
+    """Skips a test where the program was built without MPI or there is no mpirun."""
+    able = shutil.which("mpirun") and "MPI: yes" in run(["--version"]).stdout
+    return unittest.skipUnless(able, "needs a build with MPI, and mpirun")(test)
+
+
 class CliTest(unittest.TestCase):
     """A test with an empty directory of its own, `self.dir`."""
 

@@ -1,8 +1,6 @@
 """The command line's contract: exit codes, streams, help, version, bad usage."""
 import json
 import os
-import shutil
-import unittest
 
 import harness
 from harness import run
@@ -73,20 +71,18 @@ class Output(harness.CliTest):
             self.bad(3, "devices", stdout=pipe, says=["standard output", "Broken pipe"])
 
 
-def mpi_built():
-    return "MPI: yes" in run(["--version"]).stdout
-
-
-MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-q", "-n", "2"]
-
-
-@unittest.skipUnless(mpi_built() and shutil.which("mpirun"), "needs a build with MPI, and mpirun")
+@harness.needs_mpi
 class Processes(harness.CliTest):
     def test_only_one_of_them_speaks(self):
-        self.assertEqual(self.good_json("devices", launcher=MPIRUN)[0]["device"], "cpu")
+        self.assertEqual(self.good_json("devices", launcher=harness.MPIRUN)[0]["device"], "cpu")
 
     def test_an_error_is_said_once(self):
-        result = run(["devcies"], launcher=MPIRUN)
+        result = run(["devcies"], launcher=harness.MPIRUN)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertEqual(result.stderr.count("did you mean devices?"), 1, result.stderr)
+
+    def test_one_that_fails_alone_speaks_and_ends_all(self):
+        result = run(["devices", ":", "-n", "1", harness.PROGRAM, "devcies"], launcher=[*harness.MPIRUN[:-1], "1"])
         self.assertEqual(result.returncode, 2, result.stderr)
         self.assertEqual(result.stderr.count("did you mean devices?"), 1, result.stderr)
 

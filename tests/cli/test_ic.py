@@ -71,6 +71,15 @@ class Models(harness.CliTest):
             self.assertEqual(len(self.read_csv(model, "--n", 1)), 1)
 
 
+@harness.needs_mpi
+class Processes(harness.CliTest):
+    def test_several_processes_write_one_file(self):
+        one, two = self.dir / "one.csv", self.dir / "two.csv"
+        self.good("ic", "plummer", "--n", 100, "-o", one)
+        self.good("ic", "plummer", "--n", 100, "-o", two, launcher=harness.MPIRUN)
+        self.assertEqual(one.read_bytes(), two.read_bytes())
+
+
 class Refusals(harness.CliTest):
     def refused(self, code, *args, says):
         self.bad(code, "ic", *args, says=says)

@@ -89,7 +89,7 @@ TEST(Config, ErrorsNameFileLineKeyExpectedAndFound) {
   EXPECT_EQ(refusal("[particles]\nmodel = \"kepler\"\nn = 5\n"),
             "run.toml:3: particles.n: expected 2, the number of bodies of kepler, found 5");
   EXPECT_EQ(refusal("time = 3\n"), "run.toml:1: time: expected a table, found 3");
-  EXPECT_EQ(refusal("version = 2\n"), "run.toml:1: version: expected an integer from 1 to 1, found 2");
+  EXPECT_EQ(refusal("version = 2\n"), "run.toml:1: version: expected 1, found 2");
 }
 
 TEST(Config, TheFirstErrorOfTheFileIsReported) {
