@@ -122,7 +122,14 @@ void make_initial_conditions(const ModelInfo& model, const Request& request, con
   write_snapshot(request.output, snapshot, write);
   context.remark(fmt::format("{}: {}, {} particles, seed {}", request.output, model.name, snapshot.particles.size(),
                              options.seed));
-  if (context.json) context.print(summary(model, options, request, snapshot.particles));
+  if (!context.json) return;
+  try {
+    context.print(summary(model, options, request, snapshot.particles));
+    flush_output();
+  } catch (const Error&) {
+    std::filesystem::remove(request.output);  // a command that failed leaves no file
+    throw;
+  }
 }
 
 std::string check_seed(const std::string& text) {

@@ -1,9 +1,12 @@
 #include "physics/plummer.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "gravity/solver.hpp"
 #include "models/model_entry.hpp"
 #include "models/sampling.hpp"
@@ -41,18 +44,23 @@ double softened_potential_energy(const Particles& p, double softening, const Mod
   return potential_energy(Device::open("cpu", input.threads()), sources, options);
 }
 
-/// The factor s for the places with which the potential energy is `wanted`. Stretching by s and softening by ε is
-/// softening by ε/s and dividing by s: W(s) = W(ε/s)/s, so that s ← W(ε/s)/wanted converges as ε is small; without
-/// softening the first value is exact.
+/// The factor s for the places with which the potential energy is `wanted`. Stretching by s with softening ε is
+/// softening by ε/s and dividing by s, so that s solves W(ε/s)/wanted = s: at once without softening, else by the
+/// secant method.
 double stretch_for_potential(const Particles& p, double softening, double wanted, const ModelInput& input) {
-  double s = 1;
-  for (int round = 0; round < 60; ++round) {
-    const double next = softened_potential_energy(p, softening / s, input) / wanted;
-    const bool done = softening == 0 || std::abs(next - s) <= 1e-15 * s;
-    s = next;
-    if (done) break;
+  const auto next = [&](double s) { return softened_potential_energy(p, softening / s, input) / wanted; };
+  double s0 = 1, f0 = next(s0) - s0, s = s0 + f0;
+  if (softening == 0) return s;
+  for (int round = 0; round < 30 && s > 0 && std::isfinite(s); ++round) {
+    const double f = next(s) - s;
+    if (std::abs(f) <= 4e-16 * s || f == f0) return s;
+    const double step = -f * (s - s0) / (f - f0);
+    s0 = s, f0 = f;
+    s += step;
+    if (std::abs(step) <= 4e-16 * s) return s;
   }
-  return s;
+  throw Error(ErrorKind::input, fmt::format("plummer: softening: expected a length small enough for W = -1/2, found {}",
+                                            to_text(softening)));
 }
 
 /// Scales places and velocities so that K = −E and W = 2 E hold exactly with E = −G M²/(4 virial radius).

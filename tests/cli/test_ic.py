@@ -81,8 +81,8 @@ class Processes(harness.CliTest):
 
 
 class Refusals(harness.CliTest):
-    def refused(self, code, *args, says):
-        self.bad(code, "ic", *args, says=says)
+    def refused(self, code, *args, says, **options):
+        self.bad(code, "ic", *args, says=says, **options)
         self.assertEqual(self.files(), [])
 
     def test_bad_numbers_of_particles(self):
@@ -130,6 +130,10 @@ class Refusals(harness.CliTest):
         for name in ("a.hdf5", "a.csv", "a.g2"):
             self.bad(3, "ic", "plummer", "--n", 5000, "-o", self.dir / name, says=name, preexec_fn=limit)
         self.assertEqual(self.files(), [])
+
+    def test_a_full_stdout_leaves_no_file(self):
+        with open("/dev/full", "w") as full:
+            self.refused(3, "kepler", "--json", "--quiet", "-o", self.dir / "a.csv", says="standard output", stdout=full)
 
     def test_a_cuda_device_that_is_not_there(self):
         if any(d["device"].startswith("cuda:") and d["usable"] for d in self.good_json("devices")):

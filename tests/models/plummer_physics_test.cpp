@@ -112,7 +112,7 @@ TEST(Plummer, IsCentredInPlaceAndVelocity) {
 }
 
 TEST(Plummer, ExactEnergyIsExact) {
-  for (const double softening : {0.0, 1.0 / 256, 0.1}) {
+  for (const double softening : {0.0, 1.0 / 256, 0.1, 0.5}) {
     ModelOptions options = stars(500);
     options.values["exact_energy"] = true;
     options.values["softening"] = softening;
@@ -120,6 +120,13 @@ TEST(Plummer, ExactEnergyIsExact) {
     EXPECT_NEAR(kinetic(p), 0.25, 1e-14);
     EXPECT_NEAR(potential(p, softening), -0.5, 1e-13);
   }
+}
+
+TEST(Plummer, ASofteningThatForbidsTheEnergyIsRefused) {
+  ModelOptions options = stars(100);
+  options.values["exact_energy"] = true;
+  options.values["softening"] = 10.0;
+  EXPECT_THROW(make_model("plummer", options), Error);
 }
 
 TEST(Plummer, NoStarIsBeyondTheCutoff) {
