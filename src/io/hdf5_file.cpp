@@ -61,6 +61,11 @@ hsize_t chunk_rows(std::int64_t rows) {
   return hsize_t((rows + chunks - 1) / chunks);
 }
 
+/// About 65536 rows that end with a chunk.
+std::int64_t whole_chunks(std::int64_t rows_per_chunk, std::int64_t rows) {
+  return std::min(std::max<std::int64_t>(rows, 1), rows_per_chunk * std::max<std::int64_t>(1, 65536 / rows_per_chunk));
+}
+
 /// Deflate, the densest filter in use, makes at most 1032 bytes out of one.
 constexpr std::int64_t most_expansion = 1100;
 
@@ -199,8 +204,12 @@ Dataset File::dataset(const std::string& name) const {
   if (extent[1] > 64 || claimed > stored * static_cast<double>(expansion))
     fail(fmt::format("claims {} x {} values of {} bytes, but the file holds {:.0f} bytes of it", extent[0], extent[1],
                      dataset.value_bytes, stored));
+  dataset.rank = rank;
   dataset.rows = static_cast<std::int64_t>(extent[0]);
   dataset.columns = static_cast<std::int64_t>(extent[1]);
+  std::array<hsize_t, 2> chunk{1, 1};
+  if (layout == H5D_CHUNKED && H5Pget_chunk(properties.id(), rank, chunk.data()) == rank)
+    dataset.slab_rows = whole_chunks(static_cast<std::int64_t>(chunk[0]), dataset.rows);
   return dataset;
 }
 
@@ -209,7 +218,7 @@ void File::transfer(const Dataset& dataset, std::int64_t first, std::int64_t cou
   if (count == 0) return;
   const Handle space(H5Dget_space(dataset.handle.id()), H5Sclose);
   const std::array<hsize_t, 2> start{hsize_t(first), 0}, extent{hsize_t(count), hsize_t(dataset.columns)};
-  const Handle memory(H5Screate_simple(2, extent.data(), nullptr), H5Sclose);
+  const Handle memory(H5Screate_simple(dataset.rank, extent.data(), nullptr), H5Sclose);
   herr_t status = H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start.data(), nullptr, extent.data(), nullptr);
   if (status >= 0 && in)
     status = H5Dread(dataset.handle.id(), memory_type, memory.id(), space.id(), H5P_DEFAULT, in);
@@ -278,8 +287,10 @@ Dataset File::create_dataset(const std::string& name, hid_t type, std::int64_t r
   H5Pset_fletcher32(properties.id());  // a checksum per chunk
   Dataset dataset;
   dataset.name = name;
+  dataset.rank = rank;
   dataset.rows = rows;
   dataset.columns = columns;
+  dataset.slab_rows = static_cast<std::int64_t>(chunk[0]);
   dataset.handle = Handle(
       H5Dcreate2(file_.id(), name.c_str(), type, space.id(), H5P_DEFAULT, properties.id(), H5P_DEFAULT), H5Dclose);
   if (!dataset.handle.ok()) fail_writing();

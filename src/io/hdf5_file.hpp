@@ -52,7 +52,9 @@ class QuietLibrary {
 struct Dataset {
   Handle handle;
   std::string name;  // PartType1/Coordinates
+  int rank = 1;
   std::int64_t rows = 0, columns = 1;
+  std::int64_t slab_rows = 65536;  // good to read and write at a time: whole chunks
   bool integer = false, is_signed = false;
   std::size_t value_bytes = 0;
 };

@@ -12,12 +12,11 @@ namespace pergola {
 
 namespace {
 
-constexpr std::int64_t slab_rows = 65536;
-
 /// Calls body(first, count) for slabs of rows.
 template <class Body>
-void for_slabs(std::int64_t rows, const Body& body) {
-  for (std::int64_t first = 0; first < rows; first += slab_rows) body(first, std::min(slab_rows, rows - first));
+void for_slabs(const hdf5::Dataset& dataset, const Body& body) {
+  for (std::int64_t first = 0; first < dataset.rows; first += dataset.slab_rows)
+    body(first, std::min(dataset.slab_rows, dataset.rows - first));
 }
 
 std::string group_name(int type) { return fmt::format("PartType{}", type); }
@@ -118,9 +117,9 @@ hdf5::Dataset open_field(const hdf5::File& file, int type, const char* field, st
 
 void read_vectors(const hdf5::File& file, const hdf5::Dataset& dataset, std::vector<double>& x, std::vector<double>& y,
                   std::vector<double>& z) {
-  std::vector<double> rows(3 * static_cast<std::size_t>(std::min(slab_rows, dataset.rows)));
+  std::vector<double> rows(3 * static_cast<std::size_t>(std::min(dataset.slab_rows, dataset.rows)));
   for (auto* values : {&x, &y, &z}) values->resize(static_cast<std::size_t>(dataset.rows));
-  for_slabs(dataset.rows, [&](std::int64_t first, std::int64_t count) {
+  for_slabs(dataset, [&](std::int64_t first, std::int64_t count) {
     file.read_rows(dataset, first, count, rows.data());
     for (std::int64_t i = 0; i < count; ++i) {
       x[first + i] = rows[3 * i];
@@ -199,7 +198,7 @@ class SnapshotWriter {
     const auto rows = static_cast<std::int64_t>(places.size());
     const auto dataset = file_.create_dataset(name, type, rows, static_cast<std::int64_t>(columns.size()));
     std::vector<T> slab;
-    for_slabs(rows, [&](std::int64_t first, std::int64_t count) {
+    for_slabs(dataset, [&](std::int64_t first, std::int64_t count) {
       slab.clear();
       for (std::int64_t i = first; i < first + count; ++i)
         for (const auto* column : columns) slab.push_back(convert((*column)[places[i]]));
@@ -211,7 +210,7 @@ class SnapshotWriter {
     const auto rows = static_cast<std::int64_t>(places.size());
     const auto dataset = file_.create_dataset(name, H5T_STD_U64LE, rows, 1);
     std::vector<std::uint64_t> slab;
-    for_slabs(rows, [&](std::int64_t first, std::int64_t count) {
+    for_slabs(dataset, [&](std::int64_t first, std::int64_t count) {
       slab.clear();
       for (std::int64_t i = first; i < first + count; ++i) slab.push_back(particles_.id[places[i]]);
       file_.write_rows(dataset, first, count, slab.data());
