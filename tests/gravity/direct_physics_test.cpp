@@ -148,6 +148,31 @@ TEST_P(DirectSolver, TypicalErrorIsAFewRoundings) {
   }
 }
 
+// Reference: the law in long double. Only one particle has a mass, so that the force on every other one is a single
+// pair: about 8 roundings in the components of d / r³, and up to 7 more where a GPU approximates 1/√.
+TEST_P(DirectSolver, EveryPairIsGoodToAFewRoundings) {
+  constexpr std::size_t n = 1000;
+  auto p = random_particles(n, 15);
+  for (std::size_t i = 1; i < n; ++i) p.mass[i] = 0;
+  std::vector<ReferenceForce> reference;
+  for (std::size_t i = 0; i < n; ++i) reference.push_back(reference_force(p, Softening::same(0), i));
+  for (Precision precision : all_precisions)
+    for (unsigned want : {unsigned{want_acceleration}, want_acceleration | want_potential, want_all}) {
+      const auto options = with(precision, Softening::same(0));
+      const auto f = forces(options, p, want);
+      double worst = 0;
+      for (std::size_t i = 1; i < n; ++i) {
+        const auto& r = reference[i];
+        const auto update = [&](double value, long double expected, long double size) {
+          worst = std::max(worst, static_cast<double>(std::abs(value - expected) / size));
+        };
+        update(f.ax[i], r.a[0], r.a_size), update(f.ay[i], r.a[1], r.a_size), update(f.az[i], r.a[2], r.a_size);
+        if (want & want_potential) update(f.potential[i], r.potential, -r.potential);
+      }
+      EXPECT_LT(worst, 15 * rounding(precision)) << precision_name(precision) << " " << want;
+    }
+}
+
 // Reference: the law in long double.
 TEST_P(DirectSolver, SubsetsOfAnySizeAreAnswered) {
   const auto p = random_particles(3000, 5);
