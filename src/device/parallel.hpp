@@ -1,10 +1,11 @@
 #pragma once
 #include <cstdint>
-#include <exception>
+
+#include "device/thread_team.hpp"
 
 namespace pergola {
 
-/// Calls body(index) for 0 … count−1 on `threads` OpenMP threads; the work per index should be large (a chunk, not a
+/// Calls body(index) for 0 … count−1 on up to `threads` threads; the work per index should be large (a chunk, not a
 /// particle). The first exception is thrown again in the caller.
 template <class Body>
 void parallel_for(int threads, std::int64_t count, const Body& body) {
@@ -12,17 +13,8 @@ void parallel_for(int threads, std::int64_t count, const Body& body) {
     for (std::int64_t i = 0; i < count; ++i) body(i);
     return;
   }
-  std::exception_ptr failure = nullptr;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-  for (std::int64_t i = 0; i < count; ++i) {
-    try {
-      body(i);
-    } catch (...) {
-#pragma omp critical(pergola_parallel_for_failure)
-      if (!failure) failure = std::current_exception();
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
+  ThreadTeam::mine().run(
+      threads, count, [](const void* one, std::int64_t i) { (*static_cast<const Body*>(one))(i); }, &body);
 }
 
 /// Calls body(begin, end) for consecutive ranges of at most `chunk` indices. The ranges do not depend on the thread
