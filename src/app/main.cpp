@@ -53,6 +53,7 @@ void add_commands(CLI::App& program, Context& context) {
   add_picture(program, context);
   add_plot(program, context);
   add_bench(program, context);
+  add_paper(program, context);
   add_devices(program, context);
 }
 

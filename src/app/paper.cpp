@@ -1,0 +1,67 @@
+#include <fmt/core.h>
+
+#include "app/command.hpp"
+#include "app/paper/plots.hpp"
+#include "app/paper/session.hpp"
+#include "base/error.hpp"
+
+namespace pergola::app {
+
+namespace {
+
+/// "kirin/1" → one table; "kirin" → all of them.
+std::vector<std::string> wanted_tables(const std::string& paper, const std::string& name) {
+  auto names = table_names(paper);
+  if (name.empty()) return names;
+  load_table(paper, name);
+  return {name};
+}
+
+void rerun_paper(Context& context, const PaperOptions& options) {
+  const auto slash = options.paper.find('/');
+  const std::string paper = options.paper.substr(0, slash);
+  const auto names = wanted_tables(paper, slash == std::string::npos ? "" : options.paper.substr(slash + 1));
+  const PaperSession session(context, options);
+  catch_interrupts();
+
+  nlohmann::json tables = nlohmann::json::array();
+  for (const auto& name : names) {
+    if (interrupted) break;
+    const auto table = paper == "kirin" ? run_kirin(session, name) : run_bertinelli(session, name);
+    if (context.json)
+      tables.push_back(table_json(table, session.device()));
+    else
+      context.print(table_text(table) + "\n");
+    plot_table(session, table);
+  }
+  if (context.json) context.print({{"paper", paper}, {"device", session.device().spec()}, {"tables", tables}});
+  if (!options.output.empty()) context.remark("written to " + options.output);
+  if (interrupted) context.exit_code = static_cast<int>(ErrorKind::interrupted);
+}
+
+}  // namespace
+
+void add_paper(CLI::App& program, Context& context) {
+  auto* command =
+      program.add_subcommand("paper", "Rerun a paper's experiment and print our column beside the published ones");
+  auto options = std::make_shared<PaperOptions>();
+  command->add_option("name", options->paper, fmt::format("PAPER or PAPER/TABLE, of {}", paper_help()))->required();
+  command
+      ->add_option("--budget", options->budget_seconds,
+                   "Seconds per table: sizes that are estimated to fit are run, smallest first")
+      ->transform(number_in(Range::above(0)))
+      ->capture_default_str();
+  command->add_option("--max-n", options->max_n, "No size above this one")->transform(integer_in(Range::at_least(1)));
+  command->add_flag("--full", options->full, "Every size of the paper, whatever it takes");
+  command->add_option("--seeds", options->seeds, "kirin/2: number of seeds for the median (default 5)")
+      ->transform(integer_in(Range::at_least(1)));
+  command->add_option("-o,--output", options->output, "Folder for the tables as CSV and their plots");
+  command
+      ->add_flag("--resume", options->resume, "Keep the rows that the folder holds already (same device and version)")
+      ->needs("-o");
+  command->footer(
+      "Example:\n  pergola paper kirin/1 --budget 120 -o results\n\nCtrl-C keeps the rows measured so far.");
+  command->callback([&context, options] { rerun_paper(context, *options); });
+}
+
+}  // namespace pergola::app

@@ -1,0 +1,98 @@
+// The experiments of kirin, section 4.1: tables 1 and 2 (Hermite runs of a Plummer sphere), 3 and 4 (one force
+// evaluation).
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "app/paper/measure.hpp"
+#include "app/paper/session.hpp"
+#include "models/model.hpp"
+#include "time/integrator.hpp"
+
+namespace pergola::app {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double softening = 1.0 / 256;
+constexpr double timed_from = 0.25, end_time = 0.5;
+constexpr double force_operations = 38;       // Warren et al. 1997
+constexpr double force_jerk_operations = 60;  // Nitadori, Makino & Hut 2006
+
+struct HermiteRun {
+  double seconds = 0;       // from t = 0.25 to 0.5
+  double energy_error = 0;  // from t = 0 to 0.5
+};
+
+std::optional<HermiteRun> run_hermite(const PaperSession& session, std::int64_t n, std::uint64_t seed) {
+  const auto& device = session.device();
+  SolverOptions gravity;
+  gravity.softening = Softening::same(softening);
+  const auto particles = plummer(n, seed, device.threads());
+  const auto integrator = make_integrator(TimeOptions{}, gravity, {device, session.context().communicator, nullptr});
+  const auto stop = [] { return interrupted.load(); };
+  integrator->start(particles, 0);
+  integrator->advance(timed_from, stop);
+  device.synchronize();
+  const auto begin = Clock::now();
+  integrator->advance(end_time, stop);
+  if (interrupted) return std::nullopt;
+  integrator->finish(end_time);
+  device.synchronize();
+  HermiteRun run;
+  run.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  run.energy_error = relative_energy_error(device, particles, integrator->state_at(end_time), gravity);
+  return run;
+}
+
+void run_times(const PaperSession& session, PaperTable& table) {
+  table.ours = {session.ours() + " (s)"};
+  session.run_sizes(table, {0.1, 2.15}, [&](std::int64_t n) -> std::optional<std::vector<double>> {
+    const auto run = run_hermite(session, n, 1);
+    if (!run) return std::nullopt;
+    return std::vector<double>{run->seconds};
+  });
+}
+
+/// The sign is the paper's too: (E_start − E_end) / E_start = (E_end − E_start) / |E_start| for a bound system.
+void run_energy_errors(const PaperSession& session, PaperTable& table) {
+  const int seeds = session.options().seeds > 0 ? session.options().seeds : 5;
+  table.ours = {session.ours() + " seed 1 (1e-7)", fmt::format("median size of {} seeds (1e-7)", seeds)};
+  session.run_sizes(table, {0.1 * seeds, 2.15}, [&](std::int64_t n) -> std::optional<std::vector<double>> {
+    std::vector<double> errors;
+    for (int seed = 1; seed <= seeds; ++seed) {
+      const auto run = run_hermite(session, n, static_cast<std::uint64_t>(seed));
+      if (!run) return std::nullopt;
+      errors.push_back(run->energy_error / 1e-7);
+    }
+    return std::vector<double>{errors[0], median_size(errors)};
+  });
+}
+
+void run_forces(const PaperSession& session, PaperTable& table, unsigned want, Precision precision, double operations) {
+  const std::string label = fmt::format("{} {}", session.ours(), precision_name(precision));
+  table.ours = {label + " (s)", "Pergola (GFLOP/s)", "Pergola (pairs/s)"};
+  session.run_sizes(table, {0.4, 2}, [&](std::int64_t n) -> std::optional<std::vector<double>> {
+    const double seconds =
+        measure_forces(session.device(), plummer(n, 1, session.device().threads()), want, precision, softening);
+    const double pairs = static_cast<double>(n) * static_cast<double>(n);
+    return std::vector<double>{seconds, operations * pairs / seconds * 1e-9, pairs / seconds};
+  });
+}
+
+}  // namespace
+
+PaperTable run_kirin(const PaperSession& session, const std::string& name) {
+  PaperTable table = load_table("kirin", name);
+  if (name == "1") run_times(session, table);
+  if (name == "2") run_energy_errors(session, table);
+  if (name == "3") run_forces(session, table, want_acceleration, Precision::single, force_operations);
+  if (name == "4")
+    run_forces(session, table, want_acceleration | want_jerk | want_potential, Precision::mixed, force_jerk_operations);
+  return table;
+}
+
+}  // namespace pergola::app
