@@ -34,7 +34,11 @@ namespace pergola::physics {
 PERGOLA_HD float mul_add(float a, float b, float c) { return fmaf(a, b, c); }
 PERGOLA_HD double mul_add(double a, double b, double c) { return fma(a, b, c); }
 /// rsqrt.approx: largest relative error 2^-22.9.
-PERGOLA_HD float rsqrt(float a) { return ::rsqrtf(a); }
+PERGOLA_HD float rsqrt(float a) {
+  float r;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
+  return r;
+}
 PERGOLA_HD double rsqrt(double a) { return ::rsqrt(a); }
 #else
 PERGOLA_HD float mul_add(float a, float b, float c) { return a * b + c; }

@@ -11,7 +11,7 @@ namespace {
 class CudaMemory final : public DeviceMemory {
  public:
   explicit CudaMemory(int ordinal) : ordinal_(ordinal) {
-    use();
+    make_current();
     cuda::check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
   }
   ~CudaMemory() override {
@@ -22,7 +22,7 @@ class CudaMemory final : public DeviceMemory {
   CudaMemory& operator=(const CudaMemory&) = delete;
 
   void* allocate(std::size_t bytes) override {
-    use();
+    make_current();
     void* pointer = nullptr;
     if (cudaMalloc(&pointer, bytes) != cudaSuccess) {
       cudaGetLastError();
@@ -37,32 +37,32 @@ class CudaMemory final : public DeviceMemory {
     cudaFree(pointer);
   }
   void from_host(void* device, const void* host, std::size_t bytes) override {
-    use();
+    make_current();
     cuda::check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream_), "copy to device");
     synchronize();  // the host memory is the caller's and may go away
   }
   void to_host(void* host, const void* device, std::size_t bytes) override {
-    use();
+    make_current();
     cuda::check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream_), "copy to host");
     synchronize();
   }
   void copy(void* to, const void* from, std::size_t bytes) override {
-    use();
+    make_current();
     cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_), "copy on device");
   }
   void zero(void* device, std::size_t bytes) override {
-    use();
+    make_current();
     cuda::check(cudaMemsetAsync(device, 0, bytes, stream_), "zero");
   }
   void synchronize() override { cuda::check(cudaStreamSynchronize(stream_), "synchronize"); }
   std::size_t free_bytes() const override { return memory_info().first; }
   std::size_t total_bytes() const override { return memory_info().second; }
   Stream stream() const override { return {stream_}; }
+  void make_current() const override { cuda::check(cudaSetDevice(ordinal_), "cudaSetDevice"); }
 
  private:
-  void use() const { cuda::check(cudaSetDevice(ordinal_), "cudaSetDevice"); }
   std::pair<std::size_t, std::size_t> memory_info() const {
-    use();
+    make_current();
     std::size_t free = 0, total = 0;
     cuda::check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
     return {free, total};

@@ -30,6 +30,8 @@ class DeviceMemory {
   virtual std::size_t free_bytes() const = 0;
   virtual std::size_t total_bytes() const = 0;
   virtual Stream stream() const = 0;
+  /// Makes this the device that the calling thread launches on.
+  virtual void make_current() const {}
 };
 
 /// A processor that was opened for use: the CPU with a number of threads, or one CUDA device with a stream of its own.
@@ -49,6 +51,7 @@ class PERGOLA_API Device {
   const std::string& name() const { return name_; }
   DeviceMemory& memory() const { return *memory_; }
   Stream stream() const { return memory_->stream(); }
+  void make_current() const { memory_->make_current(); }
   void synchronize() const { memory_->synchronize(); }
 
  private:

@@ -72,7 +72,9 @@ class DirectCpu final : public Solver {
 
   std::int64_t spans() const { return (sources_.blocks() + direct::blocks_per_span - 1) / direct::blocks_per_span; }
   int threads_for(std::int64_t work, std::int64_t worth) const { return work < worth ? 1 : device_.threads(); }
-  static std::int64_t place_of(const Targets& targets, std::int64_t t) { return targets.index ? targets.index[t] : t; }
+  static std::int64_t place_of(const Targets& targets, std::int64_t t) {
+    return targets.index ? targets.index[t] : targets.first + t;
+  }
 
   SolverInfo info_{"direct", false, true, true, true, true, true};
   SolverOptions options_;

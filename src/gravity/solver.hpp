@@ -33,12 +33,14 @@ struct Sources {
   double offset = 0;
 };
 
-/// Particles that ask: places in the prepared sources, in rising order. `total` is the number of targets over all ranks
-/// that share this evaluation (count on one rank): the order of the sums depends on it and never on `count`.
+/// Particles that ask: places in the prepared sources, in rising order. Where ranks share an evaluation, these are the
+/// targets first … first + count − 1 of `total`: the order of the sums may depend on `total` and on a target's number
+/// among them, never on which rank serves it.
 struct Targets {
-  const std::int64_t* index = nullptr;  // on the solver's device; null: all sources from 0 to count − 1
+  const std::int64_t* index = nullptr;  // on the solver's device; null: place = number (all sources ask)
   std::int64_t count = 0;
   std::int64_t total = 0;
+  std::int64_t first = 0;
 };
 
 /// Where the answers go, one per target in the targets' order; null for what was not asked.

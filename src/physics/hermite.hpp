@@ -94,7 +94,7 @@ template <class R>
 PERGOLA_HD int first_level(R wanted, R step_max, std::int64_t now) {
   int level = 0;
   R step = step_max;
-  while (level <= deepest_level && (step > wanted || now % level_ticks(level) != 0)) {
+  while (level <= deepest_level && (step > wanted || (now & (level_ticks(level) - 1)) != 0)) {
     ++level;
     step = step / R(2);
   }
@@ -114,7 +114,7 @@ PERGOLA_HD int next_level(int level, R wanted, R step_max, std::int64_t now) {
     }
     return level;
   }
-  if (level > 0 && R(2) * step <= wanted && now % level_ticks(level - 1) == 0) return level - 1;
+  if (level > 0 && R(2) * step <= wanted && (now & (level_ticks(level - 1) - 1)) == 0) return level - 1;
   return level;
 }
 

@@ -1,6 +1,6 @@
 // The gravitational pair law. No include guard: physics/pair.hpp includes this for float and double on CPU and GPU, and
-// gravity/direct_kernels.cpp once per SIMD instruction set, inside that instruction set's namespace, for packs of numbers.
-// It uses mul_add(a, b, c) = a b + c of the number type R, and negative_mul_add(a, b, c) = c − a b of packs.
+// gravity/direct_kernels.cpp once per SIMD instruction set, inside that instruction set's namespace, for packs of
+// numbers. It uses mul_add(a, b, c) = a b + c of the number type R, and negative_mul_add(a, b, c) = c − a b of packs.
 
 /// What is summed over the sources of one target (or of one pack of targets).
 template <class R>

@@ -1,7 +1,6 @@
 #include "time/shared_evaluation.hpp"
 
 #include <cstring>
-#include <numeric>
 #include <optional>
 
 namespace pergola {
@@ -18,16 +17,6 @@ std::int64_t share_begin(std::int64_t n, int rank, int size) { return n * rank /
 }  // namespace
 
 template <class Real>
-const std::int64_t* SharedEvaluation<Real>::all_places(std::int64_t n) {
-  if (all_places_.size() != n) {
-    std::vector<std::int64_t> places(static_cast<std::size_t>(n));
-    std::iota(places.begin(), places.end(), std::int64_t{0});
-    all_places_ = Buffer<std::int64_t>(device_, places);
-  }
-  return all_places_.data();
-}
-
-template <class Real>
 void SharedEvaluation<Real>::evaluate(Solver& solver, const std::int64_t* index, std::int64_t n, unsigned want,
                                       const Forces<Real>& forces) {
   Targets targets;
@@ -40,7 +29,8 @@ void SharedEvaluation<Real>::evaluate(Solver& solver, const std::int64_t* index,
     return;
   }
   const std::int64_t begin = share_begin(n, rank, size);
-  targets.index = (index ? index : all_places(n)) + begin;
+  targets.index = index ? index + begin : nullptr;
+  targets.first = begin;
   targets.count = share_begin(n, rank + 1, size) - begin;
 
   std::vector<Real*> fields;

@@ -23,11 +23,9 @@ class SharedEvaluation {
 
  private:
   void gather(std::int64_t n, const std::vector<Real*>& fields, const CoincidentParticles* own_collision);
-  const std::int64_t* all_places(std::int64_t n);
 
   Device device_;
   std::shared_ptr<Communicator> communicator_;
-  Buffer<std::int64_t> all_places_;  // 0, 1, 2, …; only with several ranks
   std::vector<std::byte> message_;
 };
 

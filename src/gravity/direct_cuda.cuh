@@ -1,0 +1,245 @@
+#pragma once
+// CUDA only. How the direct sum keeps its sources, how it shares the work out over the device, and how partial sums
+// come together: what gravity/direct_kernel.cuh computes and time/hermite_cuda.cu uses.
+#include <cstdint>
+
+#include "device/launch.cuh"
+#include "gravity/solver.hpp"
+#include "physics/hermite.hpp"
+#include "physics/pair.hpp"
+
+namespace pergola::cuda {
+
+template <class T>
+struct alignas(16) Real4 {
+  T x, y, z, w;
+};
+
+/// Sources at one time in the form the force kernel reads. `place` holds position and mass (times G); `rest` what the
+/// high part of a position leaves over, and ε²; `motion` the velocity.
+template <Precision P>
+struct SourcePack {
+  using Number = float;  // pair arithmetic
+  using Sum = float;     // sums over many tiles
+  static constexpr bool has_rest = false;
+  Real4<float>*place = nullptr, *rest = nullptr, *motion = nullptr;
+};
+template <>
+struct SourcePack<Precision::mixed> {
+  using Number = float;
+  using Sum = double;
+  static constexpr bool has_rest = true;
+  Real4<float>*place = nullptr, *rest = nullptr, *motion = nullptr;
+};
+template <>
+struct SourcePack<Precision::full> {
+  using Number = double;
+  using Sum = double;
+  static constexpr bool has_rest = false;
+  Real4<double>*place = nullptr, *rest = nullptr, *motion = nullptr;
+};
+
+/// Softening that a kernel can read: ε² by species.
+struct SofteningTable {
+  double epsilon2[species_count];
+  bool uniform;
+};
+
+/// Stores one source. ε² stands in rest.w where there is a rest, else in motion.w.
+template <Precision P>
+__device__ __forceinline__ void store_source(const SourcePack<P>& pack, std::int64_t i, const Vec3<double>& x,
+                                             const Vec3<double>& v, double gravitating_mass, double epsilon2) {
+  using T = typename SourcePack<P>::Number;
+  const Real4<T> place{static_cast<T>(x.x), static_cast<T>(x.y), static_cast<T>(x.z), static_cast<T>(gravitating_mass)};
+  pack.place[i] = place;
+  if constexpr (SourcePack<P>::has_rest)
+    pack.rest[i] = {static_cast<T>(x.x - static_cast<double>(place.x)),
+                    static_cast<T>(x.y - static_cast<double>(place.y)),
+                    static_cast<T>(x.z - static_cast<double>(place.z)), static_cast<T>(epsilon2)};
+  pack.motion[i] = {static_cast<T>(v.x), static_cast<T>(v.y), static_cast<T>(v.z), static_cast<T>(epsilon2)};
+}
+
+/// Predicts source i to `now` and stores it. Prediction is in fp64 whatever the precision.
+template <Precision P, class Real>
+__device__ __forceinline__ void predict_and_store(const SourcePack<P>& pack, const Sources<Real>& s, std::int64_t now,
+                                                  double g, const SofteningTable& softening, std::int64_t i) {
+  Vec3<double> x{s.x[i], s.y[i], s.z[i]}, v{0, 0, 0};
+  if (s.vx) v = {s.vx[i], s.vy[i], s.vz[i]};
+  if (s.ax) {
+    const double dt = static_cast<double>(now - s.tick[i]) * s.tick_length + s.offset;
+    physics::hermite_predict<double>(dt, x, v, {s.ax[i], s.ay[i], s.az[i]}, {s.jx[i], s.jy[i], s.jz[i]});
+  }
+  const double epsilon2 = softening.epsilon2[s.species && !softening.uniform ? s.species[i] : 0];
+  store_source(pack, i, x, v, g * static_cast<double>(s.mass[i]), epsilon2);
+}
+
+// ---- sharing out the work
+// -------------------------------------------------------------------------------------------------------
+
+inline constexpr int force_threads = 128;
+inline constexpr int force_warps = force_threads / 32;
+inline constexpr int narrow_group = 32;
+/// Up to this many targets a block serves 32 of them and its warps share the sources; beyond it every thread serves
+/// several.
+inline constexpr std::int64_t narrow_limit = 3072;
+inline constexpr int most_segments = 264;
+inline constexpr int shortest_segment = 64;
+
+/// Targets are served in groups; the first `whole` groups by one block each over all sources, the others by `segments`
+/// blocks, each over a range of the sources, so that the last wave of blocks is full as well (kirin section 3.2). A
+/// function of the number of targets over all ranks, the number of sources and the device: never of what one rank
+/// happens to serve.
+struct Decomposition {
+  std::int64_t groups = 0, whole = 0;
+  std::int64_t segment_length = 0;
+  int group = 0;  // targets per group
+  int segments = 1;
+  bool narrow = false;
+};
+
+/// a / b, rounded up; short division where both fit, for it is done by every thread of every launch.
+PERGOLA_HD std::int64_t divide_up(std::int64_t a, std::int64_t b) {
+  if (a < (std::int64_t{1} << 31) && b < (std::int64_t{1} << 31)) {
+    const auto x = static_cast<std::uint32_t>(a), y = static_cast<std::uint32_t>(b);
+    return (x + y - 1) / y;
+  }
+  return (a + b - 1) / b;
+}
+
+PERGOLA_HD Decomposition decompose(std::int64_t total, std::int64_t sources, int grid, int wide_group) {
+  Decomposition d;
+  d.narrow = total <= narrow_limit;
+  d.group = d.narrow ? narrow_group : wide_group;
+  d.groups = d.narrow ? divide_up(total, narrow_group) : divide_up(total, wide_group);
+  d.whole = d.groups < grid ? 0 : d.groups / grid * grid;
+  const int rest = static_cast<int>(d.groups - d.whole);
+  if (rest > 0) {
+    // Candidates fill one, two, three or four waves of blocks as nearly as whole numbers allow; fewer waves are
+    // preferred.
+    const std::int64_t longest = sources / shortest_segment;
+    const int most = static_cast<int>(longest < most_segments ? (longest < 1 ? 1 : longest) : most_segments);
+    float best = -1;
+    for (int waves = 1; waves <= 4; ++waves) {
+      int s = waves * grid / rest;
+      s = s < 1 ? 1 : s < most ? s : most;
+      const float full =
+          static_cast<float>(s * rest) / static_cast<float>(waves * grid) - 0.01f * static_cast<float>(waves);
+      if (full > best) best = full, d.segments = s;
+    }
+  }
+  d.segment_length = (divide_up(sources, d.segments) + 31) / 32 * 32;
+  return d;
+}
+
+/// Values per target in the sums: acceleration, jerk, potential.
+inline constexpr int sum_values = 7;
+inline constexpr int force_kinds = 5;
+
+/// Room for the sums of the targets of split groups, one set per segment, for any number of targets.
+PERGOLA_HD std::int64_t partial_capacity(int grid, int wide_group) {
+  return 4 * std::int64_t{grid} * (wide_group > narrow_group ? wide_group : narrow_group) * sum_values;
+}
+
+/// The kernels by what they compute. Anything else is served by the next larger one.
+enum class ForceKind {
+  acceleration,
+  acceleration_potential,
+  potential,
+  acceleration_jerk,
+  acceleration_jerk_potential
+};
+
+/// Which of the seven values a kind computes, and where each stands among them.
+template <ForceKind K>
+struct ForceColumns {
+  static constexpr bool acceleration = K != ForceKind::potential;
+  static constexpr bool jerk = K == ForceKind::acceleration_jerk || K == ForceKind::acceleration_jerk_potential;
+  static constexpr bool potential = K != ForceKind::acceleration && K != ForceKind::acceleration_jerk;
+  static constexpr int values = (acceleration ? 3 : 0) + (jerk ? 3 : 0) + (potential ? 1 : 0);
+  PERGOLA_HD static constexpr bool computes(int value) {
+    return value < 3 ? acceleration : value < 6 ? jerk : potential;
+  }
+  PERGOLA_HD static constexpr int column(int value) { return value < 6 ? value : values - 1; }
+};
+
+/// One launch of the force kernel.
+template <Precision P>
+struct ForceTask {
+  using Sum = typename SourcePack<P>::Sum;
+  SourcePack<P> sources;
+  std::int64_t source_count = 0;
+  double epsilon2 = 0;                         // where the softening is the same for all
+  std::int64_t total = 0;                      // targets over all ranks …
+  const std::int64_t* device_total = nullptr;  // … or where their number stands on the device
+  std::int64_t first = 0;                      // this launch serves the targets first … first + count − 1 of them;
+  std::int64_t count = -1;                     // −1: all
+  const std::int64_t* index = nullptr;         // places of the targets served here; null: place = number
+  Sum* out[sum_values] = {};                   // results of whole groups, one per target served here
+  Sum* partial = nullptr;  // results of split groups: [target from the first split one][segment][column]
+
+  __device__ std::int64_t targets() const { return device_total ? *device_total : total; }
+  PERGOLA_HD std::int64_t end(std::int64_t targets) const { return count < 0 ? targets : first + count; }
+};
+
+/// What a launch needs to know about its kernel on this device.
+struct ForceGrid {
+  int blocks = 0;
+  int wide_group = 0;
+};
+
+// One file per precision: gravity/direct_cuda_{single,mixed,double}.cu.
+template <Precision P>
+ForceGrid force_grid(ForceKind kind, bool uniform_softening);
+template <Precision P>
+void launch_force(const ForceTask<P>& task, ForceKind kind, bool uniform_softening, const ForceGrid& grid,
+                  Stream stream);
+/// Adds the segments of split targets into task.out; for launches whose counts the host knows.
+template <Precision P>
+void launch_collect(const ForceTask<P>& task, ForceKind kind, bool uniform_softening, const ForceGrid& grid,
+                    Stream stream);
+
+/// Adds the segments of one target in a fixed order. A team of `lanes` (1 or 32) threads of a warp works together; all
+/// of them must call, and lane 0 of the team gets the sums. Whole groups are read from `out`.
+template <ForceKind K, Precision P>
+__device__ __forceinline__ void collect_sums(const ForceTask<P>& task, const Decomposition& d, std::int64_t slot,
+                                             int lane, int lanes, typename SourcePack<P>::Sum (&sum)[sum_values]) {
+  using Sum = typename SourcePack<P>::Sum;
+  const std::int64_t first_split = d.whole * d.group;
+  if (slot < first_split) {
+#pragma unroll
+    for (int k = 0; k < sum_values; ++k) sum[k] = task.out[k] ? task.out[k][slot - task.first] : Sum(0);
+    return;
+  }
+#pragma unroll
+  for (int k = 0; k < sum_values; ++k) sum[k] = 0;
+  using Columns = ForceColumns<K>;
+  const Sum* at = task.partial + (slot - first_split) * d.segments * Columns::values;
+  // Loads of several segments are in flight at once; the order of the sums stays that of the segments.
+  constexpr int ahead = 4;
+  for (int base = lane; base < d.segments; base += ahead * lanes) {
+    Sum value[ahead][sum_values];
+#pragma unroll
+    for (int u = 0; u < ahead; ++u)
+#pragma unroll
+      for (int k = 0; k < sum_values; ++k)
+        value[u][k] = Columns::computes(k) && base + u * lanes < d.segments
+                          ? at[(base + u * lanes) * Columns::values + Columns::column(k)]
+                          : Sum(0);
+#pragma unroll
+    for (int u = 0; u < ahead; ++u)
+#pragma unroll
+      for (int k = 0; k < sum_values; ++k) sum[k] += value[u][k];
+  }
+  if (lanes == 32) {
+#pragma unroll
+    for (int offset = 16; offset > 0; offset /= 2)
+#pragma unroll
+      for (int k = 0; k < sum_values; ++k)
+        if (Columns::computes(k)) sum[k] += __shfl_down_sync(0xffffffffu, sum[k], offset);
+  }
+}
+
+/// Threads that share the segments of one target when sums are collected.
+PERGOLA_HD int collect_lanes(const Decomposition& d) { return d.segments > 8 ? 32 : 1; }
+
+}  // namespace pergola::cuda

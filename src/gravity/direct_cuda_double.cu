@@ -1,0 +1,11 @@
+#include "gravity/direct_kernel.cuh"
+
+namespace pergola::cuda {
+
+template ForceGrid force_grid<Precision::full>(ForceKind, bool);
+template void launch_force<Precision::full>(const ForceTask<Precision::full>&, ForceKind, bool, const ForceGrid&,
+                                            Stream);
+template void launch_collect<Precision::full>(const ForceTask<Precision::full>&, ForceKind, bool, const ForceGrid&,
+                                              Stream);
+
+}  // namespace pergola::cuda

@@ -1,0 +1,372 @@
+#pragma once
+// The CUDA force kernel: all pairs of a set of targets with a set of sources, for one precision and one set of wanted
+// sums.
+#include "gravity/direct_cuda.cuh"
+
+namespace pergola::cuda {
+
+template <class T>
+__device__ __forceinline__ T larger(T a, T b) {
+  return a > b ? a : b;
+}
+
+/// What distinguishes one force kernel from another.
+template <Precision P, ForceKind K, bool uniform>
+struct ForceTraits {
+  using Pack = SourcePack<P>;
+  using T = typename Pack::Number;
+  using Sum = typename Pack::Sum;
+  static constexpr ForceKind kind = K;
+  using Columns = ForceColumns<K>;
+  static constexpr bool jerk = Columns::jerk, acceleration = Columns::acceleration, potential = Columns::potential;
+  static constexpr bool reads_rest = Pack::has_rest;
+  static constexpr bool reads_motion = jerk || (!uniform && !Pack::has_rest);
+  /// Targets per thread: as many as registers allow, so that a source read from shared memory serves many pairs.
+  static constexpr int per_thread = P == Precision::full ? (jerk ? 2 : 4) : (P == Precision::single && !jerk ? 8 : 4);
+  static constexpr int blocks_per_multiprocessor = P == Precision::single && !jerk ? 4 : 3;
+  static constexpr int wide_group = force_threads * per_thread;
+  /// Sources per turn of the inner loop. With several targets each, one is enough to fill the pipelines.
+  static constexpr int wide_unroll = P == Precision::single && !jerk ? 4 : 1, narrow_unroll = 4;
+  static constexpr int tile = 256;  // fp32 sums run over one tile at most
+};
+
+/// A tile of sources: the block's in wide launches, a warp's in narrow ones.
+template <class Traits, int size>
+struct SourceTile {
+  using Source = Real4<typename Traits::T>;
+  Source place[size];
+  Source rest[Traits::reads_rest ? size : 1];
+  Source motion[Traits::reads_motion ? size : 1];
+};
+
+/// A block's shared memory: sources, and the sums over tiles, which would crowd the registers of the inner loop.
+template <class Traits>
+struct ForceShared {
+  union {
+    SourceTile<Traits, Traits::tile> tile;
+    SourceTile<Traits, Traits::tile / force_warps> warp_tile[force_warps];
+  };
+  typename Traits::Sum far[Traits::per_thread][Traits::Columns::values][force_threads];
+};
+
+/// The targets of one thread and their sums over the present tile.
+template <class Traits, bool uniform, int per_thread>
+struct ThreadTargets {
+  using T = typename Traits::T;
+  Vec3<T> x[per_thread], rest[per_thread], v[per_thread];
+  T epsilon2[per_thread];
+  int self[per_thread];  // place of the target in the present tile, or −1
+  physics::PairSum<T> near[per_thread];
+
+  template <Precision P>
+  __device__ __forceinline__ void load(int k, const SourcePack<P>& pack, std::int64_t i, ForceShared<Traits>& shared) {
+    const auto place = pack.place[i];
+    x[k] = {place.x, place.y, place.z};
+    if constexpr (Traits::reads_rest) {
+      const auto value = pack.rest[i];
+      rest[k] = {value.x, value.y, value.z};
+      epsilon2[k] = value.w;
+    }
+    if constexpr (Traits::reads_motion) {
+      const auto value = pack.motion[i];
+      v[k] = {value.x, value.y, value.z};
+      if constexpr (!Traits::reads_rest) epsilon2[k] = value.w;
+    }
+#pragma unroll
+    for (int value = 0; value < sum_values; ++value)
+      if (Traits::Columns::computes(value)) shared.far[k][Traits::Columns::column(value)][threadIdx.x] = 0;
+  }
+
+  /// Adds source j of the tile. All inverse distances are started before the first is used, to hide their latency.
+  template <bool masked, class Tile>
+  __device__ __forceinline__ void add(const Tile& tile, int j, T softening) {
+    const Real4<T> place = tile.place[j];
+    Real4<T> left{}, motion{};
+    if constexpr (Traits::reads_rest) left = tile.rest[j];
+    if constexpr (Traits::reads_motion) motion = tile.motion[j];
+    Vec3<T> d[per_thread];
+    T inverse_r[per_thread];
+#pragma unroll
+    for (int k = 0; k < per_thread; ++k) {
+      d[k] = {place.x - x[k].x, place.y - x[k].y, place.z - x[k].z};
+      if constexpr (Traits::reads_rest)
+        d[k] = {(d[k].x - rest[k].x) + left.x, (d[k].y - rest[k].y) + left.y, (d[k].z - rest[k].z) + left.z};
+      if constexpr (!uniform) softening = larger(epsilon2[k], Traits::reads_rest ? left.w : motion.w);
+      inverse_r[k] = physics::rsqrt(physics::softened_square(d[k], softening));
+      if constexpr (masked) inverse_r[k] = j == self[k] ? T(0) : inverse_r[k];
+    }
+#pragma unroll
+    for (int k = 0; k < per_thread; ++k) {
+      Vec3<T> w{};
+      if constexpr (Traits::jerk) w = {motion.x - v[k].x, motion.y - v[k].y, motion.z - v[k].z};
+      if constexpr (Traits::acceleration)
+        physics::add_pair<Traits::jerk, Traits::potential>(d[k], w, place.w, inverse_r[k], near[k]);
+      else
+        physics::add_pair_potential(place.w, inverse_r[k], near[k].pot);
+    }
+  }
+
+  /// Adds `count` sources of a tile. Sums of one tile are in the number type, sums over tiles in the sum type. Bit b of
+  /// `own_places` says that sources 32 b … 32 b + 31 hold a target of this warp, which must not act on itself.
+  template <class Tile>
+  __device__ __forceinline__ void add_tile(const Tile& tile, int count, unsigned own_places, T softening,
+                                           ForceShared<Traits>& shared) {
+    using Sum = typename Traits::Sum;
+#pragma unroll
+    for (int k = 0; k < per_thread; ++k) near[k] = {};
+#pragma unroll 1
+    for (int begin = 0; begin < count; begin += 32, own_places >>= 1) {
+      const int end = begin + 32 < count ? begin + 32 : count;
+      if (own_places & 1u) {
+#pragma unroll 1
+        for (int j = begin; j < end; ++j) add<true>(tile, j, softening);
+      } else {
+#pragma unroll(per_thread == 1 ? Traits::narrow_unroll : Traits::wide_unroll)
+        for (int j = begin; j < end; ++j) add<false>(tile, j, softening);
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < per_thread; ++k) {
+      const T values[sum_values] = {near[k].ax, near[k].ay, near[k].az, near[k].jx,
+                                    near[k].jy, near[k].jz, near[k].pot};
+#pragma unroll
+      for (int value = 0; value < sum_values; ++value)
+        if (Traits::Columns::computes(value))
+          shared.far[k][Traits::Columns::column(value)][threadIdx.x] += static_cast<Sum>(values[value]);
+    }
+  }
+
+  /// Notes where the targets stand in the tile of `count` sources from `begin`; returns the warp's own_places.
+  __device__ __forceinline__ unsigned find_self(const std::int64_t (&place)[per_thread], std::int64_t begin,
+                                                int count) {
+    unsigned bits = 0;
+#pragma unroll
+    for (int k = 0; k < per_thread; ++k) {
+      const std::int64_t at = place[k] - begin;
+      const bool inside = at >= 0 && at < count;
+      self[k] = inside ? static_cast<int>(at) : -1;
+      if (inside) bits |= 1u << (self[k] / 32);
+    }
+    return __reduce_or_sync(0xffffffffu, bits);
+  }
+};
+
+/// Fills places [0, tile_size) of a tile with the sources [begin, end) by `members` threads; places beyond `end` are
+/// not read later.
+template <class Traits, class Tile, Precision P>
+__device__ __forceinline__ void fill_tile(Tile& tile, const SourcePack<P>& pack, std::int64_t begin, int count,
+                                          int member, int members) {
+  for (int j = member; j < count; j += members) {
+    tile.place[j] = pack.place[begin + j];
+    if constexpr (Traits::reads_rest) tile.rest[j] = pack.rest[begin + j];
+    if constexpr (Traits::reads_motion) tile.motion[j] = pack.motion[begin + j];
+  }
+}
+
+/// The sources that one block adds up: all, or one segment.
+struct SourceRange {
+  std::int64_t first, last;
+};
+
+__device__ __forceinline__ SourceRange range_of(const Decomposition& d, std::int64_t group, int segment,
+                                                std::int64_t sources) {
+  if (group < d.whole) return {0, sources};
+  const std::int64_t first = segment * d.segment_length, last = first + d.segment_length;
+  return {first < sources ? first : sources, last < sources ? last : sources};
+}
+
+/// Puts one value of the target with number `slot` where it belongs.
+template <class Traits, Precision P, class Sum>
+__device__ __forceinline__ void store_sum(const ForceTask<P>& task, const Decomposition& d, std::int64_t slot,
+                                          int segment, int value, Sum sum) {
+  const std::int64_t first_split = d.whole * d.group;
+  if (slot >= first_split)
+    task.partial[((slot - first_split) * d.segments + segment) * Traits::Columns::values +
+                 Traits::Columns::column(value)] = sum;
+  else if (task.out[value])
+    task.out[value][slot - task.first] = sum;
+}
+
+/// Many targets: each thread serves several, the block shares tiles of sources.
+template <Precision P, class Traits, bool uniform>
+__device__ __forceinline__ void serve_wide(const ForceTask<P>& task, const Decomposition& d, std::int64_t end,
+                                           std::int64_t group, int segment, ForceShared<Traits>& shared) {
+  constexpr int per_thread = Traits::per_thread;
+  ThreadTargets<Traits, uniform, per_thread> targets;
+  std::int64_t place[per_thread];
+  // A warp's targets are neighbours in the list, so that few tiles hold one of them.
+  const std::int64_t first_slot = group * d.group + threadIdx.x / 32 * (32 * per_thread) + threadIdx.x % 32;
+#pragma unroll
+  for (int k = 0; k < per_thread; ++k) {
+    const std::int64_t slot = first_slot + k * 32;
+    const std::int64_t served = slot < task.first ? task.first : slot < end ? slot : end - 1;
+    place[k] = task.index ? task.index[served - task.first] : served;
+    targets.load(k, task.sources, place[k], shared);
+  }
+  const SourceRange range = range_of(d, group, segment, task.source_count);
+  const auto softening = static_cast<typename Traits::T>(task.epsilon2);
+  for (std::int64_t begin = range.first; begin < range.last; begin += Traits::tile) {
+    const int count = static_cast<int>(range.last - begin < Traits::tile ? range.last - begin : Traits::tile);
+    __syncthreads();
+    fill_tile<Traits>(shared.tile, task.sources, begin, count, static_cast<int>(threadIdx.x), force_threads);
+    __syncthreads();
+    targets.add_tile(shared.tile, count, targets.find_self(place, begin, count), softening, shared);
+  }
+#pragma unroll
+  for (int k = 0; k < per_thread; ++k) {
+    const std::int64_t slot = first_slot + k * 32;
+    if (slot < task.first || slot >= end) continue;
+#pragma unroll
+    for (int value = 0; value < sum_values; ++value)
+      if (Traits::Columns::computes(value))
+        store_sum<Traits>(task, d, slot, segment, value, shared.far[k][Traits::Columns::column(value)][threadIdx.x]);
+  }
+}
+
+/// Few targets: a block serves 32 of them, one per lane, and its warps share the sources of the segment.
+template <Precision P, class Traits, bool uniform>
+__device__ __forceinline__ void serve_narrow(const ForceTask<P>& task, const Decomposition& d, std::int64_t end,
+                                             std::int64_t group, int segment, ForceShared<Traits>& shared) {
+  using T = typename Traits::T;
+  using Sum = typename Traits::Sum;
+  constexpr int tile_size = Traits::tile / force_warps;
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  auto& tile = shared.warp_tile[warp];
+
+  ThreadTargets<Traits, uniform, 1> target;
+  const std::int64_t slot = group * d.group + lane;
+  const std::int64_t served = slot < task.first ? task.first : slot < end ? slot : end - 1;
+  const std::int64_t place[1] = {task.index ? task.index[served - task.first] : served};
+  __syncthreads();
+  target.load(0, task.sources, place[0], shared);
+  const SourceRange range = range_of(d, group, segment, task.source_count);
+  const std::int64_t length = range.last - range.first;
+  const std::int64_t first = range.first + length * warp / force_warps,
+                     last = range.first + length * (warp + 1) / force_warps;
+  const auto softening = static_cast<T>(task.epsilon2);
+  for (std::int64_t begin = first; begin < last; begin += tile_size) {
+    const int count = static_cast<int>(last - begin < tile_size ? last - begin : tile_size);
+    __syncwarp();
+    fill_tile<Traits>(tile, task.sources, begin, count, lane, 32);
+    __syncwarp();
+    target.add_tile(tile, count, target.find_self(place, begin, count), softening, shared);
+  }
+  __syncthreads();
+  // The warps' sums come together in the order of the warps.
+  for (int item = static_cast<int>(threadIdx.x); item < 32 * sum_values; item += force_threads) {
+    const int value = item / 32, at = item % 32;
+    const std::int64_t to = group * d.group + at;
+    if (to < task.first || to >= end || !Traits::Columns::computes(value)) continue;
+    Sum sum = 0;
+    for (int w = 0; w < force_warps; ++w) sum += shared.far[0][Traits::Columns::column(value)][w * 32 + at];
+    store_sum<Traits>(task, d, to, segment, value, sum);
+  }
+}
+
+template <Precision P, ForceKind K, bool uniform>
+__global__ void __launch_bounds__(force_threads, (ForceTraits<P, K, uniform>::blocks_per_multiprocessor))
+    force_kernel(const __grid_constant__ ForceTask<P> task) {
+  using Traits = ForceTraits<P, K, uniform>;
+  __shared__ ForceShared<Traits> shared;
+  const std::int64_t total = task.targets();
+  const std::int64_t end = task.end(total);
+  if (end <= task.first) return;
+  const Decomposition d = decompose(total, task.source_count, static_cast<int>(gridDim.x), Traits::wide_group);
+  const std::int64_t first_group = task.first / d.group, end_group = (end + d.group - 1) / d.group;
+  const std::int64_t whole_end = end_group < d.whole ? end_group : d.whole;
+  const std::int64_t whole = first_group < whole_end ? whole_end - first_group : 0;
+  const std::int64_t split_first = first_group > d.whole ? first_group : d.whole;
+  const std::int64_t split = split_first < end_group ? (end_group - split_first) * d.segments : 0;
+  for (std::int64_t item = blockIdx.x; item < whole + split; item += gridDim.x) {
+    const bool is_whole = item < whole;
+    const int split_item = is_whole ? 0 : static_cast<int>(item - whole);  // at most a few waves of blocks
+    const int segment = split_item % d.segments;
+    const std::int64_t group = is_whole ? first_group + item : split_first + split_item / d.segments;
+    if (d.narrow)
+      serve_narrow<P, Traits, uniform>(task, d, end, group, segment, shared);
+    else
+      serve_wide<P, Traits, uniform>(task, d, end, group, segment, shared);
+  }
+}
+
+/// Adds up the segments of the targets whose sources were split.
+template <Precision P, ForceKind K>
+__global__ void collect_kernel(ForceTask<P> task, int grid, int wide_group) {
+  const std::int64_t total = task.targets(), end = task.end(total);
+  const Decomposition d = decompose(total, task.source_count, grid, wide_group);
+  const int lanes = collect_lanes(d);
+  const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::int64_t first_split = d.whole * d.group;
+  const std::int64_t slot = (task.first > first_split ? task.first : first_split) + thread / lanes;
+  if (slot >= end) return;  // the threads of one team leave together: a team is a thread or a warp
+  typename SourcePack<P>::Sum sum[sum_values];
+  collect_sums<K>(task, d, slot, static_cast<int>(thread % lanes), lanes, sum);
+  if (thread % lanes == 0)
+    for (int k = 0; k < sum_values; ++k)
+      if (task.out[k]) task.out[k][slot - task.first] = sum[k];
+}
+
+// ---- host side: one instance per kind
+// ---------------------------------------------------------------------------------------------
+
+/// Calls f with the kernel and traits of a kind.
+template <Precision P, class F>
+void with_kernel(ForceKind kind, bool uniform_softening, const F& f) {
+  const auto choose = [&]<ForceKind K>() {
+    if (uniform_softening)
+      f(force_kernel<P, K, true>, ForceTraits<P, K, true>{});
+    else
+      f(force_kernel<P, K, false>, ForceTraits<P, K, false>{});
+  };
+  switch (kind) {
+    case ForceKind::acceleration:
+      return choose.template operator()<ForceKind::acceleration>();
+    case ForceKind::acceleration_potential:
+      return choose.template operator()<ForceKind::acceleration_potential>();
+    case ForceKind::potential:
+      return choose.template operator()<ForceKind::potential>();
+    case ForceKind::acceleration_jerk:
+      return choose.template operator()<ForceKind::acceleration_jerk>();
+    case ForceKind::acceleration_jerk_potential:
+      return choose.template operator()<ForceKind::acceleration_jerk_potential>();
+  }
+}
+
+template <Precision P>
+ForceGrid force_grid(ForceKind kind, bool uniform_softening) {
+  ForceGrid grid;
+  with_kernel<P>(kind, uniform_softening, [&](auto kernel, auto traits) {
+    int device = 0, multiprocessors = 0, blocks = 0;
+    check(cudaGetDevice(&device), "cudaGetDevice");
+    check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device), "multiprocessor count");
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, force_threads, 0), "occupancy");
+    grid.blocks = multiprocessors * blocks;
+    grid.wide_group = decltype(traits)::wide_group;
+  });
+  return grid;
+}
+
+template <Precision P>
+void launch_force(const ForceTask<P>& task, ForceKind kind, bool uniform_softening, const ForceGrid& grid,
+                  Stream stream) {
+  with_kernel<P>(kind, uniform_softening, [&](auto kernel, auto) {
+    kernel<<<static_cast<unsigned>(grid.blocks), force_threads, 0, handle(stream)>>>(task);
+    check(cudaGetLastError(), "direct force kernel");
+  });
+}
+
+template <Precision P>
+void launch_collect(const ForceTask<P>& task, ForceKind kind, bool uniform_softening, const ForceGrid& grid,
+                    Stream stream) {
+  const Decomposition d = decompose(task.total, task.source_count, grid.blocks, grid.wide_group);
+  const std::int64_t first_split = d.whole * d.group;
+  const std::int64_t slots = task.end(task.total) - (task.first > first_split ? task.first : first_split);
+  if (slots <= 0) return;
+  const auto blocks = static_cast<unsigned>((slots * collect_lanes(d) + 255) / 256);
+  with_kernel<P>(kind, uniform_softening, [&](auto, auto traits) {
+    collect_kernel<P, decltype(traits)::kind><<<blocks, 256, 0, handle(stream)>>>(task, grid.blocks, grid.wide_group);
+    check(cudaGetLastError(), "collect sums");
+  });
+}
+
+}  // namespace pergola::cuda

@@ -1,0 +1,116 @@
+#pragma once
+// CUDA only. The direct sum on the GPU behind the Solver seam.
+#include <fmt/core.h>
+
+#include "gravity/direct.hpp"
+#include "gravity/neighbours_cuda.cuh"
+
+namespace pergola::cuda {
+
+/// Keeps the lowest number of a target whose answer is not finite.
+template <class Sum>
+struct MarkNotFinite {
+  const Sum* value;
+  std::int64_t* lowest;
+  __device__ void operator()(std::int64_t t) const {
+    if (!isfinite(value[t])) atomicMin(reinterpret_cast<long long*>(lowest), static_cast<long long>(t));
+  }
+};
+
+template <Precision P>
+class DirectCuda final : public Solver {
+ public:
+  using Sum = typename SourcePack<P>::Sum;
+  DirectCuda(const SolverOptions& options, const Device& device) : sums_(options, device), bad_(device, 1) {}
+  const SolverInfo& info() const override { return info_; }
+
+  void prepare(const Sources<float>& sources) override { prepare_as(sources); }
+  void prepare(const Sources<double>& sources) override { prepare_as(sources); }
+  void evaluate(const Targets& targets, unsigned want, const Forces<float>& forces) override {
+    evaluate_as(targets, want, forces);
+  }
+  void evaluate(const Targets& targets, unsigned want, const Forces<double>& forces) override {
+    evaluate_as(targets, want, forces);
+  }
+  NeighbourLists neighbour_lists(const Targets& targets, double radius) override {
+    return cuda::neighbour_lists(sums_, targets, radius);
+  }
+  std::int64_t device_bytes(std::int64_t n) const override { return n * sums_.source_bytes() + sums_.scratch_bytes(); }
+
+  /// For time/hermite_cuda.cu, which fills the sources itself.
+  DirectSums<P>& sums() { return sums_; }
+
+ private:
+  template <class Real>
+  void prepare_as(const Sources<Real>& sources) {
+    require_real<Real>();
+    sums_.prepare(sources);
+  }
+
+  template <class Real>
+  void evaluate_as(const Targets& targets, unsigned want, const Forces<Real>& forces) {
+    require_real<Real>();
+    if (targets.count <= 0) return;
+    if constexpr (std::is_same_v<Real, Sum>) {
+      if (want & (want_acceleration | want_jerk | want_potential)) sum(targets, want, forces);
+      if (want & want_nearest) {
+        find_nearest<P><<<warp_blocks(targets.count), 256, 0, handle(sums_.device().stream())>>>(
+            sums_.pack(), sums_.count(), targets.index, targets.first, targets.count, forces.nearest,
+            forces.nearest_distance);
+        check(cudaGetLastError(), "nearest neighbour");
+      }
+      if (sums_.may_diverge() && want != want_nearest) refuse_coincident(targets, want, forces);
+    }
+  }
+
+  void sum(const Targets& targets, unsigned want, const Forces<Sum>& forces) {
+    const ForceKind kind = kind_of(want);
+    ForceTask<P> task = sums_.task(kind);
+    task.index = targets.index;
+    task.total = targets.total;
+    task.first = targets.first;
+    task.count = targets.count;
+    Sum* out[sum_values] = {forces.ax, forces.ay, forces.az, forces.jx, forces.jy, forces.jz, forces.potential};
+    const unsigned wants[sum_values] = {want_acceleration, want_acceleration, want_acceleration, want_jerk,
+                                        want_jerk,         want_jerk,         want_potential};
+    for (int k = 0; k < sum_values; ++k) task.out[k] = want & wants[k] ? out[k] : nullptr;
+    sums_.launch_sums(task, kind);
+    sums_.collect(task, kind);
+  }
+
+  /// Throws when an answer is not finite, naming the target and its nearest neighbour.
+  void refuse_coincident(const Targets& targets, unsigned want, const Forces<Sum>& forces) {
+    const std::int64_t none = INT64_MAX;
+    bad_.from_host(&none);
+    const Sum* first = want & want_acceleration ? forces.ax : want & want_jerk ? forces.jx : forces.potential;
+    launch("look for coincident particles", targets.count, sums_.device().stream(),
+           MarkNotFinite<Sum>{first, bad_.data()});
+    const std::int64_t slot = bad_.to_host()[0];
+    if (slot == none) return;
+    std::int64_t place = slot;
+    if (!targets.index) place += targets.first;
+    if (targets.index) sums_.device().memory().to_host(&place, targets.index + slot, sizeof place);
+    const Buffer<std::int64_t> target(sums_.device(), std::vector<std::int64_t>{place});
+    Buffer<std::int64_t> nearest(sums_.device(), 1);
+    find_nearest<P><<<1, 32, 0, handle(sums_.device().stream())>>>(sums_.pack(), sums_.count(), target.data(), 0, 1,
+                                                                   nearest.data(), static_cast<Sum*>(nullptr));
+    check(cudaGetLastError(), "nearest neighbour");
+    const std::int64_t partner = nearest.to_host()[0];
+    throw CoincidentParticles(
+        place, partner,
+        fmt::format("direct: two particles in one place with zero softening (places {} and {})", place, partner));
+  }
+
+  template <class Real>
+  static void require_real() {
+    if (!std::is_same_v<Real, Sum>)
+      throw Error(ErrorKind::input, fmt::format("direct: precision {} takes {} state", precision_name(P),
+                                                P == Precision::single ? "fp32" : "fp64"));
+  }
+
+  SolverInfo info_{"direct", false, true, true, true, true, true};
+  DirectSums<P> sums_;
+  Buffer<std::int64_t> bad_;
+};
+
+}  // namespace pergola::cuda

@@ -1,0 +1,187 @@
+#include "time/hermite_state.hpp"
+
+#include <cmath>
+
+#include "physics/hermite.hpp"
+
+namespace pergola {
+
+using physics::deepest_level;
+
+namespace {
+
+const char* fault_text(HermiteFault fault) {
+  switch (fault) {
+    case HermiteFault::force_not_finite:
+      return "the force on it is not a finite number";
+    case HermiteFault::state_not_finite:
+      return "its position or velocity is no longer a finite number";
+    default:
+      return "its step fell below the shortest one (time.step_max / 2^40)";
+  }
+}
+
+/// A copy of a three-vector array on the host.
+struct HostVectors {
+  std::vector<double> x, y, z;
+  template <class Real>
+  explicit HostVectors(const VectorBuffer<Real>& from) : x(widen(from.x)), y(widen(from.y)), z(widen(from.z)) {}
+  template <class Real>
+  static std::vector<double> widen(const Buffer<Real>& from) {
+    const auto values = from.to_host();
+    return {values.begin(), values.end()};
+  }
+  Vec3<double> at(std::size_t i) const { return {x[i], y[i], z[i]}; }
+};
+
+}  // namespace
+
+template <class Real>
+HermiteState<Real>::HermiteState(const Device& on, double step_max)
+    : device(on), tick_length(std::ldexp(step_max, -deepest_level)) {}
+
+template <class Real>
+void HermiteState<Real>::take(const Particles& particles, double time) {
+  const std::int64_t n = particles.size();
+  id = particles.id;
+  species = Buffer<std::uint8_t>(device, particles.species);
+  mass = Buffer<Real>(device, std::vector<Real>(particles.mass.begin(), particles.mass.end()));
+  x = VectorBuffer<Real>(device, particles.x, particles.y, particles.z);
+  v = VectorBuffer<Real>(device, particles.vx, particles.vy, particles.vz);
+  a = VectorBuffer<Real>(device, n);
+  j = VectorBuffer<Real>(device, n);
+  for (auto* array : {&a.x, &a.y, &a.z, &j.x, &j.y, &j.z}) array->zero();
+  tick = Buffer<std::int64_t>(device, n);
+  tick.zero();
+  level = Buffer<std::int8_t>(device, n);
+  start_time = time;
+  now = 0;
+  offset = 0;
+  counts = {};
+}
+
+template <class Real>
+void HermiteState<Real>::set_first_forces(const VectorBuffer<Real>& first_a, const VectorBuffer<Real>& first_j,
+                                          const Buffer<Real>& potential, const TimeOptions& options,
+                                          double gravitational_constant) {
+  const HostVectors new_a(first_a), new_j(first_j);
+  const auto phi = potential.to_host();
+  double gm = 0;
+  for (const Real m : mass.to_host()) gm += gravitational_constant * static_cast<double>(m);
+  std::vector<std::int8_t> levels(static_cast<std::size_t>(count()));
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    const auto place = static_cast<std::int64_t>(i);
+    if (!is_finite(new_a.at(i)) || !is_finite(new_j.at(i))) fail(place, HermiteFault::force_not_finite, start_time);
+    const double wanted =
+        physics::starting_step<double>(options.eta_start, new_a.at(i), new_j.at(i), static_cast<double>(phi[i]), gm);
+    const int chosen = physics::first_level(wanted, options.step_max, 0);
+    if (chosen > deepest_level) fail(place, HermiteFault::step_too_short, start_time);
+    levels[i] = static_cast<std::int8_t>(chosen);
+  }
+  a = VectorBuffer<Real>(device, new_a.x, new_a.y, new_a.z);
+  j = VectorBuffer<Real>(device, new_j.x, new_j.y, new_j.z);
+  level = Buffer<std::int8_t>(device, levels);
+}
+
+template <class Real>
+Sources<Real> HermiteState<Real>::sources() const {
+  Sources<Real> s;
+  s.count = count();
+  s.x = x.x.data(), s.y = x.y.data(), s.z = x.z.data();
+  s.vx = v.x.data(), s.vy = v.y.data(), s.vz = v.z.data();
+  s.mass = mass.data();
+  s.species = species.data();
+  return s;
+}
+
+template <class Real>
+Sources<Real> HermiteState<Real>::sources_at(std::int64_t to_tick, double to_offset) const {
+  Sources<Real> s = sources();
+  s.ax = a.x.data(), s.ay = a.y.data(), s.az = a.z.data();
+  s.jx = j.x.data(), s.jy = j.y.data(), s.jz = j.z.data();
+  s.tick = tick.data();
+  s.now = to_tick;
+  s.tick_length = tick_length;
+  s.offset = to_offset;
+  return s;
+}
+
+template <class Real>
+Particles HermiteState<Real>::state_at(double at) const {
+  Particles particles;
+  particles.resize(count());
+  particles.id = id;
+  particles.species = species.to_host();
+  particles.mass = HostVectors::widen(mass);
+  const HostVectors host_x(x), host_v(v), host_a(a), host_j(j);
+  const auto ticks = tick.to_host();
+  for (std::size_t i = 0; i < ticks.size(); ++i) {
+    auto xi = host_x.at(i), vi = host_v.at(i);
+    const double dt = ((at - start_time) - static_cast<double>(ticks[i]) * tick_length) - offset;
+    if (dt != 0) physics::hermite_predict(dt, xi, vi, host_a.at(i), host_j.at(i));
+    particles.x[i] = xi.x, particles.y[i] = xi.y, particles.z[i] = xi.z;
+    particles.vx[i] = vi.x, particles.vy[i] = vi.y, particles.vz[i] = vi.z;
+  }
+  return particles;
+}
+
+template <class Real>
+StateBlocks HermiteState<Real>::save() const {
+  StateBlocks blocks;
+  blocks.put_value("count", count());
+  blocks.put("id", id);
+  blocks.put("species", species.to_host());
+  blocks.put("mass", mass.to_host());
+  x.save(blocks, "position");
+  v.save(blocks, "velocity");
+  a.save(blocks, "acceleration");
+  j.save(blocks, "jerk");
+  blocks.put("tick", tick.to_host());
+  blocks.put("level", level.to_host());
+  blocks.put_value("now", now);
+  blocks.put_value("offset", offset);
+  blocks.put_value("start_time", start_time);
+  blocks.put_value("counts", counts);
+  return blocks;
+}
+
+template <class Real>
+void HermiteState<Real>::restore(const StateBlocks& blocks) {
+  const auto n = static_cast<std::size_t>(blocks.get_value<std::int64_t>("count"));
+  id = blocks.get<std::uint64_t>("id", n);
+  species = Buffer<std::uint8_t>(device, blocks.get<std::uint8_t>("species", n));
+  mass = Buffer<Real>(device, blocks.get<Real>("mass", n));
+  x.restore(blocks, "position", device, n);
+  v.restore(blocks, "velocity", device, n);
+  a.restore(blocks, "acceleration", device, n);
+  j.restore(blocks, "jerk", device, n);
+  tick = Buffer<std::int64_t>(device, blocks.get<std::int64_t>("tick", n));
+  level = Buffer<std::int8_t>(device, blocks.get<std::int8_t>("level", n));
+  now = blocks.get_value<std::int64_t>("now");
+  offset = blocks.get_value<double>("offset");
+  start_time = blocks.get_value<double>("start_time");
+  counts = blocks.get_value<StepCounts>("counts");
+}
+
+template <class Real>
+void HermiteState<Real>::fail(std::int64_t i, HermiteFault fault, double at) const {
+  const auto k = static_cast<std::size_t>(i);
+  ParticleState state;
+  state.id = id[k];
+  state.mass = HostVectors::widen(mass)[k];
+  state.position = HostVectors(x).at(k), state.velocity = HostVectors(v).at(k);
+  state.acceleration = HostVectors(a).at(k), state.jerk = HostVectors(j).at(k);
+  state.time = time_of(tick.to_host()[k]);
+  throw ParticleFailure(fault_text(fault), at, state);
+}
+
+template <class Real>
+std::int64_t HermiteState<Real>::bytes_per_particle() {
+  return static_cast<std::int64_t>(sizeof(std::uint8_t) + sizeof(Real) + 4 * 3 * sizeof(Real) + sizeof(std::int64_t) +
+                                   sizeof(std::int8_t));
+}
+
+template struct HermiteState<float>;
+template struct HermiteState<double>;
+
+}  // namespace pergola

@@ -1,0 +1,58 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "device/buffer.hpp"
+#include "particles/particles.hpp"
+#include "time/hermite_correct.hpp"
+#include "time/integrator.hpp"
+#include "time/particle_failure.hpp"
+#include "time/vector_buffer.hpp"
+
+namespace pergola {
+
+/// The living state of a Hermite run on its device: what is saved and restored, and nothing that can be derived from
+/// it. Particle i is known at tick[i] (counted from start_time) and takes a step of level[i] next. Used by both
+/// engines.
+template <class Real>
+struct HermiteState {
+  Device device;
+  double tick_length = 0;
+  double start_time = 0;
+  std::vector<std::uint64_t> id;
+  Buffer<std::uint8_t> species;
+  Buffer<Real> mass;
+  VectorBuffer<Real> x, v, a, j;
+  Buffer<std::int64_t> tick;
+  Buffer<std::int8_t> level;
+  std::int64_t now = 0;
+  double offset = 0;  // after the last step of a run: how far all particles are beyond `now`
+  StepCounts counts;
+
+  HermiteState(const Device& on, double step_max);
+
+  std::int64_t count() const { return static_cast<std::int64_t>(id.size()); }
+  double time_of(std::int64_t at) const { return start_time + static_cast<double>(at) * tick_length; }
+  double time() const { return start_time + (static_cast<double>(now) * tick_length + offset); }
+
+  /// Takes positions, velocities, masses; all particles at tick 0, forces and levels still open.
+  void take(const Particles& particles, double time);
+  /// Fills a, j and level from the first forces (in these arrays on the device). Throws ParticleFailure.
+  void set_first_forces(const VectorBuffer<Real>& first_a, const VectorBuffer<Real>& first_j,
+                        const Buffer<Real>& potential, const TimeOptions& options, double gravitational_constant);
+
+  /// The sources of a force evaluation, predicted to `to_tick` + `to_offset` or as they are.
+  Sources<Real> sources() const;
+  Sources<Real> sources_at(std::int64_t to_tick, double to_offset) const;
+
+  Particles state_at(double at) const;
+  StateBlocks save() const;
+  void restore(const StateBlocks& blocks);
+  [[noreturn]] void fail(std::int64_t i, HermiteFault fault, double at) const;
+
+  /// Bytes per particle of these arrays.
+  static std::int64_t bytes_per_particle();
+};
+
+}  // namespace pergola
