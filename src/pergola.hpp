@@ -7,3 +7,6 @@
 #include "io/snapshot.hpp"
 #include "models/model.hpp"
 #include "particles/particles.hpp"
+#include "sim/config.hpp"
+#include "sim/run.hpp"
+#include "sim/simulation.hpp"

@@ -51,6 +51,8 @@ std::string usage_message(const CLI::App& program, const CLI::ParseError& error)
 // One function per file app/<name>.cpp: adds the subcommand with its options, its help with an example, and its
 // callback.
 void add_convert(CLI::App& program, Context& context);
+void add_run(CLI::App& program, Context& context);
+void add_plan(CLI::App& program, Context& context);
 void add_devices(CLI::App& program, Context& context);
 void add_force(CLI::App& program, Context& context);
 void add_ic(CLI::App& program, Context& context);

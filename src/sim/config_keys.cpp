@@ -109,7 +109,7 @@ std::string softening_text(const RunConfig& config) {
 
 ConfigKey step_max_key() {
   const std::string path = "time.step_max";
-  return {path, "hermite: longest block step; a power of two",
+  return {path, "longest block step, and longest adaptive step of the leapfrog; a power of two",
           [=](RunConfig& config, const ConfigValue& value) {
             const double step = read_real(value, path, Range::above(0));
             int exponent = 0;

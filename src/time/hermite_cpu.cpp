@@ -20,7 +20,7 @@ using physics::deepest_level;
 using physics::level_ticks;
 
 constexpr std::int64_t schedule_chunk = 512;  // particles that share one entry of the schedule
-constexpr std::int64_t correct_chunk = 128;   // active particles corrected by one thread at a time
+constexpr std::int64_t correct_chunk = 512;   // active particles corrected by one thread at a time
 constexpr std::int64_t last_tick = std::int64_t{1} << 62;
 
 /// A particle at the start of its step, kept while the corrector is iterated.

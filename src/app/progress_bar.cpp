@@ -1,0 +1,63 @@
+#include "app/progress_bar.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace pergola::app {
+
+namespace {
+
+constexpr int bar_width = 24;
+
+std::string facts(const RunProgress& p) {
+  return fmt::format("t = {:.4g} of {:.6g}, {}pairs/s, dE/E {:.1e}, {} left", p.time, p.end_time,
+                     rate_text(p.interactions_per_second), p.energy_error, duration_text(p.seconds_left));
+}
+
+}  // namespace
+
+std::string duration_text(double seconds) {
+  if (!std::isfinite(seconds)) return "?";
+  if (seconds < 10) return fmt::format("{:.1f} s", seconds);
+  const auto whole = static_cast<long long>(std::llround(seconds));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
+}
+
+std::string rate_text(double rate) {
+  const char* prefix[] = {"", "k", "M", "G", "T", "P"};
+  int k = 0;
+  while (rate >= 999.5 && k < 5) rate /= 1000, ++k;
+  return fmt::format("{:.3g} {}", rate, prefix[k]);
+}
+
+ProgressBar::ProgressBar() : terminal_(::isatty(STDERR_FILENO) != 0), last_line_(std::chrono::steady_clock::now()) {}
+
+void ProgressBar::show(const RunProgress& progress) {
+  const double fraction = std::clamp(progress.fraction(), 0.0, 1.0);
+  if (terminal_) {
+    const int filled = static_cast<int>(fraction * bar_width);
+    fmt::print(stderr, "\r\033[K[{}{}] {:3.0f} %  {}", std::string(static_cast<std::size_t>(filled), '='),
+               std::string(static_cast<std::size_t>(bar_width - filled), ' '), 100 * fraction, facts(progress));
+    std::fflush(stderr);
+    open_ = true;
+    return;
+  }
+  const auto now = std::chrono::steady_clock::now();
+  if (100 * fraction < next_percent_ || now - last_line_ < std::chrono::seconds(1)) return;
+  last_line_ = now;
+  while (next_percent_ <= 100 * fraction) next_percent_ += 5;
+  fmt::print(stderr, "{:3.0f} %  {}\n", 100 * fraction, facts(progress));
+}
+
+void ProgressBar::close() {
+  if (open_) fmt::print(stderr, "\r\033[K");
+  open_ = false;
+}
+
+}  // namespace pergola::app

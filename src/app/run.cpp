@@ -1,0 +1,127 @@
+#include <fmt/core.h>
+
+#include <filesystem>
+
+#include "app/command.hpp"
+#include "app/progress_bar.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "comm/agreement.hpp"
+#include "sim/run.hpp"
+
+namespace pergola::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct RunCommand {
+  std::string config;
+  std::vector<std::string> sets;
+  std::string directory;
+  bool resume = false, overwrite = false, strict = false, print_config = false;
+};
+
+/// The configuration's name without folder and extension; "run" for a pipe.
+fs::path default_directory(const std::string& config) {
+  std::error_code error;
+  if (!fs::is_regular_file(config, error)) return "run";
+  const fs::path directory = fs::path(config).filename().replace_extension();
+  // A configuration without extension lies where its run would go.
+  return fs::exists(directory, error) && !fs::is_directory(directory, error) ? fs::path(directory.string() + "-run")
+                                                                             : directory;
+}
+
+std::string checks_text(const std::vector<Check>& checks) {
+  std::string text;
+  for (const auto& check : checks)
+    text += fmt::format("{} {:<18} {:.6g}, expected {:.6g} within {:.2g}\n", check.passed ? "passed" : "FAILED",
+                        check.name, check.measured, check.expected, check.tolerance);
+  return text;
+}
+
+std::string summary_text(const RunSummary& summary, const std::string& directory) {
+  const auto& counts = summary.counts;
+  std::string text = fmt::format("energy error {:.3e}\n{}{} steps, {} particle steps, {:.3g} pairs in {}\n",
+                                 summary.energy_error, checks_text(summary.checks), counts.steps, counts.particle_steps,
+                                 static_cast<double>(counts.interactions), duration_text(summary.wall_seconds));
+  text += fmt::format("files in {}: run.json, energy.csv, profile.csv, snap_000.hdf5 to snap_{:03}.hdf5, checkpoint\n",
+                      directory, summary.snapshots - 1);
+  return text + fmt::format("next: pergola picture {0}/snap_{1:03}.hdf5 -o {0}/cluster.png\n      pergola plot {0}\n",
+                            directory, summary.snapshots - 1);
+}
+
+void report(const Context& context, const RunCommand& command, const RunSummary& summary) {
+  if (context.json) {
+    if (context.speaks()) fmt::print("{}", summary.json);
+    return;
+  }
+  if (summary.status == RunStatus::interrupted) {
+    context.remark(fmt::format("interrupted; a checkpoint is written. Go on with: pergola run {} -o {} --resume",
+                               command.config, command.directory));
+    return;
+  }
+  if (summary.status == RunStatus::finished_before)
+    context.remark(fmt::format("{}: this run is finished, nothing to do", command.directory));
+  if (!context.quiet) context.print(summary_text(summary, command.directory));
+}
+
+void run(Context& context, RunCommand command) {
+  RunConfig config = read_config(command.config, command.sets);
+  if (context.device_given) config.run.device = context.device;
+  if (context.threads_given) config.run.threads = context.threads;
+  if (command.print_config) return context.print(config_text(config));
+  config.require_particles();
+  if (command.directory.empty()) command.directory = default_directory(command.config).string();
+
+  catch_interrupts();
+  ProgressBar bar;
+  RunOptions options;
+  options.directory = command.directory;
+  options.resume = command.resume;
+  options.overwrite = command.overwrite;
+  options.log = context.log();
+  options.interrupted = [] { return interrupted.load(); };
+  if (!context.quiet) options.progress = [&](const RunProgress& progress) { bar.show(progress); };
+
+  RunSummary summary;
+  try {
+    summary = run_simulation(config, options, context.communicator);
+  } catch (...) {
+    bar.close();
+    throw;
+  }
+  bar.close();
+  report(context, command, summary);
+  int code = 0;
+  if (summary.status == RunStatus::interrupted)
+    code = static_cast<int>(ErrorKind::interrupted);
+  else if (command.strict && !summary.all_passed())
+    code = static_cast<int>(ErrorKind::numerics);
+  context.exit_code = share_value(*context.communicator, code);
+}
+
+}  // namespace
+
+void add_run(CLI::App& program, Context& context) {
+  auto* command = program.add_subcommand("run", "Run a simulation from a configuration");
+  auto options = std::make_shared<RunCommand>();
+  command->add_option("CONFIG", options->config, "TOML configuration; may be a pipe")->required();
+  command->add_option("--set", options->sets, "key=value, replaces a key of the configuration; any number of times")
+      ->allow_extra_args(false);
+  command->add_option("-o,--output", options->directory, "Directory of the run; default: the configuration's name");
+  auto* resume = command->add_flag("--resume", options->resume,
+                                   "Go on from the newest checkpoint, bit-identically; run.end_time, run.device, "
+                                   "run.threads and [output] may have changed");
+  command->add_flag("--overwrite", options->overwrite, "Replace the run that the directory holds")->excludes(resume);
+  command->add_flag("--strict", options->strict, "Exit code 1 when a check of the report card fails");
+  command->add_flag("--print-config", options->print_config, "Print the configuration with every default, and stop");
+  command->footer(
+      "The directory gets run.json (configuration, totals, energy error, checks), energy.csv, profile.csv,\n"
+      "snap_000.hdf5, ... and checkpoint/. Ctrl-C finishes the step, writes a checkpoint and exits with 130.\n"
+      "--resume on a finished run changes nothing, unless run.end_time has grown: then the run goes on.\n\n"
+      "Example:\n  pergola run examples/plummer.toml --set particles.n=1024 -o cluster");
+  command->callback([&context, options] { run(context, *options); });
+}
+
+}  // namespace pergola::app

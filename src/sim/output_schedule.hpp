@@ -1,0 +1,27 @@
+#pragma once
+#include <cstdint>
+
+namespace pergola {
+
+/// Output at start + k · every for k = 1, 2, … before the end; never when `every` is 0. The start and the end have
+/// outputs of their own.
+class OutputClock {
+ public:
+  OutputClock() = default;
+  OutputClock(double start, double every, double end) : start_(start), every_(every), end_(end) {}
+
+  /// When the next output is due; infinite when no more comes before the end.
+  double next() const;
+  void advance() { ++index_; }
+  std::int64_t index() const { return index_; }
+  /// Goes on as the k-th output that comes next.
+  void set_index(std::int64_t k) { index_ = k; }
+  /// Goes on with the first output after `time`, for a run whose interval has changed.
+  void skip_to(double time);
+
+ private:
+  double start_ = 0, every_ = 0, end_ = 0;
+  std::int64_t index_ = 1;
+};
+
+}  // namespace pergola

@@ -1,0 +1,30 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "analysis/energy.hpp"
+#include "models/model.hpp"
+
+namespace pergola {
+
+/// One line of the report card: passed when |measured − expected| ≤ tolerance.
+struct Check {
+  std::string name;
+  double measured = 0, expected = 0, tolerance = 0;
+  bool passed = false;
+};
+
+/// What a run was at its start and at its end.
+struct RunEnds {
+  Energies start, end;
+  const Particles* particles = nullptr;           // at the end
+  const Particles* starting_particles = nullptr;  // positions and ids; needed for return_distance only
+};
+
+/// Measures what is expected. Names as in expectation_names().
+std::vector<Check> report_card(const std::vector<Expectation>& expectations, const RunEnds& ends);
+
+/// Root of the mean over all particles of the squared distance from their place in `before`, matched by id.
+double return_distance(const Particles& before, const Particles& after);
+
+}  // namespace pergola

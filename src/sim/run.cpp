@@ -1,0 +1,384 @@
+#include "sim/run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include <fmt/core.h>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "comm/agreement.hpp"
+#include "io/atomic_file.hpp"
+#include "io/checkpoint.hpp"
+#include "io/snapshot.hpp"
+#include "sim/energy_log.hpp"
+#include "sim/output_schedule.hpp"
+#include "sim/run_checkpoint.hpp"
+#include "sim/run_directory.hpp"
+#include "sim/run_record.hpp"
+#include "sim/simulation.hpp"
+
+namespace pergola {
+
+bool RunSummary::all_passed() const {
+  return std::all_of(checks.begin(), checks.end(), [](const Check& check) { return check.passed; });
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+void write_text(const std::filesystem::path& path, const std::string& text) {
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+/// Why the steps pause.
+enum class Pause { none, checkpoint, interrupt };
+
+/// One call of run_simulation. Files and clocks are rank 0's; all ranks take the same decisions.
+class ManagedRun {
+ public:
+  ManagedRun(const RunConfig& config, const RunOptions& options, std::shared_ptr<Communicator> communicator)
+      : config_(config), options_(options), communicator_(std::move(communicator)) {}
+
+  RunSummary run();
+
+ private:
+  bool finished_before(RunSummary& summary);
+  void begin();
+  void begin_fresh();
+  void begin_resumed(const Checkpoint& checkpoint);
+  RunStatus loop();
+  void finish();
+  bool pause();
+  Pause decide();
+  void output_until(double time);
+  Energies log_energy(const Particles& particles, double time);
+  void write_snapshot_now(Particles particles, double time);
+  void write_checkpoint_now();
+  std::string write_record(const std::string& status);
+  void fail(const std::exception& error);
+  void report_progress();
+  double wall_seconds() const { return wall_before_ + seconds_since(session_begin_); }
+  bool wants_return_distance() const;
+  RunPosition position() const;
+
+  RunConfig config_;
+  const RunOptions& options_;
+  std::shared_ptr<Communicator> communicator_;
+  std::optional<RunDirectory> directory_;  // rank 0 only
+  std::optional<Simulation> simulation_;
+  EnergyLog energy_log_;
+  OutputClock energy_clock_, snapshot_clock_;
+  Energies start_;
+  Particles starting_particles_;  // kept for return_distance only
+  RunRecord record_;
+  double energy_error_ = 0;
+  bool has_first_outputs_ = false;
+
+  Clock::time_point session_begin_ = Clock::now(), last_checkpoint_ = session_begin_, last_progress_ = session_begin_;
+  double wall_before_ = 0;          // of the sessions before this one
+  double session_time_ = 0;         // where this session's steps began
+  std::int64_t session_pairs_ = 0;  // and the work that had been done there
+  Clock::time_point steps_begin_ = session_begin_;
+  std::int64_t pauses_asked_ = 0;
+  Pause pause_ = Pause::none;
+};
+
+RunSummary ManagedRun::run() {
+  RunSummary summary;
+  on_root(*communicator_, [&] {
+    directory_.emplace(options_.directory, options_.overwrite ? RunDirectory::Use::overwrite
+                                           : options_.resume  ? RunDirectory::Use::resume
+                                                              : RunDirectory::Use::fresh);
+  });
+  if (finished_before(summary)) return summary;
+  try {
+    begin();
+    summary.status = loop();
+    if (summary.status == RunStatus::finished) finish();
+  } catch (const std::exception& error) {
+    fail(error);
+    throw;
+  }
+  on_root(*communicator_, [&] {
+    write_text(directory_->profile_csv(), profile_text(simulation_->profile()));
+    summary.json = write_record(summary.status == RunStatus::finished ? "finished" : "interrupted");
+  });
+  summary.energy_error = record_.end ? relative_energy_error(*record_.end, start_) : energy_error_;
+  summary.checks = record_.checks;
+  summary.counts = simulation_->counts();
+  summary.wall_seconds = record_.wall_seconds;
+  summary.snapshots = record_.snapshots;
+  return summary;
+}
+
+/// A run that is complete and long enough is left as it is.
+bool ManagedRun::finished_before(RunSummary& summary) {
+  bool complete = false;
+  if (options_.resume)
+    on_root(*communicator_, [&] {
+      const auto finished = read_finished_run(directory_->run_json());
+      complete = finished && finished->end_time >= config_.run.end_time;
+      if (complete) summary = finished->summary;
+    });
+  summary.status = RunStatus::finished_before;
+  return share_value(*communicator_, complete);
+}
+
+void ManagedRun::begin() {
+  std::optional<Checkpoint> checkpoint;
+  if (options_.resume) {
+    on_root(*communicator_, [&] {
+      checkpoint = read_newest_checkpoint(directory_->checkpoints(),
+                                          [&](const std::string& text) { options_.log.warning(text); });
+      if (!checkpoint)
+        options_.log.info(fmt::format("{}: no complete checkpoint, starting afresh", options_.directory.string()));
+    });
+    share_checkpoint(*communicator_, checkpoint);
+  }
+  if (checkpoint)
+    begin_resumed(*checkpoint);
+  else
+    begin_fresh();
+  session_time_ = simulation_->time();
+  session_pairs_ = simulation_->counts().interactions;
+  steps_begin_ = last_checkpoint_ = Clock::now();
+}
+
+void ManagedRun::begin_fresh() {
+  simulation_.emplace(config_, communicator_);
+  const double start = simulation_->start_time();
+  energy_clock_ = OutputClock(start, config_.output.energy_every, config_.run.end_time);
+  snapshot_clock_ = OutputClock(start, config_.output.snapshots_every, config_.run.end_time);
+  on_root(*communicator_, [&] {
+    directory_->clear();
+    Particles particles = simulation_->particles();
+    start_ = simulation_->energies(particles);
+    if (wants_return_distance()) starting_particles_ = particles;
+    record_.start = start_;
+    energy_log_ = EnergyLog(directory_->energy_csv(), 0);
+    log_energy(particles, start);
+    write_snapshot_now(std::move(particles), start);
+    write_record("running");
+  });
+  has_first_outputs_ = true;
+}
+
+void ManagedRun::begin_resumed(const Checkpoint& checkpoint) {
+  const RunPosition before = read_description(checkpoint.description);
+  check_resumable(config_, before.config);
+  simulation_.emplace(config_, checkpoint.blocks, communicator_);
+  const double time = simulation_->time(), start = simulation_->start_time();
+  if (config_.run.end_time < time)
+    throw Error(ErrorKind::input, fmt::format("{}: run.end_time: expected at least the time of the checkpoint, {}, "
+                                              "found {}",
+                                              config_.source, to_text(time), to_text(config_.run.end_time)));
+  const auto resume_clock = [&](double every, double every_before, std::int64_t index) {
+    OutputClock clock(start, every, config_.run.end_time);
+    if (every == every_before)
+      clock.set_index(index);
+    else
+      clock.skip_to(time);
+    return clock;
+  };
+  energy_clock_ = resume_clock(config_.output.energy_every, before.config.output.energy_every, before.energy_index);
+  snapshot_clock_ =
+      resume_clock(config_.output.snapshots_every, before.config.output.snapshots_every, before.snapshot_index);
+  has_first_outputs_ = true;
+  start_ = record_.start = before.start;
+  record_.snapshots = before.snapshots;
+  energy_error_ = before.energy_error;
+  wall_before_ = before.wall_seconds;
+  for (const auto& stage : before.profile.stages()) simulation_->profile().add(stage.name, stage.seconds, stage.calls);
+  if (wants_return_distance()) {
+    const auto n = static_cast<std::size_t>(simulation_->size());
+    starting_particles_.id = checkpoint.blocks.get<std::uint64_t>("starting.id", n);
+    starting_particles_.x = checkpoint.blocks.get<double>("starting.x", n);
+    starting_particles_.y = checkpoint.blocks.get<double>("starting.y", n);
+    starting_particles_.z = checkpoint.blocks.get<double>("starting.z", n);
+  }
+  on_root(*communicator_, [&] {
+    energy_log_ = EnergyLog(directory_->energy_csv(), before.energy_rows);
+    directory_->remove_snapshots_from(before.snapshots);
+    write_record("running");
+    options_.log.info(fmt::format("resumed at time {}", to_text(time)));
+  });
+}
+
+/// Steps and outputs up to the last whole step before the end.
+RunStatus ManagedRun::loop() {
+  const double end = config_.run.end_time;
+  while (true) {
+    const double due = std::min({energy_clock_.next(), snapshot_clock_.next(), end});
+    if (simulation_->advance(due, [this] { return pause(); })) {
+      if (due >= end) return RunStatus::finished;
+      on_root(*communicator_, [&] { output_until(due); });
+      // The clocks tick on all ranks.
+      if (energy_clock_.next() <= due) energy_clock_.advance();
+      if (snapshot_clock_.next() <= due) snapshot_clock_.advance();
+      continue;
+    }
+    write_checkpoint_now();
+    if (pause_ == Pause::interrupt) return RunStatus::interrupted;
+  }
+}
+
+/// The last steps. The checkpoint before them holds the state as it would be in a longer run.
+void ManagedRun::finish() {
+  write_checkpoint_now();
+  const double end = config_.run.end_time;
+  simulation_->run_until(end);
+  on_root(*communicator_, [&] {
+    Particles particles = simulation_->particles();
+    record_.end = log_energy(particles, end);
+    RunEnds ends;
+    ends.start = start_;
+    ends.end = *record_.end;
+    ends.particles = &particles;
+    ends.starting_particles = wants_return_distance() ? &starting_particles_ : nullptr;
+    record_.checks = report_card(config_.expectations(), ends);
+    write_snapshot_now(particles, end);
+  });
+}
+
+bool ManagedRun::pause() {
+  // Clocks and signals are looked at together by all ranks, every few steps.
+  constexpr std::int64_t steps_between = 8;
+  if (communicator_->size() > 1 && pauses_asked_++ % steps_between != 0) return false;
+  pause_ = share_value(*communicator_, communicator_->is_root() ? decide() : Pause::none);
+  return pause_ != Pause::none;
+}
+
+Pause ManagedRun::decide() {
+  if (options_.interrupted && options_.interrupted()) return Pause::interrupt;
+  report_progress();
+  const double minutes = config_.output.checkpoint_every_minutes;
+  return minutes > 0 && seconds_since(last_checkpoint_) >= 60 * minutes ? Pause::checkpoint : Pause::none;
+}
+
+void ManagedRun::output_until(double time) {
+  Particles particles = simulation_->particles();
+  if (energy_clock_.next() <= time) log_energy(particles, time);
+  if (snapshot_clock_.next() <= time) write_snapshot_now(std::move(particles), time);
+}
+
+Energies ManagedRun::log_energy(const Particles& particles, double time) {
+  Profile::Scope scope(&simulation_->profile(), "energy");
+  const Energies now = simulation_->energies(particles);
+  if (!std::isfinite(now.total()))
+    throw Error(ErrorKind::numerics, fmt::format("at time {} the energy is {}", to_text(time), to_text(now.total())));
+  energy_error_ = relative_energy_error(now, start_);
+  energy_log_.add(time, now, start_, wall_seconds());
+  return now;
+}
+
+void ManagedRun::write_snapshot_now(Particles particles, double time) {
+  Profile::Scope scope(&simulation_->profile(), "snapshot");
+  simulation_->add_potential(particles);
+  Snapshot snapshot;
+  snapshot.header.time = time;
+  const auto units = config_.unit_system();
+  snapshot.header.units = FileUnits{units.length_cm, units.mass_g, units.velocity_cm_per_s};
+  snapshot.particles = std::move(particles);
+  WriteOptions write;
+  write.single_precision = config_.precision() == Precision::single;
+  write_snapshot(directory_->snapshot(record_.snapshots), snapshot, write);
+  ++record_.snapshots;
+}
+
+RunPosition ManagedRun::position() const {
+  RunPosition position;
+  position.config = config_;
+  position.start = start_;
+  position.wall_seconds = wall_seconds();
+  position.energy_error = energy_error_;
+  position.energy_rows = energy_log_.rows();
+  position.energy_index = energy_clock_.index();
+  position.snapshots = record_.snapshots;
+  position.snapshot_index = snapshot_clock_.index();
+  position.profile = simulation_->profile();
+  return position;
+}
+
+void ManagedRun::write_checkpoint_now() {
+  on_root(*communicator_, [&] {
+    Profile::Scope scope(&simulation_->profile(), "checkpoint");
+    Checkpoint checkpoint;
+    checkpoint.description = describe(position());
+    checkpoint.blocks = simulation_->save();
+    if (wants_return_distance()) {
+      checkpoint.blocks.put("starting.id", starting_particles_.id);
+      checkpoint.blocks.put("starting.x", starting_particles_.x);
+      checkpoint.blocks.put("starting.y", starting_particles_.y);
+      checkpoint.blocks.put("starting.z", starting_particles_.z);
+    }
+    write_checkpoint(directory_->checkpoints(), checkpoint);
+    last_checkpoint_ = Clock::now();
+  });
+}
+
+std::string ManagedRun::write_record(const std::string& status) {
+  record_.status = status;
+  record_.wall_seconds = wall_seconds();
+  const std::string text = record_text(*simulation_, record_);
+  write_text(directory_->run_json(), text);
+  return text;
+}
+
+/// Writes down why the run ended. A run that never got as far as its first outputs leaves nothing behind.
+void ManagedRun::fail(const std::exception& error) {
+  if (!directory_) return;
+  try {
+    const auto* known = dynamic_cast<const Error*>(&error);
+    if (!has_first_outputs_ || !simulation_) {
+      if (simulation_) directory_->clear();
+      return;
+    }
+    if (known && known->kind() != ErrorKind::numerics) return;
+    write_text(directory_->failure_json(), failure_text(error, *simulation_));
+    write_record("failed");
+  } catch (const Error& also) {
+    options_.log.warning(also.what());
+  }
+}
+
+void ManagedRun::report_progress() {
+  if (!options_.progress || seconds_since(last_progress_) < 0.1) return;
+  last_progress_ = Clock::now();
+  RunProgress progress;
+  progress.start_time = simulation_->start_time();
+  progress.time = simulation_->step_time();
+  progress.end_time = config_.run.end_time;
+  progress.energy_error = energy_error_;
+  progress.wall_seconds = wall_seconds();
+  progress.counts = simulation_->counts();
+  const double elapsed = seconds_since(steps_begin_), covered = progress.time - session_time_;
+  progress.seconds_left =
+      covered > 0 ? elapsed * (progress.end_time - progress.time) / covered : std::numeric_limits<double>::infinity();
+  progress.interactions_per_second =
+      static_cast<double>(progress.counts.interactions - session_pairs_) / std::max(elapsed, 1e-9);
+  options_.progress(progress);
+}
+
+bool ManagedRun::wants_return_distance() const {
+  const auto expectations = config_.expectations();
+  return std::any_of(expectations.begin(), expectations.end(),
+                     [](const Expectation& expectation) { return expectation.name == "return_distance"; });
+}
+
+}  // namespace
+
+RunSummary run_simulation(const RunConfig& config, const RunOptions& options,
+                          std::shared_ptr<Communicator> communicator) {
+  return ManagedRun(config, options, std::move(communicator)).run();
+}
+
+}  // namespace pergola

@@ -1,0 +1,52 @@
+#pragma once
+#include <filesystem>
+#include <string>
+
+namespace pergola {
+
+/// The directory of a run, locked for as long as this object lives. Other processes find it in use.
+class RunDirectory {
+ public:
+  enum class Use { fresh, resume, overwrite };
+
+  /// Makes the directory where there is none. Throws Error(input) when it is not empty and `use` is fresh, when it is
+  /// in use (naming the process), or when it is not a directory; Error(system) when the operating system refuses. At
+  /// its end the lock is given back, and the directory removed if this object made it and nothing was put into it.
+  RunDirectory(const std::filesystem::path& path, Use use);
+  RunDirectory(const RunDirectory&) = delete;
+  RunDirectory& operator=(const RunDirectory&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path run_json() const { return path_ / "run.json"; }
+  std::filesystem::path energy_csv() const { return path_ / "energy.csv"; }
+  std::filesystem::path profile_csv() const { return path_ / "profile.csv"; }
+  std::filesystem::path failure_json() const { return path_ / "failure.json"; }
+  std::filesystem::path checkpoints() const { return path_ / "checkpoint"; }
+  std::filesystem::path snapshot(int number) const;
+
+  /// Removes what a run leaves behind, and nothing else.
+  void clear();
+  /// Removes snapshots from `number` on.
+  void remove_snapshots_from(int number);
+
+ private:
+  /// A directory that did not exist before.
+  struct Made {
+    explicit Made(const std::filesystem::path& path);
+    ~Made();
+    std::filesystem::path path;  // empty: it did exist
+  };
+  /// flock on a file in the directory that holds the number of the process.
+  struct Lock {
+    explicit Lock(const std::filesystem::path& directory);
+    ~Lock();
+    std::filesystem::path file;
+    int descriptor = -1;
+  };
+
+  std::filesystem::path path_;
+  Made made_;
+  Lock lock_;
+};
+
+}  // namespace pergola

@@ -1,0 +1,162 @@
+#include "sim/simulation.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "io/snapshot.hpp"
+
+namespace pergola {
+
+namespace {
+
+/// The configured device; with several ranks and no number given, the GPUs are dealt out in turn.
+Device open_device(const RunConfig& config, const Communicator& communicator) {
+  std::string spec = config.run.device;
+  if (cuda_built && communicator.size() > 1 && (spec == "auto" || spec == "cuda")) {
+    int usable = 0;
+    for (const auto& report : list_devices()) usable += report.usable && report.spec.starts_with("cuda:");
+    if (usable > 0) spec = fmt::format("cuda:{}", communicator.rank() % usable);
+  }
+  return Device::open(spec, config.run.threads);
+}
+
+}  // namespace
+
+struct Simulation::Parts {
+  Parts(const RunConfig& config_used, std::shared_ptr<Communicator> ranks)
+      : config(config_used), communicator(std::move(ranks)), device(open_device(config, *communicator)) {
+    integrator = make_integrator(config.time, config.solver_options(), {device, communicator, &profile});
+  }
+
+  void check_memory(std::int64_t n) const {
+    const auto needed = static_cast<double>(integrator->device_bytes(n));
+    const auto free = static_cast<double>(device.memory().free_bytes());
+    if (needed > free)
+      throw Error(ErrorKind::device, fmt::format("{}: {} particles need {}, {} is free", device.spec(), n,
+                                                 bytes_text(needed), bytes_text(free)));
+  }
+
+  void start(const Particles& particles, double at) {
+    if (config.run.end_time <= at)
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: run.end_time: expected more than the time of the particles, {}, found {}",
+                              config.source, to_text(at), to_text(config.run.end_time)));
+    check_memory(particles.size());
+    Profile::Scope scope(&profile, "start");
+    size = particles.size();
+    start_time = time = at;
+    integrator->start(particles, at);
+  }
+
+  RunConfig config;
+  std::shared_ptr<Communicator> communicator;
+  Device device;
+  Profile profile;
+  std::unique_ptr<Integrator> integrator;
+  std::int64_t size = 0;
+  double start_time = 0, time = 0;
+  bool over = false;
+};
+
+Simulation::Simulation(const RunConfig& config, std::shared_ptr<Communicator> communicator)
+    : parts_(std::make_unique<Parts>(config, std::move(communicator))) {
+  StartingPoint begin;
+  {
+    Profile::Scope scope(&parts_->profile, "initial conditions");
+    begin = load_particles(config, parts_->device.threads());
+  }
+  parts_->start(begin.particles, begin.time);
+}
+
+Simulation::Simulation(const RunConfig& config, const Particles& particles, double time,
+                       std::shared_ptr<Communicator> communicator)
+    : parts_(std::make_unique<Parts>(config, std::move(communicator))) {
+  particles.validate("particles");
+  parts_->start(particles, time);
+}
+
+Simulation::Simulation(const RunConfig& config, const StateBlocks& state, std::shared_ptr<Communicator> communicator)
+    : parts_(std::make_unique<Parts>(config, std::move(communicator))) {
+  parts_->size = state.get_value<std::int64_t>("count");
+  parts_->check_memory(parts_->size);
+  parts_->start_time = state.get_value<double>("start_time");
+  parts_->integrator->restore(state);
+  parts_->time = std::min(parts_->integrator->time(), config.run.end_time);
+}
+
+Simulation::Simulation(Simulation&&) noexcept = default;
+Simulation& Simulation::operator=(Simulation&&) noexcept = default;
+Simulation::~Simulation() = default;
+
+const RunConfig& Simulation::config() const { return parts_->config; }
+const Device& Simulation::device() const { return parts_->device; }
+Communicator& Simulation::communicator() const { return *parts_->communicator; }
+const Profile& Simulation::profile() const { return parts_->profile; }
+Profile& Simulation::profile() { return parts_->profile; }
+double Simulation::start_time() const { return parts_->start_time; }
+double Simulation::time() const { return parts_->time; }
+std::int64_t Simulation::size() const { return parts_->size; }
+StepCounts Simulation::counts() const { return parts_->integrator->counts(); }
+StateBlocks Simulation::save() const { return parts_->integrator->save(); }
+
+void Simulation::run_until(double time) {
+  auto& p = *parts_;
+  const double end = p.config.run.end_time;
+  if (!(time >= p.time) || time > end)
+    throw Error(ErrorKind::input, fmt::format("run_until: expected a time from {} to run.end_time = {}, found {}",
+                                              to_text(p.time), to_text(end), to_text(time)));
+  if (p.over) return;
+  if (time < end) {
+    p.integrator->advance(time, nullptr);
+  } else {
+    p.integrator->finish(end);
+    p.over = true;
+  }
+  p.time = time;
+}
+
+bool Simulation::advance(double limit, const std::function<bool()>& enough) {
+  auto& p = *parts_;
+  if (p.over) return true;
+  limit = std::min(limit, p.config.run.end_time);
+  const bool reached = p.integrator->advance(limit, enough);
+  p.time = reached ? limit : std::min(limit, p.integrator->time());
+  return reached;
+}
+
+double Simulation::step_time() const { return parts_->integrator->time(); }
+
+Particles Simulation::particles() const { return parts_->integrator->state_at(parts_->time); }
+
+void Simulation::add_potential(Particles& particles) const {
+  const auto gravity = parts_->config.solver_options();
+  const auto solver = make_solver(gravity, parts_->device);
+  particles.potential =
+      evaluate_forces(*solver, parts_->device, gravity.precision, particles, want_potential).potential;
+}
+
+Energies Simulation::energies() const { return energies(particles()); }
+
+Energies Simulation::energies(const Particles& particles) const {
+  return measure_energies(particles, parts_->device, parts_->config.solver_options());
+}
+
+StartingPoint load_particles(const RunConfig& config, int threads) {
+  config.require_particles();
+  StartingPoint begin;
+  if (config.particles.file.empty()) {
+    auto options = config.particles.options;
+    options.gravitational_constant = config.gravitational_constant();
+    begin.particles = make_model(config.particles.model, options, threads);
+    return begin;
+  }
+  Snapshot snapshot = read_snapshot(config.particles.file);
+  begin.time = snapshot.header.time;
+  begin.particles = std::move(snapshot.particles);
+  begin.particles.validate(config.particles.file);
+  return begin;
+}
+
+}  // namespace pergola

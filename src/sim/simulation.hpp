@@ -1,0 +1,72 @@
+#pragma once
+#include <memory>
+
+#include "analysis/energy.hpp"
+#include "base/host_device.hpp"
+#include "comm/communicator.hpp"
+#include "sim/config.hpp"
+
+namespace pergola {
+
+/// A system of particles with its solver and integrator on a device. It owns its parts: any number of simulations live
+/// in one process. For a run with logs, snapshots and checkpoints in a directory see sim/run.hpp.
+class PERGOLA_API Simulation {
+ public:
+  /// With the particles that the configuration names.
+  explicit Simulation(const RunConfig& config, std::shared_ptr<Communicator> communicator = serial_communicator());
+  /// With these particles, at `time`; the configuration's [particles] is not looked at.
+  Simulation(const RunConfig& config, const Particles& particles, double time = 0,
+             std::shared_ptr<Communicator> communicator = serial_communicator());
+  /// With the state that save() gave, to go on bit-identically.
+  Simulation(const RunConfig& config, const StateBlocks& state,
+             std::shared_ptr<Communicator> communicator = serial_communicator());
+  Simulation(Simulation&&) noexcept;
+  Simulation& operator=(Simulation&&) noexcept;
+  ~Simulation();
+
+  const RunConfig& config() const;
+  const Device& device() const;
+  Communicator& communicator() const;
+  const Profile& profile() const;
+  Profile& profile();
+
+  /// When the simulation began: 0 or the time of the file.
+  double start_time() const;
+  /// The time of the state that particles() and energies() show.
+  double time() const;
+  std::int64_t size() const;
+  StepCounts counts() const;
+
+  /// Advances. At the configuration's end_time all particles take a last step to exactly that time and the simulation
+  /// is over; at any other time the steps go on unchanged and the state there is predicted from them.
+  void run_until(double time);
+  /// Takes steps up to `limit`, or until `enough()` says so; true when `limit` was reached. Does not change what the
+  /// steps are.
+  bool advance(double limit, const std::function<bool()>& enough);
+
+  /// The latest time that a step has reached; also while advance() asks `enough`.
+  double step_time() const;
+
+  /// The particles at time().
+  Particles particles() const;
+  /// Evaluates their potentials with the simulation's solver.
+  void add_potential(Particles& particles) const;
+  Energies energies() const;
+  Energies energies(const Particles& particles) const;
+
+  /// The state of the steps taken, for a checkpoint.
+  StateBlocks save() const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+/// The particles that a configuration names, made or read, and their time.
+struct StartingPoint {
+  Particles particles;
+  double time = 0;
+};
+PERGOLA_API StartingPoint load_particles(const RunConfig& config, int threads);
+
+}  // namespace pergola

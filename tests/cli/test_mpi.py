@@ -1,0 +1,97 @@
+"""Several processes give the same bits as one."""
+
+import json
+import os
+import shutil
+import subprocess
+import unittest
+
+import harness
+
+CONFIG = """
+[run]
+end_time = 0.25
+device = "cpu"
+threads = 1
+[particles]
+model = "plummer"
+n = 200
+[time]
+integrator = "{integrator}"
+[output]
+snapshots_every = 0.125
+energy_every = 0.0625
+"""
+
+MPIRUN = shutil.which("mpirun")
+
+
+def has_mpi():
+    return MPIRUN is not None and "MPI: yes" in harness.run(["--version"]).stdout
+
+
+@unittest.skipUnless(has_mpi(), "needs mpirun and a build with MPI")
+class MpiTest(harness.CliTest):
+    def mpirun(self, ranks, *args):
+        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        return subprocess.run(
+            [MPIRUN, "--oversubscribe", "-n", str(ranks), harness.PROGRAM, *map(str, args)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300, env=environment)
+
+    def config(self, integrator="hermite"):
+        path = self.dir / f"{integrator}.toml"
+        path.write_text(CONFIG.format(integrator=integrator))
+        return path
+
+    def contents(self, directory):
+        """All snapshots as text, and energy.csv without the wall clock."""
+        out = [line.rsplit(",", 1)[0] for line in (self.dir / directory / "energy.csv").read_text().splitlines()]
+        for path in sorted((self.dir / directory).glob("snap_*.hdf5")):
+            target = self.dir / f"{directory}-{path.name}.csv"
+            self.good("convert", path, target)
+            out.append(target.read_text())
+        return out
+
+    def test_ranks_give_the_same_bits(self):
+        for integrator in ("hermite", "leapfrog"):
+            config = self.config(integrator)
+            self.good("run", config, "-o", self.dir / f"{integrator}-0", "--quiet")
+            for ranks in (1, 2, 3):
+                name = f"{integrator}-{ranks}"
+                result = self.mpirun(ranks, "run", config, "-o", self.dir / name, "--quiet")
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertEqual(self.contents(name), self.contents(f"{integrator}-0"), name)
+                self.assertEqual(json.loads((self.dir / name / "run.json").read_text())["ranks"], ranks)
+
+    def test_only_one_rank_speaks(self):
+        result = self.mpirun(2, "run", self.config(), "-o", self.dir / "out")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout.count("energy error"), 1)
+
+    def test_run_resumed_on_another_number_of_ranks(self):
+        config = self.config()
+        result = self.mpirun(2, "run", config, "-o", self.dir / "a", "--quiet", "--set", "run.end_time=0.125")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        result = self.mpirun(3, "run", config, "-o", self.dir / "a", "--quiet", "--resume")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.good("run", config, "-o", self.dir / "b", "--quiet")
+        self.assertEqual(self.contents("a"), self.contents("b"))
+
+    def test_an_error_is_said_once_and_ends_all(self):
+        (self.dir / "two.csv").write_text("id,mass,x,y,z,vx,vy,vz\n15,1,1,0,0,0,0,0\n16,1,1,0,0,0,0,0\n")
+        config = self.dir / "two.toml"
+        config.write_text('[particles]\nfile = "two.csv"\n[run]\ndevice = "cpu"\n[gravity]\nsoftening = 0\n')
+        result = self.mpirun(2, "run", config, "-o", self.dir / "out")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertEqual(result.stderr.count("ids 15 and 16") + result.stderr.count("ids 16 and 15"), 1, result.stderr)
+
+    def test_directory_that_is_not_empty_is_refused_on_all_ranks(self):
+        (self.dir / "out").mkdir()
+        (self.dir / "out" / "thesis.tex").write_text("mine")
+        result = self.mpirun(2, "run", self.config(), "-o", self.dir / "out")
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertEqual(result.stderr.count("not empty"), 1)
+
+
+if __name__ == "__main__":
+    harness.main()

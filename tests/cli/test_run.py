@@ -1,0 +1,269 @@
+"""`pergola run` and `pergola plan` as a user calls them: files, resume, interrupts, locks, refusals and exit codes."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+import harness
+
+CONFIG = """
+[run]
+end_time = 0.5
+device = "cpu"
+[particles]
+model = "plummer"
+n = {n}
+[output]
+snapshots_every = 0.125
+energy_every = 0.0625
+"""
+
+
+class RunTest(harness.CliTest):
+    def config(self, n=128, name="small.toml"):
+        path = self.dir / name
+        path.write_text(CONFIG.format(n=n))
+        return path
+
+    def record(self, directory):
+        return json.loads((self.dir / directory / "run.json").read_text())
+
+    def energies(self, directory):
+        """energy.csv without the wall clock."""
+        with open(self.dir / directory / "energy.csv") as file:
+            return [row[:-1] for row in csv.reader(file)]
+
+    def start(self, *args):
+        return subprocess.Popen([harness.PROGRAM, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def wait_for(self, path, seconds=60):
+        deadline = time.monotonic() + seconds
+        while not path.exists():
+            self.assertLess(time.monotonic(), deadline, f"{path} did not appear")
+            time.sleep(0.01)
+
+    def assert_same_run(self, one, two):
+        self.assertEqual(self.energies(one), self.energies(two))
+        names = sorted(p.name for p in (self.dir / one).glob("snap_*.hdf5"))
+        self.assertEqual(names, sorted(p.name for p in (self.dir / two).glob("snap_*.hdf5")))
+        self.assertGreaterEqual(len(names), 2)
+        for name in names:
+            out = []
+            for directory in (one, two):
+                csv_path = self.dir / f"{directory}-{name}.csv"
+                self.good("convert", self.dir / directory / name, csv_path)
+                out.append(csv_path.read_bytes())
+            self.assertEqual(out[0], out[1], name)
+
+    def test_a_run_leaves_the_files_of_the_contract(self):
+        text = self.good("run", self.config(), "-o", self.dir / "out")
+        for word in ("energy error", "picture", "snap_004.hdf5"):
+            self.assertIn(word, text)
+        names = sorted(p.name for p in (self.dir / "out").iterdir())
+        self.assertEqual(
+            names, ["checkpoint", "energy.csv", "profile.csv", "run.json"] + [f"snap_00{i}.hdf5" for i in range(5)]
+        )
+        rows = self.energies("out")
+        self.assertEqual(",".join(rows[0]), "time,kinetic,potential,total,relative_error,px,py,pz,lx,ly,lz")
+        self.assertEqual([float(row[0]) for row in rows[1:]], [i / 16 for i in range(9)])
+        record = self.record("out")
+        self.assertEqual(record["status"], "finished")
+        self.assertLess(abs(record["energy_error"]), 1e-6)
+        self.assertEqual(record["configuration"]["time"]["eta"], 0.02)
+        self.assertTrue(record["checks"])
+        self.assertTrue(all(set(c) == {"name", "measured", "expected", "tolerance", "passed"} for c in record["checks"]))
+
+    def test_json_prints_run_json(self):
+        value = self.good_json("run", self.config(), "-o", self.dir / "out")
+        self.assertEqual(value, self.record("out"))
+
+    def test_the_directory_is_named_after_the_configuration(self):
+        self.config()
+        self.good("run", "small.toml", "--quiet", cwd=self.dir)
+        self.assertTrue((self.dir / "small" / "run.json").exists())
+
+    def test_configuration_from_a_pipe(self):
+        text = CONFIG.format(n=32)
+        self.good("run", "/dev/stdin", "-o", self.dir / "out", input=text)
+        self.assertEqual(self.record("out")["n"], 32)
+
+    def test_quiet_hides_everything_but_errors(self):
+        result = harness.run(["run", self.config(), "-o", self.dir / "out", "--quiet"])
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+
+    def test_interrupted_run_resumes_to_the_same_bits(self):
+        config = self.config(n=600)
+        for sent in (signal.SIGINT, signal.SIGTERM):
+            process = self.start("run", config, "-o", self.dir / "a", "--resume")
+            self.wait_for(self.dir / "a" / "snap_001.hdf5" if sent == signal.SIGINT else self.dir / "a" / "snap_002.hdf5")
+            process.send_signal(sent)
+            process.communicate(timeout=60)
+            if process.returncode == 0:
+                break  # it was faster than the signal
+            self.assertEqual(process.returncode, 130)
+            self.assertEqual(self.record("a")["status"], "interrupted")
+        self.good("run", config, "-o", self.dir / "a", "--resume")
+        self.good("run", config, "-o", self.dir / "b", "--threads", 1)
+        self.assert_same_run("a", "b")
+
+    def test_killed_run_resumes_from_its_newest_checkpoint(self):
+        config = self.config(n=600)
+        process = self.start("run", config, "-o", self.dir / "a", "--set", "output.checkpoint_every_minutes=0.001")
+        self.wait_for(self.dir / "a" / "snap_002.hdf5")
+        process.kill()
+        process.communicate()
+        self.good("run", config, "-o", self.dir / "a", "--resume")
+        self.good("run", config, "-o", self.dir / "b")
+        self.assert_same_run("a", "b")
+
+    def test_resume_of_a_finished_run_changes_nothing(self):
+        config = self.config()
+        self.good("run", config, "-o", self.dir / "out")
+        before = {name: (self.dir / name).stat().st_mtime_ns for name in self.files()}
+        self.good("run", config, "-o", self.dir / "out", "--resume")
+        self.assertEqual({name: (self.dir / name).stat().st_mtime_ns for name in self.files()}, before)
+
+    def test_resume_without_a_checkpoint_starts_afresh(self):
+        self.good("run", self.config(), "-o", self.dir / "out", "--resume")
+        self.assertEqual(self.record("out")["status"], "finished")
+
+    def test_resume_refuses_other_physics(self):
+        config = self.config()
+        self.good("run", config, "-o", self.dir / "out")
+        self.bad(2, "run", config, "-o", self.dir / "out", "--resume", "--set", "run.end_time=1", "--set", "time.eta=0.1",
+                 says=["time.eta", "0.1", "0.02"])
+
+    def test_directory_that_is_not_empty_is_refused(self):
+        (self.dir / "out").mkdir()
+        (self.dir / "out" / "thesis.tex").write_text("mine")
+        self.bad(2, "run", self.config(), "-o", self.dir / "out", says=["not empty", "thesis.tex", "--overwrite"])
+        self.good("run", self.config(), "-o", self.dir / "out", "--overwrite")
+        self.assertEqual((self.dir / "out" / "thesis.tex").read_text(), "mine")
+
+    def test_directory_in_use_is_refused(self):
+        process = self.start("run", self.config(n=3000), "-o", self.dir / "out")
+        self.wait_for(self.dir / "out" / ".lock")
+        while not (self.dir / "out" / ".lock").read_text().strip():
+            time.sleep(0.01)
+        self.bad(2, "run", self.config(), "-o", self.dir / "out", "--resume", says=["in use", str(process.pid)])
+        process.kill()
+        process.communicate()
+
+    def test_file_in_the_place_of_the_directory(self):
+        (self.dir / "out").write_text("a file")
+        self.bad(2, "run", self.config(), "-o", self.dir / "out", says=["expected a directory"])
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
+    def test_read_only_directory(self):
+        (self.dir / "locked").mkdir()
+        (self.dir / "locked").chmod(0o555)
+        self.bad(3, "run", self.config(), "-o", self.dir / "locked" / "out", says=["locked"])
+
+    def test_directory_on_a_read_only_file_system(self):
+        self.bad(3, "run", self.config(), "-o", "/proc/pergola", says=["/proc/pergola"])
+
+    def test_full_disk_leaves_nothing_half_written(self):
+        config = self.config(n=4096)
+        result = subprocess.run(
+            ["bash", "-c", 'ulimit -f 100; exec "$0" run "$1" -o "$2" --quiet', harness.PROGRAM, config, self.dir / "out"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertLessEqual(len(result.stderr.strip().splitlines()), 3)
+        self.assertFalse((self.dir / "out").exists())
+
+    def test_device_that_is_missing_is_reported_before_any_output(self):
+        result = harness.run(["run", self.config(), "-o", self.dir / "out", "--device", "cuda:77"])
+        self.assertEqual(result.returncode, 4, result.stderr)
+        self.assertFalse((self.dir / "out").exists())
+
+    def test_failed_check_is_an_error_only_under_strict(self):
+        config = self.config()
+        wrong = ["--set", "expect.energy={ expected = 7, tolerance = 0.1 }"]
+        self.assertIn("FAILED", self.good("run", config, "-o", self.dir / "a", *wrong))
+        result = harness.run(["run", config, "-o", self.dir / "b", "--strict", *wrong])
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(self.record("b")["status"], "finished")
+
+    def test_collision_stops_the_run_and_names_the_particles(self):
+        (self.dir / "two.csv").write_text("id,mass,x,y,z,vx,vy,vz\n5,1,-1,0,0,0,0,0\n6,1,1,0,0,0,0,0\n")
+        config = self.dir / "two.toml"
+        config.write_text('[run]\nend_time = 3\ndevice = "cpu"\n[particles]\nfile = "two.csv"\n[gravity]\nsoftening = 0\n'
+                          '[output]\nsnapshots_every = 0\nenergy_every = 0\n')
+        result = harness.run(["run", config, "-o", self.dir / "out", "--quiet"])
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertTrue("id 5" in result.stderr or "id 6" in result.stderr or "ids 5 and 6" in result.stderr, result.stderr)
+        failure = json.loads((self.dir / "out" / "failure.json").read_text())
+        self.assertIn("error", failure)
+        self.assertEqual(self.record("out")["status"], "failed")
+
+    def test_coincident_particles_at_the_start(self):
+        (self.dir / "two.csv").write_text("id,mass,x,y,z,vx,vy,vz\n15,1,1,0,0,0,0,0\n16,1,1,0,0,0,0,0\n")
+        config = self.dir / "two.toml"
+        config.write_text('[particles]\nfile = "two.csv"\n[run]\ndevice = "cpu"\n[gravity]\nsoftening = 0\n')
+        self.bad(1, "run", config, "-o", self.dir / "out", says=["15", "16"])
+        self.assertFalse((self.dir / "out").exists())
+
+    def test_print_config_shows_every_default_and_reads_back(self):
+        text = self.good("run", self.config(), "--print-config")
+        again = self.dir / "again.toml"
+        again.write_text(text)
+        self.assertEqual(self.good("run", again, "--print-config"), text)
+        self.assertIn("checkpoint_every_minutes", text)
+
+    def test_bad_configuration(self):
+        config = self.config()
+        self.bad(2, "run", config, "--set", "time.etta=1", says=["time.etta", "time.eta"])
+        self.bad(2, "run", config, "--set", "time.step=0", says=["time.step"])
+        self.bad(2, "run", self.dir / "missing.toml", says=["missing.toml"])
+        self.bad(2, "run", says=["CONFIG"])
+        self.assertEqual(self.files(), ["small.toml"])
+
+    def test_end_before_the_start_of_the_file(self):
+        self.good("run", self.config(), "-o", self.dir / "out")
+        config = self.dir / "again.toml"
+        config.write_text('[run]\nend_time = 0.4\ndevice = "cpu"\n[particles]\nfile = "out/snap_004.hdf5"\n')
+        self.bad(2, "run", config, "-o", self.dir / "again", says=["run.end_time", "0.5", "0.4"])
+        self.good("run", config, "-o", self.dir / "again", "--set", "run.end_time=0.6")
+        self.assertEqual(self.record("again")["start_time"], 0.5)
+
+    def test_results_do_not_depend_on_the_thread_count(self):
+        for threads in (1, 2, 7):
+            self.good("run", self.config(n=300), "-o", self.dir / f"t{threads}", "--threads", threads, "--quiet")
+        self.assert_same_run("t1", "t2")
+        self.assert_same_run("t1", "t7")
+
+    def test_plan_estimates_memory_steps_and_time(self):
+        value = self.good_json("plan", self.config(n=512))
+        self.assertEqual(value["n"], 512)
+        self.assertTrue(value["memory"]["fits"])
+        self.assertGreater(value["memory"]["device_bytes"], 512 * 100)
+        run = self.good_json("run", self.config(n=512), "-o", self.dir / "out")
+        done = run["totals"]["interactions"]
+        self.assertTrue(done / 3 < value["interactions"] < done * 3, (done, value["interactions"]))
+        self.assertIn("fits", self.good("plan", self.config()))
+
+    def test_plan_of_a_run_that_cannot_fit(self):
+        value = self.good_json("plan", self.config(), "--set", "particles.n=1e12")
+        self.assertFalse(value["memory"]["fits"])
+        self.bad(4, "run", self.config(), "--set", "particles.n=1e12", "-o", self.dir / "out")
+        self.assertFalse((self.dir / "out").exists())
+
+
+class ExamplesTest(harness.CliTest):
+    """Every example passes its own report card. plummer.toml runs with fewer particles and for a shorter time here."""
+
+    def test_examples(self):
+        for path in sorted((harness.SOURCE / "examples").glob("*.toml")):
+            with self.subTest(path.name):
+                small = ["--set", "particles.n=256", "--set", "run.end_time=2",
+                         "--set", "expect.virial_ratio={ expected = 0.5, tolerance = 0.1 }"]
+                more = small if path.name == "plummer.toml" else []
+                self.good("run", path, "-o", self.dir / path.stem, "--device", "cpu", "--strict", "--quiet", *more)
+
+
+if __name__ == "__main__":
+    harness.main()
