@@ -2,10 +2,12 @@
 #include <limits>
 #include <string>
 
+#include "base/host_device.hpp"
+
 namespace pergola {
 
 /// The numbers that an option accepts. Infinities and NaN are in no range.
-struct Range {
+struct PERGOLA_API Range {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
   bool low_open = false;
