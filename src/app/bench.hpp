@@ -72,8 +72,8 @@ class BenchSystem {
   Buffer<Real> results_[7];
 };
 
-/// Throws Error(numerics) that names the case unless the first `count` results, the forces on the particles at
-/// `places`, agree with a double-precision sum on the CPU to the precision's rounding.
+/// Throws Error(numerics) that names the case unless found(which, k), the forces on the particles at places[k], agree
+/// with a double-precision sum on the CPU to the precision's rounding.
 void check_against_double(const std::string& name, const SolverOptions& options, const Particles& particles,
                           unsigned want, const std::vector<std::int64_t>& places,
                           const std::function<double(int which, std::int64_t k)>& found);

@@ -43,7 +43,7 @@ void measure(const BenchTask& task, const DirectCase& which, const SolverOptions
                instructions_per_pair(task.device, which.want, options.precision), std::nullopt});
 }
 
-/// On a CPU in the time of a coffee without --full.
+/// Without --full a CPU is done within 40 s.
 std::vector<std::int64_t> sizes(const BenchTask& task) {
   if (task.n > 0) return {task.n};
   if (task.device.is_cuda())

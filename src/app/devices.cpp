@@ -12,19 +12,21 @@ void show_devices(const Context& context) {
   if (context.json) {
     auto list = nlohmann::json::array();
     for (const auto& report : reports)
-      list.push_back({{"device", report.spec},
-                      {"name", report.name},
-                      {"usable", report.usable},
-                      {"why_not", report.usable ? nlohmann::json() : nlohmann::json(report.why_not)},
-                      {"memory_bytes", report.memory_bytes},
-                      {"units", report.units}});
+      list.push_back(
+          {{"device", report.spec},
+           {"name", report.name},
+           {"usable", report.usable},
+           {"why_not", report.usable ? nlohmann::json() : nlohmann::json(report.why_not)},
+           {"memory_bytes", report.memory_bytes},
+           {"units", report.units},
+           {"instruction_set", report.spec == "cpu" ? nlohmann::json(cpu_instruction_set()) : nlohmann::json()}});
     context.print(list);
     return;
   }
   std::string text;
   for (const auto& report : reports)
     text += report.usable ? fmt::format("{:<8} {} ({} {}, {})\n", report.spec, report.name, report.units,
-                                        report.spec == "cpu" ? "cores" : "multiprocessors",
+                                        report.spec == "cpu" ? "cores, " + cpu_instruction_set() : "multiprocessors",
                                         bytes_text(static_cast<double>(report.memory_bytes)))
                           : fmt::format("{:<8} not usable: {}\n", report.spec, report.why_not);
   context.print(text);
