@@ -9,13 +9,14 @@
 
 namespace pergola::app {
 
-/// A few bodies advanced by a plain kick-drift-kick loop in the number type R, as bertinelli's program does it in
-/// float. It exists to show what the number type does to the energy; runs use time/leapfrog.
-template <class R>
+/// A few bodies advanced by a plain kick-drift-kick loop with positions and velocities in the number type R and forces
+/// computed in F; bertinelli's program has float for both. It exists to show what the number type does to the energy;
+/// runs use time/leapfrog.
+template <class R, class F = R>
 class SerialLeapfrog {
  public:
   SerialLeapfrog(const Particles& particles, double step, double epsilon)
-      : step_(static_cast<R>(step)), epsilon_squared_(static_cast<R>(epsilon * epsilon)) {
+      : step_(static_cast<R>(step)), epsilon_squared_(static_cast<F>(epsilon * epsilon)) {
     for (std::size_t i = 0; i < particles.id.size(); ++i) {
       mass_.push_back(static_cast<R>(particles.mass[i]));
       x_.push_back(cast(particles.x[i], particles.y[i], particles.z[i]));
@@ -65,18 +66,20 @@ class SerialLeapfrog {
   void accelerate() {
     a_.resize(x_.size());
     for (std::size_t i = 0; i < x_.size(); ++i) {
-      physics::PairSum<R> sum{};
+      physics::PairSum<F> sum{};
       for (std::size_t j = 0; j < x_.size(); ++j) {
         if (j == i) continue;
-        const auto d = x_[j] - x_[i];
-        physics::add_pair<false, false>(d, Vec3<R>{}, mass_[j],
+        const auto difference = x_[j] - x_[i];
+        const Vec3<F> d{static_cast<F>(difference.x), static_cast<F>(difference.y), static_cast<F>(difference.z)};
+        physics::add_pair<false, false>(d, Vec3<F>{}, static_cast<F>(mass_[j]),
                                         physics::rsqrt(physics::softened_square(d, epsilon_squared_)), sum);
       }
-      a_[i] = {sum.ax, sum.ay, sum.az};
+      a_[i] = {static_cast<R>(sum.ax), static_cast<R>(sum.ay), static_cast<R>(sum.az)};
     }
   }
 
-  R step_, epsilon_squared_;
+  R step_;
+  F epsilon_squared_;
   std::vector<R> mass_;
   std::vector<Vec3<R>> x_, v_, half_v_, a_;
 };

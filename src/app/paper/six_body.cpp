@@ -21,10 +21,10 @@ constexpr double hermite_eta = 0.002;  // a tenth of the default: few bodies are
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-template <class R>
+template <class R, class F>
 EnergyCurve run_serial(const Particles& bodies, const SixBodySetup& setup, const Suspect& suspect) {
   const auto begin = Clock::now();
-  SerialLeapfrog<R> system(bodies, setup.step, setup.softening);
+  SerialLeapfrog<R, F> system(bodies, setup.step, setup.softening);
   const double start = system.energy(suspect.energy_softening, suspect.half_step_kinetic);
   const auto steps = std::llround(setup.end_time / setup.step);
   EnergyCurve curve{suspect.name, {0}, {0}};
@@ -66,8 +66,8 @@ void scan_steps(const PaperSession& session, PaperTable& table, const Particles&
     SixBodySetup scan = setup;
     scan.step = step;
     steps.push_back(step);
-    in_double.push_back(run_suspect(bodies, scan, {"", false, false, setup.softening}).largest());
-    in_float.push_back(run_suspect(bodies, scan, {"", true, false, setup.softening}).largest());
+    in_double.push_back(run_suspect(bodies, scan, {"", false, false, false, setup.softening}).largest());
+    in_float.push_back(run_suspect(bodies, scan, {"", true, true, false, setup.softening}).largest());
     table.details["steps"].push_back({{"step", step}, {"double", in_double.back()}, {"float", in_float.back()}});
     table.notes.push_back(
         fmt::format("  dt = {:<8.2g} double {:8.1e}   float {:8.1e}", step, in_double.back(), in_float.back()));
@@ -120,8 +120,9 @@ EnergyCurve run_integrator(const Particles& bodies, const SixBodySetup& setup, c
 }
 
 EnergyCurve run_suspect(const Particles& bodies, const SixBodySetup& setup, const Suspect& suspect) {
-  return suspect.single_precision ? run_serial<float>(bodies, setup, suspect)
-                                  : run_serial<double>(bodies, setup, suspect);
+  if (suspect.float_state) return run_serial<float, float>(bodies, setup, suspect);
+  return suspect.float_forces ? run_serial<double, float>(bodies, setup, suspect)
+                              : run_serial<double, double>(bodies, setup, suspect);
 }
 
 PaperTable run_six_body(const PaperSession& session) {
@@ -143,9 +144,11 @@ PaperTable run_six_body(const PaperSession& session) {
   }
 
   session.context().remark("bertinelli/six-body: what may have been wrong in the paper");
-  const std::vector<Suspect> suspects{{"float positions and velocities", true, false, setup.softening},
-                                      {"kinetic energy half a step off", false, true, setup.softening},
-                                      {"potential energy without softening", false, false, 0}};
+  const std::vector<Suspect> suspects{
+      {"float throughout", true, true, false, setup.softening},
+      {"float forces; double positions and velocities", false, true, false, setup.softening},
+      {"kinetic energy half a step off", false, false, true, setup.softening},
+      {"potential energy without softening", false, false, false, 0}};
   table.notes.push_back("The same leapfrog with one fault each:");
   std::vector<EnergyCurve> curves;
   for (const auto& suspect : suspects) {

@@ -35,7 +35,8 @@ EnergyCurve run_integrator(const Particles& bodies, const SixBodySetup& setup, c
 /// What might be wrong with an energy curve of a leapfrog program.
 struct Suspect {
   std::string name;
-  bool single_precision = false;   // state and arithmetic in float
+  bool float_state = false;        // positions and velocities in float
+  bool float_forces = false;       // separations and forces in float
   bool half_step_kinetic = false;  // kinetic energy from the velocities of the half step
   double energy_softening = 0;     // softening of the potential energy; the forces keep theirs
 };
