@@ -11,9 +11,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "io/atomic_file.hpp"
 #include "io/input_file.hpp"
 
 namespace pergola {

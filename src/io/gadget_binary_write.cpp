@@ -1,7 +1,7 @@
 #include <fmt/core.h>
 
+#include "base/atomic_file.hpp"
 #include "base/error.hpp"
-#include "io/atomic_file.hpp"
 #include "io/gadget_binary.hpp"
 #include "io/snapshot_formats.hpp"
 

@@ -6,8 +6,8 @@
 #include <array>
 #include <charconv>
 
+#include "base/atomic_file.hpp"
 #include "base/error.hpp"
-#include "io/atomic_file.hpp"
 #include "io/input_file.hpp"
 
 namespace pergola::hdf5 {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <fstream>
 
+#include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "io/atomic_file.hpp"
 #include "io/input_file.hpp"
 #include "io/snapshot_formats.hpp"
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "base/atomic_file.hpp"
 #include "base/error.hpp"
-#include "io/atomic_file.hpp"
 #include "io/hdf5_file.hpp"
 #include "io/snapshot_formats.hpp"
 

@@ -114,8 +114,8 @@ double round_length(double length) {
 void draw_shadowed(Image& image, Point at, const std::string& text, TextStyle style) {
   TextStyle shadow = style;
   shadow.color = {0, 0, 0};
-  shadow.weight = style.weight * 2.6;
-  shadow.opacity = 0.6;
+  shadow.weight = style.weight * 5;
+  shadow.opacity = 0.5;
   draw_text(image, at, text, shadow);
   draw_text(image, at, text, style);
 }

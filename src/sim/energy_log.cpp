@@ -9,9 +9,9 @@
 #include <fstream>
 #include <utility>
 
+#include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "io/atomic_file.hpp"
 
 namespace pergola {
 

@@ -8,10 +8,10 @@
 
 #include <fmt/core.h>
 
+#include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
-#include "io/atomic_file.hpp"
 #include "io/checkpoint.hpp"
 #include "io/snapshot.hpp"
 #include "sim/energy_log.hpp"

@@ -12,9 +12,9 @@
 #include <system_error>
 #include <vector>
 
+#include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "io/atomic_file.hpp"
 
 namespace pergola {
 

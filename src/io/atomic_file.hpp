@@ -1,2 +1,0 @@
-#pragma once
-#include "base/atomic_file.hpp"
