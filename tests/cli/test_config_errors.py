@@ -1,18 +1,11 @@
 """A configuration that cannot be used is refused with file, line, key, what was expected and what was found."""
 import os
-import unittest
 
 import harness
-from harness import run
 
 PLUMMER = '[particles]\nmodel = "plummer"\nn = 16\n'
 
 
-LISTED = run(["--help"]).stdout
-needs_run = unittest.skipUnless("\n  run " in LISTED, "needs the command run")
-
-
-@needs_run
 class Refusals(harness.CliTest):
     def refused(self, text, *says, sets=()):
         path = self.dir / "run.toml"
@@ -63,7 +56,6 @@ class Refusals(harness.CliTest):
         self.assertEqual(self.files(), ["run.toml"])
 
 
-@needs_run
 class Reading(harness.CliTest):
     def test_the_configuration_may_be_a_pipe(self):
         text = self.good("run", "/dev/stdin", "--print-config", input=PLUMMER)
