@@ -2,18 +2,18 @@
 # CMake package (find_package(pergola) → pergola::pergola). examples/cpp is an outside project that uses it.
 include(CMakePackageConfigHelpers)
 
-add_library(pergola SHARED)
-add_library(pergola::pergola ALIAS pergola)
-target_link_libraries(pergola PRIVATE pergola_objects)
-target_compile_features(pergola INTERFACE cxx_std_20)
-target_compile_definitions(pergola INTERFACE $<$<BOOL:${PERGOLA_HAS_CUDA}>:PERGOLA_WITH_CUDA>)
-target_include_directories(pergola INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-set_target_properties(pergola PROPERTIES LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+add_library(pergola_shared SHARED)
+add_library(pergola::pergola ALIAS pergola_shared)
+target_link_libraries(pergola_shared PRIVATE pergola_objects)
+target_compile_features(pergola_shared INTERFACE cxx_std_20)
+target_compile_definitions(pergola_shared INTERFACE $<$<BOOL:${PERGOLA_HAS_CUDA}>:PERGOLA_WITH_CUDA>)
+target_include_directories(pergola_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+set_target_properties(pergola_shared PROPERTIES OUTPUT_NAME pergola EXPORT_NAME pergola LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
                                          LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 # What the libraries inside bring along as archives stays inside.
-target_link_options(pergola PRIVATE -Wl,--exclude-libs,ALL)
+target_link_options(pergola_shared PRIVATE -Wl,--exclude-libs,ALL)
 
-install(TARGETS pergola EXPORT pergola LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS pergola_shared EXPORT pergola LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS pergola_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(EXPORT pergola NAMESPACE pergola:: FILE pergolaTargets.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pergola)
 file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/pergolaConfig.cmake "include(\${CMAKE_CURRENT_LIST_DIR}/pergolaTargets.cmake)\n")

@@ -1,4 +1,5 @@
-// Pergola as a library: makes a star cluster, evaluates the forces in it, and writes and reads a snapshot.
+// Pergola as a library: makes a star cluster, evaluates the forces in it, writes and reads a snapshot, and runs a
+// simulation of it.
 #include <pergola/pergola.hpp>
 
 #include <cmath>
@@ -39,11 +40,29 @@ bool evaluate_and_store() {
   return net_force(stars, force) < 1e-12 && again.particles.x == stars.x;
 }
 
+/// Half a time unit with the Hermite integrator; the total energy stays.
+bool simulate() {
+  pergola::RunConfig config;  // every member has the default that `pergola run --print-config` shows
+  config.run.end_time = 0.5;
+  config.gravity.softening = pergola::Softening::same(0.01);
+  pergola::Simulation simulation(config, pergola::read_snapshot("cluster.hdf5").particles);
+  const double before = simulation.energies().total();
+  simulation.run_until(config.run.end_time);
+  const double error = (simulation.energies().total() - before) / std::abs(before);
+  std::printf("t = %g after %lld block steps: energy %.6f, relative error %.1e\n", simulation.time(),
+              static_cast<long long>(simulation.counts().steps), before, error);
+
+  pergola::SnapshotHeader header;
+  header.time = simulation.time();
+  pergola::write_snapshot("evolved.hdf5", {header, simulation.particles()});
+  return std::abs(error) < 1e-5;
+}
+
 }  // namespace
 
 int main() {
   try {
-    return evaluate_and_store() ? 0 : 1;
+    return evaluate_and_store() && simulate() ? 0 : 1;
   } catch (const pergola::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return static_cast<int>(error.kind());
