@@ -1,5 +1,4 @@
 # Every library the project uses; scripts/deps.sh installs them on Debian 12.
-find_package(OpenMP REQUIRED)
 find_package(fmt REQUIRED)
 find_package(hwy REQUIRED)
 find_package(tomlplusplus REQUIRED)

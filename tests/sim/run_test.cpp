@@ -162,7 +162,7 @@ TEST_P(ManagedRuns, ResumeRefusesAChangeOfPhysicsAndNamesTheKey) {
 TEST_P(ManagedRuns, DamagedNewestCheckpointFallsBackToTheOneBefore) {
   auto o = options("a");
   int asked = 0;
-  const int patience = GetParam() == "cuda" ? 2 : 20;  // the GPU asks after a batch of steps
+  const int patience = GetParam() == "cuda" ? 1 : 20;  // the GPU asks after a batch of steps
   o.interrupted = [&] { return ++asked == patience; };
   run_simulation(config(), o);
   o.resume = true;
