@@ -18,13 +18,15 @@ $pergola picture "$last" -o $output/cluster.png
 $pergola plot $output
 
 error=$(sed -n 's/^ *"energy_error": *\([^,]*\),\{0,1\}$/\1/p' $output/run.json | head -n 1)
+error=$(LC_ALL=C printf '%.1e' "$error")
 echo
 echo "Done. The total energy changed by a relative $error from start to end."
 echo
-echo "  $output/run.json         the configuration as used, totals and the report card"
-echo "  $output/energy.csv       energy, momentum and angular momentum against time"
+echo "  $output/run.json       the configuration as used, totals and the report card"
+echo "  $output/energy.csv     energy, momentum and angular momentum against time"
 echo "  $output/snap_*.hdf5    the cluster through time (GADGET HDF5; yt and pynbody open it)"
-for picture in $output/*.png; do echo "  $picture"; done
+echo "  $output/cluster.png    a picture of the last snapshot"
+echo "  $output/energy.png     the energy error against time; beside it momentum.png and profile.png"
 echo
 echo "Next, look closer at the last snapshot:"
 echo "  $pergola force $last --solver direct"
