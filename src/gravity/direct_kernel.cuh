@@ -368,7 +368,8 @@ void launch_collect(const ForceTask<P>& task, ForceKind kind, bool uniform_softe
   const int threads = collect_lanes(d) == 32 ? 32 : 256;
   const auto blocks = static_cast<unsigned>((slots * collect_lanes(d) + threads - 1) / threads);
   with_kernel<P>(kind, uniform_softening, [&](auto, auto traits) {
-    collect_kernel<P, decltype(traits)::kind><<<blocks, threads, 0, handle(stream)>>>(task, grid.blocks, grid.wide_group);
+    collect_kernel<P, decltype(traits)::kind>
+        <<<blocks, threads, 0, handle(stream)>>>(task, grid.blocks, grid.wide_group);
     check(cudaGetLastError(), "collect sums");
   });
 }
