@@ -12,8 +12,8 @@ double relative_energy_error(const Energies& now, const Energies& start);
 class EnergyLog {
  public:
   EnergyLog() = default;
-  /// Keeps the first `rows` lines of the file (those before a checkpoint) and appends to them; 0 starts anew. Throws
-  /// Error(input) when the file has fewer.
+  /// Keeps the first `rows` lines of the file (those before a checkpoint), or as many as there are, and appends to
+  /// them; 0 starts anew.
   EnergyLog(const std::filesystem::path& path, std::int64_t rows);
   EnergyLog(EnergyLog&& other) noexcept;
   EnergyLog& operator=(EnergyLog&& other) noexcept;

@@ -72,8 +72,7 @@ double measure_rate(const RunConfig& config, const Device& device, std::int64_t 
 
 /// Runs the configuration for a moment with at most trial_particles.
 Pace measure_pace(RunConfig config, std::int64_t n, double rate) {
-  config.particles.options.n = n;
-  config.run.device = "cpu";
+  if (config.particles.file.empty()) config.particles.options.n = n;
   Simulation trial(config);
   const auto begin = Clock::now();
   trial.advance(config.run.end_time, [&] { return seconds_since(begin) > trial_seconds; });

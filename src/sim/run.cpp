@@ -81,7 +81,7 @@ class ManagedRun {
   Particles starting_particles_;  // kept for return_distance only
   RunRecord record_;
   double energy_error_ = 0;
-  bool has_first_outputs_ = false;
+  bool in_first_outputs_ = false;  // a fresh run that fails here leaves nothing behind
 
   Clock::time_point session_begin_ = Clock::now(), last_checkpoint_ = session_begin_, last_progress_ = session_begin_;
   double wall_before_ = 0;          // of the sessions before this one
@@ -159,6 +159,7 @@ void ManagedRun::begin_fresh() {
   energy_clock_ = OutputClock(start, config_.output.energy_every, config_.run.end_time);
   snapshot_clock_ = OutputClock(start, config_.output.snapshots_every, config_.run.end_time);
   on_root(*communicator_, [&] {
+    in_first_outputs_ = true;
     directory_->clear();
     Particles particles = simulation_->particles();
     start_ = simulation_->energies(particles);
@@ -168,19 +169,20 @@ void ManagedRun::begin_fresh() {
     log_energy(particles, start);
     write_snapshot_now(std::move(particles), start);
     write_record("running");
+    in_first_outputs_ = false;
   });
-  has_first_outputs_ = true;
 }
 
 void ManagedRun::begin_resumed(const Checkpoint& checkpoint) {
   const RunPosition before = read_description(checkpoint.description);
   check_resumable(config_, before.config);
   simulation_.emplace(config_, checkpoint.blocks, communicator_);
-  const double time = simulation_->time(), start = simulation_->start_time();
-  if (config_.run.end_time < time)
-    throw Error(ErrorKind::input, fmt::format("{}: run.end_time: expected at least the time of the checkpoint, {}, "
-                                              "found {}",
-                                              config_.source, to_text(time), to_text(config_.run.end_time)));
+  const double time = simulation_->step_time(), start = simulation_->start_time();
+  const double rounding = 1e-12 * (time - start);
+  if (config_.run.end_time < time - rounding)
+    throw Error(ErrorKind::input,
+                fmt::format("{}: run.end_time: expected at least the time of the checkpoint, {}, found {}",
+                            config_.source, to_text(time), to_text(config_.run.end_time)));
   const auto resume_clock = [&](double every, double every_before, std::int64_t index) {
     OutputClock clock(start, every, config_.run.end_time);
     if (every == every_before)
@@ -192,7 +194,6 @@ void ManagedRun::begin_resumed(const Checkpoint& checkpoint) {
   energy_clock_ = resume_clock(config_.output.energy_every, before.config.output.energy_every, before.energy_index);
   snapshot_clock_ =
       resume_clock(config_.output.snapshots_every, before.config.output.snapshots_every, before.snapshot_index);
-  has_first_outputs_ = true;
   start_ = record_.start = before.start;
   record_.snapshots = before.snapshots;
   energy_error_ = before.energy_error;
@@ -207,6 +208,10 @@ void ManagedRun::begin_resumed(const Checkpoint& checkpoint) {
   }
   on_root(*communicator_, [&] {
     energy_log_ = EnergyLog(directory_->energy_csv(), before.energy_rows);
+    if (energy_log_.rows() < before.energy_rows)
+      options_.log.warning(fmt::format("{}: {} of the {} lines before the checkpoint are missing",
+                                       directory_->energy_csv().string(), before.energy_rows - energy_log_.rows(),
+                                       before.energy_rows));
     directory_->remove_snapshots_from(before.snapshots);
     write_record("running");
     options_.log.info(fmt::format("resumed at time {}", to_text(time)));
@@ -333,20 +338,19 @@ std::string ManagedRun::write_record(const std::string& status) {
   return text;
 }
 
-/// Writes down why the run ended. A run that never got as far as its first outputs leaves nothing behind.
+/// Writes down why the run ended. A fresh run that never got as far as its first outputs leaves nothing behind; what an
+/// earlier session has written stays.
 void ManagedRun::fail(const std::exception& error) {
-  if (!directory_) return;
+  if (!directory_ || !simulation_) return;
   try {
+    if (in_first_outputs_) return directory_->clear();
     const auto* known = dynamic_cast<const Error*>(&error);
-    if (!has_first_outputs_ || !simulation_) {
-      if (simulation_) directory_->clear();
-      return;
-    }
-    if (known && known->kind() != ErrorKind::numerics) return;
-    write_text(directory_->failure_json(), failure_text(error, *simulation_));
+    if (known && known->kind() == ErrorKind::input) return;
+    if (!known || known->kind() == ErrorKind::numerics)
+      write_text(directory_->failure_json(), failure_text(error, *simulation_));
     write_record("failed");
-  } catch (const Error& also) {
-    options_.log.warning(also.what());
+  } catch (const Error&) {
+    // The disk is full, perhaps: the first error is the one to report.
   }
 }
 

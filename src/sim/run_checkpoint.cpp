@@ -33,8 +33,10 @@ std::string value_text(const ModelValue& value) {
                                             now.source, key, is, was));
 }
 
+/// The precision is compared by what it means: "auto" is one of the others.
 bool may_change(const std::string& key) {
-  return key == "run.end_time" || key == "run.device" || key == "run.threads" || key.starts_with("output.");
+  return key == "run.end_time" || key == "run.device" || key == "run.threads" || key == "run.precision" ||
+         key.starts_with("output.");
 }
 
 /// Which particles: by model with all its options. A file may have moved; the checkpoint holds its particles.
@@ -110,6 +112,9 @@ void check_resumable(const RunConfig& now, const RunConfig& before) {
     const std::string is = key.text(now), was = key.text(before);
     if (is != was) refuse_change(now, key.path, is, was);
   }
+  if (now.precision() != before.precision())
+    refuse_change(now, "run.precision", std::string(precision_name(now.precision())),
+                  std::string(precision_name(before.precision())));
   check_particles(now, before);
 }
 

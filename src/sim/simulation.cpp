@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.hpp"
 #include "io/snapshot.hpp"
+#include "physics/hermite.hpp"
 
 namespace pergola {
 
@@ -43,6 +45,12 @@ struct Simulation::Parts {
       throw Error(ErrorKind::input,
                   fmt::format("{}: run.end_time: expected more than the time of the particles, {}, found {}",
                               config.source, to_text(at), to_text(config.run.end_time)));
+    // Block times are counted in 64 bits: 2^22 of the longest steps, with 2^40 ticks each.
+    const double longest = std::ldexp(config.time.step_max, 62 - physics::deepest_level);
+    if (config.time.integrator == "hermite" && config.run.end_time - at >= longest)
+      throw Error(ErrorKind::input, fmt::format("{}: run.end_time: expected less than 2^22 steps of time.step_max, {}, "
+                                                "after the start, found {}; raise time.step_max",
+                                                config.source, to_text(longest), to_text(config.run.end_time)));
     check_memory(particles.size());
     Profile::Scope scope(&profile, "start");
     size = particles.size();
@@ -156,6 +164,8 @@ StartingPoint load_particles(const RunConfig& config, int threads) {
   begin.time = snapshot.header.time;
   begin.particles = std::move(snapshot.particles);
   begin.particles.validate(config.particles.file);
+  if (begin.particles.size() == 0)
+    throw Error(ErrorKind::input, fmt::format("{}: expected at least one particle, found none", config.particles.file));
   return begin;
 }
 

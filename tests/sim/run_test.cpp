@@ -159,6 +159,39 @@ TEST_P(ManagedRuns, ResumeRefusesAChangeOfPhysicsAndNamesTheKey) {
   EXPECT_EQ(run_simulation(config({"run.threads=2", "output.energy_every=0.1"}), o).status, RunStatus::finished);
 }
 
+TEST_P(ManagedRuns, RefusedResumeLeavesTheRunAsItWas) {
+  run_simulation(config(), options("a"));
+  auto o = options("a");
+  o.resume = true;
+  fs::remove(folder_ / "a" / "run.json");
+  const auto log = text(folder_ / "a" / "energy.csv");
+  expect_error(ErrorKind::input, "run.end_time", [&] { run_simulation(config({"run.end_time=0.01"}), o); });
+  expect_error(ErrorKind::input, "gravity.softening", [&] { run_simulation(config({"gravity.softening=1"}), o); });
+  EXPECT_EQ(text(folder_ / "a" / "energy.csv"), log);
+  EXPECT_TRUE(fs::exists(folder_ / "a" / "snap_003.hdf5"));
+  EXPECT_EQ(run_simulation(config(), o).status, RunStatus::finished);
+}
+
+TEST_P(ManagedRuns, MissingEnergyLogDoesNotStopAResumedRun) {
+  auto o = options("a");
+  o.interrupted = [] { return true; };
+  run_simulation(config(), o);
+  fs::remove(folder_ / "a" / "energy.csv");
+  o.interrupted = nullptr;
+  o.resume = true;
+  std::string warning;
+  o.log = Log([&](LogLevel level, std::string_view said) {
+    if (level == LogLevel::warning) warning += said;
+  });
+  EXPECT_EQ(run_simulation(config({"run.precision=mixed"}), o).status, RunStatus::finished);
+  EXPECT_NE(warning.find("energy.csv"), std::string::npos) << warning;
+}
+
+TEST_P(ManagedRuns, EndTimeBeyondTheCountOfTicksIsRefused) {
+  expect_error(ErrorKind::input, "time.step_max", [&] { run_simulation(config({"run.end_time=1e7"}), options("a")); });
+  EXPECT_FALSE(fs::exists(folder_ / "a"));
+}
+
 TEST_P(ManagedRuns, DamagedNewestCheckpointFallsBackToTheOneBefore) {
   auto o = options("a");
   int asked = 0;

@@ -1,0 +1,47 @@
+#include "analysis/energy.hpp"
+
+#include <gtest/gtest.h>
+
+#include "models/model.hpp"
+#include "test_devices.hpp"
+
+namespace pergola {
+namespace {
+
+class EnergyOf : public DeviceTest {};
+
+// Reference: two bodies by hand.
+TEST_P(EnergyOf, TwoBodiesIsThatOfTheTextbook) {
+  Particles p;
+  p.resize(2);
+  p.mass = {2, 3};
+  p.x = {0, 3};
+  p.y = {0, 4};
+  p.vx = {1, 0};
+  p.vy = {0, 2};
+  SolverOptions gravity;
+  gravity.gravitational_constant = 10;
+  const auto e = measure_energies(p, device(), gravity);
+  EXPECT_DOUBLE_EQ(e.kinetic, 0.5 * 2 * 1 + 0.5 * 3 * 4);
+  EXPECT_DOUBLE_EQ(e.potential, -10.0 * 2 * 3 / 5);
+  EXPECT_DOUBLE_EQ(e.virial_ratio(), 7.0 / 12);
+  EXPECT_DOUBLE_EQ(e.momentum.x, 2);
+  EXPECT_DOUBLE_EQ(e.momentum.y, 6);
+  EXPECT_DOUBLE_EQ(e.angular_momentum.z, 3 * 3 * 2);
+}
+
+// Reference: the same sums in another order of threads: the chunks are fixed.
+TEST_P(EnergyOf, ManyBodiesHasTheSameBitsForAnyThreadCount) {
+  ModelOptions options;
+  options.n = 5000;
+  const auto p = make_model("plummer", options);
+  const auto one = measure_energies(p, device(1), {}), seven = measure_energies(p, device(7), {});
+  EXPECT_EQ(one.kinetic, seven.kinetic);
+  EXPECT_EQ(one.potential, seven.potential);
+  EXPECT_EQ(one.angular_momentum.x, seven.angular_momentum.x);
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, EnergyOf, OnEachDevice(), device_test_name);
+
+}  // namespace
+}  // namespace pergola
