@@ -41,7 +41,7 @@ run_tests build/release || status=$?
 
 if [ $asan = yes ] && [ $status -eq 0 ]; then
   stage "build: address and undefined-behaviour sanitizers"
-  scripts/build.sh asan
+  scripts/build.sh asan unit_tests
   stage "unit tests: address and undefined-behaviour sanitizers"
   # OpenMPI and the HDF5 library keep memory until the process ends.
   ASAN_OPTIONS=detect_leaks=0 run_tests build/asan -L unit -LE 'slow|gpu' || status=$?

@@ -10,7 +10,7 @@ function(step what)
 endfunction()
 
 step("install" ${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
-step("configuring the outside project" ${CMAKE_COMMAND} -S ${SOURCE}/examples/cpp -B ${WORK}/example -DCMAKE_PREFIX_PATH=${WORK}/prefix
+step("configuring the outside project" ${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/examples/cpp -B ${WORK}/example -DCMAKE_PREFIX_PATH=${WORK}/prefix
      -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror ${FLAGS}")
 step("building the outside project" ${CMAKE_COMMAND} --build ${WORK}/example)
 step("running the outside project" ${CMAKE_COMMAND} -E chdir ${WORK} ${WORK}/example/cluster)
