@@ -99,7 +99,12 @@ std::vector<DeviceReport> list_cuda_devices() {
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status != cudaSuccess || count == 0) {
     cudaGetLastError();
-    return {{"cuda", "", false, status == cudaSuccess ? "no CUDA device found" : cudaGetErrorString(status), 0, 0}};
+    return {{"cuda", "", false,
+             status == cudaSuccess ? "no CUDA device found"
+             : status == cudaErrorInsufficientDriver
+                 ? "no NVIDIA driver found, or one older than this build's CUDA runtime"
+                 : cudaGetErrorString(status),
+             0, 0}};
   }
   std::vector<DeviceReport> all;
   for (int k = 0; k < count; ++k) {

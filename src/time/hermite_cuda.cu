@@ -216,6 +216,7 @@ __global__ void __launch_bounds__(correct_threads)
     if (moved[k] != 0) atomicAdd(&schedule.population[k], moved[k]);
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     if (c.on_grid) schedule.now = step.now;
+    schedule.ticket = 0;  // long before it could overflow in the midst of a launch
     ++schedule.epoch;
     ++schedule.steps;
     schedule.particle_steps += total;
