@@ -364,8 +364,8 @@ void launch_collect(const ForceTask<P>& task, ForceKind kind, bool uniform_softe
   const std::int64_t first_split = d.whole * d.group;
   const std::int64_t slots = task.end(task.total) - (task.first > first_split ? task.first : first_split);
   if (slots <= 0) return;
-  // Warps that work alone are spread over the device.
-  const int threads = collect_lanes(d) == 32 ? 32 : 256;
+  // A few warps that work alone are spread over the device.
+  const int threads = collect_lanes(d) == 32 && slots <= 2048 ? 32 : 256;
   const auto blocks = static_cast<unsigned>((slots * collect_lanes(d) + threads - 1) / threads);
   with_kernel<P>(kind, uniform_softening, [&](auto, auto traits) {
     collect_kernel<P, decltype(traits)::kind>
