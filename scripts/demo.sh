@@ -24,7 +24,7 @@ echo "Done. The total energy changed by a relative $error from start to end."
 echo
 echo "  $output/run.json       the configuration as used, totals and the report card"
 echo "  $output/energy.csv     energy, momentum and angular momentum against time"
-echo "  $output/snap_*.hdf5    the cluster through time (GADGET HDF5; yt and pynbody open it)"
+echo "  $output/snap_*.hdf5    the cluster through time (GADGET HDF5; yt opens it)"
 echo "  $output/cluster.png    a picture of the last snapshot"
 echo "  $output/energy.png     the energy error against time; beside it momentum.png and profile.png"
 echo
