@@ -12,6 +12,8 @@ find_package(HDF5 REQUIRED COMPONENTS C)
 list(GET HDF5_C_LIBRARIES 0 PERGOLA_HDF5_LIBRARY)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(fftw_float REQUIRED IMPORTED_TARGET fftw3f)
+pkg_check_modules(fftw_double REQUIRED IMPORTED_TARGET fftw3)
 
 set(PERGOLA_HAS_CUDA OFF)
 if(PERGOLA_CUDA)

@@ -8,6 +8,7 @@ packages=(
   git g++ cmake ninja-build pkg-config clang-format
   # libraries, in the order of cmake/PergolaDependencies.cmake
   libfmt-dev libhwy-dev libtomlplusplus-dev nlohmann-json3-dev libcli11-dev libpng-dev libhdf5-dev libxxhash-dev
+  libfftw3-dev
   libopenmpi-dev openmpi-bin
   # tests
   libgtest-dev python3 python3-numpy python3-h5py

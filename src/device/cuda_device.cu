@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <vector>
+
 #include "base/text.hpp"
 #include "device/device.hpp"
 #include "device/launch.cuh"
@@ -16,6 +18,7 @@ class CudaMemory final : public DeviceMemory {
   }
   ~CudaMemory() override {
     cudaSetDevice(ordinal_);
+    for (const cudaEvent_t event : spare_events_) cudaEventDestroy(event);
     cudaStreamDestroy(stream_);
   }
   CudaMemory(const CudaMemory&) = delete;
@@ -58,6 +61,24 @@ class CudaMemory final : public DeviceMemory {
   std::size_t free_bytes() const override { return memory_info().first; }
   std::size_t total_bytes() const override { return memory_info().second; }
   Stream stream() const override { return {stream_}; }
+  Event record_event() override {
+    make_current();
+    cudaEvent_t event = nullptr;
+    if (spare_events_.empty())
+      cuda::check(cudaEventCreate(&event), "cudaEventCreate");
+    else
+      event = spare_events_.back(), spare_events_.pop_back();
+    cuda::check(cudaEventRecord(event, stream_), "cudaEventRecord");
+    return {event, 0};
+  }
+  double seconds_between(const Event& first, const Event& later) override {
+    make_current();
+    float milliseconds = 0;
+    cuda::check(cudaEventSynchronize(event_of(later)), "cudaEventSynchronize");
+    cuda::check(cudaEventElapsedTime(&milliseconds, event_of(first), event_of(later)), "cudaEventElapsedTime");
+    return 1e-3 * milliseconds;
+  }
+  void release(const Event& event) noexcept override { spare_events_.push_back(event_of(event)); }
   void make_current() const override { cuda::check(cudaSetDevice(ordinal_), "cudaSetDevice"); }
 
  private:
@@ -67,8 +88,11 @@ class CudaMemory final : public DeviceMemory {
     cuda::check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
     return {free, total};
   }
+  static cudaEvent_t event_of(const Event& event) { return static_cast<cudaEvent_t>(event.handle); }
+
   int ordinal_;
   cudaStream_t stream_ = nullptr;
+  std::vector<cudaEvent_t> spare_events_;
 };
 
 /// The architecture a device needs, against what this build holds; empty when it can be used.

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -37,6 +38,11 @@ class CpuMemory final : public DeviceMemory {
   std::size_t free_bytes() const override { return meminfo("MemAvailable:"); }
   std::size_t total_bytes() const override { return meminfo("MemTotal:"); }
   Stream stream() const override { return {}; }
+  Event record_event() override {
+    return {nullptr, std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count()};
+  }
+  double seconds_between(const Event& first, const Event& later) override { return later.seconds - first.seconds; }
+  void release(const Event&) noexcept override {}
 
  private:
   static std::size_t meminfo(const char* key) {

@@ -14,6 +14,12 @@ struct Stream {
   void* handle = nullptr;  // cudaStream_t
 };
 
+/// A moment in a stream: when all work queued before it is done. On the CPU, the time of the call.
+struct Event {
+  void* handle = nullptr;  // cudaEvent_t
+  double seconds = 0;
+};
+
 /// What one backend (CPU, CUDA) does with memory. One object per opened device.
 class DeviceMemory {
  public:
@@ -30,6 +36,10 @@ class DeviceMemory {
   virtual std::size_t free_bytes() const = 0;
   virtual std::size_t total_bytes() const = 0;
   virtual Stream stream() const = 0;
+  virtual Event record_event() = 0;
+  /// Waits for the later one.
+  virtual double seconds_between(const Event& first, const Event& later) = 0;
+  virtual void release(const Event& event) noexcept = 0;
   /// Makes this the device that the calling thread launches on.
   virtual void make_current() const {}
 };

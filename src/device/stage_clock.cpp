@@ -1,0 +1,38 @@
+#include "device/stage_clock.hpp"
+
+namespace pergola {
+
+namespace {
+
+/// So many marks are kept before the oldest are read, which by then costs no wait worth the name.
+constexpr std::size_t most_marks = 4096;
+
+}  // namespace
+
+StageClock::~StageClock() {
+  for (const auto& mark : marks_) device_.memory().release(mark.event);
+}
+
+void StageClock::mark(const char* stage) {
+  if (!profile_) return;
+  if (marks_.size() >= most_marks && !running_) collect();
+  marks_.push_back({stage, device_.memory().record_event()});
+  running_ = stage != nullptr;
+}
+
+void StageClock::begin(const char* stage) { mark(stage); }
+
+void StageClock::end() {
+  if (running_) mark(nullptr);
+}
+
+void StageClock::collect() {
+  end();
+  for (std::size_t k = 0; k + 1 < marks_.size(); ++k)
+    if (marks_[k].stage)
+      profile_->add(marks_[k].stage, device_.memory().seconds_between(marks_[k].event, marks_[k + 1].event));
+  for (const auto& mark : marks_) device_.memory().release(mark.event);
+  marks_.clear();
+}
+
+}  // namespace pergola

@@ -1,0 +1,41 @@
+#pragma once
+#include <array>
+#include <string_view>
+
+namespace pergola {
+
+/// The cloud of a particle: nearest grid point, cloud in cell, triangular shaped cloud. The number of cells that it
+/// touches along an axis.
+enum class Assignment { ngp = 1, cic = 2, tsc = 3 };
+inline constexpr std::array<std::string_view, 3> assignment_names{"ngp", "cic", "tsc"};
+
+/// How the force follows from the potential.
+enum class Gradient { two_point, four_point, spectral };
+inline constexpr std::array<std::string_view, 3> gradient_names{"two-point", "four-point", "spectral"};
+
+enum class Poisson { fft, multigrid };
+inline constexpr std::array<std::string_view, 2> poisson_names{"fft", "multigrid"};
+
+/// The Laplacian that the FFT inverts in a periodic box: that of the seven-point stencil or k².
+enum class Laplacian { discrete, spectral };
+inline constexpr std::array<std::string_view, 2> laplacian_names{"discrete", "spectral"};
+
+/// How a GPU adds up the density: memory atomics, particles of a cell added before they are written, or cells found on
+/// the GPU and counted on the CPU (the mixed route of Aubert, Amini & David). The same sums on every route.
+enum class DensityRoute { automatic, atomic, sorted, host };
+inline constexpr std::array<std::string_view, 4> density_route_names{"auto", "atomic", "sorted", "host"};
+
+struct MultigridOptions {
+  enum class Cycle { full, v };
+  Cycle cycle = Cycle::full;  // full: full multigrid first, then V-cycles
+  double tolerance = 1e-5;    // stop at ‖r‖ ≤ tolerance (‖f‖ + ‖A‖ ‖φ‖); 0: after `cycles`
+  int cycles = 20;            // at most
+  int smoothing_before = 2;   // red-black sweeps
+  int smoothing_after = 2;
+  int levels = 0;  // 0: as many as the cells allow
+
+  /// Three V-cycles, five levels, five sweeps before and after: Aubert, Amini & David, section IV A.
+  static MultigridOptions paper() { return {Cycle::v, 0, 3, 5, 5, 5}; }
+};
+
+}  // namespace pergola

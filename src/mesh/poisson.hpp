@@ -1,0 +1,52 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "device/device.hpp"
+#include "mesh/grid.hpp"
+#include "mesh/options.hpp"
+
+namespace pergola {
+
+/// Solves ∇²φ = 4πG ρ on a grid (∇²φ = factor · ρ for any factor). Launches on the device's stream and does not wait.
+template <class Real>
+class PoissonSolver {
+ public:
+  virtual ~PoissonSolver() = default;
+  /// The field that solve() works on: the grid, padded in the rows and, for an isolated box, in every direction as the
+  /// method needs. `data` is null: the caller provides bytes for size() values.
+  virtual Field<Real> layout() const = 0;
+  /// Memory that solve() may overwrite, in bytes, and that it holds itself.
+  virtual std::int64_t scratch_bytes() const = 0;
+  virtual std::int64_t own_bytes() const = 0;
+  /// `field` holds the density in the cells of the grid and zero elsewhere; afterwards the potential. In a periodic box
+  /// the mean of the density is taken off and the mean of the potential is zero.
+  virtual void solve(const Field<Real>& field, double factor, void* scratch) = 0;
+  /// The same solution differentiated in Fourier space: −∂φ/∂axis into `force`, laid out like the field. Only for the
+  /// FFT in a periodic box; to be called after solve(), which then keeps what it needs in `scratch`.
+  virtual void spectral_force(int axis, const Field<Real>& force, void* scratch) = 0;
+  /// A sentence about the last solve() that the user should see; empty when there is none.
+  virtual std::string remark() const { return {}; }
+};
+
+struct PoissonFftOptions {
+  Laplacian laplacian = Laplacian::discrete;
+  int deconvolve = 0;           // order of the assignment window to divide by twice (deposit and gather); 0: none
+  double smoothing = 0;         // Gaussian filter exp(−(k a)²/2) with a in units of length; 0: none
+  bool spectral_force = false;  // keep the transform for spectral_force()
+};
+
+/// FFT with the Green function of the options in a periodic box, with that of open space by zero padding (Hockney &
+/// Eastwood 1988, section 6-5-4) in an isolated one.
+template <class Real>
+std::unique_ptr<PoissonSolver<Real>> make_poisson_fft(const Device& device, const Grid& grid,
+                                                      const PoissonFftOptions& options);
+
+/// Multigrid for the seven-point (2D: five-point) Laplacian; isolated: potential on the faces from a multipole
+/// expansion of the density.
+template <class Real>
+std::unique_ptr<PoissonSolver<Real>> make_poisson_multigrid(const Device& device, const Grid& grid,
+                                                            const MultigridOptions& options);
+
+}  // namespace pergola

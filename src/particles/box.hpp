@@ -1,0 +1,36 @@
+#pragma once
+#include <cmath>
+
+#include "base/host_device.hpp"
+#include "base/vec.hpp"
+
+namespace pergola {
+
+enum class Boundary { isolated, periodic };
+
+/// The box that a run lives in and what lies beyond it: nothing (isolated) or the same box again (periodic).
+struct Box {
+  Vec3<double> corner{0, 0, 0};  // lowest
+  Vec3<double> side{0, 0, 0};    // all zero: no box, open space
+  Boundary boundary = Boundary::isolated;
+
+  bool periodic() const { return boundary == Boundary::periodic; }
+  bool given() const { return side.x > 0; }
+  double volume() const { return side.x * side.y * side.z; }
+};
+
+/// The image of x that lies in [corner, corner + side), also where rounding would put it on the upper edge.
+template <class R>
+PERGOLA_HD R wrap(R x, R corner, R side) {
+  if (x >= corner && x < corner + side) return x;
+  const R moved = x - side * std::floor((x - corner) / side);
+  return moved < corner + side && moved >= corner ? moved : corner;
+}
+
+/// The nearest image of a separation in a periodic box.
+template <class R>
+PERGOLA_HD R nearest_image(R dx, R side) {
+  return dx - side * std::rint(dx / side);
+}
+
+}  // namespace pergola

@@ -1,0 +1,53 @@
+#pragma once
+#include <cmath>
+#include <cstdint>
+
+#include "base/host_device.hpp"
+
+namespace pergola::physics {
+
+/// The cells that a particle's cloud touches along one axis and its share in each.
+template <int order, class R>
+struct AxisWeights {
+  int first = 0;  // lowest cell; may lie beyond the edge of the grid
+  R weight[order] = {};
+};
+
+/// Weights of the nearest grid point (order 1), cloud-in-cell (2) and triangular-shaped-cloud (3) assignment for a
+/// particle at u cells from the corner; the centre of cell i is at i + 1/2. Hockney & Eastwood 1988, section 5-3.
+template <int order, class R>
+PERGOLA_HD AxisWeights<order, R> axis_weights(R u) {
+  static_assert(order >= 1 && order <= 3);
+  AxisWeights<order, R> result;
+  if constexpr (order == 1) {
+    result.first = static_cast<int>(std::floor(u));
+    result.weight[0] = R(1);
+  } else if constexpr (order == 2) {
+    const R shifted = u - R(0.5), cell = std::floor(shifted), d = shifted - cell;
+    result.first = static_cast<int>(cell);
+    result.weight[0] = R(1) - d;
+    result.weight[1] = d;
+  } else {
+    const R cell = std::floor(u), d = u - cell - R(0.5);
+    result.first = static_cast<int>(cell) - 1;
+    result.weight[0] = R(0.5) * (R(0.5) - d) * (R(0.5) - d);
+    result.weight[1] = R(0.75) - d * d;
+    result.weight[2] = R(0.5) * (R(0.5) + d) * (R(0.5) + d);
+  }
+  return result;
+}
+
+/// A mass as a whole number of quanta.
+template <class R>
+PERGOLA_HD std::int64_t quanta(R mass, double per_quantum) {
+  return static_cast<std::int64_t>(std::rint(static_cast<double>(mass) * per_quantum));
+}
+
+/// The whole quanta that a cell gets of a particle's `mass_quanta`, for the product of its axis weights. The last cell
+/// of a cloud gets what the others leave, so that nothing is lost.
+template <class R>
+PERGOLA_HD std::int64_t quanta_share(std::int64_t mass_quanta, R weight) {
+  return static_cast<std::int64_t>(std::rint(static_cast<R>(mass_quanta) * weight));
+}
+
+}  // namespace pergola::physics
