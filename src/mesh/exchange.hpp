@@ -44,12 +44,12 @@ class MeshExchange {
   /// Bytes that the arrays behind `scratch` need: the force field, or the fixed-point sums, whichever is larger (they
   /// do not live at the same time).
   virtual std::int64_t scratch_bytes() const = 0;
-  /// Bytes that this object holds itself.
-  virtual std::int64_t own_bytes() const = 0;
+  /// Bytes that this object holds itself once it has worked on that many particles.
+  virtual std::int64_t own_bytes(std::int64_t particles) const = 0;
 
-  /// Density in the cells of the grid into `density` (zero in its padding), from masses counted in whole `quantum`s:
-  /// the sum over the cells is exactly the sum over the particles on the mesh. Stages: "cell assignment", "histogram",
-  /// "density".
+  /// Density in the cells of the grid into `density` (zero in its padding), from masses counted in whole `quantum`s
+  /// (physics::mass_quantum): the sum over the cells is exactly the sum over the particles on the mesh, and the same
+  /// for any order of the particles. Stages: "cell assignment", "histogram", "density".
   virtual void deposit(const MeshParticles<Real>& particles, double quantum, const Field<Real>& density, void* scratch,
                        StageClock& clock) = 0;
   /// The sum over the cells of the last deposit, in quanta. Waits.
@@ -81,8 +81,16 @@ template <class Real>
 std::unique_ptr<MeshExchange<Real>> make_mesh_exchange_cuda(const Device& device, const Grid& grid,
                                                             const ExchangeOptions& options);
 
-/// to[k] = from[order[k]] on the device, for values of 1, 4 or 8 bytes.
+/// to[k] = from[order[k]] on the device, for values of `bytes` bytes: 1, 4 or 8. Does not wait.
+void permute_bytes(const Device& device, std::int64_t count, const std::uint32_t* order, const void* from, void* to,
+                   int bytes);
+void permute_cuda(const Device& device, std::int64_t count, const std::uint32_t* order, const void* from, void* to,
+                  int bytes);
+
 template <class T>
-void permute(const Device& device, std::int64_t count, const std::uint32_t* order, const T* from, T* to);
+void permute(const Device& device, std::int64_t count, const std::uint32_t* order, const T* from, T* to) {
+  static_assert(sizeof(T) == 1 || sizeof(T) == 4 || sizeof(T) == 8);
+  permute_bytes(device, count, order, from, to, static_cast<int>(sizeof(T)));
+}
 
 }  // namespace pergola

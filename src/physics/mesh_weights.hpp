@@ -37,10 +37,20 @@ PERGOLA_HD AxisWeights<order, R> axis_weights(R u) {
   return result;
 }
 
-/// A mass as a whole number of quanta.
+/// A mass as a whole number of quanta; at most most_quanta.
 template <class R>
 PERGOLA_HD std::int64_t quanta(R mass, double per_quantum) {
   return static_cast<std::int64_t>(std::rint(static_cast<double>(mass) * per_quantum));
+}
+
+/// A particle has at most this many quanta (beyond, doubles would lose whole ones), all particles at most most_in_all.
+inline constexpr double most_quanta = 0x1p50, most_in_all = 0x1p62;
+
+/// The quantum, a power of two, for particles that together have `total` mass (of either sign: sum of magnitudes) and
+/// none more than `largest`: as small as the sums allow.
+inline double mass_quantum(double total, double largest) {
+  const double least = std::fmax(total / most_in_all, largest / most_quanta);
+  return least > 0 ? std::exp2(std::ceil(std::log2(least))) : 1.0;
 }
 
 /// The whole quanta that a cell gets of a particle's `mass_quanta`, for the product of its axis weights. The last cell
@@ -48,6 +58,12 @@ PERGOLA_HD std::int64_t quanta(R mass, double per_quantum) {
 template <class R>
 PERGOLA_HD std::int64_t quanta_share(std::int64_t mass_quanta, R weight) {
   return static_cast<std::int64_t>(std::rint(static_cast<R>(mass_quanta) * weight));
+}
+
+/// Density from a cell's quanta; `factor` = quantum / cell volume.
+template <class R>
+PERGOLA_HD R density(std::int64_t sum, double factor) {
+  return static_cast<R>(static_cast<double>(sum) * factor);
 }
 
 }  // namespace pergola::physics
