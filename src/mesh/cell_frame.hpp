@@ -33,7 +33,7 @@ struct CellFrame {
   }
   /// Whether a place is far enough from the faces along this axis for the mesh to take the particle.
   PERGOLA_HD bool holds(int axis, Real place) const {
-    return periodic || (place >= Real(isolated_margin) && place <= Real(cells[axis] - isolated_margin));
+    return periodic || (place >= Real(isolated_margin) && place < Real(cells[axis] - isolated_margin));
   }
   /// The cell that a cell of a cloud or stencil is in a periodic box.
   PERGOLA_HD int wrapped(int axis, int cell) const {

@@ -24,8 +24,8 @@ PERGOLA_HD R one_sided_force(R lower, R upper, R per_spacing) {
 }
 
 /// The force at cell i of `cells` (two or more) along an axis, where read(j) is the potential in cell j. Beyond the
-/// last cell comes the first where the potential wraps; where it does not, cells too near to the face for the four-point
-/// stencil take the two-point one, and those at the face the one-sided difference.
+/// last cell comes the first where the potential wraps; where it does not, cells too near to the face for the
+/// four-point stencil take the two-point one, and those at the face the one-sided difference.
 template <bool four_point, class R, class Read>
 PERGOLA_HD R axis_force(const Read& read, int i, int cells, bool wraps, R per_spacing) {
   const auto at = [&](int j) { return read(j < 0 ? j + cells : j >= cells ? j - cells : j); };
