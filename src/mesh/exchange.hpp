@@ -81,6 +81,16 @@ template <class Real>
 std::unique_ptr<MeshExchange<Real>> make_mesh_exchange_cuda(const Device& device, const Grid& grid,
                                                             const ExchangeOptions& options);
 
+/// For the device that it is given.
+template <class Real>
+std::unique_ptr<MeshExchange<Real>> make_mesh_exchange(const Device& device, const Grid& grid,
+                                                       const ExchangeOptions& options) {
+  if constexpr (cuda_built) {
+    if (device.is_cuda()) return make_mesh_exchange_cuda<Real>(device, grid, options);
+  }
+  return make_mesh_exchange_cpu<Real>(device, grid, options);
+}
+
 /// to[k] = from[order[k]] on the device, for values of `bytes` bytes: 1, 4 or 8. Does not wait.
 void permute_bytes(const Device& device, std::int64_t count, const std::uint32_t* order, const void* from, void* to,
                    int bytes);

@@ -23,21 +23,50 @@ PERGOLA_HD R one_sided_force(R lower, R upper, R per_spacing) {
   return (lower - upper) * per_spacing;
 }
 
-/// The force at cell i of `cells` (two or more) along an axis, where read(j) is the potential in cell j. Beyond the
-/// last cell comes the first where the potential wraps; where it does not, cells too near to the face for the
-/// four-point stencil take the two-point one, and those at the face the one-sided difference.
+enum class ForceStencil { one_sided_above, one_sided_below, two_point, four_point };
+
+/// The stencil for cell i of `cells` (four or more) along an axis. Where the potential does not wrap, cells too near to
+/// a face for the four-point stencil take the two-point one, and those at the face a one-sided difference.
+template <bool four_point>
+PERGOLA_HD ForceStencil force_stencil(int i, int cells, bool wraps) {
+  if (!wraps) {
+    if (i == 0) return ForceStencil::one_sided_above;
+    if (i == cells - 1) return ForceStencil::one_sided_below;
+    if (i == 1 || i == cells - 2) return ForceStencil::two_point;
+  }
+  return four_point ? ForceStencil::four_point : ForceStencil::two_point;
+}
+
+/// The force by a stencil, where read(k) is the potential k cells above.
+template <ForceStencil stencil, class R, class Read>
+PERGOLA_HD R stencil_force(const Read& read, R per_spacing) {
+  if constexpr (stencil == ForceStencil::one_sided_above)
+    return one_sided_force<R>(read(0), read(1), per_spacing);
+  else if constexpr (stencil == ForceStencil::one_sided_below)
+    return one_sided_force<R>(read(-1), read(0), per_spacing);
+  else if constexpr (stencil == ForceStencil::two_point)
+    return two_point_force<R>(read(-1), read(1), per_spacing);
+  else
+    return four_point_force<R>(read(-2), read(-1), read(1), read(2), per_spacing);
+}
+
+/// The force at cell i of `cells` along an axis, where read(j) is the potential in cell j of the axis.
 template <bool four_point, class R, class Read>
 PERGOLA_HD R axis_force(const Read& read, int i, int cells, bool wraps, R per_spacing) {
-  const auto at = [&](int j) { return read(j < 0 ? j + cells : j >= cells ? j - cells : j); };
-  if (!wraps) {
-    if (i == 0) return one_sided_force<R>(read(0), read(1), per_spacing);
-    if (i == cells - 1) return one_sided_force<R>(read(cells - 2), read(cells - 1), per_spacing);
-    if (i == 1 || i == cells - 2) return two_point_force<R>(read(i - 1), read(i + 1), per_spacing);
+  const auto at = [&](int k) {
+    const int j = i + k;
+    return read(j < 0 ? j + cells : j >= cells ? j - cells : j);
+  };
+  switch (force_stencil<four_point>(i, cells, wraps)) {
+    case ForceStencil::one_sided_above:
+      return stencil_force<ForceStencil::one_sided_above, R>(at, per_spacing);
+    case ForceStencil::one_sided_below:
+      return stencil_force<ForceStencil::one_sided_below, R>(at, per_spacing);
+    case ForceStencil::two_point:
+      return stencil_force<ForceStencil::two_point, R>(at, per_spacing);
+    default:
+      return stencil_force<ForceStencil::four_point, R>(at, per_spacing);
   }
-  if constexpr (four_point)
-    return four_point_force<R>(at(i - 2), at(i - 1), at(i + 1), at(i + 2), per_spacing);
-  else
-    return two_point_force<R>(at(i - 1), at(i + 1), per_spacing);
 }
 
 }  // namespace pergola::physics

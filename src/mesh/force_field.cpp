@@ -1,0 +1,133 @@
+#include "mesh/force_field.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "device/parallel.hpp"
+#include "physics/mesh_gradient.hpp"
+
+namespace pergola::exchange {
+
+namespace {
+
+using physics::ForceStencil;
+
+/// The field as rows and layers (Walk), with the rows beyond the last where it wraps.
+template <class Real>
+struct Rows {
+  const Real* data;
+  std::int64_t pitch;
+  int rows, layers;
+
+  Rows(const Field<const Real>& field, bool flat)
+      : data(field.data), pitch(field.pitch), rows(flat ? 1 : field.ny), layers(flat ? field.ny : field.nz) {}
+  static int wrapped(int i, int n) { return i < 0 ? i + n : i >= n ? i - n : i; }
+  const Real* row(int row_number, int layer) const {
+    return data + (std::int64_t{wrapped(layer, layers)} * rows + wrapped(row_number, rows)) * pitch;
+  }
+};
+
+template <ForceStencil stencil, class Real>
+void difference_rows(const Real* const near[5], int nx, Real per_spacing, Real* out) {
+  const Real *const a = near[0], *const b = near[1], *const c = near[2], *const d = near[3], *const e = near[4];
+  for (int x = 0; x < nx; ++x)
+    out[x] = physics::stencil_force<stencil, Real>(
+        [&](int k) {
+          return k == -2 ? a[x] : k == -1 ? b[x] : k == 0 ? c[x] : k == 1 ? d[x] : e[x];
+        },
+        per_spacing);
+}
+
+/// The component across the rows, from the rows two below to two above.
+template <bool four_point, class Real>
+void across_rows(const Real* const near[5], int i, int cells, bool wraps, int nx, Real per_spacing, Real* out) {
+  switch (physics::force_stencil<four_point>(i, cells, wraps)) {
+    case ForceStencil::one_sided_above:
+      return difference_rows<ForceStencil::one_sided_above>(near, nx, per_spacing, out);
+    case ForceStencil::one_sided_below:
+      return difference_rows<ForceStencil::one_sided_below>(near, nx, per_spacing, out);
+    case ForceStencil::two_point:
+      return difference_rows<ForceStencil::two_point>(near, nx, per_spacing, out);
+    case ForceStencil::four_point:
+      return difference_rows<ForceStencil::four_point>(near, nx, per_spacing, out);
+  }
+}
+
+/// The component along the row.
+template <bool four_point, class Real>
+void along_row(const Real* row, int field_nx, bool wraps, int nx, Real per_spacing, Real* out) {
+  const auto anywhere = [&](int x) {
+    out[x] = physics::axis_force<four_point, Real>([&](int j) { return row[j]; }, x, field_nx, wraps, per_spacing);
+  };
+  const Real* const near[5] = {row, row + 1, row + 2, row + 3, row + 4};
+  difference_rows<four_point ? ForceStencil::four_point : ForceStencil::two_point>(near, nx - 4, per_spacing, out + 2);
+  anywhere(0), anywhere(1), anywhere(nx - 2), anywhere(nx - 1);
+}
+
+template <bool four_point, class Real>
+void differentiate_layer(const Walk<Real>& walk, const Field<const Real>& potential, int layer,
+                         CellForce<Real>* cells) {
+  const bool flat = walk.frame.dimensions == 2;
+  const Rows<Real> rows(potential, flat);
+  const Real* const per_length = walk.frame.per_length;
+  std::vector<Real> work(static_cast<std::size_t>(3 * walk.nx), Real(0));
+  Real *const fx = work.data(), *const fy = fx + walk.nx, *const fz = fy + walk.nx;
+  for (int y = 0; y < walk.rows; ++y) {
+    along_row<four_point>(rows.row(y, layer), potential.nx, potential.wraps, walk.nx, per_length[0], fx);
+    const Real* near[5];
+    if (!flat) {
+      for (int k = 0; k < 5; ++k) near[k] = rows.row(y + k - 2, layer);
+      across_rows<four_point>(near, y, rows.rows, potential.wraps, walk.nx, per_length[1], fy);
+    }
+    for (int k = 0; k < 5; ++k) near[k] = rows.row(y, layer + k - 2);
+    across_rows<four_point>(near, layer, rows.layers, potential.wraps, walk.nx, per_length[walk.layer_axis()], fz);
+    CellForce<Real>* const out = cells + y * walk.row_cells;
+    for (int x = 0; x < walk.nx; ++x) out[x] = {{fx[x], fy[x], fz[x], Real(0)}};
+    std::copy_n(out, walk.ghosts, out + walk.nx);
+  }
+  std::copy_n(cells, walk.ghost_rows * walk.row_cells, cells + walk.rows * walk.row_cells);
+}
+
+/// Layers and, after them, copies of the first ones.
+template <class Real, class Body>
+void each_layer(int threads, const Walk<Real>& walk, CellForce<Real>* cells, const Body& body) {
+  parallel_for(threads, walk.layers, [&](std::int64_t layer) {
+    CellForce<Real>* const here = cells + layer * walk.layer_cells;
+    body(static_cast<int>(layer), here);
+    if (layer < walk.ghosts) std::copy_n(here, walk.layer_cells, here + walk.layers * walk.layer_cells);
+  });
+}
+
+}  // namespace
+
+template <class Real>
+void differentiate(int threads, const Walk<Real>& walk, Gradient gradient, const Field<const Real>& potential,
+                   CellForce<Real>* cells) {
+  each_layer(threads, walk, cells, [&](int layer, CellForce<Real>* here) {
+    if (gradient == Gradient::four_point)
+      differentiate_layer<true>(walk, potential, layer, here);
+    else
+      differentiate_layer<false>(walk, potential, layer, here);
+  });
+}
+
+template <class Real>
+void copy_force(int threads, const Walk<Real>& walk, int axis, const Field<const Real>& force, CellForce<Real>* cells) {
+  const bool flat = walk.frame.dimensions == 2;
+  const Rows<Real> rows(force, flat);
+  const int component = axis == walk.layer_axis() ? 2 : axis;
+  each_layer(threads, walk, cells, [&](int layer, CellForce<Real>* here) {
+    for (int y = 0; y < walk.rows + walk.ghost_rows; ++y) {
+      const Real* const from = rows.row(y % walk.rows, layer);
+      CellForce<Real>* const out = here + y * walk.row_cells;
+      for (int x = 0; x < walk.row_cells; ++x) out[x].along[component] = from[x % walk.nx];
+    }
+  });
+}
+
+template void differentiate(int, const Walk<float>&, Gradient, const Field<const float>&, CellForce<float>*);
+template void differentiate(int, const Walk<double>&, Gradient, const Field<const double>&, CellForce<double>*);
+template void copy_force(int, const Walk<float>&, int, const Field<const float>&, CellForce<float>*);
+template void copy_force(int, const Walk<double>&, int, const Field<const double>&, CellForce<double>*);
+
+}  // namespace pergola::exchange
