@@ -12,11 +12,11 @@ namespace {
 constexpr std::int64_t sum_chunk = 1024;
 
 struct Sums {
-  double kinetic = 0;
+  double kinetic = 0, external = 0;
   Vec3<double> momentum{}, angular_momentum{};
 };
 
-Sums sum_range(const Particles& p, std::int64_t begin, std::int64_t end) {
+Sums sum_range(const Particles& p, const SolverOptions& gravity, std::int64_t begin, std::int64_t end) {
   Sums sums;
   for (std::int64_t i = begin; i < end; ++i) {
     const auto k = static_cast<std::size_t>(i);
@@ -24,6 +24,8 @@ Sums sum_range(const Particles& p, std::int64_t begin, std::int64_t end) {
     sums.kinetic += 0.5 * p.mass[k] * dot(v, v);
     sums.momentum = sums.momentum + p.mass[k] * v;
     sums.angular_momentum = sums.angular_momentum + p.mass[k] * cross(x, v);
+    if (!gravity.external.empty())
+      sums.external += p.mass[k] * external_field_at(gravity.external, gravity.gravitational_constant, x).potential;
   }
   return sums;
 }
@@ -46,15 +48,18 @@ Energies measure_energies(const Particles& particles, const Device& device, cons
   const std::int64_t n = particles.size();
   std::vector<Sums> parts(static_cast<std::size_t>((n + sum_chunk - 1) / sum_chunk));
   parallel_chunks(device.threads(), n, sum_chunk, [&](std::int64_t begin, std::int64_t end) {
-    parts[static_cast<std::size_t>(begin / sum_chunk)] = sum_range(particles, begin, end);
+    parts[static_cast<std::size_t>(begin / sum_chunk)] = sum_range(particles, gravity, begin, end);
   });
+  SolverOptions own = gravity;
+  own.external.clear();
   Energies energies;
+  energies.potential = potential_of(particles, device, own);
   for (const auto& part : parts) {
     energies.kinetic += part.kinetic;
+    energies.potential += part.external;
     energies.momentum = energies.momentum + part.momentum;
     energies.angular_momentum = energies.angular_momentum + part.angular_momentum;
   }
-  energies.potential = potential_of(particles, device, gravity);
   return energies;
 }
 

@@ -10,12 +10,12 @@ namespace pergola {
 /// The conserved quantities of a system at a moment, always in double precision.
 struct Energies {
   double kinetic = 0;
-  double potential = 0;
+  double potential = 0;  // of the particles in each other's field and in external potentials
   Vec3<double> momentum{};
   Vec3<double> angular_momentum{};  // about the origin
 
   double total() const { return kinetic + potential; }
-  /// Q = −T / W; 1/2 in equilibrium. Not a number without potential energy.
+  /// Q = −T / W; 1/2 in equilibrium without external potentials. Not a number without potential energy.
   double virial_ratio() const { return -kinetic / potential; }
 };
 

@@ -66,7 +66,9 @@ std::string to_table(const ForceReport& report) {
 }
 
 RunConfig configuration(const ForceOptions& options) {
-  auto sets = options.sets;
+  // No step is taken: the integrator that takes every solver and external potential.
+  std::vector<std::string> sets{"time.integrator=leapfrog"};
+  sets.insert(sets.end(), options.sets.begin(), options.sets.end());
   if (!options.solver.empty()) sets.push_back("gravity.solver=" + options.solver);
   return parse_config("", "(defaults)", sets);
 }

@@ -7,12 +7,15 @@
 #include "base/text.hpp"
 #include "device/buffer.hpp"
 #include "gravity/direct.hpp"
+#include "gravity/external_solver.hpp"
 
 namespace pergola {
 
 std::vector<std::string> solver_names() { return {"direct"}; }
 
-std::unique_ptr<Solver> make_solver(const SolverOptions& options, const Device& device) {
+namespace {
+
+std::unique_ptr<Solver> make_plain_solver(const SolverOptions& options, const Device& device) {
   if (options.solver != "direct") {
     const std::string near = nearest_name(options.solver, solver_names());
     throw Error(ErrorKind::input, fmt::format("gravity.solver: expected direct, found \"{}\"{}", options.solver,
@@ -22,6 +25,13 @@ std::unique_ptr<Solver> make_solver(const SolverOptions& options, const Device& 
     if constexpr (cuda_built) return make_direct_cuda(options, device);
   }
   return make_direct_cpu(options, device);
+}
+
+}  // namespace
+
+std::unique_ptr<Solver> make_solver(const SolverOptions& options, const Device& device) {
+  auto solver = make_plain_solver(options, device);
+  return options.external.empty() ? std::move(solver) : add_external_potentials(std::move(solver), options, device);
 }
 
 double potential_energy(const Device& device, const Sources<double>& sources, const SolverOptions& options) {

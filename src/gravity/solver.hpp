@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/host_device.hpp"
 #include "device/device.hpp"
+#include "gravity/external.hpp"
 #include "particles/particles.hpp"
 
 namespace pergola {
@@ -48,7 +49,7 @@ template <class Real>
 struct Forces {
   Real *ax = nullptr, *ay = nullptr, *az = nullptr;
   Real *jx = nullptr, *jy = nullptr, *jz = nullptr;
-  Real* potential = nullptr;         // per unit mass, negative
+  Real* potential = nullptr;         // per unit mass, with the external potentials
   std::int64_t* nearest = nullptr;   // index of the nearest other source, −1 when there is none
   Real* nearest_distance = nullptr;  // without softening
 };
@@ -80,6 +81,7 @@ struct SolverOptions {
   Softening softening = Softening::same(0.0);
   double gravitational_constant = 1.0;
   Precision precision = Precision::mixed;
+  std::vector<ExternalPotential> external{};  // added to the solver's own forces
 };
 
 /// What a solver can do, so that a combination that cannot work is refused when the configuration is read.

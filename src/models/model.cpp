@@ -121,6 +121,7 @@ Particles make_model(const std::string& name, const ModelOptions& options, int t
 std::vector<Expectation> model_expectations(const std::string& name, const ModelOptions& options) {
   const ModelEntry& entry = find_entry(name);
   check(entry.info, options);
+  if (!options.external.empty()) return {};
   return entry.expectations(ModelInput(entry.info, options, 1));
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/host_device.hpp"
 #include "base/range.hpp"
+#include "gravity/external.hpp"
 #include "particles/particles.hpp"
 
 namespace pergola {
@@ -24,6 +25,7 @@ struct ModelOptions {
   std::int64_t n = 0;  // 0: the model's own number
   std::uint64_t seed = 1;
   double gravitational_constant = 1;
+  std::vector<ExternalPotential> external;   // that the particles will move in, for models that are set up in it
   std::map<std::string, ModelValue> values;  // what differs from the defaults
 };
 
@@ -61,7 +63,7 @@ PERGOLA_API std::int64_t model_count(const ModelInfo& model, std::int64_t n);
 /// when the particles cannot fit into it. threads = 0 means all cores.
 PERGOLA_API Particles make_model(const std::string& name, const ModelOptions& options, int threads = 1);
 
-/// What a run of the model should show at its end, whatever the end time is.
+/// What a run of the model should show at its end, whatever the end time is. Nothing where external potentials act.
 PERGOLA_API std::vector<Expectation> model_expectations(const std::string& name, const ModelOptions& options);
 
 }  // namespace pergola

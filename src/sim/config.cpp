@@ -180,6 +180,14 @@ void read_particle_source(const std::vector<Entry>& entries, RunConfig& config) 
   config.particles.model = name;
 }
 
+/// What is each right by itself and cannot be had together.
+void check_combinations(const std::vector<Entry>& entries, const RunConfig& config) {
+  const Entry* external = find_entry(entries, "gravity.external");
+  if (external && !config.gravity.external.empty() && config.time.integrator == "hermite")
+    throw Error(ErrorKind::input, fmt::format("{}: gravity.external: {}", external->value.where(),
+                                              external_needs_leapfrog(config.time.integrator)));
+}
+
 RunConfig read_entries(const std::vector<Entry>& entries, const std::string& source) {
   RunConfig config;
   config.source = source;
@@ -199,7 +207,9 @@ RunConfig read_entries(const std::vector<Entry>& entries, const std::string& sou
       refuse_unknown(entry, config);
     }
   }
+  check_combinations(entries, config);
   auto& options = config.particles.options;
+  options.external = config.gravity.external;
   options.gravitational_constant = config.gravitational_constant();
   if (!config.particles.model.empty()) {
     const ModelInfo& model = find_model(config.particles.model);
@@ -253,7 +263,7 @@ UnitSystem RunConfig::unit_system() const {
 }
 
 SolverOptions RunConfig::solver_options() const {
-  return {gravity.solver, gravity.softening, gravitational_constant(), precision()};
+  return {gravity.solver, gravity.softening, gravitational_constant(), precision(), gravity.external};
 }
 
 std::vector<Expectation> RunConfig::expectations() const {

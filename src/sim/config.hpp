@@ -33,6 +33,7 @@ struct PERGOLA_API RunConfig {
   struct Gravity {
     std::string solver = "direct";
     Softening softening = Softening::same(0.00390625);  // 1/256
+    std::vector<ExternalPotential> external;
   } gravity;
 
   TimeOptions time;

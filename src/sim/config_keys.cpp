@@ -144,6 +144,7 @@ std::vector<ConfigKey> gravity_keys() {
                    {"tree", "mesh", "treepm"}),
           {"gravity.softening", "Plummer-equivalent length; by species: { halo = 0.1, disc = 0.05 }", read_softening,
            softening_text},
+          external_key(),
           unused_key("gravity.tree.accuracy"),
           unused_key("gravity.tree.opening_angle"),
           unused_key("gravity.mesh.cells"),

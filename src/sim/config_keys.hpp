@@ -19,6 +19,9 @@ struct ConfigKey {
 /// All keys in the order in which config_text shows them, without the model's options and [expect].
 const std::vector<ConfigKey>& config_keys();
 
+/// gravity.external, the array of tables (sim/config_external.cpp).
+ConfigKey external_key();
+
 /// Throws Error(input): "run.toml:7: time.eta: expected a number > 0, found -1".
 [[noreturn]] void refuse(const ConfigValue& value, const std::string& path, const std::string& expected,
                          const std::string& remark = "");

@@ -37,6 +37,8 @@ std::unique_ptr<Integrator> make_integrator(const TimeOptions& time, const Solve
   check_options(time);
   if (time.integrator == "leapfrog") return make_leapfrog(time, gravity, context);
   if (time.integrator == "hermite") {
+    if (!gravity.external.empty())
+      throw Error(ErrorKind::input, "gravity.external: " + external_needs_leapfrog("hermite"));
     if (context.device.is_cuda()) {
       if constexpr (cuda_built) return make_hermite_cuda(time, gravity, context);
     }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "models/model.hpp"
 #include "test_devices.hpp"
 
@@ -28,6 +30,24 @@ TEST_P(EnergyOf, TwoBodiesIsThatOfTheTextbook) {
   EXPECT_DOUBLE_EQ(e.momentum.x, 2);
   EXPECT_DOUBLE_EQ(e.momentum.y, 6);
   EXPECT_DOUBLE_EQ(e.angular_momentum.z, 3 * 3 * 2);
+}
+
+// Reference: two bodies and two potentials by hand: a pair counts once, an external potential in full.
+TEST_P(EnergyOf, TwoBodiesInExternalPotentialsCountsThoseInFull) {
+  Particles p;
+  p.resize(2);
+  p.mass = {2, 3};
+  p.x = {0, 3};
+  p.y = {0, 4};
+  SolverOptions gravity;
+  gravity.gravitational_constant = 10;
+  gravity.external.resize(2);
+  gravity.external[0].mass = 7;
+  gravity.external[0].softening = 12;
+  gravity.external[1].kind = physics::ExternalKind::logarithmic;
+  gravity.external[1].speed = 2, gravity.external[1].radius = 5;
+  const double point = -10.0 * 7 * (2.0 / 12 + 3.0 / 13), halo = 3 * 0.5 * 4 * std::log(2.0);
+  EXPECT_DOUBLE_EQ(measure_energies(p, device(), gravity).potential, -10.0 * 2 * 3 / 5 + point + halo);
 }
 
 // Reference: the same sums in another order of threads: the chunks are fixed.

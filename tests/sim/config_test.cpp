@@ -118,6 +118,69 @@ TEST(Config, WhatThisVersionDoesNotHaveIsRefusedAsSuch) {
   EXPECT_EQ(refusal("[cosmology]\nomega0 = 0.3\n"), "run.toml:2: cosmology.omega0: not in this version");
 }
 
+const char* halo_and_bulge = R"([time]
+integrator = "leapfrog"
+[[gravity.external]]
+kind = "logarithmic"
+speed = 1
+radius = 0.5
+[[gravity.external]]
+kind = "hernquist"
+mass = 0.25
+radius = 0.125
+centre = [1, 2, 3.5]
+)";
+
+TEST(Config, ExternalPotentialsAreReadAndReadBack) {
+  const RunConfig config = parse_config(halo_and_bulge, "run.toml");
+  ASSERT_EQ(config.gravity.external.size(), 2u);
+  EXPECT_EQ(config.gravity.external[0].kind, physics::ExternalKind::logarithmic);
+  EXPECT_EQ(config.gravity.external[0].speed, 1);
+  EXPECT_EQ(config.gravity.external[0].radius, 0.5);
+  EXPECT_EQ(config.gravity.external[1].mass, 0.25);
+  EXPECT_EQ(config.gravity.external[1].centre.z, 3.5);
+  EXPECT_EQ(config.solver_options().external.size(), 2u);
+  const std::string text = config_text(config);
+  EXPECT_EQ(config_text(parse_config(text, "again.toml")), text);
+  EXPECT_NE(text.find("{ kind = \"hernquist\", mass = 0.25, radius = 0.125, centre = [1, 2, 3.5] }"), std::string::npos)
+      << text;
+}
+
+TEST(Config, ExternalPotentialsAreReplacedBySet) {
+  const RunConfig none = parse_config(halo_and_bulge, "run.toml", {"gravity.external=[]"});
+  EXPECT_TRUE(none.gravity.external.empty());
+  const RunConfig one =
+      parse_config(halo_and_bulge, "run.toml", {"gravity.external=[{ kind = \"point\", mass = 2, softening = 0.1 }]"});
+  ASSERT_EQ(one.gravity.external.size(), 1u);
+  EXPECT_EQ(one.gravity.external[0].softening, 0.1);
+}
+
+TEST(Config, ExternalPotentialsThatCannotBeUsedAreRefused) {
+  const std::string leapfrog = "[time]\nintegrator = \"leapfrog\"\n[[gravity.external]]\n";
+  const auto refused = [&](const std::string& lines) { return refusal(leapfrog + lines); };
+  EXPECT_EQ(refused("kind = \"plummer\"\nmass = 1\nradius = -2\n"),
+            "run.toml:6: gravity.external[0].radius: expected a number > 0, found -2");
+  EXPECT_EQ(refused("kind = \"plummer\"\nmass = 1\n"),
+            "run.toml:3: gravity.external[0].radius: expected a number > 0, found none");
+  EXPECT_EQ(
+      refused("kind = \"plummer\"\nmass = 1\nradius = 1\nspeed = 1\n"),
+      "run.toml:7: gravity.external[0].speed: unknown key of plummer, expected one of kind, mass, radius, centre");
+  EXPECT_NE(refused("kind = \"plummer\"\nmas = 1\nradius = 1\n").find("; did you mean mass?"), std::string::npos);
+  EXPECT_EQ(refused("mass = 1\n"),
+            "run.toml:3: gravity.external[0].kind: expected point, plummer, hernquist, isochrone, nfw, logarithmic, "
+            "miyamoto-nagai, found none");
+  EXPECT_NE(refused("kind = \"hernqist\"\n").find("; did you mean \"hernquist\"?"), std::string::npos);
+  EXPECT_EQ(refused("kind = \"point\"\nmass = 1\ncentre = [0, 1]\n"),
+            "run.toml:6: gravity.external[0].centre: expected three numbers such as [0, 0, 0], found an array");
+  EXPECT_EQ(refused("kind = \"point\"\nmass = 1\ncentre = [0, 1, \"a\"]\n"),
+            "run.toml:6: gravity.external[0].centre: expected a number, found \"a\"");
+  EXPECT_EQ(refusal("[time]\nintegrator = \"leapfrog\"\n[gravity]\nexternal = 3\n"),
+            "run.toml:4: gravity.external: expected an array of tables, each under [[gravity.external]], found 3");
+  EXPECT_EQ(refusal("[[gravity.external]]\nkind = \"point\"\nmass = 1\n"),
+            "run.toml:1: gravity.external: external potentials give no jerk, which integrator hermite needs; set "
+            "time.integrator = \"leapfrog\"");
+}
+
 TEST(Config, BrokenTomlIsReportedWithItsLine) {
   EXPECT_EQ(refusal("[time]\neta = = 2\n").substr(0, 29), "run.toml:2: not valid TOML: E");
   EXPECT_EQ(refusal("[time]\neta = 1\neta = 2\n").substr(0, 27), "run.toml:3: not valid TOML:");

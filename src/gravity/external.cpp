@@ -1,0 +1,57 @@
+#include "gravity/external.hpp"
+
+#include <fmt/core.h>
+
+namespace pergola {
+
+using physics::ExternalKind;
+
+const std::vector<ExternalKindInfo>& external_kinds() {
+  using P = ExternalPotential;
+  const ExternalParameter mass{"mass", &P::mass, Range::above(0), true};
+  const ExternalParameter radius{"radius", &P::radius, Range::above(0), true};
+  static const std::vector<ExternalKindInfo> all{
+      {"point", ExternalKind::point, "a point mass", {mass, {"softening", &P::softening, Range::at_least(0), false}}},
+      {"plummer", ExternalKind::plummer, "Plummer's sphere", {mass, radius}},
+      {"hernquist", ExternalKind::hernquist, "Hernquist's sphere, for a bulge or a halo", {mass, radius}},
+      {"isochrone", ExternalKind::isochrone, "Henon's isochrone", {mass, radius}},
+      {"nfw",
+       ExternalKind::nfw,
+       "the halo of Navarro, Frenk & White; mass is 4 pi rho_0 radius^3, 5.2 times that within the radius",
+       {mass, radius}},
+      {"logarithmic",
+       ExternalKind::logarithmic,
+       "a halo with a flat rotation curve of the given speed beyond its core radius",
+       {{"speed", &P::speed, Range::above(0), true}, radius}},
+      {"miyamoto-nagai",
+       ExternalKind::miyamoto_nagai,
+       "a disc in the plane z = 0 of its centre",
+       {mass, {"radius", &P::radius, Range::at_least(0), true}, {"height", &P::height, Range::above(0), true}}}};
+  return all;
+}
+
+const ExternalKindInfo& external_kind(ExternalKind kind) { return external_kinds()[static_cast<std::size_t>(kind)]; }
+
+physics::ExternalLaw<double> external_law(const ExternalPotential& p, double gravitational_constant) {
+  const bool halo = p.kind == ExternalKind::logarithmic;
+  return {p.kind, halo ? p.speed * p.speed : gravitational_constant * p.mass,
+          p.kind == ExternalKind::point ? p.softening : p.radius, p.height, p.centre};
+}
+
+physics::ExternalField<double> external_field_at(const std::vector<ExternalPotential>& potentials,
+                                                 double gravitational_constant, const Vec3<double>& x) {
+  physics::ExternalField<double> sum{{0, 0, 0}, 0};
+  for (const auto& potential : potentials) {
+    const auto field = physics::external_field(external_law(potential, gravitational_constant), x);
+    sum.acceleration = sum.acceleration + field.acceleration;
+    sum.potential += field.potential;
+  }
+  return sum;
+}
+
+std::string external_needs_leapfrog(const std::string& integrator) {
+  return fmt::format("external potentials give no jerk, which integrator {} needs; set time.integrator = \"leapfrog\"",
+                     integrator);
+}
+
+}  // namespace pergola

@@ -1,0 +1,115 @@
+#pragma once
+#include <cmath>
+
+#include "base/host_device.hpp"
+#include "base/vec.hpp"
+
+namespace pergola::physics {
+
+/// Static potentials about a fixed centre. Equations of Binney & Tremaine 2008, "Galactic Dynamics" (BT), section 2.
+enum class ExternalKind : int { point, plummer, hernquist, isochrone, nfw, logarithmic, miyamoto_nagai };
+
+/// One of them with its numbers: `strength` is G M, for the logarithmic halo the square of its speed; `radius` its
+/// length (of a point: the softening); `height` the second length of Miyamoto & Nagai's disc.
+template <class R>
+struct ExternalLaw {
+  ExternalKind kind;
+  R strength, radius, height;
+  Vec3<R> centre;
+};
+
+template <class R>
+struct ExternalField {
+  Vec3<R> acceleration;
+  R potential;  // per unit mass
+};
+
+/// Of a sphere: the potential at a distance and the factor f of the acceleration −f d.
+template <class R>
+struct CentralField {
+  R potential, factor;
+};
+
+/// −G M/√(r² + b²). BT eq. 2.44a; also a softened point.
+template <class R>
+PERGOLA_HD CentralField<R> plummer_field(R gm, R b, R r2) {
+  const R inverse = R(1) / std::sqrt(r2 + b * b);
+  return {-gm * inverse, gm * inverse * inverse * inverse};
+}
+
+/// −G M/(r + a). Hernquist 1990; BT eq. 2.67. At the centre, where the force has no direction, it is zero.
+template <class R>
+PERGOLA_HD CentralField<R> hernquist_field(R gm, R a, R r2) {
+  const R r = std::sqrt(r2), inverse = R(1) / (r + a);
+  return {-gm * inverse, r > R(0) ? gm * inverse * inverse / r : R(0)};
+}
+
+/// −G M/(b + √(b² + r²)). Hénon 1959; BT eq. 2.47.
+template <class R>
+PERGOLA_HD CentralField<R> isochrone_field(R gm, R b, R r2) {
+  const R s = std::sqrt(b * b + r2), inverse = R(1) / (b + s);
+  return {-gm * inverse, gm * inverse * inverse / s};
+}
+
+/// ln(1 + q) − q/(1 + q), the mass of the Navarro, Frenk & White profile within q scale radii over 4π ρ₀ a³. By its
+/// series Σ (−1)^k (k − 1)/k q^k near the centre, where the difference would lose its digits.
+template <class R>
+PERGOLA_HD R nfw_mass(R q) {
+  if (q > R(0.0625)) return std::log1p(q) - q / (R(1) + q);
+  R sum = R(0);
+  for (int k = 15; k >= 2; --k) sum = R(k - 1) / R(k) - q * sum;
+  return q * q * sum;
+}
+
+/// −G M ln(1 + r/a)/r with M = 4π ρ₀ a³. Navarro, Frenk & White 1996; BT eq. 2.67. Zero force at the centre, where it
+/// has no direction.
+template <class R>
+PERGOLA_HD CentralField<R> nfw_field(R gm, R a, R r2) {
+  const R r = std::sqrt(r2), q = r / a;
+  if (!(q > R(0))) return {-gm / a, R(0)};
+  return {-gm * std::log1p(q) / r, gm * nfw_mass(q) / (r * r2)};
+}
+
+/// (v²/2) ln(1 + r²/a²): the circular speed rises to v far beyond the core radius a. BT eq. 2.71a for a round halo,
+/// zero at its centre.
+template <class R>
+PERGOLA_HD CentralField<R> logarithmic_field(R speed2, R a, R r2) {
+  return {R(0.5) * speed2 * std::log1p(r2 / (a * a)), speed2 / (a * a + r2)};
+}
+
+/// −G M/√(R² + (a + √(z² + b²))²), a disc of scale a and thickness b in the plane z = 0. Miyamoto & Nagai 1975; BT
+/// eq. 2.69a.
+template <class R>
+PERGOLA_HD ExternalField<R> miyamoto_nagai_field(R gm, R a, R b, const Vec3<R>& d) {
+  const R lift = std::sqrt(d.z * d.z + b * b), reach = a + lift;
+  const R inverse = R(1) / std::sqrt(d.x * d.x + d.y * d.y + reach * reach);
+  const R factor = gm * inverse * inverse * inverse;
+  return {{-factor * d.x, -factor * d.y, -factor * (reach / lift) * d.z}, -gm * inverse};
+}
+
+template <class R>
+PERGOLA_HD CentralField<R> central_field(const ExternalLaw<R>& law, R r2) {
+  switch (law.kind) {
+    case ExternalKind::hernquist:
+      return hernquist_field(law.strength, law.radius, r2);
+    case ExternalKind::isochrone:
+      return isochrone_field(law.strength, law.radius, r2);
+    case ExternalKind::nfw:
+      return nfw_field(law.strength, law.radius, r2);
+    case ExternalKind::logarithmic:
+      return logarithmic_field(law.strength, law.radius, r2);
+    default:
+      return plummer_field(law.strength, law.radius, r2);
+  }
+}
+
+/// Acceleration and potential at x.
+template <class R>
+PERGOLA_HD ExternalField<R> external_field(const ExternalLaw<R>& law, const Vec3<R>& x) {
+  const Vec3<R> d = x - law.centre;
+  if (law.kind == ExternalKind::miyamoto_nagai) return miyamoto_nagai_field(law.strength, law.radius, law.height, d);
+  const CentralField<R> field = central_field(law, dot(d, d));
+  return {-field.factor * d, field.potential};
+}
+
+}  // namespace pergola::physics
