@@ -1,0 +1,62 @@
+#pragma once
+#include <cmath>
+
+#include "base/host_device.hpp"
+
+namespace pergola::physics {
+
+/// The wave number of mode m of n on an axis of the given length; m = 0 … n/2 are not negative, the others stand for
+/// m − n.
+PERGOLA_HD double mode_wave_number(int m, int n, double side) {
+  constexpr double two_pi = 6.283185307179586476925286766559;
+  return two_pi * (2 * m <= n ? m : m - n) / side;
+}
+
+/// Eigenvalue of the three-point second derivative on one axis, −4 sin²(k Δx / 2) / Δx²; that of the seven-point
+/// Laplacian is the sum over the axes. Aubert, Amini & David 2009, eqs. 6 and 7.
+PERGOLA_HD double discrete_laplacian_eigenvalue(double k, double spacing) {
+  const double s = std::sin(0.5 * k * spacing);
+  return -4.0 * s * s / (spacing * spacing);
+}
+
+/// Eigenvalue of the second derivative itself, −k².
+PERGOLA_HD double spectral_laplacian_eigenvalue(double k) { return -k * k; }
+
+/// Transform of the assignment function of the given order (1 NGP, 2 CIC, 3 TSC) on one axis, normalised to 1 at k = 0:
+/// (sin(k Δx / 2) / (k Δx / 2))^order. Hockney & Eastwood 1988, chapter 5.
+PERGOLA_HD double assignment_window(double k, double spacing, int order) {
+  const double half = 0.5 * k * spacing;
+  const double sinc = half == 0 ? 1.0 : std::sin(half) / half;
+  double window = 1;
+  for (int i = 0; i < order; ++i) window *= sinc;
+  return window;
+}
+
+/// Gaussian filter exp(−(k a)² / 2) on one axis: the transform of a cloud of dispersion a. Birdsall & Langdon 1985,
+/// chapter 4 (finite-size particles).
+PERGOLA_HD double gaussian_window(double k, double a) { return std::exp(-0.5 * k * k * a * a); }
+
+/// ∫ 1/r over a box of sides a, b, c about its centre: the potential of a homogeneous cuboid there, Waldvogel 1976,
+/// ZAMP 27, 867. 2.3800774 h² for a cube of side h.
+PERGOLA_HD double inverse_distance_integral(double a, double b, double c) {
+  const double x = 0.5 * a, y = 0.5 * b, z = 0.5 * c;
+  const double r = std::sqrt(x * x + y * y + z * z);
+  const double edges = y * z * std::asinh(x / std::sqrt(y * y + z * z)) +
+                       x * z * std::asinh(y / std::sqrt(x * x + z * z)) +
+                       x * y * std::asinh(z / std::sqrt(x * x + y * y));
+  const double faces = 0.5 * (x * x * std::atan(y * z / (x * r)) + y * y * std::atan(x * z / (y * r)) +
+                              z * z * std::atan(x * y / (z * r)));
+  return 8.0 * (edges - faces);
+}
+
+/// Green function of ∇²φ = ρ in open space for the content of one cell, −V / (4π r): the potential at a distance of
+/// (i, j, k) cells of sides hx, hy, hz per density. In the cell itself the mean over its volume stands for 1/r, which
+/// makes the potential of a smooth density correct to O(h²). Hockney & Eastwood 1988, section 6-5-4.
+PERGOLA_HD double open_space_green(int i, int j, int k, double hx, double hy, double hz) {
+  constexpr double four_pi = 12.566370614359172953850573533118;
+  if (i == 0 && j == 0 && k == 0) return -inverse_distance_integral(hx, hy, hz) / four_pi;
+  const double x = i * hx, y = j * hy, z = k * hz;
+  return -hx * hy * hz / (four_pi * std::sqrt(x * x + y * y + z * z));
+}
+
+}  // namespace pergola::physics

@@ -1,0 +1,90 @@
+#include <cstring>
+
+#include "base/error.hpp"
+#include "mesh/poisson_fixture.hpp"
+#include "test_devices.hpp"
+
+namespace pergola {
+namespace {
+
+class PoissonFft : public DeviceTest {};
+
+double rough(double x, double y, double z) { return 1 + std::sin(1234 * x + 77 * y * y) * std::cos(51 * z + 40 * x); }
+
+template <class Real>
+std::vector<Real> solved(const Device& device, const Grid& grid, int times = 1) {
+  PoissonFftOptions options;
+  options.spectral_force = grid.periodic();
+  SolverOnGrid<Real> on_grid(device, grid, options);
+  for (int i = 0; i < times; ++i) on_grid.solve(on_cells(grid, rough), 3.0);
+  std::vector<Real> result;
+  const auto cells = on_grid.solve(on_cells(grid, rough), 3.0);
+  result.assign(cells.begin(), cells.end());
+  if (grid.periodic())
+    for (int axis = 0; axis < grid.dimensions; ++axis)
+      for (const double value : on_grid.spectral_force(axis)) result.push_back(static_cast<Real>(value));
+  return result;
+}
+
+template <class Real>
+bool same_bits(const std::vector<Real>& a, const std::vector<Real>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(Real)) == 0;
+}
+
+const std::vector<Grid>& grids() {
+  static const std::vector<Grid> all{make_grid({24, 20, 30}, {1, 2, 1.5}, Boundary::periodic),
+                                     make_grid({36, 50, 1}, {1, 2, 1}, Boundary::periodic, 2),
+                                     make_grid({12, 10, 18}, {1, 1, 1}, Boundary::isolated)};
+  return all;
+}
+
+TEST_P(PoissonFft, HasTheSameBitsForAnyNumberOfThreadsAndEveryTime) {
+  for (const Grid& grid : grids()) {
+    const auto one = solved<float>(device(1), grid);
+    EXPECT_TRUE(same_bits(one, solved<float>(device(1), grid, 2)));
+    for (int threads : {2, 3}) EXPECT_TRUE(same_bits(one, solved<float>(device(threads), grid))) << threads;
+    EXPECT_TRUE(same_bits(solved<double>(device(1), grid), solved<double>(device(3), grid)));
+  }
+}
+
+TEST_P(PoissonFft, DevicesAndPrecisionsAgreeToRounding) {
+  for (const Grid& grid : grids()) {
+    const auto reference = solved<double>(Device::open("cpu", 1), grid);
+    const auto single = solved<float>(device(), grid);
+    const double scale = largest(reference);
+    EXPECT_LT(largest_difference(std::vector<double>(single.begin(), single.end()), reference), 2e-6 * scale);
+    EXPECT_LT(largest_difference(solved<double>(device(), grid), reference), 2e-14 * scale);
+  }
+}
+
+TEST_P(PoissonFft, MemoryIsWithinTheBudgetOfASolver) {
+  const Grid grid = make_grid({64, 64, 64}, {1, 1, 1}, Boundary::periodic);
+  const auto solver = make_poisson_fft<float>(device(1), grid, {});
+  const auto layout = solver->layout();
+  EXPECT_TRUE(layout.wraps);
+  EXPECT_GE(layout.pitch, 66);
+  EXPECT_LE(double(solver->scratch_bytes()), 12.0 * double(grid.cell_count()));
+}
+
+TEST_P(PoissonFft, RefusesWhatItCannotSolve) {
+  const auto kind_of = [&](const Grid& grid, const PoissonFftOptions& options) {
+    try {
+      make_poisson_fft<float>(device(), grid, options);
+    } catch (const Error& error) {
+      return error.kind();
+    }
+    return ErrorKind::numerics;
+  };
+  PoissonFftOptions spectral;
+  spectral.spectral_force = true;
+  EXPECT_EQ(kind_of(make_grid({16, 15, 16}, {1, 1, 1}, Boundary::periodic), {}), ErrorKind::input);
+  EXPECT_EQ(kind_of(make_grid({16, 16, 1}, {1, 1, 1}, Boundary::isolated, 2), {}), ErrorKind::input);
+  EXPECT_EQ(kind_of(make_grid({16, 16, 16}, {1, 1, 1}, Boundary::isolated), spectral), ErrorKind::input);
+  SolverOnGrid<float> without(device(), make_grid({16, 16, 16}, {1, 1, 1}, Boundary::periodic), {});
+  EXPECT_THROW(without.spectral_force(0), Error);
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, PoissonFft, OnEachDevice(), device_test_name);
+
+}  // namespace
+}  // namespace pergola
