@@ -112,8 +112,8 @@ std::vector<double> periodic_green_transform(const FftAxes& axes, int threads) {
   const double scale = 1 / axes.modes();
   std::vector<double> values(points[0] * points[1] * points[2]);
   each_mode(values, points, threads, [&](int i, int j, int k, double& value) {
-    const double eigenvalue = x.eigenvalue[i] + y.eigenvalue[j] + z.eigenvalue[k];
-    value = eigenvalue == 0 ? 0.0 : scale * x.window[i] * y.window[j] * z.window[k] / eigenvalue;
+    value = scale * physics::green_factor(x.eigenvalue[i] + y.eigenvalue[j] + z.eigenvalue[k],
+                                          x.window[i] * y.window[j] * z.window[k]);
   });
   return values;
 }

@@ -36,6 +36,13 @@ PERGOLA_HD double assignment_window(double k, double spacing, int order) {
 /// chapter 4 (finite-size particles).
 PERGOLA_HD double gaussian_window(double k, double a) { return std::exp(-0.5 * k * k * a * a); }
 
+/// What a mode of the density is multiplied by to give that of the potential of ∇²φ = ρ; zero for the mean, which a
+/// periodic box cannot hold. Aubert, Amini & David 2009, eq. 7.
+template <class R>
+PERGOLA_HD R green_factor(R eigenvalue, R window) {
+  return eigenvalue == R(0) ? R(0) : window / eigenvalue;
+}
+
 /// ∫ 1/r over a box of sides a, b, c about its centre: the potential of a homogeneous cuboid there, Waldvogel 1976,
 /// ZAMP 27, 867. 2.3800774 h² for a cube of side h.
 PERGOLA_HD double inverse_distance_integral(double a, double b, double c) {
