@@ -113,6 +113,7 @@ void make_initial_conditions(const ModelInfo& model, const Request& request, con
   if (!context.communicator->is_root()) return;
   Snapshot snapshot;
   snapshot.particles = make_model(model.name, options, context.threads);
+  snapshot.header.box_size = model_box_side(model.name, options);
   if (request.units != "nbody") {
     const UnitSystem units = unit_system(request.units);
     snapshot.header.units = FileUnits{units.length_cm, units.mass_g, units.velocity_cm_per_s};

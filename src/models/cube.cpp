@@ -30,7 +30,8 @@ ModelEntry cube_model() {
             {"speed", 0.1, "largest velocity along each axis", Range::at_least(0), {}},
             {"mass", 1.0, "total mass", Range::above(0), {}}}},
           make_cube,
-          [](const ModelInput&) { return std::vector<Expectation>{}; }};
+          [](const ModelInput&) { return std::vector<Expectation>{}; },
+          [](const ModelInput& input) { return input.number("side"); }};
 }
 
 }  // namespace pergola

@@ -118,6 +118,12 @@ Particles make_model(const std::string& name, const ModelOptions& options, int t
   return entry.make(ModelInput(entry.info, options, threads > 0 ? threads : Device::open("cpu").threads()));
 }
 
+double model_box_side(const std::string& name, const ModelOptions& options) {
+  const ModelEntry& entry = find_entry(name);
+  check(entry.info, options);
+  return entry.box_side ? entry.box_side(ModelInput(entry.info, options, 1)) : 0;
+}
+
 std::vector<Expectation> model_expectations(const std::string& name, const ModelOptions& options) {
   const ModelEntry& entry = find_entry(name);
   check(entry.info, options);

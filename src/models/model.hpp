@@ -63,6 +63,9 @@ PERGOLA_API std::int64_t model_count(const ModelInfo& model, std::int64_t n);
 /// when the particles cannot fit into it. threads = 0 means all cores.
 PERGOLA_API Particles make_model(const std::string& name, const ModelOptions& options, int threads = 1);
 
+/// The side of the periodic box from the origin that the model fills; 0 for a model in open space.
+PERGOLA_API double model_box_side(const std::string& name, const ModelOptions& options);
+
 /// What a run of the model should show at its end, whatever the end time is. Nothing where external potentials act.
 PERGOLA_API std::vector<Expectation> model_expectations(const std::string& name, const ModelOptions& options);
 

@@ -32,6 +32,7 @@ struct ModelEntry {
   ModelInfo info;
   Particles (*make)(const ModelInput& input);
   std::vector<Expectation> (*expectations)(const ModelInput& input);
+  double (*box_side)(const ModelInput& input) = nullptr;  // null: open space
 };
 
 // One function per file models/<name>.cpp.

@@ -1,5 +1,6 @@
 """`pergola ic`: every model, its options, its files and its refusals."""
 import csv
+import json
 import pathlib
 import resource
 
@@ -42,6 +43,11 @@ class Models(harness.CliTest):
         self.assertEqual(made[1], made[7])
         self.good("ic", "plummer", "--n", 9000, "--seed", 6, "-o", self.dir / "other.csv")
         self.assertNotEqual(made[1], (self.dir / "other.csv").read_bytes())
+
+    def test_a_cube_states_its_box_and_a_cluster_has_none(self):
+        for model, options, side in ("cube", ("--side", 2.5), 2.5), ("plummer", (), 0):
+            self.good("ic", model, "--n", 10, *options, "-o", self.dir / f"{model}.hdf5")
+            self.assertEqual(json.loads(self.good("info", self.dir / f"{model}.hdf5", "--json"))["box_size"], side)
 
     def test_options_are_flags_or_set(self):
         by_flag = self.read_csv("kepler", "--eccentricity", 0.9, "--mass-1", 2)

@@ -66,6 +66,13 @@ TEST(Models, AStarDependsOnSeedAndPlaceOnly) {
   }
 }
 
+TEST(Models, OnlyTheCubeHasABox) {
+  ModelOptions options;
+  for (const auto& info : models()) EXPECT_EQ(model_box_side(info.name, options), info.name == "cube" ? 1 : 0);
+  options.values["side"] = 2.5;
+  EXPECT_EQ(model_box_side("cube", options), 2.5);
+}
+
 TEST(Models, BadOptionsAreNamed) {
   ModelOptions options;
   options.values["cutof"] = 1.0;
