@@ -43,8 +43,10 @@ template <class Real>
 std::unique_ptr<PoissonSolver<Real>> make_poisson_fft(const Device& device, const Grid& grid,
                                                       const PoissonFftOptions& options);
 
-/// Multigrid for the seven-point (2D: five-point) Laplacian; isolated: potential on the faces from a multipole
-/// expansion of the density.
+/// Multigrid for the seven-point Laplacian in three dimensions; isolated: potential on the faces from a multipole
+/// expansion, up to the hexadecapole, of the density about its centre of mass, which should be of one sign and well
+/// inside the box. solve() waits for the norms that the tolerance asks for, once per cycle on the finest grid; with
+/// tolerance 0 it does not wait. Throws Error(input) for what it cannot solve, Error(numerics) on a density with NaN.
 template <class Real>
 std::unique_ptr<PoissonSolver<Real>> make_poisson_multigrid(const Device& device, const Grid& grid,
                                                             const MultigridOptions& options);
