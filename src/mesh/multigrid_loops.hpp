@@ -53,7 +53,5 @@ class Loops {
 
 template <class Real>
 std::unique_ptr<Loops<Real>> make_loops_cpu(const Device& device, const std::vector<Level<Real>>& levels);
-template <class Real>
-std::unique_ptr<Loops<Real>> make_loops_cuda(const Device& device, const std::vector<Level<Real>>& levels);
 
 }  // namespace pergola::multigrid
