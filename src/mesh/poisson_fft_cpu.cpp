@@ -220,7 +220,7 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
       z_forward_.execute(raw(interleaved), raw(work.lines));
       const std::int64_t last = std::min(end, first + line_batch);
       for (std::int64_t line = first; line < last; ++line)
-        multiply(work.lines + (line - first) * z_.length, green_line(line), scale);
+        multiply_even(z_.length, scale, green_line(line), work.lines + (line - first) * z_.length);
       if (kept) std::copy_n(work.lines, (last - first) * z_.length, kept + first * z_.length);
       z_backward_.execute(raw(work.lines), raw(interleaved));
     }
@@ -245,11 +245,22 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     write_block(field, begin, end, work);
   }
 
+  /// Copies between the field and the block for one z, to(in field, in block, count) per batch of lines.
+  template <class Copy>
+  void each_batch(std::int64_t begin, std::int64_t end, int z, const Copy& copy) const {
+    for (std::int64_t first = begin; first < end; first += line_batch) {
+      const std::int64_t in_field = z * plane_ + first, in_block = (first - begin) * z_.length + z * line_batch;
+      if (first + line_batch <= end)
+        copy(in_field, in_block, std::integral_constant<int, line_batch>());
+      else
+        copy(in_field, in_block, static_cast<int>(end - first));
+    }
+  }
   void read_block(const Complex* field, std::int64_t begin, std::int64_t end, const Work& work) {
     for (int z = 0; z < z_.cells; ++z)
-      for (std::int64_t first = begin; first < end; first += line_batch)
-        std::copy_n(field + z * plane_ + first, std::min<std::int64_t>(line_batch, end - first),
-                    work.block + (first - begin) * z_.length + z * line_batch);
+      each_batch(begin, end, z, [&](std::int64_t in_field, std::int64_t in_block, auto count) {
+        std::memcpy(work.block + in_block, field + in_field, count * sizeof(Complex));
+      });
     for (std::int64_t first = begin; first < end && z_.cells < z_.length; first += line_batch)
       std::fill_n(work.block + (first - begin) * z_.length + z_.cells * line_batch, (z_.length - z_.cells) * line_batch,
                   Complex(0));
@@ -257,9 +268,9 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
   void write_block(Complex* field, std::int64_t begin, std::int64_t end, const Work& work) {
     for (int z = 0; z < z_.length; ++z) {
       if (z > z_.cells && z < z_.length - 1) continue;  // as in to_real()
-      for (std::int64_t first = begin; first < end; first += line_batch)
-        std::copy_n(work.block + (first - begin) * z_.length + z * line_batch,
-                    std::min<std::int64_t>(line_batch, end - first), field + z * plane_ + first);
+      each_batch(begin, end, z, [&](std::int64_t in_field, std::int64_t in_block, auto count) {
+        std::memcpy(field + in_field, work.block + in_block, count * sizeof(Complex));
+      });
     }
   }
 
@@ -268,17 +279,6 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     return green_.data() +
            (kx * (y_.length / 2 + 1) + std::min<std::int64_t>(ky, y_.length - ky)) * (z_.length / 2 + 1);
   }
-  void multiply(Complex* line, const Real* green, Real scale) const {
-    const int n = z_.length;
-    line[0] *= scale * green[0];
-    for (int k = 1; k < n / 2; ++k) {
-      const Real g = scale * green[k];
-      line[k] *= g;
-      line[n - k] *= g;
-    }
-    line[n / 2] *= scale * green[n / 2];
-  }
-
   Device device_;
   bool flat_, spectral_;
   FftAxes axes_;
