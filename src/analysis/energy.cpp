@@ -4,6 +4,7 @@
 
 #include "device/buffer.hpp"
 #include "device/parallel.hpp"
+#include "gravity/mesh.hpp"
 
 namespace pergola {
 
@@ -42,9 +43,24 @@ double potential_of(const Particles& particles, const Device& device, const Solv
   return potential_energy(device, sources, gravity);
 }
 
+double mesh_potential_of(const Particles& particles, const Device& device, const SolverOptions& gravity,
+                         Solver* solver) {
+  std::unique_ptr<Solver> own;
+  if (!solver) own = make_solver(gravity, device), solver = own.get();
+  const auto potential =
+      evaluate_forces(solver->plain(), device, gravity.precision, particles, want_potential).potential;
+  double energy = 0;
+  for (std::size_t k = 0; k < potential.size(); ++k) {
+    const bool on = on_mesh(gravity.mesh, {particles.x[k], particles.y[k], particles.z[k]});
+    energy += (on ? 0.5 : 1.0) * particles.mass[k] * potential[k];
+  }
+  return energy;
+}
+
 }  // namespace
 
-Energies measure_energies(const Particles& particles, const Device& device, const SolverOptions& gravity) {
+Energies measure_energies(const Particles& particles, const Device& device, const SolverOptions& gravity,
+                          Solver* solver) {
   const std::int64_t n = particles.size();
   std::vector<Sums> parts(static_cast<std::size_t>((n + sum_chunk - 1) / sum_chunk));
   parallel_chunks(device.threads(), n, sum_chunk, [&](std::int64_t begin, std::int64_t end) {
@@ -53,7 +69,8 @@ Energies measure_energies(const Particles& particles, const Device& device, cons
   SolverOptions own = gravity;
   own.external.clear();
   Energies energies;
-  energies.potential = potential_of(particles, device, own);
+  energies.potential = gravity.solver == "mesh" ? mesh_potential_of(particles, device, own, solver)
+                                                : potential_of(particles, device, own);
   for (const auto& part : parts) {
     energies.kinetic += part.kinetic;
     energies.potential += part.external;

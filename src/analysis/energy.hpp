@@ -19,8 +19,11 @@ struct Energies {
   double virial_ratio() const { return -kinetic / potential; }
 };
 
-/// The potential energy is summed on `device` with the softening and the constant of `gravity`, whatever its precision.
-/// The same bits for any number of threads.
-PERGOLA_API Energies measure_energies(const Particles& particles, const Device& device, const SolverOptions& gravity);
+/// The potential energy: summed over all pairs on `device` with the softening and the constant of `gravity`, whatever
+/// its precision; of a mesh, half the sum of mass times the mesh's potential, and the whole of it for particles outside
+/// the mesh, on which they do not act. `solver`: one made for `gravity` that may be used; null: one is made where
+/// needed. The same bits for any number of threads.
+PERGOLA_API Energies measure_energies(const Particles& particles, const Device& device, const SolverOptions& gravity,
+                                      Solver* solver = nullptr);
 
 }  // namespace pergola

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/ewald_sum.hpp"
+
 namespace pergola {
 
 namespace {
@@ -24,6 +26,18 @@ ForceResult at_places(const ForceResult& all, const std::vector<std::int64_t>& p
     some.az.push_back(all.az[i]);
   }
   return some;
+}
+
+ForceResult reference_forces(const SolverOptions& options, const Device& device, const Particles& particles,
+                             const std::vector<std::int64_t>& places) {
+  if (options.solver == "mesh" && options.mesh.box.periodic())
+    return ewald_sum(particles, places, options.mesh.box, options.softening, options.gravitational_constant,
+                     device.threads());
+  auto exact = options;
+  exact.solver = "direct";
+  exact.precision = Precision::full;
+  const auto solver = make_solver(exact, device);
+  return evaluate_forces(*solver, device, exact.precision, particles, want_acceleration, places);
 }
 
 }  // namespace
@@ -77,14 +91,8 @@ ForceAudit audit_forces(const SolverOptions& options, const Device& device, cons
     spent += seconds;
   }
 
-  auto exact = options;
-  exact.solver = "direct";
-  exact.precision = Precision::full;
   const auto places = sample_places(particles.size(), sample);
-  const auto reference_solver = make_solver(exact, device);
-  const auto reference =
-      evaluate_forces(*reference_solver, device, exact.precision, particles, want_acceleration, places);
-  audit.errors = force_errors(at_places(audit.forces, places), reference);
+  audit.errors = force_errors(at_places(audit.forces, places), reference_forces(options, device, particles, places));
   return audit;
 }
 

@@ -22,11 +22,12 @@ PERGOLA_API ForceErrors force_errors(const ForceResult& found, const ForceResult
 
 struct ForceAudit {
   ForceResult forces;  // of all particles
-  ForceErrors errors;  // at the sampled places, against a direct sum in double precision with the same softening
+  ForceErrors errors;  // at the sampled places, against a sum in double precision with the same softening: over all
+                       // pairs, in a periodic box Ewald's
 };
 
 /// Evaluates the acceleration of all particles with the solver that `options` name, warmed up and timed, and compares
-/// `sample` of them with a direct sum in double precision.
+/// `sample` of them with such a sum.
 PERGOLA_API ForceAudit audit_forces(const SolverOptions& options, const Device& device, const Particles& particles,
                                     std::int64_t sample);
 

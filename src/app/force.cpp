@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "io/snapshot.hpp"
 #include "sim/config.hpp"
+#include "sim/mesh_box.hpp"
 
 namespace pergola::app {
 
@@ -27,7 +28,10 @@ struct ForceReport {
 
   double seconds() const { return audit.forces.prepare_seconds + audit.forces.evaluate_seconds; }
   double particles_per_second() const { return static_cast<double>(n) / seconds(); }
-  double interactions_per_second() const { return static_cast<double>(n) * static_cast<double>(n) / seconds(); }
+  /// Not a number for a solver that does not sum over pairs.
+  double interactions_per_second() const {
+    return solver == "direct" ? static_cast<double>(n) * static_cast<double>(n) / seconds() : std::nan("");
+  }
 };
 
 /// JSON has no NaN and no infinity.
@@ -58,10 +62,11 @@ std::string to_table(const ForceReport& report) {
   return fmt::format(
       "{} on {}, {} precision, {} particles\n"
       "  time     {:.4g} s (prepare {:.4g}, evaluate {:.4g})\n"
-      "  rate     {:.4g} particles/s, {:.4g} interactions/s\n"
+      "  rate     {:.4g} particles/s{}\n"
       "  error    median {:.2e}  rms {:.2e}  p99 {:.2e}  max {:.2e}  ({} particles against a double-precision sum)\n",
       report.solver, report.device, report.precision, report.n, report.seconds(), report.audit.forces.prepare_seconds,
-      report.audit.forces.evaluate_seconds, report.particles_per_second(), report.interactions_per_second(),
+      report.audit.forces.evaluate_seconds, report.particles_per_second(),
+      report.solver == "direct" ? fmt::format(", {:.4g} interactions/s", report.interactions_per_second()) : "",
       error.median, error.rms, error.p99, error.max, error.sample);
 }
 
@@ -99,7 +104,10 @@ void run_force(const ForceOptions& options, const Context& context) {
   auto snapshot = read_snapshot(options.file);
   if (snapshot.particles.size() == 0)
     throw Error(ErrorKind::input, fmt::format("{}: holds no particles, expected at least 1", options.file));
-  if (snapshot.header.box_size > 0)
+  auto solver = config.solver_options();
+  if (config.gravity.solver == "mesh")
+    solver.mesh.box = resolve_mesh_box(config, snapshot.particles, snapshot.header.box_size);
+  else if (snapshot.header.box_size > 0)
     context.remark(fmt::format("{}: BoxSize is {}; the direct sum takes the particles as isolated", options.file,
                                to_text(snapshot.header.box_size)));
 
@@ -108,7 +116,7 @@ void run_force(const ForceOptions& options, const Context& context) {
                      std::string(precision_name(config.precision())),
                      snapshot.particles.size(),
                      {}};
-  report.audit = audit(options, config.solver_options(), device, snapshot.particles);
+  report.audit = audit(options, solver, device, snapshot.particles);
   if (!options.dump.empty()) {
     WriteOptions write;
     const auto& forces = report.audit.forces;

@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "app/command.hpp"
 #include "app/progress_bar.hpp"
 #include "base/text.hpp"
@@ -30,16 +32,19 @@ nlohmann::json to_json(const RunPlan& plan) {
 }
 
 std::string to_text(const RunPlan& plan) {
+  const bool pairs = plan.interactions > 0;
   return fmt::format(
       "particles  {}\n"
       "device     {} ({})\n"
       "memory     {} on the device ({:.0f} bytes per particle), {} free; {} on the host, {} free: {}\n"
-      "steps      about {:.3g} steps, {:.3g} particle steps, {:.3g} pairs ({})\n"
-      "time       about {} at {}pairs/s ({})\n",
+      "steps      about {:.3g} steps, {:.3g} particle steps{} ({})\n"
+      "time       about {} at {} ({})\n",
       plan.n, plan.device, plan.device_name, bytes_text(plan.device_bytes),
       plan.device_bytes / static_cast<double>(plan.n), bytes_text(plan.device_free_bytes), bytes_text(plan.host_bytes),
       bytes_text(plan.host_free_bytes), plan.fits ? "fits" : "does NOT fit", plan.steps, plan.particle_steps,
-      plan.interactions, plan.steps_basis, duration_text(plan.seconds), rate_text(plan.interactions_per_second),
+      pairs ? fmt::format(", {:.3g} pairs", plan.interactions) : "", plan.steps_basis, duration_text(plan.seconds),
+      pairs ? rate_text(plan.interactions_per_second) + "pairs/s"
+            : rate_text(plan.particle_steps / std::max(plan.seconds, 1e-9)) + "particle steps/s",
       plan.rate_basis);
 }
 

@@ -14,8 +14,10 @@ namespace {
 constexpr int bar_width = 24;
 
 std::string facts(const RunProgress& p) {
-  return fmt::format("t = {:.4g} of {:.6g}, {}pairs/s, dE/E {:.1e}, {} left", p.time, p.end_time,
-                     rate_text(p.interactions_per_second), p.energy_error, duration_text(p.seconds_left));
+  const std::string rate = p.interactions_per_second > 0 ? rate_text(p.interactions_per_second) + "pairs/s"
+                                                         : rate_text(p.particle_steps_per_second) + "particle steps/s";
+  return fmt::format("t = {:.4g} of {:.6g}, {}, dE/E {:.1e}, {} left", p.time, p.end_time, rate, p.energy_error,
+                     duration_text(p.seconds_left));
 }
 
 }  // namespace

@@ -42,9 +42,11 @@ std::string checks_text(const std::vector<Check>& checks) {
 
 std::string summary_text(const RunSummary& summary, const std::string& directory) {
   const auto& counts = summary.counts;
-  std::string text = fmt::format("energy error {:.3e}\n{}{} steps, {} particle steps, {:.3g} pairs in {}\n",
-                                 summary.energy_error, checks_text(summary.checks), counts.steps, counts.particle_steps,
-                                 static_cast<double>(counts.interactions), duration_text(summary.wall_seconds));
+  std::string text = fmt::format(
+      "energy error {:.3e}\n{}{} steps, {} particle steps{} in {}\n", summary.energy_error, checks_text(summary.checks),
+      counts.steps, counts.particle_steps,
+      counts.interactions > 0 ? fmt::format(", {:.3g} pairs", static_cast<double>(counts.interactions)) : "",
+      duration_text(summary.wall_seconds));
   text += fmt::format("files in {}: run.json, energy.csv, profile.csv, snap_000.hdf5 to snap_{:03}.hdf5, checkpoint\n",
                       directory, summary.snapshots - 1);
   return text + fmt::format("next: pergola picture {0}/snap_{1:03}.hdf5 -o {0}/cluster.png\n      pergola plot {0}\n",

@@ -76,7 +76,7 @@ class DirectCpu final : public Solver {
     return targets.index ? targets.index[t] : targets.first + t;
   }
 
-  SolverInfo info_{"direct", false, true, true, true, true, true};
+  SolverInfo info_{"direct", true, false, true, true, true, true, true};
   SolverOptions options_;
   Device device_;
   Buffer<Pair> memory_;

@@ -108,7 +108,7 @@ class DirectCuda final : public Solver {
                                                 P == Precision::single ? "fp32" : "fp64"));
   }
 
-  SolverInfo info_{"direct", false, true, true, true, true, true};
+  SolverInfo info_{"direct", true, false, true, true, true, true, true};
   DirectSums<P> sums_;
   Buffer<std::int64_t> bad_;
 };

@@ -49,6 +49,21 @@ class ExternalSolver final : public Solver {
     const std::size_t laws = float_laws_.bytes() + double_laws_.bytes();
     return inner_->device_bytes(n) + static_cast<std::int64_t>(laws);
   }
+  Solver& plain() override { return inner_->plain(); }
+  void set_clock(StageClock* clock) override {
+    inner_->set_clock(clock);
+    clock_ = clock;
+  }
+  double resolution() const override { return inner_->resolution(); }
+  std::int64_t order_bytes(std::int64_t n) const override { return inner_->order_bytes(n); }
+  void find_order(const Sources<float>& sources, std::uint32_t* order, void* work) override {
+    inner_->find_order(sources, order, work);
+  }
+  void find_order(const Sources<double>& sources, std::uint32_t* order, void* work) override {
+    inner_->find_order(sources, order, work);
+  }
+  std::int64_t outside() override { return inner_->outside(); }
+  std::string remark() const override { return inner_->remark(); }
 
  private:
   template <class Real>
@@ -66,6 +81,7 @@ class ExternalSolver final : public Solver {
            const Buffer<physics::ExternalLaw<Real>>& laws) {
     if (want & want_jerk) throw Error(ErrorKind::input, "gravity.external: external potentials give no jerk");
     inner_->evaluate(targets, want, forces);
+    if (clock_) clock_->begin("external");
     AddExternal<Real> body{laws.data(), laws.size(), sources.x, sources.y, sources.z, targets, {}};
     if (want & want_acceleration) body.forces.ax = forces.ax, body.forces.ay = forces.ay, body.forces.az = forces.az;
     if (want & want_potential) body.forces.potential = forces.potential;
@@ -84,6 +100,7 @@ class ExternalSolver final : public Solver {
   Buffer<physics::ExternalLaw<double>> double_laws_;
   Sources<float> float_sources_;
   Sources<double> double_sources_;
+  StageClock* clock_ = nullptr;
 };
 
 }  // namespace

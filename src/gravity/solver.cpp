@@ -8,17 +8,19 @@
 #include "device/buffer.hpp"
 #include "gravity/direct.hpp"
 #include "gravity/external_solver.hpp"
+#include "gravity/mesh.hpp"
 
 namespace pergola {
 
-std::vector<std::string> solver_names() { return {"direct"}; }
+std::vector<std::string> solver_names() { return {"direct", "mesh"}; }
 
 namespace {
 
 std::unique_ptr<Solver> make_plain_solver(const SolverOptions& options, const Device& device) {
+  if (options.solver == "mesh") return make_mesh_solver(options, device);
   if (options.solver != "direct") {
     const std::string near = nearest_name(options.solver, solver_names());
-    throw Error(ErrorKind::input, fmt::format("gravity.solver: expected direct, found \"{}\"{}", options.solver,
+    throw Error(ErrorKind::input, fmt::format("gravity.solver: expected direct or mesh, found \"{}\"{}", options.solver,
                                               near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
   }
   if (device.is_cuda()) {
@@ -78,8 +80,12 @@ ForceResult evaluate_on(Solver& solver, const Device& device, const Particles& p
   targets.count = targets.total = places.empty() ? particles.size() : index.size();
   targets.index = places.empty() ? nullptr : index.data();
 
-  Buffer<Real> out[7];
-  for (auto& buffer : out) buffer = Buffer<Real>(device, targets.count);
+  Buffer<Real> out[7];  // acceleration, jerk, potential
+  const bool wanted[7] = {(want & want_acceleration) != 0, (want & want_acceleration) != 0,
+                          (want & want_acceleration) != 0, (want & want_jerk) != 0,
+                          (want & want_jerk) != 0,         (want & want_jerk) != 0,
+                          (want & want_potential) != 0};
+  for (int k = 0; k < 7; ++k) out[k] = Buffer<Real>(device, wanted[k] ? targets.count : 0);
   Buffer<std::int64_t> nearest(device, want & want_nearest ? targets.count : 0);
   Buffer<Real> nearest_distance(device, nearest.size());
   Forces<Real> forces;

@@ -8,7 +8,9 @@
 #include "base/error.hpp"
 #include "base/host_device.hpp"
 #include "device/device.hpp"
+#include "device/stage_clock.hpp"
 #include "gravity/external.hpp"
+#include "gravity/mesh_options.hpp"
 #include "particles/particles.hpp"
 
 namespace pergola {
@@ -32,6 +34,7 @@ struct Sources {
   std::int64_t now = 0;
   double tick_length = 0;
   double offset = 0;
+  double mass_quantum = 0;  // the unit of mass on a mesh, gravity/mesh.hpp; 0: found from the masses
 };
 
 /// Particles that ask: places in the prepared sources, in rising order. Where ranks share an evaluation, these are the
@@ -82,11 +85,13 @@ struct SolverOptions {
   double gravitational_constant = 1.0;
   Precision precision = Precision::mixed;
   std::vector<ExternalPotential> external{};  // added to the solver's own forces
+  MeshOptions mesh;
 };
 
 /// What a solver can do, so that a combination that cannot work is refused when the configuration is read.
 struct SolverInfo {
   std::string name;
+  bool pairwise = false;  // forces are sums over all pairs
   bool periodic = false;
   bool jerk = false;
   bool potential = false;
@@ -124,6 +129,22 @@ class PERGOLA_API Solver {
   virtual NeighbourLists neighbour_lists(const Targets& targets, double radius) = 0;
   /// Device memory that this solver takes for n sources, in bytes, beyond the arrays it is given.
   virtual std::int64_t device_bytes(std::int64_t n) const = 0;
+
+  /// The solver without what was added to it (external potentials).
+  virtual Solver& plain() { return *this; }
+  /// Where the solver's stages are timed; null: nowhere. A solver without stages of its own is one.
+  virtual void set_clock(StageClock*) {}
+  /// The length below which forces are smoothed by the method itself (a mesh's cell); 0: none.
+  virtual double resolution() const { return 0; }
+  /// Bytes of work memory for find_order; 0: the order of the sources in memory does not matter to this solver.
+  virtual std::int64_t order_bytes(std::int64_t) const { return 0; }
+  /// The places of the sources in the order in which it is best to keep them in memory, into `order` on the device.
+  virtual void find_order(const Sources<float>&, std::uint32_t*, void*) {}
+  virtual void find_order(const Sources<double>&, std::uint32_t*, void*) {}
+  /// Sources that the last prepare() could not take (outside an isolated mesh). Waits.
+  virtual std::int64_t outside() { return 0; }
+  /// A sentence about the last evaluation that the user should see; empty when there is none.
+  virtual std::string remark() const { return {}; }
 };
 
 /// The registry: makes the solver that options.solver names. Throws Error(input) with the nearest valid name.

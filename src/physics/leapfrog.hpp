@@ -18,6 +18,15 @@ PERGOLA_HD void drift(R dt, Vec3<R>& x, const Vec3<R>& v) {
   x = x + dt * v;
 }
 
+/// One axis of two kicks and a drift: v + a first, then + a second, then x + v dt. Each sum is rounded on its own, so
+/// that kicks may be taken together with the drift or apart from it.
+template <class R>
+PERGOLA_HD void kick_drift_axis(R first, R second, R dt, R& x, R& v, R a) {
+  v = v + first * a;
+  v = v + second * a;
+  x = x + dt * v;
+}
+
 /// State between two synchronous leapfrog times, to second order: x + v dt + a dt²/2, v + a dt. Used for output only.
 template <class R>
 PERGOLA_HD void leapfrog_predict(R dt, Vec3<R>& x, Vec3<R>& v, const Vec3<R>& a) {
@@ -30,6 +39,13 @@ template <class R>
 PERGOLA_HD R acceleration_step(R eta, R epsilon, const Vec3<R>& a) {
   const R a2 = dot(a, a);
   return a2 > R(0) ? std::sqrt(R(2) * eta * epsilon / std::sqrt(a2)) : R(INFINITY);
+}
+
+/// The time in which a particle moves by `length`: a Courant-like bound on the step of a mesh.
+template <class R>
+PERGOLA_HD R courant_step(R length, const Vec3<R>& v) {
+  const R v2 = dot(v, v);
+  return v2 > R(0) ? length / std::sqrt(v2) : R(INFINITY);
 }
 
 }  // namespace pergola::physics

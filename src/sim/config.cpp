@@ -253,7 +253,7 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
 }  // namespace
 
 Precision RunConfig::precision() const {
-  if (run.precision == "single") return Precision::single;
+  if (run.precision == "single" || (run.precision == "auto" && gravity.solver == "mesh")) return Precision::single;
   return run.precision == "double" ? Precision::full : Precision::mixed;
 }
 
@@ -263,7 +263,10 @@ UnitSystem RunConfig::unit_system() const {
 }
 
 SolverOptions RunConfig::solver_options() const {
-  return {gravity.solver, gravity.softening, gravitational_constant(), precision(), gravity.external};
+  SolverOptions options{gravity.solver, gravity.softening, gravitational_constant(),
+                        precision(),    gravity.external,  gravity.mesh};
+  if (gravity.multigrid == "paper") options.mesh.multigrid = MultigridOptions::paper();
+  return options;
 }
 
 std::vector<Expectation> RunConfig::expectations() const {

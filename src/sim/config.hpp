@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ struct PERGOLA_API RunConfig {
     std::string solver = "direct";
     Softening softening = Softening::same(0.00390625);  // 1/256
     std::vector<ExternalPotential> external;
+    MeshOptions mesh;
+    std::optional<Vec3<double>> box_corner;  // none: 0 for a periodic box, −side/2 for an isolated one
+    std::string multigrid = "full";          // v | paper
   } gravity;
 
   TimeOptions time;
@@ -54,6 +58,7 @@ struct PERGOLA_API RunConfig {
   Precision precision() const;
   UnitSystem unit_system() const;
   double gravitational_constant() const { return unit_system().gravitational_constant; }
+  /// For a mesh without its box where that is found from the particles; see sim/mesh_box.hpp.
   SolverOptions solver_options() const;
   /// The model's own expectations, replaced by those of [expect] with the same name, then the rest of [expect].
   std::vector<Expectation> expectations() const;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -140,18 +141,160 @@ std::vector<ConfigKey> run_keys() {
 }
 
 std::vector<ConfigKey> gravity_keys() {
-  return {word_key("gravity.solver", "direct", {"direct"}, [](auto& c) -> auto& { return c.gravity.solver; },
-                   {"tree", "mesh", "treepm"}),
+  return {word_key("gravity.solver", "direct | mesh", {"direct", "mesh"},
+                   [](auto& c) -> auto& { return c.gravity.solver; }, {"tree", "treepm"}),
           {"gravity.softening", "Plummer-equivalent length; by species: { halo = 0.1, disc = 0.05 }", read_softening,
            softening_text},
           external_key(),
           unused_key("gravity.tree.accuracy"),
-          unused_key("gravity.tree.opening_angle"),
-          unused_key("gravity.mesh.cells"),
-          unused_key("gravity.mesh.assignment"),
-          unused_key("gravity.mesh.poisson"),
-          unused_key("gravity.mesh.boundary"),
-          unused_key("gravity.mesh.box")};
+          unused_key("gravity.tree.opening_angle")};
+}
+
+/// One of the words of an enumeration, in the order of its values from `first`.
+template <class Enum, std::size_t count, class Get>
+ConfigKey choice_key(const std::string& path, const std::string& comment,
+                     const std::array<std::string_view, count>& names, Get get, int first = 0) {
+  const std::vector<std::string> words(names.begin(), names.end());
+  return {path, comment,
+          [=](RunConfig& config, const ConfigValue& value) {
+            const auto* word = value.get_if<std::string>();
+            const std::string expected = fmt::format("{}", fmt::join(words, ", "));
+            if (!word) refuse(value, path, expected);
+            const auto found = std::find(words.begin(), words.end(), *word);
+            if (found == words.end()) refuse(value, path, expected, did_you_mean(nearest_name(*word, words)));
+            get(config) = static_cast<Enum>(found - words.begin() + first);
+          },
+          [=](const RunConfig& config) {
+            return toml_string(words[static_cast<std::size_t>(static_cast<int>(get(config)) - first)]);
+          }};
+}
+
+/// One number for all axes, or [x, y, z].
+std::array<double, 3> read_triple(const ConfigValue& value, const std::string& path, const Range& range,
+                                  const std::string& expected) {
+  const auto* array = value.get_if<ConfigValue::Array>();
+  if (!array) {
+    if (!value.get_if<double>() && !value.get_if<std::int64_t>()) refuse(value, path, expected);
+    const double number = read_real(value, path, range);
+    return {number, number, number};
+  }
+  if (array->size() != 3) refuse(value, path, expected);
+  return {read_real((*array)[0], path, range), read_real((*array)[1], path, range),
+          read_real((*array)[2], path, range)};
+}
+
+std::string triple_text(double x, double y, double z) {
+  return x == y && y == z ? to_text(x) : fmt::format("[{}, {}, {}]", to_text(x), to_text(y), to_text(z));
+}
+
+bool is_auto(const ConfigValue& value) {
+  const auto* word = value.get_if<std::string>();
+  return word && *word == "auto";
+}
+
+ConfigKey cells_key() {
+  const std::string path = "gravity.mesh.cells";
+  return {path, "per side, or [x, y, z]; even numbers with small prime factors",
+          [=](RunConfig& config, const ConfigValue& value) {
+            const auto cells =
+                read_triple(value, path, Range::between(1, 1 << 20), "an even number such as 128, or [128, 128, 64]");
+            for (std::size_t k = 0; k < 3; ++k) {
+              if (std::floor(cells[k]) != cells[k]) refuse(value, path, "whole numbers");
+              config.gravity.mesh.cells[k] = static_cast<int>(cells[k]);
+            }
+          },
+          [](const RunConfig& config) {
+            const auto& n = config.gravity.mesh.cells;
+            return triple_text(n[0], n[1], n[2]);
+          }};
+}
+
+ConfigKey box_key() {
+  const std::string path = "gravity.mesh.box";
+  return {path, "side, or [x, y, z]; auto: BoxSize (periodic), or the smallest cube that holds all (isolated)",
+          [=](RunConfig& config, const ConfigValue& value) {
+            auto& side = config.gravity.mesh.box.side;
+            side = {0, 0, 0};
+            if (is_auto(value)) return;
+            const auto sides = read_triple(value, path, Range::above(0), "\"auto\", a number > 0 or [x, y, z]");
+            side = {sides[0], sides[1], sides[2]};
+          },
+          [](const RunConfig& config) {
+            const auto& side = config.gravity.mesh.box.side;
+            return config.gravity.mesh.box.given() ? triple_text(side.x, side.y, side.z) : toml_string("auto");
+          }};
+}
+
+ConfigKey box_corner_key() {
+  const std::string path = "gravity.mesh.box_corner";
+  return {path, "lowest corner [x, y, z]; auto: 0 (periodic), centred on 0 (isolated)",
+          [=](RunConfig& config, const ConfigValue& value) {
+            config.gravity.box_corner.reset();
+            if (is_auto(value)) return;
+            const auto corner = read_triple(value, path, Range{}, "\"auto\", a number or [x, y, z]");
+            config.gravity.box_corner = Vec3<double>{corner[0], corner[1], corner[2]};
+          },
+          [](const RunConfig& config) {
+            const auto& corner = config.gravity.box_corner;
+            return corner ? triple_text(corner->x, corner->y, corner->z) : toml_string("auto");
+          }};
+}
+
+ConfigKey multigrid_key() {
+  const std::string path = "gravity.mesh.multigrid";
+  return {path, "full (full multigrid first) | v (V-cycles) | paper (Aubert et al.: 3 V-cycles, 5 levels, 5 sweeps)",
+          [=](RunConfig& config, const ConfigValue& value) {
+            const auto* word = value.get_if<std::string>();
+            if (!word || (*word != "full" && *word != "v" && *word != "paper")) refuse(value, path, "full, v, paper");
+            config.gravity.multigrid = *word;
+            config.gravity.mesh.multigrid.cycle =
+                *word == "full" ? MultigridOptions::Cycle::full : MultigridOptions::Cycle::v;
+          },
+          [](const RunConfig& config) { return toml_string(config.gravity.multigrid); }};
+}
+
+std::vector<ConfigKey> mesh_keys() {
+  constexpr std::array<std::string_view, 2> boundaries{"isolated", "periodic"};
+  return {cells_key(),
+          choice_key<Assignment>(
+              "gravity.mesh.assignment", "ngp | cic | tsc, for density and force", assignment_names,
+              [](auto& c) -> auto& { return c.gravity.mesh.assignment; }, 1),
+          choice_key<Poisson>(
+              "gravity.mesh.poisson", "fft | multigrid", poisson_names,
+              [](auto& c) -> auto& { return c.gravity.mesh.poisson; }),
+          choice_key<Boundary>(
+              "gravity.mesh.boundary", "periodic | isolated", boundaries,
+              [](auto& c) -> auto& { return c.gravity.mesh.box.boundary; }),
+          choice_key<Gradient>(
+              "gravity.mesh.gradient", "two-point | four-point | spectral", gradient_names,
+              [](auto& c) -> auto& { return c.gravity.mesh.gradient; }),
+          choice_key<Laplacian>(
+              "gravity.mesh.laplacian", "discrete (seven-point) | spectral (k^2); periodic fft", laplacian_names,
+              [](auto& c) -> auto& { return c.gravity.mesh.laplacian; }),
+          flag_key(
+              "gravity.mesh.deconvolve", "periodic fft: divide by the window of the assignment",
+              [](auto& c) -> auto& { return c.gravity.mesh.deconvolve; }),
+          choice_key<DensityRoute>(
+              "gravity.mesh.density", "auto | atomic | sorted | host: how a GPU adds up the density",
+              density_route_names, [](auto& c) -> auto& { return c.gravity.mesh.density; }),
+          box_key(),
+          box_corner_key(),
+          multigrid_key(),
+          real_key(
+              "gravity.mesh.tolerance", "multigrid: stop at |r| <= tolerance (|f| + |A| |phi|); 0: after all cycles",
+              Range::at_least(0), [](auto& c) -> auto& { return c.gravity.mesh.multigrid.tolerance; }),
+          integer_key(
+              "gravity.mesh.cycles", "multigrid: most V-cycles", Range::between(1, 1000),
+              [](auto& c) -> auto& { return c.gravity.mesh.multigrid.cycles; }),
+          integer_key(
+              "gravity.mesh.smoothing_before", "multigrid: sweeps before the coarser grid", Range::between(0, 100),
+              [](auto& c) -> auto& { return c.gravity.mesh.multigrid.smoothing_before; }),
+          integer_key(
+              "gravity.mesh.smoothing_after", "multigrid: sweeps after it", Range::between(0, 100),
+              [](auto& c) -> auto& { return c.gravity.mesh.multigrid.smoothing_after; }),
+          integer_key(
+              "gravity.mesh.levels", "multigrid: grids; 0: as many as the cells allow", Range::between(0, 32),
+              [](auto& c) -> auto& { return c.gravity.mesh.multigrid.levels; })};
 }
 
 std::vector<ConfigKey> time_keys() {
@@ -166,6 +309,12 @@ std::vector<ConfigKey> time_keys() {
               [](auto& c) -> auto& { return c.time.eta_start; }),
           real_key(
               "time.step", "leapfrog: the fixed step", Range::above(0), [](auto& c) -> auto& { return c.time.step; }),
+          word_key(
+              "time.leapfrog", "kick-drift-kick | staggered (fixed step only)", {"kick-drift-kick", "staggered"},
+              [](auto& c) -> auto& { return c.time.leapfrog; }),
+          real_key(
+              "time.courant", "adaptive on a mesh: cells that a particle may cross in a step", Range::above(0),
+              [](auto& c) -> auto& { return c.time.courant; }),
           flag_key(
               "time.adaptive", "leapfrog: a shared step chosen anew each time",
               [](auto& c) -> auto& { return c.time.adaptive; }),
@@ -263,7 +412,7 @@ Expectation read_expectation(const std::string& name, const ConfigValue& value) 
 const std::vector<ConfigKey>& config_keys() {
   static const std::vector<ConfigKey> all = [] {
     std::vector<ConfigKey> keys = run_keys();
-    for (const auto& group : {gravity_keys(), time_keys(), output_keys()})
+    for (const auto& group : {gravity_keys(), mesh_keys(), time_keys(), output_keys()})
       keys.insert(keys.end(), group.begin(), group.end());
     return keys;
   }();

@@ -18,6 +18,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::int64_t trial_particles = 1024;
 constexpr double trial_seconds = 0.5;
 constexpr std::int64_t rate_sources = 16384, rate_targets = 2048;
+constexpr int mesh_trial_cells = 64;
+constexpr std::int64_t mesh_trial_particles = 131072;
 
 /// How Hermite steps grow with N in Plummer models at fixed softening 1/256: particle steps per particle and time, and
 /// block steps per time. Measured for N = 256 to 2048 and, for the first, against the pairs counted at N = 65,536.
@@ -81,9 +83,46 @@ Pace measure_pace(RunConfig config, std::int64_t n, double rate) {
   Pace pace;
   pace.particle_steps = static_cast<double>(counts.particle_steps) / static_cast<double>(n) / time;
   pace.steps = static_cast<double>(counts.steps) / time;
-  pace.seconds_per_step = std::max(0.0, seconds - static_cast<double>(counts.interactions) / rate) /
+  pace.seconds_per_step = std::max(0.0, seconds - (rate > 0 ? static_cast<double>(counts.interactions) / rate : 0)) /
                           std::max(1.0, static_cast<double>(counts.steps));
   return pace;
+}
+
+/// Seconds of one step on a mesh: measured with few and with more random particles on at most mesh_trial_cells per
+/// side, taken as a part for the cells and a part for the particles.
+double measure_mesh_step(const RunConfig& config, const Device& device, std::int64_t n, RunPlan& plan) {
+  auto gravity = config.solver_options();
+  double shrink = 1;
+  for (int& cells : gravity.mesh.cells) {
+    const int trial = std::min(cells, mesh_trial_cells);
+    shrink *= static_cast<double>(cells) / trial;
+    cells = trial;
+  }
+  gravity.mesh.box.side = {1, 1, 1};
+  gravity.mesh.box.corner = {-0.25, -0.25, -0.25};
+  TimeOptions time = config.time;
+  time.adaptive = false;
+  time.step = 1e-6;
+  const auto measure = [&](std::int64_t count) {
+    ModelOptions options;
+    options.n = count;
+    options.values["side"] = 0.5;
+    const Particles particles = make_model("cube", options, device.threads());
+    const auto integrator = make_integrator(time, gravity, {device, serial_communicator(), nullptr});
+    integrator->start(particles, 0);
+    integrator->advance(2 * time.step, nullptr);
+    const auto begin = Clock::now();
+    const auto before = integrator->counts().steps;
+    integrator->advance(1, [&] { return seconds_since(begin) > trial_seconds; });
+    return seconds_since(begin) / static_cast<double>(integrator->counts().steps - before);
+  };
+  const std::int64_t few = std::min<std::int64_t>(n, 1024), more = std::min<std::int64_t>(n, mesh_trial_particles);
+  const double with_few = measure(few);
+  const double per_particle =
+      more > few ? std::max(0.0, measure(more) - with_few) / static_cast<double>(more - few) : 0;
+  plan.rate_basis = fmt::format("measured with up to {} random particles on {} x {} x {} cells on {}", more,
+                                gravity.mesh.cells[0], gravity.mesh.cells[1], gravity.mesh.cells[2], device.spec());
+  return shrink * with_few + static_cast<double>(n - few) * per_particle;
 }
 
 Pace scaled(Pace pace, double factor) {
@@ -133,15 +172,21 @@ RunPlan plan_run(const RunConfig& config) {
   plan.fits = device.is_cuda() ? plan.device_bytes <= plan.device_free_bytes && plan.host_bytes <= plan.host_free_bytes
                                : plan.device_bytes + plan.host_bytes <= plan.host_free_bytes;
 
-  plan.interactions_per_second = measure_rate(config, device, count.n);
-  plan.rate_basis =
-      fmt::format("measured with a force evaluation of up to {} particles on {}", rate_sources, device.spec());
-  const Pace pace = estimate_pace(config, count, plan);
+  const bool on_mesh = config.gravity.solver == "mesh";
+  if (!on_mesh) {
+    plan.interactions_per_second = measure_rate(config, device, count.n);
+    plan.rate_basis =
+        fmt::format("measured with a force evaluation of up to {} particles on {}", rate_sources, device.spec());
+  }
+  Pace pace = estimate_pace(config, count, plan);
+  if (on_mesh) pace.seconds_per_step = measure_mesh_step(config, device, count.n, plan);
   const double time = std::max(0.0, config.run.end_time - count.start_time), n = static_cast<double>(count.n);
   plan.steps = std::ceil(pace.steps * time);
   plan.particle_steps = pace.particle_steps * time * n;
+  plan.seconds = plan.steps * pace.seconds_per_step;
+  if (on_mesh) return plan;
   plan.interactions = plan.particle_steps * n * config.time.corrector_iterations;
-  plan.seconds = plan.interactions / plan.interactions_per_second + plan.steps * pace.seconds_per_step;
+  plan.seconds += plan.interactions / plan.interactions_per_second;
   return plan;
 }
 

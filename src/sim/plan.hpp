@@ -16,7 +16,7 @@ struct RunPlan {
   double device_free_bytes = 0, host_free_bytes = 0;
   bool fits = false;
 
-  double steps = 0, particle_steps = 0, interactions = 0;
+  double steps = 0, particle_steps = 0, interactions = 0;  // interactions: pairs; 0 on a mesh
   double seconds = 0;
   double interactions_per_second = 0;
   std::string steps_basis;  // how the steps were estimated

@@ -60,6 +60,7 @@ class ManagedRun {
   bool pause();
   Pause decide();
   void output_until(double time);
+  void log_remarks();
   Energies log_energy(const Particles& particles, double time);
   void write_snapshot_now(Particles particles, double time);
   void write_checkpoint_now();
@@ -81,12 +82,15 @@ class ManagedRun {
   Particles starting_particles_;  // kept for return_distance only
   RunRecord record_;
   double energy_error_ = 0;
+  std::int64_t most_outside_ = 0;
+  std::string remark_;
   bool in_first_outputs_ = false;  // a fresh run that fails here leaves nothing behind
 
   Clock::time_point session_begin_ = Clock::now(), last_checkpoint_ = session_begin_, last_progress_ = session_begin_;
   double wall_before_ = 0;          // of the sessions before this one
   double session_time_ = 0;         // where this session's steps began
   std::int64_t session_pairs_ = 0;  // and the work that had been done there
+  std::int64_t session_particle_steps_ = 0;
   Clock::time_point steps_begin_ = session_begin_;
   std::int64_t pauses_asked_ = 0;
   Pause pause_ = Pause::none;
@@ -150,6 +154,7 @@ void ManagedRun::begin() {
     begin_fresh();
   session_time_ = simulation_->time();
   session_pairs_ = simulation_->counts().interactions;
+  session_particle_steps_ = simulation_->counts().particle_steps;
   steps_begin_ = last_checkpoint_ = Clock::now();
 }
 
@@ -269,7 +274,22 @@ Pause ManagedRun::decide() {
   return minutes > 0 && seconds_since(last_checkpoint_) >= 60 * minutes ? Pause::checkpoint : Pause::none;
 }
 
+/// What the force evaluation has to say, once for each new sentence.
+void ManagedRun::log_remarks() {
+  std::string text = simulation_->remark();
+  if (const std::int64_t outside = simulation_->outside(); outside > most_outside_) {
+    most_outside_ = outside;
+    options_.log.warning(
+        fmt::format("{} of {} particles are outside the mesh: they are kept and pulled by the mass on "
+                    "it as by a point",
+                    outside, simulation_->size()));
+  }
+  if (!text.empty() && text != remark_) options_.log.warning(text);
+  remark_ = std::move(text);
+}
+
 void ManagedRun::output_until(double time) {
+  log_remarks();
   Particles particles = simulation_->particles();
   if (energy_clock_.next() <= time) log_energy(particles, time);
   if (snapshot_clock_.next() <= time) write_snapshot_now(std::move(particles), time);
@@ -290,6 +310,8 @@ void ManagedRun::write_snapshot_now(Particles particles, double time) {
   simulation_->add_potential(particles);
   Snapshot snapshot;
   snapshot.header.time = time;
+  const Box box = simulation_->box();
+  snapshot.header.box_size = box.periodic() ? std::max({box.side.x, box.side.y, box.side.z}) : 0;
   const auto units = config_.unit_system();
   snapshot.header.units = FileUnits{units.length_cm, units.mass_g, units.velocity_cm_per_s};
   snapshot.particles = std::move(particles);
@@ -369,6 +391,8 @@ void ManagedRun::report_progress() {
       covered > 0 ? elapsed * (progress.end_time - progress.time) / covered : std::numeric_limits<double>::infinity();
   progress.interactions_per_second =
       static_cast<double>(progress.counts.interactions - session_pairs_) / std::max(elapsed, 1e-9);
+  progress.particle_steps_per_second =
+      static_cast<double>(progress.counts.particle_steps - session_particle_steps_) / std::max(elapsed, 1e-9);
   options_.progress(progress);
 }
 

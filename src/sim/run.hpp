@@ -16,10 +16,11 @@ namespace pergola {
 /// How far a run has come.
 struct RunProgress {
   double start_time = 0, time = 0, end_time = 0;
-  double energy_error = 0;  // of the latest line of energy.csv
-  double wall_seconds = 0;  // of the whole run, with the parts before it was resumed
-  double seconds_left = 0;  // at the pace of this session
-  double interactions_per_second = 0;
+  double energy_error = 0;             // of the latest line of energy.csv
+  double wall_seconds = 0;             // of the whole run, with the parts before it was resumed
+  double seconds_left = 0;             // at the pace of this session
+  double interactions_per_second = 0;  // 0 with a solver that does not sum over pairs
+  double particle_steps_per_second = 0;
   StepCounts counts;
 
   double fraction() const { return (time - start_time) / (end_time - start_time); }

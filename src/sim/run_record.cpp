@@ -95,6 +95,11 @@ std::string record_text(const Simulation& simulation, const RunRecord& record) {
                     {"interactions", counts.interactions},
                     {"wall_seconds", record.wall_seconds},
                     {"snapshots", record.snapshots}};
+  if (const Box box = simulation.box(); box.given())
+    text["mesh"] = {{"box_corner", to_json(box.corner)},
+                    {"box_side", to_json(box.side)},
+                    {"boundary", box.periodic() ? "periodic" : "isolated"},
+                    {"particles_outside", simulation.outside()}};
   text["energy_start"] = to_json(record.start);
   text["energy_end"] = record.end ? to_json(*record.end) : ordered_json();
   text["energy_error"] = record.end ? ordered_json(relative_energy_error(*record.end, record.start)) : ordered_json();

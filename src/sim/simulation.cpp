@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "io/snapshot.hpp"
 #include "physics/hermite.hpp"
+#include "sim/mesh_box.hpp"
 
 namespace pergola {
 
@@ -28,8 +29,25 @@ Device open_device(const RunConfig& config, const Communicator& communicator) {
 
 struct Simulation::Parts {
   Parts(const RunConfig& config_used, std::shared_ptr<Communicator> ranks)
-      : config(config_used), communicator(std::move(ranks)), device(open_device(config, *communicator)) {
-    integrator = make_integrator(config.time, config.solver_options(), {device, communicator, &profile});
+      : config(config_used),
+        communicator(std::move(ranks)),
+        device(open_device(config, *communicator)),
+        gravity(config.solver_options()) {}
+
+  /// The box is known: the parts that live in it can be made.
+  void make(const Box& box) {
+    gravity.mesh.box = box;
+    integrator = make_integrator(config.time, gravity, {device, communicator, &profile});
+  }
+
+  bool on_mesh() const { return gravity.solver == "mesh"; }
+
+  /// The integrator's own solver where it lends it, else one for this use.
+  ForceResult potentials(const Particles& particles) const {
+    if (Solver* idle = integrator->idle_solver())
+      return evaluate_forces(*idle, device, gravity.precision, particles, want_potential);
+    const auto solver = make_solver(gravity, device);
+    return evaluate_forces(*solver, device, gravity.precision, particles, want_potential);
   }
 
   void check_memory(std::int64_t n) const {
@@ -40,7 +58,8 @@ struct Simulation::Parts {
                                                  bytes_text(needed), bytes_text(free)));
   }
 
-  void start(const Particles& particles, double at) {
+  void start(const Particles& particles, double at, double box_side) {
+    make(on_mesh() ? resolve_mesh_box(config, particles, box_side) : gravity.mesh.box);
     if (config.run.end_time <= at)
       throw Error(ErrorKind::input,
                   fmt::format("{}: run.end_time: expected more than the time of the particles, {}, found {}",
@@ -61,6 +80,7 @@ struct Simulation::Parts {
   RunConfig config;
   std::shared_ptr<Communicator> communicator;
   Device device;
+  SolverOptions gravity;  // with the box
   Profile profile;
   std::unique_ptr<Integrator> integrator;
   std::int64_t size = 0;
@@ -75,18 +95,19 @@ Simulation::Simulation(const RunConfig& config, std::shared_ptr<Communicator> co
     Profile::Scope scope(&parts_->profile, "initial conditions");
     begin = load_particles(config, parts_->device.threads());
   }
-  parts_->start(begin.particles, begin.time);
+  parts_->start(begin.particles, begin.time, begin.box_side);
 }
 
 Simulation::Simulation(const RunConfig& config, const Particles& particles, double time,
                        std::shared_ptr<Communicator> communicator)
     : parts_(std::make_unique<Parts>(config, std::move(communicator))) {
   particles.validate("particles");
-  parts_->start(particles, time);
+  parts_->start(particles, time, 0);
 }
 
 Simulation::Simulation(const RunConfig& config, const StateBlocks& state, std::shared_ptr<Communicator> communicator)
     : parts_(std::make_unique<Parts>(config, std::move(communicator))) {
+  parts_->make(parts_->on_mesh() ? state.get_value<Box>("box") : Box{});
   parts_->size = state.get_value<std::int64_t>("count");
   parts_->check_memory(parts_->size);
   parts_->start_time = state.get_value<double>("start_time");
@@ -107,7 +128,15 @@ double Simulation::start_time() const { return parts_->start_time; }
 double Simulation::time() const { return parts_->time; }
 std::int64_t Simulation::size() const { return parts_->size; }
 StepCounts Simulation::counts() const { return parts_->integrator->counts(); }
-StateBlocks Simulation::save() const { return parts_->integrator->save(); }
+Box Simulation::box() const { return parts_->on_mesh() ? parts_->gravity.mesh.box : Box{}; }
+std::int64_t Simulation::outside() const { return parts_->integrator->outside(); }
+std::string Simulation::remark() const { return parts_->integrator->remark(); }
+
+StateBlocks Simulation::save() const {
+  StateBlocks blocks = parts_->integrator->save();
+  if (parts_->on_mesh()) blocks.put_value("box", parts_->gravity.mesh.box);
+  return blocks;
+}
 
 void Simulation::run_until(double time) {
   auto& p = *parts_;
@@ -139,16 +168,13 @@ double Simulation::step_time() const { return parts_->integrator->time(); }
 Particles Simulation::particles() const { return parts_->integrator->state_at(parts_->time); }
 
 void Simulation::add_potential(Particles& particles) const {
-  const auto gravity = parts_->config.solver_options();
-  const auto solver = make_solver(gravity, parts_->device);
-  particles.potential =
-      evaluate_forces(*solver, parts_->device, gravity.precision, particles, want_potential).potential;
+  particles.potential = parts_->potentials(particles).potential;
 }
 
 Energies Simulation::energies() const { return energies(particles()); }
 
 Energies Simulation::energies(const Particles& particles) const {
-  return measure_energies(particles, parts_->device, parts_->config.solver_options());
+  return measure_energies(particles, parts_->device, parts_->gravity, parts_->integrator->idle_solver());
 }
 
 StartingPoint load_particles(const RunConfig& config, int threads) {
@@ -162,6 +188,7 @@ StartingPoint load_particles(const RunConfig& config, int threads) {
   }
   Snapshot snapshot = read_snapshot(config.particles.file);
   begin.time = snapshot.header.time;
+  begin.box_side = snapshot.header.box_size;
   begin.particles = std::move(snapshot.particles);
   begin.particles.validate(config.particles.file);
   if (begin.particles.size() == 0)

@@ -36,6 +36,12 @@ class PERGOLA_API Simulation {
   double time() const;
   std::int64_t size() const;
   StepCounts counts() const;
+  /// The box of a mesh run; without a side for any other.
+  Box box() const;
+  /// Particles that are outside the mesh now: kept, pulled by the mass on the mesh as by a point.
+  std::int64_t outside() const;
+  /// A sentence about the last force evaluation that the user should see; empty when there is none.
+  std::string remark() const;
 
   /// Advances. At the configuration's end_time all particles take a last step to exactly that time and the simulation
   /// is over; at any other time the steps go on unchanged and the state there is predicted from them.
@@ -66,6 +72,7 @@ class PERGOLA_API Simulation {
 struct StartingPoint {
   Particles particles;
   double time = 0;
+  double box_side = 0;  // as the file or the model states it; 0: none
 };
 PERGOLA_API StartingPoint load_particles(const RunConfig& config, int threads);
 

@@ -15,13 +15,15 @@
 namespace pergola {
 
 struct TimeOptions {
-  std::string integrator = "hermite";  // leapfrog
-  double eta = 0.02;                   // accuracy of adaptive and block steps
-  double eta_start = 0.005;            // the same for the first step of a Hermite run
-  double step = 0.01;                  // leapfrog with a fixed step
-  bool adaptive = false;               // leapfrog: a shared step chosen anew each time
-  double step_max = 0.125;             // longest block step; a power of two
-  int corrector_iterations = 1;        // Hermite: force evaluations per step, P(EC)^n
+  std::string integrator = "hermite";        // leapfrog
+  double eta = 0.02;                         // accuracy of adaptive and block steps
+  double eta_start = 0.005;                  // the same for the first step of a Hermite run
+  double step = 0.01;                        // leapfrog with a fixed step
+  std::string leapfrog = "kick-drift-kick";  // staggered: velocities half a step from the positions, fixed step only
+  bool adaptive = false;                     // leapfrog: a shared step chosen anew each time
+  double courant = 0.25;                     // adaptive on a mesh: cells that a particle may cross in a step
+  double step_max = 0.125;                   // longest block step; a power of two
+  int corrector_iterations = 1;              // Hermite: force evaluations per step, P(EC)^n
 };
 
 /// Work done so far.
@@ -61,6 +63,13 @@ class PERGOLA_API Integrator {
 
   /// Bytes that this integrator and its solver take on the device for n particles, for `plan`.
   virtual std::int64_t device_bytes(std::int64_t n) const = 0;
+
+  /// The solver, for evaluations between steps; null: this integrator does not lend it.
+  virtual Solver* idle_solver() { return nullptr; }
+  /// Particles that are outside the solver's mesh now; they are kept. Waits.
+  virtual std::int64_t outside() const { return 0; }
+  /// A sentence about the last force evaluation that the user should see; empty when there is none.
+  virtual std::string remark() const { return {}; }
 };
 
 struct IntegratorContext {

@@ -9,25 +9,31 @@ namespace pergola {
 
 namespace {
 
-template <class Real>
-struct Kick {
-  LeapfrogArrays<Real> s;
-  Real dt;
-  __device__ void operator()(std::int64_t i) const {
-    Vec3<Real> v{s.vx[i], s.vy[i], s.vz[i]};
-    physics::kick<Real>(dt, v, {s.ax[i], s.ay[i], s.az[i]});
-    s.vx[i] = v.x, s.vy[i] = v.y, s.vz[i] = v.z;
-  }
-};
+constexpr unsigned long long none = ~0ull;
+constexpr int pass_shift = 40;  // places below, passes above
 
 template <class Real>
-struct Drift {
+struct KickAndDrift {
   LeapfrogArrays<Real> s;
-  Real dt;
+  Real first, second, dt;
+  bool periodic;
+  Vec3<Real> corner, side;
+  unsigned long long pass;
+  unsigned long long* not_finite;
+
+  __device__ bool advance(Real* x, Real* v, Real a, Real low, Real length) const {
+    Real place = *x, speed = *v;
+    physics::kick_drift_axis(first, second, dt, place, speed, a);
+    const bool finite = isfinite(place);
+    if (periodic) place = wrap(place, low, length);
+    *x = place, *v = speed;
+    return finite;
+  }
   __device__ void operator()(std::int64_t i) const {
-    Vec3<Real> x{s.x[i], s.y[i], s.z[i]};
-    physics::drift<Real>(dt, x, {s.vx[i], s.vy[i], s.vz[i]});
-    s.x[i] = x.x, s.y[i] = x.y, s.z[i] = x.z;
+    const bool x = advance(s.x + i, s.vx + i, s.ax[i], corner.x, side.x);
+    const bool y = advance(s.y + i, s.vy + i, s.ay[i], corner.y, side.y);
+    const bool z = advance(s.z + i, s.vz + i, s.az[i], corner.z, side.z);
+    if (!(x && y && z)) atomicMin(not_finite, pass << pass_shift | static_cast<unsigned long long>(i));
   }
 };
 
@@ -35,14 +41,19 @@ struct Drift {
 template <class Real>
 struct WantedStep {
   LeapfrogArrays<Real> s;
-  double eta;
+  StepWish wish;
   double epsilon[species_count];
   unsigned long long* least;
   __device__ void operator()(std::int64_t i) const {
     const Vec3<double> a{s.ax[i], s.ay[i], s.az[i]};
     const double softened = epsilon[s.species[i]];
-    const double step = softened > 0 ? physics::acceleration_step<double>(eta, softened, a)
-                                     : physics::starting_step<double>(eta, a, {s.jx[i], s.jy[i], s.jz[i]});
+    double step = softened > 0 ? physics::acceleration_step<double>(wish.eta, softened, a)
+                               : physics::starting_step<double>(wish.eta, a, {s.jx[i], s.jy[i], s.jz[i]});
+    if (wish.courant_length > 0) {
+      Vec3<double> v{s.vx[i], s.vy[i], s.vz[i]};
+      physics::kick<double>(wish.pending_kick, v, a);
+      step = fmin(step, physics::courant_step<double>(wish.courant_length, v));
+    }
     const auto bits = static_cast<unsigned long long>(__double_as_longlong(step));
     if (bits < *least) atomicMin(least, bits);
   }
@@ -61,22 +72,35 @@ struct MarkNotFinite {
 template <class Real>
 class LeapfrogLoopsCuda final : public LeapfrogLoops<Real> {
  public:
-  explicit LeapfrogLoopsCuda(const Device& device) : device_(device), least_(device, 1) {}
+  explicit LeapfrogLoopsCuda(const Device& device) : device_(device), least_(device, 1), not_finite_(device, 1) {
+    clear_not_finite();
+  }
 
-  void kick(const LeapfrogArrays<Real>& s, double dt) override {
-    cuda::launch("kick", s.count, device_.stream(), Kick<Real>{s, static_cast<Real>(dt)});
+  void kick_drift(const LeapfrogArrays<Real>& s, const KickDrift& pass) override {
+    const auto real = [](const Vec3<double>& v) {
+      return Vec3<Real>{static_cast<Real>(v.x), static_cast<Real>(v.y), static_cast<Real>(v.z)};
+    };
+    device_.make_current();
+    cuda::launch("kick and drift", s.count, device_.stream(),
+                 KickAndDrift<Real>{s, static_cast<Real>(pass.first_kick), static_cast<Real>(pass.second_kick),
+                                    static_cast<Real>(pass.drift), pass.box.periodic(), real(pass.box.corner),
+                                    real(pass.box.side), passes_++, not_finite_.data()});
   }
-  void drift(const LeapfrogArrays<Real>& s, double dt) override {
-    cuda::launch("drift", s.count, device_.stream(), Drift<Real>{s, static_cast<Real>(dt)});
+  std::optional<NotFinite> take_not_finite() override {
+    passes_ = 0;
+    const unsigned long long found = not_finite_.to_host()[0];
+    if (found == none) return std::nullopt;
+    clear_not_finite();
+    constexpr unsigned long long places = (1ull << pass_shift) - 1;
+    return NotFinite{static_cast<std::int64_t>(found >> pass_shift), static_cast<std::int64_t>(found & places)};
   }
-  double minimum_step(const LeapfrogArrays<Real>& s, double eta, const Softening& softening) override {
-    WantedStep<Real> body{s, eta, {}, least_.data()};
-    for (std::size_t k = 0; k < softening.epsilon.size(); ++k) body.epsilon[k] = softening.epsilon[k];
+  double minimum_step(const LeapfrogArrays<Real>& s, const StepWish& wish) override {
+    WantedStep<Real> body{s, wish, {}, least_.data()};
+    for (std::size_t k = 0; k < wish.softening.epsilon.size(); ++k) body.epsilon[k] = wish.softening.epsilon[k];
     constexpr unsigned long long infinity = 0x7ff0000000000000ull;
     return __builtin_bit_cast(double, minimum("minimum step", s.count, body, infinity));
   }
   std::int64_t first_not_finite(const LeapfrogArrays<Real>& s) override {
-    constexpr unsigned long long none = ~0ull;
     const auto found = minimum("look for NaN", s.count, MarkNotFinite<Real>{s, least_.data()}, none);
     return found == none ? -1 : static_cast<std::int64_t>(found);
   }
@@ -84,13 +108,18 @@ class LeapfrogLoopsCuda final : public LeapfrogLoops<Real> {
  private:
   template <class Body>
   unsigned long long minimum(const char* name, std::int64_t count, const Body& body, unsigned long long start) {
+    device_.make_current();
     least_.from_host(&start);
     cuda::launch(name, count, device_.stream(), body);
     return least_.to_host()[0];
   }
 
+  void clear_not_finite() { not_finite_.from_host(&none); }
+
   Device device_;
   Buffer<unsigned long long> least_;
+  Buffer<unsigned long long> not_finite_;  // the pass and place of the first, in one number
+  unsigned long long passes_ = 0;
 };
 
 }  // namespace

@@ -1,9 +1,11 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "device/device.hpp"
 #include "gravity/solver.hpp"
+#include "particles/box.hpp"
 
 namespace pergola {
 
@@ -18,17 +20,40 @@ struct LeapfrogArrays {
   const std::uint8_t* species = nullptr;
 };
 
+/// One pass over the particles: v += a first, v += a second, x += v drift, then x into the box where it is periodic.
+/// Two kicks in a row are the closing one of a step and the opening one of the next.
+struct KickDrift {
+  double first_kick = 0, second_kick = 0, drift = 0;
+  Box box;
+};
+
+/// A particle whose position or velocity is not finite.
+struct NotFinite {
+  std::int64_t pass = 0;   // the first pass after reset() that found one, from 0
+  std::int64_t place = 0;  // the lowest place there
+};
+
+/// The shortest of the steps that the particles want; see time.eta and time.courant.
+struct StepWish {
+  double eta = 0;
+  Softening softening;        // zero: from the jerk
+  double courant_length = 0;  // no particle moves farther than this in a step; 0: any length
+  double pending_kick = 0;    // what the velocities lack: v + a pending_kick
+};
+
 /// The loops over particles that the leapfrog needs, one implementation per device: time/leapfrog_cpu.cpp and
-/// time/leapfrog_cuda.cu. Formulas in physics/leapfrog.hpp and physics/hermite.hpp.
+/// time/leapfrog_cuda.cu. Formulas in physics/leapfrog.hpp and physics/hermite.hpp. They do not wait for a GPU unless
+/// they return a number.
 template <class Real>
 class LeapfrogLoops {
  public:
   virtual ~LeapfrogLoops() = default;
-  virtual void kick(const LeapfrogArrays<Real>& arrays, double dt) = 0;
-  virtual void drift(const LeapfrogArrays<Real>& arrays, double dt) = 0;
+  virtual void kick_drift(const LeapfrogArrays<Real>& arrays, const KickDrift& pass) = 0;
+  /// What the passes since the last call found.
+  virtual std::optional<NotFinite> take_not_finite() = 0;
   /// The smallest wanted step over all particles: physics::acceleration_step where the particle is softened, else
-  /// physics::starting_step from the jerk. Infinite when no particle feels a force.
-  virtual double minimum_step(const LeapfrogArrays<Real>& arrays, double eta, const Softening& softening) = 0;
+  /// physics::starting_step from the jerk, and physics::courant_step. Infinite when no particle feels a force.
+  virtual double minimum_step(const LeapfrogArrays<Real>& arrays, const StepWish& wish) = 0;
   /// The first particle whose position, velocity or acceleration is not finite; −1: none.
   virtual std::int64_t first_not_finite(const LeapfrogArrays<Real>& arrays) = 0;
 };

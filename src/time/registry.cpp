@@ -19,10 +19,14 @@ void check_options(const TimeOptions& time) {
   positive("time.eta_start", time.eta_start);
   positive("time.step", time.step);
   positive("time.step_max", time.step_max);
+  positive("time.courant", time.courant);
   int exponent = 0;
   if (std::frexp(time.step_max, &exponent) != 0.5)
     throw Error(ErrorKind::input,
                 fmt::format("time.step_max: expected a power of two, found {}", to_text(time.step_max)));
+  if (time.leapfrog != "kick-drift-kick" && time.leapfrog != "staggered")
+    throw Error(ErrorKind::input,
+                fmt::format("time.leapfrog: expected kick-drift-kick or staggered, found \"{}\"", time.leapfrog));
   if (time.corrector_iterations < 1)
     throw Error(ErrorKind::input,
                 fmt::format("time.corrector_iterations: expected 1 or more, found {}", time.corrector_iterations));
@@ -39,6 +43,10 @@ std::unique_ptr<Integrator> make_integrator(const TimeOptions& time, const Solve
   if (time.integrator == "hermite") {
     if (!gravity.external.empty())
       throw Error(ErrorKind::input, "gravity.external: " + external_needs_leapfrog("hermite"));
+    if (gravity.solver == "mesh")
+      throw Error(ErrorKind::input,
+                  "time.integrator: hermite needs jerks, which the mesh solver does not give; set "
+                  "time.integrator = \"leapfrog\"");
     if (context.device.is_cuda()) {
       if constexpr (cuda_built) return make_hermite_cuda(time, gravity, context);
     }

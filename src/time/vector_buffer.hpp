@@ -21,6 +21,8 @@ struct VectorBuffer {
         y(device, std::vector<Real>(from_y.begin(), from_y.end())),
         z(device, std::vector<Real>(from_z.begin(), from_z.end())) {}
 
+  void zero() { x.zero(), y.zero(), z.zero(); }
+
   /// Element access, for buffers that live on the CPU.
   Vec3<double> at(std::int64_t i) const {
     return {static_cast<double>(x.data()[i]), static_cast<double>(y.data()[i]), static_cast<double>(z.data()[i])};

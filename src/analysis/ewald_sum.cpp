@@ -1,0 +1,159 @@
+#include "analysis/ewald_sum.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+
+#include "device/parallel.hpp"
+#include "physics/ewald.hpp"
+#include "physics/pair.hpp"
+
+namespace pergola {
+
+namespace {
+
+using Complex = std::complex<double>;
+constexpr double pi = 3.14159265358979323846;
+/// α times the shortest side: what the short-range parts of images beyond the nearest one add is below 5e-6 m/L².
+constexpr double split = 8;
+/// Waves up to k²/4α² = 14 count: the first one left out has a weight of e⁻¹⁴ ≈ 8e-7.
+constexpr double last_exponent = 14;
+constexpr std::int64_t chunk = 1024;
+
+/// Without the care for infinities that std::complex takes.
+Complex times(const Complex& a, const Complex& b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+struct Wave {
+  int nx, ny, nz;
+  Vec3<double> k;
+  double weight;
+};
+
+/// Half of all wave vectors (the other half is their complex conjugate), weights doubled.
+std::vector<Wave> waves_of(const Box& box, double alpha) {
+  const double k_max = 2 * alpha * std::sqrt(last_exponent);
+  const auto reach = [&](double side) { return static_cast<int>(k_max * side / (2 * pi)); };
+  std::vector<Wave> waves;
+  const int mx = reach(box.side.x), my = reach(box.side.y), mz = reach(box.side.z);
+  for (int nx = 0; nx <= mx; ++nx)
+    for (int ny = -my; ny <= my; ++ny)
+      for (int nz = -mz; nz <= mz; ++nz) {
+        if (nx == 0 && (ny < 0 || (ny == 0 && nz <= 0))) continue;
+        const Vec3<double> k{2 * pi * nx / box.side.x, 2 * pi * ny / box.side.y, 2 * pi * nz / box.side.z};
+        const double k2 = dot(k, k);
+        if (k2 > k_max * k_max) continue;
+        waves.push_back({nx, ny, nz, k, 2 * physics::ewald_wave_weight(alpha, k2, box.volume())});
+      }
+  return waves;
+}
+
+/// e^{i 2π n x / side} for n = −reach … reach.
+class Phases {
+ public:
+  Phases(double x, double side, int reach) : reach_(reach), values_(static_cast<std::size_t>(2 * reach + 1)) {
+    const Complex step = std::polar(1.0, 2 * pi * x / side);
+    Complex value = 1;
+    for (int n = 0; n <= reach; ++n, value = times(value, step)) {
+      values_[static_cast<std::size_t>(reach + n)] = value;
+      values_[static_cast<std::size_t>(reach - n)] = std::conj(value);
+    }
+  }
+  const Complex& operator[](int n) const { return values_[static_cast<std::size_t>(reach_ + n)]; }
+
+ private:
+  int reach_;
+  std::vector<Complex> values_;
+};
+
+struct WaveReach {
+  int x = 0, y = 0, z = 0;
+};
+
+WaveReach reach_of(const std::vector<Wave>& waves) {
+  WaveReach reach;
+  for (const Wave& w : waves)
+    reach.x = std::max(reach.x, w.nx), reach.y = std::max(reach.y, std::abs(w.ny)),
+    reach.z = std::max(reach.z, std::abs(w.nz));
+  return reach;
+}
+
+/// Calls body(wave number, e^{ik·x}) for all waves at a place.
+template <class Body>
+void each_wave(const std::vector<Wave>& waves, const WaveReach& reach, const Box& box, const Vec3<double>& x,
+               const Body& body) {
+  const Phases px(x.x, box.side.x, reach.x), py(x.y, box.side.y, reach.y), pz(x.z, box.side.z, reach.z);
+  for (std::size_t w = 0; w < waves.size(); ++w) body(w, px[waves[w].nx] * py[waves[w].ny] * pz[waves[w].nz]);
+}
+
+/// S(k) = Σ m e^{−ik·x}, in chunks of particles that are added in order.
+std::vector<Complex> structure_factors(const Particles& p, const std::vector<Wave>& waves, const Box& box,
+                                       int threads) {
+  const WaveReach reach = reach_of(waves);
+  const std::int64_t n = p.size(), group = 64 * chunk;
+  std::vector<Complex> total(waves.size());
+  for (std::int64_t first = 0; first < n; first += group) {
+    const std::int64_t count = std::min(group, n - first);
+    std::vector<std::vector<Complex>> parts(static_cast<std::size_t>((count + chunk - 1) / chunk));
+    parallel_chunks(threads, count, chunk, [&](std::int64_t begin, std::int64_t end) {
+      auto& sums = parts[static_cast<std::size_t>(begin / chunk)];
+      sums.resize(waves.size());
+      for (std::int64_t i = first + begin; i < first + end; ++i) {
+        const auto k = static_cast<std::size_t>(i);
+        each_wave(waves, reach, box, {p.x[k], p.y[k], p.z[k]},
+                  [&](std::size_t w, const Complex& phase) { sums[w] += p.mass[k] * std::conj(phase); });
+      }
+    });
+    for (const auto& sums : parts)
+      for (std::size_t w = 0; w < total.size(); ++w) total[w] += sums[w];
+  }
+  return total;
+}
+
+Vec3<double> short_range(const Particles& p, std::size_t target, const Box& box, const Softening& softening,
+                         double alpha) {
+  Vec3<double> sum{0, 0, 0};
+  for (std::size_t j = 0; j < p.id.size(); ++j) {
+    if (j == target) continue;
+    const Vec3<double> d{nearest_image(p.x[j] - p.x[target], box.side.x),
+                         nearest_image(p.y[j] - p.y[target], box.side.y),
+                         nearest_image(p.z[j] - p.z[target], box.side.z)};
+    const double epsilon = std::max(softening.epsilon[p.species[j]], softening.epsilon[p.species[target]]);
+    sum = sum + p.mass[j] * physics::ewald_short_range(alpha, d);
+    if (!(dot(d, d) > 0 && epsilon > 0)) continue;
+    // The nearest image softened instead of bare.
+    physics::PairSum<double> change{};
+    for (const double part : {epsilon * epsilon, 0.0})
+      physics::add_pair<false, false>(d, d, part > 0 ? p.mass[j] : -p.mass[j],
+                                      physics::rsqrt(physics::softened_square(d, part)), change);
+    sum = sum + Vec3<double>{change.ax, change.ay, change.az};
+  }
+  return sum;
+}
+
+}  // namespace
+
+ForceResult ewald_sum(const Particles& particles, const std::vector<std::int64_t>& places, const Box& box,
+                      const Softening& softening, double gravitational_constant, int threads) {
+  const double alpha = split / std::min({box.side.x, box.side.y, box.side.z});
+  const auto waves = waves_of(box, alpha);
+  const auto factors = structure_factors(particles, waves, box, threads);
+  const WaveReach reach = reach_of(waves);
+  ForceResult result;
+  for (auto* axis : {&result.ax, &result.ay, &result.az}) axis->resize(places.size());
+  parallel_for(threads, static_cast<std::int64_t>(places.size()), [&](std::int64_t t) {
+    const auto k = static_cast<std::size_t>(t), i = static_cast<std::size_t>(places[k]);
+    Vec3<double> a = short_range(particles, i, box, softening, alpha);
+    each_wave(waves, reach, box, {particles.x[i], particles.y[i], particles.z[i]},
+              [&](std::size_t w, const Complex& phase) {
+                a = a - waves[w].weight * times(phase, factors[w]).imag() * waves[w].k;
+              });
+    result.ax[k] = gravitational_constant * a.x;
+    result.ay[k] = gravitational_constant * a.y;
+    result.az[k] = gravitational_constant * a.z;
+  });
+  return result;
+}
+
+}  // namespace pergola

@@ -1,0 +1,19 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "base/host_device.hpp"
+#include "device/device.hpp"
+#include "gravity/solver.hpp"
+#include "particles/box.hpp"
+
+namespace pergola {
+
+/// Accelerations at the given places in a periodic box: the sum over all particles and all their images by Ewald's
+/// method, on the CPU in double precision, to about 1e-6 of the force between neighbours; the nearest image of a pair
+/// is softened as in a direct sum. Work: places × particles, and about a thousand waves × particles. The same bits for
+/// any number of threads.
+PERGOLA_API ForceResult ewald_sum(const Particles& particles, const std::vector<std::int64_t>& places, const Box& box,
+                                  const Softening& softening, double gravitational_constant, int threads);
+
+}  // namespace pergola

@@ -1,0 +1,268 @@
+#include "gravity/mesh.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "base/text.hpp"
+#include "device/buffer.hpp"
+#include "mesh/exchange.hpp"
+#include "mesh/poisson.hpp"
+#include "physics/mesh_weights.hpp"
+
+namespace pergola {
+
+namespace {
+
+constexpr double pi = 3.14159265358979323846;
+constexpr int fewest_cells = 8;
+/// Quanta of a particle where all have the same mass, in single precision: below the rounding of its weights, and they
+/// fit into 32 bits.
+constexpr double short_quanta = 0x1p30;
+
+/// Even, and a product of primes that the transforms are fast for.
+bool fast_size(int n) {
+  if (n % 2 != 0) return false;
+  for (const int prime : {2, 3, 5, 7})
+    while (n % prime == 0) n /= prime;
+  return n == 1;
+}
+
+int nearest_fast_size(int n) {
+  for (int d = 0;; ++d) {
+    if (n - d >= fewest_cells && fast_size(n - d)) return n - d;
+    if (fast_size(n + d)) return n + d;
+  }
+}
+
+void refuse(const char* key, const std::string& text) {
+  throw Error(ErrorKind::input, fmt::format("gravity.mesh.{}: {}", key, text));
+}
+
+Grid grid_of(const MeshOptions& mesh) { return {3, mesh.cells, mesh.box}; }
+
+template <class Real>
+std::unique_ptr<MeshExchange<Real>> make_exchange(const Device& device, const Grid& grid, const MeshOptions& mesh) {
+  const ExchangeOptions options{mesh.assignment, mesh.gradient, mesh.density};
+  if (device.is_cuda()) throw Error(ErrorKind::device, "gravity.solver: mesh runs on the CPU only in this version");
+  return make_mesh_exchange_cpu<Real>(device, grid, options);
+}
+
+template <class Real>
+std::unique_ptr<PoissonSolver<Real>> make_poisson(const Device& device, const Grid& grid, const MeshOptions& mesh) {
+  if (mesh.poisson == Poisson::multigrid) return make_poisson_multigrid<Real>(device, grid, mesh.multigrid);
+  PoissonFftOptions options;
+  options.laplacian = mesh.laplacian;
+  options.deconvolve = mesh.deconvolve ? static_cast<int>(mesh.assignment) : 0;
+  options.spectral_force = mesh.gradient == Gradient::spectral;
+  return make_poisson_fft<Real>(device, grid, options);
+}
+
+/// What a mesh needs at least, known before anything is made: the field and one force or density number of four reals
+/// per cell, with the padding of an isolated FFT.
+double least_bytes(const MeshOptions& mesh, std::size_t real) {
+  const double cells = static_cast<double>(grid_of(mesh).cell_count());
+  const bool padded = mesh.poisson == Poisson::fft && !mesh.box.periodic();
+  return cells * static_cast<double>(real) * (padded ? 8 + 4 : 1 + 4);
+}
+
+template <class Real>
+class MeshSolver final : public Solver {
+  using Other = std::conditional_t<std::is_same_v<Real, float>, double, float>;
+
+ public:
+  MeshSolver(const SolverOptions& options, const Device& device)
+      : device_(device), mesh_(options.mesh), constant_(options.gravitational_constant) {
+    check_mesh_options(mesh_);
+    if (!mesh_.box.given()) mesh_.box.side = {1, 1, 1};  // for device_bytes only
+  }
+
+  const SolverInfo& info() const override { return info_; }
+  void prepare(const Sources<Real>& sources) override;
+  void evaluate(const Targets& targets, unsigned want, const Forces<Real>& forces) override;
+  void prepare(const Sources<Other>&) override { refuse_other(); }
+  void evaluate(const Targets&, unsigned, const Forces<Other>&) override { refuse_other(); }
+  void find_order(const Sources<Other>&, std::uint32_t*, void*) override { refuse_other(); }
+  NeighbourLists neighbour_lists(const Targets&, double) override {
+    throw Error(ErrorKind::input, "gravity.solver: mesh gives no neighbour lists; use direct");
+  }
+  std::int64_t device_bytes(std::int64_t n) const override;
+  void set_clock(StageClock* clock) override { clock_ = clock ? clock : &silent_; }
+  double resolution() const override {
+    const auto h = grid_of(mesh_).spacing();
+    return *std::min_element(h.begin(), h.end());
+  }
+  std::int64_t order_bytes(std::int64_t n) const override { return parts().exchange->order_bytes(n); }
+  void find_order(const Sources<Real>& sources, std::uint32_t* order, void* work) override {
+    parts().exchange->find_order(particles_of(sources), order, work);
+  }
+  std::int64_t outside() override { return prepared_ ? parts().exchange->outside() : 0; }
+  std::string remark() const override { return parts_ ? parts_->poisson->remark() : std::string(); }
+
+ private:
+  struct Parts {
+    std::unique_ptr<MeshExchange<Real>> exchange;
+    std::unique_ptr<PoissonSolver<Real>> poisson;
+  };
+  /// Made when first needed: planning a run must not take its memory.
+  Parts& parts() const;
+  std::int64_t scratch_bytes() const {
+    return std::max(parts().exchange->scratch_bytes(), parts().poisson->scratch_bytes());
+  }
+  static MeshParticles<Real> particles_of(const Sources<Real>& s) { return {s.count, s.x, s.y, s.z, s.mass}; }
+  double quantum_of(const Sources<Real>& sources) const;
+  [[noreturn]] static void refuse_other() {
+    throw Error(ErrorKind::input, "mesh: called with numbers of another precision than it was made for");
+  }
+
+  Device device_;
+  MeshOptions mesh_;
+  double constant_;
+  SolverInfo info_{.name = "mesh", .periodic = true, .potential = true, .subset = true};
+  mutable std::unique_ptr<Parts> parts_;
+  Buffer<Real> field_;
+  Buffer<Real> force_;  // spectral gradient only
+  Buffer<std::byte> scratch_;
+  MeshParticles<Real> particles_;
+  bool prepared_ = false;
+  StageClock silent_;
+  StageClock* clock_ = &silent_;
+};
+
+template <class Real>
+typename MeshSolver<Real>::Parts& MeshSolver<Real>::parts() const {
+  if (!parts_) {
+    const double needed = least_bytes(mesh_, sizeof(Real)), free = static_cast<double>(device_.memory().free_bytes());
+    if (needed > free)
+      throw Error(
+          ErrorKind::device,
+          fmt::format("gravity.mesh.cells: {} x {} x {} cells need at least {} on {}, {} is free", mesh_.cells[0],
+                      mesh_.cells[1], mesh_.cells[2], bytes_text(needed), device_.spec(), bytes_text(free)));
+    auto parts = std::make_unique<Parts>();
+    const Grid grid = grid_of(mesh_);
+    parts->exchange = make_exchange<Real>(device_, grid, mesh_);
+    parts->poisson = make_poisson<Real>(device_, grid, mesh_);
+    parts_ = std::move(parts);
+  }
+  return *parts_;
+}
+
+template <class Real>
+std::int64_t MeshSolver<Real>::device_bytes(std::int64_t n) const {
+  const auto& p = parts();
+  const std::int64_t fields = mesh_.gradient == Gradient::spectral ? 2 : 1;
+  return fields * p.poisson->layout().size() * static_cast<std::int64_t>(sizeof(Real)) + scratch_bytes() +
+         p.poisson->own_bytes() + p.exchange->own_bytes(n);
+}
+
+template <class Real>
+double MeshSolver<Real>::quantum_of(const Sources<Real>& sources) const {
+  if (sources.mass_quantum > 0) return sources.mass_quantum;
+  std::vector<Real> mass(static_cast<std::size_t>(sources.count));
+  if (sources.count > 0) device_.memory().to_host(mass.data(), sources.mass, mass.size() * sizeof(Real));
+  return mass_quantum(std::vector<double>(mass.begin(), mass.end()), std::is_same_v<Real, float>);
+}
+
+template <class Real>
+void MeshSolver<Real>::prepare(const Sources<Real>& sources) {
+  if (sources.ax) throw Error(ErrorKind::input, "mesh: sources that need prediction are not supported");
+  auto& p = parts();
+  Field<Real> field = p.poisson->layout();
+  if (field_.size() == 0) {
+    field_ = Buffer<Real>(device_, field.size());
+    scratch_ = Buffer<std::byte>(device_, scratch_bytes());
+  }
+  field.data = field_.data();
+  particles_ = particles_of(sources);
+  p.exchange->deposit(particles_, quantum_of(sources), field, scratch_.data(), *clock_);
+  clock_->begin("Poisson");
+  p.poisson->solve(field, 4 * pi * constant_, scratch_.data());
+  clock_->begin("force x y z");
+  if (mesh_.gradient == Gradient::spectral) {
+    Field<Real> force = p.poisson->layout();
+    if (force_.size() == 0) force_ = Buffer<Real>(device_, force.size());
+    force.data = force_.data();
+    for (int axis = 0; axis < 3; ++axis) {
+      p.poisson->spectral_force(axis, force, scratch_.data());
+      p.exchange->set_force(axis, force.read_only(), scratch_.data());
+    }
+  } else {
+    p.exchange->set_potential(field.read_only(), false, scratch_.data());
+  }
+  clock_->end();
+  prepared_ = true;
+}
+
+template <class Real>
+void MeshSolver<Real>::evaluate(const Targets& targets, unsigned want, const Forces<Real>& forces) {
+  if (want & (want_jerk | want_nearest))
+    throw Error(ErrorKind::input, "gravity.solver: mesh gives neither jerk nor nearest neighbours; use direct");
+  if (!prepared_) throw Error(ErrorKind::input, "mesh: evaluate before prepare");
+  MeshForces<Real> out;
+  if (want & want_acceleration) out.ax = forces.ax, out.ay = forces.ay, out.az = forces.az;
+  if (want & want_potential) out.potential = forces.potential;
+  Field<Real> field = parts().poisson->layout();
+  field.data = field_.data();
+  MeshParticles<Real> asking = particles_;
+  if (!targets.index)
+    asking.x += targets.first, asking.y += targets.first, asking.z += targets.first, asking.mass += targets.first;
+  clock_->begin("velocity x y z");
+  parts().exchange->gather(asking, targets.index, targets.count, field.read_only(), constant_, out, scratch_.data());
+  clock_->end();
+}
+
+}  // namespace
+
+void check_mesh_options(const MeshOptions& mesh) {
+  for (const int n : mesh.cells)
+    if (n < fewest_cells || !fast_size(n))
+      refuse("cells",
+             fmt::format("expected even numbers of at least {} with the prime factors 2, 3, 5 and 7 only, found {}; "
+                         "the nearest is {}",
+                         fewest_cells, n, nearest_fast_size(n)));
+  const bool plain = mesh.poisson == Poisson::multigrid || !mesh.box.periodic();
+  const char* where = mesh.poisson == Poisson::multigrid ? "poisson = multigrid" : "boundary = isolated";
+  if (plain && mesh.gradient == Gradient::spectral)
+    refuse("gradient", fmt::format("spectral needs poisson = fft and boundary = periodic, found {}; use two-point or "
+                                   "four-point",
+                                   where));
+  if (plain && mesh.laplacian == Laplacian::spectral)
+    refuse("laplacian",
+           fmt::format("spectral needs poisson = fft and boundary = periodic, found {}; use discrete", where));
+  if (plain && mesh.deconvolve)
+    refuse("deconvolve", fmt::format("true needs poisson = fft and boundary = periodic, found {}", where));
+}
+
+double mass_quantum(const std::vector<double>& masses, bool single_precision) {
+  double total = 0, least = std::numeric_limits<double>::infinity(), largest = 0;
+  for (const double mass : masses) {
+    total += mass;
+    least = std::min(least, mass);
+    largest = std::max(largest, mass);
+  }
+  const bool fits = static_cast<double>(masses.size()) * short_quanta <= physics::most_in_all;
+  if (single_precision && least == largest && largest > 0 && fits) return largest / short_quanta;
+  return physics::mass_quantum(total, largest);
+}
+
+bool on_mesh(const MeshOptions& mesh, const Vec3<double>& place) {
+  if (mesh.box.periodic()) return true;
+  const auto h = grid_of(mesh).spacing();
+  const Box& box = mesh.box;
+  const auto within = [](double x, double corner, double side, double margin) {
+    return x >= corner + margin && x < corner + side - margin;
+  };
+  return within(place.x, box.corner.x, box.side.x, isolated_margin * h[0]) &&
+         within(place.y, box.corner.y, box.side.y, isolated_margin * h[1]) &&
+         within(place.z, box.corner.z, box.side.z, isolated_margin * h[2]);
+}
+
+std::unique_ptr<Solver> make_mesh_solver(const SolverOptions& options, const Device& device) {
+  if (options.precision == Precision::single) return std::make_unique<MeshSolver<float>>(options, device);
+  return std::make_unique<MeshSolver<double>>(options, device);
+}
+
+}  // namespace pergola

@@ -1,0 +1,24 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "gravity/solver.hpp"
+
+namespace pergola {
+
+/// Particle-mesh gravity (Hockney & Eastwood 1988; Aubert, Amini & David): density on a mesh, Poisson's equation there,
+/// forces back by the same weights. Softening is that of the mesh, about one cell.
+std::unique_ptr<Solver> make_mesh_solver(const SolverOptions& options, const Device& device);
+
+/// Throws Error(input) that names the key when the options cannot work together.
+void check_mesh_options(const MeshOptions& mesh);
+
+/// The unit in which a mesh counts mass in whole numbers: 2⁻³⁰ of a particle in single precision where all have the
+/// same mass, else physics::mass_quantum. No sum over particles can overflow.
+double mass_quantum(const std::vector<double>& masses, bool single_precision);
+
+/// Whether a particle at this place gives its mass to the mesh: always in a periodic box; in an isolated one while it
+/// keeps isolated_margin cells away from the faces.
+bool on_mesh(const MeshOptions& mesh, const Vec3<double>& place);
+
+}  // namespace pergola

@@ -1,0 +1,101 @@
+#include "sim/mesh_box.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.hpp"
+#include "gravity/mesh.hpp"
+#include "mesh/grid.hpp"
+
+namespace pergola {
+
+namespace {
+
+struct Extent {
+  double low = 0, high = 0;
+};
+
+Extent extent_of(const std::vector<double>& values) {
+  if (values.empty()) return {};
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  return {*low, *high};
+}
+
+Box periodic_box(const RunConfig& config, double stated_side) {
+  Box box = config.gravity.mesh.box;
+  if (!box.given()) {
+    if (!(stated_side > 0))
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: gravity.mesh.box: expected the side of the periodic box, found \"auto\" and no "
+                              "BoxSize with the particles; set gravity.mesh.box, or gravity.mesh.boundary = "
+                              "\"isolated\"",
+                              config.source));
+    box.side = {stated_side, stated_side, stated_side};
+  }
+  box.corner = config.gravity.box_corner.value_or(Vec3<double>{0, 0, 0});
+  return box;
+}
+
+/// The smallest cube about the particles, widened by the cells that an isolated mesh keeps free.
+Box smallest_cube(const MeshOptions& mesh, const Particles& particles) {
+  const std::array<Extent, 3> extents{extent_of(particles.x), extent_of(particles.y), extent_of(particles.z)};
+  double widest = 0;
+  for (const Extent& e : extents) widest = std::max(widest, e.high - e.low);
+  if (!(widest > 0)) widest = 1;
+  const int fewest = *std::min_element(mesh.cells.begin(), mesh.cells.end());
+  // A part in a million beyond, so that no rounding puts a particle outside.
+  const double side = widest * (1 + 1e-6) * fewest / (fewest - 2 * isolated_margin);
+  Box box = mesh.box;
+  box.side = {side, side, side};
+  const auto corner = [side](const Extent& e) { return 0.5 * (e.low + e.high) - 0.5 * side; };
+  box.corner = {corner(extents[0]), corner(extents[1]), corner(extents[2])};
+  return box;
+}
+
+Box isolated_box(const RunConfig& config, const Particles& particles) {
+  const auto& mesh = config.gravity.mesh;
+  Box box = mesh.box;
+  if (!box.given()) {
+    if (config.gravity.box_corner)
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: gravity.mesh.box_corner: expected gravity.mesh.box beside it, found \"auto\"",
+                              config.source));
+    return smallest_cube(mesh, particles);
+  }
+  box.corner =
+      config.gravity.box_corner.value_or(Vec3<double>{-0.5 * box.side.x, -0.5 * box.side.y, -0.5 * box.side.z});
+  return box;
+}
+
+/// The upper edge of a periodic box belongs to it: it is the lower one again.
+bool holds(const MeshOptions& mesh, const Vec3<double>& place) {
+  const Box& box = mesh.box;
+  if (!box.periodic()) return on_mesh(mesh, place);
+  const auto within = [](double x, double corner, double side) { return x >= corner && x <= corner + side; };
+  return within(place.x, box.corner.x, box.side.x) && within(place.y, box.corner.y, box.side.y) &&
+         within(place.z, box.corner.z, box.side.z);
+}
+
+}  // namespace
+
+Box resolve_mesh_box(const RunConfig& config, const Particles& particles, double stated_side) {
+  MeshOptions mesh = config.gravity.mesh;
+  check_mesh_options(mesh);
+  mesh.box = mesh.box.periodic() ? periodic_box(config, stated_side) : isolated_box(config, particles);
+  for (std::size_t k = 0; k < particles.id.size(); ++k) {
+    const Vec3<double> place{particles.x[k], particles.y[k], particles.z[k]};
+    if (holds(mesh, place)) continue;
+    const auto& [corner, side, boundary] = mesh.box;
+    throw Error(ErrorKind::input,
+                fmt::format("{}: gravity.mesh.box: expected a box that holds all particles{}, found particle {} at "
+                            "({}, {}, {}) and a box from ({}, {}, {}) with sides ({}, {}, {})",
+                            config.source, mesh.box.periodic() ? "" : " two cells away from its faces", particles.id[k],
+                            to_text(place.x), to_text(place.y), to_text(place.z), to_text(corner.x), to_text(corner.y),
+                            to_text(corner.z), to_text(side.x), to_text(side.y), to_text(side.z)));
+  }
+  return mesh.box;
+}
+
+}  // namespace pergola
