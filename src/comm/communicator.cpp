@@ -13,7 +13,6 @@ class SerialCommunicator final : public Communicator {
   void barrier() override {}
   void broadcast(void*, std::size_t, int) override {}
   void all_gather_in_place(void*, const std::vector<std::size_t>&) override {}
-  double minimum(double value) override { return value; }
   bool all_have_failed(double) override { return true; }
   void abort(int exit_code) override { std::_Exit(exit_code); }
 };

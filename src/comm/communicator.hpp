@@ -20,8 +20,6 @@ class PERGOLA_API Communicator {
   /// Every rank's piece, in order of rank, to all. `piece_bytes[r]` is the size of rank r's piece; `all` has room for
   /// their sum, and this rank's piece already stands at its place in it.
   virtual void all_gather_in_place(void* all, const std::vector<std::size_t>& piece_bytes) = 0;
-  /// The smallest value over all ranks.
-  virtual double minimum(double value) = 0;
   /// For a rank that cannot go on: true when within `seconds` all ranks have said so, so that one of them may speak for
   /// all; false when others still work and must be ended with abort().
   virtual bool all_have_failed(double seconds) = 0;

@@ -51,11 +51,6 @@ class MpiCommunicator final : public Communicator {
       offset += piece_bytes[static_cast<std::size_t>(r)];
     }
   }
-  double minimum(double value) override {
-    double result = 0;
-    MPI_Allreduce(&value, &result, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
-    return result;
-  }
   bool all_have_failed(double seconds) override {
     MPI_Request request{};
     MPI_Ibarrier(failures_, &request);

@@ -34,7 +34,7 @@ bool fast_size(int n) {
 int nearest_fast_size(int n) {
   for (int d = 0;; ++d) {
     if (n - d >= fewest_cells && fast_size(n - d)) return n - d;
-    if (fast_size(n + d)) return n + d;
+    if (n + d >= fewest_cells && fast_size(n + d)) return n + d;
   }
 }
 
