@@ -1,4 +1,5 @@
 #pragma once
+#include <bit>
 #include <cmath>
 #include <cstdint>
 
@@ -54,10 +55,20 @@ inline double mass_quantum(double total, double largest) {
 }
 
 /// The whole quanta that a cell gets of a particle's `mass_quanta`, for the product of its axis weights. The last cell
-/// of a cloud gets what the others leave, so that nothing is lost.
-template <class R>
-PERGOLA_HD std::int64_t quanta_share(std::int64_t mass_quanta, R weight) {
-  return static_cast<std::int64_t>(std::rint(static_cast<R>(mass_quanta) * weight));
+/// of a cloud gets what the others leave, so that nothing is lost. Int: a whole number that holds the mass.
+template <class Int, class R>
+PERGOLA_HD Int quanta_share(Int mass_quanta, R weight) {
+  return static_cast<Int>(std::rint(static_cast<R>(mass_quanta) * weight));
+}
+
+/// The same for a mass below short_quanta, without a conversion: next to 1.5 · 2²³ (in double 1.5 · 2⁵²) a number is
+/// rounded to a whole one, which then stands in the lowest bits.
+inline constexpr std::int64_t short_quanta = std::int64_t{1} << 22;
+PERGOLA_HD int short_quanta_share(int mass_quanta, float weight) {
+  return std::bit_cast<int>(static_cast<float>(mass_quanta) * weight + 0x1.8p23f) - std::bit_cast<int>(0x1.8p23f);
+}
+PERGOLA_HD int short_quanta_share(int mass_quanta, double weight) {
+  return static_cast<int>(std::bit_cast<std::int64_t>(static_cast<double>(mass_quanta) * weight + 0x1.8p52));
 }
 
 /// Density from a cell's quanta; `factor` = quantum / cell volume.

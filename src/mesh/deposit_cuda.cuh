@@ -1,0 +1,105 @@
+#pragma once
+// CUDA only. Masses of particles into the fixed-point sums of the cells, and from there into a density.
+#include <cstdint>
+
+#include "device/launch.cuh"
+#include "mesh/cell_frame.hpp"
+#include "mesh/exchange.hpp"
+
+namespace pergola::cuda {
+
+/// What a deposit counts on its way.
+struct DepositCounts {
+  std::int64_t quanta;   // on the mesh
+  std::int64_t outside;  // particles left out
+  std::int64_t strays;   // particles that were far from their neighbours in the order
+};
+
+/// A mass and where it is, as the force outside an isolated mesh needs it.
+struct Monopole {
+  double mass;
+  double x, y, z;
+};
+
+/// One launch of a deposit.
+template <class Real>
+struct DepositTask {
+  CellFrame<Real> frame;
+  MeshParticles<Real> particles;
+  double per_quantum = 0;
+  const std::uint32_t* order = nullptr;  // in which the particles are near each other; null: as they stand
+  bool aligned = false;                  // all arrays begin at a multiple of 16 bytes
+  unsigned long long* sums = nullptr;
+  DepositCounts* counts = nullptr;
+};
+
+/// The cloud of one particle, from its place in cells along each axis.
+template <int dimensions, int order, class Real>
+struct Cloud {
+  physics::AxisWeights<order, Real> axis[3];
+
+  __device__ explicit Cloud(const Real (&place)[3]) {
+#pragma unroll
+    for (int a = 0; a < dimensions; ++a) axis[a] = physics::axis_weights<order, Real>(place[a]);
+  }
+};
+
+/// Finds the place of a particle; false when the mesh does not take it.
+template <int dimensions, class Real>
+__device__ __forceinline__ bool find_place(const CellFrame<Real>& frame, const Real (&position)[3], Real (&place)[3]) {
+  bool inside = true;
+#pragma unroll
+  for (int a = 0; a < dimensions; ++a) {
+    place[a] = frame.place(a, position[a]);
+    inside = inside && frame.holds(a, place[a]);
+  }
+  return inside;
+}
+
+/// Cells of a cloud.
+template <int dimensions, int order>
+inline constexpr int cloud_cells = dimensions == 3 ? order* order* order : order* order;
+
+template <class Real>
+__device__ __forceinline__ std::int64_t sum_index(const CellFrame<Real>& frame, int ix, int iy, int iz) {
+  return (std::int64_t{iz} * frame.cells[1] + iy) * frame.cells[0] + ix;
+}
+
+/// Adds a cloud to the sums in global memory.
+template <int dimensions, int order, class Real>
+__device__ __forceinline__ void add_to_sums(const DepositTask<Real>& task, const Cloud<dimensions, order, Real>& cloud,
+                                            std::int64_t quanta) {
+  const CellFrame<Real>& frame = task.frame;
+  share_out<dimensions, order>(
+      cloud.axis[0], cloud.axis[1], cloud.axis[2], quanta, [&](int kx, int ky, int kz, std::int64_t share) {
+        const int ix = frame.wrapped(0, cloud.axis[0].first + kx);
+        const int iy = frame.wrapped(1, cloud.axis[1].first + ky);
+        const int iz = dimensions == 3 ? frame.wrapped(2, cloud.axis[2].first + kz) : 0;
+        atomicAdd(&task.sums[sum_index(frame, ix, iy, iz)], static_cast<unsigned long long>(share));
+      });
+}
+
+/// Adds one number of every lane of a warp to a counter. All lanes must call.
+__device__ __forceinline__ void count_in_warp(std::int64_t* counter, int number) {
+  const int sum = __reduce_add_sync(0xffffffffu, number);
+  if (sum != 0 && threadIdx.x % 32 == 0)
+    atomicAdd(reinterpret_cast<unsigned long long*>(counter), static_cast<unsigned long long>(sum));
+}
+
+/// The route "atomic": one thread per particle.
+template <int dimensions, int order, class Real>
+__global__ void deposit_by_atomics(DepositTask<Real> task) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  bool outside = false;
+  if (i < task.particles.count) {
+    const auto& p = task.particles;
+    const Real position[3] = {p.x[i], p.y[i], dimensions == 3 ? p.z[i] : Real(0)};
+    Real place[3];
+    outside = !find_place<dimensions>(task.frame, position, place);
+    if (!outside)
+      add_to_sums(task, Cloud<dimensions, order, Real>(place), physics::quanta(p.mass[i], task.per_quantum));
+  }
+  count_in_warp(&task.counts->outside, outside);
+}
+
+}  // namespace pergola::cuda
