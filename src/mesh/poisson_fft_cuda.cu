@@ -211,8 +211,10 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
     const auto& [x, y, z] = axes_.axis;
     const long long length[3] = {z.length, y.length, x.length};
     const long long* first = length + (3 - dimensions);
-    CufftLayout real{{z.length, y.length, 2 * modes_.nx}, 1, 0}, modes{{z.length, y.length, modes_.nx}, 1, 0};
-    if (dimensions == 2) real = {{y.length, 2 * modes_.nx}, 1, 0}, modes = {{y.length, modes_.nx}, 1, 0};
+    const long long count = static_cast<long long>(modes_.nx) * modes_.ny * modes_.nz;
+    CufftLayout real{{z.length, y.length, 2 * modes_.nx}, 1, 2 * count},
+        modes{{z.length, y.length, modes_.nx}, 1, count};
+    if (dimensions == 2) real = {{y.length, 2 * modes_.nx}, 1, 2 * count}, modes = {{y.length, modes_.nx}, 1, count};
     forward_ = CufftPlan(device_.stream(), dimensions, first, real, modes, Cufft<Real>::real_to_complex, 1);
     backward_ = CufftPlan(device_.stream(), dimensions, first, modes, real, Cufft<Real>::complex_to_real, 1);
   }
