@@ -27,9 +27,11 @@ struct CellFrame {
     }
   }
 
-  /// Cells between the corner and x along an axis; in a periodic box of the image in the box, 0 ≤ place ≤ cells.
+  /// Cells between the corner and x along an axis.
+  PERGOLA_HD Real cells_from_corner(int axis, Real x) const { return (x - corner[axis]) * per_length[axis]; }
+  /// The same, in a periodic box of the image in the box, 0 ≤ place ≤ cells.
   PERGOLA_HD Real place(int axis, Real x) const {
-    return ((periodic ? wrap(x, corner[axis], side[axis]) : x) - corner[axis]) * per_length[axis];
+    return cells_from_corner(axis, periodic ? wrap(x, corner[axis], side[axis]) : x);
   }
   /// Whether a place is far enough from the faces along this axis for the mesh to take the particle.
   PERGOLA_HD bool holds(int axis, Real place) const {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "mesh/cell_frame.hpp"
 #include "mesh/mesh_fixture.hpp"
 #include "test_devices.hpp"
 
@@ -102,6 +103,37 @@ TEST_P(Exchange, OneParticleGivesItsWeightsToItsCells) {
   for (int k = 0; k < 27; ++k)
     triangular.push_back({2 + k % 3, 4 + k / 3 % 3, (7 + k / 9) % 8, tx[k % 3] * ty[k / 3 % 3] * tz[k / 9]});
   expect(Assignment::tsc, triangular);
+}
+
+// Reference: the shares of each particle, added one by one.
+template <int order, class Real>
+void expect_shares(const Device& device, const Grid& grid) {
+  const auto particles = scattered<Real>(grid, 5000, 21, 0.9);
+  MeshFixture<Real> mesh(device, grid, with(static_cast<Assignment>(order)));
+  const auto density = mesh.deposit(particles, quantum);
+  const CellFrame<Real> frame(grid);
+  std::vector<std::int64_t> sums(density.size(), 0);
+  for (std::size_t i = 0; i < particles.x.size(); ++i) {
+    const auto x = physics::axis_weights<order>(frame.place(0, particles.x[i]));
+    const auto y = physics::axis_weights<order>(frame.place(1, particles.y[i]));
+    const auto z = physics::axis_weights<order>(frame.place(2, particles.z[i]));
+    share_out<3>(x, y, z, physics::quanta(particles.mass[i], 1 / quantum),
+                 [&](int kx, int ky, int kz, std::int64_t share) {
+                   const int ix = frame.wrapped(0, x.first + kx), iy = frame.wrapped(1, y.first + ky);
+                   sums[static_cast<std::size_t>(mesh.at(ix, iy, frame.wrapped(2, z.first + kz)))] += share;
+                 });
+  }
+  const double factor = quantum / grid.cell_volume();
+  for (std::size_t k = 0; k < sums.size(); ++k) ASSERT_EQ(density[k], physics::density<Real>(sums[k], factor));
+}
+
+TEST_P(Exchange, DensityIsTheSumOfTheParticlesShares) {
+  const Grid grid = box_grid(Boundary::periodic);
+  expect_shares<1, float>(device(), grid);
+  expect_shares<2, float>(device(), grid);
+  expect_shares<3, float>(device(), grid);
+  expect_shares<2, double>(device(), grid);
+  expect_shares<3, double>(device(), grid);
 }
 
 TEST_P(Exchange, EveryRouteGivesTheSameDensity) {
@@ -263,6 +295,23 @@ TEST_P(Exchange, UpperEdgeOfAPeriodicBoxIsTheLowerOne) {
     mesh.differentiate();
     EXPECT_NEAR(mesh.gather().potential[0], 2, 1e-6);
   }
+}
+
+// In cell order particles are added by whole groups, elsewhere one by one: both ways.
+TEST_P(Exchange, CellOrderGivesTheSameDensity) {
+  for (const Assignment assignment : every_assignment)
+    for (const Grid& grid :
+         {box_grid(Boundary::isolated), box_grid(Boundary::periodic), flat_grid(Boundary::periodic)}) {
+      const auto particles = scattered<float>(grid, 60000, 13, grid.periodic() ? 0 : 0.02);
+      MeshFixture<float> mesh(device(), grid, with(assignment));
+      const auto density = mesh.deposit(particles, quantum);
+      Buffer<std::uint32_t> order(device(), particles.count());
+      Buffer<std::byte> work(device(), mesh.exchange().order_bytes(particles.count()));
+      mesh.exchange().find_order(mesh.particles(), order.data(), work.data());
+      const auto found = order.to_host();
+      const auto sorted = reordered(particles, std::vector<std::size_t>(found.begin(), found.end()));
+      EXPECT_EQ(mesh.deposit(sorted, quantum), density);
+    }
 }
 
 TEST_P(Exchange, AllParticlesInOneCellAreCounted) {
