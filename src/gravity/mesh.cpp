@@ -47,7 +47,9 @@ Grid grid_of(const MeshOptions& mesh) { return {3, mesh.cells, mesh.box}; }
 template <class Real>
 std::unique_ptr<MeshExchange<Real>> make_exchange(const Device& device, const Grid& grid, const MeshOptions& mesh) {
   const ExchangeOptions options{mesh.assignment, mesh.gradient, mesh.density};
-  if (device.is_cuda()) throw Error(ErrorKind::device, "gravity.solver: mesh runs on the CPU only in this version");
+  if (device.is_cuda()) {
+    if constexpr (cuda_built) return make_mesh_exchange_cuda<Real>(device, grid, options);
+  }
   return make_mesh_exchange_cpu<Real>(device, grid, options);
 }
 
