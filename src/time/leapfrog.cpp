@@ -231,7 +231,7 @@ void Leapfrog<Real>::sort() {
   device_.synchronize();
   keeper_.sorted(seconds_since(begin));
   unsorted_ = false;
-  batch_begin_ = Clock::now();
+  batch_begin_ += Clock::now() - begin;  // the steps are timed without it
 }
 
 /// Forces at the present positions.
@@ -332,7 +332,8 @@ bool Leapfrog<Real>::advance(double limit, const std::function<bool()>& enough) 
   const double reach = options_.adaptive ? limit : limit + same_time * options_.step;
   while (next_time() <= reach) {
     step(options_.adaptive ? wanted_step_ : options_.step, next_time());
-    const bool queue_more = device_.is_cuda() && alone_ && static_cast<std::int64_t>(queued_.size()) < batch_;
+    const std::int64_t most = place_.size() > 0 ? std::min(batch_, keeper_.steps_to_look()) : batch_;
+    const bool queue_more = device_.is_cuda() && alone_ && static_cast<std::int64_t>(queued_.size()) < most;
     if (queue_more && !options_.adaptive) continue;
     settle();
     if (enough && enough()) return false;

@@ -24,6 +24,9 @@ class OrderKeeper {
     steps_ += steps;
   }
   bool due() const { return steps_ >= fewest_steps && lost_ > cost_; }
+  /// So many steps may be taken before the next look: few while the particles are in order, so that the best step is
+  /// known, then half of those since the sorting.
+  std::int64_t steps_to_look() const { return std::max(std::int64_t{2}, steps_ / 2); }
 
  private:
   /// Below this the best step is not known well enough.
