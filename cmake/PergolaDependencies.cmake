@@ -14,6 +14,8 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(fftw_float REQUIRED IMPORTED_TARGET fftw3f)
 pkg_check_modules(fftw_double REQUIRED IMPORTED_TARGET fftw3)
+# FFTW's own threads, which `pergola bench mesh` measures; pkg-config does not name this library.
+find_library(PERGOLA_FFTW_FLOAT_THREADS fftw3f_threads REQUIRED)
 
 set(PERGOLA_HAS_CUDA OFF)
 if(PERGOLA_CUDA)

@@ -1,6 +1,6 @@
 #include "app/bench.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
@@ -20,7 +20,7 @@ struct Suite {
   const char* name;
   void (*run)(const BenchTask&);
 };
-constexpr Suite suites[] = {{"direct", bench_direct}, {"hermite", bench_hermite}};
+constexpr Suite suites[] = {{"direct", bench_direct}, {"hermite", bench_hermite}, {"mesh", bench_mesh}};
 
 const Suite& find_suite(const std::string& name) {
   std::vector<std::string> names;
@@ -29,7 +29,7 @@ const Suite& find_suite(const std::string& name) {
     names.emplace_back(suite.name);
   }
   const std::string near = nearest_name(name, names);
-  throw Error(ErrorKind::input, fmt::format("bench: expected direct or hermite, found \"{}\"{}", name,
+  throw Error(ErrorKind::input, fmt::format("bench: expected {}, found \"{}\"{}", fmt::join(names, ", "), name,
                                             near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
 }
 
@@ -60,20 +60,25 @@ std::string to_table(const std::vector<BenchResult>& results) {
 class Ceiling {
  public:
   explicit Ceiling(const Device& device) : device_(device) {}
-  void measure(Precision precision) {
-    double& rate = of(precision);
-    rate = std::max(rate, fma_rate(device_, precision == Precision::full));
+  void measure(const BenchResult& result) {
+    if (result.instructions > 0) {
+      double& rate = of(result.precision);
+      rate = std::max(rate, fma_rate(device_, result.precision == Precision::full));
+    }
+    if (result.bytes > 0) copied_ = std::max(copied_, copy_rate(device_));
   }
   void apply(std::vector<BenchResult>& results) {
-    for (auto& result : results)
+    for (auto& result : results) {
       if (result.instructions > 0)
         result.fraction_of_ceiling = result.rate * result.instructions / of(result.precision);
+      if (result.bytes > 0) result.fraction_of_ceiling = result.rate * result.bytes / copied_;
+    }
   }
 
  private:
   double& of(Precision precision) { return precision == Precision::full ? doubles_ : floats_; }
   Device device_;
-  double floats_ = 0, doubles_ = 0;
+  double floats_ = 0, doubles_ = 0, copied_ = 0;
 };
 
 struct BenchOptions {
@@ -91,7 +96,7 @@ void run_bench(const BenchOptions& options, const Context& context) {
   task.report = [&](BenchResult result) {
     result.suite = suite.name;
     result.device = task.device.spec();
-    if (result.instructions > 0) ceiling.measure(result.precision);
+    ceiling.measure(result);
     context.remark(fmt::format("{} {} n = {}: {:.4g} {}", result.name, precision_name(result.precision), result.n,
                                result.rate, result.unit));
     results.push_back(std::move(result));
@@ -180,7 +185,7 @@ double fastest(double seconds, int least, const std::function<void()>& once) {
 void add_bench(CLI::App& program, Context& context) {
   auto* command = program.add_subcommand("bench", "Measure this machine: rates, and their fraction of its ceiling");
   auto options = std::make_shared<BenchOptions>();
-  command->add_option("SUITE", options->suite, "direct or hermite")->required();
+  command->add_option("SUITE", options->suite, "direct, hermite or mesh")->required();
   command->add_flag("--full", options->full, "Also the sizes that take long");
   command->add_option("--n", options->n, "This number of particles only")
       ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 40));

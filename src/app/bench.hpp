@@ -24,6 +24,9 @@ struct BenchResult {
   /// per second, measured in the same run, over this. 0: no ceiling is defined.
   double instructions = 0;
   std::optional<double> fraction_of_ceiling;
+  /// The same for what is bound by memory: the least number of bytes read and written for what `rate` counts, and a
+  /// plain copy's bytes per second. 0: no such ceiling.
+  double bytes = 0;
 };
 
 /// What a suite is given: the device, how much to do, and where each result goes.
@@ -36,6 +39,7 @@ struct BenchTask {
 
 void bench_direct(const BenchTask& task);
 void bench_hermite(const BenchTask& task);
+void bench_mesh(const BenchTask& task);
 
 /// The least number of instructions per pair (DESIGN.md section 5); 0 where none is defined.
 double instructions_per_pair(const Device& device, unsigned want, Precision precision);

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <vector>
 
+#include "device/buffer.hpp"
 #include "device/parallel.hpp"
 #include "device/simd_targets.hpp"
 
@@ -82,7 +84,32 @@ double fma_rate_cpu(const Device& device, bool doubles) {
   return static_cast<double>(operations) / best;
 }
 
+double copy_rate_cpu(const Device& device) {
+  constexpr std::int64_t bytes = std::int64_t{128} << 20, chunk = std::int64_t{1} << 20;
+  constexpr int repeats = 6;
+  Buffer<std::byte> from(device, bytes), to(device, bytes);
+  from.zero();
+  to.zero();
+  double best = std::numeric_limits<double>::infinity();
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    const auto begin = std::chrono::steady_clock::now();
+    parallel_chunks(device.threads(), bytes, chunk, [&](std::int64_t first, std::int64_t last) {
+      std::memcpy(to.data() + first, from.data() + first, static_cast<std::size_t>(last - first));
+    });
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    best = std::min(best, seconds);
+  }
+  return 2.0 * static_cast<double>(bytes) / best;
+}
+
 }  // namespace
+
+double copy_rate(const Device& device) {
+  if (device.is_cuda()) {
+    if constexpr (cuda_built) return copy_rate_cuda(device);
+  }
+  return copy_rate_cpu(device);
+}
 
 double fma_rate(const Device& device, bool double_precision) {
   if (device.is_cuda()) {

@@ -24,6 +24,32 @@ __global__ void fma_loop(T* out, T a, T b, int turns) {
   if (sum == T(-1)) *out = sum;  // never, but the compiler cannot know
 }
 
+struct Event {
+  Event() { cuda::check(cudaEventCreate(&handle), "cudaEventCreate"); }
+  ~Event() { cudaEventDestroy(handle); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  cudaEvent_t handle = nullptr;
+};
+
+/// The shortest of a few runs of what `once` queues, in seconds; the first warms up.
+template <class Once>
+double shortest(const Device& device, const Once& once) {
+  const auto stream = cuda::handle(device.stream());
+  const Event begin, end;
+  float best = 0;
+  for (int repeat = 0; repeat < 4; ++repeat) {
+    cuda::check(cudaEventRecord(begin.handle, stream), "cudaEventRecord");
+    once(stream);
+    cuda::check(cudaEventRecord(end.handle, stream), "cudaEventRecord");
+    cuda::check(cudaEventSynchronize(end.handle), "cudaEventSynchronize");
+    float milliseconds = 0;
+    cuda::check(cudaEventElapsedTime(&milliseconds, begin.handle, end.handle), "cudaEventElapsedTime");
+    if (repeat > 0 && (best == 0 || milliseconds < best)) best = milliseconds;
+  }
+  return 1e-3 * static_cast<double>(best);
+}
+
 template <class T>
 double measure(const Device& device) {
   Buffer<T> out(device, 1);
@@ -31,30 +57,29 @@ double measure(const Device& device) {
   cuda::check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device.ordinal()),
               "multiprocessor count");
   const int blocks = 4 * multiprocessors, threads = 128, turns = 20000;
-  const auto stream = cuda::handle(device.stream());
-  cudaEvent_t begin = nullptr, end = nullptr;
-  cuda::check(cudaEventCreate(&begin), "cudaEventCreate");
-  cuda::check(cudaEventCreate(&end), "cudaEventCreate");
-  float best = 0;
-  for (int repeat = 0; repeat < 4; ++repeat) {
-    cuda::check(cudaEventRecord(begin, stream), "cudaEventRecord");
+  const double seconds = shortest(device, [&](cudaStream_t stream) {
     fma_loop<T><<<blocks, threads, 0, stream>>>(out.data(), T(0.999), T(0.001), turns);
     cuda::check(cudaGetLastError(), "fma loop");
-    cuda::check(cudaEventRecord(end, stream), "cudaEventRecord");
-    cuda::check(cudaEventSynchronize(end), "cudaEventSynchronize");
-    float milliseconds = 0;
-    cuda::check(cudaEventElapsedTime(&milliseconds, begin, end), "cudaEventElapsedTime");
-    if (repeat > 0 && (best == 0 || milliseconds < best)) best = milliseconds;
-  }
-  cudaEventDestroy(begin);
-  cudaEventDestroy(end);
-  return 8.0 * chains * turns * blocks * threads / (1e-3 * static_cast<double>(best));
+  });
+  return 8.0 * chains * turns * blocks * threads / seconds;
 }
 
 }  // namespace
 
 double fma_rate_cuda(const Device& device, bool double_precision) {
+  device.make_current();
   return double_precision ? measure<double>(device) : measure<float>(device);
+}
+
+double copy_rate_cuda(const Device& device) {
+  constexpr std::int64_t bytes = std::int64_t{1} << 30;  // far beyond the cache
+  device.make_current();
+  Buffer<std::byte> from(device, bytes), to(device, bytes);
+  from.zero();
+  const double seconds = shortest(device, [&](cudaStream_t stream) {
+    cuda::check(cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice, stream), "copy loop");
+  });
+  return 2.0 * static_cast<double>(bytes) / seconds;
 }
 
 }  // namespace pergola

@@ -184,6 +184,7 @@ StartingPoint load_particles(const RunConfig& config, int threads) {
     auto options = config.particles.options;
     options.gravitational_constant = config.gravitational_constant();
     begin.particles = make_model(config.particles.model, options, threads);
+    begin.box_side = model_box_side(config.particles.model, options);
     return begin;
   }
   Snapshot snapshot = read_snapshot(config.particles.file);

@@ -27,6 +27,17 @@ class Bench(CliTest):
                          [("hermite/plummer/256", "interactions/s"), ("hermite/block-steps/256", "steps/s"),
                           ("hermite/small-block/256", "interactions/s")])
 
+    def test_mesh_measures_steps_and_their_parts(self):
+        results = self.good_json("bench", "mesh", "--device", "cpu", "--n", "4096", "--threads", "2", "--quiet")
+        found = {result["case"]: result for result in results}
+        steps = [f"mesh/{case}/16" for case in ("step/cic/fft", "step-disc/cic/fft", "one-cell/cic/fft", "step/cic/multigrid")]
+        parts = ["mesh/fft-pair/16", "mesh/poisson/fft/16", "mesh/poisson/multigrid/16"]
+        self.assertEqual(set(found), {*steps, *parts})
+        for case, result in found.items():
+            self.assertEqual((set(result), result["n"], result["precision"]), (LAYOUT, 4096, "single"))
+            self.assertEqual(result["unit"], "particle steps/s" if case in steps else "cells/s")
+            self.assertEqual(result["fraction_of_ceiling"] is None, "multigrid" in case)
+
     def test_table_for_people(self):
         self.assertIn("direct/acc+pot", self.good("bench", "direct", "--device", "cpu", "--n", "64", "--quiet"))
 
