@@ -19,7 +19,8 @@ FOLDER_NUMBER = {
     "gravity": 5, "plasma": 5,
     "time": 6, "models": 6, "io": 6, "analysis": 6, "picture": 6,
     "sim": 7,
-    "app": 8, "g6": 8, "python": 8,
+    "g6": 8, "python": 8,
+    "app": 9,
 }
 
 # Foreign headers and the folders that may see them.

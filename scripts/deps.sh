@@ -11,7 +11,7 @@ packages=(
   libfftw3-dev
   libopenmpi-dev openmpi-bin
   # tests
-  libgtest-dev python3 python3-numpy python3-h5py
+  libgtest-dev python3 python3-numpy python3-h5py gfortran
 )
 
 missing=()

@@ -39,6 +39,20 @@ class CudaMemory final : public DeviceMemory {
     cudaSetDevice(ordinal_);
     cudaFree(pointer);
   }
+  void* allocate_shared(std::size_t bytes) override {
+    make_current();
+    void* pointer = nullptr;
+    if (cudaHostAlloc(&pointer, bytes, cudaHostAllocMapped | cudaHostAllocPortable) != cudaSuccess) {
+      cudaGetLastError();
+      throw Error(ErrorKind::device, fmt::format("cuda:{}: the system gave no page-locked memory: {} asked for",
+                                                 ordinal_, bytes_text(static_cast<double>(bytes))));
+    }
+    return pointer;
+  }
+  void release_shared(void* pointer) noexcept override {
+    cudaSetDevice(ordinal_);
+    cudaFreeHost(pointer);
+  }
   void from_host(void* device, const void* host, std::size_t bytes) override {
     make_current();
     cuda::check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream_), "copy to device");

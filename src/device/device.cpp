@@ -30,6 +30,8 @@ class CpuMemory final : public DeviceMemory {
     return pointer;
   }
   void release(void* pointer) noexcept override { std::free(pointer); }
+  void* allocate_shared(std::size_t bytes) override { return allocate(bytes); }
+  void release_shared(void* pointer) noexcept override { release(pointer); }
   void from_host(void* device, const void* host, std::size_t bytes) override { std::memcpy(device, host, bytes); }
   void to_host(void* host, const void* device, std::size_t bytes) override { std::memcpy(host, device, bytes); }
   void copy(void* to, const void* from, std::size_t bytes) override { std::memmove(to, from, bytes); }

@@ -27,6 +27,10 @@ class DeviceMemory {
   /// Throws Error(device) that says how many bytes were asked for and how many are free.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* pointer) noexcept = 0;
+  /// Memory that the host and the device both reach by the same address: page-locked and mapped on CUDA. The host may
+  /// read what the device wrote after synchronize().
+  virtual void* allocate_shared(std::size_t bytes) = 0;
+  virtual void release_shared(void* pointer) noexcept = 0;
   virtual void from_host(void* device, const void* host, std::size_t bytes) = 0;
   /// Returns when the bytes have arrived.
   virtual void to_host(void* host, const void* device, std::size_t bytes) = 0;

@@ -5,9 +5,39 @@
 
 namespace pergola {
 
-/// All pairs. gravity/direct_cpu.cpp and gravity/direct_cuda.cu hold the loops, physics/pair.inl the law.
-std::unique_ptr<Solver> make_direct_cpu(const SolverOptions& options, const Device& device);
-std::unique_ptr<Solver> make_direct_cuda(const SolverOptions& options, const Device& device);
+/// Points that ask and need not be among the sources (the i-particles of GRAPE-6). The arrays are in the device's
+/// memory or in a SharedBuffer.
+struct Points {
+  std::int64_t count = 0;
+  const double *x = nullptr, *y = nullptr, *z = nullptr;
+  const double *vx = nullptr, *vy = nullptr, *vz = nullptr;
+  const std::int64_t* own =
+      nullptr;          // the source that is the point itself and is left out, −1: none; null: none at all
+  double epsilon2 = 0;  // the square of the softening length of all pairs
+};
+
+/// All pairs, and what only this solver can do: answer points that are not sources. gravity/direct_cpu.cpp and
+/// gravity/direct_cuda.cu hold the loops, physics/pair.inl the law.
+class DirectSolver : public Solver {
+ public:
+  using Solver::evaluate;
+  using Solver::neighbour_lists;
+  /// For precision mixed and double. Does not wait on a GPU. An answer is not finite where a source is too close.
+  virtual void evaluate(const Points& points, unsigned want, const Forces<double>& forces) = 0;
+  /// The sources within √radius2[p] of each point. Where the lists would hold more than `most` places together they
+  /// stay empty, and only `begin` is filled.
+  virtual NeighbourLists neighbour_lists(const Points& points, const double* radius2, std::int64_t most) = 0;
+};
+
+std::unique_ptr<DirectSolver> make_direct_cpu(const SolverOptions& options, const Device& device);
+std::unique_ptr<DirectSolver> make_direct_cuda(const SolverOptions& options, const Device& device);
+
+inline std::unique_ptr<DirectSolver> make_direct(const SolverOptions& options, const Device& device) {
+  if (device.is_cuda()) {
+    if constexpr (cuda_built) return make_direct_cuda(options, device);
+  }
+  return make_direct_cpu(options, device);
+}
 
 double potential_energy_cpu(const Device& device, const Sources<double>& sources, const SolverOptions& options);
 double potential_energy_cuda(const Device& device, const Sources<double>& sources, const SolverOptions& options);

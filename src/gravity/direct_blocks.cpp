@@ -47,6 +47,23 @@ void predict(const Sources<Real>& from, std::int64_t begin, int count, State& to
   }
 }
 
+/// The same from times of their own, with the snap.
+template <class Real>
+void predict_from_times(const Sources<Real>& from, std::int64_t begin, int count, State& to) {
+  const Real *const ax = from.ax + begin, *const ay = from.ay + begin, *const az = from.az + begin;
+  const Real *const jx = from.jx + begin, *const jy = from.jy + begin, *const jz = from.jz + begin;
+  const Real *const sx = from.sx + begin, *const sy = from.sy + begin, *const sz = from.sz + begin;
+  const double* const time = from.time + begin;
+  const double moment = from.moment;
+  for (int k = 0; k < count; ++k) {
+    Vec3<double> x{to.x[k], to.y[k], to.z[k]}, v{to.vx[k], to.vy[k], to.vz[k]};
+    physics::hermite_predict<double>(moment - time[k], x, v, {ax[k], ay[k], az[k]}, {jx[k], jy[k], jz[k]},
+                                     {sx[k], sy[k], sz[k]});
+    to.x[k] = x.x, to.y[k] = x.y, to.z[k] = x.z;
+    to.vx[k] = v.x, to.vy[k] = v.y, to.vz[k] = v.z;
+  }
+}
+
 template <Precision precision>
 void pack(const Sources<typename Numbers<precision>::State>& from, const SolverOptions& options, std::int64_t block,
           const Blocks<precision>& to) {
@@ -55,7 +72,10 @@ void pack(const Sources<typename Numbers<precision>::State>& from, const SolverO
   const std::int64_t begin = block * block_size;
   const int count = to.filled(block);
   copy(from, begin, count, state);
-  if (from.ax) predict(from, begin, count, state);
+  if (from.time)
+    predict_from_times(from, begin, count, state);
+  else if (from.ax)
+    predict(from, begin, count, state);
   for (int k = count; k < block_size; ++k) {
     state.x[k] = state.y[k] = state.z[k] = std::numeric_limits<double>::infinity();
     state.vx[k] = state.vy[k] = state.vz[k] = 0;

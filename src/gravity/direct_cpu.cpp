@@ -33,14 +33,13 @@ void write(To* to, std::int64_t at, double value, bool& finite) {
 /// a target run over spans of sources that are always the same and are added in their order, so that they depend
 /// neither on the number of threads nor on which other targets are asked for.
 template <Precision precision>
-class DirectCpu final : public Solver {
+class DirectCpu final : public DirectSolver {
  public:
   using State = typename Numbers<precision>::State;
   using Pair = typename Numbers<precision>::Pair;
 
   DirectCpu(const SolverOptions& options, const Device& device) : options_(options), device_(device) {
     sources_.same_epsilon = options.softening.uniform();
-    sources_.same_epsilon2 = options.softening.epsilon[0] * options.softening.epsilon[0];
   }
   const SolverInfo& info() const override { return info_; }
   void prepare(const Sources<float>& sources) override { take(sources); }
@@ -51,7 +50,16 @@ class DirectCpu final : public Solver {
   void evaluate(const Targets& targets, unsigned want, const Forces<double>& forces) override {
     answer(targets, want, forces);
   }
-  NeighbourLists neighbour_lists(const Targets& targets, double radius) override;
+  void evaluate(const Points& points, unsigned want, const Forces<double>& forces) override;
+  NeighbourLists neighbour_lists(const Targets& targets, double radius) override {
+    const double radius2 = radius * radius;
+    return lists(
+        targets, [radius2](std::int64_t) { return radius2; }, std::numeric_limits<std::int64_t>::max());
+  }
+  NeighbourLists neighbour_lists(const Points& points, const double* radius2, std::int64_t most) override {
+    return lists(
+        points, [radius2](std::int64_t t) { return radius2[t]; }, most);
+  }
   std::int64_t device_bytes(std::int64_t n) const override { return (n + block_size - 1) / block_size * block_bytes; }
 
  private:
@@ -62,19 +70,34 @@ class DirectCpu final : public Solver {
   void take(const Sources<Real>& from);
   template <class Real>
   void answer(const Targets& targets, unsigned want, const Forces<Real>& forces);
-  void sum(Kind kind, const Targets& targets, unsigned want, const Forces<State>& out);
+  // Asking is Targets or Points.
+  template <class Asking>
+  std::int64_t sum_wanted(const Asking& asking, unsigned want, const Forces<State>& out);
+  template <class Asking>
+  std::int64_t sum(Kind kind, const Asking& asking, unsigned want, const Forces<State>& out);
   void sum_spans(Kind kind, const direct::Tile<precision>& tile, direct::TileSums& total) const;
   void sum_few_tiles(Kind kind, std::vector<direct::Tile<precision>>& tiles, std::vector<direct::TileSums>& totals);
   void fill(Kind kind, const Targets& targets, std::int64_t begin, int lanes, direct::Tile<precision>& tile) const;
-  void find_nearest(const Targets& targets, const Forces<State>& out) const;
-  std::pair<std::int64_t, double> nearest(std::int64_t place) const;
+  void fill(Kind kind, const Points& points, std::int64_t begin, int lanes, direct::Tile<precision>& tile) const;
+  template <class Asking>
+  void find_nearest(const Asking& asking, const Forces<State>& out) const;
+  std::pair<std::int64_t, double> nearest(const Vec3<double>& point, std::int64_t own) const;
+  template <class Asking, class Radius2>
+  NeighbourLists lists(const Asking& asking, const Radius2& radius2, std::int64_t most) const;
   [[noreturn]] void fail(std::int64_t place) const;
 
   std::int64_t spans() const { return (sources_.blocks() + direct::blocks_per_span - 1) / direct::blocks_per_span; }
   int threads_for(std::int64_t work, std::int64_t worth) const { return work < worth ? 1 : device_.threads(); }
+  /// Targets for one piece of work of a search: all threads are to have some.
+  std::int64_t search_chunk(std::int64_t count) const { return count < 64 * device_.threads() ? 1 : 16; }
   static std::int64_t place_of(const Targets& targets, std::int64_t t) {
     return targets.index ? targets.index[t] : targets.first + t;
   }
+  static std::int64_t place_of(const Points& points, std::int64_t t) { return points.own ? points.own[t] : -1; }
+  Vec3<double> position(const Targets& targets, std::int64_t t) const {
+    return sources_.position(place_of(targets, t));
+  }
+  static Vec3<double> position(const Points& points, std::int64_t t) { return {points.x[t], points.y[t], points.z[t]}; }
 
   SolverInfo info_{"direct", true, false, true, true, true, true, true};
   SolverOptions options_;
@@ -108,14 +131,36 @@ void DirectCpu<precision>::answer(const Targets& targets, unsigned want, const F
                                               sizeof(State) == 4 ? "single" : "double", precision_name(precision)));
   } else {
     if (targets.count == 0) return;
-    if (want & want_jerk)
-      sum(Kind::acceleration_jerk_potential, targets, want, forces);
-    else if (want & want_acceleration)
-      sum(want & want_potential ? Kind::acceleration_potential : Kind::acceleration, targets, want, forces);
-    else if (want & want_potential)
-      sum(Kind::potential, targets, want, forces);
+    sources_.same_epsilon2 = options_.softening.epsilon[0] * options_.softening.epsilon[0];
+    const std::int64_t failed = sum_wanted(targets, want, forces);
+    if (failed < targets.count) fail(place_of(targets, failed));
     if (want & want_nearest) find_nearest(targets, forces);
   }
+}
+
+template <Precision precision>
+void DirectCpu<precision>::evaluate(const Points& points, unsigned want, const Forces<double>& forces) {
+  if constexpr (std::is_same_v<State, double>) {
+    if (!sources_.same_epsilon)
+      throw Error(ErrorKind::input, "direct: expected one softening length for all where points ask");
+    if (points.count == 0) return;
+    sources_.same_epsilon2 = points.epsilon2;
+    sum_wanted(points, want, forces);
+    if (want & want_nearest) find_nearest(points, forces);
+  } else {
+    throw Error(ErrorKind::input, "direct: expected precision mixed or double where points ask");
+  }
+}
+
+/// Sums what is wanted. Returns the lowest number of a target whose answer is not finite, else the number of targets.
+template <Precision precision>
+template <class Asking>
+std::int64_t DirectCpu<precision>::sum_wanted(const Asking& asking, unsigned want, const Forces<State>& out) {
+  if (want & want_jerk) return sum(Kind::acceleration_jerk_potential, asking, want, out);
+  if (want & want_acceleration)
+    return sum(want & want_potential ? Kind::acceleration_potential : Kind::acceleration, asking, want, out);
+  if (want & want_potential) return sum(Kind::potential, asking, want, out);
+  return asking.count;
 }
 
 template <Precision precision>
@@ -132,6 +177,29 @@ void DirectCpu<precision>::fill(Kind kind, const Targets& targets, std::int64_t 
   if constexpr (Numbers<precision>::low_parts) fetch(direct::x_low, direct::z_low);
   if (!sources_.same_epsilon) fetch(direct::epsilon2, direct::epsilon2);
   if (kind == Kind::acceleration_jerk_potential) fetch(direct::vx, direct::vz);
+}
+
+template <Precision precision>
+void DirectCpu<precision>::fill(Kind kind, const Points& points, std::int64_t begin, int lanes,
+                                direct::Tile<precision>& tile) const {
+  const auto each_lane = [&](const auto& body) {
+    for (int lane = 0; lane < lanes; ++lane) body(lane, std::min(begin + lane, points.count - 1));
+  };
+  const auto fetch = [&](const double* values, int field) {
+    each_lane([&](int lane, std::int64_t t) { tile.field[field][lane] = static_cast<Pair>(values[t]); });
+  };
+  each_lane([&](int lane, std::int64_t t) { tile.place[lane] = place_of(points, t); });
+  fetch(points.x, direct::x), fetch(points.y, direct::y), fetch(points.z, direct::z);
+  if constexpr (Numbers<precision>::low_parts) {
+    const auto fetch_low = [&](const double* values, int field) {
+      each_lane([&](int lane, std::int64_t t) {
+        tile.field[field][lane] = static_cast<Pair>(values[t] - static_cast<double>(static_cast<Pair>(values[t])));
+      });
+    };
+    fetch_low(points.x, direct::x_low), fetch_low(points.y, direct::y_low), fetch_low(points.z, direct::z_low);
+  }
+  if (kind == Kind::acceleration_jerk_potential)
+    fetch(points.vx, direct::vx), fetch(points.vy, direct::vy), fetch(points.vz, direct::vz);
 }
 
 void add(const direct::TileSums& part, int lanes, direct::TileSums& total) {
@@ -173,12 +241,13 @@ void DirectCpu<precision>::sum_few_tiles(Kind kind, std::vector<direct::Tile<pre
 }
 
 template <Precision precision>
-void DirectCpu<precision>::sum(Kind kind, const Targets& targets, unsigned want, const Forces<State>& out) {
+template <class Asking>
+std::int64_t DirectCpu<precision>::sum(Kind kind, const Asking& asking, unsigned want, const Forces<State>& out) {
   const int lanes = direct::tile_size<precision>(kind);
-  const std::int64_t tiles = (targets.count + lanes - 1) / lanes;
-  std::atomic<std::int64_t> failed = targets.count;
+  const std::int64_t tiles = (asking.count + lanes - 1) / lanes;
+  std::atomic<std::int64_t> failed = asking.count;
   const auto put = [&](std::int64_t tile, const direct::TileSums& sums) {
-    const std::int64_t end = std::min<std::int64_t>(lanes, targets.count - tile * lanes);
+    const std::int64_t end = std::min<std::int64_t>(lanes, asking.count - tile * lanes);
     for (std::int64_t lane = 0; lane < end; ++lane) {
       const std::int64_t t = tile * lanes + lane;
       const auto value = [&](int row) { return sums.value[row][lane]; };
@@ -193,46 +262,46 @@ void DirectCpu<precision>::sum(Kind kind, const Targets& targets, unsigned want,
       }
     }
   };
-  const int threads = threads_for(targets.count * sources_.count, pairs_worth_threads);
+  const int threads = threads_for(asking.count * sources_.count, pairs_worth_threads);
   if (threads == 1 || tiles >= tiles_per_thread * threads || spans() == 1) {
     parallel_for(threads, tiles, [&](std::int64_t k) {
       direct::Tile<precision> tile;
       direct::TileSums total{};
-      fill(kind, targets, k * lanes, lanes, tile);
+      fill(kind, asking, k * lanes, lanes, tile);
       sum_spans(kind, tile, total);
       put(k, total);
     });
   } else {
     std::vector<direct::Tile<precision>> few(static_cast<std::size_t>(tiles));
     std::vector<direct::TileSums> totals(static_cast<std::size_t>(tiles));
-    for (std::int64_t k = 0; k < tiles; ++k) fill(kind, targets, k * lanes, lanes, few[static_cast<std::size_t>(k)]);
+    for (std::int64_t k = 0; k < tiles; ++k) fill(kind, asking, k * lanes, lanes, few[static_cast<std::size_t>(k)]);
     sum_few_tiles(kind, few, totals);
     for (std::int64_t k = 0; k < tiles; ++k) put(k, totals[static_cast<std::size_t>(k)]);
   }
-  if (failed < targets.count) fail(place_of(targets, failed));
+  return failed;
 }
 
-/// The nearest other source and the square of its distance; −1 when there is none.
+/// The source nearest to a point, except for `own`, and the square of its distance; −1 when there is none.
 template <Precision precision>
-std::pair<std::int64_t, double> DirectCpu<precision>::nearest(std::int64_t place) const {
-  const auto point = sources_.position(place);
+std::pair<std::int64_t, double> DirectCpu<precision>::nearest(const Vec3<double>& point, std::int64_t own) const {
   double squares[block_size];
   std::int64_t found = -1;
   double least = std::numeric_limits<double>::infinity();
   for (std::int64_t block = 0; block < sources_.blocks(); ++block) {
     if (!(direct::block_distances(sources_, block, point, squares) < least)) continue;
     for (int k = 0; k < sources_.filled(block); ++k)
-      if (squares[k] < least && block * block_size + k != place) least = squares[k], found = block * block_size + k;
+      if (squares[k] < least && block * block_size + k != own) least = squares[k], found = block * block_size + k;
   }
   return {found, least};
 }
 
 template <Precision precision>
-void DirectCpu<precision>::find_nearest(const Targets& targets, const Forces<State>& out) const {
-  parallel_chunks(threads_for(targets.count * sources_.count, pairs_worth_threads), targets.count, 16,
-                  [&](std::int64_t begin, std::int64_t end) {
+template <class Asking>
+void DirectCpu<precision>::find_nearest(const Asking& asking, const Forces<State>& out) const {
+  parallel_chunks(threads_for(asking.count * sources_.count, pairs_worth_threads), asking.count,
+                  search_chunk(asking.count), [&](std::int64_t begin, std::int64_t end) {
                     for (std::int64_t t = begin; t < end; ++t) {
-                      const auto [found, square] = nearest(place_of(targets, t));
+                      const auto [found, square] = nearest(position(asking, t), place_of(asking, t));
                       out.nearest[t] = found;
                       if (out.nearest_distance) out.nearest_distance[t] = static_cast<State>(std::sqrt(square));
                     }
@@ -242,7 +311,7 @@ void DirectCpu<precision>::find_nearest(const Targets& targets, const Forces<Sta
 /// Says why the force on a particle is not a number.
 template <Precision precision>
 void DirectCpu<precision>::fail(std::int64_t place) const {
-  const auto [partner, square] = nearest(place);
+  const auto [partner, square] = nearest(sources_.position(place), place);
   const auto epsilon2 = [this](std::int64_t at) {
     return sources_.same_epsilon ? static_cast<Pair>(sources_.same_epsilon2)
                                  : sources_.field(at / block_size, direct::epsilon2)[at % block_size];
@@ -263,39 +332,45 @@ void DirectCpu<precision>::fail(std::int64_t place) const {
 }
 
 template <Precision precision>
-NeighbourLists DirectCpu<precision>::neighbour_lists(const Targets& targets, double radius) {
-  constexpr std::int64_t chunk = 16;
-  const double radius2 = radius * radius;
-  std::vector<NeighbourLists> pieces(static_cast<std::size_t>((targets.count + chunk - 1) / chunk));
-  parallel_chunks(threads_for(targets.count * sources_.count, pairs_worth_threads), targets.count, chunk,
+template <class Asking, class Radius2>
+NeighbourLists DirectCpu<precision>::lists(const Asking& asking, const Radius2& radius2, std::int64_t most) const {
+  const std::int64_t chunk = search_chunk(asking.count);
+  std::vector<NeighbourLists> pieces(static_cast<std::size_t>((asking.count + chunk - 1) / chunk));
+  std::atomic<std::int64_t> listed = 0;  // once there are too many, the rest is only counted
+  parallel_chunks(threads_for(asking.count * sources_.count, pairs_worth_threads), asking.count, chunk,
                   [&](std::int64_t begin, std::int64_t end) {
                     auto& piece = pieces[static_cast<std::size_t>(begin / chunk)];
                     double squares[block_size];
                     for (std::int64_t t = begin; t < end; ++t) {
-                      const std::int64_t place = place_of(targets, t);
-                      const auto point = sources_.position(place);
-                      for (std::int64_t block = 0; block < sources_.blocks(); ++block) {
-                        if (!(direct::block_distances(sources_, block, point, squares) < radius2)) continue;
-                        for (int k = 0; k < sources_.filled(block); ++k)
-                          if (squares[k] < radius2 && block * block_size + k != place)
-                            piece.index.push_back(block * block_size + k);
+                      const std::int64_t own = place_of(asking, t);
+                      const auto point = position(asking, t);
+                      const double limit = radius2(t);
+                      std::int64_t found = 0;
+                      for (std::int64_t block = 0; limit > 0 && block < sources_.blocks(); ++block) {
+                        if (!(direct::block_distances(sources_, block, point, squares) < limit)) continue;
+                        const bool room = listed.load(std::memory_order_relaxed) <= most;
+                        for (int k = 0; k < sources_.filled(block); ++k) {
+                          if (!(squares[k] < limit) || block * block_size + k == own) continue;
+                          if (room) piece.index.push_back(block * block_size + k);
+                          ++found;
+                        }
                       }
-                      piece.begin.push_back(std::ssize(piece.index));
+                      listed.fetch_add(found, std::memory_order_relaxed);
+                      piece.begin.push_back(found);
                     }
                   });
   NeighbourLists lists;
   lists.begin.push_back(0);
   for (const auto& piece : pieces) {
-    const std::int64_t before = std::ssize(lists.index);
-    for (std::int64_t end : piece.begin) lists.begin.push_back(before + end);
-    lists.index.insert(lists.index.end(), piece.index.begin(), piece.index.end());
+    for (const std::int64_t found : piece.begin) lists.begin.push_back(lists.begin.back() + found);
+    if (listed <= most) lists.index.insert(lists.index.end(), piece.index.begin(), piece.index.end());
   }
   return lists;
 }
 
 }  // namespace
 
-std::unique_ptr<Solver> make_direct_cpu(const SolverOptions& options, const Device& device) {
+std::unique_ptr<DirectSolver> make_direct_cpu(const SolverOptions& options, const Device& device) {
   switch (options.precision) {
     case Precision::single:
       return std::make_unique<DirectCpu<Precision::single>>(options, device);
@@ -313,7 +388,9 @@ double potential_energy_cpu(const Device& device, const Sources<double>& sources
   Forces<double> forces;
   forces.potential = potential.data();
   solver.prepare(sources);
-  solver.evaluate({nullptr, sources.count, sources.count}, want_potential, forces);
+  Targets all;
+  all.count = all.total = sources.count;
+  solver.evaluate(all, want_potential, forces);
   double sum = 0;
   for (std::int64_t i = 0; i < sources.count; ++i) sum += sources.mass[i] * potential[static_cast<std::size_t>(i)];
   return 0.5 * sum;

@@ -4,7 +4,7 @@ namespace pergola {
 
 using cuda::DirectCuda;
 
-std::unique_ptr<Solver> make_direct_cuda(const SolverOptions& options, const Device& device) {
+std::unique_ptr<DirectSolver> make_direct_cuda(const SolverOptions& options, const Device& device) {
   switch (options.precision) {
     case Precision::single:
       return std::make_unique<DirectCuda<Precision::single>>(options, device);

@@ -73,6 +73,16 @@ __device__ __forceinline__ void predict_and_store(const SourcePack<P>& pack, con
   store_source(pack, i, x, v, g * static_cast<double>(s.mass[i]), epsilon2);
 }
 
+/// The same to `s.moment`, from the source's own time and with the snap.
+template <Precision P, class Real>
+__device__ __forceinline__ void predict_from_time_and_store(const SourcePack<P>& pack, const Sources<Real>& s, double g,
+                                                            const SofteningTable& softening, std::int64_t i) {
+  Vec3<double> x{s.x[i], s.y[i], s.z[i]}, v{s.vx[i], s.vy[i], s.vz[i]};
+  physics::hermite_predict<double>(s.moment - s.time[i], x, v, {s.ax[i], s.ay[i], s.az[i]}, {s.jx[i], s.jy[i], s.jz[i]},
+                                   {s.sx[i], s.sy[i], s.sz[i]});
+  store_source(pack, i, x, v, g * static_cast<double>(s.mass[i]), softening.epsilon2[0]);
+}
+
 // ---- sharing out the work
 // -------------------------------------------------------------------------------------------------------
 
@@ -174,9 +184,12 @@ struct ForceTask {
   std::int64_t first = 0;                      // this launch serves the targets first … first + count − 1 of them;
   std::int64_t count = -1;                     // −1: all
   const std::int64_t* index = nullptr;         // places of the targets served here; null: place = number
+  SourcePack<P> points;                        // where targets are not sources: they, one per target served here
   Sum* out[sum_values] = {};                   // results of whole groups, one per target served here
   Sum* partial = nullptr;  // results of split groups: [target from the first split one][segment][column]
 
+  /// The place of a target among the sources; −1 for a point that is none of them.
+  __device__ std::int64_t place(std::int64_t slot) const { return index ? index[slot - first] : slot; }
   __device__ std::int64_t targets() const { return device_total ? *device_total : total; }
   PERGOLA_HD std::int64_t end(std::int64_t targets) const { return count < 0 ? targets : first + count; }
 };

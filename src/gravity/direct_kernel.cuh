@@ -60,8 +60,12 @@ struct ThreadTargets {
   int self[per_thread];  // place of the target in the present tile, or −1
   physics::PairSum<T> near[per_thread];
 
+  /// Fetches the target with number `slot`, which is a source or a point.
   template <Precision P>
-  __device__ __forceinline__ void load(int k, const SourcePack<P>& pack, std::int64_t i, ForceShared<Traits>& shared) {
+  __device__ __forceinline__ void load(int k, const ForceTask<P>& task, std::int64_t slot, std::int64_t source,
+                                       ForceShared<Traits>& shared) {
+    const SourcePack<P> pack = task.points.place ? task.points : task.sources;
+    const std::int64_t i = task.points.place ? slot - task.first : source;
     const auto place = pack.place[i];
     x[k] = {place.x, place.y, place.z};
     if constexpr (Traits::reads_rest) {
@@ -202,8 +206,8 @@ __device__ __forceinline__ void serve_wide(const ForceTask<P>& task, const Decom
   for (int k = 0; k < per_thread; ++k) {
     const std::int64_t slot = first_slot + k * 32;
     const std::int64_t served = slot < task.first ? task.first : slot < end ? slot : end - 1;
-    place[k] = task.index ? task.index[served - task.first] : served;
-    targets.load(k, task.sources, place[k], shared);
+    place[k] = task.place(served);
+    targets.load(k, task, served, place[k], shared);
   }
   const SourceRange range = range_of(d, group, segment, task.source_count);
   const auto softening = static_cast<typename Traits::T>(task.epsilon2);
@@ -238,9 +242,9 @@ __device__ __forceinline__ void serve_narrow(const ForceTask<P>& task, const Dec
   ThreadTargets<Traits, uniform, 1> target;
   const std::int64_t slot = group * d.group + lane;
   const std::int64_t served = slot < task.first ? task.first : slot < end ? slot : end - 1;
-  const std::int64_t place[1] = {task.index ? task.index[served - task.first] : served};
+  const std::int64_t place[1] = {task.place(served)};
   __syncthreads();
-  target.load(0, task.sources, place[0], shared);
+  target.load(0, task, served, place[0], shared);
   const SourceRange range = range_of(d, group, segment, task.source_count);
   const std::int64_t length = range.last - range.first;
   const std::int64_t first = range.first + length * warp / force_warps,

@@ -18,10 +18,13 @@ struct MarkNotFinite {
 };
 
 template <Precision P>
-class DirectCuda final : public Solver {
+class DirectCuda final : public DirectSolver {
  public:
   using Sum = typename SourcePack<P>::Sum;
-  DirectCuda(const SolverOptions& options, const Device& device) : sums_(options, device), bad_(device, 1) {}
+  DirectCuda(const SolverOptions& options, const Device& device)
+      : sums_(options, device), search_(sums_), bad_(device, 1) {}
+  DirectCuda(const DirectCuda&) = delete;
+  DirectCuda& operator=(const DirectCuda&) = delete;
   const SolverInfo& info() const override { return info_; }
 
   void prepare(const Sources<float>& sources) override { prepare_as(sources); }
@@ -32,8 +35,13 @@ class DirectCuda final : public Solver {
   void evaluate(const Targets& targets, unsigned want, const Forces<double>& forces) override {
     evaluate_as(targets, want, forces);
   }
+  void evaluate(const Points& points, unsigned want, const Forces<double>& forces) override;
   NeighbourLists neighbour_lists(const Targets& targets, double radius) override {
-    return cuda::neighbour_lists(sums_, targets, radius);
+    return search_.lists(search_.by(targets), radius * radius, nullptr, INT64_MAX);
+  }
+  NeighbourLists neighbour_lists(const Points& points, const double* radius2, std::int64_t most) override {
+    const Buffer<double> radii = fetch(radius2, points.count);
+    return search_.lists(search_.by(sums_.take(points)), 0, radii.data(), most);
   }
   std::int64_t device_bytes(std::int64_t n) const override { return n * sums_.source_bytes() + sums_.scratch_bytes(); }
 
@@ -52,20 +60,20 @@ class DirectCuda final : public Solver {
     require_real<Real>();
     if (targets.count <= 0) return;
     if constexpr (std::is_same_v<Real, Sum>) {
-      if (want & (want_acceleration | want_jerk | want_potential)) sum(targets, want, forces);
-      if (want & want_nearest) {
-        find_nearest<P><<<warp_blocks(targets.count), 256, 0, handle(sums_.device().stream())>>>(
-            sums_.pack(), sums_.count(), targets.index, targets.first, targets.count, forces.nearest,
-            forces.nearest_distance);
-        check(cudaGetLastError(), "nearest neighbour");
-      }
+      if (want & (want_acceleration | want_jerk | want_potential)) sum(targets, {}, targets_softening(), want, forces);
+      if (want & want_nearest) search_.nearest(search_.by(targets), forces.nearest, forces.nearest_distance);
       if (sums_.may_diverge() && want != want_nearest) refuse_coincident(targets, want, forces);
     }
   }
 
-  void sum(const Targets& targets, unsigned want, const Forces<Sum>& forces) {
+  double targets_softening() const { return sums_.softening().epsilon2[0]; }
+
+  void sum(const Targets& targets, const SourcePack<P>& points, double epsilon2, unsigned want,
+           const Forces<Sum>& forces) {
     const ForceKind kind = kind_of(want);
     ForceTask<P> task = sums_.task(kind);
+    task.epsilon2 = epsilon2;
+    task.points = points;
     task.index = targets.index;
     task.total = targets.total;
     task.first = targets.first;
@@ -90,15 +98,24 @@ class DirectCuda final : public Solver {
     std::int64_t place = slot;
     if (!targets.index) place += targets.first;
     if (targets.index) sums_.device().memory().to_host(&place, targets.index + slot, sizeof place);
-    const Buffer<std::int64_t> target(sums_.device(), std::vector<std::int64_t>{place});
+    Targets one;
+    one.first = place;
+    one.count = one.total = 1;
     Buffer<std::int64_t> nearest(sums_.device(), 1);
-    find_nearest<P><<<1, 32, 0, handle(sums_.device().stream())>>>(sums_.pack(), sums_.count(), target.data(), 0, 1,
-                                                                   nearest.data(), static_cast<Sum*>(nullptr));
-    check(cudaGetLastError(), "nearest neighbour");
+    search_.nearest(search_.by(one), nearest.data(), static_cast<Sum*>(nullptr));
     const std::int64_t partner = nearest.to_host()[0];
     throw CoincidentParticles(
         place, partner,
         fmt::format("direct: two particles in one place with zero softening (places {} and {})", place, partner));
+  }
+
+  /// A copy in the device's own memory.
+  Buffer<double> fetch(const double* values, std::int64_t count) const {
+    Buffer<double> copy(sums_.device(), count);
+    if (count > 0)
+      check(cudaMemcpyAsync(copy.data(), values, copy.bytes(), cudaMemcpyDefault, handle(sums_.device().stream())),
+            "fetch");
+    return copy;
   }
 
   template <class Real>
@@ -110,7 +127,27 @@ class DirectCuda final : public Solver {
 
   SolverInfo info_{"direct", true, false, true, true, true, true, true};
   DirectSums<P> sums_;
+  NeighbourSearch<P> search_;
   Buffer<std::int64_t> bad_;
 };
+
+template <Precision P>
+void DirectCuda<P>::evaluate(const Points& points, unsigned want, const Forces<double>& forces) {
+  if constexpr (std::is_same_v<Sum, double>) {
+    if (!sums_.softening().uniform)
+      throw Error(ErrorKind::input, "direct: expected one softening length for all where points ask");
+    if (points.count <= 0) return;
+    const PackedPoints<P> packed = sums_.take(points);
+    if (want & (want_acceleration | want_jerk | want_potential)) {
+      Targets targets;
+      targets.index = packed.own;
+      targets.count = targets.total = packed.count;
+      sum(targets, packed.pack, points.epsilon2, want, forces);
+    }
+    if (want & want_nearest) search_.nearest(search_.by(packed), forces.nearest, forces.nearest_distance);
+  } else {
+    throw Error(ErrorKind::input, "direct: expected precision mixed or double where points ask");
+  }
+}
 
 }  // namespace pergola::cuda

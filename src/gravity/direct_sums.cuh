@@ -5,6 +5,7 @@
 #include <array>
 
 #include "device/buffer.hpp"
+#include "gravity/direct.hpp"
 #include "gravity/direct_cuda.cuh"
 
 namespace pergola::cuda {
@@ -25,6 +26,38 @@ inline ForceKind kind_of(unsigned want) {
   return ForceKind::potential;
 }
 
+/// The memory of a SourcePack.
+template <Precision P>
+class PackBuffers {
+ public:
+  using Real = Real4<typename SourcePack<P>::Number>;
+  /// Keeps what it has when that is enough; what is in it is lost otherwise.
+  void reserve(const Device& device, std::int64_t n) {
+    if (n <= place_.size()) return;
+    place_ = Buffer<Real>(device, n);
+    if constexpr (SourcePack<P>::has_rest) rest_ = Buffer<Real>(device, n);
+    motion_ = Buffer<Real>(device, n);
+  }
+  SourcePack<P> pack() {
+    SourcePack<P> p;
+    p.place = place_.data();
+    p.rest = rest_.data();
+    p.motion = motion_.data();
+    return p;
+  }
+
+ private:
+  Buffer<Real> place_, rest_, motion_;
+};
+
+/// Points that are not sources, on the device.
+template <Precision P>
+struct PackedPoints {
+  SourcePack<P> pack;
+  const std::int64_t* own = nullptr;  // the source that is left out, −1: none
+  std::int64_t count = 0;
+};
+
 template <Precision P>
 class DirectSums {
  public:
@@ -37,11 +70,7 @@ class DirectSums {
 
   /// Takes memory for n sources; keeps what it has when that is enough.
   void reserve(std::int64_t n) {
-    if (n > place_.size()) {
-      place_ = Buffer<Real4<Number>>(device_, n);
-      if constexpr (Pack::has_rest) rest_ = Buffer<Real4<Number>>(device_, n);
-      motion_ = Buffer<Real4<Number>>(device_, n);
-    }
+    sources_.reserve(device_, n);
     count_ = n;
   }
 
@@ -50,10 +79,30 @@ class DirectSums {
   void prepare(const Sources<Real>& sources) {
     device_.make_current();
     reserve(sources.count);
-    launch("pack sources", sources.count, device_.stream(),
-           [pack = pack(), sources, g = g_, softening = softening_] __device__(std::int64_t i) {
-             predict_and_store(pack, sources, sources.now, g, softening, i);
+    if (sources.time)
+      launch("pack sources", sources.count, device_.stream(),
+             [pack = pack(), sources, g = g_, softening = softening_] __device__(std::int64_t i) {
+               predict_from_time_and_store(pack, sources, g, softening, i);
+             });
+    else
+      launch("pack sources", sources.count, device_.stream(),
+             [pack = pack(), sources, g = g_, softening = softening_] __device__(std::int64_t i) {
+               predict_and_store(pack, sources, sources.now, g, softening, i);
+             });
+  }
+
+  /// Packs points that are not sources. They may be in the host's memory: each number is read once.
+  PackedPoints<P> take(const Points& points) {
+    device_.make_current();
+    points_.reserve(device_, points.count);
+    if (own_.size() < points.count) own_ = Buffer<std::int64_t>(device_, points.count);
+    launch("pack points", points.count, device_.stream(),
+           [pack = points_.pack(), own = own_.data(), points] __device__(std::int64_t i) {
+             store_source(pack, i, {points.x[i], points.y[i], points.z[i]}, {points.vx[i], points.vy[i], points.vz[i]},
+                          0.0, points.epsilon2);
+             own[i] = points.own ? points.own[i] : -1;
            });
+    return {points_.pack(), own_.data(), points.count};
   }
 
   /// A launch for these targets; the caller sets `out` where whole groups may occur.
@@ -86,13 +135,7 @@ class DirectSums {
     launch_collect<P>(task, kind, softening_.uniform, grid(kind), device_.stream());
   }
 
-  Pack pack() {
-    Pack p;
-    p.place = place_.data();
-    p.rest = rest_.data();
-    p.motion = motion_.data();
-    return p;
-  }
+  Pack pack() { return sources_.pack(); }
   const Device& device() const { return device_; }
   const SofteningTable& softening() const { return softening_; }
   double gravitational_constant() const { return g_; }
@@ -121,22 +164,10 @@ class DirectSums {
   SofteningTable softening_;
   double g_;
   std::int64_t count_ = 0;
-  Buffer<Real4<Number>> place_, rest_, motion_;
+  PackBuffers<P> sources_, points_;
+  Buffer<std::int64_t> own_;  // of the points
   Buffer<Sum> partial_;
   mutable std::array<ForceGrid, force_kinds> grids_{};
 };
-
-/// Separation of two sources in the solver's own arithmetic.
-template <Precision P>
-__device__ __forceinline__ Vec3<typename SourcePack<P>::Number> separation(const SourcePack<P>& pack, std::int64_t i,
-                                                                           std::int64_t j) {
-  const auto a = pack.place[i], b = pack.place[j];
-  Vec3<typename SourcePack<P>::Number> d{b.x - a.x, b.y - a.y, b.z - a.z};
-  if constexpr (SourcePack<P>::has_rest) {
-    const auto r = pack.rest[i], s = pack.rest[j];
-    d = {d.x + (s.x - r.x), d.y + (s.y - r.y), d.z + (s.z - r.z)};
-  }
-  return d;
-}
 
 }  // namespace pergola::cuda

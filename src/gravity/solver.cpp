@@ -23,10 +23,7 @@ std::unique_ptr<Solver> make_plain_solver(const SolverOptions& options, const De
     throw Error(ErrorKind::input, fmt::format("gravity.solver: expected direct or mesh, found \"{}\"{}", options.solver,
                                               near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
   }
-  if (device.is_cuda()) {
-    if constexpr (cuda_built) return make_direct_cuda(options, device);
-  }
-  return make_direct_cpu(options, device);
+  return make_direct(options, device);
 }
 
 }  // namespace

@@ -19,8 +19,9 @@ namespace pergola {
 enum Want : unsigned { want_acceleration = 1, want_jerk = 2, want_potential = 4, want_nearest = 8 };
 
 /// Particles that answer: state on the solver's device and, where ax is not null, what is needed to predict it to the
-/// time `now` ticks + `offset` (Hermite block steps, GRAPE-6): x + v dt + a dt²/2 + j dt³/6 with dt = (now − tick[i])
-/// tick_length + offset.
+/// time `now` ticks + `offset` (Hermite block steps): x + v dt + a dt²/2 + j dt³/6 with
+/// dt = (now − tick[i]) tick_length + offset. Where `time` is not null the particles have times of their own, which are
+/// no multiples of a tick, and are predicted with the snap s too (GRAPE-6): dt = moment − time[i].
 template <class Real>
 struct Sources {
   std::int64_t count = 0;
@@ -35,6 +36,9 @@ struct Sources {
   double tick_length = 0;
   double offset = 0;
   double mass_quantum = 0;  // the unit of mass on a mesh, gravity/mesh.hpp; 0: found from the masses
+  const Real *sx = nullptr, *sy = nullptr, *sz = nullptr;
+  const double* time = nullptr;
+  double moment = 0;
 };
 
 /// Particles that ask: places in the prepared sources, in rising order. Where ranks share an evaluation, these are the

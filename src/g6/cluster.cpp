@@ -1,0 +1,222 @@
+#include "g6/cluster.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "device/parallel.hpp"
+
+namespace pergola::g6 {
+
+namespace {
+
+constexpr unsigned forces_wanted = want_acceleration | want_jerk | want_potential;
+
+/// Particles that one thread copies at a time, and how many are worth more than one thread.
+constexpr std::int64_t copy_chunk = 1024, copy_worth_threads = 4096;
+
+SolverOptions solver_options(const ClusterOptions& options) {
+  SolverOptions solver;
+  solver.precision = options.precision;
+  return solver;
+}
+
+}  // namespace
+
+Cluster::Cluster(const Device& device, const ClusterOptions& options)
+    : device_(device), options_(options), memory_(device), block_(device) {}
+
+void Cluster::start(std::int64_t nj, const IParticles& i) {
+  if (nj < 0 || i.count < 0 || (i.count > 0 && (!i.index || !i.x)))
+    throw Error(
+        ErrorKind::input,
+        fmt::format("a block needs nj and ni from 0 and arrays of indices and positions; found nj = {}, ni = {}", nj,
+                    i.count));
+  if (!(i.epsilon2 >= 0)) throw Error(ErrorKind::input, fmt::format("eps2: expected 0 or more, found {}", i.epsilon2));
+  if (running_) wait();
+  started_ = false;
+  if (!solver_) solver_ = make_direct(solver_options(options_), device_);
+  const bool changed = memory_.apply();
+  const std::int64_t sources = std::min(nj, memory_.size());
+  if (changed || sources != sources_ || time_ != moment_) prepared_ = false;
+  sources_ = sources;
+  moment_ = time_;
+  epsilon2_ = i.epsilon2;
+  running_ = true;
+  prepare();  // before the block is taken: the device predicts meanwhile
+  take(i);
+  solver_->evaluate(block_.points(epsilon2_), expect_nearest_ ? forces_wanted | want_nearest : forces_wanted,
+                    block_.forces());
+  nearest_started_ = expect_nearest_;
+  repeated_due_ = true;
+  list_begin_.clear();
+  started_ = true;
+}
+
+void Cluster::prepare() {
+  if (!prepared_) solver_->prepare(memory_.sources(0, sources_, moment_));
+  prepared_ = true;
+}
+
+/// Copies the block into shared memory and finds each particle's own address.
+void Cluster::take(const IParticles& i) {
+  block_.resize(i.count);
+  index_.assign(i.index, i.index + i.count);
+  repeated_.clear();
+  constexpr std::int64_t several = -2;
+  const IndexMap& map = memory_.map();
+  parallel_chunks(i.count < copy_worth_threads ? 1 : device_.threads(), i.count, copy_chunk,
+                  [&](std::int64_t begin, std::int64_t end) {
+                    for (int axis = 0; axis < 3; ++axis) {
+                      double *const x = block_.x(axis), *const v = block_.v(axis);
+                      for (std::int64_t k = begin; k < end; ++k) x[k] = i.x[k][axis];
+                      for (std::int64_t k = begin; k < end; ++k) v[k] = i.v ? i.v[k][axis] : 0.0;
+                    }
+                    double* const radius2 = block_.radius2();
+                    for (std::int64_t k = begin; k < end; ++k) radius2[k] = i.radius2 ? i.radius2[k] : 0.0;
+                    std::int32_t address = IndexMap::none;
+                    for (std::int64_t k = begin; k < end; ++k) {
+                      // Blocks are often runs of addresses.
+                      ++address;
+                      if (!map.holds(address) || map.index(address) != i.index[k]) address = map.first(i.index[k]);
+                      if (address == IndexMap::none)
+                        block_.own()[k] = -1;
+                      else if (map.alone(address))
+                        block_.own()[k] = address < sources_ ? address : -1;
+                      else
+                        block_.own()[k] = several;
+                    }
+                  });
+  for (std::int64_t k = 0; k < i.count; ++k)
+    if (block_.own()[k] == several) {
+      const auto addresses = addresses_of(i.index[k]);
+      block_.own()[k] = addresses.size() == 1 ? addresses[0] : -1;
+      if (addresses.size() > 1) repeated_.push_back(k);
+    }
+}
+
+void Cluster::wait() {
+  device_.synchronize();
+  running_ = false;
+}
+
+void Cluster::start_nearest() {
+  prepare();
+  solver_->evaluate(block_.points(epsilon2_), want_nearest, block_.forces());
+  running_ = nearest_started_ = repeated_due_ = true;
+}
+
+void Cluster::finish(bool with_nearest) {
+  if (!started_) throw Error(ErrorKind::input, "there is no block to finish: expected g6calc_firsthalf before");
+  expect_nearest_ = with_nearest;
+  if (with_nearest && !nearest_started_) start_nearest();
+  if (running_) wait();
+  if (repeated_due_) finish_repeated();
+  if (!with_nearest) return;
+  nearest_.resize(static_cast<std::size_t>(count()));
+  const IndexMap& map = memory_.map();
+  for (std::int64_t k = 0; k < count(); ++k) {
+    const auto address = static_cast<std::int32_t>(block_.nearest()[k]);
+    nearest_[static_cast<std::size_t>(k)] = map.holds(address) ? map.index(address) : -1;
+  }
+}
+
+/// The addresses of this block's sources that hold an index, rising.
+std::vector<std::int64_t> Cluster::addresses_of(int index) const {
+  std::vector<std::int64_t> found;
+  const IndexMap& map = memory_.map();
+  for (auto address = map.first(index); address != IndexMap::none; address = map.next(address))
+    if (address < sources_) found.push_back(address);
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+/// The solver leaves out one source per target. Where several have the target's index, only the sources between them
+/// are asked, and the answers are added up.
+void Cluster::finish_repeated() {
+  repeated_due_ = false;
+  if (repeated_.empty()) return;
+  std::vector<std::int64_t> order = repeated_;
+  const auto index = [this](std::int64_t k) { return index_[static_cast<std::size_t>(k)]; };
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return index(a) < index(b); });
+  for (auto begin = order.begin(); begin != order.end();) {
+    const auto end = std::find_if(begin, order.end(), [&](auto k) { return index(k) != index(*begin); });
+    answer_without(addresses_of(index(*begin)), {begin, end});
+    begin = end;
+  }
+  prepared_ = false;
+}
+
+/// Answers of all sources but those at some addresses.
+void Cluster::answer_without(const std::vector<std::int64_t>& left_out, const std::vector<std::int64_t>& asking) {
+  Block part(device_);
+  part.resize(std::ssize(asking));
+  for (std::int64_t t = 0; t < part.count(); ++t) {
+    const std::int64_t k = asking[static_cast<std::size_t>(t)];
+    for (int axis = 0; axis < 3; ++axis) {
+      part.x(axis)[t] = block_.x(axis)[k], part.v(axis)[t] = block_.v(axis)[k];
+      block_.acceleration(axis)[k] = block_.jerk(axis)[k] = 0;
+    }
+    part.own()[t] = -1;
+    block_.potential()[k] = 0;
+    block_.nearest()[k] = -1;
+    block_.nearest_distance()[k] = std::numeric_limits<double>::infinity();
+  }
+  for (std::size_t gap = 0; gap <= left_out.size(); ++gap) {
+    const std::int64_t first = gap == 0 ? 0 : left_out[gap - 1] + 1;
+    const std::int64_t last = gap == left_out.size() ? sources_ : left_out[gap];
+    if (first >= last) continue;
+    solver_->prepare(memory_.sources(first, last - first, moment_));
+    solver_->evaluate(part.points(epsilon2_), forces_wanted | want_nearest, part.forces());
+    device_.synchronize();
+    for (std::int64_t t = 0; t < part.count(); ++t) {
+      const std::int64_t k = asking[static_cast<std::size_t>(t)];
+      for (int axis = 0; axis < 3; ++axis) {
+        block_.acceleration(axis)[k] += part.acceleration(axis)[t];
+        block_.jerk(axis)[k] += part.jerk(axis)[t];
+      }
+      block_.potential()[k] += part.potential()[t];
+      if (part.nearest()[t] < 0 || !(part.nearest_distance()[t] < block_.nearest_distance()[k])) continue;
+      block_.nearest_distance()[k] = part.nearest_distance()[t];
+      block_.nearest()[k] = first + part.nearest()[t];
+    }
+  }
+}
+
+void Cluster::require_finite() {
+  // A source that is too close makes the jerk infinite or undefined first.
+  for (std::int64_t k = 0; k < count(); ++k) {
+    if (std::isfinite(block_.jerk(0)[k])) continue;
+    if (!nearest_started_) finish(true);
+    throw Error(ErrorKind::numerics,
+                fmt::format("the force on the particle with index {} is not finite: the nearest one, index {}, is at "
+                            "distance {} (eps2 = {})",
+                            index_[static_cast<std::size_t>(k)], nearest(k), nearest_distance(k), epsilon2_));
+  }
+}
+
+bool Cluster::read_neighbour_lists() {
+  if (!started_) throw Error(ErrorKind::input, "there is no block: expected g6calc_firsthalf before");
+  if (running_) wait();
+  prepare();
+  Points points = block_.points(epsilon2_);
+  points.own = nullptr;  // whoever is to be left out is known by the index, not by the address
+  const NeighbourLists found = solver_->neighbour_lists(points, block_.radius2(), options_.most_neighbours);
+  const bool fits = found.begin.back() <= options_.most_neighbours;
+  const IndexMap& map = memory_.map();
+  list_.clear();
+  list_begin_.assign(1, 0);
+  for (std::size_t k = 0; k < index_.size(); ++k) {
+    for (std::int64_t at = found.begin[k]; fits && at < found.begin[k + 1]; ++at) {
+      const auto address = static_cast<std::int32_t>(found.index[static_cast<std::size_t>(at)]);
+      if (map.holds(address) && (options_.self_neighbour || map.index(address) != index_[k]))
+        list_.push_back(map.index(address));
+    }
+    list_begin_.push_back(std::ssize(list_));
+  }
+  return fits;
+}
+
+}  // namespace pergola::g6

@@ -1,0 +1,63 @@
+/* The names of kirin's library (Belleman, Bedorf & Portegies Zwart 2008, appendix A) for the functions of g6.h. */
+#ifndef PERGOLA_G6_KIRIN_H
+#define PERGOLA_G6_KIRIN_H
+
+#include "g6.h"
+
+#define GPU_open g6_open
+#define GPU_open_ g6_open_
+#define GPU_close g6_close
+#define GPU_close_ g6_close_
+#define GPU_open_special g6_open_special
+#define GPU_reinitialize g6_reinitialize
+#define GPU_reinitialize_ g6_reinitialize_
+#define GPU_reset g6_reset
+#define GPU_reset_ g6_reset_
+#define GPU_reset_fofpga g6_reset_fofpga
+#define GPU_reset_fofpga_ g6_reset_fofpga_
+#define GPU_npipes g6_npipes
+#define GPU_npipes_ g6_npipes_
+#define GPU_get_number_of_pipelines g6_get_number_of_pipelines
+#define GPU_get_number_of_pipelines_ g6_get_number_of_pipelines_
+#define GPU_set_tunit g6_set_tunit
+#define GPU_set_tunit_ g6_set_tunit_
+#define GPU_set_xunit g6_set_xunit
+#define GPU_set_xunit_ g6_set_xunit_
+#define GPU_set_ti g6_set_ti
+#define GPU_set_ti_ g6_set_ti_
+#define GPU_set_j_particle g6_set_j_particle
+#define GPU_set_j_particle_ g6_set_j_particle_
+#define GPU_setup_njdata g6_setup_njdata
+#define GPU_setup_njdata_ g6_setup_njdata_
+#define GPU_initialize_jp_buffer g6_initialize_jp_buffer
+#define GPU_initialize_jp_buffer_ g6_initialize_jp_buffer_
+#define GPU_flush_jp_buffer g6_flush_jp_buffer
+#define GPU_flush_jp_buffer_ g6_flush_jp_buffer_
+#define GPUcalc_firsthalf g6calc_firsthalf
+#define GPUcalc_firsthalf_ g6calc_firsthalf_
+#define GPUcalc_lasthalf g6calc_lasthalf
+#define GPUcalc_lasthalf_ g6calc_lasthalf_
+#define GPUcalc_lasthalf2 g6calc_lasthalf2
+#define GPUcalc_lasthalf2_ g6calc_lasthalf2_
+#define GPUcalc_lasthalf2p g6calc_lasthalf2p
+#define GPUcalc_lasthalf2p_ g6calc_lasthalf2p_
+#define GPUcalc_lasthalfn g6calc_lasthalfn
+#define GPUcalc_lasthalfn_ g6calc_lasthalfn_
+#define GPUcalc_lasthalf2n g6calc_lasthalf2n
+#define GPUcalc_lasthalf2n_ g6calc_lasthalf2n_
+#define GPUcalc_lasthalf2np g6calc_lasthalf2np
+#define GPUcalc_lasthalf2np_ g6calc_lasthalf2np_
+#define GPU_read_neighbour_list g6_read_neighbour_list
+#define GPU_read_neighbour_list_ g6_read_neighbour_list_
+#define GPU_read_neighbour_list_old g6_read_neighbour_list_old
+#define GPU_read_neighbour_list_old_ g6_read_neighbour_list_old_
+#define GPU_get_neighbour_list g6_get_neighbour_list
+#define GPU_get_neighbour_list_ g6_get_neighbour_list_
+#define GPU_set_neighbour_list_sort_mode g6_set_neighbour_list_sort_mode
+#define GPU_set_neighbour_list_sort_mode_ g6_set_neighbour_list_sort_mode_
+#define GPU_get_neighbour_list_sort_mode g6_get_neighbour_list_sort_mode
+#define GPU_get_neighbour_list_sort_mode_ g6_get_neighbour_list_sort_mode_
+#define GPU_set_overflow_flag_test_mode g6_set_overflow_flag_test_mode
+#define GPU_set_overflow_flag_test_mode_ g6_set_overflow_flag_test_mode_
+
+#endif

@@ -1,0 +1,182 @@
+#include "g6/interface.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "device/parallel.hpp"
+#include "g6/registry.hpp"
+#include "g6/settings.hpp"
+#include "physics/hermite.hpp"
+
+namespace pergola::g6 {
+
+namespace {
+
+constexpr int failure = -1;
+
+std::atomic<int> sort_mode = 0;
+
+/// The one way in which an error reaches the client's user.
+void report(const char* function, const char* message) noexcept {
+  std::fprintf(stderr, "pergola: %s: %s\n", function, message);
+}
+
+/// Calls body() and returns what it returns; where it throws, reports and returns `failure`.
+template <class Body>
+int guarded(const char* function, const Body& body) noexcept {
+  try {
+    return body();
+  } catch (const std::exception& error) {
+    report(function, error.what());
+  } catch (...) {
+    report(function, "unknown error");
+  }
+  return failure;
+}
+
+/// The same with the cluster of an id, which no other thread uses meanwhile.
+template <class Body>
+int with_cluster(const char* function, int id, const Body& body) noexcept {
+  return guarded(function, [&] {
+    const auto open = Registry::instance().use(id);
+    const std::lock_guard turn(open->turn);
+    return body(*open);
+  });
+}
+
+Vec3<double> scaled(double factor, const double value[3]) {
+  return value ? Vec3<double>{factor * value[0], factor * value[1], factor * value[2]} : Vec3<double>{0, 0, 0};
+}
+
+void put(const Vec3<double>& value, double* to) {
+  if (to) to[0] = value.x, to[1] = value.y, to[2] = value.z;
+}
+
+}  // namespace
+
+int open(int id) noexcept {
+  return guarded("g6_open", [id] {
+    Registry::instance().open(id);
+    return 0;
+  });
+}
+
+int open_special(int count, const int* devices) noexcept {
+  return guarded("g6_open_special", [&] {
+    Registry::instance().choose_devices(count > 0 && devices ? std::vector<int>(devices, devices + count)
+                                                             : std::vector<int>());
+    Registry::instance().open(0);
+    return 0;
+  });
+}
+
+int close(int id) noexcept {
+  return guarded("g6_close", [id] {
+    Registry::instance().close(id);
+    return 0;
+  });
+}
+
+int npipes() noexcept {
+  const int pipes = guarded("g6_npipes", [] { return settings_from_environment().pipes; });
+  return pipes == failure ? grape6_pipes : pipes;  // a client that reads 0 takes it for a machine without GRAPE
+}
+
+int set_ti(int id, double ti) noexcept {
+  return with_cluster("g6_set_ti", id, [ti](OpenCluster& open) {
+    open.cluster.set_time(ti);
+    return 0;
+  });
+}
+
+int set_j_particle(int id, int address, int index, double tj, double mass, const double k18[3], const double j6[3],
+                   const double a2[3], const double v[3], const double x[3]) noexcept {
+  return with_cluster("g6_set_j_particle", id, [&](OpenCluster& open) {
+    open.cluster.set_j_particle(
+        address, {index, tj, mass, scaled(1, x), scaled(1, v), scaled(2, a2), scaled(6, j6), scaled(18, k18)});
+    return 0;
+  });
+}
+
+void firsthalf(int id, const FirstHalf& block) noexcept {
+  with_cluster("g6calc_firsthalf", id, [&](OpenCluster& open) {
+    open.failed = true;
+    open.cluster.start(block.nj, {block.ni, block.index, block.xi, block.vi, block.eps2, block.h2});
+    open.failed = false;
+    return 0;
+  });
+}
+
+int lasthalf(int id, const LastHalf& results) noexcept {
+  return with_cluster("g6calc_lasthalf", id, [&](OpenCluster& open) {
+    if (open.failed) return failure;  // g6calc_firsthalf has said why
+    Cluster& cluster = open.cluster;
+    cluster.finish(results.nnb || results.rnnb);
+    if (results.ni > cluster.count()) throw Error(ErrorKind::input, "ni is larger than that of g6calc_firsthalf");
+    constexpr std::int64_t chunk = 1024;
+    parallel_chunks(results.ni < 4 * chunk ? 1 : cluster.device().threads(), results.ni, chunk,
+                    [&](std::int64_t begin, std::int64_t end) {
+                      for (std::int64_t k = begin; k < end; ++k) {
+                        if (results.acc) put(cluster.acceleration(k), results.acc[k]);
+                        if (results.jerk) put(cluster.jerk(k), results.jerk[k]);
+                        if (results.pot) results.pot[k] = cluster.potential(k);
+                        if (results.nnb) results.nnb[k] = cluster.nearest(k);
+                        if (results.rnnb) results.rnnb[k] = static_cast<float>(cluster.nearest_distance(k));
+                      }
+                    });
+    cluster.require_finite();
+    return 0;
+  });
+}
+
+int read_neighbour_list(int id) noexcept {
+  return with_cluster("g6_read_neighbour_list", id, [](OpenCluster& open) {
+    open.overflowed = !open.cluster.read_neighbour_lists();
+    return open.overflowed ? 1 : 0;
+  });
+}
+
+int get_neighbour_list(int id, int ipipe, int maxlength, int* n, int* list) noexcept {
+  return with_cluster("g6_get_neighbour_list", id, [&](OpenCluster& open) {
+    if (n) *n = 0;
+    Cluster& cluster = open.cluster;
+    if (!cluster.has_neighbour_lists()) open.overflowed = !cluster.read_neighbour_lists();
+    if (ipipe < 0 || ipipe >= cluster.count())
+      throw Error(ErrorKind::input, "ipipe: expected a place in the last block, counted from 0");
+    if (open.overflowed) {
+      if (n) *n = std::max(maxlength, 0);
+      return 1;
+    }
+    const auto found = cluster.neighbours(ipipe);
+    const std::int64_t length = std::min<std::int64_t>(found.size(), std::max(maxlength, 0));
+    if (n) *n = static_cast<int>(found.size());
+    if (list && length > 0) {
+      std::copy_n(found.data(), length, list);
+      if (sort_mode != 0) std::sort(list, list + length);
+    }
+    return found.size() > length ? 1 : 0;
+  });
+}
+
+void set_neighbour_list_sort_mode(int mode) noexcept { sort_mode = mode; }
+
+int get_neighbour_list_sort_mode() noexcept { return sort_mode; }
+
+int get_j_part_data(int address, double* pos, double* vel, double* acc, double* jerk, double* predicted_pos,
+                    double* predicted_vel) noexcept {
+  return guarded("get_j_part_data", [&] {
+    const auto open = Registry::instance().used_last();
+    if (!open) throw Error(ErrorKind::input, "expected a j-particle that was set before");
+    const std::lock_guard turn(open->turn);
+    JParticle p = open->cluster.j_particle(address);
+    put(p.x, pos), put(p.v, vel), put(p.acceleration, acc), put(p.jerk, jerk);
+    physics::hermite_predict(open->cluster.time() - p.time, p.x, p.v, p.acceleration, p.jerk, p.snap);
+    put(p.x, predicted_pos), put(p.v, predicted_vel);
+    return 0;
+  });
+}
+
+}  // namespace pergola::g6

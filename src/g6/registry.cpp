@@ -1,0 +1,85 @@
+#include "g6/registry.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "g6/settings.hpp"
+
+namespace pergola::g6 {
+
+Registry& Registry::instance() {
+  static Registry& registry = *new Registry;
+  return registry;
+}
+
+void Registry::open(int id) {
+  const std::lock_guard lock(mutex_);
+  auto& entry = open_[id];
+  if (!entry) entry = make(id);
+}
+
+void Registry::close(int id) {
+  std::shared_ptr<OpenCluster> closing;
+  const std::lock_guard lock(mutex_);
+  const auto found = open_.find(id);
+  if (found == open_.end()) return;
+  closing = std::move(found->second);
+  open_.erase(found);
+  if (!closing) return;
+  const std::lock_guard turn(closing->turn);
+  spare_.push_back(closing->cluster.device());
+}
+
+void Registry::choose_devices(std::vector<int> ordinals) {
+  const std::lock_guard lock(mutex_);
+  ordinals_ = std::move(ordinals);
+}
+
+std::shared_ptr<OpenCluster> Registry::use(int id) {
+  const std::lock_guard lock(mutex_);
+  auto& entry = open_[id];
+  if (!entry) entry = make(id);
+  last_ = entry;
+  return entry;
+}
+
+std::shared_ptr<OpenCluster> Registry::used_last() {
+  const std::lock_guard lock(mutex_);
+  return last_.lock();
+}
+
+std::shared_ptr<OpenCluster> Registry::make(int id) {
+  const Settings settings = settings_from_environment();
+  ClusterOptions options;
+  options.precision = settings.precision;
+  options.self_neighbour = settings.self_neighbour;
+  return std::make_shared<OpenCluster>(device_for(id, settings.device, settings.threads), options);
+}
+
+Device Registry::device_for(int id, const std::string& wanted, int threads) {
+  std::string spec = wanted;
+  if (spec == "auto" || spec == "cuda") {
+    if (cuda_devices_ < 0) {
+      const auto all = list_devices();
+      cuda_devices_ = static_cast<int>(
+          std::count_if(all.begin(), all.end(), [](const auto& d) { return d.usable && d.spec.starts_with("cuda:"); }));
+    }
+    const auto number = static_cast<std::size_t>(static_cast<unsigned>(id));
+    if (!ordinals_.empty() && cuda_devices_ > 0)
+      spec = fmt::format("cuda:{}", ordinals_[number % ordinals_.size()]);
+    else if (cuda_devices_ > 1)
+      spec = fmt::format("cuda:{}", number % static_cast<std::size_t>(cuda_devices_));
+    else if (spec == "auto")
+      spec = cuda_devices_ > 0 ? "cuda:0" : "cpu";
+  }
+  for (auto spare = spare_.begin(); spare != spare_.end(); ++spare)
+    if (spare->spec() == spec && (threads == 0 || spare->threads() == threads)) {
+      Device device = *spare;
+      spare_.erase(spare);
+      return device;
+    }
+  return Device::open(spec, threads);
+}
+
+}  // namespace pergola::g6
