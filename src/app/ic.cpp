@@ -10,6 +10,7 @@
 #include "base/units.hpp"
 #include "io/snapshot.hpp"
 #include "models/model.hpp"
+#include "sim/config.hpp"
 
 namespace pergola::app {
 
@@ -56,6 +57,16 @@ void take_option(const ModelInfo& model, const std::string& typed_as, const std:
   options.values[name] = value;
 }
 
+/// --set gravity.external=[...], as for `pergola run`: what a disc is set up in.
+std::vector<ExternalPotential> external_potentials(const ModelInfo& model, const std::string& set) {
+  if (!model.uses_external)
+    throw Error(ErrorKind::input,
+                fmt::format("--set: gravity.external: expected an option of {}, which is set up without external "
+                            "potentials",
+                            model.name));
+  return parse_config("", "--set", {"time.integrator=leapfrog", set}).gravity.external;
+}
+
 UnitSystem unit_system(const std::string& name) {
   if (name == "gadget") return gadget_units();
   return name == "si" ? si_units() : nbody_units();
@@ -74,7 +85,10 @@ ModelOptions model_options(const ModelInfo& model, const Request& request) {
     if (equals == std::string::npos || equals == 0)
       throw Error(ErrorKind::input, fmt::format("--set: expected name=value, found {}", set));
     const std::string name = set.substr(0, equals);
-    take_option(model, "--set: " + name, name, set.substr(equals + 1), options);
+    if (name == "gravity.external")
+      options.external = external_potentials(model, set);
+    else
+      take_option(model, "--set: " + name, name, set.substr(equals + 1), options);
   }
   return options;
 }
@@ -180,6 +194,7 @@ const char* example_options(const std::string& model) {
   if (model == "plummer") return "--n 1000 --seed 1 --exact-energy ";
   if (model == "sphere") return "--n 1e5 --virial-ratio 0.1 ";
   if (model == "cube") return "--n 32768 --side 2 ";
+  if (model == "exponential-disc") return "--n 1e5 --toomre-q 1.5 ";
   if (model == "kepler") return "--eccentricity 0.9 ";
   return model == "six-body" ? "--seed 7 " : "";
 }
@@ -197,10 +212,14 @@ void add_ic(CLI::App& program, Context& context) {
   for (const auto& model : models()) {
     auto* command = ic->add_subcommand(model.name, model.summary);
     for (const auto& option : model.options) add_model_option(*command, option, request);
-    command->footer(
-        fmt::format("Also --n, --seed, --units, --set, -o, --overwrite: see pergola ic --help.\n\n"
-                    "Example:\n  pergola ic {} {}-o {}.hdf5",
-                    model.name, example_options(model.name), model.name));
+    const char* external = model.uses_external
+                               ? "The external potentials of the run that it is made for are stated as there:\n"
+                                 "  --set 'gravity.external=[{ kind = \"logarithmic\", speed = 1, radius = 0.5 }]'\n\n"
+                               : "";
+    command->footer(fmt::format(
+        "Also --n, --seed, --units, --set, -o, --overwrite: see pergola ic --help.\n\n{}Example:\n  pergola ic {} {}-o "
+        "{}.hdf5",
+        external, model.name, example_options(model.name), model.name));
     command->callback([&model, request, &context] { make_initial_conditions(model, *request, context); });
   }
 }

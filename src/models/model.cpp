@@ -14,14 +14,10 @@ namespace pergola {
 namespace {
 
 const std::vector<ModelEntry>& entries() {
-  static const std::vector<ModelEntry> all{plummer_model(),
-                                           sphere_model(),
-                                           cube_model(),
-                                           kepler_model(),
-                                           figure_eight_model(),
-                                           pythagorean_model(),
-                                           lagrange_triangle_model(),
-                                           six_body_model()};
+  static const std::vector<ModelEntry> all{
+      plummer_model(), sphere_model(),       cube_model(),        exponential_disc_model(),
+      kepler_model(),  figure_eight_model(), pythagorean_model(), lagrange_triangle_model(),
+      six_body_model()};
   return all;
 }
 

@@ -43,6 +43,7 @@ struct ModelInfo {
   std::int64_t default_n = 0;
   bool any_n = false;  // false: always default_n particles
   std::vector<ModelOption> options;
+  bool uses_external = false;  // set up in the external potentials of ModelOptions
 };
 
 PERGOLA_API const std::vector<ModelInfo>& models();

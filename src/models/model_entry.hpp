@@ -15,6 +15,7 @@ class ModelInput {
   std::uint64_t seed() const { return options_.seed; }
   int threads() const { return threads_; }
   double gravitational_constant() const { return options_.gravitational_constant; }
+  const std::vector<ExternalPotential>& external() const { return options_.external; }
   double number(const std::string& option) const { return std::get<double>(value(option)); }
   bool flag(const std::string& option) const { return std::get<bool>(value(option)); }
   const std::string& word(const std::string& option) const { return std::get<std::string>(value(option)); }
@@ -39,6 +40,7 @@ struct ModelEntry {
 ModelEntry plummer_model();
 ModelEntry sphere_model();
 ModelEntry cube_model();
+ModelEntry exponential_disc_model();
 ModelEntry kepler_model();
 ModelEntry figure_eight_model();
 ModelEntry pythagorean_model();

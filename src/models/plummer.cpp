@@ -17,18 +17,6 @@ namespace {
 
 using namespace physics;
 
-/// One star of the sphere with G = M = scale radius = 1. Aarseth, Hénon & Wielen 1974, appendix.
-PhaseSpacePoint draw_star(Philox& random, double mass_within_cutoff) {
-  const double r = plummer_radius(random.uniform() * mass_within_cutoff);
-  const Vec3<double> place = random_direction(random);
-  double q = 0, height = 0;
-  do {
-    q = random.uniform();
-    height = plummer_speed_weight_bound * random.uniform();
-  } while (height > plummer_speed_weight(q));
-  return {r * place, (q * plummer_escape_speed(r)) * random_direction(random)};
-}
-
 void scale(std::vector<double>& values, double factor) {
   for (double& value : values) value *= factor;
 }
@@ -85,7 +73,7 @@ Particles make_plummer(const ModelInput& input) {
   const double within = plummer_mass_within(input.number("cutoff"));
   Particles particles = equal_masses(input.n(), mass);
   draw_particles(particles, input.seed(), input.threads(), [=](Philox& random) {
-    const PhaseSpacePoint p = draw_star(random, within);
+    const PhaseSpacePoint p = draw_plummer_star(random, within);
     return PhaseSpacePoint{length * p.x, speed * p.v};
   });
   centre(particles, input.threads());

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "device/device.hpp"
+#include "physics/plummer.hpp"
 
 namespace pergola {
 
@@ -59,6 +60,25 @@ Vec3<double> random_direction(Philox& random) {
 double random_normal(Philox& random) {
   const double radius = std::sqrt(-2 * std::log(random.uniform()));
   return radius * std::cos(2 * std::numbers::pi * random.uniform());
+}
+
+PhaseSpacePoint draw_plummer_star(Philox& random, double mass_within_cutoff) {
+  const double r = physics::plummer_radius(random.uniform() * mass_within_cutoff);
+  const Vec3<double> place = random_direction(random);
+  double q = 0, height = 0;
+  do {
+    q = random.uniform();
+    height = physics::plummer_speed_weight_bound * random.uniform();
+  } while (height > physics::plummer_speed_weight(q));
+  return {r * place, (q * physics::plummer_escape_speed(r)) * random_direction(random)};
+}
+
+void shift(Particles& particles, const PhaseSpacePoint& by) {
+  const auto add = [](std::vector<double>& values, double amount) {
+    for (double& value : values) value += amount;
+  };
+  add(particles.x, by.x.x), add(particles.y, by.x.y), add(particles.z, by.x.z);
+  add(particles.vx, by.v.x), add(particles.vy, by.v.y), add(particles.vz, by.v.z);
 }
 
 void centre(Particles& particles, int threads) {

@@ -8,6 +8,9 @@
 
 namespace pergola {
 
+/// Places in species_names of what models are made of beside `halo`.
+inline constexpr std::uint8_t species_disc = 2, species_bulge = 3;
+
 /// n particles of equal mass, the arrays still empty of places and velocities. Throws Error(device) when they cannot
 /// fit into this machine's memory.
 Particles equal_masses(std::int64_t n, double total_mass);
@@ -21,16 +24,21 @@ Vec3<double> random_direction(Philox& random);
 /// A number from the normal distribution of unit variance, from two uniform numbers. Box & Muller 1958.
 double random_normal(Philox& random);
 
-/// Puts particle i at state.x with velocity state.v, where state = draw(random) and `random` depends on seed and i
-/// only.
 struct PhaseSpacePoint {
   Vec3<double> x, v;
 };
+
+/// One star of Plummer's sphere with G = M = scale radius = 1, within the radius that holds `mass_within_cutoff`.
+/// Aarseth, Hénon & Wielen 1974, appendix.
+PhaseSpacePoint draw_plummer_star(Philox& random, double mass_within_cutoff);
+
+/// Puts particle i at state.x with velocity state.v, where state = draw(random) and `random` depends on seed, stream
+/// and i only.
 template <class Draw>
-void draw_particles(Particles& particles, std::uint64_t seed, int threads, const Draw& draw) {
+void draw_particles(Particles& particles, std::uint64_t seed, int threads, const Draw& draw, std::uint32_t stream = 0) {
   parallel_chunks(threads, particles.size(), 4096, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      Philox random(seed, 0, static_cast<std::uint64_t>(i));
+      Philox random(seed, stream, static_cast<std::uint64_t>(i));
       const PhaseSpacePoint p = draw(random);
       const auto k = static_cast<std::size_t>(i);
       particles.x[k] = p.x.x, particles.y[k] = p.x.y, particles.z[k] = p.x.z;
@@ -41,6 +49,9 @@ void draw_particles(Particles& particles, std::uint64_t seed, int threads, const
 
 /// Moves the centre of mass to the origin and to rest. The sums have a fixed order.
 void centre(Particles& particles, int threads);
+
+/// Adds to all places and velocities.
+void shift(Particles& particles, const PhaseSpacePoint& by);
 
 /// Σ m v²/2 in a fixed order.
 double kinetic_energy(const Particles& particles, int threads);

@@ -15,6 +15,13 @@ PERGOLA_HD R vis_viva_speed(R mu, R r, R inverse_semi_major_axis) {
   return std::sqrt(mu * (R(2) / r - inverse_semi_major_axis));
 }
 
+/// The speed across the line of sight from the centre, at distance r on the orbit with pericentre q and eccentricity e:
+/// L/r with L² = μ q (1 + e).
+template <class R>
+PERGOLA_HD R kepler_transverse_speed(R mu, R pericentre, R eccentricity, R r) {
+  return std::sqrt(mu * pericentre * (R(1) + eccentricity)) / r;
+}
+
 /// 2π √(a³/μ). Kepler's third law.
 template <class R>
 PERGOLA_HD R kepler_period(R mu, R semi_major_axis) {

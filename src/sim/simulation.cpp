@@ -183,6 +183,7 @@ StartingPoint load_particles(const RunConfig& config, int threads) {
   if (config.particles.file.empty()) {
     auto options = config.particles.options;
     options.gravitational_constant = config.gravitational_constant();
+    options.external = config.gravity.external;
     begin.particles = make_model(config.particles.model, options, threads);
     begin.box_side = model_box_side(config.particles.model, options);
     return begin;
