@@ -111,9 +111,14 @@ class MeshSolver final : public Solver {
   };
   /// Made when first needed: planning a run must not take its memory.
   Parts& parts() const;
+  bool spectral() const { return mesh_.gradient == Gradient::spectral; }
+  /// The exchange and the Poisson solver share their scratch memory, but for the spectral gradient: it reads the
+  /// transform of the potential while forces are written.
   std::int64_t scratch_bytes() const {
-    return std::max(parts().exchange->scratch_bytes(), parts().poisson->scratch_bytes());
+    const std::int64_t exchange = parts().exchange->scratch_bytes();
+    return spectral() ? exchange : std::max(exchange, parts().poisson->scratch_bytes());
   }
+  std::int64_t transform_bytes() const { return spectral() ? parts().poisson->scratch_bytes() : 0; }
   static MeshParticles<Real> particles_of(const Sources<Real>& s) { return {s.count, s.x, s.y, s.z, s.mass}; }
   double quantum_of(const Sources<Real>& sources) const;
   [[noreturn]] static void refuse_other() {
@@ -126,7 +131,8 @@ class MeshSolver final : public Solver {
   SolverInfo info_{.name = "mesh", .periodic = true, .potential = true, .subset = true};
   mutable std::unique_ptr<Parts> parts_;
   Buffer<Real> field_;
-  Buffer<Real> force_;  // spectral gradient only
+  Buffer<Real> force_;           // spectral gradient only
+  Buffer<std::byte> transform_;  // the same
   Buffer<std::byte> scratch_;
   MeshParticles<Real> particles_;
   bool prepared_ = false;
@@ -155,9 +161,9 @@ typename MeshSolver<Real>::Parts& MeshSolver<Real>::parts() const {
 template <class Real>
 std::int64_t MeshSolver<Real>::device_bytes(std::int64_t n) const {
   const auto& p = parts();
-  const std::int64_t fields = mesh_.gradient == Gradient::spectral ? 2 : 1;
+  const std::int64_t fields = spectral() ? 2 : 1;
   return fields * p.poisson->layout().size() * static_cast<std::int64_t>(sizeof(Real)) + scratch_bytes() +
-         p.poisson->own_bytes() + p.exchange->own_bytes(n);
+         transform_bytes() + p.poisson->own_bytes() + p.exchange->own_bytes(n);
 }
 
 template <class Real>
@@ -176,19 +182,20 @@ void MeshSolver<Real>::prepare(const Sources<Real>& sources) {
   if (field_.size() == 0) {
     field_ = Buffer<Real>(device_, field.size());
     scratch_ = Buffer<std::byte>(device_, scratch_bytes());
+    transform_ = Buffer<std::byte>(device_, transform_bytes());
   }
   field.data = field_.data();
   particles_ = particles_of(sources);
   p.exchange->deposit(particles_, quantum_of(sources), field, scratch_.data(), *clock_);
   clock_->begin("Poisson");
-  p.poisson->solve(field, 4 * pi * constant_, scratch_.data());
+  p.poisson->solve(field, 4 * pi * constant_, spectral() ? transform_.data() : scratch_.data());
   clock_->begin("force x y z");
-  if (mesh_.gradient == Gradient::spectral) {
+  if (spectral()) {
     Field<Real> force = p.poisson->layout();
     if (force_.size() == 0) force_ = Buffer<Real>(device_, force.size());
     force.data = force_.data();
     for (int axis = 0; axis < 3; ++axis) {
-      p.poisson->spectral_force(axis, force, scratch_.data());
+      p.poisson->spectral_force(axis, force, transform_.data());
       p.exchange->set_force(axis, force.read_only(), scratch_.data());
     }
   } else {
