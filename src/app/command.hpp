@@ -57,6 +57,7 @@ void add_devices(CLI::App& program, Context& context);
 void add_force(CLI::App& program, Context& context);
 void add_ic(CLI::App& program, Context& context);
 void add_info(CLI::App& program, Context& context);
+void add_g6_replay(CLI::App& program, Context& context);
 void add_paper(CLI::App& program, Context& context);
 void add_picture(CLI::App& program, Context& context);
 void add_plot(CLI::App& program, Context& context);

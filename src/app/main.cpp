@@ -56,6 +56,7 @@ void add_commands(CLI::App& program, Context& context) {
   add_plot(program, context);
   add_bench(program, context);
   add_paper(program, context);
+  add_g6_replay(program, context);
   add_devices(program, context);
 }
 

@@ -53,7 +53,7 @@ void add_paper(CLI::App& program, Context& context) {
       ->capture_default_str();
   command->add_option("--max-n", options->max_n, "No size above this one")->transform(integer_in(Range::at_least(1)));
   command->add_flag("--full", options->full, "Every size of the paper, whatever it takes");
-  command->add_option("--seeds", options->seeds, "kirin/2: number of seeds for the median (default 5)")
+  command->add_option("--seeds", options->seeds, "kirin/2 and kirin/6: number of seeds for the median (default 5)")
       ->transform(integer_in(Range::at_least(1)));
   command->add_option("-o,--output", options->output, "Folder for the tables as CSV and their plots");
   command

@@ -5,10 +5,12 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <vector>
 
 #include "device/parallel.hpp"
 #include "g6/registry.hpp"
 #include "g6/settings.hpp"
+#include "g6/trace.hpp"
 #include "physics/hermite.hpp"
 
 namespace pergola::g6 {
@@ -55,29 +57,68 @@ void put(const Vec3<double>& value, double* to) {
   if (to) to[0] = value.x, to[1] = value.y, to[2] = value.z;
 }
 
+/// Notes a call in the trace where one is asked for: fill(call) puts in what belongs to its kind. A trace that cannot
+/// be written is reported once and does not disturb the client.
+template <class Fill>
+void note(TraceCall::Kind kind, int id, int result, const Fill& fill) noexcept {
+  static std::atomic<bool> broken = false;
+  if (broken) return;
+  try {
+    TraceWriter* const writer = trace();
+    if (!writer) return;
+    TraceCall call;
+    call.kind = kind;
+    call.id = id;
+    call.result = result;
+    fill(call);
+    writer->write(call);
+  } catch (const std::exception& error) {
+    if (!broken.exchange(true)) report("PERGOLA_G6_TRACE", error.what());
+  }
+}
+
+void note(TraceCall::Kind kind, int id, int result) noexcept {
+  note(kind, id, result, [](TraceCall&) {});
+}
+
+std::vector<double> numbers(const double (*from)[3], int count) {
+  return from && count > 0 ? std::vector<double>(from[0], from[0] + 3 * static_cast<std::ptrdiff_t>(count))
+                           : std::vector<double>();
+}
+template <class T>
+std::vector<T> numbers(const T* from, int count) {
+  return from && count > 0 ? std::vector<T>(from, from + count) : std::vector<T>();
+}
+
 }  // namespace
 
 int open(int id) noexcept {
-  return guarded("g6_open", [id] {
+  const int result = guarded("g6_open", [id] {
     Registry::instance().open(id);
     return 0;
   });
+  note(TraceCall::Kind::open, id, result);
+  return result;
 }
 
 int open_special(int count, const int* devices) noexcept {
-  return guarded("g6_open_special", [&] {
+  const int result = guarded("g6_open_special", [&] {
     Registry::instance().choose_devices(count > 0 && devices ? std::vector<int>(devices, devices + count)
                                                              : std::vector<int>());
     Registry::instance().open(0);
     return 0;
   });
+  note(TraceCall::Kind::open, 0, result);
+  return result;
 }
 
 int close(int id) noexcept {
-  return guarded("g6_close", [id] {
+  const int result = guarded("g6_close", [id] {
     Registry::instance().close(id);
     return 0;
   });
+  note(TraceCall::Kind::close, id, result);
+  return result;
 }
 
 int npipes() noexcept {
@@ -86,32 +127,45 @@ int npipes() noexcept {
 }
 
 int set_ti(int id, double ti) noexcept {
-  return with_cluster("g6_set_ti", id, [ti](OpenCluster& open) {
+  const int result = with_cluster("g6_set_ti", id, [ti](OpenCluster& open) {
     open.cluster.set_time(ti);
     return 0;
   });
+  note(TraceCall::Kind::set_time, id, result, [ti](TraceCall& call) { call.time = ti; });
+  return result;
 }
 
 int set_j_particle(int id, int address, int index, double tj, double mass, const double k18[3], const double j6[3],
                    const double a2[3], const double v[3], const double x[3]) noexcept {
-  return with_cluster("g6_set_j_particle", id, [&](OpenCluster& open) {
+  const int result = with_cluster("g6_set_j_particle", id, [&](OpenCluster& open) {
     open.cluster.set_j_particle(
         address, {index, tj, mass, scaled(1, x), scaled(1, v), scaled(2, a2), scaled(6, j6), scaled(18, k18)});
     return 0;
   });
+  note(TraceCall::Kind::set_j_particle, id, result, [&](TraceCall& call) {
+    call.address = address, call.index = index, call.time = tj, call.mass = mass;
+    const double* const vectors[5] = {k18, j6, a2, v, x};
+    for (int k = 0; k < 5; ++k) put(scaled(1, vectors[k]), call.vectors + 3 * k);
+  });
+  return result;
 }
 
 void firsthalf(int id, const FirstHalf& block) noexcept {
-  with_cluster("g6calc_firsthalf", id, [&](OpenCluster& open) {
+  const int result = with_cluster("g6calc_firsthalf", id, [&](OpenCluster& open) {
     open.failed = true;
     open.cluster.start(block.nj, {block.ni, block.index, block.xi, block.vi, block.eps2, block.h2});
     open.failed = false;
     return 0;
   });
+  note(TraceCall::Kind::first_half, id, result, [&](TraceCall& call) {
+    call.nj = block.nj, call.epsilon2 = block.eps2;
+    call.indices = numbers(block.index, block.ni), call.h2 = numbers(block.h2, block.ni);
+    call.x = numbers(block.xi, block.ni), call.v = numbers(block.vi, block.ni);
+  });
 }
 
 int lasthalf(int id, const LastHalf& results) noexcept {
-  return with_cluster("g6calc_lasthalf", id, [&](OpenCluster& open) {
+  const int result = with_cluster("g6calc_lasthalf", id, [&](OpenCluster& open) {
     if (open.failed) return failure;  // g6calc_firsthalf has said why
     Cluster& cluster = open.cluster;
     cluster.finish(results.nnb || results.rnnb);
@@ -130,17 +184,26 @@ int lasthalf(int id, const LastHalf& results) noexcept {
     cluster.require_finite();
     return 0;
   });
+  note(TraceCall::Kind::last_half, id, result, [&](TraceCall& call) {
+    const int ni = result == 0 ? results.ni : 0;
+    call.acceleration = numbers(results.acc, ni), call.jerk = numbers(results.jerk, ni);
+    call.potential = numbers(results.pot, ni);
+    call.indices = numbers(results.nnb, ni), call.distance = numbers(results.rnnb, ni);
+  });
+  return result;
 }
 
 int read_neighbour_list(int id) noexcept {
-  return with_cluster("g6_read_neighbour_list", id, [](OpenCluster& open) {
+  const int result = with_cluster("g6_read_neighbour_list", id, [](OpenCluster& open) {
     open.overflowed = !open.cluster.read_neighbour_lists();
     return open.overflowed ? 1 : 0;
   });
+  note(TraceCall::Kind::read_lists, id, result);
+  return result;
 }
 
 int get_neighbour_list(int id, int ipipe, int maxlength, int* n, int* list) noexcept {
-  return with_cluster("g6_get_neighbour_list", id, [&](OpenCluster& open) {
+  const int result = with_cluster("g6_get_neighbour_list", id, [&](OpenCluster& open) {
     if (n) *n = 0;
     Cluster& cluster = open.cluster;
     if (!cluster.has_neighbour_lists()) open.overflowed = !cluster.read_neighbour_lists();
@@ -159,6 +222,11 @@ int get_neighbour_list(int id, int ipipe, int maxlength, int* n, int* list) noex
     }
     return found.size() > length ? 1 : 0;
   });
+  note(TraceCall::Kind::get_list, id, result, [&](TraceCall& call) {
+    call.address = ipipe, call.longest = maxlength, call.length = n ? *n : 0;
+    if (result == 0) call.indices = numbers(list, call.length);
+  });
+  return result;
 }
 
 void set_neighbour_list_sort_mode(int mode) noexcept { sort_mode = mode; }

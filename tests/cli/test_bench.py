@@ -27,6 +27,11 @@ class Bench(CliTest):
                          [("hermite/plummer/256", "interactions/s"), ("hermite/block-steps/256", "steps/s"),
                           ("hermite/small-block/256", "interactions/s")])
 
+    def test_g6_measures_the_library_beside_the_solver(self):
+        results = self.good_json("bench", "g6", "--device", "cpu", "--n", "512", "--threads", "1", "--quiet")
+        self.assertEqual([(r["case"], r["unit"]) for r in results],
+                         [("g6/direct-solver", "interactions/s"), ("g6/sweep", "interactions/s"), ("g6/block/32", "blocks/s")])
+
     def test_mesh_measures_steps_and_their_parts(self):
         results = self.good_json("bench", "mesh", "--device", "cpu", "--n", "4096", "--threads", "2", "--quiet")
         found = {result["case"]: result for result in results}

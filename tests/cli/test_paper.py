@@ -43,6 +43,12 @@ class Published(unittest.TestCase):
         third = rows_of(run_paper("kirin/3", "--max-n", "256"), "kirin/3")
         self.assertEqual(third[131072]["published"]["kirin (GFLOP/s)"], 340.3)
         self.assertEqual(third[2048]["published"]["Chamomile (s)"], 0.000921)
+        fifth = rows_of(run_paper("kirin/5", "--max-n", "256"), "kirin/5")
+        self.assertEqual(fifth[1048576]["published"]["kirin, ε = 0 (s)"], 46372)
+        self.assertGreater(min(fifth[256]["ours"].values()), 0)
+        sixth = rows_of(run_paper("kirin/6", "--max-n", "256", "--seeds", "1"), "kirin/6")
+        self.assertEqual(sixth[65536]["published"]["GRAPE-6Af, ε = 1/256 (1e-7)"], 37.0)
+        self.assertLess(max(abs(error) for error in sixth[256]["ours"].values()), 10)
         fourth = rows_of(run_paper("kirin/4", "--max-n", "256"), "kirin/4")
         self.assertEqual(fourth[1048576]["published"]["kirin (s)"], 279.4067)
 

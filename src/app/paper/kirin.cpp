@@ -1,11 +1,12 @@
 // The experiments of kirin, section 4.1: tables 1 and 2 (Hermite runs of a Plummer sphere), 3 and 4 (one force
-// evaluation).
+// evaluation); section 4.2: tables 5 and 6 (Hermite runs through the GRAPE-6 library).
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 
+#include "app/g6_client.hpp"
 #include "app/paper/measure.hpp"
 #include "app/paper/session.hpp"
 #include "models/model.hpp"
@@ -83,6 +84,62 @@ void run_forces(const PaperSession& session, PaperTable& table, unsigned want, P
   });
 }
 
+/// The particles before and after 0.25 time units through the GRAPE-6 library, and the seconds that it took.
+struct LibraryRun {
+  double seconds = 0;
+  double energy_error = 0;
+};
+
+constexpr double library_end = 0.25;
+constexpr int library_pipes = 16384;
+
+std::optional<LibraryRun> run_library(const PaperSession& session, std::int64_t n, std::uint64_t seed, double epsilon) {
+  const auto& device = session.device();
+  const auto particles = plummer(n, seed, device.threads());
+  SolverOptions gravity;
+  gravity.softening = Softening::same(epsilon);
+  const auto begin = Clock::now();
+  G6Client client(device, library_pipes, epsilon, TimeOptions{}.eta);
+  client.start(particles);
+  if (!client.advance(library_end, [] { return interrupted.load(); })) return std::nullopt;
+  LibraryRun run;
+  run.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  run.energy_error = relative_energy_error(device, particles, client.state_at(library_end), gravity);
+  return run;
+}
+
+void run_library_times(const PaperSession& session, PaperTable& table) {
+  table.ours = {session.ours() + ", ε = 1/256 (s)", "ε = 0 (s)"};
+  session.run_sizes(table, {0.2, 2.15}, [&](std::int64_t n) -> std::optional<std::vector<double>> {
+    std::vector<double> seconds;
+    for (const double epsilon : {softening, 0.0}) {
+      const auto run = run_library(session, n, 1, epsilon);
+      if (!run) return std::nullopt;
+      seconds.push_back(run->seconds);
+    }
+    return seconds;
+  });
+}
+
+void run_library_errors(const PaperSession& session, PaperTable& table) {
+  const int seeds = session.options().seeds > 0 ? session.options().seeds : 5;
+  table.ours = {session.ours() + fmt::format(", ε = 1/256, median size of {} seeds (1e-7)", seeds),
+                "ε = 0, the same (1e-7)"};
+  session.run_sizes(table, {0.2 * seeds, 2.15}, [&](std::int64_t n) -> std::optional<std::vector<double>> {
+    std::vector<double> medians;
+    for (const double epsilon : {softening, 0.0}) {
+      std::vector<double> errors;
+      for (int seed = 1; seed <= seeds; ++seed) {
+        const auto run = run_library(session, n, static_cast<std::uint64_t>(seed), epsilon);
+        if (!run) return std::nullopt;
+        errors.push_back(run->energy_error / 1e-7);
+      }
+      medians.push_back(median_size(errors));
+    }
+    return medians;
+  });
+}
+
 }  // namespace
 
 PaperTable run_kirin(const PaperSession& session, const std::string& name) {
@@ -92,6 +149,8 @@ PaperTable run_kirin(const PaperSession& session, const std::string& name) {
   if (name == "3") run_forces(session, table, want_acceleration, Precision::single, force_operations);
   if (name == "4")
     run_forces(session, table, want_acceleration | want_jerk | want_potential, Precision::mixed, force_jerk_operations);
+  if (name == "5") run_library_times(session, table);
+  if (name == "6") run_library_errors(session, table);
   return table;
 }
 
