@@ -20,8 +20,10 @@ class PoissonSolver {
   /// Memory that solve() may overwrite, in bytes, and that it holds itself.
   virtual std::int64_t scratch_bytes() const = 0;
   virtual std::int64_t own_bytes() const = 0;
-  /// `field` holds the density in the cells of the grid and zero elsewhere; afterwards the potential. In a periodic box
-  /// the mean of the density is taken off and the mean of the potential is zero.
+  /// `field` holds the density in the cells of the grid and zero elsewhere; afterwards the potential, in an isolated
+  /// box that wraps in cells −1 … n of every axis (what lies further out in the padding means nothing). In a periodic
+  /// box the mean of the density is taken off and the mean of the potential is zero. field.data is a multiple of 64
+  /// bytes, and so is scratch (of 256 bytes on a GPU).
   virtual void solve(const Field<Real>& field, double factor, void* scratch) = 0;
   /// The same solution differentiated in Fourier space: −∂φ/∂axis into `force`, laid out like the field. Only for the
   /// FFT in a periodic box; to be called after solve(), which then keeps what it needs in `scratch`.

@@ -2,8 +2,8 @@
 
 #include "device/buffer.hpp"
 #include "mesh/cufft_plan.cuh"
+#include "mesh/line_solver.cuh"
 #include "mesh/poisson_fft.hpp"
-#include "physics/green.hpp"
 
 namespace pergola {
 
@@ -16,20 +16,21 @@ struct ModeShape {
   int nx, ny, nz;
 };
 
-/// body(kx, ky, kz, index) for all modes. A thread takes one (kx, ky) and several kz.
+/// A thread takes one (kx, ky) and several kz.
 template <class Body>
 __global__ void each_mode_kernel(ModeShape modes, int planes_per_block, Body body) {
   const unsigned in_plane = blockIdx.x * blockDim.x + threadIdx.x;
   const unsigned plane = static_cast<unsigned>(modes.nx) * static_cast<unsigned>(modes.ny);
   if (in_plane >= plane) return;
-  const int ky = static_cast<int>(in_plane / static_cast<unsigned>(modes.nx));
-  const int kx = static_cast<int>(in_plane % static_cast<unsigned>(modes.nx));
+  const auto at = body.column(static_cast<int>(in_plane % static_cast<unsigned>(modes.nx)),
+                              static_cast<int>(in_plane / static_cast<unsigned>(modes.nx)));
   const int begin = static_cast<int>(blockIdx.y) * planes_per_block;
   const int end = min(begin + planes_per_block, modes.nz);
 #pragma unroll 4
-  for (int kz = begin; kz < end; ++kz) body(kx, ky, kz, std::int64_t{kz} * plane + in_plane);
+  for (int kz = begin; kz < end; ++kz) at(kz, std::int64_t{kz} * plane + in_plane);
 }
 
+/// body.column(kx, ky)(kz, index) for all modes.
 template <class Body>
 void each_mode(const char* name, ModeShape modes, Stream stream, const Body& body) {
   constexpr int threads = 256, planes_per_block = 8;
@@ -39,45 +40,26 @@ void each_mode(const char* name, ModeShape modes, Stream stream, const Body& bod
   check(cudaGetLastError(), name);
 }
 
+/// Multiplies modes by Green factors and keeps a copy where one is wanted.
 template <class Real>
-struct AxisTable {
-  const Real *eigenvalue, *window, *wave_number;  // of all modes of the axis
-};
-
-/// Multiplies modes by a factor and keeps a copy where one is wanted.
-template <class Real, class Factor>
 struct MultiplyModes {
   typename Cufft<Real>::Complex *field, *kept;
   Real scale;
-  Factor factor;
-  __device__ void operator()(int kx, int ky, int kz, std::int64_t index) const {
-    const Real f = scale * factor(kx, ky, kz);
-    auto value = field[index];
-    value.x *= f;
-    value.y *= f;
-    field[index] = value;
-    if (kept) kept[index] = value;
-  }
-};
+  GreenFactor<Real> factor;
 
-template <class Real>
-struct PeriodicFactor {
-  AxisTable<Real> x, y, z;
-  __device__ Real operator()(int kx, int ky, int kz) const {
-    return physics::green_factor(x.eigenvalue[kx] + y.eigenvalue[ky] + z.eigenvalue[kz],
-                                 x.window[kx] * y.window[ky] * z.window[kz]);
-  }
-};
-
-/// From the transform of the open-space Green function, modes 0 … n of each axis, [kz][ky][kx].
-template <class Real>
-struct OpenSpaceFactor {
-  const Real* green;
-  int nx, ny, nz;  // cells, half the length of an axis
-  __device__ Real operator()(int kx, int ky, int kz) const {
-    const std::int64_t j = min(ky, 2 * ny - ky), k = min(kz, 2 * nz - kz);
-    return green[(k * (ny + 1) + j) * (nx + 1) + kx];
-  }
+  struct Column {
+    MultiplyModes all;
+    typename GreenFactor<Real>::Column factor;
+    __device__ void operator()(int kz, std::int64_t index) const {
+      const Real f = all.scale * factor(kz);
+      auto value = all.field[index];
+      value.x *= f;
+      value.y *= f;
+      all.field[index] = value;
+      if (all.kept) all.kept[index] = value;
+    }
+  };
+  __device__ Column column(int kx, int ky) const { return {*this, factor.column(kx, ky)}; }
 };
 
 /// −∂/∂axis: −i k.
@@ -87,15 +69,22 @@ struct DifferentiateModes {
   typename Cufft<Real>::Complex* force;
   const Real* wave_number;
   int axis;
-  __device__ void operator()(int kx, int ky, int kz, std::int64_t index) const {
-    const Real k = wave_number[axis == 0 ? kx : axis == 1 ? ky : kz];
-    const auto value = kept[index];
-    force[index] = {k * value.y, -k * value.x};
-  }
+
+  struct Column {
+    DifferentiateModes all;
+    int in_plane;  // kx or ky
+    __device__ void operator()(int kz, std::int64_t index) const {
+      const Real k = all.wave_number[all.axis == 2 ? kz : in_plane];
+      const auto value = all.kept[index];
+      all.force[index] = {k * value.y, -k * value.x};
+    }
+  };
+  __device__ Column column(int kx, int ky) const { return {*this, axis == 0 ? kx : ky}; }
 };
 
-/// One transform over all axes in a periodic box. In an isolated one planes first and lines along z afterwards, so that
-/// planes that are empty, or not wanted in the end, are left out.
+/// cuFFT over all axes, or over planes with lines along z afterwards: the latter where line_solver.cuh has a kernel
+/// that does the lines, the product with the Green factors and the lines back in one pass, and in an isolated box,
+/// where planes that are empty or not wanted are left out.
 template <class Real>
 class PoissonFftCuda final : public PoissonSolver<Real> {
   using Complex = typename Cufft<Real>::Complex;
@@ -106,15 +95,12 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
         periodic_(grid.periodic()),
         spectral_(options.spectral_force),
         axes_(make_fft_axes(grid, options)),
-        modes_{axes_.axis[0].length / 2 + 1, axes_.axis[1].length, axes_.axis[2].length} {
+        modes_{axes_.axis[0].length / 2 + 1, axes_.axis[1].length, axes_.axis[2].length},
+        one_pass_(std::is_same_v<Real, float> && !spectral_ && can_solve_lines(modes_.nz)) {
     device_.make_current();
-    if (periodic_) {
-      make_tables();
-      make_periodic_plans(grid.dimensions);
-    } else {
-      make_green();
-      make_isolated_plans();
-    }
+    periodic_ ? make_tables() : make_green();
+    if (one_pass_) roots_ = Buffer<float2>(device_, roots_of_unity(modes_.nz));
+    by_planes() ? make_plane_plans() : make_volume_plans(grid.dimensions);
     for (const auto* plan : {&forward_, &backward_, &backward_last_, &lines_})
       work_bytes_ = std::max(work_bytes_, plan->work_bytes());
   }
@@ -124,24 +110,17 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
     return {nullptr, x.length, y.length, z.length, 2 * std::int64_t{modes_.nx}, true};
   }
   std::int64_t scratch_bytes() const override { return kept_bytes() + static_cast<std::int64_t>(work_bytes_); }
-  std::int64_t own_bytes() const override { return static_cast<std::int64_t>(tables_.bytes() + green_.bytes()); }
+  std::int64_t own_bytes() const override {
+    return static_cast<std::int64_t>(tables_.bytes() + green_.bytes() + roots_.bytes());
+  }
 
   void solve(const Field<Real>& field, double factor, void* scratch) override {
     device_.make_current();
     const double scale = factor * axes_.unit_length * axes_.unit_length;
-    void* work = static_cast<std::byte*>(scratch) + kept_bytes();
+    void* work = work_area(scratch);
     Complex* modes = reinterpret_cast<Complex*>(field.data);
     check(Cufft<Real>::forward(forward_.with_work(work), field.data, modes), "cufftExecR2C");
-    if (periodic_) {
-      const PeriodicFactor<Real> periodic{table(0), table(1), table(2)};
-      multiply(modes, spectral_ ? static_cast<Complex*>(scratch) : nullptr, scale / axes_.modes(), periodic);
-    } else {
-      const auto& [x, y, z] = axes_.axis;
-      const OpenSpaceFactor<Real> open{green_.data(), x.cells, y.cells, z.cells};
-      check(Cufft<Real>::lines(lines_.with_work(work), modes, modes, CUFFT_FORWARD), "cufftExecC2C");
-      multiply(modes, nullptr, scale, open);
-      check(Cufft<Real>::lines(lines_.with_work(work), modes, modes, CUFFT_INVERSE), "cufftExecC2C");
-    }
+    multiply(modes, periodic_ ? scale / axes_.modes() : scale, scratch);
     to_real(field, work);
   }
 
@@ -151,7 +130,7 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
     const DifferentiateModes<Real> body{static_cast<const Complex*>(scratch), reinterpret_cast<Complex*>(force.data),
                                         table(axis).wave_number, axis};
     each_mode("differentiate_modes", modes_, device_.stream(), body);
-    to_real(force, static_cast<std::byte*>(scratch) + kept_bytes());
+    to_real(force, work_area(scratch));
   }
 
  private:
@@ -161,10 +140,31 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
     return spectral_ ? (bytes + 255) / 256 * 256 : 0;
   }
 
-  template <class Factor>
-  void multiply(Complex* modes, Complex* kept, double scale, const Factor& factor) {
-    const MultiplyModes<Real, Factor> body{modes, kept, static_cast<Real>(scale), factor};
-    each_mode("multiply_modes", modes_, device_.stream(), body);
+  /// After what solve() keeps; null where no plan asks for it: the end of the scratch memory may be the beginning of
+  /// the field, and cuFFT refuses a work area that is the field, also an empty one.
+  void* work_area(void* scratch) const {
+    return work_bytes_ > 0 ? static_cast<std::byte*>(scratch) + kept_bytes() : nullptr;
+  }
+  bool by_planes() const { return one_pass_ || !periodic_; }
+
+  /// Between the transforms: lines along z where planes were transformed, and the product with the Green factors.
+  void multiply(Complex* modes, double scale, void* scratch) {
+    const GreenFactor<Real> factor = green_factor();
+    const Stream stream = device_.stream();
+    void* work = work_area(scratch);
+    if constexpr (std::is_same_v<Real, float>) {
+      if (one_pass_) {
+        const std::int64_t columns = std::int64_t{modes_.nx} * modes_.ny;
+        const int cells = axes_.axis[2].cells;
+        const LineField field{modes, columns, modes_.nx, cells, periodic_ ? cells : cells + 1, roots_.data()};
+        return solve_lines(modes_.nz, field, static_cast<float>(scale), factor, stream);
+      }
+    }
+    if (!periodic_) check(Cufft<Real>::lines(lines_.with_work(work), modes, modes, CUFFT_FORWARD), "cufftExecC2C");
+    Complex* kept = spectral_ ? static_cast<Complex*>(scratch) : nullptr;
+    const MultiplyModes<Real> body{modes, kept, static_cast<Real>(scale), factor};
+    each_mode("multiply_modes", modes_, stream, body);
+    if (!periodic_) check(Cufft<Real>::lines(lines_.with_work(work), modes, modes, CUFFT_INVERSE), "cufftExecC2C");
   }
 
   void to_real(const Field<Real>& field, void* work) {
@@ -195,6 +195,12 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
     return {first, first + length, first + 2 * length};
   }
 
+  GreenFactor<Real> green_factor() const {
+    const auto& [x, y, z] = axes_.axis;
+    if (periodic_) return {{table(0), table(1), table(2)}};
+    return {{}, green_.data(), {x.cells, y.cells, z.cells}};
+  }
+
   void make_green() {
     const auto& [x, y, z] = axes_.axis;
     const auto green = open_space_green_transform(axes_, device_.threads());
@@ -207,7 +213,7 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
     green_ = Buffer<Real>(device_, values);
   }
 
-  void make_periodic_plans(int dimensions) {
+  void make_volume_plans(int dimensions) {
     const auto& [x, y, z] = axes_.axis;
     const long long length[3] = {z.length, y.length, x.length};
     const long long* first = length + (3 - dimensions);
@@ -219,7 +225,7 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
     backward_ = CufftPlan(device_.stream(), dimensions, first, modes, real, Cufft<Real>::complex_to_real, 1);
   }
 
-  void make_isolated_plans() {
+  void make_plane_plans() {
     const auto& [x, y, z] = axes_.axis;
     const Stream stream = device_.stream();
     const long long plane[2] = {y.length, x.length}, line[1] = {z.length};
@@ -228,19 +234,23 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
     const CufftLayout modes{{y.length, modes_.nx}, 1, plane_modes};
     const CufftLayout lines{{z.length}, plane_modes, 1};
     forward_ = CufftPlan(stream, 2, plane, real, modes, Cufft<Real>::real_to_complex, z.cells);
-    backward_ = CufftPlan(stream, 2, plane, modes, real, Cufft<Real>::complex_to_real, z.cells + 1);
-    backward_last_ = CufftPlan(stream, 2, plane, modes, real, Cufft<Real>::complex_to_real, 1);
-    lines_ = CufftPlan(stream, 1, line, lines, lines, Cufft<Real>::complex_to_complex, plane_modes);
+    backward_ =
+        CufftPlan(stream, 2, plane, modes, real, Cufft<Real>::complex_to_real, periodic_ ? z.cells : z.cells + 1);
+    if (!periodic_) backward_last_ = CufftPlan(stream, 2, plane, modes, real, Cufft<Real>::complex_to_real, 1);
+    if (!one_pass_) lines_ = CufftPlan(stream, 1, line, lines, lines, Cufft<Real>::complex_to_complex, plane_modes);
   }
 
   Device device_;
   bool periodic_, spectral_;
   FftAxes axes_;
   ModeShape modes_;
+  bool one_pass_;  // the lines along z by line_solver.cuh
   std::int64_t table_start_[3] = {};
   Buffer<Real> tables_, green_;
-  CufftPlan forward_, backward_;     // isolated: planes 0 … n − 1 and 0 … n
-  CufftPlan backward_last_, lines_;  // isolated: the last plane, lines along z
+  Buffer<float2> roots_;
+  CufftPlan forward_, backward_;  // the volume, or the planes that hold cells; backward and isolated, one plane more
+  CufftPlan backward_last_;       // isolated: the last plane
+  CufftPlan lines_;               // isolated: lines along z, where not one_pass_
   std::size_t work_bytes_ = 0;
 };
 
