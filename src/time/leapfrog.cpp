@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "device/parallel.hpp"
 #include "device/stage_clock.hpp"
 #include "gravity/mesh.hpp"
 #include "mesh/exchange.hpp"
@@ -36,6 +37,9 @@ constexpr double batch_seconds = 0.02;
 constexpr std::int64_t longest_batch = 256;
 /// Ranks that share the work sort together, every so many steps.
 constexpr std::int64_t steps_between_sorts = 32;
+
+/// Particles that a thread takes at once in loops over host arrays.
+constexpr std::int64_t host_chunk = 65536;
 
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
@@ -82,7 +86,7 @@ class Leapfrog final : public Integrator {
   void settle();
   [[noreturn]] void fail(std::int64_t place, double time) const;
   template <class T>
-  std::vector<T> as_given(const Buffer<T>& stored) const;
+  std::vector<T> as_given(const Buffer<T>& stored, const std::vector<std::uint32_t>& place) const;
 
   TimeOptions options_;
   StepWish wish_;
@@ -354,15 +358,16 @@ void Leapfrog<Real>::finish(double end) {
   time_ = end;
 }
 
-/// Values on the host in the order in which the particles were given.
+/// Values on the host in the order in which the particles were given; `place` from place_.
 template <class Real>
 template <class T>
-std::vector<T> Leapfrog<Real>::as_given(const Buffer<T>& stored) const {
+std::vector<T> Leapfrog<Real>::as_given(const Buffer<T>& stored, const std::vector<std::uint32_t>& place) const {
   std::vector<T> values = stored.to_host();
-  if (place_.size() == 0 || values.empty()) return values;
-  const auto place = place_.to_host();
+  if (place.empty()) return values;
   std::vector<T> result(values.size());
-  for (std::size_t k = 0; k < values.size(); ++k) result[place[k]] = values[k];
+  parallel_chunks(device_.threads(), stored.size(), host_chunk, [&](std::int64_t begin, std::int64_t end) {
+    for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k) result[place[k]] = values[k];
+  });
   return result;
 }
 
@@ -371,12 +376,14 @@ Particles Leapfrog<Real>::state_at(double time) const {
   Particles particles;
   particles.resize(count());
   particles.id = id_;
-  particles.species = as_given(species_);
-  const auto mass = as_given(mass_), x = as_given(x_.x), y = as_given(x_.y), z = as_given(x_.z);
-  const auto vx = as_given(v_.x), vy = as_given(v_.y), vz = as_given(v_.z);
-  const auto ax = as_given(a_.x), ay = as_given(a_.y), az = as_given(a_.z);
+  const auto place = place_.to_host();
+  particles.species = as_given(species_, place);
+  const auto mass = as_given(mass_, place);
+  const auto x = as_given(x_.x, place), y = as_given(x_.y, place), z = as_given(x_.z, place);
+  const auto vx = as_given(v_.x, place), vy = as_given(v_.y, place), vz = as_given(v_.z, place);
+  const auto ax = as_given(a_.x, place), ay = as_given(a_.y, place), az = as_given(a_.z, place);
   const double dt = time - time_;
-  for (std::size_t k = 0; k < id_.size(); ++k) {
+  const auto predict = [&](std::size_t k) {
     Vec3<double> at{x[k], y[k], z[k]}, velocity{vx[k], vy[k], vz[k]};
     const Vec3<double> acceleration{ax[k], ay[k], az[k]};
     if (pending_kick_ != 0) physics::kick<double>(pending_kick_, velocity, acceleration);
@@ -387,21 +394,25 @@ Particles Leapfrog<Real>::state_at(double time) const {
     particles.mass[k] = mass[k];
     particles.x[k] = at.x, particles.y[k] = at.y, particles.z[k] = at.z;
     particles.vx[k] = velocity.x, particles.vy[k] = velocity.y, particles.vz[k] = velocity.z;
-  }
+  };
+  parallel_chunks(device_.threads(), count(), host_chunk, [&](std::int64_t begin, std::int64_t end) {
+    for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k) predict(k);
+  });
   return particles;
 }
 
 template <class Real>
 StateBlocks Leapfrog<Real>::save() const {
   StateBlocks blocks;
+  const auto place = place_.to_host();
   blocks.put_value("count", count());
   blocks.put("id", id_);
-  blocks.put("species", as_given(species_));
-  blocks.put("mass", as_given(mass_));
+  blocks.put("species", as_given(species_, place));
+  blocks.put("mass", as_given(mass_, place));
   const auto put = [&](const char* name, const VectorBuffer<Real>& vector) {
-    blocks.put(fmt::format("{}.x", name), as_given(vector.x));
-    blocks.put(fmt::format("{}.y", name), as_given(vector.y));
-    blocks.put(fmt::format("{}.z", name), as_given(vector.z));
+    blocks.put(fmt::format("{}.x", name), as_given(vector.x, place));
+    blocks.put(fmt::format("{}.y", name), as_given(vector.y, place));
+    blocks.put(fmt::format("{}.z", name), as_given(vector.z, place));
   };
   put("position", x_), put("velocity", v_), put("acceleration", a_);
   blocks.put_value("start_time", start_time_);
