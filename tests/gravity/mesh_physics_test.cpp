@@ -5,6 +5,7 @@
 
 #include "gravity/mesh.hpp"
 #include "models/model.hpp"
+#include "physics/exponential_disc.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
@@ -85,6 +86,45 @@ TEST_P(MeshSolvers, FftAndMultigridConvergeTogetherInOpenSpace) {
   }
   EXPECT_LT(differences[1], 0.02);
   EXPECT_GT(differences[0] / differences[1], 3);
+}
+
+/// Mean of v² = −x·a over rings of half a scale length; `radius` gets the mean radius of each.
+std::vector<double> circular_speed2(const Particles& disc, const ForceResult& found, std::vector<double>& radius) {
+  constexpr std::size_t rings = 7;
+  std::vector<double> speed2(rings), count(rings);
+  radius.assign(rings, 0);
+  for (std::size_t k = 0; k < disc.id.size(); ++k) {
+    const double r = std::hypot(disc.x[k], disc.y[k]);
+    const auto ring = static_cast<std::size_t>(2 * r);
+    if (ring >= rings) continue;
+    speed2[ring] -= disc.x[k] * found.ax[k] + disc.y[k] * found.ay[k];
+    radius[ring] += r;
+    count[ring] += 1;
+  }
+  for (std::size_t i = 0; i < rings; ++i) speed2[i] /= count[i], radius[i] /= count[i];
+  return speed2;
+}
+
+// Reference: Freeman 1970: the circular speed of a razor-thin exponential disc. A mesh makes the disc about a cell
+// thick, which weakens the force in the plane in proportion to the cell: two meshes give the limit of small cells.
+TEST_P(MeshSolvers, DiscTendsToFreemansRotationCurve) {
+  ModelOptions options;
+  options.n = 100000;
+  options.values["scale_height"] = 0.0;
+  options.values["cutoff"] = 8.0;
+  options.values["toomre_q"] = 0.0;
+  const auto disc = make_model("exponential-disc", options);
+  std::vector<double> radius;
+  auto coarse = mesh(64, isolated(18), Poisson::fft), fine = mesh(128, isolated(18), Poisson::fft);
+  coarse.precision = fine.precision = Precision::single;
+  const auto with_coarse = circular_speed2(disc, forces(coarse, disc), radius);
+  const auto with_fine = circular_speed2(disc, forces(fine, disc), radius);
+  for (std::size_t i = 2; i < radius.size(); ++i) {                        // from one scale length on
+    const double expected = physics::freeman_curve(radius[i]).speed2 / 2;  // π G Σ₀ R_d = G M / 2 R_d
+    const double limit = 2 * with_fine[i] - with_coarse[i];
+    EXPECT_NEAR(std::sqrt(limit / expected), 1, 0.015) << "at radius " << radius[i];
+    EXPECT_NEAR(std::sqrt(with_fine[i] / expected), 1, 0.06) << "at radius " << radius[i];
+  }
 }
 
 TEST_P(MeshSolvers, OneParticleAloneFeelsNothing) {
