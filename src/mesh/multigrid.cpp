@@ -123,7 +123,8 @@ class PoissonMultigrid final : public PoissonSolver<Real> {
 
 template <class Real>
 std::unique_ptr<Loops<Real>> make_loops(const Device& device, const std::vector<Level<Real>>& levels) {
-  if (device.is_cuda()) throw Error(ErrorKind::device, "multigrid: there is no solver for CUDA yet");
+  if constexpr (cuda_built)
+    if (device.is_cuda()) return multigrid::make_loops_cuda<Real>(device, levels);
   return multigrid::make_loops_cpu<Real>(device, levels);
 }
 

@@ -22,7 +22,7 @@ struct Norms {
 };
 
 /// The loops over cells that the cycles need, one implementation per device: mesh/multigrid_cpu.cpp and
-/// mesh/multigrid_cuda.cu. Each level has a potential and a source; the formulas stand in physics/poisson_stencil.hpp.
+/// mesh/multigrid_cuda.cuh. Each level has a potential and a source; the formulas stand in physics/poisson_stencil.hpp.
 /// For the full approximation scheme of a nonlinear operator, descend() would also average the potential and add the
 /// coarse operator of it to the coarse source, and ascend() interpolate the difference to it.
 template <class Real>
@@ -53,5 +53,7 @@ class Loops {
 
 template <class Real>
 std::unique_ptr<Loops<Real>> make_loops_cpu(const Device& device, const std::vector<Level<Real>>& levels);
+template <class Real>
+std::unique_ptr<Loops<Real>> make_loops_cuda(const Device& device, const std::vector<Level<Real>>& levels);
 
 }  // namespace pergola::multigrid

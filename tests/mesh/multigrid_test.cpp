@@ -392,7 +392,7 @@ TEST_P(Multigrid, RefusesWhatItCannotSolve) {
   refused(cube(8, Boundary::periodic), {}, ErrorKind::numerics);  // NaN
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, Multigrid, ::testing::Values("cpu"), device_test_name);
+INSTANTIATE_TEST_SUITE_P(Devices, Multigrid, OnEachDevice(), device_test_name);
 
 }  // namespace
 }  // namespace pergola

@@ -1,0 +1,304 @@
+#pragma once
+#include <algorithm>
+#include <array>
+
+#include "device/buffer.hpp"
+#include "mesh/multigrid_direct.cuh"
+#include "mesh/multigrid_kernels.cuh"
+#include "mesh/multigrid_loops.hpp"
+#include "mesh/multigrid_sweep.cuh"
+
+namespace pergola::multigrid {
+
+/// A compiled Sweep and its shape.
+template <class Real>
+struct SweepKernel {
+  void (*kernel)(SweepArguments<Real>) = nullptr;
+  int half_sweeps = 0, halo = 0, out_x = 0, out_y = 0, warps = 0;
+  std::size_t shared_bytes = 0;
+  int blocks_at_once = 0;  // on the whole device
+
+  template <class S>
+  static SweepKernel of() {
+    SweepKernel result{sweep_kernel<S, Real>, (S::planes - 3),           S::halo, S::out_x, S::out_y,
+                       S::threads / 32,       sizeof(typename S::Shared)};
+    cuda::check(cudaFuncSetAttribute(result.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     static_cast<int>(result.shared_bytes)),
+                "multigrid sweep");
+    int device = 0, units = 0, per_unit = 0;
+    cuda::check(cudaGetDevice(&device), "cudaGetDevice");
+    cuda::check(cudaDeviceGetAttribute(&units, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
+    cuda::check(
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_unit, result.kernel, S::threads, result.shared_bytes),
+        "multigrid sweep");
+    result.blocks_at_once = units * per_unit;
+    return result;
+  }
+
+  int tiles(const Level<Real>& g) const { return ((g.nx + out_x - 1) / out_x) * ((g.ny + out_y - 1) / out_y); }
+  /// Planes per block: few enough to have all of the device at work, many enough to keep the overlap small.
+  int chunk(const Level<Real>& g) const {
+    int best = g.nz;
+    std::int64_t least = -1;
+    for (int parts = 1; parts <= g.nz / 2; ++parts) {
+      const int planes = (g.nz / 2 + parts - 1) / parts * 2;
+      const int blocks = tiles(g) * ((g.nz + planes - 1) / planes);
+      const std::int64_t rounds = (blocks + blocks_at_once - 1) / blocks_at_once;
+      const std::int64_t steps = rounds * (planes + 2 * halo);
+      if (least < 0 || steps < least) best = planes, least = steps;
+    }
+    return best;
+  }
+  int blocks(const Level<Real>& g) const { return tiles(g) * ((g.nz + chunk(g) - 1) / chunk(g)); }
+
+  void launch(Stream stream, SweepArguments<Real> arguments) const {
+    const Level<Real>& g = arguments.level;
+    arguments.chunk = chunk(g);
+    const dim3 grid(static_cast<unsigned>((g.nx + out_x - 1) / out_x),
+                    static_cast<unsigned>((g.ny + out_y - 1) / out_y),
+                    static_cast<unsigned>((g.nz + arguments.chunk - 1) / arguments.chunk));
+    kernel<<<grid, dim3(32, static_cast<unsigned>(warps)), shared_bytes, cuda::handle(stream)>>>(arguments);
+    cuda::check(cudaGetLastError(), "multigrid sweep");
+  }
+};
+
+/// The sweeps that one pass can do, by After and from the fewest to the most half-sweeps.
+template <class Real>
+struct SweepKernels {
+  std::array<std::vector<SweepKernel<Real>>, 3> after;
+
+  const SweepKernel<Real>& most(After what, int half_sweeps) const {
+    const auto& choice = after[static_cast<std::size_t>(what)];
+    auto found = choice.begin();
+    while (found + 1 != choice.end() && (found + 1)->half_sweeps <= half_sweeps) ++found;
+    return *found;
+  }
+
+  template <bool periodic, int rows, int warps>
+  static SweepKernels make() {
+    SweepKernels result;
+    const auto add = [&]<int half_sweeps, After what>() {
+      result.after[static_cast<std::size_t>(what)].push_back(
+          SweepKernel<Real>::template of<Sweep<Real, half_sweeps, what, periodic, rows, warps>>());
+    };
+    add.template operator()<0, After::average>();
+    add.template operator()<0, After::measure>();
+    add.template operator()<2, After::nothing>();
+    add.template operator()<2, After::average>();
+    if constexpr (sizeof(Real) == 4) {
+      add.template operator()<4, After::nothing>();
+      add.template operator()<4, After::average>();
+    }
+    return result;
+  }
+};
+
+template <class Real>
+class LoopsCuda final : public Loops<Real> {
+ public:
+  LoopsCuda(const Device& device, const std::vector<Level<Real>>& levels) : device_(device), levels_(levels) {
+    device_.make_current();
+    constexpr int warps = sizeof(Real) == 4 ? 16 : 8;
+    kernels_ = levels.front().periodic ? SweepKernels<Real>::template make<true, 4, warps>()
+                                       : SweepKernels<Real>::template make<false, 4, warps>();
+    cuda::check(cudaFuncSetAttribute(solve_directly<Real>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     static_cast<int>(sizeof(typename SolveDirectly<Real>::Shared))),
+                "solve directly");
+    std::int64_t coarse = 0;
+    for (std::size_t l = 1; l < levels.size(); ++l) coarse += 3 * levels[l].cells();
+    memory_ = Buffer<Real>(device, coarse);
+    arrays_.resize(levels.size());
+    Real* next = memory_.data();
+    for (std::size_t l = 1; l < levels.size(); ++l) {
+      const std::int64_t cells = levels[l].cells();
+      arrays_[l] = {next, next + cells, next + 2 * cells};
+      next += 3 * cells;
+    }
+    const AxisModes<Real> modes = axis_modes(levels.back());
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      modes_[axis] = Buffer<Real>(device, modes.mode[axis]);
+      eigenvalues_[axis] = Buffer<Real>(device, modes.eigenvalue[axis]);
+    }
+    planes_ = Buffer<double>(device, std::int64_t{levels.front().nz} * moment_powers * moment_powers);
+    far_ = Buffer<physics::Multipole>(device, 1);
+    sums_ = Buffer<double>(device, 4);
+    squares_ = Buffer<double>(device, 3 * kernels_.most(After::measure, 0).blocks(levels.front()));
+  }
+
+  std::int64_t scratch_bytes() const override {
+    return 2 * levels_.front().cells() * static_cast<std::int64_t>(sizeof(Real));
+  }
+  std::int64_t own_bytes() const override {
+    std::size_t bytes = memory_.bytes() + planes_.bytes() + far_.bytes() + sums_.bytes() + squares_.bytes();
+    for (std::size_t axis = 0; axis < 3; ++axis) bytes += modes_[axis].bytes() + eigenvalues_[axis].bytes();
+    return static_cast<std::int64_t>(bytes);
+  }
+
+  void begin(const Field<Real>& field, double factor, void* scratch) override {
+    device_.make_current();
+    const Level<Real>& g = levels_.front();
+    field_ = field.data;
+    Real* const memory = static_cast<Real*>(scratch);
+    arrays_.front() = {field.data, memory, memory + g.cells()};
+    if (g.periodic) {
+      find_mean(field.data);
+    } else {
+      plane_moments<moment_powers>
+          <<<static_cast<unsigned>(g.nz), 256, 0, cuda::handle(device_.stream())>>>(g, field.data, planes_.data());
+      expand_moments<<<1, 64, 0, cuda::handle(device_.stream())>>>(g, planes_.data(), factor, far_.data());
+      cuda::check(cudaGetLastError(), "multipole expansion");
+    }
+    scale(factor, field.data, arrays_.front().source);
+  }
+
+  void average_source(int level) override {
+    cuda::launch("average", at(level + 1).cells(), device_.stream(),
+                 Average<Real>{at(level), at(level + 1), arrays(level).source, arrays(level + 1).source});
+  }
+
+  void add_walls(int level) override {
+    if (at(level).periodic) return;
+    const AddWalls<Real> body{at(level), far_.data(), arrays(level).source};
+    cuda::launch("add walls", body.count(), device_.stream(), body);
+  }
+
+  void descend(int level, Start start, int sweeps) override {
+    if (start == Start::interpolated) interpolate(level, far_.data(), false);
+    smooth(level, start == Start::zero, sweeps, After::average);
+  }
+
+  void ascend(int level, int sweeps) override {
+    interpolate(level, nullptr, true);
+    smooth(level, false, sweeps, After::nothing);
+  }
+
+  void solve_coarsest() override {
+    Arrays& a = arrays_.back();
+    if (SolveDirectly<Real>::fits(levels_.back())) {
+      const SolveDirectly<Real> body{levels_.back(),
+                                     {modes_[0].data(), modes_[1].data(), modes_[2].data()},
+                                     {eigenvalues_[0].data(), eigenvalues_[1].data(), eigenvalues_[2].data()},
+                                     a.source,
+                                     a.potential};
+      solve_directly<<<1, body.threads, sizeof(typename SolveDirectly<Real>::Shared), cuda::handle(device_.stream())>>>(
+          body);
+      return cuda::check(cudaGetLastError(), "solve directly");
+    }
+    transform(0, false, a.source, a.other);
+    transform(1, false, a.other, a.potential);
+    transform(2, false, a.potential, a.other);
+    transform(2, true, a.other, a.potential);
+    transform(1, true, a.potential, a.other);
+    transform(0, true, a.other, a.potential);
+  }
+
+  Norms norms() override {
+    const auto& kernel = kernels_.most(After::measure, 0);
+    SweepArguments<Real> arguments = sweep_arguments(0, false);
+    arguments.squares = squares_.data();
+    kernel.launch(device_.stream(), arguments);
+    add_squares<<<1, 256, 0, cuda::handle(device_.stream())>>>(squares_.data(), kernel.blocks(levels_.front()),
+                                                               sums_.data() + 1);
+    cuda::check(cudaGetLastError(), "norms");
+    const std::vector<double> sums = sums_.to_host();
+    return {sums[1], sums[2], sums[3]};
+  }
+
+  void finish() override {
+    Real* const potential = arrays_.front().potential;
+    if (levels_.front().periodic) find_mean(potential);
+    if (levels_.front().periodic || potential != field_) scale(1, potential, field_);
+  }
+
+ private:
+  struct Arrays {
+    Real *potential = nullptr, *other = nullptr, *source = nullptr;
+  };
+  const Level<Real>& at(int level) const { return levels_[static_cast<std::size_t>(level)]; }
+  Arrays& arrays(int level) { return arrays_[static_cast<std::size_t>(level)]; }
+
+  SweepArguments<Real> sweep_arguments(int level, bool from_zero) {
+    SweepArguments<Real> result;
+    result.level = at(level);
+    result.potential = from_zero ? nullptr : arrays(level).potential;
+    result.source = arrays(level).source;
+    result.out = arrays(level).other;
+    if (level + 1 < static_cast<int>(levels_.size())) {
+      result.coarse_source = arrays(level + 1).source;
+      result.coarse_nx = at(level + 1).nx;
+      result.coarse_ny = at(level + 1).ny;
+    }
+    return result;
+  }
+
+  void smooth(int level, bool from_zero, int sweeps, After after) {
+    if (sweeps == 0) {
+      if (from_zero)
+        device_.memory().zero(arrays(level).potential, static_cast<std::size_t>(at(level).cells()) * sizeof(Real));
+      if (after != After::nothing) kernels_.most(after, 0).launch(device_.stream(), sweep_arguments(level, from_zero));
+      return;
+    }
+    for (int left = 2 * sweeps; left > 0; from_zero = false) {
+      const bool last = kernels_.most(after, left).half_sweeps == left;
+      const SweepKernel<Real>& kernel = kernels_.most(last ? after : After::nothing, left);
+      kernel.launch(device_.stream(), sweep_arguments(level, from_zero));
+      std::swap(arrays(level).potential, arrays(level).other);
+      left -= kernel.half_sweeps;
+    }
+  }
+
+  void interpolate(int level, const physics::Multipole* far, bool onto) {
+    cuda::launch(
+        "interpolate", at(level + 1).cells(), device_.stream(),
+        Interpolate<Real>{at(level), {arrays(level + 1).potential, at(level + 1), far}, onto, arrays(level).potential});
+  }
+
+  void transform(std::size_t axis, bool back, const Real* from, Real* to) {
+    const Level<Real>& g = levels_.back();
+    const std::int64_t n = axis == 0 ? g.nx : axis == 1 ? g.ny : g.nz;
+    const Real* const forth = modes_[axis].data();
+    TransformAxis<Real> body{g,
+                             static_cast<int>(axis),
+                             back ? forth + n * n : forth,
+                             back ? forth : forth + n * n,
+                             nullptr,
+                             nullptr,
+                             nullptr,
+                             from,
+                             to};
+    if (axis == 2 && !back) {
+      body.eigen_x = eigenvalues_[0].data();
+      body.eigen_y = eigenvalues_[1].data();
+      body.eigen_z = eigenvalues_[2].data();
+    }
+    cuda::launch("transform", g.cells(), device_.stream(), body);
+  }
+
+  void find_mean(const Real* values) {
+    const Level<Real>& g = levels_.front();
+    plane_moments<1>
+        <<<static_cast<unsigned>(g.nz), 256, 0, cuda::handle(device_.stream())>>>(g, values, planes_.data());
+    cuda::check(cudaGetLastError(), "mean");
+    cuda::launch("mean", 1, device_.stream(), Mean{planes_.data(), g.nz, static_cast<double>(g.cells()), sums_.data()});
+  }
+
+  void scale(double factor, const Real* from, Real* to) {
+    const Level<Real>& g = levels_.front();
+    cuda::launch("scale", g.cells(), device_.stream(),
+                 Scale<Real>{factor, g.periodic ? sums_.data() : nullptr, from, to});
+  }
+
+  Device device_;
+  std::vector<Level<Real>> levels_;
+  SweepKernels<Real> kernels_;
+  Buffer<Real> memory_;
+  std::vector<Arrays> arrays_;
+  std::array<Buffer<Real>, 3> modes_, eigenvalues_;
+  Buffer<double> planes_;  // moments of each plane
+  Buffer<physics::Multipole> far_;
+  Buffer<double> sums_;     // the mean, three norms
+  Buffer<double> squares_;  // per block
+  Real* field_ = nullptr;
+};
+
+}  // namespace pergola::multigrid

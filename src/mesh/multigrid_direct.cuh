@@ -1,0 +1,78 @@
+#pragma once
+// CUDA only: the direct solution of a small coarsest level by one block.
+#include "device/launch.cuh"
+#include "mesh/multigrid_levels.hpp"
+
+namespace pergola::multigrid {
+
+/// A level with at most 16 cells per axis: to its eigenvectors, divided by the eigenvalues and back, all in shared
+/// memory. A thread makes four values of a line at a time.
+template <class Real>
+struct SolveDirectly {
+  static constexpr int most = 16, threads = 1024;
+  struct Shared {
+    Real values[2][most * most * (most + 1)];  // rows are one longer than needed: no bank conflicts along x
+    Real matrix[2][3][most][most];             // (j, k) of the way to the eigenvectors, and of the way back
+  };
+
+  Level<Real> g;
+  const Real* modes[3];
+  const Real* eigenvalues[3];
+  const Real* source;
+  Real* potential;
+
+  static bool fits(const Level<Real>& g) { return g.nx <= most && g.ny <= most && g.nz <= most; }
+
+  __device__ int cells(int axis) const { return axis == 0 ? g.nx : axis == 1 ? g.ny : g.nz; }
+  __device__ int place(int i) const {
+    const int row = i / g.nx;
+    return row * (most + 1) + i - row * g.nx;
+  }
+
+  __device__ void operator()(Shared& shared, int thread) const {
+    const int count = g.nx * g.ny * g.nz;
+    for (int axis = 0; axis < 3; ++axis) {
+      const int n = cells(axis);
+      for (int i = thread; i < 2 * most * most; i += threads) {
+        const int back = i / (most * most), j = i / most % most, k = i % most;
+        shared.matrix[back][axis][j][k] = j < n && k < n ? modes[axis][back ? j * n + k : k * n + j] : Real(0);
+      }
+    }
+    for (int i = thread; i < count; i += threads) shared.values[0][place(i)] = source[i];
+    __syncthreads();
+    for (int axis = 0; axis < 3; ++axis) transform(shared, axis, 0, axis % 2, thread);
+    for (int i = thread; i < count; i += threads)
+      shared.values[1][place(i)] *= inverse_eigenvalue(eigenvalues[0][i % g.nx], eigenvalues[1][i / g.nx % g.ny],
+                                                       eigenvalues[2][i / g.nx / g.ny]);
+    __syncthreads();
+    for (int axis = 2; axis >= 0; --axis) transform(shared, axis, 1, 1 - axis % 2, thread);
+    for (int i = thread; i < count; i += threads) potential[i] = shared.values[0][place(i)];
+  }
+
+  __device__ void transform(Shared& shared, int axis, int back, int from, int thread) const {
+    const int n = cells(axis), lines = g.nx * g.ny * g.nz / n, pitch = most + 1;
+    const int stride = axis == 0 ? 1 : axis == 1 ? pitch : g.ny * pitch;
+    for (int task = thread; task < lines * ((n + 3) / 4); task += threads) {
+      const int line = task % lines, k = task / lines * 4;
+      const int begin = axis == 0   ? line * pitch
+                        : axis == 1 ? line / g.nx * g.ny * pitch + line % g.nx
+                                    : line / g.nx * pitch + line % g.nx;
+      const Real* const in = shared.values[from] + begin;
+      Real sum[4] = {0, 0, 0, 0};
+      for (int j = 0; j < n; ++j)
+        for (int m = 0; m < 4; ++m) sum[m] += shared.matrix[back][axis][j][k + m] * in[j * stride];
+      Real* const out = shared.values[1 - from] + begin;
+      for (int m = 0; m < 4; ++m)
+        if (k + m < n) out[(k + m) * stride] = sum[m];
+    }
+    __syncthreads();
+  }
+};
+
+template <class Real>
+__global__ void __launch_bounds__(SolveDirectly<Real>::threads) solve_directly(SolveDirectly<Real> body) {
+  extern __shared__ __align__(16) char memory[];
+  body(*reinterpret_cast<typename SolveDirectly<Real>::Shared*>(memory), static_cast<int>(threadIdx.x));
+}
+
+}  // namespace pergola::multigrid
