@@ -119,7 +119,8 @@ class LoopsCuda final : public Loops<Real> {
       modes_[axis] = Buffer<Real>(device, modes.mode[axis]);
       eigenvalues_[axis] = Buffer<Real>(device, modes.eigenvalue[axis]);
     }
-    planes_ = Buffer<double>(device, std::int64_t{levels.front().nz} * moment_powers * moment_powers);
+    parts_ = Buffer<double>(
+        device, std::max<std::int64_t>(sum_blocks, std::int64_t{levels.front().nz} * moment_parts * moment_sums));
     far_ = Buffer<physics::Multipole>(device, 1);
     sums_ = Buffer<double>(device, 4);
     squares_ = Buffer<double>(device, 3 * kernels_.most(After::measure, 0).blocks(levels.front()));
@@ -129,7 +130,7 @@ class LoopsCuda final : public Loops<Real> {
     return 2 * levels_.front().cells() * static_cast<std::int64_t>(sizeof(Real));
   }
   std::int64_t own_bytes() const override {
-    std::size_t bytes = memory_.bytes() + planes_.bytes() + far_.bytes() + sums_.bytes() + squares_.bytes();
+    std::size_t bytes = memory_.bytes() + parts_.bytes() + far_.bytes() + sums_.bytes() + squares_.bytes();
     for (std::size_t axis = 0; axis < 3; ++axis) bytes += modes_[axis].bytes() + eigenvalues_[axis].bytes();
     return static_cast<std::int64_t>(bytes);
   }
@@ -141,19 +142,21 @@ class LoopsCuda final : public Loops<Real> {
     Real* const memory = static_cast<Real*>(scratch);
     arrays_.front() = {field.data, memory, memory + g.cells()};
     if (g.periodic) {
-      find_mean(field.data);
+      mean_of(field.data);
     } else {
-      plane_moments<moment_powers>
-          <<<static_cast<unsigned>(g.nz), 256, 0, cuda::handle(device_.stream())>>>(g, field.data, planes_.data());
-      expand_moments<<<1, 64, 0, cuda::handle(device_.stream())>>>(g, planes_.data(), factor, far_.data());
+      plane_moments<<<dim3(static_cast<unsigned>(g.nz), moment_parts), 256, 0, cuda::handle(device_.stream())>>>(
+          g, field.data, parts_.data());
+      expand_moments<<<1, dim3(16, physics::moment_count), 0, cuda::handle(device_.stream())>>>(g, parts_.data(),
+                                                                                                factor, far_.data());
       cuda::check(cudaGetLastError(), "multipole expansion");
     }
     scale(factor, field.data, arrays_.front().source);
   }
 
   void average_source(int level) override {
-    cuda::launch("average", at(level + 1).cells(), device_.stream(),
-                 Average<Real>{at(level), at(level + 1), arrays(level).source, arrays(level + 1).source});
+    const Level<Real>& c = at(level + 1);
+    launch_places("average", c.nx, c.ny, c.nz, device_.stream(),
+                  Average<Real>{at(level), at(level + 1), arrays(level).source, arrays(level + 1).source});
   }
 
   void add_walls(int level) override {
@@ -163,12 +166,12 @@ class LoopsCuda final : public Loops<Real> {
   }
 
   void descend(int level, Start start, int sweeps) override {
-    if (start == Start::interpolated) interpolate(level, far_.data(), false);
+    if (start == Start::interpolated) interpolate<true>(level);
     smooth(level, start == Start::zero, sweeps, After::average);
   }
 
   void ascend(int level, int sweeps) override {
-    interpolate(level, nullptr, true);
+    interpolate<false>(level);
     smooth(level, false, sweeps, After::nothing);
   }
 
@@ -206,7 +209,7 @@ class LoopsCuda final : public Loops<Real> {
 
   void finish() override {
     Real* const potential = arrays_.front().potential;
-    if (levels_.front().periodic) find_mean(potential);
+    if (levels_.front().periodic) mean_of(potential);
     if (levels_.front().periodic || potential != field_) scale(1, potential, field_);
   }
 
@@ -247,10 +250,13 @@ class LoopsCuda final : public Loops<Real> {
     }
   }
 
-  void interpolate(int level, const physics::Multipole* far, bool onto) {
-    cuda::launch(
-        "interpolate", at(level + 1).cells(), device_.stream(),
-        Interpolate<Real>{at(level), {arrays(level + 1).potential, at(level + 1), far}, onto, arrays(level).potential});
+  template <bool whole>
+  void interpolate(int level) {
+    const Level<Real>& c = at(level + 1);
+    const int height = c.cells() < 100000 ? 1 : 8;
+    launch_places("interpolate", c.nx, c.ny, (c.nz + height - 1) / height, device_.stream(),
+                  Interpolate<Real, whole>{
+                      at(level), {arrays(level + 1).potential, c, far_.data()}, arrays(level).potential, height});
   }
 
   void transform(std::size_t axis, bool back, const Real* from, Real* to) {
@@ -271,21 +277,22 @@ class LoopsCuda final : public Loops<Real> {
       body.eigen_y = eigenvalues_[1].data();
       body.eigen_z = eigenvalues_[2].data();
     }
-    cuda::launch("transform", g.cells(), device_.stream(), body);
+    launch_places("transform", g.nx, g.ny, g.nz, device_.stream(), body);
   }
 
-  void find_mean(const Real* values) {
-    const Level<Real>& g = levels_.front();
-    plane_moments<1>
-        <<<static_cast<unsigned>(g.nz), 256, 0, cuda::handle(device_.stream())>>>(g, values, planes_.data());
+  void mean_of(const Real* values) {
+    const std::int64_t cells = levels_.front().cells();
+    const cudaStream_t stream = cuda::handle(device_.stream());
+    add_parts<<<sum_blocks, 256, 0, stream>>>(cells / 2, reinterpret_cast<const Pair<Real>*>(values), parts_.data());
+    find_mean<<<1, 256, 0, stream>>>(parts_.data(), static_cast<double>(cells), sums_.data());
     cuda::check(cudaGetLastError(), "mean");
-    cuda::launch("mean", 1, device_.stream(), Mean{planes_.data(), g.nz, static_cast<double>(g.cells()), sums_.data()});
   }
 
   void scale(double factor, const Real* from, Real* to) {
     const Level<Real>& g = levels_.front();
-    cuda::launch("scale", g.cells(), device_.stream(),
-                 Scale<Real>{factor, g.periodic ? sums_.data() : nullptr, from, to});
+    cuda::launch("scale", g.cells() / 2, device_.stream(),
+                 Scale<Real>{factor, g.periodic ? sums_.data() : nullptr, reinterpret_cast<const Pair<Real>*>(from),
+                             reinterpret_cast<Pair<Real>*>(to)});
   }
 
   Device device_;
@@ -294,7 +301,7 @@ class LoopsCuda final : public Loops<Real> {
   Buffer<Real> memory_;
   std::vector<Arrays> arrays_;
   std::array<Buffer<Real>, 3> modes_, eigenvalues_;
-  Buffer<double> planes_;  // moments of each plane
+  Buffer<double> parts_;  // of a sum over the cells
   Buffer<physics::Multipole> far_;
   Buffer<double> sums_;     // the mean, three norms
   Buffer<double> squares_;  // per block

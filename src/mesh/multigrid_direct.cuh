@@ -10,9 +10,12 @@ namespace pergola::multigrid {
 template <class Real>
 struct SolveDirectly {
   static constexpr int most = 16, threads = 1024;
+  struct alignas(16) Four {
+    Real v[4];
+  };
   struct Shared {
-    Real values[2][most * most * (most + 1)];  // rows are one longer than needed: no bank conflicts along x
-    Real matrix[2][3][most][most];             // (j, k) of the way to the eigenvectors, and of the way back
+    Real values[2][most * most * (most + 1)];   // rows are one longer than needed: no bank conflicts along x
+    alignas(16) Real matrix[2][3][most][most];  // (j, k) of the way to the eigenvectors, and of the way back
   };
 
   Level<Real> g;
@@ -58,12 +61,19 @@ struct SolveDirectly {
                         : axis == 1 ? line / g.nx * g.ny * pitch + line % g.nx
                                     : line / g.nx * pitch + line % g.nx;
       const Real* const in = shared.values[from] + begin;
-      Real sum[4] = {0, 0, 0, 0};
-      for (int j = 0; j < n; ++j)
-        for (int m = 0; m < 4; ++m) sum[m] += shared.matrix[back][axis][j][k + m] * in[j * stride];
+      const auto* const matrix = reinterpret_cast<const Four*>(&shared.matrix[back][axis][0][k]);
+      Four sum = {};
+#pragma unroll
+      for (int j = 0; j < most; ++j) {
+        if (j == n) break;
+        const Four row = matrix[j * (most / 4)];
+        const Real value = in[j * stride];
+#pragma unroll
+        for (int m = 0; m < 4; ++m) sum.v[m] += row.v[m] * value;
+      }
       Real* const out = shared.values[1 - from] + begin;
       for (int m = 0; m < 4; ++m)
-        if (k + m < n) out[(k + m) * stride] = sum[m];
+        if (k + m < n) out[(k + m) * stride] = sum.v[m];
     }
     __syncthreads();
   }

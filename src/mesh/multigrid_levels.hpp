@@ -51,6 +51,10 @@ struct CoarseValues {
     if (far && !level.periodic)
       return static_cast<Real>((*far)(level.place(x, level.nx, level.hx), level.place(y, level.ny, level.hy),
                                       level.place(z, level.nz, level.hz)));
+    return mirrored(x, y, z);
+  }
+  /// Without the multipole expansion.
+  PERGOLA_HD Real mirrored(int x, int y, int z) const {
     Real sign = 1;
     x = folded(x, level.nx, sign);
     y = folded(y, level.ny, sign);

@@ -19,14 +19,14 @@ void relax(const Row<Real>& row, const RowsBeside<Real>& beside, int parity, con
   const physics::PoissonStencil<Real> stencil = row.stencil;
   const Real *const south = beside.south, *const north = beside.north;
   const Real *const below = beside.below, *const above = beside.above;
-  const auto relaxed = [=](int i, Real west, Real east, Real inverse) {
+  const auto relaxed = [=](int i, Real west, Real east, Real weight) {
     return stencil.relaxed(value[i], stencil.neighbours(west, east, south[i], north[i], below[i], above[i]), source[i],
-                           inverse);
+                           weight);
   };
   // Cells of both colours are computed, those of one are kept: half of the work is lost, but all of it is in vectors.
   const int n = row.cells, walls = row.periodic ? 0 : 1;
-  const Real inner = Real(1) / stencil.diagonal(0, row.walls_y, row.walls_z);
-  const Real outer = Real(1) / stencil.diagonal(walls, row.walls_y, row.walls_z);
+  const Real inner = stencil.relaxation_weight(stencil.diagonal(0, row.walls_y, row.walls_z));
+  const Real outer = stencil.relaxation_weight(stencil.diagonal(walls, row.walls_y, row.walls_z));
   for (int i = 1; i < n - 1; ++i) work[i] = relaxed(i, value[i - 1], value[i + 1], inner);
   work[0] = relaxed(0, row.periodic ? value[n - 1] : 0, value[1], outer);
   work[n - 1] = relaxed(n - 1, value[n - 2], row.periodic ? value[0] : 0, outer);

@@ -1,7 +1,7 @@
 #pragma once
 // CUDA only: red-black half-sweeps over a level in one pass through memory, and what follows them.
 #include "device/launch.cuh"
-#include "mesh/multigrid_levels.hpp"
+#include "mesh/multigrid_kernels.cuh"
 
 namespace pergola::multigrid {
 
@@ -20,11 +20,6 @@ struct SweepArguments {
   int chunk = 0;              // planes per block, even
 };
 
-template <class Real>
-struct alignas(2 * sizeof(Real)) Pair {
-  Real v[2];
-};
-
 /// A block relaxes a tile of columns of 64 × (rows · warps) cells while it marches along z; a warp owns `rows` rows, a
 /// lane two neighbouring cells of each. At step t plane t is read, half-sweep s (red, black, red …) is done on plane
 /// t − s and plane t − half_sweeps is written. All half-sweeps of a step relax the same one of a lane's two cells:
@@ -33,12 +28,12 @@ struct alignas(2 * sizeof(Real)) Pair {
 /// Cells near the edge of the tile are wrong by then; tiles overlap by that many.
 template <class Real, int half_sweeps, After after, bool periodic, int rows, int warps>
 struct Sweep {
-  static_assert(rows % 2 == 0 && half_sweeps % 2 == 0);
+  static_assert(rows % 2 == 0 && half_sweeps % 2 == 0 && half_sweeps <= 4);
   static constexpr int halo = half_sweeps + (after == After::nothing ? 0 : 1);
   static constexpr int margin = (halo + 1) / 2 * 2;  // along x and y, even: pairs of cells stay together
   static constexpr int out_x = 64 - 2 * margin, out_y = rows * warps - 2 * margin;
-  static constexpr int planes = half_sweeps + 3;  // of the potential that are in work
-  static constexpr int slots = half_sweeps + 2;   // planes of the source that are in work
+  static constexpr int planes = half_sweeps + 3;                                 // of the potential that are in work
+  static constexpr int slots = half_sweeps == 0 ? 2 : half_sweeps == 2 ? 4 : 8;  // for planes of the source in work
   static constexpr int exchanges = half_sweeps + 2;
   static constexpr int threads = 32 * warps;
 
@@ -49,13 +44,15 @@ struct Sweep {
 
   const SweepArguments<Real>& a;
   Shared& shared;
-  int lane, warp, x, y;       // of the first cell, maybe outside of the grid
-  std::int64_t offset[rows];  // within a plane
-  bool inside[rows];          // isolated: the grid ends here
+  int lane, warp, x, y;  // of the first cell, maybe outside of the grid
+  int offset[rows];      // within a plane
+  int next_plane;        // the one to be read next, wrapped
+  bool inside[rows];     // isolated: the grid ends here
   bool writes[rows];
-  Real wall_x[2], wall_y[rows];
+  bool walls = false;  // isolated: some of these cells touch a face along x or y
   Real value[planes][rows][2] = {};
-  Pair<Real> next_value[rows], next_source[rows];
+  Pair<Real> next_value[rows] = {}, next_source[rows];
+  Real held[rows / 2];  // After::average: of the lower plane of two
   double squares[3] = {0, 0, 0};
 
   __device__ __forceinline__ Sweep(const SweepArguments<Real>& arguments, Shared& memory)
@@ -67,33 +64,35 @@ struct Sweep {
     y = static_cast<int>(blockIdx.y) * out_y + tile_y;
     const bool writes_x = tile_x >= 0 && tile_x < out_x && x < g.nx;
     const bool inside_x = periodic || (x >= 0 && x < g.nx);
-    for (int c = 0; c < 2; ++c) wall_x[c] = g.stencil.wx * static_cast<Real>(g.walls(x + c, g.nx));
 #pragma unroll
     for (int r = 0; r < rows; ++r) {
       inside[r] = inside_x && (periodic || (y + r >= 0 && y + r < g.ny));
       writes[r] = writes_x && tile_y + r >= 0 && tile_y + r < out_y && y + r < g.ny;
-      offset[r] = inside[r] ? std::int64_t{wrapped(y + r, g.ny)} * g.nx + wrapped(x, g.nx) : 0;
-      wall_y[r] = g.stencil.wy * static_cast<Real>(g.walls(y + r, g.ny));
+      offset[r] = inside[r] ? wrapped(y + r, g.ny) * g.nx + wrapped(x, g.nx) : 0;
+      walls = walls || g.walls(x, g.nx) || g.walls(x + 1, g.nx) || g.walls(y + r, g.ny);
     }
   }
 
   __device__ static int wrapped(int i, int n) { return periodic ? ((i % n) + n) % n : i; }
   __device__ bool plane_inside(int z) const { return periodic || (z >= 0 && z < a.level.nz); }
 
-  __device__ __forceinline__ void fetch(int z) {
-    const bool there = plane_inside(z);
-    const std::int64_t plane = there ? std::int64_t{wrapped(z, a.level.nz)} * a.level.nx * a.level.ny : 0;
+  /// Reads the next plane ahead.
+  __device__ __forceinline__ void fetch() {
+    const bool there = plane_inside(next_plane);
+    const std::int64_t plane = std::int64_t{next_plane} * (a.level.nx * a.level.ny);
+    const auto read = [&](const Real* values, Pair<Real>(&to)[rows]) {
 #pragma unroll
-    for (int r = 0; r < rows; ++r) {
-      next_value[r] = next_source[r] = {};
-      if (there && inside[r]) {
-        next_source[r] = *reinterpret_cast<const Pair<Real>*>(a.source + plane + offset[r]);
-        if (a.potential) next_value[r] = *reinterpret_cast<const Pair<Real>*>(a.potential + plane + offset[r]);
-      }
-    }
+      for (int r = 0; r < rows; ++r)
+        to[r] = periodic || (there && inside[r]) ? *reinterpret_cast<const Pair<Real>*>(values + plane + offset[r])
+                                                 : Pair<Real>{};
+    };
+    read(a.source, next_source);
+    if (a.potential) read(a.potential, next_value);
+    ++next_plane;
+    if (periodic && next_plane == a.level.nz) next_plane = 0;
   }
 
-  __device__ static int slot(int z) { return (z + 4 * slots) % slots; }
+  __device__ static int slot(int z) { return z & (slots - 1); }
   __device__ Real& source_at(int z, int r, int c) const { return shared.source[slot(z)][r][c][warp * 32 + lane]; }
 
   /// Neighbours of cell c in row r of the plane `age` steps old, from what was exchanged in `exchange` one step ago.
@@ -104,18 +103,20 @@ struct Sweep {
     const Real east = c == 0 ? value[age][r][1] : __shfl_down_sync(all, value[age][r][0], 1);
     return a.level.stencil.neighbours(west, east, south, north, value[age + 1][r][c], value[age - 1][r][c]);
   }
-  __device__ Real wall(int z, int r, int c) const {
-    return wall_x[c] + wall_y[r] + a.level.stencil.wz * static_cast<Real>(a.level.walls(z, a.level.nz));
+  /// The diagonal at a wall.
+  __device__ Real wall_diagonal(int z, int r, int c) const {
+    const Level<Real>& g = a.level;
+    return g.stencil.diagonal(g.walls(x + c, g.nx), g.walls(y + r, g.ny), g.walls(z, g.nz));
   }
 
   /// The lowest and highest row of the warps beside, `exchange` of the step before.
   template <int odd>
   __device__ __forceinline__ Real from_below(int exchange) const {
-    return warp > 0 ? shared.edge[1 - odd][exchange][1][warp - 1][lane] : Real(0);
+    return shared.edge[1 - odd][exchange][1][warp > 0 ? warp - 1 : 0][lane];
   }
   template <int odd>
   __device__ __forceinline__ Real from_above(int exchange) const {
-    return warp + 1 < warps ? shared.edge[1 - odd][exchange][0][warp + 1][lane] : Real(0);
+    return shared.edge[1 - odd][exchange][0][warp + 1 < warps ? warp + 1 : warp][lane];
   }
   template <int odd>
   __device__ __forceinline__ void send(int exchange, int age, bool other) const {
@@ -127,21 +128,18 @@ struct Sweep {
   __device__ __forceinline__ void half_sweep(int t) {
     const auto& stencil = a.level.stencil;
     const int z = t - s;
-    const Real diagonal = stencil.diagonal(0, 0, 0), inverse = Real(1) / diagonal;
+    const Real inner_weight = stencil.relaxation_weight(stencil.diagonal(0, 0, 0));
     const Real south_edge = from_below<odd>(s - 1), north_edge = from_above<odd>(s - 1);
-    const bool there = plane_inside(z);
+    const bool there = plane_inside(z), at_wall = !periodic && (walls || a.level.walls(z, a.level.nz));
 #pragma unroll
     for (int r = 0; r < rows; ++r) {
       const int c = (r + odd + 1) % 2;
       const Real south = r > 0 ? value[s][r > 0 ? r - 1 : 0][c] : south_edge;
       const Real north = r + 1 < rows ? value[s][r + 1 < rows ? r + 1 : 0][c] : north_edge;
-      Real cell_inverse = inverse;
-      if (!periodic) {
-        const Real extra = wall(z, r, c);
-        if (extra > Real(0)) cell_inverse = Real(1) / (diagonal + extra);
-      }
+      Real weight = inner_weight;
+      if (at_wall) weight = stencil.relaxation_weight(wall_diagonal(z, r, c));
       const Real relaxed =
-          stencil.relaxed(value[s][r][c], neighbours<s>(r, c, south, north), source_at(z, r, c), cell_inverse);
+          stencil.relaxed(value[s][r][c], neighbours<s>(r, c, south, north), source_at(z, r, c), weight);
       if (periodic || (there && inside[r])) value[s][r][c] = relaxed;
     }
     send<odd>(s, s, false);
@@ -164,62 +162,63 @@ struct Sweep {
     // By cell: what comes from the warp below is first its cell 1 − odd, then the other; above the other way round.
     const Real first_below = from_below<odd>(half_sweeps), other_below = from_below<odd>(half_sweeps + 1);
     const Real first_above = from_above<odd>(half_sweeps), other_above = from_above<odd>(half_sweeps + 1);
-    Real residual[rows][2];
+    const bool at_wall = !periodic && (walls || a.level.walls(z, a.level.nz));
 #pragma unroll
-    for (int r = 0; r < rows; ++r)
+    for (int pair = 0; pair < rows; pair += 2) {
+      Real residual[2][2];
 #pragma unroll
-      for (int c = 0; c < 2; ++c) {
-        const Real south = r > 0 ? value[age][r > 0 ? r - 1 : 0][c] : c == 1 - odd ? first_below : other_below;
-        const Real north = r + 1 < rows ? value[age][r + 1 < rows ? r + 1 : 0][c]
-                           : c == odd   ? first_above
-                                        : other_above;
-        Real diagonal = stencil.diagonal(0, 0, 0);
-        if (!periodic) diagonal += wall(z, r, c);
-        residual[r][c] =
-            stencil.residual(value[age][r][c], neighbours<age>(r, c, south, north), source_at(z, r, c), diagonal);
-      }
-    if (after == After::average) average(z, residual);
-    if (after == After::measure) measure(z, residual);
-  }
-
-  __device__ __forceinline__ void average(int z, const Real (&residual)[rows][2]) const {
-    const Level<Real>& g = a.level;
-    const Real share = Real(1) / static_cast<Real>(g.fx * g.fy * g.fz);
-    const bool again = g.fz == 2 && z % 2;  // the lower plane of two is already there
+      for (int r = pair; r < pair + 2; ++r)
 #pragma unroll
-    for (int r = 0; r < rows; r += 2) {
-      if (!writes[r]) continue;
-      Real* const to =
-          a.coarse_source + (std::int64_t{z / g.fz} * a.coarse_ny + (y + r) / g.fy) * a.coarse_nx + x / g.fx;
-      const auto put = [again, share](Real& cell, Real sum) { cell = (again ? cell : Real(0)) + share * sum; };
-      const Real(&low)[2] = residual[r];
-      const Real(&high)[2] = residual[r + 1];
-      if (g.fx == 2 && g.fy == 2) {
-        put(to[0], (low[0] + low[1]) + (high[0] + high[1]));
-      } else if (g.fx == 2) {
-        put(to[0], low[0] + low[1]);
-        put(to[a.coarse_nx], high[0] + high[1]);
-      } else {
         for (int c = 0; c < 2; ++c) {
-          put(to[c], g.fy == 2 ? low[c] + high[c] : low[c]);
-          if (g.fy == 1) put(to[a.coarse_nx + c], high[c]);
+          const Real south = r > 0 ? value[age][r > 0 ? r - 1 : 0][c] : c == 1 - odd ? first_below : other_below;
+          const Real north = r + 1 < rows ? value[age][r + 1 < rows ? r + 1 : 0][c]
+                             : c == odd   ? first_above
+                                          : other_above;
+          Real diagonal = stencil.diagonal(0, 0, 0);
+          if (at_wall) diagonal = wall_diagonal(z, r, c);
+          residual[r - pair][c] =
+              stencil.residual(value[age][r][c], neighbours<age>(r, c, south, north), source_at(z, r, c), diagonal);
         }
-      }
+      if (after == After::average) average(z, pair, residual);
+      if (after == After::measure && writes[pair]) measure(z, pair, residual);
     }
   }
 
-  __device__ __forceinline__ void measure(int z, const Real (&residual)[rows][2]) {
+  /// The residuals of two rows, into the source of the next level.
+  __device__ __forceinline__ void average(int z, int r, const Real (&residual)[2][2]) {
+    const Level<Real>& g = a.level;
+    const auto cell = [&](int row, int c) -> Real& {
+      return a.coarse_source[(std::int64_t{z / g.fz} * a.coarse_ny + (y + row) / g.fy) * a.coarse_nx + (x + c) / g.fx];
+    };
+    if (g.fx * g.fy * g.fz == 8) {
+      const Real sum = (residual[0][0] + residual[0][1]) + (residual[1][0] + residual[1][1]);
+      if (z % 2 == 0)
+        held[r / 2] = sum;
+      else if (writes[r])
+        cell(r, 0) = Real(0.125) * (held[r / 2] + sum);
+    } else if (writes[r]) {
+      // Some axes are not halved. The first of a coarse cell's parts overwrites what was there.
+      const Real share = Real(1) / static_cast<Real>(g.fx * g.fy * g.fz);
+      for (int row = 0; row < 2; ++row)
+        for (int c = 0; c < 2; ++c) {
+          const bool first = z % g.fz == 0 && (row == 0 || g.fy == 1) && (c == 0 || g.fx == 1);
+          Real& to = cell(r + row, c);
+          to = (first ? Real(0) : to) + share * residual[row][c];
+        }
+    }
+  }
+
+  __device__ __forceinline__ void measure(int z, int r, const Real (&residual)[2][2]) {
     Real sum[3] = {0, 0, 0};
 #pragma unroll
-    for (int r = 0; r < rows; ++r)
-      if (writes[r])
+    for (int row = 0; row < 2; ++row)
 #pragma unroll
-        for (int c = 0; c < 2; ++c) {
-          const Real source = source_at(z, r, c), potential = value[half_sweeps + 1][r][c];
-          sum[0] += residual[r][c] * residual[r][c];
-          sum[1] += source * source;
-          sum[2] += potential * potential;
-        }
+      for (int c = 0; c < 2; ++c) {
+        const Real source = source_at(z, r + row, c), potential = value[half_sweeps + 1][r + row][c];
+        sum[0] += residual[row][c] * residual[row][c];
+        sum[1] += source * source;
+        sum[2] += potential * potential;
+      }
     for (int k = 0; k < 3; ++k) squares[k] += static_cast<double>(sum[k]);
   }
 
@@ -232,7 +231,7 @@ struct Sweep {
         value[0][r][c] = next_value[r].v[c];
         source_at(t, r, c) = next_source[r].v[c];
       }
-    fetch(t + 1);
+    fetch();
     send<odd>(0, 0, false);
     if constexpr (half_sweeps == 0 && after != After::nothing) send<odd>(1, 0, true);
     half_sweeps_from<odd, 1>(t);
@@ -254,7 +253,8 @@ struct Sweep {
   __device__ __forceinline__ void march() {
     const int begin = static_cast<int>(blockIdx.z) * a.chunk;
     const int end = begin + a.chunk < a.level.nz ? begin + a.chunk : a.level.nz;
-    fetch(begin - halo);
+    next_plane = wrapped(begin - halo, a.level.nz);
+    fetch();
     for (int t = begin - halo; t < end + halo; t += 2) {
       step<halo % 2>(t, begin, end);
       step<1 - halo % 2>(t + 1, begin, end);

@@ -29,8 +29,10 @@ struct PoissonStencil {
   PERGOLA_HD double norm() const {
     return 4 * (static_cast<double>(wx) + static_cast<double>(wy) + static_cast<double>(wz));
   }
-  PERGOLA_HD static R relaxed(R value, R neighbours, R source, R inverse_diagonal) {
-    return value + static_cast<R>(red_black_relaxation) * ((neighbours - source) * inverse_diagonal - value);
+  /// Of the equation in relaxed(): the relaxation factor by the diagonal.
+  PERGOLA_HD static R relaxation_weight(R diagonal) { return static_cast<R>(red_black_relaxation) / diagonal; }
+  PERGOLA_HD static R relaxed(R value, R neighbours, R source, R weight) {
+    return static_cast<R>(1 - red_black_relaxation) * value + weight * (neighbours - source);
   }
   PERGOLA_HD static R residual(R value, R neighbours, R source, R diagonal) {
     return source - (neighbours - diagonal * value);
