@@ -17,6 +17,12 @@ std::vector<std::string> wanted_tables(const std::string& paper, const std::stri
   return {name};
 }
 
+using Experiment = PaperTable (*)(const PaperSession& session, const std::string& table);
+Experiment experiment_of(const std::string& paper) {
+  if (paper == "aubert") return run_aubert;
+  return paper == "kirin" ? run_kirin : run_bertinelli;
+}
+
 void rerun_paper(Context& context, const PaperOptions& options) {
   const auto slash = options.paper.find('/');
   const std::string paper = options.paper.substr(0, slash);
@@ -27,7 +33,7 @@ void rerun_paper(Context& context, const PaperOptions& options) {
   nlohmann::json tables = nlohmann::json::array();
   for (const auto& name : names) {
     if (interrupted) break;
-    const auto table = paper == "kirin" ? run_kirin(session, name) : run_bertinelli(session, name);
+    const auto table = experiment_of(paper)(session, name);
     if (context.json)
       tables.push_back(table_json(table, session.device()));
     else

@@ -60,7 +60,39 @@ class Published(unittest.TestCase):
         self.assertAlmostEqual(bodies[65536]["published"]["T4 (GFLOP/s)"], 20 * 65536**2 * 1000 / 21 * 1e-9, places=0)
 
 
+    def test_aubert_holds_table_1_and_the_numbers_of_figure_6(self):
+        disc = rows_of(run_paper("aubert/1-disc", "--max-n", "1"), "aubert/1-disc")
+        self.assertEqual(sorted(disc), [32**3, 64**3, 128**3, 256**3, 512**3])
+        self.assertEqual(disc[128**3]["published"]["updateVelX"], 5.0)
+        self.assertEqual(disc[128**3]["published"]["HistoMix"], 0.5)
+        sphere = rows_of(run_paper("aubert/1-sphere", "--max-n", "1"), "aubert/1-sphere")
+        self.assertEqual(sphere[128**3]["published"]["Poiss.MG"], 61.3)
+        random = rows_of(run_paper("aubert/1-random", "--max-n", "1"), "aubert/1-random")
+        self.assertEqual(list(random[128**3]["published"].values()).count(9.9), 2)
+        multigrid = rows_of(run_paper("aubert/6-multigrid", "--max-n", "1"), "aubert/6-multigrid")
+        self.assertEqual(multigrid[128**3]["published"], {"full GPU (×)": 43, "mixed (×)": 52})
+
+
 class Ours(unittest.TestCase):
+    def test_aubert_times_every_stage_on_one_thread_and_says_what_is_missing(self):
+        result = run_paper("aubert/1-sphere", "--max-n", "32768")
+        ours = rows_of(result, "aubert/1-sphere")[32768]["ours"]
+        self.assertEqual(len(ours), 14)
+        for name, value in ours.items():
+            self.assertTrue(name.endswith(" CPU (ms)"), name)
+            if not name.startswith("Potential"):
+                self.assertGreater(value, 0, name)
+        self.assertIn("Missing: the GPU", " ".join(result["tables"][0]["notes"]))
+        text = pergola("paper", "aubert/1-sphere", "--max-n", "32768", "--quiet", "--device", "cpu").stdout
+        line = next(line for line in text.splitlines() if line.strip().startswith("Poiss.MG"))
+        self.assertIn("61.3", line)
+
+    def test_aubert_keeps_the_energy_of_random_particles(self):
+        row = rows_of(run_paper("aubert/energy", "--max-n", "32768"), "aubert/energy")[32768]["ours"]
+        self.assertEqual(len(row), 6)
+        self.assertLess(abs(row["fft random (1e-3)"]), 1)
+        self.assertAlmostEqual(row["fft sphere (1e-3)"], row["multigrid sphere (1e-3)"], delta=1)
+
     def test_rate_follows_from_time_and_operations(self):
         for table, operations in (("kirin/3", 38), ("kirin/4", 60)):
             row = rows_of(run_paper(table, "--max-n", "512"), table)[512]["ours"]

@@ -137,7 +137,7 @@ std::string track_csv(const Tracks& tracks, const std::vector<double>& times) {
 
 void plot_table(const PaperSession& session, const PaperTable& table) {
   const auto path = session.file(table.file_name(".png"));
-  if (!path || table.our_rows.empty()) return;
+  if (!path || table.our_rows.empty() || table.by_column) return;
   const std::string unit = plotted_unit(table);
   Plot plot;
   plot.title = fmt::format("{} ({})", table.id(), device_label(session.device()));

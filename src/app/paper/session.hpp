@@ -56,6 +56,7 @@ class PaperSession {
 // The experiments. Each returns its table with our columns filled as far as they were measured.
 PaperTable run_kirin(const PaperSession& session, const std::string& name);
 PaperTable run_bertinelli(const PaperSession& session, const std::string& name);
+PaperTable run_aubert(const PaperSession& session, const std::string& name);
 PaperTable run_six_body(const PaperSession& session);
 
 }  // namespace pergola::app

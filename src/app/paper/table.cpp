@@ -121,6 +121,7 @@ PaperTable load_table(const std::string& paper, const std::string& name) {
   table.source = data["source"].value_or(std::string());
   table.published = strings(node["published"].as_array());
   table.notes = strings(node["notes"].as_array());
+  table.by_column = node["by_column"].value_or(false);
   for (const auto& row : *node["rows"].as_array()) {
     const auto& values = *row.as_array();
     std::vector<double> published;
@@ -138,17 +139,60 @@ std::string device_label(const Device& device) {
   return label;
 }
 
-std::string table_text(const PaperTable& table) {
-  std::vector<std::vector<std::string>> lines{{"N"}};
-  lines[0].insert(lines[0].end(), table.published.begin(), table.published.end());
-  lines[0].insert(lines[0].end(), table.ours.begin(), table.ours.end());
+namespace {
+
+/// Lines of cells; `bar` is the first column of ours.
+struct TextGrid {
+  std::vector<std::vector<std::string>> lines;
+  std::size_t bar = 0;
+};
+
+TextGrid grid_by_row(const PaperTable& table) {
+  TextGrid grid{{{"N"}}, 1 + table.published.size()};
+  auto& head = grid.lines[0];
+  head.insert(head.end(), table.published.begin(), table.published.end());
+  head.insert(head.end(), table.ours.begin(), table.ours.end());
   for (const auto n : all_sizes(table)) {
     std::vector<std::string> line{fmt::format("{}", n)};
     for (const double value : row_or_unknown(table.published_rows, n, table.published.size()))
       line.push_back(cell(value));
     for (const double value : row_or_unknown(table.our_rows, n, table.ours.size())) line.push_back(cell(value));
-    lines.push_back(std::move(line));
+    grid.lines.push_back(std::move(line));
   }
+  return grid;
+}
+
+bool any_known(const std::vector<double>& values) {
+  return std::any_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
+}
+
+TextGrid grid_by_column(const PaperTable& table) {
+  TextGrid grid;
+  grid.lines.emplace_back(1);
+  for (const auto& name : table.published) grid.lines.push_back({name});
+  for (const auto& [n, row] : table.published_rows) {
+    if (!any_known(row)) continue;
+    grid.lines[0].push_back(fmt::format("published, N = {}", n));
+    for (std::size_t c = 0; c < row.size(); ++c) grid.lines[c + 1].push_back(cell(row[c]));
+  }
+  grid.bar = grid.lines[0].size();
+  for (const auto& [n, row] : table.our_rows)
+    for (std::size_t c = 0; c < table.published.size(); ++c) {
+      const std::string begin = table.published[c] + " ";
+      for (std::size_t k = 0; k < table.ours.size(); ++k) {
+        if (!table.ours[k].starts_with(begin)) continue;
+        if (c == 0) grid.lines[0].push_back(fmt::format("N = {} {}", n, table.ours[k].substr(begin.size())));
+        grid.lines[c + 1].push_back(cell(row[k]));
+      }
+    }
+  return grid;
+}
+
+}  // namespace
+
+std::string table_text(const PaperTable& table) {
+  TextGrid grid = table.by_column ? grid_by_column(table) : grid_by_row(table);
+  auto& lines = grid.lines;
   std::vector<std::size_t> widths(lines[0].size());
   for (const auto& line : lines)
     for (std::size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], width_of(line[c]));
@@ -157,7 +201,7 @@ std::string table_text(const PaperTable& table) {
   if (lines.size() == 1) lines.clear();
   for (const auto& line : lines) {
     for (std::size_t c = 0; c < line.size(); ++c) {
-      if (c == 1 + table.published.size()) text += "  |";
+      if (c == grid.bar) text += "  |";
       text += (c > 0 ? "  " : "") + pad_left(line[c], widths[c]);
     }
     text += "\n";

@@ -19,6 +19,8 @@ struct PaperTable {
   std::string paper, name;  // "kirin", "1"
   std::string title, source;
   std::vector<std::string> published, ours;  // column names, unit in parentheses
+  /// Text has a line per published column, with ours whose names begin with its name: for tables with many columns.
+  bool by_column = false;
   Rows published_rows, our_rows;
   std::map<std::int64_t, double> row_seconds;  // wall time that measuring a row took
   std::vector<std::string> notes;
