@@ -27,8 +27,8 @@ struct DepositTask {
   CellFrame<Real> frame;
   MeshParticles<Real> particles;
   double per_quantum = 0;
+  Real small_mass = 0;                   // a chunk of particles up to this mass has less than 2³¹ quanta
   const std::uint32_t* order = nullptr;  // in which the particles are near each other; null: as they stand
-  bool aligned = false;                  // all arrays begin at a multiple of 16 bytes
   unsigned long long* sums = nullptr;
   DepositCounts* counts = nullptr;
 };
@@ -38,27 +38,33 @@ template <int dimensions, int order, class Real>
 struct Cloud {
   physics::AxisWeights<order, Real> axis[3];
 
-  __device__ explicit Cloud(const Real (&place)[3]) {
+  __device__ __forceinline__ explicit Cloud(const Real (&place)[3]) {
 #pragma unroll
     for (int a = 0; a < dimensions; ++a) axis[a] = physics::axis_weights<order, Real>(place[a]);
   }
 };
 
-/// Finds the place of a particle; false when the mesh does not take it.
+/// Finds the place of a particle; false when the mesh does not take it. Most particles of a periodic box are in it,
+/// which one test finds out.
 template <int dimensions, class Real>
 __device__ __forceinline__ bool find_place(const CellFrame<Real>& frame, const Real (&position)[3], Real (&place)[3]) {
-  bool inside = true;
+  bool simple = true, inside = true;
 #pragma unroll
-  for (int a = 0; a < dimensions; ++a) {
-    place[a] = frame.place(a, position[a]);
-    inside = inside && frame.holds(a, place[a]);
+  for (int a = 0; a < dimensions; ++a)
+    simple = simple && position[a] >= frame.corner[a] && position[a] < frame.corner[a] + frame.side[a];
+#pragma unroll
+  for (int a = 0; a < dimensions; ++a) place[a] = frame.cells_from_corner(a, position[a]);
+  if (frame.periodic) {
+    if (!simple) {
+#pragma unroll
+      for (int a = 0; a < dimensions; ++a) place[a] = frame.place(a, position[a]);
+    }
+  } else {
+#pragma unroll
+    for (int a = 0; a < dimensions; ++a) inside = inside && frame.holds(a, place[a]);
   }
   return inside;
 }
-
-/// Cells of a cloud.
-template <int dimensions, int order>
-inline constexpr int cloud_cells = dimensions == 3 ? order* order* order : order* order;
 
 template <class Real>
 __device__ __forceinline__ std::int64_t sum_index(const CellFrame<Real>& frame, int ix, int iy, int iz) {
@@ -79,6 +85,17 @@ __device__ __forceinline__ void add_to_sums(const DepositTask<Real>& task, const
       });
 }
 
+/// Adds a particle to the sums in global memory; false when the mesh does not take it.
+template <int dimensions, int order, class Real>
+__device__ __forceinline__ bool add_particle(const DepositTask<Real>& task, std::int64_t i) {
+  const auto& p = task.particles;
+  const Real position[3] = {p.x[i], p.y[i], dimensions == 3 ? p.z[i] : Real(0)};
+  Real place[3];
+  if (!find_place<dimensions>(task.frame, position, place)) return false;
+  add_to_sums(task, Cloud<dimensions, order, Real>(place), physics::quanta(p.mass[i], task.per_quantum));
+  return true;
+}
+
 /// Adds one number of every lane of a warp to a counter. All lanes must call.
 __device__ __forceinline__ void count_in_warp(std::int64_t* counter, int number) {
   const int sum = __reduce_add_sync(0xffffffffu, number);
@@ -90,15 +107,7 @@ __device__ __forceinline__ void count_in_warp(std::int64_t* counter, int number)
 template <int dimensions, int order, class Real>
 __global__ void deposit_by_atomics(DepositTask<Real> task) {
   const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  bool outside = false;
-  if (i < task.particles.count) {
-    const auto& p = task.particles;
-    const Real position[3] = {p.x[i], p.y[i], dimensions == 3 ? p.z[i] : Real(0)};
-    Real place[3];
-    outside = !find_place<dimensions>(task.frame, position, place);
-    if (!outside)
-      add_to_sums(task, Cloud<dimensions, order, Real>(place), physics::quanta(p.mass[i], task.per_quantum));
-  }
+  const bool outside = i < task.particles.count && !add_particle<dimensions, order>(task, i);
   count_in_warp(&task.counts->outside, outside);
 }
 

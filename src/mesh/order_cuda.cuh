@@ -31,6 +31,7 @@ struct ColumnOrder {
     bits -= dropped;
   }
 
+  __device__ std::uint32_t last() const { return 0xffffffffu >> (32 - bits); }
   /// The number of a cell; in two dimensions iz is the cell along y and iy = 0.
   __device__ std::uint32_t number(int ix, int iy, int iz) const {
     const int row = iy >> depth_bits, along = ix >> width_bits;
@@ -43,7 +44,8 @@ struct ColumnOrder {
   }
 };
 
-/// The number of each particle's first cell, and its own number beside it.
+/// The number of each particle's first cell, and its own number beside it. Particles that the mesh does not take come
+/// last.
 template <int dimensions, int order, class Real>
 struct NumberParticles {
   CellFrame<Real> frame;
@@ -54,14 +56,12 @@ struct NumberParticles {
   __device__ void operator()(std::int64_t i) const {
     const Real position[3] = {particles.x[i], particles.y[i], dimensions == 3 ? particles.z[i] : Real(0)};
     Real place[3];
-    find_place<dimensions>(frame, position, place);
-    const Cloud<dimensions, order, Real> cloud(place);
-    int cell[3] = {0, 0, 0};
-#pragma unroll
-    for (int a = 0; a < dimensions; ++a)
-      cell[a] =
-          frame.periodic ? frame.wrapped(a, cloud.axis[a].first) : min(max(cloud.axis[a].first, 0), frame.cells[a] - 1);
-    keys[i] = dimensions == 3 ? columns.number(cell[0], cell[1], cell[2]) : columns.number(cell[0], 0, cell[1]);
+    keys[i] = columns.last();
+    if (find_place<dimensions>(frame, position, place)) {
+      const Cloud<dimensions, order, Real> cloud(place);
+      const int x = frame.wrapped(0, cloud.axis[0].first), y = frame.wrapped(1, cloud.axis[1].first);
+      keys[i] = dimensions == 3 ? columns.number(x, y, frame.wrapped(2, cloud.axis[2].first)) : columns.number(x, 0, y);
+    }
     values[i] = static_cast<std::uint32_t>(i);
   }
 };

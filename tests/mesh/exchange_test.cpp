@@ -136,16 +136,39 @@ TEST_P(Exchange, DensityIsTheSumOfTheParticlesShares) {
   expect_shares<3, double>(device(), grid);
 }
 
+// A mass of few quanta, of up to 2³¹ and of more; the second deposit may know from the first how the particles lie.
 TEST_P(Exchange, EveryRouteGivesTheSameDensity) {
   for (const Assignment assignment : every_assignment)
-    for (const Boundary boundary : {Boundary::periodic, Boundary::isolated}) {
-      const Grid grid = box_grid(boundary);
-      const auto particles = scattered<float>(grid, 20000, 5, 0.05);
-      std::vector<float> first;
-      for (const auto route :
-           {DensityRoute::automatic, DensityRoute::atomic, DensityRoute::sorted, DensityRoute::host}) {
-        MeshFixture<float> mesh(device(), grid, {assignment, Gradient::two_point, route});
-        const auto density = mesh.deposit(particles, quantum);
+    for (const Grid& grid : {box_grid(Boundary::periodic), box_grid(Boundary::isolated), flat_grid(Boundary::isolated)})
+      for (const double unit : {0x1p-19, 0x1p-30, quantum}) {
+        const auto particles = scattered<float>(grid, 20000, 5, 0.05);
+        std::vector<float> first;
+        for (const auto route :
+             {DensityRoute::atomic, DensityRoute::automatic, DensityRoute::sorted, DensityRoute::host}) {
+          MeshFixture<float> mesh(device(), grid, {assignment, Gradient::two_point, route});
+          if (first.empty()) first = mesh.deposit(particles, unit);
+          for (int k = 0; k < 2; ++k)
+            EXPECT_EQ(mesh.deposit(particles, unit), first) << density_route_names[static_cast<std::size_t>(route)];
+        }
+      }
+}
+
+// Reference: the route that adds every share by itself. Clustered, in cell order, and negative masses.
+TEST_P(Exchange, EveryRouteCountsClustersAndCharges) {
+  for (const Assignment assignment : every_assignment)
+    for (const double unit : {0x1p-19, 0x1p-30, quantum}) {
+      const Grid grid = cubic_grid(32, Boundary::periodic, 32.0);
+      HostParticles<double> particles;
+      std::mt19937_64 random(3);
+      std::uniform_real_distribution<double> anywhere(0, 32);
+      std::normal_distribution<double> near(0, 0.7);
+      for (int i = 0; i < 5000; ++i) particles.add(anywhere(random), anywhere(random), i * 0.0064, i % 3 - 1.0);
+      for (int i = 0; i < 5000; ++i) particles.add(near(random), 31.5 + near(random), 16 + near(random));
+      for (int i = 0; i < 5000; ++i) particles.add(31.9, 0.1, 31.999, i % 2 ? -0.75 : 1);
+      std::vector<double> first;
+      for (const auto route : {DensityRoute::atomic, DensityRoute::automatic, DensityRoute::sorted}) {
+        MeshFixture<double> mesh(device(), grid, {assignment, Gradient::two_point, route});
+        const auto density = mesh.deposit(particles, unit);
         if (first.empty()) first = density;
         EXPECT_EQ(density, first) << density_route_names[static_cast<std::size_t>(route)];
       }
@@ -299,14 +322,15 @@ TEST_P(Exchange, UpperEdgeOfAPeriodicBoxIsTheLowerOne) {
 
 // In cell order particles are added by whole groups, elsewhere one by one: both ways.
 TEST_P(Exchange, CellOrderGivesTheSameDensity) {
+  const Device here = device();
   for (const Assignment assignment : every_assignment)
     for (const Grid& grid :
          {box_grid(Boundary::isolated), box_grid(Boundary::periodic), flat_grid(Boundary::periodic)}) {
       const auto particles = scattered<float>(grid, 60000, 13, grid.periodic() ? 0 : 0.02);
-      MeshFixture<float> mesh(device(), grid, with(assignment));
+      MeshFixture<float> mesh(here, grid, with(assignment));
       const auto density = mesh.deposit(particles, quantum);
-      Buffer<std::uint32_t> order(device(), particles.count());
-      Buffer<std::byte> work(device(), mesh.exchange().order_bytes(particles.count()));
+      Buffer<std::uint32_t> order(here, particles.count());
+      Buffer<std::byte> work(here, mesh.exchange().order_bytes(particles.count()));
       mesh.exchange().find_order(mesh.particles(), order.data(), work.data());
       const auto found = order.to_host();
       const auto sorted = reordered(particles, std::vector<std::size_t>(found.begin(), found.end()));
@@ -428,14 +452,44 @@ TEST_P(Exchange, ForceGivenByComponentsIsGathered) {
   }
 }
 
+/// Every particle once; those at the same place in their old order; successive ones near each other: in the order they
+/// were made in, the mean distance is a third of the box.
+template <class Real>
+void expect_stable_and_near(const Grid& grid, const HostParticles<Real>& particles,
+                            const std::vector<std::uint32_t>& order) {
+  auto sorted = order;
+  std::sort(sorted.begin(), sorted.end());
+  for (std::size_t k = 0; k < sorted.size(); ++k) ASSERT_EQ(sorted[k], k);
+  const auto h = grid.spacing();
+  double distance = 0;
+  std::int64_t steps = 0;
+  for (std::size_t k = 1; k < order.size(); ++k) {
+    const std::uint32_t i = order[k - 1], j = order[k];
+    if (particles.x[i] == particles.x[j] && particles.y[i] == particles.y[j] && particles.z[i] == particles.z[j]) {
+      ASSERT_LT(i, j);
+    }
+    if (!grid.periodic() && (!inside_margin(grid, particles.x[i], particles.y[i], particles.z[i]) ||
+                             !inside_margin(grid, particles.x[j], particles.y[j], particles.z[j])))
+      continue;
+    distance += std::abs(particles.x[i] - particles.x[j]) / h[0] + std::abs(particles.y[i] - particles.y[j]) / h[1];
+    if (grid.dimensions == 3) distance += std::abs(particles.z[i] - particles.z[j]) / h[2];
+    ++steps;
+  }
+  EXPECT_LT(distance / static_cast<double>(steps), 3.5);
+}
+
 TEST_P(Exchange, OrderIsStableAndByCell) {
+  const Device here = device();
   for (const Grid& grid : {box_grid(Boundary::isolated), flat_grid(Boundary::periodic)}) {
-    const auto particles = scattered<double>(grid, 40000, 12, grid.periodic() ? 0 : 0.02);
-    MeshFixture<double> mesh(device(), grid, with(Assignment::cic));
+    auto particles = scattered<double>(grid, 40000, 12, grid.periodic() ? 0 : 0.02);
+    for (std::size_t i = 20000; i < 40000; i += 2)  // pairs at one place
+      particles.x[i] = particles.x[i - 20000], particles.y[i] = particles.y[i - 20000],
+      particles.z[i] = particles.z[i - 20000];
+    MeshFixture<double> mesh(here, grid, with(Assignment::cic));
     mesh.set(particles);
     const std::int64_t count = particles.count();
-    Buffer<std::uint32_t> order(device(), count);
-    Buffer<std::byte> work(device(), mesh.exchange().order_bytes(count));
+    Buffer<std::uint32_t> order(here, count);
+    Buffer<std::byte> work(here, mesh.exchange().order_bytes(count));
     mesh.exchange().find_order(mesh.particles(), order.data(), work.data());
     const auto found = order.to_host();
     std::vector<std::uint32_t> expected(found.size());
@@ -452,22 +506,26 @@ TEST_P(Exchange, OrderIsStableAndByCell) {
     };
     std::stable_sort(expected.begin(), expected.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return cell(a) < cell(b); });
-    EXPECT_EQ(found, expected);
+    if (!here.is_cuda()) {  // a GPU has an order of its own
+      EXPECT_EQ(found, expected);
+    }
+    expect_stable_and_near(grid, particles, found);
   }
 }
 
 TEST_P(Exchange, ValuesAreBroughtIntoANewOrder) {
+  const Device here = device();
   const std::int64_t count = 70000;
   std::vector<std::uint32_t> order(count);
   std::iota(order.begin(), order.end(), 0U);
   std::shuffle(order.begin(), order.end(), std::mt19937_64(1));
-  const Buffer<std::uint32_t> places(device(), order);
+  const Buffer<std::uint32_t> places(here, order);
   const auto expect = [&]<class T>(T) {
     std::vector<T> values(count);
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>(i * 7);
-    const Buffer<T> from(device(), values);
-    Buffer<T> to(device(), count);
-    permute(device(), count, places.data(), from.data(), to.data());
+    const Buffer<T> from(here, values);
+    Buffer<T> to(here, count);
+    permute(here, count, places.data(), from.data(), to.data());
     const auto moved = to.to_host();
     for (std::size_t k = 0; k < moved.size(); ++k) ASSERT_EQ(moved[k], values[order[k]]);
   };
