@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "comm/communicator.hpp"
 #include "device/parallel.hpp"
+#include "gravity/mesh.hpp"
 #include "mesh/poisson.hpp"
 #include "models/model.hpp"
 #include "models/sampling.hpp"
@@ -225,7 +226,7 @@ void measure_pair(const BenchTask& task, int n) {
 
 /// As many particles as cells; without --full a CPU is done within 40 s.
 std::vector<int> sides(const BenchTask& task) {
-  if (task.n > 0) return {std::max(8, 2 * static_cast<int>(std::lround(std::cbrt(static_cast<double>(task.n)) / 2)))};
+  if (task.n > 0) return {nearest_mesh_size(static_cast<int>(std::lround(std::cbrt(static_cast<double>(task.n)))))};
   if (task.device.is_cuda()) return task.full ? std::vector<int>{128, 256, 512} : std::vector<int>{128, 256};
   return task.full ? std::vector<int>{128, 256} : std::vector<int>{128};
 }

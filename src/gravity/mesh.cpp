@@ -31,13 +31,6 @@ bool fast_size(int n) {
   return n == 1;
 }
 
-int nearest_fast_size(int n) {
-  for (int d = 0;; ++d) {
-    if (n - d >= fewest_cells && fast_size(n - d)) return n - d;
-    if (n + d >= fewest_cells && fast_size(n + d)) return n + d;
-  }
-}
-
 void refuse(const char* key, const std::string& text) {
   throw Error(ErrorKind::input, fmt::format("gravity.mesh.{}: {}", key, text));
 }
@@ -225,13 +218,20 @@ void MeshSolver<Real>::evaluate(const Targets& targets, unsigned want, const For
 
 }  // namespace
 
+int nearest_mesh_size(int n) {
+  for (int d = 0;; ++d) {
+    if (n - d >= fewest_cells && fast_size(n - d)) return n - d;
+    if (n + d >= fewest_cells && fast_size(n + d)) return n + d;
+  }
+}
+
 void check_mesh_options(const MeshOptions& mesh) {
   for (const int n : mesh.cells)
     if (n < fewest_cells || !fast_size(n))
       refuse("cells",
              fmt::format("expected even numbers of at least {} with the prime factors 2, 3, 5 and 7 only, found {}; "
                          "the nearest is {}",
-                         fewest_cells, n, nearest_fast_size(n)));
+                         fewest_cells, n, nearest_mesh_size(n)));
   const bool plain = mesh.poisson == Poisson::multigrid || !mesh.box.periodic();
   const char* where = mesh.poisson == Poisson::multigrid ? "poisson = multigrid" : "boundary = isolated";
   if (plain && mesh.gradient == Gradient::spectral)

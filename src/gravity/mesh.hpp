@@ -10,6 +10,9 @@ namespace pergola {
 /// forces back by the same weights. Softening is that of the mesh, about one cell.
 std::unique_ptr<Solver> make_mesh_solver(const SolverOptions& options, const Device& device);
 
+/// The number of cells along an axis that is allowed (check_mesh_options) and nearest to n.
+int nearest_mesh_size(int n);
+
 /// Throws Error(input) that names the key when the options cannot work together.
 void check_mesh_options(const MeshOptions& mesh);
 
