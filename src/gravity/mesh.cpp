@@ -19,9 +19,9 @@ namespace {
 
 constexpr double pi = 3.14159265358979323846;
 constexpr int fewest_cells = 8;
-/// Quanta of a particle where all have the same mass, in single precision: below the rounding of its weights, and they
-/// fit into 32 bits.
-constexpr double short_quanta = 0x1p30;
+/// Quanta of a particle where all have the same mass, in single precision: finer than its weights, whose places are
+/// rounded to 2⁻²⁴ of the box, and a GPU adds up a thousand such particles in 32 bits.
+constexpr double short_quanta = 0x1p20;
 
 /// Even, and a product of primes that the transforms are fast for.
 bool fast_size(int n) {

@@ -16,7 +16,7 @@ int nearest_mesh_size(int n);
 /// Throws Error(input) that names the key when the options cannot work together.
 void check_mesh_options(const MeshOptions& mesh);
 
-/// The unit in which a mesh counts mass in whole numbers: 2⁻³⁰ of a particle in single precision where all have the
+/// The unit in which a mesh counts mass in whole numbers: 2⁻²⁰ of a particle in single precision where all have the
 /// same mass, else physics::mass_quantum. No sum over particles can overflow.
 double mass_quantum(const std::vector<double>& masses, bool single_precision);
 
