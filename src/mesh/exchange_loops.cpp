@@ -1,5 +1,7 @@
 #include "mesh/exchange_loops.hpp"
 
+#include <cstdlib>
+
 #include "device/simd_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -197,7 +199,8 @@ HWY_INLINE void clear_layers(const Walk<Real>& walk, int needed, SumBlock& block
 }
 
 /// Adds the clouds of the first `count` particles of a group to the sums. The shares are those of share_out().
-template <int dimensions, int order, class Real>
+/// Scattered particles ask for their cells early.
+template <int dimensions, int order, bool scattered, class Real>
 HWY_INLINE void deposit_group(const Walk<Real>& walk, const Group<dimensions, Real>& group, int count,
                               double per_quantum, SumBlock& block) {
   using GroupClouds = Clouds<dimensions, order, Real>;
@@ -209,13 +212,16 @@ HWY_INLINE void deposit_group(const Walk<Real>& walk, const Group<dimensions, Re
   alignas(64) Real weight[group_size];
   clouds.find_corners(walk, block.first_layer, corner);
   clear_layers(walk, clouds.last_layer() - block.first_layer + order, block);
+  std::int64_t* row_sums[GroupClouds::rows];
+  for (int row = 0; row < GroupClouds::rows; ++row) row_sums[row] = block.sums + GroupClouds::row_offset(walk, row);
+  if (scattered)
+    for (int k = 0; k < group_size; ++k)
+      for (int row = 0; row < GroupClouds::rows; ++row) __builtin_prefetch(row_sums[row] + corner[k], 1);
   for (int k = 0; k < group_size; ++k) share[last][k] = quanta[k] = physics::quanta(group.mass[k], per_quantum);
   for (int cell = 0; cell < last; ++cell) {
     clouds.find_weights(cell, weight);
     share_quanta(quanta, weight, share[cell], share[last]);
   }
-  std::int64_t* row_sums[GroupClouds::rows];
-  for (int row = 0; row < GroupClouds::rows; ++row) row_sums[row] = block.sums + GroupClouds::row_offset(walk, row);
   for (int k = 0; k < count; ++k)
     for (int row = 0; row < GroupClouds::rows; ++row)
       for (int x = 0; x < order; ++x) row_sums[row][corner[k] + x] += share[row * order + x][k];
@@ -227,7 +233,7 @@ void deposit_groups(const Walk<Real>& walk, const MeshParticles<Real>& particles
   Group<dimensions, Real> group;
   for (std::int64_t g = 0; g < count; ++g) {
     group.at(particles, std::int64_t{groups[g]} * group_size);
-    deposit_group<dimensions, order>(walk, group, group_size, per_quantum, block);
+    deposit_group<dimensions, order, false>(walk, group, group_size, per_quantum, block);
   }
 }
 
@@ -238,7 +244,7 @@ void deposit_listed(const Walk<Real>& walk, const MeshParticles<Real>& particles
   for (std::int64_t from = 0; from < count; from += group_size) {
     const int some = static_cast<int>(count - from < group_size ? count - from : group_size);
     group.listed(particles, list + from, some);
-    deposit_group<dimensions, order>(walk, group, some, per_quantum, block);
+    deposit_group<dimensions, order, true>(walk, group, some, per_quantum, block);
   }
 }
 
@@ -283,7 +289,7 @@ HWY_INLINE void fetch_targets(const MeshParticles<Real>& particles, const std::i
 template <class Cell>
 HWY_INLINE void fetch_ahead(const Cell* from, const Cell* end) {
   if (from + group_size > end) return;
-  for (int k = 0; k < group_size; k += 64 / sizeof(Cell)) __builtin_prefetch(from + k, 0, 2);
+  for (int k = 0; k < group_size; k += 64 / static_cast<int>(sizeof(Cell))) __builtin_prefetch(from + k, 0, 2);
 }
 
 template <int dimensions, int order, class Real>
@@ -291,11 +297,12 @@ bool gather_forces(const Walk<Real>& walk, const MeshParticles<Real>& particles,
                    std::int64_t begin, std::int64_t end, const CellForce<Real>* cells, const MeshForces<Real>& forces) {
   using GroupClouds = Clouds<dimensions, order, Real>;
   typedef Real Four __attribute__((vector_size(4 * sizeof(Real))));
+  typedef Real FourAnywhere __attribute__((vector_size(4 * sizeof(Real)), aligned(sizeof(Real)), may_alias));
   Group<dimensions, Real> group;
   GroupClouds clouds;
   alignas(64) std::int64_t corner[group_size];
   alignas(64) Real weight[GroupClouds::cells][group_size];
-  alignas(64) CellForce<Real> sum[group_size];
+  alignas(64) Real sum[group_size][4];
   const CellForce<Real>* row_cells[GroupClouds::rows];
   for (int row = 0; row < GroupClouds::rows; ++row) row_cells[row] = cells + GroupClouds::row_offset(walk, row);
   const std::int64_t ahead = 3 * walk.layer_cells;
@@ -308,19 +315,24 @@ bool gather_forces(const Walk<Real>& walk, const MeshParticles<Real>& particles,
     clouds.find(walk.frame, group);
     all_held &= clouds.all_held();
     clouds.find_corners(walk, 0, corner);
-    fetch_ahead(cells + corner[0] + ahead, all_cells);
+    if (std::abs(corner[group_size - 1] - corner[0]) < 2 * ahead) {
+      fetch_ahead(cells + corner[0] + ahead, all_cells);
+    } else {  // in no order
+      for (int k = 0; k < count; ++k)
+        for (int row = 0; row < GroupClouds::rows; ++row) __builtin_prefetch(row_cells[row] + corner[k]);
+    }
     for (int cell = 0; cell < GroupClouds::cells; ++cell) clouds.find_weights(cell, weight[cell]);
     for (int k = 0; k < count; ++k) {
       Four total = {};
       for (int row = 0; row < GroupClouds::rows; ++row)
         for (int x = 0; x < order; ++x)
-          total += weight[row * order + x][k] * *reinterpret_cast<const Four*>(row_cells[row] + corner[k] + x);
-      *reinterpret_cast<Four*>(sum + k) = total;
+          total += weight[row * order + x][k] * *reinterpret_cast<const FourAnywhere*>(row_cells[row] + corner[k] + x);
+      *reinterpret_cast<FourAnywhere*>(sum[k]) = total;
     }
     for (int k = 0; k < count; ++k) {
-      forces.ax[from + k] = sum[k].along[0];
-      forces.ay[from + k] = sum[k].along[dimensions == 3 ? 1 : 2];
-      if (forces.az) forces.az[from + k] = dimensions == 3 ? sum[k].along[2] : Real(0);
+      forces.ax[from + k] = sum[k][0];
+      forces.ay[from + k] = sum[k][dimensions == 3 ? 1 : 2];
+      if (forces.az) forces.az[from + k] = dimensions == 3 ? sum[k][2] : Real(0);
     }
   }
   return !all_held;
@@ -333,6 +345,7 @@ bool gather_potential(const Walk<Real>& walk, const MeshParticles<Real>& particl
   const CellFrame<Real>& frame = walk.frame;
   const int field_rows = dimensions == 3 ? field.ny : 1;
   alignas(64) Real weight[GroupClouds::cells][group_size];
+  const Real* values[GroupClouds::rows][group_size];  // the rows that the clouds touch
   Group<dimensions, Real> group;
   GroupClouds clouds;
   bool all_held = true;
@@ -342,14 +355,19 @@ bool gather_potential(const Walk<Real>& walk, const MeshParticles<Real>& particl
     clouds.find(frame, group);
     all_held &= clouds.all_held();
     for (int cell = 0; cell < GroupClouds::cells; ++cell) clouds.find_weights(cell, weight[cell]);
+    for (int k = 0; k < group_size; ++k) {
+      for (int row = 0; row < GroupClouds::rows; ++row) {
+        const auto at = [&](int a, int number) HWY_ATTR { return frame.wrapped(a, clouds.axis[a].first[k] + number); };
+        const std::int64_t layer = at(dimensions - 1, row / GroupClouds::row_order);
+        values[row][k] = field.data + (layer * field_rows + (dimensions == 3 ? at(1, row % order) : 0)) * field.pitch;
+        __builtin_prefetch(values[row][k] + clouds.axis[0].first[k]);
+      }
+    }
     for (int k = 0; k < until - from; ++k) {
       Real sum = 0;
-      for (int cell = 0; cell < GroupClouds::cells; ++cell) {
-        const auto at = [&](int a, int number) HWY_ATTR { return frame.wrapped(a, clouds.axis[a].first[k] + number); };
-        const std::int64_t layer = at(dimensions - 1, cell / (order * GroupClouds::row_order));
-        const int row = dimensions == 3 ? at(1, cell / order % order) : 0;
-        sum += weight[cell][k] * field.data[(layer * field_rows + row) * field.pitch + at(0, cell % order)];
-      }
+      for (int row = 0; row < GroupClouds::rows; ++row)
+        for (int x = 0; x < order; ++x)
+          sum += weight[row * order + x][k] * values[row][k][frame.wrapped(0, clouds.axis[0].first[k] + x)];
       potential[from + k] = sum;
     }
   }

@@ -36,10 +36,11 @@ struct Walk {
   int layer_axis() const { return frame.dimensions - 1; }
 };
 
-/// The force at a cell, along x, the rows and the layers.
+/// The force at a cell, along x, the rows and the layers. It is read four numbers at a time: one cell more than there
+/// are must be readable.
 template <class Real>
-struct alignas(4 * sizeof(Real)) CellForce {
-  Real along[4];
+struct CellForce {
+  Real along[3];
 };
 
 /// Instead of a layer, for a particle that is not on the mesh.

@@ -82,7 +82,7 @@ void differentiate_layer(const Walk<Real>& walk, const Field<const Real>& potent
     for (int k = 0; k < 5; ++k) near[k] = rows.row(y, layer + k - 2);
     across_rows<four_point>(near, layer, rows.layers, potential.wraps, walk.nx, per_length[walk.layer_axis()], fz);
     CellForce<Real>* const out = cells + y * walk.row_cells;
-    for (int x = 0; x < walk.nx; ++x) out[x] = {{fx[x], fy[x], fz[x], Real(0)}};
+    for (int x = 0; x < walk.nx; ++x) out[x] = {{fx[x], fy[x], fz[x]}};
     std::copy_n(out, walk.ghosts, out + walk.nx);
   }
   std::copy_n(cells, walk.ghost_rows * walk.row_cells, cells + walk.rows * walk.row_cells);

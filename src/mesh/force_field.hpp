@@ -8,7 +8,7 @@ namespace pergola::exchange {
 
 template <class Real>
 std::int64_t force_cells(const Walk<Real>& walk) {
-  return (walk.layers + walk.ghosts) * walk.layer_cells;
+  return (walk.layers + walk.ghosts) * walk.layer_cells + 1;
 }
 
 /// −∇φ by two- or four-point differences.
