@@ -22,15 +22,16 @@ struct AddExternal {
   PERGOLA_HD void operator()(std::int64_t t) const {
     const std::int64_t i = targets.index ? targets.index[t] : targets.first + t;
     const Vec3<Real> place{x[i], y[i], z[i]};
-    Vec3<Real> acceleration{Real(0), Real(0), Real(0)};
-    Real potential = Real(0);
-    for (std::int64_t k = 0; k < law_count; ++k) {
-      const auto field = physics::external_field(laws[k], place);
-      acceleration = acceleration + field.acceleration;
-      potential = potential + field.potential;
+    if (forces.ax) {
+      Vec3<Real> sum{Real(0), Real(0), Real(0)};
+      for (std::int64_t k = 0; k < law_count; ++k) sum = sum + physics::external_field(laws[k], place).acceleration;
+      forces.ax[t] += sum.x, forces.ay[t] += sum.y, forces.az[t] += sum.z;
     }
-    if (forces.ax) forces.ax[t] += acceleration.x, forces.ay[t] += acceleration.y, forces.az[t] += acceleration.z;
-    if (forces.potential) forces.potential[t] += potential;
+    if (forces.potential) {
+      Real sum = Real(0);
+      for (std::int64_t k = 0; k < law_count; ++k) sum = sum + physics::external_field(laws[k], place).potential;
+      forces.potential[t] += sum;
+    }
   }
 };
 

@@ -19,7 +19,7 @@ namespace pergola {
 namespace {
 
 constexpr std::uint32_t disc_stream = 0, satellite_stream = 1;
-constexpr double satellite_cutoff = 10;  // in its scale radii
+constexpr double satellite_cutoff = 5;  // in its scale radii
 
 DiscOptions disc_options(const ModelInput& input) {
   DiscOptions options;

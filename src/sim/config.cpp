@@ -183,9 +183,15 @@ void read_particle_source(const std::vector<Entry>& entries, RunConfig& config) 
 /// What is each right by itself and cannot be had together.
 void check_combinations(const std::vector<Entry>& entries, const RunConfig& config) {
   const Entry* external = find_entry(entries, "gravity.external");
-  if (external && !config.gravity.external.empty() && config.time.integrator == "hermite")
-    throw Error(ErrorKind::input, fmt::format("{}: gravity.external: {}", external->value.where(),
-                                              external_needs_leapfrog(config.time.integrator)));
+  if (!external || config.gravity.external.empty()) return;
+  const auto refuse_external = [&](const std::string& why) {
+    throw Error(ErrorKind::input, fmt::format("{}: gravity.external: {}", external->value.where(), why));
+  };
+  if (config.time.integrator == "hermite") refuse_external(external_needs_leapfrog(config.time.integrator));
+  if (config.gravity.solver == "mesh" && config.gravity.mesh.box.periodic())
+    refuse_external(
+        "external potentials have one centre and no periodic images; set gravity.mesh.boundary = "
+        "\"isolated\"");
 }
 
 RunConfig read_entries(const std::vector<Entry>& entries, const std::string& source) {

@@ -210,6 +210,46 @@ TEST(ExponentialDisc, StaysAsItIs) {
   }
 }
 
+/// The strength of arms, two to eight of them, in rings between 1 and 3 scale lengths: √Σ |⟨exp(i m φ)⟩|² without the
+/// share of the noise, 1/N for each.
+double arms(const Particles& p) {
+  double sum = 0;
+  for (double low = 1; low < 3; low += 0.5) {
+    for (int m = 2; m <= 8; ++m) {
+      const auto c =
+          moments(p, low, low + 0.5, [&](std::size_t i) { return std::cos(m * std::atan2(p.y[i], p.x[i])); });
+      const auto s =
+          moments(p, low, low + 0.5, [&](std::size_t i) { return std::sin(m * std::atan2(p.y[i], p.x[i])); });
+      sum += (c.mean * c.mean + s.mean * s.mean - 1 / c.count) / 4;
+    }
+  }
+  return std::sqrt(std::max(0.0, sum));
+}
+
+// Reference: Toomre's criterion: a disc with Q well below 1 makes structure out of its noise, one well above does not.
+TEST(ExponentialDisc, MakesArmsWhenItIsCoolAndNoneWhenItIsWarm) {
+  SolverOptions gravity;
+  gravity.solver = "mesh";
+  gravity.precision = Precision::single;
+  gravity.mesh.cells = {48, 48, 48};
+  gravity.mesh.box = {{-5, -5, -5}, {10, 10, 10}, Boundary::isolated};
+  gravity.external = {halo(0.6, 0.5)};
+  TimeOptions time;
+  time.integrator = "leapfrog";
+  time.step = 0.08;
+  const auto after = [&](double q) {
+    auto options = with(30000, {{"toomre_q", q}, {"cutoff", 4.0}});
+    options.gravitational_constant = 1;
+    options.external = gravity.external;
+    const auto system = make_integrator(time, gravity, {Device::open("cpu", 2), serial_communicator(), nullptr});
+    system->start(make_model("exponential-disc", options), 0);
+    system->advance(8, nullptr);
+    return arms(system->state_at(8));
+  };
+  EXPECT_GT(after(0.4), 0.15);
+  EXPECT_LT(after(2.0), 0.06);
+}
+
 // Reference: the parabola. E = v²/2 − μ/r = 0 and L = √(2 μ q), with μ = G (M + m) of two points.
 TEST(ExponentialDisc, TheSatelliteComesOnAParabola) {
   const auto options = with(8000, {{"mass", 3.0},

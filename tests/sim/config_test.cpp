@@ -179,6 +179,10 @@ TEST(Config, ExternalPotentialsThatCannotBeUsedAreRefused) {
   EXPECT_EQ(refusal("[[gravity.external]]\nkind = \"point\"\nmass = 1\n"),
             "run.toml:1: gravity.external: external potentials give no jerk, which integrator hermite needs; set "
             "time.integrator = \"leapfrog\"");
+  EXPECT_EQ(refusal("[time]\nintegrator = \"leapfrog\"\n[gravity]\nsolver = \"mesh\"\n[[gravity.external]]\nkind = "
+                    "\"point\"\nmass = 1\n"),
+            "run.toml:5: gravity.external: external potentials have one centre and no periodic images; set "
+            "gravity.mesh.boundary = \"isolated\"");
 }
 
 TEST(Config, BrokenTomlIsReportedWithItsLine) {
