@@ -80,7 +80,8 @@ class PoissonMultigrid final : public PoissonSolver<Real> {
     for (int level = finest; level < coarsest(); ++level)
       loops_->descend(level, level == finest ? start : Start::zero, options_.smoothing_before);
     loops_->solve_coarsest();
-    for (int level = coarsest() - 1; level >= finest; --level) loops_->ascend(level, options_.smoothing_after);
+    for (int level = coarsest() - 1; level >= finest; --level)
+      loops_->ascend(level, options_.smoothing_after, level == 0 && options_.tolerance > 0);
   }
 
   /// Cycles on until ‖r‖ ≤ tolerance (‖f‖ + ‖A‖ ‖φ‖), until the residual is at the level of rounding and falls no more,

@@ -96,7 +96,7 @@ class LoopsCpu final : public Loops<Real> {
     });
   }
 
-  void ascend(int level, int sweeps) override {
+  void ascend(int level, int sweeps, bool) override {
     interpolate(level, nullptr, true);
     for (int k = 0; k < sweeps; ++k) sweep(level);
   }

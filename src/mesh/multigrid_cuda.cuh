@@ -16,12 +16,16 @@ struct SweepKernel {
   void (*kernel)(SweepArguments<Real>) = nullptr;
   int half_sweeps = 0, halo = 0, out_x = 0, out_y = 0, warps = 0;
   std::size_t shared_bytes = 0;
-  int blocks_at_once = 0;  // on the whole device
+  int blocks_at_once = 0;   // on the whole device
+  std::vector<int> chunks;  // by level
 
   template <class S>
   static SweepKernel of() {
-    SweepKernel result{sweep_kernel<S, Real>, (S::planes - 3),           S::halo, S::out_x, S::out_y,
-                       S::threads / 32,       sizeof(typename S::Shared)};
+    SweepKernel result;
+    result.kernel = sweep_kernel<S, Real>;
+    result.half_sweeps = S::planes - 3, result.halo = S::halo;
+    result.out_x = S::out_x, result.out_y = S::out_y, result.warps = S::threads / 32;
+    result.shared_bytes = sizeof(typename S::Shared);
     cuda::check(cudaFuncSetAttribute(result.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      static_cast<int>(result.shared_bytes)),
                 "multigrid sweep");
@@ -35,40 +39,41 @@ struct SweepKernel {
     return result;
   }
 
-  int tiles(const Level<Real>& g) const { return ((g.nx + out_x - 1) / out_x) * ((g.ny + out_y - 1) / out_y); }
+  dim3 grid(const Level<Real>& g, int planes) const {
+    const auto parts = [](int cells, int size) { return static_cast<unsigned>((cells + size - 1) / size); };
+    return {parts(g.nx, out_x), parts(g.ny, out_y), parts(g.nz, planes)};
+  }
+  static int blocks(dim3 grid) { return static_cast<int>(grid.x * grid.y * grid.z); }
   /// Planes per block: few enough to have all of the device at work, many enough to keep the overlap small.
   int chunk(const Level<Real>& g) const {
     int best = g.nz;
     std::int64_t least = -1;
     for (int parts = 1; parts <= g.nz / 2; ++parts) {
       const int planes = (g.nz / 2 + parts - 1) / parts * 2;
-      const int blocks = tiles(g) * ((g.nz + planes - 1) / planes);
-      const std::int64_t rounds = (blocks + blocks_at_once - 1) / blocks_at_once;
+      const std::int64_t rounds = (blocks(grid(g, planes)) + blocks_at_once - 1) / blocks_at_once;
       const std::int64_t steps = rounds * (planes + 2 * halo);
       if (least < 0 || steps < least) best = planes, least = steps;
     }
     return best;
   }
-  int blocks(const Level<Real>& g) const { return tiles(g) * ((g.nz + chunk(g) - 1) / chunk(g)); }
 
-  void launch(Stream stream, SweepArguments<Real> arguments) const {
-    const Level<Real>& g = arguments.level;
-    arguments.chunk = chunk(g);
-    const dim3 grid(static_cast<unsigned>((g.nx + out_x - 1) / out_x),
-                    static_cast<unsigned>((g.ny + out_y - 1) / out_y),
-                    static_cast<unsigned>((g.nz + arguments.chunk - 1) / arguments.chunk));
-    kernel<<<grid, dim3(32, static_cast<unsigned>(warps)), shared_bytes, cuda::handle(stream)>>>(arguments);
+  /// Returns the number of blocks.
+  int launch(Stream stream, SweepArguments<Real> arguments, int planes) const {
+    arguments.chunk = planes;
+    const dim3 size = grid(arguments.level, planes);
+    kernel<<<size, dim3(32, static_cast<unsigned>(warps)), shared_bytes, cuda::handle(stream)>>>(arguments);
     cuda::check(cudaGetLastError(), "multigrid sweep");
+    return blocks(size);
   }
 };
 
-/// The sweeps that one pass can do, by After and from the fewest to the most half-sweeps.
+/// The sweeps that one pass can do, with and without correction, by After and from the fewest to the most half-sweeps.
 template <class Real>
 struct SweepKernels {
-  std::array<std::vector<SweepKernel<Real>>, 3> after;
+  std::array<std::array<std::vector<SweepKernel<Real>>, 3>, 2> choices;
 
-  const SweepKernel<Real>& most(After what, int half_sweeps) const {
-    const auto& choice = after[static_cast<std::size_t>(what)];
+  const SweepKernel<Real>& most(bool correct, After after, int half_sweeps) const {
+    const auto& choice = choices[correct][static_cast<std::size_t>(after)];
     auto found = choice.begin();
     while (found + 1 != choice.end() && (found + 1)->half_sweeps <= half_sweeps) ++found;
     return *found;
@@ -77,18 +82,21 @@ struct SweepKernels {
   template <bool periodic, int rows, int warps>
   static SweepKernels make() {
     SweepKernels result;
-    const auto add = [&]<int half_sweeps, After what>() {
-      result.after[static_cast<std::size_t>(what)].push_back(
-          SweepKernel<Real>::template of<Sweep<Real, half_sweeps, what, periodic, rows, warps>>());
+    const auto add = [&]<int half_sweeps, After after, bool correct>() {
+      result.choices[correct][static_cast<std::size_t>(after)].push_back(
+          SweepKernel<Real>::template of<Sweep<Real, half_sweeps, after, correct, periodic, rows, warps>>());
     };
-    add.template operator()<0, After::average>();
-    add.template operator()<0, After::measure>();
-    add.template operator()<2, After::nothing>();
-    add.template operator()<2, After::average>();
-    if constexpr (sizeof(Real) == 4) {
-      add.template operator()<4, After::nothing>();
-      add.template operator()<4, After::average>();
-    }
+    add.template operator()<0, After::average, false>();
+    add.template operator()<0, After::measure, false>();
+    const auto add_all = [&]<int half_sweeps>() {
+      add.template operator()<half_sweeps, After::nothing, false>();
+      add.template operator()<half_sweeps, After::nothing, true>();
+      add.template operator()<half_sweeps, After::average, false>();
+      add.template operator()<half_sweeps, After::measure, false>();
+      add.template operator()<half_sweeps, After::measure, true>();
+    };
+    add_all.template operator()<2>();
+    if constexpr (sizeof(Real) == 4) add_all.template operator()<4>();
     return result;
   }
 };
@@ -123,7 +131,14 @@ class LoopsCuda final : public Loops<Real> {
         device, std::max<std::int64_t>(sum_blocks, std::int64_t{levels.front().nz} * moment_parts * moment_sums));
     far_ = Buffer<physics::Multipole>(device, 1);
     sums_ = Buffer<double>(device, 4);
-    squares_ = Buffer<double>(device, 3 * kernels_.most(After::measure, 0).blocks(levels.front()));
+    int blocks = 0;
+    for (auto& choices : kernels_.choices)
+      for (auto& choice : choices)
+        for (SweepKernel<Real>& kernel : choice) {
+          for (const Level<Real>& level : levels) kernel.chunks.push_back(kernel.chunk(level));
+          blocks = std::max(blocks, kernel.blocks(kernel.grid(levels.front(), kernel.chunks.front())));
+        }
+    squares_ = Buffer<double>(device, 3 * blocks);
   }
 
   std::int64_t scratch_bytes() const override {
@@ -167,12 +182,14 @@ class LoopsCuda final : public Loops<Real> {
 
   void descend(int level, Start start, int sweeps) override {
     if (start == Start::interpolated) interpolate<true>(level);
-    smooth(level, start == Start::zero, sweeps, After::average);
+    smooth(level, start == Start::zero, false, sweeps, After::average);
   }
 
-  void ascend(int level, int sweeps) override {
-    interpolate<false>(level);
-    smooth(level, false, sweeps, After::nothing);
+  void ascend(int level, int sweeps, bool measured) override {
+    const Level<Real>& g = at(level);
+    const bool in_pass = sweeps > 0 && g.fx * g.fy * g.fz == 8;
+    if (!in_pass) interpolate<false>(level);
+    smooth(level, false, in_pass, sweeps, measured ? After::measure : After::nothing);
   }
 
   void solve_coarsest() override {
@@ -196,12 +213,8 @@ class LoopsCuda final : public Loops<Real> {
   }
 
   Norms norms() override {
-    const auto& kernel = kernels_.most(After::measure, 0);
-    SweepArguments<Real> arguments = sweep_arguments(0, false);
-    arguments.squares = squares_.data();
-    kernel.launch(device_.stream(), arguments);
-    add_squares<<<1, 256, 0, cuda::handle(device_.stream())>>>(squares_.data(), kernel.blocks(levels_.front()),
-                                                               sums_.data() + 1);
+    if (levels_.size() == 1) smooth(0, false, false, 0, After::measure);
+    add_squares<<<1, 256, 0, cuda::handle(device_.stream())>>>(squares_.data(), measured_, sums_.data() + 1);
     cuda::check(cudaGetLastError(), "norms");
     const std::vector<double> sums = sums_.to_host();
     return {sums[1], sums[2], sums[3]};
@@ -226,28 +239,31 @@ class LoopsCuda final : public Loops<Real> {
     result.potential = from_zero ? nullptr : arrays(level).potential;
     result.source = arrays(level).source;
     result.out = arrays(level).other;
+    result.squares = squares_.data();
     if (level + 1 < static_cast<int>(levels_.size())) {
+      result.coarse = at(level + 1);
+      result.correction = arrays(level + 1).potential;
       result.coarse_source = arrays(level + 1).source;
-      result.coarse_nx = at(level + 1).nx;
-      result.coarse_ny = at(level + 1).ny;
     }
     return result;
   }
 
-  void smooth(int level, bool from_zero, int sweeps, After after) {
-    if (sweeps == 0) {
-      if (from_zero)
-        device_.memory().zero(arrays(level).potential, static_cast<std::size_t>(at(level).cells()) * sizeof(Real));
-      if (after != After::nothing) kernels_.most(after, 0).launch(device_.stream(), sweep_arguments(level, from_zero));
-      return;
-    }
-    for (int left = 2 * sweeps; left > 0; from_zero = false) {
-      const bool last = kernels_.most(after, left).half_sweeps == left;
-      const SweepKernel<Real>& kernel = kernels_.most(last ? after : After::nothing, left);
-      kernel.launch(device_.stream(), sweep_arguments(level, from_zero));
+  /// `correct`: the first pass adds the interpolated potential of the next level.
+  void smooth(int level, bool from_zero, bool correct, int sweeps, After after) {
+    if (sweeps == 0 && from_zero)
+      device_.memory().zero(arrays(level).potential, static_cast<std::size_t>(at(level).cells()) * sizeof(Real));
+    if (sweeps == 0 && after != After::nothing) pass(level, kernels_.most(false, after, 0), from_zero);
+    for (int left = 2 * sweeps; left > 0; from_zero = correct = false) {
+      const bool last = kernels_.most(correct, after, left).half_sweeps == left;
+      const SweepKernel<Real>& kernel = kernels_.most(correct, last ? after : After::nothing, left);
+      pass(level, kernel, from_zero);
       std::swap(arrays(level).potential, arrays(level).other);
       left -= kernel.half_sweeps;
     }
+  }
+  void pass(int level, const SweepKernel<Real>& kernel, bool from_zero) {
+    measured_ = kernel.launch(device_.stream(), sweep_arguments(level, from_zero),
+                              kernel.chunks[static_cast<std::size_t>(level)]);
   }
 
   template <bool whole>
@@ -304,7 +320,8 @@ class LoopsCuda final : public Loops<Real> {
   Buffer<double> parts_;  // of a sum over the cells
   Buffer<physics::Multipole> far_;
   Buffer<double> sums_;     // the mean, three norms
-  Buffer<double> squares_;  // per block
+  Buffer<double> squares_;  // per block of the last pass
+  int measured_ = 0;        // those blocks
   Real* field_ = nullptr;
 };
 

@@ -16,6 +16,7 @@ struct SolveDirectly {
   struct Shared {
     Real values[2][most * most * (most + 1)];   // rows are one longer than needed: no bank conflicts along x
     alignas(16) Real matrix[2][3][most][most];  // (j, k) of the way to the eigenvectors, and of the way back
+    Real eigenvalue[3][most];
   };
 
   Level<Real> g;
@@ -34,22 +35,36 @@ struct SolveDirectly {
 
   __device__ void operator()(Shared& shared, int thread) const {
     const int count = g.nx * g.ny * g.nz;
-    for (int axis = 0; axis < 3; ++axis) {
+    for (int i = thread; i < 6 * most * most; i += threads) {
+      const int back = i / (3 * most * most), axis = i / (most * most) % 3, j = i / most % most, k = i % most;
       const int n = cells(axis);
-      for (int i = thread; i < 2 * most * most; i += threads) {
-        const int back = i / (most * most), j = i / most % most, k = i % most;
-        shared.matrix[back][axis][j][k] = j < n && k < n ? modes[axis][back ? j * n + k : k * n + j] : Real(0);
-      }
+      shared.matrix[back][axis][j][k] = j < n && k < n ? modes[axis][back ? j * n + k : k * n + j] : Real(0);
     }
+    if (thread < 3 * most && thread % most < cells(thread / most))
+      shared.eigenvalue[thread / most][thread % most] = eigenvalues[thread / most][thread % most];
     for (int i = thread; i < count; i += threads) shared.values[0][place(i)] = source[i];
     __syncthreads();
     for (int axis = 0; axis < 3; ++axis) transform(shared, axis, 0, axis % 2, thread);
     for (int i = thread; i < count; i += threads)
-      shared.values[1][place(i)] *= inverse_eigenvalue(eigenvalues[0][i % g.nx], eigenvalues[1][i / g.nx % g.ny],
-                                                       eigenvalues[2][i / g.nx / g.ny]);
+      shared.values[1][place(i)] *= inverse_eigenvalue(
+          shared.eigenvalue[0][i % g.nx], shared.eigenvalue[1][i / g.nx % g.ny], shared.eigenvalue[2][i / g.nx / g.ny]);
     __syncthreads();
     for (int axis = 2; axis >= 0; --axis) transform(shared, axis, 1, 1 - axis % 2, thread);
     for (int i = thread; i < count; i += threads) potential[i] = shared.values[0][place(i)];
+  }
+
+  /// Σ_j matrix(j) in(j) over `fixed` terms, or n where that is 0.
+  template <int fixed>
+  __device__ static Four product(const Four* matrix, const Real* in, int n, int stride) {
+    Four sum = {};
+#pragma unroll
+    for (int j = 0; j < (fixed ? fixed : n); ++j) {
+      const Four row = matrix[j * (most / 4)];
+      const Real value = in[j * stride];
+#pragma unroll
+      for (int m = 0; m < 4; ++m) sum.v[m] += row.v[m] * value;
+    }
+    return sum;
   }
 
   __device__ void transform(Shared& shared, int axis, int back, int from, int thread) const {
@@ -62,15 +77,7 @@ struct SolveDirectly {
                                     : line / g.nx * pitch + line % g.nx;
       const Real* const in = shared.values[from] + begin;
       const auto* const matrix = reinterpret_cast<const Four*>(&shared.matrix[back][axis][0][k]);
-      Four sum = {};
-#pragma unroll
-      for (int j = 0; j < most; ++j) {
-        if (j == n) break;
-        const Four row = matrix[j * (most / 4)];
-        const Real value = in[j * stride];
-#pragma unroll
-        for (int m = 0; m < 4; ++m) sum.v[m] += row.v[m] * value;
-      }
+      const Four sum = n == most ? product<most>(matrix, in, most, stride) : product<0>(matrix, in, n, stride);
       Real* const out = shared.values[1 - from] + begin;
       for (int m = 0; m < 4; ++m)
         if (k + m < n) out[(k + m) * stride] = sum.v[m];

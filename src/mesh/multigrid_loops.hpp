@@ -41,8 +41,8 @@ class Loops {
   virtual void add_walls(int level) = 0;
   /// Red-black sweeps, then the residual averaged into the source of the next level.
   virtual void descend(int level, Start start, int sweeps) = 0;
-  /// Adds the interpolated potential of the next level, then red-black sweeps.
-  virtual void ascend(int level, int sweeps) = 0;
+  /// Adds the interpolated potential of the next level, then red-black sweeps. `measured`: norms() comes next.
+  virtual void ascend(int level, int sweeps, bool measured) = 0;
   /// The potential of the coarsest level from its source, to rounding.
   virtual void solve_coarsest() = 0;
   /// Waits for the device.

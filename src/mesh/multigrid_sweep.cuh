@@ -13,11 +13,12 @@ struct SweepArguments {
   Level<Real> level;
   const Real* potential = nullptr;  // null: zero
   const Real* source = nullptr;
-  Real* out = nullptr;            // not the memory of `potential`
-  Real* coarse_source = nullptr;  // After::average: of the next level, which has coarse_nx × coarse_ny cells in a plane
-  int coarse_nx = 0, coarse_ny = 0;
-  double* squares = nullptr;  // After::measure: three sums per block (residual, source, potential)
-  int chunk = 0;              // planes per block, even
+  Real* out = nullptr;               // not the memory of `potential`
+  Level<Real> coarse;                // the next level,
+  const Real* correction = nullptr;  // its potential, interpolated and added to this one before the sweeps; null: none
+  Real* coarse_source = nullptr;     // After::average: of the next level
+  double* squares = nullptr;         // After::measure: three sums per block (residual, source, potential)
+  int chunk = 0;                     // planes per block, even
 };
 
 /// A block relaxes a tile of columns of 64 × (rows · warps) cells while it marches along z; a warp owns `rows` rows, a
@@ -26,7 +27,7 @@ struct SweepArguments {
 /// cell (row + t + 1) % 2. Neighbours along z are in the lane's registers, along x in the next lane's, along y in its
 /// own except at the edge of the warp's rows, which go through shared memory, one step later. One barrier per plane.
 /// Cells near the edge of the tile are wrong by then; tiles overlap by that many.
-template <class Real, int half_sweeps, After after, bool periodic, int rows, int warps>
+template <class Real, int half_sweeps, After after, bool correct, bool periodic, int rows, int warps>
 struct Sweep {
   static_assert(rows % 2 == 0 && half_sweeps % 2 == 0 && half_sweeps <= 4);
   static constexpr int halo = half_sweeps + (after == After::nothing ? 0 : 1);
@@ -36,10 +37,12 @@ struct Sweep {
   static constexpr int slots = half_sweeps == 0 ? 2 : half_sweeps == 2 ? 4 : 8;  // for planes of the source in work
   static constexpr int exchanges = half_sweeps + 2;
   static constexpr int threads = 32 * warps;
+  static constexpr int coarse_rows = correct ? rows / 2 + 2 : 1;  // all axes are halved
 
   struct Shared {
     Real source[slots][rows][2][threads];
     Real edge[2][exchanges][2][warps][32];  // by parity of the step; lowest and highest row of a warp
+    Real diagonal[8], weight[8];            // isolated: by the walls that a cell touches, 1 along x, 2 y, 4 z
   };
 
   const SweepArguments<Real>& a;
@@ -49,11 +52,12 @@ struct Sweep {
   int next_plane;        // the one to be read next, wrapped
   bool inside[rows];     // isolated: the grid ends here
   bool writes[rows];
-  bool walls = false;  // isolated: some of these cells touch a face along x or y
+  unsigned walls = 0;  // isolated: bit c: cell c of every row touches a face along x, bit 2 + r: row r one along y
   Real value[planes][rows][2] = {};
   Pair<Real> next_value[rows] = {}, next_source[rows];
-  Real held[rows / 2];  // After::average: of the lower plane of two
-  double squares[3] = {0, 0, 0};
+  int coarse_offset[coarse_rows];  // of the coarse rows that the rows of this warp lie in or beside
+  Real held[rows / 2];             // After::average: of the lower plane of two
+  Real squares[3] = {0, 0, 0};
 
   __device__ __forceinline__ Sweep(const SweepArguments<Real>& arguments, Shared& memory)
       : a(arguments), shared(memory) {
@@ -64,15 +68,36 @@ struct Sweep {
     y = static_cast<int>(blockIdx.y) * out_y + tile_y;
     const bool writes_x = tile_x >= 0 && tile_x < out_x && x < g.nx;
     const bool inside_x = periodic || (x >= 0 && x < g.nx);
+    if (g.walls(x, g.nx)) walls |= 1;
+    if (g.walls(x + 1, g.nx)) walls |= 2;
+    if (!periodic && warp == 0 && lane < 8) {
+      shared.diagonal[lane] = g.stencil.diagonal(lane & 1, lane >> 1 & 1, lane >> 2);
+      shared.weight[lane] = g.stencil.relaxation_weight(shared.diagonal[lane]);
+    }
+    if (!periodic) __syncthreads();
 #pragma unroll
     for (int r = 0; r < rows; ++r) {
       inside[r] = inside_x && (periodic || (y + r >= 0 && y + r < g.ny));
       writes[r] = writes_x && tile_y + r >= 0 && tile_y + r < out_y && y + r < g.ny;
       offset[r] = inside[r] ? wrapped(y + r, g.ny) * g.nx + wrapped(x, g.nx) : 0;
-      walls = walls || g.walls(x, g.nx) || g.walls(x + 1, g.nx) || g.walls(y + r, g.ny);
+      if (g.walls(y + r, g.ny)) walls |= 4u << r;
     }
+    if constexpr (correct)
+#pragma unroll
+      for (int k = 0; k < coarse_rows; ++k)
+        coarse_offset[k] = folded((y >> 1) + k - 1, a.coarse.ny) * a.coarse.nx + folded(x >> 1, a.coarse.nx);
   }
 
+  /// Index within an axis of n cells, for a cell beyond it too: wrapped, or the cell at the wall.
+  __device__ static int folded(int i, int n) {
+    if constexpr (periodic) {
+      while (i < 0) i += n;
+      while (i >= n) i -= n;
+      return i;
+    } else {
+      return i < 0 ? 0 : i < n ? i : n - 1;
+    }
+  }
   __device__ static int wrapped(int i, int n) { return periodic ? ((i % n) + n) % n : i; }
   __device__ bool plane_inside(int z) const { return periodic || (z >= 0 && z < a.level.nz); }
 
@@ -92,6 +117,34 @@ struct Sweep {
     if (periodic && next_plane == a.level.nz) next_plane = 0;
   }
 
+  /// Adds the linear interpolation of the coarse potential to the plane that was read ahead. Beyond the faces of an
+  /// isolated box it is the mirror image with the other sign.
+  __device__ __forceinline__ void add_correction(int z) {
+    constexpr unsigned all = 0xffffffffu;
+    const Level<Real>& c = a.coarse;
+    const int near = z >> 1, next = near + (z & 1 ? 1 : -1);
+    const auto plane = [&](int k) { return a.correction + std::int64_t{folded(k, c.nz)} * (c.nx * c.ny); };
+    const auto sign = [](int i, int n) { return !periodic && (i < 0 || i >= n) ? Real(-1) : Real(1); };
+    const Real near_weight = Real(0.75) * sign(x >> 1, c.nx),
+               next_weight = Real(0.25) * sign(next, c.nz) * sign(x >> 1, c.nx);
+    Real row[coarse_rows][2];
+#pragma unroll
+    for (int k = 0; k < coarse_rows; ++k) {
+      Real middle =
+          near_weight * __ldg(plane(near) + coarse_offset[k]) + next_weight * __ldg(plane(next) + coarse_offset[k]);
+      if (!periodic) middle *= sign((y >> 1) + k - 1, c.ny);
+      row[k][0] = Real(0.75) * middle + Real(0.25) * __shfl_up_sync(all, middle, 1);
+      row[k][1] = Real(0.75) * middle + Real(0.25) * __shfl_down_sync(all, middle, 1);
+    }
+    const bool there = plane_inside(z);
+#pragma unroll
+    for (int r = 0; r < rows; ++r)
+#pragma unroll
+      for (int cell = 0; cell < 2; ++cell)
+        if (periodic || (there && inside[r]))
+          next_value[r].v[cell] += Real(0.75) * row[r / 2 + 1][cell] + Real(0.25) * row[r / 2 + (r % 2 ? 2 : 0)][cell];
+  }
+
   __device__ static int slot(int z) { return z & (slots - 1); }
   __device__ Real& source_at(int z, int r, int c) const { return shared.source[slot(z)][r][c][warp * 32 + lane]; }
 
@@ -103,10 +156,9 @@ struct Sweep {
     const Real east = c == 0 ? value[age][r][1] : __shfl_down_sync(all, value[age][r][0], 1);
     return a.level.stencil.neighbours(west, east, south, north, value[age + 1][r][c], value[age - 1][r][c]);
   }
-  /// The diagonal at a wall.
-  __device__ Real wall_diagonal(int z, int r, int c) const {
-    const Level<Real>& g = a.level;
-    return g.stencil.diagonal(g.walls(x + c, g.nx), g.walls(y + r, g.ny), g.walls(z, g.nz));
+  /// The walls that a cell touches, as a place in the tables.
+  __device__ __forceinline__ int touched(int z, int r, int c) const {
+    return (walls >> c & 1) | (walls >> (1 + r) & 2) | (a.level.walls(z, a.level.nz) ? 4 : 0);
   }
 
   /// The lowest and highest row of the warps beside, `exchange` of the step before.
@@ -137,7 +189,7 @@ struct Sweep {
       const Real south = r > 0 ? value[s][r > 0 ? r - 1 : 0][c] : south_edge;
       const Real north = r + 1 < rows ? value[s][r + 1 < rows ? r + 1 : 0][c] : north_edge;
       Real weight = inner_weight;
-      if (at_wall) weight = stencil.relaxation_weight(wall_diagonal(z, r, c));
+      if (at_wall) weight = shared.weight[touched(z, r, c)];
       const Real relaxed =
           stencil.relaxed(value[s][r][c], neighbours<s>(r, c, south, north), source_at(z, r, c), weight);
       if (periodic || (there && inside[r])) value[s][r][c] = relaxed;
@@ -175,7 +227,7 @@ struct Sweep {
                              : c == odd   ? first_above
                                           : other_above;
           Real diagonal = stencil.diagonal(0, 0, 0);
-          if (at_wall) diagonal = wall_diagonal(z, r, c);
+          if (at_wall) diagonal = shared.diagonal[touched(z, r, c)];
           residual[r - pair][c] =
               stencil.residual(value[age][r][c], neighbours<age>(r, c, south, north), source_at(z, r, c), diagonal);
         }
@@ -188,7 +240,7 @@ struct Sweep {
   __device__ __forceinline__ void average(int z, int r, const Real (&residual)[2][2]) {
     const Level<Real>& g = a.level;
     const auto cell = [&](int row, int c) -> Real& {
-      return a.coarse_source[(std::int64_t{z / g.fz} * a.coarse_ny + (y + row) / g.fy) * a.coarse_nx + (x + c) / g.fx];
+      return a.coarse_source[(std::int64_t{z / g.fz} * a.coarse.ny + (y + row) / g.fy) * a.coarse.nx + (x + c) / g.fx];
     };
     if (g.fx * g.fy * g.fz == 8) {
       const Real sum = (residual[0][0] + residual[0][1]) + (residual[1][0] + residual[1][1]);
@@ -219,7 +271,7 @@ struct Sweep {
         sum[1] += source * source;
         sum[2] += potential * potential;
       }
-    for (int k = 0; k < 3; ++k) squares[k] += static_cast<double>(sum[k]);
+    for (int k = 0; k < 3; ++k) squares[k] += sum[k];
   }
 
   template <int odd>
@@ -242,6 +294,7 @@ struct Sweep {
           *reinterpret_cast<Pair<Real>*>(a.out + std::int64_t{z} * a.level.nx * a.level.ny + offset[r]) = {
               value[half_sweeps][r][0], value[half_sweeps][r][1]};
     if (const int z = t - half_sweeps - 1; after != After::nothing && z >= begin && z < end) finish_plane<odd>(z);
+    if constexpr (correct) add_correction(t + 1);
 #pragma unroll
     for (int age = planes - 1; age > 0; --age)
 #pragma unroll
@@ -255,6 +308,7 @@ struct Sweep {
     const int end = begin + a.chunk < a.level.nz ? begin + a.chunk : a.level.nz;
     next_plane = wrapped(begin - halo, a.level.nz);
     fetch();
+    if constexpr (correct) add_correction(begin - halo);
     for (int t = begin - halo; t < end + halo; t += 2) {
       step<halo % 2>(t, begin, end);
       step<1 - halo % 2>(t + 1, begin, end);
@@ -265,7 +319,7 @@ struct Sweep {
   /// The block's sums, in a fixed order.
   __device__ void add_up() {
     double* const all = reinterpret_cast<double*>(&shared);
-    for (int k = 0; k < 3; ++k) all[k * threads + warp * 32 + lane] = squares[k];
+    for (int k = 0; k < 3; ++k) all[k * threads + warp * 32 + lane] = static_cast<double>(squares[k]);
     __syncthreads();
     for (int half = threads / 2; half > 0; half /= 2) {
       const int i = warp * 32 + lane;
