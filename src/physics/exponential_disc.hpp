@@ -9,7 +9,7 @@ namespace pergola::physics {
 // A thin disc of surface density Σ₀ exp(−R/R_d). Lengths x = R/R_d in scale lengths.
 // Freeman 1970, ApJ 160, 811; Binney & Tremaine 2008, "Galactic Dynamics" (BT).
 
-/// The part of the mass within x: 1 − (1 + x) exp(−x). BT eq. 2.166 is its integrand.
+/// The part of the mass within x, ∫ x exp(−x) dx = 1 − (1 + x) exp(−x).
 template <class R>
 PERGOLA_HD R disc_mass_within(R x) {
   return -std::expm1(-x) - x * std::exp(-x);
