@@ -6,35 +6,55 @@
 
 namespace pergola::cuda {
 
+/// A quotient to two units in the last place, without the slow path of the exact one.
+struct FastQuotient {
+  __device__ float operator()(float a, float b) const { return __fdividef(a, b); }
+  __device__ double operator()(double a, double b) const { return a / b; }
+};
+
 template <class Real>
 struct AxisTable {
   const Real *eigenvalue, *window, *wave_number;  // of all modes of the axis
 };
 
-/// Green factors; column(kx, ky)(kz) gives one. In a periodic box from tables per axis; in an isolated one from the
-/// transform of the open-space Green function, [kz][ky][kx] for modes 0 … n of each axis of length 2 n.
+/// Green factors of a periodic box from tables per axis; column(kx, ky)(kz) gives one.
 template <class Real>
-struct GreenFactor {
-  AxisTable<Real> axis[3];
-  const Real* open_space = nullptr;  // null: periodic
-  int cells[3] = {};
+struct PeriodicFactor {
+  static constexpr bool padded = false;
+  AxisTable<Real> x, y, z;
+  Real scale;
 
   struct Column {
-    AxisTable<Real> z;
+    const Real *eigenvalues, *windows;  // along z
     Real eigenvalue, window;
-    const Real* first;
-    std::int64_t plane;
-    int nz;
     __device__ Real operator()(int kz) const {
-      if (first) return __ldg(first + min(kz, 2 * nz - kz) * plane);
-      return physics::green_factor(eigenvalue + __ldg(z.eigenvalue + kz), window * __ldg(z.window + kz));
+      return physics::green_factor(eigenvalue + __ldg(eigenvalues + kz), window * __ldg(windows + kz), FastQuotient());
     }
   };
   __device__ Column column(int kx, int ky) const {
-    const auto& [x, y, z] = axis;
-    if (!open_space) return {z, x.eigenvalue[kx] + y.eigenvalue[ky], x.window[kx] * y.window[ky], nullptr, 0, 0};
-    const std::int64_t row = cells[0] + 1;
-    return {z, 0, 0, open_space + min(ky, 2 * cells[1] - ky) * row + kx, (cells[1] + 1) * row, cells[2]};
+    return {z.eigenvalue, z.window, x.eigenvalue[kx] + y.eigenvalue[ky], scale * x.window[kx] * y.window[ky]};
+  }
+};
+
+/// Those of an isolated box from the transform of the open-space Green function, [kz][ky][kx] for modes 0 … n of each
+/// axis of length 2 n.
+template <class Real>
+struct OpenSpaceFactor {
+  static constexpr bool padded = true;
+  const Real* green;
+  int nx, ny, nz;  // cells
+  Real scale;
+
+  struct Column {
+    const Real* first;
+    std::int64_t plane;
+    int nz;
+    Real scale;
+    __device__ Real operator()(int kz) const { return scale * __ldg(first + min(kz, 2 * nz - kz) * plane); }
+  };
+  __device__ Column column(int kx, int ky) const {
+    const std::int64_t row = nx + 1;
+    return {green + min(ky, 2 * ny - ky) * row + kx, (ny + 1) * row, nz, scale};
   }
 };
 

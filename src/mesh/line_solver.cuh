@@ -10,44 +10,44 @@
 
 namespace pergola::cuda {
 
-/// Modes [kz][column] of a field, where lines are still to be transformed along z.
+/// Modes [z][column] of a field that is still to be transformed along z. In a padded one only the first half of the
+/// planes holds anything, and only those, the next one and the last one are wanted in the end.
 struct LineField {
   float2* modes;
-  std::int64_t columns;  // (kx, ky) with kx fastest
+  int columns;  // (kx, ky) with kx fastest
   int kx_count;
-  int filled;           // planes of the input; the others count as zero
-  int wanted;           // planes 0 … wanted − 1 of the output and the last one are written
   const float2* roots;  // exp(−2πi j / length), j = 0 … length − 1
 };
 
+/// Threads of a multiprocessor for which there are registers: a thread holds N1 complex numbers and what it computes.
+constexpr int resident_threads(int n1) { return n1 == 32 ? 512 : n1 == 16 ? 768 : 1024; }
+
 /// A block takes `width` neighbouring columns. With z = n1 N2 + n2 and k = k1 + N1 k2 a transform of length N1 N2 is
 /// one of length N1 over n1 for each n2, a product with exp(−2πi n2 k1 / N1 N2), and one of length N2 over n2 for each
-/// k1 (Gentleman & Sande 1966); backwards the same in reverse.
-/// Between the two the block exchanges numbers in shared memory.
-template <int N1, int N2, int width>
-__global__ void __launch_bounds__(width* N2)
-    solve_lines_kernel(LineField field, float scale, GreenFactor<float> factor) {
+/// k1 (Gentleman & Sande 1966); backwards the same in reverse. Between the two the block exchanges numbers in shared
+/// memory. factor.column(kx, ky)(kz) is the Green factor of a mode.
+template <int N1, int N2, int width, class Factor>
+__global__ void __launch_bounds__(width* N2, resident_threads(N1) / (width * N2))
+    solve_lines_kernel(LineField field, Factor factor) {
   static_assert(N1 == N2 || N1 == 2 * N2);
-  constexpr int length = N1 * N2, parts = N1 / N2;
+  constexpr int parts = N1 / N2;
   extern __shared__ float2 shared[];  // [k1][n2][column]
   const int c = threadIdx.x % width, t = threadIdx.x / width;
-  const std::int64_t column = std::int64_t{blockIdx.x} * width + c;
-  const bool inside = column < field.columns;
+  const int wanted_column = static_cast<int>(blockIdx.x) * width + c;
+  const int column = min(wanted_column, field.columns - 1);  // those beyond the last repeat it and write nothing
+  float2* first = field.modes + std::int64_t{t} * field.columns + column;
+  const std::int64_t stride = std::int64_t{N2} * field.columns;  // from n1 to n1 + 1
   const auto place = [&](int k1, int n2) { return (k1 * N2 + n2) * width + c; };
 
   float2 line[N1];
 #pragma unroll
-  for (int n1 = 0; n1 < N1; ++n1) {
-    const int z = n1 * N2 + t;
-    line[n1] = inside && z < field.filled ? field.modes[z * field.columns + column] : float2{0, 0};
-  }
+  for (int n1 = 0; n1 < N1; ++n1) line[n1] = Factor::padded && n1 >= N1 / 2 ? float2{0, 0} : first[n1 * stride];
   register_fft<N1, -1>(line);
 #pragma unroll
   for (int k1 = 0; k1 < N1; ++k1) shared[place(k1, t)] = line[reversed_bits(k1, N1)] * __ldg(&field.roots[k1 * t]);
   __syncthreads();
 
-  const int kx = static_cast<int>(column % field.kx_count), ky = static_cast<int>(column / field.kx_count);
-  const auto green = factor.column(kx, ky);
+  const auto green = factor.column(column % field.kx_count, column / field.kx_count);
 #pragma unroll
   for (int part = 0; part < parts; ++part) {
     const int k1 = part * N2 + t;
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(width* N2)
     register_fft<N2, -1>(half);
 #pragma unroll
     for (int k2 = 0; k2 < N2; ++k2) {
-      const float f = inside ? scale * green(k1 + N1 * k2) : 0.0f;
+      const float f = green(k1 + N1 * k2);
       const float2 value = half[reversed_bits(k2, N2)];
       product[k2] = {f * value.x, f * value.y};
     }
@@ -71,21 +71,21 @@ __global__ void __launch_bounds__(width* N2)
 #pragma unroll
   for (int k1 = 0; k1 < N1; ++k1) line[k1] = shared[place(k1, t)];
   register_fft<N1, 1>(line);
+  if (wanted_column >= field.columns) return;
 #pragma unroll
   for (int n1 = 0; n1 < N1; ++n1) {
-    const int z = n1 * N2 + t;
-    if (inside && (z < field.wanted || z == length - 1))
-      field.modes[z * field.columns + column] = line[reversed_bits(n1, N1)];
+    if (Factor::padded && n1 >= N1 / 2 && !(n1 == N1 / 2 && t == 0) && !(n1 == N1 - 1 && t == N2 - 1)) continue;
+    first[n1 * stride] = line[reversed_bits(n1, N1)];
   }
 }
 
-template <int N1, int N2, int width>
-void launch_solve_lines(const LineField& field, float scale, const GreenFactor<float>& factor, Stream stream) {
+template <int N1, int N2, int width, class Factor>
+void launch_solve_lines(const LineField& field, const Factor& factor, Stream stream) {
   constexpr int bytes = N1 * N2 * width * static_cast<int>(sizeof(float2));
-  const auto kernel = solve_lines_kernel<N1, N2, width>;
+  const auto kernel = solve_lines_kernel<N1, N2, width, Factor>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), "solve_lines");
   const auto blocks = static_cast<unsigned>((field.columns + width - 1) / width);
-  kernel<<<blocks, width * N2, bytes, handle(stream)>>>(field, scale, factor);
+  kernel<<<blocks, width * N2, bytes, handle(stream)>>>(field, factor);
   check(cudaGetLastError(), "solve_lines");
 }
 
@@ -93,19 +93,19 @@ inline bool can_solve_lines(int length) {
   return length == 64 || length == 128 || length == 256 || length == 512 || length == 1024;
 }
 
-inline void solve_lines(int length, const LineField& field, float scale, const GreenFactor<float>& factor,
-                        Stream stream) {
+template <class Factor>
+void solve_lines(int length, const LineField& field, const Factor& factor, Stream stream) {
   switch (length) {
     case 64:
-      return launch_solve_lines<8, 8, 16>(field, scale, factor, stream);
+      return launch_solve_lines<8, 8, 16>(field, factor, stream);
     case 128:
-      return launch_solve_lines<16, 8, 16>(field, scale, factor, stream);
+      return launch_solve_lines<16, 8, 16>(field, factor, stream);
     case 256:
-      return launch_solve_lines<16, 16, 16>(field, scale, factor, stream);
+      return launch_solve_lines<16, 16, 16>(field, factor, stream);
     case 512:
-      return launch_solve_lines<32, 16, 16>(field, scale, factor, stream);
+      return launch_solve_lines<32, 16, 16>(field, factor, stream);
     default:
-      return launch_solve_lines<32, 32, 8>(field, scale, factor, stream);
+      return launch_solve_lines < 32, 32, Factor::padded ? 16 : 8 > (field, factor, stream);
   }
 }
 

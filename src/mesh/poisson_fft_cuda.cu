@@ -41,17 +41,16 @@ void each_mode(const char* name, ModeShape modes, Stream stream, const Body& bod
 }
 
 /// Multiplies modes by Green factors and keeps a copy where one is wanted.
-template <class Real>
+template <class Real, class Factor>
 struct MultiplyModes {
   typename Cufft<Real>::Complex *field, *kept;
-  Real scale;
-  GreenFactor<Real> factor;
+  Factor factor;
 
   struct Column {
     MultiplyModes all;
-    typename GreenFactor<Real>::Column factor;
+    typename Factor::Column factor;
     __device__ void operator()(int kz, std::int64_t index) const {
-      const Real f = all.scale * factor(kz);
+      const Real f = factor(kz);
       auto value = all.field[index];
       value.x *= f;
       value.y *= f;
@@ -120,7 +119,13 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
     void* work = work_area(scratch);
     Complex* modes = reinterpret_cast<Complex*>(field.data);
     check(Cufft<Real>::forward(forward_.with_work(work), field.data, modes), "cufftExecR2C");
-    multiply(modes, periodic_ ? scale / axes_.modes() : scale, scratch);
+    const auto& [x, y, z] = axes_.axis;
+    if (periodic_)
+      multiply(modes, PeriodicFactor<Real>{table(0), table(1), table(2), static_cast<Real>(scale / axes_.modes())},
+               scratch);
+    else
+      multiply(modes, OpenSpaceFactor<Real>{green_.data(), x.cells, y.cells, z.cells, static_cast<Real>(scale)},
+               scratch);
     to_real(field, work);
   }
 
@@ -148,22 +153,19 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
   bool by_planes() const { return one_pass_ || !periodic_; }
 
   /// Between the transforms: lines along z where planes were transformed, and the product with the Green factors.
-  void multiply(Complex* modes, double scale, void* scratch) {
-    const GreenFactor<Real> factor = green_factor();
+  template <class Factor>
+  void multiply(Complex* modes, const Factor& factor, void* scratch) {
     const Stream stream = device_.stream();
-    void* work = work_area(scratch);
     if constexpr (std::is_same_v<Real, float>) {
       if (one_pass_) {
-        const std::int64_t columns = std::int64_t{modes_.nx} * modes_.ny;
-        const int cells = axes_.axis[2].cells;
-        const LineField field{modes, columns, modes_.nx, cells, periodic_ ? cells : cells + 1, roots_.data()};
-        return solve_lines(modes_.nz, field, static_cast<float>(scale), factor, stream);
+        const LineField field{modes, modes_.nx * modes_.ny, modes_.nx, roots_.data()};
+        return solve_lines(modes_.nz, field, factor, stream);
       }
     }
+    void* work = work_area(scratch);
     if (!periodic_) check(Cufft<Real>::lines(lines_.with_work(work), modes, modes, CUFFT_FORWARD), "cufftExecC2C");
     Complex* kept = spectral_ ? static_cast<Complex*>(scratch) : nullptr;
-    const MultiplyModes<Real> body{modes, kept, static_cast<Real>(scale), factor};
-    each_mode("multiply_modes", modes_, stream, body);
+    each_mode("multiply_modes", modes_, stream, MultiplyModes<Real, Factor>{modes, kept, factor});
     if (!periodic_) check(Cufft<Real>::lines(lines_.with_work(work), modes, modes, CUFFT_INVERSE), "cufftExecC2C");
   }
 
@@ -193,12 +195,6 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
     const Real* first = tables_.data() + table_start_[axis];
     const int length = axes_.axis[axis].length;
     return {first, first + length, first + 2 * length};
-  }
-
-  GreenFactor<Real> green_factor() const {
-    const auto& [x, y, z] = axes_.axis;
-    if (periodic_) return {{table(0), table(1), table(2)}};
-    return {{}, green_.data(), {x.cells, y.cells, z.cells}};
   }
 
   void make_green() {

@@ -1,5 +1,6 @@
 #pragma once
 #include <cmath>
+#include <functional>
 
 #include "base/host_device.hpp"
 
@@ -38,9 +39,9 @@ PERGOLA_HD double gaussian_window(double k, double a) { return std::exp(-0.5 * k
 
 /// What a mode of the density is multiplied by to give that of the potential of ∇²φ = ρ; zero for the mean, which a
 /// periodic box cannot hold. Aubert, Amini & David 2009, eq. 7.
-template <class R>
-PERGOLA_HD R green_factor(R eigenvalue, R window) {
-  return eigenvalue == R(0) ? R(0) : window / eigenvalue;
+template <class R, class Quotient = std::divides<R>>
+PERGOLA_HD R green_factor(R eigenvalue, R window, const Quotient& quotient = {}) {
+  return eigenvalue == R(0) ? R(0) : quotient(window, eigenvalue);
 }
 
 /// ∫ 1/r over a box of sides a, b, c about its centre: the potential of a homogeneous cuboid there, Waldvogel 1976,
