@@ -9,7 +9,7 @@
 
 namespace pergola::cuda {
 
-/// What the CPU needs to know of a particle: its place in cells along each axis, and its mass. taken = 0: left out.
+/// What the CPU needs to know of a particle: its place in cells along each axis (not a number: left out) and its mass.
 template <class Real>
 struct alignas(16) PlacedMass {
   Real place[3];
