@@ -16,7 +16,8 @@ class Block {
   void resize(std::int64_t count) {
     count_ = count;
     if (count <= capacity_) return;
-    capacity_ = std::max(count, 2 * capacity_);
+    // Columns a power of two apart would share the lines of a cache.
+    capacity_ = (std::max(count, 2 * capacity_) + 127) / 128 * 128 + 72;
     reals_ = SharedBuffer<double>(device_, real_columns * capacity_);
     places_ = SharedBuffer<std::int64_t>(device_, 2 * capacity_);
   }

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 
@@ -16,6 +17,9 @@ constexpr unsigned forces_wanted = want_acceleration | want_jerk | want_potentia
 
 /// Particles that one thread copies at a time, and how many are worth more than one thread.
 constexpr std::int64_t copy_chunk = 1024, copy_worth_threads = 4096;
+
+/// In the place of an own address: there are several.
+constexpr std::int64_t several = -2;
 
 SolverOptions solver_options(const ClusterOptions& options) {
   SolverOptions solver;
@@ -63,38 +67,57 @@ void Cluster::prepare() {
 /// Copies the block into shared memory and finds each particle's own address.
 void Cluster::take(const IParticles& i) {
   block_.resize(i.count);
-  index_.assign(i.index, i.index + i.count);
+  index_.resize(static_cast<std::size_t>(i.count));
   repeated_.clear();
-  constexpr std::int64_t several = -2;
-  const IndexMap& map = memory_.map();
+  std::atomic<bool> any_several = false;
   parallel_chunks(i.count < copy_worth_threads ? 1 : device_.threads(), i.count, copy_chunk,
                   [&](std::int64_t begin, std::int64_t end) {
-                    for (int axis = 0; axis < 3; ++axis) {
-                      double *const x = block_.x(axis), *const v = block_.v(axis);
-                      for (std::int64_t k = begin; k < end; ++k) x[k] = i.x[k][axis];
-                      for (std::int64_t k = begin; k < end; ++k) v[k] = i.v ? i.v[k][axis] : 0.0;
-                    }
-                    double* const radius2 = block_.radius2();
-                    for (std::int64_t k = begin; k < end; ++k) radius2[k] = i.radius2 ? i.radius2[k] : 0.0;
-                    std::int32_t address = IndexMap::none;
-                    for (std::int64_t k = begin; k < end; ++k) {
-                      // Blocks are often runs of addresses.
-                      ++address;
-                      if (!map.holds(address) || map.index(address) != i.index[k]) address = map.first(i.index[k]);
-                      if (address == IndexMap::none)
-                        block_.own()[k] = -1;
-                      else if (map.alone(address))
-                        block_.own()[k] = address < sources_ ? address : -1;
-                      else
-                        block_.own()[k] = several;
-                    }
+                    copy_particles(i, begin, end);
+                    if (find_addresses(begin, end)) any_several.store(true, std::memory_order_relaxed);
                   });
-  for (std::int64_t k = 0; k < i.count; ++k)
+  for (std::int64_t k = 0; any_several && k < i.count; ++k)
     if (block_.own()[k] == several) {
       const auto addresses = addresses_of(i.index[k]);
       block_.own()[k] = addresses.size() == 1 ? addresses[0] : -1;
       if (addresses.size() > 1) repeated_.push_back(k);
     }
+}
+
+void Cluster::copy_particles(const IParticles& i, std::int64_t begin, std::int64_t end) {
+  double *const x = block_.x(0), *const y = block_.x(1), *const z = block_.x(2);
+  double *const vx = block_.v(0), *const vy = block_.v(1), *const vz = block_.v(2);
+  for (std::int64_t k = begin; k < end; ++k) x[k] = i.x[k][0], y[k] = i.x[k][1], z[k] = i.x[k][2];
+  if (i.v)
+    for (std::int64_t k = begin; k < end; ++k) vx[k] = i.v[k][0], vy[k] = i.v[k][1], vz[k] = i.v[k][2];
+  else
+    for (std::int64_t k = begin; k < end; ++k) vx[k] = vy[k] = vz[k] = 0;
+  if (i.radius2)
+    std::copy(i.radius2 + begin, i.radius2 + end, block_.radius2() + begin);
+  else
+    std::fill(block_.radius2() + begin, block_.radius2() + end, 0.0);
+  std::copy(i.index + begin, i.index + end, index_.begin() + begin);
+}
+
+/// Finds the address that holds each particle itself. Returns whether some are held by several.
+bool Cluster::find_addresses(std::int64_t begin, std::int64_t end) {
+  const IndexMap& map = memory_.map();
+  std::int64_t* const own = block_.own();
+  std::int32_t address = IndexMap::none;
+  bool any_several = false;
+  for (std::int64_t k = begin; k < end; ++k) {
+    const int index = index_[static_cast<std::size_t>(k)];
+    ++address;  // blocks are often runs of addresses
+    if (!map.holds(address) || map.index(address) != index) address = map.first(index);
+    if (address == IndexMap::none) {
+      own[k] = -1;
+    } else if (map.alone(address)) {
+      own[k] = address < sources_ ? address : -1;
+    } else {
+      own[k] = several;
+      any_several = true;
+    }
+  }
+  return any_several;
 }
 
 void Cluster::wait() {
@@ -186,9 +209,8 @@ void Cluster::answer_without(const std::vector<std::int64_t>& left_out, const st
 }
 
 void Cluster::require_finite() {
-  // A source that is too close makes the jerk infinite or undefined first.
   for (std::int64_t k = 0; k < count(); ++k) {
-    if (std::isfinite(block_.jerk(0)[k])) continue;
+    if (finite(k)) continue;
     if (!nearest_started_) finish(true);
     throw Error(ErrorKind::numerics,
                 fmt::format("the force on the particle with index {} is not finite: the nearest one, index {}, is at "

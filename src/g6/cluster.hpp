@@ -1,4 +1,5 @@
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -59,6 +60,8 @@ class Cluster {
   /// Index of the nearest other particle, by its distance without softening; −1 where there is none.
   int nearest(std::int64_t k) const { return nearest_[static_cast<std::size_t>(k)]; }
   double nearest_distance(std::int64_t k) { return block_.nearest_distance()[k]; }
+  /// False where a source is too close for a finite force.
+  bool finite(std::int64_t k) { return std::isfinite(block_.jerk(0)[k]); }  // infinite or undefined before all others
   /// Throws Error(numerics) that names the first particle whose force is not finite, and its nearest neighbour.
   void require_finite();
 
@@ -76,6 +79,8 @@ class Cluster {
 
  private:
   void take(const IParticles& i);
+  void copy_particles(const IParticles& i, std::int64_t begin, std::int64_t end);
+  bool find_addresses(std::int64_t begin, std::int64_t end);
   void wait();
   void prepare();
   void start_nearest();

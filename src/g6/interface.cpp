@@ -90,6 +90,20 @@ std::vector<T> numbers(const T* from, int count) {
   return from && count > 0 ? std::vector<T>(from, from + count) : std::vector<T>();
 }
 
+/// Hands over the results of some of the particles. Returns whether all are finite.
+bool copy_results(Cluster& cluster, const LastHalf& to, std::int64_t begin, std::int64_t end) {
+  bool finite = true;
+  for (std::int64_t k = begin; k < end; ++k) {
+    if (to.acc) put(cluster.acceleration(k), to.acc[k]);
+    if (to.jerk) put(cluster.jerk(k), to.jerk[k]);
+    if (to.pot) to.pot[k] = cluster.potential(k);
+    finite = finite && cluster.finite(k);
+  }
+  for (std::int64_t k = begin; to.nnb && k < end; ++k) to.nnb[k] = cluster.nearest(k);
+  for (std::int64_t k = begin; to.rnnb && k < end; ++k) to.rnnb[k] = static_cast<float>(cluster.nearest_distance(k));
+  return finite;
+}
+
 }  // namespace
 
 int open(int id) noexcept {
@@ -171,17 +185,12 @@ int lasthalf(int id, const LastHalf& results) noexcept {
     cluster.finish(results.nnb || results.rnnb);
     if (results.ni > cluster.count()) throw Error(ErrorKind::input, "ni is larger than that of g6calc_firsthalf");
     constexpr std::int64_t chunk = 1024;
+    std::atomic<bool> finite = true;
     parallel_chunks(results.ni < 4 * chunk ? 1 : cluster.device().threads(), results.ni, chunk,
                     [&](std::int64_t begin, std::int64_t end) {
-                      for (std::int64_t k = begin; k < end; ++k) {
-                        if (results.acc) put(cluster.acceleration(k), results.acc[k]);
-                        if (results.jerk) put(cluster.jerk(k), results.jerk[k]);
-                        if (results.pot) results.pot[k] = cluster.potential(k);
-                        if (results.nnb) results.nnb[k] = cluster.nearest(k);
-                        if (results.rnnb) results.rnnb[k] = static_cast<float>(cluster.nearest_distance(k));
-                      }
+                      if (!copy_results(cluster, results, begin, end)) finite = false;
                     });
-    cluster.require_finite();
+    if (!finite) cluster.require_finite();
     return 0;
   });
   note(TraceCall::Kind::last_half, id, result, [&](TraceCall& call) {
@@ -237,7 +246,6 @@ int get_j_part_data(int address, double* pos, double* vel, double* acc, double* 
                     double* predicted_vel) noexcept {
   return guarded("get_j_part_data", [&] {
     const auto open = Registry::instance().used_last();
-    if (!open) throw Error(ErrorKind::input, "expected a j-particle that was set before");
     const std::lock_guard turn(open->turn);
     JParticle p = open->cluster.j_particle(address);
     put(p.x, pos), put(p.v, vel), put(p.acceleration, acc), put(p.jerk, jerk);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "device/parallel.hpp"
+
 namespace pergola::g6 {
 
 namespace {
@@ -49,10 +51,7 @@ bool JMemory::apply() {
   mark_holes(size);
   grow(size);
   send();
-  if (pending_.capacity() > 4 * batch)
-    std::vector<Record>().swap(pending_);
-  else
-    pending_.clear();
+  pending_.clear();
   return true;
 }
 
@@ -86,7 +85,11 @@ void JMemory::send() {
   for (std::int64_t begin = 0; begin < records; begin += batch) {
     if (begin > 0) device_.synchronize();  // the batch before is read from the same memory
     const std::int64_t count = std::min(batch, records - begin);
-    std::memcpy(staging_.data(), pending_.data() + begin, static_cast<std::size_t>(count) * sizeof(Record));
+    parallel_chunks(count < batch ? 1 : device_.threads(), count, batch / 16,
+                    [&](std::int64_t first, std::int64_t last) {
+                      std::memcpy(staging_.data() + first * record_words, pending_.data() + begin + first,
+                                  static_cast<std::size_t>(last - first) * sizeof(Record));
+                    });
     scatter_records(device_, staging_.data(), count, record_words, columns_.data(), capacity_);
   }
 }

@@ -40,13 +40,8 @@ std::shared_ptr<OpenCluster> Registry::use(int id) {
   const std::lock_guard lock(mutex_);
   auto& entry = open_[id];
   if (!entry) entry = make(id);
-  last_ = entry;
+  last_ = id;
   return entry;
-}
-
-std::shared_ptr<OpenCluster> Registry::used_last() {
-  const std::lock_guard lock(mutex_);
-  return last_.lock();
 }
 
 std::shared_ptr<OpenCluster> Registry::make(int id) {
@@ -68,10 +63,10 @@ Device Registry::device_for(int id, const std::string& wanted, int threads) {
     const auto number = static_cast<std::size_t>(static_cast<unsigned>(id));
     if (!ordinals_.empty() && cuda_devices_ > 0)
       spec = fmt::format("cuda:{}", ordinals_[number % ordinals_.size()]);
-    else if (cuda_devices_ > 1)
+    else if (cuda_devices_ > 0)
       spec = fmt::format("cuda:{}", number % static_cast<std::size_t>(cuda_devices_));
     else if (spec == "auto")
-      spec = cuda_devices_ > 0 ? "cuda:0" : "cpu";
+      spec = "cpu";
   }
   for (auto spare = spare_.begin(); spare != spare_.end(); ++spare)
     if (spare->spec() == spec && (threads == 0 || spare->threads() == threads)) {

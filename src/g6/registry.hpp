@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -29,8 +30,8 @@ class Registry {
   void choose_devices(std::vector<int> ordinals);
   /// The cluster of an id, opened where it is not: clients open one id and use another.
   std::shared_ptr<OpenCluster> use(int id);
-  /// The cluster that use() gave last; null where none was used or it is closed.
-  std::shared_ptr<OpenCluster> used_last();
+  /// The cluster that use() gave last.
+  std::shared_ptr<OpenCluster> used_last() { return use(last_); }
 
  private:
   std::shared_ptr<OpenCluster> make(int id);
@@ -38,7 +39,7 @@ class Registry {
 
   std::mutex mutex_;
   std::map<int, std::shared_ptr<OpenCluster>> open_;
-  std::weak_ptr<OpenCluster> last_;
+  std::atomic<int> last_ = 0;
   std::vector<int> ordinals_;
   int cuda_devices_ = -1;      // not counted yet
   std::vector<Device> spare_;  // of clusters that were closed: opening a device anew takes long

@@ -81,7 +81,16 @@ class DirectCpu final : public DirectSolver {
   void fill(Kind kind, const Points& points, std::int64_t begin, int lanes, direct::Tile<precision>& tile) const;
   template <class Asking>
   void find_nearest(const Asking& asking, const Forces<State>& out) const;
-  std::pair<std::int64_t, double> nearest(const Vec3<double>& point, std::int64_t own) const;
+  /// The source nearest to a point and the square of its distance; −1 when there is none.
+  struct Nearest {
+    double square = std::numeric_limits<double>::infinity();
+    std::int64_t place = -1;
+  };
+  Nearest nearest(const Vec3<double>& point, std::int64_t own) const;
+  void search_block(std::int64_t block, const Vec3<double>& point, std::int64_t own, Nearest& found) const;
+  template <class Asking>
+  void search_tile(const Asking& asking, std::int64_t begin, std::int64_t first, std::int64_t last,
+                   Nearest* found) const;
   template <class Asking, class Radius2>
   NeighbourLists lists(const Asking& asking, const Radius2& radius2, std::int64_t most) const;
   [[noreturn]] void fail(std::int64_t place) const;
@@ -281,37 +290,80 @@ std::int64_t DirectCpu<precision>::sum(Kind kind, const Asking& asking, unsigned
   return failed;
 }
 
-/// The source nearest to a point, except for `own`, and the square of its distance; −1 when there is none.
+/// Looks for a nearer source than the one found so far in a block, the lower place on a tie. The particle `own` is
+/// none.
 template <Precision precision>
-std::pair<std::int64_t, double> DirectCpu<precision>::nearest(const Vec3<double>& point, std::int64_t own) const {
+void DirectCpu<precision>::search_block(std::int64_t block, const Vec3<double>& point, std::int64_t own,
+                                        Nearest& found) const {
   double squares[block_size];
-  std::int64_t found = -1;
-  double least = std::numeric_limits<double>::infinity();
-  for (std::int64_t block = 0; block < sources_.blocks(); ++block) {
-    if (!(direct::block_distances(sources_, block, point, squares) < least)) continue;
-    for (int k = 0; k < sources_.filled(block); ++k)
-      if (squares[k] < least && block * block_size + k != own) least = squares[k], found = block * block_size + k;
+  if (!(direct::block_distances(sources_, block, point, squares) < found.square)) return;
+  for (int k = 0; k < sources_.filled(block); ++k)
+    if (squares[k] < found.square && block * block_size + k != own) found = {squares[k], block * block_size + k};
+}
+
+template <Precision precision>
+typename DirectCpu<precision>::Nearest DirectCpu<precision>::nearest(const Vec3<double>& point,
+                                                                     std::int64_t own) const {
+  Nearest found;
+  for (std::int64_t block = 0; block < sources_.blocks(); ++block) search_block(block, point, own, found);
+  return found;
+}
+
+/// The nearest sources of the blocks first … last − 1 for the targets of a tile. Blocks that a rough distance rules out
+/// are not looked at closely.
+template <Precision precision>
+template <class Asking>
+void DirectCpu<precision>::search_tile(const Asking& asking, std::int64_t begin, std::int64_t first, std::int64_t last,
+                                       Nearest* found) const {
+  constexpr std::int64_t at_a_time = 32;
+  const int lanes = direct::search_tile_size<precision>();
+  direct::Tile<precision> tile;
+  fill(Kind::acceleration, asking, begin, lanes, tile);
+  alignas(64) Pair rough[at_a_time][direct::tile_capacity];
+  const std::int64_t count = std::min<std::int64_t>(lanes, asking.count - begin);
+  for (std::int64_t base = first; base < last; base += at_a_time) {
+    const std::int64_t end = std::min(base + at_a_time, last);
+    direct::nearest_squares(sources_, tile, base, end, rough);
+    for (std::int64_t lane = 0; lane < count; ++lane) {
+      const auto point = position(asking, begin + lane);
+      // Rough squares are off by 1e-6 of themselves, or by the last digits of the coordinates.
+      const double slack = 1e-24 * dot(point, point);
+      for (std::int64_t block = base; block < end; ++block)
+        if (rough[block - base][lane] <= 1.00001 * found[lane].square + slack)
+          search_block(block, point, tile.place[lane], found[lane]);
+    }
   }
-  return {found, least};
 }
 
 template <Precision precision>
 template <class Asking>
 void DirectCpu<precision>::find_nearest(const Asking& asking, const Forces<State>& out) const {
-  parallel_chunks(threads_for(asking.count * sources_.count, pairs_worth_threads), asking.count,
-                  search_chunk(asking.count), [&](std::int64_t begin, std::int64_t end) {
-                    for (std::int64_t t = begin; t < end; ++t) {
-                      const auto [found, square] = nearest(position(asking, t), place_of(asking, t));
-                      out.nearest[t] = found;
-                      if (out.nearest_distance) out.nearest_distance[t] = static_cast<State>(std::sqrt(square));
-                    }
-                  });
+  const int lanes = direct::search_tile_size<precision>();
+  const int threads = threads_for(asking.count * sources_.count, pairs_worth_threads);
+  const std::int64_t tiles = (asking.count + lanes - 1) / lanes, blocks = sources_.blocks();
+  // Where tiles are few, each is worked on by several threads, on ranges of the sources.
+  const std::int64_t ranges = tiles >= tiles_per_thread * threads ? 1 : std::min<std::int64_t>(threads * 2, blocks);
+  std::vector<Nearest> found(static_cast<std::size_t>(tiles * ranges * lanes));
+  parallel_for(threads, tiles * ranges, [&](std::int64_t k) {
+    const std::int64_t range = k % ranges;
+    search_tile(asking, k / ranges * lanes, blocks * range / ranges, blocks * (range + 1) / ranges,
+                found.data() + k * lanes);
+  });
+  for (std::int64_t t = 0; t < asking.count; ++t) {
+    Nearest best;
+    for (std::int64_t range = 0; range < ranges; ++range) {
+      const Nearest& part = found[static_cast<std::size_t>((t / lanes * ranges + range) * lanes + t % lanes)];
+      if (part.square < best.square) best = part;
+    }
+    out.nearest[t] = best.place;
+    if (out.nearest_distance) out.nearest_distance[t] = static_cast<State>(std::sqrt(best.square));
+  }
 }
 
 /// Says why the force on a particle is not a number.
 template <Precision precision>
 void DirectCpu<precision>::fail(std::int64_t place) const {
-  const auto [partner, square] = nearest(sources_.position(place), place);
+  const auto [square, partner] = nearest(sources_.position(place), place);
   const auto epsilon2 = [this](std::int64_t at) {
     return sources_.same_epsilon ? static_cast<Pair>(sources_.same_epsilon2)
                                  : sources_.field(at / block_size, direct::epsilon2)[at % block_size];

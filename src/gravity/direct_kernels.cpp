@@ -1,5 +1,7 @@
 #include "gravity/direct_kernels.hpp"
 
+#include <limits>
+
 #include "device/simd_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -213,6 +215,43 @@ void sum_full(Kind kind, const Blocks<Precision::full>& sources, const Tile<Prec
               std::int64_t last, TileSums& sums) {
   sum_any(kind, sources, tile, first, last, sums);
 }
+template <Precision precision>
+HWY_INLINE void nearest_any(const Blocks<precision>& sources, const Tile<precision>& tile, std::int64_t first,
+                            std::int64_t last, typename Numbers<precision>::Pair (*squares)[tile_capacity]) {
+  using T = typename Numbers<precision>::Pair;
+  using P = Pack<T>;
+  constexpr bool low_parts = Numbers<precision>::low_parts;
+  const auto lane = [&tile](int field) HWY_ATTR { return P::load(tile.field[field]); };
+  const Vec3<P> at{lane(x), lane(y), lane(z)};
+  Vec3<P> at_low = at;
+  if constexpr (low_parts) at_low = {lane(x_low), lane(y_low), lane(z_low)};
+  for (std::int64_t block = first; block < last; ++block) {
+    const T* const from = sources.field(block, 0);
+    const int filled = sources.filled(block);
+    P least(std::numeric_limits<T>::infinity());
+    for (int j = 0; j < filled; ++j) {
+      const auto take = [from, j](int field) HWY_ATTR { return P(from[field * block_size + j]); };
+      Vec3<P> d{take(x) - at.x, take(y) - at.y, take(z) - at.z};
+      if constexpr (low_parts)
+        d = {d.x + (take(x_low) - at_low.x), d.y + (take(y_low) - at_low.y), d.z + (take(z_low) - at_low.z)};
+      least = smaller(least, mul_add(d.x, d.x, mul_add(d.y, d.y, d.z * d.z)));
+    }
+    least.store(squares[block - first]);
+  }
+}
+
+void nearest_single(const Blocks<Precision::single>& sources, const Tile<Precision::single>& tile, std::int64_t first,
+                    std::int64_t last, float (*squares)[tile_capacity]) {
+  nearest_any(sources, tile, first, last, squares);
+}
+void nearest_mixed(const Blocks<Precision::mixed>& sources, const Tile<Precision::mixed>& tile, std::int64_t first,
+                   std::int64_t last, float (*squares)[tile_capacity]) {
+  nearest_any(sources, tile, first, last, squares);
+}
+void nearest_full(const Blocks<Precision::full>& sources, const Tile<Precision::full>& tile, std::int64_t first,
+                  std::int64_t last, double (*squares)[tile_capacity]) {
+  nearest_any(sources, tile, first, last, squares);
+}
 int size_of_floats(Kind kind) { return packs_of(kind) * Pack<float>::size; }
 int size_of_doubles(Kind kind) { return packs_of(kind) * Pack<double>::size; }
 
@@ -225,6 +264,9 @@ namespace pergola::direct {
 HWY_EXPORT(sum_single);
 HWY_EXPORT(sum_mixed);
 HWY_EXPORT(sum_full);
+HWY_EXPORT(nearest_single);
+HWY_EXPORT(nearest_mixed);
+HWY_EXPORT(nearest_full);
 HWY_EXPORT(size_of_floats);
 HWY_EXPORT(size_of_doubles);
 
@@ -255,6 +297,22 @@ template <>
 void sum_tile(Kind kind, const Blocks<Precision::full>& sources, const Tile<Precision::full>& targets,
               std::int64_t first, std::int64_t last, TileSums& sums) {
   HWY_DYNAMIC_DISPATCH(sum_full)(kind, sources, targets, first, last, sums);
+}
+
+template <>
+void nearest_squares(const Blocks<Precision::single>& sources, const Tile<Precision::single>& targets,
+                     std::int64_t first, std::int64_t last, float (*squares)[tile_capacity]) {
+  HWY_DYNAMIC_DISPATCH(nearest_single)(sources, targets, first, last, squares);
+}
+template <>
+void nearest_squares(const Blocks<Precision::mixed>& sources, const Tile<Precision::mixed>& targets, std::int64_t first,
+                     std::int64_t last, float (*squares)[tile_capacity]) {
+  HWY_DYNAMIC_DISPATCH(nearest_mixed)(sources, targets, first, last, squares);
+}
+template <>
+void nearest_squares(const Blocks<Precision::full>& sources, const Tile<Precision::full>& targets, std::int64_t first,
+                     std::int64_t last, double (*squares)[tile_capacity]) {
+  HWY_DYNAMIC_DISPATCH(nearest_full)(sources, targets, first, last, squares);
 }
 
 }  // namespace pergola::direct

@@ -96,6 +96,19 @@ template <Precision precision>
 void sum_tile(Kind kind, const Blocks<precision>& sources, const Tile<precision>& targets, std::int64_t first,
               std::int64_t last, TileSums& sums);
 
+/// Lanes of the tiles that nearest_squares() takes.
+template <Precision precision>
+int search_tile_size() {
+  return tile_size<precision>(Kind::acceleration_jerk_potential);
+}
+
+/// The square of the distance from each lane of a tile to the nearest source of each of the blocks first … last − 1,
+/// without softening, the lane's own particle included: squares[block − first][lane]. In the precision of the pairs,
+/// good to 1e-6; block_distances() has the digits.
+template <Precision precision>
+void nearest_squares(const Blocks<precision>& sources, const Tile<precision>& targets, std::int64_t first,
+                     std::int64_t last, typename Numbers<precision>::Pair (*squares)[tile_capacity]);
+
 /// Packs one block of sources, predicted to `from.now` where they carry what is needed for it. The places after the
 /// last source are infinitely far away.
 template <Precision precision>

@@ -42,7 +42,7 @@ __device__ __forceinline__ typename SourcePack<P>::Number square(const PackedPos
   using T = typename SourcePack<P>::Number;
   Vec3<T> d{b.high.x - a.high.x, b.high.y - a.high.y, b.high.z - a.high.z};
   if constexpr (SourcePack<P>::has_rest)
-    d = {d.x + (b.low.x - a.low.x), d.y + (b.low.y - a.low.y), d.z + (b.low.z - a.low.z)};
+    d = {(d.x + b.low.x) - a.low.x, (d.y + b.low.y) - a.low.y, (d.z + b.low.z) - a.low.z};
   return physics::softened_square(d, T(0));
 }
 
@@ -69,7 +69,8 @@ __global__ void __launch_bounds__(search_threads)
   if (group * (32 * per_lane) >= s.count) return;
 
   PackedPosition<P> at[per_lane];
-  std::int64_t own[per_lane], best_place[per_lane];
+  std::int64_t own[per_lane];
+  int best_at[per_lane];  // counted from the begin of the range
   T best[per_lane];
 #pragma unroll
   for (int k = 0; k < per_lane; ++k) {
@@ -77,7 +78,7 @@ __global__ void __launch_bounds__(search_threads)
     at[k] = asking_position(s, t);
     own[k] = s.place(t);
     best[k] = INFINITY;
-    best_place[k] = -1;
+    best_at[k] = -1;
   }
   const std::int64_t begin = segment * s.segment;
   const std::int64_t end = begin + s.segment < s.source_count ? begin + s.segment : s.source_count;
@@ -86,21 +87,31 @@ __global__ void __launch_bounds__(search_threads)
     __syncwarp();
     if (lane < count) tiles[warp][lane] = position(s.sources, tile + lane);
     __syncwarp();
-    int own_here[per_lane];
+    const int from = static_cast<int>(tile - begin);
+    bool own_here = false;
 #pragma unroll
-    for (int k = 0; k < per_lane; ++k)
-      own_here[k] = own[k] >= tile && own[k] < tile + 32 ? static_cast<int>(own[k] - tile) : -1;
-    for (int j = 0; j < count; ++j)
+    for (int k = 0; k < per_lane; ++k) own_here = own_here || (own[k] >= tile && own[k] < tile + 32);
+    const auto look = [&](int j, auto masked) {
+      const PackedPosition<P> source = tiles[warp][j];
 #pragma unroll
       for (int k = 0; k < per_lane; ++k) {
-        const T r2 = square(at[k], tiles[warp][j]);
-        if (r2 < best[k] && j != own_here[k]) best[k] = r2, best_place[k] = tile + j;
+        const T r2 = square(at[k], source);
+        const bool nearer = r2 < best[k] && !(masked.value && own[k] == tile + j);
+        best[k] = nearer ? r2 : best[k];
+        best_at[k] = nearer ? from + j : best_at[k];
       }
+    };
+    if (__any_sync(0xffffffffu, own_here))
+      for (int j = 0; j < count; ++j) look(j, std::true_type{});
+    else
+#pragma unroll 4
+      for (int j = 0; j < count; ++j) look(j, std::false_type{});
   }
 #pragma unroll
   for (int k = 0; k < per_lane; ++k) {
     const std::int64_t t = first_target + 32 * k;
-    if (t < s.count) found[t * s.segments + segment] = {static_cast<double>(best[k]), best_place[k]};
+    if (t < s.count)
+      found[t * s.segments + segment] = {static_cast<double>(best[k]), best_at[k] < 0 ? -1 : begin + best_at[k]};
   }
 }
 
