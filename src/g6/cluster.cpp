@@ -15,9 +15,6 @@ namespace {
 
 constexpr unsigned forces_wanted = want_acceleration | want_jerk | want_potential;
 
-/// Particles that one thread copies at a time, and how many are worth more than one thread.
-constexpr std::int64_t copy_chunk = 1024, copy_worth_threads = 4096;
-
 /// In the place of an own address: there are several.
 constexpr std::int64_t several = -2;
 
@@ -70,11 +67,10 @@ void Cluster::take(const IParticles& i) {
   index_.resize(static_cast<std::size_t>(i.count));
   repeated_.clear();
   std::atomic<bool> any_several = false;
-  parallel_chunks(i.count < copy_worth_threads ? 1 : device_.threads(), i.count, copy_chunk,
-                  [&](std::int64_t begin, std::int64_t end) {
-                    copy_particles(i, begin, end);
-                    if (find_addresses(begin, end)) any_several.store(true, std::memory_order_relaxed);
-                  });
+  parallel_chunks(threads_to_copy(i.count), i.count, copy_chunk, [&](std::int64_t begin, std::int64_t end) {
+    copy_particles(i, begin, end);
+    if (find_addresses(begin, end)) any_several.store(true, std::memory_order_relaxed);
+  });
   for (std::int64_t k = 0; any_several && k < i.count; ++k)
     if (block_.own()[k] == several) {
       const auto addresses = addresses_of(i.index[k]);

@@ -9,6 +9,11 @@
 
 namespace pergola::g6 {
 
+/// Threads that are worth waking to copy a block of i-particles or its results, and particles that each takes at a
+/// time.
+inline constexpr int copy_threads = 4;
+inline constexpr std::int64_t copy_chunk = 1024;
+
 struct ClusterOptions {
   Precision precision = Precision::mixed;  // or full
   bool self_neighbour = false;             // a neighbour list holds the particle itself too
@@ -76,6 +81,10 @@ class Cluster {
 
   bool started() const { return started_; }
   const Device& device() const { return device_; }
+  /// How many threads copy a block of this size.
+  int threads_to_copy(std::int64_t particles) const {
+    return particles < 4 * copy_chunk ? 1 : std::min(device_.threads(), copy_threads);
+  }
 
  private:
   void take(const IParticles& i);

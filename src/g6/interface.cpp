@@ -184,9 +184,8 @@ int lasthalf(int id, const LastHalf& results) noexcept {
     Cluster& cluster = open.cluster;
     cluster.finish(results.nnb || results.rnnb);
     if (results.ni > cluster.count()) throw Error(ErrorKind::input, "ni is larger than that of g6calc_firsthalf");
-    constexpr std::int64_t chunk = 1024;
     std::atomic<bool> finite = true;
-    parallel_chunks(results.ni < 4 * chunk ? 1 : cluster.device().threads(), results.ni, chunk,
+    parallel_chunks(cluster.threads_to_copy(results.ni), results.ni, copy_chunk,
                     [&](std::int64_t begin, std::int64_t end) {
                       if (!copy_results(cluster, results, begin, end)) finite = false;
                     });

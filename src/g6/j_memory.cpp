@@ -43,13 +43,13 @@ void JMemory::set(std::int64_t address, const JParticle& p) {
 bool JMemory::apply() {
   if (pending_.empty()) return false;
   std::int64_t size = size_;
+  for (const Record& record : pending_) size = std::max<std::int64_t>(size, record.address + 1);
+  grow(size);  // may fail: nothing has changed yet
   for (const Record& record : pending_) {
-    size = std::max<std::int64_t>(size, record.address + 1);
     map_.set(record.address, record.index);
     pending_at_[static_cast<std::size_t>(record.address)] = -1;
   }
   mark_holes(size);
-  grow(size);
   send();
   pending_.clear();
   return true;
@@ -85,7 +85,7 @@ void JMemory::send() {
   for (std::int64_t begin = 0; begin < records; begin += batch) {
     if (begin > 0) device_.synchronize();  // the batch before is read from the same memory
     const std::int64_t count = std::min(batch, records - begin);
-    parallel_chunks(count < batch ? 1 : device_.threads(), count, batch / 16,
+    parallel_chunks(count < batch ? 1 : std::min(device_.threads(), 4), count, batch / 16,
                     [&](std::int64_t first, std::int64_t last) {
                       std::memcpy(staging_.data() + first * record_words, pending_.data() + begin + first,
                                   static_cast<std::size_t>(last - first) * sizeof(Record));

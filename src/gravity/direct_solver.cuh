@@ -17,6 +17,17 @@ struct MarkNotFinite {
   }
 };
 
+/// Copies answers, a warp to neighbouring places.
+struct DeliverForces {
+  Forces<double> from, to;
+  unsigned want;
+  __device__ void operator()(std::int64_t t) const {
+    if (want & want_acceleration) to.ax[t] = from.ax[t], to.ay[t] = from.ay[t], to.az[t] = from.az[t];
+    if (want & want_jerk) to.jx[t] = from.jx[t], to.jy[t] = from.jy[t], to.jz[t] = from.jz[t];
+    if (want & want_potential) to.potential[t] = from.potential[t];
+  }
+};
+
 template <Precision P>
 class DirectCuda final : public DirectSolver {
  public:
@@ -109,6 +120,19 @@ class DirectCuda final : public DirectSolver {
         fmt::format("direct: two particles in one place with zero softening (places {} and {})", place, partner));
   }
 
+  Forces<double> in_own_memory(std::int64_t count) {
+    if (answers_.size() < sum_values * count) answers_ = Buffer<double>(sums_.device(), sum_values * count);
+    const auto column = [&](int k) { return answers_.data() + k * count; };
+    Forces<double> f;
+    f.ax = column(0), f.ay = column(1), f.az = column(2), f.jx = column(3), f.jy = column(4), f.jz = column(5);
+    f.potential = column(6);
+    return f;
+  }
+
+  void deliver(const Forces<double>& from, const Forces<double>& to, unsigned want, std::int64_t count) const {
+    launch("deliver forces", count, sums_.device().stream(), DeliverForces{from, to, want});
+  }
+
   /// A copy in the device's own memory.
   Buffer<double> fetch(const double* values, std::int64_t count) const {
     Buffer<double> copy(sums_.device(), count);
@@ -129,6 +153,7 @@ class DirectCuda final : public DirectSolver {
   DirectSums<P> sums_;
   NeighbourSearch<P> search_;
   Buffer<std::int64_t> bad_;
+  Buffer<double> answers_;  // to points
 };
 
 template <Precision P>
@@ -142,7 +167,12 @@ void DirectCuda<P>::evaluate(const Points& points, unsigned want, const Forces<d
       Targets targets;
       targets.index = packed.own;
       targets.count = targets.total = packed.count;
-      sum(targets, packed.pack, points.epsilon2, want, forces);
+      // The force kernels write one number here, one there. Where the answers go to the host's memory, few numbers may
+      // do so, and many are put in order first.
+      const bool many = packed.count > 256;
+      const Forces<double> collected = many ? in_own_memory(packed.count) : forces;
+      sum(targets, packed.pack, points.epsilon2, want, collected);
+      if (many) deliver(collected, forces, want, packed.count);
     }
     if (want & want_nearest) search_.nearest(search_.by(packed), forces.nearest, forces.nearest_distance);
   } else {
