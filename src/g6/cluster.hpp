@@ -9,10 +9,9 @@
 
 namespace pergola::g6 {
 
-/// Threads that are worth waking to copy a block of i-particles or its results, and particles that each takes at a
-/// time.
-inline constexpr int copy_threads = 4;
-inline constexpr std::int64_t copy_chunk = 1024;
+/// Most threads that copy a block of i-particles or its results, and particles that each takes at a time.
+inline constexpr int copy_threads = 16;
+inline constexpr std::int64_t copy_chunk = 512;
 
 struct ClusterOptions {
   Precision precision = Precision::mixed;  // or full
@@ -83,7 +82,7 @@ class Cluster {
   const Device& device() const { return device_; }
   /// How many threads copy a block of this size.
   int threads_to_copy(std::int64_t particles) const {
-    return particles < 4 * copy_chunk ? 1 : std::min(device_.threads(), copy_threads);
+    return particles < 8 * copy_chunk ? 1 : std::min(device_.threads(), copy_threads);
   }
 
  private:
