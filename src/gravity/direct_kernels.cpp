@@ -15,7 +15,7 @@ namespace pergola::direct::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-#include "gravity/simd_pack.inl"
+#include "device/simd_pack.inl"
 #include "physics/pair.inl"
 
 /// One source in all lanes.

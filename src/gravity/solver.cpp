@@ -9,19 +9,27 @@
 #include "gravity/direct.hpp"
 #include "gravity/external_solver.hpp"
 #include "gravity/mesh.hpp"
+#include "gravity/tree.hpp"
 
 namespace pergola {
 
-std::vector<std::string> solver_names() { return {"direct", "mesh"}; }
+std::vector<std::string> solver_names() { return {"direct", "tree", "mesh"}; }
 
 namespace {
 
 std::unique_ptr<Solver> make_plain_solver(const SolverOptions& options, const Device& device) {
   if (options.solver == "mesh") return make_mesh_solver(options, device);
+  if (options.solver == "tree") {
+    if (device.is_cuda()) {
+      if constexpr (cuda_built) return make_tree_cuda(options, device);
+    }
+    return make_tree_cpu(options, device);
+  }
   if (options.solver != "direct") {
     const std::string near = nearest_name(options.solver, solver_names());
-    throw Error(ErrorKind::input, fmt::format("gravity.solver: expected direct or mesh, found \"{}\"{}", options.solver,
-                                              near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
+    throw Error(ErrorKind::input,
+                fmt::format("gravity.solver: expected direct, tree or mesh, found \"{}\"{}", options.solver,
+                            near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
   }
   return make_direct(options, device);
 }

@@ -12,6 +12,7 @@
 #include "gravity/external.hpp"
 #include "gravity/mesh_options.hpp"
 #include "particles/particles.hpp"
+#include "tree/options.hpp"
 
 namespace pergola {
 
@@ -90,6 +91,7 @@ struct SolverOptions {
   Precision precision = Precision::mixed;
   std::vector<ExternalPotential> external{};  // added to the solver's own forces
   MeshOptions mesh;
+  TreeOptions tree;
 };
 
 /// What a solver can do, so that a combination that cannot work is refused when the configuration is read.

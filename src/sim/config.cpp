@@ -269,8 +269,8 @@ UnitSystem RunConfig::unit_system() const {
 }
 
 SolverOptions RunConfig::solver_options() const {
-  SolverOptions options{gravity.solver, gravity.softening, gravitational_constant(),
-                        precision(),    gravity.external,  gravity.mesh};
+  SolverOptions options{gravity.solver, gravity.softening, gravitational_constant(), precision(), gravity.external,
+                        gravity.mesh,   gravity.tree};
   if (gravity.multigrid == "paper") options.mesh.multigrid = MultigridOptions::paper();
   return options;
 }

@@ -36,6 +36,7 @@ struct PERGOLA_API RunConfig {
     Softening softening = Softening::same(0.00390625);  // 1/256
     std::vector<ExternalPotential> external;
     MeshOptions mesh;
+    TreeOptions tree;
     std::optional<Vec3<double>> box_corner;  // none: 0 for a periodic box, −side/2 for an isolated one
     std::string multigrid = "full";          // v | paper
   } gravity;

@@ -120,11 +120,6 @@ ConfigKey step_max_key() {
           [](const RunConfig& config) { return to_text(config.time.step_max); }};
 }
 
-/// A key of a solver that this version does not have. A file that holds its table may still choose another solver.
-ConfigKey unused_key(const std::string& path) {
-  return {path, "", [](RunConfig&, const ConfigValue&) {}, {}};
-}
-
 std::vector<ConfigKey> run_keys() {
   return {integer_key(
               "version", "of this format", Range::between(1, 1), [](auto& c) -> auto& { return c.version; }),
@@ -141,13 +136,11 @@ std::vector<ConfigKey> run_keys() {
 }
 
 std::vector<ConfigKey> gravity_keys() {
-  return {word_key("gravity.solver", "direct | mesh", {"direct", "mesh"},
-                   [](auto& c) -> auto& { return c.gravity.solver; }, {"tree", "treepm"}),
+  return {word_key("gravity.solver", "direct | tree | mesh", {"direct", "tree", "mesh"},
+                   [](auto& c) -> auto& { return c.gravity.solver; }, {"treepm"}),
           {"gravity.softening", "Plummer-equivalent length; by species: { halo = 0.1, disc = 0.05 }", read_softening,
            softening_text},
-          external_key(),
-          unused_key("gravity.tree.accuracy"),
-          unused_key("gravity.tree.opening_angle")};
+          external_key()};
 }
 
 /// One of the words of an enumeration, in the order of its values from `first`.
@@ -297,6 +290,43 @@ std::vector<ConfigKey> mesh_keys() {
               [](auto& c) -> auto& { return c.gravity.mesh.multigrid.levels; })};
 }
 
+/// A number that also chooses the criterion it belongs to; gravity.tree.opening, read later, may choose the other one.
+template <class Get>
+ConfigKey opening_key(const std::string& path, const std::string& comment, const Range& range,
+                      TreeOptions::Opening opening, Get get) {
+  ConfigKey key = real_key(path, comment, range, get);
+  key.read = [read = key.read, opening](RunConfig& config, const ConfigValue& value) {
+    read(config, value);
+    config.gravity.tree.opening = opening;
+  };
+  return key;
+}
+
+ConfigKey tree_order_key() {
+  const std::string path = "gravity.tree.order";
+  return {path, "of the expansions, 2 to 5; 0: chosen by the accuracy",
+          [=](RunConfig& config, const ConfigValue& value) {
+            const auto order = static_cast<int>(read_integer(value, path, Range::between(0, 5)));
+            if (order == 1) refuse(value, path, "0 or a number from 2 to 5");
+            config.gravity.tree.order = order;
+          },
+          [](const RunConfig& config) { return std::to_string(config.gravity.tree.order); }};
+}
+
+std::vector<ConfigKey> tree_keys() {
+  return {opening_key(
+              "gravity.tree.accuracy", "median relative force error; 99 % have at most six times that",
+              Range::between(1e-5, 1e-2), TreeOptions::Opening::relative,
+              [](auto& c) -> auto& { return c.gravity.tree.accuracy; }),
+          opening_key(
+              "gravity.tree.opening_angle", "radii of two cells over their distance", Range::between(0.05, 1),
+              TreeOptions::Opening::geometric, [](auto& c) -> auto& { return c.gravity.tree.opening_angle; }),
+          choice_key<TreeOptions::Opening>(
+              "gravity.tree.opening", "relative (accuracy) | geometric (opening_angle)", tree_opening_names,
+              [](auto& c) -> auto& { return c.gravity.tree.opening; }),
+          tree_order_key()};
+}
+
 std::vector<ConfigKey> time_keys() {
   return {word_key(
               "time.integrator", "hermite | leapfrog", {"hermite", "leapfrog"},
@@ -412,7 +442,7 @@ Expectation read_expectation(const std::string& name, const ConfigValue& value) 
 const std::vector<ConfigKey>& config_keys() {
   static const std::vector<ConfigKey> all = [] {
     std::vector<ConfigKey> keys = run_keys();
-    for (const auto& group : {gravity_keys(), mesh_keys(), time_keys(), output_keys()})
+    for (const auto& group : {gravity_keys(), tree_keys(), mesh_keys(), time_keys(), output_keys()})
       keys.insert(keys.end(), group.begin(), group.end());
     return keys;
   }();

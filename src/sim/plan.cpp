@@ -19,7 +19,7 @@ constexpr std::int64_t trial_particles = 1024;
 constexpr double trial_seconds = 0.5;
 constexpr std::int64_t rate_sources = 16384, rate_targets = 2048;
 constexpr int mesh_trial_cells = 64;
-constexpr std::int64_t mesh_trial_particles = 131072;
+constexpr std::int64_t mesh_trial_particles = 131072, tree_trial_particles = 65536;
 
 /// How Hermite steps grow with N in Plummer models at fixed softening 1/256: particle steps per particle and time, and
 /// block steps per time. Measured for N = 256 to 2048 and, for the first, against the pairs counted at N = 65,536.
@@ -86,6 +86,24 @@ Pace measure_pace(RunConfig config, std::int64_t n, double rate) {
   pace.seconds_per_step = std::max(0.0, seconds - (rate > 0 ? static_cast<double>(counts.interactions) / rate : 0)) /
                           std::max(1.0, static_cast<double>(counts.steps));
   return pace;
+}
+
+/// Seconds of one step with the tree: measured with at most tree_trial_particles, and in proportion beyond.
+double measure_tree_step(const RunConfig& config, const Device& device, std::int64_t n, RunPlan& plan) {
+  const std::int64_t trial = std::min(n, tree_trial_particles);
+  ModelOptions options;
+  options.n = trial;
+  const auto particles = make_model("plummer", options, device.threads());
+  auto gravity = config.solver_options();
+  gravity.external.clear();
+  const auto solver = make_solver(gravity, device);
+  double best = 1e300;
+  for (int k = 0; k < 2; ++k) {
+    const auto result = evaluate_forces(*solver, device, gravity.precision, particles, want_acceleration);
+    best = std::min(best, result.prepare_seconds + result.evaluate_seconds);
+  }
+  plan.rate_basis = fmt::format("measured with the forces of {} particles on {}", trial, device.spec());
+  return best * static_cast<double>(n) / static_cast<double>(trial);
 }
 
 /// Seconds of one step on a mesh: measured with few and with more random particles on at most mesh_trial_cells per
@@ -172,19 +190,20 @@ RunPlan plan_run(const RunConfig& config) {
   plan.fits = device.is_cuda() ? plan.device_bytes <= plan.device_free_bytes && plan.host_bytes <= plan.host_free_bytes
                                : plan.device_bytes + plan.host_bytes <= plan.host_free_bytes;
 
-  const bool on_mesh = config.gravity.solver == "mesh";
-  if (!on_mesh) {
+  const bool on_mesh = config.gravity.solver == "mesh", on_tree = config.gravity.solver == "tree";
+  if (!on_mesh && !on_tree) {
     plan.interactions_per_second = measure_rate(config, device, count.n);
     plan.rate_basis =
         fmt::format("measured with a force evaluation of up to {} particles on {}", rate_sources, device.spec());
   }
   Pace pace = estimate_pace(config, count, plan);
   if (on_mesh) pace.seconds_per_step = measure_mesh_step(config, device, count.n, plan);
+  if (on_tree) pace.seconds_per_step = measure_tree_step(config, device, count.n, plan);
   const double time = std::max(0.0, config.run.end_time - count.start_time), n = static_cast<double>(count.n);
   plan.steps = std::ceil(pace.steps * time);
   plan.particle_steps = pace.particle_steps * time * n;
   plan.seconds = plan.steps * pace.seconds_per_step;
-  if (on_mesh) return plan;
+  if (on_mesh || on_tree) return plan;
   plan.interactions = plan.particle_steps * n * config.time.corrector_iterations;
   plan.seconds += plan.interactions / plan.interactions_per_second;
   return plan;

@@ -43,10 +43,10 @@ std::unique_ptr<Integrator> make_integrator(const TimeOptions& time, const Solve
   if (time.integrator == "hermite") {
     if (!gravity.external.empty())
       throw Error(ErrorKind::input, "gravity.external: " + external_needs_leapfrog("hermite"));
-    if (gravity.solver == "mesh")
-      throw Error(ErrorKind::input,
-                  "time.integrator: hermite needs jerks, which the mesh solver does not give; set "
-                  "time.integrator = \"leapfrog\"");
+    if (gravity.solver != "direct")
+      throw Error(ErrorKind::input, fmt::format("time.integrator: hermite needs jerks, which the {} solver does not "
+                                                "give; set time.integrator = \"leapfrog\"",
+                                                gravity.solver));
     if (context.device.is_cuda()) {
       if constexpr (cuda_built) return make_hermite_cuda(time, gravity, context);
     }

@@ -113,8 +113,8 @@ TEST(Config, UnknownNamesComeWithTheNearestValidOne) {
 }
 
 TEST(Config, WhatThisVersionDoesNotHaveIsRefusedAsSuch) {
-  EXPECT_EQ(refusal("[gravity]\nsolver = \"tree\"\n"),
-            "run.toml:2: gravity.solver: expected direct, mesh, found tree (not in this version)");
+  EXPECT_EQ(refusal("[gravity]\nsolver = \"treepm\"\n"),
+            "run.toml:2: gravity.solver: expected direct, tree, mesh, found treepm (not in this version)");
   EXPECT_EQ(refusal("[cosmology]\nomega0 = 0.3\n"), "run.toml:2: cosmology.omega0: not in this version");
 }
 

@@ -3,6 +3,7 @@
 
 template <class T>
 struct Pack {
+  using Number = T;
   using Tag = hn::ScalableTag<T>;
   using Vector = hn::Vec<Tag>;
   Vector raw;

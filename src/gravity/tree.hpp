@@ -1,0 +1,30 @@
+#pragma once
+#include <memory>
+#include <type_traits>
+
+#include "gravity/solver.hpp"
+#include "tree/octree.hpp"
+
+namespace pergola {
+
+/// A fast multipole method on an octree: docs/tree.md. tree/ holds the tree and the walk, physics/expansion.inl the
+/// expansions, physics/opening.inl the opening criteria.
+std::unique_ptr<Solver> make_tree_cpu(const SolverOptions& options, const Device& device);
+std::unique_ptr<Solver> make_tree_cuda(const SolverOptions& options, const Device& device);
+
+/// Numbers of the state and of the interactions.
+template <Precision precision>
+struct TreeNumbers {
+  using State = std::conditional_t<precision == Precision::single, float, double>;
+  using Pair = std::conditional_t<precision == Precision::full, double, float>;
+};
+
+/// Says why the force on the particle at `place` is not a number; arrays on the host.
+template <class Real>
+[[noreturn]] void tree_failure(std::int64_t place, std::int64_t count, const Real* x, const Real* y, const Real* z,
+                               const std::uint8_t* species, const SolverOptions& options);
+
+/// The opening parameters for what the options ask: gravity.tree.accuracy, or an opening angle.
+tree::Opening tree_opening(const TreeOptions& options);
+
+}  // namespace pergola

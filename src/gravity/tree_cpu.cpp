@@ -1,0 +1,195 @@
+#include <fmt/core.h>
+
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "device/buffer.hpp"
+#include "device/parallel.hpp"
+#include "device/stage_clock.hpp"
+#include "gravity/tree.hpp"
+#include "tree/octree_cpu.hpp"
+#include "tree/walk.hpp"
+
+namespace pergola {
+
+namespace {
+
+/// Particles of a task, about: enough tasks for many threads, and few enough cells above them. It does not depend on
+/// the number of threads.
+constexpr std::uint32_t grain = 2048;
+constexpr std::int64_t chunk = 8192;
+
+template <Precision precision>
+class TreeCpu final : public Solver {
+ public:
+  using State = typename TreeNumbers<precision>::State;
+  using Pair = typename TreeNumbers<precision>::Pair;
+
+  TreeCpu(const SolverOptions& options, const Device& device)
+      : options_(options), device_(device), opening_(tree_opening(options.tree)), tree_(device) {}
+
+  const SolverInfo& info() const override { return info_; }
+  void set_clock(StageClock* clock) override { clock_ = clock ? clock : &silent_; }
+  void prepare(const Sources<float>& sources) override { take(sources); }
+  void prepare(const Sources<double>& sources) override { take(sources); }
+  void evaluate(const Targets& targets, unsigned want, const Forces<float>& forces) override {
+    answer(targets, want, forces);
+  }
+  void evaluate(const Targets& targets, unsigned want, const Forces<double>& forces) override {
+    answer(targets, want, forces);
+  }
+  NeighbourLists neighbour_lists(const Targets&, double) override {
+    throw Error(ErrorKind::input, "tree: gives no neighbour lists; use the direct solver");
+  }
+  std::int64_t device_bytes(std::int64_t n) const override {
+    // Keys and places twice, positions and masses in the tree's order, about one cell for six particles.
+    const std::int64_t particle = 2 * (8 + 4) + 4 * 8 + 4 * static_cast<std::int64_t>(sizeof(Pair));
+    const std::int64_t terms = tree::multipole_stride(opening_.order);
+    const std::int64_t cell = 64 + 56 + 32 + terms * static_cast<std::int64_t>(sizeof(Pair));
+    return n * particle + n / 6 * cell;
+  }
+
+ private:
+  struct Output {
+    TreeCpu* solver;
+    const Forces<State>* forces;
+    unsigned want;
+    double per_psi, per_gradient;
+    std::atomic<std::int64_t> failed;
+  };
+
+  template <class Real>
+  void take(const Sources<Real>& from);
+  template <class Real>
+  void answer(const Targets& targets, unsigned want, const Forces<Real>& forces);
+  void mark_active(const Targets& targets);
+  static void put(void* context, std::uint32_t place, const double (&field)[4]);
+
+  SolverInfo info_{"tree", false, false, false, true, true, false, false};
+  SolverOptions options_;
+  Device device_;
+  StageClock silent_;
+  StageClock* clock_ = &silent_;
+  tree::Opening opening_;
+  tree::OctreeCpu<Pair> tree_;
+  Sources<State> sources_;
+  std::vector<std::int64_t> slot_;  // of each source among the targets, −1 when it does not ask; empty: all ask
+  std::vector<std::uint8_t> active_particle_, active_cell_;
+};
+
+template <Precision precision>
+template <class Real>
+void TreeCpu<precision>::take(const Sources<Real>& from) {
+  if constexpr (!std::is_same_v<Real, State>) {
+    throw Error(ErrorKind::input, fmt::format("tree: expected sources in {} precision for precision \"{}\"",
+                                              sizeof(State) == 4 ? "single" : "double", precision_name(precision)));
+  } else {
+    if (from.ax) throw Error(ErrorKind::input, "tree: expected sources at the time of the evaluation");
+    if (from.count >= std::numeric_limits<std::uint32_t>::max())
+      throw Error(ErrorKind::input, fmt::format("tree: expected fewer than 2^32 particles, found {}", from.count));
+    sources_ = from;
+    clock_->begin("tree");
+    tree_.build(tree::Points<Real>{from.count, from.x, from.y, from.z, from.mass, from.species},
+                options_.softening.epsilon.data(), options_.softening.uniform(), opening_.order,
+                opening_.tolerance > 0);
+    clock_->end();
+  }
+}
+
+/// Slots and the cells that hold a target, for a part of the sources.
+template <Precision precision>
+void TreeCpu<precision>::mark_active(const Targets& targets) {
+  const std::int64_t n = tree_.count();
+  slot_.assign(static_cast<std::size_t>(n), -1);
+  for (std::int64_t t = 0; t < targets.count; ++t)
+    slot_[static_cast<std::size_t>(targets.index ? targets.index[t] : targets.first + t)] = t;
+  active_particle_.resize(static_cast<std::size_t>(n));
+  const std::uint32_t* const order = tree_.order();
+  parallel_chunks(device_.threads(), n, chunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) active_particle_[static_cast<std::size_t>(k)] = slot_[order[k]] >= 0;
+  });
+  const auto& link = tree_.cells().link;
+  active_cell_.resize(link.size());
+  for (std::size_t cell = link.size(); cell-- > 0;) {
+    std::uint8_t any = 0;
+    if (link[cell].children == 0)
+      for (std::uint32_t k = 0; k < link[cell].count; ++k) any |= active_particle_[link[cell].first + k];
+    else
+      for (std::uint32_t c = 0; c < link[cell].children; ++c) any |= active_cell_[link[cell].child + c];
+    active_cell_[cell] = any;
+  }
+}
+
+template <Precision precision>
+void TreeCpu<precision>::put(void* context, std::uint32_t place, const double (&field)[4]) {
+  auto& out = *static_cast<Output*>(context);
+  const std::int64_t source = out.solver->tree_.order()[place];
+  const auto& slot = out.solver->slot_;
+  const std::int64_t to = slot.empty() ? source : slot[static_cast<std::size_t>(source)];
+  bool finite = true;
+  const auto write = [&](State* values, double value) {
+    values[to] = static_cast<State>(value);
+    finite = finite && std::isfinite(values[to]);
+  };
+  if (out.want & want_acceleration) {
+    write(out.forces->ax, out.per_gradient * field[1]);
+    write(out.forces->ay, out.per_gradient * field[2]);
+    write(out.forces->az, out.per_gradient * field[3]);
+  }
+  if (out.want & want_potential) write(out.forces->potential, -out.per_psi * field[0]);
+  std::int64_t lowest = out.failed.load();
+  while (!finite && source < lowest && !out.failed.compare_exchange_weak(lowest, source)) {
+  }
+}
+
+template <Precision precision>
+template <class Real>
+void TreeCpu<precision>::answer(const Targets& targets, unsigned want, const Forces<Real>& forces) {
+  if constexpr (!std::is_same_v<Real, State>) {
+    throw Error(ErrorKind::input, fmt::format("tree: expected forces in {} precision for precision \"{}\"",
+                                              sizeof(State) == 4 ? "single" : "double", precision_name(precision)));
+  } else {
+    if (targets.count == 0) return;
+    if (want & (want_jerk | want_nearest))
+      throw Error(ErrorKind::input, "tree: gives accelerations and potentials only");
+    const bool all = !targets.index && targets.count == tree_.count();
+    if (all)
+      slot_.clear();
+    else
+      mark_active(targets);
+    const tree::ActiveSet active =
+        all ? tree::ActiveSet{} : tree::ActiveSet{active_particle_.data(), active_cell_.data()};
+    const auto& frame = tree_.frame();
+    const double per_psi = options_.gravitational_constant * frame.mass / frame.side;
+    Output out{this, &forces, want, per_psi, per_psi / frame.side, tree_.count()};
+    const tree::Sink sink{&out, &TreeCpu::put};
+    const auto view = tree_.view();
+    clock_->begin("walk");
+    const auto tasks = tree::begin_walk(view, opening_, active, grain, sink);
+    parallel_for(device_.threads(), std::ssize(tasks), [&](std::int64_t k) {
+      if (out.failed == tree_.count()) tree::walk(view, opening_, active, tasks[static_cast<std::size_t>(k)], sink);
+    });
+    clock_->end();
+    if (out.failed < tree_.count())
+      tree_failure(out.failed, sources_.count, sources_.x, sources_.y, sources_.z, sources_.species, options_);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Solver> make_tree_cpu(const SolverOptions& options, const Device& device) {
+  switch (options.precision) {
+    case Precision::single:
+      return std::make_unique<TreeCpu<Precision::single>>(options, device);
+    case Precision::mixed:
+      return std::make_unique<TreeCpu<Precision::mixed>>(options, device);
+    case Precision::full:
+      break;
+  }
+  return std::make_unique<TreeCpu<Precision::full>>(options, device);
+}
+
+}  // namespace pergola

@@ -1,0 +1,28 @@
+// When a cell may act through its expansion. No include guard, as physics/pair.inl. Lengths enter as u = 1/√(R² + ε²), R
+// the distance of the two centres: inside its softening length a pair's potential is smooth, and expansions converge for
+// radii below 1/u. Every criterion is a pair of numbers: acceptance is left ≤ right.
+
+/// Barnes-Hut for two cells (Dehnen 2002): the sum of the radii as seen from the other centre, to be at most an angle.
+template <class R>
+PERGOLA_HD_INLINE R opening_ratio(R r_source, R r_target, R u) {
+  return (r_source + r_target) * u;
+}
+
+/// a^n.
+template <int n, class R>
+PERGOLA_HD_INLINE R power(R a) {
+  if constexpr (n == 1)
+    return a;
+  else if constexpr (n % 2 == 0)
+    return power<n / 2>(a * a);
+  else
+    return a * power<n - 1>(a);
+}
+
+/// Size of the terms that an interaction of the given order leaves out of the acceleration, m u² ((ρ + r) u)^order; ρ is
+/// an average radius of the source, r the largest of the target (Dehnen 2014, eq. 13). It is compared with a fraction of
+/// the target's acceleration, the cell form of GADGET's relative criterion (Springel 2005, eq. 18).
+template <int order, class R>
+PERGOLA_HD_INLINE R neglected_acceleration(R mass, R rho_source, R r_target, R u) {
+  return mass * u * u * power<order>((rho_source + r_target) * u);
+}

@@ -1,0 +1,146 @@
+// Centres, radii and multipoles of cells, once per instruction set.
+#include <type_traits>
+#include <utility>
+
+#include "device/simd_targets.hpp"
+#include "physics/multi_index.hpp"
+#include "tree/octree_cpu.hpp"
+#include "tree/shape.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tree/moments.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h:
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace pergola::tree::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using physics::expansion_terms, physics::factor_of, physics::Factor, physics::index_of, physics::is_valid,
+    physics::term_of;
+
+#include "device/simd_pack.inl"
+#include "physics/expansion.inl"
+
+template <class T>
+T sum_of_lanes(Pack<T> value) {
+  return hn::GetLane(hn::SumOfLanes(typename Pack<T>::Tag(), value.raw));
+}
+
+/// Multipoles of a leaf, its particles in the lanes; also the particles' places relative to the centre.
+template <int order, class T>
+void multipoles_of_leaf(const UpwardPass<T>& pass, std::uint32_t cell) {
+  using P = Pack<T>;
+  constexpr int terms = expansion_terms(order);
+  constexpr int lanes = P::size, room = (static_cast<int>(leaf_capacity) + lanes - 1) / lanes * lanes;
+  const CellLink& link = pass.cells->link[cell];
+  const CellShape& s = pass.shape[cell];
+  alignas(64) T x[room] = {}, y[room] = {}, z[room] = {}, m[room] = {};
+  const T inverse = T(-1) / pass.scale[cell];
+  for (std::uint32_t k = 0; k < link.count; ++k) {
+    const std::uint32_t at = link.first + k;
+    const T dx = static_cast<T>(pass.x[at] - s.x), dy = static_cast<T>(pass.y[at] - s.y),
+            dz = static_cast<T>(pass.z[at] - s.z);
+    pass.rx[at] = dx, pass.ry[at] = dy, pass.rz[at] = dz;
+    pass.rmass[at] = static_cast<T>(pass.mass[at]);
+    if (pass.repsilon2) pass.repsilon2[at] = static_cast<T>(pass.epsilon2[at]);
+    x[k] = dx * inverse, y[k] = dy * inverse, z[k] = dz * inverse, m[k] = pass.rmass[at];
+  }
+  P sum[terms];
+  for (auto& value : sum) value = P(T(0));
+  for (int k = 0; k < static_cast<int>(link.count); k += lanes) {
+    const Monomials<order, P> t({P::load(x + k), P::load(y + k), P::load(z + k)}, P::load(m + k));
+    for (int term = 0; term < terms; ++term) sum[term] = sum[term] + t.value[term];
+  }
+  T* const to = pass.multipole + static_cast<std::int64_t>(cell) * multipole_stride(order);
+  for (int term = 0; term < terms; ++term) to[term] = sum_of_lanes(sum[term]);
+}
+
+/// Multipoles of a parent, its children in the lanes.
+template <int order, class T>
+void multipoles_of_parent(const UpwardPass<T>& pass, std::uint32_t cell) {
+  using P = Pack<T>;
+  constexpr int terms = expansion_terms(order), lanes = P::size;
+  const CellLink& link = pass.cells->link[cell];
+  const CellShape& s = pass.shape[cell];
+  const T inverse = T(1) / pass.scale[cell];
+  P sum[terms];
+  for (auto& value : sum) value = P(T(0));
+  for (std::uint32_t c = 0; c < link.children; c += lanes) {
+    alignas(64) T x[lanes] = {}, y[lanes] = {}, z[lanes] = {}, ratio[lanes] = {}, moments[terms][lanes] = {};
+    for (std::uint32_t lane = 0; lane < lanes && c + lane < link.children; ++lane) {
+      const std::uint32_t child = link.child + c + lane;
+      x[lane] = static_cast<T>(s.x - pass.shape[child].x) * inverse;
+      y[lane] = static_cast<T>(s.y - pass.shape[child].y) * inverse;
+      z[lane] = static_cast<T>(s.z - pass.shape[child].z) * inverse;
+      ratio[lane] = pass.scale[child] * inverse;
+      const T* const from = pass.multipole + static_cast<std::int64_t>(child) * multipole_stride(order);
+      for (int term = 0; term < terms; ++term) moments[term][lane] = from[term];
+    }
+    P child[terms];
+    for (int term = 0; term < terms; ++term) child[term] = P::load(moments[term]);
+    shift_multipole<order>({P::load(x), P::load(y), P::load(z)}, P::load(ratio), child, sum);
+  }
+  T* const to = pass.multipole + static_cast<std::int64_t>(cell) * multipole_stride(order);
+  for (int term = 0; term < terms; ++term) to[term] = sum_of_lanes(sum[term]);
+}
+
+template <int order, class T>
+void upward_order(const UpwardPass<T>& pass, std::uint32_t begin, std::uint32_t end) {
+  for (std::uint32_t cell = begin; cell < end; ++cell) {
+    const bool leaf = pass.cells->link[cell].children == 0;
+    if (leaf)
+      shape_of_leaf(pass, pass.cells->link.data(), cell);
+    else
+      shape_of_parent(pass, pass.cells->link.data(), cell);
+    finish_shape<order>(pass, cell);
+    if (leaf)
+      multipoles_of_leaf<order>(pass, cell);
+    else
+      multipoles_of_parent<order>(pass, cell);
+  }
+}
+
+template <class T>
+void upward_any(const UpwardPass<T>& pass, int order, std::uint32_t begin, std::uint32_t end) {
+  static_assert(lowest_order == 2 && highest_order == 5);
+  switch (order) {
+    case 2:
+      return upward_order<2>(pass, begin, end);
+    case 3:
+      return upward_order<3>(pass, begin, end);
+    case 4:
+      return upward_order<4>(pass, begin, end);
+    default:
+      return upward_order<5>(pass, begin, end);
+  }
+}
+
+void upward_float(const UpwardPass<float>& pass, int order, std::uint32_t begin, std::uint32_t end) {
+  upward_any(pass, order, begin, end);
+}
+void upward_double(const UpwardPass<double>& pass, int order, std::uint32_t begin, std::uint32_t end) {
+  upward_any(pass, order, begin, end);
+}
+
+}  // namespace pergola::tree::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pergola::tree {
+
+HWY_EXPORT(upward_float);
+HWY_EXPORT(upward_double);
+
+template <>
+void upward(const UpwardPass<float>& pass, int order, std::uint32_t begin, std::uint32_t end) {
+  HWY_DYNAMIC_DISPATCH(upward_float)(pass, order, begin, end);
+}
+template <>
+void upward(const UpwardPass<double>& pass, int order, std::uint32_t begin, std::uint32_t end) {
+  HWY_DYNAMIC_DISPATCH(upward_double)(pass, order, begin, end);
+}
+
+}  // namespace pergola::tree
+#endif

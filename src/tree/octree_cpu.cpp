@@ -1,0 +1,220 @@
+#include "tree/octree_cpu.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+
+#include "base/error.hpp"
+#include "device/parallel.hpp"
+#include "tree/estimate.hpp"
+#include "tree/keys.hpp"
+
+namespace pergola::tree {
+
+namespace {
+
+constexpr std::int64_t chunk = 8192, cell_chunk = 64;
+
+template <class T>
+void reserve(const Device& device, std::int64_t size, Buffer<T>& buffer) {
+  if (buffer.size() < size) buffer = Buffer<T>(device, size + size / 8);
+}
+
+template <class Real>
+PERGOLA_HD Vec3<double> unit_position(const Points<Real>& points, const Frame& frame, std::int64_t i) {
+  return {(static_cast<double>(points.x[i]) - frame.corner.x) / frame.side,
+          (static_cast<double>(points.y[i]) - frame.corner.y) / frame.side,
+          (static_cast<double>(points.z[i]) - frame.corner.z) / frame.side};
+}
+
+struct Bounds {
+  double low[3], high[3];
+  double mass = 0;
+};
+
+}  // namespace
+
+template <class T>
+template <class Real>
+void OctreeCpu<T>::find_frame(const Points<Real>& points) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const auto chunks = static_cast<std::size_t>((points.count + chunk - 1) / chunk);
+  std::vector<Bounds> parts(chunks);
+  parallel_chunks(device_.threads(), points.count, chunk, [&](std::int64_t begin, std::int64_t end) {
+    Bounds part{{infinity, infinity, infinity}, {-infinity, -infinity, -infinity}, 0};
+    const Real* const axes[3] = {points.x, points.y, points.z};
+    bool finite = true;
+    for (int a = 0; a < 3; ++a)
+      for (std::int64_t i = begin; i < end; ++i) {
+        const auto value = static_cast<double>(axes[a][i]);
+        part.low[a] = std::min(part.low[a], value);
+        part.high[a] = std::max(part.high[a], value);
+        finite = finite && std::isfinite(value);
+      }
+    for (std::int64_t i = begin; i < end; ++i) part.mass += static_cast<double>(points.mass[i]);
+    if (!finite) throw Error(ErrorKind::numerics, "tree: a position is not a finite number");
+    parts[static_cast<std::size_t>(begin / chunk)] = part;
+  });
+  Bounds all = parts[0];
+  for (std::size_t c = 1; c < chunks; ++c) {
+    for (int a = 0; a < 3; ++a) {
+      all.low[a] = std::min(all.low[a], parts[c].low[a]);
+      all.high[a] = std::max(all.high[a], parts[c].high[a]);
+    }
+    all.mass += parts[c].mass;
+  }
+  double side = 0;
+  for (int a = 0; a < 3; ++a) side = std::max(side, all.high[a] - all.low[a]);
+  frame_.corner = {all.low[0], all.low[1], all.low[2]};
+  frame_.side = side > 0 ? side : 1;
+  frame_.mass = all.mass > 0 ? all.mass : 1;
+}
+
+template <class T>
+template <class Real>
+void OctreeCpu<T>::sort_points(const Points<Real>& points) {
+  const std::int64_t n = points.count;
+  reserve(device_, n, sort_.keys), reserve(device_, n, sort_.other_keys);
+  reserve(device_, n, sort_.values), reserve(device_, n, sort_.other_values);
+  std::uint64_t* keys = sort_.keys.data();
+  std::uint32_t* values = sort_.values.data();
+  const auto each = [&](const auto& body) {
+    parallel_chunks(device_.threads(), n, chunk, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) body(i);
+    });
+  };
+  each([&](std::int64_t i) {
+    keys[i] = upper_key(unit_position(points, frame_, i));
+    values[i] = static_cast<std::uint32_t>(i);
+  });
+  sort_by_key_cpu(device_, n, sort_);
+
+  // Where one cell of the finest upper level holds more than a leaf, the lower levels are needed too.
+  keys = sort_.keys.data();
+  std::atomic<bool> crowded = false;
+  constexpr std::int64_t step = leaf_capacity;
+  if (n > step)
+    parallel_chunks(device_.threads(), n - step, chunk, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i)
+        if (keys[i] == keys[i + step]) crowded = true;
+    });
+  has_lower_ = crowded;
+  if (!has_lower_) return;
+  values = sort_.values.data();
+  each([&](std::int64_t i) { keys[i] = lower_key(unit_position(points, frame_, values[i])); });
+  sort_by_key_cpu(device_, n, sort_);
+  keys = sort_.keys.data(), values = sort_.values.data();
+  each([&](std::int64_t i) { keys[i] = upper_key(unit_position(points, frame_, values[i])); });
+  sort_by_key_cpu(device_, n, sort_);
+  reserve(device_, n, lower_);
+  values = sort_.values.data();
+  each([&](std::int64_t i) { lower_.data()[i] = lower_key(unit_position(points, frame_, values[i])); });
+}
+
+template <class T>
+template <class Real>
+void OctreeCpu<T>::gather(const Points<Real>& points, const double* epsilon, bool uniform) {
+  const std::int64_t n = points.count;
+  for (auto* buffer : {&x_, &y_, &z_, &mass_}) reserve(device_, n, *buffer);
+  for (auto* buffer : {&rx_, &ry_, &rz_, &rmass_}) reserve(device_, n, *buffer);
+  uniform_ = uniform;
+  if (!uniform) reserve(device_, n, epsilon2_), reserve(device_, n, repsilon2_);
+  const auto square = [&](int species) {
+    const double length = epsilon[species] / frame_.side;
+    return length * length;
+  };
+  same_epsilon2_ = square(0);
+  const std::uint32_t* const values = sort_.values.data();
+  const double per_mass = 1 / frame_.mass;
+  parallel_chunks(device_.threads(), n, chunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) {
+      const std::int64_t i = values[k];
+      const Vec3<double> at = unit_position(points, frame_, i);
+      x_.data()[k] = at.x, y_.data()[k] = at.y, z_.data()[k] = at.z;
+      mass_.data()[k] = static_cast<double>(points.mass[i]) * per_mass;
+      if (!uniform) epsilon2_.data()[k] = square(points.species ? points.species[i] : 0);
+    }
+  });
+}
+
+template <class T>
+template <class Real>
+void OctreeCpu<T>::build(const Points<Real>& points, const double* epsilon, bool uniform, int order,
+                         bool accelerations) {
+  count_ = points.count;
+  expansion_order_ = order;
+  has_accelerations_ = accelerations;
+  if (count_ == 0) return;
+  find_frame(points);
+  sort_points(points);
+  gather(points, epsilon, uniform);
+  build_cells_cpu(device_.threads(), count_, sort_.keys.data(), has_lower_ ? lower_.data() : nullptr, cells_);
+
+  const std::int64_t cells = cells_.size(), terms = multipole_stride(order);
+  reserve(device_, cells, shape_), reserve(device_, cells, extent_), reserve(device_, cells, scale_);
+  reserve(device_, cells * terms, multipole_);
+  const UpwardPass<T> pass{&cells_,           x_.data(),
+                           y_.data(),         z_.data(),
+                           mass_.data(),      uniform ? nullptr : epsilon2_.data(),
+                           same_epsilon2_,    shape_.data(),
+                           extent_.data(),    scale_.data(),
+                           multipole_.data(), rx_.data(),
+                           ry_.data(),        rz_.data(),
+                           rmass_.data(),     uniform ? nullptr : repsilon2_.data()};
+  for (std::size_t level = cells_.level_begin.size() - 1; level-- > 0;) {
+    const std::uint32_t begin = cells_.level_begin[level], end = cells_.level_begin[level + 1];
+    parallel_chunks(device_.threads(), end - begin, cell_chunk, [&](std::int64_t first, std::int64_t last) {
+      upward(pass, order, begin + static_cast<std::uint32_t>(first), begin + static_cast<std::uint32_t>(last));
+    });
+  }
+  if (accelerations) estimate_accelerations();
+}
+
+template <class T>
+void OctreeCpu<T>::estimate_accelerations() {
+  const std::uint32_t cells = cells_.size();
+  reserve(device_, cells, acceleration_);
+  double* const a = acceleration_.data();
+  const CellLink* const link = cells_.link.data();
+  const auto is_group = [&](std::uint32_t cell) {
+    return link[cell].count <= estimate_capacity && (cell == 0 || link[cells_.parent[cell]].count > estimate_capacity);
+  };
+  parallel_chunks(device_.threads(), cells, cell_chunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t c = begin; c < end; ++c)
+      if (const auto cell = static_cast<std::uint32_t>(c); is_group(cell))
+        a[c] = estimate_acceleration(shape_.data(), link, cell);
+  });
+  // Cells within a group have its value, which stands before theirs; cells above have the smallest of their children.
+  for (std::uint32_t cell = 0; cell < cells; ++cell)
+    if (link[cell].count <= estimate_capacity && !is_group(cell)) a[cell] = a[cells_.parent[cell]];
+  for (std::uint32_t cell = cells; cell-- > 0;) {
+    if (link[cell].count <= estimate_capacity) continue;
+    a[cell] = std::numeric_limits<double>::infinity();
+    for (std::uint32_t c = 0; c < link[cell].children; ++c) a[cell] = std::min(a[cell], a[link[cell].child + c]);
+  }
+}
+
+template <class T>
+TreeView<T> OctreeCpu<T>::view() const {
+  TreeView<T> v;
+  v.count = count_;
+  v.shape = shape_.data();
+  v.link = cells_.link.data();
+  v.scale = scale_.data();
+  v.multipole = multipole_.data();
+  v.acceleration = has_accelerations_ ? acceleration_.data() : nullptr;
+  v.x = rx_.data(), v.y = ry_.data(), v.z = rz_.data();
+  v.mass = rmass_.data();
+  v.epsilon2 = uniform_ ? nullptr : repsilon2_.data();
+  v.same_epsilon2 = same_epsilon2_;
+  return v;
+}
+
+template class OctreeCpu<float>;
+template class OctreeCpu<double>;
+template void OctreeCpu<float>::build(const Points<float>&, const double*, bool, int, bool);
+template void OctreeCpu<float>::build(const Points<double>&, const double*, bool, int, bool);
+template void OctreeCpu<double>::build(const Points<double>&, const double*, bool, int, bool);
+
+}  // namespace pergola::tree

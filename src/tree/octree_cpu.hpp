@@ -1,0 +1,85 @@
+#pragma once
+#include <vector>
+
+#include "device/buffer.hpp"
+#include "tree/build_cpu.hpp"
+#include "tree/sort.hpp"
+
+namespace pergola::tree {
+
+/// Particles as the tree is given them, in the user's units.
+template <class Real>
+struct Points {
+  std::int64_t count = 0;
+  const Real *x = nullptr, *y = nullptr, *z = nullptr, *mass = nullptr;
+  const std::uint8_t* species = nullptr;
+};
+
+/// Box of the particles of a cell, and the mean of |d|² over its mass about the centre.
+struct CellExtent {
+  double low[3], high[3];
+  double second;
+};
+
+/// Everything that the upward pass reads and writes.
+template <class T>
+struct UpwardPass {
+  const Cells* cells = nullptr;
+  const double *x = nullptr, *y = nullptr, *z = nullptr, *mass = nullptr;  // in the tree's order and units
+  const double* epsilon2 = nullptr;                                        // null: the same for all
+  double same_epsilon2 = 0;
+  CellShape* shape = nullptr;
+  CellExtent* extent = nullptr;
+  T* scale = nullptr;
+  T* multipole = nullptr;
+  T *rx = nullptr, *ry = nullptr, *rz = nullptr, *rmass = nullptr, *repsilon2 = nullptr;
+};
+
+/// Centres, radii and multipoles of the cells begin … end − 1, all on one level; their children are done.
+template <class T>
+void upward(const UpwardPass<T>& pass, int order, std::uint32_t begin, std::uint32_t end);
+
+/// An octree on the CPU: keys, sort, cells, moments. The same bits on any number of threads.
+template <class T>
+class OctreeCpu {
+ public:
+  explicit OctreeCpu(const Device& device) : device_(device) {}
+
+  /// epsilon: softening length by species, in the user's units; `uniform`: all the same. With `accelerations` the
+  /// accelerations of the cells are estimated. Throws Error(numerics) when a position is not finite.
+  template <class Real>
+  void build(const Points<Real>& points, const double* epsilon, bool uniform, int order, bool accelerations);
+
+  TreeView<T> view() const;
+  const Frame& frame() const { return frame_; }
+  const Cells& cells() const { return cells_; }
+  /// Place among the points of each particle in the tree's order.
+  const std::uint32_t* order() const { return sort_.values.data(); }
+  std::int64_t count() const { return count_; }
+
+ private:
+  template <class Real>
+  void find_frame(const Points<Real>& points);
+  template <class Real>
+  void sort_points(const Points<Real>& points);
+  template <class Real>
+  void gather(const Points<Real>& points, const double* epsilon, bool uniform);
+  void estimate_accelerations();
+
+  Device device_;
+  std::int64_t count_ = 0;
+  int expansion_order_ = 0;
+  bool has_lower_ = false, uniform_ = true, has_accelerations_ = false;
+  double same_epsilon2_ = 0;
+  Frame frame_;
+  SortBuffers sort_;
+  Buffer<std::uint64_t> lower_;
+  Buffer<double> x_, y_, z_, mass_, epsilon2_;
+  Buffer<T> rx_, ry_, rz_, rmass_, repsilon2_, scale_, multipole_;
+  Cells cells_;
+  Buffer<CellShape> shape_;
+  Buffer<CellExtent> extent_;
+  Buffer<double> acceleration_;
+};
+
+}  // namespace pergola::tree

@@ -1,0 +1,497 @@
+// The walk on the CPU. No include guard: included by tree/walk_float.cpp and tree/walk_double.cpp once per instruction
+// set, inside its namespace.
+
+using physics::expansion_terms, physics::factor_of, physics::Factor, physics::index_of, physics::is_valid,
+    physics::term_of;
+
+#include "device/simd_pack.inl"
+#include "physics/expansion.inl"
+#include "physics/opening.inl"
+#include "physics/pair.inl"
+
+template <class T>
+HWY_INLINE T sum_of_lanes(Pack<T> value) {
+  return hn::GetLane(hn::SumOfLanes(typename Pack<T>::Tag(), value.raw));
+}
+
+/// An array that begins on a line of cache and keeps its memory.
+template <class T>
+class Scratch {
+ public:
+  T* reserve(std::size_t size) {
+    if (memory_.size() < size + 64) memory_.resize(size + size / 2 + 64);
+    auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
+    return memory_.data() + ((64 - address % 64) % 64) / sizeof(T);
+  }
+
+ private:
+  std::vector<T> memory_;
+};
+
+/// Field `at` of the shapes of some cells, one per lane.
+struct ShapeGather {
+  using D = Pack<double>;
+  using Index = hn::RebindToSigned<D::Tag>;
+  const double* base;
+  hn::Vec<Index> place;
+
+  HWY_INLINE ShapeGather(const CellShape* shapes, const std::uint32_t* cells) : base(&shapes->x) {
+    alignas(64) std::int64_t places[D::size];
+    for (int lane = 0; lane < D::size; ++lane) places[lane] = static_cast<std::int64_t>(cells[lane]) * 8;
+    place = hn::Load(Index(), places);
+  }
+  HWY_INLINE D operator()(int field) const { return D(hn::GatherIndex(D::Tag(), base + field, place)); }
+};
+
+HWY_INLINE unsigned at_most(Pack<double> left, Pack<double> right) {
+  std::uint8_t bits[8] = {};
+  hn::StoreMaskBits(Pack<double>::Tag(), hn::Le(left.raw, right.raw), bits);
+  return bits[0];
+}
+
+template <class T, int order>
+class Walker {
+  using P = Pack<T>;
+  using D = Pack<double>;
+  static constexpr int terms = expansion_terms(order);
+  static constexpr int lanes = P::size, wide = D::size;
+  using Expansion = T[terms];
+  /// Whether sums of pairs are taken from the rough 1/√ of AVX-512, and what they are then to be multiplied by.
+  static constexpr bool rough = HWY_TARGET == HWY_AVX3 && sizeof(T) == 4;
+  static constexpr float five_thirds = 5.0f / 3.0f;
+  static constexpr double pair_factor = rough ? 1.0 / (static_cast<double>(five_thirds) - 1.0) : 1.0;
+
+ public:
+  Walker(const TreeView<T>& tree, const Opening& opening, const ActiveSet& active, const Sink& sink)
+      : tree_(tree), opening_(opening), active_(active), sink_(sink) {}
+
+  std::vector<WalkTask<T>> begin(std::uint32_t grain) {
+    const Expansion none = {};
+    grain_ = grain, divides_ = true;
+    pass_.assign(1, 0);
+    descend(0, 0, 1, none);
+    return std::move(tasks_);
+  }
+  void run(const WalkTask<T>& task) {
+    Expansion local;
+    for (int t = 0; t < terms; ++t) local[t] = task.local[static_cast<std::size_t>(t)];
+    pass_ = task.candidates;
+    visit(task.cell, 0, pass_.size(), local);
+  }
+
+ private:
+  bool asks(std::uint32_t cell) const { return !active_.cell || active_.cell[cell]; }
+
+  void descend(std::uint32_t cell, std::size_t begin, std::size_t end, const Expansion& local) {
+    if (!asks(cell)) return;
+    if (!divides_ || tree_.link[cell].count > grain_) return visit(cell, begin, end, local);
+    tasks_.push_back({cell,
+                      {pass_.begin() + static_cast<std::ptrdiff_t>(begin), pass_.begin() + static_cast<std::ptrdiff_t>(end)},
+                      {local, local + terms}});
+  }
+
+  void visit(std::uint32_t cell, std::size_t begin, std::size_t end, const Expansion& incoming) {
+    const CellLink& link = tree_.link[cell];
+    queue_.assign(pass_.begin() + static_cast<std::ptrdiff_t>(begin), pass_.begin() + static_cast<std::ptrdiff_t>(end));
+    far_.clear(), points_.clear(), near_.clear();
+    const std::size_t base = pass_.size();
+    sort_candidates(cell);
+    Expansion local;
+    for (int t = 0; t < terms; ++t) local[t] = incoming[t];
+    add_far(cell, local);
+    if (link.children == 0) {
+      serve_leaf(cell, local);
+    } else {
+      const std::size_t passed = pass_.size();
+      Expansion child[8];
+      shift_to_children(cell, local, child);
+      for (std::uint32_t c = 0; c < link.children; ++c) descend(link.child + c, base, passed, child[c]);
+    }
+    pass_.resize(base);
+  }
+
+  /// Every candidate goes to one of the lists: cells that act through their expansion on the target's (far_) or on its
+  /// particles (points_), leaves to be summed by pairs (near_), cells that the target's children decide about (pass_).
+  void sort_candidates(std::uint32_t target) {
+    for (std::size_t k = 0, count = 0; k < queue_.size(); k += count) {
+      count = std::min<std::size_t>(wide, queue_.size() - k);
+      std::uint32_t cells[wide];
+      for (std::size_t lane = 0; lane < wide; ++lane) cells[lane] = queue_[lane < count ? k + lane : k];
+      unsigned as_cell = 0, as_points = 0;
+      test(target, cells, as_cell, as_points);
+      for (std::size_t lane = 0; lane < count; ++lane)
+        place(target, cells[lane], as_cell >> lane & 1, as_points >> lane & 1);
+    }
+  }
+
+  void place(std::uint32_t target, std::uint32_t source, bool as_cell, bool as_points) {
+    const CellLink &s = tree_.link[source], &t = tree_.link[target];
+    if (tree_.shape[source].mass == 0) return;
+    if (source == target) {
+      if (s.children == 0) near_.push_back(source);
+      for (std::uint32_t c = 0; c < s.children; ++c) pass_.push_back(s.child + c);
+    } else if (as_cell) {
+      far_.push_back(source);
+    } else if (t.children == 0) {
+      if (as_points && s.count >= point_capacity)
+        points_.push_back(source);
+      else if (s.children == 0)
+        near_.push_back(source);
+      else
+        open(s);
+    } else if (s.children == 0 || tree_.shape[target].r >= tree_.shape[source].r) {
+      pass_.push_back(source);
+    } else {
+      open(s);
+    }
+  }
+  void open(const CellLink& s) {
+    for (std::uint32_t c = 0; c < s.children; ++c) queue_.push_back(s.child + c);
+  }
+
+  /// Bit by bit: may the source act on the target cell, may it act on the target's particles.
+  HWY_INLINE void test(std::uint32_t target, const std::uint32_t* cells, unsigned& as_cell, unsigned& as_points) const {
+    const CellShape& t = tree_.shape[target];
+    const ShapeGather source(tree_.shape, cells);
+    const D dx = source(0) - D(t.x), dy = source(1) - D(t.y), dz = source(2) - D(t.z);
+    const D epsilon2 = tree_.epsilon2 ? larger(source(6), D(t.epsilon2)) : D(t.epsilon2);
+    const D square = softened_square<D>({dx, dy, dz}, epsilon2);
+    const D u = rsqrt(square);
+    const D r = source(3), rho = source(4), mass = source(5), target_r = D(t.r);
+    as_cell = at_most(opening_ratio(r, target_r, u), D(opening_.angle)) &
+              at_most(target_r * u, D(opening_.target_angle));
+    const D rest = square * u - target_r;  // no particle of the target is nearer
+    as_points = at_most(r, D(opening_.angle) * rest);
+    if (opening_.tolerance > 0) {
+      const D allowed(opening_.tolerance * tree_.acceleration[target]);
+      as_cell &= at_most(neglected_acceleration<order>(mass, rho, target_r, u), allowed);
+      as_points &= at_most(mass * power<order>(rho), allowed * power<order + 2>(rest));
+    }
+    if (tree_.epsilon2) {
+      // 3/2 ε² / R² is the relative effect of a softening length.
+      const D unequal = larger(source(7), D(t.mixed)) * epsilon2 * D(1.5);
+      as_cell &= at_most(unequal, D(opening_.softening) * square);
+      as_points &= at_most(unequal, D(opening_.softening) * rest * rest);
+    }
+  }
+
+  /// Up to `lanes` cells of a list, one per lane. Lanes beyond the list repeat its first cell, without mass.
+  struct SourceCells {
+    alignas(64) T scale[lanes];
+    alignas(64) double x[lanes], y[lanes], z[lanes], epsilon2[lanes];
+    P multipole[terms];
+  };
+  HWY_INLINE void load(const std::vector<std::uint32_t>& list, std::size_t at, SourceCells& to) const {
+    const T* from[lanes];
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      const std::uint32_t cell = list[at + lane < list.size() ? at + lane : at];
+      const CellShape& s = tree_.shape[cell];
+      to.x[lane] = s.x, to.y[lane] = s.y, to.z[lane] = s.z;
+      to.epsilon2[lane] = s.epsilon2;
+      to.scale[lane] = tree_.scale[cell];
+      from[lane] = at + lane < list.size() ? tree_.multipole + static_cast<std::int64_t>(cell) * multipole_stride(order) : nothing_;
+    }
+    transpose(from, to.multipole);
+  }
+  /// Rows of numbers, one per lane, become columns. Floats go through blocks of four rows and four numbers.
+  static HWY_INLINE void transpose(const T* const (&from)[lanes], P (&to)[terms]) {
+#if HWY_TARGET != HWY_SCALAR
+    if constexpr (sizeof(T) == 4) {
+      constexpr int groups = multipole_stride(order) / 4;
+      alignas(64) T stage[groups][4][lanes];
+      for (int lane = 0; lane < lanes; ++lane)
+        for (int g = 0; g < groups; ++g)
+          std::memcpy(&stage[g][lane % 4][lane / 4 * 4], from[lane] + 4 * g, 4 * sizeof(T));
+      for (int g = 0; g < groups; ++g) {
+        P column[4];
+        transpose_blocks(stage[g], column);
+        for (int c = 0; c < 4 && 4 * g + c < terms; ++c) to[4 * g + c] = column[c];
+      }
+      return;
+    }
+#endif
+    for (int term = 0; term < terms; ++term) {
+      alignas(64) T column[lanes];
+      for (int lane = 0; lane < lanes; ++lane) column[lane] = from[lane][term];
+      to[term] = P::load(column);
+    }
+  }
+#if HWY_TARGET != HWY_SCALAR
+  /// Within every block of four lanes, the four numbers of row r become lane r.
+  static HWY_INLINE void transpose_blocks(const T (&rows)[4][lanes], P (&columns)[4]) {
+    const typename P::Tag d;
+    const hn::Repartition<std::uint64_t, typename P::Tag> pairs;
+    const auto a = P::load(rows[0]).raw, b = P::load(rows[1]).raw, c = P::load(rows[2]).raw, e = P::load(rows[3]).raw;
+    const auto ab_low = hn::BitCast(pairs, hn::InterleaveLower(d, a, b));
+    const auto ab_high = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b));
+    const auto ce_low = hn::BitCast(pairs, hn::InterleaveLower(d, c, e));
+    const auto ce_high = hn::BitCast(pairs, hn::InterleaveUpper(d, c, e));
+    columns[0] = P(hn::BitCast(d, hn::InterleaveLower(pairs, ab_low, ce_low)));
+    columns[1] = P(hn::BitCast(d, hn::InterleaveUpper(pairs, ab_low, ce_low)));
+    columns[2] = P(hn::BitCast(d, hn::InterleaveLower(pairs, ab_high, ce_high)));
+    columns[3] = P(hn::BitCast(d, hn::InterleaveUpper(pairs, ab_high, ce_high)));
+  }
+#endif
+  /// From the cells to a point, in units of √(|x|² + ε²), and the inverse of that.
+  HWY_INLINE Vec3<P> direction(const SourceCells& sources, const Vec3<double>& point, double epsilon2, P& inverse) const {
+    alignas(64) T dx[lanes], dy[lanes], dz[lanes], e[lanes];
+    for (int lane = 0; lane < lanes; ++lane) {
+      dx[lane] = static_cast<T>(point.x - sources.x[lane]);
+      dy[lane] = static_cast<T>(point.y - sources.y[lane]);
+      dz[lane] = static_cast<T>(point.z - sources.z[lane]);
+      e[lane] = static_cast<T>(std::max(sources.epsilon2[lane], epsilon2));
+    }
+    const Vec3<P> d{P::load(dx), P::load(dy), P::load(dz)};
+    inverse = rsqrt(softened_square(d, P::load(e)));
+    return {d.x * inverse, d.y * inverse, d.z * inverse};
+  }
+
+  void add_far(std::uint32_t cell, Expansion& local) const {
+    if (far_.empty()) return;
+    const CellShape& t = tree_.shape[cell];
+    P g[order + 1], sum[terms];
+    plummer_radial_derivatives<order>(g);
+    for (auto& value : sum) value = P(T(0));
+    const P scale(tree_.scale[cell]);
+    SourceCells sources;
+    for (std::size_t k = 0; k < far_.size(); k += lanes) {
+      load(far_, k, sources);
+      P inverse;
+      const Vec3<P> x = direction(sources, {t.x, t.y, t.z}, t.epsilon2, inverse);
+      multipole_to_local<order>(x, inverse, P::load(sources.scale), scale, g, sources.multipole, sum);
+    }
+    for (int term = 0; term < terms; ++term) local[term] += sum_of_lanes(sum[term]);
+  }
+
+  void shift_to_children(std::uint32_t cell, const Expansion& local, Expansion (&to)[8]) const {
+    const CellLink& link = tree_.link[cell];
+    const CellShape& s = tree_.shape[cell];
+    const T inverse = T(1) / tree_.scale[cell];
+    P parent[terms];
+    for (int term = 0; term < terms; ++term) parent[term] = P(local[term]);
+    for (std::uint32_t c = 0; c < link.children; c += lanes) {
+      alignas(64) T x[lanes] = {}, y[lanes] = {}, z[lanes] = {}, ratio[lanes] = {}, column[lanes];
+      const std::uint32_t count = std::min<std::uint32_t>(lanes, link.children - c);
+      for (std::uint32_t lane = 0; lane < count; ++lane) {
+        const CellShape& child = tree_.shape[link.child + c + lane];
+        x[lane] = static_cast<T>(child.x - s.x) * inverse;
+        y[lane] = static_cast<T>(child.y - s.y) * inverse;
+        z[lane] = static_cast<T>(child.z - s.z) * inverse;
+        ratio[lane] = tree_.scale[link.child + c + lane] * inverse;
+      }
+      P shifted[terms];
+      shift_local<order>({P::load(x), P::load(y), P::load(z)}, P::load(ratio), parent, shifted);
+      for (int term = 0; term < terms; ++term) {
+        shifted[term].store(column);
+        for (std::uint32_t lane = 0; lane < count; ++lane) to[c + lane][term] = column[lane];
+      }
+    }
+  }
+
+  /// Room for the sums of a leaf: ψ, ∇ψ.
+  struct LeafSums {
+    double value[leaf_capacity][4];
+    void add(std::uint32_t k, double psi, double x, double y, double z) {
+      value[k][0] += psi, value[k][1] += x, value[k][2] += y, value[k][3] += z;
+    }
+  };
+
+  void serve_leaf(std::uint32_t cell, const Expansion& local) {
+    const CellLink& link = tree_.link[cell];
+    LeafSums sums{};
+    add_local(cell, local, sums);
+    add_points(cell, sums);
+    add_near(cell, sums);
+    for (std::uint32_t k = 0; k < link.count; ++k)
+      if (!active_.particle || active_.particle[link.first + k]) sink_.put(sink_.context, link.first + k, sums.value[k]);
+  }
+
+  void add_local(std::uint32_t cell, const Expansion& local, LeafSums& sums) const {
+    const CellLink& link = tree_.link[cell];
+    const T inverse = T(1) / tree_.scale[cell];
+    P expansion[terms];
+    for (int term = 0; term < terms; ++term) expansion[term] = P(local[term]);
+    for (std::uint32_t k = 0; k < link.count; k += lanes) {
+      alignas(64) T x[lanes] = {}, y[lanes] = {}, z[lanes] = {}, out[4][lanes];
+      const std::uint32_t count = std::min<std::uint32_t>(lanes, link.count - k);
+      for (std::uint32_t lane = 0; lane < count; ++lane) {
+        const std::uint32_t at = link.first + k + lane;
+        x[lane] = tree_.x[at] * inverse, y[lane] = tree_.y[at] * inverse, z[lane] = tree_.z[at] * inverse;
+      }
+      const Field<P> field = local_field<order>(expansion, {P::load(x), P::load(y), P::load(z)});
+      const P per_length(inverse);
+      field.psi.store(out[0]);
+      (field.gradient.x * per_length).store(out[1]);
+      (field.gradient.y * per_length).store(out[2]);
+      (field.gradient.z * per_length).store(out[3]);
+      for (std::uint32_t lane = 0; lane < count; ++lane)
+        sums.add(k + lane, out[0][lane], out[1][lane], out[2][lane], out[3][lane]);
+    }
+  }
+
+  void add_points(std::uint32_t cell, LeafSums& sums) const {
+    const CellLink& link = tree_.link[cell];
+    const CellShape& t = tree_.shape[cell];
+    P g[order + 1];
+    plummer_radial_derivatives<order>(g);
+    SourceCells sources;
+    for (std::size_t at = 0; at < points_.size(); at += lanes) {
+      load(points_, at, sources);
+      for (std::uint32_t k = 0; k < link.count; ++k) {
+        const std::uint32_t i = link.first + k;
+        if (active_.particle && !active_.particle[i]) continue;
+        const Vec3<double> point{t.x + static_cast<double>(tree_.x[i]), t.y + static_cast<double>(tree_.y[i]),
+                                 t.z + static_cast<double>(tree_.z[i])};
+        P inverse, factor[order + 1], scaled[terms];
+        const double epsilon2 = tree_.epsilon2 ? static_cast<double>(tree_.epsilon2[i]) : tree_.same_epsilon2;
+        const Vec3<P> x = direction(sources, point, epsilon2, inverse);
+        for (int term = 0; term < terms; ++term) scaled[term] = sources.multipole[term];
+        powers<order>(P(T(1)), P::load(sources.scale) * inverse, factor);
+        scale_terms<order>(factor, scaled);
+        const Field<P> field = multipole_field<order>(x, inverse, g, scaled);
+        sums.add(k, sum_of_lanes(field.psi), sum_of_lanes(field.gradient.x), sum_of_lanes(field.gradient.y),
+                 sum_of_lanes(field.gradient.z));
+      }
+    }
+  }
+
+  /// The particles that a leaf is summed over by pairs, from the leaf's centre; its own ones first.
+  struct NearSources {
+    T *x, *y, *z, *mass, *epsilon2;
+    std::size_t own, count;  // multiples of `lanes`
+  };
+
+  NearSources gather_near(std::uint32_t cell) {
+    std::size_t room = 0;
+    for (std::uint32_t s : near_) room += tree_.link[s].count;
+    room += 2 * lanes;
+    const std::size_t stride = (room + lanes + 15) / 16 * 16;
+    T* const memory = sources_.reserve(5 * stride);
+    NearSources to{memory, memory + stride, memory + 2 * stride, memory + 3 * stride, memory + 4 * stride, 0, 0};
+    std::size_t at = 0;
+    const auto pad = [&] {
+      // Without mass, and not where a target is.
+      for (; at % lanes != 0; ++at)
+        to.x[at] = T(4) * tree_.scale[cell], to.y[at] = to.z[at] = to.mass[at] = to.epsilon2[at] = 0;
+    };
+    const auto take = [&](std::uint32_t source) {
+      const CellLink& link = tree_.link[source];
+      const CellShape &s = tree_.shape[source], &t = tree_.shape[cell];
+      const T dx = static_cast<T>(s.x - t.x), dy = static_cast<T>(s.y - t.y), dz = static_cast<T>(s.z - t.z);
+      for (std::uint32_t k = 0; k < link.count; ++k, ++at) {
+        const std::uint32_t i = link.first + k;
+        to.x[at] = tree_.x[i] + dx, to.y[at] = tree_.y[i] + dy, to.z[at] = tree_.z[i] + dz;
+        to.mass[at] = tree_.mass[i];
+        if (tree_.epsilon2) to.epsilon2[at] = tree_.epsilon2[i];
+      }
+    };
+    for (std::uint32_t s : near_)
+      if (s == cell) take(s);
+    pad();
+    to.own = at;
+    for (std::uint32_t s : near_)
+      if (s != cell) take(s);
+    pad();
+    to.count = at;
+    return to;
+  }
+
+  void add_near(std::uint32_t cell, LeafSums& sums) {
+    const CellLink& link = tree_.link[cell];
+    const NearSources sources = gather_near(cell);
+    constexpr std::uint32_t group = 4;
+    for (std::uint32_t k = 0; k < link.count; k += group) {
+      if (tree_.epsilon2)
+        add_near_group<group, false>(link, k, sources, sums);
+      else
+        add_near_group<group, true>(link, k, sources, sums);
+    }
+  }
+
+  /// Sums over all near sources, these in the lanes, for `group` particles of the leaf at once.
+  template <std::uint32_t group, bool same_epsilon>
+  void add_near_group(const CellLink& link, std::uint32_t first, const NearSources& sources, LeafSums& sums) const {
+    const std::uint32_t count = std::min(group, link.count - first);
+    bool any = !active_.particle;
+    Vec3<P> at[group];
+    P epsilon2[group], own[group];
+    PairSum<P> sum[group];
+    for (std::uint32_t g = 0; g < group; ++g) {
+      const std::uint32_t k = first + std::min(g, count - 1), i = link.first + k;
+      any = any || active_.particle[i];
+      at[g] = {P(tree_.x[i]), P(tree_.y[i]), P(tree_.z[i])};
+      epsilon2[g] = P(same_epsilon ? static_cast<T>(tree_.same_epsilon2) : tree_.epsilon2[i]);
+      own[g] = P(static_cast<T>(k));
+      sum[g].ax = sum[g].ay = sum[g].az = sum[g].pot = P(T(0));
+    }
+    if (!any) return;
+    const auto add = [&](std::size_t j, auto mask) HWY_ATTR {
+      const Vec3<P> x{P::load(sources.x + j), P::load(sources.y + j), P::load(sources.z + j)};
+      const P mass = P::load(sources.mass + j);
+      for (std::uint32_t g = 0; g < group; ++g) {
+        const Vec3<P> d{x.x - at[g].x, x.y - at[g].y, x.z - at[g].z};
+        const P e = same_epsilon ? epsilon2[g] : larger(epsilon2[g], P::load(sources.epsilon2 + j));
+        const P square = softened_square(d, e);
+        P inverse = inverse_root(square);
+        if constexpr (decltype(mask)::value)
+          inverse = where_equal(P(hn::Iota(typename P::Tag(), static_cast<T>(j))), own[g], P(T(0)), inverse);
+        if constexpr (rough)
+          add_two_thirds_of_pair<true>(d, mass, square, inverse, P(five_thirds), sum[g]);
+        else
+          add_pair<false, true>(d, d, mass, inverse, sum[g]);
+      }
+    };
+    for (std::size_t j = 0; j < sources.own; j += lanes) add(j, std::true_type());
+    for (std::size_t j = sources.own; j < sources.count; j += lanes) add(j, std::false_type());
+    for (std::uint32_t g = 0; g < count; ++g)
+      sums.add(first + g, -pair_factor * sum_of_lanes(sum[g].pot), pair_factor * sum_of_lanes(sum[g].ax),
+               pair_factor * sum_of_lanes(sum[g].ay), pair_factor * sum_of_lanes(sum[g].az));
+  }
+  static HWY_INLINE P inverse_root(P square) {
+    if constexpr (rough)
+      return P(hn::ApproximateReciprocalSqrt(square.raw));
+    else
+      return rsqrt(square);
+  }
+
+  static constexpr T nothing_[multipole_stride(order)] = {};
+  const TreeView<T>& tree_;
+  const Opening& opening_;
+  const ActiveSet& active_;
+  const Sink& sink_;
+  std::uint32_t grain_ = 0;
+  bool divides_ = false;
+  std::vector<std::uint32_t> queue_, far_, points_, near_, pass_;
+  std::vector<WalkTask<T>> tasks_;
+  Scratch<T> sources_;
+};
+
+template <class T, class Use>
+auto with_order(int order, const Use& use) {
+  static_assert(lowest_order == 2 && highest_order == 5);
+  switch (order) {
+    case 2:
+      return use(std::integral_constant<int, 2>());
+    case 3:
+      return use(std::integral_constant<int, 3>());
+    case 4:
+      return use(std::integral_constant<int, 4>());
+    default:
+      return use(std::integral_constant<int, 5>());
+  }
+}
+
+template <class T>
+std::vector<WalkTask<T>> begin_walk_any(const TreeView<T>& tree, const Opening& opening, const ActiveSet& active,
+                                        std::uint32_t grain, const Sink& sink) {
+  return with_order<T>(opening.order, [&](auto order) {
+    return Walker<T, decltype(order)::value>(tree, opening, active, sink).begin(grain);
+  });
+}
+
+template <class T>
+void walk_any(const TreeView<T>& tree, const Opening& opening, const ActiveSet& active, const WalkTask<T>& task,
+              const Sink& sink) {
+  with_order<T>(opening.order,
+                [&](auto order) { Walker<T, decltype(order)::value>(tree, opening, active, sink).run(task); });
+}

@@ -1,0 +1,65 @@
+"""The tree solver as a user calls it: force, run, resume, plan, refusals."""
+
+import json
+
+from harness import CliTest, main
+
+PLUMMER = """[run]
+end_time = 0.125
+device = "cpu"
+[particles]
+model = "plummer"
+n = 3000
+[gravity]
+solver = "tree"
+softening = 0.02
+[time]
+integrator = "leapfrog"
+step = 0.015625
+[output]
+snapshots_every = 0
+"""
+
+
+class Tree(CliTest):
+    def configuration(self, text=PLUMMER):
+        path = self.dir / "plummer.toml"
+        path.write_text(text)
+        return path
+
+    def test_force_keeps_the_accuracy_asked_for(self):
+        path = self.dir / "plummer.hdf5"
+        self.good("ic", "plummer", "--n", "8000", "--seed", "1", "-o", path)
+        for accuracy in (1e-2, 1e-4):
+            report = self.good_json("force", path, "--solver", "tree", "--device", "cpu", "--set", "gravity.softening=0.01",
+                                    "--set", f"gravity.tree.accuracy={accuracy}")
+            self.assertEqual((report["solver"], report["n"]), ("tree", 8000))
+            self.assertLess(report["error"]["median"], accuracy)
+            self.assertLess(report["error"]["p99"], 6 * accuracy)
+            self.assertIsNone(report["interactions_per_second"])
+
+    def test_an_angle_chooses_the_geometric_criterion(self):
+        text = self.good("run", self.configuration(), "--print-config", "--set", "gravity.tree.opening_angle=0.5")
+        self.assertIn('opening = "geometric"', text)
+
+    def test_a_run_keeps_its_energy(self):
+        self.good("run", self.configuration(), "-o", self.dir / "out", "--quiet")
+        report = json.loads((self.dir / "out" / "run.json").read_text())
+        self.assertLess(abs(report["energy_error"]), 1e-3)
+
+    def test_plan_knows_the_tree(self):
+        plan = self.good_json("plan", self.configuration())
+        self.assertTrue(plan)
+
+    def test_refusals(self):
+        hermite = PLUMMER.replace("leapfrog", "hermite")
+        self.bad(2, "run", self.configuration(hermite), "-o", self.dir / "out",
+                 says=["hermite needs jerks, which the tree solver does not give"])
+        self.bad(2, "run", self.configuration(), "-o", self.dir / "out", "--set", "gravity.tree.accuracy=1e-7",
+                 says=["gravity.tree.accuracy"])
+        self.bad(2, "run", self.configuration(), "-o", self.dir / "out", "--set", "gravity.tree.order=1",
+                 says=["gravity.tree.order"])
+
+
+if __name__ == "__main__":
+    main()
