@@ -92,6 +92,7 @@ struct SweepKernels {
       add.template operator()<half_sweeps, After::nothing, false>();
       add.template operator()<half_sweeps, After::nothing, true>();
       add.template operator()<half_sweeps, After::average, false>();
+      if constexpr (periodic) add.template operator()<half_sweeps, After::average, true>();
       add.template operator()<half_sweeps, After::measure, false>();
       add.template operator()<half_sweeps, After::measure, true>();
     };
@@ -109,9 +110,6 @@ class LoopsCuda final : public Loops<Real> {
     constexpr int warps = sizeof(Real) == 4 ? 16 : 8;
     kernels_ = levels.front().periodic ? SweepKernels<Real>::template make<true, 4, warps>()
                                        : SweepKernels<Real>::template make<false, 4, warps>();
-    cuda::check(cudaFuncSetAttribute(solve_directly<Real>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     static_cast<int>(sizeof(typename SolveDirectly<Real>::Shared))),
-                "solve directly");
     std::int64_t coarse = 0;
     for (std::size_t l = 1; l < levels.size(); ++l) coarse += 3 * levels[l].cells();
     memory_ = Buffer<Real>(device, coarse);
@@ -181,29 +179,22 @@ class LoopsCuda final : public Loops<Real> {
   }
 
   void descend(int level, Start start, int sweeps) override {
-    if (start == Start::interpolated) interpolate<true>(level);
-    smooth(level, start == Start::zero, false, sweeps, After::average);
+    // Without faces a whole potential is interpolated like a correction to nothing.
+    const bool in_pass = start == Start::interpolated && at(level).periodic && corrects_in_pass(level, sweeps);
+    if (start == Start::interpolated && !in_pass) interpolate<true>(level);
+    smooth(level, start == Start::zero || in_pass, in_pass, sweeps, After::average);
   }
 
   void ascend(int level, int sweeps, bool measured) override {
-    const Level<Real>& g = at(level);
-    const bool in_pass = sweeps > 0 && g.fx * g.fy * g.fz == 8;
+    const bool in_pass = corrects_in_pass(level, sweeps);
     if (!in_pass) interpolate<false>(level);
     smooth(level, false, in_pass, sweeps, measured ? After::measure : After::nothing);
   }
 
   void solve_coarsest() override {
     Arrays& a = arrays_.back();
-    if (SolveDirectly<Real>::fits(levels_.back())) {
-      const SolveDirectly<Real> body{levels_.back(),
-                                     {modes_[0].data(), modes_[1].data(), modes_[2].data()},
-                                     {eigenvalues_[0].data(), eigenvalues_[1].data(), eigenvalues_[2].data()},
-                                     a.source,
-                                     a.potential};
-      solve_directly<<<1, body.threads, sizeof(typename SolveDirectly<Real>::Shared), cuda::handle(device_.stream())>>>(
-          body);
-      return cuda::check(cudaGetLastError(), "solve directly");
-    }
+    if (SolveDirectly<Real, true>::fills(levels_.back())) return solve_in_one_block<true>();
+    if (SolveDirectly<Real, false>::fits(levels_.back())) return solve_in_one_block<false>();
     transform(0, false, a.source, a.other);
     transform(1, false, a.other, a.potential);
     transform(2, false, a.potential, a.other);
@@ -232,6 +223,26 @@ class LoopsCuda final : public Loops<Real> {
   };
   const Level<Real>& at(int level) const { return levels_[static_cast<std::size_t>(level)]; }
   Arrays& arrays(int level) { return arrays_[static_cast<std::size_t>(level)]; }
+
+  template <bool full>
+  void solve_in_one_block() {
+    using Body = SolveDirectly<Real, full>;
+    const Body body{levels_.back(),
+                    {modes_[0].data(), modes_[1].data(), modes_[2].data()},
+                    {eigenvalues_[0].data(), eigenvalues_[1].data(), eigenvalues_[2].data()},
+                    arrays_.back().source,
+                    arrays_.back().potential};
+    constexpr int bytes = sizeof(typename Body::Shared);
+    if (bytes > 48 * 1024)
+      cuda::check(cudaFuncSetAttribute(solve_directly<Body>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+                  "solve directly");
+    solve_directly<<<1, Body::threads, bytes, cuda::handle(device_.stream())>>>(body);
+    cuda::check(cudaGetLastError(), "solve directly");
+  }
+
+  bool corrects_in_pass(int level, int sweeps) const {
+    return sweeps > 0 && at(level).fx * at(level).fy * at(level).fz == 8;
+  }
 
   SweepArguments<Real> sweep_arguments(int level, bool from_zero) {
     SweepArguments<Real> result;

@@ -233,8 +233,8 @@ struct Interpolate {
 
   /// The two values within the middle one of three cells; the first only where the axis is not halved.
   __device__ static void split(int factor, Real below, Real middle, Real above, Real& first, Real& second) {
-    first = factor == 2 ? Real(0.75) * middle + Real(0.25) * below : middle;
-    second = Real(0.75) * middle + Real(0.25) * above;
+    first = factor == 2 ? interpolated(middle, below) : middle;
+    second = interpolated(middle, above);
   }
 
   __device__ Layer layer(int x, int y, int z) const {

@@ -71,8 +71,13 @@ struct CoarseValues {
   }
 };
 
-/// Linear interpolation along one axis at fine cell i: 3/4 of the coarse cell that holds it and 1/4 of the one on its
-/// side; the coarse cell itself where the axis is not halved.
+/// Linear interpolation along one axis: 3/4 of the coarse cell that holds a fine one and 1/4 of the one on its side.
+template <class Real>
+PERGOLA_HD Real interpolated(Real near, Real next) {
+  return Real(0.75) * near + Real(0.25) * next;
+}
+
+/// The same as weights, at fine cell i; the coarse cell itself where the axis is not halved.
 template <class Real>
 struct Between {
   int near = 0, next = 0;
@@ -80,7 +85,8 @@ struct Between {
   PERGOLA_HD Between(int i, int factor) {
     near = factor == 2 ? i / 2 : i;
     if (factor == 2)
-      next = near + (i % 2 ? 1 : -1), near_weight = Real(0.75), next_weight = Real(0.25);
+      next = near + (i % 2 ? 1 : -1), near_weight = interpolated(Real(1), Real(0)),
+      next_weight = interpolated(Real(0), Real(1));
     else
       next = near;
   }

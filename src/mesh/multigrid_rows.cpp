@@ -3,6 +3,7 @@
 #include "mesh/multigrid_rows.hpp"
 
 #include "device/simd_targets.hpp"
+#include "mesh/multigrid_levels.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "mesh/multigrid_rows.cpp"
@@ -72,9 +73,8 @@ void spread_to(int cells_in, bool pairs, const Real* HWY_RESTRICT in, Real* HWY_
     return;
   }
   for (int j = 0; j < cells_in; ++j) {
-    const Real near = Real(0.75) * in[j];
-    put(2 * j, near + Real(0.25) * in[j - 1]);
-    put(2 * j + 1, near + Real(0.25) * in[j + 1]);
+    put(2 * j, interpolated(in[j], in[j - 1]));
+    put(2 * j + 1, interpolated(in[j], in[j + 1]));
   }
 }
 template <class Real>

@@ -1,5 +1,7 @@
 #pragma once
 // CUDA only: red-black half-sweeps over a level in one pass through memory, and what follows them.
+#include <cuda_pipeline.h>
+
 #include "device/launch.cuh"
 #include "mesh/multigrid_kernels.cuh"
 
@@ -42,6 +44,7 @@ struct Sweep {
   struct Shared {
     Real source[slots][rows][2][threads];
     Real edge[2][exchanges][2][warps][32];  // by parity of the step; lowest and highest row of a warp
+    Real coarse[2][coarse_rows][threads];   // cells of the next level, in the plane of the next cell and beside it
     Real diagonal[8], weight[8];            // isolated: by the walls that a cell touches, 1 along x, 2 y, 4 z
   };
 
@@ -88,16 +91,8 @@ struct Sweep {
         coarse_offset[k] = folded((y >> 1) + k - 1, a.coarse.ny) * a.coarse.nx + folded(x >> 1, a.coarse.nx);
   }
 
-  /// Index within an axis of n cells, for a cell beyond it too: wrapped, or the cell at the wall.
-  __device__ static int folded(int i, int n) {
-    if constexpr (periodic) {
-      while (i < 0) i += n;
-      while (i >= n) i -= n;
-      return i;
-    } else {
-      return i < 0 ? 0 : i < n ? i : n - 1;
-    }
-  }
+  /// Index within an axis of n cells, for one beyond it too: wrapped, or the cell at the wall.
+  __device__ static int folded(int i, int n) { return periodic ? wrapped(i, n) : i < 0 ? 0 : i < n ? i : n - 1; }
   __device__ static int wrapped(int i, int n) { return periodic ? ((i % n) + n) % n : i; }
   __device__ bool plane_inside(int z) const { return periodic || (z >= 0 && z < a.level.nz); }
 
@@ -113,36 +108,53 @@ struct Sweep {
     };
     read(a.source, next_source);
     if (a.potential) read(a.potential, next_value);
+    if constexpr (correct) fetch_coarse();
     ++next_plane;
     if (periodic && next_plane == a.level.nz) next_plane = 0;
   }
 
-  /// Adds the linear interpolation of the coarse potential to the plane that was read ahead. Beyond the faces of an
+  __device__ __forceinline__ void fetch_coarse() {
+    const Level<Real>& c = a.coarse;
+    const int near = next_plane >> 1;
+    int beside = near + (next_plane & 1 ? 1 : -1);
+    if (periodic) beside = beside < 0 ? c.nz - 1 : beside == c.nz ? 0 : beside;
+    const Real* const planes_of_two[2] = {
+        a.correction + std::int64_t{periodic ? near : folded(near, c.nz)} * (c.nx * c.ny),
+        a.correction + std::int64_t{periodic ? beside : folded(beside, c.nz)} * (c.nx * c.ny)};
+#pragma unroll
+    for (int k = 0; k < coarse_rows; ++k)
+#pragma unroll
+      for (int i = 0; i < 2; ++i)
+        __pipeline_memcpy_async(&shared.coarse[i][k][warp * 32 + lane], planes_of_two[i] + coarse_offset[k],
+                                sizeof(Real));
+    __pipeline_commit();
+  }
+
+  /// Adds the linear interpolation of the coarse potential to plane z, which was read ahead. Beyond the faces of an
   /// isolated box it is the mirror image with the other sign.
   __device__ __forceinline__ void add_correction(int z) {
     constexpr unsigned all = 0xffffffffu;
-    const Level<Real>& c = a.coarse;
-    const int near = z >> 1, next = near + (z & 1 ? 1 : -1);
-    const auto plane = [&](int k) { return a.correction + std::int64_t{folded(k, c.nz)} * (c.nx * c.ny); };
     const auto sign = [](int i, int n) { return !periodic && (i < 0 || i >= n) ? Real(-1) : Real(1); };
-    const Real near_weight = Real(0.75) * sign(x >> 1, c.nx),
-               next_weight = Real(0.25) * sign(next, c.nz) * sign(x >> 1, c.nx);
+    const Real sign_x = sign(x >> 1, a.coarse.nx), sign_z = sign((z >> 1) + (z & 1 ? 1 : -1), a.coarse.nz);
+    __pipeline_wait_prior(0);
     Real row[coarse_rows][2];
 #pragma unroll
     for (int k = 0; k < coarse_rows; ++k) {
-      Real middle =
-          near_weight * __ldg(plane(near) + coarse_offset[k]) + next_weight * __ldg(plane(next) + coarse_offset[k]);
-      if (!periodic) middle *= sign((y >> 1) + k - 1, c.ny);
-      row[k][0] = Real(0.75) * middle + Real(0.25) * __shfl_up_sync(all, middle, 1);
-      row[k][1] = Real(0.75) * middle + Real(0.25) * __shfl_down_sync(all, middle, 1);
+      const int thread = warp * 32 + lane;
+      Real middle = interpolated(shared.coarse[0][k][thread], sign_z * shared.coarse[1][k][thread]);
+      if (!periodic) middle *= sign_x * sign((y >> 1) + k - 1, a.coarse.ny);
+      row[k][0] = interpolated(middle, __shfl_up_sync(all, middle, 1));
+      row[k][1] = interpolated(middle, __shfl_down_sync(all, middle, 1));
     }
     const bool there = plane_inside(z);
 #pragma unroll
     for (int r = 0; r < rows; ++r)
 #pragma unroll
-      for (int cell = 0; cell < 2; ++cell)
-        if (periodic || (there && inside[r]))
-          next_value[r].v[cell] += Real(0.75) * row[r / 2 + 1][cell] + Real(0.25) * row[r / 2 + (r % 2 ? 2 : 0)][cell];
+      for (int c = 0; c < 2; ++c)
+        if (periodic || (there && inside[r])) {
+          const Real added = interpolated(row[r / 2 + 1][c], row[r / 2 + (r % 2 ? 2 : 0)][c]);
+          next_value[r].v[c] = (a.potential ? next_value[r].v[c] : Real(0)) + added;
+        }
   }
 
   __device__ static int slot(int z) { return z & (slots - 1); }
