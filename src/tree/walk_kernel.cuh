@@ -43,6 +43,26 @@ __device__ __forceinline__ void sum_over_lanes(T (&value)[size], int lane) {
   if constexpr (offset > 1) sum_over_lanes<half / 2, offset / 2>(value, lane);
 }
 
+/// Sixteen bytes, loaded at once.
+template <class T>
+struct alignas(16) Chunk {
+  static constexpr int size = 16 / sizeof(T);
+  T value[size];
+};
+
+/// A cell's expansion; the row begins at a multiple of 16 bytes.
+template <int terms, class T>
+__device__ __forceinline__ void load_row(const T* from, T (&to)[terms]) {
+  constexpr int size = Chunk<T>::size;
+#pragma unroll
+  for (int k = 0; k < (terms + size - 1) / size; ++k) {
+    const Chunk<T> chunk = reinterpret_cast<const Chunk<T>*>(from)[k];
+#pragma unroll
+    for (int i = 0; i < size; ++i)
+      if (k * size + i < terms) to[k * size + i] = chunk.value[i];
+  }
+}
+
 template <class T, int order>
 class WarpWalk {
   static constexpr int terms = physics::expansion_terms(order);
@@ -87,12 +107,11 @@ class WarpWalk {
     for (int t = 0; t < terms; ++t) local[t] = 0;
     if (cell_ != 0) {
       const std::uint32_t parent = job_.parent[cell_];
-      const CellShape& p = tree_.shape[parent];
+      const CellShape p = tree_.shape[parent];
       const T inverse = T(1) / tree_.scale[parent];
       T from[terms];
       const T* const above = job_.local + std::int64_t{parent} * stride;
-#pragma unroll
-      for (int t = 0; t < terms; ++t) from[t] = above[t];
+      load_row(above, from);
       physics::shift_local<order>({static_cast<T>(shape_.x - p.x) * inverse, static_cast<T>(shape_.y - p.y) * inverse,
                                    static_cast<T>(shape_.z - p.z) * inverse},
                                   tree_.scale[cell_] * inverse, from, local);
@@ -136,7 +155,7 @@ class WarpWalk {
 
   /// One source per lane.
   __device__ void place(std::uint32_t source, bool valid, std::uint32_t& depth) {
-    const CellShape& s = tree_.shape[source];
+    const CellShape s = tree_.shape[source];
     const CellLink l = tree_.link[source];
     valid = valid && s.mass != 0;
     const bool self = source == cell_;
@@ -218,15 +237,14 @@ class WarpWalk {
 #pragma unroll
       for (int t = 0; t < terms; ++t) local[t] = 0;
       const std::uint32_t source = memory_.far[lane_];
-      const CellShape& s = tree_.shape[source];
+      const CellShape s = tree_.shape[source];
       const double epsilon2 = s.epsilon2 > shape_.epsilon2 ? s.epsilon2 : shape_.epsilon2;
       Vec3<T> d{static_cast<T>(shape_.x - s.x), static_cast<T>(shape_.y - s.y), static_cast<T>(shape_.z - s.z)};
       const T inverse = physics::rsqrt(physics::softened_square(d, static_cast<T>(epsilon2)));
       T g[order + 1], moments[terms];
       physics::plummer_radial_derivatives<order>(g);
       const T* const from = tree_.multipole + std::int64_t{source} * stride;
-#pragma unroll
-      for (int t = 0; t < terms; ++t) moments[t] = from[t];
+      load_row(from, moments);
       physics::multipole_to_local<order>(inverse * d, inverse, tree_.scale[source], tree_.scale[cell_], g, moments,
                                          local);
 #pragma unroll
@@ -270,7 +288,7 @@ class WarpWalk {
     const std::uint32_t count = points_ < 32 ? points_ : 32;
     for (std::uint32_t k = part_; k < count; k += parts_) {
       const std::uint32_t source = memory_.points[k];
-      const CellShape& s = tree_.shape[source];
+      const CellShape s = tree_.shape[source];
       T epsilon2 = static_cast<T>(s.epsilon2);
       epsilon2 = epsilon2 > epsilon2_ ? epsilon2 : epsilon2_;
       const Vec3<T> d{static_cast<T>(shape_.x - s.x + at_.x), static_cast<T>(shape_.y - s.y + at_.y),
@@ -279,8 +297,7 @@ class WarpWalk {
       T g[order + 1], factor[order + 1], moments[terms];
       physics::plummer_radial_derivatives<order>(g);
       const T* const from = tree_.multipole + std::int64_t{source} * stride;
-#pragma unroll
-      for (int t = 0; t < terms; ++t) moments[t] = from[t];
+      load_row(from, moments);
       physics::powers<order>(T(1), tree_.scale[source] * inverse, factor);
       physics::scale_terms<order>(factor, moments);
       const auto field = physics::multipole_field<order>(inverse * d, inverse, g, moments);
@@ -300,7 +317,7 @@ class WarpWalk {
     if (lane_ < static_cast<int>(count)) {
       source = memory_.near[lane_];
       l = tree_.link[source];
-      const CellShape& s = tree_.shape[source];
+      const CellShape s = tree_.shape[source];
       shift = {static_cast<T>(s.x - shape_.x), static_cast<T>(s.y - shape_.y), static_cast<T>(s.z - shape_.z)};
     }
     const unsigned own = __ballot_sync(all_lanes, lane_ < static_cast<int>(count) && source == cell_);
