@@ -8,6 +8,7 @@ import xml.etree.ElementTree
 REASONS = [
     re.compile(r"^(test\w+) .*\.\.\. skipped ['\"](.*)['\"]\s*$", re.MULTILINE),  # one test of a unittest script
     re.compile(r"Skipped\n(.+)", re.MULTILINE),  # GoogleTest: the text of GTEST_SKIP
+    re.compile(r"(no CUDA device found|no NVIDIA driver found|(?<=skipped: ).+)"),  # a plain program's own words
 ]
 
 
@@ -18,7 +19,7 @@ def reasons_of(case):
         return [(f"{case.get('name')}.{test}", reason) for test, reason in unittest]
     if case.find("skipped") is None and case.get("status") not in ("notrun", "disabled"):
         return []
-    found = REASONS[1].search(text)
+    found = REASONS[1].search(text) or REASONS[2].search(text)
     return [(case.get("name").split("  #")[0], found.group(1).strip() if found else "no reason given")]
 
 

@@ -46,7 +46,9 @@ class Client {
 
   /// Forces on the particles begin … end − 1, in blocks of the number of pipes.
   void forces(int begin, int end) {
-    require(g6::set_ti(cluster, time_ += 1e-9));  // as in a block step: all j-particles are predicted anew
+    // As in a block step all j-particles are predicted anew, to one of two times that do not move them.
+    time_ = time_ > 0 ? 0 : 1e-12;
+    require(g6::set_ti(cluster, time_));
     for (; begin < end; begin += pipes) {
       const int ni = std::min(pipes, end - begin);
       const auto k = static_cast<std::size_t>(begin);
