@@ -56,10 +56,11 @@ class ClusterPhysics : public DeviceTest {
     return Cluster(device(), options);
   }
 
-  /// The block against the reference. Errors of mixed precision: fp32 terms, so a few 2^-24 of the sum of magnitudes.
+  /// The block against the reference. Mixed precision sums 256 sources in fp32: as many roundings of up to 2^-25 of the
+  /// sum, a random walk of 16 steps' length, 5e-7; here twice that.
   static void expect_right(Cluster& cluster, const std::vector<NaiveParticle>& particles, double ti,
                            const Asking& asking, Precision precision) {
-    const double tolerance = precision == Precision::mixed ? 4e-7 : 1e-13;
+    const double tolerance = precision == Precision::mixed ? 1e-6 : 1e-13;
     const std::size_t step = asking.index.size() < 100 ? 1 : 37;
     for (std::size_t i = 0; i < asking.index.size(); i += step) {
       const auto right =
