@@ -4,8 +4,8 @@
  *   cc -O2 hermite.c -o hermite $(pkg-config --cflags --static --libs g6)   static, where only libg6.a is found
  *   ./hermite [number of stars] [end time]
  *
- * The library knows the stars as j-particles, each with the time of its last step, and predicts them to the present time. The
- * program predicts and corrects only the stars whose step ends now. hermite.f90 is the same program. */
+ * The library knows the stars as j-particles, each with the time of its last step, and predicts them to the present
+ * time. The program predicts and corrects only the stars whose step ends now. hermite.f90 is the same program. */
 #include <g6.h>
 #include <math.h>
 #include <stdio.h>

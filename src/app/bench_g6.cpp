@@ -1,11 +1,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <vector>
 
 #include "analysis/force_audit.hpp"
 #include "app/bench.hpp"
+#include "app/g6_client.hpp"
 #include "base/error.hpp"
 #include "g6/interface.hpp"
 
@@ -22,10 +22,7 @@ constexpr std::int64_t sample = 64;
 class Client {
  public:
   Client(const Device& device, const Particles& p) : n_(static_cast<int>(p.size())) {
-    ::setenv("PERGOLA_DEVICE", device.spec().c_str(), 1);
-    ::setenv("PERGOLA_THREADS", std::to_string(device.is_cuda() ? 0 : device.threads()).c_str(), 1);
-    ::setenv("PERGOLA_G6_PIPES", std::to_string(pipes).c_str(), 1);
-    require(g6::open(cluster));
+    open_g6_library(device, pipes);
     const auto size = static_cast<std::size_t>(n_);
     for (auto* values : {&x_, &v_, &acc_, &jerk_}) values->resize(3 * size);
     pot_.resize(size), index_.resize(size);

@@ -17,13 +17,6 @@ namespace {
 constexpr int cluster = 0;
 constexpr std::size_t schedule_chunk = 256;
 
-/// The library takes its settings from the environment, as it does in any other program.
-void set_environment(const Device& device, int pipes) {
-  ::setenv("PERGOLA_DEVICE", device.spec().c_str(), 1);
-  ::setenv("PERGOLA_THREADS", std::to_string(device.is_cuda() ? 0 : device.threads()).c_str(), 1);
-  ::setenv("PERGOLA_G6_PIPES", std::to_string(pipes).c_str(), 1);
-}
-
 /// The library has said on stderr what went wrong.
 void require(int result, const char* function) {
   if (result != 0) throw Error(ErrorKind::numerics, fmt::format("{} failed", function));
@@ -35,10 +28,16 @@ void put(const Vec3<double>& value, double factor, double to[3]) {
 
 }  // namespace
 
+void open_g6_library(const Device& device, int pipes) {
+  ::setenv("PERGOLA_DEVICE", device.spec().c_str(), 1);
+  ::setenv("PERGOLA_THREADS", std::to_string(device.is_cuda() ? 0 : device.threads()).c_str(), 1);
+  ::setenv("PERGOLA_G6_PIPES", std::to_string(pipes).c_str(), 1);
+  require(g6::open(cluster), "g6_open");
+}
+
 G6Client::G6Client(const Device& device, int pipes, double softening, double eta)
     : pipes_(pipes), softening_(softening), eta_(eta), tick_length_(std::ldexp(step_max_, -physics::deepest_level)) {
-  set_environment(device, pipes);
-  require(g6::open(cluster), "g6_open");
+  open_g6_library(device, pipes);
 }
 
 G6Client::~G6Client() { g6::close(cluster); }
@@ -68,7 +67,7 @@ void G6Client::start(const Particles& particles) {
   }
   active_.resize(n);
   for (std::size_t i = 0; i < n; ++i) active_[i] = static_cast<int>(i);
-  evaluate(active_);
+  evaluate();
   constexpr double eta_start = 0.005;
   double mass = 0;
   for (const double one : particles.mass) mass += one;
@@ -95,12 +94,12 @@ HermiteStart G6Client::predicted(std::size_t i) const {
   return p;
 }
 
-void G6Client::evaluate(const std::vector<int>& active) {
-  const std::size_t n = active.size();
+void G6Client::evaluate() {
+  const std::size_t n = active_.size();
   x_.resize(3 * n), v_.resize(3 * n), acc_.resize(3 * n), jerk_.resize(3 * n), pot_.resize(n);
   new_a_.resize(n), new_j_.resize(n);
   for (std::size_t k = 0; k < n; ++k) {
-    const HermiteStart p = predicted(static_cast<std::size_t>(active[k]));
+    const HermiteStart p = predicted(static_cast<std::size_t>(active_[k]));
     put(p.x, 1, &x_[3 * k]), put(p.v, 1, &v_[3 * k]);
   }
   require(g6::set_ti(cluster, time_of(now_)), "g6_set_ti");
@@ -111,10 +110,9 @@ void G6Client::evaluate(const std::vector<int>& active) {
   for (std::size_t begin = 0; begin < n; begin += static_cast<std::size_t>(pipes_)) {
     const int ni = static_cast<int>(std::min(n - begin, static_cast<std::size_t>(pipes_)));
     g6::firsthalf(cluster,
-                  {nj, ni, &active[begin], triples(x_, begin), triples(v_, begin), softening_ * softening_, nullptr});
+                  {nj, ni, &active_[begin], triples(x_, begin), triples(v_, begin), softening_ * softening_, nullptr});
     require(g6::lasthalf(cluster, {ni, triples(acc_, begin), triples(jerk_, begin), &pot_[begin]}), "g6calc_lasthalf");
   }
-  interactions_ += static_cast<std::int64_t>(n) * nj;
   for (std::size_t k = 0; k < n; ++k) {
     new_a_[k] = {acc_[3 * k], acc_[3 * k + 1], acc_[3 * k + 2]};
     new_j_[k] = {jerk_[3 * k], jerk_[3 * k + 1], jerk_[3 * k + 2]};
@@ -129,7 +127,7 @@ void G6Client::step(std::int64_t now) {
     for (std::size_t i = c * schedule_chunk; i < std::min((c + 1) * schedule_chunk, tick_.size()); ++i)
       if (tick_[i] + physics::level_ticks(level_[i]) == now) active_.push_back(static_cast<int>(i));
   }
-  evaluate(active_);
+  evaluate();
   for (std::size_t k = 0; k < active_.size(); ++k) {
     const auto i = static_cast<std::size_t>(active_[k]);
     HermiteStart end = state_[i];

@@ -1,7 +1,6 @@
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <vector>
 
 #include "device/device.hpp"
@@ -9,6 +8,9 @@
 #include "time/hermite_correct.hpp"
 
 namespace pergola::app {
+
+/// Opens cluster 0 of the library on a device with that many pipes, by the environment, as in any other program.
+void open_g6_library(const Device& device, int pipes);
 
 /// A Hermite integrator with block steps whose forces come through the functions of the GRAPE-6 library, as a
 /// production code calls them: it keeps and predicts the i-particles itself, sends a j-particle when it has been
@@ -27,13 +29,9 @@ class G6Client {
   bool advance(double limit, const std::function<bool()>& stop);
   /// All particles at one time, predicted.
   Particles state_at(double time) const;
-  std::int64_t interactions() const { return interactions_; }
-
-  /// One evaluation of the forces on the particles `active`, as they are predicted for now; for timing.
-  void evaluate(const std::vector<int>& active);
-  const Vec3<double>& acceleration(std::size_t k) const { return new_a_[k]; }
 
  private:
+  void evaluate();
   void send(std::size_t i);
   void step(std::int64_t now);
   void reschedule(std::size_t chunk);
@@ -49,10 +47,9 @@ class G6Client {
   std::vector<int> level_;
   std::vector<std::int64_t> chunk_next_;  // the earliest end of a step within each chunk of particles
   std::int64_t now_ = 0;
-  std::int64_t interactions_ = 0;
 
   // One block.
-  std::vector<int> active_, index_;
+  std::vector<int> active_;
   std::vector<double> x_, v_, acc_, jerk_, pot_;
   std::vector<Vec3<double>> new_a_, new_j_;
 };

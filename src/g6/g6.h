@@ -1,11 +1,11 @@
 /* The GRAPE-6 library interface, served by Pergola on a CPU or a GPU.
  *
- * Every function has two spellings: name() for C, with scalars by value, and name_() for Fortran, with every argument by
- * reference. A program may define the C spellings itself, on top of the others. Functions return 0, or not 0 after one line
- * on stderr that says what was wrong. Units are the program's own, with G = 1.
+ * Every function has two spellings: name() for C, with scalars by value, and name_() for Fortran, with every argument
+ * by reference. A program may define the C spellings itself, on top of the others. Functions return 0, or not 0 after
+ * one line on stderr that says what was wrong. Units are the program's own, with G = 1.
  *
- * The environment: PERGOLA_DEVICE (auto, cpu, cuda, cuda:K), PERGOLA_THREADS, PERGOLA_G6_PIPES (48), PERGOLA_G6_PRECISION
- * (mixed, double), PERGOLA_G6_SELF_NEIGHBOUR (0, 1; unset: 1 with more than 48 pipes).
+ * The environment: PERGOLA_DEVICE (auto, cpu, cuda, cuda:K), PERGOLA_THREADS, PERGOLA_G6_PIPES (48),
+ * PERGOLA_G6_PRECISION (mixed, double), PERGOLA_G6_SELF_NEIGHBOUR (0, 1; unset: 1 with more than 48 pipes).
  */
 #ifndef PERGOLA_G6_H
 #define PERGOLA_G6_H
@@ -65,8 +65,8 @@ int get_j_part_data_(int* address, int* nj, double* pos, double* vel, double* ac
 
 /* ---- forces of the j-particles 0 ... nj - 1 on a block of ni i-particles.  firsthalf starts, lasthalf waits.
  *   acc = sum m r / (r^2 + eps2)^(3/2),  jerk = its time derivative,  pot = - sum m / sqrt(r^2 + eps2)
- * A j-particle with the index of the i-particle does not act on it. aold, j6old, phiold are not read. The arrays of lasthalf
- * may be those of firsthalf. */
+ * A j-particle with the index of the i-particle does not act on it. aold, j6old, phiold are not read. The arrays of
+ * lasthalf may be those of firsthalf. */
 void g6calc_firsthalf(int id, int nj, int ni, int index[], double xi[][3], double vi[][3], double aold[][3],
                       double j6old[][3], double phiold[], double eps2, double h2[]);
 void g6calc_firsthalf_(int* id, int* nj, int* ni, int index[], double xi[][3], double vi[][3], double aold[][3],

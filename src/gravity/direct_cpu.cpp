@@ -10,6 +10,7 @@
 #include "device/parallel.hpp"
 #include "gravity/direct.hpp"
 #include "gravity/direct_kernels.hpp"
+#include "gravity/for_precision.hpp"
 
 namespace pergola {
 
@@ -423,15 +424,7 @@ NeighbourLists DirectCpu<precision>::lists(const Asking& asking, const Radius2& 
 }  // namespace
 
 std::unique_ptr<DirectSolver> make_direct_cpu(const SolverOptions& options, const Device& device) {
-  switch (options.precision) {
-    case Precision::single:
-      return std::make_unique<DirectCpu<Precision::single>>(options, device);
-    case Precision::mixed:
-      return std::make_unique<DirectCpu<Precision::mixed>>(options, device);
-    case Precision::full:
-      break;
-  }
-  return std::make_unique<DirectCpu<Precision::full>>(options, device);
+  return make_for_precision<DirectSolver, DirectCpu>(options, device);
 }
 
 double potential_energy_cpu(const Device& device, const Sources<double>& sources, const SolverOptions& options) {

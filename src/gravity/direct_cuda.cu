@@ -1,19 +1,12 @@
 #include "gravity/direct_solver.cuh"
+#include "gravity/for_precision.hpp"
 
 namespace pergola {
 
 using cuda::DirectCuda;
 
 std::unique_ptr<DirectSolver> make_direct_cuda(const SolverOptions& options, const Device& device) {
-  switch (options.precision) {
-    case Precision::single:
-      return std::make_unique<DirectCuda<Precision::single>>(options, device);
-    case Precision::mixed:
-      return std::make_unique<DirectCuda<Precision::mixed>>(options, device);
-    case Precision::full:
-      break;
-  }
-  return std::make_unique<DirectCuda<Precision::full>>(options, device);
+  return make_for_precision<DirectSolver, DirectCuda>(options, device);
 }
 
 double potential_energy_cuda(const Device& device, const Sources<double>& sources, const SolverOptions& options) {

@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "device/buffer.hpp"
+#include "mesh/cell_frame.hpp"
 #include "mesh/exchange.hpp"
 #include "mesh/poisson.hpp"
 #include "physics/mesh_weights.hpp"
@@ -36,15 +37,6 @@ void refuse(const char* key, const std::string& text) {
 }
 
 Grid grid_of(const MeshOptions& mesh) { return {3, mesh.cells, mesh.box}; }
-
-template <class Real>
-std::unique_ptr<MeshExchange<Real>> make_exchange(const Device& device, const Grid& grid, const MeshOptions& mesh) {
-  const ExchangeOptions options{mesh.assignment, mesh.gradient, mesh.density};
-  if (device.is_cuda()) {
-    if constexpr (cuda_built) return make_mesh_exchange_cuda<Real>(device, grid, options);
-  }
-  return make_mesh_exchange_cpu<Real>(device, grid, options);
-}
 
 template <class Real>
 std::unique_ptr<PoissonSolver<Real>> make_poisson(const Device& device, const Grid& grid, const MeshOptions& mesh) {
@@ -144,7 +136,7 @@ typename MeshSolver<Real>::Parts& MeshSolver<Real>::parts() const {
                       mesh_.cells[1], mesh_.cells[2], bytes_text(needed), device_.spec(), bytes_text(free)));
     auto parts = std::make_unique<Parts>();
     const Grid grid = grid_of(mesh_);
-    parts->exchange = make_exchange<Real>(device_, grid, mesh_);
+    parts->exchange = make_mesh_exchange<Real>(device_, grid, {mesh_.assignment, mesh_.gradient, mesh_.density});
     parts->poisson = make_poisson<Real>(device_, grid, mesh_);
     parts_ = std::move(parts);
   }
@@ -192,7 +184,7 @@ void MeshSolver<Real>::prepare(const Sources<Real>& sources) {
       p.exchange->set_force(axis, force.read_only(), scratch_.data());
     }
   } else {
-    p.exchange->set_potential(field.read_only(), false, scratch_.data());
+    p.exchange->set_potential(field.read_only(), scratch_.data());
   }
   clock_->end();
   prepared_ = true;
@@ -258,15 +250,9 @@ double mass_quantum(const std::vector<double>& masses, bool single_precision) {
 }
 
 bool on_mesh(const MeshOptions& mesh, const Vec3<double>& place) {
-  if (mesh.box.periodic()) return true;
-  const auto h = grid_of(mesh).spacing();
-  const Box& box = mesh.box;
-  const auto within = [](double x, double corner, double side, double margin) {
-    return x >= corner + margin && x < corner + side - margin;
-  };
-  return within(place.x, box.corner.x, box.side.x, isolated_margin * h[0]) &&
-         within(place.y, box.corner.y, box.side.y, isolated_margin * h[1]) &&
-         within(place.z, box.corner.z, box.side.z, isolated_margin * h[2]);
+  const CellFrame<double> frame(grid_of(mesh));
+  return frame.holds(0, frame.place(0, place.x)) && frame.holds(1, frame.place(1, place.y)) &&
+         frame.holds(2, frame.place(2, place.z));
 }
 
 std::unique_ptr<Solver> make_mesh_solver(const SolverOptions& options, const Device& device) {

@@ -19,6 +19,10 @@ struct TreeNumbers {
   using Pair = std::conditional_t<precision == Precision::full, double, float>;
 };
 
+/// Throw Error(input) for sources that a tree cannot hold and for answers that it does not give.
+void check_tree_sources(std::int64_t count, bool to_be_predicted);
+void check_tree_wants(unsigned want);
+
 /// Says why the force on the particle at `place` is not a number; arrays on the host.
 template <class Real>
 [[noreturn]] void tree_failure(std::int64_t place, std::int64_t count, const Real* x, const Real* y, const Real* z,

@@ -9,6 +9,7 @@
 #include "device/buffer.hpp"
 #include "device/parallel.hpp"
 #include "device/stage_clock.hpp"
+#include "gravity/for_precision.hpp"
 #include "gravity/tree.hpp"
 #include "tree/octree_cpu.hpp"
 #include "tree/walk.hpp"
@@ -87,9 +88,7 @@ void TreeCpu<precision>::take(const Sources<Real>& from) {
     throw Error(ErrorKind::input, fmt::format("tree: expected sources in {} precision for precision \"{}\"",
                                               sizeof(State) == 4 ? "single" : "double", precision_name(precision)));
   } else {
-    if (from.ax) throw Error(ErrorKind::input, "tree: expected sources at the time of the evaluation");
-    if (from.count >= std::numeric_limits<std::uint32_t>::max())
-      throw Error(ErrorKind::input, fmt::format("tree: expected fewer than 2^32 particles, found {}", from.count));
+    check_tree_sources(from.count, from.ax != nullptr);
     sources_ = from;
     clock_->begin("tree");
     tree_.build(tree::Points<Real>{from.count, from.x, from.y, from.z, from.mass, from.species},
@@ -153,8 +152,7 @@ void TreeCpu<precision>::answer(const Targets& targets, unsigned want, const For
                                               sizeof(State) == 4 ? "single" : "double", precision_name(precision)));
   } else {
     if (targets.count == 0) return;
-    if (want & (want_jerk | want_nearest))
-      throw Error(ErrorKind::input, "tree: gives accelerations and potentials only");
+    check_tree_wants(want);
     const bool all = !targets.index && targets.count == tree_.count();
     if (all)
       slot_.clear();
@@ -181,15 +179,7 @@ void TreeCpu<precision>::answer(const Targets& targets, unsigned want, const For
 }  // namespace
 
 std::unique_ptr<Solver> make_tree_cpu(const SolverOptions& options, const Device& device) {
-  switch (options.precision) {
-    case Precision::single:
-      return std::make_unique<TreeCpu<Precision::single>>(options, device);
-    case Precision::mixed:
-      return std::make_unique<TreeCpu<Precision::mixed>>(options, device);
-    case Precision::full:
-      break;
-  }
-  return std::make_unique<TreeCpu<Precision::full>>(options, device);
+  return make_for_precision<Solver, TreeCpu>(options, device);
 }
 
 }  // namespace pergola

@@ -5,6 +5,7 @@
 
 #include "device/launch.cuh"
 #include "device/stage_clock.hpp"
+#include "gravity/for_precision.hpp"
 #include "gravity/tree.hpp"
 #include "tree/walk_cuda.cuh"
 
@@ -96,9 +97,7 @@ void TreeCuda<precision>::take(const Sources<Real>& from) {
     throw Error(ErrorKind::input, fmt::format("tree: expected sources in {} precision for precision \"{}\"",
                                               sizeof(State) == 4 ? "single" : "double", precision_name(precision)));
   } else {
-    if (from.ax) throw Error(ErrorKind::input, "tree: expected sources at the time of the evaluation");
-    if (from.count >= std::numeric_limits<std::uint32_t>::max())
-      throw Error(ErrorKind::input, fmt::format("tree: expected fewer than 2^32 particles, found {}", from.count));
+    check_tree_sources(from.count, from.ax != nullptr);
     sources_ = from;
     clock_->begin("tree");
     tree_.build(tree::Points<Real>{from.count, from.x, from.y, from.z, from.mass, from.species},
@@ -188,8 +187,7 @@ void TreeCuda<precision>::answer(const Targets& targets, unsigned want, const Fo
                                               sizeof(State) == 4 ? "single" : "double", precision_name(precision)));
   } else {
     if (targets.count == 0) return;
-    if (want & (want_jerk | want_nearest))
-      throw Error(ErrorKind::input, "tree: gives accelerations and potentials only");
+    check_tree_wants(want);
     device_.make_current();
     const bool all = !targets.index && targets.count == tree_.count();
     if (!all) mark_active(targets);
@@ -217,15 +215,7 @@ void TreeCuda<precision>::answer(const Targets& targets, unsigned want, const Fo
 }  // namespace
 
 std::unique_ptr<Solver> make_tree_cuda(const SolverOptions& options, const Device& device) {
-  switch (options.precision) {
-    case Precision::single:
-      return std::make_unique<TreeCuda<Precision::single>>(options, device);
-    case Precision::mixed:
-      return std::make_unique<TreeCuda<Precision::mixed>>(options, device);
-    case Precision::full:
-      break;
-  }
-  return std::make_unique<TreeCuda<Precision::full>>(options, device);
+  return make_for_precision<Solver, TreeCuda>(options, device);
 }
 
 }  // namespace pergola

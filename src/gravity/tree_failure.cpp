@@ -8,6 +8,16 @@
 
 namespace pergola {
 
+void check_tree_sources(std::int64_t count, bool to_be_predicted) {
+  if (to_be_predicted) throw Error(ErrorKind::input, "tree: expected sources at the time of the evaluation");
+  if (count >= std::numeric_limits<std::uint32_t>::max())
+    throw Error(ErrorKind::input, fmt::format("tree: expected fewer than 2^32 particles, found {}", count));
+}
+
+void check_tree_wants(unsigned want) {
+  if (want & (want_jerk | want_nearest)) throw Error(ErrorKind::input, "tree: gives accelerations and potentials only");
+}
+
 template <class Real>
 void tree_failure(std::int64_t place, std::int64_t count, const Real* x, const Real* y, const Real* z,
                   const std::uint8_t* species, const SolverOptions& options) {

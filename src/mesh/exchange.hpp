@@ -57,8 +57,8 @@ class MeshExchange {
   /// Particles that the last deposit left out. Waits.
   virtual std::int64_t outside() = 0;
 
-  /// The force field −∇φ by the stencil of the options into `scratch`, and φ beside it where `with_potential`.
-  virtual void set_potential(const Field<const Real>& potential, bool with_potential, void* scratch) = 0;
+  /// The force field −∇φ by the stencil of the options into `scratch`.
+  virtual void set_potential(const Field<const Real>& potential, void* scratch) = 0;
   /// One component of a force field that was differentiated elsewhere (Gradient::spectral).
   virtual void set_force(int axis, const Field<const Real>& force, void* scratch) = 0;
 

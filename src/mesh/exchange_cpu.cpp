@@ -84,7 +84,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
   std::int64_t deposited_quanta() override { return deposited_; }
   std::int64_t outside() override { return lists_.outside(); }
 
-  void set_potential(const Field<const Real>& potential, bool, void* scratch) override {
+  void set_potential(const Field<const Real>& potential, void* scratch) override {
     exchange::differentiate(threads_, walk_, options_.gradient, potential, static_cast<CellForce<Real>*>(scratch));
   }
   void set_force(int axis, const Field<const Real>& force, void* scratch) override {

@@ -95,7 +95,7 @@ class ExchangeCuda final : public MeshExchange<Real> {
   std::int64_t deposited_quanta() override { return counts_.to_host()[0].quanta; }
   std::int64_t outside() override { return counts_.to_host()[0].outside; }
 
-  void set_potential(const Field<const Real>& potential, bool, void* scratch) override {
+  void set_potential(const Field<const Real>& potential, void* scratch) override {
     if (options_.gradient == Gradient::spectral) return;
     device_.make_current();
     const auto h = grid_.spacing();

@@ -94,9 +94,7 @@ class MeshFixture {
           values[static_cast<std::size_t>(at(ix, iy, iz))] = static_cast<Real>(function(ix, iy, iz));
     field_.from_host(values.data());
   }
-  void differentiate(bool with_potential = true) {
-    exchange_->set_potential(layout_.read_only(), with_potential, scratch_.data());
-  }
+  void differentiate() { exchange_->set_potential(layout_.read_only(), scratch_.data()); }
   HostForces<Real> gather(const std::vector<std::int64_t>& index = {}, double gravitational_constant = 1) {
     const std::int64_t count = index.empty() ? arrays_[0].size() : static_cast<std::int64_t>(index.size());
     Buffer<Real> ax(device_, count), ay(device_, count), az(device_, count), potential(device_, count);

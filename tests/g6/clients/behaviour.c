@@ -20,7 +20,9 @@ static void ask_for(int first) {
     for (int k = 0; k < 3; k++) x[i][k] = particles[first + i].x[k] + 0.01, v[i][k] = particles[first + i].v[k];
   }
 }
-static void check(double ti, double eps2, int line) { expect_close(ni, n, ti, index_, x, v, eps2, acc, jerk, pot, line); }
+static void check(double ti, double eps2, int line) {
+  expect_close(ni, n, ti, index_, x, v, eps2, acc, jerk, pot, line);
+}
 
 static void pipes_are_known_before_opening(void) {
   EXPECT(g6_npipes() == 48);

@@ -24,7 +24,8 @@ static void ask_for(int first) {
 }
 static void check(int line) { expect_close(ni, nj, ti, index_, x, v, eps2, acc, jerk, pot, line); }
 static void check_nearest(int line) {
-  for (int i = 0; i < ni; i++) expect(nearest[i] == naive(nj, ti, index_[i], x[i], v[i], 0, 0).nearest, "nearest", line);
+  for (int i = 0; i < ni; i++)
+    expect(nearest[i] == naive(nj, ti, index_[i], x[i], v[i], 0, 0).nearest, "nearest", line);
 }
 static void check_distance(int line) {
   for (int i = 0; i < ni; i++)
@@ -79,7 +80,8 @@ static void c_spellings(void) {
   check_distance(__LINE__);
   EXPECT(g6_read_neighbour_list_old(id) == 0);
 
-  for (int mode = 0; mode < 2; mode++) g6_set_neighbour_list_sort_mode(mode), EXPECT(g6_get_neighbour_list_sort_mode() == mode);
+  for (int mode = 0; mode < 2; mode++)
+    g6_set_neighbour_list_sort_mode(mode), EXPECT(g6_get_neighbour_list_sort_mode() == mode);
   g6_set_neighbour_list_sort_mode(0);
   EXPECT(get_j_part_data(7, nj, seen[0], seen[1], seen[2], seen[3], seen[4], seen[5]) == 0);
   EXPECT(seen[0][1] == particles[7].x[1] && seen[2][2] == 2 * particles[7].a2[2]);

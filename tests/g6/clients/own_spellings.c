@@ -1,5 +1,5 @@
-/* A program that defines C spellings itself, on top of the Fortran ones, as clients do. The library must not call them, and
- * must not get into their way. */
+/* A program that defines C spellings itself, on top of the Fortran ones, as clients do. The library must not call them,
+ * and must not get into their way. */
 #include <g6.h>
 
 #include "naive.h"
