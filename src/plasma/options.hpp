@@ -1,0 +1,42 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/vec.hpp"
+
+namespace pergola {
+
+/// The particle's cloud: the number of grid points that it touches along an axis.
+enum class PlasmaShape { linear = 2, quadratic = 3 };
+inline constexpr std::array<std::string_view, 2> plasma_shape_names{"linear", "quadratic"};
+
+/// A kind of particle. Charge and mass are in units of e and m_e; a macro-particle stands for `weight` particles, in
+/// units of the reference density times the volume of a cell.
+struct PlasmaSpecies {
+  std::string name;
+  double charge = -1;
+  double mass = 1;
+  double weight = 1;
+};
+
+/// A plasma in a periodic box, in the units in which it is computed: the length is a cell (cells are cubes), the time
+/// 1/ω_p with ω_p² = n₀ e²/(ε₀ m_e) for the reference density n₀. Then dv/dt = (q/m) (E + v × B) and ∇·E = ρ with ρ in
+/// e n₀, E in m_e ω_p² cell/e, B in m_e ω_p/e. Grid point i of an axis is at position i.
+struct PlasmaOptions {
+  int dimensions = 2;
+  std::array<int, 3> cells{1, 1, 1};  // 2D: one along z
+  int velocities = 2;                 // components that are kept: 2 or 3 in 2D, 3 in 3D
+  PlasmaShape shape = PlasmaShape::linear;
+  double smoothing = 0;                  // a of the finite-size particles S(k) = exp(−(k a)²/2), in cells; 0: none
+  Vec3<double> magnetic_field{0, 0, 0};  // two velocities: along z only
+  bool background = true;                // a uniform charge that makes the box neutral
+  std::vector<PlasmaSpecies> species;
+
+  std::int64_t cell_count() const { return std::int64_t{cells[0]} * cells[1] * cells[2]; }
+  bool magnetised() const { return magnetic_field.x != 0 || magnetic_field.y != 0 || magnetic_field.z != 0; }
+};
+
+}  // namespace pergola

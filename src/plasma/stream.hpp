@@ -1,0 +1,76 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/host_device.hpp"
+#include "base/vec.hpp"
+#include "device/device.hpp"
+#include "mesh/grid.hpp"
+#include "plasma/options.hpp"
+#include "plasma/particles.hpp"
+
+namespace pergola {
+
+/// The electric field at the grid points; the third component is empty in 2D. All have the same layout.
+template <class Real>
+using ElectricField = std::array<Field<const Real>, 3>;
+
+/// The lengths of time of one push: velocities go on by `kick`, then positions by `drift`.
+struct PushTimes {
+  double kick = 0, drift = 0;
+};
+
+/// Sums over a species, each over its macro-particles times their weight: ½ m v² and m v.
+struct PlasmaSums {
+  double kinetic = 0;
+  Vec3<double> momentum{0, 0, 0};
+};
+
+/// All macro-particles on a device, grouped by tiles of cells and kept so while they move: Decyk, Singh & Friedman
+/// 2010. A position is stored relative to the corner of its tile. What a particle does and what the grid gets do not
+/// depend on the order of the particles, on threads or on timing: charge is counted in whole numbers. Calls launch on
+/// the device's stream and do not wait unless they say so.
+template <class Real>
+class StreamingParticles {
+ public:
+  virtual ~StreamingParticles() = default;
+
+  /// Takes the particles of a species, all of them, in place of those that it had.
+  virtual void load(int species, const PlasmaParticles& particles) = 0;
+  /// The particles of a species in the order of their ids. Positions that were unloaded are loaded again without
+  /// rounding (on a device of the same kind). Waits.
+  virtual PlasmaParticles unload(int species) const = 0;
+  /// Particles held now, counted. Waits.
+  virtual std::int64_t count(int species) const = 0;
+
+  /// Charge density in e n₀ at the grid points of all species where they are now, with the background, into a field of
+  /// this layout. The counted charge is exact: the sum over the grid is that of the particles.
+  virtual void charge_density(const Field<Real>& density) = 0;
+
+  /// One step of all particles: Boris' rotation about options.magnetic_field between two half kicks
+  /// (physics/plasma_push.hpp). Particles that leave their tile are handed to their new one; a tile that is full grows.
+  virtual void push(const ElectricField<Real>& field, const PushTimes& times) = 0;
+
+  /// Sums with velocities that are ahead by `kick` of those stored, which stay. Waits. The same bits for any number of
+  /// threads and from run to run.
+  virtual std::vector<PlasmaSums> measure(const ElectricField<Real>& field, double kick) const = 0;
+
+  /// Throws Error(numerics) if a particle was lost, doubled or has a position or velocity that is not a number, with
+  /// its id and state. Called once per batch of steps; cheap: the checks themselves are made in every step. Waits.
+  virtual void check() = 0;
+
+  /// Bytes on the device that are held now.
+  virtual std::int64_t device_bytes() const = 0;
+};
+
+/// The factories: Real is float or double. `counts`: expected particles per species, for the first size of the memory.
+template <class Real>
+std::unique_ptr<StreamingParticles<Real>> make_streaming_particles(const Device& device, const PlasmaOptions& options,
+                                                                   const std::vector<std::int64_t>& counts);
+/// Bytes that they will take on the device, for `plan`.
+std::int64_t streaming_bytes(const Device& device, const PlasmaOptions& options,
+                             const std::vector<std::int64_t>& counts, bool double_precision);
+
+}  // namespace pergola

@@ -1,0 +1,75 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/host_device.hpp"
+#include "base/profile.hpp"
+#include "base/state_blocks.hpp"
+#include "particles/particles.hpp"
+#include "plasma/stream.hpp"
+
+namespace pergola {
+
+/// Energies and momentum at one time, in the units of PlasmaOptions.
+struct PlasmaEnergies {
+  double field = 0;
+  std::vector<PlasmaSums> species;
+  double kinetic() const {
+    double sum = 0;
+    for (const PlasmaSums& one : species) sum += one.kinetic;
+    return sum;
+  }
+  double total() const { return field + kinetic(); }
+  Vec3<double> momentum() const {
+    Vec3<double> sum{0, 0, 0};
+    for (const PlasmaSums& one : species) sum = sum + one.momentum;
+    return sum;
+  }
+};
+
+/// The field on the host at one time, x fastest, without padding; the third component is empty in 2D.
+struct PlasmaFields {
+  std::vector<double> density, potential;
+  std::array<std::vector<double>, 3> electric;
+};
+
+/// Particles and field on a device and the leapfrog that moves them: v(t − dt/2) → v(t + dt/2) with E(x(t)), then
+/// x(t) → x(t + dt), then E anew. Single (float) or full (double) precision; mixed is refused.
+class PERGOLA_API PlasmaSystem {
+ public:
+  virtual ~PlasmaSystem() = default;
+
+  /// Particles at time 0 with their velocities at time 0, one entry per species.
+  virtual void start(const std::vector<PlasmaParticles>& particles) = 0;
+  /// `count` steps of `step`. Does not wait for more than it must; throws Error(numerics) when a particle is lost or
+  /// not a number. A step may differ from the one before (the last one of a run).
+  virtual void advance(std::int64_t count, double step) = 0;
+
+  virtual std::int64_t steps() const = 0;
+  virtual double time() const = 0;
+  virtual std::int64_t count() const = 0;
+
+  /// At time(), velocities brought there from half a step before.
+  virtual PlasmaEnergies energies() const = 0;
+  virtual PlasmaFields fields() const = 0;
+  /// The potential alone: for the spectrum, every few steps.
+  virtual std::vector<double> potential() const = 0;
+  /// Positions at time(); velocities at time(), or as they are stored, half a step before, with `stored`.
+  virtual PlasmaParticles particles(int species, bool stored = false) const = 0;
+
+  /// All that is needed to go on bit-identically.
+  virtual StateBlocks save() const = 0;
+  virtual void restore(const StateBlocks& blocks) = 0;
+  virtual std::int64_t device_bytes() const = 0;
+};
+
+/// Throws Error(input) for options that make no sense. `profile` may be null.
+PERGOLA_API std::unique_ptr<PlasmaSystem> make_plasma_system(const Device& device, const PlasmaOptions& options,
+                                                             Precision precision, Profile* profile = nullptr);
+/// Bytes on the device for these numbers of particles per species, before anything is allocated.
+PERGOLA_API std::int64_t plasma_device_bytes(const Device& device, const PlasmaOptions& options, Precision precision,
+                                             const std::vector<std::int64_t>& counts);
+
+}  // namespace pergola
