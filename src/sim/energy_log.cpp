@@ -17,7 +17,7 @@ namespace pergola {
 
 namespace {
 
-constexpr const char* header = "time,kinetic,potential,total,relative_error,px,py,pz,lx,ly,lz,wall\n";
+constexpr const char* header = "time,kinetic,potential,total,relative_error,px,py,pz,lx,ly,lz,wall";
 
 }  // namespace
 
@@ -26,8 +26,11 @@ double relative_energy_error(const Energies& now, const Energies& start) {
   return change == 0 ? 0 : change / std::abs(start.total());
 }
 
-EnergyLog::EnergyLog(const std::filesystem::path& path, std::int64_t rows) : path_(path) {
+EnergyLog::EnergyLog(const std::filesystem::path& path, std::int64_t rows, const std::vector<std::string>& more)
+    : path_(path) {
   std::string text = header;
+  for (const auto& name : more) text += "," + name;
+  text += "\n";
   if (rows > 0) {
     std::ifstream file(path);
     std::string line;
@@ -58,13 +61,16 @@ EnergyLog::~EnergyLog() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-void EnergyLog::add(double time, const Energies& now, const Energies& start, double wall_seconds) {
+void EnergyLog::add(double time, const Energies& now, const Energies& start, double wall_seconds,
+                    const std::vector<double>& more) {
   const auto &p = now.momentum, &l = now.angular_momentum;
   std::string line;
   for (const double value :
        {time, now.kinetic, now.potential, now.total(), relative_energy_error(now, start), p.x, p.y, p.z, l.x, l.y, l.z})
     line += to_text(value) + ",";
-  line += fmt::format("{:.3f}\n", wall_seconds);
+  line += fmt::format("{:.3f}", wall_seconds);
+  for (const double value : more) line += "," + to_text(value);
+  line += "\n";
   const off_t size = ::lseek(descriptor_, 0, SEEK_END);
   const ssize_t written = ::write(descriptor_, line.data(), line.size());
   if (written != static_cast<ssize_t>(line.size())) {

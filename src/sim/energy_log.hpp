@@ -1,5 +1,7 @@
 #pragma once
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "analysis/energy.hpp"
 
@@ -13,13 +15,14 @@ class EnergyLog {
  public:
   EnergyLog() = default;
   /// Keeps the first `rows` lines of the file (those before a checkpoint), or as many as there are, and appends to
-  /// them; 0 starts anew.
-  EnergyLog(const std::filesystem::path& path, std::int64_t rows);
+  /// them; 0 starts anew. `more`: names of the columns after the contract's.
+  EnergyLog(const std::filesystem::path& path, std::int64_t rows, const std::vector<std::string>& more = {});
   EnergyLog(EnergyLog&& other) noexcept;
   EnergyLog& operator=(EnergyLog&& other) noexcept;
   ~EnergyLog();
 
-  void add(double time, const Energies& now, const Energies& start, double wall_seconds);
+  void add(double time, const Energies& now, const Energies& start, double wall_seconds,
+           const std::vector<double>& more = {});
   std::int64_t rows() const { return rows_; }
 
  private:

@@ -13,13 +13,12 @@
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
 #include "io/checkpoint.hpp"
-#include "io/snapshot.hpp"
 #include "sim/energy_log.hpp"
 #include "sim/output_schedule.hpp"
 #include "sim/run_checkpoint.hpp"
 #include "sim/run_directory.hpp"
 #include "sim/run_record.hpp"
-#include "sim/simulation.hpp"
+#include "sim/run_system.hpp"
 
 namespace pergola {
 
@@ -60,30 +59,26 @@ class ManagedRun {
   bool pause();
   Pause decide();
   void output_until(double time);
-  void log_remarks();
-  Energies log_energy(const Particles& particles, double time);
-  void write_snapshot_now(Particles particles, double time);
+  EnergyRow measure();
+  Energies log_energy();
+  void write_snapshot_now();
   void write_checkpoint_now();
   std::string write_record(const std::string& status);
   void fail(const std::exception& error);
   void report_progress();
   double wall_seconds() const { return wall_before_ + seconds_since(session_begin_); }
-  bool wants_return_distance() const;
   RunPosition position() const;
 
   RunConfig config_;
   const RunOptions& options_;
   std::shared_ptr<Communicator> communicator_;
   std::optional<RunDirectory> directory_;  // rank 0 only
-  std::optional<Simulation> simulation_;
+  std::unique_ptr<RunSystem> system_;
   EnergyLog energy_log_;
   OutputClock energy_clock_, snapshot_clock_;
   Energies start_;
-  Particles starting_particles_;  // kept for return_distance only
   RunRecord record_;
   double energy_error_ = 0;
-  std::int64_t most_outside_ = 0;
-  std::string remark_;
   bool in_first_outputs_ = false;  // a fresh run that fails here leaves nothing behind
 
   Clock::time_point session_begin_ = Clock::now(), last_checkpoint_ = session_begin_, last_progress_ = session_begin_;
@@ -113,12 +108,12 @@ RunSummary ManagedRun::run() {
     throw;
   }
   on_root(*communicator_, [&] {
-    write_text(directory_->profile_csv(), profile_text(simulation_->profile()));
+    write_text(directory_->profile_csv(), profile_text(system_->profile()));
     summary.json = write_record(summary.status == RunStatus::finished ? "finished" : "interrupted");
   });
   summary.energy_error = record_.end ? relative_energy_error(*record_.end, start_) : energy_error_;
   summary.checks = record_.checks;
-  summary.counts = simulation_->counts();
+  summary.counts = system_->counts();
   summary.wall_seconds = record_.wall_seconds;
   summary.snapshots = record_.snapshots;
   return summary;
@@ -152,27 +147,25 @@ void ManagedRun::begin() {
     begin_resumed(*checkpoint);
   else
     begin_fresh();
-  session_time_ = simulation_->time();
-  session_pairs_ = simulation_->counts().interactions;
-  session_particle_steps_ = simulation_->counts().particle_steps;
+  session_time_ = system_->time();
+  session_pairs_ = system_->counts().interactions;
+  session_particle_steps_ = system_->counts().particle_steps;
   steps_begin_ = last_checkpoint_ = Clock::now();
 }
 
 void ManagedRun::begin_fresh() {
-  simulation_.emplace(config_, communicator_);
-  const double start = simulation_->start_time();
+  system_ = make_run_system(config_, communicator_);
+  const double start = system_->start_time();
   energy_clock_ = OutputClock(start, config_.output.energy_every, config_.run.end_time);
   snapshot_clock_ = OutputClock(start, config_.output.snapshots_every, config_.run.end_time);
   on_root(*communicator_, [&] {
     in_first_outputs_ = true;
     directory_->clear();
-    Particles particles = simulation_->particles();
-    start_ = simulation_->energies(particles);
-    if (wants_return_distance()) starting_particles_ = particles;
-    record_.start = start_;
-    energy_log_ = EnergyLog(directory_->energy_csv(), 0);
-    log_energy(particles, start);
-    write_snapshot_now(std::move(particles), start);
+    const EnergyRow row = measure();
+    start_ = record_.start = row.energies;
+    energy_log_ = EnergyLog(directory_->energy_csv(), 0, system_->energy_columns());
+    energy_log_.add(start, start_, start_, wall_seconds(), row.more);
+    write_snapshot_now();
     write_record("running");
     in_first_outputs_ = false;
   });
@@ -181,8 +174,8 @@ void ManagedRun::begin_fresh() {
 void ManagedRun::begin_resumed(const Checkpoint& checkpoint) {
   const RunPosition before = read_description(checkpoint.description);
   check_resumable(config_, before.config);
-  simulation_.emplace(config_, checkpoint.blocks, communicator_);
-  const double time = simulation_->step_time(), start = simulation_->start_time();
+  system_ = make_run_system(config_, communicator_, &checkpoint.blocks);
+  const double time = system_->step_time(), start = system_->start_time();
   const double rounding = 1e-12 * (time - start);
   if (config_.run.end_time < time - rounding)
     throw Error(ErrorKind::input,
@@ -203,16 +196,9 @@ void ManagedRun::begin_resumed(const Checkpoint& checkpoint) {
   record_.snapshots = before.snapshots;
   energy_error_ = before.energy_error;
   wall_before_ = before.wall_seconds;
-  for (const auto& stage : before.profile.stages()) simulation_->profile().add(stage.name, stage.seconds, stage.calls);
-  if (wants_return_distance()) {
-    const auto n = static_cast<std::size_t>(simulation_->size());
-    starting_particles_.id = checkpoint.blocks.get<std::uint64_t>("starting.id", n);
-    starting_particles_.x = checkpoint.blocks.get<double>("starting.x", n);
-    starting_particles_.y = checkpoint.blocks.get<double>("starting.y", n);
-    starting_particles_.z = checkpoint.blocks.get<double>("starting.z", n);
-  }
+  for (const auto& stage : before.profile.stages()) system_->profile().add(stage.name, stage.seconds, stage.calls);
   on_root(*communicator_, [&] {
-    energy_log_ = EnergyLog(directory_->energy_csv(), before.energy_rows);
+    energy_log_ = EnergyLog(directory_->energy_csv(), before.energy_rows, system_->energy_columns());
     if (energy_log_.rows() < before.energy_rows)
       options_.log.warning(fmt::format("{}: {} of the {} lines before the checkpoint are missing",
                                        directory_->energy_csv().string(), before.energy_rows - energy_log_.rows(),
@@ -228,12 +214,14 @@ RunStatus ManagedRun::loop() {
   const double end = config_.run.end_time;
   while (true) {
     const double due = std::min({energy_clock_.next(), snapshot_clock_.next(), end});
-    if (simulation_->advance(due, [this] { return pause(); })) {
-      if (due >= end) return RunStatus::finished;
-      on_root(*communicator_, [&] { output_until(due); });
+    if (system_->advance(due, [this] { return pause(); })) {
+      // A system that is shown at its steps only may have none from here to the end.
+      const double shown = std::max(due, system_->time());
+      if (due >= end || system_->time() < due - 1e-9 * (end - system_->start_time())) return RunStatus::finished;
+      on_root(*communicator_, [&] { output_until(shown); });
       // The clocks tick on all ranks.
-      if (energy_clock_.next() <= due) energy_clock_.advance();
-      if (snapshot_clock_.next() <= due) snapshot_clock_.advance();
+      while (energy_clock_.next() <= shown) energy_clock_.advance();
+      while (snapshot_clock_.next() <= shown) snapshot_clock_.advance();
       continue;
     }
     write_checkpoint_now();
@@ -244,18 +232,11 @@ RunStatus ManagedRun::loop() {
 /// The last steps. The checkpoint before them holds the state as it would be in a longer run.
 void ManagedRun::finish() {
   write_checkpoint_now();
-  const double end = config_.run.end_time;
-  simulation_->run_until(end);
+  system_->finish();
   on_root(*communicator_, [&] {
-    Particles particles = simulation_->particles();
-    record_.end = log_energy(particles, end);
-    RunEnds ends;
-    ends.start = start_;
-    ends.end = *record_.end;
-    ends.particles = &particles;
-    ends.starting_particles = wants_return_distance() ? &starting_particles_ : nullptr;
-    record_.checks = report_card(config_.expectations(), ends);
-    write_snapshot_now(particles, end);
+    record_.end = log_energy();
+    record_.checks = system_->checks(start_, *record_.end);
+    write_snapshot_now();
   });
 }
 
@@ -274,50 +255,31 @@ Pause ManagedRun::decide() {
   return minutes > 0 && seconds_since(last_checkpoint_) >= 60 * minutes ? Pause::checkpoint : Pause::none;
 }
 
-/// What the force evaluation has to say, once for each new sentence.
-void ManagedRun::log_remarks() {
-  std::string text = simulation_->remark();
-  if (const std::int64_t outside = simulation_->outside(); outside > most_outside_) {
-    most_outside_ = outside;
-    options_.log.warning(
-        fmt::format("{} of {} particles are outside the mesh: they are kept and pulled by the mass on "
-                    "it as by a point",
-                    outside, simulation_->size()));
-  }
-  if (!text.empty() && text != remark_) options_.log.warning(text);
-  remark_ = std::move(text);
-}
-
 void ManagedRun::output_until(double time) {
-  log_remarks();
-  Particles particles = simulation_->particles();
-  if (energy_clock_.next() <= time) log_energy(particles, time);
-  if (snapshot_clock_.next() <= time) write_snapshot_now(std::move(particles), time);
+  for (const auto& sentence : system_->remarks()) options_.log.warning(sentence);
+  if (energy_clock_.next() <= time) log_energy();
+  if (snapshot_clock_.next() <= time) write_snapshot_now();
 }
 
-Energies ManagedRun::log_energy(const Particles& particles, double time) {
-  Profile::Scope scope(&simulation_->profile(), "energy");
-  const Energies now = simulation_->energies(particles);
-  if (!std::isfinite(now.total()))
-    throw Error(ErrorKind::numerics, fmt::format("at time {} the energy is {}", to_text(time), to_text(now.total())));
-  energy_error_ = relative_energy_error(now, start_);
-  energy_log_.add(time, now, start_, wall_seconds());
-  return now;
+EnergyRow ManagedRun::measure() {
+  Profile::Scope scope(&system_->profile(), "energy");
+  EnergyRow row = system_->measure();
+  if (const double total = row.energies.total(); !std::isfinite(total))
+    throw Error(ErrorKind::numerics,
+                fmt::format("at time {} the energy is {}", to_text(system_->time()), to_text(total)));
+  return row;
 }
 
-void ManagedRun::write_snapshot_now(Particles particles, double time) {
-  Profile::Scope scope(&simulation_->profile(), "snapshot");
-  simulation_->add_potential(particles);
-  Snapshot snapshot;
-  snapshot.header.time = time;
-  const Box box = simulation_->box();
-  snapshot.header.box_size = box.periodic() ? std::max({box.side.x, box.side.y, box.side.z}) : 0;
-  const auto units = config_.unit_system();
-  snapshot.header.units = FileUnits{units.length_cm, units.mass_g, units.velocity_cm_per_s};
-  snapshot.particles = std::move(particles);
-  WriteOptions write;
-  write.single_precision = config_.precision() == Precision::single;
-  write_snapshot(directory_->snapshot(record_.snapshots), snapshot, write);
+Energies ManagedRun::log_energy() {
+  const EnergyRow row = measure();
+  energy_error_ = relative_energy_error(row.energies, start_);
+  energy_log_.add(system_->time(), row.energies, start_, wall_seconds(), row.more);
+  return row.energies;
+}
+
+void ManagedRun::write_snapshot_now() {
+  Profile::Scope scope(&system_->profile(), "snapshot");
+  system_->write_snapshot(directory_->path() / snapshot_name(config_, record_.snapshots));
   ++record_.snapshots;
 }
 
@@ -331,22 +293,16 @@ RunPosition ManagedRun::position() const {
   position.energy_index = energy_clock_.index();
   position.snapshots = record_.snapshots;
   position.snapshot_index = snapshot_clock_.index();
-  position.profile = simulation_->profile();
+  position.profile = system_->profile();
   return position;
 }
 
 void ManagedRun::write_checkpoint_now() {
   on_root(*communicator_, [&] {
-    Profile::Scope scope(&simulation_->profile(), "checkpoint");
+    Profile::Scope scope(&system_->profile(), "checkpoint");
     Checkpoint checkpoint;
     checkpoint.description = describe(position());
-    checkpoint.blocks = simulation_->save();
-    if (wants_return_distance()) {
-      checkpoint.blocks.put("starting.id", starting_particles_.id);
-      checkpoint.blocks.put("starting.x", starting_particles_.x);
-      checkpoint.blocks.put("starting.y", starting_particles_.y);
-      checkpoint.blocks.put("starting.z", starting_particles_.z);
-    }
+    checkpoint.blocks = system_->save();
     write_checkpoint(directory_->checkpoints(), checkpoint);
     last_checkpoint_ = Clock::now();
   });
@@ -355,7 +311,8 @@ void ManagedRun::write_checkpoint_now() {
 std::string ManagedRun::write_record(const std::string& status) {
   record_.status = status;
   record_.wall_seconds = wall_seconds();
-  const std::string text = record_text(*simulation_, record_);
+  record_.ranks = communicator_->size();
+  const std::string text = record_text(config_, *system_, record_);
   write_text(directory_->run_json(), text);
   return text;
 }
@@ -363,13 +320,13 @@ std::string ManagedRun::write_record(const std::string& status) {
 /// Writes down why the run ended. A fresh run that never got as far as its first outputs leaves nothing behind; what an
 /// earlier session has written stays.
 void ManagedRun::fail(const std::exception& error) {
-  if (!directory_ || !simulation_) return;
+  if (!directory_ || !system_) return;
   try {
     if (in_first_outputs_) return directory_->clear();
     const auto* known = dynamic_cast<const Error*>(&error);
     if (known && known->kind() == ErrorKind::input) return;
     if (!known || known->kind() == ErrorKind::numerics)
-      write_text(directory_->failure_json(), failure_text(error, *simulation_));
+      write_text(directory_->failure_json(), failure_text(error, *system_));
     write_record("failed");
   } catch (const Error&) {
     // The disk is full, perhaps: the first error is the one to report.
@@ -380,12 +337,12 @@ void ManagedRun::report_progress() {
   if (!options_.progress || seconds_since(last_progress_) < 0.1) return;
   last_progress_ = Clock::now();
   RunProgress progress;
-  progress.start_time = simulation_->start_time();
-  progress.time = simulation_->step_time();
+  progress.start_time = system_->start_time();
+  progress.time = system_->step_time();
   progress.end_time = config_.run.end_time;
   progress.energy_error = energy_error_;
   progress.wall_seconds = wall_seconds();
-  progress.counts = simulation_->counts();
+  progress.counts = system_->counts();
   const double elapsed = seconds_since(steps_begin_), covered = progress.time - session_time_;
   progress.seconds_left =
       covered > 0 ? elapsed * (progress.end_time - progress.time) / covered : std::numeric_limits<double>::infinity();
@@ -394,12 +351,6 @@ void ManagedRun::report_progress() {
   progress.particle_steps_per_second =
       static_cast<double>(progress.counts.particle_steps - session_particle_steps_) / std::max(elapsed, 1e-9);
   options_.progress(progress);
-}
-
-bool ManagedRun::wants_return_distance() const {
-  const auto expectations = config_.expectations();
-  return std::any_of(expectations.begin(), expectations.end(),
-                     [](const Expectation& expectation) { return expectation.name == "return_distance"; });
 }
 
 }  // namespace

@@ -110,8 +110,6 @@ RunDirectory::RunDirectory(const fs::path& path, Use use) : path_(path), made_(p
   }
 }
 
-fs::path RunDirectory::snapshot(int number) const { return path_ / fmt::format("snap_{:03}.hdf5", number); }
-
 void RunDirectory::clear() {
   for (const auto& file : {run_json(), energy_csv(), profile_csv(), failure_json(), checkpoints()}) discard(file);
   remove_snapshots_from(0);

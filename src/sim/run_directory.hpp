@@ -22,7 +22,6 @@ class RunDirectory {
   std::filesystem::path profile_csv() const { return path_ / "profile.csv"; }
   std::filesystem::path failure_json() const { return path_ / "failure.json"; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoint"; }
-  std::filesystem::path snapshot(int number) const;
 
   /// Removes what a run leaves behind, and nothing else.
   void clear();

@@ -70,10 +70,9 @@ double number(const ordered_json& value) { return value.is_number() ? value.get<
 
 }  // namespace
 
-std::string record_text(const Simulation& simulation, const RunRecord& record) {
-  const auto& config = simulation.config();
-  const auto& device = simulation.device();
-  const auto counts = simulation.counts();
+std::string record_text(const RunConfig& config, const RunSystem& system, const RunRecord& record) {
+  const auto& device = system.device();
+  const auto counts = system.counts();
   ordered_json text;
   text["status"] = record.status;
   text["version"] = version();
@@ -83,23 +82,19 @@ std::string record_text(const Simulation& simulation, const RunRecord& record) {
   text["cpu_instruction_set"] = cpu_instruction_set();
   text["gpu"] = device.is_cuda() ? ordered_json(device.name()) : ordered_json();
   text["threads"] = device.threads();
-  text["ranks"] = simulation.communicator().size();
+  text["ranks"] = record.ranks;
   text["precision"] = precision_name(config.precision());
-  text["n"] = simulation.size();
+  text["n"] = system.size();
   text["seed"] = config.particles.file.empty() ? ordered_json(config.particles.options.seed) : ordered_json();
-  text["start_time"] = simulation.start_time();
-  text["time"] = simulation.time();
+  text["start_time"] = system.start_time();
+  text["time"] = system.time();
   text["end_time"] = config.run.end_time;
   text["totals"] = {{"steps", counts.steps},
                     {"particle_steps", counts.particle_steps},
                     {"interactions", counts.interactions},
                     {"wall_seconds", record.wall_seconds},
                     {"snapshots", record.snapshots}};
-  if (const Box box = simulation.box(); box.given())
-    text["mesh"] = {{"box_corner", to_json(box.corner)},
-                    {"box_side", to_json(box.side)},
-                    {"boundary", box.periodic() ? "periodic" : "isolated"},
-                    {"particles_outside", simulation.outside()}};
+  system.describe(text);
   text["energy_start"] = to_json(record.start);
   text["energy_end"] = record.end ? to_json(*record.end) : ordered_json();
   text["energy_error"] = record.end ? ordered_json(relative_energy_error(*record.end, record.start)) : ordered_json();
@@ -132,11 +127,11 @@ std::optional<FinishedRun> read_finished_run(const std::filesystem::path& run_js
   return run;
 }
 
-std::string failure_text(const std::exception& error, const Simulation& simulation) {
+std::string failure_text(const std::exception& error, const RunSystem& system) {
   ordered_json text;
   text["error"] = error.what();
-  text["time"] = simulation.time();
-  text["step"] = simulation.counts().steps;
+  text["time"] = system.time();
+  text["step"] = system.counts().steps;
   if (const auto* failure = dynamic_cast<const ParticleFailure*>(&error)) {
     const auto& state = failure->state();
     text["time"] = failure->time();

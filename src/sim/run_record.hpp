@@ -6,11 +6,11 @@
 #include "analysis/energy.hpp"
 #include "sim/report_card.hpp"
 #include "sim/run.hpp"
-#include "sim/simulation.hpp"
+#include "sim/run_system.hpp"
 
 namespace pergola {
 
-/// What run.json says beside what the simulation knows itself.
+/// What run.json says beside what the configuration and the system know themselves.
 struct RunRecord {
   std::string status;  // running | interrupted | finished | failed
   Energies start;
@@ -18,9 +18,10 @@ struct RunRecord {
   std::vector<Check> checks;
   double wall_seconds = 0;
   int snapshots = 0;
+  int ranks = 1;
 };
 
-std::string record_text(const Simulation& simulation, const RunRecord& record);
+std::string record_text(const RunConfig& config, const RunSystem& system, const RunRecord& record);
 
 /// run.json of a run that has come to its end, if it is one: with its end time.
 struct FinishedRun {
@@ -30,7 +31,7 @@ struct FinishedRun {
 std::optional<FinishedRun> read_finished_run(const std::filesystem::path& run_json);
 
 /// failure.json: what went wrong, when, and the particle's state where one particle is to blame.
-std::string failure_text(const std::exception& error, const Simulation& simulation);
+std::string failure_text(const std::exception& error, const RunSystem& system);
 
 /// profile.csv.
 std::string profile_text(const Profile& profile);

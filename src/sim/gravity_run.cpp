@@ -1,0 +1,121 @@
+#include "sim/gravity_run.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "io/snapshot.hpp"
+
+namespace pergola {
+
+namespace {
+
+Simulation make_simulation(const RunConfig& config, std::shared_ptr<Communicator> communicator,
+                           const StateBlocks* state) {
+  return state ? Simulation(config, *state, std::move(communicator)) : Simulation(config, std::move(communicator));
+}
+
+}  // namespace
+
+GravityRun::GravityRun(const RunConfig& config, std::shared_ptr<Communicator> communicator, const StateBlocks* state)
+    : simulation_(make_simulation(config, std::move(communicator), state)) {
+  if (!wants_return_distance()) return;
+  if (!state) {
+    if (simulation_.communicator().is_root()) starting_particles_ = particles();
+    return;
+  }
+  const auto n = static_cast<std::size_t>(simulation_.size());
+  starting_particles_.id = state->get<std::uint64_t>("starting.id", n);
+  starting_particles_.x = state->get<double>("starting.x", n);
+  starting_particles_.y = state->get<double>("starting.y", n);
+  starting_particles_.z = state->get<double>("starting.z", n);
+}
+
+bool GravityRun::advance(double limit, const std::function<bool()>& enough) {
+  shown_.reset();
+  return simulation_.advance(limit, enough);
+}
+
+void GravityRun::finish() {
+  shown_.reset();
+  simulation_.run_until(simulation_.config().run.end_time);
+}
+
+const Particles& GravityRun::particles() {
+  if (!shown_) shown_ = simulation_.particles();
+  return *shown_;
+}
+
+EnergyRow GravityRun::measure() { return {simulation_.energies(particles()), {}}; }
+
+void GravityRun::write_snapshot(const std::filesystem::path& path) {
+  const RunConfig& config = simulation_.config();
+  Snapshot snapshot;
+  snapshot.header.time = time();
+  const Box box = simulation_.box();
+  snapshot.header.box_size = box.periodic() ? std::max({box.side.x, box.side.y, box.side.z}) : 0;
+  const auto units = config.unit_system();
+  snapshot.header.units = FileUnits{units.length_cm, units.mass_g, units.velocity_cm_per_s};
+  particles();
+  snapshot.particles = std::move(*shown_);  // nobody needs them twice: a copy of all particles less
+  shown_.reset();
+  simulation_.add_potential(snapshot.particles);
+  WriteOptions write;
+  write.single_precision = config.precision() == Precision::single;
+  pergola::write_snapshot(path, snapshot, write);
+}
+
+/// What the force evaluation has to say, once for each new sentence.
+std::vector<std::string> GravityRun::remarks() {
+  std::vector<std::string> sentences;
+  if (const std::int64_t outside = simulation_.outside(); outside > most_outside_) {
+    most_outside_ = outside;
+    sentences.push_back(
+        fmt::format("{} of {} particles are outside the mesh: they are kept and pulled by the mass on "
+                    "it as by a point",
+                    outside, simulation_.size()));
+  }
+  std::string text = simulation_.remark();
+  if (!text.empty() && text != remark_) sentences.push_back(text);
+  remark_ = std::move(text);
+  return sentences;
+}
+
+std::vector<Check> GravityRun::checks(const Energies& start, const Energies& end) {
+  RunEnds ends;
+  ends.start = start;
+  ends.end = end;
+  ends.particles = &particles();
+  ends.starting_particles = wants_return_distance() ? &starting_particles_ : nullptr;
+  return report_card(simulation_.config().expectations(), ends);
+}
+
+StateBlocks GravityRun::save() {
+  StateBlocks blocks = simulation_.save();
+  if (wants_return_distance()) {
+    blocks.put("starting.id", starting_particles_.id);
+    blocks.put("starting.x", starting_particles_.x);
+    blocks.put("starting.y", starting_particles_.y);
+    blocks.put("starting.z", starting_particles_.z);
+  }
+  return blocks;
+}
+
+void GravityRun::describe(nlohmann::ordered_json& record) const {
+  const Box box = simulation_.box();
+  if (!box.given()) return;
+  const auto triple = [](const Vec3<double>& v) { return nlohmann::ordered_json{v.x, v.y, v.z}; };
+  record["mesh"] = {{"box_corner", triple(box.corner)},
+                    {"box_side", triple(box.side)},
+                    {"boundary", box.periodic() ? "periodic" : "isolated"},
+                    {"particles_outside", simulation_.outside()}};
+}
+
+bool GravityRun::wants_return_distance() const {
+  const auto expectations = simulation_.config().expectations();
+  return std::any_of(expectations.begin(), expectations.end(),
+                     [](const Expectation& expectation) { return expectation.name == "return_distance"; });
+}
+
+}  // namespace pergola

@@ -1,0 +1,44 @@
+#pragma once
+#include <optional>
+
+#include "sim/run_system.hpp"
+#include "sim/simulation.hpp"
+
+namespace pergola {
+
+/// A Simulation under gravity as a managed run sees it.
+class GravityRun final : public RunSystem {
+ public:
+  /// From the configuration's particles, or from what save() gave.
+  GravityRun(const RunConfig& config, std::shared_ptr<Communicator> communicator, const StateBlocks* state);
+
+  const Device& device() const override { return simulation_.device(); }
+  Profile& profile() override { return simulation_.profile(); }
+  double start_time() const override { return simulation_.start_time(); }
+  double time() const override { return simulation_.time(); }
+  double step_time() const override { return simulation_.step_time(); }
+  std::int64_t size() const override { return simulation_.size(); }
+  StepCounts counts() const override { return simulation_.counts(); }
+
+  bool advance(double limit, const std::function<bool()>& enough) override;
+  void finish() override;
+  EnergyRow measure() override;
+  void write_snapshot(const std::filesystem::path& path) override;
+  std::vector<std::string> remarks() override;
+  std::vector<Check> checks(const Energies& start, const Energies& end) override;
+  StateBlocks save() override;
+  void describe(nlohmann::ordered_json& record) const override;
+
+ private:
+  bool wants_return_distance() const;
+  /// The particles at time(), fetched once.
+  const Particles& particles();
+
+  Simulation simulation_;
+  std::optional<Particles> shown_;
+  Particles starting_particles_;  // kept for return_distance only
+  std::int64_t most_outside_ = 0;
+  std::string remark_;
+};
+
+}  // namespace pergola
