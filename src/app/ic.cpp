@@ -192,6 +192,9 @@ void add_model_option(CLI::App& command, const ModelOption& option, const std::s
 
 const char* example_options(const std::string& model) {
   if (model == "plummer") return "--n 1000 --seed 1 --exact-energy ";
+  if (model == "hernquist") return "--n 1e5 --virial-radius 2 ";
+  if (model == "nfw") return "--n 1e5 --concentration 15 ";
+  if (model == "king") return "--n 1e4 --w0 7 ";
   if (model == "sphere") return "--n 1e5 --virial-ratio 0.1 ";
   if (model == "cube") return "--n 32768 --side 2 ";
   if (model == "exponential-disc") return "--n 1e5 --toomre-q 1.5 ";

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -14,10 +15,18 @@ namespace pergola {
 namespace {
 
 const std::vector<ModelEntry>& entries() {
-  static const std::vector<ModelEntry> all{
-      plummer_model(), sphere_model(),       cube_model(),        exponential_disc_model(),
-      kepler_model(),  figure_eight_model(), pythagorean_model(), lagrange_triangle_model(),
-      six_body_model()};
+  static const std::vector<ModelEntry> all{plummer_model(),
+                                           hernquist_model(),
+                                           nfw_model(),
+                                           king_model(),
+                                           sphere_model(),
+                                           cube_model(),
+                                           exponential_disc_model(),
+                                           kepler_model(),
+                                           figure_eight_model(),
+                                           pythagorean_model(),
+                                           lagrange_triangle_model(),
+                                           six_body_model()};
   return all;
 }
 
@@ -106,6 +115,18 @@ ModelInput::ModelInput(const ModelInfo& model, const ModelOptions& options, int 
 const ModelValue& ModelInput::value(const std::string& name) const {
   const auto given = options_.values.find(name);
   return given != options_.values.end() ? given->second : find_option(model_, name)->default_value;
+}
+
+double equilibrium_energy(const ModelInput& input) {
+  const double mass = input.number("mass");
+  return -input.gravitational_constant() * mass * mass / (4 * input.number("virial_radius"));
+}
+
+std::vector<Expectation> equilibrium_expectations(const ModelInput& input) {
+  const double noise = 1 / std::sqrt(static_cast<double>(input.n()));
+  const double energy = equilibrium_energy(input);
+  return {{"virial_ratio", 0.5, std::max(0.05, 2 * noise)},
+          {"energy", energy, std::max(0.02, 4 * noise) * std::abs(energy)}};
 }
 
 Particles make_model(const std::string& name, const ModelOptions& options, int threads) {

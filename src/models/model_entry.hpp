@@ -36,8 +36,16 @@ struct ModelEntry {
   double (*box_side)(const ModelInput& input) = nullptr;  // null: open space
 };
 
+/// The energy −G M²/(4 r_v) of a sphere in equilibrium with the options `mass` and `virial_radius`, and what a run of
+/// it should show: that energy and a virial ratio of 1/2, within the noise of its number of stars.
+double equilibrium_energy(const ModelInput& input);
+std::vector<Expectation> equilibrium_expectations(const ModelInput& input);
+
 // One function per file models/<name>.cpp.
 ModelEntry plummer_model();
+ModelEntry hernquist_model();
+ModelEntry nfw_model();
+ModelEntry king_model();
 ModelEntry sphere_model();
 ModelEntry cube_model();
 ModelEntry exponential_disc_model();

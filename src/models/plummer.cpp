@@ -61,11 +61,6 @@ void scale_to_exact_energy(Particles& p, double energy, const ModelInput& input)
   for (auto* values : {&p.vx, &p.vy, &p.vz}) scale(*values, faster);
 }
 
-double expected_energy(const ModelInput& input) {
-  const double mass = input.number("mass");
-  return -input.gravitational_constant() * mass * mass / (4 * input.number("virial_radius"));
-}
-
 Particles make_plummer(const ModelInput& input) {
   const double mass = input.number("mass");
   const double length = plummer_scale_per_virial_radius * input.number("virial_radius");
@@ -77,15 +72,8 @@ Particles make_plummer(const ModelInput& input) {
     return PhaseSpacePoint{length * p.x, speed * p.v};
   });
   centre(particles, input.threads());
-  if (input.flag("exact_energy")) scale_to_exact_energy(particles, expected_energy(input), input);
+  if (input.flag("exact_energy")) scale_to_exact_energy(particles, equilibrium_energy(input), input);
   return particles;
-}
-
-std::vector<Expectation> expect_plummer(const ModelInput& input) {
-  const double noise = 1 / std::sqrt(static_cast<double>(input.n()));
-  const double energy = expected_energy(input);
-  return {{"virial_ratio", 0.5, std::max(0.05, 2 * noise)},
-          {"energy", energy, std::max(0.02, 4 * noise) * std::abs(energy)}};
 }
 
 }  // namespace
@@ -101,7 +89,7 @@ ModelEntry plummer_model() {
             {"exact_energy", false, "scale to K = 1/4 and W = -1/2 exactly; costs a sum over all pairs", {}, {}},
             {"softening", 0.0, "softening length that exact_energy counts with", Range::at_least(0), {}}}},
           make_plummer,
-          expect_plummer};
+          equilibrium_expectations};
 }
 
 }  // namespace pergola

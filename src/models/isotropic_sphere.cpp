@@ -1,0 +1,153 @@
+#include "models/isotropic_sphere.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "physics/eddington.hpp"
+
+namespace pergola {
+
+namespace {
+
+/// Places between knots: the part t of the way from knot k to k + 1, in ln r.
+struct Place {
+  std::size_t knot;
+  double t;
+};
+
+double between(double a, double b, double t) { return a + t * (b - a); }
+
+/// dρ/dΨ = −(dρ/dr) r²/(G M).
+double density_per_depth(double radius, const SphereDensity& at, double g_mass) {
+  return -at.density * at.log_slope * radius / g_mass;
+}
+
+}  // namespace
+
+std::vector<double> equal_ratio_radii(double low, double high, double step) {
+  const double range = std::log(high / low);
+  const auto steps = std::max<std::size_t>(2, static_cast<std::size_t>(std::ceil(range / step)));
+  std::vector<double> radii(steps + 1);
+  for (std::size_t k = 0; k <= steps; ++k)
+    radii[k] = low * std::exp(range * static_cast<double>(k) / static_cast<double>(steps));
+  radii[steps] = high;
+  return radii;
+}
+
+std::vector<double> mass_within(const std::vector<double>& radii, const SphereLaw& law) {
+  const auto shell = [&](double r) { return 4 * std::numbers::pi * r * r * r * law(r).density; };  // dM/dlnr
+  std::vector<double> mass{shell(radii[0]) / (3 + law(radii[0]).log_slope)};
+  for (std::size_t k = 1; k < radii.size(); ++k) {
+    const double a = radii[k - 1], b = radii[k];
+    mass.push_back(mass.back() + std::log(b / a) / 6 * (shell(a) + 4 * shell(std::sqrt(a * b)) + shell(b)));
+  }
+  return mass;
+}
+
+std::vector<double> potential_depth(const std::vector<double>& radii, const std::vector<double>& mass,
+                                    double gravitational_constant) {
+  std::vector<double> depth(radii.size());
+  depth.back() = gravitational_constant * mass.back() / radii.back();
+  for (std::size_t k = radii.size() - 1; k-- > 0;) {  // Simpson's rule in ln r for ∫ G M/r dlnr
+    const double a = mass[k] / radii[k], b = mass[k + 1] / radii[k + 1];
+    depth[k] =
+        depth[k + 1] + gravitational_constant * std::log(radii[k + 1] / radii[k]) / 6 * (a + 4 * std::sqrt(a * b) + b);
+  }
+  return depth;
+}
+
+SphereKnots eddington_sphere(const std::vector<double>& radii, const SphereLaw& law,
+                             const std::vector<double>& field_mass, double gravitational_constant) {
+  SphereKnots knots{radii, mass_within(radii, law), potential_depth(radii, field_mass, gravitational_constant), {}};
+  std::vector<double> slope;
+  for (std::size_t k = 0; k < radii.size(); ++k)
+    slope.push_back(density_per_depth(radii[k], law(radii[k]), gravitational_constant * field_mass[k]));
+  const auto& depth = knots.potential;
+  knots.f.assign(radii.size(), 0);
+  for (std::size_t k = 0; k + 1 < radii.size(); ++k)
+    for (std::size_t j = k; j + 1 < radii.size(); ++j)
+      knots.f[k] += physics::eddington_share(depth[k], depth[j + 1], depth[j], slope[j + 1], slope[j]);
+  return knots;
+}
+
+bool has_isotropic_velocities(const SphereKnots& knots) {
+  double largest = 0;  // farther out
+  for (std::size_t k = knots.size(); k-- > 0;) {
+    if (knots.f[k] < -1e-3 * largest) return false;
+    largest = std::max(largest, knots.f[k]);
+  }
+  return true;
+}
+
+IsotropicSphere::IsotropicSphere(SphereKnots knots, std::size_t populated)
+    : knots_(std::move(knots)), populated_(populated > 0 ? populated : knots_.size()), bound_(knots_.size(), 0) {
+  for (double& f : knots_.f) f = std::max(f, 0.0);
+  const auto& depth = knots_.potential;
+  for (std::size_t k = 0; k < populated_; ++k)
+    for (std::size_t j = k; j + 1 < depth.size(); ++j)
+      bound_[k] = std::max(bound_[k], 2 * (depth[k] - depth[j + 1]) * std::max(knots_.f[j], knots_.f[j + 1]));
+}
+
+double IsotropicSphere::self_energy() const {
+  double sum = 0;
+  for (std::size_t k = 0; k + 1 < populated_; ++k)
+    sum += 0.5 * (knots_.mass[k] / knots_.radius[k] + knots_.mass[k + 1] / knots_.radius[k + 1]) *
+           (knots_.mass[k + 1] - knots_.mass[k]);
+  return sum;
+}
+
+/// f between knots: evenly in the depth.
+double IsotropicSphere::distribution(double energy) const {
+  const auto& depth = knots_.potential;
+  const auto after = std::upper_bound(depth.begin(), depth.end(), energy, std::greater<>());
+  if (after == depth.begin()) return knots_.f.front();
+  if (after == depth.end()) return 0;
+  const auto k = static_cast<std::size_t>(after - depth.begin()) - 1;
+  return between(knots_.f[k], knots_.f[k + 1], (depth[k] - energy) / (depth[k] - depth[k + 1]));
+}
+
+double IsotropicSphere::draw_speed(Philox& random, double depth, double bound) const {
+  const double fastest = std::sqrt(2 * std::max(0.0, depth - knots_.potential.back()));
+  if (!(bound > 0)) return 0;
+  while (true) {
+    const double v = fastest * random.uniform(), height = bound * random.uniform();
+    if (height < v * v * distribution(depth - v * v / 2)) return v;
+  }
+}
+
+PhaseSpacePoint IsotropicSphere::draw(Philox& random) const {
+  const auto& mass = knots_.mass;
+  const double m = random.uniform() * this->mass();
+  const auto last = mass.begin() + static_cast<std::ptrdiff_t>(populated_) - 1;
+  const auto after = std::upper_bound(mass.begin(), last, m);
+  const auto k = static_cast<std::size_t>(std::max<std::ptrdiff_t>(after - mass.begin(), 1)) - 1;
+  // Within the first knot the mass goes on as between the first two.
+  const double t = std::log(m / mass[k]) / std::log(mass[k + 1] / mass[k]);
+  const double r = knots_.radius[k] * std::pow(knots_.radius[k + 1] / knots_.radius[k], t);
+  const double depth = between(knots_.potential[k], knots_.potential[k + 1], std::max(t, 0.0));
+  const Vec3<double> x = r * random_direction(random);
+  return {x, draw_speed(random, depth, bound_[k]) * random_direction(random)};
+}
+
+Particles make_isotropic_sphere(const ModelInput& input, const IsotropicSphere& sphere) {
+  const double mass = input.number("mass");
+  // The virial radius is M²/(2 |W|).
+  const double length = input.number("virial_radius") * 2 * sphere.self_energy() / (sphere.mass() * sphere.mass());
+  const double speed = std::sqrt(input.gravitational_constant() * mass / (sphere.mass() * length));
+  Particles particles = equal_masses(input.n(), mass);
+  draw_particles(particles, input.seed(), input.threads(), [&](Philox& random) {
+    const PhaseSpacePoint star = sphere.draw(random);
+    return PhaseSpacePoint{length * star.x, speed * star.v};
+  });
+  centre(particles, input.threads());
+  return particles;
+}
+
+std::vector<ModelOption> sphere_options(std::vector<ModelOption> own) {
+  own.push_back({"mass", 1.0, "total mass", Range::above(0), {}});
+  own.push_back({"virial_radius", 1.0, "G M^2 / (2 |W|)", Range::above(0), {}});
+  return own;
+}
+
+}  // namespace pergola

@@ -1,0 +1,71 @@
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "models/model_entry.hpp"
+#include "models/sampling.hpp"
+
+namespace pergola {
+
+/// A sphere in knots of rising radius. `potential` is its depth, positive, falling with the radius, with G put in; `f`
+/// the isotropic distribution function at the binding energy of the knot's depth, in any unit, zero below the last
+/// one's.
+struct SphereKnots {
+  std::vector<double> radius, mass, potential, f;
+  std::size_t size() const { return radius.size(); }
+};
+
+/// Radii from `low` to `high` in equal ratios close to `step` in ln r.
+std::vector<double> equal_ratio_radii(double low, double high, double step = 0.01);
+
+/// Density and dlnρ/dlnr at a radius.
+struct SphereDensity {
+  double density, log_slope;
+};
+using SphereLaw = std::function<SphereDensity(double radius)>;
+
+/// The mass within each radius.
+std::vector<double> mass_within(const std::vector<double>& radii, const SphereLaw& law);
+
+/// The depth of the potential of all mass within each radius; nothing lies beyond the last one.
+std::vector<double> potential_depth(const std::vector<double>& radii, const std::vector<double>& mass,
+                                    double gravitational_constant);
+
+/// A sphere with isotropic velocities, by Eddington's inversion, in the field of `field_mass` (its own and that of all
+/// else, as spheres).
+SphereKnots eddington_sphere(const std::vector<double>& radii, const SphereLaw& law,
+                             const std::vector<double>& field_mass, double gravitational_constant);
+
+/// Whether the velocities exist: f is negative nowhere by more than the knots' accuracy.
+bool has_isotropic_velocities(const SphereKnots& knots);
+
+/// Draws stars from knots.
+class IsotropicSphere {
+ public:
+  /// Stars have radii up to that of the knot `populated` − 1; 0: up to the last one.
+  explicit IsotropicSphere(SphereKnots knots, std::size_t populated = 0);
+
+  /// The mass that stars are drawn from.
+  double mass() const { return knots_.mass[populated_ - 1]; }
+  /// ∫ M dM/r, of which G times is the size of the potential energy of the sphere alone.
+  double self_energy() const;
+  PhaseSpacePoint draw(Philox& random) const;
+
+ private:
+  double draw_speed(Philox& random, double depth, double bound) const;
+  double distribution(double energy) const;
+
+  SphereKnots knots_;
+  std::size_t populated_;
+  std::vector<double> bound_;  // of v² f at the knot's depth and anywhere farther out
+};
+
+/// Particles of a sphere alone, scaled to the model's options `mass` and `virial_radius`. The knots are in units with
+/// G = 1.
+Particles make_isotropic_sphere(const ModelInput& input, const IsotropicSphere& sphere);
+
+/// The options `mass` and `virial_radius`, after `own`.
+std::vector<ModelOption> sphere_options(std::vector<ModelOption> own);
+
+}  // namespace pergola
