@@ -1,0 +1,79 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/host_device.hpp"
+#include "plasma/options.hpp"
+#include "plasma/particles.hpp"
+#include "plasma/system.hpp"
+#include "plasma/units.hpp"
+
+namespace pergola {
+
+/// A plasma at one time, in the units in which it is computed; `units` says what they mean outside.
+struct PlasmaSnapshot {
+  PlasmaOptions options;
+  PlasmaUnits units;
+  std::int64_t step = 0;
+  double time = 0;
+  double dt = 0;                           // of the step that led here
+  PlasmaFields fields;                     // density of charge, potential, electric field
+  std::vector<PlasmaParticles> particles;  // one entry per species, or none: fields only
+};
+
+struct OpenPmdOptions {
+  std::int64_t particles_most = 0;  // of a species; beyond it a sample, the same ones in every file; 0: all
+  bool single_precision = false;    // float32 fields, positions and momenta
+};
+
+/// openPMD 1.1.0 with the extension ED-PIC, in HDF5: one file per step, written beside the name and renamed when
+/// complete. Arrays are [x][y] or [x][y][z]. A sample stands for all: its weighting is larger by as much as it is
+/// smaller. Throws Error(system) when the operating system refuses.
+PERGOLA_API void write_openpmd(const std::filesystem::path& path, const PlasmaSnapshot& snapshot,
+                               const OpenPmdOptions& options = {});
+
+/// Whether this is an HDF5 file with openPMD's mark.
+PERGOLA_API bool is_openpmd(const std::filesystem::path& path);
+
+/// A record of a mesh as it stands in a file: in the file's unit, x fastest.
+struct OpenPmdMesh {
+  std::string name;  // rho, phi, E
+  std::vector<std::string> components;
+  double unit_si = 1;
+  std::string unit;  // for people; may be empty
+};
+
+/// What an openPMD file holds, without its arrays. Lengths in the file's unit, axes in the order x, y, z.
+struct OpenPmdSummary {
+  std::string version, software;
+  std::int64_t step = 0;
+  double time = 0, time_unit_si = 1;
+  std::string length_unit, time_unit;  // for people; may be empty
+  int dimensions = 0;
+  std::vector<std::int64_t> cells;
+  std::vector<double> spacing, offset;
+  double length_unit_si = 1;
+  std::vector<OpenPmdMesh> meshes;
+  struct Species {
+    std::string name;
+    std::int64_t count = 0;
+    double charge_c = 0, mass_kg = 0, weighting = 0;  // of the first particle
+  };
+  std::vector<Species> species;
+
+  std::int64_t particle_count() const;
+};
+/// Throws Error(input) for a file that is damaged, or not openPMD 1.x with Cartesian meshes of two or three dimensions.
+PERGOLA_API OpenPmdSummary inspect_openpmd(const std::filesystem::path& path);
+
+/// One component of a mesh, in the file's unit, x fastest. `name` is "rho", "E/x", …
+PERGOLA_API std::vector<double> read_openpmd_mesh(const std::filesystem::path& path, const std::string& name);
+
+/// A coordinate of phase space of a species: "x", "y", "z" in the file's unit of length (with positionOffset), or "vx",
+/// "vy", "vz": momentum over mass, in units of length over time.
+PERGOLA_API std::vector<double> read_openpmd_coordinate(const std::filesystem::path& path, const std::string& species,
+                                                        const std::string& coordinate);
+
+}  // namespace pergola
