@@ -1,0 +1,92 @@
+#include "plasma/charge_rows.hpp"
+
+#include <algorithm>
+
+#include "device/parallel.hpp"
+
+namespace pergola::plasma {
+
+namespace {
+
+/// Rows of the patches along an axis that belong to each of its grid points: the tile and the row.
+std::vector<std::vector<std::array<int, 2>>> patch_rows(const physics::TileAxis& axis, int before, int beyond) {
+  std::vector<std::vector<std::array<int, 2>>> rows(static_cast<std::size_t>(axis.cells));
+  for (int tile = 0; tile < axis.tiles(); ++tile)
+    for (int row = 0; row < before + axis.cells_of(tile) + beyond; ++row) {
+      const int point = (axis.corner(tile) + row - before) % axis.cells;
+      rows[point < 0 ? point + axis.cells : point].push_back({tile, row});
+    }
+  return rows;
+}
+
+}  // namespace
+
+ChargeRows::ChargeRows(const TileGrid& grid, int points)
+    : grid_(grid), before_(points - 2), side_(grid.axis[0].width + 2 * points - 3) {
+  const bool flat = grid.dimensions == 2;
+  patch_size_ = side_ * side_ * (flat ? 1 : side_);
+  const int beyond = points - 1;
+  const auto y_rows = patch_rows(grid.axis[1], before_, beyond);
+  const auto z_rows = patch_rows(grid.axis[2], flat ? 0 : before_, flat ? 0 : beyond);
+  for (const auto& layer : z_rows)
+    for (const auto& line : y_rows) {
+      auto& sources = sources_.emplace_back();
+      for (const auto& [tile_z, row_z] : layer)
+        for (const auto& [tile_y, row_y] : line)
+          sources.push_back({grid.number({0, tile_y, tile_z}), row_z * side_ + row_y});
+    }
+}
+
+std::vector<std::int64_t> ChargeRows::add_row(const std::vector<Source>& sources, const std::int64_t* charge) const {
+  const physics::TileAxis& axis = grid_.axis[0];
+  std::vector<std::int64_t> sum(static_cast<std::size_t>(axis.cells));
+  for (const Source& source : sources)
+    for (int tile = 0; tile < axis.tiles(); ++tile) {
+      const std::int64_t* const from =
+          charge + std::int64_t{source.tile_row + tile} * patch_size_ + std::int64_t{source.patch_row} * side_;
+      const int first = axis.corner(tile) - before_, length = before_ + axis.cells_of(tile) + before_ + 1;
+      if (first >= 0 && first + length <= axis.cells) {
+        for (int x = 0; x < length; ++x) sum[first + x] += from[x];
+      } else {
+        for (int x = 0; x < length; ++x) sum[(first + x + axis.cells) % axis.cells] += from[x];
+      }
+    }
+  return sum;
+}
+
+template <class Real>
+std::vector<std::uint64_t> ChargeRows::add_up(int threads, const std::vector<const std::int64_t*>& charge,
+                                              const std::vector<double>& factor, double background,
+                                              const Field<Real>& density) const {
+  const auto rows = static_cast<std::int64_t>(sources_.size());
+  const std::size_t species = charge.size();
+  std::vector<std::uint64_t> row_units(static_cast<std::size_t>(rows) * species);
+  parallel_chunks(threads, rows, 8, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<double> values;
+    for (std::int64_t row = begin; row < end; ++row) {
+      values.assign(static_cast<std::size_t>(density.nx), background);
+      for (std::size_t s = 0; s < species; ++s) {
+        const auto sum = add_row(sources_[row], charge[s]);
+        std::uint64_t units = 0;
+        for (std::size_t x = 0; x < values.size(); ++x) {
+          values[x] += factor[s] * static_cast<double>(sum[x]);
+          units += static_cast<std::uint64_t>(sum[x]);
+        }
+        row_units[static_cast<std::size_t>(row) * species + s] = units;
+      }
+      Real* const to = density.data + row * density.pitch;
+      for (std::size_t x = 0; x < values.size(); ++x) to[x] = static_cast<Real>(values[x]);
+      std::fill(to + density.nx, to + density.pitch, Real(0));
+    }
+  });
+  std::vector<std::uint64_t> units(species);
+  for (std::size_t i = 0; i < row_units.size(); ++i) units[i % species] += row_units[i];
+  return units;
+}
+
+template std::vector<std::uint64_t> ChargeRows::add_up(int, const std::vector<const std::int64_t*>&,
+                                                       const std::vector<double>&, double, const Field<float>&) const;
+template std::vector<std::uint64_t> ChargeRows::add_up(int, const std::vector<const std::int64_t*>&,
+                                                       const std::vector<double>&, double, const Field<double>&) const;
+
+}  // namespace pergola::plasma

@@ -1,0 +1,30 @@
+#pragma once
+// Fields of a plasma on the host, for output.
+#include <vector>
+
+#include "mesh/grid.hpp"
+#include "plasma/options.hpp"
+#include "plasma/particles.hpp"
+
+namespace pergola {
+
+/// The values of a field without its padding, x fastest, from all that its memory holds.
+template <class Real>
+std::vector<double> host_values(const Field<Real>& layout, const std::vector<Real>& padded) {
+  std::vector<double> values;
+  values.reserve(static_cast<std::size_t>(layout.nx) * static_cast<std::size_t>(layout.ny) *
+                 static_cast<std::size_t>(layout.nz));
+  const std::int64_t rows = std::int64_t{layout.ny} * layout.nz;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const auto first = padded.begin() + row * layout.pitch;
+    values.insert(values.end(), first, first + layout.nx);
+  }
+  return values;
+}
+
+/// Velocities go on by `kick` in the field of the grid, as a push does it, in double precision.
+void kick_on_host(const PlasmaOptions& options, double charge_per_mass,
+                  const std::array<std::vector<double>, 3>& electric, double kick, int threads,
+                  PlasmaParticles& particles);
+
+}  // namespace pergola

@@ -1,0 +1,423 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "base/error.hpp"
+#include "device/parallel.hpp"
+#include "physics/mesh_weights.hpp"
+#include "plasma/charge_rows.hpp"
+#include "plasma/stream_factories.hpp"
+#include "plasma/stream_loops.hpp"
+
+namespace pergola {
+
+namespace {
+
+using plasma::Leaver;
+using plasma::PushRest;
+using plasma::PushTask;
+using plasma::TileBounds;
+using plasma::TileParticles;
+using plasma::TileSums;
+
+/// Host particles in the order of their ids; empty where that is the order in which they are.
+std::vector<std::uint32_t> order_by_id(const PlasmaSpecies& species, const std::vector<std::uint64_t>& id) {
+  std::vector<std::uint32_t> order;
+  if (std::adjacent_find(id.begin(), id.end(), std::greater_equal<>()) == id.end()) return order;
+  order.resize(id.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return id[a] < id[b]; });
+  for (std::size_t i = 1; i < order.size(); ++i)
+    if (id[order[i]] == id[order[i - 1]])
+      throw Error(ErrorKind::input,
+                  fmt::format("plasma: species {}: two particles have the id {}", species.name, id[order[i]]));
+  return order;
+}
+
+/// Threads work on tiles. A push moves the particles of a tile, adds the charge of those that stay and lists those that
+/// leave; then every tile takes in what was sent to it, into the places that its own leavers left, and closes the gaps
+/// that remain with its last particles. Charge is counted per tile, with the grid points around it, and added up by
+/// rows.
+template <class Real>
+class StreamingParticlesCpu final : public StreamingParticles<Real> {
+  using Counts = physics::PlasmaCounts<Real>;
+  using Place = typename Counts::Place;
+
+  struct Species {
+    std::vector<TileParticles<Real>> tiles;
+    std::vector<PushRest<Real>> rest;  // per tile
+    std::vector<std::int64_t> charge;  // patches of all tiles
+    std::vector<std::uint64_t> id;     // by rank, ascending
+    bool charged = false;              // `charge` is that of the particles where they are now
+  };
+
+ public:
+  StreamingParticlesCpu(const Device& device, const PlasmaOptions& options, const std::vector<std::int64_t>& counts)
+      : device_(device),
+        options_(options),
+        grid_(options),
+        loops_(plasma::choose_stream_loops<Real>(options)),
+        rows_(grid_, static_cast<int>(options.shape)),
+        species_(options.species.size()) {
+    const std::int64_t tiles = grid_.count();
+    for (std::size_t s = 0; s < species_.size(); ++s) {
+      species_[s].tiles.resize(static_cast<std::size_t>(tiles));
+      species_[s].rest.resize(static_cast<std::size_t>(tiles));
+      species_[s].charge.resize(static_cast<std::size_t>(tiles * loops_.patch_size));
+      if (s < counts.size()) species_[s].id.reserve(static_cast<std::size_t>(counts[s]));
+    }
+  }
+
+  void load(int species, const PlasmaParticles& particles) override;
+  PlasmaParticles unload(int species) const override;
+  std::int64_t count(int species) const override { return counted(species_[species]); }
+  void charge_density(const Field<Real>& density) override;
+  void push(const ElectricField<Real>& field, const PushTimes& times) override;
+  std::vector<PlasmaSums> measure(const ElectricField<Real>& field, double kick) const override;
+  void check() override;
+  std::int64_t device_bytes() const override;
+
+ private:
+  static std::int64_t counted(const Species& species) {
+    std::int64_t count = 0;
+    for (const auto& tile : species.tiles) count += tile.count();
+    return count;
+  }
+  double charge_per_mass(std::size_t s) const { return options_.species[s].charge / options_.species[s].mass; }
+  std::int64_t* charge_of(Species& species, std::int64_t tile) const {
+    return species.charge.data() + tile * loops_.patch_size;
+  }
+  template <class Body>
+  void each_tile(const Body& body) const {
+    parallel_for(device_.threads(), grid_.count(), [&](std::int64_t tile) { body(static_cast<int>(tile)); });
+  }
+  /// The field around a tile.
+  std::vector<Real> fetch(const ElectricField<Real>& field, int tile) const {
+    std::vector<Real> patch(static_cast<std::size_t>(options_.dimensions * loops_.patch_size));
+    for (int a = 0; a < options_.dimensions; ++a)
+      loops_.fetch(grid_, tile, field[a].data, field[a].pitch, patch.data() + a * loops_.patch_size);
+    return patch;
+  }
+  PushTask<Real> task_for(std::size_t s, const PushTimes& times) const {
+    PushTask<Real> task;
+    task.grid = &grid_;
+    task.factors = physics::boris_factors<Real>(charge_per_mass(s), options_.magnetic_field, times.kick);
+    task.drift = static_cast<Real>(times.drift * static_cast<double>(physics::place_grains<Real>));
+    return task;
+  }
+  std::pair<int, Leaver<Real>> settled(std::size_t s, const PlasmaParticles& from, std::size_t i) const;
+  void hand_over(Species& species);
+  void take_in(Species& species, int tile, const Leaver<Real>* const* begin, const Leaver<Real>* const* end);
+  void note_lost(std::size_t s, const Species& species);
+  std::vector<std::int64_t> sorted_by_tile(const std::vector<int>& tile_of, std::vector<std::uint32_t>& order) const;
+
+  Device device_;
+  PlasmaOptions options_;
+  plasma::TileGrid grid_;
+  plasma::StreamLoops<Real> loops_;
+  plasma::ChargeRows rows_;
+  std::vector<Species> species_;
+  std::string failure_;
+};
+
+/// The tile and the place of a host particle.
+template <class Real>
+std::pair<int, Leaver<Real>> StreamingParticlesCpu<Real>::settled(std::size_t s, const PlasmaParticles& from,
+                                                                  std::size_t i) const {
+  const std::vector<double>* const place[] = {&from.x, &from.y, &from.z};
+  const std::vector<double>* const velocity[] = {&from.vx, &from.vy, &from.vz};
+  Leaver<Real> particle;
+  std::array<int, 3> tile{};
+  for (int a = 0; a < options_.dimensions; ++a) {
+    const double x = (*place[a])[i];
+    const int cells = options_.cells[a];
+    if (!(x >= 0 && x <= cells))
+      throw Error(ErrorKind::input,
+                  fmt::format("plasma: species {}: particle id {} is at {} on axis {}, expected 0 to {} cells",
+                              options_.species[s].name, from.id[i], x, a, cells));
+    auto grains = static_cast<std::int64_t>(std::rint(x * static_cast<double>(physics::place_grains<Real>)));
+    physics::settle<Real>(grid_.axis[a], tile[a], grains);
+    particle.place[a] = static_cast<Place>(grains);
+  }
+  for (int a = 0; a < options_.velocities; ++a) {
+    particle.velocity[a] = static_cast<Real>((*velocity[a])[i]);
+    if (!std::isfinite(particle.velocity[a]))
+      throw Error(ErrorKind::input,
+                  fmt::format("plasma: species {}: particle id {} has velocity {}, expected a finite number",
+                              options_.species[s].name, from.id[i], (*velocity[a])[i]));
+  }
+  particle.tile = grid_.number(tile);
+  return {particle.tile, particle};
+}
+
+/// Where the particles of each tile begin in `order`, which lists them by tile; stable.
+template <class Real>
+std::vector<std::int64_t> StreamingParticlesCpu<Real>::sorted_by_tile(const std::vector<int>& tile_of,
+                                                                      std::vector<std::uint32_t>& order) const {
+  std::vector<std::int64_t> begin(static_cast<std::size_t>(grid_.count()) + 1);
+  for (const int tile : tile_of) ++begin[tile + 1];
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  auto next = begin;
+  order.resize(tile_of.size());
+  for (std::size_t i = 0; i < tile_of.size(); ++i)
+    order[static_cast<std::size_t>(next[tile_of[i]]++)] = static_cast<std::uint32_t>(i);
+  return begin;
+}
+
+template <class Real>
+void StreamingParticlesCpu<Real>::load(int species, const PlasmaParticles& from) {
+  const auto s = static_cast<std::size_t>(species);
+  Species& to = species_[s];
+  const std::int64_t count = from.size();
+  if (count > std::int64_t{UINT32_MAX})
+    throw Error(ErrorKind::input, fmt::format("plasma: species {}: {} particles, expected fewer than 2^32",
+                                              options_.species[s].name, count));
+  const auto by_id = order_by_id(options_.species[s], from.id);
+  const auto at = [&](std::uint32_t rank) -> std::size_t { return by_id.empty() ? rank : by_id[rank]; };
+  std::vector<int> tile_of(static_cast<std::size_t>(count));
+  constexpr std::int64_t chunk = 4096;
+  parallel_chunks(device_.threads(), count, chunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t rank = begin; rank < end; ++rank)
+      tile_of[rank] = settled(s, from, at(static_cast<std::uint32_t>(rank))).first;
+  });
+  std::vector<std::uint32_t> order;
+  const auto begin = sorted_by_tile(tile_of, order);
+  each_tile([&](int tile) {
+    auto& particles = to.tiles[tile];
+    const std::int64_t first = begin[tile], past = begin[tile + 1];
+    particles.reserve(device_, past - first, options_.dimensions, options_.velocities);
+    particles.set_count(past - first);
+    for (std::int64_t k = first; k < past; ++k) {
+      const std::uint32_t rank = order[k];
+      auto particle = settled(s, from, at(rank)).second;
+      particle.rank = rank;
+      particles.put(k - first, particle);
+    }
+  });
+  to.id.resize(static_cast<std::size_t>(count));
+  for (std::uint32_t rank = 0; rank < count; ++rank) to.id[rank] = from.id[at(rank)];
+  to.charged = false;
+}
+
+template <class Real>
+PlasmaParticles StreamingParticlesCpu<Real>::unload(int species) const {
+  const Species& from = species_[species];
+  PlasmaParticles to;
+  to.id = from.id;
+  std::vector<double>* const place[] = {&to.x, &to.y, &to.z};
+  std::vector<double>* const velocity[] = {&to.vx, &to.vy, &to.vz};
+  for (int a = 0; a < options_.dimensions; ++a) place[a]->resize(from.id.size());
+  for (int a = 0; a < options_.velocities; ++a) velocity[a]->resize(from.id.size());
+  constexpr double cell = 1 / static_cast<double>(physics::place_grains<Real>);
+  each_tile([&](int number) {
+    const auto& tile = from.tiles[number];
+    const auto corner = grid_.tile(number);
+    for (int a = 0; a < options_.dimensions; ++a) {
+      const double low = grid_.axis[a].corner(corner[a]);
+      for (std::int64_t i = 0; i < tile.count(); ++i)
+        (*place[a])[tile.rank()[i]] = low + cell * static_cast<double>(tile.place(a)[i]);
+    }
+    for (int a = 0; a < options_.velocities; ++a)
+      for (std::int64_t i = 0; i < tile.count(); ++i) (*velocity[a])[tile.rank()[i]] = tile.velocity(a)[i];
+  });
+  return to;
+}
+
+template <class Real>
+void StreamingParticlesCpu<Real>::charge_density(const Field<Real>& density) {
+  std::vector<const std::int64_t*> charge;
+  std::vector<double> factor;
+  double total = 0;
+  for (std::size_t s = 0; s < species_.size(); ++s) {
+    Species& species = species_[s];
+    if (!species.charged) {
+      std::fill(species.charge.begin(), species.charge.end(), 0);
+      each_tile([&](int tile) {
+        const auto& particles = species.tiles[tile];
+        loops_.deposit(particles, 0, particles.count(), charge_of(species, tile));
+      });
+      species.charged = true;
+    }
+    const double unit = options_.species[s].charge * options_.species[s].weight;
+    charge.push_back(species.charge.data());
+    factor.push_back(std::ldexp(unit, -Counts::charge_bits));
+    total += unit * static_cast<double>(counted(species));
+  }
+  const double background = options_.background ? -total / static_cast<double>(options_.cell_count()) : 0.0;
+  const auto units = rows_.add_up(device_.threads(), charge, factor, background, density);
+  for (std::size_t s = 0; s < species_.size() && failure_.empty(); ++s)
+    if (units[s] != std::uint64_t{species_[s].id.size()} << Counts::charge_bits)
+      failure_ = fmt::format("plasma: species {}: the charge on the grid is {} units, expected {} particles of 2^{}",
+                             options_.species[s].name, units[s], species_[s].id.size(), Counts::charge_bits);
+}
+
+template <class Real>
+void StreamingParticlesCpu<Real>::push(const ElectricField<Real>& field, const PushTimes& times) {
+  std::vector<PushTask<Real>> tasks;
+  for (std::size_t s = 0; s < species_.size(); ++s) tasks.push_back(task_for(s, times));
+  each_tile([&](int tile) {
+    const auto patch = fetch(field, tile);
+    for (std::size_t s = 0; s < species_.size(); ++s) {
+      Species& species = species_[s];
+      auto& rest = species.rest[tile];
+      rest.leavers.clear(), rest.holes.clear(), rest.lost.clear();
+      std::fill_n(charge_of(species, tile), loops_.patch_size, 0);
+      PushTask<Real> task = tasks[s];
+      task.tile = tile, task.field = patch.data();
+      loops_.push(task, species.tiles[tile], charge_of(species, tile), rest);
+    }
+  });
+  for (std::size_t s = 0; s < species_.size(); ++s) {
+    note_lost(s, species_[s]);
+    hand_over(species_[s]);
+    species_[s].charged = true;
+    const std::int64_t held = counted(species_[s]), expected = static_cast<std::int64_t>(species_[s].id.size());
+    if (held != expected && failure_.empty())
+      failure_ =
+          fmt::format("plasma: species {}: {} particles are left of {}", options_.species[s].name, held, expected);
+  }
+}
+
+/// Gives the leavers to their tiles, in the order of the tiles from which they come.
+template <class Real>
+void StreamingParticlesCpu<Real>::hand_over(Species& species) {
+  std::vector<std::int64_t> begin(static_cast<std::size_t>(grid_.count()) + 1);
+  for (const auto& rest : species.rest)
+    for (const auto& leaver : rest.leavers) ++begin[static_cast<std::size_t>(leaver.tile) + 1];
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  std::vector<const Leaver<Real>*> arrivals(static_cast<std::size_t>(begin.back()));
+  auto next = begin;
+  for (const auto& rest : species.rest)
+    for (const auto& leaver : rest.leavers) arrivals[next[leaver.tile]++] = &leaver;
+  each_tile(
+      [&](int tile) { take_in(species, tile, arrivals.data() + begin[tile], arrivals.data() + begin[tile + 1]); });
+}
+
+template <class Real>
+void StreamingParticlesCpu<Real>::take_in(Species& species, int tile, const Leaver<Real>* const* begin,
+                                          const Leaver<Real>* const* end) {
+  auto& particles = species.tiles[tile];
+  const auto& holes = species.rest[tile].holes;
+  std::int64_t* const charge = charge_of(species, tile);
+  const auto arriving = end - begin;
+  auto filled = static_cast<std::ptrdiff_t>(std::min<std::size_t>(static_cast<std::size_t>(arriving), holes.size()));
+  for (std::ptrdiff_t k = 0; k < filled; ++k) particles.put(holes[k], *begin[k]);
+  std::int64_t count = particles.count();
+  particles.reserve(device_, count + arriving - filled, options_.dimensions, options_.velocities);
+  for (std::ptrdiff_t k = filled; k < arriving; ++k) particles.put(count++, *begin[k]);
+  for (std::ptrdiff_t k = 0; k < arriving; ++k) loops_.deposit_one(begin[k]->place, charge);
+  // Holes that remain, from the last one: what is behind a hole is no hole any more.
+  for (auto k = static_cast<std::ptrdiff_t>(holes.size()); k-- > filled;) {
+    --count;
+    const std::int64_t hole = holes[k];
+    if (hole != count) particles.move(count, hole);
+  }
+  particles.set_count(count);
+}
+
+template <class Real>
+void StreamingParticlesCpu<Real>::note_lost(std::size_t s, const Species& species) {
+  for (const auto& rest : species.rest) {
+    if (rest.lost.empty() || !failure_.empty()) continue;
+    const auto& first = rest.lost.front();
+    failure_ = fmt::format(
+        "plasma: species {}: particle id {} has velocity ({}, {}, {}) cells omega_p, expected finite numbers",
+        options_.species[s].name, species.id[first.rank], first.velocity[0], first.velocity[1], first.velocity[2]);
+  }
+}
+
+template <class Real>
+std::vector<PlasmaSums> StreamingParticlesCpu<Real>::measure(const ElectricField<Real>& field, double kick) const {
+  const auto tiles = static_cast<std::size_t>(grid_.count());
+  std::vector<PlasmaSums> result;
+  for (std::size_t s = 0; s < species_.size(); ++s) {
+    const Species& species = species_[s];
+    const PushTask<Real> task = task_for(s, {kick, 0});
+    std::vector<TileBounds> bounds(tiles);
+    std::vector<TileSums> sums(tiles);
+    const auto on_each_tile = [&](const auto& body) {
+      each_tile([&](int tile) {
+        const auto patch = fetch(field, tile);
+        PushTask<Real> here = task;
+        here.tile = tile, here.field = patch.data();
+        body(here, species.tiles[tile], static_cast<std::size_t>(tile));
+      });
+    };
+    on_each_tile([&](const auto& here, const auto& particles, std::size_t t) {
+      loops_.find_bounds(here, particles, bounds[t]);
+    });
+    TileBounds most;
+    for (const auto& one : bounds)
+      most = {std::fmax(most.square, one.square), std::fmax(most.component, one.component)};
+    const auto count = static_cast<double>(counted(species));
+    const double square = physics::mass_quantum(most.square * count, most.square);
+    const double component = physics::mass_quantum(most.component * count, most.component);
+    on_each_tile([&](const auto& here, const auto& particles, std::size_t t) {
+      loops_.add_up(here, particles, 1 / square, 1 / component, sums[t]);
+    });
+    TileSums total;
+    for (const auto& one : sums) {
+      total.square += one.square;
+      for (std::size_t a = 0; a < 3; ++a) total.component[a] += one.component[a];
+    }
+    const double mass = options_.species[s].mass * options_.species[s].weight;
+    const auto momentum = [&](std::size_t a) { return mass * component * static_cast<double>(total.component[a]); };
+    result.push_back(
+        {0.5 * mass * square * static_cast<double>(total.square), {momentum(0), momentum(1), momentum(2)}});
+  }
+  return result;
+}
+
+template <class Real>
+void StreamingParticlesCpu<Real>::check() {
+  if (!failure_.empty()) throw Error(ErrorKind::numerics, failure_);
+}
+
+template <class Real>
+std::int64_t StreamingParticlesCpu<Real>::device_bytes() const {
+  std::int64_t bytes = 0;
+  for (const Species& species : species_) {
+    for (const auto& tile : species.tiles) bytes += tile.bytes();
+    for (const auto& rest : species.rest)
+      bytes += static_cast<std::int64_t>(rest.leavers.capacity() * sizeof(Leaver<Real>) +
+                                         rest.holes.capacity() * sizeof(std::uint32_t));
+    bytes += static_cast<std::int64_t>(species.charge.size() * sizeof(std::int64_t) +
+                                       species.id.size() * sizeof(std::uint64_t));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+template <class Real>
+std::unique_ptr<StreamingParticles<Real>> make_streaming_particles_cpu(const Device& device,
+                                                                       const PlasmaOptions& options,
+                                                                       const std::vector<std::int64_t>& counts) {
+  return std::make_unique<StreamingParticlesCpu<Real>>(device, options, counts);
+}
+
+template std::unique_ptr<StreamingParticles<float>> make_streaming_particles_cpu(const Device&, const PlasmaOptions&,
+                                                                                 const std::vector<std::int64_t>&);
+template std::unique_ptr<StreamingParticles<double>> make_streaming_particles_cpu(const Device&, const PlasmaOptions&,
+                                                                                  const std::vector<std::int64_t>&);
+
+template <class Real>
+std::int64_t streaming_bytes_cpu(const PlasmaOptions& options, const std::vector<std::int64_t>& counts) {
+  const plasma::TileGrid grid(options);
+  const std::int64_t tiles = grid.count();
+  const std::int64_t patch = plasma::choose_stream_loops<Real>(options).patch_size;
+  std::int64_t bytes = 0;
+  for (const std::int64_t count : counts) {
+    const std::int64_t room = tiles * TileParticles<Real>::room_for((count + tiles - 1) / tiles);
+    bytes += TileParticles<Real>::bytes_for(room, options.dimensions, options.velocities) +
+             tiles * patch * std::int64_t{sizeof(std::int64_t)} + count * std::int64_t{sizeof(std::uint64_t)};
+  }
+  return bytes;
+}
+template std::int64_t streaming_bytes_cpu<float>(const PlasmaOptions&, const std::vector<std::int64_t>&);
+template std::int64_t streaming_bytes_cpu<double>(const PlasmaOptions&, const std::vector<std::int64_t>&);
+
+}  // namespace pergola
