@@ -5,12 +5,19 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "io/input_file.hpp"
 
 namespace pergola::hdf5 {
+
+Handle without_times(hid_t property_class) {
+  Handle properties(H5Pcreate(property_class), H5Pclose);
+  H5Pset_obj_track_times(properties.id(), false);
+  return properties;
+}
 
 namespace {
 
@@ -46,13 +53,6 @@ Handle file_access() {
   H5Pset_file_locking(access.id(), false, true);
   H5Pset_fclose_degree(access.id(), H5F_CLOSE_STRONG);
   return access;
-}
-
-/// Properties for making an object that does not record when: the same particles make the same bytes.
-Handle without_times(hid_t property_class) {
-  Handle properties(H5Pcreate(property_class), H5Pclose);
-  H5Pset_obj_track_times(properties.id(), false);
-  return properties;
 }
 
 /// Rows that share one checksum; chunks as equal as can be, because the last one is stored whole.
@@ -109,6 +109,7 @@ void File::fail_writing() const {
 }
 
 bool File::has(const std::string& object) const {
+  if (object == "/") return true;
   for (std::size_t end = object.find('/'); end != std::string::npos; end = object.find('/', end + 1))
     if (H5Lexists(file_.id(), object.substr(0, end).c_str(), H5P_DEFAULT) <= 0) return false;
   return H5Lexists(file_.id(), object.c_str(), H5P_DEFAULT) > 0 &&
@@ -119,7 +120,7 @@ bool File::has_attribute(const std::string& object, const std::string& name) con
   return has(object) && H5Aexists_by_name(file_.id(), object.c_str(), name.c_str(), H5P_DEFAULT) > 0;
 }
 
-std::vector<std::string> File::datasets(const std::string& group) const {
+std::vector<std::string> File::members(const std::string& group) const {
   std::vector<std::string> names;
   const auto take = [](hid_t, const char* name, const H5L_info_t*, void* data) -> herr_t {
     static_cast<std::vector<std::string>*>(data)->emplace_back(name);
@@ -127,6 +128,17 @@ std::vector<std::string> File::datasets(const std::string& group) const {
   };
   if (H5Literate_by_name(file_.id(), group.c_str(), H5_INDEX_NAME, H5_ITER_INC, nullptr, take, &names, H5P_DEFAULT) < 0)
     fail_reading(fmt::format("{} cannot be listed", group));
+  return names;
+}
+
+bool File::is_group(const std::string& object) const {
+  H5O_info_t info;
+  return has(object) && H5Oget_info_by_name(file_.id(), object.c_str(), &info, H5P_DEFAULT) >= 0 &&
+         info.type == H5O_TYPE_GROUP;
+}
+
+std::vector<std::string> File::datasets(const std::string& group) const {
+  std::vector<std::string> names = members(group);
   std::erase_if(names, [&](const std::string& name) {
     H5O_info_t info;
     return H5Oget_info_by_name(file_.id(), (group + "/" + name).c_str(), &info, H5P_DEFAULT) < 0 ||
@@ -174,6 +186,18 @@ std::vector<std::int64_t> File::integers(const std::string& object, const std::s
   return values;
 }
 
+void File::check_storage(hid_t dataset, const std::string& name, const std::string& size, double bytes) const {
+  const Handle properties(H5Dget_create_plist(dataset), H5Pclose);
+  const H5D_layout_t layout = H5Pget_layout(properties.id());
+  if ((layout != H5D_CONTIGUOUS && layout != H5D_CHUNKED && layout != H5D_COMPACT) ||
+      H5Pget_external_count(properties.id()) != 0)
+    fail_reading(fmt::format("{} keeps its data in another file, expected it in this one", name));
+  const std::int64_t expansion = H5Pget_nfilters(properties.id()) > 0 ? most_expansion : 1;
+  const double stored = static_cast<double>(std::min<hsize_t>(H5Dget_storage_size(dataset), hsize_t(bytes_)));
+  if (bytes > stored * static_cast<double>(expansion))
+    fail_reading(fmt::format("{} claims {}, but the file holds {:.0f} bytes of it", name, size, stored));
+}
+
 Dataset File::dataset(const std::string& name) const {
   const auto fail = [&](const std::string& what) { fail_reading(fmt::format("{} {}", name, what)); };
   Dataset dataset;
@@ -193,22 +217,15 @@ Dataset File::dataset(const std::string& name) const {
   if (rank != 1 && rank != 2) fail(fmt::format("has {} dimensions, expected 1 or 2", rank));
   if (H5Sget_simple_extent_dims(space.id(), extent.data(), nullptr) < 0) fail("has no readable size");
 
-  const H5D_layout_t layout = H5Pget_layout(properties.id());
-  if ((layout != H5D_CONTIGUOUS && layout != H5D_CHUNKED && layout != H5D_COMPACT) ||
-      H5Pget_external_count(properties.id()) != 0)
-    fail("keeps its data in another file, expected it in this one");
-  const std::int64_t expansion = H5Pget_nfilters(properties.id()) > 0 ? most_expansion : 1;
   const double claimed =
       static_cast<double>(extent[0]) * static_cast<double>(extent[1]) * static_cast<double>(dataset.value_bytes);
-  const double stored = static_cast<double>(std::min<hsize_t>(H5Dget_storage_size(id), hsize_t(bytes_)));
-  if (extent[1] > 64 || claimed > stored * static_cast<double>(expansion))
-    fail(fmt::format("claims {} x {} values of {} bytes, but the file holds {:.0f} bytes of it", extent[0], extent[1],
-                     dataset.value_bytes, stored));
+  const std::string size = fmt::format("{} x {} values of {} bytes", extent[0], extent[1], dataset.value_bytes);
+  check_storage(id, name, size, extent[1] > 64 ? std::numeric_limits<double>::infinity() : claimed);
   dataset.rank = rank;
   dataset.rows = static_cast<std::int64_t>(extent[0]);
   dataset.columns = static_cast<std::int64_t>(extent[1]);
   std::array<hsize_t, 2> chunk{1, 1};
-  if (layout == H5D_CHUNKED && H5Pget_chunk(properties.id(), rank, chunk.data()) == rank)
+  if (H5Pget_layout(properties.id()) == H5D_CHUNKED && H5Pget_chunk(properties.id(), rank, chunk.data()) == rank)
     dataset.slab_rows = whole_chunks(static_cast<std::int64_t>(chunk[0]), dataset.rows);
   return dataset;
 }

@@ -48,6 +48,9 @@ class QuietLibrary {
   void* printer_data_ = nullptr;
 };
 
+/// Properties for making an object that does not record when: the same particles make the same bytes.
+Handle without_times(hid_t property_class);
+
 /// A dataset of `rows` × `columns` numbers in an open file.
 struct Dataset {
   Handle handle;
@@ -57,6 +60,12 @@ struct Dataset {
   std::int64_t slab_rows = 65536;  // good to read and write at a time: whole chunks
   bool integer = false, is_signed = false;
   std::size_t value_bytes = 0;
+};
+
+/// A whole array of numbers, the last dimension fastest.
+struct Array {
+  std::vector<std::int64_t> extent;
+  std::vector<double> values;
 };
 
 /// An HDF5 file; the library, which is not thread-safe, is locked and quiet while one is open. What HDF5 cannot read
@@ -73,20 +82,35 @@ class File {
   /// Whether a group or dataset "a/b" is there.
   bool has(const std::string& object) const;
   bool has_attribute(const std::string& object, const std::string& name) const;
-  /// The names of the datasets in a group.
+  bool is_group(const std::string& object) const;
+  /// The names of the datasets in a group, and of everything in it.
   std::vector<std::string> datasets(const std::string& group) const;
+  std::vector<std::string> members(const std::string& group) const;
 
   /// All values of a numeric attribute; at most 64.
   std::vector<double> reals(const std::string& object, const std::string& name) const;
   std::vector<std::int64_t> integers(const std::string& object, const std::string& name) const;
+  /// The texts of an attribute, of fixed or variable length; at most 64.
+  std::vector<std::string> texts(const std::string& object, const std::string& name) const;
   /// Checks type, rank and that the file is large enough to hold what the dataset claims.
   Dataset dataset(const std::string& name) const;
   void read_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, double* values) const;
   void read_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, std::uint64_t* values) const;
 
+  /// A whole dataset of one to three dimensions, the last one fastest.
+  Array read_array(const std::string& name) const;
+  std::vector<std::int64_t> array_extent(const std::string& name) const;
+
   void create_group(const std::string& name);
   void write_attribute(const std::string& object, const std::string& name, double value);
   void write_attribute(const std::string& object, const std::string& name, std::int32_t value);
+  void write_attribute(const std::string& object, const std::string& name, std::uint32_t value);
+  /// Text has a fixed length, as most readers expect it.
+  void write_attribute(const std::string& object, const std::string& name, const std::string& text);
+  void write_attribute(const std::string& object, const std::string& name, const char* text) {
+    write_attribute(object, name, std::string(text));
+  }
+  void write_attribute(const std::string& object, const std::string& name, const std::vector<std::string>& texts);
   void write_attribute(const std::string& object, const std::string& name, const std::vector<double>& values);
   void write_attribute(const std::string& object, const std::string& name, const std::vector<std::uint32_t>& values);
   void write_attribute(const std::string& object, const std::string& name, const std::vector<std::uint64_t>& values);
@@ -95,6 +119,8 @@ class File {
   void write_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, const double* values);
   void write_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, const float* values);
   void write_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, const std::uint64_t* values);
+  /// A whole dataset of one to three dimensions, at once; `type` is the type in the file.
+  void write_array(const std::string& name, hid_t type, const Array& array);
   /// Ends writing; throws where the destructor could not.
   void close();
 
@@ -103,6 +129,15 @@ class File {
   [[noreturn]] void fail_writing() const;
   void write_values(const std::string& object, const std::string& name, hid_t file_type, hid_t memory_type,
                     const void* values, std::size_t count, bool scalar);
+  /// A dataset of numbers of one to three dimensions.
+  struct OpenArray {
+    Handle handle;
+    std::vector<std::int64_t> extent;
+    std::int64_t values = 1;
+  };
+  OpenArray open_array(const std::string& name) const;
+  /// Throws where a dataset of so many bytes cannot be in this file.
+  void check_storage(hid_t dataset, const std::string& name, const std::string& size, double bytes) const;
   void transfer(const Dataset& dataset, std::int64_t first, std::int64_t count, hid_t memory_type, void* in,
                 const void* out) const;
 

@@ -1,0 +1,151 @@
+#include "io/openpmd.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <numeric>
+#include <set>
+
+#include "base/error.hpp"
+#include "io/temporary_directory.hpp"
+
+namespace pergola {
+namespace {
+
+namespace fs = std::filesystem;
+
+class OpenPmd : public FileTest {
+ protected:
+  fs::path path(const std::string& name = "plasma_007.h5") const { return at(name); }
+};
+
+PlasmaParticles some_electrons(std::int64_t count, std::uint64_t first_id, int dimensions, int velocities) {
+  PlasmaParticles particles;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double t = static_cast<double>(i);
+    particles.id.push_back(first_id + static_cast<std::uint64_t>(i));
+    particles.x.push_back(std::fmod(0.37 * t, 4));
+    particles.y.push_back(std::fmod(0.21 * t, 3));
+    if (dimensions == 3) particles.z.push_back(std::fmod(0.11 * t, 2));
+    particles.vx.push_back(0.5 - 0.01 * t);
+    particles.vy.push_back(0.02 * t);
+    if (velocities == 3) particles.vz.push_back(-0.03 * t);
+  }
+  return particles;
+}
+
+PlasmaSnapshot some_plasma(int dimensions) {
+  PlasmaSnapshot snapshot;
+  auto& options = snapshot.options;
+  options.dimensions = dimensions;
+  options.velocities = dimensions;
+  options.cells = {4, 3, dimensions == 3 ? 2 : 1};
+  options.species = {{"electrons", -1, 1, 0.25}, {"ions", 2, 1836, 0.125}};
+  snapshot.units.dimensions = dimensions;
+  snapshot.step = 120;
+  snapshot.time = 6;
+  snapshot.dt = 0.05;
+  const auto cells = static_cast<std::size_t>(options.cell_count());
+  const auto ramp = [&](double from) {
+    std::vector<double> values(cells);
+    std::iota(values.begin(), values.end(), from);
+    return values;
+  };
+  snapshot.fields.density = ramp(0);
+  snapshot.fields.potential = ramp(100);
+  for (int axis = 0; axis < dimensions; ++axis) snapshot.fields.electric[axis] = ramp(200 + 100 * axis);
+  snapshot.particles = {some_electrons(20, 1, dimensions, dimensions), some_electrons(10, 21, dimensions, dimensions)};
+  return snapshot;
+}
+
+TEST_F(OpenPmd, FieldsAndParticlesComeBackInTheFilesUnits) {
+  for (const int dimensions : {2, 3}) {
+    PlasmaSnapshot snapshot = some_plasma(dimensions);
+    snapshot.units.lengths = PlasmaLengths::debye;
+    snapshot.units.cell = 0.5;
+    snapshot.units.cell_m *= 0.5;
+    write_openpmd(path(), snapshot);
+    ASSERT_TRUE(is_openpmd(path()));
+    const OpenPmdSummary summary = inspect_openpmd(path());
+    EXPECT_EQ(summary.version, "1.1.0");
+    EXPECT_EQ(summary.step, 120);
+    EXPECT_EQ(summary.time, 6);
+    EXPECT_EQ(summary.time_unit, "1/omega_p");
+    EXPECT_EQ(summary.length_unit, "Debye length");
+    EXPECT_EQ(summary.dimensions, dimensions);
+    EXPECT_EQ(summary.cells,
+              dimensions == 2 ? std::vector<std::int64_t>({4, 3}) : std::vector<std::int64_t>({4, 3, 2}));
+    EXPECT_EQ(summary.spacing[0], 0.5);
+    ASSERT_EQ(summary.meshes.size(), 3u);
+    ASSERT_EQ(summary.species.size(), 2u);
+    EXPECT_EQ(summary.species[1].name, "ions");
+    EXPECT_EQ(summary.species[1].count, 10);
+    EXPECT_DOUBLE_EQ(summary.species[1].charge_c, 2 * elementary_charge_c);
+    EXPECT_DOUBLE_EQ(summary.species[1].mass_kg, 1836 * electron_mass_kg);
+
+    EXPECT_EQ(read_openpmd_mesh(path(), "rho"), snapshot.fields.density);
+    const auto potential = read_openpmd_mesh(path(), "phi"), field = read_openpmd_mesh(path(), "E/y");
+    for (std::size_t i = 0; i < potential.size(); ++i) {
+      EXPECT_DOUBLE_EQ(potential[i], snapshot.fields.potential[i] * 0.25);
+      EXPECT_DOUBLE_EQ(field[i], snapshot.fields.electric[1][i] * 0.5);
+    }
+    const auto x = read_openpmd_coordinate(path(), "ions", "x"), vy = read_openpmd_coordinate(path(), "ions", "vy");
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      EXPECT_DOUBLE_EQ(x[i], snapshot.particles[1].x[i] * 0.5);
+      EXPECT_NEAR(vy[i], snapshot.particles[1].vy[i] * 0.5, 1e-14);
+    }
+  }
+}
+
+TEST_F(OpenPmd, SampleIsTheSameInEveryFileAndStandsForAll) {
+  PlasmaSnapshot snapshot = some_plasma(2);
+  snapshot.particles[0] = some_electrons(1000, 1, 2, 2);
+  const auto speeds = [&] {
+    write_openpmd(path(), snapshot, {100, false});
+    const auto values = read_openpmd_coordinate(path(), "electrons", "vx");
+    return std::set<double>(values.begin(), values.end());
+  };
+  const auto first = speeds();
+  EXPECT_EQ(first.size(), 100u);
+  const double sampled = inspect_openpmd(path()).species[0].weighting;
+  // Another order of the same particles.
+  std::reverse(snapshot.particles[0].id.begin(), snapshot.particles[0].id.end());
+  std::reverse(snapshot.particles[0].vx.begin(), snapshot.particles[0].vx.end());
+  EXPECT_EQ(speeds(), first);
+  write_openpmd(path(), snapshot);
+  const OpenPmdSummary whole = inspect_openpmd(path());
+  EXPECT_EQ(whole.species[0].count, 1000);
+  EXPECT_NEAR(sampled * 100, whole.species[0].weighting * 1000, 1e-9 * sampled * 100);
+}
+
+TEST_F(OpenPmd, FieldsAloneMakeAFile) {
+  PlasmaSnapshot snapshot = some_plasma(2);
+  snapshot.particles.clear();
+  write_openpmd(path("last.h5"), snapshot);
+  const OpenPmdSummary summary = inspect_openpmd(path("last.h5"));
+  EXPECT_TRUE(summary.species.empty());
+  EXPECT_EQ(summary.step, 120);
+  EXPECT_THROW(read_openpmd_coordinate(path("last.h5"), "ions", "x"), Error);
+  EXPECT_THROW(read_openpmd_mesh(path("last.h5"), "B/x"), Error);
+}
+
+TEST_F(OpenPmd, TheSamePlasmaMakesTheSameBytes) {
+  write_openpmd(path(), some_plasma(2));
+  const std::string first = read_bytes(path());
+  write_openpmd(path(), some_plasma(2));
+  EXPECT_EQ(read_bytes(path()), first);
+}
+
+TEST_F(OpenPmd, DamagedFileIsRefused) {
+  write_openpmd(path(), some_plasma(2));
+  fs::resize_file(path(), fs::file_size(path()) / 2);
+  const std::string message = error_of(ErrorKind::input, [&] { inspect_openpmd(path()); });
+  EXPECT_NE(message.find("damaged"), std::string::npos) << message;
+  write_bytes(path("text.h5"), "no HDF5 at all");
+  EXPECT_FALSE(is_openpmd(path("text.h5")));
+}
+
+}  // namespace
+}  // namespace pergola
