@@ -162,6 +162,14 @@ inline std::complex<double> cold_beam_root(double k, const std::vector<WaveSpeci
   return fastest;
 }
 
+/// The factor s² of particles on a grid for a wave of k radians per cell along an axis, its aliases left out: the
+/// Gaussian exp(−k² a²) and the cloud of `points` grid points, once for the charge and once for the force. Hockney &
+/// Eastwood 1988, section 5-3.
+inline double grid_shape_squared(double k, double smoothing, int points) {
+  const double cloud = k == 0 ? 1 : std::sin(k / 2) / (k / 2);
+  return std::exp(-k * k * smoothing * smoothing) * std::pow(cloud, 2 * points);
+}
+
 /// Mean energy of the electric field in one Fourier mode of a plasma in equilibrium, in units of its temperature:
 /// ½/(1 + k² λ_D²/s²), for particles of finite size. Birdsall & Langdon 1985, chapter 12.
 inline double thermal_mode_energy(double k_debye, double shape_squared = 1) {

@@ -1,0 +1,48 @@
+#pragma once
+#include <array>
+#include <complex>
+#include <string>
+#include <vector>
+
+#include "base/host_device.hpp"
+#include "base/state_blocks.hpp"
+
+namespace pergola {
+
+/// Keeps Fourier modes φ_m = (1/N) Σ φ(x) exp(−2πi m·x/L) of a field in a periodic box through time: along each axis
+/// the longest waves, 1 … modes(axis) wavelengths in the box, and one wave of any direction.
+class PERGOLA_API ModeRecorder {
+ public:
+  static constexpr int modes_most = 128;  // along an axis
+
+  ModeRecorder(int dimensions, const std::array<int, 3>& cells, const std::array<int, 3>& wave);
+
+  /// The field at the grid points, x fastest.
+  void record(double time, const std::vector<double>& field);
+
+  int axes() const { return static_cast<int>(modes_.size()); }
+  int modes(int axis) const { return modes_[static_cast<std::size_t>(axis)]; }
+  const std::vector<double>& times() const { return times_; }
+  /// Mode `mode` ≥ 1 along an axis, one value per time.
+  std::vector<std::complex<double>> series(int axis, int mode) const;
+  const std::vector<std::complex<double>>& wave() const { return wave_; }
+
+  /// Under names that begin with `prefix`.
+  void save(StateBlocks& blocks, const std::string& prefix) const;
+  void restore(const StateBlocks& blocks, const std::string& prefix);
+
+ private:
+  using Series = std::vector<std::complex<double>>;
+  void record_axis(std::size_t axis, const std::vector<double>& means);
+  void record_wave(const std::vector<double>& field);
+
+  std::array<int, 3> cells_;
+  std::array<int, 3> wave_mode_;
+  std::vector<int> modes_;        // by axis
+  std::array<Series, 3> phases_;  // exp(−2πi j/cells) by axis
+  std::vector<double> times_;
+  std::vector<Series> axis_modes_;  // by axis: [time][mode − 1]
+  Series wave_;
+};
+
+}  // namespace pergola

@@ -1,0 +1,204 @@
+#include "analysis/wave_fit.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "mesh/fftw_lines.hpp"
+
+namespace pergola {
+
+namespace {
+
+using Complex = std::complex<double>;
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+/// Samples from the first on that are as far apart as the first two.
+std::size_t even_samples(const std::vector<double>& times) {
+  if (times.size() < 2) return times.size();
+  const double spacing = times[1] - times[0];
+  std::size_t count = 2;
+  while (count < times.size() && std::abs(times[count] - times[count - 1] - spacing) <= 1e-6 * spacing) ++count;
+  return count;
+}
+
+/// Forward transform of the values times a Hann window, followed by zeros up to `length`.
+std::vector<Complex> windowed_transform(const std::vector<Complex>& values, std::size_t count, std::size_t length) {
+  std::vector<Complex> in(length, 0.0), out(length);
+  for (std::size_t i = 0; i < count; ++i) {
+    const double angle = 2 * std::numbers::pi * (static_cast<double>(i) + 0.5) / static_cast<double>(count);
+    in[i] = values[i] * (1 - std::cos(angle));
+  }
+  const FftwLines<double> plan(static_cast<int>(length), 1, {1, 0}, {1, 0}, FFTW_FORWARD);
+  plan.execute(reinterpret_cast<const fftw_complex*>(in.data()), reinterpret_cast<fftw_complex*>(out.data()));
+  return out;
+}
+
+PowerSpectrum padded_spectrum(const WaveSeries& series, std::size_t padding) {
+  PowerSpectrum spectrum;
+  const std::size_t count = even_samples(series.times);
+  if (count < 4) return spectrum;
+  const std::size_t length = padding * count;
+  const double spacing = series.times[1] - series.times[0];
+  const std::vector<Complex> modes = windowed_transform(series.values, count, length);
+  for (std::size_t i = 0; i <= length / 2; ++i) {
+    const std::size_t mirror = (length - i) % length;
+    const double both = std::norm(modes[i]) + (mirror == i ? 0 : std::norm(modes[mirror]));
+    spectrum.frequencies.push_back(2 * std::numbers::pi * static_cast<double>(i) /
+                                   (static_cast<double>(length) * spacing));
+    spectrum.power.push_back(both / (static_cast<double>(count) * static_cast<double>(count)));
+  }
+  return spectrum;
+}
+
+/// What exp(γt) (a cos ωt + b sin ωt) leaves of the squared series, with the best a and b. Times from the middle.
+struct Projection {
+  Complex a = 0, b = 0;
+  double left = 0;
+};
+
+Projection project(const WaveSeries& series, double rate, double frequency) {
+  double cc = 0, ss = 0, cs = 0, yy = 0;
+  Complex cy = 0, sy = 0;
+  for (std::size_t i = 0; i < series.times.size(); ++i) {
+    const double t = series.times[i], envelope = std::exp(rate * t);
+    const double c = envelope * std::cos(frequency * t), s = envelope * std::sin(frequency * t);
+    cc += c * c;
+    ss += s * s;
+    cs += c * s;
+    cy += c * series.values[i];
+    sy += s * series.values[i];
+    yy += std::norm(series.values[i]);
+  }
+  const double determinant = cc * ss - cs * cs;
+  Projection result;
+  if (determinant > 1e-10 * cc * (cc + ss)) {
+    result.a = (cy * ss - sy * cs) / determinant;
+    result.b = (sy * cc - cy * cs) / determinant;
+  } else if (cc > 0) {
+    result.a = cy / cc;  // ω too small to tell a sine from nothing
+  }
+  result.left = yy - std::real(std::conj(result.a) * cy + std::conj(result.b) * sy);
+  return result;
+}
+
+/// The minimum of a function of two variables near `start`. Nelder & Mead 1965.
+template <class Function>
+std::array<double, 2> minimise(const Function& function, std::array<double, 2> start, std::array<double, 2> scale) {
+  struct Corner {
+    std::array<double, 2> at;
+    double value;
+  };
+  std::array<Corner, 3> simplex;
+  for (std::size_t k = 0; k < 3; ++k) {
+    simplex[k].at = start;
+    if (k > 0) simplex[k].at[k - 1] += scale[k - 1];
+    simplex[k].value = function(simplex[k].at);
+  }
+  for (int step = 0; step < 300; ++step) {
+    std::sort(simplex.begin(), simplex.end(), [](const Corner& a, const Corner& b) { return a.value < b.value; });
+    auto& [best, middle, worst] = simplex;
+    const double size =
+        std::max(std::abs(worst.at[0] - best.at[0]) / scale[0], std::abs(worst.at[1] - best.at[1]) / scale[1]);
+    if (size < 1e-9) break;
+    const auto moved = [&](double factor) {
+      Corner corner{};
+      for (std::size_t j = 0; j < 2; ++j) {
+        const double center = 0.5 * (best.at[j] + middle.at[j]);
+        corner.at[j] = center + factor * (worst.at[j] - center);
+      }
+      corner.value = function(corner.at);
+      return corner;
+    };
+    const Corner reflected = moved(-1);
+    if (reflected.value < best.value) {
+      const Corner further = moved(-2);
+      worst = further.value < reflected.value ? further : reflected;
+    } else if (reflected.value < middle.value) {
+      worst = reflected;
+    } else {
+      const Corner nearer = moved(reflected.value < worst.value ? -0.5 : 0.5);
+      if (nearer.value < std::min(worst.value, reflected.value)) {
+        worst = nearer;
+      } else {
+        for (Corner* corner : {&middle, &worst}) {
+          for (std::size_t j = 0; j < 2; ++j) corner->at[j] = 0.5 * (corner->at[j] + best.at[j]);
+          corner->value = function(corner->at);
+        }
+      }
+    }
+  }
+  return simplex[0].at;
+}
+
+}  // namespace
+
+WaveSeries WaveSeries::between(double from, double until) const {
+  WaveSeries part;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (times[i] < from || times[i] > until) continue;
+    part.times.push_back(times[i]);
+    part.values.push_back(values[i]);
+  }
+  return part;
+}
+
+OscillationFit fit_oscillation(const WaveSeries& series) {
+  OscillationFit fit{not_a_number, not_a_number, not_a_number, not_a_number};
+  const auto nonzero = [](const Complex& value) { return std::norm(value) > 0; };
+  if (series.times.size() < 8 || std::none_of(series.values.begin(), series.values.end(), nonzero)) return fit;
+  WaveSeries centred = series;
+  const double middle = 0.5 * (series.times.front() + series.times.back());
+  const double length = series.times.back() - series.times.front();
+  for (double& time : centred.times) time -= middle;
+  const double frequency = peak_frequency(padded_spectrum(centred, 4)), rate = fit_growth(centred).rate;
+  const auto [best_rate, best_frequency] =
+      minimise([&](const std::array<double, 2>& at) { return project(centred, at[0], at[1]).left; },
+               {std::isfinite(rate) ? rate : 0.0, frequency}, {0.5 / length, 0.5 / length});
+  const Projection best = project(centred, best_rate, best_frequency);
+  double squares = 0;
+  for (const Complex& value : series.values) squares += std::norm(value);
+  fit.frequency = std::abs(best_frequency);
+  fit.growth_rate = best_rate;
+  fit.amplitude = std::sqrt(std::norm(best.a) + std::norm(best.b)) * std::exp(-best_rate * middle);
+  fit.residual = std::sqrt(std::max(0.0, best.left) / squares);
+  return fit;
+}
+
+GrowthFit fit_growth(const WaveSeries& series) {
+  double n = 0, t_sum = 0, y_sum = 0, tt = 0, ty = 0;
+  const double middle = series.times.empty() ? 0 : 0.5 * (series.times.front() + series.times.back());
+  for (std::size_t i = 0; i < series.times.size(); ++i) {
+    const double size = std::abs(series.values[i]), t = series.times[i] - middle;
+    if (size == 0) continue;
+    const double y = std::log(size);
+    n += 1;
+    t_sum += t;
+    y_sum += y;
+    tt += t * t;
+    ty += t * y;
+  }
+  const double spread = tt - t_sum * t_sum / n;
+  if (n < 3 || !(spread > 0)) return {not_a_number, not_a_number};
+  const double rate = (ty - t_sum * y_sum / n) / spread;
+  return {rate, std::exp((y_sum - rate * t_sum) / n - rate * middle)};
+}
+
+PowerSpectrum power_spectrum(const WaveSeries& series) { return padded_spectrum(series, 1); }
+
+double peak_frequency(const PowerSpectrum& spectrum) {
+  const auto& power = spectrum.power;
+  if (power.size() < 3) return 0;
+  const auto peak = static_cast<std::size_t>(std::max_element(power.begin(), power.end()) - power.begin());
+  if (!(power[peak] > 0)) return 0;
+  const double spacing = spectrum.frequencies[1];
+  if (peak == 0 || peak + 1 == power.size() || !(power[peak - 1] > 0) || !(power[peak + 1] > 0))
+    return spectrum.frequencies[peak];
+  const double left = std::log(power[peak - 1]), top = std::log(power[peak]), right = std::log(power[peak + 1]);
+  const double bend = left - 2 * top + right;
+  return spectrum.frequencies[peak] + (bend < 0 ? 0.5 * (left - right) / bend * spacing : 0);
+}
+
+}  // namespace pergola

@@ -1,0 +1,224 @@
+#include "sim/plasma_diagnostics.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <utility>
+
+#include "base/atomic_file.hpp"
+#include "base/text.hpp"
+#include "physics/bernstein.hpp"
+#include "physics/plasma_dispersion.hpp"
+
+namespace pergola {
+
+namespace {
+
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+constexpr int curve_points = 160;
+
+double component(const Vec3<double>& v, int axis) { return axis == 0 ? v.x : axis == 1 ? v.y : v.z; }
+
+void write_text(const std::filesystem::path& path, const std::string& text) {
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+/// From the longest wave to the shortest one of interest.
+std::vector<double> curve_wave_numbers(double from, double to) {
+  std::vector<double> k;
+  for (int i = 0; i < curve_points; ++i) k.push_back(from + (to - from) * i / (curve_points - 1));
+  return k;
+}
+
+}  // namespace
+
+PlasmaDiagnostics::PlasmaDiagnostics(const PlasmaOptions& options, const PlasmaUnits& units, const PlasmaWave& wave,
+                                     std::vector<PlasmaKind> kinds)
+    : options_(options),
+      units_(units),
+      wave_(wave),
+      kinds_(std::move(kinds)),
+      modes_(options.dimensions, options.cells, wave.mode) {}
+
+void PlasmaDiagnostics::record(const PlasmaSystem& system) { modes_.record(system.time(), system.potential()); }
+
+void PlasmaDiagnostics::record_energy(double time, double field_energy) {
+  energy_times_.push_back(time);
+  field_energies_.push_back(field_energy);
+}
+
+void PlasmaDiagnostics::save(StateBlocks& blocks) const {
+  modes_.save(blocks, "diagnostics/modes/");
+  blocks.put_value("diagnostics/energies", static_cast<std::uint64_t>(energy_times_.size()));
+  blocks.put("diagnostics/energy_times", energy_times_);
+  blocks.put("diagnostics/field_energies", field_energies_);
+}
+
+void PlasmaDiagnostics::restore(const StateBlocks& blocks) {
+  modes_.restore(blocks, "diagnostics/modes/");
+  const std::size_t count = blocks.get_value<std::uint64_t>("diagnostics/energies");
+  energy_times_ = blocks.get<double>("diagnostics/energy_times", count);
+  field_energies_ = blocks.get<double>("diagnostics/field_energies", count);
+}
+
+const std::vector<std::string>& PlasmaDiagnostics::file_names() {
+  static const std::vector<std::string> names{"spectrum.hdf5", "spectrum.csv", "wave.csv"};
+  return names;
+}
+
+const std::vector<std::string>& PlasmaDiagnostics::measure_names() {
+  static const std::vector<std::string> names{"frequency", "growth_rate", "damping_rate", "field_energy"};
+  return names;
+}
+
+double PlasmaDiagnostics::until() const {
+  // A time that steps have added up to may lie a rounding error beyond the one that was meant.
+  return wave_.until > 0 ? wave_.until * (1 + 1e-9) : std::numeric_limits<double>::infinity();
+}
+
+WaveSeries PlasmaDiagnostics::wave_series() const {
+  return WaveSeries{modes_.times(), modes_.wave()}.between(wave_.from * (1 - 1e-9), until());
+}
+
+double PlasmaDiagnostics::measure(const std::string& name) const {
+  const double rate = 1 / units_.time().file;
+  if (name == "frequency") return fit_oscillation(wave_series()).frequency * rate;
+  if (name == "damping_rate") return -fit_oscillation(wave_series()).growth_rate * rate;
+  if (name == "growth_rate") return fit_growth(wave_series()).rate * rate;
+  if (name != "field_energy") return not_a_number;
+  double sum = 0, count = 0;
+  for (std::size_t i = 0; i < energy_times_.size(); ++i) {
+    if (energy_times_[i] < wave_.from * (1 - 1e-9) || energy_times_[i] > until()) continue;
+    sum += field_energies_[i];
+    count += 1;
+  }
+  return sum / count * units_.energy().file;
+}
+
+/// Curves for waves along an axis from `longest` to the shortest that is kept, below the highest frequency: Langmuir
+/// waves where no magnetic field turns the particles out of the axis and nothing drifts, Bernstein waves across a
+/// field.
+std::vector<SpectrumCurve> PlasmaDiagnostics::theory(int axis, double longest, double highest) const {
+  std::vector<WaveSpecies> species;
+  for (const PlasmaKind& kind : kinds_)
+    species.push_back(
+        {kind.plasma_frequency_squared, component(kind.thermal_speed, axis), component(kind.drift, axis)});
+  const auto moves = [](const WaveSpecies& one) { return one.drift != 0; };
+  if (species.empty() || std::any_of(species.begin(), species.end(), moves)) return {};
+  const WaveSpecies& electrons =
+      *std::max_element(species.begin(), species.end(), [](const WaveSpecies& a, const WaveSpecies& b) {
+        return a.plasma_frequency_squared < b.plasma_frequency_squared;
+      });
+  const double along = component(options_.magnetic_field, axis);
+  const double across = std::sqrt(std::max(0.0, dot(options_.magnetic_field, options_.magnetic_field) - along * along));
+  const double shortest = longest * modes_.modes(axis), plasma = std::sqrt(electrons.plasma_frequency_squared);
+  const auto shape = [this](double k) {
+    return grid_shape_squared(k, options_.smoothing, static_cast<int>(options_.shape));
+  };
+  std::vector<SpectrumCurve> curves;
+  if (across == 0) {
+    SpectrumCurve curve{"langmuir", {}, {}};
+    for (const double k : curve_wave_numbers(longest, shortest)) {
+      const auto root = electrons.thermal_speed > 0 ? langmuir_root(k * electrons.thermal_speed / plasma, shape(k))
+                                                    : std::complex<double>{std::sqrt(shape(k)), 0};
+      if (!std::isfinite(root.real()) || -root.imag() > 0.5 * root.real()) break;  // no wave any more
+      curve.wave_numbers.push_back(k);
+      curve.frequencies.push_back(root.real() * plasma);
+    }
+    curves.push_back(curve);
+  } else if (along == 0 && electrons.thermal_speed > 0 && species.size() == 1) {
+    for (int harmonic = 1; harmonic < 8 && harmonic * across < highest; ++harmonic) {
+      SpectrumCurve curve{fmt::format("bernstein_{}", harmonic), curve_wave_numbers(longest, shortest), {}};
+      for (const double k : curve.wave_numbers)
+        curve.frequencies.push_back(
+            bernstein_frequency(harmonic, k, electrons.thermal_speed, across, plasma, shape(k)));
+      curves.push_back(curve);
+    }
+  }
+  std::erase_if(curves, [](const SpectrumCurve& curve) { return curve.wave_numbers.empty(); });
+  return curves;
+}
+
+AxisSpectrum PlasmaDiagnostics::axis_spectrum(int axis) const {
+  AxisSpectrum result;
+  result.axis = std::string(1, "xyz"[axis]);
+  const double longest = 2 * std::numbers::pi / options_.cells[static_cast<std::size_t>(axis)];
+  const double per_length = 1 / units_.length().file, rate = 1 / units_.time().file;
+  const double potential = units_.potential().file;
+  const auto modes = static_cast<std::size_t>(modes_.modes(axis));
+  result.amplitudes.resize(modes_.times().size() * modes);
+  double highest = 0;
+  for (std::size_t mode = 0; mode < modes; ++mode) {
+    const auto series = modes_.series(axis, static_cast<int>(mode) + 1);
+    const PowerSpectrum spectrum = power_spectrum({modes_.times(), series});
+    for (std::size_t i = 0; i < series.size(); ++i) result.amplitudes[i * modes + mode] = series[i] * potential;
+    if (mode == 0) {
+      highest = spectrum.frequencies.empty() ? 0 : spectrum.frequencies.back();
+      for (const double frequency : spectrum.frequencies) result.frequencies.push_back(frequency * rate);
+      result.power.resize(spectrum.frequencies.size() * modes);
+    }
+    for (std::size_t i = 0; i < spectrum.power.size(); ++i)
+      result.power[i * modes + mode] = spectrum.power[i] * potential * potential;
+    result.wave_numbers.push_back(longest * static_cast<double>(mode + 1) * per_length);
+  }
+  result.theory = theory(axis, longest, highest);
+  for (SpectrumCurve& curve : result.theory) {
+    for (double& k : curve.wave_numbers) k *= per_length;
+    for (double& frequency : curve.frequencies) frequency *= rate;
+  }
+  return result;
+}
+
+std::string PlasmaDiagnostics::spectrum_text(const SpectrumFile& spectrum) const {
+  std::string text = "axis,mode,wave_number,frequency,power\n";
+  for (const AxisSpectrum& axis : spectrum.axes) {
+    const std::size_t modes = axis.wave_numbers.size();
+    for (std::size_t mode = 0; mode < modes; ++mode) {
+      PowerSpectrum one{axis.frequencies, {}};
+      for (std::size_t i = 0; i < axis.frequencies.size(); ++i) one.power.push_back(axis.power[i * modes + mode]);
+      text += fmt::format("{},{},{},{},{}\n", axis.axis, mode + 1, to_text(axis.wave_numbers[mode]),
+                          to_text(peak_frequency(one)), to_text(*std::max_element(one.power.begin(), one.power.end())));
+    }
+  }
+  return text;
+}
+
+/// The wave with the line that was fitted, 0 outside its window: growth's straight line where it grows, the envelope of
+/// the oscillation where not.
+std::string PlasmaDiagnostics::wave_text() const {
+  const WaveSeries window = wave_series();
+  const GrowthFit growth = fit_growth(window);
+  const OscillationFit oscillation = fit_oscillation(window);
+  const double potential = units_.potential().file;
+  std::string text = "time,real,imaginary,amplitude,fit\n";
+  for (std::size_t i = 0; i < modes_.times().size(); ++i) {
+    const double time = modes_.times()[i];
+    const bool inside = time >= wave_.from * (1 - 1e-9) && time <= until() && std::isfinite(oscillation.growth_rate);
+    const double line = growth.rate > 0 ? growth.amplitude * std::exp(growth.rate * time)
+                                        : oscillation.amplitude * std::exp(oscillation.growth_rate * time);
+    const auto value = modes_.wave()[i] * potential;
+    text += fmt::format("{},{},{},{},{}\n", to_text(time * units_.time().file), to_text(value.real()),
+                        to_text(value.imag()), to_text(std::abs(value)), to_text(inside ? line * potential : 0.0));
+  }
+  return text;
+}
+
+void PlasmaDiagnostics::write(const std::filesystem::path& directory) const {
+  if (modes_.times().size() < 4) return;
+  SpectrumFile spectrum;
+  spectrum.length_unit = units_.length_name();
+  spectrum.time_unit = units_.time_name();
+  for (const double time : modes_.times()) spectrum.times.push_back(time * units_.time().file);
+  for (int axis = 0; axis < modes_.axes(); ++axis)
+    if (modes_.modes(axis) > 0) spectrum.axes.push_back(axis_spectrum(axis));
+  write_spectrum(directory / "spectrum.hdf5", spectrum);
+  write_text(directory / "spectrum.csv", spectrum_text(spectrum));
+  write_text(directory / "wave.csv", wave_text());
+}
+
+}  // namespace pergola

@@ -1,0 +1,71 @@
+#pragma once
+#include <array>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "analysis/mode_recorder.hpp"
+#include "analysis/wave_fit.hpp"
+#include "base/state_blocks.hpp"
+#include "base/vec.hpp"
+#include "io/spectrum_file.hpp"
+#include "plasma/system.hpp"
+#include "plasma/units.hpp"
+
+namespace pergola {
+
+/// [plasma.wave]: the wave that is fitted.
+struct PlasmaWave {
+  std::array<int, 3> mode{1, 0, 0};  // wavelengths in the box, by axis
+  double from = 0, until = 0;        // the time that is fitted, in 1/ω_p; until 0: to the end
+};
+
+/// What theory needs of a species, in units of computation.
+struct PlasmaKind {
+  double plasma_frequency_squared = 1;  // q² n/m
+  Vec3<double> thermal_speed{0, 0, 0}, drift{0, 0, 0};
+};
+
+/// What is watched in a run of a plasma beside its energies: the potential's Fourier modes along the axes, the wave of
+/// PlasmaWave, and the energy of the field. It takes numbers as they are computed and gives them in the run's units.
+class PERGOLA_API PlasmaDiagnostics {
+ public:
+  PlasmaDiagnostics(const PlasmaOptions& options, const PlasmaUnits& units, const PlasmaWave& wave,
+                    std::vector<PlasmaKind> kinds);
+
+  /// The potential now.
+  void record(const PlasmaSystem& system);
+  /// With every line of energy.csv.
+  void record_energy(double time, double field_energy);
+
+  /// For a checkpoint; names begin with "diagnostics/".
+  void save(StateBlocks& blocks) const;
+  void restore(const StateBlocks& blocks);
+
+  /// At the end of a run: spectrum.hdf5, spectrum.csv and wave.csv, where anything was recorded.
+  void write(const std::filesystem::path& directory) const;
+  /// The names of these files.
+  static const std::vector<std::string>& file_names();
+
+  /// For the report card: frequency, growth_rate, damping_rate of the wave, field_energy (mean over its window). NaN
+  /// for what was not recorded and for any other name.
+  double measure(const std::string& name) const;
+  static const std::vector<std::string>& measure_names();
+
+ private:
+  double until() const;
+  WaveSeries wave_series() const;
+  AxisSpectrum axis_spectrum(int axis) const;
+  std::vector<SpectrumCurve> theory(int axis, double longest, double highest) const;
+  std::string spectrum_text(const SpectrumFile& spectrum) const;
+  std::string wave_text() const;
+
+  PlasmaOptions options_;
+  PlasmaUnits units_;
+  PlasmaWave wave_;
+  std::vector<PlasmaKind> kinds_;
+  ModeRecorder modes_;
+  std::vector<double> energy_times_, field_energies_;
+};
+
+}  // namespace pergola

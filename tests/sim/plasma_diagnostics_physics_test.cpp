@@ -1,0 +1,109 @@
+#include "sim/plasma_diagnostics.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "io/temporary_directory.hpp"
+#include "physics/plasma_dispersion.hpp"
+
+namespace pergola {
+namespace {
+
+class PlasmaDiagnosticsTest : public FileTest {
+ protected:
+  static constexpr double dt = 0.05;
+
+  static PlasmaOptions options() {
+    PlasmaOptions options;
+    options.cells = {32, 4, 1};
+    options.species = {{"electrons", -1, 1, 1.0 / 16}};
+    return options;
+  }
+  static PlasmaDiagnostics diagnostics() { return {options(), PlasmaUnits{}, {{1, 0, 0}, 0, 0}, {{1, {}, {}}}}; }
+
+  /// Cold electrons at rest on a lattice, 16 in a cell, displaced along x by 0.05 sin(kx).
+  static std::unique_ptr<PlasmaSystem> oscillating_plasma() {
+    PlasmaParticles electrons;
+    for (int j = 0; j < 16; ++j)
+      for (int i = 0; i < 128; ++i) {
+        const double x = (i + 0.5) / 4;
+        electrons.id.push_back(electrons.id.size() + 1);
+        electrons.x.push_back(x + 0.05 * std::sin(2 * std::numbers::pi * x / 32));
+        electrons.y.push_back((j + 0.5) / 4);
+        electrons.vx.push_back(0);
+        electrons.vy.push_back(0);
+      }
+    auto system = make_plasma_system(Device::open("cpu", 1), options(), Precision::full);
+    system->start({electrons});
+    return system;
+  }
+};
+
+/// Reference: electrons that are displaced against fixed ions swing with ω_p; the cloud of the linear shape lowers that
+/// by sin²(k/2)/(k/2)², the leapfrog raises it by (ω dt)²/24: both known (Birdsall & Langdon 1985, chapters 4 and 8).
+TEST_F(PlasmaDiagnosticsTest, FrequencyOfAColdPlasmaIsMeasured) {
+  auto watched = diagnostics();
+  const auto system = oscillating_plasma();
+  watched.record(*system);
+  for (int step = 0; step < 400; ++step) {
+    system->advance(1, dt);
+    watched.record(*system);
+  }
+  const double k = 2 * std::numbers::pi / 32;
+  const double expected = leapfrog_frequency(std::sqrt(grid_shape_squared(k, 0, 2)), dt);
+  EXPECT_NEAR(watched.measure("frequency"), expected, 2e-4);
+  EXPECT_NEAR(watched.measure("frequency"), 1, 0.005);
+  EXPECT_NEAR(watched.measure("damping_rate"), 0, 1e-3);
+
+  watched.write(directory_);
+  const SpectrumFile spectrum = read_spectrum(at("spectrum.hdf5"));
+  ASSERT_EQ(spectrum.axes.size(), 2u);
+  EXPECT_EQ(spectrum.times.size(), 401u);
+  const AxisSpectrum& x = spectrum.axes[0];
+  EXPECT_EQ(x.wave_numbers.size(), 16u);
+  EXPECT_DOUBLE_EQ(x.wave_numbers[0], k);
+  ASSERT_EQ(x.theory.size(), 1u);
+  EXPECT_NEAR(x.theory[0].frequencies[0], expected, 1e-3);
+  EXPECT_NE(read_bytes(at("spectrum.csv")).find("axis,mode,wave_number,frequency,power\nx,1,"), std::string::npos);
+  EXPECT_NE(read_bytes(at("wave.csv")).find("time,real,imaginary,amplitude,fit\n0,"), std::string::npos);
+  EXPECT_EQ(files_in_directory(), PlasmaDiagnostics::file_names().size());
+}
+
+TEST_F(PlasmaDiagnosticsTest, RecordGoesOnFromACheckpoint) {
+  auto watched = diagnostics(), resumed = diagnostics();
+  const auto system = oscillating_plasma();
+  for (int step = 0; step < 100; ++step) {
+    watched.record(*system);
+    watched.record_energy(system->time(), 0.25 * step);
+    if (step == 50) {
+      StateBlocks blocks;
+      watched.save(blocks);
+      resumed.restore(blocks);
+    }
+    if (step > 50) {
+      resumed.record(*system);
+      resumed.record_energy(system->time(), 0.25 * step);
+    }
+    system->advance(1, dt);
+  }
+  for (const std::string& name : PlasmaDiagnostics::measure_names())
+    EXPECT_EQ(resumed.measure(name), watched.measure(name)) << name;
+  EXPECT_DOUBLE_EQ(watched.measure("field_energy"), 0.25 * 49.5);
+  EXPECT_TRUE(std::isnan(watched.measure("half_mass_radius")));
+  watched.write(directory_);
+  const std::string before = read_bytes(at("spectrum.hdf5"));
+  resumed.write(directory_);
+  EXPECT_EQ(read_bytes(at("spectrum.hdf5")), before);
+}
+
+TEST_F(PlasmaDiagnosticsTest, NothingIsWrittenWhereNothingWasRecorded) {
+  diagnostics().write(directory_);
+  EXPECT_EQ(files_in_directory(), 0u);
+  EXPECT_TRUE(std::isnan(diagnostics().measure("frequency")));
+  EXPECT_TRUE(std::isnan(diagnostics().measure("field_energy")));
+}
+
+}  // namespace
+}  // namespace pergola
