@@ -237,7 +237,7 @@ void StreamingParticlesCpu<Real>::charge_density(const Field<Real>& density) {
       std::fill(species.charge.begin(), species.charge.end(), 0);
       each_tile([&](int tile) {
         const auto& particles = species.tiles[tile];
-        loops_.deposit(particles, 0, particles.count(), charge_of(species, tile));
+        loops_.deposit(particles, charge_of(species, tile));
       });
       species.charged = true;
     }

@@ -45,8 +45,8 @@ struct StreamLoops {
   void (*fetch)(const TileGrid& grid, int tile, const Real* field, std::int64_t pitch, Real* patch);
   /// Moves the particles; adds the charge of those that stay to `charge`, a patch.
   void (*push)(const PushTask<Real>& task, const Particles& particles, std::int64_t* charge, PushRest<Real>& rest);
-  /// Adds the charge of particles begin … end − 1.
-  void (*deposit)(const Particles& particles, std::int64_t begin, std::int64_t end, std::int64_t* charge);
+  /// Adds the charge of all particles.
+  void (*deposit)(const Particles& particles, std::int64_t* charge);
   void (*deposit_one)(const typename physics::PlasmaCounts<Real>::Place* place, std::int64_t* charge);
   void (*find_bounds)(const PushTask<Real>& task, const Particles& particles, TileBounds& bounds);
   void (*add_up)(const PushTask<Real>& task, const Particles& particles, double squares_per_quantum,

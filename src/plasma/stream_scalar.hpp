@@ -1,0 +1,108 @@
+#pragma once
+// What is done for single particles and grid points of a tile.
+#include <cmath>
+
+#include "plasma/stream_loops.hpp"
+
+namespace pergola::plasma {
+
+/// Grid points that a cloud touches.
+template <int dimensions, int points>
+inline constexpr int cloud_size = points* points*(dimensions == 3 ? points : 1);
+
+/// Where a point of a cloud lies in a patch, from the first.
+template <int dimensions, int points>
+constexpr int cloud_offset(int point) {
+  constexpr int side = Patch<dimensions, points>::side;
+  return (point / points / points * side + point / points % points) * side + point % points;
+}
+
+/// Adds the charge of one particle to a patch.
+template <int dimensions, int points, class Real>
+void deposit_one(const typename physics::PlasmaCounts<Real>::Place* place, std::int64_t* charge) {
+  using Area = Patch<dimensions, points>;
+  constexpr int last = cloud_size<dimensions, points> - 1;
+  physics::AxisCloud<points, Real> cloud[dimensions];
+  int first = 0;
+  for (int a = dimensions - 1; a >= 0; --a) {
+    cloud[a] = physics::axis_cloud<points, Real>(place[a]);
+    first = first * Area::side + cloud[a].first + Area::before;
+  }
+  std::int64_t rest = std::int64_t{1} << physics::PlasmaCounts<Real>::charge_bits;
+  for (int p = 0; p < last; ++p) {
+    Real weight = cloud[0].weight[p % points] * cloud[1].weight[p / points % points];
+    if (dimensions == 3) weight *= cloud[dimensions - 1].weight[p / points / points];
+    const std::int64_t share = physics::charge_share(weight);
+    charge[first + cloud_offset<dimensions, points>(p)] += share;
+    rest -= share;
+  }
+  charge[first + cloud_offset<dimensions, points>(last)] += rest;
+}
+
+/// Where a particle that moves with this velocity goes: false where that cannot be said.
+template <int dimensions, int velocities, class Real>
+bool find_new_place(const PushTask<Real>& task, const TileParticles<Real>& particles, std::int64_t i,
+                    Leaver<Real>& particle) {
+  using Place = typename physics::PlasmaCounts<Real>::Place;
+  constexpr Real bound = static_cast<Real>(std::int64_t{1} << 60);
+  for (int a = 0; a < velocities; ++a) {
+    particle.velocity[a] = particles.velocity(a)[i];
+    if (!(std::fabs(particle.velocity[a] * task.drift) < bound)) return false;
+  }
+  auto tile = task.grid->tile(task.tile);
+  for (int a = 0; a < dimensions; ++a) {
+    std::int64_t place = particles.place(a)[i] + physics::displacement(particle.velocity[a], task.drift);
+    physics::settle<Real>(task.grid->axis[a], tile[a], place);
+    particle.place[a] = static_cast<Place>(place);
+  }
+  particle.tile = task.grid->number(tile);
+  return true;
+}
+
+/// A particle that has its new velocity and would leave the tile at its old place: it is put elsewhere in the tile (in
+/// a box of one tile), listed as a leaver or as one that cannot be moved.
+template <int dimensions, int points, int velocities, class Real>
+void see_off(const PushTask<Real>& task, const TileParticles<Real>& particles, std::int64_t i, std::int64_t* charge,
+             PushRest<Real>& rest) {
+  Leaver<Real> moved;
+  moved.rank = particles.rank()[i];
+  if (!find_new_place<dimensions, velocities>(task, particles, i, moved)) {
+    rest.lost.push_back({moved.rank, {moved.velocity[0], moved.velocity[1], moved.velocity[2]}});
+    for (int a = 0; a < dimensions; ++a) moved.place[a] = particles.place(a)[i];
+    moved.tile = task.tile;
+  }
+  if (moved.tile == task.tile) {
+    for (int a = 0; a < dimensions; ++a) particles.place(a)[i] = moved.place[a];
+    deposit_one<dimensions, points, Real>(moved.place, charge);
+  } else {
+    rest.leavers.push_back(moved);
+    rest.holes.push_back(static_cast<std::uint32_t>(i));
+  }
+}
+
+/// Copies a field component around a tile into a patch.
+template <int dimensions, int points, class Real>
+void fetch_patch(const TileGrid& grid, int number, const Real* field, std::int64_t pitch, Real* patch) {
+  using Area = Patch<dimensions, points>;
+  const auto tile = grid.tile(number);
+  const auto wrapped = [](const physics::TileAxis& axis, int point) {
+    point %= axis.cells;
+    return point < 0 ? point + axis.cells : point;
+  };
+  const int ny = grid.axis[1].cells, layers = Area::rows / Area::side;
+  const int x0 = grid.axis[0].corner(tile[0]) - Area::before;
+  for (int layer = 0; layer < layers; ++layer) {
+    const int z = wrapped(grid.axis[2], grid.axis[2].corner(tile[2]) + layer - (dimensions == 3 ? Area::before : 0));
+    for (int row = 0; row < Area::side; ++row) {
+      const int y = wrapped(grid.axis[1], grid.axis[1].corner(tile[1]) + row - Area::before);
+      const Real* const from = field + (std::int64_t{z} * ny + y) * pitch;
+      Real* const to = patch + (layer * Area::side + row) * Area::side;
+      if (x0 >= 0 && x0 + Area::side <= grid.axis[0].cells)
+        for (int x = 0; x < Area::side; ++x) to[x] = from[x0 + x];
+      else
+        for (int x = 0; x < Area::side; ++x) to[x] = from[wrapped(grid.axis[0], x0 + x)];
+    }
+  }
+}
+
+}  // namespace pergola::plasma
