@@ -9,8 +9,9 @@ inline constexpr double newton_g_m3_per_kg_s2 = 6.67430e-11;
 inline constexpr double solar_gm_m3_per_s2 = 1.3271244e20;
 /// IAU 2015 resolution B2: 648000/π astronomical units of 149 597 870 700 m (IAU 2012 resolution B2).
 inline constexpr double kiloparsec_m = 3.0856775814913673e19;
-/// Exact since the SI of 2019; the other two CODATA 2018.
+/// The first two exact since the SI of 2019; the other two CODATA 2018.
 inline constexpr double elementary_charge_c = 1.602176634e-19;
+inline constexpr double boltzmann_j_per_k = 1.380649e-23;
 inline constexpr double electron_mass_kg = 9.1093837015e-31;
 inline constexpr double vacuum_permittivity_f_per_m = 8.8541878128e-12;
 inline constexpr double solar_mass_kg = solar_gm_m3_per_s2 / newton_g_m3_per_kg_s2;

@@ -40,7 +40,7 @@ bool is_known_table(const std::string& path) {
 /// Tables become paths: [time] eta = 1 is the entry time.eta.
 void flatten(const std::string& path, const ConfigValue& value, std::vector<Entry>& entries) {
   const auto* table = value.get_if<ConfigValue::Table>();
-  if (!table || is_leaf(path) || (table->empty() && !path.empty() && !is_known_table(path))) {
+  if (!table || is_leaf(path) || (table->empty() && !path.empty() && (!is_known_table(path) || path == "plasma"))) {
     entries.push_back({path, value});
     return;
   }
@@ -73,6 +73,30 @@ void apply_set(const Entry& set, std::vector<Entry>& entries) {
   entries.push_back(set);
 }
 
+/// --set plasma.species.NAME.KEY=VALUE changes one key of one table of the array; true when `path` is one of these.
+bool set_in_species(const std::string& path, const ConfigValue& value, std::vector<Entry>& entries) {
+  const std::string array_path = "plasma.species", start = array_path + ".";
+  const auto dot = path.find('.', start.size());
+  if (!path.starts_with(start) || dot == std::string::npos) return false;
+  const std::string name = path.substr(start.size(), dot - start.size()), key = path.substr(dot + 1);
+  for (auto& entry : entries) {
+    auto* array = entry.path == array_path ? std::get_if<ConfigValue::Array>(&entry.value.data) : nullptr;
+    for (std::size_t k = 0; array && k < array->size(); ++k) {
+      auto* table = std::get_if<ConfigValue::Table>(&(*array)[k].data);
+      const auto has_name = [&](const auto& item) {
+        const auto* word = item.second.template get_if<std::string>();
+        return item.first == "name" && word && *word == name;
+      };
+      if (!table || std::none_of(table->begin(), table->end(), has_name)) continue;
+      std::erase_if(*table, [&](const auto& item) { return item.first == key; });
+      table->emplace_back(key, value);
+      return true;
+    }
+  }
+  throw Error(ErrorKind::input,
+              fmt::format("--set: {}: there is no [[plasma.species]] with the name \"{}\"", path, name));
+}
+
 std::vector<Entry> collect(const std::string& text, const std::string& source, const std::vector<std::string>& sets) {
   std::vector<Entry> entries;
   flatten("", parse_toml(text, source), entries);
@@ -80,6 +104,7 @@ std::vector<Entry> collect(const std::string& text, const std::string& source, c
                    [](const Entry& a, const Entry& b) { return a.value.line < b.value.line; });
   for (const auto& set : sets) {
     const auto [path, value] = parse_set(set);
+    if (set_in_species(path, value, entries)) continue;
     const Entry lifted = lift(path, value);
     if (lifted.path != path) {
       entries.push_back(lifted);
@@ -108,13 +133,14 @@ const std::string& read_string(const Entry& entry, const std::string& expected) 
   const auto dot = entry.path.rfind('.');
   const std::string table = dot == std::string::npos ? "" : entry.path.substr(0, dot + 1);
   const std::string name = entry.path.substr(table.size());
-  for (const char* later : {"cosmology", "plasma"})
-    if (entry.path == later || table.starts_with(std::string(later) + "."))
-      throw Error(ErrorKind::input, fmt::format("{}: {}: not in this version", entry.value.where(), entry.path));
-  std::vector<std::string> paths{"particles.model", "particles.file", "particles.n", "particles.seed"};
+  if (entry.path == "cosmology" || table.starts_with("cosmology."))
+    throw Error(ErrorKind::input, fmt::format("{}: {}: not in this version", entry.value.where(), entry.path));
+  std::vector<std::string> paths;
+  if (!config.is_plasma()) paths = {"particles.model", "particles.file", "particles.n", "particles.seed"};
   if (!config.particles.model.empty())
     for (const auto& option : find_model(config.particles.model).options) paths.push_back("particles." + option.name);
-  for (const auto& key : config_keys()) paths.push_back(key.path);
+  for (const auto& key : config_keys())
+    if (applies(key.path, config.is_plasma())) paths.push_back(key.path);
   for (const auto& expectation : expectation_names()) paths.push_back("expect." + expectation);
 
   std::vector<std::string> beside;
@@ -182,6 +208,8 @@ void read_particle_source(const std::vector<Entry>& entries, RunConfig& config) 
 
 /// What is each right by itself and cannot be had together.
 void check_combinations(const std::vector<Entry>& entries, const RunConfig& config) {
+  if (const Entry* units = find_entry(entries, "units.system"); units && config.units.system == "plasma")
+    refuse(units->value, units->path, "nbody, gadget or si for a run without [plasma]");
   const Entry* external = find_entry(entries, "gravity.external");
   if (!external || config.gravity.external.empty()) return;
   const auto refuse_external = [&](const std::string& why) {
@@ -194,11 +222,31 @@ void check_combinations(const std::vector<Entry>& entries, const RunConfig& conf
         "\"isolated\"");
 }
 
+/// Keys that the other kind of run has.
+void check_kind_of_run(const std::vector<Entry>& entries, const RunConfig& config) {
+  for (const auto& entry : entries) {
+    const bool known = find_key(entry.path) || entry.path.starts_with("particles.");
+    if (!known || applies(entry.path, config.is_plasma())) continue;
+    const bool step = entry.path.starts_with("time.");
+    throw Error(
+        ErrorKind::input,
+        fmt::format("{}: {}: {}", entry.value.where(), entry.path,
+                    !config.is_plasma() ? "expected [plasma] beside it, found none"
+                    : step              ? "a run with [plasma] takes fixed steps of time.step; leave this key out"
+                           : "a run has [plasma] or [particles] and [gravity], not both; leave one of them out"));
+  }
+}
+
 RunConfig read_entries(const std::vector<Entry>& entries, const std::string& source) {
   RunConfig config;
   config.source = source;
+  config.plasma.given = std::any_of(entries.begin(), entries.end(), [](const Entry& entry) {
+    return entry.path == "plasma" || entry.path.starts_with("plasma.");
+  });
+  check_kind_of_run(entries, config);
   read_particle_source(entries, config);
   for (const auto& entry : entries) {
+    if (entry.path == "plasma" && entry.value.get_if<ConfigValue::Table>()) continue;
     if (const ConfigKey* key = find_key(entry.path)) {
       key->read(config, entry.value);
     } else if (entry.path.starts_with("particles.")) {
@@ -212,6 +260,13 @@ RunConfig read_entries(const std::vector<Entry>& entries, const std::string& sou
     } else {
       refuse_unknown(entry, config);
     }
+  }
+  if (config.is_plasma()) {
+    complete_plasma(config, [&](const std::string& path) -> const ConfigValue* {
+      const Entry* entry = find_entry(entries, path);
+      return entry ? &entry->value : nullptr;
+    });
+    return config;
   }
   check_combinations(entries, config);
   auto& options = config.particles.options;
@@ -259,6 +314,7 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
 }  // namespace
 
 Precision RunConfig::precision() const {
+  if (is_plasma()) return run.precision == "double" ? Precision::full : Precision::single;
   if (run.precision == "single" || (run.precision == "auto" && gravity.solver == "mesh")) return Precision::single;
   return run.precision == "double" ? Precision::full : Precision::mixed;
 }
@@ -289,9 +345,9 @@ std::vector<Expectation> RunConfig::expectations() const {
 }
 
 void RunConfig::require_particles() const {
-  if (particles.model.empty() && particles.file.empty())
+  if (!is_plasma() && particles.model.empty() && particles.file.empty())
     throw Error(ErrorKind::input,
-                fmt::format("{}: particles.model: expected a model or particles.file, found neither", source));
+                fmt::format("{}: particles.model: expected a model, particles.file or [plasma], found none", source));
 }
 
 const std::vector<std::string>& expectation_names() {

@@ -8,6 +8,7 @@
 #include "base/units.hpp"
 #include "gravity/solver.hpp"
 #include "models/model.hpp"
+#include "sim/plasma_config.hpp"
 #include "time/integrator.hpp"
 
 namespace pergola {
@@ -41,20 +42,26 @@ struct PERGOLA_API RunConfig {
     std::string multigrid = "full";          // v | paper
   } gravity;
 
+  PlasmaConfig plasma;
+
   TimeOptions time;
 
   struct Output {
     double snapshots_every = 0.25;  // 0: first and last only
     double energy_every = 0.0625;   // 0: first and last only
     double checkpoint_every_minutes = 10;
+    std::int64_t spectrum_every = 0;  // steps; plasma only, as the next
+    std::int64_t particles_most = 0;  // of a species in a snapshot; 0: all
   } output;
 
   struct Units {
-    std::string system = "nbody";  // nbody | gadget | si
+    std::string system = "nbody";  // nbody | gadget | si; plasma | si for a plasma
   } units;
 
   std::vector<Expectation> expect;
 
+  /// A run has gravity or a plasma, never both.
+  bool is_plasma() const { return plasma.given; }
   /// Precision with "auto" resolved.
   Precision precision() const;
   UnitSystem unit_system() const;
@@ -63,7 +70,7 @@ struct PERGOLA_API RunConfig {
   SolverOptions solver_options() const;
   /// The model's own expectations, replaced by those of [expect] with the same name, then the rest of [expect].
   std::vector<Expectation> expectations() const;
-  /// Throws Error(input) when neither particles.model nor particles.file is given.
+  /// Throws Error(input) when there is neither particles.model nor particles.file nor [plasma].
   void require_particles() const;
 };
 

@@ -9,60 +9,11 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "sim/config_key_kinds.hpp"
 
 namespace pergola {
 
 namespace {
-
-template <class Get>
-ConfigKey real_key(const std::string& path, const std::string& comment, const Range& range, Get get) {
-  return {path, comment,
-          [=](RunConfig& config, const ConfigValue& value) { get(config) = read_real(value, path, range); },
-          [=](const RunConfig& config) { return to_text(get(config)); }};
-}
-
-template <class Get>
-ConfigKey integer_key(const std::string& path, const std::string& comment, const Range& range, Get get) {
-  return {path, comment,
-          [=](RunConfig& config, const ConfigValue& value) {
-            get(config) = static_cast<std::decay_t<decltype(get(config))>>(read_integer(value, path, range));
-          },
-          [=](const RunConfig& config) { return std::to_string(get(config)); }};
-}
-
-template <class Get>
-ConfigKey flag_key(const std::string& path, const std::string& comment, Get get) {
-  return {path, comment,
-          [=](RunConfig& config, const ConfigValue& value) {
-            const auto* flag = value.get_if<bool>();
-            if (!flag) refuse(value, path, "true or false");
-            get(config) = *flag;
-          },
-          [=](const RunConfig& config) { return std::string(get(config) ? "true" : "false"); }};
-}
-
-std::string did_you_mean(const std::string& near) {
-  return near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near);
-}
-
-/// One of a few words. `later` are words that the contract has and this version does not.
-template <class Get>
-ConfigKey word_key(const std::string& path, const std::string& comment, const std::vector<std::string>& words, Get get,
-                   const std::vector<std::string>& later = {}) {
-  return {path, comment,
-          [=](RunConfig& config, const ConfigValue& value) {
-            const auto* word = value.get_if<std::string>();
-            const std::string expected = fmt::format("{}", fmt::join(words, ", "));
-            if (!word) refuse(value, path, expected);
-            if (std::count(later.begin(), later.end(), *word))
-              throw Error(ErrorKind::input, fmt::format("{}: {}: expected {}, found {} (not in this version)",
-                                                        value.where(), path, expected, *word));
-            if (std::count(words.begin(), words.end(), *word) == 0)
-              refuse(value, path, expected, did_you_mean(nearest_name(*word, words)));
-            get(config) = *word;
-          },
-          [=](const RunConfig& config) { return toml_string(get(config)); }};
-}
 
 ConfigKey device_key() {
   return {"run.device", "auto | cpu | cuda | cuda:K",
@@ -141,25 +92,6 @@ std::vector<ConfigKey> gravity_keys() {
           {"gravity.softening", "Plummer-equivalent length; by species: { halo = 0.1, disc = 0.05 }", read_softening,
            softening_text},
           external_key()};
-}
-
-/// One of the words of an enumeration, in the order of its values from `first`.
-template <class Enum, std::size_t count, class Get>
-ConfigKey choice_key(const std::string& path, const std::string& comment,
-                     const std::array<std::string_view, count>& names, Get get, int first = 0) {
-  const std::vector<std::string> words(names.begin(), names.end());
-  return {path, comment,
-          [=](RunConfig& config, const ConfigValue& value) {
-            const auto* word = value.get_if<std::string>();
-            const std::string expected = fmt::format("{}", fmt::join(words, ", "));
-            if (!word) refuse(value, path, expected);
-            const auto found = std::find(words.begin(), words.end(), *word);
-            if (found == words.end()) refuse(value, path, expected, did_you_mean(nearest_name(*word, words)));
-            get(config) = static_cast<Enum>(found - words.begin() + first);
-          },
-          [=](const RunConfig& config) {
-            return toml_string(words[static_cast<std::size_t>(static_cast<int>(get(config)) - first)]);
-          }};
 }
 
 /// One number for all axes, or [x, y, z].
@@ -363,10 +295,13 @@ std::vector<ConfigKey> output_keys() {
               [](auto& c) -> auto& { return c.output.energy_every; }),
           real_key(
               "output.checkpoint_every_minutes", "wall-clock minutes between checkpoints; 0: only when interrupted",
-              Range::at_least(0), [](auto& c) -> auto& { return c.output.checkpoint_every_minutes; }),
-          word_key(
-              "units.system", "nbody (G = 1) | gadget (kpc, 1e10 solar masses, km/s) | si", {"nbody", "gadget", "si"},
-              [](auto& c) -> auto& { return c.units.system; })};
+              Range::at_least(0), [](auto& c) -> auto& { return c.output.checkpoint_every_minutes; })};
+}
+
+std::vector<ConfigKey> units_keys() {
+  return {word_key(
+      "units.system", "nbody (G = 1) | gadget (kpc, 1e10 solar masses, km/s) | plasma (1/omega_p) | si",
+      {"nbody", "gadget", "plasma", "si"}, [](auto& c) -> auto& { return c.units.system; })};
 }
 
 }  // namespace
@@ -439,10 +374,21 @@ Expectation read_expectation(const std::string& name, const ConfigValue& value) 
   return expectation;
 }
 
+bool applies(const std::string& path, bool plasma) {
+  const auto keys_of_plasma = plasma_output_keys();
+  const bool plasma_only =
+      path.starts_with("plasma.") ||
+      std::any_of(keys_of_plasma.begin(), keys_of_plasma.end(), [&](const auto& key) { return key.path == path; });
+  const bool gravity_only = path.starts_with("gravity.") || path.starts_with("particles.") ||
+                            (path.starts_with("time.") && path != "time.step");
+  return plasma ? !gravity_only : !plasma_only;
+}
+
 const std::vector<ConfigKey>& config_keys() {
   static const std::vector<ConfigKey> all = [] {
     std::vector<ConfigKey> keys = run_keys();
-    for (const auto& group : {gravity_keys(), tree_keys(), mesh_keys(), time_keys(), output_keys()})
+    for (const auto& group : {gravity_keys(), tree_keys(), mesh_keys(), plasma_keys(), time_keys(), output_keys(),
+                              plasma_output_keys(), units_keys()})
       keys.insert(keys.end(), group.begin(), group.end());
     return keys;
   }();

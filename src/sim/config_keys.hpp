@@ -21,6 +21,15 @@ const std::vector<ConfigKey>& config_keys();
 
 /// gravity.external, the array of tables (sim/config_external.cpp).
 ConfigKey external_key();
+/// [plasma], and what [output] has for it (sim/config_plasma.cpp).
+std::vector<ConfigKey> plasma_keys();
+std::vector<ConfigKey> plasma_output_keys();
+/// Whether a run of this kind, gravity or plasma, has the key.
+bool applies(const std::string& path, bool plasma);
+
+/// Defaults of a plasma run that depend on other keys, and what is each right by itself and cannot be had together.
+/// `find`: what the file says about a key; null: nothing.
+void complete_plasma(RunConfig& config, const std::function<const ConfigValue*(const std::string&)>& find);
 
 /// Throws Error(input): "run.toml:7: time.eta: expected a number > 0, found -1".
 [[noreturn]] void refuse(const ConfigValue& value, const std::string& path, const std::string& expected,

@@ -51,11 +51,11 @@ std::string expect_text(const std::vector<Expectation>& expect) {
 std::string config_text(const RunConfig& config) {
   std::string text, table;
   for (const auto& key : config_keys()) {
-    if (!key.text) continue;
+    if (!key.text || !applies(key.path, config.is_plasma())) continue;
     const auto dot = key.path.rfind('.');
     const std::string key_table = dot == std::string::npos ? "" : key.path.substr(0, dot);
     if (key_table != table) {
-      if (table == "run") text += particles_text(config.particles);
+      if (table == "run" && !config.is_plasma()) text += particles_text(config.particles);
       text += fmt::format("\n[{}]\n", key_table);
       table = key_table;
     }

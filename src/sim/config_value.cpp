@@ -10,16 +10,21 @@ namespace pergola {
 
 namespace {
 
+const std::string command_line = "--set";
+
 ConfigValue convert(const toml::node& node, const std::string& source) {
   ConfigValue value;
   value.source = source;
-  value.line = static_cast<int>(node.source().begin.line);
+  const auto line_of = [&](const toml::source_region& region) {
+    return source == command_line ? 0 : static_cast<int>(region.begin.line);
+  };
+  value.line = line_of(node.source());
   if (const auto* table = node.as_table()) {
     ConfigValue::Table entries;
     for (const auto& [key, entry] : *table) {
       entries.emplace_back(std::string(key.str()), convert(entry, source));
       // A table's own place is its header; a key's place is more useful than its value's.
-      entries.back().second.line = static_cast<int>(key.source().begin.line);
+      entries.back().second.line = line_of(key.source());
     }
     value.data = std::move(entries);
   } else if (const auto* array = node.as_array()) {
@@ -45,7 +50,7 @@ bool parse_set_value(const std::string& text, ConfigValue& value) {
   try {
     const toml::table document = toml::parse("value = " + text);
     if (document.size() != 1) return false;
-    value = convert(*document.get("value"), "--set");
+    value = convert(*document.get("value"), command_line);
   } catch (const toml::parse_error&) {
     return false;
   }
@@ -89,10 +94,9 @@ std::pair<std::string, ConfigValue> parse_set(const std::string& text) {
     if (first == std::string::npos || std::string_view("\"'[{").find(right[first]) != std::string_view::npos)
       throw Error(ErrorKind::input, fmt::format("--set: {}: expected a TOML value or a bare word, found {}", key,
                                                 first == std::string::npos ? "nothing" : right));
-    value.source = "--set";
+    value.source = command_line;
     value.data = right;
   }
-  value.line = 0;
   return {key, value};
 }
 

@@ -107,8 +107,12 @@ RunPosition read_description(const std::string& description) {
 }
 
 void check_resumable(const RunConfig& now, const RunConfig& before) {
+  if (now.is_plasma() != before.is_plasma()) {
+    const auto kind = [](const RunConfig& config) { return config.is_plasma() ? "given" : "not given"; };
+    refuse_change(now, "[plasma]", kind(now), kind(before));
+  }
   for (const auto& key : config_keys()) {
-    if (!key.text || may_change(key.path)) continue;
+    if (!key.text || may_change(key.path) || !applies(key.path, now.is_plasma())) continue;
     const std::string is = key.text(now), was = key.text(before);
     if (is != was) refuse_change(now, key.path, is, was);
   }
