@@ -28,7 +28,8 @@ nlohmann::json to_json(const RunPlan& plan) {
           {"seconds", plan.seconds},
           {"interactions_per_second", plan.interactions_per_second},
           {"steps_basis", plan.steps_basis},
-          {"rate_basis", plan.rate_basis}};
+          {"rate_basis", plan.rate_basis},
+          {"warnings", plan.warnings}};
 }
 
 std::string to_text(const RunPlan& plan) {
@@ -71,6 +72,7 @@ void add_plan(CLI::App& program, Context& context) {
       context.print(to_json(plan));
     else
       context.print(to_text(plan));
+    for (const auto& sentence : plan.warnings) context.remark("warning: " + sentence);
   });
 }
 

@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
 #include "sim/run.hpp"
+#include "sim/run_system.hpp"
 
 namespace pergola::app {
 
@@ -40,20 +41,20 @@ std::string checks_text(const std::vector<Check>& checks) {
   return text;
 }
 
-std::string summary_text(const RunSummary& summary, const std::string& directory) {
+std::string summary_text(const RunSummary& summary, const RunConfig& config, const std::string& directory) {
   const auto& counts = summary.counts;
   std::string text = fmt::format(
       "energy error {:.3e}\n{}{} steps, {} particle steps{} in {}\n", summary.energy_error, checks_text(summary.checks),
       counts.steps, counts.particle_steps,
       counts.interactions > 0 ? fmt::format(", {:.3g} pairs", static_cast<double>(counts.interactions)) : "",
       duration_text(summary.wall_seconds));
-  text += fmt::format("files in {}: run.json, energy.csv, profile.csv, snap_000.hdf5 to snap_{:03}.hdf5, checkpoint\n",
-                      directory, summary.snapshots - 1);
-  return text + fmt::format("next: pergola picture {0}/snap_{1:03}.hdf5 -o {0}/cluster.png\n      pergola plot {0}\n",
-                            directory, summary.snapshots - 1);
+  const std::string first = snapshot_name(config, 0), last = snapshot_name(config, summary.snapshots - 1);
+  text += fmt::format("files in {}: run.json, energy.csv, profile.csv, {} to {}, checkpoint\n", directory, first, last);
+  return text + fmt::format("next: pergola picture {0}/{1} -o {0}/{2}.png\n      pergola plot {0}\n", directory, last,
+                            config.is_plasma() ? "plasma" : "cluster");
 }
 
-void report(const Context& context, const RunCommand& command, const RunSummary& summary) {
+void report(const Context& context, const RunCommand& command, const RunConfig& config, const RunSummary& summary) {
   if (context.json) {
     if (context.speaks()) fmt::print("{}", summary.json);
     return;
@@ -65,7 +66,7 @@ void report(const Context& context, const RunCommand& command, const RunSummary&
   }
   if (summary.status == RunStatus::finished_before)
     context.remark(fmt::format("{}: this run is finished, nothing to do", command.directory));
-  if (!context.quiet) context.print(summary_text(summary, command.directory));
+  if (!context.quiet) context.print(summary_text(summary, config, command.directory));
 }
 
 void run(Context& context, RunCommand command) {
@@ -94,7 +95,7 @@ void run(Context& context, RunCommand command) {
     throw;
   }
   bar.close();
-  report(context, command, summary);
+  report(context, command, config, summary);
   int code = 0;
   if (summary.status == RunStatus::interrupted)
     code = static_cast<int>(ErrorKind::interrupted);
@@ -120,7 +121,8 @@ void add_run(CLI::App& program, Context& context) {
   command->add_flag("--print-config", options->print_config, "Print the configuration with every default, and stop");
   command->footer(
       "The directory gets run.json (configuration, totals, energy error, checks), energy.csv, profile.csv,\n"
-      "snap_000.hdf5, ... and checkpoint/. Ctrl-C finishes the step, writes a checkpoint and exits with 130.\n"
+      "snap_000.hdf5, ... (plasma_000.h5, ... of a plasma) and checkpoint/. Ctrl-C finishes the step, writes a "
+      "checkpoint and exits with 130.\n"
       "--resume on a finished run changes nothing, unless run.end_time has grown: then the run goes on.\n\n"
       "Example:\n  pergola run examples/plummer.toml --set particles.n=1024 -o cluster");
   command->callback([&context, options] { run(context, *options); });

@@ -172,6 +172,7 @@ Pace estimate_pace(const RunConfig& config, const Count& count, RunPlan& plan) {
 }  // namespace
 
 RunPlan plan_run(const RunConfig& config) {
+  if (config.is_plasma()) return plan_plasma(config);
   config.require_particles();
   const Count count = count_particles(config);
   const Device device = Device::open(config.run.device, config.run.threads);

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/host_device.hpp"
 #include "sim/config.hpp"
@@ -21,11 +22,14 @@ struct RunPlan {
   double interactions_per_second = 0;
   std::string steps_basis;  // how the steps were estimated
   std::string rate_basis;   // and how the rate
+  std::vector<std::string> warnings;
 };
 
 /// Sizes the run and estimates its work: the memory from the sizes of its arrays, the steps from a trial of under a
 /// second with at most a thousand of its particles, scaled up, the rate from a short force evaluation on the device.
 /// Takes no more memory than that.
 PERGOLA_API RunPlan plan_run(const RunConfig& config);
+/// The same for a run with [plasma]; plan_run calls it.
+RunPlan plan_plasma(const RunConfig& config);
 
 }  // namespace pergola

@@ -147,6 +147,9 @@ void ManagedRun::begin() {
     begin_resumed(*checkpoint);
   else
     begin_fresh();
+  on_root(*communicator_, [&] {
+    for (const auto& sentence : system_->remarks()) options_.log.warning(sentence);
+  });
   session_time_ = system_->time();
   session_pairs_ = system_->counts().interactions;
   session_particle_steps_ = system_->counts().particle_steps;

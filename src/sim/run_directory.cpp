@@ -29,10 +29,12 @@ constexpr const char* lock_name = ".lock";
               fmt::format("{}: {}: {}", path.string(), what, std::generic_category().message(error_number)));
 }
 
-/// The number in snap_012.hdf5.
+/// The number in snap_012.hdf5 or plasma_012.h5.
 std::optional<std::int64_t> snapshot_number(const std::string& name) {
-  if (!name.starts_with("snap_") || !name.ends_with(".hdf5")) return std::nullopt;
-  return parse_integer(name.substr(5, name.size() - 10));
+  for (const auto& [start, end] : {std::pair<std::string, std::string>{"snap_", ".hdf5"}, {"plasma_", ".h5"}})
+    if (name.starts_with(start) && name.ends_with(end) && name.size() > start.size() + end.size())
+      return parse_integer(name.substr(start.size(), name.size() - start.size() - end.size()));
+  return std::nullopt;
 }
 
 bool is_temporary(const std::string& name) { return name.find(temporary_mark) != std::string::npos; }

@@ -66,7 +66,7 @@ class RunSystem {
 std::unique_ptr<RunSystem> make_run_system(const RunConfig& config, std::shared_ptr<Communicator> communicator,
                                            const StateBlocks* state = nullptr);
 
-/// "snap_012.hdf5".
+/// "snap_012.hdf5", or "plasma_012.h5".
 std::string snapshot_name(const RunConfig& config, int number);
 
 }  // namespace pergola

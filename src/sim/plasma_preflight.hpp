@@ -1,0 +1,29 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/host_device.hpp"
+#include "device/device.hpp"
+#include "sim/config.hpp"
+
+namespace pergola {
+
+/// What a plasma run asks of step and grid, before it is begun. Returns warnings, each with its number and the remedy;
+/// throws Error(input) where the run could not be stable. Limits: Birdsall & Langdon 1985, sections 4-2 and 8-13.
+PERGOLA_API std::vector<std::string> check_plasma(const RunConfig& config);
+
+/// Bytes that a plasma run takes: particles, grid and scratch on the device, and the particles on the host as they are
+/// loaded. Numbers of particles may be beyond what an integer holds.
+struct PlasmaMemory {
+  double particles = 0;
+  double device_bytes = 0, host_bytes = 0;
+  double device_free_bytes = 0, host_free_bytes = 0;
+  bool fits = false;
+};
+PERGOLA_API PlasmaMemory plasma_memory(const RunConfig& config, const Device& device);
+
+/// Whole steps of a plasma run; what is left to its end is one shorter step. Rounding is not a step.
+std::int64_t whole_plasma_steps(const RunConfig& config);
+
+}  // namespace pergola

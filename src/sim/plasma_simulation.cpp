@@ -1,0 +1,164 @@
+#include "sim/plasma_simulation.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "io/openpmd.hpp"
+#include "sim/plasma_preflight.hpp"
+
+namespace pergola {
+
+namespace {
+
+/// Steps between two looks at clocks and signals last about this long.
+constexpr double shortest_batch_seconds = 0.02, longest_batch_seconds = 0.1;
+constexpr std::int64_t most_steps_in_batch = 1 << 16;
+
+}  // namespace
+
+PlasmaSimulation::PlasmaSimulation(const RunConfig& config, const StateBlocks* state)
+    : config_(config),
+      device_(Device::open(config.run.device, config.run.threads)),
+      units_(config.plasma.units()),
+      options_(config.plasma.options()) {
+  auto warnings = check_plasma(config_);
+  check_memory();
+  system_ = make_plasma_system(device_, options_, config_.precision(), &profile_);
+  if (state) {
+    system_->restore(*state);
+  } else {
+    remarks_ = std::move(warnings);
+    load();
+  }
+  size_ = system_->count();
+}
+
+void PlasmaSimulation::check_memory() const {
+  const PlasmaMemory memory = plasma_memory(config_, device_);
+  if (memory.fits) return;
+  const bool device_short = device_.is_cuda() && memory.device_bytes > memory.device_free_bytes;
+  const double needed = device_short        ? memory.device_bytes
+                        : device_.is_cuda() ? memory.host_bytes
+                                            : memory.device_bytes + memory.host_bytes;
+  throw Error(ErrorKind::device,
+              fmt::format("{}: {:.0f} particles need {} ({:.0f} bytes), {} ({:.0f} bytes) is free; lower "
+                          "particles_per_cell or plasma.cells",
+                          device_short ? device_.spec() : "cpu", memory.particles, bytes_text(needed), needed,
+                          bytes_text(device_short ? memory.device_free_bytes : memory.host_free_bytes),
+                          device_short ? memory.device_free_bytes : memory.host_free_bytes));
+}
+
+void PlasmaSimulation::load() {
+  std::vector<PlasmaParticles> particles;
+  {
+    Profile::Scope scope(&profile_, "initial conditions");
+    std::uint64_t id = 1;
+    for (std::size_t s = 0; s < config_.plasma.species.size(); ++s) {
+      particles.push_back(load_plasma(options_, config_.plasma.load(config_.plasma.species[s]), config_.plasma.seed,
+                                      static_cast<std::uint32_t>(s), id, device_.threads()));
+      id += static_cast<std::uint64_t>(particles.back().size());
+    }
+  }
+  Profile::Scope scope(&profile_, "start");
+  system_->start(particles);
+}
+
+double PlasmaSimulation::time() const {
+  return over_ ? config_.run.end_time : static_cast<double>(system_->steps()) * config_.time.step;
+}
+
+StepCounts PlasmaSimulation::counts() const { return {system_->steps(), system_->steps() * size_, 0}; }
+
+void PlasmaSimulation::take_steps(std::int64_t most) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  const std::int64_t count = std::min(batch_, most);
+  system_->advance(count, config_.time.step / units_.time().file);
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  if (seconds > longest_batch_seconds)
+    batch_ = std::max<std::int64_t>(1, batch_ / 2);
+  else if (seconds < shortest_batch_seconds && count == batch_)
+    batch_ = std::min(2 * batch_, most_steps_in_batch);
+}
+
+bool PlasmaSimulation::advance(double limit, const std::function<bool()>& enough) {
+  if (over_) return true;
+  const auto wanted = static_cast<std::int64_t>(std::ceil(limit / config_.time.step - 1e-9));
+  const std::int64_t target = std::min(wanted, whole_plasma_steps(config_));
+  while (system_->steps() < target) {
+    take_steps(target - system_->steps());
+    if (enough && enough()) return false;
+  }
+  return true;
+}
+
+void PlasmaSimulation::finish() {
+  if (over_) return;
+  advance(config_.run.end_time, nullptr);
+  const double left = config_.run.end_time - time();
+  if (left > 1e-9 * config_.time.step) system_->advance(1, left / units_.time().file);
+  over_ = true;
+}
+
+std::vector<std::string> PlasmaSimulation::energy_columns() const {
+  std::vector<std::string> names;
+  for (const auto& species : options_.species) names.push_back("kinetic_" + species.name);
+  return names;
+}
+
+EnergyRow PlasmaSimulation::measure() {
+  const PlasmaEnergies now = system_->energies();
+  const double energy = units_.energy().file, momentum = units_.momentum().file;
+  EnergyRow row;
+  row.energies = {energy * now.kinetic(), energy * now.field, momentum * now.momentum(), {0, 0, 0}};
+  for (const PlasmaSums& species : now.species) row.more.push_back(energy * species.kinetic);
+  return row;
+}
+
+void PlasmaSimulation::write_snapshot(const std::filesystem::path& path) {
+  PlasmaSnapshot snapshot;
+  snapshot.options = options_;
+  snapshot.units = units_;
+  snapshot.step = system_->steps();
+  snapshot.time = time() / units_.time().file;
+  snapshot.dt = config_.time.step / units_.time().file;
+  snapshot.fields = system_->fields();
+  for (int s = 0; s < static_cast<int>(options_.species.size()); ++s)
+    snapshot.particles.push_back(system_->particles(s));
+  write_openpmd(path, snapshot, {config_.output.particles_most, config_.precision() == Precision::single});
+}
+
+std::vector<std::string> PlasmaSimulation::remarks() { return std::exchange(remarks_, {}); }
+
+std::vector<Check> PlasmaSimulation::checks(const Energies& start, const Energies& end) {
+  RunEnds ends;
+  ends.start = start;
+  ends.end = end;
+  return report_card(config_.expectations(), ends);
+}
+
+void PlasmaSimulation::describe(nlohmann::ordered_json& record) const {
+  auto species = nlohmann::ordered_json::array();
+  for (std::size_t s = 0; s < options_.species.size(); ++s) {
+    const auto& one = options_.species[s];
+    species.push_back({{"name", one.name},
+                       {"n", loaded_count(options_, config_.plasma.load(config_.plasma.species[s]))},
+                       {"charge", one.charge},
+                       {"mass", one.mass},
+                       {"weight", one.weight}});
+  }
+  record["plasma"] = {{"dimensions", options_.dimensions},
+                      {"cells", config_.plasma.cells},
+                      {"species", species},
+                      {"length_unit", units_.length_name()},
+                      {"time_unit", units_.time_name()},
+                      {"omega_p_dt", config_.time.step / units_.time().file}};
+}
+
+}  // namespace pergola

@@ -1,0 +1,60 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plasma/system.hpp"
+#include "sim/run_system.hpp"
+
+namespace pergola {
+
+/// A plasma with its field on a device, from its configuration: as a managed run sees it, and for users of the library.
+/// Fields exist at whole steps: outputs fall on the first step that is not before them, and say its time. Only the last
+/// step of a run may be shorter than time.step.
+class PERGOLA_API PlasmaSimulation final : public RunSystem {
+ public:
+  /// From the configuration's species, or from what save() gave. Throws Error(input) where check_plasma does,
+  /// Error(device) when the particles do not fit, with the bytes needed and free.
+  explicit PlasmaSimulation(const RunConfig& config, const StateBlocks* state = nullptr);
+
+  const PlasmaSystem& system() const { return *system_; }
+  const PlasmaOptions& options() const { return options_; }
+  const PlasmaUnits& units() const { return units_; }
+
+  const Device& device() const override { return device_; }
+  Profile& profile() override { return profile_; }
+  double start_time() const override { return 0; }
+  double time() const override;
+  double step_time() const override { return time(); }
+  std::int64_t size() const override { return size_; }
+  StepCounts counts() const override;
+
+  bool advance(double limit, const std::function<bool()>& enough) override;
+  void finish() override;
+  std::vector<std::string> energy_columns() const override;
+  EnergyRow measure() override;
+  void write_snapshot(const std::filesystem::path& path) override;
+  std::vector<std::string> remarks() override;
+  std::vector<Check> checks(const Energies& start, const Energies& end) override;
+  StateBlocks save() override { return system_->save(); }
+  void describe(nlohmann::ordered_json& record) const override;
+
+ private:
+  void check_memory() const;
+  void load();
+  /// Whole steps, as many as fit between two looks at the clock.
+  void take_steps(std::int64_t most);
+
+  RunConfig config_;
+  Device device_;
+  PlasmaUnits units_;
+  PlasmaOptions options_;
+  Profile profile_;
+  std::unique_ptr<PlasmaSystem> system_;
+  std::int64_t size_ = 0;
+  std::int64_t batch_ = 1;
+  bool over_ = false;
+  std::vector<std::string> remarks_;
+};
+
+}  // namespace pergola
