@@ -19,7 +19,7 @@ namespace {
 struct Request {
   std::int64_t n = 0;
   std::uint64_t seed = 1;
-  std::string units = "nbody", output;
+  std::string units, output;  // units: empty: the model's own
   bool overwrite = false;
   std::vector<std::string> sets;
   std::map<std::string, std::string> options;  // of the model, by option name, as typed
@@ -72,13 +72,17 @@ UnitSystem unit_system(const std::string& name) {
   return name == "si" ? si_units() : nbody_units();
 }
 
+const std::string& units_of(const ModelInfo& model, const Request& request) {
+  return request.units.empty() ? model.units : request.units;
+}
+
 ModelOptions model_options(const ModelInfo& model, const Request& request) {
   ModelOptions options;
   options.n = request.n;
   const std::string problem = count_problem(model, options.n);
   if (!problem.empty()) throw Error(ErrorKind::input, "--n: " + problem);
   options.seed = request.seed;
-  options.gravitational_constant = unit_system(request.units).gravitational_constant;
+  options.gravitational_constant = unit_system(units_of(model, request)).gravitational_constant;
   for (const auto& [name, text] : request.options) take_option(model, "--" + dashed(name), name, text, options);
   for (const auto& set : request.sets) {
     const auto equals = set.find('=');
@@ -115,8 +119,26 @@ nlohmann::json summary(const ModelInfo& model, const ModelOptions& options, cons
   }
   double mass = 0;
   for (const double m : particles.mass) mass += m;
-  return {{"model", model.name}, {"n", particles.size()}, {"seed", options.seed},  {"units", request.units},
-          {"mass", mass},        {"options", values},     {"file", request.output}};
+  nlohmann::json softening = nlohmann::json::object();
+  const auto epsilon = model_softening(model.name, options);
+  for (std::size_t k = 0; k < epsilon.size(); ++k)
+    if (epsilon[k] > 0) softening[std::string(species_names[k])] = epsilon[k];
+  return {{"model", model.name},
+          {"n", particles.size()},
+          {"seed", options.seed},
+          {"softening", softening},
+          {"units", units_of(model, request)},
+          {"mass", mass},
+          {"options", values},
+          {"file", request.output}};
+}
+
+/// { halo = 0.1, disc = 0.05 }: softening lengths by species as the configuration states them; empty for none.
+std::string softening_text(const std::array<double, species_count>& epsilon) {
+  std::vector<std::string> parts;
+  for (std::size_t k = 0; k < epsilon.size(); ++k)
+    if (epsilon[k] > 0) parts.push_back(fmt::format("{} = {:.2g}", species_names[k], epsilon[k]));
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 void make_initial_conditions(const ModelInfo& model, const Request& request, const Context& context) {
@@ -128,8 +150,8 @@ void make_initial_conditions(const ModelInfo& model, const Request& request, con
   Snapshot snapshot;
   snapshot.particles = make_model(model.name, options, context.threads);
   snapshot.header.box_size = model_box_side(model.name, options);
-  if (request.units != "nbody") {
-    const UnitSystem units = unit_system(request.units);
+  if (units_of(model, request) != "nbody") {
+    const UnitSystem units = unit_system(units_of(model, request));
     snapshot.header.units = FileUnits{units.length_cm, units.mass_g, units.velocity_cm_per_s};
   }
   WriteOptions write;
@@ -137,6 +159,8 @@ void make_initial_conditions(const ModelInfo& model, const Request& request, con
   write_snapshot(request.output, snapshot, write);
   context.remark(fmt::format("{}: {}, {} particles, seed {}", request.output, model.name, snapshot.particles.size(),
                              options.seed));
+  const std::string softening = softening_text(model_softening(model.name, options));
+  if (!softening.empty()) context.remark(fmt::format("softening that suits it: {{ {} }}", softening));
   if (!context.json) return;
   try {
     context.print(summary(model, options, request, snapshot.particles));
@@ -161,7 +185,9 @@ void add_common_options(CLI::App& command, Request& request) {
       ->transform(integer_in(Range::at_least(1)))
       ->type_name("N");
   command.add_option("--seed", request.seed, "Seed of the random numbers (1)")->check(check_seed)->type_name("S");
-  command.add_option("--units", request.units, "nbody (G = 1), gadget (kpc, 1e10 solar masses, km/s) or si (nbody)")
+  command
+      .add_option("--units", request.units,
+                  "nbody (G = 1), gadget (kpc, 1e10 solar masses, km/s) or si (nbody; m81: gadget)")
       ->check(check_units)
       ->type_name("SYSTEM");
   command.add_option("--set", request.sets, "An option of the model; may be repeated")
@@ -198,6 +224,8 @@ const char* example_options(const std::string& model) {
   if (model == "sphere") return "--n 1e5 --virial-ratio 0.1 ";
   if (model == "cube") return "--n 32768 --side 2 ";
   if (model == "exponential-disc") return "--n 1e5 --toomre-q 1.5 ";
+  if (model == "galaxy") return "--n 1e5 --bulge-mass 0.3 ";
+  if (model == "m81") return "--n 17.5e6 ";
   if (model == "kepler") return "--eccentricity 0.9 ";
   return model == "six-body" ? "--seed 7 " : "";
 }

@@ -2,6 +2,8 @@
 #include <vector>
 
 #include "gravity/external.hpp"
+#include "models/sampling.hpp"
+#include "physics/exponential_disc.hpp"
 
 namespace pergola {
 
@@ -22,8 +24,8 @@ class DiscEquilibrium {
 
   /// Surface density at R, not cut off.
   double surface_density(double radius) const;
-  /// v_c² and d(v_c²)/dR at R > 0: the disc's by Freeman's formula, that of the external potentials by their mean over
-  /// azimuth.
+  /// v_c² and d(v_c²)/dR at R > 0, as a mean over the disc's layer: the disc's by Freeman's formula less what its
+  /// thickness takes, that of the external potentials in the plane by their mean over azimuth.
   struct Curve {
     double speed2, slope;
   };
@@ -37,7 +39,13 @@ class DiscEquilibrium {
   /// From a table with equal steps in R up to the cutoff.
   Motion motion(double radius) const;
 
+  /// The part of its mass within R.
+  double mass_within(double radius) const;
+  /// One star.
+  PhaseSpacePoint draw(Philox& random) const;
+
  private:
+  double loss_place(double radius) const;
   double radial_dispersion(double radius) const;
   double external_pull(double radius, double height, bool vertical) const;
   Motion compute(double radius) const;
@@ -45,7 +53,8 @@ class DiscEquilibrium {
   DiscOptions options_;
   double central_density_;
   double step_;
-  double reference_dispersion_ = 0;  // σ_R at R = 0 where it falls as exp(−R/2 R_d)
+  double reference_dispersion_ = 0;           // σ_R at R = 0 where it falls as exp(−R/2 R_d)
+  std::vector<physics::ThicknessLoss> loss_;  // in knots of equal steps in √R; empty: no thickness
   std::vector<Motion> table_;
 };
 

@@ -34,27 +34,12 @@ DiscOptions disc_options(const ModelInput& input) {
   return options;
 }
 
-PhaseSpacePoint draw_disc_star(Philox& random, const DiscOptions& options, const DiscEquilibrium& equilibrium,
-                               double mass_within_cutoff) {
-  const double radius = options.scale_length * physics::disc_radius(random.uniform() * mass_within_cutoff);
-  const double phi = 2 * std::numbers::pi * random.uniform(), c = std::cos(phi), s = std::sin(phi);
-  const double height = options.scale_height * physics::sheet_height(random.uniform());
-  const auto motion = equilibrium.motion(radius);
-  const double outward = motion.radial * random_normal(random);
-  const double around = motion.mean + motion.azimuthal * random_normal(random);
-  const double up = motion.vertical * random_normal(random);
-  return {{radius * c, radius * s, height}, {outward * c - around * s, outward * s + around * c, up}};
-}
-
 Particles make_disc(const ModelInput& input, std::int64_t n) {
-  const DiscOptions options = disc_options(input);
-  const DiscEquilibrium equilibrium(options);
-  const double within = physics::disc_mass_within(options.cutoff);
-  Particles disc = equal_masses(n, options.mass);
+  const DiscEquilibrium equilibrium(disc_options(input));
+  Particles disc = equal_masses(n, input.number("mass"));
   std::fill(disc.species.begin(), disc.species.end(), species_disc);
   draw_particles(
-      disc, input.seed(), input.threads(),
-      [&](Philox& random) { return draw_disc_star(random, options, equilibrium, within); }, disc_stream);
+      disc, input.seed(), input.threads(), [&](Philox& random) { return equilibrium.draw(random); }, disc_stream);
   centre(disc, input.threads());
   return disc;
 }

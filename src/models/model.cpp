@@ -22,6 +22,8 @@ const std::vector<ModelEntry>& entries() {
                                            sphere_model(),
                                            cube_model(),
                                            exponential_disc_model(),
+                                           galaxy_model(),
+                                           m81_model(),
                                            kepler_model(),
                                            figure_eight_model(),
                                            pythagorean_model(),
@@ -104,6 +106,8 @@ std::string count_problem(const ModelInfo& model, std::int64_t n) {
   if (n < 0) return fmt::format("expected an integer >= 1, found {}", n);
   if (!model.any_n && n != 0 && n != model.default_n)
     return fmt::format("expected {}, the number of bodies of {}, found {}", model.default_n, model.name, n);
+  if (model.any_n && n != 0 && n < model.min_n)
+    return fmt::format("expected at least {}, one for each part of {}, found {}", model.min_n, model.name, n);
   return "";
 }
 
@@ -139,6 +143,13 @@ double model_box_side(const std::string& name, const ModelOptions& options) {
   const ModelEntry& entry = find_entry(name);
   check(entry.info, options);
   return entry.box_side ? entry.box_side(ModelInput(entry.info, options, 1)) : 0;
+}
+
+std::array<double, species_count> model_softening(const std::string& name, const ModelOptions& options) {
+  const ModelEntry& entry = find_entry(name);
+  check(entry.info, options);
+  if (!entry.softening) return {};
+  return entry.softening(ModelInput(entry.info, options, 1));
 }
 
 std::vector<Expectation> model_expectations(const std::string& name, const ModelOptions& options) {

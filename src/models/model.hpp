@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -43,7 +44,9 @@ struct ModelInfo {
   std::int64_t default_n = 0;
   bool any_n = false;  // false: always default_n particles
   std::vector<ModelOption> options;
-  bool uses_external = false;  // set up in the external potentials of ModelOptions
+  bool uses_external = false;   // set up in the external potentials of ModelOptions
+  std::int64_t min_n = 1;       // where any_n
+  std::string units = "nbody";  // of the default values, for `pergola ic`
 };
 
 PERGOLA_API const std::vector<ModelInfo>& models();
@@ -66,6 +69,9 @@ PERGOLA_API Particles make_model(const std::string& name, const ModelOptions& op
 
 /// The side of the periodic box from the origin that the model fills; 0 for a model in open space.
 PERGOLA_API double model_box_side(const std::string& name, const ModelOptions& options);
+
+/// Softening lengths that suit the model's particles, by species; zeros where the model has no advice.
+PERGOLA_API std::array<double, species_count> model_softening(const std::string& name, const ModelOptions& options);
 
 /// What a run of the model should show at its end, whatever the end time is. Nothing where external potentials act.
 PERGOLA_API std::vector<Expectation> model_expectations(const std::string& name, const ModelOptions& options);

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@ namespace pergola {
 class ModelInput {
  public:
   ModelInput(const ModelInfo& model, const ModelOptions& options, int threads);
+  const std::string& model() const { return model_.name; }
   std::int64_t n() const { return n_; }
   std::uint64_t seed() const { return options_.seed; }
   int threads() const { return threads_; }
@@ -33,7 +35,8 @@ struct ModelEntry {
   ModelInfo info;
   Particles (*make)(const ModelInput& input);
   std::vector<Expectation> (*expectations)(const ModelInput& input);
-  double (*box_side)(const ModelInput& input) = nullptr;  // null: open space
+  double (*box_side)(const ModelInput& input) = nullptr;                              // null: open space
+  std::array<double, species_count> (*softening)(const ModelInput& input) = nullptr;  // null: no advice
 };
 
 /// The energy −G M²/(4 r_v) of a sphere in equilibrium with the options `mass` and `virial_radius`, and what a run of
@@ -41,7 +44,7 @@ struct ModelEntry {
 double equilibrium_energy(const ModelInput& input);
 std::vector<Expectation> equilibrium_expectations(const ModelInput& input);
 
-// One function per file models/<name>.cpp.
+// Each in models/<name>.cpp, the galaxies in models/galaxy_model.cpp.
 ModelEntry plummer_model();
 ModelEntry hernquist_model();
 ModelEntry nfw_model();
@@ -49,6 +52,8 @@ ModelEntry king_model();
 ModelEntry sphere_model();
 ModelEntry cube_model();
 ModelEntry exponential_disc_model();
+ModelEntry galaxy_model();
+ModelEntry m81_model();
 ModelEntry kepler_model();
 ModelEntry figure_eight_model();
 ModelEntry pythagorean_model();

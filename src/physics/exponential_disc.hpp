@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -46,6 +47,46 @@ inline FreemanCurve freeman_curve(double x) {
   return {4 * y * y * bracket, 4 * y * bracket + 2 * y * y * bracket_slope};
 }
 
+/// How much weaker a disc's pull is where mass and stars lie in a layer exp(−|z|/h), for waves of wave number k: the
+/// mean of exp(−k |z − z′|) over both, (1 + kh/2)/(1 + kh)². BT, section 2.6.1 with the layer of their eq. 2.153b.
+template <class R>
+PERGOLA_HD R layer_weakening(R kh) {
+  return (R(1) + kh / R(2)) / ((R(1) + kh) * (R(1) + kh));
+}
+
+/// The h whose layer has the mean distance of two stars of ρ ∝ sech²(z/z₀): 3h/2 = z₀.
+template <class R>
+PERGOLA_HD R sheet_layer_height(R z0) {
+  return R(2) * z0 / R(3);
+}
+
+/// The same of what holds the layer together, ⟨z dφ/dz⟩, against that of an even sheet: the mean of
+/// |z − z′| exp(−k |z − z′|) over that of |z − z′|.
+template <class R>
+PERGOLA_HD R layer_hold_weakening(R kh) {
+  const R s = R(1) + kh;
+  return (R(1) + kh / R(3)) / (s * s * s);
+}
+
+/// What a thickness of h scale lengths takes at x from Freeman's speed2, 2 x ∫ k J₁(kx) (1 − w(kh)) (1 + k²)^(−3/2) dk,
+/// and from Σ/Σ₀ in the hold of an even sheet, ∫ k J₀(kx) (1 − w(kh)) (1 + k²)^(−3/2) dk, with w the weakenings.
+/// BT eqs. 2.155 and 2.157.
+struct ThicknessLoss {
+  double speed2, hold;
+};
+inline ThicknessLoss thickness_loss(double x, double h) {
+  const double last = std::clamp(30 / x, 20.0, 100.0);
+  const int steps = static_cast<int>(std::ceil(4 * last * std::max(1.0, x)));
+  ThicknessLoss sum{0, 0};
+  for (int i = 0; i < steps; ++i) {  // k = last u³: the small k matter most
+    const double u = (i + 0.5) / steps, k = last * u * u * u;
+    const double weight = 3 * last * u * u / steps * k * std::pow(1 + k * k, -1.5);
+    sum.speed2 += 2 * x * weight * std::cyl_bessel_j(1.0, k * x) * (1 - layer_weakening(k * h));
+    sum.hold += weight * std::cyl_bessel_j(0.0, k * x) * (1 - layer_hold_weakening(k * h));
+  }
+  return sum;
+}
+
 /// κ² = R dΩ²/dR + 4 Ω², here from v² = Ω² R² and its slope d(v²)/dR. BT eq. 3.80.
 template <class R>
 PERGOLA_HD R epicyclic_frequency2(R radius, R speed2, R speed2_slope) {
@@ -75,6 +116,21 @@ PERGOLA_HD R mean_rotation2(R circular2, R radial2, R azimuthal2, R log_slope) {
 template <class R>
 PERGOLA_HD R sheet_height(R u) {
   return std::atanh(R(2) * u - R(1));
+}
+
+/// The part of a disc's mass within the radius r of a sphere, with the layer ρ ∝ sech²(z/z₀); in scale lengths. The
+/// disc is not cut off.
+inline double disc_mass_within_sphere(double r, double z0) {
+  if (!(z0 > 0)) return disc_mass_within(r);
+  constexpr int steps = 32;
+  const double highest = std::asin(std::min(1.0, 12 * z0 / r));
+  double sum = 0;
+  for (int i = 0; i < steps; ++i) {  // z = r sin θ, up to where nothing is left
+    const double theta = highest * (i + 0.5) / steps, c = std::cos(theta);
+    const double cosh_z = std::cosh(r * std::sin(theta) / z0);
+    sum += disc_mass_within(r * c) * c / (cosh_z * cosh_z);
+  }
+  return sum * highest * r / (steps * z0);
 }
 
 /// The square of the vertical dispersion that holds it up, π G Σ z₀ (same source), and its mean z², π² z₀²/12.

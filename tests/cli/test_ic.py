@@ -6,7 +6,7 @@ import resource
 
 import harness
 
-MODELS = {"plummer": 50, "hernquist": 50, "nfw": 50, "king": 50, "sphere": 50, "cube": 50, "exponential-disc": 50, "kepler": 2, "figure-eight": 3, "pythagorean": 3,
+MODELS = {"plummer": 50, "hernquist": 50, "nfw": 50, "king": 50, "sphere": 50, "cube": 50, "exponential-disc": 50, "galaxy": 50, "m81": 50, "kepler": 2, "figure-eight": 3, "pythagorean": 3,
           "lagrange-triangle": 3, "six-body": 6}
 
 
@@ -48,6 +48,15 @@ class Models(harness.CliTest):
         for model, options, side in ("cube", ("--side", 2.5), 2.5), ("plummer", (), 0):
             self.good("ic", model, "--n", 10, *options, "-o", self.dir / f"{model}.hdf5")
             self.assertEqual(json.loads(self.good("info", self.dir / f"{model}.hdf5", "--json"))["box_size"], side)
+
+    def test_m81_is_in_gadgets_units_and_galaxies_advise_a_softening(self):
+        made = self.good_json("ic", "m81", "--n", 1000, "-o", self.dir / "m81.hdf5")
+        self.assertEqual(made["units"], "gadget")
+        self.assertEqual(sorted(made["softening"]), ["bulge", "disc", "halo"])
+        self.assertIsNotNone(json.loads(self.good("info", self.dir / "m81.hdf5", "--json"))["units"])
+        made = self.good_json("ic", "m81", "--n", 1000, "--units", "nbody", "-o", self.dir / "nbody.hdf5")
+        self.assertEqual(made["units"], "nbody")
+        self.bad(2, "ic", "galaxy", "--n", 2, "-o", self.dir / "two.hdf5", says=["--n", "at least 3"])
 
     def test_options_are_flags_or_set(self):
         by_flag = self.read_csv("kepler", "--eccentricity", 0.9, "--mass-1", 2)

@@ -53,16 +53,15 @@ TEST(Models, ExactEnergyHasTheSameBitsOnAnyNumberOfThreads) {
 
 TEST(Models, AStarDependsOnSeedAndPlaceOnly) {
   ModelOptions options;
-  options.n = 1;
   for (const auto& info : models()) {
     if (!info.any_n) continue;
     SCOPED_TRACE(info.name);
-    EXPECT_EQ(make_model(info.name, options).size(), 1);
+    options.n = info.min_n;
+    EXPECT_EQ(make_model(info.name, options).size(), info.min_n);
     ModelOptions other = options;
     other.n = options.n = 100;
     other.seed = 2;
     EXPECT_NE(make_model(info.name, options).x, make_model(info.name, other).x);
-    options.n = 1;
   }
 }
 
