@@ -124,9 +124,12 @@ Vec3<double> short_range(const Particles& p, std::size_t target, const Box& box,
     if (!(dot(d, d) > 0 && epsilon > 0)) continue;
     // The nearest image softened instead of bare.
     physics::PairSum<double> change{};
-    for (const double part : {epsilon * epsilon, 0.0})
-      physics::add_pair<false, false>(d, d, part > 0 ? p.mass[j] : -p.mass[j],
-                                      physics::rsqrt(physics::softened_square(d, part)), change);
+    const double number = physics::softening_number(softening.kernel, epsilon * epsilon);
+    if (softening.kernel == SofteningKernel::spline)
+      physics::add_spline_pair<false, false>(d, d, p.mass[j], dot(d, d), number, change);
+    else
+      physics::add_pair<false, false>(d, d, p.mass[j], physics::rsqrt(physics::softened_square(d, number)), change);
+    physics::add_pair<false, false>(d, d, -p.mass[j], physics::rsqrt(dot(d, d)), change);
     sum = sum + Vec3<double>{change.ax, change.ay, change.az};
   }
   return sum;

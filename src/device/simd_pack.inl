@@ -53,6 +53,26 @@ HWY_INLINE Pack<T> where_equal(Pack<T> a, Pack<T> b, Pack<T> yes, Pack<T> no) {
   return Pack<T>(hn::IfThenElse(hn::Eq(a.raw, b.raw), yes.raw, no.raw));
 }
 
+/// Where a < b: yes, else: no.
+template <class T>
+HWY_INLINE Pack<T> where_less(Pack<T> a, Pack<T> b, Pack<T> yes, Pack<T> no) {
+  return Pack<T>(hn::IfThenElse(hn::Lt(a.raw, b.raw), yes.raw, no.raw));
+}
+
+/// A constant as a number of type R: a pack, float or double.
+template <class R>
+HWY_INLINE R number(double value) {
+  if constexpr (std::is_floating_point_v<R>)
+    return static_cast<R>(value);
+  else
+    return R(static_cast<typename R::Number>(value));
+}
+/// The smallest one that is not denormal.
+template <class R>
+HWY_INLINE R smallest_number() {
+  return R(std::numeric_limits<typename R::Number>::min());
+}
+
 /// 1/√a. With y ≈ 1/√a and e = 1 − a y², 1/√a = y (1 − e)^(−1/2) = y (1 + e/2 + 3/8 e² + 5/16 e³ + …). Float: the
 /// approximation is good to 2^-14 (AVX-512) or 1.5 · 2^-12 (AVX2), and the series ends after e/2, a Newton step: what
 /// is left out is below 2^-26 or 2^-23.2.

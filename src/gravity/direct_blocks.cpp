@@ -100,11 +100,10 @@ void pack(const Sources<typename Numbers<precision>::State>& from, const SolverO
   for (int k = 0; k < count; ++k) masses[k] = static_cast<Pair>(constant * static_cast<double>(from.mass[begin + k]));
   for (int k = count; k < block_size; ++k) masses[k] = 0;
   if (to.same_epsilon) return;
-  Pair* const epsilons2 = to.field(block, epsilon2);
-  for (int k = 0; k < block_size; ++k) {
-    const double epsilon = options.softening.epsilon[k < count && from.species ? from.species[begin + k] : 0];
-    epsilons2[k] = static_cast<Pair>(epsilon * epsilon);
-  }
+  Pair* const softenings = to.field(block, softening);
+  for (int k = 0; k < block_size; ++k)
+    softenings[k] =
+        static_cast<Pair>(options.softening.number(k < count && from.species ? from.species[begin + k] : 0));
 }
 
 template <Precision precision>

@@ -40,7 +40,8 @@ class DirectCpu final : public DirectSolver {
   using Pair = typename Numbers<precision>::Pair;
 
   DirectCpu(const SolverOptions& options, const Device& device) : options_(options), device_(device) {
-    sources_.same_epsilon = options.softening.uniform();
+    sources_.spline = options.softening.kernel == SofteningKernel::spline;
+    sources_.same_epsilon = options.softening.uniform() && !sources_.spline;
   }
   const SolverInfo& info() const override { return info_; }
   void prepare(const Sources<float>& sources) override { take(sources); }
@@ -152,7 +153,7 @@ template <Precision precision>
 void DirectCpu<precision>::evaluate(const Points& points, unsigned want, const Forces<double>& forces) {
   if constexpr (std::is_same_v<State, double>) {
     if (!sources_.same_epsilon)
-      throw Error(ErrorKind::input, "direct: expected one softening length for all where points ask");
+      throw Error(ErrorKind::input, "direct: expected Plummer softening with one length for all where points ask");
     if (points.count == 0) return;
     sources_.same_epsilon2 = points.epsilon2;
     sum_wanted(points, want, forces);
@@ -185,7 +186,7 @@ void DirectCpu<precision>::fill(Kind kind, const Targets& targets, std::int64_t 
   };
   fetch(direct::x, direct::z);
   if constexpr (Numbers<precision>::low_parts) fetch(direct::x_low, direct::z_low);
-  if (!sources_.same_epsilon) fetch(direct::epsilon2, direct::epsilon2);
+  if (!sources_.same_epsilon) fetch(direct::softening, direct::softening);
   if (kind == Kind::acceleration_jerk_potential) fetch(direct::vx, direct::vz);
 }
 
@@ -365,12 +366,13 @@ void DirectCpu<precision>::find_nearest(const Asking& asking, const Forces<State
 template <Precision precision>
 void DirectCpu<precision>::fail(std::int64_t place) const {
   const auto [square, partner] = nearest(sources_.position(place), place);
-  const auto epsilon2 = [this](std::int64_t at) {
-    return sources_.same_epsilon ? static_cast<Pair>(sources_.same_epsilon2)
-                                 : sources_.field(at / block_size, direct::epsilon2)[at % block_size];
+  const auto unsoftened = [this](std::int64_t at) {
+    const Pair number = sources_.same_epsilon ? static_cast<Pair>(sources_.same_epsilon2)
+                                              : sources_.field(at / block_size, direct::softening)[at % block_size];
+    return physics::is_unsoftened(options_.softening.kernel, number);
   };
   const Pair r4 = static_cast<Pair>(square) * static_cast<Pair>(square);
-  if (partner >= 0 && !(r4 >= std::numeric_limits<Pair>::min()) && std::max(epsilon2(place), epsilon2(partner)) == 0)
+  if (partner >= 0 && !(r4 >= std::numeric_limits<Pair>::min()) && unsoftened(place) && unsoftened(partner))
     throw CoincidentParticles(
         place, partner,
         square == 0 ? fmt::format("direct: two particles in one place (places {} and {}); expected a distance or a "

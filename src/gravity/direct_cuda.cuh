@@ -16,7 +16,7 @@ struct alignas(16) Real4 {
 };
 
 /// Sources at one time in the form the force kernel reads. `place` holds position and mass (times G); `rest` what the
-/// high part of a position leaves over, and ε²; `motion` the velocity.
+/// high part of a position leaves over, and the softening (physics::softening_number); `motion` the velocity.
 template <Precision P>
 struct SourcePack {
   using Number = float;  // pair arithmetic
@@ -39,24 +39,28 @@ struct SourcePack<Precision::full> {
   Real4<double>*place = nullptr, *rest = nullptr, *motion = nullptr;
 };
 
-/// Softening that a kernel can read: ε² by species.
+/// The pair law: Plummer's with one softening length or with one by source, or the spline's by source.
+enum class ForceLaw { plummer, plummer_by_source, spline };
+
+/// Softening that a kernel can read: physics::softening_number by species.
 struct SofteningTable {
-  double epsilon2[species_count];
+  double number[species_count];
   bool uniform;
+  ForceLaw law;
 };
 
-/// Stores one source. ε² stands in rest.w where there is a rest, else in motion.w.
+/// Stores one source. The softening stands in rest.w where there is a rest, else in motion.w.
 template <Precision P>
 __device__ __forceinline__ void store_source(const SourcePack<P>& pack, std::int64_t i, const Vec3<double>& x,
-                                             const Vec3<double>& v, double gravitating_mass, double epsilon2) {
+                                             const Vec3<double>& v, double gravitating_mass, double softening) {
   using T = typename SourcePack<P>::Number;
   const Real4<T> place{static_cast<T>(x.x), static_cast<T>(x.y), static_cast<T>(x.z), static_cast<T>(gravitating_mass)};
   pack.place[i] = place;
   if constexpr (SourcePack<P>::has_rest)
     pack.rest[i] = {static_cast<T>(x.x - static_cast<double>(place.x)),
                     static_cast<T>(x.y - static_cast<double>(place.y)),
-                    static_cast<T>(x.z - static_cast<double>(place.z)), static_cast<T>(epsilon2)};
-  pack.motion[i] = {static_cast<T>(v.x), static_cast<T>(v.y), static_cast<T>(v.z), static_cast<T>(epsilon2)};
+                    static_cast<T>(x.z - static_cast<double>(place.z)), static_cast<T>(softening)};
+  pack.motion[i] = {static_cast<T>(v.x), static_cast<T>(v.y), static_cast<T>(v.z), static_cast<T>(softening)};
 }
 
 /// Predicts source i to `now` and stores it. Prediction is in fp64 whatever the precision.
@@ -69,8 +73,8 @@ __device__ __forceinline__ void predict_and_store(const SourcePack<P>& pack, con
     const double dt = static_cast<double>(now - s.tick[i]) * s.tick_length + s.offset;
     physics::hermite_predict<double>(dt, x, v, {s.ax[i], s.ay[i], s.az[i]}, {s.jx[i], s.jy[i], s.jz[i]});
   }
-  const double epsilon2 = softening.epsilon2[s.species && !softening.uniform ? s.species[i] : 0];
-  store_source(pack, i, x, v, g * static_cast<double>(s.mass[i]), epsilon2);
+  const double number = softening.number[s.species && !softening.uniform ? s.species[i] : 0];
+  store_source(pack, i, x, v, g * static_cast<double>(s.mass[i]), number);
 }
 
 /// The same to `s.moment`, from the source's own time and with the snap.
@@ -80,7 +84,7 @@ __device__ __forceinline__ void predict_from_time_and_store(const SourcePack<P>&
   Vec3<double> x{s.x[i], s.y[i], s.z[i]}, v{s.vx[i], s.vy[i], s.vz[i]};
   physics::hermite_predict<double>(s.moment - s.time[i], x, v, {s.ax[i], s.ay[i], s.az[i]}, {s.jx[i], s.jy[i], s.jz[i]},
                                    {s.sx[i], s.sy[i], s.sz[i]});
-  store_source(pack, i, x, v, g * static_cast<double>(s.mass[i]), softening.epsilon2[0]);
+  store_source(pack, i, x, v, g * static_cast<double>(s.mass[i]), softening.number[0]);
 }
 
 // ---- sharing out the work
@@ -178,7 +182,7 @@ struct ForceTask {
   using Sum = typename SourcePack<P>::Sum;
   SourcePack<P> sources;
   std::int64_t source_count = 0;
-  double epsilon2 = 0;                         // where the softening is the same for all
+  double epsilon2 = 0;                         // where one Plummer softening serves all
   std::int64_t total = 0;                      // targets over all ranks …
   const std::int64_t* device_total = nullptr;  // … or where their number stands on the device
   std::int64_t first = 0;                      // this launch serves the targets first … first + count − 1 of them;
@@ -202,14 +206,12 @@ struct ForceGrid {
 
 // One file per precision: gravity/direct_cuda_{single,mixed,double}.cu.
 template <Precision P>
-ForceGrid force_grid(ForceKind kind, bool uniform_softening);
+ForceGrid force_grid(ForceKind kind, ForceLaw law);
 template <Precision P>
-void launch_force(const ForceTask<P>& task, ForceKind kind, bool uniform_softening, const ForceGrid& grid,
-                  Stream stream);
+void launch_force(const ForceTask<P>& task, ForceKind kind, ForceLaw law, const ForceGrid& grid, Stream stream);
 /// Adds the segments of split targets into task.out; for launches whose counts the host knows.
 template <Precision P>
-void launch_collect(const ForceTask<P>& task, ForceKind kind, bool uniform_softening, const ForceGrid& grid,
-                    Stream stream);
+void launch_collect(const ForceTask<P>& task, ForceKind kind, ForceLaw law, const ForceGrid& grid, Stream stream);
 
 /// Adds the segments of one target in a fixed order. A team of `lanes` (1 or 32) threads of a warp works together; all
 /// of them must call, and lane 0 of the team gets the sums. Whole groups are read from `out`.

@@ -5,30 +5,26 @@
 
 namespace pergola::cuda {
 
-template <class T>
-__device__ __forceinline__ T larger(T a, T b) {
-  return a > b ? a : b;
-}
-
 /// What distinguishes one force kernel from another.
-template <Precision P, ForceKind K, bool uniform>
+template <Precision P, ForceKind K, ForceLaw law_>
 struct ForceTraits {
   using Pack = SourcePack<P>;
   using T = typename Pack::Number;
   using Sum = typename Pack::Sum;
   static constexpr ForceKind kind = K;
+  static constexpr ForceLaw law = law_;
   using Columns = ForceColumns<K>;
   static constexpr bool jerk = Columns::jerk, acceleration = Columns::acceleration, potential = Columns::potential;
   static constexpr bool reads_rest = Pack::has_rest;
-  static constexpr bool reads_motion = jerk || (!uniform && !Pack::has_rest);
+  static constexpr bool reads_motion = jerk || (law != ForceLaw::plummer && !Pack::has_rest);
   /// Targets per thread: as many as registers allow, so that a source read from shared memory serves many pairs. These
   /// numbers, the unrolling and the order of operations below were chosen by measurement on an H200, where the inner
   /// loop is bound by the register file's ports (docs/results).
-  static constexpr bool light = P == Precision::single && !jerk;
+  static constexpr bool light = P == Precision::single && !jerk && law != ForceLaw::spline;
   static constexpr int per_thread = light ? 16 : P == Precision::full ? (jerk ? 2 : 4) : 4;
   static constexpr int blocks_per_multiprocessor = light ? 2 : 3;
   static constexpr int wide_group = force_threads * per_thread;
-  static constexpr int unroll = 4;
+  static constexpr int unroll = law == ForceLaw::spline ? 1 : 4;
   static constexpr int tile = 256;  // fp32 sums run over one tile at most
 };
 
@@ -52,11 +48,11 @@ struct ForceShared {
 };
 
 /// The targets of one thread and their sums over the present tile.
-template <class Traits, bool uniform, int per_thread>
+template <class Traits, int per_thread>
 struct ThreadTargets {
   using T = typename Traits::T;
   Vec3<T> x[per_thread], rest[per_thread], v[per_thread];
-  T epsilon2[per_thread];
+  T softening[per_thread];
   int self[per_thread];  // place of the target in the present tile, or −1
   physics::PairSum<T> near[per_thread];
 
@@ -71,12 +67,12 @@ struct ThreadTargets {
     if constexpr (Traits::reads_rest) {
       const auto value = pack.rest[i];
       rest[k] = {value.x, value.y, value.z};
-      epsilon2[k] = value.w;
+      softening[k] = value.w;
     }
     if constexpr (Traits::reads_motion) {
       const auto value = pack.motion[i];
       v[k] = {value.x, value.y, value.z};
-      if constexpr (!Traits::reads_rest) epsilon2[k] = value.w;
+      if constexpr (!Traits::reads_rest) softening[k] = value.w;
     }
 #pragma unroll
     for (int value = 0; value < sum_values; ++value)
@@ -85,37 +81,52 @@ struct ThreadTargets {
 
   /// Adds source j of the tile. All inverse distances are started before the first is used, to hide their latency.
   template <bool masked, class Tile>
-  __device__ __forceinline__ void add(const Tile& tile, int j, T softening) {
+  __device__ __forceinline__ void add(const Tile& tile, int j, T same_epsilon2) {
     const Real4<T> place = tile.place[j];
     Real4<T> left{}, motion{};
     if constexpr (Traits::reads_rest) left = tile.rest[j];
     if constexpr (Traits::reads_motion) motion = tile.motion[j];
+    const T source_softening = Traits::reads_rest ? left.w : motion.w;
     Vec3<T> d[per_thread];
-    T inverse_r[per_thread];
+    T distance[per_thread];  // its inverse; for the spline its square
     Vec3<T> w[per_thread];
 #pragma unroll
     for (int k = 0; k < per_thread; ++k) {
       d[k] = {place.x - x[k].x, place.y - x[k].y, place.z - x[k].z};
       if constexpr (Traits::reads_rest)
         d[k] = {(d[k].x + left.x) - rest[k].x, (d[k].y + left.y) - rest[k].y, (d[k].z + left.z) - rest[k].z};
-      if constexpr (!uniform) softening = larger(epsilon2[k], Traits::reads_rest ? left.w : motion.w);
       if constexpr (Traits::jerk) w[k] = {motion.x - v[k].x, motion.y - v[k].y, motion.z - v[k].z};
-      inverse_r[k] = physics::rsqrt(physics::softened_square(d[k], softening));
-      if constexpr (masked) inverse_r[k] = j == self[k] ? T(0) : inverse_r[k];
+      if constexpr (Traits::law == ForceLaw::spline) {
+        distance[k] = physics::softened_square(d[k], T(0));
+      } else {
+        T epsilon2 = same_epsilon2;
+        if constexpr (Traits::law == ForceLaw::plummer_by_source)
+          epsilon2 = physics::larger(softening[k], source_softening);
+        distance[k] = physics::rsqrt(physics::softened_square(d[k], epsilon2));
+        if constexpr (masked) distance[k] = j == self[k] ? T(0) : distance[k];
+      }
     }
 #pragma unroll
     for (int k = 0; k < per_thread; ++k) {
-      if constexpr (Traits::acceleration)
-        physics::add_pair<Traits::jerk, Traits::potential>(d[k], w[k], place.w, inverse_r[k], near[k]);
-      else
-        physics::add_pair_potential(place.w, inverse_r[k], near[k].pot);
+      if constexpr (Traits::law == ForceLaw::spline) {
+        const T mass = masked && j == self[k] ? T(0) : place.w,
+                inverse_h = physics::smaller(softening[k], source_softening);
+        if constexpr (Traits::acceleration)
+          physics::add_spline_pair<Traits::jerk, Traits::potential>(d[k], w[k], mass, distance[k], inverse_h, near[k]);
+        else
+          physics::add_spline_potential(mass, distance[k], inverse_h, near[k].pot);
+      } else if constexpr (Traits::acceleration) {
+        physics::add_pair<Traits::jerk, Traits::potential>(d[k], w[k], place.w, distance[k], near[k]);
+      } else {
+        physics::add_pair_potential(place.w, distance[k], near[k].pot);
+      }
     }
   }
 
   /// Adds `count` sources of a tile. Sums of one tile are in the number type, sums over tiles in the sum type. Bit b of
   /// `own_places` says that sources 32 b … 32 b + 31 hold a target of this warp, which must not act on itself.
   template <class Tile>
-  __device__ __forceinline__ void add_tile(const Tile& tile, int count, unsigned own_places, T softening,
+  __device__ __forceinline__ void add_tile(const Tile& tile, int count, unsigned own_places, T same_epsilon2,
                                            ForceShared<Traits>& shared) {
     using Sum = typename Traits::Sum;
 #pragma unroll
@@ -125,10 +136,10 @@ struct ThreadTargets {
       const int end = begin + 32 < count ? begin + 32 : count;
       if (own_places & 1u) {
 #pragma unroll 1
-        for (int j = begin; j < end; ++j) add<true>(tile, j, softening);
+        for (int j = begin; j < end; ++j) add<true>(tile, j, same_epsilon2);
       } else {
 #pragma unroll Traits::unroll
-        for (int j = begin; j < end; ++j) add<false>(tile, j, softening);
+        for (int j = begin; j < end; ++j) add<false>(tile, j, same_epsilon2);
       }
     }
 #pragma unroll
@@ -194,11 +205,11 @@ __device__ __forceinline__ void store_sum(const ForceTask<P>& task, const Decomp
 }
 
 /// Many targets: each thread serves several, the block shares tiles of sources.
-template <Precision P, class Traits, bool uniform>
+template <Precision P, class Traits>
 __device__ __forceinline__ void serve_wide(const ForceTask<P>& task, const Decomposition& d, std::int64_t end,
                                            std::int64_t group, int segment, ForceShared<Traits>& shared) {
   constexpr int per_thread = Traits::per_thread;
-  ThreadTargets<Traits, uniform, per_thread> targets;
+  ThreadTargets<Traits, per_thread> targets;
   std::int64_t place[per_thread];
   // A warp's targets are neighbours in the list, so that few tiles hold one of them.
   const std::int64_t first_slot = group * d.group + threadIdx.x / 32 * (32 * per_thread) + threadIdx.x % 32;
@@ -210,13 +221,13 @@ __device__ __forceinline__ void serve_wide(const ForceTask<P>& task, const Decom
     targets.load(k, task, served, place[k], shared);
   }
   const SourceRange range = range_of(d, group, segment, task.source_count);
-  const auto softening = static_cast<typename Traits::T>(task.epsilon2);
+  const auto same_epsilon2 = static_cast<typename Traits::T>(task.epsilon2);
   for (std::int64_t begin = range.first; begin < range.last; begin += Traits::tile) {
     const int count = static_cast<int>(range.last - begin < Traits::tile ? range.last - begin : Traits::tile);
     __syncthreads();
     fill_tile<Traits>(shared.tile, task.sources, begin, count, static_cast<int>(threadIdx.x), force_threads);
     __syncthreads();
-    targets.add_tile(shared.tile, count, targets.find_self(place, begin, count), softening, shared);
+    targets.add_tile(shared.tile, count, targets.find_self(place, begin, count), same_epsilon2, shared);
   }
 #pragma unroll
   for (int k = 0; k < per_thread; ++k) {
@@ -230,7 +241,7 @@ __device__ __forceinline__ void serve_wide(const ForceTask<P>& task, const Decom
 }
 
 /// Few targets: a block serves 32 of them, one per lane, and its warps share the sources of the segment.
-template <Precision P, class Traits, bool uniform>
+template <Precision P, class Traits>
 __device__ __forceinline__ void serve_narrow(const ForceTask<P>& task, const Decomposition& d, std::int64_t end,
                                              std::int64_t group, int segment, ForceShared<Traits>& shared) {
   using T = typename Traits::T;
@@ -239,7 +250,7 @@ __device__ __forceinline__ void serve_narrow(const ForceTask<P>& task, const Dec
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   auto& tile = shared.warp_tile[warp];
 
-  ThreadTargets<Traits, uniform, 1> target;
+  ThreadTargets<Traits, 1> target;
   const std::int64_t slot = group * d.group + lane;
   const std::int64_t served = slot < task.first ? task.first : slot < end ? slot : end - 1;
   const std::int64_t place[1] = {task.place(served)};
@@ -249,13 +260,13 @@ __device__ __forceinline__ void serve_narrow(const ForceTask<P>& task, const Dec
   const std::int64_t length = range.last - range.first;
   const std::int64_t first = range.first + length * warp / force_warps,
                      last = range.first + length * (warp + 1) / force_warps;
-  const auto softening = static_cast<T>(task.epsilon2);
+  const auto same_epsilon2 = static_cast<T>(task.epsilon2);
   for (std::int64_t begin = first; begin < last; begin += tile_size) {
     const int count = static_cast<int>(last - begin < tile_size ? last - begin : tile_size);
     __syncwarp();
     fill_tile<Traits>(tile, task.sources, begin, count, lane, 32);
     __syncwarp();
-    target.add_tile(tile, count, target.find_self(place, begin, count), softening, shared);
+    target.add_tile(tile, count, target.find_self(place, begin, count), same_epsilon2, shared);
   }
   __syncthreads();
   // The warps' sums come together in the order of the warps.
@@ -269,10 +280,10 @@ __device__ __forceinline__ void serve_narrow(const ForceTask<P>& task, const Dec
   }
 }
 
-template <Precision P, ForceKind K, bool uniform>
-__global__ void __launch_bounds__(force_threads, (ForceTraits<P, K, uniform>::blocks_per_multiprocessor))
+template <Precision P, ForceKind K, ForceLaw law>
+__global__ void __launch_bounds__(force_threads, (ForceTraits<P, K, law>::blocks_per_multiprocessor))
     force_kernel(const __grid_constant__ ForceTask<P> task) {
-  using Traits = ForceTraits<P, K, uniform>;
+  using Traits = ForceTraits<P, K, law>;
   __shared__ ForceShared<Traits> shared;
   const std::int64_t total = task.targets();
   const std::int64_t end = task.end(total);
@@ -289,9 +300,9 @@ __global__ void __launch_bounds__(force_threads, (ForceTraits<P, K, uniform>::bl
     const int segment = split_item % d.segments;
     const std::int64_t group = is_whole ? first_group + item : split_first + split_item / d.segments;
     if (d.narrow)
-      serve_narrow<P, Traits, uniform>(task, d, end, group, segment, shared);
+      serve_narrow<P, Traits>(task, d, end, group, segment, shared);
     else
-      serve_wide<P, Traits, uniform>(task, d, end, group, segment, shared);
+      serve_wide<P, Traits>(task, d, end, group, segment, shared);
   }
 }
 
@@ -317,12 +328,16 @@ __global__ void collect_kernel(ForceTask<P> task, int grid, int wide_group) {
 
 /// Calls f with the kernel and traits of a kind.
 template <Precision P, class F>
-void with_kernel(ForceKind kind, bool uniform_softening, const F& f) {
+void with_kernel(ForceKind kind, ForceLaw law, const F& f) {
   const auto choose = [&]<ForceKind K>() {
-    if (uniform_softening)
-      f(force_kernel<P, K, true>, ForceTraits<P, K, true>{});
-    else
-      f(force_kernel<P, K, false>, ForceTraits<P, K, false>{});
+    switch (law) {
+      case ForceLaw::plummer:
+        return f(force_kernel<P, K, ForceLaw::plummer>, ForceTraits<P, K, ForceLaw::plummer>{});
+      case ForceLaw::plummer_by_source:
+        return f(force_kernel<P, K, ForceLaw::plummer_by_source>, ForceTraits<P, K, ForceLaw::plummer_by_source>{});
+      case ForceLaw::spline:
+        return f(force_kernel<P, K, ForceLaw::spline>, ForceTraits<P, K, ForceLaw::spline>{});
+    }
   };
   switch (kind) {
     case ForceKind::acceleration:
@@ -339,9 +354,9 @@ void with_kernel(ForceKind kind, bool uniform_softening, const F& f) {
 }
 
 template <Precision P>
-ForceGrid force_grid(ForceKind kind, bool uniform_softening) {
+ForceGrid force_grid(ForceKind kind, ForceLaw law) {
   ForceGrid grid;
-  with_kernel<P>(kind, uniform_softening, [&](auto kernel, auto traits) {
+  with_kernel<P>(kind, law, [&](auto kernel, auto traits) {
     int device = 0, multiprocessors = 0, blocks = 0;
     check(cudaGetDevice(&device), "cudaGetDevice");
     check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device), "multiprocessor count");
@@ -353,17 +368,15 @@ ForceGrid force_grid(ForceKind kind, bool uniform_softening) {
 }
 
 template <Precision P>
-void launch_force(const ForceTask<P>& task, ForceKind kind, bool uniform_softening, const ForceGrid& grid,
-                  Stream stream) {
-  with_kernel<P>(kind, uniform_softening, [&](auto kernel, auto) {
+void launch_force(const ForceTask<P>& task, ForceKind kind, ForceLaw law, const ForceGrid& grid, Stream stream) {
+  with_kernel<P>(kind, law, [&](auto kernel, auto) {
     kernel<<<static_cast<unsigned>(grid.blocks), force_threads, 0, handle(stream)>>>(task);
     check(cudaGetLastError(), "direct force kernel");
   });
 }
 
 template <Precision P>
-void launch_collect(const ForceTask<P>& task, ForceKind kind, bool uniform_softening, const ForceGrid& grid,
-                    Stream stream) {
+void launch_collect(const ForceTask<P>& task, ForceKind kind, ForceLaw law, const ForceGrid& grid, Stream stream) {
   const Decomposition d = decompose(task.total, task.source_count, grid.blocks, grid.wide_group);
   const std::int64_t first_split = d.whole * d.group;
   const std::int64_t slots = task.end(task.total) - (task.first > first_split ? task.first : first_split);
@@ -371,7 +384,7 @@ void launch_collect(const ForceTask<P>& task, ForceKind kind, bool uniform_softe
   // A few warps that work alone are spread over the device.
   const int threads = collect_lanes(d) == 32 && slots <= 2048 ? 32 : 256;
   const auto blocks = static_cast<unsigned>((slots * collect_lanes(d) + threads - 1) / threads);
-  with_kernel<P>(kind, uniform_softening, [&](auto, auto traits) {
+  with_kernel<P>(kind, law, [&](auto, auto traits) {
     collect_kernel<P, decltype(traits)::kind>
         <<<blocks, threads, 0, handle(stream)>>>(task, grid.blocks, grid.wide_group);
     check(cudaGetLastError(), "collect sums");

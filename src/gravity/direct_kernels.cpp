@@ -22,30 +22,34 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class P>
 struct SourcePack {
   Vec3<P> x, x_low, v;
-  P mass, epsilon2;
+  P mass, softening;
 };
 
 /// A pack of targets and their sums over a block.
 template <class P>
 struct TargetPack {
   Vec3<P> x, x_low, v;
-  P epsilon2;
+  P softening;
   P own;  // the target's own place within the block, or −1
   PairSum<P> sum;
 };
 
+/// The pair law: Plummer's with one softening length or with one by source, or the spline's by source.
+enum class Law { plummer, plummer_by_source, spline };
+
 /// What a loop is specialised for.
-template <Precision precision_, Kind kind_, bool same_epsilon_, bool with_own_>
+template <Precision precision_, Kind kind_, Law law_, bool with_own_>
 struct Loop {
   static constexpr Precision precision = precision_;
   static constexpr Kind kind = kind_;
-  static constexpr bool same_epsilon = same_epsilon_;
+  static constexpr bool by_source = law_ != Law::plummer;
+  static constexpr bool spline = law_ == Law::spline;
   static constexpr bool with_own = with_own_;  // some target's own particle is among the sources
   static constexpr bool low_parts = Numbers<precision>::low_parts;
   static constexpr bool jerk = kind == Kind::acceleration_jerk_potential;
   static constexpr bool potential = kind != Kind::acceleration;
   /// Whether the sums are taken from the rough 1/√ of AVX-512, and what they are then to be multiplied by.
-  static constexpr bool rough = HWY_TARGET == HWY_AVX3 && precision != Precision::full &&
+  static constexpr bool rough = HWY_TARGET == HWY_AVX3 && precision != Precision::full && !spline &&
                                 (kind == Kind::acceleration || kind == Kind::acceleration_potential);
   static constexpr float five_thirds = 5.0f / 3.0f;
   static constexpr double factor = rough ? 1.0 / (static_cast<double>(five_thirds) - 1.0) : 1.0;
@@ -54,29 +58,36 @@ struct Loop {
 };
 
 template <class L, class P>
-HWY_INLINE void add_source(const SourcePack<P>& source, P number, P same_epsilon2, TargetPack<P>& target) {
+HWY_INLINE void add_source(const SourcePack<P>& source, P place, P same_epsilon2, TargetPack<P>& target) {
   Vec3<P> d{source.x.x - target.x.x, source.x.y - target.x.y, source.x.z - target.x.z};
   if constexpr (L::low_parts) {
     d.x = d.x + (source.x_low.x - target.x_low.x);
     d.y = d.y + (source.x_low.y - target.x_low.y);
     d.z = d.z + (source.x_low.z - target.x_low.z);
   }
+  using T = typename L::T;
   P epsilon2 = same_epsilon2, mass = source.mass;
-  if constexpr (!L::same_epsilon) epsilon2 = larger(source.epsilon2, target.epsilon2);
+  if constexpr (L::by_source && !L::spline) epsilon2 = larger(source.softening, target.softening);
+  if constexpr (L::spline) epsilon2 = P(T(0));
   P square = softened_square(d, epsilon2);
   if constexpr (L::with_own) {
-    using T = typename L::T;
-    square = where_equal(target.own, number, P(T(1)), square);
-    mass = where_equal(target.own, number, P(T(0)), mass);
+    square = where_equal(target.own, place, P(T(1)), square);
+    mass = where_equal(target.own, place, P(T(0)), mass);
   }
-  if constexpr (L::rough) {
+  Vec3<P> w = d;
+  if constexpr (L::jerk) w = {source.v.x - target.v.x, source.v.y - target.v.y, source.v.z - target.v.z};
+  if constexpr (L::spline) {
+    const P inverse_h = smaller(source.softening, target.softening);
+    if constexpr (L::kind == Kind::potential)
+      add_spline_potential(mass, square, inverse_h, target.sum.pot);
+    else
+      add_spline_pair<L::jerk, L::potential>(d, w, mass, square, inverse_h, target.sum);
+  } else if constexpr (L::rough) {
     const P y(hn::ApproximateReciprocalSqrt(square.raw));
     add_two_thirds_of_pair<L::potential>(d, mass, square, y, P(L::five_thirds), target.sum);
   } else if constexpr (L::kind == Kind::potential) {
     add_pair_potential(mass, rsqrt(square), target.sum.pot);
   } else {
-    Vec3<P> w = d;
-    if constexpr (L::jerk) w = {source.v.x - target.v.x, source.v.y - target.v.y, source.v.z - target.v.z};
     add_pair<L::jerk, L::potential>(d, w, mass, rsqrt(square), target.sum);
   }
 }
@@ -106,17 +117,17 @@ HWY_INLINE void sum_block(const Blocks<L::precision>& sources, std::int64_t bloc
   const T* const at = sources.field(block, 0);
   const int filled = sources.filled(block);
   const P same_epsilon2(static_cast<T>(sources.same_epsilon2));
-  P number(T(0));
+  P place(T(0));
   for (int j = 0; j < filled; ++j) {
     SourcePack<P> source;
     const auto take = [at, j](int field) HWY_ATTR { return P(at[field * block_size + j]); };
     source.x = {take(x), take(y), take(z)};
     if constexpr (L::low_parts) source.x_low = {take(x_low), take(y_low), take(z_low)};
     if constexpr (L::jerk) source.v = {take(vx), take(vy), take(vz)};
-    if constexpr (!L::same_epsilon) source.epsilon2 = take(epsilon2);
+    if constexpr (L::by_source) source.softening = take(softening);
     source.mass = take(mass);
-    targets.each([&](TargetPack<P>& target, int) HWY_ATTR { add_source<L>(source, number, same_epsilon2, target); });
-    if constexpr (L::with_own) number = number + P(T(1));
+    targets.each([&](TargetPack<P>& target, int) HWY_ATTR { add_source<L>(source, place, same_epsilon2, target); });
+    if constexpr (L::with_own) place = place + P(T(1));
   }
 }
 
@@ -133,11 +144,11 @@ HWY_INLINE bool find_own(const Tile<precision>& tile, int lanes, std::int64_t bl
   return any;
 }
 
-template <Precision precision, Kind kind, bool same_epsilon, int packs>
+template <Precision precision, Kind kind, Law law, int packs>
 HWY_NOINLINE void sum_blocks(const Blocks<precision>& sources, const Tile<precision>& tile, std::int64_t first,
                              std::int64_t last, TileSums& sums) {
-  using Others = Loop<precision, kind, same_epsilon, false>;
-  using WithOwn = Loop<precision, kind, same_epsilon, true>;
+  using Others = Loop<precision, kind, law, false>;
+  using WithOwn = Loop<precision, kind, law, true>;
   using P = typename Others::P;
   using T = typename Others::T;
   constexpr int lanes = packs * P::size;
@@ -149,7 +160,7 @@ HWY_NOINLINE void sum_blocks(const Blocks<precision>& sources, const Tile<precis
     target.x = {take(x), take(y), take(z)};
     if constexpr (Others::low_parts) target.x_low = {take(x_low), take(y_low), take(z_low)};
     if constexpr (Others::jerk) target.v = {take(vx), take(vy), take(vz)};
-    if constexpr (!same_epsilon) target.epsilon2 = take(epsilon2);
+    if constexpr (Others::by_source) target.softening = take(softening);
   });
   for (auto& row : sums.value)
     for (int lane = 0; lane < lanes; ++lane) row[lane] = 0;
@@ -179,13 +190,18 @@ constexpr int packs_of(Kind kind) {
   return HWY_TARGET == HWY_AVX3 && kind != Kind::acceleration_jerk_potential ? 2 : 1;
 }
 
+/// Where accelerations alone cost hardly less, there is no loop of their own for them.
+constexpr Kind with_potential(Kind kind) { return kind == Kind::acceleration ? Kind::acceleration_potential : kind; }
+
 template <Precision precision, Kind kind>
 HWY_INLINE void sum_kind(const Blocks<precision>& sources, const Tile<precision>& tile, std::int64_t first,
                          std::int64_t last, TileSums& sums) {
-  if (sources.same_epsilon)
-    sum_blocks<precision, kind, true, packs_of(kind)>(sources, tile, first, last, sums);
+  if (sources.spline)
+    sum_blocks<precision, with_potential(kind), Law::spline, packs_of(kind)>(sources, tile, first, last, sums);
+  else if (sources.same_epsilon)
+    sum_blocks<precision, kind, Law::plummer, packs_of(kind)>(sources, tile, first, last, sums);
   else
-    sum_blocks<precision, kind, false, packs_of(kind)>(sources, tile, first, last, sums);
+    sum_blocks<precision, kind, Law::plummer_by_source, packs_of(kind)>(sources, tile, first, last, sums);
 }
 
 template <Precision precision>

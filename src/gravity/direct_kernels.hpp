@@ -19,9 +19,9 @@ inline constexpr int tile_capacity = 64;
 /// What of a pair is summed.
 enum class Kind { acceleration, acceleration_potential, potential, acceleration_jerk_potential };
 
-/// The numbers of a source, each stored as one run of block_size within a block. The last three are the low parts of
-/// positions that are kept as two floats.
-enum Field : int { x, y, z, mass, epsilon2, vx, vy, vz, x_low, y_low, z_low };
+/// The numbers of a source, each stored as one run of block_size within a block. `softening` is that of
+/// physics::softening_number; the last three are the low parts of positions that are kept as two floats.
+enum Field : int { x, y, z, mass, softening, vx, vy, vz, x_low, y_low, z_low };
 
 /// How each precision keeps the state it is given (State) and computes pairs (Pair).
 template <Precision precision>
@@ -52,7 +52,8 @@ struct Blocks {
   using Pair = typename Numbers<precision>::Pair;
   Pair* data = nullptr;
   std::int64_t count = 0;    // sources
-  bool same_epsilon = true;  // one softening for all: epsilon2 below, else the field
+  bool same_epsilon = true;  // Plummer's kernel with one length for all: epsilon2 below, else the field
+  bool spline = false;       // the spline kernel
   double same_epsilon2 = 0;
 
   std::int64_t blocks() const { return (count + block_size - 1) / block_size; }

@@ -2,6 +2,8 @@
 // CUDA only. The direct sum on the GPU behind the Solver seam.
 #include <fmt/core.h>
 
+#include <optional>
+
 #include "gravity/direct.hpp"
 #include "gravity/neighbours_cuda.cuh"
 
@@ -71,19 +73,18 @@ class DirectCuda final : public DirectSolver {
     require_real<Real>();
     if (targets.count <= 0) return;
     if constexpr (std::is_same_v<Real, Sum>) {
-      if (want & (want_acceleration | want_jerk | want_potential)) sum(targets, {}, targets_softening(), want, forces);
+      if (want & (want_acceleration | want_jerk | want_potential)) sum(targets, {}, std::nullopt, want, forces);
       if (want & want_nearest) search_.nearest(search_.by(targets), forces.nearest, forces.nearest_distance);
       if (sums_.may_diverge() && want != want_nearest) refuse_coincident(targets, want, forces);
     }
   }
 
-  double targets_softening() const { return sums_.softening().epsilon2[0]; }
-
-  void sum(const Targets& targets, const SourcePack<P>& points, double epsilon2, unsigned want,
+  /// epsilon2: where points ask, their own.
+  void sum(const Targets& targets, const SourcePack<P>& points, std::optional<double> epsilon2, unsigned want,
            const Forces<Sum>& forces) {
     const ForceKind kind = kind_of(want);
     ForceTask<P> task = sums_.task(kind);
-    task.epsilon2 = epsilon2;
+    if (epsilon2) task.epsilon2 = *epsilon2;
     task.points = points;
     task.index = targets.index;
     task.total = targets.total;
@@ -159,8 +160,8 @@ class DirectCuda final : public DirectSolver {
 template <Precision P>
 void DirectCuda<P>::evaluate(const Points& points, unsigned want, const Forces<double>& forces) {
   if constexpr (std::is_same_v<Sum, double>) {
-    if (!sums_.softening().uniform)
-      throw Error(ErrorKind::input, "direct: expected one softening length for all where points ask");
+    if (sums_.softening().law != ForceLaw::plummer)
+      throw Error(ErrorKind::input, "direct: expected Plummer softening with one length for all where points ask");
     if (points.count <= 0) return;
     const PackedPoints<P> packed = sums_.take(points);
     if (want & (want_acceleration | want_jerk | want_potential)) {

@@ -12,9 +12,11 @@ namespace pergola::cuda {
 
 inline SofteningTable softening_table(const Softening& softening) {
   SofteningTable table{};
-  for (int s = 0; s < species_count; ++s)
-    table.epsilon2[s] = softening.epsilon[static_cast<std::size_t>(s)] * softening.epsilon[static_cast<std::size_t>(s)];
+  for (int s = 0; s < species_count; ++s) table.number[s] = softening.number(static_cast<std::size_t>(s));
   table.uniform = softening.uniform();
+  table.law = softening.kernel == SofteningKernel::spline ? ForceLaw::spline
+              : table.uniform                             ? ForceLaw::plummer
+                                                          : ForceLaw::plummer_by_source;
   return table;
 }
 
@@ -66,7 +68,10 @@ class DirectSums {
   using Number = typename Pack::Number;
 
   DirectSums(const SolverOptions& options, const Device& device)
-      : device_(device), softening_(softening_table(options.softening)), g_(options.gravitational_constant) {}
+      : device_(device),
+        softening_(softening_table(options.softening)),
+        least_epsilon_(*std::min_element(options.softening.epsilon.begin(), options.softening.epsilon.end())),
+        g_(options.gravitational_constant) {}
 
   /// Takes memory for n sources; keeps what it has when that is enough.
   void reserve(std::int64_t n) {
@@ -113,7 +118,7 @@ class DirectSums {
     ForceTask<P> task;
     task.sources = pack();
     task.source_count = count_;
-    task.epsilon2 = softening_.epsilon2[0];
+    task.epsilon2 = softening_.law == ForceLaw::plummer ? softening_.number[0] : 0;
     task.partial = partial_.data();
     return task;
   }
@@ -122,17 +127,17 @@ class DirectSums {
     auto& known = grids_[static_cast<std::size_t>(kind)];
     if (known.blocks == 0) {
       device_.make_current();
-      known = force_grid<P>(kind, softening_.uniform);
+      known = force_grid<P>(kind, softening_.law);
     }
     return known;
   }
   void launch_sums(const ForceTask<P>& task, ForceKind kind) const {
-    launch_force<P>(task, kind, softening_.uniform, grid(kind), device_.stream());
+    launch_force<P>(task, kind, softening_.law, grid(kind), device_.stream());
   }
 
   /// Adds up the split targets of a launch with host-side counts into task.out.
   void collect(const ForceTask<P>& task, ForceKind kind) const {
-    launch_collect<P>(task, kind, softening_.uniform, grid(kind), device_.stream());
+    launch_collect<P>(task, kind, softening_.law, grid(kind), device_.stream());
   }
 
   Pack pack() { return sources_.pack(); }
@@ -142,10 +147,7 @@ class DirectSums {
   std::int64_t count() const { return count_; }
 
   /// True where two particles can be too close for a finite force in this precision.
-  bool may_diverge() const {
-    const double smallest = *std::min_element(softening_.epsilon2, softening_.epsilon2 + species_count);
-    return smallest < (sizeof(Number) == 4 ? 1e-24 : 1e-200);
-  }
+  bool may_diverge() const { return least_epsilon_ < (sizeof(Number) == 4 ? 1e-12 : 1e-100); }
 
   static std::int64_t source_bytes() {
     return static_cast<std::int64_t>(sizeof(Real4<Number>)) * (Pack::has_rest ? 3 : 2);
@@ -162,7 +164,7 @@ class DirectSums {
  private:
   Device device_;
   SofteningTable softening_;
-  double g_;
+  double least_epsilon_, g_;
   std::int64_t count_ = 0;
   PackBuffers<P> sources_, points_;
   Buffer<std::int64_t> own_;  // of the points

@@ -12,6 +12,7 @@
 #include "gravity/external.hpp"
 #include "gravity/mesh_options.hpp"
 #include "particles/particles.hpp"
+#include "physics/softening.hpp"
 #include "tree/options.hpp"
 
 namespace pergola {
@@ -72,6 +73,7 @@ struct NeighbourLists {
 /// Plummer-equivalent softening lengths by species; a pair is softened with the larger of its two values, as in GADGET.
 struct Softening {
   std::array<double, species_count> epsilon{};
+  SofteningKernel kernel = SofteningKernel::plummer;
   static Softening same(double value) {
     Softening softening;
     softening.epsilon.fill(value);
@@ -81,6 +83,10 @@ struct Softening {
     for (double value : epsilon)
       if (value != epsilon[0]) return false;
     return true;
+  }
+  /// For the pair law; physics/softening.hpp.
+  double number(std::size_t species) const {
+    return physics::softening_number(kernel, epsilon[species] * epsilon[species]);
   }
 };
 
@@ -171,7 +177,7 @@ PERGOLA_API ForceResult evaluate_forces(Solver& solver, const Device& device, Pr
                                         const Particles& particles, unsigned want,
                                         const std::vector<std::int64_t>& targets = {});
 
-/// Σ over pairs of −G m_i m_j / √(r² + ε²) in double precision, for sources on `device` without prediction.
+/// Σ over pairs of the softened −G m_i m_j / r in double precision, for sources on `device` without prediction.
 PERGOLA_API double potential_energy(const Device& device, const Sources<double>& sources, const SolverOptions& options);
 
 }  // namespace pergola

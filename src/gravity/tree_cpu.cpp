@@ -92,8 +92,8 @@ void TreeCpu<precision>::take(const Sources<Real>& from) {
     sources_ = from;
     clock_->begin("tree");
     tree_.build(tree::Points<Real>{from.count, from.x, from.y, from.z, from.mass, from.species},
-                options_.softening.epsilon.data(), options_.softening.uniform(), opening_.order,
-                opening_.tolerance > 0);
+                {options_.softening.epsilon.data(), options_.softening.uniform(), options_.softening.kernel},
+                opening_.order, opening_.tolerance > 0);
     clock_->end();
   }
 }

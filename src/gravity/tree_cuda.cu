@@ -35,6 +35,10 @@ class TreeCuda final : public Solver {
 
   TreeCuda(const SolverOptions& options, const Device& device)
       : options_(options), device_(device), opening_(tree_opening(options.tree)), tree_(device) {
+    if (options.softening.kernel == SofteningKernel::spline)
+      throw Error(ErrorKind::input,
+                  "gravity.softening_kernel: expected \"plummer\" for gravity.solver = \"tree\" on CUDA; set it, or "
+                  "run.device = \"cpu\"");
     device.make_current();
     blocks_ = tree::walk_blocks<Pair>(opening_.order);
   }

@@ -1,10 +1,10 @@
 #pragma once
-#include <type_traits>
 #include <utility>
 
 #include "base/host_device.hpp"
 #include "base/vec.hpp"
 #include "physics/multi_index.hpp"
+#include "physics/number.hpp"
 
 namespace pergola::physics {
 

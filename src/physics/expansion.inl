@@ -1,20 +1,11 @@
 // Cartesian multipole and local expansions (Dehnen 2000, J. Comp. Phys. 179, 27; Dehnen 2014, Comp. Astrophys. Cosmol. 1,
 // 1) of ψ(x) = Σ m / √(|x − x_j|² + ε²): the potential is −G ψ, the acceleration G ∇ψ. No include guard: included by
-// physics/expansion.hpp, and once per SIMD instruction set inside its namespace. It uses +, −, * and mul_add(a, b, c) of
-// the number type R. Multi-indices and the order of terms: physics/multi_index.hpp.
+// physics/expansion.hpp, and once per SIMD instruction set inside its namespace. It uses +, −, *, mul_add(a, b, c) and
+// number<R>(constant) of the number type R. Multi-indices and the order of terms: physics/multi_index.hpp.
 //
 // Expansions are scaled by the radius s of their cell, so that no power of a length leaves the range of a float:
 //   multipoles  M_n = Σ m (−d/s)^n / n!      d = x_j − centre
 //   locals      ψ(centre + δ) = Σ L_n (δ/s)^n / n!
-
-/// A constant as a number of type R.
-template <class R>
-PERGOLA_HD_INLINE R number(double value) {
-  if constexpr (std::is_floating_point_v<R>)
-    return static_cast<R>(value);
-  else
-    return R(static_cast<typename R::Number>(value));
-}
 
 /// Values t[n] = x^n / n! for all terms, times t0.
 template <int order, class R>

@@ -1,6 +1,8 @@
 #pragma once
 #include "base/host_device.hpp"
 #include "base/vec.hpp"
+#include "physics/number.hpp"
+#include "physics/softening.hpp"
 
 namespace pergola::physics {
 

@@ -1,6 +1,12 @@
 // The gravitational pair law. No include guard: physics/pair.hpp includes this for float and double on CPU and GPU, and
 // gravity/direct_kernels.cpp once per SIMD instruction set, inside that instruction set's namespace, for packs of
-// numbers. It uses mul_add(a, b, c) = a b + c of the number type R, and negative_mul_add(a, b, c) = c − a b of packs.
+// numbers. It uses mul_add(a, b, c) = a b + c and what physics/number.hpp declares of the number type R, and
+// negative_mul_add(a, b, c) = c − a b of packs.
+//
+// A short-range force (TreePM) enters here for pairs, as a factor on the acceleration and one on the potential that
+// depend on r alone; for cells it enters through the radial derivatives in physics/expansion.inl, and a radius beyond
+// which nothing acts through the opening test, next to the one within which only pairs act (nearest_apart in
+// physics/opening.inl).
 
 /// What is summed over the sources of one target (or of one pack of targets).
 template <class R>
@@ -59,4 +65,75 @@ PERGOLA_HD_INLINE void add_two_thirds_of_pair(const Vec3<R>& d, R mass, R square
 template <class R>
 PERGOLA_HD_INLINE void add_pair_potential(R mass, R inverse_r, R& pot) {
   pot = pot - mass * inverse_r;
+}
+
+/// The spline kernel: the law of a mass spread over a sphere of radius h as the cubic spline of SPH (Springel, Yoshida &
+/// White 2001, New Astron. 6, 79, eqs. 71 and A1; Springel 2005, MNRAS 364, 1105, eq. 4). With u = r/h:
+///   u < 1/2   in units of h, p(u) and g(u) are the papers' polynomials: potential −m p/h, acceleration m g d/h³
+///   u ≥ 1/2   with s = 1 − u, or 0 beyond u = 1, it is Newton's law of the mass within r, m (1 − s⁴ (16 − 128/5 s +
+///             32/3 s²)), and the potential is −m/r (1 − s⁵ (16/5 − 32/15 s)): the papers' polynomials once more, but
+///             these are exact beyond h, and lose no digits near it.
+/// Everything is given in powers of `scale`, which is 1/h or 1/r: what inverse_r is in add_pair().
+template <class R>
+struct SplineDistance {
+  R scale, u, u2, s, s4;
+
+  PERGOLA_HD_INLINE SplineDistance(R square, R inverse_h) {
+    square = larger(square, smallest_number<R>());
+    const R inverse_r = rsqrt(square);
+    u = square * inverse_r * inverse_h;
+    u2 = u * u;
+    s = larger(number<R>(1) - u, number<R>(0));
+    s4 = (s * s) * (s * s);
+    scale = choose(inverse_h, inverse_r);
+  }
+  PERGOLA_HD_INLINE R choose(R inside, R outside) const { return where_less(u, number<R>(0.5), inside, outside); }
+
+  /// acceleration = m scale³ attraction() d
+  PERGOLA_HD_INLINE R attraction() const {
+    const R beyond = s4 * mul_add(s, mul_add(s, number<R>(32.0 / 3), number<R>(-25.6)), number<R>(16));
+    return choose(mul_add(u2, mul_add(u, number<R>(32), number<R>(-38.4)), number<R>(32.0 / 3)), number<R>(1) - beyond);
+  }
+  /// r d/dr of m scale³ attraction(), over m scale⁵ r²; attraction is given.
+  PERGOLA_HD_INLINE R tide(R attraction) const {
+    const R us = smaller(u, number<R>(1)) * s;
+    return choose(mul_add(u, number<R>(96), number<R>(-76.8)),
+                  mul_add(number<R>(64) * us, us * us, number<R>(-3) * attraction));
+  }
+  /// potential = −m scale depth()
+  PERGOLA_HD_INLINE R depth() const {
+    const R less = (s4 * s) * mul_add(s, number<R>(-32.0 / 15), number<R>(3.2));
+    const R inside = mul_add(u2, mul_add(u2, mul_add(u, number<R>(-6.4), number<R>(9.6)), number<R>(-16.0 / 3)),
+                             number<R>(2.8));
+    return choose(inside, number<R>(1) - less);
+  }
+};
+
+/// Adds one source with spline softening to the sums; d and w as in add_pair(), square = d².
+template <bool with_jerk, bool with_potential, class R>
+PERGOLA_HD_INLINE void add_spline_pair(const Vec3<R>& d, const Vec3<R>& w, R mass, R square, R inverse_h,
+                                       PairSum<R>& sum) {
+  const SplineDistance<R> at(square, inverse_h);
+  const R m = mass * at.scale, scale2 = at.scale * at.scale;
+  const R attraction = at.attraction();
+  const R m_scale3 = m * scale2;
+  const R factor = m_scale3 * attraction;
+  if constexpr (with_potential) sum.pot = sum.pot - m * at.depth();
+  sum.ax = mul_add(factor, d.x, sum.ax);
+  sum.ay = mul_add(factor, d.y, sum.ay);
+  sum.az = mul_add(factor, d.z, sum.az);
+  if constexpr (with_jerk) {
+    const R dw = mul_add(d.x, w.x, mul_add(d.y, w.y, d.z * w.z));
+    const R along = (dw * scale2) * at.tide(attraction);
+    sum.jx = mul_add(m_scale3, mul_add(along, d.x, attraction * w.x), sum.jx);
+    sum.jy = mul_add(m_scale3, mul_add(along, d.y, attraction * w.y), sum.jy);
+    sum.jz = mul_add(m_scale3, mul_add(along, d.z, attraction * w.z), sum.jz);
+  }
+}
+
+/// The potential only.
+template <class R>
+PERGOLA_HD_INLINE void add_spline_potential(R mass, R square, R inverse_h, R& pot) {
+  const SplineDistance<R> at(square, inverse_h);
+  pot = pot - mass * at.scale * at.depth();
 }

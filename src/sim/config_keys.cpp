@@ -33,7 +33,7 @@ void read_softening(RunConfig& config, const ConfigValue& value) {
   if (!table) {
     if (!value.get_if<double>() && !value.get_if<std::int64_t>())
       refuse(value, path, "a number >= 0 or a table by species such as { halo = 0.1, disc = 0.05 }");
-    config.gravity.softening = Softening::same(read_real(value, path, Range::at_least(0)));
+    config.gravity.softening.epsilon.fill(read_real(value, path, Range::at_least(0)));
     return;
   }
   for (const auto& [name, entry] : *table) {
@@ -91,6 +91,9 @@ std::vector<ConfigKey> gravity_keys() {
                    [](auto& c) -> auto& { return c.gravity.solver; }, {"treepm"}),
           {"gravity.softening", "Plummer-equivalent length; by species: { halo = 0.1, disc = 0.05 }", read_softening,
            softening_text},
+          choice_key<SofteningKernel>(
+              "gravity.softening_kernel", "plummer | spline (Newton's law from 2.8 softening lengths on)",
+              softening_kernel_names, [](auto& c) -> auto& { return c.gravity.softening.kernel; }),
           external_key()};
 }
 

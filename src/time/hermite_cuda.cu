@@ -195,8 +195,8 @@ __global__ void __launch_bounds__(correct_threads)
       continue;
     }
     if (!c.last) {
-      const double epsilon2 = softening.epsilon2[softening.uniform ? 0 : s.sources.species[i]];
-      store_source(pack, i, x, v, g * static_cast<double>(s.sources.mass[i]), epsilon2);
+      const double number = softening.number[softening.uniform ? 0 : s.sources.species[i]];
+      store_source(pack, i, x, v, g * static_cast<double>(s.sources.mass[i]), number);
       continue;
     }
     s.x[i] = static_cast<Real>(x.x), s.y[i] = static_cast<Real>(x.y), s.z[i] = static_cast<Real>(x.z);

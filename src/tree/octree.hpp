@@ -4,6 +4,7 @@
 #include "base/host_device.hpp"
 #include "base/vec.hpp"
 #include "physics/multi_index.hpp"
+#include "physics/softening.hpp"
 
 namespace pergola::tree {
 
@@ -23,6 +24,13 @@ struct Frame {
   Vec3<double> corner{0, 0, 0};
   double side = 1;
   double mass = 1;
+};
+
+/// Softening lengths by species in the user's units; `uniform`: all the same.
+struct TreeSoftening {
+  const double* epsilon = nullptr;
+  bool uniform = true;
+  SofteningKernel kernel = SofteningKernel::plummer;
 };
 
 /// What the opening test and the interactions need to know of a cell. One line of cache.
@@ -61,8 +69,9 @@ struct TreeView {
   const double* acceleration = nullptr;  // estimate of the smallest in the cell; null where angles alone decide
   const T *x = nullptr, *y = nullptr, *z = nullptr;  // of the particles, from the centre of their leaf
   const T* mass = nullptr;
-  const T* epsilon2 = nullptr;  // null: same_epsilon2 for all
+  const T* epsilon2 = nullptr;  // physics::softening_number; null: same_epsilon2 for all, Plummer's kernel
   double same_epsilon2 = 0;
+  bool spline = false;  // the spline kernel
 };
 
 }  // namespace pergola::tree

@@ -114,14 +114,15 @@ void OctreeCpu<T>::sort_points(const Points<Real>& points) {
 
 template <class T>
 template <class Real>
-void OctreeCpu<T>::gather(const Points<Real>& points, const double* epsilon, bool uniform) {
+void OctreeCpu<T>::gather(const Points<Real>& points, const TreeSoftening& softening) {
   const std::int64_t n = points.count;
   for (auto* buffer : {&x_, &y_, &z_, &mass_}) reserve(device_, n, *buffer);
   for (auto* buffer : {&rx_, &ry_, &rz_, &rmass_}) reserve(device_, n, *buffer);
-  uniform_ = uniform;
-  if (!uniform) reserve(device_, n, epsilon2_), reserve(device_, n, repsilon2_);
+  by_particle_ = !softening.uniform || softening.kernel == SofteningKernel::spline;
+  kernel_ = softening.kernel;
+  if (by_particle_) reserve(device_, n, epsilon2_), reserve(device_, n, repsilon2_);
   const auto square = [&](int species) {
-    const double length = epsilon[species] / frame_.side;
+    const double length = softening.epsilon[species] / frame_.side;
     return length * length;
   };
   same_epsilon2_ = square(0);
@@ -133,35 +134,35 @@ void OctreeCpu<T>::gather(const Points<Real>& points, const double* epsilon, boo
       const Vec3<double> at = unit_position(points, frame_, i);
       x_.data()[k] = at.x, y_.data()[k] = at.y, z_.data()[k] = at.z;
       mass_.data()[k] = static_cast<double>(points.mass[i]) * per_mass;
-      if (!uniform) epsilon2_.data()[k] = square(points.species ? points.species[i] : 0);
+      if (by_particle_) epsilon2_.data()[k] = square(points.species && !softening.uniform ? points.species[i] : 0);
     }
   });
 }
 
 template <class T>
 template <class Real>
-void OctreeCpu<T>::build(const Points<Real>& points, const double* epsilon, bool uniform, int order,
-                         bool accelerations) {
+void OctreeCpu<T>::build(const Points<Real>& points, const TreeSoftening& softening, int order, bool accelerations) {
   count_ = points.count;
   expansion_order_ = order;
   has_accelerations_ = accelerations;
   if (count_ == 0) return;
   find_frame(points);
   sort_points(points);
-  gather(points, epsilon, uniform);
+  gather(points, softening);
   build_cells_cpu(device_.threads(), count_, sort_.keys.data(), has_lower_ ? lower_.data() : nullptr, cells_);
 
   const std::int64_t cells = cells_.size(), terms = multipole_stride(order);
   reserve(device_, cells, shape_), reserve(device_, cells, extent_), reserve(device_, cells, scale_);
   reserve(device_, cells * terms, multipole_);
-  const UpwardPass<T> pass{&cells_,           x_.data(),
-                           y_.data(),         z_.data(),
-                           mass_.data(),      uniform ? nullptr : epsilon2_.data(),
-                           same_epsilon2_,    shape_.data(),
-                           extent_.data(),    scale_.data(),
-                           multipole_.data(), rx_.data(),
-                           ry_.data(),        rz_.data(),
-                           rmass_.data(),     uniform ? nullptr : repsilon2_.data()};
+  UpwardPass<T> pass;
+  pass.cells = &cells_;
+  pass.x = x_.data(), pass.y = y_.data(), pass.z = z_.data(), pass.mass = mass_.data();
+  pass.epsilon2 = by_particle_ ? epsilon2_.data() : nullptr;
+  pass.same_epsilon2 = same_epsilon2_, pass.kernel = kernel_;
+  pass.shape = shape_.data(), pass.extent = extent_.data(), pass.scale = scale_.data();
+  pass.multipole = multipole_.data();
+  pass.rx = rx_.data(), pass.ry = ry_.data(), pass.rz = rz_.data(), pass.rmass = rmass_.data();
+  pass.repsilon2 = by_particle_ ? repsilon2_.data() : nullptr;
   for (std::size_t level = cells_.level_begin.size() - 1; level-- > 0;) {
     const std::uint32_t begin = cells_.level_begin[level], end = cells_.level_begin[level + 1];
     parallel_chunks(device_.threads(), end - begin, cell_chunk, [&](std::int64_t first, std::int64_t last) {
@@ -206,15 +207,16 @@ TreeView<T> OctreeCpu<T>::view() const {
   v.acceleration = has_accelerations_ ? acceleration_.data() : nullptr;
   v.x = rx_.data(), v.y = ry_.data(), v.z = rz_.data();
   v.mass = rmass_.data();
-  v.epsilon2 = uniform_ ? nullptr : repsilon2_.data();
+  v.epsilon2 = by_particle_ ? repsilon2_.data() : nullptr;
   v.same_epsilon2 = same_epsilon2_;
+  v.spline = kernel_ == SofteningKernel::spline;
   return v;
 }
 
 template class OctreeCpu<float>;
 template class OctreeCpu<double>;
-template void OctreeCpu<float>::build(const Points<float>&, const double*, bool, int, bool);
-template void OctreeCpu<float>::build(const Points<double>&, const double*, bool, int, bool);
-template void OctreeCpu<double>::build(const Points<double>&, const double*, bool, int, bool);
+template void OctreeCpu<float>::build(const Points<float>&, const TreeSoftening&, int, bool);
+template void OctreeCpu<float>::build(const Points<double>&, const TreeSoftening&, int, bool);
+template void OctreeCpu<double>::build(const Points<double>&, const TreeSoftening&, int, bool);
 
 }  // namespace pergola::tree

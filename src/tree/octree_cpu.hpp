@@ -28,6 +28,7 @@ struct UpwardPass {
   const double *x = nullptr, *y = nullptr, *z = nullptr, *mass = nullptr;  // in the tree's order and units
   const double* epsilon2 = nullptr;                                        // null: the same for all
   double same_epsilon2 = 0;
+  SofteningKernel kernel = SofteningKernel::plummer;
   CellShape* shape = nullptr;
   CellExtent* extent = nullptr;
   T* scale = nullptr;
@@ -45,10 +46,10 @@ class OctreeCpu {
  public:
   explicit OctreeCpu(const Device& device) : device_(device) {}
 
-  /// epsilon: softening length by species, in the user's units; `uniform`: all the same. With `accelerations` the
-  /// accelerations of the cells are estimated. Throws Error(numerics) when a position is not finite.
+  /// With `accelerations` the accelerations of the cells are estimated. Throws Error(numerics) when a position is not
+  /// finite.
   template <class Real>
-  void build(const Points<Real>& points, const double* epsilon, bool uniform, int order, bool accelerations);
+  void build(const Points<Real>& points, const TreeSoftening& softening, int order, bool accelerations);
 
   TreeView<T> view() const;
   const Frame& frame() const { return frame_; }
@@ -63,13 +64,15 @@ class OctreeCpu {
   template <class Real>
   void sort_points(const Points<Real>& points);
   template <class Real>
-  void gather(const Points<Real>& points, const double* epsilon, bool uniform);
+  void gather(const Points<Real>& points, const TreeSoftening& softening);
   void estimate_accelerations();
 
   Device device_;
   std::int64_t count_ = 0;
   int expansion_order_ = 0;
-  bool has_lower_ = false, uniform_ = true, has_accelerations_ = false;
+  bool has_lower_ = false, has_accelerations_ = false;
+  bool by_particle_ = false;  // softening
+  SofteningKernel kernel_ = SofteningKernel::plummer;
   double same_epsilon2_ = 0;
   Frame frame_;
   SortBuffers sort_;

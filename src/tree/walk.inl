@@ -2,7 +2,7 @@
 // set, inside its namespace.
 
 using physics::expansion_terms, physics::factor_of, physics::Factor, physics::index_of, physics::is_valid,
-    physics::term_of;
+    physics::spline_support, physics::term_of;
 
 #include "device/simd_pack.inl"
 #include "physics/expansion.inl"
@@ -56,10 +56,14 @@ class Walker {
   static constexpr int terms = expansion_terms(order);
   static constexpr int lanes = P::size, wide = D::size;
   using Expansion = T[terms];
+  /// How pairs are softened: Plummer's kernel with one length or with one by particle, or the spline's by particle.
+  enum class Law { plummer, plummer_by_particle, spline };
   /// Whether sums of pairs are taken from the rough 1/√ of AVX-512, and what they are then to be multiplied by.
-  static constexpr bool rough = HWY_TARGET == HWY_AVX3 && sizeof(T) == 4;
+  static constexpr bool rough(Law law) { return HWY_TARGET == HWY_AVX3 && sizeof(T) == 4 && law != Law::spline; }
   static constexpr float five_thirds = 5.0f / 3.0f;
-  static constexpr double pair_factor = rough ? 1.0 / (static_cast<double>(five_thirds) - 1.0) : 1.0;
+  static constexpr double pair_factor(Law law) {
+    return rough(law) ? 1.0 / (static_cast<double>(five_thirds) - 1.0) : 1.0;
+  }
 
  public:
   Walker(const TreeView<T>& tree, const Opening& opening, const ActiveSet& active, const Sink& sink)
@@ -155,7 +159,7 @@ class Walker {
     const ShapeGather source(tree_.shape, cells);
     const D dx = source(0) - D(t.x), dy = source(1) - D(t.y), dz = source(2) - D(t.z);
     const D epsilon2 = tree_.epsilon2 ? larger(source(6), D(t.epsilon2)) : D(t.epsilon2);
-    const D square = softened_square<D>({dx, dy, dz}, epsilon2);
+    const D square = softened_square<D>({dx, dy, dz}, tree_.spline ? D(0.0) : epsilon2);
     const D u = rsqrt(square);
     const D r = source(3), rho = source(4), mass = source(5), target_r = D(t.r);
     as_cell = at_most(opening_ratio(r, target_r, u), D(opening_.angle)) &
@@ -167,13 +171,20 @@ class Walker {
       as_cell &= at_most(neglected_acceleration<order>(mass, rho, target_r, u), allowed);
       as_points &= at_most(mass * power<order>(rho), allowed * power<order + 2>(rest));
     }
-    if (tree_.epsilon2) {
+    if (tree_.spline) {
+      const D apart = nearest_apart(square * u, r, target_r);
+      const unsigned newtonian = at_most(epsilon2 * D(spline_support * spline_support), apart * apart);
+      as_cell &= newtonian, as_points &= newtonian;
+    } else if (tree_.epsilon2) {
       // 3/2 ε² / R² is the relative effect of a softening length.
       const D unequal = larger(source(7), D(t.mixed)) * epsilon2 * D(1.5);
       as_cell &= at_most(unequal, D(opening_.softening) * square);
       as_points &= at_most(unequal, D(opening_.softening) * rest * rest);
     }
   }
+
+  /// Where expansions are used, spline softening is none.
+  double expansion_epsilon2(double epsilon2) const { return tree_.spline ? 0 : epsilon2; }
 
   /// Up to `lanes` cells of a list, one per lane. Lanes beyond the list repeat its first cell, without mass.
   struct SourceCells {
@@ -187,7 +198,7 @@ class Walker {
       const std::uint32_t cell = list[at + lane < list.size() ? at + lane : at];
       const CellShape& s = tree_.shape[cell];
       to.x[lane] = s.x, to.y[lane] = s.y, to.z[lane] = s.z;
-      to.epsilon2[lane] = s.epsilon2;
+      to.epsilon2[lane] = expansion_epsilon2(s.epsilon2);
       to.scale[lane] = tree_.scale[cell];
       from[lane] = at + lane < list.size() ? tree_.multipole + static_cast<std::int64_t>(cell) * multipole_stride(order) : nothing_;
     }
@@ -257,7 +268,7 @@ class Walker {
     for (std::size_t k = 0; k < far_.size(); k += lanes) {
       load(far_, k, sources);
       P inverse;
-      const Vec3<P> x = direction(sources, {t.x, t.y, t.z}, t.epsilon2, inverse);
+      const Vec3<P> x = direction(sources, {t.x, t.y, t.z}, expansion_epsilon2(t.epsilon2), inverse);
       multipole_to_local<order>(x, inverse, P::load(sources.scale), scale, g, sources.multipole, sum);
     }
     for (int term = 0; term < terms; ++term) local[term] += sum_of_lanes(sum[term]);
@@ -344,7 +355,7 @@ class Walker {
                                  t.z + static_cast<double>(tree_.z[i])};
         P inverse, factor[order + 1], scaled[terms];
         const double epsilon2 = tree_.epsilon2 ? static_cast<double>(tree_.epsilon2[i]) : tree_.same_epsilon2;
-        const Vec3<P> x = direction(sources, point, epsilon2, inverse);
+        const Vec3<P> x = direction(sources, point, expansion_epsilon2(epsilon2), inverse);
         for (int term = 0; term < terms; ++term) scaled[term] = sources.multipole[term];
         powers<order>(P(T(1)), P::load(sources.scale) * inverse, factor);
         scale_terms<order>(factor, scaled);
@@ -401,26 +412,28 @@ class Walker {
     const NearSources sources = gather_near(cell);
     constexpr std::uint32_t group = 4;
     for (std::uint32_t k = 0; k < link.count; k += group) {
-      if (tree_.epsilon2)
-        add_near_group<group, false>(link, k, sources, sums);
+      if (tree_.spline)
+        add_near_group<group, Law::spline>(link, k, sources, sums);
+      else if (tree_.epsilon2)
+        add_near_group<group, Law::plummer_by_particle>(link, k, sources, sums);
       else
-        add_near_group<group, true>(link, k, sources, sums);
+        add_near_group<group, Law::plummer>(link, k, sources, sums);
     }
   }
 
   /// Sums over all near sources, these in the lanes, for `group` particles of the leaf at once.
-  template <std::uint32_t group, bool same_epsilon>
+  template <std::uint32_t group, Law law>
   void add_near_group(const CellLink& link, std::uint32_t first, const NearSources& sources, LeafSums& sums) const {
     const std::uint32_t count = std::min(group, link.count - first);
     bool any = !active_.particle;
     Vec3<P> at[group];
-    P epsilon2[group], own[group];
+    P softening[group], own[group];
     PairSum<P> sum[group];
     for (std::uint32_t g = 0; g < group; ++g) {
       const std::uint32_t k = first + std::min(g, count - 1), i = link.first + k;
       any = any || active_.particle[i];
       at[g] = {P(tree_.x[i]), P(tree_.y[i]), P(tree_.z[i])};
-      epsilon2[g] = P(same_epsilon ? static_cast<T>(tree_.same_epsilon2) : tree_.epsilon2[i]);
+      softening[g] = P(law == Law::plummer ? static_cast<T>(tree_.same_epsilon2) : tree_.epsilon2[i]);
       own[g] = P(static_cast<T>(k));
       sum[g].ax = sum[g].ay = sum[g].az = sum[g].pot = P(T(0));
     }
@@ -430,25 +443,34 @@ class Walker {
       const P mass = P::load(sources.mass + j);
       for (std::uint32_t g = 0; g < group; ++g) {
         const Vec3<P> d{x.x - at[g].x, x.y - at[g].y, x.z - at[g].z};
-        const P e = same_epsilon ? epsilon2[g] : larger(epsilon2[g], P::load(sources.epsilon2 + j));
-        const P square = softened_square(d, e);
-        P inverse = inverse_root(square);
-        if constexpr (decltype(mask)::value)
-          inverse = where_equal(P(hn::Iota(typename P::Tag(), static_cast<T>(j))), own[g], P(T(0)), inverse);
-        if constexpr (rough)
-          add_two_thirds_of_pair<true>(d, mass, square, inverse, P(five_thirds), sum[g]);
-        else
-          add_pair<false, true>(d, d, mass, inverse, sum[g]);
+        if constexpr (law == Law::spline) {
+          P m = mass;
+          if constexpr (decltype(mask)::value)
+            m = where_equal(P(hn::Iota(typename P::Tag(), static_cast<T>(j))), own[g], P(T(0)), mass);
+          add_spline_pair<false, true>(d, d, m, softened_square(d, P(T(0))),
+                                       smaller(softening[g], P::load(sources.epsilon2 + j)), sum[g]);
+        } else {
+          const P e = law == Law::plummer ? softening[g] : larger(softening[g], P::load(sources.epsilon2 + j));
+          const P square = softened_square(d, e);
+          P inverse = inverse_root<law>(square);
+          if constexpr (decltype(mask)::value)
+            inverse = where_equal(P(hn::Iota(typename P::Tag(), static_cast<T>(j))), own[g], P(T(0)), inverse);
+          if constexpr (rough(law))
+            add_two_thirds_of_pair<true>(d, mass, square, inverse, P(five_thirds), sum[g]);
+          else
+            add_pair<false, true>(d, d, mass, inverse, sum[g]);
+        }
       }
     };
     for (std::size_t j = 0; j < sources.own; j += lanes) add(j, std::true_type());
     for (std::size_t j = sources.own; j < sources.count; j += lanes) add(j, std::false_type());
     for (std::uint32_t g = 0; g < count; ++g)
-      sums.add(first + g, -pair_factor * sum_of_lanes(sum[g].pot), pair_factor * sum_of_lanes(sum[g].ax),
-               pair_factor * sum_of_lanes(sum[g].ay), pair_factor * sum_of_lanes(sum[g].az));
+      sums.add(first + g, -pair_factor(law) * sum_of_lanes(sum[g].pot), pair_factor(law) * sum_of_lanes(sum[g].ax),
+               pair_factor(law) * sum_of_lanes(sum[g].ay), pair_factor(law) * sum_of_lanes(sum[g].az));
   }
+  template <Law law>
   static HWY_INLINE P inverse_root(P square) {
-    if constexpr (rough)
+    if constexpr (rough(law))
       return P(hn::ApproximateReciprocalSqrt(square.raw));
     else
       return rsqrt(square);

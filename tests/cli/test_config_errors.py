@@ -26,6 +26,7 @@ class Refusals(harness.CliTest):
         self.refused('[particles]\nmodel = "plummer"\nn = -5\n', "particles.n: expected an integer >= 1, found -5")
         self.refused(PLUMMER + "[run]\nend_time = nan\n", "run.end_time: expected a number > 0, found nan")
         self.refused(PLUMMER + "[gravity]\nsoftening = -0.1\n", "gravity.softening: expected a number >= 0, found -0.1")
+        self.refused(PLUMMER + "[gravity]\nsoftening_kernel = 1\n", "gravity.softening_kernel: expected plummer, spline, found 1")
 
     def test_what_is_not_toml(self):
         self.refused("[time\n", "run.toml:1", "TOML")

@@ -31,6 +31,11 @@ SolverOptions with(Precision precision, const Softening& softening) {
   return options;
 }
 
+Softening spline(Softening softening) {
+  softening.kernel = SofteningKernel::spline;
+  return softening;
+}
+
 Softening by_species() {
   Softening softening;
   softening.epsilon = {0.01, 0.02, 0.05, 0.0, 0.1, 0.03};
@@ -113,6 +118,33 @@ TEST_P(DirectSolver, AgreesWithTheLawWithZeroAndPerSpeciesSoftening) {
       const auto options = with(precision, softening);
       expect_forces(forces(options, p, want_all), p, options, want_all);
     }
+}
+
+// Reference: the papers' polynomials in long double. With 0.01, 0.3 and 2 most pairs are outside the spline, about it
+// and inside; species 3 is not softened at all.
+TEST_P(DirectSolver, AgreesWithTheSplineKernel) {
+  const auto p = random_particles(700, 2);
+  for (Precision precision : all_precisions)
+    for (const auto& softening :
+         {Softening::same(0.01), Softening::same(0.3), Softening::same(2), Softening::same(0), by_species()}) {
+      const auto options = with(precision, spline(softening));
+      for (unsigned want : {want_all, unsigned{want_acceleration}, want_acceleration | want_potential,
+                            unsigned{want_potential}, want_acceleration | want_jerk})
+        expect_forces(forces(options, p, want), p, options, want);
+    }
+}
+
+// By hand: at no distance the potential is that of a Plummer sphere, and there is no force.
+TEST_P(DirectSolver, SplineSofteningHasThePlummerPotentialAtNoDistance) {
+  Particles p;
+  p.resize(2);
+  p.mass = {3.0, 5.0};
+  for (Precision precision : all_precisions) {
+    const auto f = forces(with(precision, spline(Softening::same(0.25))), p, want_all);
+    EXPECT_NEAR(f.potential[0], -20.0, 1e-5);
+    EXPECT_EQ(f.ax[0], 0);
+    EXPECT_EQ(f.jx[1], 0);
+  }
 }
 
 // Reference: the law in long double.
@@ -350,7 +382,7 @@ TEST_P(DirectSolver, SourcesArePredictedToTheTimeOfThePrediction) {
 // Reference: half the sum over particles of m φ in long double.
 TEST_P(DirectSolver, PotentialEnergyIsTheSumOverPairs) {
   for (std::int64_t n : {1, 2, 17, 1300})
-    for (const auto& softening : {Softening::same(0), by_species()}) {
+    for (const auto& softening : {Softening::same(0), by_species(), spline(by_species())}) {
       const auto p = random_particles(n, 14);
       auto options = with(Precision::mixed, softening);
       options.gravitational_constant = 2.0;

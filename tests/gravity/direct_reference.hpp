@@ -10,6 +10,28 @@
 
 namespace pergola {
 
+/// A softened pair of unit mass: acceleration along d over |d|, the derivative of that by r over r, and −potential.
+struct ReferencePair {
+  long double a, b, p;
+};
+
+/// Plummer's law, or the spline as the papers write it: Springel, Yoshida & White 2001, eqs. 71 and A1.
+inline ReferencePair reference_pair(SofteningKernel kernel, long double epsilon, long double r) {
+  using Real = long double;
+  const Real h = 2.8L * epsilon, u = r / h;
+  if (kernel == SofteningKernel::plummer || epsilon == 0 || u >= 1) {
+    const Real x = std::sqrt(r * r + (kernel == SofteningKernel::plummer ? epsilon * epsilon : 0));
+    return {1 / (x * x * x), -3 / (x * x * x * x * x), 1 / x};
+  }
+  const Real h3 = h * h * h, u2 = u * u, u3 = u2 * u;
+  if (u < 0.5L)
+    return {(32 / 3.0L - 192 / 5.0L * u2 + 32 * u3) / h3, (-384 / 5.0L + 96 * u) / (h3 * h * h),
+            (14 / 5.0L - 16 / 3.0L * u2 + 48 / 5.0L * u2 * u2 - 32 / 5.0L * u2 * u3) / h};
+  return {(64 / 3.0L - 48 * u + 192 / 5.0L * u2 - 32 / 3.0L * u3 - 1 / (15 * u3)) / h3,
+          (-48 / u + 384 / 5.0L - 32 * u + 1 / (5 * u2 * u3)) / (h3 * h * h),
+          (-1 / (15 * u) - 32 / 3.0L * u2 + 16 * u3 - 48 / 5.0L * u2 * u2 + 32 / 15.0L * u2 * u3 + 16 / 5.0L) / h};
+}
+
 /// What Newton's law gives for one target, written out in long double, independent of physics/ and of every kernel.
 /// The sizes are the sums of the terms' magnitudes: rounding errors are proportional to them.
 struct ReferenceForce {
@@ -29,15 +51,15 @@ inline ReferenceForce reference_force(const Particles& p, const Softening& softe
     const Real w[3] = {Real(p.vx[k]) - p.vx[i], Real(p.vy[k]) - p.vy[i], Real(p.vz[k]) - p.vz[i]};
     const Real epsilon = std::max(softening.epsilon[p.species[i]], softening.epsilon[p.species[k]]);
     const Real distance2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
-    const Real r = std::sqrt(distance2 + epsilon * epsilon);
+    const ReferencePair pair = reference_pair(softening.kernel, epsilon, std::sqrt(distance2));
     const Real m = Real(constant) * p.mass[k], dw = d[0] * w[0] + d[1] * w[1] + d[2] * w[2];
     for (int axis = 0; axis < 3; ++axis) {
-      f.a[axis] += m * d[axis] / (r * r * r);
-      f.j[axis] += m * (w[axis] / (r * r * r) - 3 * dw * d[axis] / (r * r * r * r * r));
+      f.a[axis] += m * pair.a * d[axis];
+      f.j[axis] += m * (pair.a * w[axis] + pair.b * dw * d[axis]);
     }
-    f.potential -= m / r;
-    f.a_size += m * std::sqrt(distance2) / (r * r * r);
-    f.j_size += m * 4 * std::sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]) / (r * r * r);
+    f.potential -= m * pair.p;
+    f.a_size += m * std::sqrt(distance2) * pair.a;
+    f.j_size += m * 4 * std::sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]) * pair.a;
     if (distance2 < nearest2) nearest2 = distance2, f.nearest = static_cast<std::int64_t>(k);
   }
   return f;

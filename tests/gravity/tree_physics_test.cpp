@@ -151,6 +151,37 @@ TEST_P(Tree, SofteningBySpeciesIsThePairwiseLarger) {
   EXPECT_LE(e.p99, 6e-3);
 }
 
+// Reference: the direct sum with the same kernel. With 0.1 the sphere of a particle holds a tenth of the others.
+TEST_P(Tree, SplineSofteningAgreesWithTheDirectSum) {
+  const auto p = model("plummer", 20000);
+  for (double epsilon : {0.0, 0.01, 0.1})
+    for (Precision precision : {Precision::single, Precision::mixed, Precision::full}) {
+      auto o = options(1e-3, precision);
+      o.softening = Softening::same(epsilon);
+      o.softening.kernel = SofteningKernel::spline;
+      const auto found = forces(o, p);
+      const auto e = errors(found, o, p);
+      EXPECT_LE(e.median, 1e-3) << epsilon;
+      EXPECT_LE(e.p99, 6e-3) << epsilon;
+      o.solver = "direct";
+      const auto expected = forces(o, p).potential;
+      for (std::size_t i = 0; i < expected.size(); i += 97)
+        ASSERT_NEAR(found.potential[i], expected[i], -1e-3 * expected[i]);
+    }
+}
+
+// Reference: the direct sum with the larger spline of each pair.
+TEST_P(Tree, SplineSofteningBySpeciesIsThePairwiseLarger) {
+  auto p = model("plummer", 8000);
+  for (std::size_t i = 0; i < p.x.size(); ++i) p.species[i] = static_cast<std::uint8_t>(i % 3);
+  auto o = options(1e-3);
+  o.softening.epsilon = {0.05, 0.01, 0.002, 0, 0, 0};
+  o.softening.kernel = SofteningKernel::spline;
+  const auto e = errors(forces(o, p), o, p);
+  EXPECT_LE(e.median, 1e-3);
+  EXPECT_LE(e.p99, 6e-3);
+}
+
 // Reference: the direct sum; rms of the difference over rms of the force, for on a line the force on most particles is
 // a small difference of large ones. Shapes that an octree could be lost in.
 TEST_P(Tree, AnyInputIsServed) {

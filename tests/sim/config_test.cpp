@@ -108,6 +108,9 @@ TEST(Config, UnknownNamesComeWithTheNearestValidOne) {
   EXPECT_NE(refusal("[particles]\nmodel = \"plummer\"\ncutof = 1\n").find("did you mean particles.cutoff?"),
             std::string::npos);
   EXPECT_NE(refusal("[gravity]\nsoftening = { hallo = 1 }\n").find("did you mean \"halo\"?"), std::string::npos);
+  EXPECT_EQ(
+      refusal("[gravity]\nsoftening_kernel = \"splin\"\n"),
+      "run.toml:2: gravity.softening_kernel: expected plummer, spline, found \"splin\"; did you mean \"spline\"?");
   EXPECT_NE(refusal("[expect]\nenergy_eror = 1\n").find("did you mean \"energy_error\"?"), std::string::npos);
   EXPECT_NE(refusal("[nonsense]\n").find("unknown key"), std::string::npos);
 }
@@ -238,11 +241,18 @@ TEST(Config, ModelAndFileExcludeEachOther) {
   EXPECT_THROW(parse_config("", "run.toml").require_particles(), Error);
 }
 
+TEST(Config, TheSofteningKernelIsKeptWhateverTheOrderOfTheKeys) {
+  const auto config = parse_config("[gravity]\nsoftening_kernel = \"spline\"\nsoftening = 0.1\n", "run.toml");
+  EXPECT_EQ(config.solver_options().softening.kernel, SofteningKernel::spline);
+  EXPECT_EQ(config.solver_options().softening.epsilon[3], 0.1);
+}
+
 TEST(Config, ItsTextReadsBackToTheSameText) {
   for (const std::string& text :
        {std::string(), std::string(contract_example), std::string("[particles]\nfile = \"a \\\"b\\\".hdf5\"\n"),
         std::string("[particles]\nmodel = \"kepler\"\neccentricity = 0.1\n[gravity]\nsoftening = { halo = 0.3 }\n"
-                    "[expect]\nvirial_ratio = 0.5\nenergy_error = 1e-7\n[units]\nsystem = \"gadget\"\n")}) {
+                    "softening_kernel = \"spline\"\n[expect]\nvirial_ratio = 0.5\nenergy_error = 1e-7\n[units]\nsystem "
+                    "= \"gadget\"\n")}) {
     const std::string written = config_text(parse_config(text, "run.toml"));
     EXPECT_EQ(config_text(parse_config(written, "written")), written);
   }

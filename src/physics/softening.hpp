@@ -1,0 +1,31 @@
+#pragma once
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include "base/host_device.hpp"
+
+namespace pergola {
+
+/// How the force of a pair is softened: by 1/√(r² + ε²), or by the cubic spline of GADGET, which is Newton's law from
+/// 2.8 ε on and has the same potential at r = 0.
+enum class SofteningKernel { plummer, spline };
+inline constexpr std::array<std::string_view, 2> softening_kernel_names{"plummer", "spline"};
+
+namespace physics {
+
+/// h/ε: a mass is spread over a sphere of radius h (Springel 2005, section 2.1).
+inline constexpr double spline_support = 2.8;
+
+/// The number by which the pair laws of physics/pair.inl know a softening length: ε² for Plummer's, where the larger
+/// one of a pair counts, and 1/h for the spline, where the smaller one does.
+PERGOLA_HD double softening_number(SofteningKernel kernel, double epsilon2) {
+  return kernel == SofteningKernel::plummer ? epsilon2 : 1 / (spline_support * std::sqrt(epsilon2));
+}
+/// Whether that is the number of no softening at all.
+PERGOLA_HD bool is_unsoftened(SofteningKernel kernel, double number) {
+  return kernel == SofteningKernel::plummer ? number == 0 : std::isinf(number);
+}
+
+}  // namespace physics
+}  // namespace pergola
