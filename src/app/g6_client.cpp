@@ -133,7 +133,7 @@ void G6Client::step(std::int64_t now) {
     HermiteStart end = state_[i];
     const auto fault = hermite_end_step({now, eta_, step_max_, true}, time_of(now - tick_[i]), state_[i], new_a_[k],
                                         new_j_[k], end.x, end.v, level_[i]);
-    if (fault != HermiteFault::none)
+    if (fault != StepFault::none)
       throw Error(ErrorKind::numerics,
                   fmt::format("particle {} at time {}: its step fell below the shortest one, or its "
                               "force is not a finite number",

@@ -14,7 +14,7 @@ struct Box {
   Vec3<double> side{0, 0, 0};    // all zero: no box, open space
   Boundary boundary = Boundary::isolated;
 
-  bool periodic() const { return boundary == Boundary::periodic; }
+  PERGOLA_HD bool periodic() const { return boundary == Boundary::periodic; }
   bool given() const { return side.x > 0; }
   double volume() const { return side.x * side.y * side.z; }
 };
@@ -25,6 +25,11 @@ PERGOLA_HD R wrap(R x, R corner, R side) {
   if (x >= corner && x < corner + side) return x;
   const R moved = x - side * std::floor((x - corner) / side);
   return moved < corner + side && moved >= corner ? moved : corner;
+}
+
+inline Vec3<double> wrap(const Vec3<double>& x, const Box& box) {
+  return {wrap(x.x, box.corner.x, box.side.x), wrap(x.y, box.corner.y, box.side.y),
+          wrap(x.z, box.corner.z, box.side.z)};
 }
 
 /// The nearest image of a separation in a periodic box.

@@ -1,6 +1,5 @@
 #pragma once
 #include <cmath>
-#include <cstdint>
 
 #include "base/host_device.hpp"
 #include "base/vec.hpp"
@@ -95,41 +94,6 @@ PERGOLA_HD R starting_step(R eta, const Vec3<R>& a, const Vec3<R>& j, R potentia
   const R passing = j1 > R(0) ? (a1 > least ? a1 : least) / j1 : R(INFINITY);
   const R falling = a1 > R(0) ? std::sqrt(std::abs(potential)) / a1 : R(INFINITY);
   return eta * (passing < falling ? passing : falling);
-}
-
-/// Block steps are step_max / 2^level; time is counted in ticks of step_max / 2^deepest_level.
-inline constexpr int deepest_level = 40;
-
-PERGOLA_HD constexpr std::int64_t level_ticks(int level) { return std::int64_t{1} << (deepest_level - level); }
-
-/// The smallest level whose step is not longer than `wanted` and whose grid contains the time `now`;
-/// deepest_level + 1 when even the shortest step is too long.
-template <class R>
-PERGOLA_HD int first_level(R wanted, R step_max, std::int64_t now) {
-  int level = 0;
-  R step = step_max;
-  while (level <= deepest_level && (step > wanted || (now & (level_ticks(level) - 1)) != 0)) {
-    ++level;
-    step = step / R(2);
-  }
-  return level;
-}
-
-/// The level of the next step of a particle that has just arrived at `now` with steps of `level`: halved as often as
-/// needed, doubled at most once and only when `now` is an even multiple of the present step. deepest_level + 1: too
-/// short.
-template <class R>
-PERGOLA_HD int next_level(int level, R wanted, R step_max, std::int64_t now) {
-  R step = std::ldexp(step_max, -level);
-  if (step > wanted) {
-    while (step > wanted && level <= deepest_level) {
-      step = step / R(2);
-      ++level;
-    }
-    return level;
-  }
-  if (level > 0 && R(2) * step <= wanted && (now & (level_ticks(level - 1) - 1)) == 0) return level - 1;
-  return level;
 }
 
 }  // namespace pergola::physics

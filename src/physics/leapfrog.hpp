@@ -18,6 +18,12 @@ PERGOLA_HD void drift(R dt, Vec3<R>& x, const Vec3<R>& v) {
   x = x + dt * v;
 }
 
+/// One axis of it.
+template <class R>
+PERGOLA_HD void drift_axis(R dt, R& x, R v) {
+  x = x + dt * v;
+}
+
 /// One axis of two kicks and a drift: v + a first, then + a second, then x + v dt. Each sum is rounded on its own, so
 /// that kicks may be taken together with the drift or apart from it.
 template <class R>
@@ -32,6 +38,16 @@ template <class R>
 PERGOLA_HD void leapfrog_predict(R dt, Vec3<R>& x, Vec3<R>& v, const Vec3<R>& a) {
   x = x + dt * (v + (dt / R(2)) * a);
   v = v + dt * a;
+}
+
+/// A block step of length h that has had its opening kick and has drifted from its beginning to now, as if it had been
+/// one of length s that ends `ahead` after now: its opening kick was longer by (h − s)/2 than that step's, and the
+/// drift went on with it. What is left to do is the closing kick of s/2.
+template <class R>
+PERGOLA_HD void shorten_step(R h, R s, R ahead, Vec3<R>& x, Vec3<R>& v, const Vec3<R>& a) {
+  const R excess = (h - s) / R(2);
+  x = x + (ahead * v - (s * excess) * a);
+  v = v - excess * a;
 }
 
 /// Acceleration step criterion √(2 η ε / |a|). Springel 2005, eq. 34.

@@ -278,8 +278,11 @@ std::vector<ConfigKey> time_keys() {
               "time.leapfrog", "kick-drift-kick | staggered (fixed step only)", {"kick-drift-kick", "staggered"},
               [](auto& c) -> auto& { return c.time.leapfrog; }),
           real_key(
-              "time.courant", "adaptive on a mesh: cells that a particle may cross in a step", Range::above(0),
+              "time.courant", "adaptive or block on a mesh: cells that a particle may cross in a step", Range::above(0),
               [](auto& c) -> auto& { return c.time.courant; }),
+          word_key(
+              "time.steps", "leapfrog: shared | block (one for each particle: sqrt(2 eta softening / |a|))",
+              {"shared", "block"}, [](auto& c) -> auto& { return c.time.steps; }),
           flag_key(
               "time.adaptive", "leapfrog: a shared step chosen anew each time",
               [](auto& c) -> auto& { return c.time.adaptive; }),

@@ -120,6 +120,7 @@ double measure_mesh_step(const RunConfig& config, const Device& device, std::int
   gravity.mesh.box.corner = {-0.25, -0.25, -0.25};
   TimeOptions time = config.time;
   time.adaptive = false;
+  time.steps = "shared";
   time.step = 1e-6;
   const auto measure = [&](std::int64_t count) {
     ModelOptions options;
@@ -150,8 +151,8 @@ Pace scaled(Pace pace, double factor) {
 }
 
 Pace estimate_pace(const RunConfig& config, const Count& count, RunPlan& plan) {
-  const bool shared = config.time.integrator == "leapfrog";
-  if (shared && !config.time.adaptive) {
+  const bool leapfrog = config.time.integrator == "leapfrog";
+  if (leapfrog && !config.time.adaptive && config.time.steps == "shared") {
     plan.steps_basis = "exact: a fixed step";
     return {1 / config.time.step, 1 / config.time.step, 0};
   }
@@ -161,7 +162,7 @@ Pace estimate_pace(const RunConfig& config, const Count& count, RunPlan& plan) {
     const Pace pace = measure_pace(config, n, plan.interactions_per_second);
     plan.steps_basis = small ? "measured in a trial of half a second from the start"
                              : fmt::format("measured in a trial with {} particles and scaled to {}", n, count.n);
-    return small || shared ? pace : scaled(pace, static_cast<double>(count.n) / static_cast<double>(n));
+    return small || leapfrog ? pace : scaled(pace, static_cast<double>(count.n) / static_cast<double>(n));
   }
   plan.steps_basis = "assumed: as in a Plummer model in N-body units";
   const double eta_factor = std::sqrt(plummer_eta / config.time.eta);
@@ -199,7 +200,9 @@ RunPlan plan_run(const RunConfig& config) {
   }
   Pace pace = estimate_pace(config, count, plan);
   if (on_mesh) pace.seconds_per_step = measure_mesh_step(config, device, count.n, plan);
-  if (on_tree) pace.seconds_per_step = measure_tree_step(config, device, count.n, plan);
+  // The walk takes the time of the particles that ask.
+  const double asking = pace.steps > 0 ? pace.particle_steps / pace.steps : 0;
+  if (on_tree) pace.seconds_per_step = asking * measure_tree_step(config, device, count.n, plan);
   const double time = std::max(0.0, config.run.end_time - count.start_time), n = static_cast<double>(count.n);
   plan.steps = std::ceil(pace.steps * time);
   plan.particle_steps = pace.particle_steps * time * n;

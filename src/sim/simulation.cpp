@@ -7,7 +7,7 @@
 
 #include "base/text.hpp"
 #include "io/snapshot.hpp"
-#include "physics/hermite.hpp"
+#include "physics/block_steps.hpp"
 #include "sim/mesh_box.hpp"
 
 namespace pergola {
@@ -66,7 +66,8 @@ struct Simulation::Parts {
                               config.source, to_text(at), to_text(config.run.end_time)));
     // Block times are counted in 64 bits: 2^22 of the longest steps, with 2^40 ticks each.
     const double longest = std::ldexp(config.time.step_max, 62 - physics::deepest_level);
-    if (config.time.integrator == "hermite" && config.run.end_time - at >= longest)
+    const bool blocks = config.time.integrator == "hermite" || config.time.steps == "block";
+    if (blocks && config.run.end_time - at >= longest)
       throw Error(ErrorKind::input, fmt::format("{}: run.end_time: expected less than 2^22 steps of time.step_max, {}, "
                                                 "after the start, found {}; raise time.step_max",
                                                 config.source, to_text(longest), to_text(config.run.end_time)));

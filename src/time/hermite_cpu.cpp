@@ -1,12 +1,10 @@
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
-#include "base/text.hpp"
 #include "device/parallel.hpp"
+#include "physics/block_steps.hpp"
 #include "physics/hermite.hpp"
 #include "time/hermite.hpp"
 #include "time/hermite_state.hpp"
@@ -16,12 +14,10 @@ namespace pergola {
 
 namespace {
 
-using physics::deepest_level;
 using physics::level_ticks;
 
 constexpr std::int64_t schedule_chunk = 512;  // particles that share one entry of the schedule
 constexpr std::int64_t correct_chunk = 512;   // active particles corrected by one thread at a time
-constexpr std::int64_t last_tick = std::int64_t{1} << 62;
 
 /// A particle at the start of its step, kept while the corrector is iterated.
 struct KeptStart {
@@ -36,7 +32,7 @@ struct Block {
   bool choose_next = true;  // false: no step comes after this one
 };
 
-using Fault = HermiteFault;
+using Fault = StepFault;
 
 template <class Real>
 class HermiteCpu final : public Integrator {
@@ -134,9 +130,7 @@ bool HermiteCpu<Real>::advance(double limit, const std::function<bool()>& enough
   while (count() > 0) {
     const std::int64_t next = *std::min_element(chunk_next_.begin(), chunk_next_.end());
     if (state_.time_of(next) > limit) return true;
-    if (next >= last_tick)
-      throw Error(ErrorKind::input, fmt::format("run.end_time: expected at most {} steps of time.step_max, found {}",
-                                                last_tick >> deepest_level, to_text(limit)));
+    if (next >= physics::last_tick) throw too_many_ticks(limit);
     collect_active(next);
     step({.now = next});
     state_.now = next;

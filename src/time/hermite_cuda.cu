@@ -1,9 +1,6 @@
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
 
-#include "base/text.hpp"
 #include "gravity/direct_solver.cuh"
 #include "time/hermite.hpp"
 #include "time/hermite_state.hpp"
@@ -15,13 +12,11 @@ namespace {
 
 using namespace cuda;
 using physics::deepest_level;
-using physics::level_ticks;
 
 constexpr ForceKind step_kind = ForceKind::acceleration_jerk;
 constexpr int predict_threads = 256;
 constexpr int correct_threads = 128;
 constexpr std::int64_t most_chunks = 1024;
-constexpr std::int64_t last_tick = std::int64_t{1} << 62;
 
 /// The clock of the run, on the device. The host sets the limit and looks at it after a batch of steps.
 struct Schedule {
@@ -30,7 +25,7 @@ struct Schedule {
   std::int64_t active_count = 0;  // particles in it; 0 when no step was begun
   std::int64_t limit = 0;         // no step may end beyond this tick
   std::int64_t steps = 0, particle_steps = 0;
-  std::int64_t fault = INT64_MAX;          // the lowest faulty particle times 4, plus the HermiteFault
+  std::int64_t fault = INT64_MAX;          // the lowest faulty particle times 4, plus the StepFault
   std::uint32_t epoch = 1;                 // number of this step, which marks counts of chunks as new
   std::uint32_t ticket = 0;                // hands out chunks in the order in which blocks start
   int population[deepest_level + 1] = {};  // particles by level
@@ -56,8 +51,7 @@ __device__ std::int64_t next_tick(const Schedule& s, int lane) {
   const unsigned low = __ballot_sync(0xffffffffu, s.population[lane] != 0);
   const unsigned high = __ballot_sync(0xffffffffu, lane + 32 <= deepest_level && s.population[lane + 32] != 0);
   const int deepest = high ? 63 - __clz(high) : low ? 31 - __clz(low) : 0;
-  const std::int64_t step = level_ticks(deepest);
-  return (s.now & ~(step - 1)) + step;
+  return physics::next_tick(s.now, deepest);
 }
 
 /// The lowest level whose steps end at a tick.
@@ -189,8 +183,8 @@ __global__ void __launch_bounds__(correct_threads)
     const int old_level = s.level[i];
     int level = old_level;
     const double dt = static_cast<double>(step.now - s.tick[i]) * s.sources.tick_length + c.offset;
-    const HermiteFault fault = hermite_end_step(step, dt, start, a, j, x, v, level);
-    if (fault != HermiteFault::none) {
+    const StepFault fault = hermite_end_step(step, dt, start, a, j, x, v, level);
+    if (fault != StepFault::none) {
       atomicMin(reinterpret_cast<long long*>(&schedule.fault), static_cast<long long>(4 * i + static_cast<int>(fault)));
       continue;
     }
@@ -410,9 +404,7 @@ void HermiteCuda<P>::restore(const StateBlocks& blocks) {
 template <Precision P>
 std::int64_t HermiteCuda<P>::tick_at(double time) const {
   const double ticks = std::floor((time - state_.start_time) / state_.tick_length);
-  if (ticks >= static_cast<double>(last_tick))
-    throw Error(ErrorKind::input, fmt::format("run.end_time: expected at most {} steps of time.step_max, found {}",
-                                              last_tick >> deepest_level, to_text(time)));
+  if (ticks >= static_cast<double>(physics::last_tick)) throw too_many_ticks(time);
   auto tick = static_cast<std::int64_t>(ticks);
   while (state_.time_of(tick + 1) <= time) ++tick;
   while (state_.time_of(tick) > time) --tick;
@@ -493,9 +485,9 @@ void HermiteCuda<P>::read_schedule() {
 template <Precision P>
 void HermiteCuda<P>::report_fault() {
   const std::int64_t place = schedule_.fault / 4;
-  const auto fault = static_cast<HermiteFault>(schedule_.fault % 4);
+  const auto fault = static_cast<StepFault>(schedule_.fault % 4);
   const double end = state_.time_of(schedule_.next);
-  if (fault == HermiteFault::force_not_finite && solver_.sums().may_diverge()) {
+  if (fault == StepFault::force_not_finite && solver_.sums().may_diverge()) {
     const Buffer<std::int64_t> index(device_, std::vector<std::int64_t>{place});
     try {
       // The sources are still those of the failed step: the solver finds the partner, if there is one.

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "physics/block_steps.hpp"
 #include "physics/hermite.hpp"
 
 namespace pergola {
@@ -9,17 +10,6 @@ namespace pergola {
 using physics::deepest_level;
 
 namespace {
-
-const char* fault_text(HermiteFault fault) {
-  switch (fault) {
-    case HermiteFault::force_not_finite:
-      return "the force on it is not a finite number";
-    case HermiteFault::state_not_finite:
-      return "its position or velocity is no longer a finite number";
-    default:
-      return "its step fell below the shortest one (time.step_max / 2^40)";
-  }
-}
 
 /// A copy of a three-vector array on the host.
 struct HostVectors {
@@ -71,11 +61,11 @@ void HermiteState<Real>::set_first_forces(const VectorBuffer<Real>& first_a, con
   std::vector<std::int8_t> levels(static_cast<std::size_t>(count()));
   for (std::size_t i = 0; i < levels.size(); ++i) {
     const auto place = static_cast<std::int64_t>(i);
-    if (!is_finite(new_a.at(i)) || !is_finite(new_j.at(i))) fail(place, HermiteFault::force_not_finite, start_time);
+    if (!is_finite(new_a.at(i)) || !is_finite(new_j.at(i))) fail(place, StepFault::force_not_finite, start_time);
     const double wanted =
         physics::starting_step<double>(options.eta_start, new_a.at(i), new_j.at(i), static_cast<double>(phi[i]), gm);
     const int chosen = physics::first_level(wanted, options.step_max, 0);
-    if (chosen > deepest_level) fail(place, HermiteFault::step_too_short, start_time);
+    if (chosen > deepest_level) fail(place, StepFault::step_too_short, start_time);
     levels[i] = static_cast<std::int8_t>(chosen);
   }
   a = VectorBuffer<Real>(device, new_a.x, new_a.y, new_a.z);
@@ -164,7 +154,7 @@ void HermiteState<Real>::restore(const StateBlocks& blocks) {
 }
 
 template <class Real>
-void HermiteState<Real>::fail(std::int64_t i, HermiteFault fault, double at) const {
+void HermiteState<Real>::fail(std::int64_t i, StepFault fault, double at) const {
   const auto k = static_cast<std::size_t>(i);
   ParticleState state;
   state.id = id[k];
@@ -172,7 +162,7 @@ void HermiteState<Real>::fail(std::int64_t i, HermiteFault fault, double at) con
   state.position = HostVectors(x).at(k), state.velocity = HostVectors(v).at(k);
   state.acceleration = HostVectors(a).at(k), state.jerk = HostVectors(j).at(k);
   state.time = time_of(tick.to_host()[k]);
-  throw ParticleFailure(fault_text(fault), at, state);
+  throw ParticleFailure(step_fault_text(fault), at, state);
 }
 
 template <class Real>

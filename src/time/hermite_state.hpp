@@ -49,7 +49,7 @@ struct HermiteState {
   Particles state_at(double at) const;
   StateBlocks save() const;
   void restore(const StateBlocks& blocks);
-  [[noreturn]] void fail(std::int64_t i, HermiteFault fault, double at) const;
+  [[noreturn]] void fail(std::int64_t i, StepFault fault, double at) const;
 
   /// Bytes per particle of these arrays.
   static std::int64_t bytes_per_particle();

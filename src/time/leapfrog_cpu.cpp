@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "device/parallel.hpp"
-#include "physics/hermite.hpp"
 #include "physics/leapfrog.hpp"
 #include "time/leapfrog_loops.hpp"
 
@@ -50,16 +49,9 @@ class LeapfrogLoopsCpu final : public LeapfrogLoops<Real> {
     std::vector<double> least(chunks(s.count), std::numeric_limits<double>::infinity());
     parallel_chunks(threads_, s.count, chunk, [&](std::int64_t begin, std::int64_t end) {
       double& mine = least[static_cast<std::size_t>(begin / chunk)];
-      for (std::int64_t i = begin; i < end; ++i) {
-        const Vec3<double> a{s.ax[i], s.ay[i], s.az[i]};
-        const double epsilon = wish.softening.epsilon[s.species[i]];
-        mine = std::min(mine, epsilon > 0 ? physics::acceleration_step<double>(wish.eta, epsilon, a)
-                                          : physics::starting_step<double>(wish.eta, a, {s.jx[i], s.jy[i], s.jz[i]}));
-        if (wish.courant_length <= 0) continue;
-        Vec3<double> v{s.vx[i], s.vy[i], s.vz[i]};
-        physics::kick<double>(wish.pending_kick, v, a);
-        mine = std::min(mine, physics::courant_step<double>(wish.courant_length, v));
-      }
+      for (std::int64_t i = begin; i < end; ++i)
+        mine = std::min(mine, wanted_step(s, i, wish.eta, wish.softening.epsilon[s.species[i]], wish.courant_length,
+                                          wish.pending_kick));
     });
     double result = std::numeric_limits<double>::infinity();
     for (const double value : least) result = std::min(result, value);

@@ -1,7 +1,6 @@
 
 #include "device/buffer.hpp"
 #include "device/launch.cuh"
-#include "physics/hermite.hpp"
 #include "physics/leapfrog.hpp"
 #include "time/leapfrog_loops.hpp"
 
@@ -45,15 +44,7 @@ struct WantedStep {
   double epsilon[species_count];
   unsigned long long* least;
   __device__ void operator()(std::int64_t i) const {
-    const Vec3<double> a{s.ax[i], s.ay[i], s.az[i]};
-    const double softened = epsilon[s.species[i]];
-    double step = softened > 0 ? physics::acceleration_step<double>(wish.eta, softened, a)
-                               : physics::starting_step<double>(wish.eta, a, {s.jx[i], s.jy[i], s.jz[i]});
-    if (wish.courant_length > 0) {
-      Vec3<double> v{s.vx[i], s.vy[i], s.vz[i]};
-      physics::kick<double>(wish.pending_kick, v, a);
-      step = fmin(step, physics::courant_step<double>(wish.courant_length, v));
-    }
+    const double step = wanted_step(s, i, wish.eta, epsilon[s.species[i]], wish.courant_length, wish.pending_kick);
     const auto bits = static_cast<unsigned long long>(__double_as_longlong(step));
     if (bits < *least) atomicMin(least, bits);
   }

@@ -6,6 +6,8 @@
 #include "device/device.hpp"
 #include "gravity/solver.hpp"
 #include "particles/box.hpp"
+#include "physics/hermite.hpp"
+#include "physics/leapfrog.hpp"
 
 namespace pergola {
 
@@ -41,6 +43,21 @@ struct StepWish {
   double pending_kick = 0;    // what the velocities lack: v + a pending_kick
 };
 
+/// The step that particle i wants; epsilon: its softening length. physics::acceleration_step where it is softened, else
+/// physics::starting_step from the jerk, and physics::courant_step.
+template <class Real>
+PERGOLA_HD double wanted_step(const LeapfrogArrays<Real>& s, std::int64_t i, double eta, double epsilon,
+                              double courant_length, double pending_kick) {
+  const Vec3<double> a{s.ax[i], s.ay[i], s.az[i]};
+  const double step = epsilon > 0 ? physics::acceleration_step<double>(eta, epsilon, a)
+                                  : physics::starting_step<double>(eta, a, {s.jx[i], s.jy[i], s.jz[i]});
+  if (courant_length <= 0) return step;
+  Vec3<double> v{s.vx[i], s.vy[i], s.vz[i]};
+  physics::kick<double>(pending_kick, v, a);
+  const double crossing = physics::courant_step<double>(courant_length, v);
+  return crossing < step ? crossing : step;
+}
+
 /// The loops over particles that the leapfrog needs, one implementation per device: time/leapfrog_cpu.cpp and
 /// time/leapfrog_cuda.cu. Formulas in physics/leapfrog.hpp and physics/hermite.hpp. They do not wait for a GPU unless
 /// they return a number.
@@ -51,8 +68,7 @@ class LeapfrogLoops {
   virtual void kick_drift(const LeapfrogArrays<Real>& arrays, const KickDrift& pass) = 0;
   /// What the passes since the last call found.
   virtual std::optional<NotFinite> take_not_finite() = 0;
-  /// The smallest wanted step over all particles: physics::acceleration_step where the particle is softened, else
-  /// physics::starting_step from the jerk, and physics::courant_step. Infinite when no particle feels a force.
+  /// The smallest wanted step over all particles. Infinite when no particle feels a force.
   virtual double minimum_step(const LeapfrogArrays<Real>& arrays, const StepWish& wish) = 0;
   /// The first particle whose position, velocity or acceleration is not finite; −1: none.
   virtual std::int64_t first_not_finite(const LeapfrogArrays<Real>& arrays) = 0;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "time/block_leapfrog.hpp"
 #include "time/hermite.hpp"
 #include "time/leapfrog.hpp"
 
@@ -27,6 +28,8 @@ void check_options(const TimeOptions& time) {
   if (time.leapfrog != "kick-drift-kick" && time.leapfrog != "staggered")
     throw Error(ErrorKind::input,
                 fmt::format("time.leapfrog: expected kick-drift-kick or staggered, found \"{}\"", time.leapfrog));
+  if (time.steps != "shared" && time.steps != "block")
+    throw Error(ErrorKind::input, fmt::format("time.steps: expected shared or block, found \"{}\"", time.steps));
   if (time.corrector_iterations < 1)
     throw Error(ErrorKind::input,
                 fmt::format("time.corrector_iterations: expected 1 or more, found {}", time.corrector_iterations));
@@ -39,7 +42,8 @@ std::vector<std::string> integrator_names() { return {"hermite", "leapfrog"}; }
 std::unique_ptr<Integrator> make_integrator(const TimeOptions& time, const SolverOptions& gravity,
                                             const IntegratorContext& context) {
   check_options(time);
-  if (time.integrator == "leapfrog") return make_leapfrog(time, gravity, context);
+  if (time.integrator == "leapfrog")
+    return time.steps == "block" ? make_block_leapfrog(time, gravity, context) : make_leapfrog(time, gravity, context);
   if (time.integrator == "hermite") {
     if (!gravity.external.empty())
       throw Error(ErrorKind::input, "gravity.external: " + external_needs_leapfrog("hermite"));

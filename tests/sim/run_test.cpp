@@ -130,6 +130,16 @@ TEST_P(ManagedRuns, ResumedLeapfrogRunsAreBitIdentical) {
   }
 }
 
+TEST_P(ManagedRuns, ResumedBlockStepsOfTheLeapfrogAreBitIdentical) {
+  for (const std::string solver : {"direct", "tree"}) {
+    const auto c = config({"time.integrator=leapfrog", "time.steps=block", "gravity.solver=" + solver,
+                           "gravity.softening=0.01", "particles.n=500"});
+    run_simulation(c, options("whole" + solver));
+    EXPECT_GT(run_in_pieces(c, options("pieces" + solver), 9), 2);
+    expect_same_run(folder_ / ("whole" + solver), folder_ / ("pieces" + solver));
+  }
+}
+
 TEST_P(ManagedRuns, OutputsDoNotAlterTheTrajectory) {
   run_simulation(config(), options("many"));
   run_simulation(config({"output.snapshots_every=0", "output.energy_every=0"}), options("few"));

@@ -1,0 +1,295 @@
+#include "time/block_leapfrog.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "device/stage_clock.hpp"
+#include "time/block_loops.hpp"
+#include "time/leapfrog_state.hpp"
+#include "time/shared_evaluation.hpp"
+
+namespace pergola {
+
+namespace {
+
+using physics::deepest_level;
+
+template <class Real>
+std::unique_ptr<BlockLoops<Real>> make_loops(const Device& device) {
+  if (device.is_cuda()) {
+    if constexpr (cuda_built) return make_block_loops_cuda<Real>(device);
+  }
+  return make_block_loops_cpu<Real>(device);
+}
+
+template <class Real>
+class BlockLeapfrog final : public Integrator {
+ public:
+  BlockLeapfrog(const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context);
+
+  void start(const Particles& particles, double time) override;
+  bool advance(double limit, const std::function<bool()>& enough) override;
+  void finish(double end) override;
+  double time() const override { return time_of(now_) + offset_; }
+  Particles state_at(double time) const override;
+  StepCounts counts() const override { return state_.counts; }
+  StateBlocks save() const override;
+  void restore(const StateBlocks& blocks) override;
+  std::int64_t device_bytes(std::int64_t n) const override;
+  Solver* idle_solver() override {
+    solver_->set_clock(nullptr);
+    return solver_.get();
+  }
+  std::int64_t outside() const override { return solver_->outside(); }
+  std::string remark() const override { return solver_->remark(); }
+
+ private:
+  std::int64_t count() const { return state_.count(); }
+  double time_of(std::int64_t tick) const { return state_.start_time + static_cast<double>(tick) * tick_length_; }
+  BlockStep step_to(std::int64_t next) const;
+  BlockArrays<Real> arrays();
+  void allocate_scratch();
+  int lowest_level() const;
+  int deepest_populated_level() const;
+  void step(std::int64_t next);
+  void evaluate(std::int64_t active, double time);
+  void look(double time);
+
+  TimeOptions options_;
+  StepWish wish_;
+  Box box_;
+  double tick_length_;
+  Device device_;
+  std::unique_ptr<Solver> solver_;
+  SharedEvaluation<Real> evaluation_;
+  std::unique_ptr<BlockLoops<Real>> loops_;
+  StageClock clock_;
+
+  LeapfrogState<Real> state_;
+  Buffer<std::int8_t> level_;
+  std::int64_t now_ = 0;   // the tick of all positions
+  double offset_ = 0;      // after finish(): how far all particles are beyond now_
+  bool finished_ = false;  // velocities are at the time of the positions
+
+  // Scratch, derived from the state.
+  BlockCensus census_;
+  Buffer<std::int64_t> active_;
+  VectorBuffer<Real> new_a_;
+};
+
+template <class Real>
+BlockLeapfrog<Real>::BlockLeapfrog(const TimeOptions& time, const SolverOptions& gravity,
+                                   const IntegratorContext& context)
+    : options_(time),
+      box_(gravity.solver == "mesh" ? gravity.mesh.box : Box{}),
+      tick_length_(std::ldexp(time.step_max, -deepest_level)),
+      device_(context.device),
+      solver_(make_solver(gravity, context.device)),
+      evaluation_(context.device, context.communicator),
+      loops_(make_loops<Real>(context.device)),
+      clock_(context.device, context.profile),
+      state_(context.device) {
+  const double cell = solver_->resolution();
+  wish_.eta = time.eta;
+  wish_.softening = cell > 0 ? Softening::same(cell) : gravity.softening;
+  wish_.courant_length = time.courant * cell;
+  const auto& epsilon = wish_.softening.epsilon;
+  if (*std::min_element(epsilon.begin(), epsilon.end()) <= 0)
+    throw Error(ErrorKind::input,
+                "time.steps: block steps of the leapfrog are chosen from the softening length; set gravity.softening > "
+                "0, or time.integrator = \"hermite\"");
+  if (time.leapfrog == "staggered")
+    throw Error(ErrorKind::input,
+                "time.leapfrog: staggered needs a fixed step, found time.steps = \"block\"; use kick-drift-kick");
+  if (!solver_->info().subset)
+    throw Error(ErrorKind::input, fmt::format("time.steps: block steps need forces on a part of the particles, which "
+                                              "the {} solver does not give; set time.steps = \"shared\"",
+                                              gravity.solver));
+}
+
+template <class Real>
+BlockStep BlockLeapfrog<Real>::step_to(std::int64_t next) const {
+  return {now_, next, options_.step_max, tick_length_, wish_, box_};
+}
+
+template <class Real>
+BlockArrays<Real> BlockLeapfrog<Real>::arrays() {
+  BlockArrays<Real> arrays;
+  arrays.particle = state_.arrays();
+  arrays.level = level_.data();
+  arrays.new_ax = new_a_.x.data(), arrays.new_ay = new_a_.y.data(), arrays.new_az = new_a_.z.data();
+  arrays.active = active_.data();
+  return arrays;
+}
+
+template <class Real>
+void BlockLeapfrog<Real>::allocate_scratch() {
+  active_ = Buffer<std::int64_t>(device_, count());
+  new_a_ = VectorBuffer<Real>(device_, count());
+}
+
+template <class Real>
+void BlockLeapfrog<Real>::start(const Particles& particles, double time) {
+  state_.take(particles, time);
+  level_ = Buffer<std::int8_t>(device_, count());
+  level_.zero();
+  allocate_scratch();
+  now_ = 0;
+  offset_ = 0;
+  finished_ = false;
+  loops_->set_census({});
+  loops_->begin_step(arrays(), step_to(0));  // into the box
+  evaluate(count(), time);
+  loops_->choose_first_levels(arrays(), step_to(0));
+  look(time);
+}
+
+/// Waits for the device and looks whether all went well.
+template <class Real>
+void BlockLeapfrog<Real>::look(double time) {
+  census_ = loops_->census();
+  if (census_.fault != BlockCensus::no_fault)
+    state_.fail(step_fault_text(static_cast<StepFault>(census_.fault % 4)), census_.fault / 4, time);
+}
+
+/// Accelerations of the active particles, which are listed unless they are all.
+template <class Real>
+void BlockLeapfrog<Real>::evaluate(std::int64_t active, double time) {
+  Forces<Real> forces;
+  forces.ax = new_a_.x.data(), forces.ay = new_a_.y.data(), forces.az = new_a_.z.data();
+  solver_->set_clock(&clock_);
+  if (solver_->info().pairwise) clock_.begin("force");
+  try {
+    solver_->prepare(state_.sources());
+    evaluation_.evaluate(*solver_, active < count() ? active_.data() : nullptr, active, want_acceleration, forces);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::numerics) look(time);  // knows which particle it is
+    throw;
+  }
+  clock_.end();
+  if (solver_->info().pairwise) state_.counts.interactions += active * count();
+}
+
+template <class Real>
+int BlockLeapfrog<Real>::lowest_level() const {
+  int level = 0;
+  while (level < deepest_level && census_.population[level] == 0) ++level;
+  return level;
+}
+
+template <class Real>
+int BlockLeapfrog<Real>::deepest_populated_level() const {
+  int level = deepest_level;
+  while (level > 0 && census_.population[level] == 0) --level;
+  return level;
+}
+
+/// Opening kicks, drift, forces, closing kicks; Springel 2005, eq. 26 and section 4.2.
+template <class Real>
+void BlockLeapfrog<Real>::step(std::int64_t next) {
+  const BlockStep step = step_to(next);
+  const int ending = physics::lowest_level_at(next);
+  std::int64_t active = 0;
+  for (int level = ending; level <= deepest_level; ++level) active += census_.population[level];
+  const bool all = active == count();
+  clock_.begin("position");
+  loops_->begin_step(arrays(), step);
+  if (!all) loops_->list_active(arrays(), ending);
+  clock_.end();
+  evaluate(active, time_of(next));
+  clock_.begin("velocity");
+  loops_->end_step(arrays(), step, active, all);
+  clock_.end();
+  look(time_of(next));
+  clock_.collect();
+  now_ = next;
+  ++state_.counts.steps;
+  state_.counts.particle_steps += active;
+}
+
+template <class Real>
+bool BlockLeapfrog<Real>::advance(double limit, const std::function<bool()>& enough) {
+  while (count() > 0 && !finished_) {
+    const std::int64_t next = physics::next_tick(now_, deepest_populated_level());
+    if (time_of(next) > limit) return true;
+    if (next >= physics::last_tick) throw too_many_ticks(limit);
+    step(next);
+    if (enough && enough()) return false;
+  }
+  return true;
+}
+
+template <class Real>
+void BlockLeapfrog<Real>::finish(double end) {
+  advance(end, nullptr);
+  const double ahead = (end - state_.start_time) - static_cast<double>(now_) * tick_length_;
+  const bool together = physics::lowest_level_at(now_) <= lowest_level();
+  if (count() > 0 && !finished_ && (ahead > 0 || !together)) {
+    loops_->end_all_early(arrays(), step_to(now_), ahead);
+    evaluate(count(), end);
+    loops_->close_all_early(arrays(), step_to(now_), ahead);
+    look(end);
+    clock_.collect();
+    ++state_.counts.steps;
+    state_.counts.particle_steps += count();
+  }
+  offset_ = ahead;
+  finished_ = true;
+}
+
+template <class Real>
+Particles BlockLeapfrog<Real>::state_at(double time) const {
+  const auto level = level_.to_host();
+  const double ahead = time - this->time();
+  const BlockStep step = step_to(now_);
+  return state_.particles([&](std::size_t k, Vec3<double>& x, Vec3<double>& v, const Vec3<double>& a) {
+    if (finished_) return physics::leapfrog_predict(ahead, x, v, a);
+    const double elapsed = end_step_early(step, level[k], ahead, x, v, a);
+    physics::kick(elapsed / 2, v, a);
+    if (box_.periodic()) x = wrap(x, box_);
+  });
+}
+
+template <class Real>
+StateBlocks BlockLeapfrog<Real>::save() const {
+  StateBlocks blocks;
+  state_.save(blocks);
+  blocks.put("level", level_.to_host());
+  blocks.put_value("now", now_);
+  blocks.put_value("offset", offset_);
+  blocks.put_value("finished", static_cast<std::uint8_t>(finished_));
+  return blocks;
+}
+
+template <class Real>
+void BlockLeapfrog<Real>::restore(const StateBlocks& blocks) {
+  state_.restore(blocks);
+  const auto level = blocks.get<std::int8_t>("level", state_.id.size());
+  level_ = Buffer<std::int8_t>(device_, level);
+  now_ = blocks.get_value<std::int64_t>("now");
+  offset_ = blocks.get_value<double>("offset");
+  finished_ = blocks.get_value<std::uint8_t>("finished") != 0;
+  allocate_scratch();
+  census_ = {};
+  for (const std::int8_t one : level) ++census_.population[one];
+  loops_->set_census(census_);
+}
+
+template <class Real>
+std::int64_t BlockLeapfrog<Real>::device_bytes(std::int64_t n) const {
+  const std::size_t own = sizeof(std::int8_t) + sizeof(std::int64_t) + 3 * sizeof(Real);
+  return n * (state_.bytes_per_particle() + static_cast<std::int64_t>(own)) + solver_->device_bytes(n);
+}
+
+}  // namespace
+
+std::unique_ptr<Integrator> make_block_leapfrog(const TimeOptions& time, const SolverOptions& gravity,
+                                                const IntegratorContext& context) {
+  if (gravity.precision == Precision::single) return std::make_unique<BlockLeapfrog<float>>(time, gravity, context);
+  return std::make_unique<BlockLeapfrog<double>>(time, gravity, context);
+}
+
+}  // namespace pergola

@@ -1,0 +1,165 @@
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <memory>
+
+#include "physics/block_steps.hpp"
+#include "time/leapfrog_loops.hpp"
+#include "time/step_fault.hpp"
+
+namespace pergola {
+
+/// The arrays of a leapfrog run with block steps. All positions are at the present tick, accelerations at the beginning
+/// of the particle's step; velocities too where that is now, else they have had the opening kick of half a step.
+template <class Real>
+struct BlockArrays {
+  LeapfrogArrays<Real> particle;
+  std::int8_t* level = nullptr;
+  Real *new_ax = nullptr, *new_ay = nullptr, *new_az = nullptr;  // by number among the active particles
+  std::int64_t* active = nullptr;                                // places of the particles whose step ends, rising
+};
+
+/// What a step needs beside the particles.
+struct BlockStep {
+  std::int64_t now = 0;   // tick at which it begins
+  std::int64_t next = 0;  // tick at which it ends
+  double step_max = 0, tick_length = 0;
+  StepWish wish;
+  Box box;
+  double length() const { return static_cast<double>(next - now) * tick_length; }
+};
+
+/// How many particles each level has, and what went wrong.
+struct BlockCensus {
+  static constexpr std::int64_t no_fault = std::numeric_limits<std::int64_t>::max();
+  std::int64_t fault = no_fault;  // the lowest faulty particle times 4, plus the StepFault
+  std::int64_t population[physics::deepest_level + 1] = {};
+};
+
+PERGOLA_HD constexpr std::int64_t fault_at(std::int64_t place, StepFault fault) {
+  return 4 * place + static_cast<std::int64_t>(fault);
+}
+
+/// Opening kick of a particle whose step begins: half of it.
+template <class Real>
+PERGOLA_HD void open_block_step(const BlockArrays<Real>& s, double step_max, std::int64_t i) {
+  const auto& p = s.particle;
+  const auto half = static_cast<Real>(std::ldexp(step_max, -s.level[i] - 1));
+  Vec3<Real> v{p.vx[i], p.vy[i], p.vz[i]};
+  physics::kick(half, v, {p.ax[i], p.ay[i], p.az[i]});
+  p.vx[i] = v.x, p.vy[i] = v.y, p.vz[i] = v.z;
+}
+
+/// The particle's image in a periodic box.
+template <class Real>
+PERGOLA_HD void wrap_position(const BlockArrays<Real>& s, const BlockStep& step, std::int64_t i) {
+  const auto& p = s.particle;
+  p.x[i] = wrap(p.x[i], static_cast<Real>(step.box.corner.x), static_cast<Real>(step.box.side.x));
+  p.y[i] = wrap(p.y[i], static_cast<Real>(step.box.corner.y), static_cast<Real>(step.box.side.y));
+  p.z[i] = wrap(p.z[i], static_cast<Real>(step.box.corner.z), static_cast<Real>(step.box.side.z));
+}
+
+/// The acceleration of the t-th active particle, at place i, becomes its own.
+template <class Real>
+PERGOLA_HD StepFault take_acceleration(const BlockArrays<Real>& s, std::int64_t t, std::int64_t i) {
+  const Vec3<Real> a{s.new_ax[t], s.new_ay[t], s.new_az[t]};
+  s.particle.ax[i] = a.x, s.particle.ay[i] = a.y, s.particle.az[i] = a.z;
+  return is_finite(a) ? StepFault::none : StepFault::force_not_finite;
+}
+
+/// The end of the step of the t-th active particle, at place i: closing kick with the new acceleration, and the level
+/// of its next step into `level`. One function for both devices.
+template <class Real>
+PERGOLA_HD StepFault close_block_step(const BlockArrays<Real>& s, const BlockStep& step, double epsilon, std::int64_t t,
+                                      std::int64_t i, int& level) {
+  if (take_acceleration(s, t, i) != StepFault::none) return StepFault::force_not_finite;
+  open_block_step(s, step.step_max, i);  // the same kick
+  const auto& p = s.particle;
+  if (!is_finite(Vec3<Real>{p.vx[i], p.vy[i], p.vz[i]})) return StepFault::state_not_finite;
+  const double wanted = wanted_step(p, i, step.wish.eta, epsilon, step.wish.courant_length, 0.0);
+  level = physics::next_level(level, wanted, step.step_max, step.next);
+  return level > physics::deepest_level ? StepFault::step_too_short : StepFault::none;
+}
+
+/// The level of the first step, at tick 0, of the particle at place i.
+template <class Real>
+PERGOLA_HD StepFault first_block_level(const BlockArrays<Real>& s, const BlockStep& step, double epsilon,
+                                       std::int64_t i, int& level) {
+  const StepFault fault = take_acceleration(s, i, i);
+  if (fault != StepFault::none) return fault;
+  const double wanted = wanted_step(s.particle, i, step.wish.eta, epsilon, step.wish.courant_length, 0.0);
+  level = physics::first_level(wanted, step.step_max, 0);
+  return level > physics::deepest_level ? StepFault::step_too_short : StepFault::none;
+}
+
+/// Time from the beginning of a particle's step to `ahead` after `now`.
+PERGOLA_HD double time_in_step(int level, std::int64_t now, double tick_length, double ahead) {
+  return static_cast<double>(now & (physics::level_ticks(level) - 1)) * tick_length + ahead;
+}
+
+/// Brings a particle to `ahead` after step.now as if its step ended there, all but the closing kick. Returns the length
+/// of that step.
+PERGOLA_HD double end_step_early(const BlockStep& step, int level, double ahead, Vec3<double>& x, Vec3<double>& v,
+                                 const Vec3<double>& a) {
+  const double elapsed = time_in_step(level, step.now, step.tick_length, ahead);
+  if (elapsed == 0) return 0;
+  const double h = std::ldexp(step.step_max, -level);
+  if ((step.now & (physics::level_ticks(level) - 1)) == 0) physics::kick(h / 2, v, a);
+  physics::shorten_step(h, elapsed, ahead, x, v, a);
+  return elapsed;
+}
+
+/// end_step_early for the particle at place i.
+template <class Real>
+PERGOLA_HD StepFault end_early(const BlockArrays<Real>& s, const BlockStep& step, double ahead, std::int64_t i) {
+  const auto& p = s.particle;
+  Vec3<double> x{p.x[i], p.y[i], p.z[i]}, v{p.vx[i], p.vy[i], p.vz[i]};
+  end_step_early(step, s.level[i], ahead, x, v, {p.ax[i], p.ay[i], p.az[i]});
+  if (!is_finite(x)) return StepFault::state_not_finite;
+  p.x[i] = static_cast<Real>(x.x), p.y[i] = static_cast<Real>(x.y), p.z[i] = static_cast<Real>(x.z);
+  if (step.box.periodic()) wrap_position(s, step, i);
+  p.vx[i] = static_cast<Real>(v.x), p.vy[i] = static_cast<Real>(v.y), p.vz[i] = static_cast<Real>(v.z);
+  return StepFault::none;
+}
+
+/// The closing kick that end_step_early left to the particle at place i, with its new acceleration.
+template <class Real>
+PERGOLA_HD StepFault close_early(const BlockArrays<Real>& s, const BlockStep& step, double ahead, std::int64_t i) {
+  const double elapsed = time_in_step(s.level[i], step.now, step.tick_length, ahead);
+  if (take_acceleration(s, i, i) != StepFault::none) return StepFault::force_not_finite;
+  const auto& p = s.particle;
+  Vec3<double> v{p.vx[i], p.vy[i], p.vz[i]};
+  physics::kick<double>(elapsed / 2, v, {p.ax[i], p.ay[i], p.az[i]});
+  p.vx[i] = static_cast<Real>(v.x), p.vy[i] = static_cast<Real>(v.y), p.vz[i] = static_cast<Real>(v.z);
+  return is_finite(v) ? StepFault::none : StepFault::state_not_finite;
+}
+
+/// The loops over particles that block steps need, one implementation per device: time/block_loops_cpu.cpp and
+/// time/block_loops_cuda.cu. They do not wait for a GPU unless they return a number.
+template <class Real>
+class BlockLoops {
+ public:
+  virtual ~BlockLoops() = default;
+  virtual void set_census(const BlockCensus& census) = 0;
+  /// As the calls so far have left it. Waits.
+  virtual BlockCensus census() = 0;
+  /// Levels from the accelerations of all particles, in new_ax, …; counts them.
+  virtual void choose_first_levels(const BlockArrays<Real>& arrays, const BlockStep& step) = 0;
+  /// Opening kicks of the steps that begin; drift of all particles.
+  virtual void begin_step(const BlockArrays<Real>& arrays, const BlockStep& step) = 0;
+  /// Lists the particles of level `lowest` and deeper; the caller knows how many there are.
+  virtual void list_active(const BlockArrays<Real>& arrays, int lowest) = 0;
+  /// Closing kicks and next levels of `count` active particles; all: those that are all particles, without a list.
+  virtual void end_step(const BlockArrays<Real>& arrays, const BlockStep& step, std::int64_t count, bool all) = 0;
+  /// end_step_early for all particles.
+  virtual void end_all_early(const BlockArrays<Real>& arrays, const BlockStep& step, double ahead) = 0;
+  /// The closing kicks that end_all_early left, with the new accelerations.
+  virtual void close_all_early(const BlockArrays<Real>& arrays, const BlockStep& step, double ahead) = 0;
+};
+
+template <class Real>
+std::unique_ptr<BlockLoops<Real>> make_block_loops_cpu(const Device& device);
+template <class Real>
+std::unique_ptr<BlockLoops<Real>> make_block_loops_cuda(const Device& device);
+
+}  // namespace pergola
