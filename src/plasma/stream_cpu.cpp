@@ -37,6 +37,12 @@ std::vector<std::uint32_t> order_by_id(const PlasmaSpecies& species, const std::
   return order;
 }
 
+/// Asks for a host particle that will be read soon.
+void prefetch(const PlasmaParticles& from, std::size_t i) {
+  for (const auto* values : {&from.x, &from.y, &from.z, &from.vx, &from.vy, &from.vz})
+    if (!values->empty()) __builtin_prefetch(values->data() + i);
+}
+
 /// Threads work on tiles. A push moves the particles of a tile, adds the charge of those that stay and lists those that
 /// leave; then every tile takes in what was sent to it, into the places that its own leavers left, and closes the gaps
 /// that remain with its last particles. Charge is counted per tile, with the grid points around it, and added up by
@@ -185,12 +191,14 @@ void StreamingParticlesCpu<Real>::load(int species, const PlasmaParticles& from)
   });
   std::vector<std::uint32_t> order;
   const auto begin = sorted_by_tile(tile_of, order);
+  constexpr std::int64_t ahead = 12;  // particles of a tile lie anywhere in `from`
   each_tile([&](int tile) {
     auto& particles = to.tiles[tile];
     const std::int64_t first = begin[tile], past = begin[tile + 1];
     particles.reserve(device_, past - first, options_.dimensions, options_.velocities);
     particles.set_count(past - first);
     for (std::int64_t k = first; k < past; ++k) {
+      if (k + ahead < past) prefetch(from, at(order[k + ahead]));
       const std::uint32_t rank = order[k];
       auto particle = settled(s, from, at(rank)).second;
       particle.rank = rank;
@@ -266,7 +274,7 @@ void StreamingParticlesCpu<Real>::push(const ElectricField<Real>& field, const P
       rest.leavers.clear(), rest.holes.clear(), rest.lost.clear();
       std::fill_n(charge_of(species, tile), loops_.patch_size, 0);
       PushTask<Real> task = tasks[s];
-      task.tile = tile, task.field = patch.data();
+      task.tile = tile, task.at = grid_.tile(tile), task.field = patch.data();
       loops_.push(task, species.tiles[tile], charge_of(species, tile), rest);
     }
   });
@@ -342,7 +350,7 @@ std::vector<PlasmaSums> StreamingParticlesCpu<Real>::measure(const ElectricField
       each_tile([&](int tile) {
         const auto patch = fetch(field, tile);
         PushTask<Real> here = task;
-        here.tile = tile, here.field = patch.data();
+        here.tile = tile, here.at = grid_.tile(tile), here.field = patch.data();
         body(here, species.tiles[tile], static_cast<std::size_t>(tile));
       });
     };

@@ -11,6 +11,7 @@ template <class Real>
 struct PushTask {
   const TileGrid* grid = nullptr;
   int tile = 0;
+  std::array<int, 3> at{};      // where the tile is, in tiles
   const Real* field = nullptr;  // components of the electric field one after the other, each a Patch
   physics::BorisFactors<Real> factors{};
   Real drift = 0;  // grains per velocity

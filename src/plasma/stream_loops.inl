@@ -22,8 +22,17 @@ HWY_INLINE Pack<double> to_real(Whole<double> number) {
   const auto shifted = hn::BitCast(hn::ScalableTag<double>(), hn::Add(number, hn::BitCast(whole, middle.raw)));
   return Pack<double>(shifted) - middle;
 }
-/// The nearest whole number. A float that does not fit becomes the largest or the smallest one.
-HWY_INLINE Whole<float> to_whole(Pack<float> number) { return hn::NearestInt(number.raw); }
+/// The nearest whole number. A float that does not fit, or is none, becomes the smallest one or, in the scalar loops, the
+/// largest.
+HWY_INLINE Whole<float> to_whole(Pack<float> number) {
+#if HWY_TARGET == HWY_AVX3
+  return Whole<float>{_mm512_cvtps_epi32(number.raw.raw)};
+#elif HWY_TARGET == HWY_AVX2
+  return Whole<float>{_mm256_cvtps_epi32(number.raw.raw)};
+#else
+  return hn::NearestInt(number.raw);
+#endif
+}
 HWY_INLINE Whole<double> to_whole(Pack<double> number) {
   const hn::ScalableTag<std::int64_t> whole;
   const Pack<double> middle(0x1.8p52);
@@ -40,16 +49,21 @@ struct Clouds {
   Number weight[dimensions][points];
   Whole<Real> cell[dimensions];  // the point below (linear) or next to (quadratic) the particle
 
-  HWY_INLINE void find(const Whole<Real>* place) {
-    constexpr WholeOf<Real> one = 1, half = points == 3 ? one << (Counts::place_bits - 1) : 0;
+  static constexpr WholeOf<Real> one = 1, half = points == 3 ? one << (Counts::place_bits - 1) : 0;
+
+  HWY_INLINE Whole<Real> find_cell(int axis, Whole<Real> place) {
     const hn::ScalableTag<std::make_unsigned_t<WholeOf<Real>>> plain;
+    const auto shifted = points == 3 ? hn::Add(place, hn::Set(tag, half)) : place;
+    cell[axis] = hn::BitCast(tag, hn::ShiftRight<Counts::place_bits>(hn::BitCast(plain, shifted)));
+    return shifted;
+  }
+  HWY_INLINE void find(const Whole<Real>* place) {
     for (int a = 0; a < dimensions; ++a) {
-      const auto shifted = points == 3 ? hn::Add(place[a], hn::Set(tag, half)) : place[a];
+      const auto shifted = find_cell(a, place[a]);
       auto rest = hn::And(shifted, hn::Set(tag, (one << Counts::place_bits) - 1));
       if (points == 3) rest = hn::Sub(rest, hn::Set(tag, half));
       cloud_weights<points>(to_real(rest) * Number(1 / physics::place_grains<Real>), Number(Real(0.5)), Number(Real(1)),
                             weight[a]);
-      cell[a] = hn::BitCast(tag, hn::ShiftRight<Counts::place_bits>(hn::BitCast(plain, shifted)));
     }
   }
   /// cell numbers with `side` of them in a row.
@@ -64,22 +78,21 @@ struct Clouds {
     }
     return result;
   }
-  /// The units of charge of a point of the clouds: see physics::charge_share, of which this has the bits.
-  HWY_INLINE Whole<Real> share(int point) const {
-    const Number scale(static_cast<Real>(std::int64_t{1} << Counts::charge_bits));
-    const Number in_row = (weight[0][point % points] * weight[1][point / points % points]);
-    if constexpr (dimensions == 3) return to_whole(in_row * weight[2][point / points / points] * scale);
-    return to_whole(in_row * scale);
-  }
-  /// All of them; the last point gets the rest.
-  HWY_INLINE void shares(Whole<Real>* share_of) const {
+  /// The units of charge of all points of the clouds, with the bits of physics::charge_share; the last one gets the
+  /// rest.
+  HWY_INLINE void shares(Whole<Real>* share) const {
     constexpr int last = cloud_size<dimensions, points> - 1;
+    const Number units(static_cast<Real>(std::int64_t{1} << Counts::charge_bits));
+    Number scaled[points];
+    for (int p = 0; p < points; ++p) scaled[p] = weight[0][p] * units;
     auto rest = hn::Set(tag, WholeOf<Real>{1} << Counts::charge_bits);
     for (int p = 0; p < last; ++p) {
-      share_of[p] = share(p);
-      rest = hn::Sub(rest, share_of[p]);
+      Number part = scaled[p % points] * weight[1][p / points % points];
+      if constexpr (dimensions == 3) part = part * weight[2][p / points / points];
+      share[p] = to_whole(part);
+      rest = hn::Sub(rest, share[p]);
     }
-    share_of[last] = rest;
+    share[last] = rest;
   }
 
  private:
@@ -97,6 +110,14 @@ struct Clouds {
 template <int points, class Real>
 inline constexpr bool by_records = has_cell_records && points == 2 && sizeof(Real) == 4;
 
+/// So many vectors go through the stages of a push together: a stage works on vectors that do not wait for each other.
+inline constexpr int vectors_together = 8;
+template <int size>
+HWY_INLINE int vectors_from(std::int64_t begin, std::int64_t count) {
+  const std::int64_t left = (count - begin + size - 1) / size;
+  return static_cast<int>(left < vectors_together ? left : vectors_together);
+}
+
 /// The field of a tile for the loops.
 template <int dimensions, int points, class Real>
 struct TileField {
@@ -105,6 +126,7 @@ struct TileField {
   static constexpr int width = tile_width<dimensions>;
   static constexpr int cells = dimensions == 3 ? width * width * width : width * width;
   static constexpr int record = dimensions * size;  // components one after the other, each with its points
+  static_assert(!by_records<points, Real> || record == 8 || record == 24);
   static constexpr bool records = by_records<points, Real>;
 
   alignas(64) Real value[records ? cells * record : 1];
@@ -123,32 +145,32 @@ struct TileField {
     }
   }
 
-  HWY_INLINE Vec3<Pack<Real>> at(const Clouds<dimensions, points, Real>& clouds) const {
+  /// Where the records of the clouds' cells begin.
+  static HWY_INLINE Whole<Real> record_offsets(const Clouds<dimensions, points, Real>& clouds) {
+    const auto number = clouds.template number<width>(), eight = hn::ShiftLeft<3>(number);
+    return dimensions == 3 ? hn::Add(eight, hn::ShiftLeft<4>(number)) : eight;
+  }
+  HWY_INLINE Vec3<Pack<Real>> at(const Clouds<dimensions, points, Real>& clouds, const std::int32_t* offset) const {
     using Number = Pack<Real>;
     Number electric[3] = {Number(Real(0)), Number(Real(0)), Number(Real(0))};
-    Number values[size];
+    Number values[dimensions * size];
     if constexpr (records) {
-      alignas(64) std::int32_t offset[Number::size];
-      const auto number = clouds.template number<width>();
-      hn::Store(hn::Mul(number, hn::Set(clouds.tag, record)), clouds.tag, offset);
-      for (int a = 0; a < dimensions; ++a) {
-        for (int quad = 0; quad < size; quad += 4) load_records(value + a * size + quad, offset, values + quad);
-        electric[a] = interpolate<dimensions, points>(clouds.weight, values);
-      }
+      for (int eight = 0; eight < record; eight += 8) load_records(value + eight, offset, values + eight);
     } else {
       const auto number = clouds.template number<Area::side>();
-      for (int a = 0; a < dimensions; ++a) {
+      for (int a = 0; a < dimensions; ++a)
         for (int p = 0; p < size; ++p)
-          values[p].raw = hn::GatherIndex(hn::ScalableTag<Real>(),
-                                          patch + a * Area::size + cloud_offset<dimensions, points>(p), number);
-        electric[a] = interpolate<dimensions, points>(clouds.weight, values);
-      }
+          values[a * size + p].raw = hn::GatherIndex(
+              hn::ScalableTag<Real>(), patch + a * Area::size + cloud_offset<dimensions, points>(p), number);
     }
+    for (int a = 0; a < dimensions; ++a)
+      electric[a] = interpolate<dimensions, points>(clouds.weight, values + a * size);
     return {electric[0], electric[1], electric[2]};
   }
 };
 
-/// The charge of a tile while it is counted: in records of cells in 32 bits, or at once in the patch.
+/// The charge of a tile while it is counted: in records of cells in 32 bits, for some vectors of particles at a time, or
+/// at once in the patch.
 template <int dimensions, int points, class Real>
 class TileCharge {
   using Area = Patch<dimensions, points>;
@@ -157,7 +179,7 @@ class TileCharge {
   static constexpr int width = tile_width<dimensions>;
   static constexpr int cells = dimensions == 3 ? width * width * width : width * width;
   static constexpr bool records = by_records<points, Real>;
-  static constexpr std::int32_t full = 1 << 30;  // a record that takes no more than `between` particles
+  static constexpr std::int32_t full = 1 << 30;  // of a record that takes 1000 particles more, but not 2000
   static constexpr int between = 1000;
 
  public:
@@ -169,18 +191,16 @@ class TileCharge {
     if constexpr (records) flush();
   }
 
-  /// Adds the particles of a vector that `mask` names.
-  HWY_INLINE void add(const Clouds<dimensions, points, Real>& clouds, WholeMask<Real> mask) {
+  /// Takes the particles of a vector that `mask` names, one of vectors_together; add_staged() counts them.
+  HWY_INLINE void stage(int vector, const Clouds<dimensions, points, Real>& clouds, WholeMask<Real> mask) {
     Whole<Real> share[size];
     clouds.shares(share);
     if constexpr (records) {
-      alignas(64) std::int32_t offset[Number::size];
       const auto number = clouds.template number<width>();
       const auto kept = hn::IfThenElse(mask, number, hn::Set(clouds.tag, cells));  // the rest goes to the last record
-      hn::Store(hn::ShiftLeft<dimensions == 3 ? 3 : 2>(kept), clouds.tag, offset);
-      for (int quad = 0; quad < size; quad += 4) add_records(share + quad, record_ + quad, offset);
-      added_ += Number::size;
-      if (added_ > between) make_room();
+      hn::Store(hn::ShiftLeft<dimensions == 3 ? 3 : 2>(kept), clouds.tag, offset_ + vector * Number::size);
+      for (int quad = 0; quad < size; quad += 4)
+        store_quads(share + quad, staged_ + vector * Number::size * size + quad * Number::size);
     } else {
       alignas(64) WholeOf<Real> shares[size][Number::size], first[Number::size];
       for (int p = 0; p < size; ++p) hn::Store(share[p], clouds.tag, shares[p]);
@@ -190,6 +210,19 @@ class TileCharge {
       for (int k = 0; k < Number::size; ++k)
         if (bits[k / 8] >> (k % 8) & 1)
           for (int p = 0; p < size; ++p) patch_[first[k] + cloud_offset<dimensions, points>(p)] += shares[p][k];
+    }
+  }
+  HWY_INLINE void add_staged(int vectors) {
+    if constexpr (records) {
+      for (int vector = 0; vector < vectors; ++vector) {
+        const std::int32_t* const offset = offset_ + vector * Number::size;
+        const std::int32_t* const staged = staged_ + vector * Number::size * size;
+        for (int k = 0; k < Number::size; ++k)
+          for (int quad = 0; quad < size; quad += 4)
+            add_quad(staged + quad * Number::size + 4 * quad_place(k), record_ + offset[k] + quad);
+      }
+      added_ += vectors * Number::size;
+      if (added_ > between - vectors_together * Number::size) make_room();
     }
   }
 
@@ -213,119 +246,162 @@ class TileCharge {
   std::int64_t* patch_;
   int added_ = 0;
   alignas(64) std::int32_t record_[records ? (cells + 1) * size : 1];
+  alignas(64) std::int32_t offset_[vectors_together * Number::size];
+  alignas(64) std::int32_t staged_[records ? vectors_together * Number::size * size : 1];
 };
 
-/// Particles i … of a tile with their velocities after a push.
+/// A vector of particles with their velocities after a push, at their places before.
+template <int dimensions, int points, class Real>
+struct Pushed {
+  Clouds<dimensions, points, Real> clouds;
+  Whole<Real> place[dimensions];
+  Vec3<Pack<Real>> velocity;
+};
+
+/// The numbers of a push.
 template <int dimensions, int points, int velocities, bool magnetised, class Real>
 struct Pusher {
   using Number = Pack<Real>;
-  static constexpr hn::ScalableTag<WholeOf<Real>> tag{};
-  static constexpr int size = Number::size;
 
   TileField<dimensions, points, Real> field;
   BorisFactors<Number> factors;
-  Clouds<dimensions, points, Real> clouds;
-  Whole<Real> place[dimensions];
-  Vec3<Number> velocity;
 
   explicit Pusher(const PushTask<Real>& task) : field(task.field) {
     const auto& f = task.factors;
     const auto pack = [](Real number) HWY_ATTR { return Number(number); };
-    factors = {pack(f.kick), pack(f.half_kick), {pack(f.t.x), pack(f.t.y), pack(f.t.z)},
+    factors = {pack(f.kick),
+               pack(f.half_kick),
+               {pack(f.t.x), pack(f.t.y), pack(f.t.z)},
                {pack(f.s.x), pack(f.s.y), pack(f.s.z)}};
   }
-  HWY_INLINE void push(const TileParticles<Real>& particles, std::int64_t i) {
-    for (int a = 0; a < dimensions; ++a) place[a] = hn::Load(tag, particles.place(a) + i);
+  /// Finds the records of some vectors of particles.
+  HWY_INLINE void find_records(const TileParticles<Real>& particles, std::int64_t begin, int vectors,
+                               std::int32_t* offset) const {
+    if constexpr (by_records<points, Real>) {
+      const hn::ScalableTag<WholeOf<Real>> tag;
+      for (int vector = 0; vector < vectors; ++vector) {
+        Clouds<dimensions, points, Real> clouds;
+        for (int a = 0; a < dimensions; ++a)
+          clouds.find_cell(a, hn::Load(tag, particles.place(a) + begin + vector * Number::size));
+        hn::Store(field.record_offsets(clouds), tag, offset + vector * Number::size);
+      }
+    }
+  }
+  HWY_INLINE Pushed<dimensions, points, Real> push(const TileParticles<Real>& particles, std::int64_t i,
+                                                   const std::int32_t* offset) const {
+    Pushed<dimensions, points, Real> now;
+    for (int a = 0; a < dimensions; ++a)
+      now.place[a] = hn::Load(hn::ScalableTag<WholeOf<Real>>(), particles.place(a) + i);
     const Vec3<Number> before{Number::load(particles.velocity(0) + i), Number::load(particles.velocity(1) + i),
                               velocities == 3 ? Number::load(particles.velocity(2) + i) : Number(Real(0))};
-    clouds.find(place);
-    velocity = boris_push<dimensions, velocities, magnetised>(before, field.at(clouds), factors);
-  }
-  static HWY_INLINE WholeMask<Real> those_before(std::int64_t i, std::int64_t count) {
-    return hn::FirstN(tag, static_cast<std::size_t>(count - i < size ? count - i : size));
+    now.clouds.find(now.place);
+    now.velocity = boris_push<dimensions, velocities, magnetised>(before, field.at(now.clouds, offset), factors);
+    return now;
   }
 };
 
-/// The displacement of a vector of particles in grains, and those of which it cannot be told so.
-HWY_INLINE Whole<float> displacements(Pack<float> grains, WholeMask<float>&) { return to_whole(grains); }
-HWY_INLINE Whole<double> displacements(Pack<double> grains, WholeMask<double>& out) {
+/// Moves a vector of particles by so many grains. Those that leave 0 … last get a negative number in `out`; so do those
+/// whose way does not fit into a whole number.
+HWY_INLINE Whole<float> moved(Whole<float> place, Pack<float> grains, Whole<float> last, Whole<float>& out) {
+  const auto now = hn::Add(place, to_whole(grains));
+  out = hn::Or(out, hn::Or(now, hn::Sub(last, now)));
+  return now;
+}
+HWY_INLINE Whole<double> moved(Whole<double> place, Pack<double> grains, Whole<double> last, Whole<double>& out) {
   const hn::ScalableTag<std::int64_t> whole;
+  const auto now = hn::Add(place, to_whole(grains));
   const auto near = hn::Lt(hn::Abs(grains.raw), hn::Set(hn::ScalableTag<double>(), 0x1p50));
-  out = hn::Or(out, hn::Not(hn::RebindMask(whole, near)));
-  return to_whole(grains);
+  const auto far = hn::IfThenElse(hn::RebindMask(whole, near), hn::Zero(whole), hn::Set(whole, -1));
+  out = hn::Or(hn::Or(out, far), hn::Or(now, hn::Sub(last, now)));
+  return now;
 }
 
 template <int dimensions, int points, int velocities, bool magnetised, class Real>
 void push(const PushTask<Real>& task, const TileParticles<Real>& particles, std::int64_t* charge,
           PushRest<Real>& rest) {
   using Number = Pack<Real>;
-  using Push = Pusher<dimensions, points, velocities, magnetised, Real>;
   const hn::ScalableTag<WholeOf<Real>> tag;
-  const hn::ScalableTag<std::make_unsigned_t<WholeOf<Real>>> plain;
-  Push pusher(task);
+  const Pusher<dimensions, points, velocities, magnetised, Real> pusher(task);
   TileCharge<dimensions, points, Real> counted(charge);
-  Clouds<dimensions, points, Real> clouds;
   const Number drift(task.drift);
-  const auto none = hn::FirstN(tag, 0);
-  const auto tile = task.grid->tile(task.tile);
-  Whole<Real> limit[dimensions];
-  for (int a = 0; a < dimensions; ++a)
-    limit[a] = hn::Set(tag, WholeOf<Real>{task.grid->axis[a].cells_of(tile[a])}
-                                << physics::PlasmaCounts<Real>::place_bits);
-  const std::int64_t count = particles.count();
-  for (std::int64_t i = 0; i < count; i += Number::size) {
-    pusher.push(particles, i);
-    const Number velocity[3] = {pusher.velocity.x, pusher.velocity.y, pusher.velocity.z};
-    auto out = none;
-    Whole<Real> place[dimensions];
-    for (int a = 0; a < dimensions; ++a) {
-      place[a] = hn::Add(pusher.place[a], displacements(velocity[a] * drift, out));
-      const auto within = hn::Lt(hn::BitCast(plain, place[a]), hn::BitCast(plain, limit[a]));
-      out = hn::Or(out, hn::Not(hn::RebindMask(tag, within)));
+  Whole<Real> last[dimensions];
+  for (int a = 0; a < dimensions; ++a) {
+    const WholeOf<Real> cells = task.grid->axis[a].cells_of(task.at[a]);
+    last[a] = hn::Set(tag, (cells << physics::PlasmaCounts<Real>::place_bits) - 1);
+  }
+  const std::int64_t count = particles.count(), whole = count / Number::size * Number::size;
+  const auto all = hn::FirstN(tag, Number::size), some = hn::FirstN(tag, static_cast<std::size_t>(count - whole));
+  alignas(64) std::int32_t offset[vectors_together * Number::size];
+  for (std::int64_t begin = 0; begin < count; begin += vectors_together * Number::size) {
+    const int vectors = vectors_from<Number::size>(begin, count);
+    WholeMask<Real> leaves[vectors_together];
+    pusher.find_records(particles, begin, vectors, offset);
+    for (int vector = 0; vector < vectors; ++vector) {
+      const std::int64_t i = begin + vector * Number::size;
+      const auto held = i < whole ? all : some;
+      const auto now = pusher.push(particles, i, offset + vector * Number::size);
+      const Number velocity[3] = {now.velocity.x, now.velocity.y, now.velocity.z};
+      Whole<Real> place[dimensions], out = hn::Zero(tag);
+      for (int a = 0; a < dimensions; ++a) place[a] = moved(now.place[a], velocity[a] * drift, last[a], out);
+      leaves[vector] = hn::And(hn::Lt(out, hn::Zero(tag)), held);
+      const auto stays = hn::AndNot(leaves[vector], held);
+      for (int a = 0; a < dimensions; ++a)
+        hn::Store(hn::IfThenElse(stays, place[a], now.place[a]), tag, particles.place(a) + i);
+      for (int a = 0; a < velocities; ++a) velocity[a].store(particles.velocity(a) + i);
+      Clouds<dimensions, points, Real> clouds;
+      clouds.find(place);
+      counted.stage(vector, clouds, stays);
     }
-    const auto held = Push::those_before(i, count), stays = hn::AndNot(out, held), leaves = hn::And(out, held);
-    for (int a = 0; a < dimensions; ++a)
-      hn::Store(hn::IfThenElse(stays, place[a], pusher.place[a]), tag, particles.place(a) + i);
-    for (int a = 0; a < velocities; ++a) velocity[a].store(particles.velocity(a) + i);
-    clouds.find(place);
-    counted.add(clouds, stays);
-    if (!hn::AllFalse(tag, leaves)) {
+    counted.add_staged(vectors);
+    for (int vector = 0; vector < vectors; ++vector) {
+      if (HWY_LIKELY(hn::AllFalse(tag, leaves[vector]))) continue;
       std::uint8_t bits[8] = {};
-      hn::StoreMaskBits(tag, leaves, bits);
+      hn::StoreMaskBits(tag, leaves[vector], bits);
       for (int k = 0; k < Number::size; ++k)
         if (bits[k / 8] >> (k % 8) & 1)
-          see_off<dimensions, points, velocities>(task, particles, i + k, charge, rest);
+          see_off<dimensions, points, velocities>(task, particles, begin + vector * Number::size + k, charge, rest);
     }
   }
 }
 
 template <int dimensions, int points, class Real>
 void deposit(const TileParticles<Real>& particles, std::int64_t* charge) {
+  constexpr int size = Pack<Real>::size;
   const hn::ScalableTag<WholeOf<Real>> tag;
   TileCharge<dimensions, points, Real> counted(charge);
-  Clouds<dimensions, points, Real> clouds;
-  Whole<Real> place[dimensions];
   const std::int64_t count = particles.count();
-  for (std::int64_t i = 0; i < count; i += Pack<Real>::size) {
-    for (int a = 0; a < dimensions; ++a) place[a] = hn::Load(tag, particles.place(a) + i);
-    clouds.find(place);
-    const auto left = static_cast<std::size_t>(count - i);
-    counted.add(clouds, hn::FirstN(tag, left < Pack<Real>::size ? left : std::size_t{Pack<Real>::size}));
+  for (std::int64_t begin = 0; begin < count; begin += vectors_together * size) {
+    const int vectors = vectors_from<size>(begin, count);
+    for (int vector = 0; vector < vectors; ++vector) {
+      const std::int64_t i = begin + vector * size;
+      Clouds<dimensions, points, Real> clouds;
+      Whole<Real> place[dimensions];
+      for (int a = 0; a < dimensions; ++a) place[a] = hn::Load(tag, particles.place(a) + i);
+      clouds.find(place);
+      counted.stage(vector, clouds, hn::FirstN(tag, static_cast<std::size_t>(count - i < size ? count - i : size)));
+    }
+    counted.add_staged(vectors);
   }
 }
 
 /// Calls body(velocity) for every particle after a push, in double precision.
 template <int dimensions, int points, int velocities, bool magnetised, class Real, class Body>
 HWY_INLINE void each_velocity(const PushTask<Real>& task, const TileParticles<Real>& particles, const Body& body) {
-  using Push = Pusher<dimensions, points, velocities, magnetised, Real>;
-  Push pusher(task);
+  const Pusher<dimensions, points, velocities, magnetised, Real> pusher(task);
+  constexpr int size = Pack<Real>::size;
   const std::int64_t count = particles.count();
-  alignas(64) Real vx[Push::size], vy[Push::size], vz[Push::size];
-  for (std::int64_t i = 0; i < count; i += Push::size) {
-    pusher.push(particles, i);
-    pusher.velocity.x.store(vx), pusher.velocity.y.store(vy), pusher.velocity.z.store(vz);
-    const int some = static_cast<int>(count - i < Push::size ? count - i : Push::size);
-    for (int k = 0; k < some; ++k) body(Vec3<double>{vx[k], vy[k], vz[k]});
+  alignas(64) std::int32_t offset[vectors_together * size];
+  alignas(64) Real vx[size], vy[size], vz[size];
+  for (std::int64_t begin = 0; begin < count; begin += vectors_together * size) {
+    const int vectors = vectors_from<size>(begin, count);
+    pusher.find_records(particles, begin, vectors, offset);
+    for (int vector = 0; vector < vectors; ++vector) {
+      const std::int64_t i = begin + vector * size;
+      const auto now = pusher.push(particles, i, offset + vector * size);
+      now.velocity.x.store(vx), now.velocity.y.store(vy), now.velocity.z.store(vz);
+      const int some = static_cast<int>(count - i < size ? count - i : size);
+      for (int k = 0; k < some; ++k) body(Vec3<double>{vx[k], vy[k], vz[k]});
+    }
   }
 }
 

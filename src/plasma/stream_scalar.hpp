@@ -49,7 +49,7 @@ bool find_new_place(const PushTask<Real>& task, const TileParticles<Real>& parti
     particle.velocity[a] = particles.velocity(a)[i];
     if (!(std::fabs(particle.velocity[a] * task.drift) < bound)) return false;
   }
-  auto tile = task.grid->tile(task.tile);
+  auto tile = task.at;
   for (int a = 0; a < dimensions; ++a) {
     std::int64_t place = particles.place(a)[i] + physics::displacement(particle.velocity[a], task.drift);
     physics::settle<Real>(task.grid->axis[a], tile[a], place);
