@@ -35,24 +35,28 @@ const Suite& find_suite(const std::string& name) {
 }
 
 nlohmann::json to_json(const BenchResult& r) {
-  return {{"suite", r.suite},
-          {"case", r.name},
-          {"device", r.device},
-          {"precision", precision_name(r.precision)},
-          {"n", r.n},
-          {"seconds", r.seconds},
-          {"rate", r.rate},
-          {"unit", r.unit},
-          {"fraction_of_ceiling", r.fraction_of_ceiling ? nlohmann::json(*r.fraction_of_ceiling) : nlohmann::json()}};
+  nlohmann::json value{
+      {"suite", r.suite},
+      {"case", r.name},
+      {"device", r.device},
+      {"precision", precision_name(r.precision)},
+      {"n", r.n},
+      {"seconds", r.seconds},
+      {"rate", r.rate},
+      {"unit", r.unit},
+      {"fraction_of_ceiling", r.fraction_of_ceiling ? nlohmann::json(*r.fraction_of_ceiling) : nlohmann::json()}};
+  if (r.error) value["error"] = {{"median", r.error->median}, {"p99", r.error->p99}};
+  return value;
 }
 
 std::string to_table(const std::vector<BenchResult>& results) {
-  std::string text = fmt::format("{:<28} {:<8} {:<9} {:>9} {:>11} {:>11} {:<15} {:>8}\n", "case", "device", "precision",
-                                 "n", "seconds", "rate", "unit", "ceiling");
+  std::string text = fmt::format("{:<28} {:<8} {:<9} {:>9} {:>11} {:>11} {:<15} {:>8}  {}\n", "case", "device",
+                                 "precision", "n", "seconds", "rate", "unit", "ceiling", "error median / p99");
   for (const auto& r : results)
-    text += fmt::format("{:<28} {:<8} {:<9} {:>9} {:>11.4g} {:>11.4g} {:<15} {:>8}\n", r.name, r.device,
+    text += fmt::format("{:<28} {:<8} {:<9} {:>9} {:>11.4g} {:>11.4g} {:<15} {:>8}  {}\n", r.name, r.device,
                         precision_name(r.precision), r.n, r.seconds, r.rate, r.unit,
-                        r.fraction_of_ceiling ? fmt::format("{:.1f} %", 100 * *r.fraction_of_ceiling) : "-");
+                        r.fraction_of_ceiling ? fmt::format("{:.1f} %", 100 * *r.fraction_of_ceiling) : "-",
+                        r.error ? fmt::format("{:.1e} / {:.1e}", r.error->median, r.error->p99) : "-");
   return text;
 }
 

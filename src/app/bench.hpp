@@ -27,6 +27,11 @@ struct BenchResult {
   /// The same for what is bound by memory: the least number of bytes read and written for what `rate` counts, and a
   /// plain copy's bytes per second. 0: no such ceiling.
   double bytes = 0;
+  /// Of approximate forces: relative to a double-precision direct sum, on a sample.
+  struct Error {
+    double median, p99;
+  };
+  std::optional<Error> error = std::nullopt;
 };
 
 /// What a suite is given: the device, how much to do, and where each result goes.

@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
 #include <limits>
 #include <vector>
 
@@ -7,6 +9,7 @@
 #include "device/stage_clock.hpp"
 #include "gravity/for_precision.hpp"
 #include "gravity/tree.hpp"
+#include "tree/octree_cuda.cuh"
 #include "tree/walk_cuda.cuh"
 
 namespace pergola {
@@ -15,7 +18,7 @@ namespace {
 
 template <class T>
 void reserve(const Device& device, std::int64_t size, Buffer<T>& buffer) {
-  if (buffer.size() < size) buffer = Buffer<T>(device, size + size / 16);
+  if (buffer.size() < size) buffer = Buffer<T>(device, size);
 }
 
 template <class T>
@@ -25,8 +28,25 @@ std::vector<T> on_host(const Device& device, const T* values, std::int64_t count
   return host;
 }
 
-/// The tree solver on the device. Lists that the walk leaves from level to level have room for a usual system; where
-/// they overflow, the walk is done again with more.
+/// Parts of one piece of memory, one after the other, each at a multiple of 256 bytes.
+class Parts {
+ public:
+  explicit Parts(std::byte* memory) : memory_(memory) {}
+  template <class T>
+  T* take(std::int64_t size) {
+    auto* const part = reinterpret_cast<T*>(memory_ + used_);
+    used_ += (size * static_cast<std::int64_t>(sizeof(T)) + 255) / 256 * 256;
+    return part;
+  }
+  std::int64_t used() const { return used_; }
+
+ private:
+  std::byte* memory_;
+  std::int64_t used_ = 0;
+};
+
+/// The tree solver on the device. Lists of the walk have room for a usual system; where they overflow, the walk is done
+/// again with more.
 template <Precision precision>
 class TreeCuda final : public Solver {
  public:
@@ -39,8 +59,6 @@ class TreeCuda final : public Solver {
       throw Error(ErrorKind::input,
                   "gravity.softening_kernel: expected \"plummer\" for gravity.solver = \"tree\" on CUDA; set it, or "
                   "run.device = \"cpu\"");
-    device.make_current();
-    blocks_ = tree::walk_blocks<Pair>(opening_.order);
   }
 
   const SolverInfo& info() const override { return info_; }
@@ -57,12 +75,11 @@ class TreeCuda final : public Solver {
     throw Error(ErrorKind::input, "tree: gives no neighbour lists; use the direct solver");
   }
   std::int64_t device_bytes(std::int64_t n) const override {
-    const auto pair = static_cast<std::int64_t>(sizeof(Pair));
-    // Keys and places twice, positions and masses in the tree's order; a fifth as many cells; lists; rooms of the
-    // warps.
-    const std::int64_t particle = 2 * (8 + 4) + 4 * 8 + 4 * pair + 2 * 4 * lists_per_particle;
-    const std::int64_t cell = 64 + 56 + 32 + 24 + 2 * tree::multipole_stride(opening_.order) * pair;
-    return n * particle + n / 5 * cell + std::int64_t{blocks_} * tree::walk_warps * 4 * (list_room_ + tree::stack_room);
+    const auto cells = static_cast<std::uint32_t>(n / tree::particles_per_cell + 1024);
+    WalkMemory memory;
+    const std::int64_t walk = lay_out(cells, nullptr, memory);
+    return tree::OctreeCuda<Pair>::device_bytes(n, opening_.order) +
+           std::max(walk, tree::OctreeCuda<Pair>::arena_bytes(n));
   }
 
   // The steps of prepare() and evaluate(). Public, for nvcc allows no device lambda in a private function.
@@ -71,11 +88,23 @@ class TreeCuda final : public Solver {
   template <class Real>
   void answer(const Targets& targets, unsigned want, const Forces<Real>& forces);
   void mark_active(const Targets& targets);
-  tree::WalkStatus walk(const tree::WalkOutput& out);
+  tree::WalkStatus walk(const tree::WalkOutput& out, bool all);
 
  private:
-  static constexpr std::int64_t lists_per_particle = 6;
-  void start_status();
+  /// Targets that are served together.
+  static constexpr std::uint32_t at_once = 1 << 16;
+
+  struct WalkMemory {
+    Pair* local = nullptr;
+    tree::WalkLists lists;
+    tree::PassLists passes[2];
+  };
+  std::int64_t lay_out(std::uint32_t cells, std::byte* memory, WalkMemory& to) const;
+  void start_status(std::int64_t counters);
+  bool try_walk(const WalkMemory& memory, const tree::WalkOutput& out, bool all, tree::WalkStatus& status);
+  std::uint32_t targets_of(int level, bool all) const {
+    return all ? tree_.level_begin(level + 1) - tree_.level_begin(level) : active_count_[level];
+  }
 
   SolverInfo info_{"tree", false, false, false, true, true, false, false};
   SolverOptions options_;
@@ -85,13 +114,14 @@ class TreeCuda final : public Solver {
   tree::Opening opening_;
   tree::OctreeCuda<Pair> tree_;
   Sources<State> sources_;
-  int blocks_ = 0;
-  std::uint32_t list_room_ = 4096;
-  Buffer<Pair> local_;
-  Buffer<std::int64_t> list_begin_, slot_;
-  Buffer<std::uint32_t> list_length_, lists_[2], scratch_;
-  Buffer<std::uint8_t> active_;
+  /// Segments of lists: per target served together, and per cell of the tree.
+  double list_segments_ = 2, pass_segments_ = 0.125;
   Buffer<tree::WalkStatus> status_;
+  Buffer<std::uint32_t> counters_;
+  // For a part of the sources: the place in the tree of each, its slot by place, the cells that hold one by level.
+  bool has_rank_ = false;
+  Buffer<std::uint32_t> rank_, slot_, active_, active_cells_;
+  std::array<std::uint32_t, tree::most_levels> active_count_{};
 };
 
 template <Precision precision>
@@ -103,83 +133,132 @@ void TreeCuda<precision>::take(const Sources<Real>& from) {
   } else {
     check_tree_sources(from.count, from.ax != nullptr);
     sources_ = from;
+    has_rank_ = false;
     clock_->begin("tree");
     tree_.build(tree::Points<Real>{from.count, from.x, from.y, from.z, from.mass, from.species},
-                options_.softening.epsilon.data(), options_.softening.uniform(), opening_.order,
-                opening_.tolerance > 0);
+                options_.softening.epsilon.data(), options_.softening.uniform(), opening_.order);
     clock_->end();
   }
 }
 
-/// Slots and the cells that hold a target, for a part of the sources.
+/// Slots and the cells that hold a target, for a part of the sources: work for the targets, not for all particles, the
+/// first time after prepare() apart.
 template <Precision precision>
 void TreeCuda<precision>::mark_active(const Targets& targets) {
-  reserve(device_, tree_.count(), slot_);
-  reserve(device_, tree_.cells(), active_);
-  std::int64_t* const slot = slot_.data();
-  std::uint8_t* const active = active_.data();
-  cuda::launch("tree slots", tree_.count(), device_.stream(), [=] __device__(std::int64_t i) { slot[i] = -1; });
-  cuda::launch("tree slots", targets.count, device_.stream(),
-               [=] __device__(std::int64_t t) { slot[targets.index ? targets.index[t] : targets.first + t] = t; });
-  const auto* const link = tree_.view().link;
+  const std::int64_t n = tree_.count(), cells = tree_.cells();
+  reserve(device_, n, slot_);
+  reserve(device_, cells + tree::most_levels, active_), reserve(device_, cells, active_cells_);
   const std::uint32_t* const order = tree_.order();
-  for (int level = tree_.level_count(); level-- > 0;) {
-    const std::uint32_t begin = tree_.levels().begin[level], end = tree_.levels().begin[level + 1];
-    cuda::launch("tree active", end - begin, device_.stream(), [=] __device__(std::int64_t k) {
-      const tree::CellLink l = link[begin + k];
-      std::uint8_t any = 0;
-      for (std::uint32_t c = 0; c < l.children; ++c) any |= active[l.child + c];
-      for (std::uint32_t i = 0; l.children == 0 && i < l.count; ++i) any |= slot[order[l.first + i]] >= 0;
-      active[begin + k] = any;
+  if (!has_rank_) {
+    reserve(device_, n, rank_);
+    cuda::launch("tree places", n, device_.stream(), [order, rank = rank_.data()] __device__(std::int64_t k) {
+      rank[order[k]] = static_cast<std::uint32_t>(k);
     });
+    has_rank_ = true;
   }
+  const auto stream = cuda::handle(device_.stream());
+  std::uint32_t* const counts = active_.data();
+  std::uint32_t* const active = counts + tree::most_levels;
+  cuda::check(cudaMemsetAsync(slot_.data(), 0xff, static_cast<std::size_t>(n) * 4, stream), "tree slots");
+  cuda::check(cudaMemsetAsync(counts, 0, static_cast<std::size_t>(cells + tree::most_levels) * 4, stream),
+              "tree slots");
+  std::array<std::uint32_t, tree::most_levels> begin{};
+  for (int level = 0; level < tree_.level_count(); ++level)
+    begin[static_cast<std::size_t>(level)] = tree_.level_begin(level);
+  cuda::launch("tree active", targets.count, device_.stream(),
+               [=, rank = rank_.data(), slot = slot_.data(), list = active_cells_.data(),
+                link = tree_.view().link] __device__(std::int64_t t) {
+                 const std::uint32_t place = rank[targets.index ? targets.index[t] : targets.first + t];
+                 slot[place] = static_cast<std::uint32_t>(t);
+                 std::uint32_t cell = 0;
+                 for (int level = 0;; ++level) {
+                   if (active[cell] == 0 && atomicExch(&active[cell], 1u) == 0)
+                     list[begin.data()[level] + atomicAdd(&counts[level], 1u)] = cell;
+                   const tree::CellLink l = link[cell];
+                   if (l.children == 0) return;
+                   cell = l.child;
+                   while (link[cell].first + link[cell].count <= place) ++cell;
+                 }
+               });
+  device_.memory().to_host(active_count_.data(), counts, sizeof(active_count_));
+}
+
+/// What the walk of a tree with so many cells needs, from `memory` on; returns its bytes.
+template <Precision precision>
+std::int64_t TreeCuda<precision>::lay_out(std::uint32_t cells, std::byte* memory, WalkMemory& to) const {
+  Parts parts(memory);
+  const std::uint32_t together = std::min(cells, at_once);
+  const auto pool = [&](double segments) {
+    tree::SegmentPool p;
+    p.segments = static_cast<std::uint32_t>(segments) + 1024;
+    p.entries = parts.template take<std::uint32_t>(std::int64_t{p.segments} * tree::segment_size);
+    p.next = parts.template take<std::uint32_t>(p.segments);
+    return p;
+  };
+  to.local = parts.template take<Pair>(std::int64_t{cells} * tree::multipole_stride(opening_.order));
+  to.passes[0].head = to.passes[1].head = parts.template take<tree::ListHead>(cells);
+  for (auto& pass : to.passes) pass.pool = pool(pass_segments_ * cells);
+  to.lists.head = parts.template take<tree::TargetLists>(together);
+  to.lists.place = parts.template take<std::uint32_t>(std::int64_t{together} * tree::list_room);
+  to.lists.pool = pool(list_segments_ * together);
+  return parts.used();
 }
 
 template <Precision precision>
-void TreeCuda<precision>::start_status() {
-  reserve(device_, 1, status_);
-  status_.zero();
+void TreeCuda<precision>::start_status(std::int64_t counters) {
+  reserve(device_, 1, status_), reserve(device_, counters, counters_);
+  status_.zero(), counters_.zero();
   cuda::check(
       cudaMemsetAsync(&status_.data()->failed, 0xff, sizeof(unsigned long long), cuda::handle(device_.stream())),
       "tree walk");
 }
 
+/// False when lists did not find room.
 template <Precision precision>
-tree::WalkStatus TreeCuda<precision>::walk(const tree::WalkOutput& out) {
-  const std::int64_t cells = tree_.cells();
-  reserve(device_, cells * tree::multipole_stride(opening_.order), local_);
-  reserve(device_, cells, list_begin_), reserve(device_, cells, list_length_);
-  for (auto& lists : lists_) reserve(device_, lists_per_particle * tree_.count() + (1 << 16), lists);
-  while (true) {
-    reserve(device_, std::int64_t{blocks_} * tree::walk_warps * (list_room_ + tree::stack_room), scratch_);
-    start_status();
-    tree::WalkJob<Pair> job;
-    job.tree = tree_.view();
-    job.opening = opening_;
-    job.parent = tree_.parent();
-    job.local = local_.data();
-    job.scratch = scratch_.data();
-    job.list_room = list_room_;
-    job.status = status_.data();
-    job.out = out;
-    for (int level = 0; level < tree_.level_count(); ++level) {
-      job.to_pool = level % 2;
-      auto &to = lists_[level % 2], &from = lists_[(level + 1) % 2];
-      job.to = {to.data(), to.size(), list_begin_.data(), list_length_.data()};
-      job.from = {from.data(), from.size(), list_begin_.data(), list_length_.data()};
-      cuda::check(cudaMemsetAsync(&status_.data()->used[level % 2], 0, sizeof(unsigned long long),
-                                  cuda::handle(device_.stream())),
-                  "tree walk");
-      tree::walk_level(job, level, tree_.levels().begin[level], tree_.levels().begin[level + 1], blocks_,
-                       device_.stream());
+bool TreeCuda<precision>::try_walk(const WalkMemory& memory, const tree::WalkOutput& out, bool all,
+                                   tree::WalkStatus& status) {
+  std::int64_t batches = 0;
+  for (int level = 0; level < tree_.level_count(); ++level) batches += targets_of(level, all) / at_once + 1;
+  start_status(batches + tree_.level_count());
+  std::uint32_t* counter = counters_.data();
+  const auto view = tree_.view();
+  tree::TraverseJob look;
+  look.record = view.record, look.link = view.link, look.parent = view.parent, look.acceleration = view.acceleration;
+  look.unequal_softening = view.epsilon2 != nullptr;
+  look.opening = opening_;
+  look.status = status_.data();
+  look.lists = memory.lists;
+  tree::SumJob<Pair> sum{view, {}, memory.lists, memory.local, out, status_.data()};
+  for (int level = 0; level < tree_.level_count(); ++level) {
+    look.from = level % 2 == 0 ? memory.passes[1] : memory.passes[0];
+    look.to = memory.passes[level % 2];
+    look.to.pool.used = counter++;
+    const std::uint32_t count = targets_of(level, all);
+    for (std::uint32_t first = 0; first < count; first += at_once) {
+      look.targets = {all ? nullptr : active_cells_.data(), tree_.level_begin(level) + first,
+                      std::min(at_once, count - first)};
+      look.lists.pool.used = counter++;
+      sum.targets = look.targets;
+      tree::traverse(look, device_.stream());
+      tree::sum_far(sum, opening_.order, device_.stream());
+      tree::sum_leaves(sum, opening_.order, device_.stream());
     }
+  }
+  status_.to_host(&status);
+  return status.lists_most == 0 && status.passes_most == 0;
+}
+
+template <Precision precision>
+tree::WalkStatus TreeCuda<precision>::walk(const tree::WalkOutput& out, bool all) {
+  const double cells = tree_.cells(), together = std::min(tree_.cells(), at_once);
+  while (true) {
+    WalkMemory memory;
+    const std::int64_t bytes = lay_out(tree_.cells(), nullptr, memory);
+    lay_out(tree_.cells(), tree_.arena(bytes), memory);
     tree::WalkStatus status;
-    status_.to_host(&status);
-    const bool fits = static_cast<std::int64_t>(status.most) <= std::min(lists_[0].size(), lists_[1].size());
-    if (fits && status.longest <= list_room_) return status;
-    if (!fits)
-      for (auto& lists : lists_) reserve(device_, static_cast<std::int64_t>(status.most) * 3 / 2, lists);
-    if (status.longest > list_room_) list_room_ = status.longest * 2;
+    if (try_walk(memory, out, all, status)) return status;
+    list_segments_ = std::max(list_segments_, 1.25 * status.lists_most / together);
+    pass_segments_ = std::max(pass_segments_, 1.25 * status.passes_most / cells);
   }
 }
 
@@ -194,6 +273,8 @@ void TreeCuda<precision>::answer(const Targets& targets, unsigned want, const Fo
     check_tree_wants(want);
     device_.make_current();
     const bool all = !targets.index && targets.count == tree_.count();
+    clock_->begin("walk");
+    if (opening_.tolerance > 0) tree_.estimate_accelerations();
     if (!all) mark_active(targets);
     tree::WalkOutput out;
     if (want & want_acceleration) out.ax = forces.ax, out.ay = forces.ay, out.az = forces.az;
@@ -203,9 +284,7 @@ void TreeCuda<precision>::answer(const Targets& targets, unsigned want, const Fo
     out.per_gradient = out.per_psi / tree_.frame().side;
     out.order = tree_.order();
     out.slot = all ? nullptr : slot_.data();
-    out.active = all ? nullptr : active_.data();
-    clock_->begin("walk");
-    const auto status = walk(out);
+    const auto status = walk(out, all);
     clock_->end();
     if (status.failed == std::numeric_limits<unsigned long long>::max()) return;
     const auto x = on_host(device_, sources_.x, sources_.count), y = on_host(device_, sources_.y, sources_.count),

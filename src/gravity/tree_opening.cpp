@@ -16,9 +16,8 @@ struct Calibration {
   int order;
   double angle[2], target_angle[2], tolerance[2];
 };
-constexpr Calibration rows[] = {{1e-2, 3e-3, 3, {0.8, 0.6}, {0.45, 0.27}, {1e-1, 1.1e-2}},
-                                {3e-3, 3e-4, 4, {0.84, 0.58}, {0.41, 0.22}, {4.5e-2, 1.3e-3}},
-                                {3e-4, 1e-5, 5, {0.66, 0.405}, {0.285, 0.122}, {2e-3, 3.5e-5}}};
+constexpr Calibration rows[] = {{1e-2, 1e-3, 4, {1.0, 0.845}, {0.65, 0.495}, {1.5e-1, 6.3e-3}},
+                                {1e-3, 1e-5, 5, {0.93, 0.7}, {0.54, 0.4}, {1.6e-2, 3e-5}}};
 
 double between(double a, double b, double part) { return std::exp(std::log(a) + part * (std::log(b) - std::log(a))); }
 

@@ -27,10 +27,18 @@ PERGOLA_HD_INLINE R power(R a) {
     return a * power<n - 1>(a);
 }
 
-/// Size of the terms that an interaction of the given order leaves out of the acceleration, m u² ((ρ + r) u)^order; ρ is
-/// an average radius of the source, r the largest of the target (Dehnen 2014, eq. 13). It is compared with a fraction of
-/// the target's acceleration, the cell form of GADGET's relative criterion (Springel 2005, eq. 18).
+/// Size of the terms that an interaction of the given order leaves out of the acceleration, m u² ((ρ + 3/2 r) u)^order; ρ
+/// is an average radius of the source, r the largest of the target (Dehnen 2014, eq. 13). It is compared with a fraction
+/// of the target's acceleration, the cell form of GADGET's relative criterion (Springel 2005, eq. 18). The target's
+/// radius counts more: at its rim the errors of all sources on one side add up.
 template <int order, class R>
 PERGOLA_HD_INLINE R neglected_acceleration(R mass, R rho_source, R r_target, R u) {
-  return mass * u * u * power<order>((rho_source + r_target) * u);
+  return mass * u * u * power<order>((rho_source + r_target * R(1.5)) * u);
+}
+
+/// Which of two cells is opened that may not act through expansions: the target where this is true. Opening a target
+/// somewhat smaller than its source halves the number of interactions and does not change the errors.
+template <class R>
+PERGOLA_HD_INLINE bool opens_target(R r_source, R r_target) {
+  return r_target * R(1.5) >= r_source;
 }

@@ -9,11 +9,13 @@ namespace pergola::tree {
 
 /// Accelerations are estimated for cells of at most this many particles.
 inline constexpr std::uint32_t estimate_capacity = 128;
+/// Cells seen under at most this angle act as points there.
+inline constexpr float estimate_angle = 0.8f;
 
 /// The acceleration at a cell's centre, from monopoles of cells seen under an angle of at most 0.8, softened by their
 /// own radius; good to some ten percent, which is all that the opening criterion needs. In the tree's units.
 PERGOLA_HD double estimate_acceleration(const CellShape* shape, const CellLink* link, std::uint32_t target) {
-  constexpr double angle = 0.8;
+  constexpr double angle = estimate_angle;
   constexpr int deepest = 8 * 64;
   const CellShape& t = shape[target];
   std::uint32_t stack[deepest];

@@ -1,102 +1,318 @@
 #include "tree/moments_cuda.cuh"
 
+#include <cfloat>
+
 #include "device/launch.cuh"
 #include "physics/expansion.hpp"
+#include "tree/estimate.hpp"
 #include "tree/shape.hpp"
 
 namespace pergola::tree {
 
 namespace {
 
-template <int order, class T>
-__device__ void multipoles_of_leaf(const UpwardPassCuda<T>& pass, std::uint32_t cell) {
-  constexpr int terms = physics::expansion_terms(order);
+constexpr unsigned warps_per_block = 4;
+
+/// What is summed to find a centre: lanes hold particles of a leaf, or children of a parent.
+template <int width>
+__device__ Vec3<double> centre_of(const Mean& by_mass, const Mean& by_count, double& mass) {
+  mass = lanes_sum<width>(by_mass.weight);
+  Mean used = by_mass;
+  if (!(mass > 0)) used = by_count;
+  const double inverse = 1 / lanes_sum<width>(used.weight);
+  return {lanes_sum<width>(used.x) * inverse, lanes_sum<width>(used.y) * inverse, lanes_sum<width>(used.z) * inverse};
+}
+
+/// The average radius: Σ m d^order ≤ r^(order − 2) Σ m d².
+template <int order>
+__device__ float average_radius(float r, float second) {
+  return r > 0 ? r * powf(fminf(second / (r * r), 1.0f), 1.0f / order) : 0.0f;
+}
+
+/// Writes the head of a row: centre and scale.
+template <class T>
+__device__ T start_row(T* row, const Vec3<double>& centre, double r, bool writes) {
+  const T scale = static_cast<T>(r > smallest_scale ? r : smallest_scale);
+  if (writes) {
+    auto* const head = reinterpret_cast<double*>(row);
+    head[0] = centre.x, head[1] = centre.y, head[2] = centre.z;
+    row[Row<T>::head] = scale;
+  }
+  return scale;
+}
+
+/// A warp makes a leaf: particles are fetched from where they are, placed about the centre, and summed.
+template <int order, class T, class Real>
+__global__ void __launch_bounds__(warps_per_block * 32)
+    leaf_kernel(const __grid_constant__ UpwardPassCuda<T> pass, const __grid_constant__ Points<Real> points,
+                std::uint32_t cells) {
+  constexpr int terms = physics::expansion_terms(order), padded = terms <= 32 ? 32 : 64;
+  constexpr int per_lane = leaf_capacity / 32;
+  const std::uint32_t cell = blockIdx.x * warps_per_block + threadIdx.x / 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  if (cell >= cells) return;
   const CellLink link = pass.link[cell];
-  const CellShape& s = pass.shape[cell];
-  const T inverse = T(-1) / pass.scale[cell];
+  if (link.children > 0) return;
+
+  Vec3<double> at[per_lane];
+  double mass[per_lane], epsilon2 = 0, least_epsilon2 = INFINITY;
+  Mean by_mass, by_count;
+#pragma unroll
+  for (int h = 0; h < per_lane; ++h) {
+    const std::uint32_t k = static_cast<std::uint32_t>(lane + 32 * h);
+    at[h] = {0, 0, 0}, mass[h] = 0;
+    if (k >= link.count) continue;
+    const std::uint32_t i = pass.place[link.first + k];
+    at[h] = {(static_cast<double>(points.x[i]) - pass.frame.corner.x) / pass.frame.side,
+             (static_cast<double>(points.y[i]) - pass.frame.corner.y) / pass.frame.side,
+             (static_cast<double>(points.z[i]) - pass.frame.corner.z) / pass.frame.side};
+    mass[h] = static_cast<double>(points.mass[i]) / pass.frame.mass;
+    by_mass.add(at[h].x, at[h].y, at[h].z, mass[h]);
+    by_count.add(at[h].x, at[h].y, at[h].z, 1);
+    if (!pass.epsilon2) continue;
+    const double square = pass.species_epsilon2[points.species ? points.species[i] : 0];
+    pass.epsilon2[link.first + k] = static_cast<T>(square);
+    epsilon2 = square > epsilon2 ? square : epsilon2;
+    least_epsilon2 = square < least_epsilon2 ? square : least_epsilon2;
+  }
+  double total;
+  const Vec3<double> centre = centre_of<32>(by_mass, by_count, total);
+
+  BoxAbout box{{FLT_MAX, FLT_MAX, FLT_MAX}, {-FLT_MAX, -FLT_MAX, -FLT_MAX}, 0};
+  double largest = 0, second = 0;
+#pragma unroll
+  for (int h = 0; h < per_lane; ++h) {
+    at[h] = at[h] - centre;
+    if (static_cast<std::uint32_t>(lane + 32 * h) >= link.count) continue;
+    const double square = dot(at[h], at[h]);
+    largest = square > largest ? square : largest;
+    second += mass[h] * square;
+    const float d[3] = {static_cast<float>(at[h].x), static_cast<float>(at[h].y), static_cast<float>(at[h].z)};
+    for (int a = 0; a < 3; ++a) box.low[a] = fminf(box.low[a], d[a]), box.high[a] = fmaxf(box.high[a], d[a]);
+  }
+  const double r = sqrt(lanes_most<32>(largest));
+  second = lanes_sum<32>(second);
+  box.second = static_cast<float>(total > 0 ? second / total : r * r);
+  for (int a = 0; a < 3; ++a) box.low[a] = lanes_least<32>(box.low[a]), box.high[a] = lanes_most<32>(box.high[a]);
+  std::uint32_t bits = link.count >= point_capacity ? CellRecord::crowd : 0;
+  if (pass.epsilon2) {
+    epsilon2 = lanes_most<32>(epsilon2);
+    if (lanes_least<32>(least_epsilon2) != epsilon2) bits |= CellRecord::mixed;
+  } else {
+    epsilon2 = pass.same_epsilon2;
+  }
+  if (lane == 0) {
+    pass.box[cell] = box;
+    const auto radius = static_cast<float>(r);
+    pass.record[cell] = {centre.x,
+                         centre.y,
+                         centre.z,
+                         radius,
+                         average_radius<order>(radius, box.second),
+                         static_cast<float>(total),
+                         static_cast<float>(epsilon2),
+                         0,
+                         bits};
+  }
+
+  T* const row = pass.row + std::int64_t{cell} * Row<T>::stride(order);
+  const T inverse = T(-1) / start_row(row, centre, r, lane == 0);
+  T sum[padded];
+#pragma unroll
+  for (int t = 0; t < padded; ++t) sum[t] = 0;
+#pragma unroll
+  for (int h = 0; h < per_lane; ++h) {
+    const std::uint32_t k = static_cast<std::uint32_t>(lane + 32 * h);
+    if (32 * h >= static_cast<int>(link.count)) break;
+    const Vec3<T> d{static_cast<T>(at[h].x), static_cast<T>(at[h].y), static_cast<T>(at[h].z)};
+    const auto m = static_cast<T>(mass[h]);
+    if (k < link.count) pass.particle[link.first + k] = {d.x, d.y, d.z, m};
+    const physics::Monomials<order, T> moment(inverse * d, m);
+#pragma unroll
+    for (int t = 0; t < terms; ++t) sum[t] += moment.value[t];
+  }
+  sum_over_lanes<padded / 2>(sum, lane);
+#pragma unroll
+  for (int k = 0; k < padded / 32; ++k) {
+    const int t = lane * (padded / 32) + k;
+    if (t == 0 || (t > 3 && t < terms)) row[Row<T>::place(t)] = sum[k];
+  }
+}
+
+/// Eight lanes make a parent, a child each.
+template <int order, class T>
+__global__ void __launch_bounds__(warps_per_block * 32)
+    parent_kernel(const __grid_constant__ UpwardPassCuda<T> pass, std::uint32_t begin, std::uint32_t end) {
+  constexpr int terms = physics::expansion_terms(order);
+  const int lane = static_cast<int>(threadIdx.x) % 32, mate = lane % 8;
+  const std::uint32_t cell = begin + (blockIdx.x * blockDim.x + threadIdx.x) / 8;
+  const CellLink link = pass.link[cell < end ? cell : begin];
+  const bool parent = cell < end && link.children > 0;
+  if (!__any_sync(all_lanes, parent)) return;
+  const bool child = parent && mate < static_cast<int>(link.children);
+  const std::uint32_t source = child ? link.child + static_cast<std::uint32_t>(mate) : 0;
+  const CellRecord c = child ? pass.record[source] : CellRecord{};
+  const BoxAbout b = child ? pass.box[source] : BoxAbout{};
+
+  Mean by_mass, by_count;
+  if (child) {
+    by_mass.add(c.x, c.y, c.z,
+                static_cast<double>(pass.row[std::int64_t{source} * Row<T>::stride(order) + Row<T>::place(0)]));
+    by_count.add(c.x, c.y, c.z, pass.link[source].count);
+  } else if (!parent) {
+    by_count.weight = 1;
+  }
+  double total;
+  const Vec3<double> centre = centre_of<8>(by_mass, by_count, total);
+  const Vec3<double> from = child ? Vec3<double>{c.x, c.y, c.z} - centre : Vec3<double>{0, 0, 0};
+  const Vec3<float> d{static_cast<float>(from.x), static_cast<float>(from.y), static_cast<float>(from.z)};
+  const float square = dot(d, d);
+  const float reach = lanes_most<8>(child ? sqrtf(square) + c.r : 0.0f);
+  const float second = lanes_sum<8>(child ? c.mass * (square + b.second) : 0.0f);
+  BoxAbout box;
+  float corner = 0;
+  const float offset[3] = {d.x, d.y, d.z};
+  for (int a = 0; a < 3; ++a) {
+    box.low[a] = lanes_least<8>(child ? offset[a] + b.low[a] : FLT_MAX);
+    box.high[a] = lanes_most<8>(child ? offset[a] + b.high[a] : -FLT_MAX);
+    const float side = fmaxf(-box.low[a], box.high[a]);
+    corner += side * side;
+  }
+  const float r = fminf(reach, sqrtf(corner));
+  box.second = total > 0 ? second / static_cast<float>(total) : r * r;
+  const float epsilon2 = lanes_most<8>(child ? c.epsilon2 : 0.0f);
+  const bool differs = child && ((c.bits & CellRecord::mixed) || c.epsilon2 != epsilon2);
+  const bool mixed = lanes_most<8>(differs ? 1 : 0) > 0;
+  if (parent && mate == 0) {
+    pass.box[cell] = box;
+    const std::uint32_t bits = link.children | CellRecord::crowd | (mixed ? CellRecord::mixed : 0);
+    const CellRecord record{
+        centre.x, centre.y,   centre.z, r, average_radius<order>(r, box.second), static_cast<float>(total),
+        epsilon2, link.child, bits};
+    pass.record[cell] = record;
+  }
+
+  T* const row = pass.row + std::int64_t{parent ? cell : 0} * Row<T>::stride(order);
+  const T inverse = T(1) / start_row(row, centre, static_cast<double>(r), parent && mate == 0);
   T sum[terms];
 #pragma unroll
   for (int t = 0; t < terms; ++t) sum[t] = 0;
-  for (std::uint32_t k = link.first; k < link.first + link.count; ++k) {
-    const T dx = static_cast<T>(pass.x[k] - s.x), dy = static_cast<T>(pass.y[k] - s.y),
-            dz = static_cast<T>(pass.z[k] - s.z), mass = static_cast<T>(pass.mass[k]);
-    pass.rx[k] = dx, pass.ry[k] = dy, pass.rz[k] = dz, pass.rmass[k] = mass;
-    if (pass.repsilon2) pass.repsilon2[k] = static_cast<T>(pass.epsilon2[k]);
-    const physics::Monomials<order, T> t({dx * inverse, dy * inverse, dz * inverse}, mass);
-#pragma unroll
-    for (int i = 0; i < terms; ++i) sum[i] += t.value[i];
+  if (child) {
+    OpenRow<order, T> below(pass.row + std::int64_t{source} * Row<T>::stride(order));
+    const Vec3<T> away{static_cast<T>(-from.x) * inverse, static_cast<T>(-from.y) * inverse,
+                       static_cast<T>(-from.z) * inverse};
+    physics::shift_multipole<order>(away, below.scale * inverse, below.multipole, sum);
   }
-  T* const to = pass.multipole + std::int64_t{cell} * multipole_stride(order);
 #pragma unroll
-  for (int t = 0; t < terms; ++t) to[t] = sum[t];
+  for (int t = 0; t < terms; ++t) {
+    if (t >= 1 && t <= 3) continue;
+    sum[t] = lanes_sum<8>(sum[t]);
+    if (parent && mate == t % 8) row[Row<T>::place(t)] = sum[t];
+  }
 }
 
-template <int order, class T>
-__device__ void multipoles_of_parent(const UpwardPassCuda<T>& pass, std::uint32_t cell) {
-  constexpr int terms = physics::expansion_terms(order);
-  const CellLink link = pass.link[cell];
-  const CellShape& s = pass.shape[cell];
-  const T inverse = T(1) / pass.scale[cell];
-  T sum[terms];
-#pragma unroll
-  for (int t = 0; t < terms; ++t) sum[t] = 0;
-  for (std::uint32_t c = link.child; c < link.child + link.children; ++c) {
-    const CellShape& child = pass.shape[c];
-    const Vec3<T> away{static_cast<T>(s.x - child.x) * inverse, static_cast<T>(s.y - child.y) * inverse,
-                       static_cast<T>(s.z - child.z) * inverse};
-    T moments[terms];
-    const T* const from = pass.multipole + std::int64_t{c} * multipole_stride(order);
-#pragma unroll
-    for (int t = 0; t < terms; ++t) moments[t] = from[t];
-    physics::shift_multipole<order>(away, pass.scale[c] * inverse, moments, sum);
+constexpr int estimate_stack = 1024;
+
+/// A warp estimates the acceleration at the centre of one cell, as estimate_acceleration().
+__device__ float estimate(const CellRecord* record, std::uint32_t target, std::uint32_t* stack, int lane) {
+  const CellRecord t = record[target];
+  float ax = 0, ay = 0, az = 0;
+  int depth = 1;
+  if (lane == 0) stack[0] = 0;
+  __syncwarp();
+  while (depth > 0) {
+    // So few at a time that what they open finds room: one by one a stack grows by at most 7 per level.
+    const int room = depth + 512 < estimate_stack ? (estimate_stack - 512 - depth) / 8 + 1 : 1;
+    const int count = min(min(depth, 32), room);
+    depth -= count;
+    const bool valid = lane < count;
+    const CellRecord s = record[valid ? stack[depth + lane] : target];
+    __syncwarp();
+    const float dx = static_cast<float>(s.x - t.x), dy = static_cast<float>(s.y - t.y),
+                dz = static_cast<float>(s.z - t.z);
+    const float square = dx * dx + dy * dy + dz * dz;
+    const bool far = s.r * s.r <= estimate_angle * estimate_angle * square;
+    const std::uint32_t mine = valid && !far ? s.children() : 0;
+    const std::uint32_t before = lanes_scan(mine, lane);
+    for (std::uint32_t c = 0; c < mine; ++c) stack[depth + static_cast<int>(before - mine + c)] = s.child + c;
+    depth += static_cast<int>(__shfl_sync(all_lanes, before, 31));
+    __syncwarp();
+    const float softened = square + fmaxf(s.epsilon2, t.epsilon2) + (far ? 0.0f : s.r * s.r);
+    if (!valid || mine > 0 || !(softened > 0)) continue;
+    const float u = physics::rsqrt(softened), factor = s.mass * u * u * u;
+    ax += factor * dx, ay += factor * dy, az += factor * dz;
   }
-  T* const to = pass.multipole + std::int64_t{cell} * multipole_stride(order);
-#pragma unroll
-  for (int t = 0; t < terms; ++t) to[t] = sum[t];
+  ax = lanes_sum<32>(ax), ay = lanes_sum<32>(ay), az = lanes_sum<32>(az);
+  return sqrtf(ax * ax + ay * ay + az * az);
 }
 
-template <int order, class T>
-__global__ void __launch_bounds__(128) upward_kernel(UpwardPassCuda<T> pass, std::uint32_t begin, std::uint32_t end) {
-  const std::uint32_t cell = begin + blockIdx.x * blockDim.x + threadIdx.x;
-  if (cell >= end) return;
-  const bool leaf = pass.link[cell].children == 0;
-  if (leaf)
-    shape_of_leaf(pass, pass.link, cell);
-  else
-    shape_of_parent(pass, pass.link, cell);
-  finish_shape<order>(pass, cell);
-  if (leaf)
-    multipoles_of_leaf<order>(pass, cell);
-  else
-    multipoles_of_parent<order>(pass, cell);
+/// Groups are the largest cells of at most estimate_capacity particles. Warps look at 32 cells each.
+__global__ void __launch_bounds__(warps_per_block * 32)
+    estimate_kernel(const CellRecord* record, const CellLink* link, const std::uint32_t* parent, std::uint32_t cells,
+                    unsigned* acceleration) {
+  __shared__ std::uint32_t stacks[warps_per_block][estimate_stack];
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const std::uint32_t first = (blockIdx.x * warps_per_block + threadIdx.x / 32) * 32;
+  const std::uint32_t cell = first + static_cast<std::uint32_t>(lane);
+  const bool group = cell < cells && link[cell].count <= estimate_capacity &&
+                     (cell == 0 || link[parent[cell]].count > estimate_capacity);
+  unsigned groups = __ballot_sync(all_lanes, group);
+  float mine = 0;
+  for (; groups != 0; groups &= groups - 1) {
+    const int k = __ffs(static_cast<int>(groups)) - 1;
+    const float a = estimate(record, first + static_cast<std::uint32_t>(k), stacks[threadIdx.x / 32], lane);
+    if (lane == k) mine = a;
+  }
+  if (!group) return;
+  // Floats that are not negative are in the order of their bits.
+  const unsigned bits = __float_as_uint(mine);
+  acceleration[cell] = bits;
+  for (std::uint32_t at = cell; at != 0;) {
+    at = parent[at];
+    if (acceleration[at] <= bits) return;
+    atomicMin(&acceleration[at], bits);
+  }
 }
 
 }  // namespace
 
-template <class T>
-void upward_cuda(const UpwardPassCuda<T>& pass, int order, std::uint32_t begin, std::uint32_t end, Stream stream) {
-  if (begin == end) return;
-  constexpr unsigned threads = 128;
-  const unsigned blocks = (end - begin + threads - 1) / threads;
-  const auto s = cuda::handle(stream);
-  static_assert(lowest_order == 2 && highest_order == 5);
-  switch (order) {
-    case 2:
-      upward_kernel<2><<<blocks, threads, 0, s>>>(pass, begin, end);
-      break;
-    case 3:
-      upward_kernel<3><<<blocks, threads, 0, s>>>(pass, begin, end);
-      break;
-    case 4:
-      upward_kernel<4><<<blocks, threads, 0, s>>>(pass, begin, end);
-      break;
-    default:
-      upward_kernel<5><<<blocks, threads, 0, s>>>(pass, begin, end);
-  }
-  cuda::check(cudaGetLastError(), "tree moments");
+template <class T, class Real>
+void leaves_cuda(const UpwardPassCuda<T>& pass, const Points<Real>& points, int order, std::uint32_t cells,
+                 Stream stream) {
+  with_order(order, [&](auto p) {
+    leaf_kernel<decltype(p)::value>
+        <<<(cells + warps_per_block - 1) / warps_per_block, warps_per_block * 32, 0, cuda::handle(stream)>>>(
+            pass, points, cells);
+  });
+  cuda::check(cudaGetLastError(), "tree leaves");
 }
 
-template void upward_cuda(const UpwardPassCuda<float>&, int, std::uint32_t, std::uint32_t, Stream);
-template void upward_cuda(const UpwardPassCuda<double>&, int, std::uint32_t, std::uint32_t, Stream);
+template <class T>
+void parents_cuda(const UpwardPassCuda<T>& pass, int order, std::uint32_t begin, std::uint32_t end, Stream stream) {
+  constexpr std::uint32_t per_block = warps_per_block * 4;
+  with_order(order, [&](auto p) {
+    parent_kernel<decltype(p)::value>
+        <<<(end - begin + per_block - 1) / per_block, warps_per_block * 32, 0, cuda::handle(stream)>>>(pass, begin,
+                                                                                                       end);
+  });
+  cuda::check(cudaGetLastError(), "tree parents");
+}
+
+void estimate_cuda(const CellRecord* record, const CellLink* link, const std::uint32_t* parent, std::uint32_t cells,
+                   float* acceleration, Stream stream) {
+  const auto s = cuda::handle(stream);
+  // Larger than any.
+  cuda::check(cudaMemsetAsync(acceleration, 0x7f, cells * sizeof(float), s), "tree estimate");
+  constexpr std::uint32_t per_block = warps_per_block * 32;
+  estimate_kernel<<<(cells + per_block - 1) / per_block, per_block, 0, s>>>(record, link, parent, cells,
+                                                                            reinterpret_cast<unsigned*>(acceleration));
+  cuda::check(cudaGetLastError(), "tree estimate");
+}
+
+template void leaves_cuda(const UpwardPassCuda<float>&, const Points<float>&, int, std::uint32_t, Stream);
+template void leaves_cuda(const UpwardPassCuda<float>&, const Points<double>&, int, std::uint32_t, Stream);
+template void leaves_cuda(const UpwardPassCuda<double>&, const Points<double>&, int, std::uint32_t, Stream);
+template void parents_cuda(const UpwardPassCuda<float>&, int, std::uint32_t, std::uint32_t, Stream);
+template void parents_cuda(const UpwardPassCuda<double>&, int, std::uint32_t, std::uint32_t, Stream);
 
 }  // namespace pergola::tree

@@ -1,26 +1,42 @@
 #pragma once
-// CUDA only: the upward pass.
+// CUDA only: the upward pass, and the accelerations that the opening test compares with.
 #include "device/device.hpp"
+#include "tree/cells_cuda.cuh"
 #include "tree/octree_cpu.hpp"
 
 namespace pergola::tree {
 
-/// As UpwardPass, on the device.
-template <class T>
-struct UpwardPassCuda {
-  const CellLink* link = nullptr;
-  const double *x = nullptr, *y = nullptr, *z = nullptr, *mass = nullptr;
-  const double* epsilon2 = nullptr;
-  double same_epsilon2 = 0;
-  CellShape* shape = nullptr;
-  CellExtent* extent = nullptr;
-  T* scale = nullptr;
-  T* multipole = nullptr;
-  T *rx = nullptr, *ry = nullptr, *rz = nullptr, *rmass = nullptr, *repsilon2 = nullptr;
+/// Box of the particles of a cell from its centre, and the mean of |d|² over its mass.
+struct BoxAbout {
+  float low[3], high[3];
+  float second;
 };
 
-/// Centres, radii and multipoles of the cells begin … end − 1; their children are done.
+/// Everything that the upward pass reads and writes.
 template <class T>
-void upward_cuda(const UpwardPassCuda<T>& pass, int order, std::uint32_t begin, std::uint32_t end, Stream stream);
+struct UpwardPassCuda {
+  Frame frame;
+  const std::uint32_t* place = nullptr;  // among the points, in the tree's order
+  double species_epsilon2[6] = {};       // in the tree's units
+  double same_epsilon2 = 0;
+  const CellLink* link = nullptr;
+  CellRecord* record = nullptr;
+  BoxAbout* box = nullptr;
+  T* row = nullptr;
+  PlacedMass<T>* particle = nullptr;
+  T* epsilon2 = nullptr;  // null: same_epsilon2 for all
+};
+
+/// Leaves among the cells 0 … cells − 1.
+template <class T, class Real>
+void leaves_cuda(const UpwardPassCuda<T>& pass, const Points<Real>& points, int order, std::uint32_t cells,
+                 Stream stream);
+/// Parents among the cells begin … end − 1; their children are done.
+template <class T>
+void parents_cuda(const UpwardPassCuda<T>& pass, int order, std::uint32_t begin, std::uint32_t end, Stream stream);
+
+/// Accelerations of groups and of all cells above them, the smallest of those below; tree/estimate.hpp.
+void estimate_cuda(const CellRecord* record, const CellLink* link, const std::uint32_t* parent, std::uint32_t cells,
+                   float* acceleration, Stream stream);
 
 }  // namespace pergola::tree

@@ -9,10 +9,10 @@
 namespace pergola::tree {
 
 /// A cell with more particles than this is split.
-inline constexpr std::uint32_t leaf_capacity = 32;
+inline constexpr std::uint32_t leaf_capacity = 64;
 /// A multipole acts on single particles (rather than a leaf's local expansion) where that replaces at least so many
 /// pairs per particle.
-inline constexpr std::uint32_t point_capacity = 16;
+inline constexpr std::uint32_t point_capacity = 32;
 inline constexpr int lowest_order = 2, highest_order = 5;
 
 /// Numbers from one cell's multipoles to the next: those of an expansion, rounded up to whole groups of four.

@@ -1,10 +1,10 @@
 #include "tree/octree_cuda.cuh"
 
+#include <algorithm>
 #include <cub/device/device_radix_sort.cuh>
 
 #include "base/error.hpp"
 #include "device/launch.cuh"
-#include "tree/estimate.hpp"
 #include "tree/keys.hpp"
 #include "tree/moments_cuda.cuh"
 #include "tree/split.hpp"
@@ -17,13 +17,10 @@ constexpr int bound_blocks = 512, bound_threads = 256, bound_values = 7;
 
 template <class T>
 void reserve(const Device& device, std::int64_t size, Buffer<T>& buffer) {
-  if (buffer.size() < size) buffer = Buffer<T>(device, size + size / 16);
+  if (buffer.size() >= size) return;
+  buffer = Buffer<T>();  // the old memory first
+  buffer = Buffer<T>(device, size);
 }
-
-/// ε² by species.
-struct SofteningSquares {
-  double square[8];
-};
 
 /// Sums and extremes of a block's threads, in a fixed order: low, high, mass.
 __device__ void reduce_block(double (&value)[bound_values], double* out) {
@@ -73,7 +70,7 @@ __global__ void bounds_kernel(Points<Real> points, double* partial) {
   reduce_block(value, partial + blockIdx.x * bound_values);
 }
 
-__global__ void frame_kernel(const double* partial, DeviceFrame* to) {
+__global__ void frame_kernel(const double* partial, BuildReport* to) {
   double value[bound_values];
   start_bounds(value);
   for (int b = static_cast<int>(threadIdx.x); b < bound_blocks; b += bound_threads) {
@@ -99,241 +96,253 @@ PERGOLA_HD Vec3<double> unit_position(const Points<Real>& points, const Frame& f
           (static_cast<double>(points.z[i]) - frame.corner.z) / frame.side};
 }
 
-/// Splits the cells of a level. Children that find no room are counted all the same.
-__global__ void split_kernel(int level, LevelTable* levels, std::uint32_t capacity, const std::uint64_t* upper,
-                             const std::uint64_t* lower, CellLink* link, std::uint32_t* parent) {
-  const std::uint32_t begin = levels->begin[level], end = levels->begin[level + 1];
-  for (std::uint32_t cell = begin + blockIdx.x * blockDim.x + threadIdx.x; cell < end; cell += gridDim.x * blockDim.x) {
-    if (cell >= capacity) return;
-    CellLink l = link[cell];
-    const Pieces pieces = split_cell(l.first, l.count, upper, lower);
-    l.children = static_cast<std::uint32_t>(pieces.count);
-    l.child = pieces.count > 0 ? atomicAdd(&levels->next, l.children) : 0;
-    link[cell] = l;
-    if (l.child + l.children > capacity) continue;
-    std::uint32_t from = l.first;
-    for (int c = 0; c < pieces.count; ++c) {
-      link[l.child + c] = {from, pieces.end[c] - from, 0, 0};
-      parent[l.child + c] = cell;
-      from = pieces.end[c];
+/// How far the sorted order goes: cells whose keys differ in no sorted digit cannot be split.
+struct SortedKeys {
+  const std::uint64_t *upper = nullptr, *lower = nullptr;
+  int unsorted_bits = 0;     // lowest ones of the upper keys
+  bool last_resort = false;  // what no digit tells apart is split by number
+};
+
+/// The end of part `digit` of a cell, found by one lane for each digit; as split_cell(). False: it cannot be split.
+__device__ bool end_of_part(const SortedKeys& sorted, const CellLink& l, std::uint32_t digit, std::uint32_t& last) {
+  const std::uint32_t end = l.first + l.count;
+  const std::uint64_t* keys = sorted.upper;
+  std::uint64_t first_key = keys[l.first], last_key = keys[end - 1];
+  if ((first_key ^ last_key) >> sorted.unsorted_bits == 0 && sorted.lower) {
+    keys = sorted.lower;
+    first_key = keys[l.first], last_key = keys[end - 1];
+  }
+  if ((first_key ^ last_key) >> sorted.unsorted_bits != 0) {
+    last = end_of_digit(keys, l.first, end, digit_shift(first_key, last_key), digit);
+    return true;
+  }
+  const std::uint32_t part = equal_part(l.count);
+  last = (digit + 1) * part < l.count ? l.first + (digit + 1) * part : end;
+  return sorted.last_resort;
+}
+
+/// One cell that holds all particles.
+__global__ void start_cells(BuildReport* report, std::uint32_t count, CellLink* link, std::uint32_t* parent) {
+  report->cells[threadIdx.x] = threadIdx.x == 0;
+  if (threadIdx.x > 0) return;
+  report->crowded = 0;
+  link[0] = {0, count, 0, 0};
+  parent[0] = 0;
+}
+
+/// Splits the cells of a level, eight lanes for each. Children that find no room are counted all the same.
+__global__ void split_kernel(int level, SortedKeys sorted, BuildReport* report, std::uint32_t capacity, CellLink* link,
+                             std::uint32_t* parent) {
+  std::uint32_t begin = 0;
+  for (int l = 0; l < level; ++l) begin += report->cells[l];
+  const std::uint32_t end = begin + report->cells[level];
+  if (end > capacity) return;
+  const int lane = static_cast<int>(threadIdx.x) % 32, digit = lane % 8;
+  const unsigned mates = 0xffu << (lane - digit);
+  for (std::uint32_t at = (blockIdx.x * blockDim.x + threadIdx.x) / 32 * 4; begin + at < end;
+       at += gridDim.x * blockDim.x / 8) {
+    const std::uint32_t cell = begin + at + static_cast<std::uint32_t>(lane / 8);
+    CellLink l = link[cell < end ? cell : begin];
+    std::uint32_t last = l.first;
+    if (cell < end && l.count > leaf_capacity && !end_of_part(sorted, l, static_cast<std::uint32_t>(digit), last)) {
+      report->crowded = 1;
+      last = l.first;
+    }
+    std::uint32_t first = __shfl_up_sync(all_lanes, last, 1);
+    if (digit == 0) first = l.first;
+    const bool filled = last > first;
+    const unsigned parts = __ballot_sync(all_lanes, filled);
+    std::uint32_t next = 0;
+    if (lane == 0 && parts != 0) next = atomicAdd(&report->cells[level + 1], static_cast<std::uint32_t>(__popc(parts)));
+    next = end + __shfl_sync(all_lanes, next, 0);
+    const std::uint32_t child = next + static_cast<std::uint32_t>(__popc(parts & ((1u << lane) - 1)));
+    if (digit == 0 && cell < end) {
+      l.children = static_cast<std::uint32_t>(__popc(parts & mates));
+      l.child = l.children > 0 ? child : 0;
+      link[cell] = l;
+    }
+    if (filled && child < capacity) {
+      link[child] = {first, last - first, 0, 0};
+      parent[child] = cell;
     }
   }
 }
 
-__global__ void start_levels(LevelTable* levels, std::uint32_t count, CellLink* link, std::uint32_t* parent) {
-  levels->begin[0] = 0, levels->begin[1] = 1, levels->next = 1;
-  link[0] = {0, count, 0, 0};
-  parent[0] = 0;
-}
-__global__ void close_level(int level, LevelTable* levels) { levels->begin[level + 2] = levels->next; }
-
 }  // namespace
+
+template <class T>
+std::byte* OctreeCuda<T>::arena(std::int64_t bytes) {
+  reserve(device_, bytes, arena_);
+  return arena_.data();
+}
+
+template <class T>
+std::int64_t OctreeCuda<T>::device_bytes(std::int64_t n, int order) {
+  constexpr auto number = static_cast<std::int64_t>(sizeof(T)), mass = static_cast<std::int64_t>(sizeof(PlacedMass<T>));
+  const std::int64_t cell = 16 + 48 + 4 + 4 + Row<T>::stride(order) * number;
+  return n * (4 + mass) + (n / particles_per_cell + 1024) * cell;
+}
 
 template <class T>
 template <class Real>
 void OctreeCuda<T>::find_frame(const Points<Real>& points) {
   reserve(device_, bound_blocks * bound_values, partial_);
-  reserve(device_, 1, device_frame_);
+  reserve(device_, 1, device_report_);
   const auto stream = cuda::handle(device_.stream());
   bounds_kernel<<<bound_blocks, bound_threads, 0, stream>>>(points, partial_.data());
-  frame_kernel<<<1, bound_threads, 0, stream>>>(partial_.data(), device_frame_.data());
+  frame_kernel<<<1, bound_threads, 0, stream>>>(partial_.data(), device_report_.data());
   cuda::check(cudaGetLastError(), "tree bounds");
 }
 
+/// Keys and places are sorted together; `sorted_bits` of the keys, the highest ones.
 template <class T>
-void OctreeCuda<T>::sort_keys() {
+void OctreeCuda<T>::sort_keys(int unsorted_bits) {
   constexpr int key_bits = 3 * key_levels;
-  cub::DoubleBuffer<std::uint64_t> keys(sort_.keys.data(), sort_.other_keys.data());
-  cub::DoubleBuffer<std::uint32_t> values(sort_.values.data(), sort_.other_values.data());
+  auto* const keys = reinterpret_cast<std::uint64_t*>(arena_.data());
+  auto* const other_places = reinterpret_cast<std::uint32_t*>(keys + 2 * count_);
+  cub::DoubleBuffer<std::uint64_t> key_pair(keys_, keys_ == keys ? keys + count_ : keys);
+  cub::DoubleBuffer<std::uint32_t> places(place_.data(), other_places);
   const auto stream = cuda::handle(device_.stream());
   std::size_t bytes = 0;
-  cuda::check(cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, values, count_, 0, key_bits, stream), "tree sort");
+  cuda::check(
+      cub::DeviceRadixSort::SortPairs(nullptr, bytes, key_pair, places, count_, unsorted_bits, key_bits, stream),
+      "tree sort");
   reserve(device_, static_cast<std::int64_t>(bytes), sort_scratch_);
-  cuda::check(cub::DeviceRadixSort::SortPairs(sort_scratch_.data(), bytes, keys, values, count_, 0, key_bits, stream),
+  cuda::check(cub::DeviceRadixSort::SortPairs(sort_scratch_.data(), bytes, key_pair, places, count_, unsorted_bits,
+                                              key_bits, stream),
               "tree sort");
-  if (keys.selector == 1) sort_.keys.swap(sort_.other_keys);
-  if (values.selector == 1) sort_.values.swap(sort_.other_values);
+  keys_ = key_pair.Current();
+  if (places.Current() != place_.data())
+    device_.memory().copy(place_.data(), places.Current(), static_cast<std::size_t>(count_) * sizeof(std::uint32_t));
 }
 
 template <class T>
 template <class Real>
-void OctreeCuda<T>::sort_points(const Points<Real>& points) {
-  reserve(device_, count_, sort_.keys), reserve(device_, count_, sort_.other_keys);
-  reserve(device_, count_, sort_.values), reserve(device_, count_, sort_.other_values);
-  reserve(device_, 1, device_levels_);
-  device_levels_.zero();
-  const DeviceFrame* const frame = device_frame_.data();
-  const Stream stream = device_.stream();
-  cuda::launch("tree keys", count_, stream,
-               [points, frame, keys = sort_.keys.data(), values = sort_.values.data()] __device__(std::int64_t i) {
-                 keys[i] = upper_key(unit_position(points, frame->frame, i));
-                 values[i] = static_cast<std::uint32_t>(i);
-               });
-  sort_keys();
-  cuda::launch("tree crowded", count_ - leaf_capacity, stream,
-               [keys = sort_.keys.data(), levels = device_levels_.data()] __device__(std::int64_t i) {
-                 if (keys[i] == keys[i + leaf_capacity]) levels->crowded = 1;
-               });
-  device_levels_.to_host(&levels_);
-  has_lower_ = levels_.crowded != 0;
-  if (!has_lower_) return;
-  const auto set_keys = [&](bool lower, std::uint64_t* keys) {
-    cuda::launch("tree keys", count_, stream,
-                 [points, frame, lower, keys, values = sort_.values.data()] __device__(std::int64_t k) {
-                   const Vec3<double> at = unit_position(points, frame->frame, values[k]);
-                   keys[k] = lower ? lower_key(at) : upper_key(at);
-                 });
+void OctreeCuda<T>::sort_points(const Points<Real>& points, KeyDepth depth) {
+  reserve(device_, count_, place_);
+  keys_ = reinterpret_cast<std::uint64_t*>(arena(arena_bytes(count_)));
+  const BuildReport* const report = device_report_.data();
+  std::uint32_t* const places = place_.data();
+  const auto set_keys = [&](bool first, bool lower, std::uint64_t* keys) {
+    cuda::launch("tree keys", count_, device_.stream(), [=] __device__(std::int64_t k) {
+      if (first) places[k] = static_cast<std::uint32_t>(k);
+      const Vec3<double> at = unit_position(points, report->frame, first ? k : places[k]);
+      keys[k] = lower ? lower_key(at) : upper_key(at);
+    });
   };
-  set_keys(true, sort_.keys.data());
-  sort_keys();
-  set_keys(false, sort_.keys.data());
-  sort_keys();
+  if (depth != KeyDepth::both) {
+    set_keys(true, false, keys_);
+    return sort_keys(depth == KeyDepth::coarse ? coarse_unsorted_bits : 0);
+  }
+  set_keys(true, true, keys_);
+  sort_keys(0);
+  set_keys(false, false, keys_);
+  sort_keys(0);
   reserve(device_, count_, lower_);
-  set_keys(true, lower_.data());
+  set_keys(false, true, lower_.data());
 }
 
-/// False when there were more cells than room.
+/// Makes the cells of all levels, and reads what was found. False when there were more cells than room.
 template <class T>
-bool OctreeCuda<T>::try_build_cells() {
+bool OctreeCuda<T>::split_cells(KeyDepth depth) {
   const auto stream = cuda::handle(device_.stream());
   const auto capacity = static_cast<std::uint32_t>(link_.size());
-  LevelTable* const levels = device_levels_.data();
-  start_levels<<<1, 1, 0, stream>>>(levels, static_cast<std::uint32_t>(count_), link_.data(), parent_.data());
+  BuildReport* const report = device_report_.data();
+  const SortedKeys sorted{keys_, depth == KeyDepth::both ? lower_.data() : nullptr,
+                          depth == KeyDepth::coarse ? coarse_unsorted_bits : 0, depth == KeyDepth::both};
+  start_cells<<<1, most_levels + 1, 0, stream>>>(report, static_cast<std::uint32_t>(count_), link_.data(),
+                                                 parent_.data());
   constexpr int at_a_time = 16;
   for (int level = 0; level < most_levels;) {
-    for (const int stop = level + at_a_time; level < stop; ++level) {
-      split_kernel<<<1024, 128, 0, stream>>>(level, levels, capacity, sort_.keys.data(),
-                                             has_lower_ ? lower_.data() : nullptr, link_.data(), parent_.data());
-      close_level<<<1, 1, 0, stream>>>(level, levels);
-    }
+    for (const int stop = level + at_a_time; level < stop; ++level)
+      split_kernel<<<1024, 128, 0, stream>>>(level, sorted, report, capacity, link_.data(), parent_.data());
     cuda::check(cudaGetLastError(), "tree cells");
-    device_levels_.to_host(&levels_);
-    if (levels_.next > capacity) return false;
-    for (level_count_ = 1; level_count_ <= level; ++level_count_)
-      if (levels_.begin[level_count_] == levels_.begin[level_count_ + 1]) return true;
+    device_report_.to_host(&report_);
+    level_begin_[0] = 0;
+    for (level_count_ = 0; level_count_ < level && report_.cells[level_count_] > 0; ++level_count_)
+      level_begin_[level_count_ + 1] = level_begin_[level_count_] + report_.cells[level_count_];
+    if (level_begin_[level_count_] > capacity) return false;
+    if (report_.cells[level] == 0) return true;
   }
   throw Error(ErrorKind::numerics, "tree: more levels than keys have digits");
 }
 
 template <class T>
-void OctreeCuda<T>::build_cells() {
-  std::int64_t room = count_ / 5 + 1024;
-  while (true) {
-    reserve(device_, room, link_), reserve(device_, room, parent_);
-    if (parent_.size() < link_.size()) parent_ = Buffer<std::uint32_t>(device_, link_.size());
-    if (try_build_cells()) return;
-    room = 2 * link_.size();
-  }
-}
-
-template <class T>
 template <class Real>
-void OctreeCuda<T>::build(const Points<Real>& points, const double* epsilon, bool uniform, int order,
-                          bool accelerations) {
+void OctreeCuda<T>::build(const Points<Real>& points, const double* epsilon, bool uniform, int order) {
   device_.make_current();
   count_ = points.count;
   uniform_ = uniform;
-  has_accelerations_ = accelerations;
+  has_accelerations_ = false;
   level_count_ = 0;
-  levels_ = {};
   if (count_ == 0) return;
   find_frame(points);
-  sort_points(points);
-  build_cells();
-  DeviceFrame found;
-  device_frame_.to_host(&found);
-  if (!found.finite) throw Error(ErrorKind::numerics, "tree: a position is not a finite number");
-  frame_ = found.frame;
-  same_epsilon2_ = epsilon[0] / frame_.side * (epsilon[0] / frame_.side);
-
-  for (auto* buffer : {&x_, &y_, &z_, &mass_}) reserve(device_, count_, *buffer);
-  for (auto* buffer : {&rx_, &ry_, &rz_, &rmass_}) reserve(device_, count_, *buffer);
-  if (!uniform) reserve(device_, count_, epsilon2_), reserve(device_, count_, repsilon2_);
-  SofteningSquares lengths{};
-  if (!uniform)
-    for (int s = 0; s < 6; ++s) lengths.square[s] = epsilon[s] / frame_.side * (epsilon[s] / frame_.side);
-  cuda::launch(
-      "tree gather", count_, device_.stream(),
-      [points, frame = frame_, lengths, order_of = sort_.values.data(), x = x_.data(), y = y_.data(), z = z_.data(),
-       mass = mass_.data(), squares = uniform ? nullptr : epsilon2_.data()] __device__(std::int64_t k) {
-        const std::int64_t i = order_of[k];
-        const Vec3<double> at = unit_position(points, frame, i);
-        x[k] = at.x, y[k] = at.y, z[k] = at.z;
-        mass[k] = static_cast<double>(points.mass[i]) / frame.mass;
-        if (squares) squares[k] = lengths.square[points.species ? points.species[i] : 0];
-      });
-  upward(order);
-  if (accelerations) estimate_accelerations();
-}
-
-template <class T>
-void OctreeCuda<T>::upward(int order) {
-  const std::int64_t room = link_.size();
-  reserve(device_, room, shape_), reserve(device_, room, extent_), reserve(device_, room, scale_);
-  reserve(device_, cells() * std::int64_t{multipole_stride(order)}, multipole_);
-  UpwardPassCuda<T> pass;
-  pass.link = link_.data();
-  pass.x = x_.data(), pass.y = y_.data(), pass.z = z_.data(), pass.mass = mass_.data();
-  pass.epsilon2 = uniform_ ? nullptr : epsilon2_.data();
-  pass.same_epsilon2 = same_epsilon2_;
-  pass.shape = shape_.data(), pass.extent = extent_.data(), pass.scale = scale_.data();
-  pass.multipole = multipole_.data();
-  pass.rx = rx_.data(), pass.ry = ry_.data(), pass.rz = rz_.data(), pass.rmass = rmass_.data();
-  pass.repsilon2 = uniform_ ? nullptr : repsilon2_.data();
-  for (int level = level_count_; level-- > 0;)
-    upward_cuda(pass, order, levels_.begin[level], levels_.begin[level + 1], device_.stream());
+  reserve(device_, count_ / particles_per_cell + 1024, link_), reserve(device_, link_.size(), parent_);
+  for (const KeyDepth depth : {KeyDepth::coarse, KeyDepth::fine, KeyDepth::both}) {
+    sort_points(points, depth);
+    while (!split_cells(depth)) {
+      const std::int64_t room = 2 * link_.size();
+      reserve(device_, room, link_), reserve(device_, room, parent_);
+    }
+    if (!report_.finite) throw Error(ErrorKind::numerics, "tree: a position is not a finite number");
+    if (!report_.crowded) break;
+  }
+  upward(points, epsilon, order);
 }
 
 template <class T>
 void OctreeCuda<T>::estimate_accelerations() {
-  reserve(device_, link_.size(), acceleration_);
-  double* const a = acceleration_.data();
-  const CellLink* const link = link_.data();
-  const std::uint32_t* const parent = parent_.data();
-  const CellShape* const shape = shape_.data();
-  cuda::launch("tree estimate", cells(), device_.stream(), [=] __device__(std::int64_t c) {
-    const auto cell = static_cast<std::uint32_t>(c);
-    if (link[cell].count <= estimate_capacity && (cell == 0 || link[parent[cell]].count > estimate_capacity))
-      a[cell] = estimate_acceleration(shape, link, cell);
-  });
-  for (int level = 1; level < level_count_; ++level)
-    cuda::launch("tree estimate down", levels_.begin[level + 1] - levels_.begin[level], device_.stream(),
-                 [=, begin = levels_.begin[level]] __device__(std::int64_t c) {
-                   const auto cell = static_cast<std::uint32_t>(begin + c);
-                   if (link[parent[cell]].count <= estimate_capacity) a[cell] = a[parent[cell]];
-                 });
-  for (int level = level_count_; level-- > 0;)
-    cuda::launch("tree estimate up", levels_.begin[level + 1] - levels_.begin[level], device_.stream(),
-                 [=, begin = levels_.begin[level]] __device__(std::int64_t k) {
-                   const auto cell = static_cast<std::uint32_t>(begin + k);
-                   if (link[cell].count <= estimate_capacity) return;
-                   double least = INFINITY;
-                   for (std::uint32_t c = 0; c < link[cell].children; ++c)
-                     least = a[link[cell].child + c] < least ? a[link[cell].child + c] : least;
-                   a[cell] = least;
-                 });
+  if (has_accelerations_) return;
+  has_accelerations_ = true;
+  reserve(device_, record_.size(), acceleration_);
+  estimate_cuda(record_.data(), link_.data(), parent_.data(), cells(), acceleration_.data(), device_.stream());
 }
 
 template <class T>
-TreeView<T> OctreeCuda<T>::view() const {
-  TreeView<T> v;
+template <class Real>
+void OctreeCuda<T>::upward(const Points<Real>& points, const double* epsilon, int order) {
+  const std::int64_t room = cells() + cells() / 32;
+  if (record_.size() < cells()) reserve(device_, room, record_);
+  if (row_.size() < cells() * std::int64_t{Row<T>::stride(order)}) reserve(device_, room * Row<T>::stride(order), row_);
+  reserve(device_, count_, particle_);
+  if (!uniform_) reserve(device_, count_, epsilon2_);
+  const double side = report_.frame.side;
+  same_epsilon2_ = epsilon[0] / side * (epsilon[0] / side);
+  UpwardPassCuda<T> pass;
+  pass.frame = report_.frame;
+  pass.place = place_.data();
+  for (int s = 0; s < 6; ++s) pass.species_epsilon2[s] = uniform_ ? 0 : epsilon[s] / side * (epsilon[s] / side);
+  pass.same_epsilon2 = same_epsilon2_;
+  pass.link = link_.data();
+  pass.record = record_.data();
+  pass.box = reinterpret_cast<BoxAbout*>(arena(std::int64_t{cells()} * static_cast<std::int64_t>(sizeof(BoxAbout))));
+  pass.row = row_.data();
+  pass.particle = particle_.data();
+  pass.epsilon2 = uniform_ ? nullptr : epsilon2_.data();
+  leaves_cuda(pass, points, order, cells(), device_.stream());
+  for (int level = level_count_ - 1; level-- > 0;)
+    parents_cuda(pass, order, level_begin_[level], level_begin_[level + 1], device_.stream());
+}
+
+template <class T>
+CudaTree<T> OctreeCuda<T>::view() const {
+  CudaTree<T> v;
   v.count = count_;
-  v.shape = shape_.data();
+  v.record = record_.data();
   v.link = link_.data();
-  v.scale = scale_.data();
-  v.multipole = multipole_.data();
-  v.acceleration = has_accelerations_ ? acceleration_.data() : nullptr;
-  v.x = rx_.data(), v.y = ry_.data(), v.z = rz_.data();
-  v.mass = rmass_.data();
-  v.epsilon2 = uniform_ ? nullptr : repsilon2_.data();
+  v.parent = parent_.data();
+  v.row = row_.data();
+  v.acceleration = acceleration_.data();
+  v.particle = particle_.data();
+  v.epsilon2 = uniform_ ? nullptr : epsilon2_.data();
   v.same_epsilon2 = same_epsilon2_;
   return v;
 }
 
 template class OctreeCuda<float>;
 template class OctreeCuda<double>;
-template void OctreeCuda<float>::build(const Points<float>&, const double*, bool, int, bool);
-template void OctreeCuda<float>::build(const Points<double>&, const double*, bool, int, bool);
-template void OctreeCuda<double>::build(const Points<double>&, const double*, bool, int, bool);
+template void OctreeCuda<float>::build(const Points<float>&, const double*, bool, int);
+template void OctreeCuda<float>::build(const Points<double>&, const double*, bool, int);
+template void OctreeCuda<double>::build(const Points<double>&, const double*, bool, int);
 
 }  // namespace pergola::tree

@@ -1,26 +1,27 @@
 #pragma once
 // CUDA only: the octree of tree/octree.hpp built on the device. The numbering of cells within a level depends on the
 // order of atomics; nothing that is computed from them does, for lists follow the order of children.
-#include <array>
-
 #include "device/buffer.hpp"
+#include "tree/cells_cuda.cuh"
 #include "tree/octree_cpu.hpp"
 
 namespace pergola::tree {
 
 inline constexpr int most_levels = 64;
+/// For the first guess of how many cells there will be.
+inline constexpr std::int64_t particles_per_cell = 14;
 
-/// Cells level by level, filled by the device.
-struct LevelTable {
-  std::uint32_t begin[most_levels + 2];  // level l: begin[l] … begin[l + 1] − 1
-  std::uint32_t next;                    // cells so far, also those that found no room
+/// How deep particles are sorted: 16 levels of the upper keys, which nearly always tell them apart, or all 21, or both
+/// keys.
+enum class KeyDepth { coarse, fine, both };
+inline constexpr int coarse_unsorted_bits = 15;
+
+/// What the device tells the host when the cells are made.
+struct BuildReport {
+  std::uint32_t cells[most_levels + 1];  // per level, also those that found no room
   std::uint32_t crowded;                 // 1: the upper keys do not tell enough particles apart
-};
-
-/// Frame and total mass, found on the device.
-struct DeviceFrame {
+  std::uint32_t finite;                  // 0: a position or a mass is no finite number
   Frame frame;
-  std::uint32_t finite;
 };
 
 template <class T>
@@ -28,51 +29,55 @@ class OctreeCuda {
  public:
   explicit OctreeCuda(const Device& device) : device_(device) {}
 
-  /// As OctreeCpu::build. Waits for the device three times, to learn of crowded keys, of the levels and of the frame.
+  /// As OctreeCpu::build. Waits for the device once, to learn of levels, frame and crowded keys.
   template <class Real>
-  void build(const Points<Real>& points, const double* epsilon, bool uniform, int order, bool accelerations);
+  void build(const Points<Real>& points, const double* epsilon, bool uniform, int order);
+  /// The accelerations that an opening test with a tolerance compares with; once after each build.
+  void estimate_accelerations();
 
-  TreeView<T> view() const;
-  const Frame& frame() const { return frame_; }
-  const LevelTable& levels() const { return levels_; }
+  CudaTree<T> view() const;
+  const Frame& frame() const { return report_.frame; }
   int level_count() const { return level_count_; }
-  std::uint32_t cells() const { return levels_.begin[level_count_]; }
-  const std::uint32_t* order() const { return sort_.values.data(); }
-  const std::uint32_t* parent() const { return parent_.data(); }
+  /// Cells level_begin(l) … level_begin(l + 1) − 1 are those of level l.
+  std::uint32_t level_begin(int level) const { return level_begin_[level]; }
+  std::uint32_t cells() const { return level_begin_[level_count_]; }
+  const std::uint32_t* order() const { return place_.data(); }
   std::int64_t count() const { return count_; }
+  /// Memory for others between two builds: keys lie in it while the tree is built.
+  std::byte* arena(std::int64_t bytes);
+  /// Bytes that a tree of n particles takes, the arena apart.
+  static std::int64_t device_bytes(std::int64_t n, int order);
+  static std::int64_t arena_bytes(std::int64_t n) { return n * (2 * 8 + 4); }
 
   // The steps of build(). Public, for nvcc allows no device lambda in a private function.
   template <class Real>
   void find_frame(const Points<Real>& points);
   template <class Real>
-  void sort_points(const Points<Real>& points);
-  void sort_keys();
-  void build_cells();
-  bool try_build_cells();
-  void upward(int order);
-  void estimate_accelerations();
+  void sort_points(const Points<Real>& points, KeyDepth depth);
+  void sort_keys(int unsorted_bits);
+  bool split_cells(KeyDepth depth);
+  template <class Real>
+  void upward(const Points<Real>& points, const double* epsilon, int order);
 
  private:
   Device device_;
   std::int64_t count_ = 0;
-  bool has_lower_ = false, uniform_ = true, has_accelerations_ = false;
+  bool uniform_ = true, has_accelerations_ = false;
   double same_epsilon2_ = 0;
-  Frame frame_;
-  LevelTable levels_{};
+  BuildReport report_{};
+  std::uint32_t level_begin_[most_levels + 2] = {};
   int level_count_ = 0;
-  SortBuffers sort_;
+  std::uint64_t* keys_ = nullptr;  // in the arena: sorted ones, after sort_keys()
+  Buffer<std::byte> arena_, sort_scratch_;
   Buffer<std::uint64_t> lower_;
-  Buffer<std::byte> sort_scratch_;
   Buffer<double> partial_;
-  Buffer<DeviceFrame> device_frame_;
-  Buffer<LevelTable> device_levels_;
-  Buffer<double> x_, y_, z_, mass_, epsilon2_;
-  Buffer<T> rx_, ry_, rz_, rmass_, repsilon2_, scale_, multipole_;
+  Buffer<BuildReport> device_report_;
+  Buffer<std::uint32_t> place_, parent_;
+  Buffer<PlacedMass<T>> particle_;
+  Buffer<T> epsilon2_, row_;
   Buffer<CellLink> link_;
-  Buffer<std::uint32_t> parent_;
-  Buffer<CellShape> shape_;
-  Buffer<CellExtent> extent_;
-  Buffer<double> acceleration_;
+  Buffer<CellRecord> record_;
+  Buffer<float> acceleration_;
 };
 
 }  // namespace pergola::tree

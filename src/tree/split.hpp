@@ -33,6 +33,12 @@ PERGOLA_HD std::uint32_t end_of_digit(const std::uint64_t* keys, std::uint32_t b
   return begin;
 }
 
+/// The size of the parts of a cell whose particles no digit tells apart.
+PERGOLA_HD std::uint32_t equal_part(std::uint32_t count) {
+  const std::uint32_t eighth = (count + 7) / 8;
+  return eighth > leaf_capacity ? eighth : leaf_capacity;
+}
+
 /// Splits the cell of particles first … first + count − 1; no parts for a leaf.
 PERGOLA_HD Pieces split_cell(std::uint32_t first, std::uint32_t count, const std::uint64_t* upper,
                              const std::uint64_t* lower) {
@@ -49,7 +55,7 @@ PERGOLA_HD Pieces split_cell(std::uint32_t first, std::uint32_t count, const std
     }
     return pieces;
   }
-  const std::uint32_t eighth = (count + 7) / 8, part = eighth > leaf_capacity ? eighth : leaf_capacity;
+  const std::uint32_t part = equal_part(count);
   for (std::uint32_t at = first; at < end; ++pieces.count) {
     at = end - at > part ? at + part : end;
     pieces.end[pieces.count] = at;

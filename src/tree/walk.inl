@@ -143,7 +143,7 @@ class Walker {
         near_.push_back(source);
       else
         open(s);
-    } else if (s.children == 0 || tree_.shape[target].r >= tree_.shape[source].r) {
+    } else if (s.children == 0 || opens_target(tree_.shape[source].r, tree_.shape[target].r)) {
       pass_.push_back(source);
     } else {
       open(s);

@@ -1,28 +1,82 @@
 #pragma once
-// CUDA only: the walk of tree/walk.hpp on the device. A warp serves a cell, level by level.
+// CUDA only: the walk of tree/walk.hpp on the device. The cells of a level are served some at a time, in three steps:
+// lists of who acts on them (a warp each), sums of expansions (a warp each), forces on the particles of leaves (a warp
+// each). A target's lists and sums do not depend on the other targets.
 #include <cstdint>
 
 #include "device/device.hpp"
-#include "tree/octree_cuda.cuh"
+#include "tree/cells_cuda.cuh"
 
 namespace pergola::tree {
 
-/// Lists that the cells of a level leave to their children.
-struct PassLists {
-  std::uint32_t* entries = nullptr;
-  std::int64_t capacity = 0;
-  std::int64_t* begin = nullptr;    // per cell
-  std::uint32_t* length = nullptr;  // per cell
+inline constexpr std::uint32_t segment_size = 64;
+
+/// Segments that lists continue in.
+struct SegmentPool {
+  std::uint32_t* entries = nullptr;  // segment_size per segment
+  std::uint32_t* next = nullptr;     // per segment: the one that follows
+  std::uint32_t segments = 0;
+  std::uint32_t* used = nullptr;  // how many were asked for
+
+  static constexpr std::int64_t bytes_per_segment = (segment_size + 1) * 4;
 };
+
+/// A list: `count` cells, the first `room` of them where the target has its place, the rest in a chain of segments.
+struct ListHead {
+  std::uint32_t count, chain;
+};
+
+/// Lists of the targets that are served together.
+struct TargetLists {
+  ListHead far, points, near;
+  std::uint32_t unused[2];
+};
+inline constexpr std::uint32_t far_room = 3 * segment_size, points_room = segment_size, near_room = segment_size,
+                               list_room = far_room + points_room + near_room;
 
 /// Written by the walk, read by the host when it is over.
 struct WalkStatus {
-  unsigned long long failed;          // the lowest place of a source whose force is not finite
-  unsigned long long used[2];         // entries of the two list pools
-  unsigned long long most;            // entries that a pool was asked for
-  std::uint32_t longest;              // list of a cell
-  std::uint32_t ticket[most_levels];  // the next cell of each level
+  unsigned long long failed;  // the lowest place of a source whose force is not finite
+  std::uint32_t lists_most;   // segments that were missing: the number that lists asked for
+  std::uint32_t passes_most;  // … and the lists for the children of a level
 };
+
+/// What the three steps share. Targets are cells first … first + count − 1, or those of `which`.
+struct WalkTargets {
+  const std::uint32_t* which = nullptr;  // null: all cells
+  std::uint32_t first = 0, count = 0;
+  __device__ std::uint32_t cell(std::uint32_t k) const { return which ? which[first + k] : first + k; }
+};
+
+struct WalkLists {
+  TargetLists* head = nullptr;     // per target served together
+  std::uint32_t* place = nullptr;  // list_room entries per target
+  SegmentPool pool;
+};
+
+/// Lists that cells leave to their children.
+struct PassLists {
+  ListHead* head = nullptr;  // per cell
+  SegmentPool pool;
+};
+
+struct TraverseJob {
+  const CellRecord* record = nullptr;
+  const CellLink* link = nullptr;
+  const std::uint32_t* parent = nullptr;
+  const float* acceleration = nullptr;
+  bool unequal_softening = false;
+  Opening opening;
+  WalkTargets targets;
+  WalkLists lists;
+  PassLists from, to;  // of the level above, of this level
+  WalkStatus* status = nullptr;
+};
+
+/// Finds who acts on the targets.
+void traverse(const TraverseJob& job, Stream stream);
+
+inline constexpr std::uint32_t no_slot = 0xffffffffu;
 
 /// Where results go: float or double arrays by target, null for what was not asked.
 struct WalkOutput {
@@ -30,32 +84,51 @@ struct WalkOutput {
   bool doubles = false;
   double per_psi = 0, per_gradient = 0;
   const std::uint32_t* order = nullptr;  // source of each particle in the tree's order
-  const std::int64_t* slot = nullptr;    // target of each source, −1 when it does not ask; null: all ask
-  const std::uint8_t* active = nullptr;  // per cell; null: all
+  const std::uint32_t* slot = nullptr;   // target that it is, or no_slot; null: all ask
 };
 
 template <class T>
-struct WalkJob {
-  TreeView<T> tree;
-  Opening opening;
-  const std::uint32_t* parent = nullptr;
+struct SumJob {
+  CudaTree<T> tree;
+  WalkTargets targets;
+  WalkLists lists;
   T* local = nullptr;  // multipole_stride(order) per cell
-  PassLists from, to;  // the level above, this level
-  int to_pool = 0;
-  std::uint32_t* scratch = nullptr;  // per warp: the list to leave, and a stack of cells to look at
-  std::uint32_t list_room = 0;
-  WalkStatus* status = nullptr;
   WalkOutput out;
+  WalkStatus* status = nullptr;
 };
 
-inline constexpr int walk_threads = 128, walk_warps = walk_threads / 32;
-inline constexpr std::uint32_t stack_room = 2048;
+/// Sums the expansions of the targets' far cells, and what their parents have.
+template <class T>
+void sum_far(const SumJob<T>& job, int order, Stream stream);
+/// Forces on the particles of those targets that are leaves.
+template <class T>
+void sum_leaves(const SumJob<T>& job, int order, Stream stream);
 
-/// Blocks of walk_threads that run at once.
-template <class T>
-int walk_blocks(int order);
-/// Serves the cells begin … end − 1 of one level.
-template <class T>
-void walk_level(const WalkJob<T>& job, int level, std::uint32_t begin, std::uint32_t end, int blocks, Stream stream);
+/// Goes through a list, up to 32 cells at a time.
+class ListReader {
+ public:
+  __device__ ListReader(const ListHead& head, const std::uint32_t* place, std::uint32_t room, const SegmentPool& pool)
+      : place_(place), room_(room), left_(head.count), segment_(head.chain), pool_(pool) {}
+  /// The number of cells that follow; lane l gets the l-th of them.
+  __device__ std::uint32_t take(int lane, std::uint32_t& cell) {
+    const std::uint32_t count = left_ < 32 ? left_ : 32;
+    const std::uint32_t* from = place_ + at_;
+    if (at_ >= room_) {
+      const std::uint32_t within = (at_ - room_) % segment_size;
+      if (within == 0 && at_ > room_) segment_ = pool_.next[segment_];
+      from = pool_.entries + std::int64_t{segment_} * segment_size + within;
+    }
+    if (lane < static_cast<int>(count)) cell = from[lane];
+    at_ += count;
+    left_ -= count;
+    return count;
+  }
+  __device__ bool done() const { return left_ == 0; }
+
+ private:
+  const std::uint32_t* place_;
+  std::uint32_t room_, left_, segment_, at_ = 0;
+  const SegmentPool& pool_;
+};
 
 }  // namespace pergola::tree

@@ -1,8 +1,9 @@
-#include "tree/walk_kernel.cuh"
+#include "tree/far_kernel.cuh"
+#include "tree/leaf_kernel.cuh"
 
 namespace pergola::tree {
 
-template int walk_blocks<double>(int);
-template void walk_level(const WalkJob<double>&, int, std::uint32_t, std::uint32_t, int, Stream);
+template void sum_far(const SumJob<double>&, int, Stream);
+template void sum_leaves(const SumJob<double>&, int, Stream);
 
 }  // namespace pergola::tree

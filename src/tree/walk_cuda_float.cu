@@ -1,8 +1,9 @@
-#include "tree/walk_kernel.cuh"
+#include "tree/far_kernel.cuh"
+#include "tree/leaf_kernel.cuh"
 
 namespace pergola::tree {
 
-template int walk_blocks<float>(int);
-template void walk_level(const WalkJob<float>&, int, std::uint32_t, std::uint32_t, int, Stream);
+template void sum_far(const SumJob<float>&, int, Stream);
+template void sum_leaves(const SumJob<float>&, int, Stream);
 
 }  // namespace pergola::tree

@@ -1,0 +1,233 @@
+#include "device/launch.cuh"
+#include "physics/opening.hpp"
+#include "physics/pair.hpp"
+#include "tree/estimate.hpp"
+#include "tree/walk_cuda.cuh"
+
+namespace pergola::tree {
+
+namespace {
+
+constexpr unsigned traverse_warps = 4;
+constexpr std::uint32_t stack_room = 1024;
+
+/// A warp's shared memory: the ends of its lists that do not fill a segment yet, and cells to look at.
+struct TraverseMemory {
+  std::uint32_t far[segment_size + 32], points[segment_size + 32], near[segment_size + 32], pass[segment_size + 32];
+  std::uint32_t stack[stack_room];
+};
+
+/// Writes a list, segment by segment.
+class ListWriter {
+ public:
+  __device__ ListWriter(std::uint32_t* staged, std::uint32_t* place, std::uint32_t room, const SegmentPool& pool,
+                        std::uint32_t* most, int lane)
+      : staged_(staged), place_(place), room_(room), pool_(pool), most_(most), lane_(lane) {}
+
+  __device__ void append(bool take, std::uint32_t cell) {
+    const unsigned takers = __ballot_sync(all_lanes, take);
+    if (takers == 0) return;
+    if (take) staged_[size_ + static_cast<std::uint32_t>(__popc(takers & ((1u << lane_) - 1)))] = cell;
+    size_ += static_cast<std::uint32_t>(__popc(takers));
+    __syncwarp();
+    if (size_ < segment_size) return;
+    flush();
+    size_ -= segment_size;
+    std::uint32_t kept = 0;
+    if (lane_ < static_cast<int>(size_)) kept = staged_[segment_size + static_cast<std::uint32_t>(lane_)];
+    __syncwarp();
+    if (lane_ < static_cast<int>(size_)) staged_[lane_] = kept;
+    __syncwarp();
+  }
+  /// False when there was no room; the list is empty then.
+  __device__ bool finish(ListHead& head) {
+    const std::uint32_t count = done_ + size_;
+    if (size_ > 0) flush();
+    head = {failed_ ? 0 : count, chain_};
+    return !failed_;
+  }
+
+ private:
+  __device__ void flush() {
+    std::uint32_t* to = place_ + done_;
+    if (done_ >= room_) {
+      std::uint32_t segment = 0;
+      if (lane_ == 0) {
+        segment = atomicAdd(pool_.used, 1u);
+        if (segment >= pool_.segments) atomicMax(most_, segment + 1);
+      }
+      segment = __shfl_sync(all_lanes, segment, 0);
+      failed_ = failed_ || segment >= pool_.segments;
+      if (!failed_) {
+        if (done_ == room_)
+          chain_ = segment;
+        else if (lane_ == 0)
+          pool_.next[last_] = segment;
+        last_ = segment;
+        to = pool_.entries + std::int64_t{segment} * segment_size;
+      }
+    }
+    if (!failed_)
+      for (std::uint32_t k = static_cast<std::uint32_t>(lane_); k < size_ && k < segment_size; k += 32)
+        to[k] = staged_[k];
+    done_ += segment_size;
+    __syncwarp();
+  }
+
+  std::uint32_t *staged_, *place_;
+  std::uint32_t room_;
+  const SegmentPool& pool_;
+  std::uint32_t* most_;
+  int lane_;
+  std::uint32_t size_ = 0, done_ = 0, chain_ = 0, last_ = 0;
+  bool failed_ = false;
+};
+
+/// A warp serves a target. Every candidate goes to one of the lists, as in Walker::sort_candidates of tree/walk.inl.
+template <int order>
+class Traversal {
+ public:
+  __device__ Traversal(const TraverseJob& job, TraverseMemory& memory, std::uint32_t k, int lane)
+      : job_(job),
+        stack_(memory.stack),
+        lane_(lane),
+        cell_(job.targets.cell(k)),
+        target_(job.record[cell_]),
+        leaf_(target_.children() == 0),
+        place_(job.lists.place + std::int64_t{k} * list_room),
+        far_(memory.far, place_, far_room, job.lists.pool, &job.status->lists_most, lane),
+        points_(memory.points, place_ + far_room, points_room, job.lists.pool, &job.status->lists_most, lane),
+        near_(memory.near, place_ + far_room + points_room, near_room, job.lists.pool, &job.status->lists_most, lane),
+        pass_(memory.pass, nullptr, 0, job.to.pool, &job.status->passes_most, lane),
+        head_(job.lists.head + k) {}
+
+  __device__ void serve() {
+    if (job_.opening.tolerance > 0) allowed_ = static_cast<float>(job_.opening.tolerance) * acceleration();
+    look_at_all();
+    TargetLists head{};
+    bool fits = far_.finish(head.far);
+    fits = points_.finish(head.points) && fits;
+    fits = near_.finish(head.near) && fits;
+    if (!fits) head = {};
+    ListHead passed;
+    pass_.finish(passed);
+    if (lane_ > 0) return;
+    *head_ = head;
+    if (!leaf_) job_.to.head[cell_] = passed;
+  }
+
+ private:
+  /// Of the group that the cell belongs to, or the smallest of those in it.
+  __device__ float acceleration() const {
+    std::uint32_t at = cell_;
+    while (at != 0 && job_.link[job_.parent[at]].count <= estimate_capacity) at = job_.parent[at];
+    return job_.acceleration[at];
+  }
+
+  __device__ void look_at_all() {
+    std::uint32_t depth = 0;
+    if (cell_ == 0) {
+      look_at(0, lane_ == 0, depth);
+      return;
+    }
+    ListReader candidates(job_.from.head[job_.parent[cell_]], nullptr, 0, job_.from.pool);
+    while (depth > 0 || !candidates.done()) {
+      std::uint32_t count, source = 0;
+      if (depth > 0) {
+        // So few at a time that what they open finds room: one by one a stack grows by at most 7 per level.
+        const std::uint32_t room = depth + 512 < stack_room ? (stack_room - 512 - depth) / 8 + 1 : 1;
+        count = depth < 32 ? depth : 32;
+        count = count < room ? count : room;
+        depth -= count;
+        if (lane_ < static_cast<int>(count)) source = stack_[depth + static_cast<std::uint32_t>(lane_)];
+        __syncwarp();
+      } else {
+        count = candidates.take(lane_, source);
+      }
+      look_at(source, lane_ < static_cast<int>(count), depth);
+    }
+  }
+
+  /// One source per lane.
+  __device__ void look_at(std::uint32_t source, bool valid, std::uint32_t& depth) {
+    const CellRecord s = job_.record[source];
+    valid = valid && s.mass != 0;
+    const bool self = valid && source == cell_, other = valid && !self;
+    bool as_cell = false, as_points = false;
+    if (other) test(s, as_cell, as_points);
+    as_points = as_points && leaf_ && !as_cell && (s.bits & CellRecord::crowd);
+    const bool rest = other && !as_cell && !as_points, source_leaf = s.children() == 0;
+    const bool near = leaf_ && ((rest && source_leaf) || self);
+    const bool pass = rest && !leaf_ && (source_leaf || physics::opens_target(s.r, target_.r));
+    far_.append(as_cell, source);
+    points_.append(as_points, source);
+    near_.append(near, source);
+    pass_.append(pass, source);
+    // A cell's own children decide about themselves.
+    if (!leaf_ && __any_sync(all_lanes, self))
+      pass_.append(lane_ < static_cast<int>(target_.children()), target_.child + static_cast<std::uint32_t>(lane_));
+    push(rest && !near && !pass ? s.children() : 0, s.child, depth);
+  }
+
+  __device__ void push(std::uint32_t mine, std::uint32_t child, std::uint32_t& depth) {
+    if (!__any_sync(all_lanes, mine > 0)) return;
+    const std::uint32_t until = lanes_scan(mine, lane_);
+    for (std::uint32_t c = 0; c < mine; ++c) stack_[depth + until - mine + c] = child + c;
+    depth += __shfl_sync(all_lanes, until, 31);
+    __syncwarp();
+  }
+
+  __device__ void test(const CellRecord& s, bool& as_cell, bool& as_points) const {
+    const Opening& o = job_.opening;
+    const auto angle = static_cast<float>(o.angle);
+    const float epsilon2 = fmaxf(s.epsilon2, target_.epsilon2);
+    const Vec3<float> d{static_cast<float>(s.x - target_.x), static_cast<float>(s.y - target_.y),
+                        static_cast<float>(s.z - target_.z)};
+    const float square = physics::softened_square(d, epsilon2), u = physics::rsqrt(square);
+    const float rest = square * u - target_.r, v = 1 / rest;  // no particle of the target is nearer
+    as_cell = physics::opening_ratio(s.r, target_.r, u) <= angle && target_.r * u <= static_cast<float>(o.target_angle);
+    as_points = rest > 0 && s.r <= angle * rest;
+    if (o.tolerance > 0) {
+      as_cell = as_cell && physics::neglected_acceleration<order>(s.mass, s.rho, target_.r, u) <= allowed_;
+      as_points = as_points && physics::neglected_acceleration<order>(s.mass, s.rho, 0.0f, v) <= allowed_;
+    }
+    if (job_.unequal_softening && ((s.bits | target_.bits) & CellRecord::mixed)) {
+      // 3/2 ε² / R² is the relative effect of a softening length.
+      const auto most = static_cast<float>(o.softening);
+      as_cell = as_cell && epsilon2 * 1.5f <= most * square;
+      as_points = as_points && epsilon2 * 1.5f <= most * rest * rest;
+    }
+  }
+
+  const TraverseJob& job_;
+  std::uint32_t* stack_;
+  int lane_;
+  std::uint32_t cell_;
+  CellRecord target_;
+  bool leaf_;
+  std::uint32_t* place_;
+  ListWriter far_, points_, near_, pass_;
+  TargetLists* head_;
+  float allowed_ = 0;
+};
+
+template <int order>
+__global__ void __launch_bounds__(traverse_warps * 32) traverse_kernel(const __grid_constant__ TraverseJob job) {
+  __shared__ TraverseMemory memory[traverse_warps];
+  const unsigned warp = threadIdx.x / 32;
+  const std::uint32_t k = blockIdx.x * traverse_warps + warp;
+  if (k < job.targets.count) Traversal<order>(job, memory[warp], k, static_cast<int>(threadIdx.x) % 32).serve();
+}
+
+}  // namespace
+
+void traverse(const TraverseJob& job, Stream stream) {
+  with_order(job.opening.order, [&](auto order) {
+    traverse_kernel<decltype(order)::value>
+        <<<(job.targets.count + traverse_warps - 1) / traverse_warps, traverse_warps * 32, 0, cuda::handle(stream)>>>(
+            job);
+  });
+  cuda::check(cudaGetLastError(), "tree traversal");
+}
+
+}  // namespace pergola::tree
