@@ -8,5 +8,6 @@
 #include "models/model.hpp"
 #include "particles/particles.hpp"
 #include "sim/config.hpp"
+#include "sim/plasma_simulation.hpp"
 #include "sim/run.hpp"
 #include "sim/simulation.hpp"

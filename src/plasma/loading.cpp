@@ -198,6 +198,17 @@ struct Loader {
   }
 };
 
+PlasmaParticles empty_particles(const PlasmaOptions& options, std::int64_t n, std::uint64_t first_id) {
+  const auto size = static_cast<std::size_t>(n);
+  PlasmaParticles p;
+  p.id.resize(size);
+  for (std::size_t k = 0; k < size; ++k) p.id[k] = first_id + k;
+  for (auto* values : {&p.x, &p.y, &p.vx, &p.vy}) values->resize(size);
+  if (options.dimensions == 3) p.z.resize(size);
+  if (options.velocities == 3) p.vz.resize(size);
+  return p;
+}
+
 /// Shifts and scales to mean 0 and variance 1. The sums have a fixed order.
 void normalise(std::vector<double>& values, int threads) {
   const auto n = static_cast<std::int64_t>(values.size());
@@ -249,38 +260,29 @@ PlasmaParticles load_plasma(const PlasmaOptions& options, const PlasmaLoad& load
                       CellPattern(per_cell, options.dimensions),
                       per_cell,
                       {wave(0), wave(1), wave(2)}};
-  const bool third_place = options.dimensions == 3, third_velocity = options.velocities == 3;
-  const auto size = static_cast<std::size_t>(n);
-  PlasmaParticles p;
-  p.id.resize(size);
-  for (auto* values : {&p.x, &p.y, &p.vx, &p.vy}) values->resize(size);
-  if (third_place) p.z.resize(size);
-  if (third_velocity) p.vz.resize(size);
-
-  parallel_chunks(threads, n, chunk, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      Vec3<double> x{}, v{};
-      load.quiet ? loader.arrange(i, x, v) : loader.draw(i, x, v);
-      const auto k = static_cast<std::size_t>(i);
-      p.id[k] = first_id + static_cast<std::uint64_t>(i);
-      p.x[k] = x.x, p.y[k] = x.y, p.vx[k] = v.x, p.vy[k] = v.y;
-      if (third_place) p.z[k] = x.z;
-      if (third_velocity) p.vz[k] = v.z;
-    }
+  PlasmaParticles p = empty_particles(options, n, first_id);
+  const auto each = [&](auto&& body) {
+    parallel_chunks(threads, n, chunk, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const auto k = static_cast<std::size_t>(i);
+        Vec3<double> x{p.x[k], p.y[k], p.z.empty() ? 0.0 : p.z[k]};
+        Vec3<double> v{p.vx[k], p.vy[k], p.vz.empty() ? 0.0 : p.vz[k]};
+        body(i, x, v);
+        p.x[k] = x.x, p.y[k] = x.y, p.vx[k] = v.x, p.vy[k] = v.y;
+        if (!p.z.empty()) p.z[k] = x.z;
+        if (!p.vz.empty()) p.vz[k] = v.z;
+      }
+    });
+  };
+  each([&](std::int64_t i, Vec3<double>& x, Vec3<double>& v) {
+    load.quiet ? loader.arrange(i, x, v) : loader.draw(i, x, v);
   });
   if (load.quiet)
     for (auto* values : {&p.vx, &p.vy, &p.vz})
       if (!values->empty()) normalise(*values, threads);
-  parallel_chunks(threads, n, chunk, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const auto k = static_cast<std::size_t>(i);
-      Vec3<double> x{p.x[k], p.y[k], third_place ? p.z[k] : 0.0};
-      loader.place(x);
-      const Vec3<double> v = loader.velocity(x, {p.vx[k], p.vy[k], third_velocity ? p.vz[k] : 0.0});
-      p.x[k] = x.x, p.y[k] = x.y, p.vx[k] = v.x, p.vy[k] = v.y;
-      if (third_place) p.z[k] = x.z;
-      if (third_velocity) p.vz[k] = v.z;
-    }
+  each([&](std::int64_t, Vec3<double>& x, Vec3<double>& v) {
+    loader.place(x);
+    v = loader.velocity(x, v);
   });
   return p;
 }

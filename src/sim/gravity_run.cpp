@@ -102,14 +102,16 @@ StateBlocks GravityRun::save() {
   return blocks;
 }
 
-void GravityRun::describe(nlohmann::ordered_json& record) const {
+std::string GravityRun::describe() const {
   const Box box = simulation_.box();
-  if (!box.given()) return;
+  if (!box.given()) return "{}";
   const auto triple = [](const Vec3<double>& v) { return nlohmann::ordered_json{v.x, v.y, v.z}; };
+  nlohmann::ordered_json record;
   record["mesh"] = {{"box_corner", triple(box.corner)},
                     {"box_side", triple(box.side)},
                     {"boundary", box.periodic() ? "periodic" : "isolated"},
                     {"particles_outside", simulation_.outside()}};
+  return record.dump();
 }
 
 bool GravityRun::wants_return_distance() const {

@@ -27,7 +27,7 @@ class GravityRun final : public RunSystem {
   std::vector<std::string> remarks() override;
   std::vector<Check> checks(const Energies& start, const Energies& end) override;
   StateBlocks save() override;
-  void describe(nlohmann::ordered_json& record) const override;
+  std::string describe() const override;
 
  private:
   bool wants_return_distance() const;

@@ -143,7 +143,7 @@ std::vector<Check> PlasmaSimulation::checks(const Energies& start, const Energie
   return report_card(config_.expectations(), ends);
 }
 
-void PlasmaSimulation::describe(nlohmann::ordered_json& record) const {
+std::string PlasmaSimulation::describe() const {
   auto species = nlohmann::ordered_json::array();
   for (std::size_t s = 0; s < options_.species.size(); ++s) {
     const auto& one = options_.species[s];
@@ -153,12 +153,14 @@ void PlasmaSimulation::describe(nlohmann::ordered_json& record) const {
                        {"mass", one.mass},
                        {"weight", one.weight}});
   }
+  nlohmann::ordered_json record;
   record["plasma"] = {{"dimensions", options_.dimensions},
                       {"cells", config_.plasma.cells},
                       {"species", species},
                       {"length_unit", units_.length_name()},
                       {"time_unit", units_.time_name()},
                       {"omega_p_dt", config_.time.step / units_.time().file}};
+  return record.dump();
 }
 
 }  // namespace pergola

@@ -37,7 +37,7 @@ class PERGOLA_API PlasmaSimulation final : public RunSystem {
   std::vector<std::string> remarks() override;
   std::vector<Check> checks(const Energies& start, const Energies& end) override;
   StateBlocks save() override { return system_->save(); }
-  void describe(nlohmann::ordered_json& record) const override;
+  std::string describe() const override;
 
  private:
   void check_memory() const;

@@ -96,7 +96,7 @@ std::string record_text(const RunConfig& config, const RunSystem& system, const 
                     {"interactions", counts.interactions},
                     {"wall_seconds", record.wall_seconds},
                     {"snapshots", record.snapshots}};
-  system.describe(text);
+  text.update(ordered_json::parse(system.describe()));
   text["energy_start"] = to_json(record.start);
   text["energy_end"] = record.end ? to_json(*record.end) : ordered_json();
   text["energy_error"] = record.end ? ordered_json(relative_energy_error(*record.end, record.start)) : ordered_json();

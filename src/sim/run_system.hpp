@@ -2,7 +2,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -25,7 +24,7 @@ struct EnergyRow {
 
 /// What a managed run (sim/run.hpp) drives: a system that goes on in time, shows itself and can be saved. Times and
 /// values are in the units of the configuration. Unless it is said otherwise a call is made on rank 0 only.
-class RunSystem {
+class PERGOLA_API RunSystem {
  public:
   virtual ~RunSystem() = default;
 
@@ -58,8 +57,8 @@ class RunSystem {
 
   /// All that is needed to go on bit-identically.
   virtual StateBlocks save() = 0;
-  /// Adds to run.json what is peculiar to the system.
-  virtual void describe(nlohmann::ordered_json& record) const = 0;
+  /// What run.json says about this kind of system: a JSON object.
+  virtual std::string describe() const = 0;
 };
 
 /// The system that a configuration describes: from its start, or from what save() gave.
