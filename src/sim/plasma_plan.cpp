@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -12,25 +13,27 @@ namespace pergola {
 namespace {
 
 constexpr double trial_seconds = 0.5;
-constexpr double trial_particles = 262144;
+/// Enough to keep the device busy.
+constexpr double trial_particles_cpu = 262144, trial_particles_gpu = 4194304;
 constexpr int fewest_trial_cells = 8;
 
 /// The same plasma in a smaller box, for a trial: axes are halved in turn until it has few enough particles.
-RunConfig trial_of(RunConfig config, double particles) {
+RunConfig trial_of(RunConfig config, double particles, double most) {
   auto& plasma = config.plasma;
-  for (bool halved = true; halved && particles > trial_particles;) {
+  for (bool halved = true; halved && particles > most;) {
     halved = false;
     for (int& cells : plasma.cells)
-      if (particles > trial_particles && cells >= 2 * fewest_trial_cells && cells % 4 == 0)
+      if (particles > most && cells >= 2 * fewest_trial_cells && cells % 4 == 0)
         cells /= 2, particles /= 2, halved = true;
   }
   for (auto& species : plasma.species) {
     species.profile = {};  // may not fit into that box
     species.particles_per_cell = static_cast<std::int64_t>(
-        std::ceil(static_cast<double>(species.particles_per_cell) * std::min(1.0, trial_particles / particles)));
+        std::ceil(static_cast<double>(species.particles_per_cell) * std::min(1.0, most / particles)));
   }
   plasma.background = true;
   config.run.end_time = 1e9 * config.time.step;
+  config.output.spectrum_every = 0;
   return config;
 }
 
@@ -42,7 +45,7 @@ RunPlan plan_plasma(const RunConfig& config) {
   plan.warnings = check_plasma(config);
   const Device device = Device::open(config.run.device, config.run.threads);
   const PlasmaMemory memory = plasma_memory(config, device);
-  plan.n = static_cast<std::int64_t>(memory.particles);
+  plan.n = static_cast<std::int64_t>(std::min(memory.particles, 9e18));
   plan.device = device.spec();
   plan.device_name = device.name();
   plan.device_bytes = memory.device_bytes;
@@ -56,7 +59,8 @@ RunPlan plan_plasma(const RunConfig& config) {
   plan.steps_basis = "exact: a fixed step";
   plan.particle_steps = plan.steps * memory.particles;
 
-  PlasmaSimulation trial(trial_of(config, memory.particles));
+  PlasmaSimulation trial(
+      trial_of(config, memory.particles, device.is_cuda() ? trial_particles_gpu : trial_particles_cpu));
   trial.advance(2 * config.time.step, nullptr);
   const auto begin = Clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };

@@ -92,6 +92,14 @@ TEST(PlasmaLoading, VelocitiesHaveTheDriftAndTheTemperatureOfEachDirection) {
   EXPECT_NEAR(moments(quiet.vx).variance, 0.25, 1e-12);
   EXPECT_NEAR(moments(quiet.vy).variance, 1, 1e-12);
   EXPECT_NEAR(moments(quiet.vz).variance, 4, 1e-12);
+  // Components are independent of each other and of the place in the cell: 0.008 is one standard error of random ones.
+  double mixed = 0, placed = 0;
+  for (std::size_t i = 0; i < quiet.id.size(); ++i) {
+    mixed += (quiet.vx[i] - 3) / 0.5 * quiet.vy[i] / static_cast<double>(quiet.size());
+    placed += (quiet.x[i] - std::floor(quiet.x[i]) - 0.5) * quiet.vy[i] / static_cast<double>(quiet.size());
+  }
+  EXPECT_NEAR(mixed, 0, 0.01);
+  EXPECT_NEAR(placed, 0, 0.01);
   load.quiet = false;
   const auto random = load_plasma(options, load, 1, 0, 1, 2);
   // 16,384 independent particles: five standard errors.
