@@ -54,12 +54,7 @@ class TreeCuda final : public Solver {
   using Pair = typename TreeNumbers<precision>::Pair;
 
   TreeCuda(const SolverOptions& options, const Device& device)
-      : options_(options), device_(device), opening_(tree_opening(options.tree)), tree_(device) {
-    if (options.softening.kernel == SofteningKernel::spline)
-      throw Error(ErrorKind::input,
-                  "gravity.softening_kernel: expected \"plummer\" for gravity.solver = \"tree\" on CUDA; set it, or "
-                  "run.device = \"cpu\"");
-  }
+      : options_(options), device_(device), opening_(tree_opening(options.tree)), tree_(device) {}
 
   const SolverInfo& info() const override { return info_; }
   void set_clock(StageClock* clock) override { clock_ = clock ? clock : &silent_; }
@@ -136,7 +131,8 @@ void TreeCuda<precision>::take(const Sources<Real>& from) {
     has_rank_ = false;
     clock_->begin("tree");
     tree_.build(tree::Points<Real>{from.count, from.x, from.y, from.z, from.mass, from.species},
-                options_.softening.epsilon.data(), options_.softening.uniform(), opening_.order);
+                {options_.softening.epsilon.data(), options_.softening.uniform(), options_.softening.kernel},
+                opening_.order);
     clock_->end();
   }
 }
@@ -225,6 +221,7 @@ bool TreeCuda<precision>::try_walk(const WalkMemory& memory, const tree::WalkOut
   tree::TraverseJob look;
   look.record = view.record, look.link = view.link, look.parent = view.parent, look.acceleration = view.acceleration;
   look.unequal_softening = view.epsilon2 != nullptr;
+  look.spline = view.inverse_h != nullptr;
   look.opening = opening_;
   look.status = status_.data();
   look.lists = memory.lists;

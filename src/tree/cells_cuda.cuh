@@ -51,6 +51,7 @@ struct CudaTree {
   const PlacedMass<T>* particle = nullptr;  // from the centre of their leaf
   const T* epsilon2 = nullptr;              // null: same_epsilon2 for all
   double same_epsilon2 = 0;
+  const T* inverse_h = nullptr;  // of the spline kernel; null: Plummer's
 };
 
 /// Calls use(integral_constant<int, order>).

@@ -15,12 +15,15 @@ inline constexpr int near_tile = 128;
 template <class T>
 struct LeafMemory {
   PlacedMass<T> source[near_tile];
-  T epsilon2[near_tile];
+  T softening[near_tile];
   std::uint32_t near_end[32];
 };
 
+/// How pairs are softened: Plummer's kernel with one length or with one by particle, or the spline's by particle.
+enum class LeafLaw { plummer, plummer_by_particle, spline };
+
 /// A warp serves a leaf; lanes serve targets, `per_lane` each. Where a leaf has few, groups of lanes share the sources.
-template <class T, int order, int per_lane, bool with_potential>
+template <class T, int order, int per_lane, bool with_potential, bool spline>
 class LeafSums {
   static constexpr int terms = physics::expansion_terms(order);
 
@@ -45,7 +48,10 @@ class LeafSums {
       const std::uint32_t i = link_.first + static_cast<std::uint32_t>(is_target_[p] ? own_[p] : 0);
       const PlacedMass<T> at = tree_.particle[i];
       at_[p] = {at.x, at.y, at.z};
-      epsilon2_[p] = tree_.epsilon2 ? tree_.epsilon2[i] : static_cast<T>(tree_.same_epsilon2);
+      if constexpr (spline)
+        softening_[p] = tree_.inverse_h[i];
+      else
+        softening_[p] = tree_.epsilon2 ? tree_.epsilon2[i] : static_cast<T>(tree_.same_epsilon2);
       psi_[p] = gx_[p] = gy_[p] = gz_[p] = 0;
     }
   }
@@ -61,10 +67,12 @@ class LeafSums {
     while (!near.done()) {
       std::uint32_t cell = 0;
       const std::uint32_t count = near.take(lane_, cell);
-      if (tree_.epsilon2)
-        add_near<false>(cell, count);
+      if constexpr (spline)
+        add_near<LeafLaw::spline>(cell, count);
+      else if (tree_.epsilon2)
+        add_near<LeafLaw::plummer_by_particle>(cell, count);
       else
-        add_near<true>(cell, count);
+        add_near<LeafLaw::plummer>(cell, count);
     }
     finish();
   }
@@ -85,7 +93,7 @@ class LeafSums {
 #pragma unroll
       for (int p = 0; p < per_lane; ++p) {
         const Vec3<T> d = from + at_[p];
-        const T epsilon2 = source_epsilon2 > epsilon2_[p] ? source_epsilon2 : epsilon2_[p];
+        const T epsilon2 = spline ? T(0) : physics::larger(source_epsilon2, softening_[p]);
         const T inverse = physics::rsqrt(physics::softened_square(d, epsilon2));
         T factor[order + 1], moments[terms];
         physics::powers<order>(T(1), s.scale * inverse, factor);
@@ -101,7 +109,7 @@ class LeafSums {
 
   /// The particles of up to 32 leaves, a tile at a time. The own leaf is dealt with by itself, for its particles must
   /// not act on themselves.
-  template <bool same_epsilon>
+  template <LeafLaw law>
   __device__ void add_near(std::uint32_t cell, std::uint32_t count) {
     const bool valid = lane_ < static_cast<int>(count), own = valid && cell == cell_;
     CellLink l{};
@@ -128,27 +136,27 @@ class LeafSums {
         const std::uint32_t after = __shfl_sync(all_lanes, l.first + l.count, leaf);
         const Vec3<T> away{__shfl_sync(all_lanes, shift.x, leaf), __shfl_sync(all_lanes, shift.y, leaf),
                            __shfl_sync(all_lanes, shift.z, leaf)};
-        if (k < size) take_source<same_epsilon>(k, after - (last - at), away);
+        if (k < size) take_source<law>(k, after - (last - at), away);
       }
       __syncwarp();
-      add_tile<same_epsilon, false>(size);
+      add_tile<law, false>(size);
       __syncwarp();
     }
     if (!__any_sync(all_lanes, own)) return;
     for (int k = lane_; k < static_cast<int>(link_.count); k += 32)
-      take_source<same_epsilon>(k, link_.first + static_cast<std::uint32_t>(k), {0, 0, 0});
+      take_source<law>(k, link_.first + static_cast<std::uint32_t>(k), {0, 0, 0});
     __syncwarp();
-    add_tile<same_epsilon, true>(static_cast<int>(link_.count));
+    add_tile<law, true>(static_cast<int>(link_.count));
     __syncwarp();
   }
-  template <bool same_epsilon>
+  template <LeafLaw law>
   __device__ void take_source(int to, std::uint32_t i, const Vec3<T>& away) {
     const PlacedMass<T> from = tree_.particle[i];
     memory_.source[to] = {from.x + away.x, from.y + away.y, from.z + away.z, from.mass};
-    if constexpr (!same_epsilon) memory_.epsilon2[to] = tree_.epsilon2[i];
+    if constexpr (law != LeafLaw::plummer) memory_.softening[to] = (spline ? tree_.inverse_h : tree_.epsilon2)[i];
   }
 
-  template <bool same_epsilon, bool self>
+  template <LeafLaw law, bool self>
   __device__ void add_tile(int size) {
     physics::PairSum<T> sum[per_lane] = {};
 #pragma unroll 4
@@ -157,11 +165,18 @@ class LeafSums {
 #pragma unroll
       for (int p = 0; p < per_lane; ++p) {
         const Vec3<T> d{from.x - at_[p].x, from.y - at_[p].y, from.z - at_[p].z};
-        T epsilon2 = epsilon2_[p];
-        if constexpr (!same_epsilon) epsilon2 = memory_.epsilon2[j] > epsilon2 ? memory_.epsilon2[j] : epsilon2;
-        T inverse = physics::rsqrt(physics::softened_square(d, epsilon2));
-        if (self && j == own_[p]) inverse = 0;
-        physics::add_pair<false, with_potential>(d, d, from.mass, inverse, sum[p]);
+        if constexpr (law == LeafLaw::spline) {
+          const T mass = self && j == own_[p] ? T(0) : from.mass;
+          physics::add_spline_pair<false, with_potential>(d, d, mass, physics::softened_square(d, T(0)),
+                                                          physics::smaller(softening_[p], memory_.softening[j]),
+                                                          sum[p]);
+        } else {
+          T epsilon2 = softening_[p];
+          if constexpr (law == LeafLaw::plummer_by_particle) epsilon2 = physics::larger(memory_.softening[j], epsilon2);
+          T inverse = physics::rsqrt(physics::softened_square(d, epsilon2));
+          if (self && j == own_[p]) inverse = 0;
+          physics::add_pair<false, with_potential>(d, d, from.mass, inverse, sum[p]);
+        }
       }
     }
 #pragma unroll
@@ -229,11 +244,11 @@ class LeafSums {
   int own_[per_lane];
   bool is_target_[per_lane];
   Vec3<T> at_[per_lane];
-  T epsilon2_[per_lane];
+  T softening_[per_lane];
   double psi_[per_lane], gx_[per_lane], gy_[per_lane], gz_[per_lane];
 };
 
-template <class T, int order, bool with_potential>
+template <class T, int order, bool with_potential, bool spline>
 __global__ void __launch_bounds__(leaf_warps * 32, sizeof(T) == 4 ? 4 : 2)
     leaf_sums_kernel(const __grid_constant__ SumJob<T> job) {
   __shared__ LeafMemory<T> memory[leaf_warps];
@@ -247,9 +262,9 @@ __global__ void __launch_bounds__(leaf_warps * 32, sizeof(T) == 4 ? 4 : 2)
   const std::uint32_t* const place = job.lists.place + std::int64_t{k} * list_room;
   static_assert(leaf_capacity == 64);
   if (link.count <= 32)
-    LeafSums<T, order, 1, with_potential>(job, memory[warp], k, lane).serve(lists, place);
+    LeafSums<T, order, 1, with_potential, spline>(job, memory[warp], k, lane).serve(lists, place);
   else
-    LeafSums<T, order, 2, with_potential>(job, memory[warp], k, lane).serve(lists, place);
+    LeafSums<T, order, 2, with_potential, spline>(job, memory[warp], k, lane).serve(lists, place);
 }
 
 template <class T>
@@ -257,10 +272,10 @@ void sum_leaves(const SumJob<T>& job, int order, Stream stream) {
   const unsigned blocks = (job.targets.count + leaf_warps - 1) / leaf_warps;
   with_order(order, [&](auto p) {
     constexpr int value = decltype(p)::value;
-    if (job.out.potential)
-      leaf_sums_kernel<T, value, true><<<blocks, leaf_warps * 32, 0, cuda::handle(stream)>>>(job);
-    else
-      leaf_sums_kernel<T, value, false><<<blocks, leaf_warps * 32, 0, cuda::handle(stream)>>>(job);
+    const auto kernel = job.tree.inverse_h  ? leaf_sums_kernel<T, value, true, true>
+                        : job.out.potential ? leaf_sums_kernel<T, value, true, false>
+                                            : leaf_sums_kernel<T, value, false, false>;
+    kernel<<<blocks, leaf_warps * 32, 0, cuda::handle(stream)>>>(job);
   });
   cuda::check(cudaGetLastError(), "tree leaves");
 }

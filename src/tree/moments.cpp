@@ -44,7 +44,8 @@ void multipoles_of_leaf(const UpwardPass<T>& pass, std::uint32_t cell) {
             dz = static_cast<T>(pass.z[at] - s.z);
     pass.rx[at] = dx, pass.ry[at] = dy, pass.rz[at] = dz;
     pass.rmass[at] = static_cast<T>(pass.mass[at]);
-    if (pass.repsilon2) pass.repsilon2[at] = static_cast<T>(physics::softening_number(pass.kernel, pass.epsilon2[at]));
+    if (pass.rsoftening)
+      pass.rsoftening[at] = static_cast<T>(physics::softening_number(pass.kernel, pass.epsilon2[at]));
     x[k] = dx * inverse, y[k] = dy * inverse, z[k] = dz * inverse, m[k] = pass.rmass[at];
   }
   P sum[terms];

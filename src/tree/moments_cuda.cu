@@ -69,9 +69,9 @@ __global__ void __launch_bounds__(warps_per_block * 32)
     mass[h] = static_cast<double>(points.mass[i]) / pass.frame.mass;
     by_mass.add(at[h].x, at[h].y, at[h].z, mass[h]);
     by_count.add(at[h].x, at[h].y, at[h].z, 1);
-    if (!pass.epsilon2) continue;
+    if (!pass.softening) continue;
     const double square = pass.species_epsilon2[points.species ? points.species[i] : 0];
-    pass.epsilon2[link.first + k] = static_cast<T>(square);
+    pass.softening[link.first + k] = static_cast<T>(physics::softening_number(pass.kernel, square));
     epsilon2 = square > epsilon2 ? square : epsilon2;
     least_epsilon2 = square < least_epsilon2 ? square : least_epsilon2;
   }
@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(warps_per_block * 32)
   box.second = static_cast<float>(total > 0 ? second / total : r * r);
   for (int a = 0; a < 3; ++a) box.low[a] = lanes_least<32>(box.low[a]), box.high[a] = lanes_most<32>(box.high[a]);
   std::uint32_t bits = link.count >= point_capacity ? CellRecord::crowd : 0;
-  if (pass.epsilon2) {
+  if (pass.softening) {
     epsilon2 = lanes_most<32>(epsilon2);
     if (lanes_least<32>(least_epsilon2) != epsilon2) bits |= CellRecord::mixed;
   } else {

@@ -19,12 +19,13 @@ struct UpwardPassCuda {
   const std::uint32_t* place = nullptr;  // among the points, in the tree's order
   double species_epsilon2[6] = {};       // in the tree's units
   double same_epsilon2 = 0;
+  SofteningKernel kernel = SofteningKernel::plummer;
   const CellLink* link = nullptr;
   CellRecord* record = nullptr;
   BoxAbout* box = nullptr;
   T* row = nullptr;
   PlacedMass<T>* particle = nullptr;
-  T* epsilon2 = nullptr;  // null: same_epsilon2 for all
+  T* softening = nullptr;  // physics::softening_number; null: same_epsilon2 for all
 };
 
 /// Leaves among the cells 0 … cells − 1.

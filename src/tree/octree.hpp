@@ -69,9 +69,9 @@ struct TreeView {
   const double* acceleration = nullptr;  // estimate of the smallest in the cell; null where angles alone decide
   const T *x = nullptr, *y = nullptr, *z = nullptr;  // of the particles, from the centre of their leaf
   const T* mass = nullptr;
-  const T* epsilon2 = nullptr;  // physics::softening_number; null: same_epsilon2 for all, Plummer's kernel
+  const T* epsilon2 = nullptr;  // null: same_epsilon2 for all
   double same_epsilon2 = 0;
-  bool spline = false;  // the spline kernel
+  const T* inverse_h = nullptr;  // of the spline kernel; null: Plummer's
 };
 
 }  // namespace pergola::tree

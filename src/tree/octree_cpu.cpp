@@ -15,6 +15,8 @@ namespace pergola::tree {
 namespace {
 
 constexpr std::int64_t chunk = 8192, cell_chunk = 64;
+/// Particles that lie anywhere in memory are asked for so many before they are used.
+constexpr std::int64_t ahead = 16;
 
 template <class T>
 void reserve(const Device& device, std::int64_t size, Buffer<T>& buffer) {
@@ -120,7 +122,7 @@ void OctreeCpu<T>::gather(const Points<Real>& points, const TreeSoftening& softe
   for (auto* buffer : {&rx_, &ry_, &rz_, &rmass_}) reserve(device_, n, *buffer);
   by_particle_ = !softening.uniform || softening.kernel == SofteningKernel::spline;
   kernel_ = softening.kernel;
-  if (by_particle_) reserve(device_, n, epsilon2_), reserve(device_, n, repsilon2_);
+  if (by_particle_) reserve(device_, n, epsilon2_), reserve(device_, n, rsoftening_);
   const auto square = [&](int species) {
     const double length = softening.epsilon[species] / frame_.side;
     return length * length;
@@ -130,6 +132,9 @@ void OctreeCpu<T>::gather(const Points<Real>& points, const TreeSoftening& softe
   const double per_mass = 1 / frame_.mass;
   parallel_chunks(device_.threads(), n, chunk, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end; ++k) {
+      if (k + ahead < end)
+        for (const Real* from : {points.x, points.y, points.z, points.mass})
+          __builtin_prefetch(from + values[k + ahead]);
       const std::int64_t i = values[k];
       const Vec3<double> at = unit_position(points, frame_, i);
       x_.data()[k] = at.x, y_.data()[k] = at.y, z_.data()[k] = at.z;
@@ -162,7 +167,7 @@ void OctreeCpu<T>::build(const Points<Real>& points, const TreeSoftening& soften
   pass.shape = shape_.data(), pass.extent = extent_.data(), pass.scale = scale_.data();
   pass.multipole = multipole_.data();
   pass.rx = rx_.data(), pass.ry = ry_.data(), pass.rz = rz_.data(), pass.rmass = rmass_.data();
-  pass.repsilon2 = by_particle_ ? repsilon2_.data() : nullptr;
+  pass.rsoftening = by_particle_ ? rsoftening_.data() : nullptr;
   for (std::size_t level = cells_.level_begin.size() - 1; level-- > 0;) {
     const std::uint32_t begin = cells_.level_begin[level], end = cells_.level_begin[level + 1];
     parallel_chunks(device_.threads(), end - begin, cell_chunk, [&](std::int64_t first, std::int64_t last) {
@@ -207,9 +212,12 @@ TreeView<T> OctreeCpu<T>::view() const {
   v.acceleration = has_accelerations_ ? acceleration_.data() : nullptr;
   v.x = rx_.data(), v.y = ry_.data(), v.z = rz_.data();
   v.mass = rmass_.data();
-  v.epsilon2 = by_particle_ ? repsilon2_.data() : nullptr;
-  v.same_epsilon2 = same_epsilon2_;
-  v.spline = kernel_ == SofteningKernel::spline;
+  if (kernel_ == SofteningKernel::spline)
+    v.inverse_h = rsoftening_.data();
+  else if (by_particle_)
+    v.epsilon2 = rsoftening_.data();
+  else
+    v.same_epsilon2 = same_epsilon2_;
   return v;
 }
 

@@ -33,7 +33,7 @@ struct UpwardPass {
   CellExtent* extent = nullptr;
   T* scale = nullptr;
   T* multipole = nullptr;
-  T *rx = nullptr, *ry = nullptr, *rz = nullptr, *rmass = nullptr, *repsilon2 = nullptr;
+  T *rx = nullptr, *ry = nullptr, *rz = nullptr, *rmass = nullptr, *rsoftening = nullptr;
 };
 
 /// Centres, radii and multipoles of the cells begin … end − 1, all on one level; their children are done.
@@ -78,7 +78,7 @@ class OctreeCpu {
   SortBuffers sort_;
   Buffer<std::uint64_t> lower_;
   Buffer<double> x_, y_, z_, mass_, epsilon2_;
-  Buffer<T> rx_, ry_, rz_, rmass_, repsilon2_, scale_, multipole_;
+  Buffer<T> rx_, ry_, rz_, rmass_, rsoftening_, scale_, multipole_;
   Cells cells_;
   Buffer<CellShape> shape_;
   Buffer<CellExtent> extent_;

@@ -269,10 +269,11 @@ bool OctreeCuda<T>::split_cells(KeyDepth depth) {
 
 template <class T>
 template <class Real>
-void OctreeCuda<T>::build(const Points<Real>& points, const double* epsilon, bool uniform, int order) {
+void OctreeCuda<T>::build(const Points<Real>& points, const TreeSoftening& softening, int order) {
   device_.make_current();
   count_ = points.count;
-  uniform_ = uniform;
+  by_particle_ = !softening.uniform || softening.kernel == SofteningKernel::spline;
+  kernel_ = softening.kernel;
   has_accelerations_ = false;
   level_count_ = 0;
   if (count_ == 0) return;
@@ -287,7 +288,7 @@ void OctreeCuda<T>::build(const Points<Real>& points, const double* epsilon, boo
     if (!report_.finite) throw Error(ErrorKind::numerics, "tree: a position is not a finite number");
     if (!report_.crowded) break;
   }
-  upward(points, epsilon, order);
+  upward(points, softening, order);
 }
 
 template <class T>
@@ -300,25 +301,29 @@ void OctreeCuda<T>::estimate_accelerations() {
 
 template <class T>
 template <class Real>
-void OctreeCuda<T>::upward(const Points<Real>& points, const double* epsilon, int order) {
+void OctreeCuda<T>::upward(const Points<Real>& points, const TreeSoftening& softening, int order) {
   const std::int64_t room = cells() + cells() / 32;
   if (record_.size() < cells()) reserve(device_, room, record_);
   if (row_.size() < cells() * std::int64_t{Row<T>::stride(order)}) reserve(device_, room * Row<T>::stride(order), row_);
   reserve(device_, count_, particle_);
-  if (!uniform_) reserve(device_, count_, epsilon2_);
+  if (by_particle_) reserve(device_, count_, softening_);
   const double side = report_.frame.side;
-  same_epsilon2_ = epsilon[0] / side * (epsilon[0] / side);
+  const auto square = [&](int species) {
+    return softening.epsilon[species] / side * (softening.epsilon[species] / side);
+  };
+  same_epsilon2_ = square(0);
   UpwardPassCuda<T> pass;
   pass.frame = report_.frame;
   pass.place = place_.data();
-  for (int s = 0; s < 6; ++s) pass.species_epsilon2[s] = uniform_ ? 0 : epsilon[s] / side * (epsilon[s] / side);
+  for (int s = 0; s < 6; ++s) pass.species_epsilon2[s] = square(s);
   pass.same_epsilon2 = same_epsilon2_;
+  pass.kernel = kernel_;
   pass.link = link_.data();
   pass.record = record_.data();
   pass.box = reinterpret_cast<BoxAbout*>(arena(std::int64_t{cells()} * static_cast<std::int64_t>(sizeof(BoxAbout))));
   pass.row = row_.data();
   pass.particle = particle_.data();
-  pass.epsilon2 = uniform_ ? nullptr : epsilon2_.data();
+  pass.softening = by_particle_ ? softening_.data() : nullptr;
   leaves_cuda(pass, points, order, cells(), device_.stream());
   for (int level = level_count_ - 1; level-- > 0;)
     parents_cuda(pass, order, level_begin_[level], level_begin_[level + 1], device_.stream());
@@ -334,15 +339,19 @@ CudaTree<T> OctreeCuda<T>::view() const {
   v.row = row_.data();
   v.acceleration = acceleration_.data();
   v.particle = particle_.data();
-  v.epsilon2 = uniform_ ? nullptr : epsilon2_.data();
-  v.same_epsilon2 = same_epsilon2_;
+  if (kernel_ == SofteningKernel::spline)
+    v.inverse_h = softening_.data();
+  else if (by_particle_)
+    v.epsilon2 = softening_.data();
+  else
+    v.same_epsilon2 = same_epsilon2_;
   return v;
 }
 
 template class OctreeCuda<float>;
 template class OctreeCuda<double>;
-template void OctreeCuda<float>::build(const Points<float>&, const double*, bool, int);
-template void OctreeCuda<float>::build(const Points<double>&, const double*, bool, int);
-template void OctreeCuda<double>::build(const Points<double>&, const double*, bool, int);
+template void OctreeCuda<float>::build(const Points<float>&, const TreeSoftening&, int);
+template void OctreeCuda<float>::build(const Points<double>&, const TreeSoftening&, int);
+template void OctreeCuda<double>::build(const Points<double>&, const TreeSoftening&, int);
 
 }  // namespace pergola::tree

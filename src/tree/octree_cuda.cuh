@@ -31,7 +31,7 @@ class OctreeCuda {
 
   /// As OctreeCpu::build. Waits for the device once, to learn of levels, frame and crowded keys.
   template <class Real>
-  void build(const Points<Real>& points, const double* epsilon, bool uniform, int order);
+  void build(const Points<Real>& points, const TreeSoftening& softening, int order);
   /// The accelerations that an opening test with a tolerance compares with; once after each build.
   void estimate_accelerations();
 
@@ -57,12 +57,14 @@ class OctreeCuda {
   void sort_keys(int unsorted_bits);
   bool split_cells(KeyDepth depth);
   template <class Real>
-  void upward(const Points<Real>& points, const double* epsilon, int order);
+  void upward(const Points<Real>& points, const TreeSoftening& softening, int order);
 
  private:
   Device device_;
   std::int64_t count_ = 0;
-  bool uniform_ = true, has_accelerations_ = false;
+  bool has_accelerations_ = false;
+  bool by_particle_ = false;  // softening
+  SofteningKernel kernel_ = SofteningKernel::plummer;
   double same_epsilon2_ = 0;
   BuildReport report_{};
   std::uint32_t level_begin_[most_levels + 2] = {};
@@ -74,7 +76,7 @@ class OctreeCuda {
   Buffer<BuildReport> device_report_;
   Buffer<std::uint32_t> place_, parent_;
   Buffer<PlacedMass<T>> particle_;
-  Buffer<T> epsilon2_, row_;
+  Buffer<T> softening_, row_;
   Buffer<CellLink> link_;
   Buffer<CellRecord> record_;
   Buffer<float> acceleration_;

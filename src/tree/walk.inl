@@ -158,8 +158,9 @@ class Walker {
     const CellShape& t = tree_.shape[target];
     const ShapeGather source(tree_.shape, cells);
     const D dx = source(0) - D(t.x), dy = source(1) - D(t.y), dz = source(2) - D(t.z);
-    const D epsilon2 = tree_.epsilon2 ? larger(source(6), D(t.epsilon2)) : D(t.epsilon2);
-    const D square = softened_square<D>({dx, dy, dz}, tree_.spline ? D(0.0) : epsilon2);
+    const bool spline = tree_.inverse_h;
+    const D epsilon2 = tree_.epsilon2 || spline ? larger(source(6), D(t.epsilon2)) : D(t.epsilon2);
+    const D square = softened_square<D>({dx, dy, dz}, spline ? D(0.0) : epsilon2);
     const D u = rsqrt(square);
     const D r = source(3), rho = source(4), mass = source(5), target_r = D(t.r);
     as_cell = at_most(opening_ratio(r, target_r, u), D(opening_.angle)) &
@@ -171,7 +172,7 @@ class Walker {
       as_cell &= at_most(neglected_acceleration<order>(mass, rho, target_r, u), allowed);
       as_points &= at_most(mass * power<order>(rho), allowed * power<order + 2>(rest));
     }
-    if (tree_.spline) {
+    if (spline) {
       const D apart = nearest_apart(square * u, r, target_r);
       const unsigned newtonian = at_most(epsilon2 * D(spline_support * spline_support), apart * apart);
       as_cell &= newtonian, as_points &= newtonian;
@@ -184,7 +185,7 @@ class Walker {
   }
 
   /// Where expansions are used, spline softening is none.
-  double expansion_epsilon2(double epsilon2) const { return tree_.spline ? 0 : epsilon2; }
+  double expansion_epsilon2(const CellShape& cell) const { return tree_.inverse_h ? 0 : cell.epsilon2; }
 
   /// Up to `lanes` cells of a list, one per lane. Lanes beyond the list repeat its first cell, without mass.
   struct SourceCells {
@@ -198,7 +199,7 @@ class Walker {
       const std::uint32_t cell = list[at + lane < list.size() ? at + lane : at];
       const CellShape& s = tree_.shape[cell];
       to.x[lane] = s.x, to.y[lane] = s.y, to.z[lane] = s.z;
-      to.epsilon2[lane] = expansion_epsilon2(s.epsilon2);
+      to.epsilon2[lane] = expansion_epsilon2(s);
       to.scale[lane] = tree_.scale[cell];
       from[lane] = at + lane < list.size() ? tree_.multipole + static_cast<std::int64_t>(cell) * multipole_stride(order) : nothing_;
     }
@@ -268,7 +269,7 @@ class Walker {
     for (std::size_t k = 0; k < far_.size(); k += lanes) {
       load(far_, k, sources);
       P inverse;
-      const Vec3<P> x = direction(sources, {t.x, t.y, t.z}, expansion_epsilon2(t.epsilon2), inverse);
+      const Vec3<P> x = direction(sources, {t.x, t.y, t.z}, expansion_epsilon2(t), inverse);
       multipole_to_local<order>(x, inverse, P::load(sources.scale), scale, g, sources.multipole, sum);
     }
     for (int term = 0; term < terms; ++term) local[term] += sum_of_lanes(sum[term]);
@@ -355,7 +356,7 @@ class Walker {
                                  t.z + static_cast<double>(tree_.z[i])};
         P inverse, factor[order + 1], scaled[terms];
         const double epsilon2 = tree_.epsilon2 ? static_cast<double>(tree_.epsilon2[i]) : tree_.same_epsilon2;
-        const Vec3<P> x = direction(sources, point, expansion_epsilon2(epsilon2), inverse);
+        const Vec3<P> x = direction(sources, point, epsilon2, inverse);
         for (int term = 0; term < terms; ++term) scaled[term] = sources.multipole[term];
         powers<order>(P(T(1)), P::load(sources.scale) * inverse, factor);
         scale_terms<order>(factor, scaled);
@@ -368,9 +369,12 @@ class Walker {
 
   /// The particles that a leaf is summed over by pairs, from the leaf's centre; its own ones first.
   struct NearSources {
-    T *x, *y, *z, *mass, *epsilon2;
+    T *x, *y, *z, *mass, *softening;
     std::size_t own, count;  // multiples of `lanes`
   };
+
+  /// What a pair needs to know; null: same_epsilon2.
+  const T* particle_softening() const { return tree_.inverse_h ? tree_.inverse_h : tree_.epsilon2; }
 
   NearSources gather_near(std::uint32_t cell) {
     std::size_t room = 0;
@@ -379,11 +383,12 @@ class Walker {
     const std::size_t stride = (room + lanes + 15) / 16 * 16;
     T* const memory = sources_.reserve(5 * stride);
     NearSources to{memory, memory + stride, memory + 2 * stride, memory + 3 * stride, memory + 4 * stride, 0, 0};
+    const T* const softening = particle_softening();
     std::size_t at = 0;
     const auto pad = [&] {
       // Without mass, and not where a target is.
       for (; at % lanes != 0; ++at)
-        to.x[at] = T(4) * tree_.scale[cell], to.y[at] = to.z[at] = to.mass[at] = to.epsilon2[at] = 0;
+        to.x[at] = T(4) * tree_.scale[cell], to.y[at] = to.z[at] = to.mass[at] = to.softening[at] = 0;
     };
     const auto take = [&](std::uint32_t source) {
       const CellLink& link = tree_.link[source];
@@ -393,7 +398,7 @@ class Walker {
         const std::uint32_t i = link.first + k;
         to.x[at] = tree_.x[i] + dx, to.y[at] = tree_.y[i] + dy, to.z[at] = tree_.z[i] + dz;
         to.mass[at] = tree_.mass[i];
-        if (tree_.epsilon2) to.epsilon2[at] = tree_.epsilon2[i];
+        if (softening) to.softening[at] = softening[i];
       }
     };
     for (std::uint32_t s : near_)
@@ -412,7 +417,7 @@ class Walker {
     const NearSources sources = gather_near(cell);
     constexpr std::uint32_t group = 4;
     for (std::uint32_t k = 0; k < link.count; k += group) {
-      if (tree_.spline)
+      if (tree_.inverse_h)
         add_near_group<group, Law::spline>(link, k, sources, sums);
       else if (tree_.epsilon2)
         add_near_group<group, Law::plummer_by_particle>(link, k, sources, sums);
@@ -427,13 +432,14 @@ class Walker {
     const std::uint32_t count = std::min(group, link.count - first);
     bool any = !active_.particle;
     Vec3<P> at[group];
+    const P same_epsilon2(static_cast<T>(tree_.same_epsilon2));
     P softening[group], own[group];
     PairSum<P> sum[group];
     for (std::uint32_t g = 0; g < group; ++g) {
       const std::uint32_t k = first + std::min(g, count - 1), i = link.first + k;
       any = any || active_.particle[i];
       at[g] = {P(tree_.x[i]), P(tree_.y[i]), P(tree_.z[i])};
-      softening[g] = P(law == Law::plummer ? static_cast<T>(tree_.same_epsilon2) : tree_.epsilon2[i]);
+      if constexpr (law != Law::plummer) softening[g] = P(particle_softening()[i]);
       own[g] = P(static_cast<T>(k));
       sum[g].ax = sum[g].ay = sum[g].az = sum[g].pot = P(T(0));
     }
@@ -448,9 +454,9 @@ class Walker {
           if constexpr (decltype(mask)::value)
             m = where_equal(P(hn::Iota(typename P::Tag(), static_cast<T>(j))), own[g], P(T(0)), mass);
           add_spline_pair<false, true>(d, d, m, softened_square(d, P(T(0))),
-                                       smaller(softening[g], P::load(sources.epsilon2 + j)), sum[g]);
+                                       smaller(softening[g], P::load(sources.softening + j)), sum[g]);
         } else {
-          const P e = law == Law::plummer ? softening[g] : larger(softening[g], P::load(sources.epsilon2 + j));
+          const P e = law == Law::plummer ? same_epsilon2 : larger(softening[g], P::load(sources.softening + j));
           const P square = softened_square(d, e);
           P inverse = inverse_root<law>(square);
           if constexpr (decltype(mask)::value)

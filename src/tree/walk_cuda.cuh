@@ -66,6 +66,7 @@ struct TraverseJob {
   const std::uint32_t* parent = nullptr;
   const float* acceleration = nullptr;
   bool unequal_softening = false;
+  bool spline = false;  // the kernel of the softening
   Opening opening;
   WalkTargets targets;
   WalkLists lists;

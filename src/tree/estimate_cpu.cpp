@@ -1,0 +1,105 @@
+// The acceleration of cells, roughly, once per instruction set.
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "device/simd_targets.hpp"
+#include "tree/estimate.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tree/estimate_cpu.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h:
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace pergola::tree::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+#include "device/simd_pack.inl"
+#include "physics/pair.inl"
+
+using D = Pack<double>;
+
+/// Cells that are opened for one target; more are taken as points.
+constexpr int most_opened = 1024;
+
+/// Sums over cells that are neighbours in memory, one per lane.
+struct Estimate {
+  const CellShape* shape;
+  const CellLink* link;
+  const CellShape& target;
+  Vec3<D> sum{D(0.0), D(0.0), D(0.0)};
+  int waiting = 0;
+  CellLink queue[most_opened];
+
+  Estimate(const CellShape* s, const CellLink* l, std::uint32_t t) : shape(s), link(l), target(s[t]) {}
+
+  /// Adds the cells first … first + count − 1, but for those that are to be opened: these go to the end of the queue.
+  HWY_INLINE void add(std::uint32_t first, std::uint32_t count) {
+    constexpr int fields = sizeof(CellShape) / sizeof(double);
+    using Index = hn::RebindToSigned<D::Tag>;
+    for (std::uint32_t begin = 0; begin < count; begin += D::size) {
+      const auto filled = static_cast<std::int64_t>(count - begin < D::size ? count - begin : D::size);
+      const auto lane = hn::Min(hn::Iota(Index(), 0), hn::Set(Index(), filled - 1));
+      const auto place = hn::Mul(lane, hn::Set(Index(), fields));
+      const double* const base = &shape[first + begin].x;
+      const auto field = [&](int at) HWY_ATTR { return D(hn::GatherIndex(D::Tag(), base + at, place)); };
+      const Vec3<D> d{field(0) - D(target.x), field(1) - D(target.y), field(2) - D(target.z)};
+      const D r = field(3), square = softened_square(d, D(0.0));
+      const auto far = hn::Le((r * r).raw, (square * D(double{estimate_angle} * estimate_angle)).raw);
+      unsigned counted = bits_of(far);
+      for (unsigned near = ~counted & ((1u << filled) - 1); near != 0; near &= near - 1) {
+        const auto k = static_cast<std::uint32_t>(__builtin_ctz(near));
+        if (waiting < most_opened && link[first + begin + k].children > 0)
+          queue[waiting++] = link[first + begin + k];
+        else
+          counted |= 1u << k;
+      }
+      const D softened =
+          larger(square + larger(field(6), D(target.epsilon2)) + D(hn::IfThenElseZero(hn::Not(far), (r * r).raw)),
+                 D(0x1p-200));
+      const D inverse = rsqrt(softened);
+      const D mass(hn::IfThenElseZero(mask_of(counted & ((1u << filled) - 1)), field(5).raw));
+      const D factor = (mass * inverse) * (inverse * inverse);
+      sum = {mul_add(factor, d.x, sum.x), mul_add(factor, d.y, sum.y), mul_add(factor, d.z, sum.z)};
+    }
+  }
+
+ private:
+  static HWY_INLINE unsigned bits_of(hn::Mask<D::Tag> mask) {
+    std::uint8_t bits[8] = {};
+    hn::StoreMaskBits(D::Tag(), mask, bits);
+    return bits[0];
+  }
+  static HWY_INLINE hn::Mask<D::Tag> mask_of(unsigned bits) {
+    const std::uint8_t bytes[8] = {static_cast<std::uint8_t>(bits)};
+    return hn::LoadMaskBits(D::Tag(), bytes);
+  }
+};
+
+double estimate(const CellShape* shape, const CellLink* link, std::uint32_t target) {
+  Estimate estimate(shape, link, target);
+  estimate.add(0, 1);
+  for (int next = 0; next < estimate.waiting; ++next)
+    estimate.add(estimate.queue[next].child, estimate.queue[next].children);
+  const auto total = [](D value) HWY_ATTR { return hn::GetLane(hn::SumOfLanes(D::Tag(), value.raw)); };
+  const double x = total(estimate.sum.x), y = total(estimate.sum.y), z = total(estimate.sum.z);
+  return std::sqrt(x * x + y * y + z * z);
+}
+
+}  // namespace pergola::tree::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pergola::tree {
+
+HWY_EXPORT(estimate);
+
+double estimate_acceleration(const CellShape* shape, const CellLink* link, std::uint32_t target) {
+  return HWY_DYNAMIC_DISPATCH(estimate)(shape, link, target);
+}
+
+}  // namespace pergola::tree
+#endif
