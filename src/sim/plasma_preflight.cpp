@@ -18,6 +18,8 @@ namespace {
 constexpr double unstable_step = 2, coarse_step = 0.3, good_step = 0.2;
 /// A turn about the magnetic field in one step, in radians.
 constexpr double blind_turn = std::numbers::pi, coarse_turn = 1;
+/// Steps that can be counted and, one day, be taken.
+constexpr double most_steps = 1e15;
 /// Cells that particles may cross in a step before fields are skipped.
 constexpr double far_transit = 1;
 
@@ -80,6 +82,11 @@ std::vector<std::string> check_plasma(const RunConfig& config) {
   const PlasmaOptions options = config.plasma.options();
   const double unit = config.plasma.units().time().file, step = config.time.step / unit;
   const auto species = facts_of(config.plasma, options);
+  if (const double steps = config.run.end_time / config.time.step; !(steps <= most_steps))
+    throw Error(ErrorKind::input,
+                fmt::format("{}: run.end_time: {} is {:.3g} steps of time.step = {}, expected at most "
+                            "{:.0e}; are both in the same unit?",
+                            config.source, to_text(config.run.end_time), steps, to_text(config.time.step), most_steps));
   std::vector<std::string> warnings;
   double square = 0;
   for (const Facts& one : species) square += one.plasma_frequency * one.plasma_frequency;
