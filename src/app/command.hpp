@@ -29,10 +29,16 @@ struct Context {
   /// Text or one JSON value on stdout. Throws Error(system) when it cannot be written.
   void print(const std::string& text) const;
   void print(const nlohmann::json& value) const;
+  /// Data about a file that was written; when it cannot be printed, the file goes: a command that failed leaves none.
+  void print_for_file(const nlohmann::json& value, const std::string& path) const;
   /// A remark on stderr, hidden by --quiet.
   void remark(const std::string& text) const;
   Log log() const;
 };
+
+/// Known before anything is computed: an existing file is replaced only when the user says so (--overwrite). Throws
+/// Error(input).
+void check_output_file(const std::string& path, bool overwrite);
 
 /// Throws Error(system) when what was printed did not reach stdout.
 void flush_output();
@@ -57,6 +63,7 @@ void add_devices(CLI::App& program, Context& context);
 void add_force(CLI::App& program, Context& context);
 void add_ic(CLI::App& program, Context& context);
 void add_info(CLI::App& program, Context& context);
+void add_merge(CLI::App& program, Context& context);
 void add_g6_replay(CLI::App& program, Context& context);
 void add_paper(CLI::App& program, Context& context);
 void add_picture(CLI::App& program, Context& context);

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <system_error>
 
 #include "app/command.hpp"
@@ -45,6 +46,25 @@ Log Context::log() const {
   return Log([this](LogLevel level, std::string_view text) {
     remark(level == LogLevel::warning ? fmt::format("warning: {}", text) : std::string(text));
   });
+}
+
+void Context::print_for_file(const nlohmann::json& value, const std::string& path) const {
+  try {
+    print(value);
+    flush_output();
+  } catch (const Error&) {
+    std::filesystem::remove(path);
+    throw;
+  }
+}
+
+void check_output_file(const std::string& path, bool overwrite) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  if (!std::filesystem::exists(status)) return;
+  if (!std::filesystem::is_regular_file(status))
+    throw Error(ErrorKind::input, fmt::format("{}: expected the name of a file, found a folder or a device", path));
+  if (!overwrite) throw Error(ErrorKind::input, fmt::format("{}: exists; expected a new name or --overwrite", path));
 }
 
 void flush_output() {

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 
 #include "app/command.hpp"
@@ -97,18 +96,6 @@ ModelOptions model_options(const ModelInfo& model, const Request& request) {
   return options;
 }
 
-/// Known before anything is computed: an existing file is replaced only when the user says so.
-void check_output(const Request& request) {
-  std::error_code ignored;
-  const auto status = std::filesystem::status(request.output, ignored);
-  if (!std::filesystem::exists(status)) return;
-  if (!std::filesystem::is_regular_file(status))
-    throw Error(ErrorKind::input,
-                fmt::format("{}: expected the name of a file, found a folder or a device", request.output));
-  if (!request.overwrite)
-    throw Error(ErrorKind::input, fmt::format("{}: exists; expected a new name or --overwrite", request.output));
-}
-
 nlohmann::json summary(const ModelInfo& model, const ModelOptions& options, const Request& request,
                        const Particles& particles) {
   nlohmann::json values = nlohmann::json::object();
@@ -143,7 +130,7 @@ std::string softening_text(const std::array<double, species_count>& epsilon) {
 
 void make_initial_conditions(const ModelInfo& model, const Request& request, const Context& context) {
   const ModelOptions options = model_options(model, request);
-  check_output(request);
+  check_output_file(request.output, request.overwrite);
   if (context.device_given) context.open_device();
   context.communicator->barrier();  // no rank may look for the file after rank 0 has written it
   if (!context.communicator->is_root()) return;
@@ -161,14 +148,7 @@ void make_initial_conditions(const ModelInfo& model, const Request& request, con
                              options.seed));
   const std::string softening = softening_text(model_softening(model.name, options));
   if (!softening.empty()) context.remark(fmt::format("softening that suits it: {{ {} }}", softening));
-  if (!context.json) return;
-  try {
-    context.print(summary(model, options, request, snapshot.particles));
-    flush_output();
-  } catch (const Error&) {
-    std::filesystem::remove(request.output);  // a command that failed leaves no file
-    throw;
-  }
+  if (context.json) context.print_for_file(summary(model, options, request, snapshot.particles), request.output);
 }
 
 std::string check_seed(const std::string& text) {

@@ -51,6 +51,7 @@ void add_commands(CLI::App& program, Context& context) {
   add_plan(program, context);
   add_force(program, context);
   add_info(program, context);
+  add_merge(program, context);
   add_convert(program, context);
   add_picture(program, context);
   add_plot(program, context);

@@ -1,7 +1,8 @@
 #include "picture/render.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <memory>
@@ -24,6 +25,7 @@ struct PictureOptions {
   double width = 0;  // 0: automatic
   int pixels = 900;
   std::string colormap = "magma";
+  std::vector<std::string> species;  // empty: all
   std::string title;
   bool title_given = false;
   bool no_legend = false;
@@ -47,6 +49,23 @@ Vec3<double> parse_center(const std::string& text) {
     rest.remove_prefix(last ? rest.size() : comma + 1);
   }
   return {value[0], value[1], value[2]};
+}
+
+/// The particles of these species only.
+Particles chosen(const Particles& all, const PictureOptions& options) {
+  if (options.species.empty()) return all;
+  Particles some;
+  for (std::size_t i = 0; i < all.id.size(); ++i) {
+    const auto& names = options.species;
+    if (std::find(names.begin(), names.end(), species_names[all.species[i]]) == names.end()) continue;
+    some.id.push_back(all.id[i]), some.species.push_back(all.species[i]), some.mass.push_back(all.mass[i]);
+    some.x.push_back(all.x[i]), some.y.push_back(all.y[i]), some.z.push_back(all.z[i]);
+    some.vx.push_back(all.vx[i]), some.vy.push_back(all.vy[i]), some.vz.push_back(all.vz[i]);
+  }
+  if (some.size() == 0)
+    throw Error(ErrorKind::input, fmt::format("{}: expected particles of the species {}, found none", options.file,
+                                              fmt::join(options.species, ", ")));
+  return some;
 }
 
 /// A periodic box is shown whole; otherwise the frame follows the particles. What the user gives goes before.
@@ -91,7 +110,8 @@ void make_picture(const Context& context, const PictureOptions& options) {
   if (!context.speaks()) return;
   if (options.width < 0 || !std::isfinite(options.width))
     throw Error(ErrorKind::input, fmt::format("--width: expected a length above 0, found {}", to_text(options.width)));
-  const auto snapshot = read_snapshot(options.file);
+  auto snapshot = read_snapshot(options.file);
+  snapshot.particles = chosen(snapshot.particles, options);
   ProjectionOptions projection{
       sight_line(options.axis), {}, options.pixels, Device::open("cpu", context.threads).threads()};
   if (snapshot.particles.size() > 0) projection.frame = choose_frame(options, snapshot);
@@ -122,6 +142,10 @@ void add_picture(CLI::App& program, Context& context) {
   command->add_option("--colormap", options->colormap, "Colours")
       ->check(CLI::IsMember(colormap_names()))
       ->capture_default_str();
+  command->add_option("--species", options->species, "Show these only: gas, halo, disc, bulge, stars, boundary")
+      ->check(CLI::IsMember(std::vector<std::string>(species_names.begin(), species_names.end())))
+      ->delimiter(',')
+      ->type_name("NAMES");
   command->add_option("--title", options->title, "Text in the upper left corner; default: file and number")
       ->each([options](const std::string&) { options->title_given = true; });
   command->add_flag("--no-legend", options->no_legend, "The bare picture, without text and scales");

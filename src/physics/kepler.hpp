@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "base/host_device.hpp"
+#include "base/vec.hpp"
 
 namespace pergola::physics {
 
@@ -20,6 +21,47 @@ PERGOLA_HD R vis_viva_speed(R mu, R r, R inverse_semi_major_axis) {
 template <class R>
 PERGOLA_HD R kepler_transverse_speed(R mu, R pericentre, R eccentricity, R r) {
   return std::sqrt(mu * pericentre * (R(1) + eccentricity)) / r;
+}
+
+/// A place on the orbit with pericentre q on the +x axis, in the plane z = 0, turning about +z.
+template <class R>
+struct KeplerState {
+  Vec3<R> x, v;
+};
+
+/// The cosine of the angle from the pericentre at distance r: r = p/(1 + e cos ν), p = q (1 + e). A circle is entered
+/// at its pericentre.
+template <class R>
+PERGOLA_HD R kepler_anomaly_cosine(R pericentre, R eccentricity, R r) {
+  if (eccentricity == R(0)) return R(1);
+  const R c = (pericentre * (R(1) + eccentricity) / r - R(1)) / eccentricity;
+  return c > R(1) ? R(1) : c < R(-1) ? R(-1) : c;
+}
+
+/// At distance r on the way in, or at the apocentre: v = √(μ/p) (−sin ν, e + cos ν).
+template <class R>
+PERGOLA_HD KeplerState<R> kepler_inbound_state(R mu, R pericentre, R eccentricity, R r) {
+  const R c = kepler_anomaly_cosine(pericentre, eccentricity, r), s = -std::sqrt((R(1) - c) * (R(1) + c));
+  const R unit = std::sqrt(mu / (pericentre * (R(1) + eccentricity)));
+  return {{r * c, r * s, R(0)}, {-unit * s, unit * (eccentricity + c), R(0)}};
+}
+
+/// The time from distance r on the way in to the pericentre: Kepler's equation E − e sin E, for a hyperbola
+/// e sinh F − F, for a parabola Barker's equation √(2 q³/μ) (D + D³/3) with D = tan(ν/2). Also with t = D √(|1 − e|/
+/// (1 + e)) = tan(E/2) or tanh(F/2).
+template <class R>
+PERGOLA_HD R kepler_time_to_pericentre(R mu, R pericentre, R eccentricity, R r) {
+  const R c = kepler_anomaly_cosine(pericentre, eccentricity, r), e = eccentricity;
+  const R d = std::sqrt((R(1) - c) / (R(1) + c));
+  if (e == R(1)) return std::sqrt(R(2) * pericentre * pericentre * pericentre / mu) * (d + d * d * d / R(3));
+  const R axis = pericentre / std::abs(R(1) - e), unit = std::sqrt(axis * axis * axis / mu);
+  const R t = d * std::sqrt(std::abs(R(1) - e) / (R(1) + e));
+  if (e < R(1)) {
+    const R anomaly = R(2) * std::atan(t);
+    return unit * (anomaly - e * std::sin(anomaly));
+  }
+  const R anomaly = R(2) * std::atanh(t);
+  return unit * (e * std::sinh(anomaly) - anomaly);
 }
 
 /// 2π √(a³/μ). Kepler's third law.
