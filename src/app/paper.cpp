@@ -20,6 +20,7 @@ std::vector<std::string> wanted_tables(const std::string& paper, const std::stri
 using Experiment = PaperTable (*)(const PaperSession& session, const std::string& table);
 Experiment experiment_of(const std::string& paper) {
   if (paper == "aubert") return run_aubert;
+  if (paper == "cuda-gadget") return run_cuda_gadget;
   return paper == "kirin" ? run_kirin : run_bertinelli;
 }
 
@@ -57,9 +58,12 @@ void add_paper(CLI::App& program, Context& context) {
                    "Seconds per table: sizes that are estimated to fit are run, smallest first")
       ->transform(number_in(Range::above(0)))
       ->capture_default_str();
-  command->add_option("--max-n", options->max_n, "No size above this one")->transform(integer_in(Range::at_least(1)));
+  command->add_option("--max-n", options->max_n, "No size above this one; cuda-gadget/m81: this number of particles")
+      ->transform(integer_in(Range::at_least(1)));
   command->add_flag("--full", options->full, "Every size of the paper, whatever it takes");
-  command->add_option("--seeds", options->seeds, "kirin/2 and kirin/6: number of seeds for the median (default 5)")
+  command
+      ->add_option("--seeds", options->seeds,
+                   "kirin/2, /6 (default 5) and /8 (default 3): number of seeds for the median")
       ->transform(integer_in(Range::at_least(1)));
   command->add_option("-o,--output", options->output, "Folder for the tables as CSV and their plots");
   command

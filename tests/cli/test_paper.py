@@ -52,6 +52,25 @@ class Published(unittest.TestCase):
         fourth = rows_of(run_paper("kirin/4", "--max-n", "256"), "kirin/4")
         self.assertEqual(fourth[1048576]["published"]["kirin (s)"], 279.4067)
 
+    def test_the_tables_with_the_tree_hold_the_printed_numbers(self):
+        seventh = rows_of(run_paper("kirin/7", "--max-n", "512"), "kirin/7")
+        self.assertEqual(seventh[524288]["published"]["kirin, optimized (s)"], 394)
+        self.assertEqual(seventh[65536]["published"]["CPU (s)"], 249)
+        self.assertGreater(min(seventh[512]["ours"].values()), 0)
+        eighth = rows_of(run_paper("kirin/8", "--max-n", "512", "--seeds", "1"), "kirin/8")
+        self.assertEqual(eighth[16384]["published"]["GRAPE-6Af (1e-6)"], 0.126)
+        self.assertLess(list(eighth[512]["ours"].values())[0], 2000)
+
+    def test_m81_runs_with_the_number_of_particles_asked_for(self):
+        result = run_paper("cuda-gadget/m81", "--max-n", "3000")
+        rows = rows_of(result, "cuda-gadget/m81")
+        self.assertEqual(list(rows), [3000])
+        ours = list(rows[3000]["ours"].values())
+        self.assertEqual(len([value for value in ours if value is not None]), 1)
+        self.assertIn("No GPU", result["tables"][0]["notes"][-1])
+        rows = rows_of(run_paper("cuda-gadget/m81", "--budget", "0.001"), "cuda-gadget/m81")
+        self.assertEqual(rows[17500000]["published"]["CPU/GPU"], 9.4)
+
     def test_bertinelli_holds_the_numbers_of_the_text(self):
         times = rows_of(run_paper("bertinelli/time", "--max-n", "1024"), "bertinelli/time")
         self.assertEqual(times[65536]["published"]["T4 (s)"], 21)

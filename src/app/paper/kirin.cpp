@@ -1,5 +1,6 @@
 // The experiments of kirin, section 4.1: tables 1 and 2 (Hermite runs of a Plummer sphere), 3 and 4 (one force
-// evaluation); section 4.2: tables 5 and 6 (Hermite runs through the GRAPE-6 library).
+// evaluation); section 4.2: tables 5 and 6 (Hermite runs through the GRAPE-6 library); section 4.3: tables 7 and 8
+// (leapfrog with a tree).
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -140,6 +141,59 @@ void run_library_errors(const PaperSession& session, PaperTable& table) {
   });
 }
 
+constexpr double tree_end = 1, tree_step = 1.0 / 64, tree_softening = 1.0 / 64, tree_accuracy = 1e-3;
+
+struct TreeRun {
+  double seconds = 0;  // from the first force to the end
+  double energy_error = 0;
+};
+
+std::optional<TreeRun> run_tree(const PaperSession& session, std::int64_t n, std::uint64_t seed, bool energies) {
+  const auto& device = session.device();
+  SolverOptions gravity;
+  gravity.solver = "tree";
+  gravity.softening = Softening::same(tree_softening);
+  gravity.tree.accuracy = tree_accuracy;
+  TimeOptions time;
+  time.integrator = "leapfrog";
+  time.step = tree_step;
+  const auto particles = plummer(n, seed, device.threads());
+  const auto integrator = make_integrator(time, gravity, {device, session.context().communicator, nullptr});
+  const auto begin = Clock::now();
+  integrator->start(particles, 0);
+  integrator->advance(tree_end, [] { return interrupted.load(); });
+  if (interrupted) return std::nullopt;
+  integrator->finish(tree_end);
+  device.synchronize();
+  TreeRun run;
+  run.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  if (energies) run.energy_error = relative_energy_error(device, particles, integrator->state_at(tree_end), gravity);
+  return run;
+}
+
+void run_tree_times(const PaperSession& session, PaperTable& table) {
+  table.ours = {session.ours() + " (s)", "Pergola (s per step)"};
+  session.run_sizes(table, {0.1, 1.1}, [&](std::int64_t n) -> std::optional<std::vector<double>> {
+    const auto run = run_tree(session, n, 1, false);
+    if (!run) return std::nullopt;
+    return std::vector<double>{run->seconds, run->seconds * tree_step / tree_end};
+  });
+}
+
+void run_tree_errors(const PaperSession& session, PaperTable& table) {
+  const int seeds = session.options().seeds > 0 ? session.options().seeds : 3;
+  table.ours = {session.ours() + fmt::format(", median size of {} seeds (1e-6)", seeds)};
+  session.run_sizes(table, {0.1 * seeds, 1.2}, [&](std::int64_t n) -> std::optional<std::vector<double>> {
+    std::vector<double> errors;
+    for (int seed = 1; seed <= seeds; ++seed) {
+      const auto run = run_tree(session, n, static_cast<std::uint64_t>(seed), true);
+      if (!run) return std::nullopt;
+      errors.push_back(run->energy_error / 1e-6);
+    }
+    return std::vector<double>{median_size(errors)};
+  });
+}
+
 }  // namespace
 
 PaperTable run_kirin(const PaperSession& session, const std::string& name) {
@@ -151,6 +205,8 @@ PaperTable run_kirin(const PaperSession& session, const std::string& name) {
     run_forces(session, table, want_acceleration | want_jerk | want_potential, Precision::mixed, force_jerk_operations);
   if (name == "5") run_library_times(session, table);
   if (name == "6") run_library_errors(session, table);
+  if (name == "7") run_tree_times(session, table);
+  if (name == "8") run_tree_errors(session, table);
   return table;
 }
 

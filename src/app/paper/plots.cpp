@@ -142,7 +142,7 @@ void plot_table(const PaperSession& session, const PaperTable& table) {
   Plot plot;
   plot.title = fmt::format("{} ({})", table.id(), device_label(session.device()));
   plot.x.label = "N";
-  plot.y.label = unit == "1e-7" ? "|ΔE/E| (1e-7)" : unit;
+  plot.y.label = unit.starts_with("1e-") ? fmt::format("|ΔE/E| ({})", unit) : unit;
   plot.x.log = plot.y.log = true;
   add_columns(plot, table.published, table.published_rows, unit, true);
   add_columns(plot, table.ours, table.our_rows, unit, false);

@@ -57,6 +57,7 @@ class PaperSession {
 PaperTable run_kirin(const PaperSession& session, const std::string& name);
 PaperTable run_bertinelli(const PaperSession& session, const std::string& name);
 PaperTable run_aubert(const PaperSession& session, const std::string& name);
+PaperTable run_cuda_gadget(const PaperSession& session, const std::string& name);
 PaperTable run_six_body(const PaperSession& session);
 
 }  // namespace pergola::app
