@@ -91,6 +91,7 @@ class TreeCuda final : public Solver {
 
   struct WalkMemory {
     Pair* local = nullptr;
+    tree::PlacedMass<Pair>* field = nullptr;
     tree::WalkLists lists;
     tree::PassLists passes[2];
   };
@@ -98,7 +99,8 @@ class TreeCuda final : public Solver {
   void start_status(std::int64_t counters);
   bool try_walk(const WalkMemory& memory, const tree::WalkOutput& out, bool all, tree::WalkStatus& status);
   std::uint32_t targets_of(int level, bool all) const {
-    return all ? tree_.level_begin(level + 1) - tree_.level_begin(level) : active_count_[level];
+    return all ? tree_.level_begin(level + 1) - tree_.level_begin(level)
+               : active_count_[static_cast<std::size_t>(level)];
   }
 
   SolverInfo info_{"tree", false, false, false, true, true, false, false};
@@ -115,7 +117,7 @@ class TreeCuda final : public Solver {
   Buffer<std::uint32_t> counters_;
   // For a part of the sources: the place in the tree of each, its slot by place, the cells that hold one by level.
   bool has_rank_ = false;
-  Buffer<std::uint32_t> rank_, slot_, active_, active_cells_;
+  Buffer<std::uint32_t> rank_, slot_, active_, active_cells_, active_list_;
   std::array<std::uint32_t, tree::most_levels> active_count_{};
 };
 
@@ -177,6 +179,14 @@ void TreeCuda<precision>::mark_active(const Targets& targets) {
                  }
                });
   device_.memory().to_host(active_count_.data(), counts, sizeof(active_count_));
+  // One level after the other, without gaps.
+  reserve(device_, cells, active_list_);
+  std::uint32_t* to = active_list_.data();
+  for (int level = 0; level < tree_.level_count(); ++level) {
+    const std::uint32_t count = active_count_[static_cast<std::size_t>(level)];
+    device_.memory().copy(to, active_cells_.data() + tree_.level_begin(level), std::size_t{count} * sizeof(*to));
+    to += count;
+  }
 }
 
 /// What the walk of a tree with so many cells needs, from `memory` on; returns its bytes.
@@ -192,6 +202,7 @@ std::int64_t TreeCuda<precision>::lay_out(std::uint32_t cells, std::byte* memory
     return p;
   };
   to.local = parts.template take<Pair>(std::int64_t{cells} * tree::multipole_stride(opening_.order));
+  to.field = parts.template take<tree::PlacedMass<Pair>>(std::int64_t{together} * tree::leaf_capacity);
   to.passes[0].head = to.passes[1].head = parts.template take<tree::ListHead>(cells);
   for (auto& pass : to.passes) pass.pool = pool(pass_segments_ * cells);
   to.lists.head = parts.template take<tree::TargetLists>(together);
@@ -209,38 +220,57 @@ void TreeCuda<precision>::start_status(std::int64_t counters) {
       "tree walk");
 }
 
-/// False when lists did not find room.
+/// False when lists did not find room. Targets of one batch may be of several levels.
 template <Precision precision>
 bool TreeCuda<precision>::try_walk(const WalkMemory& memory, const tree::WalkOutput& out, bool all,
                                    tree::WalkStatus& status) {
-  std::int64_t batches = 0;
-  for (int level = 0; level < tree_.level_count(); ++level) batches += targets_of(level, all) / at_once + 1;
-  start_status(batches + tree_.level_count());
+  const int levels = tree_.level_count();
+  start_status(levels + tree_.cells() / at_once + 2);
   std::uint32_t* counter = counters_.data();
   const auto view = tree_.view();
+  const auto stream = device_.stream();
+  const std::uint32_t* const which = all ? nullptr : active_list_.data();
   tree::TraverseJob look;
   look.record = view.record, look.link = view.link, look.parent = view.parent, look.acceleration = view.acceleration;
-  look.unequal_softening = view.epsilon2 != nullptr;
-  look.spline = view.inverse_h != nullptr;
+  look.law = view.law;
   look.opening = opening_;
   look.status = status_.data();
-  look.lists = memory.lists;
-  tree::SumJob<Pair> sum{view, {}, memory.lists, memory.local, out, status_.data()};
-  for (int level = 0; level < tree_.level_count(); ++level) {
-    look.from = level % 2 == 0 ? memory.passes[1] : memory.passes[0];
+  tree::SumJob<Pair> sum{view, {}, memory.lists, memory.local, memory.field, out, status_.data()};
+  std::vector<tree::WalkTargets> pieces;
+  std::uint32_t begin = 0, filled = 0;  // of this batch
+  const auto finish_batch = [&] {
+    sum.targets = {which, begin, filled};
+    tree::sum_far(sum, opening_.order, stream);
+    for (const auto& piece : pieces) {
+      sum.targets = piece;
+      tree::inherit(sum, opening_.order, stream);
+    }
+    sum.targets = {which, begin, filled};
+    tree::sum_fields(sum, opening_.order, stream);
+    tree::sum_pairs(sum, stream);
+    begin += filled, filled = 0;
+    pieces.clear();
+  };
+  std::uint32_t* batch_counter = counter++;
+  for (int level = 0; level < levels; ++level) {
+    look.from = memory.passes[(level + 1) % 2];
     look.to = memory.passes[level % 2];
     look.to.pool.used = counter++;
-    const std::uint32_t count = targets_of(level, all);
-    for (std::uint32_t first = 0; first < count; first += at_once) {
-      look.targets = {all ? nullptr : active_cells_.data(), tree_.level_begin(level) + first,
-                      std::min(at_once, count - first)};
-      look.lists.pool.used = counter++;
-      sum.targets = look.targets;
-      tree::traverse(look, device_.stream());
-      tree::sum_far(sum, opening_.order, device_.stream());
-      tree::sum_leaves(sum, opening_.order, device_.stream());
+    for (std::uint32_t left = targets_of(level, all); left > 0;) {
+      look.targets = {which, begin + filled, std::min(at_once - filled, left)};
+      look.lists = memory.lists;
+      look.lists.head += filled;
+      look.lists.place += std::int64_t{filled} * tree::list_room;
+      look.lists.pool.used = batch_counter;
+      tree::traverse(look, stream);
+      pieces.push_back(look.targets);
+      filled += look.targets.count, left -= look.targets.count;
+      if (filled < at_once) continue;
+      finish_batch();
+      batch_counter = counter++;
     }
   }
+  if (filled > 0) finish_batch();
   status_.to_host(&status);
   return status.lists_most == 0 && status.passes_most == 0;
 }

@@ -12,7 +12,8 @@ namespace pergola::tree {
 /// be closer than a float of the unit cube resolves; what is compared with their distance are floats.
 struct alignas(16) CellRecord {
   double x, y, z;  // centre of mass
-  float r, rho, mass, epsilon2;
+  float r, rho, mass;
+  float epsilon2;  // the largest ε² of its particles
   std::uint32_t child;
   std::uint32_t bits;  // children, and what follows
 
@@ -39,6 +40,9 @@ struct Row {
   static constexpr int place(int term) { return head + 1 + (term == 0 ? 0 : term - 3); }
 };
 
+/// How pairs are softened: Plummer's kernel with one length or with one by particle, or the spline's by particle.
+enum class PairLaw { plummer, plummer_by_particle, spline };
+
 /// The finished tree on the device.
 template <class T>
 struct CudaTree {
@@ -49,9 +53,10 @@ struct CudaTree {
   const T* row = nullptr;                   // Row<T>::stride(order) per cell
   const float* acceleration = nullptr;      // of cells from groups upward; OctreeCuda::estimate_accelerations
   const PlacedMass<T>* particle = nullptr;  // from the centre of their leaf
-  const T* epsilon2 = nullptr;              // null: same_epsilon2 for all
-  double same_epsilon2 = 0;
-  const T* inverse_h = nullptr;  // of the spline kernel; null: Plummer's
+  PairLaw law = PairLaw::plummer;
+  double same_epsilon2 = 0;       // Plummer's kernel with one length
+  const T* softening = nullptr;   // else physics::softening_number of the particles
+  double expansion_epsilon2 = 0;  // for cells: same_epsilon2, or none with the spline
 };
 
 /// Calls use(integral_constant<int, order>).

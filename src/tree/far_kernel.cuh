@@ -56,8 +56,9 @@ __global__ void __launch_bounds__(far_warps * 32, sizeof(T) == 4 ? 6 : 4)
     OpenRow<order, T> s(rows.value + lane * StagedRows<order, T>::stride);
     const Vec3<T> d{static_cast<T>(t.x - s.centre.x), static_cast<T>(t.y - s.centre.y),
                     static_cast<T>(t.z - s.centre.z)};
-    auto epsilon2 = static_cast<T>(job.tree.same_epsilon2);
-    if (job.tree.epsilon2) epsilon2 = static_cast<T>(fmaxf(t.epsilon2, job.tree.record[cell].epsilon2));
+    auto epsilon2 = static_cast<T>(job.tree.expansion_epsilon2);
+    if (job.tree.law == PairLaw::plummer_by_particle)
+      epsilon2 = static_cast<T>(fmaxf(t.epsilon2, job.tree.record[cell].epsilon2));
     const T inverse = physics::rsqrt(physics::softened_square(d, epsilon2));
     physics::multipole_to_local<order>(inverse * d, inverse, s.scale, s_b, g, s.multipole,
                                        reinterpret_cast<T(&)[terms]>(local));
@@ -119,13 +120,21 @@ __global__ void __launch_bounds__(64) inherit_kernel(const __grid_constant__ Sum
 
 template <class T>
 void sum_far(const SumJob<T>& job, int order, Stream stream) {
-  const auto s = cuda::handle(stream);
-  const std::uint32_t count = job.targets.count;
   with_order(order, [&](auto p) {
-    far_kernel<T, decltype(p)::value><<<(count + far_warps - 1) / far_warps, far_warps * 32, 0, s>>>(job);
-    inherit_kernel<T, decltype(p)::value><<<(count + 63) / 64, 64, 0, s>>>(job);
+    far_kernel<T, decltype(p)::value>
+        <<<(job.targets.count + far_warps - 1) / far_warps, far_warps * 32, 0, cuda::handle(stream)>>>(job);
   });
   cuda::check(cudaGetLastError(), "tree far");
+}
+
+template <class T>
+void inherit(const SumJob<T>& job, int order, Stream stream) {
+  constexpr unsigned threads = 64;
+  with_order(order, [&](auto p) {
+    inherit_kernel<T, decltype(p)::value>
+        <<<(job.targets.count + threads - 1) / threads, threads, 0, cuda::handle(stream)>>>(job);
+  });
+  cuda::check(cudaGetLastError(), "tree inherit");
 }
 
 }  // namespace pergola::tree

@@ -272,8 +272,9 @@ template <class Real>
 void OctreeCuda<T>::build(const Points<Real>& points, const TreeSoftening& softening, int order) {
   device_.make_current();
   count_ = points.count;
-  by_particle_ = !softening.uniform || softening.kernel == SofteningKernel::spline;
-  kernel_ = softening.kernel;
+  law_ = softening.kernel == SofteningKernel::spline ? PairLaw::spline
+         : softening.uniform                         ? PairLaw::plummer
+                                                     : PairLaw::plummer_by_particle;
   has_accelerations_ = false;
   level_count_ = 0;
   if (count_ == 0) return;
@@ -306,24 +307,24 @@ void OctreeCuda<T>::upward(const Points<Real>& points, const TreeSoftening& soft
   if (record_.size() < cells()) reserve(device_, room, record_);
   if (row_.size() < cells() * std::int64_t{Row<T>::stride(order)}) reserve(device_, room * Row<T>::stride(order), row_);
   reserve(device_, count_, particle_);
-  if (by_particle_) reserve(device_, count_, softening_);
-  const double side = report_.frame.side;
+  if (law_ != PairLaw::plummer) reserve(device_, count_, softening_);
   const auto square = [&](int species) {
-    return softening.epsilon[species] / side * (softening.epsilon[species] / side);
+    const double length = softening.epsilon[softening.uniform ? 0 : species] / report_.frame.side;
+    return length * length;
   };
   same_epsilon2_ = square(0);
   UpwardPassCuda<T> pass;
   pass.frame = report_.frame;
   pass.place = place_.data();
   for (int s = 0; s < 6; ++s) pass.species_epsilon2[s] = square(s);
+  pass.kernel = softening.kernel;
   pass.same_epsilon2 = same_epsilon2_;
-  pass.kernel = kernel_;
   pass.link = link_.data();
   pass.record = record_.data();
   pass.box = reinterpret_cast<BoxAbout*>(arena(std::int64_t{cells()} * static_cast<std::int64_t>(sizeof(BoxAbout))));
   pass.row = row_.data();
   pass.particle = particle_.data();
-  pass.softening = by_particle_ ? softening_.data() : nullptr;
+  pass.softening = law_ == PairLaw::plummer ? nullptr : softening_.data();
   leaves_cuda(pass, points, order, cells(), device_.stream());
   for (int level = level_count_ - 1; level-- > 0;)
     parents_cuda(pass, order, level_begin_[level], level_begin_[level + 1], device_.stream());
@@ -339,12 +340,10 @@ CudaTree<T> OctreeCuda<T>::view() const {
   v.row = row_.data();
   v.acceleration = acceleration_.data();
   v.particle = particle_.data();
-  if (kernel_ == SofteningKernel::spline)
-    v.inverse_h = softening_.data();
-  else if (by_particle_)
-    v.epsilon2 = softening_.data();
-  else
-    v.same_epsilon2 = same_epsilon2_;
+  v.law = law_;
+  v.same_epsilon2 = same_epsilon2_;
+  v.softening = softening_.data();
+  v.expansion_epsilon2 = law_ == PairLaw::spline ? 0 : same_epsilon2_;
   return v;
 }
 

@@ -63,8 +63,7 @@ class OctreeCuda {
   Device device_;
   std::int64_t count_ = 0;
   bool has_accelerations_ = false;
-  bool by_particle_ = false;  // softening
-  SofteningKernel kernel_ = SofteningKernel::plummer;
+  PairLaw law_ = PairLaw::plummer;
   double same_epsilon2_ = 0;
   BuildReport report_{};
   std::uint32_t level_begin_[most_levels + 2] = {};

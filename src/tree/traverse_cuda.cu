@@ -1,6 +1,7 @@
 #include "device/launch.cuh"
 #include "physics/opening.hpp"
 #include "physics/pair.hpp"
+#include "physics/softening.hpp"
 #include "tree/estimate.hpp"
 #include "tree/walk_cuda.cuh"
 
@@ -183,7 +184,8 @@ class Traversal {
     const float epsilon2 = fmaxf(s.epsilon2, target_.epsilon2);
     const Vec3<float> d{static_cast<float>(s.x - target_.x), static_cast<float>(s.y - target_.y),
                         static_cast<float>(s.z - target_.z)};
-    const float square = physics::softened_square(d, job_.spline ? 0.0f : epsilon2), u = physics::rsqrt(square);
+    const float square = physics::softened_square(d, job_.law == PairLaw::spline ? 0.0f : epsilon2),
+                u = physics::rsqrt(square);
     const float rest = square * u - target_.r, v = 1 / rest;  // no particle of the target is nearer
     as_cell = physics::opening_ratio(s.r, target_.r, u) <= angle && target_.r * u <= static_cast<float>(o.target_angle);
     as_points = rest > 0 && s.r <= angle * rest;
@@ -191,12 +193,12 @@ class Traversal {
       as_cell = as_cell && physics::neglected_acceleration<order>(s.mass, s.rho, target_.r, u) <= allowed_;
       as_points = as_points && physics::neglected_acceleration<order>(s.mass, s.rho, 0.0f, v) <= allowed_;
     }
-    if (job_.spline) {
+    if (job_.law == PairLaw::spline) {
       constexpr auto support = static_cast<float>(physics::spline_support);
       const float apart = physics::nearest_apart(square * u, s.r, target_.r);
-      const bool newtonian = epsilon2 * (support * support) <= apart * apart;
+      const bool newtonian = apart >= 0 && support * support * epsilon2 <= apart * apart;
       as_cell = as_cell && newtonian, as_points = as_points && newtonian;
-    } else if (job_.unequal_softening && ((s.bits | target_.bits) & CellRecord::mixed)) {
+    } else if ((s.bits | target_.bits) & CellRecord::mixed) {
       // 3/2 ε² / R² is the relative effect of a softening length.
       const auto most = static_cast<float>(o.softening);
       as_cell = as_cell && epsilon2 * 1.5f <= most * square;

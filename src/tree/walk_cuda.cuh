@@ -1,7 +1,7 @@
 #pragma once
-// CUDA only: the walk of tree/walk.hpp on the device. The cells of a level are served some at a time, in three steps:
-// lists of who acts on them (a warp each), sums of expansions (a warp each), forces on the particles of leaves (a warp
-// each). A target's lists and sums do not depend on the other targets.
+// CUDA only: the walk of tree/walk.hpp on the device. The cells of a level are served some at a time, a warp each, in
+// four steps: lists of who acts on them, sums of expansions, what these do to the particles of leaves, and sums over
+// pairs. A target's lists and sums do not depend on the other targets.
 #include <cstdint>
 
 #include "device/device.hpp"
@@ -41,7 +41,7 @@ struct WalkStatus {
   std::uint32_t passes_most;  // … and the lists for the children of a level
 };
 
-/// What the three steps share. Targets are cells first … first + count − 1, or those of `which`.
+/// What the steps share. Targets are cells first … first + count − 1, or those of `which`.
 struct WalkTargets {
   const std::uint32_t* which = nullptr;  // null: all cells
   std::uint32_t first = 0, count = 0;
@@ -65,8 +65,7 @@ struct TraverseJob {
   const CellLink* link = nullptr;
   const std::uint32_t* parent = nullptr;
   const float* acceleration = nullptr;
-  bool unequal_softening = false;
-  bool spline = false;  // the kernel of the softening
+  PairLaw law = PairLaw::plummer;
   Opening opening;
   WalkTargets targets;
   WalkLists lists;
@@ -93,17 +92,24 @@ struct SumJob {
   CudaTree<T> tree;
   WalkTargets targets;
   WalkLists lists;
-  T* local = nullptr;  // multipole_stride(order) per cell
+  T* local = nullptr;              // multipole_stride(order) per cell
+  PlacedMass<T>* field = nullptr;  // leaf_capacity per target: ∇ψ and ψ (as mass) of all that acts through expansions
   WalkOutput out;
   WalkStatus* status = nullptr;
 };
 
-/// Sums the expansions of the targets' far cells, and what their parents have.
+/// Sums the expansions of the targets' far cells.
 template <class T>
 void sum_far(const SumJob<T>& job, int order, Stream stream);
-/// Forces on the particles of those targets that are leaves.
+/// Adds what their parents, all done, have.
 template <class T>
-void sum_leaves(const SumJob<T>& job, int order, Stream stream);
+void inherit(const SumJob<T>& job, int order, Stream stream);
+/// Field of these, and of cells that act on single particles, for those targets that are leaves.
+template <class T>
+void sum_fields(const SumJob<T>& job, int order, Stream stream);
+/// Pairs, and with them the forces.
+template <class T>
+void sum_pairs(const SumJob<T>& job, Stream stream);
 
 /// Goes through a list, up to 32 cells at a time.
 class ListReader {

@@ -1,0 +1,96 @@
+#pragma once
+// CUDA only: what expansions do to the particles of leaves, for one number type.
+#include "device/launch.cuh"
+#include "physics/expansion.hpp"
+#include "physics/pair.hpp"
+#include "tree/leaf_lanes.cuh"
+#include "tree/walk_cuda.cuh"
+
+namespace pergola::tree {
+
+inline constexpr unsigned field_warps = 2;
+
+/// Adds what a cell's multipoles do to one particle; d = particle − cell.
+template <int order, class T>
+__device__ __forceinline__ void add_multipoles(const OpenRow<order, T>& s, const Vec3<T>& d, T epsilon2,
+                                               physics::Field<T>& sum) {
+  constexpr int terms = physics::expansion_terms(order);
+  const T inverse = physics::rsqrt(physics::softened_square(d, epsilon2));
+  T g[order + 1], factor[order + 1], moments[terms];
+  physics::plummer_radial_derivatives<order>(g);
+  physics::powers<order>(T(1), s.scale * inverse, factor);
+#pragma unroll
+  for (int t = 0; t < terms; ++t) moments[t] = s.multipole[t];
+  physics::scale_terms<order>(factor, moments);
+  const auto field = physics::multipole_field<order>(inverse * d, inverse, g, moments);
+  sum.psi += field.psi;
+  sum.gradient = sum.gradient + field.gradient;
+}
+
+/// A warp finds the field of a leaf's local expansion and of the cells that act on its particles.
+template <class T, int order>
+__global__ void __launch_bounds__(field_warps * 32, sizeof(T) == 4 ? 6 : 4)
+    field_kernel(const __grid_constant__ SumJob<T> job) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const std::uint32_t k = blockIdx.x * field_warps + threadIdx.x / 32;
+  if (k >= job.targets.count) return;
+  const std::uint32_t cell = job.targets.cell(k);
+  const CudaTree<T>& tree = job.tree;
+  const CellLink link = tree.link[cell];
+  if (link.children > 0) return;
+  const CellRecord target = tree.record[cell];
+  const T inverse = T(1) / tree.row[std::int64_t{cell} * Row<T>::stride(order) + Row<T>::head];
+
+  // Of more than 32 particles, the first 32 and then the rest.
+  for (std::uint32_t first = 0; first < link.count; first += 32) {
+    const LeafLanes lanes(link.count - first, lane);
+    const std::uint32_t i = link.first + first + static_cast<std::uint32_t>(lanes.is_target ? lanes.own : 0);
+    const PlacedMass<T> placed = tree.particle[i];
+    const Vec3<T> at{placed.x, placed.y, placed.z};
+    physics::Field<T> sum{0, {0, 0, 0}};
+    ListReader points(job.lists.head[k].points, job.lists.place + std::int64_t{k} * list_room + far_room, points_room,
+                      job.lists.pool);
+    while (!points.done()) {
+      std::uint32_t source_of_lane = 0;
+      const int count = static_cast<int>(points.take(lane, source_of_lane));
+      for (int from = 0; from < count; from += lanes.parts) {
+        const int s = from + lanes.part;
+        const std::uint32_t source = __shfl_sync(all_lanes, source_of_lane, s < count ? s : 0);
+        if (s >= count) continue;
+        const OpenRow<order, T> row(tree.row + std::int64_t{source} * Row<T>::stride(order));
+        const Vec3<T> d{static_cast<T>(target.x - row.centre.x) + at.x, static_cast<T>(target.y - row.centre.y) + at.y,
+                        static_cast<T>(target.z - row.centre.z) + at.z};
+        T epsilon2 = static_cast<T>(tree.expansion_epsilon2);
+        if (tree.law == PairLaw::plummer_by_particle)
+          epsilon2 = physics::larger(tree.softening[i], static_cast<T>(tree.record[source].epsilon2));
+        add_multipoles(row, d, epsilon2, sum);
+      }
+    }
+    for (int offset = lanes.width; offset < 32; offset *= 2) {
+      sum.psi += __shfl_xor_sync(all_lanes, sum.psi, offset);
+      sum.gradient.x += __shfl_xor_sync(all_lanes, sum.gradient.x, offset);
+      sum.gradient.y += __shfl_xor_sync(all_lanes, sum.gradient.y, offset);
+      sum.gradient.z += __shfl_xor_sync(all_lanes, sum.gradient.z, offset);
+    }
+    if (lanes.part == 0 && lanes.is_target) {
+      T local[physics::expansion_terms(order)];
+      load_chunks(job.local + std::int64_t{cell} * multipole_stride(order), local);
+      const auto field = physics::local_field<order>(local, inverse * at);
+      job.field[std::int64_t{k} * leaf_capacity + first + static_cast<std::uint32_t>(lanes.own)] = {
+          sum.gradient.x + field.gradient.x * inverse, sum.gradient.y + field.gradient.y * inverse,
+          sum.gradient.z + field.gradient.z * inverse, sum.psi + field.psi};
+    }
+    __syncwarp();
+  }
+}
+
+template <class T>
+void sum_fields(const SumJob<T>& job, int order, Stream stream) {
+  with_order(order, [&](auto p) {
+    field_kernel<T, decltype(p)::value>
+        <<<(job.targets.count + field_warps - 1) / field_warps, field_warps * 32, 0, cuda::handle(stream)>>>(job);
+  });
+  cuda::check(cudaGetLastError(), "tree fields");
+}
+
+}  // namespace pergola::tree
