@@ -26,6 +26,7 @@ struct PictureOptions {
   int pixels = 900;
   std::string colormap = "magma";
   std::vector<std::string> species;  // empty: all
+  bool color_species = false;
   std::string title;
   bool title_given = false;
   bool no_legend = false;
@@ -52,20 +53,38 @@ Vec3<double> parse_center(const std::string& text) {
 }
 
 /// The particles of these species only.
-Particles chosen(const Particles& all, const PictureOptions& options) {
-  if (options.species.empty()) return all;
+Particles of_species(const Particles& all, const std::vector<std::string>& names) {
   Particles some;
   for (std::size_t i = 0; i < all.id.size(); ++i) {
-    const auto& names = options.species;
     if (std::find(names.begin(), names.end(), species_names[all.species[i]]) == names.end()) continue;
     some.id.push_back(all.id[i]), some.species.push_back(all.species[i]), some.mass.push_back(all.mass[i]);
     some.x.push_back(all.x[i]), some.y.push_back(all.y[i]), some.z.push_back(all.z[i]);
     some.vx.push_back(all.vx[i]), some.vy.push_back(all.vy[i]), some.vz.push_back(all.vz[i]);
   }
+  return some;
+}
+
+Particles chosen(const Particles& all, const PictureOptions& options) {
+  if (options.species.empty()) return all;
+  Particles some = of_species(all, options.species);
   if (some.size() == 0)
     throw Error(ErrorKind::input, fmt::format("{}: expected particles of the species {}, found none", options.file,
                                               fmt::join(options.species, ", ")));
   return some;
+}
+
+/// Of gas, halo, disc, bulge, stars and boundary: dark matter is dim, old stars are warm, young ones blue.
+constexpr std::array<Color, species_count> species_colors{
+    {{90, 220, 140}, {90, 60, 150}, {110, 180, 255}, {255, 170, 80}, {190, 210, 255}, {150, 150, 150}}};
+
+std::vector<RenderLayer> layers_by_species(const Particles& particles, const ProjectionOptions& projection) {
+  std::vector<RenderLayer> layers;
+  for (std::size_t k = 0; k < species_names.size(); ++k) {
+    const std::string name(species_names[k]);
+    const Particles part = of_species(particles, {name});
+    if (part.size() > 0) layers.push_back({project(part, projection), species_colors[k], name});
+  }
+  return layers;
 }
 
 /// A periodic box is shown whole; otherwise the frame follows the particles. What the user gives goes before.
@@ -116,7 +135,10 @@ void make_picture(const Context& context, const PictureOptions& options) {
       sight_line(options.axis), {}, options.pixels, Device::open("cpu", context.threads).threads()};
   if (snapshot.particles.size() > 0) projection.frame = choose_frame(options, snapshot);
   const auto map = project(snapshot.particles, projection);
-  write_png(options.output, render(map, labels(options, snapshot)));
+  const bool layers = options.color_species && snapshot.particles.size() > 0;
+  write_png(options.output,
+            layers ? render_layers(layers_by_species(snapshot.particles, projection), labels(options, snapshot))
+                   : render(map, labels(options, snapshot)));
   if (context.json)
     context.print(description(options, map, snapshot.header.time));
   else
@@ -146,6 +168,7 @@ void add_picture(CLI::App& program, Context& context) {
       ->check(CLI::IsMember(std::vector<std::string>(species_names.begin(), species_names.end())))
       ->delimiter(',')
       ->type_name("NAMES");
+  command->add_flag("--color-species", options->color_species, "Each species in a colour of its own");
   command->add_option("--title", options->title, "Text in the upper left corner; default: file and number")
       ->each([options](const std::string&) { options->title_given = true; });
   command->add_flag("--no-legend", options->no_legend, "The bare picture, without text and scales");

@@ -157,7 +157,44 @@ void draw_color_bar(Image& image, const Projection& map, const DensityRange& ran
   draw_shadowed(image, {left + strip / 2, base}, "Σ", style);
 }
 
+/// A colour at a brightness from 0 to 1, going on to white at the top.
+Color lit(Color color, double brightness) {
+  const double light = std::pow(std::clamp(brightness, 0.0, 1.0), 1.4),
+               white = std::max(0.0, light - 0.75) / 0.25 * 0.6;
+  const auto channel = [&](std::uint8_t c) {
+    return static_cast<std::uint8_t>(std::lround(light * c + white * (255 - c) * light));
+  };
+  return {channel(color.r), channel(color.g), channel(color.b)};
+}
+
+void draw_names(Image& image, const std::vector<RenderLayer>& layers) {
+  const auto& map = layers.front().map;
+  const double cap = legend_cap(map), right = map.pixels - legend_edge(map);
+  double base = map.pixels - legend_edge(map);
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer, base -= 1.8 * cap)
+    draw_shadowed(image, {right, base}, layer->name, {cap, layer->color, Align::right, Direction::horizontal, 1, 0.95});
+}
+
 }  // namespace
+
+Image render_layers(const std::vector<RenderLayer>& layers, const RenderOptions& options) {
+  const int pixels = layers.front().map.pixels;
+  Image image(pixels, pixels);
+  for (const auto& layer : layers) {
+    const auto range = density_range(layer.map);
+    for (int y = 0; y < pixels; ++y)
+      for (int x = 0; x < pixels; ++x) {
+        const Color under = image.at(x, y), over = lit(layer.color, range.place(layer.map.at(x, y)));
+        image.set(x, y,
+                  {screen(under.r, over.r / 255.0), screen(under.g, over.g / 255.0), screen(under.b, over.b / 255.0)});
+      }
+  }
+  if (options.legend) {
+    draw_labels(image, layers.front().map, options);
+    draw_names(image, layers);
+  }
+  return image;
+}
 
 Image render(const Projection& map, const RenderOptions& options) {
   const Colormap colors(options.colormap);

@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <vector>
 
 #include "picture/image.hpp"
 #include "picture/projection.hpp"
@@ -13,6 +14,17 @@ struct RenderOptions {
   std::string length_unit;  // after the number at the scale bar
   bool legend = true;       // scale bar, colour bar, title and note
 };
+
+/// One kind of particles in a picture of several, with a colour of its own.
+struct RenderLayer {
+  Projection map;
+  Color color;
+  std::string name;
+};
+
+/// Layers of one frame as lights of their colours: each is as bright as the logarithm of its own surface density, and
+/// they add up. The colour map of the options is not used; the legend names the layers.
+PERGOLA_API Image render_layers(const std::vector<RenderLayer>& layers, const RenderOptions& options);
 
 /// The logarithm of surface density in colours; where particles can be told apart, each is a small light on it.
 PERGOLA_API Image render(const Projection& projection, const RenderOptions& options);

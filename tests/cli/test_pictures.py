@@ -61,6 +61,21 @@ class Picture(harness.CliTest):
         path.write_text(text)
         return path
 
+    def test_each_species_has_a_colour_of_its_own(self):
+        source = self.dir / "two.csv"
+        rows = ["id,mass,x,y,z,vx,vy,vz,species\n"]
+        spread = random.Random(1)
+        for k in range(2000):
+            x = (-2 if k % 2 else 2) + spread.gauss(0, 0.3)
+            rows.append(f"{k + 1},1,{x},{spread.gauss(0, 0.3)},0,0,0,0,{'disc' if k % 2 else 'bulge'}\n")
+        source.write_text("".join(rows))
+        self.good("picture", source, "-o", self.dir / "two.png", "--color-species", "--width", 8, "--center", "0,0,0", "--size",
+                  100, "--no-legend")
+        _, _, pixels = read_png(self.dir / "two.png")
+        disc, bulge = pixels[50][28], pixels[50][72]
+        self.assertGreater(disc[2], disc[0])
+        self.assertGreater(bulge[0], bulge[2])
+
     def test_shows_the_cluster_bright_in_the_middle(self):
         out = self.dir / "cluster.png"
         self.good("picture", self.csv(cluster(1500)), "-o", out, "--size", 160)
