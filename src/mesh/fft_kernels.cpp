@@ -18,7 +18,7 @@ template <class Real>
 struct ComplexVector {
   using Tag = hn::ScalableTag<Real>;
   using Vector = hn::Vec<Tag>;
-  static constexpr int size = static_cast<int>(hn::MaxLanes(Tag())) / 2;
+  static constexpr int size = static_cast<int>(hn::MaxLanes(Tag())) / 2;  // 0 where a vector is a single number
 
   static HWY_INLINE Vector load(const std::complex<Real>* from) {
     return hn::LoadU(Tag(), reinterpret_cast<const Real*>(from));
@@ -56,7 +56,8 @@ HWY_INLINE void butterfly_vectors(int half, Real scale, const TwiddleLine<Real>&
 template <class Real>
 HWY_INLINE void butterfly(int half, Real scale, const TwiddleLine<Real>& twiddle, const std::complex<Real>* in,
                           std::complex<Real>* out) {
-  if (half / 2 >= ComplexVector<Real>::size) return butterfly_vectors(half, scale, twiddle, in, out);
+  constexpr int size = ComplexVector<Real>::size;
+  if (size > 0 && half / 2 >= size) return butterfly_vectors(half, scale, twiddle, in, out);
   for (int k = 1; k <= half / 2; ++k) {
     const std::complex<Real> a = in[k], b = std::conj(in[half - k]);
     const std::complex<Real> e = scale * (a + b), d = a - b;
@@ -67,9 +68,10 @@ HWY_INLINE void butterfly(int half, Real scale, const TwiddleLine<Real>& twiddle
   }
 }
 
-/// Both halves of a line, each of n/2 numbers: the first with green_0 …, the second with green_{n/2} backwards.
+/// Multiplies both halves of a line, each of `half` numbers: the first with green_0 …, the second with green_half
+/// backwards. Returns how many of each are done.
 template <class Real>
-HWY_INLINE void multiply_line(int n, Real scale, const Real* green, std::complex<Real>* line) {
+HWY_INLINE int multiply_vectors(int half, Real scale, const Real* green, std::complex<Real>* line) {
   using V = ComplexVector<Real>;
   const typename V::Tag tag;
   constexpr int lanes = 2 * V::size;
@@ -84,7 +86,7 @@ HWY_INLINE void multiply_line(int n, Real scale, const Real* green, std::complex
   const auto low = hn::SetTableIndices(tag, order[0]), high = hn::SetTableIndices(tag, order[1]);
   const auto back_low = hn::SetTableIndices(tag, order[2]), back_high = hn::SetTableIndices(tag, order[3]);
   const auto factor = hn::Set(tag, scale);
-  const int half = n / 2, whole = half / lanes * lanes;
+  const int whole = half / lanes * lanes;
   for (int k = 0; k < whole; k += lanes) {
     const auto g = hn::Mul(factor, hn::LoadU(tag, green + k));
     V::store(hn::Mul(V::load(line + k), hn::TableLookupLanes(g, low)), line + k);
@@ -96,7 +98,15 @@ HWY_INLINE void multiply_line(int n, Real scale, const Real* green, std::complex
     V::store(hn::Mul(V::load(upper), hn::TableLookupLanes(g, back_low)), upper);
     V::store(hn::Mul(V::load(upper + V::size), hn::TableLookupLanes(g, back_high)), upper + V::size);
   }
-  for (int k = whole; k < half; ++k) {
+  return whole;
+}
+
+template <class Real>
+HWY_INLINE void multiply_line(int n, Real scale, const Real* green, std::complex<Real>* line) {
+  const int half = n / 2;
+  int done = 0;
+  if constexpr (ComplexVector<Real>::size > 0) done = multiply_vectors(half, scale, green, line);
+  for (int k = done; k < half; ++k) {
     line[k] *= scale * green[k];
     line[half + k] *= scale * green[half - k];
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <optional>
 
 #include "base/error.hpp"
 #include "device/parallel.hpp"
@@ -11,6 +10,7 @@
 #include "plasma/charge_rows.hpp"
 #include "plasma/stream_factories.hpp"
 #include "plasma/stream_loops.hpp"
+#include "plasma/tile_load.hpp"
 
 namespace pergola {
 
@@ -23,26 +23,6 @@ using plasma::TileBounds;
 using plasma::TileParticles;
 using plasma::TileSums;
 
-/// Host particles in the order of their ids; empty where that is the order in which they are.
-std::vector<std::uint32_t> order_by_id(const PlasmaSpecies& species, const std::vector<std::uint64_t>& id) {
-  std::vector<std::uint32_t> order;
-  if (std::adjacent_find(id.begin(), id.end(), std::greater_equal<>()) == id.end()) return order;
-  order.resize(id.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return id[a] < id[b]; });
-  for (std::size_t i = 1; i < order.size(); ++i)
-    if (id[order[i]] == id[order[i - 1]])
-      throw Error(ErrorKind::input,
-                  fmt::format("plasma: species {}: two particles have the id {}", species.name, id[order[i]]));
-  return order;
-}
-
-/// Asks for a host particle that will be read soon.
-void prefetch(const PlasmaParticles& from, std::size_t i) {
-  for (const auto* values : {&from.x, &from.y, &from.z, &from.vx, &from.vy, &from.vz})
-    if (!values->empty()) __builtin_prefetch(values->data() + i);
-}
-
 /// Threads work on tiles. A push moves the particles of a tile, adds the charge of those that stay and lists those that
 /// leave; then every tile takes in what was sent to it, into the places that its own leavers left, and closes the gaps
 /// that remain with its last particles. Charge is counted per tile, with the grid points around it, and added up by
@@ -50,7 +30,6 @@ void prefetch(const PlasmaParticles& from, std::size_t i) {
 template <class Real>
 class StreamingParticlesCpu final : public StreamingParticles<Real> {
   using Counts = physics::PlasmaCounts<Real>;
-  using Place = typename Counts::Place;
 
   struct Species {
     std::vector<TileParticles<Real>> tiles;
@@ -77,8 +56,17 @@ class StreamingParticlesCpu final : public StreamingParticles<Real> {
     }
   }
 
-  void load(int species, const PlasmaParticles& particles) override;
-  PlasmaParticles unload(int species) const override;
+  void load(int species, const PlasmaParticles& particles) override {
+    Species& to = species_[species];
+    to.id = plasma::load_tiles(device_, options_, options_.species[species], grid_, particles, to.tiles);
+    to.charged = false;
+  }
+  PlasmaParticles unload(int species) const override {
+    PlasmaParticles particles;
+    particles.id = species_[species].id;
+    plasma::unload_tiles(device_, options_, grid_, species_[species].tiles, particles);
+    return particles;
+  }
   std::int64_t count(int species) const override { return counted(species_[species]); }
   void charge_density(const Field<Real>& density) override;
   void push(const ElectricField<Real>& field, const PushTimes& times) override;
@@ -114,11 +102,9 @@ class StreamingParticlesCpu final : public StreamingParticles<Real> {
     task.drift = static_cast<Real>(times.drift * static_cast<double>(physics::place_grains<Real>));
     return task;
   }
-  std::pair<int, Leaver<Real>> settled(std::size_t s, const PlasmaParticles& from, std::size_t i) const;
   void hand_over(Species& species);
   void take_in(Species& species, int tile, const Leaver<Real>* const* begin, const Leaver<Real>* const* end);
   void note_lost(std::size_t s, const Species& species);
-  std::vector<std::int64_t> sorted_by_tile(const std::vector<int>& tile_of, std::vector<std::uint32_t>& order) const;
 
   Device device_;
   PlasmaOptions options_;
@@ -128,111 +114,6 @@ class StreamingParticlesCpu final : public StreamingParticles<Real> {
   std::vector<Species> species_;
   std::string failure_;
 };
-
-/// The tile and the place of a host particle.
-template <class Real>
-std::pair<int, Leaver<Real>> StreamingParticlesCpu<Real>::settled(std::size_t s, const PlasmaParticles& from,
-                                                                  std::size_t i) const {
-  const std::vector<double>* const place[] = {&from.x, &from.y, &from.z};
-  const std::vector<double>* const velocity[] = {&from.vx, &from.vy, &from.vz};
-  Leaver<Real> particle;
-  std::array<int, 3> tile{};
-  for (int a = 0; a < options_.dimensions; ++a) {
-    const double x = (*place[a])[i];
-    const int cells = options_.cells[a];
-    if (!(x >= 0 && x <= cells))
-      throw Error(ErrorKind::input,
-                  fmt::format("plasma: species {}: particle id {} is at {} on axis {}, expected 0 to {} cells",
-                              options_.species[s].name, from.id[i], x, a, cells));
-    auto grains = static_cast<std::int64_t>(std::rint(x * static_cast<double>(physics::place_grains<Real>)));
-    physics::settle<Real>(grid_.axis[a], tile[a], grains);
-    particle.place[a] = static_cast<Place>(grains);
-  }
-  for (int a = 0; a < options_.velocities; ++a) {
-    particle.velocity[a] = static_cast<Real>((*velocity[a])[i]);
-    if (!std::isfinite(particle.velocity[a]))
-      throw Error(ErrorKind::input,
-                  fmt::format("plasma: species {}: particle id {} has velocity {}, expected a finite number",
-                              options_.species[s].name, from.id[i], (*velocity[a])[i]));
-  }
-  particle.tile = grid_.number(tile);
-  return {particle.tile, particle};
-}
-
-/// Where the particles of each tile begin in `order`, which lists them by tile; stable.
-template <class Real>
-std::vector<std::int64_t> StreamingParticlesCpu<Real>::sorted_by_tile(const std::vector<int>& tile_of,
-                                                                      std::vector<std::uint32_t>& order) const {
-  std::vector<std::int64_t> begin(static_cast<std::size_t>(grid_.count()) + 1);
-  for (const int tile : tile_of) ++begin[tile + 1];
-  std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  auto next = begin;
-  order.resize(tile_of.size());
-  for (std::size_t i = 0; i < tile_of.size(); ++i)
-    order[static_cast<std::size_t>(next[tile_of[i]]++)] = static_cast<std::uint32_t>(i);
-  return begin;
-}
-
-template <class Real>
-void StreamingParticlesCpu<Real>::load(int species, const PlasmaParticles& from) {
-  const auto s = static_cast<std::size_t>(species);
-  Species& to = species_[s];
-  const std::int64_t count = from.size();
-  if (count > std::int64_t{UINT32_MAX})
-    throw Error(ErrorKind::input, fmt::format("plasma: species {}: {} particles, expected fewer than 2^32",
-                                              options_.species[s].name, count));
-  const auto by_id = order_by_id(options_.species[s], from.id);
-  const auto at = [&](std::uint32_t rank) -> std::size_t { return by_id.empty() ? rank : by_id[rank]; };
-  std::vector<int> tile_of(static_cast<std::size_t>(count));
-  constexpr std::int64_t chunk = 4096;
-  parallel_chunks(device_.threads(), count, chunk, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t rank = begin; rank < end; ++rank)
-      tile_of[rank] = settled(s, from, at(static_cast<std::uint32_t>(rank))).first;
-  });
-  std::vector<std::uint32_t> order;
-  const auto begin = sorted_by_tile(tile_of, order);
-  constexpr std::int64_t ahead = 12;  // particles of a tile lie anywhere in `from`
-  each_tile([&](int tile) {
-    auto& particles = to.tiles[tile];
-    const std::int64_t first = begin[tile], past = begin[tile + 1];
-    particles.reserve(device_, past - first, options_.dimensions, options_.velocities);
-    particles.set_count(past - first);
-    for (std::int64_t k = first; k < past; ++k) {
-      if (k + ahead < past) prefetch(from, at(order[k + ahead]));
-      const std::uint32_t rank = order[k];
-      auto particle = settled(s, from, at(rank)).second;
-      particle.rank = rank;
-      particles.put(k - first, particle);
-    }
-  });
-  to.id.resize(static_cast<std::size_t>(count));
-  for (std::uint32_t rank = 0; rank < count; ++rank) to.id[rank] = from.id[at(rank)];
-  to.charged = false;
-}
-
-template <class Real>
-PlasmaParticles StreamingParticlesCpu<Real>::unload(int species) const {
-  const Species& from = species_[species];
-  PlasmaParticles to;
-  to.id = from.id;
-  std::vector<double>* const place[] = {&to.x, &to.y, &to.z};
-  std::vector<double>* const velocity[] = {&to.vx, &to.vy, &to.vz};
-  for (int a = 0; a < options_.dimensions; ++a) place[a]->resize(from.id.size());
-  for (int a = 0; a < options_.velocities; ++a) velocity[a]->resize(from.id.size());
-  constexpr double cell = 1 / static_cast<double>(physics::place_grains<Real>);
-  each_tile([&](int number) {
-    const auto& tile = from.tiles[number];
-    const auto corner = grid_.tile(number);
-    for (int a = 0; a < options_.dimensions; ++a) {
-      const double low = grid_.axis[a].corner(corner[a]);
-      for (std::int64_t i = 0; i < tile.count(); ++i)
-        (*place[a])[tile.rank()[i]] = low + cell * static_cast<double>(tile.place(a)[i]);
-    }
-    for (int a = 0; a < options_.velocities; ++a)
-      for (std::int64_t i = 0; i < tile.count(); ++i) (*velocity[a])[tile.rank()[i]] = tile.velocity(a)[i];
-  });
-  return to;
-}
 
 template <class Real>
 void StreamingParticlesCpu<Real>::charge_density(const Field<Real>& density) {

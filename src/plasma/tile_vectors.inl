@@ -1,0 +1,251 @@
+// Vectors of particles of a tile, its field and its charge. No include guard: included once per instruction set, inside
+// its namespace, by plasma/stream_loops.inl.
+
+#include "device/simd_pack.inl"
+#include "physics/plasma_push.inl"
+#include "plasma/cell_records.inl"
+
+template <class Real>
+using WholeOf = typename physics::PlasmaCounts<Real>::Place;
+template <class Real>
+using Whole = hn::Vec<hn::ScalableTag<WholeOf<Real>>>;
+template <class Real>
+using WholeMask = hn::Mask<hn::ScalableTag<WholeOf<Real>>>;
+
+/// Whole numbers of less than 2⁵¹ from and to doubles: they stand in the lowest bits of a number next to 1.5 · 2⁵².
+HWY_INLINE Pack<float> to_real(Whole<float> number) {
+  return Pack<float>(hn::ConvertTo(hn::ScalableTag<float>(), number));
+}
+HWY_INLINE Pack<double> to_real(Whole<double> number) {
+  const hn::ScalableTag<std::int64_t> whole;
+  const Pack<double> middle(0x1.8p52);
+  const auto shifted = hn::BitCast(hn::ScalableTag<double>(), hn::Add(number, hn::BitCast(whole, middle.raw)));
+  return Pack<double>(shifted) - middle;
+}
+/// The nearest whole number. A float that does not fit, or is none, becomes the smallest one or, in the scalar loops, the
+/// largest.
+HWY_INLINE Whole<float> to_whole(Pack<float> number) {
+#if HWY_TARGET == HWY_AVX3
+  return Whole<float>{_mm512_cvtps_epi32(number.raw.raw)};
+#elif HWY_TARGET == HWY_AVX2
+  return Whole<float>{_mm256_cvtps_epi32(number.raw.raw)};
+#else
+  return hn::NearestInt(number.raw);
+#endif
+}
+HWY_INLINE Whole<double> to_whole(Pack<double> number) {
+  const hn::ScalableTag<std::int64_t> whole;
+  const Pack<double> middle(0x1.8p52);
+  return hn::Sub(hn::BitCast(whole, (number + middle).raw), hn::BitCast(whole, middle.raw));
+}
+
+/// A vector of particles of a tile: their clouds.
+template <int dimensions, int points, class Real>
+struct Clouds {
+  using Number = Pack<Real>;
+  using Counts = physics::PlasmaCounts<Real>;
+  static constexpr hn::ScalableTag<WholeOf<Real>> tag{};
+
+  Number weight[dimensions][points];
+  Whole<Real> cell[dimensions];  // the point below (linear) or next to (quadratic) the particle
+
+  static constexpr WholeOf<Real> one = 1, half = points == 3 ? one << (Counts::place_bits - 1) : 0;
+
+  HWY_INLINE Whole<Real> find_cell(int axis, Whole<Real> place) {
+    const hn::ScalableTag<std::make_unsigned_t<WholeOf<Real>>> plain;
+    const auto shifted = points == 3 ? hn::Add(place, hn::Set(tag, half)) : place;
+    cell[axis] = hn::BitCast(tag, hn::ShiftRight<Counts::place_bits>(hn::BitCast(plain, shifted)));
+    return shifted;
+  }
+  HWY_INLINE void find(const Whole<Real>* place) {
+    for (int a = 0; a < dimensions; ++a) {
+      const auto shifted = find_cell(a, place[a]);
+      auto rest = hn::And(shifted, hn::Set(tag, (one << Counts::place_bits) - 1));
+      if (points == 3) rest = hn::Sub(rest, hn::Set(tag, half));
+      cloud_weights<points>(to_real(rest) * Number(1 / physics::place_grains<Real>), Number(Real(0.5)), Number(Real(1)),
+                            weight[a]);
+    }
+  }
+  /// cell numbers with `side` of them in a row.
+  template <int side>
+  HWY_INLINE Whole<Real> number() const {
+    Whole<Real> result = cell[dimensions - 1];
+    for (int a = dimensions - 2; a >= 0; --a) {
+      if constexpr ((side & (side - 1)) == 0)
+        result = hn::Add(hn::ShiftLeft<side == 16 ? 4 : 3>(result), cell[a]);
+      else
+        result = hn::Add(times<side>(result), cell[a]);
+    }
+    return result;
+  }
+  /// The units of charge of all points of the clouds, with the bits of physics::charge_share; the last one gets the
+  /// rest.
+  HWY_INLINE void shares(Whole<Real>* share) const {
+    constexpr int last = cloud_size<dimensions, points> - 1;
+    const Number units(static_cast<Real>(std::int64_t{1} << Counts::charge_bits));
+    Number scaled[points];
+    for (int p = 0; p < points; ++p) scaled[p] = weight[0][p] * units;
+    auto rest = hn::Set(tag, WholeOf<Real>{1} << Counts::charge_bits);
+    for (int p = 0; p < last; ++p) {
+      Number part = scaled[p % points] * weight[1][p / points % points];
+      if constexpr (dimensions == 3) part = part * weight[2][p / points / points];
+      share[p] = to_whole(part);
+      rest = hn::Sub(rest, share[p]);
+    }
+    share[last] = rest;
+  }
+
+ private:
+  /// number · side without a multiplication, which whole numbers of 64 bits lack.
+  template <int side>
+  static HWY_INLINE Whole<Real> times(Whole<Real> number) {
+    auto sum = number;  // side = 2ⁿ + 1, or + 3
+    constexpr int shift = side >= 16 ? 4 : 3;
+    for (int k = 1; k < side - (1 << shift); ++k) sum = hn::Add(sum, number);
+    return hn::Add(hn::ShiftLeft<shift>(number), sum);
+  }
+};
+
+/// Whether fields and charge of this kind go by records of cells.
+template <int points, class Real>
+inline constexpr bool by_records = has_cell_records && points == 2 && sizeof(Real) == 4;
+
+/// So many vectors go through the stages of a push together: a stage works on vectors that do not wait for each other.
+inline constexpr int vectors_together = 8;
+template <int size>
+HWY_INLINE int vectors_from(std::int64_t begin, std::int64_t count) {
+  const std::int64_t left = (count - begin + size - 1) / size;
+  return static_cast<int>(left < vectors_together ? left : vectors_together);
+}
+
+/// The field of a tile for the loops.
+template <int dimensions, int points, class Real>
+struct TileField {
+  using Area = Patch<dimensions, points>;
+  static constexpr int size = cloud_size<dimensions, points>;
+  static constexpr int width = tile_width<dimensions>;
+  static constexpr int cells = dimensions == 3 ? width * width * width : width * width;
+  static constexpr int record = dimensions * size;  // components one after the other, each with its points
+  static_assert(!by_records<points, Real> || record == 8 || record == 24);
+  static constexpr bool records = by_records<points, Real>;
+
+  alignas(64) Real value[records ? cells * record : 1];
+  const Real* patch;
+
+  explicit TileField(const Real* from) : patch(from) {
+    if constexpr (records) {
+      for (int cell = 0; cell < cells; ++cell) {
+        const int x = cell % width, y = cell / width % width, z = cell / width / width;
+        const Real* const corner = from + (z * Area::side + y) * Area::side + x;
+        Real* const to = value + cell * record;
+        for (int a = 0; a < dimensions; ++a)
+          for (int p = 0; p < size; ++p)
+            to[a * size + p] = corner[a * Area::size + cloud_offset<dimensions, points>(p)];
+      }
+    }
+  }
+
+  /// Where the records of the clouds' cells begin.
+  static HWY_INLINE Whole<Real> record_offsets(const Clouds<dimensions, points, Real>& clouds) {
+    const auto number = clouds.template number<width>(), eight = hn::ShiftLeft<3>(number);
+    return dimensions == 3 ? hn::Add(eight, hn::ShiftLeft<4>(number)) : eight;
+  }
+  HWY_INLINE Vec3<Pack<Real>> at(const Clouds<dimensions, points, Real>& clouds, const std::int32_t* offset) const {
+    using Number = Pack<Real>;
+    Number electric[3] = {Number(Real(0)), Number(Real(0)), Number(Real(0))};
+    Number values[dimensions * size];
+    if constexpr (records) {
+      for (int eight = 0; eight < record; eight += 8) load_records(value + eight, offset, values + eight);
+    } else {
+      const auto number = clouds.template number<Area::side>();
+      for (int a = 0; a < dimensions; ++a)
+        for (int p = 0; p < size; ++p)
+          values[a * size + p].raw = hn::GatherIndex(
+              hn::ScalableTag<Real>(), patch + a * Area::size + cloud_offset<dimensions, points>(p), number);
+    }
+    for (int a = 0; a < dimensions; ++a)
+      electric[a] = interpolate<dimensions, points>(clouds.weight, values + a * size);
+    return {electric[0], electric[1], electric[2]};
+  }
+};
+
+/// The charge of a tile while it is counted: in records of cells in 32 bits, for some vectors of particles at a time, or
+/// at once in the patch.
+template <int dimensions, int points, class Real>
+class TileCharge {
+  using Area = Patch<dimensions, points>;
+  using Number = Pack<Real>;
+  static constexpr int size = cloud_size<dimensions, points>;
+  static constexpr int width = tile_width<dimensions>;
+  static constexpr int cells = dimensions == 3 ? width * width * width : width * width;
+  static constexpr bool records = by_records<points, Real>;
+  static constexpr std::int32_t full = 1 << 30;  // of a record that takes 1000 particles more, but not 2000
+  static constexpr int between = 1000;
+
+ public:
+  explicit TileCharge(std::int64_t* patch) : patch_(patch) {
+    if constexpr (records)
+      for (int i = 0; i < (cells + 1) * size; ++i) record_[i] = 0;
+  }
+  ~TileCharge() {
+    if constexpr (records) flush();
+  }
+
+  /// Takes the particles of a vector that `mask` names, one of vectors_together; add_staged() counts them.
+  HWY_INLINE void stage(int vector, const Clouds<dimensions, points, Real>& clouds, WholeMask<Real> mask) {
+    Whole<Real> share[size];
+    clouds.shares(share);
+    if constexpr (records) {
+      const auto number = clouds.template number<width>();
+      const auto kept = hn::IfThenElse(mask, number, hn::Set(clouds.tag, cells));  // the rest goes to the last record
+      hn::Store(hn::ShiftLeft<dimensions == 3 ? 3 : 2>(kept), clouds.tag, offset_ + vector * Number::size);
+      for (int quad = 0; quad < size; quad += 4)
+        store_quads(share + quad, staged_ + vector * Number::size * size + quad * Number::size);
+    } else {
+      alignas(64) WholeOf<Real> shares[size][Number::size], first[Number::size];
+      for (int p = 0; p < size; ++p) hn::Store(share[p], clouds.tag, shares[p]);
+      hn::Store(clouds.template number<Area::side>(), clouds.tag, first);
+      std::uint8_t bits[8] = {};
+      hn::StoreMaskBits(clouds.tag, mask, bits);
+      for (int k = 0; k < Number::size; ++k)
+        if (bits[k / 8] >> (k % 8) & 1)
+          for (int p = 0; p < size; ++p) patch_[first[k] + cloud_offset<dimensions, points>(p)] += shares[p][k];
+    }
+  }
+  HWY_INLINE void add_staged(int vectors) {
+    if constexpr (records) {
+      for (int vector = 0; vector < vectors; ++vector) {
+        const std::int32_t* const offset = offset_ + vector * Number::size;
+        const std::int32_t* const staged = staged_ + vector * Number::size * size;
+        for (int k = 0; k < Number::size; ++k)
+          for (int quad = 0; quad < size; quad += 4)
+            add_quad(staged + quad * Number::size + 4 * quad_place(k), record_ + offset[k] + quad);
+      }
+      added_ += vectors * Number::size;
+      if (added_ > between - vectors_together * Number::size) make_room();
+    }
+  }
+
+ private:
+  HWY_NOINLINE void make_room() {
+    std::int32_t most = 0;
+    for (int i = 0; i < cells * size; ++i) most = record_[i] > most ? record_[i] : most;
+    if (most >= full) flush();
+    for (int i = cells * size; i < (cells + 1) * size; ++i) record_[i] = 0;
+    added_ = 0;
+  }
+  void flush() {
+    for (int cell = 0; cell < cells; ++cell) {
+      const int x = cell % width, y = cell / width % width, z = cell / width / width;
+      std::int64_t* const corner = patch_ + (z * Area::side + y) * Area::side + x;
+      for (int p = 0; p < size; ++p) corner[cloud_offset<dimensions, points>(p)] += record_[cell * size + p];
+    }
+    for (int i = 0; i < cells * size; ++i) record_[i] = 0;
+  }
+
+  std::int64_t* patch_;
+  int added_ = 0;
+  alignas(64) std::int32_t record_[records ? (cells + 1) * size : 1];
+  alignas(64) std::int32_t offset_[vectors_together * Number::size];
+  alignas(64) std::int32_t staged_[records ? vectors_together * Number::size * size : 1];
+};
