@@ -1,9 +1,9 @@
 #pragma once
 // Particles for the tests of the plasma.
 #include <cmath>
-#include <functional>
 #include <random>
 
+#include "physics/normal_quantile.hpp"
 #include "plasma/system.hpp"
 
 namespace pergola {
@@ -49,18 +49,6 @@ inline double mirrored(std::uint64_t i, std::uint64_t base) {
   return value;
 }
 
-/// The number below which a normal deviate lies with this probability, by Newton's method.
-inline double normal_quantile(double probability) {
-  if (probability > 0.5) return -normal_quantile(1 - probability);
-  double x = -std::sqrt(-2 * std::log(2 * probability));
-  for (int i = 0; i < 50; ++i) {
-    const double error = 0.5 * std::erfc(-x / std::sqrt(2.0)) - probability;
-    x -= error / (std::exp(-0.5 * x * x) / std::sqrt(two_pi));
-    if (std::fabs(error) < 1e-14 * probability) break;
-  }
-  return x;
-}
-
 /// Electrons that fill space and velocities evenly (a quiet start), moved along x by (amplitude / k) sin(k x) for mode
 /// 1: a density wave. Cold for thermal_velocity 0; drifts along x.
 inline PlasmaParticles quiet_particles(const PlasmaOptions& options, std::int64_t count, double thermal_velocity,
@@ -71,7 +59,7 @@ inline PlasmaParticles quiet_particles(const PlasmaOptions& options, std::int64_
     const auto n = static_cast<std::uint64_t>(i);
     const double x = length * (static_cast<double>(i) + 0.5) / static_cast<double>(count);
     const auto velocity = [&](std::uint64_t base) {
-      return thermal_velocity == 0 ? 0.0 : thermal_velocity * normal_quantile(mirrored(n + 1, base));
+      return thermal_velocity == 0 ? 0.0 : thermal_velocity * physics::normal_quantile(mirrored(n + 1, base));
     };
     particles.id.push_back(first_id + n);
     const double moved = x + amplitude / k * std::sin(k * x);
