@@ -12,11 +12,10 @@ class OutputClock {
 
   /// When the next output is due; infinite when no more comes before the end.
   double next() const;
-  void advance() { ++index_; }
   std::int64_t index() const { return index_; }
   /// Goes on as the k-th output that comes next.
   void set_index(std::int64_t k) { index_ = k; }
-  /// Goes on with the first output after `time`, for a run whose interval has changed.
+  /// Goes on with the first output after `time`: one that was due is made, or the interval has changed.
   void skip_to(double time);
 
  private:

@@ -218,13 +218,13 @@ RunStatus ManagedRun::loop() {
   while (true) {
     const double due = std::min({energy_clock_.next(), snapshot_clock_.next(), end});
     if (system_->advance(due, [this] { return pause(); })) {
-      // A system that is shown at its steps only may have none from here to the end.
-      const double shown = std::max(due, system_->time());
-      if (due >= end || system_->time() < due - 1e-9 * (end - system_->start_time())) return RunStatus::finished;
+      // A system that is shown at its steps only may have none from here to the end, or the end itself.
+      const double time = system_->time(), length = end - system_->start_time(), shown = std::max(due, time);
+      if (due >= end || time >= end - 1e-12 * length || time < due - 1e-9 * length) return RunStatus::finished;
       on_root(*communicator_, [&] { output_until(shown); });
       // The clocks tick on all ranks.
-      while (energy_clock_.next() <= shown) energy_clock_.advance();
-      while (snapshot_clock_.next() <= shown) snapshot_clock_.advance();
+      if (energy_clock_.next() <= shown) energy_clock_.skip_to(shown);
+      if (snapshot_clock_.next() <= shown) snapshot_clock_.skip_to(shown);
       continue;
     }
     write_checkpoint_now();

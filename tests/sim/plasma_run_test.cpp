@@ -150,6 +150,11 @@ TEST_P(PlasmaRuns, OutputsFallOnTheFirstStepNotBeforeThemAndTheEndIsExact) {
   EXPECT_NEAR(inspect_openpmd(folder_ / "a" / "plasma_002.h5").time, 2.03, 1e-12);  // 2.1 lies behind the end
 }
 
+TEST_P(PlasmaRuns, AnIntervalShorterThanAStepIsEveryStep) {
+  run_simulation(config({"run.end_time=1", "output.energy_every=1e-4"}), options("a"));
+  EXPECT_EQ(energies(folder_ / "a").size(), 12u);  // names, start and ten steps
+}
+
 TEST_P(PlasmaRuns, AResumedRunIsBitIdentical) {
   for (const std::string precision : {"single", "double"}) {
     const auto c = config({"run.precision=" + precision});
