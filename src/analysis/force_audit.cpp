@@ -72,6 +72,11 @@ ForceErrors force_errors(const ForceResult& found, const ForceResult& reference)
           errors.back(), static_cast<std::int64_t>(n)};
 }
 
+ForceErrors force_errors_at(const SolverOptions& options, const Device& device, const Particles& particles,
+                            const std::vector<std::int64_t>& places, const ForceResult& found) {
+  return force_errors(found, reference_forces(options, device, particles, places));
+}
+
 ForceAudit audit_forces(const SolverOptions& options, const Device& device, const Particles& particles,
                         std::int64_t sample) {
   const auto solver = make_solver(options, device);
@@ -92,7 +97,7 @@ ForceAudit audit_forces(const SolverOptions& options, const Device& device, cons
   }
 
   const auto places = sample_places(particles.size(), sample);
-  audit.errors = force_errors(at_places(audit.forces, places), reference_forces(options, device, particles, places));
+  audit.errors = force_errors_at(options, device, particles, places, at_places(audit.forces, places));
   return audit;
 }
 

@@ -20,10 +20,14 @@ PERGOLA_API std::vector<std::int64_t> sample_places(std::int64_t n, std::int64_t
 /// The statistics of accelerations `found` against `reference`, entry by entry.
 PERGOLA_API ForceErrors force_errors(const ForceResult& found, const ForceResult& reference);
 
+/// The errors of accelerations `found` at some places, against a sum in double precision with the same softening: over
+/// all pairs, in a periodic box Ewald's.
+PERGOLA_API ForceErrors force_errors_at(const SolverOptions& options, const Device& device, const Particles& particles,
+                                        const std::vector<std::int64_t>& places, const ForceResult& found);
+
 struct ForceAudit {
   ForceResult forces;  // of all particles
-  ForceErrors errors;  // at the sampled places, against a sum in double precision with the same softening: over all
-                       // pairs, in a periodic box Ewald's
+  ForceErrors errors;  // at the sampled places
 };
 
 /// Evaluates the acceleration of all particles with the solver that `options` name, warmed up and timed, and compares

@@ -28,6 +28,8 @@ void plot_run(const Context& context, const PlotOptions& options) {
   std::vector<std::pair<fs::path, Image>> pictures;
   pictures.emplace_back(output / "energy.png", plot_energy(energy));
   pictures.emplace_back(output / "momentum.png", plot_momentum(energy));
+  if (fs::exists(directory / "audit.csv"))
+    pictures.emplace_back(output / "audit.png", plot_audit(RunLog::read(directory / "audit.csv")));
   if (fs::exists(directory / "profile.csv"))
     pictures.emplace_back(output / "profile.png", plot_profile(RunLog::read(directory / "profile.csv")));
   if (!context.speaks()) return;

@@ -16,8 +16,9 @@ constexpr int bar_width = 24;
 std::string facts(const RunProgress& p) {
   const std::string rate = p.interactions_per_second > 0 ? rate_text(p.interactions_per_second) + "pairs/s"
                                                          : rate_text(p.particle_steps_per_second) + "particle steps/s";
-  return fmt::format("t = {:.4g} of {:.6g}, {}, dE/E {:.1e}, {} left", p.time, p.end_time, rate, p.energy_error,
-                     duration_text(p.seconds_left));
+  const std::string audit = p.force_error > 0 ? fmt::format("force error {:.1e}, ", p.force_error) : std::string();
+  return fmt::format("t = {:.4g} of {:.6g}, {}, dE/E {:.1e}, {}{} left", p.time, p.end_time, rate, p.energy_error,
+                     audit, duration_text(p.seconds_left));
 }
 
 }  // namespace

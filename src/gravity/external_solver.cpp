@@ -34,8 +34,12 @@ class ExternalSolver final : public Solver {
   }
 
   const SolverInfo& info() const override { return info_; }
-  void prepare(const Sources<float>& sources) override { take(sources, float_sources_); }
-  void prepare(const Sources<double>& sources) override { take(sources, double_sources_); }
+  void prepare(const Sources<float>& sources) override { take(sources, float_sources_, false); }
+  void prepare(const Sources<double>& sources) override { take(sources, double_sources_, false); }
+  void update(const Sources<float>& sources) override { take(sources, float_sources_, true); }
+  void update(const Sources<double>& sources) override { take(sources, double_sources_, true); }
+  void save(StateBlocks& blocks) override { inner_->save(blocks); }
+  bool restore(const StateBlocks& blocks, std::int64_t count) override { return inner_->restore(blocks, count); }
   void evaluate(const Targets& targets, unsigned want, const Forces<float>& forces) override {
     add(targets, want, forces, float_sources_, float_laws_);
   }
@@ -67,12 +71,15 @@ class ExternalSolver final : public Solver {
 
  private:
   template <class Real>
-  void take(const Sources<Real>& sources, Sources<Real>& kept) {
+  void take(const Sources<Real>& sources, Sources<Real>& kept, bool moved) {
     if (sources.ax)
       throw Error(ErrorKind::input,
                   "gravity.external: expected sources at one time, found some that are to be "
                   "predicted; external potentials give no jerk");
-    inner_->prepare(sources);
+    if (moved)
+      inner_->update(sources);
+    else
+      inner_->prepare(sources);
     kept = sources;
   }
 

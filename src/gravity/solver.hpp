@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/host_device.hpp"
+#include "base/state_blocks.hpp"
 #include "device/device.hpp"
 #include "device/stage_clock.hpp"
 #include "gravity/external.hpp"
@@ -110,6 +111,7 @@ struct SolverInfo {
   bool subset = false;
   bool nearest = false;
   bool neighbour_lists = false;
+  bool updates = false;  // update() is not just prepare(): it builds on the prepare() before
 };
 
 /// Two sources in one place with zero softening (or too close for the precision in use). Places in the sources, not
@@ -134,6 +136,13 @@ class PERGOLA_API Solver {
   virtual const SolverInfo& info() const = 0;
   virtual void prepare(const Sources<float>& sources) = 0;
   virtual void prepare(const Sources<double>& sources) = 0;
+  /// The sources of the last prepare() have moved a little: takes their new places, and keeps what work of that
+  /// prepare() still serves. Answers are as exact as after prepare(), not the same bits.
+  virtual void update(const Sources<float>& sources) { prepare(sources); }
+  virtual void update(const Sources<double>& sources) { prepare(sources); }
+  /// What update() builds on, for a checkpoint. restore() says whether it found it; else prepare() comes first.
+  virtual void save(StateBlocks&) {}
+  virtual bool restore(const StateBlocks&, std::int64_t /*count*/) { return true; }
   /// Does not wait on a GPU, except with zero softening, where it looks for coincident particles before it returns.
   virtual void evaluate(const Targets& targets, unsigned want, const Forces<float>& forces) = 0;
   virtual void evaluate(const Targets& targets, unsigned want, const Forces<double>& forces) = 0;

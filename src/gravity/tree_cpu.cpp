@@ -21,7 +21,7 @@ namespace {
 /// Particles of a task, about: enough tasks for many threads, and few enough cells above them. It does not depend on
 /// the number of threads.
 constexpr std::uint32_t grain = 2048;
-constexpr std::int64_t chunk = 8192;
+constexpr std::int64_t chunk = 8192, target_chunk = 256;
 
 template <Precision precision>
 class TreeCpu final : public Solver {
@@ -34,8 +34,15 @@ class TreeCpu final : public Solver {
 
   const SolverInfo& info() const override { return info_; }
   void set_clock(StageClock* clock) override { clock_ = clock ? clock : &silent_; }
-  void prepare(const Sources<float>& sources) override { take(sources); }
-  void prepare(const Sources<double>& sources) override { take(sources); }
+  void prepare(const Sources<float>& sources) override { take(sources, false); }
+  void prepare(const Sources<double>& sources) override { take(sources, false); }
+  void update(const Sources<float>& sources) override { take(sources, true); }
+  void update(const Sources<double>& sources) override { take(sources, true); }
+  void save(StateBlocks& blocks) override { tree_.save(blocks); }
+  bool restore(const StateBlocks& blocks, std::int64_t count) override {
+    has_rank_ = false;
+    return tree_.restore(blocks, count, opening_.order);
+  }
   void evaluate(const Targets& targets, unsigned want, const Forces<float>& forces) override {
     answer(targets, want, forces);
   }
@@ -63,13 +70,13 @@ class TreeCpu final : public Solver {
   };
 
   template <class Real>
-  void take(const Sources<Real>& from);
+  void take(const Sources<Real>& from, bool moved);
   template <class Real>
   void answer(const Targets& targets, unsigned want, const Forces<Real>& forces);
   void mark_active(const Targets& targets);
   static void put(void* context, std::uint32_t place, const double (&field)[4]);
 
-  SolverInfo info_{"tree", false, false, false, true, true, false, false};
+  SolverInfo info_{.name = "tree", .potential = true, .subset = true, .updates = true};
   SolverOptions options_;
   Device device_;
   StageClock silent_;
@@ -77,13 +84,18 @@ class TreeCpu final : public Solver {
   tree::Opening opening_;
   tree::OctreeCpu<Pair> tree_;
   Sources<State> sources_;
-  std::vector<std::int64_t> slot_;  // of each source among the targets, −1 when it does not ask; empty: all ask
+  bool all_ask_ = true;
+  // For a part of the sources: the place in the tree of each; by place whether it asks, and its number among the
+  // targets; the cells that hold one.
+  bool has_rank_ = false;
+  std::vector<std::uint32_t> rank_;
+  std::vector<std::int64_t> slot_;
   std::vector<std::uint8_t> active_particle_, active_cell_;
 };
 
 template <Precision precision>
 template <class Real>
-void TreeCpu<precision>::take(const Sources<Real>& from) {
+void TreeCpu<precision>::take(const Sources<Real>& from, bool moved) {
   if constexpr (!std::is_same_v<Real, State>) {
     throw Error(ErrorKind::input, fmt::format("tree: expected sources in {} precision for precision \"{}\"",
                                               sizeof(State) == 4 ? "single" : "double", precision_name(precision)));
@@ -91,43 +103,56 @@ void TreeCpu<precision>::take(const Sources<Real>& from) {
     check_tree_sources(from.count, from.ax != nullptr);
     sources_ = from;
     clock_->begin("tree");
-    tree_.build(tree::Points<Real>{from.count, from.x, from.y, from.z, from.mass, from.species},
-                {options_.softening.epsilon.data(), options_.softening.uniform(), options_.softening.kernel},
-                opening_.order, opening_.tolerance > 0);
+    const tree::Points<Real> points{from.count, from.x, from.y, from.z, from.mass, from.species};
+    const tree::TreeSoftening softening{options_.softening.epsilon.data(), options_.softening.uniform(),
+                                        options_.softening.kernel};
+    if (!moved || !tree_.refresh(points, softening)) {
+      tree_.build(points, softening, opening_.order, opening_.tolerance > 0);
+      has_rank_ = false;
+    }
     clock_->end();
   }
 }
 
-/// Slots and the cells that hold a target, for a part of the sources.
+/// Slots and the cells that hold a target, for a part of the sources: work for the targets, not for all particles, but
+/// for the first time after a tree was built.
 template <Precision precision>
 void TreeCpu<precision>::mark_active(const Targets& targets) {
   const std::int64_t n = tree_.count();
-  slot_.assign(static_cast<std::size_t>(n), -1);
-  for (std::int64_t t = 0; t < targets.count; ++t)
-    slot_[static_cast<std::size_t>(targets.index ? targets.index[t] : targets.first + t)] = t;
-  active_particle_.resize(static_cast<std::size_t>(n));
+  const auto size = static_cast<std::size_t>(n);
   const std::uint32_t* const order = tree_.order();
-  parallel_chunks(device_.threads(), n, chunk, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t k = begin; k < end; ++k) active_particle_[static_cast<std::size_t>(k)] = slot_[order[k]] >= 0;
-  });
-  const auto& link = tree_.cells().link;
-  active_cell_.resize(link.size());
-  for (std::size_t cell = link.size(); cell-- > 0;) {
-    std::uint8_t any = 0;
-    if (link[cell].children == 0)
-      for (std::uint32_t k = 0; k < link[cell].count; ++k) any |= active_particle_[link[cell].first + k];
-    else
-      for (std::uint32_t c = 0; c < link[cell].children; ++c) any |= active_cell_[link[cell].child + c];
-    active_cell_[cell] = any;
+  if (!has_rank_) {
+    rank_.resize(size);
+    parallel_chunks(device_.threads(), n, chunk, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t k = begin; k < end; ++k) rank_[order[k]] = static_cast<std::uint32_t>(k);
+    });
+    has_rank_ = true;
   }
+  const auto& link = tree_.cells().link;
+  slot_.resize(size);
+  active_particle_.assign(size, 0);
+  active_cell_.assign(link.size(), 0);
+  parallel_chunks(device_.threads(), targets.count, target_chunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t t = begin; t < end; ++t) {
+      const auto source = static_cast<std::size_t>(targets.index ? targets.index[t] : targets.first + t);
+      const std::uint32_t place = rank_[source];
+      slot_[place] = t;
+      active_particle_[place] = 1;
+      for (std::uint32_t cell = 0;;) {
+        std::atomic_ref(active_cell_[cell]).store(1, std::memory_order_relaxed);
+        if (link[cell].children == 0) break;
+        cell = link[cell].child;
+        while (link[cell].first + link[cell].count <= place) ++cell;
+      }
+    }
+  });
 }
 
 template <Precision precision>
 void TreeCpu<precision>::put(void* context, std::uint32_t place, const double (&field)[4]) {
   auto& out = *static_cast<Output*>(context);
   const std::int64_t source = out.solver->tree_.order()[place];
-  const auto& slot = out.solver->slot_;
-  const std::int64_t to = slot.empty() ? source : slot[static_cast<std::size_t>(source)];
+  const std::int64_t to = out.solver->all_ask_ ? source : out.solver->slot_[place];
   bool finite = true;
   const auto write = [&](State* values, double value) {
     values[to] = static_cast<State>(value);
@@ -153,19 +178,16 @@ void TreeCpu<precision>::answer(const Targets& targets, unsigned want, const For
   } else {
     if (targets.count == 0) return;
     check_tree_wants(want);
-    const bool all = !targets.index && targets.count == tree_.count();
-    if (all)
-      slot_.clear();
-    else
-      mark_active(targets);
+    all_ask_ = !targets.index && targets.count == tree_.count();
+    clock_->begin("walk");
+    if (!all_ask_) mark_active(targets);
     const tree::ActiveSet active =
-        all ? tree::ActiveSet{} : tree::ActiveSet{active_particle_.data(), active_cell_.data()};
+        all_ask_ ? tree::ActiveSet{} : tree::ActiveSet{active_particle_.data(), active_cell_.data()};
     const auto& frame = tree_.frame();
     const double per_psi = options_.gravitational_constant * frame.mass / frame.side;
     Output out{this, &forces, want, per_psi, per_psi / frame.side, tree_.count()};
     const tree::Sink sink{&out, &TreeCpu::put};
     const auto view = tree_.view();
-    clock_->begin("walk");
     const auto tasks = tree::begin_walk(view, opening_, active, grain, sink);
     parallel_for(device_.threads(), std::ssize(tasks), [&](std::int64_t k) {
       if (out.failed == tree_.count()) tree::walk(view, opening_, active, tasks[static_cast<std::size_t>(k)], sink);

@@ -58,8 +58,15 @@ class TreeCuda final : public Solver {
 
   const SolverInfo& info() const override { return info_; }
   void set_clock(StageClock* clock) override { clock_ = clock ? clock : &silent_; }
-  void prepare(const Sources<float>& sources) override { take(sources); }
-  void prepare(const Sources<double>& sources) override { take(sources); }
+  void prepare(const Sources<float>& sources) override { take(sources, false); }
+  void prepare(const Sources<double>& sources) override { take(sources, false); }
+  void update(const Sources<float>& sources) override { take(sources, true); }
+  void update(const Sources<double>& sources) override { take(sources, true); }
+  void save(StateBlocks& blocks) override { tree_.save(blocks); }
+  bool restore(const StateBlocks& blocks, std::int64_t count) override {
+    has_rank_ = false;
+    return tree_.restore(blocks, count);
+  }
   void evaluate(const Targets& targets, unsigned want, const Forces<float>& forces) override {
     answer(targets, want, forces);
   }
@@ -79,7 +86,7 @@ class TreeCuda final : public Solver {
 
   // The steps of prepare() and evaluate(). Public, for nvcc allows no device lambda in a private function.
   template <class Real>
-  void take(const Sources<Real>& from);
+  void take(const Sources<Real>& from, bool moved);
   template <class Real>
   void answer(const Targets& targets, unsigned want, const Forces<Real>& forces);
   void mark_active(const Targets& targets);
@@ -103,7 +110,7 @@ class TreeCuda final : public Solver {
                : active_count_[static_cast<std::size_t>(level)];
   }
 
-  SolverInfo info_{"tree", false, false, false, true, true, false, false};
+  SolverInfo info_{.name = "tree", .potential = true, .subset = true, .updates = true};
   SolverOptions options_;
   Device device_;
   StageClock silent_;
@@ -123,18 +130,21 @@ class TreeCuda final : public Solver {
 
 template <Precision precision>
 template <class Real>
-void TreeCuda<precision>::take(const Sources<Real>& from) {
+void TreeCuda<precision>::take(const Sources<Real>& from, bool moved) {
   if constexpr (!std::is_same_v<Real, State>) {
     throw Error(ErrorKind::input, fmt::format("tree: expected sources in {} precision for precision \"{}\"",
                                               sizeof(State) == 4 ? "single" : "double", precision_name(precision)));
   } else {
     check_tree_sources(from.count, from.ax != nullptr);
     sources_ = from;
-    has_rank_ = false;
     clock_->begin("tree");
-    tree_.build(tree::Points<Real>{from.count, from.x, from.y, from.z, from.mass, from.species},
-                {options_.softening.epsilon.data(), options_.softening.uniform(), options_.softening.kernel},
-                opening_.order);
+    const tree::Points<Real> points{from.count, from.x, from.y, from.z, from.mass, from.species};
+    const tree::TreeSoftening softening{options_.softening.epsilon.data(), options_.softening.uniform(),
+                                        options_.softening.kernel};
+    if (!moved || !tree_.refresh(points, softening, opening_.order)) {
+      tree_.build(points, softening, opening_.order);
+      has_rank_ = false;
+    }
     clock_->end();
   }
 }

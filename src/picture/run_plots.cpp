@@ -69,6 +69,18 @@ Image plot_momentum(const RunLog& energy) {
   return draw_panels({plot}, plot_width, plot_height);
 }
 
+Image plot_audit(const RunLog& audit) {
+  const auto time = audit.numbers("time");
+  Plot plot;
+  plot.title = "Force error";
+  plot.x.label = "time";
+  plot.y.label = "relative error";
+  plot.y.log = true;
+  for (const char* measure : {"median", "rms", "p99", "max"})
+    plot.add_series(measure, time, audit.numbers(measure), style_for(time.size()));
+  return draw_panels({plot}, plot_width, plot_height);
+}
+
 Image plot_profile(const RunLog& profile) {
   const auto& stages = profile.text("stage");
   const auto calls = profile.numbers("calls"), seconds = profile.numbers("seconds");

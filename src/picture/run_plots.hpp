@@ -10,6 +10,9 @@ PERGOLA_API Image plot_energy(const RunLog& energy);
 /// From energy.csv: how far total momentum and angular momentum have moved from their first values.
 PERGOLA_API Image plot_momentum(const RunLog& energy);
 
+/// From audit.csv: relative force errors against time on a logarithmic axis.
+PERGOLA_API Image plot_audit(const RunLog& audit);
+
 /// From profile.csv: seconds per stage, the longest first.
 PERGOLA_API Image plot_profile(const RunLog& profile);
 

@@ -50,6 +50,8 @@ struct PERGOLA_API RunConfig {
     double snapshots_every = 0.25;  // 0: first and last only
     double energy_every = 0.0625;   // 0: first and last only
     double checkpoint_every_minutes = 10;
+    std::int64_t force_audit_every = 0;  // steps; 0: never
+    std::int64_t force_audit_sample = 1000;
     std::int64_t spectrum_every = 0;  // steps; plasma only, as the next
     std::int64_t particles_most = 0;  // of a species in a snapshot; 0: all
   } output;

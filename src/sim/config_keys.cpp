@@ -301,7 +301,13 @@ std::vector<ConfigKey> output_keys() {
               [](auto& c) -> auto& { return c.output.energy_every; }),
           real_key(
               "output.checkpoint_every_minutes", "wall-clock minutes between checkpoints; 0: only when interrupted",
-              Range::at_least(0), [](auto& c) -> auto& { return c.output.checkpoint_every_minutes; })};
+              Range::at_least(0), [](auto& c) -> auto& { return c.output.checkpoint_every_minutes; }),
+          integer_key(
+              "output.force_audit_every", "steps between measurements of the force error (tree, mesh); 0: never",
+              Range::at_least(0), [](auto& c) -> auto& { return c.output.force_audit_every; }),
+          integer_key(
+              "output.force_audit_sample", "particles whose forces are compared with the direct sum",
+              Range::at_least(1), [](auto& c) -> auto& { return c.output.force_audit_sample; })};
 }
 
 std::vector<ConfigKey> units_keys() {
@@ -386,6 +392,7 @@ bool applies(const std::string& path, bool plasma) {
       path.starts_with("plasma.") ||
       std::any_of(keys_of_plasma.begin(), keys_of_plasma.end(), [&](const auto& key) { return key.path == path; });
   const bool gravity_only = path.starts_with("gravity.") || path.starts_with("particles.") ||
+                            path.starts_with("output.force_audit_") ||
                             (path.starts_with("time.") && path != "time.step");
   return plasma ? !gravity_only : !plasma_only;
 }

@@ -22,6 +22,9 @@ class GravityRun final : public RunSystem {
 
   bool advance(double limit, const std::function<bool()>& enough) override;
   void finish() override;
+  bool can_audit() const override { return simulation_.can_audit(); }
+  ForceErrors audit(std::int64_t sample) override { return simulation_.audit(sample); }
+  void pause_every(std::int64_t steps) override { simulation_.pause_every(steps); }
   EnergyRow measure() override;
   void write_snapshot(const std::filesystem::path& path) override;
   std::vector<std::string> remarks() override;

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
 #include "io/checkpoint.hpp"
+#include "sim/csv_log.hpp"
 #include "sim/energy_log.hpp"
 #include "sim/output_schedule.hpp"
 #include "sim/run_checkpoint.hpp"
@@ -61,6 +62,9 @@ class ManagedRun {
   void output_until(double time);
   EnergyRow measure();
   Energies log_energy();
+  bool audit_due() const;
+  void begin_audit(std::int64_t rows);
+  void audit_now();
   void write_snapshot_now();
   void write_checkpoint_now();
   std::string write_record(const std::string& status);
@@ -75,6 +79,10 @@ class ManagedRun {
   std::optional<RunDirectory> directory_;  // rank 0 only
   std::unique_ptr<RunSystem> system_;
   EnergyLog energy_log_;
+  CsvLog audit_log_;
+  bool audits_ = false;
+  std::int64_t audit_step_ = -1;  // of the latest line
+  double force_error_ = 0;        // its median
   OutputClock energy_clock_, snapshot_clock_;
   Energies start_;
   RunRecord record_;
@@ -172,6 +180,8 @@ void ManagedRun::begin_fresh() {
     write_record("running");
     in_first_outputs_ = false;
   });
+  begin_audit(0);
+  if (audit_due()) audit_now();
 }
 
 void ManagedRun::begin_resumed(const Checkpoint& checkpoint) {
@@ -198,6 +208,8 @@ void ManagedRun::begin_resumed(const Checkpoint& checkpoint) {
   start_ = record_.start = before.start;
   record_.snapshots = before.snapshots;
   energy_error_ = before.energy_error;
+  audit_step_ = before.audit_step;
+  force_error_ = before.force_error;
   wall_before_ = before.wall_seconds;
   for (const auto& stage : before.profile.stages()) system_->profile().add(stage.name, stage.seconds, stage.calls);
   on_root(*communicator_, [&] {
@@ -210,6 +222,7 @@ void ManagedRun::begin_resumed(const Checkpoint& checkpoint) {
     write_record("running");
     options_.log.info(fmt::format("resumed at time {}", to_text(time)));
   });
+  begin_audit(before.audit_rows);
 }
 
 /// Steps and outputs up to the last whole step before the end.
@@ -227,6 +240,8 @@ RunStatus ManagedRun::loop() {
       if (snapshot_clock_.next() <= shown) snapshot_clock_.skip_to(shown);
       continue;
     }
+    if (audit_due()) audit_now();
+    if (pause_ == Pause::none) continue;
     write_checkpoint_now();
     if (pause_ == Pause::interrupt) return RunStatus::interrupted;
   }
@@ -246,9 +261,10 @@ void ManagedRun::finish() {
 bool ManagedRun::pause() {
   // Clocks and signals are looked at together by all ranks, every few steps.
   constexpr std::int64_t steps_between = 8;
-  if (communicator_->size() > 1 && pauses_asked_++ % steps_between != 0) return false;
-  pause_ = share_value(*communicator_, communicator_->is_root() ? decide() : Pause::none);
-  return pause_ != Pause::none;
+  pause_ = Pause::none;
+  if (communicator_->size() == 1 || pauses_asked_++ % steps_between == 0)
+    pause_ = share_value(*communicator_, communicator_->is_root() ? decide() : Pause::none);
+  return pause_ != Pause::none || audit_due();
 }
 
 Pause ManagedRun::decide() {
@@ -262,6 +278,37 @@ void ManagedRun::output_until(double time) {
   for (const auto& sentence : system_->remarks()) options_.log.warning(sentence);
   if (energy_clock_.next() <= time) log_energy();
   if (snapshot_clock_.next() <= time) write_snapshot_now();
+}
+
+/// The same on all ranks.
+bool ManagedRun::audit_due() const {
+  const std::int64_t steps = system_->counts().steps;
+  return audits_ && steps > audit_step_ && steps % config_.output.force_audit_every == 0;
+}
+
+/// `rows`: lines of audit.csv that a checkpoint counts.
+void ManagedRun::begin_audit(std::int64_t rows) {
+  if (config_.output.force_audit_every == 0) return;
+  audits_ = system_->can_audit();
+  system_->pause_every(audits_ ? config_.output.force_audit_every : 0);
+  on_root(*communicator_, [&] {
+    if (audits_)
+      audit_log_ = CsvLog(directory_->audit_csv(), "time,step,sample,median,rms,p99,max", rows);
+    else
+      options_.log.info("output.force_audit_every: forces are sums over all pairs, there is no error to measure");
+  });
+}
+
+/// A line of audit.csv.
+void ManagedRun::audit_now() {
+  audit_step_ = system_->counts().steps;
+  on_root(*communicator_, [&] {
+    Profile::Scope scope(&system_->profile(), "force audit");
+    const ForceErrors errors = system_->audit(config_.output.force_audit_sample);
+    force_error_ = errors.median;
+    audit_log_.add(fmt::format("{},{},{},{},{},{},{}", to_text(system_->step_time()), audit_step_, errors.sample,
+                               to_text(errors.median), to_text(errors.rms), to_text(errors.p99), to_text(errors.max)));
+  });
 }
 
 EnergyRow ManagedRun::measure() {
@@ -294,6 +341,9 @@ RunPosition ManagedRun::position() const {
   position.energy_error = energy_error_;
   position.energy_rows = energy_log_.rows();
   position.energy_index = energy_clock_.index();
+  position.audit_rows = audit_log_.rows();
+  position.audit_step = audit_step_;
+  position.force_error = force_error_;
   position.snapshots = record_.snapshots;
   position.snapshot_index = snapshot_clock_.index();
   position.profile = system_->profile();
@@ -344,6 +394,7 @@ void ManagedRun::report_progress() {
   progress.time = system_->step_time();
   progress.end_time = config_.run.end_time;
   progress.energy_error = energy_error_;
+  progress.force_error = force_error_;
   progress.wall_seconds = wall_seconds();
   progress.counts = system_->counts();
   const double elapsed = seconds_since(steps_begin_), covered = progress.time - session_time_;

@@ -17,6 +17,7 @@ namespace pergola {
 struct RunProgress {
   double start_time = 0, time = 0, end_time = 0;
   double energy_error = 0;             // of the latest line of energy.csv
+  double force_error = 0;              // median, of the latest line of audit.csv; 0: none
   double wall_seconds = 0;             // of the whole run, with the parts before it was resumed
   double seconds_left = 0;             // at the pace of this session
   double interactions_per_second = 0;  // 0 with a solver that does not sum over pairs
@@ -50,10 +51,10 @@ struct PERGOLA_API RunSummary {
 };
 
 /// Runs a configuration from its start, or from the newest checkpoint, to its end, and leaves run.json, energy.csv,
-/// profile.csv, snap_NNN.hdf5 and checkpoint/ in the directory. Outputs never alter the trajectory. A resumed run is
-/// bit-identical to an uninterrupted one; on a finished run nothing is changed, unless run.end_time has grown: then it
-/// goes on as if it had been that long from the start. A resumed run may change run.end_time, run.device, run.threads
-/// and [output] only. A particle that fails is written to failure.json.
+/// audit.csv (where asked for), profile.csv, snap_NNN.hdf5 and checkpoint/ in the directory. Outputs never alter the
+/// trajectory. A resumed run is bit-identical to an uninterrupted one; on a finished run nothing is changed, unless
+/// run.end_time has grown: then it goes on as if it had been that long from the start. A resumed run may change
+/// run.end_time, run.device, run.threads and [output] only. A particle that fails is written to failure.json.
 PERGOLA_API RunSummary run_simulation(const RunConfig& config, const RunOptions& options,
                                       std::shared_ptr<Communicator> communicator = serial_communicator());
 

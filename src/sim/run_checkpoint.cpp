@@ -75,6 +75,9 @@ std::string describe(const RunPosition& p) {
               {"energy_error", p.energy_error},
               {"energy_rows", p.energy_rows},
               {"energy_index", p.energy_index},
+              {"audit_rows", p.audit_rows},
+              {"audit_step", p.audit_step},
+              {"force_error", p.force_error},
               {"snapshots", p.snapshots},
               {"snapshot_index", p.snapshot_index},
               {"profile", profile}}
@@ -96,6 +99,9 @@ RunPosition read_description(const std::string& description) {
     p.energy_error = text.at("energy_error").is_null() ? 0.0 : text.at("energy_error").get<double>();
     p.energy_rows = text.at("energy_rows");
     p.energy_index = text.at("energy_index");
+    p.audit_rows = text.value("audit_rows", p.audit_rows);
+    p.audit_step = text.value("audit_step", p.audit_step);
+    p.force_error = text.value("force_error", p.force_error);
     p.snapshots = text.at("snapshots");
     p.snapshot_index = text.at("snapshot_index");
     for (const auto& stage : text.at("profile"))

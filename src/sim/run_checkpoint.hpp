@@ -17,6 +17,8 @@ struct RunPosition {
   double wall_seconds = 0;
   double energy_error = 0;
   std::int64_t energy_rows = 0, energy_index = 1;
+  std::int64_t audit_rows = 0, audit_step = -1;
+  double force_error = 0;
   int snapshots = 0;
   std::int64_t snapshot_index = 1;
   Profile profile;

@@ -113,7 +113,8 @@ RunDirectory::RunDirectory(const fs::path& path, Use use) : path_(path), made_(p
 }
 
 void RunDirectory::clear() {
-  for (const auto& file : {run_json(), energy_csv(), profile_csv(), failure_json(), checkpoints()}) discard(file);
+  for (const auto& file : {run_json(), energy_csv(), audit_csv(), profile_csv(), failure_json(), checkpoints()})
+    discard(file);
   remove_snapshots_from(0);
 }
 

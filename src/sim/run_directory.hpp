@@ -19,6 +19,7 @@ class RunDirectory {
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path run_json() const { return path_ / "run.json"; }
   std::filesystem::path energy_csv() const { return path_ / "energy.csv"; }
+  std::filesystem::path audit_csv() const { return path_ / "audit.csv"; }
   std::filesystem::path profile_csv() const { return path_ / "profile.csv"; }
   std::filesystem::path failure_json() const { return path_ / "failure.json"; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoint"; }

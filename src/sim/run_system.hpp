@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/energy.hpp"
+#include "analysis/force_audit.hpp"
 #include "base/profile.hpp"
 #include "base/state_blocks.hpp"
 #include "comm/communicator.hpp"
@@ -45,6 +46,13 @@ class PERGOLA_API RunSystem {
   virtual bool advance(double limit, const std::function<bool()>& enough) = 0;
   /// Goes to exactly the configuration's end_time; nothing comes after it but output. Called on all ranks.
   virtual void finish() = 0;
+
+  /// Whether forces are approximate, so that audit() can measure their error at the latest step with a sample of
+  /// particles.
+  virtual bool can_audit() const { return false; }
+  virtual ForceErrors audit(std::int64_t /*sample*/) { return {}; }
+  /// advance() asks `enough` after every multiple of this number of steps; 0: no matter. Called on all ranks.
+  virtual void pause_every(std::int64_t /*steps*/) {}
 
   /// Names of what energy.csv holds beyond the contract's columns.
   virtual std::vector<std::string> energy_columns() const { return {}; }

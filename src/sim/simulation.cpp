@@ -178,6 +178,25 @@ Energies Simulation::energies(const Particles& particles) const {
   return measure_energies(particles, parts_->device, parts_->gravity, parts_->integrator->idle_solver());
 }
 
+bool Simulation::can_audit() const { return parts_->gravity.solver != "direct"; }
+
+ForceErrors Simulation::audit(std::int64_t sample) const {
+  auto& p = *parts_;
+  const auto places = sample_places(p.size, sample);
+  Particles particles;
+  ForceResult forces;
+  if (!p.integrator->probe_forces(places, particles, forces)) {
+    particles = p.integrator->state_at(p.integrator->time());
+    std::unique_ptr<Solver> own;
+    Solver* solver = p.integrator->idle_solver();
+    if (!solver) own = make_solver(p.gravity, p.device), solver = own.get();
+    forces = evaluate_forces(*solver, p.device, p.gravity.precision, particles, want_acceleration, places);
+  }
+  return force_errors_at(p.gravity, p.device, particles, places, forces);
+}
+
+void Simulation::pause_every(std::int64_t steps) { parts_->integrator->pause_every(steps); }
+
 StartingPoint load_particles(const RunConfig& config, int threads) {
   config.require_particles();
   StartingPoint begin;

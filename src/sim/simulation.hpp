@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "analysis/energy.hpp"
+#include "analysis/force_audit.hpp"
 #include "base/host_device.hpp"
 #include "comm/communicator.hpp"
 #include "sim/config.hpp"
@@ -59,6 +60,13 @@ class PERGOLA_API Simulation {
   void add_potential(Particles& particles) const;
   Energies energies() const;
   Energies energies(const Particles& particles) const;
+
+  /// Whether forces are approximate, so that their error can be measured.
+  bool can_audit() const;
+  /// The error of the forces at the latest step, measured with `sample` particles. Changes nothing.
+  ForceErrors audit(std::int64_t sample) const;
+  /// advance() asks `enough` after every multiple of this number of steps; 0: no matter.
+  void pause_every(std::int64_t steps);
 
   /// The state of the steps taken, for a checkpoint.
   StateBlocks save() const;

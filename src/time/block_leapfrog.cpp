@@ -17,6 +17,10 @@ namespace {
 
 using physics::deepest_level;
 
+/// Where fewer than one of so many particles are active, what the solver prepared for an earlier step is brought up to
+/// date rather than made anew. A rule that looks at the state only: a resumed run does the same.
+constexpr std::int64_t update_below = 8;
+
 template <class Real>
 std::unique_ptr<BlockLoops<Real>> make_loops(const Device& device) {
   if (device.is_cuda()) {
@@ -40,9 +44,11 @@ class BlockLeapfrog final : public Integrator {
   void restore(const StateBlocks& blocks) override;
   std::int64_t device_bytes(std::int64_t n) const override;
   Solver* idle_solver() override {
+    if (solver_->info().updates) return nullptr;  // it must not forget the tree that the next steps build on
     solver_->set_clock(nullptr);
     return solver_.get();
   }
+  bool probe_forces(const std::vector<std::int64_t>& places, Particles& particles, ForceResult& forces) override;
   std::int64_t outside() const override { return solver_->outside(); }
   std::string remark() const override { return solver_->remark(); }
 
@@ -73,6 +79,8 @@ class BlockLeapfrog final : public Integrator {
   std::int64_t now_ = 0;   // the tick of all positions
   double offset_ = 0;      // after finish(): how far all particles are beyond now_
   bool finished_ = false;  // velocities are at the time of the positions
+
+  bool prepared_ = false;  // the solver can update()
 
   // Scratch, derived from the state.
   BlockCensus census_;
@@ -140,6 +148,7 @@ void BlockLeapfrog<Real>::start(const Particles& particles, double time) {
   now_ = 0;
   offset_ = 0;
   finished_ = false;
+  prepared_ = false;
   loops_->set_census({});
   loops_->begin_step(arrays(), step_to(0));  // into the box
   evaluate(count(), time);
@@ -163,7 +172,11 @@ void BlockLeapfrog<Real>::evaluate(std::int64_t active, double time) {
   solver_->set_clock(&clock_);
   if (solver_->info().pairwise) clock_.begin("force");
   try {
-    solver_->prepare(state_.sources());
+    if (prepared_ && active < count() / update_below)
+      solver_->update(state_.sources());
+    else
+      solver_->prepare(state_.sources());
+    prepared_ = true;
     evaluation_.evaluate(*solver_, active < count() ? active_.data() : nullptr, active, want_acceleration, forces);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::numerics) look(time);  // knows which particle it is
@@ -254,6 +267,25 @@ Particles BlockLeapfrog<Real>::state_at(double time) const {
 }
 
 template <class Real>
+bool BlockLeapfrog<Real>::probe_forces(const std::vector<std::int64_t>& places, Particles& particles,
+                                       ForceResult& forces) {
+  if (!solver_->info().updates || !prepared_) return false;
+  particles = state_.particles([](std::size_t, Vec3<double>&, Vec3<double>&, const Vec3<double>&) {});
+  solver_->set_clock(nullptr);
+  const Buffer<std::int64_t> index(device_, places);
+  VectorBuffer<Real> a(device_, index.size());
+  Forces<Real> into;
+  into.ax = a.x.data(), into.ay = a.y.data(), into.az = a.z.data();
+  solver_->evaluate({index.data(), index.size(), index.size(), 0}, want_acceleration, into);
+  const auto take = [](const Buffer<Real>& from, std::vector<double>& to) {
+    const auto values = from.to_host();
+    to.assign(values.begin(), values.end());
+  };
+  take(a.x, forces.ax), take(a.y, forces.ay), take(a.z, forces.az);
+  return true;
+}
+
+template <class Real>
 StateBlocks BlockLeapfrog<Real>::save() const {
   StateBlocks blocks;
   state_.save(blocks);
@@ -261,6 +293,7 @@ StateBlocks BlockLeapfrog<Real>::save() const {
   blocks.put_value("now", now_);
   blocks.put_value("offset", offset_);
   blocks.put_value("finished", static_cast<std::uint8_t>(finished_));
+  solver_->save(blocks);
   return blocks;
 }
 
@@ -272,6 +305,7 @@ void BlockLeapfrog<Real>::restore(const StateBlocks& blocks) {
   now_ = blocks.get_value<std::int64_t>("now");
   offset_ = blocks.get_value<double>("offset");
   finished_ = blocks.get_value<std::uint8_t>("finished") != 0;
+  prepared_ = solver_->restore(blocks, count());
   allocate_scratch();
   census_ = {};
   for (const std::int8_t one : level) ++census_.population[one];

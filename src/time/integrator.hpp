@@ -67,6 +67,12 @@ class PERGOLA_API Integrator {
 
   /// The solver, for evaluations between steps; null: this integrator does not lend it.
   virtual Solver* idle_solver() { return nullptr; }
+  /// advance() asks `enough` after every multiple of this number of steps, also where it takes them in batches; 0: no
+  /// matter.
+  virtual void pause_every(std::int64_t /*steps*/) {}
+  /// Where the next steps build on what the solver did for the last one: the particles at the places where that one has
+  /// them, and the accelerations that it gives them now, at `places`. False: the solver has no memory. Changes nothing.
+  virtual bool probe_forces(const std::vector<std::int64_t>& /*places*/, Particles&, ForceResult&) { return false; }
   /// Particles that are outside the solver's mesh now; they are kept. Waits.
   virtual std::int64_t outside() const { return 0; }
   /// A sentence about the last force evaluation that the user should see; empty when there is none.

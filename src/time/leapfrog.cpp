@@ -64,6 +64,7 @@ class Leapfrog final : public Integrator {
     solver_->set_clock(nullptr);
     return solver_.get();
   }
+  void pause_every(std::int64_t steps) override { pause_every_ = steps; }
   std::int64_t outside() const override { return solver_->outside(); }
   std::string remark() const override { return solver_->remark(); }
 
@@ -104,6 +105,7 @@ class Leapfrog final : public Integrator {
   // Steps that are queued on the device and not yet looked at.
   std::vector<double> queued_;  // the times at their ends
   std::int64_t batch_ = 1;
+  std::int64_t pause_every_ = 0;
   Clock::time_point batch_begin_ = Clock::now();
 };
 
@@ -275,7 +277,8 @@ bool Leapfrog<Real>::advance(double limit, const std::function<bool()>& enough) 
     step(options_.adaptive ? wanted_step_ : options_.step, next_time());
     const std::int64_t most = state_.place.size() > 0 ? std::min(batch_, keeper_.steps_to_look()) : batch_;
     const bool queue_more = device_.is_cuda() && alone_ && static_cast<std::int64_t>(queued_.size()) < most;
-    if (queue_more && !options_.adaptive) continue;
+    const bool pause = pause_every_ > 0 && state_.counts.steps % pause_every_ == 0;
+    if (queue_more && !options_.adaptive && !pause) continue;
     settle();
     if (enough && enough()) return false;
   }

@@ -9,6 +9,7 @@
 #include "device/parallel.hpp"
 #include "tree/estimate.hpp"
 #include "tree/keys.hpp"
+#include "tree/shape.hpp"
 
 namespace pergola::tree {
 
@@ -155,7 +156,66 @@ void OctreeCpu<T>::build(const Points<Real>& points, const TreeSoftening& soften
   sort_points(points);
   gather(points, softening);
   build_cells_cpu(device_.threads(), count_, sort_.keys.data(), has_lower_ ? lower_.data() : nullptr, cells_);
+  upward_pass();
+  spread_ = spread();
+  if (accelerations) estimate_accelerations();
+}
 
+template <class T>
+template <class Real>
+bool OctreeCpu<T>::refresh(const Points<Real>& points, const TreeSoftening& softening) {
+  if (points.count != count_) return false;
+  if (count_ == 0) return true;
+  gather(points, softening);
+  upward_pass();
+  const auto leaves =
+      std::count_if(cells_.link.begin(), cells_.link.end(), [](const CellLink& link) { return link.children == 0; });
+  const CellShape& root = shape_.data()[0];
+  return std::isfinite(root.x + root.y + root.z) && std::isfinite(root.r) && !has_grown(spread_, spread(), leaves);
+}
+
+/// Σ over the leaves; tree/saved_tree.hpp.
+template <class T>
+std::int64_t OctreeCpu<T>::spread() const {
+  std::atomic<std::int64_t> sum = 0;
+  parallel_chunks(device_.threads(), cells_.size(), chunk, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t part = 0;
+    for (std::int64_t c = begin; c < end; ++c)
+      if (cells_.link[static_cast<std::size_t>(c)].children == 0)
+        part += leaf_spread(shape_.data()[c].r, smallest_scale);
+    sum += part;
+  });
+  return sum;
+}
+
+template <class T>
+void OctreeCpu<T>::save(StateBlocks& blocks) const {
+  const std::uint32_t* const values = sort_.values.data();
+  const double* const a = acceleration_.data();
+  SavedTree saved{frame_, {values, values + count_}, cells_.link, cells_.parent, cells_.level_begin, {}, spread_};
+  if (has_accelerations_ && count_ > 0) saved.acceleration.assign(a, a + cells_.size());
+  saved.save(blocks, "cpu");
+}
+
+template <class T>
+bool OctreeCpu<T>::restore(const StateBlocks& blocks, std::int64_t count, int order) {
+  SavedTree saved;
+  if (!saved.restore(blocks, "cpu", count)) return false;
+  count_ = count;
+  expansion_order_ = order;
+  frame_ = saved.frame;
+  spread_ = saved.spread;
+  has_accelerations_ = !saved.acceleration.empty();
+  sort_.values = Buffer<std::uint32_t>(device_, saved.order);
+  acceleration_ = Buffer<double>(device_, saved.acceleration);
+  cells_ = {std::move(saved.link), std::move(saved.parent), std::move(saved.level_begin)};
+  return true;
+}
+
+/// Centres, radii and moments, from the leaves up.
+template <class T>
+void OctreeCpu<T>::upward_pass() {
+  const int order = expansion_order_;
   const std::int64_t cells = cells_.size(), terms = multipole_stride(order);
   reserve(device_, cells, shape_), reserve(device_, cells, extent_), reserve(device_, cells, scale_);
   reserve(device_, cells * terms, multipole_);
@@ -174,7 +234,6 @@ void OctreeCpu<T>::build(const Points<Real>& points, const TreeSoftening& soften
       upward(pass, order, begin + static_cast<std::uint32_t>(first), begin + static_cast<std::uint32_t>(last));
     });
   }
-  if (accelerations) estimate_accelerations();
 }
 
 template <class T>
@@ -226,5 +285,8 @@ template class OctreeCpu<double>;
 template void OctreeCpu<float>::build(const Points<float>&, const TreeSoftening&, int, bool);
 template void OctreeCpu<float>::build(const Points<double>&, const TreeSoftening&, int, bool);
 template void OctreeCpu<double>::build(const Points<double>&, const TreeSoftening&, int, bool);
+template bool OctreeCpu<float>::refresh(const Points<float>&, const TreeSoftening&);
+template bool OctreeCpu<float>::refresh(const Points<double>&, const TreeSoftening&);
+template bool OctreeCpu<double>::refresh(const Points<double>&, const TreeSoftening&);
 
 }  // namespace pergola::tree

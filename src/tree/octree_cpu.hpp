@@ -3,6 +3,7 @@
 
 #include "device/buffer.hpp"
 #include "tree/build_cpu.hpp"
+#include "tree/saved_tree.hpp"
 #include "tree/sort.hpp"
 
 namespace pergola::tree {
@@ -51,6 +52,16 @@ class OctreeCpu {
   template <class Real>
   void build(const Points<Real>& points, const TreeSoftening& softening, int order, bool accelerations);
 
+  /// The points of the last build() have moved: keeps the cells and the particles in them, with centres, radii and
+  /// moments of where they are now, and the estimated accelerations. False: nothing is kept, for the cells have grown
+  /// too much, or a position is not finite.
+  template <class Real>
+  bool refresh(const Points<Real>& points, const TreeSoftening& softening);
+
+  /// What refresh() builds on.
+  void save(StateBlocks& blocks) const;
+  bool restore(const StateBlocks& blocks, std::int64_t count, int order);
+
   TreeView<T> view() const;
   const Frame& frame() const { return frame_; }
   const Cells& cells() const { return cells_; }
@@ -65,7 +76,9 @@ class OctreeCpu {
   void sort_points(const Points<Real>& points);
   template <class Real>
   void gather(const Points<Real>& points, const TreeSoftening& softening);
+  void upward_pass();
   void estimate_accelerations();
+  std::int64_t spread() const;
 
   Device device_;
   std::int64_t count_ = 0;
@@ -74,6 +87,7 @@ class OctreeCpu {
   bool by_particle_ = false;  // softening
   SofteningKernel kernel_ = SofteningKernel::plummer;
   double same_epsilon2_ = 0;
+  std::int64_t spread_ = 0;  // when it was built
   Frame frame_;
   SortBuffers sort_;
   Buffer<std::uint64_t> lower_;

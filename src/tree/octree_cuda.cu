@@ -272,10 +272,7 @@ template <class Real>
 void OctreeCuda<T>::build(const Points<Real>& points, const TreeSoftening& softening, int order) {
   device_.make_current();
   count_ = points.count;
-  law_ = softening.kernel == SofteningKernel::spline ? PairLaw::spline
-         : softening.uniform                         ? PairLaw::plummer
-                                                     : PairLaw::plummer_by_particle;
-  has_accelerations_ = false;
+  has_accelerations_ = knows_spread_ = false;
   level_count_ = 0;
   if (count_ == 0) return;
   find_frame(points);
@@ -303,6 +300,9 @@ void OctreeCuda<T>::estimate_accelerations() {
 template <class T>
 template <class Real>
 void OctreeCuda<T>::upward(const Points<Real>& points, const TreeSoftening& softening, int order) {
+  law_ = softening.kernel == SofteningKernel::spline ? PairLaw::spline
+         : softening.uniform                         ? PairLaw::plummer
+                                                     : PairLaw::plummer_by_particle;
   const std::int64_t room = cells() + cells() / 32;
   if (record_.size() < cells()) reserve(device_, room, record_);
   if (row_.size() < cells() * std::int64_t{Row<T>::stride(order)}) reserve(device_, room * Row<T>::stride(order), row_);
@@ -352,5 +352,8 @@ template class OctreeCuda<double>;
 template void OctreeCuda<float>::build(const Points<float>&, const TreeSoftening&, int);
 template void OctreeCuda<float>::build(const Points<double>&, const TreeSoftening&, int);
 template void OctreeCuda<double>::build(const Points<double>&, const TreeSoftening&, int);
+template void OctreeCuda<float>::upward(const Points<float>&, const TreeSoftening&, int);
+template void OctreeCuda<float>::upward(const Points<double>&, const TreeSoftening&, int);
+template void OctreeCuda<double>::upward(const Points<double>&, const TreeSoftening&, int);
 
 }  // namespace pergola::tree

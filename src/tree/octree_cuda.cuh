@@ -4,6 +4,7 @@
 #include "device/buffer.hpp"
 #include "tree/cells_cuda.cuh"
 #include "tree/octree_cpu.hpp"
+#include "tree/saved_tree.hpp"
 
 namespace pergola::tree {
 
@@ -24,6 +25,12 @@ struct BuildReport {
   Frame frame;
 };
 
+/// How far the particles of the leaves are apart; tree/saved_tree.hpp.
+struct TreeSpread {
+  std::int64_t sum, leaves;
+  std::uint32_t finite;  // 0: a position is no finite number
+};
+
 template <class T>
 class OctreeCuda {
  public:
@@ -32,6 +39,12 @@ class OctreeCuda {
   /// As OctreeCpu::build. Waits for the device once, to learn of levels, frame and crowded keys.
   template <class Real>
   void build(const Points<Real>& points, const TreeSoftening& softening, int order);
+  /// As OctreeCpu::refresh. Waits once.
+  template <class Real>
+  bool refresh(const Points<Real>& points, const TreeSoftening& softening, int order);
+  /// What refresh() builds on.
+  void save(StateBlocks& blocks);
+  bool restore(const StateBlocks& blocks, std::int64_t count);
   /// The accelerations that an opening test with a tolerance compares with; once after each build.
   void estimate_accelerations();
 
@@ -58,6 +71,7 @@ class OctreeCuda {
   bool split_cells(KeyDepth depth);
   template <class Real>
   void upward(const Points<Real>& points, const TreeSoftening& softening, int order);
+  void measure_spread(int which);
 
  private:
   Device device_;
@@ -65,6 +79,8 @@ class OctreeCuda {
   bool has_accelerations_ = false;
   PairLaw law_ = PairLaw::plummer;
   double same_epsilon2_ = 0;
+  bool knows_spread_ = false;
+  std::int64_t spread_ = 0;  // when it was built; found when it is first asked for
   BuildReport report_{};
   std::uint32_t level_begin_[most_levels + 2] = {};
   int level_count_ = 0;
@@ -73,6 +89,7 @@ class OctreeCuda {
   Buffer<std::uint64_t> lower_;
   Buffer<double> partial_;
   Buffer<BuildReport> device_report_;
+  Buffer<TreeSpread> device_spread_;  // when it was built, now
   Buffer<std::uint32_t> place_, parent_;
   Buffer<PlacedMass<T>> particle_;
   Buffer<T> softening_, row_;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "analysis/force_audit.hpp"
 #include "io/snapshot.hpp"
 #include "sim/run.hpp"
 #include "sim/simulation.hpp"
@@ -138,6 +139,69 @@ TEST_P(ManagedRuns, ResumedBlockStepsOfTheLeapfrogAreBitIdentical) {
     EXPECT_GT(run_in_pieces(c, options("pieces" + solver), 9), 2);
     expect_same_run(folder_ / ("whole" + solver), folder_ / ("pieces" + solver));
   }
+}
+
+// Reference: the same measurement on the first snapshot, as `pergola force` makes it.
+TEST_P(ManagedRuns, ForceAuditMeasuresTheErrorThatForceFinds) {
+  const std::vector<std::string> tree{
+      "time.integrator=leapfrog",     "gravity.solver=tree", "particles.n=3000",
+      "gravity.softening=0.01",       "time.step=0.01",      "output.force_audit_every=5",
+      "output.force_audit_sample=200"};
+  for (const std::string steps : {"shared", "block"}) {
+    auto sets = tree;
+    sets.push_back("time.steps=" + steps);
+    const auto c = config(sets);
+    run_simulation(c, options(steps));
+    std::istringstream lines(text(folder_ / steps / "audit.csv"));
+    std::string header, line;
+    std::getline(lines, header);
+    EXPECT_EQ(header, "time,step,sample,median,rms,p99,max");
+    const auto errors = audit_forces(c.solver_options(), Device::open(GetParam(), 1),
+                                     read_snapshot(folder_ / steps / "snap_000.hdf5").particles, 200)
+                            .errors;
+    int rows = 0;
+    for (; std::getline(lines, line); ++rows) {
+      std::istringstream cells(line);
+      std::vector<double> values;
+      for (std::string cell; std::getline(cells, cell, ',');) values.push_back(std::stod(cell));
+      ASSERT_EQ(values.size(), 7u);
+      EXPECT_EQ(values[1], 5 * rows);
+      EXPECT_EQ(values[2], 200);
+      EXPECT_LT(values[3], 1e-3);
+      EXPECT_LT(values[5], 6e-3);
+      if (rows > 0) continue;
+      EXPECT_EQ(values[0], 0);
+      EXPECT_NEAR(values[3] / errors.median, 1, 1e-9);
+      EXPECT_NEAR(values[4] / errors.rms, 1, 1e-9);
+      EXPECT_NEAR(values[5] / errors.p99, 1, 1e-9);
+      EXPECT_NEAR(values[6] / errors.max, 1, 1e-9);
+    }
+    EXPECT_GE(rows, 2);
+  }
+}
+
+TEST_P(ManagedRuns, ForceAuditGoesOnAfterAResumeAndAltersNothing) {
+  for (const std::string steps : {"shared", "block"}) {
+    const std::vector<std::string> common{"time.integrator=leapfrog", "gravity.solver=tree", "particles.n=2000",
+                                          "gravity.softening=0.01",   "time.steps=" + steps, "time.step=0.004"};
+    auto audited = common;
+    audited.insert(audited.end(), {"output.force_audit_every=4", "output.force_audit_sample=50"});
+    run_simulation(config(common), options("plain" + steps));
+    run_simulation(config(audited), options("whole" + steps));
+    EXPECT_GT(run_in_pieces(config(audited), options("pieces" + steps), 7), 2);
+    EXPECT_EQ(text(folder_ / ("whole" + steps) / "audit.csv"), text(folder_ / ("pieces" + steps) / "audit.csv"));
+    expect_same_run(folder_ / ("whole" + steps), folder_ / ("pieces" + steps));
+    EXPECT_EQ(energies(folder_ / ("whole" + steps)), energies(folder_ / ("plain" + steps)));
+  }
+}
+
+TEST_P(ManagedRuns, SumOverAllPairsHasNothingToAudit) {
+  auto o = options("a");
+  std::string said;
+  o.log = Log([&](LogLevel, std::string_view sentence) { said += sentence; });
+  run_simulation(config({"output.force_audit_every=10"}), o);
+  EXPECT_NE(said.find("force_audit_every"), std::string::npos) << said;
+  EXPECT_FALSE(fs::exists(folder_ / "a" / "audit.csv"));
 }
 
 TEST_P(ManagedRuns, OutputsDoNotAlterTheTrajectory) {

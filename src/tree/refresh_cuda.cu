@@ -1,0 +1,111 @@
+#include "device/launch.cuh"
+#include "tree/octree_cuda.cuh"
+#include "tree/shape.hpp"
+
+namespace pergola::tree {
+
+namespace {
+
+/// Whole numbers: the sum does not depend on the order of the atomics.
+__global__ void spread_kernel(const CellRecord* record, std::uint32_t cells, TreeSpread* spread) {
+  long long sum = 0;
+  unsigned leaves = 0;
+  for (std::uint32_t c = blockIdx.x * blockDim.x + threadIdx.x; c < cells; c += gridDim.x * blockDim.x)
+    if (record[c].children() == 0) {
+      sum += leaf_spread(record[c].r, smallest_scale);
+      ++leaves;
+    }
+  for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_xor_sync(all_lanes, sum, offset);
+  leaves = __reduce_add_sync(all_lanes, leaves);
+  if (threadIdx.x % 32 != 0) return;
+  atomicAdd(reinterpret_cast<unsigned long long*>(&spread->sum), static_cast<unsigned long long>(sum));
+  atomicAdd(reinterpret_cast<unsigned long long*>(&spread->leaves), static_cast<unsigned long long>(leaves));
+  if (blockIdx.x == 0 && threadIdx.x == 0)
+    spread->finite = isfinite(record[0].x + record[0].y + record[0].z) && isfinite(record[0].r);
+}
+
+template <class T>
+std::vector<T> on_host(const Device& device, const T* values, std::int64_t count) {
+  std::vector<T> host(static_cast<std::size_t>(count));
+  if (count > 0) device.memory().to_host(host.data(), values, host.size() * sizeof(T));
+  return host;
+}
+
+}  // namespace
+
+/// Of the cells as they are now, into device_spread_[which]. Does not wait.
+template <class T>
+void OctreeCuda<T>::measure_spread(int which) {
+  if (device_spread_.size() == 0) device_spread_ = Buffer<TreeSpread>(device_, 2);
+  TreeSpread* const to = device_spread_.data() + which;
+  const auto stream = cuda::handle(device_.stream());
+  cuda::check(cudaMemsetAsync(to, 0, sizeof(TreeSpread), stream), "tree spread");
+  spread_kernel<<<256, 256, 0, stream>>>(record_.data(), cells(), to);
+  cuda::check(cudaGetLastError(), "tree spread");
+}
+
+template <class T>
+template <class Real>
+bool OctreeCuda<T>::refresh(const Points<Real>& points, const TreeSoftening& softening, int order) {
+  device_.make_current();
+  if (points.count != count_) return false;
+  if (count_ == 0) return true;
+  if (!knows_spread_) measure_spread(0);
+  upward(points, softening, order);
+  measure_spread(1);
+  const auto spread = device_spread_.to_host();
+  if (!knows_spread_) spread_ = spread[0].sum;
+  knows_spread_ = true;
+  return spread[1].finite && !has_grown(spread_, spread[1].sum, spread[1].leaves);
+}
+
+template <class T>
+void OctreeCuda<T>::save(StateBlocks& blocks) {
+  device_.make_current();
+  if (count_ > 0 && !knows_spread_) {
+    measure_spread(0);
+    spread_ = device_spread_.to_host()[0].sum;
+    knows_spread_ = true;
+  }
+  SavedTree saved;
+  saved.frame = report_.frame;
+  saved.spread = spread_;
+  saved.order = on_host(device_, place_.data(), count_);
+  saved.level_begin.assign(level_begin_, level_begin_ + level_count_ + 1);
+  saved.link = on_host(device_, link_.data(), cells());
+  saved.parent = on_host(device_, parent_.data(), cells());
+  const auto a = on_host(device_, acceleration_.data(), has_accelerations_ ? cells() : 0);
+  saved.acceleration.assign(a.begin(), a.end());
+  saved.save(blocks, "cuda");
+}
+
+template <class T>
+bool OctreeCuda<T>::restore(const StateBlocks& blocks, std::int64_t count) {
+  SavedTree saved;
+  if (!saved.restore(blocks, "cuda", count) || saved.level_begin.size() > most_levels + 1) return false;
+  count_ = count;
+  report_.frame = saved.frame;
+  spread_ = saved.spread;
+  knows_spread_ = true;
+  place_ = Buffer<std::uint32_t>(device_, saved.order);
+  level_count_ = static_cast<int>(saved.level_begin.size()) - 1;
+  std::copy(saved.level_begin.begin(), saved.level_begin.end(), level_begin_);
+  link_ = Buffer<CellLink>(device_, saved.link);
+  parent_ = Buffer<std::uint32_t>(device_, saved.parent);
+  has_accelerations_ = !saved.acceleration.empty();
+  if (has_accelerations_)
+    acceleration_ = Buffer<float>(device_, std::vector<float>(saved.acceleration.begin(), saved.acceleration.end()));
+  return true;
+}
+
+template void OctreeCuda<float>::measure_spread(int);
+template void OctreeCuda<double>::measure_spread(int);
+template void OctreeCuda<float>::save(StateBlocks&);
+template void OctreeCuda<double>::save(StateBlocks&);
+template bool OctreeCuda<float>::restore(const StateBlocks&, std::int64_t);
+template bool OctreeCuda<double>::restore(const StateBlocks&, std::int64_t);
+template bool OctreeCuda<float>::refresh(const Points<float>&, const TreeSoftening&, int);
+template bool OctreeCuda<float>::refresh(const Points<double>&, const TreeSoftening&, int);
+template bool OctreeCuda<double>::refresh(const Points<double>&, const TreeSoftening&, int);
+
+}  // namespace pergola::tree
