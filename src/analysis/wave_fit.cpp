@@ -53,34 +53,45 @@ PowerSpectrum padded_spectrum(const WaveSeries& series, std::size_t padding) {
   return spectrum;
 }
 
-/// What exp(γt) (a cos ωt + b sin ωt) leaves of the squared series, with the best a and b. Times from the middle.
+/// What exp(γt) (a cos ωt + b sin ωt) + c leaves of the squared series, with the best a, b and c. Times from the
+/// middle.
 struct Projection {
-  Complex a = 0, b = 0;
+  std::array<Complex, 3> factors{};
   double left = 0;
 };
 
+/// Solves a symmetric positive system of three equations; a hair is added to its diagonal, for a slow oscillation is
+/// hard to tell from a constant.
+std::array<Complex, 3> solve(std::array<std::array<double, 3>, 3> matrix, std::array<Complex, 3> right) {
+  for (std::size_t j = 0; j < 3; ++j) matrix[j][j] += 1e-12 * matrix[j][j] + 1e-300;
+  for (std::size_t j = 0; j < 3; ++j)
+    for (std::size_t row = j + 1; row < 3; ++row) {
+      const double factor = matrix[row][j] / matrix[j][j];
+      for (std::size_t column = j; column < 3; ++column) matrix[row][column] -= factor * matrix[j][column];
+      right[row] -= factor * right[j];
+    }
+  for (std::size_t j = 3; j-- > 0;) {
+    for (std::size_t column = j + 1; column < 3; ++column) right[j] -= matrix[j][column] * right[column];
+    right[j] /= matrix[j][j];
+  }
+  return right;
+}
+
 Projection project(const WaveSeries& series, double rate, double frequency) {
-  double cc = 0, ss = 0, cs = 0, yy = 0;
-  Complex cy = 0, sy = 0;
+  std::array<std::array<double, 3>, 3> matrix{};
+  std::array<Complex, 3> right{};
+  double squares = 0;
   for (std::size_t i = 0; i < series.times.size(); ++i) {
     const double t = series.times[i], envelope = std::exp(rate * t);
-    const double c = envelope * std::cos(frequency * t), s = envelope * std::sin(frequency * t);
-    cc += c * c;
-    ss += s * s;
-    cs += c * s;
-    cy += c * series.values[i];
-    sy += s * series.values[i];
-    yy += std::norm(series.values[i]);
+    const std::array<double, 3> basis{envelope * std::cos(frequency * t), envelope * std::sin(frequency * t), 1.0};
+    for (std::size_t j = 0; j < 3; ++j) {
+      for (std::size_t k = 0; k < 3; ++k) matrix[j][k] += basis[j] * basis[k];
+      right[j] += basis[j] * series.values[i];
+    }
+    squares += std::norm(series.values[i]);
   }
-  const double determinant = cc * ss - cs * cs;
-  Projection result;
-  if (determinant > 1e-10 * cc * (cc + ss)) {
-    result.a = (cy * ss - sy * cs) / determinant;
-    result.b = (sy * cc - cy * cs) / determinant;
-  } else if (cc > 0) {
-    result.a = cy / cc;  // ω too small to tell a sine from nothing
-  }
-  result.left = yy - std::real(std::conj(result.a) * cy + std::conj(result.b) * sy);
+  Projection result{solve(matrix, right), squares};
+  for (std::size_t j = 0; j < 3; ++j) result.left -= std::real(std::conj(result.factors[j]) * right[j]);
   return result;
 }
 
@@ -135,16 +146,6 @@ std::array<double, 2> minimise(const Function& function, std::array<double, 2> s
 
 }  // namespace
 
-WaveSeries WaveSeries::between(double from, double until) const {
-  WaveSeries part;
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    if (times[i] < from || times[i] > until) continue;
-    part.times.push_back(times[i]);
-    part.values.push_back(values[i]);
-  }
-  return part;
-}
-
 OscillationFit fit_oscillation(const WaveSeries& series) {
   OscillationFit fit{not_a_number, not_a_number, not_a_number, not_a_number};
   const auto nonzero = [](const Complex& value) { return std::norm(value) > 0; };
@@ -162,7 +163,7 @@ OscillationFit fit_oscillation(const WaveSeries& series) {
   for (const Complex& value : series.values) squares += std::norm(value);
   fit.frequency = std::abs(best_frequency);
   fit.growth_rate = best_rate;
-  fit.amplitude = std::sqrt(std::norm(best.a) + std::norm(best.b)) * std::exp(-best_rate * middle);
+  fit.amplitude = std::sqrt(std::norm(best.factors[0]) + std::norm(best.factors[1])) * std::exp(-best_rate * middle);
   fit.residual = std::sqrt(std::max(0.0, best.left) / squares);
   return fit;
 }
@@ -190,12 +191,15 @@ PowerSpectrum power_spectrum(const WaveSeries& series) { return padded_spectrum(
 
 double peak_frequency(const PowerSpectrum& spectrum) {
   const auto& power = spectrum.power;
-  if (power.size() < 3) return 0;
-  const auto peak = static_cast<std::size_t>(std::max_element(power.begin(), power.end()) - power.begin());
-  if (!(power[peak] > 0)) return 0;
+  // Down from frequency 0, then the highest.
+  std::size_t first = 0;
+  while (first + 1 < power.size() && power[first + 1] <= power[first]) ++first;
+  if (first + 2 >= power.size()) return 0;
+  const auto begin = power.begin() + static_cast<std::ptrdiff_t>(first);
+  const auto peak = static_cast<std::size_t>(std::max_element(begin, power.end()) - power.begin());
+  if (peak == 0 || !(power[peak] > 0)) return 0;
   const double spacing = spectrum.frequencies[1];
-  if (peak == 0 || peak + 1 == power.size() || !(power[peak - 1] > 0) || !(power[peak + 1] > 0))
-    return spectrum.frequencies[peak];
+  if (peak + 1 == power.size() || !(power[peak - 1] > 0) || !(power[peak + 1] > 0)) return spectrum.frequencies[peak];
   const double left = std::log(power[peak - 1]), top = std::log(power[peak]), right = std::log(power[peak + 1]);
   const double bend = left - 2 * top + right;
   return spectrum.frequencies[peak] + (bend < 0 ? 0.5 * (left - right) / bend * spacing : 0);

@@ -10,12 +10,9 @@ namespace pergola {
 struct WaveSeries {
   std::vector<double> times;
   std::vector<std::complex<double>> values;
-
-  /// What lies between two times, both included.
-  WaveSeries between(double from, double until) const;
 };
 
-/// exp(γ t) (a cos ωt + b sin ωt) with complex a and b: a standing or a travelling wave.
+/// exp(γ t) (a cos ωt + b sin ωt) + c with complex a, b and c: a standing or a travelling wave, and what stays.
 struct OscillationFit {
   double frequency = 0;    // ω
   double growth_rate = 0;  // γ; negative: damped
@@ -23,7 +20,7 @@ struct OscillationFit {
   double residual = 0;     // rms of what is left over rms of the series
 };
 
-/// The least-squares fit of one oscillation: a and b are solved for, γ and ω searched from the highest peak of the
+/// The least-squares fit of one oscillation: a, b and c are solved for, γ and ω searched from the highest peak of the
 /// spectrum (variable projection, Golub & Pereyra 1973). Noise of constant strength does not shift it. NaN for fewer
 /// than eight samples or a series of zeros.
 PERGOLA_API OscillationFit fit_oscillation(const WaveSeries& series);
@@ -43,7 +40,8 @@ struct PowerSpectrum {
 };
 PERGOLA_API PowerSpectrum power_spectrum(const WaveSeries& series);
 
-/// The frequency of the highest peak, by the parabola through the logarithms of three neighbours; 0 for no power.
+/// The frequency of the highest peak that is not part of the slope from frequency 0, by the parabola through the
+/// logarithms of three neighbours; 0 for none.
 PERGOLA_API double peak_frequency(const PowerSpectrum& spectrum);
 
 }  // namespace pergola

@@ -7,6 +7,7 @@
 #include "app/command.hpp"
 #include "base/text.hpp"
 #include "io/checkpoint.hpp"
+#include "io/openpmd.hpp"
 #include "io/snapshot.hpp"
 
 namespace pergola::app {
@@ -144,7 +145,59 @@ void show_checkpoint(const Context& context, const std::string& file) {
   context.print(text);
 }
 
+json openpmd_json(const std::string& file, const OpenPmdSummary& summary) {
+  json fields = json::array(), species = json::object();
+  for (const auto& mesh : summary.meshes)
+    fields.push_back(
+        {{"name", mesh.name}, {"components", mesh.components}, {"unit", mesh.unit}, {"unit_si", mesh.unit_si}});
+  for (const auto& one : summary.species)
+    species[one.name] = {
+        {"count", one.count}, {"charge_c", one.charge_c}, {"mass_kg", one.mass_kg}, {"weighting", one.weighting}};
+  return {{"file", file},
+          {"format", "openpmd"},
+          {"version", summary.version},
+          {"software", summary.software},
+          {"step", summary.step},
+          {"time", summary.time},
+          {"units",
+           {{"length", summary.length_unit},
+            {"length_m", summary.length_unit_si},
+            {"time", summary.time_unit},
+            {"time_s", summary.time_unit_si}}},
+          {"cells", summary.cells},
+          {"spacing", summary.spacing},
+          {"n", summary.particle_count()},
+          {"species", species},
+          {"fields", fields}};
+}
+
+std::string openpmd_text(const std::string& file, const OpenPmdSummary& summary) {
+  std::string text = line("file", file);
+  text += line("format", fmt::format("openPMD {}{}", summary.version,
+                                     summary.software.empty() ? "" : fmt::format(", written by {}", summary.software)));
+  text += line("step", std::to_string(summary.step));
+  text += line("time", fmt::format("{} {}", to_text(summary.time), summary.time_unit));
+  text += line("units", fmt::format("{} = {:.6g} m, {} = {:.6g} s", summary.length_unit, summary.length_unit_si,
+                                    summary.time_unit, summary.time_unit_si));
+  if (summary.dimensions > 0)
+    text += line("cells", fmt::format("{}, {} {} wide", fmt::join(summary.cells, " x "), to_text(summary.spacing[0]),
+                                      summary.length_unit));
+  text += line("particles", std::to_string(summary.particle_count()));
+  for (const auto& one : summary.species)
+    text += line(fmt::format("  {}", one.name), fmt::format("{}, charge {:.6g} C, mass {:.6g} kg, weighting {:.6g}",
+                                                            one.count, one.charge_c, one.mass_kg, one.weighting));
+  std::vector<std::string> names;
+  for (const auto& mesh : summary.meshes)
+    names.push_back(mesh.components.empty() ? mesh.name
+                                            : fmt::format("{}({})", mesh.name, fmt::join(mesh.components, " ")));
+  return text + line("fields", fmt::format("{}", fmt::join(names, " ")));
+}
+
 void show_info(const Context& context, const std::string& file) {
+  if (is_openpmd(file)) {
+    const OpenPmdSummary summary = inspect_openpmd(file);
+    return context.json ? context.print(openpmd_json(file, summary)) : context.print(openpmd_text(file, summary));
+  }
   std::error_code ignored;
   if (std::filesystem::is_regular_file(file, ignored) && is_checkpoint(file)) return show_checkpoint(context, file);
   const Report report = make_report(file);
@@ -157,12 +210,13 @@ void show_info(const Context& context, const std::string& file) {
 }  // namespace
 
 void add_info(CLI::App& program, Context& context) {
-  auto* command = program.add_subcommand("info", "Look into a snapshot or a checkpoint");
+  auto* command = program.add_subcommand("info", "Look into a snapshot, an openPMD file or a checkpoint");
   auto file = std::make_shared<std::string>();
   command
-      ->add_option("FILE", *file,
-                   "HDF5, GADGET binary, CSV or a checkpoint, known by its contents; of a snapshot in several files "
-                   "any one, or their common name")
+      ->add_option(
+          "FILE", *file,
+          "HDF5, GADGET binary, CSV, openPMD or a checkpoint, known by its contents; of a snapshot in several files "
+          "any one, or their common name")
       ->required();
   command->footer("Example:\n  pergola info cluster/snap_000.hdf5 --json");
   command->callback([&context, file] { show_info(context, *file); });

@@ -9,8 +9,10 @@
 
 #include "analysis/radii.hpp"
 #include "app/command.hpp"
+#include "app/plasma_pictures.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "io/openpmd.hpp"
 #include "io/snapshot.hpp"
 #include "picture/colormap.hpp"
 
@@ -30,6 +32,7 @@ struct PictureOptions {
   std::string title;
   bool title_given = false;
   bool no_legend = false;
+  std::string phase, field;  // of an openPMD file
 };
 
 SightLine sight_line(const std::string& axis) {
@@ -66,6 +69,13 @@ Particles of_species(const Particles& all, const std::vector<std::string>& names
 
 Particles chosen(const Particles& all, const PictureOptions& options) {
   if (options.species.empty()) return all;
+  const std::vector<std::string> known(species_names.begin(), species_names.end());
+  for (const auto& name : options.species)
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      const std::string near = nearest_name(name, known);
+      throw Error(ErrorKind::input, fmt::format("--species: expected {}, found {}{}", fmt::join(known, ", "), name,
+                                                near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+    }
   Particles some = of_species(all, options.species);
   if (some.size() == 0)
     throw Error(ErrorKind::input, fmt::format("{}: expected particles of the species {}, found none", options.file,
@@ -125,8 +135,28 @@ nlohmann::json description(const PictureOptions& options, const Projection& map,
           {"width", map.frame.width}, {"particles", map.particles}, {"shown", map.shown},   {"time", time}};
 }
 
+void picture_plasma(const Context& context, const PictureOptions& options) {
+  PlasmaPictureOptions plasma{options.file,    options.phase,
+                              options.species, options.field,
+                              options.axis,    options.colormap,
+                              options.title,   options.title_given,
+                              options.pixels,  Device::open("cpu", context.threads).threads()};
+  auto [image, description] = plasma_picture(plasma);
+  write_png(options.output, image);
+  if (!context.json) return context.print(options.output + "\n");
+  description["file"] = options.output;
+  description["width"] = image.width();
+  description["height"] = image.height();
+  context.print(description);
+}
+
 void make_picture(const Context& context, const PictureOptions& options) {
   if (!context.speaks()) return;
+  if (is_openpmd(options.file)) return picture_plasma(context, options);
+  for (const auto& [name, value] : {std::pair{"--phase", &options.phase}, {"--field", &options.field}})
+    if (!value->empty())
+      throw Error(ErrorKind::input, fmt::format("{}: {}: expected an openPMD file, found a snapshot of another kind",
+                                                options.file, name));
   if (options.width < 0 || !std::isfinite(options.width))
     throw Error(ErrorKind::input, fmt::format("--width: expected a length above 0, found {}", to_text(options.width)));
   auto snapshot = read_snapshot(options.file);
@@ -150,8 +180,10 @@ void make_picture(const Context& context, const PictureOptions& options) {
 
 void add_picture(CLI::App& program, Context& context) {
   auto options = std::make_shared<PictureOptions>();
-  auto* command = program.add_subcommand("picture", "Render a snapshot as a picture of its surface density");
-  command->add_option("file", options->file, "Snapshot, in any format that Pergola reads")->required();
+  auto* command =
+      program.add_subcommand("picture", "Render a snapshot: surface density, or a plasma's phase space or field");
+  command->add_option("file", options->file, "Snapshot, in any format that Pergola reads, or an openPMD file")
+      ->required();
   command->add_option("-o,--output", options->output, "PNG file to write")->required();
   command->add_option("--axis", options->axis, "Line of sight; right and up are then y z, x z or x y")
       ->check(CLI::IsMember({"x", "y", "z"}))
@@ -164,16 +196,21 @@ void add_picture(CLI::App& program, Context& context) {
   command->add_option("--colormap", options->colormap, "Colours")
       ->check(CLI::IsMember(colormap_names()))
       ->capture_default_str();
-  command->add_option("--species", options->species, "Show these only: gas, halo, disc, bulge, stars, boundary")
-      ->check(CLI::IsMember(std::vector<std::string>(species_names.begin(), species_names.end())))
+  command
+      ->add_option("--species", options->species,
+                   "Show these only: gas, halo, disc, bulge, stars, boundary; openPMD: by their names in the file")
       ->delimiter(',')
       ->type_name("NAMES");
   command->add_flag("--color-species", options->color_species, "Each species in a colour of its own");
   command->add_option("--title", options->title, "Text in the upper left corner; default: file and number")
       ->each([options](const std::string&) { options->title_given = true; });
   command->add_flag("--no-legend", options->no_legend, "The bare picture, without text and scales");
+  command->add_option("--phase", options->phase, "openPMD: the plane of phase space, such as x,vx; the default");
+  command->add_option("--field", options->field,
+                      "openPMD: rho, phi, Ex, Ey or Ez; 3D: the slice in the middle of --axis");
   command->footer(
-      "Example:\n  pergola picture cluster/snap_004.hdf5 -o cluster.png --axis x --width 4 --center density");
+      "Examples:\n  pergola picture cluster/snap_004.hdf5 -o cluster.png --axis x --width 4 --center density\n"
+      "  pergola picture two-stream/plasma_004.h5 -o vortices.png --phase x,vx");
   command->callback([&context, options] { make_picture(context, *options); });
 }
 

@@ -159,6 +159,8 @@ std::int64_t OpenPmdSummary::particle_count() const {
 }
 
 bool is_openpmd(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;
   {
     const InputFile file(path);
     std::array<unsigned char, 8> mark{};

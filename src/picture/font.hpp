@@ -18,8 +18,8 @@ struct TextStyle {
   double opacity = 1;
 };
 
-/// The width in pixels of a line of text. UTF-8: printable ASCII and a few more (− × · ° Δ Σ ε η µ π σ τ); any other
-/// character shows as a box. `^{…}` raises and `_{…}` lowers a part.
+/// The width in pixels of a line of text. UTF-8: printable ASCII and a few more (− × · ° Δ Σ ε η λ µ π ρ σ τ φ ω); any
+/// other character shows as a box. `^{…}` raises and `_{…}` lowers a part.
 double text_width(std::string_view text, double cap_height);
 
 /// Draws one line of text with its base line at `at`.

@@ -50,19 +50,34 @@ Rect field_of(const Rect& area, const Plot& plot, const Scale& y) {
   return {left, top, std::max(10.0, area.right() - 3 * gap - left), std::max(10.0, bottom - top)};
 }
 
+void draw_backdrop(Image& image, const Rect& field, const Backdrop& backdrop) {
+  if (backdrop.columns == 0) return;
+  const int left = static_cast<int>(std::ceil(field.x)), top = static_cast<int>(std::ceil(field.y));
+  for (int y = top; y < field.bottom() && y < image.height(); ++y)
+    for (int x = left; x < field.right() && x < image.width(); ++x) {
+      const auto column = static_cast<std::size_t>((x + 0.5 - field.x) / field.width * backdrop.columns);
+      const auto row = static_cast<std::size_t>((y + 0.5 - field.y) / field.height * backdrop.rows);
+      const std::size_t place =
+          std::min(row, static_cast<std::size_t>(backdrop.rows - 1)) * static_cast<std::size_t>(backdrop.columns) +
+          std::min(column, static_cast<std::size_t>(backdrop.columns - 1));
+      image.set(x, y, backdrop.colors[place]);
+    }
+}
+
 void draw_axes(Image& image, const Canvas& canvas, const Plot& plot, const Rect& area) {
   const Rect& f = canvas.field;
+  const bool lines = plot.backdrop.columns == 0;
   TextStyle style{tick_cap, ink, Align::center};
   for (const auto& tick : canvas.x.ticks(ticks_wanted(f.width, 95))) {
     const double x = f.x + canvas.x.place(tick.value) * f.width;
-    if (!tick.label.empty()) draw_line(image, {x, f.y}, {x, f.bottom()}, 1, faint);
+    if (lines && !tick.label.empty()) draw_line(image, {x, f.y}, {x, f.bottom()}, 1, faint);
     draw_line(image, {x, f.bottom()}, {x, f.bottom() + (tick.label.empty() ? 3 : 5)}, 1, ink);
     draw_text(image, {x, f.bottom() + 1.2 * gap + tick_cap}, tick.label, style);
   }
   style.align = Align::right;
   for (const auto& tick : canvas.y.ticks(ticks_wanted(f.height, 48))) {
     const double y = f.bottom() - canvas.y.place(tick.value) * f.height;
-    if (!tick.label.empty()) draw_line(image, {f.x, y}, {f.right(), y}, 1, faint);
+    if (lines && !tick.label.empty()) draw_line(image, {f.x, y}, {f.right(), y}, 1, faint);
     draw_line(image, {f.x - (tick.label.empty() ? 3 : 5), y}, {f.x, y}, 1, ink);
     draw_text(image, {f.x - 1.2 * gap, y + tick_cap / 2}, tick.label, style);
   }
@@ -224,10 +239,11 @@ void Plot::add_series(std::string name, std::vector<double> xs, std::vector<doub
   series_.push_back({std::move(name), std::move(xs), std::move(ys), style});
 }
 
-void Plot::draw(Image& image, const Rect& area) const {
+Rect Plot::draw(Image& image, const Rect& area) const {
   draw_box(image, area, paper);
   const Scale x_scale(x, all_values(series_, &Series::x)), y_scale(y, all_values(series_, &Series::y));
   const Canvas canvas{field_of(area, *this, y_scale), x_scale, y_scale};
+  draw_backdrop(image, canvas.field, backdrop);
   draw_axes(image, canvas, *this, area);
   const Rect& f = canvas.field;
   const Rect clip{f.x - 6, f.y - 6, f.width + 12, f.height + 12};  // markers on the edge are whole
@@ -237,6 +253,7 @@ void Plot::draw(Image& image, const Rect& area) const {
     draw_points(image, clip, lines.back(), series.style);
   }
   if (legend) draw_legend(image, f, series_, lines);
+  return f;
 }
 
 void Plot::draw(Image& image) const {

@@ -27,6 +27,12 @@ struct Series {
 /// Colours that people with any colour vision tell apart (Okabe & Ito 2008), then from the beginning again.
 PERGOLA_API Color palette_color(int index);
 
+/// Colours behind the lines, over the whole field between the axes.
+struct Backdrop {
+  int columns = 0, rows = 0;
+  std::vector<Color> colors;  // row 0 is the top
+};
+
 /// Lines and points over two axes, each linear or logarithmic. Points without a place (NaN, infinite, or ≤ 0 on a
 /// logarithmic axis) are gaps.
 class PERGOLA_API Plot {
@@ -34,11 +40,13 @@ class PERGOLA_API Plot {
   std::string title;
   Axis x, y;
   bool legend = true;
+  Backdrop backdrop;  // none where it has no columns
 
   /// Throws Error(input) when the lengths differ.
   void add_series(std::string name, std::vector<double> xs, std::vector<double> ys, SeriesStyle style = {});
 
-  void draw(Image& image, const Rect& area) const;
+  /// Returns the field between the axes.
+  Rect draw(Image& image, const Rect& area) const;
   /// Over the whole picture.
   void draw(Image& image) const;
 

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "sim/config_keys.hpp"
 #include "sim/config_value.hpp"
+#include "sim/plasma_diagnostics.hpp"
 
 namespace pergola {
 
@@ -226,7 +227,11 @@ void check_combinations(const std::vector<Entry>& entries, const RunConfig& conf
 void check_kind_of_run(const std::vector<Entry>& entries, const RunConfig& config) {
   for (const auto& entry : entries) {
     const bool known = find_key(entry.path) || entry.path.starts_with("particles.");
-    if (!known || applies(entry.path, config.is_plasma())) continue;
+    const auto& waves = PlasmaDiagnostics::measure_names();
+    const bool of_a_wave = std::any_of(waves.begin(), waves.end(), [&](const std::string& name) {
+      return entry.path == "expect." + name || entry.path.starts_with("expect." + name + ".");
+    });
+    if (of_a_wave ? config.is_plasma() : !known || applies(entry.path, config.is_plasma())) continue;
     const bool step = entry.path.starts_with("time.");
     throw Error(
         ErrorKind::input,
@@ -352,7 +357,8 @@ void RunConfig::require_particles() const {
 
 const std::vector<std::string>& expectation_names() {
   static const std::vector<std::string> names{"energy_error", "virial_ratio",     "half_mass_radius", "energy",
-                                              "momentum",     "angular_momentum", "return_distance"};
+                                              "momentum",     "angular_momentum", "return_distance",  "frequency",
+                                              "growth_rate",  "damping_rate",     "field_energy"};
   return names;
 }
 

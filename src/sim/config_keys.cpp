@@ -360,7 +360,8 @@ Expectation read_expectation(const std::string& name, const ConfigValue& value) 
   if (std::count(names.begin(), names.end(), name) == 0)
     throw Error(ErrorKind::input, fmt::format("{}: {}: unknown expectation, expected {}{}", value.where(), path,
                                               fmt::join(names, ", "), did_you_mean(nearest_name(name, names))));
-  const bool zero_expected = name != "virial_ratio" && name != "half_mass_radius" && name != "energy";
+  const std::vector<std::string> zeros{"energy_error", "momentum", "angular_momentum", "return_distance"};
+  const bool zero_expected = std::count(zeros.begin(), zeros.end(), name) > 0;
   Expectation expectation{name, 0, 0};
   const auto* table = value.get_if<ConfigValue::Table>();
   if (!table && zero_expected) {

@@ -112,32 +112,42 @@ std::string profile_text(const PlasmaProfile& profile) {
   return text + " }";
 }
 
+/// Wavelengths in the box: two or three whole numbers, not all 0.
+std::array<int, 3> read_mode(const ConfigValue& value, const std::string& path) {
+  std::array<int, 3> mode{0, 0, 0};
+  const auto* array = value.get_if<ConfigValue::Array>();
+  if (!array || array->size() < 2 || array->size() > 3) refuse(value, path, "whole numbers such as [1, 0]");
+  for (std::size_t a = 0; a < array->size(); ++a)
+    mode[a] = static_cast<int>(read_integer((*array)[a], path, Range::between(-16384, 16384)));
+  if (mode == std::array<int, 3>{0, 0, 0})
+    throw Error(ErrorKind::input, fmt::format("{}: {}: expected a number other than 0 in it", value.where(), path));
+  return mode;
+}
+
 PlasmaPerturbation read_perturbation(const ConfigValue& value, const std::string& path) {
   PlasmaPerturbation wave;
   Readers readers{{"kind",
                    [&](const auto& v, const auto& p) {
                      wave.kind = read_choice<PlasmaPerturbation::Kind>(v, p, plasma_perturbation_names);
                    }},
-                  {"mode",
-                   [&](const auto& v, const auto& p) {
-                     const auto* array = v.template get_if<ConfigValue::Array>();
-                     if (!array || array->size() < 2 || array->size() > 3) refuse(v, p, "whole numbers such as [1, 0]");
-                     for (std::size_t a = 0; a < array->size(); ++a)
-                       wave.mode[a] = static_cast<int>(read_integer((*array)[a], p, Range::between(-16384, 16384)));
-                   }},
+                  {"mode", [&](const auto& v, const auto& p) { wave.mode = read_mode(v, p); }},
                   {"amplitude", [&](const auto& v, const auto& p) { wave.amplitude = read_real(v, p, Range{}); }},
                   {"phase", [&](const auto& v, const auto& p) { wave.phase = read_real(v, p, Range{}); }}};
   read_table(value, path, "{ mode = [1, 0], amplitude = 0.01 }", readers);
   require(value, path, "mode", "whole numbers such as [1, 0]");
   require(value, path, "amplitude", "a number");
-  if (wave.mode == std::array<int, 3>{0, 0, 0})
-    throw Error(ErrorKind::input,
-                fmt::format("{}: {}.mode: expected a number other than 0 in it", value.where(), path));
   if (wave.kind == PlasmaPerturbation::Kind::density && std::abs(wave.amplitude) >= 1)
     throw Error(ErrorKind::input,
                 fmt::format("{}: {}.amplitude: expected a number between -1 and 1 for a wave of the density, found {}",
                             value.where(), path, to_text(wave.amplitude)));
   return wave;
+}
+
+ConfigKey wave_mode_key() {
+  const std::string path = "plasma.wave.mode";
+  return {path, "the wave that is fitted for [expect]: wavelengths in the box along each axis",
+          [=](RunConfig& config, const ConfigValue& value) { config.plasma.wave.mode = read_mode(value, path); },
+          [](const RunConfig& config) { return fmt::format("[{}]", fmt::join(config.plasma.wave.mode, ", ")); }};
 }
 
 std::string perturbation_text(const PlasmaPerturbation& wave) {
@@ -305,7 +315,14 @@ std::vector<ConfigKey> plasma_keys() {
           [](auto& c) -> auto& { return c.plasma.background; }),
       integer_key(
           "plasma.seed", "of the random numbers", Range::at_least(0), [](auto& c) -> auto& { return c.plasma.seed; }),
-      {species_key, "kinds of particles, each also as a table [[plasma.species]]", read_all_species, all_species_text}};
+      {species_key, "kinds of particles, each also as a table [[plasma.species]]", read_all_species, all_species_text},
+      wave_mode_key(),
+      real_key(
+          "plasma.wave.from", "the time that is fitted, and that field_energy is the mean over", Range::at_least(0),
+          [](auto& c) -> auto& { return c.plasma.wave.from; }),
+      real_key(
+          "plasma.wave.until", "0: to the end", Range::at_least(0),
+          [](auto& c) -> auto& { return c.plasma.wave.until; })};
 }
 
 std::vector<ConfigKey> plasma_output_keys() {

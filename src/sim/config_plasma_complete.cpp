@@ -103,6 +103,14 @@ struct Completion {
   void expectations() const {
     for (const char* name : {"virial_ratio", "half_mass_radius", "angular_momentum", "return_distance"})
       if (find(std::string("expect.") + name)) refuse_key(std::string("expect.") + name, "not known for a plasma");
+    for (const std::string name : {"frequency", "growth_rate", "damping_rate"})
+      if (find("expect." + name) && config.output.spectrum_every == 0)
+        refuse_key("expect." + name, "needs the potential every few steps: set output.spectrum_every, in steps");
+    if (plasma.wave.until > 0 && plasma.wave.until <= plasma.wave.from)
+      refuse_key("plasma.wave.until", fmt::format("expected a time after plasma.wave.from = {}, found {}",
+                                                  to_text(plasma.wave.from), to_text(plasma.wave.until)));
+    if (plasma.dimensions() == 2 && plasma.wave.mode[2] != 0)
+      refuse_key("plasma.wave.mode", "expected nothing along z in two dimensions");
   }
 };
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,6 +29,12 @@ struct PlasmaSpeciesConfig {
   std::string where;  // file and line, for messages
 };
 
+/// [plasma.wave]: the wave whose frequency and growth are fitted.
+struct PlasmaWave {
+  std::array<int, 3> mode{1, 0, 0};  // wavelengths in the box, by axis
+  double from = 0, until = 0;        // the time that is fitted, in the unit of the file; until 0: to the end
+};
+
 /// The table [plasma], in the units of the file. With it a run is one of a plasma.
 struct PlasmaConfig {
   bool given = false;
@@ -41,6 +48,7 @@ struct PlasmaConfig {
   bool background = false;
   std::uint64_t seed = 1;
   std::vector<PlasmaSpeciesConfig> species;
+  PlasmaWave wave;
 
   int dimensions() const { return static_cast<int>(cells.size()); }
   /// In SI the reference density is that of the first species, else the density 1.

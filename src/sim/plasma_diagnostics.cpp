@@ -43,9 +43,12 @@ PlasmaDiagnostics::PlasmaDiagnostics(const PlasmaOptions& options, const PlasmaU
       units_(units),
       wave_(wave),
       kinds_(std::move(kinds)),
-      modes_(options.dimensions, options.cells, wave.mode) {}
+      modes_(options.dimensions, options.cells, wave.mode) {
+  wave_.from /= units_.time().file;
+  wave_.until /= units_.time().file;
+}
 
-void PlasmaDiagnostics::record(const PlasmaSystem& system) { modes_.record(system.time(), system.potential()); }
+void PlasmaDiagnostics::record(double time, const std::vector<double>& potential) { modes_.record(time, potential); }
 
 void PlasmaDiagnostics::record_energy(double time, double field_energy) {
   energy_times_.push_back(time);
@@ -76,13 +79,19 @@ const std::vector<std::string>& PlasmaDiagnostics::measure_names() {
   return names;
 }
 
-double PlasmaDiagnostics::until() const {
-  // A time that steps have added up to may lie a rounding error beyond the one that was meant.
-  return wave_.until > 0 ? wave_.until * (1 + 1e-9) : std::numeric_limits<double>::infinity();
+bool PlasmaDiagnostics::in_window(double time) const {
+  // A time may lie a rounding error beyond the one that was meant.
+  return time >= wave_.from * (1 - 1e-9) && (wave_.until == 0 || time <= wave_.until * (1 + 1e-9));
 }
 
 WaveSeries PlasmaDiagnostics::wave_series() const {
-  return WaveSeries{modes_.times(), modes_.wave()}.between(wave_.from * (1 - 1e-9), until());
+  WaveSeries window;
+  for (std::size_t i = 0; i < modes_.times().size(); ++i) {
+    if (!in_window(modes_.times()[i])) continue;
+    window.times.push_back(modes_.times()[i]);
+    window.values.push_back(modes_.wave()[i]);
+  }
+  return window;
 }
 
 double PlasmaDiagnostics::measure(const std::string& name) const {
@@ -93,7 +102,7 @@ double PlasmaDiagnostics::measure(const std::string& name) const {
   if (name != "field_energy") return not_a_number;
   double sum = 0, count = 0;
   for (std::size_t i = 0; i < energy_times_.size(); ++i) {
-    if (energy_times_[i] < wave_.from * (1 - 1e-9) || energy_times_[i] > until()) continue;
+    if (!in_window(energy_times_[i])) continue;
     sum += field_energies_[i];
     count += 1;
   }
@@ -198,7 +207,7 @@ std::string PlasmaDiagnostics::wave_text() const {
   std::string text = "time,real,imaginary,amplitude,fit\n";
   for (std::size_t i = 0; i < modes_.times().size(); ++i) {
     const double time = modes_.times()[i];
-    const bool inside = time >= wave_.from * (1 - 1e-9) && time <= until() && std::isfinite(oscillation.growth_rate);
+    const bool inside = in_window(time) && std::isfinite(oscillation.growth_rate);
     const double line = growth.rate > 0 ? growth.amplitude * std::exp(growth.rate * time)
                                         : oscillation.amplitude * std::exp(oscillation.growth_rate * time);
     const auto value = modes_.wave()[i] * potential;

@@ -1,5 +1,4 @@
 #pragma once
-#include <array>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -9,16 +8,11 @@
 #include "base/state_blocks.hpp"
 #include "base/vec.hpp"
 #include "io/spectrum_file.hpp"
-#include "plasma/system.hpp"
+#include "plasma/options.hpp"
 #include "plasma/units.hpp"
+#include "sim/plasma_config.hpp"
 
 namespace pergola {
-
-/// [plasma.wave]: the wave that is fitted.
-struct PlasmaWave {
-  std::array<int, 3> mode{1, 0, 0};  // wavelengths in the box, by axis
-  double from = 0, until = 0;        // the time that is fitted, in 1/ω_p; until 0: to the end
-};
 
 /// What theory needs of a species, in units of computation.
 struct PlasmaKind {
@@ -33,8 +27,8 @@ class PERGOLA_API PlasmaDiagnostics {
   PlasmaDiagnostics(const PlasmaOptions& options, const PlasmaUnits& units, const PlasmaWave& wave,
                     std::vector<PlasmaKind> kinds);
 
-  /// The potential now.
-  void record(const PlasmaSystem& system);
+  /// The potential at a time.
+  void record(double time, const std::vector<double>& potential);
   /// With every line of energy.csv.
   void record_energy(double time, double field_energy);
 
@@ -53,7 +47,7 @@ class PERGOLA_API PlasmaDiagnostics {
   static const std::vector<std::string>& measure_names();
 
  private:
-  double until() const;
+  bool in_window(double time) const;
   WaveSeries wave_series() const;
   AxisSpectrum axis_spectrum(int axis) const;
   std::vector<SpectrumCurve> theory(int axis, double longest, double highest) const;
@@ -62,7 +56,7 @@ class PERGOLA_API PlasmaDiagnostics {
 
   PlasmaOptions options_;
   PlasmaUnits units_;
-  PlasmaWave wave_;
+  PlasmaWave wave_;  // times as computed
   std::vector<PlasmaKind> kinds_;
   ModeRecorder modes_;
   std::vector<double> energy_times_, field_energies_;

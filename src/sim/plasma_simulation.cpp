@@ -20,18 +20,29 @@ namespace {
 constexpr double shortest_batch_seconds = 0.02, longest_batch_seconds = 0.1;
 constexpr std::int64_t most_steps_in_batch = 1 << 16;
 
+std::vector<PlasmaKind> kinds(const PlasmaConfig& config) {
+  std::vector<PlasmaKind> all;
+  for (const auto& species : config.species) {
+    const PlasmaLoad load = config.load(species);
+    all.push_back({species.charge * species.charge * load.density / species.mass, load.thermal, load.drift});
+  }
+  return all;
+}
+
 }  // namespace
 
 PlasmaSimulation::PlasmaSimulation(const RunConfig& config, const StateBlocks* state)
     : config_(config),
       device_(Device::open(config.run.device, config.run.threads)),
       units_(config.plasma.units()),
-      options_(config.plasma.options()) {
+      options_(config.plasma.options()),
+      diagnostics_(options_, units_, config.plasma.wave, kinds(config.plasma)) {
   auto warnings = check_plasma(config_);
   check_memory();
   system_ = make_plasma_system(device_, options_, config_.precision(), &profile_);
   if (state) {
     system_->restore(*state);
+    diagnostics_.restore(*state);
   } else {
     remarks_ = std::move(warnings);
     load();
@@ -67,6 +78,14 @@ void PlasmaSimulation::load() {
   }
   Profile::Scope scope(&profile_, "start");
   system_->start(particles);
+  record_potential();
+}
+
+void PlasmaSimulation::record_potential() {
+  const std::int64_t every = config_.output.spectrum_every;
+  if (every == 0 || system_->steps() % every != 0) return;
+  Profile::Scope scope(&profile_, "spectrum");
+  diagnostics_.record(time() / units_.time().file, system_->potential());
 }
 
 double PlasmaSimulation::time() const {
@@ -78,8 +97,11 @@ StepCounts PlasmaSimulation::counts() const { return {system_->steps(), system_-
 void PlasmaSimulation::take_steps(std::int64_t most) {
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
-  const std::int64_t count = std::min(batch_, most);
+  const std::int64_t every = config_.output.spectrum_every;
+  const std::int64_t next = every > 0 ? every - system_->steps() % every : most;
+  const std::int64_t count = std::min({batch_, most, next});
   system_->advance(count, config_.time.step / units_.time().file);
+  record_potential();
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (seconds > longest_batch_seconds)
     batch_ = std::max<std::int64_t>(1, batch_ / 2);
@@ -115,6 +137,7 @@ std::vector<std::string> PlasmaSimulation::energy_columns() const {
 EnergyRow PlasmaSimulation::measure() {
   const PlasmaEnergies now = system_->energies();
   const double energy = units_.energy().file, momentum = units_.momentum().file;
+  diagnostics_.record_energy(time() / units_.time().file, now.field);
   EnergyRow row;
   row.energies = {energy * now.kinetic(), energy * now.field, momentum * now.momentum(), {0, 0, 0}};
   for (const PlasmaSums& species : now.species) row.more.push_back(energy * species.kinetic);
@@ -134,12 +157,19 @@ void PlasmaSimulation::write_snapshot(const std::filesystem::path& path) {
   write_openpmd(path, snapshot, {config_.output.particles_most, config_.precision() == Precision::single});
 }
 
+StateBlocks PlasmaSimulation::save() {
+  StateBlocks blocks = system_->save();
+  diagnostics_.save(blocks);
+  return blocks;
+}
+
 std::vector<std::string> PlasmaSimulation::remarks() { return std::exchange(remarks_, {}); }
 
 std::vector<Check> PlasmaSimulation::checks(const Energies& start, const Energies& end) {
   RunEnds ends;
   ends.start = start;
   ends.end = end;
+  ends.watched = [this](const std::string& name) { return diagnostics_.measure(name); };
   return report_card(config_.expectations(), ends);
 }
 

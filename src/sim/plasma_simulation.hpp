@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "plasma/system.hpp"
+#include "sim/plasma_diagnostics.hpp"
 #include "sim/run_system.hpp"
 
 namespace pergola {
@@ -36,19 +37,22 @@ class PERGOLA_API PlasmaSimulation final : public RunSystem {
   void write_snapshot(const std::filesystem::path& path) override;
   std::vector<std::string> remarks() override;
   std::vector<Check> checks(const Energies& start, const Energies& end) override;
-  StateBlocks save() override { return system_->save(); }
+  void write_records(const std::filesystem::path& directory) override { diagnostics_.write(directory); }
+  StateBlocks save() override;
   std::string describe() const override;
 
  private:
   void check_memory() const;
   void load();
-  /// Whole steps, as many as fit between two looks at the clock.
+  /// Whole steps, as many as fit between two looks at the clock and at the potential.
   void take_steps(std::int64_t most);
+  void record_potential();
 
   RunConfig config_;
   Device device_;
   PlasmaUnits units_;
   PlasmaOptions options_;
+  PlasmaDiagnostics diagnostics_;
   Profile profile_;
   std::unique_ptr<PlasmaSystem> system_;
   std::int64_t size_ = 0;

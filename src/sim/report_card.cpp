@@ -22,7 +22,7 @@ double measure(const std::string& name, const RunEnds& ends) {
   if (name == "half_mass_radius") return lagrangian_radii(*ends.particles, mass_center(*ends.particles), {0.5})[0];
   if (name == "return_distance" && ends.starting_particles)
     return return_distance(*ends.starting_particles, *ends.particles);
-  return std::numeric_limits<double>::quiet_NaN();
+  return ends.watched ? ends.watched(name) : std::numeric_limits<double>::quiet_NaN();
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,9 @@ struct Check {
 /// What a run was at its start and at its end.
 struct RunEnds {
   Energies start, end;
-  const Particles* particles = nullptr;           // at the end
-  const Particles* starting_particles = nullptr;  // positions and ids; needed for return_distance only
+  const Particles* particles = nullptr;               // at the end
+  const Particles* starting_particles = nullptr;      // positions and ids; needed for return_distance only
+  std::function<double(const std::string&)> watched;  // what was measured during the run, by name
 };
 
 /// Measures what is expected. Names as in expectation_names().

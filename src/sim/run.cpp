@@ -254,6 +254,7 @@ void ManagedRun::finish() {
   on_root(*communicator_, [&] {
     record_.end = log_energy();
     record_.checks = system_->checks(start_, *record_.end);
+    system_->write_records(directory_->path());
     write_snapshot_now();
   });
 }

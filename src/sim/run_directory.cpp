@@ -15,6 +15,7 @@
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "sim/plasma_diagnostics.hpp"
 
 namespace pergola {
 
@@ -115,6 +116,7 @@ RunDirectory::RunDirectory(const fs::path& path, Use use) : path_(path), made_(p
 void RunDirectory::clear() {
   for (const auto& file : {run_json(), energy_csv(), audit_csv(), profile_csv(), failure_json(), checkpoints()})
     discard(file);
+  for (const auto& name : PlasmaDiagnostics::file_names()) discard(path_ / name);
   remove_snapshots_from(0);
 }
 

@@ -60,6 +60,8 @@ class PERGOLA_API RunSystem {
   virtual void write_snapshot(const std::filesystem::path& path) = 0;
   /// What the user should see of what happened since the last call, as sentences.
   virtual std::vector<std::string> remarks() { return {}; }
+  /// At the end: what the run has recorded on its way and does not belong into the contract's files.
+  virtual void write_records(const std::filesystem::path& directory) { static_cast<void>(directory); }
   /// The report card, at the end.
   virtual std::vector<Check> checks(const Energies& start, const Energies& end) = 0;
 

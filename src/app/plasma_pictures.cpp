@@ -1,0 +1,160 @@
+#include "app/plasma_pictures.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "io/openpmd.hpp"
+#include "picture/plasma_plots.hpp"
+
+namespace pergola::app {
+
+namespace {
+
+const std::vector<std::string> coordinates{"x", "y", "z", "vx", "vy", "vz"};
+
+std::string with_unit(const std::string& name, const std::string& unit) {
+  return unit.empty() ? name : fmt::format("{} ({})", name, unit);
+}
+
+/// The unit of a coordinate, for people: lengths as in the file, velocities as length over time.
+std::string unit_of(const std::string& coordinate, const OpenPmdSummary& summary) {
+  if (summary.length_unit.empty()) return "";
+  if (!coordinate.starts_with("v")) return summary.length_unit;
+  return summary.time_unit == "1/omega_p" ? summary.length_unit + " ω_{p}"
+                                          : fmt::format("{}/{}", summary.length_unit, summary.time_unit);
+}
+
+std::string time_text(const OpenPmdSummary& summary) {
+  const std::string unit = summary.time_unit == "1/omega_p" ? "/ω_{p}" : " " + summary.time_unit;
+  return fmt::format("t = {:.6g}{}", summary.time, summary.time_unit.empty() ? "" : unit);
+}
+
+std::pair<std::string, std::string> parse_phase(const std::string& text) {
+  const auto comma = text.find(',');
+  const auto known = [](const std::string& name) {
+    return std::count(coordinates.begin(), coordinates.end(), name) > 0;
+  };
+  if (comma == std::string::npos || !known(text.substr(0, comma)) || !known(text.substr(comma + 1)))
+    throw Error(ErrorKind::input, fmt::format("--phase: expected two of {} such as x,vx, found \"{}\"",
+                                              fmt::join(coordinates, ", "), text));
+  return {text.substr(0, comma), text.substr(comma + 1)};
+}
+
+std::vector<OpenPmdSummary::Species> chosen_species(const PlasmaPictureOptions& options,
+                                                    const OpenPmdSummary& summary) {
+  if (options.species.empty()) return summary.species;
+  std::vector<OpenPmdSummary::Species> chosen;
+  std::vector<std::string> names;
+  for (const auto& species : summary.species) names.push_back(species.name);
+  for (const auto& name : options.species) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end())
+      throw Error(
+          ErrorKind::input,
+          fmt::format("{}: --species: expected {}, found {}", options.file,
+                      names.empty() ? "a file with particles" : fmt::format("{}", fmt::join(names, ", ")), name));
+    chosen.push_back(summary.species[static_cast<std::size_t>(found - names.begin())]);
+  }
+  return chosen;
+}
+
+std::string title_of(const PlasmaPictureOptions& options, const std::string& what, const OpenPmdSummary& summary) {
+  if (options.title_given) return options.title;
+  return fmt::format("{} · {} · {}", std::filesystem::path(options.file).filename().string(), what, time_text(summary));
+}
+
+PlasmaPicture phase_picture(const PlasmaPictureOptions& options, const OpenPmdSummary& summary) {
+  const auto [across, up] = parse_phase(options.phase.empty() ? "x,vx" : options.phase);
+  const auto species = chosen_species(options, summary);
+  PhaseSpace particles;
+  std::vector<std::string> names;
+  for (const auto& one : species) {
+    const auto first = read_openpmd_coordinate(options.file, one.name, across);
+    const auto second = read_openpmd_coordinate(options.file, one.name, up);
+    particles.across.insert(particles.across.end(), first.begin(), first.end());
+    particles.up.insert(particles.up.end(), second.begin(), second.end());
+    // All of one weight would be as good as none; different ones are made equal to 1 in the mean.
+    const double weight = one.weighting / species[0].weighting;
+    particles.weights.insert(particles.weights.end(), first.size(), std::isfinite(weight) && weight > 0 ? weight : 1.0);
+    names.push_back(one.name);
+  }
+  const auto axis =
+      static_cast<std::size_t>(std::find(coordinates.begin(), coordinates.end(), across) - coordinates.begin());
+  if (axis < summary.cells.size()) particles.period = static_cast<double>(summary.cells[axis]) * summary.spacing[axis];
+  const auto label = [](const std::string& name) {
+    return name.size() == 2 ? fmt::format("v_{{{}}}", name.substr(1)) : name;
+  };
+  particles.across_label = with_unit(label(across), unit_of(across, summary));
+  particles.up_label = with_unit(label(up), unit_of(up, summary));
+  particles.title = title_of(options, fmt::format("{}", fmt::join(names, ", ")), summary);
+  particles.colormap = options.colormap;
+  particles.threads = options.threads;
+  const std::size_t count = particles.across.size();
+  return {plot_phase_space(particles, options.pixels),
+          {{"phase", {across, up}}, {"species", names}, {"particles", count}, {"time", summary.time}}};
+}
+
+/// "Ex" → "E/x"; the record and what it is called in the picture.
+std::pair<std::string, const OpenPmdMesh*> find_field(const std::string& name, const std::string& file,
+                                                      const OpenPmdSummary& summary) {
+  std::vector<std::string> names;
+  for (const OpenPmdMesh& mesh : summary.meshes) {
+    if (mesh.components.empty()) names.push_back(mesh.name);
+    for (const auto& component : mesh.components) names.push_back(mesh.name + component);
+    if (mesh.components.empty() && mesh.name == name) return {name, &mesh};
+    for (const auto& component : mesh.components)
+      if (mesh.name + component == name) return {mesh.name + "/" + component, &mesh};
+  }
+  throw Error(ErrorKind::input, fmt::format("{}: --field: expected {}, found {}", file, fmt::join(names, ", "), name));
+}
+
+PlasmaPicture field_picture(const PlasmaPictureOptions& options, const OpenPmdSummary& summary) {
+  const auto [record, mesh] = find_field(options.field, options.file, summary);
+  const std::vector<double> values = read_openpmd_mesh(options.file, record);
+  const bool flat = summary.dimensions == 2;
+  const std::size_t normal = flat || options.axis == "z" ? 2 : options.axis == "y" ? 1 : 0;
+  const std::size_t across = normal == 0 ? 1 : 0, up = normal == 2 ? 1 : 2;
+  const auto cells = [&](std::size_t axis) {
+    return axis < summary.cells.size() ? static_cast<std::size_t>(summary.cells[axis]) : 1;
+  };
+  const std::size_t middle = cells(normal) / 2;
+  const std::array<std::size_t, 3> stride{1, cells(0), cells(0) * cells(1)};
+  FieldSlice slice;
+  slice.columns = static_cast<int>(cells(across));
+  slice.rows = static_cast<int>(cells(up));
+  for (std::size_t j = 0; j < cells(up); ++j)
+    for (std::size_t i = 0; i < cells(across); ++i)
+      slice.values.push_back(values[middle * stride[normal] + i * stride[across] + j * stride[up]]);
+  slice.width = static_cast<double>(cells(across)) * summary.spacing[across];
+  slice.height = static_cast<double>(cells(up)) * summary.spacing[up];
+  slice.across_label = with_unit(coordinates[across], summary.length_unit);
+  slice.up_label = with_unit(coordinates[up], summary.length_unit);
+  slice.value_label = options.field;
+  slice.title = title_of(options, options.field, summary);
+  slice.colormap = options.colormap;
+  const auto [low, high] = std::minmax_element(slice.values.begin(), slice.values.end());
+  return {plot_field(slice, options.pixels),
+          {{"field", options.field}, {"unit", mesh->unit}, {"min", *low}, {"max", *high}, {"time", summary.time}}};
+}
+
+}  // namespace
+
+PlasmaPicture plasma_picture(const PlasmaPictureOptions& options) {
+  const OpenPmdSummary summary = inspect_openpmd(options.file);
+  if (!options.field.empty() && !options.phase.empty())
+    throw Error(ErrorKind::input, "--field: expected one of --field and --phase, found both");
+  if (!options.field.empty()) return field_picture(options, summary);
+  if (!summary.species.empty() || !options.phase.empty() || !options.species.empty())
+    return phase_picture(options, summary);
+  PlasmaPictureOptions potential = options;
+  potential.field = "phi";
+  return field_picture(potential, summary);
+}
+
+}  // namespace pergola::app

@@ -1,0 +1,129 @@
+#include "picture/plasma_plots.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/error.hpp"
+#include "picture/map_plot.hpp"
+#include "picture/projection.hpp"
+
+namespace pergola {
+
+namespace {
+
+constexpr int map_pixels = 720;
+constexpr double periodic_margin = 0.125;  // of the width: what a projection looks at beyond its frame
+
+using Limits = std::pair<double, double>;
+
+Limits limits_of(const std::vector<double>& values, double room) {
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  const double size = *high > *low ? *high - *low : std::max(std::abs(*high), 1.0);
+  return {*low - room * size, *high + room * size};
+}
+
+double place(double value, const Limits& limits) { return (value - limits.first) / (limits.second - limits.first); }
+
+}  // namespace
+
+Image plot_phase_space(const PhaseSpace& particles, int width) {
+  if (particles.across.empty()) throw Error(ErrorKind::input, "picture: there are no particles to show");
+  const Limits across = particles.period > 0 ? Limits{0, particles.period} : limits_of(particles.across, 0.05);
+  const Limits up = limits_of(particles.up, 0.06);
+  // The projection of stars, on a square: it smooths by the number of neighbours.
+  Particles square;
+  const auto add = [&](double x, double y, double weight) {
+    square.id.push_back(square.id.size() + 1);
+    square.x.push_back(x);
+    square.y.push_back(y);
+    square.mass.push_back(weight);
+  };
+  for (std::size_t i = 0; i < particles.across.size(); ++i) {
+    const double x = place(particles.across[i], across), y = place(particles.up[i], up);
+    add(x, y, particles.weights[i]);
+    if (particles.period > 0 && x < periodic_margin) add(x + 1, y, particles.weights[i]);
+    if (particles.period > 0 && x > 1 - periodic_margin) add(x - 1, y, particles.weights[i]);
+  }
+  square.z.assign(square.x.size(), 0.0);
+  const Projection map = project(square, {SightLine::z, {{0.5, 0.5, 0}, 1}, map_pixels, particles.threads});
+  const double area = (across.second - across.first) * (up.second - up.first);
+  std::vector<double> density;
+  for (int y = map_pixels - 1; y >= 0; --y)
+    for (int x = 0; x < map_pixels; ++x) density.push_back(map.at(x, y) / area);
+
+  MapPlot plot;
+  plot.plot.title = particles.title;
+  plot.plot.x.label = particles.across_label;
+  plot.plot.y.label = particles.up_label;
+  plot.colormap = particles.colormap;
+  plot.colors = {"particles per area", true, {}, {}};
+  plot.decades_most = 2.5;
+  plot.set_values(map_pixels, map_pixels, std::move(density), across, up);
+  return plot.draw(width, width * 2 / 3);
+}
+
+Image plot_field(const FieldSlice& slice, int width) {
+  MapPlot plot;
+  plot.plot.title = slice.title;
+  plot.plot.x.label = slice.across_label;
+  plot.plot.y.label = slice.up_label;
+  plot.colormap = slice.colormap;
+  plot.colors.label = slice.value_label;
+  plot.set_values(slice.columns, slice.rows, slice.values, {0, slice.width}, {0, slice.height});
+  const double aspect = std::clamp(slice.height / slice.width, 0.25, 1.0);
+  return plot.draw(width, 120 + static_cast<int>((width - 180) * aspect));
+}
+
+Image plot_spectrum(const SpectrumMap& spectrum, int width) {
+  const std::size_t modes = spectrum.wave_numbers.size();
+  double longest_curve = 0, highest_curve = 0, total = 0, below = 0;
+  for (const auto& curve : spectrum.theory)
+    for (std::size_t i = 0; i < curve.wave_numbers.size(); ++i) {
+      longest_curve = std::max(longest_curve, curve.wave_numbers[i]);
+      highest_curve = std::max(highest_curve, curve.frequencies[i]);
+    }
+  // Up to where the curves and nearly all of the power end.
+  for (const double power : spectrum.power) total += power;
+  std::size_t rows = 0;
+  for (; rows < spectrum.frequencies.size(); ++rows) {
+    if (below >= 0.998 * total && spectrum.frequencies[rows] > 1.3 * highest_curve) break;
+    for (std::size_t mode = 0; mode < modes; ++mode) below += spectrum.power[rows * modes + mode];
+  }
+  std::size_t columns = modes;
+  if (longest_curve > 0)
+    columns = static_cast<std::size_t>(std::clamp(1.5 * longest_curve / spectrum.wave_numbers[0], 8.0, double(modes)));
+  columns = std::min(columns, modes);
+  std::vector<double> values;
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t mode = 0; mode < columns; ++mode) values.push_back(spectrum.power[row * modes + mode]);
+
+  MapPlot plot;
+  plot.plot.title = spectrum.title;
+  plot.plot.x.label = spectrum.wave_number_label;
+  plot.plot.y.label = spectrum.frequency_label;
+  plot.colormap = "viridis";
+  plot.colors = {"power of the potential", true, {}, {}};
+  plot.decades_most = 5;
+  const double k = spectrum.wave_numbers[0], step = spectrum.frequencies.size() > 1 ? spectrum.frequencies[1] : 1;
+  plot.set_values(static_cast<int>(columns), static_cast<int>(rows), std::move(values),
+                  {0.5 * k, (static_cast<double>(columns) + 0.5) * k},
+                  {-0.5 * step, (static_cast<double>(rows) - 0.5) * step});
+  for (const auto& curve : spectrum.theory)
+    plot.plot.add_series(curve.name, curve.wave_numbers, curve.frequencies, {Stroke::dashed, Marker::none, 1});
+  return plot.draw(width, width * 2 / 3);
+}
+
+Image plot_wave(const RunLog& wave) {
+  const auto times = wave.numbers("time");
+  Plot plot;
+  plot.title = "The wave of [plasma.wave]";
+  plot.x.label = "time";
+  plot.y.label = "|φ_{k}|";
+  plot.y.log = true;
+  plot.add_series("measured", times, wave.numbers("amplitude"));
+  plot.add_series("fit", times, wave.numbers("fit"), {Stroke::dashed});
+  return draw_panels({plot}, 900, 420);
+}
+
+}  // namespace pergola

@@ -1,0 +1,46 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "picture/image.hpp"
+#include "picture/run_log.hpp"
+
+namespace pergola {
+
+/// Particles in the plane of a coordinate (or a velocity) and a velocity.
+struct PhaseSpace {
+  std::vector<double> across, up, weights;
+  double period = 0;  // of `across`, which then goes from 0 to it; 0: it is not periodic
+  std::string across_label, up_label, title;
+  std::string colormap = "magma";
+  int threads = 1;
+};
+/// The number of particles per area in colours, as smooth as their number allows. Throws Error(input) for none.
+PERGOLA_API Image plot_phase_space(const PhaseSpace& particles, int width);
+
+/// A field over a rectangle.
+struct FieldSlice {
+  int columns = 0, rows = 0;
+  std::vector<double> values;  // row 0 at the bottom
+  double width = 0, height = 0;
+  std::string across_label, up_label, value_label, title;
+  std::string colormap = "magma";
+};
+PERGOLA_API Image plot_field(const FieldSlice& slice, int width);
+
+/// Power by wave number and frequency, with curves of theory.
+struct SpectrumMap {
+  struct Curve {
+    std::string name;
+    std::vector<double> wave_numbers, frequencies;
+  };
+  std::vector<double> wave_numbers, frequencies, power;  // power: [frequency][wave number]
+  std::vector<Curve> theory;
+  std::string wave_number_label, frequency_label, title;
+};
+PERGOLA_API Image plot_spectrum(const SpectrumMap& spectrum, int width);
+
+/// From wave.csv: the amplitude of one wave against time on a logarithmic axis, and the line that was fitted.
+PERGOLA_API Image plot_wave(const RunLog& wave);
+
+}  // namespace pergola

@@ -1,0 +1,278 @@
+"""A plasma's files and pictures: openPMD snapshots as others read them, spectra, fitted waves, and the examples' report cards."""
+
+import csv
+import json
+
+import harness
+from harness import needs
+
+if harness.has_module("h5py") and harness.has_module("numpy"):
+    import h5py
+    import numpy as np
+
+OSCILLATION = """
+[run]
+end_time = {end}
+[plasma]
+cells = [16, 6]
+background = true
+{plasma}
+[[plasma.species]]
+name = "electrons"
+charge = -1
+mass = 1
+particles_per_cell = 16
+temperature = 0.01
+perturbation = {{ mode = [1, 0], amplitude = 0.1 }}
+[[plasma.species]]
+name = "beam"
+charge = -1
+mass = 2
+density = 0.25
+particles_per_cell = 9
+cold = true
+drift = [0.5, 0]
+[output]
+spectrum_every = 2
+energy_every = 1
+snapshots_every = 4
+{more}
+"""
+
+
+class PlasmaTest(harness.CliTest):
+    def configure(self, end=8, plasma="", more="", name="plasma.toml"):
+        path = self.dir / name
+        path.write_text(OSCILLATION.format(end=end, plasma=plasma, more=more))
+        return path
+
+    def finished(self, out="out", **options):
+        self.good("run", self.configure(**options), "-o", self.dir / out, "--quiet", "--device", "cpu")
+        return self.dir / out
+
+
+def text(value):
+    return value.decode() if isinstance(value, bytes) else value
+
+
+@needs("numpy", "h5py")
+class OpenPmdFiles(PlasmaTest):
+    """Required by STANDARD.md 1.1.0 and EXT_ED-PIC.md 1.1.0 of the openPMD project."""
+
+    ROOT = ["openPMD", "openPMDextension", "basePath", "iterationEncoding", "iterationFormat", "meshesPath", "particlesPath"]
+    ITERATION = ["time", "dt", "timeUnitSI"]
+    MESH = ["geometry", "dataOrder", "axisLabels", "gridSpacing", "gridGlobalOffset", "gridUnitSI", "unitDimension",
+            "timeOffset", "fieldSmoothing"]
+    MESHES = ["fieldSolver", "fieldBoundary", "particleBoundary", "currentSmoothing", "chargeCorrection"]
+    SPECIES = ["particleShape", "currentDeposition", "particlePush", "particleInterpolation", "particleSmoothing"]
+    RECORD = ["unitDimension", "timeOffset", "weightingPower", "macroWeighted"]
+
+    def has(self, thing, names):
+        for name in names:
+            self.assertIn(name, thing.attrs, f"{thing.name} has no {name}")
+
+    def components(self, record):
+        constant_or_scalar = isinstance(record, h5py.Dataset) or "value" in record.attrs
+        return [record] if constant_or_scalar else list(record.values())
+
+    def test_hold_all_that_the_standard_requires(self):
+        for out, plasma in (("points", ""), ("smooth", "smoothing = 0.5")):
+            out = self.finished(out, plasma=plasma)
+            with h5py.File(out / "plasma_001.h5") as file:
+                self.has(file, self.ROOT)
+                self.assertEqual(text(file.attrs["openPMD"]), "1.1.0")
+                self.assertEqual(file.attrs["openPMDextension"].dtype, np.dtype("u4"))
+                self.assertEqual(text(file.attrs["basePath"]), "/data/%T/")
+                self.assertEqual(text(file.attrs["iterationEncoding"]), "fileBased")
+                self.assertEqual(text(file.attrs["iterationFormat"]), "plasma_%T.h5")
+                self.assertEqual(list(file["data"]), ["1"])
+                base = file["data/1"]
+                self.has(base, self.ITERATION)
+                self.assertAlmostEqual(base.attrs["time"], 4)
+                self.assertEqual(base.attrs["dt"], 0.05)
+                self.check_meshes(base[text(file.attrs["meshesPath"])])
+                self.check_particles(base[text(file.attrs["particlesPath"])])
+
+    def check_meshes(self, meshes):
+        self.has(meshes, self.MESHES)
+        self.assertEqual(set(meshes), {"rho", "phi", "E"})
+        for record in meshes.values():
+            self.has(record, self.MESH)
+            self.assertEqual(record.attrs["unitDimension"].shape, (7,))
+            self.assertEqual([text(label) for label in record.attrs["axisLabels"]], ["x", "y"])
+            if text(record.attrs["fieldSmoothing"]) != "none":
+                self.has(record, ["fieldSmoothingParameters"])
+            for component in self.components(record):
+                self.has(component, ["unitSI", "position"])
+                self.assertEqual(component.shape, (16, 6))
+        self.assertEqual(set(meshes["E"]), {"x", "y"})
+        # The total charge is zero, and E = -grad phi in the first wave along x.
+        self.assertLess(abs(meshes["rho"][:].sum()), 1e-4)
+        k = 2 * np.pi / 16
+        phi, field = np.fft.fft(meshes["phi"][:].mean(axis=1))[1], np.fft.fft(meshes["E/x"][:].mean(axis=1))[1]
+        self.assertLess(abs(field + 1j * k * phi), 1e-3 * abs(field))
+
+    def check_particles(self, particles):
+        self.assertEqual(set(particles), {"electrons", "beam"})
+        for name, count in (("electrons", 16 * 96), ("beam", 9 * 96)):
+            species = particles[name]
+            self.has(species, self.SPECIES)
+            self.assertEqual(set(species), {"position", "positionOffset", "momentum", "charge", "mass", "weighting", "id"})
+            for record in species.values():
+                self.has(record, self.RECORD)
+                for component in self.components(record):
+                    self.has(component, ["unitSI"])
+                    shape = component.attrs["shape"] if "value" in component.attrs else component.shape
+                    self.assertEqual(list(shape), [count])
+            self.assertEqual(len(set(species["id"][:])), count)
+            self.assertTrue(((species["position/x"][:] >= 0) & (species["position/x"][:] < 16)).all())
+        ids = [particles[name]["id"][:] for name in particles]
+        self.assertEqual(len(np.intersect1d(*ids)), 0)
+        beam = particles["beam"]
+        velocity = beam["momentum/x"][:] / (beam["mass"].attrs["value"] * beam["weighting"].attrs["value"])
+        self.assertAlmostEqual(velocity.mean(), 0.5, delta=0.2)
+
+    def test_a_sample_of_the_particles_stands_for_all(self):
+        out = self.finished(more="particles_most = 100")
+        with h5py.File(out / "plasma_000.h5") as first, h5py.File(out / "plasma_002.h5") as last:
+            ids = [file["data"][number]["particles/electrons/id"][:] for file, number in ((first, "0"), (last, "2"))]
+            self.assertEqual(len(ids[0]), 100)
+            self.assertEqual(ids[0].tolist(), ids[1].tolist())
+
+    @needs("yt")
+    def test_yt_opens_it(self):
+        import yt
+        yt.set_log_level(50)
+        out = self.finished()
+        data = yt.load(str(out / "plasma_001.h5"))
+        self.assertEqual(data.dimensionality, 2)
+        self.assertEqual(data.domain_dimensions.tolist(), [16, 6, 1])
+        grid = data.covering_grid(0, data.domain_left_edge, data.domain_dimensions)
+        with h5py.File(out / "plasma_001.h5") as file:
+            for name in ("rho", "phi"):
+                record = file["data/1/fields/" + name]
+                np.testing.assert_allclose(grid["openPMD", name].d[:, :, 0], record[:] * record.attrs["unitSI"], rtol=1e-6)
+            self.assertAlmostEqual(float(data.current_time) / file["data/1"].attrs["timeUnitSI"], 4, delta=1e-6)
+        self.assertIn(("electrons", "particle_momentum_x"), data.field_list)
+
+    def test_info_says_what_is_in_it(self):
+        out = self.finished()
+        info = self.good_json("info", out / "plasma_001.h5")
+        self.assertEqual(info["format"], "openpmd")
+        self.assertEqual(info["version"], "1.1.0")
+        self.assertEqual(info["step"], 80)
+        self.assertEqual(info["cells"], [16, 6])
+        self.assertEqual(info["species"]["beam"]["count"], 9 * 96)
+        self.assertEqual([field["name"] for field in info["fields"]], ["E", "phi", "rho"])
+        self.assertEqual(info["units"]["time"], "1/omega_p")
+        said = self.good("info", out / "plasma_001.h5")
+        for word in ("openPMD 1.1.0", "electrons", "16 x 6", "E(x y) phi rho"):
+            self.assertIn(word, said)
+
+
+class PlasmaPictures(PlasmaTest):
+    def test_phase_space_and_fields(self):
+        file = self.finished() / "plasma_002.h5"
+        for number, args in enumerate(([], ["--phase", "x,vy", "--species", "beam"], ["--phase", "vx,vy"], ["--field", "phi"],
+                                       ["--field", "Ex", "--colormap", "viridis", "--title", "field", "--size", "600"])):
+            picture = self.dir / f"{number}.png"
+            said = self.good_json("picture", file, "-o", picture, *args)
+            self.assertEqual(picture.read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
+            self.assertEqual(said["file"], str(picture))
+        self.assertEqual(said["field"], "Ex")
+        self.assertLess(said["min"], said["max"])
+        first = self.good_json("picture", file, "-o", self.dir / "a.png", "--threads", "1")
+        self.good("picture", file, "-o", self.dir / "b.png", "--threads", "2")
+        self.assertEqual(first["species"], ["beam", "electrons"])
+        self.assertEqual((self.dir / "a.png").read_bytes(), (self.dir / "b.png").read_bytes())
+
+    def test_what_is_not_there_is_refused(self):
+        file = self.finished() / "plasma_000.h5"
+        picture = self.dir / "no.png"
+        self.bad(2, "picture", file, "-o", picture, "--species", "ions", says=["--species", "electrons", "ions"])
+        self.bad(2, "picture", file, "-o", picture, "--field", "Bz", says=["--field", "Ex", "phi", "rho"])
+        self.bad(2, "picture", file, "-o", picture, "--phase", "x", says=["--phase", "x,vx"])
+        self.bad(2, "picture", file, "-o", picture, "--phase", "x,vz", "--field", "phi", says=["--field", "--phase"])
+        data = file.read_bytes()
+        (self.dir / "half.h5").write_bytes(data[:len(data) // 2])
+        self.bad(2, "picture", self.dir / "half.h5", "-o", picture, says="half.h5")
+        self.bad(2, "info", self.dir / "half.h5", says="half.h5")
+        self.good("ic", "plummer", "--n", 10, "-o", self.dir / "stars.hdf5")
+        self.bad(2, "picture", self.dir / "stars.hdf5", "-o", picture, "--phase", "x,vx", says=["--phase", "openPMD"])
+        self.assertFalse(picture.exists())
+
+
+class PlasmaWaves(PlasmaTest):
+    def rows(self, path):
+        with open(path, newline="") as file:
+            return list(csv.DictReader(file))
+
+    def test_spectrum_and_wave_are_written_and_plotted(self):
+        out = self.finished(end=20)
+        wave = self.rows(out / "wave.csv")
+        self.assertEqual(len(wave), 201)
+        self.assertAlmostEqual(float(wave[1]["time"]), 0.1)
+        first = float(wave[0]["amplitude"])
+        k = 2 * 3.14159265 / 16
+        # phi_k = rho_k/k^2, half of the amplitude 0.1 in each of the two waves; the cloud of the particles takes 2.5 %.
+        self.assertAlmostEqual(first, 0.05 / k**2, delta=0.03 * 0.05 / k**2)
+        spectrum = self.rows(out / "spectrum.csv")
+        self.assertEqual([row["axis"] for row in spectrum], ["x"] * 8 + ["y"] * 3)
+        files = {entry["file"].rsplit("/", 1)[1] for entry in self.good_json("plot", out)}
+        self.assertEqual(files, {"energy.png", "momentum.png", "profile.png", "spectrum_x.png", "spectrum_y.png", "wave.png"})
+
+    def test_no_spectrum_unless_it_is_asked_for(self):
+        out = self.dir / "out"
+        self.good("run", self.configure(), "-o", out, "--set", "output.spectrum_every=0", "--quiet", "--device", "cpu")
+        self.assertFalse((out / "spectrum.hdf5").exists() or (out / "wave.csv").exists())
+
+    def test_resumed_run_gives_the_same_files(self):
+        config = self.configure(end=20)
+        self.good("run", config, "-o", self.dir / "whole", "--quiet", "--device", "cpu")
+        self.good("run", config, "-o", self.dir / "parts", "--set", "run.end_time=7.93", "--quiet", "--device", "cpu")
+        self.good("run", config, "-o", self.dir / "parts", "--resume", "--quiet", "--device", "cpu")
+        for name in ("spectrum.hdf5", "spectrum.csv", "wave.csv", "plasma_005.h5"):
+            self.assertEqual((self.dir / "parts" / name).read_bytes(), (self.dir / "whole" / name).read_bytes(), name)
+        checks = [json.loads((self.dir / run / "run.json").read_text())["checks"] for run in ("whole", "parts")]
+        self.assertEqual(checks[0], checks[1])
+
+    def test_keys_that_make_no_sense_are_refused(self):
+        out = self.dir / "out"
+        self.bad(2, "run", self.configure(more="[expect]\nfrequency = 1\n"), "-o", out, "--set", "output.spectrum_every=0",
+                 says=["expect.frequency", "output.spectrum_every"])
+        self.bad(2, "run", self.configure(plasma="[plasma.wave]\nfrom = 5\nuntil = 4\n"), "-o", out, says=["plasma.wave.until"])
+        self.bad(2, "run", self.configure(plasma="[plasma.wave]\nmode = [0, 0]\n"), "-o", out, says=["plasma.wave.mode"])
+        self.bad(2, "run", self.configure(plasma="[plasma.wave]\nmode = [1, 0, 1]\n"), "-o", out, says=["plasma.wave.mode"])
+        self.bad(2, "run", self.configure(plasma="[plasma.wave]\nmod = [1, 0]\n"), "-o", out, says=["plasma.wave.mod", "mode"])
+        (self.dir / "stars.toml").write_text("[particles]\nmodel = \"plummer\"\n[expect]\ngrowth_rate = 1\n")
+        self.bad(2, "run", self.dir / "stars.toml", "-o", out, says=["expect.growth_rate"])
+
+
+class PlasmaExamples(harness.CliTest):
+    """Each carries its theoretical value in the report card."""
+
+    def check(self, name, *measured):
+        out = self.dir / name
+        self.good("run", harness.SOURCE / "examples" / f"{name}.toml", "-o", out, "--quiet", "--strict", "--device", "cpu")
+        checks = {check["name"]: check for check in json.loads((out / "run.json").read_text())["checks"]}
+        for expectation in (*measured, "energy_error"):
+            self.assertTrue(checks[expectation]["passed"], checks[expectation])
+
+    def test_plasma_oscillation(self):
+        self.check("plasma-oscillation", "frequency", "damping_rate")
+
+    def test_landau_damping(self):
+        self.check("landau-damping", "frequency", "damping_rate")
+
+    def test_two_stream(self):
+        self.check("two-stream", "growth_rate")
+
+    def test_thermal(self):
+        self.check("thermal", "field_energy")
+
+    def test_bernstein(self):
+        self.check("bernstein", "frequency")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,84 @@
+#include "picture/plasma_plots.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "picture/colormap.hpp"
+#include "picture/map_plot.hpp"
+
+namespace pergola {
+namespace {
+
+int count(const Image& image, Color color) {
+  int found = 0;
+  for (const Color& pixel : image.pixels()) found += pixel == color ? 1 : 0;
+  return found;
+}
+
+TEST(MapPlot, ColoursStandWhereTheValuesAre) {
+  MapPlot plot;
+  plot.colormap = "gray";
+  plot.set_values(2, 2, {0, 1, 2, 4}, {0, 1}, {0, 1});  // the lower row first
+  const Image image = plot.draw(600, 400);
+  const Colormap gray("gray");
+  // Quarters of the field: 0 below left, 4 above right; the bar shows every colour once more in a thin strip.
+  EXPECT_GT(count(image, gray(0)), 20000);
+  EXPECT_GT(count(image, gray(0.25)), 20000);
+  EXPECT_GT(count(image, gray(0.5)), 20000);
+  EXPECT_EQ(image.at(150, 300), gray(0));
+  EXPECT_EQ(image.at(380, 300), gray(0.25));
+  EXPECT_EQ(image.at(150, 80), gray(0.5));
+  EXPECT_EQ(image.at(380, 80), gray(1));
+}
+
+TEST(MapPlot, RefusesTheWrongNumberOfValues) {
+  MapPlot plot;
+  EXPECT_THROW(plot.set_values(2, 2, {1, 2, 3}, {0, 1}, {0, 1}), Error);
+}
+
+TEST(PlasmaPlots, PhaseSpaceIsBrightWhereTheParticlesAre) {
+  PhaseSpace beams;
+  for (int i = 0; i < 4000; ++i) {
+    beams.across.push_back(std::fmod(i * 0.618, 1) * 10);
+    beams.up.push_back((i % 2 == 0 ? 3 : -3) + 0.1 * std::sin(i * 1.7));
+    beams.weights.push_back(1);
+  }
+  beams.period = 10;
+  beams.colormap = "gray";
+  const Image one = plot_phase_space(beams, 900);
+  beams.threads = 3;
+  EXPECT_EQ(encode_png(plot_phase_space(beams, 900)), encode_png(one));
+  const auto brightness = [&](int y) {
+    int sum = 0;
+    for (int x = 200; x < 700; ++x) sum += one.at(x, y).g;
+    return sum / 500;
+  };
+  int brightest = 0, darkest = 255, middle = one.height() / 2;
+  for (int y = 40; y < one.height() - 80; ++y) {
+    brightest = std::max(brightest, brightness(y));
+    darkest = std::min(darkest, brightness(y));
+  }
+  EXPECT_GT(brightest, 180);
+  EXPECT_LT(darkest, 10);
+  EXPECT_LT(brightness(middle), 10);
+  EXPECT_THROW(plot_phase_space(PhaseSpace{}, 900), Error);
+}
+
+TEST(PlasmaPlots, SpectrumEndsWithItsPowerAndCurves) {
+  SpectrumMap spectrum;
+  for (int m = 1; m <= 10; ++m) spectrum.wave_numbers.push_back(0.1 * m);
+  for (int i = 0; i < 100; ++i) {
+    spectrum.frequencies.push_back(0.1 * i);
+    for (int m = 1; m <= 10; ++m) spectrum.power.push_back(i == 12 ? 1.0 : 1e-9);
+  }
+  spectrum.theory.push_back({"langmuir", {0.1, 1.0}, {1.2, 1.2}});
+  const Image image = plot_spectrum(spectrum, 900);
+  EXPECT_EQ(image.width(), 900);
+  EXPECT_GT(count(image, palette_color(1)), 200);  // the curve
+}
+
+}  // namespace
+}  // namespace pergola
