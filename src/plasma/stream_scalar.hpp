@@ -10,11 +10,18 @@ namespace pergola::plasma {
 template <int dimensions, int points>
 inline constexpr int cloud_size = points* points*(dimensions == 3 ? points : 1);
 
-/// Where a point of a cloud lies in a patch, from the first.
+/// Where the points of a cloud lie in a patch, from the first.
+template <int dimensions, int points>
+inline constexpr auto cloud_offsets = [] {
+  constexpr int side = Patch<dimensions, points>::side;
+  std::array<int, cloud_size<dimensions, points>> offsets{};
+  for (int p = 0; p < cloud_size<dimensions, points>; ++p)
+    offsets[p] = (p / points / points * side + p / points % points) * side + p % points;
+  return offsets;
+}();
 template <int dimensions, int points>
 constexpr int cloud_offset(int point) {
-  constexpr int side = Patch<dimensions, points>::side;
-  return (point / points / points * side + point / points % points) * side + point % points;
+  return cloud_offsets<dimensions, points>[point];
 }
 
 /// Adds the charge of one particle to a patch.

@@ -153,18 +153,20 @@ struct TileField {
   HWY_INLINE Vec3<Pack<Real>> at(const Clouds<dimensions, points, Real>& clouds, const std::int32_t* offset) const {
     using Number = Pack<Real>;
     Number electric[3] = {Number(Real(0)), Number(Real(0)), Number(Real(0))};
-    Number values[dimensions * size];
-    if constexpr (records) {
-      for (int eight = 0; eight < record; eight += 8) load_records(value + eight, offset, values + eight);
-    } else {
-      const auto number = clouds.template number<Area::side>();
-      for (int a = 0; a < dimensions; ++a)
+    constexpr int together = records ? 8 / size : 1;  // components that are fetched at once
+    Number values[together * size];
+    for (int a = 0; a < dimensions; a += together) {
+      if constexpr (records) {
+        load_records(value + a * size, offset, values);
+      } else {
+        const auto number = clouds.template number<Area::side>();
         for (int p = 0; p < size; ++p)
-          values[a * size + p].raw = hn::GatherIndex(
-              hn::ScalableTag<Real>(), patch + a * Area::size + cloud_offset<dimensions, points>(p), number);
+          values[p].raw = hn::GatherIndex(hn::ScalableTag<Real>(),
+                                          patch + a * Area::size + cloud_offset<dimensions, points>(p), number);
+      }
+      for (int b = 0; b < together; ++b)
+        electric[a + b] = interpolate<dimensions, points>(clouds.weight, values + b * size);
     }
-    for (int a = 0; a < dimensions; ++a)
-      electric[a] = interpolate<dimensions, points>(clouds.weight, values + a * size);
     return {electric[0], electric[1], electric[2]};
   }
 };
