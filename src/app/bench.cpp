@@ -20,8 +20,8 @@ struct Suite {
   const char* name;
   void (*run)(const BenchTask&);
 };
-constexpr Suite suites[] = {
-    {"direct", bench_direct}, {"hermite", bench_hermite}, {"tree", bench_tree}, {"mesh", bench_mesh}, {"g6", bench_g6}};
+constexpr Suite suites[] = {{"direct", bench_direct}, {"hermite", bench_hermite}, {"tree", bench_tree},
+                            {"mesh", bench_mesh},     {"pic", bench_pic},         {"g6", bench_g6}};
 
 const Suite& find_suite(const std::string& name) {
   std::vector<std::string> names;
@@ -190,7 +190,7 @@ double fastest(double seconds, int least, const std::function<void()>& once) {
 void add_bench(CLI::App& program, Context& context) {
   auto* command = program.add_subcommand("bench", "Measure this machine: rates, and their fraction of its ceiling");
   auto options = std::make_shared<BenchOptions>();
-  command->add_option("SUITE", options->suite, "direct, hermite, tree, mesh or g6")->required();
+  command->add_option("SUITE", options->suite, "direct, hermite, tree, mesh, pic or g6")->required();
   command->add_flag("--full", options->full, "Also the sizes that take long");
   command->add_option("--n", options->n, "This number of particles only")
       ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 40));

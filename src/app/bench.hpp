@@ -46,6 +46,7 @@ void bench_direct(const BenchTask& task);
 void bench_hermite(const BenchTask& task);
 void bench_mesh(const BenchTask& task);
 void bench_tree(const BenchTask& task);
+void bench_pic(const BenchTask& task);
 void bench_g6(const BenchTask& task);
 
 /// The least number of instructions per pair (DESIGN.md section 5); 0 where none is defined.

@@ -21,6 +21,7 @@ using Experiment = PaperTable (*)(const PaperSession& session, const std::string
 Experiment experiment_of(const std::string& paper) {
   if (paper == "aubert") return run_aubert;
   if (paper == "cuda-gadget") return run_cuda_gadget;
+  if (paper == "decyk") return run_decyk;
   return paper == "kirin" ? run_kirin : run_bertinelli;
 }
 

@@ -5,6 +5,7 @@
 #include "device/buffer.hpp"
 #include "mesh/poisson.hpp"
 #include "plasma/host_field.hpp"
+#include "plasma/stream_factories.hpp"
 
 namespace pergola {
 
@@ -84,6 +85,8 @@ class PlasmaFieldByFft final : public PlasmaField<Real> {
 
 template <class Real>
 std::unique_ptr<PlasmaField<Real>> make_plasma_field(const Device& device, const PlasmaOptions& options) {
+  if constexpr (cuda_built)
+    if (device.is_cuda()) return make_plasma_field_cuda<Real>(device, options);
   return std::make_unique<PlasmaFieldByFft<Real>>(device, options);
 }
 

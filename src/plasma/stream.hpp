@@ -53,6 +53,10 @@ class StreamingParticles {
   /// (physics/plasma_push.hpp). Particles that leave their tile are handed to their new one; a tile that is full grows.
   virtual void push(const ElectricField<Real>& field, const PushTimes& times) = 0;
 
+  /// What push() left to run beside the calls after it (charge_density and the field's solution) joins the stream. All
+  /// other calls do so by themselves; a recording of steps (StepGraph) must end with it.
+  virtual void join() const {}
+
   /// Sums with velocities that are ahead by `kick` of those stored, which stay. Waits. The same bits for any number of
   /// threads and from run to run.
   virtual std::vector<PlasmaSums> measure(const ElectricField<Real>& field, double kick) const = 0;
@@ -60,6 +64,9 @@ class StreamingParticles {
   /// Throws Error(numerics) if a particle was lost, doubled or has a position or velocity that is not a number, with
   /// its id and state. Called once per batch of steps; cheap: the checks themselves are made in every step. Waits.
   virtual void check() = 0;
+
+  /// Another number when memory was laid out anew: work that was recorded for the one before is void.
+  virtual std::uint64_t layout_version() const { return 0; }
 
   /// Bytes on the device that are held now.
   virtual std::int64_t device_bytes() const = 0;

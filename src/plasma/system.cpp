@@ -2,12 +2,14 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.hpp"
 #include "device/stage_clock.hpp"
 #include "plasma/field.hpp"
 #include "plasma/host_field.hpp"
+#include "plasma/step_graph.hpp"
 
 namespace pergola {
 
@@ -50,7 +52,11 @@ template <class Real>
 class PlasmaSystemOf final : public PlasmaSystem {
  public:
   PlasmaSystemOf(const Device& device, const PlasmaOptions& options, Profile* profile)
-      : device_(device), options_(options), clock_(device, profile), field_(make_plasma_field<Real>(device, options)) {}
+      : device_(device),
+        options_(options),
+        clock_(device, profile),
+        graph_(device),
+        field_(make_plasma_field<Real>(device, options)) {}
 
   void start(const std::vector<PlasmaParticles>& particles) override {
     steps_ = 0, time_ = 0, behind_ = 0;
@@ -60,15 +66,27 @@ class PlasmaSystemOf final : public PlasmaSystem {
   void advance(std::int64_t count, double step) override {
     if (!particles_) throw Error(ErrorKind::input, "plasma: advance() before start()");
     const double begin = time_;
-    for (std::int64_t i = 1; i <= count; ++i) {
-      clock_.begin("push");
-      particles_->push(field_->electric(), {behind_ + 0.5 * step, step});
-      find_field();
+    for (std::int64_t done = 0; done < count;) {
+      // Steps like the one before are repeated in batches; after each the particles are checked.
+      const bool alike = behind_ == 0.5 * step;
+      const std::int64_t batch = alike ? std::min(count - done, batch_steps) : 1;
+      if (alike && device_.is_cuda()) {
+        clock_.begin("steps");
+        graph_.run(batch, {step, particles_->layout_version()}, [&] { launch_step(step); });
+        clock_.end();
+      } else {
+        for (std::int64_t k = 0; k < batch; ++k) {
+          clock_.begin("push");
+          particles_->push(field_->electric(), {behind_ + 0.5 * step, step});
+          find_field();
+        }
+      }
       behind_ = 0.5 * step;
-      time_ = begin + static_cast<double>(i) * step;
-      ++steps_;
+      done += batch;
+      steps_ += batch;
+      time_ = begin + static_cast<double>(done) * step;
+      particles_->check();
     }
-    particles_->check();
     clock_.collect();
   }
 
@@ -104,6 +122,14 @@ class PlasmaSystemOf final : public PlasmaSystem {
 
  private:
   void load(const std::vector<PlasmaParticles>& particles);
+  static constexpr std::int64_t batch_steps = 64;
+  /// A step like the one before, without the clock of the stages: it is recorded and replayed.
+  void launch_step(double step) {
+    particles_->push(field_->electric(), {step, step});
+    particles_->charge_density(field_->density());
+    field_->solve();
+    particles_->join();
+  }
   void find_field() {
     clock_.begin("charge");
     particles_->charge_density(field_->density());
@@ -127,6 +153,7 @@ class PlasmaSystemOf final : public PlasmaSystem {
   Device device_;
   PlasmaOptions options_;
   StageClock clock_;
+  StepGraph graph_;
   std::unique_ptr<PlasmaField<Real>> field_;
   std::unique_ptr<StreamingParticles<Real>> particles_;
   std::int64_t steps_ = 0;
@@ -155,6 +182,7 @@ void PlasmaSystemOf<Real>::load(const std::vector<PlasmaParticles>& particles) {
   }
   if (!options_.background && std::fabs(net) > 1e-9 * gross)
     refuse(fmt::format("the box is not neutral: its charge is {} e n0 cells; ask for a background", net));
+  graph_ = StepGraph(device_);
   particles_ = make_streaming_particles<Real>(device_, options_, counts);
   for (std::size_t s = 0; s < particles.size(); ++s) particles_->load(static_cast<int>(s), particles[s]);
   find_field();

@@ -58,6 +58,7 @@ PaperTable run_kirin(const PaperSession& session, const std::string& name);
 PaperTable run_bertinelli(const PaperSession& session, const std::string& name);
 PaperTable run_aubert(const PaperSession& session, const std::string& name);
 PaperTable run_cuda_gadget(const PaperSession& session, const std::string& name);
+PaperTable run_decyk(const PaperSession& session, const std::string& name);
 PaperTable run_six_body(const PaperSession& session);
 
 }  // namespace pergola::app

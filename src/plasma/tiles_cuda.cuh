@@ -1,0 +1,185 @@
+#pragma once
+// CUDA only: where the particles of a plasma stand on the device.
+#include <climits>
+#include <cstdint>
+
+#include "device/launch.cuh"
+#include "mesh/grid.hpp"
+#include "physics/plasma_push.hpp"
+
+namespace pergola::cuda {
+
+template <class Real>
+using Place = typename physics::PlasmaCounts<Real>::Place;
+
+/// Cells of a tile along the axes.
+template <int dimensions>
+struct TileWidth {
+  static constexpr int x = dimensions == 3 ? 8 : 16, y = dimensions == 3 ? 8 : 16, z = dimensions == 3 ? 8 : 1;
+};
+
+/// The box cut into tiles, numbered x fastest.
+struct TileBox {
+  physics::TileAxis axis[3];
+  int tiles[3] = {1, 1, 1};
+
+  PERGOLA_HD int count() const { return tiles[0] * tiles[1] * tiles[2]; }
+  PERGOLA_HD int number(const int (&tile)[3]) const { return (tile[2] * tiles[1] + tile[1]) * tiles[0] + tile[0]; }
+  PERGOLA_HD void find(int number, int (&tile)[3]) const {
+    tile[0] = number % tiles[0];
+    tile[1] = number / tiles[0] % tiles[1];
+    tile[2] = number / tiles[0] / tiles[1];
+  }
+};
+
+/// A particle that could not be handed to its new tile stays in its old group: its first place, relative to the corner
+/// of the new tile, is stored as its complement, which is negative, and the new tile in Groups::away.
+template <class Number>
+PERGOLA_HD Number mark_away(Number place) {
+  return ~place;
+}
+
+/// Particles in memory; arrays that are not kept are null.
+template <class Real>
+struct ParticleArrays {
+  Place<Real>* place[3] = {};
+  Real* velocity[3] = {};
+  std::uint32_t* rank = nullptr;
+};
+
+/// What the kernels find out and check() reads.
+struct StreamStatus {
+  unsigned long long balance;  // arrivals less leavers, of all steps: 0
+  unsigned long long refused;  // particles that had to stay outside their tile, of all steps
+  unsigned crowded;            // a tile, its inbox or its list of holes is full or nearly so
+  unsigned wrong_charge;       // the charge on the grid was not that of the particles: 1 + species
+  unsigned blocks_done;        // of the kernel that adds up the charge
+  unsigned bad_group;          // a particle is not a number: 1 + its group, rank and velocity
+  std::uint32_t bad_rank;
+  double bad_velocity[3];
+};
+
+/// The particles of all species on a device. A group is a tile of a species: group = species · tiles + tile. It has
+/// room for begin[group + 1] − begin[group] particles, the first count[group] of which are there. What leaves goes to
+/// the inbox of its new group, `inbox_size` places each, and leaves a hole.
+template <class Real>
+struct Groups {
+  TileBox box;
+  int groups = 0;
+  const std::int64_t* begin = nullptr;
+  std::uint32_t* count = nullptr;
+  ParticleArrays<Real> slots;
+  std::uint32_t* away = nullptr;  // tile of a particle that stays outside its own
+
+  int inbox_size = 0;
+  ParticleArrays<Real> inbox;
+  std::uint32_t* arrived = nullptr;  // per group; more than `room` were refused
+  std::uint32_t* room = nullptr;     // arrivals that a group can take in this step
+  std::uint32_t* hole = nullptr;     // inbox_size per group
+  std::uint32_t* holes = nullptr;    // per group; more than inbox_size were refused
+  StreamStatus* status = nullptr;
+};
+
+inline constexpr std::uint32_t no_hole = 0xffffffffu;
+
+/// The charge of one species at the grid points, counted.
+struct ChargeSums {
+  int cells[3] = {1, 1, 1};
+  unsigned long long* sum = nullptr;
+
+  __device__ __forceinline__ unsigned long long* row(int iy, int iz) const {
+    return sum + (std::int64_t{iz} * cells[1] + iy) * cells[0];
+  }
+};
+
+/// `cell` modulo n; cell is seldom outside.
+__device__ __forceinline__ int wrapped(int cell, int n) {
+  if (static_cast<unsigned>(cell) < static_cast<unsigned>(n)) return cell;
+  cell %= n;
+  return cell < 0 ? cell + n : cell;
+}
+
+/// The clouds of a particle along the axes.
+template <int dimensions, int points, class Real>
+struct Cloud {
+  int first[3] = {0, 0, 0};
+  Real weight[3][points];
+
+  template <class Number>
+  __device__ __forceinline__ explicit Cloud(const Number* place) {
+#pragma unroll
+    for (int a = 0; a < dimensions; ++a) {
+      const auto axis = physics::axis_cloud<points, Real>(static_cast<Place<Real>>(place[a]));
+      first[a] = axis.first;
+#pragma unroll
+      for (int k = 0; k < points; ++k) weight[a][k] = axis.weight[k];
+    }
+  }
+
+  /// add(ix, iy, iz, units) for the points of the cloud, counted from its first; the last gets what the others leave.
+  template <class Add>
+  __device__ __forceinline__ void share_out(const Add& add) const {
+    using Share = typename physics::PlasmaCounts<Real>::Share;
+    constexpr int layers = dimensions == 3 ? points : 1;
+    Share rest = Share{1} << physics::PlasmaCounts<Real>::charge_bits;
+#pragma unroll
+    for (int k = 0; k < layers; ++k)
+#pragma unroll
+      for (int j = 0; j < points; ++j)
+#pragma unroll
+        for (int i = 0; i < points; ++i) {
+          if (i + 1 == points && j + 1 == points && k + 1 == layers) continue;
+          const Real xy = weight[0][i] * weight[1][j];
+          const Share share = physics::charge_share(dimensions == 3 ? xy * weight[2][k] : xy);
+          rest -= share;
+          add(i, j, k, share);
+        }
+    add(points - 1, points - 1, layers - 1, rest);
+  }
+};
+
+/// Adds the charge of a particle to the grid; `place` is relative to the corner of `tile`.
+template <int dimensions, int points, class Real, class Number>
+__device__ __forceinline__ void deposit_on_grid(const TileBox& box, const ChargeSums& sums, const int (&tile)[3],
+                                                const Number* place) {
+  const Cloud<dimensions, points, Real> cloud(place);
+  int first[3];
+#pragma unroll
+  for (int a = 0; a < 3; ++a) first[a] = box.axis[a].corner(tile[a]) + cloud.first[a];
+  cloud.share_out([&](int i, int j, int k, auto share) {
+    unsigned long long* row = sums.row(wrapped(first[1] + j, sums.cells[1]), wrapped(first[2] + k, sums.cells[2]));
+    atomicAdd(row + wrapped(first[0] + i, sums.cells[0]),
+              static_cast<unsigned long long>(static_cast<long long>(share)));
+  });
+}
+
+/// The field at a particle, from the grid.
+template <int dimensions, int points, class Real, class Number>
+__device__ __forceinline__ Vec3<Real> gather_from_grid(const TileBox& box, const Field<const Real> (&field)[3],
+                                                       const int (&tile)[3], const Number* place) {
+  constexpr int layers = dimensions == 3 ? points : 1;
+  const Cloud<dimensions, points, Real> cloud(place);
+  std::int64_t at[layers * points * points];
+#pragma unroll
+  for (int k = 0; k < layers; ++k)
+#pragma unroll
+    for (int j = 0; j < points; ++j)
+#pragma unroll
+      for (int i = 0; i < points; ++i) {
+        const int ix = wrapped(box.axis[0].corner(tile[0]) + cloud.first[0] + i, field[0].nx);
+        const int iy = wrapped(box.axis[1].corner(tile[1]) + cloud.first[1] + j, field[0].ny);
+        const int iz = wrapped(box.axis[2].corner(tile[2]) + cloud.first[2] + k, field[0].nz);
+        at[(k * points + j) * points + i] = field[0].index(ix, iy, iz);
+      }
+  Real result[3] = {0, 0, 0};
+#pragma unroll
+  for (int a = 0; a < dimensions; ++a) {
+    Real value[layers * points * points];
+#pragma unroll
+    for (int m = 0; m < layers * points * points; ++m) value[m] = field[a].data[at[m]];
+    result[a] = physics::interpolate<dimensions, points>(cloud.weight, value);
+  }
+  return {result[0], result[1], result[2]};
+}
+
+}  // namespace pergola::cuda
