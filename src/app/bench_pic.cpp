@@ -1,5 +1,11 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
 #include "app/bench.hpp"
 #include "app/plasma_bench.hpp"
+#include "gravity/mesh.hpp"
 
 namespace pergola::app {
 
@@ -11,7 +17,10 @@ double particle_bytes(const PlasmaCase& which) { return 2.0 * 2 * which.dimensio
 /// Without --full a CPU is done within 40 s.
 std::vector<PlasmaCase> cases(const BenchTask& task) {
   PlasmaCase paper = decyk_case();
-  if (task.n > 0) {
+  if (task.n > 0) {  // as many particles per cell as in the paper, 36
+    const int side = nearest_mesh_size(static_cast<int>(std::lround(std::sqrt(static_cast<double>(task.n) / 72))));
+    paper.cells = {std::max(side, 4), 2 * std::max(side, 4), 1};
+    paper.name = fmt::format("{}x{}", paper.cells[0], paper.cells[1]);
     paper.n = task.n;
     return {paper};
   }

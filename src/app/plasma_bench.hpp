@@ -9,7 +9,7 @@
 namespace pergola::app {
 
 /// A thermal plasma of electrons over a uniform background, the benchmark of Decyk, Singh & Friedman 2010: Debye length
-/// of a cell, random places, linear shape, single precision.
+/// of a cell, random places, linear shape, Gaussian smoothing, single precision.
 struct PlasmaCase {
   std::string name;  // 256x512
   int dimensions = 2;

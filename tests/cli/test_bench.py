@@ -45,6 +45,14 @@ class Bench(CliTest):
             self.assertEqual(result["unit"], "particle steps/s" if case in steps else "cells/s")
             self.assertEqual(result["fraction_of_ceiling"] is None, "multigrid" in case)
 
+    def test_pic_times_particles_and_whole_steps(self):
+        results = self.good_json("bench", "pic", "--device", "cpu", "--n", "20000", "--threads", "2", "--quiet")
+        self.assertEqual([r["case"] for r in results], ["pic/particles/16x32", "pic/step/16x32"])
+        for r in results:
+            self.assertEqual((r["precision"], r["n"], r["unit"]), ("single", 20000, "particle steps/s"))
+            self.assertAlmostEqual(r["rate"] * r["seconds"], 20000, delta=1)
+            self.assertGreater(r["fraction_of_ceiling"], 0)
+
     def test_table_for_people(self):
         self.assertIn("direct/acc+pot", self.good("bench", "direct", "--device", "cpu", "--n", "64", "--quiet"))
 

@@ -92,6 +92,13 @@ class Published(unittest.TestCase):
         self.assertEqual(multigrid[128**3]["published"], {"full GPU (×)": 43, "mixed (×)": 52})
 
 
+    def test_decyk_holds_the_times_of_the_host_and_of_the_gpu(self):
+        host = rows_of(run_paper("decyk/cpu", "--max-n", "1"), "decyk/cpu")[4718592]["published"]
+        self.assertEqual(host, {"Deposit": 8.2, "Push": 19.9, "Sort": None, "Total": 30.0})
+        gpu = rows_of(run_paper("decyk/gpu", "--max-n", "1"), "decyk/gpu")[4718592]["published"]
+        self.assertEqual(gpu, {"Deposit": 0.16, "Push": 0.56, "Sort": 1.30, "Total": 2.27})
+
+
 class Ours(unittest.TestCase):
     def test_aubert_times_every_stage_on_one_thread_and_says_what_is_missing(self):
         result = run_paper("aubert/1-sphere", "--max-n", "32768")
