@@ -46,11 +46,16 @@ std::string program_version() { return fmt::format("{} {}", version(), build_com
 
 std::string csv_value(double value) { return std::isfinite(value) ? to_text(value) : std::string(); }
 
+/// The name of a column, in quotation marks where it has a comma of its own.
+std::string csv_name(const std::string& name) {
+  return name.find(',') == std::string::npos ? name : "\"" + name + "\"";
+}
+
 /// The whole header line; adopt_rows takes only files that have exactly this one.
 std::string csv_header(const PaperTable& table) {
   std::string header = "n";
-  for (const auto& name : table.published) header += "," + name;
-  for (const auto& name : table.ours) header += "," + name;
+  for (const auto& name : table.published) header += "," + csv_name(name);
+  for (const auto& name : table.ours) header += "," + csv_name(name);
   return header + ",row_seconds,device,version";
 }
 
