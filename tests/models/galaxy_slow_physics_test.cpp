@@ -5,6 +5,7 @@
 
 #include "models/model.hpp"
 #include "models/sampling.hpp"
+#include "test_devices.hpp"
 #include "time/integrator.hpp"
 
 namespace pergola {
@@ -57,14 +58,18 @@ Ring ring(const Particles& p, double low, double high) {
   return found;
 }
 
+class Galaxy : public DeviceTest {};
+
 // Reference: a stationary galaxy: what it shows at the start. Five turns at the disc's scale length (each of eight
 // time units), through which halo, bulge and disc keep their mass profiles, and the disc its rotation curve and its
-// thickness, as far as the encounters of 16,000 particles allow: 9,600 in a halo of eight times the disc's mass heat
-// the disc, so that it turns more slowly by up to a tenth in the middle and thickens. With the rotation curve of a thin
-// disc the profile is lost within a quarter of a turn: the radius of a quarter of its stars grows by 20 %.
-TEST(Galaxy, KeepsItsProfileItsRotationAndItsThinDiscOverFiveTurns) {
+// thickness, as far as the encounters of the particles allow, which heat the disc. With 16,000, 64,000, 256,000 and
+// 1,000,000 particles the outermost ring became thicker by 62, 36, 11 and 6 % and the innermost slower by 12, 6, 3 and
+// 3 %, the rings' numbers changed by up to 17, 2, 2 and 2 %. The inner quarter of the bulge, not much wider than the
+// softening, grows by 9 to 12 % with any number. With the rotation curve of a thin disc the profile is lost within a
+// quarter of a turn: the radius of a quarter of its stars grows by 20 %.
+TEST_P(Galaxy, KeepsItsProfileItsRotationAndItsThinDiscOverFiveTurns) {
   ModelOptions options;
-  options.n = 16000;
+  options.n = 64000;
   options.values = {{"halo_mass", 4.0},          {"disc_mass", 0.5},    {"halo_scale_radius", 2.0},
                     {"halo_concentration", 5.0}, {"bulge_mass", 0.25},  {"bulge_scale_radius", 0.3},
                     {"disc_scale_height", 0.15}, {"disc_fraction", 0.3}};
@@ -77,25 +82,28 @@ TEST(Galaxy, KeepsItsProfileItsRotationAndItsThinDiscOverFiveTurns) {
   TimeOptions time;
   time.integrator = "leapfrog";
   time.step = 1.0 / 16;
-  const auto system = make_integrator(time, gravity, {Device::open("cpu", 2), serial_communicator(), nullptr});
+  const auto system = make_integrator(time, gravity, {device(), serial_communicator(), nullptr});
   system->start(start, 0);
   const double end = 5 * 8;
   system->advance(end, nullptr);
   Particles after = system->state_at(end);
   follow_disc(start), follow_disc(after);
   const std::vector<double> parts{0.25, 0.5, 0.75};
-  for (const auto& [species, tolerance] : {std::pair{species_halo, 0.05}, {species_disc, 0.1}, {species_bulge, 0.15}}) {
+  for (const auto& [species, tolerance] :
+       {std::pair{species_halo, 0.03}, {species_disc, 0.08}, {species_bulge, 0.15}}) {
     const auto before = lagrangian(start, species, parts), now = lagrangian(after, species, parts);
     for (std::size_t k = 0; k < parts.size(); ++k)
       EXPECT_NEAR(now[k] / before[k], 1, tolerance) << int(species) << " " << parts[k];
   }
   for (double low = 0.5; low < 3.5; low += 1) {
     const Ring before = ring(start, low, low + 1), now = ring(after, low, low + 1);
-    EXPECT_NEAR(now.count / before.count, 1, 0.2) << low;
-    EXPECT_NEAR(now.speed / before.speed, 1, 0.12) << low;
-    EXPECT_LT(now.thickness, 1.8 * before.thickness) << low;
+    EXPECT_NEAR(now.count / before.count, 1, 0.1) << low;
+    EXPECT_NEAR(now.speed / before.speed, 1, 0.1) << low;
+    EXPECT_LT(now.thickness, 1.6 * before.thickness) << low;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Devices, Galaxy, OnEachDevice(), device_test_name);
 
 }  // namespace
 }  // namespace pergola

@@ -126,7 +126,8 @@ TEST_P(ManagedRuns, ResumedLeapfrogRunsAreBitIdentical) {
   for (const std::string kind : {"false", "true"}) {
     const auto c = config({"time.integrator=leapfrog", "time.step=0.007", "time.adaptive=" + kind});
     run_simulation(c, options("whole" + kind));
-    EXPECT_GT(run_in_pieces(c, options("pieces" + kind), 9), 2);
+    // A GPU takes steps in batches and is asked after each of them.
+    EXPECT_GT(run_in_pieces(c, options("pieces" + kind), GetParam() == "cuda" ? 1 : 9), 2);
     expect_same_run(folder_ / ("whole" + kind), folder_ / ("pieces" + kind));
   }
 }
