@@ -40,11 +40,14 @@ class RunTest(harness.CliTest):
     def start(self, *args):
         return subprocess.Popen([harness.PROGRAM, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
-    def wait_for(self, path, seconds=60):
+    def wait_until(self, true, seconds=60, what="what is waited for"):
         deadline = time.monotonic() + seconds
-        while not path.exists():
-            self.assertLess(time.monotonic(), deadline, f"{path} did not appear")
+        while not true():
+            self.assertLess(time.monotonic(), deadline, f"{what} did not come")
             time.sleep(0.01)
+
+    def wait_for(self, path):
+        self.wait_until(path.exists, what=path)
 
     def assert_same_run(self, one, two):
         self.assertEqual(self.energies(one), self.energies(two))
@@ -100,6 +103,7 @@ class RunTest(harness.CliTest):
         for sent in (signal.SIGINT, signal.SIGTERM):
             process = self.start("run", config, "-o", self.dir / "a", "--resume")
             self.wait_for(self.dir / "a" / "snap_001.hdf5" if sent == signal.SIGINT else self.dir / "a" / "snap_002.hdf5")
+            self.wait_until(lambda: self.record("a")["status"] != "interrupted")  # as the run before has left it
             process.send_signal(sent)
             process.communicate(timeout=60)
             if process.returncode == 0:
