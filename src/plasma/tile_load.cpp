@@ -4,29 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <numeric>
+#include <utility>
 
 #include "base/error.hpp"
 #include "device/parallel.hpp"
+#include "plasma/host_particles.hpp"
 
 namespace pergola::plasma {
 
 namespace {
-
-/// Host particles in the order of their ids; empty where that is the order in which they are.
-std::vector<std::uint32_t> order_by_id(const PlasmaSpecies& species, const std::vector<std::uint64_t>& id) {
-  std::vector<std::uint32_t> order;
-  if (std::adjacent_find(id.begin(), id.end(), std::greater_equal<>()) == id.end()) return order;
-  order.resize(id.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return id[a] < id[b]; });
-  for (std::size_t i = 1; i < order.size(); ++i)
-    if (id[order[i]] == id[order[i - 1]])
-      throw Error(ErrorKind::input,
-                  fmt::format("plasma: species {}: two particles have the id {}", species.name, id[order[i]]));
-  return order;
-}
 
 /// Host particles, seen as particles of tiles.
 template <class Real>
@@ -81,7 +67,7 @@ std::vector<std::uint64_t> load_tiles(const Device& device, const PlasmaOptions&
     throw Error(ErrorKind::input,
                 fmt::format("plasma: species {}: {} particles, expected fewer than 2^32", species.name, count));
   const HostParticles<Real> host{options, species, grid, from};
-  const auto by_id = order_by_id(species, from.id);
+  const auto by_id = order_by_id(species.name, from.id);
   const auto at = [&](std::int64_t rank) -> std::size_t { return by_id.empty() ? rank : by_id[rank]; };
 
   const std::int64_t chunks = 2 * device.threads(), chunk = std::max<std::int64_t>((count + chunks - 1) / chunks, 1);
