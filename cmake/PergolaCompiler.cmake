@@ -14,6 +14,10 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -DNDEBUG")
 
 set(PERGOLA_CXX_FLAGS -Wall -Wextra -Wconversion -Wshadow -Wno-sign-conversion -Werror -ffp-contract=off)
+# Highway's NEON counts the AES instructions in. Where the compiler does not, the constructors that it writes itself cannot call Highway's.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  list(APPEND PERGOLA_CXX_FLAGS -march=armv8-a+crypto)
+endif()
 # FMT_USE_CONSTEXPR: fmt 9 believes that nvcc has no constexpr and then fails to check its format strings.
 set(PERGOLA_CUDA_FLAGS -DFMT_USE_CONSTEXPR=1 --Werror=all-warnings --expt-relaxed-constexpr --extended-lambda
     -Xcompiler=-Wall,-Wextra,-Werror,-ffp-contract=off)

@@ -15,12 +15,16 @@ FOLDER_NUMBER = {
     "base": 1,
     "physics": 2, "device": 2, "comm": 2,
     "particles": 3,
-    "mesh": 4, "tree": 4,
-    "gravity": 5, "plasma": 5,
-    "time": 6, "models": 6, "io": 6, "analysis": 6, "picture": 6,
-    "sim": 7,
-    "g6": 8, "python": 8,
-    "app": 9,
+    "domain": 4,
+    "mesh": 5, "tree": 5,
+    "gravity": 6, "plasma": 6,
+    "time": 7, "models": 7, "io": 7, "analysis": 7, "picture": 7,
+    "config": 8,
+    "sim": 9,
+    "outputs": 10,
+    "run": 11,
+    "g6": 12, "python": 12,
+    "app": 13,
 }
 
 # Foreign headers and the folders that may see them.
@@ -28,7 +32,7 @@ FOREIGN = [
     (re.compile(r"^mpi\.h$"), {"comm"}),
     (re.compile(r"^hdf5"), {"io", "app"}),
     (re.compile(r"^png\.h$"), {"picture"}),
-    (re.compile(r"^toml"), {"sim", "app"}),
+    (re.compile(r"^toml"), {"config", "app"}),
     (re.compile(r"^CLI/"), {"app"}),
 ]
 CUDA_HEADER = re.compile(r"^(cuda|cub/|thrust/|cooperative_groups|cufft)")

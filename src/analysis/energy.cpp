@@ -1,6 +1,7 @@
 #include "analysis/energy.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "device/buffer.hpp"
@@ -99,6 +100,11 @@ Energies measure_energies(const Particles& particles, const Device& device, cons
     energies.angular_momentum = energies.angular_momentum + part.angular_momentum;
   }
   return energies;
+}
+
+double relative_energy_error(const Energies& now, const Energies& start) {
+  const double change = now.total() - start.total();
+  return change == 0 ? 0 : change / std::abs(start.total());
 }
 
 }  // namespace pergola

@@ -26,4 +26,7 @@ struct Energies {
 PERGOLA_API Energies measure_energies(const Particles& particles, const Device& device, const SolverOptions& gravity,
                                       Solver* solver = nullptr);
 
+/// (E − E₀) / |E₀|; 0 when both are the same.
+double relative_energy_error(const Energies& now, const Energies& start);
+
 }  // namespace pergola

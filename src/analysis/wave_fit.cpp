@@ -6,7 +6,7 @@
 #include <limits>
 #include <numbers>
 
-#include "mesh/fftw_lines.hpp"
+#include "mesh/fft/fftw_lines.hpp"
 
 namespace pergola {
 

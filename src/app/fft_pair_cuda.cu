@@ -1,7 +1,7 @@
 #include "app/bench.hpp"
 #include "app/fft_pair.hpp"
 #include "device/buffer.hpp"
-#include "mesh/cufft_plan.cuh"
+#include "mesh/fft/cufft_plan.cuh"
 
 namespace pergola::app {
 

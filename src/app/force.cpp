@@ -7,8 +7,8 @@
 #include "app/command.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "config/config.hpp"
 #include "io/snapshot.hpp"
-#include "sim/config.hpp"
 #include "sim/mesh_box.hpp"
 
 namespace pergola::app {

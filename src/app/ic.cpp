@@ -7,9 +7,9 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "config/config.hpp"
 #include "io/snapshot.hpp"
 #include "models/model.hpp"
-#include "sim/config.hpp"
 
 namespace pergola::app {
 

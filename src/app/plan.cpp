@@ -5,7 +5,7 @@
 #include "app/command.hpp"
 #include "app/progress_bar.hpp"
 #include "base/text.hpp"
-#include "sim/plan.hpp"
+#include "run/plan.hpp"
 
 namespace pergola::app {
 

@@ -2,7 +2,7 @@
 #include <chrono>
 #include <string>
 
-#include "sim/run.hpp"
+#include "run/run.hpp"
 
 namespace pergola::app {
 

@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
-#include "sim/run.hpp"
+#include "run/run.hpp"
 #include "sim/run_system.hpp"
 
 namespace pergola::app {

@@ -73,16 +73,24 @@ HWY_INLINE R smallest_number() {
   return R(std::numeric_limits<typename R::Number>::min());
 }
 
+/// A better 1/√a from y ≈ 1/√a: Newton's step.
+HWY_INLINE Pack<float> refined_rsqrt(Pack<float> a, Pack<float> y) {
+  const Pack<float> e = negative_mul_add(a * y, y, Pack<float>(1.0f));
+  return mul_add(y * Pack<float>(0.5f), e, y);
+}
 /// 1/√a. With y ≈ 1/√a and e = 1 − a y², 1/√a = y (1 − e)^(−1/2) = y (1 + e/2 + 3/8 e² + 5/16 e³ + …). Float: the
-/// approximation is good to 2^-14 (AVX-512) or 1.5 · 2^-12 (AVX2), and the series ends after e/2, a Newton step: what
-/// is left out is below 2^-26 or 2^-23.2.
+/// approximation is good to 2^-14 (AVX-512), 1.5 · 2^-12 (AVX2) or 2^-8 (NEON), and the series ends after e/2, a Newton
+/// step, of which NEON takes two: what is left out is below 2^-26, 2^-23.2 or 2^-29.
 HWY_INLINE Pack<float> rsqrt(Pack<float> a) {
 #if HWY_TARGET == HWY_SCALAR
   return Pack<float>(hn::Div(hn::Set(Pack<float>::Tag(), 1.0f), hn::Sqrt(a.raw)));
 #else
-  const Pack<float> y(hn::ApproximateReciprocalSqrt(a.raw));
-  const Pack<float> e = negative_mul_add(a * y, y, Pack<float>(1.0f));
-  return mul_add(y * Pack<float>(0.5f), e, y);
+  const Pack<float> y = refined_rsqrt(a, Pack<float>(hn::ApproximateReciprocalSqrt(a.raw)));
+#if HWY_TARGET == HWY_NEON
+  return refined_rsqrt(a, y);
+#else
+  return y;
+#endif
 #endif
 }
 /// Double: the approximation is good to 2^-14, |e| < 2^-13, and the series ends after 5/16 e³: what is left out is

@@ -9,8 +9,8 @@
 
 #include "base/text.hpp"
 #include "device/buffer.hpp"
-#include "mesh/cell_frame.hpp"
-#include "mesh/exchange.hpp"
+#include "mesh/coupling/cell_frame.hpp"
+#include "mesh/coupling/exchange.hpp"
 #include "mesh/poisson.hpp"
 #include "physics/mesh_weights.hpp"
 

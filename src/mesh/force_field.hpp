@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
 
-#include "mesh/exchange_loops.hpp"
+#include "mesh/coupling/exchange_loops.hpp"
 
 // The force field on the CPU: the components of a cell beside each other, ghosts beyond the last cell, row and layer.
 namespace pergola::exchange {

@@ -1,6 +1,6 @@
 #pragma once
 // CUDA only. The force field of the cells.
-#include "mesh/deposit_cuda.cuh"
+#include "mesh/coupling/deposit_cuda.cuh"
 
 namespace pergola::cuda {
 

@@ -15,7 +15,7 @@ namespace pergola {
 
 /// What is expected of a run of a model; checked at its end and put into the report card.
 struct Expectation {
-  std::string name;  // one of expectation_names() in sim/config.hpp
+  std::string name;  // one of expectation_names() in config/config.hpp
   double expected = 0;
   double tolerance = 0;
 };

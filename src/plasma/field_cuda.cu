@@ -3,7 +3,7 @@
 #include <numbers>
 
 #include "device/buffer.hpp"
-#include "mesh/cufft_plan.cuh"
+#include "mesh/fft/cufft_plan.cuh"
 #include "plasma/stream_factories.hpp"
 
 namespace pergola {

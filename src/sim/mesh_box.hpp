@@ -1,7 +1,7 @@
 #pragma once
+#include "config/config.hpp"
 #include "particles/box.hpp"
 #include "particles/particles.hpp"
-#include "sim/config.hpp"
 
 namespace pergola {
 

@@ -74,11 +74,6 @@ const std::vector<std::string>& PlasmaDiagnostics::file_names() {
   return names;
 }
 
-const std::vector<std::string>& PlasmaDiagnostics::measure_names() {
-  static const std::vector<std::string> names{"frequency", "growth_rate", "damping_rate", "field_energy"};
-  return names;
-}
-
 bool PlasmaDiagnostics::in_window(double time) const {
   // A time may lie a rounding error beyond the one that was meant.
   return time >= wave_.from * (1 - 1e-9) && (wave_.until == 0 || time <= wave_.until * (1 + 1e-9));

@@ -7,10 +7,10 @@
 #include "analysis/wave_fit.hpp"
 #include "base/state_blocks.hpp"
 #include "base/vec.hpp"
+#include "config/plasma_config.hpp"
 #include "io/spectrum_file.hpp"
 #include "plasma/options.hpp"
 #include "plasma/units.hpp"
-#include "sim/plasma_config.hpp"
 
 namespace pergola {
 
@@ -44,7 +44,6 @@ class PERGOLA_API PlasmaDiagnostics {
   /// For the report card: frequency, growth_rate, damping_rate of the wave, field_energy (mean over its window). NaN
   /// for what was not recorded and for any other name.
   double measure(const std::string& name) const;
-  static const std::vector<std::string>& measure_names();
 
  private:
   bool in_window(double time) const;

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/host_device.hpp"
+#include "config/config.hpp"
 #include "device/device.hpp"
-#include "sim/config.hpp"
 
 namespace pergola {
 

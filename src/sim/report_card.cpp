@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 #include "analysis/radii.hpp"
-#include "sim/energy_log.hpp"
 
 namespace pergola {
 

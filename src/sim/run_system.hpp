@@ -10,8 +10,8 @@
 #include "base/profile.hpp"
 #include "base/state_blocks.hpp"
 #include "comm/communicator.hpp"
+#include "config/config.hpp"
 #include "device/device.hpp"
-#include "sim/config.hpp"
 #include "sim/report_card.hpp"
 #include "time/integrator.hpp"
 
@@ -23,7 +23,7 @@ struct EnergyRow {
   std::vector<double> more;  // one value for each of energy_columns()
 };
 
-/// What a managed run (sim/run.hpp) drives: a system that goes on in time, shows itself and can be saved. Times and
+/// What a managed run (run/run.hpp) drives: a system that goes on in time, shows itself and can be saved. Times and
 /// values are in the units of the configuration. Unless it is said otherwise a call is made on rank 0 only.
 class PERGOLA_API RunSystem {
  public:

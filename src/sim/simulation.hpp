@@ -5,12 +5,12 @@
 #include "analysis/force_audit.hpp"
 #include "base/host_device.hpp"
 #include "comm/communicator.hpp"
-#include "sim/config.hpp"
+#include "config/config.hpp"
 
 namespace pergola {
 
 /// A system of particles with its solver and integrator on a device. It owns its parts: any number of simulations live
-/// in one process. For a run with logs, snapshots and checkpoints in a directory see sim/run.hpp.
+/// in one process. For a run with logs, snapshots and checkpoints in a directory see run/run.hpp.
 class PERGOLA_API Simulation {
  public:
   /// With the particles that the configuration names.

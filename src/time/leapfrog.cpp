@@ -1,9 +1,9 @@
 #include "time/leapfrog.hpp"
+#include "base/stopwatch.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "device/permute.hpp"
 #include "device/stage_clock.hpp"
-#include "mesh/exchange.hpp"
+#include "mesh/coupling/exchange.hpp"
 #include "physics/leapfrog.hpp"
 #include "time/leapfrog_loops.hpp"
 #include "time/leapfrog_state.hpp"
@@ -34,9 +35,6 @@ constexpr double batch_seconds = 0.02;
 constexpr std::int64_t longest_batch = 256;
 /// Ranks that share the work sort together, every so many steps.
 constexpr std::int64_t steps_between_sorts = 32;
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 template <class Real>
 std::unique_ptr<LeapfrogLoops<Real>> make_loops(const Device& device) {

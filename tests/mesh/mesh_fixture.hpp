@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "device/buffer.hpp"
-#include "mesh/exchange.hpp"
+#include "mesh/coupling/exchange.hpp"
 #include "physics/mesh_weights.hpp"
 
 namespace pergola {

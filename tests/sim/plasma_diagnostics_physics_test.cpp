@@ -89,7 +89,7 @@ TEST_F(PlasmaDiagnosticsTest, RecordGoesOnFromACheckpoint) {
     }
     system->advance(1, dt);
   }
-  for (const std::string& name : PlasmaDiagnostics::measure_names())
+  for (const std::string& name : plasma_measure_names())
     EXPECT_EQ(resumed.measure(name), watched.measure(name)) << name;
   EXPECT_DOUBLE_EQ(watched.measure("field_energy"), 0.25 * 49.5);
   EXPECT_TRUE(std::isnan(watched.measure("half_mass_radius")));

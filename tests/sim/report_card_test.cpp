@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "sim/output_schedule.hpp"
+#include "outputs/schedule.hpp"
 
 namespace pergola {
 namespace {

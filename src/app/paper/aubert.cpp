@@ -5,7 +5,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -13,15 +12,13 @@
 #include "app/paper/measure.hpp"
 #include "app/paper/session.hpp"
 #include "base/profile.hpp"
+#include "base/stopwatch.hpp"
 #include "models/model.hpp"
 #include "time/integrator.hpp"
 
 namespace pergola::app {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 constexpr double box_side = 8, time_step = 0.01;

@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 
 #include "app/paper/session.hpp"
+#include "base/stopwatch.hpp"
 #include "base/units.hpp"
 #include "models/model.hpp"
 #include "time/integrator.hpp"
@@ -15,9 +15,6 @@
 namespace pergola::app {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 constexpr int steps = 8;

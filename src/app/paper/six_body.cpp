@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "analysis/energy.hpp"
 #include "app/paper/serial_leapfrog.hpp"
+#include "base/stopwatch.hpp"
 #include "models/model.hpp"
 #include "time/integrator.hpp"
 
@@ -15,11 +15,7 @@ namespace pergola::app {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr double hermite_eta = 0.002;  // a tenth of the default: few bodies are cheap
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 template <class R, class F>
 EnergyCurve run_serial(const Particles& bodies, const SixBodySetup& setup, const Suspect& suspect) {

@@ -1,0 +1,379 @@
+#include "config/config.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <memory>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "config/keys.hpp"
+#include "config/value.hpp"
+
+namespace pergola {
+
+namespace {
+
+struct Entry {
+  std::string path;
+  ConfigValue value;
+};
+
+const ConfigKey* find_key(const std::string& path) {
+  for (const auto& key : config_keys())
+    if (key.path == path) return &key;
+  return nullptr;
+}
+
+bool is_leaf(const std::string& path) { return find_key(path) || path.starts_with("expect."); }
+
+bool is_known_table(const std::string& path) {
+  if (path == "particles" || path == "expect") return true;
+  return std::any_of(config_keys().begin(), config_keys().end(),
+                     [&](const ConfigKey& key) { return key.path.starts_with(path + "."); });
+}
+
+/// Tables become paths: [time] eta = 1 is the entry time.eta.
+void flatten(const std::string& path, const ConfigValue& value, std::vector<Entry>& entries) {
+  const auto* table = value.get_if<ConfigValue::Table>();
+  if (!table || is_leaf(path) || (table->empty() && !path.empty() && (!is_known_table(path) || path == "plasma"))) {
+    entries.push_back({path, value});
+    return;
+  }
+  for (const auto& [key, entry] : *table) flatten(path.empty() ? key : path + "." + key, entry, entries);
+}
+
+/// A path below a key that takes a table, such as gravity.softening.halo, becomes that table with one entry.
+Entry lift(const std::string& path, const ConfigValue& value) {
+  for (auto dot = path.rfind('.'); dot != std::string::npos && dot > 0; dot = path.rfind('.', dot - 1)) {
+    const std::string above = path.substr(0, dot), below = path.substr(dot + 1);
+    const bool takes_table = above == "gravity.softening" || (above.starts_with("expect.") && above.size() > 7);
+    if (!takes_table || below.find('.') != std::string::npos) continue;
+    ConfigValue table;
+    table.source = value.source;
+    table.data = ConfigValue::Table{{below, value}};
+    return {above, table};
+  }
+  return {path, value};
+}
+
+/// --set replaces what the file says; choosing particles another way also replaces the file's way.
+void apply_set(const Entry& set, std::vector<Entry>& entries) {
+  const bool takes_file = set.path == "particles.file", takes_model = set.path == "particles.model";
+  std::erase_if(entries, [&](const Entry& entry) {
+    if (entry.path == set.path) return true;
+    if (entry.value.source == "--set") return false;
+    if (takes_file) return entry.path.starts_with("particles.");
+    return takes_model && entry.path == "particles.file";
+  });
+  entries.push_back(set);
+}
+
+/// --set plasma.species.NAME.KEY=VALUE changes one key of one table of the array; true when `path` is one of these.
+bool set_in_species(const std::string& path, const ConfigValue& value, std::vector<Entry>& entries) {
+  const std::string array_path = "plasma.species", start = array_path + ".";
+  const auto dot = path.find('.', start.size());
+  if (!path.starts_with(start) || dot == std::string::npos) return false;
+  const std::string name = path.substr(start.size(), dot - start.size()), key = path.substr(dot + 1);
+  for (auto& entry : entries) {
+    auto* array = entry.path == array_path ? std::get_if<ConfigValue::Array>(&entry.value.data) : nullptr;
+    for (std::size_t k = 0; array && k < array->size(); ++k) {
+      auto* table = std::get_if<ConfigValue::Table>(&(*array)[k].data);
+      const auto has_name = [&](const auto& item) {
+        const auto* word = item.second.template get_if<std::string>();
+        return item.first == "name" && word && *word == name;
+      };
+      if (!table || std::none_of(table->begin(), table->end(), has_name)) continue;
+      std::erase_if(*table, [&](const auto& item) { return item.first == key; });
+      table->emplace_back(key, value);
+      return true;
+    }
+  }
+  throw Error(ErrorKind::input,
+              fmt::format("--set: {}: there is no [[plasma.species]] with the name \"{}\"", path, name));
+}
+
+std::vector<Entry> collect(const std::string& text, const std::string& source, const std::vector<std::string>& sets) {
+  std::vector<Entry> entries;
+  flatten("", parse_toml(text, source), entries);
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const Entry& a, const Entry& b) { return a.value.line < b.value.line; });
+  for (const auto& set : sets) {
+    const auto [path, value] = parse_set(set);
+    if (set_in_species(path, value, entries)) continue;
+    const Entry lifted = lift(path, value);
+    if (lifted.path != path) {
+      entries.push_back(lifted);
+      continue;
+    }
+    std::vector<Entry> flat;
+    flatten(path, value, flat);
+    for (const auto& entry : flat) apply_set(entry, entries);
+  }
+  return entries;
+}
+
+const Entry* find_entry(const std::vector<Entry>& entries, const std::string& path) {
+  for (const auto& entry : entries)
+    if (entry.path == path) return &entry;
+  return nullptr;
+}
+
+const std::string& read_string(const Entry& entry, const std::string& expected) {
+  const auto* text = entry.value.get_if<std::string>();
+  if (!text || text->empty()) refuse(entry.value, entry.path, expected);
+  return *text;
+}
+
+[[noreturn]] void refuse_unknown(const Entry& entry, const RunConfig& config) {
+  const auto dot = entry.path.rfind('.');
+  const std::string table = dot == std::string::npos ? "" : entry.path.substr(0, dot + 1);
+  const std::string name = entry.path.substr(table.size());
+  if (entry.path == "cosmology" || table.starts_with("cosmology."))
+    throw Error(ErrorKind::input, fmt::format("{}: {}: not in this version", entry.value.where(), entry.path));
+  std::vector<std::string> paths;
+  if (!config.is_plasma()) paths = {"particles.model", "particles.file", "particles.n", "particles.seed"};
+  if (!config.particles.model.empty())
+    for (const auto& option : find_model(config.particles.model).options) paths.push_back("particles." + option.name);
+  for (const auto& key : config_keys())
+    if (applies(key.path, config.is_plasma())) paths.push_back(key.path);
+  for (const auto& expectation : expectation_names()) paths.push_back("expect." + expectation);
+
+  std::vector<std::string> beside;
+  std::string near;
+  for (const auto& path : paths) {
+    const bool same_table = path.starts_with(table) && path.find('.', table.size()) == std::string::npos;
+    if (!table.empty() && same_table) beside.push_back(path.substr(table.size()));
+    if (near.empty() && path.ends_with("." + name)) near = path;
+  }
+  if (near.empty()) {
+    near = nearest_name(name, beside);
+    near = near.empty() ? nearest_name(entry.path, paths) : table + near;
+  }
+  throw Error(ErrorKind::input,
+              fmt::format("{}: {}: unknown key{}{}", entry.value.where(), entry.path,
+                          beside.empty() ? "" : fmt::format(", expected one of {}", fmt::join(beside, ", ")),
+                          near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+}
+
+void read_particles_entry(const Entry& entry, RunConfig& config) {
+  auto& particles = config.particles;
+  const std::string name = entry.path.substr(std::strlen("particles."));
+  if (name == "model" || name == "file") return;
+  const bool named = name == "n" || name == "seed";
+  if (particles.model.empty()) {
+    if (!named) refuse_unknown(entry, config);
+    throw Error(ErrorKind::input,
+                fmt::format("{}: {}: expected particles.model beside it, found {}", entry.value.where(), entry.path,
+                            particles.file.empty() ? "none" : "particles.file"));
+  }
+  const ModelInfo& model = find_model(particles.model);
+  if (name == "n") {
+    particles.options.n = read_integer(entry.value, entry.path, Range::at_least(1));
+    const std::string problem = count_problem(model, particles.options.n);
+    if (!problem.empty())
+      throw Error(ErrorKind::input, fmt::format("{}: {}: {}", entry.value.where(), entry.path, problem));
+  } else if (name == "seed") {
+    particles.options.seed = static_cast<std::uint64_t>(read_integer(entry.value, entry.path, Range::at_least(0)));
+  } else if (std::none_of(model.options.begin(), model.options.end(), [&](const auto& o) { return o.name == name; })) {
+    refuse_unknown(entry, config);
+  } else {
+    read_model_option(model, name, entry.value, particles.options);
+  }
+}
+
+/// Which particles: known before the other entries are read, because the model decides which options there are.
+void read_particle_source(const std::vector<Entry>& entries, RunConfig& config) {
+  const Entry* model = find_entry(entries, "particles.model");
+  const Entry* file = find_entry(entries, "particles.file");
+  if (model && file)
+    throw Error(ErrorKind::input, fmt::format("{}: particles.file: expected one of particles.model and "
+                                              "particles.file, found both",
+                                              file->value.where()));
+  if (file) config.particles.file = read_string(*file, "a file name");
+  if (!model) return;
+  const std::string& name = read_string(*model, fmt::format("{}", fmt::join(model_names(), ", ")));
+  const auto names = model_names();
+  if (std::count(names.begin(), names.end(), name) == 0) {
+    const std::string near = nearest_name(name, names);
+    refuse(model->value, "particles.model", fmt::format("{}", fmt::join(names, ", ")),
+           near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
+  }
+  config.particles.model = name;
+}
+
+/// What is each right by itself and cannot be had together.
+void check_combinations(const std::vector<Entry>& entries, const RunConfig& config) {
+  if (const Entry* units = find_entry(entries, "units.system"); units && config.units.system == "plasma")
+    refuse(units->value, units->path, "nbody, gadget or si for a run without [plasma]");
+  const Entry* external = find_entry(entries, "gravity.external");
+  if (!external || config.gravity.external.empty()) return;
+  const auto refuse_external = [&](const std::string& why) {
+    throw Error(ErrorKind::input, fmt::format("{}: gravity.external: {}", external->value.where(), why));
+  };
+  if (config.time.integrator == "hermite") refuse_external(external_needs_leapfrog(config.time.integrator));
+  if (config.gravity.solver == "mesh" && config.gravity.mesh.box.periodic())
+    refuse_external(
+        "external potentials have one centre and no periodic images; set gravity.mesh.boundary = "
+        "\"isolated\"");
+}
+
+/// Keys that the other kind of run has.
+void check_kind_of_run(const std::vector<Entry>& entries, const RunConfig& config) {
+  for (const auto& entry : entries) {
+    const bool known = find_key(entry.path) || entry.path.starts_with("particles.");
+    const auto& waves = plasma_measure_names();
+    const bool of_a_wave = std::any_of(waves.begin(), waves.end(), [&](const std::string& name) {
+      return entry.path == "expect." + name || entry.path.starts_with("expect." + name + ".");
+    });
+    if (of_a_wave ? config.is_plasma() : !known || applies(entry.path, config.is_plasma())) continue;
+    const bool step = entry.path.starts_with("time.");
+    throw Error(
+        ErrorKind::input,
+        fmt::format("{}: {}: {}", entry.value.where(), entry.path,
+                    !config.is_plasma() ? "expected [plasma] beside it, found none"
+                    : step              ? "a run with [plasma] takes fixed steps of time.step; leave this key out"
+                           : "a run has [plasma] or [particles] and [gravity], not both; leave one of them out"));
+  }
+}
+
+RunConfig read_entries(const std::vector<Entry>& entries, const std::string& source) {
+  RunConfig config;
+  config.source = source;
+  config.plasma.given = std::any_of(entries.begin(), entries.end(), [](const Entry& entry) {
+    return entry.path == "plasma" || entry.path.starts_with("plasma.");
+  });
+  check_kind_of_run(entries, config);
+  read_particle_source(entries, config);
+  for (const auto& entry : entries) {
+    if (entry.path == "plasma" && entry.value.get_if<ConfigValue::Table>()) continue;
+    if (const ConfigKey* key = find_key(entry.path)) {
+      key->read(config, entry.value);
+    } else if (entry.path.starts_with("particles.")) {
+      read_particles_entry(entry, config);
+    } else if (entry.path.starts_with("expect.")) {
+      const Expectation expectation = read_expectation(entry.path.substr(std::strlen("expect.")), entry.value);
+      std::erase_if(config.expect, [&](const Expectation& other) { return other.name == expectation.name; });
+      config.expect.push_back(expectation);
+    } else if (is_known_table(entry.path)) {
+      refuse(entry.value, entry.path, "a table");
+    } else {
+      refuse_unknown(entry, config);
+    }
+  }
+  if (config.is_plasma()) {
+    complete_plasma(config, [&](const std::string& path) -> const ConfigValue* {
+      const Entry* entry = find_entry(entries, path);
+      return entry ? &entry->value : nullptr;
+    });
+    return config;
+  }
+  check_combinations(entries, config);
+  auto& options = config.particles.options;
+  options.external = config.gravity.external;
+  options.gravitational_constant = config.gravitational_constant();
+  if (!config.particles.model.empty()) {
+    const ModelInfo& model = find_model(config.particles.model);
+    options.n = model_count(model, options.n);
+    for (const auto& option : model.options) options.values.try_emplace(option.name, option.default_value);
+  }
+  return config;
+}
+
+/// The whole of a file or pipe. A configuration is small: what is not is no configuration.
+std::string read_all(const std::filesystem::path& path) {
+  constexpr std::size_t largest = std::size_t{16} << 20;
+  const auto fail = [&](int code) {
+    const bool refused = code != ENOENT && code != ENOTDIR && code != EISDIR && code != ENAMETOOLONG;
+    throw Error(refused ? ErrorKind::system : ErrorKind::input,
+                fmt::format("{}: expected a configuration file: {}", path.string(), std::strerror(code)));
+  };
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  if (!file) fail(errno);
+  std::string text;
+  char buffer[65536];
+  while (const std::size_t got = std::fread(buffer, 1, sizeof buffer, file.get())) {
+    text.append(buffer, got);
+    if (text.size() > largest)
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: expected a configuration of at most 16 MiB, found more", path.string()));
+  }
+  if (std::ferror(file.get())) fail(errno);
+  return text;
+}
+
+/// Where a relative file name in the configuration starts from.
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+  const std::string name = path.string();
+  std::error_code ignored;
+  if (name.starts_with("/dev/") || name.starts_with("/proc/") || !std::filesystem::is_regular_file(path, ignored))
+    return std::filesystem::current_path();
+  return std::filesystem::absolute(path).parent_path();
+}
+
+}  // namespace
+
+Precision RunConfig::precision() const {
+  if (is_plasma()) return run.precision == "double" ? Precision::full : Precision::single;
+  if (run.precision == "single" || (run.precision == "auto" && gravity.solver == "mesh")) return Precision::single;
+  return run.precision == "double" ? Precision::full : Precision::mixed;
+}
+
+UnitSystem RunConfig::unit_system() const {
+  if (units.system == "gadget") return gadget_units();
+  return units.system == "si" ? si_units() : nbody_units();
+}
+
+SolverOptions RunConfig::solver_options() const {
+  SolverOptions options{gravity.solver, gravity.softening, gravitational_constant(), precision(), gravity.external,
+                        gravity.mesh,   gravity.tree};
+  if (gravity.multigrid == "paper") options.mesh.multigrid = MultigridOptions::paper();
+  return options;
+}
+
+std::vector<Expectation> RunConfig::expectations() const {
+  std::vector<Expectation> all;
+  if (!particles.model.empty()) all = model_expectations(particles.model, particles.options);
+  for (const auto& own : expect) {
+    const auto same = std::find_if(all.begin(), all.end(), [&](const auto& other) { return other.name == own.name; });
+    if (same != all.end())
+      *same = own;
+    else
+      all.push_back(own);
+  }
+  return all;
+}
+
+void RunConfig::require_particles() const {
+  if (!is_plasma() && particles.model.empty() && particles.file.empty())
+    throw Error(ErrorKind::input,
+                fmt::format("{}: particles.model: expected a model, particles.file or [plasma], found none", source));
+}
+
+const std::vector<std::string>& expectation_names() {
+  static const std::vector<std::string> names{"energy_error", "virial_ratio",     "half_mass_radius", "energy",
+                                              "momentum",     "angular_momentum", "return_distance",  "frequency",
+                                              "growth_rate",  "damping_rate",     "field_energy"};
+  return names;
+}
+
+RunConfig parse_config(const std::string& text, const std::string& source, const std::vector<std::string>& sets) {
+  return read_entries(collect(text, source, sets), source);
+}
+
+RunConfig read_config(const std::filesystem::path& path, const std::vector<std::string>& sets) {
+  const auto entries = collect(read_all(path), path.string(), sets);
+  RunConfig config = read_entries(entries, path.string());
+  if (const Entry* file = find_entry(entries, "particles.file")) {
+    const bool from_command_line = file->value.source == "--set";
+    const auto folder = from_command_line ? std::filesystem::current_path() : folder_of(path);
+    config.particles.file = (folder / config.particles.file).lexically_normal().string();
+  }
+  return config;
+}
+
+}  // namespace pergola

@@ -1,0 +1,96 @@
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/host_device.hpp"
+#include "base/units.hpp"
+#include "config/plasma_config.hpp"
+#include "gravity/solver.hpp"
+#include "models/model.hpp"
+#include "time/integrator.hpp"
+
+namespace pergola {
+
+/// The configuration of a run: one struct per TOML table, every member with its default. config/keys.cpp holds the
+/// list of keys with their ranges and comments.
+struct PERGOLA_API RunConfig {
+  int version = 1;
+  std::string source = "(defaults)";  // file name, for messages
+
+  struct Run {
+    double end_time = 1.0;
+    std::string device = "auto";
+    std::string precision = "auto";  // single | mixed | double; auto: the solver's default
+    int threads = 0;
+  } run;
+
+  struct ParticlesTable {
+    std::string model;  // at most one of model and file
+    std::string file;
+    ModelOptions options;  // n, seed and the model's own
+  } particles;
+
+  struct Gravity {
+    std::string solver = "direct";
+    Softening softening = Softening::same(0.00390625);  // 1/256
+    std::vector<ExternalPotential> external;
+    MeshOptions mesh;
+    TreeOptions tree;
+    std::optional<Vec3<double>> box_corner;  // none: 0 for a periodic box, −side/2 for an isolated one
+    std::string multigrid = "full";          // v | paper
+  } gravity;
+
+  PlasmaConfig plasma;
+
+  TimeOptions time;
+
+  struct Output {
+    double snapshots_every = 0.25;  // 0: first and last only
+    double energy_every = 0.0625;   // 0: first and last only
+    double checkpoint_every_minutes = 10;
+    std::int64_t force_audit_every = 0;  // steps; 0: never
+    std::int64_t force_audit_sample = 1000;
+    std::int64_t spectrum_every = 0;  // steps; plasma only, as the next
+    std::int64_t particles_most = 0;  // of a species in a snapshot; 0: all
+  } output;
+
+  struct Units {
+    std::string system = "nbody";  // nbody | gadget | si; plasma | si for a plasma
+  } units;
+
+  std::vector<Expectation> expect;
+
+  /// A run has gravity or a plasma, never both.
+  bool is_plasma() const { return plasma.given; }
+  /// Precision with "auto" resolved.
+  Precision precision() const;
+  UnitSystem unit_system() const;
+  double gravitational_constant() const { return unit_system().gravitational_constant; }
+  /// For a mesh without its box where that is found from the particles; see sim/mesh_box.hpp.
+  SolverOptions solver_options() const;
+  /// The model's own expectations, replaced by those of [expect] with the same name, then the rest of [expect].
+  std::vector<Expectation> expectations() const;
+  /// Throws Error(input) when there is neither particles.model nor particles.file nor [plasma].
+  void require_particles() const;
+};
+
+/// What [expect] may name, measured at the end of a run: virial_ratio (K/|W|), half_mass_radius (about the centre of
+/// mass), energy; and, expected to be zero, energy_error (relative), momentum and angular_momentum (size of the change
+/// since the start), return_distance (rms distance of the particles from where they started).
+PERGOLA_API const std::vector<std::string>& expectation_names();
+
+/// Reads TOML. `sets` are "key=value" from --set, the value in TOML, a bare word taken as a string. Unknown keys, wrong
+/// types and values out of range throw Error(input) with file, line, key, what was expected, what was found, and the
+/// nearest valid name. The path may be a pipe. A relative particles.file is taken from the configuration's folder (from
+/// the working directory for a pipe and for --set) and is absolute in the result.
+PERGOLA_API RunConfig read_config(const std::filesystem::path& path, const std::vector<std::string>& sets = {});
+/// The same from text; particles.file stays as it is written.
+PERGOLA_API RunConfig parse_config(const std::string& text, const std::string& source,
+                                   const std::vector<std::string>& sets = {});
+
+/// The whole configuration with every default, as TOML that reads back to the same configuration.
+PERGOLA_API std::string config_text(const RunConfig& config);
+
+}  // namespace pergola

@@ -1,0 +1,49 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "config/config.hpp"
+#include "config/value.hpp"
+
+namespace pergola {
+
+/// One key of the configuration: how it is read, checked and written.
+struct ConfigKey {
+  std::string path;     // "time.eta"
+  std::string comment;  // meaning and unit, for config_text
+  std::function<void(RunConfig&, const ConfigValue&)> read;
+  std::function<std::string(const RunConfig&)> text;  // the value in TOML; empty: a key that this version does not use
+};
+
+/// All keys in the order in which config_text shows them, without the model's options and [expect].
+const std::vector<ConfigKey>& config_keys();
+
+/// gravity.external, the array of tables (config/external.cpp).
+ConfigKey external_key();
+/// [plasma], and what [output] has for it (config/plasma.cpp).
+std::vector<ConfigKey> plasma_keys();
+std::vector<ConfigKey> plasma_output_keys();
+/// Whether a run of this kind, gravity or plasma, has the key.
+bool applies(const std::string& path, bool plasma);
+
+/// Defaults of a plasma run that depend on other keys, and what is each right by itself and cannot be had together.
+/// `find`: what the file says about a key; null: nothing.
+void complete_plasma(RunConfig& config, const std::function<const ConfigValue*(const std::string&)>& find);
+
+/// Throws Error(input): "run.toml:7: time.eta: expected a number > 0, found -1".
+[[noreturn]] void refuse(const ConfigValue& value, const std::string& path, const std::string& expected,
+                         const std::string& remark = "");
+
+/// Numbers for a key; a whole real such as 1e6 is an integer too.
+double read_real(const ConfigValue& value, const std::string& path, const Range& range);
+std::int64_t read_integer(const ConfigValue& value, const std::string& path, const Range& range);
+
+/// Checks and takes one option of the model.
+void read_model_option(const ModelInfo& model, const std::string& option, const ConfigValue& value,
+                       ModelOptions& options);
+
+/// Reads expect.NAME: a number or { expected = …, tolerance = … }.
+Expectation read_expectation(const std::string& name, const ConfigValue& value);
+
+}  // namespace pergola

@@ -1,0 +1,337 @@
+// [plasma] and [[plasma.species]]: how they are read, checked and written.
+#include <cmath>
+
+#include "config/key_kinds.hpp"
+
+namespace pergola {
+
+namespace {
+
+const std::string species_key = "plasma.species";
+
+/// Numbers in an array of `fewest` to `most`; those that are not given are 0.
+Vec3<double> read_vector(const ConfigValue& value, const std::string& path, std::size_t fewest, std::size_t most,
+                         const Range& range, const std::string& expected) {
+  const auto* array = value.get_if<ConfigValue::Array>();
+  if (!array || array->size() < fewest || array->size() > most) refuse(value, path, expected);
+  Vec3<double> v{0, 0, 0};
+  v.x = read_real((*array)[0], path, range);
+  v.y = read_real((*array)[1], path, range);
+  if (array->size() > 2) v.z = read_real((*array)[2], path, range);
+  return v;
+}
+
+std::string vector_text(const Vec3<double>& v) {
+  return fmt::format("[{}, {}, {}]", to_text(v.x), to_text(v.y), to_text(v.z));
+}
+
+std::string read_word(const ConfigValue& value, const std::string& path, const std::vector<std::string>& words) {
+  const auto* word = value.get_if<std::string>();
+  const std::string expected = fmt::format("{}", fmt::join(words, ", "));
+  if (!word) refuse(value, path, expected);
+  if (std::count(words.begin(), words.end(), *word) == 0)
+    refuse(value, path, expected, did_you_mean(nearest_name(*word, words)));
+  return *word;
+}
+
+template <class Enum, std::size_t count>
+Enum read_choice(const ConfigValue& value, const std::string& path, const std::array<std::string_view, count>& names) {
+  const std::vector<std::string> words(names.begin(), names.end());
+  const std::string word = read_word(value, path, words);
+  return static_cast<Enum>(std::find(words.begin(), words.end(), word) - words.begin());
+}
+
+/// The entries of an inline table, each by the reader of its name.
+using Readers = std::vector<std::pair<std::string, std::function<void(const ConfigValue&, const std::string&)>>>;
+
+void read_table(const ConfigValue& value, const std::string& path, const std::string& example, const Readers& readers) {
+  const auto* table = value.get_if<ConfigValue::Table>();
+  if (!table) refuse(value, path, "a table such as " + example);
+  std::vector<std::string> names;
+  for (const auto& [name, read] : readers) names.push_back(name);
+  for (const auto& [name, entry] : *table) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) {
+      const std::string near = nearest_name(name, names);
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: {}.{}: unknown key, expected one of {}{}", entry.where(), path, name,
+                              fmt::join(names, ", "), near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+    }
+    readers[static_cast<std::size_t>(found - names.begin())].second(entry, path + "." + name);
+  }
+}
+
+bool has(const ConfigValue& table, const std::string& name) {
+  const auto* entries = table.get_if<ConfigValue::Table>();
+  return entries &&
+         std::any_of(entries->begin(), entries->end(), [&](const auto& entry) { return entry.first == name; });
+}
+
+void require(const ConfigValue& table, const std::string& path, const std::string& name, const std::string& expected) {
+  if (!has(table, name))
+    throw Error(ErrorKind::input,
+                fmt::format("{}: {}.{}: expected {}, found none", table.where(), path, name, expected));
+}
+
+PlasmaProfile read_profile(const ConfigValue& value, const std::string& path) {
+  using Kind = PlasmaProfile::Kind;
+  PlasmaProfile profile;
+  const auto real = [](double& to, const Range& range) {
+    return [&to, range](const ConfigValue& v, const std::string& p) { to = read_real(v, p, range); };
+  };
+  Readers readers{
+      {"kind", [&](const auto& v, const auto& p) { profile.kind = read_choice<Kind>(v, p, plasma_profile_names); }},
+      {"axis",
+       [&](const auto& v, const auto& p) {
+         profile.axis = static_cast<int>(read_word(v, p, {"x", "y", "z"})[0] - 'x');
+       }},
+      {"centre", real(profile.centre, Range{})},
+      {"width", real(profile.width, Range::above(0))},
+      {"floor", real(profile.floor, Range::between(0, 1))},
+      {"amplitude", real(profile.amplitude, Range::between(-1, 1))},
+      {"mode", [&](const auto& v, const auto& p) {
+         profile.mode = static_cast<int>(read_integer(v, p, Range::between(1, 1 << 14)));
+       }}};
+  read_table(value, path, "{ kind = \"gaussian\", axis = \"x\", centre = 32, width = 8 }", readers);
+  const bool round = profile.kind == Kind::slab || profile.kind == Kind::gaussian;
+  if (round) require(value, path, "centre", "a number");
+  if (round) require(value, path, "width", "a number > 0");
+  if (profile.kind == Kind::sine) require(value, path, "amplitude", "a number from -1 to 1");
+  return profile;
+}
+
+std::string profile_text(const PlasmaProfile& profile) {
+  using Kind = PlasmaProfile::Kind;
+  std::string text = fmt::format("{{ kind = \"{}\"", plasma_profile_names[static_cast<std::size_t>(profile.kind)]);
+  if (profile.kind != Kind::uniform) text += fmt::format(", axis = \"{}\"", "xyz"[profile.axis]);
+  if (profile.kind == Kind::slab || profile.kind == Kind::gaussian)
+    text += fmt::format(", centre = {}, width = {}, floor = {}", to_text(profile.centre), to_text(profile.width),
+                        to_text(profile.floor));
+  if (profile.kind == Kind::sine)
+    text += fmt::format(", amplitude = {}, mode = {}", to_text(profile.amplitude), profile.mode);
+  return text + " }";
+}
+
+/// Wavelengths in the box: two or three whole numbers, not all 0.
+std::array<int, 3> read_mode(const ConfigValue& value, const std::string& path) {
+  std::array<int, 3> mode{0, 0, 0};
+  const auto* array = value.get_if<ConfigValue::Array>();
+  if (!array || array->size() < 2 || array->size() > 3) refuse(value, path, "whole numbers such as [1, 0]");
+  for (std::size_t a = 0; a < array->size(); ++a)
+    mode[a] = static_cast<int>(read_integer((*array)[a], path, Range::between(-16384, 16384)));
+  if (mode == std::array<int, 3>{0, 0, 0})
+    throw Error(ErrorKind::input, fmt::format("{}: {}: expected a number other than 0 in it", value.where(), path));
+  return mode;
+}
+
+PlasmaPerturbation read_perturbation(const ConfigValue& value, const std::string& path) {
+  PlasmaPerturbation wave;
+  Readers readers{{"kind",
+                   [&](const auto& v, const auto& p) {
+                     wave.kind = read_choice<PlasmaPerturbation::Kind>(v, p, plasma_perturbation_names);
+                   }},
+                  {"mode", [&](const auto& v, const auto& p) { wave.mode = read_mode(v, p); }},
+                  {"amplitude", [&](const auto& v, const auto& p) { wave.amplitude = read_real(v, p, Range{}); }},
+                  {"phase", [&](const auto& v, const auto& p) { wave.phase = read_real(v, p, Range{}); }}};
+  read_table(value, path, "{ mode = [1, 0], amplitude = 0.01 }", readers);
+  require(value, path, "mode", "whole numbers such as [1, 0]");
+  require(value, path, "amplitude", "a number");
+  if (wave.kind == PlasmaPerturbation::Kind::density && std::abs(wave.amplitude) >= 1)
+    throw Error(ErrorKind::input,
+                fmt::format("{}: {}.amplitude: expected a number between -1 and 1 for a wave of the density, found {}",
+                            value.where(), path, to_text(wave.amplitude)));
+  return wave;
+}
+
+ConfigKey wave_mode_key() {
+  const std::string path = "plasma.wave.mode";
+  return {path, "the wave that is fitted for [expect]: wavelengths in the box along each axis",
+          [=](RunConfig& config, const ConfigValue& value) { config.plasma.wave.mode = read_mode(value, path); },
+          [](const RunConfig& config) { return fmt::format("[{}]", fmt::join(config.plasma.wave.mode, ", ")); }};
+}
+
+std::string perturbation_text(const PlasmaPerturbation& wave) {
+  return fmt::format("{{ kind = \"{}\", mode = [{}, {}, {}], amplitude = {}, phase = {} }}",
+                     plasma_perturbation_names[static_cast<std::size_t>(wave.kind)], wave.mode[0], wave.mode[1],
+                     wave.mode[2], to_text(wave.amplitude), to_text(wave.phase));
+}
+
+/// One number for all directions, or one for each.
+void read_temperature(const ConfigValue& value, const std::string& path, PlasmaSpeciesConfig::Scale scale,
+                      PlasmaSpeciesConfig& species) {
+  const Range range = Range::above(0);
+  if (species.temperature.x > 0)
+    throw Error(ErrorKind::input, fmt::format("{}: {}: the species has a temperature already", value.where(), path));
+  species.temperature_scale = scale;
+  if (value.get_if<ConfigValue::Array>()) {
+    species.temperature = read_vector(value, path, 2, 3, range, "a number > 0, or one per direction such as [1, 1, 2]");
+    if (value.get_if<ConfigValue::Array>()->size() == 2) species.temperature.z = species.temperature.y;
+    return;
+  }
+  const double all = read_real(value, path, range);
+  species.temperature = {all, all, all};
+}
+
+constexpr std::array<std::string_view, 3> temperature_keys{"temperature", "temperature_ev", "temperature_kelvin"};
+
+PlasmaSpeciesConfig read_species(const ConfigValue& value, const std::string& path) {
+  using Scale = PlasmaSpeciesConfig::Scale;
+  PlasmaSpeciesConfig species;
+  species.where = value.where();
+  Readers readers{
+      {"name",
+       [&](const auto& v, const auto& p) {
+         const auto* word = v.template get_if<std::string>();
+         const bool plain = word && !word->empty() &&
+                            word->find_first_not_of(
+                                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRS"
+                                "TUVWXYZ0123456789_-") == std::string::npos;
+         if (!plain) refuse(v, p, "a name of letters, digits, - and _");
+         species.name = *word;
+       }},
+      {"charge", [&](const auto& v, const auto& p) { species.charge = read_real(v, p, Range{}); }},
+      {"mass", [&](const auto& v, const auto& p) { species.mass = read_real(v, p, Range::above(0)); }},
+      {"density", [&](const auto& v, const auto& p) { species.density = read_real(v, p, Range::above(0)); }},
+      {"particles_per_cell",
+       [&](const auto& v, const auto& p) { species.particles_per_cell = read_integer(v, p, Range::between(1, 1e12)); }},
+      {"temperature", [&](const auto& v, const auto& p) { read_temperature(v, p, Scale::own, species); }},
+      {"temperature_ev", [&](const auto& v, const auto& p) { read_temperature(v, p, Scale::electron_volt, species); }},
+      {"temperature_kelvin", [&](const auto& v, const auto& p) { read_temperature(v, p, Scale::kelvin, species); }},
+      {"cold",
+       [&](const auto& v, const auto& p) {
+         const auto* flag = v.template get_if<bool>();
+         if (!flag) refuse(v, p, "true or false");
+         species.cold = *flag;
+       }},
+      {"drift",
+       [&](const auto& v, const auto& p) {
+         species.drift = read_vector(v, p, 2, 3, Range{}, "a velocity such as [1, 0, 0]");
+       }},
+      {"start",
+       [&](const auto& v, const auto& p) {
+         species.start = read_word(v, p, {"quiet", "random"});
+       }},
+      {"profile", [&](const auto& v, const auto& p) { species.profile = read_profile(v, p); }},
+      {"perturbation", [&](const auto& v, const auto& p) { species.perturbation = read_perturbation(v, p); }}};
+  read_table(value, path, "{ name = \"electrons\", charge = -1, mass = 1, temperature = 1, particles_per_cell = 100 }",
+             readers);
+  require(value, path, "name", "a name such as \"electrons\"");
+  require(value, path, "charge", "a number in units of e, and mass in units of m_e");
+  require(value, path, "mass", "a number > 0 in units of m_e");
+  require(value, path, "particles_per_cell", "an integer >= 1");
+  if (species.cold && species.temperature.x > 0)
+    throw Error(ErrorKind::input,
+                fmt::format("{}: {}.cold: expected a temperature or cold = true, found both", value.where(), path));
+  if (!species.cold) {
+    const bool hot = species.temperature.x > 0;
+    if (!hot) require(value, path, "temperature", "a number > 0 (or cold = true for particles without thermal motion)");
+  }
+  return species;
+}
+
+void read_all_species(RunConfig& config, const ConfigValue& value) {
+  const auto* array = value.get_if<ConfigValue::Array>();
+  if (!array || array->empty()) refuse(value, species_key, "an array of tables, each under [[plasma.species]]");
+  config.plasma.species.clear();
+  for (std::size_t k = 0; k < array->size(); ++k) {
+    config.plasma.species.push_back(read_species((*array)[k], fmt::format("{}[{}]", species_key, k)));
+    for (std::size_t other = 0; other < k; ++other)
+      if (config.plasma.species[other].name == config.plasma.species[k].name)
+        throw Error(ErrorKind::input, fmt::format("{}: {}[{}].name: \"{}\" is the name of another species",
+                                                  (*array)[k].where(), species_key, k, config.plasma.species[k].name));
+  }
+}
+
+std::string species_text(const PlasmaSpeciesConfig& species) {
+  std::string text = fmt::format("{{ name = {}, charge = {}, mass = {}, density = {}, particles_per_cell = {}",
+                                 toml_string(species.name), to_text(species.charge), to_text(species.mass),
+                                 to_text(species.density), species.particles_per_cell);
+  if (species.cold)
+    text += ", cold = true";
+  else
+    text += fmt::format(", {} = {}", temperature_keys[static_cast<std::size_t>(species.temperature_scale)],
+                        vector_text(species.temperature));
+  text += fmt::format(", drift = {}, start = \"{}\", profile = {}", vector_text(species.drift), species.start,
+                      profile_text(species.profile));
+  if (species.perturbation.mode != std::array<int, 3>{0, 0, 0})
+    text += ", perturbation = " + perturbation_text(species.perturbation);
+  return text + " }";
+}
+
+std::string all_species_text(const RunConfig& config) {
+  std::vector<std::string> parts;
+  for (const auto& species : config.plasma.species) parts.push_back(species_text(species));
+  return fmt::format("[{}]", fmt::join(parts, ", "));
+}
+
+ConfigKey plasma_cells_key() {
+  const std::string path = "plasma.cells";
+  return {path, "[x, y]: two dimensions, [x, y, z]: three; even numbers",
+          [=](RunConfig& config, const ConfigValue& value) {
+            const std::string expected = "two or three even numbers from 2 to 32768 such as [64, 64]";
+            const auto* array = value.get_if<ConfigValue::Array>();
+            if (!array || array->size() < 2 || array->size() > 3) refuse(value, path, expected);
+            config.plasma.cells.clear();
+            for (const auto& entry : *array) {
+              const auto* number = entry.get_if<std::int64_t>();
+              if (!number || *number < 2 || *number > 32768 || *number % 2 != 0) refuse(entry, path, expected);
+              config.plasma.cells.push_back(static_cast<int>(*number));
+            }
+          },
+          [](const RunConfig& config) { return fmt::format("[{}]", fmt::join(config.plasma.cells, ", ")); }};
+}
+
+ConfigKey magnetic_field_key() {
+  const std::string path = "plasma.magnetic_field";
+  return {path, "uniform, in m_e omega_p/e, or tesla in SI",
+          [=](RunConfig& config, const ConfigValue& value) {
+            config.plasma.magnetic_field = read_vector(value, path, 3, 3, Range{}, "three numbers such as [0, 0, 1]");
+          },
+          [](const RunConfig& config) { return vector_text(config.plasma.magnetic_field); }};
+}
+
+}  // namespace
+
+std::vector<ConfigKey> plasma_keys() {
+  return {
+      choice_key<PlasmaLengths>(
+          "plasma.lengths", "cells | debye | si (with units.system = \"si\")", plasma_length_names,
+          [](auto& c) -> auto& { return c.plasma.lengths; }),
+      plasma_cells_key(),
+      real_key(
+          "plasma.cell_size", "side of a cell; 1 with lengths in cells", Range::above(0),
+          [](auto& c) -> auto& { return c.plasma.cell_size; }),
+      integer_key(
+          "plasma.velocities", "components of the velocity that are kept: 2 or 3 in two dimensions",
+          Range::between(2, 3), [](auto& c) -> auto& { return c.plasma.velocities; }),
+      choice_key<PlasmaShape>(
+          "plasma.shape", "linear | quadratic", plasma_shape_names, [](auto& c) -> auto& { return c.plasma.shape; }, 2),
+      real_key(
+          "plasma.smoothing", "a of the Gaussian particles exp(-(k a)^2/2); 0: none", Range::at_least(0),
+          [](auto& c) -> auto& { return c.plasma.smoothing; }),
+      magnetic_field_key(),
+      flag_key(
+          "plasma.background", "a uniform charge that makes the box neutral",
+          [](auto& c) -> auto& { return c.plasma.background; }),
+      integer_key(
+          "plasma.seed", "of the random numbers", Range::at_least(0), [](auto& c) -> auto& { return c.plasma.seed; }),
+      {species_key, "kinds of particles, each also as a table [[plasma.species]]", read_all_species, all_species_text},
+      wave_mode_key(),
+      real_key(
+          "plasma.wave.from", "the time that is fitted, and that field_energy is the mean over", Range::at_least(0),
+          [](auto& c) -> auto& { return c.plasma.wave.from; }),
+      real_key(
+          "plasma.wave.until", "0: to the end", Range::at_least(0),
+          [](auto& c) -> auto& { return c.plasma.wave.until; })};
+}
+
+std::vector<ConfigKey> plasma_output_keys() {
+  return {integer_key(
+              "output.spectrum_every", "steps between potentials taken for the spectrum; 0: none",
+              Range::between(0, 1e9), [](auto& c) -> auto& { return c.output.spectrum_every; }),
+          integer_key(
+              "output.particles_most", "macro-particles of a species in a snapshot, a sample beyond it; 0: all",
+              Range::at_least(0), [](auto& c) -> auto& { return c.output.particles_most; })};
+}
+
+}  // namespace pergola

@@ -1,0 +1,94 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+
+#include "device/device.hpp"
+#include "device/stage_clock.hpp"
+#include "mesh/grid.hpp"
+#include "mesh/options.hpp"
+
+namespace pergola {
+
+/// Particles that give their mass (or charge) to a mesh and take a force from it. z is not looked at in two dimensions.
+template <class Real>
+struct MeshParticles {
+  std::int64_t count = 0;
+  const Real *x = nullptr, *y = nullptr, *z = nullptr;
+  const Real* mass = nullptr;
+};
+
+/// What a gather writes, one value per target; null for what is not wanted.
+template <class Real>
+struct MeshForces {
+  Real *ax = nullptr, *ay = nullptr, *az = nullptr;
+  Real* potential = nullptr;
+};
+
+struct ExchangeOptions {
+  Assignment assignment = Assignment::cic;
+  Gradient gradient = Gradient::two_point;
+  DensityRoute route = DensityRoute::automatic;
+};
+
+/// The traffic between particles and one mesh, on one device. Nothing here waits for a GPU except the host route and
+/// outside(). Positions may be given in any order; cell order makes it fast.
+///
+/// In a periodic box a position must lie within one side of the box (it is wrapped); in an isolated one particles
+/// nearer than isolated_margin cells to a face, or outside, give no mass to the mesh and feel the mass on it as a
+/// point at its centre of mass.
+template <class Real>
+class MeshExchange {
+ public:
+  virtual ~MeshExchange() = default;
+
+  /// Bytes that the arrays behind `scratch` need: the force field, or the fixed-point sums, whichever is larger (they
+  /// do not live at the same time).
+  virtual std::int64_t scratch_bytes() const = 0;
+  /// Bytes that this object holds itself once it has worked on that many particles.
+  virtual std::int64_t own_bytes(std::int64_t particles) const = 0;
+
+  /// Density in the cells of the grid into `density` (zero in its padding), from masses counted in whole `quantum`s
+  /// (physics::mass_quantum): the sum over the cells is exactly the sum over the particles on the mesh, and the same
+  /// for any order of the particles. Stages: "cell assignment", "histogram", "density".
+  virtual void deposit(const MeshParticles<Real>& particles, double quantum, const Field<Real>& density, void* scratch,
+                       StageClock& clock) = 0;
+  /// The sum over the cells of the last deposit, in quanta. Waits.
+  virtual std::int64_t deposited_quanta() = 0;
+  /// Particles that the last deposit left out. Waits.
+  virtual std::int64_t outside() = 0;
+
+  /// The force field −∇φ by the stencil of the options into `scratch`.
+  virtual void set_potential(const Field<const Real>& potential, void* scratch) = 0;
+  /// One component of a force field that was differentiated elsewhere (Gradient::spectral).
+  virtual void set_force(int axis, const Field<const Real>& force, void* scratch) = 0;
+
+  /// Forces at the particles' places with the weights of the deposit. `index`: which particles, null for the first
+  /// `count`. `potential`: the field itself, read only where forces.potential is wanted.
+  virtual void gather(const MeshParticles<Real>& particles, const std::int64_t* index, std::int64_t count,
+                      const Field<const Real>& potential, double gravitational_constant, const MeshForces<Real>& forces,
+                      const void* scratch) = 0;
+
+  /// Places of the particles in the order in which they should be stored, into `order`; stable. `work` has
+  /// order_bytes(count) bytes.
+  virtual std::int64_t order_bytes(std::int64_t count) const = 0;
+  virtual void find_order(const MeshParticles<Real>& particles, std::uint32_t* order, void* work) = 0;
+};
+
+template <class Real>
+std::unique_ptr<MeshExchange<Real>> make_mesh_exchange_cpu(const Device& device, const Grid& grid,
+                                                           const ExchangeOptions& options);
+template <class Real>
+std::unique_ptr<MeshExchange<Real>> make_mesh_exchange_cuda(const Device& device, const Grid& grid,
+                                                            const ExchangeOptions& options);
+
+/// For the device that it is given.
+template <class Real>
+std::unique_ptr<MeshExchange<Real>> make_mesh_exchange(const Device& device, const Grid& grid,
+                                                       const ExchangeOptions& options) {
+  if constexpr (cuda_built) {
+    if (device.is_cuda()) return make_mesh_exchange_cuda<Real>(device, grid, options);
+  }
+  return make_mesh_exchange_cpu<Real>(device, grid, options);
+}
+
+}  // namespace pergola

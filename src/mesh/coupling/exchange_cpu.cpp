@@ -1,0 +1,220 @@
+#include <algorithm>
+#include <vector>
+
+#include "device/parallel.hpp"
+#include "mesh/coupling/cell_order.hpp"
+#include "mesh/coupling/exchange.hpp"
+#include "mesh/coupling/exchange_loops.hpp"
+#include "mesh/coupling/slab_lists.hpp"
+#include "mesh/force_field.hpp"
+#include "physics/point_mass.hpp"
+
+namespace pergola {
+
+namespace {
+
+using exchange::CellForce;
+using exchange::group_size;
+using exchange::Loops;
+using exchange::SlabLists;
+using exchange::SlabPart;
+using exchange::SumBlock;
+using exchange::Walk;
+
+constexpr std::int64_t chunk = 128 * group_size;
+
+/// Moments of the sums in one layer: quanta, and quanta times the place of the cells' centres along x and y.
+struct LayerSums {
+  std::int64_t quanta = 0;
+  double x = 0, y = 0;
+};
+
+/// Enough slabs for all threads; nothing else depends on it, for the sums are whole numbers.
+int choose_slab_layers(int layers, int threads) { return std::clamp(layers / (4 * threads), 4, 16); }
+
+/// Deposit: particles are listed by slab, some layers of the grid. Each slab has a block of sums of its own (a crowded
+/// one has several), with the layers that its particles' clouds reach beyond it, so that no two threads ever add to the
+/// same cell. Then the blocks are added up.
+template <class Real>
+class MeshExchangeCpu final : public MeshExchange<Real> {
+ public:
+  MeshExchangeCpu(const Device& device, const Grid& grid, const ExchangeOptions& options)
+      : threads_(device.threads()),
+        grid_(grid),
+        options_(options),
+        walk_(grid, options.assignment),
+        loops_(exchange::choose_loops<Real>(grid.dimensions, options.assignment)),
+        slab_layers_(choose_slab_layers(walk_.layers, threads_)),
+        lists_(walk_.layers, slab_layers_) {
+    block_cells_ = (slab_layers_ + SlabLists<Real>::spare_layers + walk_.ghosts) * walk_.layer_cells;
+    layer_sums_.resize(static_cast<std::size_t>(walk_.layers));
+  }
+
+  std::int64_t scratch_bytes() const override {
+    const std::int64_t blocks = lists_.slabs() + most_further_parts();
+    return std::max(blocks * block_cells_ * std::int64_t{sizeof(std::int64_t)},
+                    exchange::force_cells(walk_) * std::int64_t{sizeof(CellForce<Real>)});
+  }
+  std::int64_t own_bytes(std::int64_t particles) const override { return SlabLists<Real>::bytes(particles); }
+
+  void deposit(const MeshParticles<Real>& particles, double quantum, const Field<Real>& density, void* scratch,
+               StageClock& clock) override {
+    clock.begin("cell assignment");
+    lists_.fill(threads_, walk_, loops_, particles);
+    parts_ = lists_.parts(most_further_parts());
+    clock.begin("histogram");
+    auto* const sums = static_cast<std::int64_t*>(scratch);
+    blocks_.resize(parts_.size());
+    parallel_for(threads_, static_cast<std::int64_t>(parts_.size()), [&](std::int64_t p) {
+      const SlabPart& part = parts_[static_cast<std::size_t>(p)];
+      SumBlock block{sums + p * block_cells_, part.slab * slab_layers_, 0};
+      loops_.deposit_groups(walk_, particles, part.groups, part.group_count, 1.0 / quantum, block);
+      loops_.deposit_listed(walk_, particles, part.singles, part.single_count, 1.0 / quantum, block);
+      blocks_[static_cast<std::size_t>(p)] = block;
+    });
+    clock.begin("density");
+    const double factor = quantum / grid_.cell_volume();
+    const int field_layers = grid_.dimensions == 3 ? density.nz : density.ny;
+    parallel_for(threads_, field_layers,
+                 [&](std::int64_t layer) { write_layer(static_cast<int>(layer), factor, density); });
+    find_monopole(quantum);
+    clock.end();
+  }
+
+  std::int64_t deposited_quanta() override { return deposited_; }
+  std::int64_t outside() override { return lists_.outside(); }
+
+  void set_potential(const Field<const Real>& potential, void* scratch) override {
+    exchange::differentiate(threads_, walk_, options_.gradient, potential, static_cast<CellForce<Real>*>(scratch));
+  }
+  void set_force(int axis, const Field<const Real>& force, void* scratch) override {
+    exchange::copy_force(threads_, walk_, axis, force, static_cast<CellForce<Real>*>(scratch));
+  }
+
+  void gather(const MeshParticles<Real>& particles, const std::int64_t* index, std::int64_t count,
+              const Field<const Real>& potential, double gravitational_constant, const MeshForces<Real>& forces,
+              const void* scratch) override {
+    const auto* const cells = static_cast<const CellForce<Real>*>(scratch);
+    parallel_chunks(threads_, count, chunk, [&](std::int64_t begin, std::int64_t end) {
+      bool any_off = false;
+      if (forces.ax) any_off |= loops_.gather_forces(walk_, particles, index, begin, end, cells, forces);
+      if (forces.potential)
+        any_off |= loops_.gather_potential(walk_, particles, index, begin, end, potential, forces.potential);
+      if (any_off) pull_from_outside(particles, index, begin, end, gravitational_constant, forces);
+    });
+  }
+
+  std::int64_t order_bytes(std::int64_t count) const override { return sort_bytes(count); }
+
+  void find_order(const MeshParticles<Real>& particles, std::uint32_t* order, void* work) override {
+    auto* const keys = static_cast<std::uint32_t*>(work);
+    parallel_chunks(threads_, particles.count, chunk, [&](std::int64_t begin, std::int64_t end) {
+      loops_.find_cells(walk_, particles, begin, end, keys + begin);
+    });
+    sort_by_key(threads_, particles.count, grid_.cell_count() + 1, order, work);
+  }
+
+ private:
+  /// Blocks that crowded slabs may have in all beyond one each.
+  std::int64_t most_further_parts() const { return 2 * std::int64_t{threads_}; }
+
+  /// Adds the rows of a layer from all blocks that hold it, makes densities of them, and clears the padding.
+  void write_layer(int layer, double factor, const Field<Real>& density) {
+    const int field_rows = grid_.dimensions == 3 ? density.ny : 1;
+    Real* const out = density.data + std::int64_t{layer} * field_rows * density.pitch;
+    if (layer >= walk_.layers) {
+      std::fill_n(out, field_rows * density.pitch, Real(0));
+      return;
+    }
+    std::vector<const std::int64_t*> from, rows;
+    for (const SumBlock& block : blocks_)
+      for (int at = layer - block.first_layer; at < block.cleared; at += walk_.layers)
+        if (at >= 0) from.push_back(block.sums + at * walk_.layer_cells);
+    std::vector<std::int64_t> total(static_cast<std::size_t>(walk_.row_cells));
+    LayerSums sums;
+    for (int row = 0; row < walk_.rows; ++row) {
+      rows.clear();
+      for (const std::int64_t* const block : from)
+        for (int r = row; r < walk_.rows + walk_.ghost_rows; r += walk_.rows)
+          rows.push_back(block + r * walk_.row_cells);
+      loops_.add_rows(walk_, rows.data(), rows.size(), total.data());
+      Real* const out_row = out + row * density.pitch;
+      double moment = 0;
+      const std::int64_t quanta =
+          loops_.finish_row(walk_, total.data(), factor, out_row, grid_.periodic() ? nullptr : &moment);
+      std::fill(out_row + walk_.nx, out_row + density.pitch, Real(0));
+      sums.quanta += quanta;
+      sums.x += moment;
+      sums.y += static_cast<double>(quanta) * (row + 0.5);
+    }
+    std::fill(out + walk_.rows * density.pitch, out + field_rows * density.pitch, Real(0));
+    layer_sums_[static_cast<std::size_t>(layer)] = sums;
+  }
+
+  void find_monopole(double quantum) {
+    deposited_ = 0;
+    double x = 0, y = 0, z = 0;
+    for (std::size_t layer = 0; layer < layer_sums_.size(); ++layer) {
+      const LayerSums& sums = layer_sums_[layer];
+      deposited_ += sums.quanta;
+      x += sums.x, y += sums.y;
+      z += static_cast<double>(sums.quanta) * (static_cast<double>(layer) + 0.5);
+    }
+    mass_ = static_cast<double>(deposited_) * quantum;
+    if (deposited_ == 0) return;
+    const auto h = grid_.spacing();
+    const double quanta = static_cast<double>(deposited_);
+    centre_ = grid_.box.corner;
+    centre_.x += x / quanta * h[0];
+    centre_.y += (grid_.dimensions == 3 ? y : z) / quanta * h[1];
+    if (grid_.dimensions == 3) centre_.z += z / quanta * h[2];
+  }
+
+  /// For the particles off the mesh: the mass on it as a point.
+  void pull_from_outside(const MeshParticles<Real>& particles, const std::int64_t* index, std::int64_t begin,
+                         std::int64_t end, double gravitational_constant, const MeshForces<Real>& forces) const {
+    const bool flat = grid_.dimensions == 2;
+    int layers[group_size];
+    for (std::int64_t k = begin; k < end; ++k) {
+      const std::int64_t i = index ? index[k] : k;
+      if (loops_.find_layers(walk_, particles, i, i + 1, layers).most != exchange::off_mesh) continue;
+      const Vec3<double> d{particles.x[i] - centre_.x, particles.y[i] - centre_.y,
+                           flat ? 0.0 : particles.z[i] - centre_.z};
+      const double gm = gravitational_constant * mass_;
+      const auto field = flat ? physics::point_field<2>(d, gm) : physics::point_field<3>(d, gm);
+      if (forces.ax) forces.ax[k] = static_cast<Real>(field.acceleration.x);
+      if (forces.ay) forces.ay[k] = static_cast<Real>(field.acceleration.y);
+      if (forces.az) forces.az[k] = static_cast<Real>(field.acceleration.z);
+      if (forces.potential) forces.potential[k] = static_cast<Real>(field.potential);
+    }
+  }
+
+  int threads_;
+  Grid grid_;
+  ExchangeOptions options_;
+  Walk<Real> walk_;
+  Loops<Real> loops_;
+  int slab_layers_;
+  SlabLists<Real> lists_;
+  std::int64_t block_cells_ = 0;
+  std::vector<SlabPart> parts_;
+  std::vector<SumBlock> blocks_;  // of the parts
+  std::vector<LayerSums> layer_sums_;
+  std::int64_t deposited_ = 0;
+  double mass_ = 0;
+  Vec3<double> centre_{0, 0, 0};
+};
+
+}  // namespace
+
+template <class Real>
+std::unique_ptr<MeshExchange<Real>> make_mesh_exchange_cpu(const Device& device, const Grid& grid,
+                                                           const ExchangeOptions& options) {
+  return std::make_unique<MeshExchangeCpu<Real>>(device, grid, options);
+}
+template std::unique_ptr<MeshExchange<float>> make_mesh_exchange_cpu(const Device&, const Grid&,
+                                                                     const ExchangeOptions&);
+template std::unique_ptr<MeshExchange<double>> make_mesh_exchange_cpu(const Device&, const Grid&,
+                                                                      const ExchangeOptions&);
+
+}  // namespace pergola

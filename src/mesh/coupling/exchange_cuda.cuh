@@ -1,0 +1,274 @@
+#pragma once
+// CUDA only. The traffic between particles and a mesh: which kernel, on what memory, in what order.
+#include <vector>
+
+#include "device/buffer.hpp"
+#include "mesh/coupling/chunk_deposit_cuda.cuh"
+#include "mesh/coupling/density_cuda.cuh"
+#include "mesh/coupling/exchange.hpp"
+#include "mesh/coupling/gather_cuda.cuh"
+#include "mesh/coupling/host_count_cuda.cuh"
+#include "mesh/coupling/order_cuda.cuh"
+
+namespace pergola::cuda {
+
+/// By measurement on an H200. The triangular cloud needs more cells and registers.
+template <int order>
+using UsualChunk = ChunkShape<256, 4, order == 3 ? 4096 : 3072, order == 3 ? 3 : 6>;
+
+/// A copy of the counts in memory of the host that the GPU writes to, looked at without waiting.
+class CountsOnHost {
+ public:
+  CountsOnHost() {
+    check(cudaMallocHost(&counts_, sizeof(DepositCounts)), "cudaMallocHost");
+    *counts_ = {};
+    check(cudaEventCreateWithFlags(&arrived_, cudaEventDisableTiming), "cudaEventCreate");
+  }
+  ~CountsOnHost() {
+    cudaEventSynchronize(arrived_);
+    cudaEventDestroy(arrived_);
+    cudaFreeHost(counts_);
+  }
+  CountsOnHost(const CountsOnHost&) = delete;
+  CountsOnHost& operator=(const CountsOnHost&) = delete;
+
+  void fetch(const DepositCounts* from, Stream stream) {
+    check(cudaMemcpyAsync(counts_, from, sizeof(DepositCounts), cudaMemcpyDeviceToHost, handle(stream)), "copy counts");
+    check(cudaEventRecord(arrived_, handle(stream)), "cudaEventRecord");
+  }
+  /// What the last fetch brought, if it has arrived; else nothing.
+  const DepositCounts* arrived() const { return cudaEventQuery(arrived_) == cudaSuccess ? counts_ : nullptr; }
+
+ private:
+  DepositCounts* counts_ = nullptr;
+  cudaEvent_t arrived_ = nullptr;
+};
+
+template <class Real>
+class ExchangeCuda final : public MeshExchange<Real> {
+ public:
+  ExchangeCuda(const Device& device, const Grid& grid, const ExchangeOptions& options)
+      : device_(device), grid_(grid), options_(options), frame_(grid), columns_(grid.dimensions, frame_.cells) {
+    device_.make_current();
+    counts_ = Buffer<DepositCounts>(device_, 1);
+    counts_.zero();
+    if (!grid.periodic()) {
+      moments_ = Buffer<Vec3<double>>(device_, most_density_blocks);
+      monopole_ = Buffer<Monopole>(device_, 1);
+      monopole_.zero();
+    }
+    if (options.route == DensityRoute::sorted) strays_ = std::make_unique<CountsOnHost>();
+  }
+
+  std::int64_t scratch_bytes() const override {
+    return grid_.cell_count() * static_cast<std::int64_t>(sizeof(CellForce<Real>));
+  }
+  std::int64_t own_bytes(std::int64_t particles) const override {
+    const auto always = static_cast<std::int64_t>(counts_.bytes() + moments_.bytes() + monopole_.bytes());
+    return always + (options_.route == DensityRoute::sorted ? order_bytes(particles) + 4 * particles : 0);
+  }
+
+  void deposit(const MeshParticles<Real>& particles, double quantum, const Field<Real>& density, void* scratch,
+               StageClock& clock) override {
+    device_.make_current();
+    counts_.zero();
+    // Less by one than what a chunk can hold, for the mass is rounded to Real.
+    constexpr double most_small = 0x7fffffff / UsualChunk<1>::chunk - 1;
+    DepositTask<Real> task{frame_,        particles,
+                           1 / quantum,   static_cast<Real>(most_small * quantum),
+                           nullptr,       static_cast<unsigned long long*>(scratch),
+                           counts_.data()};
+    if (options_.route == DensityRoute::host) {
+      with_shape([&](auto dimensions, auto order) { count_by_host<dimensions(), order()>(task, scratch, clock); });
+    } else {
+      if (options_.route == DensityRoute::sorted) order_first(task, clock);
+      if (!task.order) clock.begin("histogram");
+      device_.memory().zero(scratch, static_cast<std::size_t>(grid_.cell_count()) * sizeof(std::int64_t));
+      with_shape([&](auto dimensions, auto order) { add<dimensions(), order()>(task); });
+      if (strays_) strays_->fetch(counts_.data(), device_.stream());
+    }
+    clock.begin("density");
+    make_density(quantum, static_cast<const std::int64_t*>(scratch), density);
+    clock.end();
+  }
+
+  std::int64_t deposited_quanta() override { return counts_.to_host()[0].quanta; }
+  std::int64_t outside() override { return counts_.to_host()[0].outside; }
+
+  void set_potential(const Field<const Real>& potential, void* scratch) override {
+    if (options_.gradient == Gradient::spectral) return;
+    device_.make_current();
+    const auto h = grid_.spacing();
+    const Vec3<Real> per_spacing{static_cast<Real>(1 / h[0]), static_cast<Real>(1 / h[1]), static_cast<Real>(1 / h[2])};
+    launch_differentiate(frame_, options_.gradient == Gradient::four_point, potential, per_spacing,
+                         static_cast<CellForce<Real>*>(scratch), device_.stream());
+  }
+
+  void set_force(int axis, const Field<const Real>& force, void* scratch) override {
+    device_.make_current();
+    launch("set force", grid_.cell_count(), device_.stream(),
+           SetForce<Real>{frame_, force, static_cast<CellForce<Real>*>(scratch), axis});
+  }
+
+  void gather(const MeshParticles<Real>& particles, const std::int64_t* index, std::int64_t count,
+              const Field<const Real>& potential, double gravitational_constant, const MeshForces<Real>& forces,
+              const void* scratch) override {
+    if (count <= 0) return;
+    device_.make_current();
+    GatherTask<Real> task{frame_,
+                          particles,
+                          index,
+                          count,
+                          static_cast<const CellForce<Real>*>(scratch),
+                          potential,
+                          monopole_.data(),
+                          gravitational_constant,
+                          forces};
+    with_shape([&](auto dimensions, auto order) {
+      const auto run = [&](auto kernel) {
+        kernel<<<blocks_for(count, gather_threads), gather_threads, 0, handle(device_.stream())>>>(task);
+        check(cudaGetLastError(), "gather forces");
+      };
+      if (!forces.potential)
+        run(gather_forces<dimensions(), order(), PotentialFrom::nowhere, Real>);
+      else if (options_.gradient == Gradient::spectral)
+        run(gather_forces<dimensions(), order(), PotentialFrom::field, Real>);
+      else
+        run(gather_forces<dimensions(), order(), PotentialFrom::cells, Real>);
+    });
+  }
+
+  std::int64_t order_bytes(std::int64_t count) const override {
+    device_.make_current();
+    return KeySort(count, columns_.bits).bytes();
+  }
+  void find_order(const MeshParticles<Real>& particles, std::uint32_t* order, void* work) override {
+    if (particles.count == 0) return;
+    device_.make_current();
+    const KeySort sort(particles.count, columns_.bits);
+    number_particles(particles, sort.keys(work), sort.values(work, order));
+    sort.sort(order, work, device_.stream());
+    disordered_ = false;
+  }
+
+ private:
+  /// body(dimensions, order) with the numbers as types.
+  template <class Body>
+  void with_shape(const Body& body) const {
+    const auto with_order = [&](auto dimensions) {
+      switch (options_.assignment) {
+        case Assignment::ngp:
+          return body(dimensions, std::integral_constant<int, 1>{});
+        case Assignment::cic:
+          return body(dimensions, std::integral_constant<int, 2>{});
+        case Assignment::tsc:
+          return body(dimensions, std::integral_constant<int, 3>{});
+      }
+    };
+    if (grid_.dimensions == 3)
+      with_order(std::integral_constant<int, 3>{});
+    else
+      with_order(std::integral_constant<int, 2>{});
+  }
+  static unsigned blocks_for(std::int64_t count, int threads) {
+    return static_cast<unsigned>((count + threads - 1) / threads);
+  }
+
+  template <int dimensions, int order>
+  void add(const DepositTask<Real>& task) {
+    const std::int64_t count = task.particles.count;
+    if (count == 0) return;
+    const auto stream = handle(device_.stream());
+    if (options_.route == DensityRoute::atomic)
+      deposit_by_atomics<dimensions, order, Real><<<blocks_for(count, 256), 256, 0, stream>>>(task);
+    else
+      deposit_by_chunks<dimensions, order, UsualChunk<order>, Real>
+          <<<blocks_for(count, UsualChunk<order>::chunk), UsualChunk<order>::threads, 0, stream>>>(task);
+    check(cudaGetLastError(), "deposit");
+  }
+
+  void number_particles(const MeshParticles<Real>& particles, std::uint32_t* keys, std::uint32_t* values) {
+    with_shape([&](auto dimensions, auto order) {
+      launch("number particles", particles.count, device_.stream(),
+             NumberParticles<dimensions(), order(), Real>{frame_, columns_, particles, keys, values});
+    });
+  }
+
+  /// Route "sorted": where the last deposit met many particles far from their neighbours, finds an order first.
+  void order_first(DepositTask<Real>& task, StageClock& clock) {
+    const std::int64_t count = task.particles.count;
+    if (const auto* last = strays_->arrived(); last && last->strays > count / 4) disordered_ = true;
+    if (!disordered_ || count == 0) return;
+    const KeySort sort(count, columns_.bits);
+    if (order_.size() < count) order_ = Buffer<std::uint32_t>(device_, count);
+    if (sort_work_.size() < sort.bytes()) sort_work_ = Buffer<std::uint8_t>(device_, sort.bytes());
+    clock.begin("cell assignment");
+    number_particles(task.particles, sort.keys(sort_work_.data()), sort.values(sort_work_.data(), order_.data()));
+    clock.begin("histogram");
+    sort.sort(order_.data(), sort_work_.data(), device_.stream());
+    task.order = order_.data();
+  }
+
+  /// Route "host". The scratch holds the places of as many particles as fit, and the sums in the end.
+  template <int dimensions, int order>
+  void count_by_host(const DepositTask<Real>& task, void* scratch, StageClock& clock) {
+    auto* const places = static_cast<PlacedMass<Real>*>(scratch);
+    const std::int64_t batch = scratch_bytes() / static_cast<std::int64_t>(sizeof(PlacedMass<Real>));
+    std::vector<std::int64_t> sums(static_cast<std::size_t>(grid_.cell_count()));
+    std::vector<PlacedMass<Real>> found(static_cast<std::size_t>(std::min(batch, task.particles.count)));
+    DepositCounts counts{};
+    clock.begin("cell assignment");
+    for (std::int64_t first = 0; first < task.particles.count; first += batch) {
+      const std::int64_t count = std::min(batch, task.particles.count - first);
+      if (first > 0) clock.begin("cell assignment");
+      launch("find cells", count, device_.stream(),
+             FindPlaces<dimensions, Real>{frame_, task.particles, first, places});
+      clock.begin("histogram");
+      device_.memory().to_host(found.data(), places, static_cast<std::size_t>(count) * sizeof(PlacedMass<Real>));
+      counts.outside += count_on_host<dimensions, order>(device_.threads(), frame_, found.data(), count,
+                                                         task.per_quantum, sums.data());
+    }
+    device_.memory().from_host(scratch, sums.data(), sums.size() * sizeof(std::int64_t));
+    counts_.from_host(&counts);
+  }
+
+  void make_density(double quantum, const std::int64_t* sums, const Field<Real>& density) {
+    DensityTask<Real> task{{frame_.cells[0], frame_.cells[1], frame_.cells[2]},
+                           quantum / grid_.cell_volume(),
+                           sums,
+                           density,
+                           frame_.cells[0] % 2 == 0 && density.pitch % 2 == 0 &&
+                               reinterpret_cast<std::uintptr_t>(density.data) % (2 * sizeof(Real)) == 0 &&
+                               reinterpret_cast<std::uintptr_t>(sums) % 16 == 0,
+                           counts_.data(),
+                           moments_.data()};
+    const std::int64_t rows = std::int64_t{density.ny} * density.nz;
+    const unsigned blocks = std::min(blocks_for(rows, density_threads / 32), unsigned{most_density_blocks});
+    const auto stream = handle(device_.stream());
+    if (grid_.periodic()) {
+      sums_to_density<false, Real><<<blocks, density_threads, 0, stream>>>(task);
+    } else {
+      sums_to_density<true, Real><<<blocks, density_threads, 0, stream>>>(task);
+      const auto h = grid_.spacing();
+      sum_moments<<<1, density_threads, 0, stream>>>(moments_.data(), static_cast<int>(blocks), counts_.data(), quantum,
+                                                     grid_.box.corner, Vec3<double>{h[0], h[1], h[2]},
+                                                     monopole_.data());
+    }
+    check(cudaGetLastError(), "density");
+  }
+
+  Device device_;
+  Grid grid_;
+  ExchangeOptions options_;
+  CellFrame<Real> frame_;
+  ColumnOrder columns_;
+  Buffer<DepositCounts> counts_;
+  Buffer<Vec3<double>> moments_;
+  Buffer<Monopole> monopole_;
+  std::unique_ptr<CountsOnHost> strays_;
+  bool disordered_ = false;
+  Buffer<std::uint32_t> order_;
+  Buffer<std::uint8_t> sort_work_;
+};
+
+}  // namespace pergola::cuda

@@ -1,0 +1,107 @@
+#pragma once
+// CUDA only. The order in which particles are best stored.
+#include <cub/device/device_radix_sort.cuh>
+
+#include "device/buffer.hpp"
+#include "mesh/coupling/deposit_cuda.cuh"
+
+namespace pergola::cuda {
+
+/// Numbers the cells so that a stretch of numbers is a compact piece of the mesh: columns of 16 × 8 cells along z (in
+/// two dimensions stripes of 32 along y), layer by layer, each column beginning where the one before ends. Within a
+/// layer the cells go by rows. The number of bits decides the time of the sort, so that up to three of the lowest are
+/// left out where that saves a pass of eight.
+struct ColumnOrder {
+  static constexpr int pass_bits = 8;
+  int cells[3];                // the last one is along the columns
+  int width_bits, depth_bits;  // of a column
+  int across;                  // columns along x
+  int dropped = 0, bits = 0;
+
+  ColumnOrder(int dimensions, const int (&n)[3]) : cells{n[0], n[1], n[2]} {
+    width_bits = dimensions == 3 ? 4 : 5;
+    depth_bits = dimensions == 3 ? 3 : 0;
+    if (dimensions == 2) cells[2] = n[1], cells[1] = 1;
+    across = ((cells[0] - 1) >> width_bits) + 1;
+    const auto columns = std::int64_t{across} * (((cells[1] - 1) >> depth_bits) + 1);
+    const std::int64_t numbers = (columns * cells[2]) << (width_bits + depth_bits);
+    while ((numbers - 1) >> bits) ++bits;
+    dropped = bits > pass_bits && bits % pass_bits <= 3 ? bits % pass_bits : 0;
+    if (bits - dropped > 32) dropped = bits - 32;
+    bits -= dropped;
+  }
+
+  __device__ std::uint32_t last() const { return 0xffffffffu >> (32 - bits); }
+  /// The number of a cell; in two dimensions iz is the cell along y and iy = 0.
+  __device__ std::uint32_t number(int ix, int iy, int iz) const {
+    const int row = iy >> depth_bits, along = ix >> width_bits;
+    const int column = row * across + (row % 2 ? across - 1 - along : along);
+    const int layer = column % 2 ? cells[2] - 1 - iz : iz;
+    const int within = ((iy - (row << depth_bits)) << width_bits) + ix - (along << width_bits);
+    const std::int64_t place =
+        ((std::int64_t{column} * cells[2] + layer) << (width_bits + depth_bits)) + std::int64_t{within};
+    return static_cast<std::uint32_t>(place >> dropped);
+  }
+};
+
+/// The number of each particle's first cell, and its own number beside it. Particles that the mesh does not take come
+/// last.
+template <int dimensions, int order, class Real>
+struct NumberParticles {
+  CellFrame<Real> frame;
+  ColumnOrder columns;
+  MeshParticles<Real> particles;
+  std::uint32_t *keys, *values;
+
+  __device__ void operator()(std::int64_t i) const {
+    const Real position[3] = {particles.x[i], particles.y[i], dimensions == 3 ? particles.z[i] : Real(0)};
+    Real place[3];
+    keys[i] = columns.last();
+    if (find_place<dimensions>(frame, position, place)) {
+      const Cloud<dimensions, order, Real> cloud(place);
+      const int x = frame.wrapped(0, cloud.axis[0].first), y = frame.wrapped(1, cloud.axis[1].first);
+      keys[i] = dimensions == 3 ? columns.number(x, y, frame.wrapped(2, cloud.axis[2].first)) : columns.number(x, 0, y);
+    }
+    values[i] = static_cast<std::uint32_t>(i);
+  }
+};
+
+/// Memory of a sort of keys with 32-bit values: two arrays of keys, one of values beside that of the result, and what
+/// the sort itself needs.
+class KeySort {
+ public:
+  KeySort(std::int64_t count, int bits) : count_(static_cast<std::uint32_t>(count)), bits_(bits) {
+    cub::DoubleBuffer<std::uint32_t> none;
+    check(cub::DeviceRadixSort::SortPairs(nullptr, own_, none, none, count_, 0, bits_), "sort by cell");
+  }
+  std::int64_t bytes() const { return 3 * array_bytes() + static_cast<std::int64_t>(own_); }
+
+  std::uint32_t* keys(void* work) const { return array(work, 0); }
+  /// Where the values must stand before the sort, so that it usually ends in `order`.
+  std::uint32_t* values(void* work, std::uint32_t* order) const { return odd_passes() ? array(work, 2) : order; }
+
+  void sort(std::uint32_t* order, void* work, Stream stream) const {
+    std::uint32_t* const other = odd_passes() ? order : array(work, 2);
+    cub::DoubleBuffer<std::uint32_t> keys(array(work, 0), array(work, 1)), values(this->values(work, order), other);
+    std::size_t own = own_;
+    check(cub::DeviceRadixSort::SortPairs(array(work, 3), own, keys, values, count_, 0, bits_, handle(stream)),
+          "sort by cell");
+    if (values.Current() != order)
+      check(cudaMemcpyAsync(order, values.Current(), count_ * sizeof(std::uint32_t), cudaMemcpyDeviceToDevice,
+                            handle(stream)),
+            "copy the order");
+  }
+
+ private:
+  bool odd_passes() const { return (bits_ + ColumnOrder::pass_bits - 1) / ColumnOrder::pass_bits % 2 == 1; }
+  std::int64_t array_bytes() const { return (std::int64_t{count_} * 4 + 255) / 256 * 256; }
+  std::uint32_t* array(void* work, int k) const {
+    return reinterpret_cast<std::uint32_t*>(static_cast<char*>(work) + k * array_bytes());
+  }
+
+  std::uint32_t count_;
+  int bits_;
+  std::size_t own_ = 0;
+};
+
+}  // namespace pergola::cuda

@@ -1,0 +1,61 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "mesh/coupling/exchange_loops.hpp"
+
+namespace pergola::exchange {
+
+/// Numbers (of particles, of groups) listed by slab, within a slab in rising order. Filled in two passes over fixed
+/// chunks, counting and placing, so that the list does not depend on the number of threads.
+struct SlabList {
+  std::vector<std::uint32_t> numbers;
+  std::vector<std::uint32_t> first;   // of each slab, and the end
+  std::vector<std::uint32_t> places;  // by chunk and slab: first how many, then where the next one goes
+
+  void start(int slabs, std::int64_t chunks);
+  /// The places of a chunk, by slab.
+  std::uint32_t* of_chunk(std::int64_t chunk) {
+    return places.data() + static_cast<std::size_t>(chunk) * (first.size() - 1);
+  }
+  void counts_to_places();
+  std::int64_t begin(int slab) const { return first[static_cast<std::size_t>(slab)]; }
+  std::int64_t size(int slab) const { return first[static_cast<std::size_t>(slab) + 1] - begin(slab); }
+};
+
+/// Some of the particles of a slab.
+struct SlabPart {
+  int slab = 0;
+  const std::uint32_t *groups = nullptr, *singles = nullptr;
+  std::int64_t group_count = 0, single_count = 0;
+};
+
+/// The particles of each slab, `slab_layers` layers of the grid: as whole groups where the group's layers begin in the
+/// slab and end at most `spare_layers` beyond it, which is the rule when particles are in cell order and have not moved
+/// far, else one by one.
+template <class Real>
+class SlabLists {
+ public:
+  static constexpr int spare_layers = 4;
+
+  SlabLists(int layers, int slab_layers)
+      : slab_layers_(slab_layers), slabs_((layers + slab_layers - 1) / slab_layers) {}
+  int slabs() const { return slabs_; }
+  static std::int64_t bytes(std::int64_t particles);
+
+  void fill(int threads, const Walk<Real>& walk, const Loops<Real>& loops, const MeshParticles<Real>& particles);
+  /// All slabs' particles. A slab that holds more than 1/n of all has several parts; n are added in this way at most.
+  std::vector<SlabPart> parts(std::int64_t n) const;
+  std::int64_t outside() const { return outside_; }
+
+ private:
+  static constexpr int one_by_one = -2;  // instead of the slab of a group
+  int slab_of(LayerRange range, bool complete) const;
+
+  int slab_layers_, slabs_;
+  SlabList groups_, singles_;
+  std::vector<int> group_slab_;  // or off_mesh or one_by_one
+  std::int64_t outside_ = 0;
+};
+
+}  // namespace pergola::exchange

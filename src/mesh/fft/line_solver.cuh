@@ -1,0 +1,121 @@
+#pragma once
+// CUDA only: lines along z there, times the Green factors, and back, in one pass over the field.
+#include <cmath>
+#include <vector>
+
+#include "device/buffer.hpp"
+#include "device/launch.cuh"
+#include "mesh/fft/green_factor.cuh"
+#include "mesh/fft/register_fft.cuh"
+
+namespace pergola::cuda {
+
+/// Modes [z][column] of a field that is still to be transformed along z. In a padded one only the first half of the
+/// planes holds anything, and only those, the next one and the last one are wanted in the end.
+struct LineField {
+  float2* modes;
+  int columns;  // (kx, ky) with kx fastest
+  int kx_count;
+  const float2* roots;  // exp(−2πi j / length), j = 0 … length − 1
+};
+
+/// Threads of a multiprocessor for which there are registers: a thread holds N1 complex numbers and what it computes.
+constexpr int resident_threads(int n1) { return n1 == 32 ? 512 : n1 == 16 ? 768 : 1024; }
+
+/// A block takes `width` neighbouring columns. With z = n1 N2 + n2 and k = k1 + N1 k2 a transform of length N1 N2 is
+/// one of length N1 over n1 for each n2, a product with exp(−2πi n2 k1 / N1 N2), and one of length N2 over n2 for each
+/// k1 (Gentleman & Sande 1966); backwards the same in reverse. Between the two the block exchanges numbers in shared
+/// memory. factor.column(kx, ky)(kz) is the Green factor of a mode.
+template <int N1, int N2, int width, class Factor>
+__global__ void __launch_bounds__(width* N2, resident_threads(N1) / (width * N2))
+    solve_lines_kernel(LineField field, Factor factor) {
+  static_assert(N1 == N2 || N1 == 2 * N2);
+  constexpr int parts = N1 / N2;
+  extern __shared__ float2 shared[];  // [k1][n2][column]
+  const int c = threadIdx.x % width, t = threadIdx.x / width;
+  const int wanted_column = static_cast<int>(blockIdx.x) * width + c;
+  const int column = min(wanted_column, field.columns - 1);  // those beyond the last repeat it and write nothing
+  float2* first = field.modes + std::int64_t{t} * field.columns + column;
+  const std::int64_t stride = std::int64_t{N2} * field.columns;  // from n1 to n1 + 1
+  const auto place = [&](int k1, int n2) { return (k1 * N2 + n2) * width + c; };
+
+  float2 line[N1];
+#pragma unroll
+  for (int n1 = 0; n1 < N1; ++n1) line[n1] = Factor::padded && n1 >= N1 / 2 ? float2{0, 0} : first[n1 * stride];
+  register_fft<N1, -1>(line);
+#pragma unroll
+  for (int k1 = 0; k1 < N1; ++k1) shared[place(k1, t)] = line[reversed_bits(k1, N1)] * __ldg(&field.roots[k1 * t]);
+  __syncthreads();
+
+  const auto green = factor.column(column % field.kx_count, column / field.kx_count);
+#pragma unroll
+  for (int part = 0; part < parts; ++part) {
+    const int k1 = part * N2 + t;
+    float2 half[N2], product[N2];
+#pragma unroll
+    for (int n2 = 0; n2 < N2; ++n2) half[n2] = shared[place(k1, n2)];
+    register_fft<N2, -1>(half);
+#pragma unroll
+    for (int k2 = 0; k2 < N2; ++k2) {
+      const float f = green(k1 + N1 * k2);
+      const float2 value = half[reversed_bits(k2, N2)];
+      product[k2] = {f * value.x, f * value.y};
+    }
+    register_fft<N2, 1>(product);
+#pragma unroll
+    for (int n2 = 0; n2 < N2; ++n2)
+      shared[place(k1, n2)] = product[reversed_bits(n2, N2)] * conjugate(__ldg(&field.roots[k1 * n2]));
+  }
+  __syncthreads();
+
+#pragma unroll
+  for (int k1 = 0; k1 < N1; ++k1) line[k1] = shared[place(k1, t)];
+  register_fft<N1, 1>(line);
+  if (wanted_column >= field.columns) return;
+#pragma unroll
+  for (int n1 = 0; n1 < N1; ++n1) {
+    if (Factor::padded && n1 >= N1 / 2 && !(n1 == N1 / 2 && t == 0) && !(n1 == N1 - 1 && t == N2 - 1)) continue;
+    first[n1 * stride] = line[reversed_bits(n1, N1)];
+  }
+}
+
+template <int N1, int N2, int width, class Factor>
+void launch_solve_lines(const LineField& field, const Factor& factor, Stream stream) {
+  constexpr int bytes = N1 * N2 * width * static_cast<int>(sizeof(float2));
+  const auto kernel = solve_lines_kernel<N1, N2, width, Factor>;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), "solve_lines");
+  const auto blocks = static_cast<unsigned>((field.columns + width - 1) / width);
+  kernel<<<blocks, width * N2, bytes, handle(stream)>>>(field, factor);
+  check(cudaGetLastError(), "solve_lines");
+}
+
+inline bool can_solve_lines(int length) {
+  return length == 64 || length == 128 || length == 256 || length == 512 || length == 1024;
+}
+
+template <class Factor>
+void solve_lines(int length, const LineField& field, const Factor& factor, Stream stream) {
+  switch (length) {
+    case 64:
+      return launch_solve_lines<8, 8, 16>(field, factor, stream);
+    case 128:
+      return launch_solve_lines<16, 8, 16>(field, factor, stream);
+    case 256:
+      return launch_solve_lines<16, 16, 16>(field, factor, stream);
+    case 512:
+      return launch_solve_lines<32, 16, 16>(field, factor, stream);
+    default:
+      return launch_solve_lines < 32, 32, Factor::padded ? 16 : 8 > (field, factor, stream);
+  }
+}
+
+inline std::vector<float2> roots_of_unity(int length) {
+  std::vector<float2> roots;
+  for (int j = 0; j < length; ++j) {
+    const double angle = -2 * M_PI * j / length;
+    roots.push_back({static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))});
+  }
+  return roots;
+}
+
+}  // namespace pergola::cuda

@@ -1,0 +1,133 @@
+#include "mesh/fft/poisson_fft.hpp"
+
+#include <fmt/core.h>
+
+#include "base/error.hpp"
+#include "device/parallel.hpp"
+#include "mesh/fft/fftw_lines.hpp"
+#include "physics/green.hpp"
+
+namespace pergola {
+
+namespace {
+
+FftAxis make_axis(const Grid& grid, int axis, const PoissonFftOptions& options, double unit_length) {
+  const double h = grid.spacing()[axis];
+  FftAxis result;
+  result.cells = grid.cells[axis];
+  result.length = grid.periodic() ? result.cells : 2 * result.cells;
+  result.spacing = h;
+  for (int m = 0; m < result.length; ++m) {
+    const double k = physics::mode_wave_number(m, result.length, result.length * h);
+    result.wave_number.push_back(2 * m == result.length ? 0.0 : k);
+    if (2 * m > result.length) continue;
+    const double eigenvalue = options.laplacian == Laplacian::discrete ? physics::discrete_laplacian_eigenvalue(k, h)
+                                                                       : physics::spectral_laplacian_eigenvalue(k);
+    const double window = physics::assignment_window(k, h, options.deconvolve);
+    result.eigenvalue.push_back(eigenvalue * unit_length * unit_length);
+    result.window.push_back(physics::gaussian_window(k, options.smoothing) / (window * window));
+  }
+  return result;
+}
+
+/// DCT-I along one axis of an array of (n0 + 1, n1 + 1, n2 + 1) values: the transform of an even sequence of twice the
+/// length.
+void even_transform(std::vector<double>& values, const std::array<std::int64_t, 3>& points, int axis, int threads) {
+  const std::int64_t stride = axis == 0 ? points[1] * points[2] : axis == 1 ? points[2] : 1;
+  const int length = static_cast<int>(points[axis]);
+  const fftw_r2r_kind kind = FFTW_REDFT00;
+  fftw_plan plan;
+  {
+    const std::lock_guard lock(fftw_planner_mutex());
+    std::vector<double> line(points[axis]);
+    plan = fftw_plan_many_r2r(1, &length, 1, line.data(), nullptr, 1, 0, line.data(), nullptr, 1, 0, &kind,
+                              FFTW_ESTIMATE | FFTW_UNALIGNED);
+  }
+  const std::int64_t lines = static_cast<std::int64_t>(values.size()) / length;
+  parallel_chunks(threads, lines, 256, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<double> line(points[axis]);
+    for (std::int64_t l = begin; l < end; ++l) {
+      double* first = values.data() + l / stride * stride * length + l % stride;
+      for (int i = 0; i < length; ++i) line[i] = first[i * stride];
+      fftw_execute_r2r(plan, line.data(), line.data());
+      for (int i = 0; i < length; ++i) first[i * stride] = line[i];
+    }
+  });
+  const std::lock_guard lock(fftw_planner_mutex());
+  fftw_destroy_plan(plan);
+}
+
+std::array<std::int64_t, 3> stored_modes(const FftAxes& axes) {
+  return {axes.axis[0].length / 2 + 1, axes.axis[1].length / 2 + 1, axes.axis[2].length / 2 + 1};
+}
+
+/// Calls body(i, j, k, value) for every stored mode.
+template <class Body>
+void each_mode(std::vector<double>& values, const std::array<std::int64_t, 3>& points, int threads, const Body& body) {
+  parallel_for(threads, points[0] * points[1], [&](std::int64_t column) {
+    for (std::int64_t k = 0; k < points[2]; ++k)
+      body(static_cast<int>(column / points[1]), static_cast<int>(column % points[1]), static_cast<int>(k),
+           values[column * points[2] + k]);
+  });
+}
+
+}  // namespace
+
+FftAxes make_fft_axes(const Grid& grid, const PoissonFftOptions& options) {
+  for (int axis = 0; axis < grid.dimensions; ++axis)
+    if (grid.cells[axis] < 2 || grid.cells[axis] % 2 != 0)
+      throw Error(ErrorKind::input, fmt::format("mesh: the FFT expects an even number of cells on every axis, found {}",
+                                                grid.cells[axis]));
+  if (!grid.periodic() && grid.dimensions != 3)
+    throw Error(ErrorKind::input, "mesh: an isolated box is solved in three dimensions only, found two");
+  if (!grid.periodic() && options.spectral_force)
+    throw Error(ErrorKind::input, "mesh: the spectral gradient expects a periodic box, found an isolated one");
+  FftAxes axes;
+  axes.unit_length = grid.spacing()[0];
+  for (int axis = 0; axis < grid.dimensions; ++axis) axes.axis[axis] = make_axis(grid, axis, options, axes.unit_length);
+  for (int axis = grid.dimensions; axis < 3; ++axis) {
+    axes.axis[axis].wave_number = axes.axis[axis].eigenvalue = {0.0};
+    axes.axis[axis].window = {1.0};
+  }
+  return axes;
+}
+
+std::vector<double> open_space_green_transform(const FftAxes& axes, int threads) {
+  const auto points = stored_modes(axes);
+  const auto& [x, y, z] = axes.axis;
+  const double scale = 1 / (axes.unit_length * axes.unit_length * axes.modes());
+  std::vector<double> values(points[0] * points[1] * points[2]);
+  each_mode(values, points, threads, [&](int i, int j, int k, double& value) {
+    value = scale * physics::open_space_green(i, j, k, x.spacing, y.spacing, z.spacing);
+  });
+  for (int axis = 0; axis < 3; ++axis) even_transform(values, points, axis, threads);
+  each_mode(values, points, threads,
+            [&](int i, int j, int k, double& value) { value *= x.window[i] * y.window[j] * z.window[k]; });
+  return values;
+}
+
+std::vector<double> periodic_green_transform(const FftAxes& axes, int threads) {
+  const auto points = stored_modes(axes);
+  const auto& [x, y, z] = axes.axis;
+  const double scale = 1 / axes.modes();
+  std::vector<double> values(points[0] * points[1] * points[2]);
+  each_mode(values, points, threads, [&](int i, int j, int k, double& value) {
+    value = scale * physics::green_factor(x.eigenvalue[i] + y.eigenvalue[j] + z.eigenvalue[k],
+                                          x.window[i] * y.window[j] * z.window[k]);
+  });
+  return values;
+}
+
+template <class Real>
+std::unique_ptr<PoissonSolver<Real>> make_poisson_fft(const Device& device, const Grid& grid,
+                                                      const PoissonFftOptions& options) {
+  if constexpr (cuda_built) {
+    if (device.is_cuda()) return make_poisson_fft_cuda<Real>(device, grid, options);
+  }
+  return make_poisson_fft_cpu<Real>(device, grid, options);
+}
+
+template std::unique_ptr<PoissonSolver<float>> make_poisson_fft(const Device&, const Grid&, const PoissonFftOptions&);
+template std::unique_ptr<PoissonSolver<double>> make_poisson_fft(const Device&, const Grid&, const PoissonFftOptions&);
+
+}  // namespace pergola

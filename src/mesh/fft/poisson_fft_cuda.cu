@@ -1,0 +1,268 @@
+#include <algorithm>
+
+#include "device/buffer.hpp"
+#include "mesh/fft/cufft_plan.cuh"
+#include "mesh/fft/line_solver.cuh"
+#include "mesh/fft/poisson_fft.hpp"
+
+namespace pergola {
+
+namespace cuda {
+
+namespace {
+
+/// The modes of a field: [kz][ky][kx].
+struct ModeShape {
+  int nx, ny, nz;
+};
+
+/// A thread takes one (kx, ky) and several kz.
+template <class Body>
+__global__ void each_mode_kernel(ModeShape modes, int planes_per_block, Body body) {
+  const unsigned in_plane = blockIdx.x * blockDim.x + threadIdx.x;
+  const unsigned plane = static_cast<unsigned>(modes.nx) * static_cast<unsigned>(modes.ny);
+  if (in_plane >= plane) return;
+  const auto at = body.column(static_cast<int>(in_plane % static_cast<unsigned>(modes.nx)),
+                              static_cast<int>(in_plane / static_cast<unsigned>(modes.nx)));
+  const int begin = static_cast<int>(blockIdx.y) * planes_per_block;
+  const int end = min(begin + planes_per_block, modes.nz);
+#pragma unroll 4
+  for (int kz = begin; kz < end; ++kz) at(kz, std::int64_t{kz} * plane + in_plane);
+}
+
+/// body.column(kx, ky)(kz, index) for all modes.
+template <class Body>
+void each_mode(const char* name, ModeShape modes, Stream stream, const Body& body) {
+  constexpr int threads = 256, planes_per_block = 8;
+  const dim3 grid(static_cast<unsigned>((modes.nx * modes.ny + threads - 1) / threads),
+                  static_cast<unsigned>((modes.nz + planes_per_block - 1) / planes_per_block));
+  each_mode_kernel<<<grid, threads, 0, handle(stream)>>>(modes, planes_per_block, body);
+  check(cudaGetLastError(), name);
+}
+
+/// Multiplies modes by Green factors and keeps a copy where one is wanted.
+template <class Real, class Factor>
+struct MultiplyModes {
+  typename Cufft<Real>::Complex *field, *kept;
+  Factor factor;
+
+  struct Column {
+    MultiplyModes all;
+    typename Factor::Column factor;
+    __device__ void operator()(int kz, std::int64_t index) const {
+      const Real f = factor(kz);
+      auto value = all.field[index];
+      value.x *= f;
+      value.y *= f;
+      all.field[index] = value;
+      if (all.kept) all.kept[index] = value;
+    }
+  };
+  __device__ Column column(int kx, int ky) const { return {*this, factor.column(kx, ky)}; }
+};
+
+/// −∂/∂axis: −i k.
+template <class Real>
+struct DifferentiateModes {
+  const typename Cufft<Real>::Complex* kept;
+  typename Cufft<Real>::Complex* force;
+  const Real* wave_number;
+  int axis;
+
+  struct Column {
+    DifferentiateModes all;
+    int in_plane;  // kx or ky
+    __device__ void operator()(int kz, std::int64_t index) const {
+      const Real k = all.wave_number[all.axis == 2 ? kz : in_plane];
+      const auto value = all.kept[index];
+      all.force[index] = {k * value.y, -k * value.x};
+    }
+  };
+  __device__ Column column(int kx, int ky) const { return {*this, axis == 0 ? kx : ky}; }
+};
+
+/// cuFFT over all axes, or over planes with lines along z afterwards: the latter where line_solver.cuh has a kernel
+/// that does the lines, the product with the Green factors and the lines back in one pass, and in an isolated box,
+/// where planes that are empty or not wanted are left out.
+template <class Real>
+class PoissonFftCuda final : public PoissonSolver<Real> {
+  using Complex = typename Cufft<Real>::Complex;
+
+ public:
+  PoissonFftCuda(const Device& device, const Grid& grid, const PoissonFftOptions& options)
+      : device_(device),
+        periodic_(grid.periodic()),
+        spectral_(options.spectral_force),
+        axes_(make_fft_axes(grid, options)),
+        modes_{axes_.axis[0].length / 2 + 1, axes_.axis[1].length, axes_.axis[2].length},
+        one_pass_(std::is_same_v<Real, float> && !spectral_ && can_solve_lines(modes_.nz)) {
+    device_.make_current();
+    periodic_ ? make_tables() : make_green();
+    if (one_pass_) roots_ = Buffer<float2>(device_, roots_of_unity(modes_.nz));
+    by_planes() ? make_plane_plans() : make_volume_plans(grid.dimensions);
+    for (const auto* plan : {&forward_, &backward_, &backward_last_, &lines_})
+      work_bytes_ = std::max(work_bytes_, plan->work_bytes());
+  }
+
+  Field<Real> layout() const override {
+    const auto& [x, y, z] = axes_.axis;
+    return {nullptr, x.length, y.length, z.length, 2 * std::int64_t{modes_.nx}, true};
+  }
+  std::int64_t scratch_bytes() const override { return kept_bytes() + static_cast<std::int64_t>(work_bytes_); }
+  std::int64_t own_bytes() const override {
+    return static_cast<std::int64_t>(tables_.bytes() + green_.bytes() + roots_.bytes());
+  }
+
+  void solve(const Field<Real>& field, double factor, void* scratch) override {
+    device_.make_current();
+    const double scale = factor * axes_.unit_length * axes_.unit_length;
+    void* work = work_area(scratch);
+    Complex* modes = reinterpret_cast<Complex*>(field.data);
+    check(Cufft<Real>::forward(forward_.with_work(work), field.data, modes), "cufftExecR2C");
+    const auto& [x, y, z] = axes_.axis;
+    if (periodic_)
+      multiply(modes, PeriodicFactor<Real>{table(0), table(1), table(2), static_cast<Real>(scale / axes_.modes())},
+               scratch);
+    else
+      multiply(modes, OpenSpaceFactor<Real>{green_.data(), x.cells, y.cells, z.cells, static_cast<Real>(scale)},
+               scratch);
+    to_real(field, work);
+  }
+
+  void spectral_force(int axis, const Field<Real>& force, void* scratch) override {
+    if (!spectral_) throw Error(ErrorKind::input, "mesh: the spectral force was not among the options of the solver");
+    device_.make_current();
+    const DifferentiateModes<Real> body{static_cast<const Complex*>(scratch), reinterpret_cast<Complex*>(force.data),
+                                        table(axis).wave_number, axis};
+    each_mode("differentiate_modes", modes_, device_.stream(), body);
+    to_real(force, work_area(scratch));
+  }
+
+ private:
+  /// solve() keeps the modes of the potential in the first part of the scratch memory.
+  std::int64_t kept_bytes() const {
+    const std::int64_t bytes = std::int64_t{modes_.nx} * modes_.ny * modes_.nz * std::int64_t{sizeof(Complex)};
+    return spectral_ ? (bytes + 255) / 256 * 256 : 0;
+  }
+
+  /// After what solve() keeps; null where no plan asks for it: the end of the scratch memory may be the beginning of
+  /// the field, and cuFFT refuses a work area that is the field, also an empty one.
+  void* work_area(void* scratch) const {
+    return work_bytes_ > 0 ? static_cast<std::byte*>(scratch) + kept_bytes() : nullptr;
+  }
+  bool by_planes() const { return one_pass_ || !periodic_; }
+
+  /// Between the transforms: lines along z where planes were transformed, and the product with the Green factors.
+  template <class Factor>
+  void multiply(Complex* modes, const Factor& factor, void* scratch) {
+    const Stream stream = device_.stream();
+    if constexpr (std::is_same_v<Real, float>) {
+      if (one_pass_) {
+        const LineField field{modes, modes_.nx * modes_.ny, modes_.nx, roots_.data()};
+        return solve_lines(modes_.nz, field, factor, stream);
+      }
+    }
+    void* work = work_area(scratch);
+    if (!periodic_) check(Cufft<Real>::lines(lines_.with_work(work), modes, modes, CUFFT_FORWARD), "cufftExecC2C");
+    Complex* kept = spectral_ ? static_cast<Complex*>(scratch) : nullptr;
+    each_mode("multiply_modes", modes_, stream, MultiplyModes<Real, Factor>{modes, kept, factor});
+    if (!periodic_) check(Cufft<Real>::lines(lines_.with_work(work), modes, modes, CUFFT_INVERSE), "cufftExecC2C");
+  }
+
+  void to_real(const Field<Real>& field, void* work) {
+    Complex* modes = reinterpret_cast<Complex*>(field.data);
+    check(Cufft<Real>::backward(backward_.with_work(work), modes, field.data), "cufftExecC2R");
+    if (periodic_) return;
+    const std::int64_t last = field.index(0, 0, field.nz - 1);  // cell −1
+    check(Cufft<Real>::backward(backward_last_.with_work(work), modes + last / 2, field.data + last), "cufftExecC2R");
+  }
+
+  void make_tables() {
+    std::vector<Real> values;
+    for (int axis = 0; axis < 3; ++axis) {
+      const FftAxis& a = axes_.axis[axis];
+      table_start_[axis] = static_cast<std::int64_t>(values.size());
+      const auto even = [&](const std::vector<double>& half) {
+        for (int m = 0; m < a.length; ++m) values.push_back(static_cast<Real>(half[std::min(m, a.length - m)]));
+      };
+      even(a.eigenvalue);
+      even(a.window);
+      for (const double k : a.wave_number) values.push_back(static_cast<Real>(k));
+    }
+    tables_ = Buffer<Real>(device_, values);
+  }
+  AxisTable<Real> table(int axis) const {
+    const Real* first = tables_.data() + table_start_[axis];
+    const int length = axes_.axis[axis].length;
+    return {first, first + length, first + 2 * length};
+  }
+
+  void make_green() {
+    const auto& [x, y, z] = axes_.axis;
+    const auto green = open_space_green_transform(axes_, device_.threads());
+    const std::int64_t px = x.cells + 1, py = y.cells + 1, pz = z.cells + 1;
+    std::vector<Real> values(green.size());
+    for (std::int64_t i = 0; i < px; ++i)
+      for (std::int64_t j = 0; j < py; ++j)
+        for (std::int64_t k = 0; k < pz; ++k)
+          values[(k * py + j) * px + i] = static_cast<Real>(green[(i * py + j) * pz + k]);
+    green_ = Buffer<Real>(device_, values);
+  }
+
+  void make_volume_plans(int dimensions) {
+    const auto& [x, y, z] = axes_.axis;
+    const long long length[3] = {z.length, y.length, x.length};
+    const long long* first = length + (3 - dimensions);
+    const long long count = static_cast<long long>(modes_.nx) * modes_.ny * modes_.nz;
+    CufftLayout real{{z.length, y.length, 2 * modes_.nx}, 1, 2 * count},
+        modes{{z.length, y.length, modes_.nx}, 1, count};
+    if (dimensions == 2) real = {{y.length, 2 * modes_.nx}, 1, 2 * count}, modes = {{y.length, modes_.nx}, 1, count};
+    forward_ = CufftPlan(device_.stream(), dimensions, first, real, modes, Cufft<Real>::real_to_complex, 1);
+    backward_ = CufftPlan(device_.stream(), dimensions, first, modes, real, Cufft<Real>::complex_to_real, 1);
+  }
+
+  void make_plane_plans() {
+    const auto& [x, y, z] = axes_.axis;
+    const Stream stream = device_.stream();
+    const long long plane[2] = {y.length, x.length}, line[1] = {z.length};
+    const long long plane_modes = static_cast<long long>(modes_.nx) * modes_.ny;
+    const CufftLayout real{{y.length, 2 * modes_.nx}, 1, 2 * plane_modes};
+    const CufftLayout modes{{y.length, modes_.nx}, 1, plane_modes};
+    const CufftLayout lines{{z.length}, plane_modes, 1};
+    forward_ = CufftPlan(stream, 2, plane, real, modes, Cufft<Real>::real_to_complex, z.cells);
+    backward_ =
+        CufftPlan(stream, 2, plane, modes, real, Cufft<Real>::complex_to_real, periodic_ ? z.cells : z.cells + 1);
+    if (!periodic_) backward_last_ = CufftPlan(stream, 2, plane, modes, real, Cufft<Real>::complex_to_real, 1);
+    if (!one_pass_) lines_ = CufftPlan(stream, 1, line, lines, lines, Cufft<Real>::complex_to_complex, plane_modes);
+  }
+
+  Device device_;
+  bool periodic_, spectral_;
+  FftAxes axes_;
+  ModeShape modes_;
+  bool one_pass_;  // the lines along z by line_solver.cuh
+  std::int64_t table_start_[3] = {};
+  Buffer<Real> tables_, green_;
+  Buffer<float2> roots_;
+  CufftPlan forward_, backward_;  // the volume, or the planes that hold cells; backward and isolated, one plane more
+  CufftPlan backward_last_;       // isolated: the last plane
+  CufftPlan lines_;               // isolated: lines along z, where not one_pass_
+  std::size_t work_bytes_ = 0;
+};
+
+}  // namespace
+
+}  // namespace cuda
+
+template <class Real>
+std::unique_ptr<PoissonSolver<Real>> make_poisson_fft_cuda(const Device& device, const Grid& grid,
+                                                           const PoissonFftOptions& options) {
+  return std::make_unique<cuda::PoissonFftCuda<Real>>(device, grid, options);
+}
+
+template std::unique_ptr<PoissonSolver<float>> make_poisson_fft_cuda(const Device&, const Grid&,
+                                                                     const PoissonFftOptions&);
+template std::unique_ptr<PoissonSolver<double>> make_poisson_fft_cuda(const Device&, const Grid&,
+                                                                      const PoissonFftOptions&);
+
+}  // namespace pergola

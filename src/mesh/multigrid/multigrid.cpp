@@ -1,0 +1,147 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "base/error.hpp"
+#include "mesh/multigrid/multigrid_loops.hpp"
+#include "mesh/poisson.hpp"
+
+namespace pergola {
+
+namespace {
+
+using multigrid::Level;
+using multigrid::Loops;
+using multigrid::Start;
+
+/// Grids up to this many cells per axis are solved directly: that costs less than further levels.
+constexpr int direct_cells = 16;
+
+void validate(const Grid& grid, const MultigridOptions& options) {
+  const auto refuse = [](const std::string& what) { throw Error(ErrorKind::input, "multigrid: " + what); };
+  if (grid.dimensions != 3) refuse(fmt::format("a grid in {} dimensions, expected 3; use the FFT", grid.dimensions));
+  for (const int n : grid.cells)
+    if (n < 2 || n % 2) refuse(fmt::format("{} cells along an axis, expected an even number of at least 2", n));
+  if (!(options.tolerance >= 0)) refuse(fmt::format("tolerance {}, expected at least 0", options.tolerance));
+  if (options.cycles < 1) refuse(fmt::format("{} cycles, expected at least 1", options.cycles));
+  if (options.smoothing_before < 0 || options.smoothing_after < 0 ||
+      options.smoothing_before + options.smoothing_after == 0)
+    refuse(fmt::format("{} sweeps before and {} after, expected at least one in all", options.smoothing_before,
+                       options.smoothing_after));
+  if (options.levels < 0) refuse(fmt::format("{} levels, expected at least 1, or 0 for all", options.levels));
+}
+
+/// The cycles, for any device.
+template <class Real>
+class PoissonMultigrid final : public PoissonSolver<Real> {
+ public:
+  PoissonMultigrid(const Grid& grid, const MultigridOptions& options, std::vector<Level<Real>> levels,
+                   std::unique_ptr<Loops<Real>> loops)
+      : grid_(grid), options_(options), levels_(std::move(levels)), loops_(std::move(loops)) {}
+
+  Field<Real> layout() const override {
+    return {nullptr, grid_.cells[0], grid_.cells[1], grid_.cells[2], grid_.cells[0], grid_.periodic()};
+  }
+  std::int64_t scratch_bytes() const override { return loops_->scratch_bytes(); }
+  std::int64_t own_bytes() const override { return loops_->own_bytes(); }
+  std::string remark() const override { return remark_; }
+
+  void solve(const Field<Real>& field, double factor, void* scratch) override {
+    remark_.clear();
+    loops_->begin(field, factor, scratch);
+    first_cycle();
+    if (options_.tolerance == 0)
+      for (int cycle = 1; cycle < options_.cycles; ++cycle) v_cycle(0, Start::given);
+    else
+      cycle_to_tolerance();
+    loops_->finish();
+  }
+
+  void spectral_force(int, const Field<Real>&, void*) override {
+    throw Error(ErrorKind::input, "multigrid: the spectral gradient needs poisson = \"fft\"");
+  }
+
+ private:
+  int coarsest() const { return static_cast<int>(levels_.size()) - 1; }
+
+  /// From nothing: full multigrid (a V-cycle on every level, each from the solution of the coarser one) or one V-cycle.
+  void first_cycle() {
+    const bool full = options_.cycle == MultigridOptions::Cycle::full;
+    if (full)
+      for (int level = 0; level < coarsest(); ++level) loops_->average_source(level);
+    for (int level = 0; level <= (full ? coarsest() : 0); ++level) loops_->add_walls(level);
+    if (!full) return v_cycle(0, Start::zero);
+    loops_->solve_coarsest();
+    for (int level = coarsest() - 1; level >= 0; --level) v_cycle(level, Start::interpolated);
+  }
+
+  void v_cycle(int finest, Start start) {
+    for (int level = finest; level < coarsest(); ++level)
+      loops_->descend(level, level == finest ? start : Start::zero, options_.smoothing_before);
+    loops_->solve_coarsest();
+    for (int level = coarsest() - 1; level >= finest; --level)
+      loops_->ascend(level, options_.smoothing_after, level == 0 && options_.tolerance > 0);
+  }
+
+  /// Cycles on until ‖r‖ ≤ tolerance (‖f‖ + ‖A‖ ‖φ‖), until the residual is at the level of rounding and falls no more,
+  /// or until `cycles` are done.
+  void cycle_to_tolerance() {
+    const double operator_norm = levels_.front().stencil.norm();
+    double before = std::numeric_limits<double>::infinity();
+    for (int cycle = 1;; ++cycle) {
+      const multigrid::Norms squares = loops_->norms();
+      const double residual = std::sqrt(squares.residual);
+      const double scale = std::sqrt(squares.source) + operator_norm * std::sqrt(squares.potential);
+      if (!std::isfinite(residual + scale))
+        throw Error(ErrorKind::numerics, "multigrid: the density or its potential is not finite");
+      if (residual <= options_.tolerance * scale) return;
+      // A cycle that is far from rounding takes off nine tenths and more.
+      if (residual > 0.5 * before &&
+          residual < 100 * static_cast<double>(std::numeric_limits<Real>::epsilon()) * scale) {
+        remark_ = fmt::format(
+            "multigrid: the residual stays at {:.1e} of its scale, the rounding of the numbers, after {} cycles "
+            "(tolerance {:.1e})",
+            residual / scale, cycle, options_.tolerance);
+        return;
+      }
+      if (cycle == options_.cycles) {
+        remark_ = fmt::format("multigrid: the residual is {:.1e} of its scale after {} cycles (tolerance {:.1e})",
+                              residual / scale, cycle, options_.tolerance);
+        return;
+      }
+      before = residual;
+      v_cycle(0, Start::given);
+    }
+  }
+
+  Grid grid_;
+  MultigridOptions options_;
+  std::vector<Level<Real>> levels_;
+  std::unique_ptr<Loops<Real>> loops_;
+  std::string remark_;
+};
+
+template <class Real>
+std::unique_ptr<Loops<Real>> make_loops(const Device& device, const std::vector<Level<Real>>& levels) {
+  if constexpr (cuda_built)
+    if (device.is_cuda()) return multigrid::make_loops_cuda<Real>(device, levels);
+  return multigrid::make_loops_cpu<Real>(device, levels);
+}
+
+}  // namespace
+
+template <class Real>
+std::unique_ptr<PoissonSolver<Real>> make_poisson_multigrid(const Device& device, const Grid& grid,
+                                                            const MultigridOptions& options) {
+  validate(grid, options);
+  auto levels = multigrid::make_levels<Real>(grid, options.levels, direct_cells);
+  auto loops = make_loops<Real>(device, levels);
+  return std::make_unique<PoissonMultigrid<Real>>(grid, options, std::move(levels), std::move(loops));
+}
+template std::unique_ptr<PoissonSolver<float>> make_poisson_multigrid(const Device& device, const Grid& grid,
+                                                                      const MultigridOptions& options);
+template std::unique_ptr<PoissonSolver<double>> make_poisson_multigrid(const Device& device, const Grid& grid,
+                                                                       const MultigridOptions& options);
+
+}  // namespace pergola

@@ -1,0 +1,359 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "device/buffer.hpp"
+#include "device/parallel.hpp"
+#include "mesh/multigrid/multigrid_loops.hpp"
+#include "mesh/multigrid/multigrid_rows.hpp"
+
+namespace pergola::multigrid {
+
+namespace {
+
+/// Planes that a thread relaxes at a time; those inside have both colours done in one pass.
+constexpr int slab = 8;
+constexpr int powers = physics::multipole_order + 1;
+
+template <class Real>
+class LoopsCpu final : public Loops<Real> {
+ public:
+  LoopsCpu(const Device& device, const std::vector<Level<Real>>& levels)
+      : threads_(device.threads()), levels_(levels), rows_(row_loops<Real>()), modes_(axis_modes(levels.back())) {
+    std::int64_t coarse = 0;
+    for (std::size_t l = 1; l < levels.size(); ++l) coarse += 2 * levels[l].cells();
+    memory_ = Buffer<Real>(device, coarse + levels.back().cells());
+    potential_.resize(levels.size());
+    source_.resize(levels.size());
+    Real* next = memory_.data();
+    for (std::size_t l = 1; l < levels.size(); ++l) {
+      potential_[l] = next;
+      source_[l] = next + levels[l].cells();
+      next += 2 * levels[l].cells();
+    }
+    work_ = next;
+    zeros_.assign(static_cast<std::size_t>(levels.front().nx), Real(0));
+  }
+
+  std::int64_t scratch_bytes() const override {
+    return levels_.front().cells() * static_cast<std::int64_t>(sizeof(Real));
+  }
+  std::int64_t own_bytes() const override { return static_cast<std::int64_t>(memory_.bytes()); }
+
+  void begin(const Field<Real>& field, double factor, void* scratch) override {
+    const Level<Real>& g = levels_.front();
+    potential_.front() = field.data;
+    source_.front() = static_cast<Real*>(scratch);
+    double mean = 0;
+    if (g.periodic)
+      mean = total(field.data) / static_cast<double>(g.cells());
+    else
+      expand(field.data, factor);
+    each_row(g, [&](std::int64_t row) {
+      rows_.scale(g.nx, factor, mean, field.data + row * g.nx, source_.front() + row * g.nx);
+    });
+  }
+
+  void average_source(int level) override {
+    const Level<Real>& g = at(level);
+    average(level, [&](int y, int z, Real*) -> const Real* { return source(level) + g.index(0, y, z); });
+  }
+
+  void add_walls(int level) override {
+    const Level<Real>& g = at(level);
+    if (g.periodic) return;
+    const auto add = [&](int x, int y, int z, int axis, double side) {
+      const double weight = axis == 0 ? g.stencil.wx : axis == 1 ? g.stencil.wy : g.stencil.wz;
+      const double face = far_(axis == 0 ? side : g.place(x, g.nx, g.hx), axis == 1 ? side : g.place(y, g.ny, g.hy),
+                               axis == 2 ? side : g.place(z, g.nz, g.hz));
+      Real& cell = source(level)[g.index(x, y, z)];
+      cell += static_cast<Real>(physics::PoissonStencil<double>::wall_source(weight, face));
+    };
+    const double sx = 0.5 * g.nx * g.hx, sy = 0.5 * g.ny * g.hy, sz = 0.5 * g.nz * g.hz;
+    parallel_for(threads_, g.nz, [&](std::int64_t plane) {
+      const int z = static_cast<int>(plane);
+      for (int y = 0; y < g.ny; ++y) add(0, y, z, 0, -sx), add(g.nx - 1, y, z, 0, sx);
+      for (int x = 0; x < g.nx; ++x) add(x, 0, z, 1, -sy), add(x, g.ny - 1, z, 1, sy);
+      if (z > 0 && z < g.nz - 1) return;
+      for (int y = 0; y < g.ny; ++y)
+        for (int x = 0; x < g.nx; ++x) {
+          if (z == 0) add(x, y, z, 2, -sz);
+          if (z == g.nz - 1) add(x, y, z, 2, sz);
+        }
+    });
+  }
+
+  void descend(int level, Start start, int sweeps) override {
+    const Level<Real>& g = at(level);
+    if (start == Start::zero)
+      each_row(g, [&](std::int64_t row) { std::fill_n(potential(level) + row * g.nx, g.nx, Real(0)); });
+    if (start == Start::interpolated) interpolate(level, &far_, false);
+    for (int k = 0; k < sweeps; ++k) sweep(level);
+    average(level, [&](int y, int z, Real* out) -> const Real* {
+      residual(level, y, z, out);
+      return out;
+    });
+  }
+
+  void ascend(int level, int sweeps, bool) override {
+    interpolate(level, nullptr, true);
+    for (int k = 0; k < sweeps; ++k) sweep(level);
+  }
+
+  void solve_coarsest() override {
+    const int level = static_cast<int>(levels_.size()) - 1;
+    const Level<Real>& g = levels_.back();
+    transform(0, false, source(level), work_);
+    transform(1, false, work_, potential(level));
+    transform(2, false, potential(level), work_);
+    const auto& eigenvalue = modes_.eigenvalue;
+    each_row(g, [&](std::int64_t row) {
+      Real* const values = work_ + row * g.nx;
+      const Real y = eigenvalue[1][static_cast<std::size_t>(row % g.ny)];
+      const Real z = eigenvalue[2][static_cast<std::size_t>(row / g.ny)];
+      for (int x = 0; x < g.nx; ++x) values[x] *= inverse_eigenvalue(eigenvalue[0][static_cast<std::size_t>(x)], y, z);
+    });
+    transform(2, true, work_, potential(level));
+    transform(1, true, potential(level), work_);
+    transform(0, true, work_, potential(level));
+  }
+
+  Norms norms() override {
+    const Level<Real>& g = levels_.front();
+    std::vector<std::array<double, 3 * lanes>> sums(static_cast<std::size_t>(g.nz));
+    parallel_for(threads_, g.nz, [&](std::int64_t z) {
+      auto& mine = sums[static_cast<std::size_t>(z)];
+      mine.fill(0);
+      std::vector<Real> out(static_cast<std::size_t>(g.nx));
+      for (int y = 0; y < g.ny; ++y) {
+        residual(0, y, static_cast<int>(z), out.data());
+        rows_.add_squares(g.nx, out.data(), mine.data());
+        rows_.add_squares(g.nx, source(0) + g.index(0, y, static_cast<int>(z)), mine.data() + lanes);
+        rows_.add_squares(g.nx, potential(0) + g.index(0, y, static_cast<int>(z)), mine.data() + 2 * lanes);
+      }
+    });
+    Norms result;
+    for (const auto& plane : sums)
+      for (std::size_t k = 0; k < lanes; ++k) {
+        result.residual += plane[k];
+        result.source += plane[lanes + k];
+        result.potential += plane[2 * lanes + k];
+      }
+    return result;
+  }
+
+  void finish() override {
+    const Level<Real>& g = levels_.front();
+    if (!g.periodic) return;
+    const double mean = total(potential(0)) / static_cast<double>(g.cells());
+    each_row(g, [&](std::int64_t row) {
+      rows_.scale(g.nx, 1.0, mean, potential(0) + row * g.nx, potential(0) + row * g.nx);
+    });
+  }
+
+ private:
+  const Level<Real>& at(int level) const { return levels_[static_cast<std::size_t>(level)]; }
+  Real* potential(int level) const { return potential_[static_cast<std::size_t>(level)]; }
+  Real* source(int level) const { return source_[static_cast<std::size_t>(level)]; }
+
+  /// body(row) for all rows of a level, a plane at a time.
+  template <class Body>
+  void each_row(const Level<Real>& g, const Body& body) const {
+    parallel_for(threads_, g.nz, [&](std::int64_t z) {
+      for (std::int64_t row = z * g.ny; row < (z + 1) * g.ny; ++row) body(row);
+    });
+  }
+
+  Row<Real> equations(const Level<Real>& g, int y, int z) const {
+    return {g.nx, g.periodic, g.stencil, g.walls(y, g.ny), g.walls(z, g.nz)};
+  }
+  RowsBeside<Real> beside(int level, int y, int z) const {
+    const Level<Real>& g = at(level);
+    const auto row = [&](int py, int pz) -> const Real* {
+      if (!g.periodic && (py < 0 || py == g.ny || pz < 0 || pz == g.nz)) return zeros_.data();
+      return potential(level) + g.index(0, (py + g.ny) % g.ny, (pz + g.nz) % g.nz);
+    };
+    return {row(y - 1, z), row(y + 1, z), row(y, z - 1), row(y, z + 1)};
+  }
+
+  void residual(int level, int y, int z, Real* out) const {
+    const std::int64_t begin = at(level).index(0, y, z);
+    rows_.residual(equations(at(level), y, z), beside(level, y, z), source(level) + begin, potential(level) + begin,
+                   out);
+  }
+
+  void relax_plane(int level, int z, int colour, Real* work) const {
+    const Level<Real>& g = at(level);
+    for (int y = 0; y < g.ny; ++y) {
+      const std::int64_t begin = g.index(0, y, z);
+      rows_.relax(equations(g, y, z), beside(level, y, z), (colour + y + z) % 2, source(level) + begin,
+                  potential(level) + begin, work);
+    }
+  }
+
+  /// One red and one black half-sweep. Within a slab black follows one plane behind red; the planes at its faces, whose
+  /// black cells need the red ones of the next slab, come last.
+  void sweep(int level) const {
+    const Level<Real>& g = at(level);
+    parallel_chunks(threads_, g.nz, slab, [&](std::int64_t begin, std::int64_t end) {
+      std::vector<Real> work(static_cast<std::size_t>(g.nx));
+      for (int z = static_cast<int>(begin); z < end; ++z) {
+        relax_plane(level, z, 0, work.data());
+        if (z - 1 > begin) relax_plane(level, z - 1, 1, work.data());
+      }
+    });
+    parallel_chunks(threads_, g.nz, slab, [&](std::int64_t begin, std::int64_t end) {
+      std::vector<Real> work(static_cast<std::size_t>(g.nx));
+      relax_plane(level, static_cast<int>(begin), 1, work.data());
+      if (end - 1 > begin) relax_plane(level, static_cast<int>(end - 1), 1, work.data());
+    });
+  }
+
+  /// The mean of rows_of(y, z, work) over the cells of the next level, into its source.
+  template <class RowsOf>
+  void average(int level, const RowsOf& rows_of) const {
+    const Level<Real>&g = at(level), &c = at(level + 1);
+    const Real share = Real(1) / static_cast<Real>(g.fx * g.fy * g.fz);
+    parallel_for(threads_, c.nz, [&](std::int64_t plane) {
+      std::vector<Real> work(static_cast<std::size_t>(g.nx));
+      for (int cy = 0; cy < c.ny; ++cy) {
+        Real* const out = source(level + 1) + c.index(0, cy, static_cast<int>(plane));
+        std::fill_n(out, c.nx, Real(0));
+        for (int k = 0; k < g.fy * g.fz; ++k)
+          rows_.add_pairs(c.nx, g.fx == 2, share,
+                          rows_of(cy * g.fy + k % g.fy, static_cast<int>(plane) * g.fz + k / g.fy, work.data()), out);
+      }
+    });
+  }
+
+  /// The potential of the next level, interpolated linearly, onto or in place of that of this one.
+  void interpolate(int level, const physics::Multipole* far, bool onto) const {
+    const Level<Real>&g = at(level), &c = at(level + 1);
+    const CoarseValues<Real> coarse{potential(level + 1), c, far};
+    parallel_for(threads_, g.nz, [&](std::int64_t plane) {
+      std::vector<Real> padded(static_cast<std::size_t>(c.nx + 2));
+      const Between<Real> bz(static_cast<int>(plane), g.fz);
+      for (int y = 0; y < g.ny; ++y) {
+        const Between<Real> by(y, g.fy);
+        std::fill(padded.begin(), padded.end(), Real(0));
+        add_coarse_row(coarse, by.near, bz.near, by.near_weight * bz.near_weight, padded.data());
+        if (g.fy == 2) add_coarse_row(coarse, by.next, bz.near, by.next_weight * bz.near_weight, padded.data());
+        if (g.fz == 2) add_coarse_row(coarse, by.near, bz.next, by.near_weight * bz.next_weight, padded.data());
+        if (g.fy == 2 && g.fz == 2)
+          add_coarse_row(coarse, by.next, bz.next, by.next_weight * bz.next_weight, padded.data());
+        rows_.spread(c.nx, g.fx == 2, onto, padded.data() + 1,
+                     potential(level) + g.index(0, y, static_cast<int>(plane)));
+      }
+    });
+  }
+
+  /// padded[i + 1] += weight × value of coarse cell i, i = −1 … nx.
+  void add_coarse_row(const CoarseValues<Real>& coarse, int y, int z, Real weight, Real* padded) const {
+    const Level<Real>& c = coarse.level;
+    const bool inside = y >= 0 && y < c.ny && z >= 0 && z < c.nz;
+    if (inside)
+      rows_.add(c.nx, weight, coarse.data + c.index(0, y, z), padded + 1);
+    else
+      for (int x = 0; x < c.nx; ++x) padded[x + 1] += weight * coarse.beyond(x, y, z);
+    padded[0] += weight * coarse.beyond(-1, y, z);
+    padded[c.nx + 1] += weight * coarse.beyond(c.nx, y, z);
+  }
+
+  /// To or back from the eigenvectors along one axis of the coarsest level.
+  void transform(std::size_t axis, bool back, const Real* in, Real* out) const {
+    const Level<Real>& g = levels_.back();
+    const std::array<int, 3> cells{g.nx, g.ny, g.nz};
+    const int n = cells[axis];
+    // value(k, j) at k n + j; its transpose for the way back.
+    const Real* const forth = modes_.mode[axis].data();
+    const Real* const matrix = back ? forth + std::int64_t{n} * n : forth;
+    const Real* const transposed = back ? forth : forth + std::int64_t{n} * n;
+    each_row(g, [&](std::int64_t row) {
+      Real* const to = out + row * g.nx;
+      std::fill_n(to, g.nx, Real(0));
+      const int y = static_cast<int>(row % g.ny), z = static_cast<int>(row / g.ny);
+      for (int j = 0; j < n; ++j) {
+        if (axis == 0)
+          rows_.add(n, in[row * g.nx + j], transposed + std::int64_t{j} * n, to);
+        else if (axis == 1)
+          rows_.add(g.nx, matrix[std::int64_t{y} * n + j], in + g.index(0, j, z), to);
+        else
+          rows_.add(g.nx, matrix[std::int64_t{z} * n + j], in + g.index(0, y, j), to);
+      }
+    });
+  }
+
+  /// Moments over each plane: Σ value x^a y^b at b powers + a of the plane's entry. Only the sum where `orders` is 1.
+  std::vector<std::array<double, powers * powers>> plane_moments(const Real* values, int orders) const {
+    const Level<Real>& g = levels_.front();
+    std::vector<double> x(static_cast<std::size_t>(g.nx));
+    for (int i = 0; i < g.nx; ++i) x[static_cast<std::size_t>(i)] = g.place(i, g.nx, g.hx);
+    std::vector<std::array<double, powers * powers>> planes(static_cast<std::size_t>(g.nz));
+    parallel_for(threads_, g.nz, [&](std::int64_t z) {
+      auto& mine = planes[static_cast<std::size_t>(z)];
+      mine.fill(0);
+      for (int y = 0; y < g.ny; ++y) {
+        std::array<double, powers> sums{};
+        rows_.add_moments(g.nx, orders, values + g.index(0, y, static_cast<int>(z)), x.data(), sums.data());
+        double py = 1;
+        for (std::size_t b = 0; b < static_cast<std::size_t>(orders); ++b, py *= g.place(y, g.ny, g.hy))
+          for (std::size_t a = 0; a + b < static_cast<std::size_t>(orders); ++a) mine[b * powers + a] += sums[a] * py;
+      }
+    });
+    return planes;
+  }
+
+  double total(const Real* values) const {
+    double sum = 0;
+    for (const auto& plane : plane_moments(values, 1)) sum += plane[0];
+    return sum;
+  }
+
+  /// The multipole expansion of the potential outside the density.
+  void expand(const Real* density, double factor) {
+    const Level<Real>& g = levels_.front();
+    std::array<double, physics::moment_count> moments{}, central{};
+    const auto planes = plane_moments(density, powers);
+    for (int z = 0; z < g.nz; ++z) {
+      double pz = 1;
+      for (int c = 0; c < powers; ++c, pz *= g.place(z, g.nz, g.hz))
+        for (int b = 0; b + c < powers; ++b)
+          for (int a = 0; a + b + c < powers; ++a)
+            moments[static_cast<std::size_t>(physics::moment_index(a, b, c))] +=
+                planes[static_cast<std::size_t>(z)][static_cast<std::size_t>(b * powers + a)] * pz;
+    }
+    far_.centre = physics::Multipole::centre_of(moments.data());
+    const double strength = -factor * g.hx * g.hy * g.hz / (4 * std::numbers::pi);
+    for (int n = 0; n < powers; ++n)
+      physics::each_exponent(n, [&](int a, int b, int c) {
+        central[static_cast<std::size_t>(physics::moment_index(a, b, c))] =
+            strength * physics::central_moment(moments.data(), far_.centre, a, b, c);
+      });
+    for (int n = 0; n < powers; ++n)
+      physics::each_exponent(n, [&](int a, int b, int c) {
+        far_.coefficient[physics::moment_index(a, b, c)] = physics::multipole_coefficient(central.data(), a, b, c);
+      });
+  }
+
+  int threads_;
+  std::vector<Level<Real>> levels_;
+  RowLoops<Real> rows_;
+  AxisModes<Real> modes_;
+  Buffer<Real> memory_;
+  std::vector<Real*> potential_, source_;
+  Real* work_ = nullptr;  // as large as the coarsest level
+  std::vector<Real> zeros_;
+  physics::Multipole far_;
+};
+
+}  // namespace
+
+template <class Real>
+std::unique_ptr<Loops<Real>> make_loops_cpu(const Device& device, const std::vector<Level<Real>>& levels) {
+  return std::make_unique<LoopsCpu<Real>>(device, levels);
+}
+template std::unique_ptr<Loops<float>> make_loops_cpu(const Device& device, const std::vector<Level<float>>& levels);
+template std::unique_ptr<Loops<double>> make_loops_cpu(const Device& device, const std::vector<Level<double>>& levels);
+
+}  // namespace pergola::multigrid

@@ -1,0 +1,325 @@
+#pragma once
+// CUDA only: the loops of multigrid other than the sweeps (mesh/multigrid/multigrid_sweep.cuh).
+#include <numbers>
+
+#include "device/launch.cuh"
+#include "mesh/multigrid/multigrid_levels.hpp"
+
+namespace pergola::multigrid {
+
+constexpr int moment_powers = physics::multipole_order + 1;
+
+/// body(x, y, z) for all x < nx, y < ny, z < nz.
+template <class Body>
+__global__ void __launch_bounds__(256) each_place(int nx, int ny, Body body) {
+  const int x = static_cast<int>(blockIdx.x * 32 + threadIdx.x), y = static_cast<int>(blockIdx.y * 8 + threadIdx.y);
+  if (x < nx && y < ny) body(x, y, static_cast<int>(blockIdx.z));
+}
+template <class Body>
+void launch_places(const char* name, int nx, int ny, int nz, Stream stream, const Body& body) {
+  const dim3 grid(static_cast<unsigned>((nx + 31) / 32), static_cast<unsigned>((ny + 7) / 8),
+                  static_cast<unsigned>(nz));
+  each_place<<<grid, dim3(32, 8), 0, cuda::handle(stream)>>>(nx, ny, body);
+  cuda::check(cudaGetLastError(), name);
+}
+
+template <class Real>
+struct alignas(2 * sizeof(Real)) Pair {
+  Real v[2];
+};
+
+/// The sum of one value per thread, in a fixed order, in thread 0.
+template <int threads>
+__device__ double block_sum(double value, double* shared) {
+  const int thread = static_cast<int>(threadIdx.x);
+  shared[thread] = value;
+  __syncthreads();
+#pragma unroll
+  for (int half = threads / 2; half > 0; half /= 2) {
+    if (thread < half) shared[thread] += shared[thread + half];
+    __syncthreads();
+  }
+  const double sum = shared[0];
+  __syncthreads();
+  return sum;
+}
+
+/// Sums over the cells are made by this many blocks of 256 threads, and their parts added in order.
+constexpr int sum_blocks = 1024;
+
+template <class Real>
+__global__ void __launch_bounds__(256) add_parts(std::int64_t pairs, const Pair<Real>* values, double* parts) {
+  __shared__ double shared[256];
+  double sum[4] = {0, 0, 0, 0};
+  constexpr std::int64_t stride = sum_blocks * 256;
+  std::int64_t i = std::int64_t{blockIdx.x} * 256 + threadIdx.x;
+  for (; i + 3 * stride < pairs; i += 4 * stride) {
+    Pair<Real> four[4];
+#pragma unroll
+    for (int k = 0; k < 4; ++k) four[k] = values[i + k * stride];
+#pragma unroll
+    for (int k = 0; k < 4; ++k) sum[k] += static_cast<double>(four[k].v[0]) + static_cast<double>(four[k].v[1]);
+  }
+  for (; i < pairs; i += stride) sum[0] += static_cast<double>(values[i].v[0]) + static_cast<double>(values[i].v[1]);
+  const double total = block_sum<256>((sum[0] + sum[1]) + (sum[2] + sum[3]), shared);
+  if (threadIdx.x == 0) parts[blockIdx.x] = total;
+}
+
+/// One block: the mean from the parts.
+static __global__ void __launch_bounds__(256) find_mean(const double* parts, double cells, double* mean) {
+  __shared__ double shared[256];
+  double sum = 0;
+  for (int i = static_cast<int>(threadIdx.x); i < sum_blocks; i += 256) sum += parts[i];
+  const double total = block_sum<256>(sum, shared);
+  if (threadIdx.x == 0) *mean = total / cells;
+}
+
+/// Block (z, part) adds up some rows of plane z: Σ value x^a y^b, a + b ≤ 4, at b powers + a of its powers² sums.
+constexpr int moment_parts = 4;
+constexpr int moment_sums = moment_powers * moment_powers;
+template <class Real>
+__global__ void __launch_bounds__(256) plane_moments(Level<Real> g, const Real* values, double* parts) {
+  __shared__ double shared[256];
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  const Real* const plane = values + g.index(0, 0, static_cast<int>(blockIdx.x));
+  double sums[moment_sums] = {};
+  for (int y = static_cast<int>(blockIdx.y) * 8 + warp; y < g.ny; y += moment_parts * 8) {
+    double row[moment_powers] = {};
+    for (int x = lane; x < g.nx; x += 32) {
+      double value = static_cast<double>(plane[std::int64_t{y} * g.nx + x]);
+      const double place = g.place(x, g.nx, g.hx);
+#pragma unroll
+      for (int a = 0; a < moment_powers; ++a, value *= place) row[a] += value;
+    }
+    double power = 1;
+    const double place = g.place(y, g.ny, g.hy);
+#pragma unroll
+    for (int b = 0; b < moment_powers; ++b, power *= place)
+#pragma unroll
+      for (int a = 0; a + b < moment_powers; ++a) sums[b * moment_powers + a] += row[a] * power;
+  }
+#pragma unroll
+  for (int k = 0; k < moment_sums; ++k)
+    if (k % moment_powers + k / moment_powers < moment_powers) {
+      const double sum = block_sum<256>(sums[k], shared);
+      if (threadIdx.x == 0) parts[(std::int64_t{blockIdx.x} * moment_parts + blockIdx.y) * moment_sums + k] = sum;
+    }
+}
+
+/// One block of moment_count × 16 threads: the multipole expansion of the potential, −factor/4π ∫ρ/|r − x|, from the
+/// planes' moments.
+template <class Real>
+__global__ void __launch_bounds__(1024)
+    expand_moments(Level<Real> g, const double* parts, double factor, physics::Multipole* far) {
+  __shared__ double part[physics::moment_count][16], moments[physics::moment_count], central[physics::moment_count];
+  const int moment = static_cast<int>(threadIdx.y), slice = static_cast<int>(threadIdx.x);
+  int a = 0, b = 0, c = 0;
+  for (int n = 0; n < moment_powers; ++n)
+    physics::each_exponent(n, [&](int i, int j, int k) {
+      if (physics::moment_index(i, j, k) == moment) a = i, b = j, c = k;
+    });
+  double sum = 0;
+  for (int i = slice; i < g.nz * moment_parts; i += 16) {
+    double term = parts[i * moment_sums + b * moment_powers + a];
+    for (int k = 0; k < c; ++k) term *= g.place(i / moment_parts, g.nz, g.hz);
+    sum += term;
+  }
+  part[moment][slice] = sum;
+  __syncthreads();
+  if (slice == 0) {
+    double total = 0;
+    for (int k = 0; k < 16; ++k) total += part[moment][k];
+    moments[moment] = total;
+  }
+  __syncthreads();
+  const Vec3<double> centre = physics::Multipole::centre_of(moments);
+  const double strength = -factor * g.hx * g.hy * g.hz / (4 * std::numbers::pi);
+  if (slice == 0) central[moment] = strength * physics::central_moment(moments, centre, a, b, c);
+  __syncthreads();
+  if (slice == 0) far->coefficient[moment] = physics::multipole_coefficient(central, a, b, c);
+  if (slice == 0 && moment == 0) far->centre = centre;
+}
+
+/// to = factor (from − mean), two at a time; no mean: null.
+template <class Real>
+struct Scale {
+  double factor;
+  const double* mean;
+  const Pair<Real>* from;
+  Pair<Real>* to;
+  __device__ void operator()(std::int64_t i) const {
+    const double offset = mean ? *mean : 0.0;
+    const Pair<Real> in = from[i];
+    to[i] = {static_cast<Real>(factor * (static_cast<double>(in.v[0]) - offset)),
+             static_cast<Real>(factor * (static_cast<double>(in.v[1]) - offset))};
+  }
+};
+
+/// For the i-th entry of the list of all cells of the six faces: what the potential on the walls adds to the source. A
+/// cell at several walls is done by its first entry.
+template <class Real>
+struct AddWalls {
+  Level<Real> g;
+  const physics::Multipole* far;
+  Real* source;
+
+  std::int64_t count() const {
+    return 2 * (std::int64_t{g.ny} * g.nz + std::int64_t{g.nx} * g.nz + std::int64_t{g.nx} * g.ny);
+  }
+  __device__ void operator()(std::int64_t entry) const {
+    int i = static_cast<int>(entry), axis = 0;
+    for (const int faces : {2 * g.ny * g.nz, 2 * g.nx * g.nz}) {
+      if (i < faces) break;
+      i -= faces;
+      ++axis;
+    }
+    const int width = axis == 0 ? g.ny : g.nx, height = axis == 2 ? g.ny : g.nz;
+    const bool upper = i >= width * height;
+    if (upper) i -= width * height;
+    const int u = i % width, v = i / width;
+    const int x = axis == 0 ? (upper ? g.nx - 1 : 0) : u;
+    const int y = axis == 1 ? (upper ? g.ny - 1 : 0) : axis == 0 ? u : v;
+    const int z = axis == 2 ? (upper ? g.nz - 1 : 0) : v;
+    if ((axis > 0 && g.walls(x, g.nx)) || (axis > 1 && g.walls(y, g.ny))) return;
+    add(x, y, z);
+  }
+  __device__ void add(int x, int y, int z) const {
+    const double px = g.place(x, g.nx, g.hx), py = g.place(y, g.ny, g.hy), pz = g.place(z, g.nz, g.hz);
+    double sum = 0;
+    const auto wall = [&](Real weight, double fx, double fy, double fz) {
+      sum += physics::PoissonStencil<double>::wall_source(static_cast<double>(weight), (*far)(fx, fy, fz));
+    };
+    if (g.walls(x, g.nx)) wall(g.stencil.wx, x == 0 ? -0.5 * g.nx * g.hx : 0.5 * g.nx * g.hx, py, pz);
+    if (g.walls(y, g.ny)) wall(g.stencil.wy, px, y == 0 ? -0.5 * g.ny * g.hy : 0.5 * g.ny * g.hy, pz);
+    if (g.walls(z, g.nz)) wall(g.stencil.wz, px, py, z == 0 ? -0.5 * g.nz * g.hz : 0.5 * g.nz * g.hz);
+    source[g.index(x, y, z)] += static_cast<Real>(sum);
+  }
+};
+
+/// The mean of a level's values over a cell of the next level.
+template <class Real>
+struct Average {
+  Level<Real> fine, coarse;
+  const Real* from;
+  Real* to;
+  __device__ void operator()(int x, int y, int z) const {
+    Real sum = 0;
+    for (int dz = 0; dz < fine.fz; ++dz)
+      for (int dy = 0; dy < fine.fy; ++dy) {
+        const Real* const row = from + fine.index(fine.fx * x, fine.fy * y + dy, fine.fz * z + dz);
+        if (fine.fx == 2) {
+          const Pair<Real> pair = *reinterpret_cast<const Pair<Real>*>(row);
+          sum += pair.v[0] + pair.v[1];
+        } else {
+          sum += row[0];
+        }
+      }
+    to[coarse.index(x, y, z)] = sum / static_cast<Real>(fine.fx * fine.fy * fine.fz);
+  }
+};
+
+/// Linear interpolation to the cells of a level within the part-th column of `height` cells of the next: of a
+/// correction, onto what is there, or of the whole potential, in its place.
+template <class Real, bool whole>
+struct Interpolate {
+  Level<Real> fine;
+  CoarseValues<Real> coarse;
+  Real* to;
+  int height;
+
+  struct Layer {  // of the coarse level, interpolated along x and y
+    Real v[2][2];
+  };
+
+  /// The two values within the middle one of three cells; the first only where the axis is not halved.
+  __device__ static void split(int factor, Real below, Real middle, Real above, Real& first, Real& second) {
+    first = factor == 2 ? interpolated(middle, below) : middle;
+    second = interpolated(middle, above);
+  }
+
+  __device__ Layer layer(int x, int y, int z) const {
+    const Level<Real>& c = coarse.level;
+    const bool inner = x > 0 && x + 1 < c.nx && y > 0 && y + 1 < c.ny && z >= 0 && z < c.nz;
+    Real row[3][2];
+#pragma unroll
+    for (int dy = -1; dy <= 1; ++dy) {
+      Real v[3];
+      if (inner) {
+        const Real* const at = coarse.data + c.index(x, y + dy, z);
+        for (int dx = 0; dx < 3; ++dx) v[dx] = at[dx - 1];
+      } else {
+        for (int dx = 0; dx < 3; ++dx)
+          v[dx] = whole ? coarse(x + dx - 1, y + dy, z) : coarse.mirrored(x + dx - 1, y + dy, z);
+      }
+      split(fine.fx, v[0], v[1], v[2], row[dy + 1][0], row[dy + 1][1]);
+    }
+    Layer result;
+#pragma unroll
+    for (int dx = 0; dx < 2; ++dx) split(fine.fy, row[0][dx], row[1][dx], row[2][dx], result.v[0][dx], result.v[1][dx]);
+    return result;
+  }
+
+  __device__ void put(int x, int y, int z, Real first, Real second) const {
+    Real* const at = to + fine.index(fine.fx * x, y, z);
+    if (fine.fx == 2) {
+      auto* const pair = reinterpret_cast<Pair<Real>*>(at);
+      const Pair<Real> old = whole ? Pair<Real>{} : *pair;
+      *pair = {old.v[0] + first, old.v[1] + second};
+    } else {
+      *at = (whole ? Real(0) : *at) + first;
+    }
+  }
+
+  __device__ void operator()(int x, int y, int part) const {
+    const int begin = part * height, end = min(begin + height, coarse.level.nz);
+    Layer below = layer(x, y, begin - 1), middle = layer(x, y, begin);
+    for (int z = begin; z < end; ++z) {
+      const Layer above = layer(x, y, z + 1);
+      for (int dy = 0; dy < fine.fy; ++dy) {
+        Real low[2], high[2];
+        for (int dx = 0; dx < 2; ++dx)
+          split(fine.fz, below.v[dy][dx], middle.v[dy][dx], above.v[dy][dx], low[dx], high[dx]);
+        put(x, fine.fy * y + dy, fine.fz * z, low[0], low[1]);
+        if (fine.fz == 2) put(x, fine.fy * y + dy, fine.fz * z + 1, high[0], high[1]);
+      }
+      below = middle, middle = above;
+    }
+  }
+};
+
+/// To or back from the eigenvectors of a level along one axis; divides by the eigenvalues where they are given.
+template <class Real>
+struct TransformAxis {
+  Level<Real> g;
+  int axis;
+  const Real* matrix;      // value(k, j) at k n + j
+  const Real* transposed;  // at j n + k
+  const Real *eigen_x, *eigen_y, *eigen_z;
+  const Real* from;
+  Real* to;
+  __device__ void operator()(int x, int y, int z) const {
+    const std::int64_t i = g.index(x, y, z);
+    const int n = axis == 0 ? g.nx : axis == 1 ? g.ny : g.nz;
+    const std::int64_t stride = axis == 0 ? 1 : axis == 1 ? g.nx : std::int64_t{g.nx} * g.ny;
+    const int k = axis == 0 ? x : axis == 1 ? y : z;
+    const Real* const line = from + (i - k * stride);
+    Real sum = 0;
+    for (int j = 0; j < n; ++j)
+      sum += (axis == 0 ? transposed[std::int64_t{j} * n + k] : matrix[std::int64_t{k} * n + j]) * line[j * stride];
+    to[i] = eigen_x ? sum * inverse_eigenvalue(eigen_x[x], eigen_y[y], eigen_z[z]) : sum;
+  }
+};
+
+/// One block adds up three sums per entry, in a fixed order.
+static __global__ void __launch_bounds__(256) add_squares(const double* entries, int count, double* sums) {
+  __shared__ double shared[256];
+  double mine[3] = {0, 0, 0};
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += 256)
+    for (int k = 0; k < 3; ++k) mine[k] += entries[3 * i + k];
+  for (int k = 0; k < 3; ++k) {
+    const double sum = block_sum<256>(mine[k], shared);
+    if (threadIdx.x == 0) sums[k] = sum;
+  }
+}
+
+}  // namespace pergola::multigrid

@@ -1,0 +1,212 @@
+#include "run/plan.hpp"
+#include "base/stopwatch.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "io/snapshot.hpp"
+#include "sim/simulation.hpp"
+
+namespace pergola {
+
+namespace {
+
+constexpr std::int64_t trial_particles = 1024;
+constexpr double trial_seconds = 0.5;
+constexpr std::int64_t rate_sources = 16384, rate_targets = 2048;
+constexpr int mesh_trial_cells = 64;
+constexpr std::int64_t mesh_trial_particles = 131072, tree_trial_particles = 65536;
+
+/// How Hermite steps grow with N in Plummer models at fixed softening 1/256: particle steps per particle and time, and
+/// block steps per time. Measured for N = 256 to 2048 and, for the first, against the pairs counted at N = 65,536.
+constexpr double particle_steps_exponent = 0.17, block_steps_exponent = 0.5;
+/// Particle and block steps per time unit of such a model with 1024 particles, η = 0.02.
+constexpr double plummer_particle_steps = 165, plummer_block_steps = 2900, plummer_eta = 0.02;
+
+/// Steps per unit of time.
+struct Pace {
+  double particle_steps = 0;  // per particle
+  double steps = 0;
+  double seconds_per_step = 0;  // beyond the pairs
+};
+
+struct Count {
+  std::int64_t n = 0;
+  double start_time = 0;
+};
+
+Count count_particles(const RunConfig& config) {
+  if (config.particles.file.empty())
+    return {model_count(find_model(config.particles.model), config.particles.options.n), 0};
+  const auto summary = inspect_snapshot(config.particles.file);
+  Count count{0, summary.header.time};
+  for (const std::int64_t species : summary.counts) count.n += species;
+  return count;
+}
+
+/// Pairs per second of a force evaluation of the kind that the integrator asks for.
+double measure_rate(const RunConfig& config, const Device& device, std::int64_t n) {
+  const std::int64_t sources = std::clamp<std::int64_t>(n, 2, rate_sources);
+  ModelOptions options;
+  options.n = sources;
+  const Particles particles = make_model("plummer", options, device.threads());
+  auto gravity = config.solver_options();
+  gravity.softening = Softening::same(0.01);
+  const auto solver = make_solver(gravity, device);
+  std::vector<std::int64_t> targets(static_cast<std::size_t>(std::min(sources, rate_targets)));
+  for (std::size_t t = 0; t < targets.size(); ++t) targets[t] = static_cast<std::int64_t>(t);
+  const bool jerk = config.time.integrator == "hermite";
+  double best = 1e300;
+  const auto begin = Clock::now();
+  for (int trial = 0; trial < 5 && seconds_since(begin) < trial_seconds; ++trial) {
+    const auto result = evaluate_forces(*solver, device, gravity.precision, particles,
+                                        want_acceleration | (jerk ? unsigned{want_jerk} : 0u), targets);
+    best = std::min(best, result.evaluate_seconds);
+  }
+  return static_cast<double>(targets.size()) * static_cast<double>(sources) / std::max(best, 1e-9);
+}
+
+/// Runs the configuration for a moment with at most trial_particles.
+Pace measure_pace(RunConfig config, std::int64_t n, double rate) {
+  if (config.particles.file.empty()) config.particles.options.n = n;
+  Simulation trial(config);
+  const auto begin = Clock::now();
+  trial.advance(config.run.end_time, [&] { return seconds_since(begin) > trial_seconds; });
+  const double seconds = seconds_since(begin), time = std::max(trial.step_time() - trial.start_time(), 1e-300);
+  const auto counts = trial.counts();
+  Pace pace;
+  pace.particle_steps = static_cast<double>(counts.particle_steps) / static_cast<double>(n) / time;
+  pace.steps = static_cast<double>(counts.steps) / time;
+  pace.seconds_per_step = std::max(0.0, seconds - (rate > 0 ? static_cast<double>(counts.interactions) / rate : 0)) /
+                          std::max(1.0, static_cast<double>(counts.steps));
+  return pace;
+}
+
+/// Seconds of one step with the tree: measured with at most tree_trial_particles, and in proportion beyond.
+double measure_tree_step(const RunConfig& config, const Device& device, std::int64_t n, RunPlan& plan) {
+  const std::int64_t trial = std::min(n, tree_trial_particles);
+  ModelOptions options;
+  options.n = trial;
+  const auto particles = make_model("plummer", options, device.threads());
+  auto gravity = config.solver_options();
+  gravity.external.clear();
+  const auto solver = make_solver(gravity, device);
+  double best = 1e300;
+  for (int k = 0; k < 2; ++k) {
+    const auto result = evaluate_forces(*solver, device, gravity.precision, particles, want_acceleration);
+    best = std::min(best, result.prepare_seconds + result.evaluate_seconds);
+  }
+  plan.rate_basis = fmt::format("measured with the forces of {} particles on {}", trial, device.spec());
+  return best * static_cast<double>(n) / static_cast<double>(trial);
+}
+
+/// Seconds of one step on a mesh: measured with few and with more random particles on at most mesh_trial_cells per
+/// side, taken as a part for the cells and a part for the particles.
+double measure_mesh_step(const RunConfig& config, const Device& device, std::int64_t n, RunPlan& plan) {
+  auto gravity = config.solver_options();
+  double shrink = 1;
+  for (int& cells : gravity.mesh.cells) {
+    const int trial = std::min(cells, mesh_trial_cells);
+    shrink *= static_cast<double>(cells) / trial;
+    cells = trial;
+  }
+  gravity.mesh.box.side = {1, 1, 1};
+  gravity.mesh.box.corner = {-0.25, -0.25, -0.25};
+  TimeOptions time = config.time;
+  time.adaptive = false;
+  time.steps = "shared";
+  time.step = 1e-6;
+  const auto measure = [&](std::int64_t count) {
+    ModelOptions options;
+    options.n = count;
+    options.values["side"] = 0.5;
+    const Particles particles = make_model("cube", options, device.threads());
+    const auto integrator = make_integrator(time, gravity, {device, serial_communicator(), nullptr});
+    integrator->start(particles, 0);
+    integrator->advance(2 * time.step, nullptr);
+    const auto begin = Clock::now();
+    const auto before = integrator->counts().steps;
+    integrator->advance(1, [&] { return seconds_since(begin) > trial_seconds; });
+    return seconds_since(begin) / static_cast<double>(integrator->counts().steps - before);
+  };
+  const std::int64_t few = std::min<std::int64_t>(n, 1024), more = std::min<std::int64_t>(n, mesh_trial_particles);
+  const double with_few = measure(few);
+  const double per_particle =
+      more > few ? std::max(0.0, measure(more) - with_few) / static_cast<double>(more - few) : 0;
+  plan.rate_basis = fmt::format("measured with up to {} random particles on {} x {} x {} cells on {}", more,
+                                gravity.mesh.cells[0], gravity.mesh.cells[1], gravity.mesh.cells[2], device.spec());
+  return shrink * with_few + static_cast<double>(n - few) * per_particle;
+}
+
+Pace scaled(Pace pace, double factor) {
+  pace.particle_steps *= std::pow(factor, particle_steps_exponent);
+  pace.steps *= std::pow(factor, block_steps_exponent);
+  return pace;
+}
+
+Pace estimate_pace(const RunConfig& config, const Count& count, RunPlan& plan) {
+  const bool leapfrog = config.time.integrator == "leapfrog";
+  if (leapfrog && !config.time.adaptive && config.time.steps == "shared") {
+    plan.steps_basis = "exact: a fixed step";
+    return {1 / config.time.step, 1 / config.time.step, 0};
+  }
+  const bool small = count.n <= trial_particles;
+  if (config.particles.file.empty() || small) {
+    const std::int64_t n = std::min(count.n, trial_particles);
+    const Pace pace = measure_pace(config, n, plan.interactions_per_second);
+    plan.steps_basis = small ? "measured in a trial of half a second from the start"
+                             : fmt::format("measured in a trial with {} particles and scaled to {}", n, count.n);
+    return small || leapfrog ? pace : scaled(pace, static_cast<double>(count.n) / static_cast<double>(n));
+  }
+  plan.steps_basis = "assumed: as in a Plummer model in N-body units";
+  const double eta_factor = std::sqrt(plummer_eta / config.time.eta);
+  return scaled({plummer_particle_steps * eta_factor, plummer_block_steps * eta_factor, 0},
+                static_cast<double>(count.n) / 1024);
+}
+
+}  // namespace
+
+RunPlan plan_run(const RunConfig& config) {
+  if (config.is_plasma()) return plan_plasma(config);
+  config.require_particles();
+  const Count count = count_particles(config);
+  const Device device = Device::open(config.run.device, config.run.threads);
+  RunPlan plan;
+  plan.n = count.n;
+  plan.device = device.spec();
+  plan.device_name = device.name();
+  const auto integrator =
+      make_integrator(config.time, config.solver_options(), {device, serial_communicator(), nullptr});
+  plan.device_bytes = static_cast<double>(integrator->device_bytes(count.n));
+  // Particles as they are read and as they are written, each with id, species and eight reals.
+  plan.host_bytes =
+      2.0 * static_cast<double>(count.n) * (sizeof(std::uint64_t) + sizeof(std::uint8_t) + 8 * sizeof(double));
+  plan.device_free_bytes = static_cast<double>(device.memory().free_bytes());
+  plan.host_free_bytes = static_cast<double>(Device::open("cpu").memory().free_bytes());
+  plan.fits = device.is_cuda() ? plan.device_bytes <= plan.device_free_bytes && plan.host_bytes <= plan.host_free_bytes
+                               : plan.device_bytes + plan.host_bytes <= plan.host_free_bytes;
+
+  const bool on_mesh = config.gravity.solver == "mesh", on_tree = config.gravity.solver == "tree";
+  if (!on_mesh && !on_tree) {
+    plan.interactions_per_second = measure_rate(config, device, count.n);
+    plan.rate_basis =
+        fmt::format("measured with a force evaluation of up to {} particles on {}", rate_sources, device.spec());
+  }
+  Pace pace = estimate_pace(config, count, plan);
+  if (on_mesh) pace.seconds_per_step = measure_mesh_step(config, device, count.n, plan);
+  // The walk takes the time of the particles that ask.
+  const double asking = pace.steps > 0 ? pace.particle_steps / pace.steps : 0;
+  if (on_tree) pace.seconds_per_step = asking * measure_tree_step(config, device, count.n, plan);
+  const double time = std::max(0.0, config.run.end_time - count.start_time), n = static_cast<double>(count.n);
+  plan.steps = std::ceil(pace.steps * time);
+  plan.particle_steps = pace.particle_steps * time * n;
+  plan.seconds = plan.steps * pace.seconds_per_step;
+  if (on_mesh || on_tree) return plan;
+  plan.interactions = plan.particle_steps * n * config.time.corrector_iterations;
+  plan.seconds += plan.interactions / plan.interactions_per_second;
+  return plan;
+}
+
+}  // namespace pergola

@@ -1,0 +1,61 @@
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.hpp"
+#include "comm/communicator.hpp"
+#include "config/config.hpp"
+#include "sim/report_card.hpp"
+#include "time/integrator.hpp"
+
+namespace pergola {
+
+/// How far a run has come.
+struct RunProgress {
+  double start_time = 0, time = 0, end_time = 0;
+  double energy_error = 0;             // of the latest line of energy.csv
+  double force_error = 0;              // median, of the latest line of audit.csv; 0: none
+  double wall_seconds = 0;             // of the whole run, with the parts before it was resumed
+  double seconds_left = 0;             // at the pace of this session
+  double interactions_per_second = 0;  // 0 with a solver that does not sum over pairs
+  double particle_steps_per_second = 0;
+  StepCounts counts;
+
+  double fraction() const { return (time - start_time) / (end_time - start_time); }
+};
+
+struct RunOptions {
+  std::filesystem::path directory;
+  bool resume = false;     // go on from the newest checkpoint; without one, start afresh
+  bool overwrite = false;  // replace the run that the directory holds
+  Log log;
+  std::function<bool()> interrupted;                 // asked after every step: end with a checkpoint?
+  std::function<void(const RunProgress&)> progress;  // called a few times a second, on rank 0
+};
+
+enum class RunStatus { finished, interrupted, finished_before };
+
+struct PERGOLA_API RunSummary {
+  RunStatus status = RunStatus::finished;
+  double energy_error = 0;
+  std::vector<Check> checks;
+  StepCounts counts;
+  double wall_seconds = 0;
+  int snapshots = 0;
+  std::string json;  // the contents of run.json
+
+  bool all_passed() const;
+};
+
+/// Runs a configuration from its start, or from the newest checkpoint, to its end, and leaves run.json, energy.csv,
+/// audit.csv (where asked for), profile.csv, snap_NNN.hdf5 and checkpoint/ in the directory. Outputs never alter the
+/// trajectory. A resumed run is bit-identical to an uninterrupted one; on a finished run nothing is changed, unless
+/// run.end_time has grown: then it goes on as if it had been that long from the start. A resumed run may change
+/// run.end_time, run.device, run.threads and [output] only. A particle that fails is written to failure.json.
+PERGOLA_API RunSummary run_simulation(const RunConfig& config, const RunOptions& options,
+                                      std::shared_ptr<Communicator> communicator = serial_communicator());
+
+}  // namespace pergola

@@ -1,0 +1,151 @@
+#include "run/run_checkpoint.hpp"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/version.hpp"
+#include "comm/agreement.hpp"
+#include "config/keys.hpp"
+
+namespace pergola {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr int description_version = 1;
+
+json to_json(const Vec3<double>& v) { return {v.x, v.y, v.z}; }
+
+Vec3<double> vector_from(const json& value) { return {value.at(0), value.at(1), value.at(2)}; }
+
+std::string value_text(const ModelValue& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* number = std::get_if<double>(&value)) return json(*number).dump();
+  return std::get<std::string>(value);
+}
+
+[[noreturn]] void refuse_change(const RunConfig& now, const std::string& key, const std::string& is,
+                                const std::string& was) {
+  throw Error(ErrorKind::input, fmt::format("{}: {} is {}, but the run to resume was made with {}: set it back, or "
+                                            "start again with --overwrite",
+                                            now.source, key, is, was));
+}
+
+/// The precision is compared by what it means: "auto" is one of the others.
+bool may_change(const std::string& key) {
+  return key == "run.end_time" || key == "run.device" || key == "run.threads" || key == "run.precision" ||
+         key.starts_with("output.");
+}
+
+/// Which particles: by model with all its options. A file may have moved; the checkpoint holds its particles.
+void check_particles(const RunConfig& now, const RunConfig& before) {
+  const auto &a = now.particles, &b = before.particles;
+  const auto kind = [](const auto& p) { return p.file.empty() ? "model " + p.model : std::string("a file"); };
+  if (kind(a) != kind(b)) refuse_change(now, "[particles]", kind(a), kind(b));
+  if (a.options.n != b.options.n)
+    refuse_change(now, "particles.n", std::to_string(a.options.n), std::to_string(b.options.n));
+  if (a.options.seed != b.options.seed)
+    refuse_change(now, "particles.seed", std::to_string(a.options.seed), std::to_string(b.options.seed));
+  const auto text_of = [](const auto& p, const std::string& name) {
+    const auto found = p.options.values.find(name);
+    return found == p.options.values.end() ? std::string("the default") : value_text(found->second);
+  };
+  for (const auto* options : {&a.options.values, &b.options.values})
+    for (const auto& [name, value] : *options)
+      if (text_of(a, name) != text_of(b, name))
+        refuse_change(now, "particles." + name, text_of(a, name), text_of(b, name));
+}
+
+}  // namespace
+
+std::string describe(const RunPosition& p) {
+  json profile = json::array();
+  for (const auto& stage : p.profile.stages()) profile.push_back({stage.name, stage.calls, stage.seconds});
+  return json{{"format", description_version},
+              {"version", version()},
+              {"configuration", config_text(p.config)},
+              {"start",
+               {{"kinetic", p.start.kinetic},
+                {"potential", p.start.potential},
+                {"momentum", to_json(p.start.momentum)},
+                {"angular_momentum", to_json(p.start.angular_momentum)}}},
+              {"wall_seconds", p.wall_seconds},
+              {"energy_error", p.energy_error},
+              {"energy_rows", p.energy_rows},
+              {"energy_index", p.energy_index},
+              {"audit_rows", p.audit_rows},
+              {"audit_step", p.audit_step},
+              {"force_error", p.force_error},
+              {"snapshots", p.snapshots},
+              {"snapshot_index", p.snapshot_index},
+              {"profile", profile}}
+      .dump();
+}
+
+RunPosition read_description(const std::string& description) {
+  try {
+    const json text = json::parse(description);
+    if (text.at("format") != description_version)
+      throw Error(ErrorKind::input, fmt::format("checkpoint: expected format {} of a run, found {}",
+                                                description_version, text.at("format").dump()));
+    RunPosition p;
+    p.config = parse_config(text.at("configuration"), "checkpoint");
+    const auto& start = text.at("start");
+    p.start = {start.at("kinetic"), start.at("potential"), vector_from(start.at("momentum")),
+               vector_from(start.at("angular_momentum"))};
+    p.wall_seconds = text.at("wall_seconds");
+    p.energy_error = text.at("energy_error").is_null() ? 0.0 : text.at("energy_error").get<double>();
+    p.energy_rows = text.at("energy_rows");
+    p.energy_index = text.at("energy_index");
+    p.audit_rows = text.value("audit_rows", p.audit_rows);
+    p.audit_step = text.value("audit_step", p.audit_step);
+    p.force_error = text.value("force_error", p.force_error);
+    p.snapshots = text.at("snapshots");
+    p.snapshot_index = text.at("snapshot_index");
+    for (const auto& stage : text.at("profile"))
+      p.profile.add(stage.at(0).get<std::string>(), stage.at(2).get<double>(), stage.at(1).get<std::int64_t>());
+    return p;
+  } catch (const json::exception& error) {
+    throw Error(ErrorKind::input, fmt::format("checkpoint: not one of a run: {}", error.what()));
+  }
+}
+
+void check_resumable(const RunConfig& now, const RunConfig& before) {
+  if (now.is_plasma() != before.is_plasma()) {
+    const auto kind = [](const RunConfig& config) { return config.is_plasma() ? "given" : "not given"; };
+    refuse_change(now, "[plasma]", kind(now), kind(before));
+  }
+  for (const auto& key : config_keys()) {
+    if (!key.text || may_change(key.path) || !applies(key.path, now.is_plasma())) continue;
+    const std::string is = key.text(now), was = key.text(before);
+    if (is != was) refuse_change(now, key.path, is, was);
+  }
+  if (now.precision() != before.precision())
+    refuse_change(now, "run.precision", std::string(precision_name(now.precision())),
+                  std::string(precision_name(before.precision())));
+  check_particles(now, before);
+}
+
+void share_checkpoint(Communicator& communicator, std::optional<Checkpoint>& checkpoint) {
+  if (communicator.size() == 1) return;
+  if (!share_value(communicator, checkpoint.has_value())) {
+    checkpoint.reset();
+    return;
+  }
+  if (!checkpoint) checkpoint.emplace();
+  share(communicator, checkpoint->description);
+  auto& blocks = checkpoint->blocks.blocks();
+  auto at = blocks.begin();
+  for (std::size_t left = share_value(communicator, blocks.size()); left > 0; --left) {
+    std::string name = communicator.is_root() ? at->first : "";
+    share(communicator, name);
+    auto& bytes = communicator.is_root() ? at->second : blocks[name];
+    bytes.resize(share_value(communicator, bytes.size()));
+    communicator.broadcast(bytes.data(), bytes.size());
+    if (communicator.is_root()) ++at;
+  }
+}
+
+}  // namespace pergola

@@ -1,0 +1,37 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "analysis/energy.hpp"
+#include "base/profile.hpp"
+#include "comm/communicator.hpp"
+#include "config/config.hpp"
+#include "io/checkpoint.hpp"
+
+namespace pergola {
+
+/// What a run's checkpoint holds beside the state of the integrator.
+struct RunPosition {
+  RunConfig config;
+  Energies start;  // at the start of the run
+  double wall_seconds = 0;
+  double energy_error = 0;
+  std::int64_t energy_rows = 0, energy_index = 1;
+  std::int64_t audit_rows = 0, audit_step = -1;
+  double force_error = 0;
+  int snapshots = 0;
+  std::int64_t snapshot_index = 1;
+  Profile profile;
+};
+
+std::string describe(const RunPosition& position);
+/// Throws Error(input) on a description of another version.
+RunPosition read_description(const std::string& description);
+
+/// Throws Error(input) naming the first key that a resumed run may not change.
+void check_resumable(const RunConfig& now, const RunConfig& before);
+
+/// Rank 0's checkpoint on every rank.
+void share_checkpoint(Communicator& communicator, std::optional<Checkpoint>& checkpoint);
+
+}  // namespace pergola

@@ -1,0 +1,158 @@
+#include "run/run_record.hpp"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "base/version.hpp"
+#include "config/value.hpp"
+#include "time/particle_failure.hpp"
+
+namespace pergola {
+
+using nlohmann::ordered_json;
+
+namespace {
+
+ordered_json to_json(const ConfigValue& value) {
+  if (const auto* table = value.get_if<ConfigValue::Table>()) {
+    ordered_json object = ordered_json::object();
+    for (const auto& [key, entry] : *table) object[key] = to_json(entry);
+    return object;
+  }
+  if (const auto* array = value.get_if<ConfigValue::Array>()) {
+    ordered_json list = ordered_json::array();
+    for (const auto& entry : *array) list.push_back(to_json(entry));
+    return list;
+  }
+  if (const auto* flag = value.get_if<bool>()) return *flag;
+  if (const auto* integer = value.get_if<std::int64_t>()) return *integer;
+  if (const auto* real = value.get_if<double>()) return *real;
+  if (const auto* word = value.get_if<std::string>()) return *word;
+  return value.found();
+}
+
+ordered_json to_json(const Vec3<double>& v) { return {v.x, v.y, v.z}; }
+
+ordered_json to_json(const Energies& e) {
+  return {{"kinetic", e.kinetic},
+          {"potential", e.potential},
+          {"total", e.total()},
+          {"momentum", to_json(e.momentum)},
+          {"angular_momentum", to_json(e.angular_momentum)},
+          {"virial_ratio", e.virial_ratio()}};
+}
+
+ordered_json to_json(const std::vector<Check>& checks) {
+  ordered_json list = ordered_json::array();
+  for (const auto& check : checks)
+    list.push_back({{"name", check.name},
+                    {"measured", check.measured},
+                    {"expected", check.expected},
+                    {"tolerance", check.tolerance},
+                    {"passed", check.passed}});
+  return list;
+}
+
+ordered_json configuration(const RunConfig& config) { return to_json(parse_toml(config_text(config), config.source)); }
+
+/// A path may hold bytes that are not UTF-8.
+std::string text_of(const ordered_json& value) {
+  return value.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+double number(const ordered_json& value) { return value.is_number() ? value.get<double>() : std::nan(""); }
+
+}  // namespace
+
+std::string record_text(const RunConfig& config, const RunSystem& system, const RunRecord& record) {
+  const auto& device = system.device();
+  const auto counts = system.counts();
+  ordered_json text;
+  text["status"] = record.status;
+  text["version"] = version();
+  text["commit"] = build_commit();
+  text["device"] = device.spec();
+  text["device_name"] = device.name();
+  text["cpu_instruction_set"] = cpu_instruction_set();
+  text["gpu"] = device.is_cuda() ? ordered_json(device.name()) : ordered_json();
+  text["threads"] = device.threads();
+  text["ranks"] = record.ranks;
+  text["precision"] = precision_name(config.precision());
+  text["n"] = system.size();
+  text["seed"] = config.is_plasma()              ? ordered_json(config.plasma.seed)
+                 : config.particles.file.empty() ? ordered_json(config.particles.options.seed)
+                                                 : ordered_json();
+  text["start_time"] = system.start_time();
+  text["time"] = system.time();
+  text["end_time"] = config.run.end_time;
+  text["totals"] = {{"steps", counts.steps},
+                    {"particle_steps", counts.particle_steps},
+                    {"interactions", counts.interactions},
+                    {"wall_seconds", record.wall_seconds},
+                    {"snapshots", record.snapshots}};
+  text.update(ordered_json::parse(system.describe()));
+  text["energy_start"] = to_json(record.start);
+  text["energy_end"] = record.end ? to_json(*record.end) : ordered_json();
+  text["energy_error"] = record.end ? ordered_json(relative_energy_error(*record.end, record.start)) : ordered_json();
+  text["checks"] = to_json(record.checks);
+  text["configuration"] = configuration(config);
+  return text_of(text);
+}
+
+std::optional<FinishedRun> read_finished_run(const std::filesystem::path& run_json) {
+  std::ifstream file(run_json, std::ios::binary);
+  if (!file) return std::nullopt;
+  FinishedRun run;
+  run.summary.json.assign(std::istreambuf_iterator<char>(file), {});
+  const auto text = ordered_json::parse(run.summary.json, nullptr, false);
+  if (!text.is_object() || text.value("status", "") != "finished") return std::nullopt;
+  try {
+    const auto& totals = text.at("totals");
+    run.end_time = text.at("end_time");
+    run.summary.status = RunStatus::finished_before;
+    run.summary.energy_error = number(text.at("energy_error"));
+    run.summary.counts = {totals.at("steps"), totals.at("particle_steps"), totals.at("interactions")};
+    run.summary.wall_seconds = totals.at("wall_seconds");
+    run.summary.snapshots = totals.at("snapshots");
+    for (const auto& check : text.at("checks"))
+      run.summary.checks.push_back({check.at("name"), number(check.at("measured")), number(check.at("expected")),
+                                    number(check.at("tolerance")), check.at("passed")});
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;  // another program's run.json
+  }
+  return run;
+}
+
+std::string failure_text(const std::exception& error, const RunSystem& system) {
+  ordered_json text;
+  text["error"] = error.what();
+  text["time"] = system.time();
+  text["step"] = system.counts().steps;
+  if (const auto* failure = dynamic_cast<const ParticleFailure*>(&error)) {
+    const auto& state = failure->state();
+    text["time"] = failure->time();
+    text["reason"] = failure->reason();
+    text["particle"] = {{"id", state.id},
+                        {"mass", state.mass},
+                        {"time", state.time},
+                        {"position", to_json(state.position)},
+                        {"velocity", to_json(state.velocity)},
+                        {"acceleration", to_json(state.acceleration)},
+                        {"jerk", to_json(state.jerk)}};
+  }
+  return text_of(text);
+}
+
+std::string profile_text(const Profile& profile) {
+  std::string text = "stage,calls,seconds\n";
+  for (const auto& stage : profile.stages())
+    text += fmt::format("{},{},{:.6f}\n", stage.name, stage.calls, stage.seconds);
+  return text;
+}
+
+}  // namespace pergola

@@ -1,0 +1,39 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/energy.hpp"
+#include "run/run.hpp"
+#include "sim/report_card.hpp"
+#include "sim/run_system.hpp"
+
+namespace pergola {
+
+/// What run.json says beside what the configuration and the system know themselves.
+struct RunRecord {
+  std::string status;  // running | interrupted | finished | failed
+  Energies start;
+  std::optional<Energies> end;
+  std::vector<Check> checks;
+  double wall_seconds = 0;
+  int snapshots = 0;
+  int ranks = 1;
+};
+
+std::string record_text(const RunConfig& config, const RunSystem& system, const RunRecord& record);
+
+/// run.json of a run that has come to its end, if it is one: with its end time.
+struct FinishedRun {
+  double end_time = 0;
+  RunSummary summary;
+};
+std::optional<FinishedRun> read_finished_run(const std::filesystem::path& run_json);
+
+/// failure.json: what went wrong, when, and the particle's state where one particle is to blame.
+std::string failure_text(const std::exception& error, const RunSystem& system);
+
+/// profile.csv.
+std::string profile_text(const Profile& profile);
+
+}  // namespace pergola
