@@ -1,0 +1,20 @@
+#include "particles/particle_source.hpp"
+
+#include <vector>
+
+namespace pergola {
+
+void HostParticles::read(std::int64_t first, std::int64_t n, Particles& to) {
+  const auto part = [&](const auto& from, auto& into) {
+    if (from.empty()) return into.clear();
+    into.assign(from.begin() + first, from.begin() + first + n);
+  };
+  part(particles_.id, to.id);
+  part(particles_.species, to.species);
+  part(particles_.mass, to.mass);
+  part(particles_.x, to.x), part(particles_.y, to.y), part(particles_.z, to.z);
+  part(particles_.vx, to.vx), part(particles_.vy, to.vy), part(particles_.vz, to.vz);
+  part(particles_.potential, to.potential);
+}
+
+}  // namespace pergola
