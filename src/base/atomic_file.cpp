@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -79,13 +81,40 @@ void AtomicFile::write(const void* data, std::size_t bytes) {
   }
 }
 
-void AtomicFile::check_room(std::int64_t bytes) {
-  const int error = bytes > 0 ? ::posix_fallocate(descriptor_, 0, bytes) : 0;
-  if (error == ENOSPC || error == EDQUOT || error == EFBIG) throw_write_error(path_, error);
-  if (::ftruncate(descriptor_, 0) != 0) throw_write_error(path_, errno);
+void AtomicFile::write_at(std::int64_t offset, const void* data, std::size_t bytes) {
+  const char* next = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t written = ::pwrite(descriptor_, next, bytes, offset);
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      throw_write_error(path_, errno);
+    }
+    next += written;
+    offset += written;
+    bytes -= static_cast<std::size_t>(written);
+  }
+}
+
+void AtomicFile::reserve(std::int64_t bytes) {
+  if (bytes <= 0) return;
+  int status = 0;
+  do status = ::fallocate(descriptor_, FALLOC_FL_KEEP_SIZE, 0, bytes);
+  while (status != 0 && errno == EINTR);
+  if (status == 0) {
+    reserved_ = true;
+    return;
+  }
+  if (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL) throw_write_error(path_, errno);
+  struct statvfs room {};
+  if (::fstatvfs(descriptor_, &room) == 0 &&
+      static_cast<double>(room.f_bavail) * static_cast<double>(room.f_frsize) < static_cast<double>(bytes))
+    throw_write_error(path_, ENOSPC);
 }
 
 void AtomicFile::commit() {
+  struct stat status {};
+  if (reserved_ && (::fstat(descriptor_, &status) != 0 || ::ftruncate(descriptor_, status.st_size) != 0))
+    throw_write_error(path_, errno);  // gives back what was reserved and not used
   if (::fsync(descriptor_) != 0 && errno != EINVAL) throw_write_error(path_, errno);
   const int closed = ::close(descriptor_);
   descriptor_ = -1;

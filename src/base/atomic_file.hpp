@@ -20,13 +20,17 @@ class AtomicFile {
   const std::filesystem::path& temporary() const { return temporary_; }
   void write(const void* data, std::size_t bytes);
   void write(std::string_view text) { write(text.data(), text.size()); }
-  /// Throws when the file system has no room for this many bytes; leaves the file empty.
-  void check_room(std::int64_t bytes);
+  /// At a place; what lies between and was not written holds zeros.
+  void write_at(std::int64_t offset, const void* data, std::size_t bytes);
+  /// Takes room for this many bytes from the file system, so that a full disk is found before the work is done. The
+  /// file's size stays as it is. Where the file system cannot do that, its free room is compared.
+  void reserve(std::int64_t bytes);
   void commit();
 
  private:
   std::filesystem::path path_, target_, temporary_;
   int descriptor_ = -1;
+  bool reserved_ = false;
 };
 
 /// Throws the Error that an errno value of a failed write stands for.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/state_blocks.hpp"
 
 namespace pergola {
@@ -15,22 +16,49 @@ struct Checkpoint {
   StateBlocks blocks;
 };
 
-/// Writes the next checkpoint of `directory` (magic, format version, a checksum per block, atomic rename) and keeps the
-/// two newest. Makes the directory where there is none.
-std::filesystem::path write_checkpoint(const std::filesystem::path& directory, const Checkpoint& checkpoint);
+/// A checkpoint that is whole as far as one can see, but of a format that this program does not read.
+class OtherVersion : public Error {
+ public:
+  OtherVersion(const std::string& message, std::uint32_t version) : Error(ErrorKind::input, message), found(version) {}
+  std::uint32_t found;  // 0: another byte order
+};
+
+/// Writes the next checkpoint of `directory` (magic, format version, checksums, atomic rename) and keeps the `kept`
+/// newest. Makes the directory where there is none. CheckpointWriter writes one in pieces.
+std::filesystem::path write_checkpoint(const std::filesystem::path& directory, const Checkpoint& checkpoint,
+                                       int threads = 1, int kept = 2);
+
+/// What is found where checkpoints are kept, newest first, up to the first that can be used.
+struct CheckpointSearch {
+  enum class State { never_written, usable, none_usable };
+  enum class Fault { none, other_version, damaged };
+  struct Found {
+    std::filesystem::path path;
+    Fault fault = Fault::none;
+    std::string reason;  // one sentence with the file and what is wrong with it; empty: usable
+  };
+  State state = State::never_written;
+  std::vector<Found> found;  // where state is `usable` the last one is that
+
+  const std::filesystem::path& usable() const { return found.back().path; }
+};
+/// Reads and checks every byte of the checkpoints of a directory until one is whole. Error(system) where the operating
+/// system refuses.
+CheckpointSearch search_checkpoints(const std::filesystem::path& directory, int threads = 1);
 
 /// The newest complete checkpoint. A damaged one is reported through `warn` and the one before is taken; nothing when
 /// there is none.
 std::optional<Checkpoint> read_newest_checkpoint(const std::filesystem::path& directory,
                                                  const std::function<void(const std::string&)>& warn);
 
-/// Reads one checkpoint file. Throws Error(input) on any damage: every byte is covered by a checksum.
-Checkpoint read_checkpoint(const std::filesystem::path& path);
+/// Reads one checkpoint file. Throws Error(input) on any damage: every byte is covered by a checksum. CheckpointReader
+/// reads one in pieces.
+Checkpoint read_checkpoint(const std::filesystem::path& path, int threads = 1);
 
 /// Whether the file starts like a checkpoint.
 bool is_checkpoint(const std::filesystem::path& path);
 
-/// What a checkpoint file holds. All checksums are checked, one block in memory at a time.
+/// What a checkpoint file holds. All checksums are checked, a piece in memory at a time.
 struct CheckpointSummary {
   struct Block {
     std::string name;

@@ -293,8 +293,8 @@ void write_openpmd(const std::filesystem::path& path, const PlasmaSnapshot& snap
     bytes += std::min(most, particles.size()) *
              (8 + real_bytes * (snapshot.options.dimensions + snapshot.options.velocities));
   }
-  target.check_room(bytes);
   hdf5::File file(target.temporary(), path);
+  target.reserve(bytes);
   OpenPmdWriter(file, snapshot, options).write(path);
   file.close();
   target.commit();

@@ -286,8 +286,8 @@ void write_hdf5(const std::filesystem::path& path, const Snapshot& snapshot, con
   AtomicFile target(path);
   const std::int64_t real_bytes = options.single_precision ? 4 : 8;
   const std::int64_t reals = 7 + (particles.potential.empty() ? 0 : 1) + (options.acceleration[0].empty() ? 0 : 3);
-  target.check_room(particles.size() * (8 + real_bytes * reals) + 8192);
   hdf5::File file(target.temporary(), path);
+  target.reserve(particles.size() * (8 + real_bytes * reals) + 8192);
   write_header(file, snapshot.header, counts);
   SnapshotWriter writer(file, particles, options);
   for (int type = 0; type < species_count; ++type)

@@ -64,11 +64,20 @@ TEST_F(AtomicFileTest, NamesThatCannotBeFilesAreRefused) {
 
 TEST_F(AtomicFileTest, MoreThanThereIsRoomForIsRefusedBeforeWriting) {
   AtomicFile file(at("a"));
-  const auto message = error_of(ErrorKind::system, [&] { file.check_room(std::int64_t{1} << 62); });
+  const auto message = error_of(ErrorKind::system, [&] { file.reserve(std::int64_t{1} << 62); });
   EXPECT_NE(message.find(at("a").string()), std::string::npos);
-  file.check_room(1000);
+  file.reserve(1000);
   file.commit();
   EXPECT_EQ(read_bytes(at("a")), "");
+}
+
+TEST_F(AtomicFileTest, HoldsWhatWasWrittenAtPlacesAndNoMoreThanThat) {
+  AtomicFile file(at("a"));
+  file.reserve(1 << 20);
+  file.write_at(4, "efgh", 4);
+  file.write_at(0, "abcd", 4);
+  file.commit();
+  EXPECT_EQ(read_bytes(at("a")), "abcdefgh");
 }
 
 }  // namespace

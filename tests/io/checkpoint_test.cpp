@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "io/checkpoint_reader.hpp"
+#include "io/checkpoint_writer.hpp"
 #include "io/temporary_directory.hpp"
 
 namespace pergola {
@@ -105,7 +107,7 @@ TEST_F(CheckpointFile, WhatAKilledWriterLeftIsRemoved) {
 
 TEST_F(CheckpointFile, SummaryNamesTheBlocks) {
   const auto summary = inspect_checkpoint(write_checkpoint(directory_, some_checkpoint(1)));
-  EXPECT_EQ(summary.format_version, 1u);
+  EXPECT_EQ(summary.format_version, 2u);
   EXPECT_EQ(summary.description, some_checkpoint(1).description);
   ASSERT_EQ(summary.blocks.size(), 4u);
   EXPECT_EQ(summary.blocks[3].name, "x");
@@ -115,6 +117,174 @@ TEST_F(CheckpointFile, SummaryNamesTheBlocks) {
 TEST_F(CheckpointFile, ADirectoryThatCannotBeMadeIsRefused) {
   write_bytes(at("file"), "");
   error_of(ErrorKind::input, [&] { write_checkpoint(at("file") / "checkpoint", some_checkpoint(1)); });
+}
+
+/// As version 1 wrote it: one checksum per block.
+std::string version_1_bytes(const Checkpoint& checkpoint) {
+  const auto put = [](std::string& text, auto value) {
+    text.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  std::string table, blocks;
+  const auto add = [&](const std::string& name, const std::string& bytes) {
+    put(table, static_cast<std::uint32_t>(name.size()));
+    table += name;
+    put(table, std::uint64_t{bytes.size()});
+    put(table, checkpoint::checksum(bytes.data(), bytes.size()));
+    blocks += bytes;
+  };
+  add("description", checkpoint.description);
+  for (const auto& [name, bytes] : checkpoint.blocks.blocks())
+    add(name, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  std::string head = "PERGOLAC";
+  put(head, std::uint32_t{0x01020304});
+  put(head, std::uint32_t{1});
+  put(head, static_cast<std::uint32_t>(checkpoint.blocks.blocks().size() + 1));
+  put(head, std::uint64_t{table.size()});
+  head += table;
+  put(head, checkpoint::checksum(head.data(), head.size()));
+  return head + blocks;
+}
+
+TEST_F(CheckpointFile, TheFirstFormatIsStillRead) {
+  const std::string good = version_1_bytes(some_checkpoint(3));
+  write_bytes(at("checkpoint_000001.pgc"), good);
+  expect_same(*newest(), some_checkpoint(3));
+  EXPECT_EQ(inspect_checkpoint(at("checkpoint_000001.pgc")).format_version, 1u);
+  CheckpointReader reader(at("checkpoint_000001.pgc"));
+  double two = 0;
+  reader.read("x", 8, &two, 8);
+  EXPECT_EQ(two, 6);
+  for (std::size_t place = 0; place < good.size(); ++place) {
+    std::string bad = good;
+    bad[place] = static_cast<char>(bad[place] ^ 0x10);
+    write_bytes(at("checkpoint_000001.pgc"), bad);
+    EXPECT_NE(search_checkpoints(directory_).state, CheckpointSearch::State::usable) << place;
+  }
+}
+
+/// A block of several segments, of no round length, and its neighbours.
+Checkpoint large_checkpoint() {
+  Checkpoint checkpoint;
+  checkpoint.description = "{}";
+  std::vector<std::uint32_t> values(2'700'001);
+  for (std::uint32_t i = 0; i < values.size(); ++i) values[i] = i * 2654435761u;
+  checkpoint.blocks.put("large", values);
+  checkpoint.blocks.put("no bytes", std::vector<int>{});
+  checkpoint.blocks.put_value("small", 1.5);
+  return checkpoint;
+}
+
+TEST_F(CheckpointFile, PiecesOfAnySizeOnAnyThreadsMakeTheSameFile) {
+  const Checkpoint checkpoint = large_checkpoint();
+  const std::string expected = read_bytes(write_checkpoint(at("whole"), checkpoint));
+  std::string all;
+  std::vector<CheckpointWriter::Block> blocks;
+  for (const auto& [name, bytes] : checkpoint.blocks.blocks()) {
+    all.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    blocks.push_back({name, bytes.size()});
+  }
+  for (const int threads : {1, 3})
+    for (const std::size_t piece : {std::size_t{1} << 22, std::size_t{999'999}, std::size_t{5'000'000}, all.size()}) {
+      CheckpointWriter writer(at("pieces"), checkpoint.description, blocks, threads);
+      for (std::size_t first = 0; first < all.size(); first += piece)
+        writer.append(all.data() + first, std::min(piece, all.size() - first));
+      EXPECT_TRUE(read_bytes(writer.commit()) == expected) << piece << " bytes, " << threads << " threads";
+    }
+}
+
+TEST_F(CheckpointFile, AStateInPiecesMakesTheSameFileAlsoThroughAQueue) {
+  const Checkpoint checkpoint = large_checkpoint();
+  const std::string expected = read_bytes(write_checkpoint(at("whole"), checkpoint));
+  StateSource state;
+  state.put_blocks(checkpoint.blocks);
+  for (const std::int64_t piece : {1 << 20, 1 << 26}) {
+    EXPECT_TRUE(read_bytes(write_checkpoint(at("direct"), checkpoint.description, state, {1, 2, piece})) == expected);
+    std::vector<std::filesystem::path> written;
+    WriteQueue queue(3 << 20);
+    for (int k = 0; k < 3; ++k)
+      queue_checkpoint(queue, at("queued"), checkpoint.description, state, {2, 2, piece},
+                       [&](const std::filesystem::path& path) {
+                         written.push_back(path);
+                         EXPECT_TRUE(read_bytes(path) == expected);
+                       });
+    queue.drain();
+    EXPECT_EQ(written.size(), 3u);
+  }
+}
+
+TEST_F(CheckpointFile, IsReadInPiecesOfAnySizeAndEachIsChecked) {
+  const Checkpoint checkpoint = large_checkpoint();
+  const auto path = write_checkpoint(directory_, checkpoint);
+  const auto& block = checkpoint.blocks.blocks().at("large");
+  for (const int threads : {1, 3})
+    for (const std::size_t piece : {std::size_t{1} << 22, std::size_t{777'777}, std::size_t{9'000'000}, block.size()}) {
+      CheckpointReader reader(path, threads);
+      ASSERT_EQ(reader.bytes("large"), block.size());
+      std::vector<std::byte> back(block.size());
+      for (std::size_t first = 0; first < back.size(); first += piece)
+        reader.read("large", first, back.data() + first, std::min(piece, back.size() - first));
+      EXPECT_TRUE(back == block) << piece << " bytes, " << threads << " threads";
+    }
+  std::string bytes = read_bytes(path);
+  bytes[bytes.size() - 3'000'000] =
+      static_cast<char>(bytes[bytes.size() - 3'000'000] ^ 1);  // in the last segment but one
+  write_bytes(path, bytes);
+  CheckpointReader reader(path);
+  std::vector<char> piece(1000);
+  reader.read("large", 0, piece.data(), piece.size());
+  EXPECT_NE(error_of(ErrorKind::input, [&] { reader.read("large", 7'000'000, piece.data(), piece.size()); })
+                .find("checksum of block large"),
+            std::string::npos);
+  error_of(ErrorKind::input, [&] { reader.read("large", block.size(), piece.data(), 1); });
+  error_of(ErrorKind::input, [&] { reader.read("none", 0, piece.data(), 1); });
+  error_of(ErrorKind::input, [&] { reader.verify(); });
+}
+
+TEST_F(CheckpointFile, AWriterThatEndsEarlyOrLateLeavesNothing) {
+  {
+    CheckpointWriter writer(directory_, "{}", {{"a", 8}});
+    writer.append("1234", 4);
+    EXPECT_NE(error_of(ErrorKind::input, [&] { writer.commit(); }).find("ends after 4 bytes"), std::string::npos);
+    error_of(ErrorKind::input, [&] { writer.append("56789", 5); });
+  }
+  EXPECT_EQ(files_in_directory(), 0u);
+}
+
+TEST_F(CheckpointFile, SearchTellsNeverWrittenOtherVersionAndDamageApart) {
+  using State = CheckpointSearch::State;
+  using Fault = CheckpointSearch::Fault;
+  EXPECT_EQ(search_checkpoints(directory_).state, State::never_written);
+  EXPECT_EQ(search_checkpoints(at("nowhere")).state, State::never_written);
+  const auto old = write_checkpoint(directory_, some_checkpoint(1)),
+             young = write_checkpoint(directory_, some_checkpoint(2));
+  auto search = search_checkpoints(directory_);
+  EXPECT_EQ(search.state, State::usable);
+  EXPECT_EQ(search.usable(), young);
+
+  std::string bytes = read_bytes(young);
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  write_bytes(young, bytes);
+  search = search_checkpoints(directory_);
+  EXPECT_EQ(search.state, State::usable);
+  EXPECT_EQ(search.usable(), old);
+  ASSERT_EQ(search.found.size(), 2u);
+  EXPECT_EQ(search.found[0].fault, Fault::damaged);
+  EXPECT_NE(search.found[0].reason.find("checkpoint_000002.pgc"), std::string::npos);
+
+  bytes = read_bytes(old);
+  bytes[12] = 77;
+  write_bytes(old, bytes);
+  search = search_checkpoints(directory_);
+  EXPECT_EQ(search.state, State::none_usable);
+  ASSERT_EQ(search.found.size(), 2u);
+  EXPECT_EQ(search.found[1].fault, Fault::other_version);
+  EXPECT_NE(search.found[1].reason.find("format version 77, expected 1 to 2"), std::string::npos);
+}
+
+TEST_F(CheckpointFile, AsManyAreKeptAsAreAskedFor) {
+  for (int k = 1; k <= 5; ++k) write_checkpoint(directory_, some_checkpoint(k), 1, 3);
+  EXPECT_EQ(files_in_directory(), 3u);
+  EXPECT_TRUE(std::filesystem::exists(at("checkpoint_000003.pgc")));
 }
 
 }  // namespace

@@ -1,0 +1,47 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/state_source.hpp"
+#include "io/checkpoint_table.hpp"
+#include "io/input_file.hpp"
+
+namespace pergola {
+
+/// Reads a checkpoint in pieces. Every byte that it gives has been checked. Throws OtherVersion where the format is
+/// another one, Error(input) on any damage.
+class CheckpointReader final : public StateInput {
+ public:
+  explicit CheckpointReader(const std::filesystem::path& path, int threads = 1);
+
+  const std::filesystem::path& path() const { return file_.path(); }
+  std::uint32_t format_version() const { return table_.version; }
+  const std::string& description() const { return description_; }
+  /// The blocks without the description, in the order of the file.
+  std::vector<std::string> names() const override;
+  bool has(const std::string& name) const override { return find(name) != nullptr; }
+  std::uint64_t bytes(const std::string& name) const override;
+  void read(const std::string& name, std::uint64_t first, void* to, std::uint64_t bytes) override;
+  /// Checks every byte of the file, a few segments in memory at a time.
+  void verify();
+
+ private:
+  const checkpoint::Entry* find(const std::string& name) const;
+  const checkpoint::Entry& need(const std::string& name) const;
+  void read_entry(const checkpoint::Entry& entry, std::uint64_t first, char* to, std::uint64_t bytes);
+  void read_segment(const checkpoint::Entry& entry, std::uint64_t segment, char* to) const;
+  const std::vector<char>& held_segment(const checkpoint::Entry& entry, std::uint64_t segment);
+
+  InputFile file_;
+  int threads_;
+  checkpoint::Table table_;
+  std::string description_;
+  // The segment that a piece ended in: the next piece begins there.
+  const checkpoint::Entry* held_entry_ = nullptr;
+  std::uint64_t held_number_ = 0;
+  std::vector<char> held_;
+};
+
+}  // namespace pergola

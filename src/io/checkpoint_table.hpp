@@ -1,0 +1,48 @@
+#pragma once
+// What stands at the front of a checkpoint file. All numbers are in the byte order of the machine that wrote it.
+//   magic "PERGOLAC", u32 byte-order mark, u32 format version, u32 number of blocks, u64 bytes of the table
+//   table, version 2: u64 bytes of a segment; per block u32 name length, name, u64 bytes, and u64 XXH3 of each of its
+//     segments (the last one is shorter); the first block is the description
+//   table, version 1: per block u32 name length, name, u64 bytes, u64 XXH3 of all its bytes
+//   u64 XXH3 of everything before
+//   the blocks, one after the other, up to the end of the file
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "io/input_file.hpp"
+
+namespace pergola::checkpoint {
+
+inline constexpr std::string_view magic = "PERGOLAC";
+inline constexpr std::uint32_t oldest_version = 1, newest_version = 2;
+
+struct Entry {
+  std::string name;
+  std::uint64_t bytes = 0;
+  std::vector<std::uint64_t> checksums;  // of its segments
+  std::int64_t offset = 0;               // in the file
+};
+
+struct Table {
+  std::uint32_t version = newest_version;
+  std::uint64_t segment_bytes = std::uint64_t{1} << 22;  // version 1: 0, a block is one segment
+  std::vector<Entry> entries;
+
+  std::uint64_t segment_of(const Entry& entry) const { return segment_bytes > 0 ? segment_bytes : entry.bytes; }
+  /// Makes room for the checksums and finds the offsets. Returns the size of the file.
+  std::int64_t lay_out();
+  /// Everything before the blocks, of version 2.
+  std::string head() const;
+};
+
+/// Reads and checks everything before the blocks, and that the file ends where they do. Throws OtherVersion or
+/// Error(input).
+Table read_table(const InputFile& file);
+
+/// The checksum of a segment.
+std::uint64_t checksum(const void* data, std::size_t bytes);
+
+[[noreturn]] void fail_damaged(const std::filesystem::path& path, const std::string& what);
+
+}  // namespace pergola::checkpoint

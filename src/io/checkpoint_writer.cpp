@@ -1,0 +1,189 @@
+#include "io/checkpoint_writer.hpp"
+
+#include <fmt/core.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "device/parallel.hpp"
+#include "io/checkpoint_folder.hpp"
+#include "io/checkpoint_table.hpp"
+
+namespace pergola {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Makes the folder before the file in it is opened.
+fs::path next_path(const fs::path& directory) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error) throw_write_error(directory, error.value());
+  const auto existing = list_checkpoints(directory);
+  const std::uint64_t number = existing.empty() ? 1 : existing.front().number + 1;
+  return directory / fmt::format("checkpoint_{:06}.pgc", number);
+}
+
+}  // namespace
+
+/// Where the writer stands: in which block and at which of its bytes, with the checksum of the segment it is in.
+struct CheckpointWriter::Progress {
+  checkpoint::Table table;
+  std::size_t block = 0;
+  std::uint64_t at = 0;
+  std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> open{XXH3_createState(), XXH3_freeState};
+
+  checkpoint::Entry& entry() { return table.entries[block]; }
+  bool ended() const { return block == table.entries.size(); }
+  void skip_full() {
+    while (!ended() && at == entry().bytes) {
+      ++block;
+      at = 0;
+    }
+  }
+};
+
+CheckpointWriter::CheckpointWriter(const fs::path& directory, const std::string& description, std::vector<Block> blocks,
+                                   int threads)
+    : directory_(directory),
+      path_(next_path(directory)),
+      threads_(threads),
+      file_(path_),
+      progress_(std::make_unique<Progress>()) {
+  auto& entries = progress_->table.entries;
+  entries.push_back({"description", description.size(), {}, 0});
+  for (Block& block : blocks) entries.push_back({std::move(block.name), block.bytes, {}, 0});
+  file_.reserve(progress_->table.lay_out());
+  append(description.data(), description.size());
+}
+
+CheckpointWriter::~CheckpointWriter() = default;
+
+void CheckpointWriter::append(const void* data, std::size_t bytes) {
+  const char* next = static_cast<const char*>(data);
+  std::uint64_t left = bytes;
+  for (progress_->skip_full(); left > 0; progress_->skip_full()) {
+    if (progress_->ended())
+      throw Error(ErrorKind::input, fmt::format("{}: a checkpoint's blocks are longer than was said", path_.string()));
+    const std::uint64_t now = std::min(left, progress_->entry().bytes - progress_->at);
+    append_to_block(next, now);
+    next += now;
+    left -= now;
+  }
+}
+
+/// One thread writes while others form the checksums of whole segments. Those at both ends go on from and into other
+/// calls: theirs grow in `open`.
+void CheckpointWriter::append_to_block(const char* data, std::uint64_t bytes) {
+  Progress& p = *progress_;
+  checkpoint::Entry& entry = p.entry();
+  const std::uint64_t segment = p.table.segment_bytes, begin = p.at, end = p.at + bytes;
+  const std::uint64_t first_whole = (begin + segment - 1) / segment,
+                      last = end == entry.bytes ? entry.checksums.size() : end / segment;
+  const auto whole = static_cast<std::int64_t>(last > first_whole ? last - first_whole : 0);
+  const auto add_open = [&](std::uint64_t from, std::uint64_t to) {
+    if (from % segment == 0) XXH3_64bits_reset(p.open.get());
+    XXH3_64bits_update(p.open.get(), data + (from - begin), to - from);
+    if (to % segment == 0 || to == entry.bytes) entry.checksums[from / segment] = XXH3_64bits_digest(p.open.get());
+  };
+  parallel_for(threads_, whole + 2, [&](std::int64_t task) {
+    if (task == 0) return file_.write_at(entry.offset + static_cast<std::int64_t>(begin), data, bytes);
+    if (task == 1) {
+      const std::uint64_t head_end = std::min(end, first_whole * segment);
+      if (begin < head_end) add_open(begin, head_end);
+      const std::uint64_t tail = std::max(head_end, last * segment);
+      if (tail < end && end < entry.bytes) add_open(tail, end);
+      return;
+    }
+    const std::uint64_t s = first_whole + static_cast<std::uint64_t>(task - 2), from = s * segment;
+    entry.checksums[s] = checkpoint::checksum(data + (from - begin), std::min(segment, entry.bytes - from));
+  });
+  p.at = end;
+}
+
+fs::path CheckpointWriter::commit(int kept) {
+  progress_->skip_full();
+  if (!progress_->ended())
+    throw Error(ErrorKind::input,
+                fmt::format("{}: block {} of a checkpoint ends after {} bytes, expected {}", path_.string(),
+                            progress_->entry().name, progress_->at, progress_->entry().bytes));
+  const std::string head = progress_->table.head();
+  file_.write_at(0, head.data(), head.size());
+  file_.commit();
+  remove_old_checkpoints(directory_, path_, kept);
+  return path_;
+}
+
+namespace {
+
+std::vector<CheckpointWriter::Block> blocks_of(const StateSource& state) {
+  std::vector<CheckpointWriter::Block> blocks;
+  for (const StateRange& range : state.ranges()) blocks.push_back({range.name, range.bytes()});
+  return blocks;
+}
+
+struct Piece {
+  std::unique_ptr<char[]> data;
+  std::size_t bytes = 0;
+};
+
+/// Calls take(piece) for the bytes of all ranges one after the other, in pieces of about `most` bytes.
+template <class Take>
+void for_pieces(const StateSource& state, std::int64_t most, const Take& take) {
+  std::uint64_t left = 0;
+  for (const StateRange& range : state.ranges()) left += range.bytes();
+  Piece piece;
+  std::size_t room = 0;
+  const auto hand_over = [&] {
+    if (piece.bytes > 0) take(std::move(piece));
+    piece = {};
+    room = 0;
+  };
+  for (const StateRange& range : state.ranges())
+    for (std::int64_t first = 0; first < range.count;) {
+      if (room - piece.bytes < range.value_bytes) {
+        hand_over();
+        room = std::max<std::size_t>(std::min(static_cast<std::uint64_t>(most), left), range.value_bytes);
+        piece.data = std::make_unique_for_overwrite<char[]>(room);
+      }
+      const auto n = std::min(range.count - first, static_cast<std::int64_t>((room - piece.bytes) / range.value_bytes));
+      range.copy(first, n, piece.data.get() + piece.bytes);
+      const std::size_t copied = static_cast<std::size_t>(n) * range.value_bytes;
+      piece.bytes += copied;
+      left -= copied;
+      first += n;
+    }
+  hand_over();
+}
+
+}  // namespace
+
+fs::path write_checkpoint(const fs::path& directory, const std::string& description, const StateSource& state,
+                          const CheckpointOptions& options) {
+  CheckpointWriter writer(directory, description, blocks_of(state), options.threads);
+  for_pieces(state, options.piece_bytes, [&](const Piece& piece) { writer.append(piece.data.get(), piece.bytes); });
+  return writer.commit(options.kept);
+}
+
+void queue_checkpoint(WriteQueue& queue, const fs::path& directory, const std::string& description,
+                      const StateSource& state, const CheckpointOptions& options,
+                      std::function<void(const fs::path&)> done) {
+  // Made on the queue's thread: its number is known when the checkpoints before it have theirs.
+  const auto writer = std::make_shared<std::optional<CheckpointWriter>>();
+  queue.push(0, [writer, directory, description, blocks = blocks_of(state), threads = options.threads] {
+    writer->emplace(directory, description, blocks, threads);
+  });
+  for_pieces(state, options.piece_bytes, [&](Piece piece) {
+    const auto bytes = static_cast<std::int64_t>(piece.bytes);
+    queue.push(bytes, [writer, held = std::move(piece)] { (*writer)->append(held.data.get(), held.bytes); });
+  });
+  queue.push(0, [writer, kept = options.kept, done = std::move(done)] {
+    const fs::path path = (*writer)->commit(kept);
+    writer->reset();
+    if (done) done(path);
+  });
+}
+
+}  // namespace pergola

@@ -1,0 +1,59 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/atomic_file.hpp"
+#include "base/state_source.hpp"
+#include "io/checkpoint.hpp"
+#include "io/write_queue.hpp"
+
+namespace pergola {
+
+/// Writes the next checkpoint of a directory in pieces, so that nobody needs all of it in memory. Calls may come from
+/// different threads, one at a time. Without commit() nothing is left behind.
+class CheckpointWriter {
+ public:
+  using Block = CheckpointSummary::Block;
+
+  /// Takes the room on the disk; Error(system) where there is none. `threads` form the checksums while one writes.
+  CheckpointWriter(const std::filesystem::path& directory, const std::string& description, std::vector<Block> blocks,
+                   int threads = 1);
+  ~CheckpointWriter();
+
+  /// The next bytes of the blocks, one block after the other in the order given.
+  void append(const void* data, std::size_t bytes);
+  /// Ends the file once all bytes are there, gives it its name and removes all but the `kept` newest checkpoints.
+  std::filesystem::path commit(int kept = 2);
+
+ private:
+  struct Progress;
+  void append_to_block(const char* data, std::uint64_t bytes);
+
+  std::filesystem::path directory_, path_;
+  int threads_;
+  AtomicFile file_;
+  std::unique_ptr<Progress> progress_;
+};
+
+struct CheckpointOptions {
+  int threads = 1;                                   // that form checksums
+  int kept = 2;                                      // checkpoints, this one among them
+  std::int64_t piece_bytes = std::int64_t{1} << 26;  // copied at a time
+};
+
+/// Writes the next checkpoint of a directory with one piece in memory at a time.
+std::filesystem::path write_checkpoint(const std::filesystem::path& directory, const std::string& description,
+                                       const StateSource& state, const CheckpointOptions& options = {});
+
+/// Copies the state piece by piece and has the queue write it: when this returns the state may change again. The
+/// queue's bound is what may wait. done(path) is called on the queue's thread once the file has its name; a checkpoint
+/// counts from then on.
+void queue_checkpoint(WriteQueue& queue, const std::filesystem::path& directory, const std::string& description,
+                      const StateSource& state, const CheckpointOptions& options = {},
+                      std::function<void(const std::filesystem::path&)> done = nullptr);
+
+}  // namespace pergola
