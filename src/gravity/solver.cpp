@@ -69,6 +69,7 @@ ForceResult evaluate_on(Solver& solver, const Device& device, const Particles& p
   const auto vx = upload<Real>(device, particles.vx), vy = upload<Real>(device, particles.vy),
              vz = upload<Real>(device, particles.vz), mass = upload<Real>(device, particles.mass);
   const Buffer<std::uint8_t> species(device, particles.species);
+  const Buffer<std::uint64_t> id(device, particles.id);
   Sources<Real> sources;
   sources.count = particles.size();
   sources.x = x.data();
@@ -79,6 +80,7 @@ ForceResult evaluate_on(Solver& solver, const Device& device, const Particles& p
   sources.vz = vz.data();
   sources.mass = mass.data();
   sources.species = species.data();
+  sources.id = id.data();
 
   const Buffer<std::int64_t> index(device, places);
   Targets targets;

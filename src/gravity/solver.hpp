@@ -42,6 +42,8 @@ struct Sources {
   const Real *sx = nullptr, *sy = nullptr, *sz = nullptr;
   const double* time = nullptr;
   double moment = 0;
+  /// What a particle is, wherever it lies in memory; may be null. Known ids settle what would else depend on the order.
+  const std::uint64_t* id = nullptr;
 };
 
 /// Particles that ask: places in the prepared sources, in rising order. Where ranks share an evaluation, these are the

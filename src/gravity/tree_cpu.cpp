@@ -103,7 +103,7 @@ void TreeCpu<precision>::take(const Sources<Real>& from, bool moved) {
     check_tree_sources(from.count, from.ax != nullptr);
     sources_ = from;
     clock_->begin("tree");
-    const tree::Points<Real> points{from.count, from.x, from.y, from.z, from.mass, from.species};
+    const tree::Points<Real> points{from.count, from.x, from.y, from.z, from.mass, from.species, from.id};
     const tree::TreeSoftening softening{options_.softening.epsilon.data(), options_.softening.uniform(),
                                         options_.softening.kernel};
     if (!moved || !tree_.refresh(points, softening)) {

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "base/exact_sum.hpp"
 #include "device/parallel.hpp"
 #include "tree/estimate.hpp"
 #include "tree/keys.hpp"
@@ -15,7 +16,7 @@ namespace pergola::tree {
 
 namespace {
 
-constexpr std::int64_t chunk = 8192, cell_chunk = 64;
+constexpr std::int64_t chunk = 8192, cell_chunk = 64, mass_chunk = 1 << 17;
 /// Particles that lie anywhere in memory are asked for so many before they are used.
 constexpr std::int64_t ahead = 16;
 
@@ -33,8 +34,21 @@ PERGOLA_HD Vec3<double> unit_position(const Points<Real>& points, const Frame& f
 
 struct Bounds {
   double low[3], high[3];
-  double mass = 0;
+  double mass = 0, least_mass, most_mass;
 };
+
+/// Sums of equal numbers do not depend on their order; others are summed exactly.
+template <class Real>
+double total_mass(int threads, const Points<Real>& points, const Bounds& all) {
+  if (all.least_mass == all.most_mass || !std::isfinite(all.mass)) return all.mass;
+  std::vector<ExactSum> parts(static_cast<std::size_t>((points.count + mass_chunk - 1) / mass_chunk));
+  parallel_chunks(threads, points.count, mass_chunk, [&](std::int64_t begin, std::int64_t end) {
+    ExactSum& part = parts[static_cast<std::size_t>(begin / mass_chunk)];
+    for (std::int64_t i = begin; i < end; ++i) part.add(static_cast<double>(points.mass[i]));
+  });
+  for (std::size_t c = 1; c < parts.size(); ++c) parts[0].add(parts[c]);
+  return parts[0].value();
+}
 
 }  // namespace
 
@@ -45,7 +59,7 @@ void OctreeCpu<T>::find_frame(const Points<Real>& points) {
   const auto chunks = static_cast<std::size_t>((points.count + chunk - 1) / chunk);
   std::vector<Bounds> parts(chunks);
   parallel_chunks(device_.threads(), points.count, chunk, [&](std::int64_t begin, std::int64_t end) {
-    Bounds part{{infinity, infinity, infinity}, {-infinity, -infinity, -infinity}, 0};
+    Bounds part{{infinity, infinity, infinity}, {-infinity, -infinity, -infinity}, 0, infinity, -infinity};
     const Real* const axes[3] = {points.x, points.y, points.z};
     bool finite = true;
     for (int a = 0; a < 3; ++a)
@@ -55,7 +69,11 @@ void OctreeCpu<T>::find_frame(const Points<Real>& points) {
         part.high[a] = std::max(part.high[a], value);
         finite = finite && std::isfinite(value);
       }
-    for (std::int64_t i = begin; i < end; ++i) part.mass += static_cast<double>(points.mass[i]);
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto mass = static_cast<double>(points.mass[i]);
+      part.mass += mass;
+      part.least_mass = std::min(part.least_mass, mass), part.most_mass = std::max(part.most_mass, mass);
+    }
     if (!finite) throw Error(ErrorKind::numerics, "tree: a position is not a finite number");
     parts[static_cast<std::size_t>(begin / chunk)] = part;
   });
@@ -66,12 +84,15 @@ void OctreeCpu<T>::find_frame(const Points<Real>& points) {
       all.high[a] = std::max(all.high[a], parts[c].high[a]);
     }
     all.mass += parts[c].mass;
+    all.least_mass = std::min(all.least_mass, parts[c].least_mass);
+    all.most_mass = std::max(all.most_mass, parts[c].most_mass);
   }
   double side = 0;
   for (int a = 0; a < 3; ++a) side = std::max(side, all.high[a] - all.low[a]);
   frame_.corner = {all.low[0], all.low[1], all.low[2]};
   frame_.side = side > 0 ? side : 1;
-  frame_.mass = all.mass > 0 ? all.mass : 1;
+  const double mass = total_mass(device_.threads(), points, all);
+  frame_.mass = mass > 0 ? mass : 1;
 }
 
 template <class T>
@@ -103,7 +124,7 @@ void OctreeCpu<T>::sort_points(const Points<Real>& points) {
         if (keys[i] == keys[i + step]) crowded = true;
     });
   has_lower_ = crowded;
-  if (!has_lower_) return;
+  if (!has_lower_) return order_by_id(points.id);
   values = sort_.values.data();
   each([&](std::int64_t i) { keys[i] = lower_key(unit_position(points, frame_, values[i])); });
   sort_by_key_cpu(device_, n, sort_);
@@ -113,6 +134,25 @@ void OctreeCpu<T>::sort_points(const Points<Real>& points) {
   reserve(device_, n, lower_);
   values = sort_.values.data();
   each([&](std::int64_t i) { lower_.data()[i] = lower_key(unit_position(points, frame_, values[i])); });
+  order_by_id(points.id);
+}
+
+/// Particles that no digit tells apart, in the order of their ids: how they lay in memory does not matter.
+template <class T>
+void OctreeCpu<T>::order_by_id(const std::uint64_t* id) {
+  if (!id) return;
+  const std::uint64_t *const upper = sort_.keys.data(), *const lower = has_lower_ ? lower_.data() : nullptr;
+  std::uint32_t* const values = sort_.values.data();
+  const auto same = [=](std::int64_t i, std::int64_t j) {
+    return upper[i] == upper[j] && (!lower || lower[i] == lower[j]);
+  };
+  parallel_chunks(device_.threads(), count_, chunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t first = begin, last; first < end; first = last) {
+      for (last = first + 1; last < count_ && same(first, last);) ++last;
+      if (last - first == 1 || (first == begin && first > 0 && same(first, first - 1))) continue;
+      std::stable_sort(values + first, values + last, [=](std::uint32_t a, std::uint32_t b) { return id[a] < id[b]; });
+    }
+  });
 }
 
 template <class T>
@@ -202,6 +242,7 @@ bool OctreeCpu<T>::restore(const StateBlocks& blocks, std::int64_t count, int or
   SavedTree saved;
   if (!saved.restore(blocks, "cpu", count)) return false;
   count_ = count;
+  if (count == 0) return true;
   expansion_order_ = order;
   frame_ = saved.frame;
   spread_ = saved.spread;

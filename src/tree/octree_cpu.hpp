@@ -14,6 +14,7 @@ struct Points {
   std::int64_t count = 0;
   const Real *x = nullptr, *y = nullptr, *z = nullptr, *mass = nullptr;
   const std::uint8_t* species = nullptr;
+  const std::uint64_t* id = nullptr;  // null: particles that no digit tells apart stand as in memory
 };
 
 /// Box of the particles of a cell, and the mean of |d|² over its mass about the centre.
@@ -74,6 +75,7 @@ class OctreeCpu {
   void find_frame(const Points<Real>& points);
   template <class Real>
   void sort_points(const Points<Real>& points);
+  void order_by_id(const std::uint64_t* id);
   template <class Real>
   void gather(const Points<Real>& points, const TreeSoftening& softening);
   void upward_pass();

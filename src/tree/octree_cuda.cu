@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "device/launch.cuh"
+#include "tree/frame_cuda.cuh"
 #include "tree/keys.hpp"
 #include "tree/moments_cuda.cuh"
 #include "tree/split.hpp"
@@ -13,80 +14,11 @@ namespace pergola::tree {
 
 namespace {
 
-constexpr int bound_blocks = 512, bound_threads = 256, bound_values = 7;
-
 template <class T>
 void reserve(const Device& device, std::int64_t size, Buffer<T>& buffer) {
   if (buffer.size() >= size) return;
   buffer = Buffer<T>();  // the old memory first
   buffer = Buffer<T>(device, size);
-}
-
-/// Sums and extremes of a block's threads, in a fixed order: low, high, mass.
-__device__ void reduce_block(double (&value)[bound_values], double* out) {
-  __shared__ double shared[bound_threads];
-  for (int v = 0; v < bound_values; ++v) {
-    __syncthreads();
-    shared[threadIdx.x] = value[v];
-    __syncthreads();
-    for (int half = bound_threads / 2; half > 0; half /= 2) {
-      if (static_cast<int>(threadIdx.x) < half) {
-        const double a = shared[threadIdx.x], b = shared[threadIdx.x + static_cast<unsigned>(half)];
-        shared[threadIdx.x] = v < 3 ? (b < a ? b : a) : v < 6 ? (b > a ? b : a) : a + b;
-      }
-      __syncthreads();
-    }
-    if (threadIdx.x == 0) out[v] = shared[0];
-  }
-}
-
-__device__ void start_bounds(double (&value)[bound_values]) {
-  for (int a = 0; a < 3; ++a) value[a] = INFINITY, value[3 + a] = -INFINITY;
-  value[6] = 0;
-}
-/// A position that is no number ends up in both bounds.
-__device__ void widen(double (&value)[bound_values], int axis, double low, double high) {
-  value[axis] = low < value[axis] || isnan(low) ? low : value[axis];
-  value[3 + axis] = high > value[3 + axis] || isnan(high) ? high : value[3 + axis];
-}
-
-template <class Real>
-__global__ void bounds_kernel(Points<Real> points, double* partial) {
-  double value[bound_values];
-  start_bounds(value);
-  bool finite = true;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < points.count;
-       i += std::int64_t{gridDim.x} * blockDim.x) {
-    const double at[3] = {static_cast<double>(points.x[i]), static_cast<double>(points.y[i]),
-                          static_cast<double>(points.z[i])};
-    for (int a = 0; a < 3; ++a) {
-      widen(value, a, at[a], at[a]);
-      finite = finite && isfinite(at[a]);
-    }
-    value[6] += static_cast<double>(points.mass[i]);
-  }
-  // Bounds of what is not finite are infinite.
-  if (!finite) value[3] = INFINITY;
-  reduce_block(value, partial + blockIdx.x * bound_values);
-}
-
-__global__ void frame_kernel(const double* partial, BuildReport* to) {
-  double value[bound_values];
-  start_bounds(value);
-  for (int b = static_cast<int>(threadIdx.x); b < bound_blocks; b += bound_threads) {
-    for (int a = 0; a < 3; ++a) widen(value, a, partial[b * bound_values + a], partial[b * bound_values + 3 + a]);
-    value[6] += partial[b * bound_values + 6];
-  }
-  __shared__ double all[bound_values];
-  reduce_block(value, all);
-  __syncthreads();
-  if (threadIdx.x > 0) return;
-  double side = 0;
-  for (int a = 0; a < 3; ++a) side = all[3 + a] - all[a] > side ? all[3 + a] - all[a] : side;
-  to->frame.corner = {all[0], all[1], all[2]};
-  to->frame.side = side > 0 ? side : 1;
-  to->frame.mass = all[6] > 0 ? all[6] : 1;
-  to->finite = isfinite(side) && isfinite(all[6]);
 }
 
 template <class Real>
@@ -189,15 +121,18 @@ void OctreeCuda<T>::find_frame(const Points<Real>& points) {
   reserve(device_, bound_blocks * bound_values, partial_);
   reserve(device_, 1, device_report_);
   const auto stream = cuda::handle(device_.stream());
-  bounds_kernel<<<bound_blocks, bound_threads, 0, stream>>>(points, partial_.data());
-  frame_kernel<<<1, bound_threads, 0, stream>>>(partial_.data(), device_report_.data());
+  if (mass_limbs_.size() == 0) {
+    mass_limbs_ = Buffer<unsigned long long>(device_, ExactSum::limbs);
+    mass_limbs_.zero();
+  }
+  bounds_kernel<<<bound_blocks, bound_threads, 0, stream>>>(points, partial_.data(), mass_limbs_.data());
+  frame_kernel<<<1, bound_threads, 0, stream>>>(partial_.data(), mass_limbs_.data(), device_report_.data());
   cuda::check(cudaGetLastError(), "tree bounds");
 }
 
-/// Keys and places are sorted together; `sorted_bits` of the keys, the highest ones.
+/// Keys and places are sorted together, by the bits from `unsorted_bits` on.
 template <class T>
-void OctreeCuda<T>::sort_keys(int unsorted_bits) {
-  constexpr int key_bits = 3 * key_levels;
+void OctreeCuda<T>::sort_keys(int unsorted_bits, int key_bits) {
   auto* const keys = reinterpret_cast<std::uint64_t*>(arena_.data());
   auto* const other_places = reinterpret_cast<std::uint32_t*>(keys + 2 * count_);
   cub::DoubleBuffer<std::uint64_t> key_pair(keys_, keys_ == keys ? keys + count_ : keys);
@@ -230,16 +165,51 @@ void OctreeCuda<T>::sort_points(const Points<Real>& points, KeyDepth depth) {
       keys[k] = lower ? lower_key(at) : upper_key(at);
     });
   };
+  constexpr int key_bits = 3 * key_levels;
   if (depth != KeyDepth::both) {
+    const int unsorted_bits = depth == KeyDepth::coarse ? coarse_unsorted_bits : 0;
     set_keys(true, false, keys_);
-    return sort_keys(depth == KeyDepth::coarse ? coarse_unsorted_bits : 0);
+    sort_keys(unsorted_bits, key_bits);
+    return order_by_id(points.id, unsorted_bits);
   }
-  set_keys(true, true, keys_);
-  sort_keys(0);
+  if (points.id) {
+    cuda::launch("tree ids", count_, device_.stream(), [=, id = points.id, keys = keys_] __device__(std::int64_t k) {
+      places[k] = static_cast<std::uint32_t>(k);
+      keys[k] = id[k];
+    });
+    sort_keys(0, 64);
+  }
+  set_keys(!points.id, true, keys_);
+  sort_keys(0, key_bits);
   set_keys(false, false, keys_);
-  sort_keys(0);
+  sort_keys(0, key_bits);
   reserve(device_, count_, lower_);
   set_keys(false, true, lower_.data());
+}
+
+/// Particles that no sorted digit tells apart, in the order of their ids: how they lay in memory does not matter. More
+/// of them than a leaf holds are sorted by further digits anyway.
+template <class T>
+void OctreeCuda<T>::order_by_id(const std::uint64_t* id, int unsorted_bits) {
+  if (!id) return;
+  auto* const ordered = reinterpret_cast<std::uint32_t*>(reinterpret_cast<std::uint64_t*>(arena_.data()) + 2 * count_);
+  cuda::launch("tree ids", count_, device_.stream(),
+               [=, keys = keys_, places = place_.data(), count = count_] __device__(std::int64_t k) {
+                 constexpr std::int64_t most = leaf_capacity;
+                 const std::uint64_t key = keys[k] >> unsorted_bits;
+                 const std::uint32_t place = places[k];
+                 std::int64_t first = k, last = k + 1;
+                 while (first > 0 && k - first <= most && keys[first - 1] >> unsorted_bits == key) --first;
+                 while (last < count && last - k <= most && keys[last] >> unsorted_bits == key) ++last;
+                 std::int64_t rank = k - first;
+                 if (last - first > 1 && last - first <= most) {
+                   rank = 0;
+                   for (std::int64_t j = first; j < last; ++j)
+                     rank += id[places[j]] < id[place] || (id[places[j]] == id[place] && j < k);
+                 }
+                 ordered[first + rank] = place;
+               });
+  device_.memory().copy(place_.data(), ordered, static_cast<std::size_t>(count_) * sizeof(std::uint32_t));
 }
 
 /// Makes the cells of all levels, and reads what was found. False when there were more cells than room.

@@ -67,7 +67,8 @@ class OctreeCuda {
   void find_frame(const Points<Real>& points);
   template <class Real>
   void sort_points(const Points<Real>& points, KeyDepth depth);
-  void sort_keys(int unsorted_bits);
+  void sort_keys(int unsorted_bits, int key_bits);
+  void order_by_id(const std::uint64_t* id, int unsorted_bits);
   bool split_cells(KeyDepth depth);
   template <class Real>
   void upward(const Points<Real>& points, const TreeSoftening& softening, int order);
@@ -88,6 +89,7 @@ class OctreeCuda {
   Buffer<std::byte> arena_, sort_scratch_;
   Buffer<std::uint64_t> lower_;
   Buffer<double> partial_;
+  Buffer<unsigned long long> mass_limbs_;  // zeros between two uses
   Buffer<BuildReport> device_report_;
   Buffer<TreeSpread> device_spread_;  // when it was built, now
   Buffer<std::uint32_t> place_, parent_;

@@ -84,6 +84,7 @@ bool OctreeCuda<T>::restore(const StateBlocks& blocks, std::int64_t count) {
   SavedTree saved;
   if (!saved.restore(blocks, "cuda", count) || saved.level_begin.size() > most_levels + 1) return false;
   count_ = count;
+  if (count == 0) return true;
   report_.frame = saved.frame;
   spread_ = saved.spread;
   knows_spread_ = true;

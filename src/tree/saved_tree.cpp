@@ -1,6 +1,103 @@
 #include "tree/saved_tree.hpp"
 
+#include <string>
+
+#include "base/error.hpp"
+
 namespace pergola::tree {
+
+namespace {
+
+[[noreturn]] void refuse(const char* block, const std::string& what) {
+  throw Error(ErrorKind::input, std::string("checkpoint: block ") + block + ": " + what);
+}
+
+std::string range(std::uint64_t first, std::uint64_t count) {
+  return std::to_string(first) + " to " + std::to_string(first + count) + " (not included)";
+}
+
+/// Every particle once.
+void check_order(const std::vector<std::uint32_t>& order) {
+  std::vector<bool> seen(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    if (order[k] >= order.size() || seen[order[k]])
+      refuse("tree.order", "place " + std::to_string(order[k]) + " at " + std::to_string(k) + ", expected each of " +
+                               std::to_string(order.size()) + " places once");
+    seen[order[k]] = true;
+  }
+}
+
+void check_levels(const std::vector<std::uint32_t>& begin, std::size_t cells) {
+  bool good = begin.size() >= 2 && begin[0] == 0 && begin[1] == 1 && begin.back() == cells;
+  for (std::size_t l = 1; good && l < begin.size(); ++l) good = begin[l] > begin[l - 1];
+  if (!good) refuse("tree.level_begin", "expected numbers that rise from 0, 1 to " + std::to_string(cells));
+}
+
+/// The children of a cell are cells of the next level that hold its particles, one after the other.
+void check_cell(const SavedTree& tree, std::uint32_t cell, std::uint64_t begin, std::uint64_t end) {
+  const CellLink& l = tree.link[cell];
+  const auto which = "cell " + std::to_string(cell);
+  if (l.children == 0) {
+    if (l.count > leaf_capacity)
+      refuse("tree.link", which + " is a leaf of " + std::to_string(l.count) + " particles, expected at most " +
+                              std::to_string(leaf_capacity));
+    return;
+  }
+  const std::uint64_t child = l.child, last = child + l.children;
+  if (l.children > 8 || child < begin || last > end)
+    refuse("tree.link", which + " has the children " + range(child, l.children) + ", expected up to 8 of " +
+                            range(begin, end - begin));
+  std::uint64_t at = l.first;
+  for (std::uint64_t c = child; c < last; ++c) {
+    const CellLink& part = tree.link[c];
+    if (tree.parent[c] != cell)
+      refuse("tree.parent", "cell " + std::to_string(c) + " has the parent " + std::to_string(tree.parent[c]) +
+                                ", expected " + std::to_string(cell));
+    if (part.first != at || part.count == 0)
+      refuse("tree.link", "cell " + std::to_string(c) + " has the particles " + range(part.first, part.count) +
+                              ", expected some from " + std::to_string(at));
+    at += part.count;
+  }
+  if (at != std::uint64_t{l.first} + l.count)
+    refuse("tree.link", which + " has the particles " + range(l.first, l.count) + ", expected " +
+                            range(l.first, at - l.first) + " as in its children");
+}
+
+void check_cells(const SavedTree& tree) {
+  const CellLink& root = tree.link[0];
+  if (root.first != 0 || root.count != tree.order.size())
+    refuse("tree.link", "the first cell has the particles " + range(root.first, root.count) + ", expected " +
+                            range(0, tree.order.size()));
+  const auto& begin = tree.level_begin;
+  std::uint64_t children = 0;
+  for (std::size_t level = 0; level + 1 < begin.size(); ++level)
+    for (std::uint32_t cell = begin[level]; cell < begin[level + 1]; ++cell) {
+      const bool last = level + 2 == begin.size();
+      check_cell(tree, cell, begin[level + 1], last ? begin[level + 1] : begin[level + 2]);
+      children += tree.link[cell].children;
+    }
+  // Each has one parent, so none is left over.
+  if (children + 1 != tree.link.size())
+    refuse("tree.link", std::to_string(children) + " children, expected " + std::to_string(tree.link.size() - 1));
+}
+
+void check(const SavedTree& tree) {
+  const Frame& f = tree.frame;
+  const bool finite = std::isfinite(f.corner.x) && std::isfinite(f.corner.y) && std::isfinite(f.corner.z) &&
+                      std::isfinite(f.side) && std::isfinite(f.mass);
+  if (!finite || f.side <= 0 || f.mass <= 0) refuse("tree.frame", "expected finite numbers, side and mass above 0");
+  check_order(tree.order);
+  check_levels(tree.level_begin, tree.link.size());
+  check_cells(tree);
+  if (!tree.acceleration.empty() && tree.acceleration.size() != tree.link.size())
+    refuse("tree.acceleration", std::to_string(tree.acceleration.size()) +
+                                    " numbers, expected none or one for each of " + std::to_string(tree.link.size()) +
+                                    " cells");
+  for (const double a : tree.acceleration)
+    if (!(a >= 0)) refuse("tree.acceleration", "expected numbers of at least 0, found " + std::to_string(a));
+}
+
+}  // namespace
 
 void SavedTree::save(StateBlocks& blocks, const std::string& kind) const {
   blocks.put("tree.kind", std::vector<char>(kind.begin(), kind.end()));
@@ -20,7 +117,14 @@ bool SavedTree::restore(const StateBlocks& blocks, const std::string& kind, std:
   const auto found = blocks.blocks().find("tree.kind");
   if (found == blocks.blocks().end() || found->second.size() != kind.size()) return false;
   if (blocks.get<char>("tree.kind", kind.size()) != std::vector<char>(kind.begin(), kind.end())) return false;
-  const auto size = [&](const char* name) { return static_cast<std::size_t>(blocks.get_value<std::int64_t>(name)); };
+  if (count == 0) return true;
+  // A cell has one particle at least, and a parent two children.
+  const auto size = [&](const char* name) {
+    const auto value = blocks.get_value<std::int64_t>(name);
+    if (value < 0 || value > 2 * count + 1)
+      refuse(name, "found " + std::to_string(value) + ", expected 0 to " + std::to_string(2 * count + 1));
+    return static_cast<std::size_t>(value);
+  };
   frame = blocks.get_value<Frame>("tree.frame");
   order = blocks.get<std::uint32_t>("tree.order", static_cast<std::size_t>(count));
   link = blocks.get<CellLink>("tree.link", size("tree.cells"));
@@ -28,6 +132,7 @@ bool SavedTree::restore(const StateBlocks& blocks, const std::string& kind, std:
   level_begin = blocks.get<std::uint32_t>("tree.level_begin", size("tree.levels"));
   acceleration = blocks.get<double>("tree.acceleration", size("tree.accelerations"));
   spread = blocks.get_value<std::int64_t>("tree.spread");
+  check(*this);
   return true;
 }
 

@@ -18,7 +18,8 @@ struct SavedTree {
   std::vector<double> acceleration;  // empty: angles alone decide
   std::int64_t spread = 0;           // LeafSpread of the tree when it was built
 
-  /// `kind`: whose tree it is. Trees of another kind are not taken.
+  /// `kind`: whose tree it is. Trees of another kind are not taken. Throws Error(input) when a number of the tree leads
+  /// anywhere outside of it.
   void save(StateBlocks& blocks, const std::string& kind) const;
   bool restore(const StateBlocks& blocks, const std::string& kind, std::int64_t count);
 };

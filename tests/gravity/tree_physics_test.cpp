@@ -269,6 +269,44 @@ TEST_P(Tree, SameBitsOnAnyNumberOfThreadsAndEveryTime) {
   EXPECT_EQ(one.potential, three.potential);
 }
 
+// Each particle is known by its id, also where masses differ, where the 21 levels of a key do not tell particles apart
+// (a clump of 1e-7 of the system's size) and where nothing does (particles in one place).
+TEST_P(Tree, OrderInMemoryDoesNotMatter) {
+  auto p = model("hernquist", 20000);
+  for (std::size_t i = 0; i < p.x.size(); ++i) {
+    std::uint32_t words[4];
+    Philox(3, 1, i).block(0, words);
+    p.mass[i] *= std::ldexp(1.0 + words[0] * 0x1p-32, -static_cast<int>(words[1] % 30));
+    p.species[i] = static_cast<std::uint8_t>(words[2] % 2);
+    if (i % 100 == 7) p.x[i] = p.x[7], p.y[i] = p.y[7], p.z[i] = p.z[7];
+    if (i % 40 == 3) p.x[i] *= 1e-8, p.y[i] *= 1e-8, p.z[i] *= 1e-8;
+  }
+  const auto shuffled = [&](std::size_t step) {
+    auto q = p;
+    for (std::size_t i = 0; i < p.x.size(); ++i) {
+      const std::size_t from = i * step % p.x.size();
+      q.x[i] = p.x[from], q.y[i] = p.y[from], q.z[i] = p.z[from];
+      q.mass[i] = p.mass[from], q.id[i] = p.id[from], q.species[i] = p.species[from];
+    }
+    return q;
+  };
+  for (const bool unequal : {false, true}) {
+    auto o = options(1e-3);
+    if (unequal) o.softening.epsilon[1] = 0.05;
+    const auto f = forces(o, p);
+    for (const std::size_t step : {7919u, 19999u}) {
+      const auto q = shuffled(step);
+      const auto g = forces(o, q);
+      for (std::size_t i = 0; i < p.x.size(); ++i) {
+        const std::size_t from = i * step % p.x.size();
+        ASSERT_EQ(g.ax[i], f.ax[from]) << "id " << q.id[i];
+        ASSERT_EQ(g.az[i], f.az[from]) << "id " << q.id[i];
+        ASSERT_EQ(g.potential[i], f.potential[from]) << "id " << q.id[i];
+      }
+    }
+  }
+}
+
 // Reference: the CPU. The opening tests are the same; sums are taken in another order.
 TEST_P(Tree, DevicesAgree) {
   const auto p = model("plummer", 20000);

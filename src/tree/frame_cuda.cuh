@@ -1,0 +1,127 @@
+#pragma once
+// CUDA only: the cube that holds all particles, and their mass.
+#include "base/exact_sum.hpp"
+#include "tree/octree_cuda.cuh"
+
+namespace pergola::tree {
+
+inline constexpr int bound_blocks = 512, bound_threads = 256, bound_values = 9;
+
+/// Sums and extremes of a block's threads, in a fixed order: low, high, mass, least and most mass of one particle.
+inline __device__ void reduce_block(double (&value)[bound_values], double* out) {
+  __shared__ double shared[bound_threads];
+  for (int v = 0; v < bound_values; ++v) {
+    __syncthreads();
+    shared[threadIdx.x] = value[v];
+    __syncthreads();
+    for (int half = bound_threads / 2; half > 0; half /= 2) {
+      if (static_cast<int>(threadIdx.x) < half) {
+        const double a = shared[threadIdx.x], b = shared[threadIdx.x + static_cast<unsigned>(half)];
+        shared[threadIdx.x] = v == 6 ? a + b : v < 3 || v == 7 ? (b < a ? b : a) : (b > a ? b : a);
+      }
+      __syncthreads();
+    }
+    if (threadIdx.x == 0) out[v] = shared[0];
+  }
+}
+
+inline __device__ void start_bounds(double (&value)[bound_values]) {
+  for (int a = 0; a < 3; ++a) value[a] = INFINITY, value[3 + a] = -INFINITY;
+  value[6] = 0, value[7] = INFINITY, value[8] = -INFINITY;
+}
+/// A position that is no number ends up in both bounds.
+inline __device__ void widen(double (&value)[bound_values], int axis, double low, double high) {
+  value[axis] = low < value[axis] || isnan(low) ? low : value[axis];
+  value[3 + axis] = high > value[3 + axis] || isnan(high) ? high : value[3 + axis];
+}
+
+/// A block's part of the exact sum of all masses. A thread keeps the limbs of its last number in registers.
+class MassSum {
+ public:
+  using Limb = unsigned long long;  // of atomicAdd; two's complement
+  __device__ explicit MassSum(Limb* limbs) : limbs_(limbs) {
+    for (auto k = threadIdx.x; k < ExactSum::limbs; k += blockDim.x) limbs_[k] = 0;
+    __syncthreads();
+  }
+  __device__ void add(double mass) {
+    const ExactSum::Part part = ExactSum::part(mass);
+    if (part.first != sum_.first) flush(), sum_.first = part.first;
+    for (int k = 0; k < 3; ++k) sum_.value[k] += part.value[k];
+  }
+  /// Whole numbers: the order of the atomics does not matter. With one carry no limb of the sum overflows.
+  __device__ void finish(Limb* total) {
+    flush();
+    __syncthreads();
+    for (auto k = threadIdx.x; k + 1 < ExactSum::limbs; k += blockDim.x) {
+      const auto limb = static_cast<long long>(limbs_[k]);
+      if (limb == 0) continue;
+      atomicAdd(&total[k], static_cast<Limb>(limb & 0xffffffffLL));
+      atomicAdd(&total[k + 1], static_cast<Limb>(limb >> 32));
+    }
+  }
+
+ private:
+  __device__ void flush() {
+    for (int k = 0; k < 3; ++k) {
+      if (sum_.value[k] != 0) atomicAdd(&limbs_[sum_.first + k], static_cast<Limb>(sum_.value[k]));
+      sum_.value[k] = 0;
+    }
+  }
+  Limb* limbs_;
+  ExactSum::Part sum_{0, {0, 0, 0}};
+};
+
+template <class Real>
+__global__ void bounds_kernel(Points<Real> points, double* partial, MassSum::Limb* limbs) {
+  __shared__ MassSum::Limb block_limbs[ExactSum::limbs];
+  MassSum exact(block_limbs);
+  double value[bound_values];
+  start_bounds(value);
+  bool finite = true;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < points.count;
+       i += std::int64_t{gridDim.x} * blockDim.x) {
+    const double at[3] = {static_cast<double>(points.x[i]), static_cast<double>(points.y[i]),
+                          static_cast<double>(points.z[i])};
+    for (int a = 0; a < 3; ++a) {
+      widen(value, a, at[a], at[a]);
+      finite = finite && isfinite(at[a]);
+    }
+    const auto mass = static_cast<double>(points.mass[i]);
+    value[6] += mass;
+    value[7] = mass < value[7] ? mass : value[7], value[8] = mass > value[8] ? mass : value[8];
+    if (isfinite(mass)) exact.add(mass);
+  }
+  exact.finish(limbs);
+  // Bounds of what is not finite are infinite.
+  if (!finite) value[3] = INFINITY;
+  reduce_block(value, partial + blockIdx.x * bound_values);
+}
+
+/// Sums of equal masses do not depend on their order; others are summed exactly. Leaves zeros in the limbs.
+inline __global__ void frame_kernel(const double* partial, MassSum::Limb* limbs, BuildReport* to) {
+  double value[bound_values];
+  start_bounds(value);
+  for (int b = static_cast<int>(threadIdx.x); b < bound_blocks; b += bound_threads) {
+    for (int a = 0; a < 3; ++a) widen(value, a, partial[b * bound_values + a], partial[b * bound_values + 3 + a]);
+    const double* const mass = partial + b * bound_values + 6;
+    value[6] += mass[0];
+    value[7] = mass[1] < value[7] ? mass[1] : value[7], value[8] = mass[2] > value[8] ? mass[2] : value[8];
+  }
+  __shared__ double all[bound_values];
+  reduce_block(value, all);
+  __shared__ ExactSum::Limbs exact;
+  for (auto k = threadIdx.x; k < ExactSum::limbs; k += blockDim.x)
+    exact[k] = static_cast<std::int64_t>(limbs[k]), limbs[k] = 0;
+  __syncthreads();
+  if (threadIdx.x > 0) return;
+  const bool equal = all[7] == all[8] || !isfinite(all[6]);
+  const double mass = equal ? all[6] : ExactSum::value(exact);
+  double side = 0;
+  for (int a = 0; a < 3; ++a) side = all[3 + a] - all[a] > side ? all[3 + a] - all[a] : side;
+  to->frame.corner = {all[0], all[1], all[2]};
+  to->frame.side = side > 0 ? side : 1;
+  to->frame.mass = mass > 0 ? mass : 1;
+  to->finite = isfinite(side) && isfinite(all[6]);
+}
+
+}  // namespace pergola::tree
