@@ -29,8 +29,8 @@ bool evaluate_and_store() {
   options.softening = pergola::Softening::same(0.01);
   options.precision = pergola::Precision::full;
   const auto solver = pergola::make_solver(options, device);
-  const auto force = pergola::evaluate_forces(*solver, device, options.precision, stars,
-                                              pergola::want_acceleration | pergola::want_potential);
+  const auto force =
+      pergola::evaluate_forces(*solver, device, stars, pergola::want_acceleration | pergola::want_potential);
   std::printf("%lld stars on %s: net force %.1e\n", static_cast<long long>(stars.size()), device.spec().c_str(),
               net_force(stars, force));
 

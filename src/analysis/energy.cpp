@@ -46,11 +46,10 @@ double potential_of(const Particles& particles, const Device& device, const Solv
 }
 
 double mesh_potential_of(const Particles& particles, const Device& device, const SolverOptions& gravity,
-                         Solver* solver) {
-  std::unique_ptr<Solver> own;
+                         AnySolver* solver) {
+  std::unique_ptr<AnySolver> own;
   if (!solver) own = make_solver(gravity, device), solver = own.get();
-  const auto potential =
-      evaluate_forces(solver->plain(), device, gravity.precision, particles, want_potential).potential;
+  const auto potential = evaluate_forces(solver->plain(), device, particles, want_potential).potential;
   double energy = 0;
   for (std::size_t k = 0; k < potential.size(); ++k) {
     const bool on = on_mesh(gravity.mesh, {particles.x[k], particles.y[k], particles.z[k]});
@@ -69,7 +68,7 @@ double tree_potential_of(const Particles& particles, const Device& device, Solve
   gravity.tree.order = 0;
   if (gravity.precision == Precision::single) gravity.precision = Precision::mixed;
   const auto solver = make_solver(gravity, device);
-  const auto potential = evaluate_forces(*solver, device, gravity.precision, particles, want_potential).potential;
+  const auto potential = evaluate_forces(*solver, device, particles, want_potential).potential;
   double energy = 0;
   for (std::size_t k = 0; k < potential.size(); ++k) energy += 0.5 * particles.mass[k] * potential[k];
   return energy;
@@ -78,7 +77,7 @@ double tree_potential_of(const Particles& particles, const Device& device, Solve
 }  // namespace
 
 Energies measure_energies(const Particles& particles, const Device& device, const SolverOptions& gravity,
-                          Solver* solver) {
+                          AnySolver* solver) {
   const std::int64_t n = particles.size();
   std::vector<Sums> parts(static_cast<std::size_t>((n + sum_chunk - 1) / sum_chunk));
   parallel_chunks(device.threads(), n, sum_chunk, [&](std::int64_t begin, std::int64_t end) {

@@ -24,7 +24,7 @@ struct Energies {
 /// the mesh, on which they do not act. `solver`: one made for `gravity` that may be used; null: one is made where
 /// needed. The same bits for any number of threads.
 PERGOLA_API Energies measure_energies(const Particles& particles, const Device& device, const SolverOptions& gravity,
-                                      Solver* solver = nullptr);
+                                      AnySolver* solver = nullptr);
 
 /// (E − E₀) / |E₀|; 0 when both are the same.
 double relative_energy_error(const Energies& now, const Energies& start);

@@ -37,7 +37,7 @@ ForceResult reference_forces(const SolverOptions& options, const Device& device,
   exact.solver = "direct";
   exact.precision = Precision::full;
   const auto solver = make_solver(exact, device);
-  return evaluate_forces(*solver, device, exact.precision, particles, want_acceleration, places);
+  return evaluate_forces(*solver, device, particles, want_acceleration, places);
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ ForceAudit audit_forces(const SolverOptions& options, const Device& device, cons
                         std::int64_t sample) {
   const auto solver = make_solver(options, device);
   const auto evaluate = [&](const std::vector<std::int64_t>& targets) {
-    return evaluate_forces(*solver, device, options.precision, particles, want_acceleration, targets);
+    return evaluate_forces(*solver, device, particles, want_acceleration, targets);
   };
   const bool warm_up_all = device.is_cuda() || particles.size() <= cpu_warm_up_all;
   evaluate(warm_up_all ? std::vector<std::int64_t>{} : sample_places(particles.size(), cpu_warm_up_some));

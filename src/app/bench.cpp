@@ -148,7 +148,7 @@ void check_against_double(const std::string& name, const SolverOptions& options,
   exact.precision = Precision::full;
   const auto cpu = Device::open("cpu");
   const auto solver = make_solver(exact, cpu);
-  const auto reference = evaluate_forces(*solver, cpu, exact.precision, particles, want, places);
+  const auto reference = evaluate_forces(*solver, cpu, particles, want, places);
   const std::vector<double>* columns[] = {&reference.ax, &reference.ay, &reference.az,       &reference.jx,
                                           &reference.jy, &reference.jz, &reference.potential};
   // Sums of a few thousand terms in fp32 blocks are good to about 1e-6, in fp64 to 1e-14 (rms).

@@ -22,7 +22,7 @@ template <class Real>
 void measure(const BenchTask& task, const DirectCase& which, const SolverOptions& options, const Particles& particles) {
   const std::int64_t n = particles.size();
   BenchSystem<Real> system(task.device, particles);
-  const auto solver = make_solver(options, task.device);
+  const auto solver = make_solver<Real>(options, task.device);
   const auto once = [&] {
     solver->prepare(system.sources);
     solver->evaluate({nullptr, n, n}, which.want, system.forces);

@@ -77,7 +77,7 @@ class Client {
 void measure_direct(const BenchTask& task, const Particles& particles, const SolverOptions& options) {
   const std::int64_t n = particles.size();
   BenchSystem<double> system(task.device, particles);
-  const auto solver = make_solver(options, task.device);
+  const auto solver = make_solver<double>(options, task.device);
   const auto once = [&] {
     solver->prepare(system.sources);
     solver->evaluate({nullptr, n, n}, want_all, system.forces);

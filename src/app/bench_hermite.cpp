@@ -79,7 +79,7 @@ void measure_small_block(const BenchTask& task, std::int64_t n, std::int64_t act
   const auto places = sample_places(n, active);
   active = std::ssize(places);
   const Buffer<std::int64_t> index(task.device, places);
-  const auto solver = make_solver(gravity, task.device);
+  const auto solver = make_solver<double>(gravity, task.device);
   const int blocks = task.device.is_cuda() ? 100 : 5;
   const auto once = [&] {
     for (int k = 0; k < blocks; ++k) {

@@ -24,8 +24,7 @@ struct Reference {
     options.solver = "direct";
     options.softening = Softening::same(softening);
     options.precision = Precision::full;
-    forces =
-        evaluate_forces(*make_solver(options, device), device, options.precision, particles, want_acceleration, places);
+    forces = evaluate_forces(*make_solver(options, device), device, particles, want_acceleration, places);
   }
 };
 
@@ -41,7 +40,7 @@ void measure(const BenchTask& task, const Particles& particles, const Reference&
   options.precision = precision;
   options.tree.accuracy = accuracy;
   BenchSystem<Real> system(task.device, particles);
-  const auto solver = make_solver(options, task.device);
+  const auto solver = make_solver<Real>(options, task.device);
   const auto prepare = [&] {
     solver->prepare(system.sources);
     task.device.synchronize();

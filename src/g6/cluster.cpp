@@ -38,7 +38,7 @@ void Cluster::start(std::int64_t nj, const IParticles& i) {
   if (!(i.epsilon2 >= 0)) throw Error(ErrorKind::input, fmt::format("eps2: expected 0 or more, found {}", i.epsilon2));
   if (running_) wait();
   started_ = false;
-  if (!solver_) solver_ = make_direct(solver_options(options_), device_);
+  if (!solver_) solver_ = make_direct<double>(solver_options(options_), device_);
   const bool changed = memory_.apply();
   const std::int64_t sources = std::min(nj, memory_.size());
   if (changed || sources != sources_ || time_ != moment_) prepared_ = false;

@@ -98,7 +98,7 @@ class Cluster {
 
   Device device_;
   ClusterOptions options_;
-  std::unique_ptr<DirectSolver> solver_;
+  std::unique_ptr<DirectSolver<double>> solver_;
   JMemory memory_;
   Block block_;
   double time_ = 0;

@@ -18,25 +18,29 @@ struct Points {
 
 /// All pairs, and what only this solver can do: answer points that are not sources. gravity/direct_cpu.cpp and
 /// gravity/direct_cuda.cu hold the loops, physics/pair.inl the law.
-class DirectSolver : public Solver {
+template <class Real>
+class DirectSolver : public Solver<Real> {
  public:
-  using Solver::evaluate;
-  using Solver::neighbour_lists;
-  /// For precision mixed and double. Does not wait on a GPU. An answer is not finite where a source is too close.
-  virtual void evaluate(const Points& points, unsigned want, const Forces<double>& forces) = 0;
+  using Solver<Real>::evaluate;
+  using Solver<Real>::neighbour_lists;
+  /// Does not wait on a GPU. An answer is not finite where a source is too close.
+  virtual void evaluate(const Points& points, unsigned want, const Forces<Real>& forces) = 0;
   /// The sources within √radius2[p] of each point. Where the lists would hold more than `most` places together they
   /// stay empty, and only `begin` is filled.
   virtual NeighbourLists neighbour_lists(const Points& points, const double* radius2, std::int64_t most) = 0;
 };
 
-std::unique_ptr<DirectSolver> make_direct_cpu(const SolverOptions& options, const Device& device);
-std::unique_ptr<DirectSolver> make_direct_cuda(const SolverOptions& options, const Device& device);
+template <class Real>
+std::unique_ptr<DirectSolver<Real>> make_direct_cpu(const SolverOptions& options, const Device& device);
+template <class Real>
+std::unique_ptr<DirectSolver<Real>> make_direct_cuda(const SolverOptions& options, const Device& device);
 
-inline std::unique_ptr<DirectSolver> make_direct(const SolverOptions& options, const Device& device) {
+template <class Real>
+std::unique_ptr<DirectSolver<Real>> make_direct(const SolverOptions& options, const Device& device) {
   if (device.is_cuda()) {
-    if constexpr (cuda_built) return make_direct_cuda(options, device);
+    if constexpr (cuda_built) return make_direct_cuda<Real>(options, device);
   }
-  return make_direct_cpu(options, device);
+  return make_direct_cpu<Real>(options, device);
 }
 
 double potential_energy_cpu(const Device& device, const Sources<double>& sources, const SolverOptions& options);

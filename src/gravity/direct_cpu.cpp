@@ -34,7 +34,7 @@ void write(To* to, std::int64_t at, double value, bool& finite) {
 /// a target run over spans of sources that are always the same and are added in their order, so that they depend
 /// neither on the number of threads nor on which other targets are asked for.
 template <Precision precision>
-class DirectCpu final : public DirectSolver {
+class DirectCpu final : public DirectSolver<typename Numbers<precision>::State> {
  public:
   using State = typename Numbers<precision>::State;
   using Pair = typename Numbers<precision>::Pair;
@@ -44,15 +44,9 @@ class DirectCpu final : public DirectSolver {
     sources_.same_epsilon = options.softening.uniform() && !sources_.spline;
   }
   const SolverInfo& info() const override { return info_; }
-  void prepare(const Sources<float>& sources) override { take(sources); }
-  void prepare(const Sources<double>& sources) override { take(sources); }
-  void evaluate(const Targets& targets, unsigned want, const Forces<float>& forces) override {
-    answer(targets, want, forces);
-  }
-  void evaluate(const Targets& targets, unsigned want, const Forces<double>& forces) override {
-    answer(targets, want, forces);
-  }
-  void evaluate(const Points& points, unsigned want, const Forces<double>& forces) override;
+  void prepare(const Sources<State>& sources) override;
+  void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
+  void evaluate(const Points& points, unsigned want, const Forces<State>& forces) override;
   NeighbourLists neighbour_lists(const Targets& targets, double radius) override {
     const double radius2 = radius * radius;
     return lists(
@@ -68,10 +62,6 @@ class DirectCpu final : public DirectSolver {
   static constexpr std::int64_t block_values = Numbers<precision>::fields * block_size;
   static constexpr std::int64_t block_bytes = block_values * static_cast<std::int64_t>(sizeof(Pair));
 
-  template <class Real>
-  void take(const Sources<Real>& from);
-  template <class Real>
-  void answer(const Targets& targets, unsigned want, const Forces<Real>& forces);
   // Asking is Targets or Points.
   template <class Asking>
   std::int64_t sum_wanted(const Asking& asking, unsigned want, const Forces<State>& out);
@@ -119,48 +109,32 @@ class DirectCpu final : public DirectSolver {
 };
 
 template <Precision precision>
-template <class Real>
-void DirectCpu<precision>::take(const Sources<Real>& from) {
-  if constexpr (!std::is_same_v<Real, State>) {
-    throw Error(ErrorKind::input, fmt::format("direct: expected sources in {} precision for precision \"{}\"",
-                                              sizeof(State) == 4 ? "single" : "double", precision_name(precision)));
-  } else {
-    sources_.count = from.count;
-    if (memory_.size() < sources_.blocks() * block_values)
-      memory_ = Buffer<Pair>(device_, sources_.blocks() * block_values);
-    sources_.data = memory_.data();
-    parallel_for(threads_for(from.count, sources_worth_threads), sources_.blocks(),
-                 [&](std::int64_t block) { direct::pack_block(from, options_, block, sources_); });
-  }
+void DirectCpu<precision>::prepare(const Sources<State>& from) {
+  sources_.count = from.count;
+  if (memory_.size() < sources_.blocks() * block_values)
+    memory_ = Buffer<Pair>(device_, sources_.blocks() * block_values);
+  sources_.data = memory_.data();
+  parallel_for(threads_for(from.count, sources_worth_threads), sources_.blocks(),
+               [&](std::int64_t block) { direct::pack_block(from, options_, block, sources_); });
 }
 
 template <Precision precision>
-template <class Real>
-void DirectCpu<precision>::answer(const Targets& targets, unsigned want, const Forces<Real>& forces) {
-  if constexpr (!std::is_same_v<Real, State>) {
-    throw Error(ErrorKind::input, fmt::format("direct: expected forces in {} precision for precision \"{}\"",
-                                              sizeof(State) == 4 ? "single" : "double", precision_name(precision)));
-  } else {
-    if (targets.count == 0) return;
-    sources_.same_epsilon2 = options_.softening.epsilon[0] * options_.softening.epsilon[0];
-    const std::int64_t failed = sum_wanted(targets, want, forces);
-    if (failed < targets.count) fail(place_of(targets, failed));
-    if (want & want_nearest) find_nearest(targets, forces);
-  }
+void DirectCpu<precision>::evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) {
+  if (targets.count == 0) return;
+  sources_.same_epsilon2 = options_.softening.epsilon[0] * options_.softening.epsilon[0];
+  const std::int64_t failed = sum_wanted(targets, want, forces);
+  if (failed < targets.count) fail(place_of(targets, failed));
+  if (want & want_nearest) find_nearest(targets, forces);
 }
 
 template <Precision precision>
-void DirectCpu<precision>::evaluate(const Points& points, unsigned want, const Forces<double>& forces) {
-  if constexpr (std::is_same_v<State, double>) {
-    if (!sources_.same_epsilon)
-      throw Error(ErrorKind::input, "direct: expected Plummer softening with one length for all where points ask");
-    if (points.count == 0) return;
-    sources_.same_epsilon2 = points.epsilon2;
-    sum_wanted(points, want, forces);
-    if (want & want_nearest) find_nearest(points, forces);
-  } else {
-    throw Error(ErrorKind::input, "direct: expected precision mixed or double where points ask");
-  }
+void DirectCpu<precision>::evaluate(const Points& points, unsigned want, const Forces<State>& forces) {
+  if (!sources_.same_epsilon)
+    throw Error(ErrorKind::input, "direct: expected Plummer softening with one length for all where points ask");
+  if (points.count == 0) return;
+  sources_.same_epsilon2 = points.epsilon2;
+  sum_wanted(points, want, forces);
+  if (want & want_nearest) find_nearest(points, forces);
 }
 
 /// Sums what is wanted. Returns the lowest number of a target whose answer is not finite, else the number of targets.
@@ -425,9 +399,12 @@ NeighbourLists DirectCpu<precision>::lists(const Asking& asking, const Radius2& 
 
 }  // namespace
 
-std::unique_ptr<DirectSolver> make_direct_cpu(const SolverOptions& options, const Device& device) {
-  return make_for_precision<DirectSolver, DirectCpu>(options, device);
+template <class Real>
+std::unique_ptr<DirectSolver<Real>> make_direct_cpu(const SolverOptions& options, const Device& device) {
+  return make_for_precision<DirectSolver<Real>, DirectCpu>(options, device);
 }
+template std::unique_ptr<DirectSolver<float>> make_direct_cpu(const SolverOptions& options, const Device& device);
+template std::unique_ptr<DirectSolver<double>> make_direct_cpu(const SolverOptions& options, const Device& device);
 
 double potential_energy_cpu(const Device& device, const Sources<double>& sources, const SolverOptions& options) {
   DirectCpu<Precision::full> solver(options, device);

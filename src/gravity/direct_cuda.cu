@@ -5,9 +5,12 @@ namespace pergola {
 
 using cuda::DirectCuda;
 
-std::unique_ptr<DirectSolver> make_direct_cuda(const SolverOptions& options, const Device& device) {
-  return make_for_precision<DirectSolver, DirectCuda>(options, device);
+template <class Real>
+std::unique_ptr<DirectSolver<Real>> make_direct_cuda(const SolverOptions& options, const Device& device) {
+  return make_for_precision<DirectSolver<Real>, DirectCuda>(options, device);
 }
+template std::unique_ptr<DirectSolver<float>> make_direct_cuda(const SolverOptions& options, const Device& device);
+template std::unique_ptr<DirectSolver<double>> make_direct_cuda(const SolverOptions& options, const Device& device);
 
 double potential_energy_cuda(const Device& device, const Sources<double>& sources, const SolverOptions& options) {
   SolverOptions full = options;

@@ -20,8 +20,9 @@ struct MarkNotFinite {
 };
 
 /// Copies answers, a warp to neighbouring places.
+template <class Sum>
 struct DeliverForces {
-  Forces<double> from, to;
+  Forces<Sum> from, to;
   unsigned want;
   __device__ void operator()(std::int64_t t) const {
     if (want & want_acceleration) to.ax[t] = from.ax[t], to.ay[t] = from.ay[t], to.az[t] = from.az[t];
@@ -31,7 +32,7 @@ struct DeliverForces {
 };
 
 template <Precision P>
-class DirectCuda final : public DirectSolver {
+class DirectCuda final : public DirectSolver<typename SourcePack<P>::Sum> {
  public:
   using Sum = typename SourcePack<P>::Sum;
   DirectCuda(const SolverOptions& options, const Device& device)
@@ -40,15 +41,14 @@ class DirectCuda final : public DirectSolver {
   DirectCuda& operator=(const DirectCuda&) = delete;
   const SolverInfo& info() const override { return info_; }
 
-  void prepare(const Sources<float>& sources) override { prepare_as(sources); }
-  void prepare(const Sources<double>& sources) override { prepare_as(sources); }
-  void evaluate(const Targets& targets, unsigned want, const Forces<float>& forces) override {
-    evaluate_as(targets, want, forces);
+  void prepare(const Sources<Sum>& sources) override { sums_.prepare(sources); }
+  void evaluate(const Targets& targets, unsigned want, const Forces<Sum>& forces) override {
+    if (targets.count <= 0) return;
+    if (want & (want_acceleration | want_jerk | want_potential)) sum(targets, {}, std::nullopt, want, forces);
+    if (want & want_nearest) search_.nearest(search_.by(targets), forces.nearest, forces.nearest_distance);
+    if (sums_.may_diverge() && want != want_nearest) refuse_coincident(targets, want, forces);
   }
-  void evaluate(const Targets& targets, unsigned want, const Forces<double>& forces) override {
-    evaluate_as(targets, want, forces);
-  }
-  void evaluate(const Points& points, unsigned want, const Forces<double>& forces) override;
+  void evaluate(const Points& points, unsigned want, const Forces<Sum>& forces) override;
   NeighbourLists neighbour_lists(const Targets& targets, double radius) override {
     return search_.lists(search_.by(targets), radius * radius, nullptr, INT64_MAX);
   }
@@ -62,23 +62,6 @@ class DirectCuda final : public DirectSolver {
   DirectSums<P>& sums() { return sums_; }
 
  private:
-  template <class Real>
-  void prepare_as(const Sources<Real>& sources) {
-    require_real<Real>();
-    sums_.prepare(sources);
-  }
-
-  template <class Real>
-  void evaluate_as(const Targets& targets, unsigned want, const Forces<Real>& forces) {
-    require_real<Real>();
-    if (targets.count <= 0) return;
-    if constexpr (std::is_same_v<Real, Sum>) {
-      if (want & (want_acceleration | want_jerk | want_potential)) sum(targets, {}, std::nullopt, want, forces);
-      if (want & want_nearest) search_.nearest(search_.by(targets), forces.nearest, forces.nearest_distance);
-      if (sums_.may_diverge() && want != want_nearest) refuse_coincident(targets, want, forces);
-    }
-  }
-
   /// epsilon2: where points ask, their own.
   void sum(const Targets& targets, const SourcePack<P>& points, std::optional<double> epsilon2, unsigned want,
            const Forces<Sum>& forces) {
@@ -121,17 +104,17 @@ class DirectCuda final : public DirectSolver {
         fmt::format("direct: two particles in one place with zero softening (places {} and {})", place, partner));
   }
 
-  Forces<double> in_own_memory(std::int64_t count) {
-    if (answers_.size() < sum_values * count) answers_ = Buffer<double>(sums_.device(), sum_values * count);
+  Forces<Sum> in_own_memory(std::int64_t count) {
+    if (answers_.size() < sum_values * count) answers_ = Buffer<Sum>(sums_.device(), sum_values * count);
     const auto column = [&](int k) { return answers_.data() + k * count; };
-    Forces<double> f;
+    Forces<Sum> f;
     f.ax = column(0), f.ay = column(1), f.az = column(2), f.jx = column(3), f.jy = column(4), f.jz = column(5);
     f.potential = column(6);
     return f;
   }
 
-  void deliver(const Forces<double>& from, const Forces<double>& to, unsigned want, std::int64_t count) const {
-    launch("deliver forces", count, sums_.device().stream(), DeliverForces{from, to, want});
+  void deliver(const Forces<Sum>& from, const Forces<Sum>& to, unsigned want, std::int64_t count) const {
+    launch("deliver forces", count, sums_.device().stream(), DeliverForces<Sum>{from, to, want});
   }
 
   /// A copy in the device's own memory.
@@ -143,42 +126,31 @@ class DirectCuda final : public DirectSolver {
     return copy;
   }
 
-  template <class Real>
-  static void require_real() {
-    if (!std::is_same_v<Real, Sum>)
-      throw Error(ErrorKind::input, fmt::format("direct: precision {} takes {} state", precision_name(P),
-                                                P == Precision::single ? "fp32" : "fp64"));
-  }
-
   SolverInfo info_{"direct", true, false, true, true, true, true, true};
   DirectSums<P> sums_;
   NeighbourSearch<P> search_;
   Buffer<std::int64_t> bad_;
-  Buffer<double> answers_;  // to points
+  Buffer<Sum> answers_;  // to points
 };
 
 template <Precision P>
-void DirectCuda<P>::evaluate(const Points& points, unsigned want, const Forces<double>& forces) {
-  if constexpr (std::is_same_v<Sum, double>) {
-    if (sums_.softening().law != ForceLaw::plummer)
-      throw Error(ErrorKind::input, "direct: expected Plummer softening with one length for all where points ask");
-    if (points.count <= 0) return;
-    const PackedPoints<P> packed = sums_.take(points);
-    if (want & (want_acceleration | want_jerk | want_potential)) {
-      Targets targets;
-      targets.index = packed.own;
-      targets.count = targets.total = packed.count;
-      // The force kernels write one number here, one there. Where the answers go to the host's memory, few numbers may
-      // do so, and many are put in order first.
-      const bool many = packed.count > 256;
-      const Forces<double> collected = many ? in_own_memory(packed.count) : forces;
-      sum(targets, packed.pack, points.epsilon2, want, collected);
-      if (many) deliver(collected, forces, want, packed.count);
-    }
-    if (want & want_nearest) search_.nearest(search_.by(packed), forces.nearest, forces.nearest_distance);
-  } else {
-    throw Error(ErrorKind::input, "direct: expected precision mixed or double where points ask");
+void DirectCuda<P>::evaluate(const Points& points, unsigned want, const Forces<Sum>& forces) {
+  if (sums_.softening().law != ForceLaw::plummer)
+    throw Error(ErrorKind::input, "direct: expected Plummer softening with one length for all where points ask");
+  if (points.count <= 0) return;
+  const PackedPoints<P> packed = sums_.take(points);
+  if (want & (want_acceleration | want_jerk | want_potential)) {
+    Targets targets;
+    targets.index = packed.own;
+    targets.count = targets.total = packed.count;
+    // The force kernels write one number here, one there. Where the answers go to the host's memory, few numbers may
+    // do so, and many are put in order first.
+    const bool many = packed.count > 256;
+    const Forces<Sum> collected = many ? in_own_memory(packed.count) : forces;
+    sum(targets, packed.pack, points.epsilon2, want, collected);
+    if (many) deliver(collected, forces, want, packed.count);
   }
+  if (want & want_nearest) search_.nearest(search_.by(packed), forces.nearest, forces.nearest_distance);
 }
 
 }  // namespace pergola::cuda

@@ -7,8 +7,9 @@ namespace pergola {
 
 /// Adds the external potentials of the options to the answers of `inner`, at the targets' places. No jerk, and no
 /// sources that are to be predicted.
-std::unique_ptr<Solver> add_external_potentials(std::unique_ptr<Solver> inner, const SolverOptions& options,
-                                                const Device& device);
+template <class Real>
+std::unique_ptr<Solver<Real>> add_external_potentials(std::unique_ptr<Solver<Real>> inner, const SolverOptions& options,
+                                                      const Device& device);
 
 /// What is done for one target; looped over on the CPU (gravity/external_solver.cpp) and on CUDA.
 template <class Real>

@@ -5,18 +5,17 @@
 
 namespace pergola {
 
-/// The instance of a solver for the precision of the options, as `Base`.
+/// The instance of a solver for the precision of the options, as `Base`, whose numbers must be those of the precision.
 template <class Base, template <Precision> class SolverOf>
 std::unique_ptr<Base> make_for_precision(const SolverOptions& options, const Device& device) {
-  switch (options.precision) {
-    case Precision::single:
-      return std::make_unique<SolverOf<Precision::single>>(options, device);
-    case Precision::mixed:
-      return std::make_unique<SolverOf<Precision::mixed>>(options, device);
-    case Precision::full:
-      break;
+  if (!has_numbers<typename Base::Number>(options.precision))
+    throw Error(ErrorKind::input, "a solver was asked for with numbers of another precision than its options have");
+  if constexpr (std::is_same_v<typename Base::Number, float>) {
+    return std::make_unique<SolverOf<Precision::single>>(options, device);
+  } else {
+    if (options.precision == Precision::mixed) return std::make_unique<SolverOf<Precision::mixed>>(options, device);
+    return std::make_unique<SolverOf<Precision::full>>(options, device);
   }
-  return std::make_unique<SolverOf<Precision::full>>(options, device);
 }
 
 }  // namespace pergola

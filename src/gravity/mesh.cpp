@@ -57,9 +57,7 @@ double least_bytes(const MeshOptions& mesh, std::size_t real) {
 }
 
 template <class Real>
-class MeshSolver final : public Solver {
-  using Other = std::conditional_t<std::is_same_v<Real, float>, double, float>;
-
+class MeshSolver final : public Solver<Real> {
  public:
   MeshSolver(const SolverOptions& options, const Device& device)
       : device_(device), mesh_(options.mesh), constant_(options.gravitational_constant) {
@@ -70,9 +68,6 @@ class MeshSolver final : public Solver {
   const SolverInfo& info() const override { return info_; }
   void prepare(const Sources<Real>& sources) override;
   void evaluate(const Targets& targets, unsigned want, const Forces<Real>& forces) override;
-  void prepare(const Sources<Other>&) override { refuse_other(); }
-  void evaluate(const Targets&, unsigned, const Forces<Other>&) override { refuse_other(); }
-  void find_order(const Sources<Other>&, std::uint32_t*, void*) override { refuse_other(); }
   NeighbourLists neighbour_lists(const Targets&, double) override {
     throw Error(ErrorKind::input, "gravity.solver: mesh gives no neighbour lists; use direct");
   }
@@ -106,9 +101,6 @@ class MeshSolver final : public Solver {
   std::int64_t transform_bytes() const { return spectral() ? parts().poisson->scratch_bytes() : 0; }
   static MeshParticles<Real> particles_of(const Sources<Real>& s) { return {s.count, s.x, s.y, s.z, s.mass}; }
   double quantum_of(const Sources<Real>& sources) const;
-  [[noreturn]] static void refuse_other() {
-    throw Error(ErrorKind::input, "mesh: called with numbers of another precision than it was made for");
-  }
 
   Device device_;
   MeshOptions mesh_;
@@ -255,9 +247,11 @@ bool on_mesh(const MeshOptions& mesh, const Vec3<double>& place) {
          frame.holds(2, frame.place(2, place.z));
 }
 
-std::unique_ptr<Solver> make_mesh_solver(const SolverOptions& options, const Device& device) {
-  if (options.precision == Precision::single) return std::make_unique<MeshSolver<float>>(options, device);
-  return std::make_unique<MeshSolver<double>>(options, device);
+template <class Real>
+std::unique_ptr<Solver<Real>> make_mesh_solver(const SolverOptions& options, const Device& device) {
+  return std::make_unique<MeshSolver<Real>>(options, device);
 }
+template std::unique_ptr<Solver<float>> make_mesh_solver(const SolverOptions& options, const Device& device);
+template std::unique_ptr<Solver<double>> make_mesh_solver(const SolverOptions& options, const Device& device);
 
 }  // namespace pergola

@@ -8,7 +8,8 @@ namespace pergola {
 
 /// Particle-mesh gravity (Hockney & Eastwood 1988; Aubert, Amini & David): density on a mesh, Poisson's equation there,
 /// forces back by the same weights. Softening is that of the mesh, about one cell.
-std::unique_ptr<Solver> make_mesh_solver(const SolverOptions& options, const Device& device);
+template <class Real>
+std::unique_ptr<Solver<Real>> make_mesh_solver(const SolverOptions& options, const Device& device);
 
 /// The number of cells along an axis that is allowed (check_mesh_options) and nearest to n.
 int nearest_mesh_size(int n);

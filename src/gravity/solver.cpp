@@ -17,13 +17,14 @@ std::vector<std::string> solver_names() { return {"direct", "tree", "mesh"}; }
 
 namespace {
 
-std::unique_ptr<Solver> make_plain_solver(const SolverOptions& options, const Device& device) {
-  if (options.solver == "mesh") return make_mesh_solver(options, device);
+template <class Real>
+std::unique_ptr<Solver<Real>> make_plain_solver(const SolverOptions& options, const Device& device) {
+  if (options.solver == "mesh") return make_mesh_solver<Real>(options, device);
   if (options.solver == "tree") {
     if (device.is_cuda()) {
-      if constexpr (cuda_built) return make_tree_cuda(options, device);
+      if constexpr (cuda_built) return make_tree_cuda<Real>(options, device);
     }
-    return make_tree_cpu(options, device);
+    return make_tree_cpu<Real>(options, device);
   }
   if (options.solver != "direct") {
     const std::string near = nearest_name(options.solver, solver_names());
@@ -31,14 +32,25 @@ std::unique_ptr<Solver> make_plain_solver(const SolverOptions& options, const De
                 fmt::format("gravity.solver: expected direct, tree or mesh, found \"{}\"{}", options.solver,
                             near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
   }
-  return make_direct(options, device);
+  return make_direct<Real>(options, device);
 }
 
 }  // namespace
 
-std::unique_ptr<Solver> make_solver(const SolverOptions& options, const Device& device) {
-  auto solver = make_plain_solver(options, device);
+template <class Real>
+std::unique_ptr<Solver<Real>> make_solver(const SolverOptions& options, const Device& device) {
+  if (!has_numbers<Real>(options.precision))
+    throw Error(ErrorKind::input, fmt::format("run.precision: expected one with {} numbers, found {}",
+                                              sizeof(Real) == 4 ? "fp32" : "fp64", precision_name(options.precision)));
+  auto solver = make_plain_solver<Real>(options, device);
   return options.external.empty() ? std::move(solver) : add_external_potentials(std::move(solver), options, device);
+}
+template std::unique_ptr<Solver<float>> make_solver(const SolverOptions& options, const Device& device);
+template std::unique_ptr<Solver<double>> make_solver(const SolverOptions& options, const Device& device);
+
+std::unique_ptr<AnySolver> make_solver(const SolverOptions& options, const Device& device) {
+  if (options.precision == Precision::single) return make_solver<float>(options, device);
+  return make_solver<double>(options, device);
 }
 
 double potential_energy(const Device& device, const Sources<double>& sources, const SolverOptions& options) {
@@ -62,7 +74,7 @@ void download(const Buffer<Real>& buffer, std::vector<double>& values) {
 }
 
 template <class Real>
-ForceResult evaluate_on(Solver& solver, const Device& device, const Particles& particles, unsigned want,
+ForceResult evaluate_on(Solver<Real>& solver, const Device& device, const Particles& particles, unsigned want,
                         const std::vector<std::int64_t>& places) {
   const auto x = upload<Real>(device, particles.x), y = upload<Real>(device, particles.y),
              z = upload<Real>(device, particles.z);
@@ -123,10 +135,11 @@ ForceResult evaluate_on(Solver& solver, const Device& device, const Particles& p
 
 }  // namespace
 
-ForceResult evaluate_forces(Solver& solver, const Device& device, Precision precision, const Particles& particles,
-                            unsigned want, const std::vector<std::int64_t>& targets) {
-  return precision == Precision::single ? evaluate_on<float>(solver, device, particles, want, targets)
-                                        : evaluate_on<double>(solver, device, particles, want, targets);
+ForceResult evaluate_forces(AnySolver& solver, const Device& device, const Particles& particles, unsigned want,
+                            const std::vector<std::int64_t>& targets) {
+  if (auto* single = dynamic_cast<Solver<float>*>(&solver))
+    return evaluate_on(*single, device, particles, want, targets);
+  return evaluate_on(dynamic_cast<Solver<double>&>(solver), device, particles, want, targets);
 }
 
 }  // namespace pergola

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/error.hpp"
@@ -129,49 +130,61 @@ class PERGOLA_API CoincidentParticles : public Error {
   std::int64_t first_, second_;
 };
 
-/// The force seam. One object serves one system on one device: prepare() takes the sources at a time, evaluate()
-/// answers targets. Real is float for Precision::single and double for mixed and full; calling the other one throws
-/// Error(input).
-class PERGOLA_API Solver {
+/// What every solver has, whatever its numbers. One object serves one system on one device.
+class PERGOLA_API AnySolver {
  public:
-  virtual ~Solver() = default;
+  virtual ~AnySolver() = default;
   virtual const SolverInfo& info() const = 0;
-  virtual void prepare(const Sources<float>& sources) = 0;
-  virtual void prepare(const Sources<double>& sources) = 0;
-  /// The sources of the last prepare() have moved a little: takes their new places, and keeps what work of that
-  /// prepare() still serves. Answers are as exact as after prepare(), not the same bits.
-  virtual void update(const Sources<float>& sources) { prepare(sources); }
-  virtual void update(const Sources<double>& sources) { prepare(sources); }
   /// What update() builds on, for a checkpoint. restore() says whether it found it; else prepare() comes first.
   virtual void save(StateBlocks&) {}
   virtual bool restore(const StateBlocks&, std::int64_t /*count*/) { return true; }
-  /// Does not wait on a GPU, except with zero softening, where it looks for coincident particles before it returns.
-  virtual void evaluate(const Targets& targets, unsigned want, const Forces<float>& forces) = 0;
-  virtual void evaluate(const Targets& targets, unsigned want, const Forces<double>& forces) = 0;
   /// Lists on the host, of the sources prepared last.
   virtual NeighbourLists neighbour_lists(const Targets& targets, double radius) = 0;
   /// Device memory that this solver takes for n sources, in bytes, beyond the arrays it is given.
   virtual std::int64_t device_bytes(std::int64_t n) const = 0;
 
   /// The solver without what was added to it (external potentials).
-  virtual Solver& plain() { return *this; }
+  virtual AnySolver& plain() { return *this; }
   /// Where the solver's stages are timed; null: nowhere. A solver without stages of its own is one.
   virtual void set_clock(StageClock*) {}
   /// The length below which forces are smoothed by the method itself (a mesh's cell); 0: none.
   virtual double resolution() const { return 0; }
   /// Bytes of work memory for find_order; 0: the order of the sources in memory does not matter to this solver.
   virtual std::int64_t order_bytes(std::int64_t) const { return 0; }
-  /// The places of the sources in the order in which it is best to keep them in memory, into `order` on the device.
-  virtual void find_order(const Sources<float>&, std::uint32_t*, void*) {}
-  virtual void find_order(const Sources<double>&, std::uint32_t*, void*) {}
   /// Sources that the last prepare() could not take (outside an isolated mesh). Waits.
   virtual std::int64_t outside() { return 0; }
   /// A sentence about the last evaluation that the user should see; empty when there is none.
   virtual std::string remark() const { return {}; }
 };
 
-/// The registry: makes the solver that options.solver names. Throws Error(input) with the nearest valid name.
-PERGOLA_API std::unique_ptr<Solver> make_solver(const SolverOptions& options, const Device& device);
+/// The force seam: prepare() takes the sources at a time, evaluate() answers targets. Real is the number type of the
+/// state, float for Precision::single and double for mixed and full: numbers of another precision do not compile.
+template <class Real>
+class PERGOLA_API Solver : public AnySolver {
+ public:
+  using Number = Real;
+  virtual void prepare(const Sources<Real>& sources) = 0;
+  /// The sources of the last prepare() have moved a little: takes their new places, and keeps what work of that
+  /// prepare() still serves. Answers are as exact as after prepare(), not the same bits.
+  virtual void update(const Sources<Real>& sources) { prepare(sources); }
+  /// Does not wait on a GPU, except with zero softening, where it looks for coincident particles before it returns.
+  virtual void evaluate(const Targets& targets, unsigned want, const Forces<Real>& forces) = 0;
+  /// The places of the sources in the order in which it is best to keep them in memory, into `order` on the device.
+  virtual void find_order(const Sources<Real>&, std::uint32_t*, void*) {}
+};
+
+/// Whether Real is the number type of the state at this precision.
+template <class Real>
+constexpr bool has_numbers(Precision precision) {
+  return (precision == Precision::single) == std::is_same_v<Real, float>;
+}
+
+/// The registry: makes the solver that options.solver names. Throws Error(input) with the nearest valid name, or where
+/// options.precision has other numbers.
+template <class Real>
+PERGOLA_API std::unique_ptr<Solver<Real>> make_solver(const SolverOptions& options, const Device& device);
+/// The same with the numbers of options.precision, which are then known to evaluate_forces() only.
+PERGOLA_API std::unique_ptr<AnySolver> make_solver(const SolverOptions& options, const Device& device);
 PERGOLA_API std::vector<std::string> solver_names();
 
 /// Host-side result of one evaluation.
@@ -184,9 +197,8 @@ struct ForceResult {
 /// Convenience for users of the library and for `pergola force`: one evaluation for particles on the host, at the
 /// places `targets` (all when empty). Moves the particles to the device and the answers back; the two timings hold
 /// device work only.
-PERGOLA_API ForceResult evaluate_forces(Solver& solver, const Device& device, Precision precision,
-                                        const Particles& particles, unsigned want,
-                                        const std::vector<std::int64_t>& targets = {});
+PERGOLA_API ForceResult evaluate_forces(AnySolver& solver, const Device& device, const Particles& particles,
+                                        unsigned want, const std::vector<std::int64_t>& targets = {});
 
 /// Σ over pairs of the softened −G m_i m_j / r in double precision, for sources on `device` without prediction.
 PERGOLA_API double potential_energy(const Device& device, const Sources<double>& sources, const SolverOptions& options);

@@ -9,8 +9,10 @@ namespace pergola {
 
 /// A fast multipole method on an octree: docs/tree.md. tree/ holds the tree and the walk, physics/expansion.inl the
 /// expansions, physics/opening.inl the opening criteria.
-std::unique_ptr<Solver> make_tree_cpu(const SolverOptions& options, const Device& device);
-std::unique_ptr<Solver> make_tree_cuda(const SolverOptions& options, const Device& device);
+template <class Real>
+std::unique_ptr<Solver<Real>> make_tree_cpu(const SolverOptions& options, const Device& device);
+template <class Real>
+std::unique_ptr<Solver<Real>> make_tree_cuda(const SolverOptions& options, const Device& device);
 
 /// Numbers of the state and of the interactions.
 template <Precision precision>

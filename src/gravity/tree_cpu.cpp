@@ -24,7 +24,7 @@ constexpr std::uint32_t grain = 2048;
 constexpr std::int64_t chunk = 8192, target_chunk = 256;
 
 template <Precision precision>
-class TreeCpu final : public Solver {
+class TreeCpu final : public Solver<typename TreeNumbers<precision>::State> {
  public:
   using State = typename TreeNumbers<precision>::State;
   using Pair = typename TreeNumbers<precision>::Pair;
@@ -34,21 +34,14 @@ class TreeCpu final : public Solver {
 
   const SolverInfo& info() const override { return info_; }
   void set_clock(StageClock* clock) override { clock_ = clock ? clock : &silent_; }
-  void prepare(const Sources<float>& sources) override { take(sources, false); }
-  void prepare(const Sources<double>& sources) override { take(sources, false); }
-  void update(const Sources<float>& sources) override { take(sources, true); }
-  void update(const Sources<double>& sources) override { take(sources, true); }
+  void prepare(const Sources<State>& sources) override { take(sources, false); }
+  void update(const Sources<State>& sources) override { take(sources, true); }
   void save(StateBlocks& blocks) override { tree_.save(blocks); }
   bool restore(const StateBlocks& blocks, std::int64_t count) override {
     has_rank_ = false;
     return tree_.restore(blocks, count, opening_.order);
   }
-  void evaluate(const Targets& targets, unsigned want, const Forces<float>& forces) override {
-    answer(targets, want, forces);
-  }
-  void evaluate(const Targets& targets, unsigned want, const Forces<double>& forces) override {
-    answer(targets, want, forces);
-  }
+  void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
   NeighbourLists neighbour_lists(const Targets&, double) override {
     throw Error(ErrorKind::input, "tree: gives no neighbour lists; use the direct solver");
   }
@@ -69,10 +62,7 @@ class TreeCpu final : public Solver {
     std::atomic<std::int64_t> failed;
   };
 
-  template <class Real>
-  void take(const Sources<Real>& from, bool moved);
-  template <class Real>
-  void answer(const Targets& targets, unsigned want, const Forces<Real>& forces);
+  void take(const Sources<State>& from, bool moved);
   void mark_active(const Targets& targets);
   static void put(void* context, std::uint32_t place, const double (&field)[4]);
 
@@ -94,24 +84,18 @@ class TreeCpu final : public Solver {
 };
 
 template <Precision precision>
-template <class Real>
-void TreeCpu<precision>::take(const Sources<Real>& from, bool moved) {
-  if constexpr (!std::is_same_v<Real, State>) {
-    throw Error(ErrorKind::input, fmt::format("tree: expected sources in {} precision for precision \"{}\"",
-                                              sizeof(State) == 4 ? "single" : "double", precision_name(precision)));
-  } else {
-    check_tree_sources(from.count, from.ax != nullptr);
-    sources_ = from;
-    clock_->begin("tree");
-    const tree::Points<Real> points{from.count, from.x, from.y, from.z, from.mass, from.species, from.id};
-    const tree::TreeSoftening softening{options_.softening.epsilon.data(), options_.softening.uniform(),
-                                        options_.softening.kernel};
-    if (!moved || !tree_.refresh(points, softening)) {
-      tree_.build(points, softening, opening_.order, opening_.tolerance > 0);
-      has_rank_ = false;
-    }
-    clock_->end();
+void TreeCpu<precision>::take(const Sources<State>& from, bool moved) {
+  check_tree_sources(from.count, from.ax != nullptr);
+  sources_ = from;
+  clock_->begin("tree");
+  const tree::Points<State> points{from.count, from.x, from.y, from.z, from.mass, from.species, from.id};
+  const tree::TreeSoftening softening{options_.softening.epsilon.data(), options_.softening.uniform(),
+                                      options_.softening.kernel};
+  if (!moved || !tree_.refresh(points, softening)) {
+    tree_.build(points, softening, opening_.order, opening_.tolerance > 0);
+    has_rank_ = false;
   }
+  clock_->end();
 }
 
 /// Slots and the cells that hold a target, for a part of the sources: work for the targets, not for all particles, but
@@ -170,38 +154,35 @@ void TreeCpu<precision>::put(void* context, std::uint32_t place, const double (&
 }
 
 template <Precision precision>
-template <class Real>
-void TreeCpu<precision>::answer(const Targets& targets, unsigned want, const Forces<Real>& forces) {
-  if constexpr (!std::is_same_v<Real, State>) {
-    throw Error(ErrorKind::input, fmt::format("tree: expected forces in {} precision for precision \"{}\"",
-                                              sizeof(State) == 4 ? "single" : "double", precision_name(precision)));
-  } else {
-    if (targets.count == 0) return;
-    check_tree_wants(want);
-    all_ask_ = !targets.index && targets.count == tree_.count();
-    clock_->begin("walk");
-    if (!all_ask_) mark_active(targets);
-    const tree::ActiveSet active =
-        all_ask_ ? tree::ActiveSet{} : tree::ActiveSet{active_particle_.data(), active_cell_.data()};
-    const auto& frame = tree_.frame();
-    const double per_psi = options_.gravitational_constant * frame.mass / frame.side;
-    Output out{this, &forces, want, per_psi, per_psi / frame.side, tree_.count()};
-    const tree::Sink sink{&out, &TreeCpu::put};
-    const auto view = tree_.view();
-    const auto tasks = tree::begin_walk(view, opening_, active, grain, sink);
-    parallel_for(device_.threads(), std::ssize(tasks), [&](std::int64_t k) {
-      if (out.failed == tree_.count()) tree::walk(view, opening_, active, tasks[static_cast<std::size_t>(k)], sink);
-    });
-    clock_->end();
-    if (out.failed < tree_.count())
-      tree_failure(out.failed, sources_.count, sources_.x, sources_.y, sources_.z, sources_.species, options_);
-  }
+void TreeCpu<precision>::evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) {
+  if (targets.count == 0) return;
+  check_tree_wants(want);
+  all_ask_ = !targets.index && targets.count == tree_.count();
+  clock_->begin("walk");
+  if (!all_ask_) mark_active(targets);
+  const tree::ActiveSet active =
+      all_ask_ ? tree::ActiveSet{} : tree::ActiveSet{active_particle_.data(), active_cell_.data()};
+  const auto& frame = tree_.frame();
+  const double per_psi = options_.gravitational_constant * frame.mass / frame.side;
+  Output out{this, &forces, want, per_psi, per_psi / frame.side, tree_.count()};
+  const tree::Sink sink{&out, &TreeCpu::put};
+  const auto view = tree_.view();
+  const auto tasks = tree::begin_walk(view, opening_, active, grain, sink);
+  parallel_for(device_.threads(), std::ssize(tasks), [&](std::int64_t k) {
+    if (out.failed == tree_.count()) tree::walk(view, opening_, active, tasks[static_cast<std::size_t>(k)], sink);
+  });
+  clock_->end();
+  if (out.failed < tree_.count())
+    tree_failure(out.failed, sources_.count, sources_.x, sources_.y, sources_.z, sources_.species, options_);
 }
 
 }  // namespace
 
-std::unique_ptr<Solver> make_tree_cpu(const SolverOptions& options, const Device& device) {
-  return make_for_precision<Solver, TreeCpu>(options, device);
+template <class Real>
+std::unique_ptr<Solver<Real>> make_tree_cpu(const SolverOptions& options, const Device& device) {
+  return make_for_precision<Solver<Real>, TreeCpu>(options, device);
 }
+template std::unique_ptr<Solver<float>> make_tree_cpu(const SolverOptions& options, const Device& device);
+template std::unique_ptr<Solver<double>> make_tree_cpu(const SolverOptions& options, const Device& device);
 
 }  // namespace pergola

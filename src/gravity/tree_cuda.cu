@@ -48,7 +48,7 @@ class Parts {
 /// The tree solver on the device. Lists of the walk have room for a usual system; where they overflow, the walk is done
 /// again with more.
 template <Precision precision>
-class TreeCuda final : public Solver {
+class TreeCuda final : public Solver<typename TreeNumbers<precision>::State> {
  public:
   using State = typename TreeNumbers<precision>::State;
   using Pair = typename TreeNumbers<precision>::Pair;
@@ -58,21 +58,14 @@ class TreeCuda final : public Solver {
 
   const SolverInfo& info() const override { return info_; }
   void set_clock(StageClock* clock) override { clock_ = clock ? clock : &silent_; }
-  void prepare(const Sources<float>& sources) override { take(sources, false); }
-  void prepare(const Sources<double>& sources) override { take(sources, false); }
-  void update(const Sources<float>& sources) override { take(sources, true); }
-  void update(const Sources<double>& sources) override { take(sources, true); }
+  void prepare(const Sources<State>& sources) override { take(sources, false); }
+  void update(const Sources<State>& sources) override { take(sources, true); }
   void save(StateBlocks& blocks) override { tree_.save(blocks); }
   bool restore(const StateBlocks& blocks, std::int64_t count) override {
     has_rank_ = false;
     return tree_.restore(blocks, count);
   }
-  void evaluate(const Targets& targets, unsigned want, const Forces<float>& forces) override {
-    answer(targets, want, forces);
-  }
-  void evaluate(const Targets& targets, unsigned want, const Forces<double>& forces) override {
-    answer(targets, want, forces);
-  }
+  void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
   NeighbourLists neighbour_lists(const Targets&, double) override {
     throw Error(ErrorKind::input, "tree: gives no neighbour lists; use the direct solver");
   }
@@ -85,10 +78,7 @@ class TreeCuda final : public Solver {
   }
 
   // The steps of prepare() and evaluate(). Public, for nvcc allows no device lambda in a private function.
-  template <class Real>
-  void take(const Sources<Real>& from, bool moved);
-  template <class Real>
-  void answer(const Targets& targets, unsigned want, const Forces<Real>& forces);
+  void take(const Sources<State>& from, bool moved);
   void mark_active(const Targets& targets);
   tree::WalkStatus walk(const tree::WalkOutput& out, bool all);
 
@@ -129,24 +119,18 @@ class TreeCuda final : public Solver {
 };
 
 template <Precision precision>
-template <class Real>
-void TreeCuda<precision>::take(const Sources<Real>& from, bool moved) {
-  if constexpr (!std::is_same_v<Real, State>) {
-    throw Error(ErrorKind::input, fmt::format("tree: expected sources in {} precision for precision \"{}\"",
-                                              sizeof(State) == 4 ? "single" : "double", precision_name(precision)));
-  } else {
-    check_tree_sources(from.count, from.ax != nullptr);
-    sources_ = from;
-    clock_->begin("tree");
-    const tree::Points<Real> points{from.count, from.x, from.y, from.z, from.mass, from.species, from.id};
-    const tree::TreeSoftening softening{options_.softening.epsilon.data(), options_.softening.uniform(),
-                                        options_.softening.kernel};
-    if (!moved || !tree_.refresh(points, softening, opening_.order)) {
-      tree_.build(points, softening, opening_.order);
-      has_rank_ = false;
-    }
-    clock_->end();
+void TreeCuda<precision>::take(const Sources<State>& from, bool moved) {
+  check_tree_sources(from.count, from.ax != nullptr);
+  sources_ = from;
+  clock_->begin("tree");
+  const tree::Points<State> points{from.count, from.x, from.y, from.z, from.mass, from.species, from.id};
+  const tree::TreeSoftening softening{options_.softening.epsilon.data(), options_.softening.uniform(),
+                                      options_.softening.kernel};
+  if (!moved || !tree_.refresh(points, softening, opening_.order)) {
+    tree_.build(points, softening, opening_.order);
+    has_rank_ = false;
   }
+  clock_->end();
 }
 
 /// Slots and the cells that hold a target, for a part of the sources: work for the targets, not for all particles, the
@@ -300,42 +284,39 @@ tree::WalkStatus TreeCuda<precision>::walk(const tree::WalkOutput& out, bool all
 }
 
 template <Precision precision>
-template <class Real>
-void TreeCuda<precision>::answer(const Targets& targets, unsigned want, const Forces<Real>& forces) {
-  if constexpr (!std::is_same_v<Real, State>) {
-    throw Error(ErrorKind::input, fmt::format("tree: expected forces in {} precision for precision \"{}\"",
-                                              sizeof(State) == 4 ? "single" : "double", precision_name(precision)));
-  } else {
-    if (targets.count == 0) return;
-    check_tree_wants(want);
-    device_.make_current();
-    const bool all = !targets.index && targets.count == tree_.count();
-    clock_->begin("walk");
-    if (opening_.tolerance > 0) tree_.estimate_accelerations();
-    if (!all) mark_active(targets);
-    tree::WalkOutput out;
-    if (want & want_acceleration) out.ax = forces.ax, out.ay = forces.ay, out.az = forces.az;
-    if (want & want_potential) out.potential = forces.potential;
-    out.doubles = sizeof(State) == 8;
-    out.per_psi = options_.gravitational_constant * tree_.frame().mass / tree_.frame().side;
-    out.per_gradient = out.per_psi / tree_.frame().side;
-    out.order = tree_.order();
-    out.slot = all ? nullptr : slot_.data();
-    const auto status = walk(out, all);
-    clock_->end();
-    if (status.failed == std::numeric_limits<unsigned long long>::max()) return;
-    const auto x = on_host(device_, sources_.x, sources_.count), y = on_host(device_, sources_.y, sources_.count),
-               z = on_host(device_, sources_.z, sources_.count);
-    const auto species = on_host(device_, sources_.species, sources_.count);
-    tree_failure(static_cast<std::int64_t>(status.failed), sources_.count, x.data(), y.data(), z.data(),
-                 species.empty() ? nullptr : species.data(), options_);
-  }
+void TreeCuda<precision>::evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) {
+  if (targets.count == 0) return;
+  check_tree_wants(want);
+  device_.make_current();
+  const bool all = !targets.index && targets.count == tree_.count();
+  clock_->begin("walk");
+  if (opening_.tolerance > 0) tree_.estimate_accelerations();
+  if (!all) mark_active(targets);
+  tree::WalkOutput out;
+  if (want & want_acceleration) out.ax = forces.ax, out.ay = forces.ay, out.az = forces.az;
+  if (want & want_potential) out.potential = forces.potential;
+  out.doubles = sizeof(State) == 8;
+  out.per_psi = options_.gravitational_constant * tree_.frame().mass / tree_.frame().side;
+  out.per_gradient = out.per_psi / tree_.frame().side;
+  out.order = tree_.order();
+  out.slot = all ? nullptr : slot_.data();
+  const auto status = walk(out, all);
+  clock_->end();
+  if (status.failed == std::numeric_limits<unsigned long long>::max()) return;
+  const auto x = on_host(device_, sources_.x, sources_.count), y = on_host(device_, sources_.y, sources_.count),
+             z = on_host(device_, sources_.z, sources_.count);
+  const auto species = on_host(device_, sources_.species, sources_.count);
+  tree_failure(static_cast<std::int64_t>(status.failed), sources_.count, x.data(), y.data(), z.data(),
+               species.empty() ? nullptr : species.data(), options_);
 }
 
 }  // namespace
 
-std::unique_ptr<Solver> make_tree_cuda(const SolverOptions& options, const Device& device) {
-  return make_for_precision<Solver, TreeCuda>(options, device);
+template <class Real>
+std::unique_ptr<Solver<Real>> make_tree_cuda(const SolverOptions& options, const Device& device) {
+  return make_for_precision<Solver<Real>, TreeCuda>(options, device);
 }
+template std::unique_ptr<Solver<float>> make_tree_cuda(const SolverOptions& options, const Device& device);
+template std::unique_ptr<Solver<double>> make_tree_cuda(const SolverOptions& options, const Device& device);
 
 }  // namespace pergola

@@ -61,8 +61,8 @@ double measure_rate(const RunConfig& config, const Device& device, std::int64_t 
   double best = 1e300;
   const auto begin = Clock::now();
   for (int trial = 0; trial < 5 && seconds_since(begin) < trial_seconds; ++trial) {
-    const auto result = evaluate_forces(*solver, device, gravity.precision, particles,
-                                        want_acceleration | (jerk ? unsigned{want_jerk} : 0u), targets);
+    const auto result =
+        evaluate_forces(*solver, device, particles, want_acceleration | (jerk ? unsigned{want_jerk} : 0u), targets);
     best = std::min(best, result.evaluate_seconds);
   }
   return static_cast<double>(targets.size()) * static_cast<double>(sources) / std::max(best, 1e-9);
@@ -95,7 +95,7 @@ double measure_tree_step(const RunConfig& config, const Device& device, std::int
   const auto solver = make_solver(gravity, device);
   double best = 1e300;
   for (int k = 0; k < 2; ++k) {
-    const auto result = evaluate_forces(*solver, device, gravity.precision, particles, want_acceleration);
+    const auto result = evaluate_forces(*solver, device, particles, want_acceleration);
     best = std::min(best, result.prepare_seconds + result.evaluate_seconds);
   }
   plan.rate_basis = fmt::format("measured with the forces of {} particles on {}", trial, device.spec());

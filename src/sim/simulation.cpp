@@ -44,10 +44,9 @@ struct Simulation::Parts {
 
   /// The integrator's own solver where it lends it, else one for this use.
   ForceResult potentials(const Particles& particles) const {
-    if (Solver* idle = integrator->idle_solver())
-      return evaluate_forces(*idle, device, gravity.precision, particles, want_potential);
+    if (AnySolver* idle = integrator->idle_solver()) return evaluate_forces(*idle, device, particles, want_potential);
     const auto solver = make_solver(gravity, device);
-    return evaluate_forces(*solver, device, gravity.precision, particles, want_potential);
+    return evaluate_forces(*solver, device, particles, want_potential);
   }
 
   void check_memory(std::int64_t n) const {
@@ -187,10 +186,10 @@ ForceErrors Simulation::audit(std::int64_t sample) const {
   ForceResult forces;
   if (!p.integrator->probe_forces(places, particles, forces)) {
     particles = p.integrator->state_at(p.integrator->time());
-    std::unique_ptr<Solver> own;
-    Solver* solver = p.integrator->idle_solver();
+    std::unique_ptr<AnySolver> own;
+    AnySolver* solver = p.integrator->idle_solver();
     if (!solver) own = make_solver(p.gravity, p.device), solver = own.get();
-    forces = evaluate_forces(*solver, p.device, p.gravity.precision, particles, want_acceleration, places);
+    forces = evaluate_forces(*solver, p.device, particles, want_acceleration, places);
   }
   return force_errors_at(p.gravity, p.device, particles, places, forces);
 }

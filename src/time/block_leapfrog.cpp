@@ -43,7 +43,7 @@ class BlockLeapfrog final : public Integrator {
   StateBlocks save() const override;
   void restore(const StateBlocks& blocks) override;
   std::int64_t device_bytes(std::int64_t n) const override;
-  Solver* idle_solver() override {
+  AnySolver* idle_solver() override {
     if (solver_->info().updates) return nullptr;  // it must not forget the tree that the next steps build on
     solver_->set_clock(nullptr);
     return solver_.get();
@@ -69,7 +69,7 @@ class BlockLeapfrog final : public Integrator {
   Box box_;
   double tick_length_;
   Device device_;
-  std::unique_ptr<Solver> solver_;
+  std::unique_ptr<Solver<Real>> solver_;
   SharedEvaluation<Real> evaluation_;
   std::unique_ptr<BlockLoops<Real>> loops_;
   StageClock clock_;
@@ -95,7 +95,7 @@ BlockLeapfrog<Real>::BlockLeapfrog(const TimeOptions& time, const SolverOptions&
       box_(gravity.solver == "mesh" ? gravity.mesh.box : Box{}),
       tick_length_(std::ldexp(time.step_max, -deepest_level)),
       device_(context.device),
-      solver_(make_solver(gravity, context.device)),
+      solver_(make_solver<Real>(gravity, context.device)),
       evaluation_(context.device, context.communicator),
       loops_(make_loops<Real>(context.device)),
       clock_(context.device, context.profile),

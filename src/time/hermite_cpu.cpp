@@ -42,7 +42,7 @@ class HermiteCpu final : public Integrator {
         gravitational_constant_(gravity.gravitational_constant),
         device_(context.device),
         profile_(context.profile),
-        solver_(make_solver(gravity, context.device)),
+        solver_(make_solver<Real>(gravity, context.device)),
         evaluation_(context.device, context.communicator),
         state_(context.device, time.step_max) {}
 
@@ -70,7 +70,7 @@ class HermiteCpu final : public Integrator {
   double gravitational_constant_;
   Device device_;
   Profile* profile_;
-  std::unique_ptr<Solver> solver_;
+  std::unique_ptr<Solver<Real>> solver_;
   SharedEvaluation<Real> evaluation_;
   HermiteState<Real> state_;
 

@@ -66,7 +66,7 @@ class PERGOLA_API Integrator {
   virtual std::int64_t device_bytes(std::int64_t n) const = 0;
 
   /// The solver, for evaluations between steps; null: this integrator does not lend it.
-  virtual Solver* idle_solver() { return nullptr; }
+  virtual AnySolver* idle_solver() { return nullptr; }
   /// advance() asks `enough` after every multiple of this number of steps, also where it takes them in batches; 0: no
   /// matter.
   virtual void pause_every(std::int64_t /*steps*/) {}

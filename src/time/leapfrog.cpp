@@ -58,7 +58,7 @@ class Leapfrog final : public Integrator {
   StateBlocks save() const override;
   void restore(const StateBlocks& blocks) override;
   std::int64_t device_bytes(std::int64_t n) const override;
-  Solver* idle_solver() override {
+  AnySolver* idle_solver() override {
     solver_->set_clock(nullptr);
     return solver_.get();
   }
@@ -84,7 +84,7 @@ class Leapfrog final : public Integrator {
   Box box_;
   Device device_;
   bool alone_;
-  std::unique_ptr<Solver> solver_;
+  std::unique_ptr<Solver<Real>> solver_;
   SharedEvaluation<Real> evaluation_;
   std::unique_ptr<LeapfrogLoops<Real>> loops_;
   StageClock clock_;
@@ -113,7 +113,7 @@ Leapfrog<Real>::Leapfrog(const TimeOptions& time, const SolverOptions& gravity, 
       box_(gravity.solver == "mesh" ? gravity.mesh.box : Box{}),
       device_(context.device),
       alone_(context.communicator->size() == 1),
-      solver_(make_solver(gravity, context.device)),
+      solver_(make_solver<Real>(gravity, context.device)),
       evaluation_(context.device, context.communicator),
       loops_(make_loops<Real>(context.device)),
       clock_(context.device, context.profile),

@@ -17,7 +17,7 @@ std::int64_t share_begin(std::int64_t n, int rank, int size) { return n * rank /
 }  // namespace
 
 template <class Real>
-void SharedEvaluation<Real>::evaluate(Solver& solver, const std::int64_t* index, std::int64_t n, unsigned want,
+void SharedEvaluation<Real>::evaluate(Solver<Real>& solver, const std::int64_t* index, std::int64_t n, unsigned want,
                                       const Forces<Real>& forces) {
   Targets targets;
   targets.total = n;

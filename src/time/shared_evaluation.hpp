@@ -19,7 +19,8 @@ class SharedEvaluation {
 
   /// `index`: the targets' places on the device; null: all n of them. `forces` has room for n targets. Throws the same
   /// CoincidentParticles on all ranks.
-  void evaluate(Solver& solver, const std::int64_t* index, std::int64_t n, unsigned want, const Forces<Real>& forces);
+  void evaluate(Solver<Real>& solver, const std::int64_t* index, std::int64_t n, unsigned want,
+                const Forces<Real>& forces);
 
  private:
   void gather(std::int64_t n, const std::vector<Real*>& fields, const CoincidentParticles* own_collision);

@@ -20,7 +20,7 @@ class DirectSolver : public DeviceTest {
                      const std::vector<std::int64_t>& targets = {}, int threads = 0) const {
     const auto d = device(threads);
     const auto solver = make_solver(options, d);
-    return evaluate_forces(*solver, d, options.precision, p, want, targets);
+    return evaluate_forces(*solver, d, p, want, targets);
   }
 };
 
@@ -317,7 +317,7 @@ TEST_P(DirectSolver, NearestAndNeighbourListsAgreeWithASearch) {
     const auto d = device();
     const auto solver = make_solver(options, d);
     const std::vector<std::int64_t> places{0, 5, 255, 256, 700, 1499};
-    const auto f = evaluate_forces(*solver, d, precision, p, want_nearest, places);
+    const auto f = evaluate_forces(*solver, d, p, want_nearest, places);
     const Buffer<std::int64_t> index(d, places);
     const auto lists = solver->neighbour_lists({index.data(), index.size(), index.size()}, radius);
     ASSERT_EQ(lists.begin.size(), places.size() + 1);
@@ -367,7 +367,7 @@ TEST_P(DirectSolver, SourcesArePredictedToTheTimeOfThePrediction) {
     s.mass = mass.data(), s.tick = tick.data(), s.now = now, s.tick_length = tick_length, s.offset = offset;
     Buffer<double> out[7];
     for (auto& buffer : out) buffer = Buffer<double>(d, n);
-    const auto solver = make_solver(options, d);
+    const auto solver = make_solver<double>(options, d);
     solver->prepare(s);
     solver->evaluate({nullptr, n, n}, want_all,
                      {out[0].data(), out[1].data(), out[2].data(), out[3].data(), out[4].data(), out[5].data(),
@@ -405,12 +405,30 @@ TEST_P(DirectSolver, PotentialEnergyIsTheSumOverPairs) {
     }
 }
 
-TEST_P(DirectSolver, RefusesStateInAnotherPrecision) {
+/// Whether a solver with the numbers Real takes sources and gives forces with the numbers Other.
+template <class Real, class Other>
+concept TakesNumbers = requires(Solver<Real>& solver, const Sources<Other>& sources, const Forces<Other>& forces) {
+  solver.prepare(sources);
+  solver.update(sources);
+  solver.evaluate(Targets{}, want_acceleration, forces);
+};
+static_assert(TakesNumbers<float, float> && TakesNumbers<double, double>);
+static_assert(!TakesNumbers<float, double> && !TakesNumbers<double, float>, "another precision must not compile");
+
+TEST_P(DirectSolver, IsMadeWithTheNumbersOfItsPrecisionOnly) {
   const auto d = device();
-  const auto single = make_solver(with(Precision::single, Softening::same(0)), d);
-  const auto mixed = make_solver(with(Precision::mixed, Softening::same(0)), d);
-  EXPECT_THROW(single->prepare(Sources<double>{}), Error);
-  EXPECT_THROW(mixed->prepare(Sources<float>{}), Error);
+  for (const char* name : {"direct", "tree", "mesh"})
+    for (const Precision precision : {Precision::single, Precision::mixed, Precision::full}) {
+      auto options = with(precision, Softening::same(0.1));
+      options.solver = name;
+      const bool single = precision == Precision::single;
+      EXPECT_EQ(dynamic_cast<Solver<float>*>(make_solver(options, d).get()) != nullptr, single) << name;
+      EXPECT_EQ(dynamic_cast<Solver<double>*>(make_solver(options, d).get()) != nullptr, !single) << name;
+      if (single)
+        EXPECT_THROW(make_solver<double>(options, d), Error) << name;
+      else
+        EXPECT_THROW(make_solver<float>(options, d), Error) << name;
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, DirectSolver, OnEachDevice(), device_test_name);

@@ -43,7 +43,7 @@ TEST(DirectOnEachInstructionSet, AgreesWithTheLaw) {
       options.softening = softening;
       const auto device = Device::open("cpu");
       const auto solver = make_solver(options, device);
-      const auto f = evaluate_forces(*solver, device, precision, p, want_acceleration | want_jerk | want_potential);
+      const auto f = evaluate_forces(*solver, device, p, want_acceleration | want_jerk | want_potential);
       const double rounding = precision == Precision::full ? 300 * 0x1p-53 : 300 * 0x1p-24;
       for (std::size_t i = 0; i < p.x.size(); i += 9) {
         const auto r = reference_force(p, softening, i);

@@ -152,7 +152,7 @@ TEST_P(ExternalPotentials, AccelerationIsTheGradientOfThePotential) {
     p.x[1] += h, p.x[2] -= h, p.y[3] += h, p.y[4] -= h, p.z[5] += h, p.z[6] -= h;
     const auto options = in(c.potential);
     const auto solver = make_solver(options, device());
-    const auto f = evaluate_forces(*solver, device(), Precision::full, p, want_acceleration | want_potential);
+    const auto f = evaluate_forces(*solver, device(), p, want_acceleration | want_potential);
     const double size = std::sqrt(f.ax[0] * f.ax[0] + f.ay[0] * f.ay[0] + f.az[0] * f.az[0]);
     EXPECT_NEAR(f.ax[0], -(f.potential[1] - f.potential[2]) / (2 * h), 1e-6 * size) << c.name;
     EXPECT_NEAR(f.ay[0], -(f.potential[3] - f.potential[4]) / (2 * h), 1e-6 * size) << c.name;
@@ -176,8 +176,8 @@ TEST_P(ExternalPotentials, AreAddedToTheSolversForcesForAnyTargetsAndPrecision) 
     alone.external.clear();
     const auto both = make_solver(options, device()), bare = make_solver(alone, device());
     const unsigned want = want_acceleration | want_potential;
-    const auto sum = evaluate_forces(*both, device(), precision, p, want, targets);
-    const auto own = evaluate_forces(*bare, device(), precision, p, want, targets);
+    const auto sum = evaluate_forces(*both, device(), p, want, targets);
+    const auto own = evaluate_forces(*bare, device(), p, want, targets);
     const double tolerance = precision == Precision::single ? 2e-6 : 1e-14;
     for (std::size_t t = 0; t < targets.size(); ++t) {
       const auto i = static_cast<std::size_t>(targets[t]);
@@ -211,7 +211,7 @@ TEST_P(ExternalPotentials, AreRefusedWhereJerksAreNeeded) {
   const auto solver = make_solver(options, device());
   EXPECT_FALSE(solver->info().jerk);
   const auto p = star(cases()[2].potential, 1, 1);
-  EXPECT_THROW(evaluate_forces(*solver, device(), Precision::full, p, want_jerk), Error);
+  EXPECT_THROW(evaluate_forces(*solver, device(), p, want_jerk), Error);
   try {
     make_integrator({}, options, {device(), serial_communicator(), nullptr});
     FAIL() << "the Hermite integrator took external potentials";

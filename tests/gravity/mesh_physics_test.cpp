@@ -16,7 +16,7 @@ class MeshSolvers : public DeviceTest {
   ForceResult forces(const SolverOptions& gravity, const Particles& particles) const {
     const auto d = device();
     const auto solver = make_solver(gravity, d);
-    return evaluate_forces(*solver, d, gravity.precision, particles, want_acceleration | want_potential);
+    return evaluate_forces(*solver, d, particles, want_acceleration | want_potential);
   }
 };
 

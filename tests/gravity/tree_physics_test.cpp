@@ -55,7 +55,7 @@ class Tree : public DeviceTest {
                      int threads = 0) const {
     const auto on = device(threads);
     const auto solver = make_solver(o, on);
-    return evaluate_forces(*solver, on, o.precision, p, want_acceleration | want_potential, targets);
+    return evaluate_forces(*solver, on, p, want_acceleration | want_potential, targets);
   }
   /// Against a direct sum in double precision on the CPU, at some places.
   static ForceErrors errors(const ForceResult& found, const SolverOptions& o, const Particles& p,
@@ -65,8 +65,7 @@ class Tree : public DeviceTest {
     exact.precision = Precision::full;
     const auto cpu = Device::open("cpu");
     const auto places = sample_places(p.size(), sample);
-    const auto reference =
-        evaluate_forces(*make_solver(exact, cpu), cpu, exact.precision, p, want_acceleration, places);
+    const auto reference = evaluate_forces(*make_solver(exact, cpu), cpu, p, want_acceleration, places);
     ForceResult some;
     for (std::int64_t place : places) {
       const auto i = static_cast<std::size_t>(place);
@@ -313,7 +312,7 @@ TEST_P(Tree, DevicesAgree) {
   const auto o = options(1e-3);
   const auto here = forces(o, p);
   const auto cpu = Device::open("cpu");
-  const auto there = evaluate_forces(*make_solver(o, cpu), cpu, o.precision, p, want_acceleration);
+  const auto there = evaluate_forces(*make_solver(o, cpu), cpu, p, want_acceleration);
   const auto e = force_errors(here, there);
   EXPECT_LE(e.median, 1e-5);
   EXPECT_LE(e.p99, 1e-3);

@@ -45,7 +45,7 @@ struct OnDevice {
   }
 };
 
-ForceResult forces_at(Solver& solver, const Device& device, const std::vector<std::int64_t>& places) {
+ForceResult forces_at(Solver<double>& solver, const Device& device, const std::vector<std::int64_t>& places) {
   const Buffer<std::int64_t> index(device, places);
   Buffer<double> ax(device, index.size()), ay(device, index.size()), az(device, index.size());
   Forces<double> forces;
@@ -61,7 +61,7 @@ TEST_P(TreeUpdate, KeepsTheAccuracyAskedFor) {
   const auto d = device(2);
   const auto before = plummer(20000);
   const auto places = sample_places(before.size(), 300);
-  const auto solver = make_solver(tree(), d);
+  const auto solver = make_solver<double>(tree(), d);
   for (const double dt : {0.0, 0.01, 0.05, 1.0}) {
     const auto after = moved(before, dt);
     const OnDevice old(d, before), now(d, after);
@@ -78,7 +78,8 @@ TEST_P(TreeUpdate, RestoredTreeGivesTheSameBits) {
   const auto before = plummer(5000);
   const auto places = sample_places(before.size(), 100);
   const OnDevice old(d, before), now(d, moved(before, 0.01)), later(d, moved(before, 0.02));
-  const auto whole = make_solver(tree(), d), resumed = make_solver(tree(), d), fresh = make_solver(tree(), d);
+  const auto whole = make_solver<double>(tree(), d), resumed = make_solver<double>(tree(), d),
+             fresh = make_solver<double>(tree(), d);
   whole->prepare(old.sources());
   whole->update(now.sources());
   StateBlocks blocks;
@@ -97,7 +98,7 @@ TEST_P(TreeUpdate, RestoredTreeGivesTheSameBits) {
 TEST_P(TreeUpdate, PositionThatIsNotFiniteIsFound) {
   const auto d = device(1);
   auto bad = plummer(3000);
-  const auto solver = make_solver(tree(), d);
+  const auto solver = make_solver<double>(tree(), d);
   const OnDevice good(d, bad);
   solver->prepare(good.sources());
   bad.x[1234] = std::nan("");

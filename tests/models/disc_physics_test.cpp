@@ -113,7 +113,7 @@ TEST(ExponentialDisc, ParticlesPullAsTheRotationCurveSays) {
     auto options = with(20000, {{"scale_height", 0.0}, {"cutoff", 10.0}});
     options.seed = seed;
     const Particles p = make_model("exponential-disc", options);
-    const auto f = evaluate_forces(*solver, device, gravity.precision, p, want_acceleration);
+    const auto f = evaluate_forces(*solver, device, p, want_acceleration);
     for (std::size_t ring = 0; ring < mean.size(); ++ring) {
       const double low = 0.5 + 0.5 * static_cast<double>(ring);
       mean[ring] += 0.25 * moments(p, low, low + 0.5, [&](std::size_t i) {
@@ -144,7 +144,7 @@ TEST(ExponentialDisc, AThickDiscPullsAsItsRotationCurveSaysAndHoldsItsLayer) {
     auto options = with(20000, {{"scale_height", 0.15}, {"cutoff", 10.0}});
     options.seed = seed;
     const Particles p = make_model("exponential-disc", options);
-    const auto f = evaluate_forces(*solver, device, gravity.precision, p, want_acceleration);
+    const auto f = evaluate_forces(*solver, device, p, want_acceleration);
     for (std::size_t at = 0; at < speed2.size(); ++at) {
       const double low = 0.25 + 0.5 * static_cast<double>(at);
       speed2[at] += 0.25 * moments(p, low, low + 0.5, [&](std::size_t i) {

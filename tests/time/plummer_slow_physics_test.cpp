@@ -46,7 +46,7 @@ TEST_P(StarCluster, PlummerModelStaysInEquilibrium) {
 /// The particles that cannot leave the others, and how their kinetic and potential energies compare.
 double bound_virial_ratio(const Particles& all, const Device& device, const SolverOptions& options) {
   const auto solver = make_solver(options, device);
-  const auto potential = evaluate_forces(*solver, device, options.precision, all, want_potential).potential;
+  const auto potential = evaluate_forces(*solver, device, all, want_potential).potential;
   Particles bound;
   for (std::size_t i = 0; i < all.id.size(); ++i) {
     if (0.5 * dot(velocity(all, i), velocity(all, i)) + potential[i] >= 0) continue;

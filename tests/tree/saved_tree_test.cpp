@@ -36,7 +36,7 @@ class SavedTree : public DeviceTest {
     sources.x = x.data(), sources.y = y.data(), sources.z = z.data(), sources.mass = mass.data();
     Forces<double> forces;
     forces.ax = ax.data(), forces.ay = ay.data(), forces.az = az.data();
-    const auto solver = make_solver(options(), d);
+    const auto solver = make_solver<double>(options(), d);
     solver->prepare(sources);
     solver->evaluate({nullptr, n, n, 0}, want_acceleration, forces);
     StateBlocks blocks;

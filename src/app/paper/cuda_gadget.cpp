@@ -56,7 +56,7 @@ Difference compare_forces(const Device& cpu, const Device& gpu, const Particles&
                           const SolverOptions& gravity) {
   const auto forces = [&](const Device& device) {
     const auto solver = make_solver(gravity, device);
-    return evaluate_forces(*solver, device, gravity.precision, particles, want_acceleration);
+    return evaluate_forces(*solver, device, particles, want_acceleration);
   };
   const auto a = forces(cpu), b = forces(gpu);
   std::vector<double> differences(a.ax.size());

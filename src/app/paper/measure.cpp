@@ -57,7 +57,7 @@ double measure_forces(const Device& device, const Particles& particles, unsigned
   options.precision = precision;
   const auto solver = make_solver(options, device);
   return median_seconds([&] {
-    const auto result = evaluate_forces(*solver, device, precision, particles, want);
+    const auto result = evaluate_forces(*solver, device, particles, want);
     return result.prepare_seconds + result.evaluate_seconds;
   });
 }
