@@ -40,9 +40,12 @@ void Cluster::start(std::int64_t nj, const IParticles& i) {
   started_ = false;
   if (!solver_) solver_ = make_direct<double>(solver_options(options_), device_);
   const bool changed = memory_.apply();
-  const std::int64_t sources = std::min(nj, memory_.size());
-  if (changed || sources != sources_ || time_ != moment_) prepared_ = false;
-  sources_ = sources;
+  if (changed) prepared_ = false;
+  if (nj > memory_.size())
+    throw Error(ErrorKind::input,
+                fmt::format("nj: expected at most {}, the addresses that were set, found {}", memory_.size(), nj));
+  if (nj != sources_ || time_ != moment_) prepared_ = false;
+  sources_ = nj;
   moment_ = time_;
   epsilon2_ = i.epsilon2;
   running_ = true;
@@ -66,11 +69,13 @@ void Cluster::take(const IParticles& i) {
   block_.resize(i.count);
   index_.resize(static_cast<std::size_t>(i.count));
   repeated_.clear();
-  std::atomic<bool> any_several = false;
+  std::atomic<bool> any_several = false, all_finite = true;
   parallel_chunks(threads_to_copy(i.count), i.count, copy_chunk, [&](std::int64_t begin, std::int64_t end) {
     copy_particles(i, begin, end);
+    if (!finite_places(begin, end)) all_finite.store(false, std::memory_order_relaxed);
     if (find_addresses(begin, end)) any_several.store(true, std::memory_order_relaxed);
   });
+  if (!all_finite) refuse_places();
   for (std::int64_t k = 0; any_several && k < i.count; ++k)
     if (block_.own()[k] == several) {
       const auto addresses = addresses_of(i.index[k]);
@@ -92,6 +97,26 @@ void Cluster::copy_particles(const IParticles& i, std::int64_t begin, std::int64
   else
     std::fill(block_.radius2() + begin, block_.radius2() + end, 0.0);
   std::copy(i.index + begin, i.index + end, index_.begin() + begin);
+}
+
+/// Whether positions and velocities are numbers: the difference of a number and itself is 0, of others NaN.
+bool Cluster::finite_places(std::int64_t begin, std::int64_t end) {
+  double sum = 0;
+  for (int axis = 0; axis < 3; ++axis)
+    for (std::int64_t k = begin; k < end; ++k)
+      sum += (block_.x(axis)[k] - block_.x(axis)[k]) + (block_.v(axis)[k] - block_.v(axis)[k]);
+  return sum == 0;
+}
+
+/// Names the first particle of the block whose position or velocity is not a number.
+void Cluster::refuse_places() {
+  for (std::int64_t k = 0;; ++k)
+    if (!finite_places(k, k + 1))
+      throw Error(ErrorKind::input,
+                  fmt::format("xi, vi: expected numbers, found position {}, {}, {} and velocity {}, {}, {} of the "
+                              "particle with index {}",
+                              block_.x(0)[k], block_.x(1)[k], block_.x(2)[k], block_.v(0)[k], block_.v(1)[k],
+                              block_.v(2)[k], index_[static_cast<std::size_t>(k)]));
 }
 
 /// Finds the address that holds each particle itself. Returns whether some are held by several.

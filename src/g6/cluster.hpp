@@ -47,8 +47,8 @@ class Cluster {
   double time() const { return time_; }
   /// A j-particle as it was set last.
   JParticle j_particle(std::int64_t address) const { return memory_.get(address); }
-  /// Starts the forces of the j-particles at the addresses below nj on a block. A j-particle whose index is that of the
-  /// i-particle does not act on it.
+  /// Starts the forces of the j-particles at the addresses below nj, all of which have been set, on a block. A
+  /// j-particle whose index is that of the i-particle does not act on it.
   void start(std::int64_t nj, const IParticles& i);
 
   /// Waits until acceleration, jerk and potential of the block are there and, when asked for, the nearest neighbours.
@@ -88,6 +88,8 @@ class Cluster {
  private:
   void take(const IParticles& i);
   void copy_particles(const IParticles& i, std::int64_t begin, std::int64_t end);
+  bool finite_places(std::int64_t begin, std::int64_t end);
+  [[noreturn]] void refuse_places();
   bool find_addresses(std::int64_t begin, std::int64_t end);
   void wait();
   void prepare();

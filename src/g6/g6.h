@@ -2,10 +2,12 @@
  *
  * Every function has two spellings: name() for C, with scalars by value, and name_() for Fortran, with every argument
  * by reference. A program may define the C spellings itself, on top of the others. Functions return 0, or not 0 after
- * one line on stderr that says what was wrong. Units are the program's own, with G = 1.
+ * one line on stderr that says what was wrong; answers are then NaN. A cluster that cannot be opened ends the program.
+ * Units are the program's own, with G = 1.
  *
  * The environment: PERGOLA_DEVICE (auto, cpu, cuda, cuda:K), PERGOLA_THREADS, PERGOLA_G6_PIPES (48),
- * PERGOLA_G6_PRECISION (mixed, double), PERGOLA_G6_SELF_NEIGHBOUR (0, 1; unset: 1 with more than 48 pipes).
+ * PERGOLA_G6_PRECISION (mixed, double), PERGOLA_G6_SELF_NEIGHBOUR (0, 1; unset: 1 with more than 48 pipes),
+ * PERGOLA_G6_FAILURE (exit, nan), PERGOLA_G6_TRACE (a file).
  */
 #ifndef PERGOLA_G6_H
 #define PERGOLA_G6_H
@@ -14,7 +16,8 @@
 extern "C" {
 #endif
 
-/* ---- opening and closing.  An id that is used and was not opened is opened. */
+/* ---- opening and closing.  An id, from 0, that is used and was never opened is opened; one that was closed is not.
+ * Opening an id that is open keeps its particles. */
 int g6_open(int id);
 int g6_open_(int* id); /* NULL: 0 */
 int g6_close(int id);
@@ -42,7 +45,7 @@ int g6_set_xunit_(const void* unit);
 
 /* ---- j-particles: the particles that act.  Predicted to ti with dt = ti - tj:
  *   x + v dt + a2 dt^2 + j6 dt^3 + 3/4 k18 dt^4,   v + 2 a2 dt + 3 j6 dt^2 + 3 k18 dt^3
- * address: a slot, from 0.  index: the particle's name, any int. */
+ * address: a slot, from 0.  index: the particle's name, any int.  All of k18, j6, a2 and v may be NULL: zero. */
 int g6_set_ti(int id, double ti);
 int g6_set_ti_(int* id, double* ti);
 int g6_set_j_particle(int id, int address, int index, double tj, double dtj, double mass, double k18[3], double j6[3],
@@ -63,10 +66,10 @@ int get_j_part_data(int address, int nj, double* pos, double* vel, double* acc, 
 int get_j_part_data_(int* address, int* nj, double* pos, double* vel, double* acc, double* jerk, double* predicted_pos,
                      double* predicted_vel);
 
-/* ---- forces of the j-particles 0 ... nj - 1 on a block of ni i-particles.  firsthalf starts, lasthalf waits.
- *   acc = sum m r / (r^2 + eps2)^(3/2),  jerk = its time derivative,  pot = - sum m / sqrt(r^2 + eps2)
- * A j-particle with the index of the i-particle does not act on it. aold, j6old, phiold are not read. The arrays of
- * lasthalf may be those of firsthalf. */
+/* ---- forces of the j-particles 0 ... nj - 1, which have been set, on a block of ni i-particles.  firsthalf starts,
+ * lasthalf waits. acc = sum m r / (r^2 + eps2)^(3/2),  jerk = its time derivative,  pot = - sum m / sqrt(r^2 + eps2) A
+ * j-particle with the index of the i-particle does not act on it. aold, j6old, phiold are not read; vi and h2 may be
+ * NULL: zero. The arrays of lasthalf may be those of firsthalf. */
 void g6calc_firsthalf(int id, int nj, int ni, int index[], double xi[][3], double vi[][3], double aold[][3],
                       double j6old[][3], double phiold[], double eps2, double h2[]);
 void g6calc_firsthalf_(int* id, int* nj, int* ni, int index[], double xi[][3], double vi[][3], double aold[][3],

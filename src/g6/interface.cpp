@@ -1,10 +1,19 @@
 #include "g6/interface.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <initializer_list>
+#include <limits>
+#include <mutex>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "device/parallel.hpp"
@@ -21,9 +30,29 @@ constexpr int failure = -1;
 
 std::atomic<int> sort_mode = 0;
 
-/// The one way in which an error reaches the client's user.
-void report(const char* function, const char* message) noexcept {
-  std::fprintf(stderr, "pergola: %s: %s\n", function, message);
+/// The one way in which an error reaches the client's user. The same thing is said once: clients that do not look at
+/// what a function returns call it again with every step.
+void report(const char* function, const std::string& message) noexcept {
+  constexpr std::size_t most_messages = 100;
+  static std::mutex mutex;
+  static std::set<std::string>& said = *new std::set<std::string>;  // a client may call from its own last functions
+  try {
+    const std::lock_guard lock(mutex);
+    if (said.size() > most_messages || !said.insert(message).second) return;
+    if (said.size() > most_messages)
+      std::fprintf(stderr, "pergola: %s: further errors are not printed\n", function);
+    else
+      std::fprintf(stderr, "pergola: %s: %s\n", function, message.c_str());
+  } catch (...) {
+    std::fprintf(stderr, "pergola: %s: out of memory\n", function);
+  }
+}
+
+/// The end of the program where a cluster cannot be opened, unless the environment asks for NaN.
+void end_unless_nan(const char* function, const Error& error) noexcept {
+  if (on_failure() == OnFailure::nan) return report(function, error.what());
+  std::fprintf(stderr, "pergola: %s: %s\n", function, error.what());
+  std::exit(static_cast<int>(error.kind()));
 }
 
 /// Calls body() and returns what it returns; where it throws, reports and returns `failure`.
@@ -31,6 +60,8 @@ template <class Body>
 int guarded(const char* function, const Body& body) noexcept {
   try {
     return body();
+  } catch (const CannotOpen& error) {
+    end_unless_nan(function, error);
   } catch (const std::exception& error) {
     report(function, error.what());
   } catch (...) {
@@ -47,6 +78,22 @@ int with_cluster(const char* function, int id, const Body& body) noexcept {
     const std::lock_guard turn(open->turn);
     return body(*open);
   });
+}
+
+void require_arrays(std::initializer_list<std::pair<const char*, const void*>> arrays) {
+  for (const auto& [name, array] : arrays)
+    if (!array) throw Error(ErrorKind::input, fmt::format("{}: expected an array, found NULL", name));
+}
+
+void require_finite(const char* name, int index, std::initializer_list<double> values) {
+  for (const double value : values)
+    if (!std::isfinite(value))
+      throw Error(ErrorKind::input,
+                  fmt::format("{} of the particle with index {}: expected a number, found {}", name, index, value));
+}
+
+void require_finite(const char* name, int index, const double value[3]) {
+  if (value) require_finite(name, index, {value[0], value[1], value[2]});
 }
 
 Vec3<double> scaled(double factor, const double value[3]) {
@@ -104,6 +151,18 @@ bool copy_results(Cluster& cluster, const LastHalf& to, std::int64_t begin, std:
   return finite;
 }
 
+/// What a client gets that does not look at the result of a call which failed.
+void answer_nan(const LastHalf& to) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  for (int k = 0; k < to.ni; ++k) {
+    if (to.acc) put({nan, nan, nan}, to.acc[k]);
+    if (to.jerk) put({nan, nan, nan}, to.jerk[k]);
+    if (to.pot) to.pot[k] = nan;
+    if (to.nnb) to.nnb[k] = -1;
+    if (to.rnnb) to.rnnb[k] = static_cast<float>(nan);
+  }
+}
+
 }  // namespace
 
 int open(int id) noexcept {
@@ -142,6 +201,7 @@ int npipes() noexcept {
 
 int set_ti(int id, double ti) noexcept {
   const int result = with_cluster("g6_set_ti", id, [ti](OpenCluster& open) {
+    if (!std::isfinite(ti)) throw Error(ErrorKind::input, fmt::format("ti: expected a time, found {}", ti));
     open.cluster.set_time(ti);
     return 0;
   });
@@ -152,6 +212,10 @@ int set_ti(int id, double ti) noexcept {
 int set_j_particle(int id, int address, int index, double tj, double mass, const double k18[3], const double j6[3],
                    const double a2[3], const double v[3], const double x[3]) noexcept {
   const int result = with_cluster("g6_set_j_particle", id, [&](OpenCluster& open) {
+    require_arrays({{"x", x}});
+    require_finite("x", index, x), require_finite("v", index, v), require_finite("a2", index, a2);
+    require_finite("j6", index, j6), require_finite("k18", index, k18);
+    require_finite("mass", index, {mass}), require_finite("tj", index, {tj});
     open.cluster.set_j_particle(
         address, {index, tj, mass, scaled(1, x), scaled(1, v), scaled(2, a2), scaled(6, j6), scaled(18, k18)});
     return 0;
@@ -179,19 +243,25 @@ void firsthalf(int id, const FirstHalf& block) noexcept {
 }
 
 int lasthalf(int id, const LastHalf& results) noexcept {
+  bool answered = false;
   const int result = with_cluster("g6calc_lasthalf", id, [&](OpenCluster& open) {
     if (open.failed) return failure;  // g6calc_firsthalf has said why
     Cluster& cluster = open.cluster;
     cluster.finish(results.nnb || results.rnnb);
-    if (results.ni > cluster.count()) throw Error(ErrorKind::input, "ni is larger than that of g6calc_firsthalf");
+    if (results.ni < 0 || results.ni > cluster.count())
+      throw Error(ErrorKind::input, fmt::format("ni: expected at most {}, as in g6calc_firsthalf, found {}",
+                                                cluster.count(), results.ni));
+    if (results.ni > 0) require_arrays({{"acc", results.acc}, {"jerk", results.jerk}, {"pot", results.pot}});
     std::atomic<bool> finite = true;
     parallel_chunks(cluster.threads_to_copy(results.ni), results.ni, copy_chunk,
                     [&](std::int64_t begin, std::int64_t end) {
                       if (!copy_results(cluster, results, begin, end)) finite = false;
                     });
+    answered = true;
     if (!finite) cluster.require_finite();
     return 0;
   });
+  if (!answered) answer_nan(results);
   note(TraceCall::Kind::last_half, id, result, [&](TraceCall& call) {
     const int ni = result == 0 ? results.ni : 0;
     call.acceleration = numbers(results.acc, ni), call.jerk = numbers(results.jerk, ni);
@@ -212,19 +282,21 @@ int read_neighbour_list(int id) noexcept {
 
 int get_neighbour_list(int id, int ipipe, int maxlength, int* n, int* list) noexcept {
   const int result = with_cluster("g6_get_neighbour_list", id, [&](OpenCluster& open) {
-    if (n) *n = 0;
+    require_arrays({{"n", n}});
+    *n = 0;
+    if (maxlength > 0) require_arrays({{"list", list}});
     Cluster& cluster = open.cluster;
     if (!cluster.has_neighbour_lists()) open.overflowed = !cluster.read_neighbour_lists();
     if (ipipe < 0 || ipipe >= cluster.count())
       throw Error(ErrorKind::input, "ipipe: expected a place in the last block, counted from 0");
     if (open.overflowed) {
-      if (n) *n = std::max(maxlength, 0);
+      *n = std::max(maxlength, 0);
       return 1;
     }
     const auto found = cluster.neighbours(ipipe);
     const std::int64_t length = std::min<std::int64_t>(found.size(), std::max(maxlength, 0));
-    if (n) *n = static_cast<int>(found.size());
-    if (list && length > 0) {
+    *n = static_cast<int>(found.size());
+    if (length > 0) {
       std::copy_n(found.data(), length, list);
       if (sort_mode != 0) std::sort(list, list + length);
     }

@@ -1,7 +1,8 @@
 #pragma once
 
 // The functions of g6.h once, without a spelling: g6/c_spellings.cpp and g6/fortran_spellings.cpp call these, and never
-// each other. They do not throw: an error is a line on stderr and a return value that is not 0.
+// each other. They do not throw: an error is a line on stderr and a return value that is not 0. A cluster that cannot
+// be opened ends the program (settings.hpp, OnFailure): this is the one library of the house that may.
 namespace pergola::g6 {
 
 int open(int id) noexcept;
@@ -24,7 +25,7 @@ struct FirstHalf {
 };
 void firsthalf(int id, const FirstHalf& block) noexcept;
 
-/// Where the answers go. Null: not wanted; nearest neighbours are looked for only where nnb or rnnb is given.
+/// Where the answers go: NaN where there are none. Nearest neighbours are looked for only where nnb or rnnb is given.
 struct LastHalf {
   int ni;
   double (*acc)[3];

@@ -8,18 +8,29 @@
 
 namespace pergola::g6 {
 
+namespace {
+
+void require_id(int id) {
+  if (id < 0) throw Error(ErrorKind::input, fmt::format("id: expected 0 or more, found {}", id));
+}
+
+}  // namespace
+
 Registry& Registry::instance() {
   static Registry& registry = *new Registry;
   return registry;
 }
 
 void Registry::open(int id) {
+  require_id(id);
   const std::lock_guard lock(mutex_);
   auto& entry = open_[id];
-  if (!entry) entry = make(id);
+  if (!entry) entry = try_to_make(id);
+  closed_.erase(id);
 }
 
 void Registry::close(int id) {
+  require_id(id);
   std::shared_ptr<OpenCluster> closing;
   const std::lock_guard lock(mutex_);
   const auto found = open_.find(id);
@@ -27,6 +38,7 @@ void Registry::close(int id) {
   closing = std::move(found->second);
   open_.erase(found);
   if (!closing) return;
+  closed_.insert(id);
   const std::lock_guard turn(closing->turn);
   spare_.push_back(closing->cluster.device());
 }
@@ -37,11 +49,24 @@ void Registry::choose_devices(std::vector<int> ordinals) {
 }
 
 std::shared_ptr<OpenCluster> Registry::use(int id) {
+  require_id(id);
   const std::lock_guard lock(mutex_);
+  if (closed_.contains(id))
+    throw Error(ErrorKind::input, fmt::format("id {} was closed: expected g6_open before it is used again", id));
+  if (const auto refused = refused_.find(id); refused != refused_.end()) throw refused->second;
   auto& entry = open_[id];
-  if (!entry) entry = make(id);
+  if (!entry) entry = try_to_make(id);
   last_ = id;
   return entry;
+}
+
+std::shared_ptr<OpenCluster> Registry::try_to_make(int id) {
+  refused_.erase(id);
+  try {
+    return make(id);
+  } catch (const Error& error) {
+    throw refused_.emplace(id, CannotOpen(error.kind(), error.what())).first->second;
+  }
 }
 
 std::shared_ptr<OpenCluster> Registry::make(int id) {

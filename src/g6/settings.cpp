@@ -32,8 +32,12 @@ int integer(const char* name, int least, int most, const char* expected, int oth
 
 }  // namespace
 
+OnFailure on_failure() { return variable("PERGOLA_G6_FAILURE") == "nan" ? OnFailure::nan : OnFailure::exit; }
+
 Settings settings_from_environment() {
   Settings settings;
+  if (const auto text = variable("PERGOLA_G6_FAILURE"); !text.empty() && text != "exit" && text != "nan")
+    refuse("PERGOLA_G6_FAILURE", "exit or nan", text);
   if (const auto device = variable("PERGOLA_DEVICE"); !device.empty()) settings.device = device;
   settings.threads = integer("PERGOLA_THREADS", 0, 65536, "a number of threads, 0 for all cores", settings.threads);
   settings.pipes = integer("PERGOLA_G6_PIPES", 1, 1 << 20, "a number from 1 to 1048576", settings.pipes);

@@ -18,6 +18,16 @@ struct Settings {
   bool self_neighbour = false;             // PERGOLA_G6_SELF_NEIGHBOUR: 0 | 1; unset: 1 with more than 48 pipes
 };
 
+/// What happens where a cluster cannot be opened. PERGOLA_G6_FAILURE: exit | nan.
+enum class OnFailure {
+  exit,  // one sentence, and the program ends, as with the hardware's driver: many clients do not look at what
+         // g6_open returns, and go on without forces
+  nan    // calls return not 0, and forces are NaN
+};
+
+/// A word that is neither counts as exit; settings_from_environment() refuses it.
+OnFailure on_failure();
+
 /// Throws Error(input) that names the variable, what was expected and what was found.
 Settings settings_from_environment();
 

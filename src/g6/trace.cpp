@@ -5,7 +5,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <type_traits>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -40,6 +42,7 @@ struct Packer {
 struct Unpacker {
   std::FILE* file;
   bool good = true;
+  bool damaged = false;  // a length that no client reaches
   template <class T>
   void value(T& item) {
     good = good && std::fread(&item, sizeof item, 1, file) == 1;
@@ -49,7 +52,7 @@ struct Unpacker {
     std::uint64_t size = 0;
     value(size);
     items.clear();
-    if (!good || size > most_values) good = false;
+    if (good && size > most_values) good = false, damaged = true;
     // Memory is taken as the file proves to have so many values.
     constexpr std::uint64_t piece = std::uint64_t{1} << 20;
     for (std::uint64_t done = 0; good && done < size;) {
@@ -121,11 +124,28 @@ void TraceWriter::write(const TraceCall& call) {
   if (call.kind == TraceCall::Kind::close) std::fflush(file_);
 }
 
+namespace {
+
+/// Of a program of several ranks each writes its own file: FILE.3. The launchers of Open MPI, MPICH and Slurm say which
+/// one this is.
+std::string file_of_rank(const char* path) {
+  constexpr std::pair<const char*, const char*> launchers[] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+                                                               {"PMI_SIZE", "PMI_RANK"},
+                                                               {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
+  for (const auto& [size, rank] : launchers) {
+    const char *const ranks = std::getenv(size), *const own = std::getenv(rank);
+    if (ranks && own && std::atoi(ranks) > 1) return fmt::format("{}.{}", path, own);
+  }
+  return path;
+}
+
+}  // namespace
+
 TraceWriter* trace() {
   // Ended with the program, not before: clients call g6_close from their own exit handlers.
   static TraceWriter* const writer = [] {
     const char* const path = std::getenv("PERGOLA_G6_TRACE");
-    return path && *path ? new TraceWriter(path) : nullptr;
+    return path && *path ? new TraceWriter(file_of_rank(path)) : nullptr;
   }();
   return writer;
 }
@@ -148,6 +168,12 @@ TraceReader::TraceReader(const std::filesystem::path& path)
   }
 }
 
+std::uintmax_t TraceReader::bytes() const {
+  std::error_code pipe;
+  const auto size = std::filesystem::file_size(name_, pipe);
+  return pipe ? 0 : size;
+}
+
 TraceReader::~TraceReader() { std::fclose(file_); }
 
 bool TraceReader::next(TraceCall& call) {
@@ -159,6 +185,10 @@ bool TraceReader::next(TraceCall& call) {
   call.kind = static_cast<TraceCall::Kind>(kind);
   Unpacker unpacker{file_};
   members(unpacker, call);
+  if (unpacker.damaged)
+    throw Error(ErrorKind::input, fmt::format("{}: expected a list of at most {} values, found a longer one before "
+                                              "byte {}: the trace is damaged",
+                                              name_, most_values, std::ftell(file_)));
   truncated_ = !unpacker.good;
   return unpacker.good;
 }

@@ -72,6 +72,8 @@ class PERGOLA_API TraceReader {
   bool next(TraceCall& call);
   /// The last call is incomplete: the program that wrote it was killed.
   bool truncated() const { return truncated_; }
+  /// Length of the file; 0: not known, a pipe.
+  std::uintmax_t bytes() const;
 
  private:
   std::string name_;

@@ -89,11 +89,20 @@ static void arrays_may_be_the_same(void) {
 static void closed_and_opened_again_it_starts_empty(void) {
   EXPECT(g6_close(1) == 0 && g6_open(1) == 0);
   ask_for(0);
-  g6calc_firsthalf(1, n, ni, index_, x, v, acc, jerk, pot, 0.01, h2);
-  EXPECT(g6calc_lasthalf(1, n, ni, index_, x, v, 0.01, h2, acc, jerk, pot) == 0);
+  g6calc_firsthalf(1, 0, ni, index_, x, v, acc, jerk, pot, 0.01, h2);
+  EXPECT(g6calc_lasthalf(1, 0, ni, index_, x, v, 0.01, h2, acc, jerk, pot) == 0);
   EXPECT(acc[3][0] == 0 && pot[3] == 0);
+  g6calc_firsthalf(1, n, ni, index_, x, v, acc, jerk, pot, 0.01, h2);
+  EXPECT(g6calc_lasthalf(1, n, ni, index_, x, v, 0.01, h2, acc, jerk, pot) != 0); /* nothing was set */
   send(1);
   g6_set_ti(1, 0.125);
+  g6calc_firsthalf(1, n, ni, index_, x, v, acc, jerk, pot, 0.01, h2);
+  EXPECT(g6calc_lasthalf(1, n, ni, index_, x, v, 0.01, h2, acc, jerk, pot) == 0);
+  check(0.125, 0.01, __LINE__);
+}
+
+static void opened_twice_it_keeps_the_particles(void) {
+  EXPECT(g6_open(1) == 0);
   g6calc_firsthalf(1, n, ni, index_, x, v, acc, jerk, pot, 0.01, h2);
   EXPECT(g6calc_lasthalf(1, n, ni, index_, x, v, 0.01, h2, acc, jerk, pot) == 0);
   check(0.125, 0.01, __LINE__);
@@ -103,7 +112,7 @@ static void closed_and_opened_again_it_starts_empty(void) {
 static void neighbour_lists(int with_self) {
   int length = -1;
   if (with_self) setenv("PERGOLA_G6_PIPES", "64", 1);
-  EXPECT(g6_close(1) == 0);
+  EXPECT(g6_close(1) == 0 && g6_open(1) == 0);
   send(1);
   g6_set_ti(1, 0.125);
   ask_for(0);
@@ -139,6 +148,7 @@ static void errors_are_returned(void) {
   const char* device = getenv("PERGOLA_DEVICE");
   char kept[64] = "";
   if (device) strncpy(kept, device, sizeof kept - 1);
+  setenv("PERGOLA_G6_FAILURE", "nan", 1);
   setenv("PERGOLA_DEVICE", "abacus", 1);
   EXPECT(g6_open(20) != 0);
   EXPECT(g6_set_ti(20, 0) != 0);
@@ -149,7 +159,7 @@ static void errors_are_returned(void) {
   if (device) setenv("PERGOLA_DEVICE", kept, 1);
   setenv("PERGOLA_G6_PRECISION", "half", 1);
   EXPECT(g6_open(20) != 0);
-  unsetenv("PERGOLA_G6_PRECISION");
+  unsetenv("PERGOLA_G6_PRECISION"), unsetenv("PERGOLA_G6_FAILURE");
   EXPECT(g6_open(20) == 0);
   EXPECT(g6calc_lasthalf(20, n, ni, index_, x, v, 0, h2, acc, jerk, pot) != 0); /* nothing was started */
   EXPECT(g6_set_j_particle(20, -1, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL) != 0);
@@ -174,6 +184,7 @@ int main(void) {
   halves_may_be_repeated_or_missing();
   arrays_may_be_the_same();
   closed_and_opened_again_it_starts_empty();
+  opened_twice_it_keeps_the_particles();
   neighbour_lists(0);
   neighbour_lists(1);
   errors_are_returned();
