@@ -22,8 +22,16 @@ endif()
 set(PERGOLA_CUDA_FLAGS -DFMT_USE_CONSTEXPR=1 --Werror=all-warnings --expt-relaxed-constexpr --extended-lambda
     -Xcompiler=-Wall,-Wextra,-Werror,-ffp-contract=off)
 
+# Files of loops that ask for more than -O2 take it from here.
+set(PERGOLA_LOOPS_OPTIMISE -O3)
+
+# Sanitizers: little optimisation, line numbers only, and one instruction set instead of three, to keep build and tests short.
 set(PERGOLA_SANITIZE "" CACHE STRING "Sanitizers, for example address,undefined")
 if(PERGOLA_SANITIZE)
+  set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1")
+  set(CMAKE_C_FLAGS_SANITIZE "-O1 -g1")
+  set(PERGOLA_LOOPS_OPTIMISE -O1)
+  add_compile_definitions(HWY_COMPILE_ONLY_STATIC)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${PERGOLA_SANITIZE}> $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)
   add_link_options(-fsanitize=${PERGOLA_SANITIZE})

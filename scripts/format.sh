@@ -2,7 +2,7 @@
 # Formats the C, C++ and CUDA sources with clang-format; with --check it changes nothing and names the files that differ.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-mapfile -t files < <(git ls-files --cached --others --exclude-standard -- '*.c' '*.h' '*.cpp' '*.hpp' '*.cu' '*.cuh')
+mapfile -t files < <(git ls-files --cached --others --exclude-standard -- '*.c' '*.h' '*.cpp' '*.hpp' '*.cu' '*.cuh' '*.inl')
 existing=()
 for file in "${files[@]}"; do [ -f "$file" ] && existing+=("$file"); done
 [ ${#existing[@]} -eq 0 ] && exit 0

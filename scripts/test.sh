@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
 # All checks of Pergola, from a fresh clone: installs what is missing, builds, checks formatting and include order, runs
-# every test, and says which were skipped and why.  scripts/test.sh [--asan]
-#   --asan   then also builds with the address and undefined-behaviour sanitizers and runs the unit tests
+# every test, then the unit tests under sanitizers, and says which were skipped and why.  scripts/test.sh [--no-sanitizers]
 set -euo pipefail
 cd "$(dirname "$0")/.."
-asan=no
+sanitizers=yes
 for argument in "$@"; do
   case $argument in
-    --asan) asan=yes ;;
-    *) echo "usage: scripts/test.sh [--asan]" >&2; exit 2 ;;
+    --no-sanitizers) sanitizers=no ;;
+    *) echo "usage: scripts/test.sh [--no-sanitizers]" >&2; exit 2 ;;
   esac
 done
 began=$SECONDS
 stage() { printf '\n== %s (%d:%02d)\n' "$1" $(((SECONDS - began) / 60)) $(((SECONDS - began) % 60)); }
 
 # Tests of several ranks run as root and on fewer cores than ranks where that is all there is.
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+# PMIX_MCA_gds: see docs/cluster.md.
+export PMIX_MCA_gds=hash OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 
 run_tests() { # build folder, then arguments of ctest
   local folder=$1 status=0
@@ -39,12 +39,18 @@ stage "tests: release"
 status=0
 run_tests build/release || status=$?
 
-if [ $asan = yes ] && [ $status -eq 0 ]; then
-  stage "build: address and undefined-behaviour sanitizers"
-  scripts/build.sh asan unit_tests
-  stage "unit tests: address and undefined-behaviour sanitizers"
-  # OpenMPI and the HDF5 library keep memory until the process ends.
-  ASAN_OPTIONS=detect_leaks=0 run_tests build/asan -L unit -LE 'slow|gpu' || status=$?
+sanitize() { # preset, what it is, then options of the sanitizer as NAME=VALUE
+  local preset=$1 name=$2
+  shift 2
+  stage "build: $name"
+  scripts/build.sh "$preset" pergola_tests || return
+  stage "unit tests: $name"
+  (export "$@" && run_tests "build/$preset" -L unit -LE 'slow|gpu|cli')
+}
+if [ $sanitizers = yes ] && [ $status -eq 0 ]; then
+  # HDF5 keeps memory until the process ends.
+  sanitize asan "address and undefined-behaviour sanitizers" ASAN_OPTIONS=detect_leaks=0 || status=$?
+  sanitize tsan "thread sanitizer" TSAN_OPTIONS=halt_on_error=1 || status=$?
 fi
 
 stage "$([ $status -eq 0 ] && echo 'all passed' || echo 'FAILED: see the summary above')"

@@ -1,5 +1,5 @@
-// Cartesian multipole and local expansions (Dehnen 2000, J. Comp. Phys. 179, 27; Dehnen 2014, Comp. Astrophys. Cosmol. 1,
-// 1) of ψ(x) = Σ m / √(|x − x_j|² + ε²): the potential is −G ψ, the acceleration G ∇ψ. No include guard: included by
+// Cartesian multipole and local expansions (Dehnen 2000, J. Comp. Phys. 179, 27; Dehnen 2014, Comp. Astrophys. Cosmol.
+// 1, 1) of ψ(x) = Σ m / √(|x − x_j|² + ε²): the potential is −G ψ, the acceleration G ∇ψ. No include guard: included by
 // physics/expansion.hpp, and once per SIMD instruction set inside its namespace. It uses +, −, *, mul_add(a, b, c) and
 // number<R>(constant) of the number type R. Multi-indices and the order of terms: physics/multi_index.hpp.
 //
@@ -35,9 +35,9 @@ struct Monomials {
 
 /// Derivatives D_n = ∂^n K of a radial function K, up to `order`, from its radial derivatives
 ///   g_l = ((1/r) d/dr)^l K
-/// by the recursion D^(l)_{n+1_x} = x D^(l+1)_n + n_x D^(l+1)_{n−1_x}, D^(l)_0 = g_l (McMurchie & Davidson 1978, J. Comp.
-/// Phys. 26, 218). The radial derivatives are all that a different pair law changes: for TreePM they are those of its
-/// short-range part.
+/// by the recursion D^(l)_{n+1_x} = x D^(l+1)_n + n_x D^(l+1)_{n−1_x}, D^(l)_0 = g_l (McMurchie & Davidson 1978, J.
+/// Comp. Phys. 26, 218). The radial derivatives are all that a different pair law changes: for TreePM they are those of
+/// its short-range part.
 template <int order, class R>
 struct Derivatives {
   R value[order + 1][expansion_terms(order)];  // D_n = value[0][n]
@@ -144,8 +144,8 @@ struct Field {
   Vec3<R> gradient;
 };
 
-/// What a cell does at a point: x = point − centre in units of √(|x|² + ε²). M as for multipole_to_local, already scaled
-/// by (s_A/r)^|n|.
+/// What a cell does at a point: x = point − centre in units of √(|x|² + ε²). M as for multipole_to_local, already
+/// scaled by (s_A/r)^|n|.
 template <int order, class R>
 PERGOLA_HD_INLINE Field<R> multipole_field(const Vec3<R>& x, R inverse, const R (&g)[order + 1],
                                            const R (&multipole)[expansion_terms(order)]) {
@@ -161,7 +161,8 @@ template <int m, class R, int size, int... n>
 PERGOLA_HD_INLINE R convolve(const R (&a)[size], const R (&b)[size], std::integer_sequence<int, n...>) {
   R sum = a[0] * b[m];
   ((sum = is_valid(index_of(m) - index_of(n + 1))
-              ? mul_add(a[n + 1], b[is_valid(index_of(m) - index_of(n + 1)) ? term_of(index_of(m) - index_of(n + 1)) : 0], sum)
+              ? mul_add(a[n + 1],
+                        b[is_valid(index_of(m) - index_of(n + 1)) ? term_of(index_of(m) - index_of(n + 1)) : 0], sum)
               : sum),
    ...);
   return sum;

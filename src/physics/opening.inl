@@ -1,6 +1,6 @@
-// When a cell may act through its expansion. No include guard, as physics/pair.inl. Lengths enter as u = 1/√(R² + ε²), R
-// the distance of the two centres: inside its softening length a pair's potential is smooth, and expansions converge for
-// radii below 1/u. Every criterion is a pair of numbers: acceptance is left ≤ right.
+// When a cell may act through its expansion. No include guard, as physics/pair.inl. Lengths enter as u = 1/√(R² + ε²),
+// R the distance of the two centres: inside its softening length a pair's potential is smooth, and expansions converge
+// for radii below 1/u. Every criterion is a pair of numbers: acceptance is left ≤ right.
 
 /// Barnes-Hut for two cells (Dehnen 2002): the sum of the radii as seen from the other centre, to be at most an angle.
 template <class R>
@@ -8,9 +8,9 @@ PERGOLA_HD_INLINE R opening_ratio(R r_source, R r_target, R u) {
   return (r_source + r_target) * u;
 }
 
-/// No two particles of two cells are nearer than this. A pair with spline softening obeys Newton's law from 2.8 ε on, and
-/// no law that has an expansion about a centre farther in: cells act through expansions, with ε = 0, where this is at
-/// least the larger 2.8 ε of the two. (A radius beyond which nothing acts would be compared with it too.)
+/// No two particles of two cells are nearer than this. A pair with spline softening obeys Newton's law from 2.8 ε on,
+/// and no law that has an expansion about a centre farther in: cells act through expansions, with ε = 0, where this is
+/// at least the larger 2.8 ε of the two. (A radius beyond which nothing acts would be compared with it too.)
 template <class R>
 PERGOLA_HD_INLINE R nearest_apart(R distance, R r_source, R r_target) {
   return distance - r_source - r_target;
@@ -27,10 +27,10 @@ PERGOLA_HD_INLINE R power(R a) {
     return a * power<n - 1>(a);
 }
 
-/// Size of the terms that an interaction of the given order leaves out of the acceleration, m u² ((ρ + 3/2 r) u)^order; ρ
-/// is an average radius of the source, r the largest of the target (Dehnen 2014, eq. 13). It is compared with a fraction
-/// of the target's acceleration, the cell form of GADGET's relative criterion (Springel 2005, eq. 18). The target's
-/// radius counts more: at its rim the errors of all sources on one side add up.
+/// Size of the terms that an interaction of the given order leaves out of the acceleration, m u² ((ρ + 3/2 r) u)^order;
+/// ρ is an average radius of the source, r the largest of the target (Dehnen 2014, eq. 13). It is compared with a
+/// fraction of the target's acceleration, the cell form of GADGET's relative criterion (Springel 2005, eq. 18). The
+/// target's radius counts more: at its rim the errors of all sources on one side add up.
 template <int order, class R>
 PERGOLA_HD_INLINE R neglected_acceleration(R mass, R rho_source, R r_target, R u) {
   return mass * u * u * power<order>((rho_source + r_target * R(1.5)) * u);

@@ -67,8 +67,8 @@ PERGOLA_HD_INLINE void add_pair_potential(R mass, R inverse_r, R& pot) {
   pot = pot - mass * inverse_r;
 }
 
-/// The spline kernel: the law of a mass spread over a sphere of radius h as the cubic spline of SPH (Springel, Yoshida &
-/// White 2001, New Astron. 6, 79, eqs. 71 and A1; Springel 2005, MNRAS 364, 1105, eq. 4). With u = r/h:
+/// The spline kernel: the law of a mass spread over a sphere of radius h as the cubic spline of SPH (Springel, Yoshida
+/// & White 2001, New Astron. 6, 79, eqs. 71 and A1; Springel 2005, MNRAS 364, 1105, eq. 4). With u = r/h:
 ///   u < 1/2   in units of h, p(u) and g(u) are the papers' polynomials: potential −m p/h, acceleration m g d/h³
 ///   u ≥ 1/2   with s = 1 − u, or 0 beyond u = 1, it is Newton's law of the mass within r, m (1 − s⁴ (16 − 128/5 s +
 ///             32/3 s²)), and the potential is −m/r (1 − s⁵ (16/5 − 32/15 s)): the papers' polynomials once more, but
@@ -103,8 +103,8 @@ struct SplineDistance {
   /// potential = −m scale depth()
   PERGOLA_HD_INLINE R depth() const {
     const R less = (s4 * s) * mul_add(s, number<R>(-32.0 / 15), number<R>(3.2));
-    const R inside = mul_add(u2, mul_add(u2, mul_add(u, number<R>(-6.4), number<R>(9.6)), number<R>(-16.0 / 3)),
-                             number<R>(2.8));
+    const R inside =
+        mul_add(u2, mul_add(u2, mul_add(u, number<R>(-6.4), number<R>(9.6)), number<R>(-16.0 / 3)), number<R>(2.8));
     return choose(inside, number<R>(1) - less);
   }
 };

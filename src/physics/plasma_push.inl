@@ -35,8 +35,7 @@ PERGOLA_HD_INLINE N interpolate(const N (*weight)[points], const N* value) {
   N in_layer[layers];
   for (int k = 0; k < layers; ++k) {
     N in_row[points];
-    for (int j = 0; j < points; ++j)
-      in_row[j] = weighted_sum<points>(weight[0], value + (k * points + j) * points);
+    for (int j = 0; j < points; ++j) in_row[j] = weighted_sum<points>(weight[0], value + (k * points + j) * points);
     in_layer[k] = weighted_sum<points>(weight[1], in_row);
   }
   if constexpr (dimensions == 3)

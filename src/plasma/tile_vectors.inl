@@ -22,8 +22,8 @@ HWY_INLINE Pack<double> to_real(Whole<double> number) {
   const auto shifted = hn::BitCast(hn::ScalableTag<double>(), hn::Add(number, hn::BitCast(whole, middle.raw)));
   return Pack<double>(shifted) - middle;
 }
-/// The nearest whole number. A float that does not fit, or is none, becomes the smallest one or, in the scalar loops, the
-/// largest.
+/// The nearest whole number. A float that does not fit, or is none, becomes the smallest one or, in the scalar loops,
+/// the largest.
 HWY_INLINE Whole<float> to_whole(Pack<float> number) {
 #if HWY_TARGET == HWY_AVX3
   return Whole<float>{_mm512_cvtps_epi32(number.raw.raw)};
@@ -72,7 +72,7 @@ struct Clouds {
     Whole<Real> result = cell[dimensions - 1];
     for (int a = dimensions - 2; a >= 0; --a) {
       if constexpr ((side & (side - 1)) == 0)
-        result = hn::Add(hn::ShiftLeft<side == 16 ? 4 : 3>(result), cell[a]);
+        result = hn::Add(hn::ShiftLeft < side == 16 ? 4 : 3 > (result), cell[a]);
       else
         result = hn::Add(times<side>(result), cell[a]);
     }
@@ -108,7 +108,7 @@ struct Clouds {
 
 /// Whether fields and charge of this kind go by records of cells.
 template <int points, class Real>
-inline constexpr bool by_records = has_cell_records && points == 2 && sizeof(Real) == 4;
+inline constexpr bool by_records = has_cell_records&& points == 2 && sizeof(Real) == 4;
 
 /// So many vectors go through the stages of a push together: a stage works on vectors that do not wait for each other.
 inline constexpr int vectors_together = 8;
@@ -171,8 +171,8 @@ struct TileField {
   }
 };
 
-/// The charge of a tile while it is counted: in records of cells in 32 bits, for some vectors of particles at a time, or
-/// at once in the patch.
+/// The charge of a tile while it is counted: in records of cells in 32 bits, for some vectors of particles at a time,
+/// or at once in the patch.
 template <int dimensions, int points, class Real>
 class TileCharge {
   using Area = Patch<dimensions, points>;
@@ -200,7 +200,7 @@ class TileCharge {
     if constexpr (records) {
       const auto number = clouds.template number<width>();
       const auto kept = hn::IfThenElse(mask, number, hn::Set(clouds.tag, cells));  // the rest goes to the last record
-      hn::Store(hn::ShiftLeft<dimensions == 3 ? 3 : 2>(kept), clouds.tag, offset_ + vector * Number::size);
+      hn::Store(hn::ShiftLeft < dimensions == 3 ? 3 : 2 > (kept), clouds.tag, offset_ + vector * Number::size);
       for (int quad = 0; quad < size; quad += 4)
         store_quads(share + quad, staged_ + vector * Number::size * size + quad * Number::size);
     } else {

@@ -89,9 +89,10 @@ class Walker {
   void descend(std::uint32_t cell, std::size_t begin, std::size_t end, const Expansion& local) {
     if (!asks(cell)) return;
     if (!divides_ || tree_.link[cell].count > grain_) return visit(cell, begin, end, local);
-    tasks_.push_back({cell,
-                      {pass_.begin() + static_cast<std::ptrdiff_t>(begin), pass_.begin() + static_cast<std::ptrdiff_t>(end)},
-                      {local, local + terms}});
+    tasks_.push_back(
+        {cell,
+         {pass_.begin() + static_cast<std::ptrdiff_t>(begin), pass_.begin() + static_cast<std::ptrdiff_t>(end)},
+         {local, local + terms}});
   }
 
   void visit(std::uint32_t cell, std::size_t begin, std::size_t end, const Expansion& incoming) {
@@ -163,8 +164,8 @@ class Walker {
     const D square = softened_square<D>({dx, dy, dz}, spline ? D(0.0) : epsilon2);
     const D u = rsqrt(square);
     const D r = source(3), rho = source(4), mass = source(5), target_r = D(t.r);
-    as_cell = at_most(opening_ratio(r, target_r, u), D(opening_.angle)) &
-              at_most(target_r * u, D(opening_.target_angle));
+    as_cell =
+        at_most(opening_ratio(r, target_r, u), D(opening_.angle)) & at_most(target_r * u, D(opening_.target_angle));
     const D rest = square * u - target_r;  // no particle of the target is nearer
     as_points = at_most(r, D(opening_.angle) * rest);
     if (opening_.tolerance > 0) {
@@ -201,7 +202,8 @@ class Walker {
       to.x[lane] = s.x, to.y[lane] = s.y, to.z[lane] = s.z;
       to.epsilon2[lane] = expansion_epsilon2(s);
       to.scale[lane] = tree_.scale[cell];
-      from[lane] = at + lane < list.size() ? tree_.multipole + static_cast<std::int64_t>(cell) * multipole_stride(order) : nothing_;
+      from[lane] = at + lane < list.size() ? tree_.multipole + static_cast<std::int64_t>(cell) * multipole_stride(order)
+                                           : nothing_;
     }
     transpose(from, to.multipole);
   }
@@ -245,7 +247,8 @@ class Walker {
   }
 #endif
   /// From the cells to a point, in units of √(|x|² + ε²), and the inverse of that.
-  HWY_INLINE Vec3<P> direction(const SourceCells& sources, const Vec3<double>& point, double epsilon2, P& inverse) const {
+  HWY_INLINE Vec3<P> direction(const SourceCells& sources, const Vec3<double>& point, double epsilon2,
+                               P& inverse) const {
     alignas(64) T dx[lanes], dy[lanes], dz[lanes], e[lanes];
     for (int lane = 0; lane < lanes; ++lane) {
       dx[lane] = static_cast<T>(point.x - sources.x[lane]);
@@ -315,7 +318,8 @@ class Walker {
     add_points(cell, sums);
     add_near(cell, sums);
     for (std::uint32_t k = 0; k < link.count; ++k)
-      if (!active_.particle || active_.particle[link.first + k]) sink_.put(sink_.context, link.first + k, sums.value[k]);
+      if (!active_.particle || active_.particle[link.first + k])
+        sink_.put(sink_.context, link.first + k, sums.value[k]);
   }
 
   void add_local(std::uint32_t cell, const Expansion& local, LeafSums& sums) const {

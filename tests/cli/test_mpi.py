@@ -36,7 +36,7 @@ class MpiTest(harness.CliTest):
         environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         return subprocess.run(
             [MPIRUN, "--oversubscribe", "-n", str(ranks), harness.PROGRAM, *map(str, args)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300, env=environment)
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=harness.MPIRUN_SECONDS, env=environment)
 
     def config(self, integrator="hermite"):
         path = self.dir / f"{integrator}.toml"
