@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "device/cores.hpp"
 
 namespace pergola {
 
@@ -60,12 +61,6 @@ class CpuMemory final : public DeviceMemory {
   }
 };
 
-int available_cores() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-  return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
-}
-
 std::string cpu_name() {
   std::ifstream file("/proc/cpuinfo");
   std::string line;
@@ -80,6 +75,12 @@ std::string cpu_name() {
 const char* no_cuda_build = "this build has no CUDA backend (the CUDA toolkit was not found when it was built)";
 
 }  // namespace
+
+int available_cores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+}
 
 Device Device::open(std::string_view spec, int threads) {
   const bool any_cuda = spec == "cuda";

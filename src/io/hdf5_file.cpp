@@ -21,8 +21,8 @@ Handle without_times(hid_t property_class) {
 
 namespace {
 
-std::recursive_mutex& library_mutex() {
-  static std::recursive_mutex mutex;
+LibraryMutex& library_mutex() {
+  static LibraryMutex mutex;
   return mutex;
 }
 
@@ -70,6 +70,21 @@ std::int64_t whole_chunks(std::int64_t rows_per_chunk, std::int64_t rows) {
 constexpr std::int64_t most_expansion = 1100;
 
 }  // namespace
+
+void LibraryMutex::lock() {
+  std::unique_lock lock(mutex_);
+  freed_.wait(lock, [&] { return depth_ == 0 || holder_ == std::this_thread::get_id(); });
+  holder_ = std::this_thread::get_id();
+  ++depth_;
+}
+
+void LibraryMutex::unlock() {
+  {
+    const std::lock_guard lock(mutex_);
+    --depth_;
+  }
+  freed_.notify_one();
+}
 
 QuietLibrary::QuietLibrary() : lock_(library_mutex()) {
   // At the end of the process HDF5 would complain on stderr about what it lost track of in a damaged file. All files
@@ -322,6 +337,11 @@ void File::write_rows(const Dataset& dataset, std::int64_t first, std::int64_t c
 }
 void File::write_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, const std::uint64_t* values) {
   transfer(dataset, first, count, H5T_NATIVE_UINT64, nullptr, values);
+}
+
+void File::write_chunk(const Dataset& dataset, std::int64_t first, const void* bytes, std::size_t size) {
+  const std::array<hsize_t, 2> offset{hsize_t(first), 0};
+  if (H5Dwrite_chunk(dataset.handle.id(), H5P_DEFAULT, 0, offset.data(), size, bytes) < 0) fail_writing();
 }
 
 void File::close() {

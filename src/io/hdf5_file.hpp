@@ -1,10 +1,12 @@
 #pragma once
 #include <hdf5.h>
 
+#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -34,6 +36,20 @@ class Handle {
   Close close_ = nullptr;
 };
 
+/// A recursive mutex that another thread may unlock: files that a queue's thread opened may be closed by the thread
+/// that ends the queue.
+class LibraryMutex {
+ public:
+  void lock();
+  void unlock();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable freed_;
+  std::thread::id holder_;
+  int depth_ = 0;
+};
+
 /// Locks the HDF5 library and turns its error printing off, for as long as it lives.
 class QuietLibrary {
  public:
@@ -43,7 +59,7 @@ class QuietLibrary {
   QuietLibrary& operator=(const QuietLibrary&) = delete;
 
  private:
-  std::unique_lock<std::recursive_mutex> lock_;
+  std::unique_lock<LibraryMutex> lock_;
   H5E_auto2_t printer_ = nullptr;
   void* printer_data_ = nullptr;
 };
@@ -119,6 +135,8 @@ class File {
   void write_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, const double* values);
   void write_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, const float* values);
   void write_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, const std::uint64_t* values);
+  /// A whole chunk as it stands in the file, with its checksum; `first` is its first row.
+  void write_chunk(const Dataset& dataset, std::int64_t first, const void* bytes, std::size_t size);
   /// A whole dataset of one to three dimensions, at once; `type` is the type in the file.
   void write_array(const std::string& name, hid_t type, const Array& array);
   /// Ends writing; throws where the destructor could not.

@@ -164,18 +164,6 @@ void complete(Particles& particles, const fs::path& path) {
   if (particles.potential.size() != n) particles.potential.clear();
 }
 
-/// What the writers rely on.
-void check_arrays(const Particles& p, const fs::path& path) {
-  const std::size_t n = p.id.size();
-  bool right = p.species.size() == n && (p.potential.empty() || p.potential.size() == n);
-  for (const auto* values : {&p.mass, &p.x, &p.y, &p.z, &p.vx, &p.vy, &p.vz}) right = right && values->size() == n;
-  right = right && std::all_of(p.species.begin(), p.species.end(), [](auto s) { return s < species_count; });
-  if (!right)
-    throw Error(
-        ErrorKind::input,
-        fmt::format("{}: the particles to write have arrays of unequal length or an unknown species", path.string()));
-}
-
 }  // namespace
 
 Snapshot read_snapshot(const fs::path& path) {
@@ -197,31 +185,12 @@ SnapshotSummary inspect_snapshot(const fs::path& path) {
   return {std::move(whole.header), whole.counts, whole.mass_table, std::move(whole.fields)};
 }
 
-void write_snapshot(const fs::path& path, const Snapshot& snapshot, const WriteOptions& options) {
-  check_arrays(snapshot.particles, path);
-  switch (options.format) {
-    case SnapshotFormat::hdf5:
-      return write_hdf5(path, snapshot, options);
-    case SnapshotFormat::gadget1:
-    case SnapshotFormat::gadget2:
-      return write_gadget(path, snapshot, options);
-    case SnapshotFormat::csv:
-      return write_csv(path, snapshot, options);
-  }
-}
-
 SnapshotFormat format_from_name(const fs::path& path) {
   const std::string extension = path.extension().string();
   if (extension == ".hdf5" || extension == ".h5") return SnapshotFormat::hdf5;
   if (extension == ".csv") return SnapshotFormat::csv;
   if (extension == ".g2" || extension == ".gadget2") return SnapshotFormat::gadget2;
   return SnapshotFormat::gadget1;
-}
-
-std::array<std::vector<std::int64_t>, species_count> places_by_species(const Particles& particles) {
-  std::array<std::vector<std::int64_t>, species_count> places;
-  for (std::int64_t i = 0; i < particles.size(); ++i) places[particles.species[i]].push_back(i);
-  return places;
 }
 
 float to_single(double value, const fs::path& path) {

@@ -40,6 +40,7 @@ struct WriteOptions {
   bool single_precision = false;                      // float32 coordinates, velocities, masses and potentials
   bool big_endian = false;                            // GADGET binary only
   std::array<std::vector<double>, 3> acceleration{};  // HDF5 only: written as Acceleration unless empty
+  int threads = 0;                                    // 0: all cores that this process may use
 };
 
 /// Reads any snapshot that Pergola knows; the format is found from the contents. A name without the ".0" or ".0.hdf5"
@@ -56,7 +57,8 @@ struct SnapshotSummary {
 };
 PERGOLA_API SnapshotSummary inspect_snapshot(const std::filesystem::path& path);
 
-/// Writes beside the name and renames when complete. Throws Error(system) when the operating system refuses.
+/// Writes beside the name and renames when complete. io/snapshot_writer.hpp writes one in pieces. Throws Error(system)
+/// when the operating system refuses.
 PERGOLA_API void write_snapshot(const std::filesystem::path& path, const Snapshot& snapshot,
                                 const WriteOptions& options = {});
 

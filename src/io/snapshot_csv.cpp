@@ -7,6 +7,7 @@
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "device/parallel.hpp"
 #include "io/input_file.hpp"
 #include "io/snapshot_formats.hpp"
 
@@ -141,27 +142,52 @@ SnapshotPiece read_csv_piece(const std::filesystem::path& path, ReadPart part) {
   return piece;
 }
 
-void write_csv(const std::filesystem::path& path, const Snapshot& snapshot, const WriteOptions& options) {
-  const auto& p = snapshot.particles;
-  const bool with_species =
-      std::any_of(p.species.begin(), p.species.end(), [](std::uint8_t s) { return s != species_halo; });
-  AtomicFile file(path);
-  std::string text = with_species ? "id,mass,x,y,z,vx,vy,vz,species\n" : "id,mass,x,y,z,vx,vy,vz\n";
-  for (std::int64_t i = 0; i < p.size(); ++i) {
+namespace {
+
+constexpr std::int64_t lines_per_text = 8192;
+
+class CsvWriter final : public SnapshotWriter {
+ public:
+  CsvWriter(const std::filesystem::path& path, const SnapshotContents& contents, WriteOptions options)
+      : SnapshotWriter(path, contents),
+        options_(std::move(options)),
+        with_species_(contents.counts[species_halo] != contents.total()),
+        file_(path) {
+    file_.write(with_species_ ? "id,mass,x,y,z,vx,vy,vz,species\n" : "id,mass,x,y,z,vx,vy,vz\n");
+  }
+
+ private:
+  void take(const Particles& from, std::int64_t first, std::int64_t n, std::int64_t) override {
+    std::vector<std::string> texts(static_cast<std::size_t>((n + lines_per_text - 1) / lines_per_text));
+    parallel_chunks(options_.threads, n, lines_per_text, [&](std::int64_t begin, std::int64_t end) {
+      std::string& text = texts[begin / lines_per_text];
+      for (std::int64_t i = first + begin; i < first + end; ++i) add_line(from, i, text);
+    });
+    for (const std::string& text : texts) file_.write(text);
+  }
+
+  void add_line(const Particles& p, std::int64_t i, std::string& text) const {
     text += std::to_string(p.id[i]);
     for (const auto* values : {&p.mass, &p.x, &p.y, &p.z, &p.vx, &p.vy, &p.vz}) {
       text += ',';
-      text += options.single_precision ? to_text(to_single((*values)[i], path)) : to_text((*values)[i]);
+      text += options_.single_precision ? to_text(to_single((*values)[i], path_)) : to_text((*values)[i]);
     }
-    if (with_species) text += fmt::format(",{}", p.species[i]);
+    if (with_species_) text += fmt::format(",{}", p.species[i]);
     text += '\n';
-    if (text.size() > (std::size_t{1} << 20)) {
-      file.write(text);
-      text.clear();
-    }
   }
-  file.write(text);
-  file.commit();
+
+  void finish() override { file_.commit(); }
+
+  WriteOptions options_;
+  bool with_species_;
+  AtomicFile file_;
+};
+
+}  // namespace
+
+std::unique_ptr<SnapshotWriter> make_csv_writer(const std::filesystem::path& path, const SnapshotContents& contents,
+                                                WriteOptions options) {
+  return std::make_unique<CsvWriter>(path, contents, std::move(options));
 }
 
 }  // namespace pergola

@@ -3,11 +3,13 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "io/snapshot.hpp"
+#include "io/snapshot_writer.hpp"
 
 namespace pergola {
 
@@ -29,12 +31,12 @@ SnapshotPiece read_hdf5_piece(const std::filesystem::path& path, ReadPart part);
 SnapshotPiece read_gadget_piece(const std::filesystem::path& path, ReadPart part);
 SnapshotPiece read_csv_piece(const std::filesystem::path& path, ReadPart part);
 
-void write_hdf5(const std::filesystem::path& path, const Snapshot& snapshot, const WriteOptions& options);
-void write_gadget(const std::filesystem::path& path, const Snapshot& snapshot, const WriteOptions& options);
-void write_csv(const std::filesystem::path& path, const Snapshot& snapshot, const WriteOptions& options);
-
-/// Places of the particles of each species, in their order.
-std::array<std::vector<std::int64_t>, species_count> places_by_species(const Particles& particles);
+std::unique_ptr<SnapshotWriter> make_hdf5_writer(const std::filesystem::path& path, const SnapshotHeader& header,
+                                                 const SnapshotContents& contents, WriteOptions options);
+std::unique_ptr<SnapshotWriter> make_gadget_writer(const std::filesystem::path& path, const SnapshotHeader& header,
+                                                   const SnapshotContents& contents, WriteOptions options);
+std::unique_ptr<SnapshotWriter> make_csv_writer(const std::filesystem::path& path, const SnapshotContents& contents,
+                                                WriteOptions options);
 
 /// `value` in single precision; Error(input) when it is too large for that.
 float to_single(double value, const std::filesystem::path& path);

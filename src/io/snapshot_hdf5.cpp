@@ -1,9 +1,8 @@
-// GADGET-style HDF5 snapshots, as yt and pynbody open them.
+// GADGET-style HDF5 snapshots are read here.
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "io/hdf5_file.hpp"
 #include "io/snapshot_formats.hpp"
@@ -20,8 +19,6 @@ void for_slabs(const hdf5::Dataset& dataset, const Body& body) {
 }
 
 std::string group_name(int type) { return fmt::format("PartType{}", type); }
-
-// Reading.
 
 SpeciesCounts read_counts(const hdf5::File& file, const std::string& name) {
   SpeciesCounts counts{};
@@ -161,103 +158,6 @@ Particles read_type(const hdf5::File& file, int type, SnapshotPiece& piece) {
   return p;
 }
 
-// Writing.
-
-class SnapshotWriter {
- public:
-  SnapshotWriter(hdf5::File& file, const Particles& particles, const WriteOptions& options)
-      : file_(file), particles_(particles), acceleration_(options.acceleration), single_(options.single_precision) {}
-
-  void write_type(int type, const std::vector<std::int64_t>& places) {
-    const std::string group = group_name(type);
-    const auto& p = particles_;
-    file_.create_group(group);
-    write_reals(group + "/Coordinates", places, {&p.x, &p.y, &p.z});
-    write_reals(group + "/Velocities", places, {&p.vx, &p.vy, &p.vz});
-    write_ids(group + "/ParticleIDs", places);
-    write_reals(group + "/Masses", places, {&p.mass});
-    if (!p.potential.empty()) write_reals(group + "/Potential", places, {&p.potential});
-    const auto& a = acceleration_;
-    if (!a[0].empty()) write_reals(group + "/Acceleration", places, {&a[0], &a[1], &a[2]});
-  }
-
- private:
-  using Columns = std::vector<const std::vector<double>*>;
-
-  void write_reals(const std::string& name, const std::vector<std::int64_t>& places, const Columns& columns) {
-    if (single_)
-      write_slabs<float>(name, H5T_IEEE_F32LE, places, columns,
-                         [this](double value) { return to_single(value, file_.path()); });
-    else
-      write_slabs<double>(name, H5T_IEEE_F64LE, places, columns, [](double value) { return value; });
-  }
-
-  template <class T, class Convert>
-  void write_slabs(const std::string& name, hid_t type, const std::vector<std::int64_t>& places, const Columns& columns,
-                   const Convert& convert) {
-    const auto rows = static_cast<std::int64_t>(places.size());
-    const auto dataset = file_.create_dataset(name, type, rows, static_cast<std::int64_t>(columns.size()));
-    std::vector<T> slab;
-    for_slabs(dataset, [&](std::int64_t first, std::int64_t count) {
-      slab.clear();
-      for (std::int64_t i = first; i < first + count; ++i)
-        for (const auto* column : columns) slab.push_back(convert((*column)[places[i]]));
-      file_.write_rows(dataset, first, count, slab.data());
-    });
-  }
-
-  void write_ids(const std::string& name, const std::vector<std::int64_t>& places) {
-    const auto rows = static_cast<std::int64_t>(places.size());
-    const auto dataset = file_.create_dataset(name, H5T_STD_U64LE, rows, 1);
-    std::vector<std::uint64_t> slab;
-    for_slabs(dataset, [&](std::int64_t first, std::int64_t count) {
-      slab.clear();
-      for (std::int64_t i = first; i < first + count; ++i) slab.push_back(particles_.id[places[i]]);
-      file_.write_rows(dataset, first, count, slab.data());
-    });
-  }
-
-  hdf5::File& file_;
-  const Particles& particles_;
-  const std::array<std::vector<double>, 3>& acceleration_;
-  bool single_;
-};
-
-void write_header(hdf5::File& file, const SnapshotHeader& header, const std::vector<std::uint64_t>& counts) {
-  std::vector<std::uint32_t> low, high;
-  for (const std::uint64_t count : counts) {
-    low.push_back(static_cast<std::uint32_t>(count));
-    high.push_back(static_cast<std::uint32_t>(count >> 32));
-  }
-  const std::string group = "Header";
-  file.create_group(group);
-  if (std::any_of(high.begin(), high.end(), [](std::uint32_t word) { return word != 0; }))
-    file.write_attribute(group, "NumPart_ThisFile", counts);
-  else
-    file.write_attribute(group, "NumPart_ThisFile", low);
-  file.write_attribute(group, "NumPart_Total", low);
-  file.write_attribute(group, "NumPart_Total_HighWord", high);
-  file.write_attribute(group, "MassTable", std::vector<double>(species_count, 0.0));
-  file.write_attribute(group, "Time", header.time);
-  file.write_attribute(group, "Redshift", header.redshift);
-  file.write_attribute(group, "BoxSize", header.box_size);
-  file.write_attribute(group, "NumFilesPerSnapshot", std::int32_t{1});
-  file.write_attribute(group, "Flag_Entropy_ICs", std::int32_t{0});
-  if (header.omega0) file.write_attribute(group, "Omega0", *header.omega0);
-  if (header.omega_lambda) file.write_attribute(group, "OmegaLambda", *header.omega_lambda);
-  if (header.hubble_param) file.write_attribute(group, "HubbleParam", *header.hubble_param);
-
-  const FileUnits units = header.units.value_or(FileUnits{});
-  file.create_group("Units");
-  file.write_attribute("Units", "UnitLength_in_cgs", units.length_cm);
-  file.write_attribute("Units", "UnitMass_in_cgs", units.mass_g);
-  file.write_attribute("Units", "UnitVelocity_in_cgs", units.velocity_cm_per_s);
-  if (!header.units) return;
-  file.write_attribute("Units", "UnitLength_in_cm", units.length_cm);
-  file.write_attribute("Units", "UnitMass_in_g", units.mass_g);
-  file.write_attribute("Units", "UnitVelocity_in_cm_per_s", units.velocity_cm_per_s);
-}
-
 }  // namespace
 
 SnapshotPiece read_hdf5_piece(const std::filesystem::path& path, ReadPart part) {
@@ -275,25 +175,6 @@ SnapshotPiece read_hdf5_piece(const std::filesystem::path& path, ReadPart part) 
     if (part == ReadPart::all) join(piece.particles, read_type(file, type, piece));
   }
   return piece;
-}
-
-void write_hdf5(const std::filesystem::path& path, const Snapshot& snapshot, const WriteOptions& options) {
-  const auto& particles = snapshot.particles;
-  const auto places = places_by_species(particles);
-  std::vector<std::uint64_t> counts;
-  for (const auto& list : places) counts.push_back(list.size());
-
-  AtomicFile target(path);
-  const std::int64_t real_bytes = options.single_precision ? 4 : 8;
-  const std::int64_t reals = 7 + (particles.potential.empty() ? 0 : 1) + (options.acceleration[0].empty() ? 0 : 3);
-  hdf5::File file(target.temporary(), path);
-  target.reserve(particles.size() * (8 + real_bytes * reals) + 8192);
-  write_header(file, snapshot.header, counts);
-  SnapshotWriter writer(file, particles, options);
-  for (int type = 0; type < species_count; ++type)
-    if (!places[type].empty()) writer.write_type(type, places[type]);
-  file.close();
-  target.commit();
 }
 
 }  // namespace pergola
