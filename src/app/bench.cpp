@@ -187,13 +187,13 @@ double fastest(double seconds, int least, const std::function<void()>& once) {
   return best;
 }
 
-void add_bench(CLI::App& program, Context& context) {
-  auto* command = program.add_subcommand("bench", "Measure this machine: rates, and their fraction of its ceiling");
+void add_bench(Command program, Context& context) {
+  auto command = program.add_subcommand("bench", "Measure this machine: rates, and their fraction of its ceiling");
   auto options = std::make_shared<BenchOptions>();
   command->add_option("SUITE", options->suite, "direct, hermite, tree, mesh, pic or g6")->required();
   command->add_flag("--full", options->full, "Also the sizes that take long");
   command->add_option("--n", options->n, "This number of particles only")
-      ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 40));
+      ->between(std::int64_t{2}, std::int64_t{1} << 40);
   command->footer("Example:\n  pergola bench direct --threads 2 --json");
   command->callback([options, &context] { run_bench(*options, context); });
 }

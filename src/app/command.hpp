@@ -1,73 +1,25 @@
 #pragma once
-#include <CLI/CLI.hpp>
-#include <atomic>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <string>
 
-#include "base/log.hpp"
-#include "base/range.hpp"
-#include "comm/communicator.hpp"
-#include "device/device.hpp"
+#include "app/context.hpp"
+#include "app/options.hpp"
 
 namespace pergola::app {
 
-/// What every subcommand shares: the global options and where text goes. Data goes to stdout, everything else to
-/// stderr, and only rank 0 says anything.
-struct Context {
-  std::string device = "auto";
-  bool device_given = false;
-  int threads = 0;
-  bool threads_given = false;
-  bool json = false;
-  bool quiet = false;
-  int exit_code = 0;
-  std::shared_ptr<Communicator> communicator;
-
-  bool speaks() const { return communicator->is_root(); }
-  Device open_device() const { return Device::open(device, threads); }
-  /// Text or one JSON value on stdout. Throws Error(system) when it cannot be written.
-  void print(const std::string& text) const;
-  void print(const nlohmann::json& value) const;
-  /// Data about a file that was written; when it cannot be printed, the file goes: a command that failed leaves none.
-  void print_for_file(const nlohmann::json& value, const std::string& path) const;
-  /// A remark on stderr, hidden by --quiet.
-  void remark(const std::string& text) const;
-  Log log() const;
-};
-
-/// Known before anything is computed: an existing file is replaced only when the user says so (--overwrite). Throws
-/// Error(input).
-void check_output_file(const std::string& path, bool overwrite);
-
-/// Throws Error(system) when what was printed did not reach stdout.
-void flush_output();
-
-/// Set by Ctrl-C and SIGTERM once interrupts are caught; the handlers do nothing else.
-extern std::atomic<bool> interrupted;
-void catch_interrupts();
-
-/// For option->transform(): the text must be a number in the range, or an integer such as 1000 or 1e6.
-CLI::Validator number_in(const Range& range);
-CLI::Validator integer_in(const Range& range);
-
-/// One sentence for a bad command line: the option or command, what was expected, and the nearest valid name.
-std::string usage_message(const CLI::App& program, const CLI::ParseError& error);
-
 // One function per file app/<name>.cpp: adds the subcommand with its options, its help with an example, and its
 // callback.
-void add_convert(CLI::App& program, Context& context);
-void add_run(CLI::App& program, Context& context);
-void add_plan(CLI::App& program, Context& context);
-void add_devices(CLI::App& program, Context& context);
-void add_force(CLI::App& program, Context& context);
-void add_ic(CLI::App& program, Context& context);
-void add_info(CLI::App& program, Context& context);
-void add_merge(CLI::App& program, Context& context);
-void add_g6_replay(CLI::App& program, Context& context);
-void add_paper(CLI::App& program, Context& context);
-void add_picture(CLI::App& program, Context& context);
-void add_plot(CLI::App& program, Context& context);
-void add_bench(CLI::App& program, Context& context);
+void add_convert(Command program, Context& context);
+void add_run(Command program, Context& context);
+void add_plan(Command program, Context& context);
+void add_devices(Command program, Context& context);
+void add_force(Command program, Context& context);
+void add_ic(Command program, Context& context);
+void add_info(Command program, Context& context);
+void add_merge(Command program, Context& context);
+void add_g6_replay(Command program, Context& context);
+void add_paper(Command program, Context& context);
+void add_picture(Command program, Context& context);
+void add_plot(Command program, Context& context);
+void add_bench(Command program, Context& context);
 
 }  // namespace pergola::app

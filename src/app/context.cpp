@@ -1,12 +1,14 @@
+#include "app/context.hpp"
+
 #include <fmt/core.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "app/command.hpp"
 #include "base/error.hpp"
 
 namespace pergola::app {

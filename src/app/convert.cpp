@@ -55,8 +55,8 @@ void convert(const Context& context, const ConvertOptions& options) {
 
 }  // namespace
 
-void add_convert(CLI::App& program, Context& context) {
-  auto* command = program.add_subcommand("convert", "Change the format of a snapshot");
+void add_convert(Command program, Context& context) {
+  auto command = program.add_subcommand("convert", "Change the format of a snapshot");
   auto options = std::make_shared<ConvertOptions>();
   command->add_option("IN", options->input, "Snapshot in any format; in several files: any one, or their common name")
       ->required();
@@ -65,7 +65,7 @@ void add_convert(CLI::App& program, Context& context) {
       ->add_option("--format", options->format,
                    "auto, hdf5, gadget1, gadget2 or csv. auto goes by the name of OUT: .hdf5 .h5 is hdf5, .csv is csv, "
                    ".g2 .gadget2 is gadget2, anything else is gadget1")
-      ->check(CLI::IsMember({"auto", "hdf5", "gadget1", "gadget2", "csv"}));
+      ->one_of({"auto", "hdf5", "gadget1", "gadget2", "csv"});
   command->add_flag("--single", options->single, "Write numbers in single precision");
   command->add_flag("--big-endian", options->big_endian, "Write gadget1 or gadget2 in big-endian byte order");
   command->footer("Example:\n  pergola convert cluster.hdf5 cluster.g2 --single");

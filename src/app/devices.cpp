@@ -34,8 +34,8 @@ void show_devices(const Context& context) {
 
 }  // namespace
 
-void add_devices(CLI::App& program, Context& context) {
-  auto* command = program.add_subcommand("devices", "Show what this machine and this build can use, and why not");
+void add_devices(Command program, Context& context) {
+  auto command = program.add_subcommand("devices", "Show what this machine and this build can use, and why not");
   command->footer("Example:\n  pergola devices --json");
   command->callback([&context] { show_devices(context); });
 }

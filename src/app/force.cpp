@@ -131,8 +131,8 @@ void run_force(const ForceOptions& options, const Context& context) {
 
 }  // namespace
 
-void add_force(CLI::App& program, Context& context) {
-  auto* command = program.add_subcommand("force", "Time one force evaluation on a snapshot and measure its error");
+void add_force(Command program, Context& context) {
+  auto command = program.add_subcommand("force", "Time one force evaluation on a snapshot and measure its error");
   auto options = std::make_shared<ForceOptions>();
   command->add_option("FILE", options->file, "Snapshot: HDF5, GADGET binary or CSV")->required();
   command->add_option("--solver", options->solver, "Name of the solver, for example direct");
@@ -140,7 +140,7 @@ void add_force(CLI::App& program, Context& context) {
       ->allow_extra_args(false)
       ->take_all();
   command->add_option("--sample", options->sample, "Particles compared with a double-precision direct sum")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->between(std::int64_t{1}, std::int64_t{1} << 40)
       ->capture_default_str();
   command->add_option("--dump", options->dump, "Write the snapshot with an Acceleration dataset to this HDF5 file");
   command->footer("Example:\n  pergola force cluster.hdf5 --solver direct --set run.precision=single --json");

@@ -91,14 +91,14 @@ void run_replay(const ReplayOptions& options, Context& context) {
 
 }  // namespace
 
-void add_g6_replay(CLI::App& program, Context& context) {
-  auto* command = program.add_subcommand(
+void add_g6_replay(Command program, Context& context) {
+  auto command = program.add_subcommand(
       "g6-replay", "Run the recorded calls of a GRAPE-6 client again: compare the answers, measure the rate");
   auto options = std::make_shared<ReplayOptions>();
   command->add_option("FILE", options->file, "Trace that a client of libg6 wrote with PERGOLA_G6_TRACE=FILE")
       ->required();
   command->add_option("--precision", options->precision, "mixed or double")
-      ->check(CLI::IsMember({"mixed", "double"}))
+      ->one_of({"mixed", "double"})
       ->capture_default_str();
   command->add_flag("--self-neighbour", options->self_neighbour,
                     "Neighbour lists hold the particle itself (PERGOLA_G6_SELF_NEIGHBOUR=1)");

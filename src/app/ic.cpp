@@ -160,7 +160,7 @@ std::string check_units(const std::string& text) {
   return fmt::format("expected nbody, gadget or si, found {}", text);
 }
 
-void add_common_options(CLI::App& command, Request& request) {
+void add_common_options(Command command, Request& request) {
   command.add_option("-n,--n", request.n, "Number of particles; 1e6 is a number too")
       ->transform(integer_in(Range::at_least(1)))
       ->type_name("N");
@@ -180,15 +180,14 @@ void add_common_options(CLI::App& command, Request& request) {
   command.add_flag("--overwrite", request.overwrite, "Replace an existing file");
 }
 
-void add_model_option(CLI::App& command, const ModelOption& option, const std::shared_ptr<Request>& request) {
+void add_model_option(Command command, const ModelOption& option, const std::shared_ptr<Request>& request) {
   const std::string dash = "--" + dashed(option.name), underscore = "--" + option.name;
   const std::string help = fmt::format("{} ({})", option.help, value_text(option.default_value));
   const bool is_flag = std::holds_alternative<bool>(option.default_value);
-  const auto add = [&](const std::string& flag) -> CLI::Option* {
+  const auto add = [&](const std::string& flag) -> Option {
     const auto take = [request, name = option.name](const std::string& text) { request->options[name] = text; };
     const bool is_number = std::holds_alternative<double>(option.default_value);
-    if (!is_flag)
-      return command.add_option_function<std::string>(flag, take, help)->type_name(is_number ? "NUMBER" : "WORD");
+    if (!is_flag) return command.add_option_function(flag, take, help)->type_name(is_number ? "NUMBER" : "WORD");
     return command.add_flag_function(
         flag, [take](std::int64_t count) { take(count > 0 ? "true" : "false"); }, help);
   };
@@ -212,17 +211,17 @@ const char* example_options(const std::string& model) {
 
 }  // namespace
 
-void add_ic(CLI::App& program, Context& context) {
-  auto* ic = program.add_subcommand("ic", "Make initial conditions");
+void add_ic(Command program, Context& context) {
+  auto ic = program.add_subcommand("ic", "Make initial conditions");
   const auto request = std::make_shared<Request>();
-  add_common_options(*ic, *request);
+  add_common_options(ic, *request);
   ic->require_subcommand(1);
   ic->footer(
       "Example:\n  pergola ic plummer --n 1000 --seed 1 -o cluster.hdf5\n\n"
       "`pergola ic MODEL --help` shows the options of a model.");
   for (const auto& model : models()) {
-    auto* command = ic->add_subcommand(model.name, model.summary);
-    for (const auto& option : model.options) add_model_option(*command, option, request);
+    auto command = ic->add_subcommand(model.name, model.summary);
+    for (const auto& option : model.options) add_model_option(command, option, request);
     const char* external = model.uses_external
                                ? "The external potentials of the run that it is made for are stated as there:\n"
                                  "  --set 'gravity.external=[{ kind = \"logarithmic\", speed = 1, radius = 0.5 }]'\n\n"

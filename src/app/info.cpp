@@ -209,8 +209,8 @@ void show_info(const Context& context, const std::string& file) {
 
 }  // namespace
 
-void add_info(CLI::App& program, Context& context) {
-  auto* command = program.add_subcommand("info", "Look into a snapshot, an openPMD file or a checkpoint");
+void add_info(Command program, Context& context) {
+  auto command = program.add_subcommand("info", "Look into a snapshot, an openPMD file or a checkpoint");
   auto file = std::make_shared<std::string>();
   command
       ->add_option(

@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -7,6 +8,7 @@
 #include <system_error>
 
 #include "app/command.hpp"
+#include "app/usage.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
@@ -32,7 +34,7 @@ void add_global_options(CLI::App& program, Context& context) {
       ->type_name("DEVICE")
       ->each([&](const std::string&) { context.device_given = true; });
   program.add_option("--threads", context.threads, "CPU threads; 0 = all cores")
-      ->transform(integer_in(Range::between(0, 65536)))
+      ->transform(CLI::Validator(integer_in(Range::between(0, 65536)), ""))
       ->type_name("N")
       ->each([&](const std::string&) { context.threads_given = true; });
   program.add_flag("--json", context.json, "One JSON value on stdout");
@@ -45,7 +47,7 @@ void add_global_options(CLI::App& program, Context& context) {
       "Example:\n  pergola run examples/plummer.toml -o cluster\n\nEvery command has --help with an example.");
 }
 
-void add_commands(CLI::App& program, Context& context) {
+void add_commands(Command program, Context& context) {
   add_ic(program, context);
   add_run(program, context);
   add_plan(program, context);
@@ -64,7 +66,7 @@ void add_commands(CLI::App& program, Context& context) {
 int run_program(int argc, char** argv, Context& context) {
   CLI::App program("Pergola: particles that move in the field they make", "pergola");
   add_global_options(program, context);
-  add_commands(program, context);
+  add_commands(Command(&program), context);
   try {
     program.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -88,7 +88,7 @@ void merge(const Context& context, Request request) {
                            request.output);
 }
 
-void add_tilt(CLI::App& command, const std::string& number, const std::string& name, DiscTilt& tilt) {
+void add_tilt(Command command, const std::string& number, const std::string& name, DiscTilt& tilt) {
   command
       .add_option(
           "--inclination-" + number, tilt.inclination,
@@ -106,8 +106,8 @@ void add_tilt(CLI::App& command, const std::string& number, const std::string& n
 
 }  // namespace
 
-void add_merge(CLI::App& program, Context& context) {
-  auto* command = program.add_subcommand("merge", "Put two snapshots on an orbit about each other");
+void add_merge(Command program, Context& context) {
+  auto command = program.add_subcommand("merge", "Put two snapshots on an orbit about each other");
   auto request = std::make_shared<Request>();
   auto& orbit = request->merge;
   command->add_option("A", request->first, "Snapshot in any format")->required();
@@ -123,8 +123,8 @@ void add_merge(CLI::App& program, Context& context) {
   command->add_option("--eccentricity", orbit.eccentricity, "0 circle, < 1 ellipse, 1 parabola, > 1 hyperbola (1)")
       ->transform(number_in(Range::at_least(0)))
       ->type_name("NUMBER");
-  add_tilt(*command, "1", "A", orbit.first);
-  add_tilt(*command, "2", "B", orbit.second);
+  add_tilt(command, "1", "A", orbit.first);
+  add_tilt(command, "2", "B", orbit.second);
   command->add_option("-o,--output", request->output, "File to write; .hdf5 and .csv, .g2 for GADGET format 2, else 1")
       ->required()
       ->type_name("FILE");

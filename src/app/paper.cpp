@@ -49,8 +49,8 @@ void rerun_paper(Context& context, const PaperOptions& options) {
 
 }  // namespace
 
-void add_paper(CLI::App& program, Context& context) {
-  auto* command =
+void add_paper(Command program, Context& context) {
+  auto command =
       program.add_subcommand("paper", "Rerun a paper's experiment and print our column beside the published ones");
   auto options = std::make_shared<PaperOptions>();
   command->add_option("name", options->paper, fmt::format("PAPER or PAPER/TABLE, of {}", paper_help()))->required();

@@ -178,24 +178,22 @@ void make_picture(const Context& context, const PictureOptions& options) {
 
 }  // namespace
 
-void add_picture(CLI::App& program, Context& context) {
+void add_picture(Command program, Context& context) {
   auto options = std::make_shared<PictureOptions>();
-  auto* command =
+  auto command =
       program.add_subcommand("picture", "Render a snapshot: surface density, or a plasma's phase space or field");
   command->add_option("file", options->file, "Snapshot, in any format that Pergola reads, or an openPMD file")
       ->required();
   command->add_option("-o,--output", options->output, "PNG file to write")->required();
   command->add_option("--axis", options->axis, "Line of sight; right and up are then y z, x z or x y")
-      ->check(CLI::IsMember({"x", "y", "z"}))
+      ->one_of({"x", "y", "z"})
       ->capture_default_str();
   command->add_option("--width", options->width, "Length from left to right; default: shows most particles");
   command->add_option("--center", options->center, "auto, density (the densest place) or X,Y,Z")->capture_default_str();
   command->add_option("--size", options->pixels, "Pixels from left to right and from top to bottom")
-      ->check(CLI::Range(64, 4096))
+      ->between(64, 4096)
       ->capture_default_str();
-  command->add_option("--colormap", options->colormap, "Colours")
-      ->check(CLI::IsMember(colormap_names()))
-      ->capture_default_str();
+  command->add_option("--colormap", options->colormap, "Colours")->one_of(colormap_names())->capture_default_str();
   command
       ->add_option("--species", options->species,
                    "Show these only: gas, halo, disc, bulge, stars, boundary; openPMD: by their names in the file")

@@ -51,12 +51,12 @@ std::string to_text(const RunPlan& plan) {
 
 }  // namespace
 
-void add_plan(CLI::App& program, Context& context) {
+void add_plan(Command program, Context& context) {
   struct PlanCommand {
     std::string config;
     std::vector<std::string> sets;
   };
-  auto* command =
+  auto command =
       program.add_subcommand("plan", "Estimate memory, steps and time of a run before anything is allocated");
   auto options = std::make_shared<PlanCommand>();
   command->add_option("CONFIG", options->config, "TOML configuration; may be a pipe")->required();

@@ -75,9 +75,9 @@ void plot_run(const Context& context, const PlotOptions& options) {
 
 }  // namespace
 
-void add_plot(CLI::App& program, Context& context) {
+void add_plot(Command program, Context& context) {
   auto options = std::make_shared<PlotOptions>();
-  auto* command = program.add_subcommand("plot", "Plot the logs of a run: energy error, momentum drift, stage times");
+  auto command = program.add_subcommand("plot", "Plot the logs of a run: energy error, momentum drift, stage times");
   command->add_option("directory", options->directory, "Directory of a run; needs energy.csv, uses its other logs")
       ->required();
   command->add_option("-o,--output", options->output, "Directory for the pictures; default: that of the run");

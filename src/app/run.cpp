@@ -106,16 +106,16 @@ void run(Context& context, RunCommand command) {
 
 }  // namespace
 
-void add_run(CLI::App& program, Context& context) {
-  auto* command = program.add_subcommand("run", "Run a simulation from a configuration");
+void add_run(Command program, Context& context) {
+  auto command = program.add_subcommand("run", "Run a simulation from a configuration");
   auto options = std::make_shared<RunCommand>();
   command->add_option("CONFIG", options->config, "TOML configuration; may be a pipe")->required();
   command->add_option("--set", options->sets, "key=value, replaces a key of the configuration; any number of times")
       ->allow_extra_args(false);
   command->add_option("-o,--output", options->directory, "Directory of the run; default: the configuration's name");
-  auto* resume = command->add_flag("--resume", options->resume,
-                                   "Go on from the newest checkpoint, bit-identically; run.end_time, run.device, "
-                                   "run.threads and [output] may have changed");
+  auto resume = command->add_flag("--resume", options->resume,
+                                  "Go on from the newest checkpoint, bit-identically; run.end_time, run.device, "
+                                  "run.threads and [output] may have changed");
   command->add_flag("--overwrite", options->overwrite, "Replace the run that the directory holds")->excludes(resume);
   command->add_flag("--strict", options->strict, "Exit code 1 when a check of the report card fails");
   command->add_flag("--print-config", options->print_config, "Print the configuration with every default, and stop");

@@ -1,9 +1,12 @@
+#include "app/usage.hpp"
+
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <cmath>
 #include <optional>
 
-#include "app/command.hpp"
+#include "app/options.hpp"
 #include "base/text.hpp"
 
 namespace pergola::app {
@@ -60,26 +63,22 @@ std::optional<std::int64_t> as_integer(const std::string& text) {
 
 }  // namespace
 
-CLI::Validator number_in(const Range& range) {
-  return CLI::Validator(
-      [range](std::string& text) {
-        const auto number = parse_real(text);
-        if (number && range.contains(*number)) return std::string();
-        return fmt::format("expected {}, found {}", range.text(), text);
-      },
-      "");
+TextCheck number_in(const Range& range) {
+  return [range](std::string& text) {
+    const auto number = parse_real(text);
+    if (number && range.contains(*number)) return std::string();
+    return fmt::format("expected {}, found {}", range.text(), text);
+  };
 }
 
-CLI::Validator integer_in(const Range& range) {
-  return CLI::Validator(
-      [range](std::string& text) {
-        const auto integer = as_integer(text);
-        if (!integer || !range.contains(static_cast<double>(*integer)))
-          return fmt::format("expected {}, found {}", range.text("an integer"), text);
-        text = std::to_string(*integer);
-        return std::string();
-      },
-      "");
+TextCheck integer_in(const Range& range) {
+  return [range](std::string& text) {
+    const auto integer = as_integer(text);
+    if (!integer || !range.contains(static_cast<double>(*integer)))
+      return fmt::format("expected {}, found {}", range.text("an integer"), text);
+    text = std::to_string(*integer);
+    return std::string();
+  };
 }
 
 std::string usage_message(const CLI::App& program, const CLI::ParseError& error) {

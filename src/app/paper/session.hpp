@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/command.hpp"
+#include "app/context.hpp"
 #include "app/paper/table.hpp"
 #include "particles/particles.hpp"
 

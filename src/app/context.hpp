@@ -1,0 +1,48 @@
+#pragma once
+#include <atomic>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "base/log.hpp"
+#include "comm/communicator.hpp"
+#include "device/device.hpp"
+
+namespace pergola::app {
+
+/// What every subcommand shares: the global options and where text goes. Data goes to stdout, everything else to
+/// stderr, and only rank 0 says anything.
+struct Context {
+  std::string device = "auto";
+  bool device_given = false;
+  int threads = 0;
+  bool threads_given = false;
+  bool json = false;
+  bool quiet = false;
+  int exit_code = 0;
+  std::shared_ptr<Communicator> communicator;
+
+  bool speaks() const { return communicator->is_root(); }
+  Device open_device() const { return Device::open(device, threads); }
+  /// Text or one JSON value on stdout. Throws Error(system) when it cannot be written.
+  void print(const std::string& text) const;
+  void print(const nlohmann::json& value) const;
+  /// Data about a file that was written; when it cannot be printed, the file goes: a command that failed leaves none.
+  void print_for_file(const nlohmann::json& value, const std::string& path) const;
+  /// A remark on stderr, hidden by --quiet.
+  void remark(const std::string& text) const;
+  Log log() const;
+};
+
+/// Known before anything is computed: an existing file is replaced only when the user says so (--overwrite). Throws
+/// Error(input).
+void check_output_file(const std::string& path, bool overwrite);
+
+/// Throws Error(system) when what was printed did not reach stdout.
+void flush_output();
+
+/// Set by Ctrl-C and SIGTERM once interrupts are caught; the handlers do nothing else.
+extern std::atomic<bool> interrupted;
+void catch_interrupts();
+
+}  // namespace pergola::app
