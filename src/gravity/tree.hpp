@@ -31,6 +31,8 @@ template <class Real>
                                const std::uint8_t* species, const SolverOptions& options);
 
 /// The opening parameters for what the options ask: gravity.tree.accuracy, or an opening angle.
-tree::Opening tree_opening(const TreeOptions& options);
+tree::Opening tree_opening(const TreeOptions& options, const Softening& softening);
+/// The lengths, and from where on they are kept apart. The result refers to `softening`.
+tree::TreeSoftening tree_softening(const Softening& softening, const tree::Opening& opening);
 
 }  // namespace pergola

@@ -30,7 +30,7 @@ class TreeCpu final : public Solver<typename TreeNumbers<precision>::State> {
   using Pair = typename TreeNumbers<precision>::Pair;
 
   TreeCpu(const SolverOptions& options, const Device& device)
-      : options_(options), device_(device), opening_(tree_opening(options.tree)), tree_(device) {}
+      : options_(options), device_(device), opening_(tree_opening(options.tree, options.softening)), tree_(device) {}
 
   const SolverInfo& info() const override { return info_; }
   void set_clock(StageClock* clock) override { clock_ = clock ? clock : &silent_; }
@@ -89,8 +89,7 @@ void TreeCpu<precision>::take(const Sources<State>& from, bool moved) {
   sources_ = from;
   clock_->begin("tree");
   const tree::Points<State> points{from.count, from.x, from.y, from.z, from.mass, from.species, from.id};
-  const tree::TreeSoftening softening{options_.softening.epsilon.data(), options_.softening.uniform(),
-                                      options_.softening.kernel};
+  const tree::TreeSoftening softening = tree_softening(options_.softening, opening_);
   if (!moved || !tree_.refresh(points, softening)) {
     tree_.build(points, softening, opening_.order, opening_.tolerance > 0);
     has_rank_ = false;

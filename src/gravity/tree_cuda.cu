@@ -54,7 +54,7 @@ class TreeCuda final : public Solver<typename TreeNumbers<precision>::State> {
   using Pair = typename TreeNumbers<precision>::Pair;
 
   TreeCuda(const SolverOptions& options, const Device& device)
-      : options_(options), device_(device), opening_(tree_opening(options.tree)), tree_(device) {}
+      : options_(options), device_(device), opening_(tree_opening(options.tree, options.softening)), tree_(device) {}
 
   const SolverInfo& info() const override { return info_; }
   void set_clock(StageClock* clock) override { clock_ = clock ? clock : &silent_; }
@@ -124,8 +124,7 @@ void TreeCuda<precision>::take(const Sources<State>& from, bool moved) {
   sources_ = from;
   clock_->begin("tree");
   const tree::Points<State> points{from.count, from.x, from.y, from.z, from.mass, from.species, from.id};
-  const tree::TreeSoftening softening{options_.softening.epsilon.data(), options_.softening.uniform(),
-                                      options_.softening.kernel};
+  const tree::TreeSoftening softening = tree_softening(options_.softening, opening_);
   if (!moved || !tree_.refresh(points, softening, opening_.order)) {
     tree_.build(points, softening, opening_.order);
     has_rank_ = false;

@@ -19,11 +19,17 @@ struct Calibration {
 constexpr Calibration rows[] = {{1e-2, 1e-3, 4, {1.0, 0.845}, {0.65, 0.495}, {1.5e-1, 6.3e-3}},
                                 {1e-3, 1e-5, 5, {0.93, 0.7}, {0.54, 0.4}, {1.6e-2, 3e-5}}};
 
+/// Cells a few softening lengths ε wide act on each other from about their width w on, with lengths that may be wrong
+/// for most of their pairs: an error of the order of (ε/w)², which is to stay a fraction of the accuracy.
+constexpr double apart_factor = 0.3;
+/// Where they are kept apart, more cells act on a target, and their errors add up: so much less is left out of each.
+constexpr double kept_apart = 0.8;
+
 double between(double a, double b, double part) { return std::exp(std::log(a) + part * (std::log(b) - std::log(a))); }
 
 }  // namespace
 
-tree::Opening tree_opening(const TreeOptions& options) {
+tree::Opening tree_opening(const TreeOptions& options, const Softening& softening) {
   tree::Opening opening;
   if (options.opening == TreeOptions::Opening::geometric) {
     opening.order = options.order > 0 ? options.order : 4;
@@ -40,9 +46,15 @@ tree::Opening tree_opening(const TreeOptions& options) {
   opening.order = options.order > 0 ? options.order : row.order;
   opening.angle = at(row.angle);
   opening.target_angle = at(row.target_angle);
-  opening.tolerance = at(row.tolerance);
-  opening.softening = x / 4;
+  opening.tolerance = at(row.tolerance) * (softening.uniform() ? 1 : kept_apart);
+  opening.softening = x;
+  opening.apart = apart_factor / std::sqrt(x);
   return opening;
+}
+
+tree::TreeSoftening tree_softening(const Softening& softening, const tree::Opening& opening) {
+  const double largest = *std::max_element(softening.epsilon.begin(), softening.epsilon.end());
+  return {softening.epsilon.data(), softening.uniform(), softening.kernel, opening.apart * largest};
 }
 
 }  // namespace pergola

@@ -36,6 +36,13 @@ PERGOLA_HD_INLINE R neglected_acceleration(R mass, R rho_source, R r_target, R u
   return mass * u * u * power<order>((rho_source + r_target * R(1.5)) * u);
 }
 
+/// What a softening length ε does to the acceleration by a mass at a distance R: this over R⁴, 3/2 ε²/R² of m/R². Where
+/// the pairs of two cells do not all have one length, expansions have the largest, and err by as much at most.
+template <class R>
+PERGOLA_HD_INLINE R softening_effect(R mass, R epsilon2) {
+  return mass * epsilon2 * R(1.5);
+}
+
 /// Which of two cells is opened that may not act through expansions: the target where this is true. Opening a target
 /// somewhat smaller than its source halves the number of interactions and does not change the errors.
 template <class R>

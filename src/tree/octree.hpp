@@ -31,6 +31,7 @@ struct TreeSoftening {
   const double* epsilon = nullptr;
   bool uniform = true;
   SofteningKernel kernel = SofteningKernel::plummer;
+  double apart = 0;  // cells narrower than this hold particles with one length only
 };
 
 /// What the opening test and the interactions need to know of a cell. One line of cache.
@@ -55,7 +56,9 @@ struct Opening {
   double angle = 0.7;         // the radii's sum over the distance, at most
   double target_angle = 0.4;  // the target's radius over the distance, at most
   double tolerance = 0;       // neglected terms over the target's acceleration, at most; 0: angles alone decide
-  double softening = 1e-4;    // relative effect of unequal softening lengths in one cell, at most
+  // Where the pairs of two cells have different softening lengths: what that does over the target's acceleration, at
+  // most (tolerance 0: over the source's). Cells narrower than `apart` times the largest length hold one length only.
+  double softening = 1e-4, apart = 16;
 };
 
 /// The finished tree. T is the number type of interactions.

@@ -9,7 +9,6 @@
 #include "base/exact_sum.hpp"
 #include "device/parallel.hpp"
 #include "tree/estimate.hpp"
-#include "tree/keys.hpp"
 #include "tree/shape.hpp"
 
 namespace pergola::tree {
@@ -97,7 +96,7 @@ void OctreeCpu<T>::find_frame(const Points<Real>& points) {
 
 template <class T>
 template <class Real>
-void OctreeCpu<T>::sort_points(const Points<Real>& points) {
+void OctreeCpu<T>::sort_points(const Points<Real>& points, const SofteningDigit& digit) {
   const std::int64_t n = points.count;
   reserve(device_, n, sort_.keys), reserve(device_, n, sort_.other_keys);
   reserve(device_, n, sort_.values), reserve(device_, n, sort_.other_values);
@@ -109,7 +108,7 @@ void OctreeCpu<T>::sort_points(const Points<Real>& points) {
     });
   };
   each([&](std::int64_t i) {
-    keys[i] = upper_key(unit_position(points, frame_, i));
+    keys[i] = digit.upper(unit_position(points, frame_, i), digit.of(points.species, i));
     values[i] = static_cast<std::uint32_t>(i);
   });
   sort_by_key_cpu(device_, n, sort_);
@@ -126,14 +125,16 @@ void OctreeCpu<T>::sort_points(const Points<Real>& points) {
   has_lower_ = crowded;
   if (!has_lower_) return order_by_id(points.id);
   values = sort_.values.data();
-  each([&](std::int64_t i) { keys[i] = lower_key(unit_position(points, frame_, values[i])); });
+  each([&](std::int64_t i) { keys[i] = digit.lower(unit_position(points, frame_, values[i])); });
   sort_by_key_cpu(device_, n, sort_);
   keys = sort_.keys.data(), values = sort_.values.data();
-  each([&](std::int64_t i) { keys[i] = upper_key(unit_position(points, frame_, values[i])); });
+  each([&](std::int64_t i) {
+    keys[i] = digit.upper(unit_position(points, frame_, values[i]), digit.of(points.species, values[i]));
+  });
   sort_by_key_cpu(device_, n, sort_);
   reserve(device_, n, lower_);
   values = sort_.values.data();
-  each([&](std::int64_t i) { lower_.data()[i] = lower_key(unit_position(points, frame_, values[i])); });
+  each([&](std::int64_t i) { lower_.data()[i] = digit.lower(unit_position(points, frame_, values[i])); });
   order_by_id(points.id);
 }
 
@@ -193,7 +194,9 @@ void OctreeCpu<T>::build(const Points<Real>& points, const TreeSoftening& soften
   has_accelerations_ = accelerations;
   if (count_ == 0) return;
   find_frame(points);
-  sort_points(points);
+  SofteningDigit digit = softening_digits(softening);
+  if (!softening.uniform) digit.level = softening_level(frame_.side, softening.apart);
+  sort_points(points, digit);
   gather(points, softening);
   build_cells_cpu(device_.threads(), count_, sort_.keys.data(), has_lower_ ? lower_.data() : nullptr, cells_);
   upward_pass();

@@ -4,6 +4,7 @@
 #include "device/buffer.hpp"
 #include "tree/build_cpu.hpp"
 #include "tree/saved_tree.hpp"
+#include "tree/softening_digit.hpp"
 #include "tree/sort.hpp"
 
 namespace pergola::tree {
@@ -74,7 +75,7 @@ class OctreeCpu {
   template <class Real>
   void find_frame(const Points<Real>& points);
   template <class Real>
-  void sort_points(const Points<Real>& points);
+  void sort_points(const Points<Real>& points, const SofteningDigit& digit);
   void order_by_id(const std::uint64_t* id);
   template <class Real>
   void gather(const Points<Real>& points, const TreeSoftening& softening);

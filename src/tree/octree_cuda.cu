@@ -6,7 +6,6 @@
 #include "base/error.hpp"
 #include "device/launch.cuh"
 #include "tree/frame_cuda.cuh"
-#include "tree/keys.hpp"
 #include "tree/moments_cuda.cuh"
 #include "tree/split.hpp"
 
@@ -117,7 +116,7 @@ std::int64_t OctreeCuda<T>::device_bytes(std::int64_t n, int order) {
 
 template <class T>
 template <class Real>
-void OctreeCuda<T>::find_frame(const Points<Real>& points) {
+void OctreeCuda<T>::find_frame(const Points<Real>& points, double apart) {
   reserve(device_, bound_blocks * bound_values, partial_);
   reserve(device_, 1, device_report_);
   const auto stream = cuda::handle(device_.stream());
@@ -126,7 +125,7 @@ void OctreeCuda<T>::find_frame(const Points<Real>& points) {
     mass_limbs_.zero();
   }
   bounds_kernel<<<bound_blocks, bound_threads, 0, stream>>>(points, partial_.data(), mass_limbs_.data());
-  frame_kernel<<<1, bound_threads, 0, stream>>>(partial_.data(), mass_limbs_.data(), device_report_.data());
+  frame_kernel<<<1, bound_threads, 0, stream>>>(partial_.data(), mass_limbs_.data(), apart, device_report_.data());
   cuda::check(cudaGetLastError(), "tree bounds");
 }
 
@@ -153,7 +152,7 @@ void OctreeCuda<T>::sort_keys(int unsorted_bits, int key_bits) {
 
 template <class T>
 template <class Real>
-void OctreeCuda<T>::sort_points(const Points<Real>& points, KeyDepth depth) {
+void OctreeCuda<T>::sort_points(const Points<Real>& points, const SofteningDigit& digit, KeyDepth depth) {
   reserve(device_, count_, place_);
   keys_ = reinterpret_cast<std::uint64_t*>(arena(arena_bytes(count_)));
   const BuildReport* const report = device_report_.data();
@@ -161,8 +160,11 @@ void OctreeCuda<T>::sort_points(const Points<Real>& points, KeyDepth depth) {
   const auto set_keys = [&](bool first, bool lower, std::uint64_t* keys) {
     cuda::launch("tree keys", count_, device_.stream(), [=] __device__(std::int64_t k) {
       if (first) places[k] = static_cast<std::uint32_t>(k);
-      const Vec3<double> at = unit_position(points, report->frame, first ? k : places[k]);
-      keys[k] = lower ? lower_key(at) : upper_key(at);
+      const std::int64_t i = first ? k : places[k];
+      const Vec3<double> at = unit_position(points, report->frame, i);
+      SofteningDigit softening = digit;
+      if (digit.level != SofteningDigit::no_digit) softening.level = report->softening_level;
+      keys[k] = lower ? softening.lower(at) : softening.upper(at, softening.of(points.species, i));
     });
   };
   constexpr int key_bits = 3 * key_levels;
@@ -245,10 +247,11 @@ void OctreeCuda<T>::build(const Points<Real>& points, const TreeSoftening& softe
   has_accelerations_ = knows_spread_ = false;
   level_count_ = 0;
   if (count_ == 0) return;
-  find_frame(points);
+  find_frame(points, softening.apart);
+  const SofteningDigit digit = softening_digits(softening);
   reserve(device_, count_ / particles_per_cell + 1024, link_), reserve(device_, link_.size(), parent_);
   for (const KeyDepth depth : {KeyDepth::coarse, KeyDepth::fine, KeyDepth::both}) {
-    sort_points(points, depth);
+    sort_points(points, digit, depth);
     while (!split_cells(depth)) {
       const std::int64_t room = 2 * link_.size();
       reserve(device_, room, link_), reserve(device_, room, parent_);

@@ -22,6 +22,7 @@ struct BuildReport {
   std::uint32_t cells[most_levels + 1];  // per level, also those that found no room
   std::uint32_t crowded;                 // 1: the upper keys do not tell enough particles apart
   std::uint32_t finite;                  // 0: a position or a mass is no finite number
+  int softening_level;                   // of SofteningDigit, where lengths differ
   Frame frame;
 };
 
@@ -64,9 +65,9 @@ class OctreeCuda {
 
   // The steps of build(). Public, for nvcc allows no device lambda in a private function.
   template <class Real>
-  void find_frame(const Points<Real>& points);
+  void find_frame(const Points<Real>& points, double apart);
   template <class Real>
-  void sort_points(const Points<Real>& points, KeyDepth depth);
+  void sort_points(const Points<Real>& points, const SofteningDigit& digit, KeyDepth depth);
   void sort_keys(int unsorted_bits, int key_bits);
   void order_by_id(const std::uint64_t* id, int unsorted_bits);
   bool split_cells(KeyDepth depth);

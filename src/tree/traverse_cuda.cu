@@ -103,7 +103,10 @@ class Traversal {
         head_(job.lists.head + k) {}
 
   __device__ void serve() {
-    if (job_.opening.tolerance > 0) allowed_ = static_cast<float>(job_.opening.tolerance) * acceleration();
+    if (job_.opening.tolerance > 0) {
+      acceleration_ = acceleration();
+      allowed_ = static_cast<float>(job_.opening.tolerance) * acceleration_;
+    }
     look_at_all();
     TargetLists head{};
     bool fits = far_.finish(head.far);
@@ -198,12 +201,17 @@ class Traversal {
       const float apart = physics::nearest_apart(square * u, s.r, target_.r);
       const bool newtonian = apart >= 0 && support * support * epsilon2 <= apart * apart;
       as_cell = as_cell && newtonian, as_points = as_points && newtonian;
-    } else if ((s.bits | target_.bits) & CellRecord::mixed) {
-      // 3/2 ε² / R² is the relative effect of a softening length.
-      const auto most = static_cast<float>(o.softening);
-      as_cell = as_cell && epsilon2 * 1.5f <= most * square;
-      as_points = as_points && epsilon2 * 1.5f <= most * rest * rest;
+    } else if (!has_all_pairs(s, target_) && !has_all_pairs(target_, s)) {
+      const float wrong = physics::softening_effect(s.mass, epsilon2), most = static_cast<float>(o.softening);
+      as_cell = as_cell && wrong * physics::power<4>(u) <= most * (o.tolerance > 0 ? acceleration_ : s.mass * u * u);
+      as_points =
+          as_points && wrong * physics::power<4>(v) <= most * (o.tolerance > 0 ? acceleration_ : s.mass * v * v);
     }
+  }
+
+  /// Whether a cell has one softening length, which is that of all its pairs with the other.
+  static __device__ bool has_all_pairs(const CellRecord& a, const CellRecord& b) {
+    return !(a.bits & CellRecord::mixed) && a.epsilon2 >= b.epsilon2;
   }
 
   const TraverseJob& job_;
@@ -215,7 +223,7 @@ class Traversal {
   std::uint32_t* place_;
   ListWriter far_, points_, near_, pass_;
   TargetLists* head_;
-  float allowed_ = 0;
+  float acceleration_ = 0, allowed_ = 0;
 };
 
 template <int order>

@@ -8,25 +8,7 @@ using physics::expansion_terms, physics::factor_of, physics::Factor, physics::in
 #include "physics/expansion.inl"
 #include "physics/opening.inl"
 #include "physics/pair.inl"
-
-template <class T>
-HWY_INLINE T sum_of_lanes(Pack<T> value) {
-  return hn::GetLane(hn::SumOfLanes(typename Pack<T>::Tag(), value.raw));
-}
-
-/// An array that begins on a line of cache and keeps its memory.
-template <class T>
-class Scratch {
- public:
-  T* reserve(std::size_t size) {
-    if (memory_.size() < size + 64) memory_.resize(size + size / 2 + 64);
-    auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
-    return memory_.data() + ((64 - address % 64) % 64) / sizeof(T);
-  }
-
- private:
-  std::vector<T> memory_;
-};
+#include "tree/walk_pairs.inl"
 
 /// Field `at` of the shapes of some cells, one per lane.
 struct ShapeGather {
@@ -56,18 +38,10 @@ class Walker {
   static constexpr int terms = expansion_terms(order);
   static constexpr int lanes = P::size, wide = D::size;
   using Expansion = T[terms];
-  /// How pairs are softened: Plummer's kernel with one length or with one by particle, or the spline's by particle.
-  enum class Law { plummer, plummer_by_particle, spline };
-  /// Whether sums of pairs are taken from the rough 1/√ of AVX-512, and what they are then to be multiplied by.
-  static constexpr bool rough(Law law) { return HWY_TARGET == HWY_AVX3 && sizeof(T) == 4 && law != Law::spline; }
-  static constexpr float five_thirds = 5.0f / 3.0f;
-  static constexpr double pair_factor(Law law) {
-    return rough(law) ? 1.0 / (static_cast<double>(five_thirds) - 1.0) : 1.0;
-  }
 
  public:
   Walker(const TreeView<T>& tree, const Opening& opening, const ActiveSet& active, const Sink& sink)
-      : tree_(tree), opening_(opening), active_(active), sink_(sink) {}
+      : tree_(tree), opening_(opening), active_(active), sink_(sink), pairs_(tree, active) {}
 
   std::vector<WalkTask<T>> begin(std::uint32_t grain) {
     const Expansion none = {};
@@ -178,10 +152,18 @@ class Walker {
       const unsigned newtonian = at_most(epsilon2 * D(spline_support * spline_support), apart * apart);
       as_cell &= newtonian, as_points &= newtonian;
     } else if (tree_.epsilon2) {
-      // 3/2 ε² / R² is the relative effect of a softening length.
-      const D unequal = larger(source(7), D(t.mixed)) * epsilon2 * D(1.5);
-      as_cell &= at_most(unequal, D(opening_.softening) * square);
-      as_points &= at_most(unequal, D(opening_.softening) * rest * rest);
+      // Where a cell with one softening length has the larger, all pairs have that.
+      const D differs = where_less(source(6), D(t.epsilon2), D(1.0), source(7)) *
+                        where_less(D(t.epsilon2), source(6), D(1.0), D(t.mixed));
+      const D wrong = differs * softening_effect(mass, epsilon2);
+      if (opening_.tolerance > 0) {
+        const D allowed(opening_.softening * tree_.acceleration[target]);
+        as_cell &= at_most(wrong * power<4>(u), allowed);
+        as_points &= at_most(wrong, allowed * power<4>(rest));
+      } else {
+        as_cell &= at_most(wrong * u * u, D(opening_.softening) * mass);
+        as_points &= at_most(wrong, D(opening_.softening) * mass * rest * rest);
+      }
     }
   }
 
@@ -303,20 +285,12 @@ class Walker {
     }
   }
 
-  /// Room for the sums of a leaf: ψ, ∇ψ.
-  struct LeafSums {
-    double value[leaf_capacity][4];
-    void add(std::uint32_t k, double psi, double x, double y, double z) {
-      value[k][0] += psi, value[k][1] += x, value[k][2] += y, value[k][3] += z;
-    }
-  };
-
   void serve_leaf(std::uint32_t cell, const Expansion& local) {
     const CellLink& link = tree_.link[cell];
     LeafSums sums{};
     add_local(cell, local, sums);
     add_points(cell, sums);
-    add_near(cell, sums);
+    pairs_.add(cell, near_, sums);
     for (std::uint32_t k = 0; k < link.count; ++k)
       if (!active_.particle || active_.particle[link.first + k])
         sink_.put(sink_.context, link.first + k, sums.value[k]);
@@ -371,121 +345,6 @@ class Walker {
     }
   }
 
-  /// The particles that a leaf is summed over by pairs, from the leaf's centre; its own ones first.
-  struct NearSources {
-    T *x, *y, *z, *mass, *softening;
-    std::size_t own, count;  // multiples of `lanes`
-  };
-
-  /// What a pair needs to know; null: same_epsilon2.
-  const T* particle_softening() const { return tree_.inverse_h ? tree_.inverse_h : tree_.epsilon2; }
-
-  NearSources gather_near(std::uint32_t cell) {
-    std::size_t room = 0;
-    for (std::uint32_t s : near_) room += tree_.link[s].count;
-    room += 2 * lanes;
-    const std::size_t stride = (room + lanes + 15) / 16 * 16;
-    T* const memory = sources_.reserve(5 * stride);
-    NearSources to{memory, memory + stride, memory + 2 * stride, memory + 3 * stride, memory + 4 * stride, 0, 0};
-    const T* const softening = particle_softening();
-    std::size_t at = 0;
-    const auto pad = [&] {
-      // Without mass, and not where a target is.
-      for (; at % lanes != 0; ++at)
-        to.x[at] = T(4) * tree_.scale[cell], to.y[at] = to.z[at] = to.mass[at] = to.softening[at] = 0;
-    };
-    const auto take = [&](std::uint32_t source) {
-      const CellLink& link = tree_.link[source];
-      const CellShape &s = tree_.shape[source], &t = tree_.shape[cell];
-      const T dx = static_cast<T>(s.x - t.x), dy = static_cast<T>(s.y - t.y), dz = static_cast<T>(s.z - t.z);
-      for (std::uint32_t k = 0; k < link.count; ++k, ++at) {
-        const std::uint32_t i = link.first + k;
-        to.x[at] = tree_.x[i] + dx, to.y[at] = tree_.y[i] + dy, to.z[at] = tree_.z[i] + dz;
-        to.mass[at] = tree_.mass[i];
-        if (softening) to.softening[at] = softening[i];
-      }
-    };
-    for (std::uint32_t s : near_)
-      if (s == cell) take(s);
-    pad();
-    to.own = at;
-    for (std::uint32_t s : near_)
-      if (s != cell) take(s);
-    pad();
-    to.count = at;
-    return to;
-  }
-
-  void add_near(std::uint32_t cell, LeafSums& sums) {
-    const CellLink& link = tree_.link[cell];
-    const NearSources sources = gather_near(cell);
-    constexpr std::uint32_t group = 4;
-    for (std::uint32_t k = 0; k < link.count; k += group) {
-      if (tree_.inverse_h)
-        add_near_group<group, Law::spline>(link, k, sources, sums);
-      else if (tree_.epsilon2)
-        add_near_group<group, Law::plummer_by_particle>(link, k, sources, sums);
-      else
-        add_near_group<group, Law::plummer>(link, k, sources, sums);
-    }
-  }
-
-  /// Sums over all near sources, these in the lanes, for `group` particles of the leaf at once.
-  template <std::uint32_t group, Law law>
-  void add_near_group(const CellLink& link, std::uint32_t first, const NearSources& sources, LeafSums& sums) const {
-    const std::uint32_t count = std::min(group, link.count - first);
-    bool any = !active_.particle;
-    Vec3<P> at[group];
-    const P same_epsilon2(static_cast<T>(tree_.same_epsilon2));
-    P softening[group], own[group];
-    PairSum<P> sum[group];
-    for (std::uint32_t g = 0; g < group; ++g) {
-      const std::uint32_t k = first + std::min(g, count - 1), i = link.first + k;
-      any = any || active_.particle[i];
-      at[g] = {P(tree_.x[i]), P(tree_.y[i]), P(tree_.z[i])};
-      if constexpr (law != Law::plummer) softening[g] = P(particle_softening()[i]);
-      own[g] = P(static_cast<T>(k));
-      sum[g].ax = sum[g].ay = sum[g].az = sum[g].pot = P(T(0));
-    }
-    if (!any) return;
-    const auto add = [&](std::size_t j, auto mask) HWY_ATTR {
-      const Vec3<P> x{P::load(sources.x + j), P::load(sources.y + j), P::load(sources.z + j)};
-      const P mass = P::load(sources.mass + j);
-      for (std::uint32_t g = 0; g < group; ++g) {
-        const Vec3<P> d{x.x - at[g].x, x.y - at[g].y, x.z - at[g].z};
-        if constexpr (law == Law::spline) {
-          P m = mass;
-          if constexpr (decltype(mask)::value)
-            m = where_equal(P(hn::Iota(typename P::Tag(), static_cast<T>(j))), own[g], P(T(0)), mass);
-          add_spline_pair<false, true>(d, d, m, softened_square(d, P(T(0))),
-                                       smaller(softening[g], P::load(sources.softening + j)), sum[g]);
-        } else {
-          const P e = law == Law::plummer ? same_epsilon2 : larger(softening[g], P::load(sources.softening + j));
-          const P square = softened_square(d, e);
-          P inverse = inverse_root<law>(square);
-          if constexpr (decltype(mask)::value)
-            inverse = where_equal(P(hn::Iota(typename P::Tag(), static_cast<T>(j))), own[g], P(T(0)), inverse);
-          if constexpr (rough(law))
-            add_two_thirds_of_pair<true>(d, mass, square, inverse, P(five_thirds), sum[g]);
-          else
-            add_pair<false, true>(d, d, mass, inverse, sum[g]);
-        }
-      }
-    };
-    for (std::size_t j = 0; j < sources.own; j += lanes) add(j, std::true_type());
-    for (std::size_t j = sources.own; j < sources.count; j += lanes) add(j, std::false_type());
-    for (std::uint32_t g = 0; g < count; ++g)
-      sums.add(first + g, -pair_factor(law) * sum_of_lanes(sum[g].pot), pair_factor(law) * sum_of_lanes(sum[g].ax),
-               pair_factor(law) * sum_of_lanes(sum[g].ay), pair_factor(law) * sum_of_lanes(sum[g].az));
-  }
-  template <Law law>
-  static HWY_INLINE P inverse_root(P square) {
-    if constexpr (rough(law))
-      return P(hn::ApproximateReciprocalSqrt(square.raw));
-    else
-      return rsqrt(square);
-  }
-
   static constexpr T nothing_[multipole_stride(order)] = {};
   const TreeView<T>& tree_;
   const Opening& opening_;
@@ -495,7 +354,7 @@ class Walker {
   bool divides_ = false;
   std::vector<std::uint32_t> queue_, far_, points_, near_, pass_;
   std::vector<WalkTask<T>> tasks_;
-  Scratch<T> sources_;
+  NearSum<T> pairs_;
 };
 
 template <class T, class Use>

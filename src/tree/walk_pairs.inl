@@ -1,0 +1,168 @@
+// Sums over pairs of particles on the CPU. No include guard: part of tree/walk.inl,
+// which includes the pair law before.
+
+template <class T>
+HWY_INLINE T sum_of_lanes(Pack<T> value) {
+  return hn::GetLane(hn::SumOfLanes(typename Pack<T>::Tag(), value.raw));
+}
+
+/// An array that begins on a line of cache and keeps its memory.
+template <class T>
+class Scratch {
+ public:
+  T* reserve(std::size_t size) {
+    if (memory_.size() < size + 64) memory_.resize(size + size / 2 + 64);
+    auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
+    return memory_.data() + ((64 - address % 64) % 64) / sizeof(T);
+  }
+
+ private:
+  std::vector<T> memory_;
+};
+
+/// Room for the sums of a leaf: ψ, ∇ψ.
+struct LeafSums {
+  double value[leaf_capacity][4];
+  void add(std::uint32_t k, double psi, double x, double y, double z) {
+    value[k][0] += psi, value[k][1] += x, value[k][2] += y, value[k][3] += z;
+  }
+};
+
+/// The pairs of leaves. The number of terms of expansions does not matter here.
+template <class T>
+class NearSum {
+  using P = Pack<T>;
+  static constexpr int lanes = P::size;
+  /// How pairs are softened: Plummer's kernel with one length or with one by particle, or the spline's by particle.
+  enum class Law { plummer, plummer_by_particle, spline };
+  /// Whether sums of pairs are taken from the rough 1/√ of AVX-512, and what they are then to be multiplied by.
+  static constexpr bool rough(Law law) { return HWY_TARGET == HWY_AVX3 && sizeof(T) == 4 && law != Law::spline; }
+  static constexpr float five_thirds = 5.0f / 3.0f;
+  static constexpr double pair_factor(Law law) {
+    return rough(law) ? 1.0 / (static_cast<double>(five_thirds) - 1.0) : 1.0;
+  }
+
+ public:
+  NearSum(const TreeView<T>& tree, const ActiveSet& active) : tree_(tree), active_(active) {}
+
+  /// Adds what the particles of the leaves `near` do to those of one.
+  void add(std::uint32_t cell, const std::vector<std::uint32_t>& near, LeafSums& sums) {
+    const CellLink& link = tree_.link[cell];
+    const NearSources sources = gather(cell, near);
+    constexpr std::uint32_t group = 4;
+    for (std::uint32_t k = 0; k < link.count; k += group) {
+      if (tree_.inverse_h)
+        add_group<group, Law::spline>(link, k, sources, sums);
+      else if (tree_.epsilon2)
+        add_group<group, Law::plummer_by_particle>(link, k, sources, sums);
+      else
+        add_group<group, Law::plummer>(link, k, sources, sums);
+    }
+  }
+
+ private:
+  /// The particles that a leaf is summed over by pairs, from the leaf's centre; its own ones first.
+  struct NearSources {
+    T *x, *y, *z, *mass, *softening;
+    std::size_t own, count;  // multiples of `lanes`
+  };
+
+  /// What a pair needs to know; null: same_epsilon2.
+  const T* particle_softening() const { return tree_.inverse_h ? tree_.inverse_h : tree_.epsilon2; }
+
+  NearSources gather(std::uint32_t cell, const std::vector<std::uint32_t>& near) {
+    std::size_t room = 0;
+    for (std::uint32_t s : near) room += tree_.link[s].count;
+    room += 2 * lanes;
+    const std::size_t stride = (room + lanes + 15) / 16 * 16;
+    T* const memory = sources_.reserve(5 * stride);
+    NearSources to{memory, memory + stride, memory + 2 * stride, memory + 3 * stride, memory + 4 * stride, 0, 0};
+    const T* const softening = particle_softening();
+    std::size_t at = 0;
+    const auto pad = [&] {
+      // Without mass, and not where a target is.
+      for (; at % lanes != 0; ++at)
+        to.x[at] = T(4) * tree_.scale[cell], to.y[at] = to.z[at] = to.mass[at] = to.softening[at] = 0;
+    };
+    const auto take = [&](std::uint32_t source) {
+      const CellLink& link = tree_.link[source];
+      const CellShape &s = tree_.shape[source], &t = tree_.shape[cell];
+      const T dx = static_cast<T>(s.x - t.x), dy = static_cast<T>(s.y - t.y), dz = static_cast<T>(s.z - t.z);
+      for (std::uint32_t k = 0; k < link.count; ++k, ++at) {
+        const std::uint32_t i = link.first + k;
+        to.x[at] = tree_.x[i] + dx, to.y[at] = tree_.y[i] + dy, to.z[at] = tree_.z[i] + dz;
+        to.mass[at] = tree_.mass[i];
+        if (softening) to.softening[at] = softening[i];
+      }
+    };
+    for (std::uint32_t s : near)
+      if (s == cell) take(s);
+    pad();
+    to.own = at;
+    for (std::uint32_t s : near)
+      if (s != cell) take(s);
+    pad();
+    to.count = at;
+    return to;
+  }
+
+  /// Sums over all near sources, these in the lanes, for `group` particles of the leaf at once.
+  template <std::uint32_t group, Law law>
+  void add_group(const CellLink& link, std::uint32_t first, const NearSources& sources, LeafSums& sums) const {
+    const std::uint32_t count = std::min(group, link.count - first);
+    bool any = !active_.particle;
+    Vec3<P> at[group];
+    const P same_epsilon2(static_cast<T>(tree_.same_epsilon2));
+    P softening[group], own[group];
+    PairSum<P> sum[group];
+    for (std::uint32_t g = 0; g < group; ++g) {
+      const std::uint32_t k = first + std::min(g, count - 1), i = link.first + k;
+      any = any || active_.particle[i];
+      at[g] = {P(tree_.x[i]), P(tree_.y[i]), P(tree_.z[i])};
+      if constexpr (law != Law::plummer) softening[g] = P(particle_softening()[i]);
+      own[g] = P(static_cast<T>(k));
+      sum[g].ax = sum[g].ay = sum[g].az = sum[g].pot = P(T(0));
+    }
+    if (!any) return;
+    const auto add = [&](std::size_t j, auto mask) HWY_ATTR {
+      const Vec3<P> x{P::load(sources.x + j), P::load(sources.y + j), P::load(sources.z + j)};
+      const P mass = P::load(sources.mass + j);
+      for (std::uint32_t g = 0; g < group; ++g) {
+        const Vec3<P> d{x.x - at[g].x, x.y - at[g].y, x.z - at[g].z};
+        if constexpr (law == Law::spline) {
+          P m = mass;
+          if constexpr (decltype(mask)::value)
+            m = where_equal(P(hn::Iota(typename P::Tag(), static_cast<T>(j))), own[g], P(T(0)), mass);
+          add_spline_pair<false, true>(d, d, m, softened_square(d, P(T(0))),
+                                       smaller(softening[g], P::load(sources.softening + j)), sum[g]);
+        } else {
+          const P e = law == Law::plummer ? same_epsilon2 : larger(softening[g], P::load(sources.softening + j));
+          const P square = softened_square(d, e);
+          P inverse = inverse_root<law>(square);
+          if constexpr (decltype(mask)::value)
+            inverse = where_equal(P(hn::Iota(typename P::Tag(), static_cast<T>(j))), own[g], P(T(0)), inverse);
+          if constexpr (rough(law))
+            add_two_thirds_of_pair<true>(d, mass, square, inverse, P(five_thirds), sum[g]);
+          else
+            add_pair<false, true>(d, d, mass, inverse, sum[g]);
+        }
+      }
+    };
+    for (std::size_t j = 0; j < sources.own; j += lanes) add(j, std::true_type());
+    for (std::size_t j = sources.own; j < sources.count; j += lanes) add(j, std::false_type());
+    for (std::uint32_t g = 0; g < count; ++g)
+      sums.add(first + g, -pair_factor(law) * sum_of_lanes(sum[g].pot), pair_factor(law) * sum_of_lanes(sum[g].ax),
+               pair_factor(law) * sum_of_lanes(sum[g].ay), pair_factor(law) * sum_of_lanes(sum[g].az));
+  }
+  template <Law law>
+  static HWY_INLINE P inverse_root(P square) {
+    if constexpr (rough(law))
+      return P(hn::ApproximateReciprocalSqrt(square.raw));
+    else
+      return rsqrt(square);
+  }
+
+  const TreeView<T>& tree_;
+  const ActiveSet& active_;
+  Scratch<T> sources_;
+};
