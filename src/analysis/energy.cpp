@@ -4,101 +4,125 @@
 #include <cmath>
 #include <vector>
 
+#include "analysis/energy_sums.hpp"
 #include "device/buffer.hpp"
-#include "device/parallel.hpp"
-#include "gravity/mesh.hpp"
 
 namespace pergola {
 
 namespace {
 
-constexpr std::int64_t sum_chunk = 1024;
+/// Particles whose velocities are formed at once; whole chunks, so that the sums do not depend on it.
+constexpr std::int64_t piece_size = 4096 * sum_chunk;
 
-struct Sums {
-  double kinetic = 0, external = 0;
-  Vec3<double> momentum{}, angular_momentum{};
-};
-
-Sums sum_range(const Particles& p, const SolverOptions& gravity, std::int64_t begin, std::int64_t end) {
-  Sums sums;
-  for (std::int64_t i = begin; i < end; ++i) {
-    const auto k = static_cast<std::size_t>(i);
-    const Vec3<double> x{p.x[k], p.y[k], p.z[k]}, v{p.vx[k], p.vy[k], p.vz[k]};
-    sums.kinetic += 0.5 * p.mass[k] * dot(v, v);
-    sums.momentum = sums.momentum + p.mass[k] * v;
-    sums.angular_momentum = sums.angular_momentum + p.mass[k] * cross(x, v);
-    if (!gravity.external.empty())
-      sums.external += p.mass[k] * external_field_at(gravity.external, gravity.gravitational_constant, x).potential;
+/// Kinetic and external energy, momentum, angular momentum.
+Terms<8> conserved_of(const ShownParticles& shown, const SolverOptions& gravity) {
+  const Device& device = shown.device();
+  std::vector<physics::ExternalLaw<double>> laws;
+  for (const auto& potential : gravity.external)
+    laws.push_back(external_law(potential, gravity.gravitational_constant));
+  const Buffer<physics::ExternalLaw<double>> device_laws(device, laws);
+  Buffer<double> number[7];
+  for (auto& one : number) one = Buffer<double>(device, std::min(piece_size, shown.count()));
+  ShownArrays<double> to;
+  to.x = number[0].data(), to.y = number[1].data(), to.z = number[2].data();
+  to.vx = number[3].data(), to.vy = number[4].data(), to.vz = number[5].data();
+  to.mass = number[6].data();
+  const ConservedTerms terms{to.x, to.y, to.z, to.vx, to.vy, to.vz, to.mass, device_laws.data(), device_laws.size()};
+  Terms<8> total;
+  for (std::int64_t first = 0; first < shown.count(); first += piece_size) {
+    const std::int64_t n = std::min(piece_size, shown.count() - first);
+    shown.show(first, n, to);
+    add_terms(device, n, terms, total);
   }
-  return sums;
+  return total;
 }
 
-double potential_of(const Particles& particles, const Device& device, const SolverOptions& gravity) {
-  const Buffer<double> x(device, particles.x), y(device, particles.y), z(device, particles.z),
-      mass(device, particles.mass);
-  const Buffer<std::uint8_t> species(device, particles.species);
-  Sources<double> sources;
-  sources.count = particles.size();
-  sources.x = x.data(), sources.y = y.data(), sources.z = z.data();
-  sources.mass = mass.data();
-  sources.species = species.data();
-  return potential_energy(device, sources, gravity);
+template <class Real>
+Sources<Real> sources_of(const ShownPlaces<Real>& places) {
+  Sources<Real> sources;
+  sources.count = places.x.size();
+  sources.x = places.x.data(), sources.y = places.y.data(), sources.z = places.z.data();
+  sources.mass = places.mass.data();
+  sources.species = places.species.data();
+  sources.id = places.id.data();
+  return sources;
 }
 
-double mesh_potential_of(const Particles& particles, const Device& device, const SolverOptions& gravity,
-                         AnySolver* solver) {
+/// The sum over all pairs.
+double direct_energy(const ShownParticles& shown, const SolverOptions& gravity) {
+  const ShownPlaces<double> places(shown);
+  return potential_energy(shown.device(), sources_of(places), gravity);
+}
+
+/// From the potentials that a solver gives.
+template <class Real>
+double sum_potentials(Solver<Real>& solver, const ShownParticles& shown, const SolverOptions& gravity, bool on_mesh) {
+  const ShownPlaces<Real> places(shown);
+  Buffer<Real> potential(shown.device(), shown.count());
+  Forces<Real> forces;
+  forces.potential = potential.data();
+  Targets targets;
+  targets.count = targets.total = shown.count();
+  solver.prepare(sources_of(places));
+  solver.evaluate(targets, want_potential, forces);
+  PotentialTerms<Real> terms{
+      places.mass.data(), potential.data(), places.x.data(), places.y.data(), places.z.data(), on_mesh, {}};
+  if (terms.with_mesh) terms.mesh = CellFrame<double>(Grid{3, gravity.mesh.cells, gravity.mesh.box});
+  Terms<1> total;
+  add_terms(shown.device(), shown.count(), terms, total);
+  return total.value[0];
+}
+
+double energy_from(AnySolver& solver, const ShownParticles& shown, const SolverOptions& gravity, bool on_mesh = false) {
+  if (auto* single = dynamic_cast<Solver<float>*>(&solver)) return sum_potentials(*single, shown, gravity, on_mesh);
+  return sum_potentials(dynamic_cast<Solver<double>&>(solver), shown, gravity, on_mesh);
+}
+
+double mesh_energy(const ShownParticles& shown, const SolverOptions& gravity, AnySolver* solver) {
   std::unique_ptr<AnySolver> own;
-  if (!solver) own = make_solver(gravity, device), solver = own.get();
-  const auto potential = evaluate_forces(solver->plain(), device, particles, want_potential).potential;
-  double energy = 0;
-  for (std::size_t k = 0; k < potential.size(); ++k) {
-    const bool on = on_mesh(gravity.mesh, {particles.x[k], particles.y[k], particles.z[k]});
-    energy += (on ? 0.5 : 1.0) * particles.mass[k] * potential[k];
-  }
-  return energy;
+  if (!solver) own = make_solver(gravity, shown.device()), solver = own.get();
+  return energy_from(solver->plain(), shown, gravity, true);
 }
 
 /// Up to so many particles the potential energy of a run with the tree is the direct sum's.
 constexpr std::int64_t tree_sums_directly = 32768;
 
-/// The potential energy from the tree, with an accuracy of at least 1e-4: its relative error is then some 1e-6.
-double tree_potential_of(const Particles& particles, const Device& device, SolverOptions gravity) {
-  gravity.tree.opening = TreeOptions::Opening::relative;
-  gravity.tree.accuracy = std::min(gravity.tree.accuracy, 1e-4);
-  gravity.tree.order = 0;
-  if (gravity.precision == Precision::single) gravity.precision = Precision::mixed;
-  const auto solver = make_solver(gravity, device);
-  const auto potential = evaluate_forces(*solver, device, particles, want_potential).potential;
-  double energy = 0;
-  for (std::size_t k = 0; k < potential.size(); ++k) energy += 0.5 * particles.mass[k] * potential[k];
-  return energy;
+/// The potential energy from the tree, with an accuracy of at least 1e-4: its relative error is then some 1e-6. Where
+/// the device has no room for a second tree, from the run's own.
+double tree_energy(const ShownParticles& shown, const SolverOptions& gravity, AnySolver* lent) {
+  SolverOptions finer = gravity;
+  finer.tree.opening = TreeOptions::Opening::relative;
+  finer.tree.accuracy = std::min(gravity.tree.accuracy, 1e-4);
+  finer.tree.order = 0;
+  if (finer.precision == Precision::single) finer.precision = Precision::mixed;
+  const auto solver = make_solver(finer, shown.device());
+  const std::int64_t n = shown.count();
+  const std::int64_t own = ShownPlaces<double>::bytes_per_particle() + static_cast<std::int64_t>(sizeof(double));
+  const auto free = static_cast<std::int64_t>(shown.device().memory().free_bytes());
+  if (lent && solver->device_bytes(n) + n * own > free) return energy_from(lent->plain(), shown, gravity);
+  return energy_from(*solver, shown, finer);
+}
+
+double pair_energy(const ShownParticles& shown, const SolverOptions& gravity, AnySolver* solver) {
+  if (gravity.solver == "mesh") return mesh_energy(shown, gravity, solver);
+  if (gravity.solver == "tree" && shown.count() > tree_sums_directly) return tree_energy(shown, gravity, solver);
+  return direct_energy(shown, gravity);
 }
 
 }  // namespace
 
-Energies measure_energies(const Particles& particles, const Device& device, const SolverOptions& gravity,
-                          AnySolver* solver) {
-  const std::int64_t n = particles.size();
-  std::vector<Sums> parts(static_cast<std::size_t>((n + sum_chunk - 1) / sum_chunk));
-  parallel_chunks(device.threads(), n, sum_chunk, [&](std::int64_t begin, std::int64_t end) {
-    parts[static_cast<std::size_t>(begin / sum_chunk)] = sum_range(particles, gravity, begin, end);
-  });
+Energies measure_energies(const ShownParticles& shown, const SolverOptions& gravity, AnySolver* solver) {
   SolverOptions own = gravity;
   own.external.clear();
-  Energies energies;
-  if (gravity.solver == "mesh")
-    energies.potential = mesh_potential_of(particles, device, own, solver);
-  else if (gravity.solver == "tree" && n > tree_sums_directly)
-    energies.potential = tree_potential_of(particles, device, own);
-  else
-    energies.potential = potential_of(particles, device, own);
-  for (const auto& part : parts) {
-    energies.kinetic += part.kinetic;
-    energies.potential += part.external;
-    energies.momentum = energies.momentum + part.momentum;
-    energies.angular_momentum = energies.angular_momentum + part.angular_momentum;
-  }
-  return energies;
+  const double pairs = pair_energy(shown, own, solver);
+  const Terms<8> sums = conserved_of(shown, gravity);
+  const auto& value = sums.value;
+  return {value[0], pairs + value[1], {value[2], value[3], value[4]}, {value[5], value[6], value[7]}};
+}
+
+Energies measure_energies(const Particles& particles, const Device& device, const SolverOptions& gravity,
+                          AnySolver* solver) {
+  return measure_energies(*show_particles(device, particles), gravity, solver);
 }
 
 double relative_energy_error(const Energies& now, const Energies& start) {

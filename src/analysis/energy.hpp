@@ -4,6 +4,7 @@
 #include "device/device.hpp"
 #include "gravity/solver.hpp"
 #include "particles/particles.hpp"
+#include "particles/shown_particles.hpp"
 
 namespace pergola {
 
@@ -19,10 +20,16 @@ struct Energies {
   double virial_ratio() const { return -kinetic / potential; }
 };
 
-/// The potential energy: summed over all pairs on `device` with the softening and the constant of `gravity`, whatever
-/// its precision; of a mesh, half the sum of mass times the mesh's potential, and the whole of it for particles outside
-/// the mesh, on which they do not act. `solver`: one made for `gravity` that may be used; null: one is made where
-/// needed. The same bits for any number of threads.
+/// All sums are formed where the particles are; nothing that grows with their number goes to the host. The potential
+/// energy: summed over all pairs with the softening and the constant of `gravity`, whatever
+/// its precision; of a tree with many particles, half the sum of mass times the potential of a tree with an accuracy of
+/// at least 1e-4 in mixed precision, or of the run's own where the device has no room for another; of a mesh, half the
+/// sum of mass times the mesh's potential, and the whole of it for particles outside the mesh, on which they do not
+/// act. `solver`: one made for `gravity` that may be used; null: one is made where needed. The same bits for any number
+/// of threads.
+PERGOLA_API Energies measure_energies(const ShownParticles& shown, const SolverOptions& gravity,
+                                      AnySolver* solver = nullptr);
+/// Of particles on the host, which are brought to `device`.
 PERGOLA_API Energies measure_energies(const Particles& particles, const Device& device, const SolverOptions& gravity,
                                       AnySolver* solver = nullptr);
 

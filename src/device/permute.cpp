@@ -34,4 +34,13 @@ void permute_bytes(const Device& device, std::int64_t count, const std::uint32_t
   }
 }
 
+void invert(const Device& device, std::int64_t count, const std::uint32_t* order, std::uint32_t* inverse) {
+  if constexpr (cuda_built) {
+    if (device.is_cuda()) return invert_cuda(device, count, order, inverse);
+  }
+  parallel_chunks(device.threads(), count, chunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) inverse[order[k]] = static_cast<std::uint32_t>(k);
+  });
+}
+
 }  // namespace pergola

@@ -11,6 +11,10 @@ void permute_bytes(const Device& device, std::int64_t count, const std::uint32_t
 void permute_cuda(const Device& device, std::int64_t count, const std::uint32_t* order, const void* from, void* to,
                   int bytes);
 
+/// inverse[order[k]] = k on the device. Does not wait.
+void invert(const Device& device, std::int64_t count, const std::uint32_t* order, std::uint32_t* inverse);
+void invert_cuda(const Device& device, std::int64_t count, const std::uint32_t* order, std::uint32_t* inverse);
+
 template <class T>
 void permute(const Device& device, std::int64_t count, const std::uint32_t* order, const T* from, T* to) {
   static_assert(sizeof(T) == 1 || sizeof(T) == 4 || sizeof(T) == 8);

@@ -27,4 +27,10 @@ void permute_cuda(const Device& device, std::int64_t count, const std::uint32_t*
   }
 }
 
+void invert_cuda(const Device& device, std::int64_t count, const std::uint32_t* order, std::uint32_t* inverse) {
+  device.make_current();
+  cuda::launch("invert", count, device.stream(),
+               [=] __device__(std::int64_t k) { inverse[order[k]] = static_cast<std::uint32_t>(k); });
+}
+
 }  // namespace pergola

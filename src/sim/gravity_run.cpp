@@ -47,7 +47,7 @@ const Particles& GravityRun::particles() {
   return *shown_;
 }
 
-EnergyRow GravityRun::measure() { return {simulation_.energies(particles()), {}}; }
+EnergyRow GravityRun::measure() { return {simulation_.energies(), {}}; }
 
 void GravityRun::write_snapshot(const std::filesystem::path& path) {
   const RunConfig& config = simulation_.config();

@@ -171,10 +171,9 @@ void Simulation::add_potential(Particles& particles) const {
   particles.potential = parts_->potentials(particles).potential;
 }
 
-Energies Simulation::energies() const { return energies(particles()); }
-
-Energies Simulation::energies(const Particles& particles) const {
-  return measure_energies(particles, parts_->device, parts_->gravity, parts_->integrator->idle_solver());
+Energies Simulation::energies() const {
+  const auto shown = parts_->integrator->show(parts_->time);
+  return measure_energies(*shown, parts_->gravity, parts_->integrator->idle_solver());
 }
 
 bool Simulation::can_audit() const { return parts_->gravity.solver != "direct"; }

@@ -59,7 +59,6 @@ class PERGOLA_API Simulation {
   /// Evaluates their potentials with the simulation's solver.
   void add_potential(Particles& particles) const;
   Energies energies() const;
-  Energies energies(const Particles& particles) const;
 
   /// Whether forces are approximate, so that their error can be measured.
   bool can_audit() const;

@@ -10,6 +10,7 @@
 #include "time/block_loops.hpp"
 #include "time/leapfrog_state.hpp"
 #include "time/shared_evaluation.hpp"
+#include "time/show_rules.hpp"
 
 namespace pergola {
 
@@ -38,7 +39,10 @@ class BlockLeapfrog final : public Integrator {
   bool advance(double limit, const std::function<bool()>& enough) override;
   void finish(double end) override;
   double time() const override { return time_of(now_) + offset_; }
-  Particles state_at(double time) const override;
+  std::unique_ptr<ShownParticles> show(double time) const override {
+    return state_.show(ShowBlocks<Real>{state_.a.x.data(), state_.a.y.data(), state_.a.z.data(), level_.data(),
+                                        step_to(now_), time - this->time(), finished_});
+  }
   StepCounts counts() const override { return state_.counts; }
   StateBlocks save() const override;
   void restore(const StateBlocks& blocks) override;
@@ -254,23 +258,10 @@ void BlockLeapfrog<Real>::finish(double end) {
 }
 
 template <class Real>
-Particles BlockLeapfrog<Real>::state_at(double time) const {
-  const auto level = level_.to_host();
-  const double ahead = time - this->time();
-  const BlockStep step = step_to(now_);
-  return state_.particles([&](std::size_t k, Vec3<double>& x, Vec3<double>& v, const Vec3<double>& a) {
-    if (finished_) return physics::leapfrog_predict(ahead, x, v, a);
-    const double elapsed = end_step_early(step, level[k], ahead, x, v, a);
-    physics::kick(elapsed / 2, v, a);
-    if (box_.periodic()) x = wrap(x, box_);
-  });
-}
-
-template <class Real>
 bool BlockLeapfrog<Real>::probe_forces(const std::vector<std::int64_t>& places, Particles& particles,
                                        ForceResult& forces) {
   if (!solver_->info().updates || !prepared_) return false;
-  particles = state_.particles([](std::size_t, Vec3<double>&, Vec3<double>&, const Vec3<double>&) {});
+  particles = fetch(*state_.show(ShowAsIs{}));
   solver_->set_clock(nullptr);
   const Buffer<std::int64_t> index(device_, places);
   VectorBuffer<Real> a(device_, index.size());
@@ -300,7 +291,7 @@ StateBlocks BlockLeapfrog<Real>::save() const {
 template <class Real>
 void BlockLeapfrog<Real>::restore(const StateBlocks& blocks) {
   state_.restore(blocks);
-  const auto level = blocks.get<std::int8_t>("level", state_.id.size());
+  const auto level = blocks.get<std::int8_t>("level", static_cast<std::size_t>(count()));
   level_ = Buffer<std::int8_t>(device_, level);
   now_ = blocks.get_value<std::int64_t>("now");
   offset_ = blocks.get_value<double>("offset");

@@ -50,7 +50,7 @@ class HermiteCpu final : public Integrator {
   bool advance(double limit, const std::function<bool()>& enough) override;
   void finish(double end) override;
   double time() const override { return state_.time(); }
-  Particles state_at(double time) const override { return state_.state_at(time); }
+  std::unique_ptr<ShownParticles> show(double time) const override { return state_.show(time); }
   StepCounts counts() const override { return state_.counts; }
   StateBlocks save() const override { return state_.save(); }
   void restore(const StateBlocks& blocks) override;
@@ -120,7 +120,7 @@ void HermiteCpu<Real>::evaluate(std::int64_t n, const std::int64_t* index, doubl
     evaluation_.evaluate(*solver_, index, n,
                          want_acceleration | want_jerk | (potential ? unsigned{want_potential} : 0u), forces);
   } catch (const CoincidentParticles& collision) {
-    throw with_ids(collision, state_.id, time);
+    throw with_ids(collision, state_.id_at(collision.first()), state_.id_at(collision.second()), time);
   }
   state_.counts.interactions += n * count();
 }

@@ -4,6 +4,7 @@
 
 #include "physics/block_steps.hpp"
 #include "physics/hermite.hpp"
+#include "time/show_rules.hpp"
 
 namespace pergola {
 
@@ -33,7 +34,7 @@ HermiteState<Real>::HermiteState(const Device& on, double step_max)
 template <class Real>
 void HermiteState<Real>::take(const Particles& particles, double time) {
   const std::int64_t n = particles.size();
-  id = particles.id;
+  id = Buffer<std::uint64_t>(device, particles.id);
   species = Buffer<std::uint8_t>(device, particles.species);
   mass = Buffer<Real>(device, std::vector<Real>(particles.mass.begin(), particles.mass.end()));
   x = VectorBuffer<Real>(device, particles.x, particles.y, particles.z);
@@ -97,29 +98,19 @@ Sources<Real> HermiteState<Real>::sources_at(std::int64_t to_tick, double to_off
 }
 
 template <class Real>
-Particles HermiteState<Real>::state_at(double at) const {
-  Particles particles;
-  particles.resize(count());
-  particles.id = id;
-  particles.species = species.to_host();
-  particles.mass = HostVectors::widen(mass);
-  const HostVectors host_x(x), host_v(v), host_a(a), host_j(j);
-  const auto ticks = tick.to_host();
-  for (std::size_t i = 0; i < ticks.size(); ++i) {
-    auto xi = host_x.at(i), vi = host_v.at(i);
-    const double dt = ((at - start_time) - static_cast<double>(ticks[i]) * tick_length) - offset;
-    if (dt != 0) physics::hermite_predict(dt, xi, vi, host_a.at(i), host_j.at(i));
-    particles.x[i] = xi.x, particles.y[i] = xi.y, particles.z[i] = xi.z;
-    particles.vx[i] = vi.x, particles.vy[i] = vi.y, particles.vz[i] = vi.z;
-  }
-  return particles;
+std::unique_ptr<ShownParticles> HermiteState<Real>::show(double at) const {
+  const StateArrays<Real> arrays{x.x.data(), x.y.data(),  x.z.data(),     v.x.data(), v.y.data(),
+                                 v.z.data(), mass.data(), species.data(), id.data(),  nullptr};
+  const ShowHermite<Real> rule{a.x.data(), a.y.data(),  a.z.data(),      j.x.data(),  j.y.data(),
+                               j.z.data(), tick.data(), at - start_time, tick_length, offset};
+  return std::make_unique<ShownState<Real, ShowHermite<Real>>>(device, count(), arrays, rule);
 }
 
 template <class Real>
 StateBlocks HermiteState<Real>::save() const {
   StateBlocks blocks;
   blocks.put_value("count", count());
-  blocks.put("id", id);
+  blocks.put("id", id.to_host());
   blocks.put("species", species.to_host());
   blocks.put("mass", mass.to_host());
   x.save(blocks, "position");
@@ -138,7 +129,7 @@ StateBlocks HermiteState<Real>::save() const {
 template <class Real>
 void HermiteState<Real>::restore(const StateBlocks& blocks) {
   const auto n = static_cast<std::size_t>(blocks.get_value<std::int64_t>("count"));
-  id = blocks.get<std::uint64_t>("id", n);
+  id = Buffer<std::uint64_t>(device, blocks.get<std::uint64_t>("id", n));
   species = Buffer<std::uint8_t>(device, blocks.get<std::uint8_t>("species", n));
   mass = Buffer<Real>(device, blocks.get<Real>("mass", n));
   x.restore(blocks, "position", device, n);
@@ -155,20 +146,19 @@ void HermiteState<Real>::restore(const StateBlocks& blocks) {
 
 template <class Real>
 void HermiteState<Real>::fail(std::int64_t i, StepFault fault, double at) const {
-  const auto k = static_cast<std::size_t>(i);
   ParticleState state;
-  state.id = id[k];
-  state.mass = HostVectors::widen(mass)[k];
-  state.position = HostVectors(x).at(k), state.velocity = HostVectors(v).at(k);
-  state.acceleration = HostVectors(a).at(k), state.jerk = HostVectors(j).at(k);
-  state.time = time_of(tick.to_host()[k]);
+  state.id = id_at(i);
+  state.mass = value_at(mass, i, device);
+  state.position = x.fetch(i, device), state.velocity = v.fetch(i, device);
+  state.acceleration = a.fetch(i, device), state.jerk = j.fetch(i, device);
+  state.time = time_of(value_at(tick, i, device));
   throw ParticleFailure(step_fault_text(fault), at, state);
 }
 
 template <class Real>
 std::int64_t HermiteState<Real>::bytes_per_particle() {
-  return static_cast<std::int64_t>(sizeof(std::uint8_t) + sizeof(Real) + 4 * 3 * sizeof(Real) + sizeof(std::int64_t) +
-                                   sizeof(std::int8_t));
+  return static_cast<std::int64_t>(sizeof(std::uint64_t) + sizeof(std::uint8_t) + sizeof(Real) + 4 * 3 * sizeof(Real) +
+                                   sizeof(std::int64_t) + sizeof(std::int8_t));
 }
 
 template struct HermiteState<float>;

@@ -20,7 +20,7 @@ struct HermiteState {
   Device device;
   double tick_length = 0;
   double start_time = 0;
-  std::vector<std::uint64_t> id;
+  Buffer<std::uint64_t> id;
   Buffer<std::uint8_t> species;
   Buffer<Real> mass;
   VectorBuffer<Real> x, v, a, j;
@@ -32,7 +32,8 @@ struct HermiteState {
 
   HermiteState(const Device& on, double step_max);
 
-  std::int64_t count() const { return static_cast<std::int64_t>(id.size()); }
+  std::int64_t count() const { return id.size(); }
+  std::uint64_t id_at(std::int64_t place) const { return value_at(id, place, device); }
   double time_of(std::int64_t at) const { return start_time + static_cast<double>(at) * tick_length; }
   double time() const { return start_time + (static_cast<double>(now) * tick_length + offset); }
 
@@ -46,7 +47,7 @@ struct HermiteState {
   Sources<Real> sources() const;
   Sources<Real> sources_at(std::int64_t to_tick, double to_offset) const;
 
-  Particles state_at(double at) const;
+  std::unique_ptr<ShownParticles> show(double at) const;
   StateBlocks save() const;
   void restore(const StateBlocks& blocks);
   [[noreturn]] void fail(std::int64_t i, StepFault fault, double at) const;

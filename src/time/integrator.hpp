@@ -11,6 +11,7 @@
 #include "device/device.hpp"
 #include "gravity/solver.hpp"
 #include "particles/particles.hpp"
+#include "particles/shown_particles.hpp"
 
 namespace pergola {
 
@@ -53,8 +54,11 @@ class PERGOLA_API Integrator {
   /// The latest time that a step has reached.
   virtual double time() const = 0;
 
-  /// The particles at `time`, on the host, predicted where a particle's own time is another one. Changes nothing.
-  virtual Particles state_at(double time) const = 0;
+  /// The particles at `time`, predicted where a particle's own time is another one, where they live. Good until the
+  /// next step; changes nothing.
+  virtual std::unique_ptr<ShownParticles> show(double time) const = 0;
+  /// The same on the host.
+  Particles state_at(double time) const { return fetch(*show(time)); }
 
   virtual StepCounts counts() const = 0;
 

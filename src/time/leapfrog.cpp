@@ -20,6 +20,7 @@
 #include "time/order_keeper.hpp"
 #include "time/particle_failure.hpp"
 #include "time/shared_evaluation.hpp"
+#include "time/show_rules.hpp"
 
 namespace pergola {
 
@@ -53,7 +54,10 @@ class Leapfrog final : public Integrator {
   bool advance(double limit, const std::function<bool()>& enough) override;
   void finish(double end) override;
   double time() const override { return time_; }
-  Particles state_at(double time) const override;
+  std::unique_ptr<ShownParticles> show(double time) const override {
+    return state_.show(
+        ShowLeapfrog<Real>{state_.a.x.data(), state_.a.y.data(), state_.a.z.data(), pending_kick_, time - time_, box_});
+  }
   StepCounts counts() const override { return state_.counts; }
   StateBlocks save() const override;
   void restore(const StateBlocks& blocks) override;
@@ -70,7 +74,7 @@ class Leapfrog final : public Integrator {
   std::int64_t count() const { return state_.count(); }
   double next_time() const;
   void step(double dt, double end);
-  void evaluate();
+  void evaluate(double time);
   void choose_step(double time);
   void begin_order();
   void sort();
@@ -141,7 +145,7 @@ void Leapfrog<Real>::start(const Particles& particles, double time) {
   loops_->kick_drift(state_.arrays(), {0, 0, 0, box_});  // into the box
   begin_order();
   if (unsorted_) sort();
-  evaluate();
+  evaluate(time);
   settle();
   const std::int64_t bad = loops_->first_not_finite(state_.arrays());
   if (bad >= 0) fail(bad, time);
@@ -154,7 +158,7 @@ void Leapfrog<Real>::begin_order() {
   unsorted_ = false;
   const std::int64_t bytes = solver_->order_bytes(count());
   if (bytes == 0 || count() > std::int64_t{std::numeric_limits<std::uint32_t>::max()}) return;
-  std::vector<std::uint32_t> as_given(state_.id.size());
+  std::vector<std::uint32_t> as_given(static_cast<std::size_t>(count()));
   std::iota(as_given.begin(), as_given.end(), 0u);
   state_.place = Buffer<std::uint32_t>(device_, as_given);
   order_ = Buffer<std::uint32_t>(device_, count());
@@ -188,17 +192,21 @@ void Leapfrog<Real>::sort() {
   batch_begin_ += Clock::now() - begin;  // the steps are timed without it
 }
 
-/// Forces at the present positions.
+/// Forces at the present positions, which are those of `time`.
 template <class Real>
-void Leapfrog<Real>::evaluate() {
+void Leapfrog<Real>::evaluate(double time) {
   Forces<Real> forces;
   forces.ax = state_.a.x.data(), forces.ay = state_.a.y.data(), forces.az = state_.a.z.data();
   if (state_.with_jerk) forces.jx = state_.j.x.data(), forces.jy = state_.j.y.data(), forces.jz = state_.j.z.data();
   solver_->set_clock(&clock_);
   if (solver_->info().pairwise) clock_.begin("force");
   solver_->prepare(state_.sources());
-  evaluation_.evaluate(*solver_, nullptr, count(), want_acceleration | (state_.with_jerk ? unsigned{want_jerk} : 0u),
-                       forces);
+  try {
+    const unsigned want = want_acceleration | (state_.with_jerk ? unsigned{want_jerk} : 0u);
+    evaluation_.evaluate(*solver_, nullptr, count(), want, forces);
+  } catch (const CoincidentParticles& collision) {
+    throw with_ids(collision, state_.id_at(collision.first()), state_.id_at(collision.second()), time);
+  }
   clock_.end();
   if (solver_->info().pairwise) state_.counts.interactions += count() * count();
 }
@@ -237,11 +245,7 @@ void Leapfrog<Real>::step(double dt, double end) {
   const bool due = alone_ ? queued_.size() == 1 && keeper_.due()
                           : state_.counts.steps % steps_between_sorts == steps_between_sorts - 1;
   if (unsorted_ || (due && state_.place.size() > 0)) sort();
-  try {
-    evaluate();
-  } catch (const CoincidentParticles& collision) {
-    throw with_ids(collision, state_.id, end);
-  }
+  evaluate(end);
   pending_kick_ = dt / 2;
   time_ = end;
   ++state_.counts.steps;
@@ -294,17 +298,6 @@ void Leapfrog<Real>::finish(double end) {
   const std::int64_t bad = loops_->first_not_finite(state_.arrays());
   if (bad >= 0) fail(bad, end);
   time_ = end;
-}
-
-template <class Real>
-Particles Leapfrog<Real>::state_at(double time) const {
-  const double dt = time - time_;
-  return state_.particles([&](std::size_t, Vec3<double>& x, Vec3<double>& v, const Vec3<double>& a) {
-    if (pending_kick_ != 0) physics::kick<double>(pending_kick_, v, a);
-    if (dt == 0) return;
-    physics::leapfrog_predict<double>(dt, x, v, a);
-    if (box_.periodic()) x = wrap(x, box_);
-  });
 }
 
 template <class Real>

@@ -21,7 +21,7 @@ double quantum_of(const std::vector<Real>& mass) {
 template <class Real>
 void LeapfrogState<Real>::take(const Particles& particles, double time) {
   const std::int64_t n = particles.size();
-  id = particles.id;
+  id = Buffer<std::uint64_t>(device, particles.id);
   species = Buffer<std::uint8_t>(device, particles.species);
   const std::vector<Real> given(particles.mass.begin(), particles.mass.end());
   mass = Buffer<Real>(device, given);
@@ -64,7 +64,7 @@ template <class Real>
 void LeapfrogState<Real>::save(StateBlocks& blocks) const {
   const auto places = place.to_host();
   blocks.put_value("count", count());
-  blocks.put("id", id);
+  blocks.put("id", id.to_host());
   blocks.put("species", as_given(species, places));
   blocks.put("mass", as_given(mass, places));
   const auto put = [&](const char* name, const VectorBuffer<Real>& vector) {
@@ -80,7 +80,7 @@ void LeapfrogState<Real>::save(StateBlocks& blocks) const {
 template <class Real>
 void LeapfrogState<Real>::restore(const StateBlocks& blocks) {
   const auto n = static_cast<std::size_t>(blocks.get_value<std::int64_t>("count"));
-  id = blocks.get<std::uint64_t>("id", n);
+  id = Buffer<std::uint64_t>(device, blocks.get<std::uint64_t>("id", n));
   species = Buffer<std::uint8_t>(device, blocks.get<std::uint8_t>("species", n));
   const auto saved = blocks.get<Real>("mass", n);
   mass = Buffer<Real>(device, saved);
@@ -97,13 +97,10 @@ void LeapfrogState<Real>::restore(const StateBlocks& blocks) {
 template <class Real>
 void LeapfrogState<Real>::fail(const char* reason, std::int64_t at_place, double time) const {
   ParticleState state;
-  const auto k = static_cast<std::size_t>(at_place);
-  const auto at = [&](const VectorBuffer<Real>& b) {
-    return Vec3<double>{b.x.to_host()[k], b.y.to_host()[k], b.z.to_host()[k]};
-  };
-  state.id = id[place.size() > 0 ? place.to_host()[k] : k];
-  state.mass = mass.to_host()[k];
-  state.position = at(x), state.velocity = at(v), state.acceleration = at(a);
+  state.id = id_at(at_place);
+  state.mass = value_at(mass, at_place, device);
+  state.position = x.fetch(at_place, device), state.velocity = v.fetch(at_place, device);
+  state.acceleration = a.fetch(at_place, device);
   state.time = time;
   throw ParticleFailure(reason, time, state);
 }
@@ -111,7 +108,8 @@ void LeapfrogState<Real>::fail(const char* reason, std::int64_t at_place, double
 template <class Real>
 std::int64_t LeapfrogState<Real>::bytes_per_particle() const {
   const std::size_t vectors = with_jerk ? 4 : 3;
-  return static_cast<std::int64_t>(sizeof(std::uint8_t) + sizeof(Real) + vectors * 3 * sizeof(Real));
+  return static_cast<std::int64_t>(sizeof(std::uint64_t) + sizeof(std::uint8_t) + sizeof(Real) +
+                                   vectors * 3 * sizeof(Real));
 }
 
 template struct LeapfrogState<float>;

@@ -4,7 +4,9 @@
 
 #include "device/buffer.hpp"
 #include "device/parallel.hpp"
+#include "device/permute.hpp"
 #include "particles/particles.hpp"
+#include "particles/shown_state.hpp"
 #include "time/integrator.hpp"
 #include "time/leapfrog_loops.hpp"
 #include "time/vector_buffer.hpp"
@@ -16,7 +18,7 @@ template <class Real>
 struct LeapfrogState {
   Device device;
   bool with_jerk = false;
-  std::vector<std::uint64_t> id;  // as given
+  Buffer<std::uint64_t> id;  // in the order in which they were given
   Buffer<std::uint8_t> species;
   Buffer<Real> mass;
   VectorBuffer<Real> x, v, a;
@@ -28,16 +30,19 @@ struct LeapfrogState {
 
   explicit LeapfrogState(const Device& on) : device(on) {}
 
-  std::int64_t count() const { return static_cast<std::int64_t>(id.size()); }
+  std::int64_t count() const { return id.size(); }
   /// Takes positions, velocities and masses; accelerations are zero.
   void take(const Particles& particles, double time);
   LeapfrogArrays<Real> arrays();
   Sources<Real> sources() const;
 
-  /// The particles on the host, in the order in which they were given. `predict(k, x, v, a)` brings position and
-  /// velocity of particle k to the time that is asked for.
-  template <class Predict>
-  Particles particles(const Predict& predict) const;
+  /// The particles as `rule` brings them to a time; particles/shown_state.hpp.
+  template <class Rule>
+  std::unique_ptr<ShownParticles> show(const Rule& rule) const;
+  /// The id of the particle at a place in memory.
+  std::uint64_t id_at(std::int64_t at_place) const {
+    return value_at(id, place.size() > 0 ? std::int64_t{value_at(place, at_place, device)} : at_place, device);
+  }
 
   void save(StateBlocks& blocks) const;
   void restore(const StateBlocks& blocks);
@@ -66,27 +71,13 @@ std::vector<T> LeapfrogState<Real>::as_given(const Buffer<T>& stored, const std:
 }
 
 template <class Real>
-template <class Predict>
-Particles LeapfrogState<Real>::particles(const Predict& predict) const {
-  Particles result;
-  result.resize(count());
-  result.id = id;
-  const auto places = place.to_host();
-  result.species = as_given(species, places);
-  const auto m = as_given(mass, places);
-  const auto px = as_given(x.x, places), py = as_given(x.y, places), pz = as_given(x.z, places);
-  const auto vx = as_given(v.x, places), vy = as_given(v.y, places), vz = as_given(v.z, places);
-  const auto ax = as_given(a.x, places), ay = as_given(a.y, places), az = as_given(a.z, places);
-  parallel_chunks(device.threads(), count(), host_chunk, [&](std::int64_t begin, std::int64_t end) {
-    for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k) {
-      Vec3<double> at{px[k], py[k], pz[k]}, velocity{vx[k], vy[k], vz[k]};
-      predict(k, at, velocity, Vec3<double>{ax[k], ay[k], az[k]});
-      result.mass[k] = m[k];
-      result.x[k] = at.x, result.y[k] = at.y, result.z[k] = at.z;
-      result.vx[k] = velocity.x, result.vy[k] = velocity.y, result.vz[k] = velocity.z;
-    }
-  });
-  return result;
+template <class Rule>
+std::unique_ptr<ShownParticles> LeapfrogState<Real>::show(const Rule& rule) const {
+  Buffer<std::uint32_t> place_of(device, place.size());
+  if (place.size() > 0) invert(device, count(), place.data(), place_of.data());
+  const StateArrays<Real> arrays{x.x.data(), x.y.data(),  x.z.data(),     v.x.data(), v.y.data(),
+                                 v.z.data(), mass.data(), species.data(), id.data(),  nullptr};
+  return std::make_unique<ShownState<Real, Rule>>(device, count(), arrays, rule, std::move(place_of));
 }
 
 }  // namespace pergola

@@ -23,9 +23,8 @@ ParticleFailure::ParticleFailure(std::string_view reason, double time, const Par
       time_(time),
       state_(state) {}
 
-CoincidentParticles with_ids(const CoincidentParticles& collision, const std::vector<std::uint64_t>& ids, double time) {
-  const std::uint64_t first = ids[static_cast<std::size_t>(collision.first())],
-                      second = ids[static_cast<std::size_t>(collision.second())];
+CoincidentParticles with_ids(const CoincidentParticles& collision, std::uint64_t first, std::uint64_t second,
+                             double time) {
   return {collision.first(), collision.second(),
           fmt::format("particles with ids {} and {} are in one place at time {} and the softening is zero: "
                       "set gravity.softening > 0 or move one of them",

@@ -2,7 +2,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/error.hpp"
 #include "base/vec.hpp"
@@ -35,6 +34,7 @@ class PERGOLA_API ParticleFailure : public Error {
 };
 
 /// The same collision with the ids of the two particles and the time in its message.
-CoincidentParticles with_ids(const CoincidentParticles& collision, const std::vector<std::uint64_t>& ids, double time);
+CoincidentParticles with_ids(const CoincidentParticles& collision, std::uint64_t first, std::uint64_t second,
+                             double time);
 
 }  // namespace pergola

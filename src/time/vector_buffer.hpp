@@ -8,6 +8,14 @@
 
 namespace pergola {
 
+/// One value of a buffer; waits.
+template <class T>
+T value_at(const Buffer<T>& buffer, std::int64_t i, const Device& device) {
+  T value;
+  device.memory().to_host(&value, buffer.data() + i, sizeof(T));
+  return value;
+}
+
 /// One three-vector per particle on a device, as three arrays.
 template <class Real>
 struct VectorBuffer {
@@ -29,6 +37,12 @@ struct VectorBuffer {
   }
   void set(std::int64_t i, const Vec3<double>& v) {
     x.data()[i] = static_cast<Real>(v.x), y.data()[i] = static_cast<Real>(v.y), z.data()[i] = static_cast<Real>(v.z);
+  }
+
+  /// One vector of it, wherever it lives; waits.
+  Vec3<double> fetch(std::int64_t i, const Device& device) const {
+    return {static_cast<double>(value_at(x, i, device)), static_cast<double>(value_at(y, i, device)),
+            static_cast<double>(value_at(z, i, device))};
   }
 
   void save(StateBlocks& blocks, const std::string& name) const {

@@ -1,0 +1,35 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "device/parallel.hpp"
+
+namespace pergola {
+
+/// Sums over particles go over chunks of so many, which are added in their order: the same bits for any number of
+/// threads, and from run to run on a GPU.
+inline constexpr std::int64_t sum_chunk = 1024;
+
+/// A few numbers that are summed together.
+template <int count>
+struct Terms {
+  double value[count] = {};
+};
+
+/// Adds body(i), which is Terms<Body::count>, for i = 0 … n − 1 to `total`, on the CPU. device/chunk_sums.cuh is the
+/// same for CUDA.
+template <class Body>
+void add_chunks(int threads, std::int64_t n, const Body& body, Terms<Body::count>& total) {
+  std::vector<Terms<Body::count>> parts(static_cast<std::size_t>((n + sum_chunk - 1) / sum_chunk));
+  parallel_chunks(threads, n, sum_chunk, [&](std::int64_t begin, std::int64_t end) {
+    auto& part = parts[static_cast<std::size_t>(begin / sum_chunk)];
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto one = body(i);
+      for (int k = 0; k < Body::count; ++k) part.value[k] += one.value[k];
+    }
+  });
+  for (const auto& part : parts)
+    for (int k = 0; k < Body::count; ++k) total.value[k] += part.value[k];
+}
+
+}  // namespace pergola

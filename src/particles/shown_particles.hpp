@@ -1,0 +1,78 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "device/buffer.hpp"
+#include "device/device.hpp"
+#include "device/shared_buffer.hpp"
+#include "particles/particle_source.hpp"
+#include "particles/particles.hpp"
+
+namespace pergola {
+
+/// Where particles are shown, in memory that their device reaches; null: not wanted.
+template <class Real>
+struct ShownArrays {
+  Real *x = nullptr, *y = nullptr, *z = nullptr;
+  Real *vx = nullptr, *vy = nullptr, *vz = nullptr;
+  Real* mass = nullptr;
+  std::uint8_t* species = nullptr;
+  std::uint64_t* id = nullptr;
+};
+
+/// The particles of a run at a moment, where they live. Nothing is copied or predicted before it is asked for, and then
+/// in pieces of any size. Always in the order of the input, so that what is made of them does not depend on their order
+/// in memory. Good until the run goes on.
+class PERGOLA_API ShownParticles {
+ public:
+  virtual ~ShownParticles() = default;
+  virtual const Device& device() const = 0;
+  virtual std::int64_t count() const = 0;
+  /// Particles first … first + n − 1 to `to`, which has room for n. Does not wait.
+  virtual void show(std::int64_t first, std::int64_t n, const ShownArrays<float>& to) const = 0;
+  virtual void show(std::int64_t first, std::int64_t n, const ShownArrays<double>& to) const = 0;
+};
+
+/// Positions and masses of all particles on their device, for a solver.
+template <class Real>
+struct ShownPlaces {
+  Buffer<Real> x, y, z, mass;
+  Buffer<std::uint8_t> species;
+  Buffer<std::uint64_t> id;
+  explicit ShownPlaces(const ShownParticles& shown);
+  static std::int64_t bytes_per_particle() {
+    return static_cast<std::int64_t>(4 * sizeof(Real) + sizeof(std::uint8_t) + sizeof(std::uint64_t));
+  }
+};
+
+/// Shown particles on the host, fetched piece by piece; a GPU writes them into page-locked memory while the piece
+/// before is copied on. Without potentials.
+class PERGOLA_API FetchedParticles final : public ParticleSource {
+ public:
+  explicit FetchedParticles(const ShownParticles& shown) : shown_(shown) {}
+  std::int64_t count() const override { return shown_.count(); }
+  void read(std::int64_t first, std::int64_t n, Particles& to) override;
+
+ private:
+  /// Page-locked memory of one piece.
+  struct Piece {
+    SharedBuffer<double> number[7];
+    SharedBuffer<std::uint8_t> species;
+    SharedBuffer<std::uint64_t> id;
+    Piece(const Device& device, std::int64_t size);
+    ShownArrays<double> arrays();
+  };
+  void read_through(std::int64_t first, std::int64_t n, Particles& to);
+
+  const ShownParticles& shown_;
+  std::vector<Piece> pieces_;
+};
+
+/// All of them at once.
+PERGOLA_API Particles fetch(const ShownParticles& shown);
+
+/// Particles of the host, brought to a device as they are.
+PERGOLA_API std::unique_ptr<ShownParticles> show_particles(const Device& device, const Particles& particles);
+
+}  // namespace pergola

@@ -1,0 +1,67 @@
+#pragma once
+#include "particles/box.hpp"
+#include "particles/shown_state.hpp"
+#include "physics/hermite.hpp"
+#include "physics/leapfrog.hpp"
+#include "time/block_loops.hpp"
+
+namespace pergola {
+
+/// How the particles of each integrator are brought to the time at which they are shown. In double precision, and
+/// without fused multiply-add on a GPU: what is written has the same bits wherever it is formed.
+
+/// wrap() of particles/box.hpp on each axis.
+PERGOLA_HD Vec3<double> wrap_axes(const Vec3<double>& x, const Box& box) {
+  return {wrap(x.x, box.corner.x, box.side.x), wrap(x.y, box.corner.y, box.side.y),
+          wrap(x.z, box.corner.z, box.side.z)};
+}
+
+/// Leapfrog with shared steps, `ahead` after the latest one.
+template <class Real>
+struct ShowLeapfrog {
+  const Real *ax, *ay, *az;
+  double pending_kick;  // what the velocities lack
+  double ahead;
+  Box box;
+
+  PERGOLA_HD void operator()(std::int64_t i, Vec3<double>& x, Vec3<double>& v) const {
+    const Vec3<double> a{ax[i], ay[i], az[i]};
+    if (pending_kick != 0) physics::kick<double>(pending_kick, v, a);
+    if (ahead == 0) return;
+    physics::leapfrog_predict<double>(ahead, x, v, a);
+    if (box.periodic()) x = wrap_axes(x, box);
+  }
+};
+
+/// Leapfrog with block steps, `ahead` after step.now.
+template <class Real>
+struct ShowBlocks {
+  const Real *ax, *ay, *az;
+  const std::int8_t* level;
+  BlockStep step;
+  double ahead;
+  bool finished;  // velocities are at the time of the positions
+
+  PERGOLA_HD void operator()(std::int64_t i, Vec3<double>& x, Vec3<double>& v) const {
+    const Vec3<double> a{ax[i], ay[i], az[i]};
+    if (finished) return physics::leapfrog_predict(ahead, x, v, a);
+    const double elapsed = end_step_early(step, level[i], ahead, x, v, a);
+    physics::kick(elapsed / 2, v, a);
+    if (step.box.periodic()) x = wrap_axes(x, step.box);
+  }
+};
+
+/// Hermite, `elapsed` after tick 0.
+template <class Real>
+struct ShowHermite {
+  const Real *ax, *ay, *az, *jx, *jy, *jz;
+  const std::int64_t* tick;
+  double elapsed, tick_length, offset;
+
+  PERGOLA_HD void operator()(std::int64_t i, Vec3<double>& x, Vec3<double>& v) const {
+    const double dt = (elapsed - static_cast<double>(tick[i]) * tick_length) - offset;
+    if (dt != 0) physics::hermite_predict<double>(dt, x, v, {ax[i], ay[i], az[i]}, {jx[i], jy[i], jz[i]});
+  }
+};
+
+}  // namespace pergola

@@ -1,0 +1,80 @@
+#include "particles/shown_particles.hpp"
+
+#include <gtest/gtest.h>
+
+#include "test_devices.hpp"
+
+namespace pergola {
+namespace {
+
+class ShownParticlesOn : public DeviceTest {};
+
+Particles some(std::int64_t n) {
+  Particles p;
+  p.resize(n);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    const double value = static_cast<double>(i) / 3;
+    p.id[k] = static_cast<std::uint64_t>(7 * i + 1);
+    p.species[k] = static_cast<std::uint8_t>(i % 6);
+    p.mass[k] = value + 1;
+    p.x[k] = value, p.y[k] = -value, p.z[k] = 2 * value;
+    p.vx[k] = 3 * value, p.vy[k] = -4 * value, p.vz[k] = 5 * value;
+  }
+  return p;
+}
+
+void expect_same(const Particles& a, const Particles& b) {
+  EXPECT_EQ(a.id, b.id);
+  EXPECT_EQ(a.species, b.species);
+  EXPECT_EQ(a.mass, b.mass);
+  EXPECT_EQ(a.x, b.x);
+  EXPECT_EQ(a.y, b.y);
+  EXPECT_EQ(a.z, b.z);
+  EXPECT_EQ(a.vx, b.vx);
+  EXPECT_EQ(a.vy, b.vy);
+  EXPECT_EQ(a.vz, b.vz);
+}
+
+// Reference: what was brought. 600,000 particles are three pieces of page-locked memory on a GPU.
+TEST_P(ShownParticlesOn, ADeviceComeBackAsTheyWere) {
+  const Particles before = some(600000);
+  const auto shown = show_particles(device(2), before);
+  expect_same(fetch(*shown), before);
+}
+
+// Reference: the same particles cut by hand.
+TEST_P(ShownParticlesOn, ADeviceComeInPiecesOfAnySize) {
+  const Particles before = some(1000);
+  const auto shown = show_particles(device(1), before);
+  FetchedParticles source(*shown);
+  ASSERT_EQ(source.count(), 1000);
+  HostParticles expected(before);
+  Particles piece, cut;
+  for (const std::int64_t size : {1, 7, 333, 1000}) {
+    for (std::int64_t first = 0; first < 1000; first += size) {
+      const std::int64_t n = std::min<std::int64_t>(size, 1000 - first);
+      source.read(first, n, piece);
+      expected.read(first, n, cut);
+      expect_same(piece, cut);
+    }
+  }
+}
+
+TEST_P(ShownParticlesOn, ADeviceGiveASolverTheirPlacesInItsNumbers) {
+  const Particles before = some(100);
+  const auto shown = show_particles(device(1), before);
+  const ShownPlaces<float> places(*shown);
+  const auto x = places.x.to_host(), mass = places.mass.to_host();
+  const auto id = places.id.to_host();
+  for (std::size_t k = 0; k < 100; ++k) {
+    EXPECT_EQ(x[k], static_cast<float>(before.x[k]));
+    EXPECT_EQ(mass[k], static_cast<float>(before.mass[k]));
+    EXPECT_EQ(id[k], before.id[k]);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, ShownParticlesOn, OnEachDevice(), device_test_name);
+
+}  // namespace
+}  // namespace pergola
