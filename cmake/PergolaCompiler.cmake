@@ -25,6 +25,21 @@ set(PERGOLA_CUDA_FLAGS -DFMT_USE_CONSTEXPR=1 --Werror=all-warnings --expt-relaxe
 # Files of loops that ask for more than -O2 take it from here.
 set(PERGOLA_LOOPS_OPTIMISE -O3)
 
+# pergola_precompile(TARGET [HEADER…]): compiles cmake/precompiled.hpp and the headers once, for all files of a target. Not where a compiler cache stands
+# before the compiler, which keeps nothing that was compiled from them: it also sees to it that files include what they use.
+function(pergola_precompile target)
+  if(CMAKE_CXX_COMPILER_LAUNCHER)
+    return()
+  endif()
+  set(headers "${PROJECT_SOURCE_DIR}/cmake/precompiled.hpp")
+  foreach(header IN LISTS ARGN)
+    list(APPEND headers "<${header}$<ANGLE-R>")
+  endforeach()
+  foreach(header IN LISTS headers)
+    target_precompile_headers(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${header}>")
+  endforeach()
+endfunction()
+
 # Sanitizers: little optimisation, line numbers only, and one instruction set instead of three, to keep build and tests short.
 set(PERGOLA_SANITIZE "" CACHE STRING "Sanitizers, for example address,undefined")
 if(PERGOLA_SANITIZE)
