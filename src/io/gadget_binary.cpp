@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "device/parallel.hpp"
 #include "io/input_file.hpp"
 #include "io/snapshot_formats.hpp"
 
@@ -14,7 +15,7 @@ using namespace gadget;
 
 namespace {
 
-constexpr std::int64_t slab_values = 3 * 65536;
+constexpr std::int64_t slab_rows = 65536;
 
 template <class T>
 T load(const char* bytes, bool swap) {
@@ -42,40 +43,40 @@ struct Block {
   std::int64_t offset = 0, bytes = 0;  // of the data between the two lengths
 };
 
-class GadgetReader {
+class GadgetFile final : public SnapshotFile {
  public:
-  explicit GadgetReader(const std::filesystem::path& path) : file_(path) {
+  explicit GadgetFile(const std::filesystem::path& path) : file_(path) {
     std::string start(static_cast<std::size_t>(std::min<std::int64_t>(file_.size(), 16)), '\0');
     file_.read(0, start.data(), start.size());
     framing_ = framing_of(start).value_or(Framing{});
     read_header();
     find_blocks();
+    look_at_blocks();
   }
 
-  SnapshotPiece& piece() { return piece_; }
-
-  void read_particles() {
-    auto& p = piece_.particles;
-    const auto count = static_cast<std::size_t>(count_);
-    if (count == 0) return;
-    const Block& positions = need("POS");
-    piece_.header.single_precision = positions.bytes < 24 * count_;
-    read_vectors(positions, p.x, p.y, p.z);
-    read_vectors(need("VEL"), p.vx, p.vy, p.vz);
-    if (const Block* ids = find("ID")) {
-      if (value_bytes(*ids, count_) == 4)
-        read_values<std::uint32_t>(*ids, count_, [&](std::int64_t, std::uint32_t id) { p.id.push_back(id); });
+  void read(std::int64_t first, std::int64_t n, Particles& to, std::int64_t at, int threads) override {
+    read_reals(need("POS"), first, n, {&to.x, &to.y, &to.z}, at, threads);
+    read_reals(need("VEL"), first, n, {&to.vx, &to.vy, &to.vz}, at, threads);
+    if (const Block* ids = find("ID"); ids && !to.id.empty()) {
+      if (ids->bytes / count_ == 4)
+        read_rows<std::uint32_t>(*ids, first, n, std::vector{&to.id}, at, threads);
       else
-        read_values<std::uint64_t>(*ids, count_, [&](std::int64_t, std::uint64_t id) { p.id.push_back(id); });
+        read_rows<std::uint64_t>(*ids, first, n, std::vector{&to.id}, at, threads);
     }
-    read_masses(p);
-    if (const Block* potentials = find("POT"); potentials && potentials->bytes == count_ * 4)
-      read_reals(*potentials, count_, [&](std::int64_t, double value) { p.potential.push_back(value); });
-    else if (potentials && potentials->bytes == count_ * 8)
-      read_reals(*potentials, count_, [&](std::int64_t, double value) { p.potential.push_back(value); });
-    p.species.reserve(count);
-    for (int type = 0; type < species_count; ++type)
-      p.species.insert(p.species.end(), static_cast<std::size_t>(piece_.counts[type]), static_cast<std::uint8_t>(type));
+    if (!to.potential.empty()) read_reals(need("POT"), first, n, {&to.potential}, at, threads);
+    std::int64_t listed = 0;  // masses in the block before those of a type
+    SpeciesCounts listed_before{};
+    for (int type = 0; type < species_count; ++type) {
+      listed_before[type] = listed;
+      if (piece_.mass_table[type] == 0) listed += piece_.counts[type];
+    }
+    for_types(piece_.counts, first, n, [&](int type, std::int64_t row, std::int64_t count, std::int64_t offset) {
+      std::fill_n(to.species.begin() + at + offset, count, static_cast<std::uint8_t>(type));
+      if (piece_.mass_table[type] == 0)
+        read_reals(need("MASS"), listed_before[type] + row, count, {&to.mass}, at + offset, threads);
+      else
+        std::fill_n(to.mass.begin() + at + offset, count, piece_.mass_table[type]);
+    });
   }
 
  private:
@@ -185,6 +186,7 @@ class GadgetReader {
     for (int extra = 1; next_ < file_.size() && 24 * count_ <= 0xffffffff; ++extra) {
       const std::string name = fmt::format("{} after the masses", extra);
       next_ = check_record(next_, length_at(next_, "block " + name), name);
+      piece_.not_carried.push_back("block " + name);
     }
   }
 
@@ -223,53 +225,55 @@ class GadgetReader {
     return *block;
   }
 
-  static std::int64_t value_bytes(const Block& block, std::int64_t values) { return block.bytes / values; }
-
-  /// Calls take(index, value) for every value of a block.
-  template <class T, class Take>
-  void read_values(const Block& block, std::int64_t values, const Take& take) const {
-    std::vector<char> slab(static_cast<std::size_t>(std::min(values, slab_values)) * sizeof(T));
-    for (std::int64_t first = 0; first < values; first += slab_values) {
-      const std::int64_t count = std::min(slab_values, values - first);
-      file_.read(block.offset + first * static_cast<std::int64_t>(sizeof(T)), slab.data(),
-                 static_cast<std::size_t>(count) * sizeof(T));
-      for (std::int64_t i = 0; i < count; ++i) take(first + i, load<T>(slab.data() + i * sizeof(T), framing_.swap));
-    }
+  /// What can be seen without reading the blocks.
+  void look_at_blocks() {
+    for (const Block& block : blocks_)
+      if (block.name != "POS" && block.name != "VEL" && block.name != "ID" && block.name != "MASS" &&
+          block.name != "POT")
+        piece_.not_carried.push_back("block " + block.name);
+    piece_.potential = count_ == 0;
+    if (count_ == 0) return;
+    piece_.header.single_precision = need("POS").bytes < 24 * count_;
+    need("VEL");
+    if (massive_count() > 0) need("MASS");
+    if (find("ID")) piece_.with_id = count_;
+    const Block* potentials = find("POT");
+    piece_.potential = potentials && (potentials->bytes == count_ * 4 || potentials->bytes == count_ * 8);
   }
 
-  template <class Take>
-  void read_reals(const Block& block, std::int64_t values, const Take& take) const {
-    if (value_bytes(block, values) == 4)
-      read_values<float>(block, values, [&](std::int64_t i, float value) { take(i, static_cast<double>(value)); });
+  /// How many rows of `width` numbers a block has: what its name says, not its bytes.
+  std::int64_t rows_of(const Block& block) const { return block.name == "MASS" ? massive_count() : count_; }
+
+  void read_reals(const Block& block, std::int64_t first, std::int64_t n, const std::vector<std::vector<double>*>& to,
+                  std::int64_t at, int threads) const {
+    const std::int64_t value_bytes = block.bytes / (rows_of(block) * static_cast<std::int64_t>(to.size()));
+    if (value_bytes == 4)
+      read_rows<float>(block, first, n, to, at, threads);
     else
-      read_values<double>(block, values, take);
+      read_rows<double>(block, first, n, to, at, threads);
   }
 
-  void read_vectors(const Block& block, std::vector<double>& x, std::vector<double>& y, std::vector<double>& z) const {
-    std::vector<double>* const components[] = {&x, &y, &z};
-    for (auto* values : components) values->resize(static_cast<std::size_t>(count_));
-    read_reals(block, 3 * count_, [&](std::int64_t i, double value) { (*components[i % 3])[i / 3] = value; });
-  }
-
-  void read_masses(Particles& p) const {
-    std::vector<double> listed;
-    if (massive_count() > 0)
-      read_reals(need("MASS"), massive_count(), [&](std::int64_t, double value) { listed.push_back(value); });
-    auto next = listed.begin();
-    for (int type = 0; type < species_count; ++type) {
-      const auto count = piece_.counts[type];
-      if (piece_.mass_table[type] == 0) {
-        p.mass.insert(p.mass.end(), next, next + count);
-        next += count;
-      } else {
-        p.mass.insert(p.mass.end(), static_cast<std::size_t>(count), piece_.mass_table[type]);
+  /// Rows first … first + n − 1 of a block, each column into an array of its own.
+  template <class T, class To>
+  void read_rows(const Block& block, std::int64_t first, std::int64_t n, const std::vector<std::vector<To>*>& to,
+                 std::int64_t at, int threads) const {
+    const std::size_t width = to.size();
+    const auto row_bytes = static_cast<std::int64_t>(width * sizeof(T));
+    parallel_chunks(threads, n, slab_rows, [&](std::int64_t begin, std::int64_t end) {
+      const auto bytes = static_cast<std::size_t>((end - begin) * row_bytes);
+      const auto slab = std::make_unique_for_overwrite<char[]>(bytes);
+      file_.read(block.offset + (first + begin) * row_bytes, slab.get(), bytes);
+      for (std::size_t c = 0; c < width; ++c) {
+        const char* next = slab.get() + c * sizeof(T);
+        To* const column = to[c]->data() + at;
+        for (std::int64_t i = begin; i < end; ++i, next += row_bytes)
+          column[i] = static_cast<To>(load<T>(next, framing_.swap));
       }
-    }
+    });
   }
 
   InputFile file_;
   Framing framing_;
-  SnapshotPiece piece_;
   std::int64_t count_ = 0;  // all types
   std::int64_t next_ = 0;   // the place after what has been looked at
   std::vector<Block> blocks_;
@@ -279,10 +283,8 @@ class GadgetReader {
 
 bool starts_like_gadget(std::string_view start) { return framing_of(start).has_value(); }
 
-SnapshotPiece read_gadget_piece(const std::filesystem::path& path, ReadPart part) {
-  GadgetReader reader(path);
-  if (part == ReadPart::all) reader.read_particles();
-  return std::move(reader.piece());
+std::unique_ptr<SnapshotFile> open_gadget_file(const std::filesystem::path& path) {
+  return std::make_unique<GadgetFile>(path);
 }
 
 }  // namespace pergola

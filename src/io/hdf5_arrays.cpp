@@ -116,6 +116,16 @@ Array File::read_array(const std::string& name) const {
   return array;
 }
 
+void File::read_everything(const std::string& group) const {
+  for (const std::string& name : members(group)) {
+    const std::string object = group == "/" ? name : group + "/" + name;
+    if (is_group(object))
+      read_everything(object);
+    else
+      read_array(object);
+  }
+}
+
 void File::write_array(const std::string& name, hid_t type, const Array& array) {
   const std::vector<hsize_t> extent(array.extent.begin(), array.extent.end()), chunk = chunk_of(extent);
   const int rank = static_cast<int>(extent.size());

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <limits>
 
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "io/input_file.hpp"
 
 namespace pergola::hdf5 {
@@ -64,6 +66,22 @@ hsize_t chunk_rows(std::int64_t rows) {
 /// About 65536 rows that end with a chunk.
 std::int64_t whole_chunks(std::int64_t rows_per_chunk, std::int64_t rows) {
   return std::min(std::max<std::int64_t>(rows, 1), rows_per_chunk * std::max<std::int64_t>(1, 65536 / rows_per_chunk));
+}
+
+Stored stored_as(hid_t type) {
+  if (H5Tequal(type, H5T_IEEE_F64LE) > 0) return Stored::float64;
+  if (H5Tequal(type, H5T_IEEE_F32LE) > 0) return Stored::float32;
+  if (H5Tequal(type, H5T_STD_U64LE) > 0) return Stored::uint64;
+  if (H5Tequal(type, H5T_STD_U32LE) > 0) return Stored::uint32;
+  return Stored::other;
+}
+
+/// Whether a checksum is all that was done to the chunks.
+bool only_checked(hid_t properties) {
+  if (H5Pget_nfilters(properties) != 1) return false;
+  unsigned flags = 0, configuration = 0;
+  std::size_t values = 0;
+  return H5Pget_filter2(properties, 0, &flags, &values, nullptr, 0, nullptr, &configuration) == H5Z_FILTER_FLETCHER32;
 }
 
 /// Deflate, the densest filter in use, makes at most 1032 bytes out of one.
@@ -183,6 +201,19 @@ OpenAttribute open_attribute(hid_t file, const std::string& object, const std::s
   return attribute;
 }
 
+/// HDF5 would cut what stands behind the point, and what does not fit, without a word.
+template <class Fail>
+void check_whole(hid_t attribute, std::size_t count, const Fail& fail) {
+  const Handle type(H5Aget_type(attribute), H5Tclose);
+  const bool is_unsigned = H5Tget_class(type.id()) == H5T_INTEGER && H5Tget_sign(type.id()) == H5T_SGN_NONE;
+  if (H5Tget_class(type.id()) != H5T_FLOAT && !(is_unsigned && H5Tget_size(type.id()) >= 8)) return;
+  std::vector<double> values(count);
+  if (H5Aread(attribute, H5T_NATIVE_DOUBLE, values.data()) < 0) fail("cannot be read");
+  for (const double value : values)
+    if (!(std::abs(value) < 0x1p63) || value != std::floor(value))
+      fail(fmt::format("is {}, expected a whole number below 2^63", to_text(value)));
+}
+
 }  // namespace
 
 std::vector<double> File::reals(const std::string& object, const std::string& name) const {
@@ -196,6 +227,7 @@ std::vector<double> File::reals(const std::string& object, const std::string& na
 std::vector<std::int64_t> File::integers(const std::string& object, const std::string& name) const {
   const auto fail = [&](const std::string& what) { fail_reading(fmt::format("{}/{} {}", object, name, what)); };
   const auto attribute = open_attribute(file_.id(), object, name, fail);
+  check_whole(attribute.handle.id(), attribute.count, fail);
   std::vector<std::int64_t> values(attribute.count);
   if (H5Aread(attribute.handle.id(), H5T_NATIVE_INT64, values.data()) < 0) fail("cannot be read");
   return values;
@@ -240,8 +272,12 @@ Dataset File::dataset(const std::string& name) const {
   dataset.rows = static_cast<std::int64_t>(extent[0]);
   dataset.columns = static_cast<std::int64_t>(extent[1]);
   std::array<hsize_t, 2> chunk{1, 1};
-  if (H5Pget_layout(properties.id()) == H5D_CHUNKED && H5Pget_chunk(properties.id(), rank, chunk.data()) == rank)
+  dataset.stored = stored_as(type.id());
+  if (H5Pget_layout(properties.id()) == H5D_CHUNKED && H5Pget_chunk(properties.id(), rank, chunk.data()) == rank) {
     dataset.slab_rows = whole_chunks(static_cast<std::int64_t>(chunk[0]), dataset.rows);
+    if (chunk[1] == extent[1] && only_checked(properties.id()))
+      dataset.checked_chunk_rows = static_cast<std::int64_t>(chunk[0]);
+  }
   return dataset;
 }
 
@@ -273,6 +309,15 @@ void File::read_rows(const Dataset& dataset, std::int64_t first, std::int64_t co
   for (std::int64_t i = 0; i < count * dataset.columns; ++i)
     if (signed_values[i] < 0)
       fail_reading(fmt::format("{} holds {}, expected 0 or more", dataset.name, signed_values[i]));
+}
+
+bool File::read_chunk(const Dataset& dataset, std::int64_t first, void* bytes, std::size_t size) const {
+  const std::array<hsize_t, 2> offset{hsize_t(first), 0};
+  hsize_t stored = 0;
+  std::uint32_t skipped_filters = 0;
+  return H5Dget_chunk_storage_size(dataset.handle.id(), offset.data(), &stored) >= 0 && stored == size &&
+         H5Dread_chunk(dataset.handle.id(), H5P_DEFAULT, offset.data(), &skipped_filters, bytes) >= 0 &&
+         skipped_filters == 0;
 }
 
 void File::create_group(const std::string& name) {

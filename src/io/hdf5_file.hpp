@@ -67,6 +67,9 @@ class QuietLibrary {
 /// Properties for making an object that does not record when: the same particles make the same bytes.
 Handle without_times(hid_t property_class);
 
+/// Numbers that a dataset holds, where they lie in the file as in memory.
+enum class Stored { other, float32, float64, uint32, uint64 };
+
 /// A dataset of `rows` × `columns` numbers in an open file.
 struct Dataset {
   Handle handle;
@@ -76,6 +79,8 @@ struct Dataset {
   std::int64_t slab_rows = 65536;  // good to read and write at a time: whole chunks
   bool integer = false, is_signed = false;
   std::size_t value_bytes = 0;
+  Stored stored = Stored::other;
+  std::int64_t checked_chunk_rows = 0;  // of chunks with a Fletcher-32 checksum and no other filter; 0: others
 };
 
 /// A whole array of numbers, the last dimension fastest.
@@ -113,9 +118,14 @@ class File {
   void read_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, double* values) const;
   void read_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, std::uint64_t* values) const;
 
+  /// A whole chunk as it stands in the file, with its checksum; false where it is not there or not of this size.
+  bool read_chunk(const Dataset& dataset, std::int64_t first, void* bytes, std::size_t size) const;
+
   /// A whole dataset of one to three dimensions, the last one fastest.
   Array read_array(const std::string& name) const;
   std::vector<std::int64_t> array_extent(const std::string& name) const;
+  /// Reads all datasets in a group and in those below it, one in memory at a time: throws where a checksum is wrong.
+  void read_everything(const std::string& group = "/") const;
 
   void create_group(const std::string& name);
   void write_attribute(const std::string& object, const std::string& name, double value);

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
+#include <optional>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "io/hdf5_file.hpp"
 #include "io/input_file.hpp"
 #include "io/openpmd.hpp"
@@ -97,12 +100,43 @@ std::vector<double> component(const hdf5::File& file, const std::string& name, s
   return values;
 }
 
+/// A constant component states a count with no data to prove it. Where no other one does: at most a gigabyte.
+constexpr std::int64_t most_constant = std::int64_t{1} << 27;
+
+/// Throws where a number of a component is not finite.
+void check_finite(const hdf5::File& file, const std::string& name, const std::vector<double>& values) {
+  const auto bad = std::find_if(values.begin(), values.end(), [](double value) { return !std::isfinite(value); });
+  if (bad != values.end())
+    refuse(file,
+           fmt::format("{} of particle {} is {}, expected a finite number", name, bad - values.begin(), to_text(*bad)));
+}
+
+/// The rows of the first component of a species that is not constant.
+std::optional<std::int64_t> stored_count(const hdf5::File& file, const std::string& species) {
+  for (const char* record : {"/position", "/momentum", "/weighting", "/id"}) {
+    const std::string name = species + record;
+    if (!file.is_group(name)) {
+      if (file.has(name)) return file.dataset(name).rows;
+      continue;
+    }
+    for (const std::string& member : file.members(name))
+      if (!file.is_group(name + "/" + member)) return file.dataset(name + "/" + member).rows;
+  }
+  return std::nullopt;
+}
+
 std::int64_t particle_count(const hdf5::File& file, const std::string& species) {
   const std::string position = species + "/position";
   if (!file.is_group(position) || file.members(position).empty())
     refuse(file, fmt::format("{} is missing, expected the particles' positions", position));
   const std::string first = position + "/" + file.members(position)[0];
-  return is_constant(file, first) ? file.integers(first, "shape")[0] : file.dataset(first).rows;
+  if (!is_constant(file, first)) return file.dataset(first).rows;
+  const std::int64_t count = file.integers(first, "shape")[0];
+  const auto stored = stored_count(file, species);
+  if (stored && count != *stored) refuse(file, fmt::format("{}/shape is {}, expected {}", first, count, *stored));
+  if (count < 0 || (!stored && count > most_constant))
+    refuse(file, fmt::format("{}/shape is {}, expected 0 to {}", first, count, most_constant));
+  return count;
 }
 
 double first_value(const hdf5::File& file, const std::string& name, bool in_si) {
@@ -228,6 +262,7 @@ std::vector<double> read_openpmd_coordinate(const std::filesystem::path& path, c
   if (!file.has(name)) refuse(file, fmt::format("has no {} of {}", coordinate, species));
   const std::int64_t count = particle_count(file, group);
   std::vector<double> values = component(file, name, count);
+  check_finite(file, name, values);
   const double unit_si = file.reals(name, "unitSI")[0];
   if (!velocity) {
     const std::string offset = group + "/positionOffset/" + axis;

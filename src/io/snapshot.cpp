@@ -3,16 +3,20 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <numeric>
 
 #include "base/error.hpp"
+#include "device/cores.hpp"
 #include "io/checkpoint.hpp"
 #include "io/gadget_binary.hpp"
 #include "io/input_file.hpp"
 #include "io/snapshot_formats.hpp"
+#include "io/snapshot_source.hpp"
+#include "particles/particle_check.hpp"
 
 namespace pergola {
 
@@ -54,16 +58,16 @@ Contents detect(const fs::path& path) {
               fmt::format("{}: is not a snapshot in a known format (HDF5, GADGET binary 1 or 2, CSV)", path.string()));
 }
 
-SnapshotPiece read_piece(const fs::path& path, ReadPart part) {
+std::unique_ptr<SnapshotFile> open_file(const fs::path& path) {
   switch (detect(path)) {
     case Contents::hdf5:
-      return read_hdf5_piece(path, part);
+      return open_hdf5_file(path);
     case Contents::gadget:
-      return read_gadget_piece(path, part);
+      return open_gadget_file(path);
     case Contents::csv:
       break;
   }
-  return read_csv_piece(path, part);
+  return open_csv_file(path);
 }
 
 /// The names of a snapshot in several files: PREFIX.0SUFFIX, PREFIX.1SUFFIX, …
@@ -111,24 +115,31 @@ void check_totals(const fs::path& path, const SpeciesCounts& counts, const std::
                                             path.string(), counts_text(counts), counts_text(*totals)));
 }
 
-void add_piece(SnapshotPiece& whole, SnapshotPiece&& piece, const fs::path& path) {
+void add_names(std::vector<std::string>& to, const std::vector<std::string>& names) {
+  for (const auto& name : names)
+    if (std::find(to.begin(), to.end(), name) == to.end()) to.push_back(name);
+}
+
+void add_piece(SnapshotPiece& whole, const SnapshotPiece& piece, const fs::path& path) {
   if (piece.header.files != whole.header.files || piece.totals != whole.totals ||
       piece.header.format != whole.header.format || piece.header.time != whole.header.time)
     throw Error(ErrorKind::input,
                 fmt::format("{}: its format, time, number of files or total counts differ from those of the first file",
                             path.string()));
   for (std::size_t t = 0; t < whole.counts.size(); ++t) whole.counts[t] += piece.counts[t];
-  for (auto& field : piece.fields)
-    if (std::find(whole.fields.begin(), whole.fields.end(), field) == whole.fields.end())
-      whole.fields.push_back(std::move(field));
+  add_names(whole.fields, piece.fields);
+  add_names(whole.not_carried, piece.not_carried);
   whole.header.single_precision |= piece.header.single_precision;
-  join(whole.particles, std::move(piece.particles));
+  whole.with_id += piece.with_id;
+  whole.potential = whole.potential && (piece.potential || piece.count() == 0);
 }
 
-/// All files of the snapshot that `path` names.
-SnapshotPiece read_all(const fs::path& path, ReadPart part) {
+/// All files of the snapshot that `path` names, and what they hold together.
+std::vector<std::unique_ptr<SnapshotFile>> open_all(const fs::path& path, SnapshotPiece& whole) {
   const fs::path first = first_file(path);
-  SnapshotPiece whole = read_piece(first, part);
+  std::vector<std::unique_ptr<SnapshotFile>> all;
+  all.push_back(open_file(first));
+  whole = all[0]->piece();
   const int files = whole.header.files;
   if (files > 1 && whole.totals != whole.counts) {
     const auto names = piece_names(first);
@@ -136,61 +147,119 @@ SnapshotPiece read_all(const fs::path& path, ReadPart part) {
       throw Error(ErrorKind::input, fmt::format("{}: is one of {} files of a snapshot, expected a name that ends in "
                                                 ".0 or .0.hdf5",
                                                 first.string(), files));
-    if (names->name(0) != first) whole = read_piece(names->name(0), part);
+    if (names->name(0) != first) all[0] = open_file(names->name(0));
+    whole = all[0]->piece();
     for (int number = 1; number < files; ++number) {
       const fs::path name = names->name(number);
       std::error_code ignored;
       if (!fs::exists(name, ignored))
         throw Error(ErrorKind::input,
                     fmt::format("{}: is missing, expected {} files of this snapshot", name.string(), files));
-      add_piece(whole, read_piece(name, part), name);
+      all.push_back(open_file(name));
+      add_piece(whole, all.back()->piece(), name);
     }
   }
   check_totals(first, whole.counts, whole.totals);
-  return whole;
+  return all;
 }
 
-/// Files without ids get 1 … N; a file that has them for a part of its particles is refused. Potentials count only when
-/// all particles have them.
-void complete(Particles& particles, const fs::path& path) {
-  const std::size_t n = particles.x.size();
-  if (particles.id.empty()) {
-    particles.id.resize(n);
-    std::iota(particles.id.begin(), particles.id.end(), std::uint64_t{1});
-  }
-  if (particles.id.size() != n)
-    throw Error(ErrorKind::input, fmt::format("{}: has ids for {} particles, expected {} (all) or none", path.string(),
-                                              particles.id.size(), n));
-  if (particles.potential.size() != n) particles.potential.clear();
+SnapshotSummary summary_of(const SnapshotPiece& whole) {
+  return {whole.header, whole.counts, whole.mass_table, whole.fields, whole.not_carried};
 }
+
+constexpr std::int64_t checked_particles = std::int64_t{1} << 20;
 
 }  // namespace
 
-Snapshot read_snapshot(const fs::path& path) {
-  SnapshotPiece whole = read_all(path, ReadPart::all);
-  if (whole.particles.x.empty())
-    throw Error(ErrorKind::input, fmt::format("{}: holds no particles, expected one or more", path.string()));
-  complete(whole.particles, path);
-  whole.particles.validate(path.string());
-  const auto& header = whole.header;
+std::int64_t SnapshotPiece::count() const { return std::accumulate(counts.begin(), counts.end(), std::int64_t{0}); }
+
+struct SnapshotSource::Files {
+  SnapshotPiece whole;
+  std::vector<std::unique_ptr<SnapshotFile>> all;
+};
+
+SnapshotSource::SnapshotSource(const fs::path& path, int threads)
+    : name_(path.string()), threads_(threads > 0 ? threads : available_cores()), files_(std::make_unique<Files>()) {
+  files_->all = open_all(path, files_->whole);
+  const SnapshotPiece& whole = files_->whole;
+  if (whole.count() == 0)
+    throw Error(ErrorKind::input, fmt::format("{}: holds no particles, expected one or more", name_));
+  if (whole.with_id != 0 && whole.with_id != whole.count())
+    throw Error(ErrorKind::input, fmt::format("{}: has ids for {} particles, expected {} (all) or none", name_,
+                                              whole.with_id, whole.count()));
+  const SnapshotHeader& header = whole.header;
   if (!std::isfinite(header.time) || !std::isfinite(header.box_size) || header.box_size < 0)
     throw Error(ErrorKind::input, fmt::format("{}: time {} and box size {} in the header, expected finite numbers and "
                                               "a box of 0 or more",
-                                              path.string(), header.time, header.box_size));
-  return {std::move(whole.header), std::move(whole.particles)};
+                                              name_, header.time, header.box_size));
+  summary_ = summary_of(whole);
+}
+
+SnapshotSource::~SnapshotSource() = default;
+
+std::int64_t SnapshotSource::count() const { return files_->whole.count(); }
+
+void SnapshotSource::read(std::int64_t first, std::int64_t n, Particles& to) {
+  const auto room = static_cast<std::size_t>(n);
+  to.id.resize(room);
+  to.species.resize(room);
+  for (auto* values : {&to.mass, &to.x, &to.y, &to.z, &to.vx, &to.vy, &to.vz}) values->resize(room);
+  to.potential.resize(files_->whole.potential ? room : 0);
+  std::int64_t before = 0;
+  for (const auto& file : files_->all) {
+    const std::int64_t count = file->piece().count();
+    const std::int64_t begin = std::max(first, before), end = std::min(first + n, before + count);
+    if (begin < end) file->read(begin - before, end - begin, to, begin - first, threads_);
+    before += count;
+  }
+  // Files without ids get 1 … N.
+  if (files_->whole.with_id == 0) std::iota(to.id.begin(), to.id.end(), static_cast<std::uint64_t>(first) + 1);
+}
+
+SnapshotContents SnapshotSource::check() {
+  SnapshotContents contents{files_->whole.counts, 0, files_->whole.potential};
+  ParticleCheck check(name_, count(), threads_);
+  Particles piece;
+  for (std::int64_t first = 0; first < count(); first += checked_particles) {
+    read(first, std::min(checked_particles, count() - first), piece);
+    check.add(piece);
+    contents.largest_id = std::max(contents.largest_id, *std::max_element(piece.id.begin(), piece.id.end()));
+  }
+  check.finish();
+  return contents;
+}
+
+Snapshot read_snapshot(const fs::path& path) {
+  SnapshotSource source(path);
+  Snapshot snapshot;
+  snapshot.header = source.summary().header;
+  source.read(0, source.count(), snapshot.particles);
+  ParticleCheck check(path.string(), source.count(), source.threads());
+  check.add(snapshot.particles);
+  check.finish();
+  return snapshot;
 }
 
 SnapshotSummary inspect_snapshot(const fs::path& path) {
-  SnapshotPiece whole = read_all(path, ReadPart::header);
-  return {std::move(whole.header), whole.counts, whole.mass_table, std::move(whole.fields)};
+  SnapshotPiece whole;
+  open_all(path, whole);
+  return summary_of(whole);
 }
 
 SnapshotFormat format_from_name(const fs::path& path) {
-  const std::string extension = path.extension().string();
-  if (extension == ".hdf5" || extension == ".h5") return SnapshotFormat::hdf5;
-  if (extension == ".csv") return SnapshotFormat::csv;
-  if (extension == ".g2" || extension == ".gadget2") return SnapshotFormat::gadget2;
-  return SnapshotFormat::gadget1;
+  std::string ending = path.extension().string();
+  std::transform(ending.begin(), ending.end(), ending.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (ending == ".hdf5" || ending == ".h5") return SnapshotFormat::hdf5;
+  if (ending == ".csv") return SnapshotFormat::csv;
+  if (ending == ".g2" || ending == ".gadget2") return SnapshotFormat::gadget2;
+  const bool number = ending.find_first_not_of("0123456789", 1) == std::string::npos;  // snapshot_005.0
+  if (ending.empty() || ending == "." || number || ending == ".g1" || ending == ".gadget1" || ending == ".gadget" ||
+      ending == ".dat")
+    return SnapshotFormat::gadget1;
+  throw Error(ErrorKind::input, fmt::format("{}: the ending {} is not known, expected .hdf5, .h5, .csv, .g2, .gadget2, "
+                                            ".g1, .gadget1, .gadget, .dat or none",
+                                            path.string(), ending));
 }
 
 float to_single(double value, const fs::path& path) {
@@ -198,13 +267,6 @@ float to_single(double value, const fs::path& path) {
     throw Error(ErrorKind::input, fmt::format("{}: {:g} is too large for single precision, expected at most 3.4e38",
                                               path.string(), value));
   return static_cast<float>(value);
-}
-
-void join(Particles& to, Particles&& from) {
-  if (to.x.empty())
-    to = std::move(from);
-  else
-    to.append(from);
 }
 
 }  // namespace pergola

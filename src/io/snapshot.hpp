@@ -35,6 +35,11 @@ struct Snapshot {
 
 enum class SnapshotFormat { hdf5, gadget1, gadget2, csv };
 
+/// GADGET binary files do not say how wide their numbers are; other programs expect single precision.
+inline bool is_binary(SnapshotFormat format) {
+  return format == SnapshotFormat::gadget1 || format == SnapshotFormat::gadget2;
+}
+
 struct WriteOptions {
   SnapshotFormat format = SnapshotFormat::hdf5;
   bool single_precision = false;                      // float32 coordinates, velocities, masses and potentials
@@ -45,7 +50,7 @@ struct WriteOptions {
 
 /// Reads any snapshot that Pergola knows; the format is found from the contents. A name without the ".0" or ".0.hdf5"
 /// of a snapshot in several files, or the name of its first file, reads them all. Every size is checked before memory
-/// is taken. Throws Error(input): file, what was expected, what was found.
+/// is taken. Throws Error(input): file, what was expected, what was found. io/snapshot_source.hpp reads one in pieces.
 PERGOLA_API Snapshot read_snapshot(const std::filesystem::path& path);
 
 /// The header and the particle counts only.
@@ -54,6 +59,7 @@ struct SnapshotSummary {
   std::array<std::int64_t, species_count> counts{};
   std::array<double, species_count> mass_table{};
   std::vector<std::string> fields;
+  std::vector<std::string> not_carried;  // what is in the file and not in Particles: PartType0/Density
 };
 PERGOLA_API SnapshotSummary inspect_snapshot(const std::filesystem::path& path);
 
@@ -62,7 +68,8 @@ PERGOLA_API SnapshotSummary inspect_snapshot(const std::filesystem::path& path);
 PERGOLA_API void write_snapshot(const std::filesystem::path& path, const Snapshot& snapshot,
                                 const WriteOptions& options = {});
 
-/// From the extension: .hdf5 .h5 → hdf5, .csv → csv, .g2 .gadget2 → gadget2, anything else → gadget1.
+/// From the ending: .hdf5 .h5 → hdf5, .csv → csv, .g2 .gadget2 → gadget2; .g1 .gadget1 .gadget .dat, a number or none →
+/// gadget1. Throws Error(input) for any other.
 PERGOLA_API SnapshotFormat format_from_name(const std::filesystem::path& path);
 
 }  // namespace pergola

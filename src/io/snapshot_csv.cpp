@@ -130,16 +130,41 @@ class CsvReader {
 
 }  // namespace
 
-SnapshotPiece read_csv_piece(const std::filesystem::path& path, ReadPart part) {
-  const InputFile checked(path);
-  CsvReader reader(path);
-  SnapshotPiece piece;
-  piece.header.format = "csv";
-  piece.fields = reader.columns();
-  piece.particles = reader.read();
-  for (const auto species : piece.particles.species) ++piece.counts[species];
-  if (part == ReadPart::header) piece.particles = {};
-  return piece;
+namespace {
+
+/// Text is read as a whole: where a line begins is known only when those before it have been read.
+class CsvFile final : public SnapshotFile {
+ public:
+  explicit CsvFile(const std::filesystem::path& path) {
+    const InputFile checked(path);
+    CsvReader reader(path);
+    piece_.header.format = "csv";
+    piece_.fields = reader.columns();
+    particles_ = reader.read();
+    for (const auto species : particles_.species) ++piece_.counts[species];
+    piece_.with_id = piece_.count();
+  }
+
+  void read(std::int64_t first, std::int64_t n, Particles& to, std::int64_t at, int) override {
+    const auto copy = [&](const auto& from, auto& into) {
+      if (!into.empty()) std::copy_n(from.begin() + first, n, into.begin() + at);
+    };
+    const Particles& p = particles_;
+    copy(p.id, to.id);
+    copy(p.species, to.species);
+    copy(p.mass, to.mass);
+    copy(p.x, to.x), copy(p.y, to.y), copy(p.z, to.z);
+    copy(p.vx, to.vx), copy(p.vy, to.vy), copy(p.vz, to.vz);
+  }
+
+ private:
+  Particles particles_;
+};
+
+}  // namespace
+
+std::unique_ptr<SnapshotFile> open_csv_file(const std::filesystem::path& path) {
+  return std::make_unique<CsvFile>(path);
 }
 
 namespace {

@@ -15,21 +15,49 @@ namespace pergola {
 
 using SpeciesCounts = std::array<std::int64_t, species_count>;
 
-/// One file of a snapshot.
+/// What one file of a snapshot holds.
 struct SnapshotPiece {
   SnapshotHeader header;  // header.files as the file states it
   SpeciesCounts counts{};
   std::optional<SpeciesCounts> totals;  // over all files, where the file states them
   std::array<double, species_count> mass_table{};
   std::vector<std::string> fields;
-  Particles particles;  // empty when only the header was asked for
+  std::vector<std::string> not_carried;  // what is in the file and not in Particles
+  std::int64_t with_id = 0;              // particles that have one
+  bool potential = false;                // all particles have one
+
+  std::int64_t count() const;
 };
 
-enum class ReadPart { header, all };
+/// One file of a snapshot. Its head has been read and its shapes checked.
+class SnapshotFile {
+ public:
+  virtual ~SnapshotFile() = default;
+  const SnapshotPiece& piece() const { return piece_; }
+  /// Particles first … first + n − 1 of this file to the places from `at` on of `to`, which has room for them. Ids and
+  /// potentials only where `to` has room for those too.
+  virtual void read(std::int64_t first, std::int64_t n, Particles& to, std::int64_t at, int threads) = 0;
 
-SnapshotPiece read_hdf5_piece(const std::filesystem::path& path, ReadPart part);
-SnapshotPiece read_gadget_piece(const std::filesystem::path& path, ReadPart part);
-SnapshotPiece read_csv_piece(const std::filesystem::path& path, ReadPart part);
+ protected:
+  SnapshotPiece piece_;
+};
+
+std::unique_ptr<SnapshotFile> open_hdf5_file(const std::filesystem::path& path);
+std::unique_ptr<SnapshotFile> open_gadget_file(const std::filesystem::path& path);
+std::unique_ptr<SnapshotFile> open_csv_file(const std::filesystem::path& path);
+
+/// Calls body(type, first, n, at) for the part of each species in particles first … first + n − 1 of a file that has
+/// one species after the other; `first` then counts within the species and `at` from the first particle asked for.
+template <class Body>
+void for_types(const SpeciesCounts& counts, std::int64_t first, std::int64_t n, const Body& body) {
+  std::int64_t before = 0;
+  for (int type = 0; type < species_count; ++type) {
+    const std::int64_t begin = first > before ? first : before;
+    const std::int64_t all = before + counts[type], end = first + n < all ? first + n : all;
+    if (begin < end) body(type, begin - before, end - begin, begin - first);
+    before = all;
+  }
+}
 
 std::unique_ptr<SnapshotWriter> make_hdf5_writer(const std::filesystem::path& path, const SnapshotHeader& header,
                                                  const SnapshotContents& contents, WriteOptions options);
@@ -40,8 +68,5 @@ std::unique_ptr<SnapshotWriter> make_csv_writer(const std::filesystem::path& pat
 
 /// `value` in single precision; Error(input) when it is too large for that.
 float to_single(double value, const std::filesystem::path& path);
-
-/// Like Particles::append, without a copy where `to` is empty.
-void join(Particles& to, Particles&& from);
 
 }  // namespace pergola

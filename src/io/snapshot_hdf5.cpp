@@ -2,8 +2,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
+#include "io/hdf5_columns.hpp"
 #include "io/hdf5_file.hpp"
 #include "io/snapshot_formats.hpp"
 
@@ -11,23 +15,21 @@ namespace pergola {
 
 namespace {
 
-/// Calls body(first, count) for slabs of rows.
-template <class Body>
-void for_slabs(const hdf5::Dataset& dataset, const Body& body) {
-  for (std::int64_t first = 0; first < dataset.rows; first += dataset.slab_rows)
-    body(first, std::min(dataset.slab_rows, dataset.rows - first));
-}
-
 std::string group_name(int type) { return fmt::format("PartType{}", type); }
 
 SpeciesCounts read_counts(const hdf5::File& file, const std::string& name) {
   SpeciesCounts counts{};
   const auto values = file.integers("Header", name);
-  for (std::size_t t = 0; t < std::min(values.size(), counts.size()); ++t) {
+  for (std::size_t t = 0; t < values.size(); ++t) {
     if (values[t] < 0)
       throw Error(ErrorKind::input,
                   fmt::format("{}: Header/{} holds {}, expected 0 or more", file.path().string(), name, values[t]));
-    counts[t] = values[t];
+    if (t < counts.size())
+      counts[t] = values[t];
+    else if (values[t] > 0)
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: Header/{} has {} particles of type {}, expected types 0 to {} only",
+                              file.path().string(), name, values[t], t, species_count - 1));
   }
   return counts;
 }
@@ -45,6 +47,17 @@ std::optional<SpeciesCounts> read_totals(const hdf5::File& file) {
 std::optional<double> read_real(const hdf5::File& file, const std::string& name) {
   if (!file.has_attribute("Header", name)) return std::nullopt;
   return file.reals("Header", name)[0];
+}
+
+/// One side; SWIFT states three, which must be equal.
+double read_box(const hdf5::File& file) {
+  if (!file.has_attribute("Header", "BoxSize")) return 0;
+  const auto sides = file.reals("Header", "BoxSize");
+  for (const double side : sides)
+    if (side != sides[0])
+      throw Error(ErrorKind::input, fmt::format("{}: Header/BoxSize has sides {} and {}, expected equal ones",
+                                                file.path().string(), to_text(sides[0]), to_text(side)));
+  return sides[0];
 }
 
 /// The names of GADGET-4, AREPO and OWLS (which pynbody reads), and Pergola's own. All ones mean none.
@@ -80,7 +93,7 @@ void read_header(const hdf5::File& file, SnapshotPiece& piece) {
   header.format = "hdf5";
   header.time = read_real(file, "Time").value_or(0);
   header.redshift = read_real(file, "Redshift").value_or(0);
-  header.box_size = read_real(file, "BoxSize").value_or(0);
+  header.box_size = read_box(file);
   header.omega0 = read_real(file, "Omega0");
   header.omega_lambda = read_real(file, "OmegaLambda");
   header.hubble_param = read_real(file, "HubbleParam");
@@ -112,69 +125,97 @@ hdf5::Dataset open_field(const hdf5::File& file, int type, const char* field, st
   return dataset;
 }
 
-void read_vectors(const hdf5::File& file, const hdf5::Dataset& dataset, std::vector<double>& x, std::vector<double>& y,
-                  std::vector<double>& z) {
-  std::vector<double> rows(3 * static_cast<std::size_t>(std::min(dataset.slab_rows, dataset.rows)));
-  for (auto* values : {&x, &y, &z}) values->resize(static_cast<std::size_t>(dataset.rows));
-  for_slabs(dataset, [&](std::int64_t first, std::int64_t count) {
-    file.read_rows(dataset, first, count, rows.data());
-    for (std::int64_t i = 0; i < count; ++i) {
-      x[first + i] = rows[3 * i];
-      y[first + i] = rows[3 * i + 1];
-      z[first + i] = rows[3 * i + 2];
-    }
-  });
+/// Where the masses of one species are: in a data set, or in the header.
+bool has_masses(const hdf5::File& file, int type, const SnapshotPiece& piece) {
+  if (file.has(group_name(type) + "/Masses")) return true;
+  if (piece.mass_table[type] > 0) return false;
+  throw Error(ErrorKind::input, fmt::format("{}: {}/Masses is missing and Header/MassTable[{}] is 0, expected one of "
+                                            "them",
+                                            file.path().string(), group_name(type), type));
 }
 
-template <class T>
-void read_scalars(const hdf5::File& file, const hdf5::Dataset& dataset, std::vector<T>& values) {
-  values.resize(static_cast<std::size_t>(dataset.rows));
-  file.read_rows(dataset, 0, dataset.rows, values.data());
-}
+/// The fields of one species.
+struct Fields {
+  hdf5::Dataset coordinates, velocities;
+  std::optional<hdf5::Dataset> ids, masses, potentials;
+};
 
-/// The particles of one type. Ids stay empty where the file has none.
-Particles read_type(const hdf5::File& file, int type, SnapshotPiece& piece) {
+Fields open_fields(const hdf5::File& file, int type, const SnapshotPiece& piece) {
   const std::int64_t count = piece.counts[type];
   const std::string group = group_name(type);
-  Particles p;
-  // All shapes before any memory.
-  const auto coordinates = open_field(file, type, "Coordinates", count, 3, false);
-  const auto velocities = open_field(file, type, "Velocities", count, 3, false);
-  piece.header.single_precision |= coordinates.value_bytes <= 4;
-  read_vectors(file, coordinates, p.x, p.y, p.z);
-  read_vectors(file, velocities, p.vx, p.vy, p.vz);
-  if (file.has(group + "/ParticleIDs")) read_scalars(file, open_field(file, type, "ParticleIDs", count, 1, true), p.id);
-  if (file.has(group + "/Masses"))
-    read_scalars(file, open_field(file, type, "Masses", count, 1, false), p.mass);
-  else if (piece.mass_table[type] > 0)
-    p.mass.assign(static_cast<std::size_t>(count), piece.mass_table[type]);
-  else
-    throw Error(ErrorKind::input, fmt::format("{}: {}/Masses is missing and Header/MassTable[{}] is 0, expected one "
-                                              "of them",
-                                              file.path().string(), group, type));
-  if (file.has(group + "/Potential"))
-    read_scalars(file, open_field(file, type, "Potential", count, 1, false), p.potential);
-  p.species.assign(static_cast<std::size_t>(count), static_cast<std::uint8_t>(type));
-  return p;
+  Fields fields{open_field(file, type, "Coordinates", count, 3, false),
+                open_field(file, type, "Velocities", count, 3, false),
+                {},
+                {},
+                {}};
+  if (file.has(group + "/ParticleIDs")) fields.ids = open_field(file, type, "ParticleIDs", count, 1, true);
+  if (has_masses(file, type, piece)) fields.masses = open_field(file, type, "Masses", count, 1, false);
+  if (file.has(group + "/Potential")) fields.potentials = open_field(file, type, "Potential", count, 1, false);
+  return fields;
 }
+
+class Hdf5SnapshotFile final : public SnapshotFile {
+ public:
+  explicit Hdf5SnapshotFile(const std::filesystem::path& path) : path_(path) {
+    const hdf5::File file(path);
+    read_header(file, piece_);
+    piece_.potential = true;
+    for (int type = 0; type < species_count; ++type)
+      if (piece_.counts[type] > 0) look_at(file, type);
+  }
+
+  /// The file is open only meanwhile: others may use the HDF5 library between two pieces.
+  void read(std::int64_t first, std::int64_t n, Particles& to, std::int64_t at, int threads) override {
+    const hdf5::File file(path_);
+    for_types(piece_.counts, first, n, [&](int type, std::int64_t row, std::int64_t count, std::int64_t offset) {
+      const std::int64_t place = at + offset;
+      const Fields fields = open_fields(file, type, piece_);
+      const auto reals = [&](const hdf5::Dataset& dataset, const std::vector<std::vector<double>*>& columns) {
+        std::vector<double*> targets;
+        for (auto* column : columns) targets.push_back(column->data() + place);
+        read_columns(file, dataset, row, count, targets, threads);
+      };
+      reals(fields.coordinates, {&to.x, &to.y, &to.z});
+      reals(fields.velocities, {&to.vx, &to.vy, &to.vz});
+      if (fields.masses)
+        reals(*fields.masses, {&to.mass});
+      else
+        std::fill_n(to.mass.begin() + place, count, piece_.mass_table[type]);
+      if (fields.potentials && !to.potential.empty()) reals(*fields.potentials, {&to.potential});
+      if (fields.ids && !to.id.empty())
+        read_columns(file, *fields.ids, row, count, std::vector<std::uint64_t*>{to.id.data() + place}, threads);
+      std::fill_n(to.species.begin() + place, count, static_cast<std::uint8_t>(type));
+    });
+  }
+
+ private:
+  void look_at(const hdf5::File& file, int type) {
+    const std::string group = group_name(type);
+    if (!file.has(group))
+      throw Error(ErrorKind::input, fmt::format("{}: group {} is missing, expected {} particles in it "
+                                                "(Header/NumPart_ThisFile)",
+                                                path_.string(), group, piece_.counts[type]));
+    for (const auto& name : file.datasets(group)) {
+      if (std::find(piece_.fields.begin(), piece_.fields.end(), name) == piece_.fields.end())
+        piece_.fields.push_back(name);
+      if (std::find(carried.begin(), carried.end(), name) == carried.end())
+        piece_.not_carried.push_back(group + "/" + name);
+    }
+    const Fields fields = open_fields(file, type, piece_);
+    piece_.header.single_precision |= fields.coordinates.value_bytes <= 4;
+    if (fields.ids) piece_.with_id += piece_.counts[type];
+    piece_.potential = piece_.potential && fields.potentials;
+  }
+
+  static constexpr std::array<std::string_view, 5> carried{"Coordinates", "Velocities", "ParticleIDs", "Masses",
+                                                           "Potential"};
+  std::filesystem::path path_;
+};
 
 }  // namespace
 
-SnapshotPiece read_hdf5_piece(const std::filesystem::path& path, ReadPart part) {
-  const hdf5::File file(path);
-  SnapshotPiece piece;
-  read_header(file, piece);
-  for (int type = 0; type < species_count; ++type) {
-    if (piece.counts[type] == 0) continue;
-    if (!file.has(group_name(type)))
-      throw Error(ErrorKind::input, fmt::format("{}: group {} is missing, expected {} particles in it "
-                                                "(Header/NumPart_ThisFile)",
-                                                path.string(), group_name(type), piece.counts[type]));
-    for (const auto& name : file.datasets(group_name(type)))
-      if (std::find(piece.fields.begin(), piece.fields.end(), name) == piece.fields.end()) piece.fields.push_back(name);
-    if (part == ReadPart::all) join(piece.particles, read_type(file, type, piece));
-  }
-  return piece;
+std::unique_ptr<SnapshotFile> open_hdf5_file(const std::filesystem::path& path) {
+  return std::make_unique<Hdf5SnapshotFile>(path);
 }
 
 }  // namespace pergola

@@ -1,12 +1,6 @@
 #include "particles/particles.hpp"
 
-#include <fmt/core.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "base/error.hpp"
-#include "base/text.hpp"
+#include "particles/particle_check.hpp"
 
 namespace pergola {
 
@@ -50,35 +44,9 @@ void Particles::append(const Particles& other) {
 }
 
 void Particles::validate(std::string_view where) const {
-  const std::size_t n = id.size();
-  const std::pair<const char*, const std::vector<double>*> arrays[] = {
-      {"mass", &mass}, {"x", &x}, {"y", &y}, {"z", &z}, {"vx", &vx}, {"vy", &vy}, {"vz", &vz}};
-  for (const auto& [name, values] : arrays) {
-    if (values->size() != n)
-      throw Error(ErrorKind::input,
-                  fmt::format("{}: {} has {} entries, expected {} (one per id)", where, name, values->size(), n));
-    for (std::size_t i = 0; i < n; ++i)
-      if (!std::isfinite((*values)[i]))
-        throw Error(ErrorKind::input, fmt::format("{}: particle id {}: {} is {}, expected a finite number", where,
-                                                  id[i], name, to_text((*values)[i])));
-  }
-  if (species.size() != n)
-    throw Error(ErrorKind::input,
-                fmt::format("{}: species has {} entries, expected {} (one per id)", where, species.size(), n));
-  for (std::size_t i = 0; i < n; ++i) {
-    if (mass[i] < 0)
-      throw Error(ErrorKind::input,
-                  fmt::format("{}: particle id {}: mass is {}, expected 0 or more", where, id[i], to_text(mass[i])));
-    if (species[i] >= species_count)
-      throw Error(ErrorKind::input, fmt::format("{}: particle id {}: species is {}, expected 0 to {}", where, id[i],
-                                                species[i], species_count - 1));
-  }
-  auto sorted = id;
-  std::sort(sorted.begin(), sorted.end());
-  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twice != sorted.end())
-    throw Error(ErrorKind::input,
-                fmt::format("{}: particle id {} occurs twice, expected every id once", where, *twice));
+  ParticleCheck check{std::string(where), size()};
+  check.add(*this);
+  check.finish();
 }
 
 }  // namespace pergola

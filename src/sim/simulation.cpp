@@ -210,9 +210,6 @@ StartingPoint load_particles(const RunConfig& config, int threads) {
   begin.time = snapshot.header.time;
   begin.box_side = snapshot.header.box_size;
   begin.particles = std::move(snapshot.particles);
-  begin.particles.validate(config.particles.file);
-  if (begin.particles.size() == 0)
-    throw Error(ErrorKind::input, fmt::format("{}: expected at least one particle, found none", config.particles.file));
   return begin;
 }
 

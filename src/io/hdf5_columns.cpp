@@ -1,0 +1,111 @@
+#include "io/hdf5_columns.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <memory>
+
+#include "device/parallel.hpp"
+#include "io/fletcher.hpp"
+
+namespace pergola::hdf5 {
+
+namespace {
+
+constexpr std::int64_t batch_bytes = std::int64_t{1} << 26;  // of chunks in memory at a time
+
+template <class From, class T>
+void sort_out(const char* rows, std::int64_t count, const std::vector<T*>& to, std::int64_t at) {
+  const std::size_t width = to.size();
+  for (std::size_t c = 0; c < width; ++c) {
+    const char* next = rows + c * sizeof(From);
+    T* const column = to[c] + at;
+    for (std::int64_t i = 0; i < count; ++i, next += width * sizeof(From)) {
+      From value;
+      std::memcpy(&value, next, sizeof value);
+      column[i] = static_cast<T>(value);
+    }
+  }
+}
+
+/// Whether numbers stored so become these without a check of each.
+bool fits(Stored stored, const double*) { return stored == Stored::float32 || stored == Stored::float64; }
+bool fits(Stored stored, const std::uint64_t*) { return stored == Stored::uint32 || stored == Stored::uint64; }
+
+void sort_out(Stored stored, const char* rows, std::int64_t count, const std::vector<double*>& to, std::int64_t at) {
+  if (stored == Stored::float64)
+    sort_out<double>(rows, count, to, at);
+  else
+    sort_out<float>(rows, count, to, at);
+}
+void sort_out(Stored stored, const char* rows, std::int64_t count, const std::vector<std::uint64_t*>& to,
+              std::int64_t at) {
+  if (stored == Stored::uint64)
+    sort_out<std::uint64_t>(rows, count, to, at);
+  else
+    sort_out<std::uint32_t>(rows, count, to, at);
+}
+
+/// Chunk by chunk; false where something is not as it should be.
+template <class T>
+bool read_chunks(const File& file, const Dataset& dataset, std::int64_t first, std::int64_t n,
+                 const std::vector<T*>& to, int threads) {
+  const std::int64_t rows = dataset.checked_chunk_rows;
+  if (rows == 0 || !fits(dataset.stored, to[0]) || static_cast<std::int64_t>(to.size()) != dataset.columns)
+    return false;
+  const std::int64_t row_bytes = dataset.columns * static_cast<std::int64_t>(dataset.value_bytes);
+  if (rows > batch_bytes / row_bytes) return false;
+  const auto bytes = static_cast<std::size_t>(rows * row_bytes);
+  const std::int64_t begin = first / rows, end = (first + n - 1) / rows + 1;
+  const std::int64_t most = std::min(end - begin, std::max<std::int64_t>(1, batch_bytes / (rows * row_bytes)));
+  std::vector<std::unique_ptr<char[]>> chunks;
+  for (std::int64_t k = 0; k < most; ++k) chunks.push_back(std::make_unique_for_overwrite<char[]>(bytes + 4));
+  std::atomic<bool> sound = true;
+  for (std::int64_t from = begin; from < end && sound; from += most) {
+    const std::int64_t count = std::min(most, end - from);
+    for (std::int64_t k = 0; k < count; ++k)
+      if (!file.read_chunk(dataset, (from + k) * rows, chunks[k].get(), bytes + 4)) return false;
+    parallel_for(threads, count, [&](std::int64_t k) {
+      std::uint32_t sum;
+      std::memcpy(&sum, chunks[k].get() + bytes, sizeof sum);
+      if (fletcher32(chunks[k].get(), bytes) != sum) {
+        sound = false;
+        return;
+      }
+      const std::int64_t chunk_row = (from + k) * rows;
+      const std::int64_t low = std::max(first, chunk_row), high = std::min(first + n, chunk_row + rows);
+      sort_out(dataset.stored, chunks[k].get() + (low - chunk_row) * row_bytes, high - low, to, low - first);
+    });
+  }
+  return sound;
+}
+
+template <class T>
+void read(const File& file, const Dataset& dataset, std::int64_t first, std::int64_t n, const std::vector<T*>& to,
+          int threads) {
+  if (n == 0 || read_chunks(file, dataset, first, n, to, threads)) return;
+  // The library, which also knows what to say of damage.
+  std::vector<T> rows(static_cast<std::size_t>(std::min(dataset.slab_rows, n) * dataset.columns));
+  for (std::int64_t at = 0; at < n;) {
+    // Slabs end with chunks, so that none is read twice.
+    const std::int64_t slab_end = ((first + at) / dataset.slab_rows + 1) * dataset.slab_rows;
+    const std::int64_t count = std::min(slab_end - (first + at), n - at);
+    file.read_rows(dataset, first + at, count, rows.data());
+    sort_out<T>(reinterpret_cast<const char*>(rows.data()), count, to, at);
+    at += count;
+  }
+}
+
+}  // namespace
+
+void read_columns(const File& file, const Dataset& dataset, std::int64_t first, std::int64_t n,
+                  const std::vector<double*>& to, int threads) {
+  read(file, dataset, first, n, to, threads);
+}
+
+void read_columns(const File& file, const Dataset& dataset, std::int64_t first, std::int64_t n,
+                  const std::vector<std::uint64_t*>& to, int threads) {
+  read(file, dataset, first, n, to, threads);
+}
+
+}  // namespace pergola::hdf5

@@ -1,0 +1,16 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "io/hdf5_file.hpp"
+
+namespace pergola::hdf5 {
+
+/// Rows first … first + n − 1 of a dataset, each column into an array of its own. Where the file is as Pergola writes
+/// it, threads check and sort out the chunks; else the library does.
+void read_columns(const File& file, const Dataset& dataset, std::int64_t first, std::int64_t n,
+                  const std::vector<double*>& to, int threads);
+void read_columns(const File& file, const Dataset& dataset, std::int64_t first, std::int64_t n,
+                  const std::vector<std::uint64_t*>& to, int threads);
+
+}  // namespace pergola::hdf5
