@@ -15,23 +15,19 @@ namespace {
 
 class MpiCommunicator final : public Communicator {
  public:
-  MpiCommunicator() {
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
-    MPI_Comm_size(MPI_COMM_WORLD, &size_);
-    MPI_Comm_dup(MPI_COMM_WORLD, &failures_);
+  explicit MpiCommunicator(MPI_Comm processes) {
+    MPI_Comm_dup(processes, &processes_);
+    MPI_Comm_dup(processes, &failures_);
+    MPI_Comm_rank(processes_, &rank_);
+    MPI_Comm_size(processes_, &size_);
   }
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  void barrier() override { MPI_Barrier(MPI_COMM_WORLD); }
+  void barrier() override { MPI_Barrier(processes_); }
   void broadcast(void* data, std::size_t bytes, int root) override {
-    // MPI counts are int: long messages go in pieces.
-    auto* at = static_cast<char*>(data);
-    while (bytes > 0) {
-      const std::size_t piece = std::min<std::size_t>(bytes, 1u << 30);
-      MPI_Bcast(at, static_cast<int>(piece), MPI_BYTE, root, MPI_COMM_WORLD);
-      at += piece;
-      bytes -= piece;
-    }
+    in_pieces(bytes, [&](std::size_t offset, int piece) {
+      MPI_Bcast(static_cast<char*>(data) + offset, piece, MPI_BYTE, root, processes_);
+    });
   }
   void all_gather_in_place(void* all, const std::vector<std::size_t>& piece_bytes) override {
     std::vector<int> counts, offsets;
@@ -42,7 +38,7 @@ class MpiCommunicator final : public Communicator {
       offset += bytes;
     }
     if (offset <= static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-      MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, counts.data(), offsets.data(), MPI_BYTE, MPI_COMM_WORLD);
+      MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, counts.data(), offsets.data(), MPI_BYTE, processes_);
       return;
     }
     offset = 0;
@@ -50,6 +46,28 @@ class MpiCommunicator final : public Communicator {
       broadcast(static_cast<char*>(all) + offset, piece_bytes[static_cast<std::size_t>(r)], r);
       offset += piece_bytes[static_cast<std::size_t>(r)];
     }
+  }
+  void all_reduce(std::int64_t* values, std::size_t count, Reduction reduction) override {
+    reduce(values, count, MPI_INT64_T, reduction);
+  }
+  void all_reduce(double* values, std::size_t count, Reduction reduction) override {
+    if (reduction == Reduction::sum)
+      return Communicator::all_reduce(values, count, reduction);  // MPI's order is its own
+    reduce(values, count, MPI_DOUBLE, reduction);
+  }
+  void exchange(const std::vector<Outgoing>& out, const std::vector<Incoming>& in) override {
+    std::vector<MPI_Request> requests;
+    for (const Incoming& message : in)
+      in_pieces(message.bytes, [&](std::size_t offset, int bytes) {
+        MPI_Irecv(static_cast<char*>(message.data) + offset, bytes, MPI_BYTE, message.rank, 0, processes_,
+                  &requests.emplace_back());
+      });
+    for (const Outgoing& message : out)
+      in_pieces(message.bytes, [&](std::size_t offset, int bytes) {
+        MPI_Isend(static_cast<const char*>(message.data) + offset, bytes, MPI_BYTE, message.rank, 0, processes_,
+                  &requests.emplace_back());
+      });
+    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
   }
   bool all_have_failed(double seconds) override {
     MPI_Request request{};
@@ -62,13 +80,32 @@ class MpiCommunicator final : public Communicator {
     return done != 0;
   }
   void abort(int exit_code) override {
-    MPI_Abort(MPI_COMM_WORLD, exit_code);
+    MPI_Abort(processes_, exit_code);
     std::_Exit(exit_code);
   }
 
  private:
+  /// MPI counts are int: long messages go in pieces.
+  template <class Action>
+  static void in_pieces(std::size_t bytes, const Action& action) {
+    constexpr std::size_t most = std::size_t{1} << 30;
+    for (std::size_t offset = 0; offset < bytes; offset += most)
+      action(offset, static_cast<int>(std::min(bytes - offset, most)));
+  }
+  void reduce(void* values, std::size_t count, MPI_Datatype type, Reduction reduction) {
+    const MPI_Op operation = reduction == Reduction::sum       ? MPI_SUM
+                             : reduction == Reduction::minimum ? MPI_MIN
+                                                               : MPI_MAX;
+    in_pieces(count * element_bytes, [&](std::size_t offset, int bytes) {
+      MPI_Allreduce(MPI_IN_PLACE, static_cast<char*>(values) + offset, bytes / static_cast<int>(element_bytes), type,
+                    operation, processes_);
+    });
+  }
+
+  static constexpr std::size_t element_bytes = 8;  // of std::int64_t and double
   int rank_ = 0, size_ = 1;
-  MPI_Comm failures_ = MPI_COMM_NULL;  // for all_have_failed() alone; MPI_Finalize gives it back
+  // Copies of the communicator handed in; failures_ is for all_have_failed() alone. MPI_Finalize gives them back.
+  MPI_Comm processes_ = MPI_COMM_NULL, failures_ = MPI_COMM_NULL;
 };
 
 /// MPI starts only under mpirun or srun: a plain `pergola` must work where MPI's daemons do not.
@@ -96,7 +133,11 @@ std::shared_ptr<Communicator> world_communicator() {
       if (!finalized) MPI_Finalize();
     });
   }
-  return std::make_shared<MpiCommunicator>();
+  return std::make_shared<MpiCommunicator>(MPI_COMM_WORLD);
+}
+
+std::shared_ptr<Communicator> mpi_communicator(const void* mpi_comm) {
+  return std::make_shared<MpiCommunicator>(*static_cast<const MPI_Comm*>(mpi_comm));
 }
 
 }  // namespace pergola

@@ -1,0 +1,28 @@
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include "comm/communicator_checks.hpp"
+
+// Built where there is MPI. Under mpirun (tests/CMakeLists.txt) over several processes, else over one.
+
+namespace pergola {
+namespace {
+
+// A program that uses the library may give it some of its processes only: here those with even and those with odd ranks
+// work side by side.
+TEST(MpiCommunicator, TakesACommunicatorThatIsHandedIn) {
+  const auto world = world_communicator();
+  int started = 0;
+  MPI_Initialized(&started);
+  if (!started) GTEST_SKIP() << "needs mpirun";
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, world->rank() % 2, world->rank(), &half);
+  const auto ranks = mpi_communicator(&half);
+  MPI_Comm_free(&half);
+  EXPECT_EQ(ranks->rank(), world->rank() / 2);
+  EXPECT_EQ(ranks->size(), (world->size() + 1 - world->rank() % 2) / 2);
+  check_all(*ranks);
+}
+
+}  // namespace
+}  // namespace pergola
