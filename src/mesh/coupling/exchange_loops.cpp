@@ -29,7 +29,7 @@ struct Group {
     mass = particles.mass + begin;
   }
   template <class Index>
-  HWY_INLINE void listed(const MeshParticles<Real>& particles, const Index* index, int count) {
+  HWY_NOINLINE void listed(const MeshParticles<Real>& particles, const Index* index, int count) {
     const Real* const from[4] = {particles.x, particles.y, dimensions == 3 ? particles.z : nullptr, particles.mass};
     for (int field = 0; field < 4; ++field) {
       if (!from[field]) continue;
@@ -75,7 +75,9 @@ struct AxisClouds {
   alignas(64) int first[group_size];
   alignas(64) Real weight[order][group_size];
 
-  HWY_INLINE void find(const CellFrame<Real>& frame, int axis, const Real* x, int* held) {
+  /// A call for each group and axis costs nothing; one copy of this in every loop would take a minute to compile.
+  HWY_NOINLINE void find(const CellFrame<Real>& in, int axis, const Real* x, int* held) {
+    const CellFrame<Real> frame = in;  // a copy, which nothing that is written here can change
     alignas(64) Real place[group_size];
     find_places(frame, axis, x, place, held);
     for (int k = 0; k < group_size; ++k) {
@@ -95,8 +97,7 @@ struct Clouds {
   AxisClouds<order, Real> axis[dimensions];
   alignas(64) int held[group_size];
 
-  HWY_INLINE void find(const CellFrame<Real>& in, const Group<dimensions, Real>& group) {
-    const CellFrame<Real> frame = in;  // a copy, which nothing that is written here can change
+  HWY_INLINE void find(const CellFrame<Real>& frame, const Group<dimensions, Real>& group) {
     for (int k = 0; k < group_size; ++k) held[k] = 1;
     for (int a = 0; a < dimensions; ++a) axis[a].find(frame, a, group.x[a], held);
   }
@@ -200,9 +201,9 @@ HWY_INLINE void clear_layers(const Walk<Real>& walk, int needed, SumBlock& block
 
 /// Adds the clouds of the first `count` particles of a group to the sums. The shares are those of share_out().
 /// Scattered particles ask for their cells early.
-template <int dimensions, int order, bool scattered, class Real>
-HWY_INLINE void deposit_group(const Walk<Real>& walk, const Group<dimensions, Real>& group, int count,
-                              double per_quantum, SumBlock& block) {
+template <int dimensions, int order, class Real>
+HWY_NOINLINE void deposit_group(const Walk<Real>& walk, const Group<dimensions, Real>& group, int count, bool scattered,
+                                double per_quantum, SumBlock& block) {
   using GroupClouds = Clouds<dimensions, order, Real>;
   constexpr int last = GroupClouds::cells - 1;
   GroupClouds clouds;
@@ -233,7 +234,7 @@ void deposit_groups(const Walk<Real>& walk, const MeshParticles<Real>& particles
   Group<dimensions, Real> group;
   for (std::int64_t g = 0; g < count; ++g) {
     group.at(particles, std::int64_t{groups[g]} * group_size);
-    deposit_group<dimensions, order, false>(walk, group, group_size, per_quantum, block);
+    deposit_group<dimensions, order>(walk, group, group_size, false, per_quantum, block);
   }
 }
 
@@ -244,7 +245,7 @@ void deposit_listed(const Walk<Real>& walk, const MeshParticles<Real>& particles
   for (std::int64_t from = 0; from < count; from += group_size) {
     const int some = static_cast<int>(count - from < group_size ? count - from : group_size);
     group.listed(particles, list + from, some);
-    deposit_group<dimensions, order, true>(walk, group, some, per_quantum, block);
+    deposit_group<dimensions, order>(walk, group, some, true, per_quantum, block);
   }
 }
 
