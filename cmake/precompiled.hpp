@@ -1,5 +1,5 @@
-// Foreign headers that most files include, compiled once for each target; see pergola_precompile() in PergolaCompiler.cmake. Files include
-// what they use all the same.
+// Foreign headers that most files include, compiled once for each target; see pergola_precompile() in
+// PergolaCompiler.cmake. Files include what they use all the same.
 #include <fmt/format.h>
 
 #include <algorithm>

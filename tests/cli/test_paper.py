@@ -185,8 +185,10 @@ class Files(unittest.TestCase):
             process = subprocess.Popen([PERGOLA, "paper", "kirin/1", "--full", "-o", folder, "--device", "cpu"],
                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
             deadline = time.time() + 60
-            while not path.exists() and time.time() < deadline:
+            while not path.exists():
+                self.assertLess(time.time(), deadline, "no row within a minute")
                 time.sleep(0.05)
+            self.assertIsNone(process.poll(), "it ended before the signal")
             process.send_signal(signal.SIGINT)
             output, _ = process.communicate(timeout=60)
             self.assertEqual(process.returncode, 130)

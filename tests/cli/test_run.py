@@ -98,20 +98,27 @@ class RunTest(harness.CliTest):
         result = harness.run(["run", self.config(), "-o", self.dir / "out", "--quiet"])
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
 
+    def interrupt(self, process, sent, directory, snapshot):
+        """Sends a signal to a run without end when the snapshot is there; returns the time at which the run stopped."""
+        self.wait_for(self.dir / directory / snapshot)
+        process.send_signal(sent)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+        record = self.record(directory)
+        self.assertEqual(record["status"], "interrupted")
+        return record["time"]
+
     def test_interrupted_run_resumes_to_the_same_bits(self):
         config = self.config(n=600)
+        endless = ["--set", "run.end_time=1024"]  # no run is faster than the signal
+        stopped = 0
         for sent in (signal.SIGINT, signal.SIGTERM):
-            process = self.start("run", config, "-o", self.dir / "a", "--resume")
-            self.wait_for(self.dir / "a" / "snap_001.hdf5" if sent == signal.SIGINT else self.dir / "a" / "snap_002.hdf5")
-            self.wait_until(lambda: self.record("a")["status"] != "interrupted")  # as the run before has left it
-            process.send_signal(sent)
-            process.communicate(timeout=60)
-            if process.returncode == 0:
-                break  # it was faster than the signal
-            self.assertEqual(process.returncode, 130)
-            self.assertEqual(self.record("a")["status"], "interrupted")
-        self.good("run", config, "-o", self.dir / "a", "--resume")
-        self.good("run", config, "-o", self.dir / "b", "--threads", 1)
+            process = self.start("run", config, "-o", self.dir / "a", "--resume", *endless)
+            next_snapshot = int(stopped / 0.125) + 1
+            stopped = self.interrupt(process, sent, "a", f"snap_{next_snapshot:03d}.hdf5")
+        end = ["--set", f"run.end_time={(int(stopped / 0.125) + 2) * 0.125}"]
+        self.good("run", config, "-o", self.dir / "a", "--resume", *end)
+        self.good("run", config, "-o", self.dir / "b", "--threads", 1, *end)
         self.assert_same_run("a", "b")
 
     def test_killed_run_resumes_from_its_newest_checkpoint(self):
@@ -149,11 +156,11 @@ class RunTest(harness.CliTest):
         self.assertEqual((self.dir / "out" / "thesis.tex").read_text(), "mine")
 
     def test_directory_in_use_is_refused(self):
-        process = self.start("run", self.config(n=3000), "-o", self.dir / "out")
-        self.wait_for(self.dir / "out" / ".lock")
-        while not (self.dir / "out" / ".lock").read_text().strip():
-            time.sleep(0.01)
+        process = self.start("run", self.config(), "-o", self.dir / "out", "--set", "run.end_time=1024")
+        lock = self.dir / "out" / ".lock"
+        self.wait_until(lambda: lock.exists() and lock.read_text().strip(), what=lock)
         self.bad(2, "run", self.config(), "-o", self.dir / "out", "--resume", says=["in use", str(process.pid)])
+        self.assertIsNone(process.poll(), "the run that holds the directory has ended")
         process.kill()
         process.communicate()
 

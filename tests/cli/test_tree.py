@@ -49,7 +49,13 @@ class Tree(CliTest):
 
     def test_plan_knows_the_tree(self):
         plan = self.good_json("plan", self.configuration())
-        self.assertTrue(plan)
+        self.assertEqual((plan["n"], plan["steps"], plan["particle_steps"]), (3000, 8, 24000))
+        self.assertEqual(plan["interactions"], 0)  # a tree's time is not counted in pairs
+        self.assertTrue(0 < plan["seconds"] < 60, plan)
+        self.assertTrue(plan["memory"]["fits"])
+        direct = self.good_json("plan", self.configuration(), "--set", "gravity.solver=direct")
+        self.assertGreater(direct["interactions"], 0)
+        self.assertGreater(plan["memory"]["device_bytes"], direct["memory"]["device_bytes"])  # cells and moments
 
     def test_refusals(self):
         hermite = PLUMMER.replace("leapfrog", "hermite")

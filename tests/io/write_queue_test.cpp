@@ -18,10 +18,16 @@ class Gate {
  public:
   void open() { promise_.set_value(); }
   auto job() {
-    return [opened = future_] { opened.wait(); };
+    return [this, opened = future_] {
+      begun_.set_value();
+      opened.wait();
+    };
   }
+  /// Returns when the job, the only one of this gate, runs.
+  void wait_for_job() { begun_.get_future().wait(); }
 
  private:
+  std::promise<void> begun_;
   std::promise<void> promise_;
   std::shared_future<void> future_ = promise_.get_future().share();
 };
@@ -109,6 +115,7 @@ TEST(WriteQueue, AbandonedJobsAreDestroyedWithoutBeingRun) {
   Gate gate;
   WriteQueue queue(1000);
   queue.push(1, gate.job());
+  gate.wait_for_job();  // one that has not begun is dropped with the others
   for (int k = 0; k < 20; ++k) queue.push(1, [&ran, held] { ++ran; });
   queue.abandon();
   EXPECT_EQ(held.use_count(), 1);
