@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/energy_sums.hpp"
+#include "analysis/shown_potential.hpp"
 #include "device/buffer.hpp"
 
 namespace pergola {
@@ -37,17 +38,6 @@ Terms<8> conserved_of(const ShownParticles& shown, const SolverOptions& gravity)
   return total;
 }
 
-template <class Real>
-Sources<Real> sources_of(const ShownPlaces<Real>& places) {
-  Sources<Real> sources;
-  sources.count = places.x.size();
-  sources.x = places.x.data(), sources.y = places.y.data(), sources.z = places.z.data();
-  sources.mass = places.mass.data();
-  sources.species = places.species.data();
-  sources.id = places.id.data();
-  return sources;
-}
-
 /// The sum over all pairs.
 double direct_energy(const ShownParticles& shown, const SolverOptions& gravity) {
   const ShownPlaces<double> places(shown);
@@ -58,13 +48,7 @@ double direct_energy(const ShownParticles& shown, const SolverOptions& gravity) 
 template <class Real>
 double sum_potentials(Solver<Real>& solver, const ShownParticles& shown, const SolverOptions& gravity, bool on_mesh) {
   const ShownPlaces<Real> places(shown);
-  Buffer<Real> potential(shown.device(), shown.count());
-  Forces<Real> forces;
-  forces.potential = potential.data();
-  Targets targets;
-  targets.count = targets.total = shown.count();
-  solver.prepare(sources_of(places));
-  solver.evaluate(targets, want_potential, forces);
+  const Buffer<Real> potential = potentials_of(solver, shown, places);
   PotentialTerms<Real> terms{
       places.mass.data(), potential.data(), places.x.data(), places.y.data(), places.z.data(), on_mesh, {}};
   if (terms.with_mesh) terms.mesh = CellFrame<double>(Grid{3, gravity.mesh.cells, gravity.mesh.box});

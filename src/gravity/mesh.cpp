@@ -146,9 +146,15 @@ std::int64_t MeshSolver<Real>::device_bytes(std::int64_t n) const {
 template <class Real>
 double MeshSolver<Real>::quantum_of(const Sources<Real>& sources) const {
   if (sources.mass_quantum > 0) return sources.mass_quantum;
-  std::vector<Real> mass(static_cast<std::size_t>(sources.count));
-  if (sources.count > 0) device_.memory().to_host(mass.data(), sources.mass, mass.size() * sizeof(Real));
-  return mass_quantum(std::vector<double>(mass.begin(), mass.end()), std::is_same_v<Real, float>);
+  constexpr std::int64_t piece = std::int64_t{1} << 22;
+  MassRange range;
+  std::vector<Real> mass;
+  for (std::int64_t first = 0; first < sources.count; first += piece) {
+    mass.resize(static_cast<std::size_t>(std::min(piece, sources.count - first)));
+    device_.memory().to_host(mass.data(), sources.mass + first, mass.size() * sizeof(Real));
+    for (const Real one : mass) range.add(static_cast<double>(one));
+  }
+  return mass_quantum(range, std::is_same_v<Real, float>);
 }
 
 template <class Real>
@@ -229,16 +235,17 @@ void check_mesh_options(const MeshOptions& mesh) {
     refuse("deconvolve", fmt::format("true needs poisson = fft and boundary = periodic, found {}", where));
 }
 
+double mass_quantum(const MassRange& masses, bool single_precision) {
+  const bool fits = static_cast<double>(masses.count) * short_quanta <= physics::most_in_all;
+  const bool equal = masses.least == masses.largest && masses.largest > 0;
+  if (single_precision && equal && fits) return masses.largest / short_quanta;
+  return physics::mass_quantum(masses.total, masses.largest);
+}
+
 double mass_quantum(const std::vector<double>& masses, bool single_precision) {
-  double total = 0, least = std::numeric_limits<double>::infinity(), largest = 0;
-  for (const double mass : masses) {
-    total += mass;
-    least = std::min(least, mass);
-    largest = std::max(largest, mass);
-  }
-  const bool fits = static_cast<double>(masses.size()) * short_quanta <= physics::most_in_all;
-  if (single_precision && least == largest && largest > 0 && fits) return largest / short_quanta;
-  return physics::mass_quantum(total, largest);
+  MassRange range;
+  for (const double mass : masses) range.add(mass);
+  return mass_quantum(range, single_precision);
 }
 
 bool on_mesh(const MeshOptions& mesh, const Vec3<double>& place) {

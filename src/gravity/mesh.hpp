@@ -1,4 +1,6 @@
 #pragma once
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -17,8 +19,21 @@ int nearest_mesh_size(int n);
 /// Throws Error(input) that names the key when the options cannot work together.
 void check_mesh_options(const MeshOptions& mesh);
 
+/// What the unit of mass on a mesh is found from.
+struct MassRange {
+  std::int64_t count = 0;
+  double total = 0, least = std::numeric_limits<double>::infinity(), largest = 0;
+  void add(double mass) {
+    ++count;
+    total += mass;
+    if (mass < least) least = mass;
+    if (mass > largest) largest = mass;
+  }
+};
+
 /// The unit in which a mesh counts mass in whole numbers: 2⁻²⁰ of a particle in single precision where all have the
 /// same mass, else physics::mass_quantum. No sum over particles can overflow.
+double mass_quantum(const MassRange& masses, bool single_precision);
 double mass_quantum(const std::vector<double>& masses, bool single_precision);
 
 /// Whether a particle at this place gives its mass to the mesh: always in a periodic box; in an isolated one while it

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "io/snapshot.hpp"
+#include "io/snapshot_writer.hpp"
 
 namespace pergola {
 
@@ -20,7 +20,7 @@ Simulation make_simulation(const RunConfig& config, std::shared_ptr<Communicator
 
 GravityRun::GravityRun(const RunConfig& config, std::shared_ptr<Communicator> communicator, const StateBlocks* state)
     : simulation_(make_simulation(config, std::move(communicator), state)) {
-  if (!wants_return_distance()) return;
+  if (!expects("return_distance")) return;
   if (!state) {
     if (simulation_.communicator().is_root()) starting_particles_ = particles();
     return;
@@ -51,19 +51,17 @@ EnergyRow GravityRun::measure() { return {simulation_.energies(), {}}; }
 
 void GravityRun::write_snapshot(const std::filesystem::path& path) {
   const RunConfig& config = simulation_.config();
-  Snapshot snapshot;
-  snapshot.header.time = time();
+  SnapshotHeader header;
+  header.time = time();
   const Box box = simulation_.box();
-  snapshot.header.box_size = box.periodic() ? std::max({box.side.x, box.side.y, box.side.z}) : 0;
+  header.box_size = box.periodic() ? std::max({box.side.x, box.side.y, box.side.z}) : 0;
   const auto units = config.unit_system();
-  snapshot.header.units = FileUnits{units.length_cm, units.mass_g, units.velocity_cm_per_s};
-  particles();
-  snapshot.particles = std::move(*shown_);  // nobody needs them twice: a copy of all particles less
-  shown_.reset();
-  simulation_.add_potential(snapshot.particles);
+  header.units = FileUnits{units.length_cm, units.mass_g, units.velocity_cm_per_s};
+  const auto source = simulation_.particles_with_potentials();
+  if (!contents_) contents_ = contents_of(*source);  // the same through the whole run
   WriteOptions write;
   write.single_precision = config.precision() == Precision::single;
-  pergola::write_snapshot(path, snapshot, write);
+  pergola::write_snapshot(path, header, *source, *contents_, write);
 }
 
 /// What the force evaluation has to say, once for each new sentence.
@@ -86,14 +84,14 @@ std::vector<Check> GravityRun::checks(const Energies& start, const Energies& end
   RunEnds ends;
   ends.start = start;
   ends.end = end;
-  ends.particles = &particles();
-  ends.starting_particles = wants_return_distance() ? &starting_particles_ : nullptr;
+  if (expects("half_mass_radius") || expects("return_distance")) ends.particles = &particles();
+  ends.starting_particles = expects("return_distance") ? &starting_particles_ : nullptr;
   return report_card(simulation_.config().expectations(), ends);
 }
 
 StateBlocks GravityRun::save() {
   StateBlocks blocks = simulation_.save();
-  if (wants_return_distance()) {
+  if (expects("return_distance")) {
     blocks.put("starting.id", starting_particles_.id);
     blocks.put("starting.x", starting_particles_.x);
     blocks.put("starting.y", starting_particles_.y);
@@ -114,10 +112,10 @@ std::string GravityRun::describe() const {
   return record.dump();
 }
 
-bool GravityRun::wants_return_distance() const {
+bool GravityRun::expects(std::string_view name) const {
   const auto expectations = simulation_.config().expectations();
   return std::any_of(expectations.begin(), expectations.end(),
-                     [](const Expectation& expectation) { return expectation.name == "return_distance"; });
+                     [&](const Expectation& expectation) { return expectation.name == name; });
 }
 
 }  // namespace pergola

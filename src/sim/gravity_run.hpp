@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 
+#include "io/snapshot_writer.hpp"
 #include "sim/run_system.hpp"
 #include "sim/simulation.hpp"
 
@@ -33,12 +34,14 @@ class GravityRun final : public RunSystem {
   std::string describe() const override;
 
  private:
-  bool wants_return_distance() const;
+  /// Whether the report card has a line of this name.
+  bool expects(std::string_view name) const;
   /// The particles at time(), fetched once.
   const Particles& particles();
 
   Simulation simulation_;
   std::optional<Particles> shown_;
+  std::optional<SnapshotContents> contents_;
   Particles starting_particles_;  // kept for return_distance only
   std::int64_t most_outside_ = 0;
   std::string remark_;

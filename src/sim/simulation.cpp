@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/shown_potential.hpp"
 #include "base/text.hpp"
 #include "io/snapshot.hpp"
 #include "physics/block_steps.hpp"
@@ -42,11 +43,12 @@ struct Simulation::Parts {
 
   bool on_mesh() const { return gravity.solver == "mesh"; }
 
-  /// The integrator's own solver where it lends it, else one for this use.
-  ForceResult potentials(const Particles& particles) const {
-    if (AnySolver* idle = integrator->idle_solver()) return evaluate_forces(*idle, device, particles, want_potential);
+  /// Calls use(solver) with the integrator's own where it lends it, else with one for this use.
+  template <class Use>
+  auto with_solver(const Use& use) const {
+    if (AnySolver* idle = integrator->idle_solver()) return use(*idle);
     const auto solver = make_solver(gravity, device);
-    return evaluate_forces(*solver, device, particles, want_potential);
+    return use(*solver);
   }
 
   void check_memory(std::int64_t n) const {
@@ -57,8 +59,16 @@ struct Simulation::Parts {
                                                  bytes_text(needed), bytes_text(free)));
   }
 
-  void start(const Particles& particles, double at, double box_side) {
-    make(on_mesh() ? resolve_mesh_box(config, particles, box_side) : gravity.mesh.box);
+  /// A mesh that finds its box from the particles looks at all of them.
+  Box find_box(ParticleSource& particles, double box_side) const {
+    if (const Particles* whole = particles.whole()) return resolve_mesh_box(config, *whole, box_side);
+    Particles all;
+    particles.read(0, particles.count(), all);
+    return resolve_mesh_box(config, all, box_side);
+  }
+
+  void start(ParticleSource& particles, double at, double box_side) {
+    make(on_mesh() ? find_box(particles, box_side) : gravity.mesh.box);
     if (config.run.end_time <= at)
       throw Error(ErrorKind::input,
                   fmt::format("{}: run.end_time: expected more than the time of the particles, {}, found {}",
@@ -70,11 +80,20 @@ struct Simulation::Parts {
       throw Error(ErrorKind::input, fmt::format("{}: run.end_time: expected less than 2^22 steps of time.step_max, {}, "
                                                 "after the start, found {}; raise time.step_max",
                                                 config.source, to_text(longest), to_text(config.run.end_time)));
-    check_memory(particles.size());
+    check_memory(particles.count());
     Profile::Scope scope(&profile, "start");
-    size = particles.size();
+    size = particles.count();
     start_time = time = at;
     integrator->start(particles, at);
+  }
+
+  void restore(StateInput& state) {
+    make(on_mesh() ? state.get_value<Box>("box") : Box{});
+    size = state.get_value<std::int64_t>("count");
+    check_memory(size);
+    start_time = state.get_value<double>("start_time");
+    integrator->restore(state);
+    time = std::min(integrator->time(), config.run.end_time);
   }
 
   RunConfig config;
@@ -95,24 +114,33 @@ Simulation::Simulation(const RunConfig& config, std::shared_ptr<Communicator> co
     Profile::Scope scope(&parts_->profile, "initial conditions");
     begin = load_particles(config, parts_->device.threads());
   }
-  parts_->start(begin.particles, begin.time, begin.box_side);
+  HostParticles source(begin.particles);
+  parts_->start(source, begin.time, begin.box_side);
 }
 
 Simulation::Simulation(const RunConfig& config, const Particles& particles, double time,
                        std::shared_ptr<Communicator> communicator)
     : parts_(std::make_unique<Parts>(config, std::move(communicator))) {
   particles.validate("particles");
+  HostParticles source(particles);
+  parts_->start(source, time, 0);
+}
+
+Simulation::Simulation(const RunConfig& config, ParticleSource& particles, double time,
+                       std::shared_ptr<Communicator> communicator)
+    : parts_(std::make_unique<Parts>(config, std::move(communicator))) {
   parts_->start(particles, time, 0);
 }
 
 Simulation::Simulation(const RunConfig& config, const StateBlocks& state, std::shared_ptr<Communicator> communicator)
     : parts_(std::make_unique<Parts>(config, std::move(communicator))) {
-  parts_->make(parts_->on_mesh() ? state.get_value<Box>("box") : Box{});
-  parts_->size = state.get_value<std::int64_t>("count");
-  parts_->check_memory(parts_->size);
-  parts_->start_time = state.get_value<double>("start_time");
-  parts_->integrator->restore(state);
-  parts_->time = std::min(parts_->integrator->time(), config.run.end_time);
+  BlocksInput input(state);
+  parts_->restore(input);
+}
+
+Simulation::Simulation(const RunConfig& config, StateInput& state, std::shared_ptr<Communicator> communicator)
+    : parts_(std::make_unique<Parts>(config, std::move(communicator))) {
+  parts_->restore(state);
 }
 
 Simulation::Simulation(Simulation&&) noexcept = default;
@@ -132,10 +160,15 @@ Box Simulation::box() const { return parts_->on_mesh() ? parts_->gravity.mesh.bo
 std::int64_t Simulation::outside() const { return parts_->integrator->outside(); }
 std::string Simulation::remark() const { return parts_->integrator->remark(); }
 
+void Simulation::save(StateSource& to) const {
+  parts_->integrator->save(to);
+  if (parts_->on_mesh()) to.put_value("box", parts_->gravity.mesh.box);
+}
+
 StateBlocks Simulation::save() const {
-  StateBlocks blocks = parts_->integrator->save();
-  if (parts_->on_mesh()) blocks.put_value("box", parts_->gravity.mesh.box);
-  return blocks;
+  StateSource source;
+  save(source);
+  return source.blocks();
 }
 
 void Simulation::run_until(double time) {
@@ -167,8 +200,9 @@ double Simulation::step_time() const { return parts_->integrator->time(); }
 
 Particles Simulation::particles() const { return parts_->integrator->state_at(parts_->time); }
 
-void Simulation::add_potential(Particles& particles) const {
-  particles.potential = parts_->potentials(particles).potential;
+std::unique_ptr<ParticleSource> Simulation::particles_with_potentials() const {
+  return parts_->with_solver(
+      [&](AnySolver& solver) { return with_potentials(parts_->integrator->show(parts_->time), solver); });
 }
 
 Energies Simulation::energies() const {

@@ -18,7 +18,12 @@ class PERGOLA_API Simulation {
   /// With these particles, at `time`; the configuration's [particles] is not looked at.
   Simulation(const RunConfig& config, const Particles& particles, double time = 0,
              std::shared_ptr<Communicator> communicator = serial_communicator());
+  /// With particles that are taken piece by piece; whoever makes the source answers for its values.
+  Simulation(const RunConfig& config, ParticleSource& particles, double time = 0,
+             std::shared_ptr<Communicator> communicator = serial_communicator());
   /// With the state that save() gave, to go on bit-identically.
+  Simulation(const RunConfig& config, StateInput& state,
+             std::shared_ptr<Communicator> communicator = serial_communicator());
   Simulation(const RunConfig& config, const StateBlocks& state,
              std::shared_ptr<Communicator> communicator = serial_communicator());
   Simulation(Simulation&&) noexcept;
@@ -56,8 +61,9 @@ class PERGOLA_API Simulation {
 
   /// The particles at time().
   Particles particles() const;
-  /// Evaluates their potentials with the simulation's solver.
-  void add_potential(Particles& particles) const;
+  /// The same with the potentials that the simulation's solver gives them, fetched piece by piece: good until the next
+  /// step.
+  std::unique_ptr<ParticleSource> particles_with_potentials() const;
   Energies energies() const;
 
   /// Whether forces are approximate, so that their error can be measured.
@@ -68,6 +74,7 @@ class PERGOLA_API Simulation {
   void pause_every(std::int64_t steps);
 
   /// The state of the steps taken, for a checkpoint.
+  void save(StateSource& to) const;
   StateBlocks save() const;
 
  private:

@@ -11,6 +11,7 @@
 #include "time/leapfrog_state.hpp"
 #include "time/shared_evaluation.hpp"
 #include "time/show_rules.hpp"
+#include "time/vector_buffer.hpp"
 
 namespace pergola {
 
@@ -30,12 +31,24 @@ std::unique_ptr<BlockLoops<Real>> make_loops(const Device& device) {
   return make_block_loops_cpu<Real>(device);
 }
 
+/// What a checkpoint holds beside the fields of a store: a solver looks for its own there.
+StateBlocks blocks_besides(const FieldList& store, StateInput& from) {
+  StateBlocks rest;
+  for (const std::string& name : from.names()) {
+    if (store.holds(name)) continue;
+    std::vector<std::byte> bytes(static_cast<std::size_t>(from.bytes(name)));
+    from.read(name, 0, bytes.data(), bytes.size());
+    rest.blocks()[name] = std::move(bytes);
+  }
+  return rest;
+}
+
 template <class Real>
 class BlockLeapfrog final : public Integrator {
  public:
   BlockLeapfrog(const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context);
 
-  void start(const Particles& particles, double time) override;
+  void start(ParticleSource& particles, double time) override;
   bool advance(double limit, const std::function<bool()>& enough) override;
   void finish(double end) override;
   double time() const override { return time_of(now_) + offset_; }
@@ -44,8 +57,8 @@ class BlockLeapfrog final : public Integrator {
                                         step_to(now_), time - this->time(), finished_});
   }
   StepCounts counts() const override { return state_.counts; }
-  StateBlocks save() const override;
-  void restore(const StateBlocks& blocks) override;
+  void save(StateSource& to) const override;
+  void restore(StateInput& from) override;
   std::int64_t device_bytes(std::int64_t n) const override;
   AnySolver* idle_solver() override {
     if (solver_->info().updates) return nullptr;  // it must not forget the tree that the next steps build on
@@ -79,7 +92,7 @@ class BlockLeapfrog final : public Integrator {
   StageClock clock_;
 
   LeapfrogState<Real> state_;
-  Buffer<std::int8_t> level_;
+  ParticleField<std::int8_t> level_{state_, "level"};
   std::int64_t now_ = 0;   // the tick of all positions
   double offset_ = 0;      // after finish(): how far all particles are beyond now_
   bool finished_ = false;  // velocities are at the time of the positions
@@ -144,10 +157,8 @@ void BlockLeapfrog<Real>::allocate_scratch() {
 }
 
 template <class Real>
-void BlockLeapfrog<Real>::start(const Particles& particles, double time) {
-  state_.take(particles, time);
-  level_ = Buffer<std::int8_t>(device_, count());
-  level_.zero();
+void BlockLeapfrog<Real>::start(ParticleSource& particles, double time) {
+  state_.start(particles, time);
   allocate_scratch();
   now_ = 0;
   offset_ = 0;
@@ -277,35 +288,34 @@ bool BlockLeapfrog<Real>::probe_forces(const std::vector<std::int64_t>& places, 
 }
 
 template <class Real>
-StateBlocks BlockLeapfrog<Real>::save() const {
-  StateBlocks blocks;
-  state_.save(blocks);
-  blocks.put("level", level_.to_host());
-  blocks.put_value("now", now_);
-  blocks.put_value("offset", offset_);
-  blocks.put_value("finished", static_cast<std::uint8_t>(finished_));
-  solver_->save(blocks);
-  return blocks;
+void BlockLeapfrog<Real>::save(StateSource& to) const {
+  state_.save(to);
+  to.put_value("now", now_);
+  to.put_value("offset", offset_);
+  to.put_value("finished", static_cast<std::uint8_t>(finished_));
+  StateBlocks of_solver;
+  solver_->save(of_solver);
+  to.put_blocks(std::move(of_solver));
 }
 
 template <class Real>
-void BlockLeapfrog<Real>::restore(const StateBlocks& blocks) {
-  state_.restore(blocks);
-  const auto level = blocks.get<std::int8_t>("level", static_cast<std::size_t>(count()));
-  level_ = Buffer<std::int8_t>(device_, level);
-  now_ = blocks.get_value<std::int64_t>("now");
-  offset_ = blocks.get_value<double>("offset");
-  finished_ = blocks.get_value<std::uint8_t>("finished") != 0;
-  prepared_ = solver_->restore(blocks, count());
+void BlockLeapfrog<Real>::restore(StateInput& from) {
+  state_.restore(from);
+  now_ = from.get_value<std::int64_t>("now");
+  offset_ = from.get_value<double>("offset");
+  finished_ = from.get_value<std::uint8_t>("finished") != 0;
+  prepared_ = solver_->restore(blocks_besides(state_, from), count());
   allocate_scratch();
   census_ = {};
+  std::vector<std::int8_t> level(static_cast<std::size_t>(count()));
+  level_.to_host(0, count(), level.data());
   for (const std::int8_t one : level) ++census_.population[one];
   loops_->set_census(census_);
 }
 
 template <class Real>
 std::int64_t BlockLeapfrog<Real>::device_bytes(std::int64_t n) const {
-  const std::size_t own = sizeof(std::int8_t) + sizeof(std::int64_t) + 3 * sizeof(Real);
+  const std::size_t own = sizeof(std::int64_t) + 3 * sizeof(Real);
   return n * (state_.bytes_per_particle() + static_cast<std::int64_t>(own)) + solver_->device_bytes(n);
 }
 

@@ -46,14 +46,14 @@ class HermiteCpu final : public Integrator {
         evaluation_(context.device, context.communicator),
         state_(context.device, time.step_max) {}
 
-  void start(const Particles& particles, double time) override;
+  void start(ParticleSource& particles, double time) override;
   bool advance(double limit, const std::function<bool()>& enough) override;
   void finish(double end) override;
   double time() const override { return state_.time(); }
-  std::unique_ptr<ShownParticles> show(double time) const override { return state_.show(time); }
+  std::unique_ptr<ShownParticles> show(double time) const override { return state_.show_at(time); }
   StepCounts counts() const override { return state_.counts; }
-  StateBlocks save() const override { return state_.save(); }
-  void restore(const StateBlocks& blocks) override;
+  void save(StateSource& to) const override { state_.save(to); }
+  void restore(StateInput& from) override;
   std::int64_t device_bytes(std::int64_t n) const override;
 
  private:
@@ -83,8 +83,8 @@ class HermiteCpu final : public Integrator {
 };
 
 template <class Real>
-void HermiteCpu<Real>::start(const Particles& particles, double time) {
-  state_.take(particles, time);
+void HermiteCpu<Real>::start(ParticleSource& particles, double time) {
+  state_.start(particles, time);
   allocate_scratch();
   Buffer<Real> potential(device_, count());
   prepare(0, 0, false);
@@ -224,8 +224,8 @@ void HermiteCpu<Real>::finish(double end) {
 }
 
 template <class Real>
-void HermiteCpu<Real>::restore(const StateBlocks& blocks) {
-  state_.restore(blocks);
+void HermiteCpu<Real>::restore(StateInput& from) {
+  state_.restore(from);
   allocate_scratch();
   for (std::int64_t c = 0; c < static_cast<std::int64_t>(chunk_next_.size()); ++c) reschedule(c);
 }

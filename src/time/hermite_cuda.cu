@@ -60,14 +60,14 @@ class HermiteCuda final : public Integrator {
     correct_blocks_ = static_cast<unsigned>(4 * multiprocessors);
   }
 
-  void start(const Particles& particles, double time) override;
+  void start(ParticleSource& particles, double time) override;
   bool advance(double limit, const std::function<bool()>& enough) override;
   void finish(double end) override;
   double time() const override { return state_.time(); }
-  std::unique_ptr<ShownParticles> show(double time) const override { return state_.show(time); }
+  std::unique_ptr<ShownParticles> show(double time) const override { return state_.show_at(time); }
   StepCounts counts() const override { return state_.counts; }
-  StateBlocks save() const override { return state_.save(); }
-  void restore(const StateBlocks& blocks) override;
+  void save(StateSource& to) const override { state_.save(to); }
+  void restore(StateInput& from) override;
   std::int64_t device_bytes(std::int64_t n) const override;
 
  private:
@@ -119,7 +119,9 @@ void HermiteCuda<P>::allocate_scratch() {
 
   schedule_ = {};
   schedule_.now = state_.now;
-  for (const std::int8_t level : state_.level.to_host()) ++schedule_.population[level];
+  std::vector<std::int8_t> levels(static_cast<std::size_t>(n));
+  state_.level.to_host(0, n, levels.data());
+  for (const std::int8_t level : levels) ++schedule_.population[level];
   device_schedule_ = Buffer<Schedule>(device_, 1);
 }
 
@@ -174,10 +176,10 @@ void HermiteCuda<P>::evaluate(std::int64_t n, const std::int64_t* index, unsigne
 }
 
 template <Precision P>
-void HermiteCuda<P>::start(const Particles& particles, double time) {
+void HermiteCuda<P>::start(ParticleSource& particles, double time) {
   Profile::Scope scope(profile_, "start");
   device_.make_current();
-  state_.take(particles, time);
+  state_.start(particles, time);
   new_a_ = VectorBuffer<Real>(device_, state_.count());
   new_j_ = VectorBuffer<Real>(device_, state_.count());
   Buffer<Real> potential(device_, state_.count());
@@ -191,8 +193,8 @@ void HermiteCuda<P>::start(const Particles& particles, double time) {
 }
 
 template <Precision P>
-void HermiteCuda<P>::restore(const StateBlocks& blocks) {
-  state_.restore(blocks);
+void HermiteCuda<P>::restore(StateInput& from) {
+  state_.restore(from);
   allocate_scratch();
 }
 
@@ -318,7 +320,8 @@ void HermiteCuda<P>::finish(double end) {
   Profile::Scope scope(profile_, "last step");
   const double offset = (end - state_.start_time) - static_cast<double>(state_.now) * state_.tick_length;
   std::vector<std::int64_t> active;
-  const auto ticks = state_.tick.to_host();
+  std::vector<std::int64_t> ticks(static_cast<std::size_t>(state_.count()));
+  state_.tick.to_host(0, state_.count(), ticks.data());
   for (std::size_t i = 0; i < ticks.size(); ++i)
     if (offset > 0 || ticks[i] < state_.now) active.push_back(static_cast<std::int64_t>(i));
   const auto n = static_cast<std::int64_t>(active.size());

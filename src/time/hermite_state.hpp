@@ -1,10 +1,7 @@
 #pragma once
 #include <cstdint>
-#include <string>
-#include <vector>
 
-#include "device/buffer.hpp"
-#include "particles/particles.hpp"
+#include "particles/particle_store.hpp"
 #include "time/hermite_correct.hpp"
 #include "time/integrator.hpp"
 #include "time/particle_failure.hpp"
@@ -16,29 +13,23 @@ namespace pergola {
 /// it. Particle i is known at tick[i] (counted from start_time) and takes a step of level[i] next. Used by both
 /// engines.
 template <class Real>
-struct HermiteState {
-  Device device;
+struct HermiteState : ParticleStore<Real> {
+  VectorField<Real> a{*this, "acceleration"}, j{*this, "jerk"};
+  ParticleField<std::int64_t> tick{*this, "tick"};
+  ParticleField<std::int8_t> level{*this, "level"};
   double tick_length = 0;
   double start_time = 0;
-  Buffer<std::uint64_t> id;
-  Buffer<std::uint8_t> species;
-  Buffer<Real> mass;
-  VectorBuffer<Real> x, v, a, j;
-  Buffer<std::int64_t> tick;
-  Buffer<std::int8_t> level;
   std::int64_t now = 0;
   double offset = 0;  // after the last step of a run: how far all particles are beyond `now`
   StepCounts counts;
 
   HermiteState(const Device& on, double step_max);
 
-  std::int64_t count() const { return id.size(); }
-  std::uint64_t id_at(std::int64_t place) const { return value_at(id, place, device); }
   double time_of(std::int64_t at) const { return start_time + static_cast<double>(at) * tick_length; }
   double time() const { return start_time + (static_cast<double>(now) * tick_length + offset); }
 
   /// Takes positions, velocities, masses; all particles at tick 0, forces and levels still open.
-  void take(const Particles& particles, double time);
+  void start(ParticleSource& particles, double time);
   /// Fills a, j and level from the first forces (in these arrays on the device). Throws ParticleFailure.
   void set_first_forces(const VectorBuffer<Real>& first_a, const VectorBuffer<Real>& first_j,
                         const Buffer<Real>& potential, const TimeOptions& options, double gravitational_constant);
@@ -47,13 +38,10 @@ struct HermiteState {
   Sources<Real> sources() const;
   Sources<Real> sources_at(std::int64_t to_tick, double to_offset) const;
 
-  std::unique_ptr<ShownParticles> show(double at) const;
-  StateBlocks save() const;
-  void restore(const StateBlocks& blocks);
+  std::unique_ptr<ShownParticles> show_at(double time) const;
+  void save(StateSource& to) const;
+  void restore(StateInput& from);
   [[noreturn]] void fail(std::int64_t i, StepFault fault, double at) const;
-
-  /// Bytes per particle of these arrays.
-  static std::int64_t bytes_per_particle();
 };
 
 }  // namespace pergola

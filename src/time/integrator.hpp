@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/profile.hpp"
-#include "base/state_blocks.hpp"
+#include "base/state_source.hpp"
 #include "comm/communicator.hpp"
 #include "device/device.hpp"
 #include "gravity/solver.hpp"
@@ -41,7 +41,11 @@ class PERGOLA_API Integrator {
   virtual ~Integrator() = default;
 
   /// Takes the particles to the device and evaluates the first forces.
-  virtual void start(const Particles& particles, double time) = 0;
+  virtual void start(ParticleSource& particles, double time) = 0;
+  void start(const Particles& particles, double time) {
+    HostParticles source(particles);
+    start(source, time);
+  }
 
   /// Takes whole steps whose end does not lie beyond `limit`, until the next one would, or until `enough()` (asked
   /// after every step or small batch of steps) says so. Returns true when `limit` was reached. The steps taken do not
@@ -63,8 +67,17 @@ class PERGOLA_API Integrator {
   virtual StepCounts counts() const = 0;
 
   /// All that is needed to go on bit-identically; ids, species and masses included.
-  virtual StateBlocks save() const = 0;
-  virtual void restore(const StateBlocks& blocks) = 0;
+  virtual void save(StateSource& to) const = 0;
+  virtual void restore(StateInput& from) = 0;
+  StateBlocks save() const {
+    StateSource source;
+    save(source);
+    return source.blocks();
+  }
+  void restore(const StateBlocks& blocks) {
+    BlocksInput input(blocks);
+    restore(input);
+  }
 
   /// Bytes that this integrator and its solver take on the device for n particles, for `plan`.
   virtual std::int64_t device_bytes(std::int64_t n) const = 0;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -50,7 +49,7 @@ class Leapfrog final : public Integrator {
  public:
   Leapfrog(const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context);
 
-  void start(const Particles& particles, double time) override;
+  void start(ParticleSource& particles, double time) override;
   bool advance(double limit, const std::function<bool()>& enough) override;
   void finish(double end) override;
   double time() const override { return time_; }
@@ -59,8 +58,8 @@ class Leapfrog final : public Integrator {
         ShowLeapfrog<Real>{state_.a.x.data(), state_.a.y.data(), state_.a.z.data(), pending_kick_, time - time_, box_});
   }
   StepCounts counts() const override { return state_.counts; }
-  StateBlocks save() const override;
-  void restore(const StateBlocks& blocks) override;
+  void save(StateSource& to) const override;
+  void restore(StateInput& from) override;
   std::int64_t device_bytes(std::int64_t n) const override;
   AnySolver* idle_solver() override {
     solver_->set_clock(nullptr);
@@ -127,8 +126,8 @@ Leapfrog<Real>::Leapfrog(const TimeOptions& time, const SolverOptions& gravity, 
   wish_.softening = cell > 0 ? Softening::same(cell) : gravity.softening;
   wish_.courant_length = time.courant * cell;
   const auto& epsilon = wish_.softening.epsilon;
-  state_.with_jerk = time.adaptive && *std::min_element(epsilon.begin(), epsilon.end()) <= 0;
-  if (state_.with_jerk && !solver_->info().jerk)
+  state_.choose_jerk(time.adaptive && *std::min_element(epsilon.begin(), epsilon.end()) <= 0);
+  if (state_.with_jerk() && !solver_->info().jerk)
     throw Error(ErrorKind::input, fmt::format("time.adaptive: solver {} gives no jerk, which the step with zero "
                                               "softening needs; set gravity.softening > 0",
                                               gravity.solver));
@@ -138,8 +137,8 @@ Leapfrog<Real>::Leapfrog(const TimeOptions& time, const SolverOptions& gravity, 
 }
 
 template <class Real>
-void Leapfrog<Real>::start(const Particles& particles, double time) {
-  state_.take(particles, time);
+void Leapfrog<Real>::start(ParticleSource& particles, double time) {
+  state_.start(particles, time);
   time_ = time;
   pending_kick_ = 0;
   loops_->kick_drift(state_.arrays(), {0, 0, 0, box_});  // into the box
@@ -154,13 +153,10 @@ void Leapfrog<Real>::start(const Particles& particles, double time) {
 
 template <class Real>
 void Leapfrog<Real>::begin_order() {
-  state_.place = Buffer<std::uint32_t>();
   unsorted_ = false;
   const std::int64_t bytes = solver_->order_bytes(count());
   if (bytes == 0 || count() > std::int64_t{std::numeric_limits<std::uint32_t>::max()}) return;
-  std::vector<std::uint32_t> as_given(static_cast<std::size_t>(count()));
-  std::iota(as_given.begin(), as_given.end(), 0u);
-  state_.place = Buffer<std::uint32_t>(device_, as_given);
+  state_.keep_order();
   order_ = Buffer<std::uint32_t>(device_, count());
   order_work_ = Buffer<std::byte>(device_, std::max(bytes, count()));
   unsorted_ = true;
@@ -173,18 +169,7 @@ void Leapfrog<Real>::sort() {
   const auto begin = Clock::now();
   clock_.begin("sort");
   solver_->find_order(state_.sources(), order_.data(), order_work_.data());
-  const auto reorder = [&](Buffer<Real>& values) {
-    permute(device_, count(), order_.data(), std::as_const(values).data(), state_.a.x.data());
-    values.swap(state_.a.x);
-  };
-  for (auto* vector : {&state_.x, &state_.v}) reorder(vector->x), reorder(vector->y), reorder(vector->z);
-  reorder(state_.mass);
-  auto* work = order_work_.data();
-  permute(device_, count(), order_.data(), std::as_const(state_.species).data(), reinterpret_cast<std::uint8_t*>(work));
-  device_.memory().copy(state_.species.data(), work, state_.species.bytes());
-  auto* places = reinterpret_cast<std::uint32_t*>(state_.a.x.data());
-  permute(device_, count(), order_.data(), std::as_const(state_.place).data(), places);
-  device_.memory().copy(state_.place.data(), places, state_.place.bytes());
+  state_.reorder(order_.data(), state_.a.x, order_work_.data());
   clock_.end();
   device_.synchronize();
   keeper_.sorted(seconds_since(begin));
@@ -197,12 +182,12 @@ template <class Real>
 void Leapfrog<Real>::evaluate(double time) {
   Forces<Real> forces;
   forces.ax = state_.a.x.data(), forces.ay = state_.a.y.data(), forces.az = state_.a.z.data();
-  if (state_.with_jerk) forces.jx = state_.j.x.data(), forces.jy = state_.j.y.data(), forces.jz = state_.j.z.data();
+  if (state_.with_jerk()) forces.jx = state_.j.x.data(), forces.jy = state_.j.y.data(), forces.jz = state_.j.z.data();
   solver_->set_clock(&clock_);
   if (solver_->info().pairwise) clock_.begin("force");
   solver_->prepare(state_.sources());
   try {
-    const unsigned want = want_acceleration | (state_.with_jerk ? unsigned{want_jerk} : 0u);
+    const unsigned want = want_acceleration | (state_.with_jerk() ? unsigned{want_jerk} : 0u);
     evaluation_.evaluate(*solver_, nullptr, count(), want, forces);
   } catch (const CoincidentParticles& collision) {
     throw with_ids(collision, state_.id_at(collision.first()), state_.id_at(collision.second()), time);
@@ -244,7 +229,7 @@ void Leapfrog<Real>::step(double dt, double end) {
   queued_.push_back(end);
   const bool due = alone_ ? queued_.size() == 1 && keeper_.due()
                           : state_.counts.steps % steps_between_sorts == steps_between_sorts - 1;
-  if (unsorted_ || (due && state_.place.size() > 0)) sort();
+  if (unsorted_ || (due && state_.given_places().size() > 0)) sort();
   evaluate(end);
   pending_kick_ = dt / 2;
   time_ = end;
@@ -277,7 +262,7 @@ bool Leapfrog<Real>::advance(double limit, const std::function<bool()>& enough) 
   const double reach = options_.adaptive ? limit : limit + same_time * options_.step;
   while (next_time() <= reach) {
     step(options_.adaptive ? wanted_step_ : options_.step, next_time());
-    const std::int64_t most = state_.place.size() > 0 ? std::min(batch_, keeper_.steps_to_look()) : batch_;
+    const std::int64_t most = state_.given_places().size() > 0 ? std::min(batch_, keeper_.steps_to_look()) : batch_;
     const bool queue_more = device_.is_cuda() && alone_ && static_cast<std::int64_t>(queued_.size()) < most;
     const bool pause = pause_every_ > 0 && state_.counts.steps % pause_every_ == 0;
     if (queue_more && !options_.adaptive && !pause) continue;
@@ -301,22 +286,20 @@ void Leapfrog<Real>::finish(double end) {
 }
 
 template <class Real>
-StateBlocks Leapfrog<Real>::save() const {
-  StateBlocks blocks;
-  state_.save(blocks);
-  blocks.put_value("time", time_);
-  blocks.put_value("pending_kick", pending_kick_);
-  blocks.put_value("wanted_step", wanted_step_);
-  return blocks;
+void Leapfrog<Real>::save(StateSource& to) const {
+  state_.save(to);
+  to.put_value("time", time_);
+  to.put_value("pending_kick", pending_kick_);
+  to.put_value("wanted_step", wanted_step_);
 }
 
 /// The particles stay in the order in which they were saved until the first step has used their accelerations.
 template <class Real>
-void Leapfrog<Real>::restore(const StateBlocks& blocks) {
-  state_.restore(blocks);
-  time_ = blocks.get_value<double>("time");
-  pending_kick_ = blocks.get_value<double>("pending_kick");
-  wanted_step_ = blocks.get_value<double>("wanted_step");
+void Leapfrog<Real>::restore(StateInput& from) {
+  state_.restore(from);
+  time_ = from.get_value<double>("time");
+  pending_kick_ = from.get_value<double>("pending_kick");
+  wanted_step_ = from.get_value<double>("wanted_step");
   begin_order();
 }
 

@@ -1,8 +1,8 @@
 #include "time/leapfrog_state.hpp"
 
-#include <fmt/core.h>
-
+#include <algorithm>
 #include <type_traits>
+#include <vector>
 
 #include "gravity/mesh.hpp"
 #include "time/particle_failure.hpp"
@@ -11,105 +11,80 @@ namespace pergola {
 
 namespace {
 
+/// Read back in pieces, in the order of the input.
 template <class Real>
-double quantum_of(const std::vector<Real>& mass) {
-  return mass_quantum(std::vector<double>(mass.begin(), mass.end()), std::is_same_v<Real, float>);
+double quantum_of(const ParticleField<Real>& mass, std::int64_t count) {
+  constexpr std::int64_t piece = std::int64_t{1} << 22;
+  MassRange range;
+  std::vector<Real> values;
+  for (std::int64_t first = 0; first < count; first += piece) {
+    values.resize(static_cast<std::size_t>(std::min(piece, count - first)));
+    mass.to_host(first, static_cast<std::int64_t>(values.size()), values.data());
+    for (const Real one : values) range.add(static_cast<double>(one));
+  }
+  return mass_quantum(range, std::is_same_v<Real, float>);
 }
 
 }  // namespace
 
 template <class Real>
-void LeapfrogState<Real>::take(const Particles& particles, double time) {
-  const std::int64_t n = particles.size();
-  id = Buffer<std::uint64_t>(device, particles.id);
-  species = Buffer<std::uint8_t>(device, particles.species);
-  const std::vector<Real> given(particles.mass.begin(), particles.mass.end());
-  mass = Buffer<Real>(device, given);
-  mass_quantum = quantum_of(given);
-  x = VectorBuffer<Real>(device, particles.x, particles.y, particles.z);
-  v = VectorBuffer<Real>(device, particles.vx, particles.vy, particles.vz);
-  a = VectorBuffer<Real>(device, n);
-  j = VectorBuffer<Real>(device, with_jerk ? n : 0);
-  a.zero();
-  place = Buffer<std::uint32_t>();
+void LeapfrogState<Real>::start(ParticleSource& particles, double time) {
+  this->take(particles);
+  mass_quantum = quantum_of(this->mass, this->count());
   start_time = time;
   counts = {};
 }
 
 template <class Real>
 LeapfrogArrays<Real> LeapfrogState<Real>::arrays() {
+  auto &place = this->x, &speed = this->v;
   LeapfrogArrays<Real> arrays;
-  arrays.count = count();
-  arrays.x = x.x.data(), arrays.y = x.y.data(), arrays.z = x.z.data();
-  arrays.vx = v.x.data(), arrays.vy = v.y.data(), arrays.vz = v.z.data();
+  arrays.count = this->count();
+  arrays.x = place.x.data(), arrays.y = place.y.data(), arrays.z = place.z.data();
+  arrays.vx = speed.x.data(), arrays.vy = speed.y.data(), arrays.vz = speed.z.data();
   arrays.ax = a.x.data(), arrays.ay = a.y.data(), arrays.az = a.z.data();
   arrays.jx = j.x.data(), arrays.jy = j.y.data(), arrays.jz = j.z.data();
-  arrays.species = species.data();
+  arrays.species = this->species.data();
   return arrays;
 }
 
 template <class Real>
 Sources<Real> LeapfrogState<Real>::sources() const {
+  const auto &place = this->x, &speed = this->v;
   Sources<Real> sources;
-  sources.count = count();
-  sources.x = x.x.data(), sources.y = x.y.data(), sources.z = x.z.data();
-  sources.vx = v.x.data(), sources.vy = v.y.data(), sources.vz = v.z.data();
-  sources.mass = mass.data();
-  sources.species = species.data();
+  sources.count = this->count();
+  sources.x = place.x.data(), sources.y = place.y.data(), sources.z = place.z.data();
+  sources.vx = speed.x.data(), sources.vy = speed.y.data(), sources.vz = speed.z.data();
+  sources.mass = this->mass.data();
+  sources.species = this->species.data();
   sources.mass_quantum = mass_quantum;
   return sources;
 }
 
 template <class Real>
-void LeapfrogState<Real>::save(StateBlocks& blocks) const {
-  const auto places = place.to_host();
-  blocks.put_value("count", count());
-  blocks.put("id", id.to_host());
-  blocks.put("species", as_given(species, places));
-  blocks.put("mass", as_given(mass, places));
-  const auto put = [&](const char* name, const VectorBuffer<Real>& vector) {
-    blocks.put(fmt::format("{}.x", name), as_given(vector.x, places));
-    blocks.put(fmt::format("{}.y", name), as_given(vector.y, places));
-    blocks.put(fmt::format("{}.z", name), as_given(vector.z, places));
-  };
-  put("position", x), put("velocity", v), put("acceleration", a);
-  blocks.put_value("start_time", start_time);
-  blocks.put_value("counts", counts);
+void LeapfrogState<Real>::save(StateSource& to) const {
+  this->FieldList::save(to);
+  to.put_value("start_time", start_time);
+  to.put_value("counts", counts);
 }
 
 template <class Real>
-void LeapfrogState<Real>::restore(const StateBlocks& blocks) {
-  const auto n = static_cast<std::size_t>(blocks.get_value<std::int64_t>("count"));
-  id = Buffer<std::uint64_t>(device, blocks.get<std::uint64_t>("id", n));
-  species = Buffer<std::uint8_t>(device, blocks.get<std::uint8_t>("species", n));
-  const auto saved = blocks.get<Real>("mass", n);
-  mass = Buffer<Real>(device, saved);
-  mass_quantum = quantum_of(saved);
-  x.restore(blocks, "position", device, n);
-  v.restore(blocks, "velocity", device, n);
-  a.restore(blocks, "acceleration", device, n);
-  j = VectorBuffer<Real>(device, with_jerk ? count() : 0);
-  place = Buffer<std::uint32_t>();
-  start_time = blocks.get_value<double>("start_time");
-  counts = blocks.get_value<StepCounts>("counts");
+void LeapfrogState<Real>::restore(StateInput& from) {
+  this->FieldList::restore(from);
+  mass_quantum = quantum_of(this->mass, this->count());
+  start_time = from.get_value<double>("start_time");
+  counts = from.get_value<StepCounts>("counts");
 }
 
 template <class Real>
-void LeapfrogState<Real>::fail(const char* reason, std::int64_t at_place, double time) const {
+void LeapfrogState<Real>::fail(const char* reason, std::int64_t place, double time) const {
   ParticleState state;
-  state.id = id_at(at_place);
-  state.mass = value_at(mass, at_place, device);
-  state.position = x.fetch(at_place, device), state.velocity = v.fetch(at_place, device);
-  state.acceleration = a.fetch(at_place, device);
+  state.id = this->id_at(place);
+  state.mass = this->mass.fetch(place);
+  state.position = this->x.fetch(place), state.velocity = this->v.fetch(place);
+  state.acceleration = a.fetch(place);
   state.time = time;
   throw ParticleFailure(reason, time, state);
-}
-
-template <class Real>
-std::int64_t LeapfrogState<Real>::bytes_per_particle() const {
-  const std::size_t vectors = with_jerk ? 4 : 3;
-  return static_cast<std::int64_t>(sizeof(std::uint64_t) + sizeof(std::uint8_t) + sizeof(Real) +
-                                   vectors * 3 * sizeof(Real));
 }
 
 template struct LeapfrogState<float>;

@@ -1,0 +1,39 @@
+#pragma once
+#include <memory>
+
+#include "gravity/solver.hpp"
+#include "particles/particle_source.hpp"
+#include "particles/shown_particles.hpp"
+
+namespace pergola {
+
+/// What a solver needs of shown particles, which stay where they are.
+template <class Real>
+Sources<Real> sources_of(const ShownPlaces<Real>& places) {
+  Sources<Real> sources;
+  sources.count = places.x.size();
+  sources.x = places.x.data(), sources.y = places.y.data(), sources.z = places.z.data();
+  sources.mass = places.mass.data();
+  sources.species = places.species.data();
+  sources.id = places.id.data();
+  return sources;
+}
+
+/// The potentials that a solver gives shown particles, on their device, in the order of the input. Does not wait.
+template <class Real>
+Buffer<Real> potentials_of(Solver<Real>& solver, const ShownParticles& shown, const ShownPlaces<Real>& places) {
+  Buffer<Real> potential(shown.device(), shown.count());
+  Forces<Real> forces;
+  forces.potential = potential.data();
+  Targets targets;
+  targets.count = targets.total = shown.count();
+  solver.prepare(sources_of(places));
+  solver.evaluate(targets, want_potential, forces);
+  return potential;
+}
+
+/// Shown particles with the potentials that `solver` gives them, fetched piece by piece: what a snapshot holds, of
+/// which the host never has all. The potentials are found when it is made.
+PERGOLA_API std::unique_ptr<ParticleSource> with_potentials(std::unique_ptr<ShownParticles> shown, AnySolver& solver);
+
+}  // namespace pergola

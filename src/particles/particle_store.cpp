@@ -1,0 +1,164 @@
+#include "particles/particle_store.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "device/parallel.hpp"
+#include "device/permute.hpp"
+
+namespace pergola {
+
+namespace {
+
+/// Bytes and particles that are on the host at a time.
+constexpr std::int64_t piece_bytes = std::int64_t{1} << 26;
+constexpr std::int64_t piece_particles = std::int64_t{1} << 22;
+constexpr std::int64_t convert_chunk = 65536;
+
+/// A field's values first … first + n − 1 in the order of the input.
+void copy_out(const Device& device, const AnyField& field, const std::uint32_t* places, std::int64_t first,
+              std::int64_t n, void* to) {
+  const std::size_t bytes = static_cast<std::size_t>(n) * field.value_bytes();
+  if (n == 0) return;
+  if (!places)
+    return device.memory().to_host(to, field.bytes() + static_cast<std::size_t>(first) * field.value_bytes(), bytes);
+  Buffer<std::byte> gathered(device, static_cast<std::int64_t>(bytes));
+  permute_bytes(device, n, places + first, field.bytes(), gathered.data(), static_cast<int>(field.value_bytes()));
+  gathered.to_host(static_cast<std::byte*>(to));
+}
+
+/// Throws Error(input) when the block of a field is missing or of another length.
+void expect(const StateInput& from, const AnyField& field, std::int64_t count) {
+  const std::uint64_t expected = static_cast<std::uint64_t>(count) * field.value_bytes(),
+                      found = from.has(field.name()) ? from.bytes(field.name()) : 0;
+  if (!from.has(field.name())) throw Error(ErrorKind::input, "checkpoint: block " + field.name() + " is missing");
+  if (found != expected)
+    throw Error(ErrorKind::input, "checkpoint: block " + field.name() + " has " + std::to_string(found) +
+                                      " bytes, expected " + std::to_string(expected));
+}
+
+}  // namespace
+
+AnyField::AnyField(FieldList& list, std::string name, std::size_t value_bytes, FieldUse use)
+    : name_(std::move(name)), value_bytes_(value_bytes), use_(use) {
+  list.fields_.push_back(this);
+}
+
+void FieldList::resize(std::int64_t count) {
+  count_ = count;
+  given_place_ = Buffer<std::uint32_t>();
+  for (AnyField* field : fields_) {
+    field->memory_ = Buffer<std::byte>();  // before the new memory is taken
+    if (!field->used()) continue;
+    field->memory_ = Buffer<std::byte>(device_, count * static_cast<std::int64_t>(field->value_bytes()));
+    field->memory_.zero();
+  }
+}
+
+std::int64_t FieldList::bytes_per_particle() const {
+  std::size_t bytes = 0;
+  for (const AnyField* field : fields_)
+    if (field->used()) bytes += field->value_bytes();
+  return static_cast<std::int64_t>(bytes);
+}
+
+bool FieldList::holds(const std::string& name) const {
+  return std::any_of(fields_.begin(), fields_.end(), [&](const AnyField* field) { return field->name() == name; });
+}
+
+void FieldList::save(StateSource& to) const {
+  to.put_value("count", count_);
+  const auto places = std::make_shared<const Buffer<std::uint32_t>>(memory_places());
+  for (const AnyField* field : fields_) {
+    if (field->use() != FieldUse::saved) continue;
+    const bool as_given = field->name() == "id";  // never moved
+    to.put_range(field->name(), field->value_bytes(), count_,
+                 [this, field, places, as_given](std::int64_t first, std::int64_t n, void* into) {
+                   copy_out(device_, *field, as_given ? nullptr : places->data(), first, n, into);
+                 });
+  }
+}
+
+void FieldList::restore(StateInput& from) {
+  const auto count = from.get_value<std::int64_t>("count");
+  for (const AnyField* field : fields_)
+    if (field->use() == FieldUse::saved) expect(from, *field, count);
+  resize(count);
+  std::vector<std::byte> piece;
+  for (AnyField* field : fields_) {
+    if (field->use() != FieldUse::saved) continue;
+    const auto all = static_cast<std::int64_t>(field->value_bytes()) * count;
+    for (std::int64_t first = 0; first < all; first += piece_bytes) {
+      const std::int64_t bytes = std::min(piece_bytes, all - first);
+      piece.resize(static_cast<std::size_t>(bytes));
+      from.read(field->name(), static_cast<std::uint64_t>(first), piece.data(), piece.size());
+      device_.memory().from_host(field->bytes() + first, piece.data(), piece.size());
+    }
+  }
+}
+
+Buffer<std::uint32_t> FieldList::memory_places() const {
+  Buffer<std::uint32_t> places(device_, given_place_.size());
+  if (places.size() > 0) invert(device_, count_, given_place_.data(), places.data());
+  return places;
+}
+
+void FieldList::keep_order() {
+  std::vector<std::uint32_t> as_given(static_cast<std::size_t>(count_));
+  std::iota(as_given.begin(), as_given.end(), 0u);
+  given_place_ = Buffer<std::uint32_t>(device_, as_given);
+}
+
+template <class Real>
+void ParticleStore<Real>::take(ParticleSource& particles) {
+  resize(particles.count());
+  Particles piece;
+  std::vector<Real> numbers;
+  for (std::int64_t first = 0; first < count(); first += piece_particles) {
+    const std::int64_t n = std::min(piece_particles, count() - first);
+    const bool all = particles.whole() && n == count();
+    if (!all) particles.read(first, n, piece);
+    const Particles& p = all ? *particles.whole() : piece;
+    numbers.resize(static_cast<std::size_t>(n));
+    const auto put = [&](ParticleField<Real>& field, const std::vector<double>& values) {
+      parallel_chunks(device().threads(), n, convert_chunk, [&](std::int64_t begin, std::int64_t end) {
+        for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k)
+          numbers[k] = static_cast<Real>(values[k]);
+      });
+      field.from_host(first, n, numbers.data());
+    };
+    id.from_host(first, n, p.id.data());
+    species.from_host(first, n, p.species.data());
+    put(mass, p.mass);
+    put(x.x, p.x), put(x.y, p.y), put(x.z, p.z);
+    put(v.x, p.vx), put(v.y, p.vy), put(v.z, p.vz);
+  }
+}
+
+template <class Real>
+void ParticleStore<Real>::reorder(const std::uint32_t* order, ParticleField<Real>& spare, std::byte* work) {
+  const Device& on = device();
+  for (auto* field : {&x.x, &x.y, &x.z, &v.x, &v.y, &v.z, &mass}) {
+    permute(on, count(), order, std::as_const(*field).data(), spare.data());
+    field->swap(spare);
+  }
+  auto* kinds = reinterpret_cast<std::uint8_t*>(work);
+  permute(on, count(), order, std::as_const(species).data(), kinds);
+  on.memory().copy(species.data(), kinds, static_cast<std::size_t>(count()));
+  auto* places = reinterpret_cast<std::uint32_t*>(spare.data());
+  permute(on, count(), order, std::as_const(given_place_).data(), places);
+  on.memory().copy(given_place_.data(), places, given_place_.bytes());
+}
+
+template <class Real>
+std::uint64_t ParticleStore<Real>::id_at(std::int64_t place) const {
+  if (given_place_.size() == 0) return id.fetch(place);
+  std::uint32_t given = 0;
+  device().memory().to_host(&given, given_place_.data() + place, sizeof given);
+  return id.fetch(given);
+}
+
+template class ParticleStore<float>;
+template class ParticleStore<double>;
+
+}  // namespace pergola
