@@ -37,7 +37,10 @@ void Context::print(const std::string& text) const {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) throw_output_error(errno);
 }
 
-void Context::print(const nlohmann::json& value) const { print(value.dump(2) + "\n"); }
+void Context::print(const nlohmann::json& value) const {
+  // Names of files need not be UTF-8, JSON must be.
+  print(value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
 
 void Context::remark(const std::string& text) const {
   // A closed stderr must not stop a run.

@@ -1,11 +1,13 @@
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <map>
 
 #include "app/command.hpp"
 #include "base/error.hpp"
-#include "io/snapshot.hpp"
+#include "io/snapshot_source.hpp"
+#include "io/snapshot_writer.hpp"
 
 namespace pergola::app {
 
@@ -18,7 +20,7 @@ const std::map<std::string, SnapshotFormat> formats{{"hdf5", SnapshotFormat::hdf
 
 struct ConvertOptions {
   std::string input, output, format = "auto";
-  bool single = false, big_endian = false;
+  bool single = false, full = false, big_endian = false;
 };
 
 std::string format_name(SnapshotFormat format) {
@@ -27,30 +29,58 @@ std::string format_name(SnapshotFormat format) {
   return "";
 }
 
+/// As asked; else that of the input, and single in GADGET binary files, where other programs expect it.
+bool in_single(const ConvertOptions& options, SnapshotFormat format, const SnapshotHeader& input) {
+  if (options.single || options.full) return options.single;
+  return input.single_precision || is_binary(format);
+}
+
+/// What is in the input and will not be in the output.
+std::vector<std::string> dropped(const SnapshotSummary& input, bool potential, SnapshotFormat format) {
+  std::vector<std::string> names = input.not_carried;
+  const SnapshotHeader& header = input.header;
+  if (potential && (format == SnapshotFormat::gadget1 || format == SnapshotFormat::csv))
+    names.emplace_back("potentials");
+  if (header.units && format != SnapshotFormat::hdf5) names.emplace_back("units");
+  if (format != SnapshotFormat::csv) return names;
+  if (header.time != 0) names.emplace_back("time");
+  if (header.box_size != 0) names.emplace_back("box");
+  if (header.hubble_param) names.emplace_back("cosmology");
+  return names;
+}
+
 void convert(const Context& context, const ConvertOptions& options) {
   WriteOptions write;
   write.format = options.format == "auto" ? format_from_name(options.output) : formats.at(options.format);
-  write.single_precision = options.single;
   write.big_endian = options.big_endian;
+  write.threads = context.threads;
   const std::string format = format_name(write.format);
   if (options.big_endian && !format.starts_with("gadget"))
     throw Error(ErrorKind::input,
                 fmt::format("--big-endian: {} has no byte order, expected gadget1 or gadget2", format));
+  if (options.single && options.full)
+    throw Error(ErrorKind::input, "--single and --double exclude each other, expected at most one of them");
   if (!context.speaks()) return;
 
-  const Snapshot snapshot = read_snapshot(options.input);
-  write_snapshot(options.output, snapshot, write);
-  const auto& header = snapshot.header;
-  if (format == "csv" && (header.time != 0 || header.box_size != 0 || header.units || header.hubble_param))
-    context.remark("note: CSV keeps the particles only; time, box, units and cosmology of the input are not in it");
+  SnapshotSource source(options.input, context.threads);
+  const SnapshotSummary& input = source.summary();
+  write.single_precision = in_single(options, write.format, input.header);
+  const SnapshotContents contents = source.check();
+  write_snapshot(options.output, input.header, source, contents, write);
+  const std::vector<std::string> lost = dropped(input, contents.potential, write.format);
+  if (!lost.empty()) context.remark(fmt::format("note: not carried over: {}", fmt::join(lost, ", ")));
   if (context.json)
-    context.print(nlohmann::json{{"input", options.input},
-                                 {"output", options.output},
-                                 {"format", format},
-                                 {"n", snapshot.particles.size()},
-                                 {"bytes", std::filesystem::file_size(options.output)}});
+    context.print_for_file(nlohmann::json{{"input", options.input},
+                                          {"output", options.output},
+                                          {"format", format},
+                                          {"precision", write.single_precision ? "single" : "double"},
+                                          {"n", source.count()},
+                                          {"not_carried", lost},
+                                          {"bytes", std::filesystem::file_size(options.output)}},
+                           options.output);
   else
-    context.remark(fmt::format("{}: {} particles as {}", options.output, snapshot.particles.size(), format));
+    context.remark(fmt::format("{}: {} particles as {} in {} precision", options.output, source.count(), format,
+                               write.single_precision ? "single" : "double"));
 }
 
 }  // namespace
@@ -64,11 +94,14 @@ void add_convert(Command program, Context& context) {
   command
       ->add_option("--format", options->format,
                    "auto, hdf5, gadget1, gadget2 or csv. auto goes by the name of OUT: .hdf5 .h5 is hdf5, .csv is csv, "
-                   ".g2 .gadget2 is gadget2, anything else is gadget1")
+                   ".g2 .gadget2 is gadget2, .g1 .gadget1 .gadget .dat, a number or none is gadget1")
       ->one_of({"auto", "hdf5", "gadget1", "gadget2", "csv"});
   command->add_flag("--single", options->single, "Write numbers in single precision");
+  command->add_flag(
+      "--double", options->full,
+      "Write numbers in double precision. Without either: as the input, and single for gadget1 and gadget2");
   command->add_flag("--big-endian", options->big_endian, "Write gadget1 or gadget2 in big-endian byte order");
-  command->footer("Example:\n  pergola convert cluster.hdf5 cluster.g2 --single");
+  command->footer("Example:\n  pergola convert cluster.hdf5 cluster.g2 --double");
   command->callback([&context, options] { convert(context, *options); });
 }
 

@@ -19,7 +19,7 @@ struct Request {
   std::int64_t n = 0;
   std::uint64_t seed = 1;
   std::string units, output;  // units: empty: the model's own
-  bool overwrite = false;
+  bool overwrite = false, full = false;
   std::vector<std::string> sets;
   std::map<std::string, std::string> options;  // of the model, by option name, as typed
 };
@@ -131,6 +131,10 @@ std::string softening_text(const std::array<double, species_count>& epsilon) {
 void make_initial_conditions(const ModelInfo& model, const Request& request, const Context& context) {
   const ModelOptions options = model_options(model, request);
   check_output_file(request.output, request.overwrite);
+  WriteOptions write;
+  write.format = format_from_name(request.output);
+  write.single_precision = is_binary(write.format) && !request.full;
+  write.threads = context.threads;
   if (context.device_given) context.open_device();
   context.communicator->barrier();  // no rank may look for the file after rank 0 has written it
   if (!context.communicator->is_root()) return;
@@ -141,8 +145,6 @@ void make_initial_conditions(const ModelInfo& model, const Request& request, con
     const UnitSystem units = unit_system(units_of(model, request));
     snapshot.header.units = FileUnits{units.length_cm, units.mass_g, units.velocity_cm_per_s};
   }
-  WriteOptions write;
-  write.format = format_from_name(request.output);
   write_snapshot(request.output, snapshot, write);
   context.remark(fmt::format("{}: {}, {} particles, seed {}", request.output, model.name, snapshot.particles.size(),
                              options.seed));
@@ -178,6 +180,7 @@ void add_common_options(Command command, Request& request) {
       ->required()
       ->type_name("FILE");
   command.add_flag("--overwrite", request.overwrite, "Replace an existing file");
+  command.add_flag("--double", request.full, "Write a GADGET binary file in double precision (other files are)");
 }
 
 void add_model_option(Command command, const ModelOption& option, const std::shared_ptr<Request>& request) {
@@ -226,10 +229,11 @@ void add_ic(Command program, Context& context) {
                                ? "The external potentials of the run that it is made for are stated as there:\n"
                                  "  --set 'gravity.external=[{ kind = \"logarithmic\", speed = 1, radius = 0.5 }]'\n\n"
                                : "";
-    command->footer(fmt::format(
-        "Also --n, --seed, --units, --set, -o, --overwrite: see pergola ic --help.\n\n{}Example:\n  pergola ic {} {}-o "
-        "{}.hdf5",
-        external, model.name, example_options(model.name), model.name));
+    command->footer(
+        fmt::format("Also --n, --seed, --units, --set, -o, --overwrite, --double: see pergola ic "
+                    "--help.\n\n{}Example:\n  pergola ic {} {}-o "
+                    "{}.hdf5",
+                    external, model.name, example_options(model.name), model.name));
     command->callback([&model, request, &context] { make_initial_conditions(model, *request, context); });
   }
 }

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "app/command.hpp"
+#include "app/info_run.hpp"
 #include "base/text.hpp"
 #include "io/checkpoint.hpp"
 #include "io/openpmd.hpp"
@@ -193,12 +194,16 @@ std::string openpmd_text(const std::string& file, const OpenPmdSummary& summary)
   return text + line("fields", fmt::format("{}", fmt::join(names, " ")));
 }
 
-void show_info(const Context& context, const std::string& file) {
+void show_info(Context& context, const std::string& file, bool verify) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) {
+    if (context.speaks()) show_run_directory(context, file, verify);
+    return;
+  }
   if (is_openpmd(file)) {
     const OpenPmdSummary summary = inspect_openpmd(file);
     return context.json ? context.print(openpmd_json(file, summary)) : context.print(openpmd_text(file, summary));
   }
-  std::error_code ignored;
   if (std::filesystem::is_regular_file(file, ignored) && is_checkpoint(file)) return show_checkpoint(context, file);
   const Report report = make_report(file);
   if (context.json)
@@ -210,16 +215,23 @@ void show_info(const Context& context, const std::string& file) {
 }  // namespace
 
 void add_info(Command program, Context& context) {
-  auto command = program.add_subcommand("info", "Look into a snapshot, an openPMD file or a checkpoint");
-  auto file = std::make_shared<std::string>();
+  auto command =
+      program.add_subcommand("info", "Look into a snapshot, an openPMD file, a checkpoint or the directory of a run");
+  struct Request {
+    std::string file;
+    bool verify = false;
+  };
+  auto request = std::make_shared<Request>();
   command
       ->add_option(
-          "FILE", *file,
+          "FILE", request->file,
           "HDF5, GADGET binary, CSV, openPMD or a checkpoint, known by its contents; of a snapshot in several files "
-          "any one, or their common name")
+          "any one, or their common name; or the directory of a run")
       ->required();
-  command->footer("Example:\n  pergola info cluster/snap_000.hdf5 --json");
-  command->callback([&context, file] { show_info(context, *file); });
+  command->add_flag("--verify", request->verify,
+                    "Of a run: read every byte and say whether each piece is whole (a single file always is read so)");
+  command->footer("Example:\n  pergola info cluster/snap_000.hdf5 --json\n  pergola info cluster --verify");
+  command->callback([&context, request] { show_info(context, request->file, request->verify); });
 }
 
 }  // namespace pergola::app

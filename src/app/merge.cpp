@@ -16,7 +16,7 @@ namespace {
 struct Request {
   std::string first, second, output;
   MergeOptions merge;
-  bool overwrite = false;
+  bool overwrite = false, full = false;
 };
 
 double gravitational_constant(const std::optional<FileUnits>& units) {
@@ -51,6 +51,10 @@ Snapshot read_system(const std::string& path) {
 
 void merge(const Context& context, Request request) {
   check_output_file(request.output, request.overwrite);
+  WriteOptions write;
+  write.format = format_from_name(request.output);
+  write.single_precision = is_binary(write.format) && !request.full;
+  write.threads = context.threads;
   if (context.device_given) context.open_device();
   context.communicator->barrier();  // no rank may look for the file after rank 0 has written it
   if (!context.speaks()) return;
@@ -69,8 +73,6 @@ void merge(const Context& context, Request request) {
   } catch (const Error& error) {
     as_option(error);
   }
-  WriteOptions write;
-  write.format = format_from_name(request.output);
   write_snapshot(request.output, merged, write);
   const auto& orbit = request.merge;
   const double time = physics::kepler_time_to_pericentre(orbit.gravitational_constant * (masses[0] + masses[1]),
@@ -129,6 +131,7 @@ void add_merge(Command program, Context& context) {
       ->required()
       ->type_name("FILE");
   command->add_flag("--overwrite", request->overwrite, "Replace an existing file");
+  command->add_flag("--double", request->full, "Write a GADGET binary file in double precision (other files are)");
   command->footer(
       "The orbit lies in the plane z = 0 and turns about +z, the pericentre is on the +x axis, and the common centre "
       "of\n"

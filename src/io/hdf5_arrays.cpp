@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "io/hdf5_file.hpp"
+#include "io/hdf5_verify.hpp"
 
 namespace pergola::hdf5 {
 
@@ -141,3 +142,11 @@ void File::write_array(const std::string& name, hid_t type, const Array& array) 
 }
 
 }  // namespace pergola::hdf5
+
+namespace pergola {
+
+bool has_snapshot_header(const std::filesystem::path& path) { return hdf5::File(path).has("Header"); }
+
+void verify_hdf5(const std::filesystem::path& path) { hdf5::File(path).read_everything(); }
+
+}  // namespace pergola

@@ -1,8 +1,10 @@
 """Snapshots as other programs write and read them, `pergola info` and `pergola convert`."""
 
+import json
 import os
 import resource
 import struct
+import subprocess
 import unittest
 
 import harness
@@ -69,11 +71,57 @@ class Info(harness.CliTest):
             self.assertIn("Example:\n  pergola " + command, self.good(command, "--help"))
 
 
+class RunDirectory(harness.CliTest):
+    """`pergola info DIR` tells what a run left and whether it is whole."""
+
+    def setUp(self):
+        super().setUp()
+        config = self.dir / "a.toml"
+        config.write_text('[run]\nend_time = 0.25\n[particles]\nmodel = "plummer"\nn = 64\n[gravity]\nsoftening = 0.1\n'
+                          '[time]\nintegrator = "leapfrog"\nstep = 0.0625\n[output]\nsnapshots_every = 0.125\n')
+        self.good("run", config, "-o", self.dir / "out", "--quiet")
+
+    def pieces(self, *options):
+        result = harness.run(["info", self.dir / "out", "--json", *options])
+        said = json.loads(result.stdout)
+        return result.returncode, said, {piece["name"]: piece for piece in said["pieces"]}
+
+    def test_whole(self):
+        code, said, pieces = self.pieces("--verify")
+        self.assertEqual(code, 0)
+        self.assertEqual(said["status"], "finished")
+        self.assertEqual(pieces["snap_001.hdf5"]["time"], 0.125)
+        self.assertEqual(pieces["snap_001.hdf5"]["count"], 64)
+        self.assertIn("energy.csv", pieces)
+        self.assertTrue(any(piece["kind"] == "checkpoint" for piece in pieces.values()), pieces.keys())
+        self.assertEqual({piece["state"] for piece in pieces.values()}, {"whole"})
+        text = self.good("info", self.dir / "out")
+        self.assertIn("snap_002.hdf5", text)
+
+    def test_damage_is_found(self):
+        checkpoint = sorted((self.dir / "out" / "checkpoint").iterdir())[-1]
+        for path in (self.dir / "out" / "snap_001.hdf5", checkpoint):
+            data = bytearray(path.read_bytes())
+            data[-200] ^= 0x10
+            path.write_bytes(data)
+        code, said, pieces = self.pieces("--verify")
+        self.assertEqual(code, 2)
+        self.assertEqual(said["damaged"], 2)
+        self.assertEqual(pieces["snap_001.hdf5"]["state"], "damaged")
+        self.assertIn("snap_001.hdf5", pieces["snap_001.hdf5"]["damage"])
+        self.assertEqual(pieces["snap_000.hdf5"]["state"], "whole")
+
+    def test_a_folder_that_is_no_run(self):
+        (self.dir / "empty").mkdir()
+        self.bad(2, "info", self.dir / "empty", says=["empty", "directory"])
+
+
 class Convert(harness.CliTest):
     def test_through_all_formats_and_back_gives_the_same_text(self):
         previous = self.dir / "start.csv"
         previous.write_text(CSV)
-        for name, options in (("a.hdf5", []), ("a.gadget1", []), ("a.g2", ["--big-endian"]), ("b.dat", ["--format", "gadget1", "--big-endian"]),
+        for name, options in (("a.hdf5", []), ("a.gadget1", ["--double"]), ("a.g2", ["--double", "--big-endian"]),
+                              ("b.dat", ["--double", "--format", "gadget1", "--big-endian"]),
                               ("c", ["--format", "hdf5"]), ("end.csv", [])):
             self.good("convert", previous, self.dir / name, *options)
             previous = self.dir / name
@@ -88,6 +136,83 @@ class Convert(harness.CliTest):
         self.assertEqual(said["format"], "hdf5")
         self.assertEqual(said["bytes"], (self.dir / "a.hdf5").stat().st_size)
 
+    def precision(self, path):
+        return self.good_json("info", path)["precision"]
+
+    def test_precision_is_that_of_the_input_and_single_in_binary_files(self):
+        (self.dir / "a.csv").write_text(CSV)
+        for source, target, options, expected in (("a.csv", "d.hdf5", [], "double"), ("a.csv", "s.hdf5", ["--single"], "single"),
+                                                  ("s.hdf5", "t.hdf5", [], "single"), ("s.hdf5", "u.hdf5", ["--double"], "double"),
+                                                  ("d.hdf5", "b", [], "single"), ("d.hdf5", "b.g2", [], "single"),
+                                                  ("d.hdf5", "c.g2", ["--double"], "double")):
+            said = self.good_json("convert", self.dir / source, self.dir / target, *options)
+            self.assertEqual(said["precision"], expected, target)
+            self.assertEqual(self.precision(self.dir / target), expected, target)
+        self.bad(2, "convert", self.dir / "a.csv", self.dir / "x.hdf5", "--single", "--double", says="--double")
+
+    def test_unknown_endings_are_refused(self):
+        (self.dir / "a.csv").write_text(CSV)
+        for name in ("c.vtk", "c.txt", "c.hdf"):
+            self.bad(2, "convert", self.dir / "a.csv", self.dir / name, says=[name, "ending", ".hdf5"])
+        self.good("convert", self.dir / "a.csv", self.dir / "c.vtk", "--format", "csv")
+        self.assertEqual(self.files(), ["a.csv", "c.vtk"])
+
+    def test_a_full_stdout_leaves_no_file(self):
+        (self.dir / "a.csv").write_text(CSV)
+        with open("/dev/full", "w") as full:
+            result = harness.run(["convert", self.dir / "a.csv", self.dir / "b.hdf5", "--json"], stdout=full)
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertEqual(self.files(), ["a.csv"])
+
+    def test_names_that_are_not_utf8(self):
+        path = os.fsencode(self.dir) + b"/a\xff.csv"
+        with open(path, "w") as file:
+            file.write(CSV)
+        for command in (["info", path], ["convert", path, os.fsencode(self.dir) + b"/b\xfe.hdf5"]):
+            result = subprocess.run([harness.PROGRAM, *command, "--json"], capture_output=True, timeout=300)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            said = json.loads(result.stdout.decode("utf-8"))
+            self.assertTrue(said["file" if command[0] == "info" else "input"].endswith("a\ufffd.csv"), said)
+
+    @needs("numpy", "h5py")
+    def test_what_is_not_carried_over_is_named(self):
+        with h5py.File(self.dir / "gas.hdf5", "w") as file:
+            head = file.create_group("Header")
+            head.attrs["NumPart_ThisFile"] = np.array([2, 0, 0, 0, 0, 0], dtype="i4")
+            gas = file.create_group("PartType0")
+            gas["Coordinates"] = np.ones((2, 3))
+            gas["Velocities"] = np.zeros((2, 3))
+            gas["Masses"] = np.ones(2)
+            gas["InternalEnergy"] = np.ones(2)
+            gas["Density"] = np.ones(2)
+            gas["Potential"] = np.ones(2)
+        result = harness.run(["convert", self.dir / "gas.hdf5", self.dir / "b.csv"])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for name in ("PartType0/InternalEnergy", "PartType0/Density", "potentials"):
+            self.assertIn(name, result.stderr)
+        said = self.good_json("convert", self.dir / "gas.hdf5", self.dir / "c.hdf5")
+        self.assertEqual(said["not_carried"], ["PartType0/Density", "PartType0/InternalEnergy"])
+
+    @needs("numpy", "h5py")
+    def test_headers_that_mislead_are_refused(self):
+        def write(name, **attributes):
+            with h5py.File(self.dir / name, "w") as file:
+                head = file.create_group("Header")
+                head.attrs["NumPart_ThisFile"] = np.array([0, 2, 0, 0, 0, 0], dtype="i4")
+                for key, value in attributes.items():
+                    head.attrs[key] = value
+                halo = file.create_group("PartType1")
+                halo["Coordinates"] = np.ones((2, 3))
+                halo["Velocities"] = np.zeros((2, 3))
+                halo["Masses"] = np.ones(2)
+            return self.dir / name
+        self.good("info", write("good.hdf5", BoxSize=np.array([4.0, 4.0, 4.0])))
+        self.bad(2, "info", write("box.hdf5", BoxSize=np.array([4.0, 4.0, 2.0])), says=["BoxSize", "equal"])
+        self.bad(2, "info", write("half.hdf5", NumPart_ThisFile=np.array([0, 2.5, 0, 0, 0, 0])), says=["NumPart_ThisFile", "2.5", "whole"])
+        self.bad(2, "info", write("seven.hdf5", NumPart_ThisFile=np.array([0, 2, 0, 0, 0, 0, 3], dtype="i4")), says=["NumPart_ThisFile", "type 6"])
+        self.good("info", write("seven_none.hdf5", NumPart_ThisFile=np.array([0, 2, 0, 0, 0, 0, 0], dtype="i4")))
+        self.bad(2, "info", write("large.hdf5", NumPart_ThisFile=np.array([0, 2**63, 0, 0, 0, 0], dtype="u8")), says="NumPart_ThisFile")
+
     def test_bad_options_leave_no_file(self):
         (self.dir / "a.csv").write_text(CSV)
         self.bad(2, "convert", self.dir / "a.csv", self.dir / "b", "--format", "tipsy", says="--format")
@@ -96,6 +221,47 @@ class Convert(harness.CliTest):
         self.bad(2, "convert", self.dir / "a.csv", self.dir / "nowhere" / "b.hdf5", says=["b.hdf5", "No such file"])
         self.bad(2, "convert", self.dir / "a.csv", self.dir, says="directory")
         self.assertEqual(self.files(), ["a.csv"])
+
+
+@needs("numpy", "h5py")
+class OpenPmd(harness.CliTest):
+    """Plasma files with numbers that cannot be."""
+
+    def write(self, name, shape, x=None):
+        with h5py.File(self.dir / name, "w") as file:
+            file.attrs["openPMD"] = np.bytes_("1.1.0")
+            file.attrs["particlesPath"] = np.bytes_("particles/")
+            base = file.create_group("data/0")
+            base.attrs["time"], base.attrs["timeUnitSI"] = 0.0, 1.0
+            electrons = base.create_group("particles/electrons")
+
+            def component(path, value, count):
+                group = electrons.create_group(path)
+                group.attrs["value"], group.attrs["shape"], group.attrs["unitSI"] = value, count, 1.0
+            if x is None:
+                component("position/x", 1.0, shape)
+            else:
+                electrons["position/x"] = x
+                electrons["position/x"].attrs["unitSI"] = 1.0
+            electrons["momentum/x"] = np.linspace(-1, 1, 4)
+            electrons["momentum/x"].attrs["unitSI"] = 1.0
+            for path in ("mass", "charge", "weighting"):
+                component(path, 1.0, np.array([4], dtype="u8"))
+        return self.dir / name
+
+    def test_counts_that_cannot_be_are_refused(self):
+        self.assertEqual(self.good_json("info", self.write("good.h5", np.array([4], dtype="u8")))["n"], 4)
+        for name, shape in (("negative.h5", np.array([-5])), ("large.h5", np.array([2**63], dtype="u8")),
+                            ("largest.h5", np.array([2**63 - 1])), ("other.h5", np.array([5])), ("half.h5", np.array([3.5]))):
+            path = self.write(name, shape)
+            self.bad(2, "info", path, says=[name, "position/x", "shape"])
+            self.bad(2, "picture", path, "--phase", "x,vx", "-o", self.dir / "a.png", says=[name, "shape"])
+
+    def test_positions_that_are_no_numbers_are_refused(self):
+        for bad in (np.nan, np.inf):
+            path = self.write("bad.h5", None, np.array([0.0, bad, 1.0, 2.0]))
+            self.bad(2, "picture", path, "--phase", "x,vx", "-o", self.dir / "a.png", says=["bad.h5", "position/x", "finite"])
+        self.assertEqual(self.files(), ["bad.h5"])
 
 
 @needs("numpy")
@@ -392,7 +558,7 @@ class Refusals(harness.CliTest):
 
     def test_no_such_input(self):
         self.bad(2, "info", self.dir / "none.hdf5", says=["none.hdf5", "No such file"])
-        self.bad(2, "info", self.dir, says="directory")
+        self.bad(2, "force", self.dir, "--solver", "direct", says="directory")
         self.bad(2, "convert", self.dir / "none.hdf5", self.dir / "b.csv", says="none.hdf5")
         (self.dir / "ten").write_bytes(struct.pack("<I", 256) + b"\0" * 6)
         self.bad(2, "info", self.dir / "ten", says="truncated")
