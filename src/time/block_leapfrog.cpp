@@ -9,6 +9,7 @@
 #include "device/stage_clock.hpp"
 #include "time/block_loops.hpp"
 #include "time/leapfrog_state.hpp"
+#include "time/particle_failure.hpp"
 #include "time/shared_evaluation.hpp"
 #include "time/show_rules.hpp"
 #include "time/vector_buffer.hpp"
@@ -193,6 +194,9 @@ void BlockLeapfrog<Real>::evaluate(std::int64_t active, double time) {
       solver_->prepare(state_.sources());
     prepared_ = true;
     evaluation_.evaluate(*solver_, active < count() ? active_.data() : nullptr, active, want_acceleration, forces);
+  } catch (const CoincidentParticles& collision) {
+    look(time);  // a position may not be a number
+    throw with_ids(collision, state_.id_at(collision.first()), state_.id_at(collision.second()), time);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::numerics) look(time);  // knows which particle it is
     throw;

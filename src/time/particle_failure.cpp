@@ -26,8 +26,8 @@ ParticleFailure::ParticleFailure(std::string_view reason, double time, const Par
 CoincidentParticles with_ids(const CoincidentParticles& collision, std::uint64_t first, std::uint64_t second,
                              double time) {
   return {collision.first(), collision.second(),
-          fmt::format("particles with ids {} and {} are in one place at time {} and the softening is zero: "
-                      "set gravity.softening > 0 or move one of them",
+          fmt::format("particles with ids {} and {} are in one place, or too close for the precision, at time {} and "
+                      "the softening is zero: set gravity.softening > 0 or move one of them",
                       first, second, to_text(time))};
 }
 
