@@ -5,14 +5,15 @@
 
 namespace pergola::cuda {
 
-/// What distinguishes one force kernel from another.
-template <Precision P, ForceKind K, ForceLaw law_>
+/// What distinguishes one force kernel from another. `few`: the instance for few targets.
+template <Precision P, ForceKind K, ForceLaw law_, bool few_ = false>
 struct ForceTraits {
   using Pack = SourcePack<P>;
   using T = typename Pack::Number;
   using Sum = typename Pack::Sum;
   static constexpr ForceKind kind = K;
   static constexpr ForceLaw law = law_;
+  static constexpr bool few = few_;
   using Columns = ForceColumns<K>;
   static constexpr bool jerk = Columns::jerk, acceleration = Columns::acceleration, potential = Columns::potential;
   static constexpr bool reads_rest = Pack::has_rest;
@@ -21,9 +22,12 @@ struct ForceTraits {
   /// numbers, the unrolling and the order of operations below were chosen by measurement on an H200, where the inner
   /// loop is bound by the register file's ports (docs/results).
   static constexpr bool light = P == Precision::single && !jerk && law != ForceLaw::spline;
-  static constexpr int per_thread = light ? 16 : P == Precision::full ? (jerk ? 2 : 4) : 4;
-  static constexpr int blocks_per_multiprocessor = light ? 2 : 3;
+  static constexpr int per_thread = light ? (few ? 8 : 16) : P == Precision::full ? (jerk ? 2 : 4) : 4;
+  static constexpr int blocks_per_multiprocessor = light ? (few ? 4 : 2) : 3;
   static constexpr int wide_group = force_threads * per_thread;
+  /// Whether few targets have an instance of their own. It takes the same groups and segments, a group in halves, so
+  /// that all sums have the same bits.
+  static constexpr bool has_few = light;
   static constexpr int unroll = law == ForceLaw::spline ? 1 : 4;
   static constexpr int tile = 256;  // fp32 sums run over one tile at most
 };
@@ -204,15 +208,17 @@ __device__ __forceinline__ void store_sum(const ForceTask<P>& task, const Decomp
     task.out[value][slot - task.first] = sum;
 }
 
-/// Many targets: each thread serves several, the block shares tiles of sources.
+/// Many targets: each thread serves several, the block shares tiles of sources. The block serves the targets from
+/// number `begin_slot` on.
 template <Precision P, class Traits>
 __device__ __forceinline__ void serve_wide(const ForceTask<P>& task, const Decomposition& d, std::int64_t end,
-                                           std::int64_t group, int segment, ForceShared<Traits>& shared) {
+                                           std::int64_t group, std::int64_t begin_slot, int segment,
+                                           ForceShared<Traits>& shared) {
   constexpr int per_thread = Traits::per_thread;
   ThreadTargets<Traits, per_thread> targets;
   std::int64_t place[per_thread];
   // A warp's targets are neighbours in the list, so that few tiles hold one of them.
-  const std::int64_t first_slot = group * d.group + threadIdx.x / 32 * (32 * per_thread) + threadIdx.x % 32;
+  const std::int64_t first_slot = begin_slot + threadIdx.x / 32 * (32 * per_thread) + threadIdx.x % 32;
 #pragma unroll
   for (int k = 0; k < per_thread; ++k) {
     const std::int64_t slot = first_slot + k * 32;
@@ -280,29 +286,34 @@ __device__ __forceinline__ void serve_narrow(const ForceTask<P>& task, const Dec
   }
 }
 
-template <Precision P, ForceKind K, ForceLaw law>
-__global__ void __launch_bounds__(force_threads, (ForceTraits<P, K, law>::blocks_per_multiprocessor))
-    force_kernel(const __grid_constant__ ForceTask<P> task) {
-  using Traits = ForceTraits<P, K, law>;
+/// `grid` is the number of blocks that the work is decomposed for.
+template <Precision P, class Traits>
+__global__ void __launch_bounds__(force_threads, Traits::blocks_per_multiprocessor)
+    force_kernel(const __grid_constant__ ForceTask<P> task, int grid) {
+  constexpr int wide_group = ForceTraits<P, Traits::kind, Traits::law>::wide_group;
+  constexpr int parts = wide_group / Traits::wide_group;  // blocks that share a group
   __shared__ ForceShared<Traits> shared;
   const std::int64_t total = task.targets();
   const std::int64_t end = task.end(total);
   if (end <= task.first) return;
-  const Decomposition d = decompose(total, task.source_count, static_cast<int>(gridDim.x), Traits::wide_group);
+  const Decomposition d = decompose(total, task.source_count, grid, wide_group);
   const std::int64_t first_group = task.first / d.group, end_group = (end + d.group - 1) / d.group;
   const std::int64_t whole_end = end_group < d.whole ? end_group : d.whole;
   const std::int64_t whole = first_group < whole_end ? whole_end - first_group : 0;
   const std::int64_t split_first = first_group > d.whole ? first_group : d.whole;
   const std::int64_t split = split_first < end_group ? (end_group - split_first) * d.segments : 0;
-  for (std::int64_t item = blockIdx.x; item < whole + split; item += gridDim.x) {
+  for (std::int64_t block_item = blockIdx.x; block_item < parts * (whole + split); block_item += gridDim.x) {
+    const std::int64_t item = block_item / parts;
+    const int part = static_cast<int>(block_item % parts);
     const bool is_whole = item < whole;
     const int split_item = is_whole ? 0 : static_cast<int>(item - whole);  // at most a few waves of blocks
     const int segment = split_item % d.segments;
     const std::int64_t group = is_whole ? first_group + item : split_first + split_item / d.segments;
-    if (d.narrow)
+    const std::int64_t begin = group * d.group + part * Traits::wide_group;
+    if (!Traits::few && d.narrow)
       serve_narrow<P, Traits>(task, d, end, group, segment, shared);
-    else
-      serve_wide<P, Traits>(task, d, end, group, segment, shared);
+    else if (parts == 1 || (begin < end && begin + Traits::wide_group > task.first))
+      serve_wide<P, Traits>(task, d, end, group, begin, segment, shared);
   }
 }
 
@@ -326,17 +337,17 @@ __global__ void collect_kernel(ForceTask<P> task, int grid, int wide_group) {
 // ---- host side: one instance per kind
 // ---------------------------------------------------------------------------------------------
 
-/// Calls f with the kernel and traits of a kind.
+/// Calls f with the traits of a kind.
 template <Precision P, class F>
-void with_kernel(ForceKind kind, ForceLaw law, const F& f) {
+void with_traits(ForceKind kind, ForceLaw law, const F& f) {
   const auto choose = [&]<ForceKind K>() {
     switch (law) {
       case ForceLaw::plummer:
-        return f(force_kernel<P, K, ForceLaw::plummer>, ForceTraits<P, K, ForceLaw::plummer>{});
+        return f(ForceTraits<P, K, ForceLaw::plummer>{});
       case ForceLaw::plummer_by_source:
-        return f(force_kernel<P, K, ForceLaw::plummer_by_source>, ForceTraits<P, K, ForceLaw::plummer_by_source>{});
+        return f(ForceTraits<P, K, ForceLaw::plummer_by_source>{});
       case ForceLaw::spline:
-        return f(force_kernel<P, K, ForceLaw::spline>, ForceTraits<P, K, ForceLaw::spline>{});
+        return f(ForceTraits<P, K, ForceLaw::spline>{});
     }
   };
   switch (kind) {
@@ -353,24 +364,38 @@ void with_kernel(ForceKind kind, ForceLaw law, const F& f) {
   }
 }
 
+/// Blocks of a kernel that the present device holds at once.
+template <Precision P, class Traits>
+int resident_blocks() {
+  int device = 0, multiprocessors = 0, blocks = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device), "multiprocessor count");
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, force_kernel<P, Traits>, force_threads, 0), "occupancy");
+  return multiprocessors * blocks;
+}
+
+/// The traits of the instance for few targets; the same ones where there is none.
+template <Precision P, class Traits>
+using FewTraits = ForceTraits<P, Traits::kind, Traits::law, Traits::has_few>;
+
 template <Precision P>
 ForceGrid force_grid(ForceKind kind, ForceLaw law) {
   ForceGrid grid;
-  with_kernel<P>(kind, law, [&](auto kernel, auto traits) {
-    int device = 0, multiprocessors = 0, blocks = 0;
-    check(cudaGetDevice(&device), "cudaGetDevice");
-    check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device), "multiprocessor count");
-    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, force_threads, 0), "occupancy");
-    grid.blocks = multiprocessors * blocks;
-    grid.wide_group = decltype(traits)::wide_group;
+  with_traits<P>(kind, law, [&]<class Traits>(Traits) {
+    grid.blocks = resident_blocks<P, Traits>();
+    if (Traits::has_few) grid.few_blocks = resident_blocks<P, FewTraits<P, Traits>>();
+    grid.wide_group = Traits::wide_group;
   });
   return grid;
 }
 
 template <Precision P>
 void launch_force(const ForceTask<P>& task, ForceKind kind, ForceLaw law, const ForceGrid& grid, Stream stream) {
-  with_kernel<P>(kind, law, [&](auto kernel, auto) {
-    kernel<<<static_cast<unsigned>(grid.blocks), force_threads, 0, handle(stream)>>>(task);
+  const bool few = grid.few_blocks > 0 && !task.device_total && task.total > narrow_limit && task.total < few_limit;
+  with_traits<P>(kind, law, [&]<class Traits>(Traits) {
+    const auto kernel = few ? force_kernel<P, FewTraits<P, Traits>> : force_kernel<P, Traits>;
+    kernel<<<static_cast<unsigned>(few ? grid.few_blocks : grid.blocks), force_threads, 0, handle(stream)>>>(
+        task, grid.blocks);
     check(cudaGetLastError(), "direct force kernel");
   });
 }
@@ -384,9 +409,8 @@ void launch_collect(const ForceTask<P>& task, ForceKind kind, ForceLaw law, cons
   // A few warps that work alone are spread over the device.
   const int threads = collect_lanes(d) == 32 && slots <= 2048 ? 32 : 256;
   const auto blocks = static_cast<unsigned>((slots * collect_lanes(d) + threads - 1) / threads);
-  with_kernel<P>(kind, law, [&](auto, auto traits) {
-    collect_kernel<P, decltype(traits)::kind>
-        <<<blocks, threads, 0, handle(stream)>>>(task, grid.blocks, grid.wide_group);
+  with_traits<P>(kind, law, [&]<class Traits>(Traits) {
+    collect_kernel<P, Traits::kind><<<blocks, threads, 0, handle(stream)>>>(task, grid.blocks, grid.wide_group);
     check(cudaGetLastError(), "collect sums");
   });
 }

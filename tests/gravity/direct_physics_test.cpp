@@ -217,6 +217,45 @@ TEST_P(DirectSolver, SubsetsOfAnySizeAreAnswered) {
     }
 }
 
+// Reference: the law in long double. A GPU has other kernels for thousands of targets than for hundreds or millions.
+TEST_P(DirectSolver, ThousandsOfTargetsAgreeWithTheLaw) {
+  const auto p = random_particles(4500, 25);
+  for (unsigned want : {unsigned{want_acceleration}, want_acceleration | want_potential, unsigned{want_potential}})
+    for (const auto& softening : {Softening::same(0.01), by_species()}) {
+      const auto options = with(Precision::single, softening);
+      expect_forces(forces(options, p, want), p, options, want);
+    }
+}
+
+// Ranks share the targets; 2,048 is the size of a group of targets on the GPU, and halves of it are served apart.
+TEST_P(DirectSolver, SharesOfTheTargetsHaveTheBitsOfAll) {
+  const auto d = device();
+  for (std::int64_t n : {1500, 5000, 9001}) {
+    const auto p = random_particles(n, 26);
+    const std::vector<float> x(p.x.begin(), p.x.end()), y(p.y.begin(), p.y.end()), z(p.z.begin(), p.z.end()),
+        m(p.mass.begin(), p.mass.end());
+    const Buffer<float> at_x(d, x), at_y(d, y), at_z(d, z), mass(d, m);
+    Sources<float> sources;
+    sources.count = n;
+    sources.x = at_x.data(), sources.y = at_y.data(), sources.z = at_z.data(), sources.mass = mass.data();
+    const auto solver = make_solver<float>(with(Precision::single, Softening::same(0.01)), d);
+    solver->prepare(sources);
+    const auto shares = [&](const std::vector<std::int64_t>& ends) {
+      Buffer<float> ax(d, n), ay(d, n), az(d, n);
+      for (std::int64_t first = 0; std::int64_t end : ends) {
+        Forces<float> out;
+        out.ax = ax.data() + first, out.ay = ay.data() + first, out.az = az.data() + first;
+        solver->evaluate({nullptr, end - first, n, first}, want_acceleration, out);
+        first = end;
+      }
+      return std::vector{ax.to_host(), ay.to_host(), az.to_host()};
+    };
+    const auto whole = shares({n});
+    EXPECT_EQ(shares({n / 2, n}), whole) << n;
+    EXPECT_EQ(shares({7, 1024, n - 3, n}), whole) << n;
+  }
+}
+
 // On the GPU the order of the sums depends on Targets::total: asserted on the CPU only.
 TEST_P(DirectSolver, AnswerDoesNotDependOnTheOtherTargets) {
   if (GetParam() != "cpu") GTEST_SKIP() << "a promise of the CPU";
