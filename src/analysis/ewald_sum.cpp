@@ -5,8 +5,9 @@
 #include <complex>
 
 #include "device/parallel.hpp"
+#include "gravity/pair_laws.hpp"
+#include "particles/separation.hpp"
 #include "physics/ewald.hpp"
-#include "physics/pair.hpp"
 
 namespace pergola {
 
@@ -113,22 +114,17 @@ std::vector<Complex> structure_factors(const Particles& p, const std::vector<Wav
 
 Vec3<double> short_range(const Particles& p, std::size_t target, const Box& box, const Softening& softening,
                          double alpha) {
+  const PairLawEntry& law = pair_law(softening.kernel);
   Vec3<double> sum{0, 0, 0};
   for (std::size_t j = 0; j < p.id.size(); ++j) {
     if (j == target) continue;
-    const Vec3<double> d{nearest_image(p.x[j] - p.x[target], box.side.x),
-                         nearest_image(p.y[j] - p.y[target], box.side.y),
-                         nearest_image(p.z[j] - p.z[target], box.side.z)};
+    const Vec3<double> d = separation<double>({p.x[target], p.y[target], p.z[target]}, {p.x[j], p.y[j], p.z[j]}, box);
     const double epsilon = std::max(softening.epsilon[p.species[j]], softening.epsilon[p.species[target]]);
     sum = sum + p.mass[j] * physics::ewald_short_range(alpha, d);
     if (!(dot(d, d) > 0 && epsilon > 0)) continue;
     // The nearest image softened instead of bare.
     physics::PairSum<double> change{};
-    const double number = physics::softening_number(softening.kernel, epsilon * epsilon);
-    if (softening.kernel == SofteningKernel::spline)
-      physics::add_spline_pair<false, false>(d, d, p.mass[j], dot(d, d), number, change);
-    else
-      physics::add_pair<false, false>(d, d, p.mass[j], physics::rsqrt(physics::softened_square(d, number)), change);
+    law.add_pair(d, p.mass[j], law.softening_number(epsilon * epsilon), change);
     physics::add_pair<false, false>(d, d, -p.mass[j], physics::rsqrt(dot(d, d)), change);
     sum = sum + Vec3<double>{change.ax, change.ay, change.az};
   }

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "config/keys.hpp"
 #include "config/value.hpp"
+#include "gravity/pair_laws.hpp"
 
 namespace pergola {
 
@@ -210,6 +211,11 @@ void read_particle_source(const std::vector<Entry>& entries, RunConfig& config) 
 void check_combinations(const std::vector<Entry>& entries, const RunConfig& config) {
   if (const Entry* units = find_entry(entries, "units.system"); units && config.units.system == "plasma")
     refuse(units->value, units->path, "nbody, gadget or si for a run without [plasma]");
+  const std::string kernel = kernel_problem(config.gravity.solver, config.gravity.softening.kernel);
+  if (!kernel.empty()) {
+    const Entry* solver = find_entry(entries, "gravity.solver");
+    throw Error(ErrorKind::input, solver ? fmt::format("{}: {}", solver->value.where(), kernel) : kernel);
+  }
   const Entry* external = find_entry(entries, "gravity.external");
   if (!external || config.gravity.external.empty()) return;
   const auto refuse_external = [&](const std::string& why) {

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "config/key_kinds.hpp"
+#include "gravity/pair_laws.hpp"
 
 namespace pergola {
 
@@ -59,6 +60,25 @@ std::string softening_text(const RunConfig& config) {
   return fmt::format("{{ {} }}", fmt::join(parts, ", "));
 }
 
+ConfigKey softening_kernel_key() {
+  const std::string path = "gravity.softening_kernel";
+  std::vector<std::string> words, listed;
+  for (const PairLawEntry& law : pair_laws()) {
+    words.push_back(law.name);
+    listed.push_back(law.remark.empty() ? law.name : fmt::format("{} ({})", law.name, law.remark));
+  }
+  return {path, fmt::format("{}", fmt::join(listed, " | ")),
+          [=](RunConfig& config, const ConfigValue& value) {
+            const auto* word = value.get_if<std::string>();
+            const std::string expected = fmt::format("{}", fmt::join(words, ", "));
+            if (!word) refuse(value, path, expected);
+            const auto found = std::find(words.begin(), words.end(), *word);
+            if (found == words.end()) refuse(value, path, expected, did_you_mean(nearest_name(*word, words)));
+            config.gravity.softening.kernel = static_cast<SofteningKernel>(found - words.begin());
+          },
+          [](const RunConfig& config) { return toml_string(pair_law(config.gravity.softening.kernel).name); }};
+}
+
 ConfigKey step_max_key() {
   const std::string path = "time.step_max";
   return {path, "longest block step, and longest adaptive step of the leapfrog; a power of two",
@@ -91,9 +111,7 @@ std::vector<ConfigKey> gravity_keys() {
                    [](auto& c) -> auto& { return c.gravity.solver; }, {"treepm"}),
           {"gravity.softening", "Plummer-equivalent length; by species: { halo = 0.1, disc = 0.05 }", read_softening,
            softening_text},
-          choice_key<SofteningKernel>(
-              "gravity.softening_kernel", "plummer | spline (Newton's law from 2.8 softening lengths on)",
-              softening_kernel_names, [](auto& c) -> auto& { return c.gravity.softening.kernel; }),
+          softening_kernel_key(),
           external_key()};
 }
 

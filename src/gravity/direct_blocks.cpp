@@ -65,7 +65,7 @@ void predict_from_times(const Sources<Real>& from, std::int64_t begin, int count
 }
 
 template <Precision precision>
-void pack(const Sources<typename Numbers<precision>::State>& from, const SolverOptions& options, std::int64_t block,
+void pack(const Sources<typename Numbers<precision>::State>& from, double constant, std::int64_t block,
           const Blocks<precision>& to) {
   using Pair = typename Numbers<precision>::Pair;
   State state;
@@ -96,14 +96,12 @@ void pack(const Sources<typename Numbers<precision>::State>& from, const SolverO
     put_low(state.x, x_low), put_low(state.y, y_low), put_low(state.z, z_low);
   }
   Pair* const masses = to.field(block, mass);
-  const double constant = options.gravitational_constant;
   for (int k = 0; k < count; ++k) masses[k] = static_cast<Pair>(constant * static_cast<double>(from.mass[begin + k]));
   for (int k = count; k < block_size; ++k) masses[k] = 0;
-  if (to.same_epsilon) return;
+  if (!to.softening.by_particle) return;
   Pair* const softenings = to.field(block, softening);
   for (int k = 0; k < block_size; ++k)
-    softenings[k] =
-        static_cast<Pair>(options.softening.number(k < count && from.species ? from.species[begin + k] : 0));
+    softenings[k] = static_cast<Pair>(to.softening.number[k < count && from.species ? from.species[begin + k] : 0]);
 }
 
 template <Precision precision>
@@ -129,17 +127,14 @@ double distances(const Blocks<precision>& sources, std::int64_t block, const Vec
   return least;
 }
 
-void pack_single(const Sources<float>& from, const SolverOptions& options, std::int64_t block,
-                 const Blocks<Precision::single>& to) {
-  pack(from, options, block, to);
+void pack_single(const Sources<float>& from, double constant, std::int64_t block, const Blocks<Precision::single>& to) {
+  pack(from, constant, block, to);
 }
-void pack_mixed(const Sources<double>& from, const SolverOptions& options, std::int64_t block,
-                const Blocks<Precision::mixed>& to) {
-  pack(from, options, block, to);
+void pack_mixed(const Sources<double>& from, double constant, std::int64_t block, const Blocks<Precision::mixed>& to) {
+  pack(from, constant, block, to);
 }
-void pack_full(const Sources<double>& from, const SolverOptions& options, std::int64_t block,
-               const Blocks<Precision::full>& to) {
-  pack(from, options, block, to);
+void pack_full(const Sources<double>& from, double constant, std::int64_t block, const Blocks<Precision::full>& to) {
+  pack(from, constant, block, to);
 }
 double distances_single(const Blocks<Precision::single>& sources, std::int64_t block, const Vec3<double>& point,
                         double* squares) {
@@ -168,19 +163,16 @@ HWY_EXPORT(distances_mixed);
 HWY_EXPORT(distances_full);
 
 template <>
-void pack_block(const Sources<float>& from, const SolverOptions& options, std::int64_t block,
-                const Blocks<Precision::single>& to) {
-  HWY_DYNAMIC_DISPATCH(pack_single)(from, options, block, to);
+void pack_block(const Sources<float>& from, double constant, std::int64_t block, const Blocks<Precision::single>& to) {
+  HWY_DYNAMIC_DISPATCH(pack_single)(from, constant, block, to);
 }
 template <>
-void pack_block(const Sources<double>& from, const SolverOptions& options, std::int64_t block,
-                const Blocks<Precision::mixed>& to) {
-  HWY_DYNAMIC_DISPATCH(pack_mixed)(from, options, block, to);
+void pack_block(const Sources<double>& from, double constant, std::int64_t block, const Blocks<Precision::mixed>& to) {
+  HWY_DYNAMIC_DISPATCH(pack_mixed)(from, constant, block, to);
 }
 template <>
-void pack_block(const Sources<double>& from, const SolverOptions& options, std::int64_t block,
-                const Blocks<Precision::full>& to) {
-  HWY_DYNAMIC_DISPATCH(pack_full)(from, options, block, to);
+void pack_block(const Sources<double>& from, double constant, std::int64_t block, const Blocks<Precision::full>& to) {
+  HWY_DYNAMIC_DISPATCH(pack_full)(from, constant, block, to);
 }
 template <>
 double block_distances(const Blocks<Precision::single>& sources, std::int64_t block, const Vec3<double>& point,

@@ -9,8 +9,8 @@
 #include "device/buffer.hpp"
 #include "device/parallel.hpp"
 #include "gravity/direct.hpp"
-#include "gravity/direct_kernels.hpp"
 #include "gravity/for_precision.hpp"
+#include "gravity/pair_laws.hpp"
 
 namespace pergola {
 
@@ -39,9 +39,9 @@ class DirectCpu final : public DirectSolver<typename Numbers<precision>::State> 
   using State = typename Numbers<precision>::State;
   using Pair = typename Numbers<precision>::Pair;
 
-  DirectCpu(const SolverOptions& options, const Device& device) : options_(options), device_(device) {
-    sources_.spline = options.softening.kernel == SofteningKernel::spline;
-    sources_.same_epsilon = options.softening.uniform() && !sources_.spline;
+  DirectCpu(const SolverOptions& options, const Device& device)
+      : options_(options), law_(pair_law(options.softening.kernel)), device_(device) {
+    sources_.softening = softening_table(options.softening);
   }
   const SolverInfo& info() const override { return info_; }
   void prepare(const Sources<State>& sources) override;
@@ -87,6 +87,9 @@ class DirectCpu final : public DirectSolver<typename Numbers<precision>::State> 
   NeighbourLists lists(const Asking& asking, const Radius2& radius2, std::int64_t most) const;
   [[noreturn]] void fail(std::int64_t place) const;
 
+  /// Lanes of the tiles that sum_tile() takes.
+  int tile_size(Kind kind) const { return law_.direct.packs(kind) * direct::search_tile_size<precision>(); }
+  void sum_tile(const direct::TileTask<precision>& task) const { law_.direct.sum_tile<precision>()(task); }
   std::int64_t spans() const { return (sources_.blocks() + direct::blocks_per_span - 1) / direct::blocks_per_span; }
   int threads_for(std::int64_t work, std::int64_t worth) const { return work < worth ? 1 : device_.threads(); }
   /// Targets for one piece of work of a search: all threads are to have some.
@@ -102,6 +105,7 @@ class DirectCpu final : public DirectSolver<typename Numbers<precision>::State> 
 
   SolverInfo info_{"direct", true, false, true, true, true, true, true};
   SolverOptions options_;
+  PairLawEntry law_;
   Device device_;
   Buffer<Pair> memory_;
   direct::Blocks<precision> sources_;
@@ -115,13 +119,13 @@ void DirectCpu<precision>::prepare(const Sources<State>& from) {
     memory_ = Buffer<Pair>(device_, sources_.blocks() * block_values);
   sources_.data = memory_.data();
   parallel_for(threads_for(from.count, sources_worth_threads), sources_.blocks(),
-               [&](std::int64_t block) { direct::pack_block(from, options_, block, sources_); });
+               [&](std::int64_t block) { direct::pack_block(from, options_.gravitational_constant, block, sources_); });
 }
 
 template <Precision precision>
 void DirectCpu<precision>::evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) {
   if (targets.count == 0) return;
-  sources_.same_epsilon2 = options_.softening.epsilon[0] * options_.softening.epsilon[0];
+  sources_.softening = softening_table(options_.softening);
   const std::int64_t failed = sum_wanted(targets, want, forces);
   if (failed < targets.count) fail(place_of(targets, failed));
   if (want & want_nearest) find_nearest(targets, forces);
@@ -129,10 +133,9 @@ void DirectCpu<precision>::evaluate(const Targets& targets, unsigned want, const
 
 template <Precision precision>
 void DirectCpu<precision>::evaluate(const Points& points, unsigned want, const Forces<State>& forces) {
-  if (!sources_.same_epsilon)
-    throw Error(ErrorKind::input, "direct: expected Plummer softening with one length for all where points ask");
+  if (sources_.softening.by_particle) throw softening_for_points();
   if (points.count == 0) return;
-  sources_.same_epsilon2 = points.epsilon2;
+  sources_.softening.number[0] = law_.softening_number(points.epsilon2);
   sum_wanted(points, want, forces);
   if (want & want_nearest) find_nearest(points, forces);
 }
@@ -160,7 +163,7 @@ void DirectCpu<precision>::fill(Kind kind, const Targets& targets, std::int64_t 
   };
   fetch(direct::x, direct::z);
   if constexpr (Numbers<precision>::low_parts) fetch(direct::x_low, direct::z_low);
-  if (!sources_.same_epsilon) fetch(direct::softening, direct::softening);
+  if (sources_.softening.by_particle) fetch(direct::softening, direct::softening);
   if (kind == Kind::acceleration_jerk_potential) fetch(direct::vx, direct::vz);
 }
 
@@ -194,11 +197,11 @@ void add(const direct::TileSums& part, int lanes, direct::TileSums& total) {
 
 template <Precision precision>
 void DirectCpu<precision>::sum_spans(Kind kind, const direct::Tile<precision>& tile, direct::TileSums& total) const {
-  const int lanes = direct::tile_size<precision>(kind);
+  const int lanes = tile_size(kind);
   const std::int64_t blocks = sources_.blocks();
   direct::TileSums part;
   for (std::int64_t first = 0; first < blocks; first += direct::blocks_per_span) {
-    direct::sum_tile(kind, sources_, tile, first, std::min(first + direct::blocks_per_span, blocks), part);
+    sum_tile({kind, sources_, tile, first, std::min(first + direct::blocks_per_span, blocks), part});
     add(part, lanes, total);
   }
 }
@@ -207,7 +210,7 @@ void DirectCpu<precision>::sum_spans(Kind kind, const direct::Tile<precision>& t
 template <Precision precision>
 void DirectCpu<precision>::sum_few_tiles(Kind kind, std::vector<direct::Tile<precision>>& tiles,
                                          std::vector<direct::TileSums>& totals) {
-  const int lanes = direct::tile_size<precision>(kind);
+  const int lanes = tile_size(kind);
   const auto tile_count = static_cast<std::int64_t>(tiles.size());
   const std::int64_t blocks = sources_.blocks();
   const std::int64_t at_a_time =
@@ -217,8 +220,8 @@ void DirectCpu<precision>::sum_few_tiles(Kind kind, std::vector<direct::Tile<pre
     const std::int64_t count = std::min(at_a_time, spans() - begin);
     parallel_for(device_.threads(), count * tile_count, [&](std::int64_t k) {
       const std::int64_t first = (begin + k % count) * direct::blocks_per_span;
-      direct::sum_tile(kind, sources_, tiles[static_cast<std::size_t>(k / count)], first,
-                       std::min(first + direct::blocks_per_span, blocks), parts_[static_cast<std::size_t>(k)]);
+      sum_tile({kind, sources_, tiles[static_cast<std::size_t>(k / count)], first,
+                std::min(first + direct::blocks_per_span, blocks), parts_[static_cast<std::size_t>(k)]});
     });
     for (std::int64_t k = 0; k < count * tile_count; ++k)
       add(parts_[static_cast<std::size_t>(k)], lanes, totals[static_cast<std::size_t>(k / count)]);
@@ -228,7 +231,7 @@ void DirectCpu<precision>::sum_few_tiles(Kind kind, std::vector<direct::Tile<pre
 template <Precision precision>
 template <class Asking>
 std::int64_t DirectCpu<precision>::sum(Kind kind, const Asking& asking, unsigned want, const Forces<State>& out) {
-  const int lanes = direct::tile_size<precision>(kind);
+  const int lanes = tile_size(kind);
   const std::int64_t tiles = (asking.count + lanes - 1) / lanes;
   std::atomic<std::int64_t> failed = asking.count;
   const auto put = [&](std::int64_t tile, const direct::TileSums& sums) {
@@ -341,9 +344,10 @@ template <Precision precision>
 void DirectCpu<precision>::fail(std::int64_t place) const {
   const auto [square, partner] = nearest(sources_.position(place), place);
   const auto unsoftened = [this](std::int64_t at) {
-    const Pair number = sources_.same_epsilon ? static_cast<Pair>(sources_.same_epsilon2)
-                                              : sources_.field(at / block_size, direct::softening)[at % block_size];
-    return physics::is_unsoftened(options_.softening.kernel, number);
+    const Pair number = sources_.softening.by_particle
+                            ? sources_.field(at / block_size, direct::softening)[at % block_size]
+                            : static_cast<Pair>(sources_.softening.number[0]);
+    return law_.is_unsoftened(number);
   };
   const Pair r4 = static_cast<Pair>(square) * static_cast<Pair>(square);
   if (partner >= 0 && !(r4 >= std::numeric_limits<Pair>::min()) && unsoftened(place) && unsoftened(partner))

@@ -4,9 +4,11 @@
 #include <cstdint>
 
 #include "device/launch.cuh"
+#include "gravity/softening_table.hpp"
 #include "gravity/solver.hpp"
 #include "physics/hermite.hpp"
-#include "physics/pair.hpp"
+#include "physics/pair_laws.hpp"
+#include "physics/separation.hpp"
 
 namespace pergola::cuda {
 
@@ -16,7 +18,7 @@ struct alignas(16) Real4 {
 };
 
 /// Sources at one time in the form the force kernel reads. `place` holds position and mass (times G); `rest` what the
-/// high part of a position leaves over, and the softening (physics::softening_number); `motion` the velocity.
+/// high part of a position leaves over, and the pair law's number of the softening; `motion` the velocity.
 template <Precision P>
 struct SourcePack {
   using Number = float;  // pair arithmetic
@@ -37,16 +39,6 @@ struct SourcePack<Precision::full> {
   using Sum = double;
   static constexpr bool has_rest = false;
   Real4<double>*place = nullptr, *rest = nullptr, *motion = nullptr;
-};
-
-/// The pair law: Plummer's with one softening length or with one by source, or the spline's by source.
-enum class ForceLaw { plummer, plummer_by_source, spline };
-
-/// Softening that a kernel can read: physics::softening_number by species.
-struct SofteningTable {
-  double number[species_count];
-  bool uniform;
-  ForceLaw law;
 };
 
 /// Stores one source. The softening stands in rest.w where there is a rest, else in motion.w.
@@ -73,7 +65,7 @@ __device__ __forceinline__ void predict_and_store(const SourcePack<P>& pack, con
     const double dt = static_cast<double>(now - s.tick[i]) * s.tick_length + s.offset;
     physics::hermite_predict<double>(dt, x, v, {s.ax[i], s.ay[i], s.az[i]}, {s.jx[i], s.jy[i], s.jz[i]});
   }
-  const double number = softening.number[s.species && !softening.uniform ? s.species[i] : 0];
+  const double number = softening.number[s.species && softening.by_particle ? s.species[i] : 0];
   store_source(pack, i, x, v, g * static_cast<double>(s.mass[i]), number);
 }
 
@@ -184,7 +176,7 @@ struct ForceTask {
   using Sum = typename SourcePack<P>::Sum;
   SourcePack<P> sources;
   std::int64_t source_count = 0;
-  double epsilon2 = 0;                         // where one Plummer softening serves all
+  double softening = 0;                        // where one number serves all
   std::int64_t total = 0;                      // targets over all ranks …
   const std::int64_t* device_total = nullptr;  // … or where their number stands on the device
   std::int64_t first = 0;                      // this launch serves the targets first … first + count − 1 of them;
@@ -207,14 +199,16 @@ struct ForceGrid {
   int wide_group = 0;
 };
 
-// One file per precision: gravity/direct_cuda_{single,mixed,double}.cu.
+/// The loops over one pair law. by_particle: each particle has a softening length of its own.
 template <Precision P>
-ForceGrid force_grid(ForceKind kind, ForceLaw law);
-template <Precision P>
-void launch_force(const ForceTask<P>& task, ForceKind kind, ForceLaw law, const ForceGrid& grid, Stream stream);
+struct ForceLoops {
+  ForceGrid (*grid)(ForceKind kind, bool by_particle);
+  void (*launch)(const ForceTask<P>& task, ForceKind kind, bool by_particle, const ForceGrid& grid, Stream stream);
+};
+
 /// Adds the segments of split targets into task.out; for launches whose counts the host knows.
 template <Precision P>
-void launch_collect(const ForceTask<P>& task, ForceKind kind, ForceLaw law, const ForceGrid& grid, Stream stream);
+void launch_collect(const ForceTask<P>& task, ForceKind kind, const ForceGrid& grid, Stream stream);
 
 /// Adds the segments of one target in a fixed order. A team of `lanes` (1 or 32) threads of a warp works together; all
 /// of them must call, and lane 0 of the team gets the sums. Whole groups are read from `out`.

@@ -1,34 +1,36 @@
 #pragma once
-// The CUDA force kernel: all pairs of a set of targets with a set of sources, for one precision and one set of wanted
-// sums.
+// The CUDA force kernel: all pairs of a set of targets with a set of sources, for one precision, one pair law and one
+// set of wanted sums.
 #include "gravity/direct_cuda.cuh"
 
 namespace pergola::cuda {
 
-/// What distinguishes one force kernel from another. `few`: the instance for few targets.
-template <Precision P, ForceKind K, ForceLaw law_, bool few_ = false>
+/// What distinguishes one force kernel from another. by_particle: each particle has a softening length of its own; few:
+/// the instance for few targets.
+template <Precision P, ForceKind K, class Law_, bool by_particle_, bool few_ = false>
 struct ForceTraits {
   using Pack = SourcePack<P>;
   using T = typename Pack::Number;
   using Sum = typename Pack::Sum;
   static constexpr ForceKind kind = K;
-  static constexpr ForceLaw law = law_;
+  using Law = Law_;
+  static constexpr bool by_particle = by_particle_;
   static constexpr bool few = few_;
   using Columns = ForceColumns<K>;
   static constexpr bool jerk = Columns::jerk, acceleration = Columns::acceleration, potential = Columns::potential;
   static constexpr bool reads_rest = Pack::has_rest;
-  static constexpr bool reads_motion = jerk || (law != ForceLaw::plummer && !Pack::has_rest);
+  static constexpr bool reads_motion = jerk || (by_particle && !Pack::has_rest);
   /// Targets per thread: as many as registers allow, so that a source read from shared memory serves many pairs. These
   /// numbers, the unrolling and the order of operations below were chosen by measurement on an H200, where the inner
   /// loop is bound by the register file's ports (docs/results).
-  static constexpr bool light = P == Precision::single && !jerk && law != ForceLaw::spline;
+  static constexpr bool light = P == Precision::single && !jerk && Law::few_operations;
   static constexpr int per_thread = light ? (few ? 8 : 16) : P == Precision::full ? (jerk ? 2 : 4) : 4;
   static constexpr int blocks_per_multiprocessor = light ? (few ? 4 : 2) : 3;
   static constexpr int wide_group = force_threads * per_thread;
   /// Whether few targets have an instance of their own. It takes the same groups and segments, a group in halves, so
   /// that all sums have the same bits.
   static constexpr bool has_few = light;
-  static constexpr int unroll = law == ForceLaw::spline ? 1 : 4;
+  static constexpr int unroll = Law::few_operations ? 4 : 1;
   static constexpr int tile = 256;  // fp32 sums run over one tile at most
 };
 
@@ -83,54 +85,47 @@ struct ThreadTargets {
       if (Traits::Columns::computes(value)) shared.far[k][Traits::Columns::column(value)][threadIdx.x] = 0;
   }
 
-  /// Adds source j of the tile. All inverse distances are started before the first is used, to hide their latency.
+  /// Adds source j of the tile. All distances are started before the first is used, to hide their latency.
   template <bool masked, class Tile>
-  __device__ __forceinline__ void add(const Tile& tile, int j, T same_epsilon2) {
+  __device__ __forceinline__ void add(const Tile& tile, int j, T same_softening) {
+    using Law = typename Traits::Law;
     const Real4<T> place = tile.place[j];
     Real4<T> left{}, motion{};
     if constexpr (Traits::reads_rest) left = tile.rest[j];
     if constexpr (Traits::reads_motion) motion = tile.motion[j];
     const T source_softening = Traits::reads_rest ? left.w : motion.w;
-    Vec3<T> d[per_thread];
-    T distance[per_thread];  // its inverse; for the spline its square
-    Vec3<T> w[per_thread];
+    const auto pair_softening = [&](int k) {
+      if constexpr (Traits::by_particle)
+        return Law::joint(softening[k], source_softening);
+      else
+        return same_softening;
+    };
+    Vec3<T> d[per_thread], w[per_thread];
+    decltype(Law::start(d[0], T{})) distance[per_thread];
 #pragma unroll
     for (int k = 0; k < per_thread; ++k) {
-      d[k] = {place.x - x[k].x, place.y - x[k].y, place.z - x[k].z};
       if constexpr (Traits::reads_rest)
-        d[k] = {(d[k].x + left.x) - rest[k].x, (d[k].y + left.y) - rest[k].y, (d[k].z + left.z) - rest[k].z};
-      if constexpr (Traits::jerk) w[k] = {motion.x - v[k].x, motion.y - v[k].y, motion.z - v[k].z};
-      if constexpr (Traits::law == ForceLaw::spline) {
-        distance[k] = physics::softened_square(d[k], T(0));
-      } else {
-        T epsilon2 = same_epsilon2;
-        if constexpr (Traits::law == ForceLaw::plummer_by_source)
-          epsilon2 = physics::larger(softening[k], source_softening);
-        distance[k] = physics::rsqrt(physics::softened_square(d[k], epsilon2));
-        if constexpr (masked) distance[k] = j == self[k] ? T(0) : distance[k];
-      }
+        d[k] = physics::separation(x[k], rest[k], {place.x, place.y, place.z}, {left.x, left.y, left.z});
+      else
+        d[k] = physics::separation(x[k], {place.x, place.y, place.z});
+      if constexpr (Traits::jerk) w[k] = physics::separation(v[k], {motion.x, motion.y, motion.z});
+      distance[k] = Law::start(d[k], pair_softening(k));
     }
 #pragma unroll
     for (int k = 0; k < per_thread; ++k) {
-      if constexpr (Traits::law == ForceLaw::spline) {
-        const T mass = masked && j == self[k] ? T(0) : place.w,
-                inverse_h = physics::smaller(softening[k], source_softening);
-        if constexpr (Traits::acceleration)
-          physics::add_spline_pair<Traits::jerk, Traits::potential>(d[k], w[k], mass, distance[k], inverse_h, near[k]);
-        else
-          physics::add_spline_potential(mass, distance[k], inverse_h, near[k].pot);
-      } else if constexpr (Traits::acceleration) {
-        physics::add_pair<Traits::jerk, Traits::potential>(d[k], w[k], place.w, distance[k], near[k]);
-      } else {
-        physics::add_pair_potential(place.w, distance[k], near[k].pot);
-      }
+      T mass = place.w;
+      if constexpr (masked) Law::leave_out([&](T value) { return j == self[k] ? T(0) : value; }, distance[k], mass);
+      if constexpr (Traits::acceleration)
+        Law::template add<Traits::jerk, Traits::potential>(d[k], w[k], mass, distance[k], pair_softening(k), near[k]);
+      else
+        Law::add_potential(mass, distance[k], pair_softening(k), near[k].pot);
     }
   }
 
   /// Adds `count` sources of a tile. Sums of one tile are in the number type, sums over tiles in the sum type. Bit b of
   /// `own_places` says that sources 32 b … 32 b + 31 hold a target of this warp, which must not act on itself.
   template <class Tile>
-  __device__ __forceinline__ void add_tile(const Tile& tile, int count, unsigned own_places, T same_epsilon2,
+  __device__ __forceinline__ void add_tile(const Tile& tile, int count, unsigned own_places, T same_softening,
                                            ForceShared<Traits>& shared) {
     using Sum = typename Traits::Sum;
 #pragma unroll
@@ -140,10 +135,10 @@ struct ThreadTargets {
       const int end = begin + 32 < count ? begin + 32 : count;
       if (own_places & 1u) {
 #pragma unroll 1
-        for (int j = begin; j < end; ++j) add<true>(tile, j, same_epsilon2);
+        for (int j = begin; j < end; ++j) add<true>(tile, j, same_softening);
       } else {
 #pragma unroll Traits::unroll
-        for (int j = begin; j < end; ++j) add<false>(tile, j, same_epsilon2);
+        for (int j = begin; j < end; ++j) add<false>(tile, j, same_softening);
       }
     }
 #pragma unroll
@@ -227,13 +222,13 @@ __device__ __forceinline__ void serve_wide(const ForceTask<P>& task, const Decom
     targets.load(k, task, served, place[k], shared);
   }
   const SourceRange range = range_of(d, group, segment, task.source_count);
-  const auto same_epsilon2 = static_cast<typename Traits::T>(task.epsilon2);
+  const auto same_softening = static_cast<typename Traits::T>(task.softening);
   for (std::int64_t begin = range.first; begin < range.last; begin += Traits::tile) {
     const int count = static_cast<int>(range.last - begin < Traits::tile ? range.last - begin : Traits::tile);
     __syncthreads();
     fill_tile<Traits>(shared.tile, task.sources, begin, count, static_cast<int>(threadIdx.x), force_threads);
     __syncthreads();
-    targets.add_tile(shared.tile, count, targets.find_self(place, begin, count), same_epsilon2, shared);
+    targets.add_tile(shared.tile, count, targets.find_self(place, begin, count), same_softening, shared);
   }
 #pragma unroll
   for (int k = 0; k < per_thread; ++k) {
@@ -266,13 +261,13 @@ __device__ __forceinline__ void serve_narrow(const ForceTask<P>& task, const Dec
   const std::int64_t length = range.last - range.first;
   const std::int64_t first = range.first + length * warp / force_warps,
                      last = range.first + length * (warp + 1) / force_warps;
-  const auto same_epsilon2 = static_cast<T>(task.epsilon2);
+  const auto same_softening = static_cast<T>(task.softening);
   for (std::int64_t begin = first; begin < last; begin += tile_size) {
     const int count = static_cast<int>(last - begin < tile_size ? last - begin : tile_size);
     __syncwarp();
     fill_tile<Traits>(tile, task.sources, begin, count, lane, 32);
     __syncwarp();
-    target.add_tile(tile, count, target.find_self(place, begin, count), same_epsilon2, shared);
+    target.add_tile(tile, count, target.find_self(place, begin, count), same_softening, shared);
   }
   __syncthreads();
   // The warps' sums come together in the order of the warps.
@@ -290,7 +285,7 @@ __device__ __forceinline__ void serve_narrow(const ForceTask<P>& task, const Dec
 template <Precision P, class Traits>
 __global__ void __launch_bounds__(force_threads, Traits::blocks_per_multiprocessor)
     force_kernel(const __grid_constant__ ForceTask<P> task, int grid) {
-  constexpr int wide_group = ForceTraits<P, Traits::kind, Traits::law>::wide_group;
+  constexpr int wide_group = ForceTraits<P, Traits::kind, typename Traits::Law, Traits::by_particle>::wide_group;
   constexpr int parts = wide_group / Traits::wide_group;  // blocks that share a group
   __shared__ ForceShared<Traits> shared;
   const std::int64_t total = task.targets();
@@ -317,38 +312,16 @@ __global__ void __launch_bounds__(force_threads, Traits::blocks_per_multiprocess
   }
 }
 
-/// Adds up the segments of the targets whose sources were split.
-template <Precision P, ForceKind K>
-__global__ void collect_kernel(ForceTask<P> task, int grid, int wide_group) {
-  const std::int64_t total = task.targets(), end = task.end(total);
-  const Decomposition d = decompose(total, task.source_count, grid, wide_group);
-  const int lanes = collect_lanes(d);
-  const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  const std::int64_t first_split = d.whole * d.group;
-  const std::int64_t slot = (task.first > first_split ? task.first : first_split) + thread / lanes;
-  if (slot >= end) return;  // the threads of one team leave together: a team is a thread or a warp
-  typename SourcePack<P>::Sum sum[sum_values];
-  collect_sums<K>(task, d, slot, static_cast<int>(thread % lanes), lanes, sum);
-  if (thread % lanes == 0)
-    for (int k = 0; k < sum_values; ++k)
-      if (task.out[k]) task.out[k][slot - task.first] = sum[k];
-}
-
 // ---- host side: one instance per kind
 // ---------------------------------------------------------------------------------------------
 
 /// Calls f with the traits of a kind.
-template <Precision P, class F>
-void with_traits(ForceKind kind, ForceLaw law, const F& f) {
+template <Precision P, class Law, class F>
+void with_traits(ForceKind kind, bool by_particle, const F& f) {
   const auto choose = [&]<ForceKind K>() {
-    switch (law) {
-      case ForceLaw::plummer:
-        return f(ForceTraits<P, K, ForceLaw::plummer>{});
-      case ForceLaw::plummer_by_source:
-        return f(ForceTraits<P, K, ForceLaw::plummer_by_source>{});
-      case ForceLaw::spline:
-        return f(ForceTraits<P, K, ForceLaw::spline>{});
-    }
+    if constexpr (Law::few_operations)
+      if (!by_particle) return f(ForceTraits<P, K, Law, false>{});
+    return f(ForceTraits<P, K, Law, true>{});
   };
   switch (kind) {
     case ForceKind::acceleration:
@@ -376,12 +349,12 @@ int resident_blocks() {
 
 /// The traits of the instance for few targets; the same ones where there is none.
 template <Precision P, class Traits>
-using FewTraits = ForceTraits<P, Traits::kind, Traits::law, Traits::has_few>;
+using FewTraits = ForceTraits<P, Traits::kind, typename Traits::Law, Traits::by_particle, Traits::has_few>;
 
-template <Precision P>
-ForceGrid force_grid(ForceKind kind, ForceLaw law) {
+template <Precision P, class Law>
+ForceGrid force_grid(ForceKind kind, bool by_particle) {
   ForceGrid grid;
-  with_traits<P>(kind, law, [&]<class Traits>(Traits) {
+  with_traits<P, Law>(kind, by_particle, [&]<class Traits>(Traits) {
     grid.blocks = resident_blocks<P, Traits>();
     if (Traits::has_few) grid.few_blocks = resident_blocks<P, FewTraits<P, Traits>>();
     grid.wide_group = Traits::wide_group;
@@ -389,10 +362,10 @@ ForceGrid force_grid(ForceKind kind, ForceLaw law) {
   return grid;
 }
 
-template <Precision P>
-void launch_force(const ForceTask<P>& task, ForceKind kind, ForceLaw law, const ForceGrid& grid, Stream stream) {
+template <Precision P, class Law>
+void launch_force(const ForceTask<P>& task, ForceKind kind, bool by_particle, const ForceGrid& grid, Stream stream) {
   const bool few = grid.few_blocks > 0 && !task.device_total && task.total > narrow_limit && task.total < few_limit;
-  with_traits<P>(kind, law, [&]<class Traits>(Traits) {
+  with_traits<P, Law>(kind, by_particle, [&]<class Traits>(Traits) {
     const auto kernel = few ? force_kernel<P, FewTraits<P, Traits>> : force_kernel<P, Traits>;
     kernel<<<static_cast<unsigned>(few ? grid.few_blocks : grid.blocks), force_threads, 0, handle(stream)>>>(
         task, grid.blocks);
@@ -400,19 +373,11 @@ void launch_force(const ForceTask<P>& task, ForceKind kind, ForceLaw law, const 
   });
 }
 
-template <Precision P>
-void launch_collect(const ForceTask<P>& task, ForceKind kind, ForceLaw law, const ForceGrid& grid, Stream stream) {
-  const Decomposition d = decompose(task.total, task.source_count, grid.blocks, grid.wide_group);
-  const std::int64_t first_split = d.whole * d.group;
-  const std::int64_t slots = task.end(task.total) - (task.first > first_split ? task.first : first_split);
-  if (slots <= 0) return;
-  // A few warps that work alone are spread over the device.
-  const int threads = collect_lanes(d) == 32 && slots <= 2048 ? 32 : 256;
-  const auto blocks = static_cast<unsigned>((slots * collect_lanes(d) + threads - 1) / threads);
-  with_traits<P>(kind, law, [&]<class Traits>(Traits) {
-    collect_kernel<P, Traits::kind><<<blocks, threads, 0, handle(stream)>>>(task, grid.blocks, grid.wide_group);
-    check(cudaGetLastError(), "collect sums");
-  });
+/// The loops over one law; each law's own files (gravity/direct_<law>_<precision>.cu) instantiate them.
+template <Precision P, class Law>
+const ForceLoops<P>* force_loops() {
+  static constexpr ForceLoops<P> loops{force_grid<P, Law>, launch_force<P, Law>};
+  return &loops;
 }
 
 }  // namespace pergola::cuda

@@ -2,9 +2,11 @@
 #include <cstdint>
 
 #include "base/vec.hpp"
+#include "gravity/softening_table.hpp"
 #include "gravity/solver.hpp"
 
-// The inner loops of the direct sum on the CPU, compiled for several SIMD instruction sets and chosen at run time.
+// What the inner loops of the direct sum on the CPU work on. They are compiled for several SIMD instruction sets,
+// chosen at run time, and belong to a pair law (gravity/direct_loops.inl, gravity/pair_laws.hpp);
 // gravity/direct_cpu.cpp shares the work out over threads and calls them.
 namespace pergola::direct {
 
@@ -13,14 +15,14 @@ inline constexpr int block_size = 256;
 /// Blocks whose sums are added up on their own, always in the same order: the unit of work when one thread's targets
 /// are few, and the reason why the answer does not depend on the number of threads.
 inline constexpr int blocks_per_span = 4;
-/// Room for the targets that one call works on; how many it takes is sum_tile_size().
+/// Room for the targets that one call works on; how many it takes is the law's number of packs, direct::Loops.
 inline constexpr int tile_capacity = 64;
 
 /// What of a pair is summed.
 enum class Kind { acceleration, acceleration_potential, potential, acceleration_jerk_potential };
 
-/// The numbers of a source, each stored as one run of block_size within a block. `softening` is that of
-/// physics::softening_number; the last three are the low parts of positions that are kept as two floats.
+/// The numbers of a source, each stored as one run of block_size within a block. `softening` is the
+/// pair law's number of the length; the last three are the low parts of positions that are kept as two floats.
 enum Field : int { x, y, z, mass, softening, vx, vy, vz, x_low, y_low, z_low };
 
 /// How each precision keeps the state it is given (State) and computes pairs (Pair).
@@ -51,10 +53,8 @@ template <Precision precision>
 struct Blocks {
   using Pair = typename Numbers<precision>::Pair;
   Pair* data = nullptr;
-  std::int64_t count = 0;    // sources
-  bool same_epsilon = true;  // Plummer's kernel with one length for all: epsilon2 below, else the field
-  bool spline = false;       // the spline kernel
-  double same_epsilon2 = 0;
+  std::int64_t count = 0;  // sources
+  SofteningTable softening;
 
   std::int64_t blocks() const { return (count + block_size - 1) / block_size; }
   int filled(std::int64_t block) const {
@@ -88,20 +88,19 @@ struct TileSums {
   alignas(64) double value[7][tile_capacity];
 };
 
-/// Lanes of the tiles that sum_tile() takes for this precision and kind; at most tile_capacity.
-template <Precision precision>
-int tile_size(Kind kind);
-
 /// Sums the sources of blocks first … last − 1 for each lane of a tile, without the lane's own particle.
 template <Precision precision>
-void sum_tile(Kind kind, const Blocks<precision>& sources, const Tile<precision>& targets, std::int64_t first,
-              std::int64_t last, TileSums& sums);
+struct TileTask {
+  Kind kind;
+  const Blocks<precision>& sources;
+  const Tile<precision>& targets;
+  std::int64_t first, last;
+  TileSums& sums;
+};
 
-/// Lanes of the tiles that nearest_squares() takes.
+/// Lanes of the tiles that nearest_squares() takes: those of a SIMD pack.
 template <Precision precision>
-int search_tile_size() {
-  return tile_size<precision>(Kind::acceleration_jerk_potential);
-}
+int search_tile_size();
 
 /// The square of the distance from each lane of a tile to the nearest source of each of the blocks first … last − 1,
 /// without softening, the lane's own particle included: squares[block − first][lane]. In the precision of the pairs,
@@ -113,7 +112,7 @@ void nearest_squares(const Blocks<precision>& sources, const Tile<precision>& ta
 /// Packs one block of sources, predicted to `from.now` where they carry what is needed for it. The places after the
 /// last source are infinitely far away.
 template <Precision precision>
-void pack_block(const Sources<typename Numbers<precision>::State>& from, const SolverOptions& options,
+void pack_block(const Sources<typename Numbers<precision>::State>& from, double gravitational_constant,
                 std::int64_t block, const Blocks<precision>& to);
 
 /// Squares of the distances, without softening and in fp64, from a point to each place of a block. Returns the

@@ -62,12 +62,12 @@ class DirectCuda final : public DirectSolver<typename SourcePack<P>::Sum> {
   DirectSums<P>& sums() { return sums_; }
 
  private:
-  /// epsilon2: where points ask, their own.
-  void sum(const Targets& targets, const SourcePack<P>& points, std::optional<double> epsilon2, unsigned want,
+  /// softening: where points ask, the pair law's number of their own.
+  void sum(const Targets& targets, const SourcePack<P>& points, std::optional<double> softening, unsigned want,
            const Forces<Sum>& forces) {
     const ForceKind kind = kind_of(want);
     ForceTask<P> task = sums_.task(kind);
-    if (epsilon2) task.epsilon2 = *epsilon2;
+    if (softening) task.softening = *softening;
     task.points = points;
     task.index = targets.index;
     task.total = targets.total;
@@ -135,8 +135,7 @@ class DirectCuda final : public DirectSolver<typename SourcePack<P>::Sum> {
 
 template <Precision P>
 void DirectCuda<P>::evaluate(const Points& points, unsigned want, const Forces<Sum>& forces) {
-  if (sums_.softening().law != ForceLaw::plummer)
-    throw Error(ErrorKind::input, "direct: expected Plummer softening with one length for all where points ask");
+  if (sums_.softening().by_particle) throw softening_for_points();
   if (points.count <= 0) return;
   const PackedPoints<P> packed = sums_.take(points);
   if (want & (want_acceleration | want_jerk | want_potential)) {
@@ -147,7 +146,7 @@ void DirectCuda<P>::evaluate(const Points& points, unsigned want, const Forces<S
     // do so, and many are put in order first.
     const bool many = packed.count > 256;
     const Forces<Sum> collected = many ? in_own_memory(packed.count) : forces;
-    sum(targets, packed.pack, points.epsilon2, want, collected);
+    sum(targets, packed.pack, sums_.softening_number(points.epsilon2), want, collected);
     if (many) deliver(collected, forces, want, packed.count);
   }
   if (want & want_nearest) search_.nearest(search_.by(packed), forces.nearest, forces.nearest_distance);

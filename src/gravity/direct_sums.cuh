@@ -1,23 +1,25 @@
 #pragma once
 // CUDA only. The direct sum's memory and launches for one precision; gravity/direct_solver.cuh puts it behind the
 // Solver seam and time/hermite_cuda.cu drives it without the host.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 
 #include "device/buffer.hpp"
 #include "gravity/direct.hpp"
 #include "gravity/direct_cuda.cuh"
+#include "gravity/pair_laws.hpp"
 
 namespace pergola::cuda {
 
-inline SofteningTable softening_table(const Softening& softening) {
-  SofteningTable table{};
-  for (int s = 0; s < species_count; ++s) table.number[s] = softening.number(static_cast<std::size_t>(s));
-  table.uniform = softening.uniform();
-  table.law = softening.kernel == SofteningKernel::spline ? ForceLaw::spline
-              : table.uniform                             ? ForceLaw::plummer
-                                                          : ForceLaw::plummer_by_source;
-  return table;
+template <Precision P>
+const ForceLoops<P>& loops_of(const PairLawEntry& law) {
+  const auto* const loops = law.cuda.template loops<P>();
+  if (!loops)
+    throw Error(ErrorKind::input,
+                fmt::format("gravity.softening_kernel: \"{}\" runs on the CPU only; use --device cpu", law.name));
+  return *loops;
 }
 
 inline ForceKind kind_of(unsigned want) {
@@ -69,6 +71,8 @@ class DirectSums {
 
   DirectSums(const SolverOptions& options, const Device& device)
       : device_(device),
+        law_(pair_law(options.softening.kernel)),
+        loops_(loops_of<P>(law_)),
         softening_(softening_table(options.softening)),
         least_epsilon_(*std::min_element(options.softening.epsilon.begin(), options.softening.epsilon.end())),
         g_(options.gravitational_constant) {}
@@ -103,6 +107,7 @@ class DirectSums {
     if (own_.size() < points.count) own_ = Buffer<std::int64_t>(device_, points.count);
     launch("pack points", points.count, device_.stream(),
            [pack = points_.pack(), own = own_.data(), points] __device__(std::int64_t i) {
+             // One softening serves all: that of a point is not read.
              store_source(pack, i, {points.x[i], points.y[i], points.z[i]}, {points.vx[i], points.vy[i], points.vz[i]},
                           0.0, points.epsilon2);
              own[i] = points.own ? points.own[i] : -1;
@@ -118,7 +123,7 @@ class DirectSums {
     ForceTask<P> task;
     task.sources = pack();
     task.source_count = count_;
-    task.epsilon2 = softening_.law == ForceLaw::plummer ? softening_.number[0] : 0;
+    task.softening = softening_.number[0];
     task.partial = partial_.data();
     return task;
   }
@@ -127,22 +132,23 @@ class DirectSums {
     auto& known = grids_[static_cast<std::size_t>(kind)];
     if (known.blocks == 0) {
       device_.make_current();
-      known = force_grid<P>(kind, softening_.law);
+      known = loops_.grid(kind, softening_.by_particle);
     }
     return known;
   }
   void launch_sums(const ForceTask<P>& task, ForceKind kind) const {
-    launch_force<P>(task, kind, softening_.law, grid(kind), device_.stream());
+    loops_.launch(task, kind, softening_.by_particle, grid(kind), device_.stream());
   }
 
   /// Adds up the split targets of a launch with host-side counts into task.out.
   void collect(const ForceTask<P>& task, ForceKind kind) const {
-    launch_collect<P>(task, kind, softening_.law, grid(kind), device_.stream());
+    launch_collect<P>(task, kind, grid(kind), device_.stream());
   }
 
   Pack pack() { return sources_.pack(); }
   const Device& device() const { return device_; }
   const SofteningTable& softening() const { return softening_; }
+  double softening_number(double epsilon_squared) const { return law_.softening_number(epsilon_squared); }
   double gravitational_constant() const { return g_; }
   std::int64_t count() const { return count_; }
 
@@ -163,6 +169,8 @@ class DirectSums {
 
  private:
   Device device_;
+  PairLawEntry law_;
+  const ForceLoops<P>& loops_;
   SofteningTable softening_;
   double least_epsilon_, g_;
   std::int64_t count_ = 0;

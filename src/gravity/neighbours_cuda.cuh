@@ -40,10 +40,12 @@ template <Precision P>
 __device__ __forceinline__ typename SourcePack<P>::Number square(const PackedPosition<P>& a,
                                                                  const PackedPosition<P>& b) {
   using T = typename SourcePack<P>::Number;
-  Vec3<T> d{b.high.x - a.high.x, b.high.y - a.high.y, b.high.z - a.high.z};
+  const Vec3<T> from{a.high.x, a.high.y, a.high.z}, to{b.high.x, b.high.y, b.high.z};
   if constexpr (SourcePack<P>::has_rest)
-    d = {(d.x + b.low.x) - a.low.x, (d.y + b.low.y) - a.low.y, (d.z + b.low.z) - a.low.z};
-  return physics::softened_square(d, T(0));
+    return physics::softened_square(
+        physics::separation(from, {a.low.x, a.low.y, a.low.z}, to, {b.low.x, b.low.y, b.low.z}), T(0));
+  else
+    return physics::softened_square(physics::separation(from, to), T(0));
 }
 
 inline constexpr int search_threads = 128, search_warps = search_threads / 32;

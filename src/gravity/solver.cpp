@@ -9,11 +9,19 @@
 #include "gravity/direct.hpp"
 #include "gravity/external_solver.hpp"
 #include "gravity/mesh.hpp"
+#include "gravity/pair_laws.hpp"
 #include "gravity/tree.hpp"
 
 namespace pergola {
 
 std::vector<std::string> solver_names() { return {"direct", "tree", "mesh"}; }
+
+std::string kernel_problem(const std::string& solver, SofteningKernel kernel) {
+  const PairLawEntry& law = pair_law(kernel);
+  if (solver != "tree" || law.in_tree) return {};
+  return fmt::format("gravity.softening_kernel: the tree has no loops for \"{}\"; set gravity.solver = \"direct\"",
+                     law.name);
+}
 
 namespace {
 
@@ -21,6 +29,8 @@ template <class Real>
 std::unique_ptr<Solver<Real>> make_plain_solver(const SolverOptions& options, const Device& device) {
   if (options.solver == "mesh") return make_mesh_solver<Real>(options, device);
   if (options.solver == "tree") {
+    const std::string problem = kernel_problem(options.solver, options.softening.kernel);
+    if (!problem.empty()) throw Error(ErrorKind::input, problem);
     if (device.is_cuda()) {
       if constexpr (cuda_built) return make_tree_cuda<Real>(options, device);
     }

@@ -185,7 +185,7 @@ __global__ void __launch_bounds__(correct_threads)
       continue;
     }
     if (!c.last) {
-      const double number = softening.number[softening.uniform ? 0 : s.sources.species[i]];
+      const double number = softening.number[softening.by_particle ? s.sources.species[i] : 0];
       store_source(pack, i, x, v, g * static_cast<double>(s.sources.mass[i]), number);
       continue;
     }

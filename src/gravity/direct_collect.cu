@@ -1,0 +1,66 @@
+// The sums of targets whose sources were split come together.
+#include <type_traits>
+
+#include "gravity/direct_cuda.cuh"
+
+namespace pergola::cuda {
+
+namespace {
+
+/// Adds up the segments of the targets whose sources were split.
+template <Precision P, ForceKind K>
+__global__ void collect_kernel(ForceTask<P> task, int grid, int wide_group) {
+  const std::int64_t total = task.targets(), end = task.end(total);
+  const Decomposition d = decompose(total, task.source_count, grid, wide_group);
+  const int lanes = collect_lanes(d);
+  const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::int64_t first_split = d.whole * d.group;
+  const std::int64_t slot = (task.first > first_split ? task.first : first_split) + thread / lanes;
+  if (slot >= end) return;  // the threads of one team leave together: a team is a thread or a warp
+  typename SourcePack<P>::Sum sum[sum_values];
+  collect_sums<K>(task, d, slot, static_cast<int>(thread % lanes), lanes, sum);
+  if (thread % lanes == 0)
+    for (int k = 0; k < sum_values; ++k)
+      if (task.out[k]) task.out[k][slot - task.first] = sum[k];
+}
+
+/// Calls f with an integral_constant of the kind.
+template <class F>
+void with_kind(ForceKind kind, const F& f) {
+  switch (kind) {
+    case ForceKind::acceleration:
+      return f(std::integral_constant<ForceKind, ForceKind::acceleration>());
+    case ForceKind::acceleration_potential:
+      return f(std::integral_constant<ForceKind, ForceKind::acceleration_potential>());
+    case ForceKind::potential:
+      return f(std::integral_constant<ForceKind, ForceKind::potential>());
+    case ForceKind::acceleration_jerk:
+      return f(std::integral_constant<ForceKind, ForceKind::acceleration_jerk>());
+    case ForceKind::acceleration_jerk_potential:
+      return f(std::integral_constant<ForceKind, ForceKind::acceleration_jerk_potential>());
+  }
+}
+
+}  // namespace
+
+template <Precision P>
+void launch_collect(const ForceTask<P>& task, ForceKind kind, const ForceGrid& grid, Stream stream) {
+  const Decomposition d = decompose(task.total, task.source_count, grid.blocks, grid.wide_group);
+  const std::int64_t first_split = d.whole * d.group;
+  const std::int64_t slots = task.end(task.total) - (task.first > first_split ? task.first : first_split);
+  if (slots <= 0) return;
+  // A few warps that work alone are spread over the device.
+  const int threads = collect_lanes(d) == 32 && slots <= 2048 ? 32 : 256;
+  const auto blocks = static_cast<unsigned>((slots * collect_lanes(d) + threads - 1) / threads);
+  with_kind(kind, [&](auto value) {
+    collect_kernel<P, decltype(value)::value>
+        <<<blocks, threads, 0, handle(stream)>>>(task, grid.blocks, grid.wide_group);
+    check(cudaGetLastError(), "collect sums");
+  });
+}
+
+template void launch_collect(const ForceTask<Precision::single>&, ForceKind, const ForceGrid&, Stream);
+template void launch_collect(const ForceTask<Precision::mixed>&, ForceKind, const ForceGrid&, Stream);
+template void launch_collect(const ForceTask<Precision::full>&, ForceKind, const ForceGrid&, Stream);
+
+}  // namespace pergola::cuda

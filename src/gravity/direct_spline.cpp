@@ -1,0 +1,71 @@
+// The direct sum with the spline law on the CPU, and its entry.
+#include <limits>
+#include <type_traits>
+
+#include "device/simd_targets.hpp"
+#include "gravity/pair_laws.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "gravity/direct_spline.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h:
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace pergola::direct::spline::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+#include "gravity/direct_loops.inl"
+
+void sum_single(const TileTask<Precision::single>& task) { sum_tile<SplineLaw>(task); }
+void sum_mixed(const TileTask<Precision::mixed>& task) { sum_tile<SplineLaw>(task); }
+void sum_full(const TileTask<Precision::full>& task) { sum_tile<SplineLaw>(task); }
+int packs(Kind kind) { return packs_of(kind); }
+
+}  // namespace pergola::direct::spline::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pergola {
+
+namespace direct::spline {
+
+HWY_EXPORT(sum_single);
+HWY_EXPORT(sum_mixed);
+HWY_EXPORT(sum_full);
+HWY_EXPORT(packs);
+
+Loops loops() {
+  return {.packs = [](Kind kind) { return HWY_DYNAMIC_DISPATCH(packs)(kind); },
+          .single =
+              [](const TileTask<Precision::single>& task) {
+                HWY_DYNAMIC_DISPATCH(sum_single)
+                (task);
+              },
+          .mixed =
+              [](const TileTask<Precision::mixed>& task) {
+                HWY_DYNAMIC_DISPATCH(sum_mixed)
+                (task);
+              },
+          .full =
+              [](const TileTask<Precision::full>& task) {
+                HWY_DYNAMIC_DISPATCH(sum_full)
+                (task);
+              }};
+}
+
+}  // namespace direct::spline
+
+PairLawEntry spline_law() {
+  PairLawEntry entry = describe_law<physics::SplineLaw>("spline", "Newton's law from 2.8 softening lengths on");
+  entry.in_tree = true;
+  entry.direct = direct::spline::loops();
+  if constexpr (cuda_built)
+    entry.cuda = {cuda::spline_loops<Precision::single>(), cuda::spline_loops<Precision::mixed>(),
+                  cuda::spline_loops<Precision::full>()};
+  return entry;
+}
+
+}  // namespace pergola
+#endif
