@@ -82,6 +82,10 @@ void run_replay(const ReplayOptions& options, Context& context) {
     context.print(to_json(report, options, device));
   else
     context.print(to_text(report, options, device));
+  if (report.truncated)
+    throw Error(ErrorKind::numerics,
+                fmt::format("{}: expected whole calls, found an end within call {}: replayed up to there", options.file,
+                            report.calls + 1));
   if (options.tolerance > 0 && !within(report, options.tolerance))
     throw Error(ErrorKind::numerics,
                 fmt::format("{}: expected all answers within {:g} of the recorded ones (--tolerance),"

@@ -8,10 +8,12 @@
 #include <system_error>
 
 #include "app/command.hpp"
+#include "app/foreign_files.hpp"
 #include "app/usage.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
+#include "comm/agreement.hpp"
 
 namespace pergola::app {
 
@@ -69,7 +71,9 @@ int run_program(int argc, char** argv, Context& context) {
   add_commands(Command(&program), context);
   try {
     program.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
+  } catch (const CLI::CallForHelp& help) {
+    // Help for a command that does not exist is a slip of the fingers, as the command itself would be.
+    if (!program.remaining(true).empty()) throw Error(ErrorKind::input, usage_message(program, help));
     context.print(program.help());
   } catch (const CLI::CallForAllHelp&) {
     context.print(program.help("", CLI::AppFormatMode::All));
@@ -80,6 +84,28 @@ int run_program(int argc, char** argv, Context& context) {
   }
   flush_output();
   return context.exit_code;
+}
+
+/// A name on the command line with line ends or other control characters would make an error of many lines: they are
+/// written as \n or \x1b. What the message says itself keeps its lines.
+std::string with_names_on_one_line(std::string message, int argc, char** argv) {
+  const auto replace_all = [&message](const std::string& name, const std::string& shown) {
+    for (std::size_t at = message.find(name); at != std::string::npos; at = message.find(name, at + shown.size()))
+      message.replace(at, name.size(), shown);
+  };
+  for (int k = 1; k < argc; ++k)
+    for (const std::string& name : {std::string(argv[k]), std::filesystem::path(argv[k]).filename().string()}) {
+      std::string shown;
+      for (const char c : name)
+        if (c == '\n')
+          shown += "\\n";
+        else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+          shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+        else
+          shown += c;
+      if (shown != name) replace_all(name, shown);
+    }
+  return message;
 }
 
 /// Says what failed, once for all ranks, and returns the exit code.
@@ -102,14 +128,18 @@ int fail(const Context& context, ErrorKind kind, const std::string& message) {
 int guarded_main(int argc, char** argv) {
   Context context;
   try {
+    const auto deadly = find_deadly_file(argc, argv);  // starts a process: before MPI and CUDA
     context.communicator = world_communicator();
+    on_root(*context.communicator, [&] {
+      if (deadly) throw Error(ErrorKind::input, *deadly);
+    });
     return run_program(argc, argv, context);
   } catch (const Error& error) {
-    return fail(context, error.kind(), error.what());
+    return fail(context, error.kind(), with_names_on_one_line(error.what(), argc, argv));
   } catch (const std::bad_alloc&) {
     return fail(context, ErrorKind::device, "cpu: out of memory");
   } catch (const std::system_error& error) {
-    return fail(context, ErrorKind::system, error.what());
+    return fail(context, ErrorKind::system, with_names_on_one_line(error.what(), argc, argv));
   } catch (const std::exception& error) {
     return fail(context, ErrorKind::numerics, fmt::format("unexpected failure: {}", error.what()));
   }
@@ -123,5 +153,6 @@ int main(int argc, char** argv) {
   // A reader that goes away and a file-size limit are failed writes, which are reported and cleaned up.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  if (pergola::app::is_file_walker(argc, argv)) return pergola::app::walk_files(argc, argv);
   return pergola::app::guarded_main(argc, argv);
 }

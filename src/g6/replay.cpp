@@ -1,5 +1,7 @@
 #include "g6/replay.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -7,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/error.hpp"
 #include "g6/cluster.hpp"
 #include "g6/trace.hpp"
 
@@ -38,13 +41,29 @@ ReplayDifferences summary(std::vector<double>& values) {
   return result;
 }
 
+/// Throws where a list has not as many values as the block has particles. None at all: the client did not give it.
+void require_length(const char* list, std::size_t found, std::size_t expected, bool may_be_missing) {
+  if (found == expected || (found == 0 && may_be_missing)) return;
+  throw Error(ErrorKind::input, fmt::format("{}: expected {} values, found {}", list, expected, found));
+}
+
+/// Addresses that a trace of this size may use. One that names few particles and a far address would take gigabytes:
+/// no client leaves more than a few holes in its memory.
+std::int64_t most_addresses(std::uintmax_t trace_bytes) {
+  constexpr std::int64_t always = std::int64_t{1} << 20, holes = 4, record_bytes = 150;
+  const auto size = static_cast<std::int64_t>(std::min<std::uintmax_t>(trace_bytes, std::uintmax_t{1} << 60));
+  return std::max(always, holes * (size / record_bytes));
+}
+
 class Replay {
  public:
-  Replay(const Device& device, Precision precision, bool self_neighbour) : device_(device) {
+  Replay(const Device& device, Precision precision, bool self_neighbour, std::int64_t addresses)
+      : device_(device), addresses_(addresses) {
     options_.precision = precision;
     options_.self_neighbour = self_neighbour;
   }
 
+  /// Throws Error(input) where the call contradicts itself or the calls before it.
   void run(const TraceCall& call);
   ReplayReport report();
 
@@ -66,6 +85,7 @@ class Replay {
   void get_list(const TraceCall& call);
 
   Device device_;
+  std::int64_t addresses_;
   ClusterOptions options_;
   std::map<int, std::optional<Cluster>> clusters_;
   ReplayReport report_;
@@ -109,6 +129,9 @@ void Replay::run(const TraceCall& call) {
 void Replay::set_j_particle(const TraceCall& call) {
   const double* v = call.vectors;
   if (call.result != 0) return;
+  if (call.address < 0 || call.address >= addresses_)
+    throw Error(ErrorKind::input, fmt::format("address: expected 0 to {} in a trace of this size, found {}",
+                                              addresses_ - 1, call.address));
   ++report_.j_particles;
   timed([&] {
     cluster(call.id).set_j_particle(
@@ -123,6 +146,9 @@ void Replay::first_half(const TraceCall& call) {
     return values.empty() ? nullptr : reinterpret_cast<const double(*)[3]>(values.data());
   };
   const auto ni = static_cast<std::int64_t>(call.indices.size());
+  require_length("positions", call.x.size(), 3 * call.indices.size(), false);
+  require_length("velocities", call.v.size(), 3 * call.indices.size(), true);
+  require_length("h2", call.h2.size(), call.indices.size(), true);
   ++report_.blocks;
   report_.i_particles += ni;
   report_.interactions += ni * call.nj;
@@ -132,9 +158,24 @@ void Replay::first_half(const TraceCall& call) {
   });
 }
 
+/// The answers that were recorded are those of the block or of its first particles.
+void check_answers(const TraceCall& call, std::int64_t block) {
+  const std::size_t most = std::max({call.acceleration.size() / 3, call.jerk.size() / 3, call.potential.size(),
+                                     call.indices.size(), call.distance.size()});
+  if (most > static_cast<std::size_t>(block))
+    throw Error(ErrorKind::input,
+                fmt::format("answers: expected those of the {} particles of the block, found {}", block, most));
+  require_length("accelerations", call.acceleration.size(), 3 * most, true);
+  require_length("jerks", call.jerk.size(), 3 * most, true);
+  require_length("potentials", call.potential.size(), most, true);
+  require_length("nearest neighbours", call.indices.size(), most, true);
+  require_length("distances", call.distance.size(), most, true);
+}
+
 void Replay::last_half(const TraceCall& call) {
   Cluster& asked = cluster(call.id);
   if (call.result != 0 || !asked.started()) return;
+  check_answers(call, asked.count());
   timed([&] { asked.finish(!call.indices.empty() || !call.distance.empty()); });
   const auto at = [](const std::vector<double>& values, std::int64_t k) { return vector_at(values.data() + 3 * k); };
   for (std::int64_t k = 0; 3 * k < static_cast<std::int64_t>(call.acceleration.size()); ++k)
@@ -156,7 +197,10 @@ void Replay::get_list(const TraceCall& call) {
   timed([&] {
     if (!asked.has_neighbour_lists()) complete = asked.read_neighbour_lists();
   });
-  if (!complete || call.address < 0 || call.address >= asked.count()) return;
+  if (!complete) return;
+  if (call.address < 0 || call.address >= asked.count())
+    throw Error(ErrorKind::input, fmt::format("ipipe: expected a place in the block of {} particles, found {}",
+                                              asked.count(), call.address));
   const auto found = asked.neighbours(call.address);
   std::vector<int> list(found.begin(), found.end()), recorded = call.indices;
   std::sort(list.begin(), list.end());
@@ -177,11 +221,16 @@ ReplayReport Replay::report() {
 ReplayReport replay_trace(const std::filesystem::path& path, const Device& device, Precision precision,
                           bool self_neighbour, const std::function<void()>& look) {
   TraceReader reader(path);
-  Replay replay(device, precision, self_neighbour);
+  Replay replay(device, precision, self_neighbour, most_addresses(reader.bytes()));
   TraceCall call;
   auto last = Clock::now();
-  while (reader.next(call)) {
-    replay.run(call);
+  for (std::int64_t number = 1; reader.next(call); ++number) {
+    try {
+      replay.run(call);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::input) throw;
+      throw Error(ErrorKind::input, fmt::format("{}: call {}: {}", path.string(), number, error.what()));
+    }
     if (look && Clock::now() - last > std::chrono::milliseconds(100)) {
       look();
       last = Clock::now();

@@ -29,7 +29,9 @@ struct ReplayReport {
 };
 
 /// Runs the calls of a trace again on a device and compares the answers with the recorded ones. Calls that failed when
-/// they were recorded are run and not compared. `look` is called a few times a second and may throw.
+/// they were recorded are run and not compared. Throws Error(input) where a call contradicts itself or those before it:
+/// lengths of lists, places in the block, addresses that a trace of this size cannot fill. `look` is called a few times
+/// a second and may throw.
 PERGOLA_API ReplayReport replay_trace(const std::filesystem::path& path, const Device& device, Precision precision,
                                       bool self_neighbour, const std::function<void()>& look = {});
 

@@ -13,6 +13,10 @@ def commands():
 
 
 class Help(harness.CliTest):
+    def test_help_for_a_command_that_does_not_exist_is_an_error(self):
+        self.bad(2, "nonsense", "--help", says=["nonsense", "expected one of"])
+        self.bad(2, "--help", "nonsense", says="nonsense")
+
     def test_every_command_has_help_with_an_example(self):
         self.assertIn("ic", commands())
         self.assertIn("devices", commands())

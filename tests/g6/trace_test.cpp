@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <climits>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -133,6 +134,53 @@ TEST_F(TraceTest, TheTraceOfAKilledProgramIsReplayedAsFarAsItGoes) {
   EXPECT_TRUE(report.truncated);
   EXPECT_GT(report.j_particles, 0);
   fs::remove(path);
+}
+
+/// The recorded trace with one of its calls changed, replayed; the error's message, empty: there was none.
+template <class Change>
+std::string refusal(TraceCall::Kind kind, const Change& change) {
+  const fs::path path = recorded().string() + ".damaged";
+  {
+    TraceReader reader(recorded());
+    TraceWriter writer(path);
+    TraceCall call;
+    for (bool done = false; reader.next(call);) {
+      if (call.kind == kind && !done) change(call), done = true;
+      writer.write(call);
+    }
+  }
+  std::string message;
+  try {
+    replay_trace(path, Device::open("cpu"), Precision::mixed, false);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::input);
+    message = error.what();
+  }
+  fs::remove(path);
+  return message;
+}
+
+TEST_F(TraceTest, ListsThatDoNotFitTheBlockAreRefused) {
+  using Kind = TraceCall::Kind;
+  const auto holds = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  EXPECT_TRUE(holds(refusal(Kind::first_half, [](TraceCall& c) { c.x.resize(6); }), "positions: expected 120 values"));
+  EXPECT_TRUE(holds(refusal(Kind::first_half, [](TraceCall& c) { c.v.pop_back(); }), "velocities"));
+  EXPECT_TRUE(holds(refusal(Kind::first_half, [](TraceCall& c) { c.h2.resize(1); }), "h2"));
+  EXPECT_TRUE(holds(refusal(Kind::first_half, [](TraceCall& c) { c.x.clear(); }), "positions"));
+  EXPECT_TRUE(holds(refusal(Kind::last_half, [](TraceCall& c) { c.acceleration.resize(300); }), "answers"));
+  EXPECT_TRUE(holds(refusal(Kind::last_half, [](TraceCall& c) { c.acceleration.pop_back(); }), "accelerations"));
+  EXPECT_TRUE(holds(refusal(Kind::last_half, [](TraceCall& c) { c.indices.resize(100); }), "answers"));
+  EXPECT_TRUE(holds(refusal(Kind::last_half, [](TraceCall& c) { c.potential.resize(3); }), "potentials"));
+  EXPECT_TRUE(holds(refusal(Kind::get_list, [](TraceCall& c) { c.address = n; }), "ipipe"));
+  EXPECT_TRUE(holds(refusal(Kind::get_list, [](TraceCall& c) { c.address = -1; }), "ipipe"));
+}
+
+TEST_F(TraceTest, AddressesThatTheTraceCannotFillAreRefused) {
+  for (const int address : {-1, 1 << 20, (1 << 30) - 1, INT_MAX})
+    EXPECT_NE(refusal(TraceCall::Kind::set_j_particle, [=](TraceCall& c) { c.address = address; }).find("address"),
+              std::string::npos)
+        << address;
+  EXPECT_EQ(refusal(TraceCall::Kind::set_j_particle, [](TraceCall& c) { c.address = 5000; }), "");
 }
 
 TEST_F(TraceTest, OtherFilesAreRefused) {

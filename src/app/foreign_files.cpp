@@ -1,0 +1,174 @@
+#include "app/foreign_files.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <string_view>
+#include <vector>
+
+#include "io/hdf5_walk.hpp"
+
+extern char** environ;
+
+namespace pergola::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The first word of the child's command line; no command of ours begins so.
+constexpr std::string_view walker = "walk-hdf5-files";
+
+constexpr rlim_t memory_bytes = rlim_t{2} << 30;  // beside what the program itself has mapped
+constexpr rlim_t processor_seconds = 30;
+constexpr unsigned clock_seconds = 120;
+
+/// One rank looks for all; which one this is the launchers say, before MPI does.
+bool is_first_rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
+    if (const char* const rank = std::getenv(name)) return std::strcmp(rank, "0") == 0;
+  return true;
+}
+
+/// The file, or the pieces of a snapshot in several files that go by this name.
+void add_files(const std::string& name, std::vector<std::string>& files) {
+  const auto add = [&files](const std::string& path) {
+    if (hdf5_without_checksums(path) && std::find(files.begin(), files.end(), path) == files.end())
+      files.push_back(path);
+  };
+  add(name);
+  constexpr std::string_view first_piece = ".0.hdf5";
+  const std::string stem =
+      name.ends_with(first_piece) ? name.substr(0, name.size() - first_piece.size()) : std::string(name);
+  std::error_code ignored;
+  for (int piece = 0; fs::exists(fmt::format("{}.{}.hdf5", stem, piece), ignored); ++piece)
+    add(fmt::format("{}.{}.hdf5", stem, piece));
+}
+
+/// The files that a configuration names with `file = "…"`, found without understanding it: the folder of the
+/// configuration comes before the current one, and a name too many does no harm.
+void add_files_of_configuration(const fs::path& path, std::vector<std::string>& files) {
+  constexpr std::uintmax_t longest = std::uintmax_t{1} << 20;
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored) || fs::file_size(path, ignored) > longest) return;
+  std::ifstream stream(path);
+  const std::regex assignment(R"re(\bfile\s*=\s*["']([^"'\n]+)["'])re");
+  for (std::string line; std::getline(stream, line);) {
+    line.resize(std::min<std::size_t>(line.size(), 4096));
+    std::smatch found;
+    if (!std::regex_search(line, found, assignment)) continue;
+    add_files((path.parent_path() / found[1].str()).string(), files);
+    add_files(found[1].str(), files);
+  }
+}
+
+std::vector<std::string> files_to_look_at(int argc, char** argv) {
+  std::vector<std::string> files;
+  for (int k = 1; k < argc; ++k) {
+    const std::string_view word = argv[k], before = argv[k - 1];
+    if (before == "-o" || before == "--output" || before == "--dump") continue;  // written, not read
+    const auto value = word.find('=');
+    add_files(std::string(value == std::string_view::npos ? word : word.substr(value + 1)), files);
+    if (word.ends_with(".toml")) add_files_of_configuration(word, files);
+  }
+  return files;
+}
+
+/// A child that has ended: how, and how many files it had finished.
+struct Ending {
+  int status = 0;
+  std::size_t finished = 0;
+};
+
+/// Starts this program again as a walker and waits. Nothing: it could not be started.
+std::optional<Ending> run_walker(const std::vector<std::string>& files) {
+  int done[2];
+  if (::pipe2(done, O_CLOEXEC) != 0) return std::nullopt;
+  std::vector<std::string> words{"pergola", std::string(walker)};
+  words.insert(words.end(), files.begin(), files.end());
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, done[1], STDOUT_FILENO);
+  pid_t child = 0;
+  const int failed = ::posix_spawn(&child, "/proc/self/exe", &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  ::close(done[1]);
+  Ending ending;
+  char byte = 0;
+  while (!failed && ::read(done[0], &byte, 1) == 1) ++ending.finished;
+  ::close(done[0]);
+  if (failed) return std::nullopt;
+  while (::waitpid(child, &ending.status, 0) < 0 && errno == EINTR) {
+  }
+  return ending;
+}
+
+void limit(decltype(RLIMIT_AS) what, rlim_t most) {
+  rlimit now{};
+  if (::getrlimit(what, &now) != 0) return;
+  now.rlim_cur = std::min(most, now.rlim_max);
+  ::setrlimit(what, &now);
+}
+
+/// Address space that the process has mapped.
+rlim_t mapped_bytes() {
+  unsigned long pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return static_cast<rlim_t>(pages) * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+std::optional<std::string> find_deadly_file(int argc, char** argv) {
+  if (!is_first_rank()) return std::nullopt;
+  const auto files = files_to_look_at(argc, argv);
+  if (files.empty()) return std::nullopt;
+  const auto ending = run_walker(files);
+  if (!ending || (WIFEXITED(ending->status) && WEXITSTATUS(ending->status) == 0)) return std::nullopt;
+  const std::string& file = files[std::min(ending->finished, files.size() - 1)];
+  const int signal = WIFSIGNALED(ending->status) ? WTERMSIG(ending->status) : 0;
+  const bool slow = signal == SIGALRM || signal == SIGXCPU;
+  return fmt::format(
+      "{}: expected an HDF5 file that can be read, found one on which the HDF5 library {}: it is damaged", file,
+      slow     ? "does not end"
+      : signal ? fmt::format("crashes ({})", strsignal(signal))
+               : "fails");
+}
+
+bool is_file_walker(int argc, char** argv) { return argc > 2 && argv[1] == walker; }
+
+int walk_files(int argc, char** argv) {
+  limit(RLIMIT_CORE, 0);
+  limit(RLIMIT_CPU, processor_seconds);
+  limit(RLIMIT_AS, mapped_bytes() + memory_bytes);
+  ::alarm(clock_seconds);
+  for (int k = 2; k < argc; ++k) {
+    try {
+      walk_hdf5(argv[k]);
+    } catch (...) {
+      return 1;  // out of memory
+    }
+    std::putchar('.');
+    std::fflush(stdout);
+  }
+  return 0;
+}
+
+}  // namespace pergola::app

@@ -1,0 +1,55 @@
+"""HDF5 files of others, without checksums, that make the HDF5 library crash: refused like any damaged file."""
+
+import pathlib
+import shutil
+
+import harness
+
+CORPUS = pathlib.Path(__file__).resolve().parents[1] / "fuzz" / "corpus" / "gadget-hdf5-old"
+
+CONFIG = """
+[run]
+end_time = 0.1
+[particles]
+file = "{file}"
+[gravity]
+softening = 0.1
+[time]
+integrator = "leapfrog"
+step = 0.05
+"""
+
+
+class DamagedHdf5(harness.CliTest):
+    def damaged(self, name="damaged.hdf5"):
+        return pathlib.Path(shutil.copy(CORPUS / "huge_address.hdf5", self.dir / name))
+
+    def test_a_file_on_which_hdf5_crashes_is_refused(self):
+        file = self.damaged()
+        self.bad(2, "info", file, says=["damaged.hdf5", "HDF5"])
+        self.bad(2, "info", file, "--json", says="damaged.hdf5")
+        self.bad(2, "convert", file, self.dir / "a.csv", says="damaged.hdf5")
+        self.bad(2, "force", file, "--solver", "direct", "--device", "cpu", says="damaged.hdf5")
+        self.bad(2, "picture", file, "-o", self.dir / "a.png", says="damaged.hdf5")
+        self.assertEqual(self.files(), ["damaged.hdf5"])
+
+    def test_also_where_a_configuration_names_it(self):
+        self.damaged()
+        config = self.dir / "run.toml"
+        config.write_text(CONFIG.format(file="damaged.hdf5"))
+        self.bad(2, "plan", config, says="damaged.hdf5")
+        self.bad(2, "run", config, "-o", self.dir / "out", "--device", "cpu", says="damaged.hdf5")
+        self.assertFalse((self.dir / "out").exists())
+
+    def test_also_as_a_piece_of_a_snapshot_in_several_files(self):
+        shutil.copy(CORPUS / "whole.hdf5", self.dir / "snap.0.hdf5")
+        self.damaged("snap.1.hdf5")
+        self.bad(2, "info", self.dir / "snap.0.hdf5", says="snap.")
+
+    def test_a_whole_file_of_the_old_kind_is_read(self):
+        shutil.copy(CORPUS / "whole.hdf5", self.dir / "whole.hdf5")
+        self.assertEqual(self.good_json("info", self.dir / "whole.hdf5")["n"], 5)
+
+
+if __name__ == "__main__":
+    harness.main()
