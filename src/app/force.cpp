@@ -5,6 +5,7 @@
 
 #include "analysis/force_audit.hpp"
 #include "app/command.hpp"
+#include "app/print_for_files.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "config/config.hpp"
@@ -95,6 +96,8 @@ ForceAudit audit(const ForceOptions& options, const SolverOptions& solver, const
   }
 }
 
+using Files = std::vector<std::filesystem::path>;
+
 void run_force(const ForceOptions& options, const Context& context) {
   if (!context.speaks()) return;
   const auto config = configuration(options);
@@ -123,10 +126,7 @@ void run_force(const ForceOptions& options, const Context& context) {
     write.acceleration = {forces.ax, forces.ay, forces.az};
     write_snapshot(options.dump, snapshot, write);
   }
-  if (context.json)
-    context.print(to_json(report));
-  else
-    context.print(to_table(report));
+  print_for_files(context, to_table(report), to_json(report), options.dump.empty() ? Files{} : Files{options.dump});
 }
 
 }  // namespace

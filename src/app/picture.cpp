@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 #include <memory>
 
 #include "analysis/radii.hpp"
 #include "app/command.hpp"
 #include "app/plasma_pictures.hpp"
+#include "app/print_for_files.hpp"
+#include "app/trails.hpp"
+#include "app/unit_text.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "io/openpmd.hpp"
@@ -26,12 +30,13 @@ struct PictureOptions {
   std::string center = "auto";
   double width = 0;  // 0: automatic
   int pixels = 900;
-  std::string colormap = "magma";
+  std::string colormap;              // empty: the one that suits
   std::vector<std::string> species;  // empty: all
   bool color_species = false;
   std::string title;
   bool title_given = false;
   bool no_legend = false;
+  bool no_trails = false;
   std::string phase, field;  // of an openPMD file
 };
 
@@ -97,9 +102,11 @@ std::vector<RenderLayer> layers_by_species(const Particles& particles, const Pro
   return layers;
 }
 
-/// A periodic box is shown whole; otherwise the frame follows the particles. What the user gives goes before.
-Frame choose_frame(const PictureOptions& options, const Snapshot& snapshot) {
-  Frame frame = automatic_frame(snapshot.particles, sight_line(options.axis));
+/// A periodic box is shown whole; otherwise the frame follows the particles and their trails. What the user gives goes
+/// before.
+Frame choose_frame(const PictureOptions& options, const Snapshot& snapshot, const Trails& trails) {
+  Frame frame = trails.empty() ? automatic_frame(snapshot.particles, sight_line(options.axis))
+                               : trails.frame(snapshot.particles, sight_line(options.axis));
   const double box = snapshot.header.box_size;
   if (box > 0) frame = {{box / 2, box / 2, box / 2}, box};
   if (options.center == "density")
@@ -118,14 +125,16 @@ std::string grouped(std::int64_t count) {
 
 RenderOptions labels(const PictureOptions& options, const Snapshot& snapshot) {
   RenderOptions render;
-  render.colormap = options.colormap;
+  if (!options.colormap.empty()) render.colormap = options.colormap;
   render.legend = !options.no_legend;
   render.title = options.title_given
                      ? options.title
                      : fmt::format("{} · N = {}", std::filesystem::path(options.file).filename().string(),
                                    grouped(snapshot.particles.size()));
-  render.note = snapshot.header.omega0 ? fmt::format("z = {:.3g}", snapshot.header.redshift)
-                                       : fmt::format("t = {:.6g}", snapshot.header.time);
+  render.note = time_text(snapshot.header);
+  const UnitTexts units = unit_texts(snapshot.header);
+  render.length_unit = units.length;
+  render.density_unit = units.surface_density;
   return render;
 }
 
@@ -133,6 +142,15 @@ nlohmann::json description(const PictureOptions& options, const Projection& map,
   const auto& c = map.frame.center;
   return {{"file", options.output},   {"pixels", map.pixels},       {"axis", options.axis}, {"center", {c.x, c.y, c.z}},
           {"width", map.frame.width}, {"particles", map.particles}, {"shown", map.shown},   {"time", time}};
+}
+
+/// A picture is a PNG file, and its name says so.
+void check_ending(const std::string& name) {
+  std::string ending = std::filesystem::path(name).extension().string();
+  std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (ending != ".png")
+    throw Error(ErrorKind::input, fmt::format("--output: {}: expected a name that ends in .png, found {}", name,
+                                              ending.empty() ? "no ending" : ending));
 }
 
 void picture_plasma(const Context& context, const PictureOptions& options) {
@@ -143,15 +161,15 @@ void picture_plasma(const Context& context, const PictureOptions& options) {
                               options.pixels,  Device::open("cpu", context.threads).threads()};
   auto [image, description] = plasma_picture(plasma);
   write_png(options.output, image);
-  if (!context.json) return context.print(options.output + "\n");
   description["file"] = options.output;
   description["width"] = image.width();
   description["height"] = image.height();
-  context.print(description);
+  print_for_files(context, options.output + "\n", description, {options.output});
 }
 
 void make_picture(const Context& context, const PictureOptions& options) {
   if (!context.speaks()) return;
+  check_ending(options.output);
   if (is_openpmd(options.file)) return picture_plasma(context, options);
   for (const auto& [name, value] : {std::pair{"--phase", &options.phase}, {"--field", &options.field}})
     if (!value->empty())
@@ -163,17 +181,19 @@ void make_picture(const Context& context, const PictureOptions& options) {
   snapshot.particles = chosen(snapshot.particles, options);
   ProjectionOptions projection{
       sight_line(options.axis), {}, options.pixels, Device::open("cpu", context.threads).threads()};
-  if (snapshot.particles.size() > 0) projection.frame = choose_frame(options, snapshot);
+  const Trails trails = options.no_trails ? Trails{} : find_trails(options.file, snapshot);
+  if (snapshot.particles.size() > 0) projection.frame = choose_frame(options, snapshot, trails);
   const auto map = project(snapshot.particles, projection);
   const bool layers = options.color_species && snapshot.particles.size() > 0;
+  RenderOptions look = labels(options, snapshot);
+  look.trails = trails.on(map);
   write_png(options.output,
-            layers ? render_layers(layers_by_species(snapshot.particles, projection), labels(options, snapshot))
-                   : render(map, labels(options, snapshot)));
-  if (context.json)
-    context.print(description(options, map, snapshot.header.time));
-  else
-    context.print(fmt::format("{}: {} of {} particles, {:.4g} wide\n", options.output, grouped(map.shown),
-                              grouped(map.particles), map.frame.width));
+            layers ? render_layers(layers_by_species(snapshot.particles, projection), look) : render(map, look));
+  const std::string unit = unit_texts(snapshot.header).length;
+  print_for_files(context,
+                  fmt::format("{}: {} of {} particles, {:.4g}{} wide\n", options.output, grouped(map.shown),
+                              grouped(map.particles), map.frame.width, unit.empty() ? "" : " " + unit),
+                  description(options, map, snapshot.header.time), {options.output});
 }
 
 }  // namespace
@@ -193,7 +213,12 @@ void add_picture(Command program, Context& context) {
   command->add_option("--size", options->pixels, "Pixels from left to right and from top to bottom")
       ->between(64, 4096)
       ->capture_default_str();
-  command->add_option("--colormap", options->colormap, "Colours")->one_of(colormap_names())->capture_default_str();
+  auto colormaps = colormap_names();
+  colormaps.emplace_back(diverging_colormap);
+  command
+      ->add_option("--colormap", options->colormap,
+                   "Colours; default: magma, and coolwarm for a field of both signs, with 0 in the middle")
+      ->one_of(colormaps);
   command
       ->add_option("--species", options->species,
                    "Show these only: gas, halo, disc, bulge, stars, boundary; openPMD: by their names in the file")
@@ -203,6 +228,8 @@ void add_picture(Command program, Context& context) {
   command->add_option("--title", options->title, "Text in the upper left corner; default: file and number")
       ->each([options](const std::string&) { options->title_given = true; });
   command->add_flag("--no-legend", options->no_legend, "The bare picture, without text and scales");
+  command->add_flag("--no-trails", options->no_trails,
+                    "Of up to 16 bodies: without their paths through the earlier snapshots of the run");
   command->add_option("--phase", options->phase, "openPMD: the plane of phase space, such as x,vx; the default");
   command->add_option("--field", options->field,
                       "openPMD: rho, phi, Ex, Ey or Ez; 3D: the slice in the middle of --axis");

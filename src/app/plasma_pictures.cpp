@@ -93,7 +93,7 @@ PlasmaPicture phase_picture(const PlasmaPictureOptions& options, const OpenPmdSu
   particles.across_label = with_unit(label(across), unit_of(across, summary));
   particles.up_label = with_unit(label(up), unit_of(up, summary));
   particles.title = title_of(options, fmt::format("{}", fmt::join(names, ", ")), summary);
-  particles.colormap = options.colormap;
+  if (!options.colormap.empty()) particles.colormap = options.colormap;
   particles.threads = options.threads;
   const std::size_t count = particles.across.size();
   return {plot_phase_space(particles, options.pixels),
@@ -123,6 +123,11 @@ PlasmaPicture field_picture(const PlasmaPictureOptions& options, const OpenPmdSu
   const auto cells = [&](std::size_t axis) {
     return axis < summary.cells.size() ? static_cast<std::size_t>(summary.cells[axis]) : 1;
   };
+  // The cells are those of the file's first field.
+  if (values.empty() || values.size() != cells(0) * cells(1) * cells(2))
+    throw Error(ErrorKind::input,
+                fmt::format("{}: --field: expected {} of {} cells, at least one, found {} values", options.file,
+                            options.field, fmt::join(summary.cells, " x "), values.size()));
   const std::size_t middle = cells(normal) / 2;
   const std::array<std::size_t, 3> stride{1, cells(0), cells(0) * cells(1)};
   FieldSlice slice;

@@ -14,7 +14,8 @@ struct PlasmaPictureOptions {
   std::vector<std::string> species;  // empty: all
   std::string field;                 // rho | phi | Ex …; empty: the particles
   std::string axis;                  // 3D: the field's slice is across this axis
-  std::string colormap, title;
+  std::string colormap;              // empty: one that suits what is shown
+  std::string title;
   bool title_given = false;
   int pixels = 900;
   int threads = 1;

@@ -1,9 +1,12 @@
 #include <fmt/core.h>
 
+#include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include "app/command.hpp"
+#include "app/print_for_files.hpp"
 #include "base/error.hpp"
 #include "io/spectrum_file.hpp"
 #include "picture/plasma_plots.hpp"
@@ -20,10 +23,12 @@ struct PlotOptions {
   std::string output;
 };
 
-/// One picture per axis: spectrum_x.png, …
+/// One picture per axis: spectrum_x.png, … Not where there is too little to see: few frequencies or few modes.
 void add_spectra(const fs::path& file, const fs::path& output, std::vector<std::pair<fs::path, Image>>& pictures) {
   const SpectrumFile spectrum = read_spectrum(file);
+  constexpr std::size_t fewest_modes = 4, fewest_frequencies = 16;
   for (const AxisSpectrum& axis : spectrum.axes) {
+    if (axis.wave_numbers.size() < fewest_modes || axis.frequencies.size() < fewest_frequencies) continue;
     SpectrumMap map{axis.wave_numbers, axis.frequencies, axis.power, {}, "", "", ""};
     for (const SpectrumCurve& curve : axis.theory)
       map.theory.push_back({map.theory.empty() ? curve.name.substr(0, curve.name.find('_')) : "", curve.wave_numbers,
@@ -36,6 +41,57 @@ void add_spectra(const fs::path& file, const fs::path& output, std::vector<std::
   }
 }
 
+/// What the run's record says about its units; nothing where there is none.
+LogUnits units_of(const nlohmann::json& record) {
+  struct Known {
+    const char *system, *time, *energy, *momentum;
+  };
+  constexpr Known systems[] = {
+      {"nbody", "N-body units", "N-body units", "N-body units"},
+      {"gadget", "kpc/(km/s)", "10^{10} Msun km^{2}/s^{2}", "10^{10} Msun km/s; × kpc"},
+      {"galactic", "kpc/(km/s)", "Msun km^{2}/s^{2}", "Msun km/s; × kpc"},
+      {"stellar", "pc/(km/s)", "Msun km^{2}/s^{2}", "Msun km/s; × pc"},
+      {"solar", "yr", "Msun AU^{2}/yr^{2}", "Msun AU/yr; × AU"},
+      {"si", "s", "J", "kg m/s; × m"},
+  };
+  const auto word = [&record](const char* pointer) {
+    return record.value(nlohmann::json::json_pointer(pointer), nlohmann::json());
+  };
+  if (const auto time = word("/plasma/time_unit"); time.is_string())
+    return {time == "1/omega_p" ? "1/ω_{p}" : time.get<std::string>(), "", ""};
+  const auto system = word("/configuration/units/system");
+  for (const Known& known : systems)
+    if (system == known.system) return {known.time, known.energy, known.momentum};
+  return {};
+}
+
+/// "growth rate 0.351 +/- 0.004, theory 0.353", as far as the record knows.
+std::string growth_text(const nlohmann::json& record) {
+  const auto number = [&record](const char* name) {
+    const auto value = record.value(nlohmann::json::json_pointer(std::string("/wave/") + name), nlohmann::json());
+    return value.is_number() ? value.get<double>() : std::nan("");
+  };
+  const double rate = number("growth_rate"), error = number("error"), theory = number("theory");
+  if (!std::isfinite(rate)) return "";
+  return fmt::format("growth rate {:.4g}{}{}", rate, std::isfinite(error) ? fmt::format(" +/- {:.2g}", error) : "",
+                     std::isfinite(theory) ? fmt::format(", theory {:.4g}", theory) : "");
+}
+
+/// The record of the run; an empty object where there is none.
+nlohmann::json record_in(const fs::path& directory) {
+  std::ifstream stream(directory / "run.json");
+  auto record = nlohmann::json::parse(stream, nullptr, false);
+  return record.is_object() ? record : nlohmann::json::object();
+}
+
+/// Makes the folder where it is not there; returns what was made, empty: nothing.
+fs::path make_folder(const fs::path& folder) {
+  std::error_code code;
+  const bool made = fs::create_directories(folder, code);
+  if (code) throw Error(ErrorKind::system, fmt::format("{}: cannot be made: {}", folder.string(), code.message()));
+  return made ? folder : fs::path();
+}
+
 void plot_run(const Context& context, const PlotOptions& options) {
   const fs::path directory = options.directory, output = options.output.empty() ? directory : fs::path(options.output);
   if (!fs::is_directory(directory))
@@ -43,34 +99,37 @@ void plot_run(const Context& context, const PlotOptions& options) {
                                               fs::exists(directory) ? "something else" : "nothing"));
   // All logs are read before the first picture is written.
   const auto energy = RunLog::read(directory / "energy.csv");
+  const nlohmann::json record = record_in(directory);
+  const LogUnits units = units_of(record);
   std::vector<std::pair<fs::path, Image>> pictures;
-  pictures.emplace_back(output / "energy.png", plot_energy(energy));
-  pictures.emplace_back(output / "momentum.png", plot_momentum(energy));
+  pictures.emplace_back(output / "energy.png", plot_energy(energy, units));
+  pictures.emplace_back(output / "momentum.png", plot_momentum(energy, units));
   if (fs::exists(directory / "audit.csv"))
-    pictures.emplace_back(output / "audit.png", plot_audit(RunLog::read(directory / "audit.csv")));
+    pictures.emplace_back(output / "audit.png", plot_audit(RunLog::read(directory / "audit.csv"), units));
   if (fs::exists(directory / "profile.csv"))
     pictures.emplace_back(output / "profile.png", plot_profile(RunLog::read(directory / "profile.csv")));
   if (fs::exists(directory / "spectrum.hdf5")) add_spectra(directory / "spectrum.hdf5", output, pictures);
   if (fs::exists(directory / "wave.csv"))
-    pictures.emplace_back(output / "wave.png", plot_wave(RunLog::read(directory / "wave.csv")));
+    pictures.emplace_back(output / "wave.png",
+                          plot_wave(RunLog::read(directory / "wave.csv"), units, growth_text(record)));
   if (!context.speaks()) return;
 
-  if (!options.output.empty()) {
-    std::error_code code;
-    fs::create_directories(output, code);
-    if (code) throw Error(ErrorKind::system, fmt::format("{}: cannot be made: {}", output.string(), code.message()));
-  }
+  const fs::path made = make_folder(output);
   auto list = nlohmann::json::array();
   std::string text;
+  std::vector<fs::path> written;
   for (const auto& [path, image] : pictures) {
-    write_png(path, image);
+    try {
+      write_png(path, image);
+    } catch (const Error&) {
+      remove_files(written, made);
+      throw;
+    }
+    written.push_back(path);
     list.push_back({{"file", path.string()}, {"width", image.width()}, {"height", image.height()}});
     text += path.string() + "\n";
   }
-  if (context.json)
-    context.print(list);
-  else
-    context.print(text);
+  print_for_files(context, text, list, written, made);
 }
 
 }  // namespace

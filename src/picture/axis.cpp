@@ -78,7 +78,8 @@ std::vector<Tick> log_ticks(double low, double high, int wanted) {
       else if (minor)
         ticks.push_back({value, ""});
     }
-  return ticks;
+  const auto named = std::count_if(ticks.begin(), ticks.end(), [](const Tick& tick) { return !tick.label.empty(); });
+  return between && named < 2 ? linear_ticks(low, high, wanted) : ticks;
 }
 
 Scale::Scale(const Axis& axis, const std::vector<double>& values) : log_(axis.log) {

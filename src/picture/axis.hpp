@@ -23,7 +23,8 @@ struct Tick {
 /// differ; very large and very small numbers are written as "3×10^{5}".
 PERGOLA_API std::vector<Tick> linear_ticks(double low, double high, int wanted);
 
-/// Ticks at powers of ten, with minor ticks between; where fewer than two powers fit, also at 2 and 5 times a power.
+/// Ticks at powers of ten, with minor ticks between; where fewer than two powers fit, also at 2 and 5 times a power,
+/// and where that is one or none, at steps as on a linear axis.
 PERGOLA_API std::vector<Tick> log_ticks(double low, double high, int wanted);
 
 /// "3×10^{5}", with a true minus sign; plain where that is short.

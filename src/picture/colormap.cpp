@@ -56,6 +56,29 @@ constexpr std::array<Polynomial, 4> polynomials{{
        {-3.658713842777788, -22.93153465461149, 18.19190778539828}}}},
 }};
 
+/// The diverging map of Moreland (2009), "Diverging Color Maps for Scientific Visualization": his table of nine
+/// colours.
+constexpr std::array<std::array<double, 3>, 9> cool_to_warm{{{59, 76, 192},
+                                                             {98, 130, 234},
+                                                             {141, 176, 254},
+                                                             {184, 208, 249},
+                                                             {221, 221, 221},
+                                                             {245, 196, 173},
+                                                             {244, 154, 123},
+                                                             {222, 96, 77},
+                                                             {180, 4, 38}}};
+
+/// Straight lines between the colours of the table.
+Color diverging(double t) {
+  const double place = t * static_cast<double>(cool_to_warm.size() - 1);
+  const std::size_t left = std::min(static_cast<std::size_t>(place), cool_to_warm.size() - 2);
+  std::array<std::uint8_t, 3> channel{};
+  for (std::size_t c = 0; c < 3; ++c)
+    channel[c] = static_cast<std::uint8_t>(
+        std::lround(std::lerp(cool_to_warm[left][c], cool_to_warm[left + 1][c], place - static_cast<double>(left))));
+  return {channel[0], channel[1], channel[2]};
+}
+
 Color evaluate(const Polynomial& map, double t) {
   std::array<std::uint8_t, 3> channel{};
   for (std::size_t c = 0; c < 3; ++c) {
@@ -78,14 +101,18 @@ std::vector<std::string> colormap_names() {
 Colormap::Colormap(std::string_view name) {
   const auto found =
       std::find_if(polynomials.begin(), polynomials.end(), [name](const Polynomial& map) { return map.name == name; });
-  if (found == polynomials.end() && name != "gray") {
-    const auto names = colormap_names();
+  if (found == polynomials.end() && name != "gray" && name != diverging_colormap) {
+    auto names = colormap_names();
+    names.emplace_back(diverging_colormap);
     throw Error(ErrorKind::input,
                 fmt::format("colour map: expected one of {}, found \"{}\"", fmt::join(names, ", "), name));
   }
   for (int i = 0; i < 256; ++i) {
     const auto level = static_cast<std::uint8_t>(i);
-    table_.push_back(found == polynomials.end() ? Color{level, level, level} : evaluate(*found, i / 255.0));
+    if (found != polynomials.end())
+      table_.push_back(evaluate(*found, i / 255.0));
+    else
+      table_.push_back(name == diverging_colormap ? diverging(i / 255.0) : Color{level, level, level});
   }
 }
 

@@ -7,10 +7,13 @@
 
 namespace pergola {
 
-/// The names that `colormap` knows.
+/// The names of the maps from dark to bright.
 PERGOLA_API std::vector<std::string> colormap_names();
 
-/// A perceptually uniform colour map: dark at 0, bright at 1.
+/// For values of both signs, with 0 in the middle: blue, light grey, red.
+inline constexpr const char* diverging_colormap = "coolwarm";
+
+/// A perceptually uniform colour map: dark at 0, bright at 1; or the diverging one.
 class PERGOLA_API Colormap {
  public:
   /// Throws Error(input) with the valid names.

@@ -1,10 +1,13 @@
 #include "picture/plasma_plots.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "base/error.hpp"
+#include "picture/colormap.hpp"
 #include "picture/map_plot.hpp"
 #include "picture/projection.hpp"
 
@@ -68,8 +71,14 @@ Image plot_field(const FieldSlice& slice, int width) {
   plot.plot.title = slice.title;
   plot.plot.x.label = slice.across_label;
   plot.plot.y.label = slice.up_label;
-  plot.colormap = slice.colormap;
+  const auto [low, high] = std::minmax_element(slice.values.begin(), slice.values.end());
+  const bool both_signs = !slice.values.empty() && *low < 0 && *high > 0;
+  plot.colormap = !slice.colormap.empty() ? slice.colormap : both_signs ? diverging_colormap : "magma";
   plot.colors.label = slice.value_label;
+  if (both_signs && plot.colormap == diverging_colormap) {
+    const double largest = std::max(-*low, *high);
+    plot.colors.low = -largest, plot.colors.high = largest;
+  }
   plot.set_values(slice.columns, slice.rows, slice.values, {0, slice.width}, {0, slice.height});
   const double aspect = std::clamp(slice.height / slice.width, 0.25, 1.0);
   return plot.draw(width, 120 + static_cast<int>((width - 180) * aspect));
@@ -114,11 +123,11 @@ Image plot_spectrum(const SpectrumMap& spectrum, int width) {
   return plot.draw(width, width * 2 / 3);
 }
 
-Image plot_wave(const RunLog& wave) {
+Image plot_wave(const RunLog& wave, const LogUnits& units, const std::string& note) {
   const auto times = wave.numbers("time");
   Plot plot;
-  plot.title = "The wave of [plasma.wave]";
-  plot.x.label = "time";
+  plot.title = note.empty() ? "The wave of [plasma.wave]" : "The wave of [plasma.wave]: " + note;
+  plot.x.label = units.time.empty() ? "time" : fmt::format("time ({})", units.time);
   plot.y.label = "|φ_{k}|";
   plot.y.log = true;
   plot.add_series("measured", times, wave.numbers("amplitude"));

@@ -4,6 +4,7 @@
 
 #include "picture/image.hpp"
 #include "picture/run_log.hpp"
+#include "picture/run_plots.hpp"
 
 namespace pergola {
 
@@ -24,8 +25,9 @@ struct FieldSlice {
   std::vector<double> values;  // row 0 at the bottom
   double width = 0, height = 0;
   std::string across_label, up_label, value_label, title;
-  std::string colormap = "magma";
+  std::string colormap;  // empty: the diverging one where there are values of both signs, else magma
 };
+/// With the diverging map 0 is in the middle of the colours.
 PERGOLA_API Image plot_field(const FieldSlice& slice, int width);
 
 /// Power by wave number and frequency, with curves of theory.
@@ -41,6 +43,6 @@ struct SpectrumMap {
 PERGOLA_API Image plot_spectrum(const SpectrumMap& spectrum, int width);
 
 /// From wave.csv: the amplitude of one wave against time on a logarithmic axis, and the line that was fitted.
-PERGOLA_API Image plot_wave(const RunLog& wave);
+PERGOLA_API Image plot_wave(const RunLog& wave, const LogUnits& units = {}, const std::string& note = "");
 
 }  // namespace pergola

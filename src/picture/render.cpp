@@ -10,6 +10,7 @@
 #include "picture/colormap.hpp"
 #include "picture/draw.hpp"
 #include "picture/font.hpp"
+#include "picture/plot.hpp"
 
 namespace pergola {
 
@@ -23,6 +24,7 @@ struct DensityRange {
   double place(double density) const {
     return density > low ? std::min(1.0, std::log(density / low) / std::log(high / low)) : 0.0;
   }
+  double density(double place) const { return low * std::pow(high / low, place); }
 };
 
 /// The densities between which most of the mass lies; at least a factor of 30, so that noise does not look like
@@ -141,20 +143,39 @@ void draw_labels(Image& image, const Projection& map, const RenderOptions& optio
                 options.length_unit.empty() ? to_text(length) : to_text(length) + " " + options.length_unit, style);
 }
 
-void draw_color_bar(Image& image, const Projection& map, const DensityRange& range, const Colormap& colors) {
+/// The colours of the picture from the darkest to the brightest, at `top` in the colour map. The densities end before,
+/// where single particles shine brighter than any density.
+void draw_color_bar(Image& image, const Projection& map, const DensityRange& range, const Colormap& colors, double top,
+                    const std::string& unit) {
   const double cap = legend_cap(map), bottom = map.pixels - legend_edge(map);
-  const double strip = map.pixels / 4.5, left = map.pixels - legend_edge(map) - strip;
-  for (int x = 0; x < static_cast<int>(strip); ++x)
-    draw_box(image, {left + x, bottom - cap / 3, 1, cap / 1.5}, colors(brightest * haze(map) * x / strip));
+  const int strip = static_cast<int>(map.pixels / 4.5);
+  const double left = std::floor(map.pixels - legend_edge(map)) - strip;
+  for (int x = 0; x < strip; ++x)
+    draw_box(image, {left + x, bottom - cap / 3, 1, cap / 1.5}, colors(top * x / (strip - 1)));
   TextStyle style{0.8 * cap, ink, Align::left, Direction::horizontal, 1, 0.95};
-  const std::string low = fmt::format("{:.2g}", range.low), high = fmt::format("{:.2g}", range.high);
-  const double words = text_width(low + "Σ" + high, style.cap_height), base = bottom - 0.9 * cap;
-  if (words + cap > strip) return;
+  const double full = brightest * haze(map), end = std::min(full, top);
+  const std::string low = fmt::format("{:.2g}", range.low), high = fmt::format("{:.2g}", range.density(end / full));
+  const double base = bottom - 0.9 * cap;
+  if (text_width(low + high, style.cap_height) + cap > strip * end / top) return;
   draw_shadowed(image, {left, base}, low, style);
   style.align = Align::right;
-  draw_shadowed(image, {left + strip, base}, high, style);
-  style.align = Align::center;
-  draw_shadowed(image, {left + strip / 2, base}, "Σ", style);
+  draw_shadowed(image, {left + strip * end / top, base}, high, style);
+  draw_shadowed(image, {left + strip, base - 1.7 * cap}, unit.empty() ? "Σ" : fmt::format("Σ ({})", unit), style);
+}
+
+/// From the far end, where they are faint, to the particle.
+void draw_trails(Image& image, const std::vector<std::vector<Point>>& trails) {
+  const double width = std::max(1.0, image.width() / 600.0);
+  for (std::size_t t = 0; t < trails.size(); ++t) {
+    const Color color = blend(palette_color(static_cast<int>(t) + 1), {255, 255, 255}, 0.25);
+    const auto& trail = trails[t];
+    for (std::size_t i = 1; i < trail.size(); ++i) {
+      if (!std::isfinite(trail[i - 1].x + trail[i].x)) continue;
+      const Color faded =
+          blend({0, 0, 0}, color, 0.25 + 0.65 * static_cast<double>(i) / static_cast<double>(trail.size()));
+      draw_line(image, trail[i - 1], trail[i], width, faded);
+    }
+  }
 }
 
 /// A colour at a brightness from 0 to 1, going on to white at the top.
@@ -201,19 +222,19 @@ Image render(const Projection& map, const RenderOptions& options) {
   const auto range = density_range(map);
   const auto lights = light_spots(map);
   const double visible = haze(map);
+  double top = 0;
   Image image(map.pixels, map.pixels);
   for (int y = 0; y < map.pixels; ++y)
     for (int x = 0; x < map.pixels; ++x) {
-      Color color = colors(brightest * visible * range.place(map.at(x, y)));
-      if (!map.spots.empty()) {
-        const double light = lights.exposed(x, y);
-        color = {screen(color.r, light), screen(color.g, 0.95 * light), screen(color.b, 0.88 * light)};
-      }
-      image.set(x, y, color);
+      double place = brightest * visible * range.place(map.at(x, y));
+      if (!map.spots.empty()) place = 1 - (1 - place) * (1 - lights.exposed(x, y));
+      image.set(x, y, colors(place));
+      top = std::max(top, place);
     }
+  draw_trails(image, options.trails);
   if (options.legend) {
     draw_labels(image, map, options);
-    if (visible > 0) draw_color_bar(image, map, range, colors);
+    if (visible > 0 && top > 0) draw_color_bar(image, map, range, colors, top, options.density_unit);
   }
   return image;
 }

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "picture/draw.hpp"
 #include "picture/image.hpp"
 #include "picture/projection.hpp"
 
@@ -9,10 +10,12 @@ namespace pergola {
 
 struct RenderOptions {
   std::string colormap = "magma";
-  std::string title;        // upper left corner
-  std::string note;         // upper right corner, such as the time
-  std::string length_unit;  // after the number at the scale bar
-  bool legend = true;       // scale bar, colour bar, title and note
+  std::string title;                            // upper left corner
+  std::string note;                             // upper right corner, such as the time
+  std::string length_unit;                      // after the number at the scale bar
+  bool legend = true;                           // scale bar, colour bar, title and note
+  std::string density_unit = {};                // after Σ at the colour bar
+  std::vector<std::vector<Point>> trails = {};  // where particles have come from, in pixels; NaN: a gap
 };
 
 /// One kind of particles in a picture of several, with a colour of its own.

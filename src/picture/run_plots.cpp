@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <string>
 
 #include "picture/bars.hpp"
 #include "picture/plot.hpp"
@@ -39,41 +40,59 @@ std::vector<double> drift_of(const RunLog& log, const std::array<const char*, 3>
   return drift;
 }
 
+std::string with_unit(const std::string& name, const std::string& unit) {
+  return unit.empty() ? name : fmt::format("{} ({})", name, unit);
+}
+
+bool is_plasma(const RunLog& energy) {
+  const auto& names = energy.names();
+  return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.starts_with("kinetic_"); });
+}
+
 }  // namespace
 
-Image plot_energy(const RunLog& energy) {
+Image plot_energy(const RunLog& energy, const LogUnits& units) {
   const auto time = energy.numbers("time");
   Plot error;
   error.title = "Energy error";
-  error.x.label = "time";
+  error.x.label = with_unit("time", units.time);
   error.y.label = "|E − E_{0}| / |E_{0}|";
   error.y.log = true;
   error.add_series("", time, absolute(energy.numbers("relative_error")), style_for(time.size()));
   Plot parts;
   parts.title = "Energies";
-  parts.x.label = "time";
-  parts.y.label = "energy";
-  for (const char* part : {"kinetic", "potential", "total"}) parts.add_series(part, time, energy.numbers(part));
-  return draw_panels({error, parts}, plot_width, plot_height);
+  parts.x.label = error.x.label;
+  parts.y.label = with_unit("energy", units.energy);
+  const bool plasma = is_plasma(energy);
+  for (const char* part : {"kinetic", "potential", "total"})
+    parts.add_series(plasma && part == std::string("potential") ? "field" : part, time, energy.numbers(part));
+  if (!plasma) return draw_panels({error, parts}, plot_width, plot_height);
+  Plot field;
+  field.title = "Energy of the field";
+  field.x.label = error.x.label;
+  field.y.label = parts.y.label;
+  field.y.log = true;
+  field.add_series("", time, energy.numbers("potential"), style_for(time.size()));
+  return draw_panels({error, parts, field}, plot_width, plot_height);
 }
 
-Image plot_momentum(const RunLog& energy) {
+Image plot_momentum(const RunLog& energy, const LogUnits& units) {
   const auto time = energy.numbers("time");
   Plot plot;
   plot.title = "Drift of momentum and angular momentum";
-  plot.x.label = "time";
-  plot.y.label = "distance from the first value";
+  plot.x.label = with_unit("time", units.time);
+  plot.y.label = with_unit("distance from the first value", units.momentum);
   plot.y.log = true;
   plot.add_series("momentum", time, drift_of(energy, {"px", "py", "pz"}), style_for(time.size()));
   plot.add_series("angular momentum", time, drift_of(energy, {"lx", "ly", "lz"}), style_for(time.size()));
   return draw_panels({plot}, plot_width, plot_height);
 }
 
-Image plot_audit(const RunLog& audit) {
+Image plot_audit(const RunLog& audit, const LogUnits& units) {
   const auto time = audit.numbers("time");
   Plot plot;
   plot.title = "Force error";
-  plot.x.label = "time";
+  plot.x.label = with_unit("time", units.time);
   plot.y.label = "relative error";
   plot.y.log = true;
   for (const char* measure : {"median", "rms", "p99", "max"})

@@ -132,7 +132,53 @@ class Picture(harness.CliTest):
         self.bad(2, "picture", path, "-o", out, "--colormap", "jet", says=["--colormap", "magma"])
         self.bad(2, "picture", path, "-o", out, "--size", "2", says="--size")
         self.bad(2, "picture", path, "-o", self.dir / "no" / "a.png", says="a.png")
+        for name in ("a.pdf", "a.svg", "a.jpg", "a", "png"):
+            self.bad(2, "picture", path, "-o", self.dir / name, says=["--output", name, ".png"])
         self.assertEqual(self.files(), ["bad.csv", "snap.csv"])
+
+    def test_the_right_end_of_the_colour_bar_is_the_brightest_colour(self):
+        luma = lambda c: 0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2]
+        for n in (400, 3000):
+            path = self.csv(cluster(n))
+            self.good("picture", path, "-o", self.dir / "bare.png", "--no-legend", "--size", 300)
+            self.good("picture", path, "-o", self.dir / "full.png", "--size", 300, "--title", "")
+            bare, full = read_png(self.dir / "bare.png")[2], read_png(self.dir / "full.png")[2]
+            brightest = max((c for row in bare for c in row), key=luma)
+            cap, edge = max(8, 300 / 72), 2.2 * max(8, 300 / 72)
+            row = full[int(300 - edge)]
+            self.assertEqual(row[int(300 - edge) - 1], brightest, n)
+
+    def test_lengths_and_times_carry_the_units_of_the_file(self):
+        self.good("ic", "plummer", "--n", 100, "--units", "gadget", "-o", self.dir / "kpc.hdf5")
+        self.assertIn(" kpc wide", self.good("picture", self.dir / "kpc.hdf5", "-o", self.dir / "kpc.png"))
+        self.good("ic", "plummer", "--n", 100, "-o", self.dir / "plain.hdf5")
+        text = self.good("picture", self.dir / "plain.hdf5", "-o", self.dir / "plain.png")
+        self.assertRegex(text, r"[0-9.]+ wide")
+
+    def test_a_handful_of_bodies_has_trails(self):
+        out = self.dir / "eight"
+        self.good("run", harness.SOURCE / "examples" / "figure-eight.toml", "--set", "run.end_time=4", "--set", "output.snapshots_every=0.25",
+                  "-o", out, "--quiet", "--device", "cpu", "--threads", 1)
+        with_trails = self.good_json("picture", out / "snap_016.hdf5", "-o", self.dir / "a.png", "--size", 200, "--no-legend")
+        without = self.good_json("picture", out / "snap_016.hdf5", "-o", self.dir / "b.png", "--size", 200, "--no-legend",
+                                 "--no-trails")
+        self.assertEqual(with_trails["particles"], without["particles"])
+        lit = lambda name: sum(max(c) > 60 for row in read_png(self.dir / name)[2] for c in row)
+        self.assertGreater(lit("a.png"), lit("b.png") + 200)
+
+    def test_nothing_is_left_when_standard_output_is_full(self):
+        path = self.csv(cluster(20))
+        with open("/dev/full", "w") as full:
+            for flags in ([], ["--json"]):
+                result = harness.run(["picture", path, "-o", self.dir / "a.png", *flags], stdout=full)
+                self.assertEqual(result.returncode, 3, result.stderr)
+                result = harness.run(["force", path, "--solver", "direct", "--device", "cpu", "--dump", self.dir / "f.hdf5", *flags], stdout=full)
+                self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertEqual(self.files(), ["snap.csv"])
+
+    def test_a_name_with_line_ends_is_one_line_of_an_error(self):
+        error = self.bad(2, "picture", self.dir / "a\nb\n\nc\td.csv", "-o", self.dir / "a.png", says="a\\nb\\n\\nc\\x09d.csv")
+        self.assertEqual(len(error.splitlines()), 1)
 
     @unittest.skipIf(os.geteuid() == 0, "root may write anywhere")
     def test_a_directory_that_may_not_be_written_is_the_systems_refusal(self):

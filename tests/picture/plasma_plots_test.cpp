@@ -67,6 +67,20 @@ TEST(PlasmaPlots, PhaseSpaceIsBrightWhereTheParticlesAre) {
   EXPECT_THROW(plot_phase_space(PhaseSpace{}, 900), Error);
 }
 
+TEST(PlasmaPlots, AFieldOfBothSignsHasZeroInTheMiddleOfDivergingColours) {
+  FieldSlice slice{2, 2, {-1, 0, 4, 2}, 1, 1, "", "", "", "", ""};
+  const Colormap diverging(diverging_colormap), magma("magma");
+  const Image both = plot_field(slice, 600);
+  EXPECT_GT(count(both, diverging(0.5)), 10000);            // 0
+  EXPECT_GT(count(both, diverging(1)), 10000);              // 4
+  EXPECT_GT(count(both, diverging(0.5 - 0.5 / 4)), 10000);  // −1
+  EXPECT_NEAR(diverging(0.5).b, 221, 1);                    // Moreland's middle, as near as 256 steps have it
+  slice.values = {1, 2, 3, 5};
+  EXPECT_GT(count(plot_field(slice, 600), magma(1)), 10000);
+  slice.values = {-1, 0, 4, 2}, slice.colormap = "magma";
+  EXPECT_GT(count(plot_field(slice, 600), magma(0)), 10000);
+}
+
 TEST(PlasmaPlots, SpectrumEndsWithItsPowerAndCurves) {
   SpectrumMap spectrum;
   for (int m = 1; m <= 10; ++m) spectrum.wave_numbers.push_back(0.1 * m);

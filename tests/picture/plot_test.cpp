@@ -39,6 +39,9 @@ TEST(Ticks, OfALogarithmicAxisAreThePowersOfTen) {
   EXPECT_EQ(labels(log_ticks(1e-16, 1e4, 5)), (Names{"10^{−15}", "10^{−10}", "10^{−5}", "10^{0}"}));
   EXPECT_EQ(labels(log_ticks(1.5, 8, 5)), (Names{"2", "5"}));
   EXPECT_EQ(log_ticks(1, 10, 5).size(), 10u);  // with the minor ones
+  // where less than a factor of two or so is shown
+  EXPECT_EQ(labels(log_ticks(1.1, 1.9, 4)), (Names{"1.2", "1.4", "1.6", "1.8"}));
+  EXPECT_EQ(labels(log_ticks(0.9e-6, 1.3e-6, 2)), (Names{"10^{−6}", "1.2×10^{−6}"}));
   EXPECT_TRUE(log_ticks(-1, 10, 5).empty());
 }
 
@@ -164,6 +167,7 @@ TEST_F(RunLogFile, PlotsOfARunShowData) {
   const auto log = RunLog::read(at("energy.csv"));
   EXPECT_GT(pixels_of(plot_energy(log), palette_color(0)), 500);
   EXPECT_GT(pixels_of(plot_momentum(log), palette_color(0)), 300);
+  EXPECT_NE(plot_energy(log).pixels(), plot_energy(log, {"Gyr", "J", ""}).pixels());
   EXPECT_GT(pixels_of(plot_profile(RunLog::read(at("profile.csv"))), palette_color(0)), 1000);
 }
 

@@ -1,0 +1,27 @@
+#pragma once
+#include <filesystem>
+#include <vector>
+
+#include "io/snapshot.hpp"
+#include "picture/draw.hpp"
+#include "picture/projection.hpp"
+
+namespace pergola::app {
+
+/// Where a handful of bodies have come from.
+struct Trails {
+  std::vector<std::vector<Vec3<double>>> paths;  // one per particle of the snapshot, the oldest place first
+
+  bool empty() const { return paths.empty(); }
+  /// The smallest square frame that shows all paths and the particles themselves.
+  Frame frame(const Particles& particles, SightLine axis) const;
+  /// The paths in pixels of a map.
+  std::vector<std::vector<Point>> on(const Projection& map) const;
+};
+
+/// The paths of up to 16 particles through the snapshots of the same run before this one: files in its folder whose
+/// names differ in the number only (snap_000.hdf5, snap_001.hdf5, …). Between two of them a path is the cubic that has
+/// their places and velocities; where they are too far apart for that it has a gap. Empty where there are none.
+Trails find_trails(const std::filesystem::path& file, const Snapshot& snapshot);
+
+}  // namespace pergola::app

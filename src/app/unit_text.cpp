@@ -1,0 +1,72 @@
+#include "app/unit_text.hpp"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <cmath>
+
+#include "base/units.hpp"
+
+namespace pergola::app {
+
+namespace {
+
+struct NamedUnit {
+  const char* name;
+  double size;
+};
+
+constexpr double astronomical_unit_cm = 1.495978707e13;  // IAU 2012 resolution B2
+constexpr double kiloparsec_cm = kiloparsec_m * 1e2;
+constexpr double sun_g = solar_mass_kg * 1e3;
+constexpr double year_s = 365.25 * 86400;  // Julian
+
+constexpr std::array<NamedUnit, 7> lengths{{{"cm", 1},
+                                            {"m", 1e2},
+                                            {"km", 1e5},
+                                            {"AU", astronomical_unit_cm},
+                                            {"pc", 1e-3 * kiloparsec_cm},
+                                            {"kpc", kiloparsec_cm},
+                                            {"Mpc", 1e3 * kiloparsec_cm}}};
+constexpr std::array<NamedUnit, 4> masses{{{"g", 1}, {"kg", 1e3}, {"Msun", sun_g}, {"10^{10} Msun", 1e10 * sun_g}}};
+constexpr std::array<NamedUnit, 6> times{
+    {{"s", 1}, {"day", 86400}, {"yr", year_s}, {"kyr", 1e3 * year_s}, {"Myr", 1e6 * year_s}, {"Gyr", 1e9 * year_s}}};
+
+/// The name of a unit of this size, or its size in the first one. Files round their units: GADGET's kpc has 7 digits,
+/// its solar mass 4.
+template <std::size_t count>
+std::string name_of(double size, const std::array<NamedUnit, count>& units) {
+  for (const NamedUnit& unit : units)
+    if (std::abs(size / unit.size - 1) < 2e-3) return unit.name;
+  return fmt::format("{:.4g} {}", size, units[0].name);
+}
+
+/// N-body units are a scale of their own, which files express as 1.
+bool stated(const SnapshotHeader& header) {
+  const auto& u = header.units;
+  return u && u->length_cm > 0 && u->mass_g > 0 && u->velocity_cm_per_s > 0 &&
+         !(u->length_cm == 1 && u->mass_g == 1 && u->velocity_cm_per_s == 1);
+}
+
+}  // namespace
+
+UnitTexts unit_texts(const SnapshotHeader& header) {
+  if (!stated(header)) return {};
+  const std::string little_h = header.omega0 ? "/h" : "", length = name_of(header.units->length_cm, lengths) + little_h;
+  const std::string mass = name_of(header.units->mass_g, masses) + little_h;
+  return {length,
+          header.omega0 ? fmt::format("{}/({})^{{2}}", mass, length) : fmt::format("{}/{}^{{2}}", mass, length)};
+}
+
+std::string time_text(const SnapshotHeader& header) {
+  if (header.omega0) return fmt::format("z = {:.3g}", header.redshift);
+  if (!stated(header)) return fmt::format("t = {:.6g}", header.time);
+  const double seconds = header.time * header.units->length_cm / header.units->velocity_cm_per_s;
+  NamedUnit best = times[0];
+  for (const NamedUnit& unit : times)
+    if (std::abs(seconds) >= unit.size) best = unit;
+  if (seconds == 0) best = times[2];
+  return fmt::format("t = {:.4g} {}", seconds / best.size, best.name);
+}
+
+}  // namespace pergola::app
