@@ -187,6 +187,84 @@ GrowthFit fit_growth(const WaveSeries& series) {
   return {rate, std::exp((y_sum - rate * t_sum) / n - rate * middle)};
 }
 
+namespace {
+
+WaveSeries part_of(const WaveSeries& series, std::size_t begin, std::size_t end) {
+  const auto first = static_cast<std::ptrdiff_t>(begin), last = static_cast<std::ptrdiff_t>(end);
+  return {{series.times.begin() + first, series.times.begin() + last},
+          {series.values.begin() + first, series.values.begin() + last}};
+}
+
+/// Sums over the samples before each one, from which a straight line through log |value| of any window follows at once.
+class LineSums {
+ public:
+  explicit LineSums(const WaveSeries& series) : sums_(series.times.size() + 1) {
+    for (std::size_t i = 0; i < series.times.size(); ++i) {
+      const double t = series.times[i] - series.times[0], y = std::log(std::max(std::abs(series.values[i]), 1e-300));
+      const std::array<double, 5> terms{t, y, t * t, t * y, y * y};
+      for (std::size_t k = 0; k < 5; ++k) sums_[i + 1][k] = sums_[i][k] + terms[k];
+    }
+  }
+  struct Line {
+    double rate, rms;  // of what the line leaves
+  };
+  Line line(std::size_t begin, std::size_t end) const {
+    std::array<double, 5> s{};
+    for (std::size_t k = 0; k < 5; ++k) s[k] = sums_[end][k] - sums_[begin][k];
+    const auto n = static_cast<double>(end - begin);
+    const double tt = s[2] - s[0] * s[0] / n, ty = s[3] - s[0] * s[1] / n, yy = s[4] - s[1] * s[1] / n;
+    const double rate = tt > 0 ? ty / tt : 0;
+    return {rate, std::sqrt(std::max(0.0, yy - rate * ty) / n)};
+  }
+
+ private:
+  std::vector<std::array<double, 5>> sums_;
+};
+
+}  // namespace
+
+GrowthWindow growth_of(const WaveSeries& series) {
+  constexpr std::size_t quarters = 4;
+  const GrowthFit fit = fit_growth(series);
+  GrowthWindow window{fit.rate, fit.amplitude, not_a_number, not_a_number, not_a_number};
+  if (series.times.empty()) return window;
+  window.from = series.times.front(), window.until = series.times.back();
+  const std::size_t count = series.times.size();
+  if (count < 3 * quarters) return window;
+  double sum = 0, squares = 0;
+  for (std::size_t q = 0; q < quarters; ++q) {
+    const double rate = fit_growth(part_of(series, q * count / quarters, (q + 1) * count / quarters)).rate;
+    sum += rate, squares += rate * rate;
+  }
+  constexpr double n = quarters;
+  window.error = std::sqrt(std::max(0.0, squares / n - sum * sum / (n * n)) / (n - 1));
+  return window;
+}
+
+GrowthWindow find_growth(const WaveSeries& series) {
+  constexpr std::size_t fewest = 12, starts = 80;
+  constexpr double least_growth = 1, good_line = 0.02;  // in log |value|; a line as good as this need not be better
+  const GrowthWindow none{not_a_number, not_a_number, not_a_number, not_a_number, not_a_number};
+  double highest = 0;
+  for (const Complex& value : series.values) highest = std::max(highest, std::abs(value));
+  std::size_t end = 0;  // of the growth
+  while (end < series.values.size() && std::abs(series.values[end]) < 0.5 * highest) ++end;
+  if (end < fewest) return none;
+  const LineSums sums(series);
+  const std::size_t stride = std::max<std::size_t>(1, end / starts);
+  std::size_t best_begin = 0, best_end = 0;
+  double best = 0;
+  for (std::size_t first = 0; first + fewest <= end; first += stride)
+    for (std::size_t last = end; last >= first + fewest; last -= std::min(last, stride)) {
+      const auto [rate, rms] = sums.line(first, last);
+      const double growth = rate * (series.times[last - 1] - series.times[first]);
+      const double score = growth / (rms + good_line);
+      if (growth < least_growth || score <= best) continue;
+      best = score, best_begin = first, best_end = last;
+    }
+  return best_end == 0 ? none : growth_of(part_of(series, best_begin, best_end));
+}
+
 PowerSpectrum power_spectrum(const WaveSeries& series) { return padded_spectrum(series, 1); }
 
 double peak_frequency(const PowerSpectrum& spectrum) {

@@ -32,6 +32,18 @@ struct GrowthFit {
 };
 PERGOLA_API GrowthFit fit_growth(const WaveSeries& series);
 
+/// The stretch of a series in which a wave grows, and how fast.
+struct GrowthWindow {
+  double rate = 0, amplitude = 0;  // as in GrowthFit; NaN: nothing grows
+  double error = 0;                // standard error of the rate, from the rates of the window's quarters
+  double from = 0, until = 0;      // times
+};
+/// Of all windows that end before the wave has half of its greatest amplitude, the one whose logarithm grows most for
+/// how far it is from a straight line; at least by a factor of e.
+PERGOLA_API GrowthWindow find_growth(const WaveSeries& series);
+/// The whole series as the window.
+PERGOLA_API GrowthWindow growth_of(const WaveSeries& series);
+
 /// Power of evenly spaced samples by frequency, with a Hann window; waves that travel either way are added, and a wave
 /// of amplitude A has a peak of A². Samples after a change of the spacing are left out.
 struct PowerSpectrum {

@@ -12,6 +12,7 @@
 #include "base/text.hpp"
 #include "physics/bernstein.hpp"
 #include "physics/plasma_dispersion.hpp"
+#include "sim/plasma_wave_theory.hpp"
 
 namespace pergola {
 
@@ -89,11 +90,23 @@ WaveSeries PlasmaDiagnostics::wave_series() const {
   return window;
 }
 
+GrowthWindow PlasmaDiagnostics::growth_window() const {
+  const WaveSeries series = wave_series();
+  return wave_.from == 0 && wave_.until == 0 ? find_growth(series) : growth_of(series);
+}
+
+WaveGrowth PlasmaDiagnostics::growth() const {
+  const double time = units_.time().file;
+  const GrowthWindow found = growth_window();
+  return {found.rate / time, found.error / time, wave_theory(options_, kinds_, wave_.mode).imag() / time,
+          found.from * time, found.until * time};
+}
+
 double PlasmaDiagnostics::measure(const std::string& name) const {
   const double rate = 1 / units_.time().file;
   if (name == "frequency") return fit_oscillation(wave_series()).frequency * rate;
   if (name == "damping_rate") return -fit_oscillation(wave_series()).growth_rate * rate;
-  if (name == "growth_rate") return fit_growth(wave_series()).rate * rate;
+  if (name == "growth_rate") return growth_window().rate * rate;
   if (name != "field_energy") return not_a_number;
   double sum = 0, count = 0;
   for (std::size_t i = 0; i < energy_times_.size(); ++i) {
@@ -196,13 +209,14 @@ std::string PlasmaDiagnostics::spectrum_text(const SpectrumFile& spectrum) const
 /// the oscillation where not.
 std::string PlasmaDiagnostics::wave_text() const {
   const WaveSeries window = wave_series();
-  const GrowthFit growth = fit_growth(window);
+  const GrowthWindow growth = growth_window();
   const OscillationFit oscillation = fit_oscillation(window);
   const double potential = units_.potential().file;
   std::string text = "time,real,imaginary,amplitude,fit\n";
   for (std::size_t i = 0; i < modes_.times().size(); ++i) {
     const double time = modes_.times()[i];
-    const bool inside = in_window(time) && std::isfinite(oscillation.growth_rate);
+    const bool inside = growth.rate > 0 ? time >= growth.from && time <= growth.until
+                                        : in_window(time) && std::isfinite(oscillation.growth_rate);
     const double line = growth.rate > 0 ? growth.amplitude * std::exp(growth.rate * time)
                                         : oscillation.amplitude * std::exp(oscillation.growth_rate * time);
     const auto value = modes_.wave()[i] * potential;

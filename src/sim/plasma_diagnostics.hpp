@@ -11,13 +11,13 @@
 #include "io/spectrum_file.hpp"
 #include "plasma/options.hpp"
 #include "plasma/units.hpp"
+#include "sim/plasma_kind.hpp"
 
 namespace pergola {
 
-/// What theory needs of a species, in units of computation.
-struct PlasmaKind {
-  double plasma_frequency_squared = 1;  // q² n/m
-  Vec3<double> thermal_speed{0, 0, 0}, drift{0, 0, 0};
+/// How fast the wave of PlasmaWave grows, in the run's units. NaN: nothing grows, or no theory is known.
+struct WaveGrowth {
+  double rate = 0, error = 0, theory = 0, from = 0, until = 0;
 };
 
 /// What is watched in a run of a plasma beside its energies: the potential's Fourier modes along the axes, the wave of
@@ -44,10 +44,13 @@ class PERGOLA_API PlasmaDiagnostics {
   /// For the report card: frequency, growth_rate, damping_rate of the wave, field_energy (mean over its window). NaN
   /// for what was not recorded and for any other name.
   double measure(const std::string& name) const;
+  /// In the window of [plasma.wave] where it states one, else in one that is found.
+  WaveGrowth growth() const;
 
  private:
   bool in_window(double time) const;
   WaveSeries wave_series() const;
+  GrowthWindow growth_window() const;
   AxisSpectrum axis_spectrum(int axis) const;
   std::vector<SpectrumCurve> theory(int axis, double longest, double highest) const;
   std::string spectrum_text(const SpectrumFile& spectrum) const;

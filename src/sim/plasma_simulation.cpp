@@ -190,6 +190,15 @@ std::string PlasmaSimulation::describe() const {
                       {"length_unit", units_.length_name()},
                       {"time_unit", units_.time_name()},
                       {"omega_p_dt", config_.time.step / units_.time().file}};
+  if (config_.output.spectrum_every > 0) {
+    const WaveGrowth growth = diagnostics_.growth();
+    const auto known = [](double value) {
+      return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+    };
+    record["wave"] = {{"mode", config_.plasma.wave.mode}, {"growth_rate", known(growth.rate)},
+                      {"error", known(growth.error)},     {"theory", known(growth.theory)},
+                      {"from", known(growth.from)},       {"until", known(growth.until)}};
+  }
   return record.dump();
 }
 

@@ -69,6 +69,30 @@ TEST(WaveFit, StrongerStaticFieldDoesNotHideAnOscillation) {
   EXPECT_NEAR(peak_frequency(power_spectrum(series)), 0.98, 5e-3);
 }
 
+TEST(WaveFit, TheWindowOfGrowthIsFound) {
+  // Noise and waves that die away, then growth by a factor of 3000, then saturation with a bounce.
+  constexpr double rate = 0.35;
+  const auto series = sampled(60, 0.1, [](double t) {
+    const double grown = 1e-4 * std::exp(rate * t), held = grown / (1 + grown);
+    const double early = 3e-4 * std::exp(-0.4 * t) * std::cos(1.3 * t) + 2e-5 * noise(static_cast<int>(10 * t));
+    return Complex{held * (t > 30 ? 1 - 0.3 * std::sin(0.5 * (t - 30)) : 1.0) + early, 0};
+  });
+  const GrowthWindow found = find_growth(series);
+  EXPECT_NEAR(found.rate, rate, 0.02 * rate);
+  EXPECT_NEAR(found.rate, rate, 4 * found.error);
+  EXPECT_LT(found.error, 0.05 * rate);
+  EXPECT_GT(found.from, 3);
+  EXPECT_LT(found.until, 27);
+  EXPECT_GT(found.until - found.from, 8);
+}
+
+TEST(WaveFit, WhatDoesNotGrowHasNoWindowOfGrowth) {
+  EXPECT_TRUE(std::isnan(find_growth(sampled(20, 0.1, [](double t) { return Complex{std::exp(-0.1 * t), 0}; })).rate));
+  EXPECT_TRUE(std::isnan(find_growth(sampled(20, 0.1, [](double) { return Complex{0, 0}; })).rate));
+  EXPECT_TRUE(std::isnan(find_growth({}).rate));
+  EXPECT_TRUE(std::isnan(growth_of({}).rate));
+}
+
 TEST(WaveFit, NothingToFitIsNotANumber) {
   EXPECT_TRUE(std::isnan(fit_oscillation({}).frequency));
   EXPECT_TRUE(std::isnan(fit_growth({}).rate));
