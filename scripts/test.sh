@@ -50,6 +50,8 @@ sanitize() { # preset, what it is, then options of the sanitizer as NAME=VALUE
 if [ $sanitizers = yes ] && [ $status -eq 0 ]; then
   # HDF5 keeps memory until the process ends.
   sanitize asan "address and undefined-behaviour sanitizers" ASAN_OPTIONS=detect_leaks=0 || status=$?
+  stage "damaged inputs for every reader: address and undefined-behaviour sanitizers"
+  scripts/build.sh asan pergola_fuzz && (export ASAN_OPTIONS=detect_leaks=0 && run_tests build/asan -L fuzz) || status=$?
   sanitize tsan "thread sanitizer" TSAN_OPTIONS=halt_on_error=1 || status=$?
 fi
 
