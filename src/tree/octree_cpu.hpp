@@ -2,10 +2,10 @@
 #include <vector>
 
 #include "device/buffer.hpp"
+#include "device/sort.hpp"
 #include "tree/build_cpu.hpp"
 #include "tree/saved_tree.hpp"
 #include "tree/softening_digit.hpp"
-#include "tree/sort.hpp"
 
 namespace pergola::tree {
 

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "device/parallel.hpp"
-#include "mesh/coupling/cell_order.hpp"
+#include "device/sort.hpp"
 #include "mesh/coupling/exchange.hpp"
 #include "mesh/coupling/exchange_loops.hpp"
 #include "mesh/coupling/slab_lists.hpp"
@@ -104,14 +104,14 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     });
   }
 
-  std::int64_t order_bytes(std::int64_t count) const override { return sort_bytes(count); }
+  std::int64_t order_bytes(std::int64_t count) const override { return order_by_key_bytes(count); }
 
   void find_order(const MeshParticles<Real>& particles, std::uint32_t* order, void* work) override {
     auto* const keys = static_cast<std::uint32_t*>(work);
     parallel_chunks(threads_, particles.count, chunk, [&](std::int64_t begin, std::int64_t end) {
       loops_.find_cells(walk_, particles, begin, end, keys + begin);
     });
-    sort_by_key(threads_, particles.count, grid_.cell_count() + 1, order, work);
+    order_by_key(threads_, particles.count, grid_.cell_count() + 1, order, work);
   }
 
  private:
