@@ -8,7 +8,7 @@ namespace pergola {
 
 namespace {
 
-Particles make_hernquist(const ModelInput& input) {
+std::optional<DrawnModel> draw_hernquist(const ModelInput& input) {
   const double cutoff = input.number("cutoff");
   SphereKnots knots;
   knots.radius = equal_ratio_radii(1e-6 * std::min(1.0, cutoff), cutoff);
@@ -21,7 +21,7 @@ Particles make_hernquist(const ModelInput& input) {
     knots.potential.push_back(physics::hernquist_depth(r));
     knots.f.push_back(physics::hernquist_distribution(knots.potential.back()));
   }
-  return make_isotropic_sphere(input, IsotropicSphere(knots, populated));
+  return draw_isotropic_sphere(input, IsotropicSphere(knots, populated));
 }
 
 }  // namespace
@@ -29,8 +29,11 @@ Particles make_hernquist(const ModelInput& input) {
 ModelEntry hernquist_model() {
   return {{"hernquist", "Hernquist's sphere in equilibrium, a bulge or a halo; N-body units: E = -1/4", 4096, true,
            sphere_options({{"cutoff", 100.0, "largest radius, in scale radii", Range::between(0.01, 1e6), {}}})},
-          make_hernquist,
-          equilibrium_expectations};
+          [](const ModelInput& input) { return make_drawn(*draw_hernquist(input), input.threads()); },
+          equilibrium_expectations,
+          nullptr,
+          nullptr,
+          draw_hernquist};
 }
 
 }  // namespace pergola

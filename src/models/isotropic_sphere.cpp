@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numbers>
 
 #include "physics/eddington.hpp"
@@ -130,18 +131,17 @@ PhaseSpacePoint IsotropicSphere::draw(Philox& random) const {
   return {x, draw_speed(random, depth, bound_[k]) * random_direction(random)};
 }
 
-Particles make_isotropic_sphere(const ModelInput& input, const IsotropicSphere& sphere) {
+DrawnModel draw_isotropic_sphere(const ModelInput& input, IsotropicSphere sphere) {
   const double mass = input.number("mass");
   // The virial radius is M²/(2 |W|).
   const double length = input.number("virial_radius") * 2 * sphere.self_energy() / (sphere.mass() * sphere.mass());
   const double speed = std::sqrt(input.gravitational_constant() * mass / (sphere.mass() * length));
-  Particles particles = equal_masses(input.n(), mass);
-  draw_particles(particles, input.seed(), input.threads(), [&](Philox& random) {
-    const PhaseSpacePoint star = sphere.draw(random);
+  const auto kept = std::make_shared<const IsotropicSphere>(std::move(sphere));
+  const auto draw = [=](Philox& random) {
+    const PhaseSpacePoint star = kept->draw(random);
     return PhaseSpacePoint{length * star.x, speed * star.v};
-  });
-  centre(particles, input.threads());
-  return particles;
+  };
+  return {input.n(), mass, input.seed(), draw};
 }
 
 std::vector<ModelOption> sphere_options(std::vector<ModelOption> own) {

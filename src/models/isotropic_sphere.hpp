@@ -63,7 +63,7 @@ class IsotropicSphere {
 
 /// Particles of a sphere alone, scaled to the model's options `mass` and `virial_radius`. The knots are in units with
 /// G = 1.
-Particles make_isotropic_sphere(const ModelInput& input, const IsotropicSphere& sphere);
+DrawnModel draw_isotropic_sphere(const ModelInput& input, IsotropicSphere sphere);
 
 /// The options `mass` and `virial_radius`, after `own`.
 std::vector<ModelOption> sphere_options(std::vector<ModelOption> own);

@@ -64,8 +64,8 @@ SphereKnots king_sphere(double w0) {
 
 namespace {
 
-Particles make_king(const ModelInput& input) {
-  return make_isotropic_sphere(input, IsotropicSphere(king_sphere(input.number("w0"))));
+std::optional<DrawnModel> draw_king(const ModelInput& input) {
+  return draw_isotropic_sphere(input, IsotropicSphere(king_sphere(input.number("w0"))));
 }
 
 }  // namespace
@@ -77,8 +77,11 @@ ModelEntry king_model() {
                             "central depth of the potential below the edge, in squares of King's sigma",
                             Range::between(0.1, 16),
                             {}}})},
-          make_king,
-          equilibrium_expectations};
+          [](const ModelInput& input) { return make_drawn(*draw_king(input), input.threads()); },
+          equilibrium_expectations,
+          nullptr,
+          nullptr,
+          draw_king};
 }
 
 }  // namespace pergola

@@ -1,9 +1,11 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "models/drawn_model.hpp"
 #include "models/model.hpp"
 
 namespace pergola {
@@ -37,6 +39,8 @@ struct ModelEntry {
   std::vector<Expectation> (*expectations)(const ModelInput& input);
   double (*box_side)(const ModelInput& input) = nullptr;                              // null: open space
   std::array<double, species_count> (*softening)(const ModelInput& input) = nullptr;  // null: no advice
+  /// Where particles are drawn one by one: how. Null, or nothing for these options: only make() knows.
+  std::optional<DrawnModel> (*drawn)(const ModelInput& input) = nullptr;
 };
 
 /// The energy −G M²/(4 r_v) of a sphere in equilibrium with the options `mass` and `virial_radius`, and what a run of

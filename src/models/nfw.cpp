@@ -18,7 +18,7 @@ double nfw_edge(const physics::TruncatedNfw<double>& halo) {
 
 namespace {
 
-Particles make_nfw(const ModelInput& input) {
+std::optional<DrawnModel> draw_nfw(const ModelInput& input) {
   const double concentration = input.number("concentration"), truncation = input.number("truncation");
   const physics::TruncatedNfw<double> halo{concentration, truncation * concentration};
   const SphereLaw law = [&](double r) { return SphereDensity{halo.density(r), halo.log_slope(r)}; };
@@ -28,7 +28,7 @@ Particles make_nfw(const ModelInput& input) {
     throw Error(ErrorKind::input,
                 fmt::format("nfw: truncation: expected a wider edge, which isotropic velocities can hold, found {}",
                             to_text(truncation)));
-  return make_isotropic_sphere(input, IsotropicSphere(knots));
+  return draw_isotropic_sphere(input, IsotropicSphere(knots));
 }
 
 }  // namespace
@@ -42,8 +42,11 @@ ModelEntry nfw_model() {
                             "length over which the density falls by e beyond it, in its radii",
                             Range::between(0.01, 10),
                             {}}})},
-          make_nfw,
-          equilibrium_expectations};
+          [](const ModelInput& input) { return make_drawn(*draw_nfw(input), input.threads()); },
+          equilibrium_expectations,
+          nullptr,
+          nullptr,
+          draw_nfw};
 }
 
 }  // namespace pergola

@@ -61,19 +61,27 @@ void scale_to_exact_energy(Particles& p, double energy, const ModelInput& input)
   for (auto* values : {&p.vx, &p.vy, &p.vz}) scale(*values, faster);
 }
 
-Particles make_plummer(const ModelInput& input) {
+DrawnModel stars(const ModelInput& input) {
   const double mass = input.number("mass");
   const double length = plummer_scale_per_virial_radius * input.number("virial_radius");
   const double speed = std::sqrt(input.gravitational_constant() * mass / length);
   const double within = plummer_mass_within(input.number("cutoff"));
-  Particles particles = equal_masses(input.n(), mass);
-  draw_particles(particles, input.seed(), input.threads(), [=](Philox& random) {
+  const auto draw = [=](Philox& random) {
     const PhaseSpacePoint p = draw_plummer_star(random, within);
     return PhaseSpacePoint{length * p.x, speed * p.v};
-  });
-  centre(particles, input.threads());
+  };
+  return {input.n(), mass, input.seed(), draw};
+}
+
+Particles make_plummer(const ModelInput& input) {
+  Particles particles = make_drawn(stars(input), input.threads());
   if (input.flag("exact_energy")) scale_to_exact_energy(particles, equilibrium_energy(input), input);
   return particles;
+}
+
+/// The exact energy is known only when all stars are.
+std::optional<DrawnModel> draw_plummer(const ModelInput& input) {
+  return input.flag("exact_energy") ? std::nullopt : std::optional(stars(input));
 }
 
 }  // namespace
@@ -89,7 +97,10 @@ ModelEntry plummer_model() {
             {"exact_energy", false, "scale to K = 1/4 and W = -1/2 exactly; costs a sum over all pairs", {}, {}},
             {"softening", 0.0, "softening length that exact_energy counts with", Range::at_least(0), {}}}},
           make_plummer,
-          equilibrium_expectations};
+          equilibrium_expectations,
+          nullptr,
+          nullptr,
+          draw_plummer};
 }
 
 }  // namespace pergola

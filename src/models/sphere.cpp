@@ -14,19 +14,17 @@ double potential(const ModelInput& input) {
                                                   input.number("radius"));
 }
 
-Particles make_sphere(const ModelInput& input) {
+std::optional<DrawnModel> draw_sphere(const ModelInput& input) {
   const double radius = input.number("radius"), mass = input.number("mass");
   // K = (3/2) M σ² = Q |W|.
   const double sigma = std::sqrt(2 * input.number("virial_ratio") * -potential(input) / (3 * mass));
-  Particles particles = equal_masses(input.n(), mass);
-  draw_particles(particles, input.seed(), input.threads(), [=](Philox& random) {
+  const auto draw = [=](Philox& random) {
     const double r = radius * std::cbrt(random.uniform());
     const Vec3<double> x = r * random_direction(random);
     const double vx = sigma * random_normal(random), vy = sigma * random_normal(random);
     return PhaseSpacePoint{x, {vx, vy, sigma * random_normal(random)}};
-  });
-  centre(particles, input.threads());
-  return particles;
+  };
+  return DrawnModel{input.n(), mass, input.seed(), draw};
 }
 
 std::vector<Expectation> expect_sphere(const ModelInput& input) {
@@ -45,8 +43,11 @@ ModelEntry sphere_model() {
            {{"virial_ratio", 0.0, "K/|W| at the start: 0 cold, 0.5 virial", Range::at_least(0), {}},
             {"radius", 1.0, "of the sphere", Range::above(0), {}},
             {"mass", 1.0, "total mass", Range::above(0), {}}}},
-          make_sphere,
-          expect_sphere};
+          [](const ModelInput& input) { return make_drawn(*draw_sphere(input), input.threads()); },
+          expect_sphere,
+          nullptr,
+          nullptr,
+          draw_sphere};
 }
 
 }  // namespace pergola

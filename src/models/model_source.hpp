@@ -1,0 +1,15 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "models/model.hpp"
+#include "particles/particle_source.hpp"
+
+namespace pergola {
+
+/// The particles of make_model(), with the same bits, in pieces: spheres and cubes, whose particles are drawn one by
+/// one, are never in memory as a whole; of other models all particles are made at once. threads = 0 means all cores.
+PERGOLA_API std::unique_ptr<ParticleSource> make_model_source(const std::string& name, const ModelOptions& options,
+                                                              int threads = 0);
+
+}  // namespace pergola
