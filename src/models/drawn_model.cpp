@@ -23,9 +23,10 @@ Particles make_drawn(const DrawnModel& model, int threads) {
 }
 
 DrawnSource::DrawnSource(DrawnModel model, int threads)
-    : model_(std::move(model)), threads_(threads), mass_(model_.total_mass / static_cast<double>(model_.n)) {
-  if (model_.centred) find_mean();
-}
+    : model_(std::move(model)),
+      threads_(threads),
+      mass_(model_.total_mass / static_cast<double>(model_.n)),
+      mean_known_(!model_.centred) {}
 
 PhaseSpacePoint DrawnSource::drawn(std::int64_t i) const {
   Philox random(model_.seed, 0, static_cast<std::uint64_t>(i));
@@ -54,9 +55,11 @@ void DrawnSource::find_mean() {
     for (std::size_t c = 0; c < mean_.size(); ++c) total.weighted[c] += sums.weighted[c];
   }
   for (std::size_t c = 0; c < mean_.size(); ++c) mean_[c] = total.weighted[c] / total.mass;
+  mean_known_ = true;
 }
 
 void DrawnSource::read(std::int64_t first, std::int64_t n, Particles& to) {
+  if (!mean_known_) find_mean();
   const auto room = static_cast<std::size_t>(n);
   to.id.resize(room);
   to.species.assign(room, species_halo);

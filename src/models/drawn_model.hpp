@@ -21,7 +21,7 @@ struct DrawnModel {
 /// All of them. Throws Error(device) when they cannot fit into memory.
 Particles make_drawn(const DrawnModel& model, int threads);
 
-/// The same particles, any range at any time. Where the model is centred all are drawn once more for their mean.
+/// The same particles, any range at any time. Where the model is centred all are drawn once before the first is given.
 class DrawnSource final : public ParticleSource {
  public:
   DrawnSource(DrawnModel model, int threads);
@@ -37,6 +37,7 @@ class DrawnSource final : public ParticleSource {
   int threads_;
   double mass_;
   std::array<double, 6> mean_{};  // of x, y, z, vx, vy, vz
+  bool mean_known_;
 };
 
 }  // namespace pergola

@@ -142,31 +142,13 @@ Particles make_model(const std::string& name, const ModelOptions& options, int t
   return entry.make(ModelInput(entry.info, options, threads > 0 ? threads : Device::open("cpu").threads()));
 }
 
-namespace {
-
-/// Particles that it keeps itself.
-class KeptParticles final : public ParticleSource {
- public:
-  explicit KeptParticles(Particles particles) : particles_(std::move(particles)), source_(particles_) {}
-  std::int64_t count() const override { return source_.count(); }
-  void read(std::int64_t first, std::int64_t n, Particles& to) override { source_.read(first, n, to); }
-  const Particles* whole() const override { return &particles_; }
-  std::string name() const override { return "model"; }
-
- private:
-  Particles particles_;
-  HostParticles source_;
-};
-
-}  // namespace
-
 std::unique_ptr<ParticleSource> make_model_source(const std::string& name, const ModelOptions& options, int threads) {
   const ModelEntry& entry = find_entry(name);
   check(entry.info, options);
   const ModelInput input(entry.info, options, threads > 0 ? threads : available_cores());
   if (entry.drawn)
     if (auto drawn = entry.drawn(input)) return std::make_unique<DrawnSource>(std::move(*drawn), input.threads());
-  return std::make_unique<KeptParticles>(entry.make(input));
+  return std::make_unique<KeptParticles>(entry.make(input), "model");
 }
 
 double model_box_side(const std::string& name, const ModelOptions& options) {

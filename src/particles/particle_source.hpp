@@ -1,5 +1,7 @@
 #pragma once
 #include <cstdint>
+#include <string>
+#include <utility>
 
 #include "particles/particles.hpp"
 
@@ -33,6 +35,23 @@ class PERGOLA_API HostParticles final : public ParticleSource {
  private:
   const Particles& particles_;
   std::string name_;
+};
+
+/// Particles on the host that it keeps itself.
+class PERGOLA_API KeptParticles final : public ParticleSource {
+ public:
+  explicit KeptParticles(Particles particles, std::string name = "particles")
+      : particles_(std::move(particles)), source_(particles_, std::move(name)) {}
+  KeptParticles(const KeptParticles&) = delete;
+  KeptParticles& operator=(const KeptParticles&) = delete;
+  std::int64_t count() const override { return source_.count(); }
+  void read(std::int64_t first, std::int64_t n, Particles& to) override { source_.read(first, n, to); }
+  const Particles* whole() const override { return &particles_; }
+  std::string name() const override { return source_.name(); }
+
+ private:
+  Particles particles_;
+  HostParticles source_;
 };
 
 }  // namespace pergola

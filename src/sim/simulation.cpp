@@ -7,7 +7,8 @@
 
 #include "analysis/shown_potential.hpp"
 #include "base/text.hpp"
-#include "io/snapshot.hpp"
+#include "io/snapshot_source.hpp"
+#include "models/model_source.hpp"
 #include "physics/block_steps.hpp"
 #include "sim/mesh_box.hpp"
 
@@ -112,10 +113,9 @@ Simulation::Simulation(const RunConfig& config, std::shared_ptr<Communicator> co
   StartingPoint begin;
   {
     Profile::Scope scope(&parts_->profile, "initial conditions");
-    begin = load_particles(config, parts_->device.threads());
+    begin = open_particles(config, parts_->device.threads(), parts_->on_mesh());
   }
-  HostParticles source(begin.particles);
-  parts_->start(source, begin.time, begin.box_side);
+  parts_->start(*begin.particles, begin.time, begin.box_side);
 }
 
 Simulation::Simulation(const RunConfig& config, const Particles& particles, double time,
@@ -229,21 +229,34 @@ ForceErrors Simulation::audit(std::int64_t sample) const {
 
 void Simulation::pause_every(std::int64_t steps) { parts_->integrator->pause_every(steps); }
 
-StartingPoint load_particles(const RunConfig& config, int threads) {
+StartingPoint open_particles(const RunConfig& config, int threads, bool whole) {
   config.require_particles();
   StartingPoint begin;
   if (config.particles.file.empty()) {
     auto options = config.particles.options;
     options.gravitational_constant = config.gravitational_constant();
     options.external = config.gravity.external;
-    begin.particles = make_model(config.particles.model, options, threads);
+    if (whole)
+      begin.particles = std::make_unique<KeptParticles>(make_model(config.particles.model, options, threads), "model");
+    else
+      begin.particles = make_model_source(config.particles.model, options, threads);
     begin.box_side = model_box_side(config.particles.model, options);
     return begin;
   }
-  Snapshot snapshot = read_snapshot(config.particles.file);
-  begin.time = snapshot.header.time;
-  begin.box_side = snapshot.header.box_size;
-  begin.particles = std::move(snapshot.particles);
+  const std::string& file = config.particles.file;
+  SnapshotHeader header;
+  if (whole) {
+    Snapshot snapshot = read_snapshot(file);
+    header = std::move(snapshot.header);
+    begin.particles = std::make_unique<KeptParticles>(std::move(snapshot.particles), file);
+  } else {
+    auto source = std::make_unique<SnapshotSource>(file, threads);
+    source->check();
+    header = source->summary().header;
+    begin.particles = std::move(source);
+  }
+  begin.time = header.time;
+  begin.box_side = header.box_size;
   return begin;
 }
 

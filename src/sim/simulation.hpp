@@ -82,12 +82,13 @@ class PERGOLA_API Simulation {
   std::unique_ptr<Parts> parts_;
 };
 
-/// The particles that a configuration names, made or read, and their time.
+/// The particles that a configuration names, and their time.
 struct StartingPoint {
-  Particles particles;
+  std::unique_ptr<ParticleSource> particles;
   double time = 0;
   double box_side = 0;  // as the file or the model states it; 0: none
 };
-PERGOLA_API StartingPoint load_particles(const RunConfig& config, int threads);
+/// Particles of a file have been checked, each of them. They come in pieces, unless `whole` asks for all in memory.
+PERGOLA_API StartingPoint open_particles(const RunConfig& config, int threads, bool whole = false);
 
 }  // namespace pergola
