@@ -105,8 +105,8 @@ std::vector<RenderLayer> layers_by_species(const Particles& particles, const Pro
 /// A periodic box is shown whole; otherwise the frame follows the particles and their trails. What the user gives goes
 /// before.
 Frame choose_frame(const PictureOptions& options, const Snapshot& snapshot, const Trails& trails) {
-  Frame frame = trails.empty() ? automatic_frame(snapshot.particles, sight_line(options.axis))
-                               : trails.frame(snapshot.particles, sight_line(options.axis));
+  Frame frame = trails.frame(snapshot.particles, sight_line(options.axis));
+  if (trails.empty() || !(frame.width > 0)) frame = automatic_frame(snapshot.particles, sight_line(options.axis));
   const double box = snapshot.header.box_size;
   if (box > 0) frame = {{box / 2, box / 2, box / 2}, box};
   if (options.center == "density")

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "io/hdf5_walk.hpp"
 
 namespace pergola::app {
 
@@ -104,9 +105,11 @@ Trails find_trails(const fs::path& file, const Snapshot& snapshot) {
   const auto count = snapshot.particles.size();
   if (count == 0 || count > most_bodies || snapshot.header.omega0) return {};
   std::vector<Snapshot> moments;
+  const auto counts = inspect_snapshot(file).counts;
   for (const auto& earlier : earlier_files(file)) {
+    if (hdf5_without_checksums(earlier)) continue;  // not of a run of ours, and nobody has looked at it yet
     try {
-      if (inspect_snapshot(earlier).counts != inspect_snapshot(file).counts) continue;
+      if (inspect_snapshot(earlier).counts != counts) continue;
       moments.push_back(read_snapshot(earlier));
     } catch (const Error&) {
       continue;  // a file that cannot be read leaves no trail

@@ -44,7 +44,7 @@ std::string with_unit(const std::string& name, const std::string& unit) {
   return unit.empty() ? name : fmt::format("{} ({})", name, unit);
 }
 
-bool is_plasma(const RunLog& energy) {
+bool has_energies_by_species(const RunLog& energy) {
   const auto& names = energy.names();
   return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.starts_with("kinetic_"); });
 }
@@ -63,7 +63,7 @@ Image plot_energy(const RunLog& energy, const LogUnits& units) {
   parts.title = "Energies";
   parts.x.label = error.x.label;
   parts.y.label = with_unit("energy", units.energy);
-  const bool plasma = is_plasma(energy);
+  const bool plasma = has_energies_by_species(energy);
   for (const char* part : {"kinetic", "potential", "total"})
     parts.add_series(plasma && part == std::string("potential") ? "field" : part, time, energy.numbers(part));
   if (!plasma) return draw_panels({error, parts}, plot_width, plot_height);
