@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <cstdio>
 #include <filesystem>
 
 #include "app/command.hpp"
@@ -84,6 +85,10 @@ void run(Context& context, RunCommand command) {
   options.resume = command.resume;
   options.overwrite = command.overwrite;
   options.log = context.log();
+  options.notice = [&](const std::string& text) {
+    // A closed stderr must not stop a run.
+    if (context.speaks()) std::fputs(fmt::format("pergola: {}\n", text).c_str(), stderr);
+  };
   options.interrupted = [] { return interrupted.load(); };
   if (!context.quiet) options.progress = [&](const RunProgress& progress) { bar.show(progress); };
 

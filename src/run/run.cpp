@@ -50,6 +50,7 @@ class ManagedRun {
   bool finished_before(RunSummary& summary);
   void begin();
   void begin_fresh();
+  void begin_afresh_instead();
   void begin_resumed(const Checkpoint& checkpoint);
   RunStatus loop();
   void finish();
@@ -66,6 +67,9 @@ class ManagedRun {
   std::string write_record(const std::string& status);
   void fail(const std::exception& error);
   void report_progress();
+  void notice(const std::string& text) const {
+    if (options_.notice) options_.notice(text);
+  }
   double wall_seconds() const { return wall_before_ + seconds_since(session_begin_); }
   RunPosition position() const;
 
@@ -140,10 +144,7 @@ void ManagedRun::begin() {
   std::optional<Checkpoint> checkpoint;
   if (options_.resume) {
     on_root(*communicator_, [&] {
-      checkpoint = read_newest_checkpoint(directory_->checkpoints(),
-                                          [&](const std::string& text) { options_.log.warning(text); });
-      if (!checkpoint)
-        options_.log.info(fmt::format("{}: no complete checkpoint, starting afresh", options_.directory.string()));
+      checkpoint = checkpoint_to_resume(directory_->checkpoints(), [&](const std::string& text) { notice(text); });
     });
     share_checkpoint(*communicator_, checkpoint);
   }
@@ -166,8 +167,9 @@ void ManagedRun::begin_fresh() {
   energy_clock_ = OutputClock(start, config_.output.energy_every, config_.run.end_time);
   snapshot_clock_ = OutputClock(start, config_.output.snapshots_every, config_.run.end_time);
   on_root(*communicator_, [&] {
+    if (options_.resume) begin_afresh_instead();
     in_first_outputs_ = true;
-    directory_->clear();
+    if (!options_.resume) directory_->clear();
     const EnergyRow row = measure();
     start_ = record_.start = row.energies;
     energy_log_ = EnergyLog(directory_->energy_csv(), 0, system_->energy_columns());
@@ -178,6 +180,13 @@ void ManagedRun::begin_fresh() {
   });
   begin_audit(0);
   if (audit_due()) audit_now();
+}
+
+/// Asked to resume where no checkpoint was ever written: what is there stays, out of the way.
+void ManagedRun::begin_afresh_instead() {
+  const auto aside = directory_->set_aside();
+  notice(fmt::format("{}: no checkpoint was ever written here, starting afresh{}", options_.directory.string(),
+                     aside ? fmt::format("; earlier outputs are in {}", aside->string()) : ""));
 }
 
 void ManagedRun::begin_resumed(const Checkpoint& checkpoint) {

@@ -29,9 +29,11 @@ struct RunProgress {
 
 struct RunOptions {
   std::filesystem::path directory;
-  bool resume = false;     // go on from the newest checkpoint; without one, start afresh
+  bool resume = false;  // go on from the newest checkpoint; where none was ever written start afresh, and move what is
+                        // there into a folder earlier_001
   bool overwrite = false;  // replace the run that the directory holds
   Log log;
+  std::function<void(const std::string&)> notice;    // what must be seen, also where remarks are hidden
   std::function<bool()> interrupted;                 // asked after every step: end with a checkpoint?
   std::function<void(const RunProgress&)> progress;  // called a few times a second, on rank 0
 };

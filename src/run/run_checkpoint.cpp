@@ -128,6 +128,29 @@ void check_resumable(const RunConfig& now, const RunConfig& before) {
   check_particles(now, before);
 }
 
+std::optional<Checkpoint> checkpoint_to_resume(const std::filesystem::path& folder,
+                                               const std::function<void(const std::string&)>& notice) {
+  const CheckpointSearch search = search_checkpoints(folder);
+  if (search.state == CheckpointSearch::State::never_written) return std::nullopt;
+  if (search.state == CheckpointSearch::State::none_usable) {
+    std::string reasons;
+    bool other_version = false;
+    for (const auto& found : search.found) {
+      reasons += (reasons.empty() ? "" : "; ") + found.reason;
+      other_version |= found.fault == CheckpointSearch::Fault::other_version;
+    }
+    throw Error(ErrorKind::input,
+                fmt::format("{}: expected a checkpoint to resume from, found none that can be used ({}); nothing is "
+                            "changed: {}start again with --overwrite",
+                            folder.string(), reasons,
+                            other_version ? "resume with the version of pergola that wrote it, or " : ""));
+  }
+  for (const auto& found : search.found)
+    if (found.fault != CheckpointSearch::Fault::none)
+      notice(fmt::format("{}; going on from the one before, {}", found.reason, search.usable().string()));
+  return read_checkpoint(search.usable());
+}
+
 void share_checkpoint(Communicator& communicator, std::optional<Checkpoint>& checkpoint) {
   if (communicator.size() == 1) return;
   if (!share_value(communicator, checkpoint.has_value())) {

@@ -1,4 +1,6 @@
 #pragma once
+#include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -30,6 +32,11 @@ RunPosition read_description(const std::string& description);
 
 /// Throws Error(input) naming the first key that a resumed run may not change.
 void check_resumable(const RunConfig& now, const RunConfig& before);
+
+/// The newest checkpoint of a folder that can be used, with a notice where that is not the newest; nothing where none
+/// was ever written. Throws Error(input) where there are some and none can be used, with what was found and what to do.
+std::optional<Checkpoint> checkpoint_to_resume(const std::filesystem::path& folder,
+                                               const std::function<void(const std::string&)>& notice);
 
 /// Rank 0's checkpoint on every rank.
 void share_checkpoint(Communicator& communicator, std::optional<Checkpoint>& checkpoint);

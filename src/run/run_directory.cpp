@@ -113,19 +113,52 @@ RunDirectory::RunDirectory(const fs::path& path, Use use) : path_(path), made_(p
   }
 }
 
+std::vector<fs::path> RunDirectory::outputs() const {
+  std::vector<fs::path> all{run_json(), energy_csv(), audit_csv(), profile_csv(), failure_json(), checkpoints()};
+  for (const auto& name : PlasmaDiagnostics::file_names()) all.push_back(path_ / name);
+  std::erase_if(all, [](const fs::path& path) {
+    std::error_code ignored;
+    return fs::symlink_status(path, ignored).type() == fs::file_type::not_found;
+  });
+  for (const auto& entry : entries(path_))
+    if (snapshot_number(entry.filename().string())) all.push_back(entry);
+  return all;
+}
+
+void RunDirectory::remove_temporaries() {
+  for (const auto& entry : entries(path_))
+    if (is_temporary(entry.filename().string())) discard(entry);
+}
+
 void RunDirectory::clear() {
-  for (const auto& file : {run_json(), energy_csv(), audit_csv(), profile_csv(), failure_json(), checkpoints()})
-    discard(file);
-  for (const auto& name : PlasmaDiagnostics::file_names()) discard(path_ / name);
-  remove_snapshots_from(0);
+  for (const auto& output : outputs()) discard(output);
+  remove_temporaries();
+}
+
+std::optional<fs::path> RunDirectory::set_aside() {
+  remove_temporaries();
+  const auto found = outputs();
+  if (found.empty()) return std::nullopt;
+  std::error_code error;
+  fs::path folder;
+  for (int number = 1; folder.empty(); ++number) {
+    const fs::path candidate = path_ / fmt::format("earlier_{:03}", number);
+    if (fs::create_directory(candidate, error)) folder = candidate;
+    if (error && error != std::errc::file_exists) refuse(candidate, "cannot be made", error.value());
+  }
+  for (const auto& output : found) {
+    fs::rename(output, folder / output.filename(), error);
+    if (error) refuse(output, "cannot be moved", error.value());
+  }
+  return folder;
 }
 
 void RunDirectory::remove_snapshots_from(int number) {
   for (const auto& entry : entries(path_)) {
-    const std::string name = entry.filename().string();
-    const auto found = snapshot_number(name);
-    if ((found && *found >= number) || is_temporary(name)) discard(entry);
+    const auto found = snapshot_number(entry.filename().string());
+    if (found && *found >= number) discard(entry);
   }
+  remove_temporaries();
 }
 
 }  // namespace pergola

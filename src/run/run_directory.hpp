@@ -1,6 +1,8 @@
 #pragma once
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace pergola {
 
@@ -26,6 +28,9 @@ class RunDirectory {
 
   /// Removes what a run leaves behind, and nothing else.
   void clear();
+  /// Moves what a run leaves behind into a new folder earlier_001, earlier_002, ... of the directory and names it;
+  /// nothing where there is nothing to move.
+  std::optional<std::filesystem::path> set_aside();
   /// Removes snapshots from `number` on.
   void remove_snapshots_from(int number);
 
@@ -43,6 +48,10 @@ class RunDirectory {
     std::filesystem::path file;
     int descriptor = -1;
   };
+
+  /// What a run has left behind, whole.
+  std::vector<std::filesystem::path> outputs() const;
+  void remove_temporaries();
 
   std::filesystem::path path_;
   Made made_;

@@ -280,13 +280,11 @@ TEST_P(ManagedRuns, DamagedNewestCheckpointFallsBackToTheOneBefore) {
   for (const auto& entry : fs::directory_iterator(folder_ / "a" / "checkpoint"))
     newest = std::max(newest, entry.path());
   fs::resize_file(newest, fs::file_size(newest) - 10);
-  std::string warning;
-  o.log = Log([&](LogLevel level, std::string_view said) {
-    if (level == LogLevel::warning) warning += said;
-  });
+  std::string notice;
+  o.notice = [&](const std::string& said) { notice += said; };
   o.interrupted = nullptr;
   EXPECT_EQ(run_simulation(config(), o).status, RunStatus::finished);
-  EXPECT_NE(warning.find(newest.filename().string()), std::string::npos) << warning;
+  EXPECT_NE(notice.find(newest.filename().string()), std::string::npos) << notice;
   run_simulation(config(), options("whole"));
   expect_same_run(folder_ / "whole", folder_ / "a");
 }

@@ -1,0 +1,111 @@
+"""`pergola run --resume` never deletes a run."""
+
+import json
+import signal
+import subprocess
+import time
+
+import harness
+
+CONFIG = """
+[run]
+end_time = 0.25
+device = "cpu"
+threads = 1
+[particles]
+model = "plummer"
+n = 64
+[output]
+snapshots_every = 0.125
+energy_every = 0.0625
+"""
+
+
+class ResumeTest(harness.CliTest):
+    def setUp(self):
+        super().setUp()
+        self.config = self.dir / "small.toml"
+        self.config.write_text(CONFIG)
+        self.out = self.dir / "out"
+
+    def run_twice(self):
+        """A run with two checkpoints that has more to do."""
+        self.good("run", self.config, "-o", self.out, "--quiet")
+        self.good("run", self.config, "-o", self.out, "--quiet", "--resume", "--set", "run.end_time=0.3")
+        self.assertEqual(len(self.checkpoints()), 2)
+
+    def checkpoints(self):
+        return sorted((self.out / "checkpoint").iterdir())
+
+    def contents(self):
+        return {path: path.read_bytes() for path in self.out.rglob("*") if path.is_file()}
+
+    def refused(self, says):
+        before = self.contents()
+        self.bad(2, "run", self.config, "-o", self.out, "--resume", "--quiet", "--set", "run.end_time=0.5",
+                 says=["checkpoint_000001", "checkpoint_000002", "--overwrite", *says])
+        self.assertEqual(self.contents(), before)
+
+    def change(self, path, place):
+        data = bytearray(path.read_bytes())
+        data[place] ^= 64
+        path.write_bytes(data)
+
+    def test_damaged_checkpoints_are_refused_and_nothing_is_touched(self):
+        self.run_twice()
+        for path in self.checkpoints():
+            self.change(path, -1)
+        self.refused(says=["checksum"])
+        self.good("run", self.config, "-o", self.out, "--overwrite", "--quiet")
+
+    def test_checkpoints_of_another_version_are_refused_and_nothing_is_touched(self):
+        self.run_twice()
+        for path in self.checkpoints():
+            self.change(path, 12)
+        self.refused(says=["format version", "the version of pergola"])
+
+    def test_falling_back_to_the_older_checkpoint_is_said_also_under_quiet(self):
+        self.run_twice()
+        newest = self.checkpoints()[-1]
+        self.change(newest, -1)
+        result = harness.run(["run", self.config, "-o", self.out, "--resume", "--quiet", "--set", "run.end_time=0.35"])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(newest.name, result.stderr)
+        self.assertIn("checkpoint_000001", result.stderr)
+
+    def test_outputs_of_a_run_without_a_checkpoint_are_set_aside(self):
+        process = subprocess.Popen([harness.PROGRAM, "run", self.config, "-o", self.out, "--set", "particles.n=3000",
+                                    "--quiet"])
+        while not (self.out / "run.json").exists():
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        (self.out / "mine.txt").write_text("keep")
+        before = {name: (self.out / name).read_bytes() for name in ("run.json", "energy.csv", "snap_000.hdf5")}
+        for number in (1, 2):
+            result = harness.run(["run", self.config, "-o", self.out, "--resume", "--quiet"])
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("starting afresh", result.stderr)
+            aside = self.out / f"earlier_00{number}"
+            self.assertIn(str(aside), result.stderr)
+            if number == 1:
+                self.assertEqual({name: (aside / name).read_bytes() for name in before}, before)
+                # Another one that never got as far as a checkpoint.
+                for path in self.checkpoints():
+                    path.unlink()
+                (self.out / "run.json").unlink()
+            else:
+                self.assertTrue((aside / "snap_002.hdf5").exists())
+        self.assertEqual((self.out / "mine.txt").read_text(), "keep")
+        self.assertEqual(json.loads((self.out / "run.json").read_text())["status"], "finished")
+
+    def test_a_first_start_with_resume_says_so_also_under_quiet(self):
+        result = harness.run(["run", self.config, "-o", self.out, "--resume", "--quiet"])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(len(result.stderr.strip().splitlines()), 1)
+        self.assertIn("starting afresh", result.stderr)
+        self.assertFalse((self.out / "earlier_001").exists())
+
+
+if __name__ == "__main__":
+    harness.main()
