@@ -14,6 +14,8 @@
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "comm/agreement.hpp"
+#include "comm/facts.hpp"
+#include "run/run_agreement.hpp"
 
 namespace pergola::app {
 
@@ -65,10 +67,27 @@ void add_commands(Command program, Context& context) {
   add_devices(program, context);
 }
 
+/// Ranks that were started with another command or program would wait for each other, or compute something else. The
+/// device and the threads may be each rank's own.
+void check_ranks(const Context& context, int argc, char** argv) {
+  std::vector<Fact> facts = program_facts();
+  std::string words;
+  for (int k = 1; k < argc; ++k) {
+    const std::string word = argv[k];
+    if (word == "--device" || word == "--threads")
+      ++k;
+    else if (!word.starts_with("--device=") && !word.starts_with("--threads="))
+      words += (words.empty() ? "" : " ") + word;
+  }
+  facts.push_back({"command", words});
+  require_agreement(*context.communicator, facts);
+}
+
 int run_program(int argc, char** argv, Context& context) {
   CLI::App program("Pergola: particles that move in the field they make", "pergola");
   add_global_options(program, context);
   add_commands(Command(&program), context);
+  program.parse_complete_callback([&] { check_ranks(context, argc, argv); });
   try {
     program.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {

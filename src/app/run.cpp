@@ -5,6 +5,7 @@
 
 #include "app/command.hpp"
 #include "app/progress_bar.hpp"
+#include "app/run_control.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
@@ -17,10 +18,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+const Clock::time_point program_begin = Clock::now();
+
 struct RunCommand {
   std::string config;
   std::vector<std::string> sets;
   std::string directory;
+  std::string wall_time;
   bool resume = false, overwrite = false, strict = false, print_config = false;
 };
 
@@ -79,6 +83,7 @@ void run(Context& context, RunCommand command) {
   if (command.directory.empty()) command.directory = default_directory(command.config).string();
 
   catch_interrupts();
+  catch_checkpoint_requests();
   ProgressBar bar;
   RunOptions options;
   options.directory = command.directory;
@@ -90,6 +95,9 @@ void run(Context& context, RunCommand command) {
     if (context.speaks()) std::fputs(fmt::format("pergola: {}\n", text).c_str(), stderr);
   };
   options.interrupted = [] { return interrupted.load(); };
+  options.checkpoint_asked = [] { return checkpoint_asked.exchange(false); };
+  options.wall_begin = program_begin;
+  if (!command.wall_time.empty()) options.wall_limit_seconds = seconds_in(command.wall_time).value_or(0);
   if (!context.quiet) options.progress = [&](const RunProgress& progress) { bar.show(progress); };
 
   RunSummary summary;
@@ -122,12 +130,20 @@ void add_run(Command program, Context& context) {
                                   "Go on from the newest checkpoint, bit-identically; run.end_time, run.device, "
                                   "run.threads and [output] may have changed");
   command->add_flag("--overwrite", options->overwrite, "Replace the run that the directory holds")->excludes(resume);
+  command
+      ->add_option(
+          "--wall-time", options->wall_time,
+          "Write a checkpoint and end with 130 before so long after the start, such as 3h50m, 90m, 1d12h or 45s")
+      ->check(check_duration)
+      ->type_name("TIME");
   command->add_flag("--strict", options->strict, "Exit code 1 when a check of the report card fails");
   command->add_flag("--print-config", options->print_config, "Print the configuration with every default, and stop");
   command->footer(
       "The directory gets run.json (configuration, totals, energy error, checks), energy.csv, profile.csv,\n"
       "snap_000.hdf5, ... (plasma_000.h5, ... of a plasma) and checkpoint/. Ctrl-C finishes the step, writes a "
-      "checkpoint and exits with 130.\n"
+      "checkpoint and exits with 130;\nso do SIGTERM and SIGHUP (not under nohup). SIGUSR1 writes a checkpoint, and "
+      "the run "
+      "goes on.\n"
       "--resume on a finished run changes nothing, unless run.end_time has grown: then the run goes on.\n\n"
       "Example:\n  pergola run examples/plummer.toml --set particles.n=1024 -o cluster");
   command->callback([&context, options] { run(context, *options); });

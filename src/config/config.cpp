@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "config/keys.hpp"
+#include "config/output_counts.hpp"
 #include "config/value.hpp"
 #include "gravity/pair_laws.hpp"
 
@@ -276,9 +277,11 @@ RunConfig read_entries(const std::vector<Entry>& entries, const std::string& sou
       const Entry* entry = find_entry(entries, path);
       return entry ? &entry->value : nullptr;
     });
+    check_output_counts(config, 0);
     return config;
   }
   check_combinations(entries, config);
+  if (config.particles.file.empty()) check_output_counts(config, 0);  // a file says when it starts
   auto& options = config.particles.options;
   options.external = config.gravity.external;
   options.gravitational_constant = config.gravitational_constant();

@@ -1,5 +1,4 @@
 #include "run/run.hpp"
-#include "base/stopwatch.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,10 +11,13 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
+#include "config/output_counts.hpp"
 #include "io/checkpoint.hpp"
 #include "outputs/csv_log.hpp"
 #include "outputs/energy_log.hpp"
 #include "outputs/schedule.hpp"
+#include "run/pause_watch.hpp"
+#include "run/run_agreement.hpp"
 #include "run/run_checkpoint.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_record.hpp"
@@ -35,14 +37,14 @@ void write_text(const std::filesystem::path& path, const std::string& text) {
   file.commit();
 }
 
-/// Why the steps pause.
-enum class Pause { none, checkpoint, interrupt };
-
 /// One call of run_simulation. Files and clocks are rank 0's; all ranks take the same decisions.
 class ManagedRun {
  public:
   ManagedRun(const RunConfig& config, const RunOptions& options, std::shared_ptr<Communicator> communicator)
-      : config_(config), options_(options), communicator_(std::move(communicator)) {}
+      : config_(config),
+        options_(options),
+        communicator_(std::move(communicator)),
+        watch_(options, *communicator_, config.output.checkpoint_every_minutes) {}
 
   RunSummary run();
 
@@ -55,7 +57,7 @@ class ManagedRun {
   RunStatus loop();
   void finish();
   bool pause();
-  Pause decide();
+  bool act_on(Pause pause);
   void output_until(double time);
   EnergyRow measure();
   Energies log_energy();
@@ -89,18 +91,19 @@ class ManagedRun {
   double energy_error_ = 0;
   bool in_first_outputs_ = false;  // a fresh run that fails here leaves nothing behind
 
-  Clock::time_point session_begin_ = Clock::now(), last_checkpoint_ = session_begin_, last_progress_ = session_begin_;
+  Clock::time_point session_begin_ = Clock::now(), last_progress_ = session_begin_;
   double wall_before_ = 0;          // of the sessions before this one
   double session_time_ = 0;         // where this session's steps began
   std::int64_t session_pairs_ = 0;  // and the work that had been done there
   std::int64_t session_particle_steps_ = 0;
   Clock::time_point steps_begin_ = session_begin_;
-  std::int64_t pauses_asked_ = 0;
+  PauseWatch watch_;
   Pause pause_ = Pause::none;
 };
 
 RunSummary ManagedRun::run() {
   RunSummary summary;
+  require_agreement(*communicator_, configuration_facts(config_));
   on_root(*communicator_, [&] {
     directory_.emplace(options_.directory, options_.overwrite ? RunDirectory::Use::overwrite
                                            : options_.resume  ? RunDirectory::Use::resume
@@ -158,12 +161,13 @@ void ManagedRun::begin() {
   session_time_ = system_->time();
   session_pairs_ = system_->counts().interactions;
   session_particle_steps_ = system_->counts().particle_steps;
-  steps_begin_ = last_checkpoint_ = Clock::now();
+  steps_begin_ = Clock::now();
 }
 
 void ManagedRun::begin_fresh() {
   system_ = make_run_system(config_, communicator_);
   const double start = system_->start_time();
+  check_output_counts(config_, start);
   energy_clock_ = OutputClock(start, config_.output.energy_every, config_.run.end_time);
   snapshot_clock_ = OutputClock(start, config_.output.snapshots_every, config_.run.end_time);
   on_root(*communicator_, [&] {
@@ -199,6 +203,7 @@ void ManagedRun::begin_resumed(const Checkpoint& checkpoint) {
     throw Error(ErrorKind::input,
                 fmt::format("{}: run.end_time: expected at least the time of the checkpoint, {}, found {}",
                             config_.source, to_text(time), to_text(config_.run.end_time)));
+  check_output_counts(config_, start);
   const auto resume_clock = [&](double every, double every_before, std::int64_t index) {
     OutputClock clock(start, every, config_.run.end_time);
     if (every == every_before)
@@ -243,13 +248,18 @@ RunStatus ManagedRun::loop() {
       // The clocks tick on all ranks.
       if (energy_clock_.next() <= shown) energy_clock_.skip_to(shown);
       if (snapshot_clock_.next() <= shown) snapshot_clock_.skip_to(shown);
-      continue;
+      pause_ = watch_.look();  // many outputs may lie within one step
+    } else if (audit_due()) {
+      audit_now();
     }
-    if (audit_due()) audit_now();
-    if (pause_ == Pause::none) continue;
-    write_checkpoint_now();
-    if (pause_ == Pause::interrupt) return RunStatus::interrupted;
+    if (act_on(pause_)) return RunStatus::interrupted;
   }
+}
+
+/// True when the run ends here.
+bool ManagedRun::act_on(Pause pause) {
+  if (pause != Pause::none) write_checkpoint_now();
+  return pause == Pause::interrupt;
 }
 
 /// The last steps. The checkpoint before them holds the state as it would be in a longer run.
@@ -265,19 +275,9 @@ void ManagedRun::finish() {
 }
 
 bool ManagedRun::pause() {
-  // Clocks and signals are looked at together by all ranks, every few steps.
-  constexpr std::int64_t steps_between = 8;
-  pause_ = Pause::none;
-  if (communicator_->size() == 1 || pauses_asked_++ % steps_between == 0)
-    pause_ = share_value(*communicator_, communicator_->is_root() ? decide() : Pause::none);
-  return pause_ != Pause::none || audit_due();
-}
-
-Pause ManagedRun::decide() {
-  if (options_.interrupted && options_.interrupted()) return Pause::interrupt;
   report_progress();
-  const double minutes = config_.output.checkpoint_every_minutes;
-  return minutes > 0 && seconds_since(last_checkpoint_) >= 60 * minutes ? Pause::checkpoint : Pause::none;
+  pause_ = watch_.after_step();
+  return pause_ != Pause::none || audit_due();
 }
 
 void ManagedRun::output_until(double time) {
@@ -335,7 +335,9 @@ Energies ManagedRun::log_energy() {
 
 void ManagedRun::write_snapshot_now() {
   Profile::Scope scope(&system_->profile(), "snapshot");
+  const auto begin = Clock::now();
   system_->write_snapshot(directory_->path() / snapshot_name(config_, record_.snapshots));
+  watch_.wrote_snapshot(seconds_since(begin));
   ++record_.snapshots;
 }
 
@@ -359,11 +361,12 @@ RunPosition ManagedRun::position() const {
 void ManagedRun::write_checkpoint_now() {
   on_root(*communicator_, [&] {
     Profile::Scope scope(&system_->profile(), "checkpoint");
+    const auto begin = Clock::now();
     Checkpoint checkpoint;
     checkpoint.description = describe(position());
     checkpoint.blocks = system_->save();
     write_checkpoint(directory_->checkpoints(), checkpoint);
-    last_checkpoint_ = Clock::now();
+    watch_.wrote_checkpoint(seconds_since(begin));
   });
 }
 
@@ -393,7 +396,7 @@ void ManagedRun::fail(const std::exception& error) {
 }
 
 void ManagedRun::report_progress() {
-  if (!options_.progress || seconds_since(last_progress_) < 0.1) return;
+  if (!communicator_->is_root() || !options_.progress || seconds_since(last_progress_) < 0.1) return;
   last_progress_ = Clock::now();
   RunProgress progress;
   progress.start_time = system_->start_time();

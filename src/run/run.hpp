@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "base/stopwatch.hpp"
 #include "comm/communicator.hpp"
 #include "config/config.hpp"
 #include "sim/report_card.hpp"
@@ -33,8 +34,11 @@ struct RunOptions {
                         // there into a folder earlier_001
   bool overwrite = false;  // replace the run that the directory holds
   Log log;
-  std::function<void(const std::string&)> notice;    // what must be seen, also where remarks are hidden
-  std::function<bool()> interrupted;                 // asked after every step: end with a checkpoint?
+  std::function<void(const std::string&)> notice;  // what must be seen, also where remarks are hidden
+  std::function<bool()> interrupted;               // asked after every step or output: end with a checkpoint?
+  std::function<bool()> checkpoint_asked;          // asked likewise: write a checkpoint and go on?
+  double wall_limit_seconds = 0;                   // end with a checkpoint before so long after `wall_begin`; 0: never
+  Clock::time_point wall_begin = Clock::now();
   std::function<void(const RunProgress&)> progress;  // called a few times a second, on rank 0
 };
 

@@ -92,6 +92,42 @@ class MpiTest(harness.CliTest):
         self.assertEqual(result.returncode, 2, result.stderr)
         self.assertEqual(result.stderr.count("not empty"), 1)
 
+    def refused(self, *args, says):
+        """Two ranks with what each of them is started with; `args` holds a colon."""
+        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        result = subprocess.run([MPIRUN, "--oversubscribe", *map(str, args)], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True, timeout=60, env=environment)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        for word in says:
+            self.assertIn(word, result.stderr)
+        self.assertEqual(result.stderr.count("rank 1"), 1, result.stderr)
+        self.assertFalse((self.dir / "out").exists())
+
+    def test_ranks_with_another_configuration_are_named_with_the_key(self):
+        for key, value in (("end_time", "0.5"), ("precision", '"double"')):
+            for number, more in enumerate(("", f"{key} = {value}\n")):
+                (self.dir / f"at{number}").mkdir(exist_ok=True)
+                text = CONFIG.format(integrator="hermite")
+                if more:
+                    text = text.replace("end_time = 0.25\n", "" if key == "end_time" else "end_time = 0.25\n")
+                    text = text.replace("[run]\n", "[run]\n" + more)
+                (self.dir / f"at{number}" / "c.toml").write_text(text)
+            each = [harness.PROGRAM, "run", "c.toml", "-o", self.dir / "out"]
+            self.refused("-n", 1, "--wdir", self.dir / "at0", *each, ":", "-n", 1, "--wdir", self.dir / "at1", *each,
+                         says=[f"run.{key}", value])
+
+    def test_ranks_with_another_command_are_named(self):
+        one = [harness.PROGRAM, "run", self.config(), "-o", self.dir / "out"]
+        self.refused("-n", 1, *one, ":", "-n", 1, *one, "--set", "time.eta=0.1", says=["command", "time.eta=0.1"])
+        self.refused("-n", 1, *one, ":", "-n", 1, harness.PROGRAM, "devices", says=["command", "devices"])
+
+    def test_threads_may_differ_from_rank_to_rank(self):
+        one = [harness.PROGRAM, "run", str(self.config()), "-o", str(self.dir / "out"), "--quiet"]
+        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        result = subprocess.run([MPIRUN, "--oversubscribe", "-n", "1", *one, "--threads", "2", ":", "-n", "1", *one],
+                                stderr=subprocess.PIPE, text=True, timeout=60, env=environment)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
 
 if __name__ == "__main__":
     harness.main()

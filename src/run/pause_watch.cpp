@@ -1,0 +1,74 @@
+#include "run/pause_watch.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "comm/agreement.hpp"
+
+namespace pergola {
+
+namespace {
+
+constexpr double seconds_between_looks = 0.1;
+constexpr std::int64_t most_steps_per_look = 64;
+
+/// What rank 0 has decided.
+struct Decision {
+  Pause pause = Pause::none;
+  std::int64_t steps_per_look = 1;
+};
+
+}  // namespace
+
+Pause PauseWatch::after_step() {
+  if (communicator_.size() > 1 && ++steps_since_look_ < steps_per_look_) return Pause::none;
+  return look();
+}
+
+Pause PauseWatch::look() {
+  const std::int64_t steps = std::max<std::int64_t>(steps_since_look_, 1);
+  steps_since_look_ = 0;
+  Decision decision;
+  if (communicator_.is_root()) {
+    const double seconds = std::max(seconds_since(last_look_), 1e-9);
+    decision.pause = decide();
+    decision.steps_per_look =
+        std::clamp(static_cast<std::int64_t>(static_cast<double>(steps) * seconds_between_looks / seconds),
+                   std::int64_t{1}, most_steps_per_look);
+  }
+  if (communicator_.size() > 1) decision = share_value(communicator_, decision);
+  steps_per_look_ = decision.steps_per_look;
+  return decision.pause;
+}
+
+Pause PauseWatch::decide() {
+  const double between_looks = seconds_since(last_look_);
+  last_look_ = Clock::now();
+  longest_between_looks_ = std::max(longest_between_looks_, between_looks);
+  if (options_.interrupted && options_.interrupted()) return Pause::interrupt;
+  if (wall_time_is_over()) {
+    options_.log.info("the wall time is nearly over");
+    return Pause::interrupt;
+  }
+  if (options_.checkpoint_asked && options_.checkpoint_asked()) return Pause::checkpoint;
+  const bool due = checkpoint_every_seconds_ > 0 && seconds_since(last_checkpoint_) >= checkpoint_every_seconds_;
+  return due ? Pause::checkpoint : Pause::none;
+}
+
+/// There must be room for the longest stretch between two looks once more, and for a checkpoint on a busy disk.
+bool PauseWatch::wall_time_is_over() const {
+  const double limit = options_.wall_limit_seconds;
+  if (limit <= 0) return false;
+  const double reserve = 1.5 * longest_between_looks_ + 3 * checkpoint_seconds_ + std::min(5.0, 0.05 * limit);
+  return seconds_since(options_.wall_begin) + reserve >= limit;
+}
+
+/// A checkpoint holds more than a snapshot.
+void PauseWatch::wrote_snapshot(double seconds) { checkpoint_seconds_ = std::max(checkpoint_seconds_, 2 * seconds); }
+
+void PauseWatch::wrote_checkpoint(double seconds) {
+  checkpoint_seconds_ = std::max(checkpoint_seconds_, seconds);
+  last_checkpoint_ = last_look_ = Clock::now();
+}
+
+}  // namespace pergola
