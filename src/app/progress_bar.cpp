@@ -17,8 +17,9 @@ std::string facts(const RunProgress& p) {
   const std::string rate = p.interactions_per_second > 0 ? rate_text(p.interactions_per_second) + "pairs/s"
                                                          : rate_text(p.particle_steps_per_second) + "particle steps/s";
   const std::string audit = p.force_error > 0 ? fmt::format("force error {:.1e}, ", p.force_error) : std::string();
-  return fmt::format("t = {:.4g} of {:.6g}, {}, dE/E {:.1e}, {}{} left", p.time, p.end_time, rate, p.energy_error,
-                     audit, duration_text(p.seconds_left));
+  const std::string energy = p.energy_error ? fmt::format("dE/E {:.3e}, ", *p.energy_error) : std::string();
+  return fmt::format("t = {:.4g} of {:.6g}, {}, {}{}{} left", p.time, p.end_time, rate, energy, audit,
+                     duration_text(p.seconds_left));
 }
 
 }  // namespace
@@ -26,6 +27,7 @@ std::string facts(const RunProgress& p) {
 std::string duration_text(double seconds) {
   if (!std::isfinite(seconds)) return "?";
   if (seconds < 10) return fmt::format("{:.1f} s", seconds);
+  if (const double years = seconds / (365.25 * 86400); years >= 1000) return fmt::format("{:.3g} years", years);
   const auto whole = static_cast<long long>(std::llround(seconds));
   if (whole < 60) return fmt::format("{} s", whole);
   if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
@@ -52,8 +54,10 @@ void ProgressBar::show(const RunProgress& progress) {
     return;
   }
   const auto now = std::chrono::steady_clock::now();
-  if (100 * fraction < next_percent_ || now - last_line_ < std::chrono::seconds(1)) return;
+  const bool last = fraction >= 1 && spoke_;  // with the energy error that the summary says
+  if (!last && (100 * fraction < next_percent_ || now - last_line_ < std::chrono::seconds(1))) return;
   last_line_ = now;
+  spoke_ = true;
   while (next_percent_ <= 100 * fraction) next_percent_ += 5;
   fmt::print(stderr, "{:3.0f} %  {}\n", 100 * fraction, facts(progress));
 }

@@ -17,7 +17,7 @@ class ProgressBar {
 
  private:
   bool terminal_;
-  bool open_ = false;
+  bool open_ = false, spoke_ = false;
   int next_percent_ = 5;
   std::chrono::steady_clock::time_point last_line_;
 };

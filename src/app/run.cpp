@@ -10,7 +10,7 @@
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
 #include "run/run.hpp"
-#include "sim/run_system.hpp"
+#include "sim/system.hpp"
 
 namespace pergola::app {
 

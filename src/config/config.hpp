@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,10 +51,12 @@ struct PERGOLA_API RunConfig {
     double snapshots_every = 0.25;  // 0: first and last only
     double energy_every = 0.0625;   // 0: first and last only
     double checkpoint_every_minutes = 10;
+    std::int64_t checkpoints_kept = 2;
     std::int64_t force_audit_every = 0;  // steps; 0: never
     std::int64_t force_audit_sample = 1000;
-    std::int64_t spectrum_every = 0;  // steps; plasma only, as the next
-    std::int64_t particles_most = 0;  // of a species in a snapshot; 0: all
+    std::int64_t spectrum_every = 0;     // steps; plasma only, as the next
+    std::int64_t particles_most = 0;     // of a species in a snapshot; 0: all
+    std::map<std::string, double> more;  // of keys that registered outputs bring (config/registered_keys.hpp)
   } output;
 
   struct Units {

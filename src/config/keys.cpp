@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "config/key_kinds.hpp"
+#include "config/registered_keys.hpp"
 #include "gravity/pair_laws.hpp"
 
 namespace pergola {
@@ -321,6 +322,9 @@ std::vector<ConfigKey> output_keys() {
               "output.checkpoint_every_minutes", "wall-clock minutes between checkpoints; 0: only when interrupted",
               Range::at_least(0), [](auto& c) -> auto& { return c.output.checkpoint_every_minutes; }),
           integer_key(
+              "output.checkpoints_kept", "the newest so many; a damaged one falls back to the one before",
+              Range::between(1, 1e6), [](auto& c) -> auto& { return c.output.checkpoints_kept; }),
+          integer_key(
               "output.force_audit_every", "steps between measurements of the force error (tree, mesh); 0: never",
               Range::at_least(0), [](auto& c) -> auto& { return c.output.force_audit_every; }),
           integer_key(
@@ -416,11 +420,29 @@ bool applies(const std::string& path, bool plasma) {
   return plasma ? !gravity_only : !plasma_only;
 }
 
+namespace {
+
+std::vector<ConfigKey> registered_keys() {
+  std::vector<ConfigKey> keys;
+  for (const NumberKey& key : registered_number_keys())
+    keys.push_back({key.path, key.help,
+                    [key](RunConfig& config, const ConfigValue& value) {
+                      config.output.more[key.path] = read_real(value, key.path, key.range);
+                    },
+                    [key](const RunConfig& config) {
+                      const auto found = config.output.more.find(key.path);
+                      return to_text(found == config.output.more.end() ? key.default_value : found->second);
+                    }});
+  return keys;
+}
+
+}  // namespace
+
 const std::vector<ConfigKey>& config_keys() {
   static const std::vector<ConfigKey> all = [] {
     std::vector<ConfigKey> keys = run_keys();
     for (const auto& group : {gravity_keys(), tree_keys(), mesh_keys(), plasma_keys(), time_keys(), output_keys(),
-                              plasma_output_keys(), units_keys()})
+                              plasma_output_keys(), registered_keys(), units_keys()})
       keys.insert(keys.end(), group.begin(), group.end());
     return keys;
   }();

@@ -20,4 +20,12 @@ void OutputClock::skip_to(double time) {
   while (start_ + static_cast<double>(index_) * every_ <= time) ++index_;
 }
 
+OutputClock resumed(OutputClock clock, bool same_interval, double index, double time) {
+  if (same_interval)
+    clock.set_index(static_cast<std::int64_t>(index));
+  else
+    clock.skip_to(time);
+  return clock;
+}
+
 }  // namespace pergola

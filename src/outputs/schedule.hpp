@@ -23,4 +23,8 @@ class OutputClock {
   std::int64_t index_ = 1;
 };
 
+/// The clock of a resumed run: goes on as the `index`-th output where the interval is the same as before, else with the
+/// first one after `time`.
+OutputClock resumed(OutputClock clock, bool same_interval, double index, double time);
+
 }  // namespace pergola

@@ -55,20 +55,13 @@ Pause PauseWatch::decide() {
   return due ? Pause::checkpoint : Pause::none;
 }
 
-/// There must be room for the longest stretch between two looks once more, and for a checkpoint on a busy disk.
+/// There must be room for the longest stretch between two looks once more, for the files that wait and for a
+/// checkpoint, which is larger than a snapshot.
 bool PauseWatch::wall_time_is_over() const {
   const double limit = options_.wall_limit_seconds;
   if (limit <= 0) return false;
-  const double reserve = 1.5 * longest_between_looks_ + 3 * checkpoint_seconds_ + std::min(5.0, 0.05 * limit);
+  const double reserve = 1.5 * longest_between_looks_ + 4 * longest_write_seconds_ + std::min(5.0, 0.05 * limit);
   return seconds_since(options_.wall_begin) + reserve >= limit;
-}
-
-/// A checkpoint holds more than a snapshot.
-void PauseWatch::wrote_snapshot(double seconds) { checkpoint_seconds_ = std::max(checkpoint_seconds_, 2 * seconds); }
-
-void PauseWatch::wrote_checkpoint(double seconds) {
-  checkpoint_seconds_ = std::max(checkpoint_seconds_, seconds);
-  last_checkpoint_ = last_look_ = Clock::now();
 }
 
 }  // namespace pergola

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@ namespace pergola {
 /// How far a run has come.
 struct RunProgress {
   double start_time = 0, time = 0, end_time = 0;
-  double energy_error = 0;             // of the latest line of energy.csv
+  std::optional<double> energy_error;  // of the latest line of energy.csv after the first
   double force_error = 0;              // median, of the latest line of audit.csv; 0: none
   double wall_seconds = 0;             // of the whole run, with the parts before it was resumed
   double seconds_left = 0;             // at the pace of this session

@@ -63,25 +63,18 @@ void check_particles(const RunConfig& now, const RunConfig& before) {
 std::string describe(const RunPosition& p) {
   json profile = json::array();
   for (const auto& stage : p.profile.stages()) profile.push_back({stage.name, stage.calls, stage.seconds});
-  return json{{"format", description_version},
-              {"version", version()},
-              {"configuration", config_text(p.config)},
-              {"start",
-               {{"kinetic", p.start.kinetic},
-                {"potential", p.start.potential},
-                {"momentum", to_json(p.start.momentum)},
-                {"angular_momentum", to_json(p.start.angular_momentum)}}},
-              {"wall_seconds", p.wall_seconds},
-              {"energy_error", p.energy_error},
-              {"energy_rows", p.energy_rows},
-              {"energy_index", p.energy_index},
-              {"audit_rows", p.audit_rows},
-              {"audit_step", p.audit_step},
-              {"force_error", p.force_error},
-              {"snapshots", p.snapshots},
-              {"snapshot_index", p.snapshot_index},
-              {"profile", profile}}
-      .dump();
+  json text{{"format", description_version},
+            {"version", version()},
+            {"configuration", config_text(p.config)},
+            {"start",
+             {{"kinetic", p.start.kinetic},
+              {"potential", p.start.potential},
+              {"momentum", to_json(p.start.momentum)},
+              {"angular_momentum", to_json(p.start.angular_momentum)}}},
+            {"wall_seconds", p.wall_seconds},
+            {"profile", profile}};
+  for (const auto& [name, number] : p.outputs) text[name] = number;
+  return text.dump();
 }
 
 RunPosition read_description(const std::string& description) {
@@ -96,14 +89,10 @@ RunPosition read_description(const std::string& description) {
     p.start = {start.at("kinetic"), start.at("potential"), vector_from(start.at("momentum")),
                vector_from(start.at("angular_momentum"))};
     p.wall_seconds = text.at("wall_seconds");
-    p.energy_error = text.at("energy_error").is_null() ? 0.0 : text.at("energy_error").get<double>();
-    p.energy_rows = text.at("energy_rows");
-    p.energy_index = text.at("energy_index");
-    p.audit_rows = text.value("audit_rows", p.audit_rows);
-    p.audit_step = text.value("audit_step", p.audit_step);
-    p.force_error = text.value("force_error", p.force_error);
-    p.snapshots = text.at("snapshots");
-    p.snapshot_index = text.at("snapshot_index");
+    for (const char* name : {"energy_rows", "energy_index", "snapshots", "snapshot_index"})
+      p.outputs[name] = text.at(name);
+    for (const auto& [name, value] : text.items())
+      if (value.is_number() && name != "format" && name != "wall_seconds") p.outputs[name] = value;
     for (const auto& stage : text.at("profile"))
       p.profile.add(stage.at(0).get<std::string>(), stage.at(2).get<double>(), stage.at(1).get<std::int64_t>());
     return p;

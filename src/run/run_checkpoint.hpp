@@ -9,6 +9,7 @@
 #include "comm/communicator.hpp"
 #include "config/config.hpp"
 #include "io/checkpoint.hpp"
+#include "outputs/output.hpp"
 
 namespace pergola {
 
@@ -17,12 +18,7 @@ struct RunPosition {
   RunConfig config;
   Energies start;  // at the start of the run
   double wall_seconds = 0;
-  double energy_error = 0;
-  std::int64_t energy_rows = 0, energy_index = 1;
-  std::int64_t audit_rows = 0, audit_step = -1;
-  double force_error = 0;
-  int snapshots = 0;
-  std::int64_t snapshot_index = 1;
+  OutputMemory outputs;
   Profile profile;
 };
 

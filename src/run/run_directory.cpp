@@ -14,8 +14,7 @@
 
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
-#include "base/text.hpp"
-#include "sim/plasma_diagnostics.hpp"
+#include "outputs/output.hpp"
 
 namespace pergola {
 
@@ -30,12 +29,13 @@ constexpr const char* lock_name = ".lock";
               fmt::format("{}: {}: {}", path.string(), what, std::generic_category().message(error_number)));
 }
 
-/// The number in snap_012.hdf5 or plasma_012.h5.
-std::optional<std::int64_t> snapshot_number(const std::string& name) {
-  for (const auto& [start, end] : {std::pair<std::string, std::string>{"snap_", ".hdf5"}, {"plasma_", ".h5"}})
-    if (name.starts_with(start) && name.ends_with(end) && name.size() > start.size() + end.size())
-      return parse_integer(name.substr(start.size(), name.size() - start.size() - end.size()));
-  return std::nullopt;
+/// Whether the file or folder is one that a run leaves behind.
+bool is_output(const std::string& name) {
+  if (name == "run.json" || name == "profile.csv" || name == "failure.json" || name == "checkpoint") return true;
+  for (const auto& entry : output_entries())
+    for (const auto& pattern : entry.files)
+      if (number_in_name(name, pattern)) return true;
+  return false;
 }
 
 bool is_temporary(const std::string& name) { return name.find(temporary_mark) != std::string::npos; }
@@ -85,9 +85,7 @@ RunDirectory::Lock::Lock(const fs::path& directory) : file(directory / lock_name
                                                 process.empty() ? "" : fmt::format(" (process {})", process)));
     }
     // The file may have been removed by its former owner between open and flock: then lock the new one.
-    struct stat ours {
-    }, there{};
-    if (::fstat(descriptor, &ours) == 0 && ::stat(file.c_str(), &there) == 0 && ours.st_ino == there.st_ino) break;
+    if (in_place()) break;
     ::close(descriptor);
   }
   // Only for the message above: a full disk shows itself at the first output.
@@ -96,8 +94,14 @@ RunDirectory::Lock::Lock(const fs::path& directory) : file(directory / lock_name
       ::ftruncate(descriptor, 0) == 0 && ::write(descriptor, process.data(), process.size()) > 0;
 }
 
+bool RunDirectory::Lock::in_place() const {
+  struct stat ours {
+  }, there{};
+  return ::fstat(descriptor, &ours) == 0 && ::stat(file.c_str(), &there) == 0 && ours.st_ino == there.st_ino;
+}
+
 RunDirectory::Lock::~Lock() {
-  ::unlink(file.c_str());
+  if (in_place()) ::unlink(file.c_str());  // else it is another run's
   ::close(descriptor);
 }
 
@@ -113,15 +117,11 @@ RunDirectory::RunDirectory(const fs::path& path, Use use) : path_(path), made_(p
   }
 }
 
+bool RunDirectory::gone() const { return !lock_.in_place(); }
+
 std::vector<fs::path> RunDirectory::outputs() const {
-  std::vector<fs::path> all{run_json(), energy_csv(), audit_csv(), profile_csv(), failure_json(), checkpoints()};
-  for (const auto& name : PlasmaDiagnostics::file_names()) all.push_back(path_ / name);
-  std::erase_if(all, [](const fs::path& path) {
-    std::error_code ignored;
-    return fs::symlink_status(path, ignored).type() == fs::file_type::not_found;
-  });
-  for (const auto& entry : entries(path_))
-    if (snapshot_number(entry.filename().string())) all.push_back(entry);
+  std::vector<fs::path> all = entries(path_);
+  std::erase_if(all, [](const fs::path& path) { return !is_output(path.filename().string()); });
   return all;
 }
 
@@ -151,14 +151,6 @@ std::optional<fs::path> RunDirectory::set_aside() {
     if (error) refuse(output, "cannot be moved", error.value());
   }
   return folder;
-}
-
-void RunDirectory::remove_snapshots_from(int number) {
-  for (const auto& entry : entries(path_)) {
-    const auto found = snapshot_number(entry.filename().string());
-    if (found && *found >= number) discard(entry);
-  }
-  remove_temporaries();
 }
 
 }  // namespace pergola

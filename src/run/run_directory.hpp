@@ -20,19 +20,20 @@ class RunDirectory {
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path run_json() const { return path_ / "run.json"; }
-  std::filesystem::path energy_csv() const { return path_ / "energy.csv"; }
-  std::filesystem::path audit_csv() const { return path_ / "audit.csv"; }
   std::filesystem::path profile_csv() const { return path_ / "profile.csv"; }
   std::filesystem::path failure_json() const { return path_ / "failure.json"; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoint"; }
+
+  /// Whether the directory is no longer where it was: somebody has moved or removed it.
+  bool gone() const;
 
   /// Removes what a run leaves behind, and nothing else.
   void clear();
   /// Moves what a run leaves behind into a new folder earlier_001, earlier_002, ... of the directory and names it;
   /// nothing where there is nothing to move.
   std::optional<std::filesystem::path> set_aside();
-  /// Removes snapshots from `number` on.
-  void remove_snapshots_from(int number);
+  /// Removes what processes that were killed have left half-written.
+  void remove_temporaries();
 
  private:
   /// A directory that did not exist before.
@@ -45,13 +46,14 @@ class RunDirectory {
   struct Lock {
     explicit Lock(const std::filesystem::path& directory);
     ~Lock();
+    /// Whether the file that is locked is the one that the path names.
+    bool in_place() const;
     std::filesystem::path file;
     int descriptor = -1;
   };
 
   /// What a run has left behind, whole.
   std::vector<std::filesystem::path> outputs() const;
-  void remove_temporaries();
 
   std::filesystem::path path_;
   Made made_;

@@ -69,7 +69,8 @@ double number(const ordered_json& value) { return value.is_number() ? value.get<
 
 }  // namespace
 
-std::string record_text(const RunConfig& config, const RunSystem& system, const RunRecord& record) {
+std::string record_text(const RunConfig& config, const System& system, const RunResults& results,
+                        const RunRecord& record) {
   const auto& device = system.device();
   const auto counts = system.counts();
   ordered_json text;
@@ -94,12 +95,13 @@ std::string record_text(const RunConfig& config, const RunSystem& system, const 
                     {"particle_steps", counts.particle_steps},
                     {"interactions", counts.interactions},
                     {"wall_seconds", record.wall_seconds},
-                    {"snapshots", record.snapshots}};
+                    {"snapshots", results.snapshots}};
   text.update(ordered_json::parse(system.describe()));
-  text["energy_start"] = to_json(record.start);
-  text["energy_end"] = record.end ? to_json(*record.end) : ordered_json();
-  text["energy_error"] = record.end ? ordered_json(relative_energy_error(*record.end, record.start)) : ordered_json();
-  text["checks"] = to_json(record.checks);
+  text["energy_start"] = to_json(results.start);
+  text["energy_end"] = results.end ? to_json(*results.end) : ordered_json();
+  text["energy_error"] =
+      results.end ? ordered_json(relative_energy_error(*results.end, results.start)) : ordered_json();
+  text["checks"] = to_json(results.checks);
   text["configuration"] = configuration(config);
   return text_of(text);
 }
@@ -128,7 +130,7 @@ std::optional<FinishedRun> read_finished_run(const std::filesystem::path& run_js
   return run;
 }
 
-std::string failure_text(const std::exception& error, const RunSystem& system) {
+std::string failure_text(const std::exception& error, const System& system) {
   ordered_json text;
   text["error"] = error.what();
   text["time"] = system.time();

@@ -4,24 +4,22 @@
 #include <vector>
 
 #include "analysis/energy.hpp"
+#include "outputs/output.hpp"
 #include "run/run.hpp"
 #include "sim/report_card.hpp"
-#include "sim/run_system.hpp"
+#include "sim/system.hpp"
 
 namespace pergola {
 
-/// What run.json says beside what the configuration and the system know themselves.
+/// What run.json says beside what configuration, system and outputs know themselves.
 struct RunRecord {
   std::string status;  // running | interrupted | finished | failed
-  Energies start;
-  std::optional<Energies> end;
-  std::vector<Check> checks;
   double wall_seconds = 0;
-  int snapshots = 0;
   int ranks = 1;
 };
 
-std::string record_text(const RunConfig& config, const RunSystem& system, const RunRecord& record);
+std::string record_text(const RunConfig& config, const System& system, const RunResults& results,
+                        const RunRecord& record);
 
 /// run.json of a run that has come to its end, if it is one: with its end time.
 struct FinishedRun {
@@ -31,7 +29,7 @@ struct FinishedRun {
 std::optional<FinishedRun> read_finished_run(const std::filesystem::path& run_json);
 
 /// failure.json: what went wrong, when, and the particle's state where one particle is to blame.
-std::string failure_text(const std::exception& error, const RunSystem& system);
+std::string failure_text(const std::exception& error, const System& system);
 
 /// profile.csv.
 std::string profile_text(const Profile& profile);

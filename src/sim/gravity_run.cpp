@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "comm/agreement.hpp"
 #include "io/snapshot_writer.hpp"
 
 namespace pergola {
@@ -47,9 +48,26 @@ const Particles& GravityRun::particles() {
   return *shown_;
 }
 
-EnergyRow GravityRun::measure() { return {simulation_.energies(), {}}; }
+EnergyRow GravityRun::measure() {
+  Energies energies;
+  on_root(simulation_.communicator(), [&] { energies = simulation_.energies(); });
+  return {share_value(simulation_.communicator(), energies), {}};
+}
 
-void GravityRun::write_snapshot(const std::filesystem::path& path) {
+ForceErrors GravityRun::audit(std::int64_t sample) {
+  ForceErrors errors;
+  on_root(simulation_.communicator(), [&] { errors = simulation_.audit(sample); });
+  return share_value(simulation_.communicator(), errors);
+}
+
+void GravityRun::write_snapshot(const std::filesystem::path& path, WriteQueue* queue,
+                                const std::function<void()>& done) {
+  on_root(simulation_.communicator(), [&] { hand_over_snapshot(path, queue, done); });
+}
+
+/// On rank 0.
+void GravityRun::hand_over_snapshot(const std::filesystem::path& path, WriteQueue* queue,
+                                    const std::function<void()>& done) {
   const RunConfig& config = simulation_.config();
   SnapshotHeader header;
   header.time = time();
@@ -61,11 +79,12 @@ void GravityRun::write_snapshot(const std::filesystem::path& path) {
   if (!contents_) contents_ = contents_of(*source);  // the same through the whole run
   WriteOptions write;
   write.single_precision = config.precision() == Precision::single;
-  pergola::write_snapshot(path, header, *source, *contents_, write);
+  queue_snapshot(*queue, path, header, *source, *contents_, write, done);
 }
 
 /// What the force evaluation has to say, once for each new sentence.
 std::vector<std::string> GravityRun::remarks() {
+  if (!simulation_.communicator().is_root()) return {};
   std::vector<std::string> sentences;
   if (const std::int64_t outside = simulation_.outside(); outside > most_outside_) {
     most_outside_ = outside;
@@ -81,22 +100,28 @@ std::vector<std::string> GravityRun::remarks() {
 }
 
 std::vector<Check> GravityRun::checks(const Energies& start, const Energies& end) {
-  RunEnds ends;
-  ends.start = start;
-  ends.end = end;
-  if (expects("half_mass_radius") || expects("return_distance")) ends.particles = &particles();
-  ends.starting_particles = expects("return_distance") ? &starting_particles_ : nullptr;
-  return report_card(simulation_.config().expectations(), ends);
+  std::vector<Check> card;
+  on_root(simulation_.communicator(), [&] {
+    RunEnds ends;
+    ends.start = start;
+    ends.end = end;
+    if (expects("half_mass_radius") || expects("return_distance")) ends.particles = &particles();
+    ends.starting_particles = expects("return_distance") ? &starting_particles_ : nullptr;
+    card = report_card(simulation_.config().expectations(), ends);
+  });
+  return card;
 }
 
 StateBlocks GravityRun::save() {
-  StateBlocks blocks = simulation_.save();
-  if (expects("return_distance")) {
+  StateBlocks blocks;
+  on_root(simulation_.communicator(), [&] {
+    blocks = simulation_.save();
+    if (!expects("return_distance")) return;
     blocks.put("starting.id", starting_particles_.id);
     blocks.put("starting.x", starting_particles_.x);
     blocks.put("starting.y", starting_particles_.y);
     blocks.put("starting.z", starting_particles_.z);
-  }
+  });
   return blocks;
 }
 

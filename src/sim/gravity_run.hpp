@@ -2,13 +2,13 @@
 #include <optional>
 
 #include "io/snapshot_writer.hpp"
-#include "sim/run_system.hpp"
 #include "sim/simulation.hpp"
+#include "sim/system.hpp"
 
 namespace pergola {
 
-/// A Simulation under gravity as a managed run sees it.
-class GravityRun final : public RunSystem {
+/// A Simulation under gravity as a run sees it. Every rank takes part in the steps; rank 0 shows the particles.
+class GravityRun final : public System {
  public:
   /// From the configuration's particles, or from what save() gave.
   GravityRun(const RunConfig& config, std::shared_ptr<Communicator> communicator, const StateBlocks* state);
@@ -18,16 +18,17 @@ class GravityRun final : public RunSystem {
   double start_time() const override { return simulation_.start_time(); }
   double time() const override { return simulation_.time(); }
   double step_time() const override { return simulation_.step_time(); }
+  double measured_at(double due) const override { return simulation_.measured_at(due); }
   std::int64_t size() const override { return simulation_.size(); }
   StepCounts counts() const override { return simulation_.counts(); }
 
   bool advance(double limit, const std::function<bool()>& enough) override;
   void finish() override;
   bool can_audit() const override { return simulation_.can_audit(); }
-  ForceErrors audit(std::int64_t sample) override { return simulation_.audit(sample); }
+  ForceErrors audit(std::int64_t sample) override;
   void pause_every(std::int64_t steps) override { simulation_.pause_every(steps); }
   EnergyRow measure() override;
-  void write_snapshot(const std::filesystem::path& path) override;
+  void write_snapshot(const std::filesystem::path& path, WriteQueue* queue, const std::function<void()>& done) override;
   std::vector<std::string> remarks() override;
   std::vector<Check> checks(const Energies& start, const Energies& end) override;
   StateBlocks save() override;
@@ -36,6 +37,7 @@ class GravityRun final : public RunSystem {
  private:
   /// Whether the report card has a line of this name.
   bool expects(std::string_view name) const;
+  void hand_over_snapshot(const std::filesystem::path& path, WriteQueue* queue, const std::function<void()>& done);
   /// The particles at time(), fetched once.
   const Particles& particles();
 

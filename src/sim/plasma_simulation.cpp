@@ -78,15 +78,9 @@ void PlasmaSimulation::load() {
   }
   Profile::Scope scope(&profile_, "start");
   system_->start(particles);
-  record_potential();
 }
 
-void PlasmaSimulation::record_potential() {
-  const std::int64_t every = config_.output.spectrum_every;
-  if (every == 0 || system_->steps() % every != 0) return;
-  Profile::Scope scope(&profile_, "spectrum");
-  diagnostics_.record(time() / units_.time().file, system_->potential());
-}
+void PlasmaSimulation::record() { diagnostics_.record(time() / units_.time().file, system_->potential()); }
 
 double PlasmaSimulation::time() const {
   return over_ ? config_.run.end_time : static_cast<double>(system_->steps()) * config_.time.step;
@@ -97,11 +91,9 @@ StepCounts PlasmaSimulation::counts() const { return {system_->steps(), system_-
 void PlasmaSimulation::take_steps(std::int64_t most) {
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
-  const std::int64_t every = config_.output.spectrum_every;
-  const std::int64_t next = every > 0 ? every - system_->steps() % every : most;
+  const std::int64_t next = pause_every_ > 0 ? pause_every_ - system_->steps() % pause_every_ : most;
   const std::int64_t count = std::min({batch_, most, next});
   system_->advance(count, config_.time.step / units_.time().file);
-  record_potential();
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (seconds > longest_batch_seconds)
     batch_ = std::max<std::int64_t>(1, batch_ / 2);
@@ -144,8 +136,10 @@ EnergyRow PlasmaSimulation::measure() {
   return row;
 }
 
-void PlasmaSimulation::write_snapshot(const std::filesystem::path& path) {
-  PlasmaSnapshot snapshot;
+void PlasmaSimulation::write_snapshot(const std::filesystem::path& path, WriteQueue* queue,
+                                      const std::function<void()>& done) {
+  auto taken = std::make_shared<PlasmaSnapshot>();
+  PlasmaSnapshot& snapshot = *taken;
   snapshot.options = options_;
   snapshot.units = units_;
   snapshot.step = system_->steps();
@@ -154,7 +148,12 @@ void PlasmaSimulation::write_snapshot(const std::filesystem::path& path) {
   snapshot.fields = system_->fields();
   for (int s = 0; s < static_cast<int>(options_.species.size()); ++s)
     snapshot.particles.push_back(system_->particles(s));
-  write_openpmd(path, snapshot, {config_.output.particles_most, config_.precision() == Precision::single});
+  constexpr std::int64_t bytes_each = 6 * sizeof(double) + sizeof(std::uint64_t);
+  const OpenPmdOptions write{config_.output.particles_most, config_.precision() == Precision::single};
+  queue->push(size_ * bytes_each, [taken, write, path, done] {
+    write_openpmd(path, *taken, write);
+    if (done) done();
+  });
 }
 
 StateBlocks PlasmaSimulation::save() {

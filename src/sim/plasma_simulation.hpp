@@ -5,14 +5,14 @@
 
 #include "plasma/system.hpp"
 #include "sim/plasma_diagnostics.hpp"
-#include "sim/run_system.hpp"
+#include "sim/system.hpp"
 
 namespace pergola {
 
-/// A plasma with its field on a device, from its configuration: as a managed run sees it, and for users of the library.
+/// A plasma with its field on a device, from its configuration: as a run sees it, and for users of the library.
 /// Fields exist at whole steps: outputs fall on the first step that is not before them, and say its time. Only the last
 /// step of a run may be shorter than time.step.
-class PERGOLA_API PlasmaSimulation final : public RunSystem {
+class PERGOLA_API PlasmaSimulation final : public System {
  public:
   /// From the configuration's species, or from what save() gave. Throws Error(input) where check_plasma does,
   /// Error(device) when the particles do not fit, with the bytes needed and free.
@@ -31,10 +31,12 @@ class PERGOLA_API PlasmaSimulation final : public RunSystem {
   StepCounts counts() const override;
 
   bool advance(double limit, const std::function<bool()>& enough) override;
+  void pause_every(std::int64_t steps) override { pause_every_ = steps; }
   void finish() override;
+  void record() override;
   std::vector<std::string> energy_columns() const override;
   EnergyRow measure() override;
-  void write_snapshot(const std::filesystem::path& path) override;
+  void write_snapshot(const std::filesystem::path& path, WriteQueue* queue, const std::function<void()>& done) override;
   std::vector<std::string> remarks() override;
   std::vector<Check> checks(const Energies& start, const Energies& end) override;
   void write_records(const std::filesystem::path& directory) override { diagnostics_.write(directory); }
@@ -44,9 +46,8 @@ class PERGOLA_API PlasmaSimulation final : public RunSystem {
  private:
   void check_memory() const;
   void load();
-  /// Whole steps, as many as fit between two looks at the clock and at the potential.
+  /// Whole steps, as many as fit between two looks at the clock.
   void take_steps(std::int64_t most);
-  void record_potential();
 
   RunConfig config_;
   Device device_;
@@ -56,7 +57,7 @@ class PERGOLA_API PlasmaSimulation final : public RunSystem {
   Profile profile_;
   std::unique_ptr<PlasmaSystem> system_;
   std::int64_t size_ = 0;
-  std::int64_t batch_ = 1;
+  std::int64_t batch_ = 1, pause_every_ = 0;
   bool over_ = false;
   std::vector<std::string> remarks_;
 };

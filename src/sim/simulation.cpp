@@ -197,6 +197,7 @@ bool Simulation::advance(double limit, const std::function<bool()>& enough) {
 }
 
 double Simulation::step_time() const { return parts_->integrator->time(); }
+double Simulation::measured_at(double due) const { return parts_->integrator->measured_at(due); }
 
 Particles Simulation::particles() const { return parts_->integrator->state_at(parts_->time); }
 

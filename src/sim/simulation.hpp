@@ -58,6 +58,9 @@ class PERGOLA_API Simulation {
 
   /// The latest time that a step has reached; also while advance() asks `enough`.
   double step_time() const;
+  /// Where energies that are due at `due` are measured, once advance(due, ...) has returned true: a leapfrog's at the
+  /// first step (block steps: the first that ends for all particles) that is not before it.
+  double measured_at(double due) const;
 
   /// The particles at time().
   Particles particles() const;

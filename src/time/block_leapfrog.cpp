@@ -53,6 +53,7 @@ class BlockLeapfrog final : public Integrator {
   bool advance(double limit, const std::function<bool()>& enough) override;
   void finish(double end) override;
   double time() const override { return time_of(now_) + offset_; }
+  double measured_at(double due) const override;
   std::unique_ptr<ShownParticles> show(double time) const override {
     return state_.show(ShowBlocks<Real>{state_.a.x.data(), state_.a.y.data(), state_.a.z.data(), level_.data(),
                                         step_to(now_), time - this->time(), finished_});
@@ -252,6 +253,15 @@ bool BlockLeapfrog<Real>::advance(double limit, const std::function<bool()>& eno
     if (enough && enough()) return false;
   }
   return true;
+}
+
+/// The steps of all particles end together at the multiples of the longest one. Until the next of these no particle can
+/// take a longer one.
+template <class Real>
+double BlockLeapfrog<Real>::measured_at(double due) const {
+  const bool together = physics::lowest_level_at(now_) <= lowest_level();
+  if (finished_ || (together && time_of(now_) >= due)) return time();
+  return time_of(physics::next_tick(now_, lowest_level()));
 }
 
 template <class Real>

@@ -58,6 +58,11 @@ class PERGOLA_API Integrator {
   /// The latest time that a step has reached.
   virtual double time() const = 0;
 
+  /// Where energies that are due at `due` are measured, once advance(due, …) has returned true: at the first end of a
+  /// step of all particles that is not before `due`, for between steps the prediction is worse than the steps. `due`
+  /// itself where that is not so.
+  virtual double measured_at(double due) const { return due; }
+
   /// The particles at `time`, predicted where a particle's own time is another one, where they live. Good until the
   /// next step; changes nothing.
   virtual std::unique_ptr<ShownParticles> show(double time) const = 0;

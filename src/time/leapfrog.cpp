@@ -53,6 +53,7 @@ class Leapfrog final : public Integrator {
   bool advance(double limit, const std::function<bool()>& enough) override;
   void finish(double end) override;
   double time() const override { return time_; }
+  double measured_at(double due) const override;
   std::unique_ptr<ShownParticles> show(double time) const override {
     return state_.show(
         ShowLeapfrog<Real>{state_.a.x.data(), state_.a.y.data(), state_.a.z.data(), pending_kick_, time - time_, box_});
@@ -271,6 +272,12 @@ bool Leapfrog<Real>::advance(double limit, const std::function<bool()>& enough) 
   }
   settle();
   return true;
+}
+
+template <class Real>
+double Leapfrog<Real>::measured_at(double due) const {
+  const double rounding = options_.adaptive ? 0 : same_time * options_.step;
+  return time_ >= due - rounding ? time_ : next_time();
 }
 
 template <class Real>

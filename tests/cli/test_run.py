@@ -186,6 +186,76 @@ class RunTest(harness.CliTest):
         self.assertLessEqual(len(result.stderr.strip().splitlines()), 3)
         self.assertFalse((self.dir / "out").exists())
 
+    def test_disk_that_is_full_later_stops_the_run_and_keeps_what_was_written(self):
+        result = subprocess.run(
+            ["bash", "-c", 'ulimit -f 600; exec "$0" run "$1" -o "$2" --quiet --set run.end_time=0.01', harness.PROGRAM,
+             self.config(n=4096), self.dir / "out"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertIn("checkpoint_000001.pgc: cannot be written", result.stderr)
+        self.assertEqual(self.record("out")["status"], "failed")
+        self.assertTrue((self.dir / "out" / "snap_000.hdf5").exists())
+        self.assertEqual(list((self.dir / "out" / "checkpoint").glob("*.pgc")), [])
+
+    def test_directory_that_is_moved_away_ends_the_run(self):
+        process = self.start("run", self.config(n=600), "-o", self.dir / "out", "--quiet", "--set", "run.end_time=1000",
+                             "--set", "output.snapshots_every=0.001")
+        self.wait_for(self.dir / "out" / "snap_001.hdf5")
+        (self.dir / "out").rename(self.dir / "elsewhere")
+        _, said = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 3, said)
+        self.assertIn("moved or removed", said)
+        self.assertEqual(len(said.strip().splitlines()), 1)
+        self.assertFalse((self.dir / "out").exists())
+
+    def test_as_many_checkpoints_are_kept_as_are_asked_for(self):
+        for kept, end in ((3, 0.1), (3, 0.2), (3, 0.3), (3, 0.4), (1, 0.5)):
+            self.good("run", self.config(n=32), "-o", self.dir / "out", "--resume", "--quiet", "--set",
+                      f"run.end_time={end}", "--set", f"output.checkpoints_kept={kept}")
+            count = len(list((self.dir / "out" / "checkpoint").glob("*.pgc")))
+            self.assertEqual(count, min(kept, round(end * 10)))
+        self.bad(2, "run", self.config(), "--set", "output.checkpoints_kept=0", says=["output.checkpoints_kept"])
+
+    def test_energies_of_a_leapfrog_stand_at_its_steps(self):
+        leapfrog = ["--set", "time.integrator=leapfrog", "--set", "gravity.softening=0.05", "--set", "time.step=0.0078125",
+                    "--set", "output.energy_every=0.05", "--set", "output.snapshots_every=0.1", "--quiet"]
+        self.good("run", self.config(), "-o", self.dir / "shared", *leapfrog)
+        self.good("run", self.config(), "-o", self.dir / "block", *leapfrog, "--set", "time.steps=block")
+        for name in ("shared", "block"):
+            times = [float(row[0]) for row in self.energies(name)[1:]]
+            self.assertEqual((times[0], times[-1]), (0, 0.5), name)
+            self.assertGreaterEqual(len(times), 5 if name == "block" else 10)
+            due = 0.05
+            for time in times[1:-1]:
+                self.assertEqual(time * 128, round(time * 128), name)  # steps are powers of two
+                self.assertGreaterEqual(time, due, name)
+                if name == "shared":
+                    self.assertLess(time, due + 0.0078125)
+                due += 0.05 * (1 + int((time - due) / 0.05))
+        # Snapshots are predicted for their time.
+        self.assertEqual(json.loads(self.good("info", self.dir / "shared" / "snap_001.hdf5", "--json"))["time"], 0.1)
+
+    def test_prediction_does_not_make_a_sawtooth_of_the_energy(self):
+        """Between its steps the energy of a leapfrog was wrong by twenty times what the steps are."""
+        self.good("run", self.config(), "-o", self.dir / "a", "--quiet", "--set", "time.integrator=leapfrog",
+                  "--set", "gravity.softening=0.05", "--set", "time.step=0.02", "--set", "output.energy_every=0.013")
+        self.good("run", self.config(), "-o", self.dir / "b", "--quiet", "--set", "time.integrator=leapfrog",
+                  "--set", "gravity.softening=0.05", "--set", "time.step=0.02", "--set", "output.energy_every=0.02")
+        at_steps = {row[0]: row[4] for row in self.energies("b")[1:]}
+        for row in self.energies("a")[1:]:
+            self.assertEqual(row[4], at_steps[row[0]])
+
+    def test_progress_shows_the_energy_error_once_it_is_measured(self):
+        more = ["--set", "run.end_time=1", "--set", "output.snapshots_every=0"]
+        result = harness.run(["run", self.config(n=700), "-o", self.dir / "none", *more, "--set", "output.energy_every=0"])
+        lines = [line for line in result.stderr.splitlines() if "left" in line]
+        self.assertTrue(lines, result.stderr)
+        for line in lines[:-1]:
+            self.assertNotIn("dE/E", line)
+        summary = [line for line in result.stdout.splitlines() if line.startswith("energy error")][0].split()[-1]
+        self.assertIn("100 %", lines[-1])
+        self.assertIn(f"dE/E {summary},", lines[-1])
+
     def test_device_that_is_missing_is_reported_before_any_output(self):
         result = harness.run(["run", self.config(), "-o", self.dir / "out", "--device", "cuda:77"])
         self.assertEqual(result.returncode, 4, result.stderr)
@@ -256,6 +326,12 @@ class RunTest(harness.CliTest):
         done = run["totals"]["interactions"]
         self.assertTrue(done / 3 < value["interactions"] < done * 3, (done, value["interactions"]))
         self.assertIn("fits", self.good("plan", self.config()))
+
+    def test_plan_of_a_run_that_outlasts_every_clock(self):
+        text = self.good("plan", self.config(), "--set", "run.end_time=1e300", "--set", "output.energy_every=0",
+                         "--set", "output.snapshots_every=0", "--set", "time.integrator=leapfrog")
+        self.assertIn("years", text)
+        self.assertNotIn("-", [line for line in text.splitlines() if "years" in line][0].split("years")[0])
 
     def test_plan_of_a_run_that_cannot_fit(self):
         value = self.good_json("plan", self.config(), "--set", "particles.n=1e12")

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "comm/communicator.hpp"
 #include "config/config.hpp"
 #include "device/device.hpp"
+#include "io/write_queue.hpp"
 #include "sim/report_card.hpp"
 #include "time/integrator.hpp"
 
@@ -23,11 +25,12 @@ struct EnergyRow {
   std::vector<double> more;  // one value for each of energy_columns()
 };
 
-/// What a managed run (run/run.hpp) drives: a system that goes on in time, shows itself and can be saved. Times and
-/// values are in the units of the configuration. Unless it is said otherwise a call is made on rank 0 only.
-class PERGOLA_API RunSystem {
+/// A system that goes on in time, shows itself and can be saved: what a run (run/run.hpp) drives. Times and values are
+/// in the units of the configuration. All calls are made by all ranks together, but those that are `const` ask a rank
+/// for what it knows by itself.
+class PERGOLA_API System {
  public:
-  virtual ~RunSystem() = default;
+  virtual ~System() = default;
 
   virtual const Device& device() const = 0;
   virtual Profile& profile() = 0;
@@ -42,38 +45,47 @@ class PERGOLA_API RunSystem {
 
   /// Takes steps until the state of `limit` can be shown, or until `enough()` says so; true for the former. A system
   /// that is known at its steps only shows the first one that is not before `limit`; where that would lie beyond the
-  /// end of the run, the last whole step. What the steps are does not depend on `limit`. Called on all ranks.
+  /// end of the run, the last whole step. What the steps are does not depend on `limit`.
   virtual bool advance(double limit, const std::function<bool()>& enough) = 0;
-  /// Goes to exactly the configuration's end_time; nothing comes after it but output. Called on all ranks.
+  /// advance() asks `enough` after every multiple of this number of steps; 0: no matter.
+  virtual void pause_every(std::int64_t /*steps*/) {}
+  /// When a line of energies that is due at `due` is measured, once advance(due, ...) has returned true: then, or at
+  /// the first step that is not before it.
+  virtual double measured_at(double due) const { return due; }
+  /// Goes to exactly the configuration's end_time; nothing comes after it but output.
   virtual void finish() = 0;
 
   /// Whether forces are approximate, so that audit() can measure their error at the latest step with a sample of
   /// particles.
   virtual bool can_audit() const { return false; }
   virtual ForceErrors audit(std::int64_t /*sample*/) { return {}; }
-  /// advance() asks `enough` after every multiple of this number of steps; 0: no matter. Called on all ranks.
-  virtual void pause_every(std::int64_t /*steps*/) {}
 
   /// Names of what energy.csv holds beyond the contract's columns.
   virtual std::vector<std::string> energy_columns() const { return {}; }
+  /// The same on all ranks.
   virtual EnergyRow measure() = 0;
-  virtual void write_snapshot(const std::filesystem::path& path) = 0;
-  /// What the user should see of what happened since the last call, as sentences.
+  /// Rank 0 hands copies of what is shown over to its queue, which writes the file while the system goes on and then
+  /// calls `done`. Other ranks have no queue.
+  virtual void write_snapshot(const std::filesystem::path& path, WriteQueue* queue,
+                              const std::function<void()>& done) = 0;
+  /// What the user should see of what happened since the last call, as sentences; on rank 0.
   virtual std::vector<std::string> remarks() { return {}; }
-  /// At the end: what the run has recorded on its way and does not belong into the contract's files.
+  /// Keeps what is there now for write_records(): of a plasma the waves of its potential.
+  virtual void record() {}
+  /// At the end: rank 0 writes what was recorded.
   virtual void write_records(const std::filesystem::path& directory) { static_cast<void>(directory); }
-  /// The report card, at the end.
+  /// The report card, at the end; on rank 0.
   virtual std::vector<Check> checks(const Energies& start, const Energies& end) = 0;
 
-  /// All that is needed to go on bit-identically.
+  /// All that is needed to go on bit-identically; on rank 0.
   virtual StateBlocks save() = 0;
   /// What run.json says about this kind of system: a JSON object.
   virtual std::string describe() const = 0;
 };
 
 /// The system that a configuration describes: from its start, or from what save() gave.
-std::unique_ptr<RunSystem> make_run_system(const RunConfig& config, std::shared_ptr<Communicator> communicator,
-                                           const StateBlocks* state = nullptr);
+std::unique_ptr<System> make_system(const RunConfig& config, std::shared_ptr<Communicator> communicator,
+                                    const StateBlocks* state = nullptr);
 
 /// "snap_012.hdf5", or "plasma_012.h5".
 std::string snapshot_name(const RunConfig& config, int number);

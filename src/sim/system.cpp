@@ -1,4 +1,4 @@
-#include "sim/run_system.hpp"
+#include "sim/system.hpp"
 
 #include <fmt/core.h>
 
@@ -8,8 +8,8 @@
 
 namespace pergola {
 
-std::unique_ptr<RunSystem> make_run_system(const RunConfig& config, std::shared_ptr<Communicator> communicator,
-                                           const StateBlocks* state) {
+std::unique_ptr<System> make_system(const RunConfig& config, std::shared_ptr<Communicator> communicator,
+                                    const StateBlocks* state) {
   if (config.is_plasma()) {
     if (communicator->size() > 1)
       throw Error(

@@ -1,0 +1,20 @@
+#include "config/registered_keys.hpp"
+
+#include <utility>
+
+namespace pergola {
+
+namespace {
+
+std::vector<NumberKey>& keys() {
+  static std::vector<NumberKey> all;
+  return all;
+}
+
+}  // namespace
+
+void register_number_key(NumberKey key) { keys().push_back(std::move(key)); }
+
+const std::vector<NumberKey>& registered_number_keys() { return keys(); }
+
+}  // namespace pergola

@@ -1,0 +1,71 @@
+#include "outputs/snapshot_output.hpp"
+
+#include "outputs/schedule.hpp"
+
+namespace pergola {
+
+namespace {
+
+const std::vector<std::string> file_names{"snap_#.hdf5", "plasma_#.h5"};
+
+class SnapshotOutput final : public Output {
+ public:
+  using Output::Output;
+
+  double next_time() const override { return clock_.next(); }
+  bool due(const Moment& now) override { return clock_.next() <= now.time; }
+
+  void write(const Moment& now) override {
+    take(now.system);
+    clock_.skip_to(now.time);
+  }
+
+  void begin(System& system) override {
+    clock_ = clock(system);
+    take(system);
+  }
+
+  void resume(System& system, const OutputMemory& memory) override {
+    clock_ = resumed(clock(system), context_.before->output.snapshots_every == context_.config.output.snapshots_every,
+                     memory.at("snapshot_index"), system.step_time());
+    context_.results.snapshots = static_cast<int>(memory.at("snapshots"));
+    context_.on_root([&] {
+      for (const auto& pattern : file_names)
+        remove_numbered_files(context_.directory, pattern, context_.results.snapshots);
+    });
+  }
+
+  void finish(System& system) override { take(system); }
+
+  void save(OutputMemory& memory) const override {
+    memory["snapshots"] = context_.results.snapshots;
+    memory["snapshot_index"] = static_cast<double>(clock_.index());
+  }
+
+ private:
+  OutputClock clock(const System& system) const {
+    return {system.start_time(), context_.config.output.snapshots_every, context_.config.run.end_time};
+  }
+
+  void take(System& system) {
+    Profile::Scope scope(&system.profile(), "snapshot");
+    std::function<void()> done;
+    context_.on_root([&] { done = begin_file(context_); });
+    const auto path = context_.directory / snapshot_name(context_.config, context_.results.snapshots);
+    system.write_snapshot(path, context_.queue.get(), done);
+    ++context_.results.snapshots;
+  }
+
+  OutputClock clock_;
+};
+
+}  // namespace
+
+OutputEntry snapshot_output() {
+  return {
+      .name = "snapshot", .keys = {"output.snapshots_every"}, .files = file_names, .make = [](OutputContext& context) {
+        return std::make_unique<SnapshotOutput>(context);
+      }};
+}
+
+}  // namespace pergola

@@ -1,0 +1,48 @@
+#include "outputs/spectrum_output.hpp"
+
+#include "sim/plasma_diagnostics.hpp"
+
+namespace pergola {
+
+namespace {
+
+class SpectrumOutput final : public Output {
+ public:
+  using Output::Output;
+
+  std::int64_t every_steps() const override { return context_.config.output.spectrum_every; }
+  bool due(const Moment& now) override { return now.steps > last_step_ && now.steps % every_steps() == 0; }
+
+  void write(const Moment& now) override {
+    Profile::Scope scope(&now.system.profile(), "spectrum");
+    now.system.record();
+    last_step_ = now.steps;
+  }
+
+  void begin(System& system) override { write({system, system.time(), system.counts().steps}); }
+  /// A checkpoint is written after what was due at its step.
+  void resume(System& system, const OutputMemory&) override { last_step_ = system.counts().steps; }
+
+  void finish(System& system) override {
+    // Two threads must not be in HDF5 at once.
+    context_.on_root([&] { context_.queue->drain(); });
+    system.write_records(context_.directory);
+  }
+
+ private:
+  std::int64_t last_step_ = -1;
+};
+
+}  // namespace
+
+OutputEntry spectrum_output() {
+  return {.name = "spectrum",
+          .keys = {"output.spectrum_every"},
+          .files = PlasmaDiagnostics::file_names(),
+          .make = [](OutputContext& context) -> std::unique_ptr<Output> {
+            if (context.config.output.spectrum_every == 0) return nullptr;
+            return std::make_unique<SpectrumOutput>(context);
+          }};
+}
+
+}  // namespace pergola
