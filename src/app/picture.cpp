@@ -118,9 +118,13 @@ Frame choose_frame(const PictureOptions& options, const Snapshot& snapshot, cons
 }
 
 std::string grouped(std::int64_t count) {
-  std::string digits = std::to_string(count);
-  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
-  return digits;
+  const std::string digits = std::to_string(count);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
 }
 
 RenderOptions labels(const PictureOptions& options, const Snapshot& snapshot) {
