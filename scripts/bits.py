@@ -26,6 +26,8 @@ PLUMMER = """
 model = "plummer"
 n = {n}
 seed = 3
+[time]
+step = 0.01
 [output]
 snapshots_every = 0
 energy_every = 0

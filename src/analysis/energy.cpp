@@ -7,6 +7,7 @@
 #include "analysis/energy_sums.hpp"
 #include "analysis/shown_potential.hpp"
 #include "device/buffer.hpp"
+#include "gravity/solver_entry.hpp"
 
 namespace pergola {
 
@@ -46,39 +47,32 @@ double direct_energy(const ShownParticles& shown, const SolverOptions& gravity) 
 
 /// From the potentials that a solver gives.
 template <class Real>
-double sum_potentials(Solver<Real>& solver, const ShownParticles& shown, const SolverOptions& gravity, bool on_mesh) {
+double sum_potentials(Solver<Real>& solver, const ShownParticles& shown, const SolverOptions& gravity) {
+  const EnergyMethod& method = solver_entry(gravity.solver).energy;
   const ShownPlaces<Real> places(shown);
   const Buffer<Real> potential = potentials_of(solver, shown, places);
-  PotentialTerms<Real> terms{
-      places.mass.data(), potential.data(), places.x.data(), places.y.data(), places.z.data(), on_mesh, {}};
-  if (terms.with_mesh) terms.mesh = CellFrame<double>(Grid{3, gravity.mesh.cells, gravity.mesh.box});
+  PotentialTerms<Real> terms{places.mass.data(),
+                             potential.data(),
+                             places.x.data(),
+                             places.y.data(),
+                             places.z.data(),
+                             method.acting_cells != nullptr,
+                             {}};
+  if (terms.with_mesh) terms.mesh = CellFrame<double>(method.acting_cells(gravity));
   Terms<1> total;
   add_terms(shown.device(), shown.count(), terms, total);
-  return total.value[0];
+  return method.fixed_field ? 2 * total.value[0] : total.value[0];
 }
 
-double energy_from(AnySolver& solver, const ShownParticles& shown, const SolverOptions& gravity, bool on_mesh = false) {
-  if (auto* single = dynamic_cast<Solver<float>*>(&solver)) return sum_potentials(*single, shown, gravity, on_mesh);
-  return sum_potentials(dynamic_cast<Solver<double>&>(solver), shown, gravity, on_mesh);
+double energy_from(AnySolver& solver, const ShownParticles& shown, const SolverOptions& gravity) {
+  if (auto* single = dynamic_cast<Solver<float>*>(&solver)) return sum_potentials(*single, shown, gravity);
+  return sum_potentials(dynamic_cast<Solver<double>&>(solver), shown, gravity);
 }
 
-double mesh_energy(const ShownParticles& shown, const SolverOptions& gravity, AnySolver* solver) {
-  std::unique_ptr<AnySolver> own;
-  if (!solver) own = make_solver(gravity, shown.device()), solver = own.get();
-  return energy_from(solver->plain(), shown, gravity, true);
-}
-
-/// Up to so many particles the potential energy of a run with the tree is the direct sum's.
-constexpr std::int64_t tree_sums_directly = 32768;
-
-/// The potential energy from the tree, with an accuracy of at least 1e-4: its relative error is then some 1e-6. Where
-/// the device has no room for a second tree, from the run's own.
-double tree_energy(const ShownParticles& shown, const SolverOptions& gravity, AnySolver* lent) {
-  SolverOptions finer = gravity;
-  finer.tree.opening = TreeOptions::Opening::relative;
-  finer.tree.accuracy = std::min(gravity.tree.accuracy, 1e-4);
-  finer.tree.order = 0;
-  if (finer.precision == Precision::single) finer.precision = Precision::mixed;
+/// With the options that the solver asks for where its energy is measured; where the device has no room for a second
+/// solver, from the run's own.
+double finer_energy(const ShownParticles& shown, const SolverOptions& gravity, const SolverOptions& finer,
+                    AnySolver* lent) {
   const auto solver = make_solver(finer, shown.device());
   const std::int64_t n = shown.count();
   const std::int64_t own = ShownPlaces<double>::bytes_per_particle() + static_cast<std::int64_t>(sizeof(double));
@@ -87,10 +81,12 @@ double tree_energy(const ShownParticles& shown, const SolverOptions& gravity, An
   return energy_from(*solver, shown, finer);
 }
 
-double pair_energy(const ShownParticles& shown, const SolverOptions& gravity, AnySolver* solver) {
-  if (gravity.solver == "mesh") return mesh_energy(shown, gravity, solver);
-  if (gravity.solver == "tree" && shown.count() > tree_sums_directly) return tree_energy(shown, gravity, solver);
-  return direct_energy(shown, gravity);
+double pair_energy(const ShownParticles& shown, const SolverOptions& gravity, AnySolver* lent) {
+  const EnergyMethod& method = solver_entry(gravity.solver).energy;
+  if (shown.count() <= method.pairs_up_to) return direct_energy(shown, gravity);
+  if (method.options) return finer_energy(shown, gravity, method.options(gravity), lent);
+  if (lent) return energy_from(lent->plain(), shown, gravity);
+  return energy_from(*make_solver(gravity, shown.device()), shown, gravity);
 }
 
 }  // namespace

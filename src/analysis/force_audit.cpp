@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "analysis/ewald_sum.hpp"
+#include "gravity/direct.hpp"
+#include "gravity/solver_entry.hpp"
 
 namespace pergola {
 
@@ -30,11 +32,10 @@ ForceResult at_places(const ForceResult& all, const std::vector<std::int64_t>& p
 
 ForceResult reference_forces(const SolverOptions& options, const Device& device, const Particles& particles,
                              const std::vector<std::int64_t>& places) {
-  if (options.solver == "mesh" && options.mesh.box.periodic())
-    return ewald_sum(particles, places, options.mesh.box, options.softening, options.gravitational_constant,
-                     device.threads());
+  if (const Box box = box_of(options); box.periodic())
+    return ewald_sum(particles, places, box, options.softening, options.gravitational_constant, device.threads());
   auto exact = options;
-  exact.solver = "direct";
+  exact.solver = direct_info().name;
   exact.precision = Precision::full;
   const auto solver = make_solver(exact, device);
   return evaluate_forces(*solver, device, particles, want_acceleration, places);

@@ -1,4 +1,4 @@
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <filesystem>
@@ -9,8 +9,9 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "config/config.hpp"
+#include "gravity/solver_entry.hpp"
 #include "io/snapshot.hpp"
-#include "sim/mesh_box.hpp"
+#include "sim/solver_box.hpp"
 
 namespace pergola::app {
 
@@ -24,6 +25,7 @@ struct ForceOptions {
 
 struct ForceReport {
   std::string solver, device, precision;
+  bool pairwise = false;
   std::int64_t n = 0;
   ForceAudit audit;
 
@@ -31,7 +33,7 @@ struct ForceReport {
   double particles_per_second() const { return static_cast<double>(n) / seconds(); }
   /// Not a number for a solver that does not sum over pairs.
   double interactions_per_second() const {
-    return solver == "direct" ? static_cast<double>(n) * static_cast<double>(n) / seconds() : std::nan("");
+    return pairwise ? static_cast<double>(n) * static_cast<double>(n) / seconds() : std::nan("");
   }
 };
 
@@ -67,16 +69,14 @@ std::string to_table(const ForceReport& report) {
       "  error    median {:.2e}  rms {:.2e}  p99 {:.2e}  max {:.2e}  ({} particles against a double-precision sum)\n",
       report.solver, report.device, report.precision, report.n, report.seconds(), report.audit.forces.prepare_seconds,
       report.audit.forces.evaluate_seconds, report.particles_per_second(),
-      report.solver == "direct" ? fmt::format(", {:.4g} interactions/s", report.interactions_per_second()) : "",
-      error.median, error.rms, error.p99, error.max, error.sample);
+      report.pairwise ? fmt::format(", {:.4g} interactions/s", report.interactions_per_second()) : "", error.median,
+      error.rms, error.p99, error.max, error.sample);
 }
 
 RunConfig configuration(const ForceOptions& options) {
-  // No step is taken: the integrator that takes every solver and external potential.
-  std::vector<std::string> sets{"time.integrator=leapfrog"};
-  sets.insert(sets.end(), options.sets.begin(), options.sets.end());
+  std::vector<std::string> sets = options.sets;
   if (!options.solver.empty()) sets.push_back("gravity.solver=" + options.solver);
-  return parse_config("", "(defaults)", sets);
+  return parse_force_config(sets);
 }
 
 void check_dump(const std::string& dump) {
@@ -100,23 +100,25 @@ using Files = std::vector<std::filesystem::path>;
 
 void run_force(const ForceOptions& options, const Context& context) {
   if (!context.speaks()) return;
-  const auto config = configuration(options);
+  auto config = configuration(options);
   check_dump(options.dump);
   const auto device = Device::open(context.device_given ? context.device : config.run.device,
                                    context.threads_given ? context.threads : config.run.threads);
   auto snapshot = read_snapshot(options.file);
   if (snapshot.particles.size() == 0)
     throw Error(ErrorKind::input, fmt::format("{}: holds no particles, expected at least 1", options.file));
+  take_file_units(config, options.file, snapshot.header.units);
   auto solver = config.solver_options();
-  if (config.gravity.solver == "mesh")
-    solver.mesh.box = resolve_mesh_box(config, snapshot.particles, snapshot.header.box_size);
-  else if (snapshot.header.box_size > 0)
-    context.remark(fmt::format("{}: BoxSize is {}; the direct sum takes the particles as isolated", options.file,
-                               to_text(snapshot.header.box_size)));
+  const SolverEntry& entry = solver_entry(solver.solver);
+  set_box(solver, find_solver_box(config, snapshot.particles, snapshot.header.box_size));
+  if (!entry.can.periodic && snapshot.header.box_size > 0)
+    context.remark(fmt::format("{}: BoxSize is {}; the {} solver takes the particles as isolated", options.file,
+                               to_text(snapshot.header.box_size), entry.name));
 
-  ForceReport report{config.gravity.solver,
+  ForceReport report{solver.solver,
                      device.spec(),
-                     std::string(precision_name(config.precision())),
+                     std::string(precision_name(solver.precision)),
+                     entry.can.pairwise,
                      snapshot.particles.size(),
                      {}};
   report.audit = audit(options, solver, device, snapshot.particles);
@@ -135,7 +137,8 @@ void add_force(Command program, Context& context) {
   auto command = program.add_subcommand("force", "Time one force evaluation on a snapshot and measure its error");
   auto options = std::make_shared<ForceOptions>();
   command->add_option("FILE", options->file, "Snapshot: HDF5, GADGET binary or CSV")->required();
-  command->add_option("--solver", options->solver, "Name of the solver, for example direct");
+  command->add_option("--solver", options->solver,
+                      fmt::format("Name of the solver: {}", fmt::join(solver_names(), ", ")));
   command->add_option("--set", options->sets, "Configuration key=value, any number of times")
       ->allow_extra_args(false)
       ->take_all();

@@ -6,7 +6,7 @@
 #include "app/command.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "base/units.hpp"
+#include "base/unit_systems.hpp"
 #include "config/config.hpp"
 #include "io/snapshot.hpp"
 #include "models/model.hpp"
@@ -63,13 +63,11 @@ std::vector<ExternalPotential> external_potentials(const ModelInfo& model, const
                 fmt::format("--set: gravity.external: expected an option of {}, which is set up without external "
                             "potentials",
                             model.name));
-  return parse_config("", "--set", {"time.integrator=leapfrog", set}).gravity.external;
+  return parse_force_config({set}).gravity.external;
 }
 
-UnitSystem unit_system(const std::string& name) {
-  if (name == "gadget") return gadget_units();
-  return name == "si" ? si_units() : nbody_units();
-}
+/// check_units has seen the name, and a model's own units are one of them.
+const UnitSystem& unit_system(const std::string& name) { return *find_unit_system(name); }
 
 const std::string& units_of(const ModelInfo& model, const Request& request) {
   return request.units.empty() ? model.units : request.units;
@@ -158,8 +156,10 @@ std::string check_seed(const std::string& text) {
 }
 
 std::string check_units(const std::string& text) {
-  if (text == "nbody" || text == "gadget" || text == "si") return "";
-  return fmt::format("expected nbody, gadget or si, found {}", text);
+  if (find_unit_system(text)) return "";
+  std::vector<std::string> names;
+  for (const auto& system : unit_systems()) names.push_back(system.name);
+  return fmt::format("expected {}, found {}", fmt::join(names, ", "), text);
 }
 
 void add_common_options(Command command, Request& request) {
@@ -169,7 +169,8 @@ void add_common_options(Command command, Request& request) {
   command.add_option("--seed", request.seed, "Seed of the random numbers (1)")->check(check_seed)->type_name("S");
   command
       .add_option("--units", request.units,
-                  "nbody (G = 1), gadget (kpc, 1e10 solar masses, km/s) or si (nbody; m81: gadget)")
+                  "nbody (G = 1), gadget (kpc, 1e10 solar masses, km/s), solar (AU, solar masses, years), stellar (pc, "
+                  "solar masses, km/s), galactic (kpc, solar masses, km/s) or si (nbody; m81: gadget)")
       ->check(check_units)
       ->type_name("SYSTEM");
   command.add_option("--set", request.sets, "An option of the model; may be repeated")

@@ -14,7 +14,8 @@
 #include "config/keys.hpp"
 #include "config/output_counts.hpp"
 #include "config/value.hpp"
-#include "gravity/pair_laws.hpp"
+#include "gravity/solver_entry.hpp"
+#include "time/integrator_entry.hpp"
 
 namespace pergola {
 
@@ -137,12 +138,14 @@ const std::string& read_string(const Entry& entry, const std::string& expected) 
   const std::string name = entry.path.substr(table.size());
   if (entry.path == "cosmology" || table.starts_with("cosmology."))
     throw Error(ErrorKind::input, fmt::format("{}: {}: not in this version", entry.value.where(), entry.path));
+  // A name that several tables have is suggested as a key of the run before an option of the model.
   std::vector<std::string> paths;
-  if (!config.is_plasma()) paths = {"particles.model", "particles.file", "particles.n", "particles.seed"};
+  for (const auto& key : config_keys())
+    if (key.text && applies(key.path, config.is_plasma())) paths.push_back(key.path);
+  if (applies("particles.model", config.is_plasma()))
+    paths.insert(paths.end(), {"particles.model", "particles.file", "particles.n", "particles.seed"});
   if (!config.particles.model.empty())
     for (const auto& option : find_model(config.particles.model).options) paths.push_back("particles." + option.name);
-  for (const auto& key : config_keys())
-    if (applies(key.path, config.is_plasma())) paths.push_back(key.path);
   for (const auto& expectation : expectation_names()) paths.push_back("expect." + expectation);
 
   std::vector<std::string> beside;
@@ -209,24 +212,14 @@ void read_particle_source(const std::vector<Entry>& entries, RunConfig& config) 
 }
 
 /// What is each right by itself and cannot be had together.
-void check_combinations(const std::vector<Entry>& entries, const RunConfig& config) {
-  if (const Entry* units = find_entry(entries, "units.system"); units && config.units.system == "plasma")
-    refuse(units->value, units->path, "nbody, gadget or si for a run without [plasma]");
-  const std::string kernel = kernel_problem(config.gravity.solver, config.gravity.softening.kernel);
-  if (!kernel.empty()) {
-    const Entry* solver = find_entry(entries, "gravity.solver");
-    throw Error(ErrorKind::input, solver ? fmt::format("{}: {}", solver->value.where(), kernel) : kernel);
-  }
-  const Entry* external = find_entry(entries, "gravity.external");
-  if (!external || config.gravity.external.empty()) return;
-  const auto refuse_external = [&](const std::string& why) {
-    throw Error(ErrorKind::input, fmt::format("{}: gravity.external: {}", external->value.where(), why));
-  };
-  if (config.time.integrator == "hermite") refuse_external(external_needs_leapfrog(config.time.integrator));
-  if (config.gravity.solver == "mesh" && config.gravity.mesh.box.periodic())
-    refuse_external(
-        "external potentials have one centre and no periodic images; set gravity.mesh.boundary = "
-        "\"isolated\"");
+void check_combinations(const std::vector<Entry>& entries, const RunConfig& config, bool with_steps) {
+  auto conflict = units_conflict(config.units);
+  if (!conflict) conflict = solver_conflict(config.gravity);
+  if (!conflict && with_steps) conflict = integrator_conflict(config.time, config.gravity);
+  if (!conflict) return;
+  const Entry* entry = find_entry(entries, conflict->key);
+  throw Error(ErrorKind::input,
+              fmt::format("{}: {}: {}", entry ? entry->value.where() : config.source, conflict->key, conflict->why));
 }
 
 /// Keys that the other kind of run has.
@@ -248,7 +241,7 @@ void check_kind_of_run(const std::vector<Entry>& entries, const RunConfig& confi
   }
 }
 
-RunConfig read_entries(const std::vector<Entry>& entries, const std::string& source) {
+RunConfig read_entries(const std::vector<Entry>& entries, const std::string& source, bool with_steps = true) {
   RunConfig config;
   config.source = source;
   config.plasma.given = std::any_of(entries.begin(), entries.end(), [](const Entry& entry) {
@@ -280,7 +273,8 @@ RunConfig read_entries(const std::vector<Entry>& entries, const std::string& sou
     check_output_counts(config, 0);
     return config;
   }
-  check_combinations(entries, config);
+  if (with_steps && config.units.system == "auto" && config.particles.file.empty()) config.units.system = "nbody";
+  check_combinations(entries, config, with_steps);
   if (config.particles.file.empty()) check_output_counts(config, 0);  // a file says when it starts
   auto& options = config.particles.options;
   options.external = config.gravity.external;
@@ -328,32 +322,31 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
 
 Precision RunConfig::precision() const {
   if (is_plasma()) return run.precision == "double" ? Precision::full : Precision::single;
-  if (run.precision == "single" || (run.precision == "auto" && gravity.solver == "mesh")) return Precision::single;
-  return run.precision == "double" ? Precision::full : Precision::mixed;
-}
-
-UnitSystem RunConfig::unit_system() const {
-  if (units.system == "gadget") return gadget_units();
-  return units.system == "si" ? si_units() : nbody_units();
+  if (run.precision == "auto") return solver_entry(gravity.solver).default_precision;
+  return run.precision == "single" ? Precision::single : run.precision == "double" ? Precision::full : Precision::mixed;
 }
 
 SolverOptions RunConfig::solver_options() const {
-  SolverOptions options{gravity.solver, gravity.softening, gravitational_constant(), precision(), gravity.external,
-                        gravity.mesh,   gravity.tree};
-  if (gravity.multigrid == "paper") options.mesh.multigrid = MultigridOptions::paper();
+  SolverOptions options = gravity;
+  options.gravitational_constant = gravitational_constant();
+  options.precision = precision();
   return options;
 }
 
 std::vector<Expectation> RunConfig::expectations() const {
   std::vector<Expectation> all;
   if (!particles.model.empty()) all = model_expectations(particles.model, particles.options);
+  const auto find = [&](const std::string& name) {
+    return std::find_if(all.begin(), all.end(), [&](const auto& other) { return other.name == name; });
+  };
   for (const auto& own : expect) {
-    const auto same = std::find_if(all.begin(), all.end(), [&](const auto& other) { return other.name == own.name; });
-    if (same != all.end())
+    if (const auto same = find(own.name); same != all.end())
       *same = own;
     else
       all.push_back(own);
   }
+  // A change of the energy by a hundredth is wrong for any run.
+  if (find("energy_error") == all.end()) all.push_back({"energy_error", 0, 0.01});
   return all;
 }
 
@@ -374,6 +367,13 @@ RunConfig parse_config(const std::string& text, const std::string& source, const
   return read_entries(collect(text, source, sets), source);
 }
 
+RunConfig parse_force_config(const std::vector<std::string>& sets) {
+  const std::string source = "(defaults)";
+  return read_entries(collect("", source, sets), source, false);
+}
+
+void RunConfig::check() const { parse_config(config_text(*this), source); }
+
 RunConfig read_config(const std::filesystem::path& path, const std::vector<std::string>& sets) {
   const auto entries = collect(read_all(path), path.string(), sets);
   RunConfig config = read_entries(entries, path.string());
@@ -382,6 +382,8 @@ RunConfig read_config(const std::filesystem::path& path, const std::vector<std::
     const auto folder = from_command_line ? std::filesystem::current_path() : folder_of(path);
     config.particles.file = (folder / config.particles.file).lexically_normal().string();
   }
+  config = with_file_units(std::move(config));
+  config.particles.options.gravitational_constant = config.gravitational_constant();
   return config;
 }
 

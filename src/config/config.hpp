@@ -9,6 +9,7 @@
 #include "base/units.hpp"
 #include "config/plasma_config.hpp"
 #include "gravity/solver.hpp"
+#include "io/snapshot.hpp"
 #include "models/model.hpp"
 #include "time/integrator.hpp"
 
@@ -33,15 +34,8 @@ struct PERGOLA_API RunConfig {
     ModelOptions options;  // n, seed and the model's own
   } particles;
 
-  struct Gravity {
-    std::string solver = "direct";
-    Softening softening = Softening::same(0.00390625);  // 1/256
-    std::vector<ExternalPotential> external;
-    MeshOptions mesh;
-    TreeOptions tree;
-    std::optional<Vec3<double>> box_corner;  // none: 0 for a periodic box, −side/2 for an isolated one
-    std::string multigrid = "full";          // v | paper
-  } gravity;
+  /// Without the constant and the precision, which solver_options() puts in.
+  SolverOptions gravity{.softening = Softening::same(0.00390625)};  // 1/256
 
   PlasmaConfig plasma;
 
@@ -60,7 +54,9 @@ struct PERGOLA_API RunConfig {
   } output;
 
   struct Units {
-    std::string system = "nbody";  // nbody | gadget | si; plasma | si for a plasma
+    std::string system = "auto";  // or one of unit_systems(), or custom; plasma | si for a plasma
+    // Of custom units, in cgs; 0: not given. Of the last two one.
+    double length_cm = 0, mass_g = 0, velocity_cm_per_s = 0, time_s = 0;
   } units;
 
   std::vector<Expectation> expect;
@@ -71,12 +67,15 @@ struct PERGOLA_API RunConfig {
   Precision precision() const;
   UnitSystem unit_system() const;
   double gravitational_constant() const { return unit_system().gravitational_constant; }
-  /// For a mesh without its box where that is found from the particles; see sim/mesh_box.hpp.
+  /// Without the solver's box where that is found from the particles; see sim/solver_box.hpp.
   SolverOptions solver_options() const;
-  /// The model's own expectations, replaced by those of [expect] with the same name, then the rest of [expect].
+  /// The model's own expectations, replaced by those of [expect] with the same name, then the rest of [expect]; and
+  /// that the energy stays as it is, where neither says how well.
   std::vector<Expectation> expectations() const;
   /// Throws Error(input) when there is neither particles.model nor particles.file nor [plasma].
   void require_particles() const;
+  /// What is built in C++ is checked as a file is: throws Error(input) as parse_config of its config_text would.
+  void check() const;
 };
 
 /// What [expect] may name, measured at the end of a run: virial_ratio (K/|W|), half_mass_radius (about the centre of
@@ -92,6 +91,14 @@ PERGOLA_API RunConfig read_config(const std::filesystem::path& path, const std::
 /// The same from text; particles.file stays as it is written.
 PERGOLA_API RunConfig parse_config(const std::string& text, const std::string& source,
                                    const std::vector<std::string>& sets = {});
+/// The same for a force evaluation alone: what [time] asks of the solver does not matter.
+PERGOLA_API RunConfig parse_force_config(const std::vector<std::string>& sets);
+
+/// The units of a file of particles: taken over where units.system is "auto"; where it names others, Error(input) with
+/// both. A file that states none, or ones as N-body units do, says nothing.
+PERGOLA_API void take_file_units(RunConfig& config, const std::string& file, const std::optional<FileUnits>& stated);
+/// The same with the units of particles.file, where there is one that can be read. read_config has done it.
+PERGOLA_API RunConfig with_file_units(RunConfig config);
 
 /// The whole configuration with every default, as TOML that reads back to the same configuration.
 PERGOLA_API std::string config_text(const RunConfig& config);

@@ -12,6 +12,8 @@
 #include "config/key_kinds.hpp"
 #include "config/registered_keys.hpp"
 #include "gravity/pair_laws.hpp"
+#include "gravity/solver_entry.hpp"
+#include "time/integrator_entry.hpp"
 
 namespace pergola {
 
@@ -80,18 +82,6 @@ ConfigKey softening_kernel_key() {
           [](const RunConfig& config) { return toml_string(pair_law(config.gravity.softening.kernel).name); }};
 }
 
-ConfigKey step_max_key() {
-  const std::string path = "time.step_max";
-  return {path, "longest block step, and longest adaptive step of the leapfrog; a power of two",
-          [=](RunConfig& config, const ConfigValue& value) {
-            const double step = read_real(value, path, Range::above(0));
-            int exponent = 0;
-            if (std::frexp(step, &exponent) != 0.5) refuse(value, path, "a power of two such as 0.125");
-            config.time.step_max = step;
-          },
-          [](const RunConfig& config) { return to_text(config.time.step_max); }};
-}
-
 std::vector<ConfigKey> run_keys() {
   return {integer_key(
               "version", "of this format", Range::between(1, 1), [](auto& c) -> auto& { return c.version; }),
@@ -107,208 +97,52 @@ std::vector<ConfigKey> run_keys() {
               [](auto& c) -> auto& { return c.run.threads; })};
 }
 
+ConfigKey solver_key() {
+  const std::string path = "gravity.solver", later = "treepm";
+  ConfigKey key = word_key(
+      path, fmt::format("{}", fmt::join(solver_names(), " | ")), solver_names(),
+      [](auto& c) -> auto& { return c.gravity.solver; });
+  key.read = [=, read = key.read](RunConfig& config, const ConfigValue& value) {
+    if (const auto* word = value.get_if<std::string>(); word && *word == later)
+      throw Error(ErrorKind::input, fmt::format("{}: {}: expected {}, found {} (not in this version)", value.where(),
+                                                path, fmt::join(solver_names(), ", "), later));
+    read(config, value);
+  };
+  return key;
+}
+
 std::vector<ConfigKey> gravity_keys() {
-  return {word_key("gravity.solver", "direct | tree | mesh", {"direct", "tree", "mesh"},
-                   [](auto& c) -> auto& { return c.gravity.solver; }, {"treepm"}),
+  return {solver_key(),
           {"gravity.softening", "Plummer-equivalent length; by species: { halo = 0.1, disc = 0.05 }", read_softening,
            softening_text},
           softening_kernel_key(),
           external_key()};
 }
 
-/// One number for all axes, or [x, y, z].
-std::array<double, 3> read_triple(const ConfigValue& value, const std::string& path, const Range& range,
-                                  const std::string& expected) {
-  const auto* array = value.get_if<ConfigValue::Array>();
-  if (!array) {
-    if (!value.get_if<double>() && !value.get_if<std::int64_t>()) refuse(value, path, expected);
-    const double number = read_real(value, path, range);
-    return {number, number, number};
-  }
-  if (array->size() != 3) refuse(value, path, expected);
-  return {read_real((*array)[0], path, range), read_real((*array)[1], path, range),
-          read_real((*array)[2], path, range)};
-}
-
-std::string triple_text(double x, double y, double z) {
-  return x == y && y == z ? to_text(x) : fmt::format("[{}, {}, {}]", to_text(x), to_text(y), to_text(z));
-}
-
-bool is_auto(const ConfigValue& value) {
-  const auto* word = value.get_if<std::string>();
-  return word && *word == "auto";
-}
-
-ConfigKey cells_key() {
-  const std::string path = "gravity.mesh.cells";
-  return {path, "per side, or [x, y, z]; even numbers with small prime factors",
-          [=](RunConfig& config, const ConfigValue& value) {
-            const auto cells =
-                read_triple(value, path, Range::between(1, 1 << 20), "an even number such as 128, or [128, 128, 64]");
-            for (std::size_t k = 0; k < 3; ++k) {
-              if (std::floor(cells[k]) != cells[k]) refuse(value, path, "whole numbers");
-              config.gravity.mesh.cells[k] = static_cast<int>(cells[k]);
-            }
-          },
-          [](const RunConfig& config) {
-            const auto& n = config.gravity.mesh.cells;
-            return triple_text(n[0], n[1], n[2]);
-          }};
-}
-
-ConfigKey box_key() {
-  const std::string path = "gravity.mesh.box";
-  return {path, "side, or [x, y, z]; auto: BoxSize (periodic), or the smallest cube that holds all (isolated)",
-          [=](RunConfig& config, const ConfigValue& value) {
-            auto& side = config.gravity.mesh.box.side;
-            side = {0, 0, 0};
-            if (is_auto(value)) return;
-            const auto sides = read_triple(value, path, Range::above(0), "\"auto\", a number > 0 or [x, y, z]");
-            side = {sides[0], sides[1], sides[2]};
-          },
-          [](const RunConfig& config) {
-            const auto& side = config.gravity.mesh.box.side;
-            return config.gravity.mesh.box.given() ? triple_text(side.x, side.y, side.z) : toml_string("auto");
-          }};
-}
-
-ConfigKey box_corner_key() {
-  const std::string path = "gravity.mesh.box_corner";
-  return {path, "lowest corner [x, y, z]; auto: 0 (periodic), centred on 0 (isolated)",
-          [=](RunConfig& config, const ConfigValue& value) {
-            config.gravity.box_corner.reset();
-            if (is_auto(value)) return;
-            const auto corner = read_triple(value, path, Range{}, "\"auto\", a number or [x, y, z]");
-            config.gravity.box_corner = Vec3<double>{corner[0], corner[1], corner[2]};
-          },
-          [](const RunConfig& config) {
-            const auto& corner = config.gravity.box_corner;
-            return corner ? triple_text(corner->x, corner->y, corner->z) : toml_string("auto");
-          }};
-}
-
-ConfigKey multigrid_key() {
-  const std::string path = "gravity.mesh.multigrid";
-  return {path, "full (full multigrid first) | v (V-cycles) | paper (Aubert et al.: 3 V-cycles, 5 levels, 5 sweeps)",
-          [=](RunConfig& config, const ConfigValue& value) {
-            const auto* word = value.get_if<std::string>();
-            if (!word || (*word != "full" && *word != "v" && *word != "paper")) refuse(value, path, "full, v, paper");
-            config.gravity.multigrid = *word;
-            config.gravity.mesh.multigrid.cycle =
-                *word == "full" ? MultigridOptions::Cycle::full : MultigridOptions::Cycle::v;
-          },
-          [](const RunConfig& config) { return toml_string(config.gravity.multigrid); }};
-}
-
-std::vector<ConfigKey> mesh_keys() {
-  constexpr std::array<std::string_view, 2> boundaries{"isolated", "periodic"};
-  return {cells_key(),
-          choice_key<Assignment>(
-              "gravity.mesh.assignment", "ngp | cic | tsc, for density and force", assignment_names,
-              [](auto& c) -> auto& { return c.gravity.mesh.assignment; }, 1),
-          choice_key<Poisson>(
-              "gravity.mesh.poisson", "fft | multigrid", poisson_names,
-              [](auto& c) -> auto& { return c.gravity.mesh.poisson; }),
-          choice_key<Boundary>(
-              "gravity.mesh.boundary", "periodic | isolated", boundaries,
-              [](auto& c) -> auto& { return c.gravity.mesh.box.boundary; }),
-          choice_key<Gradient>(
-              "gravity.mesh.gradient", "two-point | four-point | spectral", gradient_names,
-              [](auto& c) -> auto& { return c.gravity.mesh.gradient; }),
-          choice_key<Laplacian>(
-              "gravity.mesh.laplacian", "discrete (seven-point) | spectral (k^2); periodic fft", laplacian_names,
-              [](auto& c) -> auto& { return c.gravity.mesh.laplacian; }),
-          flag_key(
-              "gravity.mesh.deconvolve", "periodic fft: divide by the window of the assignment",
-              [](auto& c) -> auto& { return c.gravity.mesh.deconvolve; }),
-          choice_key<DensityRoute>(
-              "gravity.mesh.density", "auto | atomic | sorted | host: how a GPU adds up the density",
-              density_route_names, [](auto& c) -> auto& { return c.gravity.mesh.density; }),
-          box_key(),
-          box_corner_key(),
-          multigrid_key(),
-          real_key(
-              "gravity.mesh.tolerance", "multigrid: stop at |r| <= tolerance (|f| + |A| |phi|); 0: after all cycles",
-              Range::at_least(0), [](auto& c) -> auto& { return c.gravity.mesh.multigrid.tolerance; }),
-          integer_key(
-              "gravity.mesh.cycles", "multigrid: most V-cycles", Range::between(1, 1000),
-              [](auto& c) -> auto& { return c.gravity.mesh.multigrid.cycles; }),
-          integer_key(
-              "gravity.mesh.smoothing_before", "multigrid: sweeps before the coarser grid", Range::between(0, 100),
-              [](auto& c) -> auto& { return c.gravity.mesh.multigrid.smoothing_before; }),
-          integer_key(
-              "gravity.mesh.smoothing_after", "multigrid: sweeps after it", Range::between(0, 100),
-              [](auto& c) -> auto& { return c.gravity.mesh.multigrid.smoothing_after; }),
-          integer_key(
-              "gravity.mesh.levels", "multigrid: grids; 0: as many as the cells allow", Range::between(0, 32),
-              [](auto& c) -> auto& { return c.gravity.mesh.multigrid.levels; })};
-}
-
-/// A number that also chooses the criterion it belongs to; gravity.tree.opening, read later, may choose the other one.
-template <class Get>
-ConfigKey opening_key(const std::string& path, const std::string& comment, const Range& range,
-                      TreeOptions::Opening opening, Get get) {
-  ConfigKey key = real_key(path, comment, range, get);
-  key.read = [read = key.read, opening](RunConfig& config, const ConfigValue& value) {
-    read(config, value);
-    config.gravity.tree.opening = opening;
-  };
-  return key;
-}
-
-ConfigKey tree_order_key() {
-  const std::string path = "gravity.tree.order";
-  return {path, "of the expansions, 2 to 5; 0: chosen by the accuracy",
-          [=](RunConfig& config, const ConfigValue& value) {
-            const auto order = static_cast<int>(read_integer(value, path, Range::between(0, 5)));
-            if (order == 1) refuse(value, path, "0 or a number from 2 to 5");
-            config.gravity.tree.order = order;
-          },
-          [](const RunConfig& config) { return std::to_string(config.gravity.tree.order); }};
-}
-
-std::vector<ConfigKey> tree_keys() {
-  return {opening_key(
-              "gravity.tree.accuracy", "median relative force error; 99 % have at most six times that",
-              Range::between(1e-5, 1e-2), TreeOptions::Opening::relative,
-              [](auto& c) -> auto& { return c.gravity.tree.accuracy; }),
-          opening_key(
-              "gravity.tree.opening_angle", "radii of two cells over their distance", Range::between(0.05, 1),
-              TreeOptions::Opening::geometric, [](auto& c) -> auto& { return c.gravity.tree.opening_angle; }),
-          choice_key<TreeOptions::Opening>(
-              "gravity.tree.opening", "relative (accuracy) | geometric (opening_angle)", tree_opening_names,
-              [](auto& c) -> auto& { return c.gravity.tree.opening; }),
-          tree_order_key()};
+/// The keys that the parts describe.
+std::vector<ConfigKey> solver_keys() {
+  std::vector<ConfigKey> keys;
+  for (const auto& entry : solver_entries())
+    for (const auto& key : entry.keys)
+      keys.push_back(config_key(
+          fmt::format("gravity.{}.{}", entry.name, key.name), key,
+          [](auto& config) -> auto& { return config.gravity; }));
+  return keys;
 }
 
 std::vector<ConfigKey> time_keys() {
-  return {word_key(
-              "time.integrator", "hermite | leapfrog", {"hermite", "leapfrog"},
-              [](auto& c) -> auto& { return c.time.integrator; }),
-          real_key(
-              "time.eta", "accuracy of adaptive and block steps", Range::above(0),
-              [](auto& c) -> auto& { return c.time.eta; }),
-          real_key(
-              "time.eta_start", "hermite: the same for the first step", Range::above(0),
-              [](auto& c) -> auto& { return c.time.eta_start; }),
-          real_key(
-              "time.step", "leapfrog: the fixed step", Range::above(0), [](auto& c) -> auto& { return c.time.step; }),
-          word_key(
-              "time.leapfrog", "kick-drift-kick | staggered (fixed step only)", {"kick-drift-kick", "staggered"},
-              [](auto& c) -> auto& { return c.time.leapfrog; }),
-          real_key(
-              "time.courant", "adaptive or block on a mesh: cells that a particle may cross in a step", Range::above(0),
-              [](auto& c) -> auto& { return c.time.courant; }),
-          word_key(
-              "time.steps", "leapfrog: shared | block (one for each particle: sqrt(2 eta softening / |a|))",
-              {"shared", "block"}, [](auto& c) -> auto& { return c.time.steps; }),
-          flag_key(
-              "time.adaptive", "leapfrog: a shared step chosen anew each time",
-              [](auto& c) -> auto& { return c.time.adaptive; }),
-          step_max_key(),
-          integer_key(
-              "time.corrector_iterations", "hermite: force evaluations per step", Range::between(1, 100),
-              [](auto& c) -> auto& { return c.time.corrector_iterations; })};
+  std::vector<ConfigKey> keys{word_key(
+      "time.integrator", fmt::format("{}", fmt::join(integrator_names(), " | ")), integrator_names(),
+      [](auto& c) -> auto& { return c.time.integrator; })};
+  for (const auto& entry : integrator_entries())
+    for (const auto& key : entry.keys) {
+      const std::string path = "time." + key.name;
+      const auto same = [&](const ConfigKey& other) { return other.path == path; };
+      if (std::none_of(keys.begin(), keys.end(), same))
+        keys.push_back(config_key(
+            path, key, [](auto& config) -> auto& { return config.time; }));
+    }
+  return keys;
 }
 
 std::vector<ConfigKey> output_keys() {
@@ -332,17 +166,42 @@ std::vector<ConfigKey> output_keys() {
               Range::at_least(1), [](auto& c) -> auto& { return c.output.force_audit_sample; })};
 }
 
-std::vector<ConfigKey> units_keys() {
-  return {word_key(
-      "units.system", "nbody (G = 1) | gadget (kpc, 1e10 solar masses, km/s) | plasma (1/omega_p) | si",
-      {"nbody", "gadget", "plasma", "si"}, [](auto& c) -> auto& { return c.units.system; })};
-}
-
 }  // namespace
 
 void refuse(const ConfigValue& value, const std::string& path, const std::string& expected, const std::string& remark) {
   throw Error(ErrorKind::input,
               fmt::format("{}: {}: expected {}, found {}{}", value.where(), path, expected, value.found(), remark));
+}
+
+void refuse(const ConfigValue& value, const std::string& path, const KeyProblem& problem) {
+  const auto* word = value.get_if<std::string>();
+  refuse(value, path, problem.expected, word ? did_you_mean(nearest_name(*word, problem.words)) : "");
+}
+
+std::string did_you_mean(const std::string& near) {
+  return near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near);
+}
+
+KeyValue key_value(const ConfigValue& value, const std::string& path) {
+  if (const auto* flag = value.get_if<bool>()) return *flag;
+  if (const auto* integer = value.get_if<std::int64_t>()) return *integer;
+  if (const auto* real = value.get_if<double>()) return *real;
+  if (const auto* word = value.get_if<std::string>()) return *word;
+  const auto* array = value.get_if<ConfigValue::Array>();
+  if (!array) return std::vector<double>{};  // a table or a date: of no kind that a key takes
+  std::vector<double> numbers;
+  for (const auto& entry : *array) numbers.push_back(read_real(entry, path, Range{}));
+  return numbers;
+}
+
+std::string toml_value(const KeyValue& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
+  if (const auto* real = std::get_if<double>(&value)) return to_text(*real);
+  if (const auto* word = std::get_if<std::string>(&value)) return toml_string(*word);
+  std::vector<std::string> numbers;
+  for (const double number : std::get<std::vector<double>>(value)) numbers.push_back(to_text(number));
+  return fmt::format("[{}]", fmt::join(numbers, ", "));
 }
 
 double read_real(const ConfigValue& value, const std::string& path, const Range& range) {
@@ -414,9 +273,9 @@ bool applies(const std::string& path, bool plasma) {
   const bool plasma_only =
       path.starts_with("plasma.") ||
       std::any_of(keys_of_plasma.begin(), keys_of_plasma.end(), [&](const auto& key) { return key.path == path; });
-  const bool gravity_only = path.starts_with("gravity.") || path.starts_with("particles.") ||
-                            path.starts_with("output.force_audit_") ||
-                            (path.starts_with("time.") && path != "time.step");
+  const bool gravity_only =
+      path.starts_with("gravity.") || path.starts_with("particles.") || path.starts_with("output.force_audit_") ||
+      (path.starts_with("units.") && path != "units.system") || (path.starts_with("time.") && path != "time.step");
   return plasma ? !gravity_only : !plasma_only;
 }
 
@@ -441,7 +300,7 @@ std::vector<ConfigKey> registered_keys() {
 const std::vector<ConfigKey>& config_keys() {
   static const std::vector<ConfigKey> all = [] {
     std::vector<ConfigKey> keys = run_keys();
-    for (const auto& group : {gravity_keys(), tree_keys(), mesh_keys(), plasma_keys(), time_keys(), output_keys(),
+    for (const auto& group : {gravity_keys(), solver_keys(), plasma_keys(), time_keys(), output_keys(),
                               plasma_output_keys(), registered_keys(), units_keys()})
       keys.insert(keys.end(), group.begin(), group.end());
     return keys;

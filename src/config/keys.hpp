@@ -24,6 +24,9 @@ ConfigKey external_key();
 /// [plasma], and what [output] has for it (config/plasma.cpp).
 std::vector<ConfigKey> plasma_keys();
 std::vector<ConfigKey> plasma_output_keys();
+/// [units], and what is each right by itself and cannot be had together (config/units.cpp).
+std::vector<ConfigKey> units_keys();
+std::optional<Conflict> units_conflict(const RunConfig::Units& units);
 /// Whether a run of this kind, gravity or plasma, has the key.
 bool applies(const std::string& path, bool plasma);
 
@@ -34,6 +37,14 @@ void complete_plasma(RunConfig& config, const std::function<const ConfigValue*(c
 /// Throws Error(input): "run.toml:7: time.eta: expected a number > 0, found -1".
 [[noreturn]] void refuse(const ConfigValue& value, const std::string& path, const std::string& expected,
                          const std::string& remark = "");
+
+/// The same, with the nearest of the words that were expected.
+[[noreturn]] void refuse(const ConfigValue& value, const std::string& path, const KeyProblem& problem);
+
+/// A value as a part's key takes it; refuses what no key takes: tables, dates, arrays of anything but numbers.
+KeyValue key_value(const ConfigValue& value, const std::string& path);
+/// And back, in TOML.
+std::string toml_value(const KeyValue& value);
 
 /// Numbers for a key; a whole real such as 1e6 is an integer too.
 double read_real(const ConfigValue& value, const std::string& path, const Range& range);

@@ -1,6 +1,11 @@
 // [plasma] and [[plasma.species]]: how they are read, checked and written.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 
+#include "base/error.hpp"
+#include "base/text.hpp"
 #include "config/key_kinds.hpp"
 
 namespace pergola {

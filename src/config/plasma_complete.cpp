@@ -1,6 +1,11 @@
 // Defaults of [plasma] that depend on other keys, and combinations that make no sense.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 
+#include "base/error.hpp"
+#include "base/text.hpp"
 #include "config/key_kinds.hpp"
 
 namespace pergola {
@@ -56,7 +61,7 @@ struct Completion {
 
   /// Times have a natural scale in 1/ω_p, and none in seconds.
   void times() const {
-    if (!find("time.step")) {
+    if (!find("time.step") || config.time.step == 0) {
       if (si()) refuse_key("time.step", "expected the step in seconds, found none");
       config.time.step = 0.05;
     }

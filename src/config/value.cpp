@@ -1,7 +1,9 @@
 #include "config/value.hpp"
 
 #include <fmt/core.h>
+
 #include <toml++/toml.h>
+#include <algorithm>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -45,8 +47,34 @@ ConfigValue convert(const toml::node& node, const std::string& source) {
   return value;
 }
 
+/// No configuration has more levels; every reader that follows them one by one is safe.
+constexpr int deepest_level = 32;
+
+/// The line where `text` goes deeper than that, by brackets or by the dots of a key; 0: nowhere. Quoted text and
+/// comments are passed over, multi-line text as so many quotes.
+int too_deep(std::string_view text) {
+  int line = 1, brackets = 0, dots = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '\n') ++line, dots = 0;
+    if (c == '#') at = std::min(text.find('\n', at), text.size()) - 1;
+    if (c == '"' || c == '\'') {
+      for (++at; at < text.size() && text[at] != c && text[at] != '\n'; ++at)
+        if (text[at] == '\\' && c == '"') ++at;
+      if (at < text.size() && text[at] == '\n') --at;
+    }
+    if (c == '[' || c == '{') ++brackets, dots = 0;
+    if (c == ']' || c == '}') brackets = std::max(0, brackets - 1);
+    if (c == '=' || c == ',') dots = 0;
+    if (c == '.') ++dots;
+    if (brackets > deepest_level || dots >= deepest_level) return line;
+  }
+  return 0;
+}
+
 /// The value of "key=TEXT" where TEXT is one TOML value; nothing when it is not. Dates are left to be words.
 bool parse_set_value(const std::string& text, ConfigValue& value) {
+  if (too_deep(text) > 0) return false;
   try {
     const toml::table document = toml::parse("value = " + text);
     if (document.size() != 1) return false;
@@ -71,6 +99,9 @@ std::string ConfigValue::found() const {
 }
 
 ConfigValue parse_toml(std::string_view text, const std::string& source) {
+  if (const int line = too_deep(text); line > 0)
+    throw Error(ErrorKind::input, fmt::format("{}:{}: expected at most {} levels of tables and arrays, found more",
+                                              source, line, deepest_level));
   try {
     return convert(toml::parse(text), source);
   } catch (const toml::parse_error& error) {

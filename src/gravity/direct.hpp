@@ -43,6 +43,8 @@ std::unique_ptr<DirectSolver<Real>> make_direct(const SolverOptions& options, co
   return make_direct_cpu<Real>(options, device);
 }
 
+const SolverInfo& direct_info();  // gravity/direct_entry.cpp
+
 double potential_energy_cpu(const Device& device, const Sources<double>& sources, const SolverOptions& options);
 double potential_energy_cuda(const Device& device, const Sources<double>& sources, const SolverOptions& options);
 

@@ -43,7 +43,7 @@ class DirectCpu final : public DirectSolver<typename Numbers<precision>::State> 
       : options_(options), law_(pair_law(options.softening.kernel)), device_(device) {
     sources_.softening = softening_table(options.softening);
   }
-  const SolverInfo& info() const override { return info_; }
+  const SolverInfo& info() const override { return direct_info(); }
   void prepare(const Sources<State>& sources) override;
   void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
   void evaluate(const Points& points, unsigned want, const Forces<State>& forces) override;
@@ -103,7 +103,6 @@ class DirectCpu final : public DirectSolver<typename Numbers<precision>::State> 
   }
   static Vec3<double> position(const Points& points, std::int64_t t) { return {points.x[t], points.y[t], points.z[t]}; }
 
-  SolverInfo info_{"direct", true, false, true, true, true, true, true};
   SolverOptions options_;
   PairLawEntry law_;
   Device device_;

@@ -39,7 +39,7 @@ class DirectCuda final : public DirectSolver<typename SourcePack<P>::Sum> {
       : sums_(options, device), search_(sums_), bad_(device, 1) {}
   DirectCuda(const DirectCuda&) = delete;
   DirectCuda& operator=(const DirectCuda&) = delete;
-  const SolverInfo& info() const override { return info_; }
+  const SolverInfo& info() const override { return direct_info(); }
 
   void prepare(const Sources<Sum>& sources) override { sums_.prepare(sources); }
   void evaluate(const Targets& targets, unsigned want, const Forces<Sum>& forces) override {
@@ -126,7 +126,6 @@ class DirectCuda final : public DirectSolver<typename SourcePack<P>::Sum> {
     return copy;
   }
 
-  SolverInfo info_{"direct", true, false, true, true, true, true, true};
   DirectSums<P> sums_;
   NeighbourSearch<P> search_;
   Buffer<std::int64_t> bad_;

@@ -32,15 +32,15 @@ bool fast_size(int n) {
   return n == 1;
 }
 
-void refuse(const char* key, const std::string& text) {
-  throw Error(ErrorKind::input, fmt::format("gravity.mesh.{}: {}", key, text));
-}
-
 Grid grid_of(const MeshOptions& mesh) { return {3, mesh.cells, mesh.box}; }
+
+MultigridOptions multigrid_of(const MeshOptions& mesh) {
+  return mesh.recipe == MultigridRecipe::paper ? MultigridOptions::paper() : mesh.multigrid;
+}
 
 template <class Real>
 std::unique_ptr<PoissonSolver<Real>> make_poisson(const Device& device, const Grid& grid, const MeshOptions& mesh) {
-  if (mesh.poisson == Poisson::multigrid) return make_poisson_multigrid<Real>(device, grid, mesh.multigrid);
+  if (mesh.poisson == Poisson::multigrid) return make_poisson_multigrid<Real>(device, grid, multigrid_of(mesh));
   PoissonFftOptions options;
   options.laplacian = mesh.laplacian;
   options.deconvolve = mesh.deconvolve ? static_cast<int>(mesh.assignment) : 0;
@@ -65,7 +65,7 @@ class MeshSolver final : public Solver<Real> {
     if (!mesh_.box.given()) mesh_.box.side = {1, 1, 1};  // for device_bytes only
   }
 
-  const SolverInfo& info() const override { return info_; }
+  const SolverInfo& info() const override { return mesh_info(); }
   void prepare(const Sources<Real>& sources) override;
   void evaluate(const Targets& targets, unsigned want, const Forces<Real>& forces) override;
   NeighbourLists neighbour_lists(const Targets&, double) override {
@@ -105,7 +105,6 @@ class MeshSolver final : public Solver<Real> {
   Device device_;
   MeshOptions mesh_;
   double constant_;
-  SolverInfo info_{.name = "mesh", .periodic = true, .potential = true, .subset = true};
   mutable std::unique_ptr<Parts> parts_;
   Buffer<Real> field_;
   Buffer<Real> force_;           // spectral gradient only
@@ -215,24 +214,35 @@ int nearest_mesh_size(int n) {
   }
 }
 
-void check_mesh_options(const MeshOptions& mesh) {
+std::optional<Conflict> mesh_conflict(const MeshOptions& mesh) {
+  const auto conflict = [](const char* key, const std::string& why) {
+    return Conflict{std::string("gravity.mesh.") + key, why};
+  };
   for (const int n : mesh.cells)
     if (n < fewest_cells || !fast_size(n))
-      refuse("cells",
-             fmt::format("expected even numbers of at least {} with the prime factors 2, 3, 5 and 7 only, found {}; "
-                         "the nearest is {}",
-                         fewest_cells, n, nearest_mesh_size(n)));
+      return conflict(
+          "cells",
+          fmt::format("expected even numbers of at least {} with the prime factors 2, 3, 5 and 7 only, found {}; "
+                      "the nearest is {}",
+                      fewest_cells, n, nearest_mesh_size(n)));
   const bool plain = mesh.poisson == Poisson::multigrid || !mesh.box.periodic();
   const char* where = mesh.poisson == Poisson::multigrid ? "poisson = multigrid" : "boundary = isolated";
   if (plain && mesh.gradient == Gradient::spectral)
-    refuse("gradient", fmt::format("spectral needs poisson = fft and boundary = periodic, found {}; use two-point or "
-                                   "four-point",
-                                   where));
+    return conflict("gradient",
+                    fmt::format("spectral needs poisson = fft and boundary = periodic, found {}; use two-point or "
+                                "four-point",
+                                where));
   if (plain && mesh.laplacian == Laplacian::spectral)
-    refuse("laplacian",
-           fmt::format("spectral needs poisson = fft and boundary = periodic, found {}; use discrete", where));
+    return conflict("laplacian",
+                    fmt::format("spectral needs poisson = fft and boundary = periodic, found {}; use discrete", where));
   if (plain && mesh.deconvolve)
-    refuse("deconvolve", fmt::format("true needs poisson = fft and boundary = periodic, found {}", where));
+    return conflict("deconvolve", fmt::format("true needs poisson = fft and boundary = periodic, found {}", where));
+  return std::nullopt;
+}
+
+void check_mesh_options(const MeshOptions& mesh) {
+  if (const auto conflict = mesh_conflict(mesh))
+    throw Error(ErrorKind::input, fmt::format("{}: {}", conflict->key, conflict->why));
 }
 
 double mass_quantum(const MassRange& masses, bool single_precision) {

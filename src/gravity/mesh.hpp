@@ -2,8 +2,10 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "base/key.hpp"
 #include "gravity/solver.hpp"
 
 namespace pergola {
@@ -13,10 +15,17 @@ namespace pergola {
 template <class Real>
 std::unique_ptr<Solver<Real>> make_mesh_solver(const SolverOptions& options, const Device& device);
 
+const SolverInfo& mesh_info();  // gravity/mesh_entry.cpp
+
+/// The box of a mesh with every "auto" resolved. `stated_side`: BoxSize of the file or the model's own; 0: none. Throws
+/// Error(input) that names the key when a periodic box has no side or the box does not hold the particles.
+Box find_mesh_box(MeshOptions mesh, const Particles& particles, double stated_side);
+
 /// The number of cells along an axis that is allowed (check_mesh_options) and nearest to n.
 int nearest_mesh_size(int n);
 
-/// Throws Error(input) that names the key when the options cannot work together.
+/// What the options ask for and cannot be had together; check_mesh_options throws it as Error(input).
+std::optional<Conflict> mesh_conflict(const MeshOptions& mesh);
 void check_mesh_options(const MeshOptions& mesh);
 
 /// What the unit of mass on a mesh is found from.

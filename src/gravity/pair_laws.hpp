@@ -92,8 +92,6 @@ SofteningKernel register_pair_law(PairLawEntry entry);
 
 /// Softening as the loops want it.
 SofteningTable softening_table(const Softening& softening);
-/// Why a solver cannot take a kernel; empty: it can. In gravity/solver.cpp.
-std::string kernel_problem(const std::string& solver, SofteningKernel kernel);
 /// What is said where points ask and each particle has a softening length of its own.
 Error softening_for_points();
 

@@ -1,58 +1,79 @@
 #include "gravity/solver.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <chrono>
+#include <utility>
 
 #include "base/text.hpp"
 #include "device/buffer.hpp"
 #include "gravity/direct.hpp"
 #include "gravity/external_solver.hpp"
-#include "gravity/mesh.hpp"
-#include "gravity/pair_laws.hpp"
-#include "gravity/tree.hpp"
+#include "gravity/solver_entry.hpp"
 
 namespace pergola {
 
-std::vector<std::string> solver_names() { return {"direct", "tree", "mesh"}; }
-
-std::string kernel_problem(const std::string& solver, SofteningKernel kernel) {
-  const PairLawEntry& law = pair_law(kernel);
-  if (solver != "tree" || law.in_tree) return {};
-  return fmt::format("gravity.softening_kernel: the tree has no loops for \"{}\"; set gravity.solver = \"direct\"",
-                     law.name);
-}
-
 namespace {
 
-template <class Real>
-std::unique_ptr<Solver<Real>> make_plain_solver(const SolverOptions& options, const Device& device) {
-  if (options.solver == "mesh") return make_mesh_solver<Real>(options, device);
-  if (options.solver == "tree") {
-    const std::string problem = kernel_problem(options.solver, options.softening.kernel);
-    if (!problem.empty()) throw Error(ErrorKind::input, problem);
-    if (device.is_cuda()) {
-      if constexpr (cuda_built) return make_tree_cuda<Real>(options, device);
-    }
-    return make_tree_cpu<Real>(options, device);
-  }
-  if (options.solver != "direct") {
-    const std::string near = nearest_name(options.solver, solver_names());
-    throw Error(ErrorKind::input,
-                fmt::format("gravity.solver: expected direct, tree or mesh, found \"{}\"{}", options.solver,
-                            near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
-  }
-  return make_direct<Real>(options, device);
+std::vector<SolverEntry>& registry() {
+  static std::vector<SolverEntry> entries{direct_entry(), tree_entry(), mesh_entry()};
+  return entries;
 }
 
 }  // namespace
+
+const std::vector<SolverEntry>& solver_entries() { return registry(); }
+
+void register_solver(SolverEntry entry) { registry().push_back(std::move(entry)); }
+
+std::vector<std::string> solver_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : solver_entries()) names.push_back(entry.name);
+  return names;
+}
+
+const SolverEntry& solver_entry(const std::string& name) {
+  for (const auto& entry : solver_entries())
+    if (entry.name == name) return entry;
+  const auto names = solver_names();
+  const std::string near = nearest_name(name, names);
+  throw Error(ErrorKind::input, fmt::format("gravity.solver: expected {}, found \"{}\"{}", fmt::join(names, ", "), name,
+                                            near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
+}
+
+Box box_of(const SolverOptions& options) {
+  const SolverEntry& entry = solver_entry(options.solver);
+  SolverOptions copy = options;
+  return entry.box ? entry.box(copy) : Box{};
+}
+
+void set_box(SolverOptions& options, const Box& box) {
+  const SolverEntry& entry = solver_entry(options.solver);
+  if (entry.box) entry.box(options) = box;
+}
+
+std::optional<Conflict> solver_conflict(const SolverOptions& options) {
+  const SolverEntry& entry = solver_entry(options.solver);
+  if (entry.check)
+    if (auto conflict = entry.check(options)) return conflict;
+  if (!options.external.empty() && box_of(options).periodic())
+    return Conflict{"gravity.external", fmt::format("external potentials have one centre and no periodic images; set "
+                                                    "gravity.{}.boundary = \"isolated\"",
+                                                    entry.name)};
+  return std::nullopt;
+}
 
 template <class Real>
 std::unique_ptr<Solver<Real>> make_solver(const SolverOptions& options, const Device& device) {
   if (!has_numbers<Real>(options.precision))
     throw Error(ErrorKind::input, fmt::format("run.precision: expected one with {} numbers, found {}",
                                               sizeof(Real) == 4 ? "fp32" : "fp64", precision_name(options.precision)));
-  auto solver = make_plain_solver<Real>(options, device);
+  const SolverEntry& entry = solver_entry(options.solver);
+  std::unique_ptr<Solver<Real>> solver;
+  if constexpr (std::is_same_v<Real, float>)
+    solver = entry.make_single(options, device);
+  else
+    solver = entry.make_double(options, device);
   return options.external.empty() ? std::move(solver) : add_external_potentials(std::move(solver), options, device);
 }
 template std::unique_ptr<Solver<float>> make_solver(const SolverOptions& options, const Device& device);

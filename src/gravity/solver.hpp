@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/host_device.hpp"
+#include "base/key.hpp"
 #include "base/state_blocks.hpp"
 #include "device/device.hpp"
 #include "device/stage_clock.hpp"
@@ -100,11 +101,13 @@ struct SolverOptions {
   double gravitational_constant = 1.0;
   Precision precision = Precision::mixed;
   std::vector<ExternalPotential> external{};  // added to the solver's own forces
-  MeshOptions mesh;
-  TreeOptions tree;
+  MeshOptions mesh{};
+  TreeOptions tree{};
+  KeyValues own{};  // of solvers that have no struct here, by "solver.key"
 };
 
-/// What a solver can do, so that a combination that cannot work is refused when the configuration is read.
+/// What a solver can do, so that a combination that cannot work is refused when the configuration is read. Part of its
+/// entry, gravity/solver_entry.hpp.
 struct SolverInfo {
   std::string name;
   bool pairwise = false;  // forces are sums over all pairs
@@ -114,6 +117,7 @@ struct SolverInfo {
   bool subset = false;
   bool nearest = false;
   bool neighbour_lists = false;
+  bool smooths = false;  // the method has a length of its own below which forces are smoothed, resolution()
   bool updates = false;  // update() is not just prepare(): it builds on the prepare() before
 };
 

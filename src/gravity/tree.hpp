@@ -14,6 +14,8 @@ std::unique_ptr<Solver<Real>> make_tree_cpu(const SolverOptions& options, const 
 template <class Real>
 std::unique_ptr<Solver<Real>> make_tree_cuda(const SolverOptions& options, const Device& device);
 
+const SolverInfo& tree_info();  // gravity/tree_entry.cpp
+
 /// Numbers of the state and of the interactions.
 template <Precision precision>
 struct TreeNumbers {

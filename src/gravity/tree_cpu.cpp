@@ -32,7 +32,7 @@ class TreeCpu final : public Solver<typename TreeNumbers<precision>::State> {
   TreeCpu(const SolverOptions& options, const Device& device)
       : options_(options), device_(device), opening_(tree_opening(options.tree, options.softening)), tree_(device) {}
 
-  const SolverInfo& info() const override { return info_; }
+  const SolverInfo& info() const override { return tree_info(); }
   void set_clock(StageClock* clock) override { clock_ = clock ? clock : &silent_; }
   void prepare(const Sources<State>& sources) override { take(sources, false); }
   void update(const Sources<State>& sources) override { take(sources, true); }
@@ -66,7 +66,6 @@ class TreeCpu final : public Solver<typename TreeNumbers<precision>::State> {
   void mark_active(const Targets& targets);
   static void put(void* context, std::uint32_t place, const double (&field)[4]);
 
-  SolverInfo info_{.name = "tree", .potential = true, .subset = true, .updates = true};
   SolverOptions options_;
   Device device_;
   StageClock silent_;

@@ -56,7 +56,7 @@ class TreeCuda final : public Solver<typename TreeNumbers<precision>::State> {
   TreeCuda(const SolverOptions& options, const Device& device)
       : options_(options), device_(device), opening_(tree_opening(options.tree, options.softening)), tree_(device) {}
 
-  const SolverInfo& info() const override { return info_; }
+  const SolverInfo& info() const override { return tree_info(); }
   void set_clock(StageClock* clock) override { clock_ = clock ? clock : &silent_; }
   void prepare(const Sources<State>& sources) override { take(sources, false); }
   void update(const Sources<State>& sources) override { take(sources, true); }
@@ -100,7 +100,6 @@ class TreeCuda final : public Solver<typename TreeNumbers<precision>::State> {
                : active_count_[static_cast<std::size_t>(level)];
   }
 
-  SolverInfo info_{.name = "tree", .potential = true, .subset = true, .updates = true};
   SolverOptions options_;
   Device device_;
   StageClock silent_;

@@ -7,6 +7,7 @@
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "base/unit_systems.hpp"
 #include "device/parallel.hpp"
 #include "io/input_file.hpp"
 #include "io/snapshot_formats.hpp"
@@ -39,11 +40,26 @@ class CsvReader {
   explicit CsvReader(const std::filesystem::path& path) : path_(path), stream_(path, std::ios::binary) {
     if (!stream_) throw Error(ErrorKind::system, fmt::format("{}: cannot be read", path.string()));
     if (!next_line()) fail("has no line of column names");
-    for (const auto name : split(line_)) columns_.emplace_back(name);
+    for (const auto cell : split(line_)) {
+      const auto bracket = cell.find('[');
+      columns_.emplace_back(trimmed(cell.substr(0, bracket)));
+      units_.emplace_back(bracket == std::string_view::npos ? std::string_view() : cell.substr(bracket));
+    }
     check_columns();
   }
 
   const std::vector<std::string>& columns() const { return columns_; }
+
+  /// What the columns say: x[AU], mass[Msun], vx[km/s]. All of them or none.
+  std::optional<FileUnits> units() const {
+    if (std::all_of(units_.begin(), units_.end(), [](const std::string& unit) { return unit.empty(); }))
+      return std::nullopt;
+    FileUnits units;
+    units.length_cm = unit_of({"x", "y", "z"}, length_unit_cm, "a length such as [AU]");
+    units.mass_g = unit_of({"mass"}, mass_unit_g, "a mass such as [Msun]");
+    units.velocity_cm_per_s = unit_of({"vx", "vy", "vz"}, velocity_unit_cm_per_s, "a velocity such as [km/s]");
+    return units;
+  }
 
   Particles read() {
     Particles p;
@@ -100,6 +116,26 @@ class CsvReader {
         fail(fmt::format("line {} has no column {}, expected id,mass,x,y,z,vx,vy,vz", line_number_, name));
   }
 
+  /// The unit that these columns share, in cgs.
+  double unit_of(const std::vector<std::string>& names, std::optional<double> (*cgs)(std::string_view),
+                 const char* expected) const {
+    std::optional<std::string> shared;
+    for (const auto& name : names) {
+      const auto column = std::find(columns_.begin(), columns_.end(), name) - columns_.begin();
+      const std::string& unit = units_[static_cast<std::size_t>(column)];
+      if (shared && unit != *shared)
+        fail(fmt::format("the columns {} and {} have the units {} and {}, expected the same", names[0], name, *shared,
+                         unit.empty() ? "none" : unit));
+      shared = unit;
+    }
+    const bool closed = shared->size() > 2 && shared->back() == ']';
+    const auto value = closed ? cgs(std::string_view(*shared).substr(1, shared->size() - 2)) : std::nullopt;
+    if (!value)
+      fail(fmt::format("column {} has the unit {:.40}, expected {}", names[0], shared->empty() ? "none" : *shared,
+                       expected));
+    return *value;
+  }
+
   static std::vector<double>* real_column(Particles& p, const std::string& name) {
     std::vector<double>* const columns[] = {&p.mass, &p.x, &p.y, &p.z, &p.vx, &p.vy, &p.vz};
     for (std::size_t c = 0; c < real_columns.size(); ++c)
@@ -125,7 +161,7 @@ class CsvReader {
   std::ifstream stream_;
   std::string line_;
   std::int64_t line_number_ = 0;
-  std::vector<std::string> columns_;
+  std::vector<std::string> columns_, units_;  // units: "[AU]", empty: none
 };
 
 }  // namespace
@@ -140,6 +176,7 @@ class CsvFile final : public SnapshotFile {
     CsvReader reader(path);
     piece_.header.format = "csv";
     piece_.fields = reader.columns();
+    piece_.header.units = reader.units();
     particles_ = reader.read();
     for (const auto species : particles_.species) ++piece_.counts[species];
     piece_.with_id = piece_.count();

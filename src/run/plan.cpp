@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gravity/solver_entry.hpp"
 #include "io/snapshot.hpp"
 #include "sim/simulation.hpp"
+#include "time/integrator_entry.hpp"
 
 namespace pergola {
 
@@ -19,10 +21,7 @@ constexpr std::int64_t rate_sources = 16384, rate_targets = 2048;
 constexpr int mesh_trial_cells = 64;
 constexpr std::int64_t mesh_trial_particles = 131072, tree_trial_particles = 65536;
 
-/// How Hermite steps grow with N in Plummer models at fixed softening 1/256: particle steps per particle and time, and
-/// block steps per time. Measured for N = 256 to 2048 and, for the first, against the pairs counted at N = 65,536.
-constexpr double particle_steps_exponent = 0.17, block_steps_exponent = 0.5;
-/// Particle and block steps per time unit of such a model with 1024 particles, η = 0.02.
+/// Particle and block steps of Hermite per time unit of a Plummer model with 1024 particles, η = 0.02.
 constexpr double plummer_particle_steps = 165, plummer_block_steps = 2900, plummer_eta = 0.02;
 
 /// Steps per unit of time.
@@ -57,7 +56,7 @@ double measure_rate(const RunConfig& config, const Device& device, std::int64_t 
   const auto solver = make_solver(gravity, device);
   std::vector<std::int64_t> targets(static_cast<std::size_t>(std::min(sources, rate_targets)));
   for (std::size_t t = 0; t < targets.size(); ++t) targets[t] = static_cast<std::int64_t>(t);
-  const bool jerk = config.time.integrator == "hermite";
+  const bool jerk = integrator_entry(config.time.integrator).needs_with(config.time, gravity).jerk;
   double best = 1e300;
   const auto begin = Clock::now();
   for (int trial = 0; trial < 5 && seconds_since(begin) < trial_seconds; ++trial) {
@@ -84,8 +83,9 @@ Pace measure_pace(RunConfig config, std::int64_t n, double rate) {
   return pace;
 }
 
-/// Seconds of one step with the tree: measured with at most tree_trial_particles, and in proportion beyond.
-double measure_tree_step(const RunConfig& config, const Device& device, std::int64_t n, RunPlan& plan) {
+/// Seconds of one step where the particles that ask decide: measured with at most tree_trial_particles, and in
+/// proportion beyond.
+double measure_target_step(const RunConfig& config, const Device& device, std::int64_t n, RunPlan& plan) {
   const std::int64_t trial = std::min(n, tree_trial_particles);
   ModelOptions options;
   options.n = trial;
@@ -104,16 +104,10 @@ double measure_tree_step(const RunConfig& config, const Device& device, std::int
 
 /// Seconds of one step on a mesh: measured with few and with more random particles on at most mesh_trial_cells per
 /// side, taken as a part for the cells and a part for the particles.
-double measure_mesh_step(const RunConfig& config, const Device& device, std::int64_t n, RunPlan& plan) {
-  auto gravity = config.solver_options();
+double measure_cell_step(const RunConfig& config, const Device& device, std::int64_t n, RunPlan& plan) {
   double shrink = 1;
-  for (int& cells : gravity.mesh.cells) {
-    const int trial = std::min(cells, mesh_trial_cells);
-    shrink *= static_cast<double>(cells) / trial;
-    cells = trial;
-  }
-  gravity.mesh.box.side = {1, 1, 1};
-  gravity.mesh.box.corner = {-0.25, -0.25, -0.25};
+  auto gravity = solver_entry(config.gravity.solver).trial(config.solver_options(), mesh_trial_cells, shrink);
+  set_box(gravity, {{-0.25, -0.25, -0.25}, {1, 1, 1}, box_of(gravity).boundary});
   TimeOptions time = config.time;
   time.adaptive = false;
   time.steps = "shared";
@@ -140,17 +134,27 @@ double measure_mesh_step(const RunConfig& config, const Device& device, std::int
   return shrink * with_few + static_cast<double>(n - few) * per_particle;
 }
 
-Pace scaled(Pace pace, double factor) {
-  pace.particle_steps *= std::pow(factor, particle_steps_exponent);
-  pace.steps *= std::pow(factor, block_steps_exponent);
+Pace scaled(Pace pace, const StepGrowth& growth, double factor) {
+  pace.particle_steps *= std::pow(factor, growth.particle_steps);
+  pace.steps *= std::pow(factor, growth.steps);
   return pace;
 }
 
+/// What the integrator has to say about a step that was given, from the start of a small trial. A mesh is not small.
+void warn_of_step(RunConfig config, const Count& count, RunPlan& plan) {
+  if (solver_entry(config.gravity.solver).cost == StepCost::cells) return;
+  if (!config.particles.file.empty() && count.n > trial_particles) return;
+  if (config.particles.file.empty()) config.particles.options.n = std::min(count.n, trial_particles);
+  const std::string remark = Simulation(config).remark();
+  if (!remark.empty()) plan.warnings.push_back(remark);
+}
+
 Pace estimate_pace(const RunConfig& config, const Count& count, RunPlan& plan) {
-  const bool leapfrog = config.time.integrator == "leapfrog";
-  if (leapfrog && !config.time.adaptive && config.time.steps == "shared") {
+  const IntegratorEntry& entry = integrator_entry(config.time.integrator);
+  if (const double step = entry.step_of(config.time); step > 0) {
     plan.steps_basis = "exact: a fixed step";
-    return {1 / config.time.step, 1 / config.time.step, 0};
+    warn_of_step(config, count, plan);
+    return {1 / step, 1 / step, 0};
   }
   const bool small = count.n <= trial_particles;
   if (config.particles.file.empty() || small) {
@@ -158,11 +162,11 @@ Pace estimate_pace(const RunConfig& config, const Count& count, RunPlan& plan) {
     const Pace pace = measure_pace(config, n, plan.interactions_per_second);
     plan.steps_basis = small ? "measured in a trial of half a second from the start"
                              : fmt::format("measured in a trial with {} particles and scaled to {}", n, count.n);
-    return small || leapfrog ? pace : scaled(pace, static_cast<double>(count.n) / static_cast<double>(n));
+    return small ? pace : scaled(pace, entry.growth, static_cast<double>(count.n) / static_cast<double>(n));
   }
   plan.steps_basis = "assumed: as in a Plummer model in N-body units";
   const double eta_factor = std::sqrt(plummer_eta / config.time.eta);
-  return scaled({plummer_particle_steps * eta_factor, plummer_block_steps * eta_factor, 0},
+  return scaled({plummer_particle_steps * eta_factor, plummer_block_steps * eta_factor, 0}, hermite_entry().growth,
                 static_cast<double>(count.n) / 1024);
 }
 
@@ -170,6 +174,7 @@ Pace estimate_pace(const RunConfig& config, const Count& count, RunPlan& plan) {
 
 RunPlan plan_run(const RunConfig& config) {
   if (config.is_plasma()) return plan_plasma(config);
+  config.check();
   config.require_particles();
   const Count count = count_particles(config);
   const Device device = Device::open(config.run.device, config.run.threads);
@@ -188,22 +193,22 @@ RunPlan plan_run(const RunConfig& config) {
   plan.fits = device.is_cuda() ? plan.device_bytes <= plan.device_free_bytes && plan.host_bytes <= plan.host_free_bytes
                                : plan.device_bytes + plan.host_bytes <= plan.host_free_bytes;
 
-  const bool on_mesh = config.gravity.solver == "mesh", on_tree = config.gravity.solver == "tree";
-  if (!on_mesh && !on_tree) {
+  const StepCost cost = solver_entry(config.gravity.solver).cost;
+  if (cost == StepCost::pairs) {
     plan.interactions_per_second = measure_rate(config, device, count.n);
     plan.rate_basis =
         fmt::format("measured with a force evaluation of up to {} particles on {}", rate_sources, device.spec());
   }
   Pace pace = estimate_pace(config, count, plan);
-  if (on_mesh) pace.seconds_per_step = measure_mesh_step(config, device, count.n, plan);
+  if (cost == StepCost::cells) pace.seconds_per_step = measure_cell_step(config, device, count.n, plan);
   // The walk takes the time of the particles that ask.
   const double asking = pace.steps > 0 ? pace.particle_steps / pace.steps : 0;
-  if (on_tree) pace.seconds_per_step = asking * measure_tree_step(config, device, count.n, plan);
+  if (cost == StepCost::targets) pace.seconds_per_step = asking * measure_target_step(config, device, count.n, plan);
   const double time = std::max(0.0, config.run.end_time - count.start_time), n = static_cast<double>(count.n);
   plan.steps = std::ceil(pace.steps * time);
   plan.particle_steps = pace.particle_steps * time * n;
   plan.seconds = plan.steps * pace.seconds_per_step;
-  if (on_mesh || on_tree) return plan;
+  if (cost != StepCost::pairs) return plan;
   plan.interactions = plan.particle_steps * n * config.time.corrector_iterations;
   plan.seconds += plan.interactions / plan.interactions_per_second;
   return plan;

@@ -7,10 +7,12 @@
 
 #include "analysis/shown_potential.hpp"
 #include "base/text.hpp"
+#include "gravity/solver_entry.hpp"
 #include "io/snapshot_source.hpp"
 #include "models/model_source.hpp"
 #include "physics/block_steps.hpp"
-#include "sim/mesh_box.hpp"
+#include "sim/solver_box.hpp"
+#include "time/integrator_entry.hpp"
 
 namespace pergola {
 
@@ -29,20 +31,29 @@ Device open_device(const RunConfig& config, const Communicator& communicator) {
 
 }  // namespace
 
+namespace {
+
+const RunConfig& checked(const RunConfig& config) {
+  config.check();
+  return config;
+}
+
+}  // namespace
+
 struct Simulation::Parts {
   Parts(const RunConfig& config_used, std::shared_ptr<Communicator> ranks)
-      : config(config_used),
+      : config(checked(config_used)),
         communicator(std::move(ranks)),
         device(open_device(config, *communicator)),
         gravity(config.solver_options()) {}
 
   /// The box is known: the parts that live in it can be made.
   void make(const Box& box) {
-    gravity.mesh.box = box;
+    set_box(gravity, box);
     integrator = make_integrator(config.time, gravity, {device, communicator, &profile});
   }
 
-  bool on_mesh() const { return gravity.solver == "mesh"; }
+  bool in_box() const { return solver_entry(gravity.solver).box != nullptr; }
 
   /// Calls use(solver) with the integrator's own where it lends it, else with one for this use.
   template <class Use>
@@ -60,23 +71,24 @@ struct Simulation::Parts {
                                                  bytes_text(needed), bytes_text(free)));
   }
 
-  /// A mesh that finds its box from the particles looks at all of them.
+  /// A box that is found from the particles takes a look at all of them.
   Box find_box(ParticleSource& particles, double box_side) const {
-    if (const Particles* whole = particles.whole()) return resolve_mesh_box(config, *whole, box_side);
+    if (!in_box()) return box_of(gravity);
+    if (const Particles* whole = particles.whole()) return find_solver_box(config, *whole, box_side);
     Particles all;
     particles.read(0, particles.count(), all);
-    return resolve_mesh_box(config, all, box_side);
+    return find_solver_box(config, all, box_side);
   }
 
   void start(ParticleSource& particles, double at, double box_side) {
-    make(on_mesh() ? find_box(particles, box_side) : gravity.mesh.box);
+    make(find_box(particles, box_side));
     if (config.run.end_time <= at)
       throw Error(ErrorKind::input,
                   fmt::format("{}: run.end_time: expected more than the time of the particles, {}, found {}",
                               config.source, to_text(at), to_text(config.run.end_time)));
     // Block times are counted in 64 bits: 2^22 of the longest steps, with 2^40 ticks each.
     const double longest = std::ldexp(config.time.step_max, 62 - physics::deepest_level);
-    const bool blocks = config.time.integrator == "hermite" || config.time.steps == "block";
+    const bool blocks = integrator_entry(config.time.integrator).in_blocks(config.time);
     if (blocks && config.run.end_time - at >= longest)
       throw Error(ErrorKind::input, fmt::format("{}: run.end_time: expected less than 2^22 steps of time.step_max, {}, "
                                                 "after the start, found {}; raise time.step_max",
@@ -89,7 +101,7 @@ struct Simulation::Parts {
   }
 
   void restore(StateInput& state) {
-    make(on_mesh() ? state.get_value<Box>("box") : Box{});
+    make(in_box() ? state.get_value<Box>("box") : Box{});
     size = state.get_value<std::int64_t>("count");
     check_memory(size);
     start_time = state.get_value<double>("start_time");
@@ -109,11 +121,11 @@ struct Simulation::Parts {
 };
 
 Simulation::Simulation(const RunConfig& config, std::shared_ptr<Communicator> communicator)
-    : parts_(std::make_unique<Parts>(config, std::move(communicator))) {
+    : parts_(std::make_unique<Parts>(with_file_units(config), std::move(communicator))) {
   StartingPoint begin;
   {
     Profile::Scope scope(&parts_->profile, "initial conditions");
-    begin = open_particles(config, parts_->device.threads(), parts_->on_mesh());
+    begin = open_particles(parts_->config, parts_->device.threads(), parts_->in_box());
   }
   parts_->start(*begin.particles, begin.time, begin.box_side);
 }
@@ -156,13 +168,13 @@ double Simulation::start_time() const { return parts_->start_time; }
 double Simulation::time() const { return parts_->time; }
 std::int64_t Simulation::size() const { return parts_->size; }
 StepCounts Simulation::counts() const { return parts_->integrator->counts(); }
-Box Simulation::box() const { return parts_->on_mesh() ? parts_->gravity.mesh.box : Box{}; }
+Box Simulation::box() const { return box_of(parts_->gravity); }
 std::int64_t Simulation::outside() const { return parts_->integrator->outside(); }
 std::string Simulation::remark() const { return parts_->integrator->remark(); }
 
 void Simulation::save(StateSource& to) const {
   parts_->integrator->save(to);
-  if (parts_->on_mesh()) to.put_value("box", parts_->gravity.mesh.box);
+  if (parts_->in_box()) to.put_value("box", box_of(parts_->gravity));
 }
 
 StateBlocks Simulation::save() const {
@@ -211,7 +223,7 @@ Energies Simulation::energies() const {
   return measure_energies(*shown, parts_->gravity, parts_->integrator->idle_solver());
 }
 
-bool Simulation::can_audit() const { return parts_->gravity.solver != "direct"; }
+bool Simulation::can_audit() const { return solver_entry(parts_->gravity.solver).audit != AuditReference::none; }
 
 ForceErrors Simulation::audit(std::int64_t sample) const {
   auto& p = *parts_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/stage_clock.hpp"
+#include "gravity/solver_entry.hpp"
 #include "time/block_loops.hpp"
 #include "time/leapfrog_state.hpp"
 #include "time/particle_failure.hpp"
@@ -111,7 +112,7 @@ template <class Real>
 BlockLeapfrog<Real>::BlockLeapfrog(const TimeOptions& time, const SolverOptions& gravity,
                                    const IntegratorContext& context)
     : options_(time),
-      box_(gravity.solver == "mesh" ? gravity.mesh.box : Box{}),
+      box_(box_of(gravity)),
       tick_length_(std::ldexp(time.step_max, -deepest_level)),
       device_(context.device),
       solver_(make_solver<Real>(gravity, context.device)),
@@ -123,18 +124,6 @@ BlockLeapfrog<Real>::BlockLeapfrog(const TimeOptions& time, const SolverOptions&
   wish_.eta = time.eta;
   wish_.softening = cell > 0 ? Softening::same(cell) : gravity.softening;
   wish_.courant_length = time.courant * cell;
-  const auto& epsilon = wish_.softening.epsilon;
-  if (*std::min_element(epsilon.begin(), epsilon.end()) <= 0)
-    throw Error(ErrorKind::input,
-                "time.steps: block steps of the leapfrog are chosen from the softening length; set gravity.softening > "
-                "0, or time.integrator = \"hermite\"");
-  if (time.leapfrog == "staggered")
-    throw Error(ErrorKind::input,
-                "time.leapfrog: staggered needs a fixed step, found time.steps = \"block\"; use kick-drift-kick");
-  if (!solver_->info().subset)
-    throw Error(ErrorKind::input, fmt::format("time.steps: block steps need forces on a part of the particles, which "
-                                              "the {} solver does not give; set time.steps = \"shared\"",
-                                              gravity.solver));
 }
 
 template <class Real>

@@ -19,13 +19,14 @@ struct TimeOptions {
   std::string integrator = "hermite";        // leapfrog
   double eta = 0.02;                         // accuracy of adaptive and block steps
   double eta_start = 0.005;                  // the same for the first step of a Hermite run
-  double step = 0.01;                        // leapfrog with a fixed step
+  double step = 0;                           // leapfrog with a fixed step; 0: chosen at the start
   std::string leapfrog = "kick-drift-kick";  // staggered: velocities half a step from the positions, fixed step only
   std::string steps = "shared";              // leapfrog: block: each particle has its own, a power of two
   bool adaptive = false;                     // leapfrog: a shared step chosen anew each time
   double courant = 0.25;                     // adaptive or block on a mesh: cells that a particle may cross in a step
   double step_max = 0.125;                   // longest block step; a power of two
   int corrector_iterations = 1;              // Hermite: force evaluations per step, P(EC)^n
+  KeyValues own{};                           // of integrators that have no member here, by "integrator.key"
 };
 
 /// Work done so far.

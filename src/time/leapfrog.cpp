@@ -12,6 +12,7 @@
 #include "base/text.hpp"
 #include "device/permute.hpp"
 #include "device/stage_clock.hpp"
+#include "gravity/solver_entry.hpp"
 #include "mesh/coupling/exchange.hpp"
 #include "physics/leapfrog.hpp"
 #include "time/leapfrog_loops.hpp"
@@ -68,7 +69,10 @@ class Leapfrog final : public Integrator {
   }
   void pause_every(std::int64_t steps) override { pause_every_ = steps; }
   std::int64_t outside() const override { return solver_->outside(); }
-  std::string remark() const override { return solver_->remark(); }
+  std::string remark() const override {
+    const std::string of_forces = solver_->remark();
+    return step_remark_ + (step_remark_.empty() || of_forces.empty() ? "" : "; ") + of_forces;
+  }
 
  private:
   std::int64_t count() const { return state_.count(); }
@@ -76,6 +80,7 @@ class Leapfrog final : public Integrator {
   void step(double dt, double end);
   void evaluate(double time);
   void choose_step(double time);
+  void choose_fixed_step();
   void begin_order();
   void sort();
   void settle();
@@ -96,7 +101,9 @@ class Leapfrog final : public Integrator {
   LeapfrogState<Real> state_;
   double time_ = 0;
   double pending_kick_ = 0;  // what the velocities lack at time_: the closing kick of the last step
-  double wanted_step_ = 0;   // adaptive: the next step
+  double step_ = 0;          // fixed: as it was given or chosen at the start
+  double wanted_step_ = 0;   // adaptive: the next step; fixed: the one that was chosen
+  std::string step_remark_;
 
   // The order in memory, for solvers to which it matters.
   Buffer<std::uint32_t> order_;
@@ -114,7 +121,7 @@ class Leapfrog final : public Integrator {
 template <class Real>
 Leapfrog<Real>::Leapfrog(const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context)
     : options_(time),
-      box_(gravity.solver == "mesh" ? gravity.mesh.box : Box{}),
+      box_(box_of(gravity)),
       device_(context.device),
       alone_(context.communicator->size() == 1),
       solver_(make_solver<Real>(gravity, context.device)),
@@ -127,14 +134,8 @@ Leapfrog<Real>::Leapfrog(const TimeOptions& time, const SolverOptions& gravity, 
   wish_.softening = cell > 0 ? Softening::same(cell) : gravity.softening;
   wish_.courant_length = time.courant * cell;
   const auto& epsilon = wish_.softening.epsilon;
-  state_.choose_jerk(time.adaptive && *std::min_element(epsilon.begin(), epsilon.end()) <= 0);
-  if (state_.with_jerk() && !solver_->info().jerk)
-    throw Error(ErrorKind::input, fmt::format("time.adaptive: solver {} gives no jerk, which the step with zero "
-                                              "softening needs; set gravity.softening > 0",
-                                              gravity.solver));
-  if (time.adaptive && time.leapfrog == "staggered")
-    throw Error(ErrorKind::input,
-                "time.leapfrog: staggered needs a fixed step, found time.adaptive = true; use kick-drift-kick");
+  const bool chosen = time.adaptive || time.step <= 0;
+  state_.choose_jerk(chosen && *std::min_element(epsilon.begin(), epsilon.end()) <= 0);
 }
 
 template <class Real>
@@ -150,6 +151,7 @@ void Leapfrog<Real>::start(ParticleSource& particles, double time) {
   const std::int64_t bad = loops_->first_not_finite(state_.arrays());
   if (bad >= 0) fail(bad, time);
   choose_step(time);
+  choose_fixed_step();
 }
 
 template <class Real>
@@ -211,10 +213,35 @@ void Leapfrog<Real>::choose_step(double time) {
                     to_text(time), to_text(wanted_step_)));
 }
 
+/// A fixed step that was not given: the longest power of two within the step that the particles want at the start. One
+/// that was given is compared with the softening time √(ε/|a|), which is the step wanted with η = 1/2.
+template <class Real>
+void Leapfrog<Real>::choose_fixed_step() {
+  if (options_.adaptive) return;
+  step_ = options_.step;
+  const auto& epsilon = wish_.softening.epsilon;
+  const bool softened = *std::min_element(epsilon.begin(), epsilon.end()) > 0;
+  if (step_ > 0 && !softened) return;
+  StepWish wish = wish_;
+  if (step_ > 0) wish.eta = 0.5;
+  const double wanted = loops_->minimum_step(state_.arrays(), wish);
+  if (step_ > wanted)
+    step_remark_ = fmt::format(
+        "time.step: {} is too long for these particles: the shortest time in which one crosses the softening length is "
+        "{:.3g}; set time.step to {:.2g} or less, or leave it out",
+        to_text(step_), wanted, wanted * std::sqrt(2 * wish_.eta));
+  if (step_ > 0) return;
+  int exponent = 0;
+  std::frexp(wanted, &exponent);
+  wanted_step_ = step_ = std::isfinite(wanted) ? std::ldexp(1.0, exponent - 1) : options_.step_max;
+  step_remark_ = fmt::format("time.step: {} was chosen from the {} and the accelerations at the start, time.eta = {}",
+                             to_text(step_), softened ? "softening" : "jerks", to_text(wish_.eta));
+}
+
 template <class Real>
 double Leapfrog<Real>::next_time() const {
   if (options_.adaptive) return time_ + wanted_step_;
-  return state_.start_time + static_cast<double>(state_.counts.steps + 1) * options_.step;
+  return state_.start_time + static_cast<double>(state_.counts.steps + 1) * step_;
 }
 
 /// Closing kick of the step before, opening kick, drift, forces. Kick-drift-kick and the staggered scheme differ in
@@ -260,9 +287,9 @@ void Leapfrog<Real>::settle() {
 
 template <class Real>
 bool Leapfrog<Real>::advance(double limit, const std::function<bool()>& enough) {
-  const double reach = options_.adaptive ? limit : limit + same_time * options_.step;
+  const double reach = options_.adaptive ? limit : limit + same_time * step_;
   while (next_time() <= reach) {
-    step(options_.adaptive ? wanted_step_ : options_.step, next_time());
+    step(options_.adaptive ? wanted_step_ : step_, next_time());
     const std::int64_t most = state_.given_places().size() > 0 ? std::min(batch_, keeper_.steps_to_look()) : batch_;
     const bool queue_more = device_.is_cuda() && alone_ && static_cast<std::int64_t>(queued_.size()) < most;
     const bool pause = pause_every_ > 0 && state_.counts.steps % pause_every_ == 0;
@@ -283,7 +310,7 @@ double Leapfrog<Real>::measured_at(double due) const {
 template <class Real>
 void Leapfrog<Real>::finish(double end) {
   advance(end, nullptr);
-  if (options_.adaptive || end - time_ > same_time * options_.step) step(end - time_, end);
+  if (options_.adaptive || end - time_ > same_time * step_) step(end - time_, end);
   settle();
   loops_->kick_drift(state_.arrays(), {pending_kick_, 0, 0, box_});
   pending_kick_ = 0;
@@ -307,6 +334,7 @@ void Leapfrog<Real>::restore(StateInput& from) {
   time_ = from.get_value<double>("time");
   pending_kick_ = from.get_value<double>("pending_kick");
   wanted_step_ = from.get_value<double>("wanted_step");
+  step_ = options_.step > 0 ? options_.step : wanted_step_;
   begin_order();
 }
 

@@ -1,65 +1,116 @@
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 #include "base/text.hpp"
-#include "time/block_leapfrog.hpp"
-#include "time/hermite.hpp"
-#include "time/leapfrog.hpp"
+#include "gravity/solver_entry.hpp"
+#include "time/integrator_entry.hpp"
 
 namespace pergola {
 
 namespace {
 
-void check_options(const TimeOptions& time) {
-  const auto positive = [](const char* key, double value) {
-    if (!(value > 0) || !std::isfinite(value))
-      throw Error(ErrorKind::input, fmt::format("{}: expected a number > 0, found {}", key, to_text(value)));
-  };
-  positive("time.eta", time.eta);
-  positive("time.eta_start", time.eta_start);
-  positive("time.step", time.step);
-  positive("time.step_max", time.step_max);
-  positive("time.courant", time.courant);
-  int exponent = 0;
-  if (std::frexp(time.step_max, &exponent) != 0.5)
-    throw Error(ErrorKind::input,
-                fmt::format("time.step_max: expected a power of two, found {}", to_text(time.step_max)));
-  if (time.leapfrog != "kick-drift-kick" && time.leapfrog != "staggered")
-    throw Error(ErrorKind::input,
-                fmt::format("time.leapfrog: expected kick-drift-kick or staggered, found \"{}\"", time.leapfrog));
-  if (time.steps != "shared" && time.steps != "block")
-    throw Error(ErrorKind::input, fmt::format("time.steps: expected shared or block, found \"{}\"", time.steps));
-  if (time.corrector_iterations < 1)
-    throw Error(ErrorKind::input,
-                fmt::format("time.corrector_iterations: expected 1 or more, found {}", time.corrector_iterations));
+std::vector<IntegratorEntry>& registry() {
+  static std::vector<IntegratorEntry> entries{hermite_entry(), leapfrog_entry()};
+  return entries;
+}
+
+/// A value as it is shown in a message.
+std::string shown(const KeyValue& value) {
+  if (const auto* word = std::get_if<std::string>(&value)) return fmt::format("\"{}\"", *word);
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
+  const auto number = number_of(value);
+  return number ? to_text(*number) : "an array";
+}
+
+/// Options built in C++ are checked as those of a file: each key takes the value that it has.
+void check_options(const IntegratorEntry& entry, TimeOptions time) {
+  for (const auto& key : entry.keys) {
+    const KeyValue value = key.value(time);
+    if (const auto problem = key.take(time, value))
+      throw Error(ErrorKind::input,
+                  fmt::format("time.{}: expected {}, found {}", key.name, problem->expected, shown(value)));
+  }
+}
+
+/// The integrators that ask for no jerk, to be suggested.
+std::string without_jerk(const TimeOptions& time, const SolverOptions& gravity) {
+  for (const auto& entry : integrator_entries())
+    if (!entry.needs_with(time, gravity).jerk) return entry.name;
+  return "";
 }
 
 }  // namespace
 
-std::vector<std::string> integrator_names() { return {"hermite", "leapfrog"}; }
+const std::vector<IntegratorEntry>& integrator_entries() { return registry(); }
+
+void register_integrator(IntegratorEntry entry) { registry().push_back(std::move(entry)); }
+
+std::vector<std::string> integrator_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : integrator_entries()) names.push_back(entry.name);
+  return names;
+}
+
+const IntegratorEntry& integrator_entry(const std::string& name) {
+  for (const auto& entry : integrator_entries())
+    if (entry.name == name) return entry;
+  const auto names = integrator_names();
+  const std::string near = nearest_name(name, names);
+  throw Error(ErrorKind::input, fmt::format("time.integrator: expected {}, found \"{}\"{}", fmt::join(names, ", "),
+                                            name, near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
+}
+
+Key<TimeOptions> eta_key() {
+  return real_option<TimeOptions>(
+      "eta", "accuracy of adaptive and block steps", Range::above(0), [](auto& t) -> auto& { return t.eta; });
+}
+
+Key<TimeOptions> step_max_key() {
+  return {"step_max", "longest block step, and longest adaptive step of the leapfrog; a power of two",
+          [](TimeOptions& time, const KeyValue& value) -> std::optional<KeyProblem> {
+            const auto step = number_of(value);
+            if (!step || !Range::above(0).contains(*step)) return KeyProblem{Range::above(0).text(), {}};
+            int exponent = 0;
+            if (std::frexp(*step, &exponent) != 0.5) return KeyProblem{"a power of two such as 0.125", {}};
+            time.step_max = *step;
+            return std::nullopt;
+          },
+          [](const TimeOptions& time) -> KeyValue { return time.step_max; }};
+}
+
+std::optional<Conflict> integrator_conflict(const TimeOptions& time, const SolverOptions& gravity) {
+  const IntegratorEntry& entry = integrator_entry(time.integrator);
+  const SolverInfo& can = solver_entry(gravity.solver).can;
+  const IntegratorNeeds needs = entry.needs_with(time, gravity);
+  const bool no_jerk = needs.jerk && (!can.jerk || !gravity.external.empty());
+  if (no_jerk && !needs.because.empty())
+    return Conflict{needs.because, fmt::format("{} no jerk, which the step with zero softening needs; set "
+                                               "gravity.softening > 0, or give time.step",
+                                               can.jerk ? "external potentials give"
+                                                        : fmt::format("solver {} gives", gravity.solver))};
+  if (no_jerk && can.jerk) return Conflict{"gravity.external", external_needs_leapfrog(entry.name)};
+  if (no_jerk)
+    return Conflict{"time.integrator",
+                    fmt::format("{} needs jerks, which the {} solver does not give; set time.integrator = \"{}\"",
+                                entry.name, gravity.solver, without_jerk(time, gravity))};
+  if (needs.subset && !can.subset)
+    return Conflict{needs.because.empty() ? "time.integrator" : needs.because,
+                    fmt::format("block steps need forces on a part of the particles, which the {} solver does not "
+                                "give; set time.steps = \"shared\"",
+                                gravity.solver)};
+  return entry.check ? entry.check(time, gravity) : std::nullopt;
+}
 
 std::unique_ptr<Integrator> make_integrator(const TimeOptions& time, const SolverOptions& gravity,
                                             const IntegratorContext& context) {
-  check_options(time);
-  if (time.integrator == "leapfrog")
-    return time.steps == "block" ? make_block_leapfrog(time, gravity, context) : make_leapfrog(time, gravity, context);
-  if (time.integrator == "hermite") {
-    if (!gravity.external.empty())
-      throw Error(ErrorKind::input, "gravity.external: " + external_needs_leapfrog("hermite"));
-    if (gravity.solver != "direct")
-      throw Error(ErrorKind::input, fmt::format("time.integrator: hermite needs jerks, which the {} solver does not "
-                                                "give; set time.integrator = \"leapfrog\"",
-                                                gravity.solver));
-    if (context.device.is_cuda()) {
-      if constexpr (cuda_built) return make_hermite_cuda(time, gravity, context);
-    }
-    return make_hermite_cpu(time, gravity, context);
-  }
-  const std::string near = nearest_name(time.integrator, integrator_names());
-  throw Error(ErrorKind::input,
-              fmt::format("time.integrator: expected hermite or leapfrog, found \"{}\"{}", time.integrator,
-                          near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
+  const IntegratorEntry& entry = integrator_entry(time.integrator);
+  check_options(entry, time);
+  if (const auto conflict = integrator_conflict(time, gravity))
+    throw Error(ErrorKind::input, fmt::format("{}: {}", conflict->key, conflict->why));
+  return entry.make(time, gravity, context);
 }
 
 }  // namespace pergola

@@ -273,8 +273,9 @@ TEST_P(BlockLeapfrog, WhatCannotBeChosenTogetherIsRefused) {
             std::string::npos);
   auto unknown = blocks(0.02);
   unknown.steps = "blocks";
-  EXPECT_NE(refusal(unknown, gravity("direct", Precision::mixed), device(1)).find("shared or block"),
-            std::string::npos);
+  EXPECT_NE(
+      refusal(unknown, gravity("direct", Precision::mixed), device(1)).find("expected shared, block, found \"blocks\""),
+      std::string::npos);
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, BlockLeapfrog, OnEachDevice(), device_test_name);

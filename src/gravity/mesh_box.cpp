@@ -1,5 +1,3 @@
-#include "sim/mesh_box.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -23,18 +21,16 @@ Extent extent_of(const std::vector<double>& values) {
   return {*low, *high};
 }
 
-Box periodic_box(const RunConfig& config, double stated_side) {
-  Box box = config.gravity.mesh.box;
+Box periodic_box(const MeshOptions& mesh, double stated_side) {
+  Box box = mesh.box;
   if (!box.given()) {
     if (!(stated_side > 0))
       throw Error(ErrorKind::input,
-                  fmt::format("{}: gravity.mesh.box: expected the side of the periodic box, found \"auto\" and no "
-                              "BoxSize with the particles; set gravity.mesh.box, or gravity.mesh.boundary = "
-                              "\"isolated\"",
-                              config.source));
+                  "gravity.mesh.box: expected the side of the periodic box, found \"auto\" and no BoxSize with the "
+                  "particles; set gravity.mesh.box, or gravity.mesh.boundary = \"isolated\"");
     box.side = {stated_side, stated_side, stated_side};
   }
-  box.corner = config.gravity.box_corner.value_or(Vec3<double>{0, 0, 0});
+  box.corner = mesh.box_corner.value_or(Vec3<double>{0, 0, 0});
   return box;
 }
 
@@ -54,18 +50,14 @@ Box smallest_cube(const MeshOptions& mesh, const Particles& particles) {
   return box;
 }
 
-Box isolated_box(const RunConfig& config, const Particles& particles) {
-  const auto& mesh = config.gravity.mesh;
+Box isolated_box(const MeshOptions& mesh, const Particles& particles) {
   Box box = mesh.box;
   if (!box.given()) {
-    if (config.gravity.box_corner)
-      throw Error(ErrorKind::input,
-                  fmt::format("{}: gravity.mesh.box_corner: expected gravity.mesh.box beside it, found \"auto\"",
-                              config.source));
+    if (mesh.box_corner)
+      throw Error(ErrorKind::input, "gravity.mesh.box_corner: expected gravity.mesh.box beside it, found \"auto\"");
     return smallest_cube(mesh, particles);
   }
-  box.corner =
-      config.gravity.box_corner.value_or(Vec3<double>{-0.5 * box.side.x, -0.5 * box.side.y, -0.5 * box.side.z});
+  box.corner = mesh.box_corner.value_or(Vec3<double>{-0.5 * box.side.x, -0.5 * box.side.y, -0.5 * box.side.z});
   return box;
 }
 
@@ -80,18 +72,17 @@ bool holds(const MeshOptions& mesh, const Vec3<double>& place) {
 
 }  // namespace
 
-Box resolve_mesh_box(const RunConfig& config, const Particles& particles, double stated_side) {
-  MeshOptions mesh = config.gravity.mesh;
+Box find_mesh_box(MeshOptions mesh, const Particles& particles, double stated_side) {
   check_mesh_options(mesh);
-  mesh.box = mesh.box.periodic() ? periodic_box(config, stated_side) : isolated_box(config, particles);
+  mesh.box = mesh.box.periodic() ? periodic_box(mesh, stated_side) : isolated_box(mesh, particles);
   for (std::size_t k = 0; k < particles.id.size(); ++k) {
     const Vec3<double> place{particles.x[k], particles.y[k], particles.z[k]};
     if (holds(mesh, place)) continue;
     const auto& [corner, side, boundary] = mesh.box;
     throw Error(ErrorKind::input,
-                fmt::format("{}: gravity.mesh.box: expected a box that holds all particles{}, found particle {} at "
+                fmt::format("gravity.mesh.box: expected a box that holds all particles{}, found particle {} at "
                             "({}, {}, {}) and a box from ({}, {}, {}) with sides ({}, {}, {})",
-                            config.source, mesh.box.periodic() ? "" : " two cells away from its faces", particles.id[k],
+                            mesh.box.periodic() ? "" : " two cells away from its faces", particles.id[k],
                             to_text(place.x), to_text(place.y), to_text(place.z), to_text(corner.x), to_text(corner.y),
                             to_text(corner.z), to_text(side.x), to_text(side.y), to_text(side.z)));
   }

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Checks the rules of the house (ARCHITECTURE.md) that are not about #include lines.
+
+A part's name is compared in its own files only: whoever else wants to know something of a solver or an integrator asks
+its entry. Few places ask whether a run is a plasma. A file has one concept, which fits into 450 lines.
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src"
+CODE = (".hpp", ".cpp", ".inl", ".cu", ".cuh")
+
+MOST_LINES = 450
+# Files that are longer and wait for their turn; they may not grow. A file that fits leaves this list.
+LONGER = {
+    "tests/cli/test_files.py": 570,
+    "tests/gravity/direct_physics_test.cpp": 476,
+    "tests/mesh/coupling/exchange_test.cpp": 543,
+}
+
+# Names in entries: .name = "tree".
+ENTRY_NAME = re.compile(r'\.name = "([a-z0-9_]+)"')
+# Measurements and papers compare methods by name; that is what they are for.
+EXEMPT = re.compile(r"^(app/bench|app/paper/)")
+
+# is_plasma() outside config/ and its own folder. Each is one more place that a third kind of run has to know.
+ASKS_FOR_PLASMA = re.compile(r"\bis_plasma\(\)")
+MOST_PLASMA_QUESTIONS = 17
+
+
+def part_names():
+    """Solvers and integrators by name, with the pattern of their own files."""
+    names = {}
+    for folder in ("gravity", "time"):
+        for path in sorted((SOURCE / folder).glob("*_entry.cpp")):
+            for name in ENTRY_NAME.findall(path.read_text(encoding="utf-8")):
+                names[name] = re.compile(rf"^{folder}/(block_)?{name}")
+    return names
+
+
+def check_names(problems):
+    names = part_names()
+    if not {"direct", "hermite"} <= set(names):
+        problems.append("scripts/check_house.py: found no entries in src/gravity/*_entry.cpp and src/time/*_entry.cpp")
+    word = "|".join(names)
+    compared = re.compile(rf'([!=]=\s*"({word})")|("({word})"\s*[!=]=)|\b(starts_with|compare|strcmp)\([^)]*"({word})"')
+    for path in sorted(SOURCE.rglob("*")):
+        own = path.relative_to(SOURCE).as_posix()
+        if path.suffix not in CODE or EXEMPT.match(own):
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            for found in compared.finditer(line.split("//")[0]):
+                name = found.group(2) or found.group(4) or found.group(6)
+                if not names[name].match(own):
+                    problems.append(f"src/{own}:{number}: compares with \"{name}\"; ask the entry of the part instead")
+
+
+def check_plasma(problems):
+    places = []
+    for path in sorted(SOURCE.rglob("*")):
+        if path.suffix not in CODE:
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if ASKS_FOR_PLASMA.search(line.split("//")[0]) and "bool is_plasma() const" not in line:
+                places.append(f"src/{path.relative_to(SOURCE).as_posix()}:{number}")
+    if len(places) > MOST_PLASMA_QUESTIONS:
+        problems.append(f"{len(places)} lines ask whether a run is a plasma, expected at most {MOST_PLASMA_QUESTIONS}: "
+                        + ", ".join(places))
+
+
+def check_lengths(problems):
+    for folder in ("src", "tests", "scripts"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix not in CODE + (".py", ".sh"):
+                continue
+            own = path.relative_to(ROOT).as_posix()
+            lines = len(path.read_text(encoding="utf-8").splitlines())
+            most = max(MOST_LINES, LONGER.get(own, 0))
+            if lines > most:
+                problems.append(f"{own}: {lines} lines, expected at most {most}; which concept hides in it?")
+    for own, lines in LONGER.items():
+        path = ROOT / own
+        if not path.is_file() or len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES:
+            problems.append(f"scripts/check_house.py: {own} needs its exception of {lines} lines no longer")
+
+
+def main():
+    problems = []
+    check_names(problems)
+    check_plasma(problems)
+    check_lengths(problems)
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    if not problems:
+        print("house: names, kinds and lengths in order")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,133 @@
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "base/unit_systems.hpp"
+#include "config/config.hpp"
+#include "config/key_kinds.hpp"
+#include "io/snapshot.hpp"
+
+namespace pergola {
+
+namespace {
+
+using Number = double RunConfig::Units::*;
+
+/// One of the numbers of custom units, in cgs. 0: not given.
+ConfigKey number_key(const std::string& name, const std::string& help, Number number) {
+  return real_key(
+      "units." + name, "custom: " + help, Range::at_least(0), [number](auto& c) -> auto& { return c.units.*number; });
+}
+
+/// The same number in SI; shown in cgs.
+ConfigKey si_key(const std::string& name, Number number, double in_cgs) {
+  const std::string path = "units." + name;
+  return {path, "",
+          [=](RunConfig& config, const ConfigValue& value) {
+            config.units.*number = in_cgs * read_real(value, path, Range::above(0));
+          },
+          nullptr};
+}
+
+/// The systems that a run of this kind can name.
+std::vector<std::string> systems(bool plasma) {
+  if (plasma) return {"plasma", "si"};
+  std::vector<std::string> names{"auto"};
+  for (const auto& system : unit_systems()) names.push_back(system.name);
+  names.push_back("custom");
+  return names;
+}
+
+std::string text_of(const UnitSystem& units) {
+  return fmt::format("{} cm, {} g, {} cm/s", to_text(units.length_cm), to_text(units.mass_g),
+                     to_text(units.velocity_cm_per_s));
+}
+
+}  // namespace
+
+std::vector<ConfigKey> units_keys() {
+  std::string help = "auto (the file's, else nbody)";
+  for (const auto& system : unit_systems())
+    help += fmt::format(" | {} ({})", system.name, unit_system_help(system.name));
+  help += " | custom; with [plasma]: plasma (1/omega_p) | si";
+  ConfigKey system{"units.system", help,
+                   [](RunConfig& config, const ConfigValue& value) {
+                     const auto words = systems(config.plasma.given);
+                     const auto key = word_option<RunConfig>(
+                         "units.system", "", words, [](auto& c) -> auto& { return c.units.system; });
+                     const auto problem = key.take(config, key_value(value, "units.system"));
+                     if (problem) refuse(value, "units.system", *problem);
+                   },
+                   [](const RunConfig& config) { return toml_string(config.units.system); }};
+  return {system,
+          number_key("length_cm", "the unit of length; also length_m", &RunConfig::Units::length_cm),
+          number_key("mass_g", "the unit of mass; also mass_kg", &RunConfig::Units::mass_g),
+          number_key("velocity_cm_per_s", "the unit of velocity; also velocity_m_per_s, or",
+                     &RunConfig::Units::velocity_cm_per_s),
+          number_key("time_s", "the unit of time", &RunConfig::Units::time_s),
+          si_key("length_m", &RunConfig::Units::length_cm, 1e2),
+          si_key("mass_kg", &RunConfig::Units::mass_g, 1e3),
+          si_key("velocity_m_per_s", &RunConfig::Units::velocity_cm_per_s, 1e2)};
+}
+
+std::optional<Conflict> units_conflict(const RunConfig::Units& units) {
+  const std::pair<const char*, double> numbers[] = {{"units.length_cm", units.length_cm},
+                                                    {"units.mass_g", units.mass_g},
+                                                    {"units.velocity_cm_per_s", units.velocity_cm_per_s},
+                                                    {"units.time_s", units.time_s}};
+  if (units.system != "custom") {
+    for (const auto& [key, value] : numbers)
+      if (value > 0)
+        return Conflict{key, fmt::format("expected units.system = \"custom\" beside it, found \"{}\"", units.system)};
+    return std::nullopt;
+  }
+  for (const auto& [key, value] : {numbers[0], numbers[1]})
+    if (!(value > 0)) return Conflict{key, "expected a number > 0 for units.system = \"custom\", found none"};
+  if ((units.velocity_cm_per_s > 0) == (units.time_s > 0))
+    return Conflict{"units.velocity_cm_per_s",
+                    fmt::format("expected one of units.velocity_cm_per_s and units.time_s, found {}",
+                                units.time_s > 0 ? "both" : "none")};
+  return std::nullopt;
+}
+
+UnitSystem RunConfig::unit_system() const {
+  if (units.system == "custom")
+    return custom_units(units.length_cm, units.mass_g,
+                        units.time_s > 0 ? units.length_cm / units.time_s : units.velocity_cm_per_s);
+  const UnitSystem* found = find_unit_system(units.system);
+  return found ? *found : nbody_units();
+}
+
+void take_file_units(RunConfig& config, const std::string& file, const std::optional<FileUnits>& stated) {
+  if (!stated || (stated->length_cm == 1 && stated->mass_g == 1 && stated->velocity_cm_per_s == 1)) return;
+  const UnitSystem of_file = custom_units(stated->length_cm, stated->mass_g, stated->velocity_cm_per_s);
+  if (config.units.system != "auto") {
+    const UnitSystem given = config.unit_system();
+    if (same_units(of_file, given)) return;
+    throw Error(
+        ErrorKind::input,
+        fmt::format("{}: units.system: expected the units of {}, {}, found \"{}\", {}; leave units.system out to "
+                    "take those of the file",
+                    config.source, file, text_of(of_file), config.units.system, text_of(given)));
+  }
+  for (const auto& system : unit_systems())
+    if (same_units(of_file, system)) {
+      config.units.system = system.name;
+      return;
+    }
+  config.units = {"custom", stated->length_cm, stated->mass_g, stated->velocity_cm_per_s, 0};
+}
+
+RunConfig with_file_units(RunConfig config) {
+  if (config.particles.file.empty()) return config;
+  std::optional<FileUnits> stated;
+  try {
+    stated = inspect_snapshot(config.particles.file).header.units;
+  } catch (const Error&) {
+    return config;  // whoever reads the particles says what is wrong with the file
+  }
+  take_file_units(config, config.particles.file, stated);
+  return config;
+}
+
+}  // namespace pergola

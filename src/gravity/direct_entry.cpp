@@ -1,0 +1,31 @@
+#include "gravity/direct.hpp"
+#include "gravity/solver_entry.hpp"
+
+namespace pergola {
+
+const SolverInfo& direct_info() {
+  static const SolverInfo info{.name = "direct",
+                               .pairwise = true,
+                               .jerk = true,
+                               .potential = true,
+                               .subset = true,
+                               .nearest = true,
+                               .neighbour_lists = true};
+  return info;
+}
+
+SolverEntry direct_entry() {
+  return {.name = "direct",
+          .summary = "the sum over all pairs",
+          .can = direct_info(),
+          .audit = AuditReference::none,
+          .cost = StepCost::pairs,
+          .make_single = [](const SolverOptions& options, const Device& device) -> std::unique_ptr<Solver<float>> {
+            return make_direct<float>(options, device);
+          },
+          .make_double = [](const SolverOptions& options, const Device& device) -> std::unique_ptr<Solver<double>> {
+            return make_direct<double>(options, device);
+          }};
+}
+
+}  // namespace pergola

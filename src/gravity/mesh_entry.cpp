@@ -1,0 +1,172 @@
+#include <algorithm>
+#include <cmath>
+
+#include "gravity/mesh.hpp"
+#include "gravity/solver_entry.hpp"
+
+namespace pergola {
+
+namespace {
+
+using MeshKey = Key<SolverOptions>;
+
+bool is_auto(const KeyValue& value) {
+  const auto* word = std::get_if<std::string>(&value);
+  return word && *word == "auto";
+}
+
+MeshKey cells_key() {
+  return {"cells", "per side, or [x, y, z]; even numbers with small prime factors",
+          [](SolverOptions& options, const KeyValue& value) -> std::optional<KeyProblem> {
+            const auto cells = triple_of(value, Range::between(1, 1 << 20));
+            const auto whole = [](double n) { return std::floor(n) == n; };
+            if (!cells || !std::all_of(cells->begin(), cells->end(), whole))
+              return KeyProblem{"an even number such as 128, or [128, 128, 64]", {}};
+            for (std::size_t k = 0; k < 3; ++k) options.mesh.cells[k] = static_cast<int>((*cells)[k]);
+            return std::nullopt;
+          },
+          [](const SolverOptions& options) -> KeyValue {
+            const auto& n = options.mesh.cells;
+            if (n[0] == n[1] && n[1] == n[2]) return std::int64_t{n[0]};
+            return triple_value(n[0], n[1], n[2]);
+          }};
+}
+
+MeshKey box_key() {
+  return {"box", "side, or [x, y, z]; auto: BoxSize (periodic), or the smallest cube that holds all (isolated)",
+          [](SolverOptions& options, const KeyValue& value) -> std::optional<KeyProblem> {
+            auto& side = options.mesh.box.side;
+            side = {0, 0, 0};
+            if (is_auto(value)) return std::nullopt;
+            const auto sides = triple_of(value, Range::above(0));
+            if (!sides) return KeyProblem{"\"auto\", a number > 0 or [x, y, z]", {}};
+            side = {(*sides)[0], (*sides)[1], (*sides)[2]};
+            return std::nullopt;
+          },
+          [](const SolverOptions& options) -> KeyValue {
+            const auto& side = options.mesh.box.side;
+            return options.mesh.box.given() ? triple_value(side.x, side.y, side.z) : KeyValue("auto");
+          }};
+}
+
+MeshKey box_corner_key() {
+  return {"box_corner", "lowest corner [x, y, z]; auto: 0 (periodic), centred on 0 (isolated)",
+          [](SolverOptions& options, const KeyValue& value) -> std::optional<KeyProblem> {
+            options.mesh.box_corner.reset();
+            if (is_auto(value)) return std::nullopt;
+            const auto corner = triple_of(value, Range{});
+            if (!corner) return KeyProblem{"\"auto\", a number or [x, y, z]", {}};
+            options.mesh.box_corner = Vec3<double>{(*corner)[0], (*corner)[1], (*corner)[2]};
+            return std::nullopt;
+          },
+          [](const SolverOptions& options) -> KeyValue {
+            const auto& corner = options.mesh.box_corner;
+            return corner ? triple_value(corner->x, corner->y, corner->z) : KeyValue("auto");
+          }};
+}
+
+MeshKey recipe_key() {
+  MeshKey key = choice_option<MultigridRecipe, SolverOptions>(
+      "multigrid", "full (full multigrid first) | v (V-cycles) | paper (Aubert et al.: 3 V-cycles, 5 levels, 5 sweeps)",
+      multigrid_recipe_names, [](auto& o) -> auto& { return o.mesh.recipe; });
+  key.take = [take = key.take](SolverOptions& options, const KeyValue& value) {
+    auto problem = take(options, value);
+    options.mesh.multigrid.cycle =
+        options.mesh.recipe == MultigridRecipe::full ? MultigridOptions::Cycle::full : MultigridOptions::Cycle::v;
+    return problem;
+  };
+  return key;
+}
+
+std::vector<MeshKey> field_keys() {
+  static constexpr std::array<std::string_view, 2> boundaries{"isolated", "periodic"};
+  return {cells_key(),
+          choice_option<Assignment, SolverOptions>(
+              "assignment", "ngp | cic | tsc, for density and force", assignment_names,
+              [](auto& o) -> auto& { return o.mesh.assignment; }, 1),
+          choice_option<Poisson, SolverOptions>(
+              "poisson", "fft | multigrid", poisson_names, [](auto& o) -> auto& { return o.mesh.poisson; }),
+          choice_option<Boundary, SolverOptions>(
+              "boundary", "periodic | isolated", boundaries, [](auto& o) -> auto& { return o.mesh.box.boundary; }),
+          choice_option<Gradient, SolverOptions>(
+              "gradient", "two-point | four-point | spectral", gradient_names,
+              [](auto& o) -> auto& { return o.mesh.gradient; }),
+          choice_option<Laplacian, SolverOptions>(
+              "laplacian", "discrete (seven-point) | spectral (k^2); periodic fft", laplacian_names,
+              [](auto& o) -> auto& { return o.mesh.laplacian; }),
+          flag_option<SolverOptions>(
+              "deconvolve", "periodic fft: divide by the window of the assignment",
+              [](auto& o) -> auto& { return o.mesh.deconvolve; }),
+          choice_option<DensityRoute, SolverOptions>(
+              "density", "auto | atomic | sorted | host: how a GPU adds up the density", density_route_names,
+              [](auto& o) -> auto& { return o.mesh.density; }),
+          box_key(),
+          box_corner_key()};
+}
+
+std::vector<MeshKey> multigrid_keys() {
+  return {recipe_key(),
+          real_option<SolverOptions>(
+              "tolerance", "multigrid: stop at |r| <= tolerance (|f| + |A| |phi|); 0: after all cycles",
+              Range::at_least(0), [](auto& o) -> auto& { return o.mesh.multigrid.tolerance; }),
+          integer_option<SolverOptions>(
+              "cycles", "multigrid: most V-cycles", Range::between(1, 1000),
+              [](auto& o) -> auto& { return o.mesh.multigrid.cycles; }),
+          integer_option<SolverOptions>(
+              "smoothing_before", "multigrid: sweeps before the coarser grid", Range::between(0, 100),
+              [](auto& o) -> auto& { return o.mesh.multigrid.smoothing_before; }),
+          integer_option<SolverOptions>(
+              "smoothing_after", "multigrid: sweeps after it", Range::between(0, 100),
+              [](auto& o) -> auto& { return o.mesh.multigrid.smoothing_after; }),
+          integer_option<SolverOptions>(
+              "levels", "multigrid: grids; 0: as many as the cells allow", Range::between(0, 32),
+              [](auto& o) -> auto& { return o.mesh.multigrid.levels; })};
+}
+
+std::vector<MeshKey> mesh_keys() {
+  std::vector<MeshKey> keys = field_keys();
+  const auto more = multigrid_keys();
+  keys.insert(keys.end(), more.begin(), more.end());
+  return keys;
+}
+
+/// A mesh with at most `cells` per side in the box of a trial, and by how much it is smaller.
+SolverOptions smaller_mesh(SolverOptions options, int cells, double& fewer) {
+  fewer = 1;
+  for (int& n : options.mesh.cells) {
+    const int trial = std::min(n, cells);
+    fewer *= static_cast<double>(n) / trial;
+    n = trial;
+  }
+  return options;
+}
+
+}  // namespace
+
+const SolverInfo& mesh_info() {
+  static const SolverInfo info{.name = "mesh", .periodic = true, .potential = true, .subset = true, .smooths = true};
+  return info;
+}
+
+SolverEntry mesh_entry() {
+  return {.name = "mesh",
+          .summary = "density and potential on a mesh, by FFT or multigrid",
+          .can = mesh_info(),
+          .default_precision = Precision::single,
+          .keys = mesh_keys(),
+          .energy = {.pairs_up_to = 0,
+                     .acting_cells =
+                         [](const SolverOptions& options) {
+                           return Grid{3, options.mesh.cells, options.mesh.box};
+                         }},
+          .cost = StepCost::cells,
+          .trial = smaller_mesh,
+          .box = [](SolverOptions& options) -> Box& { return options.mesh.box; },
+          .find_box = [](const SolverOptions& options, const Particles& particles,
+                         double stated_side) { return find_mesh_box(options.mesh, particles, stated_side); },
+          .check = [](const SolverOptions& options) { return mesh_conflict(options.mesh); },
+          .make_single = make_mesh_solver<float>,
+          .make_double = make_mesh_solver<double>};
+}
+
+}  // namespace pergola

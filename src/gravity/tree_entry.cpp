@@ -1,0 +1,97 @@
+#include <algorithm>
+
+#include "gravity/pair_laws.hpp"
+#include "gravity/solver_entry.hpp"
+#include "gravity/tree.hpp"
+
+namespace pergola {
+
+namespace {
+
+using TreeKey = Key<SolverOptions>;
+
+/// A number that also chooses the criterion it belongs to; `opening`, read later, may choose the other one.
+template <class Get>
+TreeKey opening_key(const std::string& name, const std::string& help, const Range& range, TreeOptions::Opening opening,
+                    Get get) {
+  TreeKey key = real_option<SolverOptions>(name, help, range, get);
+  key.take = [take = key.take, opening](SolverOptions& options, const KeyValue& value) {
+    auto problem = take(options, value);
+    if (!problem) options.tree.opening = opening;
+    return problem;
+  };
+  return key;
+}
+
+TreeKey order_key() {
+  return {"order", "of the expansions, 2 to 5; 0: chosen by the accuracy",
+          [](SolverOptions& options, const KeyValue& value) -> std::optional<KeyProblem> {
+            const auto order = integer_of(value);
+            if (!order || *order < 0 || *order > 5) return KeyProblem{Range::between(0, 5).text("an integer"), {}};
+            if (*order == 1) return KeyProblem{"0 or a number from 2 to 5", {}};
+            options.tree.order = static_cast<int>(*order);
+            return std::nullopt;
+          },
+          [](const SolverOptions& options) -> KeyValue { return std::int64_t{options.tree.order}; }};
+}
+
+std::vector<TreeKey> tree_keys() {
+  return {opening_key(
+              "accuracy", "median relative force error; 99 % have at most six times that", Range::between(1e-5, 1e-2),
+              TreeOptions::Opening::relative, [](auto& o) -> auto& { return o.tree.accuracy; }),
+          opening_key(
+              "opening_angle", "radii of two cells over their distance", Range::between(0.05, 1),
+              TreeOptions::Opening::geometric, [](auto& o) -> auto& { return o.tree.opening_angle; }),
+          choice_option<TreeOptions::Opening, SolverOptions>(
+              "opening", "relative (accuracy) | geometric (opening_angle)", tree_opening_names,
+              [](auto& o) -> auto& { return o.tree.opening; }),
+          order_key()};
+}
+
+/// Up to so many particles the potential energy is the sum over all pairs.
+constexpr std::int64_t summed_directly = 32768;
+
+/// An accuracy of at least 1e-4: the relative error of the potential energy is then some 1e-6.
+SolverOptions energy_options(SolverOptions options) {
+  options.tree.opening = TreeOptions::Opening::relative;
+  options.tree.accuracy = std::min(options.tree.accuracy, 1e-4);
+  options.tree.order = 0;
+  if (options.precision == Precision::single) options.precision = Precision::mixed;
+  return options;
+}
+
+std::optional<Conflict> check_tree(const SolverOptions& options) {
+  const PairLawEntry& law = pair_law(options.softening.kernel);
+  if (law.in_tree) return std::nullopt;
+  return Conflict{"gravity.softening_kernel",
+                  "the tree has no loops for \"" + law.name + "\"; set gravity.solver = \"direct\""};
+}
+
+template <class Real>
+std::unique_ptr<Solver<Real>> make_tree(const SolverOptions& options, const Device& device) {
+  if (const auto conflict = check_tree(options)) throw Error(ErrorKind::input, conflict->key + ": " + conflict->why);
+  if (device.is_cuda()) {
+    if constexpr (cuda_built) return make_tree_cuda<Real>(options, device);
+  }
+  return make_tree_cpu<Real>(options, device);
+}
+
+}  // namespace
+
+const SolverInfo& tree_info() {
+  static const SolverInfo info{.name = "tree", .potential = true, .subset = true, .updates = true};
+  return info;
+}
+
+SolverEntry tree_entry() {
+  return {.name = "tree",
+          .summary = "a fast multipole method on an octree",
+          .can = tree_info(),
+          .keys = tree_keys(),
+          .energy = {.pairs_up_to = summed_directly, .options = energy_options},
+          .check = check_tree,
+          .make_single = make_tree<float>,
+          .make_double = make_tree<double>};
+}
+
+}  // namespace pergola

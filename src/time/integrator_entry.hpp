@@ -1,0 +1,68 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/key.hpp"
+#include "time/integrator.hpp"
+
+namespace pergola {
+
+/// What an integrator asks of the solver with these options.
+struct IntegratorNeeds {
+  bool jerk = false;
+  bool subset = false;       // forces on a part of the particles
+  std::string because = "";  // the key that asks for it, where that is not time.integrator itself
+};
+
+/// How the steps of a run grow with the number of particles, for `plan`: powers of N of the particle steps per particle
+/// and of the steps, both per unit of time.
+struct StepGrowth {
+  double particle_steps = 0;
+  double steps = 0;
+};
+
+/// An integrator describes itself. Whoever lists, checks, explains or plans asks the entry; its name is compared
+/// nowhere else.
+struct IntegratorEntry {
+  std::string name;
+  std::string summary;
+  std::vector<Key<TimeOptions>> keys{};  // in [time]; a key that several integrators have is the same for all
+  IntegratorNeeds (*needs)(const TimeOptions& time, const SolverOptions& gravity) = nullptr;  // null: accelerations
+  /// What else cannot be had together; null: anything can.
+  std::optional<Conflict> (*check)(const TimeOptions& time, const SolverOptions& gravity) = nullptr;
+  /// The step, where it is fixed and given; 0: chosen by the integrator.
+  double (*fixed_step)(const TimeOptions& time) = nullptr;  // null: always chosen
+  /// Whether times are counted in ticks of a block step.
+  bool (*block_steps)(const TimeOptions& time) = nullptr;  // null: never
+  StepGrowth growth{};
+  std::unique_ptr<Integrator> (*make)(const TimeOptions& time, const SolverOptions& gravity,
+                                      const IntegratorContext& context) = nullptr;
+
+  IntegratorNeeds needs_with(const TimeOptions& time, const SolverOptions& gravity) const {
+    return needs ? needs(time, gravity) : IntegratorNeeds{};
+  }
+  double step_of(const TimeOptions& time) const { return fixed_step ? fixed_step(time) : 0; }
+  bool in_blocks(const TimeOptions& time) const { return block_steps && block_steps(time); }
+};
+
+// Each in time/NAME_entry.cpp.
+IntegratorEntry hermite_entry();
+IntegratorEntry leapfrog_entry();
+
+/// All integrators in the order in which they are listed.
+PERGOLA_API const std::vector<IntegratorEntry>& integrator_entries();
+/// Throws Error(input) with the nearest valid name.
+PERGOLA_API const IntegratorEntry& integrator_entry(const std::string& name);
+/// Adds an integrator of one's own: before the first configuration is read, by one thread.
+PERGOLA_API void register_integrator(IntegratorEntry entry);
+
+/// What integrator and solver ask for and cannot be had together.
+PERGOLA_API std::optional<Conflict> integrator_conflict(const TimeOptions& time, const SolverOptions& gravity);
+
+// Keys that several integrators have.
+Key<TimeOptions> eta_key();
+Key<TimeOptions> step_max_key();
+
+}  // namespace pergola

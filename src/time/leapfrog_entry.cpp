@@ -1,0 +1,89 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "gravity/solver_entry.hpp"
+#include "time/block_leapfrog.hpp"
+#include "time/integrator_entry.hpp"
+#include "time/leapfrog.hpp"
+
+namespace pergola {
+
+namespace {
+
+bool has_blocks(const TimeOptions& time) { return time.steps == "block"; }
+
+Key<TimeOptions> step_key() {
+  return {"step", "leapfrog: the fixed step; auto: chosen from the softening and the accelerations at the start",
+          [](TimeOptions& time, const KeyValue& value) -> std::optional<KeyProblem> {
+            const auto* word = std::get_if<std::string>(&value);
+            const auto step = word && *word == "auto" ? 0 : number_of(value);
+            if (!step || !(*step == 0 ? word != nullptr : Range::above(0).contains(*step)))
+              return KeyProblem{Range::above(0).text(), {"auto"}};
+            time.step = *step;
+            return std::nullopt;
+          },
+          [](const TimeOptions& time) -> KeyValue { return time.step != 0 ? KeyValue(time.step) : KeyValue("auto"); }};
+}
+
+std::vector<Key<TimeOptions>> leapfrog_keys() {
+  return {eta_key(),
+          step_key(),
+          word_option<TimeOptions>(
+              "leapfrog", "kick-drift-kick | staggered (fixed step only)", {"kick-drift-kick", "staggered"},
+              [](auto& t) -> auto& { return t.leapfrog; }),
+          real_option<TimeOptions>(
+              "courant", "adaptive or block on a mesh: cells that a particle may cross in a step", Range::above(0),
+              [](auto& t) -> auto& { return t.courant; }),
+          word_option<TimeOptions>(
+              "steps", "leapfrog: shared | block (one for each particle: sqrt(2 eta softening / |a|))",
+              {"shared", "block"}, [](auto& t) -> auto& { return t.steps; }),
+          flag_option<TimeOptions>(
+              "adaptive", "leapfrog: a shared step chosen anew each time", [](auto& t) -> auto& { return t.adaptive; }),
+          step_max_key()};
+}
+
+/// Whether a particle has no length that smooths its forces, neither its own nor the method's.
+bool unsoftened(const SolverOptions& gravity) {
+  const auto& epsilon = gravity.softening.epsilon;
+  return !solver_entry(gravity.solver).can.smooths && *std::min_element(epsilon.begin(), epsilon.end()) <= 0;
+}
+
+IntegratorNeeds leapfrog_needs(const TimeOptions& time, const SolverOptions& gravity) {
+  if (has_blocks(time)) return {.subset = true, .because = "time.steps"};
+  if ((time.adaptive || time.step == 0) && unsoftened(gravity))
+    return {.jerk = true, .because = time.adaptive ? "time.adaptive" : "time.step"};
+  return {};
+}
+
+std::optional<Conflict> check_leapfrog(const TimeOptions& time, const SolverOptions& gravity) {
+  const bool staggered = time.leapfrog == "staggered";
+  if (has_blocks(time) && unsoftened(gravity))
+    return Conflict{"time.steps",
+                    "block steps of the leapfrog are chosen from the softening length; set gravity.softening > 0, or "
+                    "time.integrator = \"hermite\""};
+  if (has_blocks(time) && staggered)
+    return Conflict{"time.leapfrog", "staggered needs a fixed step, found time.steps = \"block\"; use kick-drift-kick"};
+  if (time.adaptive && staggered)
+    return Conflict{"time.leapfrog", "staggered needs a fixed step, found time.adaptive = true; use kick-drift-kick"};
+  return std::nullopt;
+}
+
+}  // namespace
+
+IntegratorEntry leapfrog_entry() {
+  return {.name = "leapfrog",
+          .summary = "kick-drift-kick leapfrog with a fixed, adaptive or block step",
+          .keys = leapfrog_keys(),
+          .needs = leapfrog_needs,
+          .check = check_leapfrog,
+          .fixed_step = [](const TimeOptions& time) { return has_blocks(time) || time.adaptive ? 0 : time.step; },
+          .block_steps = has_blocks,
+          .make =
+              [](const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context) {
+                return has_blocks(time) ? make_block_leapfrog(time, gravity, context)
+                                        : make_leapfrog(time, gravity, context);
+              }};
+}
+
+}  // namespace pergola

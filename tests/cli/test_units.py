@@ -1,0 +1,68 @@
+"""Units: those that a file states are used, and never contradicted in silence."""
+import json
+
+import harness
+
+EARTH = """id,mass[Msun],x[AU],y[AU],z[AU],vx[AU/yr],vy[AU/yr],vz[AU/yr]
+1,1,0,0,0,0,0,0
+2,1e-9,1,0,0,0,6.283185307179586,0
+"""
+RUN = """[run]
+end_time = 1
+[particles]
+file = "{file}"
+[gravity]
+softening = 0
+[output]
+snapshots_every = 0
+"""
+
+
+class Units(harness.CliTest):
+    def config(self, file):
+        path = self.dir / "run.toml"
+        path.write_text(RUN.format(file=file))
+        return path
+
+    def stars(self):
+        path = self.dir / "stars.hdf5"
+        self.good("ic", "plummer", "--n", 32, "--units", "galactic", "-o", path)
+        return path
+
+    def test_a_snapshot_is_run_in_its_own_units(self):
+        config = self.config(self.stars())
+        self.assertIn('system = "galactic"', self.good("run", config, "--print-config"))
+        self.bad(2, "run", config, "--set", "units.system=nbody", "-o", self.dir / "out",
+                 says=["units.system", "stars.hdf5", "3.08567758149", '"nbody"', "1 cm"])
+        self.bad(2, "plan", config, "--set", "units.system=gadget", says=["units.system", '"gadget"'])
+        self.assertIn('system = "galactic"', self.good("run", config, "--set", "units.system=galactic", "--print-config"))
+
+    def test_force_uses_them_too(self):
+        stars = self.stars()
+        self.bad(2, "force", stars, "--set", "units.system=si", says=["units.system", "stars.hdf5", '"si"'])
+        report = json.loads(self.good("force", stars, "--json"))
+        self.assertLess(report["error"]["max"], 1e-5)
+
+    # Reference: Kepler. A year after the start the Earth is where it was; with G = 1 it would be far away.
+    def test_the_columns_of_a_table_state_units(self):
+        (self.dir / "earth.csv").write_text(EARTH)
+        out = self.dir / "out"
+        self.good("run", self.config("earth.csv"), "-o", out, "--quiet")
+        end = self.dir / "end.csv"
+        self.good("convert", out / "snap_001.hdf5", end)
+        earth = end.read_text().splitlines()[2].split(",")
+        self.assertAlmostEqual(float(earth[2]), 1, delta=1e-3)
+        self.assertAlmostEqual(float(earth[3]), 0, delta=1e-3)
+
+    def test_columns_that_contradict_or_say_nothing_are_refused(self):
+        def refused(old, new, *says):
+            (self.dir / "earth.csv").write_text(EARTH.replace(old, new))
+            self.bad(2, "info", self.dir / "earth.csv", says=["earth.csv", *says])
+        refused("y[AU]", "y[pc]", "x and y", "[AU]", "[pc]")
+        refused("mass[Msun]", "mass", "mass", "none", "[Msun]")
+        refused("mass[Msun]", "mass[AU]", "mass", "[AU]")
+        refused("[AU/yr]", "[AU]", "vx", "[km/s]")
+
+
+if __name__ == "__main__":
+    harness.main()

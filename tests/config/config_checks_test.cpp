@@ -1,0 +1,163 @@
+// Units, combinations that cannot work, and what is checked beyond single values.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "base/error.hpp"
+#include "config/config.hpp"
+
+namespace pergola {
+namespace {
+
+/// The message with which this text is refused; empty when it is not.
+std::string refusal(const std::string& text, const std::vector<std::string>& sets = {}) {
+  try {
+    parse_config(text, "run.toml", sets);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::input);
+    return error.what();
+  }
+  return "";
+}
+
+// Reference: IAU 2015 nominal GM of the Sun; Kepler's third law for the Earth (4 pi^2 to the 3e-5 by which its year is
+// longer than the Gaussian one); G = 4.30091e-3 pc (km/s)^2 per solar mass (IAU constants).
+TEST(ConfigChecks, AstronomersUnitsHaveNewtonsConstant) {
+  const auto constant = [](const std::string& text) { return parse_config(text, "").gravitational_constant(); };
+  EXPECT_NEAR(constant("units.system = \"solar\"\n") / (4 * 9.869604401089358), 1, 1e-4);
+  EXPECT_NEAR(constant("units.system = \"stellar\"\n") / 4.30091e-3, 1, 1e-5);
+  EXPECT_NEAR(constant("units.system = \"galactic\"\n") / 4.30091e-6, 1, 1e-5);
+  const std::string kilometres = "[units]\nsystem = \"custom\"\nlength_m = 1e3\nmass_kg = 1\n";
+  EXPECT_NEAR(constant(kilometres + "velocity_m_per_s = 1e3\n") / 6.67430e-20, 1, 1e-12);
+  EXPECT_NEAR(constant(kilometres + "time_s = 1\n") / 6.67430e-20, 1, 1e-12);
+  EXPECT_NEAR(constant("[units]\nsystem = \"custom\"\nlength_cm = 1\nmass_g = 1\ntime_s = 1\n") / 6.67430e-8, 1, 1e-12);
+  const std::string text = config_text(parse_config(kilometres + "time_s = 2\n", "run.toml"));
+  EXPECT_EQ(config_text(parse_config(text, "again.toml")), text);
+}
+
+TEST(ConfigChecks, UnitsThatContradictAreRefused) {
+  EXPECT_EQ(refusal("[units]\nsystem = \"solar\"\nlength_m = 1\n"),
+            "run.toml: units.length_cm: expected units.system = \"custom\" beside it, found \"solar\"");
+  EXPECT_EQ(refusal("[units]\nsystem = \"custom\"\nlength_m = 1\nmass_kg = 1\n"),
+            "run.toml: units.velocity_cm_per_s: expected one of units.velocity_cm_per_s and units.time_s, found none");
+  EXPECT_EQ(
+      refusal("[units]\nsystem = \"custom\"\nlength_cm = 1\nmass_g = 1\ntime_s = 1\nvelocity_cm_per_s = 1\n"),
+      "run.toml:6: units.velocity_cm_per_s: expected one of units.velocity_cm_per_s and units.time_s, found both");
+  EXPECT_EQ(refusal("[units]\nsystem = \"custom\"\nmass_g = 1\ntime_s = 1\n"),
+            "run.toml: units.length_cm: expected a number > 0 for units.system = \"custom\", found none");
+  // A run under gravity is not told of a plasma's units.
+  EXPECT_EQ(refusal("[units]\nsystem = \"parsec\"\n"),
+            "run.toml:2: units.system: expected auto, nbody, gadget, solar, stellar, galactic, si, custom, found "
+            "\"parsec\"");
+}
+
+TEST(ConfigChecks, UnitsOfAFileAreInheritedAndNeverContradicted) {
+  const FileUnits gadget{3.085678e21, 1.989e43, 1e5}, odd{3e18, 2e33, 1e5};
+  RunConfig config = parse_config("particles.file = \"a.hdf5\"\n", "run.toml");
+  EXPECT_EQ(config.units.system, "auto");
+  EXPECT_EQ(config.gravitational_constant(), 1);
+  RunConfig none = config, ones = config, other = config;
+  take_file_units(none, "a.hdf5", std::nullopt);
+  take_file_units(ones, "a.hdf5", FileUnits{});
+  EXPECT_EQ(none.gravitational_constant(), 1);
+  EXPECT_EQ(ones.gravitational_constant(), 1);
+  take_file_units(config, "a.hdf5", gadget);
+  EXPECT_EQ(config.units.system, "gadget");
+  take_file_units(other, "a.hdf5", odd);
+  EXPECT_EQ(other.units.system, "custom");
+  EXPECT_NEAR(other.gravitational_constant() / (6.67430e-8 * 2e33 / (3e18 * 1e10)), 1, 1e-12);
+  take_file_units(config, "a.hdf5", gadget);  // a second time: the same
+  try {
+    take_file_units(config, "a.hdf5", odd);
+    FAIL() << "contradicting units were taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::input);
+    EXPECT_EQ(std::string(error.what()).substr(0, 78),
+              "run.toml: units.system: expected the units of a.hdf5, 3e+18 cm, 2e+33 g, 100000");
+    EXPECT_NE(std::string(error.what()).find("found \"gadget\", 3.085677581491"), std::string::npos) << error.what();
+  }
+}
+
+TEST(ConfigChecks, CombinationsThatCannotWorkAreRefusedWhenTheyAreRead) {
+  const std::string leapfrog = "[time]\nintegrator = \"leapfrog\"\n";
+  EXPECT_EQ(
+      refusal("[gravity]\nsolver = \"tree\"\n"),
+      "run.toml: time.integrator: hermite needs jerks, which the tree solver does not give; set time.integrator = "
+      "\"leapfrog\"");
+  EXPECT_NE(refusal("gravity.solver = \"mesh\"\n").find("hermite needs jerks, which the mesh solver"),
+            std::string::npos);
+  EXPECT_EQ(refusal(leapfrog + "steps = \"block\"\n[gravity]\nsoftening = 0\n").substr(0, 40),
+            "run.toml:3: time.steps: block steps of t");
+  EXPECT_EQ(
+      refusal(leapfrog + "steps = \"block\"\nleapfrog = \"staggered\"\n"),
+      "run.toml:4: time.leapfrog: staggered needs a fixed step, found time.steps = \"block\"; use kick-drift-kick");
+  EXPECT_EQ(refusal(leapfrog + "adaptive = true\nleapfrog = \"staggered\"\n"),
+            "run.toml:4: time.leapfrog: staggered needs a fixed step, found time.adaptive = true; use kick-drift-kick");
+  EXPECT_EQ(refusal(leapfrog + "adaptive = true\n[gravity]\nsolver = \"tree\"\nsoftening = 0\n"),
+            "run.toml:3: time.adaptive: solver tree gives no jerk, which the step with zero softening needs; set "
+            "gravity.softening > 0, or give time.step");
+  EXPECT_EQ(refusal(leapfrog + "[gravity]\nsolver = \"mesh\"\nmesh.cells = 33\n").substr(0, 55),
+            "run.toml:5: gravity.mesh.cells: expected even numbers of");
+  EXPECT_NE(
+      refusal(leapfrog + "[gravity]\nsolver = \"mesh\"\nmesh.poisson = \"multigrid\"\nmesh.gradient = \"spectral\"\n")
+          .find("run.toml:6: gravity.mesh.gradient"),
+      std::string::npos);
+  // Tables of solvers that the run does not use may stand in a file.
+  EXPECT_NO_THROW(parse_config("gravity.mesh.cells = 33\n", "run.toml"));
+}
+
+// Each is what a file could not say.
+TEST(ConfigChecks, WhatIsBuiltInCppIsCheckedAsAFileIs) {
+  const auto refused = [](const std::function<void(RunConfig&)>& change, const std::string& why) {
+    RunConfig config = parse_config("particles.model = \"plummer\"\n", "(C++)");
+    EXPECT_NO_THROW(config.check());
+    change(config);
+    try {
+      config.check();
+      FAIL() << why;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::input);
+      EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
+    }
+  };
+  refused([](auto& c) { c.time.integrator = "hermit"; }, "found \"hermit\"; did you mean \"hermite\"?");
+  refused([](auto& c) { c.gravity.solver = "tre"; }, "did you mean \"tree\"?");
+  refused([](auto& c) { c.gravity.solver = "tree"; }, "hermite needs jerks");
+  refused([](auto& c) { c.run.precision = "half"; },
+          "run.precision: expected auto, single, mixed, double, found \"half\"");
+  refused([](auto& c) { c.units.system = "parsec"; }, "units.system");
+  refused([](auto& c) { c.run.device = "gpu"; }, "run.device: expected auto, cpu, cuda or cuda:K, found \"gpu\"");
+  refused([](auto& c) { c.time.eta = std::nan(""); }, "time.eta: expected a number > 0, found nan");
+  refused([](auto& c) { c.time.step = -1; }, "time.step: expected a number > 0, found -1");
+  refused([](auto& c) { c.particles.model = "plumer"; }, "plumer");
+}
+
+TEST(ConfigChecks, TooManyLevelsAreRefusedNotFollowed) {
+  const int deep = 40000;
+  std::string key = "a";
+  for (int k = 0; k < deep; ++k) key += ".a";
+  const std::string expected = "run.toml:1: expected at most 32 levels of tables and arrays, found more";
+  EXPECT_EQ(refusal("x = " + std::string(deep, '[') + std::string(deep, ']') + "\n"), expected);
+  EXPECT_EQ(refusal(key + " = 1\n"), expected);
+  EXPECT_EQ(refusal("[" + key + "]\n"), expected);
+  std::string inner = "1";
+  for (int k = 0; k < deep; ++k) inner = "{a=" + inner + "}";
+  EXPECT_EQ(refusal("x = " + inner + "\n"), expected);
+  EXPECT_NE(refusal("", {"time.eta=" + std::string(deep, '[')}), "");
+  // Brackets in text and comments are none.
+  EXPECT_NO_THROW(parse_config("# " + std::string(100, '[') + "\n", "run.toml"));
+  EXPECT_NE(refusal("run.device = \"" + std::string(100, '[') + "\"\n").find("run.device"), std::string::npos);
+}
+
+TEST(ConfigChecks, AKeyOfTheRunIsSuggestedBeforeAnOptionOfTheModel) {
+  for (const char* model : {"m81", "plummer"})
+    EXPECT_NE(refusal(fmt::format("particles.model = \"{}\"\n", model), {"softening=0.01"})
+                  .find("did you mean gravity.softening?"),
+              std::string::npos)
+        << model;
+}
+
+}  // namespace
+}  // namespace pergola
