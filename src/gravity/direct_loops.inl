@@ -3,12 +3,10 @@
 // set's in it. `hn` names hwy::HWY_NAMESPACE there.
 
 #include "device/simd_pack.inl"
+#include "device/simd_rough.inl"
 #include "physics/pair.inl"
 #include "physics/pair_laws.inl"
 #include "physics/separation.inl"
-
-/// 1/√a as good as one instruction gives it.
-HWY_INLINE Pack<float> rough_rsqrt(Pack<float> a) { return Pack<float>(hn::ApproximateReciprocalSqrt(a.raw)); }
 
 /// One source in all lanes.
 template <class P>

@@ -1,7 +1,8 @@
 #pragma once
 // CUDA only: sums over pairs of particles of leaves, for one number type.
 #include "device/launch.cuh"
-#include "physics/pair.hpp"
+#include "physics/pair_laws.hpp"
+#include "physics/separation.hpp"
 #include "tree/leaf_lanes.cuh"
 #include "tree/walk_cuda.cuh"
 
@@ -19,8 +20,8 @@ struct PairMemory {
   std::uint32_t near_end[32];
 };
 
-/// A warp serves a leaf; a lane has `per_lane` targets.
-template <class T, int per_lane, PairLaw law, bool with_potential>
+/// A warp serves a leaf; a lane has `per_lane` targets. by_particle: each particle has a softening length of its own.
+template <class T, int per_lane, class Law, bool by_particle, bool with_potential>
 class PairSums {
  public:
   __device__ PairSums(const SumJob<T>& job, PairMemory<T>& memory, std::uint32_t k, int lane)
@@ -38,7 +39,7 @@ class PairSums {
       const std::uint32_t i = link_.first + (is_target(p) ? own(p) : 0);
       const PlacedMass<T> at = tree_.particle[i];
       at_[p] = {at.x, at.y, at.z};
-      softening_[p] = law == PairLaw::plummer ? static_cast<T>(tree_.same_epsilon2) : tree_.softening[i];
+      softening_[p] = by_particle ? tree_.softening[i] : static_cast<T>(tree_.same_epsilon2);
       psi_[p] = gx_[p] = gy_[p] = gz_[p] = 0;
     }
   }
@@ -102,7 +103,7 @@ class PairSums {
   __device__ void take_source(int to, std::uint32_t i, const Vec3<T>& away) {
     const PlacedMass<T> from = tree_.particle[i];
     memory_.source[to] = {from.x + away.x, from.y + away.y, from.z + away.z, from.mass};
-    if constexpr (law != PairLaw::plummer) memory_.softening[to] = tree_.softening[i];
+    if constexpr (by_particle) memory_.softening[to] = tree_.softening[i];
   }
 
   template <bool self>
@@ -113,18 +114,13 @@ class PairSums {
       PlacedMass<T> from = memory_.source[j];
 #pragma unroll
       for (int p = 0; p < per_lane; ++p) {
-        const Vec3<T> d{from.x - at_[p].x, from.y - at_[p].y, from.z - at_[p].z};
-        const bool same = self && j == static_cast<int>(own(p));
-        if constexpr (law == PairLaw::spline) {
-          const T inverse_h = physics::smaller(softening_[p], memory_.softening[j]);
-          physics::add_spline_pair<false, with_potential>(d, d, same ? T(0) : from.mass,
-                                                          physics::softened_square(d, T(0)), inverse_h, sum[p]);
-        } else {
-          T epsilon2 = softening_[p];
-          if constexpr (law == PairLaw::plummer_by_particle) epsilon2 = physics::larger(epsilon2, memory_.softening[j]);
-          const T inverse = physics::rsqrt(physics::softened_square(d, epsilon2));
-          physics::add_pair<false, with_potential>(d, d, from.mass, same ? T(0) : inverse, sum[p]);
-        }
+        const Vec3<T> d = physics::separation(at_[p], {from.x, from.y, from.z});
+        T softening = softening_[p], mass = from.mass;
+        if constexpr (by_particle) softening = Law::joint(softening, memory_.softening[j]);
+        auto distance = Law::start(d, softening);
+        if constexpr (self)
+          Law::leave_out([&](T value) { return j == static_cast<int>(own(p)) ? T(0) : value; }, distance, mass);
+        Law::template add<false, with_potential>(d, d, mass, distance, softening, sum[p]);
       }
     }
 #pragma unroll
@@ -187,7 +183,7 @@ class PairSums {
   double psi_[per_lane], gx_[per_lane], gy_[per_lane], gz_[per_lane];
 };
 
-template <class T, PairLaw law, bool with_potential>
+template <class T, class Law, bool by_particle, bool with_potential>
 __global__ void __launch_bounds__(pair_warps * 32, sizeof(T) == 4 ? 8 : 4)
     pair_kernel(const __grid_constant__ SumJob<T> job) {
   __shared__ PairMemory<T> memory[pair_warps];
@@ -199,30 +195,29 @@ __global__ void __launch_bounds__(pair_warps * 32, sizeof(T) == 4 ? 8 : 4)
   if (link.children > 0) return;
   static_assert(leaf_capacity == 64);
   if (link.count <= 32)
-    PairSums<T, 1, law, with_potential>(job, memory[warp], k, lane).serve();
+    PairSums<T, 1, Law, by_particle, with_potential>(job, memory[warp], k, lane).serve();
   else
-    PairSums<T, 2, law, with_potential>(job, memory[warp], k, lane).serve();
+    PairSums<T, 2, Law, by_particle, with_potential>(job, memory[warp], k, lane).serve();
 }
 
 template <class T>
 void sum_pairs(const SumJob<T>& job, Stream stream) {
   const unsigned blocks = (job.targets.count + pair_warps - 1) / pair_warps;
-  const auto launch = [&](auto law) {
-    constexpr PairLaw value = decltype(law)::value;
+  const auto launch = [&]<class Law, bool by_particle>() {
     if (job.out.potential)
-      pair_kernel<T, value, true><<<blocks, pair_warps * 32, 0, cuda::handle(stream)>>>(job);
+      pair_kernel<T, Law, by_particle, true><<<blocks, pair_warps * 32, 0, cuda::handle(stream)>>>(job);
     else
-      pair_kernel<T, value, false><<<blocks, pair_warps * 32, 0, cuda::handle(stream)>>>(job);
+      pair_kernel<T, Law, by_particle, false><<<blocks, pair_warps * 32, 0, cuda::handle(stream)>>>(job);
   };
   switch (job.tree.law) {
     case PairLaw::plummer:
-      launch(std::integral_constant<PairLaw, PairLaw::plummer>());
+      launch.template operator()<physics::PlummerLaw, false>();
       break;
     case PairLaw::plummer_by_particle:
-      launch(std::integral_constant<PairLaw, PairLaw::plummer_by_particle>());
+      launch.template operator()<physics::PlummerLaw, true>();
       break;
     case PairLaw::spline:
-      launch(std::integral_constant<PairLaw, PairLaw::spline>());
+      launch.template operator()<physics::SplineLaw, true>();
   }
   cuda::check(cudaGetLastError(), "tree pairs");
 }

@@ -5,9 +5,12 @@ using physics::expansion_terms, physics::factor_of, physics::Factor, physics::in
     physics::spline_support, physics::term_of;
 
 #include "device/simd_pack.inl"
+#include "device/simd_rough.inl"
 #include "physics/expansion.inl"
 #include "physics/opening.inl"
 #include "physics/pair.inl"
+#include "physics/pair_laws.inl"
+#include "physics/separation.inl"
 #include "tree/walk_pairs.inl"
 
 /// Field `at` of the shapes of some cells, one per lane.

@@ -1,5 +1,5 @@
 // Sums over pairs of particles on the CPU. No include guard: part of tree/walk.inl,
-// which includes the pair law before.
+// which includes the pair laws before.
 
 template <class T>
 HWY_INLINE T sum_of_lanes(Pack<T> value) {
@@ -33,14 +33,7 @@ template <class T>
 class NearSum {
   using P = Pack<T>;
   static constexpr int lanes = P::size;
-  /// How pairs are softened: Plummer's kernel with one length or with one by particle, or the spline's by particle.
-  enum class Law { plummer, plummer_by_particle, spline };
-  /// Whether sums of pairs are taken from the rough 1/√ of AVX-512, and what they are then to be multiplied by.
-  static constexpr bool rough(Law law) { return HWY_TARGET == HWY_AVX3 && sizeof(T) == 4 && law != Law::spline; }
-  static constexpr float five_thirds = 5.0f / 3.0f;
-  static constexpr double pair_factor(Law law) {
-    return rough(law) ? 1.0 / (static_cast<double>(five_thirds) - 1.0) : 1.0;
-  }
+  static constexpr bool rough = HWY_TARGET == HWY_AVX3 && sizeof(T) == 4;
 
  public:
   NearSum(const TreeView<T>& tree, const ActiveSet& active) : tree_(tree), active_(active) {}
@@ -52,11 +45,11 @@ class NearSum {
     constexpr std::uint32_t group = 4;
     for (std::uint32_t k = 0; k < link.count; k += group) {
       if (tree_.inverse_h)
-        add_group<group, Law::spline>(link, k, sources, sums);
+        add_group<group, SplineLaw, true>(link, k, sources, sums);
       else if (tree_.epsilon2)
-        add_group<group, Law::plummer_by_particle>(link, k, sources, sums);
+        add_group<group, PlummerLaw, true>(link, k, sources, sums);
       else
-        add_group<group, Law::plummer>(link, k, sources, sums);
+        add_group<group, PlummerLaw, false>(link, k, sources, sums);
     }
   }
 
@@ -106,9 +99,11 @@ class NearSum {
     return to;
   }
 
-  /// Sums over all near sources, these in the lanes, for `group` particles of the leaf at once.
-  template <std::uint32_t group, Law law>
+  /// Sums over all near sources, these in the lanes, for `group` particles of the leaf at once. by_particle: each
+  /// particle has a softening length of its own.
+  template <std::uint32_t group, class PairLaw, bool by_particle>
   void add_group(const CellLink& link, std::uint32_t first, const NearSources& sources, LeafSums& sums) const {
+    using Law = std::conditional_t<rough, typename PairLaw::Rough, PairLaw>;
     const std::uint32_t count = std::min(group, link.count - first);
     bool any = !active_.particle;
     Vec3<P> at[group];
@@ -119,7 +114,7 @@ class NearSum {
       const std::uint32_t k = first + std::min(g, count - 1), i = link.first + k;
       any = any || active_.particle[i];
       at[g] = {P(tree_.x[i]), P(tree_.y[i]), P(tree_.z[i])};
-      if constexpr (law != Law::plummer) softening[g] = P(particle_softening()[i]);
+      if constexpr (by_particle) softening[g] = P(particle_softening()[i]);
       own[g] = P(static_cast<T>(k));
       sum[g].ax = sum[g].ay = sum[g].az = sum[g].pot = P(T(0));
     }
@@ -128,38 +123,23 @@ class NearSum {
       const Vec3<P> x{P::load(sources.x + j), P::load(sources.y + j), P::load(sources.z + j)};
       const P mass = P::load(sources.mass + j);
       for (std::uint32_t g = 0; g < group; ++g) {
-        const Vec3<P> d{x.x - at[g].x, x.y - at[g].y, x.z - at[g].z};
-        if constexpr (law == Law::spline) {
-          P m = mass;
-          if constexpr (decltype(mask)::value)
-            m = where_equal(P(hn::Iota(typename P::Tag(), static_cast<T>(j))), own[g], P(T(0)), mass);
-          add_spline_pair<false, true>(d, d, m, softened_square(d, P(T(0))),
-                                       smaller(softening[g], P::load(sources.softening + j)), sum[g]);
-        } else {
-          const P e = law == Law::plummer ? same_epsilon2 : larger(softening[g], P::load(sources.softening + j));
-          const P square = softened_square(d, e);
-          P inverse = inverse_root<law>(square);
-          if constexpr (decltype(mask)::value)
-            inverse = where_equal(P(hn::Iota(typename P::Tag(), static_cast<T>(j))), own[g], P(T(0)), inverse);
-          if constexpr (rough(law))
-            add_two_thirds_of_pair<true>(d, mass, square, inverse, P(five_thirds), sum[g]);
-          else
-            add_pair<false, true>(d, d, mass, inverse, sum[g]);
+        const Vec3<P> d = separation(at[g], x);
+        P pair_softening = same_epsilon2, m = mass;
+        if constexpr (by_particle) pair_softening = Law::joint(softening[g], P::load(sources.softening + j));
+        auto distance = Law::start(d, pair_softening);
+        if constexpr (decltype(mask)::value) {
+          const P place(hn::Iota(typename P::Tag(), static_cast<T>(j)));
+          const auto zero = [&](P value) HWY_ATTR { return where_equal(place, own[g], P(T(0)), value); };
+          Law::leave_out(zero, distance, m);
         }
+        Law::template add<false, true>(d, d, m, distance, pair_softening, sum[g]);
       }
     };
     for (std::size_t j = 0; j < sources.own; j += lanes) add(j, std::true_type());
     for (std::size_t j = sources.own; j < sources.count; j += lanes) add(j, std::false_type());
     for (std::uint32_t g = 0; g < count; ++g)
-      sums.add(first + g, -pair_factor(law) * sum_of_lanes(sum[g].pot), pair_factor(law) * sum_of_lanes(sum[g].ax),
-               pair_factor(law) * sum_of_lanes(sum[g].ay), pair_factor(law) * sum_of_lanes(sum[g].az));
-  }
-  template <Law law>
-  static HWY_INLINE P inverse_root(P square) {
-    if constexpr (rough(law))
-      return P(hn::ApproximateReciprocalSqrt(square.raw));
-    else
-      return rsqrt(square);
+      sums.add(first + g, -Law::factor * sum_of_lanes(sum[g].pot), Law::factor * sum_of_lanes(sum[g].ax),
+               Law::factor * sum_of_lanes(sum[g].ay), Law::factor * sum_of_lanes(sum[g].az));
   }
 
   const TreeView<T>& tree_;
