@@ -31,6 +31,7 @@ scripts/deps.sh
 stage "formatting and include order"
 scripts/format.sh --check
 /usr/bin/python3 -B scripts/check_includes.py
+/usr/bin/python3 -B scripts/check_house.py
 
 stage "build: release"
 scripts/build.sh release
