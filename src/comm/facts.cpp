@@ -32,7 +32,7 @@ std::vector<Fact> unpacked(const std::string& text) {
 
 std::string shortened(const std::string& value) {
   constexpr std::size_t longest = 200;
-  return value.size() <= longest ? value : value.substr(0, longest) + "...";
+  return value.size() <= longest ? value : fmt::format("{}...", value.substr(0, longest));
 }
 
 /// How these facts differ from those of rank 0; empty: not at all.
