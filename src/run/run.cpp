@@ -12,6 +12,7 @@
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
 #include "config/output_counts.hpp"
+#include "io/checkpoint_writer.hpp"
 #include "outputs/output.hpp"
 #include "run/pause_watch.hpp"
 #include "run/run_agreement.hpp"
@@ -271,20 +272,16 @@ void Run::finish() {
 
 void Run::write_checkpoint_now() {
   Profile::Scope scope(&system_->profile(), "checkpoint");
-  auto checkpoint = std::make_shared<Checkpoint>();
-  checkpoint->blocks = system_->save();
+  StateSource state;
+  system_->save(state);
   on_root(*communicator_, [&] {
     RunPosition position{config_, context_.results.start, wall_seconds(), {}, system_->profile()};
     for (const auto& output : outputs_) output->save(position.outputs);
-    checkpoint->description = describe(position);
-    std::size_t bytes = 0;
-    for (const auto& [name, block] : checkpoint->blocks.blocks()) bytes += block.size();
-    context_.queue->push(static_cast<std::int64_t>(bytes),
-                         [checkpoint, done = begin_file(context_), folder = directory_->checkpoints(),
-                          kept = static_cast<int>(config_.output.checkpoints_kept)] {
-                           write_checkpoint(folder, *checkpoint, 1, kept);
-                           done();
-                         });
+    CheckpointOptions options;
+    options.kept = static_cast<int>(config_.output.checkpoints_kept);
+    if (system_->device().is_cuda()) options.threads = system_->device().threads();  // the steps leave them idle
+    queue_checkpoint(*context_.queue, directory_->checkpoints(), describe(position), state, options,
+                     [done = begin_file(context_)](const std::filesystem::path&) { done(); });
     watch_.took_checkpoint();
   });
 }

@@ -112,17 +112,15 @@ std::vector<Check> GravityRun::checks(const Energies& start, const Energies& end
   return card;
 }
 
-StateBlocks GravityRun::save() {
-  StateBlocks blocks;
+void GravityRun::save(StateSource& to) {
   on_root(simulation_.communicator(), [&] {
-    blocks = simulation_.save();
+    simulation_.save(to);
     if (!expects("return_distance")) return;
-    blocks.put("starting.id", starting_particles_.id);
-    blocks.put("starting.x", starting_particles_.x);
-    blocks.put("starting.y", starting_particles_.y);
-    blocks.put("starting.z", starting_particles_.z);
+    to.put("starting.id", starting_particles_.id);
+    to.put("starting.x", starting_particles_.x);
+    to.put("starting.y", starting_particles_.y);
+    to.put("starting.z", starting_particles_.z);
   });
-  return blocks;
 }
 
 std::string GravityRun::describe() const {

@@ -31,7 +31,7 @@ class GravityRun final : public System {
   void write_snapshot(const std::filesystem::path& path, WriteQueue* queue, const std::function<void()>& done) override;
   std::vector<std::string> remarks() override;
   std::vector<Check> checks(const Energies& start, const Energies& end) override;
-  StateBlocks save() override;
+  void save(StateSource& to) override;
   std::string describe() const override;
 
  private:

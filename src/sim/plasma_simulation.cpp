@@ -156,10 +156,10 @@ void PlasmaSimulation::write_snapshot(const std::filesystem::path& path, WriteQu
   });
 }
 
-StateBlocks PlasmaSimulation::save() {
+void PlasmaSimulation::save(StateSource& to) {
   StateBlocks blocks = system_->save();
   diagnostics_.save(blocks);
-  return blocks;
+  to.put_blocks(std::move(blocks));
 }
 
 std::vector<std::string> PlasmaSimulation::remarks() { return std::exchange(remarks_, {}); }

@@ -40,7 +40,7 @@ class PERGOLA_API PlasmaSimulation final : public System {
   std::vector<std::string> remarks() override;
   std::vector<Check> checks(const Energies& start, const Energies& end) override;
   void write_records(const std::filesystem::path& directory) override { diagnostics_.write(directory); }
-  StateBlocks save() override;
+  void save(StateSource& to) override;
   std::string describe() const override;
 
  private:

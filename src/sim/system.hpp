@@ -9,7 +9,7 @@
 #include "analysis/energy.hpp"
 #include "analysis/force_audit.hpp"
 #include "base/profile.hpp"
-#include "base/state_blocks.hpp"
+#include "base/state_source.hpp"
 #include "comm/communicator.hpp"
 #include "config/config.hpp"
 #include "device/device.hpp"
@@ -77,8 +77,8 @@ class PERGOLA_API System {
   /// The report card, at the end; on rank 0.
   virtual std::vector<Check> checks(const Energies& start, const Energies& end) = 0;
 
-  /// All that is needed to go on bit-identically; on rank 0.
-  virtual StateBlocks save() = 0;
+  /// All that is needed to go on bit-identically; on rank 0. Ranges are good until the next step.
+  virtual void save(StateSource& to) = 0;
   /// What run.json says about this kind of system: a JSON object.
   virtual std::string describe() const = 0;
 };
