@@ -196,7 +196,7 @@ void make_picture(const Context& context, const PictureOptions& options) {
   const std::string unit = unit_texts(snapshot.header).length;
   print_for_files(context,
                   fmt::format("{}: {} of {} particles, {:.4g}{} wide\n", options.output, grouped(map.shown),
-                              grouped(map.particles), map.frame.width, unit.empty() ? "" : " " + unit),
+                              grouped(map.particles), map.frame.width, unit.empty() ? "" : fmt::format(" {}", unit)),
                   description(options, map, snapshot.header.time), {options.output});
 }
 

@@ -126,7 +126,7 @@ Image plot_spectrum(const SpectrumMap& spectrum, int width) {
 Image plot_wave(const RunLog& wave, const LogUnits& units, const std::string& note) {
   const auto times = wave.numbers("time");
   Plot plot;
-  plot.title = note.empty() ? "The wave of [plasma.wave]" : "The wave of [plasma.wave]: " + note;
+  plot.title = fmt::format("The wave of [plasma.wave]{}{}", note.empty() ? "" : ": ", note);
   plot.x.label = units.time.empty() ? "time" : fmt::format("time ({})", units.time);
   plot.y.label = "|φ_{k}|";
   plot.y.log = true;
