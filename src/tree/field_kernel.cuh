@@ -27,12 +27,13 @@ __device__ __forceinline__ void add_multipoles(const OpenRow<order, T>& s, const
   sum.gradient = sum.gradient + field.gradient;
 }
 
-/// A warp finds the field of a leaf's local expansion and of the cells that act on its particles.
+/// A warp finds the field of a leaf's local expansion and of the cells that act on its particles; with two halves one
+/// for the first 32 of these, and another for the rest.
 template <class T, int order>
 __global__ void __launch_bounds__(field_warps * 32, sizeof(T) == 4 ? 6 : 4)
-    field_kernel(const __grid_constant__ SumJob<T> job) {
+    field_kernel(const __grid_constant__ SumJob<T> job, std::uint32_t halves) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const std::uint32_t k = blockIdx.x * field_warps + threadIdx.x / 32;
+  const std::uint32_t warp = blockIdx.x * field_warps + threadIdx.x / 32, k = warp / halves;
   if (k >= job.targets.count) return;
   const std::uint32_t cell = job.targets.cell(k);
   const CudaTree<T>& tree = job.tree;
@@ -41,8 +42,7 @@ __global__ void __launch_bounds__(field_warps * 32, sizeof(T) == 4 ? 6 : 4)
   const CellRecord target = tree.record[cell];
   const T inverse = T(1) / tree.row[std::int64_t{cell} * Row<T>::stride(order) + Row<T>::head];
 
-  // Of more than 32 particles, the first 32 and then the rest.
-  for (std::uint32_t first = 0; first < link.count; first += 32) {
+  for (std::uint32_t first = warp % halves * 32; first < link.count; first += 32 * halves) {
     const LeafLanes lanes(link.count - first, lane);
     const std::uint32_t i = link.first + first + static_cast<std::uint32_t>(lanes.is_target ? lanes.own : 0);
     const PlacedMass<T> placed = tree.particle[i];
@@ -86,9 +86,10 @@ __global__ void __launch_bounds__(field_warps * 32, sizeof(T) == 4 ? 6 : 4)
 
 template <class T>
 void sum_fields(const SumJob<T>& job, int order, Stream stream) {
+  const std::uint32_t halves = job.targets.count <= few_targets ? 2 : 1;
+  const unsigned blocks = (job.targets.count * halves + field_warps - 1) / field_warps;
   with_order(order, [&](auto p) {
-    field_kernel<T, decltype(p)::value>
-        <<<(job.targets.count + field_warps - 1) / field_warps, field_warps * 32, 0, cuda::handle(stream)>>>(job);
+    field_kernel<T, decltype(p)::value><<<blocks, field_warps * 32, 0, cuda::handle(stream)>>>(job, halves);
   });
   cuda::check(cudaGetLastError(), "tree fields");
 }

@@ -212,8 +212,8 @@ __global__ void __launch_bounds__(warps_per_block * 32)
 }
 
 constexpr int estimate_stack = 1024;
-/// Cells that a warp looks at: few, so that small systems fill the device.
-constexpr std::uint32_t cells_per_warp = 8;
+/// Cells that a warp looks at: few, and one in a small system, so that these fill the device.
+constexpr std::uint32_t cells_per_warp = 8, few_cells = 16384;
 
 /// A warp estimates the acceleration at the centre of one cell, as estimate_acceleration().
 __device__ float estimate(const CellRecord* record, std::uint32_t target, std::uint32_t* stack, int lane) {
@@ -251,12 +251,12 @@ __device__ float estimate(const CellRecord* record, std::uint32_t target, std::u
 /// Groups are the largest cells of at most estimate_capacity particles.
 __global__ void __launch_bounds__(warps_per_block * 32)
     estimate_kernel(const CellRecord* record, const CellLink* link, const std::uint32_t* parent, std::uint32_t cells,
-                    unsigned* acceleration) {
+                    std::uint32_t per_warp, unsigned* acceleration) {
   __shared__ std::uint32_t stacks[warps_per_block][estimate_stack];
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const std::uint32_t first = (blockIdx.x * warps_per_block + threadIdx.x / 32) * cells_per_warp;
+  const std::uint32_t first = (blockIdx.x * warps_per_block + threadIdx.x / 32) * per_warp;
   const std::uint32_t cell = first + static_cast<std::uint32_t>(lane);
-  const bool group = cell < first + cells_per_warp && cell < cells && link[cell].count <= estimate_capacity &&
+  const bool group = cell < first + per_warp && cell < cells && link[cell].count <= estimate_capacity &&
                      (cell == 0 || link[parent[cell]].count > estimate_capacity);
   unsigned groups = __ballot_sync(all_lanes, group);
   float mine = 0;
@@ -305,9 +305,9 @@ void estimate_cuda(const CellRecord* record, const CellLink* link, const std::ui
   const auto s = cuda::handle(stream);
   // Larger than any.
   cuda::check(cudaMemsetAsync(acceleration, 0x7f, cells * sizeof(float), s), "tree estimate");
-  constexpr std::uint32_t per_block = warps_per_block * cells_per_warp;
+  const std::uint32_t per_warp = cells <= few_cells ? 1 : cells_per_warp, per_block = warps_per_block * per_warp;
   estimate_kernel<<<(cells + per_block - 1) / per_block, warps_per_block * 32, 0, s>>>(
-      record, link, parent, cells, reinterpret_cast<unsigned*>(acceleration));
+      record, link, parent, cells, per_warp, reinterpret_cast<unsigned*>(acceleration));
   cuda::check(cudaGetLastError(), "tree estimate");
 }
 

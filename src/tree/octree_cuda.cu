@@ -225,9 +225,11 @@ bool OctreeCuda<T>::split_cells(KeyDepth depth) {
   start_cells<<<1, most_levels + 1, 0, stream>>>(report, static_cast<std::uint32_t>(count_), link_.data(),
                                                  parent_.data());
   constexpr int at_a_time = 16;
+  // Eight lanes for a cell; one of more than leaf_capacity particles is split, and a level has others too.
+  const auto blocks = static_cast<unsigned>(std::clamp<std::int64_t>(count_ / 256, 16, 1024));
   for (int level = 0; level < most_levels;) {
     for (const int stop = level + at_a_time; level < stop; ++level)
-      split_kernel<<<1024, 128, 0, stream>>>(level, sorted, report, capacity, link_.data(), parent_.data());
+      split_kernel<<<blocks, 128, 0, stream>>>(level, sorted, report, capacity, link_.data(), parent_.data());
     cuda::check(cudaGetLastError(), "tree cells");
     device_report_.to_host(&report_);
     level_begin_[0] = 0;

@@ -12,6 +12,11 @@ inline constexpr unsigned pair_warps = 4;
 /// Particles that are summed over at a time.
 inline constexpr int near_tile = 128;
 
+/// Where there are few leaves, so many warps serve one together: leaves at the rim of a small system have all particles
+/// as sources.
+template <class T>
+inline constexpr int pair_team = sizeof(T) == 4 ? 8 : 4;
+
 /// A warp's shared memory.
 template <class T>
 struct PairMemory {
@@ -20,14 +25,29 @@ struct PairMemory {
   std::uint32_t near_end[32];
 };
 
-/// A warp serves a leaf; a lane has `per_lane` targets. by_particle: each particle has a softening length of its own.
-template <class T, int per_lane, class Law, bool by_particle, bool with_potential>
+/// Shared memory of the warps that serve a leaf, and what each of them found: acceleration and potential (as mass).
+template <class T, int team>
+struct TeamMemory {
+  PairMemory<T> warp[team];
+  PlacedMass<T> found[team][leaf_capacity / 32][32];
+};
+template <class T>
+struct TeamMemory<T, 1> {
+  PairMemory<T> warp[1];
+};
+
+/// A warp, or a block of `team` warps, serves a leaf; a lane has `per_lane` targets. by_particle: each particle has a
+/// softening length of its own. Warps of a team take one tile of sources each; the first adds up what they found in the
+/// order of the tiles, so that a team has the bits of one warp.
+template <class T, int per_lane, class Law, bool by_particle, bool with_potential, int team>
 class PairSums {
  public:
-  __device__ PairSums(const SumJob<T>& job, PairMemory<T>& memory, std::uint32_t k, int lane)
+  __device__ PairSums(const SumJob<T>& job, TeamMemory<T, team>& memory, std::uint32_t k, int warp, int lane)
       : job_(job),
         tree_(job.tree),
-        memory_(memory),
+        team_(memory),
+        memory_(memory.warp[warp]),
+        warp_(warp),
         lane_(lane),
         k_(k),
         cell_(job.targets.cell(k)),
@@ -52,7 +72,7 @@ class PairSums {
       const std::uint32_t count = near.take(lane_, cell);
       add_near(cell, lane_ < static_cast<int>(count));
     }
-    finish();
+    if (warp_ == 0) finish();
   }
 
  private:
@@ -74,31 +94,61 @@ class PairSums {
     const std::uint32_t total = __shfl_sync(all_lanes, end, 31);
     memory_.near_end[lane_] = end;
     __syncwarp();
-    for (std::uint32_t begin = 0; begin < total; begin += near_tile) {
-      const int size = static_cast<int>(total - begin < near_tile ? total - begin : near_tile);
-      for (int k = lane_; k - lane_ < size; k += 32) {
-        // The leaf that holds particle begin + k of the list.
-        const std::uint32_t at = begin + static_cast<std::uint32_t>(k);
-        int leaf = 0;
+    for (std::uint32_t first = 0; first < total; first += team * near_tile) {
+      const std::uint32_t begin = first + static_cast<std::uint32_t>(warp_) * near_tile;
+      physics::PairSum<T> sum[per_lane] = {};
+      if (team == 1 || begin < total) {
+        const int size = static_cast<int>(total - begin < near_tile ? total - begin : near_tile);
+        for (int k = lane_; k - lane_ < size; k += 32) {
+          // The leaf that holds particle begin + k of the list.
+          const std::uint32_t at = begin + static_cast<std::uint32_t>(k);
+          int leaf = 0;
 #pragma unroll
-        for (int step = 16; step > 0; step /= 2)
-          if (memory_.near_end[leaf + step - 1] <= at) leaf += step;
-        const std::uint32_t last = memory_.near_end[leaf];
-        const std::uint32_t after = __shfl_sync(all_lanes, l.first + l.count, leaf);
-        const Vec3<T> away{__shfl_sync(all_lanes, shift.x, leaf), __shfl_sync(all_lanes, shift.y, leaf),
-                           __shfl_sync(all_lanes, shift.z, leaf)};
-        if (k < size) take_source(k, after - (last - at), away);
+          for (int step = 16; step > 0; step /= 2)
+            if (memory_.near_end[leaf + step - 1] <= at) leaf += step;
+          const std::uint32_t last = memory_.near_end[leaf];
+          const std::uint32_t after = __shfl_sync(all_lanes, l.first + l.count, leaf);
+          const Vec3<T> away{__shfl_sync(all_lanes, shift.x, leaf), __shfl_sync(all_lanes, shift.y, leaf),
+                             __shfl_sync(all_lanes, shift.z, leaf)};
+          if (k < size) take_source(k, after - (last - at), away);
+        }
+        __syncwarp();
+        sum_tile<false>(size, sum);
+        __syncwarp();
       }
-      __syncwarp();
-      add_tile<false>(size);
-      __syncwarp();
+      if constexpr (team == 1)
+        add(sum);
+      else
+        add_of_team(sum, static_cast<int>((total - first + near_tile - 1) / near_tile));
     }
-    if (!__any_sync(all_lanes, own_leaf)) return;
+    if (warp_ > 0 || !__any_sync(all_lanes, own_leaf)) return;
     for (int k = lane_; k < static_cast<int>(link_.count); k += 32)
       take_source(k, link_.first + static_cast<std::uint32_t>(k), {0, 0, 0});
     __syncwarp();
-    add_tile<true>(static_cast<int>(link_.count));
+    physics::PairSum<T> sum[per_lane] = {};
+    sum_tile<true>(static_cast<int>(link_.count), sum);
+    add(sum);
     __syncwarp();
+  }
+
+  /// All warps of the block, of which the first `tiles` have found something, come here together.
+  __device__ void add_of_team(const physics::PairSum<T> (&sum)[per_lane], int tiles) {
+#pragma unroll
+    for (int p = 0; p < per_lane; ++p) team_.found[warp_][p][lane_] = {sum[p].ax, sum[p].ay, sum[p].az, sum[p].pot};
+    __syncthreads();
+    if (warp_ == 0)
+      for (int w = 0; w < team && w < tiles; ++w) {
+#pragma unroll
+        for (int p = 0; p < per_lane; ++p) add(p, team_.found[w][p][lane_]);
+      }
+    __syncthreads();
+  }
+  __device__ void add(const physics::PairSum<T> (&sum)[per_lane]) {
+#pragma unroll
+    for (int p = 0; p < per_lane; ++p) add(p, {sum[p].ax, sum[p].ay, sum[p].az, sum[p].pot});
+  }
+  __device__ void add(int p, const PlacedMass<T>& found) {
+    psi_[p] -= found.mass, gx_[p] += found.x, gy_[p] += found.y, gz_[p] += found.z;
   }
   __device__ void take_source(int to, std::uint32_t i, const Vec3<T>& away) {
     const PlacedMass<T> from = tree_.particle[i];
@@ -107,8 +157,7 @@ class PairSums {
   }
 
   template <bool self>
-  __device__ void add_tile(int size) {
-    physics::PairSum<T> sum[per_lane] = {};
+  __device__ void sum_tile(int size, physics::PairSum<T> (&sum)[per_lane]) {
 #pragma unroll 4
     for (int j = lanes_.part; j < size; j += lanes_.parts) {
       PlacedMass<T> from = memory_.source[j];
@@ -123,9 +172,6 @@ class PairSums {
         Law::template add<false, with_potential>(d, d, mass, distance, softening, sum[p]);
       }
     }
-#pragma unroll
-    for (int p = 0; p < per_lane; ++p)
-      psi_[p] -= sum[p].pot, gx_[p] += sum[p].ax, gy_[p] += sum[p].ay, gz_[p] += sum[p].az;
   }
 
   __device__ void finish() {
@@ -172,8 +218,9 @@ class PairSums {
 
   const SumJob<T>& job_;
   const CudaTree<T>& tree_;
+  TeamMemory<T, team>& team_;
   PairMemory<T>& memory_;
-  int lane_;
+  int warp_, lane_;
   std::uint32_t k_, cell_;
   CellLink link_;
   Vec3<double> centre_;
@@ -183,43 +230,53 @@ class PairSums {
   double psi_[per_lane], gx_[per_lane], gy_[per_lane], gz_[per_lane];
 };
 
-template <class T, class Law, bool by_particle, bool with_potential>
-__global__ void __launch_bounds__(pair_warps * 32, sizeof(T) == 4 ? 8 : 4)
+/// With a team a block serves one leaf, else each of its warps does.
+template <class T, class Law, bool by_particle, bool with_potential, int team>
+__global__ void __launch_bounds__((team > 1 ? team : pair_warps) * 32, sizeof(T) == 4 && team == 1 ? 8 : 4)
     pair_kernel(const __grid_constant__ SumJob<T> job) {
-  __shared__ PairMemory<T> memory[pair_warps];
-  const unsigned warp = threadIdx.x / 32;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const std::uint32_t k = blockIdx.x * pair_warps + warp;
+  __shared__ TeamMemory<T, team> shared[team > 1 ? 1 : pair_warps];
+  const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x) % 32;
+  const std::uint32_t k = team > 1 ? blockIdx.x : blockIdx.x * pair_warps + threadIdx.x / 32;
   if (k >= job.targets.count) return;
   const CellLink link = job.tree.link[job.targets.cell(k)];
   if (link.children > 0) return;
+  auto& memory = shared[team > 1 ? 0 : warp];
+  const int mate = team > 1 ? warp : 0;
   static_assert(leaf_capacity == 64);
   if (link.count <= 32)
-    PairSums<T, 1, Law, by_particle, with_potential>(job, memory[warp], k, lane).serve();
+    PairSums<T, 1, Law, by_particle, with_potential, team>(job, memory, k, mate, lane).serve();
   else
-    PairSums<T, 2, Law, by_particle, with_potential>(job, memory[warp], k, lane).serve();
+    PairSums<T, 2, Law, by_particle, with_potential, team>(job, memory, k, mate, lane).serve();
+}
+
+template <class Law, bool by_particle, bool with_potential, class T>
+void launch_pairs(const SumJob<T>& job, Stream stream) {
+  constexpr unsigned team = pair_team<T>;
+  const std::uint32_t count = job.targets.count;
+  if (count <= few_targets)
+    pair_kernel<T, Law, by_particle, with_potential, team><<<count, team * 32, 0, cuda::handle(stream)>>>(job);
+  else
+    pair_kernel<T, Law, by_particle, with_potential, 1>
+        <<<(count + pair_warps - 1) / pair_warps, pair_warps * 32, 0, cuda::handle(stream)>>>(job);
+  cuda::check(cudaGetLastError(), "tree pairs");
 }
 
 template <class T>
 void sum_pairs(const SumJob<T>& job, Stream stream) {
-  const unsigned blocks = (job.targets.count + pair_warps - 1) / pair_warps;
   const auto launch = [&]<class Law, bool by_particle>() {
     if (job.out.potential)
-      pair_kernel<T, Law, by_particle, true><<<blocks, pair_warps * 32, 0, cuda::handle(stream)>>>(job);
+      launch_pairs<Law, by_particle, true>(job, stream);
     else
-      pair_kernel<T, Law, by_particle, false><<<blocks, pair_warps * 32, 0, cuda::handle(stream)>>>(job);
+      launch_pairs<Law, by_particle, false>(job, stream);
   };
   switch (job.tree.law) {
     case PairLaw::plummer:
-      launch.template operator()<physics::PlummerLaw, false>();
-      break;
+      return launch.template operator()<physics::PlummerLaw, false>();
     case PairLaw::plummer_by_particle:
-      launch.template operator()<physics::PlummerLaw, true>();
-      break;
+      return launch.template operator()<physics::PlummerLaw, true>();
     case PairLaw::spline:
-      launch.template operator()<physics::SplineLaw, true>();
+      return launch.template operator()<physics::SplineLaw, true>();
   }
-  cuda::check(cudaGetLastError(), "tree pairs");
 }
 
 }  // namespace pergola::tree

@@ -98,6 +98,9 @@ struct SumJob {
   WalkStatus* status = nullptr;
 };
 
+/// So few targets do not fill a GPU: more lanes serve each. What they sum, and in which order, is the same.
+inline constexpr std::uint32_t few_targets = 4096;
+
 /// Sums the expansions of the targets' far cells.
 template <class T>
 void sum_far(const SumJob<T>& job, int order, Stream stream);

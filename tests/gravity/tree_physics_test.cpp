@@ -271,6 +271,27 @@ TEST_P(Tree, SubsetHasTheSameBitsAsAll) {
   }
 }
 
+// On a GPU few targets are served by other kernels than many are.
+TEST_P(Tree, FewTargetsHaveTheBitsOfAll) {
+  auto p = model("hernquist", 200000);
+  for (std::size_t i = 0; i < p.x.size(); ++i) p.species[i] = static_cast<std::uint8_t>(i % 2);
+  std::vector<std::int64_t> places;
+  for (std::int64_t i = 11; i < p.size(); i += 1999) places.push_back(i);
+  for (const auto kernel : {SofteningKernel::plummer, SofteningKernel::spline})
+    for (const double other : {0.01, 0.03}) {
+      auto o = options(1e-3);
+      o.softening.epsilon[1] = other;
+      o.softening.kernel = kernel;
+      const auto all = forces(o, p), some = forces(o, p, places);
+      for (std::size_t k = 0; k < places.size(); ++k) {
+        const auto i = static_cast<std::size_t>(places[k]);
+        ASSERT_EQ(some.ax[k], all.ax[i]);
+        ASSERT_EQ(some.ay[k], all.ay[i]);
+        ASSERT_EQ(some.potential[k], all.potential[i]);
+      }
+    }
+}
+
 TEST_P(Tree, SameBitsOnAnyNumberOfThreadsAndEveryTime) {
   const auto p = model("hernquist", 30000);
   const auto o = options(1e-3);
