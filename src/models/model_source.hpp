@@ -12,4 +12,7 @@ namespace pergola {
 PERGOLA_API std::unique_ptr<ParticleSource> make_model_source(const std::string& name, const ModelOptions& options,
                                                               int threads = 0);
 
+/// Whether the particles of a model can be drawn one by one.
+PERGOLA_API bool can_be_made_in_pieces(const std::string& name);
+
 }  // namespace pergola

@@ -8,6 +8,8 @@
 
 #include "gravity/solver_entry.hpp"
 #include "io/snapshot.hpp"
+#include "models/model_source.hpp"
+#include "outputs/output.hpp"
 #include "sim/simulation.hpp"
 #include "time/integrator_entry.hpp"
 
@@ -43,6 +45,17 @@ Count count_particles(const RunConfig& config) {
   Count count{0, summary.header.time};
   for (const std::int64_t species : summary.counts) count.n += species;
   return count;
+}
+
+/// Particles on the host, each with id, species and eight reals: a piece on its way to the device and what waits to be
+/// written; and all of them where a box is found from the whole, or the model knows no pieces.
+double host_bytes_of(const RunConfig& config, std::int64_t n) {
+  constexpr double each = sizeof(std::uint64_t) + sizeof(std::uint8_t) + 8 * sizeof(double), piece = 1 << 22;
+  const bool whole = solver_entry(config.gravity.solver).box != nullptr ||
+                     (config.particles.file.empty() && !can_be_made_in_pieces(config.particles.model));
+  const double all = static_cast<double>(n) * each;
+  const double waiting = std::min(all, static_cast<double>(OutputContext::most_bytes_waiting));
+  return waiting + (whole ? all : std::min(all, piece * each));
 }
 
 /// Pairs per second of a force evaluation of the kind that the integrator asks for.
@@ -185,9 +198,7 @@ RunPlan plan_run(const RunConfig& config) {
   const auto integrator =
       make_integrator(config.time, config.solver_options(), {device, serial_communicator(), nullptr});
   plan.device_bytes = static_cast<double>(integrator->device_bytes(count.n));
-  // Particles as they are read and as they are written, each with id, species and eight reals.
-  plan.host_bytes =
-      2.0 * static_cast<double>(count.n) * (sizeof(std::uint64_t) + sizeof(std::uint8_t) + 8 * sizeof(double));
+  plan.host_bytes = host_bytes_of(config, count.n);
   plan.device_free_bytes = static_cast<double>(device.memory().free_bytes());
   plan.host_free_bytes = static_cast<double>(Device::open("cpu").memory().free_bytes());
   plan.fits = device.is_cuda() ? plan.device_bytes <= plan.device_free_bytes && plan.host_bytes <= plan.host_free_bytes

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "analysis/shown_potential.hpp"
 #include "base/text.hpp"
 #include "gravity/solver_entry.hpp"
 #include "io/snapshot_source.hpp"
 #include "models/model_source.hpp"
+#include "particles/particle_check.hpp"
 #include "physics/block_steps.hpp"
 #include "sim/solver_box.hpp"
 #include "time/integrator_entry.hpp"
@@ -32,6 +34,30 @@ Device open_device(const RunConfig& config, const Communicator& communicator) {
 }  // namespace
 
 namespace {
+
+/// A snapshot whose particles are checked when they are read for the first time, so that no file is read twice.
+class CheckedSnapshot final : public ParticleSource {
+ public:
+  CheckedSnapshot(const std::string& file, int threads)
+      : source_(file, threads), check_(std::in_place, file, source_.count(), source_.threads()) {}
+  const SnapshotHeader& header() const { return source_.summary().header; }
+  std::int64_t count() const override { return source_.count(); }
+  std::string name() const override { return source_.name(); }
+  void read(std::int64_t first, std::int64_t n, Particles& to) override {
+    source_.read(first, n, to);
+    if (!check_ || first != checked_) return;
+    check_->add(to);
+    checked_ += n;
+    if (checked_ < count()) return;
+    check_->finish();
+    check_.reset();
+  }
+
+ private:
+  SnapshotSource source_;
+  std::optional<ParticleCheck> check_;  // until all have been read
+  std::int64_t checked_ = 0;
+};
 
 const RunConfig& checked(const RunConfig& config) {
   config.check();
@@ -263,9 +289,8 @@ StartingPoint open_particles(const RunConfig& config, int threads, bool whole) {
     header = std::move(snapshot.header);
     begin.particles = std::make_unique<KeptParticles>(std::move(snapshot.particles), file);
   } else {
-    auto source = std::make_unique<SnapshotSource>(file, threads);
-    source->check();
-    header = source->summary().header;
+    auto source = std::make_unique<CheckedSnapshot>(file, threads);
+    header = source->header();
     begin.particles = std::move(source);
   }
   begin.time = header.time;
