@@ -76,7 +76,7 @@ class ResumeTest(harness.CliTest):
     def test_outputs_of_a_run_without_a_checkpoint_are_set_aside(self):
         process = subprocess.Popen([harness.PROGRAM, "run", self.config, "-o", self.out, "--set", "particles.n=3000",
                                     "--quiet"])
-        while not (self.out / "run.json").exists():
+        while not (self.out / "run.json").exists() or not (self.out / "snap_000.hdf5").exists():
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
         process.wait()

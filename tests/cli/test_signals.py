@@ -60,7 +60,8 @@ class SignalTest(harness.CliTest):
 
     def test_term_ends_a_run_with_countless_outputs_within_one_step(self):
         for sent in (signal.SIGTERM, signal.SIGINT):
-            process = self.start("--overwrite", "--set", "time.integrator=leapfrog", "--set", "time.step=1e6",
+            self.out = self.dir / sent.name
+            process = self.start("--set", "time.integrator=leapfrog", "--set", "time.step=1e6",
                                  "--set", "output.snapshots_every=1e-5")
             self.wait_for(lambda: (self.out / "snap_005.hdf5").exists())
             self.ends(process, sent)
@@ -102,7 +103,7 @@ class SignalTest(harness.CliTest):
 
     def test_intervals_of_more_than_a_thousand_million_outputs_are_refused(self):
         for key in ("energy_every", "snapshots_every"):
-            for value in ("1e-7", "1e-300"):
+            for value in ("1e-07", "1e-300"):
                 self.bad(2, "run", self.config, "-o", self.out, "--set", f"output.{key}={value}",
                          says=[f"output.{key}", value, "1e9"])
                 self.bad(2, "plan", self.config, "--set", f"output.{key}={value}", says=[f"output.{key}"])
