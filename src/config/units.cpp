@@ -39,8 +39,7 @@ std::vector<std::string> systems(bool plasma) {
 }
 
 std::string text_of(const UnitSystem& units) {
-  return fmt::format("{} cm, {} g, {} cm/s", to_text(units.length_cm), to_text(units.mass_g),
-                     to_text(units.velocity_cm_per_s));
+  return fmt::format("{:.7g} cm, {:.7g} g, {:.7g} cm/s", units.length_cm, units.mass_g, units.velocity_cm_per_s);
 }
 
 }  // namespace
