@@ -188,7 +188,7 @@ class RunTest(harness.CliTest):
 
     def test_disk_that_is_full_later_stops_the_run_and_keeps_what_was_written(self):
         result = subprocess.run(
-            ["bash", "-c", 'ulimit -f 600; exec "$0" run "$1" -o "$2" --quiet --set run.end_time=0.01', harness.PROGRAM,
+            ["bash", "-c", 'ulimit -f 400; exec "$0" run "$1" -o "$2" --quiet --set run.end_time=0.01', harness.PROGRAM,
              self.config(n=4096), self.dir / "out"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
         self.assertEqual(result.returncode, 3, result.stderr)
