@@ -29,10 +29,11 @@ std::string format_name(SnapshotFormat format) {
   return "";
 }
 
-/// As asked; else that of the input, and single in GADGET binary files, where other programs expect it.
+/// As asked; else that of the input, and single in GADGET binary files, where other programs expect it. Text has no
+/// width: it holds the very numbers of the input.
 bool in_single(const ConvertOptions& options, SnapshotFormat format, const SnapshotHeader& input) {
   if (options.single || options.full) return options.single;
-  return input.single_precision || is_binary(format);
+  return is_binary(format) || (input.single_precision && format != SnapshotFormat::csv);
 }
 
 /// What is in the input and will not be in the output.
