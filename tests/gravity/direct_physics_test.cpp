@@ -223,7 +223,17 @@ TEST_P(DirectSolver, ThousandsOfTargetsAgreeWithTheLaw) {
   for (unsigned want : {unsigned{want_acceleration}, want_acceleration | want_potential, unsigned{want_potential}})
     for (const auto& softening : {Softening::same(0.01), by_species()}) {
       const auto options = with(Precision::single, softening);
-      expect_forces(forces(options, p, want), p, options, want);
+      const auto all = forces(options, p, want);
+      ForceResult some;
+      std::vector<std::int64_t> places;
+      for (std::size_t i = 0; i < 4500; i += 61) {
+        places.push_back(static_cast<std::int64_t>(i));
+        const auto take = [i](const std::vector<double>& from, std::vector<double>& to) {
+          if (!from.empty()) to.push_back(from[i]);
+        };
+        take(all.ax, some.ax), take(all.ay, some.ay), take(all.az, some.az), take(all.potential, some.potential);
+      }
+      expect_forces(some, p, options, want, places);
     }
 }
 
