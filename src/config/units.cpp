@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/unit_systems.hpp"
@@ -52,10 +54,15 @@ std::vector<ConfigKey> units_keys() {
   ConfigKey system{"units.system", help,
                    [](RunConfig& config, const ConfigValue& value) {
                      const auto words = systems(config.plasma.given);
-                     const auto key = word_option<RunConfig>(
-                         "units.system", "", words, [](auto& c) -> auto& { return c.units.system; });
-                     const auto problem = key.take(config, key_value(value, "units.system"));
-                     if (problem) refuse(value, "units.system", *problem);
+                     const auto* word = value.get_if<std::string>();
+                     if (word && std::find(words.begin(), words.end(), *word) != words.end()) {
+                       config.units.system = *word;
+                       return;
+                     }
+                     KeyProblem problem = one_of(words);
+                     if (config.plasma.given) problem.expected = "plasma or si for a run with [plasma]";
+                     if (word && *word == "plasma") problem.expected += " for a run without [plasma]";
+                     refuse(value, "units.system", problem);
                    },
                    [](const RunConfig& config) { return toml_string(config.units.system); }};
   return {system,

@@ -74,8 +74,10 @@ TEST(ConfigChecks, UnitsOfAFileAreInheritedAndNeverContradicted) {
     FAIL() << "contradicting units were taken";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::input);
-    EXPECT_EQ(std::string(error.what()).substr(0, 78),
-              "run.toml: units.system: expected the units of a.hdf5, 3e+18 cm, 2e+33 g, 100000");
+    EXPECT_TRUE(
+        std::string(error.what())
+            .starts_with("run.toml: units.system: expected the units of a.hdf5, 3e+18 cm, 2e+33 g, 100000 cm/s"))
+        << error.what();
     EXPECT_NE(std::string(error.what()).find("found \"gadget\", 3.085678e+21 cm"), std::string::npos) << error.what();
   }
 }
@@ -99,7 +101,7 @@ TEST(ConfigChecks, CombinationsThatCannotWorkAreRefusedWhenTheyAreRead) {
             "run.toml:3: time.adaptive: solver tree gives no jerk, which the step with zero softening needs; set "
             "gravity.softening > 0, or give time.step");
   EXPECT_EQ(refusal(leapfrog + "[gravity]\nsolver = \"mesh\"\nmesh.cells = 33\n").substr(0, 55),
-            "run.toml:5: gravity.mesh.cells: expected even numbers of");
+            "run.toml:5: gravity.mesh.cells: expected even numbers o");
   EXPECT_NE(
       refusal(leapfrog + "[gravity]\nsolver = \"mesh\"\nmesh.poisson = \"multigrid\"\nmesh.gradient = \"spectral\"\n")
           .find("run.toml:6: gravity.mesh.gradient"),

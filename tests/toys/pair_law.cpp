@@ -1,4 +1,4 @@
-// A pair law is one header (gravity/inverse_cube_law.inl), one source (the loops and the entry, here above the tests)
+// A pair law is one header (toys/inverse_cube_law.inl), one source (the loops and the entry, here above the tests)
 // and one line that registers it. Then configuration, run, plan, force and resume know it.
 #include <limits>
 #include <type_traits>
@@ -7,7 +7,7 @@
 #include "gravity/pair_laws.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "gravity/pair_law_test.cpp"
+#define HWY_TARGET_INCLUDE "toys/pair_law.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h:
 #include <hwy/highway.h>
@@ -19,7 +19,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #include "gravity/direct_loops.inl"
 // After direct_loops.inl, which brings the numbers:
-#include "gravity/inverse_cube_law.inl"
+#include "toys/inverse_cube_law.inl"
 
 void sum_single(const TileTask<Precision::single>& task) { sum_tile<InverseCubeLaw>(task); }
 void sum_mixed(const TileTask<Precision::mixed>& task) { sum_tile<InverseCubeLaw>(task); }
@@ -45,7 +45,7 @@ HWY_AFTER_NAMESPACE();
 namespace pergola {
 
 namespace physics {
-#include "gravity/inverse_cube_law.inl"
+#include "toys/inverse_cube_law.inl"
 }  // namespace physics
 
 namespace direct::inverse_cube {
