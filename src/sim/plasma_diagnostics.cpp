@@ -106,7 +106,10 @@ double PlasmaDiagnostics::measure(const std::string& name) const {
   const double rate = 1 / units_.time().file;
   if (name == "frequency") return fit_oscillation(wave_series()).frequency * rate;
   if (name == "damping_rate") return -fit_oscillation(wave_series()).growth_rate * rate;
-  if (name == "growth_rate") return growth_window().rate * rate;
+  if (name == "growth_rate") {
+    const double found = growth_window().rate;  // where nothing grows, the slope of all
+    return (std::isfinite(found) ? found : fit_growth(wave_series()).rate) * rate;
+  }
   if (name != "field_energy") return not_a_number;
   double sum = 0, count = 0;
   for (std::size_t i = 0; i < energy_times_.size(); ++i) {

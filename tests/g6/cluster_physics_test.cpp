@@ -238,7 +238,8 @@ TEST_P(ClusterPhysics, AddressesThatWereNeverSetDoNotAct) {
       set.push_back(all[j]);
     }
     const Asking asking(all, 0, 12, 0, 1e12);
-    one.start(1000, asking.block());
+    EXPECT_THROW(one.start(41, asking.block()), Error);  // beyond the last that was set
+    one.start(40, asking.block());
     one.finish(true);
     expect_right(one, set, 0, asking, precision);
     ASSERT_TRUE(one.read_neighbour_lists());
