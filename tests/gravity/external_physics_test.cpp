@@ -151,8 +151,9 @@ TEST_P(ExternalPotentials, AccelerationIsTheGradientOfThePotential) {
     for (std::size_t k = 0; k < 7; ++k) p.x[k] = middle.x, p.y[k] = middle.y, p.z[k] = middle.z;
     p.x[1] += h, p.x[2] -= h, p.y[3] += h, p.y[4] -= h, p.z[5] += h, p.z[6] -= h;
     const auto options = in(c.potential);
-    const auto solver = make_solver(options, device());
-    const auto f = evaluate_forces(*solver, device(), p, want_acceleration | want_potential);
+    const Device d = device();
+    const auto solver = make_solver(options, d);
+    const auto f = evaluate_forces(*solver, d, p, want_acceleration | want_potential);
     const double size = std::sqrt(f.ax[0] * f.ax[0] + f.ay[0] * f.ay[0] + f.az[0] * f.az[0]);
     EXPECT_NEAR(f.ax[0], -(f.potential[1] - f.potential[2]) / (2 * h), 1e-6 * size) << c.name;
     EXPECT_NEAR(f.ay[0], -(f.potential[3] - f.potential[4]) / (2 * h), 1e-6 * size) << c.name;
@@ -174,10 +175,11 @@ TEST_P(ExternalPotentials, AreAddedToTheSolversForcesForAnyTargetsAndPrecision) 
     SolverOptions options = in(cases()[3].potential, precision), alone = options;
     options.external.push_back(cases()[7].potential);
     alone.external.clear();
-    const auto both = make_solver(options, device()), bare = make_solver(alone, device());
+    const Device d = device();  // one device: two have streams of their own
+    const auto both = make_solver(options, d), bare = make_solver(alone, d);
     const unsigned want = want_acceleration | want_potential;
-    const auto sum = evaluate_forces(*both, device(), p, want, targets);
-    const auto own = evaluate_forces(*bare, device(), p, want, targets);
+    const auto sum = evaluate_forces(*both, d, p, want, targets);
+    const auto own = evaluate_forces(*bare, d, p, want, targets);
     const double tolerance = precision == Precision::single ? 2e-6 : 1e-14;
     for (std::size_t t = 0; t < targets.size(); ++t) {
       const auto i = static_cast<std::size_t>(targets[t]);
