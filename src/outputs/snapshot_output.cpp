@@ -6,7 +6,8 @@ namespace pergola {
 
 namespace {
 
-const std::vector<std::string> file_names{"snap_#.hdf5", "plasma_#.h5"};
+/// A function: entries may be asked for before the objects of this file are made.
+std::vector<std::string> file_names() { return {"snap_#.hdf5", "plasma_#.h5"}; }
 
 class SnapshotOutput final : public Output {
  public:
@@ -30,7 +31,7 @@ class SnapshotOutput final : public Output {
                      memory.at("snapshot_index"), system.step_time());
     context_.results.snapshots = static_cast<int>(memory.at("snapshots"));
     context_.on_root([&] {
-      for (const auto& pattern : file_names)
+      for (const auto& pattern : file_names())
         remove_numbered_files(context_.directory, pattern, context_.results.snapshots);
     });
   }
@@ -62,10 +63,10 @@ class SnapshotOutput final : public Output {
 }  // namespace
 
 OutputEntry snapshot_output() {
-  return {
-      .name = "snapshot", .keys = {"output.snapshots_every"}, .files = file_names, .make = [](OutputContext& context) {
-        return std::make_unique<SnapshotOutput>(context);
-      }};
+  return {.name = "snapshot",
+          .keys = {"output.snapshots_every"},
+          .files = file_names(),
+          .make = [](OutputContext& context) { return std::make_unique<SnapshotOutput>(context); }};
 }
 
 }  // namespace pergola

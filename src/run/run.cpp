@@ -61,7 +61,7 @@ class Run {
   RunStatus loop();
   bool pause();
   bool act_on(Pause pause);
-  void write_due(const Moment& now, bool by_steps);
+  bool write_due(const Moment& now, bool by_steps);
   void finish();
   void write_checkpoint_now();
   std::string write_record(const std::string& status);
@@ -230,8 +230,9 @@ RunStatus Run::loop() {
       // A system that is shown at its steps only may have none from here to the end, or the end itself.
       const double time = system_->time(), length = end - system_->start_time(), shown = std::max(due, time);
       if (due >= end || time >= end - 1e-12 * length || time < due - 1e-9 * length) return RunStatus::finished;
-      write_due(now(shown), false);
-      pause_ = watch_.look();  // many outputs may lie within one step
+      // Many outputs may lie within one step. Where none was due (a line of energies waits for its step) a session that
+      // ended here would have done nothing.
+      pause_ = write_due(now(shown), false) ? watch_.look() : Pause::none;
     } else {
       write_due(now(system_->time()), true);
     }
@@ -256,10 +257,16 @@ bool Run::act_on(Pause pause) {
   return pause == Pause::interrupt;
 }
 
-void Run::write_due(const Moment& now, bool by_steps) {
+/// Whether any was.
+bool Run::write_due(const Moment& now, bool by_steps) {
+  bool any = false;
   if (!by_steps) log_remarks();
   for (const auto& output : outputs_)
-    if ((output->every_steps() > 0) == by_steps && output->due(now)) output->write(now);
+    if ((output->every_steps() > 0) == by_steps && output->due(now)) {
+      output->write(now);
+      any = true;
+    }
+  return any;
 }
 
 /// The last steps. The checkpoint before them holds the state as it would be in a longer run.

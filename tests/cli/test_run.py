@@ -245,17 +245,6 @@ class RunTest(harness.CliTest):
         for row in self.energies("a")[1:]:
             self.assertEqual(row[4], at_steps[row[0]])
 
-    def test_progress_shows_the_energy_error_once_it_is_measured(self):
-        more = ["--set", "run.end_time=1", "--set", "output.snapshots_every=0"]
-        result = harness.run(["run", self.config(n=700), "-o", self.dir / "none", *more, "--set", "output.energy_every=0"])
-        lines = [line for line in result.stderr.splitlines() if "left" in line]
-        self.assertTrue(lines, result.stderr)
-        for line in lines[:-1]:
-            self.assertNotIn("dE/E", line)
-        summary = [line for line in result.stdout.splitlines() if line.startswith("energy error")][0].split()[-1]
-        self.assertIn("100 %", lines[-1])
-        self.assertIn(f"dE/E {summary},", lines[-1])
-
     def test_device_that_is_missing_is_reported_before_any_output(self):
         result = harness.run(["run", self.config(), "-o", self.dir / "out", "--device", "cuda:77"])
         self.assertEqual(result.returncode, 4, result.stderr)

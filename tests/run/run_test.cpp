@@ -116,6 +116,25 @@ TEST_P(ManagedRuns, LeaveTheFilesOfTheContract) {
   EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 8);
 }
 
+TEST_P(ManagedRuns, ProgressShowsTheEnergyErrorOnceItIsMeasuredAndAtTheEndThatOfTheSummary) {
+  auto o = options("a");
+  std::vector<std::optional<double>> shown;
+  o.progress = [&](const RunProgress& progress) { shown.push_back(progress.energy_error); };
+  const auto summary = run_simulation(config({"output.energy_every=0"}), o);
+  ASSERT_FALSE(shown.empty());
+  EXPECT_EQ(shown.back(), summary.energy_error);
+  shown.pop_back();
+  for (const auto& error : shown) EXPECT_FALSE(error.has_value());
+}
+
+// A job that is ended again and again, each time at the first look, comes to its end.
+TEST_P(ManagedRuns, EverySessionMakesProgress) {
+  const auto c = config({"time.integrator=leapfrog", "time.step=0.03", "output.energy_every=0.05"});
+  run_simulation(c, options("whole"));
+  EXPECT_GT(run_in_pieces(c, options("pieces"), 1), 5);
+  expect_same_run(folder_ / "whole", folder_ / "pieces");
+}
+
 TEST_P(ManagedRuns, ResumedHermiteRunIsBitIdentical) {
   run_simulation(config(), options("whole"));
   EXPECT_GT(run_in_pieces(config(), options("pieces"), GetParam() == "cuda" ? 1 : 37), 2);
