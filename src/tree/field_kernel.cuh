@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(field_warps * 32, sizeof(T) == 4 ? 6 : 4)
 
 template <class T>
 void sum_fields(const SumJob<T>& job, int order, Stream stream) {
-  const std::uint32_t halves = job.targets.count <= few_targets ? 2 : 1;
+  const std::uint32_t halves = has_few_targets(job) ? 2 : 1;
   const unsigned blocks = (job.targets.count * halves + field_warps - 1) / field_warps;
   with_order(order, [&](auto p) {
     field_kernel<T, decltype(p)::value><<<blocks, field_warps * 32, 0, cuda::handle(stream)>>>(job, halves);

@@ -253,7 +253,7 @@ template <class Law, bool by_particle, bool with_potential, class T>
 void launch_pairs(const SumJob<T>& job, Stream stream) {
   constexpr unsigned team = pair_team<T>;
   const std::uint32_t count = job.targets.count;
-  if (count <= few_targets)
+  if (has_few_targets(job))
     pair_kernel<T, Law, by_particle, with_potential, team><<<count, team * 32, 0, cuda::handle(stream)>>>(job);
   else
     pair_kernel<T, Law, by_particle, with_potential, 1>

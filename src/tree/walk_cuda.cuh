@@ -98,8 +98,13 @@ struct SumJob {
   WalkStatus* status = nullptr;
 };
 
-/// So few targets do not fill a GPU: more lanes serve each. What they sum, and in which order, is the same.
-inline constexpr std::uint32_t few_targets = 4096;
+/// So few targets do not fill a GPU: more lanes serve each. What they sum, and in which order, is the same. Where
+/// softening lengths differ it pays for four times as many: a leaf with one length among many particles with another
+/// has a long list.
+template <class T>
+bool has_few_targets(const SumJob<T>& job) {
+  return job.targets.count <= (job.tree.law == PairLaw::plummer ? 4096 : 16384);
+}
 
 /// Sums the expansions of the targets' far cells.
 template <class T>

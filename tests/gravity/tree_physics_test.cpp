@@ -273,7 +273,7 @@ TEST_P(Tree, SubsetHasTheSameBitsAsAll) {
 
 // On a GPU few targets are served by other kernels than many are.
 TEST_P(Tree, FewTargetsHaveTheBitsOfAll) {
-  auto p = model("hernquist", 200000);
+  auto p = model("hernquist", 400000);
   for (std::size_t i = 0; i < p.x.size(); ++i) p.species[i] = static_cast<std::uint8_t>(i % 2);
   std::vector<std::int64_t> places;
   for (std::int64_t i = 11; i < p.size(); i += 1999) places.push_back(i);
