@@ -32,9 +32,6 @@ struct RunResults {
 
 /// What the outputs of a run share.
 struct OutputContext {
-  /// Of files that wait to be written. A larger one waits until it is alone.
-  static constexpr std::int64_t most_bytes_waiting = std::int64_t{4} << 30;
-
   const RunConfig& config;
   std::shared_ptr<Communicator> communicator;
   std::filesystem::path directory;
@@ -49,6 +46,10 @@ struct OutputContext {
   /// Rank 0 does it, all ranks learn how it went.
   void on_root(const std::function<void()>& action) const { pergola::on_root(*communicator, action); }
 };
+
+/// What may wait to be written, by the memory of the host that is free now: an eighth of it, 1 to 16 GiB. A larger file
+/// waits piece by piece.
+std::int64_t most_bytes_waiting();
 
 /// Before rank 0 hands a file over to the queue: waits where many files wait already, however small they are, for a run
 /// ends when all are written. What it returns is called by the queue's thread when the file is written.

@@ -21,6 +21,11 @@ std::vector<OutputEntry>& entries() {
 
 const std::vector<OutputEntry>& output_entries() { return entries(); }
 
+std::int64_t most_bytes_waiting() {
+  constexpr std::int64_t gib = std::int64_t{1} << 30;
+  return std::clamp(static_cast<std::int64_t>(Device::open("cpu", 1).memory().free_bytes()) / 8, gib, 16 * gib);
+}
+
 std::function<void()> begin_file(OutputContext& context) {
   constexpr int most_files_waiting = 4;
   if (context.files_waiting >= most_files_waiting) context.queue->drain();

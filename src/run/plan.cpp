@@ -54,7 +54,7 @@ double host_bytes_of(const RunConfig& config, std::int64_t n) {
   const bool whole = solver_entry(config.gravity.solver).box != nullptr ||
                      (config.particles.file.empty() && !can_be_made_in_pieces(config.particles.model));
   const double all = static_cast<double>(n) * each;
-  const double waiting = std::min(all, static_cast<double>(OutputContext::most_bytes_waiting));
+  const double waiting = std::min(all, static_cast<double>(most_bytes_waiting()));
   return waiting + (whole ? all : std::min(all, piece * each));
 }
 
