@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # All checks of Pergola, from a fresh clone: installs what is missing, builds, checks formatting and include order, runs
 # every test, then the unit tests under sanitizers, and says which were skipped and why.  scripts/test.sh [--no-sanitizers]
+# PERGOLA_CUDA_ARCHITECTURES in the environment: the GPUs that CUDA code is compiled for (default: CMakeLists.txt's).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 sanitizers=yes
@@ -34,7 +35,7 @@ scripts/format.sh --check
 /usr/bin/python3 -B scripts/check_house.py
 
 stage "build: release"
-scripts/build.sh release
+scripts/build.sh release ${PERGOLA_CUDA_ARCHITECTURES:+"-DPERGOLA_CUDA_ARCHITECTURES=$PERGOLA_CUDA_ARCHITECTURES"}
 
 stage "tests: release"
 status=0
