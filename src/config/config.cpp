@@ -270,12 +270,11 @@ RunConfig read_entries(const std::vector<Entry>& entries, const std::string& sou
       const Entry* entry = find_entry(entries, path);
       return entry ? &entry->value : nullptr;
     });
-    check_output_counts(config, 0);
     return config;
   }
   if (with_steps && config.units.system == "auto" && config.particles.file.empty()) config.units.system = "nbody";
   check_combinations(entries, config, with_steps);
-  if (config.particles.file.empty()) check_output_counts(config, 0);  // a file says when it starts
+  if (config.particles.file.empty()) check_output_counts(config, 0);  // else when it is known when it starts
   auto& options = config.particles.options;
   options.external = config.gravity.external;
   options.gravitational_constant = config.gravitational_constant();
