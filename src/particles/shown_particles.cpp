@@ -119,6 +119,25 @@ void FetchedParticles::read_through(std::int64_t first, std::int64_t n, Particle
   }
 }
 
+ParticleCensus census_of(const ShownParticles& shown) {
+  const std::int64_t size = std::min(piece_size, shown.count());
+  SharedBuffer<std::uint8_t> species(shown.device(), size);
+  SharedBuffer<std::uint64_t> id(shown.device(), size);
+  ShownArrays<double> to;
+  to.species = species.data(), to.id = id.data();
+  ParticleCensus census;
+  for (std::int64_t first = 0; first < shown.count(); first += piece_size) {
+    const std::int64_t n = std::min(piece_size, shown.count() - first);
+    shown.show(first, n, to);
+    shown.device().synchronize();
+    for (std::int64_t k = 0; k < n; ++k) {
+      ++census.counts[to.species[k]];
+      census.largest_id = std::max(census.largest_id, to.id[k]);
+    }
+  }
+  return census;
+}
+
 Particles fetch(const ShownParticles& shown) {
   Particles particles;
   FetchedParticles(shown).read(0, shown.count(), particles);

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -68,6 +69,14 @@ class PERGOLA_API FetchedParticles final : public ParticleSource {
   const ShownParticles& shown_;
   std::vector<Piece> pieces_;
 };
+
+/// What a file must say before the first particle.
+struct ParticleCensus {
+  std::array<std::int64_t, species_count> counts{};
+  std::uint64_t largest_id = 0;
+};
+/// Looks at species and ids only, a piece at a time.
+PERGOLA_API ParticleCensus census_of(const ShownParticles& shown);
 
 /// All of them at once.
 PERGOLA_API Particles fetch(const ShownParticles& shown);

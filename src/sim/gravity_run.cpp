@@ -76,7 +76,10 @@ void GravityRun::hand_over_snapshot(const std::filesystem::path& path, WriteQueu
   const auto units = config.unit_system();
   header.units = FileUnits{units.length_cm, units.mass_g, units.velocity_cm_per_s};
   const auto source = simulation_.particles_with_potentials();
-  if (!contents_) contents_ = contents_of(*source);  // the same through the whole run
+  if (!contents_) {  // the same through the whole run
+    const ParticleCensus census = simulation_.census();
+    contents_ = SnapshotContents{census.counts, census.largest_id, true};
+  }
   WriteOptions write;
   write.single_precision = config.precision() == Precision::single;
   queue_snapshot(*queue, path, header, *source, *contents_, write, done);

@@ -244,6 +244,8 @@ std::unique_ptr<ParticleSource> Simulation::particles_with_potentials() const {
       [&](AnySolver& solver) { return with_potentials(parts_->integrator->show(parts_->time), solver); });
 }
 
+ParticleCensus Simulation::census() const { return census_of(*parts_->integrator->show(parts_->time)); }
+
 Energies Simulation::energies() const {
   const auto shown = parts_->integrator->show(parts_->time);
   return measure_energies(*shown, parts_->gravity, parts_->integrator->idle_solver());

@@ -67,6 +67,7 @@ class PERGOLA_API Simulation {
   /// The same with the potentials that the simulation's solver gives them, fetched piece by piece: good until the next
   /// step.
   std::unique_ptr<ParticleSource> particles_with_potentials() const;
+  ParticleCensus census() const;
   Energies energies() const;
 
   /// Whether forces are approximate, so that their error can be measured.

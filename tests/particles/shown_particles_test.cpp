@@ -74,6 +74,13 @@ TEST_P(ShownParticlesOn, ADeviceGiveASolverTheirPlacesInItsNumbers) {
   }
 }
 
+// Reference: counted by hand: species 0 … 5 in turn, ids 1, 8, 15, …
+TEST_P(ShownParticlesOn, ADeviceAreCountedBySpecies) {
+  const auto census = census_of(*show_particles(device(1), some(1000)));
+  EXPECT_EQ(census.counts, (std::array<std::int64_t, species_count>{167, 167, 167, 167, 166, 166}));
+  EXPECT_EQ(census.largest_id, 7u * 999 + 1);
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, ShownParticlesOn, OnEachDevice(), device_test_name);
 
 }  // namespace
