@@ -89,10 +89,6 @@ struct Softening {
       if (value != epsilon[0]) return false;
     return true;
   }
-  /// For the pair law; physics/softening.hpp.
-  double number(std::size_t species) const {
-    return physics::softening_number(kernel, epsilon[species] * epsilon[species]);
-  }
 };
 
 struct SolverOptions {

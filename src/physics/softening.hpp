@@ -1,7 +1,5 @@
 #pragma once
-#include <array>
 #include <cmath>
-#include <string_view>
 
 #include "base/host_device.hpp"
 
@@ -10,7 +8,6 @@ namespace pergola {
 /// How the force of a pair is softened: by 1/√(r² + ε²), or by the cubic spline of GADGET, which is Newton's law from
 /// 2.8 ε on and has the same potential at r = 0.
 enum class SofteningKernel { plummer, spline };
-inline constexpr std::array<std::string_view, 2> softening_kernel_names{"plummer", "spline"};
 
 namespace physics {
 
@@ -21,10 +18,6 @@ inline constexpr double spline_support = 2.8;
 /// one of a pair counts, and 1/h for the spline, where the smaller one does.
 PERGOLA_HD double softening_number(SofteningKernel kernel, double epsilon2) {
   return kernel == SofteningKernel::plummer ? epsilon2 : 1 / (spline_support * std::sqrt(epsilon2));
-}
-/// Whether that is the number of no softening at all.
-PERGOLA_HD bool is_unsoftened(SofteningKernel kernel, double number) {
-  return kernel == SofteningKernel::plummer ? number == 0 : std::isinf(number);
 }
 
 }  // namespace physics
