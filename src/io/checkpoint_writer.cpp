@@ -9,6 +9,7 @@
 #include "device/parallel.hpp"
 #include "io/checkpoint_folder.hpp"
 #include "io/checkpoint_table.hpp"
+#include "io/spares.hpp"
 
 namespace pergola {
 
@@ -126,36 +127,40 @@ std::vector<CheckpointWriter::Block> blocks_of(const StateSource& state) {
 
 struct Piece {
   std::unique_ptr<char[]> data;
-  std::size_t bytes = 0;
+  std::size_t bytes = 0, room = 0;
+
+  void make_room(std::size_t wanted) {
+    if (room < wanted) data = std::make_unique_for_overwrite<char[]>(wanted);
+    room = std::max(room, wanted);
+    bytes = 0;
+  }
 };
 
-/// Calls take(piece) for the bytes of all ranges one after the other, in pieces of about `most` bytes.
+/// Calls take(piece) for the bytes of all ranges one after the other, in pieces of about `most` bytes. Who has taken
+/// one gives it back to the spares.
 template <class Take>
-void for_pieces(const StateSource& state, std::int64_t most, const Take& take) {
+void for_pieces(const StateSource& state, std::int64_t most, Spares<Piece>& spares, const Take& take) {
   std::uint64_t left = 0;
   for (const StateRange& range : state.ranges()) left += range.bytes();
-  Piece piece;
-  std::size_t room = 0;
-  const auto hand_over = [&] {
-    if (piece.bytes > 0) take(std::move(piece));
-    piece = {};
-    room = 0;
-  };
+  std::unique_ptr<Piece> piece;
+  std::size_t room = 0;  // of this piece, as far as it is used
   for (const StateRange& range : state.ranges())
     for (std::int64_t first = 0; first < range.count;) {
-      if (room - piece.bytes < range.value_bytes) {
-        hand_over();
+      if (!piece || room - piece->bytes < range.value_bytes) {
+        if (piece) take(std::move(piece));
         room = std::max<std::size_t>(std::min(static_cast<std::uint64_t>(most), left), range.value_bytes);
-        piece.data = std::make_unique_for_overwrite<char[]>(room);
+        piece = spares.take();
+        piece->make_room(room);
       }
-      const auto n = std::min(range.count - first, static_cast<std::int64_t>((room - piece.bytes) / range.value_bytes));
-      range.copy(first, n, piece.data.get() + piece.bytes);
+      const auto n =
+          std::min(range.count - first, static_cast<std::int64_t>((room - piece->bytes) / range.value_bytes));
+      range.copy(first, n, piece->data.get() + piece->bytes);
       const std::size_t copied = static_cast<std::size_t>(n) * range.value_bytes;
-      piece.bytes += copied;
+      piece->bytes += copied;
       left -= copied;
       first += n;
     }
-  hand_over();
+  if (piece) take(std::move(piece));
 }
 
 }  // namespace
@@ -163,7 +168,11 @@ void for_pieces(const StateSource& state, std::int64_t most, const Take& take) {
 fs::path write_checkpoint(const fs::path& directory, const std::string& description, const StateSource& state,
                           const CheckpointOptions& options) {
   CheckpointWriter writer(directory, description, blocks_of(state), options.threads);
-  for_pieces(state, options.piece_bytes, [&](const Piece& piece) { writer.append(piece.data.get(), piece.bytes); });
+  Spares<Piece> spares;
+  for_pieces(state, options.piece_bytes, spares, [&](std::unique_ptr<Piece> piece) {
+    writer.append(piece->data.get(), piece->bytes);
+    spares.give(std::move(piece));
+  });
   return writer.commit(options.kept);
 }
 
@@ -175,9 +184,13 @@ void queue_checkpoint(WriteQueue& queue, const fs::path& directory, const std::s
   queue.push(0, [writer, directory, description, blocks = blocks_of(state), threads = options.threads] {
     writer->emplace(directory, description, blocks, threads);
   });
-  for_pieces(state, options.piece_bytes, [&](Piece piece) {
-    const auto bytes = static_cast<std::int64_t>(piece.bytes);
-    queue.push(bytes, [writer, held = std::move(piece)] { (*writer)->append(held.data.get(), held.bytes); });
+  const auto spares = std::make_shared<Spares<Piece>>();
+  for_pieces(state, options.piece_bytes, *spares, [&](std::unique_ptr<Piece> piece) {
+    const auto bytes = static_cast<std::int64_t>(piece->bytes);
+    queue.push(bytes, [writer, spares, held = std::move(piece)]() mutable {
+      (*writer)->append(held->data.get(), held->bytes);
+      spares->give(std::move(held));
+    });
   });
   queue.push(0, [writer, kept = options.kept, done = std::move(done)] {
     const fs::path path = (*writer)->commit(kept);

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "device/cores.hpp"
 #include "io/snapshot_formats.hpp"
+#include "io/spares.hpp"
 
 namespace pergola {
 
@@ -131,12 +132,16 @@ void queue_snapshot(WriteQueue& queue, const fs::path& path, const SnapshotHeade
   queue.push(0, [writer, path, header, contents, options = std::move(options)] {
     *writer = make_snapshot_writer(path, header, contents, options);
   });
+  const auto spares = std::make_shared<Spares<Particles>>();
   for (std::int64_t first = 0; first < source.count(); first += piece_particles) {
-    auto piece = std::make_unique<Particles>();
+    auto piece = spares->take();
     const std::int64_t n = std::min(piece_particles, source.count() - first);
     source.read(first, n, *piece);
     const std::int64_t reals = 7 + (piece->potential.empty() ? 0 : 1);
-    queue.push(n * (9 + 8 * reals), [writer, piece = std::move(piece), n] { (*writer)->append(*piece, 0, n); });
+    queue.push(n * (9 + 8 * reals), [writer, spares, piece = std::move(piece), n]() mutable {
+      (*writer)->append(*piece, 0, n);
+      spares->give(std::move(piece));
+    });
   }
   queue.push(0, [writer, done = std::move(done)] {
     (*writer)->commit();
