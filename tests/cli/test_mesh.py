@@ -161,8 +161,9 @@ class Run(MeshTest):
 
 class PlanAndForce(MeshTest):
     def test_plan_says_the_memory_of_the_mesh(self):
-        small = self.good_json("plan", self.cube(), "--quiet")
-        large = self.good_json("plan", self.cube(), "--set", "gravity.mesh.cells=64", "--quiet")
+        # Each thread has work memory of its own.
+        small = self.good_json("plan", self.cube(), "--quiet", "--threads", "2")
+        large = self.good_json("plan", self.cube(), "--set", "gravity.mesh.cells=64", "--quiet", "--threads", "2")
         self.assertTrue(small["memory"]["fits"])
         self.assertEqual(small["steps"], 40)
         more = large["memory"]["device_bytes"] - small["memory"]["device_bytes"]
