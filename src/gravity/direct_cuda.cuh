@@ -88,8 +88,6 @@ inline constexpr int narrow_group = 32;
 /// Up to this many targets a block serves 32 of them and its warps share the sources; beyond it every thread serves
 /// several.
 inline constexpr std::int64_t narrow_limit = 3072;
-/// From here on down, and above narrow_limit, threads serve fewer targets each where there is a kernel for it.
-inline constexpr std::int64_t few_limit = 32768;
 inline constexpr int most_segments = 264;
 inline constexpr int shortest_segment = 64;
 
@@ -195,7 +193,6 @@ struct ForceTask {
 /// What a launch needs to know about its kernel on this device.
 struct ForceGrid {
   int blocks = 0;
-  int few_blocks = 0;  // of the instance for few targets; 0: there is none
   int wide_group = 0;
 };
 

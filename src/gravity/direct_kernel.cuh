@@ -5,9 +5,8 @@
 
 namespace pergola::cuda {
 
-/// What distinguishes one force kernel from another. by_particle: each particle has a softening length of its own; few:
-/// the instance for few targets.
-template <Precision P, ForceKind K, class Law_, bool by_particle_, bool few_ = false>
+/// What distinguishes one force kernel from another. by_particle: each particle has a softening length of its own.
+template <Precision P, ForceKind K, class Law_, bool by_particle_>
 struct ForceTraits {
   using Pack = SourcePack<P>;
   using T = typename Pack::Number;
@@ -15,7 +14,6 @@ struct ForceTraits {
   static constexpr ForceKind kind = K;
   using Law = Law_;
   static constexpr bool by_particle = by_particle_;
-  static constexpr bool few = few_;
   using Columns = ForceColumns<K>;
   static constexpr bool jerk = Columns::jerk, acceleration = Columns::acceleration, potential = Columns::potential;
   static constexpr bool reads_rest = Pack::has_rest;
@@ -24,12 +22,9 @@ struct ForceTraits {
   /// numbers, the unrolling and the order of operations below were chosen by measurement on an H200, where the inner
   /// loop is bound by the register file's ports (docs/results).
   static constexpr bool light = P == Precision::single && !jerk && Law::few_operations;
-  static constexpr int per_thread = light ? (few ? 8 : 16) : P == Precision::full ? (jerk ? 2 : 4) : 4;
-  static constexpr int blocks_per_multiprocessor = light ? (few ? 4 : 2) : 3;
+  static constexpr int per_thread = light ? 16 : P == Precision::full ? (jerk ? 2 : 4) : 4;
+  static constexpr int blocks_per_multiprocessor = light ? 2 : 3;
   static constexpr int wide_group = force_threads * per_thread;
-  /// Whether few targets have an instance of their own. It takes the same groups and segments, a group in halves, so
-  /// that all sums have the same bits.
-  static constexpr bool has_few = light;
   static constexpr int unroll = Law::few_operations ? 4 : 1;
   static constexpr int tile = 256;  // fp32 sums run over one tile at most
 };
@@ -203,17 +198,15 @@ __device__ __forceinline__ void store_sum(const ForceTask<P>& task, const Decomp
     task.out[value][slot - task.first] = sum;
 }
 
-/// Many targets: each thread serves several, the block shares tiles of sources. The block serves the targets from
-/// number `begin_slot` on.
+/// Many targets: each thread serves several, the block shares tiles of sources.
 template <Precision P, class Traits>
 __device__ __forceinline__ void serve_wide(const ForceTask<P>& task, const Decomposition& d, std::int64_t end,
-                                           std::int64_t group, std::int64_t begin_slot, int segment,
-                                           ForceShared<Traits>& shared) {
+                                           std::int64_t group, int segment, ForceShared<Traits>& shared) {
   constexpr int per_thread = Traits::per_thread;
   ThreadTargets<Traits, per_thread> targets;
   std::int64_t place[per_thread];
   // A warp's targets are neighbours in the list, so that few tiles hold one of them.
-  const std::int64_t first_slot = begin_slot + threadIdx.x / 32 * (32 * per_thread) + threadIdx.x % 32;
+  const std::int64_t first_slot = group * d.group + threadIdx.x / 32 * (32 * per_thread) + threadIdx.x % 32;
 #pragma unroll
   for (int k = 0; k < per_thread; ++k) {
     const std::int64_t slot = first_slot + k * 32;
@@ -281,34 +274,28 @@ __device__ __forceinline__ void serve_narrow(const ForceTask<P>& task, const Dec
   }
 }
 
-/// `grid` is the number of blocks that the work is decomposed for.
 template <Precision P, class Traits>
 __global__ void __launch_bounds__(force_threads, Traits::blocks_per_multiprocessor)
-    force_kernel(const __grid_constant__ ForceTask<P> task, int grid) {
-  constexpr int wide_group = ForceTraits<P, Traits::kind, typename Traits::Law, Traits::by_particle>::wide_group;
-  constexpr int parts = wide_group / Traits::wide_group;  // blocks that share a group
+    force_kernel(const __grid_constant__ ForceTask<P> task) {
   __shared__ ForceShared<Traits> shared;
   const std::int64_t total = task.targets();
   const std::int64_t end = task.end(total);
   if (end <= task.first) return;
-  const Decomposition d = decompose(total, task.source_count, grid, wide_group);
+  const Decomposition d = decompose(total, task.source_count, static_cast<int>(gridDim.x), Traits::wide_group);
   const std::int64_t first_group = task.first / d.group, end_group = (end + d.group - 1) / d.group;
   const std::int64_t whole_end = end_group < d.whole ? end_group : d.whole;
   const std::int64_t whole = first_group < whole_end ? whole_end - first_group : 0;
   const std::int64_t split_first = first_group > d.whole ? first_group : d.whole;
   const std::int64_t split = split_first < end_group ? (end_group - split_first) * d.segments : 0;
-  for (std::int64_t block_item = blockIdx.x; block_item < parts * (whole + split); block_item += gridDim.x) {
-    const std::int64_t item = block_item / parts;
-    const int part = static_cast<int>(block_item % parts);
+  for (std::int64_t item = blockIdx.x; item < whole + split; item += gridDim.x) {
     const bool is_whole = item < whole;
     const int split_item = is_whole ? 0 : static_cast<int>(item - whole);  // at most a few waves of blocks
     const int segment = split_item % d.segments;
     const std::int64_t group = is_whole ? first_group + item : split_first + split_item / d.segments;
-    const std::int64_t begin = group * d.group + part * Traits::wide_group;
-    if (!Traits::few && d.narrow)
+    if (d.narrow)
       serve_narrow<P, Traits>(task, d, end, group, segment, shared);
-    else if (parts == 1 || (begin < end && begin + Traits::wide_group > task.first))
-      serve_wide<P, Traits>(task, d, end, group, begin, segment, shared);
+    else
+      serve_wide<P, Traits>(task, d, end, group, segment, shared);
   }
 }
 
@@ -347,16 +334,11 @@ int resident_blocks() {
   return multiprocessors * blocks;
 }
 
-/// The traits of the instance for few targets; the same ones where there is none.
-template <Precision P, class Traits>
-using FewTraits = ForceTraits<P, Traits::kind, typename Traits::Law, Traits::by_particle, Traits::has_few>;
-
 template <Precision P, class Law>
 ForceGrid force_grid(ForceKind kind, bool by_particle) {
   ForceGrid grid;
   with_traits<P, Law>(kind, by_particle, [&]<class Traits>(Traits) {
     grid.blocks = resident_blocks<P, Traits>();
-    if (Traits::has_few) grid.few_blocks = resident_blocks<P, FewTraits<P, Traits>>();
     grid.wide_group = Traits::wide_group;
   });
   return grid;
@@ -364,11 +346,8 @@ ForceGrid force_grid(ForceKind kind, bool by_particle) {
 
 template <Precision P, class Law>
 void launch_force(const ForceTask<P>& task, ForceKind kind, bool by_particle, const ForceGrid& grid, Stream stream) {
-  const bool few = grid.few_blocks > 0 && !task.device_total && task.total > narrow_limit && task.total < few_limit;
   with_traits<P, Law>(kind, by_particle, [&]<class Traits>(Traits) {
-    const auto kernel = few ? force_kernel<P, FewTraits<P, Traits>> : force_kernel<P, Traits>;
-    kernel<<<static_cast<unsigned>(few ? grid.few_blocks : grid.blocks), force_threads, 0, handle(stream)>>>(
-        task, grid.blocks);
+    force_kernel<P, Traits><<<static_cast<unsigned>(grid.blocks), force_threads, 0, handle(stream)>>>(task);
     check(cudaGetLastError(), "direct force kernel");
   });
 }
