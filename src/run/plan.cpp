@@ -19,6 +19,9 @@ namespace {
 
 constexpr std::int64_t trial_particles = 1024;
 constexpr double trial_seconds = 0.5;
+/// Up to so many particles of a file, or of a run with the tree, the trial is the run itself: how they cluster decides.
+constexpr std::int64_t whole_trial_particles = 65536;
+constexpr double whole_trial_seconds = 3;
 constexpr std::int64_t rate_sources = 16384, rate_targets = 2048;
 constexpr int mesh_trial_cells = 64;
 constexpr std::int64_t mesh_trial_particles = 131072, tree_trial_particles = 65536;
@@ -80,12 +83,12 @@ double measure_rate(const RunConfig& config, const Device& device, std::int64_t 
   return static_cast<double>(targets.size()) * static_cast<double>(sources) / std::max(best, 1e-9);
 }
 
-/// Runs the configuration for a moment with at most trial_particles.
-Pace measure_pace(RunConfig config, std::int64_t n, double rate) {
+/// Runs the configuration with n particles for some seconds.
+Pace measure_pace(RunConfig config, std::int64_t n, double rate, double longest) {
   if (config.particles.file.empty()) config.particles.options.n = n;
   Simulation trial(config);
   const auto begin = Clock::now();
-  trial.advance(config.run.end_time, [&] { return seconds_since(begin) > trial_seconds; });
+  trial.advance(config.run.end_time, [&] { return seconds_since(begin) > longest; });
   const double seconds = seconds_since(begin), time = std::max(trial.step_time() - trial.start_time(), 1e-300);
   const auto counts = trial.counts();
   Pace pace;
@@ -162,20 +165,32 @@ void warn_of_step(RunConfig config, const Count& count, RunPlan& plan) {
   if (!remark.empty()) plan.warnings.push_back(remark);
 }
 
+/// Whether a trial takes the run's own particles, all of them.
+bool whole_trial(const RunConfig& config, std::int64_t n) {
+  if (n <= trial_particles) return true;
+  const bool clusters = solver_entry(config.gravity.solver).cost == StepCost::targets || !config.particles.file.empty();
+  return clusters && solver_entry(config.gravity.solver).cost != StepCost::cells && n <= whole_trial_particles;
+}
+
 Pace estimate_pace(const RunConfig& config, const Count& count, RunPlan& plan) {
   const IntegratorEntry& entry = integrator_entry(config.time.integrator);
   if (const double step = entry.step_of(config.time); step > 0) {
     plan.steps_basis = "exact: a fixed step";
     warn_of_step(config, count, plan);
-    return {1 / step, 1 / step, 0};
+    Pace pace{1 / step, 1 / step, 0};
+    if (solver_entry(config.gravity.solver).cost == StepCost::targets && whole_trial(config, count.n))
+      pace.seconds_per_step = measure_pace(config, count.n, 0, trial_seconds).seconds_per_step;
+    return pace;
   }
-  const bool small = count.n <= trial_particles;
-  if (config.particles.file.empty() || small) {
-    const std::int64_t n = std::min(count.n, trial_particles);
-    const Pace pace = measure_pace(config, n, plan.interactions_per_second);
-    plan.steps_basis = small ? "measured in a trial of half a second from the start"
-                             : fmt::format("measured in a trial with {} particles and scaled to {}", n, count.n);
-    return small ? pace : scaled(pace, entry.growth, static_cast<double>(count.n) / static_cast<double>(n));
+  if (whole_trial(config, count.n)) {
+    plan.steps_basis = "measured in a trial from the start";
+    const double longest = count.n <= trial_particles ? trial_seconds : whole_trial_seconds;
+    return measure_pace(config, count.n, plan.interactions_per_second, longest);
+  }
+  if (config.particles.file.empty()) {
+    const Pace pace = measure_pace(config, trial_particles, plan.interactions_per_second, trial_seconds);
+    plan.steps_basis = fmt::format("measured in a trial with {} particles and scaled to {}", trial_particles, count.n);
+    return scaled(pace, entry.growth, static_cast<double>(count.n) / static_cast<double>(trial_particles));
   }
   plan.steps_basis = "assumed: as in a Plummer model in N-body units";
   const double eta_factor = std::sqrt(plummer_eta / config.time.eta);
@@ -214,7 +229,12 @@ RunPlan plan_run(const RunConfig& config) {
   if (cost == StepCost::cells) pace.seconds_per_step = measure_cell_step(config, device, count.n, plan);
   // The walk takes the time of the particles that ask.
   const double asking = pace.steps > 0 ? pace.particle_steps / pace.steps : 0;
-  if (cost == StepCost::targets) pace.seconds_per_step = asking * measure_target_step(config, device, count.n, plan);
+  if (cost == StepCost::targets) {
+    if (pace.seconds_per_step > 0 && whole_trial(config, count.n))
+      plan.rate_basis = fmt::format("measured in the same trial on {}", device.spec());
+    else
+      pace.seconds_per_step = asking * measure_target_step(config, device, count.n, plan);
+  }
   const double time = std::max(0.0, config.run.end_time - count.start_time), n = static_cast<double>(count.n);
   plan.steps = std::ceil(pace.steps * time);
   plan.particle_steps = pace.particle_steps * time * n;

@@ -25,9 +25,9 @@ struct RunPlan {
   std::vector<std::string> warnings;
 };
 
-/// Sizes the run and estimates its work: the memory from the sizes of its arrays, the steps from a trial of under a
-/// second with at most a thousand of its particles, scaled up, the rate from a short force evaluation on the device.
-/// Takes no more memory than that.
+/// Sizes the run and estimates its work: the memory from the sizes of its arrays; steps and rate from a trial of some
+/// seconds with the run's own particles where these are few, else from one of under a second with a thousand of them,
+/// scaled up, and a short force evaluation on the device. Takes no more memory than that.
 PERGOLA_API RunPlan plan_run(const RunConfig& config);
 /// The same for a run with [plasma]; plan_run calls it.
 RunPlan plan_plasma(const RunConfig& config);

@@ -57,6 +57,19 @@ class Tree(CliTest):
         self.assertGreater(direct["interactions"], 0)
         self.assertGreater(plan["memory"]["device_bytes"], direct["memory"]["device_bytes"])  # cells and moments
 
+    def test_plan_foretells_the_steps_of_a_file(self):
+        # Counted, not timed: the step is chosen from the particles, and the trial chooses it from the same ones.
+        stars = self.dir / "m81.hdf5"
+        self.good("ic", "m81", "--n", "3000", "--seed", "1", "-o", stars)
+        text = PLUMMER.replace('model = "plummer"\nn = 3000', f'file = "{stars}"').replace("step = 0.015625\n", "")
+        config = self.configuration(text.replace("softening = 0.02", "softening = 0.1").replace("0.125", "0.002"))
+        plan = self.good_json("plan", config)
+        self.good("run", config, "-o", self.dir / "out", "--quiet")
+        totals = json.loads((self.dir / "out" / "run.json").read_text())["totals"]
+        self.assertGreater(totals["steps"], 4)
+        self.assertAlmostEqual(plan["steps"] / totals["steps"], 1, delta=0.3)
+        self.assertAlmostEqual(plan["particle_steps"] / totals["particle_steps"], 1, delta=0.3)
+
     def test_refusals(self):
         hermite = PLUMMER.replace("leapfrog", "hermite")
         self.bad(2, "run", self.configuration(hermite), "-o", self.dir / "out",
