@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # All checks of Pergola, from a fresh clone: installs what is missing, builds, checks formatting and include order, runs
-# every test, then the unit tests under sanitizers, and says which were skipped and why.  scripts/test.sh [--no-sanitizers]
+# every test, then the unit tests under the address and undefined-behaviour sanitizers, and says which were skipped and
+# why.  scripts/test.sh [--no-sanitizers] [--tsan]
+#   --tsan   then also the unit tests under the thread sanitizer
 # PERGOLA_CUDA_ARCHITECTURES in the environment: the GPUs that CUDA code is compiled for (default: CMakeLists.txt's).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-sanitizers=yes
+sanitizers=yes tsan=no
 for argument in "$@"; do
   case $argument in
     --no-sanitizers) sanitizers=no ;;
-    *) echo "usage: scripts/test.sh [--no-sanitizers]" >&2; exit 2 ;;
+    --tsan) tsan=yes ;;
+    *) echo "usage: scripts/test.sh [--no-sanitizers] [--tsan]" >&2; exit 2 ;;
   esac
 done
 began=$SECONDS
@@ -54,6 +57,8 @@ if [ $sanitizers = yes ] && [ $status -eq 0 ]; then
   sanitize asan "address and undefined-behaviour sanitizers" ASAN_OPTIONS=detect_leaks=0 || status=$?
   stage "damaged inputs for every reader: address and undefined-behaviour sanitizers"
   scripts/build.sh asan pergola_fuzz && (export ASAN_OPTIONS=detect_leaks=0 && run_tests build/asan -L fuzz) || status=$?
+fi
+if [ $tsan = yes ] && [ $status -eq 0 ]; then
   sanitize tsan "thread sanitizer" TSAN_OPTIONS=halt_on_error=1 || status=$?
 fi
 
