@@ -48,7 +48,7 @@ sanitize() { # preset, what it is, then options of the sanitizer as NAME=VALUE
   local preset=$1 name=$2
   shift 2
   stage "build: $name"
-  scripts/build.sh "$preset" pergola_tests || return
+  scripts/build.sh "$preset" pergola_tests toys || return
   stage "unit tests: $name"
   (export "$@" && run_tests "build/$preset" -L unit -LE 'slow|gpu|cli')
 }
