@@ -202,7 +202,7 @@ TEST_P(ManagedRuns, ForceAuditMeasuresTheErrorThatForceFinds) {
 
 TEST_P(ManagedRuns, ForceAuditGoesOnAfterAResumeAndAltersNothing) {
   for (const std::string steps : {"shared", "block"}) {
-    const std::vector<std::string> common{"time.integrator=leapfrog", "gravity.solver=tree", "particles.n=2000",
+    const std::vector<std::string> common{"time.integrator=leapfrog", "gravity.solver=tree", "particles.n=600",
                                           "gravity.softening=0.01",   "time.steps=" + steps, "time.step=0.004"};
     auto audited = common;
     audited.insert(audited.end(), {"output.force_audit_every=4", "output.force_audit_sample=50"});
