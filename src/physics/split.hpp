@@ -1,0 +1,105 @@
+#pragma once
+#include <cmath>
+
+#include "base/host_device.hpp"
+#include "base/vec.hpp"
+#include "physics/pair.hpp"
+
+namespace pergola::physics {
+
+// The Gaussian split of gravity into a long range, which a mesh carries, and a short range (Hockney & Eastwood 1988,
+// chapter 8; Bagla 2002; Springel 2005, section 2.2). The long-range law of a unit mass is that of a Gaussian cloud,
+//   potential −erf(α r) / r,  α = 1 / (2 r_s),    Green factor −4π/k² exp(−k² r_s²),
+// and the short-range law is the softened law less that, whatever the softening.
+
+/// What the Green factor of ∇²φ = 4πG ρ is multiplied by; the same as gaussian_window(k, split_smoothing(r_s)).
+inline double split_window(double k, double split) { return std::exp(-k * k * split * split); }
+/// The dispersion a of the cloud: exp(−k² r_s²) = exp(−(k a)²/2).
+inline double split_smoothing(double split) { return std::sqrt(2.0) * split; }
+
+/// Boys' function F_m(t) = ∫₀¹ s^(2m) exp(−t s²) ds, by its series e^{−t} Σ (2t)^k / ((2m+1) … (2m+2k+1)); for t up to
+/// some 100. The radial derivatives of the long-range law are ((1/r) d/dr)^l erf(α r)/r = 2α/√π (−2α²)^l F_l(α² r²):
+/// McMurchie & Davidson 1978, J. Comp. Phys. 26, 218.
+inline double boys(int m, double t) {
+  double term = 1.0 / (2 * m + 1), sum = 0;
+  for (int k = 1; term > 1e-18 * sum; ++k) {
+    sum += term;
+    term *= 2 * t / (2 * m + 1 + 2 * k);
+  }
+  return std::exp(-t) * sum;
+}
+
+/// −φ of the long-range law of a unit mass at its own place, without G: 1 / (√π r_s).
+inline double split_self_potential(double split) { return 1 / (std::sqrt(3.14159265358979323846) * split); }
+/// The mean over a box of volume V of −φ of the short-range law of a unit mass without softening, without G:
+/// ∫ erfc(α r)/r / V = 4π r_s² / V. A mesh has a potential with mean zero; with this the whole has it.
+inline double split_mean_potential(double split, double volume) {
+  return 4 * 3.14159265358979323846 * split * split / volume;
+}
+
+/// Terms of the polynomials below, for numbers of type T: up to α r = 4 they are good to a few units of the last place
+/// of the law at r = 0.
+template <class T>
+inline constexpr int split_terms = sizeof(T) == 4 ? 15 : 25;
+
+/// The long-range law within a cut-off radius as polynomials in z = 2 (r/r_c)² − 1: smooth functions of r², which need
+/// neither roots nor exponentials. Lengths in any unit.
+template <class T>
+struct SplitLaw {
+  T cut_off2 = 0;                      // r_c²
+  T per_square = 0;                    // z = r² per_square − 1
+  T attraction[split_terms<T>] = {};   // acceleration = attraction d
+  T depth[split_terms<T>] = {};        // potential = −depth
+  T boys[split_terms<T>] = {};         // F_order
+  T exponential[split_terms<T>] = {};  // exp(−α² r²)
+  T alpha2 = 0;                        // α²
+  T strength = 0;                      // 2α/√π
+};
+
+/// Coefficients of 1, z, z², … of the polynomial that agrees with f(t) in the nodes of Chebyshev's polynomial on 0 ≤ t
+/// ≤ `last`, z = 2t/last − 1.
+template <class T, class Function>
+void fit_split_polynomial(double last, const Function& f, T* coefficient) {
+  constexpr int n = split_terms<T>;
+  constexpr double pi = 3.14159265358979323846;
+  double value[n], sum[n] = {}, before[n] = {}, now[n] = {}, next[n];
+  for (int i = 0; i < n; ++i) value[i] = f(0.5 * last * (1 + std::cos(pi * (i + 0.5) / n)));
+  now[0] = 1;  // the powers in T_k, k = 0, 1, …
+  for (int k = 0; k < n; ++k) {
+    double c = 0;
+    for (int i = 0; i < n; ++i) c += value[i] * std::cos(pi * k * (i + 0.5) / n);
+    c *= (k == 0 ? 1.0 : 2.0) / n;
+    for (int p = 0; p <= k; ++p) sum[p] += c * now[p];
+    for (int p = 0; p < n; ++p) {
+      next[p] = (p > 0 ? (k == 0 ? 1 : 2) * now[p - 1] : 0) - (k == 0 ? 0 : before[p]);
+      before[p] = now[p];
+    }
+    for (int p = 0; p < n; ++p) now[p] = next[p];
+  }
+  for (int p = 0; p < n; ++p) coefficient[p] = static_cast<T>(sum[p]);
+}
+
+/// The law for expansions of the given order; `split` is r_s and `cut_off` r_c.
+template <class T>
+SplitLaw<T> make_split_law(double split, double cut_off, int order) {
+  const double alpha = 1 / (2 * split), last = alpha * alpha * cut_off * cut_off;
+  const double strength = 2 * alpha / std::sqrt(3.14159265358979323846);
+  SplitLaw<T> law;
+  law.cut_off2 = static_cast<T>(cut_off * cut_off);
+  law.per_square = static_cast<T>(2 / (cut_off * cut_off));
+  law.alpha2 = static_cast<T>(alpha * alpha);
+  law.strength = static_cast<T>(strength);
+  fit_split_polynomial(
+      last, [&](double t) { return strength * 2 * alpha * alpha * boys(1, t); }, law.attraction);
+  fit_split_polynomial(
+      last, [&](double t) { return strength * boys(0, t); }, law.depth);
+  fit_split_polynomial(
+      last, [&](double t) { return boys(order, t); }, law.boys);
+  fit_split_polynomial(
+      last, [](double t) { return std::exp(-t); }, law.exponential);
+  return law;
+}
+
+#include "physics/split.inl"
+
+}  // namespace pergola::physics

@@ -1,0 +1,54 @@
+// The split of gravity into a short and a long range, for any number type. No include guard, as physics/pair.inl. The
+// law and its polynomials: physics/split.hpp.
+
+/// Σ c_p z^p.
+template <int terms, class R, class T>
+PERGOLA_HD_INLINE R split_polynomial(const T (&coefficient)[terms], R z) {
+  R sum = number<R>(coefficient[terms - 1]);
+  for (int p = terms - 2; p >= 0; --p) sum = mul_add(sum, z, number<R>(coefficient[p]));
+  return sum;
+}
+
+/// Where a squared distance stands in the polynomials.
+template <class R, class T>
+PERGOLA_HD_INLINE R split_place(const SplitLaw<T>& law, R square) {
+  return mul_add(square, number<R>(law.per_square), number<R>(-1));
+}
+
+/// Radial derivatives g_l = ((1/r) d/dr)^l of the short-range law 1/√(r² + ε²) − erf(α r)/r, for r up to the cut-off,
+/// with lengths in units of s = √(r² + ε²): (−1)^l ((2l − 1)!! − 2αs/√π (2α²s²)^l F_l(α²r²)). F_l from F_order by F_l =
+/// (2t F_{l+1} + e^{−t}) / (2l + 1), which loses no digits. square = r², s2 = s², inverse = 1/s.
+template <int order, class R, class T>
+PERGOLA_HD_INLINE void short_range_radial_derivatives(const SplitLaw<T>& law, R square, R s2, R inverse,
+                                                      R (&g)[order + 1]) {
+  const R z = split_place(law, square), t = square * number<R>(law.alpha2);
+  const R two_t = t + t, exponential = split_polynomial(law.exponential, z);
+  R f[order + 1];
+  f[order] = split_polynomial(law.boys, z);
+  for (int l = order; l-- > 0;) f[l] = mul_add(two_t, f[l + 1], exponential) * number<R>(1.0 / (2 * l + 1));
+  const R step = s2 * number<R>(-2.0 * static_cast<double>(law.alpha2));
+  R factor = s2 * inverse * number<R>(law.strength);
+  double newton = 1;
+  for (int l = 0; l <= order; ++l) {
+    g[l] = number<R>(newton) - factor * f[l];
+    factor = factor * step;
+    newton *= -(2 * l + 1);
+  }
+}
+
+/// A law of physics/pair_laws.inl less the long-range law, nothing beyond the cut-off radius. d, distance, softening:
+/// as for Law::add(); square = d² without softening. A particle and itself are left out by a mass of 0, beside
+/// Law::leave_out().
+template <class Law, bool with_potential, class R, class T, class Distance>
+PERGOLA_HD_INLINE void add_short_range_pair(const SplitLaw<T>& law, const Vec3<R>& d, R mass, R square,
+                                            const Distance& distance, R softening, PairSum<R>& sum) {
+  const R m = where_less(square, number<R>(law.cut_off2), mass, number<R>(0));
+  Law::template add<false, with_potential>(d, d, m, distance, softening, sum);
+  // Sums of a rough law are multiplied by its factor afterwards.
+  const R less = m * number<R>(-1.0 / Law::factor), z = split_place(law, smaller(square, number<R>(law.cut_off2)));
+  const R attraction = less * split_polynomial(law.attraction, z);
+  sum.ax = mul_add(attraction, d.x, sum.ax);
+  sum.ay = mul_add(attraction, d.y, sum.ay);
+  sum.az = mul_add(attraction, d.z, sum.az);
+  if constexpr (with_potential) sum.pot = sum.pot - less * split_polynomial(law.depth, z);
+}
