@@ -40,15 +40,38 @@ fs::path resolve(const fs::path& path) {
   return target;
 }
 
-void sync_directory(const fs::path& file) {
-  const fs::path directory = file.has_parent_path() ? file.parent_path() : fs::path(".");
-  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;  // the name is in place; only its durability over a power cut is not known
-  ::fsync(descriptor);
-  ::close(descriptor);
-}
+fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
 
 }  // namespace
+
+int sync_directory(const fs::path& directory) {
+  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return errno == EACCES ? 0 : errno;
+  const int error = ::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP ? 0 : errno;
+  ::close(descriptor);
+  return error;
+}
+
+std::vector<fs::path> make_directories(const fs::path& path, std::error_code& error) {
+  std::vector<fs::path> missing, made;
+  fs::path at = fs::absolute(path, error);
+  if (error) return made;
+  if (!at.has_filename()) at = at.parent_path();  // of a name that ends with a slash
+  std::error_code ignored;
+  for (; !at.empty() && at != at.parent_path() && !fs::exists(at, ignored); at = at.parent_path())
+    missing.push_back(at);
+  for (auto next = missing.rbegin(); next != missing.rend() && !error; ++next) {
+    if (fs::create_directory(*next, error)) made.push_back(*next);
+    if (const int refused = error ? 0 : sync_directory(next->parent_path()))
+      error = std::error_code(refused, std::generic_category());
+  }
+  if (error)
+    while (!made.empty()) {
+      fs::remove(made.back(), ignored);
+      made.pop_back();
+    }
+  return made;
+}
 
 AtomicFile::AtomicFile(const fs::path& path) : path_(path), target_(resolve(path)) {
   static std::atomic<unsigned> counter{0};
@@ -119,9 +142,14 @@ void AtomicFile::commit() {
   const int closed = ::close(descriptor_);
   descriptor_ = -1;
   if (closed != 0) throw_write_error(path_, errno);
+  std::error_code ignored;
+  const bool replaces = fs::exists(target_, ignored);
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) throw_write_error(path_, errno);
   temporary_.clear();
-  sync_directory(target_);
+  if (const int error = sync_directory(folder_of(target_))) {
+    if (!replaces) ::unlink(target_.c_str());
+    throw_write_error(path_, error);
+  }
 }
 
 }  // namespace pergola

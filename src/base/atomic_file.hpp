@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <string_view>
+#include <system_error>
+#include <vector>
 
 namespace pergola {
 
@@ -25,6 +27,8 @@ class AtomicFile {
   /// Takes room for this many bytes from the file system, so that a full disk is found before the work is done. The
   /// file's size stays as it is. Where the file system cannot do that, its free room is compared.
   void reserve(std::int64_t bytes);
+  /// The file is on disk under its name, and so is the name, when this returns. Where only the name may not outlast a
+  /// power cut it throws too, and takes back a file that was not there before.
   void commit();
 
  private:
@@ -35,6 +39,14 @@ class AtomicFile {
 
 /// Throws the Error that an errno value of a failed write stands for.
 [[noreturn]] void throw_write_error(const std::filesystem::path& path, int error_number);
+
+/// Makes a folder and those above it that are missing, and brings their names to disk; returns those that it made,
+/// outermost first. Where it is refused none is left.
+std::vector<std::filesystem::path> make_directories(const std::filesystem::path& path, std::error_code& error);
+
+/// Brings the names in a folder to disk. 0, or the errno value of a refusal; a folder that may be written and not read,
+/// and a file system that knows no such thing, are none.
+int sync_directory(const std::filesystem::path& directory);
 
 /// What the names of temporary files hold; left by a process that was killed.
 inline constexpr std::string_view temporary_mark = ".pergola-tmp-";

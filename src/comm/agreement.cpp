@@ -1,6 +1,7 @@
 #include "comm/agreement.hpp"
 
 #include <exception>
+#include <new>
 
 #include "base/error.hpp"
 
@@ -23,6 +24,10 @@ void on_root(Communicator& communicator, const std::function<void()>& action) {
       failure = std::current_exception();
       kind = static_cast<int>(error.kind());
       message = error.what();
+    } catch (const std::bad_alloc&) {
+      failure = std::current_exception();
+      kind = static_cast<int>(ErrorKind::device);
+      message = "cpu: out of memory";
     } catch (const std::exception& error) {
       failure = std::current_exception();
       kind = static_cast<int>(ErrorKind::numerics);

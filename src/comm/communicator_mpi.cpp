@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <mpi.h>
 
 #include <algorithm>
@@ -16,17 +17,20 @@ namespace {
 class MpiCommunicator final : public Communicator {
  public:
   explicit MpiCommunicator(MPI_Comm processes) {
-    MPI_Comm_dup(processes, &processes_);
-    MPI_Comm_dup(processes, &failures_);
+    check("MPI_Comm_dup", MPI_Comm_dup(processes, &processes_));
+    check("MPI_Comm_dup", MPI_Comm_dup(processes, &failures_));
+    // Else MPI ends the processes itself, without our error message and exit code.
+    MPI_Comm_set_errhandler(processes_, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(failures_, MPI_ERRORS_RETURN);
     MPI_Comm_rank(processes_, &rank_);
     MPI_Comm_size(processes_, &size_);
   }
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  void barrier() override { MPI_Barrier(processes_); }
+  void barrier() override { check("MPI_Barrier", MPI_Barrier(processes_)); }
   void broadcast(void* data, std::size_t bytes, int root) override {
     in_pieces(bytes, [&](std::size_t offset, int piece) {
-      MPI_Bcast(static_cast<char*>(data) + offset, piece, MPI_BYTE, root, processes_);
+      check("MPI_Bcast", MPI_Bcast(static_cast<char*>(data) + offset, piece, MPI_BYTE, root, processes_));
     });
   }
   void all_gather_in_place(void* all, const std::vector<std::size_t>& piece_bytes) override {
@@ -38,7 +42,8 @@ class MpiCommunicator final : public Communicator {
       offset += bytes;
     }
     if (offset <= static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-      MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, counts.data(), offsets.data(), MPI_BYTE, processes_);
+      check("MPI_Allgatherv", MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, counts.data(), offsets.data(),
+                                             MPI_BYTE, processes_));
       return;
     }
     offset = 0;
@@ -59,15 +64,15 @@ class MpiCommunicator final : public Communicator {
     std::vector<MPI_Request> requests;
     for (const Incoming& message : in)
       in_pieces(message.bytes, [&](std::size_t offset, int bytes) {
-        MPI_Irecv(static_cast<char*>(message.data) + offset, bytes, MPI_BYTE, message.rank, 0, processes_,
-                  &requests.emplace_back());
+        check("MPI_Irecv", MPI_Irecv(static_cast<char*>(message.data) + offset, bytes, MPI_BYTE, message.rank, 0,
+                                     processes_, &requests.emplace_back()));
       });
     for (const Outgoing& message : out)
       in_pieces(message.bytes, [&](std::size_t offset, int bytes) {
-        MPI_Isend(static_cast<const char*>(message.data) + offset, bytes, MPI_BYTE, message.rank, 0, processes_,
-                  &requests.emplace_back());
+        check("MPI_Isend", MPI_Isend(static_cast<const char*>(message.data) + offset, bytes, MPI_BYTE, message.rank, 0,
+                                     processes_, &requests.emplace_back()));
       });
-    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+    check("MPI_Waitall", MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));
   }
   bool all_have_failed(double seconds) override {
     MPI_Request request{};
@@ -85,6 +90,13 @@ class MpiCommunicator final : public Communicator {
   }
 
  private:
+  static void check(const char* call, int code) {
+    if (code == MPI_SUCCESS) return;
+    char reason[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    MPI_Error_string(code, reason, &length);
+    throw Error(ErrorKind::system, fmt::format("{} failed: {}", call, reason));
+  }
   /// MPI counts are int: long messages go in pieces.
   template <class Action>
   static void in_pieces(std::size_t bytes, const Action& action) {
@@ -97,8 +109,8 @@ class MpiCommunicator final : public Communicator {
                              : reduction == Reduction::minimum ? MPI_MIN
                                                                : MPI_MAX;
     in_pieces(count * element_bytes, [&](std::size_t offset, int bytes) {
-      MPI_Allreduce(MPI_IN_PLACE, static_cast<char*>(values) + offset, bytes / static_cast<int>(element_bytes), type,
-                    operation, processes_);
+      check("MPI_Allreduce", MPI_Allreduce(MPI_IN_PLACE, static_cast<char*>(values) + offset,
+                                           bytes / static_cast<int>(element_bytes), type, operation, processes_));
     });
   }
 

@@ -20,7 +20,7 @@ namespace {
 /// Makes the folder before the file in it is opened.
 fs::path next_path(const fs::path& directory) {
   std::error_code error;
-  fs::create_directories(directory, error);
+  make_directories(directory, error);
   if (error) throw_write_error(directory, error.value());
   const auto existing = list_checkpoints(directory);
   const std::uint64_t number = existing.empty() ? 1 : existing.front().number + 1;

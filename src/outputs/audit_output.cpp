@@ -48,7 +48,12 @@ class AuditOutput final : public Output {
     open(system, static_cast<std::int64_t>(number("audit_rows", 0)));
   }
 
+  void finish(System& /*system*/) override {
+    context_.on_root([&] { log_.sync(); });
+  }
+
   void save(OutputMemory& memory) const override {
+    log_.sync();
     memory["audit_rows"] = static_cast<double>(log_.rows());
     memory["audit_step"] = static_cast<double>(last_step_);
     memory["force_error"] = context_.results.force_error;

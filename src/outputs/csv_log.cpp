@@ -44,6 +44,10 @@ CsvLog::~CsvLog() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
+void CsvLog::sync() const {
+  if (descriptor_ >= 0 && ::fsync(descriptor_) != 0 && errno != EINVAL) throw_write_error(path_, errno);
+}
+
 void CsvLog::add(std::string line) {
   line += "\n";
   const off_t size = ::lseek(descriptor_, 0, SEEK_END);

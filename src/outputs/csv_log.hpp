@@ -18,6 +18,8 @@ class CsvLog {
 
   /// `line` without its end.
   void add(std::string line);
+  /// Brings the lines to disk: before a checkpoint that counts them, and before the run is said to be finished.
+  void sync() const;
   std::int64_t rows() const { return rows_; }
 
  private:

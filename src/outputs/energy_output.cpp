@@ -59,11 +59,13 @@ class EnergyOutput final : public Output {
 
   void finish(System& system) override {
     const Energies end = add_line(system);
+    context_.on_root([&] { log_.sync(); });
     context_.results.end = end;
     context_.results.checks = system.checks(context_.results.start, end);
   }
 
   void save(OutputMemory& memory) const override {
+    log_.sync();
     memory["energy_rows"] = static_cast<double>(log_.rows());
     memory["energy_index"] = static_cast<double>(clock_.index());
     if (context_.results.energy_error) memory["energy_error"] = *context_.results.energy_error;

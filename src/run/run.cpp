@@ -282,7 +282,7 @@ void Run::write_checkpoint_now() {
   StateSource state;
   system_->save(state);
   on_root(*communicator_, [&] {
-    RunPosition position{config_, context_.results.start, wall_seconds(), {}, system_->profile()};
+    RunPosition position{config_, context_.results.start, system_->step_time(), wall_seconds(), {}, system_->profile()};
     for (const auto& output : outputs_) output->save(position.outputs);
     CheckpointOptions options;
     options.kept = static_cast<int>(config_.output.checkpoints_kept);

@@ -66,6 +66,7 @@ std::string describe(const RunPosition& p) {
   json text{{"format", description_version},
             {"version", version()},
             {"configuration", config_text(p.config)},
+            {"time", p.time},
             {"start",
              {{"kinetic", p.start.kinetic},
               {"potential", p.start.potential},
@@ -88,11 +89,12 @@ RunPosition read_description(const std::string& description) {
     const auto& start = text.at("start");
     p.start = {start.at("kinetic"), start.at("potential"), vector_from(start.at("momentum")),
                vector_from(start.at("angular_momentum"))};
+    p.time = text.value("time", 0.0);
     p.wall_seconds = text.at("wall_seconds");
     for (const char* name : {"energy_rows", "energy_index", "snapshots", "snapshot_index"})
       p.outputs[name] = text.at(name);
     for (const auto& [name, value] : text.items())
-      if (value.is_number() && name != "format" && name != "wall_seconds") p.outputs[name] = value;
+      if (value.is_number() && name != "format" && name != "time" && name != "wall_seconds") p.outputs[name] = value;
     for (const auto& stage : text.at("profile"))
       p.profile.add(stage.at(0).get<std::string>(), stage.at(2).get<double>(), stage.at(1).get<std::int64_t>());
     return p;

@@ -16,7 +16,8 @@ namespace pergola {
 /// What a run's checkpoint holds beside the state of the integrator.
 struct RunPosition {
   RunConfig config;
-  Energies start;  // at the start of the run
+  Energies start;   // at the start of the run
+  double time = 0;  // of the state; checkpoints of earlier versions do not say it
   double wall_seconds = 0;
   OutputMemory outputs;
   Profile profile;

@@ -62,13 +62,13 @@ RunDirectory::Made::Made(const fs::path& directory) {
   if (fs::exists(directory, error) && !fs::is_directory(directory, error))
     throw Error(ErrorKind::input,
                 fmt::format("{}: expected a directory for the run, found a file", directory.string()));
-  const bool made = fs::create_directories(directory, error);
+  paths = make_directories(directory, error);
   if (error) refuse(directory, "the directory cannot be made", error.value());
-  if (made) path = directory;
 }
 
 RunDirectory::Made::~Made() {
-  if (!path.empty()) ::rmdir(path.c_str());  // fails, as it should, when the directory holds anything
+  for (auto path = paths.rbegin(); path != paths.rend(); ++path)
+    if (::rmdir(path->c_str()) != 0) return;  // as it should, when the directory holds anything
 }
 
 RunDirectory::Lock::Lock(const fs::path& directory) : file(directory / lock_name) {
@@ -150,6 +150,8 @@ std::optional<fs::path> RunDirectory::set_aside() {
     fs::rename(output, folder / output.filename(), error);
     if (error) refuse(output, "cannot be moved", error.value());
   }
+  for (const fs::path& changed : {folder, path_})
+    if (const int refused = sync_directory(changed)) refuse(changed, "cannot be written", refused);
   return folder;
 }
 

@@ -36,11 +36,11 @@ class RunDirectory {
   void remove_temporaries();
 
  private:
-  /// A directory that did not exist before.
+  /// What did not exist before: the directory, and folders above it.
   struct Made {
-    explicit Made(const std::filesystem::path& path);
+    explicit Made(const std::filesystem::path& directory);
     ~Made();
-    std::filesystem::path path;  // empty: it did exist
+    std::vector<std::filesystem::path> paths;  // outermost first
   };
   /// flock on a file in the directory that holds the number of the process.
   struct Lock {

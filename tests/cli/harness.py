@@ -1,5 +1,6 @@
 """What the command-line tests share: the program under test, temporary directories, and what an error must look like."""
 
+import csv
 import importlib.util
 import json
 import os
@@ -20,6 +21,16 @@ def run(args, launcher=(), **options):
     options.setdefault("timeout", MPIRUN_SECONDS if launcher else 300)
     options.setdefault("stdout", subprocess.PIPE)
     return subprocess.run([*launcher, PROGRAM, *map(str, args)], stderr=subprocess.PIPE, text=True, **options)
+
+
+def run_bits(directory):
+    """What a run has computed: its snapshots, byte for byte, and the lines of its logs without the time they took."""
+    bits = {path.name: path.read_bytes() for path in sorted(directory.glob("*.h*5"))}
+    for path in sorted(directory.glob("*.csv")):
+        if path.name != "profile.csv":
+            with open(path) as file:
+                bits[path.name] = [{k: v for k, v in row.items() if k != "wall"} for row in csv.DictReader(file)]
+    return bits
 
 
 def has_module(name):

@@ -93,7 +93,9 @@ class RunDirectory(harness.CliTest):
         self.assertEqual(pieces["snap_001.hdf5"]["time"], 0.125)
         self.assertEqual(pieces["snap_001.hdf5"]["count"], 64)
         self.assertIn("energy.csv", pieces)
-        self.assertTrue(any(piece["kind"] == "checkpoint" for piece in pieces.values()), pieces.keys())
+        checkpoints = [piece for piece in pieces.values() if piece["kind"] == "checkpoint"]
+        self.assertEqual(len(checkpoints), 1, pieces.keys())
+        self.assertIn(checkpoints[0]["time"], (0.1875, 0.25))
         self.assertEqual({piece["state"] for piece in pieces.values()}, {"whole"})
         text = self.good("info", self.dir / "out")
         self.assertIn("snap_002.hdf5", text)

@@ -1,0 +1,92 @@
+// Memory that the program itself asks for; what libraries take for themselves is left to them.
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+#include "faults.hpp"
+
+extern "C" {
+void* __libc_malloc(std::size_t);
+void* __libc_calloc(std::size_t, std::size_t);
+void* __libc_realloc(void*, std::size_t);
+void* __libc_memalign(std::size_t, std::size_t);
+}
+
+namespace {
+
+constexpr std::size_t large = std::size_t{64} << 10;
+constexpr long every = 97;
+
+bool refused(const void* caller, std::size_t bytes) {
+  if (!faults::in_program(caller)) return false;
+  static std::atomic<long> small{0};
+  if (bytes < large && ++small % every != 0) return false;
+  char text[32];
+  std::snprintf(text, sizeof text, "%zu", bytes);
+  return faults::count(faults::Kind::alloc, text) != 0;
+}
+
+void* no_memory() {
+  errno = ENOMEM;
+  return nullptr;
+}
+
+void* or_throw(void* memory) {
+  if (!memory) throw std::bad_alloc();
+  return memory;
+}
+
+void* aligned(std::size_t bytes, std::align_val_t alignment) {
+  return __libc_memalign(static_cast<std::size_t>(alignment), bytes ? bytes : 1);
+}
+
+}  // namespace
+
+#define CALLER __builtin_return_address(0)
+
+extern "C" {
+void* malloc(std::size_t bytes) noexcept { return refused(CALLER, bytes) ? no_memory() : __libc_malloc(bytes); }
+void* calloc(std::size_t n, std::size_t bytes) noexcept {
+  return refused(CALLER, n * bytes) ? no_memory() : __libc_calloc(n, bytes);
+}
+void* realloc(void* old, std::size_t bytes) noexcept {
+  return refused(CALLER, bytes) ? no_memory() : __libc_realloc(old, bytes);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
+  return refused(CALLER, bytes) ? no_memory() : __libc_memalign(alignment, bytes);
+}
+int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) noexcept {
+  if (refused(CALLER, bytes)) return ENOMEM;
+  *memory = __libc_memalign(alignment, bytes);
+  return *memory ? 0 : ENOMEM;
+}
+}
+
+void* operator new(std::size_t bytes) {
+  return or_throw(refused(CALLER, bytes) ? nullptr : __libc_malloc(bytes ? bytes : 1));
+}
+void* operator new[](std::size_t bytes) {
+  return or_throw(refused(CALLER, bytes) ? nullptr : __libc_malloc(bytes ? bytes : 1));
+}
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return refused(CALLER, bytes) ? nullptr : __libc_malloc(bytes ? bytes : 1);
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+  return refused(CALLER, bytes) ? nullptr : __libc_malloc(bytes ? bytes : 1);
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return or_throw(refused(CALLER, bytes) ? nullptr : aligned(bytes, alignment));
+}
+void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+  return or_throw(refused(CALLER, bytes) ? nullptr : aligned(bytes, alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
