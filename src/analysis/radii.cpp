@@ -99,6 +99,8 @@ std::vector<double> lagrangian_radii(const Particles& particles, const Vec3<doub
   return radii;
 }
 
+std::string lagrangian_column(double fraction) { return fmt::format("r{:g}", 100 * fraction); }
+
 double half_mass_radius(const Particles& particles) {
   return lagrangian_radii(particles, density_center(particles), {0.5}).front();
 }

@@ -1,4 +1,6 @@
 #pragma once
+#include <array>
+#include <string>
 #include <vector>
 
 #include "base/host_device.hpp"
@@ -19,6 +21,10 @@ PERGOLA_API Vec3<double> density_center(const Particles& particles);
 /// of the total.
 PERGOLA_API std::vector<double> lagrangian_radii(const Particles& particles, const Vec3<double>& center,
                                                  const std::vector<double>& fractions);
+
+/// The parts of the mass that tables of Lagrangian radii have, and the names of their columns: r1, r5, … r90.
+inline constexpr std::array<double, 7> lagrangian_fractions{0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9};
+PERGOLA_API std::string lagrangian_column(double fraction);
 
 /// The Lagrangian radius of one half about the density centre.
 PERGOLA_API double half_mass_radius(const Particles& particles);

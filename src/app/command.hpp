@@ -8,6 +8,7 @@ namespace pergola::app {
 
 // One function per file app/<name>.cpp: adds the subcommand with its options, its help with an example, and its
 // callback.
+void add_analyze(Command program, Context& context);
 void add_convert(Command program, Context& context);
 void add_run(Command program, Context& context);
 void add_plan(Command program, Context& context);

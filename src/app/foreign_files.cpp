@@ -78,7 +78,8 @@ std::vector<std::string> files_to_look_at(int argc, char** argv) {
   std::vector<std::string> files;
   for (int k = 1; k < argc; ++k) {
     const std::string_view word = argv[k], before = argv[k - 1];
-    if (before == "-o" || before == "--output" || before == "--dump") continue;  // written, not read
+    if (before == "-o" || before == "--output" || before == "--dump" || before == "--plot")
+      continue;  // written, not read
     const auto value = word.find('=');
     add_files(std::string(value == std::string_view::npos ? word : word.substr(value + 1)), files);
     if (word.ends_with(".toml")) add_files_of_configuration(word, files);

@@ -59,6 +59,7 @@ void add_commands(Command program, Context& context) {
   add_info(program, context);
   add_merge(program, context);
   add_convert(program, context);
+  add_analyze(program, context);
   add_picture(program, context);
   add_plot(program, context);
   add_bench(program, context);

@@ -32,6 +32,9 @@ constexpr std::array<NamedUnit, 4> masses{{{"g", 1}, {"kg", 1e3}, {"Msun", sun_g
 constexpr std::array<NamedUnit, 6> times{
     {{"s", 1}, {"day", 86400}, {"yr", year_s}, {"kyr", 1e3 * year_s}, {"Myr", 1e6 * year_s}, {"Gyr", 1e9 * year_s}}};
 
+constexpr std::array<NamedUnit, 4> velocities{
+    {{"cm/s", 1}, {"m/s", 1e2}, {"km/s", 1e5}, {"AU/yr", astronomical_unit_cm / year_s}}};
+
 /// The name of a unit of this size, or its size in the first one. Files round their units: GADGET's kpc has 7 digits,
 /// its solar mass 4.
 template <std::size_t count>
@@ -56,6 +59,18 @@ UnitTexts unit_texts(const SnapshotHeader& header) {
   const std::string mass = name_of(header.units->mass_g, masses) + little_h;
   return {length,
           header.omega0 ? fmt::format("{}/({})^{{2}}", mass, length) : fmt::format("{}/{}^{{2}}", mass, length)};
+}
+
+AnalysisUnits plain_units(const SnapshotHeader& header) {
+  if (!stated(header)) return {};
+  const std::string little_h = header.omega0 ? "/h" : "";
+  const std::string length = name_of(header.units->length_cm, lengths),
+                    velocity = name_of(header.units->velocity_cm_per_s, velocities);
+  std::string mass = name_of(header.units->mass_g, masses);
+  if (mass.starts_with("10^{10}")) mass.replace(0, 7, "1e10");
+  std::string time = header.omega0 ? "" : fmt::format("{}/({})", length, velocity);
+  if (velocity.starts_with(length + "/")) time = velocity.substr(length.size() + 1);
+  return {length + little_h, mass + little_h, velocity, time};
 }
 
 std::string time_text(const SnapshotHeader& header) {

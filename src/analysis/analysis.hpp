@@ -1,0 +1,111 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "analysis/analysis_input.hpp"
+#include "base/key.hpp"
+#include "device/device.hpp"
+
+namespace pergola {
+
+/// What an analysis may be told; each entry names the keys that it looks at.
+struct AnalysisOptions {
+  std::string center = "density";  // density | potential | mass | X,Y,Z
+  std::string species = "all";     // names with commas between
+  std::int64_t bins = 0;           // 0: the analysis' own number
+  double low = 0, high = 0;        // of the range; both 0: found from the data
+  double softening = 0;            // of potentials that a file does not hold
+};
+
+/// Numbers, or words, below one name.
+struct TableColumn {
+  std::string name, unit;
+  std::variant<std::vector<double>, std::vector<std::string>> values;
+
+  std::size_t rows() const {
+    return std::visit([](const auto& list) { return list.size(); }, values);
+  }
+};
+
+/// What an analysis found: columns of equal length.
+struct Table {
+  std::vector<TableColumn> columns;
+
+  std::size_t rows() const { return columns.empty() ? 0 : columns.front().rows(); }
+  /// Adds a number to the column of this name, which is made where it is not there.
+  void add(const std::string& name, const std::string& unit, double value);
+  void add_word(const std::string& name, const std::string& word);
+  /// The numbers of a column that is there.
+  const std::vector<double>& numbers(const std::string& name) const;
+};
+
+/// A line or points of a figure.
+struct FigureLine {
+  std::string name;  // empty: not in the legend
+  std::vector<double> x, y;
+  bool points = false;  // marks without a line
+  bool dashed = false;
+};
+
+/// A plot, described: whoever draws it decides how it looks.
+struct Figure {
+  std::string title;
+  std::string x_label, x_unit, y_label, y_unit;
+  bool x_log = false, y_log = false;
+  std::vector<FigureLine> lines;
+};
+
+/// One number or word beside the table.
+struct Finding {
+  std::string name, unit;
+  std::variant<double, std::string> value;
+};
+
+struct AnalysisResult {
+  std::vector<Finding> findings;
+  Table table;
+  std::vector<Figure> figures;
+};
+
+/// What kind of files an analysis reads.
+enum class AnalysisNeeds { particles, plasma };
+/// Of the directory of a run it takes all snapshots, or the last one.
+enum class AnalysisSpan { through_time, last_moment };
+
+/// An analysis describes itself; `pergola analyze` and its help read the entry.
+struct AnalysisEntry {
+  std::string name;
+  std::string help;     // one line
+  std::string details;  // what the columns mean
+  std::string example;  // what follows `pergola analyze NAME`
+  AnalysisNeeds needs = AnalysisNeeds::particles;
+  AnalysisSpan span = AnalysisSpan::last_moment;
+  std::vector<Key<AnalysisOptions>> keys{};
+  /// Throws Error(input) where the files hold nothing that it could be done with.
+  std::function<AnalysisResult(const AnalysisFiles& files, const AnalysisOptions& options, const Device& device)>
+      analyze{};
+};
+
+/// All analyses in the order in which they are listed.
+PERGOLA_API const std::vector<AnalysisEntry>& analysis_entries();
+/// Adds one of one's own, by one thread, before the command line is read.
+PERGOLA_API void register_analysis(AnalysisEntry entry);
+
+// Each in analysis/NAME_entry.cpp.
+AnalysisEntry radii_entry();
+AnalysisEntry profile_entry();
+
+/// Keys that several analyses have.
+Key<AnalysisOptions> center_key();
+Key<AnalysisOptions> species_key();
+Key<AnalysisOptions> bins_key(std::int64_t otherwise);
+Key<AnalysisOptions> low_key(const std::string& help);
+Key<AnalysisOptions> high_key(const std::string& help);
+Key<AnalysisOptions> softening_key();
+
+}  // namespace pergola

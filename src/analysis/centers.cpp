@@ -1,0 +1,174 @@
+#include "analysis/centers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "analysis/radii.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "gravity/solver.hpp"
+#include "particles/separation.hpp"
+
+namespace pergola {
+
+namespace {
+
+constexpr std::int64_t most_for_pairs = 20000;
+
+Vec3<double> given_place(const std::string& text) {
+  std::array<double, 3> value{};
+  std::string_view rest = text;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const auto comma = rest.find(',');
+    const auto number = parse_real(rest.substr(0, comma));
+    if (!number || !std::isfinite(*number) || (comma == std::string_view::npos) != (k == 2))
+      throw Error(ErrorKind::input, fmt::format("--center: expected density, potential, mass or three numbers such as "
+                                                "0,0,0.5, found \"{}\"",
+                                                text));
+    value[k] = *number;
+    rest.remove_prefix(k == 2 ? rest.size() : comma + 1);
+  }
+  return {value[0], value[1], value[2]};
+}
+
+Vec3<double> lowest_potential(const AnalysisSnapshot& snapshot, double softening, const Device& device) {
+  const Particles& p = snapshot.particles;
+  const auto potential = potentials_in(snapshot, softening, device);
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < potential.size(); ++i)
+    if (potential[i] < potential[best] || (potential[i] == potential[best] && p.id[i] < p.id[best])) best = i;
+  return {p.x[best], p.y[best], p.z[best]};
+}
+
+Vec3<double> place_of_center(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, const Device& device) {
+  if (options.center == "potential") return lowest_potential(snapshot, options.softening, device);
+  if (options.center != "density" && options.center != "mass") return given_place(options.center);
+  if (snapshot.box.periodic())
+    throw Error(ErrorKind::input, fmt::format("{}: is a periodic box (BoxSize {}), which has no centre of {}; expected "
+                                              "--center potential or --center X,Y,Z",
+                                              snapshot.name, to_text(snapshot.box.side.x), options.center));
+  return options.center == "mass" ? mass_center(snapshot.particles) : density_center(snapshot.particles);
+}
+
+/// Of the mass within the half-mass radius.
+Vec3<double> mean_velocity(const AnalysisSnapshot& snapshot, const Vec3<double>& center) {
+  const Particles& p = snapshot.particles;
+  const SeenFromCenter seen = seen_from(snapshot, center);
+  const double total = std::accumulate(p.mass.begin(), p.mass.end(), 0.0);
+  const bool equal_weights = !(total > 0);
+  const double half = (equal_weights ? static_cast<double>(p.size()) : total) / 2;
+  Vec3<double> sum{0, 0, 0};
+  double mass = 0;
+  for (const std::size_t i : seen.order) {
+    const double weight = equal_weights ? 1 : p.mass[i];
+    sum = sum + weight * Vec3<double>{p.vx[i], p.vy[i], p.vz[i]};
+    mass += weight;
+    if (mass >= half) break;
+  }
+  return (1 / mass) * sum;
+}
+
+std::vector<std::string> split_names(const std::string& text) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0;;) {
+    const auto comma = text.find(',', begin);
+    names.push_back(text.substr(begin, comma - begin));
+    if (comma == std::string::npos) return names;
+    begin = comma + 1;
+  }
+}
+
+void keep(Particles& p, const std::vector<std::size_t>& places) {
+  const auto take = [&](auto& list) {
+    for (std::size_t k = 0; k < places.size(); ++k) list[k] = list[places[k]];
+    list.resize(places.size());
+  };
+  take(p.id), take(p.species), take(p.mass);
+  take(p.x), take(p.y), take(p.z), take(p.vx), take(p.vy), take(p.vz);
+  if (!p.potential.empty()) take(p.potential);
+}
+
+}  // namespace
+
+SystemCenter find_center(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, const Device& device) {
+  const Vec3<double> place = place_of_center(snapshot, options, device);
+  const bool named = options.center == "density" || options.center == "mass" || options.center == "potential";
+  return {place, mean_velocity(snapshot, place), named ? options.center : "given"};
+}
+
+Vec3<double> place_from(const AnalysisSnapshot& snapshot, std::size_t i, const Vec3<double>& center) {
+  const Particles& p = snapshot.particles;
+  return separation(center, Vec3<double>{p.x[i], p.y[i], p.z[i]}, snapshot.box);
+}
+
+Vec3<double> velocity_from(const AnalysisSnapshot& snapshot, std::size_t i, const Vec3<double>& velocity) {
+  const Particles& p = snapshot.particles;
+  return Vec3<double>{p.vx[i], p.vy[i], p.vz[i]} - velocity;
+}
+
+SeenFromCenter seen_from(const AnalysisSnapshot& snapshot, const Vec3<double>& center) {
+  const Particles& p = snapshot.particles;
+  std::vector<double> radius(p.id.size());
+  for (std::size_t i = 0; i < radius.size(); ++i) {
+    const Vec3<double> d = place_from(snapshot, i, center);
+    radius[i] = std::sqrt(dot(d, d));
+  }
+  SeenFromCenter seen;
+  seen.order.resize(radius.size());
+  std::iota(seen.order.begin(), seen.order.end(), std::size_t{0});
+  std::sort(seen.order.begin(), seen.order.end(), [&](std::size_t a, std::size_t b) {
+    return radius[a] != radius[b] ? radius[a] < radius[b] : p.id[a] < p.id[b];
+  });
+  for (const std::size_t i : seen.order) seen.radius.push_back(radius[i]);
+  return seen;
+}
+
+std::vector<double> potentials_in(const AnalysisSnapshot& snapshot, double softening, const Device& device) {
+  const Particles& p = snapshot.particles;
+  if (!p.potential.empty()) return p.potential;
+  SolverOptions options;
+  options.solver = p.size() <= most_for_pairs ? "direct" : "tree";
+  options.gravitational_constant = snapshot.gravitational_constant;
+  options.softening = Softening::same(softening);
+  options.precision = p.size() <= most_for_pairs ? Precision::full : Precision::mixed;
+  try {
+    return evaluate_forces(*make_solver(options, device), device, p, want_potential).potential;
+  } catch (const CoincidentParticles& error) {
+    const auto id = [&p](std::int64_t place) { return p.id[static_cast<std::size_t>(place)]; };
+    throw Error(ErrorKind::input, fmt::format("{}: particles with id {} and {} are in one place; expected a distance "
+                                              "or --softening above 0",
+                                              snapshot.name, id(error.first()), id(error.second())));
+  }
+}
+
+AnalysisSnapshot chosen_species(AnalysisSnapshot snapshot, const AnalysisOptions& options) {
+  if (snapshot.particles.size() == 0)
+    throw Error(ErrorKind::input, fmt::format("{}: holds no particles, expected at least 1", snapshot.name));
+  if (options.species == "all") return snapshot;
+  const std::vector<std::string> known(species_names.begin(), species_names.end());
+  std::array<bool, species_count> wanted{};
+  for (const auto& name : split_names(options.species)) {
+    const auto found = std::find(known.begin(), known.end(), name);
+    if (found == known.end()) {
+      const std::string near = nearest_name(name, known);
+      throw Error(ErrorKind::input,
+                  fmt::format("--species: expected all or some of {}, found {}{}", fmt::join(known, ", "), name,
+                              near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+    }
+    wanted[static_cast<std::size_t>(found - known.begin())] = true;
+  }
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < snapshot.particles.id.size(); ++i)
+    if (wanted[snapshot.particles.species[i]]) places.push_back(i);
+  if (places.empty())
+    throw Error(ErrorKind::input,
+                fmt::format("{}: expected particles of the species {}, found none", snapshot.name, options.species));
+  keep(snapshot.particles, places);
+  return snapshot;
+}
+
+}  // namespace pergola

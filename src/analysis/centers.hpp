@@ -1,0 +1,40 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "analysis/analysis.hpp"
+#include "base/vec.hpp"
+
+namespace pergola {
+
+/// Where a system is taken to be, and how it moves there.
+struct SystemCenter {
+  Vec3<double> place, velocity;
+  std::string how;  // "density", …
+};
+
+/// The centre that the options ask for: the density centre (analysis/radii.hpp), the particle with the lowest
+/// potential, the centre of mass, or a place that was given. Its velocity is the mean one of the mass within the
+/// half-mass radius. Throws Error(input) for a centre that does not exist: of mass or density in a periodic box.
+SystemCenter find_center(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, const Device& device);
+
+/// Particles as seen from a centre, nearest first; those at one distance by their ids, so that the order of the file
+/// does not matter.
+struct SeenFromCenter {
+  std::vector<std::size_t> order;  // places in the particle arrays
+  std::vector<double> radius;      // of order[k]
+};
+SeenFromCenter seen_from(const AnalysisSnapshot& snapshot, const Vec3<double>& center);
+
+/// Where particle i is as seen from the centre (in a periodic box its nearest image), and its velocity there.
+Vec3<double> place_from(const AnalysisSnapshot& snapshot, std::size_t i, const Vec3<double>& center);
+Vec3<double> velocity_from(const AnalysisSnapshot& snapshot, std::size_t i, const Vec3<double>& velocity);
+
+/// The potentials of the file, or else those of the particles in each other's field: the sum over all pairs of up to
+/// 20,000 particles, the tree of more; in open space, with `softening`. Per unit mass.
+std::vector<double> potentials_in(const AnalysisSnapshot& snapshot, double softening, const Device& device);
+
+/// The particles of the species that the options name. Throws Error(input) where there are none.
+AnalysisSnapshot chosen_species(AnalysisSnapshot snapshot, const AnalysisOptions& options);
+
+}  // namespace pergola

@@ -1,0 +1,31 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "analysis/analysis_input.hpp"
+#include "analysis/centers.hpp"
+
+namespace pergola {
+
+/// What lies between two radii.
+struct ProfileShell {
+  double inner = 0, outer = 0;
+  std::int64_t particles = 0;
+  double mass = 0, mass_within = 0;  // within `outer`
+  double density = 0, density_error = 0;
+  double radial_velocity = 0;                     // mean
+  double sigma_radial = 0, sigma_tangential = 0;  // of one tangential component
+  double anisotropy = 0;
+};
+
+/// Edges of `bins` shells, equal in the logarithm, from `low` to `high`, with 0 before them: the first shell is a
+/// sphere. Both 0: from the radius within which a thousandth of the particles lie (at least ten of them, or all) to
+/// that of 99.5 %. Throws Error(input) for a range without an inside.
+std::vector<double> profile_edges(const SeenFromCenter& seen, std::int64_t bins, double low, double high);
+
+/// Shells about the centre. Velocities are those relative to the centre's; dispersions and the anisotropy are not
+/// numbers where fewer than two particles are, and the density's error is that of counting.
+std::vector<ProfileShell> profile_of(const AnalysisSnapshot& snapshot, const SystemCenter& center,
+                                     const SeenFromCenter& seen, const std::vector<double>& edges);
+
+}  // namespace pergola

@@ -1,0 +1,96 @@
+#include "app/analysis_files.hpp"
+
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <map>
+
+#include "app/unit_text.hpp"
+#include "base/error.hpp"
+#include "config/config.hpp"
+#include "io/hdf5_walk.hpp"
+#include "io/openpmd.hpp"
+#include "io/snapshot.hpp"
+#include "outputs/output.hpp"
+
+namespace pergola::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const char* kind_text(AnalysisNeeds needs) {
+  return needs == AnalysisNeeds::plasma ? "an openPMD file of a plasma" : "a snapshot of particles";
+}
+
+AnalysisNeeds kind_of(const fs::path& file) {
+  return is_openpmd(file) ? AnalysisNeeds::plasma : AnalysisNeeds::particles;
+}
+
+/// The snapshots of a run by number. Those of the other kind are none.
+std::vector<fs::path> snapshots_in(const fs::path& directory, AnalysisNeeds needs) {
+  std::map<std::int64_t, fs::path> found;
+  std::error_code error;
+  const std::string pattern = needs == AnalysisNeeds::plasma ? "plasma_#.h5" : "snap_#.hdf5";
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
+    if (const auto number = number_in_name(it->path().filename().string(), pattern)) found[*number] = it->path();
+  if (error) throw Error(ErrorKind::system, fmt::format("{}: cannot be read: {}", directory.string(), error.message()));
+  std::vector<fs::path> files;
+  for (const auto& [number, path] : found) {
+    if (hdf5_without_checksums(path))
+      throw Error(ErrorKind::input, fmt::format("{}: was not written by Pergola; expected its own name on the command "
+                                                "line, where it is looked at before it is read",
+                                                path.string()));
+    files.push_back(path);
+  }
+  return files;
+}
+
+std::vector<fs::path> files_of_run(const AnalysisEntry& entry, const fs::path& directory) {
+  auto files = snapshots_in(directory, entry.needs);
+  if (files.empty()) {
+    const auto other = entry.needs == AnalysisNeeds::plasma ? AnalysisNeeds::particles : AnalysisNeeds::plasma;
+    const bool is_other = !snapshots_in(directory, other).empty();
+    throw Error(ErrorKind::input,
+                fmt::format("{}: {} needs {}, found a directory {}", directory.string(), entry.name,
+                            kind_text(entry.needs), is_other ? "of another kind of run" : "without any"));
+  }
+  if (entry.span == AnalysisSpan::last_moment) files.erase(files.begin(), files.end() - 1);
+  return files;
+}
+
+AnalysisSnapshot load(const std::string& file) {
+  Snapshot from = read_snapshot(file);
+  AnalysisSnapshot to;
+  to.name = file;
+  to.time = from.header.time;
+  const double side = from.header.box_size;
+  if (side > 0) to.box = {{0, 0, 0}, {side, side, side}, Boundary::periodic};
+  RunConfig config;
+  take_file_units(config, file, from.header.units);
+  to.gravitational_constant = config.unit_system().gravitational_constant;
+  to.units = plain_units(from.header);
+  to.particles = std::move(from.particles);
+  return to;
+}
+
+}  // namespace
+
+AnalysisFiles analysis_files(const AnalysisEntry& entry, const std::vector<std::string>& given) {
+  AnalysisFiles files;
+  for (const auto& name : given) {
+    std::error_code ignored;
+    if (fs::is_directory(name, ignored)) {
+      for (const auto& file : files_of_run(entry, name)) files.names.push_back(file.string());
+      continue;
+    }
+    if (const auto kind = kind_of(name); kind != entry.needs)
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: {} needs {}, found {}", name, entry.name, kind_text(entry.needs), kind_text(kind)));
+    files.names.push_back(name);
+  }
+  files.snapshot = [names = files.names](std::size_t k) { return load(names[k]); };
+  return files;
+}
+
+}  // namespace pergola::app

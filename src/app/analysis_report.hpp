@@ -1,0 +1,22 @@
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "analysis/analysis.hpp"
+#include "picture/image.hpp"
+
+namespace pergola::app {
+
+/// A line of names, with units in brackets where they are known (r50[kpc]), and the rows.
+std::string to_csv(const Table& table);
+
+/// The whole result; numbers that are none (an empty shell's dispersion) are null.
+nlohmann::json to_json(const AnalysisResult& result);
+
+/// The figures below each other.
+Image draw_figures(const std::vector<Figure>& figures);
+
+/// "half-mass radius at the end: 0.77 kpc", a line each.
+std::string findings_text(const std::vector<Finding>& findings);
+
+}  // namespace pergola::app

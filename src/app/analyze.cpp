@@ -1,0 +1,149 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "analysis/analysis.hpp"
+#include "app/analysis_files.hpp"
+#include "app/analysis_report.hpp"
+#include "app/command.hpp"
+#include "app/print_for_files.hpp"
+#include "base/atomic_file.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace pergola::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Request {
+  std::vector<std::string> files;
+  std::string output, plot;
+  std::map<std::string, std::string> options;  // by name
+};
+
+std::string option_text(const KeyValue& value) {
+  if (const auto* word = std::get_if<std::string>(&value)) return *word;
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto number = number_of(value)) return to_text(*number);
+  return "";
+}
+
+KeyValue value_of(const std::string& text) {
+  if (const auto integer = parse_integer(text)) return *integer;
+  if (const auto real = parse_real(text)) return *real;
+  if (text == "true" || text == "false") return text == "true";
+  return text;
+}
+
+AnalysisOptions options_of(const AnalysisEntry& entry, const Request& request) {
+  AnalysisOptions options;
+  for (const auto& key : entry.keys) {
+    const auto given = request.options.find(key.name);
+    if (given == request.options.end()) continue;
+    if (const auto problem = key.take(options, value_of(given->second))) {
+      const std::string near = nearest_name(given->second, problem->words);
+      throw Error(ErrorKind::input,
+                  fmt::format("--{}: expected {}, found {}{}", key.name, problem->expected, given->second,
+                              near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+    }
+  }
+  return options;
+}
+
+void check_output(const std::string& option, const std::string& name, const std::string& ending,
+                  const std::vector<std::string>& inputs) {
+  if (name.empty()) return;
+  std::string found = fs::path(name).extension().string();
+  std::transform(found.begin(), found.end(), found.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (found != ending)
+    throw Error(ErrorKind::input, fmt::format("{}: {}: expected a name that ends in {}, found {}", option, name, ending,
+                                              found.empty() ? "no ending" : found));
+  for (const auto& input : inputs) {
+    std::error_code ignored;
+    if (fs::equivalent(name, input, ignored))
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: {}: expected another file than the one that is read", option, name));
+  }
+}
+
+/// Writes what was asked for; where one file fails, none is left.
+std::vector<fs::path> write_files(const AnalysisResult& result, const Request& request) {
+  std::vector<fs::path> written;
+  const Image image = request.plot.empty() ? Image() : draw_figures(result.figures);
+  try {
+    if (!request.output.empty()) {
+      AtomicFile file(request.output);
+      file.write(to_csv(result.table));
+      file.commit();
+      written.push_back(request.output);
+    }
+    if (!request.plot.empty()) {
+      write_png(request.plot, image);
+      written.push_back(request.plot);
+    }
+  } catch (const Error&) {
+    remove_files(written, {});
+    throw;
+  }
+  return written;
+}
+
+void analyze(const AnalysisEntry& entry, const Request& request, const Context& context) {
+  if (!context.speaks()) return;
+  const AnalysisOptions options = options_of(entry, request);
+  const AnalysisFiles files = analysis_files(entry, request.files);
+  check_output("--output", request.output, ".csv", files.names);
+  check_output("--plot", request.plot, ".png", files.names);
+  const AnalysisResult result = entry.analyze(files, options, context.open_device());
+  const auto written = write_files(result, request);
+  auto value = to_json(result);
+  value["analysis"] = entry.name;
+  value["files"] = files.names;
+  value["written"] = nlohmann::json::array();
+  for (const auto& path : written) value["written"].push_back(path.string());
+  std::string text = request.output.empty() ? to_csv(result.table) : findings_text(result.findings);
+  if (!request.output.empty())
+    for (const auto& path : written) text += path.string() + "\n";
+  print_for_files(context, text, value, written);
+}
+
+void add_options(Command command, const AnalysisEntry& entry, const std::shared_ptr<Request>& request) {
+  const char* what = entry.needs == AnalysisNeeds::plasma ? "openPMD files of a plasma" : "Snapshots in any format";
+  const char* run = entry.span == AnalysisSpan::through_time ? "all its snapshots" : "its last snapshot";
+  command.add_option("files", request->files, fmt::format("{}, or the directory of a run: {}", what, run))->required();
+  command.add_option("-o,--output", request->output, "CSV file to write; without it the table goes to standard output")
+      ->type_name("CSV");
+  command.add_option("--plot", request->plot, "PNG file to write: the same as a plot")->type_name("PNG");
+  const AnalysisOptions defaults;
+  for (const auto& key : entry.keys)
+    command
+        .add_option_function(
+            "--" + key.name, [request, name = key.name](const std::string& text) { request->options[name] = text; },
+            fmt::format("{} ({})", key.help, option_text(key.value(defaults))))
+        ->type_name("VALUE");
+}
+
+}  // namespace
+
+void add_analyze(Command program, Context& context) {
+  auto command = program.add_subcommand("analyze", "Measure snapshots: radii, profiles and more, as CSV and plots");
+  command->require_subcommand(1);
+  command->footer(
+      "Example:\n  pergola analyze radii cluster -o radii.csv --plot radii.png\n\n"
+      "`pergola analyze WHAT --help` shows what one writes and its options.");
+  for (const auto& entry : analysis_entries()) {
+    const auto request = std::make_shared<Request>();
+    auto one = command->add_subcommand(entry.name, entry.help);
+    add_options(one, entry, request);
+    one->footer(fmt::format("{}\n\nExample:\n  pergola analyze {} {}", entry.details, entry.name, entry.example));
+    one->callback([&entry, request, &context] { analyze(entry, *request, context); });
+  }
+}
+
+}  // namespace pergola::app
