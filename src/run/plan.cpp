@@ -1,15 +1,18 @@
 #include "run/plan.hpp"
-#include "base/stopwatch.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
+#include "base/text.hpp"
 #include "gravity/solver_entry.hpp"
 #include "io/snapshot.hpp"
 #include "models/model_source.hpp"
 #include "outputs/output.hpp"
+#include "run/plan_parts.hpp"
+#include "sim/gravity_run.hpp"
 #include "sim/simulation.hpp"
 #include "time/integrator_entry.hpp"
 
@@ -17,24 +20,15 @@ namespace pergola {
 
 namespace {
 
-constexpr std::int64_t trial_particles = 1024;
-constexpr double trial_seconds = 0.5;
-/// Up to so many particles of a file, or of a run with the tree, the trial is the run itself: how they cluster decides.
-constexpr std::int64_t whole_trial_particles = 65536;
-constexpr double whole_trial_seconds = 3;
-constexpr std::int64_t rate_sources = 16384, rate_targets = 2048;
+/// The first look, which says how large the trial may be.
+constexpr std::int64_t probe_particles = 2048;
+/// A trial whose particles are made and have their first forces within this time.
+constexpr double longest_start_seconds = 1.5;
+constexpr std::int64_t fewest_pilot_particles = 128, most_pilot_particles = 4096;
+/// Meshes up to so many cells a side are tried as they are.
+constexpr int most_side_cpu = 192, most_side_gpu = 512;
+constexpr std::int64_t most_mesh_particles_cpu = 1 << 21, most_mesh_particles_gpu = 1 << 24;
 constexpr int mesh_trial_cells = 64;
-constexpr std::int64_t mesh_trial_particles = 131072, tree_trial_particles = 65536;
-
-/// Particle and block steps of Hermite per time unit of a Plummer model with 1024 particles, η = 0.02.
-constexpr double plummer_particle_steps = 165, plummer_block_steps = 2900, plummer_eta = 0.02;
-
-/// Steps per unit of time.
-struct Pace {
-  double particle_steps = 0;  // per particle
-  double steps = 0;
-  double seconds_per_step = 0;  // beyond the pairs
-};
 
 struct Count {
   std::int64_t n = 0;
@@ -61,147 +55,263 @@ double host_bytes_of(const RunConfig& config, std::int64_t n) {
   return waiting + (whole ? all : std::min(all, piece * each));
 }
 
-/// Pairs per second of a force evaluation of the kind that the integrator asks for.
-double measure_rate(const RunConfig& config, const Device& device, std::int64_t n) {
-  const std::int64_t sources = std::clamp<std::int64_t>(n, 2, rate_sources);
-  ModelOptions options;
-  options.n = sources;
-  const Particles particles = make_model("plummer", options, device.threads());
-  auto gravity = config.solver_options();
-  gravity.softening = Softening::same(0.01);
-  const auto solver = make_solver(gravity, device);
-  std::vector<std::int64_t> targets(static_cast<std::size_t>(std::min(sources, rate_targets)));
-  for (std::size_t t = 0; t < targets.size(); ++t) targets[t] = static_cast<std::int64_t>(t);
-  const bool jerk = integrator_entry(config.time.integrator).needs_with(config.time, gravity).jerk;
-  double best = 1e300;
-  const auto begin = Clock::now();
-  for (int trial = 0; trial < 5 && seconds_since(begin) < trial_seconds; ++trial) {
-    const auto result =
-        evaluate_forces(*solver, device, particles, want_acceleration | (jerk ? unsigned{want_jerk} : 0u), targets);
-    best = std::min(best, result.evaluate_seconds);
-  }
-  return static_cast<double>(targets.size()) * static_cast<double>(sources) / std::max(best, 1e-9);
+double device_bytes_of(const RunConfig& config, const Device& device, std::int64_t n) {
+  return static_cast<double>(
+      make_integrator(config.time, config.solver_options(), {device, serial_communicator(), nullptr})->device_bytes(n));
 }
 
-/// Runs the configuration with n particles for some seconds.
-Pace measure_pace(RunConfig config, std::int64_t n, double rate, double longest) {
-  if (config.particles.file.empty()) config.particles.options.n = n;
-  Simulation trial(config);
-  const auto begin = Clock::now();
-  trial.advance(config.run.end_time, [&] { return seconds_since(begin) > longest; });
-  const double seconds = seconds_since(begin), time = std::max(trial.step_time() - trial.start_time(), 1e-300);
-  const auto counts = trial.counts();
-  Pace pace;
-  pace.particle_steps = static_cast<double>(counts.particle_steps) / static_cast<double>(n) / time;
-  pace.steps = static_cast<double>(counts.steps) / time;
-  pace.seconds_per_step = std::max(0.0, seconds - (rate > 0 ? static_cast<double>(counts.interactions) / rate : 0)) /
-                          std::max(1.0, static_cast<double>(counts.steps));
-  return pace;
-}
+/// About n of the particles that a configuration names, with all of their mass.
+struct Sample {
+  Particles particles;
+  double time = 0;
+};
 
-/// Seconds of one step where the particles that ask decide: measured with at most tree_trial_particles, and in
-/// proportion beyond.
-double measure_target_step(const RunConfig& config, const Device& device, std::int64_t n, RunPlan& plan) {
-  const std::int64_t trial = std::min(n, tree_trial_particles);
-  ModelOptions options;
-  options.n = trial;
-  const auto particles = make_model("plummer", options, device.threads());
-  auto gravity = config.solver_options();
-  gravity.external.clear();
-  const auto solver = make_solver(gravity, device);
-  double best = 1e300;
-  for (int k = 0; k < 2; ++k) {
-    const auto result = evaluate_forces(*solver, device, particles, want_acceleration);
-    best = std::min(best, result.prepare_seconds + result.evaluate_seconds);
-  }
-  plan.rate_basis = fmt::format("measured with the forces of {} particles on {}", trial, device.spec());
-  return best * static_cast<double>(n) / static_cast<double>(trial);
-}
-
-/// Seconds of one step on a mesh: measured with few and with more random particles on at most mesh_trial_cells per
-/// side, taken as a part for the cells and a part for the particles.
-double measure_cell_step(const RunConfig& config, const Device& device, std::int64_t n, RunPlan& plan) {
-  double shrink = 1;
-  auto gravity = solver_entry(config.gravity.solver).trial(config.solver_options(), mesh_trial_cells, shrink);
-  set_box(gravity, {{-0.25, -0.25, -0.25}, {1, 1, 1}, box_of(gravity).boundary});
-  TimeOptions time = config.time;
-  time.adaptive = false;
-  time.steps = "shared";
-  time.step = 1e-6;
-  const auto measure = [&](std::int64_t count) {
-    ModelOptions options;
-    options.n = count;
-    options.values["side"] = 0.5;
-    const Particles particles = make_model("cube", options, device.threads());
-    const auto integrator = make_integrator(time, gravity, {device, serial_communicator(), nullptr});
-    integrator->start(particles, 0);
-    integrator->advance(2 * time.step, nullptr);
-    const auto begin = Clock::now();
-    const auto before = integrator->counts().steps;
-    integrator->advance(1, [&] { return seconds_since(begin) > trial_seconds; });
-    return seconds_since(begin) / static_cast<double>(integrator->counts().steps - before);
-  };
-  const std::int64_t few = std::min<std::int64_t>(n, 1024), more = std::min<std::int64_t>(n, mesh_trial_particles);
-  const double with_few = measure(few);
-  const double per_particle =
-      more > few ? std::max(0.0, measure(more) - with_few) / static_cast<double>(more - few) : 0;
-  plan.rate_basis = fmt::format("measured with up to {} random particles on {} x {} x {} cells on {}", more,
-                                gravity.mesh.cells[0], gravity.mesh.cells[1], gravity.mesh.cells[2], device.spec());
-  return shrink * with_few + static_cast<double>(n - few) * per_particle;
-}
-
-Pace scaled(Pace pace, const StepGrowth& growth, double factor) {
-  pace.particle_steps *= std::pow(factor, growth.particle_steps);
-  pace.steps *= std::pow(factor, growth.steps);
-  return pace;
-}
-
-/// What the integrator has to say about a step that was given, from the start of a small trial. A mesh is not small.
-void warn_of_step(RunConfig config, const Count& count, RunPlan& plan) {
-  if (solver_entry(config.gravity.solver).cost == StepCost::cells) return;
-  if (!config.particles.file.empty() && count.n > trial_particles) return;
-  if (config.particles.file.empty()) config.particles.options.n = std::min(count.n, trial_particles);
-  const std::string remark = Simulation(config).remark();
-  if (!remark.empty()) plan.warnings.push_back(remark);
-}
-
-/// Whether a trial takes the run's own particles, all of them.
-bool whole_trial(const RunConfig& config, std::int64_t n) {
-  if (n <= trial_particles) return true;
-  const bool clusters = solver_entry(config.gravity.solver).cost == StepCost::targets || !config.particles.file.empty();
-  return clusters && solver_entry(config.gravity.solver).cost != StepCost::cells && n <= whole_trial_particles;
-}
-
-Pace estimate_pace(const RunConfig& config, const Count& count, RunPlan& plan) {
-  const IntegratorEntry& entry = integrator_entry(config.time.integrator);
-  if (const double step = entry.step_of(config.time); step > 0) {
-    plan.steps_basis = "exact: a fixed step";
-    warn_of_step(config, count, plan);
-    Pace pace{1 / step, 1 / step, 0};
-    if (solver_entry(config.gravity.solver).cost == StepCost::targets && whole_trial(config, count.n))
-      pace.seconds_per_step = measure_pace(config, count.n, 0, trial_seconds).seconds_per_step;
-    return pace;
-  }
-  if (whole_trial(config, count.n)) {
-    plan.steps_basis = "measured in a trial from the start";
-    const double longest = count.n <= trial_particles ? trial_seconds : whole_trial_seconds;
-    return measure_pace(config, count.n, plan.interactions_per_second, longest);
-  }
+Sample thinned(RunConfig& config, std::int64_t n, int threads) {
   if (config.particles.file.empty()) {
-    const Pace pace = measure_pace(config, trial_particles, plan.interactions_per_second, trial_seconds);
-    plan.steps_basis = fmt::format("measured in a trial with {} particles and scaled to {}", trial_particles, count.n);
-    return scaled(pace, entry.growth, static_cast<double>(count.n) / static_cast<double>(trial_particles));
+    config.particles.options.n = std::max(n, find_model(config.particles.model).min_n);
+    StartingPoint begin = open_particles(config, threads);
+    Sample sample{{}, begin.time};
+    begin.particles->read(0, begin.particles->count(), sample.particles);
+    return sample;
   }
-  plan.steps_basis = "assumed: as in a Plummer model in N-body units";
-  const double eta_factor = std::sqrt(plummer_eta / config.time.eta);
-  return scaled({plummer_particle_steps * eta_factor, plummer_block_steps * eta_factor, 0}, hermite_entry().growth,
-                static_cast<double>(count.n) / 1024);
+  StartingPoint begin = open_particles(config, threads);
+  ParticleSource& all = *begin.particles;
+  const std::int64_t stride = std::max<std::int64_t>(1, (all.count() + n - 1) / n), piece = std::int64_t{1} << 16;
+  constexpr std::int64_t dense = 1024;  // beyond, single reads are cheaper than all of it
+  Sample sample{{}, begin.time};
+  Particles part, one;
+  for (std::int64_t at = 0; at < all.count(); at += stride) {
+    if (stride > dense || at / piece != (at - stride) / piece || at == 0) {
+      const std::int64_t first = stride > dense ? at : at / piece * piece;
+      all.read(first, std::min(stride > dense ? 1 : piece, all.count() - first), part);
+    }
+    const auto k = static_cast<std::size_t>(stride > dense ? 0 : at % piece);
+    one.resize(1);
+    one.id[0] = part.id[k], one.species[0] = part.species[k];
+    one.mass[0] = part.mass[k] * static_cast<double>(stride);
+    one.x[0] = part.x[k], one.y[0] = part.y[k], one.z[0] = part.z[k];
+    one.vx[0] = part.vx[k], one.vy[0] = part.vy[k], one.vz[0] = part.vz[k];
+    sample.particles.append(one);
+  }
+  if (Box box = box_of(config.gravity); begin.box_side > 0 && !box.given()) {
+    box.side = {begin.box_side, begin.box_side, begin.box_side};
+    set_box(config.gravity, box);
+  }
+  return sample;
+}
+
+/// How steps of a trial and of the run compare.
+struct Scale {
+  double particles = 1;  // of the run to those of the trial
+  double cells = 1;
+};
+
+/// One plan of a run under gravity with a trial.
+class GravityTrial {
+ public:
+  GravityTrial(RunPlan& plan, const RunConfig& config, const Device& device, const Count& count)
+      : plan_(plan),
+        config_(config),
+        device_(device),
+        count_(count),
+        solver_(solver_entry(config.gravity.solver)),
+        integrator_(integrator_entry(config.time.integrator)),
+        length_(std::max(0.0, config.run.end_time - count.start_time)) {}
+
+  void make();
+
+ private:
+  double left() const { return longest_trial_seconds - seconds_since(begin_); }
+  bool steps_vary() const { return integrator_.in_blocks(config_.time) || config_.time.adaptive; }
+  bool pairs() const { return solver_.cost == StepCost::pairs; }
+  bool fits(std::int64_t n) const {
+    const double free = trial_memory * plan_.host_free_bytes, device_free = trial_memory * plan_.device_free_bytes;
+    const double device = device_bytes_of(trial_config_, device_, n), host = host_bytes_of(config_, n);
+    return device_.is_cuda() ? device <= device_free && host <= free : device + host <= free;
+  }
+  std::int64_t choose_size();
+  void shrink_mesh();
+  std::unique_ptr<System> make_trial(std::int64_t n, Cost& start);
+  void try_pilot(double whole_seconds);
+  void foretell();
+  void say_what_was_done();
+  PartCosts scaled_costs() const;
+
+  RunPlan& plan_;
+  const RunConfig& config_;
+  const Device& device_;
+  const Count count_;
+  const SolverEntry& solver_;
+  const IntegratorEntry& integrator_;
+  const double length_;
+  const Clock::time_point begin_ = Clock::now();
+
+  RunConfig trial_config_;
+  std::int64_t n_ = 0;  // of the trial
+  Scale scale_;
+  Cost start_;
+  TrialSteps steps_;
+  TrialOutputs outputs_;
+  std::optional<TrialSteps> pilot_;
+  std::int64_t pilot_n_ = 0;
+};
+
+std::unique_ptr<System> GravityTrial::make_trial(std::int64_t n, Cost& start) {
+  const CostClock clock;
+  std::unique_ptr<System> system;
+  if (n == count_.n) {
+    system = make_system(trial_config_, serial_communicator());
+  } else {
+    RunConfig config = trial_config_;
+    const Sample sample = thinned(config, n, device_.threads());
+    system = std::make_unique<GravityRun>(config, sample.particles, sample.time);
+  }
+  start = clock.passed();
+  return system;
+}
+
+/// A mesh that is too large for a trial is made smaller.
+void GravityTrial::shrink_mesh() {
+  double fewer = 1;
+  solver_.trial(config_.gravity, device_.is_cuda() ? most_side_gpu : most_side_cpu, fewer);
+  if (fewer > 1 || !fits(1)) trial_config_.gravity = solver_.trial(config_.gravity, mesh_trial_cells, scale_.cells);
+}
+
+/// As many particles as memory and time allow.
+std::int64_t GravityTrial::choose_size() {
+  std::int64_t n = count_.n;
+  if (solver_.cost == StepCost::cells) {
+    shrink_mesh();
+    n = std::min(n, device_.is_cuda() ? most_mesh_particles_gpu : most_mesh_particles_cpu);
+  } else if (n > probe_particles) {
+    Cost start;
+    make_trial(probe_particles, start);
+    const double room = std::max(1.0, longest_start_seconds / std::max(start.wall, 1e-6));
+    const double most = static_cast<double>(probe_particles) * std::pow(room, pairs() ? 0.5 : 1.0);
+    if (most < static_cast<double>(n)) n = static_cast<std::int64_t>(most);
+  }
+  while (n > probe_particles && !fits(n)) n /= 2;
+  return n;
+}
+
+/// A thinned sample, small enough to come to the end in its time.
+void GravityTrial::try_pilot(double whole_seconds) {
+  constexpr double margin = 4;  // for what the clustering adds
+  const double room = std::min(longest_pilot_seconds, left() - 0.5);
+  const double share = std::min(1.0, room / (margin * std::max(whole_seconds, 1e-9)));
+  const double n = static_cast<double>(n_) * std::pow(share, pairs() ? 1 / 2.2 : 1.0);
+  pilot_n_ = std::clamp(static_cast<std::int64_t>(n), std::min(fewest_pilot_particles, n_),
+                        std::min(most_pilot_particles, n_));
+  if (room <= 0 || pilot_n_ < 2) return;
+  RunConfig config = trial_config_;
+  const Sample sample = thinned(config, pilot_n_, device_.threads());
+  GravityRun pilot(config, sample.particles, sample.time);
+  pilot_n_ = pilot.size();
+  pilot_ = try_steps(pilot, config, room);
+}
+
+void GravityTrial::foretell() {
+  const auto n = static_cast<double>(n_), all = static_cast<double>(count_.n);
+  const WorkGrowth growth{integrator_.growth.particle_steps, integrator_.growth.steps};
+  WorkPoint work = steps_.complete ? WorkPoint{length_, static_cast<double>(steps_.counts.steps),
+                                               static_cast<double>(steps_.counts.particle_steps) / n}
+                   : pilot_
+                       ? foretell_work(steps_.curve, n, pilot_->curve, static_cast<double>(pilot_n_), growth, length_)
+                       : steps_.curve.at(length_);
+  if (const double step = integrator_.step_of(config_.time); step > 0)
+    work.steps = work.particle_steps = std::ceil(length_ / step * (1 - 1e-12));
+  work.steps *= std::pow(all / n, growth.steps);
+  work.particle_steps *= std::pow(all / n, growth.particle_steps);
+  plan_.steps = std::ceil(work.steps);
+  plan_.particle_steps = work.particle_steps * all;
+}
+
+/// The parts of the run from those of the trial.
+PartCosts GravityTrial::scaled_costs() const {
+  const double more = scale_.particles, squared = more * more;
+  const bool cells = solver_.cost == StepCost::cells;
+  const StepFit::Parts fit = steps_.fit.parts();
+  // Of a sum over pairs a particle's step grows with the others; of a tree all are looked at in every step.
+  double seconds = pairs() ? plan_.steps * fit.per_step + plan_.particle_steps * more * fit.per_particle_step
+                           : plan_.steps * fit.per_step * more + plan_.particle_steps * fit.per_particle_step;
+  if (cells) seconds *= std::max(1.0, scale_.cells / more);
+  const double measured = device_.is_cuda() ? steps_.cost.wall : steps_.cost.processor;
+  PartCosts costs;
+  costs.steps = (seconds / std::max(measured, 1e-12)) * steps_.cost;
+  const double grid = cells ? std::max(more, scale_.cells) : 1;
+  costs.start = (pairs() ? squared : cells ? grid : more) * start_;
+  const std::int64_t by_pairs = solver_.energy.pairs_up_to;
+  costs.energy = (count_.n <= by_pairs ? squared : cells ? grid : more) * outputs_.energy;
+  if (count_.n > by_pairs && n_ <= by_pairs && !cells) costs.energy = more * start_;
+  costs.snapshot = (pairs() ? squared : cells ? grid : more) * outputs_.snapshot;
+  costs.checkpoint = more * outputs_.checkpoint;
+  costs.audit = more * outputs_.audit;
+  return costs;
+}
+
+void GravityTrial::say_what_was_done() {
+  const bool whole = n_ == count_.n && scale_.cells == 1;
+  plan_.tried.push_back(fmt::format("{} of {} particles made, {} steps over {:.3g} of {:.3g} time units in {:.1f} s",
+                                    n_ == count_.n ? fmt::format("all") : fmt::format("{}", n_), count_.n,
+                                    steps_.counts.steps, steps_.length, length_, steps_.cost.wall));
+  if (pilot_)
+    plan_.tried.push_back(fmt::format("a thinned sample of {} particles over {:.3g} time units, for how the work grows",
+                                      pilot_n_, pilot_->length));
+  plan_.tried.push_back(
+      outputs_.not_written.empty()
+          ? "one energy line, one snapshot and one checkpoint, written to the folder for temporary files"
+          : fmt::format("one energy line; no file: {}", outputs_.not_written));
+  if (scale_.cells > 1)
+    plan_.assumed.push_back(
+        fmt::format("the time grows with the cells: the mesh was tried with {:.3g} times fewer", scale_.cells));
+  if (n_ < count_.n) plan_.assumed.push_back(fmt::format("what {} particles took grows to that of {}", n_, count_.n));
+  if (!steps_.complete)
+    plan_.assumed.push_back(!steps_vary() ? "all steps take as long as those of the trial"
+                            : pilot_ && pilot_->length > steps_.length
+                                ? "the work of all particles grows in time as that of the sample"
+                                : "the work goes on as at the end of the trial");
+  if (pilot_ && !pilot_->complete)
+    plan_.assumed.push_back(fmt::format("from time {:.3g} on the work goes on as just before", pilot_->length));
+  plan_.steps_basis = integrator_.step_of(config_.time) > 0 ? "exact: a fixed step"
+                      : steps_.complete && whole            ? "measured: the trial reached the end"
+                      : pilot_ ? "measured in a trial from the start, and to the end with a thinned sample"
+                               : "measured in a trial from the start";
+  plan_.rate_basis = fmt::format("measured in a trial on {}", device_.spec());
+  set_range(plan_, steps_.complete && whole ? 1.2 : !whole ? 2 : steps_vary() ? 1.5 : 1.3);
+}
+
+void GravityTrial::make() {
+  trial_config_ = config_;
+  n_ = choose_size();
+  auto system = make_trial(n_, start_);
+  n_ = system->size();
+  scale_.particles = static_cast<double>(count_.n) / static_cast<double>(n_);
+  for (const auto& sentence : system->remarks()) plan_.warnings.push_back(sentence);
+  outputs_ = try_outputs(*system, config_);
+  const double most = steps_vary() ? longest_steps_seconds : longest_fixed_steps_seconds;
+  steps_ = try_steps(*system, trial_config_, std::clamp(left() - 0.5, 0.1, most));
+  const double program_and_run = most_resident_bytes();
+  system.reset();
+  const double covered = steps_.length > 0 ? steps_.length / length_ : 1e-300;
+  if (!steps_.complete && steps_vary()) try_pilot(steps_.cost.wall / covered);
+  foretell();
+  const PartCosts costs = scaled_costs();
+  add_parts(plan_, config_, costs, length_);
+  say_what_was_done();
+  if (n_ == count_.n && scale_.cells == 1 && program_and_run > 0) {
+    plan_.host_bytes = device_.is_cuda() ? program_and_run : std::max(0.0, program_and_run - plan_.device_bytes);
+    plan_.tried.push_back("its memory, measured");
+  } else {
+    plan_.assumed.push_back("memory from the sizes of all arrays");
+  }
+  if (!pairs()) return;
+  plan_.interactions = plan_.particle_steps * static_cast<double>(count_.n) * config_.time.corrector_iterations;
+  plan_.interactions_per_second = plan_.interactions / std::max(costs.steps.wall, 1e-9);
 }
 
 }  // namespace
 
-RunPlan plan_run(const RunConfig& config) {
-  if (config.is_plasma()) return plan_plasma(config);
+RunPlan plan_gravity(const RunConfig& config, const PlanOptions& options) {
   config.check();
   config.require_particles();
   const Count count = count_particles(config);
@@ -210,38 +320,16 @@ RunPlan plan_run(const RunConfig& config) {
   plan.n = count.n;
   plan.device = device.spec();
   plan.device_name = device.name();
-  const auto integrator =
-      make_integrator(config.time, config.solver_options(), {device, serial_communicator(), nullptr});
-  plan.device_bytes = static_cast<double>(integrator->device_bytes(count.n));
-  plan.host_bytes = host_bytes_of(config, count.n);
+  plan.device_bytes = device_bytes_of(config, device, count.n);
+  plan.host_bytes = host_bytes_of(config, count.n) + resident_bytes();
   plan.device_free_bytes = static_cast<double>(device.memory().free_bytes());
   plan.host_free_bytes = static_cast<double>(Device::open("cpu").memory().free_bytes());
+  if (options.trial)
+    GravityTrial(plan, config, device, count).make();
+  else
+    guess_gravity(plan, config, device, std::max(0.0, config.run.end_time - count.start_time));
   plan.fits = device.is_cuda() ? plan.device_bytes <= plan.device_free_bytes && plan.host_bytes <= plan.host_free_bytes
                                : plan.device_bytes + plan.host_bytes <= plan.host_free_bytes;
-
-  const StepCost cost = solver_entry(config.gravity.solver).cost;
-  if (cost == StepCost::pairs) {
-    plan.interactions_per_second = measure_rate(config, device, count.n);
-    plan.rate_basis =
-        fmt::format("measured with a force evaluation of up to {} particles on {}", rate_sources, device.spec());
-  }
-  Pace pace = estimate_pace(config, count, plan);
-  if (cost == StepCost::cells) pace.seconds_per_step = measure_cell_step(config, device, count.n, plan);
-  // The walk takes the time of the particles that ask.
-  const double asking = pace.steps > 0 ? pace.particle_steps / pace.steps : 0;
-  if (cost == StepCost::targets) {
-    if (pace.seconds_per_step > 0 && whole_trial(config, count.n))
-      plan.rate_basis = fmt::format("measured in the same trial on {}", device.spec());
-    else
-      pace.seconds_per_step = asking * measure_target_step(config, device, count.n, plan);
-  }
-  const double time = std::max(0.0, config.run.end_time - count.start_time), n = static_cast<double>(count.n);
-  plan.steps = std::ceil(pace.steps * time);
-  plan.particle_steps = pace.particle_steps * time * n;
-  plan.seconds = plan.steps * pace.seconds_per_step;
-  if (cost != StepCost::pairs) return plan;
-  plan.interactions = plan.particle_steps * n * config.time.corrector_iterations;
-  plan.seconds += plan.interactions / plan.interactions_per_second;
   return plan;
 }
 

@@ -8,28 +8,41 @@
 
 namespace pergola {
 
+struct PlanOptions {
+  bool trial = true;  // of at most 10 s and a tenth of the free memory
+};
+
 /// What a run will take, before it is begun.
 struct RunPlan {
   std::int64_t n = 0;
   std::string device, device_name;
   double device_bytes = 0;  // integrator and solver
-  double host_bytes = 0;    // particles for output
+  double host_bytes = 0;    // the program, particles on their way, what waits to be written
   double device_free_bytes = 0, host_free_bytes = 0;
   bool fits = false;
 
   double steps = 0, particle_steps = 0, interactions = 0;  // interactions: pairs; 0 on a mesh
-  double seconds = 0;
+  double seconds = 0;                                      // on the clock
+  double seconds_low = 0, seconds_high = 0;                // a range that the run should end in
+  double processor_seconds = 0;                            // of all threads together
   double interactions_per_second = 0;
+  /// What the seconds are made of: the start, the steps, and each kind of output.
+  struct Part {
+    std::string name;
+    double count = 0;
+    double seconds = 0, processor_seconds = 0;
+  };
+  std::vector<Part> parts;
   std::string steps_basis;  // how the steps were estimated
   std::string rate_basis;   // and how the rate
+  std::vector<std::string> tried, assumed;
   std::vector<std::string> warnings;
 };
 
-/// Sizes the run and estimates its work: the memory from the sizes of its arrays; steps and rate from a trial of some
-/// seconds with the run's own particles where these are few, else from one of under a second with a thousand of them,
-/// scaled up, and a short force evaluation on the device. Takes no more memory than that.
-PERGOLA_API RunPlan plan_run(const RunConfig& config);
-/// The same for a run with [plasma]; plan_run calls it.
-RunPlan plan_plasma(const RunConfig& config);
+/// Sizes the run and estimates its work: the memory from the sizes of its arrays, or as measured; steps, outputs and
+/// their time from a trial with the run's own particles, or with as many of them as a tenth of the memory and a start
+/// of some seconds allow. Where steps change while particles cluster, a thinned sample goes on to the end. Without a
+/// trial: from typical rates, a rough guess.
+PERGOLA_API RunPlan plan_run(const RunConfig& config, const PlanOptions& options = {});
 
 }  // namespace pergola

@@ -1,10 +1,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
-#include "run/plan.hpp"
+#include "run/plan_parts.hpp"
 #include "sim/plasma_preflight.hpp"
 #include "sim/plasma_simulation.hpp"
 
@@ -12,13 +11,16 @@ namespace pergola {
 
 namespace {
 
-constexpr double trial_seconds = 0.5;
-/// Enough to keep the device busy.
-constexpr double trial_particles_cpu = 262144, trial_particles_gpu = 4194304;
+/// Particles that are made and started within some seconds.
+constexpr double most_particles_cpu = 4194304, most_particles_gpu = 67108864;
+/// Enough to keep the device busy, where a trial has to be smaller than the run.
+constexpr double small_particles_cpu = 262144, small_particles_gpu = 4194304;
 constexpr int fewest_trial_cells = 8;
+/// Typical particle steps per second of a core and of a GPU, and a range for a guess.
+constexpr double rate_core = 2e7, rate_gpu = 5e9, guess_factor = 10;
 
 /// The same plasma in a smaller box, for a trial: axes are halved in turn until it has few enough particles.
-RunConfig trial_of(RunConfig config, double particles, double most) {
+RunConfig smaller(RunConfig config, double particles, double most) {
   auto& plasma = config.plasma;
   for (bool halved = true; halved && particles > most;) {
     halved = false;
@@ -32,15 +34,66 @@ RunConfig trial_of(RunConfig config, double particles, double most) {
         std::ceil(static_cast<double>(species.particles_per_cell) * std::min(1.0, most / particles)));
   }
   plasma.background = true;
-  config.run.end_time = 1e9 * config.time.step;
-  config.output.spectrum_every = 0;
   return config;
+}
+
+void try_plasma(RunPlan& plan, const RunConfig& config, const Device& device, const PlasmaMemory& memory) {
+  const Clock::time_point begin = Clock::now();
+  const double free = trial_memory * memory.host_free_bytes, device_free = trial_memory * memory.device_free_bytes;
+  const bool whole = memory.particles <= (device.is_cuda() ? most_particles_gpu : most_particles_cpu) &&
+                     (device.is_cuda() ? memory.device_bytes <= device_free && memory.host_bytes <= free
+                                       : memory.device_bytes + memory.host_bytes <= free);
+  const RunConfig trial_config =
+      whole ? config : smaller(config, memory.particles, device.is_cuda() ? small_particles_gpu : small_particles_cpu);
+  const CostClock start;
+  PlasmaSimulation trial(trial_config);
+  PartCosts costs;
+  costs.start = start.passed();
+  const TrialOutputs outputs = try_outputs(trial, config);
+  const double left = longest_trial_seconds - seconds_since(begin) - 0.5;
+  const TrialSteps steps = try_steps(trial, trial_config, std::clamp(left, 0.1, longest_fixed_steps_seconds));
+  const double more = memory.particles / static_cast<double>(trial.size());
+  costs.start = more * costs.start;
+  costs.steps = (plan.steps / static_cast<double>(std::max<std::int64_t>(1, steps.counts.steps)) * more) * steps.cost;
+  costs.energy = more * outputs.energy, costs.spectrum = more * outputs.spectrum;
+  costs.snapshot = more * outputs.snapshot, costs.checkpoint = more * outputs.checkpoint;
+  add_parts(plan, config, costs, config.run.end_time);
+  plan.tried.push_back(fmt::format("{} of {:.0f} particles, {} of {:.0f} steps in {:.1f} s",
+                                   whole ? "all" : std::to_string(trial.size()), memory.particles, steps.counts.steps,
+                                   plan.steps, steps.cost.wall));
+  plan.tried.push_back(
+      outputs.not_written.empty()
+          ? "one energy line, one snapshot and one checkpoint, written to the folder for temporary files"
+          : fmt::format("one energy line; no file: {}", outputs.not_written));
+  if (!whole) plan.assumed.push_back("time grows with the number of particles: the trial had a smaller box");
+  if (!steps.complete) plan.assumed.push_back("all steps take as long as those of the trial");
+  plan.rate_basis = fmt::format("measured with {} of its particles on {}", trial.size(), device.spec());
+  set_range(plan, whole ? 1.3 : 2);
+  if (const double peak = most_resident_bytes(); whole && peak > 0) {
+    plan.host_bytes = device.is_cuda() ? peak : std::max(0.0, peak - plan.device_bytes);
+    plan.tried.push_back("its memory, measured");
+  } else {
+    plan.assumed.push_back("memory from the sizes of all arrays");
+  }
+}
+
+void guess_plasma(RunPlan& plan, const RunConfig& config, const Device& device, const PlasmaMemory& memory) {
+  const double rate = device.is_cuda() ? rate_gpu : rate_core * device.threads();
+  const double step = memory.particles / rate, cores = device.is_cuda() ? 1 : device.threads();
+  PartCosts costs;
+  costs.start = {10 * step, 10 * step * cores};
+  costs.steps = {plan.steps * step, plan.steps * step * cores};
+  costs.energy = {step, step * cores};
+  costs.snapshot = costs.checkpoint = {10 * step, 10 * step};
+  add_parts(plan, config, costs, config.run.end_time);
+  plan.rate_basis = fmt::format("assumed: {:.0e} particle steps a second", rate);
+  plan.assumed.push_back(fmt::format("{:.0e} particle steps a second, a typical number; no trial was made", rate));
+  set_range(plan, guess_factor);
 }
 
 }  // namespace
 
-RunPlan plan_plasma(const RunConfig& config) {
-  using Clock = std::chrono::steady_clock;
+RunPlan plan_plasma(const RunConfig& config, const PlanOptions& options) {
   RunPlan plan;
   plan.warnings = check_plasma(config);
   const Device device = Device::open(config.run.device, config.run.threads);
@@ -49,7 +102,7 @@ RunPlan plan_plasma(const RunConfig& config) {
   plan.device = device.spec();
   plan.device_name = device.name();
   plan.device_bytes = memory.device_bytes;
-  plan.host_bytes = memory.host_bytes;
+  plan.host_bytes = memory.host_bytes + resident_bytes();
   plan.device_free_bytes = memory.device_free_bytes;
   plan.host_free_bytes = memory.host_free_bytes;
   plan.fits = memory.fits;
@@ -58,18 +111,10 @@ RunPlan plan_plasma(const RunConfig& config) {
   plan.steps = whole + (shorter ? 1 : 0);
   plan.steps_basis = "exact: a fixed step";
   plan.particle_steps = plan.steps * memory.particles;
-
-  PlasmaSimulation trial(
-      trial_of(config, memory.particles, device.is_cuda() ? trial_particles_gpu : trial_particles_cpu));
-  trial.advance(2 * config.time.step, nullptr);
-  const auto begin = Clock::now();
-  const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
-  const std::int64_t before = trial.counts().steps;
-  trial.advance(1e9 * config.time.step, [&] { return seconds() > trial_seconds; });
-  const auto steps = static_cast<double>(std::max<std::int64_t>(1, trial.counts().steps - before));
-  const double each = seconds() / (steps * static_cast<double>(trial.size()));
-  plan.seconds = plan.particle_steps * each;
-  plan.rate_basis = fmt::format("measured with {} of its particles on {}", trial.size(), device.spec());
+  if (options.trial)
+    try_plasma(plan, config, device, memory);
+  else
+    guess_plasma(plan, config, device, memory);
   return plan;
 }
 

@@ -33,6 +33,11 @@ GravityRun::GravityRun(const RunConfig& config, std::shared_ptr<Communicator> co
   starting_particles_.z = state->get<double>("starting.z", n);
 }
 
+GravityRun::GravityRun(const RunConfig& config, const Particles& particles, double time)
+    : simulation_(config, particles, time) {
+  if (expects("return_distance")) starting_particles_ = particles;
+}
+
 bool GravityRun::advance(double limit, const std::function<bool()>& enough) {
   shown_.reset();
   return simulation_.advance(limit, enough);

@@ -12,6 +12,8 @@ class GravityRun final : public System {
  public:
   /// From the configuration's particles, or from what save() gave.
   GravityRun(const RunConfig& config, std::shared_ptr<Communicator> communicator, const StateBlocks* state);
+  /// With these particles, at `time`; in this process alone.
+  GravityRun(const RunConfig& config, const Particles& particles, double time);
 
   const Device& device() const override { return simulation_.device(); }
   Profile& profile() override { return simulation_.profile(); }

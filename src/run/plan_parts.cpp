@@ -1,0 +1,48 @@
+#include "run/plan_parts.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pergola {
+
+namespace {
+
+/// The first, the last and those between, of which there is at most one for a step.
+double outputs_in(double length, double every, double steps) {
+  const double between = every > 0 ? std::max(0.0, std::ceil(length / every * (1 - 1e-12)) - 1) : 0;
+  return 2 + std::min(between, steps);
+}
+
+double outputs_by_steps(std::int64_t every, double steps) {
+  return every > 0 ? 1 + std::floor(steps / static_cast<double>(every)) : 0;
+}
+
+}  // namespace
+
+void add_parts(RunPlan& plan, const RunConfig& config, const PartCosts& costs, double length) {
+  const auto& output = config.output;
+  const auto add = [&](const char* name, double count, const Cost& each) {
+    plan.parts.push_back({name, count, count * each.wall, count * each.processor});
+    plan.seconds += count * each.wall;
+    plan.processor_seconds += count * each.processor;
+  };
+  add("start", 1, costs.start);
+  add("steps", plan.steps, (1 / std::max(plan.steps, 1.0)) * costs.steps);
+  add("energies", outputs_in(length, output.energy_every, plan.steps), costs.energy);
+  add("snapshots", outputs_in(length, output.snapshots_every, plan.steps), costs.snapshot);
+  if (costs.audit.wall > 0) add("audits", outputs_by_steps(output.force_audit_every, plan.steps), costs.audit);
+  if (costs.spectrum.wall > 0) add("spectra", outputs_by_steps(output.spectrum_every, plan.steps), costs.spectrum);
+  const double minutes = output.checkpoint_every_minutes;
+  add("checkpoints", 1 + (minutes > 0 ? std::floor(plan.seconds / (60 * minutes)) : 0), costs.checkpoint);
+}
+
+void set_range(RunPlan& plan, double factor) {
+  plan.seconds_low = plan.seconds / factor;
+  plan.seconds_high = plan.seconds * factor;
+}
+
+RunPlan plan_run(const RunConfig& config, const PlanOptions& options) {
+  return config.is_plasma() ? plan_plasma(config, options) : plan_gravity(config, options);
+}
+
+}  // namespace pergola

@@ -1,0 +1,32 @@
+#pragma once
+#include "run/plan.hpp"
+#include "run/trial.hpp"
+
+namespace pergola {
+
+/// The whole of a trial in seconds, and when the last part of it must be over.
+constexpr double longest_trial_seconds = 10, longest_steps_seconds = 4, longest_pilot_seconds = 2.5;
+constexpr double longest_fixed_steps_seconds = 2.5;
+/// Of the free memory, for a trial.
+constexpr double trial_memory = 0.1;
+
+/// One of each part of a run, for all of its particles.
+struct PartCosts {
+  Cost start, steps;  // all steps together
+  Cost energy, snapshot, checkpoint, audit, spectrum;
+};
+
+/// Adds the start, the steps and all outputs of a run of this length to the plan, as parts and as sums.
+void add_parts(RunPlan& plan, const RunConfig& config, const PartCosts& costs, double length);
+/// The range: the seconds divided and multiplied by a factor.
+void set_range(RunPlan& plan, double factor);
+
+/// The plan of a run under gravity or of a plasma; plan_run calls them.
+RunPlan plan_gravity(const RunConfig& config, const PlanOptions& options);
+RunPlan plan_plasma(const RunConfig& config, const PlanOptions& options);
+
+/// A run under gravity without a trial: the steps of its integrator where they are fixed, else those of a Plummer model
+/// in N-body units, at typical rates.
+void guess_gravity(RunPlan& plan, const RunConfig& config, const Device& device, double length);
+
+}  // namespace pergola

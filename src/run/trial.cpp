@@ -1,0 +1,142 @@
+#include "run/trial.hpp"
+
+#include <fmt/core.h>
+#include <stdlib.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "base/error.hpp"
+#include "io/checkpoint_writer.hpp"
+#include "io/write_queue.hpp"
+
+namespace pergola {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+/// A line such as "VmHWM:  1234 kB" of what Linux says about this process.
+double status_bytes(const char* name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(name)) return 1024 * std::strtod(line.c_str() + std::strlen(name), nullptr);
+  return 0;
+}
+
+/// A folder that is gone when the trial is over.
+class TrialFolder {
+ public:
+  TrialFolder() {
+    std::string name = (fs::temp_directory_path() / "pergola-plan-XXXXXX").string();
+    if (!mkdtemp(name.data()))
+      throw Error(ErrorKind::system, fmt::format("{}: cannot be made: {}", name, std::strerror(errno)));
+    path_ = name;
+  }
+  ~TrialFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TrialFolder(const TrialFolder&) = delete;
+  TrialFolder& operator=(const TrialFolder&) = delete;
+  const fs::path& path() const { return path_; }
+  double bytes() const {
+    double sum = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(path_))
+      if (entry.is_regular_file()) sum += static_cast<double>(entry.file_size());
+    return sum;
+  }
+
+ private:
+  fs::path path_;
+};
+
+/// Does something once; an ill fate of the file system is told, not fatal.
+template <class Write>
+Cost try_files(double& bytes, std::string& not_written, const Write& write) {
+  const CostClock clock;
+  try {
+    TrialFolder folder;
+    WriteQueue queue(std::int64_t{1} << 30);
+    write(folder.path(), queue);
+    queue.drain();
+    const Cost cost = clock.passed();
+    bytes = folder.bytes();
+    return cost;
+  } catch (const fs::filesystem_error& error) {
+    not_written = error.what();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::system) throw;
+    not_written = error.what();
+  }
+  return {};
+}
+
+}  // namespace
+
+CostClock::CostClock() : wall_(Clock::now()), processor_(processor_seconds()) {}
+
+Cost CostClock::passed() const { return {seconds_since(wall_), processor_seconds() - processor_}; }
+
+double resident_bytes() { return status_bytes("VmRSS:"); }
+double most_resident_bytes() { return status_bytes("VmHWM:"); }
+
+TrialSteps try_steps(System& system, const RunConfig& config, double seconds) {
+  TrialSteps steps;
+  const StepCounts before = system.counts();
+  const double start = system.start_time(), n = static_cast<double>(system.size());
+  const CostClock clock;
+  StepCounts last = before;
+  Cost last_cost;
+  steps.complete = system.advance(config.run.end_time, [&] {
+    const StepCounts now = system.counts();
+    const Cost cost = clock.passed();
+    if (now.steps == last.steps) return cost.wall > seconds;
+    const bool gpu = system.device().is_cuda();
+    steps.fit.add(static_cast<double>(now.steps - last.steps),
+                  static_cast<double>(now.particle_steps - last.particle_steps),
+                  gpu ? cost.wall - last_cost.wall : cost.processor - last_cost.processor);
+    steps.curve.add({system.step_time() - start, static_cast<double>(now.steps - before.steps),
+                     static_cast<double>(now.particle_steps - before.particle_steps) / n});
+    last = now, last_cost = cost;
+    return cost.wall > seconds;
+  });
+  steps.cost = clock.passed();
+  const StepCounts after = system.counts();
+  steps.counts = {after.steps - before.steps, after.particle_steps - before.particle_steps,
+                  after.interactions - before.interactions};
+  steps.length = steps.complete ? config.run.end_time - start : system.step_time() - start;
+  return steps;
+}
+
+TrialOutputs try_outputs(System& system, const RunConfig& config) {
+  TrialOutputs outputs;
+  const auto measured = [](const auto& act) {
+    const CostClock clock;
+    act();
+    return clock.passed();
+  };
+  outputs.energy = measured([&] { system.measure(); });
+  if (config.output.force_audit_every > 0 && system.can_audit())
+    outputs.audit = measured([&] { system.audit(config.output.force_audit_sample); });
+  if (config.output.spectrum_every > 0) outputs.spectrum = measured([&] { system.record(); });
+  outputs.snapshot =
+      try_files(outputs.snapshot_bytes, outputs.not_written, [&](const fs::path& folder, WriteQueue& queue) {
+        system.write_snapshot(folder / snapshot_name(config, 0), &queue, [] {});
+      });
+  outputs.checkpoint =
+      try_files(outputs.checkpoint_bytes, outputs.not_written, [&](const fs::path& folder, WriteQueue& queue) {
+        StateSource state;
+        system.save(state);
+        queue_checkpoint(queue, folder, "", state);
+      });
+  return outputs;
+}
+
+}  // namespace pergola

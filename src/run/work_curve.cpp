@@ -1,0 +1,74 @@
+#include "run/work_curve.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pergola {
+
+namespace {
+
+constexpr std::size_t most_points = 4096;
+/// From so many steps of a particle on, what a trial says about the number of its steps is taken as it is.
+constexpr double steps_to_trust = 4;
+
+WorkPoint between(const WorkPoint& a, const WorkPoint& b, double time) {
+  const double f = b.time > a.time ? (time - a.time) / (b.time - a.time) : 1;
+  return {time, a.steps + f * (b.steps - a.steps), a.particle_steps + f * (b.particle_steps - a.particle_steps)};
+}
+
+/// What was measured over what was foretold, as far as `seen` steps of a particle can be trusted.
+double correction(double measured, double foretold, double seen) {
+  if (!(measured > 0) || !(foretold > 0)) return 1;
+  return std::pow(measured / foretold, std::min(1.0, seen / steps_to_trust));
+}
+
+}  // namespace
+
+void WorkCurve::add(const WorkPoint& point) {
+  if (points_.size() >= most_points) {  // every other one
+    for (std::size_t k = 0; k < points_.size() / 2; ++k) points_[k] = points_[2 * k + 1];
+    points_.resize(points_.size() / 2);
+  }
+  points_.push_back(point);
+}
+
+WorkPoint WorkCurve::at(double time) const {
+  if (empty() || time <= 0) return {time, 0, 0};
+  const WorkPoint& last = points_.back();
+  if (time > last.time) return between(at(0.5 * last.time), last, time);
+  const auto next = std::find_if(points_.begin(), points_.end(), [&](const WorkPoint& p) { return p.time >= time; });
+  return between(next == points_.begin() ? WorkPoint{} : *(next - 1), *next, time);
+}
+
+void StepFit::add(double steps, double particle_steps, double seconds) {
+  ss_ += steps * steps, sp_ += steps * particle_steps, pp_ += particle_steps * particle_steps;
+  st_ += steps * seconds, pt_ += particle_steps * seconds;
+  steps_ += steps, particle_steps_ += particle_steps, seconds_ += seconds;
+}
+
+StepFit::Parts StepFit::parts() const {
+  if (!(particle_steps_ > 0)) return {};
+  const double determinant = ss_ * pp_ - sp_ * sp_;
+  Parts parts{0, 1};
+  if (determinant > 1e-3 * ss_ * pp_)
+    parts = {std::max(0.0, (st_ * pp_ - pt_ * sp_) / determinant),
+             std::max(0.0, (pt_ * ss_ - st_ * sp_) / determinant)};
+  double sum = parts.per_step * steps_ + parts.per_particle_step * particle_steps_;
+  if (!(sum > 0)) parts = {0, 1}, sum = particle_steps_;
+  return {parts.per_step * seconds_ / sum, parts.per_particle_step * seconds_ / sum};
+}
+
+WorkPoint foretell_work(const WorkCurve& trial, double n, const WorkCurve& pilot, double pilot_n,
+                        const WorkGrowth& growth, double time) {
+  const double both = std::min(trial.length(), time);
+  if (pilot.length() <= both || both <= 0) return trial.at(time);
+  const double factor = n / pilot_n, steps = std::pow(factor, growth.steps),
+               particle_steps = std::pow(factor, growth.particle_steps);
+  const WorkPoint measured = trial.at(both), there = pilot.at(both), end = pilot.at(time);
+  const double seen = std::min(there.particle_steps, measured.particle_steps);
+  return {time, end.steps * steps * correction(measured.steps, there.steps * steps, seen),
+          end.particle_steps * particle_steps *
+              correction(measured.particle_steps, there.particle_steps * particle_steps, seen)};
+}
+
+}  // namespace pergola

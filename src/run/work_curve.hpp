@@ -1,0 +1,56 @@
+#pragma once
+#include <vector>
+
+#include "base/host_device.hpp"
+
+namespace pergola {
+
+/// Work done since the start of a run, `time` after it.
+struct WorkPoint {
+  double time = 0;
+  double steps = 0;
+  double particle_steps = 0;  // per particle
+};
+
+/// How the work of a run grows in time, from a trial.
+class PERGOLA_API WorkCurve {
+ public:
+  /// Points come in the order of time; few enough are kept.
+  void add(const WorkPoint& point);
+  bool empty() const { return points_.empty(); }
+  /// The time that is covered.
+  double length() const { return empty() ? 0 : points_.back().time; }
+  /// Between two points on the line through them; beyond the last one as in the last half of what is covered.
+  WorkPoint at(double time) const;
+
+ private:
+  std::vector<WorkPoint> points_;
+};
+
+/// The seconds of a step as a part for each step and one for each particle that takes it, fitted to steps of different
+/// size (least squares, both at least 0). Steps of one size do not tell the two apart: then all is for the particles.
+class PERGOLA_API StepFit {
+ public:
+  void add(double steps, double particle_steps, double seconds);
+  struct Parts {
+    double per_step = 0, per_particle_step = 0;
+  };
+  /// Such that the sum over all that was added is right.
+  Parts parts() const;
+
+ private:
+  double ss_ = 0, sp_ = 0, pp_ = 0, st_ = 0, pt_ = 0;
+  double steps_ = 0, particle_steps_ = 0, seconds_ = 0;
+};
+
+/// Powers of the number of particles with which steps and particle steps per particle grow.
+struct WorkGrowth {
+  double particle_steps = 0, steps = 0;
+};
+
+/// The work of `n` particles over `time`, from a trial of theirs that reached a part of it and one of fewer particles
+/// that went further: the second, scaled, times what the first measured beside it where both have been.
+PERGOLA_API WorkPoint foretell_work(const WorkCurve& trial, double n, const WorkCurve& pilot, double pilot_n,
+                                    const WorkGrowth& growth, double time);
+
+}  // namespace pergola
