@@ -23,7 +23,7 @@ FOLDER_NUMBER = {
     "sim": 9,
     "outputs": 10,
     "run": 11,
-    "g6": 12, "python": 12,
+    "g6": 12, "python": 12, "view": 12,
     "app": 13,
 }
 
@@ -34,6 +34,7 @@ FOREIGN = [
     (re.compile(r"^png\.h$"), {"picture"}),
     (re.compile(r"^toml"), {"config", "app"}),
     (re.compile(r"^CLI/"), {"app"}),
+    (re.compile(r"^boost/"), {"view"}),
 ]
 CUDA_HEADER = re.compile(r"^(cuda|cub/|thrust/|cooperative_groups|cufft)")
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what Pergola needs on Debian 12 and is not there yet. Says nothing when all is there. The CUDA toolkit is not
 # among it: where nvcc is found, the build uses it; without it everything but the GPU works.
+#   --browser   also what the browser's test of the view needs
 set -euo pipefail
 
 packages=(
@@ -8,11 +9,16 @@ packages=(
   git g++ cmake ninja-build pkg-config clang-format
   # libraries, in the order of cmake/PergolaDependencies.cmake
   libfmt-dev libhwy-dev libtomlplusplus-dev nlohmann-json3-dev libcli11-dev libpng-dev libhdf5-dev libxxhash-dev
-  libfftw3-dev
+  libfftw3-dev libboost-dev
   libopenmpi-dev openmpi-bin
   # tests
   libgtest-dev python3 python3-numpy python3-h5py gfortran
 )
+
+if [ "${1:-}" = --browser ]; then
+  packages+=(chromium)
+  command -v npm >/dev/null || packages+=(nodejs npm)  # Debian's conflict with those of other sources
+fi
 
 missing=()
 for package in "${packages[@]}"; do

@@ -21,6 +21,7 @@ void add_g6_replay(Command program, Context& context);
 void add_paper(Command program, Context& context);
 void add_picture(Command program, Context& context);
 void add_plot(Command program, Context& context);
+void add_view(Command program, Context& context);
 void add_bench(Command program, Context& context);
 
 }  // namespace pergola::app

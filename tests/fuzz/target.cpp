@@ -12,6 +12,7 @@
 #include "io/hdf5_walk.hpp"
 #include "io/openpmd.hpp"
 #include "io/snapshot.hpp"
+#include "view/requests.hpp"
 
 namespace pergola::fuzz {
 
@@ -137,7 +138,15 @@ std::vector<Target> targets(const fs::path& examples, const fs::path& scratch) {
           {"g6-trace",
            [](const fs::path& path) { g6::replay_trace(path, Device::open("cpu", 1), Precision::mixed, false); },
            {},
-           [=] { return traces(scratch); }}};
+           [=] { return traces(scratch); }},
+          {"view-message",
+           [](const fs::path& path) { parse_view_request(bytes_of(path)); },
+           {},
+           [] {
+             return std::vector<std::string>{R"({"ask":"state"})", R"({"ask":"snapshot","number":3,"most":100000})",
+                                             R"({"ask":"newest","after":17,"most":100000})",
+                                             R"({"do":"fork","argument":"run.end_time=2"})"};
+           }}};
 }
 
 }  // namespace pergola::fuzz

@@ -1,0 +1,181 @@
+#include "app/view_folder.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "app/unit_text.hpp"
+#include "base/error.hpp"
+#include "io/openpmd.hpp"
+#include "io/snapshot_source.hpp"
+#include "outputs/output.hpp"
+#include "picture/run_log.hpp"
+#include "view/points.hpp"
+
+namespace pergola::app {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+void reserve(ViewPoints& points, std::size_t count) {
+  for (auto* list : {&points.x, &points.y, &points.z, &points.speed}) list->reserve(count);
+  points.kind.reserve(count);
+}
+
+/// Reads ranges of 64 Ki particles and picks from them, so that nobody holds all.
+ViewPoints points_of_snapshot(const fs::path& file, std::int64_t most, int threads) {
+  SnapshotSource source(file, threads);
+  const SnapshotHeader& header = source.summary().header;
+  ViewPoints points;
+  points.time = header.time;
+  points.time_text = time_text(header);
+  points.total = source.count();
+  points.units.fill(unit_texts(header).length);
+  points.kinds.assign(species_names.begin(), species_names.end());
+  points.box_side = header.box_size;
+  const auto places = spread_places(source.count(), most);
+  reserve(points, places.size());
+  constexpr std::int64_t piece = 65536;
+  Particles some;
+  std::int64_t first = 0, end = 0;
+  for (const std::int64_t place : places) {
+    if (place >= end) {
+      first = place;
+      end = std::min(first + piece, source.count());
+      source.read(first, end - first, some);
+    }
+    const auto i = static_cast<std::size_t>(place - first);
+    points.x.push_back(static_cast<float>(some.x[i]));
+    points.y.push_back(static_cast<float>(some.y[i]));
+    points.z.push_back(static_cast<float>(some.z[i]));
+    points.speed.push_back(static_cast<float>(std::hypot(some.vx[i], some.vy[i], some.vz[i])));
+    points.kind.push_back(some.species[i]);
+  }
+  return points;
+}
+
+/// Phase space: x, y (or z of a file with three dimensions stays unseen) and the velocity along x.
+ViewPoints points_of_plasma(const fs::path& file, std::int64_t most) {
+  const OpenPmdSummary summary = inspect_openpmd(file);
+  ViewPoints points;
+  points.time = summary.time;
+  points.time_text =
+      fmt::format("t = {:.6g}{}{}", summary.time, summary.time_unit.empty() ? "" : " ", summary.time_unit);
+  points.total = summary.particle_count();
+  points.axes = {"x", "y", "vx"};
+  const std::string& length = summary.length_unit;
+  points.units = {length, length,
+                  length.empty() || summary.time_unit.empty() ? "" : fmt::format("{}/{}", length, summary.time_unit)};
+  constexpr std::size_t most_kinds = 16;
+  const std::size_t kinds = std::min(summary.species.size(), most_kinds);
+  for (std::size_t k = 0; k < kinds; ++k) {
+    const auto& species = summary.species[k];
+    points.kinds.push_back(species.name);
+    const auto share = std::max<std::int64_t>(
+        1, static_cast<std::int64_t>(static_cast<double>(most) * static_cast<double>(species.count) /
+                                     std::max(1.0, static_cast<double>(points.total))));
+    const auto x = read_openpmd_coordinate(file, species.name, "x");
+    const auto y = read_openpmd_coordinate(file, species.name, "y");
+    const auto vx = read_openpmd_coordinate(file, species.name, "vx");
+    for (const std::int64_t place : spread_places(static_cast<std::int64_t>(x.size()), share)) {
+      const auto i = static_cast<std::size_t>(place);
+      points.x.push_back(static_cast<float>(x[i]));
+      points.y.push_back(static_cast<float>(y[i]));
+      points.z.push_back(static_cast<float>(vx[i]));
+      points.speed.push_back(static_cast<float>(std::abs(vx[i])));
+      points.kind.push_back(static_cast<std::uint8_t>(k));
+    }
+  }
+  return points;
+}
+
+json record_json(const fs::path& file) {
+  std::ifstream stream(file);
+  json record = json::parse(stream, nullptr, false);
+  return record.is_object() ? record : json::object();
+}
+
+}  // namespace
+
+json log_json(const fs::path& file) {
+  json columns = json::object();
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) return columns;
+  const RunLog log = RunLog::read(file);
+  constexpr std::size_t most = 2000;
+  const std::size_t every = std::max<std::size_t>(1, (log.rows() + most - 1) / most);
+  for (const std::string& name : log.names()) {
+    const auto values = log.numbers(name);
+    json column = json::array();
+    for (std::size_t row = 0; row < values.size(); ++row)
+      if (row % every == 0 || row + 1 == values.size())
+        column.push_back(std::isfinite(values[row]) ? json(values[row]) : json());
+    columns[name] = std::move(column);
+  }
+  return columns;
+}
+
+RunFolderFeed::RunFolderFeed(fs::path directory, int threads) : directory_(std::move(directory)), threads_(threads) {
+  std::error_code error;
+  if (!fs::is_directory(directory_, error))
+    throw Error(ErrorKind::input, fmt::format("{}: expected the directory of a run", directory_.string()));
+  if (!fs::exists(directory_ / "run.json", error) && list().empty())
+    throw Error(ErrorKind::input,
+                fmt::format("{}: expected run.json or snapshots, found neither: not the directory of a run",
+                            directory_.string()));
+}
+
+std::map<std::int64_t, fs::path> RunFolderFeed::list() const {
+  std::map<std::int64_t, fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator it(directory_, error), end; !error && it != end; it.increment(error))
+    for (const char* pattern : {"snap_#.hdf5", "plasma_#.h5"})
+      if (const auto number = number_in_name(it->path().filename().string(), pattern)) found[*number] = it->path();
+  return found;
+}
+
+std::string RunFolderFeed::state() {
+  json state{{"kind", "state"},
+             {"title", fs::absolute(directory_).lexically_normal().filename().string()},
+             {"live", false},
+             {"control", false}};
+  const json record = record_json(directory_ / "run.json");
+  for (const char* key : {"status", "device_name", "precision", "n", "start_time", "time", "end_time", "totals",
+                          "energy_error", "checks"})
+    if (record.contains(key)) state[key] = record[key];
+  json numbers = json::array();
+  for (const auto& [number, path] : list()) numbers.push_back(number);
+  state["snapshots"] = std::move(numbers);
+  for (const char* name : {"energy", "audit"}) state[name] = log_json(directory_ / fmt::format("{}.csv", name));
+  return state.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::shared_ptr<const std::string> RunFolderFeed::snapshot(std::int64_t number, std::int64_t most) {
+  const auto files = list();
+  const auto found = files.find(number);
+  if (found == files.end())
+    throw Error(ErrorKind::input, fmt::format("{}: has no snapshot {}", directory_.string(), number));
+  const fs::path& file = found->second;
+  ViewPoints points = is_openpmd(file) ? points_of_plasma(file, most) : points_of_snapshot(file, most, threads_);
+  points.number = number;
+  return std::make_shared<const std::string>(encode_points(points));
+}
+
+std::shared_ptr<const std::string> RunFolderFeed::newest(std::int64_t& serial, std::int64_t most) {
+  const auto files = list();
+  if (files.empty() || files.rbegin()->first + 1 <= serial) return nullptr;
+  serial = files.rbegin()->first + 1;
+  return snapshot(serial - 1, most);
+}
+
+std::string RunFolderFeed::act(const std::string& /*action*/, const std::string& /*argument*/) {
+  throw Error(ErrorKind::input,
+              "this page looks at files; a run is steered from the page of pergola run --view --control");
+}
+
+}  // namespace pergola::app

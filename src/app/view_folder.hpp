@@ -1,0 +1,35 @@
+#pragma once
+#include <filesystem>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "view/server.hpp"
+
+namespace pergola::app {
+
+/// What a page is shown of the directory of a run, finished or running: its snapshots, its logs and its record, looked
+/// at anew whenever the page asks.
+class RunFolderFeed final : public ViewFeed {
+ public:
+  /// Throws Error(input) where there is nothing of a run.
+  RunFolderFeed(std::filesystem::path directory, int threads);
+
+  std::string state() override;
+  std::shared_ptr<const std::string> snapshot(std::int64_t number, std::int64_t most) override;
+  std::shared_ptr<const std::string> newest(std::int64_t& serial, std::int64_t most) override;
+  std::string act(const std::string& action, const std::string& argument) override;
+
+ private:
+  /// Snapshots by their numbers.
+  std::map<std::int64_t, std::filesystem::path> list() const;
+
+  std::filesystem::path directory_;
+  int threads_;
+};
+
+/// A log as columns of numbers, thinned to at most 2,000 lines; an empty object where there is none, or none yet.
+nlohmann::json log_json(const std::filesystem::path& file);
+
+}  // namespace pergola::app

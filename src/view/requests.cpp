@@ -1,0 +1,103 @@
+#include "view/requests.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+
+namespace pergola {
+
+namespace {
+
+using nlohmann::json;
+
+[[noreturn]] void refuse(std::string_view expected) {
+  throw Error(ErrorKind::input, fmt::format("request: expected {}", expected));
+}
+
+std::int64_t integer(const json& message, const char* name, std::int64_t least, std::int64_t most) {
+  const auto found = message.find(name);
+  if (found == message.end() || !found->is_number_integer()) refuse(fmt::format("a whole number as \"{}\"", name));
+  const auto value = found->is_number_unsigned() && found->get<std::uint64_t>() > std::uint64_t(INT64_MAX)
+                         ? INT64_MAX
+                         : found->get<std::int64_t>();
+  if (value < least || value > most) refuse(fmt::format("\"{}\" from {} to {}", name, least, most));
+  return value;
+}
+
+std::string text(const json& message, const char* name) {
+  const auto found = message.find(name);
+  if (found == message.end()) return {};
+  if (!found->is_string()) refuse(fmt::format("text as \"{}\"", name));
+  return found->get<std::string>();
+}
+
+/// Nesting is refused before the parser follows it: nothing that a page sends has any.
+bool is_nested(std::string_view message) {
+  return std::count_if(message.begin(), message.end(), [](char c) { return c == '{' || c == '['; }) > 1;
+}
+
+}  // namespace
+
+ViewRequest parse_view_request(std::string_view message_text) {
+  if (message_text.size() > longest_view_request)
+    refuse(fmt::format("at most {} bytes, found {}", longest_view_request, message_text.size()));
+  if (is_nested(message_text)) refuse("one JSON object without others inside");
+  const json message = json::parse(message_text, nullptr, false);
+  if (!message.is_object()) refuse("a JSON object");
+  ViewRequest request;
+  if (message.contains("do")) {
+    request.kind = ViewRequest::Kind::act;
+    request.action = text(message, "do");
+    request.argument = text(message, "argument");
+    return request;
+  }
+  const std::string asked = text(message, "ask");
+  if (asked == "state") return request;
+  if (asked != "snapshot" && asked != "newest") refuse("\"ask\" as state, snapshot or newest, or \"do\"");
+  request.kind = asked == "snapshot" ? ViewRequest::Kind::snapshot : ViewRequest::Kind::newest;
+  request.number = integer(message, asked == "snapshot" ? "number" : "after", 0, INT64_MAX);
+  request.most = integer(message, "most", 1, most_view_points);
+  return request;
+}
+
+bool is_own_page(std::string_view host, std::string_view origin, std::string_view address) {
+  if (!origin.empty() && origin != fmt::format("http://{}", host)) return false;
+  std::string_view name = host;
+  if (name.starts_with('[')) {
+    const auto end = name.find(']');
+    if (end == std::string_view::npos) return false;
+    name = name.substr(1, end - 1);
+  } else {
+    name = name.substr(0, name.find(':'));
+  }
+  constexpr std::array<std::string_view, 3> loopback{"127.0.0.1", "localhost", "::1"};
+  return name == address || std::find(loopback.begin(), loopback.end(), name) != loopback.end();
+}
+
+bool same_token(std::string_view given, std::string_view expected) {
+  if (given.size() != expected.size()) return false;
+  unsigned differ = 0;
+  for (std::size_t k = 0; k < given.size(); ++k)
+    differ |= static_cast<unsigned char>(given[k]) ^ static_cast<unsigned char>(expected[k]);
+  return differ == 0;
+}
+
+std::string_view query_value(std::string_view target, std::string_view name) {
+  const auto mark = target.find('?');
+  if (mark == std::string_view::npos) return {};
+  std::string_view rest = target.substr(mark + 1);
+  while (!rest.empty()) {
+    const auto end = std::min(rest.find('&'), rest.size());
+    const std::string_view pair = rest.substr(0, end);
+    if (pair.size() > name.size() && pair.starts_with(name) && pair[name.size()] == '=')
+      return pair.substr(name.size() + 1);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return {};
+}
+
+}  // namespace pergola

@@ -1,0 +1,60 @@
+#include "view/requests.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/error.hpp"
+
+namespace pergola {
+namespace {
+
+TEST(ViewRequests, AreReadAsThePageSendsThem) {
+  EXPECT_EQ(parse_view_request(R"({"ask":"state"})").kind, ViewRequest::Kind::state);
+  const ViewRequest snapshot = parse_view_request(R"({"ask":"snapshot","number":3,"most":100})");
+  EXPECT_EQ(snapshot.kind, ViewRequest::Kind::snapshot);
+  EXPECT_EQ(snapshot.number, 3);
+  EXPECT_EQ(snapshot.most, 100);
+  EXPECT_EQ(parse_view_request(R"({"ask":"newest","after":17,"most":1})").number, 17);
+  const ViewRequest fork = parse_view_request(R"({"do":"fork","argument":"run.end_time=2"})");
+  EXPECT_EQ(fork.action, "fork");
+  EXPECT_EQ(fork.argument, "run.end_time=2");
+}
+
+TEST(ViewRequests, AnythingElseIsRefused) {
+  for (const char* text : {"", "{", "[]", "7", R"({})", R"({"ask":7})", R"({"ask":"all"})", R"({"ask":"snapshot"})",
+                           R"({"do":[1]})", R"({"ask":"snapshot","number":-1,"most":5})",
+                           R"({"ask":"snapshot","number":1.5,"most":5})", R"({"ask":"snapshot","number":1,"most":0})",
+                           R"({"ask":"newest","after":1,"most":200001})", R"({"ask":"newest","after":"1","most":2})"})
+    EXPECT_THROW(parse_view_request(text), Error) << text;
+  EXPECT_THROW(parse_view_request(std::string(longest_view_request + 1, ' ')), Error);
+  EXPECT_THROW(parse_view_request(std::string(2000, '[')), Error);
+}
+
+TEST(ViewRequests, OnlyThePageItselfIsAnswered) {
+  EXPECT_TRUE(is_own_page("127.0.0.1:8000", "", "127.0.0.1"));
+  EXPECT_TRUE(is_own_page("localhost:9000", "http://localhost:9000", "127.0.0.1"));
+  EXPECT_TRUE(is_own_page("[::1]:9000", "http://[::1]:9000", "127.0.0.1"));
+  EXPECT_TRUE(is_own_page("10.0.0.7:80", "http://10.0.0.7:80", "10.0.0.7"));
+  EXPECT_FALSE(is_own_page("10.0.0.7:80", "", "127.0.0.1"));
+  EXPECT_FALSE(is_own_page("evil.example:8000", "", "127.0.0.1"));
+  EXPECT_FALSE(is_own_page("127.0.0.1:8000", "http://evil.example", "127.0.0.1"));
+  EXPECT_FALSE(is_own_page("127.0.0.1:8000", "http://127.0.0.1:8001", "127.0.0.1"));
+  EXPECT_FALSE(is_own_page("", "", "127.0.0.1"));
+  EXPECT_FALSE(is_own_page("[::1", "", "127.0.0.1"));
+}
+
+TEST(ViewRequests, TokensAndQueriesAreComparedWhole) {
+  EXPECT_TRUE(same_token("abc", "abc"));
+  EXPECT_FALSE(same_token("abd", "abc"));
+  EXPECT_FALSE(same_token("ab", "abc"));
+  EXPECT_FALSE(same_token("", "abc"));
+  EXPECT_EQ(query_value("/?token=abc", "token"), "abc");
+  EXPECT_EQ(query_value("/socket?most=5&token=abc&x=", "token"), "abc");
+  EXPECT_EQ(query_value("/?xtoken=abc", "token"), "");
+  EXPECT_EQ(query_value("/?token=", "token"), "");
+  EXPECT_EQ(query_value("/", "token"), "");
+}
+
+}  // namespace
+}  // namespace pergola

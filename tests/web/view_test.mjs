@@ -1,0 +1,104 @@
+// The page of `pergola view` in a headless Chromium: node view_test.mjs PERGOLA CHROMIUM. Exit code 77: skipped.
+import assert from "node:assert";
+import { spawn, execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const [program, browser] = process.argv.slice(2);
+const require = createRequire(process.env.PERGOLA_NODE_MODULES + "/");
+const { chromium } = require("playwright-core");
+
+const folder = mkdtempSync(join(tmpdir(), "pergola-web-"));
+const config = `
+[run]
+end_time = 0.5
+[particles]
+model = "plummer"
+n = 2000
+seed = 3
+[gravity]
+solver = "tree"
+softening = 0.05
+[time]
+integrator = "leapfrog"
+step = 0.03125
+[output]
+snapshots_every = 0.125
+energy_every = 0.0625
+`;
+
+function start(...args) {
+  const child = spawn(program, ["--json", ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  return new Promise((resolve, reject) => {
+    let text = "", errors = "";
+    child.stderr.on("data", (piece) => { errors += piece; });
+    child.stdout.on("data", (piece) => {
+      text += piece;
+      try { resolve([child, JSON.parse(text).url]); } catch { /* not all of it yet */ }
+    });
+    child.on("exit", () => reject(new Error(`ended: ${errors}`)));
+  });
+}
+
+/// Bright pixels of the canvas, and a number that changes with any of them.
+const look = (page) => page.evaluate(() => {
+  const canvas = document.getElementById("scene"), copy = document.createElement("canvas");
+  copy.width = canvas.width; copy.height = canvas.height;
+  const pen = copy.getContext("2d");
+  pen.drawImage(canvas, 0, 0);
+  const data = pen.getImageData(0, 0, copy.width, copy.height).data;
+  let bright = 0, mark = 0;
+  for (let k = 0; k < data.length; k += 4) {
+    if (data[k] + data[k + 1] + data[k + 2] > 90) bright++;
+    mark = (mark * 31 + data[k] + 7 * data[k + 1] + 13 * data[k + 2]) | 0;
+  }
+  return { bright, mark };
+});
+
+let chrome, server;
+try {
+  writeFileSync(join(folder, "run.toml"), config);
+  execFileSync(program, ["--quiet", "run", join(folder, "run.toml"), "-o", join(folder, "cluster")]);
+  chrome = await chromium.launch({
+    executablePath: browser, headless: true,
+    args: ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-background-networking",
+           "--disable-component-update", "--disable-sync", "--no-first-run", "--disable-quic"],
+  });
+  const page = await chrome.newPage({ viewport: { width: 1000, height: 640 } });
+  page.setDefaultTimeout(120000);
+  const complaints = [];
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  let url;
+  [server, url] = await start("view", join(folder, "cluster"));
+  await page.goto(url);
+  await page.waitForFunction(() => Number(document.body.dataset.frames) >= 1 && document.body.dataset.ready === "yes");
+  const last = await look(page);
+  assert(last.bright > 300, `the canvas shows ${last.bright} bright pixels`);
+  assert.equal(await page.evaluate(() => document.body.dataset.time), "0.5");
+
+  await page.fill("#scrub", "0");
+  await page.waitForFunction(() => document.body.dataset.time === "0");
+  const first = await look(page);
+  assert(first.bright > 300);
+  assert.notEqual(first.mark, last.mark, "scrubbing changes the picture");
+  if (process.env.PERGOLA_SCREENSHOT) { await page.waitForTimeout(800); await page.screenshot({ path: process.env.PERGOLA_SCREENSHOT }); }
+
+  await page.focus("#scene");
+  await page.keyboard.press("ArrowLeft");
+  assert.notEqual((await look(page)).mark, first.mark, "keys turn it");
+  await page.selectOption("#colour", "kind");
+  assert.match(await page.textContent("#legend"), /halo/);
+  assert.match(await page.textContent("#checks"), /energy_error/);
+  assert((await page.$$("#curves .uplot")).length >= 2);
+
+  const wrong = await page.goto(url.replace(/token=.{4}/, "token=0000"));
+  assert.equal(wrong.status(), 401);
+  assert.deepEqual(complaints, []);
+  console.log("1 passed, 0 failed");
+} finally {
+  server?.kill();
+  await chrome?.close();
+  rmSync(folder, { recursive: true, force: true });
+}

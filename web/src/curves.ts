@@ -1,0 +1,51 @@
+// Curves of a run's logs.
+import uPlot from "uplot";
+import type { State } from "./wire";
+
+type Column = (number | null)[];
+interface Curve { title: string; x: Column; y: Column; log: boolean; }
+
+const tick = (value: number | null): string => {
+  if (value === null) return "";
+  const text = value !== 0 && Math.abs(value) < 1e-2 ? value.toExponential(0) : String(Number(value.toPrecision(3)));
+  return text.replace("-", "−").replace("e-", "e−");
+};
+const positive = (column: Column): Column => column.map((v) => (v === null || v === 0 ? null : Math.abs(v)));
+
+/// What of the logs is worth a curve.
+export function curvesOf(state: State): Curve[] {
+  const curves: Curve[] = [], energy = state.energy ?? {}, audit = state.audit ?? {};
+  if (energy.time?.length > 1) {
+    if (energy.relative_error) curves.push({ title: "|ΔE/E|", x: energy.time, y: positive(energy.relative_error), log: true });
+    if (energy.kinetic && energy.potential) curves.push({ title: "−T/W", x: energy.time, y: energy.kinetic.map((t, k) => (t !== null && energy.potential[k] ? -t / (energy.potential[k] as number) : null)), log: false });
+    if (energy.field) curves.push({ title: "field energy", x: energy.time, y: positive(energy.field), log: true });
+  }
+  const name = Object.keys(audit).find((key) => key.includes("median"));
+  if (audit.time?.length > 1 && name) curves.push({ title: "force error (median)", x: audit.time, y: positive(audit[name]), log: true });
+  return curves;
+}
+
+export class Curves {
+  private plots = new Map<string, uPlot>();
+  constructor(private home: HTMLElement) {}
+
+  show(state: State): void {
+    const curves = curvesOf(state);
+    for (const [title, plot] of this.plots) if (!curves.some((c) => c.title === title)) { plot.destroy(); this.plots.delete(title); }
+    for (const curve of curves) {
+      const data = [curve.x, curve.y] as uPlot.AlignedData, known = this.plots.get(curve.title);
+      if (known) known.setData(data); else this.plots.set(curve.title, this.make(curve, data));
+    }
+  }
+
+  private make(curve: Curve, data: uPlot.AlignedData): uPlot {
+    const axis = { stroke: "#9aa7bd", grid: { stroke: "#1d2536", width: 1 }, ticks: { stroke: "#1d2536", width: 1 } };
+    const usable = curve.y.some((v) => v !== null && v > 0);
+    return new uPlot({
+      width: 300, height: 130, title: curve.title, legend: { show: false }, cursor: { drag: { x: false, y: false } },
+      scales: { x: { time: false }, y: { distr: curve.log && usable ? 3 : 1 } },
+      axes: [axis, { ...axis, size: 58, values: (_, ticks) => ticks.map(tick) }],
+      series: [{}, { stroke: "#6eb4ff", width: 1.5, spanGaps: true }],
+    }, data, this.home);
+  }
+}

@@ -1,0 +1,65 @@
+// What goes over the WebSocket; src/view/points.hpp and src/view/requests.hpp are the other side.
+export interface Header {
+  time: number; time_text: string; number: number; count: number; total: number; axes: string[]; units: string[]; kinds: string[];
+  corner: number[]; side: number[]; speed: number[]; box_side: number;
+}
+export interface Points { header: Header; words: Uint16Array; }
+export interface State {
+  title: string; live: boolean; control: boolean; paused?: boolean; status?: string; device_name?: string; precision?: string; n?: number;
+  start_time?: number; time?: number; end_time?: number; energy_error?: number | null; seconds_left?: number | null; rate?: string; snapshots: number[];
+  totals?: { steps: number; particle_steps: number; wall_seconds: number };
+  checks?: { name: string; measured: number | null; expected: number | null; tolerance: number | null; passed: boolean }[];
+  energy?: Record<string, (number | null)[]>; audit?: Record<string, (number | null)[]>; levels?: number[];
+}
+
+export function decode(message: ArrayBuffer): Points {
+  const view = new DataView(message);
+  if (view.byteLength < 8 || view.getUint32(0, false) !== 0x50475631) throw new Error("not a message of points");
+  const length = view.getUint32(4, true);
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(message, 8, length))) as Header;
+  return { header, words: new Uint16Array(message, 8 + length, 4 * header.count) };
+}
+
+/// One question at a time: the next is sent when the answer to the last has come.
+export class Line {
+  private socket: WebSocket | null = null;
+  private waiting: ((answer: string | ArrayBuffer) => void) | null = null;
+  private broken: ((reason: Error) => void) | null = null;
+  private queue: Promise<unknown> = Promise.resolve();
+
+  private open(): Promise<WebSocket> {
+    if (this.socket && this.socket.readyState === WebSocket.OPEN) return Promise.resolve(this.socket);
+    return new Promise((resolve, reject) => {
+      const socket = new WebSocket(`ws://${location.host}/socket${location.search}`);
+      socket.binaryType = "arraybuffer";
+      socket.onopen = () => resolve(socket);
+      socket.onmessage = (event) => this.waiting?.(event.data);
+      socket.onclose = () => {
+        const reason = new Error("the program does not answer");
+        reject(reason);
+        this.broken?.(reason);
+      };
+      this.socket = socket;
+    });
+  }
+
+  ask(question: object): Promise<string | ArrayBuffer> {
+    const answer = this.queue.then(async () => {
+      const socket = await this.open();
+      return new Promise<string | ArrayBuffer>((resolve, reject) => {
+        this.waiting = resolve;
+        this.broken = reject;
+        socket.send(JSON.stringify(question));
+      });
+    });
+    this.queue = answer.catch(() => undefined);
+    return answer;
+  }
+
+  /// The JSON of an answer; what the program refuses is an Error.
+  async askJson(question: object): Promise<Record<string, unknown>> {
+    const answer = JSON.parse((await this.ask(question)) as string);
+    if (answer.kind === "error") throw new Error(answer.message);
+    return answer;
+  }
+}
