@@ -1,5 +1,5 @@
-# The library for C++ users: libpergola.so from the same objects as the program, exporting PERGOLA_API symbols only, its headers, and the
-# CMake package (find_package(pergola) → pergola::pergola). examples/cpp is an outside project that uses it.
+# The library for C++ users: libpergola.so from the same objects as the program, exporting PERGOLA_API symbols only, its headers, the
+# CMake package (find_package(pergola) → pergola::pergola) and pergola.pc for pkg-config. examples/cpp is an outside project that uses it.
 include(CMakePackageConfigHelpers)
 
 add_library(pergola_shared SHARED)
@@ -20,6 +20,14 @@ file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/pergolaConfig.cmake "include(\${CMAKE_CUR
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/pergolaConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/pergolaConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/pergolaConfigVersion.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pergola)
+# pkg-config: pkg-config --cflags --libs pergola
+file(RELATIVE_PATH pergola_up_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+set(pergola_definitions)
+if(PERGOLA_HAS_CUDA)
+  set(pergola_definitions " -DPERGOLA_WITH_CUDA")
+endif()
+configure_file(${CMAKE_SOURCE_DIR}/cmake/pergola.pc.in ${CMAKE_CURRENT_BINARY_DIR}/pergola.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/pergola.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(CODE "set(PERGOLA_SOURCE \"${CMAKE_SOURCE_DIR}/src\")\nset(PERGOLA_INCLUDE \"${CMAKE_INSTALL_INCLUDEDIR}/pergola\")")

@@ -23,8 +23,8 @@ FOLDER_NUMBER = {
     "sim": 9,
     "outputs": 10,
     "run": 11,
-    "g6": 12, "python": 12, "view": 12,
-    "app": 13,
+    "g6": 12, "view": 12, "pergola.hpp": 12,
+    "app": 13, "python": 13,
 }
 
 # Foreign headers and the folders that may see them.
@@ -35,6 +35,7 @@ FOREIGN = [
     (re.compile(r"^toml"), {"config", "app"}),
     (re.compile(r"^CLI/"), {"app"}),
     (re.compile(r"^boost/"), {"view"}),
+    (re.compile(r"^(pybind11/|Python\.h)"), {"python"}),
 ]
 CUDA_HEADER = re.compile(r"^(cuda|cub/|thrust/|cooperative_groups|cufft)")
 
@@ -46,7 +47,7 @@ CONDITION = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b(.*)")
 
 # The installed headers are what these reach (src/CMakeLists.txt installs the same set).
 PUBLIC = ["pergola.hpp"]
-STANDARD_HEADER = re.compile(r"^[a-z_0-9]+$")
+STANDARD_HEADER = re.compile(r"^([a-z_0-9]+|sys/types\.h)$")  # and POSIX types
 
 
 def check_file(path, problems):

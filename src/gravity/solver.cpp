@@ -10,6 +10,7 @@
 #include "gravity/direct.hpp"
 #include "gravity/external_solver.hpp"
 #include "gravity/solver_entry.hpp"
+#include "gravity/user_force_solver.hpp"
 
 namespace pergola {
 
@@ -74,7 +75,9 @@ std::unique_ptr<Solver<Real>> make_solver(const SolverOptions& options, const De
     solver = entry.make_single(options, device);
   else
     solver = entry.make_double(options, device);
-  return options.external.empty() ? std::move(solver) : add_external_potentials(std::move(solver), options, device);
+  if (!options.external.empty()) solver = add_external_potentials(std::move(solver), options, device);
+  if (!options.user_forces.empty()) solver = add_user_forces(std::move(solver), options, device);
+  return solver;
 }
 template std::unique_ptr<Solver<float>> make_solver(const SolverOptions& options, const Device& device);
 template std::unique_ptr<Solver<double>> make_solver(const SolverOptions& options, const Device& device);

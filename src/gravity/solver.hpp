@@ -14,6 +14,7 @@
 #include "device/stage_clock.hpp"
 #include "gravity/external.hpp"
 #include "gravity/mesh_options.hpp"
+#include "gravity/user_force.hpp"
 #include "particles/particles.hpp"
 #include "physics/softening.hpp"
 #include "tree/options.hpp"
@@ -43,7 +44,7 @@ struct Sources {
   double mass_quantum = 0;  // the unit of mass on a mesh, gravity/mesh.hpp; 0: found from the masses
   const Real *sx = nullptr, *sy = nullptr, *sz = nullptr;
   const double* time = nullptr;
-  double moment = 0;
+  double moment = 0;  // and the time of an evaluation for forces that depend on it
   /// What a particle is, wherever it lies in memory; may be null. Known ids settle what would else depend on the order.
   const std::uint64_t* id = nullptr;
 };
@@ -97,6 +98,7 @@ struct SolverOptions {
   double gravitational_constant = 1.0;
   Precision precision = Precision::mixed;
   std::vector<ExternalPotential> external{};  // added to the solver's own forces
+  std::vector<UserForce> user_forces{};       // added last, in this order; no file can name them
   MeshOptions mesh{};
   TreeOptions tree{};
   KeyValues own{};  // of solvers that have no struct here, by "solver.key"

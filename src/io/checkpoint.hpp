@@ -25,8 +25,8 @@ class OtherVersion : public Error {
 
 /// Writes the next checkpoint of `directory` (magic, format version, checksums, atomic rename) and keeps the `kept`
 /// newest. Makes the directory where there is none. CheckpointWriter writes one in pieces.
-std::filesystem::path write_checkpoint(const std::filesystem::path& directory, const Checkpoint& checkpoint,
-                                       int threads = 1, int kept = 2);
+PERGOLA_API std::filesystem::path write_checkpoint(const std::filesystem::path& directory, const Checkpoint& checkpoint,
+                                                   int threads = 1, int kept = 2);
 
 /// What is found where checkpoints are kept, newest first, up to the first that can be used.
 struct CheckpointSearch {
@@ -48,8 +48,8 @@ CheckpointSearch search_checkpoints(const std::filesystem::path& directory, int 
 
 /// The newest complete checkpoint. A damaged one is reported through `warn` and the one before is taken; nothing when
 /// there is none.
-std::optional<Checkpoint> read_newest_checkpoint(const std::filesystem::path& directory,
-                                                 const std::function<void(const std::string&)>& warn);
+PERGOLA_API std::optional<Checkpoint> read_newest_checkpoint(const std::filesystem::path& directory,
+                                                             const std::function<void(const std::string&)>& warn);
 
 /// Reads one checkpoint file. Throws Error(input) on any damage: every byte is covered by a checksum. CheckpointReader
 /// reads one in pieces.

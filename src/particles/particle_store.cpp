@@ -44,6 +44,14 @@ AnyField::AnyField(FieldList& list, std::string name, std::size_t value_bytes, F
   list.fields_.push_back(this);
 }
 
+Buffer<std::byte> AnyField::leave(const Device& device) {
+  Buffer<std::byte> copy(device, memory_.size());
+  if (copy.size() > 0) device.memory().copy(copy.data(), memory_.data(), copy.bytes());
+  device.synchronize();
+  memory_.swap(copy);
+  return copy;
+}
+
 void FieldList::resize(std::int64_t count) {
   count_ = count;
   given_place_ = Buffer<std::uint32_t>();
@@ -156,6 +164,37 @@ std::uint64_t ParticleStore<Real>::id_at(std::int64_t place) const {
   std::uint32_t given = 0;
   device().memory().to_host(&given, given_place_.data() + place, sizeof given);
   return id.fetch(given);
+}
+
+template <class Real>
+LentParticles ParticleStore<Real>::lend(double time) {
+  LentParticles lent;
+  lent.device = device();
+  lent.time = time;
+  lent.count = count();
+  lent.single = sizeof(Real) == sizeof(float);
+  lent.x = x.x.data(), lent.y = x.y.data(), lent.z = x.z.data();
+  lent.vx = v.x.data(), lent.vy = v.y.data(), lent.vz = v.z.data();
+  lent.mass = mass.data();
+  lent.species = species.data();
+  lent.id = id.data();
+  if (given_place_.size() > 0) {
+    const auto sorted = std::make_shared<Buffer<std::uint64_t>>(device(), count());
+    permute(device(), count(), std::as_const(given_place_).data(), std::as_const(id).data(), sorted->data());
+    device().synchronize();
+    lent.sorted_id = sorted;
+    lent.id = sorted->data();
+  }
+  return lent;
+}
+
+template <class Real>
+std::shared_ptr<void> ParticleStore<Real>::leave_lent() {
+  const auto kept = std::make_shared<std::vector<Buffer<std::byte>>>();
+  for (auto* field : {&x.x, &x.y, &x.z, &v.x, &v.y, &v.z, &mass}) kept->push_back(field->leave(device()));
+  kept->push_back(species.leave(device()));
+  kept->push_back(id.leave(device()));
+  return kept;
 }
 
 template class ParticleStore<float>;

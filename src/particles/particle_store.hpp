@@ -9,6 +9,7 @@
 #include "base/vec.hpp"
 #include "device/buffer.hpp"
 #include "device/device.hpp"
+#include "particles/lent_particles.hpp"
 #include "particles/particle_source.hpp"
 #include "particles/shown_state.hpp"
 
@@ -37,6 +38,8 @@ class PERGOLA_API AnyField {
   void zero() { memory_.zero(); }
   /// Exchanges the values of two fields of one type.
   void swap(AnyField& other) { memory_.swap(other.memory_); }
+  /// Goes on with a copy in memory of its own; what it had is the caller's.
+  Buffer<std::byte> leave(const Device& device);
 
  private:
   friend class FieldList;
@@ -155,6 +158,10 @@ class PERGOLA_API ParticleStore : public FieldList {
   /// The particle at order[k] comes to place k. Of the fields that an integrator added nothing is left: it is done
   /// before they are found anew. `spare` is one of them and lends its memory, `work` has a byte per particle.
   void reorder(const std::uint32_t* order, ParticleField<Real>& spare, std::byte* work);
+  /// The arrays as they are; good until the store changes.
+  LentParticles lend(double time);
+  /// Goes on with copies of what was lent: somebody still has it, and keeps it now.
+  std::shared_ptr<void> leave_lent();
   /// The id of the particle at a place in memory.
   std::uint64_t id_at(std::int64_t place) const;
 };

@@ -143,6 +143,7 @@ struct Simulation::Parts {
   std::unique_ptr<Integrator> integrator;
   std::int64_t size = 0;
   double start_time = 0, time = 0;
+  StepCounts counts_before;  // of the particles before set_particles()
   bool over = false;
 };
 
@@ -193,7 +194,14 @@ Profile& Simulation::profile() { return parts_->profile; }
 double Simulation::start_time() const { return parts_->start_time; }
 double Simulation::time() const { return parts_->time; }
 std::int64_t Simulation::size() const { return parts_->size; }
-StepCounts Simulation::counts() const { return parts_->integrator->counts(); }
+StepCounts Simulation::counts() const {
+  StepCounts sum = parts_->integrator->counts();
+  const StepCounts& before = parts_->counts_before;
+  sum.steps += before.steps;
+  sum.particle_steps += before.particle_steps;
+  sum.interactions += before.interactions;
+  return sum;
+}
 Box Simulation::box() const { return box_of(parts_->gravity); }
 std::int64_t Simulation::outside() const { return parts_->integrator->outside(); }
 std::string Simulation::remark() const { return parts_->integrator->remark(); }
@@ -246,12 +254,41 @@ std::unique_ptr<ParticleSource> Simulation::particles_with_potentials() const {
 
 ParticleCensus Simulation::census() const { return census_of(*parts_->integrator->show(parts_->time)); }
 
+void Simulation::set_particles(const Particles& particles) {
+  auto& p = *parts_;
+  if (p.over)
+    throw Error(ErrorKind::input, "set_particles: expected a simulation before run.end_time, found one that is over");
+  particles.validate("particles");
+  HostParticles source(particles);
+  const double began = p.start_time;
+  const StepCounts before = counts();
+  p.start(source, p.time, 0);
+  p.start_time = began;
+  p.counts_before = before;
+}
+
+LentParticles Simulation::lend() {
+  auto lent = parts_->integrator->lend();
+  if (!lent)
+    throw Error(ErrorKind::input,
+                fmt::format("arrays: expected an integrator with all particles at one time (time.integrator = "
+                            "\"leapfrog\", time.steps = \"shared\"), found {} steps of {}; particles() gives copies",
+                            parts_->config.time.steps, parts_->config.time.integrator));
+  return *lent;
+}
+
+void Simulation::take_back() { parts_->integrator->take_back(); }
+
+std::shared_ptr<void> Simulation::leave_lent() { return parts_->integrator->leave_lent(); }
+
 Energies Simulation::energies() const {
   const auto shown = parts_->integrator->show(parts_->time);
   return measure_energies(*shown, parts_->gravity, parts_->integrator->idle_solver());
 }
 
-bool Simulation::can_audit() const { return solver_entry(parts_->gravity.solver).audit != AuditReference::none; }
+bool Simulation::can_audit() const {
+  return solver_entry(parts_->gravity.solver).audit != AuditReference::none && parts_->gravity.user_forces.empty();
+}
 
 ForceErrors Simulation::audit(std::int64_t sample) const {
   auto& p = *parts_;

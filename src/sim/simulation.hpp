@@ -68,9 +68,21 @@ class PERGOLA_API Simulation {
   /// step.
   std::unique_ptr<ParticleSource> particles_with_potentials() const;
   ParticleCensus census() const;
+  /// Other particles from here on, at time(): any number of them. Steps are chosen as at a start; counts() go on.
+  void set_particles(const Particles& particles);
+
+  /// The particles where they live, without a copy, as they are at step_time(); good until the next step. Error(input)
+  /// where the integrator has no such moment (block steps, Hermite, a staggered leapfrog). Reading them changes
+  /// nothing.
+  LentParticles lend();
+  /// Places or velocities that were lent have been changed: finds the forces anew.
+  void take_back();
+  /// Somebody still uses what was lent: he keeps it through what is returned, and the steps go on with copies.
+  std::shared_ptr<void> leave_lent();
+
   Energies energies() const;
 
-  /// Whether forces are approximate, so that their error can be measured.
+  /// Whether forces are approximate, so that their error can be measured; not where a user's forces act.
   bool can_audit() const;
   /// The error of the forces at the latest step, measured with `sample` particles. Changes nothing.
   ForceErrors audit(std::int64_t sample) const;

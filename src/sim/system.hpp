@@ -84,10 +84,10 @@ class PERGOLA_API System {
 };
 
 /// The system that a configuration describes: from its start, or from what save() gave.
-std::unique_ptr<System> make_system(const RunConfig& config, std::shared_ptr<Communicator> communicator,
-                                    const StateBlocks* state = nullptr);
+PERGOLA_API std::unique_ptr<System> make_system(const RunConfig& config, std::shared_ptr<Communicator> communicator,
+                                                const StateBlocks* state = nullptr);
 
 /// "snap_012.hdf5", or "plasma_012.h5".
-std::string snapshot_name(const RunConfig& config, int number);
+PERGOLA_API std::string snapshot_name(const RunConfig& config, int number);
 
 }  // namespace pergola

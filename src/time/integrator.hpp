@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "comm/communicator.hpp"
 #include "device/device.hpp"
 #include "gravity/solver.hpp"
+#include "particles/lent_particles.hpp"
 #include "particles/particles.hpp"
 #include "particles/shown_particles.hpp"
 
@@ -96,6 +98,14 @@ class PERGOLA_API Integrator {
   /// Where the next steps build on what the solver did for the last one: the particles at the places where that one has
   /// them, and the accelerations that it gives them now, at `places`. False: the solver has no memory. Changes nothing.
   virtual bool probe_forces(const std::vector<std::int64_t>& /*places*/, Particles&, ForceResult&) { return false; }
+  /// The particles where they live, all at time(), good until the next step. What the steps are is not changed by it.
+  /// Nothing where velocities and places are not known at one time (block steps, a staggered leapfrog).
+  virtual std::optional<LentParticles> lend() { return std::nullopt; }
+  /// Places or velocities that were lent have been changed: finds the forces anew. Error(numerics) where one of them is
+  /// not a finite number.
+  virtual void take_back() {}
+  /// Somebody still uses what was lent: he keeps it through what is returned, and the steps go on with copies.
+  virtual std::shared_ptr<void> leave_lent() { return nullptr; }
   /// Particles that are outside the solver's mesh now; they are kept. Waits.
   virtual std::int64_t outside() const { return 0; }
   /// A sentence about the last force evaluation that the user should see; empty when there is none.

@@ -68,6 +68,9 @@ class Leapfrog final : public Integrator {
     return solver_.get();
   }
   void pause_every(std::int64_t steps) override { pause_every_ = steps; }
+  std::optional<LentParticles> lend() override;
+  void take_back() override;
+  std::shared_ptr<void> leave_lent() override { return state_.leave_lent(); }
   std::int64_t outside() const override { return solver_->outside(); }
   std::string remark() const override {
     const std::string of_forces = solver_->remark();
@@ -188,7 +191,9 @@ void Leapfrog<Real>::evaluate(double time) {
   if (state_.with_jerk()) forces.jx = state_.j.x.data(), forces.jy = state_.j.y.data(), forces.jz = state_.j.z.data();
   solver_->set_clock(&clock_);
   if (solver_->info().pairwise) clock_.begin("force");
-  solver_->prepare(state_.sources());
+  Sources<Real> sources = state_.sources();
+  sources.moment = time;
+  solver_->prepare(sources);
   try {
     const unsigned want = want_acceleration | (state_.with_jerk() ? unsigned{want_jerk} : 0u);
     evaluation_.evaluate(*solver_, nullptr, count(), want, forces);
@@ -317,6 +322,30 @@ void Leapfrog<Real>::finish(double end) {
   const std::int64_t bad = loops_->first_not_finite(state_.arrays());
   if (bad >= 0) fail(bad, end);
   time_ = end;
+}
+
+/// The closing kick of the last step is taken now rather than with the opening one of the next; each is rounded by
+/// itself (physics::kick_drift_axis), so that nothing else changes.
+template <class Real>
+std::optional<LentParticles> Leapfrog<Real>::lend() {
+  if (options_.leapfrog == "staggered") return std::nullopt;
+  settle();
+  if (pending_kick_ != 0) loops_->kick_drift(state_.arrays(), {pending_kick_, 0, 0, box_});
+  pending_kick_ = 0;
+  device_.synchronize();
+  return state_.lend(time_);
+}
+
+template <class Real>
+void Leapfrog<Real>::take_back() {
+  loops_->kick_drift(state_.arrays(), {0, 0, 0, box_});  // into the box
+  std::int64_t bad = loops_->first_not_finite(state_.arrays());
+  if (bad >= 0) fail(bad, time_);
+  evaluate(time_);
+  settle();
+  bad = loops_->first_not_finite(state_.arrays());
+  if (bad >= 0) fail(bad, time_);
+  choose_step(time_);
 }
 
 template <class Real>

@@ -85,12 +85,17 @@ std::optional<Conflict> integrator_conflict(const TimeOptions& time, const Solve
   const IntegratorEntry& entry = integrator_entry(time.integrator);
   const SolverInfo& can = solver_entry(gravity.solver).can;
   const IntegratorNeeds needs = entry.needs_with(time, gravity);
-  const bool no_jerk = needs.jerk && (!can.jerk || !gravity.external.empty());
+  const bool users = !gravity.user_forces.empty();
+  const bool no_jerk = needs.jerk && (!can.jerk || !gravity.external.empty() || users);
   if (no_jerk && !needs.because.empty())
     return Conflict{needs.because, fmt::format("{} no jerk, which the step with zero softening needs; set "
                                                "gravity.softening > 0, or give time.step",
-                                               can.jerk ? "external potentials give"
+                                               can.jerk ? (users ? "user forces give" : "external potentials give")
                                                         : fmt::format("solver {} gives", gravity.solver))};
+  if (no_jerk && can.jerk && users)
+    return Conflict{"user forces", fmt::format("expected an integrator without jerks, found {}; set time.integrator = "
+                                               "\"{}\"",
+                                               entry.name, without_jerk(time, gravity))};
   if (no_jerk && can.jerk) return Conflict{"gravity.external", external_needs_leapfrog(entry.name)};
   if (no_jerk)
     return Conflict{"time.integrator",

@@ -1,5 +1,6 @@
 # Installs the build tree, builds examples/cpp against the installed tree as an outside project would, and runs it.
-# Arguments: BUILD, SOURCE, WORK (removed first), CXX, NM
+# Then a program that names all that the installed headers export, by way of pkg-config.
+# Arguments: BUILD, SOURCE, WORK (removed first), CXX, NM, PYTHON
 file(REMOVE_RECURSE ${WORK})
 function(step what)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
@@ -16,6 +17,20 @@ step("building the outside project" ${CMAKE_COMMAND} --build ${WORK}/example)
 step("running the outside project" ${CMAKE_COMMAND} -E chdir ${WORK} ${WORK}/example/cluster)
 message(STATUS "the outside project says:\n${output}")
 step("the installed program" ${WORK}/prefix/bin/pergola --version)
+
+if(PYTHON)
+  file(GLOB pc_file ${WORK}/prefix/lib*/pkgconfig/pergola.pc ${WORK}/prefix/lib*/*/pkgconfig/pergola.pc)
+  get_filename_component(pc_folder ${pc_file} DIRECTORY)
+  step("pkg-config" ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${pc_folder} pkg-config --cflags --libs pergola)
+  string(STRIP "${output}" flags)
+  separate_arguments(flags UNIX_COMMAND "${flags} ${FLAGS}")
+  step("naming all" ${PYTHON} -B ${SOURCE}/tests/install/names.py ${WORK}/prefix/include)
+  file(WRITE ${WORK}/names.cpp "${output}")
+  step("building the program that names all" ${CXX} -O0 -Wall -Wextra -Werror ${WORK}/names.cpp -o ${WORK}/names ${flags})
+  get_filename_component(library_folder ${pc_folder} DIRECTORY)
+  step("running it" ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${library_folder} ${WORK}/names)
+  message(STATUS "named: ${output}")
+endif()
 
 # Only what the public headers declare is exported: nothing of the inside, nothing of the libraries within.
 file(GLOB library ${WORK}/prefix/lib*/libpergola.so ${WORK}/prefix/lib*/*/libpergola.so)

@@ -1,0 +1,71 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "gravity/solver.hpp"
+
+namespace pergola {
+
+/// A solver whose answers something is added to that gives no jerk and knows its targets by their places at one time.
+/// All else is asked of the solver inside.
+template <class Real>
+class WrappedSolver : public Solver<Real> {
+ public:
+  /// `key` is what a message about sources that are to be predicted names.
+  WrappedSolver(std::unique_ptr<Solver<Real>> inner, std::string key)
+      : inner_(std::move(inner)), info_(inner_->info()), key_(std::move(key)) {
+    info_.jerk = false;
+  }
+
+  const SolverInfo& info() const override { return info_; }
+  void prepare(const Sources<Real>& sources) override { take(sources, false); }
+  void update(const Sources<Real>& sources) override { take(sources, true); }
+  void save(StateBlocks& blocks) override { inner_->save(blocks); }
+  bool restore(const StateBlocks& blocks, std::int64_t count) override { return inner_->restore(blocks, count); }
+  void evaluate(const Targets& targets, unsigned want, const Forces<Real>& forces) override {
+    if (want & want_jerk) throw Error(ErrorKind::input, key_ + ": expected no jerk to be asked for, which it has not");
+    inner_->evaluate(targets, want, forces);
+    add(targets, want, forces);
+  }
+  NeighbourLists neighbour_lists(const Targets& targets, double radius) override {
+    return inner_->neighbour_lists(targets, radius);
+  }
+  std::int64_t device_bytes(std::int64_t n) const override { return inner_->device_bytes(n); }
+  AnySolver& plain() override { return inner_->plain(); }
+  void set_clock(StageClock* clock) override {
+    inner_->set_clock(clock);
+    clock_ = clock;
+  }
+  double resolution() const override { return inner_->resolution(); }
+  std::int64_t order_bytes(std::int64_t n) const override { return inner_->order_bytes(n); }
+  void find_order(const Sources<Real>& sources, std::uint32_t* order, void* work) override {
+    inner_->find_order(sources, order, work);
+  }
+  std::int64_t outside() override { return inner_->outside(); }
+  std::string remark() const override { return inner_->remark(); }
+
+ protected:
+  virtual void add(const Targets& targets, unsigned want, const Forces<Real>& forces) = 0;
+  const Sources<Real>& sources() const { return sources_; }
+  StageClock* clock() const { return clock_; }
+
+ private:
+  void take(const Sources<Real>& sources, bool moved) {
+    if (sources.ax)
+      throw Error(ErrorKind::input, key_ + ": expected sources at one time, found some that are to be predicted");
+    if (moved)
+      inner_->update(sources);
+    else
+      inner_->prepare(sources);
+    sources_ = sources;
+  }
+
+  std::unique_ptr<Solver<Real>> inner_;
+  SolverInfo info_;
+  std::string key_;
+  Sources<Real> sources_;
+  StageClock* clock_ = nullptr;
+};
+
+}  // namespace pergola
