@@ -1,9 +1,7 @@
 #include "comm/agreement.hpp"
 
-#include <exception>
-#include <new>
-
 #include "base/error.hpp"
+#include "comm/failure.hpp"
 
 namespace pergola {
 
@@ -15,29 +13,17 @@ void share(Communicator& communicator, std::string& text) {
 
 void on_root(Communicator& communicator, const std::function<void()>& action) {
   if (communicator.size() == 1) return action();
-  std::exception_ptr failure;
-  int kind = 0;
-  std::string message;
+  Failure failure;
   if (communicator.is_root()) try {
       action();
-    } catch (const Error& error) {
-      failure = std::current_exception();
-      kind = static_cast<int>(error.kind());
-      message = error.what();
-    } catch (const std::bad_alloc&) {
-      failure = std::current_exception();
-      kind = static_cast<int>(ErrorKind::device);
-      message = "cpu: out of memory";
-    } catch (const std::exception& error) {
-      failure = std::current_exception();
-      kind = static_cast<int>(ErrorKind::numerics);
-      message = error.what();
+    } catch (...) {
+      failure = current_failure();
     }
-  kind = share_value(communicator, kind);
+  const int kind = share_value(communicator, failure.exception ? static_cast<int>(failure.kind) : 0);
   if (kind == 0) return;
-  share(communicator, message);
-  if (failure) std::rethrow_exception(failure);
-  throw Error(static_cast<ErrorKind>(kind), message);
+  share(communicator, failure.message);
+  if (failure.exception) std::rethrow_exception(failure.exception);
+  throw Error(static_cast<ErrorKind>(kind), failure.message);
 }
 
 }  // namespace pergola

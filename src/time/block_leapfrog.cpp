@@ -178,12 +178,14 @@ void BlockLeapfrog<Real>::evaluate(std::int64_t active, double time) {
   solver_->set_clock(&clock_);
   if (solver_->info().pairwise) clock_.begin("force");
   try {
-    Sources<Real> sources = state_.sources();
-    sources.moment = time;
-    if (prepared_ && active < count() / update_below)
-      solver_->update(sources);
-    else
-      solver_->prepare(sources);
+    evaluation_.prepare([&] {
+      Sources<Real> sources = state_.sources();
+      sources.moment = time;
+      if (prepared_ && active < count() / update_below)
+        solver_->update(sources);
+      else
+        solver_->prepare(sources);
+    });
     prepared_ = true;
     evaluation_.evaluate(*solver_, active < count() ? active_.data() : nullptr, active, want_acceleration, forces);
   } catch (const CoincidentParticles& collision) {

@@ -106,7 +106,7 @@ void HermiteCpu<Real>::allocate_scratch() {
 template <class Real>
 void HermiteCpu<Real>::prepare(std::int64_t now, double offset, bool predict) {
   Profile::Scope scope(profile_, "predict");
-  solver_->prepare(predict ? state_.sources_at(now, offset) : state_.sources());
+  evaluation_.prepare([&] { solver_->prepare(predict ? state_.sources_at(now, offset) : state_.sources()); });
 }
 
 template <class Real>

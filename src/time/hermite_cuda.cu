@@ -183,7 +183,7 @@ void HermiteCuda<P>::start(ParticleSource& particles, double time) {
   new_a_ = VectorBuffer<Real>(device_, state_.count());
   new_j_ = VectorBuffer<Real>(device_, state_.count());
   Buffer<Real> potential(device_, state_.count());
-  solver_.prepare(state_.sources());
+  evaluation_.prepare([&] { solver_.prepare(state_.sources()); });
   auto into = forces();
   into.potential = potential.data();
   evaluate(state_.count(), nullptr, want_acceleration | want_jerk | want_potential, into, time);
@@ -328,7 +328,7 @@ void HermiteCuda<P>::finish(double end) {
   if (n == 0) return;
   device_.memory().from_host(active_.data(), active.data(), active.size() * sizeof(std::int64_t));
   device_schedule_.from_host(&schedule_);
-  solver_.prepare(state_.sources_at(state_.now, offset));
+  evaluation_.prepare([&] { solver_.prepare(state_.sources_at(state_.now, offset)); });
   Correction<P> c = correction();
   c.task.device_total = nullptr;
   c.task.total = n;

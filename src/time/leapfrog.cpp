@@ -191,9 +191,11 @@ void Leapfrog<Real>::evaluate(double time) {
   if (state_.with_jerk()) forces.jx = state_.j.x.data(), forces.jy = state_.j.y.data(), forces.jz = state_.j.z.data();
   solver_->set_clock(&clock_);
   if (solver_->info().pairwise) clock_.begin("force");
-  Sources<Real> sources = state_.sources();
-  sources.moment = time;
-  solver_->prepare(sources);
+  evaluation_.prepare([&] {
+    Sources<Real> sources = state_.sources();
+    sources.moment = time;
+    solver_->prepare(sources);
+  });
   try {
     const unsigned want = want_acceleration | (state_.with_jerk() ? unsigned{want_jerk} : 0u);
     evaluation_.evaluate(*solver_, nullptr, count(), want, forces);

@@ -1,7 +1,7 @@
 #include "time/shared_evaluation.hpp"
 
 #include <cstring>
-#include <optional>
+#include <utility>
 
 namespace pergola {
 
@@ -9,8 +9,34 @@ namespace {
 
 /// Stands before each rank's answers.
 struct PieceHeader {
+  std::int64_t kind = 0;                 // ErrorKind of what this rank has thrown; 0: nothing
+  std::int64_t words = 0;                // bytes of its message
   std::int64_t first = -1, second = -1;  // the coincident particles that this rank found
 };
+
+PieceHeader header_of(const Failure& failure) {
+  PieceHeader header;
+  if (!failure.exception) return header;
+  header.kind = static_cast<std::int64_t>(failure.kind);
+  header.words = static_cast<std::int64_t>(failure.message.size());
+  try {
+    std::rethrow_exception(failure.exception);
+  } catch (const CoincidentParticles& found) {
+    header.first = found.first(), header.second = found.second();
+  } catch (...) {
+    // Any other is told by its kind and words.
+  }
+  return header;
+}
+
+/// Throws on every rank what rank `from` has thrown.
+[[noreturn]] void throw_failure_of(Communicator& communicator, int from, const PieceHeader& header, Failure own) {
+  if (header.first >= 0) throw CoincidentParticles(header.first, header.second, "two particles in one place");
+  own.message.resize(static_cast<std::size_t>(header.words));
+  communicator.broadcast(own.message.data(), own.message.size(), from);
+  if (communicator.rank() == from) std::rethrow_exception(own.exception);
+  throw Error(static_cast<ErrorKind>(header.kind), own.message);
+}
 
 std::int64_t share_begin(std::int64_t n, int rank, int size) { return n * rank / size; }
 
@@ -43,18 +69,12 @@ void SharedEvaluation<Real>::evaluate(Solver<Real>& solver, const std::int64_t* 
   if (want & want_jerk) share(forces.jx, own.jx), share(forces.jy, own.jy), share(forces.jz, own.jz);
   if (want & want_potential) share(forces.potential, own.potential);
 
-  std::optional<CoincidentParticles> collision;
-  try {
-    solver.evaluate(targets, want, own);
-  } catch (const CoincidentParticles& found) {
-    collision = found;
-  }
-  gather(n, fields, collision ? &*collision : nullptr);
+  if (!failure_.exception) prepare([&] { solver.evaluate(targets, want, own); });
+  gather(n, fields);
 }
 
 template <class Real>
-void SharedEvaluation<Real>::gather(std::int64_t n, const std::vector<Real*>& fields,
-                                    const CoincidentParticles* own_collision) {
+void SharedEvaluation<Real>::gather(std::int64_t n, const std::vector<Real*>& fields) {
   const int rank = communicator_->rank(), size = communicator_->size();
   std::vector<std::size_t> piece_bytes, piece_begin, field_bytes;
   std::size_t total = 0;
@@ -68,18 +88,23 @@ void SharedEvaluation<Real>::gather(std::int64_t n, const std::vector<Real*>& fi
   message_.resize(total);
 
   const auto own = static_cast<std::size_t>(rank);
-  PieceHeader header;
-  if (own_collision) header = {own_collision->first(), own_collision->second()};
-  std::memcpy(message_.data() + piece_begin[own], &header, sizeof header);
-  for (std::size_t f = 0; f < fields.size() && field_bytes[own] > 0; ++f)
-    device_.memory().to_host(message_.data() + piece_begin[own] + sizeof header + f * field_bytes[own],
-                             fields[f] + share_begin(n, rank, size), field_bytes[own]);
+  std::byte* mine = message_.data() + piece_begin[own];
+  if (!failure_.exception)
+    prepare([&] {
+      for (std::size_t f = 0; f < fields.size() && field_bytes[own] > 0; ++f)
+        device_.memory().to_host(mine + sizeof(PieceHeader) + f * field_bytes[own],
+                                 fields[f] + share_begin(n, rank, size), field_bytes[own]);
+    });
+  PieceHeader header = header_of(failure_);
+  std::memcpy(mine, &header, sizeof header);
   communicator_->all_gather_in_place(message_.data(), piece_bytes);
 
   for (int r = 0; r < size; ++r) {
+    std::memcpy(&header, message_.data() + piece_begin[static_cast<std::size_t>(r)], sizeof header);
+    if (header.kind != 0) throw_failure_of(*communicator_, r, header, std::exchange(failure_, {}));
+  }
+  for (int r = 0; r < size; ++r) {
     const auto piece = static_cast<std::size_t>(r);
-    std::memcpy(&header, message_.data() + piece_begin[piece], sizeof header);
-    if (header.first >= 0) throw CoincidentParticles(header.first, header.second, "two particles in one place");
     if (r == rank || field_bytes[piece] == 0) continue;
     for (std::size_t f = 0; f < fields.size(); ++f)
       device_.memory().from_host(fields[f] + share_begin(n, r, size),
