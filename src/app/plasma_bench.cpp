@@ -11,8 +11,8 @@
 #include "device/parallel.hpp"
 #include "models/sampling.hpp"
 #include "plasma/field.hpp"
+#include "plasma/particle_in_cell.hpp"
 #include "plasma/step_graph.hpp"
-#include "plasma/system.hpp"
 
 namespace pergola::app {
 
@@ -55,7 +55,7 @@ void check_conservation(const PlasmaCase& which, const PlasmaEnergies& before, c
 
 double whole_step_seconds(const Device& device, const PlasmaCase& which, const PlasmaParticles& electrons,
                           double budget) {
-  const auto system = make_plasma_system(device, plasma_options(which), Precision::single);
+  const auto system = make_particle_in_cell(device, plasma_options(which), Precision::single);
   system->start({electrons});
   const PlasmaEnergies before = system->energies();
   system->advance(device.is_cuda() ? 100 : 4, which.step);

@@ -10,7 +10,7 @@
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
 #include "run/run.hpp"
-#include "sim/system.hpp"
+#include "sim/system_entry.hpp"
 
 namespace pergola::app {
 
@@ -56,7 +56,7 @@ std::string summary_text(const RunSummary& summary, const RunConfig& config, con
   const std::string first = snapshot_name(config, 0), last = snapshot_name(config, summary.snapshots - 1);
   text += fmt::format("files in {}: run.json, energy.csv, profile.csv, {} to {}, checkpoint\n", directory, first, last);
   return text + fmt::format("next: pergola picture {0}/{1} -o {0}/{2}.png\n      pergola plot {0}\n", directory, last,
-                            config.is_plasma() ? "plasma" : "cluster");
+                            system_entry(config).picture);
 }
 
 void report(const Context& context, const RunCommand& command, const RunConfig& config, const RunSummary& summary) {

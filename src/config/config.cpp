@@ -12,10 +12,8 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "config/keys.hpp"
-#include "config/output_counts.hpp"
+#include "config/kind.hpp"
 #include "config/value.hpp"
-#include "gravity/solver_entry.hpp"
-#include "time/integrator_entry.hpp"
 
 namespace pergola {
 
@@ -40,10 +38,16 @@ bool is_known_table(const std::string& path) {
                      [&](const ConfigKey& key) { return key.path.starts_with(path + "."); });
 }
 
+bool is_table_of_a_kind(const std::string& path) {
+  const KindEntry* kind = kind_with_table(path);
+  return kind && kind->table == path;
+}
+
 /// Tables become paths: [time] eta = 1 is the entry time.eta.
 void flatten(const std::string& path, const ConfigValue& value, std::vector<Entry>& entries) {
   const auto* table = value.get_if<ConfigValue::Table>();
-  if (!table || is_leaf(path) || (table->empty() && !path.empty() && (!is_known_table(path) || path == "plasma"))) {
+  if (!table || is_leaf(path) ||
+      (table->empty() && !path.empty() && (!is_known_table(path) || is_table_of_a_kind(path)))) {
     entries.push_back({path, value});
     return;
   }
@@ -139,10 +143,11 @@ const std::string& read_string(const Entry& entry, const std::string& expected) 
   if (entry.path == "cosmology" || table.starts_with("cosmology."))
     throw Error(ErrorKind::input, fmt::format("{}: {}: not in this version", entry.value.where(), entry.path));
   // A name that several tables have is suggested as a key of the run before an option of the model.
+  const KindEntry& kind = kind_of(config);
   std::vector<std::string> paths;
   for (const auto& key : config_keys())
-    if (key.text && applies(key.path, config.is_plasma())) paths.push_back(key.path);
-  if (applies("particles.model", config.is_plasma()))
+    if (key.text && has_key(kind, key.path)) paths.push_back(key.path);
+  if (has_key(kind, "particles.model"))
     paths.insert(paths.end(), {"particles.model", "particles.file", "particles.n", "particles.seed"});
   if (!config.particles.model.empty())
     for (const auto& option : find_model(config.particles.model).options) paths.push_back("particles." + option.name);
@@ -211,46 +216,42 @@ void read_particle_source(const std::vector<Entry>& entries, RunConfig& config) 
   config.particles.model = name;
 }
 
-/// What is each right by itself and cannot be had together.
-void check_combinations(const std::vector<Entry>& entries, const RunConfig& config, bool with_steps) {
-  auto conflict = units_conflict(config.units);
-  if (!conflict) conflict = solver_conflict(config.gravity);
-  if (!conflict && with_steps) conflict = integrator_conflict(config.time, config.gravity);
-  if (!conflict) return;
-  const Entry* entry = find_entry(entries, conflict->key);
-  throw Error(ErrorKind::input,
-              fmt::format("{}: {}: {}", entry ? entry->value.where() : config.source, conflict->key, conflict->why));
+/// The kind of system: the one whose table is there.
+std::string find_kind(const std::vector<Entry>& entries) {
+  for (const auto& entry : entries)
+    if (const KindEntry* kind = kind_with_table(entry.path)) return kind->name;
+  return kind_entries().front().name;
 }
 
-/// Keys that the other kind of run has.
+/// The table that a key of another kind belongs to.
+std::string table_of(const std::string& path) {
+  for (const KindEntry& kind : kind_entries())
+    if (kind.owns(path)) return kind.table;
+  return "";
+}
+
+/// Keys that only other kinds of system have.
 void check_kind_of_run(const std::vector<Entry>& entries, const RunConfig& config) {
+  const KindEntry& kind = kind_of(config);
   for (const auto& entry : entries) {
-    const bool known = find_key(entry.path) || entry.path.starts_with("particles.");
-    const auto& waves = plasma_measure_names();
-    const bool of_a_wave = std::any_of(waves.begin(), waves.end(), [&](const std::string& name) {
-      return entry.path == "expect." + name || entry.path.starts_with("expect." + name + ".");
-    });
-    if (of_a_wave ? config.is_plasma() : !known || applies(entry.path, config.is_plasma())) continue;
-    const bool step = entry.path.starts_with("time.");
-    throw Error(
-        ErrorKind::input,
-        fmt::format("{}: {}: {}", entry.value.where(), entry.path,
-                    !config.is_plasma() ? "expected [plasma] beside it, found none"
-                    : step              ? "a run with [plasma] takes fixed steps of time.step; leave this key out"
-                           : "a run has [plasma] or [particles] and [gravity], not both; leave one of them out"));
+    const std::string& path = entry.path;
+    const bool known = find_key(path) || path.starts_with("particles.") || path.starts_with("expect.");
+    if (!known || has_key(kind, path)) continue;
+    throw Error(ErrorKind::input,
+                fmt::format("{}: {}: {}", entry.value.where(), path,
+                            kind.refusal ? kind.refusal(path)
+                                         : fmt::format("expected [{}] beside it, found none", table_of(path))));
   }
 }
 
 RunConfig read_entries(const std::vector<Entry>& entries, const std::string& source, bool with_steps = true) {
   RunConfig config;
   config.source = source;
-  config.plasma.given = std::any_of(entries.begin(), entries.end(), [](const Entry& entry) {
-    return entry.path == "plasma" || entry.path.starts_with("plasma.");
-  });
+  config.kind = find_kind(entries);
   check_kind_of_run(entries, config);
   read_particle_source(entries, config);
   for (const auto& entry : entries) {
-    if (entry.path == "plasma" && entry.value.get_if<ConfigValue::Table>()) continue;
+    if (is_table_of_a_kind(entry.path) && entry.value.get_if<ConfigValue::Table>()) continue;
     if (const ConfigKey* key = find_key(entry.path)) {
       key->read(config, entry.value);
     } else if (entry.path.starts_with("particles.")) {
@@ -265,24 +266,11 @@ RunConfig read_entries(const std::vector<Entry>& entries, const std::string& sou
       refuse_unknown(entry, config);
     }
   }
-  if (config.is_plasma()) {
-    complete_plasma(config, [&](const std::string& path) -> const ConfigValue* {
-      const Entry* entry = find_entry(entries, path);
-      return entry ? &entry->value : nullptr;
-    });
-    return config;
-  }
-  if (with_steps && config.units.system == "auto" && config.particles.file.empty()) config.units.system = "nbody";
-  check_combinations(entries, config, with_steps);
-  if (config.particles.file.empty()) check_output_counts(config, 0);  // else when it is known when it starts
-  auto& options = config.particles.options;
-  options.external = config.gravity.external;
-  options.gravitational_constant = config.gravitational_constant();
-  if (!config.particles.model.empty()) {
-    const ModelInfo& model = find_model(config.particles.model);
-    options.n = model_count(model, options.n);
-    for (const auto& option : model.options) options.values.try_emplace(option.name, option.default_value);
-  }
+  const FindValue find = [&](const std::string& path) -> const ConfigValue* {
+    const Entry* entry = find_entry(entries, path);
+    return entry ? &entry->value : nullptr;
+  };
+  kind_of(config).complete(config, find, with_steps);
   return config;
 }
 
@@ -319,12 +307,6 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
 
 }  // namespace
 
-Precision RunConfig::precision() const {
-  if (is_plasma()) return run.precision == "double" ? Precision::full : Precision::single;
-  if (run.precision == "auto") return solver_entry(gravity.solver).default_precision;
-  return run.precision == "single" ? Precision::single : run.precision == "double" ? Precision::full : Precision::mixed;
-}
-
 SolverOptions RunConfig::solver_options() const {
   SolverOptions options = gravity;
   options.gravitational_constant = gravitational_constant();
@@ -347,12 +329,6 @@ std::vector<Expectation> RunConfig::expectations() const {
   // A change of the energy by a hundredth is wrong for any run.
   if (find("energy_error") == all.end()) all.push_back({"energy_error", 0, 0.01});
   return all;
-}
-
-void RunConfig::require_particles() const {
-  if (!is_plasma() && particles.model.empty() && particles.file.empty())
-    throw Error(ErrorKind::input,
-                fmt::format("{}: particles.model: expected a model, particles.file or [plasma], found none", source));
 }
 
 const std::vector<std::string>& expectation_names() {

@@ -20,6 +20,7 @@ namespace pergola {
 struct PERGOLA_API RunConfig {
   int version = 1;
   std::string source = "(defaults)";  // file name, for messages
+  std::string kind = "gravity";       // of system: a name in kind_entries() (config/kind.hpp), found from the tables
 
   struct Run {
     double end_time = 1.0;
@@ -61,10 +62,12 @@ struct PERGOLA_API RunConfig {
 
   std::vector<Expectation> expect;
 
-  /// A run has gravity or a plasma, never both.
-  bool is_plasma() const { return plasma.given; }
+  /// For users of the library; parts of it ask the entry of the kind.
+  bool is_plasma() const { return kind == "plasma"; }
   /// Precision with "auto" resolved.
   Precision precision() const;
+  /// Of the random numbers that particles are drawn with; none where they are read from a file.
+  std::optional<std::uint64_t> seed() const;
   UnitSystem unit_system() const;
   double gravitational_constant() const { return unit_system().gravitational_constant; }
   /// Without the solver's box where that is found from the particles; see sim/solver_box.hpp.
@@ -72,7 +75,7 @@ struct PERGOLA_API RunConfig {
   /// The model's own expectations, replaced by those of [expect] with the same name, then the rest of [expect]; and
   /// that the energy stays as it is, where neither says how well.
   std::vector<Expectation> expectations() const;
-  /// Throws Error(input) when there is neither particles.model nor particles.file nor [plasma].
+  /// Throws Error(input) when a run under gravity has neither particles.model nor particles.file.
   void require_particles() const;
   /// What is built in C++ is checked as a file is: throws Error(input) as parse_config of its config_text would.
   void check() const;

@@ -268,17 +268,6 @@ Expectation read_expectation(const std::string& name, const ConfigValue& value) 
   return expectation;
 }
 
-bool applies(const std::string& path, bool plasma) {
-  const auto keys_of_plasma = plasma_output_keys();
-  const bool plasma_only =
-      path.starts_with("plasma.") ||
-      std::any_of(keys_of_plasma.begin(), keys_of_plasma.end(), [&](const auto& key) { return key.path == path; });
-  const bool gravity_only =
-      path.starts_with("gravity.") || path.starts_with("particles.") || path.starts_with("output.force_audit_") ||
-      (path.starts_with("units.") && path != "units.system") || (path.starts_with("time.") && path != "time.step");
-  return plasma ? !gravity_only : !plasma_only;
-}
-
 namespace {
 
 std::vector<ConfigKey> registered_keys() {

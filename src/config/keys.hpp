@@ -27,8 +27,6 @@ std::vector<ConfigKey> plasma_output_keys();
 /// [units], and what is each right by itself and cannot be had together (config/units.cpp).
 std::vector<ConfigKey> units_keys();
 std::optional<Conflict> units_conflict(const RunConfig::Units& units);
-/// Whether a run of this kind, gravity or plasma, has the key.
-bool applies(const std::string& path, bool plasma);
 
 /// Defaults of a plasma run that depend on other keys, and what is each right by itself and cannot be had together.
 /// `find`: what the file says about a key; null: nothing.

@@ -37,7 +37,6 @@ struct PlasmaWave {
 
 /// The table [plasma], in the units of the file. With it a run is one of a plasma.
 struct PlasmaConfig {
-  bool given = false;
   PlasmaLengths lengths = PlasmaLengths::cells;
   std::vector<int> cells;  // two: 2D, three: 3D
   double cell_size = 1;

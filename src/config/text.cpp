@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "config/config.hpp"
 #include "config/keys.hpp"
+#include "config/kind.hpp"
 #include "config/value.hpp"
 
 namespace pergola {
@@ -49,13 +50,14 @@ std::string expect_text(const std::vector<Expectation>& expect) {
 }  // namespace
 
 std::string config_text(const RunConfig& config) {
+  const KindEntry& kind = kind_of(config);
   std::string text, table;
   for (const auto& key : config_keys()) {
-    if (!key.text || !applies(key.path, config.is_plasma())) continue;
+    if (!key.text || !has_key(kind, key.path)) continue;
     const auto dot = key.path.rfind('.');
     const std::string key_table = dot == std::string::npos ? "" : key.path.substr(0, dot);
     if (key_table != table) {
-      if (table == "run" && !config.is_plasma()) text += particles_text(config.particles);
+      if (table == "run" && has_key(kind, "particles.model")) text += particles_text(config.particles);
       text += fmt::format("\n[{}]\n", key_table);
       table = key_table;
     }

@@ -7,6 +7,7 @@
 #include "base/unit_systems.hpp"
 #include "config/config.hpp"
 #include "config/key_kinds.hpp"
+#include "config/kind.hpp"
 #include "io/snapshot.hpp"
 
 namespace pergola {
@@ -31,13 +32,17 @@ ConfigKey si_key(const std::string& name, Number number, double in_cgs) {
           nullptr};
 }
 
-/// The systems that a run of this kind can name.
-std::vector<std::string> systems(bool plasma) {
-  if (plasma) return {"plasma", "si"};
-  std::vector<std::string> names{"auto"};
-  for (const auto& system : unit_systems()) names.push_back(system.name);
-  names.push_back("custom");
-  return names;
+/// What else the word could have meant: a system that another kind of run has.
+KeyProblem unknown_system(const KindEntry& kind, const std::string* word) {
+  KeyProblem problem = one_of(kind.unit_systems());
+  if (!kind.table.empty())
+    problem.expected = fmt::format("{} for a run with [{}]", fmt::join(kind.unit_systems(), " or "), kind.table);
+  for (const KindEntry& other : kind_entries()) {
+    const auto words = other.unit_systems();
+    if (!other.table.empty() && word && std::find(words.begin(), words.end(), *word) != words.end())
+      problem.expected += fmt::format(" for a run without [{}]", other.table);
+  }
+  return problem;
 }
 
 std::string text_of(const UnitSystem& units) {
@@ -53,16 +58,12 @@ std::vector<ConfigKey> units_keys() {
   help += " | custom; with [plasma]: plasma (1/omega_p) | si";
   ConfigKey system{"units.system", help,
                    [](RunConfig& config, const ConfigValue& value) {
-                     const auto words = systems(config.plasma.given);
+                     const KindEntry& kind = kind_of(config);
+                     const auto words = kind.unit_systems();
                      const auto* word = value.get_if<std::string>();
-                     if (word && std::find(words.begin(), words.end(), *word) != words.end()) {
-                       config.units.system = *word;
-                       return;
-                     }
-                     KeyProblem problem = one_of(words);
-                     if (config.plasma.given) problem.expected = "plasma or si for a run with [plasma]";
-                     if (word && *word == "plasma") problem.expected += " for a run without [plasma]";
-                     refuse(value, "units.system", problem);
+                     if (!word || std::find(words.begin(), words.end(), *word) == words.end())
+                       refuse(value, "units.system", unknown_system(kind, word));
+                     config.units.system = *word;
                    },
                    [](const RunConfig& config) { return toml_string(config.units.system); }};
   return {system,

@@ -6,8 +6,8 @@
 
 #include "base/host_device.hpp"
 #include "plasma/options.hpp"
+#include "plasma/particle_in_cell.hpp"
 #include "plasma/particles.hpp"
-#include "plasma/system.hpp"
 #include "plasma/units.hpp"
 
 namespace pergola {

@@ -1,13 +1,18 @@
 #include "outputs/snapshot_output.hpp"
 
 #include "outputs/schedule.hpp"
+#include "sim/system_entry.hpp"
 
 namespace pergola {
 
 namespace {
 
-/// A function: entries may be asked for before the objects of this file are made.
-std::vector<std::string> file_names() { return {"snap_#.hdf5", "plasma_#.h5"}; }
+/// Of all kinds of system.
+std::vector<std::string> file_names() {
+  std::vector<std::string> names;
+  for (const SystemEntry& entry : system_entries()) names.push_back(entry.snapshots);
+  return names;
+}
 
 class SnapshotOutput final : public Output {
  public:

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
+
+#include "config/kind.hpp"
 
 namespace pergola {
 
@@ -42,7 +46,9 @@ void set_range(RunPlan& plan, double factor) {
 }
 
 RunPlan plan_run(const RunConfig& config, const PlanOptions& options) {
-  return config.is_plasma() ? plan_plasma(config, options) : plan_gravity(config, options);
+  static const std::map<std::string, RunPlan (*)(const RunConfig&, const PlanOptions&)> by_kind{
+      {"gravity", plan_gravity}, {"plasma", plan_plasma}};
+  return by_kind.at(kind_of(config).name)(config, options);
 }
 
 }  // namespace pergola

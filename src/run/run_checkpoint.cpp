@@ -7,6 +7,7 @@
 #include "base/version.hpp"
 #include "comm/agreement.hpp"
 #include "config/keys.hpp"
+#include "config/kind.hpp"
 
 namespace pergola {
 
@@ -104,12 +105,14 @@ RunPosition read_description(const std::string& description) {
 }
 
 void check_resumable(const RunConfig& now, const RunConfig& before) {
-  if (now.is_plasma() != before.is_plasma()) {
-    const auto kind = [](const RunConfig& config) { return config.is_plasma() ? "given" : "not given"; };
-    refuse_change(now, "[plasma]", kind(now), kind(before));
+  const KindEntry &kind = kind_of(now), &kind_before = kind_of(before);
+  if (kind.name != kind_before.name) {
+    const std::string& table = kind.table.empty() ? kind_before.table : kind.table;
+    const auto given = [&](const KindEntry& one) { return one.table == table ? "given" : "not given"; };
+    refuse_change(now, fmt::format("[{}]", table), given(kind), given(kind_before));
   }
   for (const auto& key : config_keys()) {
-    if (!key.text || may_change(key.path) || !applies(key.path, now.is_plasma())) continue;
+    if (!key.text || may_change(key.path) || !has_key(kind, key.path)) continue;
     const std::string is = key.text(now), was = key.text(before);
     if (is != was) refuse_change(now, key.path, is, was);
   }

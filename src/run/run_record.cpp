@@ -85,9 +85,8 @@ std::string record_text(const RunConfig& config, const System& system, const Run
   text["ranks"] = record.ranks;
   text["precision"] = precision_name(config.precision());
   text["n"] = system.size();
-  text["seed"] = config.is_plasma()              ? ordered_json(config.plasma.seed)
-                 : config.particles.file.empty() ? ordered_json(config.particles.options.seed)
-                                                 : ordered_json();
+  const auto seed = config.seed();
+  text["seed"] = seed ? ordered_json(*seed) : ordered_json();
   text["start_time"] = system.start_time();
   text["time"] = system.time();
   text["end_time"] = config.run.end_time;

@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "io/checkpoint_writer.hpp"
 #include "io/write_queue.hpp"
+#include "sim/system_entry.hpp"
 
 namespace pergola {
 

@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "plasma/system.hpp"
+#include "plasma/particle_in_cell.hpp"
 
 namespace pergola {
 

@@ -39,7 +39,7 @@ PlasmaSimulation::PlasmaSimulation(const RunConfig& config, const StateBlocks* s
       diagnostics_(options_, units_, config.plasma.wave, kinds(config.plasma)) {
   auto warnings = check_plasma(config_);
   check_memory();
-  system_ = make_plasma_system(device_, options_, config_.precision(), &profile_);
+  system_ = make_particle_in_cell(device_, options_, config_.precision(), &profile_);
   if (state) {
     system_->restore(*state);
     diagnostics_.restore(*state);

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "plasma/system.hpp"
+#include "plasma/particle_in_cell.hpp"
 #include "sim/plasma_diagnostics.hpp"
 #include "sim/system.hpp"
 
@@ -18,7 +18,7 @@ class PERGOLA_API PlasmaSimulation final : public System {
   /// Error(device) when the particles do not fit, with the bytes needed and free.
   explicit PlasmaSimulation(const RunConfig& config, const StateBlocks* state = nullptr);
 
-  const PlasmaSystem& system() const { return *system_; }
+  const ParticleInCell& system() const { return *system_; }
   const PlasmaOptions& options() const { return options_; }
   const PlasmaUnits& units() const { return units_; }
 
@@ -55,7 +55,7 @@ class PERGOLA_API PlasmaSimulation final : public System {
   PlasmaOptions options_;
   PlasmaDiagnostics diagnostics_;
   Profile profile_;
-  std::unique_ptr<PlasmaSystem> system_;
+  std::unique_ptr<ParticleInCell> system_;
   std::int64_t size_ = 0;
   std::int64_t batch_ = 1, pause_every_ = 0;
   bool over_ = false;

@@ -87,7 +87,4 @@ class PERGOLA_API System {
 PERGOLA_API std::unique_ptr<System> make_system(const RunConfig& config, std::shared_ptr<Communicator> communicator,
                                                 const StateBlocks* state = nullptr);
 
-/// "snap_012.hdf5", or "plasma_012.h5".
-PERGOLA_API std::string snapshot_name(const RunConfig& config, int number);
-
 }  // namespace pergola

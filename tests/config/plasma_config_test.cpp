@@ -64,14 +64,14 @@ std::string refusal(const std::string& text, const std::vector<std::string>& set
 
 TEST(PlasmaConfig, DefaultsSuitAPlasma) {
   const RunConfig config = parse_config(electrons, "run.toml");
-  EXPECT_TRUE(config.is_plasma());
+  EXPECT_EQ(config.kind, "plasma");
   EXPECT_EQ(config.precision(), Precision::single);
   EXPECT_EQ(config.units.system, "plasma");
   EXPECT_EQ(config.time.step, 0.05);
   EXPECT_EQ(config.output.energy_every, 0.25);
   EXPECT_EQ(config.plasma.velocities, 2);
   EXPECT_EQ(config.plasma.species[0].density, 1);
-  EXPECT_FALSE(parse_config("", "run.toml").is_plasma());
+  EXPECT_EQ(parse_config("", "run.toml").kind, "gravity");
 }
 
 TEST(PlasmaConfig, APrintedConfigurationReadsBackIdentically) {

@@ -69,7 +69,7 @@ double sine(double phase) { return std::sin(phase); }
 // ∇·E = ρ = amplitude cos(k·x): E = amplitude k/k² sin(k·x), φ = amplitude/k² cos(k·x).
 TEST_P(ObliqueWaves, EveryComponentOfTheFieldPointsAlongTheWave) {
   for (const Wave& wave : waves) {
-    const auto system = make_plasma_system(device(), electrons(wave.cells, 8), Precision::single);
+    const auto system = make_particle_in_cell(device(), electrons(wave.cells, 8), Precision::single);
     system->start({moved_lattice(wave)});
     const PlasmaFields fields = system->fields();
     const double expected = wave.amplitude * std::sqrt(wave.cloud_factor()) / wave.k_squared();
@@ -87,7 +87,7 @@ TEST_P(ObliqueWaves, EveryComponentOfTheFieldPointsAlongTheWave) {
 TEST_P(ObliqueWaves, ColdPlasmaOscillatesWithThePlasmaFrequencyInEveryDirection) {
   const double step = 0.1;
   for (const Wave& wave : waves) {
-    const auto system = make_plasma_system(device(), electrons(wave.cells, 8), Precision::single);
+    const auto system = make_particle_in_cell(device(), electrons(wave.cells, 8), Precision::single);
     system->start({moved_lattice(wave)});
     std::vector<double> history{part(wave, system->potential(), cosine)};
     for (int i = 0; i < 160; ++i) {
@@ -108,8 +108,8 @@ TEST_P(ObliqueWaves, DevicesAgreeOnFieldsAndParticles) {
     options.magnetic_field = {0.1, -0.2, 0.3};
     const double thermal = 0.5;
     const auto start = random_particles(options, 8 * options.cell_count(), thermal, 7);
-    const auto here = make_plasma_system(device(), options, Precision::full);
-    const auto reference = make_plasma_system(Device::open("cpu", 1), options, Precision::full);
+    const auto here = make_particle_in_cell(device(), options, Precision::full);
+    const auto reference = make_particle_in_cell(Device::open("cpu", 1), options, Precision::full);
     for (auto* system : {here.get(), reference.get()}) {
       system->start({start});
       system->advance(20, 0.1);

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "physics/normal_quantile.hpp"
-#include "plasma/system.hpp"
+#include "plasma/particle_in_cell.hpp"
 
 namespace pergola {
 
@@ -85,7 +85,7 @@ inline double cosine_mode(const PlasmaOptions& options, const std::vector<double
 inline std::vector<double> mode_history(const Device& device, const PlasmaOptions& options,
                                         const std::vector<PlasmaParticles>& start, double step, int steps,
                                         Precision precision = Precision::single) {
-  const auto system = make_plasma_system(device, options, precision);
+  const auto system = make_particle_in_cell(device, options, precision);
   system->start(start);
   std::vector<double> history{cosine_mode(options, system->potential())};
   for (int i = 0; i < steps; ++i) {

@@ -87,7 +87,7 @@ TEST_P(ThermalPlasma, FieldEnergyIsThatOfThermalFluctuations) {
     PlasmaOptions options = electrons({64, 32, 1}, 16);
     options.shape = one.shape;
     options.smoothing = one.smoothing;
-    const auto system = make_plasma_system(device(), options, Precision::single);
+    const auto system = make_particle_in_cell(device(), options, Precision::single);
     system->start({random_particles(options, 16 * options.cell_count(), one.thermal, 11)});
     system->advance(150, 0.2);
     double sum = 0;
@@ -105,7 +105,7 @@ TEST_P(ThermalPlasma, FieldEnergyIsThatOfThermalFluctuations) {
 // smaller grid.
 TEST_P(ThermalPlasma, EnergyOfTheBenchmarkPlasmaIsKeptForAThousandSteps) {
   const PlasmaOptions options = electrons({32, 64, 1}, 36);
-  const auto system = make_plasma_system(device(), options, Precision::single);
+  const auto system = make_particle_in_cell(device(), options, Precision::single);
   system->start({random_particles(options, 36 * options.cell_count(), 1, 12)});
   const double before = system->energies().total();
   system->advance(1000, 0.025);
@@ -121,7 +121,7 @@ TEST_P(ThermalPlasma, MomentumIsKeptToRounding) {
         options.species.push_back({"ions", 2, 10, 1.0 / 8});
         const std::vector<PlasmaParticles> start{random_particles(options, 8 * options.cell_count(), 1, 13),
                                                  random_particles(options, 4 * options.cell_count(), 0.5, 14)};
-        const auto system = make_plasma_system(device(), options, precision);
+        const auto system = make_particle_in_cell(device(), options, precision);
         system->start(start);
         const auto before = system->energies();
         system->advance(50, 0.1);

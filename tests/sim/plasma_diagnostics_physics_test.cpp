@@ -7,7 +7,7 @@
 
 #include "io/temporary_directory.hpp"
 #include "physics/plasma_dispersion.hpp"
-#include "plasma/system.hpp"
+#include "plasma/particle_in_cell.hpp"
 
 namespace pergola {
 namespace {
@@ -25,7 +25,7 @@ class PlasmaDiagnosticsTest : public FileTest {
   static PlasmaDiagnostics diagnostics() { return {options(), PlasmaUnits{}, {{1, 0, 0}, 0, 0}, {{1, {}, {}}}}; }
 
   /// Cold electrons at rest on a lattice, 16 in a cell, displaced along x by 0.05 sin(kx).
-  static std::unique_ptr<PlasmaSystem> oscillating_plasma() {
+  static std::unique_ptr<ParticleInCell> oscillating_plasma() {
     PlasmaParticles electrons;
     for (int j = 0; j < 16; ++j)
       for (int i = 0; i < 128; ++i) {
@@ -36,7 +36,7 @@ class PlasmaDiagnosticsTest : public FileTest {
         electrons.vx.push_back(0);
         electrons.vy.push_back(0);
       }
-    auto system = make_plasma_system(Device::open("cpu", 1), options(), Precision::full);
+    auto system = make_particle_in_cell(Device::open("cpu", 1), options(), Precision::full);
     system->start({electrons});
     return system;
   }

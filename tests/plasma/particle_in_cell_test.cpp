@@ -1,4 +1,4 @@
-#include "plasma/system.hpp"
+#include "plasma/particle_in_cell.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace pergola {
 namespace {
 
-class PlasmaSystemTest : public DeviceTest {};
+class ParticleInCellTest : public DeviceTest {};
 
 PlasmaOptions two_species(std::array<int, 3> cells, PlasmaShape shape, bool magnetised) {
   PlasmaOptions options = electrons(cells, 4, 3);
@@ -30,7 +30,7 @@ bool same(const PlasmaParticles& a, const PlasmaParticles& b) {
   return a.id == b.id && a.x == b.x && a.y == b.y && a.z == b.z && a.vx == b.vx && a.vy == b.vy && a.vz == b.vz;
 }
 
-void expect_same_state(const PlasmaSystem& a, const PlasmaSystem& b, const std::string& what) {
+void expect_same_state(const ParticleInCell& a, const ParticleInCell& b, const std::string& what) {
   for (int s = 0; s < 2; ++s) EXPECT_TRUE(same(a.particles(s, true), b.particles(s, true))) << what << " species " << s;
   const auto ea = a.energies(), eb = b.energies();
   EXPECT_EQ(ea.field, eb.field) << what;
@@ -43,7 +43,7 @@ void expect_same_state(const PlasmaSystem& a, const PlasmaSystem& b, const std::
 
 const std::array<std::array<int, 3>, 3> boxes{{{64, 40, 1}, {6, 22, 1}, {20, 8, 12}}};
 
-TEST_P(PlasmaSystemTest, ParticlesComeBackAsTheyWereLoaded) {
+TEST_P(ParticleInCellTest, ParticlesComeBackAsTheyWereLoaded) {
   for (const auto& box : boxes) {
     const auto options = two_species(box, PlasmaShape::linear, false);
     auto start = start_of(options);
@@ -60,14 +60,14 @@ TEST_P(PlasmaSystemTest, ParticlesComeBackAsTheyWereLoaded) {
     start[0].x[7] = 0;
     start[0].y[8] = options.cells[1] - grain;
     for (const auto precision : {Precision::single, Precision::full}) {
-      const auto system = make_plasma_system(device(), options, precision);
+      const auto system = make_particle_in_cell(device(), options, precision);
       system->start(start);
       for (int s = 0; s < 2; ++s) EXPECT_TRUE(same(system->particles(s), start[s])) << box[0] << " species " << s;
     }
   }
 }
 
-TEST_P(PlasmaSystemTest, ParticlesAreGivenBackInTheOrderOfTheirIds) {
+TEST_P(ParticleInCellTest, ParticlesAreGivenBackInTheOrderOfTheirIds) {
   const auto options = electrons({16, 16, 1}, 4);
   const auto sorted = random_particles(options, 1000, 1, 3);
   PlasmaParticles shuffled;
@@ -77,8 +77,8 @@ TEST_P(PlasmaSystemTest, ParticlesAreGivenBackInTheOrderOfTheirIds) {
         shuffled.y.push_back(sorted.y[i]);
     shuffled.vx.push_back(sorted.vx[i]), shuffled.vy.push_back(sorted.vy[i]);
   }
-  const auto one = make_plasma_system(device(), options, Precision::single);
-  const auto other = make_plasma_system(device(), options, Precision::single);
+  const auto one = make_particle_in_cell(device(), options, Precision::single);
+  const auto other = make_particle_in_cell(device(), options, Precision::single);
   one->start({sorted}), other->start({shuffled});
   one->advance(5, 0.1), other->advance(5, 0.1);
   const auto a = one->particles(0, true), b = other->particles(0, true);
@@ -87,25 +87,25 @@ TEST_P(PlasmaSystemTest, ParticlesAreGivenBackInTheOrderOfTheirIds) {
   for (std::size_t i = 0; i < a.id.size(); ++i) EXPECT_EQ(a.id[i] * 1000000007, b.id[i]);
 }
 
-TEST_P(PlasmaSystemTest, BitsDoNotDependOnTheNumberOfThreads) {
+TEST_P(ParticleInCellTest, BitsDoNotDependOnTheNumberOfThreads) {
   for (const auto& box : boxes)
     for (const auto shape : {PlasmaShape::linear, PlasmaShape::quadratic}) {
       const auto options = two_species(box, shape, true);
-      const auto one = make_plasma_system(device(1), options, Precision::single);
-      const auto many = make_plasma_system(device(3), options, Precision::single);
+      const auto one = make_particle_in_cell(device(1), options, Precision::single);
+      const auto many = make_particle_in_cell(device(3), options, Precision::single);
       one->start(start_of(options)), many->start(start_of(options));
       one->advance(12, 0.2), many->advance(12, 0.2);
       expect_same_state(*one, *many, std::to_string(box[0]));
     }
 }
 
-TEST_P(PlasmaSystemTest, ResumedRunHasTheSameBits) {
+TEST_P(ParticleInCellTest, ResumedRunHasTheSameBits) {
   for (const auto& box : boxes)
     for (const auto shape : {PlasmaShape::linear, PlasmaShape::quadratic})
       for (const auto precision : {Precision::single, Precision::full}) {
         const auto options = two_species(box, shape, box[0] == 6);
-        const auto whole = make_plasma_system(device(), options, precision);
-        const auto resumed = make_plasma_system(device(), options, precision);
+        const auto whole = make_particle_in_cell(device(), options, precision);
+        const auto resumed = make_particle_in_cell(device(), options, precision);
         whole->start(start_of(options));
         whole->advance(6, 0.2);
         resumed->restore(whole->save());
@@ -117,14 +117,14 @@ TEST_P(PlasmaSystemTest, ResumedRunHasTheSameBits) {
       }
 }
 
-TEST_P(PlasmaSystemTest, SumOfTheDensityIsTheChargeOfTheParticles) {
+TEST_P(ParticleInCellTest, SumOfTheDensityIsTheChargeOfTheParticles) {
   for (const auto& box : boxes)
     for (const auto shape : {PlasmaShape::linear, PlasmaShape::quadratic}) {
       auto options = two_species(box, shape, false);
       options.species[1].charge = 3;
       options.background = false;
       options.species[1].weight = 0.25 / 3;
-      const auto system = make_plasma_system(device(), options, Precision::full);
+      const auto system = make_particle_in_cell(device(), options, Precision::full);
       system->start(start_of(options));
       for (int k = 0; k < 5; ++k) {
         const auto density = system->fields().density;
@@ -135,12 +135,12 @@ TEST_P(PlasmaSystemTest, SumOfTheDensityIsTheChargeOfTheParticles) {
     }
 }
 
-TEST_P(PlasmaSystemTest, ParticlesFasterThanATilePerStepArrive) {
+TEST_P(ParticleInCellTest, ParticlesFasterThanATilePerStepArrive) {
   for (const auto& box : boxes) {
     PlasmaOptions options = electrons(box, 4, 3);
     options.species[0].charge = -1e-12;
     const auto start = random_particles(options, 2000, 300, 4);
-    const auto system = make_plasma_system(device(), options, Precision::single);
+    const auto system = make_particle_in_cell(device(), options, Precision::single);
     system->start({start});
     system->advance(4, 0.5);
     const auto end = system->particles(0);
@@ -155,7 +155,7 @@ TEST_P(PlasmaSystemTest, ParticlesFasterThanATilePerStepArrive) {
   }
 }
 
-TEST_P(PlasmaSystemTest, TileIntoWhichAllParticlesStreamKeepsThemAll) {
+TEST_P(ParticleInCellTest, TileIntoWhichAllParticlesStreamKeepsThemAll) {
   PlasmaOptions options = electrons({64, 64, 1}, 4);
   options.species[0].charge = -1e-12;
   auto start = random_particles(options, 40000, 1, 5);
@@ -163,7 +163,7 @@ TEST_P(PlasmaSystemTest, TileIntoWhichAllParticlesStreamKeepsThemAll) {
     start.vx[i] = 20.5 - start.x[i];
     start.vy[i] = 40.5 - start.y[i];
   }
-  const auto system = make_plasma_system(device(), options, Precision::single);
+  const auto system = make_particle_in_cell(device(), options, Precision::single);
   system->start({start});
   system->advance(10, 0.1);
   const auto density = system->fields().density;
@@ -179,11 +179,11 @@ TEST_P(PlasmaSystemTest, TileIntoWhichAllParticlesStreamKeepsThemAll) {
     EXPECT_NEAR(std::remainder(end.x[i] - start.x[i] - 2 * start.vx[i], 64.0), 0, 1e-4);
 }
 
-TEST_P(PlasmaSystemTest, VelocityThatIsNotANumberStopsWithTheId) {
+TEST_P(ParticleInCellTest, VelocityThatIsNotANumberStopsWithTheId) {
   const auto options = electrons({16, 16, 1}, 4);
   auto start = random_particles(options, 1000, 1, 6);
   start.vx[77] = 3e38;
-  const auto system = make_plasma_system(device(), options, Precision::single);
+  const auto system = make_particle_in_cell(device(), options, Precision::single);
   system->start({start});
   try {
     system->advance(3, 0.1);
@@ -194,10 +194,10 @@ TEST_P(PlasmaSystemTest, VelocityThatIsNotANumberStopsWithTheId) {
   }
 }
 
-TEST_P(PlasmaSystemTest, BoxThatIsNotNeutralIsRefusedWithItsCharge) {
+TEST_P(ParticleInCellTest, BoxThatIsNotNeutralIsRefusedWithItsCharge) {
   auto options = electrons({16, 16, 1}, 4);
   options.background = false;
-  const auto system = make_plasma_system(device(), options, Precision::single);
+  const auto system = make_particle_in_cell(device(), options, Precision::single);
   try {
     system->start({random_particles(options, 1024, 1, 6)});
     FAIL() << "no error";
@@ -207,10 +207,10 @@ TEST_P(PlasmaSystemTest, BoxThatIsNotNeutralIsRefusedWithItsCharge) {
   }
 }
 
-TEST_P(PlasmaSystemTest, MeasuredVelocitiesAreThoseOfTheParticlesGivenOut) {
+TEST_P(ParticleInCellTest, MeasuredVelocitiesAreThoseOfTheParticlesGivenOut) {
   for (const auto& box : boxes) {
     const auto options = two_species(box, PlasmaShape::quadratic, true);
-    const auto system = make_plasma_system(device(), options, Precision::full);
+    const auto system = make_particle_in_cell(device(), options, Precision::full);
     system->start(start_of(options));
     system->advance(5, 0.2);
     const auto energies = system->energies();
@@ -227,7 +227,7 @@ TEST_P(PlasmaSystemTest, MeasuredVelocitiesAreThoseOfTheParticlesGivenOut) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, PlasmaSystemTest, OnEachDevice(), device_test_name);
+INSTANTIATE_TEST_SUITE_P(Devices, ParticleInCellTest, OnEachDevice(), device_test_name);
 
 }  // namespace
 }  // namespace pergola

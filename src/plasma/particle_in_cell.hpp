@@ -37,9 +37,9 @@ struct PlasmaFields {
 
 /// Particles and field on a device and the leapfrog that moves them: v(t − dt/2) → v(t + dt/2) with E(x(t)), then
 /// x(t) → x(t + dt), then E anew. Single (float) or full (double) precision; mixed is refused.
-class PERGOLA_API PlasmaSystem {
+class PERGOLA_API ParticleInCell {
  public:
-  virtual ~PlasmaSystem() = default;
+  virtual ~ParticleInCell() = default;
 
   /// Particles at time 0 with their velocities at time 0, one entry per species.
   virtual void start(const std::vector<PlasmaParticles>& particles) = 0;
@@ -66,8 +66,8 @@ class PERGOLA_API PlasmaSystem {
 };
 
 /// Throws Error(input) for options that make no sense. `profile` may be null.
-PERGOLA_API std::unique_ptr<PlasmaSystem> make_plasma_system(const Device& device, const PlasmaOptions& options,
-                                                             Precision precision, Profile* profile = nullptr);
+PERGOLA_API std::unique_ptr<ParticleInCell> make_particle_in_cell(const Device& device, const PlasmaOptions& options,
+                                                                  Precision precision, Profile* profile = nullptr);
 /// Bytes on the device for these numbers of particles per species, before anything is allocated.
 PERGOLA_API std::int64_t plasma_device_bytes(const Device& device, const PlasmaOptions& options, Precision precision,
                                              const std::vector<std::int64_t>& counts);

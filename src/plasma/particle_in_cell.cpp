@@ -1,4 +1,4 @@
-#include "plasma/system.hpp"
+#include "plasma/particle_in_cell.hpp"
 
 #include <fmt/core.h>
 
@@ -49,9 +49,9 @@ void check_options(const PlasmaOptions& options) {
 std::string block_name(std::size_t species, const char* what) { return fmt::format("plasma.{}.{}", species, what); }
 
 template <class Real>
-class PlasmaSystemOf final : public PlasmaSystem {
+class ParticleInCellOf final : public ParticleInCell {
  public:
-  PlasmaSystemOf(const Device& device, const PlasmaOptions& options, Profile* profile)
+  ParticleInCellOf(const Device& device, const PlasmaOptions& options, Profile* profile)
       : device_(device),
         options_(options),
         clock_(device, profile),
@@ -162,7 +162,7 @@ class PlasmaSystemOf final : public PlasmaSystem {
 };
 
 template <class Real>
-void PlasmaSystemOf<Real>::load(const std::vector<PlasmaParticles>& particles) {
+void ParticleInCellOf<Real>::load(const std::vector<PlasmaParticles>& particles) {
   if (particles.size() != options_.species.size())
     refuse(fmt::format("particles of {} species were given, expected {}", particles.size(), options_.species.size()));
   std::vector<std::int64_t> counts;
@@ -190,7 +190,7 @@ void PlasmaSystemOf<Real>::load(const std::vector<PlasmaParticles>& particles) {
 }
 
 template <class Real>
-StateBlocks PlasmaSystemOf<Real>::save() const {
+StateBlocks ParticleInCellOf<Real>::save() const {
   if (!particles_) throw Error(ErrorKind::input, "plasma: save() before start()");
   StateBlocks blocks;
   blocks.put_value("plasma.steps", steps_);
@@ -209,7 +209,7 @@ StateBlocks PlasmaSystemOf<Real>::save() const {
 }
 
 template <class Real>
-void PlasmaSystemOf<Real>::restore(const StateBlocks& blocks) {
+void ParticleInCellOf<Real>::restore(const StateBlocks& blocks) {
   std::vector<PlasmaParticles> particles(options_.species.size());
   for (std::size_t s = 0; s < particles.size(); ++s) {
     auto& to = particles[s];
@@ -232,12 +232,12 @@ void refuse_mixed(Precision precision) {
 
 }  // namespace
 
-std::unique_ptr<PlasmaSystem> make_plasma_system(const Device& device, const PlasmaOptions& options,
-                                                 Precision precision, Profile* profile) {
+std::unique_ptr<ParticleInCell> make_particle_in_cell(const Device& device, const PlasmaOptions& options,
+                                                      Precision precision, Profile* profile) {
   check_options(options);
   refuse_mixed(precision);
-  if (precision == Precision::single) return std::make_unique<PlasmaSystemOf<float>>(device, options, profile);
-  return std::make_unique<PlasmaSystemOf<double>>(device, options, profile);
+  if (precision == Precision::single) return std::make_unique<ParticleInCellOf<float>>(device, options, profile);
+  return std::make_unique<ParticleInCellOf<double>>(device, options, profile);
 }
 
 std::int64_t plasma_device_bytes(const Device& device, const PlasmaOptions& options, Precision precision,

@@ -1,0 +1,74 @@
+#include <fmt/core.h>
+
+#include "base/error.hpp"
+#include "base/unit_systems.hpp"
+#include "config/keys.hpp"
+#include "config/kind.hpp"
+#include "config/output_counts.hpp"
+#include "gravity/solver_entry.hpp"
+#include "time/integrator_entry.hpp"
+
+namespace pergola {
+
+namespace {
+
+bool owns(const std::string& path) {
+  return path.starts_with("gravity.") || path.starts_with("particles.") || path.starts_with("output.force_audit_") ||
+         (path.starts_with("units.") && path != "units.system") || (path.starts_with("time.") && path != "time.step");
+}
+
+std::vector<std::string> systems_of_units() {
+  std::vector<std::string> names{"auto"};
+  for (const auto& system : unit_systems()) names.push_back(system.name);
+  names.push_back("custom");
+  return names;
+}
+
+Precision precision_of(const RunConfig& config) {
+  const std::string& word = config.run.precision;
+  if (word == "auto") return solver_entry(config.gravity.solver).default_precision;
+  return word == "single" ? Precision::single : word == "double" ? Precision::full : Precision::mixed;
+}
+
+std::optional<std::uint64_t> seed_of(const RunConfig& config) {
+  if (!config.particles.file.empty()) return std::nullopt;
+  return config.particles.options.seed;
+}
+
+void check_combinations(const RunConfig& config, const FindValue& find, bool with_steps) {
+  auto conflict = units_conflict(config.units);
+  if (!conflict) conflict = solver_conflict(config.gravity);
+  if (!conflict && with_steps) conflict = integrator_conflict(config.time, config.gravity);
+  if (!conflict) return;
+  const ConfigValue* value = find(conflict->key);
+  throw Error(ErrorKind::input,
+              fmt::format("{}: {}: {}", value ? value->where() : config.source, conflict->key, conflict->why));
+}
+
+void complete(RunConfig& config, const FindValue& find, bool with_steps) {
+  if (with_steps && config.units.system == "auto" && config.particles.file.empty()) config.units.system = "nbody";
+  check_combinations(config, find, with_steps);
+  if (config.particles.file.empty()) check_output_counts(config, 0);  // else when it is known when it starts
+  auto& options = config.particles.options;
+  options.external = config.gravity.external;
+  options.gravitational_constant = config.gravitational_constant();
+  if (config.particles.model.empty()) return;
+  const ModelInfo& model = find_model(config.particles.model);
+  options.n = model_count(model, options.n);
+  for (const auto& option : model.options) options.values.try_emplace(option.name, option.default_value);
+}
+
+}  // namespace
+
+KindEntry gravity_kind() {
+  return {.name = "gravity",
+          .table = "",
+          .owns = owns,
+          .refusal = nullptr,
+          .unit_systems = systems_of_units,
+          .precision = precision_of,
+          .seed = seed_of,
+          .complete = complete};
+}
+
+}  // namespace pergola

@@ -1,0 +1,27 @@
+#include <fmt/core.h>
+
+#include "base/error.hpp"
+#include "sim/plasma_simulation.hpp"
+#include "sim/system_entry.hpp"
+
+namespace pergola {
+
+namespace {
+
+std::unique_ptr<System> make(const RunConfig& config, std::shared_ptr<Communicator> communicator,
+                             const StateBlocks* state) {
+  if (communicator->size() > 1)
+    throw Error(ErrorKind::input,
+                fmt::format("{}: a run with [plasma] is computed by one process, found {} MPI ranks; start it without "
+                            "mpirun",
+                            config.source, communicator->size()));
+  return std::make_unique<PlasmaSimulation>(config, state);
+}
+
+}  // namespace
+
+SystemEntry plasma_system_entry() {
+  return {.kind = "plasma", .snapshots = "plasma_#.h5", .picture = "plasma", .make = make};
+}
+
+}  // namespace pergola

@@ -1,0 +1,31 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/system.hpp"
+
+namespace pergola {
+
+/// A kind of system describes how it is made and shown; what a configuration has for it is in config/kind.hpp.
+struct SystemEntry {
+  std::string kind;       // KindEntry::name
+  std::string snapshots;  // names of its snapshots in the directory of a run; # stands for a number
+  std::string picture;    // what a first picture of it may be called
+  /// With `state`: from what save() gave.
+  std::unique_ptr<System> (*make)(const RunConfig& config, std::shared_ptr<Communicator> communicator,
+                                  const StateBlocks* state) = nullptr;
+};
+
+// sim/gravity_entry.cpp, sim/plasma_entry.cpp.
+SystemEntry gravity_system_entry();
+SystemEntry plasma_system_entry();
+
+PERGOLA_API const std::vector<SystemEntry>& system_entries();
+/// Of the configuration's kind.
+PERGOLA_API const SystemEntry& system_entry(const RunConfig& config);
+
+/// "snap_012.hdf5", or "plasma_012.h5".
+PERGOLA_API std::string snapshot_name(const RunConfig& config, int number);
+
+}  // namespace pergola
