@@ -30,6 +30,9 @@ struct RunResults {
   int snapshots = 0;
 };
 
+/// What an output must remember in a checkpoint, by name.
+using OutputMemory = std::map<std::string, double>;
+
 /// What the outputs of a run share.
 struct OutputContext {
   const RunConfig& config;
@@ -37,6 +40,7 @@ struct OutputContext {
   std::filesystem::path directory;
   Log log;
   std::function<double()> wall_seconds;
+  std::function<OutputMemory()> memory{};  // what all outputs have to remember now; on rank 0
   RunResults results{};
   std::optional<RunConfig> before{};  // of a resumed run: the configuration of the session before
   std::atomic<int> files_waiting = 0;
@@ -54,9 +58,6 @@ std::int64_t most_bytes_waiting();
 /// Before rank 0 hands a file over to the queue: waits where many files wait already, however small they are, for a run
 /// ends when all are written. What it returns is called by the queue's thread when the file is written.
 std::function<void()> begin_file(OutputContext& context);
-
-/// What an output must remember in a checkpoint, by name.
-using OutputMemory = std::map<std::string, double>;
 
 /// When outputs are asked.
 struct Moment {
@@ -79,6 +80,9 @@ class Output {
   virtual double next_time() const { return never; }
   /// The run also stops for it after every multiple of this number of steps; 0: it does not.
   virtual std::int64_t every_steps() const { return 0; }
+  /// It is asked when the run pauses to be saved instead, after all that was due: at a signal, now and then by the
+  /// clock, and before the last steps (run/pause_watch.hpp).
+  virtual bool at_pauses() const { return false; }
   virtual bool due(const Moment& now) = 0;
   virtual void write(const Moment& now) = 0;
 

@@ -3,6 +3,7 @@
 
 #include "base/stopwatch.hpp"
 #include "outputs/audit_output.hpp"
+#include "outputs/checkpoint_output.hpp"
 #include "outputs/energy_output.hpp"
 #include "outputs/output.hpp"
 #include "outputs/snapshot_output.hpp"
@@ -13,7 +14,8 @@ namespace pergola {
 namespace {
 
 std::vector<OutputEntry>& entries() {
-  static std::vector<OutputEntry> all{energy_output(), audit_output(), spectrum_output(), snapshot_output()};
+  static std::vector<OutputEntry> all{energy_output(), audit_output(), spectrum_output(), snapshot_output(),
+                                      checkpoint_output()};
   return all;
 }
 

@@ -12,8 +12,8 @@
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
 #include "config/output_counts.hpp"
-#include "io/checkpoint_writer.hpp"
 #include "outputs/output.hpp"
+#include "outputs/run_position.hpp"
 #include "run/pause_watch.hpp"
 #include "run/run_agreement.hpp"
 #include "run/run_checkpoint.hpp"
@@ -45,7 +45,8 @@ class Run {
                  .communicator = communicator_,
                  .directory = options.directory,
                  .log = options.log,
-                 .wall_seconds = [this] { return wall_seconds(); }},
+                 .wall_seconds = [this] { return wall_seconds(); },
+                 .memory = [this] { return memory(); }},
         watch_(options, *communicator_, config.output.checkpoint_every_minutes, context_.longest_write_seconds) {}
 
   RunSummary run();
@@ -62,8 +63,9 @@ class Run {
   bool pause();
   bool act_on(Pause pause);
   bool write_due(const Moment& now, bool by_steps);
+  void write_at_pause();
+  OutputMemory memory() const;
   void finish();
-  void write_checkpoint_now();
   std::string write_record(const std::string& status);
   void fail(const std::exception& error);
   void report_progress();
@@ -253,7 +255,7 @@ bool Run::pause() {
 
 /// True when the run ends here.
 bool Run::act_on(Pause pause) {
-  if (pause != Pause::none) write_checkpoint_now();
+  if (pause != Pause::none) write_at_pause();
   return pause == Pause::interrupt;
 }
 
@@ -262,7 +264,7 @@ bool Run::write_due(const Moment& now, bool by_steps) {
   bool any = false;
   if (!by_steps) log_remarks();
   for (const auto& output : outputs_)
-    if ((output->every_steps() > 0) == by_steps && output->due(now)) {
+    if (!output->at_pauses() && (output->every_steps() > 0) == by_steps && output->due(now)) {
       output->write(now);
       any = true;
     }
@@ -271,26 +273,23 @@ bool Run::write_due(const Moment& now, bool by_steps) {
 
 /// The last steps. The checkpoint before them holds the state as it would be in a longer run.
 void Run::finish() {
-  write_checkpoint_now();
+  write_at_pause();
   system_->finish();
   for (const auto& output : outputs_) output->finish(*system_);
   report_progress();
 }
 
-void Run::write_checkpoint_now() {
-  Profile::Scope scope(&system_->profile(), "checkpoint");
-  StateSource state;
-  system_->save(state);
-  on_root(*communicator_, [&] {
-    RunPosition position{config_, context_.results.start, system_->step_time(), wall_seconds(), {}, system_->profile()};
-    for (const auto& output : outputs_) output->save(position.outputs);
-    CheckpointOptions options;
-    options.kept = static_cast<int>(config_.output.checkpoints_kept);
-    if (system_->device().is_cuda()) options.threads = system_->device().threads();  // the steps leave them idle
-    queue_checkpoint(*context_.queue, directory_->checkpoints(), describe(position), state, options,
-                     [done = begin_file(context_)](const std::filesystem::path&) { done(); });
-    watch_.took_checkpoint();
-  });
+void Run::write_at_pause() {
+  const Moment moment = now(system_->time());
+  for (const auto& output : outputs_)
+    if (output->at_pauses() && output->due(moment)) output->write(moment);
+  if (communicator_->is_root()) watch_.took_checkpoint();
+}
+
+OutputMemory Run::memory() const {
+  OutputMemory all;
+  for (const auto& output : outputs_) output->save(all);
+  return all;
 }
 
 std::string Run::write_record(const std::string& status) {

@@ -31,7 +31,7 @@ constexpr const char* lock_name = ".lock";
 
 /// Whether the file or folder is one that a run leaves behind.
 bool is_output(const std::string& name) {
-  if (name == "run.json" || name == "profile.csv" || name == "failure.json" || name == "checkpoint") return true;
+  if (name == "run.json" || name == "profile.csv" || name == "failure.json") return true;
   for (const auto& entry : output_entries())
     for (const auto& pattern : entry.files)
       if (number_in_name(name, pattern)) return true;

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "outputs/checkpoint_output.hpp"
+
 namespace pergola {
 
 /// The directory of a run, locked for as long as this object lives. Other processes find it in use.
@@ -22,7 +24,7 @@ class RunDirectory {
   std::filesystem::path run_json() const { return path_ / "run.json"; }
   std::filesystem::path profile_csv() const { return path_ / "profile.csv"; }
   std::filesystem::path failure_json() const { return path_ / "failure.json"; }
-  std::filesystem::path checkpoints() const { return path_ / "checkpoint"; }
+  std::filesystem::path checkpoints() const { return path_ / checkpoint_folder; }
 
   /// Whether the directory is no longer where it was: somebody has moved or removed it.
   bool gone() const;

@@ -94,8 +94,8 @@ TEST(SharedEvaluation, AllRanksHaveAllAnswers) {
 
 TEST(SharedEvaluation, AnyExceptionOfOneRankEndsAllRanksWithItsWords) {
   for (int failing = 0; failing < ranks; ++failing) {
-    const auto seen = evaluate_with<std::runtime_error>([&](FailingSolver& solver, int rank) {
-      if (rank == failing) solver.in_evaluate = [] { throw std::runtime_error("the tree has no root"); };
+    const auto seen = evaluate_with<std::domain_error>([&](FailingSolver& solver, int rank) {
+      if (rank == failing) solver.in_evaluate = [] { throw std::domain_error("the tree has no root"); };
     });
     for (int rank = 0; rank < ranks; ++rank) {
       const Seen& one = seen[static_cast<std::size_t>(rank)];

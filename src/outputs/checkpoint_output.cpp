@@ -1,0 +1,46 @@
+#include "outputs/checkpoint_output.hpp"
+
+#include "io/checkpoint_writer.hpp"
+#include "outputs/run_position.hpp"
+
+namespace pergola {
+
+namespace {
+
+class CheckpointOutput final : public Output {
+ public:
+  using Output::Output;
+
+  bool at_pauses() const override { return true; }
+  bool due(const Moment& /*now*/) override { return true; }
+
+  void write(const Moment& now) override {
+    System& system = now.system;
+    Profile::Scope scope(&system.profile(), "checkpoint");
+    StateSource state;
+    system.save(state);
+    context_.on_root([&] {
+      const RunPosition position{context_.config,         context_.results.start, system.step_time(),
+                                 context_.wall_seconds(), context_.memory(),      system.profile()};
+      CheckpointOptions options;
+      options.kept = static_cast<int>(context_.config.output.checkpoints_kept);
+      if (system.device().is_cuda()) options.threads = system.device().threads();  // the steps leave them idle
+      queue_checkpoint(*context_.queue, context_.directory / checkpoint_folder, describe(position), state, options,
+                       [done = begin_file(context_)](const std::filesystem::path&) { done(); });
+    });
+  }
+
+  void begin(System& /*system*/) override {}
+  void resume(System& /*system*/, const OutputMemory& /*memory*/) override {}
+};
+
+}  // namespace
+
+OutputEntry checkpoint_output() {
+  return {.name = "checkpoint",
+          .keys = {"output.checkpoint_every_minutes", "output.checkpoints_kept"},
+          .files = {checkpoint_folder},
+          .make = [](OutputContext& context) { return std::make_unique<CheckpointOutput>(context); }};
+}
+
+}  // namespace pergola
