@@ -11,6 +11,8 @@ find_package(HDF5 REQUIRED COMPONENTS C)
 # The shared library alone: what it needs in turn it names itself.
 list(GET HDF5_C_LIBRARIES 0 PERGOLA_HDF5_LIBRARY)
 find_package(PkgConfig REQUIRED)
+# Its headers alone: the library is opened when a figure is drawn, and a machine that only computes need not have it.
+pkg_check_modules(cairo REQUIRED cairo cairo-svg cairo-pdf)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(fftw_float REQUIRED IMPORTED_TARGET fftw3f)
 pkg_check_modules(fftw_double REQUIRED IMPORTED_TARGET fftw3)

@@ -8,8 +8,8 @@ packages=(
   # build
   git g++ cmake ninja-build pkg-config clang-format
   # libraries, in the order of cmake/PergolaDependencies.cmake
-  libfmt-dev libhwy-dev libtomlplusplus-dev nlohmann-json3-dev libcli11-dev libpng-dev libhdf5-dev libxxhash-dev
-  libfftw3-dev libboost-dev
+  libfmt-dev libhwy-dev libtomlplusplus-dev nlohmann-json3-dev libcli11-dev libpng-dev libcairo2-dev fonts-dejavu-core
+  libhdf5-dev libxxhash-dev libfftw3-dev libboost-dev
   libopenmpi-dev openmpi-bin
   # tests
   libgtest-dev python3 python3-numpy python3-h5py gfortran

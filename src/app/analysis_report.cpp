@@ -91,7 +91,7 @@ json to_json(const AnalysisResult& result) {
   return {{"rows", result.table.rows()}, {"columns", columns}, {"findings", findings}};
 }
 
-Image draw_figures(const std::vector<Figure>& figures) {
+Drawing draw_figures(const std::vector<Figure>& figures) {
   std::vector<Plot> plots;
   for (const auto& figure : figures) plots.push_back(plot_of(figure));
   return draw_panels(plots, figure_width, figure_height);

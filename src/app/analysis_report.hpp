@@ -3,7 +3,7 @@
 #include <string>
 
 #include "analysis/analysis.hpp"
-#include "picture/image.hpp"
+#include "picture/drawing.hpp"
 
 namespace pergola::app {
 
@@ -14,7 +14,7 @@ std::string to_csv(const Table& table);
 nlohmann::json to_json(const AnalysisResult& result);
 
 /// The figures below each other.
-Image draw_figures(const std::vector<Figure>& figures);
+Drawing draw_figures(const std::vector<Figure>& figures);
 
 /// "half-mass radius at the end: 0.77 kpc", a line each.
 std::string findings_text(const std::vector<Finding>& findings);

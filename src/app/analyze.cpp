@@ -56,12 +56,13 @@ AnalysisOptions options_of(const AnalysisEntry& entry, const Request& request) {
   return options;
 }
 
+/// An empty ending: any.
 void check_output(const std::string& option, const std::string& name, const std::string& ending,
                   const std::vector<std::string>& inputs) {
   if (name.empty()) return;
   std::string found = fs::path(name).extension().string();
   std::transform(found.begin(), found.end(), found.begin(), [](unsigned char c) { return std::tolower(c); });
-  if (found != ending)
+  if (!ending.empty() && found != ending)
     throw Error(ErrorKind::input, fmt::format("{}: {}: expected a name that ends in {}, found {}", option, name, ending,
                                               found.empty() ? "no ending" : found));
   for (const auto& input : inputs) {
@@ -75,7 +76,7 @@ void check_output(const std::string& option, const std::string& name, const std:
 /// Writes what was asked for; where one file fails, none is left.
 std::vector<fs::path> write_files(const AnalysisResult& result, const Request& request) {
   std::vector<fs::path> written;
-  const Image image = request.plot.empty() ? Image() : draw_figures(result.figures);
+  const Drawing drawing = request.plot.empty() ? Drawing(1, 1) : draw_figures(result.figures);
   try {
     if (!request.output.empty()) {
       AtomicFile file(request.output);
@@ -84,7 +85,7 @@ std::vector<fs::path> write_files(const AnalysisResult& result, const Request& r
       written.push_back(request.output);
     }
     if (!request.plot.empty()) {
-      write_png(request.plot, image);
+      write_drawing(request.plot, drawing);
       written.push_back(request.plot);
     }
   } catch (const Error&) {
@@ -99,7 +100,8 @@ void analyze(const AnalysisEntry& entry, const Request& request, const Context& 
   const AnalysisOptions options = options_of(entry, request);
   const AnalysisFiles files = analysis_files(entry, request.files);
   check_output("--output", request.output, ".csv", files.names);
-  check_output("--plot", request.plot, ".png", files.names);
+  if (!request.plot.empty()) drawing_format(request.plot, "--plot");
+  check_output("--plot", request.plot, "", files.names);
   const AnalysisResult result = entry.analyze(files, options, context.open_device());
   const auto written = write_files(result, request);
   auto value = to_json(result);
@@ -119,7 +121,7 @@ void add_options(Command command, const AnalysisEntry& entry, const std::shared_
   command.add_option("files", request->files, fmt::format("{}, or the directory of a run: {}", what, run))->required();
   command.add_option("-o,--output", request->output, "CSV file to write; without it the table goes to standard output")
       ->type_name("CSV");
-  command.add_option("--plot", request->plot, "PNG file to write: the same as a plot")->type_name("PNG");
+  command.add_option("--plot", request->plot, "The same as a plot: PNG, SVG or PDF file to write")->type_name("FILE");
   const AnalysisOptions defaults;
   for (const auto& key : entry.keys)
     command

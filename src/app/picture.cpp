@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
 #include <memory>
 
@@ -148,32 +147,23 @@ nlohmann::json description(const PictureOptions& options, const Projection& map,
           {"width", map.frame.width}, {"particles", map.particles}, {"shown", map.shown},   {"time", time}};
 }
 
-/// A picture is a PNG file, and its name says so.
-void check_ending(const std::string& name) {
-  std::string ending = std::filesystem::path(name).extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return std::tolower(c); });
-  if (ending != ".png")
-    throw Error(ErrorKind::input, fmt::format("--output: {}: expected a name that ends in .png, found {}", name,
-                                              ending.empty() ? "no ending" : ending));
-}
-
 void picture_plasma(const Context& context, const PictureOptions& options) {
   PlasmaPictureOptions plasma{options.file,    options.phase,
                               options.species, options.field,
                               options.axis,    options.colormap,
                               options.title,   options.title_given,
                               options.pixels,  Device::open("cpu", context.threads).threads()};
-  auto [image, description] = plasma_picture(plasma);
-  write_png(options.output, image);
+  auto [figure, description] = plasma_picture(plasma);
+  write_drawing(options.output, figure);
   description["file"] = options.output;
-  description["width"] = image.width();
-  description["height"] = image.height();
+  description["width"] = figure.width();
+  description["height"] = figure.height();
   print_for_files(context, options.output + "\n", description, {options.output});
 }
 
 void make_picture(const Context& context, const PictureOptions& options) {
   if (!context.speaks()) return;
-  check_ending(options.output);
+  drawing_format(options.output, "--output");
   if (is_openpmd(options.file)) return picture_plasma(context, options);
   for (const auto& [name, value] : {std::pair{"--phase", &options.phase}, {"--field", &options.field}})
     if (!value->empty())
@@ -191,8 +181,8 @@ void make_picture(const Context& context, const PictureOptions& options) {
   const bool layers = options.color_species && snapshot.particles.size() > 0;
   RenderOptions look = labels(options, snapshot);
   look.trails = trails.on(map);
-  write_png(options.output,
-            layers ? render_layers(layers_by_species(snapshot.particles, projection), look) : render(map, look));
+  write_drawing(options.output,
+                layers ? render_layers(layers_by_species(snapshot.particles, projection), look) : render(map, look));
   const std::string unit = unit_texts(snapshot.header).length;
   print_for_files(context,
                   fmt::format("{}: {} of {} particles, {:.4g}{} wide\n", options.output, grouped(map.shown),
@@ -208,7 +198,8 @@ void add_picture(Command program, Context& context) {
       program.add_subcommand("picture", "Render a snapshot: surface density, or a plasma's phase space or field");
   command->add_option("file", options->file, "Snapshot, in any format that Pergola reads, or an openPMD file")
       ->required();
-  command->add_option("-o,--output", options->output, "PNG file to write")->required();
+  command->add_option("-o,--output", options->output, "File to write: a name that ends in .png, .svg or .pdf")
+      ->required();
   command->add_option("--axis", options->axis, "Line of sight; right and up are then y z, x z or x y")
       ->one_of({"x", "y", "z"})
       ->capture_default_str();

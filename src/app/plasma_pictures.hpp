@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "picture/image.hpp"
+#include "picture/drawing.hpp"
 
 namespace pergola::app {
 
@@ -22,7 +22,7 @@ struct PlasmaPictureOptions {
 };
 
 struct PlasmaPicture {
-  Image image;
+  Drawing figure;
   nlohmann::json description;  // what is shown; without the file that it goes to
 };
 

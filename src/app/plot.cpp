@@ -21,10 +21,14 @@ namespace fs = std::filesystem;
 struct PlotOptions {
   std::string directory;
   std::string output;
+  std::string format = "png";
 };
 
-/// One picture per axis: spectrum_x.png, … Not where there is too little to see: few frequencies or few modes.
-void add_spectra(const fs::path& file, const fs::path& output, std::vector<std::pair<fs::path, Image>>& pictures) {
+/// The plots of a run by the names of their files, without endings.
+using Plots = std::vector<std::pair<std::string, Drawing>>;
+
+/// One plot per axis: spectrum_x, … Not where there is too little to see: few frequencies or few modes.
+void add_spectra(const fs::path& file, Plots& plots) {
   const SpectrumFile spectrum = read_spectrum(file);
   constexpr std::size_t fewest_modes = 4, fewest_frequencies = 16;
   for (const AxisSpectrum& axis : spectrum.axes) {
@@ -37,7 +41,7 @@ void add_spectra(const fs::path& file, const fs::path& output, std::vector<std::
     map.wave_number_label = fmt::format("k_{{{}}} (1/{})", axis.axis, spectrum.length_unit);
     map.frequency_label = natural ? "ω (ω_{p})" : fmt::format("ω (1/{})", spectrum.time_unit);
     map.title = fmt::format("Waves of the potential along {}", axis.axis);
-    pictures.emplace_back(output / fmt::format("spectrum_{}.png", axis.axis), plot_spectrum(map, 900));
+    plots.emplace_back(fmt::format("spectrum_{}", axis.axis), plot_spectrum(map, 900));
   }
 }
 
@@ -92,41 +96,46 @@ fs::path make_folder(const fs::path& folder) {
   return made ? folder : fs::path();
 }
 
+/// Reads all logs of a run.
+Plots plots_of(const fs::path& directory) {
+  const auto energy = RunLog::read(directory / "energy.csv");
+  const nlohmann::json record = record_in(directory);
+  const LogUnits units = units_of(record);
+  Plots plots;
+  plots.emplace_back("energy", plot_energy(energy, units));
+  plots.emplace_back("momentum", plot_momentum(energy, units));
+  if (fs::exists(directory / "audit.csv"))
+    plots.emplace_back("audit", plot_audit(RunLog::read(directory / "audit.csv"), units));
+  if (fs::exists(directory / "profile.csv"))
+    plots.emplace_back("profile", plot_profile(RunLog::read(directory / "profile.csv")));
+  if (fs::exists(directory / "spectrum.hdf5")) add_spectra(directory / "spectrum.hdf5", plots);
+  if (fs::exists(directory / "wave.csv"))
+    plots.emplace_back("wave", plot_wave(RunLog::read(directory / "wave.csv"), units, growth_text(record)));
+  return plots;
+}
+
 void plot_run(const Context& context, const PlotOptions& options) {
   const fs::path directory = options.directory, output = options.output.empty() ? directory : fs::path(options.output);
   if (!fs::is_directory(directory))
     throw Error(ErrorKind::input, fmt::format("{}: expected the directory of a run, found {}", directory.string(),
                                               fs::exists(directory) ? "something else" : "nothing"));
-  // All logs are read before the first picture is written.
-  const auto energy = RunLog::read(directory / "energy.csv");
-  const nlohmann::json record = record_in(directory);
-  const LogUnits units = units_of(record);
-  std::vector<std::pair<fs::path, Image>> pictures;
-  pictures.emplace_back(output / "energy.png", plot_energy(energy, units));
-  pictures.emplace_back(output / "momentum.png", plot_momentum(energy, units));
-  if (fs::exists(directory / "audit.csv"))
-    pictures.emplace_back(output / "audit.png", plot_audit(RunLog::read(directory / "audit.csv"), units));
-  if (fs::exists(directory / "profile.csv"))
-    pictures.emplace_back(output / "profile.png", plot_profile(RunLog::read(directory / "profile.csv")));
-  if (fs::exists(directory / "spectrum.hdf5")) add_spectra(directory / "spectrum.hdf5", output, pictures);
-  if (fs::exists(directory / "wave.csv"))
-    pictures.emplace_back(output / "wave.png",
-                          plot_wave(RunLog::read(directory / "wave.csv"), units, growth_text(record)));
+  const Plots plots = plots_of(directory);  // all logs are read before the first plot is written
   if (!context.speaks()) return;
 
   const fs::path made = make_folder(output);
   auto list = nlohmann::json::array();
   std::string text;
   std::vector<fs::path> written;
-  for (const auto& [path, image] : pictures) {
+  for (const auto& [name, figure] : plots) {
+    const fs::path path = output / fmt::format("{}.{}", name, options.format);
     try {
-      write_png(path, image);
+      write_drawing(path, figure);
     } catch (const Error&) {
       remove_files(written, made);
       throw;
     }
     written.push_back(path);
-    list.push_back({{"file", path.string()}, {"width", image.width()}, {"height", image.height()}});
+    list.push_back({{"file", path.string()}, {"width", figure.width()}, {"height", figure.height()}});
     text += path.string() + "\n";
   }
   print_for_files(context, text, list, written, made);
@@ -140,8 +149,12 @@ void add_plot(Command program, Context& context) {
   command->add_option("directory", options->directory, "Directory of a run; needs energy.csv, uses its other logs")
       ->required();
   command->add_option("-o,--output", options->output, "Directory for the pictures; default: that of the run");
+  command->add_option("--format", options->format, "What the plots are")
+      ->one_of({"png", "svg", "pdf"})
+      ->capture_default_str();
   command->footer(
-      "Example:\n  pergola plot cluster\n\nWrites energy.png, momentum.png and profile.png; of a plasma also "
+      "Examples:\n  pergola plot cluster\n  pergola plot cluster -o figures --format pdf\n\nWrites energy.png, "
+      "momentum.png and profile.png; of a plasma also "
       "spectrum_x.png, … and wave.png.");
   command->callback([&context, options] { plot_run(context, *options); });
 }

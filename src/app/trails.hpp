@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "io/snapshot.hpp"
-#include "picture/draw.hpp"
+#include "picture/drawing.hpp"
 #include "picture/projection.hpp"
 
 namespace pergola::app {

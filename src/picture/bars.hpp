@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "picture/draw.hpp"
+#include "picture/drawing.hpp"
 
 namespace pergola {
 
@@ -12,7 +12,7 @@ class PERGOLA_API BarChart {
   std::string title;
   void add_bar(std::string name, double value, std::string text);
   /// As high as its bars need.
-  Image draw(int width) const;
+  Drawing draw(int width) const;
 
  private:
   struct Bar {

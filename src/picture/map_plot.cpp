@@ -8,30 +8,33 @@
 
 #include "base/error.hpp"
 #include "picture/colormap.hpp"
-#include "picture/font.hpp"
+#include "picture/plot_style.hpp"
 
 namespace pergola {
 
 namespace {
 
-constexpr Color paper{255, 255, 255};
-constexpr Color ink{38, 42, 51};
-constexpr double tick_cap = 8.5, label_cap = 9.5;
-constexpr double bar_width = 16, bar_room = 104;  // pixels right of the field
+using namespace plot_style;
+constexpr double bar_width = 16, bar_room = 112;  // pixels right of the field
 
-void draw_bar(Image& image, const Rect& field, const Scale& scale, const Colormap& map, const std::string& label) {
+void draw_bar(Drawing& figure, const Rect& field, const Scale& scale, const Colormap& map, const std::string& label) {
   const Rect bar{field.right() + 18, field.y, bar_width, field.height};
-  for (int y = 0; y < static_cast<int>(bar.height); ++y)
-    draw_box(image, {bar.x, bar.bottom() - y - 1, bar.width, 1}, map(y / bar.height));
+  constexpr int colors = 256;
+  Image strip(1, colors);
+  for (int k = 0; k < colors; ++k) strip.set(0, colors - 1 - k, map(k / (colors - 1.0)));
+  figure.pixels(bar, std::move(strip));
+  const Pen pen{ink, 1};
+  const double left = bar.x - 0.5, top = bar.y - 0.5, right = bar.right() + 0.5, bottom = bar.bottom() + 0.5;
+  figure.polyline({{left, top}, {right, top}, {right, bottom}, {left, bottom}, {left, top}}, pen);
   double widest = 0;
   for (const Tick& tick : scale.ticks(std::max(2, static_cast<int>(bar.height / 48)))) {
-    const double y = bar.bottom() - scale.place(tick.value) * bar.height;
-    draw_line(image, {bar.right(), y}, {bar.right() + (tick.label.empty() ? 3 : 5), y}, 1, ink);
-    draw_text(image, {bar.right() + 9, y + tick_cap / 2}, tick.label, {tick_cap, ink});
-    widest = std::max(widest, text_width(tick.label, tick_cap));
+    const double y = std::floor(bar.bottom() - scale.place(tick.value) * bar.height) + 0.5;
+    figure.line({bar.right(), y}, {bar.right() + (tick.label.empty() ? 3 : 6), y}, pen);
+    figure.text({bar.right() + 10, y + cap_height * tick_size / 2}, tick.label, {tick_size, ink});
+    widest = std::max(widest, text_width(tick.label, tick_size));
   }
-  TextStyle style{label_cap, ink, Align::center, Direction::upward};
-  draw_text(image, {bar.right() + 16 + widest + label_cap, bar.y + bar.height / 2}, label, style);
+  const TextStyle style{label_size, ink, Align::center, Direction::upward};
+  figure.text({bar.right() + 16 + widest + label_size, bar.y + bar.height / 2}, label, style);
 }
 
 }  // namespace
@@ -65,7 +68,7 @@ Scale MapPlot::color_scale() const {
   return Scale(axis, values_);
 }
 
-Image MapPlot::draw(int width, int height) const {
+Drawing MapPlot::draw(int width, int height) const {
   const Colormap map(colormap);
   const Scale scale = color_scale();
   Plot whole = plot;
@@ -77,10 +80,10 @@ Image MapPlot::draw(int width, int height) const {
                                                static_cast<std::size_t>(column)]);
       whole.backdrop.colors.push_back(map(std::isfinite(place) ? place : 0.0));
     }
-  Image image(width, height, paper);
-  const Rect field = whole.draw(image, {0, 0, width - bar_room, static_cast<double>(height)});
-  draw_bar(image, field, scale, map, colors.label);
-  return image;
+  Drawing figure(width, height, paper);
+  const Rect field = whole.draw(figure, {0, 0, width - bar_room, static_cast<double>(height)});
+  draw_bar(figure, field, scale, map, colors.label);
+  return figure;
 }
 
 }  // namespace pergola

@@ -19,7 +19,7 @@ class PERGOLA_API MapPlot {
   /// Error(input) when the number of values is not that of the cells.
   void set_values(int columns, int rows, std::vector<double> values, std::pair<double, double> x,
                   std::pair<double, double> y);
-  Image draw(int width, int height) const;
+  Drawing draw(int width, int height) const;
 
  private:
   Scale color_scale() const;

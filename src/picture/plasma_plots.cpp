@@ -30,7 +30,7 @@ double place(double value, const Limits& limits) { return (value - limits.first)
 
 }  // namespace
 
-Image plot_phase_space(const PhaseSpace& particles, int width) {
+Drawing plot_phase_space(const PhaseSpace& particles, int width) {
   if (particles.across.empty()) throw Error(ErrorKind::input, "picture: there are no particles to show");
   const Limits across = particles.period > 0 ? Limits{0, particles.period} : limits_of(particles.across, 0.05);
   const Limits up = limits_of(particles.up, 0.06);
@@ -66,7 +66,7 @@ Image plot_phase_space(const PhaseSpace& particles, int width) {
   return plot.draw(width, width * 2 / 3);
 }
 
-Image plot_field(const FieldSlice& slice, int width) {
+Drawing plot_field(const FieldSlice& slice, int width) {
   MapPlot plot;
   plot.plot.title = slice.title;
   plot.plot.x.label = slice.across_label;
@@ -84,7 +84,7 @@ Image plot_field(const FieldSlice& slice, int width) {
   return plot.draw(width, 120 + static_cast<int>((width - 180) * aspect));
 }
 
-Image plot_spectrum(const SpectrumMap& spectrum, int width) {
+Drawing plot_spectrum(const SpectrumMap& spectrum, int width) {
   const std::size_t modes = spectrum.wave_numbers.size();
   double longest_curve = 0, highest_curve = 0, total = 0, below = 0;
   for (const auto& curve : spectrum.theory)
@@ -123,7 +123,7 @@ Image plot_spectrum(const SpectrumMap& spectrum, int width) {
   return plot.draw(width, width * 2 / 3);
 }
 
-Image plot_wave(const RunLog& wave, const LogUnits& units, const std::string& note) {
+Drawing plot_wave(const RunLog& wave, const LogUnits& units, const std::string& note) {
   const auto times = wave.numbers("time");
   Plot plot;
   plot.title = fmt::format("The wave of [plasma.wave]{}{}", note.empty() ? "" : ": ", note);

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "picture/image.hpp"
+#include "picture/drawing.hpp"
 #include "picture/run_log.hpp"
 #include "picture/run_plots.hpp"
 
@@ -17,7 +17,7 @@ struct PhaseSpace {
   int threads = 1;
 };
 /// The number of particles per area in colours, as smooth as their number allows. Throws Error(input) for none.
-PERGOLA_API Image plot_phase_space(const PhaseSpace& particles, int width);
+PERGOLA_API Drawing plot_phase_space(const PhaseSpace& particles, int width);
 
 /// A field over a rectangle.
 struct FieldSlice {
@@ -28,7 +28,7 @@ struct FieldSlice {
   std::string colormap;  // empty: the diverging one where there are values of both signs, else magma
 };
 /// With the diverging map 0 is in the middle of the colours.
-PERGOLA_API Image plot_field(const FieldSlice& slice, int width);
+PERGOLA_API Drawing plot_field(const FieldSlice& slice, int width);
 
 /// Power by wave number and frequency, with curves of theory.
 struct SpectrumMap {
@@ -40,9 +40,9 @@ struct SpectrumMap {
   std::vector<Curve> theory;
   std::string wave_number_label, frequency_label, title;
 };
-PERGOLA_API Image plot_spectrum(const SpectrumMap& spectrum, int width);
+PERGOLA_API Drawing plot_spectrum(const SpectrumMap& spectrum, int width);
 
 /// From wave.csv: the amplitude of one wave against time on a logarithmic axis, and the line that was fitted.
-PERGOLA_API Image plot_wave(const RunLog& wave, const LogUnits& units = {}, const std::string& note = "");
+PERGOLA_API Drawing plot_wave(const RunLog& wave, const LogUnits& units = {}, const std::string& note = "");
 
 }  // namespace pergola

@@ -7,16 +7,13 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "picture/font.hpp"
+#include "picture/plot_style.hpp"
 
 namespace pergola {
 
 namespace {
 
-constexpr Color paper{255, 255, 255};
-constexpr Color ink{38, 42, 51};
-constexpr Color faint{226, 229, 234};
-constexpr double tick_cap = 8.5, label_cap = 9.5, title_cap = 11;
+using namespace plot_style;
 constexpr double gap = 8;
 
 /// A plot's axes set on the picture: where values lie in pixels.
@@ -36,114 +33,111 @@ std::vector<double> all_values(const std::vector<Series>& series, std::vector<do
 
 double widest_label(const std::vector<Tick>& ticks) {
   double width = 0;
-  for (const auto& tick : ticks) width = std::max(width, text_width(tick.label, tick_cap));
+  for (const auto& tick : ticks) width = std::max(width, text_width(tick.label, tick_size));
   return width;
 }
 
 int ticks_wanted(double length, double spacing) { return std::max(2, static_cast<int>(length / spacing)); }
+std::vector<Tick> ticks_across(const Scale& scale, double width) { return scale.ticks(ticks_wanted(width, 95)); }
+std::vector<Tick> ticks_up(const Scale& scale, double height) { return scale.ticks(ticks_wanted(height, 48)); }
 
+/// Between the axes, in whole pixels: lines along its edges are sharp.
 Rect field_of(const Rect& area, const Plot& plot, const Scale& y) {
-  const double top = area.y + (plot.title.empty() ? 2 * gap : 3 * gap + title_cap);
-  const double bottom = area.bottom() - (plot.x.label.empty() ? 0 : label_cap + 2 * gap) - tick_cap - 2.5 * gap;
-  const double labels = widest_label(y.ticks(ticks_wanted(bottom - top, 48)));
-  const double left = area.x + (plot.y.label.empty() ? gap : label_cap + 3 * gap) + labels + 1.5 * gap;
-  return {left, top, std::max(10.0, area.right() - 3 * gap - left), std::max(10.0, bottom - top)};
+  const double top = std::round(area.y + (plot.title.empty() ? 2 * gap : 2.5 * gap + title_size));
+  const double below = tick_size + 2.5 * gap + (plot.x.label.empty() ? 0 : label_size + 0.75 * gap);
+  const double height = std::max(10.0, std::round(area.bottom() - below) - top);
+  const double labels = widest_label(ticks_up(y, height));
+  const double left = std::round(area.x + (plot.y.label.empty() ? gap : label_size + 2 * gap) + labels + 1.5 * gap);
+  return {left, top, std::max(10.0, std::round(area.right() - 3 * gap) - left), height};
 }
 
-void draw_backdrop(Image& image, const Rect& field, const Backdrop& backdrop) {
+void draw_backdrop(Drawing& figure, const Rect& field, const Backdrop& backdrop) {
   if (backdrop.columns == 0) return;
-  const int left = static_cast<int>(std::ceil(field.x)), top = static_cast<int>(std::ceil(field.y));
-  for (int y = top; y < field.bottom() && y < image.height(); ++y)
-    for (int x = left; x < field.right() && x < image.width(); ++x) {
-      const auto column = static_cast<std::size_t>((x + 0.5 - field.x) / field.width * backdrop.columns);
-      const auto row = static_cast<std::size_t>((y + 0.5 - field.y) / field.height * backdrop.rows);
-      const std::size_t place =
-          std::min(row, static_cast<std::size_t>(backdrop.rows - 1)) * static_cast<std::size_t>(backdrop.columns) +
-          std::min(column, static_cast<std::size_t>(backdrop.columns - 1));
-      image.set(x, y, backdrop.colors[place]);
-    }
+  Image image(backdrop.columns, backdrop.rows);
+  for (int row = 0; row < backdrop.rows; ++row)
+    for (int column = 0; column < backdrop.columns; ++column)
+      image.set(column, row,
+                backdrop.colors[static_cast<std::size_t>(row) * static_cast<std::size_t>(backdrop.columns) +
+                                static_cast<std::size_t>(column)]);
+  figure.pixels(field, std::move(image));
 }
 
-void draw_axes(Image& image, const Canvas& canvas, const Plot& plot, const Rect& area) {
+void draw_grid(Drawing& figure, const Canvas& canvas) {
   const Rect& f = canvas.field;
-  const bool lines = plot.backdrop.columns == 0;
-  TextStyle style{tick_cap, ink, Align::center};
-  for (const auto& tick : canvas.x.ticks(ticks_wanted(f.width, 95))) {
-    const double x = f.x + canvas.x.place(tick.value) * f.width;
-    if (lines && !tick.label.empty()) draw_line(image, {x, f.y}, {x, f.bottom()}, 1, faint);
-    draw_line(image, {x, f.bottom()}, {x, f.bottom() + (tick.label.empty() ? 3 : 5)}, 1, ink);
-    draw_text(image, {x, f.bottom() + 1.2 * gap + tick_cap}, tick.label, style);
+  const Pen pen{faint, 1};
+  for (const auto& tick : ticks_across(canvas.x, f.width)) {
+    const double x = std::floor(f.x + canvas.x.place(tick.value) * f.width) + 0.5;
+    if (!tick.label.empty()) figure.line({x, f.y}, {x, f.bottom()}, pen);
+  }
+  for (const auto& tick : ticks_up(canvas.y, f.height)) {
+    const double y = std::floor(f.bottom() - canvas.y.place(tick.value) * f.height) + 0.5;
+    if (!tick.label.empty()) figure.line({f.x, y}, {f.right(), y}, pen);
+  }
+}
+
+void draw_axes(Drawing& figure, const Canvas& canvas, const Plot& plot, const Rect& area) {
+  const Rect& f = canvas.field;
+  const Pen pen{ink, 1};
+  TextStyle style{tick_size, ink, Align::center};
+  for (const auto& tick : ticks_across(canvas.x, f.width)) {
+    const double x = std::floor(f.x + canvas.x.place(tick.value) * f.width) + 0.5;
+    figure.line({x, f.bottom()}, {x, f.bottom() + (tick.label.empty() ? 3 : 6)}, pen);
+    figure.text({x, f.bottom() + 1.1 * gap + tick_size}, tick.label, style);
   }
   style.align = Align::right;
-  for (const auto& tick : canvas.y.ticks(ticks_wanted(f.height, 48))) {
-    const double y = f.bottom() - canvas.y.place(tick.value) * f.height;
-    if (lines && !tick.label.empty()) draw_line(image, {f.x, y}, {f.right(), y}, 1, faint);
-    draw_line(image, {f.x - (tick.label.empty() ? 3 : 5), y}, {f.x, y}, 1, ink);
-    draw_text(image, {f.x - 1.2 * gap, y + tick_cap / 2}, tick.label, style);
+  for (const auto& tick : ticks_up(canvas.y, f.height)) {
+    const double y = std::floor(f.bottom() - canvas.y.place(tick.value) * f.height) + 0.5;
+    figure.line({f.x - (tick.label.empty() ? 3 : 6), y}, {f.x, y}, pen);
+    figure.text({f.x - 1.3 * gap, y + cap_height * tick_size / 2}, tick.label, style);
   }
-  draw_line(image, {f.x, f.y}, {f.x, f.bottom()}, 1.3, ink);
-  draw_line(image, {f.x, f.bottom()}, {f.right(), f.bottom()}, 1.3, ink);
-  style = {label_cap, ink, Align::center};
-  draw_text(image, {f.x + f.width / 2, area.bottom() - 1.6 * gap}, plot.x.label, style);
+  const double left = f.x - 0.5, top = f.y - 0.5, right = f.right() + 0.5, bottom = f.bottom() + 0.5;
+  figure.polyline({{left, top}, {right, top}, {right, bottom}, {left, bottom}, {left, top}}, pen);
+  style = {label_size, ink, Align::center};
+  figure.text({f.x + f.width / 2, area.bottom() - 1.4 * gap}, plot.x.label, style);
   style.direction = Direction::upward;
-  draw_text(image, {area.x + label_cap + 1.5 * gap, f.y + f.height / 2}, plot.y.label, style);
-  draw_text(image, {f.x, f.y - 1.5 * gap}, plot.title, {title_cap, ink, Align::left, Direction::horizontal, 1.3});
+  figure.text({area.x + label_size + gap, f.y + f.height / 2}, plot.y.label, style);
+  figure.text({f.x, f.y - 1.2 * gap}, plot.title, {title_size, ink, Align::left, Direction::horizontal, true});
 }
 
-/// Pieces of a line, each `on` pixels long and `off` apart, carried on around its corners.
-void cover_dashes(Coverage& coverage, const std::vector<Point>& points, double width, double on, double off) {
-  double phase = 0;
-  for (std::size_t i = 1; i < points.size(); ++i) {
-    const Point p = points[i - 1], q = points[i];
-    const double length = std::hypot(q.x - p.x, q.y - p.y);
-    if (!std::isfinite(length) || length > 1e5) continue;
-    const auto along = [&](double s) { return Point{p.x + (q.x - p.x) * s / length, p.y + (q.y - p.y) * s / length}; };
-    for (double s = 0; s < length;) {
-      const bool drawing = phase < on;
-      const double rest = (drawing ? on : on + off) - phase, end = std::min(length, s + rest);
-      if (drawing) coverage.segment(along(s), along(end), width);
-      phase = end < length ? (drawing ? on : 0) : phase + (end - s);
-      s = end;
-    }
-  }
+Pen pen_of(const SeriesStyle& style) {
+  Pen pen{palette_color(style.color), style.line_width};
+  if (style.stroke == Stroke::dashed) pen.dashes = {8, 5};
+  if (style.stroke == Stroke::dotted) pen.dashes = {0.1, 2.4 * style.line_width};
+  return pen;
 }
 
-void cover_marker(Coverage& coverage, Point at, Marker marker, double r) {
-  if (!std::isfinite(at.x) || !std::isfinite(at.y)) return;
+void draw_marker(Drawing& figure, Point at, Marker marker, double r, Color color) {
   switch (marker) {
     case Marker::none:
       return;
     case Marker::circle:
-      return coverage.disc(at, r);
+      return figure.disc(at, r, color);
     case Marker::square:
-      return coverage.box({at.x - 0.9 * r, at.y - 0.9 * r, 1.8 * r, 1.8 * r});
+      return figure.box({at.x - 0.9 * r, at.y - 0.9 * r, 1.8 * r, 1.8 * r}, color);
     case Marker::triangle:
-      return coverage.polygon(
-          {{at.x, at.y - 1.2 * r}, {at.x + 1.1 * r, at.y + 0.8 * r}, {at.x - 1.1 * r, at.y + 0.8 * r}});
+      return figure.polygon(
+          {{at.x, at.y - 1.2 * r}, {at.x + 1.1 * r, at.y + 0.8 * r}, {at.x - 1.1 * r, at.y + 0.8 * r}}, color);
     case Marker::diamond:
-      return coverage.polygon(
-          {{at.x, at.y - 1.3 * r}, {at.x + 1.3 * r, at.y}, {at.x, at.y + 1.3 * r}, {at.x - 1.3 * r, at.y}});
+      return figure.polygon(
+          {{at.x, at.y - 1.3 * r}, {at.x + 1.3 * r, at.y}, {at.x, at.y + 1.3 * r}, {at.x - 1.3 * r, at.y}}, color);
     case Marker::cross:
-      coverage.segment({at.x - r, at.y - r}, {at.x + r, at.y + r}, 0.5 * r);
-      return coverage.segment({at.x - r, at.y + r}, {at.x + r, at.y - r}, 0.5 * r);
+      figure.line({at.x - r, at.y - r}, {at.x + r, at.y + r}, {color, 0.5 * r});
+      return figure.line({at.x - r, at.y + r}, {at.x + r, at.y - r}, {color, 0.5 * r});
   }
 }
 
-void draw_points(Image& image, const Rect& clip, const std::vector<Point>& points, const SeriesStyle& style) {
-  const Color color = palette_color(style.color);
-  Coverage lines(image, clip);
-  if (style.stroke == Stroke::solid) lines.polyline(points, style.line_width);
-  if (style.stroke == Stroke::dashed) cover_dashes(lines, points, style.line_width, 8, 5);
-  if (style.stroke == Stroke::dotted) cover_dashes(lines, points, style.line_width, 0.1, 2.4 * style.line_width);
-  lines.paint(image, color);
+/// `clip`: markers whose middle is outside are left out; those on the edge are whole.
+void draw_points(Drawing& figure, const Rect& clip, const std::vector<Point>& points, const SeriesStyle& style) {
+  if (style.stroke != Stroke::none) figure.polyline(points, pen_of(style));
   if (style.marker == Marker::none) return;
-  Coverage rims(image, clip), markers(image, clip);
-  for (const Point& p : points) {
-    if (style.marker != Marker::cross) cover_marker(rims, p, style.marker, style.marker_size + 1.2);
-    cover_marker(markers, p, style.marker, style.marker_size);
-  }
-  rims.paint(image, paper);
-  markers.paint(image, color);
+  const auto inside = [&clip](Point p) {
+    return p.x >= clip.x && p.x <= clip.right() && p.y >= clip.y && p.y <= clip.bottom();  // not so for NaN
+  };
+  for (const Point& p : points)
+    if (style.marker != Marker::cross && inside(p))
+      draw_marker(figure, p, style.marker, style.marker_size + 1.2, paper);
+  for (const Point& p : points)
+    if (inside(p)) draw_marker(figure, p, style.marker, style.marker_size, palette_color(style.color));
 }
 
 std::vector<Point> places(const Canvas& canvas, const Series& series) {
@@ -191,28 +185,28 @@ Rect place_legend(const Rect& field, double width, double height, const std::vec
   return best;
 }
 
-void draw_legend(Image& image, const Rect& field, const std::vector<Series>& series,
+void draw_legend(Drawing& figure, const Rect& field, const std::vector<Series>& series,
                  const std::vector<std::vector<Point>>& lines) {
-  constexpr double row = 20, sample = 28;
+  constexpr double row = 21, sample = 28;
   double width = 0;
   int rows = 0;
   for (const auto& s : series) {
     if (s.name.empty()) continue;
-    width = std::max(width, text_width(s.name, tick_cap));
+    width = std::max(width, text_width(s.name, tick_size));
     ++rows;
   }
   if (rows == 0) return;
   const Rect box = place_legend(field, width + sample + 3.5 * gap, rows * row + gap, lines);
-  draw_box(image, box, paper, 0.88);
-  double y = box.y + gap / 2 + row / 2;
+  figure.box(box, paper, 0.88);
+  double y = std::round(box.y + gap / 2 + row / 2);
   for (const auto& s : series) {
     if (s.name.empty()) continue;
     const double x = box.x + gap;
-    draw_points(image, box, {{x, y}, {x + sample, y}},
+    draw_points(figure, box, {{x, y}, {x + sample, y}},
                 SeriesStyle{s.style.stroke, Marker::none, s.style.color, s.style.line_width});
-    draw_points(image, box, {{x + sample / 2, y}},
+    draw_points(figure, box, {{x + sample / 2, y}},
                 SeriesStyle{Stroke::none, s.style.marker, s.style.color, 1, s.style.marker_size});
-    draw_text(image, {x + sample + gap, y + tick_cap / 2}, s.name, {tick_cap, ink});
+    figure.text({x + sample + gap, y + cap_height * tick_size / 2}, s.name, {tick_size, ink});
     y += row;
   }
 }
@@ -239,32 +233,35 @@ void Plot::add_series(std::string name, std::vector<double> xs, std::vector<doub
   series_.push_back({std::move(name), std::move(xs), std::move(ys), style});
 }
 
-Rect Plot::draw(Image& image, const Rect& area) const {
-  draw_box(image, area, paper);
+Rect Plot::draw(Drawing& figure, const Rect& area) const {
+  figure.box(area, paper);
   const Scale x_scale(x, all_values(series_, &Series::x)), y_scale(y, all_values(series_, &Series::y));
   const Canvas canvas{field_of(area, *this, y_scale), x_scale, y_scale};
-  draw_backdrop(image, canvas.field, backdrop);
-  draw_axes(image, canvas, *this, area);
   const Rect& f = canvas.field;
-  const Rect clip{f.x - 6, f.y - 6, f.width + 12, f.height + 12};  // markers on the edge are whole
+  draw_backdrop(figure, f, backdrop);
+  if (backdrop.columns == 0) draw_grid(figure, canvas);
   std::vector<std::vector<Point>> lines;
+  figure.clip({f.x - 6, f.y - 6, f.width + 12, f.height + 12});
   for (const auto& series : series_) {
     lines.push_back(places(canvas, series));
-    draw_points(image, clip, lines.back(), series.style);
+    draw_points(figure, {f.x - 1, f.y - 1, f.width + 2, f.height + 2}, lines.back(), series.style);
   }
-  if (legend) draw_legend(image, f, series_, lines);
+  figure.end_clip();
+  draw_axes(figure, canvas, *this, area);
+  if (legend) draw_legend(figure, f, series_, lines);
   return f;
 }
 
-void Plot::draw(Image& image) const {
-  draw(image, {0, 0, static_cast<double>(image.width()), static_cast<double>(image.height())});
+void Plot::draw(Drawing& figure) const {
+  draw(figure, {0, 0, static_cast<double>(figure.width()), static_cast<double>(figure.height())});
 }
 
-Image draw_panels(const std::vector<Plot>& plots, int width, int height) {
-  Image image(width, height * static_cast<int>(std::max<std::size_t>(plots.size(), 1)), paper);
+Drawing draw_panels(const std::vector<Plot>& plots, int width, int height) {
+  Drawing figure(width, height * static_cast<int>(std::max<std::size_t>(plots.size(), 1)), paper);
   for (std::size_t i = 0; i < plots.size(); ++i)
-    plots[i].draw(image, {0, static_cast<double>(i) * height, static_cast<double>(width), static_cast<double>(height)});
-  return image;
+    plots[i].draw(figure,
+                  {0, static_cast<double>(i) * height, static_cast<double>(width), static_cast<double>(height)});
+  return figure;
 }
 
 }  // namespace pergola

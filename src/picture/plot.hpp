@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "picture/axis.hpp"
-#include "picture/draw.hpp"
+#include "picture/drawing.hpp"
 
 namespace pergola {
 
@@ -46,15 +46,15 @@ class PERGOLA_API Plot {
   void add_series(std::string name, std::vector<double> xs, std::vector<double> ys, SeriesStyle style = {});
 
   /// Returns the field between the axes.
-  Rect draw(Image& image, const Rect& area) const;
-  /// Over the whole picture.
-  void draw(Image& image) const;
+  Rect draw(Drawing& figure, const Rect& area) const;
+  /// Over the whole figure.
+  void draw(Drawing& figure) const;
 
  private:
   std::vector<Series> series_;
 };
 
-/// Plots below each other in one picture, all `width` wide and `height` high.
-PERGOLA_API Image draw_panels(const std::vector<Plot>& plots, int width, int height);
+/// Plots below each other in one figure, all `width` wide and `height` high.
+PERGOLA_API Drawing draw_panels(const std::vector<Plot>& plots, int width, int height);
 
 }  // namespace pergola

@@ -1,12 +1,21 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "picture/draw.hpp"
-#include "picture/image.hpp"
+#include "picture/drawing.hpp"
 #include "picture/projection.hpp"
 
 namespace pergola {
+
+/// The surface densities of the darkest and the brightest colour.
+struct DensityRange {
+  double low = 1, high = 10;
+};
+
+/// The densities between which most of the mass lies; at least a factor of 30, so that noise does not look like
+/// structure, and at most 10^5.
+PERGOLA_API DensityRange density_range(const Projection& map);
 
 struct RenderOptions {
   std::string colormap = "magma";
@@ -16,6 +25,8 @@ struct RenderOptions {
   bool legend = true;                           // scale bar, colour bar, title and note
   std::string density_unit = {};                // after Σ at the colour bar
   std::vector<std::vector<Point>> trails = {};  // where particles have come from, in pixels; NaN: a gap
+  std::optional<DensityRange> range = {};       // none: that of the map; the colour bar then ends with its brightest
+  bool color_bar = true;                        // in the legend
 };
 
 /// One kind of particles in a picture of several, with a colour of its own.
@@ -23,13 +34,15 @@ struct RenderLayer {
   Projection map;
   Color color;
   std::string name;
+  std::optional<DensityRange> range = {};  // none: that of the map
 };
 
 /// Layers of one frame as lights of their colours: each is as bright as the logarithm of its own surface density, and
 /// they add up. The colour map of the options is not used; the legend names the layers.
-PERGOLA_API Image render_layers(const std::vector<RenderLayer>& layers, const RenderOptions& options);
+PERGOLA_API Drawing render_layers(const std::vector<RenderLayer>& layers, const RenderOptions& options);
 
-/// The logarithm of surface density in colours; where particles can be told apart, each is a small light on it.
-PERGOLA_API Image render(const Projection& projection, const RenderOptions& options);
+/// The logarithm of surface density in colours; where particles can be told apart, each is a small light on it. The map
+/// is pixels; trails, scales and text are lines and letters.
+PERGOLA_API Drawing render(const Projection& projection, const RenderOptions& options);
 
 }  // namespace pergola

@@ -51,7 +51,7 @@ bool has_energies_by_species(const RunLog& energy) {
 
 }  // namespace
 
-Image plot_energy(const RunLog& energy, const LogUnits& units) {
+Drawing plot_energy(const RunLog& energy, const LogUnits& units) {
   const auto time = energy.numbers("time");
   Plot error;
   error.title = "Energy error";
@@ -76,7 +76,7 @@ Image plot_energy(const RunLog& energy, const LogUnits& units) {
   return draw_panels({error, parts, field}, plot_width, plot_height);
 }
 
-Image plot_momentum(const RunLog& energy, const LogUnits& units) {
+Drawing plot_momentum(const RunLog& energy, const LogUnits& units) {
   const auto time = energy.numbers("time");
   Plot plot;
   plot.title = "Drift of momentum and angular momentum";
@@ -88,7 +88,7 @@ Image plot_momentum(const RunLog& energy, const LogUnits& units) {
   return draw_panels({plot}, plot_width, plot_height);
 }
 
-Image plot_audit(const RunLog& audit, const LogUnits& units) {
+Drawing plot_audit(const RunLog& audit, const LogUnits& units) {
   const auto time = audit.numbers("time");
   Plot plot;
   plot.title = "Force error";
@@ -100,7 +100,7 @@ Image plot_audit(const RunLog& audit, const LogUnits& units) {
   return draw_panels({plot}, plot_width, plot_height);
 }
 
-Image plot_profile(const RunLog& profile) {
+Drawing plot_profile(const RunLog& profile) {
   const auto& stages = profile.text("stage");
   const auto calls = profile.numbers("calls"), seconds = profile.numbers("seconds");
   std::vector<std::size_t> order(stages.size());

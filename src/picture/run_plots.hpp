@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "picture/image.hpp"
+#include "picture/drawing.hpp"
 #include "picture/run_log.hpp"
 
 namespace pergola {
@@ -13,15 +13,15 @@ struct LogUnits {
 
 /// From energy.csv: |ΔE/E| against time on a logarithmic axis, and the energies themselves; of a plasma, whose log has
 /// kinetic energies by species, also the energy of the field on a logarithmic axis, where waves grow along lines.
-PERGOLA_API Image plot_energy(const RunLog& energy, const LogUnits& units = {});
+PERGOLA_API Drawing plot_energy(const RunLog& energy, const LogUnits& units = {});
 
 /// From energy.csv: how far total momentum and angular momentum have moved from their first values.
-PERGOLA_API Image plot_momentum(const RunLog& energy, const LogUnits& units = {});
+PERGOLA_API Drawing plot_momentum(const RunLog& energy, const LogUnits& units = {});
 
 /// From audit.csv: relative force errors against time on a logarithmic axis.
-PERGOLA_API Image plot_audit(const RunLog& audit, const LogUnits& units = {});
+PERGOLA_API Drawing plot_audit(const RunLog& audit, const LogUnits& units = {});
 
 /// From profile.csv: seconds per stage, the longest first.
-PERGOLA_API Image plot_profile(const RunLog& profile);
+PERGOLA_API Drawing plot_profile(const RunLog& profile);
 
 }  // namespace pergola

@@ -3,8 +3,11 @@
 import math
 import os
 import random
+import shutil
 import struct
+import subprocess
 import unittest
+import xml.etree.ElementTree as ElementTree
 import zlib
 
 import harness
@@ -41,6 +44,12 @@ def read_png(path):
         rows.append([tuple(row[i:i + 3]) for i in range(0, stride, 3)])
         above = row
     return width, height, rows
+
+
+def svg_words(path):
+    """The texts of an SVG file, without what raises and lowers their parts."""
+    root = ElementTree.parse(path).getroot()
+    return ["".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")]
 
 
 def cluster(n, seed=1):
@@ -119,6 +128,39 @@ class Picture(harness.CliTest):
             pictures.add(out.read_bytes())
         self.assertEqual(len(pictures), 1)
 
+    def test_svg_holds_lines_an_image_and_the_words(self):
+        self.good("ic", "plummer", "--n", 2000, "--units", "gadget", "-o", self.dir / "kpc.hdf5")
+        self.good("picture", self.dir / "kpc.hdf5", "-o", self.dir / "a.svg", "--size", 300, "--title", "A & <B>")
+        words = svg_words(self.dir / "a.svg")
+        self.assertIn("A & <B>", words)
+        self.assertIn("t = 0 yr", words)
+        self.assertTrue(any(word.startswith("Σ (10") for word in words), words)
+        self.assertTrue(any(word.endswith(" kpc") for word in words), words)
+        root = ElementTree.parse(self.dir / "a.svg").getroot()
+        kinds = [element.tag.split("}")[1] for element in root.iter()]
+        self.assertIn("image", kinds)
+        self.assertGreater(kinds.count("path"), 5)
+        self.assertGreater(kinds.count("use"), 20)  # the letters' outlines
+
+    def test_pdf_is_one_and_has_the_words(self):
+        out = self.dir / "a.pdf"
+        self.good("picture", self.csv(cluster(500)), "-o", out, "--size", 200, "--title", "Cluster of stars")
+        data = out.read_bytes()
+        self.assertTrue(data.startswith(b"%PDF-1."))
+        self.assertTrue(data.rstrip().endswith(b"%%EOF"))
+        if shutil.which("pdftotext"):
+            text = subprocess.run(["pdftotext", out, "-"], stdout=subprocess.PIPE, text=True, check=True).stdout
+            self.assertIn("Cluster of stars", text)
+
+    def test_without_cairo_only_text_is_missing(self):
+        path, lost = self.csv(cluster(100)), dict(os.environ, PERGOLA_CAIRO=str(self.dir / "none.so"))
+        for out in ("a.png", "a.svg", "a.pdf"):
+            self.bad(3, "picture", path, "-o", self.dir / out, says=["libcairo2", "none.so"], env=lost)
+        self.assertEqual(self.files(), ["snap.csv"])
+        self.good("picture", path, "-o", self.dir / "a.png", "--no-legend", "--size", 64, env=lost)
+        self.good("picture", path, "-o", self.dir / "b.png", "--no-legend", "--size", 64)
+        self.assertEqual((self.dir / "a.png").read_bytes(), (self.dir / "b.png").read_bytes())
+
     def test_bad_input_is_refused_and_leaves_nothing(self):
         path = self.csv(cluster(20))
         out = self.dir / "a.png"
@@ -132,8 +174,8 @@ class Picture(harness.CliTest):
         self.bad(2, "picture", path, "-o", out, "--colormap", "jet", says=["--colormap", "magma"])
         self.bad(2, "picture", path, "-o", out, "--size", "2", says="--size")
         self.bad(2, "picture", path, "-o", self.dir / "no" / "a.png", says="a.png")
-        for name in ("a.pdf", "a.svg", "a.jpg", "a", "png"):
-            self.bad(2, "picture", path, "-o", self.dir / name, says=["--output", name, ".png"])
+        for name in ("a.jpg", "a.eps", "a", "png"):
+            self.bad(2, "picture", path, "-o", self.dir / name, says=["--output", name, ".png, .svg or .pdf"])
         self.assertEqual(self.files(), ["bad.csv", "snap.csv"])
 
     def test_the_right_end_of_the_colour_bar_is_the_brightest_colour(self):
@@ -215,6 +257,20 @@ class Plot(harness.CliTest):
         rows = read_png(run / "profile.png")[2]
         lengths = [sum(pixel == (0, 114, 178) for pixel in row) for row in rows]
         self.assertAlmostEqual(max(lengths) / min(n for n in lengths if n > 0), 5, delta=0.2)  # 2.5 s and 0.5 s
+
+    def test_vector_plots_have_the_numbers_of_their_axes(self):
+        run = self.run_directory(self.energy())
+        self.good("plot", run, "--format", "svg", "-o", self.dir / "svg")
+        words = svg_words(self.dir / "svg" / "energy.svg")
+        for word in ("Energy error", "Energies", "kinetic", "potential", "total", "time", "|E − E0| / |E0|", "0.2", "0.8", "−0.4"):
+            self.assertIn(word, words)
+        self.assertIn("momentum", svg_words(self.dir / "svg" / "momentum.svg"))
+        self.assertIn("2.5 s · 83.3 % · 10 calls", svg_words(self.dir / "svg" / "profile.svg"))
+        self.good("plot", run, "--format", "pdf")
+        self.assertTrue((run / "energy.pdf").read_bytes().startswith(b"%PDF-1."))
+        self.bad(2, "plot", run, "--format", "jpg", says=["--format", "svg"])
+        self.bad(3, "plot", run, "-o", self.dir / "lost", says="libcairo2", env=dict(os.environ, PERGOLA_CAIRO="/none"))
+        self.assertFalse((self.dir / "lost").exists())
 
     def test_other_directory_and_no_profile(self):
         run = self.run_directory(self.energy(), profile=None)

@@ -9,13 +9,11 @@
 #include "base/error.hpp"
 #include "io/temporary_directory.hpp"
 #include "picture/colormap.hpp"
-#include "picture/draw.hpp"
-#include "picture/font.hpp"
 
 namespace pergola {
 namespace {
 
-constexpr Color white{255, 255, 255}, black{0, 0, 0}, red{255, 0, 0};
+constexpr Color white{255, 255, 255}, red{255, 0, 0};
 
 /// Reference: libpng's own reader.
 Image read_back(const std::vector<std::uint8_t>& bytes) {
@@ -32,12 +30,6 @@ Image read_back(const std::vector<std::uint8_t>& bytes) {
       image.set(x, y, {p[0], p[1], p[2]});
     }
   return image;
-}
-
-double darkness(const Image& image) {
-  double sum = 0;
-  for (const Color c : image.pixels()) sum += 255 - c.g;
-  return sum / 255;
 }
 
 TEST(Png, DecodesToTheSamePixels) {
@@ -64,72 +56,6 @@ TEST_F(PngFile, IsWrittenWholeOrNotAtAll) {
 }
 
 TEST(Image, RefusesAnExtentOfNothing) { EXPECT_THROW(Image(0, 5), Error); }
-
-TEST(Coverage, AreaOfShapesIsTheirArea) {
-  Image image(64, 64, white);
-  draw_box(image, {10, 10, 20, 8}, black);
-  EXPECT_NEAR(darkness(image), 160, 0.5);
-  image = Image(64, 64, white);
-  Coverage disc(image, {0, 0, 64, 64});
-  disc.disc({32, 32}, 12);
-  disc.paint(image, black);
-  EXPECT_NEAR(darkness(image), 3.14159 * 144, 3);
-  image = Image(64, 64, white);
-  draw_line(image, {10.5, 10.5}, {50.5, 50.5}, 3, black);
-  EXPECT_NEAR(darkness(image), 56.57 * 3 + 3.14159 * 2.25, 4);  // the line and its two round ends
-  image = Image(64, 64, white);
-  Coverage triangle(image, {0, 0, 64, 64});
-  triangle.polygon({{10, 10}, {50, 10}, {10, 50}});
-  triangle.paint(image, black);
-  EXPECT_NEAR(darkness(image), 800, 4);
-}
-
-TEST(Coverage, OverlappingPiecesCoverOnce) {
-  Image whole(40, 40, white), pieces(40, 40, white);
-  Coverage a(whole, {0, 0, 40, 40}), b(pieces, {0, 0, 40, 40});
-  a.segment({5, 20}, {35, 20}, 2);
-  b.polyline({{5, 20}, {15, 20}, {25, 20}, {35, 20}}, 2);
-  a.paint(whole, black);
-  b.paint(pieces, black);
-  EXPECT_EQ(whole.pixels(), pieces.pixels());
-}
-
-TEST(Coverage, PointsWithoutAPlaceAreGapsAndNothingLeavesTheArea) {
-  Image image(20, 20, white);
-  Coverage coverage(image, {5, 5, 10, 10});
-  coverage.polyline({{-1e30, 10}, {1e30, 10}, {std::nan(""), 3}, {3, HUGE_VAL}}, 2);
-  coverage.paint(image, black);
-  EXPECT_EQ(image.at(4, 10), white);
-  EXPECT_EQ(image.at(15, 10), white);
-  EXPECT_EQ(image.at(10, 10), black);
-  EXPECT_EQ(image.at(10, 7), white);
-}
-
-TEST(Font, EveryPrintableCharacterHasAGlyphOfItsOwn) {
-  std::vector<std::vector<Color>> seen;
-  for (char c = '!'; c <= '~'; ++c) {
-    Image image(40, 40, white);
-    draw_text(image, {10, 28}, std::string(1, c), {16, black});
-    EXPECT_GT(darkness(image), 3) << c;
-    for (const auto& other : seen) EXPECT_NE(image.pixels(), other) << c;
-    seen.push_back(image.pixels());
-  }
-}
-
-TEST(Font, WidthGrowsWithTextAndSize) {
-  EXPECT_EQ(text_width("", 10), 0);
-  EXPECT_GT(text_width("ab", 10), text_width("a", 10));
-  EXPECT_NEAR(text_width("time", 20), 2 * text_width("time", 10), 1e-12);
-  EXPECT_LT(text_width("10^{3}", 10), text_width("103", 10));
-  EXPECT_LT(text_width("−", 10), text_width("0123", 10));
-}
-
-TEST(Font, CutAndForeignTextIsDrawnWithoutHarm) {
-  Image image(60, 30, white);
-  for (const char* text : {"\xE2", "\xE2\x88", "\xFF\xFF", "^{", "_{3", "}", "日本"})
-    draw_text(image, {2, 20}, text, {});
-  EXPECT_GT(darkness(image), 0);
-}
 
 // Reference: the published end points of the maps (Smith & van der Walt 2015), to the accuracy of the fits.
 TEST(Colormap, RunsFromThePublishedDarkToThePublishedBright) {

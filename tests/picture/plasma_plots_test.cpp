@@ -12,7 +12,8 @@
 namespace pergola {
 namespace {
 
-int count(const Image& image, Color color) {
+int count(const Drawing& figure, Color color) {
+  const Image image = rasterize(figure);
   int found = 0;
   for (const Color& pixel : image.pixels()) found += pixel == color ? 1 : 0;
   return found;
@@ -22,12 +23,13 @@ TEST(MapPlot, ColoursStandWhereTheValuesAre) {
   MapPlot plot;
   plot.colormap = "gray";
   plot.set_values(2, 2, {0, 1, 2, 4}, {0, 1}, {0, 1});  // the lower row first
-  const Image image = plot.draw(600, 400);
+  const Drawing figure = plot.draw(600, 400);
+  const Image image = rasterize(figure);
   const Colormap gray("gray");
   // Quarters of the field: 0 below left, 4 above right; the bar shows every colour once more in a thin strip.
-  EXPECT_GT(count(image, gray(0)), 20000);
-  EXPECT_GT(count(image, gray(0.25)), 20000);
-  EXPECT_GT(count(image, gray(0.5)), 20000);
+  EXPECT_GT(count(figure, gray(0)), 20000);
+  EXPECT_GT(count(figure, gray(0.25)), 20000);
+  EXPECT_GT(count(figure, gray(0.5)), 20000);
   EXPECT_EQ(image.at(150, 300), gray(0));
   EXPECT_EQ(image.at(380, 300), gray(0.25));
   EXPECT_EQ(image.at(150, 80), gray(0.5));
@@ -48,9 +50,9 @@ TEST(PlasmaPlots, PhaseSpaceIsBrightWhereTheParticlesAre) {
   }
   beams.period = 10;
   beams.colormap = "gray";
-  const Image one = plot_phase_space(beams, 900);
+  const Image one = rasterize(plot_phase_space(beams, 900));
   beams.threads = 3;
-  EXPECT_EQ(encode_png(plot_phase_space(beams, 900)), encode_png(one));
+  EXPECT_EQ(encode_png(rasterize(plot_phase_space(beams, 900))), encode_png(one));
   const auto brightness = [&](int y) {
     int sum = 0;
     for (int x = 200; x < 700; ++x) sum += one.at(x, y).g;
@@ -70,7 +72,7 @@ TEST(PlasmaPlots, PhaseSpaceIsBrightWhereTheParticlesAre) {
 TEST(PlasmaPlots, AFieldOfBothSignsHasZeroInTheMiddleOfDivergingColours) {
   FieldSlice slice{2, 2, {-1, 0, 4, 2}, 1, 1, "", "", "", "", ""};
   const Colormap diverging(diverging_colormap), magma("magma");
-  const Image both = plot_field(slice, 600);
+  const Drawing both = plot_field(slice, 600);
   EXPECT_GT(count(both, diverging(0.5)), 10000);            // 0
   EXPECT_GT(count(both, diverging(1)), 10000);              // 4
   EXPECT_GT(count(both, diverging(0.5 - 0.5 / 4)), 10000);  // −1
@@ -89,9 +91,9 @@ TEST(PlasmaPlots, SpectrumEndsWithItsPowerAndCurves) {
     for (int m = 1; m <= 10; ++m) spectrum.power.push_back(i == 12 ? 1.0 : 1e-9);
   }
   spectrum.theory.push_back({"langmuir", {0.1, 1.0}, {1.2, 1.2}});
-  const Image image = plot_spectrum(spectrum, 900);
-  EXPECT_EQ(image.width(), 900);
-  EXPECT_GT(count(image, palette_color(1)), 200);  // the curve
+  const Drawing figure = plot_spectrum(spectrum, 900);
+  EXPECT_EQ(figure.width(), 900);
+  EXPECT_GT(count(figure, palette_color(1)), 200);  // the curve
 }
 
 }  // namespace

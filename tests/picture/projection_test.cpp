@@ -98,7 +98,7 @@ TEST(Projection, APointLightsItsPixelOnEachLineOfSight) {
     ASSERT_EQ(map.spots.size(), 1u);
     EXPECT_FLOAT_EQ(map.spots[0].x, static_cast<float>(200 + c.right));
     EXPECT_FLOAT_EQ(map.spots[0].y, static_cast<float>(200 - c.up));
-    const auto image = render(map, {"gray", "", "", "", false});
+    const auto image = rasterize(render(map, {"gray", "", "", "", false}));
     EXPECT_GT(image.at(200 + c.right, 200 - c.up).g, 200);
     EXPECT_LT(image.at(200 + c.right, 200 + c.up).g, 50);
   }
@@ -160,8 +160,8 @@ TEST(AutomaticFrame, AFewBodiesAreAllShown) {
 TEST(Render, LegendAndTitleChangeThePictureAndTheMiddleIsBright) {
   const auto p = heap(3000);
   const auto map = project(p, {SightLine::z, automatic_frame(p, SightLine::z), 256, 1});
-  const auto bare = render(map, {"magma", "", "", "", false}),
-             full = render(map, {"magma", "title", "t = 1", "", true});
+  const auto bare = rasterize(render(map, {"magma", "", "", "", false})),
+             full = rasterize(render(map, {"magma", "title", "t = 1", "", true}));
   EXPECT_EQ(bare.width(), 256);
   EXPECT_NE(bare.pixels(), full.pixels());
   double middle = 0, corner = 0;

@@ -146,7 +146,7 @@ void plot_table(const PaperSession& session, const PaperTable& table) {
   plot.x.log = plot.y.log = true;
   add_columns(plot, table.published, table.published_rows, unit, true);
   add_columns(plot, table.ours, table.our_rows, unit, false);
-  write_png(*path, draw_panels({plot}, plot_width, plot_height));
+  write_drawing(*path, draw_panels({plot}, plot_width, plot_height));
 }
 
 void write_six_body(const PaperSession& session, const std::vector<EnergyCurve>& runs,
@@ -155,16 +155,16 @@ void write_six_body(const PaperSession& session, const std::vector<EnergyCurve>&
   session.write_text("six-body-energy.csv", energy_csv(runs));
   session.write_text("six-body-faults.csv", energy_csv(suspects));
   session.write_text("six-body-tracks.csv", track_csv(tracks, runs[0].time));
-  write_png(*session.file("six-body-energy.png"),
-            draw_panels({energy_plot("Six bodies: relative energy error", runs, 1e-16)}, plot_width, plot_height));
+  write_drawing(*session.file("six-body-energy.png"),
+                draw_panels({energy_plot("Six bodies: relative energy error", runs, 1e-16)}, plot_width, plot_height));
   auto all = suspects;
   all.insert(all.begin(), runs[0]);
-  write_png(*session.file("six-body-faults.png"),
-            draw_panels({energy_plot("Six bodies: the same leapfrog with one fault each", all, 1e-14)}, plot_width,
-                        plot_height));
-  write_png(*session.file("six-body-xy.png"), draw_panels({track_plot(tracks, 0, 1)}, 800, 800));
-  write_png(*session.file("six-body-planes.png"),
-            draw_panels({track_plot(tracks, 0, 1), track_plot(tracks, 0, 2), track_plot(tracks, 1, 2)}, 700, 600));
+  write_drawing(*session.file("six-body-faults.png"),
+                draw_panels({energy_plot("Six bodies: the same leapfrog with one fault each", all, 1e-14)}, plot_width,
+                            plot_height));
+  write_drawing(*session.file("six-body-xy.png"), draw_panels({track_plot(tracks, 0, 1)}, 800, 800));
+  write_drawing(*session.file("six-body-planes.png"),
+                draw_panels({track_plot(tracks, 0, 1), track_plot(tracks, 0, 2), track_plot(tracks, 1, 2)}, 700, 600));
 }
 
 void write_step_scan(const PaperSession& session, const std::vector<double>& steps,
@@ -180,7 +180,7 @@ void write_step_scan(const PaperSession& session, const std::vector<double>& ste
   style.marker = Marker::circle;
   plot.add_series("double", steps, in_double, style);
   plot.add_series("float", steps, in_float, style);
-  write_png(*path, draw_panels({plot}, plot_width, plot_height));
+  write_drawing(*path, draw_panels({plot}, plot_width, plot_height));
   std::string text = "step,double,float\n";
   for (std::size_t k = 0; k < steps.size(); ++k)
     text += fmt::format("{},{},{}\n", to_text(steps[k]), to_text(in_double[k]), to_text(in_float[k]));

@@ -1,0 +1,137 @@
+#include "picture/drawing.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "base/error.hpp"
+
+namespace pergola {
+
+namespace {
+
+/// Cairo keeps places in 24 bits before the point: what is far outside is cut off at this many pixels.
+constexpr double far_away = 20000;
+/// A point of a line that is nearer to the one before is left out.
+constexpr double least_step = 0.3;
+
+/// The part of a segment within ±far_away (Liang & Barsky 1984); none: nothing of it.
+std::optional<std::pair<Point, Point>> cut(Point a, Point b) {
+  constexpr double largest = 1e12;  // beyond, rounding would hide where the edges are crossed
+  for (double* const place : {&a.x, &a.y, &b.x, &b.y}) *place = std::clamp(*place, -largest, largest);
+  const double dx = b.x - a.x, dy = b.y - a.y;
+  double from = 0, to = 1;
+  for (const auto& [along, room] :
+       {std::pair{-dx, a.x + far_away}, {dx, far_away - a.x}, {-dy, a.y + far_away}, {dy, far_away - a.y}}) {
+    if (along == 0 && room < 0) return std::nullopt;
+    if (along < 0) from = std::max(from, room / along);
+    if (along > 0) to = std::min(to, room / along);
+  }
+  if (!(from <= to)) return std::nullopt;
+  return std::pair{Point{a.x + from * dx, a.y + from * dy}, Point{a.x + to * dx, a.y + to * dy}};
+}
+
+bool finite(Point p) { return std::isfinite(p.x) && std::isfinite(p.y); }
+bool same(Point a, Point b) { return a.x == b.x && a.y == b.y; }
+
+Point moved(Point p, Point by) { return {p.x + by.x, p.y + by.y}; }
+Rect moved(Rect r, Point by) { return {r.x + by.x, r.y + by.y, r.width, r.height}; }
+
+struct Mover {
+  Point by;
+  DrawingItem operator()(Shape shape) const {
+    for (auto& point : shape.points) point = moved(point, by);
+    return shape;
+  }
+  DrawingItem operator()(Disc disc) const { return Disc{moved(disc.center, by), disc.radius, disc.fill}; }
+  DrawingItem operator()(Text text) const { return Text{moved(text.at, by), std::move(text.text), text.style}; }
+  DrawingItem operator()(Pixels pixels) const { return Pixels{moved(pixels.where, by), std::move(pixels.image)}; }
+  DrawingItem operator()(Clip clip) const {
+    if (clip.area) clip.area = moved(*clip.area, by);
+    return clip;
+  }
+};
+
+}  // namespace
+
+Drawing::Drawing(int width, int height, Color paper) : width_(width), height_(height), paper_(paper) {
+  if (width < 1 || height < 1 || width > far_away || height > far_away)
+    throw Error(ErrorKind::input, fmt::format("a figure of {} x {} pixels cannot be made, expected 1 to {:.0f}", width,
+                                              height, far_away));
+}
+
+void Drawing::line(Point from, Point to, const Pen& pen) { polyline({from, to}, pen); }
+
+void Drawing::polyline(const std::vector<Point>& points, const Pen& pen) {
+  Shape shape{{}, pen, {}, 1};
+  auto& drawn = shape.points;
+  const auto add_piece = [&drawn](Point from, Point to) {
+    const auto piece = cut(from, to);
+    if (!piece) return;
+    if (drawn.empty() || !same(drawn.back(), piece->first)) {
+      if (!drawn.empty()) drawn.push_back({std::nan(""), std::nan("")});
+      drawn.push_back(piece->first);
+    }
+    drawn.push_back(piece->second);
+  };
+  for (std::size_t i = 0, last = 0; i < points.size(); ++i) {
+    if (!finite(points[i]) || i == 0 || !finite(points[i - 1])) {
+      last = i;  // where the next piece begins
+      continue;
+    }
+    const bool ends = i + 1 == points.size() || !finite(points[i + 1]);
+    if (!ends && std::hypot(points[i].x - points[last].x, points[i].y - points[last].y) < least_step) continue;
+    add_piece(points[last], points[i]);
+    last = i;
+  }
+  if (!drawn.empty()) items_.emplace_back(std::move(shape));
+}
+
+void Drawing::polygon(std::vector<Point> corners, Color color, double opacity) {
+  if (std::all_of(corners.begin(), corners.end(), finite))
+    items_.emplace_back(Shape{std::move(corners), std::nullopt, color, opacity});
+}
+
+void Drawing::box(const Rect& r, Color color, double opacity) {
+  polygon({{r.x, r.y}, {r.right(), r.y}, {r.right(), r.bottom()}, {r.x, r.bottom()}}, color, opacity);
+}
+
+void Drawing::disc(Point center, double radius, Color color) {
+  const bool near = std::abs(center.x) < far_away && std::abs(center.y) < far_away;  // not so for NaN
+  if (near) items_.emplace_back(Disc{center, radius, color});
+}
+
+void Drawing::text(Point at, std::string_view words, const TextStyle& style) {
+  if (!words.empty()) items_.emplace_back(Text{at, std::string(words), style});
+}
+
+void Drawing::pixels(const Rect& where, Image image) {
+  items_.emplace_back(Pixels{where, std::make_shared<const Image>(std::move(image))});
+}
+
+void Drawing::clip(const Rect& area) { items_.emplace_back(Clip{area}); }
+void Drawing::end_clip() { items_.emplace_back(Clip{}); }
+
+void Drawing::add(const Drawing& part, Point at) {
+  const Rect whole{at.x, at.y, static_cast<double>(part.width()), static_cast<double>(part.height())};
+  clip(whole);
+  box(whole, part.paper());
+  for (const auto& item : part.items()) {
+    items_.push_back(std::visit(Mover{at}, item));
+    if (const auto* const inner = std::get_if<Clip>(&item); inner && !inner->area) clip(whole);
+  }
+  end_clip();
+}
+
+std::string drawing_format(const std::filesystem::path& path, std::string_view called) {
+  std::string ending = path.extension().string();
+  std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return std::tolower(c); });
+  for (const char* const known : {"png", "svg", "pdf"})
+    if (ending == fmt::format(".{}", known)) return known;
+  throw Error(ErrorKind::input, fmt::format("{}: {}: expected a name that ends in .png, .svg or .pdf, found {}", called,
+                                            path.string(), ending.empty() ? "no ending" : ending));
+}
+
+}  // namespace pergola
