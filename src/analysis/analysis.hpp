@@ -99,6 +99,10 @@ PERGOLA_API void register_analysis(AnalysisEntry entry);
 // Each in analysis/NAME_entry.cpp.
 AnalysisEntry radii_entry();
 AnalysisEntry profile_entry();
+AnalysisEntry rotation_entry();
+AnalysisEntry bar_entry();
+AnalysisEntry orbits_entry();
+AnalysisEntry escapers_entry();
 
 /// Keys that several analyses have.
 Key<AnalysisOptions> center_key();

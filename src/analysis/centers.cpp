@@ -127,22 +127,43 @@ SeenFromCenter seen_from(const AnalysisSnapshot& snapshot, const Vec3<double>& c
   return seen;
 }
 
-std::vector<double> potentials_in(const AnalysisSnapshot& snapshot, double softening, const Device& device) {
+namespace {
+
+/// Of all particles in each other's field.
+ForceResult forces_in(const AnalysisSnapshot& snapshot, double softening, unsigned want, const Device& device) {
   const Particles& p = snapshot.particles;
-  if (!p.potential.empty()) return p.potential;
   SolverOptions options;
   options.solver = p.size() <= most_for_pairs ? "direct" : "tree";
   options.gravitational_constant = snapshot.gravitational_constant;
   options.softening = Softening::same(softening);
   options.precision = p.size() <= most_for_pairs ? Precision::full : Precision::mixed;
   try {
-    return evaluate_forces(*make_solver(options, device), device, p, want_potential).potential;
+    return evaluate_forces(*make_solver(options, device), device, p, want);
   } catch (const CoincidentParticles& error) {
     const auto id = [&p](std::int64_t place) { return p.id[static_cast<std::size_t>(place)]; };
     throw Error(ErrorKind::input, fmt::format("{}: particles with id {} and {} are in one place; expected a distance "
                                               "or --softening above 0",
                                               snapshot.name, id(error.first()), id(error.second())));
   }
+}
+
+}  // namespace
+
+std::vector<double> potentials_in(const AnalysisSnapshot& snapshot, double softening, const Device& device) {
+  if (!snapshot.particles.potential.empty()) return snapshot.particles.potential;
+  return forces_in(snapshot, softening, want_potential, device).potential;
+}
+
+std::vector<Vec3<double>> pull_in(const AnalysisSnapshot& all, const AnalysisSnapshot& some, double softening,
+                                  const Device& device) {
+  const ForceResult forces = forces_in(all, softening, want_acceleration, device);
+  std::vector<Vec3<double>> pull;
+  std::size_t at = 0;
+  for (const auto id : some.particles.id) {
+    while (all.particles.id[at] != id) ++at;
+    pull.push_back({forces.ax[at], forces.ay[at], forces.az[at]});
+  }
+  return pull;
 }
 
 AnalysisSnapshot chosen_species(AnalysisSnapshot snapshot, const AnalysisOptions& options) {

@@ -34,6 +34,11 @@ Vec3<double> velocity_from(const AnalysisSnapshot& snapshot, std::size_t i, cons
 /// 20,000 particles, the tree of more; in open space, with `softening`. Per unit mass.
 std::vector<double> potentials_in(const AnalysisSnapshot& snapshot, double softening, const Device& device);
 
+/// The accelerations of the particles of `some`, a part of `all` in its order, in the field of all: the sum over all
+/// pairs, or the tree's, as above.
+std::vector<Vec3<double>> pull_in(const AnalysisSnapshot& all, const AnalysisSnapshot& some, double softening,
+                                  const Device& device);
+
 /// The particles of the species that the options name. Throws Error(input) where there are none.
 AnalysisSnapshot chosen_species(AnalysisSnapshot snapshot, const AnalysisOptions& options);
 

@@ -8,7 +8,8 @@ namespace pergola {
 namespace {
 
 std::vector<AnalysisEntry>& entries() {
-  static std::vector<AnalysisEntry> all{radii_entry(), profile_entry()};
+  static std::vector<AnalysisEntry> all{radii_entry(), profile_entry(), rotation_entry(),
+                                        bar_entry(),   orbits_entry(),  escapers_entry()};
   return all;
 }
 

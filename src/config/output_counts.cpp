@@ -19,6 +19,8 @@ void check_output_counts(const RunConfig& config, double start) {
   };
   check("output.energy_every", config.output.energy_every);
   check("output.snapshots_every", config.output.snapshots_every);
+  if (const auto radii = config.output.more.find("output.radii_every"); radii != config.output.more.end())
+    check("output.radii_every", radii->second);
 }
 
 }  // namespace pergola

@@ -7,7 +7,9 @@ namespace pergola {
 namespace {
 
 std::vector<NumberKey>& keys() {
-  static std::vector<NumberKey> all;
+  static std::vector<NumberKey> all{{"output.radii_every",
+                                     "time between lines of lagrangian.csv; 0: none, -1: that of energy.csv",
+                                     Range::at_least(-1), -1}};
   return all;
 }
 

@@ -6,6 +6,7 @@
 #include "outputs/checkpoint_output.hpp"
 #include "outputs/energy_output.hpp"
 #include "outputs/output.hpp"
+#include "outputs/radii_output.hpp"
 #include "outputs/snapshot_output.hpp"
 #include "outputs/spectrum_output.hpp"
 
@@ -14,8 +15,8 @@ namespace pergola {
 namespace {
 
 std::vector<OutputEntry>& entries() {
-  static std::vector<OutputEntry> all{energy_output(), audit_output(), spectrum_output(), snapshot_output(),
-                                      checkpoint_output()};
+  static std::vector<OutputEntry> all{energy_output(),   radii_output(),    audit_output(),
+                                      spectrum_output(), snapshot_output(), checkpoint_output()};
   return all;
 }
 

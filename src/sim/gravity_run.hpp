@@ -35,6 +35,8 @@ class GravityRun final : public System {
   std::vector<Check> checks(const Energies& start, const Energies& end) override;
   void save(StateSource& to) override;
   std::string describe() const override;
+  bool has_center() const override { return !simulation_.box().periodic(); }
+  Particles sample(std::int64_t most) override { return simulation_.sample(most); }
 
  private:
   /// Whether the report card has a line of this name.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "analysis/sampled_particles.hpp"
 #include "analysis/shown_potential.hpp"
 #include "base/text.hpp"
 #include "gravity/solver_entry.hpp"
@@ -280,6 +281,10 @@ LentParticles Simulation::lend() {
 void Simulation::take_back() { parts_->integrator->take_back(); }
 
 std::shared_ptr<void> Simulation::leave_lent() { return parts_->integrator->leave_lent(); }
+
+Particles Simulation::sample(std::int64_t most) const {
+  return sample_of(*parts_->integrator->show(parts_->time), most);
+}
 
 Energies Simulation::energies() const {
   const auto shown = parts_->integrator->show(parts_->time);

@@ -80,6 +80,8 @@ class PERGOLA_API Simulation {
   /// Somebody still uses what was lent: he keeps it through what is returned, and the steps go on with copies.
   std::shared_ptr<void> leave_lent();
 
+  /// At most `most` of the particles at time(), always the same ones, without velocities.
+  Particles sample(std::int64_t most) const;
   Energies energies() const;
 
   /// Whether forces are approximate, so that their error can be measured; not where a user's forces act.

@@ -14,6 +14,7 @@
 #include "config/config.hpp"
 #include "device/device.hpp"
 #include "io/write_queue.hpp"
+#include "particles/particles.hpp"
 #include "sim/report_card.hpp"
 #include "time/integrator.hpp"
 
@@ -81,6 +82,11 @@ class PERGOLA_API System {
   virtual void save(StateSource& to) = 0;
   /// What run.json says about this kind of system: a JSON object.
   virtual std::string describe() const = 0;
+
+  /// Whether the system is a cloud of particles in open space, which has a centre and radii about it.
+  virtual bool has_center() const { return false; }
+  /// Of such a system at most `most` particles at time(), always the same ones, without their velocities; on rank 0.
+  virtual Particles sample(std::int64_t /*most*/) { return {}; }
 };
 
 /// The system that a configuration describes: from its start, or from what save() gave.

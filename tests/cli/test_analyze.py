@@ -87,5 +87,59 @@ class Isolated(AnalyzeTest):
         self.bad(2, "analyze", "radii", table, "-o", table, says="another file")
 
 
+class Logs(AnalyzeTest):
+    def test_every_run_in_open_space_logs_its_lagrangian_radii(self):
+        # Reference: `analyze radii` of the snapshots of the same run.
+        config = self.dir / "run.toml"
+        config.write_text('[particles]\nmodel = "plummer"\nn = 200\n[run]\nend_time = 0.5\n'
+                          "[output]\nsnapshots_every = 0.25\nenergy_every = 0.125\n", encoding="utf-8")
+        self.good("run", config, "-o", self.dir / "run", "--quiet")
+        log, radii = read_table(self.dir / "run" / "lagrangian.csv"), self.table("radii", self.dir / "run")
+        self.assertEqual(log["time"], [0, 0.125, 0.25, 0.375, 0.5])
+        for name in ("r1", "r50", "r90", "center_x"):
+            self.assertEqual(log[name][::2], radii[name], name)
+        self.good("run", config, "-o", self.dir / "none", "--quiet", "--set", "output.radii_every=0")
+        self.assertFalse((self.dir / "none" / "lagrangian.csv").exists())
+        self.bad(2, "run", config, "-o", self.dir / "bad", "--set", "output.radii_every=-3", says="output.radii_every")
+
+    def test_a_resumed_run_has_the_same_lines(self):
+        config = self.dir / "run.toml"
+        config.write_text('[particles]\nmodel = "plummer"\nn = 100\n[run]\nend_time = 0.5\n', encoding="utf-8")
+        self.good("run", config, "-o", self.dir / "whole", "--quiet")
+        self.good("run", config, "-o", self.dir / "parts", "--quiet", "--set", "run.end_time=0.25")
+        self.good("run", config, "-o", self.dir / "parts", "--quiet", "--resume", "--set", "run.end_time=0.5")
+        whole = read_table(self.dir / "whole" / "lagrangian.csv")
+        parts = read_table(self.dir / "parts" / "lagrangian.csv")
+        self.assertEqual(whole["time"][0], parts["time"][0])
+        self.assertEqual(whole["time"][-1], parts["time"][-1])
+
+
+class FewBodies(AnalyzeTest):
+    def test_elements_of_a_binary_are_those_that_it_was_made_with(self):
+        table = self.table("orbits", self.model("kepler", "--eccentricity", 0.6))
+        self.assertEqual((table["first"], table["second"]), ([1], [2]))
+        self.assertAlmostEqual(table["eccentricity"][0], 0.6, places=12)
+        self.assertAlmostEqual(table["period"][0], 2 * math.pi * math.sqrt(table["semi_major_axis"][0] ** 3 /
+                                                                           (table["mass_1"][0] + table["mass_2"][0])))
+
+    def test_nobody_is_bound_or_leaves(self):
+        path = self.dir / "two.csv"
+        path.write_text("id,mass,x,y,z,vx,vy,vz\n1,1,0,0,0,0,0,0\n2,1,1,0,0,9,0,0\n", encoding="utf-8")
+        self.bad(2, "analyze", "orbits", path, says=["bound pair", "found none"])
+        self.assertEqual(self.table("escapers", path)["escapers"], [2])
+        self.assertEqual(self.table("escapers", self.model("kepler"))["escapers"], [0])
+
+
+class Discs(AnalyzeTest):
+    def test_a_disc_turns_and_has_the_q_that_it_was_made_with(self):
+        path = self.model("exponential-disc", "--n", 8000, "--toomre-q", 1.5)
+        table = self.table("rotation", path, "--to", 4, "--bins", 8, "--softening", 0.05)
+        inner = [q for q, r in zip(table["toomre_q"], table["R_inner"]) if 0.9 < r < 2.6]
+        self.assertTrue(all(1.0 < q < 2.2 for q in inner), inner)
+        self.assertTrue(all(0 < v < c for v, c in zip(table["rotation"][2:6], table["circular_speed"][2:6])))
+        self.assertLess(self.table("bar", path)["A2"][0], 0.06)
+        self.bad(2, "analyze", "bar", path, "--from", "3", "--to", "2", says="--from, --to")
+
+
 if __name__ == "__main__":
     harness.main()

@@ -68,7 +68,7 @@ class RunTest(harness.CliTest):
             self.assertIn(word, text)
         names = sorted(p.name for p in (self.dir / "out").iterdir())
         self.assertEqual(
-            names, ["checkpoint", "energy.csv", "profile.csv", "run.json"] + [f"snap_00{i}.hdf5" for i in range(5)]
+            names, ["checkpoint", "energy.csv", "lagrangian.csv", "profile.csv", "run.json"] + [f"snap_00{i}.hdf5" for i in range(5)]
         )
         rows = self.energies("out")
         self.assertEqual(",".join(rows[0]), "time,kinetic,potential,total,relative_error,px,py,pz,lx,ly,lz")

@@ -1,0 +1,109 @@
+#include "outputs/radii_output.hpp"
+
+#include <algorithm>
+
+#include "analysis/radii.hpp"
+#include "base/text.hpp"
+#include "outputs/csv_log.hpp"
+#include "outputs/schedule.hpp"
+
+namespace pergola {
+
+namespace {
+
+constexpr const char* file_name = "lagrangian.csv";
+constexpr const char* key = "output.radii_every";
+/// Radii of more particles are those of a fixed sample: the tenth of a line of energies, at most, and good to 1 %.
+constexpr std::int64_t most_particles = 32768;
+
+/// The key's own value, or the interval of the energies.
+double interval(const RunConfig& config) {
+  const auto found = config.output.more.find(key);
+  return found == config.output.more.end() || found->second < 0 ? config.output.energy_every : found->second;
+}
+
+bool wanted(const RunConfig& config) {
+  const auto found = config.output.more.find(key);
+  return found == config.output.more.end() || found->second != 0;
+}
+
+class RadiiOutput final : public Output {
+ public:
+  using Output::Output;
+
+  double next_time() const override { return active_ ? clock_.next() : never; }
+  bool due(const Moment& now) override { return active_ && clock_.next() <= now.time; }
+  void write(const Moment& now) override {
+    add_line(now.system);
+    clock_.skip_to(now.time);
+  }
+
+  void begin(System& system) override {
+    open(system, 0);
+    if (active_) add_line(system);
+  }
+  void resume(System& system, const OutputMemory& memory) override {
+    const auto number = [&](const char* name, double otherwise) {
+      const auto found = memory.find(name);
+      return found == memory.end() ? otherwise : found->second;
+    };
+    open(system, static_cast<std::int64_t>(number("radii_rows", 0)));
+    const bool known = memory.contains("radii_index");
+    clock_ = resumed(clock_, known && interval(*context_.before) == interval(context_.config), number("radii_index", 1),
+                     system.step_time());
+  }
+  void finish(System& system) override {
+    if (!active_) return;
+    add_line(system);
+    context_.on_root([&] { log_.sync(); });
+  }
+  void save(OutputMemory& memory) const override {
+    if (!active_) return;
+    log_.sync();
+    memory["radii_rows"] = static_cast<double>(log_.rows());
+    memory["radii_index"] = static_cast<double>(clock_.index());
+  }
+
+ private:
+  void open(System& system, std::int64_t rows) {
+    active_ = system.has_center();
+    clock_ = OutputClock(system.start_time(), interval(context_.config), context_.config.run.end_time);
+    if (!active_) return;
+    std::string header = "time";
+    for (const double fraction : lagrangian_fractions) header += "," + lagrangian_column(fraction);
+    context_.on_root(
+        [&] { log_ = CsvLog(context_.directory / file_name, header + ",center_x,center_y,center_z,particles", rows); });
+  }
+
+  void add_line(System& system) {
+    Profile::Scope scope(&system.profile(), "radii");
+    context_.on_root([&] {
+      const Particles sample = system.sample(most_particles);
+      const Vec3<double> center = density_center(sample);
+      std::string line = to_text(system.time());
+      for (const double radius :
+           lagrangian_radii(sample, center, {lagrangian_fractions.begin(), lagrangian_fractions.end()}))
+        line += "," + to_text(radius);
+      for (const double value : {center.x, center.y, center.z}) line += "," + to_text(value);
+      log_.add(line + "," + std::to_string(sample.size()));
+    });
+  }
+
+  CsvLog log_;  // on rank 0
+  OutputClock clock_;
+  bool active_ = false;
+};
+
+}  // namespace
+
+OutputEntry radii_output() {
+  return {.name = "radii",
+          .keys = {key},
+          .files = {file_name},
+          .make = [](OutputContext& context) -> std::unique_ptr<Output> {
+            if (!wanted(context.config)) return nullptr;
+            return std::make_unique<RadiiOutput>(context);
+          }};
+}
+
+}  // namespace pergola

@@ -1,0 +1,121 @@
+#include "analysis/hierarchy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "analysis/escapers.hpp"
+#include "models/model.hpp"
+
+namespace pergola {
+namespace {
+
+/// Adds a body.
+void add(Particles& p, double mass, Vec3<double> x, Vec3<double> v) {
+  p.resize(p.size() + 1);
+  p.mass.back() = mass;
+  p.x.back() = x.x, p.y.back() = x.y, p.z.back() = x.z;
+  p.vx.back() = v.x, p.vy.back() = v.y, p.vz.back() = v.z;
+}
+
+/// A place on an orbit from its elements, by three turns of the plane: Murray & Dermott 1999, eqs. 2.119–2.122.
+struct State {
+  Vec3<double> x, v;
+};
+State from_elements(double mu, double a, double e, double i, double node, double peri, double anomaly) {
+  const double r = a * (1 - e * e) / (1 + e * std::cos(anomaly)), h = std::sqrt(mu / (a * (1 - e * e)));
+  const double px = r * std::cos(anomaly), py = r * std::sin(anomaly);
+  const double vx = -h * std::sin(anomaly), vy = h * (e + std::cos(anomaly));
+  const auto turn = [&](double x, double y) {
+    const double u = x * std::cos(peri) - y * std::sin(peri), w = x * std::sin(peri) + y * std::cos(peri);
+    const double wc = w * std::cos(i), z = w * std::sin(i);
+    return Vec3<double>{u * std::cos(node) - wc * std::sin(node), u * std::sin(node) + wc * std::cos(node), z};
+  };
+  return {turn(px, py), turn(vx, vy)};
+}
+
+// Reference: the elements that the orbit was made from.
+TEST(Hierarchy, GivesBackTheElementsOfABinary) {
+  const double g = 2, mu = g * 4;
+  const State state = from_elements(mu, 1.5, 0.4, 0.7, 2.0, 5.0, 1.1);
+  Particles p;
+  add(p, 3, {10, 0, 0}, {1, 1, 1});
+  add(p, 1, Vec3<double>{10, 0, 0} + state.x, Vec3<double>{1, 1, 1} + state.v);
+  const auto pairs = bound_hierarchy(p, g);
+  ASSERT_EQ(pairs.size(), 1u);
+  EXPECT_EQ(pairs[0].first, "1");
+  EXPECT_NEAR(pairs[0].orbit.semi_major_axis, 1.5, 1e-12);
+  EXPECT_NEAR(pairs[0].orbit.eccentricity, 0.4, 1e-12);
+  EXPECT_NEAR(pairs[0].angles.inclination, 0.7, 1e-12);
+  EXPECT_NEAR(pairs[0].angles.node, 2.0, 1e-12);
+  EXPECT_NEAR(pairs[0].angles.pericentre, 5.0, 1e-12);
+  EXPECT_NEAR(pairs[0].angles.true_anomaly, 1.1, 1e-12);
+  EXPECT_NEAR(pairs[0].orbit.period, 2 * std::numbers::pi * std::sqrt(1.5 * 1.5 * 1.5 / mu), 1e-12);
+  EXPECT_NEAR(pairs[0].binding_energy, g * 3 * 1 / (2 * 1.5), 1e-12);
+}
+
+// Reference: by hand: two close binaries that go about each other, and one that passes by.
+TEST(Hierarchy, FindsPairsOfPairsAndLeavesPassersByAlone) {
+  Particles p;
+  const double inner = std::sqrt(2.0 / 0.1), outer = std::sqrt(4.0 / 10);
+  add(p, 1, {-5 - 0.05, 0, 0}, {0, -outer / 2 - inner / 2, 0});
+  add(p, 1, {5 - 0.05, 0, 0}, {0, outer / 2 - inner / 2, 0});
+  add(p, 1, {-5 + 0.05, 0, 0}, {0, -outer / 2 + inner / 2, 0});
+  add(p, 1, {5 + 0.05, 0, 0}, {0, outer / 2 + inner / 2, 0});
+  add(p, 1, {0, 40, 0}, {30, 0, 0});
+  const auto pairs = bound_hierarchy(p, 1);
+  ASSERT_EQ(pairs.size(), 3u);
+  EXPECT_EQ(pairs[0].first + pairs[0].second, "13");
+  EXPECT_EQ(pairs[1].first + pairs[1].second, "24");
+  EXPECT_EQ(pairs[2].level, 2);
+  EXPECT_EQ(pairs[2].first, "(1+3)");
+  EXPECT_NEAR(pairs[2].orbit.semi_major_axis, 10, 1e-9);
+  EXPECT_NEAR(pairs[2].orbit.eccentricity, 0, 1e-9);
+  EXPECT_NEAR(pairs[0].orbit.semi_major_axis, 0.1, 1e-9);
+}
+
+// Reference: a cluster without binaries has none, and one that is put in is found, whatever the order.
+TEST(Hierarchy, InAClusterOnlyPairsByThemselvesCount) {
+  ModelOptions options;
+  options.n = 300;
+  Particles p = make_model("plummer", options);
+  const std::size_t before = bound_hierarchy(p, 1).size();
+  const double speed = std::sqrt(2 * p.mass[0] / 1e-4);
+  add(p, p.mass[0], {2, 2, 2}, {0, 0, 0});
+  add(p, p.mass[0], {2 + 1e-4, 2, 2}, {0, speed, 0});
+  const auto pairs = bound_hierarchy(p, 1);
+  EXPECT_EQ(pairs[0].first + "," + pairs[0].second, "301,302");
+  EXPECT_NEAR(pairs[0].orbit.semi_major_axis, 1e-4, 1e-10);
+  EXPECT_LE(pairs.size(), before + 2);
+  EXPECT_LT(before, 30u);
+}
+
+// Reference: by hand. Nobody leaves a Plummer model, whose speeds end at that of escape; five that are thrown out do,
+// also where all move along together.
+TEST(Escapers, AreThoseThatWereThrownOut) {
+  ModelOptions options;
+  options.n = 500;
+  AnalysisSnapshot snapshot;
+  snapshot.particles = make_model("plummer", options);
+  Particles& p = snapshot.particles;
+  const auto potentials = [&p] {
+    std::vector<double> sum(p.id.size());
+    for (std::size_t i = 0; i < sum.size(); ++i)
+      for (std::size_t j = 0; j < sum.size(); ++j)
+        if (i != j) sum[i] -= p.mass[j] / std::hypot(p.x[i] - p.x[j], p.y[i] - p.y[j], p.z[i] - p.z[j]);
+    return sum;
+  };
+  const auto few = find_escapers(snapshot, potentials()).count;
+  EXPECT_LE(few, 2);  // graininess
+  for (int k = 0; k < 5; ++k) add(p, p.mass[0], {50.0 + k, 0, 0}, {10, 0, 0});
+  for (auto& v : p.vy) v += 7;
+  const Escapers found = find_escapers(snapshot, potentials());
+  EXPECT_EQ(found.count, few + 5);
+  EXPECT_TRUE(found.escapes[504]);
+  EXPECT_NEAR(found.velocity.y, 7, 0.05);
+  EXPECT_NEAR(found.fastest, 10, 0.1);
+}
+
+}  // namespace
+}  // namespace pergola
