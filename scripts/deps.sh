@@ -13,6 +13,8 @@ packages=(
   libopenmpi-dev openmpi-bin
   # tests
   libgtest-dev python3 python3-numpy python3-h5py gfortran
+  # the Python module
+  pybind11-dev python3-dev python3-setuptools python3-matplotlib
 )
 
 if [ "${1:-}" = --browser ]; then

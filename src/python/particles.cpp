@@ -1,0 +1,172 @@
+// Particles on the host, snapshots, models and forces.
+#include <cstring>
+
+#include "python/core.hpp"
+
+namespace pergola::python {
+
+namespace {
+
+using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
+
+Error shape_error(const std::string& what, const std::string& expected, const py::array& found) {
+  std::string shape = py::str(found.attr("shape")).cast<std::string>();
+  return Error(ErrorKind::input, what + ": expected an array of " + expected + ", found one of shape " + shape);
+}
+
+/// The columns of an array with one row of three per particle.
+void take_vectors(const char* name, const Numbers& rows, std::int64_t n, std::vector<double>& x, std::vector<double>& y,
+                  std::vector<double>& z) {
+  if (rows.ndim() != 2 || rows.shape(1) != 3 || rows.shape(0) != n)
+    throw shape_error(name, std::to_string(n) + " rows of 3", rows);
+  const double* value = rows.data();
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    x[k] = value[3 * i], y[k] = value[3 * i + 1], z[k] = value[3 * i + 2];
+  }
+}
+
+template <class T, class Array>
+void take_values(const char* name, const Array& from, std::vector<T>& to) {
+  if (from.ndim() != 1 || from.size() != static_cast<py::ssize_t>(to.size()))
+    throw shape_error(name, std::to_string(to.size()) + " values", from);
+  if (!to.empty()) std::memcpy(to.data(), from.data(), to.size() * sizeof(T));
+}
+
+std::shared_ptr<Particles> make_particles(
+    const Numbers& position, const std::optional<Numbers>& velocity, const std::optional<Numbers>& mass,
+    const std::optional<py::array_t<std::uint64_t, py::array::c_style | py::array::forcecast>>& id,
+    const std::optional<py::array_t<std::uint8_t, py::array::c_style | py::array::forcecast>>& species, bool check) {
+  if (position.ndim() != 2 || position.shape(1) != 3) throw shape_error("position", "n rows of 3", position);
+  auto made = std::make_shared<Particles>();
+  Particles& p = *made;
+  p.resize(position.shape(0));
+  take_vectors("position", position, p.size(), p.x, p.y, p.z);
+  if (velocity) take_vectors("velocity", *velocity, p.size(), p.vx, p.vy, p.vz);
+  if (mass && mass->ndim() == 0)
+    p.mass.assign(p.mass.size(), *mass->data());
+  else if (mass)
+    take_values("mass", *mass, p.mass);
+  if (id) take_values("id", *id, p.id);
+  if (species) take_values("species", *species, p.species);
+  if (check) p.validate("particles");
+  return made;
+}
+
+/// Rows of three from columns.
+py::array_t<double> rows_of(const std::vector<double>& x, const std::vector<double>& y, const std::vector<double>& z) {
+  py::array_t<double> rows({static_cast<py::ssize_t>(x.size()), py::ssize_t{3}});
+  double* to = rows.mutable_data();
+  for (std::size_t i = 0; i < x.size(); ++i) to[3 * i] = x[i], to[3 * i + 1] = y[i], to[3 * i + 2] = z[i];
+  return rows;
+}
+
+/// A writable view of a member, which keeps the particles.
+template <class T>
+auto member(std::vector<T> Particles::*which) {
+  return [which](const py::object& self) {
+    auto& values = self.cast<Particles&>().*which;
+    return py::array(py::dtype::of<T>(), {static_cast<py::ssize_t>(values.size())}, {py::ssize_t{sizeof(T)}},
+                     values.data(), self);
+  };
+}
+
+py::dict header_dict(const SnapshotHeader& header) {
+  using namespace py::literals;
+  py::dict made("time"_a = header.time, "redshift"_a = header.redshift, "box_size"_a = header.box_size,
+                "format"_a = header.format);
+  if (header.units)
+    made["units"] = py::dict("length_cm"_a = header.units->length_cm, "mass_g"_a = header.units->mass_g,
+                             "velocity_cm_per_s"_a = header.units->velocity_cm_per_s);
+  return made;
+}
+
+py::tuple read(const std::string& path) {
+  Snapshot snapshot;
+  {
+    const py::gil_scoped_release free;
+    snapshot = read_snapshot(path);
+  }
+  return py::make_tuple(std::make_shared<Particles>(std::move(snapshot.particles)), header_dict(snapshot.header));
+}
+
+void write(const std::string& path, const Particles& particles, double time, double box_size) {
+  const py::gil_scoped_release free;
+  SnapshotHeader header;
+  header.time = time;
+  header.box_size = box_size;
+  WriteOptions options;
+  options.format = format_from_name(path);
+  write_snapshot(path, {header, particles}, options);
+}
+
+py::dict model_dict(const ModelInfo& model) {
+  using namespace py::literals;
+  py::dict options;
+  for (const auto& option : model.options)
+    options[py::str(option.name)] = py::make_tuple(option.default_value, option.help);
+  return py::dict("name"_a = model.name, "summary"_a = model.summary, "n"_a = model.default_n, "any_n"_a = model.any_n,
+                  "options"_a = options);
+}
+
+std::shared_ptr<Particles> model(const RunConfig& config) {
+  const py::gil_scoped_release free;
+  const Device device = Device::open("cpu", config.run.threads);
+  StartingPoint begin = open_particles(config, device.threads(), true);
+  return std::make_shared<Particles>(*begin.particles->whole());
+}
+
+/// Accelerations as rows, potentials, and how long the device took.
+py::tuple forces(const RunConfig& config, const Particles& particles, bool potential, double box_side) {
+  ForceResult found;
+  {
+    const py::gil_scoped_release free;
+    particles.validate("particles");
+    const Device device = Device::open(config.run.device, config.run.threads);
+    SolverOptions options = config.solver_options();
+    set_box(options, find_solver_box(config, particles, box_side));
+    const auto solver = make_solver(options, device);
+    const unsigned want = want_acceleration | (potential ? unsigned{want_potential} : 0u);
+    found = evaluate_forces(*solver, device, particles, want);
+  }
+  py::object potentials = py::none();
+  if (potential)
+    potentials = py::array_t<double>(static_cast<py::ssize_t>(found.potential.size()), found.potential.data());
+  return py::make_tuple(rows_of(found.ax, found.ay, found.az), potentials,
+                        found.prepare_seconds + found.evaluate_seconds);
+}
+
+}  // namespace
+
+void bind_particles(py::module_& module) {
+  py::class_<Particles, std::shared_ptr<Particles>>(module, "Particles",
+                                                    "Particles on the host; see pergola.Particles.")
+      .def(py::init(&make_particles), py::arg("position"), py::arg("velocity") = py::none(),
+           py::arg("mass") = py::none(), py::arg("id") = py::none(), py::arg("species") = py::none(),
+           py::arg("check") = true)
+      .def("__len__", [](const Particles& self) { return self.size(); })
+      .def("append", [](Particles& self, const Particles& other) { self.append(other), self.validate("particles"); })
+      .def("copy", [](const Particles& self) { return std::make_shared<Particles>(self); })
+      .def_property_readonly("id", member(&Particles::id))
+      .def_property_readonly("species", member(&Particles::species))
+      .def_property_readonly("mass", member(&Particles::mass))
+      .def_property_readonly("x", member(&Particles::x))
+      .def_property_readonly("y", member(&Particles::y))
+      .def_property_readonly("z", member(&Particles::z))
+      .def_property_readonly("vx", member(&Particles::vx))
+      .def_property_readonly("vy", member(&Particles::vy))
+      .def_property_readonly("vz", member(&Particles::vz))
+      .def_property_readonly("position", [](const Particles& self) { return rows_of(self.x, self.y, self.z); })
+      .def_property_readonly("velocity", [](const Particles& self) { return rows_of(self.vx, self.vy, self.vz); });
+  module.def("read", &read);
+  module.def("write", &write);
+  module.def("models", [] {
+    py::list all;
+    for (const auto& one : models()) all.append(model_dict(one));
+    return all;
+  });
+  module.def("make_model", &model);
+  module.def("forces", &forces);
+}
+
+}  // namespace pergola::python

@@ -1,0 +1,19 @@
+"""Particles that move in the field they make: gravity by direct sums, trees and meshes, on CPUs and GPUs.
+
+>>> import pergola
+>>> sim = pergola.Simulation(model="plummer", n=256, solver="tree", accuracy=1e-3, step=1/64, softening=0.05)
+>>> sim.run(until=0.25)
+>>> sim.time, len(sim)
+(0.25, 256)
+>>> abs(sim.energies.total + 0.25) < 0.01
+True
+"""
+from ._core import Error, version as __version__
+from ._particles import Particles, Snapshot, forces, make, models, read, write
+from ._simulation import Arrays, Energies, Simulation
+from ._run import run
+from . import plot
+from ._core import devices, solvers
+
+__all__ = ["Arrays", "Energies", "Error", "Particles", "Simulation", "Snapshot", "devices", "forces", "make", "models",
+           "plot", "read", "run", "solvers", "write"]

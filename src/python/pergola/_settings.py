@@ -1,0 +1,99 @@
+"""Keywords and dicts as the configuration's keys (docs/configuration.md)."""
+import difflib
+import functools
+import math
+
+from . import _core
+from ._core import Error
+
+# Keywords that have a place of their own; any other must be an option of the model.
+_PLACES = {
+    "model": "particles.model", "n": "particles.n", "seed": "particles.seed",
+    "solver": "gravity.solver", "softening": "gravity.softening", "external": "gravity.external",
+    "accuracy": "gravity.tree.accuracy", "opening_angle": "gravity.tree.opening_angle", "cells": "gravity.mesh.cells",
+    "boundary": "gravity.mesh.boundary", "box": "gravity.mesh.box",
+    "integrator": "time.integrator", "step": "time.step", "eta": "time.eta", "steps": "time.steps",
+    "adaptive": "time.adaptive", "step_max": "time.step_max",
+    "device": "run.device", "threads": "run.threads", "precision": "run.precision", "end_time": "run.end_time",
+    "units": "units.system",
+}
+
+
+def error(text, kind="input"):
+    made = Error(text)
+    made.kind = kind
+    return made
+
+
+def to_toml(value, key="value"):
+    """A Python value as TOML.
+
+    >>> to_toml([1, 2.5, "a"])
+    '[1, 2.5, "a"]'
+    >>> to_toml({"halo": 0.1})
+    '{ halo = 0.1 }'
+    """
+    if hasattr(value, "item") and not isinstance(value, (list, tuple, dict)) and getattr(value, "ndim", 0) == 0:
+        value = value.item()
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return repr(value) if math.isfinite(value) else {math.inf: "inf", -math.inf: "-inf"}.get(value, "nan")
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {to_toml(one, key)}" for name, one in value.items()) + " }"
+    if isinstance(value, (list, tuple)) or hasattr(value, "tolist"):
+        return "[" + ", ".join(to_toml(one, key) for one in list(value)) + "]"
+    raise error(f"{key}: expected a number, a word, a list or a dict, found {type(value).__name__}")
+
+
+def _tables(config, prefix=""):
+    """A nested dict as (key, value), with the tables of the configuration taken apart."""
+    for name, value in config.items():
+        key = prefix + str(name)
+        if isinstance(value, dict) and key not in ("gravity.softening",):
+            yield from _tables(value, key + ".")
+        else:
+            yield key, value
+
+
+@functools.lru_cache(None)
+def _model_options(model):
+    for one in _core.models():
+        if one["name"] == model:
+            return one["options"]
+    return {}
+
+
+def settings(keywords, config=None):
+    """The key=value lines of keywords such as solver="tree", and of a dict that looks like the TOML file."""
+    found = dict(_tables(config or {}))
+    options = _model_options(keywords.get("model", found.get("particles.model")))
+    for name, value in keywords.items():
+        if value is None:
+            continue
+        if name in _PLACES:
+            key = _PLACES[name]
+        elif name in options:
+            key = "particles." + name
+        else:
+            near = difflib.get_close_matches(name, [*_PLACES, *options], 1)
+            raise error(f"{name}: expected a keyword that pergola knows, found another"
+                        + (f"; did you mean {near[0]}?" if near else ""))
+        if key in found:
+            raise error(f"{name}: expected it once, found it as a keyword and in the dict ({key})")
+        found[key] = value
+    return found
+
+
+@functools.lru_cache(64)
+def force_config(sets):
+    """Of a force evaluation alone; the same words are read once."""
+    return _core.Config.parse_force(list(sets))
+
+
+def lines(found):
+    return [f"{key}={to_toml(value, key)}" for key, value in found.items()]

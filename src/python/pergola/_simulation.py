@@ -1,0 +1,248 @@
+"""A simulation that Python drives."""
+import json
+import os
+from collections import namedtuple
+
+from . import _core
+from ._core import Particles
+from ._progress import Progress
+from ._settings import error, lines, settings
+
+Energies = namedtuple("Energies", "kinetic potential total momentum angular_momentum")
+Vector = namedtuple("Vector", "x y z")
+
+
+class Arrays:
+    """The particles where they live, inside ``with sim.arrays() as p:``, at ``p.time``, without a copy.
+
+    ``p.x``, ``p.y``, ``p.z``, ``p.vx``, ``p.vy``, ``p.vz``, ``p.mass``, ``p.species`` and ``p.id``, in the order of memory:
+    on the CPU NumPy arrays, on a GPU objects with ``__cuda_array_interface__`` and ``__dlpack__``. ``p.position`` and
+    ``p.velocity`` are tuples of three of them. With ``write=True`` places and velocities may be changed; the forces are
+    found anew when the block ends. An array that is kept beyond the block keeps the values of then: it is no longer the
+    simulation's, which goes on with memory of its own.
+    """
+
+    def __init__(self, driver, write):
+        self._driver, self._write = driver, write
+
+    def __enter__(self):
+        arrays, self.time = self._driver.lend(self._write)
+        self.__dict__.update(arrays)
+        self._names = list(arrays)
+        return self
+
+    @property
+    def position(self):
+        return Vector(self.x, self.y, self.z)
+
+    @property
+    def velocity(self):
+        return Vector(self.vx, self.vy, self.vz)
+
+    def __exit__(self, kind, value, trace):
+        for name in self._names:
+            self.__dict__.pop(name, None)
+        self._driver.take_back(self._write)
+
+
+class Simulation:
+    """Particles under gravity with a solver and an integrator.
+
+    From a model: ``Simulation(model="king", n=20000, w0=6, solver="tree", accuracy=1e-3)``; from a TOML file:
+    ``Simulation("cluster.toml")``; from a dict that looks like one: ``Simulation({"gravity": {"solver": "tree"}, …})``; from
+    Particles, or a snapshot: ``Simulation(particles=pergola.read("snap.hdf5"), solver="tree")``.
+
+    ``forces`` are functions that add accelerations: they get an object with ``time``, the arrays ``x``, ``y``, ``z``, ``vx``,
+    ``vy``, ``vz``, ``mass``, ``species`` and, to be added to, ``ax``, ``ay``, ``az``. ``hooks`` are called with the simulation
+    after every step of run().
+
+    >>> import pergola
+    >>> def trap(p):
+    ...     p.ax -= 4 * p.x; p.ay -= 4 * p.y; p.az -= 4 * p.z
+    >>> ball = pergola.Particles(position=[[1, 0, 0]], mass=0.0)
+    >>> sim = pergola.Simulation(particles=ball, step=1/256, forces=[trap])
+    >>> sim.run(until=3.14159265)                      # one period of the trap
+    >>> abs(sim.particles.x[0] - 1) < 1e-4
+    True
+    """
+
+    def __init__(self, config=None, *, particles=None, time=None, forces=(), hooks=(), **keywords):
+        if isinstance(forces, dict) or callable(forces):
+            raise error("forces: expected a list of functions")
+        self.hooks = list(hooks)
+        self._forces = list(forces)
+        found = settings(keywords, config if isinstance(config, dict) else None)
+        file = None if config is None or isinstance(config, dict) else os.fspath(config)
+        _choose_integrator(found, file, self._forces)
+        if file is None and "run.end_time" not in found:
+            # As long as block times can be counted: 2^21 of the longest steps.
+            found["run.end_time"] = float(found.get("time.step_max", 0.125)) * 2**21
+        sets = lines(found)
+        self._config = _core.Config.read(file, sets) if file else _core.Config.parse("", "Simulation", sets)
+        self._begin(particles, time)
+
+    def _begin(self, particles, time):
+        if self._config.is_plasma:
+            raise error("plasma: expected a run under gravity; pergola.run() runs a plasma")
+        for force in self._forces:
+            self._config.add_force(force)
+        if particles is None:
+            if time is not None:
+                raise error("time: expected particles with it")
+            self._driver = _core.Driver(self._config)
+        else:
+            if time is None:
+                time = getattr(particles, "time", 0.0)
+            self._driver = _core.Driver(self._config, particles, time)
+
+    def __len__(self):
+        return len(self._driver)
+
+    def __repr__(self):
+        return f"<pergola.Simulation of {len(self)} particles at time {self.time:g} after {self.steps} steps>"
+
+    @property
+    def time(self):
+        """Of the state that ``particles`` and ``energies`` show."""
+        return self._driver.time
+
+    @property
+    def steps(self):
+        """Steps taken so far."""
+        return self._driver.steps
+
+    @property
+    def device(self):
+        return self._driver.device
+
+    @property
+    def remark(self):
+        """What the user should know of the steps and forces; mostly empty."""
+        return self._driver.remark
+
+    @property
+    def config(self):
+        """The configuration with every default, as TOML."""
+        return self._config.text()
+
+    @property
+    def energies(self):
+        """Kinetic, potential and total energy, momentum and angular momentum, now. User forces are not counted."""
+        found = self._driver.energies()
+        return Energies(**found)
+
+    @property
+    def particles(self):
+        """A copy of the particles at ``time``, in the order of their input. Setting it goes on with others from here."""
+        return self._driver.particles()
+
+    @particles.setter
+    def particles(self, particles):
+        self._driver.set_particles(particles)
+
+    def add(self, particles):
+        """More particles from here on; ids that are taken are given anew, after the largest."""
+        all_of_them = self.particles
+        more = particles.copy()
+        if set(all_of_them.id.tolist()) & set(more.id.tolist()):
+            first = int(all_of_them.id.max()) + 1
+            more.id[:] = range(first, first + len(more))
+        all_of_them.append(more)
+        self.particles = all_of_them
+
+    def arrays(self, write=False):
+        """The particles where they live: ``with sim.arrays() as p:``; see Arrays.
+
+        >>> import pergola
+        >>> sim = pergola.Simulation(model="plummer", n=64, softening=0.05, integrator="leapfrog", step=1/64)
+        >>> with sim.arrays(write=True) as p:
+        ...     p.vx += 1.0
+        >>> round(sim.energies.momentum[0], 12)
+        1.0
+        """
+        return Arrays(self._driver, write)
+
+    def step(self):
+        """One step; block steps: the next block. The hooks are called."""
+        self._driver.step()
+        for hook in self.hooks:
+            hook(self)
+
+    def run(self, until, every=None, callback=None, progress=False):
+        """Advances to the time ``until``; ``callback(sim)`` at each multiple of ``every`` after the start of the run, and at
+        the end. Ctrl-C ends it between two steps; the simulation can go on.
+
+        >>> import pergola
+        >>> sim = pergola.Simulation(model="plummer", n=64, softening=0.05)
+        >>> times = []
+        >>> sim.run(until=0.5, every=0.25, callback=lambda s: times.append(s.time))
+        >>> times
+        [0.25, 0.5]
+        """
+        if every is not None and not every > 0:
+            raise error(f"every: expected a time > 0, found {every}")
+        begin, stop, k = self.time, until, 0
+        with Progress(begin, until, enabled=progress) as bar:
+            while True:
+                if every is not None:
+                    k += 1
+                    stop = min(begin + k * every, until)
+                    if until - stop < 1e-9 * every:
+                        stop = until
+                self._advance(stop, bar)
+                if callback is not None:
+                    callback(self)
+                if stop >= until:
+                    return
+
+    def _advance(self, stop, bar):
+        tick = bar.show if bar.enabled else None
+        if not self.hooks:
+            self._driver.run_until(stop, tick)
+            return
+        while self._driver.step_before(stop):
+            for hook in self.hooks:
+                hook(self)
+            bar.show(self.time)
+        self._driver.run_until(stop, None)
+
+    def save(self, directory):
+        """Writes the state into a directory, where the two newest are kept, with checksums; ``Simulation.load`` goes on from
+        it with the same bits. The name of the file is returned."""
+        return self._driver.save(os.fspath(directory), json.dumps({"pergola": 1, "config": self.config}))
+
+    @classmethod
+    def load(cls, directory, forces=(), hooks=()):
+        """Goes on from what save() wrote. Functions are not in files: forces and hooks are given again.
+
+        >>> import pergola, tempfile
+        >>> sim = pergola.Simulation(model="plummer", n=64, softening=0.05)
+        >>> sim.run(until=0.25)
+        >>> place = tempfile.mkdtemp()
+        >>> _ = sim.save(place)
+        >>> again = pergola.Simulation.load(place)
+        >>> again.run(until=0.5); sim.run(until=0.5)
+        >>> (again.particles.x == sim.particles.x).all()
+        True
+        """
+        found = _core.load(os.fspath(directory))
+        description = json.loads(found.description)
+        if "config" not in description or "pergola" not in description:
+            raise error(f"{directory}: expected a state that Simulation.save wrote, found the checkpoint of a run")
+        made = cls.__new__(cls)
+        made.hooks, made._forces = list(hooks), list(forces)
+        made._config = _core.Config.parse(description["config"], os.fspath(directory), [])
+        for force in made._forces:
+            made._config.add_force(force)
+        made._driver = _core.Driver.resume(made._config, found)
+        return made
+
+
+def _choose_integrator(found, file, forces):
+    """Where none is named: the leapfrog for solvers that give no jerk, and for user forces."""
+    if file is not None and not forces or "time.integrator" in found:
+        return
+    named = found.get("gravity.solver", "direct")
+    solver = _core.solvers().get(named)
+    if forces or "gravity.external" in found or "time.step" in found or solver and not solver["jerk"]:
+        found["time.integrator"] = "leapfrog"

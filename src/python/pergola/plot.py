@@ -1,0 +1,46 @@
+"""Plots into matplotlib axes, where matplotlib is installed."""
+import numpy as np
+
+
+def _axes(axes):
+    if axes is not None:
+        return axes
+    from matplotlib import pyplot
+    return pyplot.gca()
+
+
+def particles(particles, axes=None, plane="xy", **keywords):
+    """Dots at the places of particles (Particles, a Snapshot, a Simulation), seen along the third axis."""
+    particles = getattr(particles, "particles", particles)
+    axes = _axes(axes)
+    first, second = plane
+    keywords = {"marker": ".", "linestyle": "", "markersize": 1, **keywords}
+    axes.plot(getattr(particles, first), getattr(particles, second), **keywords)
+    axes.set(xlabel=first, ylabel=second, aspect="equal")
+    return axes
+
+
+def density(particles, axes=None, bins=40, centre=None, **keywords):
+    """Density by radius about the centre of mass, in shells of equal numbers."""
+    particles = getattr(particles, "particles", particles)
+    axes = _axes(axes)
+    radius, value = density_profile(particles, bins, centre)
+    axes.loglog(radius, value, **keywords)
+    axes.set(xlabel="r", ylabel="density")
+    return axes
+
+
+def density_profile(particles, bins=40, centre=None):
+    """Radii and densities of shells that hold the same number of particles each."""
+    place = particles.position
+    mass = np.asarray(particles.mass)
+    if centre is None:
+        centre = (mass[:, None] * place).sum(axis=0) / mass.sum()
+    radius = np.sqrt(((place - centre) ** 2).sum(axis=1))
+    order = np.argsort(radius)
+    shells = [shell for shell in np.array_split(order, min(bins, len(order))) if len(shell)]
+    edges = np.array([0.0, *(radius[shell[-1]] for shell in shells)])
+    volume = 4 / 3 * np.pi * np.diff(edges**3)
+    inside = np.array([mass[shell].sum() for shell in shells])
+    middle = np.array([np.median(radius[shell]) for shell in shells])
+    return middle, inside / np.where(volume > 0, volume, np.inf)

@@ -1,0 +1,298 @@
+// A simulation that Python drives: one step or many without the interpreter's lock, arrays lent between steps, forces
+// that are Python functions.
+#include <chrono>
+
+#include "python/core.hpp"
+
+namespace pergola::python {
+
+namespace {
+
+/// How often a long call looks for Ctrl-C and reports.
+constexpr auto look_every = std::chrono::milliseconds(50);
+
+/// What lent arrays hang on. While it lives the memory does: the simulation's, or what the simulation left behind.
+struct Lending {
+  std::shared_ptr<Gravity> simulation;
+  LentParticles particles;
+  std::shared_ptr<void> left;
+  bool held = true;  // by an array
+};
+
+/// The base of arrays: keeps `kept`, and says so while one of them is there.
+template <class Kept>
+py::capsule base_of_arrays(const std::shared_ptr<Kept>& kept) {
+  return py::capsule(new std::shared_ptr<Kept>(kept), [](void* pointer) {
+    auto* mine = static_cast<std::shared_ptr<Kept>*>(pointer);
+    (*mine)->held = false;
+    delete mine;
+  });
+}
+
+class Driver {
+ public:
+  explicit Driver(std::shared_ptr<Gravity> simulation) : simulation_(std::move(simulation)) {}
+
+  const Gravity& look() const { return *simulation_; }
+
+  /// To `time`, or to the step after Ctrl-C. `tick` is called a few times a second with the time of the latest step.
+  bool run_until(double time, const py::object& tick) {
+    return drive([&] {
+      const double end = simulation_->config().run.end_time;
+      if (!(time >= simulation_->time()) || time > end) simulation_->run_until(time);  // says what is wrong with it
+      bool interrupted = false;
+      auto next_look = std::chrono::steady_clock::now() + look_every;
+      const bool reached = simulation_->advance(time, [&] {
+        if (std::chrono::steady_clock::now() < next_look) return false;
+        next_look = std::chrono::steady_clock::now() + look_every;
+        const py::gil_scoped_acquire lock;
+        if (!tick.is_none()) tick(simulation_->step_time());
+        interrupted = PyErr_CheckSignals() != 0;
+        return interrupted;
+      });
+      if (interrupted) {
+        between_steps_ = true;
+        const py::gil_scoped_acquire lock;
+        throw py::error_already_set();
+      }
+      if (reached && time == end) simulation_->run_until(end);
+      return reached;
+    });
+  }
+
+  /// One step, unless it would end beyond `limit`; whether there was one.
+  bool step_before(double limit) {
+    const bool reached = drive([&] {
+      simulation_->pause_every(1);
+      const bool no_more = simulation_->advance(limit, [] { return true; });
+      simulation_->pause_every(0);
+      return no_more;
+    });
+    check_signals();
+    return !reached;
+  }
+  void step() {
+    if (!step_before(simulation_->config().run.end_time))
+      throw Error(ErrorKind::input, "step: expected a step before run.end_time, found none");
+  }
+
+  void set_particles(const Particles& particles) {
+    drive([&] {
+      simulation_->set_particles(particles);
+      return true;
+    });
+  }
+
+  /// Arrays by name, and their time.
+  py::tuple lend(bool write);
+  /// Gives them back; `changed`: forces are found anew. True: somebody still had one, and has the old memory now.
+  bool take_back(bool changed);
+
+  std::shared_ptr<Particles> particles() const {
+    check_idle();
+    const py::gil_scoped_release free;
+    return std::make_shared<Particles>(simulation_->particles());
+  }
+
+  py::dict energies() const {
+    check_idle();
+    Energies found;
+    {
+      const py::gil_scoped_release free;
+      found = simulation_->energies();
+    }
+    using namespace py::literals;
+    const auto triple = [](const Vec3<double>& v) { return py::make_tuple(v.x, v.y, v.z); };
+    return py::dict("kinetic"_a = found.kinetic, "potential"_a = found.potential, "total"_a = found.total(),
+                    "momentum"_a = triple(found.momentum), "angular_momentum"_a = triple(found.angular_momentum));
+  }
+
+  std::string save(const std::string& directory, const std::string& description) const {
+    check_idle();
+    const py::gil_scoped_release free;
+    return write_checkpoint(directory, {description, simulation_->save()}).string();
+  }
+
+ private:
+  void check_idle() const {
+    if (busy_)
+      throw Error(ErrorKind::input, "simulation: expected one call at a time, found another thread inside this one");
+    if (broken_)
+      throw Error(ErrorKind::input,
+                  "simulation: an error stopped it in the middle of a step; go on from a saved state");
+  }
+  void check_not_lent() const {
+    if (lending_)
+      throw Error(ErrorKind::input, "arrays: expected the block `with sim.arrays()` to end before the particles move");
+  }
+
+  /// Calls what changes the simulation without the interpreter's lock.
+  template <class Work>
+  bool drive(const Work& work) {
+    check_idle();
+    check_not_lent();
+    busy_ = true;
+    between_steps_ = false;
+    const StepCounts before = simulation_->counts();
+    try {
+      const py::gil_scoped_release free;
+      const bool reached = work();
+      busy_ = false;
+      return reached;
+    } catch (const Error& error) {
+      busy_ = false;
+      broken_ = error.kind() != ErrorKind::input || simulation_->counts().steps != before.steps;
+      throw;
+    } catch (...) {
+      busy_ = false;
+      broken_ = !between_steps_;
+      throw;
+    }
+  }
+
+  std::shared_ptr<Gravity> simulation_;
+  std::shared_ptr<Lending> lending_;
+  bool busy_ = false, broken_ = false, between_steps_ = false;
+};
+
+py::tuple Driver::lend(bool write) {
+  check_idle();
+  check_not_lent();
+  auto lending = std::make_shared<Lending>();
+  {
+    const py::gil_scoped_release free;
+    lending->simulation = simulation_;
+    lending->particles = simulation_->lend();
+  }
+  const LentParticles& p = lending->particles;
+  const py::capsule base = base_of_arrays(lending);
+  lending_ = lending;
+  const auto numbers = p.single ? py::dtype::of<float>() : py::dtype::of<double>();
+  py::dict arrays;
+  const auto add = [&](const char* name, const void* data, const py::dtype& type, bool writable) {
+    arrays[name] = array_view(p.device, data, p.count, type, writable, base);
+  };
+  add("x", p.x, numbers, write), add("y", p.y, numbers, write), add("z", p.z, numbers, write);
+  add("vx", p.vx, numbers, write), add("vy", p.vy, numbers, write), add("vz", p.vz, numbers, write);
+  add("mass", p.mass, numbers, false);
+  add("species", p.species, py::dtype::of<std::uint8_t>(), false);
+  add("id", p.id, py::dtype::of<std::uint64_t>(), false);
+  return py::make_tuple(arrays, p.time);
+}
+
+bool Driver::take_back(bool changed) {
+  const auto lending = std::move(lending_);
+  lending_.reset();
+  const bool kept = lending && lending->held;
+  if (kept) lending->left = simulation_->leave_lent();
+  if (lending) lending->simulation.reset();
+  if (changed)
+    drive([&] {
+      simulation_->take_back();
+      return true;
+    });
+  return kept;
+}
+
+/// One call of a force.
+struct Call {
+  bool held = true;  // an array of it
+};
+
+py::object force_arrays(const auto& call, const py::capsule& base) {
+  using Real = std::remove_cvref_t<decltype(call.ax[0])>;
+  const Device& device = *call.device;
+  py::dict arrays;
+  const auto places = [&](const char* name, const auto* all) {
+    if (!all) {
+      arrays[name] = py::none();
+    } else if (!call.index) {
+      arrays[name] = array_view(device, all + call.first, call.count, false, base);
+    } else {  // a part of the particles asks: theirs
+      using T = std::remove_cvref_t<decltype(*all)>;
+      py::array_t<T> part(call.count);
+      for (std::int64_t t = 0; t < call.count; ++t) part.mutable_data()[t] = all[call.index[t]];
+      arrays[name] = part;
+    }
+  };
+  places("x", call.x), places("y", call.y), places("z", call.z);
+  places("vx", call.vx), places("vy", call.vy), places("vz", call.vz);
+  places("mass", call.mass), places("species", call.species);
+  arrays["ax"] = array_view<Real>(device, call.ax, call.count, true, base);
+  arrays["ay"] = array_view<Real>(device, call.ay, call.count, true, base);
+  arrays["az"] = array_view<Real>(device, call.az, call.count, true, base);
+  arrays["time"] = call.time;
+  return py::module_::import("types").attr("SimpleNamespace")(**arrays);
+}
+
+/// A Python object that C++ may copy and drop without the interpreter's lock.
+std::shared_ptr<py::function> held(const py::function& function) {
+  return {new py::function(function), [](const py::function* one) {
+            const py::gil_scoped_acquire lock;
+            delete one;
+          }};
+}
+
+}  // namespace
+
+UserForce python_force(const py::function& function) {
+  return user_force([call_it = held(function)](const auto& call) {
+    if (call.device->is_cuda() && call.index)
+      throw Error(ErrorKind::input, "user forces: expected time.steps = \"shared\" for a Python force on a GPU");
+    call.device->synchronize();
+    const py::gil_scoped_acquire lock;
+    const auto call_of_it = std::make_shared<Call>();
+    (*call_it)(force_arrays(call, base_of_arrays(call_of_it)));
+    if (call_of_it->held)
+      throw Error(ErrorKind::input,
+                  "user forces: expected no array to outlive the call of the force, found one that was kept; keep a "
+                  "copy of it");
+  });
+}
+
+void bind_simulation(py::module_& module) {
+  py::class_<RunConfig, std::shared_ptr<RunConfig>>(module, "Config")
+      .def_static("read",
+                  [](const std::string& path, const std::vector<std::string>& sets) { return read_config(path, sets); })
+      .def_static("parse", [](const std::string& text, const std::string& source,
+                              const std::vector<std::string>& sets) { return parse_config(text, source, sets); })
+      .def_static("parse_force", [](const std::vector<std::string>& sets) { return parse_force_config(sets); })
+      .def("add_force",
+           [](RunConfig& self, const py::function& force) { self.gravity.user_forces.push_back(python_force(force)); })
+      .def_property_readonly("end_time", [](const RunConfig& self) { return self.run.end_time; })
+      .def_property_readonly("is_plasma", &RunConfig::is_plasma)
+      .def("text", &config_text);
+  using Made = std::shared_ptr<Driver>;
+  py::class_<Driver, Made>(module, "Driver")
+      .def(py::init([](const RunConfig& config) {
+        const py::gil_scoped_release free;
+        return std::make_shared<Driver>(std::make_shared<Gravity>(config));
+      }))
+      .def(py::init([](const RunConfig& config, const Particles& particles, double time) {
+        const py::gil_scoped_release free;
+        return std::make_shared<Driver>(std::make_shared<Gravity>(config, particles, time));
+      }))
+      .def_static("resume",
+                  [](const RunConfig& config, const Checkpoint& from) {
+                    const py::gil_scoped_release free;
+                    return std::make_shared<Driver>(std::make_shared<Gravity>(config, from.blocks));
+                  })
+      .def("run_until", &Driver::run_until)
+      .def("step", &Driver::step)
+      .def("step_before", &Driver::step_before)
+      .def("set_particles", &Driver::set_particles)
+      .def("lend", &Driver::lend)
+      .def("take_back", &Driver::take_back)
+      .def("particles", &Driver::particles)
+      .def("energies", &Driver::energies)
+      .def("save", &Driver::save)
+      .def_property_readonly("time", [](const Driver& self) { return self.look().time(); })
+      .def_property_readonly("step_time", [](const Driver& self) { return self.look().step_time(); })
+      .def_property_readonly("start_time", [](const Driver& self) { return self.look().start_time(); })
+      .def_property_readonly("steps", [](const Driver& self) { return self.look().counts().steps; })
+      .def_property_readonly("device", [](const Driver& self) { return self.look().device().spec(); })
+      .def_property_readonly("remark", [](const Driver& self) { return self.look().remark(); })
+      .def("__len__", [](const Driver& self) { return self.look().size(); });
+}
+
+}  // namespace pergola::python

@@ -1,0 +1,221 @@
+"""Simulations that Python drives."""
+import os
+import signal
+import tempfile
+import threading
+import time
+import unittest
+
+import harness
+import numpy as np
+import pergola
+
+QUIET = {"device": "cpu", "threads": 1}
+
+
+class TestMaking(unittest.TestCase):
+    def test_from_keywords_dict_file_arrays_and_snapshot(self):
+        by_keywords = pergola.Simulation(model="king", n=300, w0=6, solver="tree", accuracy=1e-3, softening=0.02, **QUIET)
+        table = {"particles": {"model": "king", "n": 300, "w0": 6}, "time": {"integrator": "leapfrog"},
+                 "gravity": {"solver": "tree", "softening": 0.02, "tree": {"accuracy": 1e-3}},
+                 "run": {"device": "cpu", "threads": 1}}
+        by_dict = pergola.Simulation(table)
+        with tempfile.TemporaryDirectory() as place:
+            file = os.path.join(place, "king.toml")
+            with open(file, "w") as out:
+                out.write('[particles]\nmodel = "king"\nn = 300\nw0 = 6\n[gravity]\nsolver = "tree"\nsoftening = 0.02\n'
+                          '[time]\nintegrator = "leapfrog"\n[run]\nend_time = 2\n')
+            by_file = pergola.Simulation(file, **QUIET)
+            stars = by_dict.particles
+            pergola.write(os.path.join(place, "king.hdf5"), stars, time=0)
+            by_snapshot = pergola.Simulation(particles=pergola.read(os.path.join(place, "king.hdf5")), solver="tree",
+                                             softening=0.02, **QUIET)
+        by_arrays = pergola.Simulation(
+            particles=pergola.Particles(stars.position, stars.velocity, stars.mass, stars.id), solver="tree", softening=0.02,
+            **QUIET)
+        all_of_them = (by_keywords, by_dict, by_file, by_snapshot, by_arrays)
+        for sim in all_of_them:
+            sim.run(until=0.125)
+        for sim in all_of_them[1:]:
+            self.assertTrue((sim.particles.position == by_keywords.particles.position).all())
+
+    def test_errors_are_sentences(self):
+        for keywords, text in (({"model": "plumer"}, "plummer"), ({"model": "plummer", "solvr": "tree"}, "did you mean solver"),
+                               ({"model": "plummer", "n": -5}, "particles.n"), ({"model": "plummer", "softening": -1}, "softening"),
+                               ({}, "particles.model")):
+            with self.assertRaises(pergola.Error) as caught:
+                pergola.Simulation(**keywords)
+            self.assertEqual(caught.exception.kind, "input")
+            self.assertIn(text, str(caught.exception))
+        with self.assertRaisesRegex(pergola.Error, "rows of 3"):
+            pergola.Particles(position=[1, 2, 3])
+        with self.assertRaisesRegex(pergola.Error, "nan"):
+            pergola.Particles(position=[[np.nan, 0, 0]])
+        with self.assertRaisesRegex(pergola.Error, "no-such-file"):
+            pergola.read("no-such-file.hdf5")
+
+
+class TestRunning(unittest.TestCase):
+    def sim(self, **keywords):
+        return pergola.Simulation(**{"model": "plummer", "n": 128, "softening": 0.05, "integrator": "leapfrog", "step": 1 / 64,
+                                     **QUIET, **keywords})
+
+    def test_callback_times_and_energy(self):
+        sim, seen = self.sim(), []
+        before = sim.energies.total
+        sim.run(until=0.5, every=0.1, callback=lambda s: seen.append(s.time))
+        self.assertEqual([round(t, 12) for t in seen], [0.1, 0.2, 0.3, 0.4, 0.5])
+        sim.run(until=0.5)
+        self.assertLess(abs(sim.energies.total / before - 1), 1e-3)
+
+    def test_steps_and_hooks(self):
+        sim, seen = self.sim(), []
+        sim.hooks.append(lambda s: seen.append(s.steps))
+        sim.step()
+        self.assertEqual(sim.time, 1 / 64)
+        sim.run(until=0.125)
+        self.assertEqual(seen, list(range(1, 9)))
+        other = self.sim()
+        other.run(until=0.125)
+        self.assertTrue((other.particles.position == sim.particles.position).all())
+
+    def test_a_hook_may_change_the_particles(self):
+        def stop_them(s):
+            with s.arrays(write=True) as p:
+                p.vx[:] = p.vy[:] = p.vz[:] = 0
+        sim = self.sim(hooks=[stop_them])
+        sim.run(until=4 / 64)
+        self.assertEqual(sim.energies.kinetic, 0)
+
+    def test_saved_and_loaded_have_the_same_bits(self):
+        for integrator in ("leapfrog", "hermite"):
+            sim = self.sim(integrator=integrator, step=1 / 64 if integrator == "leapfrog" else None)
+            with tempfile.TemporaryDirectory() as place:
+                sim.run(until=0.2)
+                sim.save(place)
+                again = pergola.Simulation.load(place)
+            sim.run(until=0.5)
+            again.run(until=0.5)
+            self.assertTrue((sim.particles.position == again.particles.position).all())
+            self.assertTrue((sim.particles.velocity == again.particles.velocity).all())
+        with tempfile.TemporaryDirectory() as place:
+            with self.assertRaisesRegex(pergola.Error, "found none"):
+                pergola.Simulation.load(place)
+
+    def test_particles_are_set_and_added(self):
+        sim = self.sim()
+        sim.run(until=0.25)
+        sim.add(pergola.Particles(position=[[5, 0, 0]], mass=0.0))
+        self.assertEqual((len(sim), sim.time), (129, 0.25))
+        self.assertEqual(len(set(sim.particles.id.tolist())), 129)
+        sim.run(until=0.5)
+        self.assertLess(sim.particles.x[128], 5)
+        sim.particles = pergola.make("plummer", n=10)
+        self.assertEqual(len(sim), 10)
+
+    def test_several_at_once_in_threads(self):
+        alone = self.sim()
+        alone.run(until=0.5)
+        sims = [self.sim() for _ in range(3)]
+        threads = [threading.Thread(target=sim.run, kwargs={"until": 0.5}) for sim in sims]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for sim in sims:
+            self.assertTrue((sim.particles.position == alone.particles.position).all())
+
+    def test_ctrl_c_leaves_a_valid_state(self):
+        sim = self.sim(n=1000)
+        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        with self.assertRaises(KeyboardInterrupt):
+            sim.run(until=10000)
+        reached = sim.time
+        self.assertGreater(reached, 0)
+        self.assertEqual(reached * 64, round(reached * 64))
+        other = self.sim(n=1000)
+        other.run(until=reached)
+        sim.run(until=reached)
+        self.assertTrue((sim.particles.position == other.particles.position).all())
+
+    def test_other_threads_go_on_while_it_runs(self):
+        sim, ticks, done = self.sim(n=1000), [], threading.Event()
+
+        def count():
+            while not done.is_set():
+                ticks.append(1)
+                time.sleep(0.001)
+        counter = threading.Thread(target=count)
+        counter.start()
+        sim.run(until=0.5)
+        done.set()
+        counter.join()
+        self.assertGreater(len(ticks), 2)
+
+
+class TestUserForces(unittest.TestCase):
+    def test_a_trap_has_its_period(self):
+        # The leapfrog's own phase: cos(k theta) with cos theta = 1 - (omega h)^2 / 2.
+        def trap(p):
+            p.ax -= 4 * p.x
+        ball = pergola.Particles(position=[[1, 0, 0]], mass=0.0)
+        sim = pergola.Simulation(particles=ball, step=1 / 64, forces=[trap], softening=0.1, **QUIET)
+        sim.run(until=2)
+        theta = np.arccos(1 - (2 / 64) ** 2 / 2)
+        self.assertAlmostEqual(sim.particles.x[0], np.cos(128 * theta), delta=1e-12)
+
+    def test_zero_changes_no_bit_also_with_block_steps(self):
+        for steps in ("shared", "block"):
+            keywords = {"model": "plummer", "n": 100, "softening": 0.05, "integrator": "leapfrog", "steps": steps, **QUIET}
+            without = pergola.Simulation(**keywords)
+
+            def nothing(p):
+                p.ax += 0 * p.x
+            with_it = pergola.Simulation(forces=[nothing], **keywords)
+            for sim in (without, with_it):
+                sim.run(until=0.25)
+            self.assertTrue((without.particles.position == with_it.particles.position).all())
+
+    def test_time_and_errors(self):
+        times = []
+        ball = pergola.Particles(position=[[1, 0, 0]], mass=0.0)
+        sim = pergola.Simulation(particles=ball, step=0.25, forces=[lambda p: times.append(p.time)], softening=0.1, **QUIET)
+        sim.run(until=0.5)
+        self.assertEqual(times, [0, 0.25, 0.5])
+
+        def wrong(p):
+            if p.time > 0:
+                raise ZeroDivisionError("mine")
+        sim = pergola.Simulation(particles=ball, step=0.25, forces=[wrong], softening=0.1, **QUIET)
+        with self.assertRaisesRegex(ZeroDivisionError, "mine"):
+            sim.step()
+        with self.assertRaisesRegex(pergola.Error, "middle of a step"):
+            sim.step()
+
+        kept = []
+        with self.assertRaisesRegex(pergola.Error, "kept"):
+            pergola.Simulation(particles=ball, step=0.25, forces=[lambda p: kept.append(p.x)], softening=0.1, **QUIET)
+
+
+class TestForces(unittest.TestCase):
+    def test_against_numpy(self):
+        rng = np.random.default_rng(1)
+        x, m = rng.normal(size=(200, 3)), rng.uniform(size=200)
+        d = x[None] - x[:, None]
+        r2 = (d**2).sum(axis=2) + 0.1**2
+        expected = (m[None, :, None] * d / r2[..., None] ** 1.5).sum(axis=1)
+        for solver, tolerance in (("direct", 1e-13), ("tree", 1e-3)):
+            found, potential = pergola.forces(x, m, solver=solver, softening=0.1, precision="double", potential=True, **QUIET)
+            self.assertLess(np.abs(found - expected).max(), tolerance * np.abs(expected).max())
+        np.fill_diagonal(r2, np.inf)
+        self.assertLess(np.abs(potential + (m / np.sqrt(r2)).sum(axis=1)).max(), 1e-2)
+
+    def test_a_plasma_runs(self):
+        with tempfile.TemporaryDirectory() as place:
+            card = pergola.run(os.path.join(harness.SOURCE, "examples", "two-stream.toml"), os.path.join(place, "run"),
+                               end_time=0.5, **QUIET)
+            self.assertEqual(card["status"], "finished")
+
+
+if __name__ == "__main__":
+    unittest.main()
