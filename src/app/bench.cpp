@@ -10,25 +10,39 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "device/ceiling.hpp"
+#include "gravity/solver_entry.hpp"
 #include "models/model.hpp"
+#include "time/integrator_entry.hpp"
 
 namespace pergola::app {
 
 namespace {
 
 struct Suite {
-  const char* name;
+  std::string name;  // a part that has an entry is called as there
   void (*run)(const BenchTask&);
 };
-constexpr Suite suites[] = {{"direct", bench_direct}, {"hermite", bench_hermite}, {"tree", bench_tree},
-                            {"mesh", bench_mesh},     {"pic", bench_pic},         {"g6", bench_g6}};
+
+const std::vector<Suite>& suites() {
+  static const std::vector<Suite> all{{direct_entry().name, bench_direct},
+                                      {hermite_entry().name, bench_hermite},
+                                      {tree_entry().name, bench_tree},
+                                      {mesh_entry().name, bench_mesh},
+                                      {"pic", bench_pic},
+                                      {"g6", bench_g6}};
+  return all;
+}
+
+std::vector<std::string> suite_names() {
+  std::vector<std::string> names;
+  for (const auto& suite : suites()) names.push_back(suite.name);
+  return names;
+}
 
 const Suite& find_suite(const std::string& name) {
-  std::vector<std::string> names;
-  for (const auto& suite : suites) {
+  for (const auto& suite : suites())
     if (name == suite.name) return suite;
-    names.emplace_back(suite.name);
-  }
+  const auto names = suite_names();
   const std::string near = nearest_name(name, names);
   throw Error(ErrorKind::input, fmt::format("bench: expected {}, found \"{}\"{}", fmt::join(names, ", "), name,
                                             near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
@@ -190,7 +204,7 @@ double fastest(double seconds, int least, const std::function<void()>& once) {
 void add_bench(Command program, Context& context) {
   auto command = program.add_subcommand("bench", "Measure this machine: rates, and their fraction of its ceiling");
   auto options = std::make_shared<BenchOptions>();
-  command->add_option("SUITE", options->suite, "direct, hermite, tree, mesh, pic or g6")->required();
+  command->add_option("SUITE", options->suite, fmt::format("One of {}", fmt::join(suite_names(), ", ")))->required();
   command->add_flag("--full", options->full, "Also the sizes that take long");
   command->add_option("--n", options->n, "This number of particles only")
       ->between(std::int64_t{2}, std::int64_t{1} << 40);

@@ -13,6 +13,7 @@
 #include "comm/communicator.hpp"
 #include "device/parallel.hpp"
 #include "gravity/mesh.hpp"
+#include "gravity/solver_entry.hpp"
 #include "mesh/poisson.hpp"
 #include "models/model.hpp"
 #include "models/sampling.hpp"
@@ -137,7 +138,7 @@ double time_steps(Integrator& integrator, const Profile& profile, double budget)
 void measure_steps(const BenchTask& task, const StepCase& which) {
   const bool gpu = task.device.is_cuda();
   SolverOptions gravity;
-  gravity.solver = "mesh";
+  gravity.solver = mesh_entry().name;
   gravity.precision = Precision::single;
   gravity.mesh.cells = {which.cells, which.cells, which.cells};
   gravity.mesh.poisson = which.poisson;

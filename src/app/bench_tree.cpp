@@ -6,6 +6,7 @@
 #include "analysis/force_audit.hpp"
 #include "app/bench.hpp"
 #include "base/error.hpp"
+#include "gravity/solver_entry.hpp"
 
 namespace pergola::app {
 
@@ -21,7 +22,7 @@ struct Reference {
 
   Reference(const Device& device, const Particles& particles) : places(sample_places(particles.size(), sample)) {
     SolverOptions options;
-    options.solver = "direct";
+    options.solver = direct_entry().name;
     options.softening = Softening::same(softening);
     options.precision = Precision::full;
     forces = evaluate_forces(*make_solver(options, device), device, particles, want_acceleration, places);
@@ -35,7 +36,7 @@ void measure(const BenchTask& task, const Particles& particles, const Reference&
              Precision precision) {
   const std::int64_t n = particles.size();
   SolverOptions options;
-  options.solver = "tree";
+  options.solver = tree_entry().name;
   options.softening = Softening::same(softening);
   options.precision = precision;
   options.tree.accuracy = accuracy;

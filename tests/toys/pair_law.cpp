@@ -21,10 +21,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 // After direct_loops.inl, which brings the numbers:
 #include "toys/inverse_cube_law.inl"
 
-void sum_single(const TileTask<Precision::single>& task) { sum_tile<InverseCubeLaw>(task); }
-void sum_mixed(const TileTask<Precision::mixed>& task) { sum_tile<InverseCubeLaw>(task); }
-void sum_full(const TileTask<Precision::full>& task) { sum_tile<InverseCubeLaw>(task); }
-int packs(Kind kind) { return packs_of(kind); }
+using SummedLaw = InverseCubeLaw;
+#include "gravity/direct_instances.inl"
 
 }  // namespace pergola::direct::inverse_cube::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -50,29 +48,7 @@ namespace physics {
 
 namespace direct::inverse_cube {
 
-HWY_EXPORT(sum_single);
-HWY_EXPORT(sum_mixed);
-HWY_EXPORT(sum_full);
-HWY_EXPORT(packs);
-
-Loops loops() {
-  return {.packs = [](Kind kind) { return HWY_DYNAMIC_DISPATCH(packs)(kind); },
-          .single =
-              [](const TileTask<Precision::single>& task) {
-                HWY_DYNAMIC_DISPATCH(sum_single)
-                (task);
-              },
-          .mixed =
-              [](const TileTask<Precision::mixed>& task) {
-                HWY_DYNAMIC_DISPATCH(sum_mixed)
-                (task);
-              },
-          .full =
-              [](const TileTask<Precision::full>& task) {
-                HWY_DYNAMIC_DISPATCH(sum_full)
-                (task);
-              }};
-}
+#include "gravity/direct_dispatch.inl"
 
 }  // namespace direct::inverse_cube
 
