@@ -287,9 +287,9 @@ void GravityTrial::make() {
   n_ = system->size();
   scale_.particles = static_cast<double>(count_.n) / static_cast<double>(n_);
   for (const auto& sentence : system->remarks()) plan_.warnings.push_back(sentence);
-  outputs_ = try_outputs(*system, config_);
   const double most = steps_vary() ? longest_steps_seconds : longest_fixed_steps_seconds;
   steps_ = try_steps(*system, trial_config_, std::clamp(left() - 0.5, 0.1, most));
+  outputs_ = try_outputs(*system, config_, left() - 1);
   const double program_and_run = most_resident_bytes();
   system.reset();
   const double covered = steps_.length > 0 ? steps_.length / length_ : 1e-300;
@@ -300,8 +300,13 @@ void GravityTrial::make() {
   say_what_was_done();
   if (n_ == count_.n && scale_.cells == 1 && program_and_run > 0) {
     plan_.host_bytes = device_.is_cuda() ? program_and_run : std::max(0.0, program_and_run - plan_.device_bytes);
+    plan_.host_bytes += outputs_.waiting_bytes;  // waits for its turn while a snapshot is written
     plan_.tried.push_back("its memory, measured");
   } else {
+    // What the trial took beside its arrays the run takes too: the program, its libraries and threads.
+    const double beside = program_and_run - host_bytes_of(config_, n_) -
+                          (device_.is_cuda() ? 0 : device_bytes_of(trial_config_, device_, n_));
+    plan_.host_bytes = std::max(plan_.host_bytes, host_bytes_of(config_, count_.n) + beside);
     plan_.assumed.push_back("memory from the sizes of all arrays");
   }
   if (!pairs()) return;

@@ -5,8 +5,8 @@
 namespace pergola {
 
 /// The whole of a trial in seconds, and when the last part of it must be over.
-constexpr double longest_trial_seconds = 10, longest_steps_seconds = 4, longest_pilot_seconds = 2.5;
-constexpr double longest_fixed_steps_seconds = 2.5;
+constexpr double longest_trial_seconds = 10, longest_steps_seconds = 4.5, longest_pilot_seconds = 3;
+constexpr double longest_fixed_steps_seconds = 4;
 /// Of the free memory, for a trial.
 constexpr double trial_memory = 0.1;
 

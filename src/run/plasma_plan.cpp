@@ -49,12 +49,14 @@ void try_plasma(RunPlan& plan, const RunConfig& config, const Device& device, co
   PlasmaSimulation trial(trial_config);
   PartCosts costs;
   costs.start = start.passed();
-  const TrialOutputs outputs = try_outputs(trial, config);
-  const double left = longest_trial_seconds - seconds_since(begin) - 0.5;
-  const TrialSteps steps = try_steps(trial, trial_config, std::clamp(left, 0.1, longest_fixed_steps_seconds));
+  const auto left = [&] { return longest_trial_seconds - seconds_since(begin); };
+  const TrialSteps steps = try_steps(trial, trial_config, std::clamp(left() - 0.5, 0.1, longest_fixed_steps_seconds));
+  const TrialOutputs outputs = try_outputs(trial, config, left() - 1);
   const double more = memory.particles / static_cast<double>(trial.size());
   costs.start = more * costs.start;
-  costs.steps = (plan.steps / static_cast<double>(std::max<std::int64_t>(1, steps.counts.steps)) * more) * steps.cost;
+  const StepFit::Parts fit = steps.fit.parts();
+  const double seconds = plan.steps * fit.per_step * more + plan.particle_steps * fit.per_particle_step;
+  costs.steps = (seconds / std::max(device.is_cuda() ? steps.cost.wall : steps.cost.processor, 1e-12)) * steps.cost;
   costs.energy = more * outputs.energy, costs.spectrum = more * outputs.spectrum;
   costs.snapshot = more * outputs.snapshot, costs.checkpoint = more * outputs.checkpoint;
   add_parts(plan, config, costs, config.run.end_time);
@@ -70,7 +72,7 @@ void try_plasma(RunPlan& plan, const RunConfig& config, const Device& device, co
   plan.rate_basis = fmt::format("measured with {} of its particles on {}", trial.size(), device.spec());
   set_range(plan, whole ? 1.3 : 2);
   if (const double peak = most_resident_bytes(); whole && peak > 0) {
-    plan.host_bytes = device.is_cuda() ? peak : std::max(0.0, peak - plan.device_bytes);
+    plan.host_bytes = (device.is_cuda() ? peak : std::max(0.0, peak - plan.device_bytes)) + outputs.waiting_bytes;
     plan.tried.push_back("its memory, measured");
   } else {
     plan.assumed.push_back("memory from the sizes of all arrays");

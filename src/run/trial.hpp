@@ -37,7 +37,9 @@ double most_resident_bytes();
 /// One of each thing that a run leaves behind.
 struct TrialOutputs {
   Cost energy, snapshot, checkpoint, audit, spectrum;
-  double snapshot_bytes = 0, checkpoint_bytes = 0;
+  double snapshot_bytes = 0;
+  /// Waits to be written while a snapshot is: the checkpoint; both of them where neither was tried.
+  double waiting_bytes = 0;
   std::string not_written;  // why no file could be written; empty where they were
 };
 
@@ -53,7 +55,7 @@ struct TrialSteps {
 /// Takes steps of a system for at most `seconds`, at least one.
 TrialSteps try_steps(System& system, const RunConfig& config, double seconds);
 /// Makes one output of each kind that the configuration asks for; files go to the folder for temporary ones and are
-/// removed at once.
-TrialOutputs try_outputs(System& system, const RunConfig& config);
+/// removed at once. Where less than `seconds` would be left none is written, and their cost is a guess.
+TrialOutputs try_outputs(System& system, const RunConfig& config, double seconds);
 
 }  // namespace pergola

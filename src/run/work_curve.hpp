@@ -32,6 +32,7 @@ class PERGOLA_API WorkCurve {
 class PERGOLA_API StepFit {
  public:
   void add(double steps, double particle_steps, double seconds);
+  bool empty() const { return steps_ == 0; }
   struct Parts {
     double per_step = 0, per_particle_step = 0;
   };
