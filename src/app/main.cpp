@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <new>
 #include <system_error>
@@ -166,6 +168,18 @@ int guarded_main(int argc, char** argv) {
   }
 }
 
+/// Memory that ends where no exception may pass (CLI11 looks for options so) would be a crash without a sentence.
+void end_without_memory() {
+  try {
+    if (const auto failure = std::current_exception()) std::rethrow_exception(failure);
+  } catch (const std::bad_alloc&) {
+    std::fputs("pergola: cpu: out of memory\n", stderr);
+    std::_Exit(static_cast<int>(ErrorKind::device));
+  } catch (...) {
+  }
+  std::abort();
+}
+
 }  // namespace
 
 }  // namespace pergola::app
@@ -174,6 +188,7 @@ int main(int argc, char** argv) {
   // A reader that goes away and a file-size limit are failed writes, which are reported and cleaned up.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  std::set_terminate(pergola::app::end_without_memory);
   if (pergola::app::is_file_walker(argc, argv)) return pergola::app::walk_files(argc, argv);
   return pergola::app::guarded_main(argc, argv);
 }

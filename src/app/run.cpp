@@ -6,6 +6,7 @@
 #include "app/command.hpp"
 #include "app/progress_bar.hpp"
 #include "app/run_control.hpp"
+#include "app/start_guard.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
@@ -84,8 +85,10 @@ void run(Context& context, RunCommand command) {
 
   catch_interrupts();
   catch_checkpoint_requests();
+  StartGuard guard(context);
   ProgressBar bar;
   RunOptions options;
+  options.making = [&guard](const std::function<void()>& undo) { undo ? guard.begin(undo) : guard.end(); };
   options.directory = command.directory;
   options.resume = command.resume;
   options.overwrite = command.overwrite;

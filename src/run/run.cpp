@@ -57,6 +57,7 @@ class Run {
   void begin_fresh();
   void begin_afresh_instead();
   void begin_resumed(const Checkpoint& checkpoint);
+  void make_system_from(const StateBlocks* state);
   void make_outputs();
   void begin_steps();
   RunStatus loop();
@@ -156,8 +157,24 @@ void Run::begin() {
   begin_steps();
 }
 
+void Run::make_system_from(const StateBlocks* state) {
+  struct Making {
+    const Run& run;
+    explicit Making(const Run& of) : run(of) {
+      if (run.options_.making)
+        run.options_.making([this] {
+          if (run.directory_) run.directory_->abandon();
+        });
+    }
+    ~Making() {
+      if (run.options_.making) run.options_.making(nullptr);
+    }
+  } making(*this);
+  system_ = make_system(config_, communicator_, state);
+}
+
 void Run::begin_fresh() {
-  system_ = make_system(config_, communicator_);
+  make_system_from(nullptr);
   check_output_counts(config_, system_->start_time());
   on_root(*communicator_, [&] {
     if (options_.resume)
@@ -184,7 +201,7 @@ void Run::begin_afresh_instead() {
 void Run::begin_resumed(const Checkpoint& checkpoint) {
   const RunPosition before = read_description(checkpoint.description);
   check_resumable(config_, before.config);
-  system_ = make_system(config_, communicator_, &checkpoint.blocks);
+  make_system_from(&checkpoint.blocks);
   const double time = system_->step_time(), start = system_->start_time();
   const double rounding = 1e-12 * (time - start);
   if (config_.run.end_time < time - rounding)

@@ -41,6 +41,10 @@ struct RunOptions {
   double wall_limit_seconds = 0;                   // end with a checkpoint before so long after `wall_begin`; 0: never
   Clock::time_point wall_begin = Clock::now();
   std::function<void(const RunProgress&)> progress;  // called a few times a second, on rank 0
+  /// Called before the particles and their first forces are made or read, which cannot be interrupted, with what takes
+  /// back all that the run has done so far (for a caller that ends the process meanwhile); and with null when they
+  /// stand.
+  std::function<void(const std::function<void()>& undo)> making;
 };
 
 enum class RunStatus { finished, interrupted, finished_before };

@@ -66,7 +66,7 @@ RunDirectory::Made::Made(const fs::path& directory) {
   if (error) refuse(directory, "the directory cannot be made", error.value());
 }
 
-RunDirectory::Made::~Made() {
+void RunDirectory::Made::remove() const {
   for (auto path = paths.rbegin(); path != paths.rend(); ++path)
     if (::rmdir(path->c_str()) != 0) return;  // as it should, when the directory holds anything
 }
@@ -100,8 +100,12 @@ bool RunDirectory::Lock::in_place() const {
   return ::fstat(descriptor, &ours) == 0 && ::stat(file.c_str(), &there) == 0 && ours.st_ino == there.st_ino;
 }
 
-RunDirectory::Lock::~Lock() {
+void RunDirectory::Lock::remove() const {
   if (in_place()) ::unlink(file.c_str());  // else it is another run's
+}
+
+RunDirectory::Lock::~Lock() {
+  remove();
   ::close(descriptor);
 }
 
@@ -115,6 +119,11 @@ RunDirectory::RunDirectory(const fs::path& path, Use use) : path_(path), made_(p
                               "--overwrite to replace it, or -o with another directory",
                               path_.string(), name));
   }
+}
+
+void RunDirectory::abandon() const {
+  lock_.remove();
+  made_.remove();
 }
 
 bool RunDirectory::gone() const { return !lock_.in_place(); }

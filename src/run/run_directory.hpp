@@ -29,6 +29,9 @@ class RunDirectory {
   /// Whether the directory is no longer where it was: somebody has moved or removed it.
   bool gone() const;
 
+  /// Gives back the lock, and the directory where this object made it and nothing was put into it: before the process
+  /// ends without destroying this object.
+  void abandon() const;
   /// Removes what a run leaves behind, and nothing else.
   void clear();
   /// Moves what a run leaves behind into a new folder earlier_001, earlier_002, ... of the directory and names it;
@@ -41,13 +44,16 @@ class RunDirectory {
   /// What did not exist before: the directory, and folders above it.
   struct Made {
     explicit Made(const std::filesystem::path& directory);
-    ~Made();
+    ~Made() { remove(); }
+    void remove() const;
     std::vector<std::filesystem::path> paths;  // outermost first
   };
   /// flock on a file in the directory that holds the number of the process.
   struct Lock {
     explicit Lock(const std::filesystem::path& directory);
     ~Lock();
+    /// Removes the file where it is still this one.
+    void remove() const;
     /// Whether the file that is locked is the one that the path names.
     bool in_place() const;
     std::filesystem::path file;

@@ -150,6 +150,8 @@ class Scenario:
             left = {name: data for name, data in left.items() if ".pergola-tmp-" not in name}
         if code == 0:
             return [] if left == self.wanted else ["exit code 0, but the output is not the undisturbed one"]
+        if kind == "sync" and left == self.wanted and set(left) == set(self.untouched):
+            return []  # replaced, whole, and only its name may not outlast a power cut: docs/faults.md
         if left != self.untouched:
             return [f"changed although it failed: {sorted(set(left.items()) ^ set(self.untouched.items()))}"[:300]]
         return []
@@ -201,7 +203,7 @@ def scenarios():
         Scenario("convert", ["convert", "{work}/a.hdf5", "{work}/b.g2"], [plummer]),
         Scenario("merge", ["merge", "{work}/a.hdf5", "{work}/a.hdf5", "--pericentre", "1", "--separation", "9", "-o",
                            "{work}/b.hdf5"], [plummer]),
-        Scenario("picture", ["picture", "{work}/a.hdf5", "-o", "{work}/a.png"], [plummer]),
+        Scenario("picture", ["picture", "{work}/a.hdf5", "--size", "64", "--threads", "1", "-o", "{work}/a.png"], [plummer]),
         Scenario("force", ["force", "{work}/a.hdf5", "--solver", "direct", "--threads", "1", "--dump",
                            "{work}/f.hdf5"], [plummer]),
         Scenario("plot", ["plot", "{work}/out", "-o", "{work}/plots"], [write("run.toml", GRAVITY), run]),

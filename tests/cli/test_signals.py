@@ -86,6 +86,19 @@ class SignalTest(harness.CliTest):
         process.communicate(timeout=10)
         self.assertEqual(process.returncode, 130)
 
+    def test_a_run_that_is_still_making_its_first_forces_ends_and_leaves_nothing(self):
+        """300,000 particles: 10^11 pairs before the first step."""
+        for resume in ([], ["--resume"]):
+            self.process = subprocess.Popen([harness.PROGRAM, "run", self.config, "-o", self.out, "--set",
+                                             "particles.n=300000", *resume], stderr=subprocess.PIPE, text=True)
+            self.wait_for(lambda: (self.out / ".lock").exists())
+            time.sleep(0.2)
+            self.process.terminate()
+            said = self.process.communicate(timeout=30)[1]
+            self.assertEqual(self.process.returncode, 130, said)
+            self.assertIn("nothing is changed", said)
+            self.assertFalse(self.out.exists())
+
     def test_wall_time_ends_with_a_checkpoint_before_it_is_over(self):
         begin = time.monotonic()
         result = harness.run(["run", self.config, "-o", self.out, "--wall-time", "0m4s", "--quiet"], timeout=60)
