@@ -20,6 +20,11 @@ struct AnalysisOptions {
   std::int64_t bins = 0;           // 0: the analysis' own number
   double low = 0, high = 0;        // of the range; both 0: found from the data
   double softening = 0;            // of potentials that a file does not hold
+  std::int64_t cells = 0;          // of a mesh, per side; 0: found from the number of particles
+  std::int64_t folds = 3;          // of the box, for higher wave numbers
+  double linking = 0.2;            // length of friends of friends in mean spacings
+  double linking_length = 0;       // the same in the unit of the file; 0: from `linking`
+  std::int64_t least = 20;         // particles of a group
 };
 
 /// Numbers, or words, below one name.
@@ -103,6 +108,9 @@ AnalysisEntry rotation_entry();
 AnalysisEntry bar_entry();
 AnalysisEntry orbits_entry();
 AnalysisEntry escapers_entry();
+AnalysisEntry power_entry();
+AnalysisEntry groups_entry();
+AnalysisEntry mass_function_entry();
 
 /// Keys that several analyses have.
 Key<AnalysisOptions> center_key();

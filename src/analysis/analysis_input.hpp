@@ -29,6 +29,7 @@ struct AnalysisSnapshot {
   double time = 0;
   Box box;
   double gravitational_constant = 1;
+  std::optional<double> matter_part;  // density of matter over the critical one, where the file knows a cosmology
   AnalysisUnits units;
   Particles particles;
 };

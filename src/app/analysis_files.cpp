@@ -12,6 +12,7 @@
 #include "io/openpmd.hpp"
 #include "io/snapshot.hpp"
 #include "outputs/output.hpp"
+#include "physics/cosmology.hpp"
 
 namespace pergola::app {
 
@@ -66,6 +67,12 @@ AnalysisSnapshot load(const std::string& file) {
   to.time = from.header.time;
   const double side = from.header.box_size;
   if (side > 0) to.box = {{0, 0, 0}, {side, side, side}, Boundary::periodic};
+  if (const auto& header = from.header; header.omega0) {
+    physics::Background universe;
+    universe.omega_matter = *header.omega0;
+    universe.omega_lambda = header.omega_lambda.value_or(1 - *header.omega0);
+    if (*header.omega0 > 0 && header.time > 0) to.matter_part = universe.matter_part(header.time);
+  }
   RunConfig config;
   take_file_units(config, file, from.header.units);
   to.gravitational_constant = config.unit_system().gravitational_constant;

@@ -141,5 +141,28 @@ class Discs(AnalyzeTest):
         self.bad(2, "analyze", "bar", path, "--from", "3", "--to", "2", says="--from, --to")
 
 
+class Boxes(AnalyzeTest):
+    def test_points_at_random_have_the_power_of_shot_noise_and_hardly_groups(self):
+        # Reference: P = V/N.
+        path = self.model("cube", "--n", 4096, "--side", 2)
+        table = self.table("power", path, "--cells", 32, "--folds", 1)
+        self.assertAlmostEqual(table["shot_noise"][0], 8 / 4096, places=12)
+        self.assertTrue(all(abs(p) < 5 * e for p, e in zip(table["power"], table["error"])))
+        self.assertEqual(table["k"], sorted(table["k"]))
+        self.assertEqual(self.table("groups", path, "--linking", 0.1)["group"], [])
+        found = self.table("groups", path, "--linking", 0.8, "--least", 5)
+        self.assertEqual(found["particles"], sorted(found["particles"], reverse=True))
+        self.assertGreater(sum(self.table("mass-function", path, "--linking", 0.8, "--least", 5)["groups"]), 0)
+        self.bad(2, "analyze", "mass-function", path, "--linking", 0.1, says=["groups", "found none"])
+        self.bad(2, "analyze", "power", path, "--cells", 30, says=["--cells", "multiple of 8"])
+        self.bad(2, "analyze", "radii", path, says=["periodic box", "--center"])
+
+    def test_what_needs_a_box_says_so(self):
+        path = self.model("plummer", "--n", 100)
+        self.bad(2, "analyze", "power", path, says=["periodic box"])
+        self.bad(2, "analyze", "groups", path, says=["--linking-length"])
+        self.assertEqual(len(self.table("groups", path, "--linking-length", 5)["group"]), 1)
+
+
 if __name__ == "__main__":
     harness.main()

@@ -1,0 +1,20 @@
+#pragma once
+#include <vector>
+
+#include "analysis/analysis.hpp"
+#include "analysis/friends.hpp"
+
+namespace pergola {
+
+/// Friends of friends with the linking length of the options: in mean spacings of the chosen particles in a periodic
+/// box, or as it was given. Throws Error(input) where neither can be had.
+struct FoundGroups {
+  double length = 0;
+  FriendGroups friends;
+};
+FoundGroups find_groups(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, const Device& device);
+
+/// --linking, --linking-length, --least.
+std::vector<Key<AnalysisOptions>> group_keys();
+
+}  // namespace pergola

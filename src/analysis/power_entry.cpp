@@ -1,0 +1,101 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "analysis/analysis.hpp"
+#include "analysis/centers.hpp"
+#include "analysis/power_spectrum.hpp"
+#include "base/error.hpp"
+#include "physics/power_spectrum.hpp"
+
+namespace pergola {
+
+namespace {
+
+/// A mesh of about two cells per particle and axis.
+int cells_for(const AnalysisOptions& options, std::int64_t particles) {
+  if (options.cells > 0) {
+    if (options.cells % 8 != 0)
+      throw Error(ErrorKind::input, fmt::format("--cells: expected a multiple of 8, found {}", options.cells));
+    return static_cast<int>(options.cells);
+  }
+  const double wanted = 2 * std::cbrt(static_cast<double>(particles));
+  int cells = 32;
+  while (cells < 256 && cells < wanted) cells *= 2;
+  return cells;
+}
+
+void add_bins(const AnalysisSnapshot& snapshot, const PowerSpectrum& spectrum, Table& table) {
+  const AnalysisUnits& units = snapshot.units;
+  const std::string k_unit = units.length.empty() ? "" : fmt::format("1/({})", units.length);
+  const std::string p_unit = units.length.empty() ? "" : fmt::format("({})^3", units.length);
+  for (const PowerBin& bin : spectrum.bins) {
+    table.add("time", units.time, snapshot.time);
+    table.add("k", k_unit, bin.k);
+    table.add("modes", "", static_cast<double>(bin.modes));
+    table.add("power", p_unit, bin.power);
+    table.add("error", p_unit, bin.error);
+    table.add("shot_noise", p_unit, spectrum.shot_noise);
+    table.add("power_per_log", "", physics::power_per_log(bin.k, bin.power));
+    table.add("fold", "", bin.fold);
+  }
+}
+
+AnalysisResult analyze(const AnalysisFiles& files, const AnalysisOptions& options, const Device& device) {
+  AnalysisResult result;
+  Figure figure{"Power spectrum", "k", "", "P(k)", "", true, true, {}};
+  const Device cpu = device.is_cuda() ? Device::open("cpu", device.threads()) : device;
+  for (std::size_t f = 0; f < files.names.size(); ++f) {
+    const AnalysisSnapshot snapshot = chosen_species(files.snapshot(f), options);
+    if (!snapshot.box.periodic())
+      throw Error(
+          ErrorKind::input,
+          fmt::format("{}: expected a periodic box (BoxSize above 0), found an isolated system", snapshot.name));
+    const auto& masses = snapshot.particles.mass;
+    if (!(std::accumulate(masses.begin(), masses.end(), 0.0) > 0))
+      throw Error(ErrorKind::input, fmt::format("{}: expected particles with mass, found none", snapshot.name));
+    const int cells = cells_for(options, snapshot.particles.size());
+    const PowerSpectrum spectrum =
+        power_spectrum(snapshot.particles, snapshot.box, cells, static_cast<int>(options.folds), cpu);
+    add_bins(snapshot, spectrum, result.table);
+    FigureLine line{files.names.size() > 1 ? fmt::format("t = {:.4g}", snapshot.time) : "P(k)", {}, {}};
+    for (const PowerBin& bin : spectrum.bins) line.x.push_back(bin.k), line.y.push_back(bin.power);
+    figure.lines.push_back(line);
+    if (f + 1 == files.names.size())
+      figure.lines.push_back(
+          {"shot noise", {line.x.front(), line.x.back()}, {spectrum.shot_noise, spectrum.shot_noise}, false, true});
+    const std::string& length = snapshot.units.length;
+    figure.x_unit = length.empty() ? "" : fmt::format("1/({})", length);
+    figure.y_unit = length.empty() ? "" : fmt::format("({})^3", length);
+    result.findings.push_back({"cells per side", "", static_cast<double>(cells)});
+  }
+  result.figures.push_back(figure);
+  return result;
+}
+
+}  // namespace
+
+AnalysisEntry power_entry() {
+  return {.name = "power",
+          .help = "Power spectrum of a periodic box",
+          .details =
+              "Mass is put on two interlaced meshes by triangular clouds, and the clouds' window is divided out. A "
+              "mesh is used up to half its Nyquist wave number; beyond, the box is folded onto half its side "
+              "(--folds times). Columns: time, k, modes (k and -k are two), power (without the shot noise), error "
+              "(of a Gaussian field, from the modes), shot_noise, power_per_log (k^3 P / 2 pi^2), fold.",
+          .example = "box.hdf5 --cells 256 -o power.csv --plot power.png",
+          .needs = AnalysisNeeds::particles,
+          .span = AnalysisSpan::last_moment,
+          .keys = {integer_option<AnalysisOptions>(
+                       "cells", "cells of the mesh per side, a multiple of 8; 0: two per particle and axis, 32 to 256",
+                       Range::between(0, 2048), [](auto& options) -> auto& { return options.cells; }),
+                   integer_option<AnalysisOptions>(
+                       "folds", "how often the box is folded for higher wave numbers", Range::between(0, 16),
+                       [](auto& options) -> auto& { return options.folds; }),
+                   species_key()},
+          .analyze = analyze};
+}
+
+}  // namespace pergola

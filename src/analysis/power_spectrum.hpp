@@ -1,0 +1,34 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "base/host_device.hpp"
+#include "device/device.hpp"
+#include "particles/box.hpp"
+#include "particles/particles.hpp"
+
+namespace pergola {
+
+/// A shell of wave numbers.
+struct PowerBin {
+  double k = 0;            // mean over the modes
+  std::int64_t modes = 0;  // k and −k are two
+  double power = 0;        // without the shot noise
+  double power_total = 0;  // with it
+  double error = 0;        // of a Gaussian field
+  int fold = 0;            // how often the box was halved
+};
+
+struct PowerSpectrum {
+  double shot_noise = 0;
+  std::vector<PowerBin> bins;  // rising
+};
+
+/// The power spectrum of mass in a periodic cube: TSC assignment to two interlaced meshes of `cells` per side (a
+/// multiple of 8), divided by the assignment's window. A mesh is trusted up to half its Nyquist wave number; beyond,
+/// the box is folded onto half its side, `folds` times at most, and measured anew with the same cells: k reaches
+/// 2^folds cells/4 times the box's own. Jenkins et al. 1998, ApJ 499, 20, section 4.
+PERGOLA_API PowerSpectrum power_spectrum(const Particles& particles, const Box& box, int cells, int folds,
+                                         const Device& device);
+
+}  // namespace pergola
