@@ -74,6 +74,9 @@ const std::string& units_of(const ModelInfo& model, const Request& request) {
 }
 
 ModelOptions model_options(const ModelInfo& model, const Request& request) {
+  if (model.own_units && units_of(model, request) != model.units)
+    throw Error(ErrorKind::input, fmt::format("--units: expected {}, in which {} is made, found {}", model.units,
+                                              model.name, request.units));
   ModelOptions options;
   options.n = request.n;
   const std::string problem = count_problem(model, options.n);
@@ -139,6 +142,13 @@ void make_initial_conditions(const ModelInfo& model, const Request& request, con
   Snapshot snapshot;
   snapshot.particles = make_model(model.name, options, context.threads);
   snapshot.header.box_size = model_box_side(model.name, options);
+  if (const auto start = model_cosmology(model.name, options)) {
+    snapshot.header.time = start->scale_factor;
+    snapshot.header.redshift = 1 / start->scale_factor - 1;
+    snapshot.header.omega0 = start->universe.omega_matter;
+    snapshot.header.omega_lambda = start->universe.omega_lambda;
+    snapshot.header.hubble_param = start->universe.h;
+  }
   if (units_of(model, request) != "nbody") {
     const UnitSystem units = unit_system(units_of(model, request));
     snapshot.header.units = FileUnits{units.length_cm, units.mass_g, units.velocity_cm_per_s};
@@ -146,6 +156,7 @@ void make_initial_conditions(const ModelInfo& model, const Request& request, con
   write_snapshot(request.output, snapshot, write);
   context.remark(fmt::format("{}: {}, {} particles, seed {}", request.output, model.name, snapshot.particles.size(),
                              options.seed));
+  if (const std::string remark = model_remark(model.name, options); !remark.empty()) context.remark(remark);
   const std::string softening = softening_text(model_softening(model.name, options));
   if (!softening.empty()) context.remark(fmt::format("softening that suits it: {{ {} }}", softening));
   if (context.json) context.print_for_file(summary(model, options, request, snapshot.particles), request.output);
@@ -163,14 +174,16 @@ std::string check_units(const std::string& text) {
 }
 
 void add_common_options(Command command, Request& request) {
-  command.add_option("-n,--n", request.n, "Number of particles; 1e6 is a number too")
+  command.add_option("-n,--n", request.n, "Number of particles; 1e6 and 64^3 are numbers too")
       ->transform(integer_in(Range::at_least(1)))
       ->type_name("N");
   command.add_option("--seed", request.seed, "Seed of the random numbers (1)")->check(check_seed)->type_name("S");
   command
-      .add_option("--units", request.units,
-                  "nbody (G = 1), gadget (kpc, 1e10 solar masses, km/s), solar (AU, solar masses, years), stellar (pc, "
-                  "solar masses, km/s), galactic (kpc, solar masses, km/s) or si (nbody; m81: gadget)")
+      .add_option(
+          "--units", request.units,
+          "nbody (G = 1), gadget (kpc, 1e10 solar masses, km/s), solar (AU, solar masses, years), stellar (pc, "
+          "solar masses, km/s), galactic (kpc, solar masses, km/s), cosmology (Mpc/h, 1e10 solar masses/h, km/s) or si "
+          "(nbody; m81: gadget; cosmology: cosmology)")
       ->check(check_units)
       ->type_name("SYSTEM");
   command.add_option("--set", request.sets, "An option of the model; may be repeated")
@@ -206,6 +219,7 @@ const char* example_options(const std::string& model) {
   if (model == "king") return "--n 1e4 --w0 7 ";
   if (model == "sphere") return "--n 1e5 --virial-ratio 0.1 ";
   if (model == "cube") return "--n 32768 --side 2 ";
+  if (model == "cosmology") return "--n 64^3 --box 100 --redshift 49 --seed 1 ";
   if (model == "exponential-disc") return "--n 1e5 --toomre-q 1.5 ";
   if (model == "galaxy") return "--n 1e5 --bulge-mass 0.3 ";
   if (model == "m81") return "--n 17.5e6 ";

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "app/options.hpp"
+#include "base/count.hpp"
 #include "base/text.hpp"
 
 namespace pergola::app {
@@ -53,14 +54,6 @@ std::string unknown_word(const CLI::App& app, const std::string& word) {
                      suggestion(nearest_name(word, commands)));
 }
 
-/// The integer that a text says, also as 1e6.
-std::optional<std::int64_t> as_integer(const std::string& text) {
-  if (const auto integer = parse_integer(text)) return integer;
-  const auto number = parse_real(text);
-  if (!number || std::floor(*number) != *number || std::abs(*number) > 0x1p53) return std::nullopt;
-  return static_cast<std::int64_t>(*number);
-}
-
 }  // namespace
 
 TextCheck number_in(const Range& range) {
@@ -73,7 +66,7 @@ TextCheck number_in(const Range& range) {
 
 TextCheck integer_in(const Range& range) {
   return [range](std::string& text) {
-    const auto integer = as_integer(text);
+    const auto integer = parse_count(text);
     if (!integer || !range.contains(static_cast<double>(*integer)))
       return fmt::format("expected {}, found {}", range.text("an integer"), text);
     text = std::to_string(*integer);

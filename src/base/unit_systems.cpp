@@ -26,6 +26,7 @@ const std::vector<Named>& named() {
       {with_suns("solar", astronomical_unit_m, 1, astronomical_unit_m / julian_year_s), "AU, solar masses, years"},
       {with_suns("stellar", kiloparsec_m / 1e3, 1, 1e3), "pc, solar masses, km/s"},
       {with_suns("galactic", kiloparsec_m, 1, 1e3), "kpc, solar masses, km/s"},
+      {with_suns("cosmology", kiloparsec_m * 1e3, 1e10, 1e3), "Mpc/h, 1e10 solar masses/h, km/s"},
       {si_units(), "m, kg, s"}};
   return all;
 }

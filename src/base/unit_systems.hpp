@@ -14,7 +14,8 @@ inline constexpr double astronomical_unit_m = 149597870700.0;
 /// The Julian year, the astronomers' one: 365.25 days of 86,400 s.
 inline constexpr double julian_year_s = 365.25 * 86400;
 
-/// The systems of units that a run under gravity can name: nbody, gadget, solar, stellar, galactic, si.
+/// The systems of units that a run under gravity can name: nbody, gadget, solar, stellar, galactic,
+/// cosmology, si.
 PERGOLA_API const std::vector<UnitSystem>& unit_systems();
 /// What stands for what, for help texts: "kpc, solar masses, km/s".
 PERGOLA_API std::string unit_system_help(const std::string& name);

@@ -47,7 +47,7 @@ bool is_table_of_a_kind(const std::string& path) {
 void flatten(const std::string& path, const ConfigValue& value, std::vector<Entry>& entries) {
   const auto* table = value.get_if<ConfigValue::Table>();
   if (!table || is_leaf(path) ||
-      (table->empty() && !path.empty() && (!is_known_table(path) || is_table_of_a_kind(path)))) {
+      (table->empty() && !path.empty() && (!is_known_table(path) || is_table_of_a_kind(path) || path == "cosmology"))) {
     entries.push_back({path, value});
     return;
   }
@@ -140,8 +140,6 @@ const std::string& read_string(const Entry& entry, const std::string& expected) 
   const auto dot = entry.path.rfind('.');
   const std::string table = dot == std::string::npos ? "" : entry.path.substr(0, dot + 1);
   const std::string name = entry.path.substr(table.size());
-  if (entry.path == "cosmology" || table.starts_with("cosmology."))
-    throw Error(ErrorKind::input, fmt::format("{}: {}: not in this version", entry.value.where(), entry.path));
   // A name that several tables have is suggested as a key of the run before an option of the model.
   const KindEntry& kind = kind_of(config);
   std::vector<std::string> paths;
@@ -244,14 +242,20 @@ void check_kind_of_run(const std::vector<Entry>& entries, const RunConfig& confi
   }
 }
 
-RunConfig read_entries(const std::vector<Entry>& entries, const std::string& source, bool with_steps = true) {
+/// `file`: where particles.file starts from, for one whose cosmology may be inherited; null: none.
+RunConfig read_entries(const std::vector<Entry>& entries, const std::string& source, bool with_steps = true,
+                       const std::filesystem::path* folder = nullptr) {
   RunConfig config;
   config.source = source;
+  if (std::any_of(entries.begin(), entries.end(),
+                  [](const Entry& entry) { return entry.path == "cosmology" || entry.path.starts_with("cosmology."); }))
+    config.cosmology.emplace();
   config.kind = find_kind(entries);
   check_kind_of_run(entries, config);
   read_particle_source(entries, config);
   for (const auto& entry : entries) {
-    if (is_table_of_a_kind(entry.path) && entry.value.get_if<ConfigValue::Table>()) continue;
+    const bool by_itself = is_table_of_a_kind(entry.path) || entry.path == "cosmology";
+    if (by_itself && entry.value.get_if<ConfigValue::Table>()) continue;
     if (const ConfigKey* key = find_key(entry.path)) {
       key->read(config, entry.value);
     } else if (entry.path.starts_with("particles.")) {
@@ -270,6 +274,10 @@ RunConfig read_entries(const std::vector<Entry>& entries, const std::string& sou
     const Entry* entry = find_entry(entries, path);
     return entry ? &entry->value : nullptr;
   };
+  if (folder && !config.particles.file.empty()) {
+    config.particles.file = (*folder / config.particles.file).lexically_normal().string();
+    inherit_cosmology(config);
+  }
   kind_of(config).complete(config, find, with_steps);
   return config;
 }
@@ -351,12 +359,10 @@ void RunConfig::check() const { parse_config(config_text(*this), source); }
 
 RunConfig read_config(const std::filesystem::path& path, const std::vector<std::string>& sets) {
   const auto entries = collect(read_all(path), path.string(), sets);
-  RunConfig config = read_entries(entries, path.string());
-  if (const Entry* file = find_entry(entries, "particles.file")) {
-    const bool from_command_line = file->value.source == "--set";
-    const auto folder = from_command_line ? std::filesystem::current_path() : folder_of(path);
-    config.particles.file = (folder / config.particles.file).lexically_normal().string();
-  }
+  const Entry* file = find_entry(entries, "particles.file");
+  const bool from_command_line = file && file->value.source == "--set";
+  const auto folder = from_command_line || !file ? std::filesystem::current_path() : folder_of(path);
+  RunConfig config = read_entries(entries, path.string(), true, &folder);
   config = with_file_units(std::move(config));
   config.particles.options.gravitational_constant = config.gravitational_constant();
   return config;

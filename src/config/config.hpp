@@ -11,6 +11,7 @@
 #include "gravity/solver.hpp"
 #include "io/snapshot.hpp"
 #include "models/model.hpp"
+#include "physics/cosmology.hpp"
 #include "time/integrator.hpp"
 
 namespace pergola {
@@ -23,7 +24,7 @@ struct PERGOLA_API RunConfig {
   std::string kind = "gravity";       // of system: a name in kind_entries() (config/kind.hpp), found from the tables
 
   struct Run {
-    double end_time = 1.0;
+    double end_time = 1.0;  // the scale factor, where there is [cosmology]
     std::string device = "auto";
     std::string precision = "auto";  // single | mixed | double; auto: the solver's default
     int threads = 0;
@@ -40,11 +41,15 @@ struct PERGOLA_API RunConfig {
 
   PlasmaConfig plasma;
 
-  TimeOptions time;
+  TimeOptions time;  // without the background, which time_options() puts in
+
+  std::optional<physics::Cosmology> cosmology;  // [cosmology]: the run is one in an expanding universe
+  bool inherited_cosmology = false;             // it is that of particles.file
 
   struct Output {
-    double snapshots_every = 0.25;  // 0: first and last only
-    double energy_every = 0.0625;   // 0: first and last only
+    double snapshots_every = 0.25;  // 0: first and last only; in ln a, where there is [cosmology]
+    double energy_every = 0.0625;   // the same
+    std::vector<double> redshifts;  // snapshots at these, with [cosmology]
     double checkpoint_every_minutes = 10;
     std::int64_t checkpoints_kept = 2;
     std::int64_t force_audit_every = 0;  // steps; 0: never
@@ -70,6 +75,11 @@ struct PERGOLA_API RunConfig {
   std::optional<std::uint64_t> seed() const;
   UnitSystem unit_system() const;
   double gravitational_constant() const { return unit_system().gravitational_constant; }
+  /// The universe in the units of the run, where there is one: H₀ is 100 km/s/Mpc in lengths over h, 1 in N-body units.
+  std::optional<physics::Background> background() const;
+  TimeOptions time_options() const;
+  /// From one time of the run to another: what `..._every` divides.
+  double length_between(double from, double to) const;
   /// Without the solver's box where that is found from the particles; see sim/solver_box.hpp.
   SolverOptions solver_options() const;
   /// The model's own expectations, replaced by those of [expect] with the same name, then the rest of [expect]; and
@@ -100,6 +110,8 @@ PERGOLA_API RunConfig parse_force_config(const std::vector<std::string>& sets);
 /// The units of a file of particles: taken over where units.system is "auto"; where it names others, Error(input) with
 /// both. A file that states none, or ones as N-body units do, says nothing.
 PERGOLA_API void take_file_units(RunConfig& config, const std::string& file, const std::optional<FileUnits>& stated);
+/// Whether the header is that of a box of an expanding universe: Time is the scale factor of Redshift, Omega0 > 0.
+PERGOLA_API bool is_cosmological(const SnapshotHeader& header);
 /// The same with the units of particles.file, where there is one that can be read. read_config has done it.
 PERGOLA_API RunConfig with_file_units(RunConfig config);
 

@@ -14,6 +14,7 @@ namespace {
 
 bool owns(const std::string& path) {
   return path.starts_with("gravity.") || path.starts_with("particles.") || path.starts_with("output.force_audit_") ||
+         path.starts_with("cosmology.") || path == "run.end_redshift" || path == "output.redshifts" ||
          path == "output.radii_every" || (path.starts_with("units.") && path != "units.system") ||
          (path.starts_with("time.") && path != "time.step");
 }
@@ -39,7 +40,7 @@ std::optional<std::uint64_t> seed_of(const RunConfig& config) {
 void check_combinations(const RunConfig& config, const FindValue& find, bool with_steps) {
   auto conflict = units_conflict(config.units);
   if (!conflict) conflict = solver_conflict(config.gravity);
-  if (!conflict && with_steps) conflict = integrator_conflict(config.time, config.gravity);
+  if (!conflict && with_steps) conflict = integrator_conflict(config.time_options(), config.gravity);
   if (!conflict) return;
   const ConfigValue* value = find(conflict->key);
   throw Error(ErrorKind::input,
@@ -47,9 +48,11 @@ void check_combinations(const RunConfig& config, const FindValue& find, bool wit
 }
 
 void complete(RunConfig& config, const FindValue& find, bool with_steps) {
+  if (with_steps) complete_cosmology(config, find);
   if (with_steps && config.units.system == "auto" && config.particles.file.empty()) config.units.system = "nbody";
   check_combinations(config, find, with_steps);
-  if (config.particles.file.empty()) check_output_counts(config, 0);  // else when it is known when it starts
+  if (config.particles.file.empty() && !config.cosmology)
+    check_output_counts(config, 0);  // else when it is known when it starts
   auto& options = config.particles.options;
   options.external = config.gravity.external;
   options.gravitational_constant = config.gravitational_constant();

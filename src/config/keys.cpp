@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/count.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "config/key_kinds.hpp"
@@ -86,8 +87,9 @@ std::vector<ConfigKey> run_keys() {
   return {integer_key(
               "version", "of this format", Range::between(1, 1), [](auto& c) -> auto& { return c.version; }),
           real_key(
-              "run.end_time", "the time at which the run ends", Range::above(0),
+              "run.end_time", "the time at which the run ends; with [cosmology] the scale factor", Range::above(0),
               [](auto& c) -> auto& { return c.run.end_time; }),
+          end_redshift_key(),
           device_key(),
           word_key(
               "run.precision", "auto | single | mixed | double", {"auto", "single", "mixed", "double"},
@@ -146,24 +148,26 @@ std::vector<ConfigKey> time_keys() {
 }
 
 std::vector<ConfigKey> output_keys() {
-  return {real_key(
-              "output.snapshots_every", "time between snapshots; 0: first and last only", Range::at_least(0),
-              [](auto& c) -> auto& { return c.output.snapshots_every; }),
-          real_key(
-              "output.energy_every", "time between lines of energy.csv; 0: first and last only", Range::at_least(0),
-              [](auto& c) -> auto& { return c.output.energy_every; }),
-          real_key(
-              "output.checkpoint_every_minutes", "wall-clock minutes between checkpoints; 0: only when interrupted",
-              Range::at_least(0), [](auto& c) -> auto& { return c.output.checkpoint_every_minutes; }),
-          integer_key(
-              "output.checkpoints_kept", "the newest so many; a damaged one falls back to the one before",
-              Range::between(1, 1e6), [](auto& c) -> auto& { return c.output.checkpoints_kept; }),
-          integer_key(
-              "output.force_audit_every", "steps between measurements of the force error (tree, mesh); 0: never",
-              Range::at_least(0), [](auto& c) -> auto& { return c.output.force_audit_every; }),
-          integer_key(
-              "output.force_audit_sample", "particles whose forces are compared with the direct sum",
-              Range::at_least(1), [](auto& c) -> auto& { return c.output.force_audit_sample; })};
+  return {
+      real_key(
+          "output.snapshots_every", "time (with [cosmology]: ln a) between snapshots; 0: first and last only",
+          Range::at_least(0), [](auto& c) -> auto& { return c.output.snapshots_every; }),
+      real_key(
+          "output.energy_every", "time (with [cosmology]: ln a) between lines of energy.csv; 0: first and last only",
+          Range::at_least(0), [](auto& c) -> auto& { return c.output.energy_every; }),
+      redshifts_key(),
+      real_key(
+          "output.checkpoint_every_minutes", "wall-clock minutes between checkpoints; 0: only when interrupted",
+          Range::at_least(0), [](auto& c) -> auto& { return c.output.checkpoint_every_minutes; }),
+      integer_key(
+          "output.checkpoints_kept", "the newest so many; a damaged one falls back to the one before",
+          Range::between(1, 1e6), [](auto& c) -> auto& { return c.output.checkpoints_kept; }),
+      integer_key(
+          "output.force_audit_every", "steps between measurements of the force error (tree, mesh); 0: never",
+          Range::at_least(0), [](auto& c) -> auto& { return c.output.force_audit_every; }),
+      integer_key(
+          "output.force_audit_sample", "particles whose forces are compared with the direct sum", Range::at_least(1),
+          [](auto& c) -> auto& { return c.output.force_audit_sample; })};
 }
 
 }  // namespace
@@ -186,7 +190,11 @@ KeyValue key_value(const ConfigValue& value, const std::string& path) {
   if (const auto* flag = value.get_if<bool>()) return *flag;
   if (const auto* integer = value.get_if<std::int64_t>()) return *integer;
   if (const auto* real = value.get_if<double>()) return *real;
-  if (const auto* word = value.get_if<std::string>()) return *word;
+  if (const auto* word = value.get_if<std::string>()) {
+    const auto power = word->find('^') != std::string::npos ? parse_count(*word) : std::nullopt;  // 64^3
+    if (power) return *power;
+    return *word;
+  }
   const auto* array = value.get_if<ConfigValue::Array>();
   if (!array) return std::vector<double>{};  // a table or a date: of no kind that a key takes
   std::vector<double> numbers;
@@ -219,6 +227,10 @@ std::int64_t read_integer(const ConfigValue& value, const std::string& path, con
   if (const auto* real = value.get_if<double>();
       real && range.contains(*real) && std::abs(*real) <= exact && std::floor(*real) == *real)
     return static_cast<std::int64_t>(*real);
+  if (const auto* word = value.get_if<std::string>())
+    if (const auto power = parse_count(*word);
+        power && word->find('^') != std::string::npos && range.contains(static_cast<double>(*power)))
+      return *power;
   refuse(value, path, range.text("an integer"));
 }
 
@@ -289,8 +301,8 @@ std::vector<ConfigKey> registered_keys() {
 const std::vector<ConfigKey>& config_keys() {
   static const std::vector<ConfigKey> all = [] {
     std::vector<ConfigKey> keys = run_keys();
-    for (const auto& group : {gravity_keys(), solver_keys(), plasma_keys(), time_keys(), output_keys(),
-                              plasma_output_keys(), registered_keys(), units_keys()})
+    for (const auto& group : {gravity_keys(), solver_keys(), plasma_keys(), cosmology_keys(), time_keys(),
+                              output_keys(), plasma_output_keys(), registered_keys(), units_keys()})
       keys.insert(keys.end(), group.begin(), group.end());
     return keys;
   }();

@@ -27,6 +27,15 @@ std::vector<ConfigKey> plasma_output_keys();
 /// [units], and what is each right by itself and cannot be had together (config/units.cpp).
 std::vector<ConfigKey> units_keys();
 std::optional<Conflict> units_conflict(const RunConfig::Units& units);
+/// [cosmology], and the keys that only it has in other tables (config/cosmology.cpp).
+std::vector<ConfigKey> cosmology_keys();
+ConfigKey end_redshift_key();
+ConfigKey redshifts_key();
+/// Defaults of a run with [cosmology] and what is each right by itself and cannot be had together. `find`: what the
+/// file says about a key; null: nothing.
+void complete_cosmology(RunConfig& config, const std::function<const ConfigValue*(const std::string&)>& find);
+/// Takes over the cosmology of particles.file where there is no [cosmology], before complete_cosmology.
+void inherit_cosmology(RunConfig& config);
 
 /// Defaults of a plasma run that depend on other keys, and what is each right by itself and cannot be had together.
 /// `find`: what the file says about a key; null: nothing.

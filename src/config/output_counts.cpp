@@ -9,7 +9,7 @@ namespace pergola {
 
 void check_output_counts(const RunConfig& config, double start) {
   constexpr double most = 1e9;
-  const double length = config.run.end_time - start;
+  const double length = config.length_between(start, config.run.end_time);
   const auto check = [&](const char* key, double every) {
     if (every > 0 && length / every > most)
       throw Error(ErrorKind::input,

@@ -54,6 +54,8 @@ std::string config_text(const RunConfig& config) {
   std::string text, table;
   for (const auto& key : config_keys()) {
     if (!key.text || !has_key(kind, key.path)) continue;
+    const bool of_a_universe = key.path.starts_with("cosmology.") || key.path == "output.redshifts";
+    if (of_a_universe && !config.cosmology) continue;
     const auto dot = key.path.rfind('.');
     const std::string key_table = dot == std::string::npos ? "" : key.path.substr(0, dot);
     if (key_table != table) {

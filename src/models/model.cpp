@@ -18,19 +18,13 @@ namespace pergola {
 namespace {
 
 const std::vector<ModelEntry>& entries() {
-  static const std::vector<ModelEntry> all{plummer_model(),
-                                           hernquist_model(),
-                                           nfw_model(),
-                                           king_model(),
-                                           sphere_model(),
-                                           cube_model(),
-                                           exponential_disc_model(),
-                                           galaxy_model(),
-                                           m81_model(),
-                                           kepler_model(),
-                                           figure_eight_model(),
-                                           pythagorean_model(),
-                                           lagrange_triangle_model(),
+  static const std::vector<ModelEntry> all{plummer_model(),     hernquist_model(),
+                                           nfw_model(),         king_model(),
+                                           sphere_model(),      cube_model(),
+                                           cosmology_model(),   exponential_disc_model(),
+                                           galaxy_model(),      m81_model(),
+                                           kepler_model(),      figure_eight_model(),
+                                           pythagorean_model(), lagrange_triangle_model(),
                                            six_body_model()};
   return all;
 }
@@ -111,6 +105,8 @@ std::string count_problem(const ModelInfo& model, std::int64_t n) {
     return fmt::format("expected {}, the number of bodies of {}, found {}", model.default_n, model.name, n);
   if (model.any_n && n != 0 && n < model.min_n)
     return fmt::format("expected at least {}, one for each part of {}, found {}", model.min_n, model.name, n);
+  if (const auto side = std::llround(std::cbrt(static_cast<double>(n))); model.cube && side * side * side != n)
+    return fmt::format("expected the cube of a whole number such as {}^3, found {}", side, n);
   return "";
 }
 
@@ -164,6 +160,18 @@ std::array<double, species_count> model_softening(const std::string& name, const
   check(entry.info, options);
   if (!entry.softening) return {};
   return entry.softening(ModelInput(entry.info, options, 1));
+}
+
+std::optional<CosmologicalStart> model_cosmology(const std::string& name, const ModelOptions& options) {
+  const ModelEntry& entry = find_entry(name);
+  check(entry.info, options);
+  return entry.cosmology ? entry.cosmology(ModelInput(entry.info, options, 1)) : std::nullopt;
+}
+
+std::string model_remark(const std::string& name, const ModelOptions& options) {
+  const ModelEntry& entry = find_entry(name);
+  check(entry.info, options);
+  return entry.remark ? entry.remark(ModelInput(entry.info, options, 1)) : "";
 }
 
 std::vector<Expectation> model_expectations(const std::string& name, const ModelOptions& options) {

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "base/range.hpp"
 #include "gravity/external.hpp"
 #include "particles/particles.hpp"
+#include "physics/cosmology.hpp"
 
 namespace pergola {
 
@@ -47,6 +49,8 @@ struct ModelInfo {
   bool uses_external = false;   // set up in the external potentials of ModelOptions
   std::int64_t min_n = 1;       // where any_n
   std::string units = "nbody";  // of the default values, for `pergola ic`
+  bool own_units = false;       // made in these units only; its options that [cosmology] has are that universe's
+  bool cube = false;            // n is the cube of a whole number
 };
 
 PERGOLA_API const std::vector<ModelInfo>& models();
@@ -72,6 +76,16 @@ PERGOLA_API double model_box_side(const std::string& name, const ModelOptions& o
 
 /// Softening lengths that suit the model's particles, by species; zeros where the model has no advice.
 PERGOLA_API std::array<double, species_count> model_softening(const std::string& name, const ModelOptions& options);
+
+/// A model in an expanding universe: which, and its scale factor at the start, which is the time of the particles.
+struct CosmologicalStart {
+  physics::Cosmology universe;
+  double scale_factor = 1;
+};
+PERGOLA_API std::optional<CosmologicalStart> model_cosmology(const std::string& name, const ModelOptions& options);
+
+/// What the user should know of how the model reads these options; empty: nothing.
+PERGOLA_API std::string model_remark(const std::string& name, const ModelOptions& options);
 
 /// What a run of the model should show at its end, whatever the end time is. Nothing where external potentials act.
 PERGOLA_API std::vector<Expectation> model_expectations(const std::string& name, const ModelOptions& options);

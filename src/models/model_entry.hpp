@@ -41,6 +41,8 @@ struct ModelEntry {
   std::array<double, species_count> (*softening)(const ModelInput& input) = nullptr;  // null: no advice
   /// Where particles are drawn one by one: how. Null, or nothing for these options: only make() knows.
   std::optional<DrawnModel> (*drawn)(const ModelInput& input) = nullptr;
+  std::optional<CosmologicalStart> (*cosmology)(const ModelInput& input) = nullptr;  // null: space does not expand
+  std::string (*remark)(const ModelInput& input) = nullptr;                          // null: nothing to say
 };
 
 /// The energy −G M²/(4 r_v) of a sphere in equilibrium with the options `mass` and `virial_radius`, and what a run of
@@ -55,6 +57,7 @@ ModelEntry nfw_model();
 ModelEntry king_model();
 ModelEntry sphere_model();
 ModelEntry cube_model();
+ModelEntry cosmology_model();
 ModelEntry exponential_disc_model();
 ModelEntry galaxy_model();
 ModelEntry m81_model();

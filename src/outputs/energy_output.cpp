@@ -39,7 +39,7 @@ class EnergyOutput final : public Output {
     context_.results.start = row.energies;
     context_.on_root([&] {
       log_ = EnergyLog(path(), 0, system.energy_columns());
-      log_.add(system.time(), row.energies, row.energies, context_.wall_seconds(), row.more);
+      log_.add(system.time(), row.energies, 0, context_.wall_seconds(), row.more);
     });
   }
 
@@ -75,7 +75,8 @@ class EnergyOutput final : public Output {
   std::filesystem::path path() const { return context_.directory / file_name; }
 
   OutputClock clock(const System& system) const {
-    return {system.start_time(), context_.config.output.energy_every, context_.config.run.end_time};
+    return {system.start_time(), context_.config.output.energy_every, context_.config.run.end_time,
+            context_.config.cosmology.has_value()};
   }
 
   EnergyRow measure(System& system) {
@@ -90,8 +91,9 @@ class EnergyOutput final : public Output {
   Energies add_line(System& system) {
     const EnergyRow row = measure(system);
     const Energies& start = context_.results.start;
-    context_.results.energy_error = relative_energy_error(row.energies, start);
-    context_.on_root([&] { log_.add(system.time(), row.energies, start, context_.wall_seconds(), row.more); });
+    const double error = row.error.value_or(relative_energy_error(row.energies, start));
+    context_.results.energy_error = error;
+    context_.on_root([&] { log_.add(system.time(), row.energies, error, context_.wall_seconds(), row.more); });
     return row.energies;
   }
 

@@ -3,12 +3,13 @@
 
 namespace pergola {
 
-/// Output at start + k · every for k = 1, 2, … before the end; never when `every` is 0. The start and the end have
-/// outputs of their own.
+/// Output at start + k · every for k = 1, 2, … before the end, or where times are scale factors at
+/// start · exp(k · every); never when `every` is 0. The start and the end have outputs of their own.
 class OutputClock {
  public:
   OutputClock() = default;
-  OutputClock(double start, double every, double end) : start_(start), every_(every), end_(end) {}
+  OutputClock(double start, double every, double end, bool in_logarithm = false)
+      : start_(start), every_(every), end_(end), in_logarithm_(in_logarithm) {}
 
   /// When the next output is due; infinite when no more comes before the end.
   double next() const;
@@ -19,7 +20,10 @@ class OutputClock {
   void skip_to(double time);
 
  private:
+  double time_of(std::int64_t k) const;
+
   double start_ = 0, every_ = 0, end_ = 0;
+  bool in_logarithm_ = false;
   std::int64_t index_ = 1;
 };
 

@@ -1,5 +1,9 @@
 #include "outputs/snapshot_output.hpp"
 
+#include <algorithm>
+#include <functional>
+#include <vector>
+
 #include "outputs/schedule.hpp"
 #include "sim/system_entry.hpp"
 
@@ -18,22 +22,25 @@ class SnapshotOutput final : public Output {
  public:
   using Output::Output;
 
-  double next_time() const override { return clock_.next(); }
-  bool due(const Moment& now) override { return clock_.next() <= now.time; }
+  double next_time() const override { return std::min(clock_.next(), listed_.empty() ? never : listed_.back()); }
+  bool due(const Moment& now) override { return next_time() <= now.time; }
 
   void write(const Moment& now) override {
     take(now.system);
     clock_.skip_to(now.time);
+    forget_listed(now.time);
   }
 
   void begin(System& system) override {
     clock_ = clock(system);
+    list_redshifts(system.time());
     take(system);
   }
 
   void resume(System& system, const OutputMemory& memory) override {
     clock_ = resumed(clock(system), context_.before->output.snapshots_every == context_.config.output.snapshots_every,
                      memory.at("snapshot_index"), system.step_time());
+    list_redshifts(system.step_time());
     context_.results.snapshots = static_cast<int>(memory.at("snapshots"));
     context_.on_root([&] {
       for (const auto& pattern : file_names())
@@ -50,7 +57,21 @@ class SnapshotOutput final : public Output {
 
  private:
   OutputClock clock(const System& system) const {
-    return {system.start_time(), context_.config.output.snapshots_every, context_.config.run.end_time};
+    return {system.start_time(), context_.config.output.snapshots_every, context_.config.run.end_time,
+            context_.config.cosmology.has_value()};
+  }
+
+  /// The scale factors of output.redshifts between now and the end, the next one last.
+  void list_redshifts(double now) {
+    const double end = context_.config.run.end_time;
+    listed_.clear();
+    for (const double redshift : context_.config.output.redshifts)
+      if (const double a = 1 / (1 + redshift); a < end * (1 - 1e-9)) listed_.push_back(a);
+    std::sort(listed_.begin(), listed_.end(), std::greater<>());
+    forget_listed(now);
+  }
+  void forget_listed(double now) {
+    while (!listed_.empty() && listed_.back() <= now) listed_.pop_back();
   }
 
   void take(System& system) {
@@ -63,13 +84,14 @@ class SnapshotOutput final : public Output {
   }
 
   OutputClock clock_;
+  std::vector<double> listed_;
 };
 
 }  // namespace
 
 OutputEntry snapshot_output() {
   return {.name = "snapshot",
-          .keys = {"output.snapshots_every"},
+          .keys = {"output.snapshots_every", "output.redshifts"},
           .files = file_names(),
           .make = [](OutputContext& context) { return std::make_unique<SnapshotOutput>(context); }};
 }

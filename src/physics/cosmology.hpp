@@ -37,6 +37,33 @@ struct Background {
   double matter_part(double a) const { return omega_matter / (a * a * a * expansion2(a)); }
 };
 
+/// The parameters of a universe with structure in it.
+struct Cosmology {
+  double omega_matter = 0.3, omega_lambda = 0.7, omega_baryon = 0.045, omega_radiation = 0;
+  double h = 0.7, sigma8 = 0.8, n_s = 0.96, w0 = -1, wa = 0;
+
+  Background background(double hubble) const { return {omega_matter, omega_lambda, omega_radiation, w0, wa, hubble}; }
+};
+
+/// A parameter by its name, in whatever lists them: keys, options of a model. `above`: the range without its end.
+struct CosmologyParameter {
+  const char* name;
+  double Cosmology::*value;
+  const char* help;
+  double low, high;
+  bool above = false;
+};
+inline constexpr CosmologyParameter cosmology_parameters[] = {
+    {"omega_matter", &Cosmology::omega_matter, "matter over the critical density, today", 0, 10, true},
+    {"omega_lambda", &Cosmology::omega_lambda, "dark energy over the critical density, today", -10, 10},
+    {"omega_baryon", &Cosmology::omega_baryon, "the baryons in omega_matter", 0, 10},
+    {"omega_radiation", &Cosmology::omega_radiation, "radiation over the critical density, today", 0, 10},
+    {"h", &Cosmology::h, "Hubble's constant over 100 km/s/Mpc", 0, 10, true},
+    {"sigma8", &Cosmology::sigma8, "rms contrast in spheres of 8 Mpc/h, today, linear", 0, 100, true},
+    {"n_s", &Cosmology::n_s, "slope of the primordial power spectrum", -3, 10},
+    {"w0", &Cosmology::w0, "pressure of dark energy over its density, today", -10, 10},
+    {"wa", &Cosmology::wa, "w = w0 + wa (1 - a)", -10, 10}};
+
 /// ∫ dt/a² from ln a = from to ln a = to: what moves comoving places by the momentum a² dx/dt. Quinn et al. 1997,
 /// astro-ph/9710043, eq. 8.
 inline double drift_factor(const Background& background, double from, double to) {
@@ -74,5 +101,23 @@ inline double hubble_in_units_per_h(double length_cm, double velocity_cm_per_s) 
 
 /// Momentum a² dx/dt over √a dx/dt, the velocity of GADGET's files. Springel 2005, users' guide of GADGET-2, section 6.
 inline double momentum_over_file_velocity(double a) { return a * std::sqrt(a); }
+
+/// Kinetic energy of peculiar velocities a dx/dt over that of √a dx/dt.
+inline double peculiar_over_file_energy(double a) { return a; }
+
+/// Steps in ln a over √(2 η ε/|g|) with comoving ε and g: the step of Springel 2005, eq. 34, √(2 η a ε/|g/a²|), times
+/// H.
+inline double log_step_of_acceleration(const Background& background, double a) {
+  return a * std::sqrt(a) * background.rate(a);
+}
+/// The step in ln a in which a comoving length is crossed over length/|p| with p = a² dx/dt.
+inline double log_step_of_crossing(const Background& background, double a) { return a * a * background.rate(a); }
+
+/// ∫ f dx between two points, f a power of x through both values; x, f > 0. Straight where f is not positive.
+inline double power_law_integral(double x0, double f0, double x1, double f1) {
+  if (!(f0 > 0) || !(f1 > 0)) return (x1 - x0) * (f0 + f1) / 2;
+  const double power = std::log(f1 / f0) / std::log(x1 / x0) + 1;
+  return std::abs(power) < 1e-6 ? x0 * f0 * std::log(x1 / x0) : (x1 * f1 - x0 * f0) / power;
+}
 
 }  // namespace pergola::physics

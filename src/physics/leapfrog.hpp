@@ -33,11 +33,12 @@ PERGOLA_HD void kick_drift_axis(R first, R second, R dt, R& x, R& v, R a) {
   x = x + dt * v;
 }
 
-/// State between two synchronous leapfrog times, to second order: x + v dt + a dt²/2, v + a dt. Used for output only.
+/// State between two synchronous leapfrog times, to second order: x + v dt + a dt²/2, v + a dt, where drift and kick
+/// are both dt unless space expands. Used for output only.
 template <class R>
-PERGOLA_HD void leapfrog_predict(R dt, Vec3<R>& x, Vec3<R>& v, const Vec3<R>& a) {
-  x = x + dt * (v + (dt / R(2)) * a);
-  v = v + dt * a;
+PERGOLA_HD void leapfrog_predict(R drift, R kick, Vec3<R>& x, Vec3<R>& v, const Vec3<R>& a) {
+  x = x + drift * (v + (kick / R(2)) * a);
+  v = v + kick * a;
 }
 
 /// A block step of length h that has had its opening kick and has drifted from its beginning to now, as if it had been

@@ -35,9 +35,14 @@ struct Count {
   double start_time = 0;
 };
 
+double model_start(const RunConfig& config) {
+  const auto start = model_cosmology(config.particles.model, config.particles.options);
+  return start ? start->scale_factor : 0;
+}
+
 Count count_particles(const RunConfig& config) {
   if (config.particles.file.empty())
-    return {model_count(find_model(config.particles.model), config.particles.options.n), 0};
+    return {model_count(find_model(config.particles.model), config.particles.options.n), model_start(config)};
   const auto summary = inspect_snapshot(config.particles.file);
   Count count{0, summary.header.time};
   for (const std::int64_t species : summary.counts) count.n += species;
@@ -57,7 +62,8 @@ double host_bytes_of(const RunConfig& config, std::int64_t n) {
 
 double device_bytes_of(const RunConfig& config, const Device& device, std::int64_t n) {
   return static_cast<double>(
-      make_integrator(config.time, config.solver_options(), {device, serial_communicator(), nullptr})->device_bytes(n));
+      make_integrator(config.time_options(), config.solver_options(), {device, serial_communicator(), nullptr})
+          ->device_bytes(n));
 }
 
 /// About n of the particles that a configuration names, with all of their mass.
@@ -68,7 +74,9 @@ struct Sample {
 
 Sample thinned(RunConfig& config, std::int64_t n, int threads) {
   if (config.particles.file.empty()) {
-    config.particles.options.n = std::max(n, find_model(config.particles.model).min_n);
+    const ModelInfo& model = find_model(config.particles.model);
+    const auto side = static_cast<std::int64_t>(std::cbrt(static_cast<double>(n)) + 1e-9);
+    config.particles.options.n = std::max(model.cube ? side * side * side : n, model.min_n);
     StartingPoint begin = open_particles(config, threads);
     Sample sample{{}, begin.time};
     begin.particles->read(0, begin.particles->count(), sample.particles);
@@ -116,7 +124,7 @@ class GravityTrial {
         count_(count),
         solver_(solver_entry(config.gravity.solver)),
         integrator_(integrator_entry(config.time.integrator)),
-        length_(std::max(0.0, config.run.end_time - count.start_time)) {}
+        length_(std::max(0.0, config.length_between(count.start_time, config.run.end_time))) {}
 
   void make();
 
@@ -332,7 +340,7 @@ RunPlan plan_gravity(const RunConfig& config, const PlanOptions& options) {
   if (options.trial)
     GravityTrial(plan, config, device, count).make();
   else
-    guess_gravity(plan, config, device, std::max(0.0, config.run.end_time - count.start_time));
+    guess_gravity(plan, config, device, std::max(0.0, config.length_between(count.start_time, config.run.end_time)));
   plan.fits = device.is_cuda() ? plan.device_bytes <= plan.device_free_bytes && plan.host_bytes <= plan.host_free_bytes
                                : plan.device_bytes + plan.host_bytes <= plan.host_free_bytes;
   return plan;

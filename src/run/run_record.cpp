@@ -98,8 +98,7 @@ std::string record_text(const RunConfig& config, const System& system, const Run
   text.update(ordered_json::parse(system.describe()));
   text["energy_start"] = to_json(results.start);
   text["energy_end"] = results.end ? to_json(*results.end) : ordered_json();
-  text["energy_error"] =
-      results.end ? ordered_json(relative_energy_error(*results.end, results.start)) : ordered_json();
+  text["energy_error"] = results.end && results.energy_error ? ordered_json(*results.energy_error) : ordered_json();
   text["checks"] = to_json(results.checks);
   text["configuration"] = configuration(config);
   return text_of(text);

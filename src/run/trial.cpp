@@ -110,7 +110,7 @@ TrialSteps try_steps(System& system, const RunConfig& config, double seconds) {
     StepFit& fit = ++looks == 1 ? first : steps.fit;
     fit.add(static_cast<double>(now.steps - last.steps), static_cast<double>(now.particle_steps - last.particle_steps),
             system.device().is_cuda() ? cost.wall - last_cost.wall : cost.processor - last_cost.processor);
-    steps.curve.add({system.step_time() - start, static_cast<double>(now.steps - before.steps),
+    steps.curve.add({config.length_between(start, system.step_time()), static_cast<double>(now.steps - before.steps),
                      static_cast<double>(now.particle_steps - before.particle_steps) / n});
     last = now, last_cost = cost;
     return over(cost.wall);
@@ -123,7 +123,7 @@ TrialSteps try_steps(System& system, const RunConfig& config, double seconds) {
   if (steps.fit.empty())
     steps.fit.add(static_cast<double>(steps.counts.steps), static_cast<double>(steps.counts.particle_steps),
                   system.device().is_cuda() ? steps.cost.wall : steps.cost.processor);
-  steps.length = steps.complete ? config.run.end_time - start : system.step_time() - start;
+  steps.length = config.length_between(start, steps.complete ? config.run.end_time : system.step_time());
   return steps;
 }
 

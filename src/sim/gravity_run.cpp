@@ -21,6 +21,7 @@ Simulation make_simulation(const RunConfig& config, std::shared_ptr<Communicator
 
 GravityRun::GravityRun(const RunConfig& config, std::shared_ptr<Communicator> communicator, const StateBlocks* state)
     : simulation_(make_simulation(config, std::move(communicator), state)) {
+  if (state && simulation_.config().cosmology) restore_watch(*state);
   if (!expects("return_distance")) return;
   if (!state) {
     if (simulation_.communicator().is_root()) starting_particles_ = particles();
@@ -55,8 +56,14 @@ const Particles& GravityRun::particles() {
 
 EnergyRow GravityRun::measure() {
   Energies energies;
-  on_root(simulation_.communicator(), [&] { energies = simulation_.energies(); });
-  return {share_value(simulation_.communicator(), energies), {}};
+  const bool expands = simulation_.config().cosmology.has_value();
+  on_root(simulation_.communicator(), [&] {
+    energies = simulation_.energies();
+    if (expands) watch(energies);
+  });
+  EnergyRow row{share_value(simulation_.communicator(), energies), {}};
+  if (expands) row.error = share_value(simulation_.communicator(), energy_error_);
+  return row;
 }
 
 ForceErrors GravityRun::audit(std::int64_t sample) {
@@ -76,6 +83,12 @@ void GravityRun::hand_over_snapshot(const std::filesystem::path& path, WriteQueu
   const RunConfig& config = simulation_.config();
   SnapshotHeader header;
   header.time = time();
+  if (config.cosmology) {
+    header.redshift = 1 / header.time - 1;
+    header.omega0 = config.cosmology->omega_matter;
+    header.omega_lambda = config.cosmology->omega_lambda;
+    header.hubble_param = config.cosmology->h;
+  }
   const Box box = simulation_.box();
   header.box_size = box.periodic() ? std::max({box.side.x, box.side.y, box.side.z}) : 0;
   const auto units = config.unit_system();
@@ -93,7 +106,8 @@ void GravityRun::hand_over_snapshot(const std::filesystem::path& path, WriteQueu
 /// What the force evaluation has to say, once for each new sentence.
 std::vector<std::string> GravityRun::remarks() {
   if (!simulation_.communicator().is_root()) return {};
-  std::vector<std::string> sentences;
+  std::vector<std::string> sentences = said_start_ ? std::vector<std::string>{} : remarks_at_start();
+  said_start_ = true;
   if (const std::int64_t outside = simulation_.outside(); outside > most_outside_) {
     most_outside_ = outside;
     sentences.push_back(
@@ -115,7 +129,9 @@ std::vector<Check> GravityRun::checks(const Energies& start, const Energies& end
     ends.end = end;
     if (expects("half_mass_radius") || expects("return_distance")) ends.particles = &particles();
     ends.starting_particles = expects("return_distance") ? &starting_particles_ : nullptr;
+    if (simulation_.config().cosmology) ends.energy_error = energy_error_;
     card = report_card(simulation_.config().expectations(), ends);
+    for (const Check& check : growth_checks()) card.push_back(check);
   });
   return card;
 }
@@ -123,6 +139,11 @@ std::vector<Check> GravityRun::checks(const Energies& start, const Energies& end
 void GravityRun::save(StateSource& to) {
   on_root(simulation_.communicator(), [&] {
     simulation_.save(to);
+    if (simulation_.config().cosmology) {
+      to.put_value("energy_equation", energy_equation_);
+      to.put_value("energy_error", energy_error_);
+      to.put_value("large_waves", waves_);
+    }
     if (!expects("return_distance")) return;
     to.put("starting.id", starting_particles_.id);
     to.put("starting.x", starting_particles_.x);

@@ -1,6 +1,8 @@
 #pragma once
 #include <optional>
 
+#include "analysis/large_waves.hpp"
+#include "analysis/layzer_irvine.hpp"
 #include "io/snapshot_writer.hpp"
 #include "sim/simulation.hpp"
 #include "sim/system.hpp"
@@ -42,6 +44,12 @@ class GravityRun final : public System {
   /// Whether the report card has a line of this name.
   bool expects(std::string_view name) const;
   void hand_over_snapshot(const std::filesystem::path& path, WriteQueue* queue, const std::function<void()>& done);
+  /// What an expanding universe is watched with, on rank 0; from a checkpoint.
+  void watch(const Energies& energies);
+  void restore_watch(const StateBlocks& state);
+  std::vector<Check> growth_checks() const;
+  /// What the user should know about where the particles come from.
+  std::vector<std::string> remarks_at_start() const;
   /// The particles at time(), fetched once.
   const Particles& particles();
 
@@ -49,6 +57,10 @@ class GravityRun final : public System {
   std::optional<Particles> shown_;
   std::optional<SnapshotContents> contents_;
   Particles starting_particles_;  // kept for return_distance only
+  LayzerIrvine energy_equation_;
+  double energy_error_ = 0;
+  WaveWatch waves_;
+  bool said_start_ = false;
   std::int64_t most_outside_ = 0;
   std::string remark_;
 };

@@ -13,7 +13,7 @@ namespace {
 double length(const Vec3<double>& v) { return std::sqrt(dot(v, v)); }
 
 double measure(const std::string& name, const RunEnds& ends) {
-  if (name == "energy_error") return relative_energy_error(ends.end, ends.start);
+  if (name == "energy_error") return ends.energy_error.value_or(relative_energy_error(ends.end, ends.start));
   if (name == "energy") return ends.end.total();
   if (name == "virial_ratio") return ends.end.virial_ratio();
   if (name == "momentum") return length(ends.end.momentum - ends.start.momentum);

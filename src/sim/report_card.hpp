@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct Check {
 /// What a run was at its start and at its end.
 struct RunEnds {
   Energies start, end;
+  std::optional<double> energy_error{};               // of the system's own equation of energy
   const Particles* particles = nullptr;               // at the end
   const Particles* starting_particles = nullptr;      // positions and ids; needed for return_distance only
   std::function<double(const std::string&)> watched;  // what was measured during the run, by name

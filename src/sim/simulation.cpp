@@ -77,7 +77,39 @@ struct Simulation::Parts {
   /// The box is known: the parts that live in it can be made.
   void make(const Box& box) {
     set_box(gravity, box);
-    integrator = make_integrator(config.time, gravity, {device, communicator, &profile});
+    integrator = make_integrator(config.time_options(), gravity, {device, communicator, &profile});
+  }
+
+  /// Times of the integrator, which are ln a in an expanding universe, and those of the run.
+  double inner(double at) const { return config.cosmology ? std::log(at) : at; }
+  double outer(double at) const { return config.cosmology ? std::exp(at) : at; }
+  /// A limit that was the time of a step is not before it.
+  double inner_limit(double at) const { return config.cosmology ? std::log(at) + 1e-13 : at; }
+
+  /// The matter of the run is that of its universe, in a periodic box.
+  void check_universe(ParticleSource& particles) const {
+    if (!config.cosmology) return;
+    const Box box = box_of(gravity);
+    if (!box.periodic())
+      throw Error(ErrorKind::input, fmt::format("{}: gravity.solver: expected a solver with a periodic box for "
+                                                "[cosmology], found {} in open space",
+                                                config.source, gravity.solver));
+    double mass = 0;
+    Particles piece;
+    for (std::int64_t first = 0; first < particles.count(); first += piece.size()) {
+      particles.read(first, std::min<std::int64_t>(particles.count() - first, 1 << 20), piece);
+      for (const double m : piece.mass) mass += m;
+    }
+    const auto background = *config.background();
+    const double expected = physics::mean_density(background, gravity.gravitational_constant);
+    const double found = mass / (box.side.x * box.side.y * box.side.z);
+    if (std::abs(found / expected - 1) > 5e-3)
+      throw Error(
+          ErrorKind::input,
+          fmt::format("{}: cosmology.omega_matter: expected {:.5g}, that of the masses of {} in a box of {} with "
+                      "these units, found {}",
+                      config.source, background.omega_matter * found / expected, particles.name(), to_text(box.side.x),
+                      to_text(background.omega_matter)));
   }
 
   bool in_box() const { return solver_entry(gravity.solver).box != nullptr; }
@@ -116,24 +148,25 @@ struct Simulation::Parts {
     // Block times are counted in 64 bits: 2^22 of the longest steps, with 2^40 ticks each.
     const double longest = std::ldexp(config.time.step_max, 62 - physics::deepest_level);
     const bool blocks = integrator_entry(config.time.integrator).in_blocks(config.time);
-    if (blocks && config.run.end_time - at >= longest)
+    if (blocks && config.length_between(at, config.run.end_time) >= longest)
       throw Error(ErrorKind::input, fmt::format("{}: run.end_time: expected less than 2^22 steps of time.step_max, {}, "
                                                 "after the start, found {}; raise time.step_max",
                                                 config.source, to_text(longest), to_text(config.run.end_time)));
     check_memory(particles.count());
+    check_universe(particles);
     Profile::Scope scope(&profile, "start");
     size = particles.count();
     start_time = time = at;
-    integrator->start(particles, at);
+    integrator->start(particles, inner(at));
   }
 
   void restore(StateInput& state) {
     make(in_box() ? state.get_value<Box>("box") : Box{});
     size = state.get_value<std::int64_t>("count");
     check_memory(size);
-    start_time = state.get_value<double>("start_time");
+    start_time = outer(state.get_value<double>("start_time"));
     integrator->restore(state);
-    time = std::min(integrator->time(), config.run.end_time);
+    time = std::min(outer(integrator->time()), config.run.end_time);
   }
 
   RunConfig config;
@@ -226,9 +259,9 @@ void Simulation::run_until(double time) {
                                               to_text(p.time), to_text(end), to_text(time)));
   if (p.over) return;
   if (time < end) {
-    p.integrator->advance(time, nullptr);
+    p.integrator->advance(p.inner_limit(time), nullptr);
   } else {
-    p.integrator->finish(end);
+    p.integrator->finish(p.inner(end));
     p.over = true;
   }
   p.time = time;
@@ -238,22 +271,25 @@ bool Simulation::advance(double limit, const std::function<bool()>& enough) {
   auto& p = *parts_;
   if (p.over) return true;
   limit = std::min(limit, p.config.run.end_time);
-  const bool reached = p.integrator->advance(limit, enough);
-  p.time = reached ? limit : std::min(limit, p.integrator->time());
+  const bool reached = p.integrator->advance(p.inner_limit(limit), enough);
+  p.time = reached ? limit : std::min(limit, p.outer(p.integrator->time()));
   return reached;
 }
 
-double Simulation::step_time() const { return parts_->integrator->time(); }
-double Simulation::measured_at(double due) const { return parts_->integrator->measured_at(due); }
-
-Particles Simulation::particles() const { return parts_->integrator->state_at(parts_->time); }
-
-std::unique_ptr<ParticleSource> Simulation::particles_with_potentials() const {
-  return parts_->with_solver(
-      [&](AnySolver& solver) { return with_potentials(parts_->integrator->show(parts_->time), solver); });
+double Simulation::step_time() const { return parts_->outer(parts_->integrator->time()); }
+double Simulation::measured_at(double due) const {
+  return parts_->outer(parts_->integrator->measured_at(parts_->inner(due)));
 }
 
-ParticleCensus Simulation::census() const { return census_of(*parts_->integrator->show(parts_->time)); }
+Particles Simulation::particles() const { return parts_->integrator->state_at(parts_->inner(parts_->time)); }
+
+std::unique_ptr<ParticleSource> Simulation::particles_with_potentials() const {
+  return parts_->with_solver([&](AnySolver& solver) {
+    return with_potentials(parts_->integrator->show(parts_->inner(parts_->time)), solver);
+  });
+}
+
+ParticleCensus Simulation::census() const { return census_of(*parts_->integrator->show(parts_->inner(parts_->time))); }
 
 void Simulation::set_particles(const Particles& particles) {
   auto& p = *parts_;
@@ -269,6 +305,8 @@ void Simulation::set_particles(const Particles& particles) {
 }
 
 LentParticles Simulation::lend() {
+  if (parts_->config.cosmology)
+    throw Error(ErrorKind::input, "arrays: expected a space at rest, found [cosmology]; particles() gives copies");
   auto lent = parts_->integrator->lend();
   if (!lent)
     throw Error(ErrorKind::input,
@@ -283,12 +321,19 @@ void Simulation::take_back() { parts_->integrator->take_back(); }
 std::shared_ptr<void> Simulation::leave_lent() { return parts_->integrator->leave_lent(); }
 
 Particles Simulation::sample(std::int64_t most) const {
-  return sample_of(*parts_->integrator->show(parts_->time), most);
+  return sample_of(*parts_->integrator->show(parts_->inner(parts_->time)), most);
 }
 
 Energies Simulation::energies() const {
-  const auto shown = parts_->integrator->show(parts_->time);
-  return measure_energies(*shown, parts_->gravity, parts_->integrator->idle_solver());
+  const auto shown = parts_->integrator->show(parts_->inner(parts_->time));
+  Energies energies = measure_energies(*shown, parts_->gravity, parts_->integrator->idle_solver());
+  if (!parts_->config.cosmology) return energies;
+  const double a = parts_->time;
+  energies.kinetic *= physics::peculiar_over_file_energy(a);
+  energies.potential /= a;
+  energies.momentum = physics::momentum_over_file_velocity(a) * energies.momentum;
+  energies.angular_momentum = physics::momentum_over_file_velocity(a) * energies.angular_momentum;
+  return energies;
 }
 
 bool Simulation::can_audit() const {
@@ -324,6 +369,7 @@ StartingPoint open_particles(const RunConfig& config, int threads, bool whole) {
     else
       begin.particles = make_model_source(config.particles.model, options, threads);
     begin.box_side = model_box_side(config.particles.model, options);
+    if (const auto start = model_cosmology(config.particles.model, options)) begin.time = start->scale_factor;
     return begin;
   }
   const std::string& file = config.particles.file;
@@ -337,6 +383,10 @@ StartingPoint open_particles(const RunConfig& config, int threads, bool whole) {
     header = source->header();
     begin.particles = std::move(source);
   }
+  if (is_cosmological(header) && !config.cosmology)
+    throw Error(ErrorKind::input, fmt::format("{}: particles.file: expected [cosmology] for {}, a box at redshift {}, "
+                                              "found none",
+                                              config.source, file, to_text(header.redshift)));
   begin.time = header.time;
   begin.box_side = header.box_size;
   return begin;

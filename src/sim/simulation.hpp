@@ -82,6 +82,8 @@ class PERGOLA_API Simulation {
 
   /// At most `most` of the particles at time(), always the same ones, without velocities.
   Particles sample(std::int64_t most) const;
+  /// In an expanding universe: the kinetic energy of peculiar velocities, the potential energy in physical lengths and
+  /// the momentum Σ m a² dx/dt, which is conserved.
   Energies energies() const;
 
   /// Whether forces are approximate, so that their error can be measured; not where a user's forces act.

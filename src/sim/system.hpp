@@ -23,7 +23,8 @@ namespace pergola {
 /// One line of energy.csv.
 struct EnergyRow {
   Energies energies;
-  std::vector<double> more;  // one value for each of energy_columns()
+  std::vector<double> more;       // one value for each of energy_columns()
+  std::optional<double> error{};  // of the system's own equation of energy; none: the relative change of the total
 };
 
 /// A system that goes on in time, shows itself and can be saved: what a run (run/run.hpp) drives. Times and values are

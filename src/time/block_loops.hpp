@@ -76,7 +76,7 @@ PERGOLA_HD StepFault close_block_step(const BlockArrays<Real>& s, const BlockSte
   open_block_step(s, step.step_max, i);  // the same kick
   const auto& p = s.particle;
   if (!is_finite(Vec3<Real>{p.vx[i], p.vy[i], p.vz[i]})) return StepFault::state_not_finite;
-  const double wanted = wanted_step(p, i, step.wish.eta, epsilon, step.wish.courant_length, 0.0);
+  const double wanted = wanted_step(p, i, step.wish, epsilon, 0.0);
   level = physics::next_level(level, wanted, step.step_max, step.next);
   return level > physics::deepest_level ? StepFault::step_too_short : StepFault::none;
 }
@@ -87,7 +87,7 @@ PERGOLA_HD StepFault first_block_level(const BlockArrays<Real>& s, const BlockSt
                                        std::int64_t i, int& level) {
   const StepFault fault = take_acceleration(s, i, i);
   if (fault != StepFault::none) return fault;
-  const double wanted = wanted_step(s.particle, i, step.wish.eta, epsilon, step.wish.courant_length, 0.0);
+  const double wanted = wanted_step(s.particle, i, step.wish, epsilon, 0.0);
   level = physics::first_level(wanted, step.step_max, 0);
   return level > physics::deepest_level ? StepFault::step_too_short : StepFault::none;
 }

@@ -14,6 +14,7 @@
 #include "particles/lent_particles.hpp"
 #include "particles/particles.hpp"
 #include "particles/shown_particles.hpp"
+#include "physics/cosmology.hpp"
 
 namespace pergola {
 
@@ -29,6 +30,9 @@ struct TimeOptions {
   double step_max = 0.125;                   // longest block step; a power of two
   int corrector_iterations = 1;              // Hermite: force evaluations per step, P(EC)^n
   KeyValues own{};                           // of integrators that have no member here, by "integrator.key"
+  /// Where space expands: all times of the integrator are then ln a, steps too. The particles that it is given and
+  /// shows have GADGET's velocities √a dx/dt with comoving x.
+  std::optional<physics::Background> background{};
 };
 
 /// Work done so far.

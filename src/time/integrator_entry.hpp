@@ -37,6 +37,7 @@ struct IntegratorEntry {
   /// Whether times are counted in ticks of a block step.
   bool (*block_steps)(const TimeOptions& time) = nullptr;  // null: never
   StepGrowth growth{};
+  bool expanding_space = false;  // knows TimeOptions::background
   std::unique_ptr<Integrator> (*make)(const TimeOptions& time, const SolverOptions& gravity,
                                       const IntegratorContext& context) = nullptr;
 

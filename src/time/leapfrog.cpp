@@ -15,6 +15,7 @@
 #include "gravity/solver_entry.hpp"
 #include "mesh/coupling/exchange.hpp"
 #include "physics/leapfrog.hpp"
+#include "time/expansion.hpp"
 #include "time/leapfrog_loops.hpp"
 #include "time/leapfrog_state.hpp"
 #include "time/order_keeper.hpp"
@@ -56,8 +57,9 @@ class Leapfrog final : public Integrator {
   double time() const override { return time_; }
   double measured_at(double due) const override;
   std::unique_ptr<ShownParticles> show(double time) const override {
-    return state_.show(
-        ShowLeapfrog<Real>{state_.a.x.data(), state_.a.y.data(), state_.a.z.data(), pending_kick_, time - time_, box_});
+    return state_.show(ShowLeapfrog<Real>{state_.a.x.data(), state_.a.y.data(), state_.a.z.data(), pending_kick_,
+                                          expansion_.drift(time_, time), expansion_.kick(time_, time),
+                                          expansion_.shown_velocity(time), box_});
   }
   StepCounts counts() const override { return state_.counts; }
   void save(StateSource& to) const override;
@@ -88,10 +90,11 @@ class Leapfrog final : public Integrator {
   void sort();
   void settle();
   [[noreturn]] void fail(std::int64_t place, double time) const {
-    state_.fail("its position, velocity or acceleration is not a finite number", place, time);
+    state_.fail("its position, velocity or acceleration is not a finite number", place, expansion_.shown_time(time));
   }
 
   TimeOptions options_;
+  Expansion expansion_;
   StepWish wish_;
   Box box_;
   Device device_;
@@ -124,6 +127,7 @@ class Leapfrog final : public Integrator {
 template <class Real>
 Leapfrog<Real>::Leapfrog(const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context)
     : options_(time),
+      expansion_(time.background),
       box_(box_of(gravity)),
       device_(context.device),
       alone_(context.communicator->size() == 1),
@@ -143,7 +147,12 @@ Leapfrog<Real>::Leapfrog(const TimeOptions& time, const SolverOptions& gravity, 
 
 template <class Real>
 void Leapfrog<Real>::start(ParticleSource& particles, double time) {
-  state_.start(particles, time);
+  if (expansion_.given()) {
+    ScaledVelocities momenta(particles, 1 / expansion_.shown_velocity(time));
+    state_.start(momenta, time);
+  } else {
+    state_.start(particles, time);
+  }
   time_ = time;
   pending_kick_ = 0;
   loops_->kick_drift(state_.arrays(), {0, 0, 0, box_});  // into the box
@@ -200,7 +209,8 @@ void Leapfrog<Real>::evaluate(double time) {
     const unsigned want = want_acceleration | (state_.with_jerk() ? unsigned{want_jerk} : 0u);
     evaluation_.evaluate(*solver_, nullptr, count(), want, forces);
   } catch (const CoincidentParticles& collision) {
-    throw with_ids(collision, state_.id_at(collision.first()), state_.id_at(collision.second()), time);
+    throw with_ids(collision, state_.id_at(collision.first()), state_.id_at(collision.second()),
+                   expansion_.shown_time(time));
   }
   clock_.end();
   if (solver_->info().pairwise) state_.counts.interactions += count() * count();
@@ -211,13 +221,14 @@ template <class Real>
 void Leapfrog<Real>::choose_step(double time) {
   if (!options_.adaptive) return;
   wish_.pending_kick = pending_kick_;
+  expansion_.scale(wish_, time);
   wanted_step_ = std::min(options_.step_max, loops_->minimum_step(state_.arrays(), wish_));
   if (!(wanted_step_ >= options_.step_max * shortest_step))
     throw Error(
         ErrorKind::numerics,
         fmt::format("leapfrog at time {}: the shared step fell to {}, below time.step_max / 2^40; two particles "
                     "are too close for zero softening",
-                    to_text(time), to_text(wanted_step_)));
+                    to_text(expansion_.shown_time(time)), to_text(wanted_step_)));
 }
 
 /// A fixed step that was not given: the longest power of two within the step that the particles want at the start. One
@@ -230,6 +241,7 @@ void Leapfrog<Real>::choose_fixed_step() {
   const bool softened = *std::min_element(epsilon.begin(), epsilon.end()) > 0;
   if (step_ > 0 && !softened) return;
   StepWish wish = wish_;
+  expansion_.scale(wish, time_);
   if (step_ > 0) wish.eta = 0.5;
   const double wanted = loops_->minimum_step(state_.arrays(), wish);
   if (step_ > wanted)
@@ -258,15 +270,16 @@ void Leapfrog<Real>::step(double dt, double end) {
   if (queued_.empty()) batch_begin_ = Clock::now();
   clock_.begin("position");
   const bool staggered = options_.leapfrog == "staggered";
+  const auto [open, drift, close] = expansion_.step(time_, dt, end);
   loops_->kick_drift(state_.arrays(),
-                     {staggered ? 0 : pending_kick_, staggered ? pending_kick_ + dt / 2 : dt / 2, dt, box_});
+                     {staggered ? 0 : pending_kick_, staggered ? pending_kick_ + open : open, drift, box_});
   clock_.end();
   queued_.push_back(end);
   const bool due = alone_ ? queued_.size() == 1 && keeper_.due()
                           : state_.counts.steps % steps_between_sorts == steps_between_sorts - 1;
   if (unsorted_ || (due && state_.given_places().size() > 0)) sort();
   evaluate(end);
-  pending_kick_ = dt / 2;
+  pending_kick_ = close;
   time_ = end;
   ++state_.counts.steps;
   state_.counts.particle_steps += count();
@@ -330,7 +343,7 @@ void Leapfrog<Real>::finish(double end) {
 /// itself (physics::kick_drift_axis), so that nothing else changes.
 template <class Real>
 std::optional<LentParticles> Leapfrog<Real>::lend() {
-  if (options_.leapfrog == "staggered") return std::nullopt;
+  if (options_.leapfrog == "staggered" || expansion_.given()) return std::nullopt;
   settle();
   if (pending_kick_ != 0) loops_->kick_drift(state_.arrays(), {pending_kick_, 0, 0, box_});
   pending_kick_ = 0;

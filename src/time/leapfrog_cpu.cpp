@@ -50,8 +50,7 @@ class LeapfrogLoopsCpu final : public LeapfrogLoops<Real> {
     parallel_chunks(threads_, s.count, chunk, [&](std::int64_t begin, std::int64_t end) {
       double& mine = least[static_cast<std::size_t>(begin / chunk)];
       for (std::int64_t i = begin; i < end; ++i)
-        mine = std::min(mine, wanted_step(s, i, wish.eta, wish.softening.epsilon[s.species[i]], wish.courant_length,
-                                          wish.pending_kick));
+        mine = std::min(mine, wanted_step(s, i, wish, wish.softening.epsilon[s.species[i]], wish.pending_kick));
     });
     double result = std::numeric_limits<double>::infinity();
     for (const double value : least) result = std::min(result, value);

@@ -44,7 +44,7 @@ struct WantedStep {
   double epsilon[species_count];
   unsigned long long* least;
   __device__ void operator()(std::int64_t i) const {
-    const double step = wanted_step(s, i, wish.eta, epsilon[s.species[i]], wish.courant_length, wish.pending_kick);
+    const double step = wanted_step(s, i, wish, epsilon[s.species[i]], wish.pending_kick);
     const auto bits = static_cast<unsigned long long>(__double_as_longlong(step));
     if (bits < *least) atomicMin(least, bits);
   }

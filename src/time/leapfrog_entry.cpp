@@ -58,6 +58,12 @@ IntegratorNeeds leapfrog_needs(const TimeOptions& time, const SolverOptions& gra
 
 std::optional<Conflict> check_leapfrog(const TimeOptions& time, const SolverOptions& gravity) {
   const bool staggered = time.leapfrog == "staggered";
+  if (time.background && has_blocks(time))
+    return Conflict{"time.steps",
+                    "block steps are not for an expanding universe in this version; leave it out: steps are shared and "
+                    "adaptive"};
+  if (time.background && unsoftened(gravity))
+    return Conflict{"gravity.softening", "expected a length > 0 with [cosmology], found 0"};
   if (has_blocks(time) && unsoftened(gravity))
     return Conflict{"time.steps",
                     "block steps of the leapfrog are chosen from the softening length; set gravity.softening > 0, or "
@@ -79,6 +85,7 @@ IntegratorEntry leapfrog_entry() {
           .check = check_leapfrog,
           .fixed_step = [](const TimeOptions& time) { return has_blocks(time) || time.adaptive ? 0 : time.step; },
           .block_steps = has_blocks,
+          .expanding_space = true,
           .make =
               [](const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context) {
                 return has_blocks(time) ? make_block_leapfrog(time, gravity, context)

@@ -38,23 +38,25 @@ struct NotFinite {
 /// The shortest of the steps that the particles want; see time.eta and time.courant.
 struct StepWish {
   double eta = 0;
-  Softening softening;        // zero: from the jerk
-  double courant_length = 0;  // no particle moves farther than this in a step; 0: any length
-  double pending_kick = 0;    // what the velocities lack: v + a pending_kick
+  Softening softening;                               // zero: from the jerk
+  double courant_length = 0;                         // no particle moves farther than this in a step; 0: any length
+  double pending_kick = 0;                           // what the velocities lack: v + a pending_kick
+  double acceleration_scale = 1, courant_scale = 1;  // of the two wishes, where space expands (time/expansion.hpp)
 };
 
 /// The step that particle i wants; epsilon: its softening length. physics::acceleration_step where it is softened, else
 /// physics::starting_step from the jerk, and physics::courant_step.
 template <class Real>
-PERGOLA_HD double wanted_step(const LeapfrogArrays<Real>& s, std::int64_t i, double eta, double epsilon,
-                              double courant_length, double pending_kick) {
+PERGOLA_HD double wanted_step(const LeapfrogArrays<Real>& s, std::int64_t i, const StepWish& wish, double epsilon,
+                              double pending_kick) {
   const Vec3<double> a{s.ax[i], s.ay[i], s.az[i]};
-  const double step = epsilon > 0 ? physics::acceleration_step<double>(eta, epsilon, a)
-                                  : physics::starting_step<double>(eta, a, {s.jx[i], s.jy[i], s.jz[i]});
-  if (courant_length <= 0) return step;
+  const double step = wish.acceleration_scale *
+                      (epsilon > 0 ? physics::acceleration_step<double>(wish.eta, epsilon, a)
+                                   : physics::starting_step<double>(wish.eta, a, {s.jx[i], s.jy[i], s.jz[i]}));
+  if (wish.courant_length <= 0) return step;
   Vec3<double> v{s.vx[i], s.vy[i], s.vz[i]};
   physics::kick<double>(pending_kick, v, a);
-  const double crossing = physics::courant_step<double>(courant_length, v);
+  const double crossing = wish.courant_scale * physics::courant_step<double>(wish.courant_length, v);
   return crossing < step ? crossing : step;
 }
 

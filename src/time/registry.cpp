@@ -42,6 +42,13 @@ std::string without_jerk(const TimeOptions& time, const SolverOptions& gravity) 
   return "";
 }
 
+/// The integrator for an expanding universe, to be suggested.
+std::string for_expanding_space() {
+  for (const auto& entry : integrator_entries())
+    if (entry.expanding_space) return entry.name;
+  return "";
+}
+
 }  // namespace
 
 const std::vector<IntegratorEntry>& integrator_entries() { return registry(); }
@@ -85,6 +92,10 @@ std::optional<Conflict> integrator_conflict(const TimeOptions& time, const Solve
   const IntegratorEntry& entry = integrator_entry(time.integrator);
   const SolverInfo& can = solver_entry(gravity.solver).can;
   const IntegratorNeeds needs = entry.needs_with(time, gravity);
+  if (time.background && !entry.expanding_space)
+    return Conflict{"time.integrator", fmt::format("{} knows no expanding universe, which [cosmology] asks for; set "
+                                                   "time.integrator = \"{}\"",
+                                                   entry.name, for_expanding_space())};
   const bool users = !gravity.user_forces.empty();
   const bool no_jerk = needs.jerk && (!can.jerk || !gravity.external.empty() || users);
   if (no_jerk && !needs.because.empty())

@@ -16,20 +16,23 @@ PERGOLA_HD Vec3<double> wrap_axes(const Vec3<double>& x, const Box& box) {
           wrap(x.z, box.corner.z, box.side.z)};
 }
 
-/// Leapfrog with shared steps, `ahead` after the latest one.
+/// Leapfrog with shared steps, at a time after the latest one.
 template <class Real>
 struct ShowLeapfrog {
   const Real *ax, *ay, *az;
   double pending_kick;  // what the velocities lack
-  double ahead;
+  double drift, kick;   // from the latest step to what is shown: both the time between them unless space expands
+  double speed;         // what is shown over the velocity of the state
   Box box;
 
   PERGOLA_HD void operator()(std::int64_t i, Vec3<double>& x, Vec3<double>& v) const {
     const Vec3<double> a{ax[i], ay[i], az[i]};
     if (pending_kick != 0) physics::kick<double>(pending_kick, v, a);
-    if (ahead == 0) return;
-    physics::leapfrog_predict<double>(ahead, x, v, a);
-    if (box.periodic()) x = wrap_axes(x, box);
+    if (drift != 0) {
+      physics::leapfrog_predict<double>(drift, kick, x, v, a);
+      if (box.periodic()) x = wrap_axes(x, box);
+    }
+    if (speed != 1) v = speed * v;
   }
 };
 
@@ -44,7 +47,7 @@ struct ShowBlocks {
 
   PERGOLA_HD void operator()(std::int64_t i, Vec3<double>& x, Vec3<double>& v) const {
     const Vec3<double> a{ax[i], ay[i], az[i]};
-    if (finished) return physics::leapfrog_predict(ahead, x, v, a);
+    if (finished) return physics::leapfrog_predict(ahead, ahead, x, v, a);
     const double elapsed = end_step_early(step, level[i], ahead, x, v, a);
     physics::kick(elapsed / 2, v, a);
     if (step.box.periodic()) x = wrap_axes(x, step.box);

@@ -48,9 +48,10 @@ TEST(ConfigChecks, UnitsThatContradictAreRefused) {
   EXPECT_EQ(refusal("[units]\nsystem = \"custom\"\nmass_g = 1\ntime_s = 1\n"),
             "run.toml: units.length_cm: expected a number > 0 for units.system = \"custom\", found none");
   // A run under gravity is not told of a plasma's units.
-  EXPECT_EQ(refusal("[units]\nsystem = \"parsec\"\n"),
-            "run.toml:2: units.system: expected auto, nbody, gadget, solar, stellar, galactic, si, custom, found "
-            "\"parsec\"");
+  EXPECT_EQ(
+      refusal("[units]\nsystem = \"parsec\"\n"),
+      "run.toml:2: units.system: expected auto, nbody, gadget, solar, stellar, galactic, cosmology, si, custom, found "
+      "\"parsec\"");
 }
 
 TEST(ConfigChecks, UnitsOfAFileAreInheritedAndNeverContradicted) {

@@ -118,7 +118,6 @@ TEST(Config, UnknownNamesComeWithTheNearestValidOne) {
 TEST(Config, WhatThisVersionDoesNotHaveIsRefusedAsSuch) {
   EXPECT_EQ(refusal("[gravity]\nsolver = \"treepm\"\n"),
             "run.toml:2: gravity.solver: expected direct, tree, mesh, found treepm (not in this version)");
-  EXPECT_EQ(refusal("[cosmology]\nomega0 = 0.3\n"), "run.toml:2: cosmology.omega0: not in this version");
 }
 
 const char* halo_and_bulge = R"([time]

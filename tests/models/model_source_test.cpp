@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/unit_systems.hpp"
+
 namespace pergola {
 namespace {
 
@@ -16,7 +18,8 @@ TEST(ModelSource, PiecesOfAnySizeOnAnyThreadsAreThoseOfTheModel) {
   for (const auto& info : models()) {
     SCOPED_TRACE(info.name);
     ModelOptions options;
-    options.n = info.any_n ? 9001 : 0;
+    options.n = !info.any_n ? 0 : info.cube ? 21 * 21 * 21 : 9001;
+    if (info.own_units) options.gravitational_constant = find_unit_system(info.units)->gravitational_constant;
     options.seed = 42;
     const Particles whole = make_model(info.name, options, 1);
     for (const int threads : {1, 3}) {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/unit_systems.hpp"
 
 namespace pergola {
 namespace {
@@ -34,7 +35,8 @@ TEST(Models, HaveTheSameBitsOnAnyNumberOfThreads) {
   for (const auto& info : models()) {
     SCOPED_TRACE(info.name);
     ModelOptions options;
-    options.n = info.any_n ? 20011 : 0;
+    options.n = !info.any_n ? 0 : info.cube ? 27 * 27 * 27 : 20011;
+    if (info.own_units) options.gravitational_constant = find_unit_system(info.units)->gravitational_constant;
     options.seed = 42;
     const Particles one = make_model(info.name, options, 1);
     one.validate(info.name);
@@ -52,22 +54,24 @@ TEST(Models, ExactEnergyHasTheSameBitsOnAnyNumberOfThreads) {
 }
 
 TEST(Models, AStarDependsOnSeedAndPlaceOnly) {
-  ModelOptions options;
   for (const auto& info : models()) {
     if (!info.any_n) continue;
     SCOPED_TRACE(info.name);
+    ModelOptions options;
+    if (info.own_units) options.gravitational_constant = find_unit_system(info.units)->gravitational_constant;
     options.n = info.min_n;
     EXPECT_EQ(make_model(info.name, options).size(), info.min_n);
     ModelOptions other = options;
-    other.n = options.n = 100;
+    other.n = options.n = info.cube ? 64 : 100;
     other.seed = 2;
     EXPECT_NE(make_model(info.name, options).x, make_model(info.name, other).x);
   }
 }
 
-TEST(Models, OnlyTheCubeHasABox) {
+TEST(Models, OnlyTheCubeAndTheUniverseHaveABox) {
   ModelOptions options;
-  for (const auto& info : models()) EXPECT_EQ(model_box_side(info.name, options), info.name == "cube" ? 1 : 0);
+  for (const auto& info : models())
+    EXPECT_EQ(model_box_side(info.name, options), info.name == "cube" ? 1 : info.name == "cosmology" ? 100 : 0);
   options.values["side"] = 2.5;
   EXPECT_EQ(model_box_side("cube", options), 2.5);
 }

@@ -1,0 +1,36 @@
+#pragma once
+#include <array>
+#include <complex>
+
+#include "base/host_device.hpp"
+#include "particles/particles.hpp"
+#include "physics/cosmology.hpp"
+
+namespace pergola {
+
+/// The 13 independent largest waves of a periodic box: (1 0 0) and (1 1 0) and (1 1 1) with all signs, of each pair k
+/// and −k one.
+inline constexpr std::size_t large_wave_count = 13;
+using LargeWaves = std::array<std::complex<double>, large_wave_count>;
+
+/// Their density contrasts, Σ m exp(−i k·x)/Σ m, summed in a fixed order on any number of threads.
+PERGOLA_API LargeWaves large_waves(const Particles& particles, double box_side, int threads);
+
+/// How the waves δ₀ have become δ₁ over what linear theory says, G: the part r of G δ₀ in δ₁, each wave weighted with
+/// its square, Re Σ δ₁ δ₀*/(G Σ |δ₀|²), and what is left, √(Σ |δ₁ − r G δ₀|²/Σ |r G δ₀|²).
+struct LargeWaveGrowth {
+  double mean = 0, scatter = 0;
+  std::array<double, large_wave_count> ratio{};  // of single waves, |δ₁|/(G |δ₀|)
+};
+PERGOLA_API LargeWaveGrowth wave_growth(const LargeWaves& before, const LargeWaves& after, double linear_growth);
+
+/// Watches the waves of a run while they are linear: up to contrasts of 0.02 by linear theory.
+struct WaveWatch {
+  static constexpr double linear_below = 0.02;
+  LargeWaves start{}, latest{};
+  double start_scale_factor = 0, scale_factor = 0;  // of the two; the same: nothing was seen to grow
+
+  double largest_at_start() const;
+};
+
+}  // namespace pergola

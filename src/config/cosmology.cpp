@@ -1,0 +1,144 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "config/config.hpp"
+#include "config/key_kinds.hpp"
+#include "io/snapshot.hpp"
+#include "time/integrator_entry.hpp"
+
+namespace pergola {
+
+namespace {
+
+ConfigKey parameter_key(const physics::CosmologyParameter& parameter) {
+  const std::string path = fmt::format("cosmology.{}", parameter.name);
+  const Range range = parameter.above ? Range::above(parameter.low) : Range::between(parameter.low, parameter.high);
+  const auto member = parameter.value;
+  return {
+      path, parameter.help,
+      [=](RunConfig& config, const ConfigValue& value) { (*config.cosmology).*member = read_real(value, path, range); },
+      [=](const RunConfig& config) { return to_text((*config.cosmology).*member); }};
+}
+
+[[noreturn]] void refuse_without_cosmology(const ConfigValue& value, const std::string& path) {
+  throw Error(ErrorKind::input, fmt::format("{}: {}: expected [cosmology] beside it, found none", value.where(), path));
+}
+
+/// A model's own parameters are those of the run.
+void agree_with_model(RunConfig& config, const std::function<const ConfigValue*(const std::string&)>& find) {
+  auto& particles = config.particles;
+  if (particles.model.empty()) return;
+  const auto start = model_cosmology(particles.model, particles.options);
+  if (!start) return;
+  if (!config.cosmology) {
+    config.cosmology = start->universe;
+    return;
+  }
+  for (const auto& parameter : physics::cosmology_parameters) {
+    const double of_run = (*config.cosmology).*parameter.value;
+    const ConfigValue* given = find(fmt::format("particles.{}", parameter.name));
+    if (given && start->universe.*parameter.value != of_run)
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: particles.{}: expected {} as in [cosmology], found {}; leave it out", given->where(),
+                              parameter.name, to_text(of_run), given->found()));
+    particles.options.values[parameter.name] = of_run;
+  }
+}
+
+}  // namespace
+
+std::vector<ConfigKey> cosmology_keys() {
+  std::vector<ConfigKey> keys;
+  for (const auto& parameter : physics::cosmology_parameters) keys.push_back(parameter_key(parameter));
+  return keys;
+}
+
+ConfigKey end_redshift_key() {
+  const std::string path = "run.end_redshift";
+  return {path, "",
+          [=](RunConfig& config, const ConfigValue& value) {
+            const double redshift = read_real(value, path, Range::above(-1));
+            config.run.end_time = 1 / (1 + redshift);
+          },
+          nullptr};
+}
+
+ConfigKey redshifts_key() {
+  const std::string path = "output.redshifts";
+  return {path, "snapshots at these redshifts",
+          [=](RunConfig& config, const ConfigValue& value) {
+            const auto* array = value.get_if<ConfigValue::Array>();
+            if (!array) refuse(value, path, "an array of redshifts such as [4, 1, 0.5]");
+            config.output.redshifts.clear();
+            for (const auto& entry : *array)
+              config.output.redshifts.push_back(read_real(entry, path, Range::above(-1)));
+          },
+          [](const RunConfig& config) {
+            std::vector<std::string> parts;
+            for (const double redshift : config.output.redshifts) parts.push_back(to_text(redshift));
+            return fmt::format("[{}]", fmt::join(parts, ", "));
+          }};
+}
+
+bool is_cosmological(const SnapshotHeader& header) {
+  return header.omega0.value_or(0) > 0 && header.hubble_param.value_or(0) > 0 && header.time > 0 &&
+         std::abs(header.time * (1 + header.redshift) - 1) < 1e-3;
+}
+
+void inherit_cosmology(RunConfig& config) {
+  if (config.cosmology) return;
+  SnapshotHeader header;
+  try {
+    header = inspect_snapshot(config.particles.file).header;
+  } catch (const Error&) {
+    return;  // whoever reads the particles says what is wrong with the file
+  }
+  if (!is_cosmological(header)) return;
+  config.inherited_cosmology = true;
+  config.cosmology.emplace();
+  config.cosmology->omega_matter = *header.omega0;
+  config.cosmology->omega_lambda = header.omega_lambda.value_or(0);
+  config.cosmology->h = *header.hubble_param;
+}
+
+void complete_cosmology(RunConfig& config, const std::function<const ConfigValue*(const std::string&)>& find) {
+  agree_with_model(config, find);
+  const ConfigValue* end = find("run.end_redshift");
+  for (const char* path : {"run.end_redshift", "output.redshifts"})
+    if (const ConfigValue* value = find(path); value && !config.cosmology) refuse_without_cosmology(*value, path);
+  if (!config.cosmology) return;
+  if (end && find("run.end_time"))
+    throw Error(ErrorKind::input,
+                fmt::format("{}: run.end_redshift: expected one of run.end_time and run.end_redshift, found both",
+                            end->where()));
+  if (!find("time.integrator"))
+    for (const auto& entry : integrator_entries())
+      if (entry.expanding_space) config.time.integrator = entry.name;
+  if (!find("time.adaptive") && !find("time.step") && !find("time.steps")) config.time.adaptive = true;
+  if (!find("time.step_max")) config.time.step_max = 0x1p-6;
+  if (!config.output.redshifts.empty() && !find("output.snapshots_every")) config.output.snapshots_every = 0;
+  if (config.units.system == "auto" && config.particles.file.empty() && !config.particles.model.empty())
+    if (const ModelInfo& model = find_model(config.particles.model); model.own_units) config.units.system = model.units;
+}
+
+std::optional<physics::Background> RunConfig::background() const {
+  if (!cosmology) return std::nullopt;
+  const UnitSystem used = unit_system();
+  const bool without_lengths = used.name == nbody_units().name;
+  return cosmology->background(
+      without_lengths ? 1 : physics::hubble_in_units_per_h(used.length_cm, used.velocity_cm_per_s));
+}
+
+TimeOptions RunConfig::time_options() const {
+  TimeOptions options = time;
+  options.background = background();
+  return options;
+}
+
+double RunConfig::length_between(double from, double to) const { return cosmology ? std::log(to / from) : to - from; }
+
+}  // namespace pergola

@@ -1,0 +1,187 @@
+#include <fmt/core.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "base/unit_systems.hpp"
+#include "models/lagrangian.hpp"
+#include "models/model_entry.hpp"
+#include "models/sampling.hpp"
+#include "models/transfer_table.hpp"
+#include "particles/box.hpp"
+#include "physics/cosmology.hpp"
+#include "physics/eisenstein_hu.hpp"
+#include "physics/growth.hpp"
+#include "physics/linear_power.hpp"
+
+namespace pergola {
+
+namespace {
+
+/// A table of √P over ln k: multiples of one small step, so that a wave is the same at any resolution.
+class RootPower {
+ public:
+  RootPower(const physics::LinearPower& power, double k_low, double k_high)
+      : first_(static_cast<std::int64_t>(std::floor(std::log(k_low) / step)) - 1) {
+    const auto last = static_cast<std::int64_t>(std::ceil(std::log(k_high) / step)) + 1;
+    for (std::int64_t i = first_; i <= last; ++i)
+      values_.push_back(std::sqrt(power(std::exp(static_cast<double>(i) * step))));
+  }
+  double operator()(double k) const {
+    const double at = std::log(k) / step, floor = std::floor(at);
+    const auto i = static_cast<std::size_t>(static_cast<std::int64_t>(floor) - first_);
+    return values_[i] + (at - floor) * (values_[i + 1] - values_[i]);
+  }
+
+ private:
+  static constexpr double step = 0x1p-12;
+  std::int64_t first_;
+  std::vector<double> values_;
+};
+
+physics::Cosmology universe_of(const ModelInput& input) {
+  physics::Cosmology universe;
+  for (const auto& parameter : physics::cosmology_parameters) universe.*parameter.value = input.number(parameter.name);
+  if (universe.omega_baryon > universe.omega_matter)
+    throw Error(ErrorKind::input, fmt::format("cosmology: omega_baryon: expected at most omega_matter, {}, found {}",
+                                              to_text(universe.omega_matter), to_text(universe.omega_baryon)));
+  return universe;
+}
+
+double scale_factor(const ModelInput& input) { return 1 / (1 + input.number("redshift")); }
+
+int side_of(const ModelInput& input) {
+  return static_cast<int>(std::lround(std::cbrt(static_cast<double>(input.n()))));
+}
+
+std::optional<TransferTable> table_of(const ModelInput& input) {
+  const std::string& word = input.word("transfer");
+  if (word == "eisenstein-hu" || word == "no-wiggle") return std::nullopt;
+  const auto universe = universe_of(input);
+  return TransferTable(word, universe.omega_matter, universe.omega_baryon, universe.n_s);
+}
+
+physics::LinearPower power_of(const ModelInput& input) {
+  const auto universe = universe_of(input);
+  if (const auto table = table_of(input))
+    return {[table = *table](double k) { return table(k); }, universe.n_s, universe.sigma8, table->first(),
+            table->last()};
+  const physics::EisensteinHu fit(universe.omega_matter, universe.omega_baryon, universe.h);
+  if (input.word("transfer") == "no-wiggle")
+    return {[fit](double k) { return fit.smooth(k); }, universe.n_s, universe.sigma8};
+  return {[fit](double k) { return fit.transfer(k); }, universe.n_s, universe.sigma8};
+}
+
+/// Waves of the density contrast today, linear: ⟨|δ|²⟩ = P/V for δ(x) = Σ δ_k exp(i k·x).
+DensityWave waves_of(const ModelInput& input) {
+  const double box = input.number("box"), unit = 2 * std::numbers::pi / box;
+  const RootPower root(power_of(input), unit, unit * std::sqrt(3.0) * std::max(1, side_of(input) / 2));
+  const WaveDraw draw{input.seed(), input.flag("fixed"), input.flag("paired")};
+  const double volume = box * box * box;
+  return [=](int kx, int ky, int kz) {
+    const double amplitude = root(unit * std::sqrt(double(kx) * kx + double(ky) * ky + double(kz) * kz));
+    return draw_wave(draw, kx, ky, kz, amplitude * amplitude / volume);
+  };
+}
+
+int order_of(const ModelInput& input) {
+  const double order = input.number("order");
+  if (order != 1 && order != 2)
+    throw Error(ErrorKind::input, fmt::format("cosmology: order: expected 1 or 2, found {}", to_text(order)));
+  return static_cast<int>(order);
+}
+
+/// The units of this model have the Hubble constant 100 km/s/Mpc × h in them.
+physics::Background background_of(const ModelInput& input) {
+  const UnitSystem units = *find_unit_system("cosmology");
+  return universe_of(input).background(physics::hubble_in_units_per_h(units.length_cm, units.velocity_cm_per_s));
+}
+
+void check(const ModelInput& input) {
+  const double g = find_unit_system("cosmology")->gravitational_constant;
+  if (std::abs(input.gravitational_constant() - g) > 1e-3 * g)
+    throw Error(ErrorKind::input,
+                "cosmology: units: expected \"cosmology\", in which this model is made (Mpc/h, 1e10 solar masses/h, "
+                "km/s), found others");
+}
+
+Particles make_cosmology(const ModelInput& input) {
+  check(input);
+  const int side = side_of(input), order = order_of(input);
+  const double box = input.number("box"), a = scale_factor(input), spacing = box / side;
+  const auto background = background_of(input);
+  const physics::Growth growth = physics::growth_at(background, a);
+  check_memory(2 * input.n());  // the particles, and what they are displaced with
+  const Displacements by = lagrangian_displacements(side, waves_of(input), order, input.threads());
+  Particles particles =
+      equal_masses(input.n(), physics::mean_density(background, input.gravitational_constant()) * box * box * box);
+  // √a dx/dt, GADGET's velocity: dx/dt = H Σ f D ψ.
+  const double speed = std::sqrt(a) * background.rate(a);
+  const double d1 = box * growth.d1, d2 = box * growth.d2, v1 = speed * growth.f1 * d1, v2 = speed * growth.f2 * d2;
+  const std::array<std::vector<double>*, 3> x{&particles.x, &particles.y, &particles.z};
+  const std::array<std::vector<double>*, 3> v{&particles.vx, &particles.vy, &particles.vz};
+  parallel_chunks(input.threads(), input.n(), 65536, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      const std::int64_t at[3] = {i % side, i / side % side, i / side / side};
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        const double first = by.first[axis][k], second = order > 1 ? by.second[axis][k] : 0;
+        (*x[axis])[k] = wrap(static_cast<double>(at[axis]) * spacing + d1 * first + d2 * second, 0.0, box);
+        (*v[axis])[k] = v1 * first + v2 * second;
+      }
+    }
+  });
+  return particles;
+}
+
+std::vector<ModelOption> options() {
+  std::vector<ModelOption> all{
+      {"box", 100.0, "side of the periodic box, Mpc/h", Range::above(0), {}},
+      {"redshift", 49.0, "at which the run starts", Range::at_least(0), {}},
+      {"order", 2.0, "of Lagrangian perturbation theory: 1 or 2", Range::between(1, 2), {}},
+      {"transfer", std::string("eisenstein-hu"), "eisenstein-hu, no-wiggle, or a table of CAMB or CLASS", {}, {}},
+      {"fixed", false, "all waves at their rms amplitude", {}, {}},
+      {"paired", false, "the opposite of the field", {}, {}}};
+  const physics::Cosmology defaults;
+  for (const auto& parameter : physics::cosmology_parameters) {
+    Range range = Range::between(parameter.low, parameter.high);
+    if (parameter.above) range = Range::above(parameter.low);
+    all.push_back({parameter.name, defaults.*parameter.value, parameter.help, range, {}});
+  }
+  return all;
+}
+
+std::array<double, species_count> advice(const ModelInput& input) {
+  std::array<double, species_count> epsilon{};
+  epsilon[1] = input.number("box") / side_of(input) / 30;
+  return epsilon;
+}
+
+}  // namespace
+
+ModelEntry cosmology_model() {
+  ModelEntry entry{{.name = "cosmology",
+                    .summary = "a box of the universe: a lattice displaced by Gaussian waves, Mpc/h",
+                    .default_n = 64 * 64 * 64,
+                    .any_n = true,
+                    .options = options(),
+                    .units = "cosmology",
+                    .own_units = true,
+                    .cube = true},
+                   make_cosmology,
+                   [](const ModelInput&) { return std::vector<Expectation>{}; },
+                   [](const ModelInput& input) { return input.number("box"); },
+                   advice};
+  entry.cosmology = [](const ModelInput& input) -> std::optional<CosmologicalStart> {
+    return CosmologicalStart{universe_of(input), scale_factor(input)};
+  };
+  entry.remark = [](const ModelInput& input) {
+    const auto table = table_of(input);
+    return table ? fmt::format("transfer: {}", table->description()) : std::string();
+  };
+  return entry;
+}
+
+}  // namespace pergola

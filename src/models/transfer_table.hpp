@@ -1,0 +1,31 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace pergola {
+
+/// A transfer function of matter as a table of CAMB or CLASS, or a power spectrum, over wave numbers in h/Mpc. Which of
+/// them is seen from the largest waves: T of CAMB does not depend on k there, δ of CLASS grows as k², P as kⁿ.
+class TransferTable {
+ public:
+  enum class Kind { camb, class_code, power };
+
+  /// Throws Error(input) with file, line, what was expected and found.
+  TransferTable(const std::filesystem::path& path, double omega_matter, double omega_baryon, double n_s);
+
+  /// T(k) up to a factor. Throws Error(input) outside the table.
+  double operator()(double k) const;
+  double first() const { return k_.front(); }
+  double last() const { return k_.back(); }
+  /// "matter.dat: 500 wave numbers from 1e-4 to 20 h/Mpc, transfer functions of CAMB (over k²), column 7".
+  const std::string& description() const { return description_; }
+  Kind kind() const { return kind_; }
+
+ private:
+  std::string name_, description_;
+  Kind kind_ = Kind::camb;
+  std::vector<double> k_, log_transfer_;
+};
+
+}  // namespace pergola

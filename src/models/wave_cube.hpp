@@ -1,0 +1,59 @@
+#pragma once
+#include <complex>
+#include <cstdint>
+#include <vector>
+
+#include "device/parallel.hpp"
+
+namespace pergola {
+
+/// A cube of complex numbers, x fastest, that are places or waves of a periodic box: value(q) = Σ wave(k) exp(i k·q).
+/// The bits do not depend on the number of threads.
+class WaveCube {
+ public:
+  WaveCube(int side, int threads);
+  int side() const { return side_; }
+  std::int64_t size() const { return static_cast<std::int64_t>(values_.size()); }
+  std::vector<std::complex<double>>& values() { return values_; }
+  const std::vector<std::complex<double>>& values() const { return values_; }
+
+  void to_places();
+  void to_waves();
+
+  /// The wave number of index i along an axis, in waves per box.
+  int wave_number(int i) const { return i <= side_ / 2 ? i : i - side_; }
+
+  /// wave(kx, ky, kz) for all waves; 0 for the mean and where an axis has its Nyquist wave number.
+  template <class Wave>
+  void fill_waves(const Wave& wave) {
+    parallel_for(threads_, side_, [&](std::int64_t iz) {
+      const int kz = wave_number(static_cast<int>(iz));
+      for (int iy = 0; iy < side_; ++iy) {
+        const int ky = wave_number(iy);
+        std::complex<double>* row = values_.data() + (iz * side_ + iy) * side_;
+        for (int ix = 0; ix < side_; ++ix) {
+          const int kx = wave_number(ix);
+          const bool none = (kx == 0 && ky == 0 && kz == 0) || 2 * kx == side_ || 2 * ky == side_ || 2 * kz == side_;
+          row[ix] = none ? std::complex<double>(0) : std::complex<double>(wave(kx, ky, kz, row[ix]));
+        }
+      }
+    });
+  }
+
+  /// body(value, place) for all values.
+  template <class Body>
+  void each(const Body& body) {
+    parallel_chunks(threads_, size(), 65536, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i)
+        body(values_[static_cast<std::size_t>(i)], static_cast<std::size_t>(i));
+    });
+  }
+
+ private:
+  void transform(int sign);
+
+  int side_, threads_;
+  std::vector<std::complex<double>> values_;
+};
+
+}  // namespace pergola

@@ -1,0 +1,122 @@
+"""A box of the universe: initial conditions, the run, its files and what is refused."""
+import csv
+import json
+import math
+
+import harness
+
+CONFIG = """
+[run]
+end_redshift = 9
+threads = 1
+device = "cpu"
+[particles]
+{particles}
+[gravity]
+solver = "mesh"
+[gravity.mesh]
+cells = 16
+assignment = "tsc"
+[output]
+energy_every = 0.2
+redshifts = [24, 14]
+checkpoint_every_minutes = 0
+"""
+MODEL = 'model = "cosmology"\nn = "8^3"\nbox = 50\nseed = 4'
+
+
+class Cosmology(harness.CliTest):
+    def made(self, name, *more):
+        path = self.dir / name
+        self.good("ic", "cosmology", "--n", "8^3", "--box", 50, "--seed", 4, *more, "-o", path)
+        return path
+
+    def config(self, particles, name="run.toml", text=CONFIG):
+        path = self.dir / name
+        path.write_text(text.replace("{particles}", particles))
+        return path
+
+    def lines(self, run):
+        with open(run / "energy.csv") as file:
+            return list(csv.DictReader(file))
+
+    def test_a_model_runs_and_its_times_are_scale_factors(self):
+        run = self.dir / "run"
+        self.good("run", self.config(MODEL), "-o", run)
+        lines = self.lines(run)
+        times = [float(line["time"]) for line in lines]
+        self.assertAlmostEqual(times[0], 0.02, places=15)
+        self.assertAlmostEqual(times[-1], 0.1, places=15)
+        steps = [math.log(b / a) for a, b in zip(times, times[1:])]
+        self.assertTrue(all(0.15 < step < 0.25 for step in steps[:-1]), steps)
+        record = json.loads((run / "run.json").read_text())
+        self.assertEqual(record["energy_error"], float(lines[-1]["relative_error"]))
+        self.assertEqual(record["configuration"]["cosmology"]["omega_matter"], 0.3)
+        names = [check["name"] for check in record["checks"]]
+        self.assertIn("large_wave_growth", names)
+        # output.redshifts beside the first and the last
+        shown = [self.good_json("info", run / f"snap_00{k}.hdf5") for k in range(4)]
+        for info, redshift in zip(shown, (49, 24, 14, 9)):
+            self.assertAlmostEqual(info["redshift"], redshift, places=9)
+            self.assertAlmostEqual(info["time"] * (1 + redshift), 1, places=12)
+            self.assertEqual((info["omega0"], info["omega_lambda"], info["hubble_param"]), (0.3, 0.7, 0.7))
+            self.assertEqual(info["box_size"], 50)
+        self.assertFalse((run / "snap_004.hdf5").exists())
+
+    def test_a_file_gives_the_same_run_as_its_model_and_its_cosmology_is_inherited_aloud(self):
+        file, run, other = self.made("ic.hdf5"), self.dir / "run", self.dir / "other"
+        self.good("run", self.config(MODEL), "-o", run)
+        done = harness.run(["run", self.config(f'file = "{file}"', "file.toml"), "-o", other])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("[cosmology] was taken from it, omega_matter = 0.3", done.stderr)
+        self.assertEqual([line["kinetic"] for line in self.lines(run)], [line["kinetic"] for line in self.lines(other)])
+        # GADGET's binary format keeps a, z and h too.
+        binary = self.dir / "ic.g2"
+        self.good("convert", file, binary, "--double")
+        info = self.good_json("info", binary)
+        self.assertEqual((info["time"], info["omega0"], info["hubble_param"]), (0.02, 0.3, 0.7))
+        self.assertAlmostEqual(info["redshift"], 49)
+
+    def test_a_stopped_run_goes_on_with_the_same_bits(self):
+        whole, parts = self.dir / "whole", self.dir / "parts"
+        config = self.config(MODEL)
+        self.good("run", config, "-o", whole)
+        self.good("run", config, "--set", "run.end_redshift=19", "-o", parts)
+        self.good("run", config, "-o", parts, "--resume")
+        self.good("convert", whole / "snap_003.hdf5", self.dir / "whole.csv")
+        last = sorted(parts.glob("snap_*.hdf5"))[-1]
+        self.good("convert", last, self.dir / "parts.csv")
+        self.assertEqual((self.dir / "whole.csv").read_text(), (self.dir / "parts.csv").read_text())
+        self.assertEqual(json.loads((whole / "run.json").read_text())["energy_error"],
+                         json.loads((parts / "run.json").read_text())["energy_error"])
+
+    def test_the_example_runs_with_fewer_particles(self):
+        run = self.dir / "example"
+        self.good("run", harness.SOURCE / "examples" / "cosmology.toml", "-o", run, "--device", "cpu", "--quiet",
+                  "--set", "particles.n=8^3", "--set", "gravity.mesh.cells=16", "--set", "run.end_redshift=3")
+        self.assertEqual(len(list(run.glob("snap_*.hdf5"))), 3)
+        checks = {check["name"] for check in json.loads((run / "run.json").read_text())["checks"]}
+        self.assertEqual(checks, {"energy_error", "large_wave_growth", "large_wave_scatter"})
+
+    def test_refusals(self):
+        out, file = self.dir / "out", self.made("ic.hdf5")
+        config = self.config(MODEL)
+        refused = {"cosmology.omega_matter=0.25 particles.omega_matter=0.3": "particles.omega_matter",
+                   "cosmology.omega_mater=0.3": "omega_matter", "cosmology.h=0": "cosmology.h",
+                   "time.integrator=hermite": "time.integrator", "run.end_time=0.5": "run.end_redshift",
+                   "particles.n=100": "cube", "gravity.solver=direct": "gravity.solver",
+                   "particles.transfer=none.dat": "none.dat", "gravity.mesh.boundary=isolated": "periodic"}
+        for sets, says in refused.items():
+            words = [word for one in sets.split() for word in ("--set", one)]
+            self.bad(2, "run", config, *words, "-o", out, says=says)
+            self.assertFalse(out.exists(), sets)
+        self.bad(2, "run", self.config(f'file = "{file}"', "file.toml"), "--set", "cosmology.omega_matter=0.4", "-o", out,
+                 says=["omega_matter", "0.3"])
+        plain = CONFIG.replace("end_redshift = 9", "end_redshift = 0")
+        self.bad(2, "run", self.config('model = "cube"', "cube.toml", plain), "-o", out, says="[cosmology]")
+        self.bad(2, "ic", "cosmology", "--n", 8, "--units", "nbody", "-o", self.dir / "x.hdf5", says="cosmology")
+        self.bad(2, "ic", "cosmology", "--n", "2^3^4", "-o", self.dir / "x.hdf5", says="2^3^4")
+
+
+if __name__ == "__main__":
+    harness.main()

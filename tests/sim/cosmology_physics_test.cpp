@@ -1,0 +1,190 @@
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "analysis/large_waves.hpp"
+#include "analysis/layzer_irvine.hpp"
+#include "base/error.hpp"
+#include "physics/growth.hpp"
+#include "sim/simulation.hpp"
+
+namespace pergola {
+
+namespace {
+
+constexpr double k = 2 * std::numbers::pi;
+constexpr int across = 8;  // particles and cells along y and z
+
+/// G = 1, H₀ = 1, a box of 1: a lattice of side × 8 × 8 particles and as many cells.
+RunConfig configuration(int side, const std::string& cosmology, double end, double step) {
+  return parse_config(fmt::format(R"(
+[run]
+end_time = {}
+precision = "double"
+device = "cpu"
+threads = 1
+[gravity]
+solver = "mesh"
+[gravity.mesh]
+cells = [{}, {}, {}]
+box = 1
+boundary = "periodic"
+assignment = "tsc"
+[time]
+step = {}
+[cosmology]
+{}
+)",
+                                  end, side, across, across, step, cosmology),
+                      "test");
+}
+
+/// A plane wave along x in its growing mode: x = q − A sin(k q)/k with A = contrast D(a). Zel'dovich 1970: the exact
+/// solution up to the crossing of shells at A = 1.
+Particles plane_wave(const RunConfig& config, int side, double contrast, double a) {
+  const auto background = *config.background();
+  const physics::Growth growth = physics::growth_at(background, a);
+  const double mass = physics::mean_density(background, 1) / (side * across * across);
+  const double speed = std::sqrt(a) * background.rate(a) * growth.f1;
+  Particles p;
+  for (int iz = 0; iz < across; ++iz)
+    for (int iy = 0; iy < across; ++iy)
+      for (int ix = 0; ix < side; ++ix) {
+        const double q = (ix + 0.5) / side, moved = -contrast * growth.d1 * std::sin(k * q) / k;
+        p.id.push_back(p.id.size() + 1);
+        p.species.push_back(1);
+        p.mass.push_back(mass);
+        p.x.push_back(q + moved), p.y.push_back((iy + 0.5) / across), p.z.push_back((iz + 0.5) / across);
+        p.vx.push_back(speed * moved), p.vy.push_back(0), p.vz.push_back(0);
+      }
+  return p;
+}
+
+/// A of the particles, and that of their velocities: dA/d ln a over A would be f.
+double amplitude(const Particles& p, int side) {
+  double sum = 0;
+  for (std::size_t i = 0; i < p.x.size(); ++i) {
+    const double q = (static_cast<double>(p.id[i] - 1) - side * std::floor((p.id[i] - 1) / side) + 0.5) / side;
+    double moved = p.x[i] - q;
+    moved -= std::round(moved);
+    sum += -2 * k * moved * std::sin(k * q);
+  }
+  return sum / static_cast<double>(p.x.size());
+}
+
+// Reference: D(a) from its own differential equation, which physics/cosmology_physics_test.cpp compares with closed
+// forms.
+TEST(CosmologicalRun, PlaneWavesGrowAsLinearTheorySaysInFourUniverses) {
+  const int side = 256;
+  const char* universes[] = {"omega_matter = 1\nomega_lambda = 0\nomega_baryon = 0",
+                             "omega_matter = 0.3\nomega_lambda = 0.7", "omega_matter = 0.3\nomega_lambda = 0",
+                             "omega_matter = 0.3\nomega_lambda = 0.7\nw0 = -0.8\nwa = -0.4"};
+  for (const char* universe : universes) {
+    const RunConfig config = configuration(side, universe, 1, 0.03125);
+    const double from = 0.1;
+    const Particles start = plane_wave(config, side, 0.2, from);
+    Simulation run(config, start, from);
+    run.run_until(1);
+    const auto background = *config.background();
+    const double grown = amplitude(run.particles(), side) / amplitude(start, side);
+    const double expected = physics::growth_at(background, 1).d1 / physics::growth_at(background, from).d1;
+    EXPECT_NEAR(grown / expected, 1, 1e-3) << universe;
+    // Velocities: √a H f ψ.
+    const Particles end = run.particles();
+    const std::size_t i = side / 5;
+    const double moved = end.x[i] - (static_cast<double>(i) + 0.5) / side;
+    EXPECT_NEAR(end.vx[i] / (background.rate(1) * physics::growth_at(background, 1).f1 * moved), 1, 3e-3) << universe;
+  }
+}
+
+// Zel'dovich's pancake until shortly before shells cross at a = 1, against a run with a step of an eighth.
+TEST(CosmologicalRun, APancakeConvergesAtSecondOrderInTheStep) {
+  const int side = 64;
+  const std::string universe = "omega_matter = 1\nomega_lambda = 0\nomega_baryon = 0";
+  const auto places = [&](double step) {
+    const RunConfig config = configuration(side, universe, 0.9, step);
+    Simulation run(config, plane_wave(config, side, 1, 0.1), 0.1);
+    run.run_until(0.9);
+    return run.particles();
+  };
+  const Particles reference = places(0.0125);
+  const auto error = [&](const Particles& p) {
+    double sum = 0;
+    for (std::size_t i = 0; i < p.x.size(); ++i) sum += std::pow(p.x[i] - reference.x[i], 2);
+    return std::sqrt(sum / static_cast<double>(p.x.size()));
+  };
+  const double coarse = error(places(0.2)), fine = error(places(0.1));
+  EXPECT_NEAR(coarse / fine, 4, 0.6);
+  // The exact solution, but for the cells: a sixty-fourth of the box.
+  EXPECT_NEAR(amplitude(reference, side), 0.9, 0.01);
+}
+
+// The energy equation holds to the accuracy of steps and cells; with dt for the kicks in place of dt/a it would not.
+TEST(CosmologicalRun, KeepsTheEquationOfLayzerAndIrvine) {
+  const int side = 64;
+  const RunConfig config = configuration(side, "omega_matter = 0.3\nomega_lambda = 0.7", 0.9, 0.02);
+  Simulation run(config, plane_wave(config, side, 0.9, 0.1), 0.1);
+  LayzerIrvine equation;
+  double residual = 0;
+  for (double a = 0.1; a < 0.9; a *= std::exp(0.06)) {
+    run.run_until(a);
+    const Energies e = run.energies();
+    residual = equation.add(a, e.kinetic, e.potential);
+    EXPECT_NEAR(residual, 0, 5e-3) << a;
+  }
+  EXPECT_GT(equation.integral, 0);
+  const Vec3<double> momentum = run.energies().momentum;
+  EXPECT_NEAR(momentum.x, 0, 1e-9);
+}
+
+TEST(CosmologicalRun, GoesOnFromASavedStateWithTheSameBits) {
+  const int side = 32;
+  const RunConfig config = configuration(side, "omega_matter = 0.3\nomega_lambda = 0.7", 0.5, 0.05);
+  const Particles start = plane_wave(config, side, 0.5, 0.1);
+  Simulation whole(config, start, 0.1), part(config, start, 0.1);
+  part.run_until(0.23);
+  Simulation resumed(config, part.save());
+  EXPECT_NEAR(resumed.start_time(), 0.1, 1e-15);
+  whole.run_until(0.5);
+  resumed.run_until(0.5);
+  EXPECT_EQ(whole.particles().x, resumed.particles().x);
+  EXPECT_EQ(whole.particles().vx, resumed.particles().vx);
+}
+
+TEST(CosmologicalRun, RefusesMassesOfAnotherUniverseAndOpenSpace) {
+  const RunConfig config = configuration(16, "omega_matter = 0.3\nomega_lambda = 0.7", 1, 0.05);
+  Particles heavy = plane_wave(config, 16, 0.1, 0.1);
+  for (double& mass : heavy.mass) mass *= 1.1;
+  EXPECT_THROW(Simulation(config, heavy, 0.1), Error);
+  RunConfig open = config;
+  open.gravity.solver = "tree";
+  EXPECT_THROW(Simulation(open, plane_wave(config, 16, 0.1, 0.1), 0.1), Error);
+  RunConfig hermite = config;
+  hermite.time.integrator = "hermite";
+  EXPECT_THROW(hermite.check(), Error);
+}
+
+// A contrast c cos(k x) has the wave c/2; others are zero.
+TEST(LargeWaves, AreThoseOfAKnownField) {
+  const RunConfig config = configuration(256, "omega_matter = 1\nomega_lambda = 0\nomega_baryon = 0", 1, 0.1);
+  const Particles p = plane_wave(config, 256, 0.01, 1);
+  const LargeWaves one = large_waves(p, 1, 1), two = large_waves(p, 1, 2);
+  EXPECT_NEAR(std::abs(one[0]), 0.005, 1e-6);
+  EXPECT_NEAR(std::abs(one[1]), 0, 1e-12);
+  EXPECT_NEAR(std::abs(one[12]), 0, 1e-12);
+  EXPECT_EQ(one, two);
+  LargeWaves later = one;
+  for (auto& wave : later) wave = std::abs(wave) > 1e-6 ? 3.0 * wave : wave;
+  const LargeWaveGrowth growth = wave_growth(one, later, 3);
+  EXPECT_NEAR(growth.ratio[0], 1, 1e-12);
+  EXPECT_NEAR(growth.mean, 1, 1e-12);
+  EXPECT_NEAR(growth.scatter, 0, 1e-9);
+  later[1] = 0.1 * later[0];
+  EXPECT_NEAR(wave_growth(one, later, 3).scatter, 0.1, 1e-9);
+}
+
+}  // namespace
+
+}  // namespace pergola
