@@ -1,6 +1,9 @@
 #include "base/unit_systems.hpp"
 
+#include <fmt/core.h>
+
 #include <cmath>
+#include <initializer_list>
 
 #include "base/text.hpp"
 
@@ -120,6 +123,33 @@ std::optional<double> velocity_unit_cm_per_s(std::string_view text) {
     if (!length || !time) return std::nullopt;
     return *length / *time;
   });
+}
+
+namespace {
+
+/// The word that it is, or the first of which it is a power of ten; else so many of the last.
+std::string unit_text(double value, std::initializer_list<const char*> words,
+                      std::optional<double> (*cgs)(std::string_view)) {
+  constexpr double rounding = 1e-12;
+  for (const char* word : words)
+    if (std::abs(value / *cgs(word) - 1) <= rounding) return word;
+  for (const char* word : words) {
+    const double factor = value / *cgs(word), power = std::round(std::log10(factor));
+    if (std::abs(factor / std::pow(10, power) - 1) <= rounding) return fmt::format("1e{:.0f} {}", power, word);
+  }
+  return fmt::format("{} {}", to_text(value), *(words.end() - 1));
+}
+
+}  // namespace
+
+std::string length_unit_text(double cm) {
+  return unit_text(cm, {"kpc", "pc", "Mpc", "AU", "km", "m", "cm"}, length_unit_cm);
+}
+
+std::string mass_unit_text(double g) { return unit_text(g, {"Msun", "kg", "g"}, mass_unit_g); }
+
+std::string velocity_unit_text(double cm_per_s) {
+  return unit_text(cm_per_s, {"km/s", "m/s", "AU/yr", "kpc/Gyr", "cm/s"}, velocity_unit_cm_per_s);
 }
 
 bool same_units(const UnitSystem& a, const UnitSystem& b) {

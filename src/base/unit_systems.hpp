@@ -34,4 +34,10 @@ PERGOLA_API std::optional<double> length_unit_cm(std::string_view text);
 PERGOLA_API std::optional<double> mass_unit_g(std::string_view text);
 PERGOLA_API std::optional<double> velocity_unit_cm_per_s(std::string_view text);
 
+/// And back, as text that these read: the word of a unit, with a power of ten before it where need be, or a number of
+/// cm, g or cm/s.
+PERGOLA_API std::string length_unit_text(double cm);
+PERGOLA_API std::string mass_unit_text(double g);
+PERGOLA_API std::string velocity_unit_text(double cm_per_s);
+
 }  // namespace pergola

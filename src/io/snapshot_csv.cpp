@@ -208,14 +208,29 @@ namespace {
 
 constexpr std::int64_t lines_per_text = 8192;
 
+/// "id,mass[Msun],x[AU],..."; ones, as N-body units have them, are not stated.
+std::string column_names(const std::optional<FileUnits>& units) {
+  std::string names = "id";
+  const bool stated = units && !(units->length_cm == 1 && units->mass_g == 1 && units->velocity_cm_per_s == 1);
+  for (const auto& column : real_columns) {
+    names += fmt::format(",{}", column);
+    if (stated)
+      names += fmt::format("[{}]", column == "mass"        ? mass_unit_text(units->mass_g)
+                                   : column.front() == 'v' ? velocity_unit_text(units->velocity_cm_per_s)
+                                                           : length_unit_text(units->length_cm));
+  }
+  return names;
+}
+
 class CsvWriter final : public SnapshotWriter {
  public:
-  CsvWriter(const std::filesystem::path& path, const SnapshotContents& contents, WriteOptions options)
+  CsvWriter(const std::filesystem::path& path, const SnapshotHeader& header, const SnapshotContents& contents,
+            WriteOptions options)
       : SnapshotWriter(path, contents),
         options_(std::move(options)),
         with_species_(contents.counts[species_halo] != contents.total()),
         file_(path) {
-    file_.write(with_species_ ? "id,mass,x,y,z,vx,vy,vz,species\n" : "id,mass,x,y,z,vx,vy,vz\n");
+    file_.write(fmt::format("{}{}\n", column_names(header.units), with_species_ ? ",species" : ""));
   }
 
  private:
@@ -247,9 +262,9 @@ class CsvWriter final : public SnapshotWriter {
 
 }  // namespace
 
-std::unique_ptr<SnapshotWriter> make_csv_writer(const std::filesystem::path& path, const SnapshotContents& contents,
-                                                WriteOptions options) {
-  return std::make_unique<CsvWriter>(path, contents, std::move(options));
+std::unique_ptr<SnapshotWriter> make_csv_writer(const std::filesystem::path& path, const SnapshotHeader& header,
+                                                const SnapshotContents& contents, WriteOptions options) {
+  return std::make_unique<CsvWriter>(path, header, contents, std::move(options));
 }
 
 }  // namespace pergola

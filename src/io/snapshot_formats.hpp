@@ -63,8 +63,8 @@ std::unique_ptr<SnapshotWriter> make_hdf5_writer(const std::filesystem::path& pa
                                                  const SnapshotContents& contents, WriteOptions options);
 std::unique_ptr<SnapshotWriter> make_gadget_writer(const std::filesystem::path& path, const SnapshotHeader& header,
                                                    const SnapshotContents& contents, WriteOptions options);
-std::unique_ptr<SnapshotWriter> make_csv_writer(const std::filesystem::path& path, const SnapshotContents& contents,
-                                                WriteOptions options);
+std::unique_ptr<SnapshotWriter> make_csv_writer(const std::filesystem::path& path, const SnapshotHeader& header,
+                                                const SnapshotContents& contents, WriteOptions options);
 
 /// `value` in single precision; Error(input) when it is too large for that.
 float to_single(double value, const std::filesystem::path& path);

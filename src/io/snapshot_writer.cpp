@@ -105,7 +105,7 @@ std::unique_ptr<SnapshotWriter> make_snapshot_writer(const fs::path& path, const
     case SnapshotFormat::csv:
       break;
   }
-  return make_csv_writer(path, contents, std::move(chosen));
+  return make_csv_writer(path, header, contents, std::move(chosen));
 }
 
 void write_snapshot(const fs::path& path, const SnapshotHeader& header, ParticleSource& source,

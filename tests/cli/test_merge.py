@@ -35,9 +35,9 @@ class Merge(harness.CliTest):
         self.good("convert", self.dir / "both.hdf5", self.dir / "both.csv")
         with open(self.dir / "both.csv") as file:
             rows = list(csv.DictReader(file))
-        mass = sum(float(row["mass"]) for row in rows)
-        drift = [sum(float(row["mass"]) * float(row[axis]) for row in rows if int(row["id"]) <= 100) / (mass / 2)
-                 for axis in ("vx", "vy")]
+        mass = sum(float(row["mass[1e10 Msun]"]) for row in rows)
+        drift = [sum(float(row["mass[1e10 Msun]"]) * float(row[axis]) for row in rows if int(row["id"]) <= 100) / (mass / 2)
+                 for axis in ("vx[km/s]", "vy[km/s]")]
         self.assertAlmostEqual((2 * (drift[0] ** 2 + drift[1] ** 2) ** 0.5) / (2 * 43009.17 * mass / 200) ** 0.5, 1, 4)
 
     def test_refusals(self):

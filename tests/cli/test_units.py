@@ -54,6 +54,18 @@ class Units(harness.CliTest):
         self.assertAlmostEqual(float(earth[2]), 1, delta=1e-3)
         self.assertAlmostEqual(float(earth[3]), 0, delta=1e-3)
 
+    def test_a_table_that_is_written_states_its_units(self):
+        (self.dir / "earth.csv").write_text(EARTH)
+        self.good("convert", self.dir / "earth.csv", self.dir / "earth.hdf5")
+        self.good("convert", self.dir / "earth.hdf5", self.dir / "again.csv")
+        said = [json.loads(self.good("info", self.dir / name, "--json"))["units"] for name in ("earth.csv", "again.csv")]
+        self.assertEqual(said[0], said[1])
+        self.assertEqual((self.dir / "again.csv").read_text().splitlines()[0], "id,mass[Msun],x[AU],y[AU],z[AU],vx[AU/yr],vy[AU/yr],vz[AU/yr]")
+        self.good("ic", "m81", "--n", 10, "-o", self.dir / "m81.csv")
+        self.assertIn("mass[1e10 Msun],x[kpc],", (self.dir / "m81.csv").read_text())
+        self.good("ic", "plummer", "--n", 10, "-o", self.dir / "plummer.csv")
+        self.assertEqual((self.dir / "plummer.csv").read_text().splitlines()[0], "id,mass,x,y,z,vx,vy,vz")
+
     def test_columns_that_contradict_or_say_nothing_are_refused(self):
         def refused(old, new, *says):
             (self.dir / "earth.csv").write_text(EARTH.replace(old, new))
