@@ -17,6 +17,7 @@ void add_force(Command program, Context& context);
 void add_ic(Command program, Context& context);
 void add_info(Command program, Context& context);
 void add_merge(Command program, Context& context);
+void add_movie(Command program, Context& context);
 void add_g6_replay(Command program, Context& context);
 void add_paper(Command program, Context& context);
 void add_picture(Command program, Context& context);

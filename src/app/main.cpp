@@ -64,6 +64,7 @@ void add_commands(Command program, Context& context) {
   add_analyze(program, context);
   add_picture(program, context);
   add_plot(program, context);
+  add_movie(program, context);
   add_view(program, context);
   add_bench(program, context);
   add_paper(program, context);

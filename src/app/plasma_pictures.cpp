@@ -8,9 +8,9 @@
 #include <cmath>
 #include <filesystem>
 
+#include "app/series.hpp"
 #include "base/error.hpp"
 #include "io/openpmd.hpp"
-#include "picture/plasma_plots.hpp"
 
 namespace pergola::app {
 
@@ -26,7 +26,7 @@ std::string with_unit(const std::string& name, const std::string& unit) {
 std::string unit_of(const std::string& coordinate, const OpenPmdSummary& summary) {
   if (summary.length_unit.empty()) return "";
   if (!coordinate.starts_with("v")) return summary.length_unit;
-  return summary.time_unit == "1/omega_p" ? summary.length_unit + " ω_{p}"
+  return summary.time_unit == "1/omega_p" ? fmt::format("{} ω_{{p}}", summary.length_unit)
                                           : fmt::format("{}/{}", summary.length_unit, summary.time_unit);
 }
 
@@ -46,7 +46,7 @@ std::pair<std::string, std::string> parse_phase(const std::string& text) {
   return {text.substr(0, comma), text.substr(comma + 1)};
 }
 
-std::vector<OpenPmdSummary::Species> chosen_species(const PlasmaPictureOptions& options,
+std::vector<OpenPmdSummary::Species> chosen_species(const PictureOptions& options, const std::string& file,
                                                     const OpenPmdSummary& summary) {
   if (options.species.empty()) return summary.species;
   std::vector<OpenPmdSummary::Species> chosen;
@@ -57,26 +57,43 @@ std::vector<OpenPmdSummary::Species> chosen_species(const PlasmaPictureOptions& 
     if (found == names.end())
       throw Error(
           ErrorKind::input,
-          fmt::format("{}: --species: expected {}, found {}", options.file,
+          fmt::format("{}: --species: expected {}, found {}", file,
                       names.empty() ? "a file with particles" : fmt::format("{}", fmt::join(names, ", ")), name));
     chosen.push_back(summary.species[static_cast<std::size_t>(found - names.begin())]);
   }
   return chosen;
 }
 
-std::string title_of(const PlasmaPictureOptions& options, const std::string& what, const OpenPmdSummary& summary) {
+std::string title_of(const PictureOptions& options, const std::string& file, const std::string& what,
+                     const OpenPmdSummary& summary) {
+  if (options.no_legend) return "";
   if (options.title_given) return options.title;
-  return fmt::format("{} · {} · {}", std::filesystem::path(options.file).filename().string(), what, time_text(summary));
+  return fmt::format("{} · {} · {}", std::filesystem::path(file).filename().string(), what, time_text(summary));
 }
 
-PlasmaPicture phase_picture(const PlasmaPictureOptions& options, const OpenPmdSummary& summary) {
+/// "m_e (lambda_D omega_p)^2/e" as people write it.
+std::string shown_unit(std::string unit) {
+  for (const auto& [word, mark] : {std::pair{"lambda_D", "λ_{D}"},
+                                   {"omega_p", "ω_{p}"},
+                                   {"m_e", "m_{e}"},
+                                   {"n_0", "n_{0}"},
+                                   {"^2", "^{2}"},
+                                   {"^3", "^{3}"},
+                                   {"Debye length", "λ_{D}"}})
+    for (auto at = unit.find(word); at != std::string::npos; at = unit.find(word, at + std::string(mark).size()))
+      unit.replace(at, std::string(word).size(), mark);
+  return unit;
+}
+
+PhaseSpace phase_space(const PictureOptions& options, const std::string& file, const OpenPmdSummary& summary,
+                       int threads) {
   const auto [across, up] = parse_phase(options.phase.empty() ? "x,vx" : options.phase);
-  const auto species = chosen_species(options, summary);
+  const auto species = chosen_species(options, file, summary);
   PhaseSpace particles;
   std::vector<std::string> names;
   for (const auto& one : species) {
-    const auto first = read_openpmd_coordinate(options.file, one.name, across);
-    const auto second = read_openpmd_coordinate(options.file, one.name, up);
+    const auto first = read_openpmd_coordinate(file, one.name, across);
+    const auto second = read_openpmd_coordinate(file, one.name, up);
     particles.across.insert(particles.across.end(), first.begin(), first.end());
     particles.up.insert(particles.up.end(), second.begin(), second.end());
     // All of one weight would be as good as none; different ones are made equal to 1 in the mean.
@@ -90,14 +107,32 @@ PlasmaPicture phase_picture(const PlasmaPictureOptions& options, const OpenPmdSu
   const auto label = [](const std::string& name) {
     return name.size() == 2 ? fmt::format("v_{{{}}}", name.substr(1)) : name;
   };
-  particles.across_label = with_unit(label(across), unit_of(across, summary));
-  particles.up_label = with_unit(label(up), unit_of(up, summary));
-  particles.title = title_of(options, fmt::format("{}", fmt::join(names, ", ")), summary);
+  const std::string across_unit = shown_unit(unit_of(across, summary)), up_unit = shown_unit(unit_of(up, summary));
+  particles.across_label = with_unit(label(across), across_unit);
+  particles.up_label = with_unit(label(up), up_unit);
+  if (!across_unit.empty()) particles.density_label = fmt::format("particles per {} × {}", across_unit, up_unit);
+  particles.title = title_of(options, file, fmt::format("{}", fmt::join(names, ", ")), summary);
   if (!options.colormap.empty()) particles.colormap = options.colormap;
-  particles.threads = options.threads;
-  const std::size_t count = particles.across.size();
-  return {plot_phase_space(particles, options.pixels),
-          {{"phase", {across, up}}, {"species", names}, {"particles", count}, {"time", summary.time}}};
+  particles.threads = threads;
+  particles.color_limits = options.range_given();
+  if (particles.color_limits && !(particles.color_limits->first > 0))
+    throw Error(
+        ErrorKind::input,
+        fmt::format("--range: expected densities above 0, whose logarithm is shown, found \"{}\"", options.range));
+  return particles;
+}
+
+PlasmaPicture phase_picture(const PictureOptions& options, const std::string& file, const OpenPmdSummary& summary,
+                            const PlasmaRanges& ranges, int threads) {
+  PhaseSpace particles = phase_space(options, file, summary, threads);
+  particles.across_limits = ranges.across, particles.up_limits = ranges.up;
+  if (ranges.colors) particles.color_limits = ranges.colors;
+  auto names = nlohmann::json::array();
+  for (const auto& one : chosen_species(options, file, summary)) names.push_back(one.name);
+  const auto [across, up] = parse_phase(options.phase.empty() ? "x,vx" : options.phase);
+  return {
+      plot_phase_space(particles, options.pixels),
+      {{"phase", {across, up}}, {"species", names}, {"particles", particles.across.size()}, {"time", summary.time}}};
 }
 
 /// "Ex" → "E/x"; the record and what it is called in the picture.
@@ -114,9 +149,10 @@ std::pair<std::string, const OpenPmdMesh*> find_field(const std::string& name, c
   throw Error(ErrorKind::input, fmt::format("{}: --field: expected {}, found {}", file, fmt::join(names, ", "), name));
 }
 
-PlasmaPicture field_picture(const PlasmaPictureOptions& options, const OpenPmdSummary& summary) {
-  const auto [record, mesh] = find_field(options.field, options.file, summary);
-  const std::vector<double> values = read_openpmd_mesh(options.file, record);
+FieldSlice field_slice(const PictureOptions& options, const std::string& name, const std::string& file,
+                       const OpenPmdSummary& summary) {
+  const auto [record, mesh] = find_field(name, file, summary);
+  const std::vector<double> values = read_openpmd_mesh(file, record);
   const bool flat = summary.dimensions == 2;
   const std::size_t normal = flat || options.axis == "z" ? 2 : options.axis == "y" ? 1 : 0;
   const std::size_t across = normal == 0 ? 1 : 0, up = normal == 2 ? 1 : 2;
@@ -125,9 +161,8 @@ PlasmaPicture field_picture(const PlasmaPictureOptions& options, const OpenPmdSu
   };
   // The cells are those of the file's first field.
   if (values.empty() || values.size() != cells(0) * cells(1) * cells(2))
-    throw Error(ErrorKind::input,
-                fmt::format("{}: --field: expected {} of {} cells, at least one, found {} values", options.file,
-                            options.field, fmt::join(summary.cells, " x "), values.size()));
+    throw Error(ErrorKind::input, fmt::format("{}: --field: expected {} of {} cells, at least one, found {} values",
+                                              file, name, fmt::join(summary.cells, " x "), values.size()));
   const std::size_t middle = cells(normal) / 2;
   const std::array<std::size_t, 3> stride{1, cells(0), cells(0) * cells(1)};
   FieldSlice slice;
@@ -138,28 +173,68 @@ PlasmaPicture field_picture(const PlasmaPictureOptions& options, const OpenPmdSu
       slice.values.push_back(values[middle * stride[normal] + i * stride[across] + j * stride[up]]);
   slice.width = static_cast<double>(cells(across)) * summary.spacing[across];
   slice.height = static_cast<double>(cells(up)) * summary.spacing[up];
-  slice.across_label = with_unit(coordinates[across], summary.length_unit);
-  slice.up_label = with_unit(coordinates[up], summary.length_unit);
-  slice.value_label = options.field;
-  slice.title = title_of(options, options.field, summary);
+  slice.across_label = with_unit(coordinates[across], shown_unit(summary.length_unit));
+  slice.up_label = with_unit(coordinates[up], shown_unit(summary.length_unit));
+  const std::string symbol = name == "phi" ? "φ" : name == "rho" ? "ρ" : fmt::format("E_{{{}}}", name.substr(1));
+  slice.value_label = with_unit(name.size() == 2 || symbol.size() == 2 ? symbol : name, shown_unit(mesh->unit));
+  slice.title = title_of(options, file, name, summary);
   slice.colormap = options.colormap;
+  slice.color_limits = options.range_given();
+  return slice;
+}
+
+PlasmaPicture field_picture(const PictureOptions& options, const std::string& name, const std::string& file,
+                            const OpenPmdSummary& summary, const PlasmaRanges& ranges) {
+  FieldSlice slice = field_slice(options, name, file, summary);
+  if (ranges.colors) slice.color_limits = ranges.colors;
+  const std::string unit = find_field(name, file, summary).second->unit;
   const auto [low, high] = std::minmax_element(slice.values.begin(), slice.values.end());
   return {plot_field(slice, options.pixels),
-          {{"field", options.field}, {"unit", mesh->unit}, {"min", *low}, {"max", *high}, {"time", summary.time}}};
+          {{"field", name}, {"unit", unit}, {"min", *low}, {"max", *high}, {"time", summary.time}}};
+}
+
+/// The field to show; empty: the particles.
+std::string field_shown(const PictureOptions& options, const OpenPmdSummary& summary) {
+  if (!options.field.empty() && !options.phase.empty())
+    throw Error(ErrorKind::input, "--field: expected one of --field and --phase, found both");
+  if (!options.field.empty()) return options.field;
+  return summary.species.empty() && options.phase.empty() && options.species.empty() ? "phi" : "";
+}
+
+void widen(std::optional<Limits>& limits, const Limits& by) {
+  if (!limits) limits = by;
+  limits = {std::min(limits->first, by.first), std::max(limits->second, by.second)};
 }
 
 }  // namespace
 
-PlasmaPicture plasma_picture(const PlasmaPictureOptions& options) {
-  const OpenPmdSummary summary = inspect_openpmd(options.file);
-  if (!options.field.empty() && !options.phase.empty())
-    throw Error(ErrorKind::input, "--field: expected one of --field and --phase, found both");
-  if (!options.field.empty()) return field_picture(options, summary);
-  if (!summary.species.empty() || !options.phase.empty() || !options.species.empty())
-    return phase_picture(options, summary);
-  PlasmaPictureOptions potential = options;
-  potential.field = "phi";
-  return field_picture(potential, summary);
+PlasmaRanges common_ranges(const PictureOptions& options, const std::vector<std::string>& files, int threads) {
+  PlasmaRanges ranges;
+  for (const auto& file : spread_over(files)) {
+    const OpenPmdSummary summary = inspect_openpmd(file);
+    if (const std::string field = field_shown(options, summary); !field.empty()) {
+      const auto slice = field_slice(options, field, file, summary);
+      const auto [low, high] = std::minmax_element(slice.values.begin(), slice.values.end());
+      const bool both = *low < 0 && *high > 0;
+      widen(ranges.colors, slice.color_limits.value_or(both ? Limits{-std::max(-*low, *high), std::max(-*low, *high)}
+                                                            : Limits{*low, *high}));
+      continue;
+    }
+    const auto limits = phase_space_limits(phase_space(options, file, summary, threads));
+    widen(ranges.across, limits.across);
+    widen(ranges.up, limits.up);
+    widen(ranges.colors, limits.colors);
+  }
+  if (ranges.colors && ranges.colors->first == ranges.colors->second) ranges.colors.reset();
+  return ranges;
+}
+
+PlasmaPicture plasma_picture(const PictureOptions& options, const std::string& file, const PlasmaRanges& ranges,
+                             int threads) {
+  const OpenPmdSummary summary = inspect_openpmd(file);
+  const std::string field = field_shown(options, summary);
+  return field.empty() ? phase_picture(options, file, summary, ranges, threads)
+                       : field_picture(options, field, file, summary, ranges);
 }
 
 }  // namespace pergola::app

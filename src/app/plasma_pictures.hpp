@@ -1,31 +1,28 @@
 #pragma once
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "picture/drawing.hpp"
+#include "app/picture_options.hpp"
+#include "picture/plasma_plots.hpp"
 
 namespace pergola::app {
 
-/// What `pergola picture` is asked to show of an openPMD file.
-struct PlasmaPictureOptions {
-  std::string file;
-  std::string phase;                 // "x,vx": two coordinates; empty: x,vx where there are particles
-  std::vector<std::string> species;  // empty: all
-  std::string field;                 // rho | phi | Ex …; empty: the particles
-  std::string axis;                  // 3D: the field's slice is across this axis
-  std::string colormap;              // empty: one that suits what is shown
-  std::string title;
-  bool title_given = false;
-  int pixels = 900;
-  int threads = 1;
+/// What pictures that belong together share; none: each picture's own.
+struct PlasmaRanges {
+  std::optional<Limits> across, up, colors;
 };
+/// That suit all of these files; of a long series 16 are looked at, spread over all of it.
+PlasmaRanges common_ranges(const PictureOptions& options, const std::vector<std::string>& files, int threads);
 
 struct PlasmaPicture {
-  Drawing figure;
+  Drawing drawing;
   nlohmann::json description;  // what is shown; without the file that it goes to
 };
 
-PlasmaPicture plasma_picture(const PlasmaPictureOptions& options);
+/// An openPMD file as the options say: phase space where there are particles, a field where not or where one is named.
+PlasmaPicture plasma_picture(const PictureOptions& options, const std::string& file, const PlasmaRanges& ranges,
+                             int threads);
 
 }  // namespace pergola::app

@@ -1,15 +1,12 @@
 #include "app/trails.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <optional>
 
+#include "app/series.hpp"
 #include "base/error.hpp"
-#include "base/text.hpp"
 #include "io/hdf5_walk.hpp"
 
 namespace pergola::app {
@@ -22,34 +19,10 @@ constexpr std::int64_t most_bodies = 16;
 constexpr std::size_t most_files = 500;
 constexpr int pieces = 12;  // of a path between two snapshots
 
-/// "snap_012.hdf5" is prefix "snap_", number 12 and ending ".hdf5".
-struct NumberedName {
-  std::string prefix, ending;
-  std::int64_t number = 0;
-};
-
-std::optional<NumberedName> numbered(const fs::path& file) {
-  const std::string stem = file.stem().string();
-  const auto digits = stem.find_last_not_of("0123456789") + 1;  // npos + 1 = 0
-  const auto number = parse_integer(stem.substr(digits));
-  if (!number) return std::nullopt;
-  return NumberedName{stem.substr(0, digits), file.extension().string(), *number};
-}
-
 /// The snapshots before this one, the oldest first.
 std::vector<fs::path> earlier_files(const fs::path& file) {
-  const auto own = numbered(file);
-  if (!own) return {};
-  const fs::path folder = file.parent_path().empty() ? "." : file.parent_path();
-  std::map<std::int64_t, fs::path> found;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    const auto name = numbered(entry.path());
-    if (name && name->prefix == own->prefix && name->ending == own->ending && name->number < own->number)
-      found.emplace(name->number, entry.path());
-  }
-  std::vector<fs::path> files;
-  for (const auto& [number, path] : found) files.push_back(path);
+  auto files = series_of(file);
+  files.erase(std::find(files.begin(), files.end(), file), files.end());
   if (files.size() > most_files) files.erase(files.begin(), files.end() - static_cast<std::ptrdiff_t>(most_files));
   return files;
 }

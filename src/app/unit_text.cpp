@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -56,7 +57,8 @@ bool stated(const SnapshotHeader& header) {
 UnitTexts unit_texts(const SnapshotHeader& header) {
   if (!stated(header)) return {};
   const std::string little_h = header.omega0 ? "/h" : "", length = name_of(header.units->length_cm, lengths) + little_h;
-  const std::string mass = name_of(header.units->mass_g, masses) + little_h;
+  std::string mass = name_of(header.units->mass_g, masses) + little_h;
+  if (const auto sun = mass.find("Msun"); sun != std::string::npos) mass.replace(sun, 4, "M_{☉}");
   return {length,
           header.omega0 ? fmt::format("{}/({})^{{2}}", mass, length) : fmt::format("{}/{}^{{2}}", mass, length)};
 }
@@ -73,15 +75,23 @@ AnalysisUnits plain_units(const SnapshotHeader& header) {
   return {length + little_h, mass + little_h, velocity, time};
 }
 
-std::string time_text(const SnapshotHeader& header) {
+std::string time_text(const SnapshotHeader& header, double longest) {
   if (header.omega0) return fmt::format("z = {:.3g}", header.redshift);
-  if (!stated(header)) return fmt::format("t = {:.6g}", header.time);
-  const double seconds = header.time * header.units->length_cm / header.units->velocity_cm_per_s;
-  NamedUnit best = times[0];
-  for (const NamedUnit& unit : times)
-    if (std::abs(seconds) >= unit.size) best = unit;
-  if (seconds == 0) best = times[2];
-  return fmt::format("t = {:.4g} {}", seconds / best.size, best.name);
+  const double in_seconds = stated(header) ? header.units->length_cm / header.units->velocity_cm_per_s : 0;
+  NamedUnit best{"", 1};
+  if (in_seconds > 0) {
+    const double size = std::abs(longest > 0 ? longest : header.time) * in_seconds;
+    best = size == 0 ? times[2] : times[0];
+    for (const NamedUnit& unit : times)
+      if (size >= unit.size) best = unit;
+  }
+  const double factor = in_seconds > 0 ? in_seconds / best.size : 1;
+  std::string number = fmt::format("{:.{}g}", header.time * factor, in_seconds > 0 ? 4 : 6);
+  if (longest > 0) {
+    const int before_point = static_cast<int>(std::floor(std::log10(longest * factor))) + 1;
+    number = fmt::format("{:.{}f}", header.time * factor, std::clamp(3 - before_point, 0, 9));
+  }
+  return fmt::format("t = {}{}{}", number, *best.name ? " " : "", best.name);
 }
 
 }  // namespace pergola::app

@@ -9,12 +9,13 @@ namespace pergola::app {
 /// The units of a snapshot in words for pictures; empty where the file states none, or N-body units.
 struct UnitTexts {
   std::string length;           // "kpc"
-  std::string surface_density;  // "10^{10} Msun/kpc^{2}"
+  std::string surface_density;  // "10^{10} M_{☉}/kpc^{2}"
 };
 UnitTexts unit_texts(const SnapshotHeader& header);
 
-/// "t = 1.24 Gyr" where the file states units, "t = 1.5" where not; "z = 0.5" of a cosmological snapshot.
-std::string time_text(const SnapshotHeader& header);
+/// "t = 1.24 Gyr" where the file states units, "t = 1.5" where not; "z = 0.5" of a cosmological snapshot. In a series
+/// up to `longest`, in the file's unit, all have one unit and as many digits; 0: the text is for this time alone.
+std::string time_text(const SnapshotHeader& header, double longest = 0);
 
 /// The same for tables, without marks of text: "1e10 Msun", "km/s", "kpc/(km/s)".
 AnalysisUnits plain_units(const SnapshotHeader& header);

@@ -16,9 +16,8 @@ namespace pergola {
 namespace {
 
 constexpr int map_pixels = 720;
+constexpr double decades_shown = 2.5;
 constexpr double periodic_margin = 0.125;  // of the width: what a projection looks at beyond its frame
-
-using Limits = std::pair<double, double>;
 
 Limits limits_of(const std::vector<double>& values, double room) {
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
@@ -28,12 +27,14 @@ Limits limits_of(const std::vector<double>& values, double room) {
 
 double place(double value, const Limits& limits) { return (value - limits.first) / (limits.second - limits.first); }
 
-}  // namespace
+Limits across_of(const PhaseSpace& particles) {
+  if (particles.across_limits) return *particles.across_limits;
+  return particles.period > 0 ? Limits{0, particles.period} : limits_of(particles.across, 0.05);
+}
+Limits up_of(const PhaseSpace& particles) { return particles.up_limits.value_or(limits_of(particles.up, 0.06)); }
 
-Drawing plot_phase_space(const PhaseSpace& particles, int width) {
-  if (particles.across.empty()) throw Error(ErrorKind::input, "picture: there are no particles to show");
-  const Limits across = particles.period > 0 ? Limits{0, particles.period} : limits_of(particles.across, 0.05);
-  const Limits up = limits_of(particles.up, 0.06);
+/// Particles per area, row 0 at the bottom.
+std::vector<double> density_of(const PhaseSpace& particles, const Limits& across, const Limits& up) {
   // The projection of stars, on a square: it smooths by the number of neighbours.
   Particles square;
   const auto add = [&](double x, double y, double weight) {
@@ -54,15 +55,36 @@ Drawing plot_phase_space(const PhaseSpace& particles, int width) {
   std::vector<double> density;
   for (int y = map_pixels - 1; y >= 0; --y)
     for (int x = 0; x < map_pixels; ++x) density.push_back(map.at(x, y) / area);
+  return density;
+}
 
+void refuse_none(const PhaseSpace& particles) {
+  if (particles.across.empty()) throw Error(ErrorKind::input, "picture: there are no particles to show");
+}
+
+}  // namespace
+
+PhaseSpaceLimits phase_space_limits(const PhaseSpace& particles) {
+  refuse_none(particles);
+  const Limits across = across_of(particles), up = up_of(particles);
+  const auto density = density_of(particles, across, up);
+  const double high = *std::max_element(density.begin(), density.end());
+  return {across, up, particles.color_limits.value_or(Limits{high * std::pow(10.0, -decades_shown), high})};
+}
+
+Drawing plot_phase_space(const PhaseSpace& particles, int width) {
+  refuse_none(particles);
+  const Limits across = across_of(particles), up = up_of(particles);
   MapPlot plot;
   plot.plot.title = particles.title;
   plot.plot.x.label = particles.across_label;
   plot.plot.y.label = particles.up_label;
   plot.colormap = particles.colormap;
-  plot.colors = {"particles per area", true, {}, {}};
-  plot.decades_most = 2.5;
-  plot.set_values(map_pixels, map_pixels, std::move(density), across, up);
+  plot.colors = {particles.density_label, true, {}, {}};
+  if (particles.color_limits)
+    plot.colors.low = particles.color_limits->first, plot.colors.high = particles.color_limits->second;
+  plot.decades_most = decades_shown;
+  plot.set_values(map_pixels, map_pixels, density_of(particles, across, up), across, up);
   return plot.draw(width, width * 2 / 3);
 }
 
@@ -79,6 +101,7 @@ Drawing plot_field(const FieldSlice& slice, int width) {
     const double largest = std::max(-*low, *high);
     plot.colors.low = -largest, plot.colors.high = largest;
   }
+  if (slice.color_limits) plot.colors.low = slice.color_limits->first, plot.colors.high = slice.color_limits->second;
   plot.set_values(slice.columns, slice.rows, slice.values, {0, slice.width}, {0, slice.height});
   const double aspect = std::clamp(slice.height / slice.width, 0.25, 1.0);
   return plot.draw(width, 120 + static_cast<int>((width - 180) * aspect));

@@ -1,5 +1,7 @@
 #pragma once
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "picture/drawing.hpp"
@@ -8,6 +10,8 @@
 
 namespace pergola {
 
+using Limits = std::pair<double, double>;
+
 /// Particles in the plane of a coordinate (or a velocity) and a velocity.
 struct PhaseSpace {
   std::vector<double> across, up, weights;
@@ -15,7 +19,15 @@ struct PhaseSpace {
   std::string across_label, up_label, title;
   std::string colormap = "magma";
   int threads = 1;
+  std::string density_label = "particles per area";
+  std::optional<Limits> across_limits, up_limits;  // none: as the particles need
+  std::optional<Limits> color_limits;              // none: the highest density and 2.5 decades below
 };
+/// The limits that this would choose: across, up and of the colours.
+struct PhaseSpaceLimits {
+  Limits across, up, colors;
+};
+PERGOLA_API PhaseSpaceLimits phase_space_limits(const PhaseSpace& particles);
 /// The number of particles per area in colours, as smooth as their number allows. Throws Error(input) for none.
 PERGOLA_API Drawing plot_phase_space(const PhaseSpace& particles, int width);
 
@@ -25,7 +37,8 @@ struct FieldSlice {
   std::vector<double> values;  // row 0 at the bottom
   double width = 0, height = 0;
   std::string across_label, up_label, value_label, title;
-  std::string colormap;  // empty: the diverging one where there are values of both signs, else magma
+  std::string colormap;                     // empty: the diverging one where there are values of both signs, else magma
+  std::optional<Limits> color_limits = {};  // none: the values', and with the diverging map as far down as up
 };
 /// With the diverging map 0 is in the middle of the colours.
 PERGOLA_API Drawing plot_field(const FieldSlice& slice, int width);

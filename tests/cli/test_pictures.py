@@ -128,6 +128,52 @@ class Picture(harness.CliTest):
             pictures.add(out.read_bytes())
         self.assertEqual(len(pictures), 1)
 
+    def test_a_range_is_that_of_the_colours(self):
+        path, bare = self.csv(cluster(3000)), ["--size", 64, "--no-legend", "--colormap", "gray"]
+        mean = lambda name: sum(c[0] for row in read_png(self.dir / name)[2] for c in row) / 64**2
+        self.good("picture", path, "-o", self.dir / "low.png", "--range", "1e-4,1e-2", *bare)
+        said = self.good_json("picture", path, "-o", self.dir / "high.png", "--range", "1e-2,1e3", *bare)
+        self.assertEqual(said["range"], [1e-2, 1e3])
+        self.assertGreater(mean("low.png"), mean("high.png") + 60)
+        for text in ("1,1", "2,1", "0,1", "-1,2", "1", "1,2,3", "a,b", "nan,1"):
+            self.bad(2, "picture", path, "-o", self.dir / "no.png", f"--range={text}", says="--range")
+
+    def test_a_camera_sees_with_perspective(self):
+        # From 10 along x with 90 degrees the plane of the target is 20 wide: 100 pixels, 5 to a length, y to the right.
+        path = self.csv(HEADER + "1,1,0,4,2,0,0,0\n2,1,-10,-8,-6,0,0,0\n")
+        said = self.good_json("picture", path, "-o", self.dir / "a.png", "--camera", "10,0,0", "--target", "0,0,0", "--fov", 90, "--size",
+                              100, "--no-legend", "--colormap", "gray")
+        self.assertEqual(said["camera"]["up"], [0, 0, 1])
+        self.assertAlmostEqual(said["width"], 20, delta=1e-9)
+        rows = read_png(self.dir / "a.png")[2]
+        self.assertGreater(rows[50 - 10][50 + 20][0], 150)
+        self.assertGreater(rows[50 + 15][50 - 20][0], 60)  # twice as far away: at half the distance from the middle
+        self.assertLess(rows[50 + 30][50 - 40][0], 40)
+        for options, word in ((["--camera", "0,4,2"], "inside particle id 1"), (["--camera", "1,2"], "--camera"),
+                              (["--camera", "5,5,5", "--target", "5,5,5"], "target"), (["--target", "1,2,3"], "--camera"),
+                              (["--camera", "9,0,0", "--target", "0,0,0", "--up", "1,0,0"], "up"), (["--camera", "9,0,0", "--fov", "0"], "field of view"),
+                              (["--camera", "50,0,0", "--target", "60,0,0"], "in front of the camera")):
+            self.bad(2, "picture", path, "-o", self.dir / "no.png", *options, says=word)
+
+    def test_several_files_stand_side_by_side_in_one_frame(self):
+        near = self.csv(HEADER + "1,1,1,0,0,0,0,0\n2,1,-1,0,0,0,0,0\n", "snap_0.csv")
+        far = self.csv(HEADER + "1,1,4,0,0,0,0,0\n2,1,-4,0,0,0,0,0\n", "snap_1.csv")
+        bare = ["--size", 100, "--no-legend", "--colormap", "gray", "--no-trails"]
+        said = self.good_json("picture", near, far, "-o", self.dir / "a.png", *bare)
+        self.assertEqual([panel["width"] for panel in said["panels"]], [10, 10])
+        width, height, rows = read_png(self.dir / "a.png")
+        self.assertEqual((width, height), (204, 100))
+        for x in (40, 60, 104 + 10, 104 + 90):  # 10 pixels to a length about 50, and the second panel after a gap of 4
+            self.assertGreater(rows[50][x][0], 150, x)
+        self.assertEqual(rows[50][102], (255, 255, 255))
+        self.good("picture", near, far, near, "-o", self.dir / "b.png", "--columns", 2, *bare)
+        self.assertEqual(read_png(self.dir / "b.png")[:2], (204, 204))
+        # One of them alone, in the frame of the series.
+        self.assertEqual(self.good_json("picture", near, "-o", self.dir / "c.png", "--frame", "series", *bare)["width"], 10)
+        self.assertEqual(self.good_json("picture", near, "-o", self.dir / "d.png", *bare)["width"], 2.5)
+        self.bad(2, "picture", near, self.dir / "none.csv", "-o", self.dir / "no.png", says="none.csv")
+        self.assertFalse((self.dir / "no.png").exists())
+
     def test_svg_holds_lines_an_image_and_the_words(self):
         self.good("ic", "plummer", "--n", 2000, "--units", "gadget", "-o", self.dir / "kpc.hdf5")
         self.good("picture", self.dir / "kpc.hdf5", "-o", self.dir / "a.svg", "--size", 300, "--title", "A & <B>")

@@ -1,0 +1,45 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/options.hpp"
+#include "picture/camera.hpp"
+
+namespace pergola::app {
+
+/// What `picture` and `movie` are asked to show, as it stands on the command line.
+struct PictureOptions {
+  std::string axis = "z";
+  std::string center = "auto";
+  double width = 0;  // 0: automatic
+  int pixels = 900;
+  std::string colormap;              // empty: the one that suits
+  std::vector<std::string> species;  // empty: all
+  bool color_species = false;
+  std::string title;
+  bool title_given = false;
+  bool no_legend = false;
+  bool no_trails = false;
+  std::string phase, field;  // of an openPMD file
+  std::string range;         // "LO,HI"; empty: automatic
+  std::string camera, target, up;
+  double field_of_view = 45;
+
+  SightLine sight_line() const;
+  /// The two numbers of --range; none where it is not given. Throws Error(input) for a range of nothing.
+  std::optional<std::pair<double, double>> range_given() const;
+  /// None without --camera. The target is what is given, or else this.
+  std::optional<Camera> camera_given(Vec3<double> target_otherwise) const;
+  /// Throws Error(input) for what can be told before a file is read; `figure` files only hold the options of `openpmd`.
+  void check(bool openpmd, const std::string& file) const;
+};
+
+/// The options that both commands have. `options` outlives the command.
+void add_picture_options(Command command, PictureOptions& options);
+
+/// "1,2,0.5"; throws Error(input) with the option's name and what else it may be ("" or "auto, density or ").
+Vec3<double> parse_triple(const std::string& option, const std::string& text, const std::string& otherwise = "");
+
+}  // namespace pergola::app

@@ -1,0 +1,212 @@
+#include "app/scene.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "analysis/radii.hpp"
+#include "app/series.hpp"
+#include "app/unit_text.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace pergola::app {
+
+namespace {
+
+/// The particles of these species only.
+Particles of_species(const Particles& all, const std::vector<std::string>& names) {
+  Particles some;
+  for (std::size_t i = 0; i < all.id.size(); ++i) {
+    if (std::find(names.begin(), names.end(), species_names[all.species[i]]) == names.end()) continue;
+    some.id.push_back(all.id[i]), some.species.push_back(all.species[i]), some.mass.push_back(all.mass[i]);
+    some.x.push_back(all.x[i]), some.y.push_back(all.y[i]), some.z.push_back(all.z[i]);
+    some.vx.push_back(all.vx[i]), some.vy.push_back(all.vy[i]), some.vz.push_back(all.vz[i]);
+  }
+  return some;
+}
+
+Particles chosen(const Particles& all, const PictureOptions& options, const std::string& file) {
+  if (options.species.empty()) return all;
+  const std::vector<std::string> known(species_names.begin(), species_names.end());
+  for (const auto& name : options.species)
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      const std::string near = nearest_name(name, known);
+      throw Error(ErrorKind::input, fmt::format("--species: expected {}, found {}{}", fmt::join(known, ", "), name,
+                                                near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+    }
+  Particles some = of_species(all, options.species);
+  if (some.size() == 0)
+    throw Error(ErrorKind::input, fmt::format("{}: expected particles of the species {}, found none", file,
+                                              fmt::join(options.species, ", ")));
+  return some;
+}
+
+/// Of gas, halo, disc, bulge, stars and boundary: dark matter is dim, old stars are warm, young ones blue.
+constexpr std::array<Color, species_count> species_colors{
+    {{90, 220, 140}, {90, 60, 150}, {110, 180, 255}, {255, 170, 80}, {190, 210, 255}, {150, 150, 150}}};
+
+std::vector<RenderLayer> layers_by_species(const Particles& particles, const ProjectionOptions& projection,
+                                           const Look& look) {
+  std::vector<RenderLayer> layers;
+  for (std::size_t k = 0; k < species_names.size(); ++k) {
+    const std::string name(species_names[k]);
+    const Particles part = of_species(particles, {name});
+    if (part.size() == 0) continue;
+    layers.push_back({project(part, projection), species_colors[k], name, look.species_ranges[k]});
+  }
+  return layers;
+}
+
+RenderOptions labels(const PictureOptions& options, const ShownSnapshot& shown, const Look& look) {
+  RenderOptions render;
+  const auto& header = shown.snapshot.header;
+  if (!options.colormap.empty()) render.colormap = options.colormap;
+  render.legend = !options.no_legend;
+  render.title = options.title_given ? options.title
+                                     : fmt::format("{} · N = {}", std::filesystem::path(shown.file).filename().string(),
+                                                   grouped(shown.snapshot.particles.size()));
+  render.note = time_text(header, look.longest_time);
+  const UnitTexts units = unit_texts(header);
+  render.length_unit = units.length;
+  render.density_unit = units.surface_density;
+  render.range = look.range;
+  return render;
+}
+
+/// What is seen, and how it is put on the map.
+struct Seen {
+  Particles particles;
+  Trails trails;
+  ProjectionOptions projection;
+};
+
+Seen seen_in(const PictureOptions& options, const ShownSnapshot& shown, const Look& look, int threads) {
+  Seen seen{{}, shown.trails, {options.sight_line(), look.frame, options.pixels, threads}};
+  if (!look.camera) {
+    seen.particles = shown.snapshot.particles;
+    return seen;
+  }
+  const CameraView camera(*look.camera);
+  seen.particles = camera.see(shown.snapshot.particles);
+  if (shown.snapshot.particles.size() > 0 && seen.particles.size() == 0)
+    throw Error(ErrorKind::input,
+                fmt::format("{}: --camera: expected particles in front of the camera, found none", shown.file));
+  for (auto& path : seen.trails.paths)
+    for (auto& x : path) x = camera.place(x);
+  seen.projection.axis = SightLine::z;
+  seen.projection.frame = camera.frame();
+  return seen;
+}
+
+/// A box that grows.
+struct Extent {
+  Vec3<double> low{HUGE_VAL, HUGE_VAL, HUGE_VAL}, high{-HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
+  void add(const Frame& frame) {
+    const double half = frame.width / 2;
+    const Vec3<double> reach{half, half, half}, a = frame.center - reach, b = frame.center + reach;
+    low = {std::min(low.x, a.x), std::min(low.y, a.y), std::min(low.z, a.z)};
+    high = {std::max(high.x, b.x), std::max(high.y, b.y), std::max(high.z, b.z)};
+  }
+  Frame frame(SightLine axis) const {
+    const Vec3<double> size = high - low;
+    const double right = axis == SightLine::x ? size.y : size.x, up = axis == SightLine::z ? size.y : size.z;
+    return {0.5 * (low + high), std::max(right, up)};
+  }
+};
+
+void widen(std::optional<DensityRange>& range, const DensityRange& by) {
+  if (!range) range = by;
+  range->high = std::max(range->high, by.high);
+  range->low = std::max(std::min(range->low, by.low), 1e-5 * range->high);
+}
+
+}  // namespace
+
+std::string grouped(std::int64_t count) {
+  const std::string digits = std::to_string(count);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
+ShownSnapshot read_shown(const PictureOptions& options, const std::string& file) {
+  ShownSnapshot shown{file, read_snapshot(file), {}};
+  shown.snapshot.particles = chosen(shown.snapshot.particles, options, file);
+  if (!options.no_trails) shown.trails = find_trails(file, shown.snapshot);
+  return shown;
+}
+
+/// A periodic box is shown whole; otherwise the frame follows the particles and their trails. What the user gives goes
+/// before.
+Look own_look(const PictureOptions& options, const ShownSnapshot& shown) {
+  Look look;
+  const auto& particles = shown.snapshot.particles;
+  if (particles.size() > 0) {
+    look.frame = shown.trails.frame(particles, options.sight_line());
+    if (shown.trails.empty() || !(look.frame.width > 0)) look.frame = automatic_frame(particles, options.sight_line());
+  }
+  if (const double box = shown.snapshot.header.box_size; box > 0) look.frame = {{box / 2, box / 2, box / 2}, box};
+  if (options.center == "density" && particles.size() > 0)
+    look.frame.center = density_center(particles);
+  else if (options.center != "auto" && options.center != "density")
+    look.frame.center = parse_triple("--center", options.center);
+  if (options.width > 0) look.frame.width = options.width;
+  look.camera = options.camera_given(look.frame.center);
+  if (const auto range = options.range_given()) {
+    look.range = DensityRange{range->first, range->second};
+    look.species_ranges.fill(look.range);
+  }
+  return look;
+}
+
+Look common_look(const PictureOptions& options, const std::vector<std::string>& files, int threads) {
+  Look look;
+  Extent extent;
+  double longest = 0;
+  const auto some = spread_over(files);  // read twice: many large ones need not fit into memory together
+  for (const auto& file : some) {
+    const ShownSnapshot shown = read_shown(options, file);
+    look = own_look(options, shown);
+    extent.add(look.frame);
+    longest = std::max(longest, std::abs(shown.snapshot.header.time));
+  }
+  look.longest_time = longest;
+  look.frame = extent.frame(options.sight_line());
+  if (options.width > 0) look.frame.width = options.width;
+  look.camera = options.camera_given(look.frame.center);
+  if (look.range) return look;
+  for (const auto& file : some) {
+    const Seen seen = seen_in(options, read_shown(options, file), look, threads);
+    if (!options.color_species) {
+      widen(look.range, density_range(project(seen.particles, seen.projection)));
+      continue;
+    }
+    for (std::size_t k = 0; k < species_names.size(); ++k) {
+      const Particles part = of_species(seen.particles, {std::string(species_names[k])});
+      if (part.size() > 0) widen(look.species_ranges[k], density_range(project(part, seen.projection)));
+    }
+  }
+  return look;
+}
+
+Panel draw_shown(const PictureOptions& options, const ShownSnapshot& shown, const Look& look, int threads,
+                 bool color_bar) {
+  const Seen seen = seen_in(options, shown, look, threads);
+  const Projection map = project(seen.particles, seen.projection);
+  RenderOptions render_options = labels(options, shown, look);
+  render_options.trails = seen.trails.on(map);
+  render_options.color_bar = color_bar;
+  const bool layers = options.color_species && seen.particles.size() > 0;
+  return {layers ? render_layers(layers_by_species(seen.particles, seen.projection, look), render_options)
+                 : render(map, render_options),
+          map.frame, shown.snapshot.particles.size(), map.shown};
+}
+
+}  // namespace pergola::app

@@ -1,0 +1,48 @@
+#pragma once
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/picture_options.hpp"
+#include "app/trails.hpp"
+#include "picture/camera.hpp"
+#include "picture/render.hpp"
+
+namespace pergola::app {
+
+/// A snapshot made ready to be shown.
+struct ShownSnapshot {
+  std::string file;
+  Snapshot snapshot;  // of the species asked for
+  Trails trails;
+};
+/// Throws Error(input) where nothing of the species asked for is in the file.
+ShownSnapshot read_shown(const PictureOptions& options, const std::string& file);
+
+/// From where one looks and what the colours mean. Where pictures belong together it is the same for all.
+struct Look {
+  Frame frame;
+  std::optional<Camera> camera;
+  std::optional<DensityRange> range;                                      // none: each picture's own
+  std::array<std::optional<DensityRange>, species_count> species_ranges;  // likewise, with --color-species
+  double longest_time = 0;                                                // times are written alike up to here; 0: own
+};
+/// That suits one snapshot.
+Look own_look(const PictureOptions& options, const ShownSnapshot& shown);
+/// That suits many: a frame that holds theirs, and colours from the lowest to the highest density of any. Of a long
+/// series 16 are looked at, spread over all of it.
+Look common_look(const PictureOptions& options, const std::vector<std::string>& files, int threads);
+
+struct Panel {
+  Drawing figure;
+  Frame frame;
+  std::int64_t particles = 0, shown = 0;
+};
+Panel draw_shown(const PictureOptions& options, const ShownSnapshot& shown, const Look& look, int threads,
+                 bool color_bar = true);
+
+/// "12,345".
+std::string grouped(std::int64_t count);
+
+}  // namespace pergola::app
