@@ -100,17 +100,9 @@ std::vector<ConfigKey> run_keys() {
 }
 
 ConfigKey solver_key() {
-  const std::string path = "gravity.solver", later = "treepm";
-  ConfigKey key = word_key(
-      path, fmt::format("{}", fmt::join(solver_names(), " | ")), solver_names(),
+  return word_key(
+      "gravity.solver", fmt::format("{}", fmt::join(solver_names(), " | ")), solver_names(),
       [](auto& c) -> auto& { return c.gravity.solver; });
-  key.read = [=, read = key.read](RunConfig& config, const ConfigValue& value) {
-    if (const auto* word = value.get_if<std::string>(); word && *word == later)
-      throw Error(ErrorKind::input, fmt::format("{}: {}: expected {}, found {} (not in this version)", value.where(),
-                                                path, fmt::join(solver_names(), ", "), later));
-    read(config, value);
-  };
-  return key;
 }
 
 std::vector<ConfigKey> gravity_keys() {

@@ -39,10 +39,12 @@ MultigridOptions multigrid_of(const MeshOptions& mesh) {
 }
 
 template <class Real>
-std::unique_ptr<PoissonSolver<Real>> make_poisson(const Device& device, const Grid& grid, const MeshOptions& mesh) {
+std::unique_ptr<PoissonSolver<Real>> make_poisson(const Device& device, const Grid& grid, const MeshOptions& mesh,
+                                                  double smoothing) {
   if (mesh.poisson == Poisson::multigrid) return make_poisson_multigrid<Real>(device, grid, multigrid_of(mesh));
   PoissonFftOptions options;
   options.laplacian = mesh.laplacian;
+  options.smoothing = smoothing;
   options.deconvolve = mesh.deconvolve ? static_cast<int>(mesh.assignment) : 0;
   options.spectral_force = mesh.gradient == Gradient::spectral;
   return make_poisson_fft<Real>(device, grid, options);
@@ -59,8 +61,8 @@ double least_bytes(const MeshOptions& mesh, std::size_t real) {
 template <class Real>
 class MeshSolver final : public Solver<Real> {
  public:
-  MeshSolver(const SolverOptions& options, const Device& device)
-      : device_(device), mesh_(options.mesh), constant_(options.gravitational_constant) {
+  MeshSolver(const SolverOptions& options, const Device& device, double smoothing)
+      : device_(device), mesh_(options.mesh), constant_(options.gravitational_constant), smoothing_(smoothing) {
     check_mesh_options(mesh_);
     if (!mesh_.box.given()) mesh_.box.side = {1, 1, 1};  // for device_bytes only
   }
@@ -104,7 +106,7 @@ class MeshSolver final : public Solver<Real> {
 
   Device device_;
   MeshOptions mesh_;
-  double constant_;
+  double constant_, smoothing_;
   mutable std::unique_ptr<Parts> parts_;
   Buffer<Real> field_;
   Buffer<Real> force_;           // spectral gradient only
@@ -128,7 +130,7 @@ typename MeshSolver<Real>::Parts& MeshSolver<Real>::parts() const {
     auto parts = std::make_unique<Parts>();
     const Grid grid = grid_of(mesh_);
     parts->exchange = make_mesh_exchange<Real>(device_, grid, {mesh_.assignment, mesh_.gradient, mesh_.density});
-    parts->poisson = make_poisson<Real>(device_, grid, mesh_);
+    parts->poisson = make_poisson<Real>(device_, grid, mesh_, smoothing_);
     parts_ = std::move(parts);
   }
   return *parts_;
@@ -266,9 +268,15 @@ bool on_mesh(const MeshOptions& mesh, const Vec3<double>& place) {
 
 template <class Real>
 std::unique_ptr<Solver<Real>> make_mesh_solver(const SolverOptions& options, const Device& device) {
-  return std::make_unique<MeshSolver<Real>>(options, device);
+  return std::make_unique<MeshSolver<Real>>(options, device, 0.0);
+}
+template <class Real>
+std::unique_ptr<Solver<Real>> make_smoothed_mesh(const SolverOptions& options, const Device& device, double smoothing) {
+  return std::make_unique<MeshSolver<Real>>(options, device, smoothing);
 }
 template std::unique_ptr<Solver<float>> make_mesh_solver(const SolverOptions& options, const Device& device);
 template std::unique_ptr<Solver<double>> make_mesh_solver(const SolverOptions& options, const Device& device);
+template std::unique_ptr<Solver<float>> make_smoothed_mesh(const SolverOptions&, const Device&, double);
+template std::unique_ptr<Solver<double>> make_smoothed_mesh(const SolverOptions&, const Device&, double);
 
 }  // namespace pergola

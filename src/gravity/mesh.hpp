@@ -15,6 +15,10 @@ namespace pergola {
 template <class Real>
 std::unique_ptr<Solver<Real>> make_mesh_solver(const SolverOptions& options, const Device& device);
 
+/// The same for TreePM: a periodic FFT with a Gaussian filter exp(−(k a)²/2), a = `smoothing` in units of length.
+template <class Real>
+std::unique_ptr<Solver<Real>> make_smoothed_mesh(const SolverOptions& options, const Device& device, double smoothing);
+
 const SolverInfo& mesh_info();  // gravity/mesh_entry.cpp
 
 /// The box of a mesh with every "auto" resolved. `stated_side`: BoxSize of the file or the model's own; 0: none. Throws

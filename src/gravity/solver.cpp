@@ -10,6 +10,7 @@
 #include "gravity/direct.hpp"
 #include "gravity/external_solver.hpp"
 #include "gravity/solver_entry.hpp"
+#include "gravity/treepm.hpp"
 #include "gravity/user_force_solver.hpp"
 
 namespace pergola {
@@ -17,7 +18,7 @@ namespace pergola {
 namespace {
 
 std::vector<SolverEntry>& registry() {
-  static std::vector<SolverEntry> entries{direct_entry(), tree_entry(), mesh_entry()};
+  static std::vector<SolverEntry> entries{direct_entry(), tree_entry(), mesh_entry(), treepm_entry()};
   return entries;
 }
 

@@ -5,7 +5,28 @@
 #include "base/vec.hpp"
 #include "physics/pair.hpp"
 
-namespace pergola::physics {
+namespace pergola {
+
+/// Terms of the polynomials of a split law, for numbers of type T: up to α r = 4 they are good to a few units of the
+/// last place of the law at r = 0.
+template <class T>
+inline constexpr int split_terms = sizeof(T) == 4 ? 15 : 25;
+
+/// The long-range law of the split below within a cut-off radius as polynomials in z = 2 (r/r_c)² − 1: smooth functions
+/// of r², which need neither roots nor exponentials. Lengths in any unit.
+template <class T>
+struct SplitLaw {
+  T cut_off2 = 0;                      // r_c²
+  T per_square = 0;                    // z = r² per_square − 1
+  T attraction[split_terms<T>] = {};   // acceleration = attraction d
+  T depth[split_terms<T>] = {};        // potential = −depth
+  T boys[split_terms<T>] = {};         // F_order
+  T exponential[split_terms<T>] = {};  // exp(−α² r²)
+  T alpha2 = 0;                        // α²
+  T strength = 0;                      // 2α/√π
+};
+
+namespace physics {
 
 // The Gaussian split of gravity into a long range, which a mesh carries, and a short range (Hockney & Eastwood 1988,
 // chapter 8; Bagla 2002; Springel 2005, section 2.2). The long-range law of a unit mass is that of a Gaussian cloud,
@@ -36,25 +57,6 @@ inline double split_self_potential(double split) { return 1 / (std::sqrt(3.14159
 inline double split_mean_potential(double split, double volume) {
   return 4 * 3.14159265358979323846 * split * split / volume;
 }
-
-/// Terms of the polynomials below, for numbers of type T: up to α r = 4 they are good to a few units of the last place
-/// of the law at r = 0.
-template <class T>
-inline constexpr int split_terms = sizeof(T) == 4 ? 15 : 25;
-
-/// The long-range law within a cut-off radius as polynomials in z = 2 (r/r_c)² − 1: smooth functions of r², which need
-/// neither roots nor exponentials. Lengths in any unit.
-template <class T>
-struct SplitLaw {
-  T cut_off2 = 0;                      // r_c²
-  T per_square = 0;                    // z = r² per_square − 1
-  T attraction[split_terms<T>] = {};   // acceleration = attraction d
-  T depth[split_terms<T>] = {};        // potential = −depth
-  T boys[split_terms<T>] = {};         // F_order
-  T exponential[split_terms<T>] = {};  // exp(−α² r²)
-  T alpha2 = 0;                        // α²
-  T strength = 0;                      // 2α/√π
-};
 
 /// Coefficients of 1, z, z², … of the polynomial that agrees with f(t) in the nodes of Chebyshev's polynomial on 0 ≤ t
 /// ≤ `last`, z = 2t/last − 1.
@@ -102,4 +104,5 @@ SplitLaw<T> make_split_law(double split, double cut_off, int order) {
 
 #include "physics/split.inl"
 
-}  // namespace pergola::physics
+}  // namespace physics
+}  // namespace pergola

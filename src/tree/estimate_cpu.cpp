@@ -5,6 +5,7 @@
 
 #include "device/simd_targets.hpp"
 #include "tree/estimate.hpp"
+#include "tree/walk.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tree/estimate_cpu.cpp"
@@ -19,14 +20,21 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #include "device/simd_pack.inl"
 #include "physics/pair.inl"
+#include "physics/split.inl"
 
 using D = Pack<double>;
 
 /// Cells that are opened for one target; more are taken as points.
 constexpr int most_opened = 1024;
 
+HWY_INLINE D nearest_image(D d, double period) {
+  return negative_mul_add(D(hn::Round((d * D(1 / period)).raw)), D(period), d);
+}
+
 /// Sums over cells that are neighbours in memory, one per lane.
+template <class Space>
 struct Estimate {
+  const Space& space;
   const CellShape* shape;
   const CellLink* link;
   const CellShape& target;
@@ -34,7 +42,8 @@ struct Estimate {
   int waiting = 0;
   CellLink queue[most_opened];
 
-  Estimate(const CellShape* s, const CellLink* l, std::uint32_t t) : shape(s), link(l), target(s[t]) {}
+  Estimate(const Space& box, const CellShape* s, const CellLink* l, std::uint32_t t)
+      : space(box), shape(s), link(l), target(s[t]) {}
 
   /// Adds the cells first … first + count − 1, but for those that are to be opened: these go to the end of the queue.
   HWY_INLINE void add(std::uint32_t first, std::uint32_t count) {
@@ -46,11 +55,16 @@ struct Estimate {
       const auto place = hn::Mul(lane, hn::Set(Index(), fields));
       const double* const base = &shape[first + begin].x;
       const auto field = [&](int at) HWY_ATTR { return D(hn::GatherIndex(D::Tag(), base + at, place)); };
-      const Vec3<D> d{field(0) - D(target.x), field(1) - D(target.y), field(2) - D(target.z)};
+      Vec3<D> d{field(0) - D(target.x), field(1) - D(target.y), field(2) - D(target.z)};
+      if constexpr (Space::periodic)
+        d = {nearest_image(d.x, space.period.x), nearest_image(d.y, space.period.y),
+             nearest_image(d.z, space.period.z)};
       const D r = field(3), square = softened_square(d, D(0.0));
       const auto far = hn::Le((r * r).raw, (square * D(double{estimate_angle} * estimate_angle)).raw);
-      unsigned counted = bits_of(far);
-      for (unsigned near = ~counted & ((1u << filled) - 1); near != 0; near &= near - 1) {
+      unsigned counted = bits_of(far), beyond = 0;
+      if constexpr (Space::periodic)
+        beyond = bits_of(hn::Le(((r + D(space.cut_off)) * (r + D(space.cut_off))).raw, square.raw));
+      for (unsigned near = ~counted & ~beyond & ((1u << filled) - 1); near != 0; near &= near - 1) {
         const auto k = static_cast<std::uint32_t>(__builtin_ctz(near));
         if (waiting < most_opened && link[first + begin + k].children > 0)
           queue[waiting++] = link[first + begin + k];
@@ -61,8 +75,12 @@ struct Estimate {
           larger(square + larger(field(6), D(target.epsilon2)) + D(hn::IfThenElseZero(hn::Not(far), (r * r).raw)),
                  D(0x1p-200));
       const D inverse = rsqrt(softened);
-      const D mass(hn::IfThenElseZero(mask_of(counted & ((1u << filled) - 1)), field(5).raw));
-      const D factor = (mass * inverse) * (inverse * inverse);
+      const D mass(hn::IfThenElseZero(mask_of(counted & ~beyond & ((1u << filled) - 1)), field(5).raw));
+      D factor = (mass * inverse) * (inverse * inverse);
+      if constexpr (Space::periodic) {
+        const D z = split_place(space.law, smaller(square, D(space.law.cut_off2)));
+        factor = larger(factor - mass * split_polynomial(space.law.attraction, z), D(0.0));
+      }
       sum = {mul_add(factor, d.x, sum.x), mul_add(factor, d.y, sum.y), mul_add(factor, d.z, sum.z)};
     }
   }
@@ -79,14 +97,25 @@ struct Estimate {
   }
 };
 
-double estimate(const CellShape* shape, const CellLink* link, std::uint32_t target) {
-  Estimate estimate(shape, link, target);
+template <class Space>
+double estimate_in(const Space& space, const CellShape* shape, const CellLink* link, std::uint32_t target,
+                   const Vec3<double>& rest) {
+  Estimate<Space> estimate(space, shape, link, target);
   estimate.add(0, 1);
   for (int next = 0; next < estimate.waiting; ++next)
     estimate.add(estimate.queue[next].child, estimate.queue[next].children);
   const auto total = [](D value) HWY_ATTR { return hn::GetLane(hn::SumOfLanes(D::Tag(), value.raw)); };
-  const double x = total(estimate.sum.x), y = total(estimate.sum.y), z = total(estimate.sum.z);
+  const double x = total(estimate.sum.x) + rest.x, y = total(estimate.sum.y) + rest.y,
+               z = total(estimate.sum.z) + rest.z;
   return std::sqrt(x * x + y * y + z * z);
+}
+
+double estimate(const CellShape* shape, const CellLink* link, std::uint32_t target) {
+  return estimate_in(OpenSpace(), shape, link, target, {0, 0, 0});
+}
+double estimate_short(const CellShape* shape, const CellLink* link, std::uint32_t target,
+                      const ShortRangeBox<double>& box, const Vec3<double>& rest) {
+  return estimate_in(box, shape, link, target, rest);
 }
 
 }  // namespace pergola::tree::HWY_NAMESPACE
@@ -96,9 +125,14 @@ HWY_AFTER_NAMESPACE();
 namespace pergola::tree {
 
 HWY_EXPORT(estimate);
+HWY_EXPORT(estimate_short);
 
 double estimate_acceleration(const CellShape* shape, const CellLink* link, std::uint32_t target) {
   return HWY_DYNAMIC_DISPATCH(estimate)(shape, link, target);
+}
+double estimate_acceleration(const CellShape* shape, const CellLink* link, std::uint32_t target,
+                             const ShortRangeBox<double>& box, const Vec3<double>& rest) {
+  return HWY_DYNAMIC_DISPATCH(estimate_short)(shape, link, target, box, rest);
 }
 
 }  // namespace pergola::tree

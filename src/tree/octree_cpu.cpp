@@ -26,6 +26,14 @@ void reserve(const Device& device, std::int64_t size, Buffer<T>& buffer) {
 
 template <class Real>
 PERGOLA_HD Vec3<double> unit_position(const Points<Real>& points, const Frame& frame, std::int64_t i) {
+  if (points.box.periodic()) {
+    const Box& box = points.box;
+    const auto along = [&](Real x, double corner, double side) {
+      return (pergola::wrap(static_cast<double>(x), corner, side) - corner) / frame.side;
+    };
+    return {along(points.x[i], box.corner.x, box.side.x), along(points.y[i], box.corner.y, box.side.y),
+            along(points.z[i], box.corner.z, box.side.z)};
+  }
   return {(static_cast<double>(points.x[i]) - frame.corner.x) / frame.side,
           (static_cast<double>(points.y[i]) - frame.corner.y) / frame.side,
           (static_cast<double>(points.z[i]) - frame.corner.z) / frame.side};
@@ -90,6 +98,10 @@ void OctreeCpu<T>::find_frame(const Points<Real>& points) {
   for (int a = 0; a < 3; ++a) side = std::max(side, all.high[a] - all.low[a]);
   frame_.corner = {all.low[0], all.low[1], all.low[2]};
   frame_.side = side > 0 ? side : 1;
+  if (const Box& box = points.box; box.periodic()) {
+    frame_.corner = box.corner;
+    frame_.side = std::max({box.side.x, box.side.y, box.side.z});
+  }
   const double mass = total_mass(device_.threads(), points, all);
   frame_.mass = mass > 0 ? mass : 1;
 }
@@ -201,7 +213,26 @@ void OctreeCpu<T>::build(const Points<Real>& points, const TreeSoftening& soften
   build_cells_cpu(device_.threads(), count_, sort_.keys.data(), has_lower_ ? lower_.data() : nullptr, cells_);
   upward_pass();
   spread_ = spread();
-  if (accelerations) estimate_accelerations();
+  if (accelerations)
+    set_accelerations(
+        [&](std::uint32_t cell) { return estimate_acceleration(shape_.data(), cells_.link.data(), cell); });
+}
+
+template <class T>
+template <class Real>
+void OctreeCpu<T>::estimate_accelerations(const ShortRangeBox<double>& box, const Real* const (&rest)[3], double unit) {
+  has_accelerations_ = true;
+  if (count_ == 0) return;
+  set_accelerations([&](std::uint32_t cell) {
+    const CellLink& link = cells_.link[cell];
+    Vec3<double> sum{0, 0, 0};
+    for (std::uint32_t k = link.first; k < link.first + link.count; ++k) {
+      const std::uint32_t i = sort_.values.data()[k];
+      sum = sum + Vec3<double>{static_cast<double>(rest[0][i]), static_cast<double>(rest[1][i]),
+                               static_cast<double>(rest[2][i])};
+    }
+    return estimate_acceleration(shape_.data(), cells_.link.data(), cell, box, (unit / link.count) * sum);
+  });
 }
 
 template <class T>
@@ -281,7 +312,8 @@ void OctreeCpu<T>::upward_pass() {
 }
 
 template <class T>
-void OctreeCpu<T>::estimate_accelerations() {
+template <class OfGroup>
+void OctreeCpu<T>::set_accelerations(const OfGroup& of_group) {
   const std::uint32_t cells = cells_.size();
   reserve(device_, cells, acceleration_);
   double* const a = acceleration_.data();
@@ -291,8 +323,7 @@ void OctreeCpu<T>::estimate_accelerations() {
   };
   parallel_chunks(device_.threads(), cells, cell_chunk, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t c = begin; c < end; ++c)
-      if (const auto cell = static_cast<std::uint32_t>(c); is_group(cell))
-        a[c] = estimate_acceleration(shape_.data(), link, cell);
+      if (const auto cell = static_cast<std::uint32_t>(c); is_group(cell)) a[c] = of_group(cell);
   });
   // Cells within a group have its value, which stands before theirs; cells above have the smallest of their children.
   for (std::uint32_t cell = 0; cell < cells; ++cell)
@@ -329,6 +360,11 @@ template class OctreeCpu<double>;
 template void OctreeCpu<float>::build(const Points<float>&, const TreeSoftening&, int, bool);
 template void OctreeCpu<float>::build(const Points<double>&, const TreeSoftening&, int, bool);
 template void OctreeCpu<double>::build(const Points<double>&, const TreeSoftening&, int, bool);
+template void OctreeCpu<float>::estimate_accelerations(const ShortRangeBox<double>&, const float* const (&)[3], double);
+template void OctreeCpu<float>::estimate_accelerations(const ShortRangeBox<double>&, const double* const (&)[3],
+                                                       double);
+template void OctreeCpu<double>::estimate_accelerations(const ShortRangeBox<double>&, const double* const (&)[3],
+                                                        double);
 template bool OctreeCpu<float>::refresh(const Points<float>&, const TreeSoftening&);
 template bool OctreeCpu<float>::refresh(const Points<double>&, const TreeSoftening&);
 template bool OctreeCpu<double>::refresh(const Points<double>&, const TreeSoftening&);

@@ -3,9 +3,11 @@
 
 #include "device/buffer.hpp"
 #include "device/sort.hpp"
+#include "particles/box.hpp"
 #include "tree/build_cpu.hpp"
 #include "tree/saved_tree.hpp"
 #include "tree/softening_digit.hpp"
+#include "tree/walk.hpp"
 
 namespace pergola::tree {
 
@@ -16,6 +18,7 @@ struct Points {
   const Real *x = nullptr, *y = nullptr, *z = nullptr, *mass = nullptr;
   const std::uint8_t* species = nullptr;
   const std::uint64_t* id = nullptr;  // null: particles that no digit tells apart stand as in memory
+  Box box{};                          // periodic: the tree's cube is that of the box, and places are taken into it
 };
 
 /// Box of the particles of a cell, and the mean of |d|² over its mass about the centre.
@@ -60,6 +63,11 @@ class OctreeCpu {
   template <class Real>
   bool refresh(const Points<Real>& points, const TreeSoftening& softening);
 
+  /// The accelerations of the cells from the short range in a periodic box and from `rest`, three numbers per point in
+  /// the tree's units: what all else does there.
+  template <class Real>
+  void estimate_accelerations(const ShortRangeBox<double>& box, const Real* const (&rest)[3], double unit);
+
   /// What refresh() builds on.
   void save(StateBlocks& blocks) const;
   bool restore(const StateBlocks& blocks, std::int64_t count, int order);
@@ -80,7 +88,9 @@ class OctreeCpu {
   template <class Real>
   void gather(const Points<Real>& points, const TreeSoftening& softening);
   void upward_pass();
-  void estimate_accelerations();
+  /// From those of groups: of_group(cell).
+  template <class OfGroup>
+  void set_accelerations(const OfGroup& of_group);
   std::int64_t spread() const;
 
   Device device_;

@@ -2,6 +2,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "particles/box.hpp"
+#include "physics/split.hpp"
 #include "tree/octree.hpp"
 
 namespace pergola::tree {
@@ -26,6 +28,21 @@ struct WalkTask {
   std::vector<T> local;
 };
 
+/// Where the walk goes on. Open space: all particles act, with Newton's law but for softening.
+struct OpenSpace {
+  static constexpr bool periodic = false;
+};
+/// A periodic box with the sides `period`, in which the short-range part of the law acts up to the cut-off radius, in
+/// the tree's units: of the images of a pair at most one is that near, for 2 cut_off is at most the shortest side.
+template <class T>
+struct ShortRangeBox {
+  static constexpr bool periodic = true;
+  Vec3<double> period{1, 1, 1};
+  double cut_off = 0;
+  SplitLaw<T> law;
+  bool with_potential = true;
+};
+
 /// Serves the cells above `grain` particles and returns the tasks that are left: small cells, in the tree's order. What
 /// leaves get depends neither on the tasks nor on which other particles ask.
 template <class T>
@@ -35,5 +52,13 @@ std::vector<WalkTask<T>> begin_walk(const TreeView<T>& tree, const Opening& open
 template <class T>
 void walk(const TreeView<T>& tree, const Opening& opening, const ActiveSet& active, const WalkTask<T>& task,
           const Sink& sink);
+
+/// The same in a periodic box, with the short-range law.
+template <class T>
+std::vector<WalkTask<T>> begin_short_walk(const TreeView<T>& tree, const ShortRangeBox<T>& box, const Opening& opening,
+                                          const ActiveSet& active, std::uint32_t grain, const Sink& sink);
+template <class T>
+void short_walk(const TreeView<T>& tree, const ShortRangeBox<T>& box, const Opening& opening, const ActiveSet& active,
+                const WalkTask<T>& task, const Sink& sink);
 
 }  // namespace pergola::tree

@@ -1,5 +1,5 @@
-// The walk on the CPU. No include guard: included by tree/walk_float.cpp and tree/walk_double.cpp once per instruction
-// set, inside its namespace.
+// The walk on the CPU. No include guard: included by tree/walk_float.cpp, tree/walk_double.cpp and, for periodic boxes,
+// tree/short_walk_float.cpp and tree/short_walk_double.cpp once per instruction set, inside its namespace.
 
 using physics::expansion_terms, physics::factor_of, physics::Factor, physics::index_of, physics::is_valid,
     physics::spline_support, physics::term_of;
@@ -11,6 +11,7 @@ using physics::expansion_terms, physics::factor_of, physics::Factor, physics::in
 #include "physics/pair.inl"
 #include "physics/pair_laws.inl"
 #include "physics/separation.inl"
+#include "physics/split.inl"
 #include "tree/walk_pairs.inl"
 
 /// Field `at` of the shapes of some cells, one per lane.
@@ -34,7 +35,12 @@ HWY_INLINE unsigned at_most(Pack<double> left, Pack<double> right) {
   return bits[0];
 }
 
-template <class T, int order>
+HWY_INLINE Pack<double> nearest_image(Pack<double> d, double period) {
+  const Pack<double> sides(hn::Round((d * Pack<double>(1 / period)).raw));
+  return negative_mul_add(sides, Pack<double>(period), d);
+}
+
+template <class T, int order, class Space>
 class Walker {
   using P = Pack<T>;
   using D = Pack<double>;
@@ -43,8 +49,8 @@ class Walker {
   using Expansion = T[terms];
 
  public:
-  Walker(const TreeView<T>& tree, const Opening& opening, const ActiveSet& active, const Sink& sink)
-      : tree_(tree), opening_(opening), active_(active), sink_(sink), pairs_(tree, active) {}
+  Walker(const TreeView<T>& tree, const Space& space, const Opening& opening, const ActiveSet& active, const Sink& sink)
+      : tree_(tree), space_(space), opening_(opening), active_(active), sink_(sink), pairs_(tree, space, active) {}
 
   std::vector<WalkTask<T>> begin(std::uint32_t grain) {
     const Expansion none = {};
@@ -99,10 +105,10 @@ class Walker {
       count = std::min<std::size_t>(wide, queue_.size() - k);
       std::uint32_t cells[wide];
       for (std::size_t lane = 0; lane < wide; ++lane) cells[lane] = queue_[lane < count ? k + lane : k];
-      unsigned as_cell = 0, as_points = 0;
-      test(target, cells, as_cell, as_points);
+      unsigned as_cell = 0, as_points = 0, beyond = 0;
+      test(target, cells, as_cell, as_points, beyond);
       for (std::size_t lane = 0; lane < count; ++lane)
-        place(target, cells[lane], as_cell >> lane & 1, as_points >> lane & 1);
+        if (!(beyond >> lane & 1)) place(target, cells[lane], as_cell >> lane & 1, as_points >> lane & 1);
     }
   }
 
@@ -131,11 +137,15 @@ class Walker {
     for (std::uint32_t c = 0; c < s.children; ++c) queue_.push_back(s.child + c);
   }
 
-  /// Bit by bit: may the source act on the target cell, may it act on the target's particles.
-  HWY_INLINE void test(std::uint32_t target, const std::uint32_t* cells, unsigned& as_cell, unsigned& as_points) const {
+  /// Bit by bit: may the source act on the target cell, may it act on the target's particles, does none of it act.
+  HWY_INLINE void test(std::uint32_t target, const std::uint32_t* cells, unsigned& as_cell, unsigned& as_points,
+                       unsigned& beyond) const {
     const CellShape& t = tree_.shape[target];
     const ShapeGather source(tree_.shape, cells);
-    const D dx = source(0) - D(t.x), dy = source(1) - D(t.y), dz = source(2) - D(t.z);
+    D dx = source(0) - D(t.x), dy = source(1) - D(t.y), dz = source(2) - D(t.z);
+    if constexpr (Space::periodic)
+      dx = nearest_image(dx, space_.period.x), dy = nearest_image(dy, space_.period.y),
+      dz = nearest_image(dz, space_.period.z);
     const bool spline = tree_.inverse_h;
     const D epsilon2 = tree_.epsilon2 || spline ? larger(source(6), D(t.epsilon2)) : D(t.epsilon2);
     const D square = softened_square<D>({dx, dy, dz}, spline ? D(0.0) : epsilon2);
@@ -168,6 +178,20 @@ class Walker {
         as_points &= at_most(wrong, D(opening_.softening) * mass * rest * rest);
       }
     }
+    if constexpr (Space::periodic) test_reach({dx, dy, dz}, r, target_r, as_cell, as_points, beyond);
+  }
+
+  /// Expansions hold up to the cut-off radius, and for one image of the source: no other is to reach into it.
+  HWY_INLINE void test_reach(const Vec3<D>& d, D r, D target_r, unsigned& as_cell, unsigned& as_points,
+                             unsigned& beyond) const {
+    const D distance(hn::Sqrt(softened_square(d, D(0.0)).raw)), cut_off(space_.cut_off);
+    const D reach = r + target_r + cut_off;
+    beyond = at_most(reach, distance);
+    const auto alone = [&](D along, double period)
+                           HWY_ATTR { return at_most(larger(along, D(0.0) - along) + reach, D(period)); };
+    const unsigned one = alone(d.x, space_.period.x) & alone(d.y, space_.period.y) & alone(d.z, space_.period.z);
+    as_cell &= one & at_most(distance, cut_off);
+    as_points &= one & at_most(distance + target_r, cut_off);
   }
 
   /// Where expansions are used, spline softening is none.
@@ -179,12 +203,14 @@ class Walker {
     alignas(64) double x[lanes], y[lanes], z[lanes], epsilon2[lanes];
     P multipole[terms];
   };
-  HWY_INLINE void load(const std::vector<std::uint32_t>& list, std::size_t at, SourceCells& to) const {
+  HWY_INLINE void load(const std::vector<std::uint32_t>& list, std::size_t at, const CellShape& target,
+                       SourceCells& to) const {
     const T* from[lanes];
     for (std::size_t lane = 0; lane < lanes; ++lane) {
       const std::uint32_t cell = list[at + lane < list.size() ? at + lane : at];
       const CellShape& s = tree_.shape[cell];
-      to.x[lane] = s.x, to.y[lane] = s.y, to.z[lane] = s.z;
+      const Vec3<double> centre = image_of(s, target, space_);
+      to.x[lane] = centre.x, to.y[lane] = centre.y, to.z[lane] = centre.z;
       to.epsilon2[lane] = expansion_epsilon2(s);
       to.scale[lane] = tree_.scale[cell];
       from[lane] = at + lane < list.size() ? tree_.multipole + static_cast<std::int64_t>(cell) * multipole_stride(order)
@@ -231,9 +257,9 @@ class Walker {
     columns[3] = P(hn::BitCast(d, hn::InterleaveUpper(pairs, ab_high, ce_high)));
   }
 #endif
-  /// From the cells to a point, in units of √(|x|² + ε²), and the inverse of that.
-  HWY_INLINE Vec3<P> direction(const SourceCells& sources, const Vec3<double>& point, double epsilon2,
-                               P& inverse) const {
+  /// From the cells to a point, in units of √(|x|² + ε²), the inverse of that, and radial derivatives of the law.
+  HWY_INLINE Vec3<P> direction(const SourceCells& sources, const Vec3<double>& point, double epsilon2, P& inverse,
+                               P (&g)[order + 1]) const {
     alignas(64) T dx[lanes], dy[lanes], dz[lanes], e[lanes];
     for (int lane = 0; lane < lanes; ++lane) {
       dx[lane] = static_cast<T>(point.x - sources.x[lane]);
@@ -242,7 +268,10 @@ class Walker {
       e[lane] = static_cast<T>(std::max(sources.epsilon2[lane], epsilon2));
     }
     const Vec3<P> d{P::load(dx), P::load(dy), P::load(dz)};
-    inverse = rsqrt(softened_square(d, P::load(e)));
+    const P square = softened_square(d, P::load(e));
+    inverse = rsqrt(square);
+    if constexpr (Space::periodic)
+      short_range_radial_derivatives<order>(space_.law, softened_square(d, P(T(0))), square, inverse, g);
     return {d.x * inverse, d.y * inverse, d.z * inverse};
   }
 
@@ -255,9 +284,9 @@ class Walker {
     const P scale(tree_.scale[cell]);
     SourceCells sources;
     for (std::size_t k = 0; k < far_.size(); k += lanes) {
-      load(far_, k, sources);
+      load(far_, k, t, sources);
       P inverse;
-      const Vec3<P> x = direction(sources, {t.x, t.y, t.z}, expansion_epsilon2(t), inverse);
+      const Vec3<P> x = direction(sources, {t.x, t.y, t.z}, expansion_epsilon2(t), inverse, g);
       multipole_to_local<order>(x, inverse, P::load(sources.scale), scale, g, sources.multipole, sum);
     }
     for (int term = 0; term < terms; ++term) local[term] += sum_of_lanes(sum[term]);
@@ -329,7 +358,7 @@ class Walker {
     plummer_radial_derivatives<order>(g);
     SourceCells sources;
     for (std::size_t at = 0; at < points_.size(); at += lanes) {
-      load(points_, at, sources);
+      load(points_, at, t, sources);
       for (std::uint32_t k = 0; k < link.count; ++k) {
         const std::uint32_t i = link.first + k;
         if (active_.particle && !active_.particle[i]) continue;
@@ -337,7 +366,7 @@ class Walker {
                                  t.z + static_cast<double>(tree_.z[i])};
         P inverse, factor[order + 1], scaled[terms];
         const double epsilon2 = tree_.epsilon2 ? static_cast<double>(tree_.epsilon2[i]) : tree_.same_epsilon2;
-        const Vec3<P> x = direction(sources, point, epsilon2, inverse);
+        const Vec3<P> x = direction(sources, point, epsilon2, inverse, g);
         for (int term = 0; term < terms; ++term) scaled[term] = sources.multipole[term];
         powers<order>(P(T(1)), P::load(sources.scale) * inverse, factor);
         scale_terms<order>(factor, scaled);
@@ -350,6 +379,7 @@ class Walker {
 
   static constexpr T nothing_[multipole_stride(order)] = {};
   const TreeView<T>& tree_;
+  const Space& space_;
   const Opening& opening_;
   const ActiveSet& active_;
   const Sink& sink_;
@@ -357,7 +387,7 @@ class Walker {
   bool divides_ = false;
   std::vector<std::uint32_t> queue_, far_, points_, near_, pass_;
   std::vector<WalkTask<T>> tasks_;
-  NearSum<T> pairs_;
+  NearSum<T, Space> pairs_;
 };
 
 template <class T, class Use>
@@ -375,17 +405,18 @@ auto with_order(int order, const Use& use) {
   }
 }
 
-template <class T>
-std::vector<WalkTask<T>> begin_walk_any(const TreeView<T>& tree, const Opening& opening, const ActiveSet& active,
-                                        std::uint32_t grain, const Sink& sink) {
+template <class T, class Space>
+std::vector<WalkTask<T>> begin_walk_any(const TreeView<T>& tree, const Space& space, const Opening& opening,
+                                        const ActiveSet& active, std::uint32_t grain, const Sink& sink) {
   return with_order<T>(opening.order, [&](auto order) {
-    return Walker<T, decltype(order)::value>(tree, opening, active, sink).begin(grain);
+    return Walker<T, decltype(order)::value, Space>(tree, space, opening, active, sink).begin(grain);
   });
 }
 
-template <class T>
-void walk_any(const TreeView<T>& tree, const Opening& opening, const ActiveSet& active, const WalkTask<T>& task,
-              const Sink& sink) {
-  with_order<T>(opening.order,
-                [&](auto order) { Walker<T, decltype(order)::value>(tree, opening, active, sink).run(task); });
+template <class T, class Space>
+void walk_any(const TreeView<T>& tree, const Space& space, const Opening& opening, const ActiveSet& active,
+              const WalkTask<T>& task, const Sink& sink) {
+  with_order<T>(opening.order, [&](auto order) {
+    Walker<T, decltype(order)::value, Space>(tree, space, opening, active, sink).run(task);
+  });
 }

@@ -23,11 +23,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 std::vector<WalkTask<double>> begin_walk_double(const TreeView<double>& tree, const Opening& opening,
                                                 const ActiveSet& active, std::uint32_t grain, const Sink& sink) {
-  return begin_walk_any(tree, opening, active, grain, sink);
+  return begin_walk_any(tree, OpenSpace(), opening, active, grain, sink);
 }
 void walk_double(const TreeView<double>& tree, const Opening& opening, const ActiveSet& active,
                  const WalkTask<double>& task, const Sink& sink) {
-  walk_any(tree, opening, active, task, sink);
+  walk_any(tree, OpenSpace(), opening, active, task, sink);
 }
 
 }  // namespace pergola::tree::HWY_NAMESPACE

@@ -28,15 +28,27 @@ struct LeafSums {
   }
 };
 
+/// The centre of a source as a target sees it: in a periodic box, that of its nearest image.
+template <class Space>
+HWY_INLINE Vec3<double> image_of(const CellShape& source, const CellShape& target, const Space& space) {
+  if constexpr (Space::periodic)
+    return {target.x + pergola::nearest_image(source.x - target.x, space.period.x),
+            target.y + pergola::nearest_image(source.y - target.y, space.period.y),
+            target.z + pergola::nearest_image(source.z - target.z, space.period.z)};
+  else
+    return {source.x, source.y, source.z};
+}
+
 /// The pairs of leaves. The number of terms of expansions does not matter here.
-template <class T>
+template <class T, class Space>
 class NearSum {
   using P = Pack<T>;
   static constexpr int lanes = P::size;
   static constexpr bool rough = HWY_TARGET == HWY_AVX3 && sizeof(T) == 4;
 
  public:
-  NearSum(const TreeView<T>& tree, const ActiveSet& active) : tree_(tree), active_(active) {}
+  NearSum(const TreeView<T>& tree, const Space& space, const ActiveSet& active)
+      : tree_(tree), space_(space), active_(active) {}
 
   /// Adds what the particles of the leaves `near` do to those of one.
   void add(std::uint32_t cell, const std::vector<std::uint32_t>& near, LeafSums& sums) {
@@ -54,11 +66,29 @@ class NearSum {
   }
 
  private:
+  /// What is known of all pairs of a leaf before they are summed. Periodic boxes: whether potentials are wanted, and
+  /// whether each pair has to look for its nearest image, in leaves as large as the box.
+  template <bool potential, bool looks>
+  struct Kind {
+    static constexpr bool with_potential = potential, looks_for_images = looks;
+  };
   /// The particles that a leaf is summed over by pairs, from the leaf's centre; its own ones first.
   struct NearSources {
     T *x, *y, *z, *mass, *softening;
     std::size_t own, count;  // multiples of `lanes`
+    bool one_image;          // all pairs that act do so as their cells lie
   };
+
+  /// Whether no image but the nearest one of a source reaches into the cut-off radius.
+  bool has_one_image(const CellShape& s, const CellShape& t) const {
+    if constexpr (Space::periodic) {
+      const Vec3<double> at = image_of(s, t, space_);
+      const double reach = s.r + t.r + space_.cut_off;
+      return std::abs(at.x - t.x) + reach <= space_.period.x && std::abs(at.y - t.y) + reach <= space_.period.y &&
+             std::abs(at.z - t.z) + reach <= space_.period.z;
+    }
+    return true;
+  }
 
   /// What a pair needs to know; null: same_epsilon2.
   const T* particle_softening() const { return tree_.inverse_h ? tree_.inverse_h : tree_.epsilon2; }
@@ -69,7 +99,7 @@ class NearSum {
     room += 2 * lanes;
     const std::size_t stride = (room + lanes + 15) / 16 * 16;
     T* const memory = sources_.reserve(5 * stride);
-    NearSources to{memory, memory + stride, memory + 2 * stride, memory + 3 * stride, memory + 4 * stride, 0, 0};
+    NearSources to{memory, memory + stride, memory + 2 * stride, memory + 3 * stride, memory + 4 * stride, 0, 0, true};
     const T* const softening = particle_softening();
     std::size_t at = 0;
     const auto pad = [&] {
@@ -80,7 +110,10 @@ class NearSum {
     const auto take = [&](std::uint32_t source) {
       const CellLink& link = tree_.link[source];
       const CellShape &s = tree_.shape[source], &t = tree_.shape[cell];
-      const T dx = static_cast<T>(s.x - t.x), dy = static_cast<T>(s.y - t.y), dz = static_cast<T>(s.z - t.z);
+      const Vec3<double> centre = image_of(s, t, space_);
+      const T dx = static_cast<T>(centre.x - t.x), dy = static_cast<T>(centre.y - t.y),
+              dz = static_cast<T>(centre.z - t.z);
+      to.one_image = to.one_image && has_one_image(s, t);
       for (std::uint32_t k = 0; k < link.count; ++k, ++at) {
         const std::uint32_t i = link.first + k;
         to.x[at] = tree_.x[i] + dx, to.y[at] = tree_.y[i] + dy, to.z[at] = tree_.z[i] + dz;
@@ -99,10 +132,51 @@ class NearSum {
     return to;
   }
 
-  /// Sums over all near sources, these in the lanes, for `group` particles of the leaf at once. by_particle: each
-  /// particle has a softening length of its own.
   template <std::uint32_t group, class PairLaw, bool by_particle>
   void add_group(const CellLink& link, std::uint32_t first, const NearSources& sources, LeafSums& sums) const {
+    if constexpr (Space::periodic) {
+      if (!sources.one_image)
+        return sum_group<group, PairLaw, by_particle, Kind<true, true>>(link, first, sources, sums);
+      if (!space_.with_potential)
+        return sum_group<group, PairLaw, by_particle, Kind<false, false>>(link, first, sources, sums);
+    }
+    sum_group<group, PairLaw, by_particle, Kind<true, false>>(link, first, sources, sums);
+  }
+
+  static HWY_INLINE P nearest_image(P d, double period) {
+    const P sides(hn::Round((d * P(static_cast<T>(1 / period))).raw));
+    return negative_mul_add(sides, P(static_cast<T>(period)), d);
+  }
+
+  /// Adds a source to the sum of one target; mask: `own` may be among the sources.
+  template <class Law, class Kind, bool mask>
+  HWY_INLINE void add_one(const Vec3<P>& at, const Vec3<P>& x, P m, P pair_softening, P place, P own,
+                          PairSum<P>& sum) const {
+    Vec3<P> d = separation(at, x);
+    if constexpr (Kind::looks_for_images)
+      d = {nearest_image(d.x, space_.period.x), nearest_image(d.y, space_.period.y),
+           nearest_image(d.z, space_.period.z)};
+    auto distance = Law::start(d, pair_softening);
+    if constexpr (mask) {
+      const auto zero = [&](P value) HWY_ATTR { return where_equal(place, own, P(T(0)), value); };
+      Law::leave_out(zero, distance, m);
+      if constexpr (Space::periodic) m = zero(m);
+    }
+    if constexpr (Kind::looks_for_images) {  // what fills up a pack may have an image where a target is
+      const P mass = m;
+      Law::leave_out([&](P value) HWY_ATTR { return where_equal(mass, P(T(0)), P(T(0)), value); }, distance, m);
+    }
+    if constexpr (Space::periodic)
+      add_short_range_pair<Law, Kind::with_potential>(space_.law, d, m, softened_square(d, P(T(0))), distance,
+                                                      pair_softening, sum);
+    else
+      Law::template add<false, true>(d, d, m, distance, pair_softening, sum);
+  }
+
+  /// Sums over all near sources, these in the lanes, for `group` particles of the leaf at once. by_particle: each
+  /// particle has a softening length of its own.
+  template <std::uint32_t group, class PairLaw, bool by_particle, class Kind>
+  void sum_group(const CellLink& link, std::uint32_t first, const NearSources& sources, LeafSums& sums) const {
     using Law = std::conditional_t<rough, typename PairLaw::Rough, PairLaw>;
     const std::uint32_t count = std::min(group, link.count - first);
     bool any = !active_.particle;
@@ -123,16 +197,10 @@ class NearSum {
       const Vec3<P> x{P::load(sources.x + j), P::load(sources.y + j), P::load(sources.z + j)};
       const P mass = P::load(sources.mass + j);
       for (std::uint32_t g = 0; g < group; ++g) {
-        const Vec3<P> d = separation(at[g], x);
-        P pair_softening = same_epsilon2, m = mass;
+        P pair_softening = same_epsilon2;
         if constexpr (by_particle) pair_softening = Law::joint(softening[g], P::load(sources.softening + j));
-        auto distance = Law::start(d, pair_softening);
-        if constexpr (decltype(mask)::value) {
-          const P place(hn::Iota(typename P::Tag(), static_cast<T>(j)));
-          const auto zero = [&](P value) HWY_ATTR { return where_equal(place, own[g], P(T(0)), value); };
-          Law::leave_out(zero, distance, m);
-        }
-        Law::template add<false, true>(d, d, m, distance, pair_softening, sum[g]);
+        const P place(hn::Iota(typename P::Tag(), static_cast<T>(j)));
+        add_one<Law, Kind, decltype(mask)::value>(at[g], x, mass, pair_softening, place, own[g], sum[g]);
       }
     };
     for (std::size_t j = 0; j < sources.own; j += lanes) add(j, std::true_type());
@@ -143,6 +211,7 @@ class NearSum {
   }
 
   const TreeView<T>& tree_;
+  const Space& space_;
   const ActiveSet& active_;
   Scratch<T> sources_;
 };

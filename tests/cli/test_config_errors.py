@@ -37,9 +37,6 @@ class Refusals(harness.CliTest):
         self.refused(PLUMMER, "--set", "did you mean time.eta?", sets=["time.ete=1"])
         self.refused(PLUMMER, "--set: expected key=value", sets=["time.eta"])
 
-    def test_solvers_of_later_versions(self):
-        self.refused(PLUMMER + '[gravity]\nsolver = "treepm"\n', "expected direct, tree, mesh, found treepm (not in this version)")
-
     def test_neither_model_nor_file(self):
         self.refused("[time]\neta = 0.1\n", "run.toml", "particles.model")
 

@@ -115,11 +115,6 @@ TEST(Config, UnknownNamesComeWithTheNearestValidOne) {
   EXPECT_NE(refusal("[nonsense]\n").find("unknown key"), std::string::npos);
 }
 
-TEST(Config, WhatThisVersionDoesNotHaveIsRefusedAsSuch) {
-  EXPECT_EQ(refusal("[gravity]\nsolver = \"treepm\"\n"),
-            "run.toml:2: gravity.solver: expected direct, tree, mesh, found treepm (not in this version)");
-}
-
 const char* halo_and_bulge = R"([time]
 integrator = "leapfrog"
 [[gravity.external]]

@@ -1,0 +1,132 @@
+#include <algorithm>
+#include <cmath>
+
+#include "gravity/mesh.hpp"
+#include "gravity/pair_laws.hpp"
+#include "gravity/solver_entry.hpp"
+#include "gravity/treepm.hpp"
+
+namespace pergola {
+
+namespace {
+
+using TreePmKey = Key<SolverOptions>;
+
+double own_number(const SolverOptions& options, const char* key) {
+  const auto given = options.own.find(key);
+  return given == options.own.end() ? 0 : number_of(given->second).value_or(0);
+}
+
+TreePmKey cells_number(const std::string& name, const std::string& help, const Range& range) {
+  const std::string key = "treepm." + name;
+  return {name, help,
+          [=](SolverOptions& options, const KeyValue& value) -> std::optional<KeyProblem> {
+            const auto number = number_of(value);
+            if (!number || !(*number == 0 || range.contains(*number))) return KeyProblem{"0 or " + range.text(), {}};
+            options.own[key] = *number;
+            return std::nullopt;
+          },
+          [=](const SolverOptions& options) -> KeyValue { return own_number(options, key.c_str()); }};
+}
+
+TreePmKey cells_key() {
+  return {"cells", "along the longest side of the box; 0: chosen by accuracy and number of particles",
+          [](SolverOptions& options, const KeyValue& value) -> std::optional<KeyProblem> {
+            const auto cells = integer_of(value);
+            if (!cells || *cells < 0 || *cells > 1 << 20) return KeyProblem{"0 or an even number such as 128", {}};
+            options.own["treepm.cells"] = *cells;
+            return std::nullopt;
+          },
+          [](const SolverOptions& options) -> KeyValue { return std::int64_t{treepm_options(options).cells}; }};
+}
+
+TreePmKey assignment_key() {
+  std::vector<std::string> words{"auto"};
+  words.insert(words.end(), assignment_names.begin(), assignment_names.end());
+  return {"assignment", "auto | ngp | cic | tsc, for density and force on the mesh",
+          [words](SolverOptions& options, const KeyValue& value) -> std::optional<KeyProblem> {
+            const auto* word = std::get_if<std::string>(&value);
+            const auto found = word ? std::find(words.begin(), words.end(), *word) : words.end();
+            if (found == words.end()) return one_of(words);
+            options.own["treepm.assignment"] = std::int64_t{found - words.begin()};
+            return std::nullopt;
+          },
+          [words](const SolverOptions& options) -> KeyValue {
+            return words[static_cast<std::size_t>(treepm_options(options).assignment)];
+          }};
+}
+
+std::vector<TreePmKey> treepm_keys() {
+  return {cells_number("split", "r_s of the split between mesh and tree, in cells; 0: chosen by gravity.tree.accuracy",
+                       Range::between(0.5, 16)),
+          cells_number("cut_off", "radius of the short range, in cells; 0: chosen by gravity.tree.accuracy",
+                       Range::between(1, 128)),
+          cells_key(), assignment_key()};
+}
+
+std::optional<Conflict> check_treepm(const SolverOptions& options) {
+  if (!options.mesh.box.periodic())
+    return Conflict{"gravity.mesh.boundary",
+                    "treepm needs a periodic box, found isolated; set gravity.solver = \"tree\""};
+  const PairLawEntry& law = pair_law(options.softening.kernel);
+  if (!law.in_tree)
+    return Conflict{"gravity.softening_kernel",
+                    "the tree has no loops for \"" + law.name + "\"; expected plummer or spline"};
+  const TreePmOptions given = treepm_options(options);
+  if (given.cells > 0 && given.cells != nearest_mesh_size(given.cells))
+    return Conflict{"gravity.treepm.cells",
+                    "expected an even number of at least 8 with the prime factors 2, 3, 5 and 7 only; the nearest is " +
+                        std::to_string(nearest_mesh_size(given.cells))};
+  if (given.split > 0 && given.cut_off > 0 && !(given.cut_off >= 2 * given.split && given.cut_off <= 8 * given.split))
+    return Conflict{"gravity.treepm.cut_off", "expected 2 to 8 times gravity.treepm.split"};
+  return std::nullopt;
+}
+
+/// The mesh of a trial has at most `cells` per side.
+SolverOptions smaller_mesh(SolverOptions options, int cells, double& fewer) {
+  const int given = treepm_options(options).cells, trial = given > 0 ? std::min(given, cells) : cells;
+  fewer = given > 0 ? std::pow(static_cast<double>(given) / trial, 3) : 1;
+  options.own["treepm.cells"] = std::int64_t{trial};
+  options.mesh.cells = {trial, trial, trial};
+  return options;
+}
+
+template <class Real>
+std::unique_ptr<Solver<Real>> make_treepm(const SolverOptions& options, const Device& device) {
+  if (const auto conflict = check_treepm(options)) throw Error(ErrorKind::input, conflict->key + ": " + conflict->why);
+  if (device.is_cuda())
+    throw Error(ErrorKind::device, "gravity.solver: treepm runs on the CPU only, found device " + device.spec() +
+                                       "; set run.device = \"cpu\" or give --device cpu");
+  return make_treepm_cpu<Real>(options, device);
+}
+
+}  // namespace
+
+TreePmOptions treepm_options(const SolverOptions& options) {
+  return {own_number(options, "treepm.split"), own_number(options, "treepm.cut_off"),
+          static_cast<int>(own_number(options, "treepm.cells")),
+          static_cast<int>(own_number(options, "treepm.assignment"))};
+}
+
+const SolverInfo& treepm_info() {
+  static const SolverInfo info{.name = "treepm", .periodic = true, .potential = true, .subset = true};
+  return info;
+}
+
+SolverEntry treepm_entry() {
+  return {.name = "treepm",
+          .summary = "a periodic box: the short range by the tree, the long range by a mesh (CPU)",
+          .can = treepm_info(),
+          .keys = treepm_keys(),
+          .energy = {.pairs_up_to = 0},
+          .cost = StepCost::cells,
+          .trial = smaller_mesh,
+          .box = [](SolverOptions& options) -> Box& { return options.mesh.box; },
+          .find_box = [](const SolverOptions& options, const Particles& particles,
+                         double stated_side) { return find_mesh_box(options.mesh, particles, stated_side); },
+          .check = check_treepm,
+          .make_single = make_treepm<float>,
+          .make_double = make_treepm<double>};
+}
+
+}  // namespace pergola

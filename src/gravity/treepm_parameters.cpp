@@ -1,0 +1,110 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "gravity/mesh.hpp"
+#include "gravity/tree.hpp"
+#include "gravity/treepm.hpp"
+
+namespace pergola {
+
+namespace {
+
+/// Parameters for accuracies from `above` down to `below`, interpolated in the logarithm; docs/treepm.md has the
+/// measurements.
+struct Calibration {
+  double above, below;
+  Assignment assignment;
+  double split[2];    // r_s in cells
+  double cut_off[2];  // r_c in units of r_s
+  double spacing[2];  // the mean distance of particles in cells
+  double tree[2];     // accuracy of the tree's opening over that of the whole
+};
+constexpr Calibration rows[] = {{1e-2, 1e-3, Assignment::tsc, {1.4, 2.4}, {5.0, 6.4}, {2.0, 2.0}, {0.5, 0.25}},
+                                {1e-3, 1e-5, Assignment::tsc, {2.4, 6.0}, {6.4, 8.0}, {2.0, 3.0}, {0.25, 0.1}}};
+
+/// Plummer's softening has no end: at a distance r it takes 3/2 (ε/r)² of the force away, and from the cut-off on that
+/// is left out. It is to stay this part of the accuracy.
+constexpr double softening_part = 0.5;
+
+double between(const double (&value)[2], double part) {
+  return std::exp(std::log(value[0]) + part * (std::log(value[1]) - std::log(value[0])));
+}
+
+/// The next number of cells that is allowed.
+int next_mesh_size(int n) {
+  do ++n;
+  while (nearest_mesh_size(n) != n);
+  return n;
+}
+
+/// The least cut-off that the softening allows.
+double least_cut_off(const SolverOptions& options) {
+  const auto& softening = options.softening;
+  const double longest = *std::max_element(softening.epsilon.begin(), softening.epsilon.end());
+  if (softening.kernel == SofteningKernel::spline) return physics::spline_support * longest;
+  return longest * std::sqrt(1.5 / (softening_part * options.tree.accuracy));
+}
+
+}  // namespace
+
+TreePmParameters treepm_parameters(const SolverOptions& options, std::int64_t n) {
+  const TreePmOptions given = treepm_options(options);
+  const Box& box = options.mesh.box;
+  const double accuracy = options.tree.accuracy;
+  const Calibration& row = accuracy >= rows[0].below ? rows[0] : rows[1];
+  const double part = std::log(row.above / accuracy) / std::log(row.above / row.below);
+  const double split = given.split > 0 ? given.split : between(row.split, part);
+  const double cut_off = given.cut_off > 0 ? given.cut_off : split * between(row.cut_off, part);
+  const double shortest = std::min({box.side.x, box.side.y, box.side.z});
+  const double longest = std::max({box.side.x, box.side.y, box.side.z});
+
+  double cell =
+      std::cbrt(box.volume() / static_cast<double>(std::max<std::int64_t>(n, 1))) / between(row.spacing, part);
+  cell = std::max(cell, least_cut_off(options) / cut_off);
+  cell = std::min(cell, shortest / (2 * cut_off) * (1 - 1e-12));
+  if (given.cells > 0) cell = longest / given.cells;
+
+  TreePmParameters found;
+  // Even cells of about the same width on all axes, not wider than `cell`.
+  double widest = 0;
+  const double sides[3] = {box.side.x, box.side.y, box.side.z};
+  for (std::size_t a = 0; a < 3; ++a) {
+    int cells = nearest_mesh_size(static_cast<int>(std::lround(sides[a] / cell)));
+    while (given.cells == 0 && sides[a] / cells > shortest / (2 * cut_off)) cells = next_mesh_size(cells);
+    found.cells[a] = cells;
+    widest = std::max(widest, sides[a] / cells);
+  }
+  found.assignment = given.assignment > 0 ? static_cast<Assignment>(given.assignment) : row.assignment;
+  found.split = split * widest;
+  found.cut_off = cut_off * widest;
+  if (2 * found.cut_off > shortest)
+    throw Error(
+        ErrorKind::input,
+        fmt::format("gravity.treepm.cut_off: expected a cut-off radius of at most half the shortest side of the "
+                    "box, found {} and a side of {}; set more cells or a smaller cut_off",
+                    to_text(found.cut_off), to_text(shortest)));
+  if (found.cut_off < least_cut_off(options))
+    throw Error(
+        ErrorKind::input,
+        fmt::format("gravity.softening: expected lengths for which the cut-off radius, {}, is long enough for "
+                    "gravity.tree.accuracy = {}: at most {} of what is set; set smaller lengths, or "
+                    "softening_kernel = \"spline\", or fewer gravity.treepm.cells",
+                    to_text(found.cut_off), to_text(accuracy), to_text(found.cut_off / least_cut_off(options))));
+  TreeOptions tree = options.tree;
+  tree.accuracy = std::clamp(accuracy * between(row.tree, part), 1e-5, 1e-2);
+  found.opening = tree_opening(tree, options.softening);
+  return found;
+}
+
+std::string TreePmParameters::text(const Box& box) const {
+  const double cell = std::max({box.side.x / cells[0], box.side.y / cells[1], box.side.z / cells[2]});
+  return fmt::format("treepm: {} x {} x {} cells, {} assignment, split {:.3g} and cut-off {:.3g} cells, order {}",
+                     cells[0], cells[1], cells[2], assignment_names[static_cast<std::size_t>(assignment) - 1],
+                     split / cell, cut_off / cell, opening.order);
+}
+
+}  // namespace pergola

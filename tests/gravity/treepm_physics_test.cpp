@@ -1,0 +1,204 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "analysis/ewald_sum.hpp"
+#include "analysis/force_audit.hpp"
+#include "base/philox.hpp"
+#include "gravity/solver_entry.hpp"
+
+namespace pergola {
+namespace {
+
+// Reference: Ewald's sum in double precision, which knows no mesh and no split of this kind.
+
+constexpr double side = 2;
+constexpr Box box{{-0.5, 0, 0.25}, {side, side, side}, Boundary::periodic};
+
+double unit(std::uint32_t seed, std::size_t i, int k) {
+  std::uint32_t words[8];
+  const Philox random(seed, 0, i);
+  random.block(0, words);
+  random.block(1, words + 4);
+  return (words[k] + 0.5) / 4294967296.0;
+}
+
+/// "random"; "clustered": most of them in five clumps; "heavy": one with a third of the mass; "lattice": displaced by
+/// some 0.05 of their spacing.
+Particles model(const std::string& name, int per_side) {
+  Particles p;
+  p.resize(std::int64_t{per_side} * per_side * per_side);
+  const double n = static_cast<double>(p.x.size());
+  for (std::size_t i = 0; i < p.x.size(); ++i) {
+    double at[3];
+    for (int a = 0; a < 3; ++a) {
+      at[a] = unit(5, i, a);
+      const auto cell = static_cast<int>(i) / (a == 0 ? per_side * per_side : a == 1 ? per_side : 1) % per_side;
+      if (name == "lattice") at[a] = (cell + 0.5 + 0.1 * (at[a] - 0.5)) / per_side;
+      if (name == "clustered" && i % 8 != 0)
+        at[a] = unit(6, i % 5, a) + 0.02 * std::tan(3 * (unit(5, i, a + 3) - 0.5)) / (1.0 + static_cast<double>(i % 5));
+    }
+    p.x[i] = wrap(box.corner.x + side * at[0], box.corner.x, side);
+    p.y[i] = wrap(box.corner.y + side * at[1], box.corner.y, side);
+    p.z[i] = wrap(box.corner.z + side * at[2], box.corner.z, side);
+    p.mass[i] = 1 / n;
+    p.id[i] = i;
+  }
+  if (name == "heavy") p.mass[17] = 0.5;
+  return p;
+}
+
+SolverOptions options(double accuracy, Precision precision = Precision::mixed) {
+  SolverOptions o;
+  o.solver = "treepm";
+  o.gravitational_constant = 3;
+  o.softening = Softening::same(0.001);
+  o.precision = precision;
+  o.tree.accuracy = accuracy;
+  set_box(o, box);
+  return o;
+}
+
+ForceResult forces(const SolverOptions& o, const Particles& p, int threads = 2) {
+  const auto cpu = Device::open("cpu", threads);
+  return evaluate_forces(*make_solver(o, cpu), cpu, p, want_acceleration | want_potential);
+}
+
+double size(const ForceResult& f, std::size_t i) {
+  return std::sqrt(f.ax[i] * f.ax[i] + f.ay[i] * f.ay[i] + f.az[i] * f.az[i]);
+}
+
+struct Compared {
+  ForceErrors errors;
+  double rms;  // of the differences over that of the accelerations
+};
+Compared compare(const SolverOptions& o, const Particles& p, std::int64_t sample = 200) {
+  const auto found = forces(o, p);
+  const auto places = sample_places(p.size(), sample);
+  const auto exact = ewald_sum(p, places, box, o.softening, o.gravitational_constant, 2);
+  ForceResult some;
+  double differences = 0, squares = 0;
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    const auto i = static_cast<std::size_t>(places[k]);
+    some.ax.push_back(found.ax[i]), some.ay.push_back(found.ay[i]), some.az.push_back(found.az[i]);
+    const double dx = some.ax[k] - exact.ax[k], dy = some.ay[k] - exact.ay[k], dz = some.az[k] - exact.az[k];
+    differences += dx * dx + dy * dy + dz * dz;
+    squares += size(exact, k) * size(exact, k);
+  }
+  return {force_errors(some, exact), std::sqrt(differences / squares)};
+}
+
+TEST(TreePm, AgreesWithEwaldForAPairAtAnyDistance) {
+  Particles p;
+  p.resize(2);
+  p.mass = {0.25, 0.75};
+  p.id = {1, 2};
+  for (const double d : {0.003, 0.05, 0.2, 0.45, 0.7, 0.95}) {
+    p.x = {box.corner.x + 0.01, wrap(box.corner.x + 0.01 - d, box.corner.x, side)};
+    p.y = {0.7, 0.7 + 0.4 * d}, p.z = {0.3, wrap(0.3 - 0.2 * d, box.corner.z, side)};
+    for (const Precision precision : {Precision::mixed, Precision::full}) {
+      const auto found = compare(options(1e-4, precision), p);
+      EXPECT_LT(found.errors.max, 3e-4) << d;
+    }
+  }
+}
+
+TEST(TreePm, KeepsTheAccuracyAskedForAgainstEwald) {
+  for (const std::string name : {"random", "clustered", "heavy"})
+    for (const double accuracy : {1e-2, 1e-3, 1e-4}) {
+      const auto found = compare(options(accuracy), model(name, 12));
+      EXPECT_LT(found.errors.median, accuracy) << name;
+      EXPECT_LT(found.errors.p99, 6 * accuracy) << name;
+    }
+}
+
+TEST(TreePm, KeepsItNearALatticeWhereForcesCancel) {
+  for (const double accuracy : {1e-2, 1e-3, 1e-4})
+    EXPECT_LT(compare(options(accuracy), model("lattice", 16)).rms, accuracy);
+}
+
+TEST(TreePm, SoftensWithBothKernelsAndBySpecies) {
+  Particles p = model("clustered", 10);
+  for (std::size_t i = 0; i < p.species.size(); ++i) p.species[i] = i % 3 == 0 ? 2 : 1;
+  for (const SofteningKernel kernel : {SofteningKernel::plummer, SofteningKernel::spline}) {
+    auto o = options(1e-3);
+    o.softening.epsilon = {0.0, 0.002, 0.006, 0.0, 0.0, 0.0};
+    o.softening.kernel = kernel;
+    const auto found = compare(o, p);
+    EXPECT_LT(found.errors.median, 1e-3);
+    EXPECT_LT(found.errors.p99, 6e-3);
+  }
+}
+
+TEST(TreePm, SinglePrecisionKeepsAThousandth) {
+  const auto found = compare(options(1e-3, Precision::single), model("clustered", 12));
+  EXPECT_LT(found.errors.median, 1e-3);
+  EXPECT_LT(found.errors.p99, 6e-3);
+}
+
+TEST(TreePm, TheSplitIsInvisible) {
+  const Particles p = model("clustered", 12);
+  auto o = options(1e-4);
+  o.own["treepm.cells"] = std::int64_t{64};
+  o.own["treepm.split"] = 1.8, o.own["treepm.cut_off"] = 1.8 * 7;
+  const auto one = forces(o, p);
+  o.own["treepm.split"] = 3.6, o.own["treepm.cut_off"] = 3.6 * 7;
+  const auto other = forces(o, p);
+  EXPECT_LT(force_errors(one, other).median, 1e-4);
+  EXPECT_LT(force_errors(one, other).p99, 6e-4);
+  double depth = 0;
+  for (const double value : one.potential) depth = std::max(depth, std::abs(value));
+  for (std::size_t i = 0; i < one.potential.size(); ++i)
+    EXPECT_NEAR(one.potential[i], other.potential[i], 1e-4 * depth);
+}
+
+TEST(TreePm, MomentumIsKeptToTheAccuracy) {
+  const Particles p = model("clustered", 12);
+  const auto found = forces(options(1e-3), p);
+  double px = 0, total = 0;
+  for (std::size_t i = 0; i < p.x.size(); ++i) px += p.mass[i] * found.ax[i], total += p.mass[i] * size(found, i);
+  EXPECT_LT(std::abs(px), 1e-3 * total);
+}
+
+/// Reference: the potential of a simple cubic lattice with a neutral background at its points, 2.837297 G m / L
+/// (Nijboer & Ruijgrok 1988; with the sign of gravity).
+TEST(TreePm, PotentialOfOneParticleIsThatOfItsImages) {
+  Particles p;
+  p.resize(1);
+  p.x = {0.1}, p.y = {0.9}, p.z = {1.3}, p.mass = {2}, p.id = {1};
+  const auto found = forces(options(1e-4), p);
+  EXPECT_NEAR(found.potential[0], 3 * 2 * 2.837297 / side, 1e-3);
+}
+
+TEST(TreePm, TheSameBitsForAnyThreadsAndOrder) {
+  const Particles p = model("clustered", 12);
+  const auto one = forces(options(1e-3), p, 1), many = forces(options(1e-3), p, 3);
+  EXPECT_EQ(one.ax, many.ax);
+  EXPECT_EQ(one.potential, many.potential);
+  Particles turned = p;
+  for (auto* values : {&turned.x, &turned.y, &turned.z, &turned.mass}) std::reverse(values->begin(), values->end());
+  std::reverse(turned.id.begin(), turned.id.end());
+  auto back = forces(options(1e-3), turned);
+  std::reverse(back.ax.begin(), back.ax.end());
+  std::reverse(back.potential.begin(), back.potential.end());
+  EXPECT_EQ(one.ax, back.ax);
+  EXPECT_EQ(one.potential, back.potential);
+}
+
+TEST(TreePm, APartOfTheParticlesGetsTheForcesOfAll) {
+  const Particles p = model("clustered", 12);
+  const auto cpu = Device::open("cpu", 2);
+  const auto solver = make_solver(options(1e-3), cpu);
+  const auto all = evaluate_forces(*solver, cpu, p, want_acceleration | want_potential);
+  const std::vector<std::int64_t> places{3, 500, 501, 1700};
+  const auto some = evaluate_forces(*solver, cpu, p, want_acceleration | want_potential, places);
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    EXPECT_EQ(some.ax[k], all.ax[static_cast<std::size_t>(places[k])]);
+    EXPECT_EQ(some.potential[k], all.potential[static_cast<std::size_t>(places[k])]);
+  }
+}
+
+}  // namespace
+}  // namespace pergola
