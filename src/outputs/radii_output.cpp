@@ -67,7 +67,8 @@ class RadiiOutput final : public Output {
  private:
   void open(System& system, std::int64_t rows) {
     active_ = system.has_center();
-    clock_ = OutputClock(system.start_time(), interval(context_.config), context_.config.run.end_time);
+    clock_ = OutputClock(system.start_time(), interval(context_.config), context_.config.run.end_time,
+                         context_.config.cosmology.has_value());
     if (!active_) return;
     std::string header = "time";
     for (const double fraction : lagrangian_fractions) header += "," + lagrangian_column(fraction);
