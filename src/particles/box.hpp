@@ -27,9 +27,12 @@ PERGOLA_HD R wrap(R x, R corner, R side) {
   return moved < corner + side && moved >= corner ? moved : corner;
 }
 
-inline Vec3<double> wrap(const Vec3<double>& x, const Box& box) {
-  return {wrap(x.x, box.corner.x, box.side.x), wrap(x.y, box.corner.y, box.side.y),
-          wrap(x.z, box.corner.z, box.side.z)};
+/// The same on each axis of a periodic box.
+template <class R>
+PERGOLA_HD Vec3<R> wrap(const Vec3<R>& x, const Box& box) {
+  return {wrap(x.x, static_cast<R>(box.corner.x), static_cast<R>(box.side.x)),
+          wrap(x.y, static_cast<R>(box.corner.y), static_cast<R>(box.side.y)),
+          wrap(x.z, static_cast<R>(box.corner.z), static_cast<R>(box.side.z))};
 }
 
 /// The nearest image of a separation in a periodic box.

@@ -7,6 +7,7 @@
 
 #include "base/philox.hpp"
 #include "device/parallel.hpp"
+#include "particles/box.hpp"
 #include "physics/normal_quantile.hpp"
 
 namespace pergola {
@@ -22,12 +23,6 @@ constexpr double golden = 0.6180339887498949;
 constexpr std::array<double, 2> plastic{0.7548776662466927, 0.5698402909980532};
 
 double fraction(double x) { return x - std::floor(x); }
-
-/// Within [0, side); rounding may not reach the upper edge.
-double wrapped(double x, double side) {
-  const double inside = x - side * std::floor(x / side);
-  return inside < side ? inside : 0.0;
-}
 
 double profile_value(const PlasmaProfile& profile, double side, double x) {
   const double away = x - profile.centre, d = away - side * std::round(away / side);
@@ -183,7 +178,10 @@ struct Loader {
       const double moved = displaced_phase(theta, wave.amplitude, wave.phase) - theta;
       x = x + (moved / dot(wave_number, wave_number)) * wave_number;
     }
-    x = {wrapped(x.x, options.cells[0]), wrapped(x.y, options.cells[1]), wrapped(x.z, options.cells[2])};
+    const auto& cells = options.cells;
+    const Vec3<double> side{static_cast<double>(cells[0]), static_cast<double>(cells[1]),
+                            static_cast<double>(cells[2])};
+    x = wrap(x, {{0, 0, 0}, side, Boundary::periodic});
   }
 
   Vec3<double> velocity(const Vec3<double>& x, const Vec3<double>& v) const {

@@ -54,9 +54,8 @@ PERGOLA_HD void open_block_step(const BlockArrays<Real>& s, double step_max, std
 template <class Real>
 PERGOLA_HD void wrap_position(const BlockArrays<Real>& s, const BlockStep& step, std::int64_t i) {
   const auto& p = s.particle;
-  p.x[i] = wrap(p.x[i], static_cast<Real>(step.box.corner.x), static_cast<Real>(step.box.side.x));
-  p.y[i] = wrap(p.y[i], static_cast<Real>(step.box.corner.y), static_cast<Real>(step.box.side.y));
-  p.z[i] = wrap(p.z[i], static_cast<Real>(step.box.corner.z), static_cast<Real>(step.box.side.z));
+  const Vec3<Real> x = wrap(Vec3<Real>{p.x[i], p.y[i], p.z[i]}, step.box);
+  p.x[i] = x.x, p.y[i] = x.y, p.z[i] = x.z;
 }
 
 /// The acceleration of the t-th active particle, at place i, becomes its own.

@@ -10,12 +10,6 @@ namespace pergola {
 /// How the particles of each integrator are brought to the time at which they are shown. In double precision, and
 /// without fused multiply-add on a GPU: what is written has the same bits wherever it is formed.
 
-/// wrap() of particles/box.hpp on each axis.
-PERGOLA_HD Vec3<double> wrap_axes(const Vec3<double>& x, const Box& box) {
-  return {wrap(x.x, box.corner.x, box.side.x), wrap(x.y, box.corner.y, box.side.y),
-          wrap(x.z, box.corner.z, box.side.z)};
-}
-
 /// Leapfrog with shared steps, at a time after the latest one.
 template <class Real>
 struct ShowLeapfrog {
@@ -30,7 +24,7 @@ struct ShowLeapfrog {
     if (pending_kick != 0) physics::kick<double>(pending_kick, v, a);
     if (drift != 0) {
       physics::leapfrog_predict<double>(drift, kick, x, v, a);
-      if (box.periodic()) x = wrap_axes(x, box);
+      if (box.periodic()) x = wrap(x, box);
     }
     if (speed != 1) v = speed * v;
   }
@@ -50,7 +44,7 @@ struct ShowBlocks {
     if (finished) return physics::leapfrog_predict(ahead, ahead, x, v, a);
     const double elapsed = end_step_early(step, level[i], ahead, x, v, a);
     physics::kick(elapsed / 2, v, a);
-    if (step.box.periodic()) x = wrap_axes(x, step.box);
+    if (step.box.periodic()) x = wrap(x, step.box);
   }
 };
 
