@@ -16,8 +16,9 @@ done
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+# A compiler cache helps who builds again and again; a build from nothing is faster with precompiled headers.
 launcher=()
-[ -z "${CCACHE_DISABLE:-}" ] && command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
+[ -z "${CCACHE_DISABLE:-}${CI:-}" ] && command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
 if ! cmake --preset "$preset" "${launcher[@]}" "${settings[@]}" >"$log" 2>&1; then
   cat "$log" >&2
   exit 1

@@ -47,8 +47,9 @@ struct Cosmology {
 
 /// A parameter by its name, in whatever lists them: keys, options of a model. `above`: the range without its end.
 struct CosmologyParameter {
+  using Member = double Cosmology::*;
   const char* name;
-  double Cosmology::*value;
+  Member value;
   const char* help;
   double low, high;
   bool above = false;
