@@ -21,7 +21,9 @@ ConfigKey parameter_key(const physics::CosmologyParameter& parameter) {
   return {
       path, parameter.help,
       [=](RunConfig& config, const ConfigValue& value) { (*config.cosmology).*member = read_real(value, path, range); },
-      [=](const RunConfig& config) { return to_text((*config.cosmology).*member); }};
+      [=](const RunConfig& config) {
+        return config.cosmology ? to_text((*config.cosmology).*member) : std::string("none");
+      }};
 }
 
 [[noreturn]] void refuse_without_cosmology(const ConfigValue& value, const std::string& path) {
