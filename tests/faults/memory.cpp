@@ -1,4 +1,5 @@
-// Memory that the program itself asks for; what libraries take for themselves is left to them.
+// Memory that the program itself asks for, by new and aligned_alloc; what libraries take for themselves is left to
+// them. malloc and its kin are theirs too: the CUDA runtime is part of the program, and crashes without memory.
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -9,8 +10,6 @@
 
 extern "C" {
 void* __libc_malloc(std::size_t);
-void* __libc_calloc(std::size_t, std::size_t);
-void* __libc_realloc(void*, std::size_t);
 void* __libc_memalign(std::size_t, std::size_t);
 }
 
@@ -47,20 +46,8 @@ void* aligned(std::size_t bytes, std::align_val_t alignment) {
 #define CALLER __builtin_return_address(0)
 
 extern "C" {
-void* malloc(std::size_t bytes) noexcept { return refused(CALLER, bytes) ? no_memory() : __libc_malloc(bytes); }
-void* calloc(std::size_t n, std::size_t bytes) noexcept {
-  return refused(CALLER, n * bytes) ? no_memory() : __libc_calloc(n, bytes);
-}
-void* realloc(void* old, std::size_t bytes) noexcept {
-  return refused(CALLER, bytes) ? no_memory() : __libc_realloc(old, bytes);
-}
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
   return refused(CALLER, bytes) ? no_memory() : __libc_memalign(alignment, bytes);
-}
-int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) noexcept {
-  if (refused(CALLER, bytes)) return ENOMEM;
-  *memory = __libc_memalign(alignment, bytes);
-  return *memory ? 0 : ENOMEM;
 }
 }
 
