@@ -135,8 +135,12 @@ std::vector<fs::path> RunDirectory::outputs() const {
 }
 
 void RunDirectory::remove_temporaries() {
-  for (const auto& entry : entries(path_))
-    if (is_temporary(entry.filename().string())) discard(entry);
+  for (const fs::path& folder : {path_, checkpoints()}) {
+    std::error_code none;
+    if (!fs::is_directory(folder, none)) continue;
+    for (const auto& entry : entries(folder))
+      if (is_temporary(entry.filename().string())) discard(entry);
+  }
 }
 
 void RunDirectory::clear() {

@@ -94,8 +94,11 @@ class ResumeTest(harness.CliTest):
                 for path in self.checkpoints():
                     path.unlink()
                 (self.out / "run.json").unlink()
+                # What a process that was killed has half-written is no output.
+                (self.out / "checkpoint" / ".checkpoint_000001.pgc.pergola-tmp-1-1").write_text("half")
             else:
                 self.assertTrue((aside / "snap_002.hdf5").exists())
+                self.assertEqual(list(self.out.rglob(".*pergola-tmp-*")), [])
         self.assertEqual((self.out / "mine.txt").read_text(), "keep")
         self.assertEqual(json.loads((self.out / "run.json").read_text())["status"], "finished")
 
