@@ -59,7 +59,7 @@ ViewPoints points_of_snapshot(const fs::path& file, std::int64_t most, int threa
   return points;
 }
 
-/// Phase space: x, y (or z of a file with three dimensions stays unseen) and the velocity along x.
+/// Phase space: x, y and the velocity along x; z of a file with three dimensions is not shown.
 ViewPoints points_of_plasma(const fs::path& file, std::int64_t most) {
   const OpenPmdSummary summary = inspect_openpmd(file);
   ViewPoints points;

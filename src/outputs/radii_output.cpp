@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* file_name = "lagrangian.csv";
 constexpr const char* key = "output.radii_every";
-/// Radii of more particles are those of a fixed sample: the tenth of a line of energies, at most, and good to 1 %.
+/// Radii of more particles are those of a fixed sample, so that a line's cost does not grow with them.
 constexpr std::int64_t most_particles = 32768;
 
 /// The key's own value, or the interval of the energies.
