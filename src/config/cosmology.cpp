@@ -8,7 +8,6 @@
 #include "config/config.hpp"
 #include "config/key_kinds.hpp"
 #include "io/snapshot.hpp"
-#include "time/integrator_entry.hpp"
 
 namespace pergola {
 
@@ -117,9 +116,6 @@ void complete_cosmology(RunConfig& config, const std::function<const ConfigValue
     throw Error(ErrorKind::input,
                 fmt::format("{}: run.end_redshift: expected one of run.end_time and run.end_redshift, found both",
                             end->where()));
-  if (!find("time.integrator"))
-    for (const auto& entry : integrator_entries())
-      if (entry.expanding_space) config.time.integrator = entry.name;
   if (!find("time.adaptive") && !find("time.step") && !find("time.steps")) config.time.adaptive = true;
   if (!find("time.step_max")) config.time.step_max = 0x1p-6;
   if (!config.output.redshifts.empty() && !find("output.snapshots_every")) config.output.snapshots_every = 0;

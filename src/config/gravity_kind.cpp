@@ -49,6 +49,8 @@ void check_combinations(const RunConfig& config, const FindValue& find, bool wit
 
 void complete(RunConfig& config, const FindValue& find, bool with_steps) {
   if (with_steps) complete_cosmology(config, find);
+  if (!find("time.integrator"))
+    config.time.integrator = default_integrator(config.time, config.gravity, config.cosmology.has_value());
   if (with_steps && config.units.system == "auto" && config.particles.file.empty()) config.units.system = "nbody";
   check_combinations(config, find, with_steps);
   if (config.particles.file.empty() && !config.cosmology)

@@ -29,10 +29,15 @@ std::vector<PlasmaKind> kinds(const PlasmaConfig& config) {
   return all;
 }
 
+RunConfig checked(const RunConfig& config) {
+  config.check();
+  return config;
+}
+
 }  // namespace
 
 PlasmaSimulation::PlasmaSimulation(const RunConfig& config, const StateBlocks* state)
-    : config_(config),
+    : config_(checked(config)),
       device_(Device::open(config.run.device, config.run.threads)),
       units_(config.plasma.units()),
       options_(config.plasma.options()),

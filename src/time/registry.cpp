@@ -35,6 +35,10 @@ void check_options(const IntegratorEntry& entry, TimeOptions time) {
   }
 }
 
+bool gives_jerk(const SolverOptions& gravity) {
+  return solver_entry(gravity.solver).can.jerk && gravity.external.empty() && gravity.user_forces.empty();
+}
+
 /// The integrators that ask for no jerk, to be suggested.
 std::string without_jerk(const TimeOptions& time, const SolverOptions& gravity) {
   for (const auto& entry : integrator_entries())
@@ -97,7 +101,7 @@ std::optional<Conflict> integrator_conflict(const TimeOptions& time, const Solve
                                                    "time.integrator = \"{}\"",
                                                    entry.name, for_expanding_space())};
   const bool users = !gravity.user_forces.empty();
-  const bool no_jerk = needs.jerk && (!can.jerk || !gravity.external.empty() || users);
+  const bool no_jerk = needs.jerk && !gives_jerk(gravity);
   if (no_jerk && !needs.because.empty())
     return Conflict{needs.because, fmt::format("{} no jerk, which the step with zero softening needs; set "
                                                "gravity.softening > 0, or give time.step",
@@ -118,6 +122,17 @@ std::optional<Conflict> integrator_conflict(const TimeOptions& time, const Solve
                                 "give; set time.steps = \"shared\"",
                                 gravity.solver)};
   return entry.check ? entry.check(time, gravity) : std::nullopt;
+}
+
+std::string default_integrator(const TimeOptions& time, const SolverOptions& gravity, bool expanding) {
+  for (const auto& entry : integrator_entries()) {
+    const IntegratorNeeds needs = entry.needs_with(time, gravity);
+    const bool lacks =
+        (needs.jerk && !gives_jerk(gravity)) || (needs.subset && !solver_entry(gravity.solver).can.subset);
+    if (lacks && needs.because.empty()) continue;  // else another key asks for too much
+    if (!expanding || entry.expanding_space) return entry.name;
+  }
+  return integrator_entries().front().name;
 }
 
 std::unique_ptr<Integrator> make_integrator(const TimeOptions& time, const SolverOptions& gravity,

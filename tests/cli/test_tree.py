@@ -70,6 +70,14 @@ class Tree(CliTest):
         self.assertAlmostEqual(plan["steps"] / totals["steps"], 1, delta=0.3)
         self.assertAlmostEqual(plan["particle_steps"] / totals["particle_steps"], 1, delta=0.3)
 
+    def test_a_run_without_an_integrator_takes_the_leapfrog(self):
+        config = self.configuration(PLUMMER.replace('[time]\nintegrator = "leapfrog"\nstep = 0.015625\n', "")
+                                    .replace("n = 3000", "n = 300"))
+        self.assertIn('integrator = "leapfrog"', self.good("run", config, "--print-config"))
+        self.good("run", config, "-o", self.dir / "out", "--quiet")
+        record = json.loads((self.dir / "out" / "run.json").read_text())
+        self.assertEqual(record["configuration"]["time"]["integrator"], "leapfrog")
+
     def test_refusals(self):
         hermite = PLUMMER.replace("leapfrog", "hermite")
         self.bad(2, "run", self.configuration(hermite), "-o", self.dir / "out",

@@ -85,11 +85,12 @@ TEST(ConfigChecks, UnitsOfAFileAreInheritedAndNeverContradicted) {
 
 TEST(ConfigChecks, CombinationsThatCannotWorkAreRefusedWhenTheyAreRead) {
   const std::string leapfrog = "[time]\nintegrator = \"leapfrog\"\n";
+  const std::string hermite = "[time]\nintegrator = \"hermite\"\n";
   EXPECT_EQ(
-      refusal("[gravity]\nsolver = \"tree\"\n"),
-      "run.toml: time.integrator: hermite needs jerks, which the tree solver does not give; set time.integrator = "
+      refusal(hermite + "[gravity]\nsolver = \"tree\"\n"),
+      "run.toml:2: time.integrator: hermite needs jerks, which the tree solver does not give; set time.integrator = "
       "\"leapfrog\"");
-  EXPECT_NE(refusal("gravity.solver = \"mesh\"\n").find("hermite needs jerks, which the mesh solver"),
+  EXPECT_NE(refusal(hermite + "[gravity]\nsolver = \"mesh\"\n").find("hermite needs jerks, which the mesh solver"),
             std::string::npos);
   EXPECT_EQ(refusal(leapfrog + "steps = \"block\"\n[gravity]\nsoftening = 0\n").substr(0, 40),
             "run.toml:3: time.steps: block steps of t");
@@ -109,6 +110,27 @@ TEST(ConfigChecks, CombinationsThatCannotWorkAreRefusedWhenTheyAreRead) {
       std::string::npos);
   // Tables of solvers that the run does not use may stand in a file.
   EXPECT_NO_THROW(parse_config("gravity.mesh.cells = 33\n", "run.toml"));
+}
+
+TEST(ConfigChecks, ARunThatNamesNoIntegratorTakesTheFirstThatCanDoIt) {
+  const auto chosen = [](const std::string& text, const std::vector<std::string>& sets = {}) {
+    const RunConfig config = parse_config(text, "run.toml", sets);
+    // What is shown reads back to the same.
+    EXPECT_EQ(parse_config(config_text(config), "run.toml").time.integrator, config.time.integrator);
+    return config.time.integrator;
+  };
+  EXPECT_EQ(chosen(""), "hermite");
+  EXPECT_EQ(chosen("gravity.solver = \"tree\"\n"), "leapfrog");
+  EXPECT_EQ(chosen("gravity.solver = \"mesh\"\n"), "leapfrog");
+  EXPECT_EQ(chosen("gravity.solver = \"treepm\"\n"), "leapfrog");
+  EXPECT_EQ(chosen("gravity.solver = \"direct\"\n", {"gravity.solver=tree"}), "leapfrog");
+  EXPECT_EQ(chosen("gravity.solver = \"tree\"\n", {"gravity.solver=direct"}), "hermite");
+  EXPECT_EQ(chosen("[[gravity.external]]\nkind = \"point\"\nmass = 1\n"), "leapfrog");
+  EXPECT_EQ(chosen("[cosmology]\nh = 0.7\n[run]\nend_time = 1\n"), "leapfrog");
+  EXPECT_EQ(chosen("time.integrator = \"leapfrog\"\n"), "leapfrog");
+  // The softening is in the way of the step, not of the integrator.
+  EXPECT_EQ(refusal("[time]\nadaptive = true\n[gravity]\nsolver = \"tree\"\nsoftening = 0\n").substr(0, 26),
+            "run.toml:2: time.adaptive:");
 }
 
 // Each is what a file could not say.

@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "base/error.hpp"
 #include "config/config.hpp"
 #include "sim/plasma_preflight.hpp"
+#include "sim/plasma_simulation.hpp"
 
 namespace pergola {
 namespace {
@@ -197,6 +199,28 @@ TEST(PlasmaPreflight, RefusesStepsThatCannotBeStable) {
           "omega_p dt is 2");
   refused({"plasma.magnetic_field=[0,0,100]"}, "electrons would turn by 5 radians");
   refused({"run.end_time=1e15", "output.energy_every=0"}, "run.end_time: 1e+15 is 2e+16 steps of time.step = 0.05");
+}
+
+// Each is what a file could not say; before, "duoble" was computed in single precision.
+TEST(PlasmaConfig, WhatIsBuiltInCppIsCheckedAsAFileIs) {
+  const auto refused = [](const std::function<void(RunConfig&)>& change, const std::string& why) {
+    RunConfig config = parse_config(electrons, "(C++)");
+    config.run.device = "cpu";
+    change(config);
+    try {
+      const PlasmaSimulation simulation(config);
+      FAIL() << why;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::input);
+      EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
+    }
+  };
+  refused([](auto& c) { c.run.precision = "duoble"; }, "run.precision: expected auto, single, mixed, double");
+  refused([](auto& c) { c.units.system = "sii"; }, "units.system");
+  refused([](auto& c) { c.time.step = -0.1; }, "time.step");
+  refused([](auto& c) { c.plasma.species[0].particles_per_cell = -1; }, "particles_per_cell");
+  EXPECT_NO_THROW(parse_config(electrons, "(C++)").check());
+  EXPECT_NO_THROW(parse_config(in_si, "(C++)").check());
 }
 
 }  // namespace

@@ -239,10 +239,8 @@ class Simulation:
 
 
 def _choose_integrator(found, file, forces):
-    """Where none is named: the leapfrog for solvers that give no jerk, and for user forces."""
+    """Where none is named: the leapfrog for user forces, which the configuration does not see, and for a fixed step."""
     if file is not None and not forces or "time.integrator" in found:
         return
-    named = found.get("gravity.solver", "direct")
-    solver = _core.solvers().get(named)
-    if forces or "gravity.external" in found or "time.step" in found or solver and not solver["jerk"]:
+    if forces or "time.step" in found:
         found["time.integrator"] = "leapfrog"
