@@ -57,14 +57,14 @@ void add_files(const std::string& name, std::vector<std::string>& files) {
     add(fmt::format("{}.{}.hdf5", stem, piece));
 }
 
-/// The files that a configuration names with `file = "…"`, found without understanding it: the folder of the
-/// configuration comes before the current one, and a name too many does no harm.
+/// The files that a configuration names with `file = "…"`, or run.json with `"file": "…"`, found without understanding
+/// it: the folder of the configuration comes before the current one, and a name too many does no harm.
 void add_files_of_configuration(const fs::path& path, std::vector<std::string>& files) {
   constexpr std::uintmax_t longest = std::uintmax_t{1} << 20;
   std::error_code ignored;
   if (!fs::is_regular_file(path, ignored) || fs::file_size(path, ignored) > longest) return;
   std::ifstream stream(path);
-  const std::regex assignment(R"re(\bfile\s*=\s*["']([^"'\n]+)["'])re");
+  const std::regex assignment(R"re(\bfile"?\s*[=:]\s*["']([^"'\n]+)["'])re");
   for (std::string line; std::getline(stream, line);) {
     line.resize(std::min<std::size_t>(line.size(), 4096));
     std::smatch found;
@@ -80,9 +80,11 @@ std::vector<std::string> files_to_look_at(int argc, char** argv) {
     const std::string_view word = argv[k], before = argv[k - 1];
     if (before == "-o" || before == "--output" || before == "--dump" || before == "--plot")
       continue;  // written, not read
-    const auto value = word.find('=');
-    add_files(std::string(value == std::string_view::npos ? word : word.substr(value + 1)), files);
+    const auto equals = word.find('=');
+    const std::string_view value = equals == std::string_view::npos ? word : word.substr(equals + 1);
+    add_files(std::string(value), files);
     if (word.ends_with(".toml")) add_files_of_configuration(word, files);
+    if (value.ends_with(".json")) add_files_of_configuration(value, files);  // --reproduce
   }
   return files;
 }

@@ -1,7 +1,10 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "app/command.hpp"
 #include "app/progress_bar.hpp"
@@ -10,6 +13,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
+#include "run/reproduction.hpp"
 #include "run/run.hpp"
 #include "sim/system_entry.hpp"
 
@@ -26,6 +30,7 @@ struct RunCommand {
   std::vector<std::string> sets;
   std::string directory;
   std::string wall_time;
+  std::string reproduce;  // run.json of the run that is made again
   bool resume = false, overwrite = false, strict = false, print_config = false;
 };
 
@@ -37,6 +42,18 @@ fs::path default_directory(const std::string& config) {
   // A configuration without extension lies where its run would go.
   return fs::exists(directory, error) && !fs::is_directory(directory, error) ? fs::path(directory.string() + "-run")
                                                                              : directory;
+}
+
+/// Beside the run that is made again, cluster-again for cluster/run.json; never that run itself.
+fs::path directory_of_reproduction(const RunCommand& command) {
+  const fs::path original = fs::absolute(command.reproduce).lexically_normal().parent_path();
+  if (command.directory.empty()) return original.parent_path() / fmt::format("{}-again", original.filename().string());
+  std::error_code error;
+  if (fs::equivalent(original, command.directory, error))
+    throw Error(
+        ErrorKind::input,
+        fmt::format("{}: -o: expected another directory than that of the run to be made again", command.directory));
+  return command.directory;
 }
 
 std::string checks_text(const std::vector<Check>& checks) {
@@ -60,14 +77,38 @@ std::string summary_text(const RunSummary& summary, const RunConfig& config, con
                             system_entry(config).picture);
 }
 
-void report(const Context& context, const RunCommand& command, const RunConfig& config, const RunSummary& summary) {
+/// What the command has to say about a run that was made again, on rank 0; returns the exit code.
+int report_reproduction(const Context& context, const RunCommand& command, const std::string& expected,
+                        const std::string& found) {
+  const RecordComparison comparison = compare_records(expected, found);
   if (context.json) {
-    if (context.speaks()) fmt::print("{}", summary.json);
+    context.print(nlohmann::json{{"same", comparison.same},
+                                 {"expected", comparison.expected},
+                                 {"found", comparison.found},
+                                 {"differences", comparison.differences},
+                                 {"directory", command.directory}});
+  } else {
+    std::string text = fmt::format("{}: the particles at the end {} those of {}\n", command.directory,
+                                   comparison.same ? "have the same bits as" : "DIFFER from", command.reproduce);
+    for (const std::string& difference : comparison.differences) text += fmt::format("  {}\n", difference);
+    if (!comparison.same && comparison.differences.empty())
+      text += "  though program, instruction set, device and particles at the start are the same\n";
+    context.print(text);
+  }
+  return comparison.same ? 0 : static_cast<int>(ErrorKind::numerics);
+}
+
+void report(const Context& context, const RunCommand& command, const RunConfig& config, const RunSummary& summary) {
+  const bool again = !command.reproduce.empty();
+  if (context.json) {
+    const bool compared = again && summary.status != RunStatus::interrupted;
+    if (context.speaks() && !compared) fmt::print("{}", summary.json);
     return;
   }
   if (summary.status == RunStatus::interrupted) {
-    context.remark(fmt::format("interrupted; a checkpoint is written. Go on with: pergola run {} -o {} --resume",
-                               command.config, command.directory));
+    context.remark(fmt::format("interrupted; a checkpoint is written. Go on with: pergola run {}{} -o {} --resume",
+                               again ? "--reproduce " : "", again ? command.reproduce : command.config,
+                               command.directory));
     return;
   }
   if (summary.status == RunStatus::finished_before)
@@ -75,13 +116,26 @@ void report(const Context& context, const RunCommand& command, const RunConfig& 
   if (!context.quiet) context.print(summary_text(summary, config, command.directory));
 }
 
-void run(Context& context, RunCommand command) {
-  RunConfig config = read_config(command.config, command.sets);
+/// That of the command, or of the run that is made again.
+RunConfig configuration(const Context& context, const RunCommand& command, const RunConfig* again) {
+  if (!again && command.config.empty())
+    throw Error(ErrorKind::input, "pergola run: CONFIG is required, or --reproduce with the run.json of a run");
+  RunConfig config = again ? *again : read_config(command.config, command.sets);
   if (context.device_given) config.run.device = context.device;
   if (context.threads_given) config.run.threads = context.threads;
+  return config;
+}
+
+void run(Context& context, RunCommand command) {
+  std::optional<FinishedRecord> again;
+  if (!command.reproduce.empty()) again = read_record_to_reproduce(command.reproduce);
+  const RunConfig config = configuration(context, command, again ? &again->config : nullptr);
   if (command.print_config) return context.print(config_text(config));
   config.require_particles();
-  if (command.directory.empty()) command.directory = default_directory(command.config).string();
+  if (again)
+    command.directory = directory_of_reproduction(command).string();
+  else if (command.directory.empty())
+    command.directory = default_directory(command.config).string();
 
   catch_interrupts();
   catch_checkpoint_requests();
@@ -117,6 +171,8 @@ void run(Context& context, RunCommand command) {
     code = static_cast<int>(ErrorKind::interrupted);
   else if (command.strict && !summary.all_passed())
     code = static_cast<int>(ErrorKind::numerics);
+  if (again && summary.status != RunStatus::interrupted && context.speaks())
+    code = std::max(code, report_reproduction(context, command, again->text, summary.json));
   context.exit_code = share_value(*context.communicator, code);
 }
 
@@ -125,14 +181,23 @@ void run(Context& context, RunCommand command) {
 void add_run(Command program, Context& context) {
   auto command = program.add_subcommand("run", "Run a simulation from a configuration");
   auto options = std::make_shared<RunCommand>();
-  command->add_option("CONFIG", options->config, "TOML configuration; may be a pipe")->required();
-  command->add_option("--set", options->sets, "key=value, replaces a key of the configuration; any number of times")
-      ->allow_extra_args(false);
+  auto config = command->add_option("CONFIG", options->config, "TOML configuration; may be a pipe");
+  auto sets = command->add_option("--set", options->sets,
+                                  "key=value, replaces a key of the configuration; any number of times");
+  sets->allow_extra_args(false);
   command->add_option("-o,--output", options->directory, "Directory of the run; default: the configuration's name");
   auto resume = command->add_flag("--resume", options->resume,
                                   "Go on from the newest checkpoint, bit-identically; run.end_time, run.device, "
                                   "run.threads and [output] may have changed");
   command->add_flag("--overwrite", options->overwrite, "Replace the run that the directory holds")->excludes(resume);
+  command
+      ->add_option("--reproduce", options->reproduce,
+                   "In place of CONFIG the run.json of a finished run: make it again in another directory (default: "
+                   "the run's with -again) and say whether the particles at the end have the same bits; exit code 1 "
+                   "where they differ")
+      ->type_name("RUN.JSON")
+      ->excludes(config)
+      ->excludes(sets);
   command
       ->add_option(
           "--wall-time", options->wall_time,
@@ -142,13 +207,14 @@ void add_run(Command program, Context& context) {
   command->add_flag("--strict", options->strict, "Exit code 1 when a check of the report card fails");
   command->add_flag("--print-config", options->print_config, "Print the configuration with every default, and stop");
   command->footer(
-      "The directory gets run.json (configuration, totals, energy error, checks), energy.csv, profile.csv,\n"
+      "The directory gets run.json (configuration, totals, energy error, checks, hashes), energy.csv, profile.csv,\n"
       "snap_000.hdf5, ... (plasma_000.h5, ... of a plasma) and checkpoint/. Ctrl-C finishes the step, writes a "
       "checkpoint and exits with 130;\nso do SIGTERM and SIGHUP (not under nohup). SIGUSR1 writes a checkpoint, and "
       "the run "
       "goes on.\n"
       "--resume on a finished run changes nothing, unless run.end_time has grown: then the run goes on.\n\n"
-      "Example:\n  pergola run examples/plummer.toml --set particles.n=1024 -o cluster");
+      "Example:\n  pergola run examples/plummer.toml --set particles.n=1024 -o cluster\n"
+      "  pergola run --reproduce cluster/run.json");
   command->callback([&context, options] { run(context, *options); });
 }
 

@@ -20,8 +20,13 @@ class CheckpointOutput final : public Output {
     StateSource state;
     system.save(state);
     context_.on_root([&] {
-      const RunPosition position{context_.config,         context_.results.start, system.step_time(),
-                                 context_.wall_seconds(), context_.memory(),      system.profile()};
+      const RunPosition position{.config = context_.config,
+                                 .start = context_.results.start,
+                                 .time = system.step_time(),
+                                 .initial_state = context_.results.initial_state,
+                                 .wall_seconds = context_.wall_seconds(),
+                                 .outputs = context_.memory(),
+                                 .profile = system.profile()};
       CheckpointOptions options;
       options.kept = static_cast<int>(context_.config.output.checkpoints_kept);
       if (system.device().is_cuda()) options.threads = system.device().threads();  // the steps leave them idle

@@ -20,8 +20,9 @@
 
 namespace pergola {
 
-/// What outputs have found: for run.json, the report card and the progress.
+/// What the run and its outputs have found: for run.json, the report card and the progress.
 struct RunResults {
+  std::string initial_state, final_state;  // hashes of the particles (System::state_hash), on rank 0; empty: not known
   Energies start;
   std::optional<Energies> end;
   std::optional<double> energy_error;  // of the latest line after the first

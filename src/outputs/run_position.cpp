@@ -28,6 +28,7 @@ std::string describe(const RunPosition& p) {
             {"version", version()},
             {"configuration", config_text(p.config)},
             {"time", p.time},
+            {"initial_state", p.initial_state},
             {"start",
              {{"kinetic", p.start.kinetic},
               {"potential", p.start.potential},
@@ -51,6 +52,7 @@ RunPosition read_description(const std::string& description) {
     p.start = {start.at("kinetic"), start.at("potential"), vector_from(start.at("momentum")),
                vector_from(start.at("angular_momentum"))};
     p.time = text.value("time", 0.0);
+    p.initial_state = text.value("initial_state", "");
     p.wall_seconds = text.at("wall_seconds");
     for (const char* name : {"energy_rows", "energy_index", "snapshots", "snapshot_index"})
       p.outputs[name] = text.at(name);

@@ -11,8 +11,9 @@ namespace pergola {
 /// What a run's checkpoint holds beside the state of the system.
 struct RunPosition {
   RunConfig config;
-  Energies start;   // at the start of the run
-  double time = 0;  // of the state; checkpoints of earlier versions do not say it
+  Energies start;             // at the start of the run
+  double time = 0;            // of the state; checkpoints of earlier versions do not say it
+  std::string initial_state;  // hash of the particles at the start of the run; empty in earlier versions
   double wall_seconds = 0;
   OutputMemory outputs;
   Profile profile;

@@ -65,6 +65,7 @@ class Run {
   bool act_on(Pause pause);
   bool write_due(const Moment& now, bool by_steps);
   void write_at_pause();
+  void hash_state(std::string& hash);
   OutputMemory memory() const;
   void finish();
   std::string write_record(const std::string& status);
@@ -110,6 +111,7 @@ RunSummary Run::run() {
     if (summary.status == RunStatus::finished) finish();
     on_root(*communicator_, [&] {
       context_.queue->drain();
+      if (summary.status == RunStatus::finished) hash_state(context_.results.final_state);
       write_text(directory_->profile_csv(), profile_text(system_->profile()));
       summary.json = write_record(summary.status == RunStatus::finished ? "finished" : "interrupted");
     });
@@ -182,6 +184,7 @@ void Run::begin_fresh() {
     else
       directory_->clear();
     fresh_ = true;
+    hash_state(context_.results.initial_state);
   });
   make_outputs();
   for (const auto& output : outputs_) output->begin(*system_);
@@ -211,6 +214,7 @@ void Run::begin_resumed(const Checkpoint& checkpoint) {
   check_output_counts(config_, start);
   context_.before = before.config;
   context_.results.start = before.start;
+  context_.results.initial_state = before.initial_state;
   wall_before_ = before.wall_seconds;
   for (const auto& stage : before.profile.stages()) system_->profile().add(stage.name, stage.seconds, stage.calls);
   on_root(*communicator_, [&] { directory_->remove_temporaries(); });
@@ -301,6 +305,12 @@ void Run::write_at_pause() {
   for (const auto& output : outputs_)
     if (output->at_pauses() && output->due(moment)) output->write(moment);
   if (communicator_->is_root()) watch_.took_checkpoint();
+}
+
+/// On rank 0.
+void Run::hash_state(std::string& hash) {
+  Profile::Scope scope(&system_->profile(), "state hash");
+  hash = system_->state_hash();
 }
 
 OutputMemory Run::memory() const {

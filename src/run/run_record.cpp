@@ -1,15 +1,19 @@
 #include "run/run_record.hpp"
 
+#include <dlfcn.h>
 #include <fmt/core.h>
+#include <link.h>
 
 #include <cmath>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "config/value.hpp"
+#include "io/state_hash.hpp"
 #include "time/particle_failure.hpp"
 
 namespace pergola {
@@ -65,6 +69,25 @@ std::string text_of(const ordered_json& value) {
   return value.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
+ordered_json or_null(const std::string& hash) { return hash.empty() ? ordered_json() : ordered_json(hash); }
+
+/// Of the file that this code was loaded from: the program, or the library that another program has loaded. Empty: not
+/// known.
+const std::string& program_hash() {
+  static const std::string hash = [] {
+    Dl_info info{};
+    void* object = nullptr;
+    const bool found = dladdr1(reinterpret_cast<const void*>(&program_hash), &info, &object, RTLD_DL_LINKMAP) != 0;
+    const char* const name = found ? static_cast<const link_map*>(object)->l_name : "";
+    try {
+      return hash_of_file(*name != 0 ? name : "/proc/self/exe");
+    } catch (const Error&) {
+      return std::string();  // a file may be executed by those who may not read it
+    }
+  }();
+  return hash;
+}
+
 double number(const ordered_json& value) { return value.is_number() ? value.get<double>() : std::nan(""); }
 
 }  // namespace
@@ -100,7 +123,12 @@ std::string record_text(const RunConfig& config, const System& system, const Run
   text["energy_end"] = results.end ? to_json(*results.end) : ordered_json();
   text["energy_error"] = results.end && results.energy_error ? ordered_json(*results.energy_error) : ordered_json();
   text["checks"] = to_json(results.checks);
+  text["hashes"] = {{"program", or_null(program_hash())},
+                    {"configuration", hash_of_text(config_text(config))},
+                    {"initial_state", or_null(results.initial_state)},
+                    {"final_state", or_null(results.final_state)}};
   text["configuration"] = configuration(config);
+  text["configuration_toml"] = config_text(config);  // what --reproduce reads: with the order of keys
   return text_of(text);
 }
 

@@ -35,6 +35,7 @@ class GravityRun final : public System {
   void write_snapshot(const std::filesystem::path& path, WriteQueue* queue, const std::function<void()>& done) override;
   std::vector<std::string> remarks() override;
   std::vector<Check> checks(const Energies& start, const Energies& end) override;
+  std::string state_hash() const override { return simulation_.state_hash(); }
   void save(StateSource& to) override;
   std::string describe() const override;
   bool has_center() const override { return !simulation_.box().periodic(); }

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "io/openpmd.hpp"
+#include "io/state_hash.hpp"
 #include "sim/plasma_preflight.hpp"
 
 namespace pergola {
@@ -159,6 +160,13 @@ void PlasmaSimulation::write_snapshot(const std::filesystem::path& path, WriteQu
     write_openpmd(path, *taken, write);
     if (done) done();
   });
+}
+
+std::string PlasmaSimulation::state_hash() const {
+  StateHash hash;
+  for (int s = 0; s < static_cast<int>(options_.species.size()); ++s)
+    hash.add(system_->particles(s), s, device_.threads());
+  return hash.text();
 }
 
 void PlasmaSimulation::save(StateSource& to) {

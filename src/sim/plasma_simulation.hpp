@@ -42,6 +42,7 @@ class PERGOLA_API PlasmaSimulation final : public System {
   void write_records(const std::filesystem::path& directory) override { diagnostics_.write(directory); }
   void save(StateSource& to) override;
   std::string describe() const override;
+  std::string state_hash() const override;
 
  private:
   void check_memory() const;

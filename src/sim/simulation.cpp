@@ -11,8 +11,10 @@
 #include "base/text.hpp"
 #include "gravity/solver_entry.hpp"
 #include "io/snapshot_source.hpp"
+#include "io/state_hash.hpp"
 #include "models/model_source.hpp"
 #include "particles/particle_check.hpp"
+#include "particles/shown_particles.hpp"
 #include "physics/block_steps.hpp"
 #include "sim/solver_box.hpp"
 #include "time/integrator_entry.hpp"
@@ -290,6 +292,19 @@ std::unique_ptr<ParticleSource> Simulation::particles_with_potentials() const {
 }
 
 ParticleCensus Simulation::census() const { return census_of(*parts_->integrator->show(parts_->inner(parts_->time))); }
+
+std::string Simulation::state_hash() const {
+  constexpr std::int64_t piece_particles = std::int64_t{1} << 16;  // stay in the cache
+  const auto shown = parts_->integrator->show(parts_->inner(parts_->time));
+  FetchedParticles source(*shown);
+  StateHash hash;
+  Particles piece;
+  for (std::int64_t first = 0; first < source.count(); first += piece_particles) {
+    source.read(first, std::min(piece_particles, source.count() - first), piece);
+    hash.add(piece, parts_->device.threads());
+  }
+  return hash.text();
+}
 
 void Simulation::set_particles(const Particles& particles) {
   auto& p = *parts_;

@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <string>
 
 #include "analysis/energy.hpp"
 #include "analysis/force_audit.hpp"
@@ -68,6 +69,8 @@ class PERGOLA_API Simulation {
   /// step.
   std::unique_ptr<ParticleSource> particles_with_potentials() const;
   ParticleCensus census() const;
+  /// A hash of the particles at time(), bit for bit and whatever their order (io/state_hash.hpp).
+  std::string state_hash() const;
   /// Other particles from here on, at time(): any number of them. Steps are chosen as at a start; counts() go on.
   void set_particles(const Particles& particles);
 

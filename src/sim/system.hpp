@@ -79,6 +79,8 @@ class PERGOLA_API System {
   /// The report card, at the end; on rank 0.
   virtual std::vector<Check> checks(const Energies& start, const Energies& end) = 0;
 
+  /// A hash of all particles at time(), bit for bit and whatever their order (io/state_hash.hpp); on rank 0.
+  virtual std::string state_hash() const = 0;
   /// All that is needed to go on bit-identically; on rank 0. Ranges are good until the next step.
   virtual void save(StateSource& to) = 0;
   /// What run.json says about this kind of system: a JSON object.

@@ -41,6 +41,18 @@ class DamagedHdf5(harness.CliTest):
         self.bad(2, "run", config, "-o", self.dir / "out", "--device", "cpu", says="damaged.hdf5")
         self.assertFalse((self.dir / "out").exists())
 
+    def test_also_where_the_record_of_a_run_names_it(self):
+        file = self.dir / "a.hdf5"
+        shutil.copy(CORPUS / "whole.hdf5", file)
+        config = self.dir / "run.toml"
+        config.write_text(CONFIG.format(file="a.hdf5"))
+        self.good("run", config, "-o", self.dir / "out", "--device", "cpu", "--quiet", "--set", "run.end_time=0.3")
+        self.damaged("a.hdf5")
+        record = self.dir / "out/run.json"
+        for words in (["--reproduce", record], [f"--reproduce={record}"]):
+            self.bad(2, "run", *words, says=["a.hdf5", "HDF5 library"])
+        self.assertFalse((self.dir / "out-again").exists())
+
     def test_also_as_a_piece_of_a_snapshot_in_several_files(self):
         shutil.copy(CORPUS / "whole.hdf5", self.dir / "snap.0.hdf5")
         self.damaged("snap.1.hdf5")
