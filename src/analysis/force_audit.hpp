@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/host_device.hpp"
@@ -28,6 +29,7 @@ PERGOLA_API ForceErrors force_errors_at(const SolverOptions& options, const Devi
 struct ForceAudit {
   ForceResult forces;  // of all particles
   ForceErrors errors;  // at the sampled places
+  std::string remark;  // what the solver says of itself: what it has chosen
 };
 
 /// Evaluates the acceleration of all particles with the solver that `options` name, warmed up and timed, and compares

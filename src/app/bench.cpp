@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "device/ceiling.hpp"
 #include "gravity/solver_entry.hpp"
+#include "gravity/treepm.hpp"
 #include "models/model.hpp"
 #include "time/integrator_entry.hpp"
 
@@ -28,6 +29,7 @@ const std::vector<Suite>& suites() {
                                       {hermite_entry().name, bench_hermite},
                                       {tree_entry().name, bench_tree},
                                       {mesh_entry().name, bench_mesh},
+                                      {treepm_entry().name, bench_treepm},
                                       {"pic", bench_pic},
                                       {"g6", bench_g6}};
   return all;
@@ -60,7 +62,13 @@ nlohmann::json to_json(const BenchResult& r) {
       {"unit", r.unit},
       {"fraction_of_ceiling", r.fraction_of_ceiling ? nlohmann::json(*r.fraction_of_ceiling) : nlohmann::json()}};
   if (r.error) value["error"] = {{"median", r.error->median}, {"p99", r.error->p99}};
+  if (r.error && r.error->rms > 0) value["error"]["rms_difference"] = r.error->rms;
   return value;
+}
+
+std::string error_text(const BenchResult::Error& error) {
+  const std::string rms = error.rms > 0 ? fmt::format(", rms {:.1e}", error.rms) : "";
+  return fmt::format("{:.1e} / {:.1e}{}", error.median, error.p99, rms);
 }
 
 std::string to_table(const std::vector<BenchResult>& results) {
@@ -70,7 +78,7 @@ std::string to_table(const std::vector<BenchResult>& results) {
     text += fmt::format("{:<28} {:<8} {:<9} {:>9} {:>11.4g} {:>11.4g} {:<15} {:>8}  {}\n", r.name, r.device,
                         precision_name(r.precision), r.n, r.seconds, r.rate, r.unit,
                         r.fraction_of_ceiling ? fmt::format("{:.1f} %", 100 * *r.fraction_of_ceiling) : "-",
-                        r.error ? fmt::format("{:.1e} / {:.1e}", r.error->median, r.error->p99) : "-");
+                        r.error ? error_text(*r.error) : "-");
   return text;
 }
 

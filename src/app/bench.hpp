@@ -27,9 +27,10 @@ struct BenchResult {
   /// The same for what is bound by memory: the least number of bytes read and written for what `rate` counts, and a
   /// plain copy's bytes per second. 0: no such ceiling.
   double bytes = 0;
-  /// Of approximate forces: relative to a double-precision direct sum, on a sample.
+  /// Of approximate forces: relative to a double-precision direct sum, in a periodic box Ewald's, on a sample.
   struct Error {
     double median, p99;
+    double rms = 0;  // of the differences over that of the accelerations, where forces cancel
   };
   std::optional<Error> error = std::nullopt;
 };
@@ -46,6 +47,7 @@ void bench_direct(const BenchTask& task);
 void bench_hermite(const BenchTask& task);
 void bench_mesh(const BenchTask& task);
 void bench_tree(const BenchTask& task);
+void bench_treepm(const BenchTask& task);
 void bench_pic(const BenchTask& task);
 void bench_g6(const BenchTask& task);
 

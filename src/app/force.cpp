@@ -42,22 +42,24 @@ nlohmann::json number(double value) { return std::isfinite(value) ? nlohmann::js
 
 nlohmann::json to_json(const ForceReport& report) {
   const auto& error = report.audit.errors;
-  return {{"solver", report.solver},
-          {"device", report.device},
-          {"precision", report.precision},
-          {"n", report.n},
-          {"seconds",
-           {{"prepare", number(report.audit.forces.prepare_seconds)},
-            {"evaluate", number(report.audit.forces.evaluate_seconds)},
-            {"total", number(report.seconds())}}},
-          {"particles_per_second", number(report.particles_per_second())},
-          {"interactions_per_second", number(report.interactions_per_second())},
-          {"error",
-           {{"median", number(error.median)},
-            {"rms", number(error.rms)},
-            {"p99", number(error.p99)},
-            {"max", number(error.max)},
-            {"sample", error.sample}}}};
+  nlohmann::json value{{"solver", report.solver},
+                       {"device", report.device},
+                       {"precision", report.precision},
+                       {"n", report.n},
+                       {"seconds",
+                        {{"prepare", number(report.audit.forces.prepare_seconds)},
+                         {"evaluate", number(report.audit.forces.evaluate_seconds)},
+                         {"total", number(report.seconds())}}},
+                       {"particles_per_second", number(report.particles_per_second())},
+                       {"interactions_per_second", number(report.interactions_per_second())},
+                       {"error",
+                        {{"median", number(error.median)},
+                         {"rms", number(error.rms)},
+                         {"p99", number(error.p99)},
+                         {"max", number(error.max)},
+                         {"sample", error.sample}}}};
+  if (!report.audit.remark.empty()) value["remark"] = report.audit.remark;
+  return value;
 }
 
 std::string to_table(const ForceReport& report) {
@@ -66,11 +68,13 @@ std::string to_table(const ForceReport& report) {
       "{} on {}, {} precision, {} particles\n"
       "  time     {:.4g} s (prepare {:.4g}, evaluate {:.4g})\n"
       "  rate     {:.4g} particles/s{}\n"
-      "  error    median {:.2e}  rms {:.2e}  p99 {:.2e}  max {:.2e}  ({} particles against a double-precision sum)\n",
+      "  error    median {:.2e}  rms {:.2e}  p99 {:.2e}  max {:.2e}  ({} particles against a double-precision sum)\n"
+      "{}",
       report.solver, report.device, report.precision, report.n, report.seconds(), report.audit.forces.prepare_seconds,
       report.audit.forces.evaluate_seconds, report.particles_per_second(),
       report.pairwise ? fmt::format(", {:.4g} interactions/s", report.interactions_per_second()) : "", error.median,
-      error.rms, error.p99, error.max, error.sample);
+      error.rms, error.p99, error.max, error.sample,
+      report.audit.remark.empty() ? "" : fmt::format("  {}\n", report.audit.remark));
 }
 
 RunConfig configuration(const ForceOptions& options) {

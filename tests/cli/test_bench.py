@@ -53,6 +53,20 @@ class Bench(CliTest):
             self.assertAlmostEqual(r["rate"] * r["seconds"], 20000, delta=1)
             self.assertGreater(r["fraction_of_ceiling"], 0)
 
+    def test_treepm_measures_a_late_and_an_early_box_with_their_errors(self):
+        results = self.good_json("bench", "treepm", "--device", "cpu", "--n", "4096", "--threads", "2", "--quiet")
+        self.assertEqual([(r["case"], r["precision"]) for r in results],
+                         [("treepm/clustered/4096/1e-02", "single"), ("treepm/clustered/4096/1e-03", "single"),
+                          ("treepm/clustered/4096/1e-03", "mixed"), ("treepm/clustered/4096/1e-04", "mixed"),
+                          ("treepm/early/4096/1e-02", "single"), ("treepm/early/4096/1e-03", "mixed"),
+                          ("treepm/early/4096/1e-04", "mixed")])
+        for r in results:
+            self.assertEqual((set(r), r["unit"]), (LAYOUT | {"error"}, "particles/s"))
+            self.assertEqual(set(r["error"]), {"median", "p99", "rms_difference"})
+            accuracy = float(r["case"].split("/")[-1])
+            if "clustered" in r["case"]:
+                self.assertLess(r["error"]["median"], accuracy)
+
     def test_table_for_people(self):
         self.assertIn("direct/acc+pot", self.good("bench", "direct", "--device", "cpu", "--n", "64", "--quiet"))
 

@@ -1,0 +1,83 @@
+"""The TreePM solver as a user calls it: force, run, resume, plan, refusals."""
+
+import json
+
+from harness import CliTest, main
+
+BOX = """[run]
+end_time = 0.25
+device = "cpu"
+[particles]
+model = "cube"
+n = 1000
+seed = 3
+side = 2
+[gravity]
+solver = "treepm"
+softening = 0.01
+[time]
+integrator = "leapfrog"
+step = 0.015625
+[output]
+snapshots_every = 0
+"""
+
+
+class TreePm(CliTest):
+    def configuration(self, text=BOX):
+        path = self.dir / "box.toml"
+        path.write_text(text)
+        return path
+
+    def test_force_keeps_the_accuracy_asked_for_and_says_what_it_chose(self):
+        path = self.dir / "cube.hdf5"
+        self.good("ic", "cube", "--n", "4000", "--seed", "1", "-o", path)
+        for accuracy in (1e-2, 1e-3):
+            arguments = ("force", path, "--solver", "treepm", "--device", "cpu", "--set",
+                         f"gravity.tree.accuracy={accuracy}", "--set", "gravity.softening=0.0005", "--sample", "300")
+            report = self.good_json(*arguments)
+            self.assertEqual((report["solver"], report["n"], report["precision"]), ("treepm", 4000, "mixed"))
+            self.assertLess(report["error"]["median"], accuracy)
+            self.assertLess(report["error"]["p99"], 6 * accuracy)
+            for word in ("cells", "tsc assignment", "split", "cut-off", "order"):
+                self.assertIn(word, report["remark"])
+        self.assertIn(report["remark"], self.good(*arguments))
+        by_hand = self.good_json(*arguments, "--set", "gravity.treepm.cells=48", "--set",
+                                 "gravity.treepm.assignment=cic", "--set", "gravity.treepm.split=1.5", "--set",
+                                 "gravity.treepm.cut_off=9")
+        self.assertIn("48 x 48 x 48 cells, cic assignment, split 1.5 and cut-off 9 cells", by_hand["remark"])
+
+    def test_a_run_keeps_its_energy_and_a_resumed_one_has_its_bits(self):
+        config = self.configuration()
+        self.good("run", config, "-o", self.dir / "whole", "--quiet")
+        report = json.loads((self.dir / "whole" / "run.json").read_text())
+        # In units of the kinetic energy that the particles gain: the potential energy of random points is near zero.
+        lines = (self.dir / "whole" / "energy.csv").read_text().splitlines()
+        first, last = ([float(v) for v in line.split(",")[:4]] for line in (lines[1], lines[-1]))
+        self.assertGreater(last[1], 0.005)
+        self.assertLess(abs(last[3] - first[3]), 0.02 * last[1])
+        self.assertEqual(report["totals"]["steps"], 16)
+        self.good("run", config, "-o", self.dir / "parts", "--quiet", "--set", "run.end_time=0.125")
+        self.good("run", config, "-o", self.dir / "parts", "--quiet", "--resume")
+        resumed = (self.dir / "parts" / "energy.csv").read_text().splitlines()
+        self.assertEqual(lines[-1].split(",")[:11], resumed[-1].split(",")[:11])
+
+    def test_refusals(self):
+        out = ("-o", self.dir / "out")
+        self.bad(2, "run", self.configuration(), *out, "--set", "gravity.mesh.boundary=isolated",
+                 says=["treepm needs a periodic box"])
+        self.bad(2, "run", self.configuration(), *out, "--set", "gravity.treepm.cells=22",
+                 says=["gravity.treepm.cells", "the nearest is"])
+        self.bad(2, "run", self.configuration(), *out, "--set", "gravity.treepm.cells=8",
+                 says=["gravity.treepm.cut_off", "half the shortest side"])
+        self.bad(2, "run", self.configuration(), *out, "--set", "gravity.softening=0.5", says=["gravity.softening"])
+        self.bad(2, "run", self.configuration(), *out, "--set", "gravity.treepm.split=0.1",
+                 says=["gravity.treepm.split"])
+        self.bad(2, "run", self.configuration(), *out, "--set", "gravity.treepm.assignment=pcs",
+                 says=["gravity.treepm.assignment"])
+        open_space = BOX.replace('model = "cube"', 'model = "plummer"').replace("side = 2\n", "")
+        self.bad(2, "run", self.configuration(open_space), *out, says=["gravity.mesh.box"])
+
+
+if __name__ == "__main__":
+    main()
