@@ -10,7 +10,7 @@
 #include "app/analysis_files.hpp"
 #include "app/analysis_report.hpp"
 #include "app/command.hpp"
-#include "app/print_for_files.hpp"
+#include "app/written_files.hpp"
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -73,26 +73,26 @@ void check_output(const std::string& option, const std::string& name, const std:
   }
 }
 
-/// Writes what was asked for; where one file fails, none is left.
-std::vector<fs::path> write_files(const AnalysisResult& result, const Request& request) {
-  std::vector<fs::path> written;
+/// What was asked for, in the order in which it is written.
+std::vector<fs::path> names_of_files(const Request& request) {
+  std::vector<fs::path> names;
+  for (const std::string& name : {request.output, request.plot})
+    if (!name.empty()) names.emplace_back(name);
+  return names;
+}
+
+void write_files(const AnalysisResult& result, const Request& request, WrittenFiles& written) {
   const Drawing drawing = request.plot.empty() ? Drawing(1, 1) : draw_figures(result.figures);
-  try {
-    if (!request.output.empty()) {
-      AtomicFile file(request.output);
-      file.write(to_csv(result.table));
-      file.commit();
-      written.push_back(request.output);
-    }
-    if (!request.plot.empty()) {
-      write_drawing(request.plot, drawing);
-      written.push_back(request.plot);
-    }
-  } catch (const Error&) {
-    remove_files(written, {});
-    throw;
+  if (!request.output.empty()) {
+    AtomicFile file(request.output);
+    file.write(to_csv(result.table));
+    file.commit();
+    written.wrote();
   }
-  return written;
+  if (!request.plot.empty()) {
+    write_drawing(request.plot, drawing);
+    written.wrote();
+  }
 }
 
 void analyze(const AnalysisEntry& entry, const Request& request, const Context& context) {
@@ -103,16 +103,18 @@ void analyze(const AnalysisEntry& entry, const Request& request, const Context& 
   if (!request.plot.empty()) drawing_format(request.plot, "--plot");
   check_output("--plot", request.plot, "", files.names);
   const AnalysisResult result = entry.analyze(files, options, context.open_device());
-  const auto written = write_files(result, request);
+  const std::vector<fs::path> names = names_of_files(request);
+  WrittenFiles written(names);
+  write_files(result, request, written);
   auto value = to_json(result);
   value["analysis"] = entry.name;
   value["files"] = files.names;
   value["written"] = nlohmann::json::array();
-  for (const auto& path : written) value["written"].push_back(path.string());
+  for (const auto& path : names) value["written"].push_back(path.string());
   std::string text = request.output.empty() ? to_csv(result.table) : findings_text(result.findings);
   if (!request.output.empty())
-    for (const auto& path : written) text += path.string() + "\n";
-  print_for_files(context, text, value, written);
+    for (const auto& path : names) text += path.string() + "\n";
+  written.print_and_keep(context, text, value);
 }
 
 void add_options(Command command, const AnalysisEntry& entry, const std::shared_ptr<Request>& request) {

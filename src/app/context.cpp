@@ -56,16 +56,6 @@ Log Context::log() const {
   });
 }
 
-void Context::print_for_file(const nlohmann::json& value, const std::string& path) const {
-  try {
-    print(value);
-    flush_output();
-  } catch (const Error&) {
-    std::filesystem::remove(path);
-    throw;
-  }
-}
-
 void check_output_file(const std::string& path, bool overwrite) {
   std::error_code ignored;
   const auto status = std::filesystem::status(path, ignored);

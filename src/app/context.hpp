@@ -27,8 +27,6 @@ struct Context {
   /// Text or one JSON value on stdout. Throws Error(system) when it cannot be written.
   void print(const std::string& text) const;
   void print(const nlohmann::json& value) const;
-  /// Data about a file that was written; when it cannot be printed, the file goes: a command that failed leaves none.
-  void print_for_file(const nlohmann::json& value, const std::string& path) const;
   /// A remark on stderr, hidden by --quiet.
   void remark(const std::string& text) const;
   Log log() const;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "app/command.hpp"
+#include "app/written_files.hpp"
 #include "base/error.hpp"
 #include "io/snapshot_source.hpp"
 #include "io/snapshot_writer.hpp"
@@ -67,21 +68,22 @@ void convert(const Context& context, const ConvertOptions& options) {
   const SnapshotSummary& input = source.summary();
   write.single_precision = in_single(options, write.format, input.header);
   const SnapshotContents contents = source.check();
+  WrittenFiles files({options.output});
   write_snapshot(options.output, input.header, source, contents, write);
+  files.wrote();
   const std::vector<std::string> lost = dropped(input, contents.potential, write.format);
   if (!lost.empty()) context.remark(fmt::format("note: not carried over: {}", fmt::join(lost, ", ")));
-  if (context.json)
-    context.print_for_file(nlohmann::json{{"input", options.input},
-                                          {"output", options.output},
-                                          {"format", format},
-                                          {"precision", write.single_precision ? "single" : "double"},
-                                          {"n", source.count()},
-                                          {"not_carried", lost},
-                                          {"bytes", std::filesystem::file_size(options.output)}},
-                           options.output);
-  else
+  if (!context.json)
     context.remark(fmt::format("{}: {} particles as {} in {} precision", options.output, source.count(), format,
                                write.single_precision ? "single" : "double"));
+  files.print_and_keep(context, "",
+                       {{"input", options.input},
+                        {"output", options.output},
+                        {"format", format},
+                        {"precision", write.single_precision ? "single" : "double"},
+                        {"n", source.count()},
+                        {"not_carried", lost},
+                        {"bytes", std::filesystem::file_size(options.output)}});
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include "analysis/force_audit.hpp"
 #include "app/command.hpp"
-#include "app/print_for_files.hpp"
+#include "app/written_files.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "config/config.hpp"
@@ -100,8 +100,6 @@ ForceAudit audit(const ForceOptions& options, const SolverOptions& solver, const
   }
 }
 
-using Files = std::vector<std::filesystem::path>;
-
 void run_force(const ForceOptions& options, const Context& context) {
   if (!context.speaks()) return;
   auto config = configuration(options);
@@ -126,13 +124,15 @@ void run_force(const ForceOptions& options, const Context& context) {
                      snapshot.particles.size(),
                      {}};
   report.audit = audit(options, solver, device, snapshot.particles);
+  WrittenFiles files({options.dump});
   if (!options.dump.empty()) {
     WriteOptions write;
     const auto& forces = report.audit.forces;
     write.acceleration = {forces.ax, forces.ay, forces.az};
     write_snapshot(options.dump, snapshot, write);
+    files.wrote();
   }
-  print_for_files(context, to_table(report), to_json(report), options.dump.empty() ? Files{} : Files{options.dump});
+  files.print_and_keep(context, to_table(report), to_json(report));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "app/command.hpp"
+#include "app/written_files.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/unit_systems.hpp"
@@ -153,13 +154,16 @@ void make_initial_conditions(const ModelInfo& model, const Request& request, con
     const UnitSystem units = unit_system(units_of(model, request));
     snapshot.header.units = FileUnits{units.length_cm, units.mass_g, units.velocity_cm_per_s};
   }
+  WrittenFiles files({request.output});
   write_snapshot(request.output, snapshot, write);
+  files.wrote();
   context.remark(fmt::format("{}: {}, {} particles, seed {}", request.output, model.name, snapshot.particles.size(),
                              options.seed));
   if (const std::string remark = model_remark(model.name, options); !remark.empty()) context.remark(remark);
   const std::string softening = softening_text(model_softening(model.name, options));
   if (!softening.empty()) context.remark(fmt::format("softening that suits it: {{ {} }}", softening));
-  if (context.json) context.print_for_file(summary(model, options, request, snapshot.particles), request.output);
+  files.print_and_keep(context, "",
+                       context.json ? summary(model, options, request, snapshot.particles) : nlohmann::json());
 }
 
 std::string check_seed(const std::string& text) {

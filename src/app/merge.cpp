@@ -3,6 +3,7 @@
 #include <array>
 
 #include "app/command.hpp"
+#include "app/written_files.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
@@ -73,21 +74,22 @@ void merge(const Context& context, Request request) {
   } catch (const Error& error) {
     as_option(error);
   }
+  WrittenFiles files({request.output});
   write_snapshot(request.output, merged, write);
+  files.wrote();
   const auto& orbit = request.merge;
   const double time = physics::kepler_time_to_pericentre(orbit.gravitational_constant * (masses[0] + masses[1]),
                                                          orbit.pericentre, orbit.eccentricity, orbit.separation);
   context.remark(fmt::format("{}: {} particles, two points would be at the pericentre after {:.4g}", request.output,
                              merged.particles.size(), time));
-  if (context.json)
-    context.print_for_file({{"file", request.output},
-                            {"n", merged.particles.size()},
-                            {"masses", masses},
-                            {"pericentre", orbit.pericentre},
-                            {"eccentricity", orbit.eccentricity},
-                            {"separation", orbit.separation},
-                            {"time_to_pericentre", time}},
-                           request.output);
+  files.print_and_keep(context, "",
+                       {{"file", request.output},
+                        {"n", merged.particles.size()},
+                        {"masses", masses},
+                        {"pericentre", orbit.pericentre},
+                        {"eccentricity", orbit.eccentricity},
+                        {"separation", orbit.separation},
+                        {"time_to_pericentre", time}});
 }
 
 void add_tilt(Command command, const std::string& number, const std::string& name, DiscTilt& tilt) {

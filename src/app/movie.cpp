@@ -7,9 +7,9 @@
 #include "app/command.hpp"
 #include "app/film.hpp"
 #include "app/plasma_pictures.hpp"
-#include "app/print_for_files.hpp"
 #include "app/scene.hpp"
 #include "app/series.hpp"
+#include "app/written_files.hpp"
 #include "base/error.hpp"
 #include "io/openpmd.hpp"
 
@@ -64,11 +64,13 @@ void make_movie(const Context& context, const MovieCommand& command) {
     film->add(frame);
     show_progress(context, k + 1, files.size());
   }
+  WrittenFiles written({output});
   film->finish();
+  written.wrote();
   nlohmann::json said{{"file", output}, {"frames", files.size()}, {"frames_per_second", command.frames_per_second}};
   if (look.range) said["range"] = {look.range->low, look.range->high};
   if (!plasma) said["width"] = look.frame.width;
-  print_for_files(context, fmt::format("{}: {} frames\n", output, files.size()), said, {output});
+  written.print_and_keep(context, fmt::format("{}: {} frames\n", output, files.size()), said);
 }
 
 }  // namespace

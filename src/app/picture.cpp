@@ -7,10 +7,10 @@
 
 #include "app/command.hpp"
 #include "app/plasma_pictures.hpp"
-#include "app/print_for_files.hpp"
 #include "app/scene.hpp"
 #include "app/series.hpp"
 #include "app/unit_text.hpp"
+#include "app/written_files.hpp"
 #include "base/error.hpp"
 #include "io/openpmd.hpp"
 
@@ -75,12 +75,14 @@ void picture_plasma(const Context& context, const PictureCommand& command, int t
     list.push_back(picture.description);
   }
   const Drawing sheet = side_by_side(figures, command.columns);
+  WrittenFiles files({command.output});
   write_drawing(command.output, sheet);
+  files.wrote();
   nlohmann::json said = list.size() == 1 ? list[0] : nlohmann::json{{"panels", list}};
   said["file"] = command.output;
   said["width"] = sheet.width();
   said["height"] = sheet.height();
-  print_for_files(context, command.output + "\n", said, {command.output});
+  files.print_and_keep(context, command.output + "\n", said);
 }
 
 void picture_particles(const Context& context, const PictureCommand& command, int threads) {
@@ -104,10 +106,12 @@ void picture_particles(const Context& context, const PictureCommand& command, in
     list.push_back(description(options, panel, look, shown.snapshot.header.time));
     figures.push_back(std::move(panel.figure));
   }
+  WrittenFiles files({command.output});
   write_drawing(command.output, side_by_side(figures, command.columns));
+  files.wrote();
   nlohmann::json said = list.size() == 1 ? list[0] : nlohmann::json{{"panels", list}};
   said["file"] = command.output;
-  print_for_files(context, text, said, {command.output});
+  files.print_and_keep(context, text, said);
 }
 
 void make_picture(const Context& context, const PictureCommand& command) {

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "app/command.hpp"
-#include "app/print_for_files.hpp"
+#include "app/written_files.hpp"
 #include "base/error.hpp"
 #include "io/spectrum_file.hpp"
 #include "picture/plasma_plots.hpp"
@@ -88,14 +88,6 @@ nlohmann::json record_in(const fs::path& directory) {
   return record.is_object() ? record : nlohmann::json::object();
 }
 
-/// Makes the folder where it is not there; returns what was made, empty: nothing.
-fs::path make_folder(const fs::path& folder) {
-  std::error_code code;
-  const bool made = fs::create_directories(folder, code);
-  if (code) throw Error(ErrorKind::system, fmt::format("{}: cannot be made: {}", folder.string(), code.message()));
-  return made ? folder : fs::path();
-}
-
 /// Reads all logs of a run.
 Plots plots_of(const fs::path& directory) {
   const auto energy = RunLog::read(directory / "energy.csv");
@@ -122,23 +114,20 @@ void plot_run(const Context& context, const PlotOptions& options) {
   const Plots plots = plots_of(directory);  // all logs are read before the first plot is written
   if (!context.speaks()) return;
 
-  const fs::path made = make_folder(output);
+  std::vector<fs::path> names;
+  for (const auto& plot : plots) names.push_back(output / fmt::format("{}.{}", plot.first, options.format));
+  WrittenFiles files(names);
+  files.make_folder(output);
   auto list = nlohmann::json::array();
   std::string text;
-  std::vector<fs::path> written;
-  for (const auto& [name, figure] : plots) {
-    const fs::path path = output / fmt::format("{}.{}", name, options.format);
-    try {
-      write_drawing(path, figure);
-    } catch (const Error&) {
-      remove_files(written, made);
-      throw;
-    }
-    written.push_back(path);
-    list.push_back({{"file", path.string()}, {"width", figure.width()}, {"height", figure.height()}});
-    text += path.string() + "\n";
+  for (std::size_t k = 0; k < plots.size(); ++k) {
+    const Drawing& figure = plots[k].second;
+    write_drawing(names[k], figure);
+    files.wrote();
+    list.push_back({{"file", names[k].string()}, {"width", figure.width()}, {"height", figure.height()}});
+    text += names[k].string() + "\n";
   }
-  print_for_files(context, text, list, written, made);
+  files.print_and_keep(context, text, list);
 }
 
 }  // namespace
