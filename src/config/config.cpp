@@ -68,40 +68,65 @@ Entry lift(const std::string& path, const ConfigValue& value) {
   return {path, value};
 }
 
-/// --set replaces what the file says; choosing particles another way also replaces the file's way.
+/// Choosing particles another way replaces the file's way: whether one key of [particles], or of a part, does away with
+/// another.
+bool replaces(const std::string& key, const std::string& other) {
+  const bool of_orbit = other.starts_with("orbit.");
+  if (key == "file") return true;
+  if (key == "parts") return !of_orbit;
+  return key == "model" && (other == "file" || other == "parts" || of_orbit);
+}
+
+/// --set replaces what the file says.
 void apply_set(const Entry& set, std::vector<Entry>& entries) {
-  const bool takes_file = set.path == "particles.file", takes_model = set.path == "particles.model";
+  const std::string table = "particles.";
   std::erase_if(entries, [&](const Entry& entry) {
     if (entry.path == set.path) return true;
-    if (entry.value.source == "--set") return false;
-    if (takes_file) return entry.path.starts_with("particles.");
-    return takes_model && entry.path == "particles.file";
+    if (entry.value.source == "--set" || !set.path.starts_with(table) || !entry.path.starts_with(table)) return false;
+    return replaces(set.path.substr(table.size()), entry.path.substr(table.size()));
   });
   entries.push_back(set);
 }
 
-/// --set plasma.species.NAME.KEY=VALUE changes one key of one table of the array; true when `path` is one of these.
-bool set_in_species(const std::string& path, const ConfigValue& value, std::vector<Entry>& entries) {
-  const std::string array_path = "plasma.species", start = array_path + ".";
+/// An array of tables of which --set ARRAY.WHICH.KEY=VALUE changes one key.
+struct TableArray {
+  std::string path;
+  bool by_name;  // WHICH is what the table has as `name`; else its number, from 1 on
+};
+
+std::string name_in(const ConfigValue::Table& table) {
+  for (const auto& [key, value] : table)
+    if (const auto* word = value.get_if<std::string>(); word && key == "name") return *word;
+  return "";
+}
+
+/// True when `path` is in the array.
+bool set_in_array(const TableArray& of, const std::string& path, const ConfigValue& value,
+                  std::vector<Entry>& entries) {
+  const std::string start = of.path + ".";
   const auto dot = path.find('.', start.size());
   if (!path.starts_with(start) || dot == std::string::npos) return false;
-  const std::string name = path.substr(start.size(), dot - start.size()), key = path.substr(dot + 1);
+  const std::string which = path.substr(start.size(), dot - start.size()), key = path.substr(dot + 1);
   for (auto& entry : entries) {
-    auto* array = entry.path == array_path ? std::get_if<ConfigValue::Array>(&entry.value.data) : nullptr;
+    auto* array = entry.path == of.path ? std::get_if<ConfigValue::Array>(&entry.value.data) : nullptr;
     for (std::size_t k = 0; array && k < array->size(); ++k) {
       auto* table = std::get_if<ConfigValue::Table>(&(*array)[k].data);
-      const auto has_name = [&](const auto& item) {
-        const auto* word = item.second.template get_if<std::string>();
-        return item.first == "name" && word && *word == name;
-      };
-      if (!table || std::none_of(table->begin(), table->end(), has_name)) continue;
-      std::erase_if(*table, [&](const auto& item) { return item.first == key; });
+      if (!table || (of.by_name ? name_in(*table) : std::to_string(k + 1)) != which) continue;
+      std::erase_if(*table, [&](const auto& item) {
+        return item.first == key || (item.second.source != "--set" && replaces(key, item.first));
+      });
       table->emplace_back(key, value);
       return true;
     }
   }
   throw Error(ErrorKind::input,
-              fmt::format("--set: {}: there is no [[plasma.species]] with the name \"{}\"", path, name));
+              fmt::format("--set: {}: there is no [[{}]] {}", path, of.path,
+                          of.by_name ? fmt::format("with the name \"{}\"", which) : fmt::format("number {}", which)));
+}
+
+bool set_in_arrays(const std::string& path, const ConfigValue& value, std::vector<Entry>& entries) {
+  return set_in_array({"plasma.species", true}, path, value, entries) ||
+         set_in_array({"particles.parts", false}, path, value, entries);
 }
 
 std::vector<Entry> collect(const std::string& text, const std::string& source, const std::vector<std::string>& sets) {
@@ -111,7 +136,7 @@ std::vector<Entry> collect(const std::string& text, const std::string& source, c
                    [](const Entry& a, const Entry& b) { return a.value.line < b.value.line; });
   for (const auto& set : sets) {
     const auto [path, value] = parse_set(set);
-    if (set_in_species(path, value, entries)) continue;
+    if (set_in_arrays(path, value, entries)) continue;
     const Entry lifted = lift(path, value);
     if (lifted.path != path) {
       entries.push_back(lifted);
@@ -146,7 +171,8 @@ const std::string& read_string(const Entry& entry, const std::string& expected) 
   for (const auto& key : config_keys())
     if (key.text && has_key(kind, key.path)) paths.push_back(key.path);
   if (has_key(kind, "particles.model"))
-    paths.insert(paths.end(), {"particles.model", "particles.file", "particles.n", "particles.seed"});
+    paths.insert(paths.end(),
+                 {"particles.model", "particles.file", "particles.parts", "particles.n", "particles.seed"});
   if (!config.particles.model.empty())
     for (const auto& option : find_model(config.particles.model).options) paths.push_back("particles." + option.name);
   for (const auto& expectation : expectation_names()) paths.push_back("expect." + expectation);
@@ -172,26 +198,16 @@ void read_particles_entry(const Entry& entry, RunConfig& config) {
   auto& particles = config.particles;
   const std::string name = entry.path.substr(std::strlen("particles."));
   if (name == "model" || name == "file") return;
-  const bool named = name == "n" || name == "seed";
-  if (particles.model.empty()) {
-    if (!named) refuse_unknown(entry, config);
-    throw Error(ErrorKind::input,
-                fmt::format("{}: {}: expected particles.model beside it, found {}", entry.value.where(), entry.path,
-                            particles.file.empty() ? "none" : "particles.file"));
+  if (!particles.model.empty()) {
+    if (!read_model_key(name, entry.value, entry.path, particles)) refuse_unknown(entry, config);
+    return;
   }
-  const ModelInfo& model = find_model(particles.model);
-  if (name == "n") {
-    particles.options.n = read_integer(entry.value, entry.path, Range::at_least(1));
-    const std::string problem = count_problem(model, particles.options.n);
-    if (!problem.empty())
-      throw Error(ErrorKind::input, fmt::format("{}: {}: {}", entry.value.where(), entry.path, problem));
-  } else if (name == "seed") {
-    particles.options.seed = static_cast<std::uint64_t>(read_integer(entry.value, entry.path, Range::at_least(0)));
-  } else if (std::none_of(model.options.begin(), model.options.end(), [&](const auto& o) { return o.name == name; })) {
-    refuse_unknown(entry, config);
-  } else {
-    read_model_option(model, name, entry.value, particles.options);
-  }
+  if (name != "n" && name != "seed") refuse_unknown(entry, config);
+  const char* found = !particles.parts.empty() ? "[[particles.parts]]"
+                      : particles.file.empty() ? "none"
+                                               : "particles.file";
+  throw Error(ErrorKind::input, fmt::format("{}: {}: expected particles.model beside it, found {}", entry.value.where(),
+                                            entry.path, found));
 }
 
 /// Which particles: known before the other entries are read, because the model decides which options there are.
@@ -203,15 +219,8 @@ void read_particle_source(const std::vector<Entry>& entries, RunConfig& config) 
                                               "particles.file, found both",
                                               file->value.where()));
   if (file) config.particles.file = read_string(*file, "a file name");
-  if (!model) return;
-  const std::string& name = read_string(*model, fmt::format("{}", fmt::join(model_names(), ", ")));
-  const auto names = model_names();
-  if (std::count(names.begin(), names.end(), name) == 0) {
-    const std::string near = nearest_name(name, names);
-    refuse(model->value, "particles.model", fmt::format("{}", fmt::join(names, ", ")),
-           near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
-  }
-  config.particles.model = name;
+  if (const Entry* parts = find_entry(entries, "particles.parts")) find_key(parts->path)->read(config, parts->value);
+  if (model) config.particles.model = read_model_name(model->value, "particles.model");
 }
 
 /// The kind of system: the one whose table is there.
@@ -242,9 +251,9 @@ void check_kind_of_run(const std::vector<Entry>& entries, const RunConfig& confi
   }
 }
 
-/// `file`: where particles.file starts from, for one whose cosmology may be inherited; null: none.
+/// `with_files`: files are there to be looked at, so that their cosmology can be inherited.
 RunConfig read_entries(const std::vector<Entry>& entries, const std::string& source, bool with_steps = true,
-                       const std::filesystem::path* folder = nullptr) {
+                       bool with_files = false) {
   RunConfig config;
   config.source = source;
   if (std::any_of(entries.begin(), entries.end(),
@@ -258,7 +267,7 @@ RunConfig read_entries(const std::vector<Entry>& entries, const std::string& sou
     if (by_itself && entry.value.get_if<ConfigValue::Table>()) continue;
     if (const ConfigKey* key = find_key(entry.path)) {
       key->read(config, entry.value);
-    } else if (entry.path.starts_with("particles.")) {
+    } else if (entry.path.starts_with("particles.") && !is_known_table(entry.path)) {
       read_particles_entry(entry, config);
     } else if (entry.path.starts_with("expect.")) {
       const Expectation expectation = read_expectation(entry.path.substr(std::strlen("expect.")), entry.value);
@@ -274,10 +283,7 @@ RunConfig read_entries(const std::vector<Entry>& entries, const std::string& sou
     const Entry* entry = find_entry(entries, path);
     return entry ? &entry->value : nullptr;
   };
-  if (folder && !config.particles.file.empty()) {
-    config.particles.file = (*folder / config.particles.file).lexically_normal().string();
-    inherit_cosmology(config);
-  }
+  if (with_files && !config.particles.file.empty()) inherit_cosmology(config);
   kind_of(config).complete(config, find, with_steps);
   return config;
 }
@@ -311,6 +317,25 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
   if (name.starts_with("/dev/") || name.starts_with("/proc/") || !std::filesystem::is_regular_file(path, ignored))
     return std::filesystem::current_path();
   return std::filesystem::absolute(path).parent_path();
+}
+
+/// A relative file of particles starts from the configuration's folder, that of --set from the working directory.
+void resolve_file(ConfigValue& value, const std::filesystem::path& folder) {
+  auto* file = std::get_if<std::string>(&value.data);
+  if (!file || file->empty()) return;
+  const auto start = value.source == "--set" ? std::filesystem::current_path() : folder;
+  *file = (start / *file).lexically_normal().string();
+}
+
+void resolve_files(std::vector<Entry>& entries, const std::filesystem::path& folder) {
+  for (Entry& entry : entries) {
+    if (entry.path == "particles.file") resolve_file(entry.value, folder);
+    auto* parts = entry.path == "particles.parts" ? std::get_if<ConfigValue::Array>(&entry.value.data) : nullptr;
+    for (std::size_t k = 0; parts && k < parts->size(); ++k)
+      if (auto* table = std::get_if<ConfigValue::Table>(&(*parts)[k].data))
+        for (auto& [key, value] : *table)
+          if (key == "file") resolve_file(value, folder);
+  }
 }
 
 }  // namespace
@@ -358,13 +383,11 @@ RunConfig parse_force_config(const std::vector<std::string>& sets) {
 void RunConfig::check() const { parse_config(config_text(*this), source); }
 
 RunConfig read_config(const std::filesystem::path& path, const std::vector<std::string>& sets) {
-  const auto entries = collect(read_all(path), path.string(), sets);
-  const Entry* file = find_entry(entries, "particles.file");
-  const bool from_command_line = file && file->value.source == "--set";
-  const auto folder = from_command_line || !file ? std::filesystem::current_path() : folder_of(path);
-  RunConfig config = read_entries(entries, path.string(), true, &folder);
+  auto entries = collect(read_all(path), path.string(), sets);
+  resolve_files(entries, folder_of(path));
+  RunConfig config = read_entries(entries, path.string(), true, true);
   config = with_file_units(std::move(config));
-  config.particles.options.gravitational_constant = config.gravitational_constant();
+  for (auto& part : config.particles.all()) complete_part(part, config);
   return config;
 }
 

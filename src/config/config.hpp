@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "config/plasma_config.hpp"
 #include "gravity/solver.hpp"
 #include "io/snapshot.hpp"
+#include "models/merge.hpp"
 #include "models/model.hpp"
 #include "physics/cosmology.hpp"
 #include "time/integrator.hpp"
@@ -30,10 +32,22 @@ struct PERGOLA_API RunConfig {
     int threads = 0;
   } run;
 
-  struct ParticlesTable {
+  /// Where particles come from.
+  struct ParticlesPart {
     std::string model;  // at most one of model and file
     std::string file;
     ModelOptions options;  // n, seed and the model's own
+  };
+  struct ParticlesTable : ParticlesPart {
+    std::vector<ParticlesPart> parts;  // in place of model and file: two systems on an orbit about each other
+    MergeOptions orbit;                // without the constant
+    /// Where all particles come from: the parts, or the table itself.
+    std::span<ParticlesPart> all() {
+      return parts.empty() ? std::span{static_cast<ParticlesPart*>(this), 1} : std::span{parts};
+    }
+    std::span<const ParticlesPart> all() const {
+      return parts.empty() ? std::span{static_cast<const ParticlesPart*>(this), 1} : std::span{parts};
+    }
   } particles;
 
   /// Without the constant and the precision, which solver_options() puts in.
@@ -71,7 +85,7 @@ struct PERGOLA_API RunConfig {
   bool is_plasma() const { return kind == "plasma"; }
   /// Precision with "auto" resolved.
   Precision precision() const;
-  /// Of the random numbers that particles are drawn with; none where they are read from a file.
+  /// Of the random numbers that particles are drawn with; none where they are read from a file or come from parts.
   std::optional<std::uint64_t> seed() const;
   UnitSystem unit_system() const;
   double gravitational_constant() const { return unit_system().gravitational_constant; }
@@ -85,7 +99,7 @@ struct PERGOLA_API RunConfig {
   /// The model's own expectations, replaced by those of [expect] with the same name, then the rest of [expect]; and
   /// that the energy stays as it is, where neither says how well.
   std::vector<Expectation> expectations() const;
-  /// Throws Error(input) when a run under gravity has neither particles.model nor particles.file.
+  /// Throws Error(input) when a run under gravity has no particles.model, particles.file or particles.parts.
   void require_particles() const;
   /// What is built in C++ is checked as a file is: throws Error(input) as parse_config of its config_text would.
   void check() const;
@@ -98,8 +112,8 @@ PERGOLA_API const std::vector<std::string>& expectation_names();
 
 /// Reads TOML. `sets` are "key=value" from --set, the value in TOML, a bare word taken as a string. Unknown keys, wrong
 /// types and values out of range throw Error(input) with file, line, key, what was expected, what was found, and the
-/// nearest valid name. The path may be a pipe. A relative particles.file is taken from the configuration's folder (from
-/// the working directory for a pipe and for --set) and is absolute in the result.
+/// nearest valid name. The path may be a pipe. A relative particles.file, also of a part, is taken from the
+/// configuration's folder (from the working directory for a pipe and for --set) and is absolute in the result.
 PERGOLA_API RunConfig read_config(const std::filesystem::path& path, const std::vector<std::string>& sets = {});
 /// The same from text; particles.file stays as it is written.
 PERGOLA_API RunConfig parse_config(const std::string& text, const std::string& source,
@@ -112,7 +126,8 @@ PERGOLA_API RunConfig parse_force_config(const std::vector<std::string>& sets);
 PERGOLA_API void take_file_units(RunConfig& config, const std::string& file, const std::optional<FileUnits>& stated);
 /// Whether the header is that of a box of an expanding universe: Time is the scale factor of Redshift, Omega0 > 0.
 PERGOLA_API bool is_cosmological(const SnapshotHeader& header);
-/// The same with the units of particles.file, where there is one that can be read. read_config has done it.
+/// The same with the units of particles.file and those of the parts, where there are any that can be read. read_config
+/// has done it.
 PERGOLA_API RunConfig with_file_units(RunConfig config);
 
 /// The whole configuration with every default, as TOML that reads back to the same configuration.

@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "base/unit_systems.hpp"
 #include "config/keys.hpp"
@@ -33,7 +35,7 @@ Precision precision_of(const RunConfig& config) {
 }
 
 std::optional<std::uint64_t> seed_of(const RunConfig& config) {
-  if (!config.particles.file.empty()) return std::nullopt;
+  if (config.particles.model.empty()) return std::nullopt;
   return config.particles.options.seed;
 }
 
@@ -47,21 +49,21 @@ void check_combinations(const RunConfig& config, const FindValue& find, bool wit
               fmt::format("{}: {}: {}", value ? value->where() : config.source, conflict->key, conflict->why));
 }
 
+bool has_files(const RunConfig::ParticlesTable& particles) {
+  const auto all = particles.all();
+  return std::any_of(all.begin(), all.end(), [](const auto& part) { return !part.file.empty(); });
+}
+
 void complete(RunConfig& config, const FindValue& find, bool with_steps) {
+  check_parts(config, find);
   if (with_steps) complete_cosmology(config, find);
   if (!find("time.integrator"))
     config.time.integrator = default_integrator(config.time, config.gravity, config.cosmology.has_value());
-  if (with_steps && config.units.system == "auto" && config.particles.file.empty()) config.units.system = "nbody";
+  if (with_steps && config.units.system == "auto" && !has_files(config.particles)) config.units.system = "nbody";
   check_combinations(config, find, with_steps);
   if (config.particles.file.empty() && !config.cosmology)
     check_output_counts(config, 0);  // else when it is known when it starts
-  auto& options = config.particles.options;
-  options.external = config.gravity.external;
-  options.gravitational_constant = config.gravitational_constant();
-  if (config.particles.model.empty()) return;
-  const ModelInfo& model = find_model(config.particles.model);
-  options.n = model_count(model, options.n);
-  for (const auto& option : model.options) options.values.try_emplace(option.name, option.default_value);
+  for (auto& part : config.particles.all()) complete_part(part, config);
 }
 
 }  // namespace

@@ -226,19 +226,6 @@ std::int64_t read_integer(const ConfigValue& value, const std::string& path, con
   refuse(value, path, range.text("an integer"));
 }
 
-void read_model_option(const ModelInfo& model, const std::string& option, const ConfigValue& value,
-                       ModelOptions& options) {
-  ModelValue taken = value.found();
-  if (const auto* flag = value.get_if<bool>()) taken = *flag;
-  if (const auto* real = value.get_if<double>()) taken = *real;
-  if (const auto* integer = value.get_if<std::int64_t>()) taken = static_cast<double>(*integer);
-  if (const auto* word = value.get_if<std::string>()) taken = *word;
-  const std::string problem = option_problem(model, option, taken);
-  if (!problem.empty())
-    throw Error(ErrorKind::input, fmt::format("{}: particles.{}: {}", value.where(), option, problem));
-  options.values[option] = taken;
-}
-
 Expectation read_expectation(const std::string& name, const ConfigValue& value) {
   const std::string path = "expect." + name;
   const auto& names = expectation_names();
@@ -293,7 +280,7 @@ std::vector<ConfigKey> registered_keys() {
 const std::vector<ConfigKey>& config_keys() {
   static const std::vector<ConfigKey> all = [] {
     std::vector<ConfigKey> keys = run_keys();
-    for (const auto& group : {gravity_keys(), solver_keys(), plasma_keys(), cosmology_keys(), time_keys(),
+    for (const auto& group : {parts_keys(), gravity_keys(), solver_keys(), plasma_keys(), cosmology_keys(), time_keys(),
                               output_keys(), plasma_output_keys(), registered_keys(), units_keys()})
       keys.insert(keys.end(), group.begin(), group.end());
     return keys;

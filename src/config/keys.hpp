@@ -21,6 +21,22 @@ const std::vector<ConfigKey>& config_keys();
 
 /// gravity.external, the array of tables (config/external.cpp).
 ConfigKey external_key();
+/// [[particles.parts]] and [particles.orbit] (config/particle_parts.cpp).
+std::vector<ConfigKey> parts_keys();
+/// What is each right by itself and cannot be had together. `find`: what the file says about a key; null: nothing.
+void check_parts(const RunConfig& config, const std::function<const ConfigValue*(const std::string&)>& find);
+/// The count and the options of a model with its own where none are given; the constant and the external potentials.
+void complete_part(RunConfig::ParticlesPart& part, const RunConfig& config);
+/// The model of this name; refuses others with the nearest one.
+const std::string& read_model_name(const ConfigValue& value, const std::string& path);
+/// One key of a model: n, seed or an option of its own; false: there is none of this name.
+bool read_model_key(const std::string& name, const ConfigValue& value, const std::string& path,
+                    RunConfig::ParticlesPart& part);
+/// [particles] and the tables in it as TOML.
+std::string particles_text(const RunConfig& config);
+/// "name = value   # comment".
+std::string config_line(const std::string& name, const std::string& value, const std::string& comment);
+
 /// [plasma], and what [output] has for it (config/plasma.cpp).
 std::vector<ConfigKey> plasma_keys();
 std::vector<ConfigKey> plasma_output_keys();
@@ -56,10 +72,6 @@ std::string toml_value(const KeyValue& value);
 /// Numbers for a key; a whole real such as 1e6 is an integer too.
 double read_real(const ConfigValue& value, const std::string& path, const Range& range);
 std::int64_t read_integer(const ConfigValue& value, const std::string& path, const Range& range);
-
-/// Checks and takes one option of the model.
-void read_model_option(const ModelInfo& model, const std::string& option, const ConfigValue& value,
-                       ModelOptions& options);
 
 /// Reads expect.NAME: a number or { expected = …, tolerance = … }.
 Expectation read_expectation(const std::string& name, const ConfigValue& value);

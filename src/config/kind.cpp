@@ -36,9 +36,12 @@ Precision RunConfig::precision() const { return kind_of(*this).precision(*this);
 std::optional<std::uint64_t> RunConfig::seed() const { return kind_of(*this).seed(*this); }
 
 void RunConfig::require_particles() const {
-  if (has_key(kind_of(*this), "particles.model") && particles.model.empty() && particles.file.empty())
+  if (has_key(kind_of(*this), "particles.model") && particles.model.empty() && particles.file.empty() &&
+      particles.parts.empty())
     throw Error(ErrorKind::input,
-                fmt::format("{}: particles.model: expected a model, particles.file or [plasma], found none", source));
+                fmt::format("{}: particles.model: expected a model, particles.file, [[particles.parts]] or [plasma], "
+                            "found none",
+                            source));
 }
 
 }  // namespace pergola

@@ -45,6 +45,15 @@ KeyProblem unknown_system(const KindEntry& kind, const std::string* word) {
   return problem;
 }
 
+/// A file that states none, or ones as N-body units do, says nothing.
+bool states_units(const std::optional<FileUnits>& units) {
+  return units && !(units->length_cm == 1 && units->mass_g == 1 && units->velocity_cm_per_s == 1);
+}
+
+UnitSystem units_of(const FileUnits& units) {
+  return custom_units(units.length_cm, units.mass_g, units.velocity_cm_per_s);
+}
+
 std::string text_of(const UnitSystem& units) {
   return fmt::format("{:.7g} cm, {:.7g} g, {:.7g} cm/s", units.length_cm, units.mass_g, units.velocity_cm_per_s);
 }
@@ -106,8 +115,8 @@ UnitSystem RunConfig::unit_system() const {
 }
 
 void take_file_units(RunConfig& config, const std::string& file, const std::optional<FileUnits>& stated) {
-  if (!stated || (stated->length_cm == 1 && stated->mass_g == 1 && stated->velocity_cm_per_s == 1)) return;
-  const UnitSystem of_file = custom_units(stated->length_cm, stated->mass_g, stated->velocity_cm_per_s);
+  if (!states_units(stated)) return;
+  const UnitSystem of_file = units_of(*stated);
   if (config.units.system != "auto") {
     const UnitSystem given = config.unit_system();
     if (same_units(of_file, given)) return;
@@ -126,14 +135,24 @@ void take_file_units(RunConfig& config, const std::string& file, const std::opti
 }
 
 RunConfig with_file_units(RunConfig config) {
-  if (config.particles.file.empty()) return config;
-  std::optional<FileUnits> stated;
-  try {
-    stated = inspect_snapshot(config.particles.file).header.units;
-  } catch (const Error&) {
-    return config;  // whoever reads the particles says what is wrong with the file
+  const bool open = config.units.system == "auto";
+  std::string taken_from;
+  for (const auto& part : config.particles.all()) {
+    if (part.file.empty()) continue;
+    std::optional<FileUnits> stated;
+    try {
+      stated = inspect_snapshot(part.file).header.units;
+    } catch (const Error&) {
+      continue;  // whoever reads the particles says what is wrong with the file
+    }
+    if (!taken_from.empty() && states_units(stated) && !same_units(units_of(*stated), config.unit_system()))
+      throw Error(
+          ErrorKind::input,
+          fmt::format("{}: particles.parts: expected files in the same units, found {}, {}, and {}, {}", config.source,
+                      taken_from, text_of(config.unit_system()), part.file, text_of(units_of(*stated))));
+    take_file_units(config, part.file, stated);
+    if (open && config.units.system != "auto") taken_from = part.file;
   }
-  take_file_units(config, config.particles.file, stated);
   return config;
 }
 

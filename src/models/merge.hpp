@@ -1,4 +1,8 @@
 #pragma once
+#include <array>
+#include <memory>
+
+#include "particles/particle_source.hpp"
 #include "particles/particles.hpp"
 #include "physics/kepler.hpp"
 
@@ -26,8 +30,34 @@ struct MergeOptions {
 PERGOLA_API physics::KeplerState<double> merge_orbit(double total_mass, const MergeOptions& options);
 
 /// Two systems on an orbit about each other; their common centre of mass is at rest at the origin. Ids of the first
-/// stay, those of the second go on from the largest of them. Throws Error(input).
+/// stay, those of the second go on from the largest of them. Potentials are not known. Throws Error(input).
 PERGOLA_API Particles merge_on_orbit(Particles first, Particles second, const MergeOptions& options, int threads);
+
+/// The same in pieces: neither is in memory as a whole unless its source is.
+class PERGOLA_API MergedSource final : public ParticleSource {
+ public:
+  /// Reads both once.
+  MergedSource(std::unique_ptr<ParticleSource> first, std::unique_ptr<ParticleSource> second,
+               const MergeOptions& options, int threads);
+  std::int64_t count() const override { return systems_[0].source->count() + systems_[1].source->count(); }
+  void read(std::int64_t first, std::int64_t n, Particles& to) override;
+
+ private:
+  friend Particles merge_on_orbit(Particles first, Particles second, const MergeOptions& options, int threads);
+  /// One of the two, and what becomes of its particles: moved to the centre, tilted, put on the orbit.
+  struct System {
+    std::unique_ptr<ParticleSource> source;
+    double mass = 0;
+    physics::KeplerState<double> centre{}, orbit{};
+    double node = 0, angle = 0;
+    std::uint64_t largest_id = 0, id_offset = 0;
+  };
+  void measure(System& system) const;
+  void place(const System& system, Particles& particles) const;
+
+  std::array<System, 2> systems_;
+  int threads_;
+};
 
 /// Σ m.
 PERGOLA_API double total_mass(const Particles& particles);

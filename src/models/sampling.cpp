@@ -10,29 +10,10 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "device/device.hpp"
+#include "models/ordered_sum.hpp"
 #include "physics/plummer.hpp"
 
 namespace pergola {
-
-namespace {
-
-constexpr std::int64_t chunk = 4096;
-
-/// Σ over particles of value(i), in chunks whose order does not depend on the thread count.
-template <class Value>
-double ordered_sum(std::int64_t n, int threads, const Value& value) {
-  std::vector<double> partial(static_cast<std::size_t>((n + chunk - 1) / chunk));
-  parallel_chunks(threads, n, chunk, [&](std::int64_t begin, std::int64_t end) {
-    double sum = 0;
-    for (std::int64_t i = begin; i < end; ++i) sum += value(static_cast<std::size_t>(i));
-    partial[static_cast<std::size_t>(begin / chunk)] = sum;
-  });
-  double total = 0;
-  for (const double part : partial) total += part;
-  return total;
-}
-
-}  // namespace
 
 void check_memory(std::int64_t n) {
   constexpr double bytes_each = sizeof(std::uint64_t) + sizeof(std::uint8_t) + 7 * sizeof(double);
@@ -88,7 +69,7 @@ void centre(Particles& particles, int threads) {
   for (auto* values : {&particles.x, &particles.y, &particles.z, &particles.vx, &particles.vy, &particles.vz}) {
     auto& q = *values;
     const double mean = ordered_sum(n, threads, [&](std::size_t i) { return mass[i] * q[i]; }) / total;
-    parallel_chunks(threads, n, chunk, [&](std::int64_t begin, std::int64_t end) {
+    parallel_chunks(threads, n, sum_chunk, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) q[static_cast<std::size_t>(i)] -= mean;
     });
   }

@@ -35,17 +35,21 @@ struct Count {
   double start_time = 0;
 };
 
-double model_start(const RunConfig& config) {
-  const auto start = model_cosmology(config.particles.model, config.particles.options);
-  return start ? start->scale_factor : 0;
+Count count_part(const RunConfig::ParticlesPart& part) {
+  if (part.file.empty()) {
+    const auto start = model_cosmology(part.model, part.options);
+    return {model_count(find_model(part.model), part.options.n), start ? start->scale_factor : 0};
+  }
+  const auto summary = inspect_snapshot(part.file);
+  Count count{0, summary.header.time};
+  for (const std::int64_t species : summary.counts) count.n += species;
+  return count;
 }
 
 Count count_particles(const RunConfig& config) {
-  if (config.particles.file.empty())
-    return {model_count(find_model(config.particles.model), config.particles.options.n), model_start(config)};
-  const auto summary = inspect_snapshot(config.particles.file);
-  Count count{0, summary.header.time};
-  for (const std::int64_t species : summary.counts) count.n += species;
+  if (config.particles.parts.empty()) return count_part(config.particles);
+  Count count;  // two systems on an orbit begin at time 0
+  for (const auto& part : config.particles.parts) count.n += count_part(part).n;
   return count;
 }
 
@@ -53,8 +57,11 @@ Count count_particles(const RunConfig& config) {
 /// written; and all of them where a box is found from the whole, or the model knows no pieces.
 double host_bytes_of(const RunConfig& config, std::int64_t n) {
   constexpr double each = sizeof(std::uint64_t) + sizeof(std::uint8_t) + 8 * sizeof(double), piece = 1 << 22;
+  const auto parts = config.particles.all();
   const bool whole = solver_entry(config.gravity.solver).box != nullptr ||
-                     (config.particles.file.empty() && !can_be_made_in_pieces(config.particles.model));
+                     std::any_of(parts.begin(), parts.end(), [](const auto& part) {
+                       return part.file.empty() && !can_be_made_in_pieces(part.model);
+                     });
   const double all = static_cast<double>(n) * each;
   const double waiting = std::min(all, static_cast<double>(most_bytes_waiting()));
   return waiting + (whole ? all : std::min(all, piece * each));
@@ -72,11 +79,23 @@ struct Sample {
   double time = 0;
 };
 
+/// Each model with its share of n.
+void thin_models(RunConfig& config, std::int64_t n) {
+  const double all = static_cast<double>(count_particles(config).n);
+  for (auto& part : config.particles.all()) {
+    const ModelInfo& model = find_model(part.model);
+    if (!model.any_n) continue;
+    const double share = static_cast<double>(model_count(model, part.options.n)) / all;
+    const auto fewer = static_cast<std::int64_t>(std::llround(static_cast<double>(n) * share));
+    const auto side = static_cast<std::int64_t>(std::cbrt(static_cast<double>(fewer)) + 1e-9);
+    part.options.n = std::max(model.cube ? side * side * side : fewer, model.min_n);
+  }
+}
+
 Sample thinned(RunConfig& config, std::int64_t n, int threads) {
-  if (config.particles.file.empty()) {
-    const ModelInfo& model = find_model(config.particles.model);
-    const auto side = static_cast<std::int64_t>(std::cbrt(static_cast<double>(n)) + 1e-9);
-    config.particles.options.n = std::max(model.cube ? side * side * side : n, model.min_n);
+  const auto parts = config.particles.all();
+  if (std::all_of(parts.begin(), parts.end(), [](const auto& part) { return part.file.empty(); })) {
+    thin_models(config, n);
     StartingPoint begin = open_particles(config, threads);
     Sample sample{{}, begin.time};
     begin.particles->read(0, begin.particles->count(), sample.particles);

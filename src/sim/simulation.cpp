@@ -10,10 +10,7 @@
 #include "analysis/shown_potential.hpp"
 #include "base/text.hpp"
 #include "gravity/solver_entry.hpp"
-#include "io/snapshot_source.hpp"
 #include "io/state_hash.hpp"
-#include "models/model_source.hpp"
-#include "particles/particle_check.hpp"
 #include "particles/shown_particles.hpp"
 #include "physics/block_steps.hpp"
 #include "sim/solver_box.hpp"
@@ -33,34 +30,6 @@ Device open_device(const RunConfig& config, const Communicator& communicator) {
   }
   return Device::open(spec, config.run.threads);
 }
-
-}  // namespace
-
-namespace {
-
-/// A snapshot whose particles are checked when they are read for the first time, so that no file is read twice.
-class CheckedSnapshot final : public ParticleSource {
- public:
-  CheckedSnapshot(const std::string& file, int threads)
-      : source_(file, threads), check_(std::in_place, file, source_.count(), source_.threads()) {}
-  const SnapshotHeader& header() const { return source_.summary().header; }
-  std::int64_t count() const override { return source_.count(); }
-  std::string name() const override { return source_.name(); }
-  void read(std::int64_t first, std::int64_t n, Particles& to) override {
-    source_.read(first, n, to);
-    if (!check_ || first != checked_) return;
-    check_->add(to);
-    checked_ += n;
-    if (checked_ < count()) return;
-    check_->finish();
-    check_.reset();
-  }
-
- private:
-  SnapshotSource source_;
-  std::optional<ParticleCheck> check_;  // until all have been read
-  std::int64_t checked_ = 0;
-};
 
 const RunConfig& checked(const RunConfig& config) {
   config.check();
@@ -371,40 +340,5 @@ ForceErrors Simulation::audit(std::int64_t sample) const {
 }
 
 void Simulation::pause_every(std::int64_t steps) { parts_->integrator->pause_every(steps); }
-
-StartingPoint open_particles(const RunConfig& config, int threads, bool whole) {
-  config.require_particles();
-  StartingPoint begin;
-  if (config.particles.file.empty()) {
-    auto options = config.particles.options;
-    options.gravitational_constant = config.gravitational_constant();
-    options.external = config.gravity.external;
-    if (whole)
-      begin.particles = std::make_unique<KeptParticles>(make_model(config.particles.model, options, threads), "model");
-    else
-      begin.particles = make_model_source(config.particles.model, options, threads);
-    begin.box_side = model_box_side(config.particles.model, options);
-    if (const auto start = model_cosmology(config.particles.model, options)) begin.time = start->scale_factor;
-    return begin;
-  }
-  const std::string& file = config.particles.file;
-  SnapshotHeader header;
-  if (whole) {
-    Snapshot snapshot = read_snapshot(file);
-    header = std::move(snapshot.header);
-    begin.particles = std::make_unique<KeptParticles>(std::move(snapshot.particles), file);
-  } else {
-    auto source = std::make_unique<CheckedSnapshot>(file, threads);
-    header = source->header();
-    begin.particles = std::move(source);
-  }
-  if (is_cosmological(header) && !config.cosmology)
-    throw Error(ErrorKind::input, fmt::format("{}: particles.file: expected [cosmology] for {}, a box at redshift {}, "
-                                              "found none",
-                                              config.source, file, to_text(header.redshift)));
-  begin.time = header.time;
-  begin.box_side = header.box_size;
-  return begin;
-}
 
 }  // namespace pergola

@@ -331,8 +331,8 @@ class RunTest(harness.CliTest):
 
 class ExamplesTest(harness.CliTest):
     """Every example passes its own report card. plummer.toml runs with fewer particles and for a shorter time here;
-    galaxy-collision.toml, whose particles come from two other commands, in test_merge.py, and cosmology.toml, which takes
-    minutes, in test_cosmology.py."""
+    galaxy-collision.toml, with fewer particles, in test_merge.py, and cosmology.toml, which takes minutes, in
+    test_cosmology.py."""
 
     def test_examples(self):
         for path in sorted((harness.SOURCE / "examples").glob("*.toml")):

@@ -157,6 +157,9 @@ TEST(ConfigChecks, WhatIsBuiltInCppIsCheckedAsAFileIs) {
   refused([](auto& c) { c.time.eta = std::nan(""); }, "time.eta: expected a number > 0, found nan");
   refused([](auto& c) { c.time.step = -1; }, "time.step: expected a number > 0, found -1");
   refused([](auto& c) { c.particles.model = "plumer"; }, "plumer");
+  const RunConfig::ParticlesPart part{"plummer", "", {}};
+  refused([&](auto& c) { c.particles.parts = {part, part}; }, "particles.parts: expected one of particles.model");
+  refused([&](auto& c) { c.particles.model = "", c.particles.parts = {part}; }, "two tables");
 }
 
 TEST(ConfigChecks, TooManyLevelsAreRefusedNotFollowed) {

@@ -5,9 +5,11 @@
 #include <cmath>
 #include <numbers>
 #include <set>
+#include <utility>
 
 #include "base/error.hpp"
 #include "models/model.hpp"
+#include "models/model_source.hpp"
 #include "physics/orbit.hpp"
 #include "time/integrator.hpp"
 
@@ -70,6 +72,31 @@ TEST(Merge, TheCentresHaveTheOrbitAskedFor) {
     EXPECT_GT(turn.z, 0);
     EXPECT_NEAR(std::hypot(turn.x, turn.y), 0, 1e-9);
   }
+}
+
+TEST(Merge, PiecesHaveTheBitsOfTheWhole) {
+  ModelOptions stars;
+  stars.n = 5000;  // more than a chunk of the sums
+  const Particles a = make_model("plummer", stars);
+  stars.n = 300;
+  const Particles b = make_model("king", stars);
+  MergeOptions options = orbit(2, 1, 11);
+  options.first = {20, 30}, options.second = {70, 40};
+  const Particles whole = merge_on_orbit(a, b, options, 1);
+  MergedSource source(std::make_unique<HostParticles>(a), make_model_source("king", stars, 2), options, 2);
+  ASSERT_EQ(source.count(), 5300);
+  Particles all, piece;
+  for (const auto& [first, n] : {std::pair{0, 1000}, {1000, 4100}, {5100, 0}, {5100, 200}}) {  // one across the border
+    source.read(first, n, piece);
+    ASSERT_EQ(piece.size(), n);
+    all.append(piece);
+  }
+  EXPECT_EQ(all.id, whole.id);
+  EXPECT_EQ(all.mass, whole.mass);
+  EXPECT_EQ(all.x, whole.x);
+  EXPECT_EQ(all.z, whole.z);
+  EXPECT_EQ(all.vy, whole.vy);
+  EXPECT_EQ(std::set(all.id.begin(), all.id.end()).size(), 5300u);
 }
 
 // Reference: Hermite's integration of the two points: at the time to pericentre they are there, on the +x axis, at the

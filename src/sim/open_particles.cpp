@@ -1,0 +1,119 @@
+#include <fmt/core.h>
+
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "io/snapshot_source.hpp"
+#include "models/merge.hpp"
+#include "models/model_source.hpp"
+#include "particles/particle_check.hpp"
+#include "sim/simulation.hpp"
+
+namespace pergola {
+
+namespace {
+
+/// A snapshot whose particles are checked when they are read for the first time, so that no file is read twice.
+class CheckedSnapshot final : public ParticleSource {
+ public:
+  CheckedSnapshot(const std::string& file, int threads)
+      : source_(file, threads), check_(std::in_place, file, source_.count(), source_.threads()) {}
+  const SnapshotHeader& header() const { return source_.summary().header; }
+  std::int64_t count() const override { return source_.count(); }
+  std::string name() const override { return source_.name(); }
+  void read(std::int64_t first, std::int64_t n, Particles& to) override {
+    source_.read(first, n, to);
+    if (!check_ || first != checked_) return;
+    check_->add(to);
+    checked_ += n;
+    if (checked_ < count()) return;
+    check_->finish();
+    check_.reset();
+  }
+
+ private:
+  SnapshotSource source_;
+  std::optional<ParticleCheck> check_;  // until all have been read
+  std::int64_t checked_ = 0;
+};
+
+StartingPoint open_model(const RunConfig& config, const RunConfig::ParticlesPart& part, int threads, bool whole) {
+  StartingPoint begin;
+  auto options = part.options;
+  options.gravitational_constant = config.gravitational_constant();
+  options.external = config.gravity.external;
+  if (whole)
+    begin.particles = std::make_unique<KeptParticles>(make_model(part.model, options, threads), "model");
+  else
+    begin.particles = make_model_source(part.model, options, threads);
+  begin.box_side = model_box_side(part.model, options);
+  if (const auto start = model_cosmology(part.model, options)) begin.time = start->scale_factor;
+  return begin;
+}
+
+StartingPoint open_part(const RunConfig& config, const RunConfig::ParticlesPart& part, int threads, bool whole) {
+  if (part.file.empty()) return open_model(config, part, threads, whole);
+  StartingPoint begin;
+  SnapshotHeader header;
+  if (whole) {
+    Snapshot snapshot = read_snapshot(part.file);
+    header = std::move(snapshot.header);
+    begin.particles = std::make_unique<KeptParticles>(std::move(snapshot.particles), part.file);
+  } else {
+    auto source = std::make_unique<CheckedSnapshot>(part.file, threads);
+    header = source->header();
+    begin.particles = std::move(source);
+  }
+  const bool by_itself = config.particles.parts.empty();  // else it is refused for its box
+  if (by_itself && is_cosmological(header) && !config.cosmology)
+    throw Error(ErrorKind::input, fmt::format("{}: particles.file: expected [cosmology] for {}, a box at redshift {}, "
+                                              "found none",
+                                              config.source, part.file, to_text(header.redshift)));
+  begin.time = header.time;
+  begin.box_side = header.box_size;
+  return begin;
+}
+
+/// Two systems on an orbit about each other. They begin at time 0.
+StartingPoint open_parts(const RunConfig& config, int threads, bool whole) {
+  std::array<std::unique_ptr<ParticleSource>, 2> systems;
+  for (std::size_t k = 0; k < systems.size(); ++k) {
+    StartingPoint begin = open_part(config, config.particles.parts.at(k), threads, false);
+    if (begin.box_side != 0)
+      throw Error(
+          ErrorKind::input,
+          fmt::format("{}: particles.parts.{}: expected a system in open space, found a periodic box of side {}",
+                      config.source, k + 1, to_text(begin.box_side)));
+    systems[k] = std::move(begin.particles);
+  }
+  MergeOptions orbit = config.particles.orbit;
+  orbit.gravitational_constant = config.gravitational_constant();
+  std::unique_ptr<MergedSource> merged;
+  try {
+    merged = std::make_unique<MergedSource>(std::move(systems[0]), std::move(systems[1]), orbit, threads);
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    if (!message.starts_with("mass: ") && !message.starts_with("ids: ")) throw;
+    throw Error(error.kind(), fmt::format("{}: particles.parts: {}", config.source, message));
+  }
+  StartingPoint begin;
+  begin.particles = std::move(merged);
+  if (!whole) return begin;
+  Particles all;
+  begin.particles->read(0, begin.particles->count(), all);
+  begin.particles = std::make_unique<KeptParticles>(std::move(all), "particles.parts");
+  return begin;
+}
+
+}  // namespace
+
+StartingPoint open_particles(const RunConfig& config, int threads, bool whole) {
+  config.require_particles();
+  return config.particles.parts.empty() ? open_part(config, config.particles, threads, whole)
+                                        : open_parts(config, threads, whole);
+}
+
+}  // namespace pergola
