@@ -23,6 +23,7 @@ class CheckpointOutput final : public Output {
       const RunPosition position{.config = context_.config,
                                  .start = context_.results.start,
                                  .time = system.step_time(),
+                                 .computed_on = computed_on(system.device()),
                                  .initial_state = context_.results.initial_state,
                                  .wall_seconds = context_.wall_seconds(),
                                  .outputs = context_.memory(),

@@ -28,6 +28,7 @@ std::string describe(const RunPosition& p) {
             {"version", version()},
             {"configuration", config_text(p.config)},
             {"time", p.time},
+            {"computed_on", p.computed_on},
             {"initial_state", p.initial_state},
             {"start",
              {{"kinetic", p.start.kinetic},
@@ -38,6 +39,10 @@ std::string describe(const RunPosition& p) {
             {"profile", profile}};
   for (const auto& [name, number] : p.outputs) text[name] = number;
   return text.dump();
+}
+
+std::string computed_on(const Device& device) {
+  return device.is_cuda() ? device.name() : fmt::format("a CPU with {}", cpu_instruction_set());
 }
 
 RunPosition read_description(const std::string& description) {
@@ -52,6 +57,7 @@ RunPosition read_description(const std::string& description) {
     p.start = {start.at("kinetic"), start.at("potential"), vector_from(start.at("momentum")),
                vector_from(start.at("angular_momentum"))};
     p.time = text.value("time", 0.0);
+    p.computed_on = text.value("computed_on", "");
     p.initial_state = text.value("initial_state", "");
     p.wall_seconds = text.at("wall_seconds");
     for (const char* name : {"energy_rows", "energy_index", "snapshots", "snapshot_index"})

@@ -58,6 +58,7 @@ class Run {
   void begin_afresh_instead();
   void begin_resumed(const Checkpoint& checkpoint);
   void make_system_from(const StateBlocks* state);
+  void say_where_it_goes_on(const std::string& before) const;
   void make_outputs();
   void begin_steps();
   RunStatus loop();
@@ -222,8 +223,18 @@ void Run::begin_resumed(const Checkpoint& checkpoint) {
   for (const auto& output : outputs_) output->resume(*system_, before.outputs);
   on_root(*communicator_, [&] {
     write_record("running");
+    say_where_it_goes_on(before.computed_on);
     options_.log.info(fmt::format("resumed at time {}", to_text(time)));
   });
+}
+
+void Run::say_where_it_goes_on(const std::string& before) const {
+  const std::string now = computed_on(system_->device());
+  if (before.empty() || before == now) return;
+  notice(
+      fmt::format("{}: computed on {} so far, goes on on {}: from here on not with the bits of a run that stays "
+                  "where it was",
+                  options_.directory.string(), before, now));
 }
 
 void Run::make_outputs() {

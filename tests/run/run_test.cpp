@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "analysis/force_audit.hpp"
+#include "io/checkpoint.hpp"
 #include "io/snapshot.hpp"
 #include "run/run.hpp"
 #include "sim/simulation.hpp"
@@ -306,6 +307,27 @@ TEST_P(ManagedRuns, DamagedNewestCheckpointFallsBackToTheOneBefore) {
   EXPECT_NE(notice.find(newest.filename().string()), std::string::npos) << notice;
   run_simulation(config(), options("whole"));
   expect_same_run(folder_ / "whole", folder_ / "a");
+}
+
+TEST_P(ManagedRuns, GoingOnOnAnotherDeviceIsSaid) {
+  run_simulation(config({"run.end_time=0.2"}), options("a"));
+  auto o = options("a");
+  o.resume = true;
+  std::string notice;
+  o.notice = [&](const std::string& said) { notice += said; };
+  const fs::path checkpoints = folder_ / "a" / "checkpoint";
+  auto checkpoint = read_newest_checkpoint(checkpoints, [](const std::string&) {});
+  ASSERT_TRUE(checkpoint);
+  auto description = nlohmann::json::parse(checkpoint->description);
+  EXPECT_FALSE(description.at("computed_on").get<std::string>().empty());
+  description["computed_on"] = "NVIDIA H200 NVL";
+  checkpoint->description = description.dump();
+  write_checkpoint(checkpoints, *checkpoint);
+  run_simulation(config({"run.end_time=0.25"}), o);
+  EXPECT_NE(notice.find("computed on NVIDIA H200 NVL so far, goes on on "), std::string::npos) << notice;
+  notice.clear();
+  run_simulation(config(), o);
+  EXPECT_EQ(notice, "");
 }
 
 TEST_P(ManagedRuns, DirectoryThatIsNotEmptyIsRefusedUnlessOverwritten) {
