@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "device/cores.hpp"
+#include "device/faulty_memory.hpp"
 
 namespace pergola {
 
@@ -107,8 +108,8 @@ Device Device::open(std::string_view spec, int threads) {
         ordinal = 0;
       }
       if (ordinal >= 0) {
-        device.memory_ = open_cuda_memory(static_cast<int>(ordinal), device.name_);
         device.ordinal_ = static_cast<int>(ordinal);
+        device.memory_ = with_faults(open_cuda_memory(device.ordinal_, device.name_), device.spec());
         return device;
       }
     } else if (wanted) {
@@ -116,7 +117,7 @@ Device Device::open(std::string_view spec, int threads) {
     }
   }
   device.name_ = cpu_name();
-  device.memory_ = std::make_shared<CpuMemory>();
+  device.memory_ = with_faults(std::make_shared<CpuMemory>(), device.spec());
   return device;
 }
 
