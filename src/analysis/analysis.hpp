@@ -4,11 +4,11 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "analysis/analysis_input.hpp"
 #include "base/key.hpp"
+#include "base/variant.hpp"
 #include "device/device.hpp"
 
 namespace pergola {
@@ -30,7 +30,7 @@ struct AnalysisOptions {
 /// Numbers, or words, below one name.
 struct TableColumn {
   std::string name, unit;
-  std::variant<std::vector<double>, std::vector<std::string>> values;
+  Variant<std::vector<double>, std::vector<std::string>> values;
 
   std::size_t rows() const {
     return std::visit([](const auto& list) { return list.size(); }, values);
@@ -68,7 +68,7 @@ struct Figure {
 /// One number or word beside the table.
 struct Finding {
   std::string name, unit;
-  std::variant<double, std::string> value;
+  Variant<double, std::string> value;
 };
 
 struct AnalysisResult {

@@ -13,6 +13,7 @@
 #include "app/foreign_files.hpp"
 #include "app/usage.hpp"
 #include "base/error.hpp"
+#include "base/passing_file.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "comm/agreement.hpp"
@@ -169,11 +170,13 @@ int guarded_main(int argc, char** argv) {
   }
 }
 
-/// Memory that ends where no exception may pass (CLI11 looks for options so) would be a crash without a sentence.
+/// Memory that ends where no exception may pass (CLI11 looks for options so, JSON values destroy themselves so) would
+/// be a crash without a sentence that leaves files behind.
 void end_without_memory() {
   try {
     if (const auto failure = std::current_exception()) std::rethrow_exception(failure);
   } catch (const std::bad_alloc&) {
+    PassingFile::remove_all();
     std::fputs("pergola: cpu: out of memory\n", stderr);
     std::_Exit(static_cast<int>(ErrorKind::device));
   } catch (...) {

@@ -79,7 +79,7 @@ AtomicFile::AtomicFile(const fs::path& path) : path_(path), target_(resolve(path
     temporary_ = target_;
     temporary_.replace_filename(
         fmt::format(".{}{}{}-{}", target_.filename().string(), temporary_mark, ::getpid(), counter++));
-    descriptor_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    descriptor_ = passing_.make(temporary_);
     if (descriptor_ >= 0) return;
     if (errno != EEXIST) break;
   }
@@ -145,6 +145,7 @@ void AtomicFile::commit() {
   std::error_code ignored;
   const bool replaces = fs::exists(target_, ignored);
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) throw_write_error(path_, errno);
+  passing_.forget();
   temporary_.clear();
   if (const int error = sync_directory(folder_of(target_))) {
     if (!replaces) ::unlink(target_.c_str());

@@ -6,6 +6,8 @@
 #include <system_error>
 #include <vector>
 
+#include "base/passing_file.hpp"
+
 namespace pergola {
 
 /// A file that appears under its name only when it is complete: written beside the name, brought to disk and renamed
@@ -33,6 +35,7 @@ class AtomicFile {
 
  private:
   std::filesystem::path path_, target_, temporary_;
+  PassingFile passing_;
   int descriptor_ = -1;
   bool reserved_ = false;
 };

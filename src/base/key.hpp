@@ -9,15 +9,15 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <variant>
 #include <vector>
 
 #include "base/range.hpp"
+#include "base/variant.hpp"
 
 namespace pergola {
 
 /// A value of the configuration as the part sees whose key it is. Arrays hold numbers.
-using KeyValue = std::variant<bool, std::int64_t, double, std::string, std::vector<double>>;
+using KeyValue = Variant<bool, std::int64_t, double, std::string, std::vector<double>>;
 /// Values of parts that have no struct of their own, by the part's table and key: "toy.strength".
 using KeyValues = std::map<std::string, KeyValue>;
 

@@ -3,8 +3,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
+
+#include "base/variant.hpp"
 
 namespace pergola {
 
@@ -14,7 +15,7 @@ struct ConfigValue {
   using Array = std::vector<ConfigValue>;
   struct Date {};
 
-  std::variant<bool, std::int64_t, double, std::string, Table, Array, Date> data;
+  Variant<bool, std::int64_t, double, std::string, Table, Array, Date> data;
   std::string source;  // "run.toml" or "--set"
   int line = 0;        // 0: no line
 

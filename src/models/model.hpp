@@ -4,11 +4,11 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "base/host_device.hpp"
 #include "base/range.hpp"
+#include "base/variant.hpp"
 #include "gravity/external.hpp"
 #include "particles/particles.hpp"
 #include "physics/cosmology.hpp"
@@ -23,7 +23,7 @@ struct Expectation {
 };
 
 /// A model's options by name.
-using ModelValue = std::variant<bool, double, std::string>;
+using ModelValue = Variant<bool, double, std::string>;
 struct ModelOptions {
   std::int64_t n = 0;  // 0: the model's own number
   std::uint64_t seed = 1;

@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <fstream>
 #include <optional>
@@ -88,17 +88,16 @@ RunDirectory::Lock::Lock(const fs::path& directory) : file(directory / lock_name
     if (in_place()) break;
     ::close(descriptor);
   }
+  passing.take(file, descriptor);
   // Only for the message above: a full disk shows itself at the first output.
-  const std::string process = fmt::format("{}\n", ::getpid());
+  std::array<char, 24> process{};
+  const auto end = fmt::format_to(process.begin(), "{}\n", ::getpid());
   [[maybe_unused]] const bool noted =
-      ::ftruncate(descriptor, 0) == 0 && ::write(descriptor, process.data(), process.size()) > 0;
+      ::ftruncate(descriptor, 0) == 0 &&
+      ::write(descriptor, process.data(), static_cast<std::size_t>(end - process.begin())) > 0;
 }
 
-bool RunDirectory::Lock::in_place() const {
-  struct stat ours {
-  }, there{};
-  return ::fstat(descriptor, &ours) == 0 && ::stat(file.c_str(), &there) == 0 && ours.st_ino == there.st_ino;
-}
+bool RunDirectory::Lock::in_place() const { return names_open_file(file.c_str(), descriptor); }
 
 void RunDirectory::Lock::remove() const {
   if (in_place()) ::unlink(file.c_str());  // else it is another run's
@@ -106,6 +105,7 @@ void RunDirectory::Lock::remove() const {
 
 RunDirectory::Lock::~Lock() {
   remove();
+  passing.forget();
   ::close(descriptor);
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/passing_file.hpp"
 #include "outputs/checkpoint_output.hpp"
 
 namespace pergola {
@@ -58,6 +59,7 @@ class RunDirectory {
     bool in_place() const;
     std::filesystem::path file;
     int descriptor = -1;
+    PassingFile passing;
   };
 
   /// What a run has left behind, whole.

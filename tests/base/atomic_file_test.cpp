@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cstdlib>
+
 #include "io/temporary_directory.hpp"
 
 namespace pergola {
@@ -78,6 +80,21 @@ TEST_F(AtomicFileTest, HoldsWhatWasWrittenAtPlacesAndNoMoreThanThat) {
   file.write_at(0, "abcd", 4);
   file.commit();
   EXPECT_EQ(read_bytes(at("a")), "abcdefgh");
+}
+
+/// Memory that ends in a destructor ends the process there and then.
+TEST_F(AtomicFileTest, LeavesNothingWhereTheProcessEndsWithoutDestroyingIt) {
+  const auto end_suddenly = [&] {
+    AtomicFile first(at("a")), whole(at("b")), last(at("c"));
+    { AtomicFile(at("d")).write("half"); }
+    whole.write("whole");
+    whole.commit();
+    PassingFile::remove_all();
+    std::_Exit(4);
+  };
+  EXPECT_EXIT(end_suddenly(), testing::ExitedWithCode(4), "");
+  EXPECT_EQ(read_bytes(at("b")), "whole");
+  EXPECT_EQ(files_in_directory(), 1u);
 }
 
 }  // namespace

@@ -6,7 +6,8 @@
 // PERGOLA_FAULT_UNDER  only calls about this folder and files in it count (an absolute path without links)
 // PERGOLA_FAULT_RANK   only this rank of mpirun
 // PERGOLA_FAULT_LOG    a file that gets a line per call: kind, its number, what it is about, separated by tabs
-// Allocations count where the program itself asks: all of 64 KB and more, and every 97th of the others.
+// PERGOLA_FAULT_EVERY  allocations count where the program itself asks: all of 64 KB and more, and every so many of
+//                      the others (default 97)
 // Child processes are left alone.
 #include "faults.hpp"
 

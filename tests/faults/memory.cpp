@@ -16,12 +16,17 @@ void* __libc_memalign(std::size_t, std::size_t);
 namespace {
 
 constexpr std::size_t large = std::size_t{64} << 10;
-constexpr long every = 97;
+
+long every() {
+  static const char* text = std::getenv("PERGOLA_FAULT_EVERY");
+  static const long number = text ? std::atol(text) : 0;
+  return number > 0 ? number : 97;
+}
 
 bool refused(const void* caller, std::size_t bytes) {
   if (!faults::in_program(caller)) return false;
   static std::atomic<long> small{0};
-  if (bytes < large && ++small % every != 0) return false;
+  if (bytes < large && ++small % every() != 0) return false;
   char text[32];
   std::snprintf(text, sizeof text, "%zu", bytes);
   return faults::count(faults::Kind::alloc, text) != 0;
