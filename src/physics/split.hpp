@@ -12,21 +12,34 @@ namespace pergola {
 template <class T>
 inline constexpr int split_terms = sizeof(T) == 4 ? 15 : 25;
 
+/// The same for Boys' functions up to α r = 1.
+template <class T>
+inline constexpr int near_split_terms = sizeof(T) == 4 ? 8 : 14;
+
 /// The long-range law of the split below within a cut-off radius as polynomials in z = 2 (r/r_c)² − 1: smooth functions
-/// of r², which need neither roots nor exponentials. Lengths in any unit.
+/// of r², which need neither roots nor exponentials. Expansions have polynomials of their own, for they go farther.
+/// Lengths in any unit.
 template <class T>
 struct SplitLaw {
   T cut_off2 = 0;                      // r_c²
   T per_square = 0;                    // z = r² per_square − 1
   T attraction[split_terms<T>] = {};   // acceleration = attraction d
   T depth[split_terms<T>] = {};        // potential = −depth
-  T boys[split_terms<T>] = {};         // F_order
-  T exponential[split_terms<T>] = {};  // exp(−α² r²)
   T alpha2 = 0;                        // α²
   T strength = 0;                      // 2α/√π
+  T near2 = 0;                         // 1/α², the square up to which Boys' functions are used
+  T boys[near_split_terms<T>] = {};    // F_order in z = 2 α² r² − 1
+  T expansion_per_square = 0;          // z = r² expansion_per_square − 1 for
+  T exponential[split_terms<T>] = {};  // exp(−α² r²/8)
+  T scaled_per_length = 0;             // z = r scaled_per_length + scaled_first for
+  T scaled_first = 0;
+  T scaled[split_terms<T>] = {};  // exp(α² r²) erfc(α r)
 };
 
 namespace physics {
+
+/// Expansions of the short-range law hold up to so many cut-off radii: the far side of a cell may lie beyond it.
+inline constexpr double expansion_reach = 1.5;
 
 // The Gaussian split of gravity into a long range, which a mesh carries, and a short range (Hockney & Eastwood 1988,
 // chapter 8; Bagla 2002; Springel 2005, section 2.2). The long-range law of a unit mass is that of a Gaussian cloud,
@@ -60,9 +73,8 @@ inline double split_mean_potential(double split, double volume) {
 
 /// Coefficients of 1, z, z², … of the polynomial that agrees with f(t) in the nodes of Chebyshev's polynomial on 0 ≤ t
 /// ≤ `last`, z = 2t/last − 1.
-template <class T, class Function>
-void fit_split_polynomial(double last, const Function& f, T* coefficient) {
-  constexpr int n = split_terms<T>;
+template <class T, int n, class Function>
+void fit_split_polynomial(double last, const Function& f, T (&coefficient)[n]) {
   constexpr double pi = 3.14159265358979323846;
   double value[n], sum[n] = {}, before[n] = {}, now[n] = {}, next[n];
   for (int i = 0; i < n; ++i) value[i] = f(0.5 * last * (1 + std::cos(pi * (i + 0.5) / n)));
@@ -81,6 +93,22 @@ void fit_split_polynomial(double last, const Function& f, T* coefficient) {
   for (int p = 0; p < n; ++p) coefficient[p] = static_cast<T>(sum[p]);
 }
 
+/// The polynomials of expansions of the given order, up to a distance `last`, α last > 1.
+template <class T>
+void fit_expansion_law(double alpha, double last, int order, SplitLaw<T>& law) {
+  const double t = alpha * alpha * last * last, beyond = alpha * last - 1;
+  law.near2 = static_cast<T>(1 / (alpha * alpha));
+  law.expansion_per_square = static_cast<T>(2 / (last * last));
+  law.scaled_per_length = static_cast<T>(2 * alpha / beyond);
+  law.scaled_first = static_cast<T>(-1 - 2 / beyond);
+  fit_split_polynomial(
+      1.0, [&](double near) { return boys(order, near); }, law.boys);
+  fit_split_polynomial(
+      t, [](double far) { return std::exp(-far / 8); }, law.exponential);
+  fit_split_polynomial(
+      beyond, [](double far) { return std::exp((1 + far) * (1 + far)) * std::erfc(1 + far); }, law.scaled);
+}
+
 /// The law for expansions of the given order; `split` is r_s and `cut_off` r_c.
 template <class T>
 SplitLaw<T> make_split_law(double split, double cut_off, int order) {
@@ -95,10 +123,7 @@ SplitLaw<T> make_split_law(double split, double cut_off, int order) {
       last, [&](double t) { return strength * 2 * alpha * alpha * boys(1, t); }, law.attraction);
   fit_split_polynomial(
       last, [&](double t) { return strength * boys(0, t); }, law.depth);
-  fit_split_polynomial(
-      last, [&](double t) { return boys(order, t); }, law.boys);
-  fit_split_polynomial(
-      last, [](double t) { return std::exp(-t); }, law.exponential);
+  fit_expansion_law(alpha, expansion_reach * cut_off, order, law);
   return law;
 }
 

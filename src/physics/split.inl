@@ -15,23 +15,39 @@ PERGOLA_HD_INLINE R split_place(const SplitLaw<T>& law, R square) {
   return mul_add(square, number<R>(law.per_square), number<R>(-1));
 }
 
-/// Radial derivatives g_l = ((1/r) d/dr)^l of the short-range law 1/√(r² + ε²) − erf(α r)/r, for r up to the cut-off,
-/// with lengths in units of s = √(r² + ε²): (−1)^l ((2l − 1)!! − 2αs/√π (2α²s²)^l F_l(α²r²)). F_l from F_order by F_l =
-/// (2t F_{l+1} + e^{−t}) / (2l + 1), which loses no digits. square = r², s2 = s², inverse = 1/s.
+/// Radial derivatives g_l = ((1/r) d/dr)^l of the short-range law 1/√(r² + ε²) − erf(α r)/r, for r up to
+/// expansion_reach cut-off radii and ε below 1/α, with lengths in units of s = √(r² + ε²). square = r², s2 = s²,
+/// inverse = 1/s. Both forms lose no digits where they are used:
+///   α r < 1  (−1)^l ((2l − 1)!! − 2αs/√π (2α²s²)^l F_l(t)), t = α²r², F_l from F_order by F_l = (2t F_{l+1} + e^{−t})
+///   /
+///            (2l + 1), Boys' functions
+///   beyond   (−1)^l ((2l − 1)!! − ((2l − 1)!! − b_l) (s/r)^(2l+1)), b_0 = erfc(α r), b_{l+1} = (2l + 1) b_l + (2t)^l
+///            2αr/√π e^{−t}, as in Ewald sums of multipoles (Smith 1982, CCP5 Newsletter 4, 13)
 template <int order, class R, class T>
 PERGOLA_HD_INLINE void short_range_radial_derivatives(const SplitLaw<T>& law, R square, R s2, R inverse,
                                                       R (&g)[order + 1]) {
-  const R z = split_place(law, square), t = square * number<R>(law.alpha2);
-  const R two_t = t + t, exponential = split_polynomial(law.exponential, z);
+  const R t = square * number<R>(law.alpha2), two_t = t + t;
+  const R e8 = split_polynomial(law.exponential, mul_add(square, number<R>(law.expansion_per_square), number<R>(-1)));
+  const R e4 = e8 * e8, e2 = e4 * e4, exponential = e2 * e2;
   R f[order + 1];
-  f[order] = split_polynomial(law.boys, z);
+  f[order] = split_polynomial(law.boys, mul_add(two_t, number<R>(1), number<R>(-1)));
   for (int l = order; l-- > 0;) f[l] = mul_add(two_t, f[l + 1], exponential) * number<R>(1.0 / (2 * l + 1));
-  const R step = s2 * number<R>(-2.0 * static_cast<double>(law.alpha2));
-  R factor = s2 * inverse * number<R>(law.strength);
+  const R inverse_r = rsqrt(square), r = square * inverse_r, s = s2 * inverse, longer = s * inverse_r;
+  const R step = s2 * number<R>(-2.0 * static_cast<double>(law.alpha2)), longer2 = longer * longer;
+  R b = exponential *
+        split_polynomial(law.scaled, mul_add(r, number<R>(law.scaled_per_length), number<R>(law.scaled_first)));
+  R more = r * number<R>(law.strength) * exponential;
+  R factor = s * number<R>(law.strength), power = longer;
   double newton = 1;
   for (int l = 0; l <= order; ++l) {
-    g[l] = number<R>(newton) - factor * f[l];
+    const double sign = l % 2 == 0 ? 1 : -1;
+    const R near = number<R>(newton) - factor * f[l];
+    const R far = number<R>(newton) - (number<R>(newton) - number<R>(sign) * b) * power;
+    g[l] = where_less(square, number<R>(law.near2), near, far);
+    b = mul_add(b, number<R>(2 * l + 1), more);
+    more = more * two_t;
     factor = factor * step;
+    power = power * longer2;
     newton *= -(2 * l + 1);
   }
 }

@@ -181,7 +181,7 @@ class Walker {
     if constexpr (Space::periodic) test_reach({dx, dy, dz}, r, target_r, as_cell, as_points, beyond);
   }
 
-  /// Expansions hold up to the cut-off radius, and for one image of the source: no other is to reach into it.
+  /// Expansions hold somewhat beyond the cut-off radius, and for one image of the source: no other is to reach into it.
   HWY_INLINE void test_reach(const Vec3<D>& d, D r, D target_r, unsigned& as_cell, unsigned& as_points,
                              unsigned& beyond) const {
     const D distance(hn::Sqrt(softened_square(d, D(0.0)).raw)), cut_off(space_.cut_off);
@@ -190,8 +190,9 @@ class Walker {
     const auto alone = [&](D along, double period)
                            HWY_ATTR { return at_most(larger(along, D(0.0) - along) + reach, D(period)); };
     const unsigned one = alone(d.x, space_.period.x) & alone(d.y, space_.period.y) & alone(d.z, space_.period.z);
-    as_cell &= one & at_most(distance, cut_off);
-    as_points &= one & at_most(distance + target_r, cut_off);
+    const D last = cut_off * D(physics::expansion_reach);
+    as_cell &= one & at_most(distance, last);
+    as_points &= one & at_most(distance + target_r, last);
   }
 
   /// Where expansions are used, spline softening is none.

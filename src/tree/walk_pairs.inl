@@ -90,8 +90,39 @@ class NearSum {
     return true;
   }
 
+  /// The square of the distance from a leaf's centre from which on a particle acts on none of the leaf; `alone`: it has
+  /// one image that might.
+  T farthest(const CellShape& t, bool alone) const {
+    if constexpr (Space::periodic) {
+      const double reach = (t.r + space_.cut_off) * 1.00001;  // whatever the rounding
+      if (alone) return static_cast<T>(reach * reach);
+    }
+    return std::numeric_limits<T>::max();
+  }
+
   /// What a pair needs to know; null: same_epsilon2.
   const T* particle_softening() const { return tree_.inverse_h ? tree_.inverse_h : tree_.epsilon2; }
+
+  /// Takes those of the first particles of a leaf, as many as fill whole packs, whose square of the distance is at most
+  /// `last`; returns how many it has looked at.
+  HWY_INLINE std::uint32_t take_packs(const CellLink& link, const Vec3<T>& away, T last, const T* softening,
+                                      const NearSources& to, std::size_t& at) const {
+    const typename P::Tag tag;
+    std::uint32_t k = 0;
+    for (; k + lanes <= link.count; k += lanes) {
+      const std::uint32_t i = link.first + k;
+      const auto from = [&](const T* values) HWY_ATTR { return P(hn::LoadU(tag, values + i)); };
+      const Vec3<P> x{from(tree_.x) + P(away.x), from(tree_.y) + P(away.y), from(tree_.z) + P(away.z)};
+      const auto inside = hn::Le(softened_square(x, P(T(0))).raw, P(last).raw);
+      const std::size_t count = hn::CompressStore(x.x.raw, inside, tag, to.x + at);
+      hn::CompressStore(x.y.raw, inside, tag, to.y + at);
+      hn::CompressStore(x.z.raw, inside, tag, to.z + at);
+      hn::CompressStore(from(tree_.mass).raw, inside, tag, to.mass + at);
+      if (softening) hn::CompressStore(from(softening).raw, inside, tag, to.softening + at);
+      at += count;
+    }
+    return k;
+  }
 
   NearSources gather(std::uint32_t cell, const std::vector<std::uint32_t>& near) {
     std::size_t room = 0;
@@ -107,14 +138,17 @@ class NearSum {
       for (; at % lanes != 0; ++at)
         to.x[at] = T(4) * tree_.scale[cell], to.y[at] = to.z[at] = to.mass[at] = to.softening[at] = 0;
     };
-    const auto take = [&](std::uint32_t source) {
+    const auto take = [&](std::uint32_t source) HWY_ATTR {
       const CellLink& link = tree_.link[source];
       const CellShape &s = tree_.shape[source], &t = tree_.shape[cell];
       const Vec3<double> centre = image_of(s, t, space_);
       const T dx = static_cast<T>(centre.x - t.x), dy = static_cast<T>(centre.y - t.y),
               dz = static_cast<T>(centre.z - t.z);
-      to.one_image = to.one_image && has_one_image(s, t);
-      for (std::uint32_t k = 0; k < link.count; ++k, ++at) {
+      const bool alone = has_one_image(s, t);
+      to.one_image = to.one_image && alone;
+      std::uint32_t k = 0;
+      if constexpr (Space::periodic) k = take_packs(link, {dx, dy, dz}, farthest(t, alone), softening, to, at);
+      for (; k < link.count; ++k, ++at) {
         const std::uint32_t i = link.first + k;
         to.x[at] = tree_.x[i] + dx, to.y[at] = tree_.y[i] + dy, to.z[at] = tree_.z[i] + dz;
         to.mass[at] = tree_.mass[i];
@@ -146,6 +180,14 @@ class NearSum {
   static HWY_INLINE P nearest_image(P d, double period) {
     const P sides(hn::Round((d * P(static_cast<T>(1 / period))).raw));
     return negative_mul_add(sides, P(static_cast<T>(period)), d);
+  }
+
+  /// Whether none of a pack of sources is within the cut-off radius of one of the targets.
+  template <std::size_t group>
+  HWY_INLINE bool none_within(const Vec3<P>& x, const Vec3<P> (&at)[group]) const {
+    P nearest = softened_square(separation(at[0], x), P(T(0)));
+    for (std::size_t g = 1; g < group; ++g) nearest = smaller(nearest, softened_square(separation(at[g], x), P(T(0))));
+    return hn::AllFalse(typename P::Tag(), hn::Lt(nearest.raw, P(space_.law.cut_off2).raw));
   }
 
   /// Adds a source to the sum of one target; mask: `own` may be among the sources.
@@ -195,6 +237,8 @@ class NearSum {
     if (!any) return;
     const auto add = [&](std::size_t j, auto mask) HWY_ATTR {
       const Vec3<P> x{P::load(sources.x + j), P::load(sources.y + j), P::load(sources.z + j)};
+      if constexpr (Space::periodic && !Kind::looks_for_images && !decltype(mask)::value)
+        if (none_within(x, at)) return;
       const P mass = P::load(sources.mass + j);
       for (std::uint32_t g = 0; g < group; ++g) {
         P pair_softening = same_epsilon2;

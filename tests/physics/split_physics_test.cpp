@@ -101,6 +101,15 @@ void expect_derivatives(double r, double epsilon, double tolerance) {
   }
 }
 
+/// A cell is taken as a whole where its far side is beyond the cut-off radius; forms change at α r = 1.
+TEST(Split, RadialDerivativesHoldBeyondTheCutOffAndWhereTheirFormChanges) {
+  for (const double r : {0.05, 0.799, 0.801, 1.01 * cut_off, 1.49 * cut_off})
+    for (const double epsilon : {0.0, 0.01}) {
+      expect_derivatives<double>(r, epsilon, 1e-9);
+      expect_derivatives<float>(r, epsilon, 1e-5);
+    }
+}
+
 TEST(Split, RadialDerivativesAreThoseOfEwaldSums) {
   for (const double r : {0.3, 0.8, 1.7, 2.7})
     for (const double epsilon : {0.0, 0.2}) {
