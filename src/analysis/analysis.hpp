@@ -25,6 +25,7 @@ struct AnalysisOptions {
   double linking = 0.2;            // length of friends of friends in mean spacings
   double linking_length = 0;       // the same in the unit of the file; 0: from `linking`
   std::int64_t least = 20;         // particles of a group
+  std::string axis = "x";          // of a component: x | y | z
 };
 
 /// Numbers, or words, below one name.
@@ -111,6 +112,9 @@ AnalysisEntry escapers_entry();
 AnalysisEntry power_entry();
 AnalysisEntry groups_entry();
 AnalysisEntry mass_function_entry();
+AnalysisEntry temperatures_entry();
+AnalysisEntry distribution_entry();
+AnalysisEntry modes_entry();
 
 /// Keys that several analyses have.
 Key<AnalysisOptions> center_key();

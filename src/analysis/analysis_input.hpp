@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -34,10 +35,39 @@ struct AnalysisSnapshot {
   Particles particles;
 };
 
+/// A species of a plasma: the velocities of its macro-particles along x, y and z.
+struct AnalysisSpecies {
+  std::string name;
+  double mass = 0;  // of a particle, in the unit in which mass times velocity squared is a temperature
+  std::array<std::vector<double>, 3> velocity;
+  std::vector<double> weight;  // how many particles each stands for
+};
+
+/// A plasma at a moment. Units in words, empty where the file states none.
+struct AnalysisPlasma {
+  std::string name;  // of the file, for messages
+  double time = 0;
+  std::string time_unit, velocity_unit, temperature_unit;
+  std::vector<AnalysisSpecies> species;
+};
+
+/// The potential of a plasma in its periodic box at a moment, at the points of a grid, x fastest.
+struct AnalysisField {
+  std::string name;  // of the file, for messages
+  double time = 0;
+  std::string time_unit, length_unit, unit;
+  int dimensions = 2;
+  std::array<int, 3> cells{1, 1, 1};
+  std::array<double, 3> spacing{1, 1, 1};
+  std::vector<double> values;
+};
+
 /// Files that are analysed, each read when it is asked for.
 struct AnalysisFiles {
   std::vector<std::string> names;
   std::function<AnalysisSnapshot(std::size_t number)> snapshot;
+  std::function<AnalysisPlasma(std::size_t number)> plasma;
+  std::function<AnalysisField(std::size_t number)> potential;  // of a plasma
 };
 
 }  // namespace pergola

@@ -72,16 +72,6 @@ Vec3<double> mean_velocity(const AnalysisSnapshot& snapshot, const Vec3<double>&
   return (1 / mass) * sum;
 }
 
-std::vector<std::string> split_names(const std::string& text) {
-  std::vector<std::string> names;
-  for (std::size_t begin = 0;;) {
-    const auto comma = text.find(',', begin);
-    names.push_back(text.substr(begin, comma - begin));
-    if (comma == std::string::npos) return names;
-    begin = comma + 1;
-  }
-}
-
 void keep(Particles& p, const std::vector<std::size_t>& places) {
   const auto take = [&](auto& list) {
     for (std::size_t k = 0; k < places.size(); ++k) list[k] = list[places[k]];
@@ -164,6 +154,16 @@ std::vector<Vec3<double>> pull_in(const AnalysisSnapshot& all, const AnalysisSna
     pull.push_back({forces.ax[at], forces.ay[at], forces.az[at]});
   }
   return pull;
+}
+
+std::vector<std::string> split_names(const std::string& text) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0;;) {
+    const auto comma = text.find(',', begin);
+    names.push_back(text.substr(begin, comma - begin));
+    if (comma == std::string::npos) return names;
+    begin = comma + 1;
+  }
 }
 
 AnalysisSnapshot chosen_species(AnalysisSnapshot snapshot, const AnalysisOptions& options) {

@@ -39,6 +39,9 @@ std::vector<double> potentials_in(const AnalysisSnapshot& snapshot, double softe
 std::vector<Vec3<double>> pull_in(const AnalysisSnapshot& all, const AnalysisSnapshot& some, double softening,
                                   const Device& device);
 
+/// "disc,bulge" as a list.
+std::vector<std::string> split_names(const std::string& text);
+
 /// The particles of the species that the options name. Throws Error(input) where there are none.
 AnalysisSnapshot chosen_species(AnalysisSnapshot snapshot, const AnalysisOptions& options);
 

@@ -7,9 +7,10 @@ namespace pergola {
 namespace {
 
 std::vector<AnalysisEntry>& entries() {
-  static std::vector<AnalysisEntry> all{radii_entry(), profile_entry(), rotation_entry(),
-                                        bar_entry(),   orbits_entry(),  escapers_entry(),
-                                        power_entry(), groups_entry(),  mass_function_entry()};
+  static std::vector<AnalysisEntry> all{radii_entry(),        profile_entry(),      rotation_entry(),
+                                        bar_entry(),          orbits_entry(),       escapers_entry(),
+                                        power_entry(),        groups_entry(),       mass_function_entry(),
+                                        temperatures_entry(), distribution_entry(), modes_entry()};
   return all;
 }
 

@@ -7,6 +7,7 @@
 
 #include "app/unit_text.hpp"
 #include "base/error.hpp"
+#include "base/units.hpp"
 #include "config/config.hpp"
 #include "io/hdf5_walk.hpp"
 #include "io/openpmd.hpp"
@@ -81,6 +82,56 @@ AnalysisSnapshot load(const std::string& file) {
   return to;
 }
 
+std::string velocity_unit_text(const OpenPmdSummary& summary) {
+  if (summary.length_unit.empty()) return "";
+  return summary.time_unit == "1/omega_p" ? fmt::format("{} omega_p", summary.length_unit)
+                                          : fmt::format("{}/{}", summary.length_unit, summary.time_unit);
+}
+
+/// Temperatures are in eV where the file is in SI or in units that nobody named, else in m_e and the unit of velocity.
+AnalysisPlasma load_plasma(const std::string& file) {
+  const OpenPmdSummary summary = inspect_openpmd(file);
+  const bool own_units = summary.time_unit == PlasmaUnits{}.time_name();
+  const double speed_m_per_s = summary.length_unit_si / summary.time_unit_si;
+  AnalysisPlasma plasma;
+  plasma.name = file;
+  plasma.time = summary.time;
+  plasma.time_unit = summary.time_unit;
+  plasma.velocity_unit = velocity_unit_text(summary);
+  plasma.temperature_unit = own_units ? fmt::format("m_e ({})^2", plasma.velocity_unit) : "eV";
+  for (const auto& from : summary.species) {
+    AnalysisSpecies species;
+    species.name = from.name;
+    species.mass = own_units ? from.mass_kg / electron_mass_kg
+                             : from.mass_kg * speed_m_per_s * speed_m_per_s / elementary_charge_c;
+    species.weight = read_openpmd_weighting(file, from.name);
+    for (std::size_t axis = 0; axis < 3 && from.count > 0; ++axis)
+      species.velocity[axis] = read_openpmd_coordinate(file, from.name, fmt::format("v{}", "xyz"[axis]));
+    plasma.species.push_back(std::move(species));
+  }
+  return plasma;
+}
+
+AnalysisField load_potential(const std::string& file) {
+  const OpenPmdSummary summary = inspect_openpmd(file);
+  AnalysisField field;
+  field.name = file;
+  field.time = summary.time;
+  field.time_unit = summary.time_unit, field.length_unit = summary.length_unit;
+  field.dimensions = summary.dimensions;
+  for (std::size_t axis = 0; axis < summary.cells.size(); ++axis)
+    field.cells[axis] = static_cast<int>(summary.cells[axis]), field.spacing[axis] = summary.spacing[axis];
+  for (const auto& mesh : summary.meshes)
+    if (mesh.name == "phi") field.unit = mesh.unit;
+  field.values = read_openpmd_mesh(file, "phi");
+  std::size_t points = 1;
+  for (const int cells : field.cells) points *= static_cast<std::size_t>(cells);
+  if (field.values.size() != points)
+    throw Error(ErrorKind::input, fmt::format("{}: phi has {} values, expected {} as the other fields have", file,
+                                              field.values.size(), points));
+  return field;
+}
+
 }  // namespace
 
 AnalysisFiles analysis_files(const AnalysisEntry& entry, const std::vector<std::string>& given) {
@@ -97,6 +148,8 @@ AnalysisFiles analysis_files(const AnalysisEntry& entry, const std::vector<std::
     files.names.push_back(name);
   }
   files.snapshot = [names = files.names](std::size_t k) { return load(names[k]); };
+  files.potential = [names = files.names](std::size_t k) { return load_potential(names[k]); };
+  files.plasma = [names = files.names](std::size_t k) { return load_plasma(names[k]); };
   return files;
 }
 

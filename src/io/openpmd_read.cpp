@@ -249,6 +249,20 @@ std::vector<double> read_openpmd_mesh(const std::filesystem::path& path, const s
   return values;
 }
 
+std::vector<double> read_openpmd_weighting(const std::filesystem::path& path, const std::string& species) {
+  const hdf5::File file(path);
+  const std::string particles = places_of(file).particles, group = particles + "/" + species,
+                    name = group + "/weighting";
+  if (particles.empty() || !file.is_group(group)) refuse(file, fmt::format("has no particles {}", species));
+  const std::int64_t count = particle_count(file, group);
+  if (!file.has(name)) return std::vector<double>(static_cast<std::size_t>(count), 1.0);
+  std::vector<double> values = component(file, name, count);
+  check_finite(file, name, values);
+  if (std::any_of(values.begin(), values.end(), [](double value) { return !(value > 0); }))
+    refuse(file, fmt::format("{} has numbers that are not > 0", name));
+  return values;
+}
+
 std::vector<double> read_openpmd_coordinate(const std::filesystem::path& path, const std::string& species,
                                             const std::string& coordinate) {
   const OpenPmdSummary summary = inspect_openpmd(path);
