@@ -81,18 +81,14 @@ std::vector<fs::path> names_of_files(const Request& request) {
   return names;
 }
 
-void write_files(const AnalysisResult& result, const Request& request, WrittenFiles& written) {
+void write_files(const AnalysisResult& result, const Request& request) {
   const Drawing drawing = request.plot.empty() ? Drawing(1, 1) : draw_figures(result.figures);
   if (!request.output.empty()) {
     AtomicFile file(request.output);
     file.write(to_csv(result.table));
     file.commit();
-    written.wrote();
   }
-  if (!request.plot.empty()) {
-    write_drawing(request.plot, drawing);
-    written.wrote();
-  }
+  if (!request.plot.empty()) write_drawing(request.plot, drawing);
 }
 
 void analyze(const AnalysisEntry& entry, const Request& request, const Context& context) {
@@ -105,7 +101,7 @@ void analyze(const AnalysisEntry& entry, const Request& request, const Context& 
   const AnalysisResult result = entry.analyze(files, options, context.open_device());
   const std::vector<fs::path> names = names_of_files(request);
   WrittenFiles written(names);
-  write_files(result, request, written);
+  write_files(result, request);
   auto value = to_json(result);
   value["analysis"] = entry.name;
   value["files"] = files.names;

@@ -70,7 +70,6 @@ void convert(const Context& context, const ConvertOptions& options) {
   const SnapshotContents contents = source.check();
   WrittenFiles files({options.output});
   write_snapshot(options.output, input.header, source, contents, write);
-  files.wrote();
   const std::vector<std::string> lost = dropped(input, contents.potential, write.format);
   if (!lost.empty()) context.remark(fmt::format("note: not carried over: {}", fmt::join(lost, ", ")));
   if (!context.json)

@@ -130,7 +130,6 @@ void run_force(const ForceOptions& options, const Context& context) {
     const auto& forces = report.audit.forces;
     write.acceleration = {forces.ax, forces.ay, forces.az};
     write_snapshot(options.dump, snapshot, write);
-    files.wrote();
   }
   files.print_and_keep(context, to_table(report), to_json(report));
 }

@@ -156,7 +156,6 @@ void make_initial_conditions(const ModelInfo& model, const Request& request, con
   }
   WrittenFiles files({request.output});
   write_snapshot(request.output, snapshot, write);
-  files.wrote();
   context.remark(fmt::format("{}: {}, {} particles, seed {}", request.output, model.name, snapshot.particles.size(),
                              options.seed));
   if (const std::string remark = model_remark(model.name, options); !remark.empty()) context.remark(remark);

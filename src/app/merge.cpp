@@ -76,7 +76,6 @@ void merge(const Context& context, Request request) {
   }
   WrittenFiles files({request.output});
   write_snapshot(request.output, merged, write);
-  files.wrote();
   const auto& orbit = request.merge;
   const double time = physics::kepler_time_to_pericentre(orbit.gravitational_constant * (masses[0] + masses[1]),
                                                          orbit.pericentre, orbit.eccentricity, orbit.separation);

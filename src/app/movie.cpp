@@ -66,7 +66,6 @@ void make_movie(const Context& context, const MovieCommand& command) {
   }
   WrittenFiles written({output});
   film->finish();
-  written.wrote();
   nlohmann::json said{{"file", output}, {"frames", files.size()}, {"frames_per_second", command.frames_per_second}};
   if (look.range) said["range"] = {look.range->low, look.range->high};
   if (!plasma) said["width"] = look.frame.width;

@@ -62,6 +62,7 @@ nlohmann::json description(const PictureOptions& options, const Panel& panel, co
 }
 
 void picture_plasma(const Context& context, const PictureCommand& command, int threads) {
+  WrittenFiles files({command.output});
   std::vector<Drawing> figures;
   auto list = nlohmann::json::array();
   const PlasmaRanges ranges =
@@ -75,9 +76,7 @@ void picture_plasma(const Context& context, const PictureCommand& command, int t
     list.push_back(picture.description);
   }
   const Drawing sheet = side_by_side(figures, command.columns);
-  WrittenFiles files({command.output});
   write_drawing(command.output, sheet);
-  files.wrote();
   nlohmann::json said = list.size() == 1 ? list[0] : nlohmann::json{{"panels", list}};
   said["file"] = command.output;
   said["width"] = sheet.width();
@@ -86,6 +85,7 @@ void picture_plasma(const Context& context, const PictureCommand& command, int t
 }
 
 void picture_particles(const Context& context, const PictureCommand& command, int threads) {
+  WrittenFiles files({command.output});
   const auto& options = command.options;
   std::optional<Look> common;
   if (command.frame == "series")
@@ -106,9 +106,7 @@ void picture_particles(const Context& context, const PictureCommand& command, in
     list.push_back(description(options, panel, look, shown.snapshot.header.time));
     figures.push_back(std::move(panel.figure));
   }
-  WrittenFiles files({command.output});
   write_drawing(command.output, side_by_side(figures, command.columns));
-  files.wrote();
   nlohmann::json said = list.size() == 1 ? list[0] : nlohmann::json{{"panels", list}};
   said["file"] = command.output;
   files.print_and_keep(context, text, said);

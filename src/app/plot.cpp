@@ -123,7 +123,6 @@ void plot_run(const Context& context, const PlotOptions& options) {
   for (std::size_t k = 0; k < plots.size(); ++k) {
     const Drawing& figure = plots[k].second;
     write_drawing(names[k], figure);
-    files.wrote();
     list.push_back({{"file", names[k].string()}, {"width", figure.width()}, {"height", figure.height()}});
     text += names[k].string() + "\n";
   }

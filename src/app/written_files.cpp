@@ -13,20 +13,21 @@ namespace pergola::app {
 namespace fs = std::filesystem;
 
 WrittenFiles::WrittenFiles(std::vector<fs::path> files) : files_(std::move(files)) {
-  for (const auto& file : files_) {
+  std::erase_if(files_, [](const fs::path& file) {
     std::error_code ignored;
-    const auto status = fs::symlink_status(file, ignored);
-    there_before_.push_back(fs::exists(status) && !(fs::is_directory(status) && fs::is_empty(file, ignored)));
-  }
+    return file.empty() || fs::exists(fs::symlink_status(file, ignored));
+  });
+  passing_ = std::vector<PassingFile>(files_.size());
+  for (std::size_t k = 0; k < files_.size(); ++k) passing_[k].take(files_[k], -1);  // by its name
 }
 
 WrittenFiles::~WrittenFiles() {
   if (kept_) return;
-  for (std::size_t k = 0; k < written_; ++k) {
-    if (there_before_[k] || ::unlink(files_[k].c_str()) == 0) continue;
+  for (const auto& file : files_) {
+    if (::unlink(file.c_str()) == 0) continue;
     try {
       std::error_code ignored;
-      fs::remove_all(files_[k], ignored);  // a folder
+      fs::remove_all(file, ignored);  // a folder, where there is one
     } catch (const std::exception&) {
       // No memory to do so: the error that is under way is the one to report.
     }

@@ -15,8 +15,8 @@ class PassingFile {
   /// Makes a new file that nobody else has; returns its descriptor, or -1 with errno. `path` must stay as it is until
   /// forget().
   int make(const std::filesystem::path& path);
-  /// Takes a file that is open, and is removed only where the path still names it. `path` must stay as it is, and the
-  /// file open, until forget().
+  /// Takes a file that is open, and is removed only where the path still names it; with -1 for a descriptor, whatever
+  /// has the name. `path` must stay as it is, and the file open, until forget().
   void take(const std::filesystem::path& path, int descriptor);
   /// The file is no longer one of these: removed, or under its name.
   void forget();
