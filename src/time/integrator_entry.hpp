@@ -63,7 +63,7 @@ PERGOLA_API void register_integrator(IntegratorEntry entry);
 PERGOLA_API std::optional<Conflict> integrator_conflict(const TimeOptions& time, const SolverOptions& gravity);
 
 /// The integrator of a run that names none: the first of the list that can do with what the solver, external potentials
-/// and user forces give. `expanding`: and that knows an expanding universe.
+/// and user forces give, and takes a fixed step where one is given. `expanding`: and that knows an expanding universe.
 PERGOLA_API std::string default_integrator(const TimeOptions& time, const SolverOptions& gravity, bool expanding);
 
 // Keys that several integrators have.

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 #include "base/text.hpp"
@@ -124,12 +126,21 @@ std::optional<Conflict> integrator_conflict(const TimeOptions& time, const Solve
   return entry.check ? entry.check(time, gravity) : std::nullopt;
 }
 
+namespace {
+
+bool has_key(const IntegratorEntry& entry, std::string_view name) {
+  return std::any_of(entry.keys.begin(), entry.keys.end(), [&](const auto& key) { return key.name == name; });
+}
+
+}  // namespace
+
 std::string default_integrator(const TimeOptions& time, const SolverOptions& gravity, bool expanding) {
   for (const auto& entry : integrator_entries()) {
     const IntegratorNeeds needs = entry.needs_with(time, gravity);
     const bool lacks =
         (needs.jerk && !gives_jerk(gravity)) || (needs.subset && !solver_entry(gravity.solver).can.subset);
     if (lacks && needs.because.empty()) continue;  // else another key asks for too much
+    if (time.step != 0 && !has_key(entry, "step")) continue;
     if (!expanding || entry.expanding_space) return entry.name;
   }
   return integrator_entries().front().name;

@@ -128,6 +128,7 @@ TEST(ConfigChecks, ARunThatNamesNoIntegratorTakesTheFirstThatCanDoIt) {
   EXPECT_EQ(chosen("[[gravity.external]]\nkind = \"point\"\nmass = 1\n"), "leapfrog");
   EXPECT_EQ(chosen("[cosmology]\nh = 0.7\n[run]\nend_time = 1\n"), "leapfrog");
   EXPECT_EQ(chosen("time.integrator = \"leapfrog\"\n"), "leapfrog");
+  EXPECT_EQ(chosen("time.step = 0.01\n"), "leapfrog");  // hermite has no fixed step
   // The softening is in the way of the step, not of the integrator.
   EXPECT_EQ(refusal("[time]\nadaptive = true\n[gravity]\nsolver = \"tree\"\nsoftening = 0\n").substr(0, 26),
             "run.toml:2: time.adaptive:");
