@@ -6,7 +6,13 @@
 
 #include <memory>
 
+#include "base/variant.hpp"
 #include "pergola.hpp"
+
+/// As for std::variant.
+template <class... Types>
+struct pybind11::detail::type_caster<pergola::Variant<Types...>>
+    : pybind11::detail::variant_caster<pergola::Variant<Types...>> {};
 
 namespace pergola::python {
 
