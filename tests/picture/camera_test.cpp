@@ -44,6 +44,28 @@ TEST(Camera, ASheetHasItsSurfaceDensityAtAnyDistance) {
   }
 }
 
+// Reference: a ray at the angle θ to the axis crosses a sheet of n particles per area that faces the camera on a path
+// longer by 1 / cos θ, and so do its particles: n / cos θ.
+TEST(Camera, ASheetIsDenserWhereTheRayCrossesItAslant) {
+  std::vector<Vec3<double>> places;
+  for (int i = -200; i < 200; ++i)
+    for (int j = -200; j < 200; ++j) places.push_back({0.05 * i + 0.025, 0.05 * j + 0.025, 0});
+  const CameraView view({{0, 0, 10}, {0, 0, 0}, {0, 1, 0}, 70});
+  const int pixels = 64;
+  const auto map = project(view.see(at(places)), {SightLine::z, view.frame(), pixels, 1});
+  const double pixel = view.frame().width / pixels;
+  for (const int column : {4, 32, 52}) {  // the first of eight
+    double seen = 0, expected = 0;
+    for (int i = column; i < column + 8; ++i)
+      for (int j = 28; j < 36; ++j) {
+        const double x = (i + 0.5 - 0.5 * pixels) * pixel / 10, y = (j + 0.5 - 0.5 * pixels) * pixel / 10;
+        seen += map.at(i, j) / 64;
+        expected += 400 * std::sqrt(1 + x * x + y * y) / 64;
+      }
+    EXPECT_NEAR(seen / expected, 1, 0.01) << column;
+  }
+}
+
 TEST(Camera, RefusesWhatCannotBeSeen) {
   const auto refuses = [](const Camera& camera, const char* word) {
     const auto message = error_of(ErrorKind::input, [&] { CameraView(camera).see(at({{1, 2, 3}})); });
