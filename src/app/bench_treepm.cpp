@@ -109,7 +109,7 @@ void measure(const BenchTask& task, const BoxCase& box, const Reference& referen
     task.device.synchronize();
   };
   once();
-  const double seconds = fastest(0.5, 2, once);
+  const double seconds = fastest(0.5, 1, once);
   const auto x = system.result(0), y = system.result(1), z = system.result(2);
   ForceResult found;
   for (const std::int64_t place : reference.places) {

@@ -18,9 +18,9 @@ PERGOLA_HD_INLINE R split_place(const SplitLaw<T>& law, R square) {
 /// Radial derivatives g_l = ((1/r) d/dr)^l of the short-range law 1/√(r² + ε²) − erf(α r)/r, for r up to
 /// expansion_reach cut-off radii and ε below 1/α, with lengths in units of s = √(r² + ε²). square = r², s2 = s²,
 /// inverse = 1/s. Both forms lose no digits where they are used:
-///   α r < 1  (−1)^l ((2l − 1)!! − 2αs/√π (2α²s²)^l F_l(t)), t = α²r², F_l from F_order by F_l = (2t F_{l+1} + e^{−t})
-///   /
-///            (2l + 1), Boys' functions
+///   α r < 1  (−1)^l ((2l − 1)!! − 2αs/√π (2α²s²)^l F_l(t)), t = α²r², with Boys' functions F_l
+///            from F_order by
+///            F_l = (2t F_{l+1} + e^{−t}) / (2l + 1)
 ///   beyond   (−1)^l ((2l − 1)!! − ((2l − 1)!! − b_l) (s/r)^(2l+1)), b_0 = erfc(α r), b_{l+1} = (2l + 1) b_l + (2t)^l
 ///            2αr/√π e^{−t}, as in Ewald sums of multipoles (Smith 1982, CCP5 Newsletter 4, 13)
 template <int order, class R, class T>
