@@ -55,7 +55,7 @@ struct FigureLine {
   std::string name;  // empty: not in the legend
   std::vector<double> x, y;
   bool points = false;  // marks without a line
-  bool dashed = false;
+  bool dashed = false;  // without a name: beside the line before it, in its colour
 };
 
 /// A plot, described: whoever draws it decides how it looks.

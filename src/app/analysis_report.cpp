@@ -53,8 +53,11 @@ Plot plot_of(const Figure& figure) {
   plot.x.label = with_unit(figure.x_label, figure.x_unit), plot.x.log = figure.x_log;
   plot.y.label = with_unit(figure.y_label, figure.y_unit), plot.y.log = figure.y_log;
   plot.legend = figure.lines.size() > 1 && figure.lines.size() <= most_in_legend;
+  int color = -1;
   for (const FigureLine& line : figure.lines) {
     SeriesStyle style;
+    if (color < 0 || !line.dashed || !line.name.empty()) ++color;
+    style.color = color;
     if (line.points) style.stroke = Stroke::none, style.marker = Marker::circle;
     if (line.dashed) style.stroke = Stroke::dashed;
     plot.add_series(line.name, line.x, line.y, style);
