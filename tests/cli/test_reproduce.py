@@ -4,44 +4,8 @@ import json
 import shutil
 
 import harness
+from faults import GRAVITY as HERMITE, PLASMA, TREE
 
-HERMITE = """
-[run]
-end_time = 0.125
-device = "cpu"
-threads = 1
-[particles]
-model = "plummer"
-n = 64
-[output]
-snapshots_every = 0.0625
-energy_every = 0.0625
-"""
-TREE = HERMITE + """
-[gravity]
-solver = "tree"
-softening = 0.01
-[time]
-integrator = "leapfrog"
-step = 0.0078125
-"""
-PLASMA = """
-[run]
-end_time = 2
-device = "cpu"
-threads = 1
-[plasma]
-lengths = "debye"
-cells = [32, 8]
-cell_size = 0.5
-background = true
-[[plasma.species]]
-name = "electrons"
-charge = -1
-mass = 1
-particles_per_cell = 4
-temperature = 1
-"""
 UNIVERSE = """
 [run]
 end_redshift = 40
