@@ -27,7 +27,7 @@ bool evaluate_and_store() {
 
   pergola::SolverOptions options;
   options.softening = pergola::Softening::same(0.01);
-  options.precision = pergola::Precision::full;
+  options.precision = pergola::Precision::double_;
   const auto solver = pergola::make_solver(options, device);
   const auto force =
       pergola::evaluate_forces(*solver, device, stars, pergola::want_acceleration | pergola::want_potential);

@@ -126,7 +126,7 @@ ForceResult forces_in(const AnalysisSnapshot& snapshot, double softening, unsign
   options.solver = p.size() <= most_for_pairs ? "direct" : "tree";
   options.gravitational_constant = snapshot.gravitational_constant;
   options.softening = Softening::same(softening);
-  options.precision = p.size() <= most_for_pairs ? Precision::full : Precision::mixed;
+  options.precision = p.size() <= most_for_pairs ? Precision::double_ : Precision::mixed;
   try {
     return evaluate_forces(*make_solver(options, device), device, p, want);
   } catch (const CoincidentParticles& error) {

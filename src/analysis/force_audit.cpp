@@ -36,7 +36,7 @@ ForceResult reference_forces(const SolverOptions& options, const Device& device,
     return ewald_sum(particles, places, box, options.softening, options.gravitational_constant, device.threads());
   auto exact = options;
   exact.solver = direct_info().name;
-  exact.precision = Precision::full;
+  exact.precision = Precision::double_;
   const auto solver = make_solver(exact, device);
   return evaluate_forces(*solver, device, particles, want_acceleration, places);
 }

@@ -90,7 +90,7 @@ class Ceiling {
   void measure(const BenchResult& result) {
     if (result.instructions > 0) {
       double& rate = of(result.precision);
-      rate = std::max(rate, fma_rate(device_, result.precision == Precision::full));
+      rate = std::max(rate, fma_rate(device_, result.precision == Precision::double_));
     }
     if (result.bytes > 0) copied_ = std::max(copied_, copy_rate(device_));
   }
@@ -103,7 +103,7 @@ class Ceiling {
   }
 
  private:
-  double& of(Precision precision) { return precision == Precision::full ? doubles_ : floats_; }
+  double& of(Precision precision) { return precision == Precision::double_ ? doubles_ : floats_; }
   Device device_;
   double floats_ = 0, doubles_ = 0, copied_ = 0;
 };
@@ -149,7 +149,7 @@ double instructions_per_pair(const Device& device, unsigned want, Precision prec
     return precision == Precision::mixed && want == all ? 33 : 0;
   }
   if (want == (want_acceleration | want_potential) && precision == Precision::single) return 18;
-  if (want == (want_acceleration | want_potential) && precision == Precision::full) return 22;
+  if (want == (want_acceleration | want_potential) && precision == Precision::double_) return 22;
   return want == all && precision == Precision::mixed ? 42 : 0;
 }
 
@@ -167,14 +167,14 @@ void check_against_double(const std::string& name, const SolverOptions& options,
                           unsigned want, const std::vector<std::int64_t>& places,
                           const std::function<double(int which, std::int64_t k)>& found) {
   auto exact = options;
-  exact.precision = Precision::full;
+  exact.precision = Precision::double_;
   const auto cpu = Device::open("cpu");
   const auto solver = make_solver(exact, cpu);
   const auto reference = evaluate_forces(*solver, cpu, particles, want, places);
   const std::vector<double>* columns[] = {&reference.ax, &reference.ay, &reference.az,       &reference.jx,
                                           &reference.jy, &reference.jz, &reference.potential};
   // Sums of a few thousand terms in fp32 blocks are good to about 1e-6, in fp64 to 1e-14 (rms).
-  const double allowed = options.precision == Precision::full ? 1e-12 : 2e-5;
+  const double allowed = options.precision == Precision::double_ ? 1e-12 : 2e-5;
   const auto compare = [&](int first, int last, const char* what) {
     double difference2 = 0, size2 = 0;
     for (int which = first; which <= last; ++which)

@@ -59,7 +59,7 @@ void bench_direct(const BenchTask& task) {
   for (std::int64_t n : sizes(task)) {
     const auto particles = bench_particles(n, task.device.threads());
     for (const auto& which : cases)
-      for (Precision precision : {Precision::single, Precision::mixed, Precision::full}) {
+      for (Precision precision : {Precision::single, Precision::mixed, Precision::double_}) {
         SolverOptions options;
         options.softening = Softening::same(softening);
         options.precision = precision;

@@ -24,7 +24,7 @@ struct Reference {
     SolverOptions options;
     options.solver = direct_entry().name;
     options.softening = Softening::same(softening);
-    options.precision = Precision::full;
+    options.precision = Precision::double_;
     forces = evaluate_forces(*make_solver(options, device), device, particles, want_acceleration, places);
   }
 };

@@ -74,7 +74,7 @@ bool within(const g6::ReplayReport& r, double tolerance) {
 void run_replay(const ReplayOptions& options, Context& context) {
   if (!context.speaks()) return;
   const auto device = context.open_device();
-  const auto precision = options.precision == "double" ? Precision::full : Precision::mixed;
+  const auto precision = options.precision == "double" ? Precision::double_ : Precision::mixed;
   const auto report = g6::replay_trace(options.file, device, precision, options.self_neighbour, [] {
     if (interrupted) throw Error(ErrorKind::interrupted, "interrupted");
   });

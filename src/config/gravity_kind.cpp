@@ -31,7 +31,7 @@ std::vector<std::string> systems_of_units() {
 Precision precision_of(const RunConfig& config) {
   const std::string& word = config.run.precision;
   if (word == "auto") return solver_entry(config.gravity.solver).default_precision;
-  return word == "single" ? Precision::single : word == "double" ? Precision::full : Precision::mixed;
+  return word == "single" ? Precision::single : word == "double" ? Precision::double_ : Precision::mixed;
 }
 
 std::optional<std::uint64_t> seed_of(const RunConfig& config) {

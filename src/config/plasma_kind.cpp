@@ -29,7 +29,7 @@ std::string refusal(const std::string& path) {
 std::vector<std::string> systems_of_units() { return {"plasma", "si"}; }
 
 Precision precision_of(const RunConfig& config) {
-  return config.run.precision == "double" ? Precision::full : Precision::single;
+  return config.run.precision == "double" ? Precision::double_ : Precision::single;
 }
 
 std::optional<std::uint64_t> seed_of(const RunConfig& config) { return config.plasma.seed; }

@@ -14,7 +14,7 @@ inline constexpr int copy_threads = 16;
 inline constexpr std::int64_t copy_chunk = 512;
 
 struct ClusterOptions {
-  Precision precision = Precision::mixed;  // or full
+  Precision precision = Precision::mixed;  // or double_
   bool self_neighbour = false;             // a neighbour list holds the particle itself too
   /// Neighbours that the lists of one block may hold together; more of them are reported as an overflow.
   std::int64_t most_neighbours = std::int64_t{1} << 26;

@@ -42,7 +42,7 @@ Settings settings_from_environment() {
   settings.threads = integer("PERGOLA_THREADS", 0, 65536, "a number of threads, 0 for all cores", settings.threads);
   settings.pipes = integer("PERGOLA_G6_PIPES", 1, 1 << 20, "a number from 1 to 1048576", settings.pipes);
   if (const auto text = variable("PERGOLA_G6_PRECISION"); text == "double")
-    settings.precision = Precision::full;
+    settings.precision = Precision::double_;
   else if (!text.empty() && text != "mixed")
     refuse("PERGOLA_G6_PRECISION", "mixed or double", text);
   settings.self_neighbour =

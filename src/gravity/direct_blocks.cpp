@@ -133,7 +133,7 @@ void pack_single(const Sources<float>& from, double constant, std::int64_t block
 void pack_mixed(const Sources<double>& from, double constant, std::int64_t block, const Blocks<Precision::mixed>& to) {
   pack(from, constant, block, to);
 }
-void pack_full(const Sources<double>& from, double constant, std::int64_t block, const Blocks<Precision::full>& to) {
+void pack_full(const Sources<double>& from, double constant, std::int64_t block, const Blocks<Precision::double_>& to) {
   pack(from, constant, block, to);
 }
 double distances_single(const Blocks<Precision::single>& sources, std::int64_t block, const Vec3<double>& point,
@@ -144,7 +144,7 @@ double distances_mixed(const Blocks<Precision::mixed>& sources, std::int64_t blo
                        double* squares) {
   return distances(sources, block, point, squares);
 }
-double distances_full(const Blocks<Precision::full>& sources, std::int64_t block, const Vec3<double>& point,
+double distances_full(const Blocks<Precision::double_>& sources, std::int64_t block, const Vec3<double>& point,
                       double* squares) {
   return distances(sources, block, point, squares);
 }
@@ -171,7 +171,8 @@ void pack_block(const Sources<double>& from, double constant, std::int64_t block
   HWY_DYNAMIC_DISPATCH(pack_mixed)(from, constant, block, to);
 }
 template <>
-void pack_block(const Sources<double>& from, double constant, std::int64_t block, const Blocks<Precision::full>& to) {
+void pack_block(const Sources<double>& from, double constant, std::int64_t block,
+                const Blocks<Precision::double_>& to) {
   HWY_DYNAMIC_DISPATCH(pack_full)(from, constant, block, to);
 }
 template <>
@@ -185,7 +186,7 @@ double block_distances(const Blocks<Precision::mixed>& sources, std::int64_t blo
   return HWY_DYNAMIC_DISPATCH(distances_mixed)(sources, block, point, squares);
 }
 template <>
-double block_distances(const Blocks<Precision::full>& sources, std::int64_t block, const Vec3<double>& point,
+double block_distances(const Blocks<Precision::double_>& sources, std::int64_t block, const Vec3<double>& point,
                        double* squares) {
   return HWY_DYNAMIC_DISPATCH(distances_full)(sources, block, point, squares);
 }

@@ -61,6 +61,6 @@ void launch_collect(const ForceTask<P>& task, ForceKind kind, const ForceGrid& g
 
 template void launch_collect(const ForceTask<Precision::single>&, ForceKind, const ForceGrid&, Stream);
 template void launch_collect(const ForceTask<Precision::mixed>&, ForceKind, const ForceGrid&, Stream);
-template void launch_collect(const ForceTask<Precision::full>&, ForceKind, const ForceGrid&, Stream);
+template void launch_collect(const ForceTask<Precision::double_>&, ForceKind, const ForceGrid&, Stream);
 
 }  // namespace pergola::cuda

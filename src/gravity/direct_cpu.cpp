@@ -410,7 +410,7 @@ template std::unique_ptr<DirectSolver<float>> make_direct_cpu(const SolverOption
 template std::unique_ptr<DirectSolver<double>> make_direct_cpu(const SolverOptions& options, const Device& device);
 
 double potential_energy_cpu(const Device& device, const Sources<double>& sources, const SolverOptions& options) {
-  DirectCpu<Precision::full> solver(options, device);
+  DirectCpu<Precision::double_> solver(options, device);
   std::vector<double> potential(static_cast<std::size_t>(sources.count));
   Forces<double> forces;
   forces.potential = potential.data();

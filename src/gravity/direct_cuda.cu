@@ -14,8 +14,8 @@ template std::unique_ptr<DirectSolver<double>> make_direct_cuda(const SolverOpti
 
 double potential_energy_cuda(const Device& device, const Sources<double>& sources, const SolverOptions& options) {
   SolverOptions full = options;
-  full.precision = Precision::full;
-  DirectCuda<Precision::full> solver(full, device);
+  full.precision = Precision::double_;
+  DirectCuda<Precision::double_> solver(full, device);
   Buffer<double> potential(device, sources.count);
   Forces<double> forces;
   forces.potential = potential.data();

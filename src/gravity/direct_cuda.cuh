@@ -34,7 +34,7 @@ struct SourcePack<Precision::mixed> {
   Real4<float>*place = nullptr, *rest = nullptr, *motion = nullptr;
 };
 template <>
-struct SourcePack<Precision::full> {
+struct SourcePack<Precision::double_> {
   using Number = double;
   using Sum = double;
   static constexpr bool has_rest = false;

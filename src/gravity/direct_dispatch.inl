@@ -3,7 +3,7 @@
 
 HWY_EXPORT(sum_single);
 HWY_EXPORT(sum_mixed);
-HWY_EXPORT(sum_full);
+HWY_EXPORT(sum_double);
 HWY_EXPORT(packs);
 
 Loops loops() {
@@ -18,9 +18,9 @@ Loops loops() {
                 HWY_DYNAMIC_DISPATCH(sum_mixed)
                 (task);
               },
-          .full =
-              [](const TileTask<Precision::full>& task) {
-                HWY_DYNAMIC_DISPATCH(sum_full)
+          .double_ =
+              [](const TileTask<Precision::double_>& task) {
+                HWY_DYNAMIC_DISPATCH(sum_double)
                 (task);
               }};
 }

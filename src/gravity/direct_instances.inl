@@ -3,5 +3,5 @@
 
 void sum_single(const TileTask<Precision::single>& task) { sum_tile<SummedLaw>(task); }
 void sum_mixed(const TileTask<Precision::mixed>& task) { sum_tile<SummedLaw>(task); }
-void sum_full(const TileTask<Precision::full>& task) { sum_tile<SummedLaw>(task); }
+void sum_double(const TileTask<Precision::double_>& task) { sum_tile<SummedLaw>(task); }
 int packs(Kind kind) { return packs_of(kind); }

@@ -22,7 +22,7 @@ struct ForceTraits {
   /// numbers, the unrolling and the order of operations below were chosen by measurement on an H200, where the inner
   /// loop is bound by the register file's ports (docs/results).
   static constexpr bool light = P == Precision::single && !jerk && Law::few_operations;
-  static constexpr int per_thread = light ? 16 : P == Precision::full ? (jerk ? 2 : 4) : 4;
+  static constexpr int per_thread = light ? 16 : P == Precision::double_ ? (jerk ? 2 : 4) : 4;
   static constexpr int blocks_per_multiprocessor = light ? 2 : 3;
   static constexpr int wide_group = force_threads * per_thread;
   static constexpr int unroll = Law::few_operations ? 4 : 1;

@@ -34,7 +34,7 @@ struct Loop {
   static constexpr bool low_parts = Numbers<precision>::low_parts;
   static constexpr bool jerk = kind == Kind::acceleration_jerk_potential;
   static constexpr bool potential = kind != Kind::acceleration;
-  static constexpr bool rough = HWY_TARGET == HWY_AVX3 && precision != Precision::full &&
+  static constexpr bool rough = HWY_TARGET == HWY_AVX3 && precision != Precision::double_ &&
                                 (kind == Kind::acceleration || kind == Kind::acceleration_potential);
   using Law = std::conditional_t<rough, typename PairLaw::Rough, PairLaw>;
   using T = typename Numbers<precision>::Pair;

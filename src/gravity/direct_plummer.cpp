@@ -39,7 +39,7 @@ PairLawEntry plummer_law() {
   entry.direct = direct::plummer::loops();
   if constexpr (cuda_built)
     entry.cuda = {cuda::plummer_loops<Precision::single>(), cuda::plummer_loops<Precision::mixed>(),
-                  cuda::plummer_loops<Precision::full>()};
+                  cuda::plummer_loops<Precision::double_>()};
   return entry;
 }
 

@@ -4,8 +4,8 @@
 namespace pergola::cuda {
 
 template <>
-const ForceLoops<Precision::full>* plummer_loops() {
-  return force_loops<Precision::full, physics::PlummerLaw>();
+const ForceLoops<Precision::double_>* plummer_loops() {
+  return force_loops<Precision::double_, physics::PlummerLaw>();
 }
 
 }  // namespace pergola::cuda

@@ -54,7 +54,7 @@ void nearest_mixed(const Blocks<Precision::mixed>& sources, const Tile<Precision
                    std::int64_t last, float (*squares)[tile_capacity]) {
   nearest_any(sources, tile, first, last, squares);
 }
-void nearest_full(const Blocks<Precision::full>& sources, const Tile<Precision::full>& tile, std::int64_t first,
+void nearest_full(const Blocks<Precision::double_>& sources, const Tile<Precision::double_>& tile, std::int64_t first,
                   std::int64_t last, double (*squares)[tile_capacity]) {
   nearest_any(sources, tile, first, last, squares);
 }
@@ -82,7 +82,7 @@ int search_tile_size<Precision::mixed>() {
   return HWY_DYNAMIC_DISPATCH(lanes_of_floats)();
 }
 template <>
-int search_tile_size<Precision::full>() {
+int search_tile_size<Precision::double_>() {
   return HWY_DYNAMIC_DISPATCH(lanes_of_doubles)();
 }
 
@@ -97,8 +97,8 @@ void nearest_squares(const Blocks<Precision::mixed>& sources, const Tile<Precisi
   HWY_DYNAMIC_DISPATCH(nearest_mixed)(sources, targets, first, last, squares);
 }
 template <>
-void nearest_squares(const Blocks<Precision::full>& sources, const Tile<Precision::full>& targets, std::int64_t first,
-                     std::int64_t last, double (*squares)[tile_capacity]) {
+void nearest_squares(const Blocks<Precision::double_>& sources, const Tile<Precision::double_>& targets,
+                     std::int64_t first, std::int64_t last, double (*squares)[tile_capacity]) {
   HWY_DYNAMIC_DISPATCH(nearest_full)(sources, targets, first, last, squares);
 }
 

@@ -39,7 +39,7 @@ PairLawEntry spline_law() {
   entry.direct = direct::spline::loops();
   if constexpr (cuda_built)
     entry.cuda = {cuda::spline_loops<Precision::single>(), cuda::spline_loops<Precision::mixed>(),
-                  cuda::spline_loops<Precision::full>()};
+                  cuda::spline_loops<Precision::double_>()};
   return entry;
 }
 

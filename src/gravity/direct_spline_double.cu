@@ -4,8 +4,8 @@
 namespace pergola::cuda {
 
 template <>
-const ForceLoops<Precision::full>* spline_loops() {
-  return force_loops<Precision::full, physics::SplineLaw>();
+const ForceLoops<Precision::double_>* spline_loops() {
+  return force_loops<Precision::double_, physics::SplineLaw>();
 }
 
 }  // namespace pergola::cuda

@@ -14,7 +14,7 @@ std::unique_ptr<Base> make_for_precision(const SolverOptions& options, const Dev
     return std::make_unique<SolverOf<Precision::single>>(options, device);
   } else {
     if (options.precision == Precision::mixed) return std::make_unique<SolverOf<Precision::mixed>>(options, device);
-    return std::make_unique<SolverOf<Precision::full>>(options, device);
+    return std::make_unique<SolverOf<Precision::double_>>(options, device);
   }
 }
 

@@ -16,7 +16,7 @@ struct Loops {
   int (*packs)(Kind kind) = nullptr;  // SIMD packs of targets in a tile
   void (*single)(const TileTask<Precision::single>&) = nullptr;
   void (*mixed)(const TileTask<Precision::mixed>&) = nullptr;
-  void (*full)(const TileTask<Precision::full>&) = nullptr;
+  void (*double_)(const TileTask<Precision::double_>&) = nullptr;
 
   template <Precision precision>
   auto sum_tile() const {
@@ -25,7 +25,7 @@ struct Loops {
     else if constexpr (precision == Precision::mixed)
       return mixed;
     else
-      return full;
+      return double_;
   }
 };
 
@@ -39,7 +39,7 @@ struct ForceLoops;
 struct LawLoops {
   const ForceLoops<Precision::single>* single = nullptr;
   const ForceLoops<Precision::mixed>* mixed = nullptr;
-  const ForceLoops<Precision::full>* full = nullptr;
+  const ForceLoops<Precision::double_>* double_ = nullptr;
 
   template <Precision precision>
   auto loops() const {
@@ -48,7 +48,7 @@ struct LawLoops {
     else if constexpr (precision == Precision::mixed)
       return mixed;
     else
-      return full;
+      return double_;
   }
 };
 

@@ -160,7 +160,7 @@ class PERGOLA_API AnySolver {
 };
 
 /// The force seam: prepare() takes the sources at a time, evaluate() answers targets. Real is the number type of the
-/// state, float for Precision::single and double for mixed and full: numbers of another precision do not compile.
+/// state, float for Precision::single and double for mixed and double_: numbers of another precision do not compile.
 template <class Real>
 class PERGOLA_API Solver : public AnySolver {
  public:

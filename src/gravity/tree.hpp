@@ -20,7 +20,7 @@ const SolverInfo& tree_info();  // gravity/tree_entry.cpp
 template <Precision precision>
 struct TreeNumbers {
   using State = std::conditional_t<precision == Precision::single, float, double>;
-  using Pair = std::conditional_t<precision == Precision::full, double, float>;
+  using Pair = std::conditional_t<precision == Precision::double_, double, float>;
 };
 
 /// Throw Error(input) for sources that a tree cannot hold and for answers that it does not give.

@@ -10,7 +10,7 @@ std::string_view precision_name(Precision precision) {
       return "single";
     case Precision::mixed:
       return "mixed";
-    case Precision::full:
+    case Precision::double_:
       return "double";
   }
   return "";

@@ -19,7 +19,7 @@ inline constexpr std::uint8_t species_halo = 1;
 enum class Precision {
   single,  // fp32 state and arithmetic
   mixed,   // fp64 state, separations from hi/lo floats, fp32 pair arithmetic, fp64 sums
-  full     // fp64 throughout; the configuration calls it "double"
+  double_  // fp64 throughout; "double" in configurations
 };
 std::string_view precision_name(Precision precision);
 

@@ -244,7 +244,7 @@ std::int64_t plasma_device_bytes(const Device& device, const PlasmaOptions& opti
                                  const std::vector<std::int64_t>& counts) {
   check_options(options);
   refuse_mixed(precision);
-  const bool wide = precision == Precision::full;
+  const bool wide = precision == Precision::double_;
   // Density, potential, the components of the field, the transform and the Green factors, in padded rows.
   const std::int64_t padded = std::int64_t{options.cells[0] + 4} * options.cells[1] * options.cells[2];
   const std::int64_t field = (4 + options.dimensions) * padded * (wide ? 8 : 4);

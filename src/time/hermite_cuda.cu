@@ -361,10 +361,10 @@ std::unique_ptr<Integrator> make_hermite_cuda(const TimeOptions& time, const Sol
       return std::make_unique<HermiteCuda<Precision::single>>(time, gravity, context);
     case Precision::mixed:
       return std::make_unique<HermiteCuda<Precision::mixed>>(time, gravity, context);
-    case Precision::full:
+    case Precision::double_:
       break;
   }
-  return std::make_unique<HermiteCuda<Precision::full>>(time, gravity, context);
+  return std::make_unique<HermiteCuda<Precision::double_>>(time, gravity, context);
 }
 
 }  // namespace pergola

@@ -56,7 +56,7 @@ TEST(ForceAudit, ErrorIsThatOfThePrecision) {
   const auto device = Device::open("cpu");
   SolverOptions options;
   options.softening = Softening::same(0.01);
-  options.precision = Precision::full;
+  options.precision = Precision::double_;
   EXPECT_EQ(audit_forces(options, device, p, 100).errors.max, 0.0);
   options.precision = Precision::single;
   const auto audit = audit_forces(options, device, p, 100);

@@ -83,7 +83,7 @@ class ClusterPhysics : public DeviceTest {
 
 TEST_P(ClusterPhysics, ForcesAreThoseOfTheNaiveSumSoftenedAndNot) {
   const auto particles = naive_particles(1500, 1);
-  for (const auto precision : {Precision::mixed, Precision::full})
+  for (const auto precision : {Precision::mixed, Precision::double_})
     for (const double eps2 : {0.0, 1.0 / 65536})
       for (const int count : {1, 31, 48, 700}) {
         auto one = cluster(precision);
@@ -110,27 +110,27 @@ TEST_P(ClusterPhysics, ManyTargetsAreAnsweredAsWell) {
 TEST_P(ClusterPhysics, EveryOrderOfThePredictorCounts) {
   for (int order = 1; order <= 4; ++order) {
     const auto particles = naive_particles(200, 3, order);
-    auto one = cluster(Precision::full);
+    auto one = cluster(Precision::double_);
     send(one, particles);
     for (const double ti : {0.0, 0.75, -0.25}) {
       one.set_time(ti);
       const Asking asking(particles, 0, 16, 0.01, 0);
       one.start(std::ssize(particles), asking.block());
       one.finish(false);
-      expect_right(one, particles, ti, asking, Precision::full);
+      expect_right(one, particles, ti, asking, Precision::double_);
     }
   }
 }
 
 TEST_P(ClusterPhysics, OnlyAddressesBelowNjAct) {
   const auto particles = naive_particles(600, 4);
-  auto one = cluster(Precision::full);
+  auto one = cluster(Precision::double_);
   send(one, particles);
   const Asking asking(particles, 0, 40, 0, 0);
   for (const int nj : {600, 20, 599, 1, 0}) {
     one.start(nj, asking.block());
     one.finish(true);
-    expect_right(one, {particles.begin(), particles.begin() + nj}, 0, asking, Precision::full);
+    expect_right(one, {particles.begin(), particles.begin() + nj}, 0, asking, Precision::double_);
   }
 }
 
@@ -138,7 +138,7 @@ TEST_P(ClusterPhysics, TheNearestNeighbourIsKnownByItsIndex) {
   auto particles = naive_particles(3000, 5);
   for (auto& p : particles) p.index = 2'000'000'000 - 7 * p.index;  // far above 2^24, where floats have gaps
   particles[17].index = -5;
-  for (const auto precision : {Precision::mixed, Precision::full})
+  for (const auto precision : {Precision::mixed, Precision::double_})
     for (const int count : {3, 64, 3000}) {
       auto one = cluster(precision);
       send(one, particles);
@@ -160,7 +160,7 @@ TEST_P(ClusterPhysics, TheNearestNeighbourIsKnownByItsIndex) {
 TEST_P(ClusterPhysics, NeighbourListsHoldWhatIsWithinTheRadiusOfEach) {
   const auto particles = naive_particles(2000, 6);
   for (const bool self : {false, true})
-    for (const auto precision : {Precision::mixed, Precision::full}) {
+    for (const auto precision : {Precision::mixed, Precision::double_}) {
       auto one = cluster(precision, self);
       send(one, particles);
       Asking asking(particles, 50, 60, 0.01, 0);
@@ -201,15 +201,15 @@ TEST_P(ClusterPhysics, AllParticlesWithTheIndexOfTheAskingOneAreLeftOut) {
   auto particles = naive_particles(700, 8);
   for (const std::size_t j : {3u, 4u, 5u, 300u, 699u}) particles[j].index = 3;
   for (const std::size_t j : {10u, 20u}) particles[j].index = 10;
-  auto one = cluster(Precision::full);
+  auto one = cluster(Precision::double_);
   send(one, particles);
   const Asking asking(particles, 0, 30, 0, 0.05);
   one.start(700, asking.block());
   one.finish(false);
-  expect_right(one, particles, 0, asking, Precision::full);
+  expect_right(one, particles, 0, asking, Precision::double_);
   one.finish(true);
   ASSERT_TRUE(one.read_neighbour_lists());
-  expect_right(one, particles, 0, asking, Precision::full);
+  expect_right(one, particles, 0, asking, Precision::double_);
   for (std::size_t i = 0; i < asking.index.size(); ++i) {
     const auto right = naive_force(particles, 0, asking.index[i], asking.position(i), asking.velocity(i), 0, 0.05);
     ASSERT_EQ(one.nearest(static_cast<std::int64_t>(i)), right.nearest) << i;
@@ -219,18 +219,18 @@ TEST_P(ClusterPhysics, AllParticlesWithTheIndexOfTheAskingOneAreLeftOut) {
   // With the repeated ones beyond nj, or overwritten, they are particles like all others.
   one.start(200, asking.block());
   one.finish(false);
-  expect_right(one, {particles.begin(), particles.begin() + 200}, 0, asking, Precision::full);
+  expect_right(one, {particles.begin(), particles.begin() + 200}, 0, asking, Precision::double_);
   for (const std::size_t j : {4u, 5u, 20u, 300u, 699u})
     particles[j].index = 5000 + static_cast<int>(j), one.set_j_particle(static_cast<int>(j), j_particle(particles[j]));
   one.start(700, asking.block());
   one.finish(false);
-  expect_right(one, particles, 0, asking, Precision::full);
+  expect_right(one, particles, 0, asking, Precision::double_);
 }
 
 TEST_P(ClusterPhysics, AddressesThatWereNeverSetDoNotAct) {
   const auto all = naive_particles(40, 9);
   std::vector<NaiveParticle> set;
-  for (const auto precision : {Precision::mixed, Precision::full}) {
+  for (const auto precision : {Precision::mixed, Precision::double_}) {
     set.clear();
     auto one = cluster(precision);
     for (std::size_t j = 0; j < all.size(); j += 3) {
@@ -255,7 +255,7 @@ TEST_P(ClusterPhysics, WhatIsSetAfterTheStartCountsForTheNextBlock) {
   const auto before = naive_particles(500, 10);
   auto after = naive_particles(500, 11);
   for (auto& p : after) p.index += 100'000;
-  auto one = cluster(Precision::full);
+  auto one = cluster(Precision::double_);
   send(one, before);
   one.set_time(0.1);
   const Asking asking(before, 0, 20, 0, 0.02), asking_later(after, 0, 20, 0, 0.02);
@@ -264,7 +264,7 @@ TEST_P(ClusterPhysics, WhatIsSetAfterTheStartCountsForTheNextBlock) {
   one.set_time(0.2);
   one.finish(true);
   ASSERT_TRUE(one.read_neighbour_lists());
-  expect_right(one, before, 0.1, asking, Precision::full);
+  expect_right(one, before, 0.1, asking, Precision::double_);
   for (std::size_t i = 0; i < asking.index.size(); ++i) {
     const auto right = naive_force(before, 0.1, asking.index[i], asking.position(i), asking.velocity(i), 0, 0.02);
     ASSERT_EQ(one.nearest(static_cast<std::int64_t>(i)), right.nearest);
@@ -275,13 +275,13 @@ TEST_P(ClusterPhysics, WhatIsSetAfterTheStartCountsForTheNextBlock) {
   one.start(500, asking_later.block());
   one.finish(false);
   one.finish(false);
-  expect_right(one, after, 0.2, asking_later, Precision::full);
+  expect_right(one, after, 0.2, asking_later, Precision::double_);
 }
 
 TEST_P(ClusterPhysics, AFewParticlesThatChangeAreSentAgain) {
   auto particles = naive_particles(20000, 12);
   const auto other = naive_particles(20000, 13);
-  auto one = cluster(Precision::full);
+  auto one = cluster(Precision::double_);
   send(one, particles);
   const Asking asking(particles, 0, 8, 0, 0);
   one.start(20000, asking.block());
@@ -295,12 +295,12 @@ TEST_P(ClusterPhysics, AFewParticlesThatChangeAreSentAgain) {
   }
   one.start(20000, asking.block());
   one.finish(false);
-  expect_right(one, particles, 0, asking, Precision::full);
+  expect_right(one, particles, 0, asking, Precision::double_);
 }
 
 TEST_P(ClusterPhysics, TwoClustersDoNotMix) {
   const auto first = naive_particles(900, 14), second = naive_particles(800, 15);
-  auto one = cluster(Precision::full), two = cluster(Precision::full);
+  auto one = cluster(Precision::double_), two = cluster(Precision::double_);
   send(one, first);
   send(two, second);
   one.set_time(0.3);
@@ -310,8 +310,8 @@ TEST_P(ClusterPhysics, TwoClustersDoNotMix) {
   two.start(800, asking_two.block());
   two.finish(false);
   one.finish(false);
-  expect_right(one, first, 0.3, asking, Precision::full);
-  expect_right(two, second, -0.1, asking_two, Precision::full);
+  expect_right(one, first, 0.3, asking, Precision::double_);
+  expect_right(two, second, -0.1, asking_two, Precision::double_);
 }
 
 TEST_P(ClusterPhysics, ParticlesInOnePlaceWithoutSofteningAreAnErrorThatNamesThem) {

@@ -101,7 +101,7 @@ TEST_F(TraceTest, ReplayOnTheSameDeviceGivesTheSameBits) {
 }
 
 TEST_F(TraceTest, AnotherPrecisionDiffersByItsRounding) {
-  const auto report = replay_trace(recorded(), Device::open("cpu"), Precision::full, false);
+  const auto report = replay_trace(recorded(), Device::open("cpu"), Precision::double_, false);
   EXPECT_GT(report.acceleration.max, 0);
   EXPECT_LT(report.acceleration.max, 1e-4);
   EXPECT_LT(report.potential.max, 1e-5);

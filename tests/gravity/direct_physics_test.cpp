@@ -12,7 +12,7 @@ namespace pergola {
 namespace {
 
 constexpr unsigned want_all = want_acceleration | want_jerk | want_potential;
-constexpr Precision all_precisions[] = {Precision::single, Precision::mixed, Precision::full};
+constexpr Precision all_precisions[] = {Precision::single, Precision::mixed, Precision::double_};
 
 class DirectSolver : public DeviceTest {
  protected:
@@ -43,7 +43,7 @@ Softening by_species() {
 }
 
 /// Largest relative rounding error of one operation: 2^-24 or 2^-53.
-double rounding(Precision precision) { return precision == Precision::full ? 0x1p-53 : 0x1p-24; }
+double rounding(Precision precision) { return precision == Precision::double_ ? 0x1p-53 : 0x1p-24; }
 
 /// Bound on the error of a sum over n sources, relative to the sum of the terms' magnitudes: a term takes about 20
 /// operations (and 2^-22 is lost where a GPU approximates 1/√ in fp32, three times over in 1/r³), and at most 256 terms
@@ -93,7 +93,7 @@ TEST_P(DirectSolver, TwoBodiesAttractWithTheInverseSquare) {
   p.resize(2);
   p.mass = {3.0, 5.0};
   p.x = {0.0, 2.0};
-  const auto f = forces(with(Precision::full, Softening::same(0)), p, want_acceleration | want_potential);
+  const auto f = forces(with(Precision::double_, Softening::same(0)), p, want_acceleration | want_potential);
   EXPECT_NEAR(f.ax[0], 5.0 / 4.0, 1e-15);
   EXPECT_NEAR(f.ax[1], -3.0 / 4.0, 1e-15);
   EXPECT_NEAR(f.potential[0], -5.0 / 2.0, 1e-15);
@@ -404,7 +404,7 @@ TEST_P(DirectSolver, SourcesArePredictedToTheTimeOfThePrediction) {
     predict(there.z[k], there.vz[k], higher.z[k], higher.vz[k]);
   }
   const auto d = device();
-  for (Precision precision : {Precision::mixed, Precision::full}) {
+  for (Precision precision : {Precision::mixed, Precision::double_}) {
     const auto options = with(precision, Softening::same(0.05));
     const Buffer<double> x(d, p.x), y(d, p.y), z(d, p.z), vx(d, p.vx), vy(d, p.vy), vz(d, p.vz), mass(d, p.mass),
         ax(d, higher.x), ay(d, higher.y), az(d, higher.z), jx(d, higher.vx), jy(d, higher.vy), jz(d, higher.vz);
@@ -467,7 +467,7 @@ static_assert(!TakesNumbers<float, double> && !TakesNumbers<double, float>, "ano
 TEST_P(DirectSolver, IsMadeWithTheNumbersOfItsPrecisionOnly) {
   const auto d = device();
   for (const char* name : {"direct", "tree", "mesh"})
-    for (const Precision precision : {Precision::single, Precision::mixed, Precision::full}) {
+    for (const Precision precision : {Precision::single, Precision::mixed, Precision::double_}) {
       auto options = with(precision, Softening::same(0.1));
       options.solver = name;
       const bool single = precision == Precision::single;

@@ -40,14 +40,14 @@ TEST(DirectOnEachInstructionSet, AgreesWithTheLaw) {
     ++tried;
     const PretendTarget pretend(target);
     EXPECT_EQ(cpu_instruction_set(), name);
-    for (Precision precision : {Precision::single, Precision::mixed, Precision::full}) {
+    for (Precision precision : {Precision::single, Precision::mixed, Precision::double_}) {
       SolverOptions options;
       options.precision = precision;
       options.softening = softening;
       const auto device = Device::open("cpu");
       const auto solver = make_solver(options, device);
       const auto f = evaluate_forces(*solver, device, p, want_acceleration | want_jerk | want_potential);
-      const double rounding = precision == Precision::full ? 300 * 0x1p-53 : 300 * 0x1p-24;
+      const double rounding = precision == Precision::double_ ? 300 * 0x1p-53 : 300 * 0x1p-24;
       for (std::size_t i = 0; i < p.x.size(); i += 9) {
         const auto r = reference_force(p, softening, i);
         ASSERT_NEAR(f.ax[i], static_cast<double>(r.a[0]), rounding * static_cast<double>(r.a_size)) << name;

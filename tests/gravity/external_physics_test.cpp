@@ -62,7 +62,7 @@ std::vector<Case> cases() {
        [=](double r) { return softened(a + b, r); }, [=](double r) { return softened_kappa2(a + b, r); }}};
 }
 
-SolverOptions in(const ExternalPotential& potential, Precision precision = Precision::full) {
+SolverOptions in(const ExternalPotential& potential, Precision precision = Precision::double_) {
   SolverOptions options;
   options.gravitational_constant = g;
   options.precision = precision;
@@ -171,7 +171,7 @@ TEST_P(ExternalPotentials, AreAddedToTheSolversForcesForAnyTargetsAndPrecision) 
     p.z[k] = 0.1 * static_cast<double>(k);
   }
   const std::vector<std::int64_t> targets{3, 4, 11, 19};
-  for (const auto precision : {Precision::single, Precision::mixed, Precision::full}) {
+  for (const auto precision : {Precision::single, Precision::mixed, Precision::double_}) {
     SolverOptions options = in(cases()[3].potential, precision), alone = options;
     options.external.push_back(cases()[7].potential);
     alone.external.clear();

@@ -43,7 +43,7 @@ std::vector<Scheme> every_scheme() {
 
 class MeshPairs : public DeviceTest {
  protected:
-  ForceResult forces(const Scheme& scheme, const Particles& particles, Precision precision = Precision::full) const {
+  ForceResult forces(const Scheme& scheme, const Particles& particles, Precision precision = Precision::double_) const {
     SolverOptions gravity;
     gravity.solver = "mesh";
     gravity.precision = precision;
@@ -93,9 +93,9 @@ TEST_P(MeshPairs, ForcesOfAPairAreEqualAndOpposite) {
       const Vec3<double> first = places.next();
       const Vec3<double> second = k % 2 ? places.next() : first + Vec3<double>{1.3, -0.2, 0.4};
       const auto pair = at({first, second}, {1, 3});
-      for (const Precision precision : {Precision::full, Precision::single}) {
+      for (const Precision precision : {Precision::double_, Precision::single}) {
         const auto f = forces(scheme, pair, precision);
-        const double rounding = precision == Precision::full ? 1e-13 : 1e-5;  // of the force at one cell
+        const double rounding = precision == Precision::double_ ? 1e-13 : 1e-5;  // of the force at one cell
         EXPECT_NEAR(f.ax[0] + 3 * f.ax[1], 0, rounding);
         EXPECT_NEAR(f.ay[0] + 3 * f.ay[1], 0, rounding);
         EXPECT_NEAR(f.az[0] + 3 * f.az[1], 0, rounding);

@@ -23,7 +23,7 @@ class MeshSolvers : public DeviceTest {
 SolverOptions mesh(int cells, const Box& box, Poisson poisson) {
   SolverOptions gravity;
   gravity.solver = "mesh";
-  gravity.precision = Precision::full;
+  gravity.precision = Precision::double_;
   gravity.mesh.cells = {cells, cells, cells};
   gravity.mesh.box = box;
   gravity.mesh.poisson = poisson;

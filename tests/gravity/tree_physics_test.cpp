@@ -62,7 +62,7 @@ class Tree : public DeviceTest {
                             std::int64_t sample = 300) {
     auto exact = o;
     exact.solver = "direct";
-    exact.precision = Precision::full;
+    exact.precision = Precision::double_;
     const auto cpu = Device::open("cpu");
     const auto places = sample_places(p.size(), sample);
     const auto reference = evaluate_forces(*make_solver(exact, cpu), cpu, p, want_acceleration, places);
@@ -96,7 +96,7 @@ TEST_P(Tree, ErrorFallsWithTheAngleAtThePowerOfTheOrder) {
   for (int order = 2; order <= 5; ++order) {
     double rms[2];
     for (int k = 0; k < 2; ++k) {
-      auto o = options(1e-3, Precision::full);
+      auto o = options(1e-3, Precision::double_);
       o.tree.opening = TreeOptions::Opening::geometric;
       o.tree.order = order;
       o.tree.opening_angle = k == 0 ? 0.8 : 0.4;
@@ -111,9 +111,9 @@ TEST_P(Tree, ErrorFallsWithTheAngleAtThePowerOfTheOrder) {
 // Reference: the direct sum; one leaf has no expansions at all.
 TEST_P(Tree, LeafMatesInteract) {
   const auto p = model("cube", 30);
-  for (Precision precision : {Precision::single, Precision::mixed, Precision::full}) {
+  for (Precision precision : {Precision::single, Precision::mixed, Precision::double_}) {
     const auto o = options(1e-2, precision);
-    EXPECT_LT(errors(forces(o, p), o, p).max, precision == Precision::full ? 1e-13 : 3e-6);
+    EXPECT_LT(errors(forces(o, p), o, p).max, precision == Precision::double_ ? 1e-13 : 3e-6);
   }
 }
 
@@ -154,7 +154,7 @@ TEST_P(Tree, SofteningBySpeciesIsThePairwiseLarger) {
 TEST_P(Tree, SplineSofteningAgreesWithTheDirectSum) {
   const auto p = model("plummer", 20000);
   for (double epsilon : {0.0, 0.01, 0.1})
-    for (Precision precision : {Precision::single, Precision::mixed, Precision::full}) {
+    for (Precision precision : {Precision::single, Precision::mixed, Precision::double_}) {
       auto o = options(1e-3, precision);
       o.softening = Softening::same(epsilon);
       o.softening.kernel = SofteningKernel::spline;
@@ -202,7 +202,7 @@ TEST_P(Tree, AnyInputIsServed) {
   auto outlier = p;
   outlier.x[7] = 1e8;
   check(outlier, "a particle far away", Precision::mixed, 1e-3);
-  check(outlier, "a particle far away", Precision::full, 1e-3);
+  check(outlier, "a particle far away", Precision::double_, 1e-3);
   auto massless = p;
   for (std::size_t i = 0; i < p.x.size(); ++i)
     if (p.x[i] < 0.6) massless.mass[i] = 0;

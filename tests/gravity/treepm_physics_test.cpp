@@ -98,7 +98,7 @@ TEST(TreePm, AgreesWithEwaldForAPairAtAnyDistance) {
   for (const double d : {0.003, 0.05, 0.2, 0.45, 0.7, 0.95}) {
     p.x = {box.corner.x + 0.01, wrap(box.corner.x + 0.01 - d, box.corner.x, side)};
     p.y = {0.7, 0.7 + 0.4 * d}, p.z = {0.3, wrap(0.3 - 0.2 * d, box.corner.z, side)};
-    for (const Precision precision : {Precision::mixed, Precision::full}) {
+    for (const Precision precision : {Precision::mixed, Precision::double_}) {
       const auto found = compare(options(1e-4, precision), p);
       EXPECT_LT(found.errors.max, 3e-4) << d;
     }

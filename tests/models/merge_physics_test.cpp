@@ -106,7 +106,7 @@ TEST(Merge, TwoPointsReachThePericentreInTime) {
     const auto options = orbit(q, e, r);
     const Particles start = merge_on_orbit(point(0.75), point(1.25), options, 1);
     SolverOptions gravity;
-    gravity.precision = Precision::full;
+    gravity.precision = Precision::double_;
     const auto system =
         make_integrator(TimeOptions{}, gravity, {Device::open("cpu", 1), serial_communicator(), nullptr});
     const double end = physics::kepler_time_to_pericentre(2.0, q, e, r);

@@ -19,7 +19,7 @@ TEST_P(MagnetisedPlasma, ParticlesTurnWithTheCyclotronFrequency) {
   options.species = {{"electrons", -1, 1, 1e-12}, {"ions", 1, 4, 1e-12}};
   PlasmaParticles one;
   one.id = {1}, one.x = {16}, one.y = {10}, one.vx = {2}, one.vy = {0};
-  const auto system = make_particle_in_cell(device(), options, Precision::full);
+  const auto system = make_particle_in_cell(device(), options, Precision::double_);
   system->start({one, one});
   for (int i = 0; i < 60; ++i) {
     system->advance(1, 0.25);
@@ -42,7 +42,7 @@ TEST_P(MagnetisedPlasma, ThreeVelocitiesTurnAboutAnObliqueField) {
     options.magnetic_field = {0.2, -0.3, 0.6};  // |B| = 0.7
     options.species = {{"electrons", -1, 1, 1e-12}};
     const auto start = random_particles(options, 20, 1, 21);
-    const auto system = make_particle_in_cell(device(), options, Precision::full);
+    const auto system = make_particle_in_cell(device(), options, Precision::double_);
     system->start({start});
     system->advance(30, 0.2);
     const auto end = system->particles(0);

@@ -59,7 +59,7 @@ TEST_P(ParticleInCellTest, ParticlesComeBackAsTheyWereLoaded) {
       }
     start[0].x[7] = 0;
     start[0].y[8] = options.cells[1] - grain;
-    for (const auto precision : {Precision::single, Precision::full}) {
+    for (const auto precision : {Precision::single, Precision::double_}) {
       const auto system = make_particle_in_cell(device(), options, precision);
       system->start(start);
       for (int s = 0; s < 2; ++s) EXPECT_TRUE(same(system->particles(s), start[s])) << box[0] << " species " << s;
@@ -102,7 +102,7 @@ TEST_P(ParticleInCellTest, BitsDoNotDependOnTheNumberOfThreads) {
 TEST_P(ParticleInCellTest, ResumedRunHasTheSameBits) {
   for (const auto& box : boxes)
     for (const auto shape : {PlasmaShape::linear, PlasmaShape::quadratic})
-      for (const auto precision : {Precision::single, Precision::full}) {
+      for (const auto precision : {Precision::single, Precision::double_}) {
         const auto options = two_species(box, shape, box[0] == 6);
         const auto whole = make_particle_in_cell(device(), options, precision);
         const auto resumed = make_particle_in_cell(device(), options, precision);
@@ -124,7 +124,7 @@ TEST_P(ParticleInCellTest, SumOfTheDensityIsTheChargeOfTheParticles) {
       options.species[1].charge = 3;
       options.background = false;
       options.species[1].weight = 0.25 / 3;
-      const auto system = make_particle_in_cell(device(), options, Precision::full);
+      const auto system = make_particle_in_cell(device(), options, Precision::double_);
       system->start(start_of(options));
       for (int k = 0; k < 5; ++k) {
         const auto density = system->fields().density;
@@ -210,7 +210,7 @@ TEST_P(ParticleInCellTest, BoxThatIsNotNeutralIsRefusedWithItsCharge) {
 TEST_P(ParticleInCellTest, MeasuredVelocitiesAreThoseOfTheParticlesGivenOut) {
   for (const auto& box : boxes) {
     const auto options = two_species(box, PlasmaShape::quadratic, true);
-    const auto system = make_particle_in_cell(device(), options, Precision::full);
+    const auto system = make_particle_in_cell(device(), options, Precision::double_);
     system->start(start_of(options));
     system->advance(5, 0.2);
     const auto energies = system->energies();

@@ -115,7 +115,7 @@ TEST_P(ThermalPlasma, EnergyOfTheBenchmarkPlasmaIsKeptForAThousandSteps) {
 TEST_P(ThermalPlasma, MomentumIsKeptToRounding) {
   for (const auto& cells : {std::array<int, 3>{32, 24, 1}, std::array<int, 3>{16, 8, 12}})
     for (const auto shape : {PlasmaShape::linear, PlasmaShape::quadratic})
-      for (const auto precision : {Precision::single, Precision::full}) {
+      for (const auto precision : {Precision::single, Precision::double_}) {
         PlasmaOptions options = electrons(cells, 8);
         options.shape = shape;
         options.species.push_back({"ions", 2, 10, 1.0 / 8});

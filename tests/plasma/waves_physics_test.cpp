@@ -39,7 +39,7 @@ PlasmaParticles cold_lattice(const PlasmaOptions& options, double amplitude) {
 // ω = ω_p = 1 for any wave number: Tonks & Langmuir 1929.
 TEST_P(PlasmaWaves, ColdPlasmaOscillatesWithThePlasmaFrequency) {
   for (const auto shape : {PlasmaShape::linear, PlasmaShape::quadratic})
-    for (const auto precision : {Precision::single, Precision::full}) {
+    for (const auto precision : {Precision::single, Precision::double_}) {
       PlasmaOptions options = electrons({64, 4, 1}, 8);
       options.shape = shape;
       const auto history = mode_history(device(), options, {cold_lattice(options, 0.01)}, 0.1, 320, precision);

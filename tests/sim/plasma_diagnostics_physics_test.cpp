@@ -36,7 +36,7 @@ class PlasmaDiagnosticsTest : public FileTest {
         electrons.vx.push_back(0);
         electrons.vy.push_back(0);
       }
-    auto system = make_particle_in_cell(Device::open("cpu", 1), options(), Precision::full);
+    auto system = make_particle_in_cell(Device::open("cpu", 1), options(), Precision::double_);
     system->start({electrons});
     return system;
   }

@@ -63,10 +63,10 @@ std::unique_ptr<Integrator> make(const SolverOptions& options, const Device& dev
 TEST_P(BlockLeapfrog, ErrorIsProportionalToEta) {
   const auto before = plummer(500);
   for (const double end : {0.5, 0.4321}) {
-    const auto exact = run(before, end, hermite(1e-3), device(1), Precision::full, epsilon);
+    const auto exact = run(before, end, hermite(1e-3), device(1), Precision::double_, epsilon);
     double last = 0;
     for (const double eta : {0.08, 0.02, 0.005}) {
-      const double error = rms_distance(run(before, end, blocks(eta), device(1), Precision::full, epsilon), exact);
+      const double error = rms_distance(run(before, end, blocks(eta), device(1), Precision::double_, epsilon), exact);
       if (last > 0) {
         EXPECT_NEAR(last / error, 4, 1) << "eta " << eta << " end " << end;
       }
@@ -83,7 +83,7 @@ TEST_P(BlockLeapfrog, EnergyErrorIsProportionalToEta) {
     double sum = 0;
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
       const auto before = plummer(300, seed);
-      const auto system = integrator(blocks(eta), device(1), Precision::full, epsilon);
+      const auto system = integrator(blocks(eta), device(1), Precision::double_, epsilon);
       system->start(before, 0);
       for (int k = 1; k <= 48; ++k) {
         system->advance(0.125 * k, nullptr);
@@ -102,8 +102,8 @@ TEST_P(BlockLeapfrog, EnergyErrorIsProportionalToEta) {
 // Reference: the leapfrog with a shared step, shorter than any block step here.
 TEST_P(BlockLeapfrog, SmallBlockStepsAgreeWithASmallSharedStep) {
   const auto before = plummer(300);
-  const auto shared = run(before, 0.5, leapfrog(0x1p-10), device(1), Precision::full, epsilon);
-  const auto block = run(before, 0.5, blocks(0.002), device(1), Precision::full, epsilon);
+  const auto shared = run(before, 0.5, leapfrog(0x1p-10), device(1), Precision::double_, epsilon);
+  const auto block = run(before, 0.5, blocks(0.002), device(1), Precision::double_, epsilon);
   EXPECT_LT(rms_distance(block, shared), 2e-4);
   EXPECT_GT(rms_distance(block, before), 0.1);
 }
@@ -148,12 +148,12 @@ TEST_P(BlockLeapfrog, BlockStepsDoLessWorkForTheSameError) {
 TEST_P(BlockLeapfrog, StatesBetweenStepsAreOfSecondOrder) {
   const auto before = plummer(500);
   const auto errors = [&](const TimeOptions& time) {
-    const auto system = integrator(time, device(1), Precision::full, epsilon);
+    const auto system = integrator(time, device(1), Precision::double_, epsilon);
     system->start(before, 0);
     Vec3<double> squares{};
     for (const double t : {0.03, 0.071, 0.1, 0.149, 0.2001, 0.236, 0.29, 0.33}) {
       system->advance(t, nullptr);
-      const auto exact = run(before, t, hermite(1e-2), device(1), Precision::full, epsilon);
+      const auto exact = run(before, t, hermite(1e-2), device(1), Precision::double_, epsilon);
       const auto seen = system->state_at(t);
       for (std::size_t i = 0; i < 500; ++i) {
         const auto dx = position(seen, i) - position(exact, i), dv = velocity(seen, i) - velocity(exact, i);
@@ -171,7 +171,7 @@ TEST_P(BlockLeapfrog, StatesBetweenStepsAreOfSecondOrder) {
 
 TEST_P(BlockLeapfrog, ResultsHaveTheSameBitsForAnyThreadCount) {
   for (const char* solver : {"direct", "tree", "mesh"})
-    for (const auto precision : {Precision::single, Precision::mixed, Precision::full}) {
+    for (const auto precision : {Precision::single, Precision::mixed, Precision::double_}) {
       std::vector<Particles> results;
       for (const int threads : {1, 2, 7}) {
         const auto system = make(gravity(solver, precision), device(threads));
@@ -218,8 +218,8 @@ TEST_P(BlockLeapfrog, LookingAtTheStateDoesNotChangeTheSteps) {
 // Reference: the same run with a tree of its own for every step; errors of forces move neighbouring orbits apart.
 TEST_P(BlockLeapfrog, TreesThatAreBroughtUpToDateServeAsWellAsNewOnes) {
   const auto before = plummer(4000);
-  const auto direct = make(gravity("direct", Precision::full), device(2), 0.01);
-  const auto tree = make(gravity("tree", Precision::full), device(2), 0.01);
+  const auto direct = make(gravity("direct", Precision::double_), device(2), 0.01);
+  const auto tree = make(gravity("tree", Precision::double_), device(2), 0.01);
   for (auto* system : {direct.get(), tree.get()}) system->start(before, 0), system->finish(0.5);
   EXPECT_LT(rms_distance(direct->state_at(0.5), tree->state_at(0.5)), 1e-4);
 }
@@ -228,7 +228,7 @@ TEST_P(BlockLeapfrog, TreesThatAreBroughtUpToDateServeAsWellAsNewOnes) {
 TEST_P(BlockLeapfrog, FreeParticlesMoveOnStraightLines) {
   auto free = plummer(10);
   for (double& m : free.mass) m = 0;
-  const auto system = integrator(blocks(0.02), device(1), Precision::full, epsilon);
+  const auto system = integrator(blocks(0.02), device(1), Precision::double_, epsilon);
   system->start(free, 0);
   system->finish(1.1);
   EXPECT_EQ(system->counts().particle_steps, 10 * 9);
@@ -239,7 +239,7 @@ TEST_P(BlockLeapfrog, FreeParticlesMoveOnStraightLines) {
 
 // Reference: a particle in the field of a fixed potential, whose energy is conserved.
 TEST_P(BlockLeapfrog, ExternalPotentialsActOnBlockSteps) {
-  auto options = gravity("tree", Precision::full);
+  auto options = gravity("tree", Precision::double_);
   options.external = {{.kind = physics::ExternalKind::plummer, .mass = 1, .radius = 0.5}};
   auto light = plummer(200);
   for (double& m : light.mass) m = 0;

@@ -26,7 +26,7 @@ void expect_same_bits(const Particles& a, const Particles& b) {
 }
 
 TEST_P(Cluster, ResultsHaveTheSameBitsForAnyThreadCount) {
-  for (const auto precision : {Precision::single, Precision::mixed, Precision::full})
+  for (const auto precision : {Precision::single, Precision::mixed, Precision::double_})
     for (const auto& time : {hermite(0.02), leapfrog(0x1p-7)}) {
       const auto one = run(plummer(700), 0.2, time, device(1), precision, epsilon);
       expect_same_bits(one, run(plummer(700), 0.2, time, device(2), precision, epsilon));
@@ -69,7 +69,7 @@ TEST_P(Cluster, LookingAtTheStateDoesNotChangeTheSteps) {
 // Reference: Newton's third law; 200 steps of 500 particles at double rounding.
 TEST_P(Cluster, SharedStepLeapfrogKeepsMomentumToRounding) {
   const auto before = plummer(500);
-  const auto after = run(before, 0.5, leapfrog(0.0025), device(1), Precision::full, epsilon);
+  const auto after = run(before, 0.5, leapfrog(0.0025), device(1), Precision::double_, epsilon);
   EXPECT_LT(length(momentum(after) - momentum(before)), 1e-14);
   EXPECT_LT(length(angular_momentum(after) - angular_momentum(before)), 1e-14);
 }
@@ -77,7 +77,7 @@ TEST_P(Cluster, SharedStepLeapfrogKeepsMomentumToRounding) {
 // Reference: the same system in double precision; the error of a force in single precision is about 1e-7 and grows
 // with the divergence of neighbouring orbits, e-fold per crossing time at most over half a time unit.
 TEST_P(Cluster, MixedPrecisionFollowsDoublePrecision) {
-  const auto full = run(plummer(200), 0.25, hermite(0.02), device(1), Precision::full, epsilon);
+  const auto full = run(plummer(200), 0.25, hermite(0.02), device(1), Precision::double_, epsilon);
   const auto mixed = run(plummer(200), 0.25, hermite(0.02), device(1), Precision::mixed, epsilon);
   double sum = 0;
   for (std::size_t i = 0; i < 200; ++i) {

@@ -101,8 +101,8 @@ double collapse_error(const Device& device, int side, Precision precision) {
 }
 
 TEST_P(MeshRun, PlaneWaveCollapsesAsZeldovichSays) {
-  const double coarse = collapse_error(device(), 32, Precision::full);
-  const double fine = collapse_error(device(), 64, Precision::full);
+  const double coarse = collapse_error(device(), 32, Precision::double_);
+  const double fine = collapse_error(device(), 64, Precision::double_);
   EXPECT_LT(fine, 0.015);
   EXPECT_GT(coarse / fine, 3);  // second order in the cell
   EXPECT_LT(collapse_error(device(), 64, Precision::single), 0.02);
@@ -117,7 +117,7 @@ TEST_P(MeshRun, MomentumStaysAtItsRoundingForAThousandSteps) {
       auto particles = cube(200, 1, 0.05);
       if (open) move(particles, -0.5);
       // Bound so loosely or moving so little that all of them stay on the isolated mesh.
-      auto gravity = mesh_gravity({16, 16, 16}, open ? isolated(4) : periodic_unit(), Precision::full);
+      auto gravity = mesh_gravity({16, 16, 16}, open ? isolated(4) : periodic_unit(), Precision::double_);
       gravity.mesh.assignment = assignment;
       gravity.mesh.gradient = assignment == Assignment::tsc ? Gradient::four_point : Gradient::two_point;
       const auto d = device();
@@ -154,7 +154,7 @@ TEST_P(MeshRun, IsolatedPlummerModelStaysInEquilibrium) {
 // keeps v²/2 − M/r.
 TEST_P(MeshRun, ParticlesThatLeaveAreKeptAndFeelAPoint) {
   auto particles = bodies({{1, {0.01, 0.02, -0.01}, {0, 0, 0}}, {1e-9, {1.5, 0, 0}, {2.0, 0.1, 0}}});
-  const auto gravity = mesh_gravity({16, 16, 16}, isolated(4), Precision::full);
+  const auto gravity = mesh_gravity({16, 16, 16}, isolated(4), Precision::double_);
   const auto system = make(leapfrog(0.001), gravity);
   system->start(particles, 0);
   EXPECT_EQ(system->outside(), 1);  // 1.5 is the margin itself
@@ -171,7 +171,7 @@ TEST_P(MeshRun, ParticlesThatLeaveAreKeptAndFeelAPoint) {
 
 TEST_P(MeshRun, StaggeredAndKickDriftKickAgreeToRounding) {
   const auto particles = cube(500, 1, 0.1);
-  const auto gravity = mesh_gravity({16, 16, 16}, periodic_unit(), Precision::full);
+  const auto gravity = mesh_gravity({16, 16, 16}, periodic_unit(), Precision::double_);
   auto time = leapfrog(0.01);
   const auto first = make(time, gravity);
   time.leapfrog = "staggered";
@@ -188,7 +188,7 @@ TEST_P(MeshRun, StaggeredAndKickDriftKickAgreeToRounding) {
 // h/|a|) is twice as long for four times η.
 TEST_P(MeshRun, AdaptiveStepsFollowTheCellsCrossed) {
   const auto particles = plummer(2000, 5);
-  const auto gravity = mesh_gravity({32, 32, 32}, isolated(10), Precision::full);
+  const auto gravity = mesh_gravity({32, 32, 32}, isolated(10), Precision::double_);
   auto time = leapfrog(1);
   time.adaptive = true;
   time.eta = 1e9;

@@ -32,7 +32,7 @@ TEST_P(ShownRun, HasTheEnergiesOfItsParticlesOnTheHost) {
   const Particles start = cluster(300);
   const double epsilon = 0.05;
   for (const std::string kind : {"leapfrog", "block", "hermite"})
-    for (const Precision precision : {Precision::single, Precision::mixed, Precision::full}) {
+    for (const Precision precision : {Precision::single, Precision::mixed, Precision::double_}) {
       SolverOptions gravity;
       gravity.precision = precision;
       gravity.softening = Softening::same(epsilon);
@@ -82,7 +82,7 @@ TEST_P(ShownRun, OnAMeshStandsInTheOrderOfTheInput) {
   gravity.solver = "mesh";
   gravity.mesh.box = {{-32, -32, -32}, {64, 64, 64}, Boundary::isolated};
   gravity.mesh.cells = {32, 32, 32};
-  gravity.precision = Precision::full;
+  gravity.precision = Precision::double_;
   const auto system = make_integrator(leapfrog(1e-6), gravity, {device(2), serial_communicator(), nullptr});
   system->start(start, 0);
   const Particles shown = system->state_at(0);

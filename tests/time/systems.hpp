@@ -72,7 +72,7 @@ inline Vec3<double> kepler_separation(double eccentricity, double t) {
 }
 
 inline std::unique_ptr<Integrator> integrator(const TimeOptions& time, const Device& device,
-                                              Precision precision = Precision::full, double epsilon = 0) {
+                                              Precision precision = Precision::double_, double epsilon = 0) {
   SolverOptions gravity;
   gravity.precision = precision;
   gravity.softening = Softening::same(epsilon);
@@ -81,7 +81,7 @@ inline std::unique_ptr<Integrator> integrator(const TimeOptions& time, const Dev
 
 /// The particles after a whole run from time 0.
 inline Particles run(const Particles& particles, double end, const TimeOptions& time, const Device& device,
-                     Precision precision = Precision::full, double epsilon = 0) {
+                     Precision precision = Precision::double_, double epsilon = 0) {
   const auto system = integrator(time, device, precision, epsilon);
   system->start(particles, 0);
   system->finish(end);

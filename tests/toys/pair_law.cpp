@@ -81,14 +81,14 @@ TEST(PairLawFromOutside, TheDirectSumFollowsIt) {
   const double epsilon = 0.05;
   const auto p = some_particles(300);
   const auto device = Device::open("cpu", 1);
-  for (const Precision precision : {Precision::single, Precision::mixed, Precision::full}) {
+  for (const Precision precision : {Precision::single, Precision::mixed, Precision::double_}) {
     SolverOptions options;
     options.precision = precision;
     options.softening = Softening::same(epsilon);
     options.softening.kernel = inverse_cube;
     const auto solver = make_solver(options, device);
     const auto f = evaluate_forces(*solver, device, p, want_acceleration | want_jerk | want_potential);
-    const double tolerance = precision == Precision::full ? 300 * 0x1p-53 : 300 * 0x1p-24;
+    const double tolerance = precision == Precision::double_ ? 300 * 0x1p-53 : 300 * 0x1p-24;
     for (std::size_t i = 0; i < 300; i += 7) {
       long double a = 0, a_size = 0, j = 0, j_size = 0, potential = 0;
       for (std::size_t k = 0; k < 300; ++k) {

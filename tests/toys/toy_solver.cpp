@@ -55,7 +55,7 @@ SolverEntry toy_solver_entry() {
   return {.name = "toy",
           .summary = "a spring to the origin",
           .can = toy_info(),
-          .default_precision = Precision::full,
+          .default_precision = Precision::double_,
           .keys = {key},
           // The spring is fixed: each particle has the whole of its potential.
           .energy = {.pairs_up_to = 0, .fixed_field = true},

@@ -62,7 +62,7 @@ TEST_F(Toys, TheirKeysAreReadShownAndChecked) {
   EXPECT_NE(text.find("# of the spring"), std::string::npos);
   EXPECT_NE(text.find("toy_step = 0.0078125"), std::string::npos);
   EXPECT_EQ(config_text(parse_config(text, "again.toml")), text);
-  EXPECT_EQ(toy_config().precision(), Precision::full);
+  EXPECT_EQ(toy_config().precision(), Precision::double_);
   EXPECT_EQ(refusal({"gravity.toy.strength=-1"}), "--set: gravity.toy.strength: expected a number > 0, found -1");
   EXPECT_NE(refusal({"gravity.toy.strenght=1"}).find("did you mean gravity.toy.strength?"), std::string::npos);
   EXPECT_NE(refusal({"gravity.solver=to"}).find("did you mean \"toy\"?"), std::string::npos);

@@ -85,7 +85,7 @@ EnergyCurve run_integrator(const Particles& bodies, const SixBodySetup& setup, c
   const auto device = Device::open("cpu", 1);
   SolverOptions gravity;
   gravity.softening = Softening::same(setup.softening);
-  gravity.precision = Precision::full;
+  gravity.precision = Precision::double_;
   TimeOptions time;
   time.integrator = name;
   time.step = setup.step;
