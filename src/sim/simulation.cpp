@@ -135,7 +135,9 @@ struct Simulation::Parts {
     make(in_box() ? state.get_value<Box>("box") : Box{});
     size = state.get_value<std::int64_t>("count");
     check_memory(size);
-    start_time = outer(state.get_value<double>("start_time"));
+    // exp(ln a) may be another a: checkpoints of earlier versions know no better.
+    start_time = state.has("shown_start_time") ? state.get_value<double>("shown_start_time")
+                                               : outer(state.get_value<double>("start_time"));
     integrator->restore(state);
     time = std::min(outer(integrator->time()), config.run.end_time);
   }
@@ -214,6 +216,7 @@ std::string Simulation::remark() const { return parts_->integrator->remark(); }
 void Simulation::save(StateSource& to) const {
   parts_->integrator->save(to);
   if (parts_->in_box()) to.put_value("box", box_of(parts_->gravity));
+  if (parts_->config.cosmology) to.put_value("shown_start_time", parts_->start_time);
 }
 
 StateBlocks Simulation::save() const {
