@@ -52,6 +52,9 @@ class BroughtParticles final : public ShownParticles {
   void show(std::int64_t first, std::int64_t n, const ShownArrays<double>& to) const override {
     state_.show(first, n, to);
   }
+  void show_at(const std::uint32_t* places, std::int64_t n, const ShownArrays<double>& to) const override {
+    state_.show_at(places, n, to);
+  }
 
  private:
   Buffer<double> x_, y_, z_, vx_, vy_, vz_, mass_;
@@ -80,11 +83,11 @@ ShownPlaces<Real>::ShownPlaces(const ShownParticles& shown)
 template struct ShownPlaces<float>;
 template struct ShownPlaces<double>;
 
-FetchedParticles::Piece::Piece(const Device& device, std::int64_t size) : species(device, size), id(device, size) {
+ShownPiece::ShownPiece(const Device& device, std::int64_t size) : species(device, size), id(device, size) {
   for (auto& one : number) one = SharedBuffer<double>(device, size);
 }
 
-ShownArrays<double> FetchedParticles::Piece::arrays() {
+ShownArrays<double> ShownPiece::arrays() {
   return {number[0].data(), number[1].data(), number[2].data(), number[3].data(), number[4].data(),
           number[5].data(), number[6].data(), species.data(),   id.data()};
 }

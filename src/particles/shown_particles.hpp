@@ -33,6 +33,17 @@ class PERGOLA_API ShownParticles {
   /// Particles first … first + n − 1 to `to`, which has room for n. Does not wait.
   virtual void show(std::int64_t first, std::int64_t n, const ShownArrays<float>& to) const = 0;
   virtual void show(std::int64_t first, std::int64_t n, const ShownArrays<double>& to) const = 0;
+  /// The particles places[0] … places[n − 1] of the input, which the device reads. Does not wait.
+  virtual void show_at(const std::uint32_t* places, std::int64_t n, const ShownArrays<double>& to) const = 0;
+};
+
+/// Room for shown particles that host and device both reach: page-locked with a GPU.
+struct ShownPiece {
+  SharedBuffer<double> number[7];
+  SharedBuffer<std::uint8_t> species;
+  SharedBuffer<std::uint64_t> id;
+  ShownPiece(const Device& device, std::int64_t size);
+  ShownArrays<double> arrays();
 };
 
 /// Positions and masses of all particles on their device, for a solver.
@@ -56,18 +67,10 @@ class PERGOLA_API FetchedParticles final : public ParticleSource {
   void read(std::int64_t first, std::int64_t n, Particles& to) override;
 
  private:
-  /// Page-locked memory of one piece.
-  struct Piece {
-    SharedBuffer<double> number[7];
-    SharedBuffer<std::uint8_t> species;
-    SharedBuffer<std::uint64_t> id;
-    Piece(const Device& device, std::int64_t size);
-    ShownArrays<double> arrays();
-  };
   void read_through(std::int64_t first, std::int64_t n, Particles& to);
 
   const ShownParticles& shown_;
-  std::vector<Piece> pieces_;
+  std::vector<ShownPiece> pieces_;
 };
 
 /// What a file must say before the first particle.

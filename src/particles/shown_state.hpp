@@ -27,9 +27,11 @@ struct ShowParticle {
   Rule rule;
   std::int64_t first = 0;
   ShownArrays<Out> to;
+  const std::uint32_t* chosen = nullptr;  // these places of the input in place of those from `first` on
 
   PERGOLA_HD void operator()(std::int64_t t) const {
-    const std::int64_t k = first + t, i = state.place_of ? std::int64_t{state.place_of[k]} : k;
+    const std::int64_t k = chosen ? std::int64_t{chosen[t]} : first + t;
+    const std::int64_t i = state.place_of ? std::int64_t{state.place_of[k]} : k;
     if (to.x || to.vx) {
       Vec3<double> x{state.x[i], state.y[i], state.z[i]}, v{state.vx[i], state.vy[i], state.vz[i]};
       rule(i, x, v);
@@ -68,6 +70,9 @@ class ShownState final : public ShownParticles {
   }
   void show(std::int64_t first, std::int64_t n, const ShownArrays<double>& to) const override {
     loop(n, ShowParticle<Real, double, Rule>{arrays_, rule_, first, to});
+  }
+  void show_at(const std::uint32_t* places, std::int64_t n, const ShownArrays<double>& to) const override {
+    loop(n, ShowParticle<Real, double, Rule>{arrays_, rule_, 0, to, places});
   }
 
  private:

@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 
-#include "analysis/sampled_particles.hpp"
 #include "analysis/shown_potential.hpp"
 #include "base/text.hpp"
 #include "gravity/solver_entry.hpp"
 #include "io/state_hash.hpp"
+#include "particles/sample.hpp"
 #include "particles/shown_particles.hpp"
 #include "physics/block_steps.hpp"
 #include "sim/solver_box.hpp"
@@ -127,6 +128,7 @@ struct Simulation::Parts {
     check_universe(particles);
     Profile::Scope scope(&profile, "start");
     size = particles.count();
+    samples.clear();
     start_time = time = at;
     integrator->start(particles, inner(at));
   }
@@ -150,7 +152,8 @@ struct Simulation::Parts {
   std::unique_ptr<Integrator> integrator;
   std::int64_t size = 0;
   double start_time = 0, time = 0;
-  StepCounts counts_before;  // of the particles before set_particles()
+  StepCounts counts_before;                        // of the particles before set_particles()
+  std::map<std::int64_t, ParticleSample> samples;  // by their size
   bool over = false;
 };
 
@@ -308,7 +311,8 @@ void Simulation::take_back() { parts_->integrator->take_back(); }
 std::shared_ptr<void> Simulation::leave_lent() { return parts_->integrator->leave_lent(); }
 
 Particles Simulation::sample(std::int64_t most) const {
-  return sample_of(*parts_->integrator->show(parts_->inner(parts_->time)), most);
+  const auto shown = parts_->integrator->show(parts_->inner(parts_->time));
+  return parts_->samples.try_emplace(most, *shown, most).first->second.read(*shown);
 }
 
 Energies Simulation::energies() const {

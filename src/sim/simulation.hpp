@@ -83,7 +83,7 @@ class PERGOLA_API Simulation {
   /// Somebody still uses what was lent: he keeps it through what is returned, and the steps go on with copies.
   std::shared_ptr<void> leave_lent();
 
-  /// At most `most` of the particles at time(), always the same ones, without velocities.
+  /// At most `most` of the particles at time(), always the same ones (particles/sample.hpp).
   Particles sample(std::int64_t most) const;
   /// In an expanding universe: the kinetic energy of peculiar velocities, the potential energy in physical lengths and
   /// the momentum Σ m a² dx/dt, which is conserved.

@@ -1,0 +1,52 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "base/philox.hpp"
+#include "device/buffer.hpp"
+#include "particles/particles.hpp"
+#include "particles/shown_particles.hpp"
+
+namespace pergola {
+
+/// A random number that belongs to an id, the same everywhere: by it a sample is chosen.
+PERGOLA_HD std::uint32_t sample_hash(std::uint64_t id) {
+  constexpr std::uint64_t seed = 20;
+  constexpr std::uint32_t stream = 0;
+  std::uint32_t words[4];
+  Philox(seed, stream, id).block(0, words);
+  return words[0];
+}
+
+/// A particle by which a sample is chosen.
+struct SampleCandidate {
+  std::uint64_t id;
+  std::uint32_t place;
+};
+/// Leaves the `most` candidates with the smallest hashes of their ids, of equal hashes those with the smallest ids.
+PERGOLA_API void choose_sample(std::vector<SampleCandidate>& candidates, std::int64_t most);
+
+/// A part of the particles of a run that stands for all of them: the `most` with the smallest hashes of their ids, of
+/// equal hashes those with the smallest ids. Which ones these are depends on the ids alone, not on the order of the
+/// input, the device or the moment, and a smaller sample is part of a larger one.
+class PERGOLA_API ParticleSample {
+ public:
+  /// Looks at all ids where the particles are.
+  ParticleSample(const ShownParticles& shown, std::int64_t most);
+
+  std::int64_t size() const { return places_.size(); }
+  /// The chosen ones in the order of the input, without potentials: nothing else leaves the device. `shown` shows the
+  /// particles that they were chosen from, at any moment.
+  Particles read(const ShownParticles& shown);
+
+ private:
+  Buffer<std::uint32_t> places_;  // in the input, rising
+  ShownPiece piece_;
+};
+
+/// Present where cuda_built is true: finds those of n ids on the device whose hash is below `limit`. Their places, in
+/// any order, and how many they are; `count` starts at zero. Does not wait.
+void find_sample_cuda(const Device& device, std::int64_t n, const std::uint64_t* id, std::uint64_t limit,
+                      std::uint32_t* places, std::uint32_t* count);
+
+}  // namespace pergola

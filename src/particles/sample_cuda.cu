@@ -1,0 +1,14 @@
+#include "device/launch.cuh"
+#include "particles/sample.hpp"
+
+namespace pergola {
+
+void find_sample_cuda(const Device& device, std::int64_t n, const std::uint64_t* id, std::uint64_t limit,
+                      std::uint32_t* places, std::uint32_t* count) {
+  device.make_current();
+  cuda::launch("sample", n, device.stream(), [=] __device__(std::int64_t k) {
+    if (sample_hash(id[k]) < limit) places[atomicAdd(count, 1u)] = static_cast<std::uint32_t>(k);
+  });
+}
+
+}  // namespace pergola
