@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "app/command.hpp"
+#include "app/live_view.hpp"
 #include "app/progress_bar.hpp"
 #include "app/run_control.hpp"
 #include "app/start_guard.hpp"
@@ -32,6 +33,11 @@ struct RunCommand {
   std::string wall_time;
   std::string reproduce;  // run.json of the run that is made again
   bool resume = false, overwrite = false, strict = false, print_config = false;
+  bool view = false, control = false;  // control: a view that may also steer
+  int port = -1;                       // of the page; −1: not given
+  std::string listen;                  // empty: not given
+
+  bool has_page() const { return view || control; }
 };
 
 /// The configuration's name without folder and extension; "run" for a pipe.
@@ -126,7 +132,38 @@ RunConfig configuration(const Context& context, const RunCommand& command, const
   return config;
 }
 
+/// On rank 0.
+void open_page(const Context& context, const RunCommand& command, const RunConfig& config,
+               std::optional<LiveView>& page) {
+  ViewOptions where;
+  if (command.port >= 0) where.port = command.port;
+  if (!command.listen.empty()) where.address = command.listen;
+  page.emplace(context, config, command.directory, where, command.control);
+}
+
+RunOptions options_of(const Context& context, const RunCommand& command, StartGuard& guard) {
+  RunOptions options;
+  options.making = [&guard](const std::function<void()>& undo) { undo ? guard.begin(undo) : guard.end(); };
+  options.directory = command.directory;
+  options.resume = command.resume;
+  options.overwrite = command.overwrite;
+  options.log = context.log();
+  options.notice = [&context](const std::string& text) {
+    // A closed stderr must not stop a run.
+    if (context.speaks()) std::fputs(fmt::format("pergola: {}\n", text).c_str(), stderr);
+  };
+  options.interrupted = [] { return interrupted.load(); };
+  options.checkpoint_asked = [] { return checkpoint_asked.exchange(false); };
+  options.wall_begin = program_begin;
+  if (!command.wall_time.empty()) options.wall_limit_seconds = seconds_in(command.wall_time).value_or(0);
+  return options;
+}
+
 void run(Context& context, RunCommand command) {
+  if (!command.has_page() && (command.port >= 0 || !command.listen.empty()))
+    throw Error(ErrorKind::input,
+                "pergola run: --port and --listen are for the page of --view or --control, which is "
+                "not asked for");
   std::optional<FinishedRecord> again;
   if (!command.reproduce.empty()) again = read_record_to_reproduce(command.reproduce);
   const RunConfig config = configuration(context, command, again ? &again->config : nullptr);
@@ -141,21 +178,15 @@ void run(Context& context, RunCommand command) {
   catch_checkpoint_requests();
   StartGuard guard(context);
   ProgressBar bar;
-  RunOptions options;
-  options.making = [&guard](const std::function<void()>& undo) { undo ? guard.begin(undo) : guard.end(); };
-  options.directory = command.directory;
-  options.resume = command.resume;
-  options.overwrite = command.overwrite;
-  options.log = context.log();
-  options.notice = [&](const std::string& text) {
-    // A closed stderr must not stop a run.
-    if (context.speaks()) std::fputs(fmt::format("pergola: {}\n", text).c_str(), stderr);
-  };
-  options.interrupted = [] { return interrupted.load(); };
-  options.checkpoint_asked = [] { return checkpoint_asked.exchange(false); };
-  options.wall_begin = program_begin;
-  if (!command.wall_time.empty()) options.wall_limit_seconds = seconds_in(command.wall_time).value_or(0);
-  if (!context.quiet) options.progress = [&](const RunProgress& progress) { bar.show(progress); };
+  RunOptions options = options_of(context, command, guard);
+  std::optional<LiveView> page;
+  if (command.has_page()) on_root(*context.communicator, [&] { open_page(context, command, config, page); });
+  if (page) options.watcher = &page->watcher();
+  if (!context.quiet || page)
+    options.progress = [&](const RunProgress& progress) {
+      if (!context.quiet) bar.show(progress);
+      if (page) page->progress(progress);
+    };
 
   RunSummary summary;
   try {
@@ -165,6 +196,7 @@ void run(Context& context, RunCommand command) {
     throw;
   }
   bar.close();
+  if (page) page->end(summary.status);
   report(context, command, config, summary);
   int code = 0;
   if (summary.status == RunStatus::interrupted)
@@ -204,6 +236,13 @@ void add_run(Command program, Context& context) {
           "Write a checkpoint and end with 130 before so long after the start, such as 3h50m, 90m, 1d12h or 45s")
       ->check(check_duration)
       ->type_name("TIME");
+  command->add_flag("--view", options->view, "Show the run in a browser as it goes on; prints the page's address");
+  command->add_flag("--control", options->control,
+                    "The same, and the page may pause the run, take one step, write a checkpoint and fork a new run");
+  command->add_option("--port", options->port, "Port of the page; default: any that is free")->between(0, 65535);
+  command->add_option("--listen", options->listen,
+                      "Address that the page listens on, others than this machine only if it says so; default: "
+                      "127.0.0.1");
   command->add_flag("--strict", options->strict, "Exit code 1 when a check of the report card fails");
   command->add_flag("--print-config", options->print_config, "Print the configuration with every default, and stop");
   command->footer(
@@ -214,6 +253,7 @@ void add_run(Command program, Context& context) {
       "goes on.\n"
       "--resume on a finished run changes nothing, unless run.end_time has grown: then the run goes on.\n\n"
       "Example:\n  pergola run examples/plummer.toml --set particles.n=1024 -o cluster\n"
+      "  pergola run examples/plummer.toml --control -o watched\n"
       "  pergola run --reproduce cluster/run.json");
   command->callback([&context, options] { run(context, *options); });
 }

@@ -25,6 +25,7 @@ void view(Context& context, const ViewCommand& command) {
     throw Error(ErrorKind::input, fmt::format("view: expected one process, found {}: start it without mpirun",
                                               context.communicator->size()));
   RunFolderFeed feed(command.directory, context.threads > 0 ? context.threads : available_cores());
+  feed.require_run();
   catch_interrupts();
   const ViewServer server(feed, {command.address, command.port});
   if (context.json)

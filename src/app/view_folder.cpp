@@ -106,7 +106,12 @@ json log_json(const fs::path& file) {
   json columns = json::object();
   std::error_code ignored;
   if (!fs::exists(file, ignored)) return columns;
-  const RunLog log = RunLog::read(file);
+  RunLog log;
+  try {
+    log = RunLog::read(file);
+  } catch (const Error&) {
+    return columns;  // a run that has just begun may not have written its first line
+  }
   constexpr std::size_t most = 2000;
   const std::size_t every = std::max<std::size_t>(1, (log.rows() + most - 1) / most);
   for (const std::string& name : log.names()) {
@@ -120,7 +125,9 @@ json log_json(const fs::path& file) {
   return columns;
 }
 
-RunFolderFeed::RunFolderFeed(fs::path directory, int threads) : directory_(std::move(directory)), threads_(threads) {
+RunFolderFeed::RunFolderFeed(fs::path directory, int threads) : directory_(std::move(directory)), threads_(threads) {}
+
+void RunFolderFeed::require_run() const {
   std::error_code error;
   if (!fs::is_directory(directory_, error))
     throw Error(ErrorKind::input, fmt::format("{}: expected the directory of a run", directory_.string()));

@@ -13,8 +13,9 @@ namespace pergola::app {
 /// at anew whenever the page asks.
 class RunFolderFeed final : public ViewFeed {
  public:
-  /// Throws Error(input) where there is nothing of a run.
   RunFolderFeed(std::filesystem::path directory, int threads);
+  /// Throws Error(input) where there is nothing of a run.
+  void require_run() const;
 
   std::string state() override;
   std::shared_ptr<const std::string> snapshot(std::int64_t number, std::int64_t most) override;

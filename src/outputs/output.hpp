@@ -20,6 +20,13 @@
 
 namespace pergola {
 
+/// What somebody who watches a run has told it: it alters no trajectory, but is written down.
+struct ControlLine {
+  std::string command;
+  double time = 0;
+  std::int64_t steps = 0;
+};
+
 /// What the run and its outputs have found: for run.json, the report card and the progress.
 struct RunResults {
   std::string initial_state, final_state;  // hashes of the particles (System::state_hash), on rank 0; empty: not known
@@ -29,6 +36,7 @@ struct RunResults {
   double force_error = 0;              // median, of the latest audit; 0: none
   std::vector<Check> checks;
   int snapshots = 0;
+  std::vector<ControlLine> control{};  // of all sessions, on rank 0
 };
 
 /// What an output must remember in a checkpoint, by name.

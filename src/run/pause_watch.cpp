@@ -15,44 +15,54 @@ constexpr std::int64_t most_steps_per_look = 64;
 /// What rank 0 has decided.
 struct Decision {
   Pause pause = Pause::none;
+  Pace pace = Pace::on;
   std::int64_t steps_per_look = 1;
 };
 
 }  // namespace
 
-Pause PauseWatch::after_step() {
+Pause PauseWatch::after_step(double time, std::int64_t steps) {
   if (communicator_.size() > 1 && ++steps_since_look_ < steps_per_look_) return Pause::none;
-  return look();
+  return look(time, steps);
 }
 
-Pause PauseWatch::look() {
-  const std::int64_t steps = std::max<std::int64_t>(steps_since_look_, 1);
+Pause PauseWatch::look(double time, std::int64_t steps) {
+  const std::int64_t since = std::max<std::int64_t>(steps_since_look_, 1);
   steps_since_look_ = 0;
   Decision decision;
   if (communicator_.is_root()) {
     const double seconds = std::max(seconds_since(last_look_), 1e-9);
-    decision.pause = decide();
+    decision.pause = decide(time, steps);
+    decision.pace = pace_;
     decision.steps_per_look =
-        std::clamp(static_cast<std::int64_t>(static_cast<double>(steps) * seconds_between_looks / seconds),
-                   std::int64_t{1}, most_steps_per_look);
+        pace_ != Pace::on
+            ? 1
+            : std::clamp(static_cast<std::int64_t>(static_cast<double>(since) * seconds_between_looks / seconds),
+                         std::int64_t{1}, most_steps_per_look);
   }
   if (communicator_.size() > 1) decision = share_value(communicator_, decision);
+  pace_ = decision.pace;
   steps_per_look_ = decision.steps_per_look;
   return decision.pause;
 }
 
-Pause PauseWatch::decide() {
+Pause PauseWatch::decide(double time, std::int64_t steps) {
   const double between_looks = seconds_since(last_look_);
   last_look_ = Clock::now();
   longest_between_looks_ = std::max(longest_between_looks_, between_looks);
+  RunWishes wishes;
+  if (options_.watcher) wishes = options_.watcher->look(time, steps);
+  pace_ = wishes.pace;
+  commands_.insert(commands_.end(), wishes.commands.begin(), wishes.commands.end());
   if (options_.interrupted && options_.interrupted()) return Pause::interrupt;
   if (wall_time_is_over()) {
     options_.log.info("the wall time is nearly over");
     return Pause::interrupt;
   }
-  if (options_.checkpoint_asked && options_.checkpoint_asked()) return Pause::checkpoint;
+  const bool asked = options_.checkpoint_asked && options_.checkpoint_asked();
   const bool due = checkpoint_every_seconds_ > 0 && seconds_since(last_checkpoint_) >= checkpoint_every_seconds_;
-  return due ? Pause::checkpoint : Pause::none;
+  if (asked || wishes.checkpoint || due) return Pause::checkpoint;
+  return wishes.show ? Pause::show : Pause::none;
 }
 
 /// There must be room for the longest stretch between two looks once more, for the files that wait and for a

@@ -1,6 +1,9 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/stopwatch.hpp"
 #include "comm/communicator.hpp"
@@ -9,10 +12,10 @@
 namespace pergola {
 
 /// Why the steps pause.
-enum class Pause { none, checkpoint, interrupt };
+enum class Pause { none, show, checkpoint, interrupt };
 
-/// When a run writes a checkpoint, and whether it ends with it: by signals, by the time since the last one and by the
-/// wall time that it may take. Rank 0 looks, all ranks do the same.
+/// When a run writes a checkpoint, and whether it ends with it: by signals, by the time since the last one, by the wall
+/// time that it may take and by who watches it; he may also hold the run. Rank 0 looks, all ranks do the same.
 class PauseWatch {
  public:
   /// `longest_write_seconds`: of one file so far; the wall time must leave room for it.
@@ -25,15 +28,19 @@ class PauseWatch {
 
   /// After a step: looks now and then, so that steps of microseconds are not held up by messages between ranks and a
   /// signal waits for a fraction of a second or one step. All ranks call it.
-  Pause after_step();
-  /// Looks now. All ranks call it.
-  Pause look();
+  Pause after_step(double time, std::int64_t steps);
+  /// Looks now: the run is at `time`, after so many steps. All ranks call it.
+  Pause look(double time, std::int64_t steps);
+  /// As of the last look.
+  Pace pace() const { return pace_; }
+  /// What the watcher has told since the last call; on rank 0.
+  std::vector<std::string> take_commands() { return std::exchange(commands_, {}); }
 
   /// Rank 0 has taken one.
   void took_checkpoint() { last_checkpoint_ = last_look_ = Clock::now(); }
 
  private:
-  Pause decide();
+  Pause decide(double time, std::int64_t steps);
   bool wall_time_is_over() const;
 
   const RunOptions& options_;
@@ -43,6 +50,8 @@ class PauseWatch {
   Clock::time_point last_checkpoint_ = Clock::now(), last_look_ = last_checkpoint_;
   double longest_between_looks_ = 0;
   std::int64_t steps_per_look_ = 1, steps_since_look_ = 0;
+  Pace pace_ = Pace::on;
+  std::vector<std::string> commands_;
 };
 
 }  // namespace pergola

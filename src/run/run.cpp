@@ -1,9 +1,11 @@
 #include "run/run.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <thread>
 
 #include <fmt/core.h>
 
@@ -27,6 +29,8 @@ bool RunSummary::all_passed() const {
 }
 
 namespace {
+
+constexpr std::chrono::milliseconds between_looks_of_a_held_run{5};
 
 void write_text(const std::filesystem::path& path, const std::string& text) {
   AtomicFile file(path);
@@ -63,7 +67,11 @@ class Run {
   void begin_steps();
   RunStatus loop();
   bool pause();
+  Pause look() { return watch_.look(system_->step_time(), system_->counts().steps); }
   bool act_on(Pause pause);
+  void set_pace();
+  void note_commands();
+  void show_to_watcher();
   bool write_due(const Moment& now, bool by_steps);
   void write_at_pause();
   void hash_state(std::string& hash);
@@ -89,7 +97,8 @@ class Run {
   std::vector<std::unique_ptr<Output>> outputs_;
   PauseWatch watch_;
   Pause pause_ = Pause::none;
-  bool fresh_ = false;  // this session began the run
+  std::int64_t every_steps_ = 0;  // outputs want the steps to pause after multiples of it; 0: none does
+  bool fresh_ = false;            // this session began the run
 
   Clock::time_point session_begin_ = Clock::now(), last_progress_ = session_begin_, steps_begin_ = session_begin_;
   double wall_before_ = 0;     // of the sessions before this one
@@ -216,6 +225,7 @@ void Run::begin_resumed(const Checkpoint& checkpoint) {
   context_.before = before.config;
   context_.results.start = before.start;
   context_.results.initial_state = before.initial_state;
+  if (directory_) context_.results.control = read_control(directory_->run_json());
   wall_before_ = before.wall_seconds;
   for (const auto& stage : before.profile.stages()) system_->profile().add(stage.name, stage.seconds, stage.calls);
   on_root(*communicator_, [&] { directory_->remove_temporaries(); });
@@ -245,13 +255,13 @@ void Run::make_outputs() {
 }
 
 void Run::begin_steps() {
-  std::int64_t every = 0;
-  for (const auto& output : outputs_) every = std::gcd(every, output->every_steps());
-  system_->pause_every(every);
+  for (const auto& output : outputs_) every_steps_ = std::gcd(every_steps_, output->every_steps());
+  system_->pause_every(every_steps_);
   log_remarks();
   session_time_ = system_->time();
   session_counts_ = system_->counts();
   steps_begin_ = Clock::now();
+  show_to_watcher();
 }
 
 /// Steps and outputs up to the last whole step before the end.
@@ -266,7 +276,7 @@ RunStatus Run::loop() {
       if (due >= end || time >= end - 1e-12 * length || time < due - 1e-9 * length) return RunStatus::finished;
       // Many outputs may lie within one step. Where none was due (a line of energies waits for its step) a session that
       // ended here would have done nothing.
-      pause_ = write_due(now(shown), false) ? watch_.look() : Pause::none;
+      pause_ = write_due(now(shown), false) ? look() : Pause::none;
     } else {
       write_due(now(system_->time()), true);
     }
@@ -278,17 +288,51 @@ RunStatus Run::loop() {
 bool Run::pause() {
   report_progress();
   if (communicator_->size() == 1) context_.queue->check();
-  pause_ = watch_.after_step();
   const Moment step = now(system_->step_time());
-  return pause_ != Pause::none || std::any_of(outputs_.begin(), outputs_.end(), [&](const auto& output) {
-           return output->every_steps() > 0 && output->due(step);
-         });
+  pause_ = watch_.after_step(step.time, step.steps);
+  return pause_ != Pause::none || watch_.pace() != Pace::on ||
+         std::any_of(outputs_.begin(), outputs_.end(),
+                     [&](const auto& output) { return output->every_steps() > 0 && output->due(step); });
 }
 
-/// True when the run ends here.
+/// True when the run ends here. Returns when it is not held, or no longer.
 bool Run::act_on(Pause pause) {
-  if (pause != Pause::none) write_at_pause();
-  return pause == Pause::interrupt;
+  while (true) {
+    note_commands();
+    if (pause == Pause::show)
+      show_to_watcher();
+    else if (pause != Pause::none)
+      write_at_pause();
+    if (pause == Pause::interrupt) return true;
+    if (watch_.pace() != Pace::held) break;
+    if (communicator_->is_root()) std::this_thread::sleep_for(between_looks_of_a_held_run);
+    pause = look();
+  }
+  set_pace();
+  return false;
+}
+
+/// Where one step is asked for, steps are taken one by one.
+void Run::set_pace() { system_->pause_every(watch_.pace() == Pace::one_step ? 1 : every_steps_); }
+
+/// On rank 0: what the watcher has told is in run.json at once.
+void Run::note_commands() {
+  const auto commands = watch_.take_commands();
+  for (const std::string& command : commands) {
+    context_.results.control.push_back({command, system_->step_time(), system_->counts().steps});
+    options_.log.info(fmt::format("told to {} at time {}", command, to_text(system_->step_time())));
+  }
+  try {
+    if (!commands.empty()) write_record("running");
+  } catch (const Error& error) {
+    options_.log.warning(error.what());  // no reason to end the run: the next output may be one
+  }
+}
+
+void Run::show_to_watcher() {
+  if (!communicator_->is_root() || !options_.watcher) return;
+  Profile::Scope scope(&system_->profile(), "view");
+  options_.watcher->show(*system_);
 }
 
 /// Whether any was.
@@ -309,6 +353,7 @@ void Run::finish() {
   system_->finish();
   for (const auto& output : outputs_) output->finish(*system_);
   report_progress();
+  show_to_watcher();
 }
 
 void Run::write_at_pause() {

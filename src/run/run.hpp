@@ -10,6 +10,7 @@
 #include "base/stopwatch.hpp"
 #include "comm/communicator.hpp"
 #include "config/config.hpp"
+#include "run/watcher.hpp"
 #include "sim/report_card.hpp"
 #include "time/integrator.hpp"
 
@@ -41,6 +42,7 @@ struct RunOptions {
   double wall_limit_seconds = 0;                   // end with a checkpoint before so long after `wall_begin`; 0: never
   Clock::time_point wall_begin = Clock::now();
   std::function<void(const RunProgress&)> progress;  // called a few times a second, on rank 0
+  RunWatcher* watcher = nullptr;                     // on rank 0: who is shown the run as it goes on, and may hold it
   /// Called before the particles and their first forces are made or read, which cannot be interrupted, with what takes
   /// back all that the run has done so far (for a caller that ends the process meanwhile); and with null when they
   /// stand.

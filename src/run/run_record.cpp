@@ -62,6 +62,13 @@ ordered_json to_json(const std::vector<Check>& checks) {
   return list;
 }
 
+ordered_json to_json(const std::vector<ControlLine>& control) {
+  ordered_json list = ordered_json::array();
+  for (const auto& line : control)
+    list.push_back({{"command", line.command}, {"time", line.time}, {"steps", line.steps}});
+  return list;
+}
+
 ordered_json configuration(const RunConfig& config) { return to_json(parse_toml(config_text(config), config.source)); }
 
 /// A path may hold bytes that are not UTF-8.
@@ -123,6 +130,7 @@ std::string record_text(const RunConfig& config, const System& system, const Run
   text["energy_end"] = results.end ? to_json(*results.end) : ordered_json();
   text["energy_error"] = results.end && results.energy_error ? ordered_json(*results.energy_error) : ordered_json();
   text["checks"] = to_json(results.checks);
+  if (!results.control.empty()) text["control"] = to_json(results.control);
   text["hashes"] = {{"program", or_null(program_hash())},
                     {"configuration", hash_of_text(config_text(config))},
                     {"initial_state", or_null(results.initial_state)},
@@ -154,6 +162,20 @@ std::optional<FinishedRun> read_finished_run(const std::filesystem::path& run_js
     return std::nullopt;  // another program's run.json
   }
   return run;
+}
+
+std::vector<ControlLine> read_control(const std::filesystem::path& run_json) {
+  std::ifstream file(run_json, std::ios::binary);
+  const auto text = ordered_json::parse(file, nullptr, false);
+  std::vector<ControlLine> control;
+  if (!text.is_object() || !text.contains("control")) return control;
+  try {
+    for (const auto& line : text.at("control"))
+      control.push_back({line.at("command"), line.at("time"), line.at("steps")});
+  } catch (const nlohmann::json::exception&) {
+    return {};  // another program's run.json
+  }
+  return control;
 }
 
 std::string failure_text(const std::exception& error, const System& system) {

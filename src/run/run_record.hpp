@@ -27,6 +27,8 @@ struct FinishedRun {
   RunSummary summary;
 };
 std::optional<FinishedRun> read_finished_run(const std::filesystem::path& run_json);
+/// What the sessions of a run before were told; nothing where there is no record that says it.
+std::vector<ControlLine> read_control(const std::filesystem::path& run_json);
 
 /// failure.json: what went wrong, when, and the particle's state where one particle is to blame.
 std::string failure_text(const std::exception& error, const System& system);

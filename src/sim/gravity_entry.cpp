@@ -13,7 +13,8 @@ std::unique_ptr<System> make(const RunConfig& config, std::shared_ptr<Communicat
 }  // namespace
 
 SystemEntry gravity_system_entry() {
-  return {.kind = "gravity", .snapshots = "snap_#.hdf5", .picture = "cluster", .make = make};
+  return {
+      .kind = "gravity", .snapshots = "snap_#.hdf5", .picture = "cluster", .starts_from_snapshots = true, .make = make};
 }
 
 }  // namespace pergola

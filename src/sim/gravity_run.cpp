@@ -77,9 +77,7 @@ void GravityRun::write_snapshot(const std::filesystem::path& path, WriteQueue* q
   on_root(simulation_.communicator(), [&] { hand_over_snapshot(path, queue, done); });
 }
 
-/// On rank 0.
-void GravityRun::hand_over_snapshot(const std::filesystem::path& path, WriteQueue* queue,
-                                    const std::function<void()>& done) {
+SnapshotHeader GravityRun::header() const {
   const RunConfig& config = simulation_.config();
   SnapshotHeader header;
   header.time = time();
@@ -93,14 +91,27 @@ void GravityRun::hand_over_snapshot(const std::filesystem::path& path, WriteQueu
   header.box_size = box.periodic() ? std::max({box.side.x, box.side.y, box.side.z}) : 0;
   const auto units = config.unit_system();
   header.units = FileUnits{units.length_cm, units.mass_g, units.velocity_cm_per_s};
+  return header;
+}
+
+SampleLook GravityRun::sample_look() const {
+  SampleLook look;
+  look.kinds.assign(species_names.begin(), species_names.end());
+  look.header = header();
+  return look;
+}
+
+/// On rank 0.
+void GravityRun::hand_over_snapshot(const std::filesystem::path& path, WriteQueue* queue,
+                                    const std::function<void()>& done) {
   const auto source = simulation_.particles_with_potentials();
   if (!contents_) {  // the same through the whole run
     const ParticleCensus census = simulation_.census();
     contents_ = SnapshotContents{census.counts, census.largest_id, true};
   }
   WriteOptions write;
-  write.single_precision = config.precision() == Precision::single;
-  queue_snapshot(*queue, path, header, *source, *contents_, write, done);
+  write.single_precision = simulation_.config().precision() == Precision::single;
+  queue_snapshot(*queue, path, header(), *source, *contents_, write, done);
 }
 
 /// What the force evaluation has to say, once for each new sentence.

@@ -40,10 +40,13 @@ class GravityRun final : public System {
   std::string describe() const override;
   bool has_center() const override { return !simulation_.box().periodic(); }
   Particles sample(std::int64_t most) override { return simulation_.sample(most); }
+  SampleLook sample_look() const override;
 
  private:
   /// Whether the report card has a line of this name.
   bool expects(std::string_view name) const;
+  /// Of a snapshot at time().
+  SnapshotHeader header() const;
   void hand_over_snapshot(const std::filesystem::path& path, WriteQueue* queue, const std::function<void()>& done);
   /// What an expanding universe is watched with, on rank 0; from a checkpoint.
   void watch(const Energies& energies);

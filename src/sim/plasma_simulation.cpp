@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "io/openpmd.hpp"
 #include "io/state_hash.hpp"
+#include "particles/sample.hpp"
 #include "sim/plasma_preflight.hpp"
 
 namespace pergola {
@@ -167,6 +168,48 @@ std::string PlasmaSimulation::state_hash() const {
   for (int s = 0; s < static_cast<int>(options_.species.size()); ++s)
     hash.add(system_->particles(s), s, device_.threads());
   return hash.text();
+}
+
+/// All particles come to the host to be chosen from.
+Particles PlasmaSimulation::sample(std::int64_t most) {
+  std::vector<PlasmaParticles> species;
+  std::vector<SampleCandidate> candidates;
+  std::vector<std::uint32_t> first;  // place of a species' first particle among all
+  for (int s = 0; s < static_cast<int>(options_.species.size()); ++s) {
+    first.push_back(static_cast<std::uint32_t>(candidates.size()));
+    species.push_back(system_->particles(s));
+    for (const std::uint64_t id : species.back().id)
+      candidates.push_back({id, static_cast<std::uint32_t>(candidates.size())});
+  }
+  choose_sample(candidates, most);
+  std::sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  Particles chosen;
+  chosen.resize(std::ssize(candidates));
+  const double length = units_.length().file, velocity = units_.velocity().file;
+  const auto value = [](const std::vector<double>& list, std::size_t i) { return list.empty() ? 0.0 : list[i]; };
+  for (std::size_t k = 0; k < candidates.size(); ++k) {
+    const std::uint32_t place = candidates[k].place;
+    const auto s = static_cast<std::size_t>(std::upper_bound(first.begin(), first.end(), place) - first.begin() - 1);
+    const PlasmaParticles& from = species[s];
+    const std::size_t i = place - first[s];
+    chosen.id[k] = candidates[k].id;
+    chosen.species[k] = static_cast<std::uint8_t>(s);
+    chosen.mass[k] = options_.species[s].mass;
+    chosen.x[k] = length * from.x[i], chosen.y[k] = length * from.y[i], chosen.z[k] = length * value(from.z, i);
+    chosen.vx[k] = velocity * from.vx[i], chosen.vy[k] = velocity * from.vy[i];
+    chosen.vz[k] = velocity * value(from.vz, i);
+  }
+  return chosen;
+}
+
+SampleLook PlasmaSimulation::sample_look() const {
+  SampleLook look;
+  for (const auto& species : options_.species) look.kinds.push_back(species.name);
+  look.header.time = time();
+  look.length_unit = units_.length_name();
+  look.time_unit = units_.time_name();
+  look.phase_space = true;
+  return look;
 }
 
 void PlasmaSimulation::save(StateSource& to) {

@@ -43,6 +43,8 @@ class PERGOLA_API PlasmaSimulation final : public System {
   void save(StateSource& to) override;
   std::string describe() const override;
   std::string state_hash() const override;
+  Particles sample(std::int64_t most) override;
+  SampleLook sample_look() const override;
 
  private:
   void check_memory() const;

@@ -13,6 +13,7 @@
 #include "comm/communicator.hpp"
 #include "config/config.hpp"
 #include "device/device.hpp"
+#include "io/snapshot.hpp"
 #include "io/write_queue.hpp"
 #include "particles/particles.hpp"
 #include "sim/report_card.hpp"
@@ -25,6 +26,14 @@ struct EnergyRow {
   Energies energies;
   std::vector<double> more;       // one value for each of energy_columns()
   std::optional<double> error{};  // of the system's own equation of energy; none: the relative change of the total
+};
+
+/// How a sample of particles is drawn.
+struct SampleLook {
+  std::vector<std::string> kinds;      // names of the species, by their number
+  SnapshotHeader header;               // time, box and, where they are those of a snapshot, units
+  std::string length_unit, time_unit;  // for people, where they are others
+  bool phase_space = false;            // x, y and vx in place of the three coordinates
 };
 
 /// A system that goes on in time, shows itself and can be saved: what a run (run/run.hpp) drives. Times and values are
@@ -88,8 +97,10 @@ class PERGOLA_API System {
 
   /// Whether the system is a cloud of particles in open space, which has a centre and radii about it.
   virtual bool has_center() const { return false; }
-  /// Of such a system at most `most` particles at time(), always the same ones, without their velocities; on rank 0.
-  virtual Particles sample(std::int64_t /*most*/) { return {}; }
+  /// At most `most` particles at time(), always the same ones; on rank 0.
+  virtual Particles sample(std::int64_t most) = 0;
+  /// What a page must know to draw them.
+  virtual SampleLook sample_look() const = 0;
 };
 
 /// The system that a configuration describes: from its start, or from what save() gave.

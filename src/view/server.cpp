@@ -74,6 +74,15 @@ http::response<http::string_body> answer_to(const Request& request, http::status
 
 std::string_view text_of(beast::string_view text) { return {text.data(), text.size()}; }
 
+/// One more WebSocket, for as long as this lives.
+struct Talk {
+  explicit Talk(std::atomic<int>& all) : count(all) { ++count; }
+  ~Talk() { --count; }
+  Talk(const Talk&) = delete;
+  Talk& operator=(const Talk&) = delete;
+  std::atomic<int>& count;
+};
+
 }  // namespace
 
 struct ViewServer::Parts {
@@ -167,6 +176,7 @@ struct ViewServer::Parts {
   }
 
   asio::awaitable<void> talk(Socket socket, Request request) {
+    const Talk counted(talks);
     auto timeout = websocket::stream_base::timeout::suggested(beast::role_type::server);
     socket.set_option(timeout);
     socket.read_message_max(longest_view_request);
@@ -215,6 +225,7 @@ struct ViewServer::Parts {
 
   ViewFeed& feed;
   std::string address, token;
+  std::atomic<int> talks = 0;  // before the context: what it still holds when it ends counts itself out
   asio::io_context context{1};
   tcp::acceptor acceptor;
   int connections = 0;
@@ -228,6 +239,8 @@ int ViewServer::port() const {
   boost::system::error_code ignored;
   return parts_->acceptor.local_endpoint(ignored).port();
 }
+
+int ViewServer::pages() const { return (parts_->talks + 1) / 2; }
 
 const std::string& ViewServer::token() const { return parts_->token; }
 

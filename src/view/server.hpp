@@ -40,6 +40,8 @@ class PERGOLA_API ViewServer {
   ViewServer& operator=(const ViewServer&) = delete;
 
   int port() const;
+  /// That are open now. A page has one WebSocket for its points and one for the rest.
+  int pages() const;
   const std::string& token() const;
   /// For a browser on this machine.
   std::string url() const;

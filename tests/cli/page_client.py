@@ -52,6 +52,26 @@ class Page:
         return WebSocket(self.url, self.url.query if query is None else query, headers)
 
 
+class LivePage(Page):
+    """`pergola run …` with a page, which the program names on stderr, until the end of a with block."""
+
+    def __init__(self, *args):
+        self.process = subprocess.Popen([PROGRAM, "--quiet", "run", *map(str, args)], stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        line = self.process.stderr.readline()
+        while "http://" not in line:
+            if not line:
+                raise AssertionError(f"the run has ended with {self.process.wait()}")
+            line = self.process.stderr.readline()
+        self.url = urllib.parse.urlsplit(line[line.index("http://"):].strip())
+
+    def end(self):
+        """Asks the run to end; its exit code."""
+        self.process.terminate()
+        self.process.communicate(timeout=60)
+        return self.process.returncode
+
+
 class WebSocket:
     def __init__(self, url, query, headers):
         self.connection = socket.create_connection((url.hostname, url.port), timeout=60)

@@ -42,6 +42,20 @@ function start(...args) {
   });
 }
 
+/// `pergola run`, which says on stderr where its page is.
+function startRun(...args) {
+  const child = spawn(program, ["--quiet", "run", ...args], { stdio: ["ignore", "ignore", "pipe"] });
+  return new Promise((resolve, reject) => {
+    let said = "";
+    child.stderr.on("data", (piece) => {
+      said += piece;
+      const found = said.match(/(http:\S+)\n/);
+      if (found) resolve([child, found[1]]);
+    });
+    child.on("exit", () => reject(new Error(`ended: ${said}`)));
+  });
+}
+
 /// Bright pixels of the canvas, and a number that changes with any of them.
 const look = (page) => page.evaluate(() => {
   const canvas = document.getElementById("scene"), copy = document.createElement("canvas");
@@ -57,7 +71,7 @@ const look = (page) => page.evaluate(() => {
   return { bright, mark };
 });
 
-let chrome, server;
+let chrome, server, live;
 try {
   writeFileSync(join(folder, "run.toml"), config);
   execFileSync(program, ["--quiet", "run", join(folder, "run.toml"), "-o", join(folder, "cluster")]);
@@ -93,12 +107,30 @@ try {
   assert.match(await page.textContent("#checks"), /energy_error/);
   assert((await page.$$("#curves .uplot")).length >= 2);
 
+  // A run as it goes on, which the page pauses.
+  [live, url] = await startRun(join(folder, "run.toml"), "-o", join(folder, "live"), "--control", "--set", "run.end_time=100000", "--set", "output.snapshots_every=0");
+  await page.goto(url);
+  await page.waitForFunction(() => Number(document.body.dataset.frames) >= 2 && document.body.dataset.status === "running");
+  assert((await look(page)).bright > 300);
+  await page.click("[data-do=pause]");
+  await page.waitForFunction(() => document.body.dataset.status === "paused");
+  const stood = await page.textContent("#facts");
+  await page.waitForTimeout(1500);  // three states
+  assert.equal(await page.textContent("#facts"), stood, "pause stops time");
+  await page.click("[data-do=go]");
+  await page.waitForFunction((before) => document.body.dataset.status === "running" && document.getElementById("facts").textContent !== before, stood);
+
   const wrong = await page.goto(url.replace(/token=.{4}/, "token=0000"));
   assert.equal(wrong.status(), 401);
   assert.deepEqual(complaints, []);
   console.log("1 passed, 0 failed");
 } finally {
   server?.kill();
+  if (live && live.exitCode === null) {  // it writes into the folder until it has ended
+    const over = new Promise((done) => live.once("exit", done));
+    live.kill("SIGKILL");
+    await over;
+  }
   await chrome?.close();
   rmSync(folder, { recursive: true, force: true });
 }

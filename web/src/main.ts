@@ -9,6 +9,7 @@ const scene = new Scene($<HTMLCanvasElement>("scene"));
 const curves = new Curves($("curves"));
 const points = new Line(), facts = new Line();
 let state: State | null = null;
+let lastSaid = "";
 let following = true, playing = false, serial = 0, wanted = -1, frames = 0;
 
 const say = (text: string) => { $("message").textContent = text; };
@@ -83,6 +84,7 @@ function drawState(now: State): void {
   if (now.rate) lines.push(now.rate);
   if (typeof now.seconds_left === "number") lines.push(`${number(now.seconds_left)} s left`);
   $("facts").innerText = lines.join("\n");
+  if (now.said && now.said !== lastSaid) say((lastSaid = now.said));
   curves.show(now);
   const table = $("checks");
   table.textContent = "";

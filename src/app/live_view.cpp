@@ -1,0 +1,74 @@
+#include "app/live_view.hpp"
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <thread>
+
+#include "app/unit_text.hpp"
+#include "base/stopwatch.hpp"
+
+namespace pergola::app {
+
+namespace {
+
+void name_axes(const SampleLook& look, ViewPoints& points) {
+  points.units.fill(look.length_unit.empty() ? unit_texts(look.header).length : look.length_unit);
+  if (!look.phase_space) return;
+  points.axes[2] = "vx";
+  points.units[2] = fmt::format("{}/({})", look.length_unit, look.time_unit);
+}
+
+ViewPoints points_of_system(System& system, std::int64_t most) {
+  const Particles sample = system.sample(most);
+  const SampleLook look = system.sample_look();
+  ViewPoints points;
+  points.time = look.header.time;
+  points.time_text =
+      look.time_unit.empty() ? time_text(look.header) : fmt::format("t = {:.6g} {}", look.header.time, look.time_unit);
+  points.total = system.size();
+  points.kinds = look.kinds;
+  points.box_side = look.header.box_size;
+  name_axes(look, points);
+  const auto take = [](const std::vector<double>& from, std::vector<float>& to) {
+    to.reserve(from.size());
+    for (const double value : from) to.push_back(static_cast<float>(value));
+  };
+  take(sample.x, points.x), take(sample.y, points.y), take(look.phase_space ? sample.vx : sample.z, points.z);
+  points.speed.reserve(sample.x.size());
+  for (std::size_t k = 0; k < sample.vx.size(); ++k) {
+    const double speed =
+        look.phase_space
+            ? std::abs(sample.vx[k])
+            : std::sqrt(sample.vx[k] * sample.vx[k] + sample.vy[k] * sample.vy[k] + sample.vz[k] * sample.vz[k]);
+    points.speed.push_back(static_cast<float>(speed));
+  }
+  points.kind = sample.species;
+  return points;
+}
+
+}  // namespace
+
+LiveView::LiveView(const Context& context, const RunConfig& config, const std::filesystem::path& directory,
+                   const ViewOptions& where, bool control)
+    : files_(directory, 1),
+      feed_(files_, config, directory,
+            {.control = control, .ranks = context.communicator->size(), .points = points_of_system}),
+      server_(feed_, where) {
+  // Also under --quiet, which would leave nobody a way to the page; stdout may be for JSON. A closed stderr must not
+  // stop a run.
+  std::fputs(fmt::format("pergola: this run is shown at {}\n", server_.url()).c_str(), stderr);
+}
+
+void LiveView::end(RunStatus status) {
+  constexpr double patience_seconds = 5;
+  feed_.end(status == RunStatus::interrupted ? "interrupted" : "finished");
+  const auto begin = Clock::now();
+  while (server_.pages() > 0 && feed_.states_after_end() < server_.pages() && !interrupted &&
+         seconds_since(begin) < patience_seconds)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
+
+}  // namespace pergola::app

@@ -1,0 +1,102 @@
+#include "run/fork.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string_view>
+#include <system_error>
+
+#include "base/atomic_file.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "io/write_queue.hpp"
+#include "outputs/output.hpp"
+#include "sim/system_entry.hpp"
+
+namespace pergola {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* particles_name = "start.hdf5";
+constexpr const char* configuration_name = "run.toml";
+
+/// With the particles of the new run's own file, which stands beside it.
+std::string forked_configuration(const RunConfig& config, const std::vector<std::string>& sets) {
+  if (!system_entry(config).starts_from_snapshots)
+    throw Error(ErrorKind::input,
+                "fork: expected a run under gravity, whose particles can be read from a snapshot; go on from a copy of "
+                "this run's directory with --resume");
+  RunConfig from_here = config;
+  from_here.particles = {};
+  from_here.particles.file = particles_name;
+  return config_text(parse_config(config_text(from_here), "fork", sets));
+}
+
+/// The first that is not there yet.
+fs::path make_directory(const fs::path& origin) {
+  constexpr int most = 999;
+  for (int number = 1; number <= most; ++number) {
+    const fs::path path = origin.parent_path() / fmt::format("{}-fork-{:03}", origin.filename().string(), number);
+    std::error_code error;
+    if (fs::create_directory(path, error)) return path;
+    if (error) throw Error(ErrorKind::system, fmt::format("{}: cannot be made: {}", path.string(), error.message()));
+  }
+  throw Error(ErrorKind::input, fmt::format("{}: has {} forks already", origin.string(), most));
+}
+
+/// As one word of a shell's command line.
+std::string shell_word(const std::string& text) {
+  const auto plain = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+           std::string_view("/._-+=:,@%").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  std::string quoted;
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return fmt::format("'{}'", quoted);
+}
+
+/// Without a separator at its end.
+fs::path named(const fs::path& directory) {
+  const fs::path path = fs::absolute(directory).lexically_normal();
+  return path.has_filename() ? path : path.parent_path();
+}
+
+}  // namespace
+
+RunFork::RunFork(const RunConfig& config, const fs::path& directory, const std::vector<std::string>& sets)
+    : origin_(named(directory)), sets_(sets), configuration_(forked_configuration(config, sets)) {
+  directory_ = make_directory(origin_);
+}
+
+RunFork::~RunFork() {
+  std::error_code ignored;
+  fs::remove(directory_, ignored);  // refused, as it should be, where there is anything in it
+}
+
+std::string RunFork::command() const {
+  return fmt::format("pergola run {} -o {} --resume", shell_word((directory_ / configuration_name).string()),
+                     shell_word(directory_.string()));
+}
+
+void RunFork::write(System& system) const {
+  try {
+    WriteQueue queue(most_bytes_waiting());
+    system.write_snapshot(directory_ / particles_name, &queue, nullptr);
+    queue.drain();
+    std::string changes;
+    for (const auto& set : sets_) changes += fmt::format("{} {}", changes.empty() ? ", with" : ",", set);
+    AtomicFile file(directory_ / configuration_name);
+    file.write(fmt::format("# From {} at time {}, after {} steps{}.\n{}", origin_.filename().string(),
+                           to_text(system.time()), system.counts().steps, changes, configuration_));
+    file.commit();
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove_all(directory_, ignored);
+    throw;
+  }
+}
+
+}  // namespace pergola

@@ -1,0 +1,231 @@
+#include "view/live_feed.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
+
+#include "base/error.hpp"
+#include "view/requests.hpp"
+
+namespace pergola {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr double shortest_between_points = 1.0 / 60;
+
+/// Samples are of few sizes: each is chosen and kept once.
+std::int64_t sample_size(std::int64_t most) {
+  for (const std::int64_t size : {std::int64_t{10'000}, std::int64_t{100'000}})
+    if (most <= size) return size;
+  return most_view_points;
+}
+
+/// At most so many of them, evenly spread.
+ViewPoints thinned(const ViewPoints& points, std::int64_t most) {
+  ViewPoints some = points;
+  const auto places = spread_places(std::ssize(points.x), most);
+  const auto keep = [&](auto& list) {
+    for (std::size_t k = 0; k < places.size(); ++k) list[k] = list[static_cast<std::size_t>(places[k])];
+    list.resize(places.size());
+  };
+  keep(some.x), keep(some.y), keep(some.z), keep(some.speed), keep(some.kind);
+  return some;
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+}  // namespace
+
+LiveFeed::LiveFeed(ViewFeed& files, const RunConfig& config, std::filesystem::path directory, LiveOptions options)
+    : files_(files), config_(config), directory_(std::move(directory)), options_(std::move(options)) {}
+
+std::string LiveFeed::state() {
+  json state = json::parse(files_.state());
+  const std::lock_guard lock(mutex_);
+  if (over_) ++states_after_end_;
+  state["live"] = !over_;
+  state["control"] = options_.control && !over_;
+  state["paused"] = held_ && !over_;
+  state["status"] = status_;
+  state["said"] = said_;
+  state["end_time"] = config_.run.end_time;
+  if (!over_ && status_ != "starting") add_progress(state);
+  return state.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+/// Of a run whose first step is at hand, or behind it.
+void LiveFeed::add_progress(json& state) const {
+  state["time"] = time_;
+  state["totals"] = {
+      {"steps", steps_}, {"particle_steps", progress_.counts.particle_steps}, {"wall_seconds", progress_.wall_seconds}};
+  state["energy_error"] = progress_.energy_error ? json(*progress_.energy_error) : json();
+  if (progress_.wall_seconds == 0) return;  // none yet
+  state["start_time"] = progress_.start_time;
+  state["seconds_left"] = std::isfinite(progress_.seconds_left) ? json(progress_.seconds_left) : json();
+  state["rate"] = fmt::format("{:.3g} particle steps/s", progress_.particle_steps_per_second);
+}
+
+std::shared_ptr<const std::string> LiveFeed::snapshot(std::int64_t number, std::int64_t most) {
+  return files_.snapshot(number, most);
+}
+
+bool LiveFeed::has(std::int64_t most) const {
+  return points_ && (sampled_ >= most || std::ssize(points_->x) == points_->total);
+}
+
+std::shared_ptr<const std::string> LiveFeed::newest(std::int64_t& serial, std::int64_t most) {
+  std::shared_ptr<const ViewPoints> points;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!points_ || points_->number < serial || !(has(most) || over_)) {
+      wanted_ = std::max(wanted_, most);
+      return nullptr;
+    }
+    points = points_;
+  }
+  serial = points->number;
+  if (sent_.number != points->number || sent_.most != most)
+    sent_ = {points->number, most, std::make_shared<const std::string>(encode_points(thinned(*points, most)))};
+  return sent_.bytes;
+}
+
+std::string LiveFeed::act(const std::string& action, const std::string& argument) {
+  if (!options_.control)
+    throw Error(ErrorKind::input, "this page looks on; a run that was started with --control is steered from it");
+  if (action == "fork") return fork(argument);
+  const std::lock_guard lock(mutex_);
+  if (over_) throw Error(ErrorKind::input, "the run has ended");
+  const auto take = [&](const char* answer) {
+    commands_.push_back(action);
+    return std::string(answer);
+  };
+  if (action == "pause") {
+    if (!pausing_) hold_at_ = 0;
+    pausing_ = true;
+    return take("pauses after this step");
+  }
+  if (action == "step") {
+    pausing_ = true;
+    hold_at_ = steps_ + 1;
+    return take("one step");
+  }
+  if (action == "go") {
+    pausing_ = false;
+    return take("goes on");
+  }
+  if (action == "checkpoint") {
+    checkpoint_ = true;
+    return take("writes a checkpoint after this step");
+  }
+  throw Error(ErrorKind::input, fmt::format("do: expected pause, step, go, checkpoint or fork, found \"{}\"", action));
+}
+
+std::string LiveFeed::fork(const std::string& keys) {
+  if (options_.ranks > 1)
+    throw Error(ErrorKind::input, fmt::format("fork: expected a run of one process, found {}", options_.ranks));
+  {
+    const std::lock_guard lock(mutex_);
+    if (over_) throw Error(ErrorKind::input, "the run has ended");
+    if (fork_) throw Error(ErrorKind::input, "fork: the one before is not written yet");
+  }
+  auto made = std::make_shared<const RunFork>(config_, directory_, words_of(keys));
+  const std::lock_guard lock(mutex_);
+  commands_.push_back(keys.empty() ? "fork" : fmt::format("fork {}", keys));
+  fork_ = std::move(made);
+  return fmt::format("writes {} after this step; then: {}", fork_->directory().filename().string(), fork_->command());
+}
+
+bool LiveFeed::points_wanted() const {
+  if (wanted_ == 0) return false;
+  const bool others = !points_ || steps_ != points_steps_ || !has(wanted_);
+  return others && Clock::now() >= next_points_;
+}
+
+RunWishes LiveFeed::look(double time, std::int64_t steps) {
+  const std::lock_guard lock(mutex_);
+  time_ = time;
+  steps_ = steps;
+  RunWishes wishes;
+  wishes.show = fork_ || points_wanted();
+  wishes.checkpoint = std::exchange(checkpoint_, false);
+  if (pausing_) wishes.pace = steps < hold_at_ ? Pace::one_step : Pace::held;
+  held_ = wishes.pace == Pace::held;
+  wishes.commands = std::exchange(commands_, {});
+  return wishes;
+}
+
+void LiveFeed::show(System& system) {
+  std::int64_t most = 0;
+  std::shared_ptr<const RunFork> fork;
+  {
+    const std::lock_guard lock(mutex_);
+    if (status_ == "starting") status_ = "running";
+    time_ = system.time();
+    steps_ = system.counts().steps;
+    most = sample_size(std::max(wanted_, sampled_));
+    fork = std::exchange(fork_, nullptr);
+  }
+  show_points(system, most);
+  if (fork) make_fork(system, *fork);
+}
+
+/// The page is no reason to end a run: what goes wrong is said there.
+void LiveFeed::show_points(System& system, std::int64_t most) {
+  const auto begin = Clock::now();
+  std::shared_ptr<ViewPoints> points;
+  try {
+    points = std::make_shared<ViewPoints>(options_.points(system, most));
+  } catch (const std::exception& error) {
+    say(error.what());
+  }
+  const double cost = seconds_since(begin);
+  const double wait = options_.most_share > 0 ? std::max(shortest_between_points, cost / options_.most_share) : 0;
+  const std::lock_guard lock(mutex_);
+  next_points_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(wait));
+  wanted_ = 0;
+  points_steps_ = steps_;
+  if (!points) return;
+  points->number = points_ ? points_->number + 1 : 0;
+  sampled_ = most;
+  points_ = std::move(points);
+}
+
+void LiveFeed::make_fork(System& system, const RunFork& fork) {
+  try {
+    fork.write(system);
+    say(fmt::format("{} is written; start it with: {}", fork.directory().filename().string(), fork.command()));
+  } catch (const std::exception& error) {
+    say(error.what());
+  }
+}
+
+void LiveFeed::say(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  said_ = text;
+}
+
+void LiveFeed::progress(const RunProgress& progress) {
+  const std::lock_guard lock(mutex_);
+  progress_ = progress;
+}
+
+void LiveFeed::end(const std::string& status) {
+  const std::lock_guard lock(mutex_);
+  over_ = true;
+  status_ = status;
+  fork_ = nullptr;
+}
+
+}  // namespace pergola
