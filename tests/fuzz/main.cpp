@@ -2,7 +2,6 @@
 //   pergola_fuzz CORPUS EXAMPLES [--seconds S] [--tries N] [--seed K] [--target NAME] [--keep FOLDER]
 // The seed decides every input. What kills the program is left in FOLDER as NAME.input, to become a file of the corpus.
 #include <fmt/core.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,9 +14,9 @@
 #include <iterator>
 #include <map>
 
-#include "base/error.hpp"
 #include "base/text.hpp"
 #include "fuzz/mutation.hpp"
+#include "fuzz/reading.hpp"
 #include "fuzz/target.hpp"
 
 namespace pergola::fuzz {
@@ -25,8 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-
-constexpr double longest_try_s = 20;
 
 struct Options {
   fs::path corpus, examples, keep = fs::temp_directory_path();
@@ -36,62 +33,6 @@ struct Options {
   std::string target;  // empty: all
 };
 
-/// What became of one input.
-struct Outcome {
-  std::string defect;    // empty: none
-  bool refused = false;  // with Error(input)
-  bool deadly = false;   // to the child that looked first
-};
-
-/// Reads one input in this process.
-Outcome try_to_read(const Target& target, const fs::path& path) {
-  try {
-    target.read(path);
-    return {};
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::input) return {"", true};
-    return {fmt::format("an error of kind {}: {}", static_cast<int>(error.kind()), error.what())};
-  } catch (const std::exception& error) {
-    return {fmt::format("an unexpected exception: {}", error.what())};
-  }
-}
-
-/// Reads one input in a child that looks at it first. To die in the first look is what that is for; after it, a defect.
-Outcome read_in_child(const Target& target, const fs::path& path) {
-  int pipe[2];
-  if (::pipe(pipe) != 0) return {"no pipe"};
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::alarm(static_cast<unsigned>(longest_try_s));
-    if (!std::freopen("/dev/null", "w", stderr)) std::_Exit(9);
-    target.first(path);
-    const char looked = 'l';
-    if (::write(pipe[1], &looked, 1) != 1) std::_Exit(9);
-    const Outcome outcome = try_to_read(target, path);
-    if (::write(pipe[1], outcome.defect.data(), outcome.defect.size()) < 0) std::_Exit(9);
-    std::_Exit(outcome.refused ? 2 : 0);
-  }
-  ::close(pipe[1]);
-  std::string said;
-  char bytes[512];
-  for (ssize_t count = 0; (count = ::read(pipe[0], bytes, sizeof bytes)) > 0;)
-    said.append(bytes, static_cast<std::size_t>(count));
-  ::close(pipe[0]);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  Outcome outcome;
-  if (said.empty())
-    outcome.deadly = true;
-  else if (!WIFEXITED(status))
-    outcome.defect = fmt::format("killed by signal {} after the first look", WTERMSIG(status));
-  else if (said.size() > 1)
-    outcome.defect = said.substr(1);
-  else if (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 2)
-    outcome.defect = fmt::format("ended with {} after the first look", WEXITSTATUS(status));
-  outcome.refused = WIFEXITED(status) && WEXITSTATUS(status) == 2;
-  return outcome;
-}
-
 void write_bytes(const fs::path& path, const std::string& bytes) {
   fs::remove(path);
   std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -100,7 +41,7 @@ void write_bytes(const fs::path& path, const std::string& bytes) {
 class Attack {
  public:
   Attack(const Target& target, const Options& options)
-      : target_(target), input_(options.keep / (target.name + ".input")), dice_(options.seed) {
+      : target_(target), input_(options.keep / (target.name + ".input")), child_(target, input_), dice_(options.seed) {
     inputs_ = target.seeds();
     std::map<fs::path, std::string> files;
     std::error_code none;
@@ -131,7 +72,7 @@ class Attack {
   bool try_one(const std::string& bytes) {
     write_bytes(input_, bytes);
     const auto begin = Clock::now();
-    Outcome outcome = target_.first ? read_in_child(target_, input_) : try_to_read(target_, input_);
+    Outcome outcome = target_.first ? child_.read() : try_to_read(target_, input_);
     if (std::chrono::duration<double>(Clock::now() - begin).count() > longest_try_s && !outcome.deadly)
       outcome.defect = "takes too long";
     ++tries_;
@@ -143,6 +84,7 @@ class Attack {
 
   const Target& target_;
   fs::path input_;
+  ReadingChild child_;
   Dice dice_;
   std::vector<std::string> inputs_;
   std::int64_t tries_ = 0, refused_ = 0, deadly_ = 0;
