@@ -123,6 +123,11 @@ def cases():
     for steps in ("staggered", "adaptive", "block"):
         yield (f"mesh/{steps}", PLUMMER.format(n=20000),
                mesh + ["gravity.mesh.boundary=isolated", *STEPS[steps]])
+    for precision in ("single", "mixed", "double"):
+        yield (f"treepm/{precision}", PLUMMER.format(n=20000),
+               ["gravity.solver=treepm", "gravity.softening=0.05", "gravity.mesh.box=80",
+                "gravity.mesh.box_corner=[-40,-40,-40]", f"run.precision={precision}", "time.integrator=leapfrog",
+                "run.end_time=0.05"])
     for precision, shape, cells in itertools.product(("single", "double"), ("linear", "quadratic"), ("[32, 16]", "[16, 8, 8]")):
         dimensions = 1 + cells.count(",")
         yield f"plasma/{dimensions}d/{shape}/{precision}", PLASMA.format(precision=precision, shape=shape, cells=cells), []

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -7,12 +8,15 @@
 #include "gravity/solver.hpp"
 #include "particles/box.hpp"
 #include "tree/octree.hpp"
+#include "tree/walk.hpp"
 
 namespace pergola {
 
 /// Gravity in a periodic box: the short range by a tree, the long range by a mesh (physics/split.hpp): docs/treepm.md.
 template <class Real>
 std::unique_ptr<Solver<Real>> make_treepm_cpu(const SolverOptions& options, const Device& device);
+template <class Real>
+std::unique_ptr<Solver<Real>> make_treepm_cuda(const SolverOptions& options, const Device& device);
 
 // gravity/treepm_entry.cpp
 const SolverInfo& treepm_info();
@@ -39,5 +43,25 @@ struct TreePmParameters {
 /// What gravity.tree.accuracy and what was set by hand amount to for n particles in the box of the options. Throws
 /// Error(input) that names the key where the box or the softening does not allow it.
 TreePmParameters treepm_parameters(const SolverOptions& options, std::int64_t n);
+
+/// The options of the mesh that carries the long range.
+SolverOptions treepm_mesh_options(const SolverOptions& options, const TreePmParameters& found);
+
+/// The box and the law of the short range in the units of the tree, whose cube is that of the box.
+template <class T>
+tree::ShortRangeBox<T> short_range_box(const Box& box, const TreePmParameters& found, bool with_potential) {
+  const double unit = 1 / std::max({box.side.x, box.side.y, box.side.z}), cut_off = found.cut_off * unit;
+  return {{unit * box.side, cut_off},
+          physics::make_split_law<T>(found.split * unit, cut_off, found.opening.order),
+          with_potential};
+}
+
+/// From the mesh's potential to the long range's. It holds each particle's own, and has a mean of zero in the box: so
+/// has the whole with that of the short range taken off.
+struct LongRangePotential {
+  double own = 0, mean = 0;
+  PERGOLA_HD double of(double on_mesh, double mass) const { return on_mesh + own * mass + mean; }
+};
+LongRangePotential long_range_potential(const SolverOptions& options, const TreePmParameters& found, double total_mass);
 
 }  // namespace pergola

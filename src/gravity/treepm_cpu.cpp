@@ -52,9 +52,14 @@ class TreePmCpu final : public Solver<typename TreeNumbers<precision>::State> {
   std::string remark() const override { return parameters_ ? parameters_->text(options_.mesh.box) : std::string(); }
 
  private:
-  std::unique_ptr<Solver<State>> make_mesh(const TreePmParameters& found) const;
+  std::unique_ptr<Solver<State>> make_mesh(const TreePmParameters& found) const {
+    return make_smoothed_mesh<State>(treepm_mesh_options(options_, found), device_,
+                                     physics::split_smoothing(found.split));
+  }
   template <class T>
-  tree::ShortRangeBox<T> short_range(bool with_potential) const;
+  tree::ShortRangeBox<T> short_range(bool with_potential) const {
+    return short_range_box<T>(options_.mesh.box, *parameters_, with_potential);
+  }
   void add_long_range(const Targets& targets, unsigned want, const Forces<State>& forces);
 
   SolverOptions options_;
@@ -69,29 +74,6 @@ class TreePmCpu final : public Solver<typename TreeNumbers<precision>::State> {
   Sources<State> sources_;
   Buffer<State> long_range_[3], potential_;
 };
-
-template <Precision precision>
-std::unique_ptr<Solver<typename TreeNumbers<precision>::State>> TreePmCpu<precision>::make_mesh(
-    const TreePmParameters& found) const {
-  SolverOptions options = options_;
-  options.mesh.cells = found.cells;
-  options.mesh.assignment = found.assignment;
-  options.mesh.poisson = Poisson::fft;
-  options.mesh.gradient = Gradient::spectral;
-  options.mesh.laplacian = Laplacian::spectral;
-  options.mesh.deconvolve = true;
-  return make_smoothed_mesh<State>(options, device_, physics::split_smoothing(found.split));
-}
-
-/// The box and the law in the tree's units.
-template <Precision precision>
-template <class T>
-tree::ShortRangeBox<T> TreePmCpu<precision>::short_range(bool with_potential) const {
-  const Box& box = options_.mesh.box;
-  const double unit = 1 / tree_.frame().side, cut_off = parameters_->cut_off * unit;
-  return {unit * box.side, cut_off,
-          physics::make_split_law<T>(parameters_->split * unit, cut_off, parameters_->opening.order), with_potential};
-}
 
 template <Precision precision>
 void TreePmCpu<precision>::prepare(const Sources<State>& sources) {
@@ -147,14 +129,10 @@ void TreePmCpu<precision>::evaluate(const Targets& targets, unsigned want, const
   add_long_range(targets, want, forces);
 }
 
-/// The mesh's part. Its potential holds each particle's own, and has a mean of zero in the box: so has the whole with
-/// that of the short range taken off.
+/// The mesh's part.
 template <Precision precision>
 void TreePmCpu<precision>::add_long_range(const Targets& targets, unsigned want, const Forces<State>& forces) {
-  const double constant = options_.gravitational_constant;
-  const double own = constant * physics::split_self_potential(parameters_->split);
-  const double mean =
-      constant * tree_.frame().mass * physics::split_mean_potential(parameters_->split, options_.mesh.box.volume());
+  const LongRangePotential correction = long_range_potential(options_, *parameters_, tree_.frame().mass);
   if (want & want_potential) {
     if (potential_.size() < targets.count) potential_ = Buffer<State>(device_, targets.count);
     Forces<State> of_mesh;
@@ -170,8 +148,8 @@ void TreePmCpu<precision>::add_long_range(const Targets& targets, unsigned want,
         forces.az[t] += long_range_[2].data()[i];
       }
       if (want & want_potential)
-        forces.potential[t] += static_cast<State>(static_cast<double>(potential_.data()[t]) +
-                                                  own * static_cast<double>(sources_.mass[i]) + mean);
+        forces.potential[t] += static_cast<State>(
+            correction.of(static_cast<double>(potential_.data()[t]), static_cast<double>(sources_.mass[i])));
     }
   });
 }

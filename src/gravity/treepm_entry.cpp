@@ -94,9 +94,9 @@ SolverOptions smaller_mesh(SolverOptions options, int cells, double& fewer) {
 template <class Real>
 std::unique_ptr<Solver<Real>> make_treepm(const SolverOptions& options, const Device& device) {
   if (const auto conflict = check_treepm(options)) throw Error(ErrorKind::input, conflict->key + ": " + conflict->why);
-  if (device.is_cuda())
-    throw Error(ErrorKind::device, "gravity.solver: treepm runs on the CPU only, found device " + device.spec() +
-                                       "; set run.device = \"cpu\" or give --device cpu");
+  if (device.is_cuda()) {
+    if constexpr (cuda_built) return make_treepm_cuda<Real>(options, device);
+  }
   return make_treepm_cpu<Real>(options, device);
 }
 
@@ -115,7 +115,7 @@ const SolverInfo& treepm_info() {
 
 SolverEntry treepm_entry() {
   return {.name = "treepm",
-          .summary = "a periodic box: the short range by the tree, the long range by a mesh (CPU)",
+          .summary = "a periodic box: the short range by the tree, the long range by a mesh",
           .can = treepm_info(),
           .keys = treepm_keys(),
           .energy = {.pairs_up_to = 0},

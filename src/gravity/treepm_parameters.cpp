@@ -100,6 +100,24 @@ TreePmParameters treepm_parameters(const SolverOptions& options, std::int64_t n)
   return found;
 }
 
+SolverOptions treepm_mesh_options(const SolverOptions& options, const TreePmParameters& found) {
+  SolverOptions of_mesh = options;
+  of_mesh.mesh.cells = found.cells;
+  of_mesh.mesh.assignment = found.assignment;
+  of_mesh.mesh.poisson = Poisson::fft;
+  of_mesh.mesh.gradient = Gradient::spectral;
+  of_mesh.mesh.laplacian = Laplacian::spectral;
+  of_mesh.mesh.deconvolve = true;
+  return of_mesh;
+}
+
+LongRangePotential long_range_potential(const SolverOptions& options, const TreePmParameters& found,
+                                        double total_mass) {
+  const double constant = options.gravitational_constant;
+  return {constant * physics::split_self_potential(found.split),
+          constant * total_mass * physics::split_mean_potential(found.split, options.mesh.box.volume())};
+}
+
 std::string TreePmParameters::text(const Box& box) const {
   const double cell = std::max({box.side.x / cells[0], box.side.y / cells[1], box.side.z / cells[2]});
   return fmt::format("treepm: {} x {} x {} cells, {} assignment, split {:.3g} and cut-off {:.3g} cells, order {}",

@@ -5,6 +5,7 @@
 #include "device/launch.cuh"
 #include "physics/expansion.hpp"
 #include "physics/pair.hpp"
+#include "physics/split.hpp"
 #include "tree/walk_cuda.cuh"
 
 namespace pergola::tree {
@@ -33,9 +34,9 @@ struct alignas(16) StagedRows {
 };
 
 /// A warp sums what up to 32 far cells at a time do, one per lane, while the next ones are fetched.
-template <class T, int order>
+template <class T, class Space, int order>
 __global__ void __launch_bounds__(far_warps * 32, sizeof(T) == 4 ? 6 : 4)
-    far_kernel(const __grid_constant__ SumJob<T> job) {
+    far_kernel(const __grid_constant__ SumJob<T, Space> job) {
   constexpr int terms = physics::expansion_terms(order), padded = terms <= 32 ? 32 : 64;
   constexpr int buffers = sizeof(T) == 4 ? 2 : 1;
   __shared__ StagedRows<order, T> staged[far_warps][buffers];
@@ -54,12 +55,15 @@ __global__ void __launch_bounds__(far_warps * 32, sizeof(T) == 4 ? 6 : 4)
   physics::plummer_radial_derivatives<order>(g);
   const auto add = [&](const StagedRows<order, T>& rows, std::uint32_t cell) {
     OpenRow<order, T> s(rows.value + lane * StagedRows<order, T>::stride);
-    const Vec3<T> d{static_cast<T>(t.x - s.centre.x), static_cast<T>(t.y - s.centre.y),
-                    static_cast<T>(t.z - s.centre.z)};
+    const Vec3<double> apart = separation(s.centre, {t.x, t.y, t.z}, job.space);
+    const Vec3<T> d{static_cast<T>(apart.x), static_cast<T>(apart.y), static_cast<T>(apart.z)};
     auto epsilon2 = static_cast<T>(job.tree.expansion_epsilon2);
     if (job.tree.law == PairLaw::plummer_by_particle)
       epsilon2 = static_cast<T>(fmaxf(t.epsilon2, job.tree.record[cell].epsilon2));
-    const T inverse = physics::rsqrt(physics::softened_square(d, epsilon2));
+    const T square = physics::softened_square(d, epsilon2), inverse = physics::rsqrt(square);
+    if constexpr (Space::periodic)
+      physics::short_range_radial_derivatives<order>(job.space.law, physics::softened_square(d, T(0)), square, inverse,
+                                                     g);
     physics::multipole_to_local<order>(inverse * d, inverse, s.scale, s_b, g, s.multipole,
                                        reinterpret_cast<T(&)[terms]>(local));
   };
@@ -92,8 +96,8 @@ __global__ void __launch_bounds__(far_warps * 32, sizeof(T) == 4 ? 6 : 4)
 }
 
 /// Adds the parent's local expansion, moved to the target; a thread each.
-template <class T, int order>
-__global__ void __launch_bounds__(64) inherit_kernel(const __grid_constant__ SumJob<T> job) {
+template <class T, class Space, int order>
+__global__ void __launch_bounds__(64) inherit_kernel(const __grid_constant__ SumJob<T, Space> job) {
   constexpr int terms = physics::expansion_terms(order), size = Chunk<T>::size;
   const std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
   if (k >= job.targets.count) return;
@@ -118,20 +122,20 @@ __global__ void __launch_bounds__(64) inherit_kernel(const __grid_constant__ Sum
   }
 }
 
-template <class T>
-void sum_far(const SumJob<T>& job, int order, Stream stream) {
+template <class T, class Space>
+void sum_far(const SumJob<T, Space>& job, int order, Stream stream) {
   with_order(order, [&](auto p) {
-    far_kernel<T, decltype(p)::value>
+    far_kernel<T, Space, decltype(p)::value>
         <<<(job.targets.count + far_warps - 1) / far_warps, far_warps * 32, 0, cuda::handle(stream)>>>(job);
   });
   cuda::check(cudaGetLastError(), "tree far");
 }
 
-template <class T>
-void inherit(const SumJob<T>& job, int order, Stream stream) {
+template <class T, class Space>
+void inherit(const SumJob<T, Space>& job, int order, Stream stream) {
   constexpr unsigned threads = 64;
   with_order(order, [&](auto p) {
-    inherit_kernel<T, decltype(p)::value>
+    inherit_kernel<T, Space, decltype(p)::value>
         <<<(job.targets.count + threads - 1) / threads, threads, 0, cuda::handle(stream)>>>(job);
   });
   cuda::check(cudaGetLastError(), "tree inherit");

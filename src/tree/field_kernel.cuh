@@ -3,6 +3,7 @@
 #include "device/launch.cuh"
 #include "physics/expansion.hpp"
 #include "physics/pair.hpp"
+#include "physics/split.hpp"
 #include "tree/leaf_lanes.cuh"
 #include "tree/walk_cuda.cuh"
 
@@ -11,13 +12,16 @@ namespace pergola::tree {
 inline constexpr unsigned field_warps = 2;
 
 /// Adds what a cell's multipoles do to one particle; d = particle − cell.
-template <int order, class T>
+template <int order, class T, class Space>
 __device__ __forceinline__ void add_multipoles(const OpenRow<order, T>& s, const Vec3<T>& d, T epsilon2,
-                                               physics::Field<T>& sum) {
+                                               [[maybe_unused]] const Space& space, physics::Field<T>& sum) {
   constexpr int terms = physics::expansion_terms(order);
-  const T inverse = physics::rsqrt(physics::softened_square(d, epsilon2));
+  const T square = physics::softened_square(d, epsilon2), inverse = physics::rsqrt(square);
   T g[order + 1], factor[order + 1], moments[terms];
-  physics::plummer_radial_derivatives<order>(g);
+  if constexpr (Space::periodic)
+    physics::short_range_radial_derivatives<order>(space.law, physics::softened_square(d, T(0)), square, inverse, g);
+  else
+    physics::plummer_radial_derivatives<order>(g);
   physics::powers<order>(T(1), s.scale * inverse, factor);
 #pragma unroll
   for (int t = 0; t < terms; ++t) moments[t] = s.multipole[t];
@@ -29,9 +33,9 @@ __device__ __forceinline__ void add_multipoles(const OpenRow<order, T>& s, const
 
 /// A warp finds the field of a leaf's local expansion and of the cells that act on its particles; with two halves one
 /// for the first 32 of these, and another for the rest.
-template <class T, int order>
+template <class T, class Space, int order>
 __global__ void __launch_bounds__(field_warps * 32, sizeof(T) == 4 ? 6 : 4)
-    field_kernel(const __grid_constant__ SumJob<T> job, std::uint32_t halves) {
+    field_kernel(const __grid_constant__ SumJob<T, Space> job, std::uint32_t halves) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::uint32_t warp = blockIdx.x * field_warps + threadIdx.x / 32, k = warp / halves;
   if (k >= job.targets.count) return;
@@ -58,12 +62,12 @@ __global__ void __launch_bounds__(field_warps * 32, sizeof(T) == 4 ? 6 : 4)
         const std::uint32_t source = __shfl_sync(all_lanes, source_of_lane, s < count ? s : 0);
         if (s >= count) continue;
         const OpenRow<order, T> row(tree.row + std::int64_t{source} * Row<T>::stride(order));
-        const Vec3<T> d{static_cast<T>(target.x - row.centre.x) + at.x, static_cast<T>(target.y - row.centre.y) + at.y,
-                        static_cast<T>(target.z - row.centre.z) + at.z};
+        const Vec3<double> apart = separation(row.centre, {target.x, target.y, target.z}, job.space);
+        const Vec3<T> d{static_cast<T>(apart.x) + at.x, static_cast<T>(apart.y) + at.y, static_cast<T>(apart.z) + at.z};
         T epsilon2 = static_cast<T>(tree.expansion_epsilon2);
         if (tree.law == PairLaw::plummer_by_particle)
           epsilon2 = physics::larger(tree.softening[i], static_cast<T>(tree.record[source].epsilon2));
-        add_multipoles(row, d, epsilon2, sum);
+        add_multipoles(row, d, epsilon2, job.space, sum);
       }
     }
     for (int offset = lanes.width; offset < 32; offset *= 2) {
@@ -84,12 +88,12 @@ __global__ void __launch_bounds__(field_warps * 32, sizeof(T) == 4 ? 6 : 4)
   }
 }
 
-template <class T>
-void sum_fields(const SumJob<T>& job, int order, Stream stream) {
+template <class T, class Space>
+void sum_fields(const SumJob<T, Space>& job, int order, Stream stream) {
   const std::uint32_t halves = has_few_targets(job) ? 2 : 1;
   const unsigned blocks = (job.targets.count * halves + field_warps - 1) / field_warps;
   with_order(order, [&](auto p) {
-    field_kernel<T, decltype(p)::value><<<blocks, field_warps * 32, 0, cuda::handle(stream)>>>(job, halves);
+    field_kernel<T, Space, decltype(p)::value><<<blocks, field_warps * 32, 0, cuda::handle(stream)>>>(job, halves);
   });
   cuda::check(cudaGetLastError(), "tree fields");
 }

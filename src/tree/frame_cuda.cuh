@@ -97,8 +97,10 @@ __global__ void bounds_kernel(Points<Real> points, double* partial, MassSum::Lim
   reduce_block(value, partial + blockIdx.x * bound_values);
 }
 
-/// Sums of equal masses do not depend on their order; others are summed exactly. Leaves zeros in the limbs.
-inline __global__ void frame_kernel(const double* partial, MassSum::Limb* limbs, double apart, BuildReport* to) {
+/// Sums of equal masses do not depend on their order; others are summed exactly. Leaves zeros in the limbs. A periodic
+/// box has a cube of its own, wherever the particles are.
+static __global__ void frame_kernel(const double* partial, MassSum::Limb* limbs, Box box, double apart,
+                                    BuildReport* to) {
   double value[bound_values];
   start_bounds(value);
   for (int b = static_cast<int>(threadIdx.x); b < bound_blocks; b += bound_threads) {
@@ -121,6 +123,10 @@ inline __global__ void frame_kernel(const double* partial, MassSum::Limb* limbs,
   to->frame.corner = {all[0], all[1], all[2]};
   to->frame.side = side > 0 ? side : 1;
   to->frame.mass = mass > 0 ? mass : 1;
+  if (box.periodic()) {
+    to->frame.corner = box.corner;
+    to->frame.side = fmax(fmax(box.side.x, box.side.y), box.side.z);
+  }
   to->softening_level = softening_level(to->frame.side, apart);
   to->finite = isfinite(side) && isfinite(all[6]);
 }

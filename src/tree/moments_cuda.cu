@@ -3,9 +3,12 @@
 #include <cfloat>
 
 #include "device/launch.cuh"
+#include "particles/box.hpp"
 #include "physics/expansion.hpp"
+#include "physics/split.hpp"
 #include "tree/estimate.hpp"
 #include "tree/shape.hpp"
+#include "tree/walk_cuda.cuh"
 
 namespace pergola::tree {
 
@@ -63,9 +66,7 @@ __global__ void __launch_bounds__(warps_per_block * 32)
     at[h] = {0, 0, 0}, mass[h] = 0;
     if (k >= link.count) continue;
     const std::uint32_t i = pass.place[link.first + k];
-    at[h] = {(static_cast<double>(points.x[i]) - pass.frame.corner.x) / pass.frame.side,
-             (static_cast<double>(points.y[i]) - pass.frame.corner.y) / pass.frame.side,
-             (static_cast<double>(points.z[i]) - pass.frame.corner.z) / pass.frame.side};
+    at[h] = unit_position(points, pass.frame, i);
     mass[h] = static_cast<double>(points.mass[i]) / pass.frame.mass;
     by_mass.add(at[h].x, at[h].y, at[h].z, mass[h]);
     by_count.add(at[h].x, at[h].y, at[h].z, 1);
@@ -215,8 +216,27 @@ constexpr int estimate_stack = 1024;
 /// Cells that a warp looks at: few, and one in a small system, so that these fill the device.
 constexpr std::uint32_t cells_per_warp = 8, few_cells = 16384;
 
+/// In open space nothing is left.
+struct NoRest {
+  __device__ Vec3<float> mean(const CellLink&, int) const { return {0, 0, 0}; }
+};
+/// The mean over the particles of a cell, by a warp.
+template <class Real>
+struct MeanRest : RestOfAcceleration<Real> {
+  __device__ Vec3<float> mean(const CellLink& link, int lane) const {
+    double sum[3] = {};
+    for (std::uint32_t k = static_cast<std::uint32_t>(lane); k < link.count; k += 32)
+      for (int a = 0; a < 3; ++a) sum[a] += static_cast<double>(this->axis[a][link.first + k]);
+    const double part = this->unit / link.count;
+    return {static_cast<float>(part * lanes_sum<32>(sum[0])), static_cast<float>(part * lanes_sum<32>(sum[1])),
+            static_cast<float>(part * lanes_sum<32>(sum[2]))};
+  }
+};
+
 /// A warp estimates the acceleration at the centre of one cell, as estimate_acceleration().
-__device__ float estimate(const CellRecord* record, std::uint32_t target, std::uint32_t* stack, int lane) {
+template <class Space>
+__device__ float estimate(const CellRecord* record, std::uint32_t target, [[maybe_unused]] const Space& space,
+                          const Vec3<float>& rest, std::uint32_t* stack, int lane) {
   const CellRecord t = record[target];
   float ax = 0, ay = 0, az = 0;
   int depth = 1;
@@ -227,12 +247,16 @@ __device__ float estimate(const CellRecord* record, std::uint32_t target, std::u
     const int room = depth + 512 < estimate_stack ? (estimate_stack - 512 - depth) / 8 + 1 : 1;
     const int count = min(min(depth, 32), room);
     depth -= count;
-    const bool valid = lane < count;
+    bool valid = lane < count;
     const CellRecord s = record[valid ? stack[depth + lane] : target];
     __syncwarp();
-    const float dx = static_cast<float>(s.x - t.x), dy = static_cast<float>(s.y - t.y),
-                dz = static_cast<float>(s.z - t.z);
+    const Vec3<double> apart = separation({t.x, t.y, t.z}, {s.x, s.y, s.z}, space);
+    const float dx = static_cast<float>(apart.x), dy = static_cast<float>(apart.y), dz = static_cast<float>(apart.z);
     const float square = dx * dx + dy * dy + dz * dz;
+    if constexpr (Space::periodic) {
+      const float reach = s.r + static_cast<float>(space.cut_off);
+      valid = valid && square < reach * reach;
+    }
     const bool far = s.r * s.r <= estimate_angle * estimate_angle * square;
     const std::uint32_t mine = valid && !far ? s.children() : 0;
     const std::uint32_t before = lanes_scan(mine, lane);
@@ -241,17 +265,25 @@ __device__ float estimate(const CellRecord* record, std::uint32_t target, std::u
     __syncwarp();
     const float softened = square + fmaxf(s.epsilon2, t.epsilon2) + (far ? 0.0f : s.r * s.r);
     if (!valid || mine > 0 || !(softened > 0)) continue;
-    const float u = physics::rsqrt(softened), factor = s.mass * u * u * u;
+    const float u = physics::rsqrt(softened);
+    float factor = s.mass * u * u * u;
+    if constexpr (Space::periodic) {
+      const float z = physics::split_place(space.law, physics::smaller(square, space.law.cut_off2));
+      factor = fmaxf(factor - s.mass * physics::split_polynomial(space.law.attraction, z), 0.0f);
+    }
     ax += factor * dx, ay += factor * dy, az += factor * dz;
   }
   ax = lanes_sum<32>(ax), ay = lanes_sum<32>(ay), az = lanes_sum<32>(az);
+  if constexpr (Space::periodic) ax += rest.x, ay += rest.y, az += rest.z;
   return sqrtf(ax * ax + ay * ay + az * az);
 }
 
 /// Groups are the largest cells of at most estimate_capacity particles.
+template <class Space, class Rest>
 __global__ void __launch_bounds__(warps_per_block * 32)
     estimate_kernel(const CellRecord* record, const CellLink* link, const std::uint32_t* parent, std::uint32_t cells,
-                    std::uint32_t per_warp, unsigned* acceleration) {
+                    const __grid_constant__ Space space, const __grid_constant__ Rest rest, std::uint32_t per_warp,
+                    unsigned* acceleration) {
   __shared__ std::uint32_t stacks[warps_per_block][estimate_stack];
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::uint32_t first = (blockIdx.x * warps_per_block + threadIdx.x / 32) * per_warp;
@@ -262,7 +294,8 @@ __global__ void __launch_bounds__(warps_per_block * 32)
   float mine = 0;
   for (; groups != 0; groups &= groups - 1) {
     const int k = __ffs(static_cast<int>(groups)) - 1;
-    const float a = estimate(record, first + static_cast<std::uint32_t>(k), stacks[threadIdx.x / 32], lane);
+    const std::uint32_t target = first + static_cast<std::uint32_t>(k);
+    const float a = estimate(record, target, space, rest.mean(link[target], lane), stacks[threadIdx.x / 32], lane);
     if (lane == k) mine = a;
   }
   if (!group) return;
@@ -274,6 +307,18 @@ __global__ void __launch_bounds__(warps_per_block * 32)
     if (acceleration[at] <= bits) return;
     atomicMin(&acceleration[at], bits);
   }
+}
+
+template <class Space, class Rest>
+void launch_estimate(const CellRecord* record, const CellLink* link, const std::uint32_t* parent, std::uint32_t cells,
+                     const Space& space, const Rest& rest, float* acceleration, Stream stream) {
+  const auto s = cuda::handle(stream);
+  // Larger than any.
+  cuda::check(cudaMemsetAsync(acceleration, 0x7f, cells * sizeof(float), s), "tree estimate");
+  const std::uint32_t per_warp = cells <= few_cells ? 1 : cells_per_warp, per_block = warps_per_block * per_warp;
+  estimate_kernel<<<(cells + per_block - 1) / per_block, warps_per_block * 32, 0, s>>>(
+      record, link, parent, cells, space, rest, per_warp, reinterpret_cast<unsigned*>(acceleration));
+  cuda::check(cudaGetLastError(), "tree estimate");
 }
 
 }  // namespace
@@ -302,13 +347,14 @@ void parents_cuda(const UpwardPassCuda<T>& pass, int order, std::uint32_t begin,
 
 void estimate_cuda(const CellRecord* record, const CellLink* link, const std::uint32_t* parent, std::uint32_t cells,
                    float* acceleration, Stream stream) {
-  const auto s = cuda::handle(stream);
-  // Larger than any.
-  cuda::check(cudaMemsetAsync(acceleration, 0x7f, cells * sizeof(float), s), "tree estimate");
-  const std::uint32_t per_warp = cells <= few_cells ? 1 : cells_per_warp, per_block = warps_per_block * per_warp;
-  estimate_kernel<<<(cells + per_block - 1) / per_block, warps_per_block * 32, 0, s>>>(
-      record, link, parent, cells, per_warp, reinterpret_cast<unsigned*>(acceleration));
-  cuda::check(cudaGetLastError(), "tree estimate");
+  launch_estimate(record, link, parent, cells, OpenSpace(), NoRest(), acceleration, stream);
+}
+
+template <class Real>
+void estimate_cuda(const CellRecord* record, const CellLink* link, const std::uint32_t* parent, std::uint32_t cells,
+                   const ShortRangeBox<float>& box, const RestOfAcceleration<Real>& rest, float* acceleration,
+                   Stream stream) {
+  launch_estimate(record, link, parent, cells, box, MeanRest<Real>{rest}, acceleration, stream);
 }
 
 template void leaves_cuda(const UpwardPassCuda<float>&, const Points<float>&, int, std::uint32_t, Stream);
@@ -316,5 +362,9 @@ template void leaves_cuda(const UpwardPassCuda<float>&, const Points<double>&, i
 template void leaves_cuda(const UpwardPassCuda<double>&, const Points<double>&, int, std::uint32_t, Stream);
 template void parents_cuda(const UpwardPassCuda<float>&, int, std::uint32_t, std::uint32_t, Stream);
 template void parents_cuda(const UpwardPassCuda<double>&, int, std::uint32_t, std::uint32_t, Stream);
+template void estimate_cuda(const CellRecord*, const CellLink*, const std::uint32_t*, std::uint32_t,
+                            const ShortRangeBox<float>&, const RestOfAcceleration<float>&, float*, Stream);
+template void estimate_cuda(const CellRecord*, const CellLink*, const std::uint32_t*, std::uint32_t,
+                            const ShortRangeBox<float>&, const RestOfAcceleration<double>&, float*, Stream);
 
 }  // namespace pergola::tree

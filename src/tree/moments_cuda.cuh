@@ -3,6 +3,7 @@
 #include "device/device.hpp"
 #include "tree/cells_cuda.cuh"
 #include "tree/octree_cpu.hpp"
+#include "tree/walk.hpp"
 
 namespace pergola::tree {
 
@@ -39,5 +40,17 @@ void parents_cuda(const UpwardPassCuda<T>& pass, int order, std::uint32_t begin,
 /// Accelerations of groups and of all cells above them, the smallest of those below; tree/estimate.hpp.
 void estimate_cuda(const CellRecord* record, const CellLink* link, const std::uint32_t* parent, std::uint32_t cells,
                    float* acceleration, Stream stream);
+
+/// What all else than the short range does: per particle in the tree's order, times `unit` in the tree's units.
+template <class Real>
+struct RestOfAcceleration {
+  const Real* axis[3] = {};
+  double unit = 0;
+};
+/// The same in a periodic box, from the short range and the rest.
+template <class Real>
+void estimate_cuda(const CellRecord* record, const CellLink* link, const std::uint32_t* parent, std::uint32_t cells,
+                   const ShortRangeBox<float>& box, const RestOfAcceleration<Real>& rest, float* acceleration,
+                   Stream stream);
 
 }  // namespace pergola::tree

@@ -24,21 +24,6 @@ void reserve(const Device& device, std::int64_t size, Buffer<T>& buffer) {
   if (buffer.size() < size) buffer = Buffer<T>(device, size + size / 8);
 }
 
-template <class Real>
-PERGOLA_HD Vec3<double> unit_position(const Points<Real>& points, const Frame& frame, std::int64_t i) {
-  if (points.box.periodic()) {
-    const Box& box = points.box;
-    const auto along = [&](Real x, double corner, double side) {
-      return (pergola::wrap(static_cast<double>(x), corner, side) - corner) / frame.side;
-    };
-    return {along(points.x[i], box.corner.x, box.side.x), along(points.y[i], box.corner.y, box.side.y),
-            along(points.z[i], box.corner.z, box.side.z)};
-  }
-  return {(static_cast<double>(points.x[i]) - frame.corner.x) / frame.side,
-          (static_cast<double>(points.y[i]) - frame.corner.y) / frame.side,
-          (static_cast<double>(points.z[i]) - frame.corner.z) / frame.side};
-}
-
 struct Bounds {
   double low[3], high[3];
   double mass = 0, least_mass, most_mass;

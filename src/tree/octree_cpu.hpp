@@ -21,6 +21,22 @@ struct Points {
   Box box{};                          // periodic: the tree's cube is that of the box, and places are taken into it
 };
 
+/// A place in the tree's units.
+template <class Real>
+PERGOLA_HD Vec3<double> unit_position(const Points<Real>& points, const Frame& frame, std::int64_t i) {
+  if (points.box.periodic()) {
+    const Box& box = points.box;
+    const auto along = [&](Real x, double corner, double side) {
+      return (pergola::wrap(static_cast<double>(x), corner, side) - corner) / frame.side;
+    };
+    return {along(points.x[i], box.corner.x, box.side.x), along(points.y[i], box.corner.y, box.side.y),
+            along(points.z[i], box.corner.z, box.side.z)};
+  }
+  return {(static_cast<double>(points.x[i]) - frame.corner.x) / frame.side,
+          (static_cast<double>(points.y[i]) - frame.corner.y) / frame.side,
+          (static_cast<double>(points.z[i]) - frame.corner.z) / frame.side};
+}
+
 /// Box of the particles of a cell, and the mean of |d|² over its mass about the centre.
 struct CellExtent {
   double low[3], high[3];

@@ -20,13 +20,6 @@ void reserve(const Device& device, std::int64_t size, Buffer<T>& buffer) {
   buffer = Buffer<T>(device, size);
 }
 
-template <class Real>
-PERGOLA_HD Vec3<double> unit_position(const Points<Real>& points, const Frame& frame, std::int64_t i) {
-  return {(static_cast<double>(points.x[i]) - frame.corner.x) / frame.side,
-          (static_cast<double>(points.y[i]) - frame.corner.y) / frame.side,
-          (static_cast<double>(points.z[i]) - frame.corner.z) / frame.side};
-}
-
 /// How far the sorted order goes: cells whose keys differ in no sorted digit cannot be split.
 struct SortedKeys {
   const std::uint64_t *upper = nullptr, *lower = nullptr;
@@ -125,7 +118,8 @@ void OctreeCuda<T>::find_frame(const Points<Real>& points, double apart) {
     mass_limbs_.zero();
   }
   bounds_kernel<<<bound_blocks, bound_threads, 0, stream>>>(points, partial_.data(), mass_limbs_.data());
-  frame_kernel<<<1, bound_threads, 0, stream>>>(partial_.data(), mass_limbs_.data(), apart, device_report_.data());
+  frame_kernel<<<1, bound_threads, 0, stream>>>(partial_.data(), mass_limbs_.data(), points.box, apart,
+                                                device_report_.data());
   cuda::check(cudaGetLastError(), "tree bounds");
 }
 
@@ -274,6 +268,16 @@ void OctreeCuda<T>::estimate_accelerations() {
 
 template <class T>
 template <class Real>
+void OctreeCuda<T>::estimate_accelerations(const ShortRangeBox<float>& box, const Real* const (&rest)[3], double unit) {
+  has_accelerations_ = true;
+  if (count_ == 0) return;
+  reserve(device_, record_.size(), acceleration_);
+  estimate_cuda(record_.data(), link_.data(), parent_.data(), cells(), box,
+                RestOfAcceleration<Real>{{rest[0], rest[1], rest[2]}, unit}, acceleration_.data(), device_.stream());
+}
+
+template <class T>
+template <class Real>
 void OctreeCuda<T>::upward(const Points<Real>& points, const TreeSoftening& softening, int order) {
   law_ = softening.kernel == SofteningKernel::spline ? PairLaw::spline
          : softening.uniform                         ? PairLaw::plummer
@@ -327,6 +331,11 @@ template class OctreeCuda<double>;
 template void OctreeCuda<float>::build(const Points<float>&, const TreeSoftening&, int);
 template void OctreeCuda<float>::build(const Points<double>&, const TreeSoftening&, int);
 template void OctreeCuda<double>::build(const Points<double>&, const TreeSoftening&, int);
+template void OctreeCuda<float>::estimate_accelerations(const ShortRangeBox<float>&, const float* const (&)[3], double);
+template void OctreeCuda<float>::estimate_accelerations(const ShortRangeBox<float>&, const double* const (&)[3],
+                                                        double);
+template void OctreeCuda<double>::estimate_accelerations(const ShortRangeBox<float>&, const double* const (&)[3],
+                                                         double);
 template void OctreeCuda<float>::upward(const Points<float>&, const TreeSoftening&, int);
 template void OctreeCuda<float>::upward(const Points<double>&, const TreeSoftening&, int);
 template void OctreeCuda<double>::upward(const Points<double>&, const TreeSoftening&, int);

@@ -48,6 +48,9 @@ class OctreeCuda {
   bool restore(const StateBlocks& blocks, std::int64_t count);
   /// The accelerations that an opening test with a tolerance compares with; once after each build.
   void estimate_accelerations();
+  /// As OctreeCpu::estimate_accelerations, with `rest` on the device and in the tree's order.
+  template <class Real>
+  void estimate_accelerations(const ShortRangeBox<float>& box, const Real* const (&rest)[3], double unit);
 
   CudaTree<T> view() const;
   const Frame& frame() const { return report_.frame; }

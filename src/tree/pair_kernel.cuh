@@ -3,6 +3,7 @@
 #include "device/launch.cuh"
 #include "physics/pair_laws.hpp"
 #include "physics/separation.hpp"
+#include "physics/split.hpp"
 #include "tree/leaf_lanes.cuh"
 #include "tree/walk_cuda.cuh"
 
@@ -36,13 +37,27 @@ struct TeamMemory<T, 1> {
   PairMemory<T> warp[1];
 };
 
-/// A warp, or a block of `team` warps, serves a leaf; a lane has `per_lane` targets. by_particle: each particle has a
-/// softening length of its own. Warps of a team take one tile of sources each; the first adds up what they found in the
-/// order of the tiles, so that a team has the bits of one warp.
-template <class T, int per_lane, class Law, bool by_particle, bool with_potential, int team>
+/// What is known of all pairs of a kernel. by_particle: each particle has a softening length of its own. looks: pairs
+/// look for their nearest images, in leaves as large as the box; else all act as their cells lie.
+template <class LawOf, bool by_particle_, class SpaceOf, bool with_potential_, bool looks>
+struct PairKind {
+  using Law = LawOf;
+  using Space = SpaceOf;
+  static constexpr bool by_particle = by_particle_, with_potential = with_potential_, looks_for_images = looks;
+};
+
+/// A warp, or a block of `team` warps, serves a leaf; a lane has `per_lane` targets. Warps of a team take one tile of
+/// sources each; the first adds up what they found in the order of the tiles, so that a team has the bits of one warp.
+template <class T, int per_lane, class Kind, int team>
 class PairSums {
+  using Law = typename Kind::Law;
+  using Space = typename Kind::Space;
+  static constexpr bool by_particle = Kind::by_particle, with_potential = Kind::with_potential;
+  /// Whether sources that reach none of the leaf's particles are left out of a tile.
+  static constexpr bool culls = Space::periodic && !Kind::looks_for_images;
+
  public:
-  __device__ PairSums(const SumJob<T>& job, TeamMemory<T, team>& memory, std::uint32_t k, int warp, int lane)
+  __device__ PairSums(const SumJob<T, Space>& job, TeamMemory<T, team>& memory, std::uint32_t k, int warp, int lane)
       : job_(job),
         tree_(job.tree),
         team_(memory),
@@ -62,6 +77,7 @@ class PairSums {
       softening_[p] = by_particle ? tree_.softening[i] : static_cast<T>(tree_.same_epsilon2);
       psi_[p] = gx_[p] = gy_[p] = gz_[p] = 0;
     }
+    if constexpr (culls) find_box();
   }
 
   __device__ void serve() {
@@ -88,7 +104,8 @@ class PairSums {
     if (valid && !own_leaf) {
       l = tree_.link[cell];
       const CellRecord& s = tree_.record[cell];
-      shift = {static_cast<T>(s.x - centre_.x), static_cast<T>(s.y - centre_.y), static_cast<T>(s.z - centre_.z)};
+      const Vec3<double> apart = separation(centre_, {s.x, s.y, s.z}, job_.space);
+      shift = {static_cast<T>(apart.x), static_cast<T>(apart.y), static_cast<T>(apart.z)};
     }
     const std::uint32_t end = lanes_scan(l.count, lane_);
     const std::uint32_t total = __shfl_sync(all_lanes, end, 31);
@@ -99,6 +116,7 @@ class PairSums {
       physics::PairSum<T> sum[per_lane] = {};
       if (team == 1 || begin < total) {
         const int size = static_cast<int>(total - begin < near_tile ? total - begin : near_tile);
+        int taken = 0;  // of these
         for (int k = lane_; k - lane_ < size; k += 32) {
           // The leaf that holds particle begin + k of the list.
           const std::uint32_t at = begin + static_cast<std::uint32_t>(k);
@@ -110,10 +128,13 @@ class PairSums {
           const std::uint32_t after = __shfl_sync(all_lanes, l.first + l.count, leaf);
           const Vec3<T> away{__shfl_sync(all_lanes, shift.x, leaf), __shfl_sync(all_lanes, shift.y, leaf),
                              __shfl_sync(all_lanes, shift.z, leaf)};
-          if (k < size) take_source(k, after - (last - at), away);
+          if constexpr (culls)
+            take_within(k < size, after - (last - at), away, taken);
+          else if (k < size)
+            take_source(k, after - (last - at), away);
         }
         __syncwarp();
-        sum_tile<false>(size, sum);
+        sum_tile<false>(culls ? taken : size, sum);
         __syncwarp();
       }
       if constexpr (team == 1)
@@ -156,6 +177,37 @@ class PairSums {
     if constexpr (by_particle) memory_.softening[to] = tree_.softening[i];
   }
 
+  /// The box of the leaf's particles.
+  __device__ void find_box() {
+    low_ = high_ = at_[0];
+#pragma unroll
+    for (int p = 1; p < per_lane; ++p) {
+      low_ = {physics::smaller(low_.x, at_[p].x), physics::smaller(low_.y, at_[p].y),
+              physics::smaller(low_.z, at_[p].z)};
+      high_ = {physics::larger(high_.x, at_[p].x), physics::larger(high_.y, at_[p].y),
+               physics::larger(high_.z, at_[p].z)};
+    }
+    low_ = {lanes_least<32>(low_.x), lanes_least<32>(low_.y), lanes_least<32>(low_.z)};
+    high_ = {lanes_most<32>(high_.x), lanes_most<32>(high_.y), lanes_most<32>(high_.z)};
+  }
+  /// Takes those sources that are within the cut-off radius of the box, one after the other from `taken` on.
+  __device__ void take_within(bool valid, std::uint32_t i, const Vec3<T>& away, int& taken) {
+    const PlacedMass<T> from = valid ? tree_.particle[i] : PlacedMass<T>{};
+    const Vec3<T> at{from.x + away.x, from.y + away.y, from.z + away.z};
+    const auto beside = [](T value, T low, T high) {
+      return physics::larger(physics::larger(low - value, value - high), T(0));
+    };
+    const Vec3<T> d{beside(at.x, low_.x, high_.x), beside(at.y, low_.y, high_.y), beside(at.z, low_.z, high_.z)};
+    const bool takes = valid && physics::softened_square(d, T(0)) < job_.space.law.cut_off2;
+    const unsigned takers = __ballot_sync(all_lanes, takes);
+    if (takes) {
+      const int to = taken + __popc(takers & ((1u << lane_) - 1));
+      memory_.source[to] = {at.x, at.y, at.z, from.mass};
+      if constexpr (by_particle) memory_.softening[to] = tree_.softening[i];
+    }
+    taken += __popc(takers);
+  }
+
   template <bool self>
   __device__ void sum_tile(int size, physics::PairSum<T> (&sum)[per_lane]) {
 #pragma unroll 4
@@ -163,13 +215,25 @@ class PairSums {
       PlacedMass<T> from = memory_.source[j];
 #pragma unroll
       for (int p = 0; p < per_lane; ++p) {
-        const Vec3<T> d = physics::separation(at_[p], {from.x, from.y, from.z});
+        Vec3<T> d = physics::separation(at_[p], {from.x, from.y, from.z});
+        if constexpr (Kind::looks_for_images) {
+          const Vec3<double>& period = job_.space.period;
+          d = {nearest_image(d.x, static_cast<T>(period.x)), nearest_image(d.y, static_cast<T>(period.y)),
+               nearest_image(d.z, static_cast<T>(period.z))};
+        }
         T softening = softening_[p], mass = from.mass;
         if constexpr (by_particle) softening = Law::joint(softening, memory_.softening[j]);
         auto distance = Law::start(d, softening);
-        if constexpr (self)
-          Law::leave_out([&](T value) { return j == static_cast<int>(own(p)) ? T(0) : value; }, distance, mass);
-        Law::template add<false, with_potential>(d, d, mass, distance, softening, sum[p]);
+        if constexpr (self) {
+          const auto zero = [&](T value) { return j == static_cast<int>(own(p)) ? T(0) : value; };
+          Law::leave_out(zero, distance, mass);
+          if constexpr (Space::periodic) mass = zero(mass);
+        }
+        if constexpr (Space::periodic)
+          physics::add_short_range_pair<Law, with_potential>(job_.space.law, d, mass, physics::softened_square(d, T(0)),
+                                                             distance, softening, sum[p]);
+        else
+          Law::template add<false, with_potential>(d, d, mass, distance, softening, sum[p]);
       }
     }
   }
@@ -199,14 +263,19 @@ class PairSums {
     const std::uint32_t place = link_.first + own(p);
     const std::uint32_t source = out.order[place], slot = out.slot ? out.slot[place] : source;
     if (slot == no_slot) return;
-    bool finite = put(out.ax, slot, out.per_gradient * gx_[p]);
-    finite = put(out.ay, slot, out.per_gradient * gy_[p]) && finite;
-    finite = put(out.az, slot, out.per_gradient * gz_[p]) && finite;
-    if constexpr (with_potential) finite = put(out.potential, slot, -out.per_psi * psi_[p]) && finite;
+    bool finite = put(out.ax, slot, out.per_gradient * gx_[p], out.rest[0], place);
+    finite = put(out.ay, slot, out.per_gradient * gy_[p], out.rest[1], place) && finite;
+    finite = put(out.az, slot, out.per_gradient * gz_[p], out.rest[2], place) && finite;
+    if constexpr (with_potential)
+      finite = put(out.potential, slot, -out.per_psi * psi_[p], out.rest_potential, place) && finite;
     if (!finite) atomicMin(&job_.status->failed, static_cast<unsigned long long>(source));
   }
-  __device__ bool put(void* to, std::int64_t at, double value) const {
+  __device__ bool put(void* to, std::int64_t at, double value, [[maybe_unused]] const void* rest,
+                      [[maybe_unused]] std::uint32_t place) const {
     if (!to) return true;
+    if constexpr (Space::periodic)
+      value += job_.out.doubles ? static_cast<const double*>(rest)[place]
+                                : static_cast<double>(static_cast<const float*>(rest)[place]);
     if (job_.out.doubles) {
       static_cast<double*>(to)[at] = value;
       return isfinite(value);
@@ -216,7 +285,7 @@ class PairSums {
     return isfinite(number);
   }
 
-  const SumJob<T>& job_;
+  const SumJob<T, Space>& job_;
   const CudaTree<T>& tree_;
   TeamMemory<T, team>& team_;
   PairMemory<T>& memory_;
@@ -227,47 +296,60 @@ class PairSums {
   LeafLanes lanes_;
   Vec3<T> at_[per_lane];
   T softening_[per_lane];
+  Vec3<T> low_, high_;  // of all its particles; where sources are left out
   double psi_[per_lane], gx_[per_lane], gy_[per_lane], gz_[per_lane];
 };
 
+/// Blocks that a multiprocessor holds at least. The short-range law needs registers for its polynomials: with fewer the
+/// compiler keeps them in memory.
+template <class T, class Kind, int team>
+inline constexpr int blocks_per_multiprocessor = Kind::Space::periodic ? (sizeof(T) == 4 && team == 1 ? 5 : 2)
+                                                                       : (sizeof(T) == 4 && team == 1 ? 8 : 4);
+
 /// With a team a block serves one leaf, else each of its warps does.
-template <class T, class Law, bool by_particle, bool with_potential, int team>
-__global__ void __launch_bounds__((team > 1 ? team : pair_warps) * 32, sizeof(T) == 4 && team == 1 ? 8 : 4)
-    pair_kernel(const __grid_constant__ SumJob<T> job) {
+template <class T, class Kind, int team>
+__global__ void __launch_bounds__((team > 1 ? team : pair_warps) * 32, blocks_per_multiprocessor<T, Kind, team>)
+    pair_kernel(const __grid_constant__ SumJob<T, typename Kind::Space> job) {
   __shared__ TeamMemory<T, team> shared[team > 1 ? 1 : pair_warps];
   const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x) % 32;
   const std::uint32_t k = team > 1 ? blockIdx.x : blockIdx.x * pair_warps + threadIdx.x / 32;
   if (k >= job.targets.count) return;
   const CellLink link = job.tree.link[job.targets.cell(k)];
   if (link.children > 0) return;
+  if constexpr (Kind::Space::periodic)
+    if (Kind::looks_for_images != (job.lists.head[k].looks_for_images > 0)) return;
   auto& memory = shared[team > 1 ? 0 : warp];
   const int mate = team > 1 ? warp : 0;
   static_assert(leaf_capacity == 64);
   if (link.count <= 32)
-    PairSums<T, 1, Law, by_particle, with_potential, team>(job, memory, k, mate, lane).serve();
+    PairSums<T, 1, Kind, team>(job, memory, k, mate, lane).serve();
   else
-    PairSums<T, 2, Law, by_particle, with_potential, team>(job, memory, k, mate, lane).serve();
+    PairSums<T, 2, Kind, team>(job, memory, k, mate, lane).serve();
 }
 
-template <class Law, bool by_particle, bool with_potential, class T>
-void launch_pairs(const SumJob<T>& job, Stream stream) {
+template <class Kind, class T>
+void launch_pairs(const SumJob<T, typename Kind::Space>& job, Stream stream) {
   constexpr unsigned team = pair_team<T>;
   const std::uint32_t count = job.targets.count;
-  if (has_few_targets(job))
-    pair_kernel<T, Law, by_particle, with_potential, team><<<count, team * 32, 0, cuda::handle(stream)>>>(job);
-  else
-    pair_kernel<T, Law, by_particle, with_potential, 1>
-        <<<(count + pair_warps - 1) / pair_warps, pair_warps * 32, 0, cuda::handle(stream)>>>(job);
+  bool few = false;
+  if constexpr (!Kind::looks_for_images) {
+    few = has_few_targets(job);
+    if (few) pair_kernel<T, Kind, team><<<count, team * 32, 0, cuda::handle(stream)>>>(job);
+  }
+  if (!few)
+    pair_kernel<T, Kind, 1><<<(count + pair_warps - 1) / pair_warps, pair_warps * 32, 0, cuda::handle(stream)>>>(job);
   cuda::check(cudaGetLastError(), "tree pairs");
 }
 
-template <class T>
-void sum_pairs(const SumJob<T>& job, Stream stream) {
+template <class T, class Space>
+void sum_pairs(const SumJob<T, Space>& job, Stream stream) {
   const auto launch = [&]<class Law, bool by_particle>() {
     if (job.out.potential)
-      launch_pairs<Law, by_particle, true>(job, stream);
+      launch_pairs<PairKind<Law, by_particle, Space, true, false>>(job, stream);
     else
-      launch_pairs<Law, by_particle, false>(job, stream);
+      launch_pairs<PairKind<Law, by_particle, Space, false, false>>(job, stream);
+    // Few leaves, or none: one kernel for all that may be wanted of them.
+    if constexpr (Space::periodic) launch_pairs<PairKind<Law, by_particle, Space, true, true>>(job, stream);
   };
   switch (job.tree.law) {
     case PairLaw::plummer:

@@ -85,10 +85,10 @@ class ListWriter {
 };
 
 /// A warp serves a target. Every candidate goes to one of the lists, as in Walker::sort_candidates of tree/walk.inl.
-template <int order>
+template <int order, class Space>
 class Traversal {
  public:
-  __device__ Traversal(const TraverseJob& job, TraverseMemory& memory, std::uint32_t k, int lane)
+  __device__ Traversal(const TraverseJob<Space>& job, TraverseMemory& memory, std::uint32_t k, int lane)
       : job_(job),
         stack_(memory.stack),
         lane_(lane),
@@ -113,6 +113,7 @@ class Traversal {
     fits = points_.finish(head.points) && fits;
     fits = near_.finish(head.near) && fits;
     if (!fits) head = {};
+    head.looks_for_images = looks_;
     ListHead passed;
     pass_.finish(passed);
     if (lane_ > 0) return;
@@ -155,10 +156,14 @@ class Traversal {
   /// One source per lane.
   __device__ void look_at(std::uint32_t source, bool valid, std::uint32_t& depth) {
     const CellRecord s = job_.record[source];
-    valid = valid && s.mass != 0;
+    const Vec3<double> apart = separation({target_.x, target_.y, target_.z}, {s.x, s.y, s.z}, job_.space);
+    const Vec3<float> d{static_cast<float>(apart.x), static_cast<float>(apart.y), static_cast<float>(apart.z)};
+    const Reach reach = reach_to(s, d);
+    valid = valid && s.mass != 0 && reach.acts;
     const bool self = valid && source == cell_, other = valid && !self;
     bool as_cell = false, as_points = false;
-    if (other) test(s, as_cell, as_points);
+    if (other) test(s, d, as_cell, as_points);
+    as_cell = as_cell && reach.as_cell, as_points = as_points && reach.as_points;
     as_points = as_points && leaf_ && !as_cell && (s.bits & CellRecord::crowd);
     const bool rest = other && !as_cell && !as_points, source_leaf = s.children() == 0;
     const bool near = leaf_ && ((rest && source_leaf) || self);
@@ -166,6 +171,7 @@ class Traversal {
     far_.append(as_cell, source);
     points_.append(as_points, source);
     near_.append(near, source);
+    if constexpr (Space::periodic) looks_ = looks_ || __any_sync(all_lanes, near && !reach.alone);
     pass_.append(pass, source);
     // A cell's own children decide about themselves.
     if (!leaf_ && __any_sync(all_lanes, self))
@@ -181,12 +187,32 @@ class Traversal {
     __syncwarp();
   }
 
-  __device__ void test(const CellRecord& s, bool& as_cell, bool& as_points) const {
+  /// In a box with a cut-off radius: does any pair of a source and the target act, does none of its other images, and
+  /// do expansions hold that far (Walker::test_reach of tree/walk.inl). d: from the target to the source.
+  struct Reach {
+    bool acts = true, alone = true, as_cell = true, as_points = true;
+  };
+  __device__ Reach reach_to([[maybe_unused]] const CellRecord& s, [[maybe_unused]] const Vec3<float>& d) const {
+    Reach reach;
+    if constexpr (Space::periodic) {
+      const auto cut_off = static_cast<float>(job_.space.cut_off);
+      const float distance = sqrtf(dot(d, d)), whole = s.r + target_.r + cut_off;
+      const float last = static_cast<float>(physics::expansion_reach) * cut_off;
+      const auto alone = [&](float along, double period) { return fabsf(along) + whole <= static_cast<float>(period); };
+      const Vec3<double>& period = job_.space.period;
+      reach.acts = distance < whole;
+      reach.alone = alone(d.x, period.x) && alone(d.y, period.y) && alone(d.z, period.z);
+      reach.as_cell = reach.alone && distance <= last;
+      reach.as_points = reach.alone && distance + target_.r <= last;
+    }
+    return reach;
+  }
+
+  /// d: from the target to the source.
+  __device__ void test(const CellRecord& s, const Vec3<float>& d, bool& as_cell, bool& as_points) const {
     const Opening& o = job_.opening;
     const auto angle = static_cast<float>(o.angle);
     const float epsilon2 = fmaxf(s.epsilon2, target_.epsilon2);
-    const Vec3<float> d{static_cast<float>(s.x - target_.x), static_cast<float>(s.y - target_.y),
-                        static_cast<float>(s.z - target_.z)};
     const float square = physics::softened_square(d, job_.law == PairLaw::spline ? 0.0f : epsilon2),
                 u = physics::rsqrt(square);
     const float rest = square * u - target_.r, v = 1 / rest;  // no particle of the target is nearer
@@ -214,29 +240,31 @@ class Traversal {
     return !(a.bits & CellRecord::mixed) && a.epsilon2 >= b.epsilon2;
   }
 
-  const TraverseJob& job_;
+  const TraverseJob<Space>& job_;
   std::uint32_t* stack_;
   int lane_;
   std::uint32_t cell_;
   CellRecord target_;
   bool leaf_;
+  bool looks_ = false;  // other images may act in near pairs
   std::uint32_t* place_;
   ListWriter far_, points_, near_, pass_;
   TargetLists* head_;
   float acceleration_ = 0, allowed_ = 0;
 };
 
-template <int order>
-__global__ void __launch_bounds__(traverse_warps * 32) traverse_kernel(const __grid_constant__ TraverseJob job) {
+template <int order, class Space>
+__global__ void __launch_bounds__(traverse_warps * 32) traverse_kernel(const __grid_constant__ TraverseJob<Space> job) {
   __shared__ TraverseMemory memory[traverse_warps];
   const unsigned warp = threadIdx.x / 32;
   const std::uint32_t k = blockIdx.x * traverse_warps + warp;
-  if (k < job.targets.count) Traversal<order>(job, memory[warp], k, static_cast<int>(threadIdx.x) % 32).serve();
+  if (k < job.targets.count) Traversal<order, Space>(job, memory[warp], k, static_cast<int>(threadIdx.x) % 32).serve();
 }
 
 }  // namespace
 
-void traverse(const TraverseJob& job, Stream stream) {
+template <class Space>
+void traverse(const TraverseJob<Space>& job, Stream stream) {
   with_order(job.opening.order, [&](auto order) {
     traverse_kernel<decltype(order)::value>
         <<<(job.targets.count + traverse_warps - 1) / traverse_warps, traverse_warps * 32, 0, cuda::handle(stream)>>>(
@@ -244,5 +272,8 @@ void traverse(const TraverseJob& job, Stream stream) {
   });
   cuda::check(cudaGetLastError(), "tree traversal");
 }
+
+template void traverse(const TraverseJob<OpenSpace>&, Stream);
+template void traverse(const TraverseJob<CutOffBox>&, Stream);
 
 }  // namespace pergola::tree

@@ -32,13 +32,16 @@ struct WalkTask {
 struct OpenSpace {
   static constexpr bool periodic = false;
 };
-/// A periodic box with the sides `period`, in which the short-range part of the law acts up to the cut-off radius, in
-/// the tree's units: of the images of a pair at most one is that near, for 2 cut_off is at most the shortest side.
-template <class T>
-struct ShortRangeBox {
+/// A periodic box with the sides `period`, in which nothing acts from the cut-off radius on, in the tree's units: of
+/// the images of a pair at most one is that near, for 2 cut_off is at most the shortest side.
+struct CutOffBox {
   static constexpr bool periodic = true;
   Vec3<double> period{1, 1, 1};
   double cut_off = 0;
+};
+/// The same with the short-range part of the law.
+template <class T>
+struct ShortRangeBox : CutOffBox {
   SplitLaw<T> law;
   bool with_potential = true;
 };

@@ -1,11 +1,13 @@
 #pragma once
 // CUDA only: the walk of tree/walk.hpp on the device. The cells of a level are served some at a time, a warp each, in
 // four steps: lists of who acts on them, sums of expansions, what these do to the particles of leaves, and sums over
-// pairs. A target's lists and sums do not depend on the other targets.
+// pairs. A target's lists and sums do not depend on the other targets. Where the walk goes on, `Space`, is one of those
+// of tree/walk.hpp.
 #include <cstdint>
 
 #include "device/device.hpp"
 #include "tree/cells_cuda.cuh"
+#include "tree/walk.hpp"
 
 namespace pergola::tree {
 
@@ -29,7 +31,8 @@ struct ListHead {
 /// Lists of the targets that are served together.
 struct TargetLists {
   ListHead far, points, near;
-  std::uint32_t unused[2];
+  std::uint32_t looks_for_images;  // 1: of the near pairs other images than those of their cells may act
+  std::uint32_t unused;
 };
 inline constexpr std::uint32_t far_room = 3 * segment_size, points_room = segment_size, near_room = segment_size,
                                list_room = far_room + points_room + near_room;
@@ -60,7 +63,28 @@ struct PassLists {
   SegmentPool pool;
 };
 
+/// Lists of cells need not know the law.
+inline OpenSpace reach_of(const OpenSpace& space) { return space; }
+inline CutOffBox reach_of(const CutOffBox& space) { return space; }
+
+/// As pergola::nearest_image, of two places that both lie in the box: no division.
+__device__ __forceinline__ double nearest_image_within(double d, double period) {
+  return fabs(d) > 0.5 * period ? d - (d > 0 ? period : -period) : d;
+}
+/// From one place in the box to another: in a periodic box, to its nearest image.
+template <class Space>
+__device__ __forceinline__ Vec3<double> separation(const Vec3<double>& from, const Vec3<double>& to,
+                                                   [[maybe_unused]] const Space& space) {
+  if constexpr (Space::periodic)
+    return {nearest_image_within(to.x - from.x, space.period.x), nearest_image_within(to.y - from.y, space.period.y),
+            nearest_image_within(to.z - from.z, space.period.z)};
+  else
+    return {to.x - from.x, to.y - from.y, to.z - from.z};
+}
+
+template <class Space>
 struct TraverseJob {
+  Space space;  // OpenSpace or CutOffBox
   const CellRecord* record = nullptr;
   const CellLink* link = nullptr;
   const std::uint32_t* parent = nullptr;
@@ -74,7 +98,8 @@ struct TraverseJob {
 };
 
 /// Finds who acts on the targets.
-void traverse(const TraverseJob& job, Stream stream);
+template <class Space>
+void traverse(const TraverseJob<Space>& job, Stream stream);
 
 inline constexpr std::uint32_t no_slot = 0xffffffffu;
 
@@ -85,10 +110,14 @@ struct WalkOutput {
   double per_psi = 0, per_gradient = 0;
   const std::uint32_t* order = nullptr;  // source of each particle in the tree's order
   const std::uint32_t* slot = nullptr;   // target that it is, or no_slot; null: all ask
+  // In a periodic box, in the tree's order and the numbers of the results: what is added to them, for the long range.
+  const void *rest[3] = {}, *rest_potential = nullptr;
 };
 
-template <class T>
+/// Space: OpenSpace or ShortRangeBox<T>.
+template <class T, class Space>
 struct SumJob {
+  Space space;
   CudaTree<T> tree;
   WalkTargets targets;
   WalkLists lists;
@@ -101,23 +130,23 @@ struct SumJob {
 /// So few targets do not fill a GPU: more lanes serve each. What they sum, and in which order, is the same. Where
 /// softening lengths differ it pays for four times as many: a leaf with one length among many particles with another
 /// has a long list.
-template <class T>
-bool has_few_targets(const SumJob<T>& job) {
+template <class T, class Space>
+bool has_few_targets(const SumJob<T, Space>& job) {
   return job.targets.count <= (job.tree.law == PairLaw::plummer ? 4096 : 16384);
 }
 
 /// Sums the expansions of the targets' far cells.
-template <class T>
-void sum_far(const SumJob<T>& job, int order, Stream stream);
+template <class T, class Space>
+void sum_far(const SumJob<T, Space>& job, int order, Stream stream);
 /// Adds what their parents, all done, have.
-template <class T>
-void inherit(const SumJob<T>& job, int order, Stream stream);
+template <class T, class Space>
+void inherit(const SumJob<T, Space>& job, int order, Stream stream);
 /// Field of these, and of cells that act on single particles, for those targets that are leaves.
-template <class T>
-void sum_fields(const SumJob<T>& job, int order, Stream stream);
+template <class T, class Space>
+void sum_fields(const SumJob<T, Space>& job, int order, Stream stream);
 /// Pairs, and with them the forces.
-template <class T>
-void sum_pairs(const SumJob<T>& job, Stream stream);
+template <class T, class Space>
+void sum_pairs(const SumJob<T, Space>& job, Stream stream);
 
 /// Goes through a list, up to 32 cells at a time.
 class ListReader {

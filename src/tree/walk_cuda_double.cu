@@ -4,9 +4,9 @@
 
 namespace pergola::tree {
 
-template void sum_far(const SumJob<double>&, int, Stream);
-template void inherit(const SumJob<double>&, int, Stream);
-template void sum_fields(const SumJob<double>&, int, Stream);
-template void sum_pairs(const SumJob<double>&, Stream);
+template void sum_far(const SumJob<double, OpenSpace>&, int, Stream);
+template void inherit(const SumJob<double, OpenSpace>&, int, Stream);
+template void sum_fields(const SumJob<double, OpenSpace>&, int, Stream);
+template void sum_pairs(const SumJob<double, OpenSpace>&, Stream);
 
 }  // namespace pergola::tree

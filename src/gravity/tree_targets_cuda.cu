@@ -1,0 +1,252 @@
+#include "gravity/tree_targets_cuda.cuh"
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "device/launch.cuh"
+
+namespace pergola {
+
+namespace {
+
+template <class T>
+void reserve(const Device& device, std::int64_t size, Buffer<T>& buffer) {
+  if (buffer.size() < size) buffer = Buffer<T>(device, size);
+}
+
+/// Parts of one piece of memory, one after the other, each at a multiple of 256 bytes.
+class Parts {
+ public:
+  explicit Parts(std::byte* memory) : memory_(memory) {}
+  template <class T>
+  T* take(std::int64_t size) {
+    auto* const part = reinterpret_cast<T*>(memory_ + used_);
+    used_ += (size * static_cast<std::int64_t>(sizeof(T)) + 255) / 256 * 256;
+    return part;
+  }
+  std::int64_t used() const { return used_; }
+
+ private:
+  std::byte* memory_;
+  std::int64_t used_ = 0;
+};
+
+}  // namespace
+
+/// As tree_failure(), for sources on a device.
+template <class State>
+void tree_failure_cuda(const Device& device, std::int64_t place, const Sources<State>& sources,
+                       const SolverOptions& options) {
+  const auto on_host = [&](const auto* values) {
+    std::vector<std::remove_const_t<std::remove_pointer_t<decltype(values)>>> host(
+        static_cast<std::size_t>(values ? sources.count : 0));
+    if (!host.empty()) device.memory().to_host(host.data(), values, host.size() * sizeof(host[0]));
+    return host;
+  };
+  const auto x = on_host(sources.x), y = on_host(sources.y), z = on_host(sources.z);
+  const auto species = on_host(sources.species);
+  tree_failure(place, sources.count, x.data(), y.data(), z.data(), species.empty() ? nullptr : species.data(), options);
+}
+
+/// Slots and the cells that hold a target, for a part of the sources: work for the targets, not for all particles, the
+/// first time after prepare() apart.
+template <class State, class Pair>
+void TreeTargetsCuda<State, Pair>::mark_active(const Tree& on, const Targets& targets) {
+  const std::int64_t n = on.count(), cells = on.cells();
+  reserve(device_, n, slot_);
+  reserve(device_, cells + tree::most_levels, active_), reserve(device_, cells, active_cells_);
+  const std::uint32_t* const order = on.order();
+  if (!has_rank_) {
+    reserve(device_, n, rank_);
+    cuda::launch("tree places", n, device_.stream(), [order, rank = rank_.data()] __device__(std::int64_t k) {
+      rank[order[k]] = static_cast<std::uint32_t>(k);
+    });
+    has_rank_ = true;
+  }
+  const auto stream = cuda::handle(device_.stream());
+  std::uint32_t* const counts = active_.data();
+  std::uint32_t* const active = counts + tree::most_levels;
+  cuda::check(cudaMemsetAsync(slot_.data(), 0xff, static_cast<std::size_t>(n) * 4, stream), "tree slots");
+  cuda::check(cudaMemsetAsync(counts, 0, static_cast<std::size_t>(cells + tree::most_levels) * 4, stream),
+              "tree slots");
+  std::array<std::uint32_t, tree::most_levels> begin{};
+  for (int level = 0; level < on.level_count(); ++level) begin[static_cast<std::size_t>(level)] = on.level_begin(level);
+  cuda::launch("tree active", targets.count, device_.stream(),
+               [=, rank = rank_.data(), slot = slot_.data(), list = active_cells_.data(),
+                link = on.view().link] __device__(std::int64_t t) {
+                 const std::uint32_t place = rank[targets.index ? targets.index[t] : targets.first + t];
+                 slot[place] = static_cast<std::uint32_t>(t);
+                 std::uint32_t cell = 0;
+                 for (int level = 0;; ++level) {
+                   if (active[cell] == 0 && atomicExch(&active[cell], 1u) == 0)
+                     list[begin.data()[level] + atomicAdd(&counts[level], 1u)] = cell;
+                   const tree::CellLink l = link[cell];
+                   if (l.children == 0) return;
+                   cell = l.child;
+                   while (link[cell].first + link[cell].count <= place) ++cell;
+                 }
+               });
+  device_.memory().to_host(active_count_.data(), counts, sizeof(active_count_));
+  // One level after the other, without gaps.
+  reserve(device_, cells, active_list_);
+  std::uint32_t* to = active_list_.data();
+  for (int level = 0; level < on.level_count(); ++level) {
+    const std::uint32_t count = active_count_[static_cast<std::size_t>(level)];
+    device_.memory().copy(to, active_cells_.data() + on.level_begin(level), std::size_t{count} * sizeof(*to));
+    to += count;
+  }
+}
+
+/// What the walk of a tree with so many cells needs, from `memory` on; returns its bytes.
+template <class State, class Pair>
+std::int64_t TreeTargetsCuda<State, Pair>::lay_out(std::uint32_t cells, int order, std::byte* memory,
+                                                   WalkMemory& to) const {
+  Parts parts(memory);
+  const std::uint32_t together = std::min(cells, at_once);
+  const auto pool = [&](double segments) {
+    tree::SegmentPool p;
+    p.segments = static_cast<std::uint32_t>(segments) + 1024;
+    p.entries = parts.template take<std::uint32_t>(std::int64_t{p.segments} * tree::segment_size);
+    p.next = parts.template take<std::uint32_t>(p.segments);
+    return p;
+  };
+  to.local = parts.template take<Pair>(std::int64_t{cells} * tree::multipole_stride(order));
+  to.field = parts.template take<tree::PlacedMass<Pair>>(std::int64_t{together} * tree::leaf_capacity);
+  to.passes[0].head = to.passes[1].head = parts.template take<tree::ListHead>(cells);
+  for (auto& pass : to.passes) pass.pool = pool(pass_segments_ * cells);
+  to.lists.head = parts.template take<tree::TargetLists>(together);
+  to.lists.place = parts.template take<std::uint32_t>(std::int64_t{together} * tree::list_room);
+  to.lists.pool = pool(list_segments_ * together);
+  return parts.used();
+}
+
+template <class State, class Pair>
+std::int64_t TreeTargetsCuda<State, Pair>::device_bytes(std::int64_t n, int order) const {
+  const auto cells = static_cast<std::uint32_t>(n / tree::particles_per_cell + 1024);
+  WalkMemory memory;
+  const std::int64_t walk = lay_out(cells, order, nullptr, memory);
+  return Tree::device_bytes(n, order) + std::max(walk, Tree::arena_bytes(n));
+}
+
+template <class State, class Pair>
+void TreeTargetsCuda<State, Pair>::start_status(std::int64_t counters) {
+  reserve(device_, 1, status_), reserve(device_, counters, counters_);
+  status_.zero(), counters_.zero();
+  cuda::check(
+      cudaMemsetAsync(&status_.data()->failed, 0xff, sizeof(unsigned long long), cuda::handle(device_.stream())),
+      "tree walk");
+}
+
+/// False when lists did not find room. Targets of one batch may be of several levels.
+template <class State, class Pair>
+template <class Space>
+bool TreeTargetsCuda<State, Pair>::try_walk(const Tree& on, const Space& space, const tree::Opening& opening,
+                                            const WalkMemory& memory, const tree::WalkOutput& out, bool all,
+                                            tree::WalkStatus& status) {
+  const int levels = on.level_count();
+  start_status(levels + on.cells() / at_once + 2);
+  std::uint32_t* counter = counters_.data();
+  const auto view = on.view();
+  const auto stream = device_.stream();
+  const std::uint32_t* const which = all ? nullptr : active_list_.data();
+  tree::TraverseJob<decltype(tree::reach_of(space))> look;
+  look.space = tree::reach_of(space);
+  look.record = view.record, look.link = view.link, look.parent = view.parent, look.acceleration = view.acceleration;
+  look.law = view.law;
+  look.opening = opening;
+  look.status = status_.data();
+  tree::SumJob<Pair, Space> sum{space, view, {}, memory.lists, memory.local, memory.field, out, status_.data()};
+  std::vector<tree::WalkTargets> pieces;
+  std::uint32_t begin = 0, filled = 0;  // of this batch
+  const auto finish_batch = [&] {
+    sum.targets = {which, begin, filled};
+    tree::sum_far(sum, opening.order, stream);
+    for (const auto& piece : pieces) {
+      sum.targets = piece;
+      tree::inherit(sum, opening.order, stream);
+    }
+    sum.targets = {which, begin, filled};
+    tree::sum_fields(sum, opening.order, stream);
+    tree::sum_pairs(sum, stream);
+    begin += filled, filled = 0;
+    pieces.clear();
+  };
+  std::uint32_t* batch_counter = counter++;
+  for (int level = 0; level < levels; ++level) {
+    look.from = memory.passes[(level + 1) % 2];
+    look.to = memory.passes[level % 2];
+    look.to.pool.used = counter++;
+    for (std::uint32_t left = targets_of(on, level, all); left > 0;) {
+      look.targets = {which, begin + filled, std::min(at_once - filled, left)};
+      look.lists = memory.lists;
+      look.lists.head += filled;
+      look.lists.place += std::int64_t{filled} * tree::list_room;
+      look.lists.pool.used = batch_counter;
+      tree::traverse(look, stream);
+      pieces.push_back(look.targets);
+      filled += look.targets.count, left -= look.targets.count;
+      if (filled < at_once) continue;
+      finish_batch();
+      batch_counter = counter++;
+    }
+  }
+  if (filled > 0) finish_batch();
+  status_.to_host(&status);
+  return status.lists_most == 0 && status.passes_most == 0;
+}
+
+template <class State, class Pair>
+tree::WalkOutput TreeTargetsCuda<State, Pair>::output(const Tree& on, unsigned want, double gravitational_constant,
+                                                      const Forces<State>& forces) {
+  tree::WalkOutput out;
+  if (want & want_acceleration) out.ax = forces.ax, out.ay = forces.ay, out.az = forces.az;
+  if (want & want_potential) out.potential = forces.potential;
+  out.doubles = sizeof(State) == 8;
+  out.per_psi = gravitational_constant * on.frame().mass / on.frame().side;
+  out.per_gradient = out.per_psi / on.frame().side;
+  out.order = on.order();
+  return out;
+}
+
+template <class State, class Pair>
+template <class Space>
+std::int64_t TreeTargetsCuda<State, Pair>::serve(Tree& on, const Space& space, const tree::Opening& opening,
+                                                 const Targets& targets, tree::WalkOutput out) {
+  const bool all = !targets.index && targets.count == on.count();
+  if (!all) mark_active(on, targets);
+  out.slot = all ? nullptr : slot_.data();
+  const double cells = on.cells(), together = std::min(on.cells(), at_once);
+  while (true) {
+    WalkMemory memory;
+    const std::int64_t bytes = lay_out(on.cells(), opening.order, nullptr, memory);
+    lay_out(on.cells(), opening.order, on.arena(bytes), memory);
+    tree::WalkStatus status;
+    if (try_walk(on, space, opening, memory, out, all, status))
+      return status.failed == std::numeric_limits<unsigned long long>::max() ? on.count()
+                                                                             : static_cast<std::int64_t>(status.failed);
+    list_segments_ = std::max(list_segments_, 1.25 * status.lists_most / together);
+    pass_segments_ = std::max(pass_segments_, 1.25 * status.passes_most / cells);
+  }
+}
+
+template class TreeTargetsCuda<float, float>;
+template class TreeTargetsCuda<double, float>;
+template class TreeTargetsCuda<double, double>;
+template std::int64_t TreeTargetsCuda<float, float>::serve(Tree&, const tree::OpenSpace&, const tree::Opening&,
+                                                           const Targets&, tree::WalkOutput);
+template std::int64_t TreeTargetsCuda<float, float>::serve(Tree&, const tree::ShortRangeBox<float>&,
+                                                           const tree::Opening&, const Targets&, tree::WalkOutput);
+template std::int64_t TreeTargetsCuda<double, float>::serve(Tree&, const tree::OpenSpace&, const tree::Opening&,
+                                                            const Targets&, tree::WalkOutput);
+template std::int64_t TreeTargetsCuda<double, float>::serve(Tree&, const tree::ShortRangeBox<float>&,
+                                                            const tree::Opening&, const Targets&, tree::WalkOutput);
+template std::int64_t TreeTargetsCuda<double, double>::serve(Tree&, const tree::OpenSpace&, const tree::Opening&,
+                                                             const Targets&, tree::WalkOutput);
+template std::int64_t TreeTargetsCuda<double, double>::serve(Tree&, const tree::ShortRangeBox<double>&,
+                                                             const tree::Opening&, const Targets&, tree::WalkOutput);
+template void tree_failure_cuda(const Device&, std::int64_t, const Sources<float>&, const SolverOptions&);
+template void tree_failure_cuda(const Device&, std::int64_t, const Sources<double>&, const SolverOptions&);
+
+}  // namespace pergola

@@ -1,0 +1,72 @@
+#pragma once
+// CUDA only: the walk over a tree on the device for the targets of an evaluation, for the tree solver and for TreePM.
+#include <array>
+
+#include "gravity/tree.hpp"
+#include "tree/octree_cuda.cuh"
+#include "tree/walk_cuda.cuh"
+
+namespace pergola {
+
+/// As TreeTargets for the CPU. Lists of the walk have room for a usual system; where they overflow, the walk is done
+/// again with more.
+template <class State, class Pair>
+class TreeTargetsCuda {
+ public:
+  using Tree = tree::OctreeCuda<Pair>;
+
+  explicit TreeTargetsCuda(const Device& device) : device_(device) {}
+
+  /// The tree was built anew.
+  void forget() { has_rank_ = false; }
+
+  /// Where the answers go; what is to be added to them is still to be said.
+  static tree::WalkOutput output(const Tree& on, unsigned want, double gravitational_constant,
+                                 const Forces<State>& forces);
+  /// Answers the targets. Returns the lowest place whose force is not a finite number, or the number of sources where
+  /// all are. Waits.
+  template <class Space>
+  std::int64_t serve(Tree& on, const Space& space, const tree::Opening& opening, const Targets& targets,
+                     tree::WalkOutput out);
+  /// Bytes for a tree of n particles with its walk.
+  std::int64_t device_bytes(std::int64_t n, int order) const;
+
+  // A step of serve(). Public, for nvcc allows no device lambda in a private function.
+  void mark_active(const Tree& on, const Targets& targets);
+
+ private:
+  /// Targets that are served together.
+  static constexpr std::uint32_t at_once = 1 << 16;
+
+  struct WalkMemory {
+    Pair* local = nullptr;
+    tree::PlacedMass<Pair>* field = nullptr;
+    tree::WalkLists lists;
+    tree::PassLists passes[2];
+  };
+  std::int64_t lay_out(std::uint32_t cells, int order, std::byte* memory, WalkMemory& to) const;
+  void start_status(std::int64_t counters);
+  template <class Space>
+  bool try_walk(const Tree& on, const Space& space, const tree::Opening& opening, const WalkMemory& memory,
+                const tree::WalkOutput& out, bool all, tree::WalkStatus& status);
+  std::uint32_t targets_of(const Tree& on, int level, bool all) const {
+    return all ? on.level_begin(level + 1) - on.level_begin(level) : active_count_[static_cast<std::size_t>(level)];
+  }
+
+  Device device_;
+  /// Segments of lists: per target served together, and per cell of the tree.
+  double list_segments_ = 2, pass_segments_ = 0.125;
+  Buffer<tree::WalkStatus> status_;
+  Buffer<std::uint32_t> counters_;
+  // For a part of the sources: the place in the tree of each, its slot by place, the cells that hold one by level.
+  bool has_rank_ = false;
+  Buffer<std::uint32_t> rank_, slot_, active_, active_cells_, active_list_;
+  std::array<std::uint32_t, tree::most_levels> active_count_{};
+};
+
+/// As tree_failure(), for sources on a device.
+template <class State>
+[[noreturn]] void tree_failure_cuda(const Device& device, std::int64_t place, const Sources<State>& sources,
+                                    const SolverOptions& options);
+
+}  // namespace pergola
