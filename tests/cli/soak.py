@@ -72,14 +72,18 @@ METHODS = {
 [gravity.mesh]
 cells = 16
 boundary = "isolated\""""),
+    "treepm": stars("treepm", 1000, 0.125, LEAPFROG + "step = 0.0078125").replace("softening = 0.01", """softening = 0.05
+[gravity.mesh]
+box = 40
+box_corner = [-20, -20, -20]"""),
     "plasma-2d": ELECTRONS.format(cells="[32, 16]"),
     "plasma-3d": ELECTRONS.format(cells="[8, 8, 8]"),
 }
 
 
 class Soak:
-    def __init__(self, top, chance):
-        self.top, self.chance = top, chance
+    def __init__(self, top, chance, device):
+        self.top, self.chance, self.device = top, chance, device
         self.tries = 0
         self.hits = collections.Counter()
         self.differences = []
@@ -98,12 +102,15 @@ class Soak:
             print(f"small disks: skipped ({done.stdout.strip()})", flush=True)
         return done.returncode == 0
 
+    def configuration(self, method):
+        return METHODS[method].replace('device = "cpu"', f'device = "{self.device}"')
+
     def reference(self, method):
         """Bits, seconds and bytes of the undisturbed run."""
         if method not in self.references:
             work = self.top / "undisturbed" / method
             work.mkdir(parents=True)
-            (work / "run.toml").write_text(METHODS[method])
+            (work / "run.toml").write_text(self.configuration(method))
             begin = time.monotonic()
             result = harness.run(["run", work / "run.toml", "-o", work / "out", "--quiet"], timeout=None)
             if result.returncode != 0:
@@ -145,7 +152,7 @@ class Soak:
         if starved:
             self.mount("64m")
         work.mkdir()
-        (work / "run.toml").write_text(METHODS[method])
+        (work / "run.toml").write_text(self.configuration(method))
         args = [str(word) for word in ("run", work / "run.toml", "-o", work / "out", "--resume", "--quiet")]
         history = []
         for _ in range(self.chance.randint(1, 8)):
@@ -178,10 +185,11 @@ def main():
     parser = argparse.ArgumentParser(prog="soak.sh", description=__doc__)
     parser.add_argument("minutes", type=float)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
+    parser.add_argument("--device", default="cpu", help="that the runs use, as run.device")
     options = parser.parse_args()
-    print(f"soak: {options.minutes:g} minutes, --seed {options.seed}", flush=True)
+    print(f"soak: {options.minutes:g} minutes, --seed {options.seed}, --device {options.device}", flush=True)
     with tempfile.TemporaryDirectory(prefix="pergola-soak-") as folder:
-        soak = Soak(pathlib.Path(folder).resolve(), random.Random(options.seed))
+        soak = Soak(pathlib.Path(folder).resolve(), random.Random(options.seed), options.device)
         if not os.path.exists(faults.LIBRARY):
             sys.exit("soak: PERGOLA_FAULTS: expected the library of tests/faults")
         until = time.monotonic() + 60 * options.minutes
