@@ -1,6 +1,7 @@
 #include "tree/octree_cuda.cuh"
 
 #include <algorithm>
+#include <cub/device/device_merge_sort.cuh>
 #include <cub/device/device_radix_sort.cuh>
 
 #include "base/error.hpp"
@@ -19,6 +20,14 @@ void reserve(const Device& device, std::int64_t size, Buffer<T>& buffer) {
   buffer = Buffer<T>();  // the old memory first
   buffer = Buffer<T>(device, size);
 }
+
+/// Up to this many keys are sorted by merging: radix sort has a launch for each of the keys' digits.
+constexpr std::int64_t merged_most = 32768;
+
+struct LessInSortedBits {
+  int unsorted_bits;
+  __device__ bool operator()(std::uint64_t a, std::uint64_t b) const { return a >> unsorted_bits < b >> unsorted_bits; }
+};
 
 /// How far the sorted order goes: cells whose keys differ in no sorted digit cannot be split.
 struct SortedKeys {
@@ -123,7 +132,7 @@ void OctreeCuda<T>::find_frame(const Points<Real>& points, double apart) {
   cuda::check(cudaGetLastError(), "tree bounds");
 }
 
-/// Keys and places are sorted together, by the bits from `unsorted_bits` on.
+/// Keys and places are sorted together, by the bits from `unsorted_bits` on; equal ones stay in their order.
 template <class T>
 void OctreeCuda<T>::sort_keys(int unsorted_bits, int key_bits) {
   auto* const keys = reinterpret_cast<std::uint64_t*>(arena_.data());
@@ -132,6 +141,16 @@ void OctreeCuda<T>::sort_keys(int unsorted_bits, int key_bits) {
   cub::DoubleBuffer<std::uint32_t> places(place_.data(), other_places);
   const auto stream = cuda::handle(device_.stream());
   std::size_t bytes = 0;
+  if (count_ <= merged_most) {
+    const auto sort = [&](void* scratch) {
+      cuda::check(cub::DeviceMergeSort::StableSortPairs(scratch, bytes, keys_, place_.data(), count_,
+                                                        LessInSortedBits{unsorted_bits}, stream),
+                  "tree sort");
+    };
+    sort(nullptr);
+    reserve(device_, static_cast<std::int64_t>(bytes), sort_scratch_);
+    return sort(sort_scratch_.data());
+  }
   cuda::check(
       cub::DeviceRadixSort::SortPairs(nullptr, bytes, key_pair, places, count_, unsorted_bits, key_bits, stream),
       "tree sort");
@@ -218,11 +237,12 @@ bool OctreeCuda<T>::split_cells(KeyDepth depth) {
                           depth == KeyDepth::coarse ? coarse_unsorted_bits : 0, depth == KeyDepth::both};
   start_cells<<<1, most_levels + 1, 0, stream>>>(report, static_cast<std::uint32_t>(count_), link_.data(),
                                                  parent_.data());
-  constexpr int at_a_time = 16;
+  // As many levels as there were the last time, and one that may have come since.
+  const int at_a_time = expected_levels_ + 1;
   // Eight lanes for a cell; one of more than leaf_capacity particles is split, and a level has others too.
   const auto blocks = static_cast<unsigned>(std::clamp<std::int64_t>(count_ / 256, 16, 1024));
   for (int level = 0; level < most_levels;) {
-    for (const int stop = level + at_a_time; level < stop; ++level)
+    for (const int stop = std::min(level + at_a_time, most_levels); level < stop; ++level)
       split_kernel<<<blocks, 128, 0, stream>>>(level, sorted, report, capacity, link_.data(), parent_.data());
     cuda::check(cudaGetLastError(), "tree cells");
     device_report_.to_host(&report_);
@@ -230,7 +250,9 @@ bool OctreeCuda<T>::split_cells(KeyDepth depth) {
     for (level_count_ = 0; level_count_ < level && report_.cells[level_count_] > 0; ++level_count_)
       level_begin_[level_count_ + 1] = level_begin_[level_count_] + report_.cells[level_count_];
     if (level_begin_[level_count_] > capacity) return false;
-    if (report_.cells[level] == 0) return true;
+    if (report_.cells[level] > 0) continue;
+    expected_levels_ = level_count_;
+    return true;
   }
   throw Error(ErrorKind::numerics, "tree: more levels than keys have digits");
 }

@@ -88,7 +88,7 @@ class OctreeCuda {
   std::int64_t spread_ = 0;  // when it was built; found when it is first asked for
   BuildReport report_{};
   std::uint32_t level_begin_[most_levels + 2] = {};
-  int level_count_ = 0;
+  int level_count_ = 0, expected_levels_ = 15;
   std::uint64_t* keys_ = nullptr;  // in the arena: sorted ones, after sort_keys()
   Buffer<std::byte> arena_, sort_scratch_;
   Buffer<std::uint64_t> lower_;

@@ -14,9 +14,9 @@ inline constexpr unsigned pair_warps = 4;
 inline constexpr int near_tile = 128;
 
 /// Where there are few leaves, so many warps serve one together: leaves at the rim of a small system have all particles
-/// as sources.
+/// as sources. 32 leaves, which are read at a time, hold some five tiles.
 template <class T>
-inline constexpr int pair_team = sizeof(T) == 4 ? 8 : 4;
+inline constexpr int pair_team = sizeof(T) == 4 ? 5 : 4;
 
 /// A warp's shared memory.
 template <class T>
@@ -30,7 +30,7 @@ struct PairMemory {
 template <class T, int team>
 struct TeamMemory {
   PairMemory<T> warp[team];
-  PlacedMass<T> found[team][leaf_capacity / 32][32];
+  PlacedMass<T> found[2][team][leaf_capacity / 32][32];  // of this round and of the one before
 };
 template <class T>
 struct TeamMemory<T, 1> {
@@ -152,17 +152,19 @@ class PairSums {
     __syncwarp();
   }
 
-  /// All warps of the block, of which the first `tiles` have found something, come here together.
+  /// All warps of the block, of which the first `tiles` have found something, come here together. The others go on
+  /// while the first adds up; they are back at this round's memory only after it has met them again.
   __device__ void add_of_team(const physics::PairSum<T> (&sum)[per_lane], int tiles) {
+    auto& found = team_.found[round_];
+    round_ ^= 1;
 #pragma unroll
-    for (int p = 0; p < per_lane; ++p) team_.found[warp_][p][lane_] = {sum[p].ax, sum[p].ay, sum[p].az, sum[p].pot};
+    for (int p = 0; p < per_lane; ++p) found[warp_][p][lane_] = {sum[p].ax, sum[p].ay, sum[p].az, sum[p].pot};
     __syncthreads();
-    if (warp_ == 0)
-      for (int w = 0; w < team && w < tiles; ++w) {
+    if (warp_ > 0) return;
+    for (int w = 0; w < team && w < tiles; ++w) {
 #pragma unroll
-        for (int p = 0; p < per_lane; ++p) add(p, team_.found[w][p][lane_]);
-      }
-    __syncthreads();
+      for (int p = 0; p < per_lane; ++p) add(p, found[w][p][lane_]);
+    }
   }
   __device__ void add(const physics::PairSum<T> (&sum)[per_lane]) {
 #pragma unroll
@@ -289,7 +291,7 @@ class PairSums {
   const CudaTree<T>& tree_;
   TeamMemory<T, team>& team_;
   PairMemory<T>& memory_;
-  int warp_, lane_;
+  int warp_, lane_, round_ = 0;
   std::uint32_t k_, cell_;
   CellLink link_;
   Vec3<double> centre_;
@@ -303,8 +305,8 @@ class PairSums {
 /// Blocks that a multiprocessor holds at least. The short-range law needs registers for its polynomials: with fewer the
 /// compiler keeps them in memory.
 template <class T, class Kind, int team>
-inline constexpr int blocks_per_multiprocessor = Kind::Space::periodic ? (sizeof(T) == 4 && team == 1 ? 5 : 2)
-                                                                       : (sizeof(T) == 4 && team == 1 ? 8 : 4);
+inline constexpr int blocks_per_multiprocessor = Kind::Space::periodic ? (sizeof(T) == 4 ? (team == 1 ? 5 : 3) : 2)
+                                                                       : (sizeof(T) == 4 ? (team == 1 ? 8 : 6) : 4);
 
 /// With a team a block serves one leaf, else each of its warps does.
 template <class T, class Kind, int team>
