@@ -39,9 +39,12 @@ class TestNotebooks(unittest.TestCase):
     def test_analysis(self):
         self.run_notebook("analysis")
 
+    def test_galaxy_collision(self):
+        self.run_notebook("galaxy-collision")
+
     def test_there_are_no_others(self):
         names = [os.path.basename(path) for path in glob.glob(os.path.join(harness.SOURCE, "docs", "notebooks", "*.ipynb"))]
-        self.assertEqual(sorted(names), ["analysis.ipynb", "cluster.ipynb", "own-force.ipynb", "two-stream.ipynb"])
+        self.assertEqual(sorted(names), ["analysis.ipynb", "cluster.ipynb", "galaxy-collision.ipynb", "own-force.ipynb", "two-stream.ipynb"])
 
 
 if __name__ == "__main__":
