@@ -148,6 +148,10 @@ std::vector<ConfigKey> output_keys() {
           "output.energy_every", "time (with [cosmology]: ln a) between lines of energy.csv; 0: first and last only",
           Range::at_least(0), [](auto& c) -> auto& { return c.output.energy_every; }),
       redshifts_key(),
+      integer_key(
+          "output.particles_most",
+          "particles in a snapshot (of a plasma's: of each species), a sample beyond it; 0: all", Range::at_least(0),
+          [](auto& c) -> auto& { return c.output.particles_most; }),
       real_key(
           "output.checkpoint_every_minutes", "wall-clock minutes between checkpoints; 0: only when interrupted",
           Range::at_least(0), [](auto& c) -> auto& { return c.output.checkpoint_every_minutes; }),

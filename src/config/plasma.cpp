@@ -332,11 +332,8 @@ std::vector<ConfigKey> plasma_keys() {
 
 std::vector<ConfigKey> plasma_output_keys() {
   return {integer_key(
-              "output.spectrum_every", "steps between potentials taken for the spectrum; 0: none",
-              Range::between(0, 1e9), [](auto& c) -> auto& { return c.output.spectrum_every; }),
-          integer_key(
-              "output.particles_most", "macro-particles of a species in a snapshot, a sample beyond it; 0: all",
-              Range::at_least(0), [](auto& c) -> auto& { return c.output.particles_most; })};
+      "output.spectrum_every", "steps between potentials taken for the spectrum; 0: none", Range::between(0, 1e9),
+      [](auto& c) -> auto& { return c.output.spectrum_every; })};
 }
 
 }  // namespace pergola

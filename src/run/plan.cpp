@@ -271,6 +271,8 @@ PartCosts GravityTrial::scaled_costs() const {
   costs.energy = (count_.n <= by_pairs ? squared : cells ? grid : more) * outputs_.energy;
   if (count_.n > by_pairs && n_ <= by_pairs && !cells) costs.energy = more * start_;
   costs.snapshot = (pairs() ? squared : cells ? grid : more) * outputs_.snapshot;
+  if (const std::int64_t most = config_.output.particles_most; most > 0 && most < count_.n)  // without potentials
+    costs.snapshot = (static_cast<double>(most) / static_cast<double>(std::min(most, n_))) * outputs_.snapshot;
   costs.checkpoint = more * outputs_.checkpoint;
   costs.audit = more * outputs_.audit;
   return costs;

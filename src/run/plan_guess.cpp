@@ -50,9 +50,13 @@ void guess_gravity(RunPlan& plan, const RunConfig& config, const Device& device,
   costs.steps = seconds(per_particle * evaluation);
   costs.energy = seconds(evaluation);
   const Cost file{bytes_each * n / file_rate, bytes_each * n / file_rate};
-  costs.snapshot = seconds(evaluation);
-  costs.snapshot += file;
   costs.checkpoint = file;
+  if (const auto most = static_cast<double>(config.output.particles_most); most > 0 && most < n) {
+    costs.snapshot = (most / n) * file;
+  } else {
+    costs.snapshot = seconds(evaluation);
+    costs.snapshot += file;
+  }
   plan.rate_basis = fmt::format("assumed: {:.0e} {} a second", rate, pairs ? "pairs" : "particle steps");
   plan.assumed.push_back(fmt::format("{:.0e} {} and {:.0e} bytes of files a second, typical numbers; no trial was made",
                                      rate, pairs ? "pairs" : "particle steps", file_rate));

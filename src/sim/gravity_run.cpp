@@ -104,14 +104,27 @@ SampleLook GravityRun::sample_look() const {
 /// On rank 0.
 void GravityRun::hand_over_snapshot(const std::filesystem::path& path, WriteQueue* queue,
                                     const std::function<void()>& done) {
+  WriteOptions write;
+  write.single_precision = simulation_.config().precision() == Precision::single;
+  if (const std::int64_t most = simulation_.config().output.particles_most; most > 0 && most < simulation_.size()) {
+    const Particles sample = standing_for_all(most);
+    HostParticles source(sample);
+    return queue_snapshot(*queue, path, header(), source, contents_of(source), write, done);
+  }
   const auto source = simulation_.particles_with_potentials();
   if (!contents_) {  // the same through the whole run
     const ParticleCensus census = simulation_.census();
     contents_ = SnapshotContents{census.counts, census.largest_id, true};
   }
-  WriteOptions write;
-  write.single_precision = simulation_.config().precision() == Precision::single;
   queue_snapshot(*queue, path, header(), *source, *contents_, write, done);
+}
+
+/// A sample of so many, with masses that make up for the others.
+Particles GravityRun::standing_for_all(std::int64_t most) const {
+  Particles sample = simulation_.sample(most);
+  const double each = static_cast<double>(simulation_.size()) / static_cast<double>(sample.size());
+  for (double& mass : sample.mass) mass *= each;
+  return sample;
 }
 
 /// What the force evaluation has to say, once for each new sentence.

@@ -48,6 +48,7 @@ class GravityRun final : public System {
   /// Of a snapshot at time().
   SnapshotHeader header() const;
   void hand_over_snapshot(const std::filesystem::path& path, WriteQueue* queue, const std::function<void()>& done);
+  Particles standing_for_all(std::int64_t most) const;
   /// What an expanding universe is watched with, on rank 0; from a checkpoint.
   void watch(const Energies& energies);
   void restore_watch(const StateBlocks& state);

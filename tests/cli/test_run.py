@@ -62,6 +62,14 @@ class RunTest(harness.CliTest):
                 out.append(csv_path.read_bytes())
             self.assertEqual(out[0], out[1], name)
 
+    def rows(self, path):
+        """Of a snapshot, by id, as text."""
+        table = path.with_suffix(".csv")
+        self.good("convert", path, table)
+        with open(table) as file:
+            lines = list(csv.DictReader(line for line in file if not line.startswith("#")))
+        return {row["id"]: row for row in lines}
+
     def test_a_run_leaves_the_files_of_the_contract(self):
         text = self.good("run", self.config(), "-o", self.dir / "out")
         for word in ("energy error", "picture", "snap_004.hdf5"):
@@ -79,6 +87,20 @@ class RunTest(harness.CliTest):
         self.assertEqual(record["configuration"]["time"]["eta"], 0.02)
         self.assertTrue(record["checks"])
         self.assertTrue(all(set(c) == {"name", "measured", "expected", "tolerance", "passed"} for c in record["checks"]))
+
+    def test_a_snapshot_of_a_sample_stands_for_all(self):
+        config = self.config(n=120)
+        self.good("run", config, "-o", self.dir / "all")
+        self.good("run", config, "-o", self.dir / "some", "--set", "output.particles_most=40")
+        first, last = (self.rows(self.dir / "some" / f"snap_{k:03}.hdf5") for k in (0, 4))
+        everything = self.rows(self.dir / "all" / "snap_004.hdf5")
+        self.assertEqual((len(first), len(everything)), (40, 120))
+        self.assertEqual(set(first), set(last))
+        self.assertAlmostEqual(sum(float(row["mass"]) for row in last.values()),
+                               sum(float(row["mass"]) for row in everything.values()), places=6)
+        for number, row in last.items():
+            for column in ("x", "y", "z", "vx", "vy", "vz"):
+                self.assertEqual(row[column], everything[number][column])
 
     def test_json_prints_run_json(self):
         value = self.good_json("run", self.config(), "-o", self.dir / "out")
