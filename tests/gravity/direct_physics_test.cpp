@@ -357,33 +357,6 @@ TEST_P(DirectSolver, OneParticleAloneFeelsNothing) {
   }
 }
 
-// Reference: a search through all distances.
-TEST_P(DirectSolver, NearestAndNeighbourListsAgreeWithASearch) {
-  const auto p = random_particles(1500, 11);
-  const double radius = 0.1;
-  for (Precision precision : all_precisions) {
-    const auto options = with(precision, Softening::same(0.3));
-    const auto d = device();
-    const auto solver = make_solver(options, d);
-    const std::vector<std::int64_t> places{0, 5, 255, 256, 700, 1499};
-    const auto f = evaluate_forces(*solver, d, p, want_nearest, places);
-    const Buffer<std::int64_t> index(d, places);
-    const auto lists = solver->neighbour_lists({index.data(), index.size(), index.size()}, radius);
-    ASSERT_EQ(lists.begin.size(), places.size() + 1);
-    for (std::size_t t = 0; t < places.size(); ++t) {
-      const auto i = static_cast<std::size_t>(places[t]);
-      EXPECT_EQ(f.nearest[t], reference_force(p, options.softening, i).nearest);
-      std::vector<std::int64_t> expected;
-      for (std::size_t k = 0; k < p.x.size(); ++k)
-        if (k != i && std::hypot(p.x[k] - p.x[i], p.y[k] - p.y[i], p.z[k] - p.z[i]) < radius)
-          expected.push_back(static_cast<std::int64_t>(k));
-      EXPECT_FALSE(expected.empty());
-      EXPECT_EQ(std::vector(lists.index.begin() + lists.begin[t], lists.index.begin() + lists.begin[t + 1]), expected);
-    }
-    EXPECT_EQ(solver->neighbour_lists({nullptr, 1500, 1500}, radius).begin.size(), 1501u);
-  }
-}
-
 // Reference: the Taylor series written out, and the law in long double at the places that it gives.
 TEST_P(DirectSolver, SourcesArePredictedToTheTimeOfThePrediction) {
   const std::int64_t n = 300, now = 96;
@@ -451,32 +424,6 @@ TEST_P(DirectSolver, PotentialEnergyIsTheSumOverPairs) {
       EXPECT_NEAR(found[0], static_cast<double>(expected), 1e-13 * std::abs(static_cast<double>(expected)));
       EXPECT_EQ(found[0], found[1]);
       EXPECT_EQ(found[0], found[2]);
-    }
-}
-
-/// Whether a solver with the numbers Real takes sources and gives forces with the numbers Other.
-template <class Real, class Other>
-concept TakesNumbers = requires(Solver<Real>& solver, const Sources<Other>& sources, const Forces<Other>& forces) {
-  solver.prepare(sources);
-  solver.update(sources);
-  solver.evaluate(Targets{}, want_acceleration, forces);
-};
-static_assert(TakesNumbers<float, float> && TakesNumbers<double, double>);
-static_assert(!TakesNumbers<float, double> && !TakesNumbers<double, float>, "another precision must not compile");
-
-TEST_P(DirectSolver, IsMadeWithTheNumbersOfItsPrecisionOnly) {
-  const auto d = device();
-  for (const char* name : {"direct", "tree", "mesh"})
-    for (const Precision precision : {Precision::single, Precision::mixed, Precision::double_}) {
-      auto options = with(precision, Softening::same(0.1));
-      options.solver = name;
-      const bool single = precision == Precision::single;
-      EXPECT_EQ(dynamic_cast<Solver<float>*>(make_solver(options, d).get()) != nullptr, single) << name;
-      EXPECT_EQ(dynamic_cast<Solver<double>*>(make_solver(options, d).get()) != nullptr, !single) << name;
-      if (single)
-        EXPECT_THROW(make_solver<double>(options, d), Error) << name;
-      else
-        EXPECT_THROW(make_solver<float>(options, d), Error) << name;
     }
 }
 
