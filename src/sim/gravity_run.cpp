@@ -101,6 +101,20 @@ SampleLook GravityRun::sample_look() const {
   return look;
 }
 
+std::vector<StateCurve> GravityRun::curves() const {
+  StateCurve steps{.title = simulation_.config().cosmology ? "particles by step in ln a" : "particles by step",
+                   .look = StateCurve::Look::bars,
+                   .x = {},
+                   .y = {}};
+  const auto classes = simulation_.step_classes();
+  std::for_each(classes.rbegin(), classes.rend(), [&](const StepClass& one) {
+    steps.x.push_back(one.length);
+    steps.y.push_back(static_cast<double>(one.particles));
+  });
+  if (steps.x.empty()) return {};
+  return {steps};
+}
+
 /// On rank 0.
 void GravityRun::hand_over_snapshot(const std::filesystem::path& path, WriteQueue* queue,
                                     const std::function<void()>& done) {

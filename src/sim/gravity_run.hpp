@@ -41,6 +41,7 @@ class GravityRun final : public System {
   bool has_center() const override { return !simulation_.box().periodic(); }
   Particles sample(std::int64_t most) override { return simulation_.sample(most); }
   SampleLook sample_look() const override;
+  std::vector<StateCurve> curves() const override;
 
  private:
   /// Whether the report card has a line of this name.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
@@ -12,6 +13,7 @@
 #include "io/openpmd.hpp"
 #include "io/state_hash.hpp"
 #include "particles/sample.hpp"
+#include "sim/plasma_curves.hpp"
 #include "sim/plasma_preflight.hpp"
 
 namespace pergola {
@@ -210,6 +212,13 @@ SampleLook PlasmaSimulation::sample_look() const {
   look.time_unit = units_.time_name();
   look.phase_space = true;
   return look;
+}
+
+std::vector<StateCurve> PlasmaSimulation::curves() const {
+  const auto& mode = config_.plasma.wave.mode;
+  const auto shorter = [](int a, int b) { return std::abs(a) < std::abs(b); };
+  const auto axis = std::max_element(mode.begin(), mode.begin() + options_.dimensions, shorter) - mode.begin();
+  return plasma_curves(system_->fields(), options_, units_, static_cast<int>(axis));
 }
 
 void PlasmaSimulation::save(StateSource& to) {

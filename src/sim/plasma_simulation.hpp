@@ -45,6 +45,8 @@ class PERGOLA_API PlasmaSimulation final : public System {
   std::string state_hash() const override;
   Particles sample(std::int64_t most) override;
   SampleLook sample_look() const override;
+  /// Of the field along the axis that [plasma.wave] has most of its wavelengths on.
+  std::vector<StateCurve> curves() const override;
 
  private:
   void check_memory() const;

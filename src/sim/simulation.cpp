@@ -254,6 +254,8 @@ bool Simulation::advance(double limit, const std::function<bool()>& enough) {
 }
 
 double Simulation::step_time() const { return parts_->outer(parts_->integrator->time()); }
+std::vector<StepClass> Simulation::step_classes() const { return parts_->integrator->step_classes(); }
+
 double Simulation::measured_at(double due) const {
   return parts_->outer(parts_->integrator->measured_at(parts_->inner(due)));
 }

@@ -43,6 +43,8 @@ class PERGOLA_API Simulation {
   double time() const;
   std::int64_t size() const;
   StepCounts counts() const;
+  /// How long the next steps of all particles are, the longest first: in an expanding universe in ln a.
+  std::vector<StepClass> step_classes() const;
   /// The box of a mesh run; without a side for any other.
   Box box() const;
   /// Particles that are outside the mesh now: kept, pulled by the mass on the mesh as by a point.

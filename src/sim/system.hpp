@@ -17,6 +17,7 @@
 #include "io/write_queue.hpp"
 #include "particles/particles.hpp"
 #include "sim/report_card.hpp"
+#include "sim/state_curve.hpp"
 #include "time/integrator.hpp"
 
 namespace pergola {
@@ -101,6 +102,8 @@ class PERGOLA_API System {
   virtual Particles sample(std::int64_t most) = 0;
   /// What a page must know to draw them.
   virtual SampleLook sample_look() const = 0;
+  /// What else of the state at time() is worth a look; asked for on rank 0.
+  virtual std::vector<StateCurve> curves() const { return {}; }
 };
 
 /// The system that a configuration describes: from its start, or from what save() gave.

@@ -13,6 +13,7 @@
 #include "time/particle_failure.hpp"
 #include "time/shared_evaluation.hpp"
 #include "time/show_rules.hpp"
+#include "time/step_classes.hpp"
 #include "time/vector_buffer.hpp"
 
 namespace pergola {
@@ -60,6 +61,7 @@ class BlockLeapfrog final : public Integrator {
                                         step_to(now_), time - this->time(), finished_});
   }
   StepCounts counts() const override { return state_.counts; }
+  std::vector<StepClass> step_classes() const override { return block_step_classes(census_.population, tick_length_); }
   void save(StateSource& to) const override;
   void restore(StateInput& from) override;
   std::int64_t device_bytes(std::int64_t n) const override;

@@ -52,6 +52,7 @@ class HermiteCpu final : public Integrator {
   double time() const override { return state_.time(); }
   std::unique_ptr<ShownParticles> show(double time) const override { return state_.show_at(time); }
   StepCounts counts() const override { return state_.counts; }
+  std::vector<StepClass> step_classes() const override { return state_.step_classes(); }
   void save(StateSource& to) const override { state_.save(to); }
   void restore(StateInput& from) override;
   std::int64_t device_bytes(std::int64_t n) const override;

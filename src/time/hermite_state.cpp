@@ -5,6 +5,7 @@
 #include "physics/block_steps.hpp"
 #include "physics/hermite.hpp"
 #include "time/show_rules.hpp"
+#include "time/step_classes.hpp"
 
 namespace pergola {
 
@@ -97,6 +98,15 @@ template <class Real>
 std::unique_ptr<ShownParticles> HermiteState<Real>::show_at(double at) const {
   return this->show(ShowHermite<Real>{a.x.data(), a.y.data(), a.z.data(), j.x.data(), j.y.data(), j.z.data(),
                                       tick.data(), at - start_time, tick_length, offset});
+}
+
+template <class Real>
+std::vector<StepClass> HermiteState<Real>::step_classes() const {
+  std::vector<std::int8_t> levels(static_cast<std::size_t>(this->count()));
+  level.to_host(0, this->count(), levels.data());
+  std::int64_t population[deepest_level + 1] = {};
+  for (const std::int8_t one : levels) ++population[one];
+  return block_step_classes(population, tick_length);
 }
 
 template <class Real>

@@ -39,6 +39,7 @@ struct HermiteState : ParticleStore<Real> {
   Sources<Real> sources_at(std::int64_t to_tick, double to_offset) const;
 
   std::unique_ptr<ShownParticles> show_at(double time) const;
+  std::vector<StepClass> step_classes() const;
   void save(StateSource& to) const;
   void restore(StateInput& from);
   [[noreturn]] void fail(std::int64_t i, StepFault fault, double at) const;

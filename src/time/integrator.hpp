@@ -42,6 +42,12 @@ struct StepCounts {
   std::int64_t interactions = 0;    // pairs evaluated, force sums only
 };
 
+/// Particles whose next step has the same length.
+struct StepClass {
+  double length = 0;
+  std::int64_t particles = 0;
+};
+
 /// Advances a system of particles that lives on a device. All times are absolute, in the units of the run.
 class PERGOLA_API Integrator {
  public:
@@ -77,6 +83,8 @@ class PERGOLA_API Integrator {
   Particles state_at(double time) const { return fetch(*show(time)); }
 
   virtual StepCounts counts() const = 0;
+  /// How long the next steps of all particles are, in the integrator's time, the longest first; empty: not known.
+  virtual std::vector<StepClass> step_classes() const { return {}; }
 
   /// All that is needed to go on bit-identically; ids, species and masses included.
   virtual void save(StateSource& to) const = 0;

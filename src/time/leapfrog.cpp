@@ -62,6 +62,9 @@ class Leapfrog final : public Integrator {
                                           expansion_.shown_velocity(time), box_});
   }
   StepCounts counts() const override { return state_.counts; }
+  std::vector<StepClass> step_classes() const override {
+    return {{options_.adaptive ? wanted_step_ : step_, state_.count()}};
+  }
   void save(StateSource& to) const override;
   void restore(StateInput& from) override;
   std::int64_t device_bytes(std::int64_t n) const override;

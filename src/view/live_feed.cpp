@@ -39,6 +39,19 @@ ViewPoints thinned(const ViewPoints& points, std::int64_t most) {
   return some;
 }
 
+/// What is not a finite number is null.
+json to_json(const StateCurve& curve) {
+  const auto numbers = [](const std::vector<double>& values) {
+    json list = json::array();
+    for (const double value : values) list.push_back(std::isfinite(value) ? json(value) : json());
+    return list;
+  };
+  const char* look = curve.look == StateCurve::Look::bars          ? "bars"
+                     : curve.look == StateCurve::Look::logarithmic ? "logarithmic"
+                                                                   : "line";
+  return {{"title", curve.title}, {"look", look}, {"x", numbers(curve.x)}, {"y", numbers(curve.y)}};
+}
+
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream stream(text);
   std::vector<std::string> words;
@@ -61,6 +74,8 @@ std::string LiveFeed::state() {
   state["status"] = status_;
   state["said"] = said_;
   state["end_time"] = config_.run.end_time;
+  state["curves"] = json::array();
+  for (const StateCurve& curve : curves_) state["curves"].push_back(to_json(curve));
   if (!over_ && status_ != "starting") add_progress(state);
   return state.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -185,8 +200,10 @@ void LiveFeed::show(System& system) {
 void LiveFeed::show_points(System& system, std::int64_t most) {
   const auto begin = Clock::now();
   std::shared_ptr<ViewPoints> points;
+  std::vector<StateCurve> curves;
   try {
     points = std::make_shared<ViewPoints>(options_.points(system, most));
+    curves = system.curves();
   } catch (const std::exception& error) {
     say(error.what());
   }
@@ -197,6 +214,7 @@ void LiveFeed::show_points(System& system, std::int64_t most) {
   wanted_ = 0;
   points_steps_ = steps_;
   if (!points) return;
+  curves_ = std::move(curves);
   points->number = points_ ? points_->number + 1 : 0;
   sampled_ = most;
   points_ = std::move(points);

@@ -13,6 +13,7 @@
 #include "config/config.hpp"
 #include "run/fork.hpp"
 #include "run/run.hpp"
+#include "sim/state_curve.hpp"
 #include "view/points.hpp"
 #include "view/server.hpp"
 
@@ -69,9 +70,10 @@ class PERGOLA_API LiveFeed final : public ViewFeed, public RunWatcher {
 
   mutable std::mutex mutex_;  // for all that follows, but for what the server's thread has for itself
   std::shared_ptr<const ViewPoints> points_;
-  std::int64_t wanted_ = 0;        // points that a page waits for; 0: none does
-  std::int64_t sampled_ = 0;       // the most that points_ could have been
-  std::int64_t points_steps_ = 0;  // when they were made
+  std::vector<StateCurve> curves_;  // of the same moment
+  std::int64_t wanted_ = 0;         // points that a page waits for; 0: none does
+  std::int64_t sampled_ = 0;        // the most that points_ could have been
+  std::int64_t points_steps_ = 0;   // when they were made
   Clock::time_point next_points_ = Clock::now();
   std::string status_ = "starting", said_;
   double time_ = 0;

@@ -104,6 +104,9 @@ class LiveView(CliTest):
             self.assertTrue(all(abs(x) < 1e3 for place in places for x in place))
         state = self.wait_for(line, lambda state: "totals" in state and state["time"] > 0)
         self.assertEqual((state["status"], state["live"], state["control"]), ("running", True, False))
+        steps, = state["curves"]
+        self.assertEqual((steps["title"], sum(steps["y"])), ("particles by step", 300))
+        self.assertEqual(steps["x"], sorted(steps["x"]))
         self.assertIn("--control", line.ask(do="pause")["message"])
         self.assertEqual(page.get("/?token=" + "0" * 32)[0], 401)
         self.assertEqual(page.get(origin="http://evil.example")[0], 403)
@@ -170,6 +173,9 @@ class LiveView(CliTest):
         self.assertEqual(len(places), 1000)  # of 1024
         self.assertTrue(all(0 <= place[k] <= 16 for place in places for k in range(2)))
         self.assertTrue(any(place[2] < 0 for place in places) and any(place[2] > 0 for place in places))
+        field, waves = line.ask(ask="state")["curves"]
+        self.assertEqual((field["title"], field["x"]), ("Ex(x)", list(range(16))))
+        self.assertEqual((waves["title"], len(waves["y"])), ("Ex by kx", 8))
         self.assertIn("fork: expected", line.ask(do="fork", argument="")["message"])
         self.assertEqual(page.end(), 130)
 

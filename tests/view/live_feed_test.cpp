@@ -98,6 +98,8 @@ TEST_F(LiveFeeds, MakePointsWhenAPageAsksAndOnlyThen) {
   ASSERT_TRUE(second);
   EXPECT_EQ(header_of(*second).at("number"), 1);
   EXPECT_EQ(header_of(*second).at("time"), 0.125);
+  const json steps = json::parse(live->state()).at("curves").at(0);
+  EXPECT_EQ(steps, (json{{"title", "particles by step"}, {"look", "bars"}, {"x", {0.125}}, {"y", {40}}}));
   step();
   EXPECT_FALSE(look(*live).show);  // the page has not asked for more
 }

@@ -3,7 +3,7 @@ import uPlot from "uplot";
 import type { State } from "./wire";
 
 type Column = (number | null)[];
-interface Curve { title: string; x: Column; y: Column; log: boolean; }
+interface Curve { title: string; x: Column; y: Column; log: boolean; bars?: boolean; }
 
 const tick = (value: number | null): string => {
   if (value === null) return "";
@@ -12,16 +12,18 @@ const tick = (value: number | null): string => {
 };
 const positive = (column: Column): Column => column.map((v) => (v === null || v === 0 ? null : Math.abs(v)));
 
-/// What of the logs is worth a curve.
+/// What of the logs and of the state is worth a curve.
 export function curvesOf(state: State): Curve[] {
   const curves: Curve[] = [], energy = state.energy ?? {}, audit = state.audit ?? {};
   if (energy.time?.length > 1) {
     if (energy.relative_error) curves.push({ title: "|ΔE/E|", x: energy.time, y: positive(energy.relative_error), log: true });
-    if (energy.kinetic && energy.potential) curves.push({ title: "−T/W", x: energy.time, y: energy.kinetic.map((t, k) => (t !== null && energy.potential[k] ? -t / (energy.potential[k] as number) : null)), log: false });
-    if (energy.field) curves.push({ title: "field energy", x: energy.time, y: positive(energy.field), log: true });
+    const plasma = Object.keys(energy).some((key) => key.startsWith("kinetic_"));  // whose potential energy is that of the field
+    if (plasma) curves.push({ title: "field energy", x: energy.time, y: positive(energy.potential), log: true });
+    else if (energy.kinetic && energy.potential) curves.push({ title: "−T/W", x: energy.time, y: energy.kinetic.map((t, k) => (t !== null && energy.potential[k] ? -t / (energy.potential[k] as number) : null)), log: false });
   }
   const name = Object.keys(audit).find((key) => key.includes("median"));
   if (audit.time?.length > 1 && name) curves.push({ title: "force error (median)", x: audit.time, y: positive(audit[name]), log: true });
+  for (const { title, look, x, y } of state.curves ?? []) curves.push({ title, x, y: look === "line" ? y : positive(y), log: look !== "line", bars: look === "bars" });
   return curves;
 }
 
@@ -43,9 +45,10 @@ export class Curves {
     const usable = curve.y.some((v) => v !== null && v > 0);
     return new uPlot({
       width: 300, height: 130, title: curve.title, legend: { show: false }, cursor: { drag: { x: false, y: false } },
-      scales: { x: { time: false }, y: { distr: curve.log && usable ? 3 : 1 } },
-      axes: [axis, { ...axis, size: 58, values: (_, ticks) => ticks.map(tick) }],
-      series: [{}, { stroke: "#6eb4ff", width: 1.5, spanGaps: true }],
+      scales: curve.bars ? { x: { time: false, distr: 3, log: 2, range: (_, low, high) => [low / 2, high * 2] }, y: { distr: 3, range: (_, low, high) => [0.5, high * 2] } }
+        : { x: { time: false }, y: { distr: curve.log && usable ? 3 : 1 } },
+      axes: [{ ...axis, values: (_, ticks) => ticks.map(tick) }, { ...axis, size: 58, values: (_, ticks) => ticks.map(tick) }],
+      series: [{}, { stroke: "#6eb4ff", width: 1.5, spanGaps: true, ...(curve.bars ? { fill: "#2d5c94", paths: uPlot.paths.bars!({ size: [0.8, 40] }), points: { show: false } } : {}) }],
     }, data, this.home);
   }
 }

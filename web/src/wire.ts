@@ -4,12 +4,14 @@ export interface Header {
   corner: number[]; side: number[]; speed: number[]; box_side: number;
 }
 export interface Points { header: Header; words: Uint16Array; }
+/// Of the moment, of a run that goes on.
+export interface StateCurve { title: string; look: "line" | "logarithmic" | "bars"; x: (number | null)[]; y: (number | null)[]; }
 export interface State {
   title: string; live: boolean; control: boolean; paused?: boolean; status?: string; device_name?: string; precision?: string; n?: number;
   start_time?: number; time?: number; end_time?: number; energy_error?: number | null; seconds_left?: number | null; rate?: string; said?: string; snapshots: number[];
   totals?: { steps: number; particle_steps: number; wall_seconds: number };
   checks?: { name: string; measured: number | null; expected: number | null; tolerance: number | null; passed: boolean }[];
-  energy?: Record<string, (number | null)[]>; audit?: Record<string, (number | null)[]>; levels?: number[];
+  energy?: Record<string, (number | null)[]>; audit?: Record<string, (number | null)[]>; curves?: StateCurve[];
 }
 
 export function decode(message: ArrayBuffer): Points {

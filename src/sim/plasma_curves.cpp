@@ -1,0 +1,54 @@
+#include "sim/plasma_curves.hpp"
+
+#include <fmt/core.h>
+
+#include <complex>
+#include <cstddef>
+#include <numbers>
+
+#include "analysis/mode_recorder.hpp"
+
+namespace pergola {
+
+namespace {
+
+/// Of a field with x fastest, over the other axes.
+std::vector<double> mean_along(const std::vector<double>& field, const std::array<int, 3>& cells, std::size_t axis) {
+  const auto n = static_cast<std::size_t>(cells[axis]);
+  std::size_t stride = 1;
+  for (std::size_t before = 0; before < axis; ++before) stride *= static_cast<std::size_t>(cells[before]);
+  std::vector<double> mean(n, 0.0);
+  for (std::size_t k = 0; k < field.size(); ++k) mean[k / stride % n] += field[k];
+  for (double& value : mean) value *= static_cast<double>(n) / static_cast<double>(field.size());
+  return mean;
+}
+
+}  // namespace
+
+std::vector<StateCurve> plasma_curves(const PlasmaFields& fields, const PlasmaOptions& options,
+                                      const PlasmaUnits& units, int axis) {
+  const auto along = static_cast<std::size_t>(axis);
+  const std::vector<double>& field = fields.electric[along];
+  const double length = units.length().file, strength = units.electric_field().file;
+  const char name = "xyz"[along];
+
+  StateCurve profile{.title = fmt::format("E{0}({0})", name), .x = {}, .y = {}};
+  for (const double value : mean_along(field, options.cells, along)) {
+    profile.x.push_back(static_cast<double>(profile.x.size()) * length);
+    profile.y.push_back(value * strength);
+  }
+
+  StateCurve spectrum{
+      .title = fmt::format("E{0} by k{0}", name), .look = StateCurve::Look::logarithmic, .x = {}, .y = {}};
+  ModeRecorder modes(options.dimensions, options.cells, {1, 0, 0});
+  modes.record(0, field);
+  const double longest = 2 * std::numbers::pi / (options.cells[along] * length);
+  for (int mode = 1; mode <= modes.modes(axis); ++mode) {
+    const double modes_of_wave = 2 * mode == options.cells[along] ? 1 : 2;  // m and −m
+    spectrum.x.push_back(longest * mode);
+    spectrum.y.push_back(modes_of_wave * std::abs(modes.series(axis, mode).front()) * strength);
+  }
+  return {profile, spectrum};
+}
+
+}  // namespace pergola

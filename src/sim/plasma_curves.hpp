@@ -1,0 +1,16 @@
+#pragma once
+#include <vector>
+
+#include "plasma/options.hpp"
+#include "plasma/particle_in_cell.hpp"
+#include "plasma/units.hpp"
+#include "sim/state_curve.hpp"
+
+namespace pergola {
+
+/// The electric field along an axis: its component there, mean over the other axes, and the amplitudes of the waves
+/// that this is made of, by wave number.
+PERGOLA_API std::vector<StateCurve> plasma_curves(const PlasmaFields& fields, const PlasmaOptions& options,
+                                                  const PlasmaUnits& units, int axis);
+
+}  // namespace pergola
