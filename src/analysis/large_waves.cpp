@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <vector>
 
 #include "device/parallel.hpp"
+#include "physics/green.hpp"
 
 namespace pergola {
 
@@ -25,7 +25,7 @@ LargeWaves large_waves(const Particles& particles, double box_side, int threads)
   };
   const std::int64_t n = particles.size();
   std::vector<Part> parts(static_cast<std::size_t>((n + chunk - 1) / chunk));
-  const double unit = 2 * std::numbers::pi / box_side;
+  const double unit = physics::wave_number(1, box_side);
   parallel_chunks(threads, n, chunk, [&](std::int64_t begin, std::int64_t end) {
     Part& part = parts[static_cast<std::size_t>(begin / chunk)];
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {

@@ -1,11 +1,11 @@
 #include <fmt/core.h>
 
 #include <cmath>
-#include <numbers>
 
 #include "analysis/analysis.hpp"
 #include "analysis/mode_recorder.hpp"
 #include "base/error.hpp"
+#include "physics/green.hpp"
 
 namespace pergola {
 
@@ -25,7 +25,7 @@ AnalysisResult analyze(const AnalysisFiles& files, const AnalysisOptions&, const
       const std::string word(1, "xyz"[axis]);
       FigureLine line{files.names.size() > 1 ? fmt::format("{}, t = {:.4g}", word, field.time) : word, {}, {}};
       for (int mode = 1; mode <= recorder.modes(axis); ++mode) {
-        const double k = 2 * std::numbers::pi * mode / (field.cells[a] * field.spacing[a]);
+        const double k = physics::wave_number(mode, field.cells[a] * field.spacing[a]);
         const bool shortest = 2 * mode == field.cells[a];  // is its own opposite
         const double amplitude = (shortest ? 1 : 2) * std::abs(recorder.series(axis, mode).front());
         result.table.add("time", field.time_unit, field.time);

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <complex>
 #include <cstddef>
-#include <numbers>
 
 #include "device/buffer.hpp"
 #include "device/parallel.hpp"
@@ -103,7 +102,7 @@ class FoldedMesh {
   void add_plane(int z, int reach, std::vector<Shell>& sums) const {
     const double spacing = side_ / n_, scale = grid_.cell_volume() / masses_.sum;
     const auto window = [&](int m) {
-      return physics::assignment_window(2 * std::numbers::pi * m / side_, spacing, assignment_order);
+      return physics::assignment_window(physics::wave_number(m, side_), spacing, assignment_order);
     };
     for (int y = -reach; y <= reach; ++y)
       for (int x = -reach; x <= reach; ++x) {
@@ -113,7 +112,7 @@ class FoldedMesh {
         const Complex mode = physics::interlaced_mode(at(x, y, z), at(-x, -y, -z), static_cast<double>(x + y + z) / n_);
         const double amplitude = scale / (window(x) * window(y) * window(z));
         ++sums[shell].modes;
-        sums[shell].k += 2 * std::numbers::pi * size / side_;
+        sums[shell].k += physics::wave_number(size, side_);
         sums[shell].power += std::norm(mode) * amplitude * amplitude;
       }
   }

@@ -9,10 +9,10 @@
 #include "app/bench.hpp"
 #include "base/error.hpp"
 #include "device/parallel.hpp"
+#include "device/step_graph.hpp"
 #include "models/sampling.hpp"
 #include "plasma/field.hpp"
 #include "plasma/particle_in_cell.hpp"
-#include "plasma/step_graph.hpp"
 
 namespace pergola::app {
 
@@ -69,7 +69,7 @@ double particle_seconds(const Device& device, const PlasmaCase& which, const Pla
                         double budget) {
   const PlasmaOptions options = plasma_options(which);
   const auto field = make_plasma_field<float>(device, options);
-  const auto particles = make_streaming_particles<float>(device, options, {which.n});
+  const auto particles = make_tiled_particles<float>(device, options, {which.n});
   particles->load(0, electrons);
   field->solve();  // of no charge: a field that stays as it is would heat the particles
   StepGraph graph(device);

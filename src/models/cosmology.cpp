@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 
 #include <cmath>
-#include <numbers>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -13,6 +12,7 @@
 #include "particles/box.hpp"
 #include "physics/cosmology.hpp"
 #include "physics/eisenstein_hu.hpp"
+#include "physics/green.hpp"
 #include "physics/growth.hpp"
 #include "physics/linear_power.hpp"
 
@@ -76,7 +76,7 @@ physics::LinearPower power_of(const ModelInput& input) {
 
 /// Waves of the density contrast today, linear: ⟨|δ|²⟩ = P/V for δ(x) = Σ δ_k exp(i k·x).
 DensityWave waves_of(const ModelInput& input) {
-  const double box = input.number("box"), unit = 2 * std::numbers::pi / box;
+  const double box = input.number("box"), unit = physics::wave_number(1, box);
   const RootPower root(power_of(input), unit, unit * std::sqrt(3.0) * std::max(1, side_of(input) / 2));
   const WaveDraw draw{input.seed(), input.flag("fixed"), input.flag("paired")};
   const double volume = box * box * box;

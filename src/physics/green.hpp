@@ -6,12 +6,15 @@
 
 namespace pergola::physics {
 
+/// 2π mode / side: that of a wave that fits `mode` times into an axis of that length.
+PERGOLA_HD double wave_number(double mode, double side) {
+  constexpr double two_pi = 6.283185307179586476925286766559;
+  return two_pi * mode / side;
+}
+
 /// The wave number of mode m of n on an axis of the given length; m = 0 … n/2 are not negative, the others stand for
 /// m − n.
-PERGOLA_HD double mode_wave_number(int m, int n, double side) {
-  constexpr double two_pi = 6.283185307179586476925286766559;
-  return two_pi * (2 * m <= n ? m : m - n) / side;
-}
+PERGOLA_HD double mode_wave_number(int m, int n, double side) { return wave_number(2 * m <= n ? m : m - n, side); }
 
 /// Eigenvalue of the three-point second derivative on one axis, −4 sin²(k Δx / 2) / Δx²; that of the seven-point
 /// Laplacian is the sum over the axes. Aubert, Amini & David 2009, eqs. 6 and 7.
@@ -33,12 +36,12 @@ PERGOLA_HD double assignment_window(double k, double spacing, int order) {
   return window;
 }
 
-/// Gaussian filter exp(−(k a)² / 2) on one axis: the transform of a cloud of dispersion a. Birdsall & Langdon 1985,
-/// chapter 4 (finite-size particles).
-PERGOLA_HD double gaussian_window(double k, double a) { return std::exp(-0.5 * k * k * a * a); }
+/// Gaussian filter exp(−(k a)² / 2) on one axis: the transform of a cloud of dispersion a; where it acts `times` times
+/// (on charge and force: twice), its power. Birdsall & Langdon 1985, chapter 4 (finite-size particles).
+PERGOLA_HD double gaussian_window(double k, double a, int times = 1) { return std::exp(-0.5 * times * k * k * a * a); }
 
 /// What a mode of the density is multiplied by to give that of the potential of ∇²φ = ρ; zero for the mean, which a
-/// periodic box cannot hold. Aubert, Amini & David 2009, eq. 7.
+/// periodic box cannot hold. Of −∇²φ = ρ, a plasma's, with the eigenvalue k². Aubert, Amini & David 2009, eq. 7.
 template <class R, class Quotient = std::divides<R>>
 PERGOLA_HD R green_factor(R eigenvalue, R window, const Quotient& quotient = {}) {
   return eigenvalue == R(0) ? R(0) : quotient(window, eigenvalue);

@@ -7,10 +7,12 @@
 
 namespace pergola::physics {
 
-/// The cells that a particle's cloud touches along one axis and its share in each.
+#include "physics/cloud.inl"
+
+/// The cells, or grid points, that a particle's cloud touches along one axis and its share in each.
 template <int order, class R>
 struct AxisWeights {
-  int first = 0;  // lowest cell; may lie beyond the edge of the grid
+  int first = 0;  // the lowest; may lie beyond the edge of the grid
   R weight[order] = {};
 };
 
@@ -24,16 +26,13 @@ PERGOLA_HD AxisWeights<order, R> axis_weights(R u) {
     result.first = static_cast<int>(std::floor(u));
     result.weight[0] = R(1);
   } else if constexpr (order == 2) {
-    const R shifted = u - R(0.5), cell = std::floor(shifted), d = shifted - cell;
+    const R shifted = u - R(0.5), cell = std::floor(shifted);
     result.first = static_cast<int>(cell);
-    result.weight[0] = R(1) - d;
-    result.weight[1] = d;
+    cloud_weights<2, false>(shifted - cell, R(0.5), R(1), result.weight);
   } else {
-    const R cell = std::floor(u), d = u - cell - R(0.5);
+    const R cell = std::floor(u);
     result.first = static_cast<int>(cell) - 1;
-    result.weight[0] = R(0.5) * (R(0.5) - d) * (R(0.5) - d);
-    result.weight[1] = R(0.75) - d * d;
-    result.weight[2] = R(0.5) * (R(0.5) + d) * (R(0.5) + d);
+    cloud_weights<3, false>(u - cell - R(0.5), R(0.5), R(1), result.weight);
   }
   return result;
 }

@@ -7,6 +7,8 @@
 #include <numbers>
 #include <vector>
 
+#include "physics/green.hpp"
+
 namespace pergola {
 
 /// The Faddeeva function w(z) = exp(−z²) erfc(−iz), to about 1e−13 of its size at the origin. Weideman 1994, SIAM J.
@@ -166,8 +168,7 @@ inline std::complex<double> cold_beam_root(double k, const std::vector<WaveSpeci
 /// Gaussian exp(−k² a²) and the cloud of `points` grid points, once for the charge and once for the force. Hockney &
 /// Eastwood 1988, section 5-3.
 inline double grid_shape_squared(double k, double smoothing, int points) {
-  const double cloud = k == 0 ? 1 : std::sin(k / 2) / (k / 2);
-  return std::exp(-k * k * smoothing * smoothing) * std::pow(cloud, 2 * points);
+  return physics::gaussian_window(k, smoothing, 2) * physics::assignment_window(k, 1, 2 * points);
 }
 
 /// Mean energy of the electric field in one Fourier mode of a plasma in equilibrium, in units of its temperature:

@@ -1,5 +1,4 @@
 #pragma once
-#include <bit>
 #include <cmath>
 #include <cstdint>
 
@@ -33,36 +32,28 @@ struct PlasmaCounts<double> {
 template <class Real>
 inline constexpr Real place_grains = static_cast<Real>(std::int64_t{1} << PlasmaCounts<Real>::place_bits);
 
-/// The grid points that a cloud touches along an axis: the first one (−1 is possible for the quadratic shape; relative
-/// to the corner that the place is relative to) and the shares.
+/// The grid points that a cloud touches along an axis: the first one (−1 is possible for the quadratic shape) is
+/// relative to the corner that the place is relative to.
 template <int points, class Real>
-struct AxisCloud {
-  int first = 0;
-  Real weight[points];
-};
-
-template <int points, class Real>
-PERGOLA_HD AxisCloud<points, Real> axis_cloud(typename PlasmaCounts<Real>::Place place) {
+PERGOLA_HD AxisWeights<points, Real> axis_cloud(typename PlasmaCounts<Real>::Place place) {
   using Place = typename PlasmaCounts<Real>::Place;
   constexpr int bits = PlasmaCounts<Real>::place_bits;
   constexpr Place half = points == 3 ? Place{1} << (bits - 1) : 0, mask = (Place{1} << bits) - 1;
   const Place shifted = place + half;
-  AxisCloud<points, Real> cloud;
+  AxisWeights<points, Real> cloud;
   cloud.first = static_cast<int>(shifted >> bits) - (points - 2);
-  cloud_weights<points>(static_cast<Real>((shifted & mask) - half) * (Real(1) / place_grains<Real>), Real(0.5), Real(1),
-                        cloud.weight);
+  cloud_weights<points, true>(static_cast<Real>((shifted & mask) - half) * (Real(1) / place_grains<Real>), Real(0.5),
+                              Real(1), cloud.weight);
   return cloud;
 }
 
 /// The units of charge that a grid point gets, for the product of the weights along the axes. The last point of a cloud
 /// gets what the others leave of 2^charge_bits, which may be some units below zero.
 PERGOLA_HD std::int32_t charge_share(float weight) {
-  constexpr float units = static_cast<float>(1 << PlasmaCounts<float>::charge_bits);
-  return std::bit_cast<std::int32_t>(weight * units + 0x1.8p23f) - std::bit_cast<std::int32_t>(0x1.8p23f);
+  return short_quanta_share(1 << PlasmaCounts<float>::charge_bits, weight);
 }
 PERGOLA_HD std::int64_t charge_share(double weight) {
-  constexpr double units = static_cast<double>(std::int64_t{1} << PlasmaCounts<double>::charge_bits);
-  return nearest_whole(weight * units);
+  return quanta_share_by_shift(std::int64_t{1} << PlasmaCounts<double>::charge_bits, weight);
 }
 
 /// Numbers for boris_push over `time`. The angle of the rotation is exact, |t| = tan((q/m) B time / 2): the gyration

@@ -1,23 +1,7 @@
-// Shapes and the push of charged particles, for a number type N. No include guard: physics/plasma_push.hpp includes
-// this for float and double on CPU and GPU, and the CPU loops of plasma/ once per SIMD instruction set, inside that
-// instruction set's namespace, for packs of numbers. It uses mul_add(a, b, c) = a b + c of the number type.
-
-/// Shares of a particle's cloud in the grid points that it touches along an axis; `half`, `one` are 1/2 and 1. Linear
-/// (two points): `place` is the distance from the lower one, 0 … 1. Quadratic (three): from the middle one, which is
-/// the nearest, −1/2 … 1/2. Birdsall & Langdon 1985, sections 8-3 to 8-6 and 14-11.
-template <int points, class N>
-PERGOLA_HD_INLINE void cloud_weights(N place, N half, N one, N* weight) {
-  static_assert(points == 2 || points == 3);
-  if constexpr (points == 2) {
-    weight[0] = one - place;
-    weight[1] = place;
-  } else {
-    const N below = half - place, above = half + place;
-    weight[0] = half * below * below;
-    weight[2] = half * above * above;
-    weight[1] = one - weight[0] - weight[2];
-  }
-}
+// The field in a cloud and the push of charged particles, for a number type N. No include guard:
+// physics/plasma_push.hpp includes this for float and double on CPU and GPU, and the CPU loops of plasma/ once per SIMD
+// instruction set, inside that instruction set's namespace, for packs of numbers. It uses mul_add(a, b, c) = a b + c of
+// the number type.
 
 /// Σ weight[i] value[i].
 template <int points, class N>

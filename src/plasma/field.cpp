@@ -4,8 +4,8 @@
 
 #include "device/buffer.hpp"
 #include "mesh/poisson.hpp"
+#include "plasma/factories.hpp"
 #include "plasma/host_field.hpp"
-#include "plasma/stream_factories.hpp"
 
 namespace pergola {
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "device/device.hpp"
-#include "plasma/stream.hpp"
+#include "plasma/tiled_particles.hpp"
 
 namespace pergola {
 

@@ -1,10 +1,9 @@
 #include <algorithm>
-#include <cmath>
-#include <numbers>
 
 #include "device/buffer.hpp"
 #include "mesh/fft/cufft_plan.cuh"
-#include "plasma/stream_factories.hpp"
+#include "mesh/fft/green_factor.cuh"
+#include "plasma/factories.hpp"
 
 namespace pergola {
 
@@ -12,19 +11,12 @@ namespace cuda {
 
 namespace {
 
-/// What the modes of an axis are multiplied with: k² and exp(−k² a²) of all of them, then k, which is 0 for the mode
-/// that has no sine.
-template <class Real>
-struct WaveTable {
-  const Real *square, *window, *number;
-};
-
 template <class Real>
 struct ModeTask {
   using Complex = typename Cufft<Real>::Complex;
   int dimensions = 2, nx = 1, ny = 1, nz = 1;  // modes
-  WaveTable<Real> x, y, z;
-  Real scale = 1;  // 1 / number of cells
+  AxisTable<Real> x, y, z;                     // k², S(k)², and k, which is 0 for the mode that has no sine
+  Real scale = 1;                              // 1 / number of cells
   const Complex* density = nullptr;
   Complex* electric = nullptr;   // all components, one after the other; or
   Complex* potential = nullptr;  // the potential
@@ -48,9 +40,9 @@ struct Mode {
 /// S(k)² / k²; 0 for the mean.
 template <class Real>
 __device__ Real green(const ModeTask<Real>& task, const Mode& mode) {
-  const Real square = task.x.square[mode.x] + task.y.square[mode.y] + task.z.square[mode.z];
+  const Real square = task.x.eigenvalue[mode.x] + task.y.eigenvalue[mode.y] + task.z.eigenvalue[mode.z];
   const Real window = task.x.window[mode.x] * task.y.window[mode.y] * task.z.window[mode.z];
-  return square > 0 ? window / square : Real(0);
+  return physics::green_factor(square, window);
 }
 
 constexpr int mode_threads = 256;
@@ -65,11 +57,11 @@ __global__ void __launch_bounds__(mode_threads) solve_modes(const __grid_constan
   const auto rho = task.density[index];
   const typename Cufft<Real>::Complex phi{factor * rho.x, factor * rho.y};
   if constexpr (gradient) {
-    const Real kx = task.x.number[mode.x], ky = task.y.number[mode.y];
+    const Real kx = task.x.wave_number[mode.x], ky = task.y.wave_number[mode.y];
     task.electric[index] = {kx * phi.y, -kx * phi.x};
     task.electric[modes + index] = {ky * phi.y, -ky * phi.x};
     if (task.dimensions < 3) return;
-    const Real kz = task.z.number[mode.z];
+    const Real kz = task.z.wave_number[mode.z];
     task.electric[2 * modes + index] = {kz * phi.y, -kz * phi.x};
   } else {
     task.potential[index] = phi;
@@ -191,16 +183,16 @@ class PlasmaFieldCuda final : public PlasmaField<Real> {
     for (const int n : cells_) {
       std::vector<Real> square, window, number;
       for (int m = 0; m < n; ++m) {
-        const double k = 2 * std::numbers::pi * (2 * m > n ? m - n : m) / n;
-        square.push_back(static_cast<Real>(k * k));
-        window.push_back(static_cast<Real>(std::exp(-k * k * smoothing * smoothing)));
+        const double k = physics::mode_wave_number(m, n, n);
+        square.push_back(static_cast<Real>(-physics::spectral_laplacian_eigenvalue(k)));
+        window.push_back(static_cast<Real>(physics::gaussian_window(k, smoothing, 2)));
         number.push_back(static_cast<Real>(2 * m == n ? 0.0 : k));
       }
       for (const auto* part : {&square, &window, &number}) values.insert(values.end(), part->begin(), part->end());
     }
     tables_ = Buffer<Real>(device_, values);
     const Real* next = tables_.data();
-    WaveTable<Real>* const table[3] = {&task_.x, &task_.y, &task_.z};
+    AxisTable<Real>* const table[3] = {&task_.x, &task_.y, &task_.z};
     for (std::size_t a = 0; a < 3; ++a) {
       const int n = cells_[a];
       *table[a] = {next, next + n, next + 2 * n};

@@ -14,7 +14,7 @@ int wrapped(int point, int cells) {
 
 /// One component of the field at a place; x fastest.
 template <int dimensions, int points>
-double field_at(const std::array<int, 3>& cells, const physics::AxisCloud<points, double> (&cloud)[dimensions],
+double field_at(const std::array<int, 3>& cells, const physics::AxisWeights<points, double> (&cloud)[dimensions],
                 const std::vector<double>& field) {
   double weight[dimensions][points], value[points * points * points] = {};
   for (int a = 0; a < dimensions; ++a)
@@ -35,7 +35,7 @@ void kick_particles(const PlasmaOptions& options, const std::array<std::vector<d
                     PlasmaParticles& particles) {
   const std::vector<double>* const place[] = {&particles.x, &particles.y, &particles.z};
   for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-    physics::AxisCloud<points, double> cloud[dimensions];
+    physics::AxisWeights<points, double> cloud[dimensions];
     for (int a = 0; a < dimensions; ++a)
       cloud[a] = physics::axis_cloud<points, double>(
           static_cast<std::int64_t>((*place[a])[i] * physics::place_grains<double>));

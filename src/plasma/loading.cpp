@@ -8,6 +8,7 @@
 #include "base/philox.hpp"
 #include "device/parallel.hpp"
 #include "particles/box.hpp"
+#include "physics/green.hpp"
 #include "physics/normal_quantile.hpp"
 
 namespace pergola {
@@ -249,7 +250,9 @@ double loaded_weight(const PlasmaOptions& options, const PlasmaLoad& load) {
 PlasmaParticles load_plasma(const PlasmaOptions& options, const PlasmaLoad& load, std::uint64_t seed,
                             std::uint32_t stream, std::uint64_t first_id, int threads) {
   const std::int64_t per_cell = count_per_cell(options, load), n = options.cell_count() * per_cell;
-  const auto wave = [&](std::size_t axis) { return two_pi * load.perturbation.mode[axis] / options.cells[axis]; };
+  const auto wave = [&](std::size_t axis) {
+    return physics::wave_number(load.perturbation.mode[axis], options.cells[axis]);
+  };
   const Loader loader{options,
                       load,
                       seed,

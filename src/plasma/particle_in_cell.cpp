@@ -7,9 +7,9 @@
 
 #include "base/error.hpp"
 #include "device/stage_clock.hpp"
+#include "device/step_graph.hpp"
 #include "plasma/field.hpp"
 #include "plasma/host_field.hpp"
-#include "plasma/step_graph.hpp"
 
 namespace pergola {
 
@@ -155,7 +155,7 @@ class ParticleInCellOf final : public ParticleInCell {
   StageClock clock_;
   StepGraph graph_;
   std::unique_ptr<PlasmaField<Real>> field_;
-  std::unique_ptr<StreamingParticles<Real>> particles_;
+  std::unique_ptr<TiledParticles<Real>> particles_;
   std::int64_t steps_ = 0;
   double time_ = 0;
   double behind_ = 0;  // velocities are those of time_ − behind_
@@ -183,7 +183,7 @@ void ParticleInCellOf<Real>::load(const std::vector<PlasmaParticles>& particles)
   if (!options_.background && std::fabs(net) > 1e-9 * gross)
     refuse(fmt::format("the box is not neutral: its charge is {} e n0 cells; ask for a background", net));
   graph_ = StepGraph(device_);
-  particles_ = make_streaming_particles<Real>(device_, options_, counts);
+  particles_ = make_tiled_particles<Real>(device_, options_, counts);
   for (std::size_t s = 0; s < particles.size(); ++s) particles_->load(static_cast<int>(s), particles[s]);
   find_field();
   particles_->check();
@@ -248,7 +248,7 @@ std::int64_t plasma_device_bytes(const Device& device, const PlasmaOptions& opti
   // Density, potential, the components of the field, the transform and the Green factors, in padded rows.
   const std::int64_t padded = std::int64_t{options.cells[0] + 4} * options.cells[1] * options.cells[2];
   const std::int64_t field = (4 + options.dimensions) * padded * (wide ? 8 : 4);
-  return field + streaming_bytes(device, options, counts, wide);
+  return field + tiled_bytes(device, options, counts, wide);
 }
 
 }  // namespace pergola

@@ -8,7 +8,7 @@
 #include "base/profile.hpp"
 #include "base/state_blocks.hpp"
 #include "particles/particles.hpp"
-#include "plasma/stream.hpp"
+#include "plasma/tiled_particles.hpp"
 
 namespace pergola {
 

@@ -1,7 +1,8 @@
 // Vectors of particles of a tile, its field and its charge. No include guard: included once per instruction set, inside
-// its namespace, by plasma/stream_loops.inl.
+// its namespace, by plasma/tile_loops.inl.
 
 #include "device/simd_pack.inl"
+#include "physics/cloud.inl"
 #include "physics/plasma_push.inl"
 #include "plasma/cell_records.inl"
 
@@ -62,8 +63,8 @@ struct Clouds {
       const auto shifted = find_cell(a, place[a]);
       auto rest = hn::And(shifted, hn::Set(tag, (one << Counts::place_bits) - 1));
       if (points == 3) rest = hn::Sub(rest, hn::Set(tag, half));
-      cloud_weights<points>(to_real(rest) * Number(1 / physics::place_grains<Real>), Number(Real(0.5)), Number(Real(1)),
-                            weight[a]);
+      cloud_weights<points, true>(to_real(rest) * Number(1 / physics::place_grains<Real>), Number(Real(0.5)),
+                                  Number(Real(1)), weight[a]);
     }
   }
   /// cell numbers with `side` of them in a row.

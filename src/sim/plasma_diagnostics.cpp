@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <utility>
 
 #include "base/atomic_file.hpp"
 #include "base/text.hpp"
 #include "physics/bernstein.hpp"
+#include "physics/green.hpp"
 #include "physics/plasma_dispersion.hpp"
 #include "sim/plasma_wave_theory.hpp"
 
@@ -167,7 +167,7 @@ std::vector<SpectrumCurve> PlasmaDiagnostics::theory(int axis, double longest, d
 AxisSpectrum PlasmaDiagnostics::axis_spectrum(int axis) const {
   AxisSpectrum result;
   result.axis = std::string(1, "xyz"[axis]);
-  const double longest = 2 * std::numbers::pi / options_.cells[static_cast<std::size_t>(axis)];
+  const double longest = physics::wave_number(1, options_.cells[static_cast<std::size_t>(axis)]);
   const double per_length = 1 / units_.length().file, rate = 1 / units_.time().file;
   const double potential = units_.potential().file;
   const auto modes = static_cast<std::size_t>(modes_.modes(axis));

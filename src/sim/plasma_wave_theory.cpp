@@ -2,8 +2,8 @@
 
 #include <cmath>
 #include <limits>
-#include <numbers>
 
+#include "physics/green.hpp"
 #include "physics/plasma_dispersion.hpp"
 
 namespace pergola {
@@ -21,7 +21,7 @@ std::complex<double> wave_theory(const PlasmaOptions& options, const std::vector
   std::array<double, 3> k{};
   double squared = 0, shape = 1;
   for (std::size_t axis = 0; axis < static_cast<std::size_t>(options.dimensions); ++axis) {
-    k[axis] = 2 * std::numbers::pi * mode[axis] / options.cells[axis];
+    k[axis] = physics::wave_number(mode[axis], options.cells[axis]);
     squared += k[axis] * k[axis];
     shape *= grid_shape_squared(k[axis], options.smoothing, static_cast<int>(options.shape));
   }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "device/graph.cuh"
 #include "time/hermite.hpp"
 #include "time/hermite_kernels.cuh"
 #include "time/hermite_state.hpp"
@@ -12,34 +13,6 @@ namespace {
 
 using namespace cuda;
 using namespace cuda::hermite;
-
-/// A recorded sequence of launches.
-class Graph {
- public:
-  Graph() = default;
-  ~Graph() { reset(); }
-  Graph(const Graph&) = delete;
-  Graph& operator=(const Graph&) = delete;
-  void reset() {
-    if (executable_) cudaGraphExecDestroy(executable_);
-    executable_ = nullptr;
-  }
-  bool recorded() const { return executable_ != nullptr; }
-  template <class Body>
-  void record(cudaStream_t stream, const Body& body) {
-    cudaGraph_t graph = nullptr;
-    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "begin capture");
-    body();
-    check(cudaStreamEndCapture(stream, &graph), "end capture");
-    const cudaError_t status = cudaGraphInstantiate(&executable_, graph, 0);
-    cudaGraphDestroy(graph);
-    check(status, "instantiate graph");
-  }
-  void launch(cudaStream_t stream) const { check(cudaGraphLaunch(executable_, stream), "launch graph"); }
-
- private:
-  cudaGraphExec_t executable_ = nullptr;
-};
 
 template <Precision P>
 class HermiteCuda final : public Integrator {

@@ -1,8 +1,7 @@
 #pragma once
 // CUDA only. The order in which particles are best stored.
-#include <cub/device/device_radix_sort.cuh>
-
 #include "device/buffer.hpp"
+#include "device/sort.cuh"
 #include "mesh/coupling/deposit_cuda.cuh"
 
 namespace pergola::cuda {
@@ -12,7 +11,7 @@ namespace pergola::cuda {
 /// layer the cells go by rows. The number of bits decides the time of the sort, so that up to three of the lowest are
 /// left out where that saves a pass of eight.
 struct ColumnOrder {
-  static constexpr int pass_bits = 8;
+  static constexpr int pass_bits = RadixSort<std::uint32_t, std::uint32_t>::pass_bits;
   int cells[3];                // the last one is along the columns
   int width_bits, depth_bits;  // of a column
   int across;                  // columns along x
@@ -64,44 +63,6 @@ struct NumberParticles {
     }
     values[i] = static_cast<std::uint32_t>(i);
   }
-};
-
-/// Memory of a sort of keys with 32-bit values: two arrays of keys, one of values beside that of the result, and what
-/// the sort itself needs.
-class KeySort {
- public:
-  KeySort(std::int64_t count, int bits) : count_(static_cast<std::uint32_t>(count)), bits_(bits) {
-    cub::DoubleBuffer<std::uint32_t> none;
-    check(cub::DeviceRadixSort::SortPairs(nullptr, own_, none, none, count_, 0, bits_), "sort by cell");
-  }
-  std::int64_t bytes() const { return 3 * array_bytes() + static_cast<std::int64_t>(own_); }
-
-  std::uint32_t* keys(void* work) const { return array(work, 0); }
-  /// Where the values must stand before the sort, so that it usually ends in `order`.
-  std::uint32_t* values(void* work, std::uint32_t* order) const { return odd_passes() ? array(work, 2) : order; }
-
-  void sort(std::uint32_t* order, void* work, Stream stream) const {
-    std::uint32_t* const other = odd_passes() ? order : array(work, 2);
-    cub::DoubleBuffer<std::uint32_t> keys(array(work, 0), array(work, 1)), values(this->values(work, order), other);
-    std::size_t own = own_;
-    check(cub::DeviceRadixSort::SortPairs(array(work, 3), own, keys, values, count_, 0, bits_, handle(stream)),
-          "sort by cell");
-    if (values.Current() != order)
-      check(cudaMemcpyAsync(order, values.Current(), count_ * sizeof(std::uint32_t), cudaMemcpyDeviceToDevice,
-                            handle(stream)),
-            "copy the order");
-  }
-
- private:
-  bool odd_passes() const { return (bits_ + ColumnOrder::pass_bits - 1) / ColumnOrder::pass_bits % 2 == 1; }
-  std::int64_t array_bytes() const { return (std::int64_t{count_} * 4 + 255) / 256 * 256; }
-  std::uint32_t* array(void* work, int k) const {
-    return reinterpret_cast<std::uint32_t*>(static_cast<char*>(work) + k * array_bytes());
-  }
-
-  std::uint32_t count_;
-  int bits_;
-  std::size_t own_ = 0;
 };
 
 }  // namespace pergola::cuda

@@ -1,4 +1,4 @@
-#include "plasma/step_graph.hpp"
+#include "device/step_graph.hpp"
 
 namespace pergola {
 

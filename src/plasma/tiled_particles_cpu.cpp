@@ -8,9 +8,9 @@
 #include "device/parallel.hpp"
 #include "physics/mesh_weights.hpp"
 #include "plasma/charge_rows.hpp"
-#include "plasma/stream_factories.hpp"
-#include "plasma/stream_loops.hpp"
+#include "plasma/factories.hpp"
 #include "plasma/tile_load.hpp"
+#include "plasma/tile_loops.hpp"
 
 namespace pergola {
 
@@ -28,7 +28,7 @@ using plasma::TileSums;
 /// that remain with its last particles. Charge is counted per tile, with the grid points around it, and added up by
 /// rows.
 template <class Real>
-class StreamingParticlesCpu final : public StreamingParticles<Real> {
+class TiledParticlesCpu final : public TiledParticles<Real> {
   using Counts = physics::PlasmaCounts<Real>;
 
   struct Species {
@@ -40,11 +40,11 @@ class StreamingParticlesCpu final : public StreamingParticles<Real> {
   };
 
  public:
-  StreamingParticlesCpu(const Device& device, const PlasmaOptions& options, const std::vector<std::int64_t>& counts)
+  TiledParticlesCpu(const Device& device, const PlasmaOptions& options, const std::vector<std::int64_t>& counts)
       : device_(device),
         options_(options),
         grid_(options),
-        loops_(plasma::choose_stream_loops<Real>(options)),
+        loops_(plasma::choose_tile_loops<Real>(options)),
         rows_(grid_, static_cast<int>(options.shape)),
         species_(options.species.size()) {
     const std::int64_t tiles = grid_.count();
@@ -109,14 +109,14 @@ class StreamingParticlesCpu final : public StreamingParticles<Real> {
   Device device_;
   PlasmaOptions options_;
   plasma::TileGrid grid_;
-  plasma::StreamLoops<Real> loops_;
+  plasma::TileLoops<Real> loops_;
   plasma::ChargeRows rows_;
   std::vector<Species> species_;
   std::string failure_;
 };
 
 template <class Real>
-void StreamingParticlesCpu<Real>::charge_density(const Field<Real>& density) {
+void TiledParticlesCpu<Real>::charge_density(const Field<Real>& density) {
   std::vector<const std::int64_t*> charge;
   std::vector<double> factor;
   double total = 0;
@@ -144,7 +144,7 @@ void StreamingParticlesCpu<Real>::charge_density(const Field<Real>& density) {
 }
 
 template <class Real>
-void StreamingParticlesCpu<Real>::push(const ElectricField<Real>& field, const PushTimes& times) {
+void TiledParticlesCpu<Real>::push(const ElectricField<Real>& field, const PushTimes& times) {
   std::vector<PushTask<Real>> tasks;
   for (std::size_t s = 0; s < species_.size(); ++s) tasks.push_back(task_for(s, times));
   each_tile([&](int tile) {
@@ -172,7 +172,7 @@ void StreamingParticlesCpu<Real>::push(const ElectricField<Real>& field, const P
 
 /// Gives the leavers to their tiles, in the order of the tiles from which they come.
 template <class Real>
-void StreamingParticlesCpu<Real>::hand_over(Species& species) {
+void TiledParticlesCpu<Real>::hand_over(Species& species) {
   std::vector<std::int64_t> begin(static_cast<std::size_t>(grid_.count()) + 1);
   for (const auto& rest : species.rest)
     for (const auto& leaver : rest.leavers) ++begin[static_cast<std::size_t>(leaver.tile) + 1];
@@ -186,8 +186,8 @@ void StreamingParticlesCpu<Real>::hand_over(Species& species) {
 }
 
 template <class Real>
-void StreamingParticlesCpu<Real>::take_in(Species& species, int tile, const Leaver<Real>* const* begin,
-                                          const Leaver<Real>* const* end) {
+void TiledParticlesCpu<Real>::take_in(Species& species, int tile, const Leaver<Real>* const* begin,
+                                      const Leaver<Real>* const* end) {
   auto& particles = species.tiles[tile];
   const auto& holes = species.rest[tile].holes;
   std::int64_t* const charge = charge_of(species, tile);
@@ -208,7 +208,7 @@ void StreamingParticlesCpu<Real>::take_in(Species& species, int tile, const Leav
 }
 
 template <class Real>
-void StreamingParticlesCpu<Real>::note_lost(std::size_t s, const Species& species) {
+void TiledParticlesCpu<Real>::note_lost(std::size_t s, const Species& species) {
   for (const auto& rest : species.rest) {
     if (rest.lost.empty() || !failure_.empty()) continue;
     const auto& first = rest.lost.front();
@@ -219,7 +219,7 @@ void StreamingParticlesCpu<Real>::note_lost(std::size_t s, const Species& specie
 }
 
 template <class Real>
-std::vector<PlasmaSums> StreamingParticlesCpu<Real>::measure(const ElectricField<Real>& field, double kick) const {
+std::vector<PlasmaSums> TiledParticlesCpu<Real>::measure(const ElectricField<Real>& field, double kick) const {
   const auto tiles = static_cast<std::size_t>(grid_.count());
   std::vector<PlasmaSums> result;
   for (std::size_t s = 0; s < species_.size(); ++s) {
@@ -261,12 +261,12 @@ std::vector<PlasmaSums> StreamingParticlesCpu<Real>::measure(const ElectricField
 }
 
 template <class Real>
-void StreamingParticlesCpu<Real>::check() {
+void TiledParticlesCpu<Real>::check() {
   if (!failure_.empty()) throw Error(ErrorKind::numerics, failure_);
 }
 
 template <class Real>
-std::int64_t StreamingParticlesCpu<Real>::device_bytes() const {
+std::int64_t TiledParticlesCpu<Real>::device_bytes() const {
   std::int64_t bytes = 0;
   for (const Species& species : species_) {
     for (const auto& tile : species.tiles) bytes += tile.bytes();
@@ -282,22 +282,21 @@ std::int64_t StreamingParticlesCpu<Real>::device_bytes() const {
 }  // namespace
 
 template <class Real>
-std::unique_ptr<StreamingParticles<Real>> make_streaming_particles_cpu(const Device& device,
-                                                                       const PlasmaOptions& options,
-                                                                       const std::vector<std::int64_t>& counts) {
-  return std::make_unique<StreamingParticlesCpu<Real>>(device, options, counts);
+std::unique_ptr<TiledParticles<Real>> make_tiled_particles_cpu(const Device& device, const PlasmaOptions& options,
+                                                               const std::vector<std::int64_t>& counts) {
+  return std::make_unique<TiledParticlesCpu<Real>>(device, options, counts);
 }
 
-template std::unique_ptr<StreamingParticles<float>> make_streaming_particles_cpu(const Device&, const PlasmaOptions&,
-                                                                                 const std::vector<std::int64_t>&);
-template std::unique_ptr<StreamingParticles<double>> make_streaming_particles_cpu(const Device&, const PlasmaOptions&,
-                                                                                  const std::vector<std::int64_t>&);
+template std::unique_ptr<TiledParticles<float>> make_tiled_particles_cpu(const Device&, const PlasmaOptions&,
+                                                                         const std::vector<std::int64_t>&);
+template std::unique_ptr<TiledParticles<double>> make_tiled_particles_cpu(const Device&, const PlasmaOptions&,
+                                                                          const std::vector<std::int64_t>&);
 
 template <class Real>
-std::int64_t streaming_bytes_cpu(const PlasmaOptions& options, const std::vector<std::int64_t>& counts) {
+std::int64_t tiled_bytes_cpu(const PlasmaOptions& options, const std::vector<std::int64_t>& counts) {
   const plasma::TileGrid grid(options);
   const std::int64_t tiles = grid.count();
-  const std::int64_t patch = plasma::choose_stream_loops<Real>(options).patch_size;
+  const std::int64_t patch = plasma::choose_tile_loops<Real>(options).patch_size;
   std::int64_t bytes = 0;
   for (const std::int64_t count : counts) {
     const std::int64_t room = tiles * TileParticles<Real>::room_for((count + tiles - 1) / tiles);
@@ -306,7 +305,7 @@ std::int64_t streaming_bytes_cpu(const PlasmaOptions& options, const std::vector
   }
   return bytes;
 }
-template std::int64_t streaming_bytes_cpu<float>(const PlasmaOptions&, const std::vector<std::int64_t>&);
-template std::int64_t streaming_bytes_cpu<double>(const PlasmaOptions&, const std::vector<std::int64_t>&);
+template std::int64_t tiled_bytes_cpu<float>(const PlasmaOptions&, const std::vector<std::int64_t>&);
+template std::int64_t tiled_bytes_cpu<double>(const PlasmaOptions&, const std::vector<std::int64_t>&);
 
 }  // namespace pergola

@@ -33,9 +33,9 @@ struct PlasmaSums {
 /// depend on the order of the particles, on threads or on timing: charge is counted in whole numbers. Calls launch on
 /// the device's stream and do not wait unless they say so.
 template <class Real>
-class StreamingParticles {
+class TiledParticles {
  public:
-  virtual ~StreamingParticles() = default;
+  virtual ~TiledParticles() = default;
 
   /// Takes the particles of a species, all of them, in place of those that it had.
   virtual void load(int species, const PlasmaParticles& particles) = 0;
@@ -74,10 +74,10 @@ class StreamingParticles {
 
 /// The factories: Real is float or double. `counts`: expected particles per species, for the first size of the memory.
 template <class Real>
-std::unique_ptr<StreamingParticles<Real>> make_streaming_particles(const Device& device, const PlasmaOptions& options,
-                                                                   const std::vector<std::int64_t>& counts);
+std::unique_ptr<TiledParticles<Real>> make_tiled_particles(const Device& device, const PlasmaOptions& options,
+                                                           const std::vector<std::int64_t>& counts);
 /// Bytes that they will take on the device, for `plan`.
-std::int64_t streaming_bytes(const Device& device, const PlasmaOptions& options,
-                             const std::vector<std::int64_t>& counts, bool double_precision);
+std::int64_t tiled_bytes(const Device& device, const PlasmaOptions& options, const std::vector<std::int64_t>& counts,
+                         bool double_precision);
 
 }  // namespace pergola

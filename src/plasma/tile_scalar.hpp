@@ -2,7 +2,7 @@
 // What is done for single particles and grid points of a tile.
 #include <cmath>
 
-#include "plasma/stream_loops.hpp"
+#include "plasma/tile_loops.hpp"
 
 namespace pergola::plasma {
 
@@ -29,7 +29,7 @@ template <int dimensions, int points, class Real>
 void deposit_one(const typename physics::PlasmaCounts<Real>::Place* place, std::int64_t* charge) {
   using Area = Patch<dimensions, points>;
   constexpr int last = cloud_size<dimensions, points> - 1;
-  physics::AxisCloud<points, Real> cloud[dimensions];
+  physics::AxisWeights<points, Real> cloud[dimensions];
   int first = 0;
   for (int a = dimensions - 1; a >= 0; --a) {
     cloud[a] = physics::axis_cloud<points, Real>(place[a]);

@@ -1,4 +1,4 @@
-// The loops of plasma/stream_loops.hpp for SIMD vectors of particles. No include guard: included once per instruction
+// The loops of plasma/tile_loops.hpp for SIMD vectors of particles. No include guard: included once per instruction
 // set, inside its namespace, which names hwy::HWY_NAMESPACE hn.
 
 #include "plasma/tile_vectors.inl"
@@ -184,7 +184,7 @@ void add_up(const PushTask<Real>& task, const TileParticles<Real>& particles, do
 }
 
 template <int dimensions, int points, int velocities, bool magnetised, class Real>
-StreamLoops<Real> loops() {
+TileLoops<Real> loops() {
   return {Patch<dimensions, points>::size,
           fetch_patch<dimensions, points, Real>,
           push<dimensions, points, velocities, magnetised, Real>,
@@ -195,18 +195,18 @@ StreamLoops<Real> loops() {
 }
 
 template <int dimensions, int points, int velocities, class Real>
-StreamLoops<Real> loops_of(const PlasmaOptions& options) {
+TileLoops<Real> loops_of(const PlasmaOptions& options) {
   return options.magnetised() ? loops<dimensions, points, velocities, true, Real>()
                               : loops<dimensions, points, velocities, false, Real>();
 }
 
 template <int points, class Real>
-StreamLoops<Real> loops_of(const PlasmaOptions& options) {
+TileLoops<Real> loops_of(const PlasmaOptions& options) {
   if (options.dimensions == 3) return loops_of<3, points, 3, Real>(options);
   return options.velocities == 3 ? loops_of<2, points, 3, Real>(options) : loops_of<2, points, 2, Real>(options);
 }
 
 template <class Real>
-StreamLoops<Real> loops_for(const PlasmaOptions& options) {
+TileLoops<Real> loops_for(const PlasmaOptions& options) {
   return options.shape == PlasmaShape::quadratic ? loops_of<3, Real>(options) : loops_of<2, Real>(options);
 }

@@ -37,7 +37,7 @@ struct TileSums {
 };
 
 template <class Real>
-struct StreamLoops {
+struct TileLoops {
   using Particles = TileParticles<Real>;
 
   /// Values of a Patch.
@@ -55,6 +55,6 @@ struct StreamLoops {
 };
 
 template <class Real>
-StreamLoops<Real> choose_stream_loops(const PlasmaOptions& options);
+TileLoops<Real> choose_tile_loops(const PlasmaOptions& options);
 
 }  // namespace pergola::plasma

@@ -1,8 +1,8 @@
 #include "device/simd_targets.hpp"
-#include "plasma/stream_scalar.hpp"
+#include "plasma/tile_scalar.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "plasma/stream_loops_float.cpp"
+#define HWY_TARGET_INCLUDE "plasma/tile_loops_float.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h:
 #include <hwy/highway.h>
@@ -12,9 +12,9 @@ namespace pergola::plasma::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-#include "plasma/stream_loops.inl"
+#include "plasma/tile_loops.inl"
 
-StreamLoops<float> float_loops(const PlasmaOptions& options) { return loops_for<float>(options); }
+TileLoops<float> float_loops(const PlasmaOptions& options) { return loops_for<float>(options); }
 
 }  // namespace pergola::plasma::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -25,7 +25,7 @@ namespace pergola::plasma {
 HWY_EXPORT(float_loops);
 
 template <>
-StreamLoops<float> choose_stream_loops(const PlasmaOptions& options) {
+TileLoops<float> choose_tile_loops(const PlasmaOptions& options) {
   return HWY_DYNAMIC_DISPATCH(float_loops)(options);
 }
 

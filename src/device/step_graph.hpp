@@ -38,7 +38,7 @@ class StepGraph {
   bool ready_ = false;
 };
 
-// plasma/step_graph_cuda.cu; present where cuda_built is true.
+// device/step_graph_cuda.cu; present where cuda_built is true.
 std::unique_ptr<RecordedSteps> make_recorded_steps_cuda(const Device& device);
 
 }  // namespace pergola

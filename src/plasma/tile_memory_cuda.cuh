@@ -9,7 +9,7 @@
 #include "device/buffer.hpp"
 #include "device/parallel.hpp"
 #include "plasma/host_particles.hpp"
-#include "plasma/stream.hpp"
+#include "plasma/tiled_particles.hpp"
 #include "plasma/tiles_cuda.cuh"
 
 namespace pergola::cuda {
@@ -49,12 +49,12 @@ __global__ void copy_groups(const T* from, const std::int64_t* old_begin, const 
 }
 
 template <class Real>
-class StreamMemory {
+class TileMemory {
   using Number = Place<Real>;
   static constexpr double grains = static_cast<double>(std::int64_t{1} << physics::PlasmaCounts<Real>::place_bits);
 
  public:
-  StreamMemory(const Device& device, const PlasmaOptions& options, const std::vector<std::int64_t>& counts)
+  TileMemory(const Device& device, const PlasmaOptions& options, const std::vector<std::int64_t>& counts)
       : device_(device),
         options_(options),
         dimensions_(options.dimensions),
@@ -232,7 +232,7 @@ inline std::int64_t scatter_step(std::int64_t count) {
 }
 
 template <class Real>
-void StreamMemory<Real>::load(int species, const PlasmaParticles& particles) {
+void TileMemory<Real>::load(int species, const PlasmaParticles& particles) {
   const std::int64_t n = particles.size();
   check_particles(options_, species, particles);
   const auto order = order_by_id(options_.species[static_cast<std::size_t>(species)].name, particles.id);
@@ -300,7 +300,7 @@ void StreamMemory<Real>::load(int species, const PlasmaParticles& particles) {
 }
 
 template <class Real>
-PlasmaParticles StreamMemory<Real>::unload(int species) const {
+PlasmaParticles TileMemory<Real>::unload(int species) const {
   PlasmaParticles result;
   result.id = ids_[static_cast<std::size_t>(species)];
   const auto n = result.id.size();

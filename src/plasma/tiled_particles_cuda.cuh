@@ -1,5 +1,5 @@
 #pragma once
-// CUDA only: StreamingParticles on a GPU.
+// CUDA only: TiledParticles on a GPU.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 #include "base/error.hpp"
 #include "device/buffer.hpp"
 #include "device/parallel.hpp"
+#include "device/side_stream.cuh"
 #include "plasma/move_cuda.cuh"
 #include "plasma/push_cuda.cuh"
-#include "plasma/side_stream.cuh"
-#include "plasma/stream_memory_cuda.cuh"
 #include "plasma/sums_cuda.cuh"
+#include "plasma/tile_memory_cuda.cuh"
 
 namespace pergola::cuda {
 
@@ -48,12 +48,12 @@ struct ShapeOfKind {
 };
 
 template <class Real>
-class StreamingParticlesCuda final : public StreamingParticles<Real> {
+class TiledParticlesCuda final : public TiledParticles<Real> {
   using Counts = physics::PlasmaCounts<Real>;
   using Number = typename Counts::Place;
 
  public:
-  StreamingParticlesCuda(const Device& device, const PlasmaOptions& options, const std::vector<std::int64_t>& counts)
+  TiledParticlesCuda(const Device& device, const PlasmaOptions& options, const std::vector<std::int64_t>& counts)
       : device_(device), options_(options), memory_(device, options, counts), species_(options.species.size()) {
     device_.make_current();
     charge_ = Buffer<unsigned long long>(device_, options_.cell_count() * species_count());
@@ -262,7 +262,7 @@ class StreamingParticlesCuda final : public StreamingParticles<Real> {
 
   Device device_;
   PlasmaOptions options_;
-  StreamMemory<Real> memory_;
+  TileMemory<Real> memory_;
   std::vector<Species> species_;
   Buffer<unsigned long long> charge_;  // of all species, at the grid points
   Buffer<SpeciesCharge> charges_;
@@ -272,7 +272,7 @@ class StreamingParticlesCuda final : public StreamingParticles<Real> {
   bool counted_ = false;                     // charge_ is that of the particles where they are now
 };
 
-/// What StreamingParticlesCuda takes for particles that are spread evenly.
+/// What TiledParticlesCuda takes for particles that are spread evenly.
 template <class Real>
 std::int64_t stream_bytes(const PlasmaOptions& options, const std::vector<std::int64_t>& counts) {
   const std::int64_t tiles = make_tile_box(options).count(), groups = tiles * std::ssize(options.species);

@@ -1,0 +1,38 @@
+#include "plasma/tiled_particles.hpp"
+
+#include "plasma/factories.hpp"
+
+namespace pergola {
+
+template <class Real>
+std::unique_ptr<TiledParticles<Real>> make_tiled_particles(const Device& device, const PlasmaOptions& options,
+                                                           const std::vector<std::int64_t>& counts) {
+  if constexpr (cuda_built)
+    if (device.is_cuda()) return make_tiled_particles_cuda<Real>(device, options, counts);
+  return make_tiled_particles_cpu<Real>(device, options, counts);
+}
+
+template std::unique_ptr<TiledParticles<float>> make_tiled_particles(const Device&, const PlasmaOptions&,
+                                                                     const std::vector<std::int64_t>&);
+template std::unique_ptr<TiledParticles<double>> make_tiled_particles(const Device&, const PlasmaOptions&,
+                                                                      const std::vector<std::int64_t>&);
+
+namespace {
+
+template <class Real>
+std::int64_t tiled_bytes_of(const Device& device, const PlasmaOptions& options,
+                            const std::vector<std::int64_t>& counts) {
+  if constexpr (cuda_built)
+    if (device.is_cuda()) return tiled_bytes_cuda<Real>(options, counts);
+  return tiled_bytes_cpu<Real>(options, counts);
+}
+
+}  // namespace
+
+std::int64_t tiled_bytes(const Device& device, const PlasmaOptions& options, const std::vector<std::int64_t>& counts,
+                         bool double_precision) {
+  return double_precision ? tiled_bytes_of<double>(device, options, counts)
+                          : tiled_bytes_of<float>(device, options, counts);
+}
+
+}  // namespace pergola

@@ -1,0 +1,17 @@
+#include "plasma/factories.hpp"
+#include "plasma/tiled_particles_cuda.cuh"
+
+namespace pergola {
+
+template <>
+std::unique_ptr<TiledParticles<float>> make_tiled_particles_cuda(const Device& device, const PlasmaOptions& options,
+                                                                 const std::vector<std::int64_t>& counts) {
+  return std::make_unique<cuda::TiledParticlesCuda<float>>(device, options, counts);
+}
+
+template <>
+std::int64_t tiled_bytes_cuda<float>(const PlasmaOptions& options, const std::vector<std::int64_t>& counts) {
+  return cuda::stream_bytes<float>(options, counts);
+}
+
+}  // namespace pergola
