@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "physics/separation.hpp"
 
 namespace pergola {
 
@@ -17,8 +18,8 @@ struct RelativeState {
 };
 
 RelativeState relative_state(const Particles& p, std::size_t i, std::size_t j) {
-  return {{p.x[j] - p.x[i], p.y[j] - p.y[i], p.z[j] - p.z[i]},
-          {p.vx[j] - p.vx[i], p.vy[j] - p.vy[i], p.vz[j] - p.vz[i]}};
+  return {physics::separation<double>({p.x[i], p.y[i], p.z[i]}, {p.x[j], p.y[j], p.z[j]}),
+          physics::separation<double>({p.vx[i], p.vy[i], p.vz[i]}, {p.vx[j], p.vy[j], p.vz[j]})};
 }
 
 }  // namespace

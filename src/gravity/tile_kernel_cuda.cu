@@ -10,6 +10,7 @@
 #include "device/launch.cuh"
 #include "gravity/tile_kernel.hpp"
 #include "physics/pair.hpp"
+#include "physics/separation.hpp"
 
 namespace pergola {
 
@@ -31,7 +32,7 @@ __global__ void sum_tiles(const float4* bodies, float4* accelerations, int n) {
 #pragma unroll unroll
     for (int j = 0; j < static_cast<int>(blockDim.x); ++j) {
       const float4 source = tile[j];
-      const Vec3<float> d{source.x - mine.x, source.y - mine.y, source.z - mine.z};
+      const Vec3<float> d = physics::separation<float>({mine.x, mine.y, mine.z}, {source.x, source.y, source.z});
       physics::add_pair<false, false>(d, Vec3<float>{}, source.w,
                                       physics::rsqrt(physics::softened_square(d, epsilon_squared)), sum);
     }

@@ -46,7 +46,9 @@ struct PlummerLaw {
   using Rough = RoughPlummerLaw;
   static constexpr bool few_operations = true;
   static constexpr double factor = 1;
-  static PERGOLA_HD_INLINE double softening_number(double epsilon_squared) { return epsilon_squared; }
+  static PERGOLA_HD_INLINE double softening_number(double epsilon_squared) {
+    return physics::softening_number(SofteningKernel::plummer, epsilon_squared);
+  }
   static PERGOLA_HD_INLINE bool is_unsoftened(double number) { return number == 0; }
   template <class R>
   static PERGOLA_HD_INLINE R joint(R a, R b) {

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "config/checked.hpp"
 #include "io/openpmd.hpp"
 #include "io/state_hash.hpp"
 #include "particles/sample.hpp"
@@ -31,11 +32,6 @@ std::vector<PlasmaKind> kinds(const PlasmaConfig& config) {
     all.push_back({species.charge * species.charge * load.density / species.mass, load.thermal, load.drift});
   }
   return all;
-}
-
-RunConfig checked(const RunConfig& config) {
-  config.check();
-  return config;
 }
 
 }  // namespace

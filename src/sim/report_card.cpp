@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "analysis/radii.hpp"
+#include "physics/separation.hpp"
 
 namespace pergola {
 
@@ -42,7 +43,8 @@ double return_distance(const Particles& before, const Particles& after) {
   double sum = 0;
   for (std::size_t k = 0; k < after.id.size(); ++k) {
     const std::size_t i = place.at(after.id[k]);
-    const Vec3<double> d{after.x[k] - before.x[i], after.y[k] - before.y[i], after.z[k] - before.z[i]};
+    const auto d =
+        physics::separation<double>({before.x[i], before.y[i], before.z[i]}, {after.x[k], after.y[k], after.z[k]});
     sum += dot(d, d);
   }
   return std::sqrt(sum / static_cast<double>(after.id.size()));

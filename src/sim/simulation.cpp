@@ -9,6 +9,7 @@
 
 #include "analysis/shown_potential.hpp"
 #include "base/text.hpp"
+#include "config/checked.hpp"
 #include "gravity/solver_entry.hpp"
 #include "io/state_hash.hpp"
 #include "particles/sample.hpp"
@@ -30,11 +31,6 @@ Device open_device(const RunConfig& config, const Communicator& communicator) {
     if (usable > 0) spec = fmt::format("cuda:{}", communicator.rank() % usable);
   }
   return Device::open(spec, config.run.threads);
-}
-
-const RunConfig& checked(const RunConfig& config) {
-  config.check();
-  return config;
 }
 
 }  // namespace

@@ -21,15 +21,12 @@ namespace hn = hwy::HWY_NAMESPACE;
 #include "device/simd_pack.inl"
 #include "physics/pair.inl"
 #include "physics/split.inl"
+#include "tree/nearest_image.inl"
 
 using D = Pack<double>;
 
 /// Cells that are opened for one target; more are taken as points.
 constexpr int most_opened = 1024;
-
-HWY_INLINE D nearest_image(D d, double period) {
-  return negative_mul_add(D(hn::Round((d * D(1 / period)).raw)), D(period), d);
-}
 
 /// Sums over cells that are neighbours in memory, one per lane.
 template <class Space>
@@ -56,9 +53,7 @@ struct Estimate {
       const double* const base = &shape[first + begin].x;
       const auto field = [&](int at) HWY_ATTR { return D(hn::GatherIndex(D::Tag(), base + at, place)); };
       Vec3<D> d{field(0) - D(target.x), field(1) - D(target.y), field(2) - D(target.z)};
-      if constexpr (Space::periodic)
-        d = {nearest_image(d.x, space.period.x), nearest_image(d.y, space.period.y),
-             nearest_image(d.z, space.period.z)};
+      if constexpr (Space::periodic) d = nearest_image(d, space.period);
       const D r = field(3), square = softened_square(d, D(0.0));
       const auto far = hn::Le((r * r).raw, (square * D(double{estimate_angle} * estimate_angle)).raw);
       unsigned counted = bits_of(far), beyond = 0;

@@ -12,6 +12,7 @@ using physics::expansion_terms, physics::factor_of, physics::Factor, physics::in
 #include "physics/pair_laws.inl"
 #include "physics/separation.inl"
 #include "physics/split.inl"
+#include "tree/nearest_image.inl"
 #include "tree/walk_pairs.inl"
 
 /// Field `at` of the shapes of some cells, one per lane.
@@ -33,11 +34,6 @@ HWY_INLINE unsigned at_most(Pack<double> left, Pack<double> right) {
   std::uint8_t bits[8] = {};
   hn::StoreMaskBits(Pack<double>::Tag(), hn::Le(left.raw, right.raw), bits);
   return bits[0];
-}
-
-HWY_INLINE Pack<double> nearest_image(Pack<double> d, double period) {
-  const Pack<double> sides(hn::Round((d * Pack<double>(1 / period)).raw));
-  return negative_mul_add(sides, Pack<double>(period), d);
 }
 
 template <class T, int order, class Space>
@@ -142,13 +138,11 @@ class Walker {
                        unsigned& beyond) const {
     const CellShape& t = tree_.shape[target];
     const ShapeGather source(tree_.shape, cells);
-    D dx = source(0) - D(t.x), dy = source(1) - D(t.y), dz = source(2) - D(t.z);
-    if constexpr (Space::periodic)
-      dx = nearest_image(dx, space_.period.x), dy = nearest_image(dy, space_.period.y),
-      dz = nearest_image(dz, space_.period.z);
+    Vec3<D> d = separation<D>({D(t.x), D(t.y), D(t.z)}, {source(0), source(1), source(2)});
+    if constexpr (Space::periodic) d = nearest_image(d, space_.period);
     const bool spline = tree_.inverse_h;
     const D epsilon2 = tree_.epsilon2 || spline ? larger(source(6), D(t.epsilon2)) : D(t.epsilon2);
-    const D square = softened_square<D>({dx, dy, dz}, spline ? D(0.0) : epsilon2);
+    const D square = softened_square(d, spline ? D(0.0) : epsilon2);
     const D u = rsqrt(square);
     const D r = source(3), rho = source(4), mass = source(5), target_r = D(t.r);
     as_cell =
@@ -178,7 +172,7 @@ class Walker {
         as_points &= at_most(wrong, D(opening_.softening) * mass * rest * rest);
       }
     }
-    if constexpr (Space::periodic) test_reach({dx, dy, dz}, r, target_r, as_cell, as_points, beyond);
+    if constexpr (Space::periodic) test_reach(d, r, target_r, as_cell, as_points, beyond);
   }
 
   /// Expansions hold somewhat beyond the cut-off radius, and for one image of the source: no other is to reach into it.

@@ -177,11 +177,6 @@ class NearSum {
     sum_group<group, PairLaw, by_particle, Kind<true, false>>(link, first, sources, sums);
   }
 
-  static HWY_INLINE P nearest_image(P d, double period) {
-    const P sides(hn::Round((d * P(static_cast<T>(1 / period))).raw));
-    return negative_mul_add(sides, P(static_cast<T>(period)), d);
-  }
-
   /// Whether none of a pack of sources is within the cut-off radius of one of the targets.
   template <std::size_t group>
   HWY_INLINE bool none_within(const Vec3<P>& x, const Vec3<P> (&at)[group]) const {
@@ -195,9 +190,7 @@ class NearSum {
   HWY_INLINE void add_one(const Vec3<P>& at, const Vec3<P>& x, P m, P pair_softening, P place, P own,
                           PairSum<P>& sum) const {
     Vec3<P> d = separation(at, x);
-    if constexpr (Kind::looks_for_images)
-      d = {nearest_image(d.x, space_.period.x), nearest_image(d.y, space_.period.y),
-           nearest_image(d.z, space_.period.z)};
+    if constexpr (Kind::looks_for_images) d = nearest_image(d, space_.period);
     auto distance = Law::start(d, pair_softening);
     if constexpr (mask) {
       const auto zero = [&](P value) HWY_ATTR { return where_equal(place, own, P(T(0)), value); };

@@ -8,7 +8,10 @@
 #include <fstream>
 #include <sstream>
 
+#include "analysis/force_audit.hpp"
 #include "base/error.hpp"
+#include "models/model.hpp"
+#include "run/plan.hpp"
 #include "run/run.hpp"
 
 namespace pergola {
@@ -54,6 +57,21 @@ TEST_F(ToyOutputs, RunThroughARunAndItsResume) {
   while (run_simulation(c, o).status == RunStatus::interrupted) ++sessions;
   EXPECT_GT(sessions, 2);
   EXPECT_EQ(log("pieces"), log("whole"));
+}
+
+// They cost a plan nothing that it knows of, and the forces of a configuration with their key are those without.
+TEST_F(ToyOutputs, ConfigurationsWithTheirKeyArePlannedAndGiveForces) {
+  const std::vector<std::string> fixed{"time.integrator=leapfrog", "time.step=0.015625"};
+  const auto with = config({fixed[0], fixed[1], "output.toy_every=0.125"}), without = config(fixed);
+  const auto plan = plan_run(with);
+  EXPECT_TRUE(plan.fits);
+  EXPECT_EQ(plan.steps, 32);
+  EXPECT_EQ(plan.device_bytes, plan_run(without).device_bytes);
+  const auto particles = make_model("plummer", with.particles.options);
+  const auto device = Device::open("cpu", 1);
+  const auto audit = audit_forces(with.solver_options(), device, particles, 10);
+  EXPECT_EQ(audit.errors.sample, 10);
+  EXPECT_EQ(audit.forces.ax, audit_forces(without.solver_options(), device, particles, 10).forces.ax);
 }
 
 TEST_F(ToyOutputs, AreGoneWithTheRunThatIsReplaced) {

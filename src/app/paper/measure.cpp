@@ -7,6 +7,7 @@
 #include "analysis/energy.hpp"
 #include "models/model.hpp"
 #include "physics/pair.hpp"
+#include "physics/separation.hpp"
 
 namespace pergola::app {
 
@@ -35,7 +36,7 @@ struct SerialBodies {
 };
 
 void add_interaction(SerialBodies& b, std::size_t i, std::size_t j, float epsilon_squared, bool both) {
-  const Vec3<float> d{b.x[j] - b.x[i], b.y[j] - b.y[i], b.z[j] - b.z[i]}, w{};
+  const Vec3<float> d = physics::separation<float>({b.x[i], b.y[i], b.z[i]}, {b.x[j], b.y[j], b.z[j]}), w{};
   const float inverse_r = physics::rsqrt(physics::softened_square(d, epsilon_squared));
   physics::add_pair<false, false>(d, w, b.mass[j], inverse_r, b.sum[i]);
   if (both) physics::add_pair<false, false>(Vec3<float>{-d.x, -d.y, -d.z}, w, b.mass[i], inverse_r, b.sum[j]);
