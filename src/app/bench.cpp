@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "app/command.hpp"
 #include "base/error.hpp"
+#include "base/stopwatch.hpp"
 #include "base/text.hpp"
 #include "device/ceiling.hpp"
 #include "gravity/solver_entry.hpp"
@@ -195,16 +195,12 @@ void check_against_double(const std::string& name, const SolverOptions& options,
 }
 
 double fastest(double seconds, int least, const std::function<void()>& once) {
-  using Clock = std::chrono::steady_clock;
-  const auto since = [](Clock::time_point begin) {
-    return std::chrono::duration<double>(Clock::now() - begin).count();
-  };
   const auto start = Clock::now();
   double best = INFINITY;
-  for (int calls = 0; calls < least || since(start) < seconds; ++calls) {
+  for (int calls = 0; calls < least || seconds_since(start) < seconds; ++calls) {
     const auto begin = Clock::now();
     once();
-    best = std::min(best, since(begin));
+    best = std::min(best, seconds_since(begin));
   }
   return best;
 }

@@ -1,11 +1,11 @@
 #include <fmt/core.h>
 
-#include <chrono>
 #include <cmath>
 
 #include "analysis/force_audit.hpp"
 #include "app/bench.hpp"
 #include "base/error.hpp"
+#include "base/stopwatch.hpp"
 #include "comm/communicator.hpp"
 #include "time/integrator.hpp"
 
@@ -27,14 +27,13 @@ double total_energy(const Device& device, const Particles& p, const SolverOption
 /// A Plummer model with block steps. The first eighth of a time unit warms up, then the clock runs until time 1/2 or
 /// for `seconds`.
 void measure_run(const BenchTask& task, std::int64_t n, double seconds) {
-  using Clock = std::chrono::steady_clock;
   SolverOptions gravity;
   gravity.softening = Softening::same(softening);
   const auto particles = bench_particles(n, task.device.threads());
   const auto integrator =
       make_integrator(TimeOptions{}, gravity, IntegratorContext{task.device, serial_communicator(), nullptr});
   const auto begin = Clock::now();
-  const auto since_begin = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+  const auto since_begin = [&] { return seconds_since(begin); };
   integrator->start(particles, 0);
   integrator->advance(0.125, [&] { return since_begin() > seconds / 2; });
   task.device.synchronize();

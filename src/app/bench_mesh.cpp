@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numbers>
 
@@ -10,6 +9,7 @@
 #include "app/fft_pair.hpp"
 #include "base/error.hpp"
 #include "base/profile.hpp"
+#include "base/stopwatch.hpp"
 #include "comm/communicator.hpp"
 #include "device/parallel.hpp"
 #include "gravity/mesh.hpp"
@@ -114,9 +114,8 @@ double sort_seconds(const Profile& profile) {
 /// Seconds per step: the median over steps (on a GPU, over batches of steps) without the sorting of particles, which is
 /// shared out over all of them.
 double time_steps(Integrator& integrator, const Profile& profile, double budget) {
-  using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
-  const auto since_begin = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+  const auto since_begin = [&] { return seconds_since(begin); };
   const auto first = integrator.counts().steps;
   const double sorted_before = sort_seconds(profile);
   std::vector<double> each;

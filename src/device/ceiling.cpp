@@ -1,12 +1,12 @@
 #include "device/ceiling.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <vector>
 
+#include "base/stopwatch.hpp"
 #include "device/buffer.hpp"
 #include "device/parallel.hpp"
 #include "device/simd_targets.hpp"
@@ -72,12 +72,12 @@ double fma_rate_cpu(const Device& device, bool doubles) {
   std::vector<double> sums(static_cast<std::size_t>(threads));
   double best = std::numeric_limits<double>::infinity();
   for (int repeat = 0; repeat < repeats; ++repeat) {
-    const auto begin = std::chrono::steady_clock::now();
+    const auto begin = Clock::now();
     parallel_for(threads, threads, [&](std::int64_t t) {
       sums[static_cast<std::size_t>(t)] = doubles ? HWY_DYNAMIC_DISPATCH(fma_chains_of_doubles)(rounds)
                                                   : HWY_DYNAMIC_DISPATCH(fma_chains_of_floats)(rounds);
     });
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const double seconds = seconds_since(begin);
     best = std::min(best, seconds);
   }
   const std::int64_t operations = rounds * chains * threads * HWY_DYNAMIC_DISPATCH(lanes)(doubles);
@@ -92,11 +92,11 @@ double copy_rate_cpu(const Device& device) {
   to.zero();
   double best = std::numeric_limits<double>::infinity();
   for (int repeat = 0; repeat < repeats; ++repeat) {
-    const auto begin = std::chrono::steady_clock::now();
+    const auto begin = Clock::now();
     parallel_chunks(device.threads(), bytes, chunk, [&](std::int64_t first, std::int64_t last) {
       std::memcpy(to.data() + first, from.data() + first, static_cast<std::size_t>(last - first));
     });
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const double seconds = seconds_since(begin);
     best = std::min(best, seconds);
   }
   return 2.0 * static_cast<double>(bytes) / best;

@@ -10,14 +10,13 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/stopwatch.hpp"
 #include "g6/cluster.hpp"
 #include "g6/trace.hpp"
 
 namespace pergola::g6 {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 Vec3<double> vector_at(const double* from, double factor = 1) {
   return {factor * from[0], factor * from[1], factor * from[2]};
@@ -77,7 +76,7 @@ class Replay {
   void timed(const Body& body) {
     const auto begin = Clock::now();
     body();
-    report_.seconds += std::chrono::duration<double>(Clock::now() - begin).count();
+    report_.seconds += seconds_since(begin);
   }
   void set_j_particle(const TraceCall& call);
   void first_half(const TraceCall& call);

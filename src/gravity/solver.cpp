@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <utility>
 
+#include "base/stopwatch.hpp"
 #include "base/text.hpp"
 #include "device/buffer.hpp"
 #include "gravity/direct.hpp"
@@ -148,19 +148,17 @@ ForceResult evaluate_on(Solver<Real>& solver, const Device& device, const Partic
   if (want & want_potential) forces.potential = out[6].data();
   if (want & want_nearest) forces.nearest = nearest.data(), forces.nearest_distance = nearest_distance.data();
 
-  using Clock = std::chrono::steady_clock;
   device.synchronize();
   const auto begin = Clock::now();
   solver.prepare(sources);
   device.synchronize();
-  const auto middle = Clock::now();
+  const double prepare_seconds = seconds_since(begin);
   solver.evaluate(targets, want, forces);
   device.synchronize();
-  const auto end = Clock::now();
 
   ForceResult result;
-  result.prepare_seconds = std::chrono::duration<double>(middle - begin).count();
-  result.evaluate_seconds = std::chrono::duration<double>(end - middle).count();
+  result.prepare_seconds = prepare_seconds;
+  result.evaluate_seconds = seconds_since(begin) - prepare_seconds;
   if (want & want_acceleration) download(out[0], result.ax), download(out[1], result.ay), download(out[2], result.az);
   if (want & want_jerk) download(out[3], result.jx), download(out[4], result.jy), download(out[5], result.jz);
   if (want & want_potential) download(out[6], result.potential);

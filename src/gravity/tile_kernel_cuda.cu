@@ -1,11 +1,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <vector>
 
 #include "base/error.hpp"
 #include "base/philox.hpp"
+#include "base/stopwatch.hpp"
 #include "device/buffer.hpp"
 #include "device/launch.cuh"
 #include "gravity/tile_kernel.hpp"
@@ -85,7 +85,7 @@ double measure_tile_kernel(const Device& device, std::int64_t n, int block_size,
   const Buffer<float4> bodies(device, make_bodies(n, block_size));
   Buffer<float4> accelerations(device, bodies.size());
   const auto evaluate = [&](int times) {
-    const auto begin = std::chrono::steady_clock::now();
+    const auto begin = Clock::now();
     for (int k = 0; k < times; ++k) {
       kernel<<<static_cast<unsigned>(bodies.size() / block_size), static_cast<unsigned>(block_size),
                static_cast<std::size_t>(block_size) * sizeof(float4), cuda::handle(device.stream())>>>(
@@ -93,7 +93,7 @@ double measure_tile_kernel(const Device& device, std::int64_t n, int block_size,
       cuda::check(cudaGetLastError(), "sum_tiles");
     }
     device.synchronize();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / times;
+    return seconds_since(begin) / times;
   };
   evaluate(2);
   const int times = static_cast<int>(std::clamp(0.05 / evaluate(1), 3.0, 1000.0));

@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/stopwatch.hpp"
 #include "base/text.hpp"
 #include "config/checked.hpp"
 #include "io/openpmd.hpp"
@@ -94,12 +94,11 @@ double PlasmaSimulation::time() const {
 StepCounts PlasmaSimulation::counts() const { return {system_->steps(), system_->steps() * size_, 0}; }
 
 void PlasmaSimulation::take_steps(std::int64_t most) {
-  using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
   const std::int64_t next = pause_every_ > 0 ? pause_every_ - system_->steps() % pause_every_ : most;
   const std::int64_t count = std::min({batch_, most, next});
   system_->advance(count, config_.time.step / units_.time().file);
-  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  const double seconds = seconds_since(begin);
   if (seconds > longest_batch_seconds)
     batch_ = std::max<std::int64_t>(1, batch_ / 2);
   else if (seconds < shortest_batch_seconds && count == batch_)

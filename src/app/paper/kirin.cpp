@@ -4,20 +4,18 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "app/g6_client.hpp"
 #include "app/paper/measure.hpp"
 #include "app/paper/session.hpp"
+#include "base/stopwatch.hpp"
 #include "models/model.hpp"
 #include "time/integrator.hpp"
 
 namespace pergola::app {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr double softening = 1.0 / 256;
 constexpr double timed_from = 0.25, end_time = 0.5;
@@ -45,7 +43,7 @@ std::optional<HermiteRun> run_hermite(const PaperSession& session, std::int64_t 
   integrator->finish(end_time);
   device.synchronize();
   HermiteRun run;
-  run.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  run.seconds = seconds_since(begin);
   run.energy_error = relative_energy_error(device, particles, integrator->state_at(end_time), gravity);
   return run;
 }
@@ -104,7 +102,7 @@ std::optional<LibraryRun> run_library(const PaperSession& session, std::int64_t 
   client.start(particles);
   if (!client.advance(library_end, [] { return interrupted.load(); })) return std::nullopt;
   LibraryRun run;
-  run.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  run.seconds = seconds_since(begin);
   run.energy_error = relative_energy_error(device, particles, client.state_at(library_end), gravity);
   return run;
 }
@@ -166,7 +164,7 @@ std::optional<TreeRun> run_tree(const PaperSession& session, std::int64_t n, std
   integrator->finish(tree_end);
   device.synchronize();
   TreeRun run;
-  run.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  run.seconds = seconds_since(begin);
   if (energies) run.energy_error = relative_energy_error(device, particles, integrator->state_at(tree_end), gravity);
   return run;
 }

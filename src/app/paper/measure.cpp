@@ -1,10 +1,10 @@
 #include "app/paper/measure.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "analysis/energy.hpp"
+#include "base/stopwatch.hpp"
 #include "models/model.hpp"
 #include "physics/pair.hpp"
 #include "physics/separation.hpp"
@@ -12,8 +12,6 @@
 namespace pergola::app {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// Calls `evaluate`, which returns its seconds, until 0.3 s are spent, at least once and at most 20 times after a
 /// warm-up.
@@ -88,7 +86,7 @@ double measure_serial(const Particles& particles, double softening, bool symmetr
     std::fill(b.sum.begin(), b.sum.end(), physics::PairSum<float>{});
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = symmetric ? i + 1 : 0; j < n; ++j) add_interaction(b, i, j, epsilon_squared, symmetric);
-    return std::chrono::duration<double>(Clock::now() - begin).count();
+    return seconds_since(begin);
   });
 }
 

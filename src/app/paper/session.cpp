@@ -3,13 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <sstream>
 
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
+#include "base/stopwatch.hpp"
 
 namespace pergola::app {
 
@@ -57,7 +57,6 @@ void PaperSession::write_csv(const PaperTable& table) const {
 }
 
 void PaperSession::run_sizes(PaperTable& table, const Growth& growth, const Measure& measure) const {
-  using Clock = std::chrono::steady_clock;
   if (const auto path = file(table.file_name(".csv")); path && options_.resume && std::filesystem::exists(*path))
     if (const auto rows = adopt_rows(table, read_text(*path), device_); rows > 0)
       context_.remark(fmt::format("{}: {} rows taken from {}", table.id(), rows, path->string()));
@@ -82,7 +81,7 @@ void PaperSession::run_sizes(PaperTable& table, const Growth& growth, const Meas
     const auto begin = Clock::now();
     const auto row = measure(n);
     if (!row) break;
-    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    const double seconds = seconds_since(begin);
     spent += seconds;
     table.our_rows[n] = *row;
     table.row_seconds[n] = seconds;
