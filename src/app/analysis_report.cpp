@@ -5,7 +5,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "app/unit_text.hpp"
 #include "base/text.hpp"
+#include "picture/axis.hpp"
 #include "picture/plot.hpp"
 
 namespace pergola::app {
@@ -31,27 +33,11 @@ json values_of(const TableColumn& column) {
   return list;
 }
 
-/// Units of tables as plots write them: kpc^3 with a raised 3, 1e10 as a power of ten.
-std::string drawn_unit(std::string unit) {
-  if (const auto at = unit.find("1e10"); at != std::string::npos) unit.replace(at, 4, "10^{10}");
-  std::string text;
-  for (std::size_t k = 0; k < unit.size(); ++k)
-    if (unit[k] == '^' && k + 1 < unit.size() && unit[k + 1] != '{')
-      text += fmt::format("^{{{}}}", unit[++k]);
-    else
-      text += unit[k];
-  return text;
-}
-
-std::string with_unit(const std::string& label, const std::string& unit) {
-  return unit.empty() ? label : fmt::format("{} ({})", label, drawn_unit(unit));
-}
-
 Plot plot_of(const Figure& figure) {
   Plot plot;
   plot.title = figure.title;
-  plot.x.label = with_unit(figure.x_label, figure.x_unit), plot.x.log = figure.x_log;
-  plot.y.label = with_unit(figure.y_label, figure.y_unit), plot.y.log = figure.y_log;
+  plot.x.label = label_with_unit(figure.x_label, drawn_unit(figure.x_unit)), plot.x.log = figure.x_log;
+  plot.y.label = label_with_unit(figure.y_label, drawn_unit(figure.y_unit)), plot.y.log = figure.y_log;
   plot.legend = figure.lines.size() > 1 && figure.lines.size() <= most_in_legend;
   int color = -1;
   for (const FigureLine& line : figure.lines) {

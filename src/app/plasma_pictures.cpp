@@ -9,8 +9,10 @@
 #include <filesystem>
 
 #include "app/series.hpp"
+#include "app/unit_text.hpp"
 #include "base/error.hpp"
 #include "io/openpmd.hpp"
+#include "picture/axis.hpp"
 
 namespace pergola::app {
 
@@ -18,21 +20,16 @@ namespace {
 
 const std::vector<std::string> coordinates{"x", "y", "z", "vx", "vy", "vz"};
 
-std::string with_unit(const std::string& name, const std::string& unit) {
-  return unit.empty() ? name : fmt::format("{} ({})", name, unit);
-}
-
-/// The unit of a coordinate, for people: lengths as in the file, velocities as length over time.
+/// The unit of a coordinate as pictures write it.
 std::string unit_of(const std::string& coordinate, const OpenPmdSummary& summary) {
-  if (summary.length_unit.empty()) return "";
-  if (!coordinate.starts_with("v")) return summary.length_unit;
-  return summary.time_unit == "1/omega_p" ? fmt::format("{} ω_{{p}}", summary.length_unit)
-                                          : fmt::format("{}/{}", summary.length_unit, summary.time_unit);
+  return drawn_unit(coordinate.starts_with("v") ? summary.velocity_unit() : summary.length_unit);
 }
 
+/// "t = 30/ω_p", "t = 2e-9 s".
 std::string time_text(const OpenPmdSummary& summary) {
-  const std::string unit = summary.time_unit == "1/omega_p" ? "/ω_{p}" : " " + summary.time_unit;
-  return fmt::format("t = {:.6g}{}", summary.time, summary.time_unit.empty() ? "" : unit);
+  const std::string unit = drawn_unit(summary.time_unit);
+  const std::string after = unit.starts_with("1/") ? unit.substr(1) : unit.empty() ? "" : " " + unit;
+  return fmt::format("t = {:.6g}{}", summary.time, after);
 }
 
 std::pair<std::string, std::string> parse_phase(const std::string& text) {
@@ -71,20 +68,6 @@ std::string title_of(const PictureOptions& options, const std::string& file, con
   return fmt::format("{} · {} · {}", std::filesystem::path(file).filename().string(), what, time_text(summary));
 }
 
-/// "m_e (lambda_D omega_p)^2/e" as people write it.
-std::string shown_unit(std::string unit) {
-  for (const auto& [word, mark] : {std::pair{"lambda_D", "λ_{D}"},
-                                   {"omega_p", "ω_{p}"},
-                                   {"m_e", "m_{e}"},
-                                   {"n_0", "n_{0}"},
-                                   {"^2", "^{2}"},
-                                   {"^3", "^{3}"},
-                                   {"Debye length", "λ_{D}"}})
-    for (auto at = unit.find(word); at != std::string::npos; at = unit.find(word, at + std::string(mark).size()))
-      unit.replace(at, std::string(word).size(), mark);
-  return unit;
-}
-
 PhaseSpace phase_space(const PictureOptions& options, const std::string& file, const OpenPmdSummary& summary,
                        int threads) {
   const auto [across, up] = parse_phase(options.phase.empty() ? "x,vx" : options.phase);
@@ -107,9 +90,9 @@ PhaseSpace phase_space(const PictureOptions& options, const std::string& file, c
   const auto label = [](const std::string& name) {
     return name.size() == 2 ? fmt::format("v_{{{}}}", name.substr(1)) : name;
   };
-  const std::string across_unit = shown_unit(unit_of(across, summary)), up_unit = shown_unit(unit_of(up, summary));
-  particles.across_label = with_unit(label(across), across_unit);
-  particles.up_label = with_unit(label(up), up_unit);
+  const std::string across_unit = unit_of(across, summary), up_unit = unit_of(up, summary);
+  particles.across_label = label_with_unit(label(across), across_unit);
+  particles.up_label = label_with_unit(label(up), up_unit);
   if (!across_unit.empty()) particles.density_label = fmt::format("particles per {} × {}", across_unit, up_unit);
   particles.title = title_of(options, file, fmt::format("{}", fmt::join(names, ", ")), summary);
   if (!options.colormap.empty()) particles.colormap = options.colormap;
@@ -173,10 +156,10 @@ FieldSlice field_slice(const PictureOptions& options, const std::string& name, c
       slice.values.push_back(values[middle * stride[normal] + i * stride[across] + j * stride[up]]);
   slice.width = static_cast<double>(cells(across)) * summary.spacing[across];
   slice.height = static_cast<double>(cells(up)) * summary.spacing[up];
-  slice.across_label = with_unit(coordinates[across], shown_unit(summary.length_unit));
-  slice.up_label = with_unit(coordinates[up], shown_unit(summary.length_unit));
+  slice.across_label = label_with_unit(coordinates[across], drawn_unit(summary.length_unit));
+  slice.up_label = label_with_unit(coordinates[up], drawn_unit(summary.length_unit));
   const std::string symbol = name == "phi" ? "φ" : name == "rho" ? "ρ" : fmt::format("E_{{{}}}", name.substr(1));
-  slice.value_label = with_unit(name.size() == 2 || symbol.size() == 2 ? symbol : name, shown_unit(mesh->unit));
+  slice.value_label = label_with_unit(name.size() == 2 || symbol.size() == 2 ? symbol : name, drawn_unit(mesh->unit));
   slice.title = title_of(options, file, name, summary);
   slice.colormap = options.colormap;
   slice.color_limits = options.range_given();

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "app/command.hpp"
+#include "app/unit_text.hpp"
 #include "app/written_files.hpp"
 #include "base/error.hpp"
 #include "io/spectrum_file.hpp"
@@ -28,7 +29,7 @@ struct PlotOptions {
 using Plots = std::vector<std::pair<std::string, Drawing>>;
 
 /// One plot per axis: spectrum_x, … Not where there is too little to see: few frequencies or few modes.
-void add_spectra(const fs::path& file, Plots& plots) {
+void add_spectra(const fs::path& file, const LogUnits& units, Plots& plots) {
   const SpectrumFile spectrum = read_spectrum(file);
   constexpr std::size_t fewest_modes = 4, fewest_frequencies = 16;
   for (const AxisSpectrum& axis : spectrum.axes) {
@@ -37,9 +38,10 @@ void add_spectra(const fs::path& file, Plots& plots) {
     for (const SpectrumCurve& curve : axis.theory)
       map.theory.push_back({map.theory.empty() ? curve.name.substr(0, curve.name.find('_')) : "", curve.wave_numbers,
                             curve.frequencies});
-    const bool natural = spectrum.time_unit == "1/omega_p";
-    map.wave_number_label = fmt::format("k_{{{}}} (1/{})", axis.axis, spectrum.length_unit);
-    map.frequency_label = natural ? "ω (ω_{p})" : fmt::format("ω (1/{})", spectrum.time_unit);
+    const std::string time = drawn_unit(spectrum.time_unit);
+    map.wave_number_label = fmt::format("k_{{{}}} (1/{})", axis.axis, drawn_unit(spectrum.length_unit));
+    map.frequency_label = fmt::format("ω ({})", time.starts_with("1/") ? time.substr(2) : "1/" + time);
+    if (!units.potential.empty()) map.power_label += fmt::format(" (({})^{{2}})", units.potential);
     map.title = fmt::format("Waves of the potential along {}", axis.axis);
     plots.emplace_back(fmt::format("spectrum_{}", axis.axis), plot_spectrum(map, 900));
   }
@@ -61,8 +63,17 @@ LogUnits units_of(const nlohmann::json& record) {
   const auto word = [&record](const char* pointer) {
     return record.value(nlohmann::json::json_pointer(pointer), nlohmann::json());
   };
-  if (const auto time = word("/plasma/time_unit"); time.is_string())
-    return {time == "1/omega_p" ? "1/ω_{p}" : time.get<std::string>(), "", ""};
+  const auto plasma = [&word](const char* name) {
+    const auto text = word(fmt::format("/plasma/{}", name).c_str());
+    return text.is_string() ? drawn_unit(text.get<std::string>()) : "";
+  };
+  if (word("/plasma").is_object())
+    return {plasma("time_unit"), plasma("energy_unit"), plasma("momentum_unit"), plasma("potential_unit")};
+  if (word("/configuration/cosmology").is_object()) {
+    LogUnits units;
+    units.clock = "scale factor a";
+    return units;
+  }
   const auto system = word("/configuration/units/system");
   for (const Known& known : systems)
     if (system == known.system) return {known.time, known.energy, known.momentum};
@@ -100,7 +111,7 @@ Plots plots_of(const fs::path& directory) {
     plots.emplace_back("audit", plot_audit(RunLog::read(directory / "audit.csv"), units));
   if (fs::exists(directory / "profile.csv"))
     plots.emplace_back("profile", plot_profile(RunLog::read(directory / "profile.csv")));
-  if (fs::exists(directory / "spectrum.hdf5")) add_spectra(directory / "spectrum.hdf5", plots);
+  if (fs::exists(directory / "spectrum.hdf5")) add_spectra(directory / "spectrum.hdf5", units, plots);
   if (fs::exists(directory / "wave.csv"))
     plots.emplace_back("wave", plot_wave(RunLog::read(directory / "wave.csv"), units, growth_text(record)));
   return plots;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
+#include <utility>
 
 #include "base/units.hpp"
 
@@ -73,6 +75,24 @@ AnalysisUnits plain_units(const SnapshotHeader& header) {
   std::string time = header.omega0 ? "" : fmt::format("{}/({})", length, velocity);
   if (velocity.starts_with(length + "/")) time = velocity.substr(length.size() + 1);
   return {length + little_h, mass + little_h, velocity, time};
+}
+
+std::string drawn_unit(std::string unit) {
+  for (const auto& [word, mark] : {std::pair<std::string_view, std::string_view>{"1e10", "10^{10}"},
+                                   {"Debye length", "λ_{D}"},
+                                   {"lambda_D", "λ_{D}"},
+                                   {"omega_p", "ω_{p}"},
+                                   {"m_e", "m_{e}"},
+                                   {"n_0", "n_{0}"}})
+    for (auto at = unit.find(word); at != std::string::npos; at = unit.find(word, at + mark.size()))
+      unit.replace(at, word.size(), mark);
+  std::string text;
+  for (std::size_t k = 0; k < unit.size(); ++k)
+    if (unit[k] == '^' && k + 1 < unit.size() && unit[k + 1] != '{')
+      text += fmt::format("^{{{}}}", unit[++k]);
+    else
+      text += unit[k];
+  return text;
 }
 
 std::string time_text(const SnapshotHeader& header, double longest) {

@@ -20,4 +20,8 @@ std::string time_text(const SnapshotHeader& header, double longest = 0);
 /// The same for tables, without marks of text: "1e10 Msun", "km/s", "kpc/(km/s)".
 AnalysisUnits plain_units(const SnapshotHeader& header);
 
+/// A unit of tables and files as pictures write it: "1e10 Msun/kpc^3" and "m_e (lambda_D omega_p)^2/e" with raised and
+/// lowered letters and the symbols of λ_D and ω_p.
+std::string drawn_unit(std::string unit);
+
 }  // namespace pergola::app

@@ -69,8 +69,7 @@ ViewPoints points_of_plasma(const fs::path& file, std::int64_t most) {
   points.total = summary.particle_count();
   points.axes = {"x", "y", "vx"};
   const std::string& length = summary.length_unit;
-  points.units = {length, length,
-                  length.empty() || summary.time_unit.empty() ? "" : fmt::format("{}/{}", length, summary.time_unit)};
+  points.units = {length, length, summary.velocity_unit()};
   constexpr std::size_t most_kinds = 16;
   const std::size_t kinds = std::min(summary.species.size(), most_kinds);
   for (std::size_t k = 0; k < kinds; ++k) {

@@ -8,6 +8,7 @@
 #include "base/atomic_file.hpp"
 #include "base/version.hpp"
 #include "io/hdf5_file.hpp"
+#include "plasma/unit_names.hpp"
 
 namespace pergola {
 
@@ -116,15 +117,13 @@ class OpenPmdWriter {
     file_.write_attribute(group, "chargeCorrection", "none");
 
     const PlasmaFields& fields = snapshot_.fields;
-    const std::string length = units_.lengths == PlasmaLengths::debye ? "lambda_D" : "cell";
     write_scalar(group + "/rho", fields.density, units_.charge_density(), charge_density_dimension,
                  units_.si() ? "C/m^3" : "e n_0");
     write_scalar(group + "/phi", fields.potential, units_.potential(), potential_dimension,
-                 units_.si() ? "V" : fmt::format("m_e ({} omega_p)^2/e", length));
+                 potential_unit_name(units_));
     const std::string electric = group + "/E";
     file_.create_group(electric);
-    write_mesh_attributes(electric, electric_dimension,
-                          units_.si() ? "V/m" : fmt::format("m_e {} omega_p^2/e", length));
+    write_mesh_attributes(electric, electric_dimension, electric_field_unit_name(units_));
     for (std::size_t axis = 0; axis < axes_.size(); ++axis)
       write_component(electric + "/" + axes_[axis], fields.electric[axis], units_.electric_field());
   }

@@ -64,6 +64,7 @@ struct OpenPmdSummary {
   std::vector<Species> species;
 
   std::int64_t particle_count() const;
+  std::string velocity_unit() const;  // for people; may be empty
 };
 /// Throws Error(input) for a file that is damaged, or not openPMD 1.x with Cartesian meshes of two or three dimensions.
 PERGOLA_API OpenPmdSummary inspect_openpmd(const std::filesystem::path& path);

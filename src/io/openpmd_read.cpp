@@ -11,6 +11,7 @@
 #include "io/hdf5_file.hpp"
 #include "io/input_file.hpp"
 #include "io/openpmd.hpp"
+#include "plasma/unit_names.hpp"
 
 namespace pergola {
 
@@ -185,6 +186,8 @@ void read_species(const hdf5::File& file, const std::string& group, OpenPmdSumma
 }
 
 }  // namespace
+
+std::string OpenPmdSummary::velocity_unit() const { return velocity_unit_name(length_unit, time_unit); }
 
 std::int64_t OpenPmdSummary::particle_count() const {
   std::int64_t count = 0;

@@ -26,6 +26,10 @@ double cleaned(double value) { return parse_real(fmt::format("{:.10g}", value)).
 
 }  // namespace
 
+std::string label_with_unit(const std::string& name, const std::string& unit) {
+  return unit.empty() ? name : fmt::format("{} ({})", name, unit);
+}
+
 std::string tick_text(double value) {
   if (value == 0) return "0";
   const double size = std::abs(value);

@@ -14,6 +14,9 @@ struct Axis {
   std::optional<double> low, high;
 };
 
+/// "time (Myr)"; the name alone where no unit is known.
+PERGOLA_API std::string label_with_unit(const std::string& name, const std::string& unit);
+
 struct Tick {
   double value = 0;
   std::string label;  // empty: a minor tick

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "picture/axis.hpp"
 #include "picture/colormap.hpp"
 #include "picture/map_plot.hpp"
 #include "picture/projection.hpp"
@@ -135,7 +136,7 @@ Drawing plot_spectrum(const SpectrumMap& spectrum, int width) {
   plot.plot.x.label = spectrum.wave_number_label;
   plot.plot.y.label = spectrum.frequency_label;
   plot.colormap = "viridis";
-  plot.colors = {"power of the potential", true, {}, {}};
+  plot.colors = {spectrum.power_label, true, {}, {}};
   plot.decades_most = 5;
   const double k = spectrum.wave_numbers[0], step = spectrum.frequencies.size() > 1 ? spectrum.frequencies[1] : 1;
   plot.set_values(static_cast<int>(columns), static_cast<int>(rows), std::move(values),
@@ -150,8 +151,8 @@ Drawing plot_wave(const RunLog& wave, const LogUnits& units, const std::string& 
   const auto times = wave.numbers("time");
   Plot plot;
   plot.title = fmt::format("The wave of [plasma.wave]{}{}", note.empty() ? "" : ": ", note);
-  plot.x.label = units.time.empty() ? "time" : fmt::format("time ({})", units.time);
-  plot.y.label = "|φ_{k}|";
+  plot.x.label = label_with_unit("time", units.time);
+  plot.y.label = label_with_unit("|φ_{k}|", units.potential);
   plot.y.log = true;
   plot.add_series("measured", times, wave.numbers("amplitude"));
   plot.add_series("fit", times, wave.numbers("fit"), {Stroke::dashed});

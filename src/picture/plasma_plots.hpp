@@ -52,6 +52,7 @@ struct SpectrumMap {
   std::vector<double> wave_numbers, frequencies, power;  // power: [frequency][wave number]
   std::vector<Curve> theory;
   std::string wave_number_label, frequency_label, title;
+  std::string power_label = "power of the potential";
 };
 PERGOLA_API Drawing plot_spectrum(const SpectrumMap& spectrum, int width);
 

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <string>
 
+#include "picture/axis.hpp"
 #include "picture/bars.hpp"
 #include "picture/plot.hpp"
 
@@ -40,10 +41,6 @@ std::vector<double> drift_of(const RunLog& log, const std::array<const char*, 3>
   return drift;
 }
 
-std::string with_unit(const std::string& name, const std::string& unit) {
-  return unit.empty() ? name : fmt::format("{} ({})", name, unit);
-}
-
 bool has_energies_by_species(const RunLog& energy) {
   const auto& names = energy.names();
   return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.starts_with("kinetic_"); });
@@ -55,14 +52,14 @@ Drawing plot_energy(const RunLog& energy, const LogUnits& units) {
   const auto time = energy.numbers("time");
   Plot error;
   error.title = "Energy error";
-  error.x.label = with_unit("time", units.time);
+  error.x.label = label_with_unit(units.clock, units.time);
   error.y.label = "|E − E_{0}| / |E_{0}|";
   error.y.log = true;
   error.add_series("", time, absolute(energy.numbers("relative_error")), style_for(time.size()));
   Plot parts;
   parts.title = "Energies";
   parts.x.label = error.x.label;
-  parts.y.label = with_unit("energy", units.energy);
+  parts.y.label = label_with_unit("energy", units.energy);
   const bool plasma = has_energies_by_species(energy);
   for (const char* part : {"kinetic", "potential", "total"})
     parts.add_series(plasma && part == std::string("potential") ? "field" : part, time, energy.numbers(part));
@@ -80,8 +77,8 @@ Drawing plot_momentum(const RunLog& energy, const LogUnits& units) {
   const auto time = energy.numbers("time");
   Plot plot;
   plot.title = "Drift of momentum and angular momentum";
-  plot.x.label = with_unit("time", units.time);
-  plot.y.label = with_unit("distance from the first value", units.momentum);
+  plot.x.label = label_with_unit(units.clock, units.time);
+  plot.y.label = label_with_unit("distance from the first value", units.momentum);
   plot.y.log = true;
   plot.add_series("momentum", time, drift_of(energy, {"px", "py", "pz"}), style_for(time.size()));
   plot.add_series("angular momentum", time, drift_of(energy, {"lx", "ly", "lz"}), style_for(time.size()));
@@ -92,7 +89,7 @@ Drawing plot_audit(const RunLog& audit, const LogUnits& units) {
   const auto time = audit.numbers("time");
   Plot plot;
   plot.title = "Force error";
-  plot.x.label = with_unit("time", units.time);
+  plot.x.label = label_with_unit(units.clock, units.time);
   plot.y.label = "relative error";
   plot.y.log = true;
   for (const char* measure : {"median", "rms", "p99", "max"})

@@ -9,6 +9,8 @@ namespace pergola {
 /// What the numbers of a log are in; empty: not known.
 struct LogUnits {
   std::string time, energy, momentum;  // momentum: of angular momentum a length more
+  std::string potential = {};          // of a plasma's field
+  std::string clock = "time";          // what the time is called
 };
 
 /// From energy.csv: |ΔE/E| against time on a logarithmic axis, and the energies themselves; of a plasma, whose log has

@@ -14,6 +14,7 @@
 #include "io/openpmd.hpp"
 #include "io/state_hash.hpp"
 #include "particles/sample.hpp"
+#include "plasma/unit_names.hpp"
 #include "sim/plasma_curves.hpp"
 #include "sim/plasma_preflight.hpp"
 
@@ -248,6 +249,9 @@ std::string PlasmaSimulation::describe() const {
                       {"species", species},
                       {"length_unit", units_.length_name()},
                       {"time_unit", units_.time_name()},
+                      {"potential_unit", potential_unit_name(units_)},
+                      {"energy_unit", energy_unit_name(units_)},
+                      {"momentum_unit", momentum_unit_name(units_)},
                       {"omega_p_dt", config_.time.step / units_.time().file}};
   if (config_.output.spectrum_every > 0) {
     const WaveGrowth growth = diagnostics_.growth();

@@ -4,6 +4,7 @@ import math
 
 import harness
 from test_analyze import read_table
+from test_pictures import svg_words
 
 # Two species with temperatures and drifts of their own, and a wave of the density of the first.
 PLASMA = """
@@ -54,6 +55,9 @@ class PlasmaAnalysis(harness.CliTest):
     def test_temperatures_and_drifts_are_those_of_the_configuration(self):
         # Reference: what the particles were drawn from. 16,384 of them: sqrt(2/n) is 1.1 %, and the first steps move little.
         table = self.table("temperatures", self.run_of())
+        words = svg_words(self.dir / "temperatures.svg")
+        for axis in ("time (1/ωp)", "T (me (cell ωp)2)"):
+            self.assertIn(axis, words)
         self.assertEqual(table["species"], ["electrons", "ions"] * 3)
         self.assertEqual([round(time, 9) for time in table["time"]], [0, 0, 0.1, 0.1, 0.2, 0.2])
         self.assertEqual(set(table["particles"]), {32 * 8 * 64})

@@ -5,6 +5,7 @@ import json
 
 import harness
 from harness import needs
+from test_pictures import svg_words
 
 if harness.has_module("h5py") and harness.has_module("numpy"):
     import h5py
@@ -235,6 +236,14 @@ class PlasmaWaves(PlasmaTest):
         self.assertAlmostEqual(first, 0.05 / k**2, delta=0.03 * 0.05 / k**2)
         spectrum = self.rows(out / "spectrum.csv")
         self.assertEqual([row["axis"] for row in spectrum], ["x"] * 8 + ["y"] * 3)
+        self.good("plot", out, "--format", "svg")
+        for name, axes in {"energy": ["time (1/ωp)", "energy (n0 me cell4 ωp2)"],
+                           "momentum": ["distance from the first value (n0 me cell3 ωp)"],
+                           "wave": ["time (1/ωp)", "|φk| (me (cell ωp)2/e)"],
+                           "spectrum_x": ["kx (1/cell)", "ω (ωp)", "power of the potential ((me (cell ωp)2/e)2)"]}.items():
+            words = svg_words(out / f"{name}.svg")
+            for axis in axes:
+                self.assertIn(axis, words)
         files = {entry["file"].rsplit("/", 1)[1] for entry in self.good_json("plot", out)}
         self.assertEqual(files, {"energy.png", "momentum.png", "profile.png", "spectrum_x.png", "wave.png"})  # three modes along y: little to see
 
