@@ -13,20 +13,6 @@ namespace {
 
 constexpr const char* file_name = "lagrangian.csv";
 constexpr const char* key = "output.radii_every";
-/// Radii of more particles are those of a fixed sample, so that a line's cost does not grow with them.
-constexpr std::int64_t most_particles = 32768;
-
-/// The key's own value, or the interval of the energies.
-double interval(const RunConfig& config) {
-  const auto found = config.output.more.find(key);
-  return found == config.output.more.end() || found->second < 0 ? config.output.energy_every : found->second;
-}
-
-bool wanted(const RunConfig& config) {
-  const auto found = config.output.more.find(key);
-  return found == config.output.more.end() || found->second != 0;
-}
-
 class RadiiOutput final : public Output {
  public:
   using Output::Output;
@@ -49,8 +35,8 @@ class RadiiOutput final : public Output {
     };
     open(system, static_cast<std::int64_t>(number("radii_rows", 0)));
     const bool known = memory.contains("radii_index");
-    clock_ = resumed(clock_, known && interval(*context_.before) == interval(context_.config), number("radii_index", 1),
-                     system.step_time());
+    clock_ = resumed(clock_, known && radii_interval(*context_.before) == radii_interval(context_.config),
+                     number("radii_index", 1), system.step_time());
   }
   void finish(System& system) override {
     if (!active_) return;
@@ -67,7 +53,7 @@ class RadiiOutput final : public Output {
  private:
   void open(System& system, std::int64_t rows) {
     active_ = system.has_center();
-    clock_ = OutputClock(system.start_time(), interval(context_.config), context_.config.run.end_time,
+    clock_ = OutputClock(system.start_time(), radii_interval(context_.config).value_or(0), context_.config.run.end_time,
                          context_.config.cosmology.has_value());
     if (!active_) return;
     std::string header = "time";
@@ -78,16 +64,7 @@ class RadiiOutput final : public Output {
 
   void add_line(System& system) {
     Profile::Scope scope(&system.profile(), "radii");
-    context_.on_root([&] {
-      const Particles sample = system.sample(most_particles);
-      const Vec3<double> center = density_center(sample);
-      std::string line = to_text(system.time());
-      for (const double radius :
-           lagrangian_radii(sample, center, {lagrangian_fractions.begin(), lagrangian_fractions.end()}))
-        line += "," + to_text(radius);
-      for (const double value : {center.x, center.y, center.z}) line += "," + to_text(value);
-      log_.add(line + "," + std::to_string(sample.size()));
-    });
+    context_.on_root([&] { log_.add(radii_line(system)); });
   }
 
   CsvLog log_;  // on rank 0
@@ -97,12 +74,29 @@ class RadiiOutput final : public Output {
 
 }  // namespace
 
+std::optional<double> radii_interval(const RunConfig& config) {
+  const auto found = config.output.more.find(key);
+  if (found == config.output.more.end() || found->second < 0) return config.output.energy_every;
+  return found->second > 0 ? std::optional(found->second) : std::nullopt;
+}
+
+std::string radii_line(System& system) {
+  const Particles sample = system.sample(most_particles_for_radii);
+  const Vec3<double> center = density_center(sample);
+  std::string line = to_text(system.time());
+  for (const double radius :
+       lagrangian_radii(sample, center, {lagrangian_fractions.begin(), lagrangian_fractions.end()}))
+    line += "," + to_text(radius);
+  for (const double value : {center.x, center.y, center.z}) line += "," + to_text(value);
+  return line + "," + std::to_string(sample.size());
+}
+
 OutputEntry radii_output() {
   return {.name = "radii",
           .keys = {key},
           .files = {file_name},
           .make = [](OutputContext& context) -> std::unique_ptr<Output> {
-            if (!wanted(context.config)) return nullptr;
+            if (!radii_interval(context.config)) return nullptr;
             return std::make_unique<RadiiOutput>(context);
           }};
 }

@@ -11,6 +11,7 @@
 #include "io/snapshot.hpp"
 #include "models/model_source.hpp"
 #include "outputs/output.hpp"
+#include "outputs/radii_output.hpp"
 #include "run/plan_parts.hpp"
 #include "sim/gravity_run.hpp"
 #include "sim/simulation.hpp"
@@ -270,6 +271,8 @@ PartCosts GravityTrial::scaled_costs() const {
   const std::int64_t by_pairs = solver_.energy.pairs_up_to;
   costs.energy = (count_.n <= by_pairs ? squared : cells ? grid : more) * outputs_.energy;
   if (count_.n > by_pairs && n_ <= by_pairs && !cells) costs.energy = more * start_;
+  const auto sampled = [](std::int64_t n) { return static_cast<double>(std::min(n, most_particles_for_radii)); };
+  costs.radii = (sampled(count_.n) / sampled(n_)) * outputs_.radii;
   costs.snapshot = (pairs() ? squared : cells ? grid : more) * outputs_.snapshot;
   if (const std::int64_t most = config_.output.particles_most; most > 0 && most < count_.n)  // without potentials
     costs.snapshot = (static_cast<double>(most) / static_cast<double>(std::min(most, n_))) * outputs_.snapshot;
@@ -288,8 +291,8 @@ void GravityTrial::say_what_was_done() {
                                       pilot_n_, pilot_->length));
   plan_.tried.push_back(
       outputs_.not_written.empty()
-          ? "one energy line, one snapshot and one checkpoint, written to the folder for temporary files"
-          : fmt::format("one energy line; no file: {}", outputs_.not_written));
+          ? "one line of each log, one snapshot and one checkpoint, written to the folder for temporary files"
+          : fmt::format("one line of each log; no file: {}", outputs_.not_written));
   if (scale_.cells > 1)
     plan_.assumed.push_back(
         fmt::format("the time grows with the cells: the mesh was tried with {:.3g} times fewer", scale_.cells));

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gravity/solver_entry.hpp"
+#include "outputs/radii_output.hpp"
 #include "run/plan_parts.hpp"
 #include "time/integrator_entry.hpp"
 
@@ -16,7 +17,8 @@ constexpr double plummer_particle_steps = 165, plummer_block_steps = 2900, plumm
 /// Typical rates per second of one core and of a GPU: pairs, particles of a tree or a mesh, bytes of a file.
 constexpr double pairs_core = 1e9, pairs_gpu = 5e11, targets_core = 5e5, targets_gpu = 2e8, mesh_core = 5e6,
                  mesh_gpu = 1e9, file_rate = 2e8;
-constexpr double bytes_each = 73;  // of a particle in a file
+constexpr double bytes_each = 73;       // of a particle in a file
+constexpr double radii_seconds = 2e-6;  // a particle's share of a line of radii
 constexpr double guess_factor = 10;
 
 }  // namespace
@@ -49,6 +51,10 @@ void guess_gravity(RunPlan& plan, const RunConfig& config, const Device& device,
   costs.start = seconds(2 * evaluation);
   costs.steps = seconds(per_particle * evaluation);
   costs.energy = seconds(evaluation);
+  if (radii_interval(config) && !box_of(config.gravity).periodic() && !config.cosmology) {
+    const double line = radii_seconds * std::min(n, static_cast<double>(most_particles_for_radii));
+    costs.radii = {line, line};
+  }
   const Cost file{bytes_each * n / file_rate, bytes_each * n / file_rate};
   costs.checkpoint = file;
   if (const auto most = static_cast<double>(config.output.particles_most); most > 0 && most < n) {

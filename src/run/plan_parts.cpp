@@ -6,6 +6,7 @@
 #include <string>
 
 #include "config/kind.hpp"
+#include "outputs/radii_output.hpp"
 
 namespace pergola {
 
@@ -33,6 +34,8 @@ void add_parts(RunPlan& plan, const RunConfig& config, const PartCosts& costs, d
   add("start", 1, costs.start);
   add("steps", plan.steps, (1 / std::max(plan.steps, 1.0)) * costs.steps);
   add("energies", outputs_in(length, output.energy_every, plan.steps), costs.energy);
+  if (costs.radii.wall > 0)
+    add("radii", outputs_in(length, radii_interval(config).value_or(0), plan.steps), costs.radii);
   add("snapshots", outputs_in(length, output.snapshots_every, plan.steps), costs.snapshot);
   if (costs.audit.wall > 0) add("audits", outputs_by_steps(output.force_audit_every, plan.steps), costs.audit);
   if (costs.spectrum.wall > 0) add("spectra", outputs_by_steps(output.spectrum_every, plan.steps), costs.spectrum);

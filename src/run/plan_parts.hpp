@@ -13,7 +13,7 @@ constexpr double trial_memory = 0.1;
 /// One of each part of a run, for all of its particles.
 struct PartCosts {
   Cost start, steps;  // all steps together
-  Cost energy, snapshot, checkpoint, audit, spectrum;
+  Cost energy, radii, snapshot, checkpoint, audit, spectrum;
 };
 
 /// Adds the start, the steps and all outputs of a run of this length to the plan, as parts and as sums.

@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "io/checkpoint_writer.hpp"
 #include "io/write_queue.hpp"
+#include "outputs/radii_output.hpp"
 #include "sim/system_entry.hpp"
 
 namespace pergola {
@@ -135,6 +136,7 @@ TrialOutputs try_outputs(System& system, const RunConfig& config, double seconds
     return clock.passed();
   };
   outputs.energy = measured([&] { system.measure(); });
+  if (radii_interval(config) && system.has_center()) outputs.radii = measured([&] { radii_line(system); });
   if (config.output.force_audit_every > 0 && system.can_audit())
     outputs.audit = measured([&] { system.audit(config.output.force_audit_sample); });
   if (config.output.spectrum_every > 0) outputs.spectrum = measured([&] { system.record(); });

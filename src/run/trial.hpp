@@ -36,7 +36,7 @@ double most_resident_bytes();
 
 /// One of each thing that a run leaves behind.
 struct TrialOutputs {
-  Cost energy, snapshot, checkpoint, audit, spectrum;
+  Cost energy, radii, snapshot, checkpoint, audit, spectrum;
   double snapshot_bytes = 0;
   /// Waits to be written while a snapshot is: the checkpoint; both of them where neither was tried.
   double waiting_bytes = 0;

@@ -65,13 +65,15 @@ class Plan(harness.CliTest):
         self.assertEqual(self.counts(plan)["snapshots"], done["snapshots"])
         lines = (self.dir / "out" / "energy.csv").read_text().splitlines()
         self.assertEqual(self.counts(plan)["energies"], len(lines) - 1)
+        lines = (self.dir / "out" / "lagrangian.csv").read_text().splitlines()
+        self.assertEqual(self.counts(plan)["radii"], len(lines) - 1)
         self.assertTrue(plan["seconds_range"][0] < plan["seconds"] < plan["seconds_range"][1])
         self.assertAlmostEqual(sum(part["seconds"] for part in plan["parts"]), plan["seconds"])
 
     def test_outputs_of_a_mesh_are_counted(self):
         config = self.config(DISC)
         plan = self.good_json("plan", config)
-        self.assertEqual(self.counts(plan), {"start": 1, "steps": 8, "energies": 5, "snapshots": 3, "audits": 3, "checkpoints": 1})
+        self.assertEqual(self.counts(plan), {"start": 1, "steps": 8, "energies": 5, "radii": 5, "snapshots": 3, "audits": 3, "checkpoints": 1})
         self.good("run", config, "-o", self.dir / "out", "--quiet")
         self.assertEqual(self.totals("out")["snapshots"], 3)
         self.assertEqual(len((self.dir / "out" / "audit.csv").read_text().splitlines()), 1 + 3)
