@@ -157,7 +157,7 @@ json piece_json(const Piece& piece, bool verified) {
 
 std::string piece_text(const Piece& piece, bool verified) {
   std::string text = fmt::format("{:<34}{:<12}{:>10}", piece.name, piece.kind, bytes_text(double(piece.bytes)));
-  text += fmt::format("  {:<14}", piece.time ? fmt::format("t = {}", to_text(*piece.time)) : "");
+  text += fmt::format("  {:<14}", piece.time ? fmt::format("t = {:.6g}", *piece.time) : "");
   if (piece.count) text += fmt::format("{} {}  ", *piece.count, piece.kind == "log" ? "lines" : "particles");
   return text + (!piece.damage.empty() ? "DAMAGED" : verified ? "whole" : "") + "\n";
 }

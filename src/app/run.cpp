@@ -80,7 +80,7 @@ std::string summary_text(const RunSummary& summary, const RunConfig& config, con
   const std::string first = snapshot_name(config, 0), last = snapshot_name(config, summary.snapshots - 1);
   text += fmt::format("files in {}: run.json, energy.csv, profile.csv, {} to {}, checkpoint\n", directory, first, last);
   return text + fmt::format("next: pergola picture {0}/{1} -o {0}/{2}.png\n      pergola plot {0}\n", directory, last,
-                            system_entry(config).picture);
+                            system_entry(config).picture(config));
 }
 
 /// What the command has to say about a run that was made again, on rank 0; returns the exit code.

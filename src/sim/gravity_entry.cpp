@@ -10,11 +10,18 @@ std::unique_ptr<System> make(const RunConfig& config, std::shared_ptr<Communicat
   return std::make_unique<GravityRun>(config, std::move(communicator), state);
 }
 
+/// After what it is a picture of.
+std::string picture(const RunConfig& config) {
+  if (config.cosmology) return "universe";
+  if (!config.particles.parts.empty()) return "collision";
+  return config.particles.file.empty() ? config.particles.model : "particles";
+}
+
 }  // namespace
 
 SystemEntry gravity_system_entry() {
   return {
-      .kind = "gravity", .snapshots = "snap_#.hdf5", .picture = "cluster", .starts_from_snapshots = true, .make = make};
+      .kind = "gravity", .snapshots = "snap_#.hdf5", .picture = picture, .starts_from_snapshots = true, .make = make};
 }
 
 }  // namespace pergola

@@ -21,7 +21,10 @@ std::unique_ptr<System> make(const RunConfig& config, std::shared_ptr<Communicat
 }  // namespace
 
 SystemEntry plasma_system_entry() {
-  return {.kind = "plasma", .snapshots = "plasma_#.h5", .picture = "plasma", .make = make};
+  return {.kind = "plasma",
+          .snapshots = "plasma_#.h5",
+          .picture = [](const RunConfig&) -> std::string { return "plasma"; },
+          .make = make};
 }
 
 }  // namespace pergola

@@ -9,10 +9,10 @@ namespace pergola {
 
 /// A kind of system describes how it is made and shown; what a configuration has for it is in config/kind.hpp.
 struct SystemEntry {
-  std::string kind;                    // KindEntry::name
-  std::string snapshots;               // names of its snapshots in the directory of a run; # stands for a number
-  std::string picture;                 // what a first picture of it may be called
-  bool starts_from_snapshots = false;  // particles.file may be one of them
+  std::string kind;                                           // KindEntry::name
+  std::string snapshots;                                      // their names in the directory of a run; # is a number
+  std::string (*picture)(const RunConfig& config) = nullptr;  // what a first picture of it may be called
+  bool starts_from_snapshots = false;                         // particles.file may be one of them
   /// With `state`: from what save() gave.
   std::unique_ptr<System> (*make)(const RunConfig& config, std::shared_ptr<Communicator> communicator,
                                   const StateBlocks* state) = nullptr;

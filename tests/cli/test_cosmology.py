@@ -42,7 +42,7 @@ class Cosmology(harness.CliTest):
 
     def test_a_model_runs_and_its_times_are_scale_factors(self):
         run = self.dir / "run"
-        self.good("run", self.config(MODEL), "-o", run)
+        self.assertIn("universe.png", self.good("run", self.config(MODEL), "-o", run))
         lines = self.lines(run)
         times = [float(line["time"]) for line in lines]
         self.assertAlmostEqual(times[0], 0.02, places=15)

@@ -73,7 +73,8 @@ class Simulation:
         self._forces = list(forces)
         found = settings(keywords, config if isinstance(config, dict) else None)
         file = None if config is None or isinstance(config, dict) else os.fspath(config)
-        _choose_integrator(found, file, self._forces)
+        if self._forces:
+            found.setdefault("time.integrator", "leapfrog")  # the configuration does not see them
         if file is None and "run.end_time" not in found:
             # As long as block times can be counted: 2^21 of the longest steps.
             found["run.end_time"] = float(found.get("time.step_max", 0.125)) * 2**21
@@ -236,11 +237,3 @@ class Simulation:
             made._config.add_force(force)
         made._driver = _core.Driver.resume(made._config, found)
         return made
-
-
-def _choose_integrator(found, file, forces):
-    """Where none is named: the leapfrog for user forces, which the configuration does not see, and for a fixed step."""
-    if file is not None and not forces or "time.integrator" in found:
-        return
-    if forces or "time.step" in found:
-        found["time.integrator"] = "leapfrog"
