@@ -9,7 +9,6 @@
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "config/config.hpp"
-#include "io/hdf5_walk.hpp"
 #include "io/openpmd.hpp"
 #include "io/snapshot.hpp"
 #include "outputs/output.hpp"
@@ -38,13 +37,7 @@ std::vector<fs::path> snapshots_in(const fs::path& directory, AnalysisNeeds need
     if (const auto number = number_in_name(it->path().filename().string(), pattern)) found[*number] = it->path();
   if (error) throw Error(ErrorKind::system, fmt::format("{}: cannot be read: {}", directory.string(), error.message()));
   std::vector<fs::path> files;
-  for (const auto& [number, path] : found) {
-    if (hdf5_without_checksums(path))
-      throw Error(ErrorKind::input, fmt::format("{}: was not written by Pergola; expected its own name on the command "
-                                                "line, where it is looked at before it is read",
-                                                path.string()));
-    files.push_back(path);
-  }
+  for (const auto& [number, path] : found) files.push_back(path);
   return files;
 }
 
@@ -82,12 +75,6 @@ AnalysisSnapshot load(const std::string& file) {
   return to;
 }
 
-std::string velocity_unit_text(const OpenPmdSummary& summary) {
-  if (summary.length_unit.empty()) return "";
-  return summary.time_unit == "1/omega_p" ? fmt::format("{} omega_p", summary.length_unit)
-                                          : fmt::format("{}/{}", summary.length_unit, summary.time_unit);
-}
-
 /// Temperatures are in eV where the file is in SI or in units that nobody named, else in m_e and the unit of velocity.
 AnalysisPlasma load_plasma(const std::string& file) {
   const OpenPmdSummary summary = inspect_openpmd(file);
@@ -97,7 +84,7 @@ AnalysisPlasma load_plasma(const std::string& file) {
   plasma.name = file;
   plasma.time = summary.time;
   plasma.time_unit = summary.time_unit;
-  plasma.velocity_unit = velocity_unit_text(summary);
+  plasma.velocity_unit = summary.velocity_unit();
   plasma.temperature_unit = own_units ? fmt::format("m_e ({})^2", plasma.velocity_unit) : "eV";
   for (const auto& from : summary.species) {
     AnalysisSpecies species;

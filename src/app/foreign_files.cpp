@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <regex>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -32,7 +33,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view walker = "walk-hdf5-files";
 
 constexpr rlim_t memory_bytes = rlim_t{2} << 30;  // beside what the program itself has mapped
-constexpr rlim_t processor_seconds = 30;
+constexpr rlim_t processor_seconds = 30;          // for one file
 constexpr unsigned clock_seconds = 120;
 
 /// One rank looks for all; which one this is the launchers say, before MPI does.
@@ -45,8 +46,7 @@ bool is_first_rank() {
 /// The file, or the pieces of a snapshot in several files that go by this name.
 void add_files(const std::string& name, std::vector<std::string>& files) {
   const auto add = [&files](const std::string& path) {
-    if (hdf5_without_checksums(path) && std::find(files.begin(), files.end(), path) == files.end())
-      files.push_back(path);
+    if (hdf5_without_checksums(path)) files.push_back(path);
   };
   add(name);
   constexpr std::string_view first_piece = ".0.hdf5";
@@ -55,6 +55,14 @@ void add_files(const std::string& name, std::vector<std::string>& files) {
   std::error_code ignored;
   for (int piece = 0; fs::exists(fmt::format("{}.{}.hdf5", stem, piece), ignored); ++piece)
     add(fmt::format("{}.{}.hdf5", stem, piece));
+}
+
+/// The HDF5 files in the directory of a run, or beside a snapshot of a series.
+void add_files_in(const fs::path& folder, std::vector<std::string>& files) {
+  std::error_code ignored;
+  for (fs::directory_iterator it(folder, ignored), end; !ignored && it != end; it.increment(ignored))
+    if (const auto ending = it->path().extension(); ending == ".hdf5" || ending == ".h5")
+      if (hdf5_without_checksums(it->path())) files.push_back(it->path().string());
 }
 
 /// The files that a configuration names with `file = "…"`, or run.json with `"file": "…"`, found without understanding
@@ -76,6 +84,8 @@ void add_files_of_configuration(const fs::path& path, std::vector<std::string>& 
 
 std::vector<std::string> files_to_look_at(int argc, char** argv) {
   std::vector<std::string> files;
+  const bool series =
+      std::any_of(argv + 1, argv + argc, [](std::string_view word) { return word.ends_with("series"); });
   for (int k = 1; k < argc; ++k) {
     const std::string_view word = argv[k], before = argv[k - 1];
     if (before == "-o" || before == "--output" || before == "--dump" || before == "--plot")
@@ -83,9 +93,14 @@ std::vector<std::string> files_to_look_at(int argc, char** argv) {
     const auto equals = word.find('=');
     const std::string_view value = equals == std::string_view::npos ? word : word.substr(equals + 1);
     add_files(std::string(value), files);
+    std::error_code ignored;
+    if (fs::is_directory(value, ignored)) add_files_in(value, files);
+    if (series && fs::is_regular_file(value, ignored)) add_files_in(fs::absolute(value).parent_path(), files);
     if (word.ends_with(".toml")) add_files_of_configuration(word, files);
     if (value.ends_with(".json")) add_files_of_configuration(value, files);  // --reproduce
   }
+  std::sort(files.begin(), files.end());
+  files.erase(std::unique(files.begin(), files.end()), files.end());
   return files;
 }
 
@@ -96,7 +111,7 @@ struct Ending {
 };
 
 /// Starts this program again as a walker and waits. Nothing: it could not be started.
-std::optional<Ending> run_walker(const std::vector<std::string>& files) {
+std::optional<Ending> run_walker(std::span<const std::string> files) {
   int done[2];
   if (::pipe2(done, O_CLOEXEC) != 0) return std::nullopt;
   std::vector<std::string> words{"pergola", std::string(walker)};
@@ -137,16 +152,9 @@ rlim_t mapped_bytes() {
   return static_cast<rlim_t>(pages) * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
 }
 
-}  // namespace
-
-std::optional<std::string> find_deadly_file(int argc, char** argv) {
-  if (!is_first_rank()) return std::nullopt;
-  const auto files = files_to_look_at(argc, argv);
-  if (files.empty()) return std::nullopt;
-  const auto ending = run_walker(files);
-  if (!ending || (WIFEXITED(ending->status) && WEXITSTATUS(ending->status) == 0)) return std::nullopt;
-  const std::string& file = files[std::min(ending->finished, files.size() - 1)];
-  const int signal = WIFSIGNALED(ending->status) ? WTERMSIG(ending->status) : 0;
+/// What is wrong with the file that a child died of.
+std::string sentence_about(const std::string& file, int status) {
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   const bool slow = signal == SIGALRM || signal == SIGXCPU;
   return fmt::format(
       "{}: expected an HDF5 file that can be read, found one on which the HDF5 library {}: it is damaged", file,
@@ -155,14 +163,37 @@ std::optional<std::string> find_deadly_file(int argc, char** argv) {
                : "fails");
 }
 
+/// Processor time that this process has taken, in whole seconds.
+rlim_t processor_seconds_taken() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<rlim_t>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + 1;
+}
+
+}  // namespace
+
+std::optional<std::string> find_deadly_file(int argc, char** argv) {
+  if (!is_first_rank()) return std::nullopt;
+  const auto files = files_to_look_at(argc, argv);
+  if (files.empty()) return std::nullopt;
+  constexpr std::size_t most_at_once = 1000;  // names on one command line
+  for (std::size_t first = 0; first < files.size(); first += most_at_once) {
+    const std::span<const std::string> some(files.data() + first, std::min(most_at_once, files.size() - first));
+    const auto ending = run_walker(some);
+    if (!ending || (WIFEXITED(ending->status) && WEXITSTATUS(ending->status) == 0)) continue;
+    return sentence_about(some[std::min(ending->finished, some.size() - 1)], ending->status);
+  }
+  return std::nullopt;
+}
+
 bool is_file_walker(int argc, char** argv) { return argc > 2 && argv[1] == walker; }
 
 int walk_files(int argc, char** argv) {
   limit(RLIMIT_CORE, 0);
-  limit(RLIMIT_CPU, processor_seconds);
   limit(RLIMIT_AS, mapped_bytes() + memory_bytes);
-  ::alarm(clock_seconds);
   for (int k = 2; k < argc; ++k) {
+    limit(RLIMIT_CPU, processor_seconds_taken() + processor_seconds);
+    ::alarm(clock_seconds);
     try {
       walk_hdf5(argv[k]);
     } catch (...) {

@@ -11,6 +11,7 @@
 #include "app/series.hpp"
 #include "app/written_files.hpp"
 #include "base/error.hpp"
+#include "base/stopwatch.hpp"
 #include "io/openpmd.hpp"
 
 namespace pergola::app {
@@ -24,12 +25,27 @@ struct MovieCommand {
   PictureOptions options;
 };
 
-/// One line on a terminal that is written over; elsewhere nothing but the summary at the end.
-void show_progress(const Context& context, std::size_t done, std::size_t all) {
-  if (context.quiet || ::isatty(STDERR_FILENO) == 0) return;
-  fmt::print(stderr, "\r\033[Kframe {} of {}{}", done, all, done == all ? "\r\033[K" : "");
-  std::fflush(stderr);
-}
+/// One line on a terminal that is written over; elsewhere a line every tenth of the film, at most one a second.
+class FilmProgress {
+ public:
+  explicit FilmProgress(bool quiet) : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) != 0) {}
+
+  void show(std::size_t done, std::size_t all) {
+    if (quiet_) return;
+    if (terminal_) {
+      fmt::print(stderr, "\r\033[Kframe {} of {}{}", done, all, done == all ? "\r\033[K" : "");
+      std::fflush(stderr);
+    } else if (10 * done / all > tenth_ && done < all && seconds_since(last_line_) >= 1) {
+      fmt::print(stderr, "frame {} of {}\n", done, all);
+      tenth_ = 10 * done / all, last_line_ = Clock::now();
+    }
+  }
+
+ private:
+  bool quiet_, terminal_;
+  std::size_t tenth_ = 0;
+  Clock::time_point last_line_ = Clock::now();
+};
 
 std::vector<std::string> frames_of(const MovieCommand& command) {
   const auto files = text_of(snapshots_in(command.directory));
@@ -53,16 +69,19 @@ void make_movie(const Context& context, const MovieCommand& command) {
   options.check(plasma, files[0]);
   catch_interrupts();
   const int threads = Device::open("cpu", context.threads).threads();
+  FewBodyFiles earlier;
   const PlasmaRanges ranges = plasma ? common_ranges(options, files, threads) : PlasmaRanges{};
-  const Look look = plasma ? Look{} : common_look(options, files, threads);
+  const Look look = plasma ? Look{} : common_look(options, files, earlier, threads);
   std::unique_ptr<FilmWriter> film;
+  FilmProgress progress(context.quiet);
   for (std::size_t k = 0; k < files.size(); ++k) {
     if (interrupted) throw Error(ErrorKind::interrupted, "interrupted; no film is written");
-    const Image frame = rasterize(plasma ? plasma_picture(options, files[k], ranges, threads).drawing
-                                         : draw_shown(options, read_shown(options, files[k]), look, threads).figure);
+    const Image frame =
+        rasterize(plasma ? plasma_picture(options, files[k], ranges, threads).drawing
+                         : draw_shown(options, read_shown(options, files[k], earlier), look, threads).figure);
     if (!film) film = open_film(output, frame.width(), frame.height(), command.frames_per_second);
     film->add(frame);
-    show_progress(context, k + 1, files.size());
+    progress.show(k + 1, files.size());
   }
   WrittenFiles written({output});
   film->finish();

@@ -87,16 +87,17 @@ void picture_plasma(const Context& context, const PictureCommand& command, int t
 void picture_particles(const Context& context, const PictureCommand& command, int threads) {
   WrittenFiles files({command.output});
   const auto& options = command.options;
+  FewBodyFiles earlier;
   std::optional<Look> common;
   if (command.frame == "series")
-    common = common_look(options, text_of(series_of(command.files[0])), threads);
+    common = common_look(options, text_of(series_of(command.files[0])), earlier, threads);
   else if (command.files.size() > 1)
-    common = common_look(options, command.files, threads);
+    common = common_look(options, command.files, earlier, threads);
   std::vector<Drawing> figures;
   auto list = nlohmann::json::array();
   std::string text;
   for (const auto& file : command.files) {
-    const ShownSnapshot shown = read_shown(options, file);
+    const ShownSnapshot shown = read_shown(options, file, earlier);
     const Look look = common ? *common : own_look(options, shown);
     const bool last = figures.size() + 1 == command.files.size();
     Panel panel = draw_shown(options, shown, look, threads, last);

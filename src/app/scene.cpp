@@ -136,10 +136,10 @@ std::string grouped(std::int64_t count) {
   return text;
 }
 
-ShownSnapshot read_shown(const PictureOptions& options, const std::string& file) {
+ShownSnapshot read_shown(const PictureOptions& options, const std::string& file, FewBodyFiles& earlier) {
   ShownSnapshot shown{file, read_snapshot(file), {}};
   shown.snapshot.particles = chosen(shown.snapshot.particles, options, file);
-  if (!options.no_trails) shown.trails = find_trails(file, shown.snapshot);
+  if (!options.no_trails) shown.trails = find_trails(file, shown.snapshot, earlier);
   return shown;
 }
 
@@ -166,13 +166,14 @@ Look own_look(const PictureOptions& options, const ShownSnapshot& shown) {
   return look;
 }
 
-Look common_look(const PictureOptions& options, const std::vector<std::string>& files, int threads) {
+Look common_look(const PictureOptions& options, const std::vector<std::string>& files, FewBodyFiles& earlier,
+                 int threads) {
   Look look;
   Extent extent;
   double longest = 0;
   const auto some = spread_over(files);  // read twice: many large ones need not fit into memory together
   for (const auto& file : some) {
-    const ShownSnapshot shown = read_shown(options, file);
+    const ShownSnapshot shown = read_shown(options, file, earlier);
     look = own_look(options, shown);
     extent.add(look.frame);
     longest = std::max(longest, std::abs(shown.snapshot.header.time));
@@ -183,7 +184,7 @@ Look common_look(const PictureOptions& options, const std::vector<std::string>& 
   look.camera = options.camera_given(look.frame.center);
   if (look.range) return look;
   for (const auto& file : some) {
-    const Seen seen = seen_in(options, read_shown(options, file), look, threads);
+    const Seen seen = seen_in(options, read_shown(options, file, earlier), look, threads);
     if (!options.color_species) {
       widen(look.range, density_range(project(seen.particles, seen.projection)));
       continue;

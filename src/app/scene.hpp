@@ -17,8 +17,8 @@ struct ShownSnapshot {
   Snapshot snapshot;  // of the species asked for
   Trails trails;
 };
-/// Throws Error(input) where nothing of the species asked for is in the file.
-ShownSnapshot read_shown(const PictureOptions& options, const std::string& file);
+/// Throws Error(input) where nothing of the species asked for is in the file. `earlier`: for trails.
+ShownSnapshot read_shown(const PictureOptions& options, const std::string& file, FewBodyFiles& earlier);
 
 /// From where one looks and what the colours mean. Where pictures belong together it is the same for all.
 struct Look {
@@ -32,7 +32,8 @@ struct Look {
 Look own_look(const PictureOptions& options, const ShownSnapshot& shown);
 /// That suits many: a frame that holds theirs, and colours from the lowest to the highest density of any. Of a long
 /// series 16 are looked at, spread over all of it.
-Look common_look(const PictureOptions& options, const std::vector<std::string>& files, int threads);
+Look common_look(const PictureOptions& options, const std::vector<std::string>& files, FewBodyFiles& earlier,
+                 int threads);
 
 struct Panel {
   Drawing figure;

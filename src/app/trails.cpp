@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 #include "app/series.hpp"
@@ -74,20 +75,27 @@ double up(const Vec3<double>& x, SightLine axis) { return axis == SightLine::z ?
 
 }  // namespace
 
-Trails find_trails(const fs::path& file, const Snapshot& snapshot) {
+const FewBodyFiles::File* FewBodyFiles::find(const fs::path& path) {
+  const auto [place, is_new] = files_.try_emplace(path);
+  std::optional<File>& file = place->second;
+  if (is_new && !hdf5_without_checksums(path)) try {
+      const auto summary = inspect_snapshot(path);
+      if (std::accumulate(summary.counts.begin(), summary.counts.end(), std::int64_t{0}) <= most_bodies)
+        file = File{{summary.counts.begin(), summary.counts.end()}, read_snapshot(path)};
+    } catch (const Error&) {  // leaves no trail
+    }
+  return file ? &*file : nullptr;
+}
+
+Trails find_trails(const fs::path& file, const Snapshot& snapshot, FewBodyFiles& files) {
   const auto count = snapshot.particles.size();
   if (count == 0 || count > most_bodies || snapshot.header.omega0) return {};
+  const auto own = inspect_snapshot(file).counts;
+  const std::vector<std::int64_t> counts(own.begin(), own.end());
   std::vector<Snapshot> moments;
-  const auto counts = inspect_snapshot(file).counts;
-  for (const auto& earlier : earlier_files(file)) {
-    if (hdf5_without_checksums(earlier)) continue;  // not of a run of ours, and nobody has looked at it yet
-    try {
-      if (inspect_snapshot(earlier).counts != counts) continue;
-      moments.push_back(read_snapshot(earlier));
-    } catch (const Error&) {
-      continue;  // a file that cannot be read leaves no trail
-    }
-  }
+  for (const auto& earlier : earlier_files(file))
+    if (const auto* const found = files.find(earlier); found && found->counts == counts)
+      moments.push_back(found->snapshot);
   if (moments.empty()) return {};
   moments.push_back(snapshot);
   Trails trails;

@@ -51,7 +51,8 @@ void look_at_dataset(hid_t dataset) {
   const Handle properties(H5Dget_create_plist(dataset), H5Pclose);
   if (!type.ok() || !space.ok() || !properties.ok()) return;
   H5Dget_storage_size(dataset);  // goes through the index of the chunks
-  if (!is_number(type.id())) return;
+  // The library converts in memory of the type that the file claims, which may be of any size.
+  if (!is_number(type.id()) || bytes_to_read(type.id(), space.id()) == 0) return;
   const Handle memory_type(H5Tget_native_type(type.id(), H5T_DIR_ASCEND), H5Tclose);
   if (!memory_type.ok()) return;
   std::vector<std::byte> values(bytes_to_read(memory_type.id(), space.id()));

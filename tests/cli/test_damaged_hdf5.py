@@ -58,6 +58,21 @@ class DamagedHdf5(harness.CliTest):
         self.damaged("snap.1.hdf5")
         self.bad(2, "info", self.dir / "snap.0.hdf5", says="snap.")
 
+    def test_also_in_the_directory_of_a_run_or_beside_a_snapshot_of_a_series(self):
+        for number in range(3):
+            shutil.copy(CORPUS / "whole.hdf5", self.dir / f"snap_00{number}.hdf5")
+        out = self.dir.parent / (self.dir.name + "-out")
+        frames = self.dir / "frames"
+        self.good("movie", self.dir, "-o", f"{frames}/", "--size", "64")
+        self.good("analyze", "radii", self.dir)
+        shutil.rmtree(frames)
+        self.damaged("snap_001.hdf5")
+        self.bad(2, "movie", self.dir, "-o", f"{out}/", says=["snap_001.hdf5", "HDF5 library"])
+        self.bad(2, "analyze", "radii", self.dir, says=["snap_001.hdf5", "HDF5 library"])
+        self.bad(2, "picture", self.dir / "snap_000.hdf5", "--frame", "series", "-o", out, says=["snap_001.hdf5", "HDF5"])
+        self.good("picture", self.dir / "snap_000.hdf5", "-o", self.dir / "a.png", "--size", "64")
+        self.assertFalse(out.exists())
+
     def test_a_whole_file_of_the_old_kind_is_read(self):
         shutil.copy(CORPUS / "whole.hdf5", self.dir / "whole.hdf5")
         self.assertEqual(self.good_json("info", self.dir / "whole.hdf5")["n"], 5)

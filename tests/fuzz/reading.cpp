@@ -120,9 +120,9 @@ void ReadingChild::serve(int requests, int answers) const {
     target_.first(input_);
     limit_processor_time(0);
     say(answers, {looked});
-    ::alarm(static_cast<unsigned>(longest_try_s));
+    limit_processor_time(longest_try_s);
     const Outcome outcome = try_to_read(target_, input_);
-    ::alarm(0);
+    limit_processor_time(0);
     const char how = outcome.refused ? refused : outcome.defect.empty() ? fine : defect;
     std::string text = outcome.defect;
     for (char& letter : text)

@@ -9,7 +9,7 @@
 
 namespace pergola::fuzz {
 
-inline constexpr double longest_try_s = 20;
+inline constexpr double longest_try_s = 20;  // of processor time: the machine may have other work
 
 /// What became of one input.
 struct Outcome {
