@@ -184,6 +184,9 @@ void end_without_memory() {
   std::abort();
 }
 
+/// Before all other statics of the program: these, and CLI11's, ask for memory before main() begins.
+[[gnu::constructor(101)]] void watch_memory() { std::set_terminate(end_without_memory); }
+
 }  // namespace
 
 }  // namespace pergola::app
@@ -192,7 +195,6 @@ int main(int argc, char** argv) {
   // A reader that goes away and a file-size limit are failed writes, which are reported and cleaned up.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-  std::set_terminate(pergola::app::end_without_memory);
   if (pergola::app::is_file_walker(argc, argv)) return pergola::app::walk_files(argc, argv);
   return pergola::app::guarded_main(argc, argv);
 }

@@ -4,11 +4,13 @@ there before is intact, and a resume comes to the bits of the undisturbed run. H
       /usr/bin/python3 -B tests/cli/test_faults.py --all [SCENARIO...]
 """
 
+import os
 import pathlib
 import re
 import sys
 import tempfile
 import time
+import unittest.mock
 
 import faults
 import harness
@@ -90,6 +92,12 @@ class PowerCut(harness.CliTest):
         scenario = faults.by_name(name)
         scenario.make_template(self.dir.resolve() / "before")
         return scenario.reference(self.dir.resolve() / "work")
+
+    def test_memory_that_ends_before_main_begins(self):
+        with unittest.mock.patch.dict(os.environ, {"PERGOLA_FAULT_EVERY": "1"}):
+            for n in (1, 2, 7):
+                result = faults.run_under(self.dir, ["devices"], fault=f"alloc:{n}")
+                self.assertEqual((result.returncode, result.stderr), (4, "pergola: cpu: out of memory\n"), n)
 
     def test_contents_and_names_are_on_disk_before_they_count(self):
         for name in ("ic", "run", "resume-tree", "run-plasma"):
