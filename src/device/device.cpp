@@ -62,7 +62,7 @@ class CpuMemory final : public DeviceMemory {
   }
 };
 
-std::string cpu_name() {
+std::string read_cpu_name() {
   std::ifstream file("/proc/cpuinfo");
   std::string line;
   while (std::getline(file, line))
@@ -71,6 +71,13 @@ std::string cpu_name() {
       if (colon != std::string::npos) return line.substr(colon + 2);
     }
   return "CPU";
+}
+
+/// Read once: the kernel writes /proc/cpuinfo anew for each reader, which takes longer than the forces of a few
+/// particles.
+const std::string& cpu_name() {
+  static const std::string name = read_cpu_name();
+  return name;
 }
 
 const char* no_cuda_build = "this build has no CUDA backend (the CUDA toolkit was not found when it was built)";

@@ -36,6 +36,9 @@ py::object array_view(const Device& device, const T* data, std::int64_t count, b
   return array_view(device, data, count, py::dtype::of<T>(), writable, base);
 }
 
+/// As Python names them.
+py::dict units_dict(const FileUnits& units);
+
 /// A Python function as a user's force.
 UserForce python_force(const py::function& function);
 

@@ -75,9 +75,7 @@ py::dict header_dict(const SnapshotHeader& header) {
   using namespace py::literals;
   py::dict made("time"_a = header.time, "redshift"_a = header.redshift, "box_size"_a = header.box_size,
                 "format"_a = header.format);
-  if (header.units)
-    made["units"] = py::dict("length_cm"_a = header.units->length_cm, "mass_g"_a = header.units->mass_g,
-                             "velocity_cm_per_s"_a = header.units->velocity_cm_per_s);
+  if (header.units) made["units"] = units_dict(*header.units);
   return made;
 }
 
@@ -136,7 +134,19 @@ py::tuple forces(const RunConfig& config, const Particles& particles, bool poten
                         found.prepare_seconds + found.evaluate_seconds);
 }
 
+/// The same of places and masses alone: for a few particles an object of Python's takes as long as their forces.
+py::tuple forces_at(const RunConfig& config, const Numbers& position, const Numbers& mass, bool potential,
+                    double box_side) {
+  return forces(config, *make_particles(position, {}, mass, {}, {}, false), potential, box_side);
+}
+
 }  // namespace
+
+py::dict units_dict(const FileUnits& units) {
+  using namespace py::literals;
+  return py::dict("length_cm"_a = units.length_cm, "mass_g"_a = units.mass_g,
+                  "velocity_cm_per_s"_a = units.velocity_cm_per_s);
+}
 
 void bind_particles(py::module_& module) {
   py::class_<Particles, std::shared_ptr<Particles>>(module, "Particles",
@@ -167,6 +177,7 @@ void bind_particles(py::module_& module) {
   });
   module.def("make_model", &model);
   module.def("forces", &forces);
+  module.def("forces_at", &forces_at);
 }
 
 }  // namespace pergola::python

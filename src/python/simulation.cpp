@@ -261,6 +261,12 @@ void bind_simulation(py::module_& module) {
            [](RunConfig& self, const py::function& force) { self.gravity.user_forces.push_back(python_force(force)); })
       .def_property_readonly("end_time", [](const RunConfig& self) { return self.run.end_time; })
       .def_property_readonly("is_plasma", &RunConfig::is_plasma)
+      .def_property_readonly("units",
+                             [](const RunConfig& self) -> py::object {
+                               const UnitSystem used = self.unit_system();
+                               if (used.name == nbody_units().name) return py::none();
+                               return units_dict({used.length_cm, used.mass_g, used.velocity_cm_per_s});
+                             })
       .def("text", &config_text);
   using Made = std::shared_ptr<Driver>;
   py::class_<Driver, Made>(module, "Driver")

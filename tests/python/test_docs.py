@@ -6,12 +6,12 @@ import unittest
 
 import harness
 import pergola
-from pergola import _particles, _progress, _run, _settings, _simulation, plot
+from pergola import _particles, _progress, _run, _settings, _simulation, _units, plot
 
 
 def load_tests(loader, tests, pattern):
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    for module in (pergola, _particles, _progress, _run, _settings, _simulation, plot):
+    for module in (pergola, _particles, _progress, _run, _settings, _simulation, _units, plot):
         tests.addTests(doctest.DocTestSuite(module, optionflags=flags))
     page = os.path.join(harness.SOURCE, "docs", "python.md")
     if os.path.exists(page):

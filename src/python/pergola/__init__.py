@@ -12,8 +12,9 @@ from ._core import Error, version as __version__
 from ._particles import Particles, Snapshot, forces, make, models, read, write
 from ._simulation import Arrays, Energies, Simulation
 from ._run import run
+from ._units import Units, units
 from . import plot
 from ._core import devices, solvers
 
-__all__ = ["Arrays", "Energies", "Error", "Particles", "Simulation", "Snapshot", "devices", "forces", "make", "models",
-           "plot", "read", "run", "solvers", "write"]
+__all__ = ["Arrays", "Energies", "Error", "Particles", "Simulation", "Snapshot", "Units", "devices", "forces", "make", "models",
+           "plot", "read", "run", "solvers", "units", "write"]

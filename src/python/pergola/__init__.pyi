@@ -45,12 +45,29 @@ class Particles:
     @property
     def velocity(self) -> _Numbers: ...
 
+class Units(dict[str, float]):
+    length_cm: float
+    mass_g: float
+    velocity_cm_per_s: float
+    time_s: float
+    @property
+    def length(self) -> Any: ...
+    @property
+    def mass(self) -> Any: ...
+    @property
+    def velocity(self) -> Any: ...
+    @property
+    def time(self) -> Any: ...
+    def number(self, quantity: Any) -> Any: ...
+
+def units(system: str) -> Units: ...
+
 class Snapshot(Particles):
     header: dict[str, Any]
     time: float
     box_size: float
     format: str
-    units: Optional[dict[str, float]]
+    units: Optional[Units]
 
 class Vector(NamedTuple):
     x: Any
@@ -99,6 +116,8 @@ class Simulation:
     def remark(self) -> str: ...
     @property
     def config(self) -> str: ...
+    @property
+    def units(self) -> Optional[Units]: ...
     @property
     def energies(self) -> Energies: ...
     @property

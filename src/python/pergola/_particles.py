@@ -3,7 +3,8 @@ import os
 
 from . import _core
 from ._core import Particles
-from ._settings import error, force_config, lines, settings
+from ._settings import error, force_config, is_quantity, lines, settings
+from ._units import Units
 
 Particles.__doc__ = """Particles on the host, in the order of their input.
 
@@ -29,7 +30,7 @@ class Snapshot(Particles):
         self.time = header["time"]
         self.box_size = header["box_size"]
         self.format = header["format"]
-        self.units = header.get("units")
+        self.units = Units(header["units"]) if header.get("units") else None
 
 
 def read(path):
@@ -96,14 +97,15 @@ def forces(positions, masses=None, solver="direct", softening=0.0, potential=Fal
     array([[ 1.  ,  0.  ,  0.  ],
            [-0.25,  0.  ,  0.  ]])
     """
+    if is_quantity(positions) or is_quantity(masses):
+        raise error("forces: expected plain numbers, for which G is 1, found quantities with units")
+    config = force_config(solver=solver, softening=softening, **keywords)
     if isinstance(positions, Particles):
         if masses is not None:
             raise error("masses: expected none beside particles, which have theirs")
-        particles = positions
+        acceleration, potentials, _ = _core.forces(config, positions, potential, box_size)
     else:
         if masses is None:
             raise error("masses: expected one per particle, or one number for all, found none")
-        particles = Particles(positions, None, masses, check=False)  # it is checked there
-    config = force_config(tuple(lines(settings({"solver": solver, "softening": softening, **keywords}))))
-    acceleration, potentials, _ = _core.forces(config, particles, potential, box_size)
+        acceleration, potentials, _ = _core.forces_at(config, positions, masses, potential, box_size)
     return (acceleration, potentials) if potential else acceleration

@@ -25,6 +25,11 @@ def error(text, kind="input"):
     return made
 
 
+def is_quantity(value):
+    """Whether a number, or an array, has a unit as those of astropy have: its number alone would say something else."""
+    return hasattr(value, "unit") and hasattr(value, "to_value")
+
+
 def to_toml(value, key="value"):
     """A Python value as TOML.
 
@@ -33,6 +38,8 @@ def to_toml(value, key="value"):
     >>> to_toml({"halo": 0.1})
     '{ halo = 0.1 }'
     """
+    if is_quantity(value):
+        raise error(f"{key}: expected a plain number, found the quantity {value}")
     if hasattr(value, "item") and not isinstance(value, (list, tuple, dict)) and getattr(value, "ndim", 0) == 0:
         value = value.item()
     if isinstance(value, bool):
@@ -86,14 +93,33 @@ def settings(keywords, config=None):
         if key in found:
             raise error(f"{name}: expected it once, found it as a keyword and in the dict ({key})")
         found[key] = value
-    return found
+    return _plain(found)
 
 
-@functools.lru_cache(64)
-def force_config(sets):
-    """Of a force evaluation alone; the same words are read once."""
-    return _core.Config.parse_force(list(sets))
+def _plain(found):
+    """With the quantities of astropy as numbers in the units that are named."""
+    quantities = [key for key, value in found.items() if is_quantity(value)]
+    if not quantities:
+        return found
+    if "units.system" not in found:
+        raise error(f"{quantities[0]}: expected a plain number, or units=\"galactic\" or another system beside it, found a quantity")
+    from ._units import units
+    known = units(found["units.system"])
+    return {key: known.number(value) if key in quantities else value for key, value in found.items()}
 
 
 def lines(found):
     return [f"{key}={to_toml(value, key)}" for key, value in found.items()]
+
+
+@functools.lru_cache(64, typed=True)  # 1 and 1.0 and True are other words
+def _known_force_config(**keywords):
+    return _core.Config.parse_force(lines(settings(keywords)))
+
+
+def force_config(**keywords):
+    """Of a force evaluation alone; the same keywords are read once, unless one of them may change (a list, a dict)."""
+    try:
+        return _known_force_config(**keywords)
+    except TypeError:
+        return _core.Config.parse_force(lines(settings(keywords)))

@@ -7,6 +7,7 @@ from . import _core
 from ._core import Particles
 from ._progress import Progress
 from ._settings import error, lines, settings
+from ._units import of_config
 
 Energies = namedtuple("Energies", "kinetic potential total momentum angular_momentum")
 Vector = namedtuple("Vector", "x y z")
@@ -125,6 +126,11 @@ class Simulation:
     def config(self):
         """The configuration with every default, as TOML."""
         return self._config.text()
+
+    @property
+    def units(self):
+        """What the numbers mean; None for N-body units."""
+        return of_config(self._config)
 
     @property
     def energies(self):

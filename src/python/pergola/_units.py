@@ -1,0 +1,79 @@
+"""What numbers mean: plain factors, and astropy's units where astropy is installed."""
+from . import _core
+from ._settings import error, is_quantity
+
+
+def _astropy_units():
+    try:
+        import astropy.units
+    except ImportError:
+        raise error("units: expected astropy to be installed (Debian: python3-astropy), found none; length_cm, mass_g and "
+                    "velocity_cm_per_s are plain numbers") from None
+    return astropy.units
+
+
+class Units(dict):
+    """The units of a simulation or a snapshot: ``length_cm``, ``mass_g``, ``velocity_cm_per_s`` and ``time_s``, each also as
+    an attribute. With astropy ``length``, ``mass``, ``velocity`` and ``time`` are its units, and number() goes the other way.
+
+    >>> import pergola
+    >>> pergola.units("galactic").length_cm
+    3.08567758149136...e+21
+    """
+
+    def __init__(self, factors):
+        super().__init__(factors)
+        self["time_s"] = self["length_cm"] / self["velocity_cm_per_s"]
+
+    def __getattr__(self, name):
+        if name in self:
+            return self[name]
+        raise AttributeError(name)
+
+    @property
+    def length(self):
+        units = _astropy_units()
+        return units.Unit(self["length_cm"] * units.cm)
+
+    @property
+    def mass(self):
+        units = _astropy_units()
+        return units.Unit(self["mass_g"] * units.g)
+
+    @property
+    def velocity(self):
+        units = _astropy_units()
+        return units.Unit(self["velocity_cm_per_s"] * units.cm / units.s)
+
+    @property
+    def time(self):
+        units = _astropy_units()
+        return units.Unit(self["time_s"] * units.s)
+
+    def number(self, quantity):
+        """A quantity of astropy, of any kind that is made of lengths, masses and times, as plain numbers of these units."""
+        if not is_quantity(quantity):
+            raise error(f"units.number: expected a quantity of astropy, found {type(quantity).__name__}")
+        units = _astropy_units()
+        plain = quantity.cgs
+        value = plain.value
+        for base, power in zip(plain.unit.bases, plain.unit.powers):
+            factor = {units.cm: self["length_cm"], units.g: self["mass_g"], units.s: self["time_s"]}.get(base)
+            if factor is None:
+                raise error(f"units.number: expected lengths, masses and times, found {quantity.unit}")
+            value = value / factor ** float(power)
+        return value
+
+
+def units(system):
+    """The units of units.system ("gadget", "solar", "stellar", "galactic", "si", …). N-body units have no lengths: an Error."""
+    found = of_config(_core.Config.parse_force([f'units.system="{system}"']))
+    if found is None:
+        raise error(f"units: expected a system with lengths, found {system}, in which numbers have no units")
+    return found
+
+
+def of_config(config):
+    """None for N-body units."""
+    factors = config.units
+    return Units(factors) if factors else None
