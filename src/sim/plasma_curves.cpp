@@ -4,9 +4,9 @@
 
 #include <complex>
 #include <cstddef>
-#include <numbers>
 
 #include "analysis/mode_recorder.hpp"
+#include "physics/green.hpp"
 
 namespace pergola {
 
@@ -42,7 +42,7 @@ std::vector<StateCurve> plasma_curves(const PlasmaFields& fields, const PlasmaOp
       .title = fmt::format("E{0} by k{0}", name), .look = StateCurve::Look::logarithmic, .x = {}, .y = {}};
   ModeRecorder modes(options.dimensions, options.cells, {1, 0, 0});
   modes.record(0, field);
-  const double longest = 2 * std::numbers::pi / (options.cells[along] * length);
+  const double longest = physics::wave_number(1, options.cells[along] * length);
   for (int mode = 1; mode <= modes.modes(axis); ++mode) {
     const double modes_of_wave = 2 * mode == options.cells[along] ? 1 : 2;  // m and −m
     spectrum.x.push_back(longest * mode);
