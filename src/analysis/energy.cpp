@@ -13,8 +13,9 @@ namespace pergola {
 
 namespace {
 
-/// Particles whose velocities are formed at once; whole chunks, so that the sums do not depend on it.
-constexpr std::int64_t piece_size = 4096 * sum_chunk;
+/// Particles that are shown at once; whole chunks, so that the sums do not depend on it. A GPU likes long loops, a host
+/// that has only some of the particles, or none, short arrays.
+std::int64_t piece_size(const Device& device) { return (device.is_cuda() ? 4096 : 64) * sum_chunk; }
 
 /// Kinetic and external energy, momentum, angular momentum.
 Terms<8> conserved_of(const ShownParticles& shown, const SolverOptions& gravity) {
@@ -23,16 +24,17 @@ Terms<8> conserved_of(const ShownParticles& shown, const SolverOptions& gravity)
   for (const auto& potential : gravity.external)
     laws.push_back(external_law(potential, gravity.gravitational_constant));
   const Buffer<physics::ExternalLaw<double>> device_laws(device, laws);
+  const std::int64_t piece = std::min(piece_size(device), shown.count());
   Buffer<double> number[7];
-  for (auto& one : number) one = Buffer<double>(device, std::min(piece_size, shown.count()));
+  for (auto& one : number) one = Buffer<double>(device, piece);
   ShownArrays<double> to;
   to.x = number[0].data(), to.y = number[1].data(), to.z = number[2].data();
   to.vx = number[3].data(), to.vy = number[4].data(), to.vz = number[5].data();
   to.mass = number[6].data();
   const ConservedTerms terms{to.x, to.y, to.z, to.vx, to.vy, to.vz, to.mass, device_laws.data(), device_laws.size()};
   Terms<8> total;
-  for (std::int64_t first = 0; first < shown.count(); first += piece_size) {
-    const std::int64_t n = std::min(piece_size, shown.count() - first);
+  for (std::int64_t first = 0; first < shown.count(); first += piece) {
+    const std::int64_t n = std::min(piece, shown.count() - first);
     shown.show(first, n, to);
     add_terms(device, n, terms, total);
   }
@@ -45,23 +47,49 @@ double direct_energy(const ShownParticles& shown, const SolverOptions& gravity) 
   return potential_energy(shown.device(), sources_of(places), gravity);
 }
 
+/// What particles at these places add, by the solver's method; `fixed_field` counts at the end.
+template <class Real>
+PotentialTerms<Real> potential_terms(const SolverOptions& gravity, const Real* mass, const Real* potential,
+                                     const Real* x, const Real* y, const Real* z) {
+  const EnergyMethod& method = solver_entry(gravity.solver).energy;
+  PotentialTerms<Real> terms{mass, potential, x, y, z, method.acting_cells != nullptr, {}};
+  if (terms.with_mesh) terms.mesh = CellFrame<double>(method.acting_cells(gravity));
+  return terms;
+}
+
+double energy_of(const SolverOptions& gravity, const Terms<1>& total) {
+  return solver_entry(gravity.solver).energy.fixed_field ? 2 * total.value[0] : total.value[0];
+}
+
 /// From the potentials that a solver gives.
 template <class Real>
 double sum_potentials(Solver<Real>& solver, const ShownParticles& shown, const SolverOptions& gravity) {
-  const EnergyMethod& method = solver_entry(gravity.solver).energy;
   const ShownPlaces<Real> places(shown);
   const Buffer<Real> potential = potentials_of(solver, shown, places);
-  PotentialTerms<Real> terms{places.mass.data(),
-                             potential.data(),
-                             places.x.data(),
-                             places.y.data(),
-                             places.z.data(),
-                             method.acting_cells != nullptr,
-                             {}};
-  if (terms.with_mesh) terms.mesh = CellFrame<double>(method.acting_cells(gravity));
+  const auto terms =
+      potential_terms(gravity, places.mass.data(), potential.data(), places.x.data(), places.y.data(), places.z.data());
   Terms<1> total;
   add_terms(shown.device(), shown.count(), terms, total);
-  return method.fixed_field ? 2 * total.value[0] : total.value[0];
+  return energy_of(gravity, total);
+}
+
+/// From potentials that it has given, piece by piece.
+template <class Real>
+double sum_known(const ShownParticles& shown, const SolverOptions& gravity, const KnownPotentials& known) {
+  const std::int64_t piece = std::min(piece_size(shown.device()), shown.count());
+  std::vector<Real> x, y, z, mass, potential;
+  for (auto* values : {&x, &y, &z, &mass, &potential}) values->resize(static_cast<std::size_t>(piece));
+  ShownArrays<Real> to;
+  to.x = x.data(), to.y = y.data(), to.z = z.data(), to.mass = mass.data();
+  const PotentialTerms<Real> terms = potential_terms<Real>(gravity, to.mass, potential.data(), to.x, to.y, to.z);
+  Terms<1> total;
+  for (std::int64_t first = 0; first < shown.count(); first += piece) {
+    const std::int64_t n = std::min(piece, shown.count() - first);
+    shown.show(first, n, to);
+    known.read(first, n, potential.data());
+    add_terms(shown.device(), n, terms, total);
+  }
+  return energy_of(gravity, total);
 }
 
 double energy_from(AnySolver& solver, const ShownParticles& shown, const SolverOptions& gravity) {
@@ -89,15 +117,24 @@ double pair_energy(const ShownParticles& shown, const SolverOptions& gravity, An
   return energy_from(*make_solver(gravity, shown.device()), shown, gravity);
 }
 
+Energies with_conserved(double pairs, const ShownParticles& shown, const SolverOptions& gravity) {
+  const Terms<8> sums = conserved_of(shown, gravity);
+  const auto& value = sums.value;
+  return {value[0], pairs + value[1], {value[2], value[3], value[4]}, {value[5], value[6], value[7]}};
+}
+
 }  // namespace
 
 Energies measure_energies(const ShownParticles& shown, const SolverOptions& gravity, AnySolver* solver) {
   SolverOptions own = gravity;
   own.external.clear();
-  const double pairs = pair_energy(shown, own, solver);
-  const Terms<8> sums = conserved_of(shown, gravity);
-  const auto& value = sums.value;
-  return {value[0], pairs + value[1], {value[2], value[3], value[4]}, {value[5], value[6], value[7]}};
+  return with_conserved(pair_energy(shown, own, solver), shown, gravity);
+}
+
+Energies measure_energies(const ShownParticles& shown, const SolverOptions& gravity, const KnownPotentials& known) {
+  const double pairs =
+      known.single ? sum_known<float>(shown, gravity, known) : sum_known<double>(shown, gravity, known);
+  return with_conserved(pairs, shown, gravity);
 }
 
 Energies measure_energies(const Particles& particles, const Device& device, const SolverOptions& gravity,

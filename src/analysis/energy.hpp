@@ -8,6 +8,8 @@
 
 namespace pergola {
 
+struct KnownPotentials;  // analysis/shown_potential.hpp
+
 /// The conserved quantities of a system at a moment, always in double precision.
 struct Energies {
   double kinetic = 0;
@@ -29,6 +31,10 @@ struct Energies {
 /// of threads.
 PERGOLA_API Energies measure_energies(const ShownParticles& shown, const SolverOptions& gravity,
                                       AnySolver* solver = nullptr);
+/// With the potentials of the pairs that the run's own solver has given, a piece in memory at a time; on the CPU. The
+/// same bits as with that solver.
+PERGOLA_API Energies measure_energies(const ShownParticles& shown, const SolverOptions& gravity,
+                                      const KnownPotentials& potentials);
 /// Of particles on the host, which are brought to `device`.
 PERGOLA_API Energies measure_energies(const Particles& particles, const Device& device, const SolverOptions& gravity,
                                       AnySolver* solver = nullptr);

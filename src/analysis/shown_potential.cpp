@@ -1,42 +1,56 @@
 #include "analysis/shown_potential.hpp"
 
+#include <utility>
 #include <vector>
 
 namespace pergola {
 
 namespace {
 
-template <class Real>
 class SourceWithPotentials final : public ParticleSource {
  public:
-  SourceWithPotentials(std::unique_ptr<ShownParticles> shown, Solver<Real>& solver)
-      : shown_(std::move(shown)),
-        potential_(potentials_of(solver, *shown_, ShownPlaces<Real>(*shown_))),
-        fetched_(*shown_) {
-    shown_->device().synchronize();
-  }
+  SourceWithPotentials(std::unique_ptr<ShownParticles> shown, KnownPotentials potentials)
+      : shown_(std::move(shown)), potentials_(std::move(potentials)), fetched_(*shown_) {}
   std::int64_t count() const override { return shown_->count(); }
   void read(std::int64_t first, std::int64_t n, Particles& to) override {
     fetched_.read(first, n, to);
+    to.potential.resize(static_cast<std::size_t>(n));
+    if (n == 0) return;
+    if (!potentials_.single) return potentials_.read(first, n, to.potential.data());
     numbers_.resize(static_cast<std::size_t>(n));
-    if (n > 0)
-      shown_->device().memory().to_host(numbers_.data(), potential_.data() + first, numbers_.size() * sizeof(Real));
+    potentials_.read(first, n, numbers_.data());
     to.potential.assign(numbers_.begin(), numbers_.end());
   }
 
  private:
   std::unique_ptr<ShownParticles> shown_;
-  Buffer<Real> potential_;
+  KnownPotentials potentials_;
   FetchedParticles fetched_;
-  std::vector<Real> numbers_;
+  std::vector<float> numbers_;
 };
+
+/// The potentials that the solver gives now.
+template <class Real>
+KnownPotentials potentials_from(Solver<Real>& solver, const ShownParticles& shown) {
+  const auto values = std::make_shared<const Buffer<Real>>(potentials_of(solver, shown, ShownPlaces<Real>(shown)));
+  const Device device = shown.device();
+  device.synchronize();
+  return {sizeof(Real) == sizeof(float), [values, device](std::int64_t first, std::int64_t n, void* to) {
+            device.memory().to_host(to, values->data() + first, static_cast<std::size_t>(n) * sizeof(Real));
+          }};
+}
 
 }  // namespace
 
+std::unique_ptr<ParticleSource> with_potentials(std::unique_ptr<ShownParticles> shown, KnownPotentials potentials) {
+  return std::make_unique<SourceWithPotentials>(std::move(shown), std::move(potentials));
+}
+
 std::unique_ptr<ParticleSource> with_potentials(std::unique_ptr<ShownParticles> shown, AnySolver& solver) {
-  if (auto* single = dynamic_cast<Solver<float>*>(&solver))
-    return std::make_unique<SourceWithPotentials<float>>(std::move(shown), *single);
-  return std::make_unique<SourceWithPotentials<double>>(std::move(shown), dynamic_cast<Solver<double>&>(solver));
+  auto* single = dynamic_cast<Solver<float>*>(&solver);
+  KnownPotentials potentials =
+      single ? potentials_from(*single, *shown) : potentials_from(dynamic_cast<Solver<double>&>(solver), *shown);
+  return with_potentials(std::move(shown), std::move(potentials));
 }
 
 }  // namespace pergola

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "analysis/ewald_sum.hpp"
@@ -105,7 +104,7 @@ void measure(const BenchTask& task, const BoxCase& box, const Reference& referen
   options.tree.accuracy = accuracy, options.precision = precision;
   BenchSystem<Real> system(task.device, box.particles);
   // As a run's integrator does, which looks at the masses once.
-  system.sources.mass_quantum = mass_quantum(box.particles.mass, std::is_same_v<Real, float>);
+  system.sources.mass_quantum = mass_quantum(task.device, system.sources.mass, n);
   const auto solver = make_solver<Real>(options, task.device);
   const auto once = [&] {
     solver->prepare(system.sources);

@@ -21,6 +21,7 @@ struct StateRange {
   std::int64_t count = 0;
   /// Values first … first + n − 1 to host memory.
   std::function<void(std::int64_t first, std::int64_t n, void* to)> copy;
+  bool per_particle = false;  // a value for each particle, in the order of the input
 
   std::uint64_t bytes() const { return static_cast<std::uint64_t>(count) * value_bytes; }
 };
@@ -32,8 +33,8 @@ class StateSource {
  public:
   /// `copy` is called while the source is used.
   void put_range(std::string name, std::size_t value_bytes, std::int64_t count,
-                 std::function<void(std::int64_t, std::int64_t, void*)> copy) {
-    StateRange range{std::move(name), value_bytes, count, std::move(copy)};
+                 std::function<void(std::int64_t, std::int64_t, void*)> copy, bool per_particle = false) {
+    StateRange range{std::move(name), value_bytes, count, std::move(copy), per_particle};
     const auto before = [](const StateRange& one, const StateRange& other) { return one.name < other.name; };
     const auto at = std::lower_bound(ranges_.begin(), ranges_.end(), range, before);
     if (at != ranges_.end() && at->name == range.name)

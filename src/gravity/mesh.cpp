@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "base/text.hpp"
 #include "device/buffer.hpp"
@@ -61,8 +62,13 @@ double least_bytes(const MeshOptions& mesh, std::size_t real) {
 template <class Real>
 class MeshSolver final : public Solver<Real> {
  public:
-  MeshSolver(const SolverOptions& options, const Device& device, double smoothing)
-      : device_(device), mesh_(options.mesh), constant_(options.gravitational_constant), smoothing_(smoothing) {
+  MeshSolver(const SolverOptions& options, const Device& device, double smoothing,
+             std::shared_ptr<Communicator> ranks = nullptr)
+      : device_(device),
+        ranks_(std::move(ranks)),
+        mesh_(options.mesh),
+        constant_(options.gravitational_constant),
+        smoothing_(smoothing) {
     check_mesh_options(mesh_);
     if (!mesh_.box.given()) mesh_.box.side = {1, 1, 1};  // for device_bytes only
   }
@@ -102,9 +108,13 @@ class MeshSolver final : public Solver<Real> {
   }
   std::int64_t transform_bytes() const { return spectral() ? parts().poisson->scratch_bytes() : 0; }
   static MeshParticles<Real> particles_of(const Sources<Real>& s) { return {s.count, s.x, s.y, s.z, s.mass}; }
-  double quantum_of(const Sources<Real>& sources) const;
+  double quantum_of(const Sources<Real>& sources) const {
+    return sources.mass_quantum > 0 ? sources.mass_quantum
+                                    : mass_quantum(device_, sources.mass, sources.count, ranks_.get());
+  }
 
   Device device_;
+  std::shared_ptr<Communicator> ranks_;  // null: all particles are here
   MeshOptions mesh_;
   double constant_, smoothing_;
   mutable std::unique_ptr<Parts> parts_;
@@ -129,7 +139,8 @@ typename MeshSolver<Real>::Parts& MeshSolver<Real>::parts() const {
                       mesh_.cells[1], mesh_.cells[2], bytes_text(needed), device_.spec(), bytes_text(free)));
     auto parts = std::make_unique<Parts>();
     const Grid grid = grid_of(mesh_);
-    parts->exchange = make_mesh_exchange<Real>(device_, grid, {mesh_.assignment, mesh_.gradient, mesh_.density});
+    parts->exchange =
+        make_mesh_exchange<Real>(device_, grid, {mesh_.assignment, mesh_.gradient, mesh_.density, ranks_});
     parts->poisson = make_poisson<Real>(device_, grid, mesh_, smoothing_);
     parts_ = std::move(parts);
   }
@@ -142,20 +153,6 @@ std::int64_t MeshSolver<Real>::device_bytes(std::int64_t n) const {
   const std::int64_t fields = spectral() ? 2 : 1;
   return fields * p.poisson->layout().size() * static_cast<std::int64_t>(sizeof(Real)) + scratch_bytes() +
          transform_bytes() + p.poisson->own_bytes() + p.exchange->own_bytes(n);
-}
-
-template <class Real>
-double MeshSolver<Real>::quantum_of(const Sources<Real>& sources) const {
-  if (sources.mass_quantum > 0) return sources.mass_quantum;
-  constexpr std::int64_t piece = std::int64_t{1} << 22;
-  MassRange range;
-  std::vector<Real> mass;
-  for (std::int64_t first = 0; first < sources.count; first += piece) {
-    mass.resize(static_cast<std::size_t>(std::min(piece, sources.count - first)));
-    device_.memory().to_host(mass.data(), sources.mass + first, mass.size() * sizeof(Real));
-    for (const Real one : mass) range.add(static_cast<double>(one));
-  }
-  return mass_quantum(range, std::is_same_v<Real, float>);
 }
 
 template <class Real>
@@ -254,11 +251,25 @@ double mass_quantum(const MassRange& masses, bool single_precision) {
   return physics::mass_quantum(masses.total, masses.largest);
 }
 
-double mass_quantum(const std::vector<double>& masses, bool single_precision) {
+template <class Real>
+double mass_quantum(const Device& device, const Real* mass, std::int64_t count, Communicator* ranks) {
+  constexpr std::int64_t piece = std::int64_t{1} << 22;
   MassRange range;
-  for (const double mass : masses) range.add(mass);
-  return mass_quantum(range, single_precision);
+  std::vector<Real> values;
+  // One rank after the other goes on with the sum: its bits are those of one rank that has all.
+  for (int rank = 0; rank < (ranks ? ranks->size() : 1); ++rank) {
+    if (!ranks || rank == ranks->rank())
+      for (std::int64_t first = 0; first < count; first += piece) {
+        values.resize(static_cast<std::size_t>(std::min(piece, count - first)));
+        device.memory().to_host(values.data(), mass + first, values.size() * sizeof(Real));
+        for (const Real one : values) range.add(static_cast<double>(one));
+      }
+    if (ranks) ranks->broadcast(&range, sizeof range, rank);
+  }
+  return mass_quantum(range, std::is_same_v<Real, float>);
 }
+template double mass_quantum(const Device& device, const float* mass, std::int64_t count, Communicator* ranks);
+template double mass_quantum(const Device& device, const double* mass, std::int64_t count, Communicator* ranks);
 
 bool on_mesh(const MeshOptions& mesh, const Vec3<double>& place) {
   const CellFrame<double> frame(grid_of(mesh));
@@ -271,11 +282,20 @@ std::unique_ptr<Solver<Real>> make_mesh_solver(const SolverOptions& options, con
   return std::make_unique<MeshSolver<Real>>(options, device, 0.0);
 }
 template <class Real>
+std::unique_ptr<Solver<Real>> make_spread_mesh(const SolverOptions& options, const Device& device,
+                                               std::shared_ptr<Communicator> ranks) {
+  return std::make_unique<MeshSolver<Real>>(options, device, 0.0, std::move(ranks));
+}
+template <class Real>
 std::unique_ptr<Solver<Real>> make_smoothed_mesh(const SolverOptions& options, const Device& device, double smoothing) {
   return std::make_unique<MeshSolver<Real>>(options, device, smoothing);
 }
 template std::unique_ptr<Solver<float>> make_mesh_solver(const SolverOptions& options, const Device& device);
 template std::unique_ptr<Solver<double>> make_mesh_solver(const SolverOptions& options, const Device& device);
+template std::unique_ptr<Solver<float>> make_spread_mesh(const SolverOptions&, const Device&,
+                                                         std::shared_ptr<Communicator>);
+template std::unique_ptr<Solver<double>> make_spread_mesh(const SolverOptions&, const Device&,
+                                                          std::shared_ptr<Communicator>);
 template std::unique_ptr<Solver<float>> make_smoothed_mesh(const SolverOptions&, const Device&, double);
 template std::unique_ptr<Solver<double>> make_smoothed_mesh(const SolverOptions&, const Device&, double);
 

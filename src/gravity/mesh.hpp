@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "base/key.hpp"
+#include "comm/communicator.hpp"
 #include "gravity/solver.hpp"
+#include "particles/particle_source.hpp"
 
 namespace pergola {
 
@@ -15,6 +17,12 @@ namespace pergola {
 template <class Real>
 std::unique_ptr<Solver<Real>> make_mesh_solver(const SolverOptions& options, const Device& device);
 
+/// The same for particles that are spread over ranks: prepare() takes a rank's own, all ranks call it together, and
+/// each has the whole mesh. The same bits on any number of ranks. On the CPU.
+template <class Real>
+std::unique_ptr<Solver<Real>> make_spread_mesh(const SolverOptions& options, const Device& device,
+                                               std::shared_ptr<Communicator> ranks);
+
 /// The same for TreePM: a periodic FFT with a Gaussian filter exp(−(k a)²/2), a = `smoothing` in units of length.
 template <class Real>
 std::unique_ptr<Solver<Real>> make_smoothed_mesh(const SolverOptions& options, const Device& device, double smoothing);
@@ -22,8 +30,9 @@ std::unique_ptr<Solver<Real>> make_smoothed_mesh(const SolverOptions& options, c
 const SolverInfo& mesh_info();  // gravity/mesh_entry.cpp
 
 /// The box of a mesh with every "auto" resolved. `stated_side`: BoxSize of the file or the model's own; 0: none. Throws
-/// Error(input) that names the key when a periodic box has no side or the box does not hold the particles.
-Box find_mesh_box(MeshOptions mesh, const Particles& particles, double stated_side);
+/// Error(input) that names the key when a periodic box has no side or the box does not hold the particles. They are
+/// looked at piece by piece.
+Box find_mesh_box(MeshOptions mesh, ParticleSource& particles, double stated_side);
 
 /// The number of cells along an axis that is allowed (check_mesh_options) and nearest to n.
 int nearest_mesh_size(int n);
@@ -47,7 +56,10 @@ struct MassRange {
 /// The unit in which a mesh counts mass in whole numbers: 2⁻²⁰ of a particle in single precision where all have the
 /// same mass, else physics::mass_quantum. No sum over particles can overflow.
 double mass_quantum(const MassRange& masses, bool single_precision);
-double mass_quantum(const std::vector<double>& masses, bool single_precision);
+/// Of masses on a device, in their order; where ranks are given, of those of all ranks in the order of ranks, which all
+/// call this.
+template <class Real>
+double mass_quantum(const Device& device, const Real* mass, std::int64_t count, Communicator* ranks = nullptr);
 
 /// Whether a particle at this place gives its mass to the mesh: always in a periodic box; in an isolated one while it
 /// keeps isolated_margin cells away from the faces.

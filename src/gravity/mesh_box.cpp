@@ -11,15 +11,30 @@ namespace pergola {
 
 namespace {
 
+/// Particles are looked at in pieces of so many.
+constexpr std::int64_t piece_particles = std::int64_t{1} << 20;
+
+/// Calls look(piece) for all particles, piece by piece; once where they lie on the host as a whole.
+template <class Look>
+void each_piece(ParticleSource& particles, const Look& look) {
+  if (const Particles* whole = particles.whole()) return look(*whole);
+  Particles piece;
+  for (std::int64_t first = 0; first < particles.count(); first += piece_particles) {
+    particles.read(first, std::min(piece_particles, particles.count() - first), piece);
+    look(piece);
+  }
+}
+
 struct Extent {
   double low = 0, high = 0;
-};
 
-Extent extent_of(const std::vector<double>& values) {
-  if (values.empty()) return {};
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  return {*low, *high};
-}
+  void widen(const std::vector<double>& values, bool first) {
+    if (values.empty()) return;
+    const auto [least, most] = std::minmax_element(values.begin(), values.end());
+    low = first ? *least : std::min(low, *least);
+    high = first ? *most : std::max(high, *most);
+  }
+};
 
 Box periodic_box(const MeshOptions& mesh, double stated_side) {
   Box box = mesh.box;
@@ -35,8 +50,13 @@ Box periodic_box(const MeshOptions& mesh, double stated_side) {
 }
 
 /// The smallest cube about the particles, widened by the cells that an isolated mesh keeps free.
-Box smallest_cube(const MeshOptions& mesh, const Particles& particles) {
-  const std::array<Extent, 3> extents{extent_of(particles.x), extent_of(particles.y), extent_of(particles.z)};
+Box smallest_cube(const MeshOptions& mesh, ParticleSource& particles) {
+  std::array<Extent, 3> extents;
+  bool first = true;
+  each_piece(particles, [&](const Particles& piece) {
+    extents[0].widen(piece.x, first), extents[1].widen(piece.y, first), extents[2].widen(piece.z, first);
+    first = false;
+  });
   double widest = 0;
   for (const Extent& e : extents) widest = std::max(widest, e.high - e.low);
   if (!(widest > 0)) widest = 1;
@@ -50,7 +70,7 @@ Box smallest_cube(const MeshOptions& mesh, const Particles& particles) {
   return box;
 }
 
-Box isolated_box(const MeshOptions& mesh, const Particles& particles) {
+Box isolated_box(const MeshOptions& mesh, ParticleSource& particles) {
   Box box = mesh.box;
   if (!box.given()) {
     if (mesh.box_corner)
@@ -70,11 +90,7 @@ bool holds(const MeshOptions& mesh, const Vec3<double>& place) {
          within(place.z, box.corner.z, box.side.z);
 }
 
-}  // namespace
-
-Box find_mesh_box(MeshOptions mesh, const Particles& particles, double stated_side) {
-  check_mesh_options(mesh);
-  mesh.box = mesh.box.periodic() ? periodic_box(mesh, stated_side) : isolated_box(mesh, particles);
+void require_inside(const MeshOptions& mesh, const Particles& particles) {
   for (std::size_t k = 0; k < particles.id.size(); ++k) {
     const Vec3<double> place{particles.x[k], particles.y[k], particles.z[k]};
     if (holds(mesh, place)) continue;
@@ -86,6 +102,14 @@ Box find_mesh_box(MeshOptions mesh, const Particles& particles, double stated_si
                             to_text(place.x), to_text(place.y), to_text(place.z), to_text(corner.x), to_text(corner.y),
                             to_text(corner.z), to_text(side.x), to_text(side.y), to_text(side.z)));
   }
+}
+
+}  // namespace
+
+Box find_mesh_box(MeshOptions mesh, ParticleSource& particles, double stated_side) {
+  check_mesh_options(mesh);
+  mesh.box = mesh.box.periodic() ? periodic_box(mesh, stated_side) : isolated_box(mesh, particles);
+  each_piece(particles, [&](const Particles& piece) { require_inside(mesh, piece); });
   return mesh.box;
 }
 

@@ -162,11 +162,13 @@ SolverEntry mesh_entry() {
           .cost = StepCost::cells,
           .trial = smaller_mesh,
           .box = [](SolverOptions& options) -> Box& { return options.mesh.box; },
-          .find_box = [](const SolverOptions& options, const Particles& particles,
+          .find_box = [](const SolverOptions& options, ParticleSource& particles,
                          double stated_side) { return find_mesh_box(options.mesh, particles, stated_side); },
           .check = [](const SolverOptions& options) { return mesh_conflict(options.mesh); },
           .make_single = make_mesh_solver<float>,
-          .make_double = make_mesh_solver<double>};
+          .make_double = make_mesh_solver<double>,
+          .make_spread_single = make_spread_mesh<float>,
+          .make_spread_double = make_spread_mesh<double>};
 }
 
 }  // namespace pergola

@@ -83,6 +83,27 @@ std::unique_ptr<Solver<Real>> make_solver(const SolverOptions& options, const De
 template std::unique_ptr<Solver<float>> make_solver(const SolverOptions& options, const Device& device);
 template std::unique_ptr<Solver<double>> make_solver(const SolverOptions& options, const Device& device);
 
+bool can_spread(const SolverOptions& options, const Device& device) {
+  return solver_entry(options.solver).make_spread_double && !device.is_cuda() && options.user_forces.empty();
+}
+
+template <class Real>
+std::unique_ptr<Solver<Real>> make_spread_solver(const SolverOptions& options, const Device& device,
+                                                 std::shared_ptr<Communicator> ranks) {
+  const SolverEntry& entry = solver_entry(options.solver);
+  std::unique_ptr<Solver<Real>> solver;
+  if constexpr (std::is_same_v<Real, float>)
+    solver = entry.make_spread_single(options, device, std::move(ranks));
+  else
+    solver = entry.make_spread_double(options, device, std::move(ranks));
+  if (!options.external.empty()) solver = add_external_potentials(std::move(solver), options, device);
+  return solver;
+}
+template std::unique_ptr<Solver<float>> make_spread_solver(const SolverOptions&, const Device&,
+                                                           std::shared_ptr<Communicator>);
+template std::unique_ptr<Solver<double>> make_spread_solver(const SolverOptions&, const Device&,
+                                                            std::shared_ptr<Communicator>);
+
 std::unique_ptr<AnySolver> make_solver(const SolverOptions& options, const Device& device) {
   if (options.precision == Precision::single) return make_solver<float>(options, device);
   return make_solver<double>(options, device);

@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "base/key.hpp"
+#include "comm/communicator.hpp"
 #include "gravity/solver.hpp"
 #include "mesh/grid.hpp"
 #include "particles/box.hpp"
+#include "particles/particle_source.hpp"
 
 namespace pergola {
 
@@ -56,11 +58,17 @@ struct SolverEntry {
   Box& (*box)(SolverOptions& options) = nullptr;
   /// That box with all that is left open found from the particles and the side that their file or model states (0:
   /// none). Throws Error(input) that names the key.
-  Box (*find_box)(const SolverOptions& options, const Particles& particles, double stated_side) = nullptr;
+  Box (*find_box)(const SolverOptions& options, ParticleSource& particles, double stated_side) = nullptr;
   /// What cannot be had together within the solver's own options; null: anything can.
   std::optional<Conflict> (*check)(const SolverOptions& options) = nullptr;
   std::unique_ptr<Solver<float>> (*make_single)(const SolverOptions& options, const Device& device) = nullptr;
   std::unique_ptr<Solver<double>> (*make_double)(const SolverOptions& options, const Device& device) = nullptr;
+  /// For particles that are spread over ranks: sources and targets are a rank's own, and prepare() is a call of all
+  /// ranks; on the CPU. Null: the solver wants all particles on every rank.
+  std::unique_ptr<Solver<float>> (*make_spread_single)(const SolverOptions& options, const Device& device,
+                                                       std::shared_ptr<Communicator> ranks) = nullptr;
+  std::unique_ptr<Solver<double>> (*make_spread_double)(const SolverOptions& options, const Device& device,
+                                                        std::shared_ptr<Communicator> ranks) = nullptr;
 };
 
 // Each in gravity/NAME_entry.cpp.
@@ -78,6 +86,12 @@ PERGOLA_API void register_solver(SolverEntry entry);
 /// The box that the solver of these options works in; open space where it has none.
 PERGOLA_API Box box_of(const SolverOptions& options);
 PERGOLA_API void set_box(SolverOptions& options, const Box& box);
+
+/// Whether ranks may keep their own particles only, and the solver for them, with external potentials.
+PERGOLA_API bool can_spread(const SolverOptions& options, const Device& device);
+template <class Real>
+PERGOLA_API std::unique_ptr<Solver<Real>> make_spread_solver(const SolverOptions& options, const Device& device,
+                                                             std::shared_ptr<Communicator> ranks);
 
 /// What the options ask for and cannot be had together.
 PERGOLA_API std::optional<Conflict> solver_conflict(const SolverOptions& options);

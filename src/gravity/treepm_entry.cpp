@@ -122,7 +122,7 @@ SolverEntry treepm_entry() {
           .cost = StepCost::cells,
           .trial = smaller_mesh,
           .box = [](SolverOptions& options) -> Box& { return options.mesh.box; },
-          .find_box = [](const SolverOptions& options, const Particles& particles,
+          .find_box = [](const SolverOptions& options, ParticleSource& particles,
                          double stated_side) { return find_mesh_box(options.mesh, particles, stated_side); },
           .check = check_treepm,
           .make_single = make_treepm<float>,

@@ -17,9 +17,9 @@ class CheckpointOutput final : public Output {
   void write(const Moment& now) override {
     System& system = now.system;
     Profile::Scope scope(&system.profile(), "checkpoint");
-    StateSource state;
-    system.save(state);
-    context_.on_root([&] {
+    system.on_root([&] {
+      StateSource state;
+      system.save(state);
       const RunPosition position{.config = context_.config,
                                  .start = context_.results.start,
                                  .time = system.step_time(),

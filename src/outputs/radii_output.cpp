@@ -64,7 +64,7 @@ class RadiiOutput final : public Output {
 
   void add_line(System& system) {
     Profile::Scope scope(&system.profile(), "radii");
-    context_.on_root([&] { log_.add(radii_line(system)); });
+    system.on_root([&] { log_.add(radii_line(system)); });
   }
 
   CsvLog log_;  // on rank 0

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "comm/shares.hpp"
 #include "device/parallel.hpp"
 #include "device/permute.hpp"
 
@@ -80,26 +81,30 @@ void FieldList::save(StateSource& to) const {
   for (const AnyField* field : fields_) {
     if (field->use() != FieldUse::saved) continue;
     const bool as_given = field->name() == "id";  // never moved
-    to.put_range(field->name(), field->value_bytes(), count_,
-                 [this, field, places, as_given](std::int64_t first, std::int64_t n, void* into) {
-                   copy_out(device_, *field, as_given ? nullptr : places->data(), first, n, into);
-                 });
+    to.put_range(
+        field->name(), field->value_bytes(), count_,
+        [this, field, places, as_given](std::int64_t first, std::int64_t n, void* into) {
+          copy_out(device_, *field, as_given ? nullptr : places->data(), first, n, into);
+        },
+        true);
   }
 }
 
-void FieldList::restore(StateInput& from) {
-  const auto count = from.get_value<std::int64_t>("count");
+void FieldList::restore(StateInput& from, int rank, int ranks) {
+  const Shares shares{from.get_value<std::int64_t>("count"), ranks};
   for (const AnyField* field : fields_)
-    if (field->use() == FieldUse::saved) expect(from, *field, count);
+    if (field->use() == FieldUse::saved) expect(from, *field, shares.total);
+  const std::int64_t count = shares.count(rank);
   resize(count);
   std::vector<std::byte> piece;
   for (AnyField* field : fields_) {
     if (field->use() != FieldUse::saved) continue;
-    const auto all = static_cast<std::int64_t>(field->value_bytes()) * count;
+    const auto value = static_cast<std::int64_t>(field->value_bytes());
+    const std::int64_t all = value * count, before = value * shares.first(rank);
     for (std::int64_t first = 0; first < all; first += piece_bytes) {
       const std::int64_t bytes = std::min(piece_bytes, all - first);
       piece.resize(static_cast<std::size_t>(bytes));
-      from.read(field->name(), static_cast<std::uint64_t>(first), piece.data(), piece.size());
+      from.read(field->name(), static_cast<std::uint64_t>(before + first), piece.data(), piece.size());
       device_.memory().from_host(field->bytes() + first, piece.data(), piece.size());
     }
   }

@@ -66,8 +66,9 @@ class PERGOLA_API FieldList {
 
   /// The saved fields as ranges by their names, in the order of the input, and "count". Good until the store changes.
   void save(StateSource& to) const;
-  /// Takes up what save() gave, piece by piece. Throws Error(input) where a field is missing or of another length.
-  void restore(StateInput& from);
+  /// Takes up what save() gave, piece by piece; of several ranks each its share (comm/shares.hpp). Throws Error(input)
+  /// where a field is missing or of another length.
+  void restore(StateInput& from, int rank = 0, int ranks = 1);
 
   /// Where the particle at each place in memory stood in the input; empty: all in that order.
   const Buffer<std::uint32_t>& given_places() const { return given_place_; }

@@ -33,7 +33,7 @@ class PERGOLA_API ShownParticles {
   /// Particles first … first + n − 1 to `to`, which has room for n. Does not wait.
   virtual void show(std::int64_t first, std::int64_t n, const ShownArrays<float>& to) const = 0;
   virtual void show(std::int64_t first, std::int64_t n, const ShownArrays<double>& to) const = 0;
-  /// The particles places[0] … places[n − 1] of the input, which the device reads. Does not wait.
+  /// The particles places[0] < … < places[n − 1] of the input, which the device reads. Does not wait.
   virtual void show_at(const std::uint32_t* places, std::int64_t n, const ShownArrays<double>& to) const = 0;
 };
 

@@ -99,6 +99,7 @@ class Run {
   Pause pause_ = Pause::none;
   std::int64_t every_steps_ = 0;  // outputs want the steps to pause after multiples of it; 0: none does
   bool fresh_ = false;            // this session began the run
+  bool watched_ = false;          // on rank 0
 
   Clock::time_point session_begin_ = Clock::now(), last_progress_ = session_begin_, steps_begin_ = session_begin_;
   double wall_before_ = 0;     // of the sessions before this one
@@ -119,7 +120,7 @@ RunSummary Run::run() {
     begin();
     summary.status = loop();
     if (summary.status == RunStatus::finished) finish();
-    on_root(*communicator_, [&] {
+    system_->on_root([&] {
       context_.queue->drain();
       if (summary.status == RunStatus::finished) hash_state(context_.results.final_state);
       write_text(directory_->profile_csv(), profile_text(system_->profile()));
@@ -188,7 +189,7 @@ void Run::make_system_from(const StateBlocks* state) {
 void Run::begin_fresh() {
   make_system_from(nullptr);
   check_output_counts(config_, system_->start_time());
-  on_root(*communicator_, [&] {
+  system_->on_root([&] {
     if (options_.resume)
       begin_afresh_instead();
     else
@@ -261,6 +262,7 @@ void Run::begin_steps() {
   session_time_ = system_->time();
   session_counts_ = system_->counts();
   steps_begin_ = Clock::now();
+  watched_ = share_value(*communicator_, options_.watcher != nullptr);
   show_to_watcher();
 }
 
@@ -330,9 +332,9 @@ void Run::note_commands() {
 }
 
 void Run::show_to_watcher() {
-  if (!communicator_->is_root() || !options_.watcher) return;
+  if (!watched_) return;
   Profile::Scope scope(&system_->profile(), "view");
-  options_.watcher->show(*system_);
+  system_->on_root([&] { options_.watcher->show(*system_); });
 }
 
 /// Whether any was.

@@ -24,7 +24,7 @@ GravityRun::GravityRun(const RunConfig& config, std::shared_ptr<Communicator> co
   if (state && simulation_.config().cosmology) restore_watch(*state);
   if (!expects("return_distance")) return;
   if (!state) {
-    if (simulation_.communicator().is_root()) starting_particles_ = particles();
+    on_root([&] { starting_particles_ = particles(); });
     return;
   }
   const auto n = static_cast<std::size_t>(simulation_.size());
@@ -57,10 +57,12 @@ const Particles& GravityRun::particles() {
 EnergyRow GravityRun::measure() {
   Energies energies;
   const bool expands = simulation_.config().cosmology.has_value();
-  on_root(simulation_.communicator(), [&] {
-    energies = simulation_.energies();
-    if (expands) watch(energies);
-  });
+  simulation_.on_root(
+      [&] {
+        energies = simulation_.energies();
+        if (expands) watch(energies);
+      },
+      Simulation::Reading::pair_potentials);
   EnergyRow row{share_value(simulation_.communicator(), energies), {}};
   if (expands) row.error = share_value(simulation_.communicator(), energy_error_);
   return row;
@@ -68,13 +70,13 @@ EnergyRow GravityRun::measure() {
 
 ForceErrors GravityRun::audit(std::int64_t sample) {
   ForceErrors errors;
-  on_root(simulation_.communicator(), [&] { errors = simulation_.audit(sample); });
+  simulation_.on_root([&] { errors = simulation_.audit(sample); }, Simulation::Reading::latest_step);
   return share_value(simulation_.communicator(), errors);
 }
 
 void GravityRun::write_snapshot(const std::filesystem::path& path, WriteQueue* queue,
                                 const std::function<void()>& done) {
-  on_root(simulation_.communicator(), [&] { hand_over_snapshot(path, queue, done); });
+  simulation_.on_root([&] { hand_over_snapshot(path, queue, done); }, Simulation::Reading::potentials);
 }
 
 SnapshotHeader GravityRun::header() const {
@@ -161,7 +163,7 @@ std::vector<std::string> GravityRun::remarks() {
 
 std::vector<Check> GravityRun::checks(const Energies& start, const Energies& end) {
   std::vector<Check> card;
-  on_root(simulation_.communicator(), [&] {
+  on_root([&] {
     RunEnds ends;
     ends.start = start;
     ends.end = end;
@@ -175,19 +177,17 @@ std::vector<Check> GravityRun::checks(const Energies& start, const Energies& end
 }
 
 void GravityRun::save(StateSource& to) {
-  on_root(simulation_.communicator(), [&] {
-    simulation_.save(to);
-    if (simulation_.config().cosmology) {
-      to.put_value("energy_equation", energy_equation_);
-      to.put_value("energy_error", energy_error_);
-      to.put_value("large_waves", waves_);
-    }
-    if (!expects("return_distance")) return;
-    to.put("starting.id", starting_particles_.id);
-    to.put("starting.x", starting_particles_.x);
-    to.put("starting.y", starting_particles_.y);
-    to.put("starting.z", starting_particles_.z);
-  });
+  simulation_.save(to);
+  if (simulation_.config().cosmology) {
+    to.put_value("energy_equation", energy_equation_);
+    to.put_value("energy_error", energy_error_);
+    to.put_value("large_waves", waves_);
+  }
+  if (!expects("return_distance")) return;
+  to.put("starting.id", starting_particles_.id);
+  to.put("starting.x", starting_particles_.x);
+  to.put("starting.y", starting_particles_.y);
+  to.put("starting.z", starting_particles_.z);
 }
 
 std::string GravityRun::describe() const {

@@ -9,7 +9,8 @@
 
 namespace pergola {
 
-/// A Simulation under gravity as a run sees it. Every rank takes part in the steps; rank 0 shows the particles.
+/// A Simulation under gravity as a run sees it. Every rank takes part in the steps; rank 0 shows the particles, its own
+/// and those of the others.
 class GravityRun final : public System {
  public:
   /// From the configuration's particles, or from what save() gave.
@@ -26,6 +27,7 @@ class GravityRun final : public System {
   std::int64_t size() const override { return simulation_.size(); }
   StepCounts counts() const override { return simulation_.counts(); }
 
+  void on_root(const std::function<void()>& action) override { simulation_.on_root(action); }
   bool advance(double limit, const std::function<bool()>& enough) override;
   void finish() override;
   bool can_audit() const override { return simulation_.can_audit(); }

@@ -9,6 +9,8 @@
 
 #include "analysis/shown_potential.hpp"
 #include "base/text.hpp"
+#include "comm/agreement.hpp"
+#include "comm/shares.hpp"
 #include "config/checked.hpp"
 #include "gravity/solver_entry.hpp"
 #include "io/state_hash.hpp"
@@ -16,6 +18,7 @@
 #include "particles/shown_particles.hpp"
 #include "physics/block_steps.hpp"
 #include "sim/solver_box.hpp"
+#include "sim/spread_view.hpp"
 #include "time/integrator_entry.hpp"
 
 namespace pergola {
@@ -90,7 +93,8 @@ struct Simulation::Parts {
     return use(*solver);
   }
 
-  void check_memory(std::int64_t n) const {
+  void check_memory() const {
+    const std::int64_t n = own_count();
     const auto needed = static_cast<double>(integrator->device_bytes(n));
     const auto free = static_cast<double>(device.memory().free_bytes());
     if (needed > free)
@@ -100,11 +104,23 @@ struct Simulation::Parts {
 
   /// A box that is found from the particles takes a look at all of them.
   Box find_box(ParticleSource& particles, double box_side) const {
-    if (!in_box()) return box_of(gravity);
-    if (const Particles* whole = particles.whole()) return find_solver_box(config, *whole, box_side);
-    Particles all;
-    particles.read(0, particles.count(), all);
-    return find_solver_box(config, all, box_side);
+    return in_box() ? find_solver_box(config, particles, box_side) : box_of(gravity);
+  }
+
+  Shares shares() const { return {size, communicator->size()}; }
+  std::int64_t own_count() const { return integrator->spread() ? shares().count(communicator->rank()) : size; }
+
+  /// The particles at time(), of all ranks.
+  std::unique_ptr<ShownParticles> shown() const {
+    if (view) return view->shown();
+    require_all_here();
+    return integrator->show(inner(time));
+  }
+  void require_all_here() const {
+    if (integrator->spread())
+      throw Error(ErrorKind::input,
+                  "particles: expected a call within Simulation::on_root(), for each rank keeps its own, found one "
+                  "outside");
   }
 
   void start(ParticleSource& particles, double at, double box_side) {
@@ -120,10 +136,10 @@ struct Simulation::Parts {
       throw Error(ErrorKind::input, fmt::format("{}: run.end_time: expected less than 2^22 steps of time.step_max, {}, "
                                                 "after the start, found {}; raise time.step_max",
                                                 config.source, to_text(longest), to_text(config.run.end_time)));
-    check_memory(particles.count());
+    size = particles.count();
+    check_memory();
     check_universe(particles);
     Profile::Scope scope(&profile, "start");
-    size = particles.count();
     samples.clear();
     start_time = time = at;
     integrator->start(particles, inner(at));
@@ -132,7 +148,7 @@ struct Simulation::Parts {
   void restore(StateInput& state) {
     make(in_box() ? state.get_value<Box>("box") : Box{});
     size = state.get_value<std::int64_t>("count");
-    check_memory(size);
+    check_memory();
     // exp(ln a) may be another a: checkpoints of earlier versions know no better.
     start_time = state.has("shown_start_time") ? state.get_value<double>("shown_start_time")
                                                : outer(state.get_value<double>("start_time"));
@@ -148,6 +164,7 @@ struct Simulation::Parts {
   std::unique_ptr<Integrator> integrator;
   std::int64_t size = 0;
   double start_time = 0, time = 0;
+  SpreadView* view = nullptr;                      // while rank 0 reads what the ranks have
   StepCounts counts_before;                        // of the particles before set_particles()
   std::map<std::int64_t, ParticleSample> samples;  // by their size
   bool over = false;
@@ -158,7 +175,8 @@ Simulation::Simulation(const RunConfig& config, std::shared_ptr<Communicator> co
   StartingPoint begin;
   {
     Profile::Scope scope(&parts_->profile, "initial conditions");
-    begin = open_particles(parts_->config, parts_->device.threads(), parts_->in_box());
+    begin =
+        open_particles(parts_->config, parts_->device.threads(), parts_->in_box() && parts_->communicator->size() == 1);
   }
   parts_->start(*begin.particles, begin.time, begin.box_side);
 }
@@ -212,8 +230,32 @@ Box Simulation::box() const { return box_of(parts_->gravity); }
 std::int64_t Simulation::outside() const { return parts_->integrator->outside(); }
 std::string Simulation::remark() const { return parts_->integrator->remark(); }
 
+void Simulation::on_root(const std::function<void()>& action, Reading reading) const {
+  auto& p = *parts_;
+  if (!p.integrator->spread()) return pergola::on_root(*p.communicator, action);
+  if (p.view) throw Error(ErrorKind::input, "on_root: expected no call within another one, found one");
+  const double at = reading == Reading::latest_step ? p.integrator->time() : p.inner(p.time);
+  SpreadView view(*p.communicator, p.shares(), p.integrator->show(at),
+                  [&](StateSource& to) { p.integrator->save(to); });
+  if (reading == Reading::potentials || reading == Reading::pair_potentials) {
+    AnySolver& solver = *p.integrator->idle_solver();
+    view.find_potentials(reading == Reading::potentials ? solver : solver.plain());
+  }
+  struct Use {
+    SpreadView*& place;
+    ~Use() { place = nullptr; }
+  } use{p.view};
+  p.view = &view;
+  view.on_root(action);
+}
+
 void Simulation::save(StateSource& to) const {
-  parts_->integrator->save(to);
+  if (parts_->view) {
+    parts_->view->save(to);
+  } else {
+    parts_->require_all_here();
+    parts_->integrator->save(to);
+  }
   if (parts_->in_box()) to.put_value("box", box_of(parts_->gravity));
   if (parts_->config.cosmology) to.put_value("shown_start_time", parts_->start_time);
 }
@@ -256,19 +298,18 @@ double Simulation::measured_at(double due) const {
   return parts_->outer(parts_->integrator->measured_at(parts_->inner(due)));
 }
 
-Particles Simulation::particles() const { return parts_->integrator->state_at(parts_->inner(parts_->time)); }
+Particles Simulation::particles() const { return fetch(*parts_->shown()); }
 
 std::unique_ptr<ParticleSource> Simulation::particles_with_potentials() const {
-  return parts_->with_solver([&](AnySolver& solver) {
-    return with_potentials(parts_->integrator->show(parts_->inner(parts_->time)), solver);
-  });
+  if (parts_->view) return with_potentials(parts_->view->shown(), parts_->view->potentials());
+  return parts_->with_solver([&](AnySolver& solver) { return with_potentials(parts_->shown(), solver); });
 }
 
-ParticleCensus Simulation::census() const { return census_of(*parts_->integrator->show(parts_->inner(parts_->time))); }
+ParticleCensus Simulation::census() const { return census_of(*parts_->shown()); }
 
 std::string Simulation::state_hash() const {
   constexpr std::int64_t piece_particles = std::int64_t{1} << 16;  // stay in the cache
-  const auto shown = parts_->integrator->show(parts_->inner(parts_->time));
+  const auto shown = parts_->shown();
   FetchedParticles source(*shown);
   StateHash hash;
   Particles piece;
@@ -309,13 +350,14 @@ void Simulation::take_back() { parts_->integrator->take_back(); }
 std::shared_ptr<void> Simulation::leave_lent() { return parts_->integrator->leave_lent(); }
 
 Particles Simulation::sample(std::int64_t most) const {
-  const auto shown = parts_->integrator->show(parts_->inner(parts_->time));
+  const auto shown = parts_->shown();
   return parts_->samples.try_emplace(most, *shown, most).first->second.read(*shown);
 }
 
 Energies Simulation::energies() const {
-  const auto shown = parts_->integrator->show(parts_->inner(parts_->time));
-  Energies energies = measure_energies(*shown, parts_->gravity, parts_->integrator->idle_solver());
+  const auto shown = parts_->shown();
+  Energies energies = parts_->view ? measure_energies(*shown, parts_->gravity, parts_->view->potentials())
+                                   : measure_energies(*shown, parts_->gravity, parts_->integrator->idle_solver());
   if (!parts_->config.cosmology) return energies;
   const double a = parts_->time;
   energies.kinetic *= physics::peculiar_over_file_energy(a);
@@ -335,9 +377,9 @@ ForceErrors Simulation::audit(std::int64_t sample) const {
   Particles particles;
   ForceResult forces;
   if (!p.integrator->probe_forces(places, particles, forces)) {
-    particles = p.integrator->state_at(p.integrator->time());
+    particles = p.view ? fetch(*p.view->shown()) : p.integrator->state_at(p.integrator->time());
     std::unique_ptr<AnySolver> own;
-    AnySolver* solver = p.integrator->idle_solver();
+    AnySolver* solver = p.view ? nullptr : p.integrator->idle_solver();  // that of the ranks wants them all
     if (!solver) own = make_solver(p.gravity, p.device), solver = own.get();
     forces = evaluate_forces(*solver, p.device, particles, want_acceleration, places);
   }

@@ -52,6 +52,18 @@ class PERGOLA_API Simulation {
   /// A sentence about the last force evaluation that the user should see; empty when there is none.
   std::string remark() const;
 
+  /// What rank 0 reads in on_root().
+  enum class Reading {
+    particles,        // at time()
+    potentials,       // and what a snapshot has of potentials: particles_with_potentials()
+    pair_potentials,  // and those that energies() is made of
+    latest_step       // particles at step_time(), for audit()
+  };
+  /// On several ranks each may keep its own particles only; what is then asked of all of them (particles(), census(),
+  /// state_hash(), sample(), energies(), audit(), save()) is for rank 0, which does `action` while the others give it
+  /// what it reads, a piece in memory at a time. All ranks call it together; what one throws all throw.
+  void on_root(const std::function<void()>& action, Reading reading = Reading::particles) const;
+
   /// Advances. At the configuration's end_time all particles take a last step to exactly that time and the simulation
   /// is over; at any other time the steps go on unchanged and the state there is predicted from them.
   void run_until(double time);

@@ -7,7 +7,7 @@
 
 namespace pergola {
 
-Box find_solver_box(const RunConfig& config, const Particles& particles, double stated_side) {
+Box find_solver_box(const RunConfig& config, ParticleSource& particles, double stated_side) {
   const SolverEntry& entry = solver_entry(config.gravity.solver);
   if (!entry.find_box) return box_of(config.gravity);
   try {
@@ -15,6 +15,11 @@ Box find_solver_box(const RunConfig& config, const Particles& particles, double 
   } catch (const Error& error) {
     throw Error(error.kind(), fmt::format("{}: {}", config.source, error.what()));
   }
+}
+
+Box find_solver_box(const RunConfig& config, const Particles& particles, double stated_side) {
+  HostParticles source(particles);
+  return find_solver_box(config, source, stated_side);
 }
 
 }  // namespace pergola

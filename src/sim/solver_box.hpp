@@ -1,6 +1,7 @@
 #pragma once
 #include "config/config.hpp"
 #include "particles/box.hpp"
+#include "particles/particle_source.hpp"
 #include "particles/particles.hpp"
 
 namespace pergola {
@@ -8,6 +9,7 @@ namespace pergola {
 /// The box that the configured solver works in, with all that is left open found from the particles; open space where
 /// it has none. `stated_side`: BoxSize of the file or the model's own; 0: none. Throws Error(input) that names the file
 /// and the key when a periodic box has no side or the box does not hold the particles.
+PERGOLA_API Box find_solver_box(const RunConfig& config, ParticleSource& particles, double stated_side);
 PERGOLA_API Box find_solver_box(const RunConfig& config, const Particles& particles, double stated_side);
 
 }  // namespace pergola

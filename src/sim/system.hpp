@@ -55,6 +55,10 @@ class PERGOLA_API System {
   virtual std::int64_t size() const = 0;
   virtual StepCounts counts() const = 0;
 
+  /// Rank 0 does `action`, in which it may ask for what is said to be for rank 0: where the ranks keep their own
+  /// particles, the others give it what it reads meanwhile. What one rank throws all throw.
+  virtual void on_root(const std::function<void()>& action) { action(); }
+
   /// Takes steps until the state of `limit` can be shown, or until `enough()` says so; true for the former. A system
   /// that is known at its steps only shows the first one that is not before `limit`; where that would lie beyond the
   /// end of the run, the last whole step. What the steps are does not depend on `limit`.
@@ -89,16 +93,17 @@ class PERGOLA_API System {
   /// The report card, at the end; on rank 0.
   virtual std::vector<Check> checks(const Energies& start, const Energies& end) = 0;
 
-  /// A hash of all particles at time(), bit for bit and whatever their order (io/state_hash.hpp); on rank 0.
+  /// A hash of all particles at time(), bit for bit and whatever their order (io/state_hash.hpp); on rank 0, in
+  /// on_root().
   virtual std::string state_hash() const = 0;
-  /// All that is needed to go on bit-identically; on rank 0. Ranges are good until the next step.
+  /// All that is needed to go on bit-identically; on rank 0, in on_root(). Ranges are good until its end.
   virtual void save(StateSource& to) = 0;
   /// What run.json says about this kind of system: a JSON object.
   virtual std::string describe() const = 0;
 
   /// Whether the system is a cloud of particles in open space, which has a centre and radii about it.
   virtual bool has_center() const { return false; }
-  /// At most `most` particles at time(), always the same ones; on rank 0.
+  /// At most `most` particles at time(), always the same ones; on rank 0, in on_root().
   virtual Particles sample(std::int64_t most) = 0;
   /// What a page must know to draw them.
   virtual SampleLook sample_look() const = 0;

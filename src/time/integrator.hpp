@@ -53,6 +53,11 @@ class PERGOLA_API Integrator {
  public:
   virtual ~Integrator() = default;
 
+  /// Whether each rank keeps only its share of the particles (comm/shares.hpp), from the start to the end. All ranks
+  /// then start() and restore() from the whole and take theirs; show() and save() give a rank's own, in the order of
+  /// the input.
+  virtual bool spread() const { return false; }
+
   /// Takes the particles to the device and evaluates the first forces.
   virtual void start(ParticleSource& particles, double time) = 0;
   void start(const Particles& particles, double time) {

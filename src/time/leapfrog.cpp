@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "comm/shares.hpp"
 #include "device/permute.hpp"
 #include "device/stage_clock.hpp"
+#include "domain/share_source.hpp"
 #include "gravity/solver_entry.hpp"
 #include "mesh/coupling/exchange.hpp"
 #include "physics/leapfrog.hpp"
@@ -51,6 +53,7 @@ class Leapfrog final : public Integrator {
  public:
   Leapfrog(const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context);
 
+  bool spread() const override { return ranks_ != nullptr; }
   void start(ParticleSource& particles, double time) override;
   bool advance(double limit, const std::function<bool()>& enough) override;
   void finish(double end) override;
@@ -62,9 +65,7 @@ class Leapfrog final : public Integrator {
                                           expansion_.shown_velocity(time), box_});
   }
   StepCounts counts() const override { return state_.counts; }
-  std::vector<StepClass> step_classes() const override {
-    return {{options_.adaptive ? wanted_step_ : step_, state_.count()}};
-  }
+  std::vector<StepClass> step_classes() const override { return {{options_.adaptive ? wanted_step_ : step_, total_}}; }
   void save(StateSource& to) const override;
   void restore(StateInput& from) override;
   std::int64_t device_bytes(std::int64_t n) const override;
@@ -92,9 +93,8 @@ class Leapfrog final : public Integrator {
   void begin_order();
   void sort();
   void settle();
-  [[noreturn]] void fail(std::int64_t place, double time) const {
-    state_.fail("its position, velocity or acceleration is not a finite number", place, expansion_.shown_time(time));
-  }
+  double least_step(const StepWish& wish);
+  void end_where_not_finite(std::int64_t place, double time) const;
 
   TimeOptions options_;
   Expansion expansion_;
@@ -102,12 +102,14 @@ class Leapfrog final : public Integrator {
   Box box_;
   Device device_;
   bool alone_;
+  std::shared_ptr<Communicator> ranks_;  // that keep their own particles; null: all are here
   std::unique_ptr<Solver<Real>> solver_;
   SharedEvaluation<Real> evaluation_;
   std::unique_ptr<LeapfrogLoops<Real>> loops_;
   StageClock clock_;
 
   LeapfrogState<Real> state_;
+  std::int64_t total_ = 0;  // particles on all ranks
   double time_ = 0;
   double pending_kick_ = 0;  // what the velocities lack at time_: the closing kick of the last step
   double step_ = 0;          // fixed: as it was given or chosen at the start
@@ -134,8 +136,10 @@ Leapfrog<Real>::Leapfrog(const TimeOptions& time, const SolverOptions& gravity, 
       box_(box_of(gravity)),
       device_(context.device),
       alone_(context.communicator->size() == 1),
-      solver_(make_solver<Real>(gravity, context.device)),
-      evaluation_(context.device, context.communicator),
+      ranks_(!alone_ && can_spread(gravity, context.device) ? context.communicator : nullptr),
+      solver_(ranks_ ? make_spread_solver<Real>(gravity, context.device, ranks_)
+                     : make_solver<Real>(gravity, context.device)),
+      evaluation_(context.device, context.communicator, ranks_ != nullptr),
       loops_(make_loops<Real>(context.device)),
       clock_(context.device, context.profile),
       state_(context.device) {
@@ -150,11 +154,16 @@ Leapfrog<Real>::Leapfrog(const TimeOptions& time, const SolverOptions& gravity, 
 
 template <class Real>
 void Leapfrog<Real>::start(ParticleSource& particles, double time) {
+  total_ = particles.count();
+  const Shares shares{total_, ranks_ ? ranks_->size() : 1};
+  const int rank = ranks_ ? ranks_->rank() : 0;
+  ShareSource share(particles, shares.first(rank), shares.count(rank));
+  ParticleSource& own = ranks_ ? share : particles;
   if (expansion_.given()) {
-    ScaledVelocities momenta(particles, 1 / expansion_.shown_velocity(time));
-    state_.start(momenta, time);
+    ScaledVelocities momenta(own, 1 / expansion_.shown_velocity(time));
+    state_.start(momenta, time, ranks_.get());
   } else {
-    state_.start(particles, time);
+    state_.start(own, time, ranks_.get());
   }
   time_ = time;
   pending_kick_ = 0;
@@ -163,10 +172,35 @@ void Leapfrog<Real>::start(ParticleSource& particles, double time) {
   if (unsorted_) sort();
   evaluate(time);
   settle();
-  const std::int64_t bad = loops_->first_not_finite(state_.arrays());
-  if (bad >= 0) fail(bad, time);
+  end_where_not_finite(loops_->first_not_finite(state_.arrays()), time);
   choose_step(time);
   choose_fixed_step();
+}
+
+/// The smallest step that a particle wants, on any rank.
+template <class Real>
+double Leapfrog<Real>::least_step(const StepWish& wish) {
+  double step = loops_->minimum_step(state_.arrays(), wish);
+  if (ranks_) ranks_->all_reduce(&step, 1, Reduction::minimum);
+  return step;
+}
+
+/// Ends the run, on all ranks, where one has a particle that is not finite; place −1: this one has none.
+template <class Real>
+void Leapfrog<Real>::end_where_not_finite(std::int64_t place, double time) const {
+  const char* const reason = "its position, velocity or acceleration is not a finite number";
+  const double shown = expansion_.shown_time(time);
+  if (!ranks_) {
+    if (place >= 0) state_.fail(reason, place, shown);
+    return;
+  }
+  std::int64_t found_by = place >= 0 ? ranks_->rank() : ranks_->size();
+  ranks_->all_reduce(&found_by, 1, Reduction::minimum);
+  if (found_by == ranks_->size()) return;
+  ParticleState state;
+  if (found_by == ranks_->rank()) state = state_.particle_at(place, shown);
+  ranks_->broadcast(&state, sizeof state, static_cast<int>(found_by));
+  throw ParticleFailure(reason, state.time, state);
 }
 
 template <class Real>
@@ -216,7 +250,7 @@ void Leapfrog<Real>::evaluate(double time) {
                    expansion_.shown_time(time));
   }
   clock_.end();
-  if (solver_->info().pairwise) state_.counts.interactions += count() * count();
+  if (solver_->info().pairwise) state_.counts.interactions += total_ * total_;
 }
 
 /// The next adaptive step.
@@ -225,7 +259,7 @@ void Leapfrog<Real>::choose_step(double time) {
   if (!options_.adaptive) return;
   wish_.pending_kick = pending_kick_;
   expansion_.scale(wish_, time);
-  wanted_step_ = std::min(options_.step_max, loops_->minimum_step(state_.arrays(), wish_));
+  wanted_step_ = std::min(options_.step_max, least_step(wish_));
   if (!(wanted_step_ >= options_.step_max * shortest_step))
     throw Error(
         ErrorKind::numerics,
@@ -246,7 +280,7 @@ void Leapfrog<Real>::choose_fixed_step() {
   StepWish wish = wish_;
   expansion_.scale(wish, time_);
   if (step_ > 0) wish.eta = 0.5;
-  const double wanted = loops_->minimum_step(state_.arrays(), wish);
+  const double wanted = least_step(wish);
   if (step_ > wanted)
     step_remark_ = fmt::format(
         "time.step: {} is too long for these particles: the shortest time in which one crosses the softening length is "
@@ -285,7 +319,7 @@ void Leapfrog<Real>::step(double dt, double end) {
   pending_kick_ = close;
   time_ = end;
   ++state_.counts.steps;
-  state_.counts.particle_steps += count();
+  state_.counts.particle_steps += total_;
   if (options_.adaptive) {
     settle();
     choose_step(end);
@@ -297,8 +331,9 @@ template <class Real>
 void Leapfrog<Real>::settle() {
   device_.synchronize();
   const double seconds = seconds_since(batch_begin_);
-  if (const auto bad = loops_->take_not_finite())
-    fail(bad->place, queued_.empty() ? time_ : queued_[static_cast<std::size_t>(bad->pass)]);
+  const auto bad = loops_->take_not_finite();
+  const bool at_step = bad && !queued_.empty();
+  end_where_not_finite(bad ? bad->place : -1, at_step ? queued_[static_cast<std::size_t>(bad->pass)] : time_);
   if (queued_.empty()) return;
   const auto steps = static_cast<std::int64_t>(queued_.size());
   keeper_.stepped(steps, seconds);
@@ -337,8 +372,7 @@ void Leapfrog<Real>::finish(double end) {
   settle();
   loops_->kick_drift(state_.arrays(), {pending_kick_, 0, 0, box_});
   pending_kick_ = 0;
-  const std::int64_t bad = loops_->first_not_finite(state_.arrays());
-  if (bad >= 0) fail(bad, end);
+  end_where_not_finite(loops_->first_not_finite(state_.arrays()), end);
   time_ = end;
 }
 
@@ -357,12 +391,10 @@ std::optional<LentParticles> Leapfrog<Real>::lend() {
 template <class Real>
 void Leapfrog<Real>::take_back() {
   loops_->kick_drift(state_.arrays(), {0, 0, 0, box_});  // into the box
-  std::int64_t bad = loops_->first_not_finite(state_.arrays());
-  if (bad >= 0) fail(bad, time_);
+  end_where_not_finite(loops_->first_not_finite(state_.arrays()), time_);
   evaluate(time_);
   settle();
-  bad = loops_->first_not_finite(state_.arrays());
-  if (bad >= 0) fail(bad, time_);
+  end_where_not_finite(loops_->first_not_finite(state_.arrays()), time_);
   choose_step(time_);
 }
 
@@ -377,7 +409,8 @@ void Leapfrog<Real>::save(StateSource& to) const {
 /// The particles stay in the order in which they were saved until the first step has used their accelerations.
 template <class Real>
 void Leapfrog<Real>::restore(StateInput& from) {
-  state_.restore(from);
+  state_.restore(from, ranks_.get());
+  total_ = from.get_value<std::int64_t>("count");
   time_ = from.get_value<double>("time");
   pending_kick_ = from.get_value<double>("pending_kick");
   wanted_step_ = from.get_value<double>("wanted_step");

@@ -1,36 +1,15 @@
 #include "time/leapfrog_state.hpp"
 
-#include <algorithm>
-#include <type_traits>
-#include <vector>
+#include <utility>
 
 #include "gravity/mesh.hpp"
-#include "time/particle_failure.hpp"
 
 namespace pergola {
 
-namespace {
-
-/// Read back in pieces, in the order of the input.
 template <class Real>
-double quantum_of(const ParticleField<Real>& mass, std::int64_t count) {
-  constexpr std::int64_t piece = std::int64_t{1} << 22;
-  MassRange range;
-  std::vector<Real> values;
-  for (std::int64_t first = 0; first < count; first += piece) {
-    values.resize(static_cast<std::size_t>(std::min(piece, count - first)));
-    mass.to_host(first, static_cast<std::int64_t>(values.size()), values.data());
-    for (const Real one : values) range.add(static_cast<double>(one));
-  }
-  return mass_quantum(range, std::is_same_v<Real, float>);
-}
-
-}  // namespace
-
-template <class Real>
-void LeapfrogState<Real>::start(ParticleSource& particles, double time) {
+void LeapfrogState<Real>::start(ParticleSource& particles, double time, Communicator* ranks) {
   this->take(particles);
-  mass_quantum = quantum_of(this->mass, this->count());
+  mass_quantum = pergola::mass_quantum(this->device(), std::as_const(this->mass).data(), this->count(), ranks);
   start_time = time;
   counts = {};
 }
@@ -69,22 +48,22 @@ void LeapfrogState<Real>::save(StateSource& to) const {
 }
 
 template <class Real>
-void LeapfrogState<Real>::restore(StateInput& from) {
-  this->FieldList::restore(from);
-  mass_quantum = quantum_of(this->mass, this->count());
+void LeapfrogState<Real>::restore(StateInput& from, Communicator* ranks) {
+  this->FieldList::restore(from, ranks ? ranks->rank() : 0, ranks ? ranks->size() : 1);
+  mass_quantum = pergola::mass_quantum(this->device(), std::as_const(this->mass).data(), this->count(), ranks);
   start_time = from.get_value<double>("start_time");
   counts = from.get_value<StepCounts>("counts");
 }
 
 template <class Real>
-void LeapfrogState<Real>::fail(const char* reason, std::int64_t place, double time) const {
+ParticleState LeapfrogState<Real>::particle_at(std::int64_t place, double time) const {
   ParticleState state;
   state.id = this->id_at(place);
   state.mass = this->mass.fetch(place);
   state.position = this->x.fetch(place), state.velocity = this->v.fetch(place);
   state.acceleration = a.fetch(place);
   state.time = time;
-  throw ParticleFailure(reason, time, state);
+  return state;
 }
 
 template struct LeapfrogState<float>;

@@ -4,6 +4,7 @@
 #include "particles/particle_store.hpp"
 #include "time/integrator.hpp"
 #include "time/leapfrog_loops.hpp"
+#include "time/particle_failure.hpp"
 
 namespace pergola {
 
@@ -20,13 +21,17 @@ struct LeapfrogState : ParticleStore<Real> {
   void choose_jerk(bool wanted) { j.set_used(wanted); }
   bool with_jerk() const { return j.x.used(); }
 
-  /// Takes the particles; accelerations are zero.
-  void start(ParticleSource& particles, double time);
+  /// Takes the particles, with `ranks` (null: one rank) those of this rank; accelerations are zero.
+  void start(ParticleSource& particles, double time, Communicator* ranks = nullptr);
   LeapfrogArrays<Real> arrays();
   Sources<Real> sources() const;
   void save(StateSource& to) const;
-  void restore(StateInput& from);
-  [[noreturn]] void fail(const char* reason, std::int64_t place, double time) const;
+  void restore(StateInput& from, Communicator* ranks = nullptr);
+  /// The particle at a place in memory, for the record of a failure.
+  ParticleState particle_at(std::int64_t place, double time) const;
+  [[noreturn]] void fail(const char* reason, std::int64_t place, double time) const {
+    throw ParticleFailure(reason, time, particle_at(place, time));
+  }
 };
 
 }  // namespace pergola

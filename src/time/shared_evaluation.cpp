@@ -3,6 +3,8 @@
 #include <cstring>
 #include <utility>
 
+#include "comm/shares.hpp"
+
 namespace pergola {
 
 namespace {
@@ -38,8 +40,6 @@ PieceHeader header_of(const Failure& failure) {
   throw Error(static_cast<ErrorKind>(header.kind), own.message);
 }
 
-std::int64_t share_begin(std::int64_t n, int rank, int size) { return n * rank / size; }
-
 }  // namespace
 
 template <class Real>
@@ -47,17 +47,18 @@ void SharedEvaluation<Real>::evaluate(Solver<Real>& solver, const std::int64_t* 
                                       const Forces<Real>& forces) {
   Targets targets;
   targets.total = n;
-  const int rank = communicator_->rank(), size = communicator_->size();
-  if (size == 1) {
+  if (by_itself_) {
     targets.index = index;
     targets.count = n;
     solver.evaluate(targets, want, forces);
     return;
   }
-  const std::int64_t begin = share_begin(n, rank, size);
+  const Shares shares{n, communicator_->size()};
+  const int rank = communicator_->rank();
+  const std::int64_t begin = shares.first(rank);
   targets.index = index ? index + begin : nullptr;
   targets.first = begin;
-  targets.count = share_begin(n, rank + 1, size) - begin;
+  targets.count = shares.count(rank);
 
   std::vector<Real*> fields;
   Forces<Real> own;
@@ -76,10 +77,11 @@ void SharedEvaluation<Real>::evaluate(Solver<Real>& solver, const std::int64_t* 
 template <class Real>
 void SharedEvaluation<Real>::gather(std::int64_t n, const std::vector<Real*>& fields) {
   const int rank = communicator_->rank(), size = communicator_->size();
+  const Shares shares{n, size};
   std::vector<std::size_t> piece_bytes, piece_begin, field_bytes;
   std::size_t total = 0;
   for (int r = 0; r < size; ++r) {
-    const auto count = static_cast<std::size_t>(share_begin(n, r + 1, size) - share_begin(n, r, size));
+    const auto count = static_cast<std::size_t>(shares.count(r));
     field_bytes.push_back(count * sizeof(Real));
     piece_bytes.push_back(sizeof(PieceHeader) + fields.size() * field_bytes.back());
     piece_begin.push_back(total);
@@ -92,8 +94,8 @@ void SharedEvaluation<Real>::gather(std::int64_t n, const std::vector<Real*>& fi
   if (!failure_.exception)
     prepare([&] {
       for (std::size_t f = 0; f < fields.size() && field_bytes[own] > 0; ++f)
-        device_.memory().to_host(mine + sizeof(PieceHeader) + f * field_bytes[own],
-                                 fields[f] + share_begin(n, rank, size), field_bytes[own]);
+        device_.memory().to_host(mine + sizeof(PieceHeader) + f * field_bytes[own], fields[f] + shares.first(rank),
+                                 field_bytes[own]);
     });
   PieceHeader header = header_of(failure_);
   std::memcpy(mine, &header, sizeof header);
@@ -107,7 +109,7 @@ void SharedEvaluation<Real>::gather(std::int64_t n, const std::vector<Real*>& fi
     const auto piece = static_cast<std::size_t>(r);
     if (r == rank || field_bytes[piece] == 0) continue;
     for (std::size_t f = 0; f < fields.size(); ++f)
-      device_.memory().from_host(fields[f] + share_begin(n, r, size),
+      device_.memory().from_host(fields[f] + shares.first(r),
                                  message_.data() + piece_begin[piece] + sizeof header + f * field_bytes[piece],
                                  field_bytes[piece]);
   }

@@ -10,19 +10,20 @@
 
 namespace pergola {
 
-/// A force evaluation that all ranks share: particles are replicated, rank r of K answers the targets n r / K … n (r +
-/// 1) / K − 1 of n, and all ranks get all answers. The same bits as on one rank.
+/// A force evaluation that all ranks share. Where particles are replicated, each rank answers its share of the targets
+/// (comm/shares.hpp) and all ranks get all answers; where they are spread, the solver does what ranks do together, and
+/// a rank has the answers for its own. The same bits as on one rank.
 template <class Real>
 class SharedEvaluation {
  public:
-  SharedEvaluation(const Device& device, std::shared_ptr<Communicator> communicator)
-      : device_(device), communicator_(std::move(communicator)) {}
+  SharedEvaluation(const Device& device, std::shared_ptr<Communicator> communicator, bool spread = false)
+      : device_(device), communicator_(std::move(communicator)), by_itself_(spread || communicator_->size() == 1) {}
 
   /// Makes the solver ready for evaluate(). On several ranks what `action` throws waits for it, where all ranks learn
   /// of it.
   template <class Action>
   void prepare(const Action& action) {
-    if (communicator_->size() == 1) return action();
+    if (by_itself_) return action();
     try {
       action();
     } catch (...) {
@@ -41,6 +42,7 @@ class SharedEvaluation {
 
   Device device_;
   std::shared_ptr<Communicator> communicator_;
+  bool by_itself_;  // this rank answers all targets that it is asked for
   std::vector<std::byte> message_;
   Failure failure_;  // of this rank, not yet shared
 };

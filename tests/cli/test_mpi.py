@@ -23,6 +23,25 @@ snapshots_every = 0.125
 energy_every = 0.0625
 """
 
+MESH = """
+[run]
+end_time = 0.25
+device = "cpu"
+threads = 1
+[particles]
+model = "cube"
+n = 300
+[gravity]
+solver = "mesh"
+[gravity.mesh]
+cells = 16
+[time]
+step = 0.03125
+[output]
+snapshots_every = 0.1
+energy_every = 0.0625
+"""
+
 MPIRUN = shutil.which("mpirun")
 
 
@@ -62,6 +81,22 @@ class MpiTest(harness.CliTest):
                 self.assertEqual(result.returncode, 0, result.stderr)
                 self.assertEqual(self.contents(name), self.contents(f"{integrator}-0"), name)
                 self.assertEqual(json.loads((self.dir / name / "run.json").read_text())["ranks"], ranks)
+
+    def test_ranks_that_keep_their_own_particles_leave_the_files_of_one(self):
+        config = self.dir / "mesh.toml"
+        config.write_text(MESH)
+        self.good("run", config, "-o", self.dir / "one", "--quiet")
+        for ranks in (2, 4):
+            result = self.mpirun(ranks, "run", config, "-o", self.dir / f"of-{ranks}", "--quiet")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(self.contents(f"of-{ranks}"), self.contents("one"), ranks)
+        result = self.mpirun(4, "run", config, "-o", self.dir / "parts", "--quiet", "--set", "run.end_time=0.125")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        result = self.mpirun(2, "run", config, "-o", self.dir / "parts", "--quiet", "--resume")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        hashes = {json.loads((self.dir / name / "run.json").read_text())["hashes"]["final_state"]
+                  for name in ("one", "of-2", "of-4", "parts")}
+        self.assertEqual(len(hashes), 1, hashes)
 
     def test_only_one_rank_speaks(self):
         result = self.mpirun(2, "run", self.config(), "-o", self.dir / "out")

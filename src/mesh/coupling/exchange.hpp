@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "comm/communicator.hpp"
 #include "device/device.hpp"
 #include "device/stage_clock.hpp"
 #include "mesh/grid.hpp"
@@ -28,6 +29,10 @@ struct ExchangeOptions {
   Assignment assignment = Assignment::cic;
   Gradient gradient = Gradient::two_point;
   DensityRoute route = DensityRoute::automatic;
+  /// Each of these ranks gives its own particles to the same mesh, and all have the density of all: whole numbers are
+  /// added, so that it does not depend on who has which. deposit() is then a call of all ranks. Null: one rank. On the
+  /// CPU.
+  std::shared_ptr<Communicator> ranks{};
 };
 
 /// The traffic between particles and one mesh, on one device. Nothing here waits for a GPU except the host route and
@@ -54,7 +59,7 @@ class MeshExchange {
                        StageClock& clock) = 0;
   /// The sum over the cells of the last deposit, in quanta. Waits.
   virtual std::int64_t deposited_quanta() = 0;
-  /// Particles that the last deposit left out. Waits.
+  /// Particles that the last deposit left out, of all ranks. Waits.
   virtual std::int64_t outside() = 0;
 
   /// The force field −∇φ by the stencil of the options into `scratch`.

@@ -29,6 +29,9 @@ struct LayerSums {
   double x = 0, y = 0;
 };
 
+/// Sums that ranks add up at once.
+constexpr std::int64_t most_shared_sums = std::int64_t{1} << 21;
+
 /// Enough slabs for all threads; nothing else depends on it, for the sums are whole numbers.
 int choose_slab_layers(int layers, int threads) { return std::clamp(layers / (4 * threads), 4, 16); }
 
@@ -55,7 +58,10 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     return std::max(blocks * block_cells_ * std::int64_t{sizeof(std::int64_t)},
                     exchange::force_cells(walk_) * std::int64_t{sizeof(CellForce<Real>)});
   }
-  std::int64_t own_bytes(std::int64_t particles) const override { return SlabLists<Real>::bytes(particles); }
+  std::int64_t own_bytes(std::int64_t particles) const override {
+    const std::int64_t shared = options_.ranks ? shared_layers() * walk_.rows * walk_.row_cells : 0;
+    return SlabLists<Real>::bytes(particles) + shared * std::int64_t{sizeof(std::int64_t)};
+  }
 
   void deposit(const MeshParticles<Real>& particles, double quantum, const Field<Real>& density, void* scratch,
                StageClock& clock) override {
@@ -74,15 +80,19 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     });
     clock.begin("density");
     const double factor = quantum / grid_.cell_volume();
-    const int field_layers = grid_.dimensions == 3 ? density.nz : density.ny;
-    parallel_for(threads_, field_layers,
-                 [&](std::int64_t layer) { write_layer(static_cast<int>(layer), factor, density); });
+    outside_ = lists_.outside();
+    if (options_.ranks)
+      write_shared_layers(factor, density);
+    else
+      parallel_for(threads_, walk_.layers,
+                   [&](std::int64_t layer) { write_layer(static_cast<int>(layer), factor, density); });
+    clear_padding(density);
     find_monopole(quantum);
     clock.end();
   }
 
   std::int64_t deposited_quanta() override { return deposited_; }
-  std::int64_t outside() override { return lists_.outside(); }
+  std::int64_t outside() override { return outside_; }
 
   void set_potential(const Field<const Real>& potential, void* scratch) override {
     exchange::differentiate(threads_, walk_, options_.gradient, potential, static_cast<CellForce<Real>*>(scratch));
@@ -118,30 +128,35 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
   /// Blocks that crowded slabs may have in all beyond one each.
   std::int64_t most_further_parts() const { return 2 * std::int64_t{threads_}; }
 
-  /// Adds the rows of a layer from all blocks that hold it, makes densities of them, and clears the padding.
-  void write_layer(int layer, double factor, const Field<Real>& density) {
-    const int field_rows = grid_.dimensions == 3 ? density.ny : 1;
-    Real* const out = density.data + std::int64_t{layer} * field_rows * density.pitch;
-    if (layer >= walk_.layers) {
-      std::fill_n(out, field_rows * density.pitch, Real(0));
-      return;
-    }
-    std::vector<const std::int64_t*> from, rows;
+  /// The sums of a layer in the blocks that hold it.
+  std::vector<const std::int64_t*> blocks_with(int layer) const {
+    std::vector<const std::int64_t*> from;
     for (const SumBlock& block : blocks_)
       for (int at = layer - block.first_layer; at < block.cleared; at += walk_.layers)
         if (at >= 0) from.push_back(block.sums + at * walk_.layer_cells);
-    std::vector<std::int64_t> total(static_cast<std::size_t>(walk_.row_cells));
+    return from;
+  }
+
+  /// Adds a row of a layer from these blocks. `rows` is work memory.
+  void add_row(const std::vector<const std::int64_t*>& from, int row, std::vector<const std::int64_t*>& rows,
+               std::int64_t* total) const {
+    rows.clear();
+    for (const std::int64_t* const block : from)
+      for (int r = row; r < walk_.rows + walk_.ghost_rows; r += walk_.rows) rows.push_back(block + r * walk_.row_cells);
+    loops_.add_rows(walk_, rows.data(), rows.size(), total);
+  }
+
+  /// Makes densities of a layer's rows, total_of(row) each, and clears their padding.
+  template <class TotalOf>
+  void finish_layer(int layer, double factor, const Field<Real>& density, const TotalOf& total_of) {
+    const int field_rows = grid_.dimensions == 3 ? density.ny : 1;
+    Real* const out = density.data + std::int64_t{layer} * field_rows * density.pitch;
     LayerSums sums;
     for (int row = 0; row < walk_.rows; ++row) {
-      rows.clear();
-      for (const std::int64_t* const block : from)
-        for (int r = row; r < walk_.rows + walk_.ghost_rows; r += walk_.rows)
-          rows.push_back(block + r * walk_.row_cells);
-      loops_.add_rows(walk_, rows.data(), rows.size(), total.data());
       Real* const out_row = out + row * density.pitch;
       double moment = 0;
       const std::int64_t quanta =
-          loops_.finish_row(walk_, total.data(), factor, out_row, grid_.periodic() ? nullptr : &moment);
+          loops_.finish_row(walk_, total_of(row), factor, out_row, grid_.periodic() ? nullptr : &moment);
       std::fill(out_row + walk_.nx, out_row + density.pitch, Real(0));
       sums.quanta += quanta;
       sums.x += moment;
@@ -149,6 +164,50 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     }
     std::fill(out + walk_.rows * density.pitch, out + field_rows * density.pitch, Real(0));
     layer_sums_[static_cast<std::size_t>(layer)] = sums;
+  }
+
+  void write_layer(int layer, double factor, const Field<Real>& density) {
+    const auto from = blocks_with(layer);
+    std::vector<const std::int64_t*> rows;
+    std::vector<std::int64_t> total(static_cast<std::size_t>(walk_.row_cells));
+    finish_layer(layer, factor, density, [&](int row) {
+      add_row(from, row, rows, total.data());
+      return total.data();
+    });
+  }
+
+  /// Layers whose sums the ranks add up at once.
+  std::int64_t shared_layers() const {
+    return std::clamp<std::int64_t>(most_shared_sums / (walk_.rows * walk_.row_cells), 1, walk_.layers);
+  }
+
+  /// The same with the sums of all ranks.
+  void write_shared_layers(double factor, const Field<Real>& density) {
+    options_.ranks->all_reduce(&outside_, 1, Reduction::sum);
+    const std::int64_t layer_sums = walk_.rows * walk_.row_cells, at_once = shared_layers();
+    shared_.resize(static_cast<std::size_t>(at_once * layer_sums));
+    for (std::int64_t begin = 0; begin < walk_.layers; begin += at_once) {
+      const std::int64_t count = std::min(at_once, walk_.layers - begin);
+      parallel_for(threads_, count, [&](std::int64_t k) {
+        const auto from = blocks_with(static_cast<int>(begin + k));
+        std::vector<const std::int64_t*> rows;
+        for (int row = 0; row < walk_.rows; ++row)
+          add_row(from, row, rows, shared_.data() + k * layer_sums + row * walk_.row_cells);
+      });
+      options_.ranks->all_reduce(shared_.data(), static_cast<std::size_t>(count * layer_sums), Reduction::sum);
+      parallel_for(threads_, count, [&](std::int64_t k) {
+        finish_layer(static_cast<int>(begin + k), factor, density,
+                     [&](int row) { return shared_.data() + k * layer_sums + row * walk_.row_cells; });
+      });
+    }
+  }
+
+  /// The layers of the field beyond those of the grid.
+  void clear_padding(const Field<Real>& density) {
+    const bool deep = grid_.dimensions == 3;
+    const std::int64_t layers = deep ? density.nz : density.ny, layer = (deep ? density.ny : 1) * density.pitch;
+    parallel_for(threads_, layers - walk_.layers,
+                 [&](std::int64_t k) { std::fill_n(density.data + (walk_.layers + k) * layer, layer, Real(0)); });
   }
 
   void find_monopole(double quantum) {
@@ -200,6 +259,8 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
   std::vector<SlabPart> parts_;
   std::vector<SumBlock> blocks_;  // of the parts
   std::vector<LayerSums> layer_sums_;
+  std::vector<std::int64_t> shared_;  // sums of some layers, of all ranks
+  std::int64_t outside_ = 0;
   std::int64_t deposited_ = 0;
   double mass_ = 0;
   Vec3<double> centre_{0, 0, 0};

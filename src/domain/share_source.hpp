@@ -1,0 +1,22 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "particles/particle_source.hpp"
+
+namespace pergola {
+
+/// A stretch of the particles of another source, for the rank that keeps them.
+class ShareSource final : public ParticleSource {
+ public:
+  ShareSource(ParticleSource& all, std::int64_t first, std::int64_t count) : all_(all), first_(first), count_(count) {}
+  std::int64_t count() const override { return count_; }
+  void read(std::int64_t first, std::int64_t n, Particles& to) override { all_.read(first_ + first, n, to); }
+  std::string name() const override { return all_.name(); }
+
+ private:
+  ParticleSource& all_;
+  std::int64_t first_, count_;
+};
+
+}  // namespace pergola

@@ -1,0 +1,87 @@
+#include "sim/spread_view.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "domain/spread_shown.hpp"
+
+namespace pergola {
+
+namespace {
+
+// Numbers of requests, after those of the particles.
+constexpr std::int64_t ask_potentials = SpreadShown::requests;
+constexpr std::int64_t ask_state = ask_potentials + 1;  // and from here on the ranges of the state, by their names
+
+}  // namespace
+
+void SpreadView::find_potentials(AnySolver& solver) {
+  auto* const single = dynamic_cast<Solver<float>*>(&solver);
+  single_numbers_ = single != nullptr;
+  if (single)
+    single_ = potentials_of(*single, *own_, ShownPlaces<float>(*own_));
+  else
+    double_ = potentials_of(dynamic_cast<Solver<double>&>(solver), *own_, ShownPlaces<double>(*own_));
+  own_->device().synchronize();
+}
+
+void SpreadView::on_root(const std::function<void()>& action) {
+  rows_.on_root(action, [this](const RankRows::Request& request, std::byte* to) { answer(request, to); });
+}
+
+std::unique_ptr<ShownParticles> SpreadView::shown() { return std::make_unique<SpreadShown>(rows_, *own_); }
+
+KnownPotentials SpreadView::potentials() {
+  const std::int64_t value_bytes = single_numbers_ ? sizeof(float) : sizeof(double);
+  return {single_numbers_, [this, value_bytes](std::int64_t first, std::int64_t n, void* to) {
+            rows_.read({ask_potentials, first, n, value_bytes},
+                       [&](std::int64_t at, std::int64_t count, const std::byte* rows) {
+                         std::memcpy(static_cast<std::byte*>(to) + at * value_bytes, rows,
+                                     static_cast<std::size_t>(count * value_bytes));
+                       });
+          }};
+}
+
+const StateSource& SpreadView::state() {
+  if (!state_) {
+    state_ = std::make_unique<StateSource>();
+    save_(*state_);
+  }
+  return *state_;
+}
+
+void SpreadView::save(StateSource& to) {
+  std::int64_t what = ask_state;
+  for (const StateRange& range : state().ranges()) {
+    const auto value_bytes = static_cast<std::int64_t>(range.value_bytes);
+    if (!range.per_particle)
+      to.put_range(range.name, range.value_bytes, range.count, range.copy);
+    else
+      to.put_range(
+          range.name, range.value_bytes, rows_.shares().total,
+          [this, what, value_bytes](std::int64_t first, std::int64_t n, void* into) {
+            rows_.read({what, first, n, value_bytes}, [&](std::int64_t at, std::int64_t count, const std::byte* rows) {
+              std::memcpy(static_cast<std::byte*>(into) + at * value_bytes, rows,
+                          static_cast<std::size_t>(count * value_bytes));
+            });
+          },
+          true);
+    ++what;
+  }
+  to.put_value("count", rows_.shares().total);
+}
+
+/// Of this rank's particles, which live on the CPU.
+void SpreadView::answer(const RankRows::Request& request, std::byte* to) {
+  if (request.what < ask_potentials) return answer_shown(*own_, request, to);
+  if (request.what >= ask_state) {
+    const StateRange& range = state().ranges().at(static_cast<std::size_t>(request.what - ask_state));
+    return range.copy(request.first, request.count, to);
+  }
+  const auto* values = single_numbers_ ? reinterpret_cast<const std::byte*>(single_.data())
+                                       : reinterpret_cast<const std::byte*>(double_.data());
+  std::memcpy(to, values + request.first * request.row_bytes,
+              static_cast<std::size_t>(request.count * request.row_bytes));
+}
+
+}  // namespace pergola

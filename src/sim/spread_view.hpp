@@ -1,0 +1,50 @@
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "analysis/shown_potential.hpp"
+#include "base/state_source.hpp"
+#include "comm/communicator.hpp"
+#include "comm/shares.hpp"
+#include "device/buffer.hpp"
+#include "domain/rank_rows.hpp"
+#include "gravity/solver.hpp"
+#include "particles/shown_particles.hpp"
+
+namespace pergola {
+
+/// A simulation whose ranks keep their own particles, as rank 0 reads it between two steps: piece by piece, in the
+/// order of the input, while the other ranks answer.
+class SpreadView {
+ public:
+  /// `own`: this rank's particles as they are shown; `save` gives this rank's state.
+  SpreadView(Communicator& communicator, const Shares& shares, std::unique_ptr<ShownParticles> own,
+             std::function<void(StateSource&)> save)
+      : rows_(communicator, shares), own_(std::move(own)), save_(std::move(save)) {}
+
+  /// The potentials of the particles that are shown. All ranks call it.
+  void find_potentials(AnySolver& solver);
+  /// Rank 0 does `action`, which may use all of what follows; all ranks call it. What one throws all throw.
+  void on_root(const std::function<void()>& action);
+
+  std::unique_ptr<ShownParticles> shown();
+  KnownPotentials potentials();
+  /// The state of all ranks with the names and bytes of one that has all particles.
+  void save(StateSource& to);
+
+ private:
+  void answer(const RankRows::Request& request, std::byte* to);
+  const StateSource& state();
+
+  RankRows rows_;
+  std::unique_ptr<ShownParticles> own_;
+  std::function<void(StateSource&)> save_;
+  std::unique_ptr<StateSource> state_;  // this rank's, made when first asked for
+  bool single_numbers_ = false;
+  Buffer<float> single_;  // potentials, one of the two
+  Buffer<double> double_;
+};
+
+}  // namespace pergola

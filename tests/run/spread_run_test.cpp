@@ -1,0 +1,143 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "comm/thread_ranks.hpp"
+#include "io/checkpoint.hpp"
+#include "run/run.hpp"
+#include "sim/system.hpp"
+
+namespace pergola {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Runs whose ranks keep their own particles: what they leave is what one rank leaves.
+class SpreadRuns : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("pergola-spread-" + std::to_string(::getpid()));
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  static RunConfig config(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> sets{"run.end_time=0.5",
+                                  "run.device=cpu",
+                                  "run.threads=1",
+                                  "gravity.solver=mesh",
+                                  "gravity.mesh.cells=16",
+                                  "gravity.mesh.boundary=isolated",
+                                  "time.step=0.0625",
+                                  "time.integrator=leapfrog",
+                                  "output.snapshots_every=0.2",
+                                  "output.energy_every=0.1",
+                                  "output.force_audit_every=4"};
+    sets.insert(sets.end(), more.begin(), more.end());
+    return parse_config("[particles]\nmodel = \"plummer\"\nn = 90\n", "test", sets);
+  }
+
+  /// Asks to be shown a sample after every step.
+  struct Watcher final : RunWatcher {
+    RunWishes look(double /*time*/, std::int64_t /*steps*/) override { return {.show = true}; }
+    void show(System& system) override { seen.push_back(system.sample(20).vx); }
+    std::vector<std::vector<double>> seen;
+  };
+
+  enum class Until { end, first_look };
+  /// On so many ranks, to the end or until the run first asks whether it is interrupted.
+  RunStatus run(int ranks, const RunConfig& used, const std::string& name, Until until = Until::end,
+                bool resume = false, RunWatcher* watcher = nullptr) const {
+    RunStatus status = RunStatus::finished;
+    run_on_thread_ranks(ranks, [&](Communicator& communicator) {
+      RunOptions options;
+      options.directory = folder_ / name;
+      options.resume = resume;
+      if (communicator.is_root()) options.watcher = watcher;
+      if (until == Until::first_look) options.interrupted = [] { return true; };
+      const auto summary =
+          run_simulation(used, options, std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
+      if (communicator.is_root()) status = summary.status;
+    });
+    return status;
+  }
+
+  static std::string text(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::stringstream stream;
+    stream << file.rdbuf();
+    return stream.str();
+  }
+
+  /// Snapshots and logs by name, logs without the wall clock; hashes of the particles.
+  std::map<std::string, std::string> left_by(const std::string& name) const {
+    std::map<std::string, std::string> left;
+    for (const auto& entry : fs::directory_iterator(folder_ / name)) {
+      const std::string file = entry.path().filename().string();
+      if (file.ends_with(".hdf5")) left[file] = text(entry.path());
+      if (file == "lagrangian.csv" || file == "audit.csv") left[file] = text(entry.path());
+      if (file == "energy.csv") {
+        std::istringstream lines(text(entry.path()));
+        for (std::string line; std::getline(lines, line);) left[file] += line.substr(0, line.rfind(',')) + "\n";
+      }
+    }
+    const auto record = nlohmann::json::parse(text(folder_ / name / "run.json"));
+    left["final state"] = record.at("hashes").at("final_state").dump();
+    left["checks"] = record.at("checks").dump();
+    return left;
+  }
+
+  void expect_same(const std::string& a, const std::string& b) const {
+    const auto one = left_by(a), other = left_by(b);
+    EXPECT_GE(one.size(), 6u);
+    ASSERT_EQ(one.size(), other.size());
+    for (const auto& [file, contents] : one) EXPECT_TRUE(other.at(file) == contents) << file << " of " << a;
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(SpreadRuns, LeaveTheFilesOfOneRank) {
+  run(1, config(), "one");
+  for (const int ranks : {2, 3, 4, 7}) {
+    const std::string name = std::to_string(ranks);
+    EXPECT_EQ(run(ranks, config(), name), RunStatus::finished);
+    expect_same(name, "one");
+    const auto checkpoint = read_newest_checkpoint(folder_ / name / "checkpoint", nullptr);
+    const auto of_one = read_newest_checkpoint(folder_ / "one" / "checkpoint", nullptr);
+    ASSERT_TRUE(checkpoint && of_one);
+    EXPECT_TRUE(checkpoint->blocks.blocks() == of_one->blocks.blocks()) << name;
+  }
+}
+
+// The sample of a moment is that of one rank; the other ranks give their part of it.
+TEST_F(SpreadRuns, AreShownToWhoWatches) {
+  Watcher one, three;
+  run(1, config(), "one", Until::end, false, &one);
+  EXPECT_EQ(run(3, config(), "three", Until::end, false, &three), RunStatus::finished);
+  expect_same("three", "one");
+  ASSERT_GE(one.seen.size(), 2u);
+  ASSERT_GE(three.seen.size(), 2u);
+  EXPECT_EQ(one.seen.front().size(), 20u);
+  EXPECT_EQ(three.seen.front(), one.seen.front());
+  EXPECT_EQ(three.seen.back(), one.seen.back());
+}
+
+TEST_F(SpreadRuns, AreResumedOnAnyNumberOfRanks) {
+  run(1, config(), "one");
+  EXPECT_EQ(run(3, config(), "resumed", Until::first_look), RunStatus::interrupted);
+  EXPECT_EQ(run(1, config(), "resumed", Until::first_look, true), RunStatus::interrupted);
+  EXPECT_EQ(run(4, config(), "resumed", Until::end, true), RunStatus::finished);
+  expect_same("resumed", "one");
+}
+
+}  // namespace
+}  // namespace pergola

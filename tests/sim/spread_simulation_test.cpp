@@ -1,0 +1,222 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/philox.hpp"
+#include "comm/shares.hpp"
+#include "comm/thread_ranks.hpp"
+#include "sim/simulation.hpp"
+
+namespace pergola {
+namespace {
+
+using Settings = std::vector<std::string>;
+
+RunConfig with(const Settings& settings) {
+  Settings all{"run.end_time=0.5",      "run.device=cpu",     "run.threads=1",    "gravity.solver=mesh",
+               "gravity.mesh.cells=16", "gravity.mesh.box=1", "time.step=0.0625", "time.integrator=leapfrog"};
+  all.insert(all.end(), settings.begin(), settings.end());
+  return parse_config("", "test", all);
+}
+
+/// In a cube of side 1 from `corner` on, with unequal masses, fast enough to cross several cells in a step and, where
+/// the box is periodic, its faces.
+Particles some_particles(std::int64_t n, double corner) {
+  Particles particles;
+  particles.resize(n);
+  for (std::size_t k = 0; k < particles.id.size(); ++k) {
+    Philox random(5, 0, k);
+    const auto within = [&] { return corner + 0.2 + 0.6 * random.uniform(); };
+    particles.x[k] = within(), particles.y[k] = within(), particles.z[k] = within();
+    const auto speed = [&] { return 2 * random.uniform() - 1; };
+    particles.vx[k] = speed(), particles.vy[k] = speed(), particles.vz[k] = speed();
+    particles.mass[k] = (0.1 + random.uniform()) / static_cast<double>(n);
+  }
+  return particles;
+}
+
+/// All that rank 0 can see of a simulation.
+struct Seen {
+  StateBlocks state;
+  std::string hash;
+  Energies energies;
+  Particles particles, sample;
+  ParticleCensus census;
+  StepCounts counts;
+  std::int64_t outside = 0;
+};
+
+Seen look_at(const Simulation& simulation) {
+  Seen seen;
+  simulation.on_root([&] {
+    seen.hash = simulation.state_hash();
+    seen.sample = simulation.sample(20);
+    seen.census = simulation.census();
+    seen.state = simulation.save();
+  });
+  simulation.on_root([&] { seen.energies = simulation.energies(); }, Simulation::Reading::pair_potentials);
+  simulation.on_root(
+      [&] {
+        const auto source = simulation.particles_with_potentials();
+        source->read(0, source->count(), seen.particles);
+      },
+      Simulation::Reading::potentials);
+  seen.counts = simulation.counts();
+  seen.outside = simulation.outside();
+  return seen;
+}
+
+/// Without the bytes after the last member of a box, which may be any.
+std::map<std::string, std::vector<std::byte>> blocks_of(const StateBlocks& state) {
+  auto blocks = state.blocks();
+  blocks.at("box").resize(offsetof(Box, boundary) + sizeof(Boundary));
+  return blocks;
+}
+
+void expect_same(const Seen& a, const Seen& b, const std::string& where) {
+  SCOPED_TRACE(where);
+  EXPECT_EQ(a.hash, b.hash);
+  const auto one = blocks_of(a.state), other = blocks_of(b.state);
+  ASSERT_EQ(one.size(), other.size());
+  for (const auto& [name, bytes] : one) EXPECT_TRUE(other.at(name) == bytes) << name;
+  EXPECT_EQ(a.energies.kinetic, b.energies.kinetic);
+  EXPECT_EQ(a.energies.potential, b.energies.potential);
+  EXPECT_EQ(a.energies.angular_momentum.z, b.energies.angular_momentum.z);
+  EXPECT_EQ(a.particles.x, b.particles.x);
+  EXPECT_EQ(a.particles.potential, b.particles.potential);
+  EXPECT_EQ(a.sample.id, b.sample.id);
+  EXPECT_EQ(a.sample.x, b.sample.x);
+  EXPECT_EQ(a.census.counts, b.census.counts);
+  EXPECT_EQ(a.counts.steps, b.counts.steps);
+  EXPECT_EQ(a.counts.particle_steps, b.counts.particle_steps);
+  EXPECT_EQ(a.outside, b.outside);
+}
+
+std::shared_ptr<Communicator> shared(Communicator& communicator) {
+  return {&communicator, [](Communicator*) {}};
+}
+
+/// What rank 0 of so many sees at 0.3, between two steps, and at the end.
+std::vector<Seen> run_on(int ranks, const RunConfig& config, const Particles& particles) {
+  std::vector<Seen> seen(2);
+  run_on_thread_ranks(ranks, [&](Communicator& communicator) {
+    Simulation simulation(config, particles, 0, shared(communicator));
+    simulation.run_until(0.3);
+    const Seen between = look_at(simulation);
+    simulation.run_until(0.5);
+    const Seen end = look_at(simulation);
+    if (communicator.is_root()) seen = {between, end};
+  });
+  return seen;
+}
+
+void expect_bits_of_one_rank(const Settings& settings, const Particles& particles, const std::vector<int>& numbers) {
+  const RunConfig config = with(settings);
+  const auto one = run_on(1, config, particles);
+  for (const int ranks : numbers) {
+    const auto several = run_on(ranks, config, particles);
+    for (std::size_t k = 0; k < one.size(); ++k)
+      expect_same(several[k], one[k],
+                  std::to_string(ranks) + " ranks, " + std::to_string(particles.size()) + " particles, moment " +
+                      std::to_string(k));
+  }
+}
+
+TEST(SpreadSimulation, HasTheBitsOfOneRankInAPeriodicBox) {
+  expect_bits_of_one_rank({}, some_particles(150, 0), {2, 3, 4, 7, 64});
+}
+
+TEST(SpreadSimulation, HasTheBitsOfOneRankWithDoublesAndStepsChosenFromAllParticles) {
+  expect_bits_of_one_rank({"run.precision=double", "time.adaptive=true", "gravity.mesh.assignment=tsc",
+                           "gravity.mesh.gradient=spectral", "time.courant=2"},
+                          some_particles(150, 0), {3, 4});
+}
+
+TEST(SpreadSimulation, HasTheBitsOfOneRankInAnIsolatedBoxThatParticlesLeave) {
+  const Settings isolated{"gravity.mesh.boundary=isolated", "gravity.mesh.poisson=multigrid", "run.precision=double",
+                          "gravity.mesh.box=1.0"};
+  const auto particles = some_particles(100, -0.5);
+  EXPECT_GT(run_on(1, with(isolated), particles)[1].outside, 0);
+  expect_bits_of_one_rank(isolated, particles, {2, 7});
+}
+
+TEST(SpreadSimulation, RanksMayHaveNoParticles) {
+  expect_bits_of_one_rank({}, some_particles(5, 0), {7, 64});
+  expect_bits_of_one_rank({"time.adaptive=true", "time.courant=2"}, some_particles(1, 0), {3});
+}
+
+TEST(SpreadSimulation, EachRankKeepsItsShareOnly) {
+  const auto particles = some_particles(100, 0);
+  run_on_thread_ranks(7, [&](Communicator& communicator) {
+    Simulation simulation(with({}), particles, 0, shared(communicator));
+    simulation.run_until(0.25);
+    const Shares shares{particles.size(), 7};
+    const int rank = communicator.rank();
+    const LentParticles lent = simulation.lend();
+    EXPECT_EQ(lent.count, shares.count(rank));
+    EXPECT_EQ(simulation.size(), 100);
+    std::vector<std::uint64_t> ids(lent.id, lent.id + lent.count);
+    std::sort(ids.begin(), ids.end());
+    for (std::size_t k = 0; k < ids.size(); ++k)
+      EXPECT_EQ(ids[k], particles.id[static_cast<std::size_t>(shares.first(rank)) + k]);
+  });
+}
+
+TEST(SpreadSimulation, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) {
+  const RunConfig config = with({});
+  const auto particles = some_particles(120, 0);
+  const Seen whole = run_on(1, config, particles)[1];
+  StateBlocks state;
+  for (const int before : {3, 1}) {
+    run_on_thread_ranks(before, [&](Communicator& communicator) {
+      Simulation simulation(config, particles, 0, shared(communicator));
+      simulation.run_until(0.25);
+      simulation.on_root([&] { state = simulation.save(); });
+    });
+    for (const int after : {1, 2, 4, 7}) {
+      Seen resumed;
+      run_on_thread_ranks(after, [&](Communicator& communicator) {
+        Simulation simulation(config, state, shared(communicator));
+        simulation.run_until(0.5);
+        const Seen seen = look_at(simulation);
+        if (communicator.is_root()) resumed = seen;
+      });
+      expect_same(resumed, whole, std::to_string(before) + " ranks, then " + std::to_string(after));
+    }
+  }
+}
+
+TEST(SpreadSimulation, AParticleThatIsLostIsNamedByAllRanks) {
+  auto particles = some_particles(10, -0.5);
+  particles.vx[8] = 1.5e308;
+  const RunConfig config =
+      with({"gravity.mesh.boundary=isolated", "run.precision=double", "time.step=0.25", "run.end_time=4"});
+  std::vector<std::string> words(4);
+  run_on_thread_ranks(4, [&](Communicator& communicator) {
+    Simulation simulation(config, particles, 0, shared(communicator));
+    try {
+      simulation.run_until(4);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::numerics);
+      words[static_cast<std::size_t>(communicator.rank())] = error.what();
+    }
+  });
+  EXPECT_NE(words[0].find("particle id 9 at time"), std::string::npos) << words[0];
+  for (const auto& one : words) EXPECT_EQ(one, words[0]);
+}
+
+TEST(SpreadSimulation, WhatIsAskedOfAllParticlesOutsideOnRootIsRefused) {
+  const auto particles = some_particles(10, 0);
+  run_on_thread_ranks(2, [&](Communicator& communicator) {
+    const Simulation simulation(with({}), particles, 0, shared(communicator));
+    EXPECT_THROW(simulation.particles(), Error);
+    EXPECT_THROW(simulation.save(), Error);
+  });
+}
+
+}  // namespace
+}  // namespace pergola
