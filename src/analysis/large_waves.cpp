@@ -16,18 +16,29 @@ constexpr int vectors[large_wave_count][3] = {{1, 0, 0},  {0, 1, 0},  {0, 0, 1},
                                               {1, 0, 1},  {1, 0, -1}, {0, 1, 1}, {0, 1, -1}, {1, 1, 1},
                                               {1, 1, -1}, {1, -1, 1}, {-1, 1, 1}};
 
-}  // namespace
+/// Σ m exp(−i k·x) and Σ m.
+struct WaveSums {
+  LargeWaves waves{};
+  double mass = 0;
 
-LargeWaves large_waves(const Particles& particles, double box_side, int threads) {
-  struct Part {
-    LargeWaves waves{};
-    double mass = 0;
-  };
+  void add(const WaveSums& other) {
+    mass += other.mass;
+    for (std::size_t k = 0; k < large_wave_count; ++k) waves[k] += other.waves[k];
+  }
+  LargeWaves contrasts() const {
+    LargeWaves of_mean = waves;
+    for (auto& wave : of_mean) wave /= mass;
+    return of_mean;
+  }
+};
+
+/// Chunk by chunk in their order, so that whole chunks may come in pieces.
+void add_particles(const Particles& particles, double box_side, int threads, WaveSums& sum) {
   const std::int64_t n = particles.size();
-  std::vector<Part> parts(static_cast<std::size_t>((n + chunk - 1) / chunk));
+  std::vector<WaveSums> parts(static_cast<std::size_t>((n + chunk - 1) / chunk));
   const double unit = physics::wave_number(1, box_side);
   parallel_chunks(threads, n, chunk, [&](std::int64_t begin, std::int64_t end) {
-    Part& part = parts[static_cast<std::size_t>(begin / chunk)];
+    WaveSums& part = parts[static_cast<std::size_t>(begin / chunk)];
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       const double m = particles.mass[i];
       part.mass += m;
@@ -42,13 +53,26 @@ LargeWaves large_waves(const Particles& particles, double box_side, int threads)
       }
     }
   });
-  Part sum;
-  for (const Part& part : parts) {
-    sum.mass += part.mass;
-    for (std::size_t k = 0; k < large_wave_count; ++k) sum.waves[k] += part.waves[k];
+  for (const WaveSums& part : parts) sum.add(part);
+}
+
+}  // namespace
+
+LargeWaves large_waves(const Particles& particles, double box_side, int threads) {
+  WaveSums sum;
+  add_particles(particles, box_side, threads, sum);
+  return sum.contrasts();
+}
+
+LargeWaves large_waves(ParticleSource& particles, double box_side, int threads) {
+  constexpr std::int64_t piece_particles = 64 * chunk;
+  WaveSums sum;
+  Particles piece;
+  for (std::int64_t first = 0; first < particles.count(); first += piece_particles) {
+    particles.read(first, std::min(piece_particles, particles.count() - first), piece);
+    add_particles(piece, box_side, threads, sum);
   }
-  for (auto& wave : sum.waves) wave /= sum.mass;
-  return sum.waves;
+  return sum.contrasts();
 }
 
 LargeWaveGrowth wave_growth(const LargeWaves& before, const LargeWaves& after, double linear_growth) {

@@ -3,6 +3,7 @@
 #include <complex>
 
 #include "base/host_device.hpp"
+#include "particles/particle_source.hpp"
 #include "particles/particles.hpp"
 #include "physics/cosmology.hpp"
 
@@ -15,6 +16,8 @@ using LargeWaves = std::array<std::complex<double>, large_wave_count>;
 
 /// Their density contrasts, Σ m exp(−i k·x)/Σ m, summed in a fixed order on any number of threads.
 PERGOLA_API LargeWaves large_waves(const Particles& particles, double box_side, int threads);
+/// The same bits with a piece of them in memory at a time.
+PERGOLA_API LargeWaves large_waves(ParticleSource& particles, double box_side, int threads);
 
 /// How the waves δ₀ have become δ₁ over what linear theory says, G: the part r of G δ₀ in δ₁, each wave weighted with
 /// its square, Re Σ δ₁ δ₀*/(G Σ |δ₀|²), and what is left, √(Σ |δ₁ − r G δ₀|²/Σ |r G δ₀|²).

@@ -112,6 +112,16 @@ class StateInput {
   T get_value(const std::string& name) {
     return get<T>(name, 1)[0];
   }
+  /// All of it, for those who cannot do with pieces.
+  StateBlocks blocks() {
+    StateBlocks all;
+    for (const std::string& name : names()) {
+      auto& block = all.blocks()[name];
+      block.resize(static_cast<std::size_t>(bytes(name)));
+      read(name, 0, block.data(), block.size());
+    }
+    return all;
+  }
 };
 
 /// Blocks in memory, which somebody else keeps.

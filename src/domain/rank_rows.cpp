@@ -1,9 +1,9 @@
 #include "domain/rank_rows.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cstring>
+#include <exception>
+#include <string>
 #include <vector>
 
 #include "base/error.hpp"

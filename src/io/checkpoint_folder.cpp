@@ -27,6 +27,16 @@ std::optional<std::uint64_t> checkpoint_number(const fs::path& path) {
   return parse_unsigned(digits);
 }
 
+constexpr std::string_view part_mark = ".part_", part_suffix = ".pgp";
+
+/// The first file of the set that this is a part of, by its name.
+std::optional<fs::path> set_of_part(const fs::path& path) {
+  const std::string name = path.filename().string();
+  const auto mark = name.find(part_mark);
+  if (mark == std::string::npos || !name.ends_with(part_suffix)) return std::nullopt;
+  return path.parent_path() / (name.substr(0, mark) + ".pgc");
+}
+
 bool looks_complete(const fs::path& path) {
   try {
     checkpoint::read_table(InputFile(path));
@@ -49,6 +59,19 @@ std::vector<NumberedCheckpoint> list_checkpoints(const fs::path& directory) {
   return found;
 }
 
+fs::path next_checkpoint(const fs::path& directory) {
+  std::error_code error;
+  make_directories(directory, error);
+  if (error) throw_write_error(directory, error.value());
+  const auto existing = list_checkpoints(directory);
+  const std::uint64_t number = existing.empty() ? 1 : existing.front().number + 1;
+  return directory / fmt::format("checkpoint_{:06}.pgc", number);
+}
+
+fs::path checkpoint_part(const fs::path& first, std::int64_t part) {
+  return fs::path(first).replace_extension(fmt::format("{}{:05}{}", part_mark, part, part_suffix));
+}
+
 void remove_old_checkpoints(const fs::path& directory, const fs::path& newest, int kept) {
   auto others = list_checkpoints(directory);
   std::erase_if(others, [&](const auto& other) { return other.path == newest; });
@@ -58,8 +81,13 @@ void remove_old_checkpoints(const fs::path& directory, const fs::path& newest, i
   for (std::size_t k = static_cast<std::size_t>(std::max(kept, 1)) - 1; k < others.size(); ++k)
     fs::remove(others[k].path, ignored);
   std::vector<fs::path> stale;
-  for (fs::directory_iterator it(directory, ignored), end; !ignored && it != end; it.increment(ignored))
-    if (it->path().filename().string().find(temporary_mark) != std::string::npos) stale.push_back(it->path());
+  for (fs::directory_iterator it(directory, ignored), end; !ignored && it != end; it.increment(ignored)) {
+    const auto set = set_of_part(it->path());
+    std::error_code unknown;
+    const bool left_behind = set && !fs::exists(*set, unknown) && !unknown;
+    if (left_behind || it->path().filename().string().find(temporary_mark) != std::string::npos)
+      stale.push_back(it->path());
+  }
   for (const auto& path : stale) fs::remove(path, ignored);
 }
 

@@ -4,15 +4,21 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "device/parallel.hpp"
+#include "io/checkpoint_folder.hpp"
 
 namespace pergola {
 
 using checkpoint::Entry;
 
 namespace {
+
+/// That a set may have; so that no number of bytes overflows.
+constexpr std::int64_t most_particles = std::int64_t{1} << 48;
 
 std::uint64_t segment_bytes(const checkpoint::Table& table, const Entry& entry, std::uint64_t segment) {
   const std::uint64_t full = table.segment_of(entry);
@@ -30,11 +36,68 @@ CheckpointReader::CheckpointReader(const std::filesystem::path& path, int thread
   const Entry& first = table_.entries.front();
   description_.resize(first.bytes);
   read_entry(first, 0, description_.data(), first.bytes);
+  if (table_.version == checkpoint::first_of_set) read_set();
+}
+
+void CheckpointReader::read_set() {
+  const std::string parts(checkpoint::parts_block), fields(checkpoint::fields_block);
+  if (!find(parts) || !find(fields)) checkpoint::fail_damaged(path(), "it names no parts");
+  set_.parts = get<CheckpointPart>(parts, static_cast<std::int64_t>(bytes(parts) / sizeof(CheckpointPart)));
+  for (const CheckpointPart& one : set_.parts) {
+    if (one.count < 0 || one.count > most_particles - set_.count)
+      checkpoint::fail_damaged(path(), fmt::format("a part with {} particles", one.count));
+    set_.count += one.count;
+  }
+  const auto text = get<char>(fields, static_cast<std::int64_t>(bytes(fields)));
+  for (auto begin = text.begin(); begin != text.end();) {
+    const auto end = std::find(begin, text.end(), '\n'), space = std::find(begin, end, ' ');
+    const auto value = space == end ? std::nullopt : parse_unsigned(std::string(space + 1, end));
+    if (end == text.end() || !value || *value == 0 || *value > 4096)
+      checkpoint::fail_damaged(path(), "its list of fields is none");
+    set_.value_bytes[std::string(begin, space)] = *value;
+    begin = end + 1;
+  }
+}
+
+/// Opens a part: one that was written with this file, not with another one of its name.
+CheckpointReader& CheckpointReader::part(std::size_t number) {
+  if (part_ && part_number_ == number) return *part_;
+  part_.reset();
+  const auto file = checkpoint_part(path(), static_cast<std::int64_t>(number));
+  std::error_code error;
+  if (!std::filesystem::exists(file, error) && !error)
+    checkpoint::fail_damaged(path(), fmt::format("its part {} is missing", file.filename().string()));
+  auto opened = std::make_unique<CheckpointReader>(file, threads_);
+  if (opened->table_.end_checksum != set_.parts[number].end_checksum)
+    checkpoint::fail_damaged(path(), fmt::format("its part {} belongs to another one", file.filename().string()));
+  part_ = std::move(opened);
+  part_number_ = number;
+  return *part_;
+}
+
+/// Bytes of a field, of which each part has a stretch.
+void CheckpointReader::read_parts(const std::string& name, std::uint64_t first, char* to, std::uint64_t count) {
+  const std::uint64_t value = set_.value_bytes.at(name);
+  std::uint64_t begin = 0;  // of a part's stretch
+  for (std::size_t k = 0; k < set_.parts.size() && count > 0; ++k) {
+    const std::uint64_t length = static_cast<std::uint64_t>(set_.parts[k].count) * value;
+    if (first < begin + length) {
+      const std::uint64_t now = std::min(count, begin + length - first);
+      part(k).read(name, first - begin, to, now);
+      first += now, to += now, count -= now;
+    }
+    begin += length;
+  }
 }
 
 std::vector<std::string> CheckpointReader::names() const {
   std::vector<std::string> names;
-  for (std::size_t b = 1; b < table_.entries.size(); ++b) names.push_back(table_.entries[b].name);
+  for (std::size_t b = 1; b < table_.entries.size(); ++b)
+    if (const auto& name = table_.entries[b].name;
+        table_.version != checkpoint::first_of_set ||
+        (name != checkpoint::parts_block && name != checkpoint::fields_block))
+      names.push_back(name);
+  for (const auto& [name, value_bytes] : set_.value_bytes) names.push_back(name);
   return names;
 }
 
@@ -50,14 +113,18 @@ const Entry& CheckpointReader::need(const std::string& name) const {
   return *entry;
 }
 
-std::uint64_t CheckpointReader::bytes(const std::string& name) const { return need(name).bytes; }
+std::uint64_t CheckpointReader::bytes(const std::string& name) const {
+  const auto field = set_.value_bytes.find(name);
+  return field == set_.value_bytes.end() ? need(name).bytes : field->second * static_cast<std::uint64_t>(set_.count);
+}
 
 void CheckpointReader::read(const std::string& name, std::uint64_t first, void* to, std::uint64_t count) {
-  const Entry& entry = need(name);
-  if (first > entry.bytes || count > entry.bytes - first)
+  const std::uint64_t found = bytes(name);
+  if (first > found || count > found - first)
     throw Error(ErrorKind::input, fmt::format("{}: block {} has {} bytes, expected {} from byte {} on", path().string(),
-                                              name, entry.bytes, count, first));
-  read_entry(entry, first, static_cast<char*>(to), count);
+                                              name, found, count, first));
+  if (set_.value_bytes.contains(name)) return read_parts(name, first, static_cast<char*>(to), count);
+  read_entry(need(name), first, static_cast<char*>(to), count);
 }
 
 void CheckpointReader::read_segment(const Entry& entry, std::uint64_t segment, char* to) const {
@@ -109,6 +176,12 @@ void CheckpointReader::verify() {
       std::vector<char> bytes(segment_bytes(table_, entry, static_cast<std::uint64_t>(s)));
       read_segment(entry, static_cast<std::uint64_t>(s), bytes.data());
     });
+  }
+  for (std::size_t k = 0; k < set_.parts.size(); ++k) {
+    part(k).verify();
+    for (const auto& [name, value_bytes] : set_.value_bytes)
+      if (part(k).bytes(name) != value_bytes * static_cast<std::uint64_t>(set_.parts[k].count))
+        checkpoint::fail_damaged(path(), fmt::format("its part {} has another number of particles", k));
   }
 }
 

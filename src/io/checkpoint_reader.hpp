@@ -1,17 +1,21 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/state_source.hpp"
+#include "io/checkpoint_set.hpp"
 #include "io/checkpoint_table.hpp"
 #include "io/input_file.hpp"
 
 namespace pergola {
 
-/// Reads a checkpoint in pieces. Every byte that it gives has been checked. Throws OtherVersion where the format is
-/// another one, Error(input) on any damage.
+/// Reads a checkpoint in pieces: one file, or a set of them (io/checkpoint_set.hpp). Every byte that it gives has been
+/// checked. Throws OtherVersion where the format is another one, Error(input) on any damage and where a part of a set
+/// is missing or another one's.
 class CheckpointReader final : public StateInput {
  public:
   explicit CheckpointReader(const std::filesystem::path& path, int threads = 1);
@@ -21,13 +25,22 @@ class CheckpointReader final : public StateInput {
   const std::string& description() const { return description_; }
   /// The blocks without the description, in the order of the file.
   std::vector<std::string> names() const override;
-  bool has(const std::string& name) const override { return find(name) != nullptr; }
+  bool has(const std::string& name) const override { return find(name) || set_.value_bytes.contains(name); }
   std::uint64_t bytes(const std::string& name) const override;
   void read(const std::string& name, std::uint64_t first, void* to, std::uint64_t bytes) override;
-  /// Checks every byte of the file, a few segments in memory at a time.
+  /// Checks every byte of the file, or of all files of the set, a few segments in memory at a time.
   void verify();
 
  private:
+  /// What of a set is in its parts.
+  struct Set {
+    std::map<std::string, std::uint64_t> value_bytes;  // of each field
+    std::vector<CheckpointPart> parts;
+    std::int64_t count = 0;  // particles in all
+  };
+  void read_set();
+  CheckpointReader& part(std::size_t number);
+  void read_parts(const std::string& name, std::uint64_t first, char* to, std::uint64_t bytes);
   const checkpoint::Entry* find(const std::string& name) const;
   const checkpoint::Entry& need(const std::string& name) const;
   void read_entry(const checkpoint::Entry& entry, std::uint64_t first, char* to, std::uint64_t bytes);
@@ -42,6 +55,10 @@ class CheckpointReader final : public StateInput {
   const checkpoint::Entry* held_entry_ = nullptr;
   std::uint64_t held_number_ = 0;
   std::vector<char> held_;
+  Set set_;
+  // One part at a time is open.
+  std::unique_ptr<CheckpointReader> part_;
+  std::size_t part_number_ = 0;
 };
 
 }  // namespace pergola

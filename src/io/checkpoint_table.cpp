@@ -112,7 +112,7 @@ std::string Table::head() const {
   }
   std::string head{magic};
   put(head, byte_order_mark);
-  put(head, newest_version);
+  put(head, version);
   put(head, static_cast<std::uint32_t>(entries.size()));
   put(head, static_cast<std::uint64_t>(table.size()));
   head += table;
@@ -135,6 +135,7 @@ Table read_table(const InputFile& file) {
 
   Table table;
   table.version = fixed.version;
+  table.end_checksum = expected;
   Taker taker(std::string_view(text).substr(fixed_bytes), path);
   table.segment_bytes = table.version == 1 ? 0 : taker.value<std::uint64_t>();
   if (table.version > 1 && table.segment_bytes == 0) fail_damaged(path, "its segments have no bytes");

@@ -6,8 +6,12 @@
 //   table, version 1: per block u32 name length, name, u64 bytes, u64 XXH3 of all its bytes
 //   u64 XXH3 of everything before
 //   the blocks, one after the other, up to the end of the file
+// Version 3 is version 2 of the first file of a set: what has a value per particle is in its parts, files of version 2
+// beside it, one after the other in the order of the input. Two of its blocks say which:
+//   "parts": per part i64 particles, u64 XXH3 at the end of its table;  "part_fields": a line "NAME BYTES" per field
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/input_file.hpp"
@@ -15,7 +19,9 @@
 namespace pergola::checkpoint {
 
 inline constexpr std::string_view magic = "PERGOLAC";
-inline constexpr std::uint32_t oldest_version = 1, newest_version = 2;
+inline constexpr std::uint32_t oldest_version = 1, newest_version = 3;
+inline constexpr std::uint32_t one_file = 2, first_of_set = 3;
+inline constexpr std::string_view parts_block = "parts", fields_block = "part_fields";
 
 struct Entry {
   std::string name;
@@ -25,14 +31,15 @@ struct Entry {
 };
 
 struct Table {
-  std::uint32_t version = newest_version;
+  std::uint32_t version = one_file;
+  std::uint64_t end_checksum = 0;                        // at the end of the table, as it was read
   std::uint64_t segment_bytes = std::uint64_t{1} << 22;  // version 1: 0, a block is one segment
   std::vector<Entry> entries;
 
   std::uint64_t segment_of(const Entry& entry) const { return segment_bytes > 0 ? segment_bytes : entry.bytes; }
   /// Makes room for the checksums and finds the offsets. Returns the size of the file.
   std::int64_t lay_out();
-  /// Everything before the blocks, of version 2.
+  /// Everything before the blocks, of version 2 or 3. Its last 8 bytes are the checksum of the rest.
   std::string head() const;
 };
 

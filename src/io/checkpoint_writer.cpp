@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 
 #include "device/parallel.hpp"
@@ -14,20 +15,6 @@
 namespace pergola {
 
 namespace fs = std::filesystem;
-
-namespace {
-
-/// Makes the folder before the file in it is opened.
-fs::path next_path(const fs::path& directory) {
-  std::error_code error;
-  make_directories(directory, error);
-  if (error) throw_write_error(directory, error.value());
-  const auto existing = list_checkpoints(directory);
-  const std::uint64_t number = existing.empty() ? 1 : existing.front().number + 1;
-  return directory / fmt::format("checkpoint_{:06}.pgc", number);
-}
-
-}  // namespace
 
 /// Where the writer stands: in which block and at which of its bytes, with the checksum of the segment it is in.
 struct CheckpointWriter::Progress {
@@ -48,11 +35,13 @@ struct CheckpointWriter::Progress {
 
 CheckpointWriter::CheckpointWriter(const fs::path& directory, const std::string& description, std::vector<Block> blocks,
                                    int threads)
-    : directory_(directory),
-      path_(next_path(directory)),
-      threads_(threads),
-      file_(path_),
-      progress_(std::make_unique<Progress>()) {
+    : CheckpointWriter(FileOfSet{next_checkpoint(directory), checkpoint::one_file}, description, std::move(blocks),
+                       threads) {}
+
+CheckpointWriter::CheckpointWriter(const FileOfSet& file, const std::string& description, std::vector<Block> blocks,
+                                   int threads)
+    : path_(file.path), threads_(threads), file_(path_), progress_(std::make_unique<Progress>()) {
+  progress_->table.version = file.version;
   auto& entries = progress_->table.entries;
   entries.push_back({"description", description.size(), {}, 0});
   for (Block& block : blocks) entries.push_back({std::move(block.name), block.bytes, {}, 0});
@@ -105,6 +94,12 @@ void CheckpointWriter::append_to_block(const char* data, std::uint64_t bytes) {
 }
 
 fs::path CheckpointWriter::commit(int kept) {
+  commit_alone();
+  remove_old_checkpoints(path_.parent_path(), path_, kept);
+  return path_;
+}
+
+std::uint64_t CheckpointWriter::commit_alone() {
   progress_->skip_full();
   if (!progress_->ended())
     throw Error(ErrorKind::input,
@@ -113,17 +108,18 @@ fs::path CheckpointWriter::commit(int kept) {
   const std::string head = progress_->table.head();
   file_.write_at(0, head.data(), head.size());
   file_.commit();
-  remove_old_checkpoints(directory_, path_, kept);
-  return path_;
+  std::uint64_t end = 0;
+  std::memcpy(&end, head.data() + head.size() - sizeof end, sizeof end);
+  return end;
 }
-
-namespace {
 
 std::vector<CheckpointWriter::Block> blocks_of(const StateSource& state) {
   std::vector<CheckpointWriter::Block> blocks;
   for (const StateRange& range : state.ranges()) blocks.push_back({range.name, range.bytes()});
   return blocks;
 }
+
+namespace {
 
 struct Piece {
   std::unique_ptr<char[]> data;
@@ -165,14 +161,18 @@ void for_pieces(const StateSource& state, std::int64_t most, Spares<Piece>& spar
 
 }  // namespace
 
-fs::path write_checkpoint(const fs::path& directory, const std::string& description, const StateSource& state,
-                          const CheckpointOptions& options) {
-  CheckpointWriter writer(directory, description, blocks_of(state), options.threads);
+void append_state(CheckpointWriter& writer, const StateSource& state, std::int64_t piece_bytes) {
   Spares<Piece> spares;
-  for_pieces(state, options.piece_bytes, spares, [&](std::unique_ptr<Piece> piece) {
+  for_pieces(state, piece_bytes, spares, [&](std::unique_ptr<Piece> piece) {
     writer.append(piece->data.get(), piece->bytes);
     spares.give(std::move(piece));
   });
+}
+
+fs::path write_checkpoint(const fs::path& directory, const std::string& description, const StateSource& state,
+                          const CheckpointOptions& options) {
+  CheckpointWriter writer(directory, description, blocks_of(state), options.threads);
+  append_state(writer, state, options.piece_bytes);
   return writer.commit(options.kept);
 }
 

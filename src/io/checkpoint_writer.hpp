@@ -22,18 +22,26 @@ class CheckpointWriter {
   /// Takes the room on the disk; Error(system) where there is none. `threads` form the checksums while one writes.
   CheckpointWriter(const std::filesystem::path& directory, const std::string& description, std::vector<Block> blocks,
                    int threads = 1);
+  /// A file of a set (io/checkpoint_set.hpp), which has its name and format version.
+  struct FileOfSet {
+    std::filesystem::path path;
+    std::uint32_t version;
+  };
+  CheckpointWriter(const FileOfSet& file, const std::string& description, std::vector<Block> blocks, int threads = 1);
   ~CheckpointWriter();
 
   /// The next bytes of the blocks, one block after the other in the order given.
   void append(const void* data, std::size_t bytes);
   /// Ends the file once all bytes are there, gives it its name and removes all but the `kept` newest checkpoints.
   std::filesystem::path commit(int kept = 2);
+  /// Removes none. Returns the checksum at the end of its table.
+  std::uint64_t commit_alone();
 
  private:
   struct Progress;
   void append_to_block(const char* data, std::uint64_t bytes);
 
-  std::filesystem::path directory_, path_;
+  std::filesystem::path path_;
   int threads_;
   AtomicFile file_;
   std::unique_ptr<Progress> progress_;
@@ -48,6 +56,10 @@ struct CheckpointOptions {
 /// Writes the next checkpoint of a directory with one piece in memory at a time.
 std::filesystem::path write_checkpoint(const std::filesystem::path& directory, const std::string& description,
                                        const StateSource& state, const CheckpointOptions& options = {});
+
+/// All ranges of a state, a piece in memory at a time.
+void append_state(CheckpointWriter& writer, const StateSource& state, std::int64_t piece_bytes);
+std::vector<CheckpointWriter::Block> blocks_of(const StateSource& state);
 
 /// Copies the state piece by piece and has the queue write it: when this returns the state may change again. The
 /// queue's bound is what may wait. done(path) is called on the queue's thread once the file has its name; a checkpoint

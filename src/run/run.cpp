@@ -14,6 +14,7 @@
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
 #include "config/output_counts.hpp"
+#include "io/checkpoint_reader.hpp"
 #include "outputs/output.hpp"
 #include "outputs/run_position.hpp"
 #include "run/pause_watch.hpp"
@@ -60,8 +61,8 @@ class Run {
   void begin();
   void begin_fresh();
   void begin_afresh_instead();
-  void begin_resumed(const Checkpoint& checkpoint);
-  void make_system_from(const StateBlocks* state);
+  void begin_resumed(const std::filesystem::path& path);
+  void make_system_from(StateInput* state);
   void say_where_it_goes_on(const std::string& before) const;
   void make_outputs();
   void begin_steps();
@@ -156,21 +157,23 @@ bool Run::finished_before(RunSummary& summary) {
 }
 
 void Run::begin() {
-  std::optional<Checkpoint> checkpoint;
+  std::string path;  // of the checkpoint to go on from; empty: none
   if (options_.resume) {
     on_root(*communicator_, [&] {
-      checkpoint = checkpoint_to_resume(directory_->checkpoints(), [&](const std::string& text) { notice(text); });
+      if (const auto found =
+              checkpoint_to_resume(directory_->checkpoints(), [&](const std::string& text) { notice(text); }))
+        path = std::filesystem::absolute(*found).string();  // ranks may work in other directories
     });
-    share_checkpoint(*communicator_, checkpoint);
+    share(*communicator_, path);
   }
-  if (checkpoint)
-    begin_resumed(*checkpoint);
-  else
+  if (path.empty())
     begin_fresh();
+  else
+    begin_resumed(path);
   begin_steps();
 }
 
-void Run::make_system_from(const StateBlocks* state) {
+void Run::make_system_from(StateInput* state) {
   struct Making {
     const Run& run;
     explicit Making(const Run& of) : run(of) {
@@ -212,10 +215,14 @@ void Run::begin_afresh_instead() {
                      aside ? fmt::format("; earlier outputs are in {}", aside->string()) : ""));
 }
 
-void Run::begin_resumed(const Checkpoint& checkpoint) {
-  const RunPosition before = read_description(checkpoint.description);
+/// Every rank reads what it needs of the checkpoint by itself.
+void Run::begin_resumed(const std::filesystem::path& path) {
+  std::optional<CheckpointReader> checkpoint;
+  on_all(*communicator_, [&] { checkpoint.emplace(path); });
+  const RunPosition before = read_description(checkpoint->description());
   check_resumable(config_, before.config);
-  make_system_from(&checkpoint.blocks);
+  make_system_from(&*checkpoint);
+  checkpoint.reset();
   const double time = system_->step_time(), start = system_->start_time();
   const double rounding = 1e-12 * (time - start);
   if (config_.run.end_time < time - rounding)

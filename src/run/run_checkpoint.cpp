@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
-#include "comm/agreement.hpp"
 #include "config/keys.hpp"
 #include "config/kind.hpp"
+#include "io/checkpoint.hpp"
 
 namespace pergola {
 
@@ -73,8 +73,8 @@ void check_resumable(const RunConfig& now, const RunConfig& before) {
   check_particles(now, before);
 }
 
-std::optional<Checkpoint> checkpoint_to_resume(const std::filesystem::path& folder,
-                                               const std::function<void(const std::string&)>& notice) {
+std::optional<std::filesystem::path> checkpoint_to_resume(const std::filesystem::path& folder,
+                                                          const std::function<void(const std::string&)>& notice) {
   const CheckpointSearch search = search_checkpoints(folder);
   if (search.state == CheckpointSearch::State::never_written) return std::nullopt;
   if (search.state == CheckpointSearch::State::none_usable) {
@@ -93,27 +93,7 @@ std::optional<Checkpoint> checkpoint_to_resume(const std::filesystem::path& fold
   for (const auto& found : search.found)
     if (found.fault != CheckpointSearch::Fault::none)
       notice(fmt::format("{}; going on from the one before, {}", found.reason, search.usable().string()));
-  return read_checkpoint(search.usable());
-}
-
-void share_checkpoint(Communicator& communicator, std::optional<Checkpoint>& checkpoint) {
-  if (communicator.size() == 1) return;
-  if (!share_value(communicator, checkpoint.has_value())) {
-    checkpoint.reset();
-    return;
-  }
-  if (!checkpoint) checkpoint.emplace();
-  share(communicator, checkpoint->description);
-  auto& blocks = checkpoint->blocks.blocks();
-  auto at = blocks.begin();
-  for (std::size_t left = share_value(communicator, blocks.size()); left > 0; --left) {
-    std::string name = communicator.is_root() ? at->first : "";
-    share(communicator, name);
-    auto& bytes = communicator.is_root() ? at->second : blocks[name];
-    bytes.resize(share_value(communicator, bytes.size()));
-    communicator.broadcast(bytes.data(), bytes.size());
-    if (communicator.is_root()) ++at;
-  }
+  return search.usable();
 }
 
 }  // namespace pergola

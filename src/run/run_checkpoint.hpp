@@ -4,9 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "comm/communicator.hpp"
 #include "config/config.hpp"
-#include "io/checkpoint.hpp"
 
 namespace pergola {
 
@@ -15,10 +13,7 @@ void check_resumable(const RunConfig& now, const RunConfig& before);
 
 /// The newest checkpoint of a folder that can be used, with a notice where that is not the newest; nothing where none
 /// was ever written. Throws Error(input) where there are some and none can be used, with what was found and what to do.
-std::optional<Checkpoint> checkpoint_to_resume(const std::filesystem::path& folder,
-                                               const std::function<void(const std::string&)>& notice);
-
-/// Rank 0's checkpoint on every rank.
-void share_checkpoint(Communicator& communicator, std::optional<Checkpoint>& checkpoint);
+std::optional<std::filesystem::path> checkpoint_to_resume(const std::filesystem::path& folder,
+                                                          const std::function<void(const std::string&)>& notice);
 
 }  // namespace pergola

@@ -5,8 +5,7 @@ namespace pergola {
 
 namespace {
 
-std::unique_ptr<System> make(const RunConfig& config, std::shared_ptr<Communicator> communicator,
-                             const StateBlocks* state) {
+std::unique_ptr<System> make(const RunConfig& config, std::shared_ptr<Communicator> communicator, StateInput* state) {
   return std::make_unique<GravityRun>(config, std::move(communicator), state);
 }
 

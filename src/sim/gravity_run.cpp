@@ -12,14 +12,13 @@ namespace pergola {
 
 namespace {
 
-Simulation make_simulation(const RunConfig& config, std::shared_ptr<Communicator> communicator,
-                           const StateBlocks* state) {
+Simulation make_simulation(const RunConfig& config, std::shared_ptr<Communicator> communicator, StateInput* state) {
   return state ? Simulation(config, *state, std::move(communicator)) : Simulation(config, std::move(communicator));
 }
 
 }  // namespace
 
-GravityRun::GravityRun(const RunConfig& config, std::shared_ptr<Communicator> communicator, const StateBlocks* state)
+GravityRun::GravityRun(const RunConfig& config, std::shared_ptr<Communicator> communicator, StateInput* state)
     : simulation_(make_simulation(config, std::move(communicator), state)) {
   if (state && simulation_.config().cosmology) restore_watch(*state);
   if (!expects("return_distance")) return;
@@ -27,7 +26,7 @@ GravityRun::GravityRun(const RunConfig& config, std::shared_ptr<Communicator> co
     on_root([&] { starting_particles_ = particles(); });
     return;
   }
-  const auto n = static_cast<std::size_t>(simulation_.size());
+  const std::int64_t n = simulation_.size();
   starting_particles_.id = state->get<std::uint64_t>("starting.id", n);
   starting_particles_.x = state->get<double>("starting.x", n);
   starting_particles_.y = state->get<double>("starting.y", n);

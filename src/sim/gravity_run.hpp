@@ -14,7 +14,7 @@ namespace pergola {
 class GravityRun final : public System {
  public:
   /// From the configuration's particles, or from what save() gave.
-  GravityRun(const RunConfig& config, std::shared_ptr<Communicator> communicator, const StateBlocks* state);
+  GravityRun(const RunConfig& config, std::shared_ptr<Communicator> communicator, StateInput* state);
   /// With these particles, at `time`; in this process alone.
   GravityRun(const RunConfig& config, const Particles& particles, double time);
 
@@ -39,6 +39,7 @@ class GravityRun final : public System {
   std::vector<Check> checks(const Energies& start, const Energies& end) override;
   std::string state_hash() const override { return simulation_.state_hash(); }
   void save(StateSource& to) override;
+  bool save_own(StateSource& to) override { return simulation_.save_own(to); }
   std::string describe() const override;
   bool has_center() const override { return !simulation_.box().periodic(); }
   Particles sample(std::int64_t most) override { return simulation_.sample(most); }
@@ -54,7 +55,7 @@ class GravityRun final : public System {
   Particles standing_for_all(std::int64_t most) const;
   /// What an expanding universe is watched with, on rank 0; from a checkpoint.
   void watch(const Energies& energies);
-  void restore_watch(const StateBlocks& state);
+  void restore_watch(StateInput& state);
   std::vector<Check> growth_checks() const;
   /// What the user should know about where the particles come from.
   std::vector<std::string> remarks_at_start() const;

@@ -21,16 +21,15 @@ void GravityRun::watch(const Energies& energies) {
         physics::growth_at(background, a).d1 / physics::growth_at(background, waves_.start_scale_factor).d1;
     if (grown * waves_.largest_at_start() > WaveWatch::linear_below) return;
   }
-  const LargeWaves waves = large_waves(particles(), simulation_.box().side.x, device().threads());
+  const LargeWaves waves = large_waves(*simulation_.particle_source(), simulation_.box().side.x, device().threads());
   if (first) waves_.start = waves, waves_.start_scale_factor = a;
   waves_.latest = waves, waves_.scale_factor = a;
 }
 
-void GravityRun::restore_watch(const StateBlocks& state) {
-  BlocksInput input(state);
-  energy_equation_ = input.get_value<LayzerIrvine>("energy_equation");
-  energy_error_ = input.get_value<double>("energy_error");
-  waves_ = input.get_value<WaveWatch>("large_waves");
+void GravityRun::restore_watch(StateInput& state) {
+  energy_equation_ = state.get_value<LayzerIrvine>("energy_equation");
+  energy_error_ = state.get_value<double>("energy_error");
+  waves_ = state.get_value<WaveWatch>("large_waves");
 }
 
 /// The growth of the 13 largest waves while they were linear. Their scatter is that of what couples them at contrasts

@@ -8,8 +8,7 @@ namespace pergola {
 
 namespace {
 
-std::unique_ptr<System> make(const RunConfig& config, std::shared_ptr<Communicator> communicator,
-                             const StateBlocks* state) {
+std::unique_ptr<System> make(const RunConfig& config, std::shared_ptr<Communicator> communicator, StateInput* state) {
   if (communicator->size() > 1)
     throw Error(ErrorKind::input,
                 fmt::format("{}: a run with [plasma] is computed by one process, found {} MPI ranks; start it without "

@@ -37,7 +37,7 @@ std::vector<PlasmaKind> kinds(const PlasmaConfig& config) {
 
 }  // namespace
 
-PlasmaSimulation::PlasmaSimulation(const RunConfig& config, const StateBlocks* state)
+PlasmaSimulation::PlasmaSimulation(const RunConfig& config, StateInput* state)
     : config_(checked(config)),
       device_(Device::open(config.run.device, config.run.threads)),
       units_(config.plasma.units()),
@@ -47,8 +47,9 @@ PlasmaSimulation::PlasmaSimulation(const RunConfig& config, const StateBlocks* s
   check_memory();
   system_ = make_particle_in_cell(device_, options_, config_.precision(), &profile_);
   if (state) {
-    system_->restore(*state);
-    diagnostics_.restore(*state);
+    const StateBlocks blocks = state->blocks();
+    system_->restore(blocks);
+    diagnostics_.restore(blocks);
   } else {
     remarks_ = std::move(warnings);
     load();

@@ -16,7 +16,7 @@ class PERGOLA_API PlasmaSimulation final : public System {
  public:
   /// From the configuration's species, or from what save() gave. Throws Error(input) where check_plasma does,
   /// Error(device) when the particles do not fit, with the bytes needed and free.
-  explicit PlasmaSimulation(const RunConfig& config, const StateBlocks* state = nullptr);
+  explicit PlasmaSimulation(const RunConfig& config, StateInput* state = nullptr);
 
   const ParticleInCell& system() const { return *system_; }
   const PlasmaOptions& options() const { return options_; }

@@ -36,6 +36,18 @@ Device open_device(const RunConfig& config, const Communicator& communicator) {
   return Device::open(spec, config.run.threads);
 }
 
+/// Shown particles that it keeps, on the host.
+class ShownSource final : public ParticleSource {
+ public:
+  explicit ShownSource(std::unique_ptr<ShownParticles> shown) : shown_(std::move(shown)), fetched_(*shown_) {}
+  std::int64_t count() const override { return fetched_.count(); }
+  void read(std::int64_t first, std::int64_t n, Particles& to) override { fetched_.read(first, n, to); }
+
+ private:
+  std::unique_ptr<ShownParticles> shown_;
+  FetchedParticles fetched_;
+};
+
 }  // namespace
 
 struct Simulation::Parts {
@@ -260,6 +272,12 @@ void Simulation::save(StateSource& to) const {
   if (parts_->config.cosmology) to.put_value("shown_start_time", parts_->start_time);
 }
 
+bool Simulation::save_own(StateSource& to) const {
+  if (!parts_->integrator->spread()) return false;
+  parts_->integrator->save(to);
+  return true;
+}
+
 StateBlocks Simulation::save() const {
   StateSource source;
   save(source);
@@ -299,6 +317,10 @@ double Simulation::measured_at(double due) const {
 }
 
 Particles Simulation::particles() const { return fetch(*parts_->shown()); }
+
+std::unique_ptr<ParticleSource> Simulation::particle_source() const {
+  return std::make_unique<ShownSource>(parts_->shown());
+}
 
 std::unique_ptr<ParticleSource> Simulation::particles_with_potentials() const {
   if (parts_->view) return with_potentials(parts_->view->shown(), parts_->view->potentials());

@@ -79,6 +79,8 @@ class PERGOLA_API Simulation {
 
   /// The particles at time().
   Particles particles() const;
+  /// The same fetched piece by piece: good until the next step.
+  std::unique_ptr<ParticleSource> particle_source() const;
   /// The same with the potentials that the simulation's solver gives them, fetched piece by piece: good until the next
   /// step.
   std::unique_ptr<ParticleSource> particles_with_potentials() const;
@@ -112,6 +114,8 @@ class PERGOLA_API Simulation {
 
   /// The state of the steps taken, for a checkpoint.
   void save(StateSource& to) const;
+  /// Where ranks keep their own particles: true, and what of it this rank has. Else false.
+  bool save_own(StateSource& to) const;
   StateBlocks save() const;
 
  private:

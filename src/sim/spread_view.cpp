@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/error.hpp"
 #include "domain/spread_shown.hpp"
 
 namespace pergola {
@@ -23,6 +24,7 @@ void SpreadView::find_potentials(AnySolver& solver) {
   else
     double_ = potentials_of(dynamic_cast<Solver<double>&>(solver), *own_, ShownPlaces<double>(*own_));
   own_->device().synchronize();
+  has_potentials_ = true;
 }
 
 void SpreadView::on_root(const std::function<void()>& action) {
@@ -32,6 +34,10 @@ void SpreadView::on_root(const std::function<void()>& action) {
 std::unique_ptr<ShownParticles> SpreadView::shown() { return std::make_unique<SpreadShown>(rows_, *own_); }
 
 KnownPotentials SpreadView::potentials() {
+  if (!has_potentials_)
+    throw Error(ErrorKind::input,
+                "on_root: expected Simulation::Reading::potentials or pair_potentials to read "
+                "potentials, found neither");
   const std::int64_t value_bytes = single_numbers_ ? sizeof(float) : sizeof(double);
   return {single_numbers_, [this, value_bytes](std::int64_t first, std::int64_t n, void* to) {
             rows_.read({ask_potentials, first, n, value_bytes},

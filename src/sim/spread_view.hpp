@@ -30,6 +30,7 @@ class SpreadView {
   void on_root(const std::function<void()>& action);
 
   std::unique_ptr<ShownParticles> shown();
+  /// Those that were found. Error(input) where none were.
   KnownPotentials potentials();
   /// The state of all ranks with the names and bytes of one that has all particles.
   void save(StateSource& to);
@@ -42,7 +43,7 @@ class SpreadView {
   std::unique_ptr<ShownParticles> own_;
   std::function<void(StateSource&)> save_;
   std::unique_ptr<StateSource> state_;  // this rank's, made when first asked for
-  bool single_numbers_ = false;
+  bool has_potentials_ = false, single_numbers_ = false;
   Buffer<float> single_;  // potentials, one of the two
   Buffer<double> double_;
 };

@@ -19,7 +19,7 @@ const SystemEntry& system_entry(const RunConfig& config) {
 }
 
 std::unique_ptr<System> make_system(const RunConfig& config, std::shared_ptr<Communicator> communicator,
-                                    const StateBlocks* state) {
+                                    StateInput* state) {
   return system_entry(config).make(config, std::move(communicator), state);
 }
 

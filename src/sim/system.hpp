@@ -98,6 +98,9 @@ class PERGOLA_API System {
   virtual std::string state_hash() const = 0;
   /// All that is needed to go on bit-identically; on rank 0, in on_root(). Ranges are good until its end.
   virtual void save(StateSource& to) = 0;
+  /// Where ranks keep their own particles: true, and what this rank has of the state; the ranges that have no value per
+  /// particle are the same on all. Else false. For a checkpoint that every rank writes a part of.
+  virtual bool save_own(StateSource& /*to*/) { return false; }
   /// What run.json says about this kind of system: a JSON object.
   virtual std::string describe() const = 0;
 
@@ -111,8 +114,9 @@ class PERGOLA_API System {
   virtual std::vector<StateCurve> curves() const { return {}; }
 };
 
-/// The system that a configuration describes: from its start, or from what save() gave.
+/// The system that a configuration describes: from its start, or from what save() gave, which is read piece by piece;
+/// of several ranks each has all of it to read from.
 PERGOLA_API std::unique_ptr<System> make_system(const RunConfig& config, std::shared_ptr<Communicator> communicator,
-                                                const StateBlocks* state = nullptr);
+                                                StateInput* state = nullptr);
 
 }  // namespace pergola

@@ -15,7 +15,7 @@ struct SystemEntry {
   bool starts_from_snapshots = false;                         // particles.file may be one of them
   /// With `state`: from what save() gave.
   std::unique_ptr<System> (*make)(const RunConfig& config, std::shared_ptr<Communicator> communicator,
-                                  const StateBlocks* state) = nullptr;
+                                  StateInput* state) = nullptr;
 };
 
 // sim/gravity_entry.cpp, sim/plasma_entry.cpp.

@@ -278,7 +278,7 @@ TEST_F(CheckpointFile, SearchTellsNeverWrittenOtherVersionAndDamageApart) {
   EXPECT_EQ(search.state, State::none_usable);
   ASSERT_EQ(search.found.size(), 2u);
   EXPECT_EQ(search.found[1].fault, Fault::other_version);
-  EXPECT_NE(search.found[1].reason.find("format version 77, expected 1 to 2"), std::string::npos);
+  EXPECT_NE(search.found[1].reason.find("format version 77, expected 1 to 3"), std::string::npos);
 }
 
 TEST_F(CheckpointFile, AsManyAreKeptAsAreAskedFor) {

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -43,6 +45,32 @@ class SpreadRuns : public testing::Test {
                                   "output.force_audit_every=4"};
     sets.insert(sets.end(), more.begin(), more.end());
     return parse_config("[particles]\nmodel = \"plummer\"\nn = 90\n", "test", sets);
+  }
+
+  /// A small box of the universe.
+  static RunConfig universe() {
+    return parse_config(R"([run]
+end_redshift = 9
+device = "cpu"
+threads = 1
+[particles]
+model = "cosmology"
+n = "8^3"
+box = 100
+redshift = 19
+[cosmology]
+omega_matter = 0.3
+omega_lambda = 0.7
+omega_baryon = 0.045
+h = 0.7
+sigma8 = 0.8
+n_s = 0.96
+[gravity]
+solver = "mesh"
+[gravity.mesh]
+cells = 16
+)",
+                        "test");
   }
 
   /// Asks to be shown a sample after every step.
@@ -97,7 +125,7 @@ class SpreadRuns : public testing::Test {
 
   void expect_same(const std::string& a, const std::string& b) const {
     const auto one = left_by(a), other = left_by(b);
-    EXPECT_GE(one.size(), 6u);
+    EXPECT_GE(one.size(), 5u);
     ASSERT_EQ(one.size(), other.size());
     for (const auto& [file, contents] : one) EXPECT_TRUE(other.at(file) == contents) << file << " of " << a;
   }
@@ -114,8 +142,25 @@ TEST_F(SpreadRuns, LeaveTheFilesOfOneRank) {
     const auto checkpoint = read_newest_checkpoint(folder_ / name / "checkpoint", nullptr);
     const auto of_one = read_newest_checkpoint(folder_ / "one" / "checkpoint", nullptr);
     ASSERT_TRUE(checkpoint && of_one);
-    EXPECT_TRUE(checkpoint->blocks.blocks() == of_one->blocks.blocks()) << name;
+    ASSERT_EQ(checkpoint->blocks.blocks().size(), of_one->blocks.blocks().size());
+    for (const auto& [block, bytes] : of_one->blocks.blocks()) {
+      const auto& other = checkpoint->blocks.blocks().at(block);
+      // The last bytes of a box are no part of it.
+      const std::size_t known = block == "box" ? offsetof(Box, boundary) + sizeof(Boundary) : bytes.size();
+      ASSERT_EQ(other.size(), bytes.size());
+      EXPECT_TRUE(std::equal(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(known), other.begin()))
+          << block << " of " << name;
+    }
   }
+}
+
+TEST_F(SpreadRuns, OfAnExpandingUniverseLeaveTheFilesOfOneRank) {
+  run(1, universe(), "one");
+  EXPECT_EQ(run(3, universe(), "three"), RunStatus::finished);
+  expect_same("three", "one");
+  EXPECT_EQ(run(4, universe(), "resumed", Until::first_look), RunStatus::interrupted);
+  EXPECT_EQ(run(2, universe(), "resumed", Until::end, true), RunStatus::finished);
+  expect_same("resumed", "one");
 }
 
 // The sample of a moment is that of one rank; the other ranks give their part of it.

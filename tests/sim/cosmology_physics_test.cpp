@@ -175,6 +175,8 @@ TEST(LargeWaves, AreThoseOfAKnownField) {
   EXPECT_NEAR(std::abs(one[1]), 0, 1e-12);
   EXPECT_NEAR(std::abs(one[12]), 0, 1e-12);
   EXPECT_EQ(one, two);
+  HostParticles source(p);
+  EXPECT_EQ(large_waves(source, 1, 2), one);
   LargeWaves later = one;
   for (auto& wave : later) wave = std::abs(wave) > 1e-6 ? 3.0 * wave : wave;
   const LargeWaveGrowth growth = wave_growth(one, later, 3);
