@@ -21,6 +21,8 @@ namespace {
 constexpr double longest_look_s = 4;            // of processor time
 constexpr std::int64_t inputs_per_child = 500;  // what a library leaks on damaged inputs stays small
 
+/// What a child is asked.
+constexpr char look_and_read = 'g', only_read = 'r';
 /// What a child says of one input: `looked`, then how the reading ended, whether it goes on, a defect's text, `end`.
 constexpr char looked = 'l', fine = 'f', refused = 'r', defect = 'd', goes_on = '+', leaves = '-', end_of_answer = '\n';
 
@@ -63,16 +65,17 @@ ReadingChild::~ReadingChild() {
 }
 
 Outcome ReadingChild::read() {
-  Outcome outcome = read_once();
-  if (outcome.defect.empty() || inputs_seen_ == 1) return outcome;
+  Outcome outcome = ask(look_and_read);
+  if (outcome.defect.empty()) return outcome;
   if (child_) end();
-  return read_once();
+  Outcome again = ask(only_read);
+  if (again.defect.empty()) again.deadly = true;
+  return again;
 }
 
-Outcome ReadingChild::read_once() {
+Outcome ReadingChild::ask(char request) {
   if (!child_) start();
   ++inputs_seen_;
-  const char request = 'g';
   std::string said;
   if (::write(requests_, &request, 1) == 1) {
     char byte = 0;
@@ -123,7 +126,7 @@ void ReadingChild::serve(int requests, int answers) const {
   const int open_before = open_descriptors();
   for (char request = 0; ::read(requests, &request, 1) == 1;) {
     limit_processor_time(longest_look_s);
-    target_.first(input_);
+    if (request == look_and_read) target_.first(input_);
     limit_processor_time(0);
     say(answers, {looked});
     limit_processor_time(longest_try_s);

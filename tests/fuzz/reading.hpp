@@ -22,8 +22,9 @@ struct Outcome {
 Outcome try_to_read(const Target& target, const std::filesystem::path& path);
 
 /// Reads inputs, one after the other, in a child that looks at each first. To die in the first look is what that is
-/// for, and another child goes on; to die after it is a defect, if a child that has seen no other input does so too (a
-/// library that has run over a damaged input may die of it later).
+/// for, and another child goes on. To die after it may be its doing as well, for a library that has run over a damaged
+/// input may die of it later: it is a defect if a new child that only reads dies too, as the program reads in another
+/// process than the one that looked.
 class ReadingChild {
  public:
   ReadingChild(const Target& target, std::filesystem::path input);
@@ -35,7 +36,7 @@ class ReadingChild {
   Outcome read();
 
  private:
-  Outcome read_once();
+  Outcome ask(char request);
   void start();
   int end();  // its status
   [[noreturn]] void serve(int requests, int answers) const;
