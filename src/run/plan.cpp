@@ -177,7 +177,7 @@ class GravityTrial {
   RunConfig trial_config_;
   std::int64_t n_ = 0;  // of the trial
   Scale scale_;
-  Cost start_;
+  Cost bring_up_, start_;
   TrialSteps steps_;
   TrialOutputs outputs_;
   std::optional<TrialSteps> pilot_;
@@ -212,10 +212,18 @@ std::int64_t GravityTrial::choose_size() {
     shrink_mesh();
     n = std::min(n, device_.is_cuda() ? most_mesh_particles_gpu : most_mesh_particles_cpu);
   } else if (n > probe_particles) {
-    Cost start;
-    make_trial(probe_particles, start);
+    // The first forces of all also bring the device up, which says nothing about more particles.
+    Cost first, start;
+    std::int64_t probe = probe_particles;
+    make_trial(probe, first);
+    make_trial(probe, start);
+    bring_up_ = {std::max(0.0, first.wall - start.wall), std::max(0.0, first.processor - start.processor)};
+    constexpr std::int64_t more = 8;
+    const double longer = pairs() ? more * more : more;
+    while (more * probe < n && fits(more * probe) && 2 * longer * start.wall < longest_start_seconds)
+      make_trial(probe *= more, start);
     const double room = std::max(1.0, longest_start_seconds / std::max(start.wall, 1e-6));
-    const double most = static_cast<double>(probe_particles) * std::pow(room, pairs() ? 0.5 : 1.0);
+    const double most = static_cast<double>(probe) * std::pow(room, pairs() ? 0.5 : 1.0);
     if (most < static_cast<double>(n)) n = static_cast<std::int64_t>(most);
   }
   while (n > probe_particles && !fits(n)) n /= 2;
@@ -268,6 +276,7 @@ PartCosts GravityTrial::scaled_costs() const {
   costs.steps = (seconds / std::max(measured, 1e-12)) * steps_.cost;
   const double grid = cells ? std::max(more, scale_.cells) : 1;
   costs.start = (pairs() ? squared : cells ? grid : more) * start_;
+  costs.start += bring_up_;
   const std::int64_t by_pairs = solver_.energy.pairs_up_to;
   costs.energy = (count_.n <= by_pairs ? squared : cells ? grid : more) * outputs_.energy;
   if (count_.n > by_pairs && n_ <= by_pairs && !cells) costs.energy = more * start_;

@@ -14,9 +14,9 @@ inline constexpr unsigned pair_warps = 4;
 inline constexpr int near_tile = 128;
 
 /// Where there are few leaves, so many warps serve one together: leaves at the rim of a small system have all particles
-/// as sources. 32 leaves, which are read at a time, hold some five tiles.
+/// as sources.
 template <class T>
-inline constexpr int pair_team = sizeof(T) == 4 ? 5 : 4;
+inline constexpr int pair_team = sizeof(T) == 4 ? 8 : 4;
 
 /// A warp's shared memory.
 template <class T>
@@ -305,8 +305,8 @@ class PairSums {
 /// Blocks that a multiprocessor holds at least. The short-range law needs registers for its polynomials: with fewer the
 /// compiler keeps them in memory.
 template <class T, class Kind, int team>
-inline constexpr int blocks_per_multiprocessor = Kind::Space::periodic ? (sizeof(T) == 4 ? (team == 1 ? 5 : 3) : 2)
-                                                                       : (sizeof(T) == 4 ? (team == 1 ? 8 : 6) : 4);
+inline constexpr int blocks_per_multiprocessor = Kind::Space::periodic ? (sizeof(T) == 4 && team == 1 ? 5 : 2)
+                                                                       : (sizeof(T) == 4 && team == 1 ? 8 : 4);
 
 /// With a team a block serves one leaf, else each of its warps does.
 template <class T, class Kind, int team>
