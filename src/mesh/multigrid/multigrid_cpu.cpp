@@ -192,22 +192,32 @@ class LoopsCpu final : public Loops<Real> {
     }
   }
 
-  /// One red and one black half-sweep. Within a slab black follows one plane behind red; the planes at its faces, whose
-  /// black cells need the red ones of the next slab, come last.
+  /// One red and one black half-sweep. Within a slab black follows one plane behind red. A row is read and written as a
+  /// whole, cells of both colours, so no plane is relaxed while a thread of the next slab looks at it: the last planes
+  /// of all slabs wait until the others are done, then come the black cells of the first ones, then of the last.
   void sweep(int level) const {
-    const Level<Real>& g = at(level);
-    parallel_chunks(threads_, g.nz, slab, [&](std::int64_t begin, std::int64_t end) {
-      std::vector<Real> work(static_cast<std::size_t>(g.nx));
-      for (int z = static_cast<int>(begin); z < end; ++z) {
-        relax_plane(level, z, 0, work.data());
-        if (z - 1 > begin) relax_plane(level, z - 1, 1, work.data());
+    constexpr int red = 0, black = 1;
+    const auto slabs = [&](const auto& relax_planes) {
+      parallel_chunks(threads_, at(level).nz, slab, [&](std::int64_t begin, std::int64_t end) {
+        std::vector<Real> work(static_cast<std::size_t>(at(level).nx));
+        const auto relax = [&](int z, int colour) { relax_plane(level, z, colour, work.data()); };
+        relax_planes(static_cast<int>(begin), static_cast<int>(end - 1), relax);
+      });
+    };
+    slabs([](int first, int last, const auto& relax) {
+      for (int z = first; z < last; ++z) {
+        relax(z, red);
+        if (z - 1 > first) relax(z - 1, black);
       }
     });
-    parallel_chunks(threads_, g.nz, slab, [&](std::int64_t begin, std::int64_t end) {
-      std::vector<Real> work(static_cast<std::size_t>(g.nx));
-      relax_plane(level, static_cast<int>(begin), 1, work.data());
-      if (end - 1 > begin) relax_plane(level, static_cast<int>(end - 1), 1, work.data());
+    slabs([](int first, int last, const auto& relax) {
+      relax(last, red);
+      if (last - 1 > first) relax(last - 1, black);
     });
+    slabs([](int first, int last, const auto& relax) {
+      if (first < last) relax(first, black);
+    });
+    slabs([](int, int last, const auto& relax) { relax(last, black); });
   }
 
   /// The mean of rows_of(y, z, work) over the cells of the next level, into its source.
