@@ -44,7 +44,7 @@ scripts/build.sh release ${PERGOLA_CUDA_ARCHITECTURES:+"-DPERGOLA_CUDA_ARCHITECT
 
 stage "tests: release"
 status=0
-run_tests build/release || status=$?
+run_tests build/release -LE fuzz || status=$?  # damaged inputs: below, where a sanitizer watches
 
 sanitize() { # preset, what it is, then options of the sanitizer as NAME=VALUE
   local preset=$1 name=$2
