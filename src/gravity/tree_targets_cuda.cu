@@ -154,7 +154,7 @@ bool TreeTargetsCuda<State, Pair>::try_walk(const Tree& on, const Space& space, 
   tree::TraverseJob<decltype(tree::reach_of(space))> look;
   look.space = tree::reach_of(space);
   look.record = view.record, look.link = view.link, look.parent = view.parent, look.acceleration = view.acceleration;
-  look.law = view.law;
+  look.support = static_cast<float>(view.support);
   look.opening = opening;
   look.status = status_.data();
   tree::SumJob<Pair, Space> sum{space, view, {}, memory.lists, memory.local, memory.field, out, status_.data()};

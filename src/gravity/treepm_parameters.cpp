@@ -8,6 +8,7 @@
 #include "gravity/mesh.hpp"
 #include "gravity/tree.hpp"
 #include "gravity/treepm.hpp"
+#include "physics/pair_laws.hpp"
 
 namespace pergola {
 
@@ -45,7 +46,7 @@ int next_mesh_size(int n) {
 double least_cut_off(const SolverOptions& options) {
   const auto& softening = options.softening;
   const double longest = *std::max_element(softening.epsilon.begin(), softening.epsilon.end());
-  if (softening.kernel == SofteningKernel::spline) return physics::spline_support * longest;
+  if (const double support = physics::support(softening.kernel); support > 0) return support * longest;
   return longest * std::sqrt(1.5 / (softening_part * options.tree.accuracy));
 }
 

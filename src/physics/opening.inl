@@ -8,9 +8,9 @@ PERGOLA_HD_INLINE R opening_ratio(R r_source, R r_target, R u) {
   return (r_source + r_target) * u;
 }
 
-/// No two particles of two cells are nearer than this. A pair with spline softening obeys Newton's law from 2.8 ε on,
-/// and no law that has an expansion about a centre farther in: cells act through expansions, with ε = 0, where this is
-/// at least the larger 2.8 ε of the two. (A radius beyond which nothing acts would be compared with it too.)
+/// No two particles of two cells are nearer than this. A law that is Newton's from a support s on (spline softening:
+/// from 2.8 ε) and has no expansion about a centre farther in acts through expansions, with ε = 0, where this is at
+/// least the larger s ε of the two. (A radius beyond which nothing acts would be compared with it too.)
 template <class R>
 PERGOLA_HD_INLINE R nearest_apart(R distance, R r_source, R r_target) {
   return distance - r_source - r_target;

@@ -3,6 +3,8 @@
 // Loops take a law as a template argument; all its members are static. `number` is how a law knows a softening length:
 //   few_operations            so few per pair that loops of their own for one softening length, and for accelerations
 //                             without potentials, are worth having
+//   support                   from this many softening lengths on the law is Newton's, and nearer it has no expansion
+//                             about a centre; 0: it has one everywhere, with the larger ε of two cells
 //   softening_number(ε²)      the number of a length, and is_unsoftened(number): whether that is the one of none
 //   joint(a, b)               the number of a pair from those of its particles
 //   start(d, number)          what is needed of the distance: loops start several pairs before they end the first
@@ -45,7 +47,7 @@ struct RoughPlummerLaw {
 struct PlummerLaw {
   using Rough = RoughPlummerLaw;
   static constexpr bool few_operations = true;
-  static constexpr double factor = 1;
+  static constexpr double factor = 1, support = 0;
   static PERGOLA_HD_INLINE double softening_number(double epsilon_squared) {
     return physics::softening_number(SofteningKernel::plummer, epsilon_squared);
   }
@@ -76,7 +78,7 @@ struct PlummerLaw {
 struct SplineLaw {
   using Rough = SplineLaw;
   static constexpr bool few_operations = false;
-  static constexpr double factor = 1;
+  static constexpr double factor = 1, support = physics::spline_support;
   static PERGOLA_HD_INLINE double softening_number(double epsilon_squared) {
     return physics::softening_number(SofteningKernel::spline, epsilon_squared);
   }

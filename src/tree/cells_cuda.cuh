@@ -40,9 +40,6 @@ struct Row {
   static constexpr int place(int term) { return head + 1 + (term == 0 ? 0 : term - 3); }
 };
 
-/// How pairs are softened: Plummer's kernel with one length or with one by particle, or the spline's by particle.
-enum class PairLaw { plummer, plummer_by_particle, spline };
-
 /// The finished tree on the device.
 template <class T>
 struct CudaTree {
@@ -53,10 +50,15 @@ struct CudaTree {
   const T* row = nullptr;                   // Row<T>::stride(order) per cell
   const float* acceleration = nullptr;      // of cells from groups upward; OctreeCuda::estimate_accelerations
   const PlacedMass<T>* particle = nullptr;  // from the centre of their leaf
-  PairLaw law = PairLaw::plummer;
-  double same_epsilon2 = 0;       // Plummer's kernel with one length
+  SofteningKernel kernel = SofteningKernel::plummer;
+  bool by_particle = false;       // else one length for all
+  double same_epsilon2 = 0;       // that one
   const T* softening = nullptr;   // else physics::softening_number of the particles
-  double expansion_epsilon2 = 0;  // for cells: same_epsilon2, or none with the spline
+  double support = 0;             // of the kernel's law (physics/pair_laws.inl)
+  double expansion_epsilon2 = 0;  // for cells: same_epsilon2, or none where the law has a support
+
+  /// Whether cells act with softening lengths of their own: a law with a support is Newton's where they act.
+  __device__ bool softens_by_cell() const { return by_particle && support == 0; }
 };
 
 /// Calls use(integral_constant<int, order>).

@@ -58,8 +58,7 @@ __global__ void __launch_bounds__(far_warps * 32, sizeof(T) == 4 ? 6 : 4)
     const Vec3<double> apart = separation(s.centre, {t.x, t.y, t.z}, job.space);
     const Vec3<T> d{static_cast<T>(apart.x), static_cast<T>(apart.y), static_cast<T>(apart.z)};
     auto epsilon2 = static_cast<T>(job.tree.expansion_epsilon2);
-    if (job.tree.law == PairLaw::plummer_by_particle)
-      epsilon2 = static_cast<T>(fmaxf(t.epsilon2, job.tree.record[cell].epsilon2));
+    if (job.tree.softens_by_cell()) epsilon2 = static_cast<T>(fmaxf(t.epsilon2, job.tree.record[cell].epsilon2));
     const T square = physics::softened_square(d, epsilon2), inverse = physics::rsqrt(square);
     if constexpr (Space::periodic)
       physics::short_range_radial_derivatives<order>(job.space.law, physics::softened_square(d, T(0)), square, inverse,

@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(field_warps * 32, sizeof(T) == 4 ? 6 : 4)
         const Vec3<double> apart = separation(row.centre, {target.x, target.y, target.z}, job.space);
         const Vec3<T> d{static_cast<T>(apart.x) + at.x, static_cast<T>(apart.y) + at.y, static_cast<T>(apart.z) + at.z};
         T epsilon2 = static_cast<T>(tree.expansion_epsilon2);
-        if (tree.law == PairLaw::plummer_by_particle)
+        if (tree.softens_by_cell())
           epsilon2 = physics::larger(tree.softening[i], static_cast<T>(tree.record[source].epsilon2));
         add_multipoles(row, d, epsilon2, job.space, sum);
       }

@@ -4,7 +4,7 @@
 #include "base/host_device.hpp"
 #include "base/vec.hpp"
 #include "physics/multi_index.hpp"
-#include "physics/softening.hpp"
+#include "physics/pair_laws.hpp"
 
 namespace pergola::tree {
 
@@ -32,6 +32,9 @@ struct TreeSoftening {
   bool uniform = true;
   SofteningKernel kernel = SofteningKernel::plummer;
   double apart = 0;  // cells narrower than this hold particles with one length only
+
+  /// Whether pairs look at their particles' own numbers.
+  bool by_particle() const { return !uniform || !physics::has_few_operations(kernel); }
 };
 
 /// What the opening test and the interactions need to know of a cell. One line of cache.
@@ -72,9 +75,10 @@ struct TreeView {
   const double* acceleration = nullptr;  // estimate of the smallest in the cell; null where angles alone decide
   const T *x = nullptr, *y = nullptr, *z = nullptr;  // of the particles, from the centre of their leaf
   const T* mass = nullptr;
-  const T* epsilon2 = nullptr;  // null: same_epsilon2 for all
+  SofteningKernel kernel = SofteningKernel::plummer;
+  double support = 0;            // of its law (physics/pair_laws.inl)
+  const T* softening = nullptr;  // the law's numbers of the particles' lengths; null: same_epsilon2 for all
   double same_epsilon2 = 0;
-  const T* inverse_h = nullptr;  // of the spline kernel; null: Plummer's
 };
 
 }  // namespace pergola::tree

@@ -159,7 +159,7 @@ void OctreeCpu<T>::gather(const Points<Real>& points, const TreeSoftening& softe
   const std::int64_t n = points.count;
   for (auto* buffer : {&x_, &y_, &z_, &mass_}) reserve(device_, n, *buffer);
   for (auto* buffer : {&rx_, &ry_, &rz_, &rmass_}) reserve(device_, n, *buffer);
-  by_particle_ = !softening.uniform || softening.kernel == SofteningKernel::spline;
+  by_particle_ = softening.by_particle();
   kernel_ = softening.kernel;
   if (by_particle_) reserve(device_, n, epsilon2_), reserve(device_, n, rsoftening_);
   const auto square = [&](int species) {
@@ -331,10 +331,10 @@ TreeView<T> OctreeCpu<T>::view() const {
   v.acceleration = has_accelerations_ ? acceleration_.data() : nullptr;
   v.x = rx_.data(), v.y = ry_.data(), v.z = rz_.data();
   v.mass = rmass_.data();
-  if (kernel_ == SofteningKernel::spline)
-    v.inverse_h = rsoftening_.data();
-  else if (by_particle_)
-    v.epsilon2 = rsoftening_.data();
+  v.kernel = kernel_;
+  v.support = physics::support(kernel_);
+  if (by_particle_)
+    v.softening = rsoftening_.data();
   else
     v.same_epsilon2 = same_epsilon2_;
   return v;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cub/device/device_merge_sort.cuh>
-#include <cub/device/device_radix_sort.cuh>
 
 #include "base/error.hpp"
 #include "device/launch.cuh"
+#include "device/sort.cuh"
 #include "tree/frame_cuda.cuh"
 #include "tree/moments_cuda.cuh"
 #include "tree/split.hpp"
@@ -137,30 +137,26 @@ template <class T>
 void OctreeCuda<T>::sort_keys(int unsorted_bits, int key_bits) {
   auto* const keys = reinterpret_cast<std::uint64_t*>(arena_.data());
   auto* const other_places = reinterpret_cast<std::uint32_t*>(keys + 2 * count_);
-  cub::DoubleBuffer<std::uint64_t> key_pair(keys_, keys_ == keys ? keys + count_ : keys);
-  cub::DoubleBuffer<std::uint32_t> places(place_.data(), other_places);
-  const auto stream = cuda::handle(device_.stream());
-  std::size_t bytes = 0;
   if (count_ <= merged_most) {
+    std::size_t bytes = 0;
     const auto sort = [&](void* scratch) {
-      cuda::check(cub::DeviceMergeSort::StableSortPairs(scratch, bytes, keys_, place_.data(), count_,
-                                                        LessInSortedBits{unsorted_bits}, stream),
-                  "tree sort");
+      cuda::check(
+          cub::DeviceMergeSort::StableSortPairs(scratch, bytes, keys_, place_.data(), count_,
+                                                LessInSortedBits{unsorted_bits}, cuda::handle(device_.stream())),
+          "tree sort");
     };
     sort(nullptr);
     reserve(device_, static_cast<std::int64_t>(bytes), sort_scratch_);
     return sort(sort_scratch_.data());
   }
-  cuda::check(
-      cub::DeviceRadixSort::SortPairs(nullptr, bytes, key_pair, places, count_, unsorted_bits, key_bits, stream),
-      "tree sort");
+  const cuda::RadixSort<std::uint64_t, std::int64_t> sort{count_, unsorted_bits, key_bits};
+  const std::size_t bytes = sort.scratch_bytes();
   reserve(device_, static_cast<std::int64_t>(bytes), sort_scratch_);
-  cuda::check(cub::DeviceRadixSort::SortPairs(sort_scratch_.data(), bytes, key_pair, places, count_, unsorted_bits,
-                                              key_bits, stream),
-              "tree sort");
-  keys_ = key_pair.Current();
-  if (places.Current() != place_.data())
-    device_.memory().copy(place_.data(), places.Current(), static_cast<std::size_t>(count_) * sizeof(std::uint32_t));
+  std::uint32_t* places = place_.data();
+  sort.sort(sort_scratch_.data(), bytes, keys_, keys_ == keys ? keys + count_ : keys, places, other_places,
+            device_.stream());
+  if (places != place_.data())
+    device_.memory().copy(place_.data(), places, static_cast<std::size_t>(count_) * sizeof(std::uint32_t));
 }
 
 template <class T>
@@ -301,14 +297,13 @@ void OctreeCuda<T>::estimate_accelerations(const ShortRangeBox<float>& box, cons
 template <class T>
 template <class Real>
 void OctreeCuda<T>::upward(const Points<Real>& points, const TreeSoftening& softening, int order) {
-  law_ = softening.kernel == SofteningKernel::spline ? PairLaw::spline
-         : softening.uniform                         ? PairLaw::plummer
-                                                     : PairLaw::plummer_by_particle;
+  kernel_ = softening.kernel;
+  by_particle_ = softening.by_particle();
   const std::int64_t room = cells() + cells() / 32;
   if (record_.size() < cells()) reserve(device_, room, record_);
   if (row_.size() < cells() * std::int64_t{Row<T>::stride(order)}) reserve(device_, room * Row<T>::stride(order), row_);
   reserve(device_, count_, particle_);
-  if (law_ != PairLaw::plummer) reserve(device_, count_, softening_);
+  if (by_particle_) reserve(device_, count_, softening_);
   const auto square = [&](int species) {
     const double length = softening.epsilon[softening.uniform ? 0 : species] / report_.frame.side;
     return length * length;
@@ -325,7 +320,7 @@ void OctreeCuda<T>::upward(const Points<Real>& points, const TreeSoftening& soft
   pass.box = reinterpret_cast<BoxAbout*>(arena(std::int64_t{cells()} * static_cast<std::int64_t>(sizeof(BoxAbout))));
   pass.row = row_.data();
   pass.particle = particle_.data();
-  pass.softening = law_ == PairLaw::plummer ? nullptr : softening_.data();
+  pass.softening = by_particle_ ? softening_.data() : nullptr;
   leaves_cuda(pass, points, order, cells(), device_.stream());
   for (int level = level_count_ - 1; level-- > 0;)
     parents_cuda(pass, order, level_begin_[level], level_begin_[level + 1], device_.stream());
@@ -341,10 +336,11 @@ CudaTree<T> OctreeCuda<T>::view() const {
   v.row = row_.data();
   v.acceleration = acceleration_.data();
   v.particle = particle_.data();
-  v.law = law_;
+  v.kernel = kernel_, v.by_particle = by_particle_;
+  v.support = physics::support(kernel_);
   v.same_epsilon2 = same_epsilon2_;
   v.softening = softening_.data();
-  v.expansion_epsilon2 = law_ == PairLaw::spline ? 0 : same_epsilon2_;
+  v.expansion_epsilon2 = v.support > 0 ? 0 : same_epsilon2_;
   return v;
 }
 

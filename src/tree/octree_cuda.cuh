@@ -82,7 +82,8 @@ class OctreeCuda {
   Device device_;
   std::int64_t count_ = 0;
   bool has_accelerations_ = false;
-  PairLaw law_ = PairLaw::plummer;
+  SofteningKernel kernel_ = SofteningKernel::plummer;
+  bool by_particle_ = false;
   double same_epsilon2_ = 0;
   bool knows_spread_ = false;
   std::int64_t spread_ = 0;  // when it was built; found when it is first asked for

@@ -353,14 +353,12 @@ void sum_pairs(const SumJob<T, Space>& job, Stream stream) {
     // Few leaves, or none: one kernel for all that may be wanted of them.
     if constexpr (Space::periodic) launch_pairs<PairKind<Law, by_particle, Space, true, true>>(job, stream);
   };
-  switch (job.tree.law) {
-    case PairLaw::plummer:
-      return launch.template operator()<physics::PlummerLaw, false>();
-    case PairLaw::plummer_by_particle:
-      return launch.template operator()<physics::PlummerLaw, true>();
-    case PairLaw::spline:
-      return launch.template operator()<physics::SplineLaw, true>();
-  }
+  physics::with_pair_law(job.tree.kernel, [&](auto law) {
+    using Law = decltype(law);
+    if constexpr (Law::few_operations)
+      if (!job.tree.by_particle) return launch.template operator()<Law, false>();
+    launch.template operator()<Law, true>();
+  });
 }
 
 }  // namespace pergola::tree

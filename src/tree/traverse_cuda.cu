@@ -1,7 +1,6 @@
 #include "device/launch.cuh"
 #include "physics/opening.hpp"
 #include "physics/pair.hpp"
-#include "physics/softening.hpp"
 #include "tree/estimate.hpp"
 #include "tree/walk_cuda.cuh"
 
@@ -213,8 +212,7 @@ class Traversal {
     const Opening& o = job_.opening;
     const auto angle = static_cast<float>(o.angle);
     const float epsilon2 = fmaxf(s.epsilon2, target_.epsilon2);
-    const float square = physics::softened_square(d, job_.law == PairLaw::spline ? 0.0f : epsilon2),
-                u = physics::rsqrt(square);
+    const float square = physics::softened_square(d, job_.support > 0 ? 0.0f : epsilon2), u = physics::rsqrt(square);
     const float rest = square * u - target_.r, v = 1 / rest;  // no particle of the target is nearer
     as_cell = physics::opening_ratio(s.r, target_.r, u) <= angle && target_.r * u <= static_cast<float>(o.target_angle);
     as_points = rest > 0 && s.r <= angle * rest;
@@ -222,10 +220,9 @@ class Traversal {
       as_cell = as_cell && physics::neglected_acceleration<order>(s.mass, s.rho, target_.r, u) <= allowed_;
       as_points = as_points && physics::neglected_acceleration<order>(s.mass, s.rho, 0.0f, v) <= allowed_;
     }
-    if (job_.law == PairLaw::spline) {
-      constexpr auto support = static_cast<float>(physics::spline_support);
+    if (job_.support > 0) {
       const float apart = physics::nearest_apart(square * u, s.r, target_.r);
-      const bool newtonian = apart >= 0 && support * support * epsilon2 <= apart * apart;
+      const bool newtonian = apart >= 0 && job_.support * job_.support * epsilon2 <= apart * apart;
       as_cell = as_cell && newtonian, as_points = as_points && newtonian;
     } else if (!has_all_pairs(s, target_) && !has_all_pairs(target_, s)) {
       const float wrong = physics::softening_effect(s.mass, epsilon2), most = static_cast<float>(o.softening);

@@ -2,7 +2,7 @@
 // tree/short_walk_float.cpp and tree/short_walk_double.cpp once per instruction set, inside its namespace.
 
 using physics::expansion_terms, physics::factor_of, physics::Factor, physics::index_of, physics::is_valid,
-    physics::spline_support, physics::term_of;
+    physics::term_of;
 
 #include "device/simd_pack.inl"
 #include "device/simd_rough.inl"
@@ -140,9 +140,8 @@ class Walker {
     const ShapeGather source(tree_.shape, cells);
     Vec3<D> d = separation<D>({D(t.x), D(t.y), D(t.z)}, {source(0), source(1), source(2)});
     if constexpr (Space::periodic) d = nearest_image(d, space_.period);
-    const bool spline = tree_.inverse_h;
-    const D epsilon2 = tree_.epsilon2 || spline ? larger(source(6), D(t.epsilon2)) : D(t.epsilon2);
-    const D square = softened_square(d, spline ? D(0.0) : epsilon2);
+    const D epsilon2 = tree_.softening ? larger(source(6), D(t.epsilon2)) : D(t.epsilon2);
+    const D square = softened_square(d, expansion_epsilon2(epsilon2));
     const D u = rsqrt(square);
     const D r = source(3), rho = source(4), mass = source(5), target_r = D(t.r);
     as_cell =
@@ -154,11 +153,11 @@ class Walker {
       as_cell &= at_most(neglected_acceleration<order>(mass, rho, target_r, u), allowed);
       as_points &= at_most(mass * power<order>(rho), allowed * power<order + 2>(rest));
     }
-    if (spline) {
+    if (tree_.support > 0) {
       const D apart = nearest_apart(square * u, r, target_r);
-      const unsigned newtonian = at_most(epsilon2 * D(spline_support * spline_support), apart * apart);
+      const unsigned newtonian = at_most(epsilon2 * D(tree_.support * tree_.support), apart * apart);
       as_cell &= newtonian, as_points &= newtonian;
-    } else if (tree_.epsilon2) {
+    } else if (tree_.softening) {
       // Where a cell with one softening length has the larger, all pairs have that.
       const D differs = where_less(source(6), D(t.epsilon2), D(1.0), source(7)) *
                         where_less(D(t.epsilon2), source(6), D(1.0), D(t.mixed));
@@ -189,8 +188,11 @@ class Walker {
     as_points &= one & at_most(distance + target_r, last);
   }
 
-  /// Where expansions are used, spline softening is none.
-  double expansion_epsilon2(const CellShape& cell) const { return tree_.inverse_h ? 0 : cell.epsilon2; }
+  /// Where expansions of a law with a support are used, it is Newton's.
+  template <class R>
+  HWY_INLINE R expansion_epsilon2(R epsilon2) const {
+    return tree_.support > 0 ? R(0.0) : epsilon2;
+  }
 
   /// Up to `lanes` cells of a list, one per lane. Lanes beyond the list repeat its first cell, without mass.
   struct SourceCells {
@@ -206,7 +208,7 @@ class Walker {
       const CellShape& s = tree_.shape[cell];
       const Vec3<double> centre = image_of(s, target, space_);
       to.x[lane] = centre.x, to.y[lane] = centre.y, to.z[lane] = centre.z;
-      to.epsilon2[lane] = expansion_epsilon2(s);
+      to.epsilon2[lane] = expansion_epsilon2(s.epsilon2);
       to.scale[lane] = tree_.scale[cell];
       from[lane] = at + lane < list.size() ? tree_.multipole + static_cast<std::int64_t>(cell) * multipole_stride(order)
                                            : nothing_;
@@ -281,7 +283,7 @@ class Walker {
     for (std::size_t k = 0; k < far_.size(); k += lanes) {
       load(far_, k, t, sources);
       P inverse;
-      const Vec3<P> x = direction(sources, {t.x, t.y, t.z}, expansion_epsilon2(t), inverse, g);
+      const Vec3<P> x = direction(sources, {t.x, t.y, t.z}, expansion_epsilon2(t.epsilon2), inverse, g);
       multipole_to_local<order>(x, inverse, P::load(sources.scale), scale, g, sources.multipole, sum);
     }
     for (int term = 0; term < terms; ++term) local[term] += sum_of_lanes(sum[term]);
@@ -360,8 +362,8 @@ class Walker {
         const Vec3<double> point{t.x + static_cast<double>(tree_.x[i]), t.y + static_cast<double>(tree_.y[i]),
                                  t.z + static_cast<double>(tree_.z[i])};
         P inverse, factor[order + 1], scaled[terms];
-        const double epsilon2 = tree_.epsilon2 ? static_cast<double>(tree_.epsilon2[i]) : tree_.same_epsilon2;
-        const Vec3<P> x = direction(sources, point, epsilon2, inverse, g);
+        const double epsilon2 = tree_.softening ? static_cast<double>(tree_.softening[i]) : tree_.same_epsilon2;
+        const Vec3<P> x = direction(sources, point, expansion_epsilon2(epsilon2), inverse, g);
         for (int term = 0; term < terms; ++term) scaled[term] = sources.multipole[term];
         powers<order>(P(T(1)), P::load(sources.scale) * inverse, factor);
         scale_terms<order>(factor, scaled);

@@ -89,7 +89,7 @@ struct TraverseJob {
   const CellLink* link = nullptr;
   const std::uint32_t* parent = nullptr;
   const float* acceleration = nullptr;
-  PairLaw law = PairLaw::plummer;
+  float support = 0;  // of the pair law
   Opening opening;
   WalkTargets targets;
   WalkLists lists;
@@ -132,7 +132,7 @@ struct SumJob {
 /// has a long list.
 template <class T, class Space>
 bool has_few_targets(const SumJob<T, Space>& job) {
-  return job.targets.count <= (job.tree.law == PairLaw::plummer ? 4096 : 16384);
+  return job.targets.count <= (job.tree.by_particle ? 16384 : 4096);
 }
 
 /// Sums the expansions of the targets' far cells.

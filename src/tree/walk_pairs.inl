@@ -56,9 +56,9 @@ class NearSum {
     const NearSources sources = gather(cell, near);
     constexpr std::uint32_t group = 4;
     for (std::uint32_t k = 0; k < link.count; k += group) {
-      if (tree_.inverse_h)
+      if (tree_.kernel == SofteningKernel::spline)
         add_group<group, SplineLaw, true>(link, k, sources, sums);
-      else if (tree_.epsilon2)
+      else if (tree_.softening)
         add_group<group, PlummerLaw, true>(link, k, sources, sums);
       else
         add_group<group, PlummerLaw, false>(link, k, sources, sums);
@@ -100,9 +100,6 @@ class NearSum {
     return std::numeric_limits<T>::max();
   }
 
-  /// What a pair needs to know; null: same_epsilon2.
-  const T* particle_softening() const { return tree_.inverse_h ? tree_.inverse_h : tree_.epsilon2; }
-
   /// Takes those of the first particles of a leaf, as many as fill whole packs, whose square of the distance is at most
   /// `last`; returns how many it has looked at.
   HWY_INLINE std::uint32_t take_packs(const CellLink& link, const Vec3<T>& away, T last, const T* softening,
@@ -131,7 +128,7 @@ class NearSum {
     const std::size_t stride = (room + lanes + 15) / 16 * 16;
     T* const memory = sources_.reserve(5 * stride);
     NearSources to{memory, memory + stride, memory + 2 * stride, memory + 3 * stride, memory + 4 * stride, 0, 0, true};
-    const T* const softening = particle_softening();
+    const T* const softening = tree_.softening;
     std::size_t at = 0;
     const auto pad = [&] {
       // Without mass, and not where a target is.
@@ -223,7 +220,7 @@ class NearSum {
       const std::uint32_t k = first + std::min(g, count - 1), i = link.first + k;
       any = any || active_.particle[i];
       at[g] = {P(tree_.x[i]), P(tree_.y[i]), P(tree_.z[i])};
-      if constexpr (by_particle) softening[g] = P(particle_softening()[i]);
+      if constexpr (by_particle) softening[g] = P(tree_.softening[i]);
       own[g] = P(static_cast<T>(k));
       sum[g].ax = sum[g].ay = sum[g].az = sum[g].pot = P(T(0));
     }
