@@ -25,7 +25,7 @@ EXEMPT = re.compile(r"^(app/bench|app/paper/)")
 # ask (RunConfig::is_plasma, python/) is not for its parts.
 ASKS_FOR_PLASMA = re.compile(r'''\b(is|has)_(a_)?(plasma|gravity)\b|\bplasma(\.|->)given\b|\bfor_plasma\b
   |\b(kind|name|table|path|word)(\(\))?\s*[!=]=\s*"(plasma|gravity)"|"(plasma|gravity)"\s*[!=]=
-  |\{"(plasma|gravity)",\s*\w|_cast<(const\s+)?(PlasmaSimulation|GravityRun)\b|\bif\s*\(.*\bplasma\.(species|cells)\.(empty|size)\(\)''', re.VERBOSE)
+  |\{"(plasma|gravity)",\s*\w|_cast<(const\s+)?(PlasmaSystem|GravitySystem)\b|\bif\s*\(.*\bplasma\.(species|cells)\.(empty|size)\(\)''', re.VERBOSE)
 OWN_FILES_OF_A_KIND = re.compile(r"(^|/)(plasma|gravity)(_|/)|^python/")
 MOST_PLASMA_QUESTIONS = 2
 

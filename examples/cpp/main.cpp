@@ -45,16 +45,16 @@ bool simulate() {
   pergola::RunConfig config;  // every member has the default that `pergola run --print-config` shows
   config.run.end_time = 0.5;
   config.gravity.softening = pergola::Softening::same(0.01);
-  pergola::Simulation simulation(config, pergola::read_snapshot("cluster.hdf5").particles);
-  const double before = simulation.energies().total();
-  simulation.run_until(config.run.end_time);
-  const double error = (simulation.energies().total() - before) / std::abs(before);
-  std::printf("t = %g after %lld block steps: energy %.6f, relative error %.1e\n", simulation.time(),
-              static_cast<long long>(simulation.counts().steps), before, error);
+  pergola::GravitySystem cluster(config, pergola::read_snapshot("cluster.hdf5").particles);
+  const double before = cluster.energies().total();
+  cluster.run_until(config.run.end_time);
+  const double error = (cluster.energies().total() - before) / std::abs(before);
+  std::printf("t = %g after %lld block steps: energy %.6f, relative error %.1e\n", cluster.time(),
+              static_cast<long long>(cluster.counts().steps), before, error);
 
   pergola::SnapshotHeader header;
-  header.time = simulation.time();
-  pergola::write_snapshot("evolved.hdf5", {header, simulation.particles()});
+  header.time = cluster.time();
+  pergola::write_snapshot("evolved.hdf5", {header, cluster.particles()});
   return std::abs(error) < 1e-5;
 }
 

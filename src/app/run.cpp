@@ -190,7 +190,7 @@ void run(Context& context, RunCommand command) {
 
   RunSummary summary;
   try {
-    summary = run_simulation(config, options, context.communicator);
+    summary = run_system(config, options, context.communicator);
   } catch (...) {
     bar.close();
     throw;

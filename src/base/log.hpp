@@ -6,7 +6,7 @@ namespace pergola {
 
 enum class LogLevel { info, warning };
 
-/// Where the library's remarks go. The library itself never prints: the owner of a Simulation sets the sink.
+/// Where the library's remarks go. The library itself never prints: the owner of a system sets the sink.
 class Log {
  public:
   using Sink = std::function<void(LogLevel, std::string_view)>;

@@ -19,7 +19,7 @@ namespace pergola::python {
 namespace py = pybind11;
 
 /// What a Simulation of Python drives.
-using Gravity = Simulation;
+using Gravity = GravitySystem;
 
 /// pergola.Error with .kind, and the translation of the library's errors into it.
 void bind_errors(py::module_& module);

@@ -32,7 +32,7 @@ std::string run(const RunConfig& config, const std::string& directory, bool resu
   RunSummary summary;
   {
     const py::gil_scoped_release free;
-    summary = run_simulation(config, options);
+    summary = run_system(config, options);
   }
   if (signalled) {
     PyErr_SetString(PyExc_KeyboardInterrupt, "the run was stopped after a checkpoint; resume=True goes on");

@@ -13,8 +13,8 @@
 #include "outputs/output.hpp"
 #include "outputs/radii_output.hpp"
 #include "run/plan_parts.hpp"
-#include "sim/gravity_run.hpp"
-#include "sim/simulation.hpp"
+#include "sim/gravity_system.hpp"
+#include "sim/open_particles.hpp"
 #include "time/integrator_entry.hpp"
 
 namespace pergola {
@@ -192,7 +192,7 @@ std::unique_ptr<System> GravityTrial::make_trial(std::int64_t n, Cost& start) {
   } else {
     RunConfig config = trial_config_;
     const Sample sample = thinned(config, n, device_.threads());
-    system = std::make_unique<GravityRun>(config, sample.particles, sample.time);
+    system = std::make_unique<GravitySystem>(config, sample.particles, sample.time);
   }
   start = clock.passed();
   return system;
@@ -241,7 +241,7 @@ void GravityTrial::try_pilot(double whole_seconds) {
   if (room <= 0 || pilot_n_ < 2) return;
   RunConfig config = trial_config_;
   const Sample sample = thinned(config, pilot_n_, device_.threads());
-  GravityRun pilot(config, sample.particles, sample.time);
+  GravitySystem pilot(config, sample.particles, sample.time);
   pilot_n_ = pilot.size();
   pilot_ = try_steps(pilot, config, room);
 }

@@ -5,7 +5,7 @@
 
 #include "run/plan_parts.hpp"
 #include "sim/plasma_preflight.hpp"
-#include "sim/plasma_simulation.hpp"
+#include "sim/plasma_system.hpp"
 
 namespace pergola {
 
@@ -46,7 +46,7 @@ void try_plasma(RunPlan& plan, const RunConfig& config, const Device& device, co
   const RunConfig trial_config =
       whole ? config : smaller(config, memory.particles, device.is_cuda() ? small_particles_gpu : small_particles_cpu);
   const CostClock start;
-  PlasmaSimulation trial(trial_config);
+  PlasmaSystem trial(trial_config);
   PartCosts costs;
   costs.start = start.passed();
   const auto left = [&] { return longest_trial_seconds - seconds_since(begin); };

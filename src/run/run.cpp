@@ -39,7 +39,7 @@ void write_text(const std::filesystem::path& path, const std::string& text) {
   file.commit();
 }
 
-/// One call of run_simulation: a system, its outputs and their directory. All ranks take the same decisions.
+/// One call of run_system: a system, its outputs and their directory. All ranks take the same decisions.
 class Run {
  public:
   Run(const RunConfig& config, const RunOptions& options, std::shared_ptr<Communicator> communicator)
@@ -442,8 +442,7 @@ void Run::report_progress() {
 
 }  // namespace
 
-RunSummary run_simulation(const RunConfig& config, const RunOptions& options,
-                          std::shared_ptr<Communicator> communicator) {
+RunSummary run_system(const RunConfig& config, const RunOptions& options, std::shared_ptr<Communicator> communicator) {
   return Run(config, options, std::move(communicator)).run();
 }
 

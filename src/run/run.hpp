@@ -68,7 +68,7 @@ struct PERGOLA_API RunSummary {
 /// trajectory. A resumed run is bit-identical to an uninterrupted one; on a finished run nothing is changed, unless
 /// run.end_time has grown: then it goes on as if it had been that long from the start. A resumed run may change
 /// run.end_time, run.device, run.threads and [output] only. A particle that fails is written to failure.json.
-PERGOLA_API RunSummary run_simulation(const RunConfig& config, const RunOptions& options,
-                                      std::shared_ptr<Communicator> communicator = serial_communicator());
+PERGOLA_API RunSummary run_system(const RunConfig& config, const RunOptions& options,
+                                  std::shared_ptr<Communicator> communicator = serial_communicator());
 
 }  // namespace pergola

@@ -1,4 +1,4 @@
-#include "sim/gravity_run.hpp"
+#include "sim/gravity_system.hpp"
 #include "sim/system_entry.hpp"
 
 namespace pergola {
@@ -6,7 +6,8 @@ namespace pergola {
 namespace {
 
 std::unique_ptr<System> make(const RunConfig& config, std::shared_ptr<Communicator> communicator, StateInput* state) {
-  return std::make_unique<GravityRun>(config, std::move(communicator), state);
+  if (state) return std::make_unique<GravitySystem>(config, *state, std::move(communicator));
+  return std::make_unique<GravitySystem>(config, std::move(communicator));
 }
 
 /// After what it is a picture of.

@@ -5,38 +5,32 @@
 #include "base/text.hpp"
 #include "io/snapshot.hpp"
 #include "physics/growth.hpp"
-#include "sim/gravity_run.hpp"
+#include "sim/gravity_system.hpp"
 
 namespace pergola {
 
 /// A line of energies of an expanding universe: the energy equation goes on, and the largest waves are looked at while
 /// they are linear.
-void GravityRun::watch(const Energies& energies) {
+void GravitySystem::watch(const Energies& energies) {
   const double a = time();
   energy_error_ = energy_equation_.add(a, energies.kinetic, energies.potential);
-  const auto background = *simulation_.config().background();
+  const auto background = *config().background();
   const bool first = waves_.start_scale_factor == 0;
   if (!first) {
     const double grown =
         physics::growth_at(background, a).d1 / physics::growth_at(background, waves_.start_scale_factor).d1;
     if (grown * waves_.largest_at_start() > WaveWatch::linear_below) return;
   }
-  const LargeWaves waves = large_waves(*simulation_.particle_source(), simulation_.box().side.x, device().threads());
+  const LargeWaves waves = large_waves(*particle_source(), box().side.x, device().threads());
   if (first) waves_.start = waves, waves_.start_scale_factor = a;
   waves_.latest = waves, waves_.scale_factor = a;
 }
 
-void GravityRun::restore_watch(StateInput& state) {
-  energy_equation_ = state.get_value<LayzerIrvine>("energy_equation");
-  energy_error_ = state.get_value<double>("energy_error");
-  waves_ = state.get_value<WaveWatch>("large_waves");
-}
-
 /// The growth of the 13 largest waves while they were linear. Their scatter is that of what couples them at contrasts
 /// of 0.02, and of the forces.
-std::vector<Check> GravityRun::growth_checks() const {
-  if (!simulation_.config().cosmology || waves_.scale_factor <= waves_.start_scale_factor) return {};
-  const auto background = *simulation_.config().background();
+std::vector<Check> GravitySystem::growth_checks() const {
+  if (!config().cosmology || waves_.scale_factor <= waves_.start_scale_factor) return {};
+  const auto background = *config().background();
   const double linear = physics::growth_at(background, waves_.scale_factor).d1 /
                         physics::growth_at(background, waves_.start_scale_factor).d1;
   const LargeWaveGrowth growth = wave_growth(waves_.start, waves_.latest, linear);
@@ -46,15 +40,15 @@ std::vector<Check> GravityRun::growth_checks() const {
   return {check("large_wave_growth", growth.mean, 1, 0.02), check("large_wave_scatter", growth.scatter, 0, 0.05)};
 }
 
-std::vector<std::string> GravityRun::remarks_at_start() const {
-  const RunConfig& config = simulation_.config();
+std::vector<std::string> GravitySystem::remarks_at_start() const {
+  const RunConfig& config = this->config();
   std::vector<std::string> sentences;
   if (config.inherited_cosmology)
     sentences.push_back(fmt::format(
         "{}: a box of the universe: [cosmology] was taken from it, omega_matter = {}, omega_lambda = {}, h = {}",
         config.particles.file, to_text(config.cosmology->omega_matter), to_text(config.cosmology->omega_lambda),
         to_text(config.cosmology->h)));
-  if (config.particles.file.empty() || simulation_.box().periodic()) return sentences;
+  if (config.particles.file.empty() || box().periodic()) return sentences;
   try {
     if (const double side = inspect_snapshot(config.particles.file).header.box_size; side > 0)
       sentences.push_back(fmt::format("{}: states a periodic box of {}; the {} solver runs it in open space",

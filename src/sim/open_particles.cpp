@@ -1,3 +1,5 @@
+#include "sim/open_particles.hpp"
+
 #include <fmt/core.h>
 
 #include <array>
@@ -10,7 +12,6 @@
 #include "models/merge.hpp"
 #include "models/model_source.hpp"
 #include "particles/particle_check.hpp"
-#include "sim/simulation.hpp"
 
 namespace pergola {
 

@@ -1,7 +1,7 @@
 #include <fmt/core.h>
 
 #include "base/error.hpp"
-#include "sim/plasma_simulation.hpp"
+#include "sim/plasma_system.hpp"
 #include "sim/system_entry.hpp"
 
 namespace pergola {
@@ -14,7 +14,7 @@ std::unique_ptr<System> make(const RunConfig& config, std::shared_ptr<Communicat
                 fmt::format("{}: a run with [plasma] is computed by one process, found {} MPI ranks; start it without "
                             "mpirun",
                             config.source, communicator->size()));
-  return std::make_unique<PlasmaSimulation>(config, state);
+  return std::make_unique<PlasmaSystem>(config, state);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ std::unique_ptr<ShownParticles> SpreadView::shown() { return std::make_unique<Sp
 KnownPotentials SpreadView::potentials() {
   if (!has_potentials_)
     throw Error(ErrorKind::input,
-                "on_root: expected Simulation::Reading::potentials or pair_potentials to read "
+                "on_root: expected GravitySystem::Reading::potentials or pair_potentials to read "
                 "potentials, found neither");
   const std::int64_t value_bytes = single_numbers_ ? sizeof(float) : sizeof(double);
   return {single_numbers_, [this, value_bytes](std::int64_t first, std::int64_t n, void* to) {

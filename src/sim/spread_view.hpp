@@ -15,7 +15,7 @@
 
 namespace pergola {
 
-/// A simulation whose ranks keep their own particles, as rank 0 reads it between two steps: piece by piece, in the
+/// A system whose ranks keep their own particles, as rank 0 reads it between two steps: piece by piece, in the
 /// order of the input, while the other ranks answer.
 class SpreadView {
  public:

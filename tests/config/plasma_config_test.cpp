@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "config/config.hpp"
 #include "sim/plasma_preflight.hpp"
-#include "sim/plasma_simulation.hpp"
+#include "sim/plasma_system.hpp"
 
 namespace pergola {
 namespace {
@@ -208,7 +208,7 @@ TEST(PlasmaConfig, WhatIsBuiltInCppIsCheckedAsAFileIs) {
     config.run.device = "cpu";
     change(config);
     try {
-      const PlasmaSimulation simulation(config);
+      const PlasmaSystem simulation(config);
       FAIL() << why;
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::input);

@@ -48,13 +48,13 @@ class ToyOutputs : public testing::Test {
 TEST_F(ToyOutputs, RunThroughARunAndItsResume) {
   ASSERT_TRUE(registered);
   const auto c = config({"output.toy_every=0.125"});
-  run_simulation(c, options("whole"));
+  run_system(c, options("whole"));
   EXPECT_EQ(log("whole"), "time,particles\n0.125,50\n0.25,50\n0.375,50\n");
   auto o = options("pieces");
   o.resume = true;
   int sessions = 0, asked = 0;
   o.interrupted = [&] { return ++asked % 10 == 0; };
-  while (run_simulation(c, o).status == RunStatus::interrupted) ++sessions;
+  while (run_system(c, o).status == RunStatus::interrupted) ++sessions;
   EXPECT_GT(sessions, 2);
   EXPECT_EQ(log("pieces"), log("whole"));
 }
@@ -75,10 +75,10 @@ TEST_F(ToyOutputs, ConfigurationsWithTheirKeyArePlannedAndGiveForces) {
 }
 
 TEST_F(ToyOutputs, AreGoneWithTheRunThatIsReplaced) {
-  run_simulation(config({"output.toy_every=0.125"}), options("a"));
+  run_system(config({"output.toy_every=0.125"}), options("a"));
   auto o = options("a");
   o.overwrite = true;
-  run_simulation(config({}), o);
+  run_system(config({}), o);
   EXPECT_FALSE(fs::exists(folder_ / "a" / "toy.csv"));
 }
 

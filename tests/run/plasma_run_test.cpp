@@ -10,7 +10,7 @@
 #include "io/openpmd.hpp"
 #include "run/plan.hpp"
 #include "run/run.hpp"
-#include "sim/plasma_simulation.hpp"
+#include "sim/plasma_system.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
@@ -68,7 +68,7 @@ class PlasmaRuns : public DeviceTest {
     for (int session = 1; session < 1000; ++session) {
       int asked = 0;
       o.interrupted = [&] { return ++asked >= pauses; };
-      if (run_simulation(c, o).status != RunStatus::interrupted) return session;
+      if (run_system(c, o).status != RunStatus::interrupted) return session;
     }
     return 0;
   }
@@ -114,7 +114,7 @@ class PlasmaRuns : public DeviceTest {
 };
 
 TEST_P(PlasmaRuns, LeaveTheFilesOfTheContract) {
-  const auto summary = run_simulation(config({"expect.energy_error=1e-2"}), options("a"));
+  const auto summary = run_system(config({"expect.energy_error=1e-2"}), options("a"));
   EXPECT_EQ(summary.status, RunStatus::finished);
   ASSERT_EQ(summary.checks.size(), 1u);
   EXPECT_TRUE(summary.checks[0].passed);
@@ -137,7 +137,7 @@ TEST_P(PlasmaRuns, LeaveTheFilesOfTheContract) {
 }
 
 TEST_P(PlasmaRuns, OutputsFallOnTheFirstStepNotBeforeThemAndTheEndIsExact) {
-  run_simulation(config({"run.end_time=2.03"}), options("a"));
+  run_system(config({"run.end_time=2.03"}), options("a"));
   const auto rows = energies(folder_ / "a");
   std::vector<double> times;
   for (std::size_t k = 1; k < rows.size(); ++k) times.push_back(std::stod(rows[k][0]));
@@ -151,49 +151,49 @@ TEST_P(PlasmaRuns, OutputsFallOnTheFirstStepNotBeforeThemAndTheEndIsExact) {
 }
 
 TEST_P(PlasmaRuns, AnIntervalShorterThanAStepIsEveryStep) {
-  run_simulation(config({"run.end_time=1", "output.energy_every=1e-4"}), options("a"));
+  run_system(config({"run.end_time=1", "output.energy_every=1e-4"}), options("a"));
   EXPECT_EQ(energies(folder_ / "a").size(), 12u);  // names, start and ten steps
 }
 
 TEST_P(PlasmaRuns, AResumedRunIsBitIdentical) {
   for (const std::string precision : {"single", "double"}) {
     const auto c = config({"run.precision=" + precision});
-    run_simulation(c, options("whole" + precision));
+    run_system(c, options("whole" + precision));
     EXPECT_GT(run_in_pieces(c, options("pieces" + precision), 2), 2);
     expect_same_run(folder_ / ("whole" + precision), folder_ / ("pieces" + precision));
   }
 }
 
 TEST_P(PlasmaRuns, ALongerRunGoesOnAsIfItHadBeenThatLong) {
-  run_simulation(config({"run.end_time=1.27"}), options("a"));
+  run_system(config({"run.end_time=1.27"}), options("a"));
   auto again = options("a");
   again.resume = true;
-  EXPECT_EQ(run_simulation(config({"run.end_time=1.27"}), again).status, RunStatus::finished_before);
-  EXPECT_EQ(run_simulation(config(), again).status, RunStatus::finished);
-  run_simulation(config(), options("whole"));
+  EXPECT_EQ(run_system(config({"run.end_time=1.27"}), again).status, RunStatus::finished_before);
+  EXPECT_EQ(run_system(config(), again).status, RunStatus::finished);
+  run_system(config(), options("whole"));
   expect_same_run(folder_ / "whole", folder_ / "a");
 }
 
 TEST_P(PlasmaRuns, ResumeRefusesAnotherPlasma) {
   auto o = options("a");
   o.interrupted = [] { return true; };
-  run_simulation(config(), o);
+  run_system(config(), o);
   o.interrupted = nullptr;
   o.resume = true;
   for (const std::string change : {"plasma.species.ions.mass=30", "time.step=0.05", "plasma.shape=quadratic"}) try {
-      run_simulation(config({change}), o);
+      run_system(config({change}), o);
       ADD_FAILURE() << change;
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::input);
       EXPECT_NE(std::string(error.what()).find("the run to resume was made with"), std::string::npos) << error.what();
     }
-  EXPECT_EQ(run_simulation(config({"output.energy_every=0.5"}), o).status, RunStatus::finished);
+  EXPECT_EQ(run_system(config({"output.energy_every=0.5"}), o).status, RunStatus::finished);
 }
 
 TEST_P(PlasmaRuns, ThreadsDoNotChangeTheBits) {
   if (GetParam() == "cuda") GTEST_SKIP() << "threads are the CPU's";
-  run_simulation(config({"run.threads=1"}), options("one"));
-  run_simulation(config({"run.threads=3"}), options("three"));
+  run_system(config({"run.threads=1"}), options("one"));
+  run_system(config({"run.threads=3"}), options("three"));
   expect_same_run(folder_ / "one", folder_ / "three");
 }
 
@@ -219,7 +219,7 @@ TEST_P(PlasmaRuns, UnitsChangeTheNumbersAndNotTheMotion) {
               "plasma.species.electrons.density=1e16", "plasma.species.ions.density=1e16",
               set("plasma.species.electrons.temperature_ev", ev), set("plasma.species.ions.temperature_ev", 0.5 * ev)},
              text.c_str());
-  PlasmaSimulation a(own), b(in_debye), c(in_si);
+  PlasmaSystem a(own), b(in_debye), c(in_si);
   a.finish(), b.finish(), c.finish();
   EXPECT_EQ(a.counts().steps, 20);
   EXPECT_EQ(c.counts().steps, 20);

@@ -12,7 +12,7 @@
 #include "io/checkpoint.hpp"
 #include "io/snapshot.hpp"
 #include "run/run.hpp"
-#include "sim/simulation.hpp"
+#include "sim/gravity_system.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
@@ -47,7 +47,7 @@ class ManagedRuns : public DeviceTest {
     for (int session = 1; session < 1000; ++session) {
       int asked = 0;
       o.interrupted = [&] { return ++asked >= steps; };
-      if (run_simulation(c, o).status != RunStatus::interrupted) return session;
+      if (run_system(c, o).status != RunStatus::interrupted) return session;
     }
     return 0;
   }
@@ -98,7 +98,7 @@ class ManagedRuns : public DeviceTest {
 };
 
 TEST_P(ManagedRuns, LeaveTheFilesOfTheContract) {
-  const auto summary = run_simulation(config(), options("a"));
+  const auto summary = run_system(config(), options("a"));
   EXPECT_EQ(summary.status, RunStatus::finished);
   const auto directory = folder_ / "a";
   for (const char* name : {"run.json", "energy.csv", "profile.csv", "snap_000.hdf5", "snap_003.hdf5", "checkpoint"})
@@ -121,7 +121,7 @@ TEST_P(ManagedRuns, ProgressShowsTheEnergyErrorOnceItIsMeasuredAndAtTheEndThatOf
   auto o = options("a");
   std::vector<std::optional<double>> shown;
   o.progress = [&](const RunProgress& progress) { shown.push_back(progress.energy_error); };
-  const auto summary = run_simulation(config({"output.energy_every=0"}), o);
+  const auto summary = run_system(config({"output.energy_every=0"}), o);
   ASSERT_FALSE(shown.empty());
   EXPECT_EQ(shown.back(), summary.energy_error);
   shown.pop_back();
@@ -131,13 +131,13 @@ TEST_P(ManagedRuns, ProgressShowsTheEnergyErrorOnceItIsMeasuredAndAtTheEndThatOf
 // A job that is ended again and again, each time at the first look, comes to its end.
 TEST_P(ManagedRuns, EverySessionMakesProgress) {
   const auto c = config({"time.integrator=leapfrog", "time.step=0.03", "output.energy_every=0.05"});
-  run_simulation(c, options("whole"));
+  run_system(c, options("whole"));
   EXPECT_GT(run_in_pieces(c, options("pieces"), 1), 5);
   expect_same_run(folder_ / "whole", folder_ / "pieces");
 }
 
 TEST_P(ManagedRuns, ResumedHermiteRunIsBitIdentical) {
-  run_simulation(config(), options("whole"));
+  run_system(config(), options("whole"));
   EXPECT_GT(run_in_pieces(config(), options("pieces"), GetParam() == "cuda" ? 1 : 37), 2);
   expect_same_run(folder_ / "whole", folder_ / "pieces");
 }
@@ -145,7 +145,7 @@ TEST_P(ManagedRuns, ResumedHermiteRunIsBitIdentical) {
 TEST_P(ManagedRuns, ResumedLeapfrogRunsAreBitIdentical) {
   for (const std::string kind : {"false", "true"}) {
     const auto c = config({"time.integrator=leapfrog", "time.step=0.007", "time.adaptive=" + kind});
-    run_simulation(c, options("whole" + kind));
+    run_system(c, options("whole" + kind));
     // A GPU takes steps in batches and is asked after each of them.
     EXPECT_GT(run_in_pieces(c, options("pieces" + kind), GetParam() == "cuda" ? 1 : 9), 2);
     expect_same_run(folder_ / ("whole" + kind), folder_ / ("pieces" + kind));
@@ -156,7 +156,7 @@ TEST_P(ManagedRuns, ResumedBlockStepsOfTheLeapfrogAreBitIdentical) {
   for (const std::string solver : {"direct", "tree"}) {
     const auto c = config({"time.integrator=leapfrog", "time.steps=block", "gravity.solver=" + solver,
                            "gravity.softening=0.01", "particles.n=500"});
-    run_simulation(c, options("whole" + solver));
+    run_system(c, options("whole" + solver));
     EXPECT_GT(run_in_pieces(c, options("pieces" + solver), 9), 2);
     expect_same_run(folder_ / ("whole" + solver), folder_ / ("pieces" + solver));
   }
@@ -185,7 +185,7 @@ solver = "mesh"
 cells = 16
 )",
                               "test", {"run.device=" + GetParam()});
-  run_simulation(c, options("whole"));
+  run_system(c, options("whole"));
   EXPECT_GT(run_in_pieces(c, options("pieces"), 8), 1);
   expect_same_run(folder_ / "whole", folder_ / "pieces");
 }
@@ -199,7 +199,7 @@ TEST_P(ManagedRuns, ForceAuditMeasuresTheErrorThatForceFinds) {
     auto sets = tree;
     sets.push_back("time.steps=" + steps);
     const auto c = config(sets);
-    run_simulation(c, options(steps));
+    run_system(c, options(steps));
     std::istringstream lines(text(folder_ / steps / "audit.csv"));
     std::string header, line;
     std::getline(lines, header);
@@ -234,8 +234,8 @@ TEST_P(ManagedRuns, ForceAuditGoesOnAfterAResumeAndAltersNothing) {
                                           "gravity.softening=0.01",   "time.steps=" + steps, "time.step=0.004"};
     auto audited = common;
     audited.insert(audited.end(), {"output.force_audit_every=4", "output.force_audit_sample=50"});
-    run_simulation(config(common), options("plain" + steps));
-    run_simulation(config(audited), options("whole" + steps));
+    run_system(config(common), options("plain" + steps));
+    run_system(config(audited), options("whole" + steps));
     EXPECT_GT(run_in_pieces(config(audited), options("pieces" + steps), 7), 2);
     EXPECT_EQ(text(folder_ / ("whole" + steps) / "audit.csv"), text(folder_ / ("pieces" + steps) / "audit.csv"));
     expect_same_run(folder_ / ("whole" + steps), folder_ / ("pieces" + steps));
@@ -247,57 +247,57 @@ TEST_P(ManagedRuns, SumOverAllPairsHasNothingToAudit) {
   auto o = options("a");
   std::string said;
   o.log = Log([&](LogLevel, std::string_view sentence) { said += sentence; });
-  run_simulation(config({"output.force_audit_every=10"}), o);
+  run_system(config({"output.force_audit_every=10"}), o);
   EXPECT_NE(said.find("force_audit_every"), std::string::npos) << said;
   EXPECT_FALSE(fs::exists(folder_ / "a" / "audit.csv"));
 }
 
 TEST_P(ManagedRuns, OutputsDoNotAlterTheTrajectory) {
-  run_simulation(config(), options("many"));
-  run_simulation(config({"output.snapshots_every=0", "output.energy_every=0"}), options("few"));
+  run_system(config(), options("many"));
+  run_system(config({"output.snapshots_every=0", "output.energy_every=0"}), options("few"));
   expect_same_snapshot(folder_ / "many" / "snap_003.hdf5", folder_ / "few" / "snap_001.hdf5");
 }
 
 TEST_P(ManagedRuns, FinishedRunIsLeftAloneAndALongerOneGoesOnBitIdentically) {
-  run_simulation(config({"run.end_time=0.17"}), options("a"));
+  run_system(config({"run.end_time=0.17"}), options("a"));
   const auto before = text(folder_ / "a" / "run.json");
   auto again = options("a");
   again.resume = true;
-  EXPECT_EQ(run_simulation(config({"run.end_time=0.17"}), again).status, RunStatus::finished_before);
+  EXPECT_EQ(run_system(config({"run.end_time=0.17"}), again).status, RunStatus::finished_before);
   EXPECT_EQ(text(folder_ / "a" / "run.json"), before);
-  EXPECT_EQ(run_simulation(config(), again).status, RunStatus::finished);
-  run_simulation(config(), options("whole"));
+  EXPECT_EQ(run_system(config(), again).status, RunStatus::finished);
+  run_system(config(), options("whole"));
   expect_same_run(folder_ / "whole", folder_ / "a");
 }
 
 TEST_P(ManagedRuns, ResumeRefusesAChangeOfPhysicsAndNamesTheKey) {
   auto o = options("a");
   o.interrupted = [] { return true; };
-  run_simulation(config(), o);
+  run_system(config(), o);
   o.interrupted = nullptr;
   o.resume = true;
-  expect_error(ErrorKind::input, "time.eta", [&] { run_simulation(config({"time.eta=0.01"}), o); });
-  expect_error(ErrorKind::input, "particles.seed", [&] { run_simulation(config({"particles.seed=2"}), o); });
-  EXPECT_EQ(run_simulation(config({"run.threads=2", "output.energy_every=0.1"}), o).status, RunStatus::finished);
+  expect_error(ErrorKind::input, "time.eta", [&] { run_system(config({"time.eta=0.01"}), o); });
+  expect_error(ErrorKind::input, "particles.seed", [&] { run_system(config({"particles.seed=2"}), o); });
+  EXPECT_EQ(run_system(config({"run.threads=2", "output.energy_every=0.1"}), o).status, RunStatus::finished);
 }
 
 TEST_P(ManagedRuns, RefusedResumeLeavesTheRunAsItWas) {
-  run_simulation(config(), options("a"));
+  run_system(config(), options("a"));
   auto o = options("a");
   o.resume = true;
   fs::remove(folder_ / "a" / "run.json");
   const auto log = text(folder_ / "a" / "energy.csv");
-  expect_error(ErrorKind::input, "run.end_time", [&] { run_simulation(config({"run.end_time=0.01"}), o); });
-  expect_error(ErrorKind::input, "gravity.softening", [&] { run_simulation(config({"gravity.softening=1"}), o); });
+  expect_error(ErrorKind::input, "run.end_time", [&] { run_system(config({"run.end_time=0.01"}), o); });
+  expect_error(ErrorKind::input, "gravity.softening", [&] { run_system(config({"gravity.softening=1"}), o); });
   EXPECT_EQ(text(folder_ / "a" / "energy.csv"), log);
   EXPECT_TRUE(fs::exists(folder_ / "a" / "snap_003.hdf5"));
-  EXPECT_EQ(run_simulation(config(), o).status, RunStatus::finished);
+  EXPECT_EQ(run_system(config(), o).status, RunStatus::finished);
 }
 
 TEST_P(ManagedRuns, MissingEnergyLogDoesNotStopAResumedRun) {
   auto o = options("a");
   o.interrupted = [] { return true; };
-  run_simulation(config(), o);
+  run_system(config(), o);
   fs::remove(folder_ / "a" / "energy.csv");
   o.interrupted = nullptr;
   o.resume = true;
@@ -305,12 +305,12 @@ TEST_P(ManagedRuns, MissingEnergyLogDoesNotStopAResumedRun) {
   o.log = Log([&](LogLevel level, std::string_view said) {
     if (level == LogLevel::warning) warning += said;
   });
-  EXPECT_EQ(run_simulation(config({"run.precision=mixed"}), o).status, RunStatus::finished);
+  EXPECT_EQ(run_system(config({"run.precision=mixed"}), o).status, RunStatus::finished);
   EXPECT_NE(warning.find("energy.csv"), std::string::npos) << warning;
 }
 
 TEST_P(ManagedRuns, EndTimeBeyondTheCountOfTicksIsRefused) {
-  expect_error(ErrorKind::input, "time.step_max", [&] { run_simulation(config({"run.end_time=1e7"}), options("a")); });
+  expect_error(ErrorKind::input, "time.step_max", [&] { run_system(config({"run.end_time=1e7"}), options("a")); });
   EXPECT_FALSE(fs::exists(folder_ / "a"));
 }
 
@@ -319,10 +319,10 @@ TEST_P(ManagedRuns, DamagedNewestCheckpointFallsBackToTheOneBefore) {
   int asked = 0;
   const int patience = GetParam() == "cuda" ? 1 : 20;  // the GPU asks after a batch of steps
   o.interrupted = [&] { return ++asked == patience; };
-  run_simulation(config(), o);
+  run_system(config(), o);
   o.resume = true;
   asked = 0;
-  run_simulation(config(), o);
+  run_system(config(), o);
   fs::path newest;
   for (const auto& entry : fs::directory_iterator(folder_ / "a" / "checkpoint"))
     newest = std::max(newest, entry.path());
@@ -330,14 +330,14 @@ TEST_P(ManagedRuns, DamagedNewestCheckpointFallsBackToTheOneBefore) {
   std::string notice;
   o.notice = [&](const std::string& said) { notice += said; };
   o.interrupted = nullptr;
-  EXPECT_EQ(run_simulation(config(), o).status, RunStatus::finished);
+  EXPECT_EQ(run_system(config(), o).status, RunStatus::finished);
   EXPECT_NE(notice.find(newest.filename().string()), std::string::npos) << notice;
-  run_simulation(config(), options("whole"));
+  run_system(config(), options("whole"));
   expect_same_run(folder_ / "whole", folder_ / "a");
 }
 
 TEST_P(ManagedRuns, GoingOnOnAnotherDeviceIsSaid) {
-  run_simulation(config({"run.end_time=0.2"}), options("a"));
+  run_system(config({"run.end_time=0.2"}), options("a"));
   auto o = options("a");
   o.resume = true;
   std::string notice;
@@ -350,20 +350,20 @@ TEST_P(ManagedRuns, GoingOnOnAnotherDeviceIsSaid) {
   description["computed_on"] = "NVIDIA H200 NVL";
   checkpoint->description = description.dump();
   write_checkpoint(checkpoints, *checkpoint);
-  run_simulation(config({"run.end_time=0.25"}), o);
+  run_system(config({"run.end_time=0.25"}), o);
   EXPECT_NE(notice.find("computed on NVIDIA H200 NVL so far, goes on on "), std::string::npos) << notice;
   notice.clear();
-  run_simulation(config(), o);
+  run_system(config(), o);
   EXPECT_EQ(notice, "");
 }
 
 TEST_P(ManagedRuns, DirectoryThatIsNotEmptyIsRefusedUnlessOverwritten) {
-  run_simulation(config(), options("a"));
+  run_system(config(), options("a"));
   std::ofstream(folder_ / "a" / "mine.txt") << "keep";
-  expect_error(ErrorKind::input, "not empty", [&] { run_simulation(config(), options("a")); });
+  expect_error(ErrorKind::input, "not empty", [&] { run_system(config(), options("a")); });
   auto o = options("a");
   o.overwrite = true;
-  EXPECT_EQ(run_simulation(config({"output.snapshots_every=0"}), o).status, RunStatus::finished);
+  EXPECT_EQ(run_system(config({"output.snapshots_every=0"}), o).status, RunStatus::finished);
   EXPECT_TRUE(fs::exists(folder_ / "a" / "mine.txt"));
   EXPECT_FALSE(fs::exists(folder_ / "a" / "snap_002.hdf5"));
 }
@@ -373,21 +373,21 @@ TEST_P(ManagedRuns, DirectoryInUseIsRefusedAndTheProcessNamed) {
   const int other = ::open((folder_ / "a" / ".lock").c_str(), O_RDWR | O_CREAT, 0666);
   ASSERT_EQ(::write(other, "4711\n", 5), 5);
   ASSERT_EQ(::flock(other, LOCK_EX), 0);
-  expect_error(ErrorKind::input, "4711", [&] { run_simulation(config(), options("a")); });
+  expect_error(ErrorKind::input, "4711", [&] { run_system(config(), options("a")); });
   ::close(other);
-  EXPECT_EQ(run_simulation(config(), options("a")).status, RunStatus::finished);
+  EXPECT_EQ(run_system(config(), options("a")).status, RunStatus::finished);
 }
 
 TEST_P(ManagedRuns, BadStartLeavesNoDirectoryBehind) {
   expect_error(ErrorKind::input, "nowhere.hdf5", [&] {
-    run_simulation(parse_config("[particles]\nfile = \"nowhere.hdf5\"\n", "test", {"run.device=" + GetParam()}),
-                   options("a"));
+    run_system(parse_config("[particles]\nfile = \"nowhere.hdf5\"\n", "test", {"run.device=" + GetParam()}),
+               options("a"));
   });
   EXPECT_FALSE(fs::exists(folder_ / "a"));
 }
 
 TEST_P(ManagedRuns, FailedCheckIsReportedAndDoesNotStopTheRun) {
-  const auto summary = run_simulation(
+  const auto summary = run_system(
       config({"expect.energy={ expected = 5, tolerance = 0.1 }", "expect.return_distance=100"}), options("a"));
   EXPECT_EQ(summary.status, RunStatus::finished);
   EXPECT_FALSE(summary.all_passed());
@@ -398,7 +398,7 @@ TEST_P(ManagedRuns, FailedCheckIsReportedAndDoesNotStopTheRun) {
 }
 
 TEST_P(ManagedRuns, SimulationGoesToAnyTimeAndEndsExactly) {
-  Simulation one(config()), two(config());
+  GravitySystem one(config()), two(config());
   one.run_until(0.1);
   one.run_until(0.23);
   EXPECT_EQ(one.time(), 0.23);

@@ -92,7 +92,7 @@ cells = 16
       if (communicator.is_root()) options.watcher = watcher;
       if (until == Until::first_look) options.interrupted = [] { return true; };
       const auto summary =
-          run_simulation(used, options, std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
+          run_system(used, options, std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
       if (communicator.is_root()) status = summary.status;
     });
     return status;

@@ -73,9 +73,9 @@ struct Onlooker final : RunWatcher {
 TEST_P(WatchedRuns, HaveTheBitsOfOnesThatNobodyWatches) {
   for (const std::string sets : {"gravity.solver=direct", "gravity.solver=tree", "time.steps=block"}) {
     const auto c = config({sets});
-    run_simulation(c, options("alone" + sets));
+    run_system(c, options("alone" + sets));
     Onlooker onlooker;
-    run_simulation(c, options("watched" + sets, &onlooker));
+    run_system(c, options("watched" + sets, &onlooker));
     EXPECT_EQ(final_state("watched" + sets), final_state("alone" + sets)) << sets;
     ASSERT_GT(onlooker.seen.size(), 2u);
     EXPECT_EQ(onlooker.seen.front(), 0);
@@ -87,9 +87,9 @@ TEST_P(WatchedRuns, HaveTheBitsOfOnesThatNobodyWatches) {
 
 TEST_P(WatchedRuns, HaveTheBitsOfHermiteRunsThatNobodyWatches) {
   const auto c = config({"time.integrator=hermite"});
-  run_simulation(c, options("alone"));
+  run_system(c, options("alone"));
   Onlooker onlooker;
-  run_simulation(c, options("watched", &onlooker));
+  run_system(c, options("watched", &onlooker));
   EXPECT_EQ(final_state("watched"), final_state("alone"));
 }
 
@@ -98,9 +98,9 @@ TEST_P(WatchedRuns, HaveTheBitsOfPlasmasThatNobodyWatches) {
       "[run]\nend_time = 3\n[plasma]\nbackground = true\ncells = [16, 16]\n[[plasma.species]]\nname = \"electrons\"\n"
       "charge = -1\nmass = 1\nparticles_per_cell = 4\ntemperature = 1\n[time]\nstep = 0.1\n",
       "test", {"run.device=" + GetParam()});
-  run_simulation(c, options("alone"));
+  run_system(c, options("alone"));
   Onlooker onlooker;
-  run_simulation(c, options("watched", &onlooker));
+  run_system(c, options("watched", &onlooker));
   EXPECT_EQ(final_state("watched"), final_state("alone"));
   EXPECT_EQ(onlooker.seen.back(), 3);
 }
@@ -126,13 +126,13 @@ struct Holder final : RunWatcher {
 
 TEST_P(WatchedRuns, AreHeldAndTakeSingleSteps) {
   const auto c = config({"time.adaptive=true", "output.snapshots_every=0", "output.energy_every=0"});
-  run_simulation(c, options("alone"));
+  run_system(c, options("alone"));
   ASSERT_GT(record("alone").at("totals").at("steps").get<int>(), 20);
   Holder holder;
   std::string said;
   auto o = options("held", &holder);
   o.log = Log([&](LogLevel, std::string_view text) { said += std::string(text) + "\n"; });
-  run_simulation(c, o);
+  run_system(c, o);
   EXPECT_EQ(final_state("held"), final_state("alone"));
   const auto at = [&](std::int64_t steps) { return std::count(holder.looks.begin(), holder.looks.end(), steps); };
   EXPECT_EQ(at(7), 10);  // the times 1 … 10 that it was held
@@ -165,16 +165,16 @@ struct Stopper final : RunWatcher {
 
 TEST_P(WatchedRuns, EndWithACheckpointWhileTheyAreHeld) {
   const auto c = config({"time.adaptive=true"});
-  run_simulation(c, options("alone"));
+  run_system(c, options("alone"));
   Stopper stopper;
   auto o = options("held", &stopper);
   int asked_while_held = 0;
   o.interrupted = [&] { return !stopper.first && ++asked_while_held > 5; };
-  EXPECT_EQ(run_simulation(c, o).status, RunStatus::interrupted);
+  EXPECT_EQ(run_system(c, o).status, RunStatus::interrupted);
   EXPECT_EQ(checkpoints("held"), 1);
   auto again = options("held");
   again.resume = true;
-  EXPECT_EQ(run_simulation(c, again).status, RunStatus::finished);
+  EXPECT_EQ(run_system(c, again).status, RunStatus::finished);
   EXPECT_EQ(final_state("held"), final_state("alone"));
   // What the session before was told is still written.
   EXPECT_EQ(record("held").at("control").size(), 1u);

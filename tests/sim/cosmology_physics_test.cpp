@@ -8,7 +8,7 @@
 #include "analysis/layzer_irvine.hpp"
 #include "base/error.hpp"
 #include "physics/growth.hpp"
-#include "sim/simulation.hpp"
+#include "sim/gravity_system.hpp"
 
 namespace pergola {
 
@@ -85,7 +85,7 @@ TEST(CosmologicalRun, PlaneWavesGrowAsLinearTheorySaysInFourUniverses) {
     const RunConfig config = configuration(side, universe, 1, 0.03125);
     const double from = 0.1;
     const Particles start = plane_wave(config, side, 0.2, from);
-    Simulation run(config, start, from);
+    GravitySystem run(config, start, from);
     run.run_until(1);
     const auto background = *config.background();
     const double grown = amplitude(run.particles(), side) / amplitude(start, side);
@@ -105,7 +105,7 @@ TEST(CosmologicalRun, APancakeConvergesAtSecondOrderInTheStep) {
   const std::string universe = "omega_matter = 1\nomega_lambda = 0\nomega_baryon = 0";
   const auto places = [&](double step) {
     const RunConfig config = configuration(side, universe, 0.9, step);
-    Simulation run(config, plane_wave(config, side, 1, 0.1), 0.1);
+    GravitySystem run(config, plane_wave(config, side, 1, 0.1), 0.1);
     run.run_until(0.9);
     return run.particles();
   };
@@ -125,7 +125,7 @@ TEST(CosmologicalRun, APancakeConvergesAtSecondOrderInTheStep) {
 TEST(CosmologicalRun, KeepsTheEquationOfLayzerAndIrvine) {
   const int side = 64;
   const RunConfig config = configuration(side, "omega_matter = 0.3\nomega_lambda = 0.7", 0.9, 0.02);
-  Simulation run(config, plane_wave(config, side, 0.9, 0.1), 0.1);
+  GravitySystem run(config, plane_wave(config, side, 0.9, 0.1), 0.1);
   LayzerIrvine equation;
   double residual = 0;
   for (double a = 0.1; a < 0.9; a *= std::exp(0.06)) {
@@ -143,9 +143,9 @@ TEST(CosmologicalRun, GoesOnFromASavedStateWithTheSameBits) {
   const int side = 32;
   const RunConfig config = configuration(side, "omega_matter = 0.3\nomega_lambda = 0.7", 0.5, 0.05);
   const Particles start = plane_wave(config, side, 0.5, 0.1);
-  Simulation whole(config, start, 0.1), part(config, start, 0.1);
+  GravitySystem whole(config, start, 0.1), part(config, start, 0.1);
   part.run_until(0.23);
-  Simulation resumed(config, part.save());
+  GravitySystem resumed(config, part.save());
   EXPECT_NEAR(resumed.start_time(), 0.1, 1e-15);
   whole.run_until(0.5);
   resumed.run_until(0.5);
@@ -157,10 +157,10 @@ TEST(CosmologicalRun, RefusesMassesOfAnotherUniverseAndOpenSpace) {
   const RunConfig config = configuration(16, "omega_matter = 0.3\nomega_lambda = 0.7", 1, 0.05);
   Particles heavy = plane_wave(config, 16, 0.1, 0.1);
   for (double& mass : heavy.mass) mass *= 1.1;
-  EXPECT_THROW(Simulation(config, heavy, 0.1), Error);
+  EXPECT_THROW(GravitySystem(config, heavy, 0.1), Error);
   RunConfig open = config;
   open.gravity.solver = "tree";
-  EXPECT_THROW(Simulation(open, plane_wave(config, 16, 0.1, 0.1), 0.1), Error);
+  EXPECT_THROW(GravitySystem(open, plane_wave(config, 16, 0.1, 0.1), 0.1), Error);
   RunConfig hermite = config;
   hermite.time.integrator = "hermite";
   EXPECT_THROW(hermite.check(), Error);

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "sim/simulation.hpp"
+#include "sim/gravity_system.hpp"
 
 namespace pergola {
 namespace {
@@ -32,7 +32,7 @@ Particles plummer(std::int64_t n) {
 
 TEST(LentParticles, AreThoseThatAreShown) {
   for (const char* solver : {"direct", "tree"}) {
-    Simulation simulation(leapfrog(solver), plummer(300));
+    GravitySystem simulation(leapfrog(solver), plummer(300));
     simulation.run_until(0.25);
     const Particles shown = simulation.particles();
     const LentParticles lent = simulation.lend();
@@ -51,7 +51,7 @@ TEST(LentParticles, AreThoseThatAreShown) {
 }
 
 TEST(LentParticles, LendingChangesNoBitAndCopiesNothing) {
-  Simulation lending(leapfrog("direct"), plummer(100)), other(leapfrog("direct"), plummer(100));
+  GravitySystem lending(leapfrog("direct"), plummer(100)), other(leapfrog("direct"), plummer(100));
   const void* place = lending.lend().x;
   for (int k = 1; k <= 4; ++k) {
     lending.run_until(0.125 * k), other.run_until(0.125 * k);
@@ -63,7 +63,7 @@ TEST(LentParticles, LendingChangesNoBitAndCopiesNothing) {
 
 /// A system that is moved as a whole moves on as before.
 TEST(LentParticles, WhatIsChangedIsTakenUp) {
-  Simulation simulation(leapfrog("direct"), plummer(100));
+  GravitySystem simulation(leapfrog("direct"), plummer(100));
   const double x = simulation.particles().x[0];
   const LentParticles lent = simulation.lend();
   for (std::int64_t i = 0; i < lent.count; ++i) {
@@ -80,7 +80,7 @@ TEST(LentParticles, WhatIsChangedIsTakenUp) {
 }
 
 TEST(LentParticles, AChangeThatIsNoNumberNamesTheParticle) {
-  Simulation simulation(leapfrog("direct"), plummer(10));
+  GravitySystem simulation(leapfrog("direct"), plummer(10));
   const LentParticles lent = simulation.lend();
   static_cast<double*>(lent.y)[3] = std::numeric_limits<double>::quiet_NaN();
   try {
@@ -92,7 +92,7 @@ TEST(LentParticles, AChangeThatIsNoNumberNamesTheParticle) {
 }
 
 TEST(LentParticles, WhatSomebodyStillUsesIsHisOwn) {
-  Simulation simulation(leapfrog("direct"), plummer(50));
+  GravitySystem simulation(leapfrog("direct"), plummer(50));
   const LentParticles lent = simulation.lend();
   auto* x = static_cast<double*>(lent.x);
   const double before = x[0];
@@ -110,12 +110,12 @@ TEST(LentParticles, AreRefusedWhereParticlesHaveTimesOfTheirOwn) {
   RunConfig config = leapfrog("direct");
   config.time.integrator = "hermite";
   config.time.step = 0;
-  Simulation simulation(config, plummer(10));
+  GravitySystem simulation(config, plummer(10));
   EXPECT_THROW(simulation.lend(), Error);
 }
 
 TEST(SetParticles, TheSimulationGoesOnWithOthersAtItsTime) {
-  Simulation simulation(leapfrog("direct"), plummer(50));
+  GravitySystem simulation(leapfrog("direct"), plummer(50));
   simulation.run_until(0.5);
   Particles more = simulation.particles();
   Particles one;

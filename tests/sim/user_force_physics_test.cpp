@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "sim/simulation.hpp"
+#include "sim/gravity_system.hpp"
 
 namespace pergola {
 namespace {
@@ -62,7 +62,7 @@ TEST(UserForce, HarmonicTrapHasTheLeapfrogsOwnPhase) {
     Particles one;
     one.resize(1);
     one.x[0] = 1;
-    Simulation simulation(config, one);
+    GravitySystem simulation(config, one);
     simulation.run_until(5);
     const double theta = std::acos(1 - omega * omega * 0.0625 * 0.0625 / 2);
     // 80 steps of rounding.
@@ -77,7 +77,7 @@ TEST(UserForce, IsToldTheTimeOfThePlaces) {
   config.gravity.user_forces = {user_force([&](const auto& call) { times.push_back(call.time); })};
   Particles one;
   one.resize(1);
-  Simulation simulation(config, one, 2);
+  GravitySystem simulation(config, one, 2);
   simulation.run_until(2.5);
   EXPECT_EQ(times, (std::vector<double>{2, 2.125, 2.25, 2.375, 2.5}));
 }
@@ -90,11 +90,11 @@ TEST(UserForce, AForceOfZeroChangesNoBit) {
       config.time.steps = steps;
       if (config.time.steps == "block") config.time.step = 0;
       const Particles start = plummer(200);
-      Simulation without(config, start);
+      GravitySystem without(config, start);
       config.gravity.user_forces = {user_force([](const auto& call) {
         for (std::int64_t t = 0; t < call.count; ++t) call.ax[t] += 0;
       })};
-      Simulation with(config, start);
+      GravitySystem with(config, start);
       without.run_until(0.5), with.run_until(0.5);
       expect_same_bits(without.particles(), with.particles());
     }
@@ -106,14 +106,14 @@ TEST(UserForce, BlockStepsKeepTheEnergyInATrap) {
   config.time.steps = "block";
   config.time.eta = 0.005;
   config.gravity.user_forces = {trap()};
-  const auto energy = [](const Simulation& simulation) {
+  const auto energy = [](const GravitySystem& simulation) {
     const Particles p = simulation.particles();
     double in_trap = 0;
     for (std::size_t i = 0; i < p.mass.size(); ++i)
       in_trap += p.mass[i] * omega * omega / 2 * (p.x[i] * p.x[i] + p.y[i] * p.y[i] + p.z[i] * p.z[i]);
     return simulation.energies().total() + in_trap;
   };
-  Simulation simulation(config, plummer(100));
+  GravitySystem simulation(config, plummer(100));
   const double before = energy(simulation);
   simulation.run_until(1);
   EXPECT_GT(simulation.counts().steps, 8);
@@ -126,7 +126,7 @@ TEST(UserForce, IsRefusedWhereJerksAreNeeded) {
   config.time.integrator = "hermite";
   config.gravity.user_forces = {trap()};
   try {
-    Simulation simulation(config, plummer(10));
+    GravitySystem simulation(config, plummer(10));
     FAIL() << "expected an error";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::input);

@@ -134,7 +134,7 @@ class RunWithALawFromOutside : public ::testing::TestWithParam<std::string> {
     for (int session = 1;; ++session) {
       int asked = 0;
       if (pause > 0) options.interrupted = [&] { return ++asked >= pause; };
-      const auto summary = run_simulation(config(), options);
+      const auto summary = run_system(config(), options);
       if (summary.status == RunStatus::interrupted) continue;
       EXPECT_TRUE(pause == 0 || session > 1);
       if (energy_error) *energy_error = summary.energy_error;
@@ -154,7 +154,7 @@ TEST_P(RunWithALawFromOutside, KeepsItsEnergyAndResumesWithTheSameBits) {
   EXPECT_EQ(whole.vz, pieces.vz);
   RunOptions options;
   options.directory = folder_ / "plummer";
-  run_simulation(config({"gravity.softening_kernel=plummer"}), options);
+  run_system(config({"gravity.softening_kernel=plummer"}), options);
   const auto other = read_snapshot(options.directory / "snap_001.hdf5").particles;
   EXPECT_GT(std::abs(other.x[0] - whole.x[0]), 1e-4);
 }

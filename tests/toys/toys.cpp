@@ -96,7 +96,7 @@ TEST_F(Toys, PlanKnowsTheirStepsAndMemory) {
 // spring, which the direct sum would not give.
 TEST_F(Toys, RunAndResumeBitForBit) {
   const auto config = toy_config();
-  const auto summary = run_simulation(config, options("whole"));
+  const auto summary = run_system(config, options("whole"));
   EXPECT_EQ(summary.counts.steps, 64);
   EXPECT_LT(std::abs(summary.energy_error), 0.05);
   const auto before = read_snapshot(folder_ / "whole" / "snap_000.hdf5").particles;
@@ -125,7 +125,7 @@ TEST_F(Toys, RunAndResumeBitForBit) {
   for (bool over = false; !over && sessions < 100; ++sessions) {
     asked = 0;
     o.interrupted = [&] { return ++asked >= 20; };
-    over = run_simulation(config, o).status != RunStatus::interrupted;
+    over = run_system(config, o).status != RunStatus::interrupted;
   }
   EXPECT_GT(sessions, 2);
   const auto resumed = read_snapshot(folder_ / "pieces" / "snap_002.hdf5").particles;

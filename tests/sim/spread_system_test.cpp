@@ -9,7 +9,7 @@
 #include "base/philox.hpp"
 #include "comm/shares.hpp"
 #include "comm/thread_ranks.hpp"
-#include "sim/simulation.hpp"
+#include "sim/gravity_system.hpp"
 
 namespace pergola {
 namespace {
@@ -50,7 +50,7 @@ struct Seen {
   std::int64_t outside = 0;
 };
 
-Seen look_at(const Simulation& simulation) {
+Seen look_at(GravitySystem& simulation) {
   Seen seen;
   simulation.on_root([&] {
     seen.hash = simulation.state_hash();
@@ -58,13 +58,13 @@ Seen look_at(const Simulation& simulation) {
     seen.census = simulation.census();
     seen.state = simulation.save();
   });
-  simulation.on_root([&] { seen.energies = simulation.energies(); }, Simulation::Reading::pair_potentials);
+  simulation.on_root([&] { seen.energies = simulation.energies(); }, GravitySystem::Reading::pair_potentials);
   simulation.on_root(
       [&] {
         const auto source = simulation.particles_with_potentials();
         source->read(0, source->count(), seen.particles);
       },
-      Simulation::Reading::potentials);
+      GravitySystem::Reading::potentials);
   seen.counts = simulation.counts();
   seen.outside = simulation.outside();
   return seen;
@@ -104,7 +104,7 @@ std::shared_ptr<Communicator> shared(Communicator& communicator) {
 std::vector<Seen> run_on(int ranks, const RunConfig& config, const Particles& particles) {
   std::vector<Seen> seen(2);
   run_on_thread_ranks(ranks, [&](Communicator& communicator) {
-    Simulation simulation(config, particles, 0, shared(communicator));
+    GravitySystem simulation(config, particles, 0, shared(communicator));
     simulation.run_until(0.3);
     const Seen between = look_at(simulation);
     simulation.run_until(0.5);
@@ -126,17 +126,17 @@ void expect_bits_of_one_rank(const Settings& settings, const Particles& particle
   }
 }
 
-TEST(SpreadSimulation, HasTheBitsOfOneRankInAPeriodicBox) {
+TEST(SpreadSystem, HasTheBitsOfOneRankInAPeriodicBox) {
   expect_bits_of_one_rank({}, some_particles(150, 0), {2, 3, 4, 7, 64});
 }
 
-TEST(SpreadSimulation, HasTheBitsOfOneRankWithDoublesAndStepsChosenFromAllParticles) {
+TEST(SpreadSystem, HasTheBitsOfOneRankWithDoublesAndStepsChosenFromAllParticles) {
   expect_bits_of_one_rank({"run.precision=double", "time.adaptive=true", "gravity.mesh.assignment=tsc",
                            "gravity.mesh.gradient=spectral", "time.courant=2"},
                           some_particles(150, 0), {3, 4});
 }
 
-TEST(SpreadSimulation, HasTheBitsOfOneRankInAnIsolatedBoxThatParticlesLeave) {
+TEST(SpreadSystem, HasTheBitsOfOneRankInAnIsolatedBoxThatParticlesLeave) {
   const Settings isolated{"gravity.mesh.boundary=isolated", "gravity.mesh.poisson=multigrid", "run.precision=double",
                           "gravity.mesh.box=1.0"};
   const auto particles = some_particles(100, -0.5);
@@ -144,15 +144,15 @@ TEST(SpreadSimulation, HasTheBitsOfOneRankInAnIsolatedBoxThatParticlesLeave) {
   expect_bits_of_one_rank(isolated, particles, {2, 7});
 }
 
-TEST(SpreadSimulation, RanksMayHaveNoParticles) {
+TEST(SpreadSystem, RanksMayHaveNoParticles) {
   expect_bits_of_one_rank({}, some_particles(5, 0), {7, 64});
   expect_bits_of_one_rank({"time.adaptive=true", "time.courant=2"}, some_particles(1, 0), {3});
 }
 
-TEST(SpreadSimulation, EachRankKeepsItsShareOnly) {
+TEST(SpreadSystem, EachRankKeepsItsShareOnly) {
   const auto particles = some_particles(100, 0);
   run_on_thread_ranks(7, [&](Communicator& communicator) {
-    Simulation simulation(with({}), particles, 0, shared(communicator));
+    GravitySystem simulation(with({}), particles, 0, shared(communicator));
     simulation.run_until(0.25);
     const Shares shares{particles.size(), 7};
     const int rank = communicator.rank();
@@ -166,21 +166,21 @@ TEST(SpreadSimulation, EachRankKeepsItsShareOnly) {
   });
 }
 
-TEST(SpreadSimulation, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) {
+TEST(SpreadSystem, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) {
   const RunConfig config = with({});
   const auto particles = some_particles(120, 0);
   const Seen whole = run_on(1, config, particles)[1];
   StateBlocks state;
   for (const int before : {3, 1}) {
     run_on_thread_ranks(before, [&](Communicator& communicator) {
-      Simulation simulation(config, particles, 0, shared(communicator));
+      GravitySystem simulation(config, particles, 0, shared(communicator));
       simulation.run_until(0.25);
       simulation.on_root([&] { state = simulation.save(); });
     });
     for (const int after : {1, 2, 4, 7}) {
       Seen resumed;
       run_on_thread_ranks(after, [&](Communicator& communicator) {
-        Simulation simulation(config, state, shared(communicator));
+        GravitySystem simulation(config, state, shared(communicator));
         simulation.run_until(0.5);
         const Seen seen = look_at(simulation);
         if (communicator.is_root()) resumed = seen;
@@ -190,14 +190,14 @@ TEST(SpreadSimulation, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) {
   }
 }
 
-TEST(SpreadSimulation, AParticleThatIsLostIsNamedByAllRanks) {
+TEST(SpreadSystem, AParticleThatIsLostIsNamedByAllRanks) {
   auto particles = some_particles(10, -0.5);
   particles.vx[8] = 1.5e308;
   const RunConfig config =
       with({"gravity.mesh.boundary=isolated", "run.precision=double", "time.step=0.25", "run.end_time=4"});
   std::vector<std::string> words(4);
   run_on_thread_ranks(4, [&](Communicator& communicator) {
-    Simulation simulation(config, particles, 0, shared(communicator));
+    GravitySystem simulation(config, particles, 0, shared(communicator));
     try {
       simulation.run_until(4);
     } catch (const Error& error) {
@@ -209,10 +209,10 @@ TEST(SpreadSimulation, AParticleThatIsLostIsNamedByAllRanks) {
   for (const auto& one : words) EXPECT_EQ(one, words[0]);
 }
 
-TEST(SpreadSimulation, WhatIsAskedOfAllParticlesOutsideOnRootIsRefused) {
+TEST(SpreadSystem, WhatIsAskedOfAllParticlesOutsideOnRootIsRefused) {
   const auto particles = some_particles(10, 0);
   run_on_thread_ranks(2, [&](Communicator& communicator) {
-    const Simulation simulation(with({}), particles, 0, shared(communicator));
+    GravitySystem simulation(with({}), particles, 0, shared(communicator));
     EXPECT_THROW(simulation.particles(), Error);
     EXPECT_THROW(simulation.save(), Error);
   });

@@ -1,4 +1,4 @@
-#include "sim/plasma_simulation.hpp"
+#include "sim/plasma_system.hpp"
 
 #include <fmt/core.h>
 
@@ -37,7 +37,7 @@ std::vector<PlasmaKind> kinds(const PlasmaConfig& config) {
 
 }  // namespace
 
-PlasmaSimulation::PlasmaSimulation(const RunConfig& config, StateInput* state)
+PlasmaSystem::PlasmaSystem(const RunConfig& config, StateInput* state)
     : config_(checked(config)),
       device_(Device::open(config.run.device, config.run.threads)),
       units_(config.plasma.units()),
@@ -45,19 +45,19 @@ PlasmaSimulation::PlasmaSimulation(const RunConfig& config, StateInput* state)
       diagnostics_(options_, units_, config.plasma.wave, kinds(config.plasma)) {
   auto warnings = check_plasma(config_);
   check_memory();
-  system_ = make_particle_in_cell(device_, options_, config_.precision(), &profile_);
+  particles_ = make_particle_in_cell(device_, options_, config_.precision(), &profile_);
   if (state) {
     const StateBlocks blocks = state->blocks();
-    system_->restore(blocks);
+    particles_->restore(blocks);
     diagnostics_.restore(blocks);
   } else {
     remarks_ = std::move(warnings);
     load();
   }
-  size_ = system_->count();
+  size_ = particles_->count();
 }
 
-void PlasmaSimulation::check_memory() const {
+void PlasmaSystem::check_memory() const {
   const PlasmaMemory memory = plasma_memory(config_, device_);
   if (memory.fits) return;
   const bool device_short = device_.is_cuda() && memory.device_bytes > memory.device_free_bytes;
@@ -72,7 +72,7 @@ void PlasmaSimulation::check_memory() const {
                           device_short ? memory.device_free_bytes : memory.host_free_bytes));
 }
 
-void PlasmaSimulation::load() {
+void PlasmaSystem::load() {
   std::vector<PlasmaParticles> particles;
   {
     Profile::Scope scope(&profile_, "initial conditions");
@@ -84,22 +84,22 @@ void PlasmaSimulation::load() {
     }
   }
   Profile::Scope scope(&profile_, "start");
-  system_->start(particles);
+  particles_->start(particles);
 }
 
-void PlasmaSimulation::record() { diagnostics_.record(time() / units_.time().file, system_->potential()); }
+void PlasmaSystem::record() { diagnostics_.record(time() / units_.time().file, particles_->potential()); }
 
-double PlasmaSimulation::time() const {
-  return over_ ? config_.run.end_time : static_cast<double>(system_->steps()) * config_.time.step;
+double PlasmaSystem::time() const {
+  return over_ ? config_.run.end_time : static_cast<double>(particles_->steps()) * config_.time.step;
 }
 
-StepCounts PlasmaSimulation::counts() const { return {system_->steps(), system_->steps() * size_, 0}; }
+StepCounts PlasmaSystem::counts() const { return {particles_->steps(), particles_->steps() * size_, 0}; }
 
-void PlasmaSimulation::take_steps(std::int64_t most) {
+void PlasmaSystem::take_steps(std::int64_t most) {
   const auto begin = Clock::now();
-  const std::int64_t next = pause_every_ > 0 ? pause_every_ - system_->steps() % pause_every_ : most;
+  const std::int64_t next = pause_every_ > 0 ? pause_every_ - particles_->steps() % pause_every_ : most;
   const std::int64_t count = std::min({batch_, most, next});
-  system_->advance(count, config_.time.step / units_.time().file);
+  particles_->advance(count, config_.time.step / units_.time().file);
   const double seconds = seconds_since(begin);
   if (seconds > longest_batch_seconds)
     batch_ = std::max<std::int64_t>(1, batch_ / 2);
@@ -107,33 +107,33 @@ void PlasmaSimulation::take_steps(std::int64_t most) {
     batch_ = std::min(2 * batch_, most_steps_in_batch);
 }
 
-bool PlasmaSimulation::advance(double limit, const std::function<bool()>& enough) {
+bool PlasmaSystem::advance(double limit, const std::function<bool()>& enough) {
   if (over_) return true;
   const auto wanted = static_cast<std::int64_t>(std::ceil(limit / config_.time.step - 1e-9));
   const std::int64_t target = std::min(wanted, whole_plasma_steps(config_));
-  while (system_->steps() < target) {
-    take_steps(target - system_->steps());
+  while (particles_->steps() < target) {
+    take_steps(target - particles_->steps());
     if (enough && enough()) return false;
   }
   return true;
 }
 
-void PlasmaSimulation::finish() {
+void PlasmaSystem::finish() {
   if (over_) return;
   advance(config_.run.end_time, nullptr);
   const double left = config_.run.end_time - time();
-  if (left > 1e-9 * config_.time.step) system_->advance(1, left / units_.time().file);
+  if (left > 1e-9 * config_.time.step) particles_->advance(1, left / units_.time().file);
   over_ = true;
 }
 
-std::vector<std::string> PlasmaSimulation::energy_columns() const {
+std::vector<std::string> PlasmaSystem::energy_columns() const {
   std::vector<std::string> names;
   for (const auto& species : options_.species) names.push_back("kinetic_" + species.name);
   return names;
 }
 
-EnergyRow PlasmaSimulation::measure() {
-  const PlasmaEnergies now = system_->energies();
+EnergyRow PlasmaSystem::measure() {
+  const PlasmaEnergies now = particles_->energies();
   const double energy = units_.energy().file, momentum = units_.momentum().file;
   diagnostics_.record_energy(time() / units_.time().file, now.field);
   EnergyRow row;
@@ -142,18 +142,18 @@ EnergyRow PlasmaSimulation::measure() {
   return row;
 }
 
-void PlasmaSimulation::write_snapshot(const std::filesystem::path& path, WriteQueue* queue,
-                                      const std::function<void()>& done) {
+void PlasmaSystem::write_snapshot(const std::filesystem::path& path, WriteQueue* queue,
+                                  const std::function<void()>& done) {
   auto taken = std::make_shared<PlasmaSnapshot>();
   PlasmaSnapshot& snapshot = *taken;
   snapshot.options = options_;
   snapshot.units = units_;
-  snapshot.step = system_->steps();
+  snapshot.step = particles_->steps();
   snapshot.time = time() / units_.time().file;
   snapshot.dt = config_.time.step / units_.time().file;
-  snapshot.fields = system_->fields();
+  snapshot.fields = particles_->fields();
   for (int s = 0; s < static_cast<int>(options_.species.size()); ++s)
-    snapshot.particles.push_back(system_->particles(s));
+    snapshot.particles.push_back(particles_->particles(s));
   constexpr std::int64_t bytes_each = 6 * sizeof(double) + sizeof(std::uint64_t);
   const OpenPmdOptions write{config_.output.particles_most, config_.precision() == Precision::single};
   queue->push(size_ * bytes_each, [taken, write, path, done] {
@@ -162,21 +162,21 @@ void PlasmaSimulation::write_snapshot(const std::filesystem::path& path, WriteQu
   });
 }
 
-std::string PlasmaSimulation::state_hash() const {
+std::string PlasmaSystem::state_hash() const {
   StateHash hash;
   for (int s = 0; s < static_cast<int>(options_.species.size()); ++s)
-    hash.add(system_->particles(s), s, device_.threads());
+    hash.add(particles_->particles(s), s, device_.threads());
   return hash.text();
 }
 
 /// All particles come to the host to be chosen from.
-Particles PlasmaSimulation::sample(std::int64_t most) {
+Particles PlasmaSystem::sample(std::int64_t most) {
   std::vector<PlasmaParticles> species;
   std::vector<SampleCandidate> candidates;
   std::vector<std::uint32_t> first;  // place of a species' first particle among all
   for (int s = 0; s < static_cast<int>(options_.species.size()); ++s) {
     first.push_back(static_cast<std::uint32_t>(candidates.size()));
-    species.push_back(system_->particles(s));
+    species.push_back(particles_->particles(s));
     for (const std::uint64_t id : species.back().id)
       candidates.push_back({id, static_cast<std::uint32_t>(candidates.size())});
   }
@@ -201,7 +201,7 @@ Particles PlasmaSimulation::sample(std::int64_t most) {
   return chosen;
 }
 
-SampleLook PlasmaSimulation::sample_look() const {
+SampleLook PlasmaSystem::sample_look() const {
   SampleLook look;
   for (const auto& species : options_.species) look.kinds.push_back(species.name);
   look.header.time = time();
@@ -211,22 +211,22 @@ SampleLook PlasmaSimulation::sample_look() const {
   return look;
 }
 
-std::vector<StateCurve> PlasmaSimulation::curves() const {
+std::vector<StateCurve> PlasmaSystem::curves() const {
   const auto& mode = config_.plasma.wave.mode;
   const auto shorter = [](int a, int b) { return std::abs(a) < std::abs(b); };
   const auto axis = std::max_element(mode.begin(), mode.begin() + options_.dimensions, shorter) - mode.begin();
-  return plasma_curves(system_->fields(), options_, units_, static_cast<int>(axis));
+  return plasma_curves(particles_->fields(), options_, units_, static_cast<int>(axis));
 }
 
-void PlasmaSimulation::save(StateSource& to) {
-  StateBlocks blocks = system_->save();
+void PlasmaSystem::save(StateSource& to) {
+  StateBlocks blocks = particles_->save();
   diagnostics_.save(blocks);
   to.put_blocks(std::move(blocks));
 }
 
-std::vector<std::string> PlasmaSimulation::remarks() { return std::exchange(remarks_, {}); }
+std::vector<std::string> PlasmaSystem::remarks() { return std::exchange(remarks_, {}); }
 
-std::vector<Check> PlasmaSimulation::checks(const Energies& start, const Energies& end) {
+std::vector<Check> PlasmaSystem::checks(const Energies& start, const Energies& end) {
   RunEnds ends;
   ends.start = start;
   ends.end = end;
@@ -234,7 +234,7 @@ std::vector<Check> PlasmaSimulation::checks(const Energies& start, const Energie
   return report_card(config_.expectations(), ends);
 }
 
-std::string PlasmaSimulation::describe() const {
+std::string PlasmaSystem::describe() const {
   auto species = nlohmann::ordered_json::array();
   for (std::size_t s = 0; s < options_.species.size(); ++s) {
     const auto& one = options_.species[s];

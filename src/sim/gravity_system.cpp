@@ -1,4 +1,4 @@
-#include "sim/simulation.hpp"
+#include "sim/gravity_system.hpp"
 
 #include <fmt/core.h>
 
@@ -17,6 +17,7 @@
 #include "particles/sample.hpp"
 #include "particles/shown_particles.hpp"
 #include "physics/block_steps.hpp"
+#include "sim/open_particles.hpp"
 #include "sim/solver_box.hpp"
 #include "sim/spread_view.hpp"
 #include "time/integrator_entry.hpp"
@@ -50,7 +51,7 @@ class ShownSource final : public ParticleSource {
 
 }  // namespace
 
-struct Simulation::Parts {
+struct GravitySystem::Parts {
   Parts(const RunConfig& config_used, std::shared_ptr<Communicator> ranks)
       : config(checked(config_used)),
         communicator(std::move(ranks)),
@@ -131,7 +132,7 @@ struct Simulation::Parts {
   void require_all_here() const {
     if (integrator->spread())
       throw Error(ErrorKind::input,
-                  "particles: expected a call within Simulation::on_root(), for each rank keeps its own, found one "
+                  "particles: expected a call within GravitySystem::on_root(), for each rank keeps its own, found one "
                   "outside");
   }
 
@@ -182,7 +183,7 @@ struct Simulation::Parts {
   bool over = false;
 };
 
-Simulation::Simulation(const RunConfig& config, std::shared_ptr<Communicator> communicator)
+GravitySystem::GravitySystem(const RunConfig& config, std::shared_ptr<Communicator> communicator)
     : parts_(std::make_unique<Parts>(with_file_units(config), std::move(communicator))) {
   StartingPoint begin;
   {
@@ -191,46 +192,51 @@ Simulation::Simulation(const RunConfig& config, std::shared_ptr<Communicator> co
         open_particles(parts_->config, parts_->device.threads(), parts_->in_box() && parts_->communicator->size() == 1);
   }
   parts_->start(*begin.particles, begin.time, begin.box_side);
+  begin_report(nullptr);
 }
 
-Simulation::Simulation(const RunConfig& config, const Particles& particles, double time,
-                       std::shared_ptr<Communicator> communicator)
+GravitySystem::GravitySystem(const RunConfig& config, const Particles& particles, double time,
+                             std::shared_ptr<Communicator> communicator)
     : parts_(std::make_unique<Parts>(config, std::move(communicator))) {
   particles.validate("particles");
   HostParticles source(particles);
   parts_->start(source, time, 0);
+  begin_report(nullptr);
 }
 
-Simulation::Simulation(const RunConfig& config, ParticleSource& particles, double time,
-                       std::shared_ptr<Communicator> communicator)
+GravitySystem::GravitySystem(const RunConfig& config, ParticleSource& particles, double time,
+                             std::shared_ptr<Communicator> communicator)
     : parts_(std::make_unique<Parts>(config, std::move(communicator))) {
   parts_->start(particles, time, 0);
+  begin_report(nullptr);
 }
 
-Simulation::Simulation(const RunConfig& config, const StateBlocks& state, std::shared_ptr<Communicator> communicator)
+GravitySystem::GravitySystem(const RunConfig& config, StateInput& state, std::shared_ptr<Communicator> communicator)
+    : parts_(std::make_unique<Parts>(config, std::move(communicator))) {
+  parts_->restore(state);
+  begin_report(&state);
+}
+
+GravitySystem::GravitySystem(const RunConfig& config, const StateBlocks& state,
+                             std::shared_ptr<Communicator> communicator)
     : parts_(std::make_unique<Parts>(config, std::move(communicator))) {
   BlocksInput input(state);
   parts_->restore(input);
+  begin_report(&input);
 }
 
-Simulation::Simulation(const RunConfig& config, StateInput& state, std::shared_ptr<Communicator> communicator)
-    : parts_(std::make_unique<Parts>(config, std::move(communicator))) {
-  parts_->restore(state);
-}
+GravitySystem::GravitySystem(GravitySystem&&) noexcept = default;
+GravitySystem& GravitySystem::operator=(GravitySystem&&) noexcept = default;
+GravitySystem::~GravitySystem() = default;
 
-Simulation::Simulation(Simulation&&) noexcept = default;
-Simulation& Simulation::operator=(Simulation&&) noexcept = default;
-Simulation::~Simulation() = default;
-
-const RunConfig& Simulation::config() const { return parts_->config; }
-const Device& Simulation::device() const { return parts_->device; }
-Communicator& Simulation::communicator() const { return *parts_->communicator; }
-const Profile& Simulation::profile() const { return parts_->profile; }
-Profile& Simulation::profile() { return parts_->profile; }
-double Simulation::start_time() const { return parts_->start_time; }
-double Simulation::time() const { return parts_->time; }
-std::int64_t Simulation::size() const { return parts_->size; }
-StepCounts Simulation::counts() const {
+const RunConfig& GravitySystem::config() const { return parts_->config; }
+const Device& GravitySystem::device() const { return parts_->device; }
+Communicator& GravitySystem::communicator() const { return *parts_->communicator; }
+Profile& GravitySystem::profile() { return parts_->profile; }
+double GravitySystem::start_time() const { return parts_->start_time; }
+double GravitySystem::time() const { return parts_->time; }
+std::int64_t GravitySystem::size() const { return parts_->size; }
+StepCounts GravitySystem::counts() const {
   StepCounts sum = parts_->integrator->counts();
   const StepCounts& before = parts_->counts_before;
   sum.steps += before.steps;
@@ -238,11 +244,11 @@ StepCounts Simulation::counts() const {
   sum.interactions += before.interactions;
   return sum;
 }
-Box Simulation::box() const { return box_of(parts_->gravity); }
-std::int64_t Simulation::outside() const { return parts_->integrator->outside(); }
-std::string Simulation::remark() const { return parts_->integrator->remark(); }
+Box GravitySystem::box() const { return box_of(parts_->gravity); }
+std::int64_t GravitySystem::outside() const { return parts_->integrator->outside(); }
+std::string GravitySystem::remark() const { return parts_->integrator->remark(); }
 
-void Simulation::on_root(const std::function<void()>& action, Reading reading) const {
+void GravitySystem::on_root(const std::function<void()>& action, Reading reading) const {
   auto& p = *parts_;
   if (!p.integrator->spread()) return pergola::on_root(*p.communicator, action);
   if (p.view) throw Error(ErrorKind::input, "on_root: expected no call within another one, found one");
@@ -261,7 +267,7 @@ void Simulation::on_root(const std::function<void()>& action, Reading reading) c
   view.on_root(action);
 }
 
-void Simulation::save(StateSource& to) const {
+void GravitySystem::save(StateSource& to) {
   if (parts_->view) {
     parts_->view->save(to);
   } else {
@@ -270,21 +276,22 @@ void Simulation::save(StateSource& to) const {
   }
   if (parts_->in_box()) to.put_value("box", box_of(parts_->gravity));
   if (parts_->config.cosmology) to.put_value("shown_start_time", parts_->start_time);
+  save_report(to);
 }
 
-bool Simulation::save_own(StateSource& to) const {
+bool GravitySystem::save_own(StateSource& to) {
   if (!parts_->integrator->spread()) return false;
   parts_->integrator->save(to);
   return true;
 }
 
-StateBlocks Simulation::save() const {
+StateBlocks GravitySystem::save() {
   StateSource source;
   save(source);
   return source.blocks();
 }
 
-void Simulation::run_until(double time) {
+void GravitySystem::run_until(double time) {
   auto& p = *parts_;
   const double end = p.config.run.end_time;
   if (!(time >= p.time) || time > end)
@@ -300,7 +307,9 @@ void Simulation::run_until(double time) {
   p.time = time;
 }
 
-bool Simulation::advance(double limit, const std::function<bool()>& enough) {
+void GravitySystem::finish() { run_until(parts_->config.run.end_time); }
+
+bool GravitySystem::advance(double limit, const std::function<bool()>& enough) {
   auto& p = *parts_;
   if (p.over) return true;
   limit = std::min(limit, p.config.run.end_time);
@@ -309,27 +318,27 @@ bool Simulation::advance(double limit, const std::function<bool()>& enough) {
   return reached;
 }
 
-double Simulation::step_time() const { return parts_->outer(parts_->integrator->time()); }
-std::vector<StepClass> Simulation::step_classes() const { return parts_->integrator->step_classes(); }
+double GravitySystem::step_time() const { return parts_->outer(parts_->integrator->time()); }
+std::vector<StepClass> GravitySystem::step_classes() const { return parts_->integrator->step_classes(); }
 
-double Simulation::measured_at(double due) const {
+double GravitySystem::measured_at(double due) const {
   return parts_->outer(parts_->integrator->measured_at(parts_->inner(due)));
 }
 
-Particles Simulation::particles() const { return fetch(*parts_->shown()); }
+Particles GravitySystem::particles() const { return fetch(*parts_->shown()); }
 
-std::unique_ptr<ParticleSource> Simulation::particle_source() const {
+std::unique_ptr<ParticleSource> GravitySystem::particle_source() const {
   return std::make_unique<ShownSource>(parts_->shown());
 }
 
-std::unique_ptr<ParticleSource> Simulation::particles_with_potentials() const {
+std::unique_ptr<ParticleSource> GravitySystem::particles_with_potentials() const {
   if (parts_->view) return with_potentials(parts_->view->shown(), parts_->view->potentials());
   return parts_->with_solver([&](AnySolver& solver) { return with_potentials(parts_->shown(), solver); });
 }
 
-ParticleCensus Simulation::census() const { return census_of(*parts_->shown()); }
+ParticleCensus GravitySystem::census() const { return census_of(*parts_->shown()); }
 
-std::string Simulation::state_hash() const {
+std::string GravitySystem::state_hash() const {
   constexpr std::int64_t piece_particles = std::int64_t{1} << 16;  // stay in the cache
   const auto shown = parts_->shown();
   FetchedParticles source(*shown);
@@ -342,7 +351,7 @@ std::string Simulation::state_hash() const {
   return hash.text();
 }
 
-void Simulation::set_particles(const Particles& particles) {
+void GravitySystem::set_particles(const Particles& particles) {
   auto& p = *parts_;
   if (p.over)
     throw Error(ErrorKind::input, "set_particles: expected a simulation before run.end_time, found one that is over");
@@ -353,9 +362,10 @@ void Simulation::set_particles(const Particles& particles) {
   p.start(source, p.time, 0);
   p.start_time = began;
   p.counts_before = before;
+  contents_.reset();
 }
 
-LentParticles Simulation::lend() {
+LentParticles GravitySystem::lend() {
   if (parts_->config.cosmology)
     throw Error(ErrorKind::input, "arrays: expected a space at rest, found [cosmology]; particles() gives copies");
   auto lent = parts_->integrator->lend();
@@ -367,16 +377,16 @@ LentParticles Simulation::lend() {
   return *lent;
 }
 
-void Simulation::take_back() { parts_->integrator->take_back(); }
+void GravitySystem::take_back() { parts_->integrator->take_back(); }
 
-std::shared_ptr<void> Simulation::leave_lent() { return parts_->integrator->leave_lent(); }
+std::shared_ptr<void> GravitySystem::leave_lent() { return parts_->integrator->leave_lent(); }
 
-Particles Simulation::sample(std::int64_t most) const {
+Particles GravitySystem::sample(std::int64_t most) {
   const auto shown = parts_->shown();
   return parts_->samples.try_emplace(most, *shown, most).first->second.read(*shown);
 }
 
-Energies Simulation::energies() const {
+Energies GravitySystem::energies() const {
   const auto shown = parts_->shown();
   Energies energies = parts_->view ? measure_energies(*shown, parts_->gravity, parts_->view->potentials())
                                    : measure_energies(*shown, parts_->gravity, parts_->integrator->idle_solver());
@@ -389,11 +399,11 @@ Energies Simulation::energies() const {
   return energies;
 }
 
-bool Simulation::can_audit() const {
+bool GravitySystem::can_audit() const {
   return solver_entry(parts_->gravity.solver).audit != AuditReference::none && parts_->gravity.user_forces.empty();
 }
 
-ForceErrors Simulation::audit(std::int64_t sample) const {
+ForceErrors GravitySystem::audit_here(std::int64_t sample) const {
   auto& p = *parts_;
   const auto places = sample_places(p.size, sample);
   Particles particles;
@@ -408,6 +418,6 @@ ForceErrors Simulation::audit(std::int64_t sample) const {
   return force_errors_at(p.gravity, p.device, particles, places, forces);
 }
 
-void Simulation::pause_every(std::int64_t steps) { parts_->integrator->pause_every(steps); }
+void GravitySystem::pause_every(std::int64_t steps) { parts_->integrator->pause_every(steps); }
 
 }  // namespace pergola

@@ -12,13 +12,13 @@ namespace pergola {
 /// A plasma with its field on a device, from its configuration: as a run sees it, and for users of the library.
 /// Fields exist at whole steps: outputs fall on the first step that is not before them, and say its time. Only the last
 /// step of a run may be shorter than time.step.
-class PERGOLA_API PlasmaSimulation final : public System {
+class PERGOLA_API PlasmaSystem : public System {
  public:
   /// From the configuration's species, or from what save() gave. Throws Error(input) where check_plasma does,
   /// Error(device) when the particles do not fit, with the bytes needed and free.
-  explicit PlasmaSimulation(const RunConfig& config, StateInput* state = nullptr);
+  explicit PlasmaSystem(const RunConfig& config, StateInput* state = nullptr);
 
-  const ParticleInCell& system() const { return *system_; }
+  const ParticleInCell& particle_in_cell() const { return *particles_; }
   const PlasmaOptions& options() const { return options_; }
   const PlasmaUnits& units() const { return units_; }
 
@@ -60,7 +60,7 @@ class PERGOLA_API PlasmaSimulation final : public System {
   PlasmaOptions options_;
   PlasmaDiagnostics diagnostics_;
   Profile profile_;
-  std::unique_ptr<ParticleInCell> system_;
+  std::unique_ptr<ParticleInCell> particles_;
   std::int64_t size_ = 0;
   std::int64_t batch_ = 1, pause_every_ = 0;
   bool over_ = false;

@@ -1,0 +1,186 @@
+// A system under gravity as a run sees it: energies, files, remarks and the report card.
+#include "sim/gravity_system.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "comm/agreement.hpp"
+#include "io/snapshot_writer.hpp"
+
+namespace pergola {
+
+/// Whoever saved a state without a run may have had an earlier version, which kept nothing of this.
+void GravitySystem::begin_report(StateInput* state) {
+  if (state && config().cosmology && state->has("energy_equation")) {
+    energy_equation_ = state->get_value<LayzerIrvine>("energy_equation");
+    energy_error_ = state->get_value<double>("energy_error");
+    waves_ = state->get_value<WaveWatch>("large_waves");
+  }
+  if (!expects("return_distance")) return;
+  if (!state || !state->has("starting.id")) {
+    on_root([&] { starting_particles_ = particles(); });
+    return;
+  }
+  starting_particles_.id = state->get<std::uint64_t>("starting.id", size());
+  starting_particles_.x = state->get<double>("starting.x", size());
+  starting_particles_.y = state->get<double>("starting.y", size());
+  starting_particles_.z = state->get<double>("starting.z", size());
+}
+
+void GravitySystem::save_report(StateSource& to) const {
+  if (config().cosmology) {
+    to.put_value("energy_equation", energy_equation_);
+    to.put_value("energy_error", energy_error_);
+    to.put_value("large_waves", waves_);
+  }
+  if (!expects("return_distance")) return;
+  to.put("starting.id", starting_particles_.id);
+  to.put("starting.x", starting_particles_.x);
+  to.put("starting.y", starting_particles_.y);
+  to.put("starting.z", starting_particles_.z);
+}
+
+EnergyRow GravitySystem::measure() {
+  Energies energies;
+  const bool expands = config().cosmology.has_value();
+  on_root(
+      [&] {
+        energies = this->energies();
+        if (expands) watch(energies);
+      },
+      Reading::pair_potentials);
+  EnergyRow row{share_value(communicator(), energies), {}};
+  if (expands) row.error = share_value(communicator(), energy_error_);
+  return row;
+}
+
+ForceErrors GravitySystem::audit(std::int64_t sample) {
+  ForceErrors errors;
+  on_root([&] { errors = audit_here(sample); }, Reading::latest_step);
+  return share_value(communicator(), errors);
+}
+
+void GravitySystem::write_snapshot(const std::filesystem::path& path, WriteQueue* queue,
+                                   const std::function<void()>& done) {
+  on_root([&] { hand_over_snapshot(path, queue, done); }, Reading::potentials);
+}
+
+SnapshotHeader GravitySystem::header() const {
+  const RunConfig& config = this->config();
+  SnapshotHeader header;
+  header.time = time();
+  if (config.cosmology) {
+    header.redshift = 1 / header.time - 1;
+    header.omega0 = config.cosmology->omega_matter;
+    header.omega_lambda = config.cosmology->omega_lambda;
+    header.hubble_param = config.cosmology->h;
+  }
+  const Box box = this->box();
+  header.box_size = box.periodic() ? std::max({box.side.x, box.side.y, box.side.z}) : 0;
+  const auto units = config.unit_system();
+  header.units = FileUnits{units.length_cm, units.mass_g, units.velocity_cm_per_s};
+  return header;
+}
+
+SampleLook GravitySystem::sample_look() const {
+  SampleLook look;
+  look.kinds.assign(species_names.begin(), species_names.end());
+  look.header = header();
+  return look;
+}
+
+std::vector<StateCurve> GravitySystem::curves() const {
+  StateCurve steps{.title = config().cosmology ? "particles by step in ln a" : "particles by step",
+                   .look = StateCurve::Look::bars,
+                   .x = {},
+                   .y = {}};
+  const auto classes = step_classes();
+  std::for_each(classes.rbegin(), classes.rend(), [&](const StepClass& one) {
+    steps.x.push_back(one.length);
+    steps.y.push_back(static_cast<double>(one.particles));
+  });
+  if (steps.x.empty()) return {};
+  return {steps};
+}
+
+/// On rank 0.
+void GravitySystem::hand_over_snapshot(const std::filesystem::path& path, WriteQueue* queue,
+                                       const std::function<void()>& done) {
+  WriteOptions write;
+  write.single_precision = config().precision() == Precision::single;
+  if (const std::int64_t most = config().output.particles_most; most > 0 && most < size()) {
+    const Particles sample = standing_for_all(most);
+    HostParticles source(sample);
+    return queue_snapshot(*queue, path, header(), source, contents_of(source), write, done);
+  }
+  const auto source = particles_with_potentials();
+  if (!contents_) {
+    const ParticleCensus census = this->census();
+    contents_ = SnapshotContents{census.counts, census.largest_id, true};
+  }
+  queue_snapshot(*queue, path, header(), *source, *contents_, write, done);
+}
+
+/// A sample of so many, with masses that make up for the others.
+Particles GravitySystem::standing_for_all(std::int64_t most) {
+  Particles sample = this->sample(most);
+  const double each = static_cast<double>(size()) / static_cast<double>(sample.size());
+  for (double& mass : sample.mass) mass *= each;
+  return sample;
+}
+
+/// What the force evaluation has to say, once for each new sentence.
+std::vector<std::string> GravitySystem::remarks() {
+  if (!communicator().is_root()) return {};
+  std::vector<std::string> sentences = said_start_ ? std::vector<std::string>{} : remarks_at_start();
+  said_start_ = true;
+  if (const std::int64_t outside = this->outside(); outside > most_outside_) {
+    most_outside_ = outside;
+    sentences.push_back(
+        fmt::format("{} of {} particles are outside the mesh: they are kept and pulled by the mass on "
+                    "it as by a point",
+                    outside, size()));
+  }
+  std::string text = remark();
+  if (!text.empty() && text != remark_) sentences.push_back(text);
+  remark_ = std::move(text);
+  return sentences;
+}
+
+std::vector<Check> GravitySystem::checks(const Energies& start, const Energies& end) {
+  std::vector<Check> card;
+  on_root([&] {
+    RunEnds ends;
+    ends.start = start;
+    ends.end = end;
+    Particles now;
+    if (expects("half_mass_radius") || expects("return_distance")) now = particles(), ends.particles = &now;
+    ends.starting_particles = expects("return_distance") ? &starting_particles_ : nullptr;
+    if (config().cosmology) ends.energy_error = energy_error_;
+    card = report_card(config().expectations(), ends);
+    for (const Check& check : growth_checks()) card.push_back(check);
+  });
+  return card;
+}
+
+std::string GravitySystem::describe() const {
+  const Box box = this->box();
+  if (!box.given()) return "{}";
+  const auto triple = [](const Vec3<double>& v) { return nlohmann::ordered_json{v.x, v.y, v.z}; };
+  nlohmann::ordered_json record;
+  record["mesh"] = {{"box_corner", triple(box.corner)},
+                    {"box_side", triple(box.side)},
+                    {"boundary", box.periodic() ? "periodic" : "isolated"},
+                    {"particles_outside", outside()}};
+  return record.dump();
+}
+
+bool GravitySystem::expects(std::string_view name) const {
+  const auto expectations = config().expectations();
+  return std::any_of(expectations.begin(), expectations.end(),
+                     [&](const Expectation& expectation) { return expectation.name == name; });
+}
+
+}  // namespace pergola

@@ -1,0 +1,155 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/large_waves.hpp"
+#include "analysis/layzer_irvine.hpp"
+#include "io/snapshot_writer.hpp"
+#include "sim/system.hpp"
+
+namespace pergola {
+
+/// Particles under gravity with their solver and integrator on a device, from a configuration: as a run sees them, and
+/// for users of the library. It owns its parts: any number of systems live in one process. For a run with logs,
+/// snapshots and checkpoints in a directory see run/run.hpp.
+class PERGOLA_API GravitySystem : public System {
+ public:
+  /// With the particles that the configuration names.
+  explicit GravitySystem(const RunConfig& config, std::shared_ptr<Communicator> communicator = serial_communicator());
+  /// With these particles, at `time`; the configuration's [particles] is not looked at.
+  GravitySystem(const RunConfig& config, const Particles& particles, double time = 0,
+                std::shared_ptr<Communicator> communicator = serial_communicator());
+  /// With particles that are taken piece by piece; whoever makes the source answers for its values.
+  GravitySystem(const RunConfig& config, ParticleSource& particles, double time = 0,
+                std::shared_ptr<Communicator> communicator = serial_communicator());
+  /// With the state that save() gave, to go on bit-identically.
+  GravitySystem(const RunConfig& config, StateInput& state,
+                std::shared_ptr<Communicator> communicator = serial_communicator());
+  GravitySystem(const RunConfig& config, const StateBlocks& state,
+                std::shared_ptr<Communicator> communicator = serial_communicator());
+  GravitySystem(GravitySystem&&) noexcept;
+  GravitySystem& operator=(GravitySystem&&) noexcept;
+  ~GravitySystem() override;
+
+  const RunConfig& config() const;
+  const Device& device() const override;
+  Communicator& communicator() const;
+  Profile& profile() override;
+
+  /// 0 or the time of the file.
+  double start_time() const override;
+  double time() const override;
+  double step_time() const override;
+  std::int64_t size() const override;
+  StepCounts counts() const override;
+  /// How long the next steps of all particles are, the longest first: in an expanding universe in ln a.
+  std::vector<StepClass> step_classes() const;
+  /// The box of a mesh run; without a side for any other.
+  Box box() const;
+  /// Particles that are outside the mesh now: kept, pulled by the mass on the mesh as by a point.
+  std::int64_t outside() const;
+  /// A sentence about the last force evaluation that the user should see; empty when there is none.
+  std::string remark() const;
+
+  /// What rank 0 reads in on_root().
+  enum class Reading {
+    particles,        // at time()
+    potentials,       // and what a snapshot has of potentials: particles_with_potentials()
+    pair_potentials,  // and those that energies() is made of
+    latest_step       // particles at step_time()
+  };
+  /// On several ranks each may keep its own particles only; what is then asked of all of them (particles(), census(),
+  /// state_hash(), sample(), energies(), save()) is for rank 0, which does `action` while the others give it what it
+  /// reads, a piece in memory at a time. All ranks call it together; what one throws all throw.
+  void on_root(const std::function<void()>& action, Reading reading) const;
+  void on_root(const std::function<void()>& action) override { on_root(action, Reading::particles); }
+
+  /// Advances. At the configuration's end_time all particles take a last step to exactly that time and the system is
+  /// over; at any other time the steps go on unchanged and the state there is predicted from them.
+  void run_until(double time);
+  bool advance(double limit, const std::function<bool()>& enough) override;
+  /// A leapfrog's energies are measured at the first step (block steps: the first that ends for all particles) that is
+  /// not before `due`.
+  double measured_at(double due) const override;
+  void pause_every(std::int64_t steps) override;
+  void finish() override;
+
+  /// The particles at time().
+  Particles particles() const;
+  /// The same fetched piece by piece: good until the next step.
+  std::unique_ptr<ParticleSource> particle_source() const;
+  /// The same with the potentials that the system's solver gives them, fetched piece by piece: good until the next
+  /// step.
+  std::unique_ptr<ParticleSource> particles_with_potentials() const;
+  ParticleCensus census() const;
+  std::string state_hash() const override;
+  /// Other particles from here on, at time(): any number of them. Steps are chosen as at a start; counts() go on.
+  void set_particles(const Particles& particles);
+
+  /// The particles where they live, without a copy, as they are at step_time(); good until the next step. Error(input)
+  /// where the integrator has no such moment (block steps, Hermite, a staggered leapfrog). Reading them changes
+  /// nothing.
+  LentParticles lend();
+  /// Places or velocities that were lent have been changed: finds the forces anew.
+  void take_back();
+  /// Somebody still uses what was lent: he keeps it through what is returned, and the steps go on with copies.
+  std::shared_ptr<void> leave_lent();
+
+  /// In an expanding universe: the kinetic energy of peculiar velocities, the potential energy in physical lengths and
+  /// the momentum Σ m a² dx/dt, which is conserved.
+  Energies energies() const;
+  EnergyRow measure() override;
+  /// Not where a user's forces act.
+  bool can_audit() const override;
+  /// Changes nothing.
+  ForceErrors audit(std::int64_t sample) override;
+
+  void write_snapshot(const std::filesystem::path& path, WriteQueue* queue, const std::function<void()>& done) override;
+  std::vector<std::string> remarks() override;
+  std::vector<Check> checks(const Energies& start, const Energies& end) override;
+  std::string describe() const override;
+  bool has_center() const override { return !box().periodic(); }
+  Particles sample(std::int64_t most) override;
+  SampleLook sample_look() const override;
+  std::vector<StateCurve> curves() const override;
+
+  void save(StateSource& to) override;
+  bool save_own(StateSource& to) override;
+  StateBlocks save();
+
+ private:
+  struct Parts;
+
+  /// What is compared with at the end, and what an expanding universe is watched with: at the start, or from save().
+  void begin_report(StateInput* state);
+  /// What the two need of a checkpoint.
+  void save_report(StateSource& to) const;
+  /// On rank 0.
+  ForceErrors audit_here(std::int64_t sample) const;
+  /// Whether the report card has a line of this name.
+  bool expects(std::string_view name) const;
+  /// Of a snapshot at time().
+  SnapshotHeader header() const;
+  void hand_over_snapshot(const std::filesystem::path& path, WriteQueue* queue, const std::function<void()>& done);
+  Particles standing_for_all(std::int64_t most);
+  void watch(const Energies& energies);
+  std::vector<Check> growth_checks() const;
+  /// What the user should know about where the particles come from.
+  std::vector<std::string> remarks_at_start() const;
+
+  std::unique_ptr<Parts> parts_;
+  std::optional<SnapshotContents> contents_;  // the same until set_particles()
+  Particles starting_particles_;              // kept for return_distance only
+  LayzerIrvine energy_equation_;
+  double energy_error_ = 0;
+  WaveWatch waves_;
+  bool said_start_ = false;
+  std::int64_t most_outside_ = 0;
+  std::string remark_;
+};
+
+}  // namespace pergola
