@@ -36,11 +36,7 @@ class TreeCpu final : public Solver<typename TreeNumbers<precision>::State> {
     throw Error(ErrorKind::input, "tree: gives no neighbour lists; use the direct solver");
   }
   std::int64_t device_bytes(std::int64_t n) const override {
-    // Keys and places twice, positions and masses in the tree's order, about one cell for six particles.
-    const std::int64_t particle = 2 * (8 + 4) + 4 * 8 + 4 * static_cast<std::int64_t>(sizeof(Pair));
-    const std::int64_t terms = tree::multipole_stride(opening_.order);
-    const std::int64_t cell = 64 + 56 + 32 + terms * static_cast<std::int64_t>(sizeof(Pair));
-    return n * particle + n / 6 * cell;
+    return tree_.device_bytes(n, opening_.order, tree_softening(options_.softening, opening_));
   }
 
  private:

@@ -33,7 +33,9 @@ class TreeCuda final : public Solver<typename TreeNumbers<precision>::State> {
   NeighbourLists neighbour_lists(const Targets&, double) override {
     throw Error(ErrorKind::input, "tree: gives no neighbour lists; use the direct solver");
   }
-  std::int64_t device_bytes(std::int64_t n) const override { return targets_.device_bytes(n, opening_.order); }
+  std::int64_t device_bytes(std::int64_t n) const override {
+    return targets_.device_bytes(n, opening_.order, tree_softening(options_.softening, opening_));
+  }
 
  private:
   void take(const Sources<State>& from, bool moved);

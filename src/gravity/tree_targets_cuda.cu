@@ -9,32 +9,6 @@
 
 namespace pergola {
 
-namespace {
-
-template <class T>
-void reserve(const Device& device, std::int64_t size, Buffer<T>& buffer) {
-  if (buffer.size() < size) buffer = Buffer<T>(device, size);
-}
-
-/// Parts of one piece of memory, one after the other, each at a multiple of 256 bytes.
-class Parts {
- public:
-  explicit Parts(std::byte* memory) : memory_(memory) {}
-  template <class T>
-  T* take(std::int64_t size) {
-    auto* const part = reinterpret_cast<T*>(memory_ + used_);
-    used_ += (size * static_cast<std::int64_t>(sizeof(T)) + 255) / 256 * 256;
-    return part;
-  }
-  std::int64_t used() const { return used_; }
-
- private:
-  std::byte* memory_;
-  std::int64_t used_ = 0;
-};
-
-}  // namespace
-
 /// As tree_failure(), for sources on a device.
 template <class State>
 void tree_failure_cuda(const Device& device, std::int64_t place, const Sources<State>& sources,
@@ -55,11 +29,11 @@ void tree_failure_cuda(const Device& device, std::int64_t place, const Sources<S
 template <class State, class Pair>
 void TreeTargetsCuda<State, Pair>::mark_active(const Tree& on, const Targets& targets) {
   const std::int64_t n = on.count(), cells = on.cells();
-  reserve(device_, n, slot_);
-  reserve(device_, cells + tree::most_levels, active_), reserve(device_, cells, active_cells_);
+  Arena arena(device_);
+  arena.room(slot_, n), arena.room(active_, cells + tree::most_levels), arena.room(active_cells_, cells);
   const std::uint32_t* const order = on.order();
   if (!has_rank_) {
-    reserve(device_, n, rank_);
+    arena.room(rank_, n);
     cuda::launch("tree places", n, device_.stream(), [order, rank = rank_.data()] __device__(std::int64_t k) {
       rank[order[k]] = static_cast<std::uint32_t>(k);
     });
@@ -90,7 +64,7 @@ void TreeTargetsCuda<State, Pair>::mark_active(const Tree& on, const Targets& ta
                });
   device_.memory().to_host(active_count_.data(), counts, sizeof(active_count_));
   // One level after the other, without gaps.
-  reserve(device_, cells, active_list_);
+  arena.room(active_list_, cells);
   std::uint32_t* to = active_list_.data();
   for (int level = 0; level < on.level_count(); ++level) {
     const std::uint32_t count = active_count_[static_cast<std::size_t>(level)];
@@ -103,7 +77,7 @@ void TreeTargetsCuda<State, Pair>::mark_active(const Tree& on, const Targets& ta
 template <class State, class Pair>
 std::int64_t TreeTargetsCuda<State, Pair>::lay_out(std::uint32_t cells, int order, std::byte* memory,
                                                    WalkMemory& to) const {
-  Parts parts(memory);
+  MemoryParts parts(memory);
   const std::uint32_t together = std::min(cells, at_once);
   const auto pool = [&](double segments) {
     tree::SegmentPool p;
@@ -123,16 +97,18 @@ std::int64_t TreeTargetsCuda<State, Pair>::lay_out(std::uint32_t cells, int orde
 }
 
 template <class State, class Pair>
-std::int64_t TreeTargetsCuda<State, Pair>::device_bytes(std::int64_t n, int order) const {
-  const auto cells = static_cast<std::uint32_t>(n / tree::particles_per_cell + 1024);
+std::int64_t TreeTargetsCuda<State, Pair>::device_bytes(std::int64_t n, int order,
+                                                        const tree::TreeSoftening& softening) const {
+  const auto cells = static_cast<std::uint32_t>(tree::first_guess_of_cells(n));
   WalkMemory memory;
   const std::int64_t walk = lay_out(cells, order, nullptr, memory);
-  return Tree::device_bytes(n, order) + std::max(walk, Tree::arena_bytes(n));
+  return Tree::device_bytes(n, order, softening) + std::max(walk, Tree::arena_bytes(n));
 }
 
 template <class State, class Pair>
 void TreeTargetsCuda<State, Pair>::start_status(std::int64_t counters) {
-  reserve(device_, 1, status_), reserve(device_, counters, counters_);
+  Arena arena(device_);
+  arena.room(status_, 1), arena.room(counters_, counters);
   status_.zero(), counters_.zero();
   cuda::check(
       cudaMemsetAsync(&status_.data()->failed, 0xff, sizeof(unsigned long long), cuda::handle(device_.stream())),

@@ -29,7 +29,7 @@ class TreeTargetsCuda {
   std::int64_t serve(Tree& on, const Space& space, const tree::Opening& opening, const Targets& targets,
                      tree::WalkOutput out);
   /// Bytes for a tree of n particles with its walk.
-  std::int64_t device_bytes(std::int64_t n, int order) const;
+  std::int64_t device_bytes(std::int64_t n, int order, const tree::TreeSoftening& softening) const;
 
   // A step of serve(). Public, for nvcc allows no device lambda in a private function.
   void mark_active(const Tree& on, const Targets& targets);

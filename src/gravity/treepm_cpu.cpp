@@ -43,15 +43,19 @@ class TreePmCpu final : public Solver<typename TreeNumbers<precision>::State> {
   }
   std::int64_t device_bytes(std::int64_t n) const override {
     const auto found = treepm_parameters(options_, n);
-    const std::int64_t particle = 2 * (8 + 4) + 4 * 8 + 4 * static_cast<std::int64_t>(sizeof(Pair)) +
-                                  4 * static_cast<std::int64_t>(sizeof(State));
-    const std::int64_t cell =
-        64 + 56 + 32 + tree::multipole_stride(found.opening.order) * static_cast<std::int64_t>(sizeof(Pair));
-    return n * particle + n / 6 * cell + make_mesh(found)->device_bytes(n);
+    Arena count;
+    room_for_mesh_forces(*this, count, n);
+    count.room(potential_, n);
+    return tree_.device_bytes(n, found.opening.order, tree_softening(options_.softening, found.opening)) +
+           count.bytes() + make_mesh(found)->device_bytes(n);
   }
   std::string remark() const override { return parameters_ ? parameters_->text(options_.mesh.box) : std::string(); }
 
  private:
+  template <class Self>
+  static void room_for_mesh_forces(Self& solver, Arena& arena, std::int64_t n) {
+    for (auto& axis : solver.long_range_) arena.room(axis, n);
+  }
   std::unique_ptr<Solver<State>> make_mesh(const TreePmParameters& found) const {
     return make_smoothed_mesh<State>(treepm_mesh_options(options_, found), device_,
                                      physics::split_smoothing(found.split));
@@ -84,7 +88,8 @@ void TreePmCpu<precision>::prepare(const Sources<State>& sources) {
     parameters_ = treepm_parameters(options_, count_);
     mesh_ = make_mesh(*parameters_);
     mesh_->set_clock(clock_);
-    for (auto& axis : long_range_) axis = Buffer<State>(device_, count_);
+    Arena arena(device_);
+    room_for_mesh_forces(*this, arena, count_);
   }
   if (count_ == 0) return;
   mesh_->prepare(sources);

@@ -38,8 +38,11 @@ class TreePmCuda final : public Solver<typename TreeNumbers<precision>::State> {
   }
   std::int64_t device_bytes(std::int64_t n) const override {
     const auto found = treepm_parameters(options_, n);
-    const auto number = static_cast<std::int64_t>(sizeof(State));
-    return targets_.device_bytes(n, found.opening.order) + n * (4 + 3 + 1) * number + make_mesh(found)->device_bytes(n);
+    Arena count;
+    room_for_sources(*this, count, n);
+    count.room(potential_, n);
+    return targets_.device_bytes(n, found.opening.order, tree_softening(options_.softening, found.opening)) +
+           count.bytes() + make_mesh(found)->device_bytes(n);
   }
   std::string remark() const override { return parameters_ ? parameters_->text(options_.mesh.box) : std::string(); }
 
@@ -48,6 +51,11 @@ class TreePmCuda final : public Solver<typename TreeNumbers<precision>::State> {
   void find_potentials();
 
  private:
+  template <class Self>
+  static void room_for_sources(Self& self, Arena& arena, std::int64_t n) {
+    for (auto* buffer : {&self.x_, &self.y_, &self.z_, &self.mass_}) arena.room(*buffer, n);
+    for (auto& axis : self.long_range_) arena.room(axis, n);
+  }
   std::unique_ptr<Solver<State>> make_mesh(const TreePmParameters& found) const {
     return make_smoothed_mesh<State>(treepm_mesh_options(options_, found), device_,
                                      physics::split_smoothing(found.split));
@@ -77,8 +85,8 @@ void TreePmCuda<precision>::set_up(std::int64_t count) {
   parameters_ = treepm_parameters(options_, count);
   mesh_ = make_mesh(*parameters_);
   mesh_->set_clock(clock_);
-  for (auto* buffer : {&x_, &y_, &z_, &mass_, &long_range_[0], &long_range_[1], &long_range_[2]})
-    *buffer = Buffer<State>(device_, count);
+  Arena arena(device_);
+  room_for_sources(*this, arena, count);
   potential_ = Buffer<State>();  // made when first wanted
   box_ = short_range_box<Pair>(options_.mesh.box, *parameters_, true);
   rough_box_ = short_range_box<float>(options_.mesh.box, *parameters_, false);

@@ -79,6 +79,11 @@ class BlockLeapfrog final : public Integrator {
   double time_of(std::int64_t tick) const { return state_.start_time + static_cast<double>(tick) * tick_length_; }
   BlockStep step_to(std::int64_t next) const;
   BlockArrays<Real> arrays();
+  template <class Self>
+  static void room_for_scratch(Self& self, Arena& arena, std::int64_t n) {
+    arena.room(self.active_, n);
+    room(arena, self.new_a_, n);
+  }
   void allocate_scratch();
   int lowest_level() const;
   int deepest_populated_level() const;
@@ -145,8 +150,8 @@ BlockArrays<Real> BlockLeapfrog<Real>::arrays() {
 
 template <class Real>
 void BlockLeapfrog<Real>::allocate_scratch() {
-  active_ = Buffer<std::int64_t>(device_, count());
-  new_a_ = VectorBuffer<Real>(device_, count());
+  Arena arena(device_);
+  room_for_scratch(*this, arena, count());
 }
 
 template <class Real>
@@ -324,8 +329,9 @@ void BlockLeapfrog<Real>::restore(StateInput& from) {
 
 template <class Real>
 std::int64_t BlockLeapfrog<Real>::device_bytes(std::int64_t n) const {
-  const std::size_t own = sizeof(std::int64_t) + 3 * sizeof(Real);
-  return n * (state_.bytes_per_particle() + static_cast<std::int64_t>(own)) + solver_->device_bytes(n);
+  Arena arena;
+  room_for_scratch(*this, arena, n);
+  return n * state_.bytes_per_particle() + arena.bytes() + solver_->device_bytes(n);
 }
 
 }  // namespace

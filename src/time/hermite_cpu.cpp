@@ -59,6 +59,12 @@ class HermiteCpu final : public Integrator {
 
  private:
   std::int64_t count() const { return state_.count(); }
+  template <class Self>
+  static void room_for_scratch(Self& self, Arena& arena, std::int64_t n) {
+    arena.room(self.active_, n);
+    room(arena, self.new_a_, n), room(arena, self.new_j_, n);
+  }
+  std::int64_t kept_starts(std::int64_t n) const { return options_.corrector_iterations > 1 ? n : 0; }
   void allocate_scratch();
   void prepare(std::int64_t now, double offset, bool predict);
   void evaluate(std::int64_t n, const std::int64_t* index, double time, Real* potential = nullptr);
@@ -98,10 +104,9 @@ template <class Real>
 void HermiteCpu<Real>::allocate_scratch() {
   const std::int64_t n = count();
   chunk_next_.resize(static_cast<std::size_t>((n + schedule_chunk - 1) / schedule_chunk));
-  active_ = Buffer<std::int64_t>(device_, n);
-  new_a_ = VectorBuffer<Real>(device_, n);
-  new_j_ = VectorBuffer<Real>(device_, n);
-  starts_.resize(options_.corrector_iterations > 1 ? static_cast<std::size_t>(n) : 0);
+  Arena arena(device_);
+  room_for_scratch(*this, arena, n);
+  starts_.resize(static_cast<std::size_t>(kept_starts(n)));
 }
 
 template <class Real>
@@ -233,9 +238,11 @@ void HermiteCpu<Real>::restore(StateInput& from) {
 
 template <class Real>
 std::int64_t HermiteCpu<Real>::device_bytes(std::int64_t n) const {
-  const std::size_t scratch = 2 * 3 * sizeof(Real) + sizeof(std::int64_t) + sizeof(std::uint64_t) +
-                              (options_.corrector_iterations > 1 ? sizeof(KeptStart) : 0);
-  return n * (state_.bytes_per_particle() + static_cast<std::int64_t>(scratch)) + solver_->device_bytes(n);
+  Arena arena;
+  room_for_scratch(*this, arena, n);
+  arena.count<KeptStart>(kept_starts(n));
+  arena.count<Real>(n);  // potentials, at the start
+  return n * state_.bytes_per_particle() + arena.bytes() + solver_->device_bytes(n);
 }
 
 }  // namespace

@@ -45,6 +45,14 @@ class HermiteCuda final : public Integrator {
   std::int64_t device_bytes(std::int64_t n) const override;
 
  private:
+  template <class Self>
+  static void room_for_forces(Self& self, Arena& arena, std::int64_t n) {
+    room(arena, self.new_a_, n), room(arena, self.new_j_, n);
+  }
+  template <class Self>
+  static void room_for_blocks(Self& self, Arena& arena, std::int64_t n, std::int64_t chunks) {
+    arena.room(self.active_, n), arena.room(self.chunk_count_, chunks);
+  }
   void allocate_scratch();
   StepArrays<Real> arrays();
   Correction<P> correction();
@@ -83,10 +91,9 @@ void HermiteCuda<P>::allocate_scratch() {
   const std::int64_t n = state_.count();
   const std::int64_t tiles = (n + predict_threads - 1) / predict_threads;
   chunk_ = predict_threads * std::max<std::int64_t>(1, (tiles + most_chunks - 1) / most_chunks);
-  new_a_ = VectorBuffer<Real>(device_, n);
-  new_j_ = VectorBuffer<Real>(device_, n);
-  active_ = Buffer<std::int64_t>(device_, n);
-  chunk_count_ = Buffer<std::uint64_t>(device_, (n + chunk_ - 1) / chunk_);
+  Arena arena(device_);
+  room_for_forces(*this, arena, n);
+  room_for_blocks(*this, arena, n, (n + chunk_ - 1) / chunk_);
   chunk_count_.zero();
   solver_.sums().reserve(n);
   batch_.reset();
@@ -154,8 +161,8 @@ void HermiteCuda<P>::start(ParticleSource& particles, double time) {
   Profile::Scope scope(profile_, "start");
   device_.make_current();
   state_.start(particles, time);
-  new_a_ = VectorBuffer<Real>(device_, state_.count());
-  new_j_ = VectorBuffer<Real>(device_, state_.count());
+  Arena arena(device_);
+  room_for_forces(*this, arena, state_.count());
   Buffer<Real> potential(device_, state_.count());
   evaluation_.prepare([&] { solver_.prepare(state_.sources()); });
   auto into = forces();
@@ -322,8 +329,10 @@ void HermiteCuda<P>::finish(double end) {
 
 template <Precision P>
 std::int64_t HermiteCuda<P>::device_bytes(std::int64_t n) const {
-  const auto scratch = static_cast<std::int64_t>(2 * 3 * sizeof(Real) + sizeof(std::int64_t));
-  return n * (state_.bytes_per_particle() + scratch) + solver_.device_bytes(n);
+  Arena arena;
+  room_for_forces(*this, arena, n);
+  room_for_blocks(*this, arena, n, most_chunks);
+  return n * state_.bytes_per_particle() + arena.bytes() + solver_.device_bytes(n);
 }
 
 }  // namespace

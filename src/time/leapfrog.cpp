@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "comm/shares.hpp"
+#include "device/arena.hpp"
 #include "device/permute.hpp"
 #include "device/stage_clock.hpp"
 #include "domain/share_source.hpp"
@@ -90,6 +91,10 @@ class Leapfrog final : public Integrator {
   void evaluate(double time);
   void choose_step(double time);
   void choose_fixed_step();
+  template <class Self>
+  static void room_for_order(Self& self, Arena& arena, std::int64_t n, std::int64_t work_bytes) {
+    arena.room(self.order_, n), arena.room(self.order_work_, std::max(work_bytes, n));
+  }
   void begin_order();
   void sort();
   void settle();
@@ -209,8 +214,8 @@ void Leapfrog<Real>::begin_order() {
   const std::int64_t bytes = solver_->order_bytes(count());
   if (bytes == 0 || count() > std::int64_t{std::numeric_limits<std::uint32_t>::max()}) return;
   state_.keep_order();
-  order_ = Buffer<std::uint32_t>(device_, count());
-  order_work_ = Buffer<std::byte>(device_, std::max(bytes, count()));
+  Arena arena(device_);
+  room_for_order(*this, arena, count(), bytes);
   unsorted_ = true;
 }
 
@@ -420,10 +425,12 @@ void Leapfrog<Real>::restore(StateInput& from) {
 
 template <class Real>
 std::int64_t Leapfrog<Real>::device_bytes(std::int64_t n) const {
-  const std::int64_t work = solver_->order_bytes(n);
-  const std::int64_t order =
-      work > 0 ? std::max(work, n) + 2 * n * static_cast<std::int64_t>(sizeof(std::uint32_t)) : 0;
-  return n * state_.bytes_per_particle() + order + solver_->device_bytes(n);
+  Arena arena;
+  if (const std::int64_t work = solver_->order_bytes(n); work > 0) {
+    room_for_order(*this, arena, n, work);
+    arena.count<std::uint32_t>(n);  // FieldList::keep_order
+  }
+  return n * state_.bytes_per_particle() + arena.bytes() + solver_->device_bytes(n);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "base/vec.hpp"
-#include "device/buffer.hpp"
+#include "device/arena.hpp"
 
 namespace pergola {
 
@@ -29,5 +29,11 @@ struct VectorBuffer {
     x.data()[i] = static_cast<Real>(v.x), y.data()[i] = static_cast<Real>(v.y), z.data()[i] = static_cast<Real>(v.z);
   }
 };
+
+/// Room for so many vectors; device/arena.hpp.
+template <class Vectors>
+void room(Arena& arena, Vectors& vectors, std::int64_t size) {
+  arena.room(vectors.x, size), arena.room(vectors.y, size), arena.room(vectors.z, size);
+}
 
 }  // namespace pergola

@@ -19,10 +19,10 @@ constexpr std::int64_t chunk = 8192, cell_chunk = 64, mass_chunk = 1 << 17;
 /// Particles that lie anywhere in memory are asked for so many before they are used.
 constexpr std::int64_t ahead = 16;
 
-template <class T>
-void reserve(const Device& device, std::int64_t size, Buffer<T>& buffer) {
-  if (buffer.size() < size) buffer = Buffer<T>(device, size + size / 8);
-}
+/// About so many particles have a cell of their own; for what is said before there are cells.
+constexpr std::int64_t particles_per_cell_guess = 6;
+/// So that a tree that grows a little needs no new memory: this part more.
+constexpr std::int64_t spare_part = 8;
 
 struct Bounds {
   double low[3], high[3];
@@ -43,6 +43,49 @@ double total_mass(int threads, const Points<Real>& points, const Bounds& all) {
 }
 
 }  // namespace
+
+template <class T>
+template <class Self>
+void OctreeCpu<T>::room_to_sort(Self& tree, Arena& arena, std::int64_t n) {
+  const std::int64_t spare = n / spare_part;
+  arena.room(tree.sort_.keys, n, spare), arena.room(tree.sort_.other_keys, n, spare);
+  arena.room(tree.sort_.values, n, spare), arena.room(tree.sort_.other_values, n, spare);
+}
+
+template <class T>
+template <class Self>
+void OctreeCpu<T>::room_for_particles(Self& tree, Arena& arena, std::int64_t n, bool by_particle) {
+  const std::int64_t spare = n / spare_part;
+  for (auto* buffer : {&tree.x_, &tree.y_, &tree.z_, &tree.mass_}) arena.room(*buffer, n, spare);
+  for (auto* buffer : {&tree.rx_, &tree.ry_, &tree.rz_, &tree.rmass_}) arena.room(*buffer, n, spare);
+  if (by_particle) arena.room(tree.epsilon2_, n, spare), arena.room(tree.rsoftening_, n, spare);
+}
+
+template <class T>
+template <class Self>
+void OctreeCpu<T>::room_for_cells(Self& tree, Arena& arena, std::int64_t cells, int order) {
+  const std::int64_t terms = multipole_stride(order), spare = cells / spare_part;
+  arena.room(tree.shape_, cells, spare), arena.room(tree.extent_, cells, spare);
+  arena.room(tree.scale_, cells, spare), arena.room(tree.multipole_, cells * terms, spare * terms);
+}
+
+template <class T>
+template <class Self>
+void OctreeCpu<T>::room_for_accelerations(Self& tree, Arena& arena, std::int64_t cells) {
+  arena.room(tree.acceleration_, cells, cells / spare_part);
+}
+
+template <class T>
+std::int64_t OctreeCpu<T>::device_bytes(std::int64_t n, int order, const TreeSoftening& softening) const {
+  const std::int64_t cells = n / particles_per_cell_guess;
+  Arena count;
+  room_to_sort(*this, count, n);
+  room_for_particles(*this, count, n, softening.by_particle());
+  count.count<CellLink>(cells), count.count<std::uint32_t>(cells);  // Cells
+  room_for_cells(*this, count, cells, order);
+  room_for_accelerations(*this, count, cells);
+  return count.bytes();
+}
 
 template <class T>
 template <class Real>
@@ -95,8 +138,8 @@ template <class T>
 template <class Real>
 void OctreeCpu<T>::sort_points(const Points<Real>& points, const SofteningDigit& digit) {
   const std::int64_t n = points.count;
-  reserve(device_, n, sort_.keys), reserve(device_, n, sort_.other_keys);
-  reserve(device_, n, sort_.values), reserve(device_, n, sort_.other_values);
+  Arena arena(device_);
+  room_to_sort(*this, arena, n);
   std::uint64_t* keys = sort_.keys.data();
   std::uint32_t* values = sort_.values.data();
   const auto each = [&](const auto& body) {
@@ -129,7 +172,7 @@ void OctreeCpu<T>::sort_points(const Points<Real>& points, const SofteningDigit&
     keys[i] = digit.upper(unit_position(points, frame_, values[i]), digit.of(points.species, values[i]));
   });
   sort_by_key_cpu(device_, n, sort_);
-  reserve(device_, n, lower_);
+  arena.room(lower_, n, n / spare_part);
   values = sort_.values.data();
   each([&](std::int64_t i) { lower_.data()[i] = digit.lower(unit_position(points, frame_, values[i])); });
   order_by_id(points.id);
@@ -157,11 +200,10 @@ template <class T>
 template <class Real>
 void OctreeCpu<T>::gather(const Points<Real>& points, const TreeSoftening& softening) {
   const std::int64_t n = points.count;
-  for (auto* buffer : {&x_, &y_, &z_, &mass_}) reserve(device_, n, *buffer);
-  for (auto* buffer : {&rx_, &ry_, &rz_, &rmass_}) reserve(device_, n, *buffer);
   by_particle_ = softening.by_particle();
   kernel_ = softening.kernel;
-  if (by_particle_) reserve(device_, n, epsilon2_), reserve(device_, n, rsoftening_);
+  Arena arena(device_);
+  room_for_particles(*this, arena, n, by_particle_);
   const auto square = [&](int species) {
     const double length = softening.epsilon[species] / frame_.side;
     return length * length;
@@ -276,9 +318,8 @@ bool OctreeCpu<T>::restore(const StateBlocks& blocks, std::int64_t count, int or
 template <class T>
 void OctreeCpu<T>::upward_pass() {
   const int order = expansion_order_;
-  const std::int64_t cells = cells_.size(), terms = multipole_stride(order);
-  reserve(device_, cells, shape_), reserve(device_, cells, extent_), reserve(device_, cells, scale_);
-  reserve(device_, cells * terms, multipole_);
+  Arena arena(device_);
+  room_for_cells(*this, arena, cells_.size(), order);
   UpwardPass<T> pass;
   pass.cells = &cells_;
   pass.x = x_.data(), pass.y = y_.data(), pass.z = z_.data(), pass.mass = mass_.data();
@@ -300,7 +341,8 @@ template <class T>
 template <class OfGroup>
 void OctreeCpu<T>::set_accelerations(const OfGroup& of_group) {
   const std::uint32_t cells = cells_.size();
-  reserve(device_, cells, acceleration_);
+  Arena arena(device_);
+  room_for_accelerations(*this, arena, cells);
   double* const a = acceleration_.data();
   const CellLink* const link = cells_.link.data();
   const auto is_group = [&](std::uint32_t cell) {

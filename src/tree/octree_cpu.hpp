@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "device/buffer.hpp"
+#include "device/arena.hpp"
 #include "device/sort.hpp"
 #include "particles/box.hpp"
 #include "tree/build_cpu.hpp"
@@ -94,8 +94,19 @@ class OctreeCpu {
   /// Place among the points of each particle in the tree's order.
   const std::uint32_t* order() const { return sort_.values.data(); }
   std::int64_t count() const { return count_; }
+  /// Bytes that a tree of n particles takes.
+  std::int64_t device_bytes(std::int64_t n, int order, const TreeSoftening& softening) const;
 
  private:
+  // Room for what build() makes, in its order.
+  template <class Self>
+  static void room_to_sort(Self& tree, Arena& arena, std::int64_t n);
+  template <class Self>
+  static void room_for_particles(Self& tree, Arena& arena, std::int64_t n, bool by_particle);
+  template <class Self>
+  static void room_for_cells(Self& tree, Arena& arena, std::int64_t cells, int order);
+  template <class Self>
+  static void room_for_accelerations(Self& tree, Arena& arena, std::int64_t cells);
   template <class Real>
   void find_frame(const Points<Real>& points);
   template <class Real>

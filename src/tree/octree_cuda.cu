@@ -14,13 +14,6 @@ namespace pergola::tree {
 
 namespace {
 
-template <class T>
-void reserve(const Device& device, std::int64_t size, Buffer<T>& buffer) {
-  if (buffer.size() >= size) return;
-  buffer = Buffer<T>();  // the old memory first
-  buffer = Buffer<T>(device, size);
-}
-
 /// Up to this many keys are sorted by merging: radix sort has a launch for each of the keys' digits.
 constexpr std::int64_t merged_most = 32768;
 
@@ -105,22 +98,56 @@ __global__ void split_kernel(int level, SortedKeys sorted, BuildReport* report, 
 
 template <class T>
 std::byte* OctreeCuda<T>::arena(std::int64_t bytes) {
-  reserve(device_, bytes, arena_);
+  Arena(device_).room(arena_, bytes);
   return arena_.data();
 }
 
 template <class T>
-std::int64_t OctreeCuda<T>::device_bytes(std::int64_t n, int order) {
-  constexpr auto number = static_cast<std::int64_t>(sizeof(T)), mass = static_cast<std::int64_t>(sizeof(PlacedMass<T>));
-  const std::int64_t cell = 16 + 48 + 4 + 4 + Row<T>::stride(order) * number;
-  return n * (4 + mass) + (n / particles_per_cell + 1024) * cell;
+template <class Self>
+void OctreeCuda<T>::room_for_links(Self& tree, Arena& arena, std::int64_t cells) {
+  arena.room(tree.link_, cells), arena.room(tree.parent_, cells);
+}
+
+template <class T>
+template <class Self>
+void OctreeCuda<T>::room_to_sort(Self& tree, Arena& arena, std::int64_t n) {
+  arena.room(tree.place_, n);
+}
+
+template <class T>
+template <class Self>
+void OctreeCuda<T>::room_for_moments(Self& tree, Arena& arena, std::int64_t n, std::int64_t cells, int order,
+                                     bool by_particle) {
+  const std::int64_t spare = cells / 32;
+  arena.room(tree.record_, cells, spare),
+      arena.room(tree.row_, cells * Row<T>::stride(order), spare * Row<T>::stride(order));
+  arena.room(tree.particle_, n);
+  if (by_particle) arena.room(tree.softening_, n);
+}
+
+template <class T>
+template <class Self>
+void OctreeCuda<T>::room_for_accelerations(Self& tree, Arena& arena, std::int64_t cells) {
+  arena.room(tree.acceleration_, cells);
+}
+
+template <class T>
+std::int64_t OctreeCuda<T>::device_bytes(std::int64_t n, int order, const TreeSoftening& softening) {
+  const OctreeCuda none{Device()};
+  const std::int64_t cells = first_guess_of_cells(n);
+  Arena count;
+  room_for_links(none, count, cells);
+  room_to_sort(none, count, n);
+  room_for_moments(none, count, n, cells, order, softening.by_particle());
+  room_for_accelerations(none, count, cells);
+  return count.bytes();
 }
 
 template <class T>
 template <class Real>
 void OctreeCuda<T>::find_frame(const Points<Real>& points, double apart) {
-  reserve(device_, bound_blocks * bound_values, partial_);
-  reserve(device_, 1, device_report_);
+  Arena arena(device_);
+  arena.room(partial_, bound_blocks * bound_values), arena.room(device_report_, 1);
   const auto stream = cuda::handle(device_.stream());
   if (mass_limbs_.size() == 0) {
     mass_limbs_ = Buffer<unsigned long long>(device_, ExactSum::limbs);
@@ -146,12 +173,12 @@ void OctreeCuda<T>::sort_keys(int unsorted_bits, int key_bits) {
           "tree sort");
     };
     sort(nullptr);
-    reserve(device_, static_cast<std::int64_t>(bytes), sort_scratch_);
+    Arena(device_).room(sort_scratch_, static_cast<std::int64_t>(bytes));
     return sort(sort_scratch_.data());
   }
   const cuda::RadixSort<std::uint64_t, std::int64_t> sort{count_, unsorted_bits, key_bits};
   const std::size_t bytes = sort.scratch_bytes();
-  reserve(device_, static_cast<std::int64_t>(bytes), sort_scratch_);
+  Arena(device_).room(sort_scratch_, static_cast<std::int64_t>(bytes));
   std::uint32_t* places = place_.data();
   sort.sort(sort_scratch_.data(), bytes, keys_, keys_ == keys ? keys + count_ : keys, places, other_places,
             device_.stream());
@@ -162,7 +189,8 @@ void OctreeCuda<T>::sort_keys(int unsorted_bits, int key_bits) {
 template <class T>
 template <class Real>
 void OctreeCuda<T>::sort_points(const Points<Real>& points, const SofteningDigit& digit, KeyDepth depth) {
-  reserve(device_, count_, place_);
+  Arena given(device_);
+  room_to_sort(*this, given, count_);
   keys_ = reinterpret_cast<std::uint64_t*>(arena(arena_bytes(count_)));
   const BuildReport* const report = device_report_.data();
   std::uint32_t* const places = place_.data();
@@ -194,7 +222,7 @@ void OctreeCuda<T>::sort_points(const Points<Real>& points, const SofteningDigit
   sort_keys(0, key_bits);
   set_keys(false, false, keys_);
   sort_keys(0, key_bits);
-  reserve(device_, count_, lower_);
+  given.room(lower_, count_);
   set_keys(false, true, lower_.data());
 }
 
@@ -263,12 +291,12 @@ void OctreeCuda<T>::build(const Points<Real>& points, const TreeSoftening& softe
   if (count_ == 0) return;
   find_frame(points, softening.apart);
   const SofteningDigit digit = softening_digits(softening);
-  reserve(device_, count_ / particles_per_cell + 1024, link_), reserve(device_, link_.size(), parent_);
+  Arena given(device_);
+  room_for_links(*this, given, std::max(first_guess_of_cells(count_), link_.size()));
   for (const KeyDepth depth : {KeyDepth::coarse, KeyDepth::fine, KeyDepth::both}) {
     sort_points(points, digit, depth);
     while (!split_cells(depth)) {
-      const std::int64_t room = 2 * link_.size();
-      reserve(device_, room, link_), reserve(device_, room, parent_);
+      room_for_links(*this, given, 2 * link_.size());
     }
     if (!report_.finite) throw Error(ErrorKind::numerics, "tree: a position is not a finite number");
     if (!report_.crowded) break;
@@ -280,7 +308,8 @@ template <class T>
 void OctreeCuda<T>::estimate_accelerations() {
   if (has_accelerations_) return;
   has_accelerations_ = true;
-  reserve(device_, record_.size(), acceleration_);
+  Arena given(device_);
+  room_for_accelerations(*this, given, record_.size());
   estimate_cuda(record_.data(), link_.data(), parent_.data(), cells(), acceleration_.data(), device_.stream());
 }
 
@@ -289,7 +318,8 @@ template <class Real>
 void OctreeCuda<T>::estimate_accelerations(const ShortRangeBox<float>& box, const Real* const (&rest)[3], double unit) {
   has_accelerations_ = true;
   if (count_ == 0) return;
-  reserve(device_, record_.size(), acceleration_);
+  Arena given(device_);
+  room_for_accelerations(*this, given, record_.size());
   estimate_cuda(record_.data(), link_.data(), parent_.data(), cells(), box,
                 RestOfAcceleration<Real>{{rest[0], rest[1], rest[2]}, unit}, acceleration_.data(), device_.stream());
 }
@@ -299,11 +329,8 @@ template <class Real>
 void OctreeCuda<T>::upward(const Points<Real>& points, const TreeSoftening& softening, int order) {
   kernel_ = softening.kernel;
   by_particle_ = softening.by_particle();
-  const std::int64_t room = cells() + cells() / 32;
-  if (record_.size() < cells()) reserve(device_, room, record_);
-  if (row_.size() < cells() * std::int64_t{Row<T>::stride(order)}) reserve(device_, room * Row<T>::stride(order), row_);
-  reserve(device_, count_, particle_);
-  if (by_particle_) reserve(device_, count_, softening_);
+  Arena given(device_);
+  room_for_moments(*this, given, count_, cells(), order, by_particle_);
   const auto square = [&](int species) {
     const double length = softening.epsilon[softening.uniform ? 0 : species] / report_.frame.side;
     return length * length;

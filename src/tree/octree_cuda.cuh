@@ -1,7 +1,7 @@
 #pragma once
 // CUDA only: the octree of tree/octree.hpp built on the device. The numbering of cells within a level depends on the
 // order of atomics; nothing that is computed from them does, for lists follow the order of children.
-#include "device/buffer.hpp"
+#include "device/arena.hpp"
 #include "tree/cells_cuda.cuh"
 #include "tree/octree_cpu.hpp"
 #include "tree/saved_tree.hpp"
@@ -9,8 +9,8 @@
 namespace pergola::tree {
 
 inline constexpr int most_levels = 64;
-/// For the first guess of how many cells there will be.
-inline constexpr std::int64_t particles_per_cell = 14;
+/// The first guess of how many cells n particles will have.
+inline std::int64_t first_guess_of_cells(std::int64_t n) { return n / 14 + 1024; }
 
 /// How deep particles are sorted: 16 levels of the upper keys, which nearly always tell them apart, or all 21, or both
 /// keys.
@@ -63,8 +63,21 @@ class OctreeCuda {
   /// Memory for others between two builds: keys lie in it while the tree is built.
   std::byte* arena(std::int64_t bytes);
   /// Bytes that a tree of n particles takes, the arena apart.
-  static std::int64_t device_bytes(std::int64_t n, int order);
-  static std::int64_t arena_bytes(std::int64_t n) { return n * (2 * 8 + 4); }
+  static std::int64_t device_bytes(std::int64_t n, int order, const TreeSoftening& softening);
+  /// What build() takes of that, in its order. Public, for nvcc.
+  template <class Self>
+  static void room_for_links(Self& tree, Arena& arena, std::int64_t cells);
+  template <class Self>
+  static void room_to_sort(Self& tree, Arena& arena, std::int64_t n);
+  template <class Self>
+  static void room_for_moments(Self& tree, Arena& arena, std::int64_t n, std::int64_t cells, int order,
+                               bool by_particle);
+  template <class Self>
+  static void room_for_accelerations(Self& tree, Arena& arena, std::int64_t cells);
+  /// Keys twice, and places once more.
+  static std::int64_t arena_bytes(std::int64_t n) {
+    return n * static_cast<std::int64_t>(2 * sizeof(std::uint64_t) + sizeof(std::uint32_t));
+  }
 
   // The steps of build(). Public, for nvcc allows no device lambda in a private function.
   template <class Real>
