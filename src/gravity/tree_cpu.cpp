@@ -1,6 +1,5 @@
-#include "device/stage_clock.hpp"
 #include "gravity/for_precision.hpp"
-#include "gravity/tree.hpp"
+#include "gravity/tree_solver.hpp"
 #include "gravity/tree_targets.hpp"
 #include "tree/octree_cpu.hpp"
 #include "tree/walk.hpp"
@@ -10,61 +9,28 @@ namespace pergola {
 namespace {
 
 template <Precision precision>
-class TreeCpu final : public Solver<typename TreeNumbers<precision>::State> {
+class TreeCpu final : public TreeSolver<precision, tree::OctreeCpu, TreeTargets> {
  public:
-  using State = typename TreeNumbers<precision>::State;
-  using Pair = typename TreeNumbers<precision>::Pair;
+  using Base = TreeSolver<precision, tree::OctreeCpu, TreeTargets>;
+  using Base::Base;
+  using typename Base::State, typename Base::Pair;
 
-  TreeCpu(const SolverOptions& options, const Device& device)
-      : options_(options),
-        device_(device),
-        opening_(tree_opening(options.tree, options.softening)),
-        tree_(device),
-        targets_(device) {}
-
-  const SolverInfo& info() const override { return tree_info(); }
-  void set_clock(StageClock* clock) override { clock_ = clock ? clock : &silent_; }
-  void prepare(const Sources<State>& sources) override { take(sources, false); }
-  void update(const Sources<State>& sources) override { take(sources, true); }
-  void save(StateBlocks& blocks) override { tree_.save(blocks); }
-  bool restore(const StateBlocks& blocks, std::int64_t count) override {
-    targets_.forget();
-    return tree_.restore(blocks, count, opening_.order);
-  }
   void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
-  NeighbourLists neighbour_lists(const Targets&, double) override {
-    throw Error(ErrorKind::input, "tree: gives no neighbour lists; use the direct solver");
-  }
   std::int64_t device_bytes(std::int64_t n) const override {
-    return tree_.device_bytes(n, opening_.order, tree_softening(options_.softening, opening_));
+    return tree_.device_bytes(n, opening_.order, this->softening());
   }
 
  private:
-  void take(const Sources<State>& from, bool moved);
+  using Base::options_, Base::clock_, Base::opening_, Base::tree_, Base::targets_, Base::sources_;
 
-  SolverOptions options_;
-  Device device_;
-  StageClock silent_;
-  StageClock* clock_ = &silent_;
-  tree::Opening opening_;
-  tree::OctreeCpu<Pair> tree_;
-  TreeTargets<State, Pair> targets_;
-  Sources<State> sources_;
-};
-
-template <Precision precision>
-void TreeCpu<precision>::take(const Sources<State>& from, bool moved) {
-  check_tree_sources(from.count, from.ax != nullptr);
-  sources_ = from;
-  clock_->begin("tree");
-  const tree::Points<State> points{from.count, from.x, from.y, from.z, from.mass, from.species, from.id, {}};
-  const tree::TreeSoftening softening = tree_softening(options_.softening, opening_);
-  if (!moved || !tree_.refresh(points, softening)) {
-    tree_.build(points, softening, opening_.order, opening_.tolerance > 0);
-    targets_.forget();
+  bool refresh(const tree::Points<State>& points) override { return tree_.refresh(points, this->softening()); }
+  void build(const tree::Points<State>& points) override {
+    tree_.build(points, this->softening(), opening_.order, opening_.tolerance > 0);
   }
-  clock_->end();
-}
+  bool restore_tree(const StateBlocks& blocks, std::int64_t count) override {
+    return tree_.restore(blocks, count, opening_.order);
+  }
+};
 
 template <Precision precision>
 void TreeCpu<precision>::evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) {

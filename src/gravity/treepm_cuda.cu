@@ -1,96 +1,60 @@
-#include <optional>
-
-#include "device/buffer.hpp"
 #include "device/launch.cuh"
-#include "device/stage_clock.hpp"
 #include "gravity/for_precision.hpp"
-#include "gravity/mesh.hpp"
 #include "gravity/tree_targets_cuda.cuh"
-#include "gravity/treepm.hpp"
+#include "gravity/treepm_solver.hpp"
 
 namespace pergola {
 
 namespace {
 
-/// As TreePmCpu. The tree is built first, and the mesh gets the particles in the tree's order, in which neighbours in
-/// memory are neighbours in space: fast on a mesh, and its forces lie as the walk, which adds them to its own, reads
-/// them. What the mesh finds does not depend on the order.
+/// The tree is built first, and the mesh gets the particles in the tree's order, in which neighbours in memory are
+/// neighbours in space: fast on a mesh, and its forces lie as the walk, which adds them to its own, reads them. What
+/// the mesh finds does not depend on the order.
 template <Precision precision>
-class TreePmCuda final : public Solver<typename TreeNumbers<precision>::State> {
+class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTargetsCuda> {
  public:
-  using State = typename TreeNumbers<precision>::State;
-  using Pair = typename TreeNumbers<precision>::Pair;
+  using Base = TreePmSolver<precision, tree::OctreeCuda, TreeTargetsCuda>;
+  using Base::Base;
+  using typename Base::State, typename Base::Pair;
 
-  TreePmCuda(const SolverOptions& options, const Device& device)
-      : options_(options), device_(device), tree_(device), targets_(device) {
-    if (!options_.mesh.box.given()) options_.mesh.box.side = {1, 1, 1};  // for device_bytes only
-  }
-
-  const SolverInfo& info() const override { return treepm_info(); }
-  void set_clock(StageClock* clock) override {
-    clock_ = clock ? clock : &silent_;
-    if (mesh_) mesh_->set_clock(clock);
-  }
   void prepare(const Sources<State>& sources) override;
   void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
-  NeighbourLists neighbour_lists(const Targets&, double) override {
-    throw Error(ErrorKind::input, "treepm: gives no neighbour lists; use the direct solver");
-  }
   std::int64_t device_bytes(std::int64_t n) const override {
     const auto found = treepm_parameters(options_, n);
     Arena count;
     room_for_sources(*this, count, n);
-    count.room(potential_, n);
-    return targets_.device_bytes(n, found.opening.order, tree_softening(options_.softening, found.opening)) +
-           count.bytes() + make_mesh(found)->device_bytes(n);
+    return targets_.device_bytes(n, found.opening.order, this->softening(found)) + count.bytes() +
+           this->mesh_bytes(n, found);
   }
-  std::string remark() const override { return parameters_ ? parameters_->text(options_.mesh.box) : std::string(); }
 
   // Steps of prepare() and evaluate(). Public, for nvcc allows no device lambda in a private function.
   void order_sources();
   void find_potentials();
 
  private:
+  using Base::count_, Base::parameters_, Base::mesh_, Base::long_range_, Base::potential_;
+  using Base::options_, Base::device_, Base::clock_, Base::tree_, Base::targets_, Base::sources_;
+
   template <class Self>
   static void room_for_sources(Self& self, Arena& arena, std::int64_t n) {
     for (auto* buffer : {&self.x_, &self.y_, &self.z_, &self.mass_}) arena.room(*buffer, n);
-    for (auto& axis : self.long_range_) arena.room(axis, n);
-  }
-  std::unique_ptr<Solver<State>> make_mesh(const TreePmParameters& found) const {
-    return make_smoothed_mesh<State>(treepm_mesh_options(options_, found), device_,
-                                     physics::split_smoothing(found.split));
   }
   void set_up(std::int64_t count);
-  void estimate_accelerations();
 
-  SolverOptions options_;
-  Device device_;
-  StageClock silent_;
-  StageClock* clock_ = &silent_;
-  std::int64_t count_ = -1;
-  std::optional<TreePmParameters> parameters_;
-  std::unique_ptr<Solver<State>> mesh_;
-  tree::OctreeCuda<Pair> tree_;
-  TreeTargetsCuda<State, Pair> targets_;
   tree::ShortRangeBox<Pair> box_;         // for the walk
   tree::ShortRangeBox<float> rough_box_;  // for the estimate of accelerations
-  Sources<State> sources_;
-  // In the tree's order.
-  Buffer<State> x_, y_, z_, mass_, long_range_[3], potential_;
+  Buffer<State> x_, y_, z_, mass_;        // in the tree's order, as all that is the mesh's
   bool has_potentials_ = false;
 };
 
 template <Precision precision>
 void TreePmCuda<precision>::set_up(std::int64_t count) {
-  parameters_ = treepm_parameters(options_, count);
-  mesh_ = make_mesh(*parameters_);
-  mesh_->set_clock(clock_);
+  this->set_up_mesh(count);
   Arena arena(device_);
   room_for_sources(*this, arena, count);
   potential_ = Buffer<State>();  // made when first wanted
   box_ = short_range_box<Pair>(options_.mesh.box, *parameters_, true);
   rough_box_ = short_range_box<float>(options_.mesh.box, *parameters_, false);
-  count_ = count;
 }
 
 template <Precision precision>
@@ -103,15 +67,6 @@ void TreePmCuda<precision>::order_sources() {
                });
 }
 
-/// From the mesh's forces and the short range.
-template <Precision precision>
-void TreePmCuda<precision>::estimate_accelerations() {
-  const tree::Frame& frame = tree_.frame();
-  const double unit = options_.gravitational_constant * frame.mass / (frame.side * frame.side);
-  const State* const rest[3] = {long_range_[0].data(), long_range_[1].data(), long_range_[2].data()};
-  tree_.estimate_accelerations(rough_box_, rest, unit > 0 ? 1 / unit : 0);
-}
-
 template <Precision precision>
 void TreePmCuda<precision>::prepare(const Sources<State>& sources) {
   check_tree_sources(sources.count, sources.ax != nullptr);
@@ -122,9 +77,7 @@ void TreePmCuda<precision>::prepare(const Sources<State>& sources) {
   if (count_ == 0) return;
   clock_->begin("tree");
   const tree::Opening& opening = parameters_->opening;
-  const tree::Points<State> points{count_,       sources.x,       sources.y,  sources.z,
-                                   sources.mass, sources.species, sources.id, options_.mesh.box};
-  tree_.build(points, tree_softening(options_.softening, opening), opening.order);
+  tree_.build(Base::points(sources, options_.mesh.box), this->softening(*parameters_), opening.order);
   targets_.forget();
   order_sources();
   clock_->end();
@@ -133,13 +86,11 @@ void TreePmCuda<precision>::prepare(const Sources<State>& sources) {
   ordered.count = count_;
   ordered.x = x_.data(), ordered.y = y_.data(), ordered.z = z_.data(), ordered.mass = mass_.data();
   ordered.mass_quantum = sources.mass_quantum;
-  mesh_->prepare(ordered);
-  Forces<State> of_mesh;
-  of_mesh.ax = long_range_[0].data(), of_mesh.ay = long_range_[1].data(), of_mesh.az = long_range_[2].data();
-  mesh_->evaluate({nullptr, count_, count_}, want_acceleration, of_mesh);
+  const Forces<State> of_mesh = this->find_mesh_forces(ordered);
   if (opening.tolerance == 0) return;
   clock_->begin("tree");
-  estimate_accelerations();
+  const State* const rest[3] = {of_mesh.ax, of_mesh.ay, of_mesh.az};
+  tree_.estimate_accelerations(rough_box_, rest, this->per_acceleration());
   clock_->end();
 }
 

@@ -9,6 +9,7 @@
 #include "device/stage_clock.hpp"
 #include "gravity/solver_entry.hpp"
 #include "time/block_loops.hpp"
+#include "time/for_precision.hpp"
 #include "time/leapfrog_state.hpp"
 #include "time/particle_failure.hpp"
 #include "time/shared_evaluation.hpp"
@@ -338,8 +339,7 @@ std::int64_t BlockLeapfrog<Real>::device_bytes(std::int64_t n) const {
 
 std::unique_ptr<Integrator> make_block_leapfrog(const TimeOptions& time, const SolverOptions& gravity,
                                                 const IntegratorContext& context) {
-  if (gravity.precision == Precision::single) return std::make_unique<BlockLeapfrog<float>>(time, gravity, context);
-  return std::make_unique<BlockLeapfrog<double>>(time, gravity, context);
+  return make_for_precision<BlockLeapfrog>(time, gravity, context);
 }
 
 }  // namespace pergola

@@ -6,6 +6,7 @@
 #include "device/parallel.hpp"
 #include "physics/block_steps.hpp"
 #include "physics/hermite.hpp"
+#include "time/for_precision.hpp"
 #include "time/hermite.hpp"
 #include "time/hermite_state.hpp"
 #include "time/shared_evaluation.hpp"
@@ -35,29 +36,25 @@ struct Block {
 using Fault = StepFault;
 
 template <class Real>
-class HermiteCpu final : public Integrator {
+class HermiteCpu final : public HermiteIntegrator<Real> {
  public:
   HermiteCpu(const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context)
-      : options_(time),
+      : HermiteIntegrator<Real>(context.device, time.step_max),
+        options_(time),
         gravitational_constant_(gravity.gravitational_constant),
         device_(context.device),
         profile_(context.profile),
         solver_(make_solver<Real>(gravity, context.device)),
-        evaluation_(context.device, context.communicator),
-        state_(context.device, time.step_max) {}
+        evaluation_(context.device, context.communicator) {}
 
   void start(ParticleSource& particles, double time) override;
   bool advance(double limit, const std::function<bool()>& enough) override;
   void finish(double end) override;
-  double time() const override { return state_.time(); }
-  std::unique_ptr<ShownParticles> show(double time) const override { return state_.show_at(time); }
-  StepCounts counts() const override { return state_.counts; }
-  std::vector<StepClass> step_classes() const override { return state_.step_classes(); }
-  void save(StateSource& to) const override { state_.save(to); }
   void restore(StateInput& from) override;
   std::int64_t device_bytes(std::int64_t n) const override;
 
  private:
+  using HermiteIntegrator<Real>::state_;
   std::int64_t count() const { return state_.count(); }
   template <class Self>
   static void room_for_scratch(Self& self, Arena& arena, std::int64_t n) {
@@ -79,7 +76,6 @@ class HermiteCpu final : public Integrator {
   Profile* profile_;
   std::unique_ptr<Solver<Real>> solver_;
   SharedEvaluation<Real> evaluation_;
-  HermiteState<Real> state_;
 
   // Scratch, derived from the state.
   std::vector<std::int64_t> chunk_next_;  // the earliest end of a step within each chunk of particles
@@ -249,8 +245,7 @@ std::int64_t HermiteCpu<Real>::device_bytes(std::int64_t n) const {
 
 std::unique_ptr<Integrator> make_hermite_cpu(const TimeOptions& time, const SolverOptions& gravity,
                                              const IntegratorContext& context) {
-  if (gravity.precision == Precision::single) return std::make_unique<HermiteCpu<float>>(time, gravity, context);
-  return std::make_unique<HermiteCpu<double>>(time, gravity, context);
+  return make_for_precision<HermiteCpu>(time, gravity, context);
 }
 
 }  // namespace pergola

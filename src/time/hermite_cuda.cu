@@ -15,18 +15,18 @@ using namespace cuda;
 using namespace cuda::hermite;
 
 template <Precision P>
-class HermiteCuda final : public Integrator {
+class HermiteCuda final : public HermiteIntegrator<typename SourcePack<P>::Sum> {
  public:
   using Real = typename SourcePack<P>::Sum;  // float for single, double for mixed and full
 
   HermiteCuda(const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context)
-      : options_(time),
+      : HermiteIntegrator<Real>(context.device, time.step_max),
+        options_(time),
         device_(context.device),
         communicator_(context.communicator),
         profile_(context.profile),
         solver_(gravity, context.device),
-        evaluation_(context.device, context.communicator),
-        state_(context.device, time.step_max) {
+        evaluation_(context.device, context.communicator) {
     int multiprocessors = 0;
     check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device_.ordinal()),
           "multiprocessor count");
@@ -36,15 +36,11 @@ class HermiteCuda final : public Integrator {
   void start(ParticleSource& particles, double time) override;
   bool advance(double limit, const std::function<bool()>& enough) override;
   void finish(double end) override;
-  double time() const override { return state_.time(); }
-  std::unique_ptr<ShownParticles> show(double time) const override { return state_.show_at(time); }
-  StepCounts counts() const override { return state_.counts; }
-  std::vector<StepClass> step_classes() const override { return state_.step_classes(); }
-  void save(StateSource& to) const override { state_.save(to); }
   void restore(StateInput& from) override;
   std::int64_t device_bytes(std::int64_t n) const override;
 
  private:
+  using HermiteIntegrator<Real>::state_;
   template <class Self>
   static void room_for_forces(Self& self, Arena& arena, std::int64_t n) {
     room(arena, self.new_a_, n), room(arena, self.new_j_, n);
@@ -73,7 +69,6 @@ class HermiteCuda final : public Integrator {
   Profile* profile_;
   DirectCuda<P> solver_;
   SharedEvaluation<Real> evaluation_;
-  HermiteState<Real> state_;
   unsigned correct_blocks_ = 0;
 
   // Scratch, derived from the state.

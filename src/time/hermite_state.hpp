@@ -45,4 +45,19 @@ struct HermiteState : ParticleStore<Real> {
   [[noreturn]] void fail(std::int64_t i, StepFault fault, double at) const;
 };
 
+/// What the two engines show of it.
+template <class Real>
+class HermiteIntegrator : public Integrator {
+ public:
+  HermiteIntegrator(const Device& device, double step_max) : state_(device, step_max) {}
+  double time() const override { return state_.time(); }
+  std::unique_ptr<ShownParticles> show(double time) const override { return state_.show_at(time); }
+  StepCounts counts() const override { return state_.counts; }
+  std::vector<StepClass> step_classes() const override { return state_.step_classes(); }
+  void save(StateSource& to) const override { state_.save(to); }
+
+ protected:
+  HermiteState<Real> state_;
+};
+
 }  // namespace pergola

@@ -19,6 +19,7 @@
 #include "mesh/coupling/exchange.hpp"
 #include "physics/leapfrog.hpp"
 #include "time/expansion.hpp"
+#include "time/for_precision.hpp"
 #include "time/leapfrog_loops.hpp"
 #include "time/leapfrog_state.hpp"
 #include "time/order_keeper.hpp"
@@ -437,8 +438,7 @@ std::int64_t Leapfrog<Real>::device_bytes(std::int64_t n) const {
 
 std::unique_ptr<Integrator> make_leapfrog(const TimeOptions& time, const SolverOptions& gravity,
                                           const IntegratorContext& context) {
-  if (gravity.precision == Precision::single) return std::make_unique<Leapfrog<float>>(time, gravity, context);
-  return std::make_unique<Leapfrog<double>>(time, gravity, context);
+  return make_for_precision<Leapfrog>(time, gravity, context);
 }
 
 }  // namespace pergola

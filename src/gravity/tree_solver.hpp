@@ -1,0 +1,83 @@
+#pragma once
+#include <cstdint>
+
+#include "base/error.hpp"
+#include "device/stage_clock.hpp"
+#include "gravity/tree.hpp"
+#include "tree/octree_cpu.hpp"
+
+namespace pergola {
+
+/// What solvers with a tree share on both devices. TreeOf: tree::OctreeCpu or tree::OctreeCuda; TargetsOf: what walks
+/// it for targets.
+template <Precision precision, template <class> class TreeOf, template <class, class> class TargetsOf>
+class SolverWithTree : public Solver<typename TreeNumbers<precision>::State> {
+ public:
+  using State = typename TreeNumbers<precision>::State;
+  using Pair = typename TreeNumbers<precision>::Pair;
+
+  SolverWithTree(const SolverOptions& options, const Device& device)
+      : options_(options), device_(device), tree_(device), targets_(device) {}
+
+  void set_clock(StageClock* clock) override { clock_ = clock ? clock : &silent_; }
+  NeighbourLists neighbour_lists(const Targets&, double) override {
+    throw Error(ErrorKind::input, this->info().name + ": gives no neighbour lists; use the direct solver");
+  }
+
+ protected:
+  static tree::Points<State> points(const Sources<State>& of, const Box& box) {
+    return {of.count, of.x, of.y, of.z, of.mass, of.species, of.id, box};
+  }
+
+  SolverOptions options_;
+  Device device_;
+  StageClock silent_;
+  StageClock* clock_ = &silent_;
+  TreeOf<Pair> tree_;
+  TargetsOf<State, Pair> targets_;
+  Sources<State> sources_;
+};
+
+/// The tree alone, in open space.
+template <Precision precision, template <class> class TreeOf, template <class, class> class TargetsOf>
+class TreeSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
+ public:
+  using Shared = SolverWithTree<precision, TreeOf, TargetsOf>;
+  using typename Shared::State, typename Shared::Pair;
+
+  TreeSolver(const SolverOptions& options, const Device& device)
+      : Shared(options, device), opening_(tree_opening(options.tree, options.softening)) {}
+
+  const SolverInfo& info() const override { return tree_info(); }
+  void prepare(const Sources<State>& sources) override { take(sources, false); }
+  void update(const Sources<State>& sources) override { take(sources, true); }
+  void save(StateBlocks& blocks) override { this->tree_.save(blocks); }
+  bool restore(const StateBlocks& blocks, std::int64_t count) override {
+    this->targets_.forget();
+    return restore_tree(blocks, count);
+  }
+
+ protected:
+  tree::TreeSoftening softening() const { return tree_softening(this->options_.softening, opening_); }
+  /// Of points that have moved: false where the tree has to be built anew.
+  virtual bool refresh(const tree::Points<State>& points) = 0;
+  virtual void build(const tree::Points<State>& points) = 0;
+  virtual bool restore_tree(const StateBlocks& blocks, std::int64_t count) = 0;
+
+  tree::Opening opening_;
+
+ private:
+  void take(const Sources<State>& from, bool moved) {
+    check_tree_sources(from.count, from.ax != nullptr);
+    this->sources_ = from;
+    this->clock_->begin("tree");
+    const tree::Points<State> now = Shared::points(from, {});
+    if (!moved || !refresh(now)) {
+      build(now);
+      this->targets_.forget();
+    }
+    this->clock_->end();
+  }
+};
+
+}  // namespace pergola

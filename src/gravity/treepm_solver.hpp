@@ -1,0 +1,83 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "device/arena.hpp"
+#include "gravity/mesh.hpp"
+#include "gravity/tree_solver.hpp"
+#include "gravity/treepm.hpp"
+
+namespace pergola {
+
+/// What TreePM has on both devices: the mesh of the long range and its forces at all particles, which are found in
+/// prepare(), for the tree compares what it leaves out with the whole acceleration.
+template <Precision precision, template <class> class TreeOf, template <class, class> class TargetsOf>
+class TreePmSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
+ public:
+  using Shared = SolverWithTree<precision, TreeOf, TargetsOf>;
+  using typename Shared::State, typename Shared::Pair;
+
+  TreePmSolver(const SolverOptions& options, const Device& device) : Shared(options, device) {
+    if (!this->options_.mesh.box.given()) this->options_.mesh.box.side = {1, 1, 1};  // for device_bytes only
+  }
+
+  const SolverInfo& info() const override { return treepm_info(); }
+  void set_clock(StageClock* clock) override {
+    Shared::set_clock(clock);
+    if (mesh_) mesh_->set_clock(clock);
+  }
+  std::string remark() const override {
+    return parameters_ ? parameters_->text(this->options_.mesh.box) : std::string();
+  }
+
+ protected:
+  template <class Self>
+  static void room_for_mesh_forces(Self& solver, Arena& arena, std::int64_t n) {
+    for (auto& axis : solver.long_range_) arena.room(axis, n);
+  }
+  tree::TreeSoftening softening(const TreePmParameters& found) const {
+    return tree_softening(this->options_.softening, found.opening);
+  }
+  std::unique_ptr<Solver<State>> make_mesh(const TreePmParameters& found) const {
+    return make_smoothed_mesh<State>(treepm_mesh_options(this->options_, found), this->device_,
+                                     physics::split_smoothing(found.split));
+  }
+  /// Of the mesh and its forces and potentials.
+  std::int64_t mesh_bytes(std::int64_t n, const TreePmParameters& found) const {
+    Arena count;
+    room_for_mesh_forces(*this, count, n);
+    count.room(potential_, n);
+    return count.bytes() + make_mesh(found)->device_bytes(n);
+  }
+  /// For another number of particles than before.
+  void set_up_mesh(std::int64_t count) {
+    count_ = count;
+    parameters_ = treepm_parameters(this->options_, count);
+    mesh_ = make_mesh(*parameters_);
+    mesh_->set_clock(this->clock_);
+    Arena arena(this->device_);
+    room_for_mesh_forces(*this, arena, count);
+  }
+  /// The mesh's forces at all particles, which are given in the order in which they shall lie.
+  Forces<State> find_mesh_forces(const Sources<State>& sources) {
+    mesh_->prepare(sources);
+    Forces<State> forces;
+    forces.ax = long_range_[0].data(), forces.ay = long_range_[1].data(), forces.az = long_range_[2].data();
+    mesh_->evaluate({nullptr, count_, count_}, want_acceleration, forces);
+    return forces;
+  }
+  /// From accelerations to those in the tree's units.
+  double per_acceleration() const {
+    const tree::Frame& frame = this->tree_.frame();
+    const double unit = this->options_.gravitational_constant * frame.mass / (frame.side * frame.side);
+    return unit > 0 ? 1 / unit : 0;
+  }
+
+  std::int64_t count_ = -1;
+  std::optional<TreePmParameters> parameters_;
+  std::unique_ptr<Solver<State>> mesh_;
+  Buffer<State> long_range_[3], potential_;
+};
+
+}  // namespace pergola
