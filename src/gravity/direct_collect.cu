@@ -9,9 +9,8 @@ namespace {
 
 /// Adds up the segments of the targets whose sources were split.
 template <Precision P, ForceKind K>
-__global__ void collect_kernel(ForceTask<P> task, int grid, int wide_group) {
-  const std::int64_t total = task.targets(), end = task.end(total);
-  const Decomposition d = decompose(total, task.source_count, grid, wide_group);
+__global__ void collect_kernel(const __grid_constant__ ForceTask<P> task, const __grid_constant__ Decomposition d) {
+  const std::int64_t end = task.end(task.total);
   const int lanes = collect_lanes(d);
   const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   const std::int64_t first_split = d.whole * d.group;
@@ -45,7 +44,7 @@ void with_kind(ForceKind kind, const F& f) {
 
 template <Precision P>
 void launch_collect(const ForceTask<P>& task, ForceKind kind, const ForceGrid& grid, Stream stream) {
-  const Decomposition d = decompose(task.total, task.source_count, grid.blocks, grid.wide_group);
+  const Decomposition d = decomposition(task, grid);
   const std::int64_t first_split = d.whole * d.group;
   const std::int64_t slots = task.end(task.total) - (task.first > first_split ? task.first : first_split);
   if (slots <= 0) return;
@@ -53,8 +52,7 @@ void launch_collect(const ForceTask<P>& task, ForceKind kind, const ForceGrid& g
   const int threads = collect_lanes(d) == 32 && slots <= 2048 ? 32 : 256;
   const auto blocks = static_cast<unsigned>((slots * collect_lanes(d) + threads - 1) / threads);
   with_kind(kind, [&](auto value) {
-    collect_kernel<P, decltype(value)::value>
-        <<<blocks, threads, 0, handle(stream)>>>(task, grid.blocks, grid.wide_group);
+    collect_kernel<P, decltype(value)::value><<<blocks, threads, 0, handle(stream)>>>(task, d);
     check(cudaGetLastError(), "collect sums");
   });
 }

@@ -187,15 +187,14 @@ __device__ __forceinline__ SourceRange range_of(const Decomposition& d, std::int
 }
 
 /// Puts one value of the target with number `slot` where it belongs.
-template <class Traits, Precision P, class Sum>
+template <class Columns, Precision P, class Sum>
 __device__ __forceinline__ void store_sum(const ForceTask<P>& task, const Decomposition& d, std::int64_t slot,
-                                          int segment, int value, Sum sum) {
+                                          int segment, int column, Sum sum) {
   const std::int64_t first_split = d.whole * d.group;
   if (slot >= first_split)
-    task.partial[((slot - first_split) * d.segments + segment) * Traits::Columns::values +
-                 Traits::Columns::column(value)] = sum;
-  else if (task.out[value])
-    task.out[value][slot - task.first] = sum;
+    task.partial[((slot - first_split) * d.segments + segment) * Columns::values + column] = sum;
+  else if (Sum* out = task.out[Columns::value(column)])
+    out[slot - task.first] = sum;
 }
 
 /// Many targets: each thread serves several, the block shares tiles of sources.
@@ -207,6 +206,7 @@ __device__ __forceinline__ void serve_wide(const ForceTask<P>& task, const Decom
   std::int64_t place[per_thread];
   // A warp's targets are neighbours in the list, so that few tiles hold one of them.
   const std::int64_t first_slot = group * d.group + threadIdx.x / 32 * (32 * per_thread) + threadIdx.x % 32;
+  __syncthreads();  // the sums of the last item have been written
 #pragma unroll
   for (int k = 0; k < per_thread; ++k) {
     const std::int64_t slot = first_slot + k * 32;
@@ -223,14 +223,18 @@ __device__ __forceinline__ void serve_wide(const ForceTask<P>& task, const Decom
     __syncthreads();
     targets.add_tile(shared.tile, count, targets.find_self(place, begin, count), same_softening, shared);
   }
-#pragma unroll
-  for (int k = 0; k < per_thread; ++k) {
-    const std::int64_t slot = first_slot + k * 32;
+  // Neighbouring threads write the values of one target, which stand together: a split target's next segment is far
+  // away, and a warp that wrote one value of 32 targets would touch 32 lines.
+  __syncthreads();
+  constexpr int values = Traits::Columns::values;
+#pragma unroll 4
+  for (int item = static_cast<int>(threadIdx.x); item < Traits::wide_group * values; item += force_threads) {
+    const int target = item / values, column = item % values;
+    const std::int64_t slot = group * d.group + target;
     if (slot < task.first || slot >= end) continue;
-#pragma unroll
-    for (int value = 0; value < sum_values; ++value)
-      if (Traits::Columns::computes(value))
-        store_sum<Traits>(task, d, slot, segment, value, shared.far[k][Traits::Columns::column(value)][threadIdx.x]);
+    const int warp = target / (32 * per_thread), k = target / 32 % per_thread;
+    store_sum<typename Traits::Columns>(task, d, slot, segment, column,
+                                        shared.far[k][column][warp * 32 + target % 32]);
   }
 }
 
@@ -264,24 +268,25 @@ __device__ __forceinline__ void serve_narrow(const ForceTask<P>& task, const Dec
   }
   __syncthreads();
   // The warps' sums come together in the order of the warps.
-  for (int item = static_cast<int>(threadIdx.x); item < 32 * sum_values; item += force_threads) {
-    const int value = item / 32, at = item % 32;
+  for (int item = static_cast<int>(threadIdx.x); item < 32 * Traits::Columns::values; item += force_threads) {
+    const int column = item / 32, at = item % 32;
     const std::int64_t to = group * d.group + at;
-    if (to < task.first || to >= end || !Traits::Columns::computes(value)) continue;
+    if (to < task.first || to >= end) continue;
     Sum sum = 0;
-    for (int w = 0; w < force_warps; ++w) sum += shared.far[0][Traits::Columns::column(value)][w * 32 + at];
-    store_sum<Traits>(task, d, to, segment, value, sum);
+    for (int w = 0; w < force_warps; ++w) sum += shared.far[0][column][w * 32 + at];
+    store_sum<typename Traits::Columns>(task, d, to, segment, column, sum);
   }
 }
 
 template <Precision P, class Traits>
 __global__ void __launch_bounds__(force_threads, Traits::blocks_per_multiprocessor)
-    force_kernel(const __grid_constant__ ForceTask<P> task) {
+    force_kernel(const __grid_constant__ ForceTask<P> task, const __grid_constant__ Decomposition known) {
   __shared__ ForceShared<Traits> shared;
   const std::int64_t total = task.targets();
   const std::int64_t end = task.end(total);
   if (end <= task.first) return;
-  const Decomposition d = decompose(total, task.source_count, static_cast<int>(gridDim.x), Traits::wide_group);
+  const Decomposition d =
+      task.device_total ? decompose(total, task.source_count, static_cast<int>(gridDim.x), Traits::wide_group) : known;
   const std::int64_t first_group = task.first / d.group, end_group = (end + d.group - 1) / d.group;
   const std::int64_t whole_end = end_group < d.whole ? end_group : d.whole;
   const std::int64_t whole = first_group < whole_end ? whole_end - first_group : 0;
@@ -347,7 +352,8 @@ ForceGrid force_grid(ForceKind kind, bool by_particle) {
 template <Precision P, class Law>
 void launch_force(const ForceTask<P>& task, ForceKind kind, bool by_particle, const ForceGrid& grid, Stream stream) {
   with_traits<P, Law>(kind, by_particle, [&]<class Traits>(Traits) {
-    force_kernel<P, Traits><<<static_cast<unsigned>(grid.blocks), force_threads, 0, handle(stream)>>>(task);
+    force_kernel<P, Traits><<<static_cast<unsigned>(grid.blocks), force_threads, 0, handle(stream)>>>(
+        task, decomposition(task, grid));
     check(cudaGetLastError(), "direct force kernel");
   });
 }

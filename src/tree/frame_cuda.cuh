@@ -9,20 +9,30 @@ inline constexpr int bound_blocks = 512, bound_threads = 256, bound_values = 9;
 
 /// Sums and extremes of a block's threads, in a fixed order: low, high, mass, least and most mass of one particle.
 inline __device__ void reduce_block(double (&value)[bound_values], double* out) {
-  __shared__ double shared[bound_threads];
-  for (int v = 0; v < bound_values; ++v) {
+  __shared__ double other[bound_values][bound_threads / 2];
+  const auto merge = [&](int v, double b) {
+    const double a = value[v];
+    value[v] = v == 6 ? a + b : v < 3 || v == 7 ? (b < a ? b : a) : (b > a ? b : a);
+  };
+  const int thread = static_cast<int>(threadIdx.x);
+  for (int half = bound_threads / 2; half >= 32; half /= 2) {
     __syncthreads();
-    shared[threadIdx.x] = value[v];
+#pragma unroll
+    for (int v = 0; v < bound_values; ++v)
+      if (thread >= half && thread < 2 * half) other[v][thread - half] = value[v];
     __syncthreads();
-    for (int half = bound_threads / 2; half > 0; half /= 2) {
-      if (static_cast<int>(threadIdx.x) < half) {
-        const double a = shared[threadIdx.x], b = shared[threadIdx.x + static_cast<unsigned>(half)];
-        shared[threadIdx.x] = v == 6 ? a + b : v < 3 || v == 7 ? (b < a ? b : a) : (b > a ? b : a);
-      }
-      __syncthreads();
-    }
-    if (threadIdx.x == 0) out[v] = shared[0];
+#pragma unroll
+    for (int v = 0; v < bound_values; ++v)
+      if (thread < half) merge(v, other[v][thread]);
   }
+  if (thread >= 32) return;
+#pragma unroll
+  for (int half = 16; half > 0; half /= 2)
+#pragma unroll
+    for (int v = 0; v < bound_values; ++v) merge(v, __shfl_down_sync(all_lanes, value[v], half));
+#pragma unroll
+  for (int v = 0; v < bound_values; ++v)
+    if (thread == 0) out[v] = value[v];
 }
 
 inline __device__ void start_bounds(double (&value)[bound_values]) {

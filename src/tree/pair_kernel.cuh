@@ -18,12 +18,21 @@ inline constexpr int near_tile = 128;
 template <class T>
 inline constexpr int pair_team = sizeof(T) == 4 ? 8 : 4;
 
+/// Up to 32 leaves of a list, whose particles are counted through.
+template <class T>
+struct NearBatch {
+  std::uint32_t end[32];   // of each leaf's particles
+  std::uint32_t base[32];  // in the tree, particle k of the batch has place base + k
+  Vec3<T> shift[32];       // from the target's centre to the leaf's
+  bool own;                // the target is one of them; its particles are not counted
+};
+
 /// A warp's shared memory.
 template <class T>
 struct PairMemory {
   PlacedMass<T> source[near_tile];
   T softening[near_tile];
-  std::uint32_t near_end[32];
+  NearBatch<T> batch;
 };
 
 /// Shared memory of the warps that serve a leaf, and what each of them found: acceleration and potential (as mass).
@@ -46,8 +55,9 @@ struct PairKind {
   static constexpr bool by_particle = by_particle_, with_potential = with_potential_, looks_for_images = looks;
 };
 
-/// A warp, or a block of `team` warps, serves a leaf; a lane has `per_lane` targets. Warps of a team take one tile of
-/// sources each; the first adds up what they found in the order of the tiles, so that a team has the bits of one warp.
+/// A warp, or a block of `team` warps, serves a leaf; a lane has `per_lane` targets. The near leaves come in batches of
+/// 32, their particles in tiles. Warps of a team look up one batch each, then share the tiles of all these batches; the
+/// first adds up what they found in the order of the tiles, so that a team has the bits of one warp.
 template <class T, int per_lane, class Kind, int team>
 class PairSums {
   using Law = typename Kind::Law;
@@ -84,9 +94,18 @@ class PairSums {
     ListReader near(job_.lists.head[k_].near, job_.lists.place + std::int64_t{k_} * list_room + far_room + points_room,
                     near_room, job_.lists.pool);
     while (!near.done()) {
-      std::uint32_t cell = 0;
-      const std::uint32_t count = near.take(lane_, cell);
-      add_near(cell, lane_ < static_cast<int>(count));
+      if constexpr (team > 1) __syncthreads();  // the batches before are done with
+      int batches = 0;
+      for (; batches < team && !near.done(); ++batches) {
+        std::uint32_t cell = 0;
+        const std::uint32_t count = near.take(lane_, cell);
+        if (batches == warp_) look_up(cell, lane_ < static_cast<int>(count));
+      }
+      if constexpr (team > 1)
+        __syncthreads();
+      else
+        __syncwarp();
+      add_batches(batches);
     }
     if (warp_ == 0) finish();
   }
@@ -95,9 +114,8 @@ class PairSums {
   __device__ std::uint32_t own(int p) const { return static_cast<std::uint32_t>(lanes_.own + 32 * p); }
   __device__ bool is_target(int p) const { return own(p) < link_.count; }
 
-  /// The particles of up to 32 leaves, a tile at a time. The own leaf is dealt with by itself, for its particles must
-  /// not act on themselves.
-  __device__ void add_near(std::uint32_t cell, bool valid) {
+  /// Makes the warp's batch of one leaf per lane.
+  __device__ void look_up(std::uint32_t cell, bool valid) {
     const bool own_leaf = valid && cell == cell_;
     CellLink l{};
     Vec3<T> shift{0, 0, 0};
@@ -107,48 +125,72 @@ class PairSums {
       const Vec3<double> apart = separation(centre_, {s.x, s.y, s.z}, job_.space);
       shift = {static_cast<T>(apart.x), static_cast<T>(apart.y), static_cast<T>(apart.z)};
     }
+    NearBatch<T>& batch = memory_.batch;
     const std::uint32_t end = lanes_scan(l.count, lane_);
-    const std::uint32_t total = __shfl_sync(all_lanes, end, 31);
-    memory_.near_end[lane_] = end;
-    __syncwarp();
-    for (std::uint32_t first = 0; first < total; first += team * near_tile) {
-      const std::uint32_t begin = first + static_cast<std::uint32_t>(warp_) * near_tile;
+    batch.end[lane_] = end;
+    batch.base[lane_] = l.first + l.count - end;
+    batch.shift[lane_] = shift;
+    const bool own = __any_sync(all_lanes, own_leaf);
+    if (lane_ == 0) batch.own = own;
+  }
+
+  /// The tiles of the team's batches. That of the own leaf comes after those of its batch and is dealt with by itself,
+  /// for its particles must not act on themselves.
+  __device__ void add_batches(int batches) {
+    std::uint32_t total = 0, mine = 0;  // particles and tiles of the batch that is this lane's
+    bool own = false;
+    if (lane_ < batches) {
+      const NearBatch<T>& batch = team_.warp[lane_].batch;
+      total = batch.end[31], own = batch.own;
+      mine = (total + near_tile - 1) / near_tile + (own ? 1 : 0);
+    }
+    const std::uint32_t end = lanes_scan(mine, lane_), tiles = __shfl_sync(all_lanes, end, 31);
+    for (std::uint32_t first = 0; first < tiles; first += team) {
+      const std::uint32_t tile = first + static_cast<std::uint32_t>(warp_);
       physics::PairSum<T> sum[per_lane] = {};
-      if (team == 1 || begin < total) {
-        const int size = static_cast<int>(total - begin < near_tile ? total - begin : near_tile);
-        int taken = 0;  // of these
-        for (int k = lane_; k - lane_ < size; k += 32) {
-          // The leaf that holds particle begin + k of the list.
-          const std::uint32_t at = begin + static_cast<std::uint32_t>(k);
-          int leaf = 0;
-#pragma unroll
-          for (int step = 16; step > 0; step /= 2)
-            if (memory_.near_end[leaf + step - 1] <= at) leaf += step;
-          const std::uint32_t last = memory_.near_end[leaf];
-          const std::uint32_t after = __shfl_sync(all_lanes, l.first + l.count, leaf);
-          const Vec3<T> away{__shfl_sync(all_lanes, shift.x, leaf), __shfl_sync(all_lanes, shift.y, leaf),
-                             __shfl_sync(all_lanes, shift.z, leaf)};
-          if constexpr (culls)
-            take_within(k < size, after - (last - at), away, taken);
-          else if (k < size)
-            take_source(k, after - (last - at), away);
-        }
-        __syncwarp();
-        sum_tile<false>(culls ? taken : size, sum);
-        __syncwarp();
+      if (team == 1 || tile < tiles) {
+        const int at = __popc(__ballot_sync(all_lanes, end <= tile));  // its batch
+        const std::uint32_t left = __shfl_sync(all_lanes, end, at) - tile,
+                            begin = (__shfl_sync(all_lanes, mine, at) - left) * near_tile;
+        const std::uint32_t size = __shfl_sync(all_lanes, total, at);
+        if (left == 1 && __shfl_sync(all_lanes, own, at))
+          add_own_leaf(sum);
+        else
+          add_tile(team_.warp[at].batch, begin, static_cast<int>(size - begin < near_tile ? size - begin : near_tile),
+                   sum);
       }
       if constexpr (team == 1)
         add(sum);
       else
-        add_of_team(sum, static_cast<int>((total - first + near_tile - 1) / near_tile));
+        add_of_team(sum, static_cast<int>(tiles - first));
     }
-    if (warp_ > 0 || !__any_sync(all_lanes, own_leaf)) return;
+  }
+
+  /// `size` particles of a batch from its particle `begin` on.
+  __device__ void add_tile(const NearBatch<T>& batch, std::uint32_t begin, int size,
+                           physics::PairSum<T> (&sum)[per_lane]) {
+    int taken = 0;  // of these
+    for (int k = lane_; k - lane_ < size; k += 32) {
+      // The leaf that holds particle begin + k.
+      const std::uint32_t at = begin + static_cast<std::uint32_t>(k);
+      int leaf = 0;
+#pragma unroll
+      for (int step = 16; step > 0; step /= 2)
+        if (batch.end[leaf + step - 1] <= at) leaf += step;
+      if constexpr (culls)
+        take_within(k < size, batch.base[leaf] + at, batch.shift[leaf], taken);
+      else if (k < size)
+        take_source(k, batch.base[leaf] + at, batch.shift[leaf]);
+    }
+    __syncwarp();
+    sum_tile<false>(culls ? taken : size, sum);
+    __syncwarp();
+  }
+  __device__ void add_own_leaf(physics::PairSum<T> (&sum)[per_lane]) {
     for (int k = lane_; k < static_cast<int>(link_.count); k += 32)
       take_source(k, link_.first + static_cast<std::uint32_t>(k), {0, 0, 0});
     __syncwarp();
-    physics::PairSum<T> sum[per_lane] = {};
     sum_tile<true>(static_cast<int>(link_.count), sum);
-    add(sum);
     __syncwarp();
   }
 
