@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "config/config.hpp"
 #include "config/key_kinds.hpp"
+#include "gravity/solver_entry.hpp"
 #include "io/snapshot.hpp"
 
 namespace pergola {
@@ -116,7 +117,14 @@ void complete_cosmology(RunConfig& config, const std::function<const ConfigValue
     throw Error(ErrorKind::input,
                 fmt::format("{}: run.end_redshift: expected one of run.end_time and run.end_redshift, found both",
                             end->where()));
-  if (!find("time.adaptive") && !find("time.step") && !find("time.steps")) config.time.adaptive = true;
+  if (!find("time.adaptive") && !find("time.step") && !find("time.steps")) {
+    // A mesh moves all particles for about the price of one.
+    const SolverInfo& solver = solver_entry(config.gravity.solver).can;
+    if (solver.subset && !solver.smooths)
+      config.time.steps = "block";
+    else
+      config.time.adaptive = true;
+  }
   if (!find("time.step_max")) config.time.step_max = 0x1p-6;
   if (!config.output.redshifts.empty() && !find("output.snapshots_every")) config.output.snapshots_every = 0;
   if (config.units.system == "auto" && config.particles.file.empty() && !config.particles.model.empty())

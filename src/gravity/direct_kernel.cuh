@@ -233,8 +233,7 @@ __device__ __forceinline__ void serve_wide(const ForceTask<P>& task, const Decom
     const std::int64_t slot = group * d.group + target;
     if (slot < task.first || slot >= end) continue;
     const int warp = target / (32 * per_thread), k = target / 32 % per_thread;
-    store_sum<typename Traits::Columns>(task, d, slot, segment, column,
-                                        shared.far[k][column][warp * 32 + target % 32]);
+    store_sum<typename Traits::Columns>(task, d, slot, segment, column, shared.far[k][column][warp * 32 + target % 32]);
   }
 }
 
@@ -352,8 +351,8 @@ ForceGrid force_grid(ForceKind kind, bool by_particle) {
 template <Precision P, class Law>
 void launch_force(const ForceTask<P>& task, ForceKind kind, bool by_particle, const ForceGrid& grid, Stream stream) {
   with_traits<P, Law>(kind, by_particle, [&]<class Traits>(Traits) {
-    force_kernel<P, Traits><<<static_cast<unsigned>(grid.blocks), force_threads, 0, handle(stream)>>>(
-        task, decomposition(task, grid));
+    force_kernel<P, Traits>
+        <<<static_cast<unsigned>(grid.blocks), force_threads, 0, handle(stream)>>>(task, decomposition(task, grid));
     check(cudaGetLastError(), "direct force kernel");
   });
 }

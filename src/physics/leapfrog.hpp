@@ -41,13 +41,13 @@ PERGOLA_HD void leapfrog_predict(R drift, R kick, Vec3<R>& x, Vec3<R>& v, const 
   v = v + kick * a;
 }
 
-/// A block step of length h that has had its opening kick and has drifted from its beginning to now, as if it had been
-/// one of length s that ends `ahead` after now: its opening kick was longer by (h − s)/2 than that step's, and the
-/// drift went on with it. What is left to do is the closing kick of s/2.
+/// A block step that has had its opening kick and has drifted from its beginning to now, as if it had been a shorter
+/// one that ends `ahead` after now and is `whole` long: its opening kick was longer by `excess` than that step's, and
+/// the drift went on with it. Times are what velocities and accelerations are multiplied with. What is left to do is
+/// the closing kick.
 template <class R>
-PERGOLA_HD void shorten_step(R h, R s, R ahead, Vec3<R>& x, Vec3<R>& v, const Vec3<R>& a) {
-  const R excess = (h - s) / R(2);
-  x = x + (ahead * v - (s * excess) * a);
+PERGOLA_HD void shorten_step(R excess, R whole, R ahead, Vec3<R>& x, Vec3<R>& v, const Vec3<R>& a) {
+  x = x + (ahead * v - (whole * excess) * a);
   v = v - excess * a;
 }
 

@@ -9,6 +9,7 @@
 #include "device/stage_clock.hpp"
 #include "gravity/solver_entry.hpp"
 #include "time/block_loops.hpp"
+#include "time/expansion.hpp"
 #include "time/for_precision.hpp"
 #include "time/leapfrog_state.hpp"
 #include "time/particle_failure.hpp"
@@ -58,8 +59,10 @@ class BlockLeapfrog final : public Integrator {
   double time() const override { return time_of(now_) + offset_; }
   double measured_at(double due) const override;
   std::unique_ptr<ShownParticles> show(double time) const override {
+    const double ahead = time - this->time();
     return state_.show(ShowBlocks<Real>{state_.a.x.data(), state_.a.y.data(), state_.a.z.data(), level_.data(),
-                                        step_to(now_), time - this->time(), finished_});
+                                        early_end(ahead), expansion_.kick_over(this->time(), ahead), finished_,
+                                        expansion_.shown_velocity(time), box_});
   }
   StepCounts counts() const override { return state_.counts; }
   std::vector<StepClass> step_classes() const override { return block_step_classes(census_.population, tick_length_); }
@@ -79,6 +82,7 @@ class BlockLeapfrog final : public Integrator {
   std::int64_t count() const { return state_.count(); }
   double time_of(std::int64_t tick) const { return state_.start_time + static_cast<double>(tick) * tick_length_; }
   BlockStep step_to(std::int64_t next) const;
+  EarlyEnd early_end(double ahead) const;
   BlockArrays<Real> arrays();
   template <class Self>
   static void room_for_scratch(Self& self, Arena& arena, std::int64_t n) {
@@ -93,6 +97,7 @@ class BlockLeapfrog final : public Integrator {
   void look(double time);
 
   TimeOptions options_;
+  Expansion expansion_;
   StepWish wish_;
   Box box_;
   double tick_length_;
@@ -120,6 +125,7 @@ template <class Real>
 BlockLeapfrog<Real>::BlockLeapfrog(const TimeOptions& time, const SolverOptions& gravity,
                                    const IntegratorContext& context)
     : options_(time),
+      expansion_(time.background),
       box_(box_of(gravity)),
       tick_length_(std::ldexp(time.step_max, -deepest_level)),
       device_(context.device),
@@ -136,7 +142,38 @@ BlockLeapfrog<Real>::BlockLeapfrog(const TimeOptions& time, const SolverOptions&
 
 template <class Real>
 BlockStep BlockLeapfrog<Real>::step_to(std::int64_t next) const {
-  return {now_, next, options_.step_max, tick_length_, wish_, box_};
+  BlockStep step;
+  step.now = now_, step.next = next, step.step_max = options_.step_max;
+  step.wish = wish_, step.box = box_;
+  const double begin = time_of(now_), end = time_of(next);
+  expansion_.scale(step.wish, end);
+  step.drift = expansion_.drift_over(begin, static_cast<double>(next - now_) * tick_length_);
+  for (int level = 0; level <= deepest_populated_level(); ++level) {
+    const double half = std::ldexp(options_.step_max, -level - 1);
+    step.open[level] = expansion_.kick_over(begin, half);
+    step.close[level] = expansion_.kick_over(end - half, half);
+  }
+  return step;
+}
+
+/// All steps end `ahead` after now.
+template <class Real>
+EarlyEnd BlockLeapfrog<Real>::early_end(double ahead) const {
+  EarlyEnd end;
+  const double now = time_of(now_);
+  end.starting = physics::lowest_level_at(now_);
+  end.drift = expansion_.drift_over(now, ahead);
+  for (int level = 0; level <= deepest_populated_level(); ++level) {
+    const double length = std::ldexp(options_.step_max, -level);
+    const double before = static_cast<double>(now_ & (physics::level_ticks(level) - 1)) * tick_length_;
+    const double elapsed = before + ahead, begin = now - before, middle = begin + elapsed / 2;
+    end.moves[level] = elapsed != 0;
+    end.open[level] = expansion_.kick_over(now, length / 2);
+    end.excess[level] = expansion_.kick_over(middle, (length - elapsed) / 2);
+    end.whole[level] = expansion_.drift_over(begin, elapsed);
+    end.close[level] = expansion_.kick_over(middle, elapsed / 2);
+  }
+  return end;
 }
 
 template <class Real>
@@ -157,7 +194,12 @@ void BlockLeapfrog<Real>::allocate_scratch() {
 
 template <class Real>
 void BlockLeapfrog<Real>::start(ParticleSource& particles, double time) {
-  state_.start(particles, time);
+  if (expansion_.given()) {
+    ScaledVelocities momenta(particles, 1 / expansion_.shown_velocity(time));
+    state_.start(momenta, time);
+  } else {
+    state_.start(particles, time);
+  }
   allocate_scratch();
   now_ = 0;
   offset_ = 0;
@@ -175,7 +217,8 @@ template <class Real>
 void BlockLeapfrog<Real>::look(double time) {
   census_ = loops_->census();
   if (census_.fault != BlockCensus::no_fault)
-    state_.fail(step_fault_text(static_cast<StepFault>(census_.fault % 4)), census_.fault / 4, time);
+    state_.fail(step_fault_text(static_cast<StepFault>(census_.fault % 4)), census_.fault / 4,
+                expansion_.shown_time(time));
 }
 
 /// Accelerations of the active particles, which are listed unless they are all.
@@ -198,7 +241,8 @@ void BlockLeapfrog<Real>::evaluate(std::int64_t active, double time) {
     evaluation_.evaluate(*solver_, active < count() ? active_.data() : nullptr, active, want_acceleration, forces);
   } catch (const CoincidentParticles& collision) {
     look(time);  // a position may not be a number
-    throw with_ids(collision, state_.id_at(collision.first()), state_.id_at(collision.second()), time);
+    throw with_ids(collision, state_.id_at(collision.first()), state_.id_at(collision.second()),
+                   expansion_.shown_time(time));
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::numerics) look(time);  // knows which particle it is
     throw;
@@ -271,9 +315,10 @@ void BlockLeapfrog<Real>::finish(double end) {
   const double ahead = (end - state_.start_time) - static_cast<double>(now_) * tick_length_;
   const bool together = physics::lowest_level_at(now_) <= lowest_level();
   if (count() > 0 && !finished_ && (ahead > 0 || !together)) {
-    loops_->end_all_early(arrays(), step_to(now_), ahead);
+    const EarlyEnd early = early_end(ahead);
+    loops_->end_all_early(arrays(), early, box_);
     evaluate(count(), end);
-    loops_->close_all_early(arrays(), step_to(now_), ahead);
+    loops_->close_all_early(arrays(), early);
     look(end);
     clock_.collect();
     ++state_.counts.steps;

@@ -19,42 +19,58 @@ struct BlockArrays {
   std::int64_t* active = nullptr;                                // places of the particles whose step ends, rising
 };
 
-/// What a step needs beside the particles.
+inline constexpr int block_levels = physics::deepest_level + 1;
+
+/// What a step needs beside the particles. Kicks and drifts are what accelerations and velocities are multiplied with:
+/// times, unless space expands (time/expansion.hpp).
 struct BlockStep {
   std::int64_t now = 0;   // tick at which it begins
   std::int64_t next = 0;  // tick at which it ends
-  double step_max = 0, tick_length = 0;
+  double step_max = 0;
   StepWish wish;
   Box box;
-  double length() const { return static_cast<double>(next - now) * tick_length; }
+  double drift = 0;                 // of all particles, from now to next
+  double open[block_levels] = {};   // by level: opening kicks of the steps that begin now
+  double close[block_levels] = {};  // closing kicks of those that end at next
+};
+
+/// All particles at a time that is not before `now`, as if their steps ended there.
+struct EarlyEnd {
+  int starting = 0;  // steps of this level and deeper begin now
+  double drift = 0;  // from now to then
+  // By level.
+  bool moves[block_levels] = {};     // the step has begun before
+  double open[block_levels] = {};    // the opening kick of a step that begins now
+  double excess[block_levels] = {};  // what the opening kick of the step is longer than that of the shortened step
+  double whole[block_levels] = {};   // drift of the shortened step
+  double close[block_levels] = {};   // its closing kick
 };
 
 /// How many particles each level has, and what went wrong.
 struct BlockCensus {
   static constexpr std::int64_t no_fault = std::numeric_limits<std::int64_t>::max();
   std::int64_t fault = no_fault;  // the lowest faulty particle times 4, plus the StepFault
-  std::int64_t population[physics::deepest_level + 1] = {};
+  std::int64_t population[block_levels] = {};
 };
 
 PERGOLA_HD constexpr std::int64_t fault_at(std::int64_t place, StepFault fault) {
   return 4 * place + static_cast<std::int64_t>(fault);
 }
 
-/// Opening kick of a particle whose step begins: half of it.
+/// Opening or closing kick of a particle whose step begins or ends, by level.
 template <class Real>
-PERGOLA_HD void open_block_step(const BlockArrays<Real>& s, double step_max, std::int64_t i) {
+PERGOLA_HD void kick_of_level(const BlockArrays<Real>& s, const double (&kicks)[block_levels], std::int64_t i) {
   const auto& p = s.particle;
-  const auto half = static_cast<Real>(std::ldexp(step_max, -s.level[i] - 1));
   Vec3<Real> v{p.vx[i], p.vy[i], p.vz[i]};
-  physics::kick(half, v, {p.ax[i], p.ay[i], p.az[i]});
+  physics::kick(static_cast<Real>(kicks[s.level[i]]), v, {p.ax[i], p.ay[i], p.az[i]});
   p.vx[i] = v.x, p.vy[i] = v.y, p.vz[i] = v.z;
 }
 
 /// The particle's image in a periodic box.
 template <class Real>
-PERGOLA_HD void wrap_position(const BlockArrays<Real>& s, const BlockStep& step, std::int64_t i) {
+PERGOLA_HD void wrap_position(const BlockArrays<Real>& s, const Box& box, std::int64_t i) {
   const auto& p = s.particle;
-  const Vec3<Real> x = wrap(Vec3<Real>{p.x[i], p.y[i], p.z[i]}, step.box);
+  const Vec3<Real> x = wrap(Vec3<Real>{p.x[i], p.y[i], p.z[i]}, box);
   p.x[i] = x.x, p.y[i] = x.y, p.z[i] = x.z;
 }
 
@@ -72,7 +88,7 @@ template <class Real>
 PERGOLA_HD StepFault close_block_step(const BlockArrays<Real>& s, const BlockStep& step, double epsilon, std::int64_t t,
                                       std::int64_t i, int& level) {
   if (take_acceleration(s, t, i) != StepFault::none) return StepFault::force_not_finite;
-  open_block_step(s, step.step_max, i);  // the same kick
+  kick_of_level(s, step.close, i);
   const auto& p = s.particle;
   if (!is_finite(Vec3<Real>{p.vx[i], p.vy[i], p.vz[i]})) return StepFault::state_not_finite;
   const double wanted = wanted_step(p, i, step.wish, epsilon, 0.0);
@@ -91,44 +107,34 @@ PERGOLA_HD StepFault first_block_level(const BlockArrays<Real>& s, const BlockSt
   return level > physics::deepest_level ? StepFault::step_too_short : StepFault::none;
 }
 
-/// Time from the beginning of a particle's step to `ahead` after `now`.
-PERGOLA_HD double time_in_step(int level, std::int64_t now, double tick_length, double ahead) {
-  return static_cast<double>(now & (physics::level_ticks(level) - 1)) * tick_length + ahead;
-}
-
-/// Brings a particle to `ahead` after step.now as if its step ended there, all but the closing kick. Returns the length
-/// of that step.
-PERGOLA_HD double end_step_early(const BlockStep& step, int level, double ahead, Vec3<double>& x, Vec3<double>& v,
-                                 const Vec3<double>& a) {
-  const double elapsed = time_in_step(level, step.now, step.tick_length, ahead);
-  if (elapsed == 0) return 0;
-  const double h = std::ldexp(step.step_max, -level);
-  if ((step.now & (physics::level_ticks(level) - 1)) == 0) physics::kick(h / 2, v, a);
-  physics::shorten_step(h, elapsed, ahead, x, v, a);
-  return elapsed;
+/// Brings a particle to the early end of its step, all but the closing kick.
+PERGOLA_HD void end_step_early(const EarlyEnd& end, int level, Vec3<double>& x, Vec3<double>& v,
+                               const Vec3<double>& a) {
+  if (!end.moves[level]) return;
+  if (level >= end.starting) physics::kick<double>(end.open[level], v, a);
+  physics::shorten_step<double>(end.excess[level], end.whole[level], end.drift, x, v, a);
 }
 
 /// end_step_early for the particle at place i.
 template <class Real>
-PERGOLA_HD StepFault end_early(const BlockArrays<Real>& s, const BlockStep& step, double ahead, std::int64_t i) {
+PERGOLA_HD StepFault end_early(const BlockArrays<Real>& s, const EarlyEnd& end, const Box& box, std::int64_t i) {
   const auto& p = s.particle;
   Vec3<double> x{p.x[i], p.y[i], p.z[i]}, v{p.vx[i], p.vy[i], p.vz[i]};
-  end_step_early(step, s.level[i], ahead, x, v, {p.ax[i], p.ay[i], p.az[i]});
+  end_step_early(end, s.level[i], x, v, {p.ax[i], p.ay[i], p.az[i]});
   if (!is_finite(x)) return StepFault::state_not_finite;
   p.x[i] = static_cast<Real>(x.x), p.y[i] = static_cast<Real>(x.y), p.z[i] = static_cast<Real>(x.z);
-  if (step.box.periodic()) wrap_position(s, step, i);
+  if (box.periodic()) wrap_position(s, box, i);
   p.vx[i] = static_cast<Real>(v.x), p.vy[i] = static_cast<Real>(v.y), p.vz[i] = static_cast<Real>(v.z);
   return StepFault::none;
 }
 
 /// The closing kick that end_step_early left to the particle at place i, with its new acceleration.
 template <class Real>
-PERGOLA_HD StepFault close_early(const BlockArrays<Real>& s, const BlockStep& step, double ahead, std::int64_t i) {
-  const double elapsed = time_in_step(s.level[i], step.now, step.tick_length, ahead);
+PERGOLA_HD StepFault close_early(const BlockArrays<Real>& s, const EarlyEnd& end, std::int64_t i) {
   if (take_acceleration(s, i, i) != StepFault::none) return StepFault::force_not_finite;
   const auto& p = s.particle;
   Vec3<double> v{p.vx[i], p.vy[i], p.vz[i]};
-  physics::kick<double>(elapsed / 2, v, {p.ax[i], p.ay[i], p.az[i]});
+  physics::kick<double>(end.close[s.level[i]], v, {p.ax[i], p.ay[i], p.az[i]});
   p.vx[i] = static_cast<Real>(v.x), p.vy[i] = static_cast<Real>(v.y), p.vz[i] = static_cast<Real>(v.z);
   return is_finite(v) ? StepFault::none : StepFault::state_not_finite;
 }
@@ -151,9 +157,9 @@ class BlockLoops {
   /// Closing kicks and next levels of `count` active particles; all: those that are all particles, without a list.
   virtual void end_step(const BlockArrays<Real>& arrays, const BlockStep& step, std::int64_t count, bool all) = 0;
   /// end_step_early for all particles.
-  virtual void end_all_early(const BlockArrays<Real>& arrays, const BlockStep& step, double ahead) = 0;
+  virtual void end_all_early(const BlockArrays<Real>& arrays, const EarlyEnd& end, const Box& box) = 0;
   /// The closing kicks that end_all_early left, with the new accelerations.
-  virtual void close_all_early(const BlockArrays<Real>& arrays, const BlockStep& step, double ahead) = 0;
+  virtual void close_all_early(const BlockArrays<Real>& arrays, const EarlyEnd& end) = 0;
 };
 
 template <class Real>

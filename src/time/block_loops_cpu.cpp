@@ -15,7 +15,7 @@ constexpr std::int64_t list_chunk = 16384;
 /// What a chunk of particles changes in the census.
 struct Change {
   std::int64_t fault = BlockCensus::no_fault;
-  std::int32_t population[physics::deepest_level + 1] = {};
+  std::int32_t population[block_levels] = {};
 };
 
 template <class Real>
@@ -39,11 +39,11 @@ class BlockLoopsCpu final : public BlockLoops<Real> {
   void begin_step(const BlockArrays<Real>& s, const BlockStep& step) override {
     const auto& p = s.particle;
     const int starting = physics::lowest_level_at(step.now);
-    const auto dt = static_cast<Real>(step.length());
+    const auto dt = static_cast<Real>(step.drift);
     std::vector<std::int64_t> found(static_cast<std::size_t>((p.count + chunk - 1) / chunk), BlockCensus::no_fault);
     parallel_chunks(threads_, p.count, chunk, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i)
-        if (s.level[i] >= starting) open_block_step(s, step.step_max, i);
+        if (s.level[i] >= starting) kick_of_level(s, step.open, i);
       const bool finite = drift(end - begin, dt, p.x + begin, p.vx + begin) &
                           drift(end - begin, dt, p.y + begin, p.vy + begin) &
                           drift(end - begin, dt, p.z + begin, p.vz + begin);
@@ -52,7 +52,7 @@ class BlockLoopsCpu final : public BlockLoops<Real> {
           found[static_cast<std::size_t>(begin / chunk)] = fault_at(i, StepFault::state_not_finite);
           break;
         }
-      for (std::int64_t i = begin; step.box.periodic() && i < end; ++i) wrap_position(s, step, i);
+      for (std::int64_t i = begin; step.box.periodic() && i < end; ++i) wrap_position(s, step.box, i);
     });
     for (const std::int64_t fault : found) census_.fault = std::min(census_.fault, fault);
   }
@@ -86,16 +86,16 @@ class BlockLoopsCpu final : public BlockLoops<Real> {
     });
   }
 
-  void end_all_early(const BlockArrays<Real>& s, const BlockStep& step, double ahead) override {
+  void end_all_early(const BlockArrays<Real>& s, const EarlyEnd& end, const Box& box) override {
     change_census(s.particle.count, [&](std::int64_t i, Change& change) {
-      const StepFault fault = end_early(s, step, ahead, i);
+      const StepFault fault = end_early(s, end, box, i);
       if (fault != StepFault::none) note(change, i, fault);
     });
   }
 
-  void close_all_early(const BlockArrays<Real>& s, const BlockStep& step, double ahead) override {
+  void close_all_early(const BlockArrays<Real>& s, const EarlyEnd& end) override {
     change_census(s.particle.count, [&](std::int64_t i, Change& change) {
-      const StepFault fault = close_early(s, step, ahead, i);
+      const StepFault fault = close_early(s, end, i);
       if (fault != StepFault::none) note(change, i, fault);
     });
   }

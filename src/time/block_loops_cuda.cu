@@ -32,25 +32,25 @@ struct OpenAndDrift {
   Real dt;
   BlockCensus* census;
   __device__ void operator()(std::int64_t i) const {
-    if (s.level[i] >= starting) open_block_step(s, step.step_max, i);
+    if (s.level[i] >= starting) kick_of_level(s, step.open, i);
     const auto& p = s.particle;
     Vec3<Real> x{p.x[i], p.y[i], p.z[i]};
     physics::drift(dt, x, {p.vx[i], p.vy[i], p.vz[i]});
     if (!is_finite(x)) note(census, i, StepFault::state_not_finite);
     p.x[i] = x.x, p.y[i] = x.y, p.z[i] = x.z;
-    if (step.box.periodic()) wrap_position(s, step, i);
+    if (step.box.periodic()) wrap_position(s, step.box, i);
   }
 };
 
 template <class Real>
 struct EndEarly {
   BlockArrays<Real> s;
-  BlockStep step;
-  double ahead;
+  EarlyEnd end;
+  Box box;
   bool close;
   BlockCensus* census;
   __device__ void operator()(std::int64_t i) const {
-    const StepFault fault = close ? close_early(s, step, ahead, i) : end_early(s, step, ahead, i);
+    const StepFault fault = close ? close_early(s, end, i) : end_early(s, end, box, i);
     if (fault != StepFault::none) note(census, i, fault);
   }
 };
@@ -108,9 +108,9 @@ class BlockLoopsCuda final : public BlockLoops<Real> {
   }
   void begin_step(const BlockArrays<Real>& s, const BlockStep& step) override {
     device_.make_current();
-    cuda::launch("block drift", s.particle.count, device_.stream(),
-                 OpenAndDrift<Real>{s, step, physics::lowest_level_at(step.now), static_cast<Real>(step.length()),
-                                    census_.data()});
+    cuda::launch(
+        "block drift", s.particle.count, device_.stream(),
+        OpenAndDrift<Real>{s, step, physics::lowest_level_at(step.now), static_cast<Real>(step.drift), census_.data()});
   }
   void list_active(const BlockArrays<Real>& s, int lowest) override {
     device_.make_current();
@@ -130,15 +130,13 @@ class BlockLoopsCuda final : public BlockLoops<Real> {
   void end_step(const BlockArrays<Real>& s, const BlockStep& step, std::int64_t count, bool all) override {
     close<false>(s, step, count, all);
   }
-  void end_all_early(const BlockArrays<Real>& s, const BlockStep& step, double ahead) override {
+  void end_all_early(const BlockArrays<Real>& s, const EarlyEnd& end, const Box& box) override {
     device_.make_current();
-    cuda::launch("end early", s.particle.count, device_.stream(),
-                 EndEarly<Real>{s, step, ahead, false, census_.data()});
+    cuda::launch("end early", s.particle.count, device_.stream(), EndEarly<Real>{s, end, box, false, census_.data()});
   }
-  void close_all_early(const BlockArrays<Real>& s, const BlockStep& step, double ahead) override {
+  void close_all_early(const BlockArrays<Real>& s, const EarlyEnd& end) override {
     device_.make_current();
-    cuda::launch("close early", s.particle.count, device_.stream(),
-                 EndEarly<Real>{s, step, ahead, true, census_.data()});
+    cuda::launch("close early", s.particle.count, device_.stream(), EndEarly<Real>{s, end, {}, true, census_.data()});
   }
 
  private:

@@ -32,6 +32,13 @@ class Expansion {
   double drift(double from, double to) const {
     return background_ ? physics::drift_factor(*background_, from, to) : to - from;
   }
+  /// Of a time `length` from `from` on.
+  double kick_over(double from, double length) const {
+    return background_ ? physics::kick_factor(*background_, from, from + length) : length;
+  }
+  double drift_over(double from, double length) const {
+    return background_ ? physics::drift_factor(*background_, from, from + length) : length;
+  }
 
   /// What is shown as velocity over the velocity of the state: GADGET's √a dx/dt of a² dx/dt.
   double shown_velocity(double time) const {

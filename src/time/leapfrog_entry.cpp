@@ -58,10 +58,6 @@ IntegratorNeeds leapfrog_needs(const TimeOptions& time, const SolverOptions& gra
 
 std::optional<Conflict> check_leapfrog(const TimeOptions& time, const SolverOptions& gravity) {
   const bool staggered = time.leapfrog == "staggered";
-  if (time.background && has_blocks(time))
-    return Conflict{"time.steps",
-                    "block steps are not for an expanding universe in this version; leave it out: steps are shared and "
-                    "adaptive"};
   if (time.background && unsoftened(gravity))
     return Conflict{"gravity.softening", "expected a length > 0 with [cosmology], found 0"};
   if (has_blocks(time) && unsoftened(gravity))

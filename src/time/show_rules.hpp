@@ -30,21 +30,27 @@ struct ShowLeapfrog {
   }
 };
 
-/// Leapfrog with block steps, `ahead` after step.now.
+/// Leapfrog with block steps, at the early end of all of them.
 template <class Real>
 struct ShowBlocks {
   const Real *ax, *ay, *az;
   const std::int8_t* level;
-  BlockStep step;
-  double ahead;
+  EarlyEnd end;
+  double kick;    // from the latest step to what is shown
   bool finished;  // velocities are at the time of the positions
+  double speed;   // what is shown over the velocity of the state
+  Box box;
 
   PERGOLA_HD void operator()(std::int64_t i, Vec3<double>& x, Vec3<double>& v) const {
     const Vec3<double> a{ax[i], ay[i], az[i]};
-    if (finished) return physics::leapfrog_predict(ahead, ahead, x, v, a);
-    const double elapsed = end_step_early(step, level[i], ahead, x, v, a);
-    physics::kick(elapsed / 2, v, a);
-    if (step.box.periodic()) x = wrap(x, step.box);
+    if (finished) {
+      physics::leapfrog_predict(end.drift, kick, x, v, a);
+    } else {
+      end_step_early(end, level[i], x, v, a);
+      physics::kick<double>(end.close[level[i]], v, a);
+      if (box.periodic()) x = wrap(x, box);
+    }
+    if (speed != 1) v = speed * v;
   }
 };
 
