@@ -1,18 +1,33 @@
 #include <fmt/core.h>
 
+#include <atomic>
 #include <vector>
 
+#include "base/stopwatch.hpp"
 #include "base/text.hpp"
 #include "device/device.hpp"
 #include "device/launch.cuh"
+#include "device/opening.hpp"
 
 namespace pergola {
 
 namespace {
 
+std::atomic<double> spent_on_opening = 0;
+
+/// Adds to it as long as it lives.
+class OpeningClock {
+ public:
+  ~OpeningClock() { spent_on_opening += seconds_since(begin_); }
+
+ private:
+  Clock::time_point begin_ = Clock::now();
+};
+
 class CudaMemory final : public DeviceMemory {
  public:
   explicit CudaMemory(int ordinal) : ordinal_(ordinal) {
+    const OpeningClock clock;
     make_current();
     cuda::check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
   }
@@ -132,7 +147,10 @@ std::unique_ptr<DeviceMemory> open_cuda_memory(int ordinal, std::string& name) {
   return std::make_unique<CudaMemory>(ordinal);
 }
 
+double cuda_opening_seconds() { return spent_on_opening; }
+
 std::vector<DeviceReport> list_cuda_devices() {
+  const OpeningClock clock;
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status != cudaSuccess || count == 0) {

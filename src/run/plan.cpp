@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/text.hpp"
+#include "device/opening.hpp"
 #include "gravity/solver_entry.hpp"
 #include "io/snapshot.hpp"
 #include "models/model_source.hpp"
@@ -277,6 +278,7 @@ PartCosts GravityTrial::scaled_costs() const {
   const double grid = cells ? std::max(more, scale_.cells) : 1;
   costs.start = (pairs() ? squared : cells ? grid : more) * start_;
   costs.start += bring_up_;
+  costs.start += Cost{opening_seconds(device_), opening_seconds(device_)};
   const std::int64_t by_pairs = solver_.energy.pairs_up_to;
   costs.energy = (count_.n <= by_pairs ? squared : cells ? grid : more) * outputs_.energy;
   if (count_.n > by_pairs && n_ <= by_pairs && !cells) costs.energy = more * start_;

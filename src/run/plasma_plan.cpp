@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "device/opening.hpp"
 #include "run/plan_parts.hpp"
 #include "sim/plasma_preflight.hpp"
 #include "sim/plasma_system.hpp"
@@ -54,6 +55,7 @@ void try_plasma(RunPlan& plan, const RunConfig& config, const Device& device, co
   const TrialOutputs outputs = try_outputs(trial, config, left() - 1);
   const double more = memory.particles / static_cast<double>(trial.size());
   costs.start = more * costs.start;
+  costs.start += Cost{opening_seconds(device), opening_seconds(device)};
   const StepFit::Parts fit = steps.fit.parts();
   const double seconds = plan.steps * fit.per_step * more + plan.particle_steps * fit.per_particle_step;
   costs.steps = (seconds / std::max(device.is_cuda() ? steps.cost.wall : steps.cost.processor, 1e-12)) * steps.cost;
