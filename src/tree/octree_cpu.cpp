@@ -19,8 +19,6 @@ constexpr std::int64_t chunk = 8192, cell_chunk = 64, mass_chunk = 1 << 17;
 /// Particles that lie anywhere in memory are asked for so many before they are used.
 constexpr std::int64_t ahead = 16;
 
-/// About so many particles have a cell of their own; for what is said before there are cells.
-constexpr std::int64_t particles_per_cell_guess = 6;
 /// So that a tree that grows a little needs no new memory: this part more.
 constexpr std::int64_t spare_part = 8;
 
@@ -77,7 +75,7 @@ void OctreeCpu<T>::room_for_accelerations(Self& tree, Arena& arena, std::int64_t
 
 template <class T>
 std::int64_t OctreeCpu<T>::device_bytes(std::int64_t n, int order, const TreeSoftening& softening) const {
-  const std::int64_t cells = n / particles_per_cell_guess;
+  const std::int64_t cells = first_guess_of_cells(n);
   Arena count;
   room_to_sort(*this, count, n);
   room_for_particles(*this, count, n, softening.by_particle());

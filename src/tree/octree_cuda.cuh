@@ -9,8 +9,6 @@
 namespace pergola::tree {
 
 inline constexpr int most_levels = 64;
-/// The first guess of how many cells n particles will have.
-inline std::int64_t first_guess_of_cells(std::int64_t n) { return n / 14 + 1024; }
 
 /// How deep particles are sorted: 16 levels of the upper keys, which nearly always tell them apart, or all 21, or both
 /// keys.
