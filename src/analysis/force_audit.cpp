@@ -96,6 +96,7 @@ ForceAudit audit_forces(const SolverOptions& options, const Device& device, cons
       audit.forces = std::move(forces);
     spent += seconds;
   }
+  audit.choices = solver->choices();
   audit.remark = solver->remark();
 
   const auto places = sample_places(particles.size(), sample);

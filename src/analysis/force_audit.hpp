@@ -27,9 +27,10 @@ PERGOLA_API ForceErrors force_errors_at(const SolverOptions& options, const Devi
                                         const std::vector<std::int64_t>& places, const ForceResult& found);
 
 struct ForceAudit {
-  ForceResult forces;  // of all particles
-  ForceErrors errors;  // at the sampled places
-  std::string remark;  // what the solver says of itself: what it has chosen
+  ForceResult forces;                // of all particles
+  ForceErrors errors;                // at the sampled places
+  std::vector<std::string> choices;  // of the solver
+  std::string remark;                // its warning
 };
 
 /// Evaluates the acceleration of all particles with the solver that `options` name, warmed up and timed, and compares

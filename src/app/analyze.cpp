@@ -65,12 +65,7 @@ void check_output(const std::string& option, const std::string& name, const std:
   if (!ending.empty() && found != ending)
     throw Error(ErrorKind::input, fmt::format("{}: {}: expected a name that ends in {}, found {}", option, name, ending,
                                               found.empty() ? "no ending" : found));
-  for (const auto& input : inputs) {
-    std::error_code ignored;
-    if (fs::equivalent(name, input, ignored))
-      throw Error(ErrorKind::input,
-                  fmt::format("{}: {}: expected another file than the one that is read", option, name));
-  }
+  refuse_input_as_output(option, name, inputs);
 }
 
 /// What was asked for, in the order in which it is written.

@@ -58,23 +58,25 @@ nlohmann::json to_json(const ForceReport& report) {
                          {"p99", number(error.p99)},
                          {"max", number(error.max)},
                          {"sample", error.sample}}}};
+  if (!report.audit.choices.empty()) value["chosen"] = report.audit.choices;
   if (!report.audit.remark.empty()) value["remark"] = report.audit.remark;
   return value;
 }
 
 std::string to_table(const ForceReport& report) {
   const auto& error = report.audit.errors;
-  return fmt::format(
+  std::string text = fmt::format(
       "{} on {}, {} precision, {} particles\n"
       "  time     {:.4g} s (prepare {:.4g}, evaluate {:.4g})\n"
       "  rate     {:.4g} particles/s{}\n"
-      "  error    median {:.2e}  rms {:.2e}  p99 {:.2e}  max {:.2e}  ({} particles against a double-precision sum)\n"
-      "{}",
+      "  error    median {:.2e}  rms {:.2e}  p99 {:.2e}  max {:.2e}  ({} particles against a double-precision sum)\n",
       report.solver, report.device, report.precision, report.n, report.seconds(), report.audit.forces.prepare_seconds,
       report.audit.forces.evaluate_seconds, report.particles_per_second(),
       report.pairwise ? fmt::format(", {:.4g} interactions/s", report.interactions_per_second()) : "", error.median,
-      error.rms, error.p99, error.max, error.sample,
-      report.audit.remark.empty() ? "" : fmt::format("  {}\n", report.audit.remark));
+      error.rms, error.p99, error.max, error.sample);
+  for (const std::string& choice : report.audit.choices) text += fmt::format("  chosen   {}\n", choice);
+  if (!report.audit.remark.empty()) text += fmt::format("  warning  {}\n", report.audit.remark);
+  return text;
 }
 
 RunConfig configuration(const ForceOptions& options) {
@@ -83,7 +85,8 @@ RunConfig configuration(const ForceOptions& options) {
   return parse_force_config(sets);
 }
 
-void check_dump(const std::string& dump) {
+void check_dump(const std::string& dump, const std::string& file) {
+  refuse_input_as_output("--dump", dump, {file});
   if (!dump.empty() && format_from_name(dump) != SnapshotFormat::hdf5)
     throw Error(ErrorKind::input, fmt::format("--dump: expected a name that ends in .hdf5 or .h5, found \"{}\"", dump));
 }
@@ -103,7 +106,7 @@ ForceAudit audit(const ForceOptions& options, const SolverOptions& solver, const
 void run_force(const ForceOptions& options, const Context& context) {
   if (!context.speaks()) return;
   auto config = configuration(options);
-  check_dump(options.dump);
+  check_dump(options.dump, options.file);
   const auto device = Device::open(context.device_given ? context.device : config.run.device,
                                    context.threads_given ? context.threads : config.run.threads);
   auto snapshot = read_snapshot(options.file);

@@ -40,6 +40,7 @@ nlohmann::json to_json(const RunPlan& plan) {
           {"rate_basis", plan.rate_basis},
           {"tried", plan.tried},
           {"assumed", plan.assumed},
+          {"chosen", plan.chosen},
           {"warnings", plan.warnings}};
 }
 
@@ -69,6 +70,7 @@ std::string to_text(const RunPlan& plan) {
       pairs ? rate_text(plan.interactions_per_second) + "pairs/s"
             : rate_text(plan.particle_steps / std::max(plan.seconds, 1e-9)) + "particle steps/s",
       plan.rate_basis, parts_text(plan));
+  for (const auto& sentence : plan.chosen) text += fmt::format("chosen     {}\n", sentence);
   for (const auto& sentence : plan.tried) text += fmt::format("tried      {}\n", sentence);
   for (const auto& sentence : plan.assumed) text += fmt::format("assumed    {}\n", sentence);
   if (plan.tried.empty()) text += "           a rough guess, good to a factor of ten: nothing was tried\n";

@@ -51,4 +51,14 @@ void WrittenFiles::print_and_keep(const Context& context, const std::string& tex
   kept_ = true;
 }
 
+void refuse_input_as_output(const std::string& what, const std::string& output,
+                            const std::vector<std::string>& inputs) {
+  for (const auto& input : inputs) {
+    std::error_code ignored;
+    if (fs::equivalent(output, input, ignored))
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: {}: expected another file than the one that is read", what, output));
+  }
+}
+
 }  // namespace pergola::app

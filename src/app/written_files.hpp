@@ -34,4 +34,7 @@ class WrittenFiles {
   bool made_folder_ = false, kept_ = false;
 };
 
+/// Throws Error(input) where `output` is one of the files that are read, by whatever name. `what` begins the message.
+void refuse_input_as_output(const std::string& what, const std::string& output, const std::vector<std::string>& inputs);
+
 }  // namespace pergola::app

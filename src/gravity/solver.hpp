@@ -155,7 +155,9 @@ class PERGOLA_API AnySolver {
   virtual std::int64_t order_bytes(std::int64_t) const { return 0; }
   /// Sources that the last prepare() could not take (outside an isolated mesh). Waits.
   virtual std::int64_t outside() { return 0; }
-  /// A sentence about the last evaluation that the user should see; empty when there is none.
+  /// What this solver has chosen where its options leave it open, for the sources of the last prepare(): sentences.
+  virtual std::vector<std::string> choices() const { return {}; }
+  /// A warning about the last evaluation; empty when there is none.
   virtual std::string remark() const { return {}; }
 };
 

@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "device/arena.hpp"
 #include "gravity/mesh.hpp"
@@ -27,8 +28,9 @@ class TreePmSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
     Shared::set_clock(clock);
     if (mesh_) mesh_->set_clock(clock);
   }
-  std::string remark() const override {
-    return parameters_ ? parameters_->text(this->options_.mesh.box) : std::string();
+  std::vector<std::string> choices() const override {
+    if (!parameters_) return {};
+    return {parameters_->text(this->options_.mesh.box)};
   }
 
  protected:

@@ -2,6 +2,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "gravity/solver.hpp"
 
@@ -43,6 +44,7 @@ class WrappedSolver : public Solver<Real> {
     inner_->find_order(sources, order, work);
   }
   std::int64_t outside() override { return inner_->outside(); }
+  std::vector<std::string> choices() const override { return inner_->choices(); }
   std::string remark() const override { return inner_->remark(); }
 
  protected:

@@ -297,6 +297,7 @@ void bind_simulation(py::module_& module) {
       .def_property_readonly("start_time", [](const Driver& self) { return self.look().start_time(); })
       .def_property_readonly("steps", [](const Driver& self) { return self.look().counts().steps; })
       .def_property_readonly("device", [](const Driver& self) { return self.look().device().spec(); })
+      .def_property_readonly("choices", [](const Driver& self) { return self.look().choices(); })
       .def_property_readonly("remark", [](const Driver& self) { return self.look().remark(); })
       .def("__len__", [](const Driver& self) { return self.look().size(); });
 }

@@ -35,15 +35,17 @@ constexpr int mesh_trial_cells = 64;
 struct Count {
   std::int64_t n = 0;
   double start_time = 0;
+  double box_side = 0;  // as the file or the model states it; 0: none
 };
 
 Count count_part(const RunConfig::ParticlesPart& part) {
   if (part.file.empty()) {
     const auto start = model_cosmology(part.model, part.options);
-    return {model_count(find_model(part.model), part.options.n), start ? start->scale_factor : 0};
+    return {model_count(find_model(part.model), part.options.n), start ? start->scale_factor : 0,
+            model_box_side(part.model, part.options)};
   }
   const auto summary = inspect_snapshot(part.file);
-  Count count{0, summary.header.time};
+  Count count{0, summary.header.time, summary.header.box_size};
   for (const std::int64_t species : summary.counts) count.n += species;
   return count;
 }
@@ -53,6 +55,15 @@ Count count_particles(const RunConfig& config) {
   Count count;  // two systems on an orbit begin at time 0
   for (const auto& part : config.particles.parts) count.n += count_part(part).n;
   return count;
+}
+
+/// In the periodic box that comes with the particles, where the configuration leaves it open.
+RunConfig with_stated_box(RunConfig config, double side) {
+  if (Box box = box_of(config.gravity); side > 0 && box.periodic() && !box.given()) {
+    box.side = {side, side, side};
+    set_box(config.gravity, box);
+  }
+  return config;
 }
 
 /// Particles on the host, each with id, species and eight reals: a piece on its way to the device and what waits to be
@@ -122,10 +133,6 @@ Sample thinned(RunConfig& config, std::int64_t n, int threads) {
     one.vx[0] = part.vx[k], one.vy[0] = part.vy[k], one.vz[0] = part.vz[k];
     sample.particles.append(one);
   }
-  if (Box box = box_of(config.gravity); begin.box_side > 0 && !box.given()) {
-    box.side = {begin.box_side, begin.box_side, begin.box_side};
-    set_box(config.gravity, box);
-  }
   return sample;
 }
 
@@ -162,6 +169,7 @@ class GravityTrial {
   void shrink_mesh();
   std::unique_ptr<System> make_trial(std::int64_t n, Cost& start);
   void try_pilot(double whole_seconds);
+  void take_remarks(const std::vector<Remark>& remarks);
   void foretell();
   void say_what_was_done();
   PartCosts scaled_costs() const;
@@ -323,13 +331,23 @@ void GravityTrial::say_what_was_done() {
   set_range(plan_, steps_.complete && whole ? 1.2 : !whole ? 2 : steps_vary() ? 1.5 : 1.3);
 }
 
+void GravityTrial::take_remarks(const std::vector<Remark>& remarks) {
+  for (const Remark& remark : remarks) {
+    if (remark.level == LogLevel::warning)
+      plan_.warnings.push_back(remark.text);
+    else
+      plan_.chosen.push_back(n_ == count_.n ? remark.text
+                                            : fmt::format("{} (by the trial with {} particles)", remark.text, n_));
+  }
+}
+
 void GravityTrial::make() {
   trial_config_ = config_;
   n_ = choose_size();
   auto system = make_trial(n_, start_);
   n_ = system->size();
   scale_.particles = static_cast<double>(count_.n) / static_cast<double>(n_);
-  for (const auto& sentence : system->remarks()) plan_.warnings.push_back(sentence);
+  take_remarks(system->remarks());
   const double most = steps_vary() ? longest_steps_seconds : longest_fixed_steps_seconds;
   steps_ = try_steps(*system, trial_config_, std::clamp(left() - 0.5, 0.1, most));
   outputs_ = try_outputs(*system, config_, left() - 1);
@@ -359,10 +377,11 @@ void GravityTrial::make() {
 
 }  // namespace
 
-RunPlan plan_gravity(const RunConfig& config, const PlanOptions& options) {
-  config.check();
-  config.require_particles();
-  const Count count = count_particles(config);
+RunPlan plan_gravity(const RunConfig& given, const PlanOptions& options) {
+  given.check();
+  given.require_particles();
+  const Count count = count_particles(given);
+  const RunConfig config = with_stated_box(given, count.box_side);
   const Device device = Device::open(config.run.device, config.run.threads);
   RunPlan plan;
   plan.n = count.n;

@@ -36,6 +36,7 @@ struct RunPlan {
   std::string steps_basis;  // how the steps were estimated
   std::string rate_basis;   // and how the rate
   std::vector<std::string> tried, assumed;
+  std::vector<std::string> chosen;  // what the run will say that was chosen for it
   std::vector<std::string> warnings;
 };
 

@@ -413,7 +413,7 @@ void Run::fail(const std::exception& error) {
 }
 
 void Run::log_remarks() {
-  for (const auto& sentence : system_->remarks()) options_.log.warning(sentence);
+  for (const auto& remark : system_->remarks()) options_.log.say(remark);
 }
 
 void Run::report_progress() {

@@ -131,20 +131,25 @@ Particles GravitySystem::standing_for_all(std::int64_t most) {
   return sample;
 }
 
-/// What the force evaluation has to say, once for each new sentence.
-std::vector<std::string> GravitySystem::remarks() {
+/// What was chosen and what the force evaluation has to say, once for each new sentence.
+std::vector<Remark> GravitySystem::remarks() {
   if (!communicator().is_root()) return {};
-  std::vector<std::string> sentences = said_start_ ? std::vector<std::string>{} : remarks_at_start();
+  std::vector<Remark> sentences = said_start_ ? std::vector<Remark>{} : remarks_at_start();
   said_start_ = true;
+  for (auto& choice : choices()) {
+    if (std::find(choices_.begin(), choices_.end(), choice) != choices_.end()) continue;
+    sentences.push_back({LogLevel::info, choice});
+    choices_.push_back(std::move(choice));
+  }
   if (const std::int64_t outside = this->outside(); outside > most_outside_) {
     most_outside_ = outside;
     sentences.push_back(
-        fmt::format("{} of {} particles are outside the mesh: they are kept and pulled by the mass on "
-                    "it as by a point",
-                    outside, size()));
+        {LogLevel::warning, fmt::format("{} of {} particles are outside the mesh: they are kept and pulled by the mass "
+                                        "on it as by a point",
+                                        outside, size())});
   }
   std::string text = remark();
-  if (!text.empty() && text != remark_) sentences.push_back(text);
+  if (!text.empty() && text != remark_) sentences.push_back({LogLevel::warning, text});
   remark_ = std::move(text);
   return sentences;
 }

@@ -246,6 +246,7 @@ StepCounts GravitySystem::counts() const {
 }
 Box GravitySystem::box() const { return box_of(parts_->gravity); }
 std::int64_t GravitySystem::outside() const { return parts_->integrator->outside(); }
+std::vector<std::string> GravitySystem::choices() const { return parts_->integrator->choices(); }
 std::string GravitySystem::remark() const { return parts_->integrator->remark(); }
 
 void GravitySystem::on_root(const std::function<void()>& action, Reading reading) const {

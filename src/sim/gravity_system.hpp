@@ -52,7 +52,9 @@ class PERGOLA_API GravitySystem : public System {
   Box box() const;
   /// Particles that are outside the mesh now: kept, pulled by the mass on the mesh as by a point.
   std::int64_t outside() const;
-  /// A sentence about the last force evaluation that the user should see; empty when there is none.
+  /// What integrator and solver have chosen where the configuration leaves it open: sentences.
+  std::vector<std::string> choices() const;
+  /// A warning about the steps or the last force evaluation; empty when there is none.
   std::string remark() const;
 
   /// What rank 0 reads in on_root().
@@ -109,7 +111,7 @@ class PERGOLA_API GravitySystem : public System {
   ForceErrors audit(std::int64_t sample) override;
 
   void write_snapshot(const std::filesystem::path& path, WriteQueue* queue, const std::function<void()>& done) override;
-  std::vector<std::string> remarks() override;
+  std::vector<Remark> remarks() override;
   std::vector<Check> checks(const Energies& start, const Energies& end) override;
   std::string describe() const override;
   bool has_center() const override { return !box().periodic(); }
@@ -139,7 +141,7 @@ class PERGOLA_API GravitySystem : public System {
   void watch(const Energies& energies);
   std::vector<Check> growth_checks() const;
   /// What the user should know about where the particles come from.
-  std::vector<std::string> remarks_at_start() const;
+  std::vector<Remark> remarks_at_start() const;
 
   std::unique_ptr<Parts> parts_;
   std::optional<SnapshotContents> contents_;  // the same until set_particles()
@@ -149,6 +151,7 @@ class PERGOLA_API GravitySystem : public System {
   WaveWatch waves_;
   bool said_start_ = false;
   std::int64_t most_outside_ = 0;
+  std::vector<std::string> choices_;  // that were said
   std::string remark_;
 };
 

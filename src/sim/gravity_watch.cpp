@@ -40,19 +40,22 @@ std::vector<Check> GravitySystem::growth_checks() const {
   return {check("large_wave_growth", growth.mean, 1, 0.02), check("large_wave_scatter", growth.scatter, 0, 0.05)};
 }
 
-std::vector<std::string> GravitySystem::remarks_at_start() const {
+std::vector<Remark> GravitySystem::remarks_at_start() const {
   const RunConfig& config = this->config();
-  std::vector<std::string> sentences;
+  std::vector<Remark> sentences;
   if (config.inherited_cosmology)
-    sentences.push_back(fmt::format(
-        "{}: a box of the universe: [cosmology] was taken from it, omega_matter = {}, omega_lambda = {}, h = {}",
-        config.particles.file, to_text(config.cosmology->omega_matter), to_text(config.cosmology->omega_lambda),
-        to_text(config.cosmology->h)));
+    sentences.push_back(
+        {LogLevel::info,
+         fmt::format(
+             "{}: a box of the universe: [cosmology] was taken from it, omega_matter = {}, omega_lambda = {}, h = {}",
+             config.particles.file, to_text(config.cosmology->omega_matter), to_text(config.cosmology->omega_lambda),
+             to_text(config.cosmology->h))});
   if (config.particles.file.empty() || box().periodic()) return sentences;
   try {
     if (const double side = inspect_snapshot(config.particles.file).header.box_size; side > 0)
-      sentences.push_back(fmt::format("{}: states a periodic box of {}; the {} solver runs it in open space",
-                                      config.particles.file, to_text(side), config.gravity.solver));
+      sentences.push_back(
+          {LogLevel::warning, fmt::format("{}: states a periodic box of {}; the {} solver runs it in open space",
+                                          config.particles.file, to_text(side), config.gravity.solver)});
   } catch (const Error&) {  // a resumed run may no longer have its file
   }
   return sentences;

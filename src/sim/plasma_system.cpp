@@ -51,7 +51,7 @@ PlasmaSystem::PlasmaSystem(const RunConfig& config, StateInput* state)
     particles_->restore(blocks);
     diagnostics_.restore(blocks);
   } else {
-    remarks_ = std::move(warnings);
+    for (auto& text : warnings) remarks_.push_back({LogLevel::warning, std::move(text)});
     load();
   }
   size_ = particles_->count();
@@ -224,7 +224,7 @@ void PlasmaSystem::save(StateSource& to) {
   to.put_blocks(std::move(blocks));
 }
 
-std::vector<std::string> PlasmaSystem::remarks() { return std::exchange(remarks_, {}); }
+std::vector<Remark> PlasmaSystem::remarks() { return std::exchange(remarks_, {}); }
 
 std::vector<Check> PlasmaSystem::checks(const Energies& start, const Energies& end) {
   RunEnds ends;

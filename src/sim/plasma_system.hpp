@@ -37,7 +37,7 @@ class PERGOLA_API PlasmaSystem : public System {
   std::vector<std::string> energy_columns() const override;
   EnergyRow measure() override;
   void write_snapshot(const std::filesystem::path& path, WriteQueue* queue, const std::function<void()>& done) override;
-  std::vector<std::string> remarks() override;
+  std::vector<Remark> remarks() override;
   std::vector<Check> checks(const Energies& start, const Energies& end) override;
   void write_records(const std::filesystem::path& directory) override { diagnostics_.write(directory); }
   void save(StateSource& to) override;
@@ -64,7 +64,7 @@ class PERGOLA_API PlasmaSystem : public System {
   std::int64_t size_ = 0;
   std::int64_t batch_ = 1, pause_every_ = 0;
   bool over_ = false;
-  std::vector<std::string> remarks_;
+  std::vector<Remark> remarks_;
 };
 
 }  // namespace pergola

@@ -8,6 +8,7 @@
 
 #include "analysis/energy.hpp"
 #include "analysis/force_audit.hpp"
+#include "base/log.hpp"
 #include "base/profile.hpp"
 #include "base/state_source.hpp"
 #include "comm/communicator.hpp"
@@ -84,8 +85,8 @@ class PERGOLA_API System {
   /// calls `done`. Other ranks have no queue.
   virtual void write_snapshot(const std::filesystem::path& path, WriteQueue* queue,
                               const std::function<void()>& done) = 0;
-  /// What the user should see of what happened since the last call, as sentences; on rank 0.
-  virtual std::vector<std::string> remarks() { return {}; }
+  /// What the user should see of what happened since the last call: what was chosen for him, and warnings; on rank 0.
+  virtual std::vector<Remark> remarks() { return {}; }
   /// Keeps what is there now for write_records(): of a plasma the waves of its potential.
   virtual void record() {}
   /// At the end: rank 0 writes what was recorded.

@@ -76,6 +76,7 @@ class BlockLeapfrog final : public Integrator {
   }
   bool probe_forces(const std::vector<std::int64_t>& places, Particles& particles, ForceResult& forces) override;
   std::int64_t outside() const override { return solver_->outside(); }
+  std::vector<std::string> choices() const override { return solver_->choices(); }
   std::string remark() const override { return solver_->remark(); }
 
  private:

@@ -125,7 +125,9 @@ class PERGOLA_API Integrator {
   virtual std::shared_ptr<void> leave_lent() { return nullptr; }
   /// Particles that are outside the solver's mesh now; they are kept. Waits.
   virtual std::int64_t outside() const { return 0; }
-  /// A sentence about the last force evaluation that the user should see; empty when there is none.
+  /// What integrator and solver have chosen where their options leave it open: sentences.
+  virtual std::vector<std::string> choices() const { return {}; }
+  /// A warning about the steps or the last force evaluation; empty when there is none.
   virtual std::string remark() const { return {}; }
 };
 

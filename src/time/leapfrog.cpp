@@ -80,6 +80,11 @@ class Leapfrog final : public Integrator {
   void take_back() override;
   std::shared_ptr<void> leave_lent() override { return state_.leave_lent(); }
   std::int64_t outside() const override { return solver_->outside(); }
+  std::vector<std::string> choices() const override {
+    std::vector<std::string> all = solver_->choices();
+    if (!step_choice_.empty()) all.insert(all.begin(), step_choice_);
+    return all;
+  }
   std::string remark() const override {
     const std::string of_forces = solver_->remark();
     return step_remark_ + (step_remark_.empty() || of_forces.empty() ? "" : "; ") + of_forces;
@@ -120,7 +125,7 @@ class Leapfrog final : public Integrator {
   double pending_kick_ = 0;  // what the velocities lack at time_: the closing kick of the last step
   double step_ = 0;          // fixed: as it was given or chosen at the start
   double wanted_step_ = 0;   // adaptive: the next step; fixed: the one that was chosen
-  std::string step_remark_;
+  std::string step_choice_, step_remark_;
 
   // The order in memory, for solvers to which it matters.
   Buffer<std::uint32_t> order_;
@@ -296,7 +301,7 @@ void Leapfrog<Real>::choose_fixed_step() {
   int exponent = 0;
   std::frexp(wanted, &exponent);
   wanted_step_ = step_ = std::isfinite(wanted) ? std::ldexp(1.0, exponent - 1) : options_.step_max;
-  step_remark_ = fmt::format("time.step: {} was chosen from the {} and the accelerations at the start, time.eta = {}",
+  step_choice_ = fmt::format("time.step: {} was chosen from the {} and the accelerations at the start, time.eta = {}",
                              to_text(step_), softened ? "softening" : "jerks", to_text(wish_.eta));
 }
 

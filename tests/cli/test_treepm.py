@@ -3,6 +3,7 @@
 import json
 
 from harness import CliTest, main
+from harness import run as run_program
 
 BOX = """[run]
 end_time = 0.25
@@ -40,12 +41,13 @@ class TreePm(CliTest):
             self.assertLess(report["error"]["median"], accuracy)
             self.assertLess(report["error"]["p99"], 6 * accuracy)
             for word in ("cells", "tsc assignment", "split", "cut-off", "order"):
-                self.assertIn(word, report["remark"])
-        self.assertIn(report["remark"], self.good(*arguments))
+                self.assertIn(word, report["chosen"][0])
+            self.assertNotIn("remark", report)  # a choice is no warning
+        self.assertIn(report["chosen"][0], self.good(*arguments))
         by_hand = self.good_json(*arguments, "--set", "gravity.treepm.cells=48", "--set",
                                  "gravity.treepm.assignment=cic", "--set", "gravity.treepm.split=1.5", "--set",
                                  "gravity.treepm.cut_off=9")
-        self.assertIn("48 x 48 x 48 cells, cic assignment, split 1.5 and cut-off 9 cells", by_hand["remark"])
+        self.assertIn("48 x 48 x 48 cells, cic assignment, split 1.5 and cut-off 9 cells", by_hand["chosen"][0])
 
     def test_a_run_keeps_its_energy_and_a_resumed_one_has_its_bits(self):
         config = self.configuration()
@@ -61,6 +63,29 @@ class TreePm(CliTest):
         self.good("run", config, "-o", self.dir / "parts", "--quiet", "--resume")
         resumed = (self.dir / "parts" / "energy.csv").read_text().splitlines()
         self.assertEqual(lines[-1].split(",")[:11], resumed[-1].split(",")[:11])
+
+    def test_what_is_chosen_is_said_and_is_no_warning(self):
+        config = self.configuration(BOX.replace("step = 0.015625", ""))
+        run = ("run", config, "-o", self.dir / "out", "--overwrite")
+        said = run_program(run).stderr
+        for words in ("time.step: ", "treepm: "):
+            self.assertEqual([line.startswith(words) for line in said.splitlines() if words in line], [True], said)
+        self.assertNotIn("warning", said)
+        self.assertEqual(run_program((*run, "--quiet")).stderr, "")
+        too_long = run_program((*run, "--set", "time.step=0.5")).stderr
+        self.assertIn("warning: time.step: 0.5 is too long", too_long)
+        plan = self.good_json("plan", config)
+        self.assertEqual([sentence.split(":")[0] for sentence in plan["chosen"]], ["time.step", "treepm"])
+        self.assertEqual(plan["warnings"], [])
+        self.assertIn(f"chosen     {plan['chosen'][1]}\n", self.good("plan", config))
+
+    def test_plan_knows_the_box_that_comes_with_the_particles(self):
+        # In a box of side 1 the softening would be too long for the cut-off.
+        self.good("plan", self.configuration(), "--no-trial")
+        self.good("ic", "cube", "--n", 1000, "--side", 2, "-o", self.dir / "cube.hdf5")
+        parts = BOX.split("[gravity]")
+        file = parts[0].split("[particles]")[0] + f'[particles]\nfile = "{self.dir}/cube.hdf5"\n[gravity]' + parts[1]
+        self.good("plan", self.configuration(file), "--no-trial")
 
     def test_refusals(self):
         out = ("-o", self.dir / "out")

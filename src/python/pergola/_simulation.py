@@ -118,8 +118,13 @@ class Simulation:
         return self._driver.device
 
     @property
+    def choices(self):
+        """What was chosen where the configuration leaves it open (the step, a mesh): sentences."""
+        return self._driver.choices
+
+    @property
     def remark(self):
-        """What the user should know of the steps and forces; mostly empty."""
+        """A warning about the steps and forces; mostly empty."""
         return self._driver.remark
 
     @property
