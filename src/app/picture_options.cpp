@@ -94,17 +94,20 @@ void PictureOptions::check(bool openpmd, const std::string& file) const {
 }
 
 void add_picture_options(Command command, PictureOptions& options) {
-  command.add_option("--axis", options.axis, "Line of sight; right and up are then y z, x z or x y")
-      ->one_of({"x", "y", "z"})
-      ->capture_default_str();
-  command.add_option("--width", options.width, "Length from left to right; default: shows most particles");
+  auto axis = command.add_option("--axis", options.axis, "Line of sight; right and up are then y z, x z or x y");
+  axis->one_of({"x", "y", "z"})->capture_default_str();
+  auto width = command.add_option("--width", options.width, "Length from left to right; default: shows most particles");
   command.add_option("--center", options.center, "auto, density (the densest place) or X,Y,Z")->capture_default_str();
-  command.add_option("--camera", options.camera, "X,Y,Z: the place of a camera with perspective")->type_name("X,Y,Z");
+  command.add_option("--camera", options.camera, "X,Y,Z: the place of a camera with perspective")
+      ->type_name("X,Y,Z")
+      ->excludes(axis)
+      ->excludes(width);
   command.add_option("--target", options.target, "What the camera looks at; default: the middle of the particles")
       ->type_name("X,Y,Z");
   command.add_option("--up", options.up, "The camera's direction up; default: 0,0,1")->type_name("X,Y,Z");
   command.add_option("--fov", options.field_of_view, "The camera's field of view from left to right in degrees")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->needs("--camera");
   command.add_option("--range", options.range, "Lowest and highest value of the colours; default: as the data need")
       ->type_name("LO,HI");
   command.add_option("--size", options.pixels, "Pixels from left to right and from top to bottom")

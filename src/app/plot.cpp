@@ -47,18 +47,35 @@ void add_spectra(const fs::path& file, const LogUnits& units, Plots& plots) {
   }
 }
 
+/// Units that have no name as a system but are known one by one, such as AU, Msun and km/s.
+LogUnits custom_units_of(const nlohmann::json& given) {
+  const auto number = [&given](const char* name) {
+    const auto found = given.find(name);
+    return found != given.end() && found->is_number() ? found->get<double>() : 0.0;
+  };
+  const double length = number("length_cm"), time = number("time_s");
+  SnapshotHeader header;
+  header.units = FileUnits{length, number("mass_g"), time > 0 ? length / time : number("velocity_cm_per_s")};
+  const AnalysisUnits units = plain_units(header);
+  if (units.length.empty()) return {};
+  LogUnits drawn{drawn_unit(units.time), drawn_unit(fmt::format("{} ({})^2", units.mass, units.velocity)),
+                 drawn_unit(fmt::format("{} {}; × {}", units.mass, units.velocity, units.length))};
+  drawn.length = drawn_unit(units.length);
+  return drawn;
+}
+
 /// What the run's record says about its units; nothing where there is none.
 LogUnits units_of(const nlohmann::json& record) {
   struct Known {
-    const char *system, *time, *energy, *momentum;
+    const char *system, *time, *energy, *momentum, *length;
   };
   constexpr Known systems[] = {
-      {"nbody", "N-body units", "N-body units", "N-body units"},
-      {"gadget", "kpc/(km/s)", "10^{10} Msun km^{2}/s^{2}", "10^{10} Msun km/s; × kpc"},
-      {"galactic", "kpc/(km/s)", "Msun km^{2}/s^{2}", "Msun km/s; × kpc"},
-      {"stellar", "pc/(km/s)", "Msun km^{2}/s^{2}", "Msun km/s; × pc"},
-      {"solar", "yr", "Msun AU^{2}/yr^{2}", "Msun AU/yr; × AU"},
-      {"si", "s", "J", "kg m/s; × m"},
+      {"nbody", "N-body units", "N-body units", "N-body units", "N-body units"},
+      {"gadget", "kpc/(km/s)", "10^{10} Msun km^{2}/s^{2}", "10^{10} Msun km/s; × kpc", "kpc"},
+      {"galactic", "kpc/(km/s)", "Msun km^{2}/s^{2}", "Msun km/s; × kpc", "kpc"},
+      {"stellar", "pc/(km/s)", "Msun km^{2}/s^{2}", "Msun km/s; × pc", "pc"},
+      {"solar", "yr", "Msun AU^{2}/yr^{2}", "Msun AU/yr; × AU", "AU"},
+      {"si", "s", "J", "kg m/s; × m", "m"},
   };
   const auto word = [&record](const char* pointer) {
     return record.value(nlohmann::json::json_pointer(pointer), nlohmann::json());
@@ -76,8 +93,8 @@ LogUnits units_of(const nlohmann::json& record) {
   }
   const auto system = word("/configuration/units/system");
   for (const Known& known : systems)
-    if (system == known.system) return {known.time, known.energy, known.momentum};
-  return {};
+    if (system == known.system) return {known.time, known.energy, known.momentum, "", known.length};
+  return system == "custom" ? custom_units_of(word("/configuration/units")) : LogUnits{};
 }
 
 /// "growth rate 0.351 +/- 0.004, theory 0.353", as far as the record knows.
@@ -109,6 +126,8 @@ Plots plots_of(const fs::path& directory) {
   plots.emplace_back("momentum", plot_momentum(energy, units));
   if (fs::exists(directory / "audit.csv"))
     plots.emplace_back("audit", plot_audit(RunLog::read(directory / "audit.csv"), units));
+  if (fs::exists(directory / "lagrangian.csv"))
+    plots.emplace_back("lagrangian", plot_radii(RunLog::read(directory / "lagrangian.csv"), units));
   if (fs::exists(directory / "profile.csv"))
     plots.emplace_back("profile", plot_profile(RunLog::read(directory / "profile.csv")));
   if (fs::exists(directory / "spectrum.hdf5")) add_spectra(directory / "spectrum.hdf5", units, plots);
@@ -117,11 +136,24 @@ Plots plots_of(const fs::path& directory) {
   return plots;
 }
 
+/// plot writes several pictures: the name of one is a guess that would become a folder.
+void check_folder(const fs::path& output) {
+  std::error_code error;
+  const std::string ending = output.extension().string();
+  if (fs::is_directory(output, error) || (ending != ".png" && ending != ".svg" && ending != ".pdf")) return;
+  throw Error(
+      ErrorKind::input,
+      fmt::format("--output: {}: expected the name of a folder for several pictures, found one that ends in {}; "
+                  "--format says what they are",
+                  output.string(), ending));
+}
+
 void plot_run(const Context& context, const PlotOptions& options) {
   const fs::path directory = options.directory, output = options.output.empty() ? directory : fs::path(options.output);
   if (!fs::is_directory(directory))
     throw Error(ErrorKind::input, fmt::format("{}: expected the directory of a run, found {}", directory.string(),
                                               fs::exists(directory) ? "something else" : "nothing"));
+  check_folder(output);
   const Plots plots = plots_of(directory);  // all logs are read before the first plot is written
   if (!context.speaks()) return;
 
@@ -144,7 +176,8 @@ void plot_run(const Context& context, const PlotOptions& options) {
 
 void add_plot(Command program, Context& context) {
   auto options = std::make_shared<PlotOptions>();
-  auto command = program.add_subcommand("plot", "Plot the logs of a run: energy error, momentum drift, stage times");
+  auto command = program.add_subcommand(
+      "plot", "Plot the logs of a run: energy error, momentum drift, Lagrangian radii, stage times");
   command->add_option("directory", options->directory, "Directory of a run; needs energy.csv, uses its other logs")
       ->required();
   command->add_option("-o,--output", options->output, "Directory for the pictures; default: that of the run");
@@ -153,8 +186,8 @@ void add_plot(Command program, Context& context) {
       ->capture_default_str();
   command->footer(
       "Examples:\n  pergola plot cluster\n  pergola plot cluster -o figures --format pdf\n\nWrites energy.png, "
-      "momentum.png and profile.png; of a plasma also "
-      "spectrum_x.png, … and wave.png.");
+      "momentum.png, profile.png\nand lagrangian.png (in open space); of a plasma also spectrum_x.png, … and "
+      "wave.png.");
   command->callback([&context, options] { plot_run(context, *options); });
 }
 

@@ -1,8 +1,9 @@
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -10,10 +11,12 @@
 #include "app/live_view.hpp"
 #include "app/progress_bar.hpp"
 #include "app/run_control.hpp"
+#include "app/shell_word.hpp"
 #include "app/start_guard.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
+#include "outputs/output.hpp"
 #include "run/reproduction.hpp"
 #include "run/run.hpp"
 #include "sim/system_entry.hpp"
@@ -70,6 +73,29 @@ std::string checks_text(const std::vector<Check>& checks) {
   return text;
 }
 
+/// The files that lie in the directory, by name; of the snapshots the first and the last.
+std::string files_text(const RunSummary& summary, const RunConfig& config, const fs::path& directory) {
+  std::vector<std::string> names{"run.json", "profile.csv"};
+  std::error_code error;
+  for (const OutputEntry& entry : output_entries())
+    std::copy_if(entry.files.begin(), entry.files.end(), std::back_inserter(names), [&](const std::string& file) {
+      return file.find('#') == std::string::npos && fs::exists(directory / file, error);
+    });
+  if (summary.snapshots > 0) names.push_back(snapshot_name(config, 0));
+  if (summary.snapshots > 1) names.back() += " to " + snapshot_name(config, summary.snapshots - 1);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// The words that go on with an interrupted run.
+std::string resume_command(const Context& context, const RunCommand& command) {
+  std::string text = command.reproduce.empty()
+                         ? fmt::format("pergola run {}", shell_word(command.config))
+                         : fmt::format("pergola run --reproduce {}", shell_word(command.reproduce));
+  for (const std::string& set : command.sets) text += fmt::format(" --set {}", shell_word(set));
+  if (context.device_given) text += fmt::format(" --device {}", shell_word(context.device));
+  return text + fmt::format(" -o {} --resume", shell_word(command.directory));
+}
+
 std::string summary_text(const RunSummary& summary, const RunConfig& config, const std::string& directory) {
   const auto& counts = summary.counts;
   std::string text = fmt::format(
@@ -77,10 +103,11 @@ std::string summary_text(const RunSummary& summary, const RunConfig& config, con
       counts.steps, counts.particle_steps,
       counts.interactions > 0 ? fmt::format(", {:.3g} pairs", static_cast<double>(counts.interactions)) : "",
       duration_text(summary.wall_seconds));
-  const std::string first = snapshot_name(config, 0), last = snapshot_name(config, summary.snapshots - 1);
-  text += fmt::format("files in {}: run.json, energy.csv, profile.csv, {} to {}, checkpoint\n", directory, first, last);
-  return text + fmt::format("next: pergola picture {0}/{1} -o {0}/{2}.png\n      pergola plot {0}\n", directory, last,
-                            system_entry(config).picture(config));
+  text += fmt::format("files in {}: {}\n", directory, files_text(summary, config, directory));
+  const auto in_directory = [&](const std::string& name) { return shell_word(fmt::format("{}/{}", directory, name)); };
+  return text + fmt::format("next: pergola picture {} -o {}\n      pergola plot {}\n",
+                            in_directory(snapshot_name(config, summary.snapshots - 1)),
+                            in_directory(system_entry(config).picture(config) + ".png"), shell_word(directory));
 }
 
 /// What the command has to say about a run that was made again, on rank 0; returns the exit code.
@@ -112,9 +139,8 @@ void report(const Context& context, const RunCommand& command, const RunConfig& 
     return;
   }
   if (summary.status == RunStatus::interrupted) {
-    context.remark(fmt::format("interrupted; a checkpoint is written. Go on with: pergola run {}{} -o {} --resume",
-                               again ? "--reproduce " : "", again ? command.reproduce : command.config,
-                               command.directory));
+    context.remark(
+        fmt::format("interrupted; a checkpoint is written. Go on with: {}", resume_command(context, command)));
     return;
   }
   if (summary.status == RunStatus::finished_before)
@@ -246,11 +272,10 @@ void add_run(Command program, Context& context) {
   command->add_flag("--strict", options->strict, "Exit code 1 when a check of the report card fails");
   command->add_flag("--print-config", options->print_config, "Print the configuration with every default, and stop");
   command->footer(
-      "The directory gets run.json (configuration, totals, energy error, checks, hashes), energy.csv, profile.csv,\n"
-      "snap_000.hdf5, ... (plasma_000.h5, ... of a plasma) and checkpoint/. Ctrl-C finishes the step, writes a "
-      "checkpoint and exits with 130;\nso do SIGTERM and SIGHUP (not under nohup). SIGUSR1 writes a checkpoint, and "
-      "the run "
-      "goes on.\n"
+      "The directory gets run.json (configuration, totals, energy error, checks, hashes), energy.csv, lagrangian.csv\n"
+      "(in open space: the radii that hold parts of the mass), profile.csv, snap_000.hdf5, ... (plasma_000.h5, ... of\n"
+      "a plasma) and checkpoint/. Ctrl-C finishes the step, writes a checkpoint and exits with 130; so do SIGTERM and\n"
+      "SIGHUP (not under nohup). SIGUSR1 writes a checkpoint, and the run goes on.\n"
       "--resume on a finished run changes nothing, unless run.end_time has grown: then the run goes on.\n\n"
       "Example:\n  pergola run examples/plummer.toml --set particles.n=1024 -o cluster\n"
       "  pergola run examples/plummer.toml --control -o watched\n"

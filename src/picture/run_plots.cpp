@@ -97,6 +97,19 @@ Drawing plot_audit(const RunLog& audit, const LogUnits& units) {
   return draw_panels({plot}, plot_width, plot_height);
 }
 
+Drawing plot_radii(const RunLog& radii, const LogUnits& units) {
+  const auto time = radii.numbers("time");
+  Plot plot;
+  plot.title = "Lagrangian radii";
+  plot.x.label = label_with_unit(units.clock, units.time);
+  plot.y.label = label_with_unit("radius", units.length);
+  plot.y.log = true;
+  for (const int percent : {1, 5, 10, 25, 50, 75, 90})
+    plot.add_series(fmt::format("{} %", percent), time, radii.numbers(fmt::format("r{}", percent)),
+                    style_for(time.size()));
+  return draw_panels({plot}, plot_width, plot_height);
+}
+
 Drawing plot_profile(const RunLog& profile) {
   const auto& stages = profile.text("stage");
   const auto calls = profile.numbers("calls"), seconds = profile.numbers("seconds");

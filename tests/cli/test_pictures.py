@@ -1,5 +1,6 @@
 """`pergola picture` and `pergola plot`: what they write, read back with Python's zlib, and what they refuse."""
 
+import json
 import math
 import os
 import random
@@ -151,6 +152,7 @@ class Picture(harness.CliTest):
         self.assertLess(rows[50 + 30][50 - 40][0], 40)
         for options, word in ((["--camera", "0,4,2"], "inside particle id 1"), (["--camera", "1,2"], "--camera"),
                               (["--camera", "5,5,5", "--target", "5,5,5"], "target"), (["--target", "1,2,3"], "--camera"),
+                              (["--fov", "60"], "--camera"), (["--camera", "9,0,0", "--width", "3"], "--width"), (["--camera", "9,0,0", "--axis", "x"], "--axis"),
                               (["--camera", "9,0,0", "--target", "0,0,0", "--up", "1,0,0"], "up"), (["--camera", "9,0,0", "--fov", "0"], "field of view"),
                               (["--camera", "50,0,0", "--target", "60,0,0"], "in front of the camera")):
             self.bad(2, "picture", path, "-o", self.dir / "no.png", *options, says=word)
@@ -317,6 +319,21 @@ class Plot(harness.CliTest):
         self.bad(2, "plot", run, "--format", "jpg", says=["--format", "svg"])
         self.bad(3, "plot", run, "-o", self.dir / "lost", says="libcairo2", env=dict(os.environ, PERGOLA_CAIRO="/none"))
         self.assertFalse((self.dir / "lost").exists())
+
+    def test_radii_of_a_run_in_units_of_its_own(self):
+        run = self.run_directory(self.energy())
+        (run / "lagrangian.csv").write_text("time,r1,r5,r10,r25,r50,r75,r90\n0,1,2,3,4,5,6,7\n1,1,2,3,4,5,6,8\n")
+        (run / "run.json").write_text(json.dumps({"configuration": {"units": {
+            "system": "custom", "length_cm": 1.495978707e13, "mass_g": 1.988409870698051e33, "velocity_cm_per_s": 1e5, "time_s": 0}}}))
+        self.good("plot", run, "--format", "svg")
+        words = svg_words(run / "lagrangian.svg")
+        for word in ("Lagrangian radii", "50 %", "radius (AU)", "time (AU/(km/s))"):
+            self.assertIn(word, words)
+        self.assertIn("energy (Msun (km/s)2)", svg_words(run / "energy.svg"))
+
+    def test_the_name_of_one_picture_does_not_become_a_folder(self):
+        self.bad(2, "plot", self.run_directory(self.energy()), "-o", self.dir / "energy.png", says=["energy.png", "folder", "--format"])
+        self.assertEqual(self.files(), ["run/energy.csv", "run/profile.csv"])
 
     def test_other_directory_and_no_profile(self):
         run = self.run_directory(self.energy(), profile=None)

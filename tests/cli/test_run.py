@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -87,6 +88,14 @@ class RunTest(harness.CliTest):
         self.assertEqual(record["configuration"]["time"]["eta"], 0.02)
         self.assertTrue(record["checks"])
         self.assertTrue(all(set(c) == {"name", "measured", "expected", "tolerance", "passed"} for c in record["checks"]))
+
+    def test_the_last_words_name_the_files_that_lie_there(self):
+        out = self.dir / "my run"
+        said = self.good("run", self.config(), "-o", out)
+        listed = next(line for line in said.splitlines() if line.startswith("files in")).split(": ")[1].split(", ")
+        self.assertEqual(sorted(listed), ["checkpoint", "energy.csv", "lagrangian.csv", "profile.csv", "run.json", "snap_000.hdf5 to snap_004.hdf5"])
+        for line in said.split("next: ")[1].splitlines():  # what a user copies works, whatever the names
+            self.good(*shlex.split(line)[1:])
 
     def test_a_snapshot_of_a_sample_stands_for_all(self):
         config = self.config(n=120)

@@ -1,6 +1,7 @@
 """Signals and the wall time: a run ends, or writes a checkpoint and goes on, soon after it is asked to."""
 
 import json
+import shlex
 import signal
 import subprocess
 import time
@@ -101,9 +102,12 @@ class SignalTest(harness.CliTest):
 
     def test_wall_time_ends_with_a_checkpoint_before_it_is_over(self):
         begin = time.monotonic()
-        result = harness.run(["run", self.config, "-o", self.out, "--wall-time", "0m4s", "--quiet"], timeout=60)
+        command = ["run", self.config, "--set", "run.end_time = 999", "-o", self.out]
+        result = harness.run([*command, "--wall-time", "0m4s"], timeout=60)
         self.assertEqual(result.returncode, 130, result.stderr)
         self.assertEqual(len(self.checkpoints()), 1)
+        hint = result.stderr.split("Go on with: pergola ")[1].splitlines()[0]
+        self.assertEqual(shlex.split(hint), [*map(str, command), "--resume"])
         # Its own clock: how long the machine takes to start and end a process is not the program's.
         self.assertLess(json.loads((self.out / "run.json").read_text())["totals"]["wall_seconds"], 4)
         self.assertGreater(time.monotonic() - begin, 2)
