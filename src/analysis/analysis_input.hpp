@@ -28,6 +28,7 @@ struct AnalysisUnits {
 struct AnalysisSnapshot {
   std::string name;  // of the file, for messages
   double time = 0;
+  std::string moment;  // the same with its unit, for legends: "t = 1.24 Gyr", "z = 0.5"
   Box box;
   double gravitational_constant = 1;
   std::optional<double> matter_part;  // density of matter over the critical one, where the file knows a cosmology
@@ -47,6 +48,7 @@ struct AnalysisSpecies {
 struct AnalysisPlasma {
   std::string name;  // of the file, for messages
   double time = 0;
+  std::string moment;  // the same for legends
   std::string time_unit, velocity_unit, temperature_unit;
   std::vector<AnalysisSpecies> species;
 };
@@ -55,6 +57,7 @@ struct AnalysisPlasma {
 struct AnalysisField {
   std::string name;  // of the file, for messages
   double time = 0;
+  std::string moment;  // the same for legends
   std::string time_unit, length_unit, unit;
   int dimensions = 2;
   std::array<int, 3> cells{1, 1, 1};

@@ -81,7 +81,7 @@ AnalysisResult analyze(const AnalysisFiles& files, const AnalysisOptions& option
           velocity_bins(species, axis_of(options), low, high, options.bins > 0 ? options.bins : usual_bins);
       for (const auto& bin : bins) inside += bin.particles;
       add_species(plasma, species, options, bins, result.table, figure,
-                  files.names.size() > 1 ? fmt::format("{}, t = {:.4g}", species.name, plasma.time) : species.name);
+                  files.names.size() > 1 ? fmt::format("{}, {}", species.name, plasma.moment) : species.name);
     }
     if (inside == 0)
       throw Error(ErrorKind::input, fmt::format("{}: expected particles with velocities from {} to {}, found none",

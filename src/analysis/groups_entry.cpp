@@ -49,7 +49,7 @@ AnalysisResult analyze(const AnalysisFiles& files, const AnalysisOptions& option
     const FoundGroups found = find_groups(snapshot, options, device);
     const auto groups = group_properties(snapshot, found.friends, device);
     add_groups(snapshot, groups, result.table);
-    FigureLine line{files.names.size() > 1 ? fmt::format("t = {:.4g}", snapshot.time) : "", {}, {}, true};
+    FigureLine line{files.names.size() > 1 ? snapshot.moment : "", {}, {}, true};
     for (const GroupProperties& group : groups)
       line.x.push_back(static_cast<double>(line.x.size() + 1)), line.y.push_back(group.mass);
     figure.lines.push_back(line);

@@ -62,7 +62,7 @@ AnalysisResult analyze(const AnalysisFiles& files, const AnalysisOptions& option
                                                 snapshot.name, options.least));
     const std::size_t before = result.table.rows();
     add_bins(snapshot, masses, options.bins > 0 ? options.bins : usual_bins, result.table);
-    FigureLine line{files.names.size() > 1 ? fmt::format("t = {:.4g}", snapshot.time) : "", {}, {}, true};
+    FigureLine line{files.names.size() > 1 ? snapshot.moment : "", {}, {}, true};
     for (std::size_t row = before; row < result.table.rows(); ++row) {
       line.x.push_back(std::sqrt(result.table.numbers("mass_low")[row] * result.table.numbers("mass_high")[row]));
       line.y.push_back(result.table.numbers("groups")[row]);

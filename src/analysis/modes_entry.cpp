@@ -23,7 +23,7 @@ AnalysisResult analyze(const AnalysisFiles& files, const AnalysisOptions&, const
     for (int axis = 0; axis < recorder.axes(); ++axis) {
       const auto a = static_cast<std::size_t>(axis);
       const std::string word(1, "xyz"[axis]);
-      FigureLine line{files.names.size() > 1 ? fmt::format("{}, t = {:.4g}", word, field.time) : word, {}, {}};
+      FigureLine line{files.names.size() > 1 ? fmt::format("{}, {}", word, field.moment) : word, {}, {}};
       for (int mode = 1; mode <= recorder.modes(axis); ++mode) {
         const double k = physics::wave_number(mode, field.cells[a] * field.spacing[a]);
         const bool shortest = 2 * mode == field.cells[a];  // is its own opposite

@@ -60,7 +60,7 @@ AnalysisResult analyze(const AnalysisFiles& files, const AnalysisOptions& option
     const PowerSpectrum spectrum =
         power_spectrum(snapshot.particles, snapshot.box, cells, static_cast<int>(options.folds), cpu);
     add_bins(snapshot, spectrum, result.table);
-    FigureLine line{files.names.size() > 1 ? fmt::format("t = {:.4g}", snapshot.time) : "P(k)", {}, {}};
+    FigureLine line{files.names.size() > 1 ? snapshot.moment : "P(k)", {}, {}};
     for (const PowerBin& bin : spectrum.bins) line.x.push_back(bin.k), line.y.push_back(bin.power);
     figure.lines.push_back(line);
     if (f + 1 == files.names.size())

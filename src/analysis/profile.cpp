@@ -52,11 +52,21 @@ ProfileShell shell_of(const ShellSums& sums, double inner, double outer, double 
 std::vector<double> profile_edges(const SeenFromCenter& seen, std::int64_t bins, double low, double high) {
   if (seen.radius.empty()) throw Error(ErrorKind::input, "profile: there are no particles, expected at least 1");
   const std::size_t n = seen.radius.size();
+  const bool chosen = low == 0 && high == 0;
   if (low == 0) low = seen.radius[std::min(n - 1, std::max<std::size_t>(10, n / 1000))];
   if (high == 0) high = seen.radius[std::min(n - 1, n - 1 - n / 200)];
+  if (chosen && !(high > low))
+    throw Error(ErrorKind::input,
+                fmt::format("profile: expected particles at several distances from the centre, found {} at {}", n,
+                            to_text(high)));
   if (!(low > 0) || !(high > low))
     throw Error(ErrorKind::input,
                 fmt::format("--from, --to: expected 0 < from < to, found {} and {}", to_text(low), to_text(high)));
+  const auto first = std::lower_bound(seen.radius.begin(), seen.radius.end(), low);
+  if (first == seen.radius.end() || *first > high)
+    throw Error(ErrorKind::input,
+                fmt::format("--from, --to: expected particles at distances from {} to {} from the centre, found none",
+                            to_text(low), to_text(high)));
   std::vector<double> edges{0};
   for (std::int64_t k = 0; k < bins; ++k)
     edges.push_back(low * std::pow(high / low, static_cast<double>(k) / static_cast<double>(bins)));

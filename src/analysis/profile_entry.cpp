@@ -71,7 +71,7 @@ void add_moment(const AnalysisSnapshot& snapshot, const AnalysisOptions& options
   for (const auto& [name, part] : parts) {
     const auto shells = profile_of(snapshot, center, part, edges);
     add_shells(snapshot, name, shells, result.table);
-    draw(name_times ? fmt::format("{}, t = {:.4g}", name, snapshot.time) : name, shells, panels);
+    draw(name_times ? fmt::format("{}, {}", name, snapshot.moment) : name, shells, panels);
   }
   const auto& c = center.place;
   result.findings.push_back({fmt::format("center ({}) of {}", center.how, snapshot.name), snapshot.units.length,

@@ -64,7 +64,7 @@ AnalysisResult analyze(const AnalysisFiles& files, const AnalysisOptions& option
     const auto rings = disc_rings(disc, frame, pull_in(all, disc, options.softening, device), options.low, high,
                                   options.bins > 0 ? options.bins : usual_bins);
     add_rings(disc, rings, result.table);
-    draw(files.names.size() > 1 ? fmt::format("t = {:.4g}: ", disc.time) : "", rings, panels);
+    draw(files.names.size() > 1 ? disc.moment + ": " : "", rings, panels);
     units = disc.units;
     result.findings.push_back(
         {fmt::format("axis of {}", disc.name), "",

@@ -59,6 +59,7 @@ AnalysisSnapshot load(const std::string& file) {
   AnalysisSnapshot to;
   to.name = file;
   to.time = from.header.time;
+  to.moment = time_text(from.header);
   const double side = from.header.box_size;
   if (side > 0) to.box = {{0, 0, 0}, {side, side, side}, Boundary::periodic};
   if (const auto& header = from.header; header.omega0) {
@@ -83,6 +84,7 @@ AnalysisPlasma load_plasma(const std::string& file) {
   AnalysisPlasma plasma;
   plasma.name = file;
   plasma.time = summary.time;
+  plasma.moment = time_text(summary);
   plasma.time_unit = summary.time_unit;
   plasma.velocity_unit = summary.velocity_unit();
   plasma.temperature_unit = own_units ? fmt::format("m_e ({})^2", plasma.velocity_unit) : "eV";
@@ -104,6 +106,7 @@ AnalysisField load_potential(const std::string& file) {
   AnalysisField field;
   field.name = file;
   field.time = summary.time;
+  field.moment = time_text(summary);
   field.time_unit = summary.time_unit, field.length_unit = summary.length_unit;
   field.dimensions = summary.dimensions;
   for (std::size_t axis = 0; axis < summary.cells.size(); ++axis)
@@ -134,6 +137,7 @@ AnalysisFiles analysis_files(const AnalysisEntry& entry, const std::vector<std::
                   fmt::format("{}: {} needs {}, found {}", name, entry.name, kind_text(entry.needs), kind_text(kind)));
     files.names.push_back(name);
   }
+  require_same_units(files.names);
   files.snapshot = [names = files.names](std::size_t k) { return load(names[k]); };
   files.potential = [names = files.names](std::size_t k) { return load_potential(names[k]); };
   files.plasma = [names = files.names](std::size_t k) { return load_plasma(names[k]); };

@@ -43,7 +43,9 @@ std::vector<std::string> dropped(const SnapshotSummary& input, bool potential, S
   const SnapshotHeader& header = input.header;
   if (potential && (format == SnapshotFormat::gadget1 || format == SnapshotFormat::csv))
     names.emplace_back("potentials");
-  if (header.units && format != SnapshotFormat::hdf5) names.emplace_back("units");
+  const bool ones = header.units && header.units->length_cm == 1 && header.units->mass_g == 1 &&
+                    header.units->velocity_cm_per_s == 1;  // N-body units, as files state them
+  if (header.units && !ones && is_binary(format)) names.emplace_back("units");
   if (format != SnapshotFormat::csv) return names;
   if (header.time != 0) names.emplace_back("time");
   if (header.box_size != 0) names.emplace_back("box");
@@ -62,6 +64,7 @@ void convert(const Context& context, const ConvertOptions& options) {
                 fmt::format("--big-endian: {} has no byte order, expected gadget1 or gadget2", format));
   if (options.single && options.full)
     throw Error(ErrorKind::input, "--single and --double exclude each other, expected at most one of them");
+  refuse_input_as_output("OUT", options.output, {options.input});
   if (!context.speaks()) return;
 
   SnapshotSource source(options.input, context.threads);

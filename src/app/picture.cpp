@@ -126,6 +126,7 @@ void make_picture(const Context& context, const PictureCommand& command) {
                                                 command.files[0], plasma ? "no openPMD" : "openPMD"));
     command.options.check(plasma, file);
   }
+  require_same_units(command.files);
   const int threads = Device::open("cpu", context.threads).threads();
   plasma ? picture_plasma(context, command, threads) : picture_particles(context, command, threads);
 }

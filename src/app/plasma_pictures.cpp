@@ -25,19 +25,13 @@ std::string unit_of(const std::string& coordinate, const OpenPmdSummary& summary
   return drawn_unit(coordinate.starts_with("v") ? summary.velocity_unit() : summary.length_unit);
 }
 
-/// "t = 30/ω_p", "t = 2e-9 s".
-std::string time_text(const OpenPmdSummary& summary) {
-  const std::string unit = drawn_unit(summary.time_unit);
-  const std::string after = unit.starts_with("1/") ? unit.substr(1) : unit.empty() ? "" : " " + unit;
-  return fmt::format("t = {:.6g}{}", summary.time, after);
-}
-
 std::pair<std::string, std::string> parse_phase(const std::string& text) {
   const auto comma = text.find(',');
   const auto known = [](const std::string& name) {
     return std::count(coordinates.begin(), coordinates.end(), name) > 0;
   };
-  if (comma == std::string::npos || !known(text.substr(0, comma)) || !known(text.substr(comma + 1)))
+  if (comma == std::string::npos || !known(text.substr(0, comma)) || !known(text.substr(comma + 1)) ||
+      text.substr(0, comma) == text.substr(comma + 1))
     throw Error(ErrorKind::input, fmt::format("--phase: expected two of {} such as x,vx, found \"{}\"",
                                               fmt::join(coordinates, ", "), text));
   return {text.substr(0, comma), text.substr(comma + 1)};

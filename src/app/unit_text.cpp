@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string_view>
 #include <utility>
 
+#include "base/error.hpp"
+#include "base/unit_systems.hpp"
 #include "base/units.hpp"
 
 namespace pergola::app {
@@ -52,6 +55,23 @@ bool stated(const SnapshotHeader& header) {
   const auto& u = header.units;
   return u && u->length_cm > 0 && u->mass_g > 0 && u->velocity_cm_per_s > 0 &&
          !(u->length_cm == 1 && u->mass_g == 1 && u->velocity_cm_per_s == 1);
+}
+
+struct StatedUnits {
+  std::optional<UnitSystem> units;  // none: those of a plasma, which are known by their words
+  std::string text;
+};
+
+StatedUnits units_in(const std::string& file) {
+  if (is_openpmd(file)) {
+    const OpenPmdSummary summary = inspect_openpmd(file);
+    return {std::nullopt, fmt::format("{}, {}", summary.length_unit, summary.time_unit)};
+  }
+  const SnapshotHeader header = inspect_snapshot(file).header;
+  if (!stated(header)) return {nbody_units(), "none"};
+  const AnalysisUnits words = plain_units(header);
+  return {custom_units(header.units->length_cm, header.units->mass_g, header.units->velocity_cm_per_s),
+          fmt::format("{}, {}, {}", words.length, words.mass, words.velocity)};
 }
 
 }  // namespace
@@ -112,6 +132,23 @@ std::string time_text(const SnapshotHeader& header, double longest) {
     number = fmt::format("{:.{}f}", header.time * factor, std::clamp(3 - before_point, 0, 9));
   }
   return fmt::format("t = {}{}{}", number, *best.name ? " " : "", best.name);
+}
+
+std::string time_text(const OpenPmdSummary& summary) {
+  const std::string unit = drawn_unit(summary.time_unit);
+  const std::string after = unit.starts_with("1/") ? unit.substr(1) : unit.empty() ? "" : " " + unit;
+  return fmt::format("t = {:.6g}{}", summary.time, after);
+}
+
+void require_same_units(const std::vector<std::string>& files) {
+  if (files.size() < 2) return;
+  const StatedUnits first = units_in(files[0]);
+  for (const std::string& file : files) {
+    const StatedUnits own = units_in(file);
+    if (first.units && own.units ? !same_units(*first.units, *own.units) : first.text != own.text)
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: expected the units of {}, {}, found {}", file, files[0], first.text, own.text));
+  }
 }
 
 }  // namespace pergola::app

@@ -1,7 +1,9 @@
 #pragma once
 #include <string>
+#include <vector>
 
 #include "analysis/analysis_input.hpp"
+#include "io/openpmd.hpp"
 #include "io/snapshot.hpp"
 
 namespace pergola::app {
@@ -17,11 +19,18 @@ UnitTexts unit_texts(const SnapshotHeader& header);
 /// up to `longest`, in the file's unit, all have one unit and as many digits; 0: the text is for this time alone.
 std::string time_text(const SnapshotHeader& header, double longest = 0);
 
-/// The same for tables, without marks of text: "1e10 Msun", "km/s", "kpc/(km/s)".
+/// "t = 30/ω_p", "t = 2e-9 s".
+std::string time_text(const OpenPmdSummary& summary);
+
+/// The units of a snapshot for tables, without marks of text: "1e10 Msun", "km/s", "kpc/(km/s)".
 AnalysisUnits plain_units(const SnapshotHeader& header);
 
 /// A unit of tables and files as pictures write it: "1e10 Msun/kpc^3" and "m_e (lambda_D omega_p)^2/e" with raised and
 /// lowered letters and the symbols of λ_D and ω_p.
 std::string drawn_unit(std::string unit);
+
+/// Throws Error(input) where a snapshot or openPMD file states other units than the first: numbers of such files do not
+/// belong into one table or picture. All are of one kind.
+void require_same_units(const std::vector<std::string>& files);
 
 }  // namespace pergola::app

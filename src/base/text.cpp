@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <numeric>
 
 namespace pergola {
@@ -12,6 +13,7 @@ namespace {
 
 template <class T>
 std::string shortest(T value) {
+  if (std::isnan(value)) return "nan";  // whatever its sign bit is
   char buffer[64];
   const auto result = std::to_chars(buffer, buffer + sizeof buffer, value);
   return {buffer, result.ptr};

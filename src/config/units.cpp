@@ -16,6 +16,17 @@ namespace {
 
 using Number = double RunConfig::Units::*;
 
+/// A number that a file gives in cgs and in SI: which of the two holds? One from --set replaces that of the file.
+ConfigKey once(ConfigKey key, const std::string& other, Number number) {
+  key.read = [path = key.path, other, number, read = key.read](RunConfig& config, const ConfigValue& value) {
+    if (config.units.*number > 0 && value.source != "--set")
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: {}: expected it or units.{}, found both", value.where(), path, other));
+    read(config, value);
+  };
+  return key;
+}
+
 /// One of the numbers of custom units, in cgs. 0: not given.
 ConfigKey number_key(const std::string& name, const std::string& help, Number number) {
   return real_key(
@@ -75,15 +86,17 @@ std::vector<ConfigKey> units_keys() {
                      config.units.system = *word;
                    },
                    [](const RunConfig& config) { return toml_string(config.units.system); }};
+  const Number length = &RunConfig::Units::length_cm, mass = &RunConfig::Units::mass_g,
+               velocity = &RunConfig::Units::velocity_cm_per_s;
   return {system,
-          number_key("length_cm", "the unit of length; also length_m", &RunConfig::Units::length_cm),
-          number_key("mass_g", "the unit of mass; also mass_kg", &RunConfig::Units::mass_g),
-          number_key("velocity_cm_per_s", "the unit of velocity; also velocity_m_per_s, or",
-                     &RunConfig::Units::velocity_cm_per_s),
+          once(number_key("length_cm", "the unit of length; also length_m", length), "length_m", length),
+          once(number_key("mass_g", "the unit of mass; also mass_kg", mass), "mass_kg", mass),
+          once(number_key("velocity_cm_per_s", "the unit of velocity; also velocity_m_per_s, or", velocity),
+               "velocity_m_per_s", velocity),
           number_key("time_s", "the unit of time", &RunConfig::Units::time_s),
-          si_key("length_m", &RunConfig::Units::length_cm, 1e2),
-          si_key("mass_kg", &RunConfig::Units::mass_g, 1e3),
-          si_key("velocity_m_per_s", &RunConfig::Units::velocity_cm_per_s, 1e2)};
+          once(si_key("length_m", length, 1e2), "length_cm", length),
+          once(si_key("mass_kg", mass, 1e3), "mass_g", mass),
+          once(si_key("velocity_m_per_s", velocity, 1e2), "velocity_cm_per_s", velocity)};
 }
 
 std::optional<Conflict> units_conflict(const RunConfig::Units& units) {

@@ -82,7 +82,9 @@ std::optional<FileUnits> read_units(const hdf5::File& file) {
 void read_header(const hdf5::File& file, SnapshotPiece& piece) {
   if (!file.has("Header"))
     throw Error(ErrorKind::input,
-                fmt::format("{}: has no group Header, expected a GADGET-style snapshot", file.path().string()));
+                fmt::format("{}: {}, expected a GADGET-style snapshot", file.path().string(),
+                            file.has_attribute("/", "openPMD") ? "is an openPMD file, as a plasma's are"
+                                                               : "has no group Header"));
   piece.counts = read_counts(file, "NumPart_ThisFile");
   piece.totals = read_totals(file);
   if (file.has_attribute("Header", "MassTable")) {

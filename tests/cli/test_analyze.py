@@ -61,10 +61,15 @@ class Isolated(AnalyzeTest):
         self.assertEqual(plot.read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
         self.assertIn("r50[kpc]", self.good("analyze", "radii", path))
 
+    def test_what_is_no_number_is_nan(self):
+        # Without its sign: rings of a cluster have a circular speed or an epicyclic frequency that is none.
+        self.assertNotIn("-nan", self.good("analyze", "rotation", self.model("plummer", "--n", 100)))
+
     def test_what_cannot_be_is_refused(self):
         path = self.model("plummer", "--n", 100)
         empty = self.dir / "empty"
         empty.mkdir()
+        self.bad(2, "analyze", "profile", path, "--from", "100", "--to", "200", says=["--from, --to", "found none"])
         self.bad(2, "analyze", "radi", path, says=["radi", "did you mean radii?"])
         self.bad(2, "analyze", says="expected one of radii")
         self.bad(2, "analyze", "profile", path, "--from", "2", "--to", "1", says=["--from, --to", "0 < from < to"])
@@ -77,6 +82,8 @@ class Isolated(AnalyzeTest):
         self.bad(2, "analyze", "radii", empty, says=["empty", "needs a snapshot"])
         self.bad(2, "analyze", "radii", self.dir / "none.hdf5", says="none.hdf5")
         table = self.dir / "snap.csv"
+        table.write_text("id,mass,x,y,z,vx,vy,vz\n1,1,0,0,0,0,0,0\n", encoding="utf-8")
+        self.bad(2, "analyze", "profile", table, says=["profile", "several distances"])
         table.write_text("id,mass,x,y,z,vx,vy,vz\n", encoding="utf-8")
         self.bad(2, "analyze", "profile", table, says="snap.csv")
         self.assertEqual(self.files(), ["plummer.hdf5", "snap.csv"])

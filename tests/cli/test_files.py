@@ -130,6 +130,17 @@ class Convert(harness.CliTest):
         self.good("convert", self.dir / "a.csv", self.dir / "c.vtk", "--format", "csv")
         self.assertEqual(self.files(), ["a.csv", "c.vtk"])
 
+    def test_the_input_is_never_replaced(self):
+        path, other = self.dir / "two.csv", self.dir / "link.csv"
+        path.write_text(CSV)
+        other.symlink_to(path)
+        for out in (path, other, f"{self.dir}/./two.csv"):
+            self.bad(2, "convert", path, out, says=["OUT", "another file"])
+        self.good("convert", path, self.dir / "two.hdf5")
+        before = (self.dir / "two.hdf5").read_bytes()
+        self.bad(2, "force", self.dir / "two.hdf5", "--device", "cpu", "--dump", self.dir / "two.hdf5", says=["--dump", "another file"])
+        self.assertEqual((path.read_text(), (self.dir / "two.hdf5").read_bytes()), (CSV, before))
+
     def test_a_full_stdout_leaves_no_file(self):
         (self.dir / "a.csv").write_text(CSV)
         with open("/dev/full", "w") as full:

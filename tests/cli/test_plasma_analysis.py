@@ -94,6 +94,14 @@ class PlasmaAnalysis(harness.CliTest):
         self.assertAlmostEqual(strongest[2], k, places=12)
         self.assertAlmostEqual(strongest[3] / (0.1 / k**2), 1, delta=0.05)
 
+    def test_a_legend_names_the_moments_with_their_unit(self):
+        run = self.run_of()
+        files = [run / "plasma_000.h5", run / "plasma_001.h5"]
+        for what, words in (("modes", ["x, t = 0/ωp", "x, t = 0.1/ωp"]), ("distribution", ["ions, t = 0.1/ωp"])):
+            self.table(what, *files)
+            for word in words:
+                self.assertIn(word, svg_words(self.dir / f"{what}.svg"))
+
     def test_si_files_have_temperatures_in_ev(self):
         config = self.dir / "si.toml"
         config.write_text("""[run]

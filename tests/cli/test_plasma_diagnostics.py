@@ -193,6 +193,8 @@ class PlasmaPictures(PlasmaTest):
         self.bad(2, "picture", file, "-o", picture, "--species", "ions", says=["--species", "electrons", "ions"])
         self.bad(2, "picture", file, "-o", picture, "--field", "Bz", says=["--field", "Ex", "phi", "rho"])
         self.bad(2, "picture", file, "-o", picture, "--phase", "x", says=["--phase", "x,vx"])
+        self.bad(2, "picture", file, "-o", picture, "--phase", "x,x", says=["--phase", "x,vx"])
+        self.bad(2, "convert", file, self.dir / "no.csv", says=["openPMD", "expected a GADGET-style snapshot"])
         self.bad(2, "picture", file, "-o", picture, "--phase", "x,vz", "--field", "phi", says=["--field", "--phase"])
         data = file.read_bytes()
         (self.dir / "half.h5").write_bytes(data[:len(data) // 2])

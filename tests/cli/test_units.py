@@ -37,6 +37,20 @@ class Units(harness.CliTest):
         self.bad(2, "plan", config, "--set", "units.system=gadget", says=["units.system", '"gadget"'])
         self.assertIn('system = "galactic"', self.good("run", config, "--set", "units.system=galactic", "--print-config"))
 
+    def test_a_unit_given_in_cgs_and_si_is_refused(self):
+        config = self.dir / "custom.toml"
+        for one, other in (("length_cm = 1e5", "length_m = 1"), ("mass_kg = 1", "mass_g = 5"),
+                           ("velocity_cm_per_s = 3", "velocity_m_per_s = 1")):
+            given = {"length": "length_cm = 1e5", "mass": "mass_g = 7", "velocity": "velocity_m_per_s = 2"}
+            given[one.split("_")[0]] = f"{one}\n{other}"
+            config.write_text('[particles]\nmodel = "plummer"\n[units]\nsystem = "custom"\n' + "\n".join(given.values()))
+            self.bad(2, "run", config, "-o", self.dir / "out",
+                     says=[f"units.{one.split(' ')[0]}", f"units.{other.split(' ')[0]}", "found both"])
+        config.write_text('[particles]\nmodel = "plummer"\n[units]\nsystem = "custom"\nlength_m = 3\nmass_g = 7\ntime_s = 2\n')
+        self.assertIn("length_cm = 300 ", self.good("run", config, "--print-config"))
+        self.assertIn("length_cm = 500 ", self.good("run", config, "--print-config", "--set", "units.length_cm=500"))
+        self.assertIn("length_cm = 400 ", self.good("run", config, "--print-config", "--set", "units.length_m=4"))
+
     def test_force_uses_them_too(self):
         stars = self.stars()
         self.bad(2, "force", stars, "--set", "units.system=si", says=["units.system", "stars.hdf5", '"si"'])
@@ -65,6 +79,22 @@ class Units(harness.CliTest):
         self.assertIn("mass[1e10 Msun],x[kpc],", (self.dir / "m81.csv").read_text())
         self.good("ic", "plummer", "--n", 10, "-o", self.dir / "plummer.csv")
         self.assertEqual((self.dir / "plummer.csv").read_text().splitlines()[0], "id,mass,x,y,z,vx,vy,vz")
+
+    def test_files_in_other_units_are_not_put_beside_each_other(self):
+        stars, other = self.stars(), self.dir / "other.hdf5"
+        self.good("ic", "plummer", "--n", 32, "--units", "stellar", "-o", other)
+        for command in (("analyze", "radii"), ("analyze", "profile"), ("picture", "-o", self.dir / "a.png")):
+            self.bad(2, *command, stars, other, says=["other.hdf5", "stars.hdf5", "kpc, Msun, km/s", "pc, Msun, km/s"])
+        self.good("analyze", "radii", stars, stars)
+
+    def test_only_binary_files_lose_units(self):
+        stars = self.stars()
+        for name, lost in (("a.csv", []), ("a.hdf5", []), ("a.g2", ["units"])):
+            self.assertEqual(self.good_json("convert", stars, self.dir / name)["not_carried"], lost, name)
+        (self.dir / "run.toml").write_text('[run]\nend_time = 0.01\n[particles]\nmodel = "plummer"\nn = 8\n')
+        self.good("run", self.dir / "run.toml", "-o", self.dir / "plain", "--quiet")  # N-body units are none to lose
+        plain = self.good_json("convert", self.dir / "plain" / "snap_000.hdf5", self.dir / "b.g2")
+        self.assertNotIn("units", plain["not_carried"])
 
     def test_columns_that_contradict_or_say_nothing_are_refused(self):
         def refused(old, new, *says):
