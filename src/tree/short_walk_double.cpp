@@ -15,43 +15,7 @@
 // After foreach_target.h:
 #include <hwy/highway.h>
 
-HWY_BEFORE_NAMESPACE();
-namespace pergola::tree::HWY_NAMESPACE {
-
-namespace hn = hwy::HWY_NAMESPACE;
-
-#include "tree/walk.inl"
-
-std::vector<WalkTask<double>> begin_short_walk_double(const TreeView<double>& tree, const ShortRangeBox<double>& box,
-                                                      const Opening& opening, const ActiveSet& active,
-                                                      std::uint32_t grain, const Sink& sink) {
-  return begin_walk_any(tree, box, opening, active, grain, sink);
-}
-void short_walk_double(const TreeView<double>& tree, const ShortRangeBox<double>& box, const Opening& opening,
-                       const ActiveSet& active, const WalkTask<double>& task, const Sink& sink) {
-  walk_any(tree, box, opening, active, task, sink);
-}
-
-}  // namespace pergola::tree::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
 namespace pergola::tree {
-
-HWY_EXPORT(begin_short_walk_double);
-HWY_EXPORT(short_walk_double);
-
-template <>
-std::vector<WalkTask<double>> begin_short_walk(const TreeView<double>& tree, const ShortRangeBox<double>& box,
-                                               const Opening& opening, const ActiveSet& active, std::uint32_t grain,
-                                               const Sink& sink) {
-  return HWY_DYNAMIC_DISPATCH(begin_short_walk_double)(tree, box, opening, active, grain, sink);
+using WalkNumber = double;
 }
-template <>
-void short_walk(const TreeView<double>& tree, const ShortRangeBox<double>& box, const Opening& opening,
-                const ActiveSet& active, const WalkTask<double>& task, const Sink& sink) {
-  HWY_DYNAMIC_DISPATCH(short_walk_double)(tree, box, opening, active, task, sink);
-}
-
-}  // namespace pergola::tree
-#endif
+#include "tree/short_walk_instance.inl"

@@ -1,5 +1,5 @@
-// The walk on the CPU. No include guard: included by tree/walk_float.cpp, tree/walk_double.cpp and, for periodic boxes,
-// tree/short_walk_float.cpp and tree/short_walk_double.cpp once per instruction set, inside its namespace.
+// The walk on the CPU. No include guard: part of tree/walk_instance.inl and, for periodic boxes, of
+// tree/short_walk_instance.inl, inside the namespace of an instruction set.
 
 using physics::expansion_terms, physics::factor_of, physics::Factor, physics::index_of, physics::is_valid,
     physics::term_of;

@@ -15,41 +15,7 @@
 // After foreach_target.h:
 #include <hwy/highway.h>
 
-HWY_BEFORE_NAMESPACE();
-namespace pergola::tree::HWY_NAMESPACE {
-
-namespace hn = hwy::HWY_NAMESPACE;
-
-#include "tree/walk.inl"
-
-std::vector<WalkTask<float>> begin_walk_float(const TreeView<float>& tree, const Opening& opening,
-                                              const ActiveSet& active, std::uint32_t grain, const Sink& sink) {
-  return begin_walk_any(tree, OpenSpace(), opening, active, grain, sink);
-}
-void walk_float(const TreeView<float>& tree, const Opening& opening, const ActiveSet& active,
-                const WalkTask<float>& task, const Sink& sink) {
-  walk_any(tree, OpenSpace(), opening, active, task, sink);
-}
-
-}  // namespace pergola::tree::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
 namespace pergola::tree {
-
-HWY_EXPORT(begin_walk_float);
-HWY_EXPORT(walk_float);
-
-template <>
-std::vector<WalkTask<float>> begin_walk(const TreeView<float>& tree, const Opening& opening, const ActiveSet& active,
-                                        std::uint32_t grain, const Sink& sink) {
-  return HWY_DYNAMIC_DISPATCH(begin_walk_float)(tree, opening, active, grain, sink);
+using WalkNumber = float;
 }
-template <>
-void walk(const TreeView<float>& tree, const Opening& opening, const ActiveSet& active, const WalkTask<float>& task,
-          const Sink& sink) {
-  HWY_DYNAMIC_DISPATCH(walk_float)(tree, opening, active, task, sink);
-}
-
-}  // namespace pergola::tree
-#endif
+#include "tree/walk_instance.inl"

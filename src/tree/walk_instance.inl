@@ -1,0 +1,41 @@
+// The walk in open space on the CPU for one number type, WalkNumber. No include guard: included by
+// tree/walk_float.cpp and tree/walk_double.cpp once per instruction set.
+
+HWY_BEFORE_NAMESPACE();
+namespace pergola::tree::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+#include "tree/walk.inl"
+
+std::vector<WalkTask<WalkNumber>> begin_walk_here(const TreeView<WalkNumber>& tree, const Opening& opening,
+                                                  const ActiveSet& active, std::uint32_t grain, const Sink& sink) {
+  return begin_walk_any(tree, OpenSpace(), opening, active, grain, sink);
+}
+void walk_here(const TreeView<WalkNumber>& tree, const Opening& opening, const ActiveSet& active,
+               const WalkTask<WalkNumber>& task, const Sink& sink) {
+  walk_any(tree, OpenSpace(), opening, active, task, sink);
+}
+
+}  // namespace pergola::tree::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace pergola::tree {
+
+HWY_EXPORT(begin_walk_here);
+HWY_EXPORT(walk_here);
+
+template <>
+std::vector<WalkTask<WalkNumber>> begin_walk(const TreeView<WalkNumber>& tree, const Opening& opening,
+                                             const ActiveSet& active, std::uint32_t grain, const Sink& sink) {
+  return HWY_DYNAMIC_DISPATCH(begin_walk_here)(tree, opening, active, grain, sink);
+}
+template <>
+void walk(const TreeView<WalkNumber>& tree, const Opening& opening, const ActiveSet& active,
+          const WalkTask<WalkNumber>& task, const Sink& sink) {
+  HWY_DYNAMIC_DISPATCH(walk_here)(tree, opening, active, task, sink);
+}
+
+}  // namespace pergola::tree
+#endif
