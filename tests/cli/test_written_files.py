@@ -39,7 +39,7 @@ class WrittenFiles(harness.CliTest):
             (["analyze", "radii", self.last, "--device", "cpu", "--threads", 1, "-o", to("a.csv"), "--plot", to("a.svg")],
              ["a.csv", "a.svg"]),
             (["plot", self.run, "-o", to("plots"), "--format", "svg"],
-             ["plots/energy.svg", "plots/momentum.svg", "plots/profile.svg"]),
+             ["plots/energy.svg", "plots/momentum.svg", "plots/lagrangian.svg", "plots/profile.svg"]),
             (["movie", self.run, "--size", 64, "--threads", 1, "-o", to("a.gif")], ["a.gif"]),
             (["movie", self.run, "--size", 64, "--threads", 1, "-o", f"{to('frames')}/"],
              [f"frames/frame_000{k}.png" for k in range(3)]),
