@@ -36,8 +36,8 @@ std::vector<Complex> windowed_transform(const std::vector<Complex>& values, std:
   return out;
 }
 
-PowerSpectrum padded_spectrum(const WaveSeries& series, std::size_t padding) {
-  PowerSpectrum spectrum;
+FrequencySpectrum padded_spectrum(const WaveSeries& series, std::size_t padding) {
+  FrequencySpectrum spectrum;
   const std::size_t count = even_samples(series.times);
   if (count < 4) return spectrum;
   const std::size_t length = padding * count;
@@ -265,9 +265,9 @@ GrowthWindow find_growth(const WaveSeries& series) {
   return best_end == 0 ? none : growth_of(part_of(series, best_begin, best_end));
 }
 
-PowerSpectrum power_spectrum(const WaveSeries& series) { return padded_spectrum(series, 1); }
+FrequencySpectrum frequency_spectrum(const WaveSeries& series) { return padded_spectrum(series, 1); }
 
-double peak_frequency(const PowerSpectrum& spectrum) {
+double peak_frequency(const FrequencySpectrum& spectrum) {
   const auto& power = spectrum.power;
   // Down from frequency 0, then the highest.
   std::size_t first = 0;

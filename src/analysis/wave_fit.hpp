@@ -46,14 +46,14 @@ PERGOLA_API GrowthWindow growth_of(const WaveSeries& series);
 
 /// Power of evenly spaced samples by frequency, with a Hann window; waves that travel either way are added, and a wave
 /// of amplitude A has a peak of A². Samples after a change of the spacing are left out.
-struct PowerSpectrum {
+struct FrequencySpectrum {
   std::vector<double> frequencies;  // from 0 to π/spacing
   std::vector<double> power;
 };
-PERGOLA_API PowerSpectrum power_spectrum(const WaveSeries& series);
+PERGOLA_API FrequencySpectrum frequency_spectrum(const WaveSeries& series);
 
 /// The frequency of the highest peak that is not part of the slope from frequency 0, by the parabola through the
 /// logarithms of three neighbours; 0 for none.
-PERGOLA_API double peak_frequency(const PowerSpectrum& spectrum);
+PERGOLA_API double peak_frequency(const FrequencySpectrum& spectrum);
 
 }  // namespace pergola

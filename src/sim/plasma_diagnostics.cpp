@@ -175,7 +175,7 @@ AxisSpectrum PlasmaDiagnostics::axis_spectrum(int axis) const {
   double highest = 0;
   for (std::size_t mode = 0; mode < modes; ++mode) {
     const auto series = modes_.series(axis, static_cast<int>(mode) + 1);
-    const PowerSpectrum spectrum = power_spectrum({modes_.times(), series});
+    const FrequencySpectrum spectrum = frequency_spectrum({modes_.times(), series});
     for (std::size_t i = 0; i < series.size(); ++i) result.amplitudes[i * modes + mode] = series[i] * potential;
     if (mode == 0) {
       highest = spectrum.frequencies.empty() ? 0 : spectrum.frequencies.back();
@@ -199,7 +199,7 @@ std::string PlasmaDiagnostics::spectrum_text(const SpectrumFile& spectrum) const
   for (const AxisSpectrum& axis : spectrum.axes) {
     const std::size_t modes = axis.wave_numbers.size();
     for (std::size_t mode = 0; mode < modes; ++mode) {
-      PowerSpectrum one{axis.frequencies, {}};
+      FrequencySpectrum one{axis.frequencies, {}};
       for (std::size_t i = 0; i < axis.frequencies.size(); ++i) one.power.push_back(axis.power[i * modes + mode]);
       text += fmt::format("{},{},{},{},{}\n", axis.axis, mode + 1, to_text(axis.wave_numbers[mode]),
                           to_text(peak_frequency(one)), to_text(*std::max_element(one.power.begin(), one.power.end())));

@@ -66,7 +66,7 @@ TEST(WaveFit, StrongerStaticFieldDoesNotHideAnOscillation) {
   const auto series = sampled(100, 0.1, [](double t) { return Complex{5 + 0.5 * std::cos(0.98 * t), 1}; });
   EXPECT_NEAR(fit_oscillation(series).frequency, 0.98, 1e-5);
   EXPECT_NEAR(fit_oscillation(series).growth_rate, 0, 1e-6);
-  EXPECT_NEAR(peak_frequency(power_spectrum(series)), 0.98, 5e-3);
+  EXPECT_NEAR(peak_frequency(frequency_spectrum(series)), 0.98, 5e-3);
 }
 
 TEST(WaveFit, TheWindowOfGrowthIsFound) {
@@ -103,7 +103,7 @@ TEST(WaveSpectrum, PeakStandsAtTheFrequencyAndHasTheSquareOfTheAmplitude) {
   // A frequency between two of the spectrum's, in either direction of travel.
   for (const double sign : {1.0, -1.0}) {
     const auto series = sampled(200, 0.2, [&](double t) { return std::polar(3.0, sign * 1.27 * t); });
-    const PowerSpectrum spectrum = power_spectrum(series);
+    const FrequencySpectrum spectrum = frequency_spectrum(series);
     EXPECT_NEAR(spectrum.frequencies.back(), 3.14159 / 0.2, 0.02);
     EXPECT_NEAR(peak_frequency(spectrum), 1.27, 2e-3);
     // Hann: at most 1.42 dB of loss between two frequencies.
@@ -115,10 +115,10 @@ TEST(WaveSpectrum, PeakStandsAtTheFrequencyAndHasTheSquareOfTheAmplitude) {
 
 TEST(WaveSpectrum, AnOddLastSampleIsLeftOut) {
   auto series = sampled(50, 0.25, [](double t) { return Complex{std::cos(2 * t), 0}; });
-  const auto before = power_spectrum(series).power;
+  const auto before = frequency_spectrum(series).power;
   series.times.push_back(50.1);
   series.values.emplace_back(7, 0);
-  EXPECT_EQ(power_spectrum(series).power, before);
+  EXPECT_EQ(frequency_spectrum(series).power, before);
 }
 
 class Modes : public testing::Test {
