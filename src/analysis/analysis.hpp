@@ -26,6 +26,9 @@ struct AnalysisOptions {
   double linking_length = 0;       // the same in the unit of the file; 0: from `linking`
   std::int64_t least = 20;         // particles of a group
   std::string axis = "x";          // of a component: x | y | z
+  double sigma8 = 0;               // of the universe of a box; 0: as the run beside the file says
+  double n_s = 0.96;
+  double omega_baryon = 0.045;
 };
 
 /// Numbers, or words, below one name.

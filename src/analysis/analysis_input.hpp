@@ -9,6 +9,7 @@
 #include "base/host_device.hpp"
 #include "particles/box.hpp"
 #include "particles/particles.hpp"
+#include "physics/cosmology.hpp"
 
 namespace pergola {
 
@@ -24,6 +25,14 @@ struct AnalysisUnits {
   std::string per_length(const char* power) const { return mass.empty() ? "" : mass + "/" + length + power; }
 };
 
+/// The universe that a box is a part of.
+struct AnalysisUniverse {
+  physics::Cosmology cosmology;
+  bool knows_waves = false;  // sigma8, n_s and omega_baryon are those of the box
+  double scale_factor = 1;
+  double length_mpc_h = 1;  // the unit of length in comoving Mpc/h
+};
+
 /// Particles at a moment.
 struct AnalysisSnapshot {
   std::string name;  // of the file, for messages
@@ -32,6 +41,7 @@ struct AnalysisSnapshot {
   Box box;
   double gravitational_constant = 1;
   std::optional<double> matter_part;  // density of matter over the critical one, where the file knows a cosmology
+  std::optional<AnalysisUniverse> universe;  // where the file knows it, and its unit of length
   AnalysisUnits units;
   Particles particles;
 };

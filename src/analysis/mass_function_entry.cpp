@@ -3,10 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
+#include <optional>
 
 #include "analysis/centers.hpp"
 #include "analysis/found_groups.hpp"
 #include "base/error.hpp"
+#include "physics/eisenstein_hu.hpp"
+#include "physics/growth.hpp"
+#include "physics/halo_mass_function.hpp"
 
 namespace pergola {
 
@@ -25,7 +30,60 @@ std::vector<double> masses_of(const AnalysisSnapshot& snapshot, const FriendGrou
   return masses;
 }
 
-void add_bins(const AnalysisSnapshot& snapshot, const std::vector<double>& masses, std::int64_t bins, Table& table) {
+/// What theory expects in the box, as halos per volume of the file and logarithm of mass.
+class ExpectedHalos {
+ public:
+  ExpectedHalos(const AnalysisUniverse& universe, double mean_density)
+      : universe_(universe),
+        mean_density_(mean_density),
+        power_([fit = physics::EisensteinHu(universe.cosmology.omega_matter, universe.cosmology.omega_baryon,
+                                            universe.cosmology.h)](double k) { return fit.transfer(k); },
+               universe.cosmology.n_s, universe.cosmology.sigma8) {
+    const auto background = universe.cosmology.background(1);
+    growth_ = physics::growth_at(background, universe.scale_factor).d1 / physics::growth_at(background, 1).d1;
+  }
+  double sheth_tormen(double mass) const { return of(mass, physics::sheth_tormen_multiplicity); }
+  double tinker(double mass) const {
+    return of(mass, [z = 1 / universe_.scale_factor - 1](double sigma) {
+      return physics::tinker_multiplicity(sigma, std::max(z, 0.0));
+    });
+  }
+
+ private:
+  template <class Multiplicity>
+  double of(double mass, const Multiplicity& multiplicity) const {
+    const double unit = universe_.length_mpc_h, radius = std::cbrt(mass / mean_density_ / (4 * std::numbers::pi / 3));
+    return physics::halos_per_log_mass(power_, unit * radius, growth_, multiplicity) * unit * unit * unit;
+  }
+
+  AnalysisUniverse universe_;
+  double mean_density_, growth_ = 1;
+  physics::LinearPower power_;
+};
+
+/// Where the universe of the box is known, and the waves in it: from the run beside the file, or as asked for.
+std::optional<ExpectedHalos> expected_halos(const AnalysisSnapshot& snapshot, const AnalysisOptions& options) {
+  if (!snapshot.universe || !snapshot.box.periodic()) {
+    if (options.sigma8 > 0)
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: --sigma8: expected a cosmological box (Omega0, Time and units in the header), "
+                              "found none",
+                              snapshot.name));
+    return std::nullopt;
+  }
+  AnalysisUniverse universe = *snapshot.universe;
+  if (options.sigma8 > 0)
+    universe.cosmology.sigma8 = options.sigma8, universe.cosmology.n_s = options.n_s,
+    universe.cosmology.omega_baryon = options.omega_baryon;
+  else if (!universe.knows_waves)
+    return std::nullopt;
+  double mass = 0;
+  for (const double one : snapshot.particles.mass) mass += one;
+  return ExpectedHalos(universe, mass / snapshot.box.volume());
+}
+
+void add_bins(const AnalysisSnapshot& snapshot, const std::vector<double>& masses, std::int64_t bins,
+              const std::optional<ExpectedHalos>& expected, bool with_theory, Table& table) {
   const AnalysisUnits& units = snapshot.units;
   const double volume = snapshot.box.periodic() ? snapshot.box.volume() : std::numeric_limits<double>::quiet_NaN();
   const std::string per_volume = units.length.empty() ? "" : fmt::format("1/({})^3", units.length);
@@ -46,6 +104,10 @@ void add_bins(const AnalysisSnapshot& snapshot, const std::vector<double>& masse
     table.add("dn_dlnM", per_volume, count / (volume * width));
     table.add("dn_dlnM_error", per_volume, std::sqrt(count) / (volume * width));
     table.add("n_above", per_volume, above / volume);
+    if (!with_theory) continue;
+    const double mass = std::sqrt(from * to), unknown = std::numeric_limits<double>::quiet_NaN();
+    table.add("sheth_tormen", per_volume, expected ? expected->sheth_tormen(mass) : unknown);
+    table.add("tinker", per_volume, expected ? expected->tinker(mass) : unknown);
   }
 }
 
@@ -53,21 +115,34 @@ AnalysisResult analyze(const AnalysisFiles& files, const AnalysisOptions& option
   AnalysisResult result;
   AnalysisUnits units;
   Figure figure{"Mass function of groups", "mass", "", "groups in the bin", "", true, true, {}};
+  bool with_theory = false;  // the table has columns for it: the first file decides
   for (std::size_t k = 0; k < files.names.size(); ++k) {
-    const AnalysisSnapshot snapshot = chosen_species(files.snapshot(k), options);
+    AnalysisSnapshot whole = files.snapshot(k);
+    const auto expected = expected_halos(whole, options);
+    if (k == 0) with_theory = expected.has_value();
+    const AnalysisSnapshot snapshot = chosen_species(std::move(whole), options);
     const FoundGroups found = find_groups(snapshot, options, device);
     const auto masses = masses_of(snapshot, found.friends);
     if (masses.empty() || !(masses.front() > 0))
       throw Error(ErrorKind::input, fmt::format("{}: expected groups of at least {} particles with mass, found none",
                                                 snapshot.name, options.least));
     const std::size_t before = result.table.rows();
-    add_bins(snapshot, masses, options.bins > 0 ? options.bins : usual_bins, result.table);
+    add_bins(snapshot, masses, options.bins > 0 ? options.bins : usual_bins, expected, with_theory, result.table);
     FigureLine line{files.names.size() > 1 ? snapshot.moment : "", {}, {}, true};
     for (std::size_t row = before; row < result.table.rows(); ++row) {
       line.x.push_back(std::sqrt(result.table.numbers("mass_low")[row] * result.table.numbers("mass_high")[row]));
       line.y.push_back(result.table.numbers("groups")[row]);
     }
     figure.lines.push_back(line);
+    for (const char* theory : {"sheth_tormen", "tinker"}) {
+      if (!expected || !with_theory) continue;
+      const bool is_tinker = theory == std::string("tinker");
+      FigureLine beside{is_tinker ? "Tinker 2008" : "Sheth-Tormen", line.x, {}, false, is_tinker};
+      for (std::size_t row = before; row < result.table.rows(); ++row)
+        beside.y.push_back(result.table.numbers(theory)[row] * snapshot.box.volume() *
+                           std::log(result.table.numbers("mass_high")[row] / result.table.numbers("mass_low")[row]));
+      figure.lines.push_back(beside);
+    }
     figure.x_unit = snapshot.units.mass;
     result.findings.push_back({"groups", "", static_cast<double>(masses.size())});
   }
@@ -81,17 +156,29 @@ AnalysisEntry mass_function_entry() {
   auto keys = group_keys();
   keys.push_back(bins_key(usual_bins));
   keys.push_back(species_key());
-  return {.name = "mass-function",
-          .help = "How many friends-of-friends groups there are of which mass",
-          .details =
-              "One line per bin, equal in the logarithm of the mass. Columns: time, mass_low, mass_high, groups "
-              "with their counting error, dn_dlnM (number per volume and logarithm of mass) with its error, "
-              "n_above (number per volume of at least mass_low); per volume only in a periodic box, else nan.",
-          .example = "box.hdf5 --linking 0.2 --least 32 -o mass-function.csv --plot mass-function.png",
-          .needs = AnalysisNeeds::particles,
-          .span = AnalysisSpan::last_moment,
-          .keys = keys,
-          .analyze = analyze};
+  keys.push_back(real_option<AnalysisOptions>(
+      "sigma8", "of linear theory, for files without their run beside them; 0: as the run says", Range::at_least(0),
+      [](auto& options) -> auto& { return options.sigma8; }));
+  keys.push_back(real_option<AnalysisOptions>(
+      "n-s", "slope of the primordial power spectrum, with --sigma8", Range::between(-3, 10),
+      [](auto& options) -> auto& { return options.n_s; }));
+  keys.push_back(real_option<AnalysisOptions>(
+      "omega-baryon", "the baryons in Omega0, with --sigma8", Range::between(0, 10),
+      [](auto& options) -> auto& { return options.omega_baryon; }));
+  return {
+      .name = "mass-function",
+      .help = "How many friends-of-friends groups there are of which mass",
+      .details =
+          "One line per bin, equal in the logarithm of the mass. Columns: time, mass_low, mass_high, groups "
+          "with their counting error, dn_dlnM (number per volume and logarithm of mass) with its error, "
+          "n_above (number per volume of at least mass_low); per volume only in a periodic box, else nan. Where the "
+          "universe of the box is known (its run beside it, or --sigma8): what Sheth & Tormen 1999 and, for "
+          "spheres of 200 mean densities, Tinker et al. 2008 expect for dn_dlnM in the middle of the bin.",
+      .example = "box.hdf5 --linking 0.2 --least 32 -o mass-function.csv --plot mass-function.png",
+      .needs = AnalysisNeeds::particles,
+      .span = AnalysisSpan::last_moment,
+      .keys = keys,
+      .analyze = analyze};
 }
 
 }  // namespace pergola

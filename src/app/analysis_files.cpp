@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <filesystem>
+#include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "app/unit_text.hpp"
 #include "base/error.hpp"
@@ -54,6 +56,32 @@ std::vector<fs::path> files_of_run(const AnalysisEntry& entry, const fs::path& d
   return files;
 }
 
+/// What the run that wrote a file says of its universe, in run.json beside it; false where there is none.
+bool take_waves_of_run(const fs::path& file, physics::Cosmology& universe) {
+  std::ifstream stream(file.parent_path() / "run.json");
+  const auto record = nlohmann::json::parse(stream, nullptr, false);
+  const nlohmann::json::json_pointer place("/configuration/cosmology");
+  if (!record.is_object() || !record.contains(place)) return false;
+  const auto& of_run = record[place];
+  for (const auto& parameter : physics::cosmology_parameters)
+    if (of_run.contains(parameter.name) && of_run[parameter.name].is_number())
+      universe.*parameter.value = of_run[parameter.name].get<double>();
+  return true;
+}
+
+/// Lengths of a cosmological file are in its unit over h.
+std::optional<AnalysisUniverse> universe_of(const fs::path& file, const SnapshotHeader& header) {
+  if (!header.omega0 || !(*header.omega0 > 0) || !header.units || !(header.time > 0)) return std::nullopt;
+  AnalysisUniverse found;
+  found.knows_waves = take_waves_of_run(file, found.cosmology);
+  found.cosmology.omega_matter = *header.omega0;
+  found.cosmology.omega_lambda = header.omega_lambda.value_or(1 - *header.omega0);
+  found.cosmology.h = header.hubble_param.value_or(found.cosmology.h);
+  found.scale_factor = header.time;
+  found.length_mpc_h = header.units->length_cm / (kiloparsec_m * 1e5);
+  return found;
+}
+
 AnalysisSnapshot load(const std::string& file) {
   Snapshot from = read_snapshot(file);
   AnalysisSnapshot to;
@@ -68,6 +96,7 @@ AnalysisSnapshot load(const std::string& file) {
     universe.omega_lambda = header.omega_lambda.value_or(1 - *header.omega0);
     if (*header.omega0 > 0 && header.time > 0) to.matter_part = universe.matter_part(header.time);
   }
+  to.universe = universe_of(file, from.header);
   RunConfig config;
   take_file_units(config, file, from.header.units);
   to.gravitational_constant = config.unit_system().gravitational_constant;

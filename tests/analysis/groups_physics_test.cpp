@@ -8,6 +8,9 @@
 #include "analysis/analysis.hpp"
 #include "base/error.hpp"
 #include "base/philox.hpp"
+#include "physics/eisenstein_hu.hpp"
+#include "physics/growth.hpp"
+#include "physics/halo_mass_function.hpp"
 
 namespace pergola {
 namespace {
@@ -88,6 +91,37 @@ TEST(MassFunction, CountsTheGroups) {
   options.least = 1000;
   EXPECT_THROW(mass_function_entry().analyze(one_file(box_with_ball(300, {5, 5, 5})), options, Device::open("cpu", 1)),
                Error);
+}
+
+// Reference: physics/halo_mass_function.hpp, which has tests of its own, at the radius that the mass has at the mean
+// density.
+TEST(MassFunction, StandsBesideWhatTheoryExpects) {
+  auto snapshot = box_with_ball(300, {5, 5, 5});
+  snapshot.universe.emplace();
+  snapshot.universe->length_mpc_h = 2, snapshot.universe->scale_factor = 0.5;
+  AnalysisOptions options;
+  options.linking = 0.1;
+  options.bins = 1;
+  const Device device = Device::open("cpu", 1);
+  const auto table = [&] { return mass_function_entry().analyze(one_file(snapshot), options, device).table; };
+  EXPECT_EQ(table().columns.back().name, "n_above");  // sigma8 is not known
+  options.sigma8 = 0.9;
+  const Table with_theory = table();
+  const physics::EisensteinHu fit(0.3, 0.045, 0.7);
+  const physics::LinearPower power([&](double k) { return fit.transfer(k); }, 0.96, 0.9);
+  const auto universe = physics::Cosmology().background(1);
+  const double growth = physics::growth_at(universe, 0.5).d1 / physics::growth_at(universe, 1).d1;
+  const double mass = std::sqrt(with_theory.numbers("mass_low")[0] * with_theory.numbers("mass_high")[0]);
+  const double radius = 2 * std::cbrt(mass / 1.3 * 3 / (4 * std::numbers::pi));  // 1300 in a volume of 1000
+  EXPECT_NEAR(with_theory.numbers("sheth_tormen")[0] /
+                  (8 * physics::halos_per_log_mass(power, radius, growth, physics::sheth_tormen_multiplicity)),
+              1, 1e-9);
+  EXPECT_NEAR(with_theory.numbers("tinker")[0] /
+                  (8 * physics::halos_per_log_mass(
+                           power, radius, growth, [](double sigma) { return physics::tinker_multiplicity(sigma, 1); })),
+              1, 1e-9);
+  snapshot.universe.reset();
+  EXPECT_THROW(table(), Error);
 }
 
 TEST(GroupsEntry, NeedsALengthOutsidePeriodicBoxes) {

@@ -161,6 +161,8 @@ class Boxes(AnalyzeTest):
         self.assertEqual(found["particles"], sorted(found["particles"], reverse=True))
         self.assertGreater(sum(self.table("mass-function", path, "--linking", 0.8, "--least", 5)["groups"]), 0)
         self.bad(2, "analyze", "mass-function", path, "--linking", 0.1, says=["groups", "found none"])
+        self.bad(2, "analyze", "mass-function", path, "--linking", 0.8, "--least", 5, "--sigma8", 0.8,
+                 says=["--sigma8", "cosmological box", "found none"])
         self.bad(2, "analyze", "power", path, "--cells", 30, says=["--cells", "multiple of 8"])
         self.bad(2, "analyze", "radii", path, says=["periodic box", "--center"])
 

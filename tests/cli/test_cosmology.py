@@ -62,6 +62,13 @@ class Cosmology(harness.CliTest):
             self.assertEqual((info["omega0"], info["omega_lambda"], info["hubble_param"]), (0.3, 0.7, 0.7))
             self.assertEqual(info["box_size"], 50)
         self.assertFalse((run / "snap_004.hdf5").exists())
+        # What theory expects stands beside the groups: the run says which waves it has; another file does not.
+        group = ("--linking", 1.5, "--least", 8, "--bins", 2)
+        self.assertIn("tinker[1/(Mpc/h)^3]", self.good("analyze", "mass-function", run, *group))
+        alone = self.dir / "alone.hdf5"
+        (run / "snap_003.hdf5").rename(alone)
+        self.assertNotIn("tinker", self.good("analyze", "mass-function", alone, *group))
+        self.assertIn("tinker", self.good("analyze", "mass-function", alone, *group, "--sigma8", 0.8))
 
     def test_a_file_gives_the_same_run_as_its_model_and_its_cosmology_is_inherited_aloud(self):
         file, run, other = self.made("ic.hdf5"), self.dir / "run", self.dir / "other"
