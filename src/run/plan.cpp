@@ -24,8 +24,9 @@ namespace {
 
 /// The first look, which says how large the trial may be.
 constexpr std::int64_t probe_particles = 2048;
-/// A trial whose particles are made and have their first forces within this time.
-constexpr double longest_start_seconds = 1.5;
+/// A trial has its particles made and their first forces within the first of these; a larger one that could take more
+/// than the second is not tried.
+constexpr double longest_start_seconds = 1.5, most_start_seconds = 4;
 constexpr std::int64_t fewest_pilot_particles = 128, most_pilot_particles = 4096;
 /// Meshes up to so many cells a side are tried as they are.
 constexpr int most_side_cpu = 192, most_side_gpu = 512;
@@ -228,9 +229,16 @@ std::int64_t GravityTrial::choose_size() {
     make_trial(probe, start);
     bring_up_ = {std::max(0.0, first.wall - start.wall), std::max(0.0, first.processor - start.processor)};
     constexpr std::int64_t more = 8;
-    const double longer = pairs() ? more * more : more;
-    while (more * probe < n && fits(more * probe) && 2 * longer * start.wall < longest_start_seconds)
+    const double longest = pairs() ? more * more : more;  // that eight times as many can take, over what these took
+    // At first that is what is expected, but of a GPU, where few particles take the time of many; then twice what was
+    // seen.
+    double expected = device_.is_cuda() ? 1 : 2 * longest;
+    while (more * probe < n && fits(more * probe) && expected * start.wall < longest_start_seconds &&
+           longest * start.wall < most_start_seconds) {
+      const double before = start.wall;
       make_trial(probe *= more, start);
+      expected = std::min(2 * longest, 2 * std::max(1.0, start.wall / std::max(before, 1e-6)));
+    }
     const double room = std::max(1.0, longest_start_seconds / std::max(start.wall, 1e-6));
     const double most = static_cast<double>(probe) * std::pow(room, pairs() ? 0.5 : 1.0);
     if (most < static_cast<double>(n)) n = static_cast<std::int64_t>(most);
