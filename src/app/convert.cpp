@@ -102,9 +102,9 @@ void add_convert(Command program, Context& context) {
                    ".g2 .gadget2 is gadget2, .g1 .gadget1 .gadget .dat, a number or none is gadget1")
       ->one_of({"auto", "hdf5", "gadget1", "gadget2", "csv"});
   command->add_flag("--single", options->single, "Write numbers in single precision");
-  command->add_flag(
-      "--double", options->full,
-      "Write numbers in double precision. Without either: as the input, and single for gadget1 and gadget2");
+  command->add_flag("--double", options->full,
+                    "Write numbers in double precision. Without either: as the input, single for gadget1 and gadget2, "
+                    "double for csv");
   command->add_flag("--big-endian", options->big_endian, "Write gadget1 or gadget2 in big-endian byte order");
   command->footer("Example:\n  pergola convert cluster.hdf5 cluster.g2 --double");
   command->callback([&context, options] { convert(context, *options); });
