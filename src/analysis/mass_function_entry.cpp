@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <optional>
 
 #include "analysis/centers.hpp"
@@ -36,12 +35,8 @@ class ExpectedHalos {
   ExpectedHalos(const AnalysisUniverse& universe, double mean_density)
       : universe_(universe),
         mean_density_(mean_density),
-        power_([fit = physics::EisensteinHu(universe.cosmology.omega_matter, universe.cosmology.omega_baryon,
-                                            universe.cosmology.h)](double k) { return fit.transfer(k); },
-               universe.cosmology.n_s, universe.cosmology.sigma8) {
-    const auto background = universe.cosmology.background(1);
-    growth_ = physics::growth_at(background, universe.scale_factor).d1 / physics::growth_at(background, 1).d1;
-  }
+        power_(physics::eisenstein_hu_power(universe.cosmology)),
+        growth_(physics::growth_at(universe.cosmology.background(1), universe.scale_factor).d1) {}
   double sheth_tormen(double mass) const { return of(mass, physics::sheth_tormen_multiplicity); }
   double tinker(double mass) const {
     return of(mass, [z = 1 / universe_.scale_factor - 1](double sigma) {
@@ -52,13 +47,14 @@ class ExpectedHalos {
  private:
   template <class Multiplicity>
   double of(double mass, const Multiplicity& multiplicity) const {
-    const double unit = universe_.length_mpc_h, radius = std::cbrt(mass / mean_density_ / (4 * std::numbers::pi / 3));
-    return physics::halos_per_log_mass(power_, unit * radius, growth_, multiplicity) * unit * unit * unit;
+    const double unit = universe_.length_mpc_h, radius = unit * physics::lagrangian_radius(mass, mean_density_);
+    return physics::halos_per_log_mass(power_, radius, growth_, multiplicity) * unit * unit * unit;
   }
 
   AnalysisUniverse universe_;
-  double mean_density_, growth_ = 1;
+  double mean_density_;
   physics::LinearPower power_;
+  double growth_;  // over today's
 };
 
 /// Where the universe of the box is known, and the waves in it: from the run beside the file, or as asked for.

@@ -3,10 +3,9 @@
 #include <fmt/core.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "app/run_json.hpp"
 #include "app/unit_text.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
@@ -58,10 +57,9 @@ std::vector<fs::path> files_of_run(const AnalysisEntry& entry, const fs::path& d
 
 /// What the run that wrote a file says of its universe, in run.json beside it; false where there is none.
 bool take_waves_of_run(const fs::path& file, physics::Cosmology& universe) {
-  std::ifstream stream(file.parent_path() / "run.json");
-  const auto record = nlohmann::json::parse(stream, nullptr, false);
+  const nlohmann::json record = run_json(file.parent_path());
   const nlohmann::json::json_pointer place("/configuration/cosmology");
-  if (!record.is_object() || !record.contains(place)) return false;
+  if (!record.contains(place)) return false;
   const auto& of_run = record[place];
   for (const auto& parameter : physics::cosmology_parameters)
     if (of_run.contains(parameter.name) && of_run[parameter.name].is_number())

@@ -2,10 +2,10 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include "app/command.hpp"
+#include "app/run_json.hpp"
 #include "app/unit_text.hpp"
 #include "app/written_files.hpp"
 #include "base/error.hpp"
@@ -109,17 +109,10 @@ std::string growth_text(const nlohmann::json& record) {
                      std::isfinite(theory) ? fmt::format(", theory {:.4g}", theory) : "");
 }
 
-/// The record of the run; an empty object where there is none.
-nlohmann::json record_in(const fs::path& directory) {
-  std::ifstream stream(directory / "run.json");
-  auto record = nlohmann::json::parse(stream, nullptr, false);
-  return record.is_object() ? record : nlohmann::json::object();
-}
-
 /// Reads all logs of a run.
 Plots plots_of(const fs::path& directory) {
   const auto energy = RunLog::read(directory / "energy.csv");
-  const nlohmann::json record = record_in(directory);
+  const nlohmann::json record = run_json(directory);
   const LogUnits units = units_of(record);
   Plots plots;
   plots.emplace_back("energy", plot_energy(energy, units));

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "app/run_json.hpp"
 #include "app/unit_text.hpp"
 #include "base/error.hpp"
 #include "io/openpmd.hpp"
@@ -93,12 +93,6 @@ ViewPoints points_of_plasma(const fs::path& file, std::int64_t most) {
   return points;
 }
 
-json record_json(const fs::path& file) {
-  std::ifstream stream(file);
-  json record = json::parse(stream, nullptr, false);
-  return record.is_object() ? record : json::object();
-}
-
 }  // namespace
 
 json log_json(const fs::path& file) {
@@ -150,7 +144,7 @@ std::string RunFolderFeed::state() {
              {"title", fs::absolute(directory_).lexically_normal().filename().string()},
              {"live", false},
              {"control", false}};
-  const json record = record_json(directory_ / "run.json");
+  const json record = run_json(directory_);
   for (const char* key : {"status", "device_name", "precision", "n", "start_time", "time", "end_time", "totals",
                           "energy_error", "checks"})
     if (record.contains(key)) state[key] = record[key];

@@ -103,7 +103,7 @@ struct Decomposition {
   bool narrow = false;
 };
 
-/// a / b, rounded up; short division where both fit, for it is done by every thread of every launch.
+/// a / b, rounded up; short division where both fit, for where only the device knows the count every thread does it.
 PERGOLA_HD std::int64_t divide_up(std::int64_t a, std::int64_t b) {
   if (a < (std::int64_t{1} << 31) && b < (std::int64_t{1} << 31)) {
     const auto x = static_cast<std::uint32_t>(a), y = static_cast<std::uint32_t>(b);

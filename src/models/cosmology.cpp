@@ -68,10 +68,9 @@ physics::LinearPower power_of(const ModelInput& input) {
   if (const auto table = table_of(input))
     return {[table = *table](double k) { return table(k); }, universe.n_s, universe.sigma8, table->first(),
             table->last()};
+  if (input.word("transfer") != "no-wiggle") return physics::eisenstein_hu_power(universe);
   const physics::EisensteinHu fit(universe.omega_matter, universe.omega_baryon, universe.h);
-  if (input.word("transfer") == "no-wiggle")
-    return {[fit](double k) { return fit.smooth(k); }, universe.n_s, universe.sigma8};
-  return {[fit](double k) { return fit.transfer(k); }, universe.n_s, universe.sigma8};
+  return {[fit](double k) { return fit.smooth(k); }, universe.n_s, universe.sigma8};
 }
 
 /// Waves of the density contrast today, linear: ⟨|δ|²⟩ = P/V for δ(x) = Σ δ_k exp(i k·x).

@@ -2,6 +2,9 @@
 #include <cmath>
 #include <numbers>
 
+#include "physics/cosmology.hpp"
+#include "physics/linear_power.hpp"
+
 namespace pergola::physics {
 
 /// The transfer function of cold dark matter with baryons as a fit, good to a few per cent. Eisenstein & Hu 1998,
@@ -86,5 +89,11 @@ class EisensteinHu {
   double horizon_ = 0, k_equality_ = 0, k_silk_ = 0, alpha_c_ = 1, beta_c_ = 1, alpha_b_ = 0, beta_b_ = 0;
   double beta_node_ = 0;
 };
+
+/// The linear power spectrum with this transfer function.
+inline LinearPower eisenstein_hu_power(const Cosmology& universe) {
+  const EisensteinHu fit(universe.omega_matter, universe.omega_baryon, universe.h);
+  return {[fit](double k) { return fit.transfer(k); }, universe.n_s, universe.sigma8};
+}
 
 }  // namespace pergola::physics

@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "physics/linear_power.hpp"
+#include "physics/profiles.hpp"
 
 namespace pergola::physics {
 
@@ -30,16 +31,20 @@ inline double tinker_multiplicity(double sigma, double redshift) {
   return amplitude * (std::pow(sigma / b, -a) + 1) * std::exp(-c / (sigma * sigma));
 }
 
+/// The radius of the sphere that has a mass at the mean density.
+inline double lagrangian_radius(double mass, double mean_density) {
+  return std::cbrt(mass / mean_density / shell_volume(0.0, 1.0));
+}
+
 /// Halos per volume ((h/Mpc)³, comoving) and logarithm of mass, dn/d ln M = f(σ) ρ/M d ln σ⁻¹/d ln M: Press & Schechter
-/// 1974 in the form of Jenkins et al. 2001, eq. 3. `radius` (Mpc/h): of the sphere that has the mass at the mean
-/// density; `growth`: of linear waves to the time of the halos, over today's; multiplicity(σ): one of those above.
+/// 1974 in the form of Jenkins et al. 2001, eq. 3. `radius` (Mpc/h): lagrangian_radius() of the mass; `growth`: of
+/// linear waves to the time of the halos, over today's; multiplicity(σ): one of those above.
 template <class Multiplicity>
 double halos_per_log_mass(const LinearPower& power, double radius, double growth, const Multiplicity& multiplicity) {
   constexpr double step = 0.02;  // in ln R
   const double slope =
       std::log(power.sigma(radius * std::exp(-step)) / power.sigma(radius * std::exp(step))) / (2 * step);
-  const double volume = 4 * std::numbers::pi / 3 * radius * radius * radius;
-  return multiplicity(growth * power.sigma(radius)) / volume * slope / 3;
+  return multiplicity(growth * power.sigma(radius)) / shell_volume(0.0, radius) * slope / 3;
 }
 
 }  // namespace pergola::physics

@@ -41,6 +41,16 @@ std::vector<double> drift_of(const RunLog& log, const std::array<const char*, 3>
   return drift;
 }
 
+/// With a logarithmic axis.
+Plot against_time(const char* title, const LogUnits& units, const std::string& label) {
+  Plot plot;
+  plot.title = title;
+  plot.x.label = label_with_unit(units.clock, units.time);
+  plot.y.label = label;
+  plot.y.log = true;
+  return plot;
+}
+
 bool has_energies_by_species(const RunLog& energy) {
   const auto& names = energy.names();
   return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.starts_with("kinetic_"); });
@@ -75,11 +85,8 @@ Drawing plot_energy(const RunLog& energy, const LogUnits& units) {
 
 Drawing plot_momentum(const RunLog& energy, const LogUnits& units) {
   const auto time = energy.numbers("time");
-  Plot plot;
-  plot.title = "Drift of momentum and angular momentum";
-  plot.x.label = label_with_unit(units.clock, units.time);
-  plot.y.label = label_with_unit("distance from the first value", units.momentum);
-  plot.y.log = true;
+  Plot plot = against_time("Drift of momentum and angular momentum", units,
+                           label_with_unit("distance from the first value", units.momentum));
   plot.add_series("momentum", time, drift_of(energy, {"px", "py", "pz"}), style_for(time.size()));
   plot.add_series("angular momentum", time, drift_of(energy, {"lx", "ly", "lz"}), style_for(time.size()));
   return draw_panels({plot}, plot_width, plot_height);
@@ -87,11 +94,7 @@ Drawing plot_momentum(const RunLog& energy, const LogUnits& units) {
 
 Drawing plot_audit(const RunLog& audit, const LogUnits& units) {
   const auto time = audit.numbers("time");
-  Plot plot;
-  plot.title = "Force error";
-  plot.x.label = label_with_unit(units.clock, units.time);
-  plot.y.label = "relative error";
-  plot.y.log = true;
+  Plot plot = against_time("Force error", units, "relative error");
   for (const char* measure : {"median", "rms", "p99", "max"})
     plot.add_series(measure, time, audit.numbers(measure), style_for(time.size()));
   return draw_panels({plot}, plot_width, plot_height);
@@ -99,11 +102,7 @@ Drawing plot_audit(const RunLog& audit, const LogUnits& units) {
 
 Drawing plot_radii(const RunLog& radii, const LogUnits& units) {
   const auto time = radii.numbers("time");
-  Plot plot;
-  plot.title = "Lagrangian radii";
-  plot.x.label = label_with_unit(units.clock, units.time);
-  plot.y.label = label_with_unit("radius", units.length);
-  plot.y.log = true;
+  Plot plot = against_time("Lagrangian radii", units, label_with_unit("radius", units.length));
   for (const int percent : {1, 5, 10, 25, 50, 75, 90})
     plot.add_series(fmt::format("{} %", percent), time, radii.numbers(fmt::format("r{}", percent)),
                     style_for(time.size()));

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "physics/growth.hpp"
 #include "sim/gravity_system.hpp"
+#include "test_devices.hpp"
 
 namespace pergola {
 
@@ -18,12 +19,13 @@ constexpr double k = 2 * std::numbers::pi;
 constexpr int across = 8;  // particles and cells along y and z
 
 /// G = 1, H₀ = 1, a box of 1: a lattice of side × 8 × 8 particles and as many cells. steps: of the section [time].
-RunConfig configuration(int side, const std::string& cosmology, double end, const std::string& steps) {
+RunConfig configuration(int side, const std::string& cosmology, double end, const std::string& steps,
+                        const std::string& device = "cpu") {
   return parse_config(fmt::format(R"(
 [run]
 end_time = {}
 precision = "double"
-device = "cpu"
+device = "{}"
 threads = 1
 [gravity]
 solver = "mesh"
@@ -37,12 +39,15 @@ assignment = "tsc"
 [cosmology]
 {}
 )",
-                                  end, side, across, across, steps, cosmology),
+                                  end, device, side, across, across, steps, cosmology),
                       "test");
 }
 RunConfig configuration(int side, const std::string& cosmology, double end, double step) {
   return configuration(side, cosmology, end, fmt::format("step = {}", step));
 }
+
+class CosmologicalRunOn : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, CosmologicalRunOn, OnEachDevice(), device_test_name);
 
 /// Each particle its own step, in ln a.
 constexpr const char* block_steps = "steps = \"block\"\nstep_max = 0.015625\neta = 0.0005\ncourant = 0.02";
@@ -106,9 +111,9 @@ TEST(CosmologicalRun, PlaneWavesGrowAsLinearTheorySaysInFourUniverses) {
 }
 
 // The same with steps of each particle's own, which kick and drift with integrals over other times.
-TEST(CosmologicalRun, PlaneWavesGrowAsLinearTheorySaysWithBlockSteps) {
+TEST_P(CosmologicalRunOn, PlaneWavesGrowAsLinearTheorySaysWithBlockSteps) {
   const int side = 256;
-  const RunConfig config = configuration(side, "omega_matter = 0.3\nomega_lambda = 0.7", 1, block_steps);
+  const RunConfig config = configuration(side, "omega_matter = 0.3\nomega_lambda = 0.7", 1, block_steps, GetParam());
   const double from = 0.1;
   const Particles start = plane_wave(config, side, 0.2, from);
   GravitySystem run(config, start, from);
@@ -131,11 +136,11 @@ TEST(CosmologicalRun, PlaneWavesGrowAsLinearTheorySaysWithBlockSteps) {
 
 // Zel'dovich's pancake until shortly before shells cross at a = 1, against a run with a step of an eighth. A kick over
 // the wrong times would be of first order.
-TEST(CosmologicalRun, APancakeConvergesAtSecondOrderInTheStep) {
+TEST_P(CosmologicalRunOn, APancakeConvergesAtSecondOrderInTheStep) {
   const int side = 64;
   const std::string universe = "omega_matter = 1\nomega_lambda = 0\nomega_baryon = 0";
   const auto at_the_end = [&](const std::string& steps) {
-    const RunConfig config = configuration(side, universe, 0.9, steps);
+    const RunConfig config = configuration(side, universe, 0.9, steps, GetParam());
     GravitySystem run(config, plane_wave(config, side, 1, 0.1), 0.1);
     run.run_until(0.9);
     return run.particles();
@@ -164,10 +169,10 @@ TEST(CosmologicalRun, APancakeConvergesAtSecondOrderInTheStep) {
 }
 
 // The energy equation holds to the accuracy of steps and cells; with dt for the kicks in place of dt/a it would not.
-TEST(CosmologicalRun, KeepsTheEquationOfLayzerAndIrvine) {
+TEST_P(CosmologicalRunOn, KeepsTheEquationOfLayzerAndIrvine) {
   const int side = 64;
   for (const char* steps : {"step = 0.02", block_steps}) {
-    const RunConfig config = configuration(side, "omega_matter = 0.3\nomega_lambda = 0.7", 0.9, steps);
+    const RunConfig config = configuration(side, "omega_matter = 0.3\nomega_lambda = 0.7", 0.9, steps, GetParam());
     GravitySystem run(config, plane_wave(config, side, 0.9, 0.1), 0.1);
     LayzerIrvine equation;
     double residual = 0;
@@ -183,10 +188,10 @@ TEST(CosmologicalRun, KeepsTheEquationOfLayzerAndIrvine) {
   }
 }
 
-TEST(CosmologicalRun, GoesOnFromASavedStateWithTheSameBits) {
+TEST_P(CosmologicalRunOn, GoesOnFromASavedStateWithTheSameBits) {
   const int side = 32;
   for (const char* steps : {"step = 0.05", block_steps}) {
-    const RunConfig config = configuration(side, "omega_matter = 0.3\nomega_lambda = 0.7", 0.5, steps);
+    const RunConfig config = configuration(side, "omega_matter = 0.3\nomega_lambda = 0.7", 0.5, steps, GetParam());
     const Particles start = plane_wave(config, side, 0.5, 0.1);
     GravitySystem whole(config, start, 0.1), part(config, start, 0.1);
     part.run_until(0.23);
