@@ -87,8 +87,8 @@ DensityWave waves_of(const ModelInput& input) {
 
 int order_of(const ModelInput& input) {
   const double order = input.number("order");
-  if (order != 1 && order != 2)
-    throw Error(ErrorKind::input, fmt::format("cosmology: order: expected 1 or 2, found {}", to_text(order)));
+  if (order != 1 && order != 2 && order != 3)
+    throw Error(ErrorKind::input, fmt::format("cosmology: order: expected 1, 2 or 3, found {}", to_text(order)));
   return static_cast<int>(order);
 }
 
@@ -106,32 +106,58 @@ void check(const ModelInput& input) {
                 "km/s), found others");
 }
 
+/// D and d ln D/d ln a of a term.
+std::array<double, 2> growth_of(const physics::Growth& growth, LagrangianTerm term) {
+  switch (term) {
+    case LagrangianTerm::first:
+      return {growth.d1, growth.f1};
+    case LagrangianTerm::second:
+      return {growth.d2, growth.f2};
+    case LagrangianTerm::third_a:
+      return {growth.d3a, growth.f3a};
+    case LagrangianTerm::third_b:
+      return {growth.d3b, growth.f3b};
+    case LagrangianTerm::third_c:
+      break;
+  }
+  return {growth.d3c, growth.f3c};
+}
+
 Particles make_cosmology(const ModelInput& input) {
   check(input);
   const int side = side_of(input), order = order_of(input);
   const double box = input.number("box"), a = scale_factor(input), spacing = box / side;
   const auto background = background_of(input);
   const physics::Growth growth = physics::growth_at(background, a);
-  check_memory(2 * input.n());  // the particles, and what they are displaced with
-  const Displacements by = lagrangian_displacements(side, waves_of(input), order, input.threads());
+  check_memory((order < 3 ? 2 : 3) * input.n());  // the particles, and the waves that they are displaced with
   Particles particles =
       equal_masses(input.n(), physics::mean_density(background, input.gravitational_constant()) * box * box * box);
-  // √a dx/dt, GADGET's velocity: dx/dt = H Σ f D ψ.
-  const double speed = std::sqrt(a) * background.rate(a);
-  const double d1 = box * growth.d1, d2 = box * growth.d2, v1 = speed * growth.f1 * d1, v2 = speed * growth.f2 * d2;
   const std::array<std::vector<double>*, 3> x{&particles.x, &particles.y, &particles.z};
   const std::array<std::vector<double>*, 3> v{&particles.vx, &particles.vy, &particles.vz};
-  parallel_chunks(input.threads(), input.n(), 65536, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const auto k = static_cast<std::size_t>(i);
-      const std::int64_t at[3] = {i % side, i / side % side, i / side / side};
-      for (std::size_t axis = 0; axis < 3; ++axis) {
-        const double first = by.first[axis][k], second = order > 1 ? by.second[axis][k] : 0;
-        (*x[axis])[k] = wrap(static_cast<double>(at[axis]) * spacing + d1 * first + d2 * second, 0.0, box);
-        (*v[axis])[k] = v1 * first + v2 * second;
-      }
-    }
+  const auto each = [&](const auto& body) {
+    parallel_chunks(input.threads(), input.n(), 65536, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i)
+        for (std::size_t axis = 0; axis < 3; ++axis) {
+          const auto k = static_cast<std::size_t>(i);
+          body(i, k, axis, (*x[axis])[k], (*v[axis])[k]);
+        }
+    });
+  };
+  each([&](std::int64_t i, std::size_t, std::size_t axis, double& place, double&) {
+    const std::int64_t at[3] = {i % side, i / side % side, i / side / side};
+    place = static_cast<double>(at[axis]) * spacing;
   });
+  // √a dx/dt, GADGET's velocity: dx/dt = H Σ f D ψ.
+  const double speed = std::sqrt(a) * background.rate(a);
+  lagrangian_displacements(side, waves_of(input), order, input.threads(), [&](LagrangianTerm term, const auto& by) {
+    const auto [d, f] = growth_of(growth, term);
+    const double length = box * d, velocity = speed * f * length;
+    each([&](std::int64_t, std::size_t k, std::size_t axis, double& place, double& moving) {
+      place += length * by[axis][k];
+      moving += velocity * by[axis][k];
+    });
+  });
+  each([&](std::int64_t, std::size_t, std::size_t, double& place, double&) { place = wrap(place, 0.0, box); });
   return particles;
 }
 
@@ -139,7 +165,7 @@ std::vector<ModelOption> options() {
   std::vector<ModelOption> all{
       {"box", 100.0, "side of the periodic box, Mpc/h", Range::above(0), {}},
       {"redshift", 49.0, "at which the run starts", Range::at_least(0), {}},
-      {"order", 2.0, "of Lagrangian perturbation theory: 1 or 2", Range::between(1, 2), {}},
+      {"order", 2.0, "of Lagrangian perturbation theory: 1, 2 or 3", Range::between(1, 3), {}},
       {"transfer", std::string("eisenstein-hu"), "eisenstein-hu, no-wiggle, or a table of CAMB or CLASS", {}, {}},
       {"fixed", false, "all waves at their rms amplitude", {}, {}},
       {"paired", false, "the opposite of the field", {}, {}}};

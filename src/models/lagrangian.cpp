@@ -20,6 +20,8 @@ double square(int kx, int ky, int kz) {
   return static_cast<double>(kx) * kx + static_cast<double>(ky) * ky + static_cast<double>(kz) * kz;
 }
 
+using Vector = std::array<std::vector<double>, 3>;
+
 /// Two real fields in one transform: what `first` and `second` give for a wave are their waves.
 template <class First, class Second>
 void fill_pair(WaveCube& cube, const First& first, const Second& second) {
@@ -28,9 +30,10 @@ void fill_pair(WaveCube& cube, const First& first, const Second& second) {
     const double k2 = square(kx, ky, kz);
     return Complex(first(k, k2)) + i_unit * Complex(second(k, k2));
   });
+  cube.to_places();
 }
 
-void take(WaveCube& cube, std::vector<double>* real, std::vector<double>* imaginary) {
+void take_pair(WaveCube& cube, std::vector<double>* real, std::vector<double>* imaginary) {
   for (auto* to : {real, imaginary})
     if (to) to->resize(static_cast<std::size_t>(cube.size()));
   cube.each([&](Complex& value, std::size_t i) {
@@ -39,68 +42,110 @@ void take(WaveCube& cube, std::vector<double>* real, std::vector<double>* imagin
   });
 }
 
-/// Σ_{i<j} (φ,ii φ,jj − φ,ij²) at the places of the lattice.
-std::vector<double> second_source(WaveCube& cube, const DensityWave& delta) {
+/// φ,ij at the places of the lattice.
+struct Tides {
+  std::vector<double> xx, yy, zz, xy, xz, yz;
+  physics::TidalTensor operator[](std::size_t i) const { return {xx[i], yy[i], zz[i], xy[i], xz[i], yz[i]}; }
+};
+
+/// source(k): the wave of ∇²φ.
+template <class Source>
+Tides tides_of(WaveCube& cube, const Source& source) {
   const auto tide = [&](std::size_t i, std::size_t j) {
-    return [&delta, i, j](const std::array<double, 3>& k, double k2) {
-      return physics::tidal_wave(k[i], k[j], k2, delta(int(k[0]), int(k[1]), int(k[2])));
+    return [&source, i, j](const std::array<double, 3>& k, double k2) {
+      return physics::tidal_wave(k[i], k[j], k2, source(k));
     };
   };
-  std::vector<double> xx, yy, source(static_cast<std::size_t>(cube.size()));
+  Tides tides;
   fill_pair(cube, tide(0, 0), tide(1, 1));
-  cube.to_places();
-  take(cube, &xx, &yy);
+  take_pair(cube, &tides.xx, &tides.yy);
   fill_pair(cube, tide(2, 2), tide(0, 1));
-  cube.to_places();
-  cube.each(
-      [&](Complex& v, std::size_t i) { source[i] = xx[i] * yy[i] + (xx[i] + yy[i]) * v.real() - v.imag() * v.imag(); });
+  take_pair(cube, &tides.zz, &tides.xy);
   fill_pair(cube, tide(0, 2), tide(1, 2));
-  cube.to_places();
-  cube.each([&](Complex& v, std::size_t i) { source[i] -= v.real() * v.real() + v.imag() * v.imag(); });
-  return source;
+  take_pair(cube, &tides.xz, &tides.yz);
+  return tides;
 }
 
-/// The three components of a gradient field: wave(k along an axis, k²) of `of` (kx, ky, kz, place in the cube).
+/// The three components of a field: wave(k, k², axis).
 template <class Wave>
-void fill_vector(WaveCube& cube, const Wave& wave, std::array<std::vector<double>, 3>& to) {
+Vector vector_of(WaveCube& cube, const Wave& wave) {
+  // Wave numbers are counted per box, gradients are over lengths in boxes: a factor 1/2π for each displacement.
   const auto along = [&](std::size_t axis) {
-    return [&wave, axis](const std::array<double, 3>& k, double k2) { return wave(k, k2, axis); };
+    return [&wave, axis](const std::array<double, 3>& k, double k2) { return wave(k, k2, axis) / two_pi; };
   };
+  Vector to;
   fill_pair(cube, along(0), along(1));
-  cube.to_places();
-  take(cube, &to[0], &to[1]);
+  take_pair(cube, &to[0], &to[1]);
   fill_pair(cube, along(2), [](const std::array<double, 3>&, double) { return 0.0; });
-  cube.to_places();
-  take(cube, &to[2], nullptr);
+  take_pair(cube, &to[2], nullptr);
+  return to;
+}
+
+/// The waves of a real field that is given at the places of a lattice.
+class FieldWaves {
+ public:
+  FieldWaves(WaveCube& cube, const std::vector<double>& field) : side_(cube.side()) {
+    cube.each([&](Complex& value, std::size_t i) { value = field[i]; });
+    cube.to_waves();
+    waves_ = cube.values();
+  }
+  Complex operator()(const std::array<double, 3>& k) const {
+    const auto n = static_cast<std::size_t>(side_);
+    return waves_[(index(k[2]) * n + index(k[1])) * n + index(k[0])];
+  }
+
+ private:
+  std::size_t index(double k) const { return static_cast<std::size_t>(k < 0 ? k + side_ : k); }
+
+  int side_;
+  std::vector<Complex> waves_;
+};
+
+/// The third order from φ1,ij and φ2,ij, whose memory becomes that of the sources.
+void third_order(WaveCube& cube, Tides& first, Tides& second, const TakeTerm& take) {
+  cube.each([&](Complex&, std::size_t i) {
+    const auto sources = physics::third_order_sources(first[i], second[i]);
+    first.xx[i] = sources.a, first.yy[i] = sources.b;
+    second.xx[i] = sources.c[0], second.yy[i] = sources.c[1], second.zz[i] = sources.c[2];
+  });
+  for (auto* rest : {&first.zz, &first.xy, &first.xz, &first.yz, &second.xy, &second.xz, &second.yz}) *rest = {};
+  const auto gradient = [&](const std::vector<double>& source) {
+    const FieldWaves waves(cube, source);
+    return vector_of(cube, [&](const std::array<double, 3>& k, double k2, std::size_t axis) {
+      return physics::third_displacement(k[axis], k2, waves(k));
+    });
+  };
+  take(LagrangianTerm::third_a, gradient(first.xx));
+  take(LagrangianTerm::third_b, gradient(first.yy));
+  const std::array<FieldWaves, 3> c{FieldWaves(cube, second.xx), FieldWaves(cube, second.yy),
+                                    FieldWaves(cube, second.zz)};
+  take(LagrangianTerm::third_c, vector_of(cube, [&](const std::array<double, 3>& k, double k2, std::size_t axis) {
+         const std::size_t next = (axis + 1) % 3, after = (axis + 2) % 3;
+         return physics::transverse_displacement(k[next], k[after], k2, c[next](k), c[after](k));
+       }));
 }
 
 }  // namespace
 
-Displacements lagrangian_displacements(int side, const DensityWave& delta, int order, int threads) {
-  Displacements result;
+void lagrangian_displacements(int side, const DensityWave& delta, int order, int threads, const TakeTerm& take) {
   WaveCube cube(side, threads);
-  // Wave numbers are counted per box, gradients are over lengths in boxes: a factor 1/2π for each displacement.
-  fill_vector(
-      cube,
-      [&](const std::array<double, 3>& k, double k2, std::size_t axis) {
-        return physics::first_displacement(k[axis], k2, delta(int(k[0]), int(k[1]), int(k[2]))) / two_pi;
-      },
-      result.first);
-  if (order < 2) return result;
-  const auto source = second_source(cube, delta);
-  cube.each([&](Complex& value, std::size_t i) { value = source[i]; });
-  cube.to_waves();
-  const std::vector<Complex> waves = cube.values();
-  const auto index = [side](double k) { return static_cast<std::size_t>(k < 0 ? k + side : k); };
-  const auto n = static_cast<std::size_t>(side);
-  fill_vector(
-      cube,
-      [&](const std::array<double, 3>& k, double k2, std::size_t axis) {
-        return physics::second_displacement(k[axis], k2, waves[(index(k[2]) * n + index(k[1])) * n + index(k[0])]) /
-               two_pi;
-      },
-      result.second);
-  return result;
+  const auto density = [&](const std::array<double, 3>& k) { return delta(int(k[0]), int(k[1]), int(k[2])); };
+  take(LagrangianTerm::first, vector_of(cube, [&](const std::array<double, 3>& k, double k2, std::size_t axis) {
+         return physics::first_displacement(k[axis], k2, density(k));
+       }));
+  if (order < 2) return;
+  Tides tides = tides_of(cube, density);
+  std::vector<double> source(static_cast<std::size_t>(cube.size()));
+  cube.each([&](Complex&, std::size_t i) { source[i] = physics::second_order_source(tides[i]); });
+  if (order < 3) tides = {};
+  const FieldWaves waves(cube, source);
+  source = {};
+  take(LagrangianTerm::second, vector_of(cube, [&](const std::array<double, 3>& k, double k2, std::size_t axis) {
+         return physics::second_displacement(k[axis], k2, waves(k));
+       }));
+  if (order < 3) return;
+  Tides second = tides_of(cube, waves);
+  third_order(cube, tides, second, take);
 }
 
 std::complex<double> draw_wave(const WaveDraw& draw, int kx, int ky, int kz, double variance) {

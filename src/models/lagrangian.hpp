@@ -10,12 +10,14 @@ namespace pergola {
 /// A wave of the density contrast: k in waves per box.
 using DensityWave = std::function<std::complex<double>(int kx, int ky, int kz)>;
 
-/// Displacements −∇φ1 and ∇φ2 (physics/lagrangian.hpp) at the places i L/n of a lattice, x fastest, in units of the
-/// length L of the box.
-struct Displacements {
-  std::array<std::vector<double>, 3> first, second;  // second: empty for the first order
-};
-Displacements lagrangian_displacements(int side, const DensityWave& delta, int order, int threads);
+/// The terms of the displacement (physics/lagrangian.hpp): −∇φ1, ∇φ2, −∇φ3a, −∇φ3b, −∇×A3c, each with its own growth.
+enum class LagrangianTerm { first, second, third_a, third_b, third_c };
+
+/// Gets the terms up to `order` one after the other, in that order: three components at the places i L/n of a lattice,
+/// x fastest, in units of the length L of the box. Products of waves are taken at those places: what lies beyond the
+/// lattice's Nyquist wave number comes back as smaller waves (no dealiasing).
+using TakeTerm = std::function<void(LagrangianTerm, const std::array<std::vector<double>, 3>&)>;
+void lagrangian_displacements(int side, const DensityWave& delta, int order, int threads, const TakeTerm& take);
 
 /// How Gaussian waves are drawn: from the seed and the wave vector, so that a wave is the same at any resolution.
 struct WaveDraw {
