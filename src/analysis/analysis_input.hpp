@@ -13,7 +13,7 @@
 
 namespace pergola {
 
-/// The units of a file in words, "kpc", "1e10 Msun", "km/s"; empty where it states none.
+/// The units of a file in words, "kpc", "1e10 Msun", "km/s"; empty where it states none. Comoving lengths are "cMpc/h".
 struct AnalysisUnits {
   std::string length, mass, velocity, time;
 
@@ -22,7 +22,10 @@ struct AnalysisUnits {
   std::string surface_density() const { return per_length("^2"); }
 
  private:
-  std::string per_length(const char* power) const { return mass.empty() ? "" : mass + "/" + length + power; }
+  std::string per_length(const char* power) const {
+    if (mass.empty()) return "";
+    return length.find('/') == std::string::npos ? mass + "/" + length + power : mass + "/(" + length + ")" + power;
+  }
 };
 
 /// The universe that a box is a part of.
@@ -31,9 +34,10 @@ struct AnalysisUniverse {
   bool knows_waves = false;  // sigma8, n_s and omega_baryon are those of the box
   double scale_factor = 1;
   double length_mpc_h = 1;  // the unit of length in comoving Mpc/h
+  double hubble = 1;        // today's H₀ in the file's velocity over its length
 };
 
-/// Particles at a moment.
+/// Particles at a moment. In an expanding universe places are comoving and velocities peculiar, a dx/dt.
 struct AnalysisSnapshot {
   std::string name;  // of the file, for messages
   double time = 0;

@@ -17,8 +17,6 @@ namespace pergola {
 
 namespace {
 
-constexpr std::int64_t most_for_pairs = 20000;
-
 Vec3<double> given_place(const std::string& text) {
   std::array<double, 3> value{};
   std::string_view rest = text;
@@ -120,7 +118,8 @@ SeenFromCenter seen_from(const AnalysisSnapshot& snapshot, const Vec3<double>& c
 namespace {
 
 /// Of all particles in each other's field.
-ForceResult forces_in(const AnalysisSnapshot& snapshot, double softening, unsigned want, const Device& device) {
+ForceResult forces_in(const AnalysisSnapshot& snapshot, double softening, unsigned want, const Device& device,
+                      std::int64_t most_for_pairs) {
   const Particles& p = snapshot.particles;
   SolverOptions options;
   options.solver = p.size() <= most_for_pairs ? "direct" : "tree";
@@ -139,14 +138,15 @@ ForceResult forces_in(const AnalysisSnapshot& snapshot, double softening, unsign
 
 }  // namespace
 
-std::vector<double> potentials_in(const AnalysisSnapshot& snapshot, double softening, const Device& device) {
+std::vector<double> potentials_in(const AnalysisSnapshot& snapshot, double softening, const Device& device,
+                                  std::int64_t most_for_pairs) {
   if (!snapshot.particles.potential.empty()) return snapshot.particles.potential;
-  return forces_in(snapshot, softening, want_potential, device).potential;
+  return forces_in(snapshot, softening, want_potential, device, most_for_pairs).potential;
 }
 
 std::vector<Vec3<double>> pull_in(const AnalysisSnapshot& all, const AnalysisSnapshot& some, double softening,
                                   const Device& device) {
-  const ForceResult forces = forces_in(all, softening, want_acceleration, device);
+  const ForceResult forces = forces_in(all, softening, want_acceleration, device, usual_most_for_pairs);
   std::vector<Vec3<double>> pull;
   std::size_t at = 0;
   for (const auto id : some.particles.id) {

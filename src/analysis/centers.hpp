@@ -31,11 +31,13 @@ Vec3<double> place_from(const AnalysisSnapshot& snapshot, std::size_t i, const V
 Vec3<double> velocity_from(const AnalysisSnapshot& snapshot, std::size_t i, const Vec3<double>& velocity);
 
 /// The potentials of the file, or else those of the particles in each other's field: the sum over all pairs of up to
-/// 20,000 particles, the tree of more; in open space, with `softening`. Per unit mass.
-std::vector<double> potentials_in(const AnalysisSnapshot& snapshot, double softening, const Device& device);
+/// `most_for_pairs` particles, the tree of more; in open space, with `softening`. Per unit mass.
+inline constexpr std::int64_t usual_most_for_pairs = 20000;
+std::vector<double> potentials_in(const AnalysisSnapshot& snapshot, double softening, const Device& device,
+                                  std::int64_t most_for_pairs = usual_most_for_pairs);
 
 /// The accelerations of the particles of `some`, a part of `all` in its order, in the field of all: the sum over all
-/// pairs, or the tree's, as above.
+/// pairs, or the tree's, as above (usual_most_for_pairs).
 std::vector<Vec3<double>> pull_in(const AnalysisSnapshot& all, const AnalysisSnapshot& some, double softening,
                                   const Device& device);
 

@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
+#include <utility>
 
 #include "analysis/centers.hpp"
+#include "analysis/neighbourhood.hpp"
+#include "base/exact_sum.hpp"
+#include "device/parallel.hpp"
 #include "particles/separation.hpp"
+#include "physics/halo.hpp"
 #include "physics/profiles.hpp"
 
 namespace pergola {
@@ -15,89 +19,9 @@ namespace {
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 constexpr double overdensity = 200;
-
-/// All particles in coarse cells, to find those near a place.
-class Neighbourhood {
- public:
-  explicit Neighbourhood(const AnalysisSnapshot& snapshot) : snapshot_(snapshot) {
-    const auto count = static_cast<double>(snapshot.particles.size());
-    side_ = std::clamp(static_cast<std::int64_t>(std::cbrt(count / 8)), std::int64_t{1}, std::int64_t{256});
-    const auto cells = static_cast<std::size_t>(side_ * side_ * side_);
-    begin_.assign(cells + 1, 0);
-    std::vector<std::size_t> cell(snapshot.particles.id.size());
-    for (std::size_t i = 0; i < cell.size(); ++i) {
-      const Particles& p = snapshot.particles;
-      cell[i] = index(place(p.x[i], 0), place(p.y[i], 1), place(p.z[i], 2));
-      ++begin_[cell[i] + 1];
-    }
-    std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
-    order_.resize(cell.size());
-    auto next = begin_;
-    for (std::size_t i = 0; i < cell.size(); ++i) order_[next[cell[i]]++] = i;
-  }
-
-  /// Distances and masses of the particles within `radius`, which is at most half the box.
-  std::vector<std::pair<double, double>> within(const Vec3<double>& center, double radius) const {
-    std::vector<std::pair<double, double>> found;
-    const auto reach = static_cast<std::int64_t>(std::ceil(radius / cell_side()));
-    if (2 * reach + 1 >= side_) {
-      for (const std::size_t i : order_) add(i, center, radius, found);
-      return found;
-    }
-    const std::int64_t at[3] = {place(center.x, 0), place(center.y, 1), place(center.z, 2)};
-    for (std::int64_t z = -reach; z <= reach; ++z)
-      for (std::int64_t y = -reach; y <= reach; ++y)
-        for (std::int64_t x = -reach; x <= reach; ++x) {
-          const std::size_t cell = index(around(at[0] + x), around(at[1] + y), around(at[2] + z));
-          for (std::size_t k = begin_[cell]; k < begin_[cell + 1]; ++k) add(order_[k], center, radius, found);
-        }
-    return found;
-  }
-
- private:
-  double cell_side() const { return snapshot_.box.side.x / static_cast<double>(side_); }
-  std::int64_t around(std::int64_t k) const { return ((k % side_) + side_) % side_; }
-  std::size_t index(std::int64_t x, std::int64_t y, std::int64_t z) const {
-    return static_cast<std::size_t>((z * side_ + y) * side_ + x);
-  }
-  std::int64_t place(double x, int axis) const {
-    const Vec3<double>& corner = snapshot_.box.corner;
-    const double low = axis == 0 ? corner.x : axis == 1 ? corner.y : corner.z, side = snapshot_.box.side.x;
-    return std::min(static_cast<std::int64_t>((wrap(x, low, side) - low) / cell_side()), side_ - 1);
-  }
-  void add(std::size_t i, const Vec3<double>& center, double radius, std::vector<std::pair<double, double>>& to) const {
-    const Vec3<double> d = place_from(snapshot_, i, center);
-    const double distance = std::sqrt(dot(d, d));
-    if (distance <= radius) to.emplace_back(distance, snapshot_.particles.mass[i]);
-  }
-
-  const AnalysisSnapshot& snapshot_;
-  std::int64_t side_ = 1;
-  std::vector<std::size_t> begin_, order_;
-};
-
-Overdensity sphere_of(const Neighbourhood& all, const AnalysisSnapshot& snapshot, const Vec3<double>& center,
-                      double mass, double density) {
-  const double most = snapshot.box.side.x / 2;
-  // A sphere of the group's own mass at that density, and larger ones until the density at the edge is lower.
-  double radius = 1.5 * std::cbrt(mass / (density * physics::shell_volume(0.0, 1.0)));
-  for (;;) {
-    radius = std::min(radius, most);
-    auto found = all.within(center, radius);
-    std::sort(found.begin(), found.end());
-    double sum = 0;
-    Overdensity sphere;
-    bool below = false;  // from here on to the edge
-    for (const auto& [distance, m] : found) {
-      sum += m;
-      below = sum < density * physics::shell_volume(0.0, distance);
-      if (!below) sphere = {sum, std::cbrt(sum / (density * physics::shell_volume(0.0, 1.0)))};
-    }
-    below = sum < density * physics::shell_volume(0.0, radius);
-    if (below || radius >= most) return {sphere.mass, sphere.radius};
-    radius *= 1.5;
-  }
-}
+/// Groups of more find their potentials by the tree with all threads; smaller ones by pairs, one thread each.
+constexpr std::int64_t most_for_pairs_in_group = 4096;
+constexpr std::size_t least_for_speed = 10, least_for_concentration = 100;
 
 /// The members about the first of them, so that a group at the edge of a periodic box is whole.
 AnalysisSnapshot members_of(const AnalysisSnapshot& snapshot, const std::vector<std::size_t>& group) {
@@ -125,7 +49,7 @@ Vec3<double> deepest(const AnalysisSnapshot& members, const Device& device) {
   double size = 0;
   for (std::size_t i = 0; i < p.id.size(); ++i) size = std::max(size, std::hypot(p.x[i], p.y[i], p.z[i]));
   if (!(size > 0)) return {0, 0, 0};
-  const auto potential = potentials_in(members, 0.01 * size, device);
+  const auto potential = potentials_in(members, 0.01 * size, device, most_for_pairs_in_group);
   const auto best = static_cast<std::size_t>(std::min_element(potential.begin(), potential.end()) - potential.begin());
   return {p.x[best], p.y[best], p.z[best]};
 }
@@ -154,31 +78,96 @@ GroupProperties properties_of(const AnalysisSnapshot& snapshot, const std::vecto
   return found;
 }
 
+/// Σ m r × v about the centre, with v relative to the mean velocity of these particles.
+Vec3<double> angular_momentum(const AnalysisSnapshot& all, const SeenFromCenter& seen, const Overdensity& sphere,
+                              const Vec3<double>& center) {
+  Vec3<double> momentum{0, 0, 0};
+  for (std::size_t k = 0; k < sphere.particles; ++k)
+    momentum = momentum + all.particles.mass[seen.order[k]] * velocity_from(all, seen.order[k], {0, 0, 0});
+  const Vec3<double> mean = (1 / sphere.mass) * momentum;
+  Vec3<double> sum{0, 0, 0};
+  for (std::size_t k = 0; k < sphere.particles; ++k) {
+    const std::size_t i = seen.order[k];
+    sum = sum + all.particles.mass[i] * cross(place_from(all, i, center), velocity_from(all, i, mean));
+  }
+  return sum;
+}
+
+/// Lengths of the file are comoving: proper ones are a times as long.
+void measure_sphere(const AnalysisSnapshot& all, const SeenFromCenter& seen, const Overdensity& sphere,
+                    GroupProperties& group) {
+  const double g = all.gravitational_constant, a = all.universe ? all.universe->scale_factor : 1;
+  const auto speed = [g, a](double mass, double radius) { return physics::circular_speed(g, mass, a * radius); };
+  double mass = 0, most = 0;
+  for (std::size_t k = 0; k < sphere.particles; ++k) {
+    mass += all.particles.mass[seen.order[k]];
+    if (k + 1 >= least_for_speed && seen.radius[k] > 0) most = std::max(most, speed(mass, seen.radius[k]));
+  }
+  const double at_edge = speed(sphere.mass, sphere.radius);
+  if (sphere.particles >= least_for_speed) group.peak_speed = most;
+  const Vec3<double> momentum = angular_momentum(all, seen, sphere, group.center);
+  group.spin = physics::bullock_spin(std::sqrt(dot(momentum, momentum)), sphere.mass, at_edge, sphere.radius);
+  if (sphere.particles >= least_for_concentration)
+    group.concentration = physics::nfw_concentration(most * most / (at_edge * at_edge));
+}
+
+void measure_overdensities(const Neighbourhood& neighbourhood, const HaloDensities& limits, GroupProperties& group) {
+  const AnalysisSnapshot& all = neighbourhood.snapshot();
+  const double lowest = limits.critical < limits.mean ? limits.critical : limits.mean;
+  const SeenFromCenter seen = seen_to_density(neighbourhood, group.center, group.mass, lowest);
+  const Overdensity of_mean = overdensity_in(all, seen, limits.mean);
+  group.m200m = of_mean.mass, group.r200m = of_mean.radius;
+  if (std::isnan(limits.critical)) return;
+  const Overdensity of_critical = overdensity_in(all, seen, limits.critical);
+  group.m200c = of_critical.mass, group.r200c = of_critical.radius;
+  if (of_critical.mass > 0) measure_sphere(all, seen, of_critical, group);
+}
+
 }  // namespace
 
-std::vector<GroupProperties> group_properties(const AnalysisSnapshot& snapshot, const FriendGroups& groups,
-                                              const Device& device) {
-  std::vector<GroupProperties> all;
-  const auto& masses = snapshot.particles.mass;
-  const double total = std::accumulate(masses.begin(), masses.end(), 0.0);
-  for (const auto& group : groups.groups) {
-    all.push_back(properties_of(snapshot, group, device));
-    all.back().m200m = all.back().r200m = all.back().m200c = all.back().r200c = none;
+HaloDensities halo_densities(const AnalysisSnapshot& all) {
+  ExactSum sum;  // the same in any order
+  for (const double mass : all.particles.mass) sum.add(mass);
+  const double total = sum.value();
+  if (!all.box.periodic() || !(total > 0)) return {none, none};
+  const double mean = overdensity * total / all.box.volume();
+  return {mean, all.matter_part ? mean / *all.matter_part : none};
+}
+
+std::vector<GroupProperties> group_properties(const AnalysisSnapshot& chosen, const AnalysisSnapshot& all,
+                                              const FriendGroups& groups, const Device& device) {
+  const auto count = static_cast<std::int64_t>(groups.groups.size());
+  const Device one_thread = Device::open("cpu", 1);
+  std::vector<GroupProperties> found(groups.groups.size());
+  const auto measure = [&](std::size_t k, const Device& by) {
+    found[k] = properties_of(chosen, groups.groups[k], by);
+    GroupProperties& group = found[k];
+    group.m200m = group.r200m = group.m200c = group.r200c = none;
+    group.peak_speed = group.spin = group.concentration = none;
+  };
+  std::size_t large = 0;  // the largest are first
+  for (; large < found.size() && static_cast<std::int64_t>(groups.groups[large].size()) > most_for_pairs_in_group;
+       ++large)
+    measure(large, device);
+  const auto first = static_cast<std::int64_t>(large);
+  parallel_for(device.threads(), count - first,
+               [&](std::int64_t k) { measure(static_cast<std::size_t>(first + k), one_thread); });
+  const HaloDensities limits = halo_densities(all);
+  if (std::isnan(limits.mean)) return found;
+  const Neighbourhood neighbourhood(all);
+  parallel_for(device.threads(), count, [&](std::int64_t k) {
+    measure_overdensities(neighbourhood, limits, found[static_cast<std::size_t>(k)]);
+  });
+  return found;
+}
+
+ChosenParticles::ChosenParticles(AnalysisSnapshot all, const AnalysisOptions& options) {
+  if (options.species == "all") {
+    all_ = chosen_species(std::move(all), options);
+  } else {
+    some_ = chosen_species(all, options);
+    all_ = std::move(all);
   }
-  if (!snapshot.box.periodic() || !(total > 0)) return all;
-  const double mean = total / snapshot.box.volume();
-  const Neighbourhood neighbourhood(snapshot);
-  for (GroupProperties& group : all) {
-    const auto about = [&](double density) {
-      return sphere_of(neighbourhood, snapshot, group.center, group.mass, density);
-    };
-    const Overdensity of_mean = about(overdensity * mean);
-    group.m200m = of_mean.mass, group.r200m = of_mean.radius;
-    if (!snapshot.matter_part) continue;
-    const Overdensity critical = about(overdensity * mean / *snapshot.matter_part);
-    group.m200c = critical.mass, group.r200c = critical.radius;
-  }
-  return all;
 }
 
 }  // namespace pergola

@@ -1,7 +1,9 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "analysis/analysis.hpp"
 #include "analysis/analysis_input.hpp"
 #include "analysis/friends.hpp"
 #include "base/vec.hpp"
@@ -18,16 +20,34 @@ struct GroupProperties {
   double dispersion = 0;        // of one component
   double m200m = 0, r200m = 0;  // not a number where there is no mean density
   double m200c = 0, r200c = 0;  // nor where the part of matter in the critical density is not known
+  // Of the sphere of 200c; not numbers where there is none.
+  double peak_speed = 0;     // the largest circular speed in it, of at least ten particles
+  double spin = 0;           // Bullock's
+  double concentration = 0;  // from peak_speed over the circular speed at r200c; of at least a hundred particles
 };
 
-/// The sphere about a place in which the mean density of all particles falls to `density`: mass and radius.
-struct Overdensity {
-  double mass = 0, radius = 0;
-};
+/// Properties of groups of `chosen` particles, in the order of the groups. M200m and M200c are spherical overdensities
+/// of `all` particles about the centre, 200 times the mean and the critical density.
+std::vector<GroupProperties> group_properties(const AnalysisSnapshot& chosen, const AnalysisSnapshot& all,
+                                              const FriendGroups& groups, const Device& device);
 
-/// Properties of groups, in their order. M200m and M200c are spherical overdensities of all particles about the centre,
-/// 200 times the mean and the critical density.
-std::vector<GroupProperties> group_properties(const AnalysisSnapshot& snapshot, const FriendGroups& groups,
-                                              const Device& device);
+/// 200 times the mean and the critical density of a box; not numbers where they are not known.
+struct HaloDensities {
+  double mean = 0, critical = 0;
+};
+HaloDensities halo_densities(const AnalysisSnapshot& all);
+
+/// Particles, and those of them that the options' species name.
+class ChosenParticles {
+ public:
+  /// Throws Error(input) as chosen_species() does.
+  ChosenParticles(AnalysisSnapshot all, const AnalysisOptions& options);
+  const AnalysisSnapshot& all() const { return all_; }
+  const AnalysisSnapshot& chosen() const { return some_ ? *some_ : all_; }
+
+ private:
+  AnalysisSnapshot all_;
+  std::optional<AnalysisSnapshot> some_;  // where they are not all: there may be many
+};
 
 }  // namespace pergola

@@ -27,6 +27,9 @@ void add_groups(const AnalysisSnapshot& snapshot, const std::vector<GroupPropert
     table.add("r200m", units.length, group.r200m);
     table.add("m200c", units.mass, group.m200c);
     table.add("r200c", units.length, group.r200c);
+    table.add("vmax", units.velocity, group.peak_speed);
+    table.add("spin", "", group.spin);
+    table.add("concentration", "", group.concentration);
   }
 }
 
@@ -44,10 +47,11 @@ AnalysisResult analyze(const AnalysisFiles& files, const AnalysisOptions& option
   AnalysisResult result;
   Figure figure{"Groups", "rank", "", "mass", "", true, true, {}};
   for (std::size_t k = 0; k < files.names.size(); ++k) {
-    const AnalysisSnapshot snapshot = chosen_species(files.snapshot(k), options);
+    const ChosenParticles particles(files.snapshot(k), options);
+    const AnalysisSnapshot& snapshot = particles.chosen();
     if (k == 0) result.table = empty_table(snapshot.units);
     const FoundGroups found = find_groups(snapshot, options, device);
-    const auto groups = group_properties(snapshot, found.friends, device);
+    const auto groups = group_properties(snapshot, particles.all(), found.friends, device);
     add_groups(snapshot, groups, result.table);
     FigureLine line{files.names.size() > 1 ? snapshot.moment : "", {}, {}, true};
     for (const GroupProperties& group : groups)
@@ -67,14 +71,17 @@ AnalysisEntry groups_entry() {
   auto keys = group_keys();
   keys.push_back(species_key());
   return {.name = "groups",
-          .help = "Friends-of-friends groups with their masses, centres and velocities",
+          .help = "Friends-of-friends groups: masses, M200, centres, velocities, spin, concentration",
           .details =
               "One line per group, the largest first. Columns: time, group, particles, mass (of the members), x, y, "
               "z (the member with the lowest potential in the field of the members), vx, vy, vz (mean), "
               "dispersion (of one component), m200m and r200m (the sphere of all particles about the centre with "
               "200 times the mean density of the box), m200c and r200c (200 times the critical density, where the "
-              "file knows its cosmology). What cannot be known is nan. The same for any order of the particles and "
-              "any number of threads.",
+              "file knows its cosmology), and of this last sphere vmax (the largest circular speed), spin (J over "
+              "sqrt(2) M V R, Bullock et al. 2001) and concentration (of the halo of Navarro, Frenk & White with this "
+              "vmax over the circular speed at r200c). In a cosmological file lengths are comoving and velocities "
+              "peculiar, a dx/dt. What cannot be known is nan. The same for any order of the particles and any number "
+              "of threads.",
           .example = "box.hdf5 --linking 0.2 --least 32 -o groups.csv",
           .needs = AnalysisNeeds::particles,
           .span = AnalysisSpan::last_moment,

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
 #include <filesystem>
 #include <map>
 
@@ -77,7 +78,15 @@ std::optional<AnalysisUniverse> universe_of(const fs::path& file, const Snapshot
   found.cosmology.h = header.hubble_param.value_or(found.cosmology.h);
   found.scale_factor = header.time;
   found.length_mpc_h = header.units->length_cm / (kiloparsec_m * 1e5);
+  found.hubble = physics::hubble_in_units_per_h(header.units->length_cm, header.units->velocity_cm_per_s);
   return found;
+}
+
+/// The velocities of a cosmological file, √a dx/dt, as peculiar ones.
+void make_peculiar(Particles& particles, double a) {
+  const double factor = std::sqrt(physics::peculiar_over_file_energy(a));
+  for (auto* component : {&particles.vx, &particles.vy, &particles.vz})
+    for (double& v : *component) v *= factor;
 }
 
 AnalysisSnapshot load(const std::string& file) {
@@ -95,11 +104,16 @@ AnalysisSnapshot load(const std::string& file) {
     if (*header.omega0 > 0 && header.time > 0) to.matter_part = universe.matter_part(header.time);
   }
   to.universe = universe_of(file, from.header);
+  if (to.universe) to.matter_part = to.universe->cosmology.background(1).matter_part(to.time);
   RunConfig config;
   take_file_units(config, file, from.header.units);
   to.gravitational_constant = config.unit_system().gravitational_constant;
   to.units = plain_units(from.header);
   to.particles = std::move(from.particles);
+  if (is_cosmological(from.header)) {
+    if (!to.units.length.empty()) to.units.length.insert(to.units.length.begin(), 'c');
+    make_peculiar(to.particles, from.header.time);
+  }
   return to;
 }
 

@@ -7,6 +7,7 @@
 
 #include "app/unit_text.hpp"
 #include "base/text.hpp"
+#include "io/table_file.hpp"
 #include "picture/axis.hpp"
 #include "picture/plot.hpp"
 
@@ -31,6 +32,24 @@ json values_of(const TableColumn& column) {
   json list = json::array();
   for (const double value : std::get<std::vector<double>>(column.values)) list.push_back(number(value));
   return list;
+}
+
+std::string finding_line(const Finding& finding) {
+  const auto* real = std::get_if<double>(&finding.value);
+  return fmt::format("{}: {}{}", finding.name,
+                     real ? fmt::format("{:.6g}", *real) : std::get<std::string>(finding.value),
+                     finding.unit.empty() ? "" : fmt::format(" {}", finding.unit));
+}
+
+/// A line each: an attribute has room for 64 KiB, and a run may have thousands of files.
+std::string text_of_lines(const std::vector<std::string>& lines) {
+  constexpr std::size_t most = 32768;
+  std::string text;
+  for (const std::string& line : lines) {
+    if (text.size() + line.size() > most) return text + "...\n";
+    text += fmt::format("{}\n", line);
+  }
+  return text;
 }
 
 Plot plot_of(const Figure& figure) {
@@ -67,6 +86,18 @@ std::string to_csv(const Table& table) {
   return text;
 }
 
+void write_hdf5_table(const std::string& path, const std::string& analysis, const std::vector<std::string>& files,
+                      const AnalysisResult& result) {
+  std::vector<std::string> lines;
+  for (const Finding& finding : result.findings) lines.push_back(finding_line(finding));
+  std::vector<FileColumn> columns;
+  for (const TableColumn& column : result.table.columns)
+    columns.push_back({column.name, column.unit, std::get_if<std::vector<double>>(&column.values),
+                       std::get_if<std::vector<std::string>>(&column.values)});
+  write_table_file(path, {{"analysis", analysis}, {"files", text_of_lines(files)}, {"findings", text_of_lines(lines)}},
+                   columns);
+}
+
 json to_json(const AnalysisResult& result) {
   json columns = json::array(), findings = json::array();
   for (const auto& column : result.table.columns)
@@ -88,12 +119,7 @@ Drawing draw_figures(const std::vector<Figure>& figures) {
 
 std::string findings_text(const std::vector<Finding>& findings) {
   std::string text;
-  for (const auto& finding : findings) {
-    const auto* real = std::get_if<double>(&finding.value);
-    text += fmt::format("{}: {}{}\n", finding.name,
-                        real ? fmt::format("{:.6g}", *real) : std::get<std::string>(finding.value),
-                        finding.unit.empty() ? "" : fmt::format(" {}", finding.unit));
-  }
+  for (const auto& finding : findings) text += fmt::format("{}\n", finding_line(finding));
   return text;
 }
 

@@ -56,16 +56,24 @@ AnalysisOptions options_of(const AnalysisEntry& entry, const Request& request) {
   return options;
 }
 
-/// An empty ending: any.
-void check_output(const std::string& option, const std::string& name, const std::string& ending,
-                  const std::vector<std::string>& inputs) {
-  if (name.empty()) return;
+std::string ending_of(const std::string& name) {
   std::string found = fs::path(name).extension().string();
   std::transform(found.begin(), found.end(), found.begin(), [](unsigned char c) { return std::tolower(c); });
-  if (!ending.empty() && found != ending)
-    throw Error(ErrorKind::input, fmt::format("{}: {}: expected a name that ends in {}, found {}", option, name, ending,
-                                              found.empty() ? "no ending" : found));
-  refuse_input_as_output(option, name, inputs);
+  return found;
+}
+
+bool is_hdf5_name(const std::string& name) { return ending_of(name) == ".hdf5" || ending_of(name) == ".h5"; }
+
+void check_outputs(const Request& request, const std::vector<std::string>& inputs) {
+  if (!request.output.empty() && ending_of(request.output) != ".csv" && !is_hdf5_name(request.output)) {
+    const std::string found = ending_of(request.output);
+    throw Error(ErrorKind::input, fmt::format("--output: {}: expected a name that ends in .csv, .hdf5 or .h5, found {}",
+                                              request.output, found.empty() ? "no ending" : found));
+  }
+  if (!request.output.empty()) refuse_input_as_output("--output", request.output, inputs);
+  if (request.plot.empty()) return;
+  drawing_format(request.plot, "--plot");
+  refuse_input_as_output("--plot", request.plot, inputs);
 }
 
 /// What was asked for, in the order in which it is written.
@@ -76,9 +84,12 @@ std::vector<fs::path> names_of_files(const Request& request) {
   return names;
 }
 
-void write_files(const AnalysisResult& result, const Request& request) {
+void write_files(const AnalysisEntry& entry, const std::vector<std::string>& inputs, const AnalysisResult& result,
+                 const Request& request) {
   const Drawing drawing = request.plot.empty() ? Drawing(1, 1) : draw_figures(result.figures);
-  if (!request.output.empty()) {
+  if (is_hdf5_name(request.output)) {
+    write_hdf5_table(request.output, entry.name, inputs, result);
+  } else if (!request.output.empty()) {
     AtomicFile file(request.output);
     file.write(to_csv(result.table));
     file.commit();
@@ -90,13 +101,11 @@ void analyze(const AnalysisEntry& entry, const Request& request, const Context& 
   if (!context.speaks()) return;
   const AnalysisOptions options = options_of(entry, request);
   const AnalysisFiles files = analysis_files(entry, request.files);
-  check_output("--output", request.output, ".csv", files.names);
-  if (!request.plot.empty()) drawing_format(request.plot, "--plot");
-  check_output("--plot", request.plot, "", files.names);
+  check_outputs(request, files.names);
   const AnalysisResult result = entry.analyze(files, options, context.open_device());
   const std::vector<fs::path> names = names_of_files(request);
   WrittenFiles written(names);
-  write_files(result, request);
+  write_files(entry, files.names, result, request);
   auto value = to_json(result);
   value["analysis"] = entry.name;
   value["files"] = files.names;
@@ -112,8 +121,10 @@ void add_options(Command command, const AnalysisEntry& entry, const std::shared_
   const char* what = entry.needs == AnalysisNeeds::plasma ? "openPMD files of a plasma" : "Snapshots in any format";
   const char* run = entry.span == AnalysisSpan::through_time ? "all its snapshots" : "its last snapshot";
   command.add_option("files", request->files, fmt::format("{}, or the directory of a run: {}", what, run))->required();
-  command.add_option("-o,--output", request->output, "CSV file to write; without it the table goes to standard output")
-      ->type_name("CSV");
+  command
+      .add_option("-o,--output", request->output,
+                  "CSV or HDF5 file to write; without it the table goes to standard output")
+      ->type_name("FILE");
   command.add_option("--plot", request->plot, "The same as a plot: PNG, SVG or PDF file to write")->type_name("FILE");
   const AnalysisOptions defaults;
   for (const auto& key : entry.keys)

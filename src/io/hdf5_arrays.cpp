@@ -22,9 +22,22 @@ Handle text_type(std::size_t length) {
   return type;
 }
 
+/// Texts one after the other, each as long as the longest.
+struct PaddedTexts {
+  std::size_t length = 1;
+  std::string bytes;
+};
+PaddedTexts padded_texts(const std::vector<std::string>& texts) {
+  PaddedTexts padded;
+  for (const std::string& text : texts) padded.length = std::max(padded.length, text.size());
+  for (const std::string& text : texts) padded.bytes += text + std::string(padded.length - text.size(), '\0');
+  return padded;
+}
+
 /// Whole rows of the first dimensions, about as many values as a chunk is to have.
 std::vector<hsize_t> chunk_of(const std::vector<hsize_t>& extent) {
   std::vector<hsize_t> chunk = extent;
+  for (hsize_t& one : chunk) one = std::max<hsize_t>(one, 1);
   hsize_t values = 1;
   for (const hsize_t one : extent) values *= one;
   for (std::size_t axis = 0; axis < extent.size() && values > chunk_values; ++axis) {
@@ -70,12 +83,9 @@ void File::write_attribute(const std::string& object, const std::string& name, c
 }
 
 void File::write_attribute(const std::string& object, const std::string& name, const std::vector<std::string>& texts) {
-  std::size_t length = 1;
-  for (const std::string& text : texts) length = std::max(length, text.size());
-  std::string bytes;
-  for (const std::string& text : texts) bytes += text + std::string(length - text.size(), '\0');
-  const Handle type = text_type(length);
-  write_values(object, name, type.id(), type.id(), bytes.data(), texts.size(), false);
+  const PaddedTexts padded = padded_texts(texts);
+  const Handle type = text_type(padded.length);
+  write_values(object, name, type.id(), type.id(), padded.bytes.data(), texts.size(), false);
 }
 
 void File::write_attribute(const std::string& object, const std::string& name, std::uint32_t value) {
@@ -138,6 +148,18 @@ void File::write_array(const std::string& name, hid_t type, const Array& array) 
       H5Dcreate2(file_.id(), name.c_str(), type, space.id(), H5P_DEFAULT, properties.id(), H5P_DEFAULT), H5Dclose);
   if (!dataset.ok() ||
       H5Dwrite(dataset.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, array.values.data()) < 0)
+    fail_writing();
+}
+
+void File::write_texts(const std::string& name, const std::vector<std::string>& texts) {
+  const PaddedTexts padded = padded_texts(texts);
+  const Handle type = text_type(padded.length);
+  const hsize_t count = texts.size();
+  const Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
+  const Handle properties = without_times(H5P_DATASET_CREATE);
+  const Handle dataset(
+      H5Dcreate2(file_.id(), name.c_str(), type.id(), space.id(), H5P_DEFAULT, properties.id(), H5P_DEFAULT), H5Dclose);
+  if (!dataset.ok() || H5Dwrite(dataset.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, padded.bytes.data()) < 0)
     fail_writing();
 }
 

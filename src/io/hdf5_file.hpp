@@ -149,6 +149,8 @@ class File {
   void write_chunk(const Dataset& dataset, std::int64_t first, const void* bytes, std::size_t size);
   /// A whole dataset of one to three dimensions, at once; `type` is the type in the file.
   void write_array(const std::string& name, hid_t type, const Array& array);
+  /// Texts in UTF-8, as long as the longest of them.
+  void write_texts(const std::string& name, const std::vector<std::string>& texts);
   /// Ends writing; throws where the destructor could not.
   void close();
 

@@ -77,7 +77,7 @@ class Isolated(AnalyzeTest):
         self.bad(2, "analyze", "profile", path, "--species", "dics", says=["--species", "did you mean disc?"])
         self.bad(2, "analyze", "profile", path, "--species", "disc", says=["species disc", "found none"])
         self.bad(2, "analyze", "radii", path, "--center", "here", says=["--center", "here"])
-        self.bad(2, "analyze", "radii", path, "-o", self.dir / "x.txt", says=[".csv", ".txt"])
+        self.bad(2, "analyze", "radii", path, "-o", self.dir / "x.txt", says=[".csv, .hdf5", ".txt"])
         self.bad(2, "analyze", "radii", path, "--plot", self.dir / "x.jpeg", says=[".png", ".jpeg"])
         self.bad(2, "analyze", "radii", empty, says=["empty", "needs a snapshot"])
         self.bad(2, "analyze", "radii", self.dir / "none.hdf5", says="none.hdf5")

@@ -64,11 +64,37 @@ class Cosmology(harness.CliTest):
         self.assertFalse((run / "snap_004.hdf5").exists())
         # What theory expects stands beside the groups: the run says which waves it has; another file does not.
         group = ("--linking", 1.5, "--least", 8, "--bins", 2)
-        self.assertIn("tinker[1/(Mpc/h)^3]", self.good("analyze", "mass-function", run, *group))
+        self.assertIn("tinker[1/(cMpc/h)^3]", self.good("analyze", "mass-function", run, *group))
         alone = self.dir / "alone.hdf5"
         (run / "snap_003.hdf5").rename(alone)
         self.assertNotIn("tinker", self.good("analyze", "mass-function", alone, *group))
         self.assertIn("tinker", self.good("analyze", "mass-function", alone, *group, "--sigma8", 0.8))
+
+    @harness.needs("numpy", "h5py")
+    def test_groups_are_written_in_comoving_lengths_and_peculiar_velocities(self):
+        import h5py
+        import numpy
+        file, table = self.made("ic.hdf5"), self.dir / "groups.hdf5"
+        self.good("analyze", "groups", file, "--linking", 1.5, "-o", table)
+        with h5py.File(file) as ic, h5py.File(table) as groups:
+            a, velocities = ic["Header"].attrs["Time"], ic["PartType1/Velocities"][()]
+            mass = ic["Header"].attrs["MassTable"][1] or ic["PartType1/Masses"][0]
+            self.assertEqual(groups.attrs["analysis"], b"groups")
+            self.assertEqual(groups["particles"][()].tolist(), [512])
+            self.assertEqual([groups[name].attrs["unit"] for name in ("x", "mass", "vx", "spin")],
+                             [b"cMpc/h", b"1e10 Msun/h", b"km/s", b""])
+            self.assertAlmostEqual(groups["mass"][0] / (512 * mass), 1, places=6)
+            # Reference: Springel 2005, users' guide of GADGET-2: peculiar velocities are sqrt(a) times those of the file.
+            spread = numpy.sqrt(a * velocities.var(axis=0).sum() / 3)
+            self.assertAlmostEqual(groups["dispersion"][0] / spread, 1, places=5)
+        # The same table as CSV.
+        header, row = self.good("analyze", "groups", file, "--linking", 1.5).split("\n")[:2]
+        self.assertIn(",r200m[cMpc/h],", header)
+        self.assertIn(",spin,concentration", header)
+        # A table without groups has its columns too.
+        self.good("analyze", "groups", file, "--linking", 0.1, "-o", table)
+        with h5py.File(table) as groups:
+            self.assertEqual(groups["m200c"].shape, (0,))
 
     def test_a_file_gives_the_same_run_as_its_model_and_its_cosmology_is_inherited_aloud(self):
         file, run, other = self.made("ic.hdf5"), self.dir / "run", self.dir / "other"
