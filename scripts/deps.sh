@@ -15,6 +15,8 @@ packages=(
   libgtest-dev python3 python3-numpy python3-h5py gfortran
   # the Python module
   pybind11-dev python3-dev python3-setuptools python3-matplotlib
+  # the documentation's site
+  mkdocs
 )
 
 if [ "${1:-}" = --browser ]; then

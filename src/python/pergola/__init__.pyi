@@ -14,6 +14,7 @@ _Path = Union[str, os.PathLike[str]]
 _Numbers = NDArray[numpy.float64]
 
 class Error(RuntimeError):
+    """What the program would say; ``kind`` is input, numerics, system, device or interrupted."""
     kind: str
 
 class Particles:
@@ -147,5 +148,7 @@ def forces(positions: Union[ArrayLike, Particles], masses: Optional[ArrayLike] =
            potential: bool = ..., box_size: float = ..., **keywords: Any) -> Any: ...
 def run(config: Union[_Path, Mapping[str, Any]], output: _Path, resume: bool = ..., overwrite: bool = ..., progress: bool = ...,
         **keywords: Any) -> dict[str, Any]: ...
-def solvers() -> dict[str, dict[str, Any]]: ...
-def devices() -> list[dict[str, Any]]: ...
+def solvers() -> dict[str, dict[str, Any]]:
+    """The solvers by name: their ``summary``, whether they give a ``jerk`` and know a ``periodic`` box."""
+def devices() -> list[dict[str, Any]]:
+    """What this machine has to compute on: ``spec`` (the word for ``device``), ``name``, ``usable`` and ``why_not``."""

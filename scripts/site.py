@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Makes the documentation's site from the Markdown of the repository:  scripts/site.py [--output FOLDER] [--check-only]
+
+The pages are those of docs/, README.md, ARCHITECTURE.md, CONTRIBUTING.md and the references that scripts/api_reference.py makes; mkdocs.yml says how
+they are ordered. They are laid out under FOLDER/pages (default: build/site), with links that fit there, and mkdocs (Debian's package)
+builds FOLDER/html from them. Every link to a file, a folder or a heading of the repository is checked first.
+Exit code 1 where a link is broken or a page is in no menu, 77 where mkdocs is missing.
+"""
+import argparse
+import pathlib
+import posixpath
+import re
+import shutil
+import subprocess
+import sys
+
+import api_reference
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FRONT = {"README.md": "index.md", "ARCHITECTURE.md": "architecture.md", "CONTRIBUTING.md": "contributing.md"}
+LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^()\s]+)(\))")
+
+
+def sources():
+    """Pages of the repository by their path in it, with the path that they have in the site."""
+    found = dict(FRONT)
+    for path in sorted((ROOT / "docs").rglob("*.md")):
+        found[path.relative_to(ROOT).as_posix()] = path.relative_to(ROOT / "docs").as_posix()
+    return found
+
+
+def without_code(text):
+    """The text with what is code blanked out, line by line, so that nothing in it looks like a link or a heading."""
+    inside = False
+    for line in text.split("\n"):
+        fence = line.startswith("```")
+        yield "" if inside or fence else re.sub(r"`[^`]*`", lambda found: " " * len(found.group()), line)
+        inside ^= fence
+
+
+def anchors(text):
+    """The anchors of a page's headings, as GitHub and mkdocs both name them."""
+    found, inside = set(), False
+    for line in text.split("\n"):
+        inside ^= line.startswith("```")
+        heading = re.match(r"#+ (.*)", line)
+        if heading and not inside:
+            words = re.sub(r"[^\w\s-]", "", heading.group(1).lower()).strip()
+            found.add(re.sub(r"\s", "-", words))
+    return found
+
+
+def as_mkdocs_reads(text):
+    """GitHub's Markdown as mkdocs's: a list or a table begins after an empty line, and what belongs to a list's item is indented by four."""
+    shown, before, inside = [], "", False
+    for line in text.split("\n"):
+        fence = line.startswith("```")
+        if not inside and not fence:
+            part = re.match(r"(\s*)([-*] |\d+\. |\|)", line)
+            goes_on = re.match(r"\s*([-*] |\d+\. |\|)|\s+\S|$", before)
+            if part and not goes_on:
+                shown.append("")
+            line = re.sub(r"^ {2,3}(?=\S)", "    ", line)
+        inside ^= fence
+        shown.append(line)
+        before = line
+    return "\n".join(shown)
+
+
+class Site:
+    def __init__(self, folder):
+        self.pages = folder / "pages"
+        self.places = sources()
+        self.texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in self.places}
+        self.extra = {}  # files and folders that pages link to, by their path in the repository
+        self.problems = []
+
+    def place_of(self, name):
+        """Where a file or a folder of the repository is in the site."""
+        if name in self.places:
+            return self.places[name]
+        if f"{name}/README.md" in self.places:
+            return self.places[f"{name}/README.md"]
+        if (ROOT / name).is_dir():
+            self.extra[name] = posixpath.join("files", name, "index.md")
+        elif name.startswith("docs/"):
+            return name.removeprefix("docs/")
+        else:
+            self.extra[name] = posixpath.join("files", name if "." in posixpath.basename(name) else name + ".txt")
+        return self.extra[name]
+
+    def check(self, name, number, target, anchor):
+        if not (ROOT / target).exists():
+            self.problems.append(f"{name}:{number}: there is no {target}")
+        elif anchor and anchor not in anchors(self.texts.get(target, "")):
+            self.problems.append(f"{name}:{number}: {target} has no heading #{anchor}")
+
+    def with_links(self, name):
+        """The page with its links as they must be in the site; broken ones are noted."""
+        lines = self.texts[name].split("\n")
+        here = posixpath.dirname(self.places[name])
+        for number, (line, plain) in enumerate(zip(lines, without_code(self.texts[name]))):
+            new, copied = [], 0
+            for found in LINK.finditer(plain):
+                address, _, anchor = found.group(2).partition("#")
+                if re.match(r"[a-z]+:", address):
+                    continue
+                target = posixpath.normpath(posixpath.join(posixpath.dirname(name), address)) if address else name
+                self.check(name, number + 1, target, anchor)
+                if address and (ROOT / target).exists():
+                    place = posixpath.relpath(self.place_of(target), here or ".")
+                    new += [line[copied : found.start(2)], place + (f"#{anchor}" if anchor else "")]
+                    copied = found.end(2)
+            lines[number] = "".join(new) + line[copied:]
+        return "\n".join(lines)
+
+    def write(self, place, text):
+        path = self.pages / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def stage(self):
+        shutil.rmtree(self.pages, ignore_errors=True)
+        shutil.copytree(ROOT / "docs", self.pages, ignore=shutil.ignore_patterns("*.md"))
+        for name, place in self.places.items():
+            self.write(place, as_mkdocs_reads(self.with_links(name)))
+        self.write("reference-cpp.md", api_reference.cpp_page())
+        self.write("reference-python.md", api_reference.python_page())
+        for name, place in self.extra.items():
+            if (ROOT / name).is_dir():
+                self.write_folder(name, place)
+            else:
+                self.copy(name, place)
+
+    def copy(self, name, place):
+        (self.pages / place).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, self.pages / place)
+
+    def write_folder(self, name, place):
+        """A folder of the repository as a page with its files."""
+        files = sorted(path.name for path in (ROOT / name).iterdir() if path.is_file())
+        self.write(place, f"# {name}\n\n" + "".join(f"- [{file}]({file})\n" for file in files))
+        for file in files:
+            self.copy(f"{name}/{file}", posixpath.join(posixpath.dirname(place), file))
+
+    def check_menu(self):
+        """Every page stands in the menu of mkdocs.yml."""
+        menu = set(re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
+        for place in [*self.places.values(), "reference-cpp.md", "reference-python.md"]:
+            if place not in menu:
+                self.problems.append(f"mkdocs.yml: its menu lacks {place}")
+
+
+def build(folder):
+    if not shutil.which("mkdocs"):
+        print("skipped: mkdocs is not installed (links and menu were checked)")
+        return 77
+    settings = folder / "mkdocs.yml"
+    settings.write_text(f"INHERIT: {ROOT / 'mkdocs.yml'}\ndocs_dir: {folder / 'pages'}\nsite_dir: {folder / 'html'}\n", encoding="utf-8")
+    result = subprocess.run(["mkdocs", "build", "--strict", "--clean", "--quiet", "--config-file", str(settings)], cwd=folder).returncode
+    if result == 0:
+        print(f"{folder / 'html' / 'index.html'}")
+    return 1 if result else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--output", type=pathlib.Path, default=ROOT / "build" / "site", help="folder to build in (build/site)")
+    parser.add_argument("--check-only", action="store_true", help="links and menu only")
+    options = parser.parse_args()
+    folder = options.output.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    site = Site(folder)
+    site.stage()
+    site.check_menu()
+    site.problems += [f"scripts/api_reference.py: finds nothing of {name}" for name in api_reference.missing()]
+    for problem in site.problems:
+        print(problem, file=sys.stderr)
+    if site.problems:
+        return 1
+    return 0 if options.check_only else build(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
