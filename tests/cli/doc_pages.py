@@ -64,13 +64,13 @@ def pages(source):
 def shell_script(page, python, skips=()):
     """The blocks of a page as one bash script, each line where the page has it, so that the shell's line numbers are the
     page's. What a console block's command prints goes to the file LINE.out in $DOC_OUTPUT, LINE being that of its prompt. Commands
-    that begin with a word of `skips` are left out."""
+    that begin with a word of `skips` are left out, and Python's blocks where `python` is None."""
     script = [""] * len(page.lines)
     for block in page.blocks:
         if block.no_test or block.language not in ("sh", "console", "python"):
             continue
         if block.language == "python":
-            if not any(line.startswith(">>>") for line in block.lines):  # those are for doctest, tests/python/test_docs.py
+            if python and not any(line.startswith(">>>") for line in block.lines):  # those are for doctest, tests/python/test_docs.py
                 script[block.line - 1] = f"{python} - <<'END_OF_BLOCK'"
                 script[block.line : block.line + len(block.lines)] = block.lines
                 script[block.line + len(block.lines)] = "END_OF_BLOCK"

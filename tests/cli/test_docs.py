@@ -55,7 +55,7 @@ class DocTest(harness.CliTest):
         environment["PATH"] = f"{self.dir / 'bin'}{os.pathsep}{environment['PATH']}"
         skips = [] if can_use_mpi() else ["mpirun "]
         script = self.dir / "page.sh"
-        script.write_text(doc_pages.shell_script(page, sys.executable, skips), encoding="utf-8")
+        script.write_text(doc_pages.shell_script(page, sys.executable if harness.has_module("h5py") else None, skips), encoding="utf-8")
         return script, environment
 
     def run_page(self, page):
@@ -121,6 +121,22 @@ class BlockTest(harness.CliTest):
                 if block.language == "cpp" and not block.no_test:
                     with self.subTest(page=page.path.name, line=block.line):
                         self.assertEqual([line for line in block.lines if line.strip() not in compiled], [])
+
+
+    def test_theory_names_files_that_exist(self):
+        text = (harness.SOURCE / "docs" / "theory.md").read_text(encoding="utf-8")
+        names = re.findall(r"`(\w+\.(?:hpp|inl))`", text)
+        self.assertGreater(len(names), 12)
+        self.assertEqual([name for name in names if not (harness.SOURCE / "src" / "physics" / name).exists()], [])
+
+    def test_each_picture_of_the_gallery_has_its_command(self):
+        """After a picture comes a block of commands that writes a file of its name."""
+        gallery = doc_pages.read_page(harness.SOURCE / "docs" / "gallery.md")
+        shown = [(line, name) for line, text in gallery.prose for name in re.findall(r"\]\(images/([\w.-]+)\)", text)]
+        self.assertGreater(len(shown), 8)
+        for line, name in shown:
+            after = next(block for block in gallery.blocks if block.line > line)
+            self.assertIn(name, " ".join(after.lines), f"line {line}")
 
 
 class NamedCommandTest(harness.CliTest):

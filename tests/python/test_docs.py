@@ -1,5 +1,6 @@
-"""The examples in the docstrings and in docs/python.md, run."""
+"""The examples in the docstrings and in the pages of docs/, run."""
 import doctest
+import glob
 import os
 import re
 import unittest
@@ -13,9 +14,10 @@ def load_tests(loader, tests, pattern):
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     for module in (pergola, _particles, _progress, _run, _settings, _simulation, _units, plot):
         tests.addTests(doctest.DocTestSuite(module, optionflags=flags))
-    page = os.path.join(harness.SOURCE, "docs", "python.md")
-    if os.path.exists(page):
-        tests.addTests(doctest.DocFileSuite(page, module_relative=False, optionflags=flags))
+    for page in sorted(glob.glob(os.path.join(harness.SOURCE, "docs", "*.md"))):
+        with open(page, encoding="utf-8") as file:
+            if "\n>>> " in file.read():
+                tests.addTests(doctest.DocFileSuite(page, module_relative=False, optionflags=flags, encoding="utf-8"))
     return tests
 
 
