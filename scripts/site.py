@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Makes the documentation's site from the Markdown of the repository:  scripts/site.py [--output FOLDER] [--check-only]
 
-The pages are those of docs/, README.md, ARCHITECTURE.md, CONTRIBUTING.md and the references that scripts/api_reference.py makes; mkdocs.yml says how
+The pages are those of docs/ with its notebooks, README.md, ARCHITECTURE.md, CONTRIBUTING.md and the references that scripts/api_reference.py makes; mkdocs.yml says how
 they are ordered. They are laid out under FOLDER/pages (default: build/site), with links that fit there, and mkdocs (Debian's package)
 builds FOLDER/html from them. Every link to a file, a folder or a heading of the repository is checked first.
 Exit code 1 where a link is broken or a page is in no menu, 77 where mkdocs is missing.
 """
 import argparse
+import base64
+import json
 import pathlib
 import posixpath
 import re
@@ -67,6 +69,23 @@ def as_mkdocs_reads(text):
     return "\n".join(shown)
 
 
+def notebook_page(path):
+    """A notebook as Markdown, with what its cells printed and drew: the page and its pictures by name."""
+    lines, pictures = [], {}
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        lines += ["```python", source, "```", ""] if cell["cell_type"] == "code" else [source, ""]
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            if "image/png" in data:
+                name = f"{path.stem}-{len(pictures) + 1}.png"
+                pictures[name] = base64.b64decode("".join(data["image/png"]))
+                lines += [f"![what the cell draws]({name})", ""]
+            else:
+                lines += ["```text", "".join(output.get("text") or data.get("text/plain", "")).rstrip("\n"), "```", ""]
+    return "\n".join([*lines, f"The notebook itself: [{path.name}]({path.name})", ""]), pictures
+
+
 class Site:
     def __init__(self, folder):
         self.pages = folder / "pages"
@@ -84,7 +103,7 @@ class Site:
         if (ROOT / name).is_dir():
             self.extra[name] = posixpath.join("files", name, "index.md")
         elif name.startswith("docs/"):
-            return name.removeprefix("docs/")
+            return name.removeprefix("docs/").replace(".ipynb", ".md")
         else:
             self.extra[name] = posixpath.join("files", name if "." in posixpath.basename(name) else name + ".txt")
         return self.extra[name]
@@ -124,6 +143,11 @@ class Site:
         shutil.copytree(ROOT / "docs", self.pages, ignore=shutil.ignore_patterns("*.md"))
         for name, place in self.places.items():
             self.write(place, as_mkdocs_reads(self.with_links(name)))
+        for path in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):
+            page, pictures = notebook_page(path)
+            self.write(f"notebooks/{path.stem}.md", page)
+            for name, picture in pictures.items():
+                (self.pages / "notebooks" / name).write_bytes(picture)
         self.write("reference-cpp.md", api_reference.cpp_page())
         self.write("reference-python.md", api_reference.python_page())
         for name, place in self.extra.items():
@@ -146,7 +170,8 @@ class Site:
     def check_menu(self):
         """Every page stands in the menu of mkdocs.yml."""
         menu = set(re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
-        for place in [*self.places.values(), "reference-cpp.md", "reference-python.md"]:
+        notebooks = [f"notebooks/{path.stem}.md" for path in (ROOT / "docs" / "notebooks").glob("*.ipynb")]
+        for place in [*self.places.values(), *notebooks, "reference-cpp.md", "reference-python.md"]:
             if place not in menu:
                 self.problems.append(f"mkdocs.yml: its menu lacks {place}")
 

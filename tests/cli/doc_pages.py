@@ -63,11 +63,13 @@ def pages(source):
 
 def shell_script(page, python, skips=()):
     """The blocks of a page as one bash script, each line where the page has it, so that the shell's line numbers are the
-    page's. What a console block's command prints goes to the file LINE.out in $DOC_OUTPUT, LINE being that of its prompt. Commands
-    that begin with a word of `skips` are left out, and Python's blocks where `python` is None."""
+    page's. What a console block's command prints goes to the file LINE.out in $DOC_OUTPUT, LINE being that of its prompt. Blocks
+    with a command that begins with a word of `skips` are left out, and Python's where `python` is None."""
     script = [""] * len(page.lines)
     for block in page.blocks:
         if block.no_test or block.language not in ("sh", "console", "python"):
+            continue
+        if any(line.startswith(tuple(skips)) for line in block.lines):
             continue
         if block.language == "python":
             if python and not any(line.startswith(">>>") for line in block.lines):  # those are for doctest, tests/python/test_docs.py
@@ -80,7 +82,7 @@ def shell_script(page, python, skips=()):
             if block.language == "console":
                 if text.startswith("$ "):
                     script[place] = f'{{ {text[2:]}; }} >"$DOC_OUTPUT/{place + 1}.out" 2>&1'
-            elif not text.startswith(tuple(skips)):
+            else:
                 script[place] = text
     return "\n".join(script) + "\n"
 

@@ -139,6 +139,30 @@ class BlockTest(harness.CliTest):
             self.assertIn(name, " ".join(after.lines), f"line {line}")
 
 
+class NamedKeyTest(harness.CliTest):
+    """Keys of the configuration that the text names."""
+
+    KEY = re.compile(r"`((?:run|particles|gravity|time|output|units|cosmology|plasma|expect)\.[a-z0-9_.]+)")
+
+    def keys(self):
+        for page in PAGES:
+            for line, text in page.prose:
+                if page.path.name == "coming-from.md" and text.startswith("|"):
+                    text = text.split("|", 2)[2]  # on the left stand those of others
+                for key in self.KEY.findall(text):
+                    if not key.endswith((".json", ".toml", ".hpp")):
+                        yield key, f"{page.path.name}:{line}"
+
+    def test_they_are_keys(self):
+        places = dict(self.keys())
+        self.assertGreater(len(places), 40)
+        for key, where in sorted(places.items()):
+            base = "two-stream" if key.startswith("plasma.") else "plummer"
+            with self.subTest(key=key, where=where):
+                said = harness.run(["run", harness.SOURCE / "examples" / f"{base}.toml", "--set", f"{key}=0", "--print-config"]).stderr
+                self.assertNotIn("unknown key", said)
+
+
 class NamedCommandTest(harness.CliTest):
     """Commands that are not run: within the text, and in blocks with a reason."""
 
@@ -146,6 +170,9 @@ class NamedCommandTest(harness.CliTest):
         for page in PAGES:
             for line, command in page.inline_commands():
                 yield f"{page.path.name}:{line}", command
+            for line, text in page.prose:
+                if text.startswith("    pergola "):  # a record of what was measured
+                    yield f"{page.path.name}:{line}", text.strip()
             for block in page.blocks:
                 for offset, text in enumerate(block.lines if block.no_test and block.language in ("sh", "console") else []):
                     found = re.search(r"(?:^|[ /])(pergola [a-z].*)", text)
