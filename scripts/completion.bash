@@ -1,8 +1,8 @@
 # What Tab completes after `pergola` in bash: commands, models and analyses, options, keys of --set, files. It asks the program's own help, so that it
 # knows what the program knows. Installed as share/bash-completion/completions/pergola; by hand:  source scripts/completion.bash
 
-_pergola_subcommands() { # of a help text
-  sed -n '/^Subcommands:/,/^$/s/^  \([a-z0-9][a-z0-9-]*\) .*/\1/p' <<<"$1"
+_pergola_subcommands() { # of a help text; some have two names: "profile, profiles"
+  sed -n '/^Subcommands:/,/^$/s/^  \([a-z0-9][a-z0-9-]*\(, [a-z0-9-]*\)*\) .*/\1/p' <<<"$1" | tr -s ', ' '\n'
 }
 
 _pergola_options() { # of a help text: the words before the explanation, and those of the line "Also --n, --seed, …"

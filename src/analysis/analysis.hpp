@@ -25,6 +25,9 @@ struct AnalysisOptions {
   double linking = 0.2;            // length of friends of friends in mean spacings
   double linking_length = 0;       // the same in the unit of the file; 0: from `linking`
   std::int64_t least = 20;         // particles of a group
+  std::int64_t groups = 0;         // how many of the largest; 0: not asked for
+  std::int64_t group = 0;          // the number of one, from 1; 0: not asked for
+  std::string nfw = "auto";        // auto | yes | no: fit of a halo to a profile; auto: to those of groups
   std::string axis = "x";          // of a component: x | y | z
   double sigma8 = 0;               // of the universe of a box; 0: as the run beside the file says
   double n_s = 0.96;
@@ -89,6 +92,7 @@ enum class AnalysisSpan { through_time, last_moment };
 /// An analysis describes itself; `pergola analyze` and its help read the entry.
 struct AnalysisEntry {
   std::string name;
+  std::string also{};   // another name; may be empty
   std::string help;     // one line
   std::string details;  // what the columns mean
   std::string example;  // what follows `pergola analyze NAME`

@@ -49,6 +49,7 @@ class SmallCells {
     for (std::int64_t dz = -reach_; dz <= reach_; ++dz)
       for (std::int64_t dy = -reach_; dy <= reach_; ++dy) {
         const Place row{cells_[cell][0], around(cells_[cell][1] + dy, 1), around(cells_[cell][2] + dz, 2)};
+        if (std::tie(row[2], row[1]) < std::tie(cells_[cell][2], cells_[cell][1])) continue;  // these come before it
         add_row(cell, row, to);
       }
   }

@@ -18,7 +18,6 @@ namespace pergola {
 namespace {
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
-constexpr double overdensity = 200;
 /// Groups of more find their potentials by the tree with all threads; smaller ones by pairs, one thread each.
 constexpr std::int64_t most_for_pairs_in_group = 4096;
 constexpr std::size_t least_for_speed = 10, least_for_concentration = 100;
@@ -81,10 +80,7 @@ GroupProperties properties_of(const AnalysisSnapshot& snapshot, const std::vecto
 /// Σ m r × v about the centre, with v relative to the mean velocity of these particles.
 Vec3<double> angular_momentum(const AnalysisSnapshot& all, const SeenFromCenter& seen, const Overdensity& sphere,
                               const Vec3<double>& center) {
-  Vec3<double> momentum{0, 0, 0};
-  for (std::size_t k = 0; k < sphere.particles; ++k)
-    momentum = momentum + all.particles.mass[seen.order[k]] * velocity_from(all, seen.order[k], {0, 0, 0});
-  const Vec3<double> mean = (1 / sphere.mass) * momentum;
+  const Vec3<double> mean = velocity_of(all, seen, sphere);
   Vec3<double> sum{0, 0, 0};
   for (std::size_t k = 0; k < sphere.particles; ++k) {
     const std::size_t i = seen.order[k];
@@ -130,11 +126,11 @@ HaloDensities halo_densities(const AnalysisSnapshot& all) {
   for (const double mass : all.particles.mass) sum.add(mass);
   const double total = sum.value();
   if (!all.box.periodic() || !(total > 0)) return {none, none};
-  const double mean = overdensity * total / all.box.volume();
+  const double mean = halo_overdensity * total / all.box.volume();
   return {mean, all.matter_part ? mean / *all.matter_part : none};
 }
 
-std::vector<GroupProperties> group_properties(const AnalysisSnapshot& chosen, const AnalysisSnapshot& all,
+std::vector<GroupProperties> group_properties(const AnalysisSnapshot& chosen, const Neighbourhood& all,
                                               const FriendGroups& groups, const Device& device) {
   const auto count = static_cast<std::int64_t>(groups.groups.size());
   const Device one_thread = Device::open("cpu", 1);
@@ -152,12 +148,10 @@ std::vector<GroupProperties> group_properties(const AnalysisSnapshot& chosen, co
   const auto first = static_cast<std::int64_t>(large);
   parallel_for(device.threads(), count - first,
                [&](std::int64_t k) { measure(static_cast<std::size_t>(first + k), one_thread); });
-  const HaloDensities limits = halo_densities(all);
+  const HaloDensities limits = halo_densities(all.snapshot());
   if (std::isnan(limits.mean)) return found;
-  const Neighbourhood neighbourhood(all);
-  parallel_for(device.threads(), count, [&](std::int64_t k) {
-    measure_overdensities(neighbourhood, limits, found[static_cast<std::size_t>(k)]);
-  });
+  parallel_for(device.threads(), count,
+               [&](std::int64_t k) { measure_overdensities(all, limits, found[static_cast<std::size_t>(k)]); });
   return found;
 }
 

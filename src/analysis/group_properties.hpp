@@ -6,6 +6,7 @@
 #include "analysis/analysis.hpp"
 #include "analysis/analysis_input.hpp"
 #include "analysis/friends.hpp"
+#include "analysis/neighbourhood.hpp"
 #include "base/vec.hpp"
 #include "device/device.hpp"
 
@@ -28,9 +29,10 @@ struct GroupProperties {
 
 /// Properties of groups of `chosen` particles, in the order of the groups. M200m and M200c are spherical overdensities
 /// of `all` particles about the centre, 200 times the mean and the critical density.
-std::vector<GroupProperties> group_properties(const AnalysisSnapshot& chosen, const AnalysisSnapshot& all,
+std::vector<GroupProperties> group_properties(const AnalysisSnapshot& chosen, const Neighbourhood& all,
                                               const FriendGroups& groups, const Device& device);
 
+inline constexpr double halo_overdensity = 200;
 /// 200 times the mean and the critical density of a box; not numbers where they are not known.
 struct HaloDensities {
   double mean = 0, critical = 0;

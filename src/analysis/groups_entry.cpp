@@ -51,7 +51,7 @@ AnalysisResult analyze(const AnalysisFiles& files, const AnalysisOptions& option
     const AnalysisSnapshot& snapshot = particles.chosen();
     if (k == 0) result.table = empty_table(snapshot.units);
     const FoundGroups found = find_groups(snapshot, options, device);
-    const auto groups = group_properties(snapshot, particles.all(), found.friends, device);
+    const auto groups = group_properties(snapshot, Neighbourhood(particles.all()), found.friends, device);
     add_groups(snapshot, groups, result.table);
     FigureLine line{files.names.size() > 1 ? snapshot.moment : "", {}, {}, true};
     for (const GroupProperties& group : groups)

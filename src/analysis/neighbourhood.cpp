@@ -91,6 +91,15 @@ Overdensity overdensity_in(const AnalysisSnapshot& snapshot, const SeenFromCente
   return sphere;
 }
 
+Vec3<double> velocity_of(const AnalysisSnapshot& snapshot, const SeenFromCenter& seen, const Overdensity& sphere) {
+  Vec3<double> momentum{0, 0, 0};
+  for (std::size_t k = 0; k < sphere.particles; ++k) {
+    const std::size_t i = seen.order[k];
+    momentum = momentum + snapshot.particles.mass[i] * velocity_from(snapshot, i, {0, 0, 0});
+  }
+  return (1 / sphere.mass) * momentum;
+}
+
 SeenFromCenter seen_to_density(const Neighbourhood& all, const Vec3<double>& center, double mass, double density) {
   const Particles& p = all.snapshot().particles;
   double radius = 1.5 * std::cbrt(mass / (density * physics::shell_volume(0.0, 1.0)));

@@ -42,6 +42,9 @@ struct Overdensity {
 /// tenth particle a density below it does not count: the sphere that is found goes on where a later one is denser.
 Overdensity overdensity_in(const AnalysisSnapshot& snapshot, const SeenFromCenter& seen, double density);
 
+/// The mean velocity of the particles in a sphere.
+Vec3<double> velocity_of(const AnalysisSnapshot& snapshot, const SeenFromCenter& seen, const Overdensity& sphere);
+
 /// What is seen from a place far enough outward for overdensity_in; `mass`: a guess of what will be in the sphere. In a
 /// periodic box at most as far as half of it.
 SeenFromCenter seen_to_density(const Neighbourhood& all, const Vec3<double>& center, double mass, double density);

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "physics/halo.hpp"
 #include "physics/profiles.hpp"
 
 namespace pergola {
@@ -21,10 +22,16 @@ struct ShellSums {
   std::int64_t count = 0;
   double mass = 0, mass2 = 0, weight = 0;
   double first[3] = {}, second[3] = {};  // moments of the radial, polar and azimuthal velocity
+  double distance = 0;
+  Vec3<double> turning{0, 0, 0};  // r × v/r
 
-  void add(double m, double w, const physics::SphericalVelocity<double>& v) {
+  void add(double m, double w, const Vec3<double>& place, const Vec3<double>& velocity) {
     ++count;
     mass += m, mass2 += m * m, weight += w;
+    const double r = std::sqrt(dot(place, place));
+    distance += w * r;
+    if (r > 0) turning = turning + (w / r) * cross(place, velocity);
+    const auto v = physics::spherical_velocity(place, velocity);
     const double component[3] = {v.radial, v.polar, v.azimuthal};
     for (int k = 0; k < 3; ++k) first[k] += w * component[k], second[k] += w * component[k] * component[k];
   }
@@ -32,13 +39,23 @@ struct ShellSums {
   double variance(int k) const { return std::max(0.0, second[k] / weight - mean(k) * mean(k)); }
 };
 
-ProfileShell shell_of(const ShellSums& sums, double inner, double outer, double mass_before) {
+/// a H, in the velocity over the length of the file; 0 without expansion.
+double expansion_of(const AnalysisSnapshot& snapshot) {
+  if (!snapshot.universe) return 0;
+  const double a = snapshot.universe->scale_factor;
+  const physics::Background background = snapshot.universe->cosmology.background(snapshot.universe->hubble);
+  return physics::hubble_speed(background.rate(a), a, 1);
+}
+
+ProfileShell shell_of(const ShellSums& sums, double inner, double outer, double mass_before, double flow_per_radius) {
   ProfileShell shell{inner, outer, sums.count, sums.mass, mass_before + sums.mass};
   const double volume = physics::shell_volume(inner, outer);
   shell.density = sums.mass / volume;
   shell.density_error = std::sqrt(sums.mass2) / volume;
   const bool several = sums.count > 1;
   shell.radial_velocity = sums.count > 0 ? sums.mean(0) : none;
+  shell.tangential_velocity = sums.count > 0 ? std::sqrt(dot(sums.turning, sums.turning)) / sums.weight : none;
+  shell.hubble_flow = sums.count > 0 ? flow_per_radius * sums.distance / sums.weight : none;
   shell.sigma_radial = several ? std::sqrt(sums.variance(0)) : none;
   shell.sigma_tangential = several ? std::sqrt((sums.variance(1) + sums.variance(2)) / 2) : none;
   shell.anisotropy = several && sums.variance(0) > 0
@@ -78,6 +95,7 @@ std::vector<ProfileShell> profile_of(const AnalysisSnapshot& snapshot, const Sys
                                      const SeenFromCenter& seen, const std::vector<double>& edges) {
   const Particles& p = snapshot.particles;
   const bool massless = std::all_of(p.mass.begin(), p.mass.end(), [](double m) { return m == 0; });
+  const double flow = expansion_of(snapshot);
   std::vector<ProfileShell> shells;
   double mass_before = 0;
   std::size_t next = 0;
@@ -87,11 +105,9 @@ std::vector<ProfileShell> profile_of(const AnalysisSnapshot& snapshot, const Sys
       const std::size_t i = seen.order[next];
       const double weight = massless ? 1 : p.mass[i];
       if (weight > 0)
-        sums.add(p.mass[i], weight,
-                 physics::spherical_velocity(place_from(snapshot, i, center.place),
-                                             velocity_from(snapshot, i, center.velocity)));
+        sums.add(p.mass[i], weight, place_from(snapshot, i, center.place), velocity_from(snapshot, i, center.velocity));
     }
-    shells.push_back(shell_of(sums, edges[k], edges[k + 1], mass_before));
+    shells.push_back(shell_of(sums, edges[k], edges[k + 1], mass_before, flow));
     mass_before = shells.back().mass_within;
   }
   return shells;

@@ -14,6 +14,8 @@ struct ProfileShell {
   double mass = 0, mass_within = 0;  // within `outer`
   double density = 0, density_error = 0;
   double radial_velocity = 0;                     // mean
+  double tangential_velocity = 0;                 // the length of the mean of r × v/r: rotation about any axis
+  double hubble_flow = 0;                         // mean of a H r, which is not in the velocities; 0: no expansion
   double sigma_radial = 0, sigma_tangential = 0;  // of one tangential component
   double anisotropy = 0;
 };

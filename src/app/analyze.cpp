@@ -146,6 +146,7 @@ void add_analyze(Command program, Context& context) {
   for (const auto& entry : analysis_entries()) {
     const auto request = std::make_shared<Request>();
     auto one = command->add_subcommand(entry.name, entry.help);
+    if (!entry.also.empty()) one->alias(entry.also);
     add_options(one, entry, request);
     one->footer(fmt::format("{}\n\nExample:\n  pergola analyze {} {}", entry.details, entry.name, entry.example));
     one->callback([&entry, request, &context] { analyze(entry, *request, context); });

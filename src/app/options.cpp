@@ -28,6 +28,8 @@ Command Command::add_subcommand(const std::string& name, const std::string& help
   return Command(app_->add_subcommand(name, help));
 }
 
+void Command::alias(const std::string& name) { app_->alias(name); }
+
 template <class T>
 Option Command::add_option(const std::string& names, T& value, const std::string& help) {
   return Option(app_->add_option(names, value, help));

@@ -68,6 +68,7 @@ class Command {
   Option add_flag(const std::string& names, bool& value, const std::string& help);
   Option add_flag_function(const std::string& names, const std::function<void(std::int64_t)>& take,
                            const std::string& help);
+  void alias(const std::string& name);
   void require_subcommand(int count);
   void footer(const std::string& text);
   void callback(const std::function<void()>& action);

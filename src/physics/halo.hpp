@@ -13,6 +13,16 @@ inline double bullock_spin(double angular_momentum, double mass, double speed, d
   return angular_momentum / (std::numbers::sqrt2 * mass * speed * radius);
 }
 
+/// The mass between two radii of the halo ρ = ρ_s/((r/r_s) (1 + r/r_s)²) over ρ_s, 4π r_s³ (m(b/r_s) − m(a/r_s)).
+/// Navarro, Frenk & White 1997, eq. 1.
+inline double nfw_shell_mass(double scale_radius, double inner, double outer) {
+  return 4 * std::numbers::pi * scale_radius * scale_radius * scale_radius *
+         (nfw_mass(outer / scale_radius) - nfw_mass(inner / scale_radius));
+}
+
+/// The speed at which expansion carries away what is at a comoving radius, a H r; H over a velocity and a length.
+inline double hubble_speed(double hubble, double a, double radius) { return a * hubble * radius; }
+
 /// Where the circular speed of the halo of Navarro, Frenk & White (1997, ApJ 490, 493) is largest, in scale radii: m/x
 /// has its top where (x/(1 + x))² = m(x).
 inline constexpr double nfw_peak_radius = 2.1625815870646098;

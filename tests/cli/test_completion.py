@@ -26,6 +26,8 @@ class CompletionTest(harness.CliTest):
     def test_models_and_analyses(self):
         self.assertEqual(self.offered("ic", "plu"), ["plummer"])
         self.assertIn("mass-function", self.offered("analyze", ""))
+        self.assertEqual(self.offered("analyze", "prof"), ["profile", "profiles"])
+        self.assertIn("--groups", self.offered("analyze", "profiles", "--gr"))
 
     def test_options(self):
         self.assertEqual(self.offered("run", "--res"), ["--resume"])

@@ -91,6 +91,19 @@ class Cosmology(harness.CliTest):
         header, row = self.good("analyze", "groups", file, "--linking", 1.5).split("\n")[:2]
         self.assertIn(",r200m[cMpc/h],", header)
         self.assertIn(",spin,concentration", header)
+        # Profiles of the largest group, with the Hubble flow beside peculiar velocities: a H r = 1/sqrt(a) 100 km/s h r
+        # in a universe that matter fills, r in h/Mpc, within the part that is not matter at a = 0.02.
+        profile = self.dir / "profiles.hdf5"
+        self.good("analyze", "profiles", file, "--linking", 1.5, "--from", 5, "--to", 20, "--bins", 3, "-o", profile,
+                  "--plot", self.dir / "profiles.svg")
+        with h5py.File(profile) as shells:
+            self.assertEqual(shells["species"][()].tolist(), [b"halo"] * 4)
+            self.assertEqual(shells["density"].attrs["unit"], b"1e10 Msun/h/(cMpc/h)^3")
+            flow = shells["hubble_flow"][-1] / (100 * math.sqrt(0.3 / 0.02))
+            self.assertTrue(shells["r_inner"][-1] < flow < shells["r_outer"][-1], flow)
+        self.bad(2, "analyze", "profiles", file, "--linking", 1.5, "--group", 2, says=["at least 2 groups", "found 1"])
+        self.bad(2, "analyze", "profiles", file, "--linking", 1.5, "--group", 1, "--groups", 2, says="found both")
+        self.bad(2, "analyze", "profiles", file, "--nfw", "yse", says=["--nfw", "did you mean yes?"])
         # A table without groups has its columns too.
         self.good("analyze", "groups", file, "--linking", 0.1, "-o", table)
         with h5py.File(table) as groups:
