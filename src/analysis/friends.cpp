@@ -32,12 +32,16 @@ class SmallCells {
     order_.resize(place.size());
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
-      if (place[a] != place[b]) return before(place[a], place[b]);
+      for (const std::size_t axis : {2, 1, 0})
+        if (place[a][axis] != place[b][axis]) return place[a][axis] < place[b][axis];
       return p.id[a] < p.id[b];
     });
+    sorted_.reserve(order_.size());
+    for (const std::size_t i : order_) sorted_.push_back({p.x[i], p.y[i], p.z[i]});
     for (std::size_t k = 0; k < order_.size(); ++k)
       if (k == 0 || place[order_[k]] != place[order_[k - 1]]) cells_.push_back(place[order_[k]]), begin_.push_back(k);
     begin_.push_back(order_.size());
+    find_rows();
   }
 
   std::size_t count() const { return cells_.size(); }
@@ -77,6 +81,19 @@ class SmallCells {
     }
   }
 
+  /// Where the cells of each row begin, where a table of all rows of the box is not much larger than that of the cells.
+  void find_rows() {
+    const std::int64_t rows = cells_per_side_[1] * cells_per_side_[2];
+    constexpr std::int64_t most_rows = std::int64_t{1} << 20;
+    if (!box_.periodic() || rows > std::max(most_rows, 8 * static_cast<std::int64_t>(cells_.size()))) return;
+    rows_.assign(static_cast<std::size_t>(rows) + 1, 0);
+    for (const Place& cell : cells_) ++rows_[row_number(cell) + 1];
+    std::partial_sum(rows_.begin(), rows_.end(), rows_.begin());
+  }
+  std::size_t row_number(const Place& cell) const {
+    return static_cast<std::size_t>(cell[2] * cells_per_side_[1] + cell[1]);
+  }
+
   Place place_of(std::size_t i) const {
     const std::array<double, 3> x{p_.x[i], p_.y[i], p_.z[i]}, side{box_.side.x, box_.side.y, box_.side.z};
     Place place{};
@@ -87,10 +104,11 @@ class SmallCells {
     return place;
   }
 
+  /// Of a place less than a box away.
   std::int64_t around(std::int64_t place, std::size_t axis) const {
     if (!box_.periodic()) return place;
     const std::int64_t n = cells_per_side_[axis];
-    return ((place % n) + n) % n;
+    return place < 0 ? place + n : place >= n ? place - n : place;
   }
 
   /// Along a row the cells within reach: one stretch, or two where it goes around the box.
@@ -106,7 +124,10 @@ class SmallCells {
   void add_stretch(std::size_t cell, Place row, std::int64_t first, std::int64_t last,
                    std::vector<std::size_t>& to) const {
     row[0] = first;
-    auto at = static_cast<std::size_t>(std::lower_bound(cells_.begin(), cells_.end(), row, before) - cells_.begin());
+    const auto place = [this](std::size_t k) { return cells_.begin() + static_cast<std::ptrdiff_t>(k); };
+    const std::size_t from = rows_.empty() ? 0 : rows_[row_number(row)];
+    const std::size_t to_end = rows_.empty() ? cells_.size() : rows_[row_number(row) + 1];
+    auto at = static_cast<std::size_t>(std::lower_bound(place(from), place(to_end), row, before) - cells_.begin());
     for (; at < cells_.size() && cells_[at][2] == row[2] && cells_[at][1] == row[1] && cells_[at][0] <= last; ++at)
       if (at > cell && touch(cell, at)) to.push_back(at);
   }
@@ -114,12 +135,11 @@ class SmallCells {
   bool touch(std::size_t a, std::size_t b) const {
     for (std::size_t i = begin_[a]; i < begin_[a + 1]; ++i)
       for (std::size_t j = begin_[b]; j < begin_[b + 1]; ++j) {
-        const Vec3<double> d = separation(at(order_[i]), at(order_[j]), box_);
+        const Vec3<double> d = separation(sorted_[i], sorted_[j], box_);
         if (dot(d, d) <= length_ * length_) return true;
       }
     return false;
   }
-  Vec3<double> at(std::size_t i) const { return {p_.x[i], p_.y[i], p_.z[i]}; }
 
   const Particles& p_;
   Box box_;
@@ -128,7 +148,9 @@ class SmallCells {
   std::array<std::int64_t, 3> cells_per_side_{1, 1, 1};
   std::int64_t reach_ = 2;
   std::vector<std::size_t> order_, begin_;
+  std::vector<Vec3<double>> sorted_;  // places in this order, so that those of a cell lie together
   std::vector<Place> cells_;
+  std::vector<std::size_t> rows_;  // first cell of each row; empty: to be searched for
 };
 
 /// Sets that are joined; the lowest member stands for a set.
