@@ -30,6 +30,10 @@ struct WantedGroups {
 WantedGroups wanted_groups(const AnalysisSnapshot& chosen, const AnalysisOptions& options, const Device& device) {
   if (options.group > 0 && options.groups > 0)
     throw Error(ErrorKind::input, "--group, --groups: expected one of them, found both");
+  if (options.center != "density")
+    throw Error(ErrorKind::input,
+                fmt::format("--center, {}: expected one of them, found both; a group has its own centre",
+                            options.group > 0 ? "--group" : "--groups"));
   WantedGroups wanted;
   wanted.friends = find_groups(chosen, options, device).friends;
   auto& groups = wanted.friends.groups;

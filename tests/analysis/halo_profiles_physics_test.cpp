@@ -92,7 +92,7 @@ TEST(HaloProfile, OfAnIsolatedHaloIsFittedOnRequest) {
   EXPECT_TRUE(std::isnan(profiles_in(snapshot, options).numbers("nfw_r_s")[0]));
   options.nfw = "yes";
   EXPECT_NEAR(profiles_in(snapshot, options).numbers("nfw_r_s")[0] / Halo::scale(), 1, 0.02);
-  options.group = 1, options.linking_length = 0.08;
+  options.center = "density", options.group = 1, options.linking_length = 0.08;
   EXPECT_NEAR(profiles_in(snapshot, options).numbers("nfw_r_s")[0] / Halo::scale(), 1, 0.03);
 }
 

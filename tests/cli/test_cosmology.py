@@ -103,6 +103,7 @@ class Cosmology(harness.CliTest):
             self.assertTrue(shells["r_inner"][-1] < flow < shells["r_outer"][-1], flow)
         self.bad(2, "analyze", "profiles", file, "--linking", 1.5, "--group", 2, says=["at least 2 groups", "found 1"])
         self.bad(2, "analyze", "profiles", file, "--linking", 1.5, "--group", 1, "--groups", 2, says="found both")
+        self.bad(2, "analyze", "profiles", file, "--groups", 1, "--center", "1,2,3", says=["--center, --groups", "both"])
         self.bad(2, "analyze", "profiles", file, "--nfw", "yse", says=["--nfw", "did you mean yes?"])
         # A table without groups has its columns too.
         self.good("analyze", "groups", file, "--linking", 0.1, "-o", table)
