@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -27,19 +26,18 @@ class SmallCells {
  public:
   SmallCells(const Particles& p, const Box& box, double length) : p_(p), box_(box), length_(length) {
     find_frame();
-    std::vector<Place> place(p.id.size());
-    for (std::size_t i = 0; i < place.size(); ++i) place[i] = place_of(i);
-    order_.resize(place.size());
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
-    std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
-      for (const std::size_t axis : {2, 1, 0})
-        if (place[a][axis] != place[b][axis]) return place[a][axis] < place[b][axis];
-      return p.id[a] < p.id[b];
-    });
-    sorted_.reserve(order_.size());
-    for (const std::size_t i : order_) sorted_.push_back({p.x[i], p.y[i], p.z[i]});
-    for (std::size_t k = 0; k < order_.size(); ++k)
-      if (k == 0 || place[order_[k]] != place[order_[k - 1]]) cells_.push_back(place[order_[k]]), begin_.push_back(k);
+    struct Placed {
+      Place cell;
+      std::size_t index;
+    };
+    std::vector<Placed> placed(p.id.size());
+    for (std::size_t i = 0; i < placed.size(); ++i) placed[i] = {place_of(i), i};
+    std::sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) { return before(a.cell, b.cell); });
+    order_.reserve(placed.size()), sorted_.reserve(placed.size());
+    for (const auto& [cell, i] : placed) {
+      if (cells_.empty() || before(cells_.back(), cell)) cells_.push_back(cell), begin_.push_back(order_.size());
+      order_.push_back(i), sorted_.push_back({p.x[i], p.y[i], p.z[i]});
+    }
     begin_.push_back(order_.size());
     find_rows();
   }
@@ -170,6 +168,26 @@ class Sets {
   std::vector<std::size_t> above_;
 };
 
+/// The particles of the sets that have at least so many.
+std::vector<std::vector<std::size_t>> members_of_sets(const SmallCells& cells, Sets& sets, std::int64_t least) {
+  std::vector<std::size_t> root(cells.count()), particles(cells.count(), 0), number(cells.count());
+  for (std::size_t cell = 0; cell < cells.count(); ++cell) {
+    root[cell] = sets.root(cell);
+    particles[root[cell]] += cells.begin(cell + 1) - cells.begin(cell);
+  }
+  std::vector<std::vector<std::size_t>> groups;
+  for (std::size_t cell = 0; cell < cells.count(); ++cell) {
+    if (static_cast<std::int64_t>(particles[root[cell]]) < least) continue;
+    if (cell == root[cell]) {  // the first of its set
+      number[cell] = groups.size();
+      groups.emplace_back().reserve(particles[cell]);
+    }
+    auto& group = groups[number[root[cell]]];
+    for (std::size_t k = cells.begin(cell); k < cells.begin(cell + 1); ++k) group.push_back(cells.order()[k]);
+  }
+  return groups;
+}
+
 }  // namespace
 
 FriendGroups friends_of_friends(const Particles& particles, const Box& box, double length, std::int64_t least,
@@ -195,18 +213,11 @@ FriendGroups friends_of_friends(const Particles& particles, const Box& box, doub
   Sets sets(cells.count());
   for (const auto& some : links)
     for (const auto& [a, b] : some) sets.join(a, b);
-  std::map<std::size_t, std::vector<std::size_t>> members;
-  for (std::size_t cell = 0; cell < cells.count(); ++cell) {
-    auto& group = members[sets.root(cell)];
-    for (std::size_t k = cells.begin(cell); k < cells.begin(cell + 1); ++k) group.push_back(cells.order()[k]);
-  }
   FriendGroups result;
-  for (auto& [root, group] : members) {
-    if (static_cast<std::int64_t>(group.size()) < least) continue;
+  result.groups = members_of_sets(cells, sets, least);
+  for (auto& group : result.groups)
     std::sort(group.begin(), group.end(),
               [&](std::size_t a, std::size_t b) { return particles.id[a] < particles.id[b]; });
-    result.groups.push_back(std::move(group));
-  }
   std::sort(result.groups.begin(), result.groups.end(), [&](const auto& a, const auto& b) {
     return a.size() != b.size() ? a.size() > b.size() : particles.id[a[0]] < particles.id[b[0]];
   });
