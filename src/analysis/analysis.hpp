@@ -30,8 +30,8 @@ struct AnalysisOptions {
   std::string nfw = "auto";        // auto | yes | no: fit of a halo to a profile; auto: to those of groups
   std::string axis = "x";          // of a component: x | y | z
   double sigma8 = 0;               // of the universe of a box; 0: as the run beside the file says
-  double n_s = 0.96;
-  double omega_baryon = 0.045;
+  // As the run beside the file, or the file itself, says where they are not given.
+  std::optional<double> n_s, omega_baryon;
 };
 
 /// Numbers, or words, below one name.

@@ -8,6 +8,7 @@
 #include "analysis/centers.hpp"
 #include "analysis/found_groups.hpp"
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "physics/eisenstein_hu.hpp"
 #include "physics/growth.hpp"
 #include "physics/halo_mass_function.hpp"
@@ -68,11 +69,10 @@ std::optional<ExpectedHalos> expected_halos(const AnalysisSnapshot& snapshot, co
     return std::nullopt;
   }
   AnalysisUniverse universe = *snapshot.universe;
-  if (options.sigma8 > 0)
-    universe.cosmology.sigma8 = options.sigma8, universe.cosmology.n_s = options.n_s,
-    universe.cosmology.omega_baryon = options.omega_baryon;
-  else if (!universe.knows_waves)
-    return std::nullopt;
+  if (!(options.sigma8 > 0) && !universe.knows_waves) return std::nullopt;
+  if (options.sigma8 > 0) universe.cosmology.sigma8 = options.sigma8;
+  universe.cosmology.n_s = options.n_s.value_or(universe.cosmology.n_s);
+  universe.cosmology.omega_baryon = options.omega_baryon.value_or(universe.cosmology.omega_baryon);
   double mass = 0;
   for (const double one : snapshot.particles.mass) mass += one;
   return ExpectedHalos(universe, mass / snapshot.box.volume());
@@ -146,6 +146,22 @@ AnalysisResult analyze(const AnalysisFiles& files, const AnalysisOptions& option
   return result;
 }
 
+/// A parameter of the waves that is known from elsewhere where it is not given.
+Key<AnalysisOptions> wave_key(const std::string& name, const std::string& help, const Range& range,
+                              std::optional<double> AnalysisOptions::*place, double otherwise) {
+  return {name, help,
+          [=](AnalysisOptions& options, const KeyValue& value) -> std::optional<KeyProblem> {
+            const auto number = number_of(value);
+            if (!number || !range.contains(*number)) return KeyProblem{range.text(), {}};
+            options.*place = *number;
+            return std::nullopt;
+          },
+          [=](const AnalysisOptions& options) -> KeyValue {
+            if (const auto& given = options.*place) return *given;
+            return fmt::format("as the run or the file says, else {}", to_text(otherwise));
+          }};
+}
+
 }  // namespace
 
 AnalysisEntry mass_function_entry() {
@@ -155,12 +171,11 @@ AnalysisEntry mass_function_entry() {
   keys.push_back(real_option<AnalysisOptions>(
       "sigma8", "of linear theory, for files without their run beside them; 0: as the run says", Range::at_least(0),
       [](auto& options) -> auto& { return options.sigma8; }));
-  keys.push_back(real_option<AnalysisOptions>(
-      "n-s", "slope of the primordial power spectrum, with --sigma8", Range::between(-3, 10),
-      [](auto& options) -> auto& { return options.n_s; }));
-  keys.push_back(real_option<AnalysisOptions>(
-      "omega-baryon", "the baryons in Omega0, with --sigma8", Range::between(0, 10),
-      [](auto& options) -> auto& { return options.omega_baryon; }));
+  const physics::Cosmology usual;
+  keys.push_back(wave_key("n-s", "slope of the primordial power spectrum", Range::between(-3, 10),
+                          &AnalysisOptions::n_s, usual.n_s));
+  keys.push_back(wave_key("omega-baryon", "the baryons in Omega0", Range::between(0, 10),
+                          &AnalysisOptions::omega_baryon, usual.omega_baryon));
   return {
       .name = "mass-function",
       .help = "How many friends-of-friends groups there are of which mass",

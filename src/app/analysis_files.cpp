@@ -75,6 +75,7 @@ std::optional<AnalysisUniverse> universe_of(const fs::path& file, const Snapshot
   found.knows_waves = take_waves_of_run(file, found.cosmology);
   found.cosmology.omega_matter = *header.omega0;
   found.cosmology.omega_lambda = header.omega_lambda.value_or(1 - *header.omega0);
+  found.cosmology.omega_baryon = header.omega_baryon.value_or(found.cosmology.omega_baryon);
   found.cosmology.h = header.hubble_param.value_or(found.cosmology.h);
   found.scale_factor = header.time;
   found.length_mpc_h = header.units->length_cm / (kiloparsec_m * 1e5);

@@ -148,6 +148,7 @@ void make_initial_conditions(const ModelInfo& model, const Request& request, con
     snapshot.header.redshift = 1 / start->scale_factor - 1;
     snapshot.header.omega0 = start->universe.omega_matter;
     snapshot.header.omega_lambda = start->universe.omega_lambda;
+    snapshot.header.omega_baryon = start->universe.omega_baryon;
     snapshot.header.hubble_param = start->universe.h;
   }
   if (units_of(model, request) != "nbody") {

@@ -79,6 +79,7 @@ json report_json(const Report& report) {
           {"box_size", header.box_size},
           {"omega0", optional_json(header.omega0)},
           {"omega_lambda", optional_json(header.omega_lambda)},
+          {"omega_baryon", optional_json(header.omega_baryon)},
           {"hubble_param", optional_json(header.hubble_param)},
           {"units", units},
           {"n", report.count},
@@ -100,9 +101,11 @@ std::string report_text(const Report& report) {
   if (header.redshift != 0) text += line("redshift", to_text(header.redshift));
   text += line("box", header.box_size == 0 ? "isolated" : to_text(header.box_size));
   if (header.omega0 || header.omega_lambda || header.hubble_param)
-    text += line("cosmology",
-                 fmt::format("Omega0 {}, OmegaLambda {}, h {}", to_text(header.omega0.value_or(0)),
-                             to_text(header.omega_lambda.value_or(0)), to_text(header.hubble_param.value_or(0))));
+    text +=
+        line("cosmology",
+             fmt::format("Omega0 {}, OmegaLambda {}, h {}{}", to_text(header.omega0.value_or(0)),
+                         to_text(header.omega_lambda.value_or(0)), to_text(header.hubble_param.value_or(0)),
+                         header.omega_baryon ? fmt::format(", OmegaBaryon {}", to_text(*header.omega_baryon)) : ""));
   text +=
       line("units", header.units ? fmt::format("{} cm, {} g, {} cm/s", to_text(header.units->length_cm),
                                                to_text(header.units->mass_g), to_text(header.units->velocity_cm_per_s))

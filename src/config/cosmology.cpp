@@ -105,6 +105,7 @@ void inherit_cosmology(RunConfig& config) {
   config.cosmology->omega_matter = *header.omega0;
   config.cosmology->omega_lambda = header.omega_lambda.value_or(0);
   config.cosmology->h = *header.hubble_param;
+  config.cosmology->omega_baryon = header.omega_baryon.value_or(config.cosmology->omega_baryon);
 }
 
 void complete_cosmology(RunConfig& config, const std::function<const ConfigValue*(const std::string&)>& find) {

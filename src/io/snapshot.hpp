@@ -20,7 +20,7 @@ struct SnapshotHeader {
   double time = 0;
   double redshift = 0;
   double box_size = 0;  // 0: isolated
-  std::optional<double> omega0, omega_lambda, hubble_param;
+  std::optional<double> omega0, omega_lambda, omega_baryon, hubble_param;
   std::optional<FileUnits> units;
   std::string format;  // as read: hdf5 | gadget1 | gadget2 | csv
   int files = 1;       // as read

@@ -44,9 +44,23 @@ std::optional<SpeciesCounts> read_totals(const hdf5::File& file) {
   return totals;
 }
 
-std::optional<double> read_real(const hdf5::File& file, const std::string& name) {
-  if (!file.has_attribute("Header", name)) return std::nullopt;
-  return file.reals("Header", name)[0];
+std::optional<double> read_real(const hdf5::File& file, const std::string& name, const char* group = "Header") {
+  if (!file.has_attribute(group, name)) return std::nullopt;
+  return file.reals(group, name)[0];
+}
+
+/// Of the header; GADGET-4 has them among the parameters of its run, that of a static one too.
+void read_universe(const hdf5::File& file, SnapshotHeader& header) {
+  const bool expands = read_real(file, "ComovingIntegrationOn", "Parameters").value_or(1) != 0 &&
+                       read_real(file, "Omega0", "Parameters").value_or(0) > 0;
+  const auto read = [&](const char* name) {
+    const auto value = read_real(file, name);
+    return value || !expands ? value : read_real(file, name, "Parameters");
+  };
+  header.omega0 = read("Omega0");
+  header.omega_lambda = read("OmegaLambda");
+  header.omega_baryon = read("OmegaBaryon");
+  header.hubble_param = read("HubbleParam");
 }
 
 /// One side; SWIFT states three, which must be equal.
@@ -96,9 +110,7 @@ void read_header(const hdf5::File& file, SnapshotPiece& piece) {
   header.time = read_real(file, "Time").value_or(0);
   header.redshift = read_real(file, "Redshift").value_or(0);
   header.box_size = read_box(file);
-  header.omega0 = read_real(file, "Omega0");
-  header.omega_lambda = read_real(file, "OmegaLambda");
-  header.hubble_param = read_real(file, "HubbleParam");
+  read_universe(file, header);
   header.units = read_units(file);
   if (file.has_attribute("Header", "NumFilesPerSnapshot")) {
     const std::int64_t files = file.integers("Header", "NumFilesPerSnapshot")[0];

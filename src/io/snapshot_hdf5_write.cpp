@@ -42,6 +42,7 @@ void write_header(hdf5::File& file, const SnapshotHeader& header, const std::vec
   file.write_attribute(group, "Flag_Entropy_ICs", std::int32_t{0});
   if (header.omega0) file.write_attribute(group, "Omega0", *header.omega0);
   if (header.omega_lambda) file.write_attribute(group, "OmegaLambda", *header.omega_lambda);
+  if (header.omega_baryon) file.write_attribute(group, "OmegaBaryon", *header.omega_baryon);
   if (header.hubble_param) file.write_attribute(group, "HubbleParam", *header.hubble_param);
 
   const FileUnits units = header.units.value_or(FileUnits{});

@@ -75,6 +75,7 @@ SnapshotHeader GravitySystem::header() const {
     header.redshift = 1 / header.time - 1;
     header.omega0 = config.cosmology->omega_matter;
     header.omega_lambda = config.cosmology->omega_lambda;
+    header.omega_baryon = config.cosmology->omega_baryon;
     header.hubble_param = config.cosmology->h;
   }
   const Box box = this->box();

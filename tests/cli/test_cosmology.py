@@ -42,7 +42,7 @@ class Cosmology(harness.CliTest):
 
     def test_a_model_runs_and_its_times_are_scale_factors(self):
         run = self.dir / "run"
-        self.assertIn("universe.png", self.good("run", self.config(MODEL), "-o", run))
+        self.assertIn("universe.png", self.good("run", self.config(MODEL + "\nn_s = 0.8\nomega_baryon = 0.02"), "-o", run))
         lines = self.lines(run)
         times = [float(line["time"]) for line in lines]
         self.assertAlmostEqual(times[0], 0.02, places=15)
@@ -64,7 +64,13 @@ class Cosmology(harness.CliTest):
         self.assertFalse((run / "snap_004.hdf5").exists())
         # What theory expects stands beside the groups: the run says which waves it has; another file does not.
         group = ("--linking", 1.5, "--least", 8, "--bins", 2)
-        self.assertIn("tinker[1/(cMpc/h)^3]", self.good("analyze", "mass-function", run, *group))
+        theory = self.good("analyze", "mass-function", run, *group)
+        self.assertIn("tinker[1/(cMpc/h)^3]", theory)
+        # An option that is not given leaves what the run says. (20: so that theory has halos of the mass of the box.)
+        waves = [self.good("analyze", "mass-function", run, *group, "--sigma8", 20, *more)
+                 for more in ((), ("--n-s", 0.8, "--omega-baryon", 0.02), ("--n-s", 0.96), ("--omega-baryon", 0.045))]
+        self.assertEqual(waves[0], waves[1])
+        self.assertEqual(len(set(waves)), 3)
         alone = self.dir / "alone.hdf5"
         (run / "snap_003.hdf5").rename(alone)
         self.assertNotIn("tinker", self.good("analyze", "mass-function", alone, *group))
@@ -123,6 +129,35 @@ class Cosmology(harness.CliTest):
         info = self.good_json("info", binary)
         self.assertEqual((info["time"], info["omega0"], info["hubble_param"]), (0.02, 0.3, 0.7))
         self.assertAlmostEqual(info["redshift"], 49)
+
+    @harness.needs("h5py")
+    def test_a_file_of_gadget_4_has_its_universe_among_the_parameters(self):
+        import h5py
+        file = self.made("ic.hdf5", "--omega-baryon", 0.03)
+        with h5py.File(file, "a") as data:
+            moved = {name: data["Header"].attrs.pop(name) for name in ("Omega0", "OmegaLambda", "OmegaBaryon", "HubbleParam")}
+            self.assertEqual(moved["OmegaBaryon"], 0.03)
+            parameters = data.create_group("Parameters").attrs
+            parameters.update(moved)
+            parameters["ComovingIntegrationOn"] = 1
+        self.assertIn("Omega0 0.3, OmegaLambda 0.7, h 0.7, OmegaBaryon 0.03", self.good("info", file))
+        self.good("convert", file, self.dir / "back.hdf5")
+        with h5py.File(self.dir / "back.hdf5") as data:
+            self.assertEqual({name: data["Header"].attrs[name] for name in moved}, moved)
+        run, config = self.dir / "run", self.config(f'file = "{file}"')
+        done = harness.run(["run", config, "-o", run])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("[cosmology] was taken from it, omega_matter = 0.3, omega_lambda = 0.7, h = 0.7", done.stderr)
+        taken = json.loads((run / "run.json").read_text())["configuration"]["cosmology"]
+        self.assertEqual((taken["omega_matter"], taken["omega_baryon"], taken["h"]), (0.3, 0.03, 0.7))
+        # That of a static run says nothing of a universe; the header's own word comes first.
+        with h5py.File(file, "a") as data:
+            data["Parameters"].attrs["ComovingIntegrationOn"] = 0
+        self.assertIsNone(self.good_json("info", file)["omega0"])
+        with h5py.File(file, "a") as data:
+            data["Header"].attrs["Omega0"] = 0.25
+            data["Parameters"].attrs["ComovingIntegrationOn"] = 1
+        self.assertEqual(self.good_json("info", file)["omega0"], 0.25)
 
     def test_a_stopped_run_goes_on_with_the_same_bits(self):
         whole, parts = self.dir / "whole", self.dir / "parts"
