@@ -44,7 +44,7 @@ std::string rate_text(double rate) {
 ProgressBar::ProgressBar() : terminal_(::isatty(STDERR_FILENO) != 0), last_line_(std::chrono::steady_clock::now()) {}
 
 void ProgressBar::show(const RunProgress& progress) {
-  const double fraction = std::clamp(progress.fraction(), 0.0, 1.0);
+  const double fraction = std::clamp(progress.fraction, 0.0, 1.0);
   if (terminal_) {
     const int filled = static_cast<int>(fraction * bar_width);
     fmt::print(stderr, "\r\033[K[{}{}] {:3.0f} %  {}", std::string(static_cast<std::size_t>(filled), '='),

@@ -421,17 +421,18 @@ void Run::report_progress() {
   if (!communicator_->is_root() || !options_.progress) return;
   if (!results.end && seconds_since(last_progress_) < 0.1) return;
   last_progress_ = Clock::now();
+  const double start = system_->start_time(), end = config_.run.end_time;
   RunProgress progress;
-  progress.start_time = system_->start_time();
-  progress.time = results.end ? config_.run.end_time : system_->step_time();
-  progress.end_time = config_.run.end_time;
+  progress.start_time = start, progress.end_time = end;
+  progress.time = results.end ? end : system_->step_time();
   progress.energy_error = results.energy_error;
   progress.force_error = results.force_error;
   progress.wall_seconds = wall_seconds();
   progress.counts = system_->counts();
-  const double elapsed = seconds_since(steps_begin_), covered = progress.time - session_time_;
-  progress.seconds_left =
-      covered > 0 ? elapsed * (progress.end_time - progress.time) / covered : std::numeric_limits<double>::infinity();
+  progress.fraction = config_.length_between(start, progress.time) / config_.length_between(start, end);
+  const double elapsed = seconds_since(steps_begin_), covered = config_.length_between(session_time_, progress.time);
+  progress.seconds_left = covered > 0 ? elapsed * config_.length_between(progress.time, end) / covered
+                                      : std::numeric_limits<double>::infinity();
   const auto rate = [&](std::int64_t now, std::int64_t before) {
     return static_cast<double>(now - before) / std::max(elapsed, 1e-9);
   };

@@ -19,6 +19,7 @@ namespace pergola {
 /// How far a run has come.
 struct RunProgress {
   double start_time = 0, time = 0, end_time = 0;
+  double fraction = 0;                 // of the way: of the time, in an expanding universe of ln a
   std::optional<double> energy_error;  // of the latest line of energy.csv after the first
   double force_error = 0;              // median, of the latest line of audit.csv; 0: none
   double wall_seconds = 0;             // of the whole run, with the parts before it was resumed
@@ -26,8 +27,6 @@ struct RunProgress {
   double interactions_per_second = 0;  // 0 with a solver that does not sum over pairs
   double particle_steps_per_second = 0;
   StepCounts counts;
-
-  double fraction() const { return (time - start_time) / (end_time - start_time); }
 };
 
 struct RunOptions {

@@ -3,10 +3,13 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "analysis/force_audit.hpp"
 #include "io/checkpoint.hpp"
@@ -126,6 +129,28 @@ TEST_P(ManagedRuns, ProgressShowsTheEnergyErrorOnceItIsMeasuredAndAtTheEndThatOf
   EXPECT_EQ(shown.back(), summary.energy_error);
   shown.pop_back();
   for (const auto& error : shown) EXPECT_FALSE(error.has_value());
+}
+
+// Steps of a box of the universe are of about equal length in ln a, and so is the work.
+TEST_P(ManagedRuns, ProgressOfAnExpandingUniverseIsThatOfTheLogarithm) {
+  auto o = options("a");
+  std::vector<RunProgress> shown;
+  o.progress = [&](const RunProgress& progress) { shown.push_back(progress); };
+  int pauses = 0;
+  o.interrupted = [&] {  // longer than progress waits between two reports
+    if (++pauses < 3) std::this_thread::sleep_for(std::chrono::milliseconds(110));
+    return false;
+  };
+  const auto c = parse_config("[particles]\nmodel = \"cosmology\"\nn = 64\n[gravity]\nsolver = \"mesh\"\n", "test",
+                              {"gravity.mesh.cells=8", "run.end_time=0.5", "run.device=" + GetParam()});
+  run_system(c, o);
+  ASSERT_GT(shown.size(), 1U);
+  for (const auto& progress : shown) {
+    EXPECT_NEAR(progress.fraction, std::log(progress.time / 0.02) / std::log(25), 1e-12);
+    EXPECT_GE(progress.seconds_left, 0);
+  }
+  EXPECT_GT(shown.front().fraction, 0);
+  EXPECT_EQ(shown.back().fraction, 1);
 }
 
 // A job that is ended again and again, each time at the first look, comes to its end.
