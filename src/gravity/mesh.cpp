@@ -90,7 +90,7 @@ class MeshSolver final : public Solver<Real> {
     parts().exchange->find_order(particles_of(sources), order, work);
   }
   std::int64_t outside() override { return prepared_ ? parts().exchange->outside() : 0; }
-  std::string remark() const override { return parts_ ? parts_->poisson->remark() : std::string(); }
+  std::string remark() const override;
 
  private:
   struct Parts {
@@ -127,6 +127,20 @@ class MeshSolver final : public Solver<Real> {
   StageClock silent_;
   StageClock* clock_ = &silent_;
 };
+
+/// Where a mesh has more cells than particles the window is what keeps a particle as wide as the mesh can hold; without
+/// it, and without the filter of a split law, its sharp end in wave numbers rings through the cells.
+template <class Real>
+std::string MeshSolver<Real>::remark() const {
+  if (!parts_) return {};
+  std::string text = parts_->poisson->remark();
+  const std::int64_t cells = grid_of(mesh_).cell_count(), count = particles_.count * (ranks_ ? ranks_->size() : 1);
+  if (!text.empty() || !prepared_ || !mesh_.deconvolve || smoothing_ > 0 || cells <= count) return text;
+  return fmt::format(
+      "gravity.mesh.deconvolve: {} cells for {} particles: with fewer particles than cells it makes forces worse; use "
+      "false",
+      cells, count);
+}
 
 template <class Real>
 typename MeshSolver<Real>::Parts& MeshSolver<Real>::parts() const {

@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/unit_systems.hpp"
+#include "models/glass.hpp"
 #include "models/lagrangian.hpp"
 #include "models/model_entry.hpp"
 #include "models/sampling.hpp"
@@ -106,6 +107,13 @@ void check(const ModelInput& input) {
                 "km/s), found others");
 }
 
+bool stands_on_lattice(const ModelInput& input) { return input.word("grid") == "lattice"; }
+
+StartPlaces start_of(const ModelInput& input) {
+  return stands_on_lattice(input) ? StartPlaces(side_of(input))
+                                  : StartPlaces::glass(side_of(input), input.seed(), input.threads());
+}
+
 /// D and d ln D/d ln a of a term.
 std::array<double, 2> growth_of(const physics::Growth& growth, LagrangianTerm term) {
   switch (term) {
@@ -134,30 +142,28 @@ Particles make_cosmology(const ModelInput& input) {
       equal_masses(input.n(), physics::mean_density(background, input.gravitational_constant()) * box * box * box);
   const std::array<std::vector<double>*, 3> x{&particles.x, &particles.y, &particles.z};
   const std::array<std::vector<double>*, 3> v{&particles.vx, &particles.vy, &particles.vz};
+  const StartPlaces start = start_of(input);
   const auto each = [&](const auto& body) {
     parallel_chunks(input.threads(), input.n(), 65536, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i)
-        for (std::size_t axis = 0; axis < 3; ++axis) {
-          const auto k = static_cast<std::size_t>(i);
-          body(i, k, axis, (*x[axis])[k], (*v[axis])[k]);
-        }
+        for (std::size_t axis = 0; axis < 3; ++axis)
+          body(i, axis, (*x[axis])[static_cast<std::size_t>(i)], (*v[axis])[static_cast<std::size_t>(i)]);
     });
   };
-  each([&](std::int64_t i, std::size_t, std::size_t axis, double& place, double&) {
-    const std::int64_t at[3] = {i % side, i / side % side, i / side / side};
-    place = static_cast<double>(at[axis]) * spacing;
-  });
+  each([&](std::int64_t i, std::size_t axis, double& place, double&) { place = start.at(i, axis) * spacing; });
   // √a dx/dt, GADGET's velocity: dx/dt = H Σ f D ψ.
   const double speed = std::sqrt(a) * background.rate(a);
-  lagrangian_displacements(side, waves_of(input), order, input.threads(), [&](LagrangianTerm term, const auto& by) {
+  const auto displace = [&](LagrangianTerm term, const std::array<std::vector<double>, 3>& by) {
     const auto [d, f] = growth_of(growth, term);
     const double length = box * d, velocity = speed * f * length;
-    each([&](std::int64_t, std::size_t k, std::size_t axis, double& place, double& moving) {
-      place += length * by[axis][k];
-      moving += velocity * by[axis][k];
+    each([&](std::int64_t i, std::size_t axis, double& place, double& moving) {
+      const double here = start.of(by[axis], i);
+      place += length * here;
+      moving += velocity * here;
     });
-  });
-  each([&](std::int64_t, std::size_t, std::size_t, double& place, double&) { place = wrap(place, 0.0, box); });
+  };
+  lagrangian_displacements(side, waves_of(input), order, input.threads(), displace, start.window());
+  each([&](std::int64_t, std::size_t, double& place, double&) { place = wrap(place, 0.0, box); });
   return particles;
 }
 
@@ -166,6 +172,7 @@ std::vector<ModelOption> options() {
       {"box", 100.0, "side of the periodic box, Mpc/h", Range::above(0), {}},
       {"redshift", 49.0, "at which the run starts", Range::at_least(0), {}},
       {"order", 2.0, "of Lagrangian perturbation theory: 1, 2 or 3", Range::between(1, 3), {}},
+      {"grid", std::string("lattice"), "what is displaced: lattice, or glass (made for it)", {}, {"lattice", "glass"}},
       {"transfer", std::string("eisenstein-hu"), "eisenstein-hu, no-wiggle, or a table of CAMB or CLASS", {}, {}},
       {"fixed", false, "all waves at their rms amplitude", {}, {}},
       {"paired", false, "the opposite of the field", {}, {}}};
@@ -188,7 +195,7 @@ std::array<double, species_count> advice(const ModelInput& input) {
 
 ModelEntry cosmology_model() {
   ModelEntry entry{{.name = "cosmology",
-                    .summary = "a box of the universe: a lattice displaced by Gaussian waves, Mpc/h",
+                    .summary = "a box of the universe: a lattice or a glass displaced by Gaussian waves, Mpc/h",
                     .default_n = 64 * 64 * 64,
                     .any_n = true,
                     .options = options(),
@@ -202,6 +209,7 @@ ModelEntry cosmology_model() {
   entry.cosmology = [](const ModelInput& input) -> std::optional<CosmologicalStart> {
     return CosmologicalStart{universe_of(input), scale_factor(input)};
   };
+  entry.lattice = [](const ModelInput& input) { return stands_on_lattice(input) ? side_of(input) : 0; };
   entry.remark = [](const ModelInput& input) {
     const auto table = table_of(input);
     return table ? fmt::format("transfer: {}", table->description()) : std::string();

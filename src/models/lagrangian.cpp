@@ -5,6 +5,7 @@
 
 #include "base/philox.hpp"
 #include "models/wave_cube.hpp"
+#include "physics/green.hpp"
 #include "physics/lagrangian.hpp"
 
 namespace pergola {
@@ -66,12 +67,17 @@ Tides tides_of(WaveCube& cube, const Source& source) {
   return tides;
 }
 
-/// The three components of a field: wave(k, k², axis).
+/// The three components of a field: wave(k, k², axis) over the window of a cloud.
 template <class Wave>
-Vector vector_of(WaveCube& cube, const Wave& wave) {
+Vector vector_of(WaveCube& cube, int window, const Wave& wave) {
   // Wave numbers are counted per box, gradients are over lengths in boxes: a factor 1/2π for each displacement.
-  const auto along = [&](std::size_t axis) {
-    return [&wave, axis](const std::array<double, 3>& k, double k2) { return wave(k, k2, axis) / two_pi; };
+  const auto along = [&, spacing = 1.0 / cube.side()](std::size_t axis) {
+    return [&wave, window, spacing, axis](const std::array<double, 3>& k, double k2) {
+      double divisor = two_pi;
+      if (window > 0)
+        for (const double one : k) divisor *= physics::assignment_window(two_pi * one, spacing, window);
+      return wave(k, k2, axis) / divisor;
+    };
   };
   Vector to;
   fill_pair(cube, along(0), along(1));
@@ -102,7 +108,7 @@ class FieldWaves {
 };
 
 /// The third order from φ1,ij and φ2,ij, whose memory becomes that of the sources.
-void third_order(WaveCube& cube, Tides& first, Tides& second, const TakeTerm& take) {
+void third_order(WaveCube& cube, Tides& first, Tides& second, const TakeTerm& take, int window) {
   cube.each([&](Complex&, std::size_t i) {
     const auto sources = physics::third_order_sources(first[i], second[i]);
     first.xx[i] = sources.a, first.yy[i] = sources.b;
@@ -111,7 +117,7 @@ void third_order(WaveCube& cube, Tides& first, Tides& second, const TakeTerm& ta
   for (auto* rest : {&first.zz, &first.xy, &first.xz, &first.yz, &second.xy, &second.xz, &second.yz}) *rest = {};
   const auto gradient = [&](const std::vector<double>& source) {
     const FieldWaves waves(cube, source);
-    return vector_of(cube, [&](const std::array<double, 3>& k, double k2, std::size_t axis) {
+    return vector_of(cube, window, [&](const std::array<double, 3>& k, double k2, std::size_t axis) {
       return physics::third_displacement(k[axis], k2, waves(k));
     });
   };
@@ -119,7 +125,8 @@ void third_order(WaveCube& cube, Tides& first, Tides& second, const TakeTerm& ta
   take(LagrangianTerm::third_b, gradient(first.yy));
   const std::array<FieldWaves, 3> c{FieldWaves(cube, second.xx), FieldWaves(cube, second.yy),
                                     FieldWaves(cube, second.zz)};
-  take(LagrangianTerm::third_c, vector_of(cube, [&](const std::array<double, 3>& k, double k2, std::size_t axis) {
+  take(LagrangianTerm::third_c,
+       vector_of(cube, window, [&](const std::array<double, 3>& k, double k2, std::size_t axis) {
          const std::size_t next = (axis + 1) % 3, after = (axis + 2) % 3;
          return physics::transverse_displacement(k[next], k[after], k2, c[next](k), c[after](k));
        }));
@@ -127,10 +134,11 @@ void third_order(WaveCube& cube, Tides& first, Tides& second, const TakeTerm& ta
 
 }  // namespace
 
-void lagrangian_displacements(int side, const DensityWave& delta, int order, int threads, const TakeTerm& take) {
+void lagrangian_displacements(int side, const DensityWave& delta, int order, int threads, const TakeTerm& take,
+                              int window) {
   WaveCube cube(side, threads);
   const auto density = [&](const std::array<double, 3>& k) { return delta(int(k[0]), int(k[1]), int(k[2])); };
-  take(LagrangianTerm::first, vector_of(cube, [&](const std::array<double, 3>& k, double k2, std::size_t axis) {
+  take(LagrangianTerm::first, vector_of(cube, window, [&](const std::array<double, 3>& k, double k2, std::size_t axis) {
          return physics::first_displacement(k[axis], k2, density(k));
        }));
   if (order < 2) return;
@@ -140,12 +148,13 @@ void lagrangian_displacements(int side, const DensityWave& delta, int order, int
   if (order < 3) tides = {};
   const FieldWaves waves(cube, source);
   source = {};
-  take(LagrangianTerm::second, vector_of(cube, [&](const std::array<double, 3>& k, double k2, std::size_t axis) {
+  take(LagrangianTerm::second,
+       vector_of(cube, window, [&](const std::array<double, 3>& k, double k2, std::size_t axis) {
          return physics::second_displacement(k[axis], k2, waves(k));
        }));
   if (order < 3) return;
   Tides second = tides_of(cube, waves);
-  third_order(cube, tides, second, take);
+  third_order(cube, tides, second, take, window);
 }
 
 std::complex<double> draw_wave(const WaveDraw& draw, int kx, int ky, int kz, double variance) {

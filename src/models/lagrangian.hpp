@@ -15,9 +15,11 @@ enum class LagrangianTerm { first, second, third_a, third_b, third_c };
 
 /// Gets the terms up to `order` one after the other, in that order: three components at the places i L/n of a lattice,
 /// x fastest, in units of the length L of the box. Products of waves are taken at those places: what lies beyond the
-/// lattice's Nyquist wave number comes back as smaller waves (no dealiasing).
+/// lattice's Nyquist wave number comes back as smaller waves (no dealiasing). `window`: the order of the cloud by which
+/// the displacements are taken between the places (physics/green.hpp); waves are divided by it. 0: they are not.
 using TakeTerm = std::function<void(LagrangianTerm, const std::array<std::vector<double>, 3>&)>;
-void lagrangian_displacements(int side, const DensityWave& delta, int order, int threads, const TakeTerm& take);
+void lagrangian_displacements(int side, const DensityWave& delta, int order, int threads, const TakeTerm& take,
+                              int window = 0);
 
 /// How Gaussian waves are drawn: from the seed and the wave vector, so that a wave is the same at any resolution.
 struct WaveDraw {

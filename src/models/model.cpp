@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "device/cores.hpp"
 #include "device/device.hpp"
+#include "models/lattice.hpp"
 #include "models/model_entry.hpp"
 #include "models/model_source.hpp"
 
@@ -172,6 +173,12 @@ std::string model_remark(const std::string& name, const ModelOptions& options) {
   const ModelEntry& entry = find_entry(name);
   check(entry.info, options);
   return entry.remark ? entry.remark(ModelInput(entry.info, options, 1)) : "";
+}
+
+int model_lattice(const std::string& name, const ModelOptions& options) {
+  const ModelEntry& entry = find_entry(name);
+  check(entry.info, options);
+  return entry.lattice ? entry.lattice(ModelInput(entry.info, options, 1)) : 0;
 }
 
 std::vector<Expectation> model_expectations(const std::string& name, const ModelOptions& options) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <complex>
+#include <numbers>
 
 namespace pergola::physics {
 
@@ -36,6 +37,12 @@ inline std::complex<double> transverse_displacement(double k_next, double k_afte
                                                     std::complex<double> source_next,
                                                     std::complex<double> source_after) {
   return std::complex<double>(0, 1 / k2) * (k_next * source_after - k_after * source_next);
+}
+
+/// What moves particles so that their linear density contrast is gone, from their acceleration −∇φ with ∇²φ = 4πG ρ̄ δ:
+/// against it, by 1/(4πG ρ̄), for the divergence of displacements is −δ. Zel'dovich 1970.
+inline double undoing_displacement(double acceleration, double gravitational_constant, double mean_density) {
+  return -acceleration / (4 * std::numbers::pi * gravitational_constant * mean_density);
 }
 
 /// φ,ij at a place.

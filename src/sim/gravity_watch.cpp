@@ -3,11 +3,34 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "gravity/mesh.hpp"
+#include "gravity/solver_entry.hpp"
 #include "io/snapshot.hpp"
+#include "models/lattice.hpp"
 #include "physics/growth.hpp"
 #include "sim/gravity_system.hpp"
 
 namespace pergola {
+
+namespace {
+
+/// Where a lattice of particles and the cells of a mesh do not divide one another, the clouds of neighbours are cut
+/// differently, and what that makes of equal masses is of the size of the waves.
+std::string lattice_remark(const RunConfig& config, const Box& box) {
+  if (!config.particles.file.empty() || config.particles.model.empty() || !box.periodic()) return {};
+  if (!solver_entry(config.gravity.solver).can.smooths) return {};
+  const int side = model_lattice(config.particles.model, config.particles.options);
+  for (const int cells : config.gravity.mesh.cells)
+    if (side > 0 && cells % side != 0 && side % cells != 0)
+      return fmt::format(
+          "gravity.mesh.cells: {} per side and a lattice of {} particles per side do not divide one another, which "
+          "makes "
+          "the first forces worse; use {} cells, or grid = \"glass\"",
+          cells, side, nearest_mesh_size(2 * side));
+  return {};
+}
+
+}  // namespace
 
 /// A line of energies of an expanding universe: the energy equation goes on, and the largest waves are looked at while
 /// they are linear.
@@ -50,6 +73,8 @@ std::vector<Remark> GravitySystem::remarks_at_start() const {
              "{}: a box of the universe: [cosmology] was taken from it, omega_matter = {}, omega_lambda = {}, h = {}",
              config.particles.file, to_text(config.cosmology->omega_matter), to_text(config.cosmology->omega_lambda),
              to_text(config.cosmology->h))});
+  if (std::string text = lattice_remark(config, box()); !text.empty())
+    sentences.push_back({LogLevel::warning, std::move(text)});
   if (config.particles.file.empty() || box().periodic()) return sentences;
   try {
     if (const double side = inspect_snapshot(config.particles.file).header.box_size; side > 0)

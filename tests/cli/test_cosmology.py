@@ -180,6 +180,31 @@ class Cosmology(harness.CliTest):
         checks = {check["name"] for check in json.loads((run / "run.json").read_text())["checks"]}
         self.assertEqual(checks, {"energy_error", "large_wave_growth", "large_wave_scatter"})
 
+    def test_a_glass_is_displaced_too(self):
+        lattice, glass = self.made("lattice.hdf5"), self.made("glass.hdf5", "--grid", "glass", "--order", 3)
+        self.assertEqual(self.good_json("info", glass)["n"], self.good_json("info", lattice)["n"])
+        out = self.dir / "x.hdf5"
+        self.bad(2, "ic", "cosmology", "--n", "34^3", "--grid", "glass", "-o", out, says=["n", "34^3", "8 to 16"])
+        self.bad(2, "ic", "cosmology", "--n", "8^3", "--grid", "glas", "-o", out, says=["grid", "glass"])
+        self.bad(2, "ic", "cosmology", "--n", "8^3", "--order", 4, "-o", out, says=["order", "3"])
+        self.assertFalse(out.exists())
+
+    def test_a_mesh_that_suits_the_particles_badly_is_said(self):
+        # 16 cells for 8 particles of a lattice: dividing by the window makes the first forces worse.
+        mesh = ["--set", "gravity.solver=mesh", "--set", "gravity.mesh.cells=16", "--set", "gravity.mesh.assignment=tsc",
+                "--set", "gravity.softening=0", "--sample", 100]
+        file = self.made("ic.hdf5")
+        plain, sharp = (self.good_json("force", file, *mesh, "--set", f"gravity.mesh.deconvolve={word}") for word in ("false", "true"))
+        self.assertGreater(sharp["error"]["rms"], 3 * plain["error"]["rms"])
+        self.assertIn("gravity.mesh.deconvolve: 4096 cells for 512 particles", sharp["remark"])
+        self.assertNotIn("remark", plain)
+        # 12 cells and 8 particles do not divide one another; a glass has no rows.
+        for cells, grid, said in ((12, "lattice", True), (16, "lattice", False), (12, "glass", False)):
+            done = harness.run(["run", self.config(f'{MODEL}\ngrid = "{grid}"'), "-o", self.dir / f"{cells}{grid}", "--set",
+                                f"gravity.mesh.cells={cells}", "--set", "run.end_redshift=40"])
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual("do not divide one another" in done.stderr, said, done.stderr)
+
     def test_refusals(self):
         out, file = self.dir / "out", self.made("ic.hdf5")
         config = self.config(MODEL)
