@@ -141,8 +141,9 @@ TEST_P(ManagedRuns, ProgressOfAnExpandingUniverseIsThatOfTheLogarithm) {
     if (++pauses < 3) std::this_thread::sleep_for(std::chrono::milliseconds(110));
     return false;
   };
-  const auto c = parse_config("[particles]\nmodel = \"cosmology\"\nn = 64\n[gravity]\nsolver = \"mesh\"\n", "test",
-                              {"gravity.mesh.cells=8", "run.end_time=0.5", "run.device=" + GetParam()});
+  const auto c =
+      parse_config("[particles]\nmodel = \"cosmology\"\nn = 64\n[gravity]\nsolver = \"mesh\"\n", "test",
+                   {"gravity.mesh.cells=8", "run.end_time=0.5", "output.energy_every=0.2", "run.device=" + GetParam()});
   run_system(c, o);
   ASSERT_GT(shown.size(), 1U);
   for (const auto& progress : shown) {
