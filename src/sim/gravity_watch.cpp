@@ -25,7 +25,7 @@ std::string lattice_remark(const RunConfig& config, const Box& box) {
       return fmt::format(
           "gravity.mesh.cells: {} per side and a lattice of {} particles per side do not divide one another, which "
           "makes "
-          "the first forces worse; use {} cells, or grid = \"glass\"",
+          "the first forces worse; use {} cells",
           cells, side, nearest_mesh_size(2 * side));
   return {};
 }
