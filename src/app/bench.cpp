@@ -112,13 +112,19 @@ struct BenchOptions {
   std::string suite;
   bool full = false;
   std::int64_t n = 0;
+  std::string file;
+  int tiles = 1;
 };
 
 void run_bench(const BenchOptions& options, const Context& context) {
   if (!context.speaks()) return;
   const auto& suite = find_suite(options.suite);
   std::vector<BenchResult> results;
-  BenchTask task{context.open_device(), options.full, options.n, {}};
+  if (!options.file.empty() && suite.run != bench_treepm)
+    throw Error(ErrorKind::input, fmt::format("--file: expected the suite treepm, found {}", suite.name));
+  if (options.file.empty() && options.tiles > 1)
+    throw Error(ErrorKind::input, "--tiles: expected --file with it, found none");
+  BenchTask task{context.open_device(), options.full, options.n, options.file, options.tiles, {}};
   Ceiling ceiling(task.device);
   task.report = [&](BenchResult result) {
     result.suite = suite.name;
@@ -212,6 +218,8 @@ void add_bench(Command program, Context& context) {
   command->add_flag("--full", options->full, "Also the sizes that take long");
   command->add_option("--n", options->n, "This number of particles only")
       ->between(std::int64_t{2}, std::int64_t{1} << 40);
+  command->add_option("--file", options->file, "treepm: this snapshot of a periodic box in place of boxes made for it");
+  command->add_option("--tiles", options->tiles, "With --file: the box so many times along each axis")->between(1, 16);
   command->footer("Example:\n  pergola bench direct --threads 2 --json");
   command->callback([options, &context] { run_bench(*options, context); });
 }

@@ -40,6 +40,8 @@ struct BenchTask {
   Device device;
   bool full = false;
   std::int64_t n = 0;  // this number of particles only; 0: the suite's own
+  std::string file;    // treepm: this snapshot of a periodic box in place of the suite's boxes,
+  int tiles = 1;       // so many times along each axis
   std::function<void(BenchResult)> report;
 };
 

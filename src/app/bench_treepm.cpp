@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "gravity/mesh.hpp"
 #include "gravity/solver_entry.hpp"
 #include "gravity/treepm.hpp"
+#include "io/snapshot.hpp"
 #include "models/model.hpp"
 
 namespace pergola::app {
@@ -79,6 +81,37 @@ BoxCase early_box(std::int64_t n, int threads) {
   return box;
 }
 
+/// The box `tiles` times along each axis, as a cube of side and mass 1; the first copy comes first.
+Particles tiled(const Particles& from, int tiles) {
+  const std::size_t n = from.x.size(), t = static_cast<std::size_t>(tiles), copies = t * t * t;
+  Particles p;
+  p.resize(static_cast<std::int64_t>(n * copies));
+  for (std::size_t i = 0; i < p.x.size(); ++i) {
+    const std::size_t copy = i / n, k = i % n;
+    const auto place = [&](double x, std::size_t of) { return within((x + static_cast<double>(of)) / tiles); };
+    p.x[i] = place(from.x[k], copy % t), p.y[i] = place(from.y[k], copy / t % t);
+    p.z[i] = place(from.z[k], copy / t / t);
+    p.mass[i] = from.mass[k] / static_cast<double>(copies);
+    p.id[i] = i;
+  }
+  return p;
+}
+
+/// A snapshot of a cube with periodic sides.
+BoxCase box_of_file(const std::string& file) {
+  Snapshot snapshot = read_snapshot(file);
+  const double side = snapshot.header.box_size;
+  if (!(side > 0))
+    throw Error(ErrorKind::input, fmt::format("{}: expected a box with periodic sides, found none", file));
+  Particles& p = snapshot.particles;
+  const double mass = std::accumulate(p.mass.begin(), p.mass.end(), 0.0);
+  for (std::size_t i = 0; i < p.x.size(); ++i) {
+    p.x[i] = within(p.x[i] / side), p.y[i] = within(p.y[i] / side), p.z[i] = within(p.z[i] / side);
+    p.mass[i] /= mass;
+  }
+  return {"file", std::move(p)};
+}
+
 /// Ewald's sum for a sample of the particles.
 struct Reference {
   std::vector<std::int64_t> places;
@@ -129,17 +162,27 @@ void measure(const BenchTask& task, const BoxCase& box, const Reference& referen
                error});
 }
 
-void measure_all(const BenchTask& task, const BoxCase& box) {
-  const std::int64_t n = box.particles.size();
+void measure_all(const BenchTask& task, BoxCase box) {
   SolverOptions options;
   options.solver = treepm_entry().name;
-  options.softening = Softening::same(1.0 / 30 / std::cbrt(static_cast<double>(n)));
   set_box(options, cube);
+  const auto soften = [&](std::int64_t n) {
+    options.softening = Softening::same(1.0 / 30 / std::cbrt(static_cast<double>(n)));
+  };
+  const std::int64_t n = box.particles.size();
+  soften(n);
   // The reference takes time in proportion to both.
   Reference reference{sample_places(n, std::clamp<std::int64_t>((std::int64_t{1} << 26) / n, 100, 400)), {}};
   reference.forces = ewald_sum(box.particles, reference.places, cube, options.softening, 1, task.device.threads());
+  if (task.tiles > 1) {  // in a cube of side and mass 1 again, accelerations are those of one box over their number
+    box = {box.name + "-tiled", tiled(box.particles, task.tiles)};
+    for (auto* of : {&reference.forces.ax, &reference.forces.ay, &reference.forces.az})
+      for (double& value : *of) value /= task.tiles;
+    soften(box.particles.size());
+  }
   measure<float>(task, box, reference, options, 1e-2, Precision::single);
-  if (task.full && !box.cancels) measure<float>(task, box, reference, options, 4e-3, Precision::single);
+  if ((task.full || !task.file.empty()) && !box.cancels)
+    measure<float>(task, box, reference, options, 4e-3, Precision::single);
   // Near a lattice the numbers of a float are not enough for more.
   if (!box.cancels) measure<float>(task, box, reference, options, 1e-3, Precision::single);
   measure<double>(task, box, reference, options, 1e-3, Precision::mixed);
@@ -149,6 +192,7 @@ void measure_all(const BenchTask& task, const BoxCase& box) {
 }  // namespace
 
 void bench_treepm(const BenchTask& task) {
+  if (!task.file.empty()) return measure_all(task, box_of_file(task.file));
   const std::int64_t per_side = task.device.is_cuda() ? 128 : 64;
   std::vector<std::int64_t> sizes{per_side * per_side * per_side};
   if (task.full) sizes.push_back(8 * sizes[0]);

@@ -51,14 +51,24 @@ PERGOLA_HD_INLINE void add_pair(const Vec3<R>& d, const Vec3<R>& w, R mass, R in
 /// what is left out is 15/8 (1 − s)², below 2^-25. `five_thirds` is 5/3 as a number of type R: the sums are to be
 /// multiplied by 1/(five_thirds − 1). For fp32 with a rough reciprocal root this takes two operations less than
 /// refining y first.
+template <class R>
+PERGOLA_HD_INLINE R two_thirds_of_attraction(R mass, R square, R y, R five_thirds) {
+  const R y2 = y * y;
+  return (mass * y) * y2 * negative_mul_add(square, y2, five_thirds);
+}
 template <bool with_potential, class R>
 PERGOLA_HD_INLINE void add_two_thirds_of_pair(const Vec3<R>& d, R mass, R square, R y, R five_thirds, PairSum<R>& sum) {
-  const R y2 = y * y;
-  const R m_r3 = (mass * y) * y2 * negative_mul_add(square, y2, five_thirds);
+  const R m_r3 = two_thirds_of_attraction(mass, square, y, five_thirds);
   sum.ax = mul_add(m_r3, d.x, sum.ax);
   sum.ay = mul_add(m_r3, d.y, sum.ay);
   sum.az = mul_add(m_r3, d.z, sum.az);
   if constexpr (with_potential) sum.pot = negative_mul_add(square, m_r3, sum.pot);
+}
+
+/// m / r³.
+template <class R>
+PERGOLA_HD_INLINE R pair_attraction(R mass, R inverse_r) {
+  return (mass * inverse_r) * (inverse_r * inverse_r);
 }
 
 /// The potential only.
@@ -131,9 +141,20 @@ PERGOLA_HD_INLINE void add_spline_pair(const Vec3<R>& d, const Vec3<R>& w, R mas
   }
 }
 
+/// acceleration = spline_attraction() d, potential = −spline_depth().
+template <class R>
+PERGOLA_HD_INLINE R spline_attraction(R mass, R square, R inverse_h) {
+  const SplineDistance<R> at(square, inverse_h);
+  return (mass * at.scale) * (at.scale * at.scale) * at.attraction();
+}
+template <class R>
+PERGOLA_HD_INLINE R spline_depth(R mass, R square, R inverse_h) {
+  const SplineDistance<R> at(square, inverse_h);
+  return mass * at.scale * at.depth();
+}
+
 /// The potential only.
 template <class R>
 PERGOLA_HD_INLINE void add_spline_potential(R mass, R square, R inverse_h, R& pot) {
-  const SplineDistance<R> at(square, inverse_h);
-  pot = pot - mass * at.scale * at.depth();
+  pot = pot - spline_depth(mass, square, inverse_h);
 }

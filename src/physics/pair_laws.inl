@@ -11,7 +11,10 @@
 //   leave_out(zero, distance, mass)   for a particle and itself; zero(value) is 0 where that is so, else the value
 //   add<with_jerk, with_potential>(d, w, mass, distance, number, sum)     adds the pair
 //   add_potential(mass, distance, number, potential)                      its potential only
-//   Rough                     the law for sums of fp32 where a rough 1/√ is at hand (AVX-512: rough_rsqrt), which are
+//   attraction(mass, distance, number)           acceleration = attraction d, and
+//   depth(mass, distance, number, attraction)    potential = −depth: for laws that take something off them, as trees do
+//   in periodic boxes Rough                     the law for sums of fp32 where a rough 1/√ is at hand (AVX-512:
+//   rough_rsqrt), which are
 //                             then to be multiplied by its `factor`; the law itself where there is nothing to gain
 
 /// PlummerLaw from a 1/√ that is good to 2^-14.
@@ -40,6 +43,14 @@ struct RoughPlummerLaw {
                                     PairSum<R>& sum) {
     static_assert(!with_jerk);
     add_two_thirds_of_pair<with_potential>(d, mass, at.square, at.inverse, number<R>(five_thirds), sum);
+  }
+  template <class R>
+  static PERGOLA_HD_INLINE R attraction(R mass, const Distance<R>& at, R) {
+    return two_thirds_of_attraction(mass, at.square, at.inverse, number<R>(five_thirds));
+  }
+  template <class R>
+  static PERGOLA_HD_INLINE R depth(R, const Distance<R>& at, R, R attraction) {
+    return at.square * attraction;
   }
 };
 
@@ -71,6 +82,14 @@ struct PlummerLaw {
   template <class R>
   static PERGOLA_HD_INLINE void add_potential(R mass, R inverse_r, R, R& potential) {
     add_pair_potential(mass, inverse_r, potential);
+  }
+  template <class R>
+  static PERGOLA_HD_INLINE R attraction(R mass, R inverse_r, R) {
+    return pair_attraction(mass, inverse_r);
+  }
+  template <class R>
+  static PERGOLA_HD_INLINE R depth(R mass, R inverse_r, R, R) {
+    return mass * inverse_r;
   }
 };
 
@@ -104,5 +123,13 @@ struct SplineLaw {
   template <class R>
   static PERGOLA_HD_INLINE void add_potential(R mass, R square, R inverse_h, R& potential) {
     add_spline_potential(mass, square, inverse_h, potential);
+  }
+  template <class R>
+  static PERGOLA_HD_INLINE R attraction(R mass, R square, R inverse_h) {
+    return spline_attraction(mass, square, inverse_h);
+  }
+  template <class R>
+  static PERGOLA_HD_INLINE R depth(R mass, R square, R inverse_h, R) {
+    return spline_depth(mass, square, inverse_h);
   }
 };

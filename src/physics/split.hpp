@@ -12,6 +12,12 @@ namespace pergola {
 template <class T>
 inline constexpr int split_terms = sizeof(T) == 4 ? 15 : 25;
 
+/// Terms that do where α r_c < few_split_terms_reach: they err by less than 3e-5 of Newton's law, where the cut-off
+/// leaves more than 1e-4 of it out.
+template <class T>
+inline constexpr int few_split_terms = sizeof(T) == 4 ? 11 : 25;
+inline constexpr double few_split_terms_reach = 3.25;
+
 /// The same for Boys' functions up to α r = 1.
 template <class T>
 inline constexpr int near_split_terms = sizeof(T) == 4 ? 8 : 14;
@@ -23,6 +29,7 @@ template <class T>
 struct SplitLaw {
   T cut_off2 = 0;                      // r_c²
   T per_square = 0;                    // z = r² per_square − 1
+  int terms = 0;                       // of the next two: few_split_terms or split_terms, those beyond are 0
   T attraction[split_terms<T>] = {};   // acceleration = attraction d
   T depth[split_terms<T>] = {};        // potential = −depth
   T alpha2 = 0;                        // α²
@@ -71,21 +78,27 @@ inline double split_mean_potential(double split, double volume) {
   return 4 * 3.14159265358979323846 * split * split / volume;
 }
 
-/// Coefficients of 1, z, z², … of the polynomial that agrees with f(t) in the nodes of Chebyshev's polynomial on 0 ≤ t
-/// ≤ `last`, z = 2t/last − 1.
-template <class T, int n, class Function>
-void fit_split_polynomial(double last, const Function& f, T (&coefficient)[n]) {
+/// Coefficients of 1, z, z², … of the polynomial with `terms` of them, the others 0, that agrees with f(t) in as many
+/// places on 0 ≤ t ≤ `last`, z = 2t/last − 1: in the nodes of Chebyshev's polynomials T_n(z), which makes its errors
+/// alike everywhere, or for `far` in those of V_n(z) = T_2n+1(u)/u, z = 2u² − 1, which makes them alike after
+/// multiplication with √t.
+template <bool far, class T, int n, class Function>
+void fit_split_polynomial(double last, const Function& f, T (&coefficient)[n], int terms = n) {
   constexpr double pi = 3.14159265358979323846;
-  double value[n], sum[n] = {}, before[n] = {}, now[n] = {}, next[n];
-  for (int i = 0; i < n; ++i) value[i] = f(0.5 * last * (1 + std::cos(pi * (i + 0.5) / n)));
-  now[0] = 1;  // the powers in T_k, k = 0, 1, …
-  for (int k = 0; k < n; ++k) {
+  const double nodes = far ? terms + 0.5 : terms;
+  double sum[n] = {}, before[n] = {}, now[n] = {}, next[n];
+  now[0] = 1;  // the powers in T_k or V_k, k = 0, 1, …
+  if (far) before[0] = 1;
+  for (int k = 0; k < terms; ++k) {
     double c = 0;
-    for (int i = 0; i < n; ++i) c += value[i] * std::cos(pi * k * (i + 0.5) / n);
-    c *= (k == 0 ? 1.0 : 2.0) / n;
+    for (int i = 0; i < terms; ++i) {
+      const double angle = pi * (i + 0.5) / nodes, z = std::cos(angle), u2 = 0.5 * (1 + z);
+      c += f(last * u2) * (far ? std::sqrt(u2) * std::cos((k + 0.5) * angle) : std::cos(k * angle));
+    }
+    c *= (far || k > 0 ? 2.0 : 1.0) / nodes;
     for (int p = 0; p <= k; ++p) sum[p] += c * now[p];
     for (int p = 0; p < n; ++p) {
-      next[p] = (p > 0 ? (k == 0 ? 1 : 2) * now[p - 1] : 0) - (k == 0 ? 0 : before[p]);
+      next[p] = (p > 0 ? (!far && k == 0 ? 1 : 2) * now[p - 1] : 0) - (!far && k == 0 ? 0 : before[p]);
       before[p] = now[p];
     }
     for (int p = 0; p < n; ++p) now[p] = next[p];
@@ -101,11 +114,11 @@ void fit_expansion_law(double alpha, double last, int order, SplitLaw<T>& law) {
   law.expansion_per_square = static_cast<T>(2 / (last * last));
   law.scaled_per_length = static_cast<T>(2 * alpha / beyond);
   law.scaled_first = static_cast<T>(-1 - 2 / beyond);
-  fit_split_polynomial(
+  fit_split_polynomial<false>(
       1.0, [&](double near) { return boys(order, near); }, law.boys);
-  fit_split_polynomial(
+  fit_split_polynomial<false>(
       t, [](double far) { return std::exp(-far / 8); }, law.exponential);
-  fit_split_polynomial(
+  fit_split_polynomial<false>(
       beyond, [](double far) { return std::exp((1 + far) * (1 + far)) * std::erfc(1 + far); }, law.scaled);
 }
 
@@ -119,10 +132,11 @@ SplitLaw<T> make_split_law(double split, double cut_off, int order) {
   law.per_square = static_cast<T>(2 / (cut_off * cut_off));
   law.alpha2 = static_cast<T>(alpha * alpha);
   law.strength = static_cast<T>(strength);
-  fit_split_polynomial(
-      last, [&](double t) { return strength * 2 * alpha * alpha * boys(1, t); }, law.attraction);
-  fit_split_polynomial(
-      last, [&](double t) { return strength * boys(0, t); }, law.depth);
+  law.terms = alpha * cut_off < few_split_terms_reach ? few_split_terms<T> : split_terms<T>;
+  fit_split_polynomial<true>(
+      last, [&](double t) { return strength * 2 * alpha * alpha * boys(1, t); }, law.attraction, law.terms);
+  fit_split_polynomial<true>(
+      last, [&](double t) { return strength * boys(0, t); }, law.depth, law.terms);
   fit_expansion_law(alpha, expansion_reach * cut_off, order, law);
   return law;
 }

@@ -1,12 +1,19 @@
 // The split of gravity into a short and a long range, for any number type. No include guard, as physics/pair.inl. The
 // law and its polynomials: physics/split.hpp.
 
-/// Σ c_p z^p.
-template <int terms, class R, class T>
-PERGOLA_HD_INLINE R split_polynomial(const T (&coefficient)[terms], R z) {
+/// Σ c_p z^p of the first terms.
+template <int terms, int n, class R, class T>
+PERGOLA_HD_INLINE R first_split_terms(const T (&coefficient)[n], R z) {
+  static_assert(terms <= n);
   R sum = number<R>(coefficient[terms - 1]);
   for (int p = terms - 2; p >= 0; --p) sum = mul_add(sum, z, number<R>(coefficient[p]));
   return sum;
+}
+
+/// Of all terms.
+template <int n, class R, class T>
+PERGOLA_HD_INLINE R split_polynomial(const T (&coefficient)[n], R z) {
+  return first_split_terms<n>(coefficient, z);
 }
 
 /// Where a squared distance stands in the polynomials.
@@ -52,19 +59,24 @@ PERGOLA_HD_INLINE void short_range_radial_derivatives(const SplitLaw<T>& law, R 
   }
 }
 
-/// A law of physics/pair_laws.inl less the long-range law, nothing beyond the cut-off radius. d, distance, softening:
-/// as for Law::add(); square = d² without softening. A particle and itself are left out by a mass of 0, beside
-/// Law::leave_out().
-template <class Law, bool with_potential, class R, class T, class Distance>
+/// A law of physics/pair_laws.inl less the long-range law, nothing beyond the cut-off radius. terms: those of the law's
+/// polynomials, or more of them. d, distance, softening: as for Law::add(); square = d² without softening. A particle
+/// and itself are left out by a mass of 0, beside Law::leave_out().
+template <class Law, bool with_potential, int terms, class R, class T, class Distance>
 PERGOLA_HD_INLINE void add_short_range_pair(const SplitLaw<T>& law, const Vec3<R>& d, R mass, R square,
                                             const Distance& distance, R softening, PairSum<R>& sum) {
-  const R m = where_less(square, number<R>(law.cut_off2), mass, number<R>(0));
-  Law::template add<false, with_potential>(d, d, m, distance, softening, sum);
   // Sums of a rough law are multiplied by its factor afterwards.
-  const R less = m * number<R>(-1.0 / Law::factor), z = split_place(law, smaller(square, number<R>(law.cut_off2)));
-  const R attraction = less * split_polynomial(law.attraction, z);
+  const R less = mass * number<R>(-1.0 / Law::factor), z = split_place(law, square);
+  const R softened = Law::attraction(mass, distance, softening);
+  const R cut_off2 = number<R>(law.cut_off2), nothing = number<R>(0);
+  const R attraction =
+      where_less(square, cut_off2, mul_add(less, first_split_terms<terms>(law.attraction, z), softened), nothing);
   sum.ax = mul_add(attraction, d.x, sum.ax);
   sum.ay = mul_add(attraction, d.y, sum.ay);
   sum.az = mul_add(attraction, d.z, sum.az);
-  if constexpr (with_potential) sum.pot = sum.pot - less * split_polynomial(law.depth, z);
+  if constexpr (with_potential) {
+    const R depth = Law::depth(mass, distance, softening, softened);
+    sum.pot =
+        sum.pot - where_less(square, cut_off2, mul_add(less, first_split_terms<terms>(law.depth, z), depth), nothing);
+  }
 }

@@ -19,4 +19,12 @@ struct LeafLanes {
   }
 };
 
+/// How many of `count` targets, up to 64, are served first where that keeps more lanes busy: a power of two, and what
+/// is left is at most half of it. 0: all are served together.
+__device__ __forceinline__ std::uint32_t served_first(std::uint32_t count) {
+  std::uint32_t first = 1;
+  while (2 * first < count) first *= 2;
+  return count > first && 2 * count <= 3 * first ? first : 0;
+}
+
 }  // namespace pergola::tree

@@ -47,18 +47,21 @@ struct TeamMemory<T, 1> {
 };
 
 /// What is known of all pairs of a kernel. by_particle: each particle has a softening length of its own. looks: pairs
-/// look for their nearest images, in leaves as large as the box; else all act as their cells lie.
-template <class LawOf, bool by_particle_, class SpaceOf, bool with_potential_, bool looks>
+/// look for their nearest images, in leaves as large as the box; else all act as their cells lie. terms: of the
+/// polynomials of the short-range law.
+template <class LawOf, bool by_particle_, class SpaceOf, bool with_potential_, bool looks, int terms_>
 struct PairKind {
   using Law = LawOf;
   using Space = SpaceOf;
   static constexpr bool by_particle = by_particle_, with_potential = with_potential_, looks_for_images = looks;
+  static constexpr int terms = terms_;
 };
 
-/// A warp, or a block of `team` warps, serves a leaf; a lane has `per_lane` targets. The near leaves come in batches of
-/// 32, their particles in tiles. Warps of a team look up one batch each, then share the tiles of all these batches; the
-/// first adds up what they found in the order of the tiles, so that a team has the bits of one warp.
-template <class T, int per_lane, class Kind, int team>
+/// A warp, or a block of `team` warps, serves a leaf; a lane has `per_lane` targets, `apart` with a share of the
+/// sources for each, or all of them for both. The near leaves come in batches of 32, their particles in tiles. Warps of
+/// a team look up one batch each, then share the tiles of all these batches; the first adds up what they found in the
+/// order of the tiles, so that a team has the bits of one warp.
+template <class T, int per_lane, bool apart, class Kind, int team>
 class PairSums {
   using Law = typename Kind::Law;
   using Space = typename Kind::Space;
@@ -78,7 +81,8 @@ class PairSums {
         cell_(job.targets.cell(k)),
         link_(tree_.link[cell_]),
         centre_{tree_.record[cell_].x, tree_.record[cell_].y, tree_.record[cell_].z},
-        lanes_(link_.count, lane) {
+        first_(apart ? served_first(link_.count) : link_.count),
+        lanes_{LeafLanes(first_, lane), LeafLanes(link_.count - first_, lane)} {
 #pragma unroll
     for (int p = 0; p < per_lane; ++p) {
       const std::uint32_t i = link_.first + (is_target(p) ? own(p) : 0);
@@ -111,8 +115,11 @@ class PairSums {
   }
 
  private:
-  __device__ std::uint32_t own(int p) const { return static_cast<std::uint32_t>(lanes_.own + 32 * p); }
-  __device__ bool is_target(int p) const { return own(p) < link_.count; }
+  __device__ const LeafLanes& lanes(int p) const { return lanes_[apart ? p : 0]; }
+  __device__ std::uint32_t own(int p) const {
+    return static_cast<std::uint32_t>(lanes(p).own) + (apart ? first_ : 32) * static_cast<std::uint32_t>(p);
+  }
+  __device__ bool is_target(int p) const { return apart ? lanes(p).is_target : own(p) < link_.count; }
 
   /// Makes the warp's batch of one leaf per lane.
   __device__ void look_up(std::uint32_t cell, bool valid) {
@@ -122,8 +129,8 @@ class PairSums {
     if (valid && !own_leaf) {
       l = tree_.link[cell];
       const CellRecord& s = tree_.record[cell];
-      const Vec3<double> apart = separation(centre_, {s.x, s.y, s.z}, job_.space);
-      shift = {static_cast<T>(apart.x), static_cast<T>(apart.y), static_cast<T>(apart.z)};
+      const Vec3<double> away = separation(centre_, {s.x, s.y, s.z}, job_.space);
+      shift = {static_cast<T>(away.x), static_cast<T>(away.y), static_cast<T>(away.z)};
     }
     NearBatch<T>& batch = memory_.batch;
     const std::uint32_t end = lanes_scan(l.count, lane_);
@@ -254,49 +261,58 @@ class PairSums {
 
   template <bool self>
   __device__ void sum_tile(int size, physics::PairSum<T> (&sum)[per_lane]) {
-#pragma unroll 4
-    for (int j = lanes_.part; j < size; j += lanes_.parts) {
-      PlacedMass<T> from = memory_.source[j];
+    if constexpr (apart) {
 #pragma unroll
       for (int p = 0; p < per_lane; ++p) {
-        Vec3<T> d = physics::separation(at_[p], {from.x, from.y, from.z});
-        if constexpr (Kind::looks_for_images) {
-          const Vec3<double>& period = job_.space.period;
-          d = {nearest_image(d.x, static_cast<T>(period.x)), nearest_image(d.y, static_cast<T>(period.y)),
-               nearest_image(d.z, static_cast<T>(period.z))};
-        }
-        T softening = softening_[p], mass = from.mass;
-        if constexpr (by_particle) softening = Law::joint(softening, memory_.softening[j]);
-        auto distance = Law::start(d, softening);
-        if constexpr (self) {
-          const auto zero = [&](T value) { return j == static_cast<int>(own(p)) ? T(0) : value; };
-          Law::leave_out(zero, distance, mass);
-          if constexpr (Space::periodic) mass = zero(mass);
-        }
-        if constexpr (Space::periodic)
-          physics::add_short_range_pair<Law, with_potential>(job_.space.law, d, mass, physics::softened_square(d, T(0)),
-                                                             distance, softening, sum[p]);
-        else
-          Law::template add<false, with_potential>(d, d, mass, distance, softening, sum[p]);
+#pragma unroll 4
+        for (int j = lanes(p).part; j < size; j += lanes(p).parts) add_source<self>(j, p, memory_.source[j], sum[p]);
+      }
+    } else {
+#pragma unroll 4
+      for (int j = lanes(0).part; j < size; j += lanes(0).parts) {
+        const PlacedMass<T> from = memory_.source[j];
+#pragma unroll
+        for (int p = 0; p < per_lane; ++p) add_source<self>(j, p, from, sum[p]);
       }
     }
+  }
+  template <bool self>
+  __device__ void add_source(int j, int p, const PlacedMass<T>& from, physics::PairSum<T>& sum) const {
+    Vec3<T> d = physics::separation(at_[p], {from.x, from.y, from.z});
+    if constexpr (Kind::looks_for_images) {
+      const Vec3<double>& period = job_.space.period;
+      d = {nearest_image(d.x, static_cast<T>(period.x)), nearest_image(d.y, static_cast<T>(period.y)),
+           nearest_image(d.z, static_cast<T>(period.z))};
+    }
+    T softening = softening_[p], mass = from.mass;
+    if constexpr (by_particle) softening = Law::joint(softening, memory_.softening[j]);
+    auto distance = Law::start(d, softening);
+    if constexpr (self) {
+      const auto zero = [&](T value) { return j == static_cast<int>(own(p)) ? T(0) : value; };
+      Law::leave_out(zero, distance, mass);
+      if constexpr (Space::periodic) mass = zero(mass);
+    }
+    if constexpr (Space::periodic)
+      physics::add_short_range_pair<Law, with_potential, Kind::terms>(
+          job_.space.law, d, mass, physics::softened_square(d, T(0)), distance, softening, sum);
+    else
+      Law::template add<false, with_potential>(d, d, mass, distance, softening, sum);
   }
 
   __device__ void finish() {
     // The parts come together in the order of their lanes' bits.
-    for (int offset = lanes_.width; offset < 32; offset *= 2) {
 #pragma unroll
-      for (int p = 0; p < per_lane; ++p) {
+    for (int p = 0; p < per_lane; ++p) {
+      for (int offset = lanes(p).width; offset < 32; offset *= 2) {
         psi_[p] += __shfl_xor_sync(all_lanes, psi_[p], offset);
         gx_[p] += __shfl_xor_sync(all_lanes, gx_[p], offset);
         gy_[p] += __shfl_xor_sync(all_lanes, gy_[p], offset);
         gz_[p] += __shfl_xor_sync(all_lanes, gz_[p], offset);
       }
     }
-    if (lanes_.part > 0) return;
 #pragma unroll
     for (int p = 0; p < per_lane; ++p) {
-      if (!is_target(p)) continue;
+      if (lanes(p).part > 0 || !is_target(p)) continue;
       const PlacedMass<T> far = job_.field[std::int64_t{k_} * leaf_capacity + own(p)];
       psi_[p] += far.mass, gx_[p] += far.x, gy_[p] += far.y, gz_[p] += far.z;
       write(p);
@@ -337,7 +353,8 @@ class PairSums {
   std::uint32_t k_, cell_;
   CellLink link_;
   Vec3<double> centre_;
-  LeafLanes lanes_;
+  std::uint32_t first_;  // apart: how many are served in the lanes' first places
+  LeafLanes lanes_[2];
   Vec3<T> at_[per_lane];
   T softening_[per_lane];
   Vec3<T> low_, high_;  // of all its particles; where sources are left out
@@ -365,10 +382,13 @@ __global__ void __launch_bounds__((team > 1 ? team : pair_warps) * 32, blocks_pe
   auto& memory = shared[team > 1 ? 0 : warp];
   const int mate = team > 1 ? warp : 0;
   static_assert(leaf_capacity == 64);
+  // The sums of open space keep the order that they had.
+  if constexpr (Kind::Space::periodic && !Kind::looks_for_images)
+    if (served_first(link.count) > 0) return PairSums<T, 2, true, Kind, team>(job, memory, k, mate, lane).serve();
   if (link.count <= 32)
-    PairSums<T, 1, Kind, team>(job, memory, k, mate, lane).serve();
+    PairSums<T, 1, false, Kind, team>(job, memory, k, mate, lane).serve();
   else
-    PairSums<T, 2, Kind, team>(job, memory, k, mate, lane).serve();
+    PairSums<T, 2, false, Kind, team>(job, memory, k, mate, lane).serve();
 }
 
 template <class Kind, class T>
@@ -387,13 +407,22 @@ void launch_pairs(const SumJob<T, typename Kind::Space>& job, Stream stream) {
 
 template <class T, class Space>
 void sum_pairs(const SumJob<T, Space>& job, Stream stream) {
-  const auto launch = [&]<class Law, bool by_particle>() {
+  const auto launch_with = [&]<class Law, bool by_particle, int terms>() {
     if (job.out.potential)
-      launch_pairs<PairKind<Law, by_particle, Space, true, false>>(job, stream);
+      launch_pairs<PairKind<Law, by_particle, Space, true, false, terms>>(job, stream);
     else
-      launch_pairs<PairKind<Law, by_particle, Space, false, false>>(job, stream);
+      launch_pairs<PairKind<Law, by_particle, Space, false, false, terms>>(job, stream);
+  };
+  const auto launch = [&]<class Law, bool by_particle>() {
+    if constexpr (!Space::periodic)
+      launch_with.template operator()<Law, by_particle, 0>();
+    else if (job.space.law.terms <= few_split_terms<T>)
+      launch_with.template operator()<Law, by_particle, few_split_terms<T>>();
+    else
+      launch_with.template operator()<Law, by_particle, split_terms<T>>();
     // Few leaves, or none: one kernel for all that may be wanted of them.
-    if constexpr (Space::periodic) launch_pairs<PairKind<Law, by_particle, Space, true, true>>(job, stream);
+    if constexpr (Space::periodic)
+      launch_pairs<PairKind<Law, by_particle, Space, true, true, split_terms<T>>>(job, stream);
   };
   physics::with_pair_law(job.tree.kernel, [&](auto law) {
     using Law = decltype(law);

@@ -199,8 +199,8 @@ class NearSum {
       Law::leave_out([&](P value) HWY_ATTR { return where_equal(mass, P(T(0)), P(T(0)), value); }, distance, m);
     }
     if constexpr (Space::periodic)
-      add_short_range_pair<Law, Kind::with_potential>(space_.law, d, m, softened_square(d, P(T(0))), distance,
-                                                      pair_softening, sum);
+      add_short_range_pair<Law, Kind::with_potential, split_terms<T>>(space_.law, d, m, softened_square(d, P(T(0))),
+                                                                      distance, pair_softening, sum);
     else
       Law::template add<false, true>(d, d, m, distance, pair_softening, sum);
   }

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "physics/ewald.hpp"
@@ -43,8 +44,8 @@ void expect_short_range(double r, double number, double softened_force, double s
   const Vec3<T> d{static_cast<T>(r), 0, 0};
   PairSum<T> sum{};
   const T square = softened_square(d, T(0));
-  add_short_range_pair<Law, true>(law, d, T(2), square, Law::start(d, static_cast<T>(number)), static_cast<T>(number),
-                                  sum);
+  add_short_range_pair<Law, true, split_terms<T>>(law, d, T(2), square, Law::start(d, static_cast<T>(number)),
+                                                  static_cast<T>(number), sum);
   // Ewald's short-range part is Newton's law less the long range.
   const double long_force = 1 / (r * r) - ewald_short_range(alpha, {r, 0, 0}).x;
   const double long_potential = std::erf(alpha * r) / r;
@@ -68,12 +69,33 @@ TEST(Split, PairLawIsTheSoftenedLawLessTheLongRange) {
   }
 }
 
+/// Reference: Ewald's short-range part. Few terms are to err by less than the cut-off leaves out.
+TEST(Split, FewTermsDoWhereTheCutOffIsNear) {
+  for (const double reach : {5.0, 5.8, 6.4}) {
+    const auto law = make_split_law<float>(split, reach * split, order);
+    ASSERT_EQ(law.terms, few_split_terms<float>);
+    const double last = reach * split, left_out = ewald_short_range(alpha, {last, 0, 0}).x * last * last;
+    for (double r = 0.02; r < 0.999 * last; r += 0.01) {
+      const Vec3<float> d{static_cast<float>(r), 0, 0};
+      const double exact = d.x;
+      PairSum<float> sum{};
+      add_short_range_pair<PlummerLaw, true, few_split_terms<float>>(law, d, 1.0f, softened_square(d, 0.0f),
+                                                                     PlummerLaw::start(d, 0.0f), 0.0f, sum);
+      const double newton = 1 / (exact * exact);
+      EXPECT_NEAR(sum.ax, ewald_short_range(alpha, {exact, 0, 0}).x, newton * std::min(3e-5, 0.2 * left_out)) << r;
+      EXPECT_NEAR(sum.pot, -std::erfc(alpha * exact) / exact, 5e-6 / exact) << r;
+    }
+  }
+  EXPECT_EQ(make_split_law<float>(split, 7 * split, order).terms, split_terms<float>);
+}
+
 TEST(Split, NothingActsBeyondTheCutOff) {
   const auto law = make_split_law<float>(split, cut_off, order);
   for (const float r : {1.001f * static_cast<float>(cut_off), 1e3f, 1e15f}) {
     const Vec3<float> d{r, 0, 0};
     PairSum<float> sum{};
-    add_short_range_pair<PlummerLaw, true>(law, d, 1.0f, r * r, PlummerLaw::start(d, 0.0f), 0.0f, sum);
+    add_short_range_pair<PlummerLaw, true, split_terms<float>>(law, d, 1.0f, r * r, PlummerLaw::start(d, 0.0f), 0.0f,
+                                                               sum);
     EXPECT_EQ(sum.ax, 0.0f) << r;
     EXPECT_EQ(sum.pot, 0.0f) << r;
   }
