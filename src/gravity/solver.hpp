@@ -45,6 +45,9 @@ struct Sources {
   const Real *sx = nullptr, *sy = nullptr, *sz = nullptr;
   const double* time = nullptr;
   double moment = 0;  // and the time of an evaluation for forces that depend on it
+  /// Where these are given, prepare() and evaluate() leave the long range out: accelerations of all sources by
+  /// find_long_range(), at about this time. For solvers with info().long_range.
+  const Real* long_range[3] = {};
   /// What a particle is, wherever it lies in memory; may be null. Known ids settle what would else depend on the order.
   const std::uint64_t* id = nullptr;
 };
@@ -115,8 +118,9 @@ struct SolverInfo {
   bool subset = false;
   bool nearest = false;
   bool neighbour_lists = false;
-  bool smooths = false;  // the method has a length of its own below which forces are smoothed, resolution()
-  bool updates = false;  // update() is not just prepare(): it builds on the prepare() before
+  bool smooths = false;     // the method has a length of its own below which forces are smoothed, resolution()
+  bool updates = false;     // update() is not just prepare(): it builds on the prepare() before
+  bool long_range = false;  // forces have a part that changes slowly and can be had by itself, find_long_range()
 };
 
 /// Two sources in one place with zero softening (or too close for the precision in use). Places in the sources, not
@@ -171,6 +175,11 @@ class PERGOLA_API Solver : public AnySolver {
   /// The sources of the last prepare() have moved a little: takes their new places, and keeps what work of that
   /// prepare() still serves. Answers are as exact as after prepare(), not the same bits.
   virtual void update(const Sources<Real>& sources) { prepare(sources); }
+  /// The accelerations that the long range causes, of all sources by their places, into arrays on the device. Not to
+  /// be called between prepare() and evaluate().
+  virtual void find_long_range(const Sources<Real>&, Real* const (&)[3]) {
+    throw Error(ErrorKind::input, info().name + ": expected a solver with a long range of its own");
+  }
   /// Does not wait on a GPU, except with zero softening, where it looks for coincident particles before it returns.
   virtual void evaluate(const Targets& targets, unsigned want, const Forces<Real>& forces) = 0;
   /// The places of the sources in the order in which it is best to keep them in memory, into `order` on the device.

@@ -20,6 +20,10 @@ class TreePmCpu final : public TreePmSolver<precision, tree::OctreeCpu, TreeTarg
   using typename Base::State, typename Base::Pair;
 
   void prepare(const Sources<State>& sources) override;
+  void find_long_range(const Sources<State>& sources, State* const (&into)[3]) override {
+    if (count_ != sources.count) this->set_up_mesh(sources.count);
+    if (count_ > 0) this->find_mesh_forces(sources, into);
+  }
   void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
   std::int64_t device_bytes(std::int64_t n) const override {
     const auto found = treepm_parameters(options_, n);
@@ -43,22 +47,22 @@ void TreePmCpu<precision>::prepare(const Sources<State>& sources) {
   sources_ = sources;
   if (count_ != sources.count) this->set_up_mesh(sources.count);
   if (count_ == 0) return;
-  const Forces<State> of_mesh = this->find_mesh_forces(sources);
+  const State* rest[3];
+  if (this->has_mesh_forces()) this->find_mesh_forces(sources);
+  for (int a = 0; a < 3; ++a) rest[a] = this->has_mesh_forces() ? long_range_[a].data() : sources.long_range[a];
 
   clock_->begin("tree");
   const tree::Opening& opening = parameters_->opening;
   tree_.build(Base::points(sources, options_.mesh.box), this->softening(*parameters_), opening.order, false);
   targets_.forget();
-  if (opening.tolerance > 0)
-    tree_.estimate_accelerations(short_range<double>(false), {of_mesh.ax, of_mesh.ay, of_mesh.az},
-                                 this->per_acceleration());
+  if (opening.tolerance > 0) tree_.estimate_accelerations(short_range<double>(false), rest, this->per_acceleration());
   clock_->end();
 }
 
 template <Precision precision>
 void TreePmCpu<precision>::evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) {
   if (targets.count == 0) return;
-  check_tree_wants(want);
+  this->check_wants(want);
   clock_->begin("walk");
   const auto view = tree_.view();
   const auto box = short_range<Pair>((want & want_potential) != 0);
@@ -74,7 +78,7 @@ void TreePmCpu<precision>::evaluate(const Targets& targets, unsigned want, const
   clock_->end();
   if (failed < tree_.count())
     tree_failure(failed, sources_.count, sources_.x, sources_.y, sources_.z, sources_.species, options_);
-  add_long_range(targets, want, forces);
+  if (this->has_mesh_forces()) add_long_range(targets, want, forces);
 }
 
 /// The mesh's part.

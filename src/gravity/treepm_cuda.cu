@@ -18,6 +18,7 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
   using typename Base::State, typename Base::Pair;
 
   void prepare(const Sources<State>& sources) override;
+  void find_long_range(const Sources<State>& sources, State* const (&into)[3]) override;
   void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
   std::int64_t device_bytes(std::int64_t n) const override {
     const auto found = treepm_parameters(options_, n);
@@ -28,7 +29,8 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
   }
 
   // Steps of prepare() and evaluate(). Public, for nvcc allows no device lambda in a private function.
-  void order_sources();
+  Sources<State> ordered_sources();
+  void order_long_range();
   void find_potentials();
 
  private:
@@ -57,13 +59,47 @@ void TreePmCuda<precision>::set_up(std::int64_t count) {
   rough_box_ = short_range_box<float>(options_.mesh.box, *parameters_, false);
 }
 
+/// The sources in the order of the tree.
 template <Precision precision>
-void TreePmCuda<precision>::order_sources() {
+Sources<typename TreePmCuda<precision>::State> TreePmCuda<precision>::ordered_sources() {
   cuda::launch("treepm order", count_, device_.stream(),
                [order = tree_.order(), from = sources_, x = x_.data(), y = y_.data(), z = z_.data(),
                 mass = mass_.data()] __device__(std::int64_t k) {
                  const std::uint32_t i = order[k];
                  x[k] = from.x[i], y[k] = from.y[i], z[k] = from.z[i], mass[k] = from.mass[i];
+               });
+  Sources<State> ordered;
+  ordered.count = count_;
+  ordered.x = x_.data(), ordered.y = y_.data(), ordered.z = z_.data(), ordered.mass = mass_.data();
+  ordered.mass_quantum = sources_.mass_quantum;
+  return ordered;
+}
+
+/// The long range that was given, in the order of the tree.
+template <Precision precision>
+void TreePmCuda<precision>::order_long_range() {
+  cuda::launch("treepm order", count_, device_.stream(),
+               [order = tree_.order(), from = sources_, x = long_range_[0].data(), y = long_range_[1].data(),
+                z = long_range_[2].data()] __device__(std::int64_t k) {
+                 const std::uint32_t i = order[k];
+                 x[k] = from.long_range[0][i], y[k] = from.long_range[1][i], z[k] = from.long_range[2][i];
+               });
+}
+
+/// The tree of the step before, if there is one, still knows which particles are neighbours.
+template <Precision precision>
+void TreePmCuda<precision>::find_long_range(const Sources<State>& sources, State* const (&into)[3]) {
+  device_.make_current();
+  sources_ = sources;
+  if (count_ != sources.count) set_up(sources.count);
+  if (count_ == 0) return;
+  if (tree_.count() != count_) return this->find_mesh_forces(sources, into);
+  this->find_mesh_forces(ordered_sources());
+  cuda::launch("treepm order", count_, device_.stream(),
+               [order = tree_.order(), x = long_range_[0].data(), y = long_range_[1].data(), z = long_range_[2].data(),
+                to_x = into[0], to_y = into[1], to_z = into[2]] __device__(std::int64_t k) {
+                 const std::uint32_t i = order[k];
+                 to_x[i] = x[k], to_y[i] = y[k], to_z[i] = z[k];
                });
 }
 
@@ -79,18 +115,16 @@ void TreePmCuda<precision>::prepare(const Sources<State>& sources) {
   const tree::Opening& opening = parameters_->opening;
   tree_.build(Base::points(sources, options_.mesh.box), this->softening(*parameters_), opening.order);
   targets_.forget();
-  order_sources();
-  clock_->end();
-
-  Sources<State> ordered;
-  ordered.count = count_;
-  ordered.x = x_.data(), ordered.y = y_.data(), ordered.z = z_.data(), ordered.mass = mass_.data();
-  ordered.mass_quantum = sources.mass_quantum;
-  const Forces<State> of_mesh = this->find_mesh_forces(ordered);
-  if (opening.tolerance == 0) return;
-  clock_->begin("tree");
-  const State* const rest[3] = {of_mesh.ax, of_mesh.ay, of_mesh.az};
-  tree_.estimate_accelerations(rough_box_, rest, this->per_acceleration());
+  if (this->has_mesh_forces()) {
+    const Sources<State> ordered = ordered_sources();
+    clock_->end();
+    this->find_mesh_forces(ordered);
+    clock_->begin("tree");
+  } else {
+    order_long_range();
+  }
+  const State* const rest[3] = {long_range_[0].data(), long_range_[1].data(), long_range_[2].data()};
+  if (opening.tolerance > 0) tree_.estimate_accelerations(rough_box_, rest, this->per_acceleration());
   clock_->end();
 }
 
@@ -114,12 +148,12 @@ void TreePmCuda<precision>::find_potentials() {
 template <Precision precision>
 void TreePmCuda<precision>::evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) {
   if (targets.count == 0) return;
-  check_tree_wants(want);
+  this->check_wants(want);
   device_.make_current();
   if (want & want_potential) find_potentials();
   clock_->begin("walk");
   tree::WalkOutput out = targets_.output(tree_, want, options_.gravitational_constant, forces);
-  for (int a = 0; a < 3; ++a) out.rest[a] = long_range_[a].data();
+  for (int a = 0; a < 3 && this->has_mesh_forces(); ++a) out.rest[a] = long_range_[a].data();
   out.rest_potential = potential_.data();
   const std::int64_t failed = targets_.serve(tree_, box_, parameters_->opening, targets, out);
   clock_->end();

@@ -109,7 +109,8 @@ TreePmOptions treepm_options(const SolverOptions& options) {
 }
 
 const SolverInfo& treepm_info() {
-  static const SolverInfo info{.name = "treepm", .periodic = true, .potential = true, .subset = true};
+  static const SolverInfo info{
+      .name = "treepm", .periodic = true, .potential = true, .subset = true, .long_range = true};
   return info;
 }
 

@@ -12,7 +12,8 @@
 namespace pergola {
 
 /// What TreePM has on both devices: the mesh of the long range and its forces at all particles, which are found in
-/// prepare(), for the tree compares what it leaves out with the whole acceleration.
+/// prepare(), for the tree compares what it leaves out with the whole acceleration; or by themselves, where the long
+/// range has a step of its own.
 template <Precision precision, template <class> class TreeOf, template <class, class> class TargetsOf>
 class TreePmSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
  public:
@@ -62,12 +63,20 @@ class TreePmSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
     room_for_mesh_forces(*this, arena, count);
   }
   /// The mesh's forces at all particles, which are given in the order in which they shall lie.
-  Forces<State> find_mesh_forces(const Sources<State>& sources) {
+  void find_mesh_forces(const Sources<State>& sources, State* const (&into)[3]) {
     mesh_->prepare(sources);
     Forces<State> forces;
-    forces.ax = long_range_[0].data(), forces.ay = long_range_[1].data(), forces.az = long_range_[2].data();
+    forces.ax = into[0], forces.ay = into[1], forces.az = into[2];
     mesh_->evaluate({nullptr, count_, count_}, want_acceleration, forces);
-    return forces;
+  }
+  void find_mesh_forces(const Sources<State>& sources) {
+    find_mesh_forces(sources, {long_range_[0].data(), long_range_[1].data(), long_range_[2].data()});
+  }
+  bool has_mesh_forces() const { return !this->sources_.long_range[0]; }
+  void check_wants(unsigned want) const {
+    check_tree_wants(want);
+    if ((want & want_potential) && !has_mesh_forces())
+      throw Error(ErrorKind::input, "treepm: expected potentials to be asked for of the whole, found the short range");
   }
   /// From accelerations to those in the tree's units.
   double per_acceleration() const {

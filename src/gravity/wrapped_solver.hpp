@@ -29,6 +29,9 @@ class WrappedSolver : public Solver<Real> {
     inner_->evaluate(targets, want, forces);
     add(targets, want, forces);
   }
+  void find_long_range(const Sources<Real>& sources, Real* const (&into)[3]) override {
+    inner_->find_long_range(sources, into);
+  }
   NeighbourLists neighbour_lists(const Targets& targets, double radius) override {
     return inner_->neighbour_lists(targets, radius);
   }

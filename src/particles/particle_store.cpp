@@ -79,7 +79,7 @@ void FieldList::save(StateSource& to) const {
   to.put_value("count", count_);
   const auto places = std::make_shared<const Buffer<std::uint32_t>>(memory_places());
   for (const AnyField* field : fields_) {
-    if (field->use() != FieldUse::saved) continue;
+    if (!field->is_saved()) continue;
     const bool as_given = field->name() == "id";  // never moved
     to.put_range(
         field->name(), field->value_bytes(), count_,
@@ -93,12 +93,12 @@ void FieldList::save(StateSource& to) const {
 void FieldList::restore(StateInput& from, int rank, int ranks) {
   const Shares shares{from.get_value<std::int64_t>("count"), ranks};
   for (const AnyField* field : fields_)
-    if (field->use() == FieldUse::saved) expect(from, *field, shares.total);
+    if (field->is_saved()) expect(from, *field, shares.total);
   const std::int64_t count = shares.count(rank);
   resize(count);
   std::vector<std::byte> piece;
   for (AnyField* field : fields_) {
-    if (field->use() != FieldUse::saved) continue;
+    if (!field->is_saved()) continue;
     const auto value = static_cast<std::int64_t>(field->value_bytes());
     const std::int64_t all = value * count, before = value * shares.first(rank);
     for (std::int64_t first = 0; first < all; first += piece_bytes) {

@@ -33,6 +33,7 @@ class PERGOLA_API AnyField {
   /// A field that nobody uses takes no memory.
   void set_used(bool used) { used_ = used; }
   bool used() const { return used_; }
+  bool is_saved() const { return used_ && use_ == FieldUse::saved; }
   std::byte* bytes() { return memory_.data(); }
   const std::byte* bytes() const { return memory_.data(); }
   void zero() { memory_.zero(); }

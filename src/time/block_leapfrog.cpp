@@ -60,8 +60,9 @@ class BlockLeapfrog final : public Integrator {
   double measured_at(double due) const override;
   std::unique_ptr<ShownParticles> show(double time) const override {
     const double ahead = time - this->time();
-    return state_.show(ShowBlocks<Real>{state_.a.x.data(), state_.a.y.data(), state_.a.z.data(), level_.data(),
-                                        early_end(ahead), expansion_.kick_over(this->time(), ahead), finished_,
+    return state_.show(ShowBlocks<Real>{state_.a.x.data(), state_.a.y.data(), state_.a.z.data(), long_a_.x.data(),
+                                        long_a_.y.data(), long_a_.z.data(), level_.data(), early_end(ahead),
+                                        expansion_.kick_over(this->time(), ahead), finished_,
                                         expansion_.shown_velocity(time), box_});
   }
   StepCounts counts() const override { return state_.counts; }
@@ -91,10 +92,16 @@ class BlockLeapfrog final : public Integrator {
     room(arena, self.new_a_, n);
   }
   void allocate_scratch();
+  bool has_long_range() const { return long_a_.x.used(); }
+  /// Whether a step of the long range begins or ends at a tick.
+  bool long_range_meets(std::int64_t tick) const {
+    return has_long_range() && physics::lowest_level_at(tick) <= long_level_;
+  }
   int lowest_level() const;
-  int deepest_populated_level() const;
+  int deepest_level_in_use() const;
+  int typical_level() const;
   void step(std::int64_t next);
-  void evaluate(std::int64_t active, double time);
+  void evaluate(std::int64_t active, double time, bool with_long_range);
   void look(double time);
 
   TimeOptions options_;
@@ -110,6 +117,11 @@ class BlockLeapfrog final : public Integrator {
 
   LeapfrogState<Real> state_;
   ParticleField<std::int8_t> level_{state_, "level"};
+  // Where the solver can tell the long range apart, it has a step of its own: that of the typical particle, for it
+  // changes less. The particles' accelerations are then without it. Tuckerman, Berne & Martyna 1992, J. Chem. Phys. 97,
+  // 1990; Springel 2005, section 4.2.
+  VectorField<Real> long_a_{state_, "long_range"};
+  int long_level_ = 0;
   std::int64_t now_ = 0;   // the tick of all positions
   double offset_ = 0;      // after finish(): how far all particles are beyond now_
   bool finished_ = false;  // velocities are at the time of the positions
@@ -139,6 +151,7 @@ BlockLeapfrog<Real>::BlockLeapfrog(const TimeOptions& time, const SolverOptions&
   wish_.eta = time.eta;
   wish_.softening = cell > 0 ? Softening::same(cell) : gravity.softening;
   wish_.courant_length = time.courant * cell;
+  long_a_.set_used(solver_->info().long_range);
 }
 
 template <class Real>
@@ -149,7 +162,7 @@ BlockStep BlockLeapfrog<Real>::step_to(std::int64_t next) const {
   const double begin = time_of(now_), end = time_of(next);
   expansion_.scale(step.wish, end);
   step.drift = expansion_.drift_over(begin, static_cast<double>(next - now_) * tick_length_);
-  for (int level = 0; level <= deepest_populated_level(); ++level) {
+  for (int level = 0; level <= deepest_level_in_use(); ++level) {
     const double half = std::ldexp(options_.step_max, -level - 1);
     step.open[level] = expansion_.kick_over(begin, half);
     step.close[level] = expansion_.kick_over(end - half, half);
@@ -163,8 +176,9 @@ EarlyEnd BlockLeapfrog<Real>::early_end(double ahead) const {
   EarlyEnd end;
   const double now = time_of(now_);
   end.starting = physics::lowest_level_at(now_);
+  end.long_level = has_long_range() ? long_level_ : -1;
   end.drift = expansion_.drift_over(now, ahead);
-  for (int level = 0; level <= deepest_populated_level(); ++level) {
+  for (int level = 0; level <= deepest_level_in_use(); ++level) {
     const double length = std::ldexp(options_.step_max, -level);
     const double before = static_cast<double>(now_ & (physics::level_ticks(level) - 1)) * tick_length_;
     const double elapsed = before + ahead, begin = now - before, middle = begin + elapsed / 2;
@@ -184,6 +198,7 @@ BlockArrays<Real> BlockLeapfrog<Real>::arrays() {
   arrays.level = level_.data();
   arrays.new_ax = new_a_.x.data(), arrays.new_ay = new_a_.y.data(), arrays.new_az = new_a_.z.data();
   arrays.active = active_.data();
+  arrays.long_ax = long_a_.x.data(), arrays.long_ay = long_a_.y.data(), arrays.long_az = long_a_.z.data();
   return arrays;
 }
 
@@ -208,9 +223,10 @@ void BlockLeapfrog<Real>::start(ParticleSource& particles, double time) {
   prepared_ = false;
   loops_->set_census({});
   loops_->begin_step(arrays(), step_to(0));  // into the box
-  evaluate(count(), time);
+  evaluate(count(), time, true);
   loops_->choose_first_levels(arrays(), step_to(0));
   look(time);
+  long_level_ = typical_level();
 }
 
 /// Waits for the device and looks whether all went well.
@@ -222,9 +238,10 @@ void BlockLeapfrog<Real>::look(double time) {
                 expansion_.shown_time(time));
 }
 
-/// Accelerations of the active particles, which are listed unless they are all.
+/// Accelerations of the active particles, which are listed unless they are all; with_long_range: and those of all that
+/// the long range causes, where it has a step of its own.
 template <class Real>
-void BlockLeapfrog<Real>::evaluate(std::int64_t active, double time) {
+void BlockLeapfrog<Real>::evaluate(std::int64_t active, double time, bool with_long_range) {
   Forces<Real> forces;
   forces.ax = new_a_.x.data(), forces.ay = new_a_.y.data(), forces.az = new_a_.z.data();
   solver_->set_clock(&clock_);
@@ -233,12 +250,18 @@ void BlockLeapfrog<Real>::evaluate(std::int64_t active, double time) {
     evaluation_.prepare([&] {
       Sources<Real> sources = state_.sources();
       sources.moment = time;
+      if (has_long_range()) {
+        Real* const long_range[3] = {long_a_.x.data(), long_a_.y.data(), long_a_.z.data()};
+        if (with_long_range) solver_->find_long_range(sources, long_range);
+        for (int axis = 0; axis < 3; ++axis) sources.long_range[axis] = long_range[axis];
+      }
+      if (active == 0) return;
       if (prepared_ && active < count() / update_below)
         solver_->update(sources);
       else
         solver_->prepare(sources);
     });
-    prepared_ = true;
+    prepared_ = prepared_ || active > 0;
     evaluation_.evaluate(*solver_, active < count() ? active_.data() : nullptr, active, want_acceleration, forces);
   } catch (const CoincidentParticles& collision) {
     look(time);  // a position may not be a number
@@ -256,13 +279,22 @@ template <class Real>
 int BlockLeapfrog<Real>::lowest_level() const {
   int level = 0;
   while (level < deepest_level && census_.population[level] == 0) ++level;
-  return level;
+  return has_long_range() ? std::min(level, long_level_) : level;
 }
 
 template <class Real>
-int BlockLeapfrog<Real>::deepest_populated_level() const {
+int BlockLeapfrog<Real>::deepest_level_in_use() const {
   int level = deepest_level;
   while (level > 0 && census_.population[level] == 0) --level;
+  return has_long_range() ? std::max(level, long_level_) : level;
+}
+
+/// Half of the particles have steps that are as long or longer.
+template <class Real>
+int BlockLeapfrog<Real>::typical_level() const {
+  int level = 0;
+  for (std::int64_t found = census_.population[0]; level < deepest_level && 2 * found < count();)
+    found += census_.population[++level];
   return level;
 }
 
@@ -273,18 +305,23 @@ void BlockLeapfrog<Real>::step(std::int64_t next) {
   const int ending = physics::lowest_level_at(next);
   std::int64_t active = 0;
   for (int level = ending; level <= deepest_level; ++level) active += census_.population[level];
-  const bool all = active == count();
+  const bool all = active == count(), ends_long_range = long_range_meets(next);
   clock_.begin("position");
+  if (long_range_meets(now_)) loops_->kick_by_long_range(arrays(), step.open[long_level_]);
   loops_->begin_step(arrays(), step);
   if (!all) loops_->list_active(arrays(), ending);
   clock_.end();
-  evaluate(active, time_of(next));
+  evaluate(active, time_of(next), ends_long_range);
   clock_.begin("velocity");
+  if (ends_long_range) loops_->kick_by_long_range(arrays(), step.close[long_level_]);
   loops_->end_step(arrays(), step, active, all);
   clock_.end();
   look(time_of(next));
   clock_.collect();
   now_ = next;
+  if (ends_long_range)
+    long_level_ =
+        physics::next_level(long_level_, std::ldexp(options_.step_max, -typical_level()), options_.step_max, now_);
   ++state_.counts.steps;
   state_.counts.particle_steps += active;
 }
@@ -292,7 +329,7 @@ void BlockLeapfrog<Real>::step(std::int64_t next) {
 template <class Real>
 bool BlockLeapfrog<Real>::advance(double limit, const std::function<bool()>& enough) {
   while (count() > 0 && !finished_) {
-    const std::int64_t next = physics::next_tick(now_, deepest_populated_level());
+    const std::int64_t next = physics::next_tick(now_, deepest_level_in_use());
     if (time_of(next) > limit) return true;
     if (next >= physics::last_tick) throw too_many_ticks(limit);
     step(next);
@@ -318,7 +355,7 @@ void BlockLeapfrog<Real>::finish(double end) {
   if (count() > 0 && !finished_ && (ahead > 0 || !together)) {
     const EarlyEnd early = early_end(ahead);
     loops_->end_all_early(arrays(), early, box_);
-    evaluate(count(), end);
+    evaluate(count(), end, true);
     loops_->close_all_early(arrays(), early);
     look(end);
     clock_.collect();
@@ -354,6 +391,7 @@ void BlockLeapfrog<Real>::save(StateSource& to) const {
   to.put_value("now", now_);
   to.put_value("offset", offset_);
   to.put_value("finished", static_cast<std::uint8_t>(finished_));
+  if (has_long_range()) to.put_value("long_level", static_cast<std::int64_t>(long_level_));
   StateBlocks of_solver;
   solver_->save(of_solver);
   to.put_blocks(std::move(of_solver));
@@ -361,7 +399,15 @@ void BlockLeapfrog<Real>::save(StateSource& to) const {
 
 template <class Real>
 void BlockLeapfrog<Real>::restore(StateInput& from) {
+  if (!from.has("long_level")) long_a_.set_used(false);  // a run from before it had a step goes on as it began
   state_.restore(from);
+  if (has_long_range()) {
+    const auto level = from.get_value<std::int64_t>("long_level");
+    if (level < 0 || level > deepest_level)
+      throw Error(ErrorKind::input,
+                  fmt::format("checkpoint: block long_level is {}, expected 0 to {}", level, deepest_level));
+    long_level_ = static_cast<int>(level);
+  }
   now_ = from.get_value<std::int64_t>("now");
   offset_ = from.get_value<double>("offset");
   finished_ = from.get_value<std::uint8_t>("finished") != 0;

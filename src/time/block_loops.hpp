@@ -17,6 +17,13 @@ struct BlockArrays {
   std::int8_t* level = nullptr;
   Real *new_ax = nullptr, *new_ay = nullptr, *new_az = nullptr;  // by number among the active particles
   std::int64_t* active = nullptr;                                // places of the particles whose step ends, rising
+  /// Where the long range has a step of its own: its accelerations at the beginning of that step. Those above are then
+  /// without it.
+  Real *long_ax = nullptr, *long_ay = nullptr, *long_az = nullptr;
+
+  PERGOLA_HD Vec3<double> long_range(std::int64_t i) const {
+    return long_ax ? Vec3<double>{long_ax[i], long_ay[i], long_az[i]} : Vec3<double>{0, 0, 0};
+  }
 };
 
 inline constexpr int block_levels = physics::deepest_level + 1;
@@ -36,8 +43,9 @@ struct BlockStep {
 
 /// All particles at a time that is not before `now`, as if their steps ended there.
 struct EarlyEnd {
-  int starting = 0;  // steps of this level and deeper begin now
-  double drift = 0;  // from now to then
+  int starting = 0;     // steps of this level and deeper begin now
+  int long_level = -1;  // that of the step of the long range; −1: it has none
+  double drift = 0;     // from now to then
   // By level.
   bool moves[block_levels] = {};     // the step has begun before
   double open[block_levels] = {};    // the opening kick of a step that begins now
@@ -66,12 +74,30 @@ PERGOLA_HD void kick_of_level(const BlockArrays<Real>& s, const double (&kicks)[
   p.vx[i] = v.x, p.vy[i] = v.y, p.vz[i] = v.z;
 }
 
+/// Kick of the long range, of a particle in the place i.
+template <class Real>
+PERGOLA_HD void kick_by_long_range(const BlockArrays<Real>& s, Real kick, std::int64_t i) {
+  const auto& p = s.particle;
+  Vec3<Real> v{p.vx[i], p.vy[i], p.vz[i]};
+  physics::kick(kick, v, {s.long_ax[i], s.long_ay[i], s.long_az[i]});
+  p.vx[i] = v.x, p.vy[i] = v.y, p.vz[i] = v.z;
+}
+
 /// The particle's image in a periodic box.
 template <class Real>
 PERGOLA_HD void wrap_position(const BlockArrays<Real>& s, const Box& box, std::int64_t i) {
   const auto& p = s.particle;
   const Vec3<Real> x = wrap(Vec3<Real>{p.x[i], p.y[i], p.z[i]}, box);
   p.x[i] = x.x, p.y[i] = x.y, p.z[i] = x.z;
+}
+
+/// The step that the particle at place i wants, under all that acts on it.
+template <class Real>
+PERGOLA_HD double wanted_block_step(const BlockArrays<Real>& s, const BlockStep& step, double epsilon, std::int64_t i) {
+  const auto& p = s.particle;
+  Vec3<double> a{p.ax[i], p.ay[i], p.az[i]};
+  if (s.long_ax) a = a + s.long_range(i);
+  return wanted_step(p, i, a, step.wish, epsilon, 0.0);
 }
 
 /// The acceleration of the t-th active particle, at place i, becomes its own.
@@ -91,7 +117,7 @@ PERGOLA_HD StepFault close_block_step(const BlockArrays<Real>& s, const BlockSte
   kick_of_level(s, step.close, i);
   const auto& p = s.particle;
   if (!is_finite(Vec3<Real>{p.vx[i], p.vy[i], p.vz[i]})) return StepFault::state_not_finite;
-  const double wanted = wanted_step(p, i, step.wish, epsilon, 0.0);
+  const double wanted = wanted_block_step(s, step, epsilon, i);
   level = physics::next_level(level, wanted, step.step_max, step.next);
   return level > physics::deepest_level ? StepFault::step_too_short : StepFault::none;
 }
@@ -102,17 +128,29 @@ PERGOLA_HD StepFault first_block_level(const BlockArrays<Real>& s, const BlockSt
                                        std::int64_t i, int& level) {
   const StepFault fault = take_acceleration(s, i, i);
   if (fault != StepFault::none) return fault;
-  const double wanted = wanted_step(s.particle, i, step.wish, epsilon, 0.0);
+  const double wanted = wanted_block_step(s, step, epsilon, i);
   level = physics::first_level(wanted, step.step_max, 0);
   return level > physics::deepest_level ? StepFault::step_too_short : StepFault::none;
 }
 
-/// Brings a particle to the early end of its step, all but the closing kick.
-PERGOLA_HD void end_step_early(const EarlyEnd& end, int level, Vec3<double>& x, Vec3<double>& v,
-                               const Vec3<double>& a) {
-  if (!end.moves[level]) return;
-  if (level >= end.starting) physics::kick<double>(end.open[level], v, a);
-  physics::shorten_step<double>(end.excess[level], end.whole[level], end.drift, x, v, a);
+/// Brings a particle to the early end of its step and of that of the long range, all but the closing kicks.
+PERGOLA_HD void end_step_early(const EarlyEnd& end, int level, Vec3<double>& x, Vec3<double>& v, const Vec3<double>& a,
+                               const Vec3<double>& long_a) {
+  const int of_long = end.long_level;
+  const bool shortens_long = of_long >= 0 && end.moves[of_long];
+  if (shortens_long && of_long >= end.starting) physics::kick<double>(end.open[of_long], v, long_a);
+  if (end.moves[level]) {
+    if (level >= end.starting) physics::kick<double>(end.open[level], v, a);
+    physics::shorten_step<double>(end.excess[level], end.whole[level], end.drift, x, v, a);
+  }
+  if (shortens_long) physics::shorten_step<double>(end.excess[of_long], end.whole[of_long], 0.0, x, v, long_a);
+}
+
+/// The closing kicks that it left.
+PERGOLA_HD void close_step_early(const EarlyEnd& end, int level, Vec3<double>& v, const Vec3<double>& a,
+                                 const Vec3<double>& long_a) {
+  physics::kick<double>(end.close[level], v, a);
+  if (end.long_level >= 0) physics::kick<double>(end.close[end.long_level], v, long_a);
 }
 
 /// end_step_early for the particle at place i.
@@ -120,7 +158,7 @@ template <class Real>
 PERGOLA_HD StepFault end_early(const BlockArrays<Real>& s, const EarlyEnd& end, const Box& box, std::int64_t i) {
   const auto& p = s.particle;
   Vec3<double> x{p.x[i], p.y[i], p.z[i]}, v{p.vx[i], p.vy[i], p.vz[i]};
-  end_step_early(end, s.level[i], x, v, {p.ax[i], p.ay[i], p.az[i]});
+  end_step_early(end, s.level[i], x, v, {p.ax[i], p.ay[i], p.az[i]}, s.long_range(i));
   if (!is_finite(x)) return StepFault::state_not_finite;
   p.x[i] = static_cast<Real>(x.x), p.y[i] = static_cast<Real>(x.y), p.z[i] = static_cast<Real>(x.z);
   if (box.periodic()) wrap_position(s, box, i);
@@ -128,13 +166,13 @@ PERGOLA_HD StepFault end_early(const BlockArrays<Real>& s, const EarlyEnd& end, 
   return StepFault::none;
 }
 
-/// The closing kick that end_step_early left to the particle at place i, with its new acceleration.
+/// The closing kicks that end_step_early left to the particle at place i, with its new accelerations.
 template <class Real>
 PERGOLA_HD StepFault close_early(const BlockArrays<Real>& s, const EarlyEnd& end, std::int64_t i) {
   if (take_acceleration(s, i, i) != StepFault::none) return StepFault::force_not_finite;
   const auto& p = s.particle;
   Vec3<double> v{p.vx[i], p.vy[i], p.vz[i]};
-  physics::kick<double>(end.close[s.level[i]], v, {p.ax[i], p.ay[i], p.az[i]});
+  close_step_early(end, s.level[i], v, {p.ax[i], p.ay[i], p.az[i]}, s.long_range(i));
   p.vx[i] = static_cast<Real>(v.x), p.vy[i] = static_cast<Real>(v.y), p.vz[i] = static_cast<Real>(v.z);
   return is_finite(v) ? StepFault::none : StepFault::state_not_finite;
 }
@@ -152,6 +190,8 @@ class BlockLoops {
   virtual void choose_first_levels(const BlockArrays<Real>& arrays, const BlockStep& step) = 0;
   /// Opening kicks of the steps that begin; drift of all particles.
   virtual void begin_step(const BlockArrays<Real>& arrays, const BlockStep& step) = 0;
+  /// Opening or closing kick of the long range, of all particles.
+  virtual void kick_by_long_range(const BlockArrays<Real>& arrays, double kick) = 0;
   /// Lists the particles of level `lowest` and deeper; the caller knows how many there are.
   virtual void list_active(const BlockArrays<Real>& arrays, int lowest) = 0;
   /// Closing kicks and next levels of `count` active particles; all: those that are all particles, without a list.

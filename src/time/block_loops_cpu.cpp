@@ -57,6 +57,13 @@ class BlockLoopsCpu final : public BlockLoops<Real> {
     for (const std::int64_t fault : found) census_.fault = std::min(census_.fault, fault);
   }
 
+  void kick_by_long_range(const BlockArrays<Real>& s, double kick) override {
+    const auto by = static_cast<Real>(kick);
+    parallel_chunks(threads_, s.particle.count, chunk, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) pergola::kick_by_long_range(s, by, i);
+    });
+  }
+
   void list_active(const BlockArrays<Real>& s, int lowest) override {
     const std::int64_t n = s.particle.count;
     std::vector<std::int64_t> begin_of(static_cast<std::size_t>((n + list_chunk - 1) / list_chunk) + 1);

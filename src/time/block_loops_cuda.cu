@@ -43,6 +43,13 @@ struct OpenAndDrift {
 };
 
 template <class Real>
+struct KickByLongRange {
+  BlockArrays<Real> s;
+  Real kick;
+  __device__ void operator()(std::int64_t i) const { kick_by_long_range(s, kick, i); }
+};
+
+template <class Real>
 struct EndEarly {
   BlockArrays<Real> s;
   EarlyEnd end;
@@ -111,6 +118,10 @@ class BlockLoopsCuda final : public BlockLoops<Real> {
     cuda::launch(
         "block drift", s.particle.count, device_.stream(),
         OpenAndDrift<Real>{s, step, physics::lowest_level_at(step.now), static_cast<Real>(step.drift), census_.data()});
+  }
+  void kick_by_long_range(const BlockArrays<Real>& s, double kick) override {
+    device_.make_current();
+    cuda::launch("long range", s.particle.count, device_.stream(), KickByLongRange<Real>{s, static_cast<Real>(kick)});
   }
   void list_active(const BlockArrays<Real>& s, int lowest) override {
     device_.make_current();

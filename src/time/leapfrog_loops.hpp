@@ -44,12 +44,11 @@ struct StepWish {
   double acceleration_scale = 1, courant_scale = 1;  // of the two wishes, where space expands (time/expansion.hpp)
 };
 
-/// The step that particle i wants; epsilon: its softening length. physics::acceleration_step where it is softened, else
-/// physics::starting_step from the jerk, and physics::courant_step.
+/// The step that particle i wants under an acceleration; epsilon: its softening length. physics::acceleration_step
+/// where it is softened, else physics::starting_step from the jerk, and physics::courant_step.
 template <class Real>
-PERGOLA_HD double wanted_step(const LeapfrogArrays<Real>& s, std::int64_t i, const StepWish& wish, double epsilon,
-                              double pending_kick) {
-  const Vec3<double> a{s.ax[i], s.ay[i], s.az[i]};
+PERGOLA_HD double wanted_step(const LeapfrogArrays<Real>& s, std::int64_t i, const Vec3<double>& a,
+                              const StepWish& wish, double epsilon, double pending_kick) {
   const double step = wish.acceleration_scale *
                       (epsilon > 0 ? physics::acceleration_step<double>(wish.eta, epsilon, a)
                                    : physics::starting_step<double>(wish.eta, a, {s.jx[i], s.jy[i], s.jz[i]}));
@@ -58,6 +57,13 @@ PERGOLA_HD double wanted_step(const LeapfrogArrays<Real>& s, std::int64_t i, con
   physics::kick<double>(pending_kick, v, a);
   const double crossing = wish.courant_scale * physics::courant_step<double>(wish.courant_length, v);
   return crossing < step ? crossing : step;
+}
+
+/// The same under its own acceleration.
+template <class Real>
+PERGOLA_HD double wanted_step(const LeapfrogArrays<Real>& s, std::int64_t i, const StepWish& wish, double epsilon,
+                              double pending_kick) {
+  return wanted_step(s, i, Vec3<double>{s.ax[i], s.ay[i], s.az[i]}, wish, epsilon, pending_kick);
 }
 
 /// The loops over particles that the leapfrog needs, one implementation per device: time/leapfrog_cpu.cpp and

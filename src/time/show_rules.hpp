@@ -34,6 +34,7 @@ struct ShowLeapfrog {
 template <class Real>
 struct ShowBlocks {
   const Real *ax, *ay, *az;
+  const Real *long_ax, *long_ay, *long_az;  // null: the long range has no step of its own
   const std::int8_t* level;
   EarlyEnd end;
   double kick;    // from the latest step to what is shown
@@ -43,11 +44,13 @@ struct ShowBlocks {
 
   PERGOLA_HD void operator()(std::int64_t i, Vec3<double>& x, Vec3<double>& v) const {
     const Vec3<double> a{ax[i], ay[i], az[i]};
+    Vec3<double> long_a{0, 0, 0};
+    if (long_ax) long_a = {long_ax[i], long_ay[i], long_az[i]};
     if (finished) {
-      physics::leapfrog_predict(end.drift, kick, x, v, a);
+      physics::leapfrog_predict(end.drift, kick, x, v, long_ax ? a + long_a : a);
     } else {
-      end_step_early(end, level[i], x, v, a);
-      physics::kick<double>(end.close[level[i]], v, a);
+      end_step_early(end, level[i], x, v, a, long_a);
+      close_step_early(end, level[i], v, a, long_a);
       if (box.periodic()) x = wrap(x, box);
     }
     if (speed != 1) v = speed * v;

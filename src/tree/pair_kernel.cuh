@@ -9,7 +9,8 @@
 
 namespace pergola::tree {
 
-inline constexpr unsigned pair_warps = 4;
+/// Of a block; one is a little faster than four, for leaves differ in their work.
+inline constexpr unsigned pair_warps = 1;
 /// Particles that are summed over at a time.
 inline constexpr int near_tile = 128;
 
@@ -333,7 +334,7 @@ class PairSums {
   __device__ bool put(void* to, std::int64_t at, double value, [[maybe_unused]] const void* rest,
                       [[maybe_unused]] std::uint32_t place) const {
     if (!to) return true;
-    if constexpr (Space::periodic)
+    if (Space::periodic && rest)
       value += job_.out.doubles ? static_cast<const double*>(rest)[place]
                                 : static_cast<double>(static_cast<const float*>(rest)[place]);
     if (job_.out.doubles) {
@@ -364,8 +365,9 @@ class PairSums {
 /// Blocks that a multiprocessor holds at least. The short-range law needs registers for its polynomials: with fewer the
 /// compiler keeps them in memory.
 template <class T, class Kind, int team>
-inline constexpr int blocks_per_multiprocessor = Kind::Space::periodic ? (sizeof(T) == 4 && team == 1 ? 5 : 2)
-                                                                       : (sizeof(T) == 4 && team == 1 ? 8 : 4);
+inline constexpr int blocks_per_multiprocessor =
+    Kind::Space::periodic ? (team > 1 ? 2 : (sizeof(T) == 4 ? 20 : 8) / static_cast<int>(pair_warps))
+                          : (team > 1 ? 4 : (sizeof(T) == 4 ? 32 : 16) / static_cast<int>(pair_warps));
 
 /// With a team a block serves one leaf, else each of its warps does.
 template <class T, class Kind, int team>

@@ -50,7 +50,7 @@ SolverOptions gravity(const std::string& solver, Precision precision) {
   options.precision = precision;
   options.softening = Softening::same(epsilon);
   options.mesh.cells = {16, 16, 16};
-  options.mesh.box = {{-16, -16, -16}, {32, 32, 32}, Boundary::isolated};
+  options.mesh.box = {{-16, -16, -16}, {32, 32, 32}, solver == "treepm" ? Boundary::periodic : Boundary::isolated};
   return options;
 }
 
@@ -170,7 +170,7 @@ TEST_P(BlockLeapfrog, StatesBetweenStepsAreOfSecondOrder) {
 }
 
 TEST_P(BlockLeapfrog, ResultsHaveTheSameBitsForAnyThreadCount) {
-  for (const char* solver : {"direct", "tree", "mesh"})
+  for (const char* solver : {"direct", "tree", "mesh", "treepm"})
     for (const auto precision : {Precision::single, Precision::mixed, Precision::double_}) {
       std::vector<Particles> results;
       for (const int threads : {1, 2, 7}) {
@@ -185,7 +185,7 @@ TEST_P(BlockLeapfrog, ResultsHaveTheSameBitsForAnyThreadCount) {
 }
 
 TEST_P(BlockLeapfrog, RestoredRunGoesOnWithTheSameBits) {
-  for (const char* solver : {"direct", "tree", "mesh"})
+  for (const char* solver : {"direct", "tree", "mesh", "treepm"})
     for (const auto precision : {Precision::single, Precision::mixed})
       for (const double at : {0.0, 0.02, 0.1}) {
         const auto whole = make(gravity(solver, precision), device(1));
@@ -202,17 +202,19 @@ TEST_P(BlockLeapfrog, RestoredRunGoesOnWithTheSameBits) {
 }
 
 TEST_P(BlockLeapfrog, LookingAtTheStateDoesNotChangeTheSteps) {
-  const auto quiet = make(gravity("tree", Precision::mixed), device(1));
-  const auto watched = make(gravity("tree", Precision::mixed), device(1));
-  for (auto* system : {quiet.get(), watched.get()}) system->start(plummer(1500), 0);
-  for (const double t : {0.01, 0.0333, 0.1, 0.17}) {
-    watched->advance(t, nullptr);
-    const auto seen = watched->state_at(t);
-    if (AnySolver* idle = watched->idle_solver()) evaluate_forces(*idle, device(1), seen, want_potential);
+  for (const char* solver : {"tree", "treepm"}) {
+    const auto quiet = make(gravity(solver, Precision::mixed), device(1));
+    const auto watched = make(gravity(solver, Precision::mixed), device(1));
+    for (auto* system : {quiet.get(), watched.get()}) system->start(plummer(1500), 0);
+    for (const double t : {0.01, 0.0333, 0.1, 0.17}) {
+      watched->advance(t, nullptr);
+      const auto seen = watched->state_at(t);
+      if (AnySolver* idle = watched->idle_solver()) evaluate_forces(*idle, device(1), seen, want_potential);
+    }
+    quiet->finish(0.2);
+    watched->finish(0.2);
+    expect_same_bits(quiet->state_at(0.2), watched->state_at(0.2));
   }
-  quiet->finish(0.2);
-  watched->finish(0.2);
-  expect_same_bits(quiet->state_at(0.2), watched->state_at(0.2));
 }
 
 // Reference: the same run with a tree of its own for every step; errors of forces move neighbouring orbits apart.
