@@ -25,8 +25,11 @@ set(PERGOLA_CUDA_FLAGS -DFMT_USE_CONSTEXPR=1 --Werror=all-warnings --expt-relaxe
 # Files of loops that ask for more than -O2 take it from here.
 set(PERGOLA_LOOPS_OPTIMISE -O3)
 
-# pergola_precompile(TARGET [HEADER…]): compiles cmake/precompiled.hpp and the headers once, for all files of a target. Not where a compiler cache stands
-# before the compiler, which keeps nothing that was compiled from them: it also sees to it that files include what they use.
+# What shortens a build from nothing, and is not done where a compiler cache stands before the compiler: that is for who builds again and again, when a changed
+# file is to be compiled alone; it also sees to it that files include what they use.
+#   pergola_precompile(TARGET [HEADER…]): cmake/precompiled.hpp and the headers are compiled once for all files of a target
+#   pergola_compile_together(TARGET): files of a folder are compiled as one where they can be (cmake/together.py). Those with options of their own or with
+#                                     SKIP_PRECOMPILE_HEADERS are compiled alone.
 function(pergola_precompile target)
   if(CMAKE_CXX_COMPILER_LAUNCHER)
     return()
@@ -38,6 +41,42 @@ function(pergola_precompile target)
   foreach(header IN LISTS headers)
     target_precompile_headers(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${header}>")
   endforeach()
+endfunction()
+
+# The first warns of what included files keep for themselves. The others hang on what is inlined, g++ 12 sees some that are not there, and which files are
+# together may change: they are errors where a file is compiled alone.
+set(PERGOLA_TOGETHER_FLAGS -Wno-subobject-linkage)
+foreach(warning maybe-uninitialized array-bounds stringop-overflow stringop-overread restrict nonnull free-nonheap-object dangling-pointer use-after-free)
+  list(APPEND PERGOLA_TOGETHER_FLAGS -Wno-error=${warning})
+endforeach()
+find_program(PERGOLA_BUILD_PYTHON python3)
+function(pergola_compile_together target)
+  if(CMAKE_CXX_COMPILER_LAUNCHER OR NOT PERGOLA_BUILD_PYTHON)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  set(alike)
+  foreach(source IN LISTS sources)
+    get_source_file_property(alone ${source} SKIP_PRECOMPILE_HEADERS)
+    get_source_file_property(options ${source} COMPILE_OPTIONS)
+    get_source_file_property(includes ${source} INCLUDE_DIRECTORIES)
+    if(source MATCHES "\\.cpp$" AND NOT alone AND NOT options AND NOT includes AND IS_ABSOLUTE ${source})
+      list(APPEND alike ${source})
+    endif()
+  endforeach()
+  execute_process(COMMAND ${PERGOLA_BUILD_PYTHON} -B ${PROJECT_SOURCE_DIR}/cmake/together.py ${alike} OUTPUT_VARIABLE groups OUTPUT_STRIP_TRAILING_WHITESPACE
+                          COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE ";" "|" groups "${groups}")
+  string(REPLACE "\n" ";" groups "${groups}")
+  foreach(group IN LISTS groups)
+    string(REPLACE "|" ";" group "${group}")
+    list(POP_FRONT group name)
+    set_source_files_properties(${group} PROPERTIES UNITY_GROUP ${name})
+  endforeach()
+  # Which names a file keeps for itself may change with it.
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${alike} ${PROJECT_SOURCE_DIR}/cmake/together.py)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${PERGOLA_TOGETHER_FLAGS}>")
 endfunction()
 
 # Sanitizers: little optimisation, line numbers only, and one instruction set instead of three, to keep build and tests short.
