@@ -3,10 +3,9 @@
 // numbers. It uses mul_add(a, b, c) = a b + c and what physics/number.hpp declares of the number type R, and
 // negative_mul_add(a, b, c) = c − a b of packs.
 //
-// A short-range force (TreePM) enters here for pairs, as a factor on the acceleration and one on the potential that
-// depend on r alone; for cells it enters through the radial derivatives in physics/expansion.inl, and a radius beyond
-// which nothing acts through the opening test, next to the one within which only pairs act (nearest_apart in
-// physics/opening.inl).
+// The short-range force of TreePM is a law less the long-range one (physics/split.inl): for cells it enters through the
+// radial derivatives in physics/expansion.inl, and a radius beyond which nothing acts through the opening test, next to
+// the one within which only pairs act (nearest_apart in physics/opening.inl).
 
 /// What is summed over the sources of one target (or of one pack of targets).
 template <class R>
@@ -45,17 +44,19 @@ PERGOLA_HD_INLINE void add_pair(const Vec3<R>& d, const Vec3<R>& w, R mass, R in
   }
 }
 
+/// Two thirds of m / r³ from what add_two_thirds_of_pair() knows.
+template <class R>
+PERGOLA_HD_INLINE R two_thirds_of_attraction(R mass, R square, R y, R five_thirds) {
+  const R y2 = y * y;
+  return (mass * y) * y2 * negative_mul_add(square, y2, five_thirds);
+}
+
 /// Adds two thirds of acceleration and potential of one source, from y = (1 ± 2^-14) / r in place of 1/r. With s = r²
 /// y², where s is close to 1,
 ///   1/r³ = y³ s^(−3/2) ≈ 3/2 y³ (5/3 − s)    and    m / r = r² (m / r³);
 /// what is left out is 15/8 (1 − s)², below 2^-25. `five_thirds` is 5/3 as a number of type R: the sums are to be
 /// multiplied by 1/(five_thirds − 1). For fp32 with a rough reciprocal root this takes two operations less than
 /// refining y first.
-template <class R>
-PERGOLA_HD_INLINE R two_thirds_of_attraction(R mass, R square, R y, R five_thirds) {
-  const R y2 = y * y;
-  return (mass * y) * y2 * negative_mul_add(square, y2, five_thirds);
-}
 template <bool with_potential, class R>
 PERGOLA_HD_INLINE void add_two_thirds_of_pair(const Vec3<R>& d, R mass, R square, R y, R five_thirds, PairSum<R>& sum) {
   const R m_r3 = two_thirds_of_attraction(mass, square, y, five_thirds);

@@ -11,10 +11,9 @@
 //   leave_out(zero, distance, mass)   for a particle and itself; zero(value) is 0 where that is so, else the value
 //   add<with_jerk, with_potential>(d, w, mass, distance, number, sum)     adds the pair
 //   add_potential(mass, distance, number, potential)                      its potential only
-//   attraction(mass, distance, number)           acceleration = attraction d, and
-//   depth(mass, distance, number, attraction)    potential = −depth: for laws that take something off them, as trees do
-//   in periodic boxes Rough                     the law for sums of fp32 where a rough 1/√ is at hand (AVX-512:
-//   rough_rsqrt), which are
+//   attraction(mass, distance, number)            acceleration = attraction d, and
+//   depth(mass, distance, number, attraction)     potential = −depth, for who takes something off both (TreePM)
+//   Rough                     the law for sums of fp32 where a rough 1/√ is at hand (AVX-512: rough_rsqrt), which are
 //                             then to be multiplied by its `factor`; the law itself where there is nothing to gain
 
 /// PlummerLaw from a 1/√ that is good to 2^-14.
