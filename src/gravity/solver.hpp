@@ -45,8 +45,8 @@ struct Sources {
   const Real *sx = nullptr, *sy = nullptr, *sz = nullptr;
   const double* time = nullptr;
   double moment = 0;  // and the time of an evaluation for forces that depend on it
-  /// Where these are given, prepare() and evaluate() leave the long range out: accelerations of all sources by
-  /// find_long_range(), at about this time. For solvers with info().long_range.
+  /// Where these are given, prepare(), update() and evaluate() leave the long range out: accelerations of all sources
+  /// by find_long_range(), at about this time. For solvers with info().long_range.
   const Real* long_range[3] = {};
   /// What a particle is, wherever it lies in memory; may be null. Known ids settle what would else depend on the order.
   const std::uint64_t* id = nullptr;
@@ -83,6 +83,8 @@ struct NeighbourLists {
 struct Softening {
   std::array<double, species_count> epsilon{};
   SofteningKernel kernel = SofteningKernel::plummer;
+  /// In an expanding universe lengths are comoving, and at most as long as these, which are proper; 0: any length.
+  std::array<double, species_count> most_proper{};
   static Softening same(double value) {
     Softening softening;
     softening.epsilon.fill(value);
@@ -92,6 +94,19 @@ struct Softening {
     for (double value : epsilon)
       if (value != epsilon[0]) return false;
     return true;
+  }
+  /// Whether the lengths depend on the scale factor.
+  bool changes() const {
+    for (double value : most_proper)
+      if (value > 0) return true;
+    return false;
+  }
+  /// The comoving lengths at a scale factor.
+  Softening at(double a) const {
+    Softening now = *this;
+    for (std::size_t k = 0; k < epsilon.size(); ++k)
+      now.epsilon[k] = physics::comoving_softening(epsilon[k], most_proper[k], a);
+    return now;
   }
 };
 
@@ -144,6 +159,10 @@ class PERGOLA_API AnySolver {
   /// What update() builds on, for a checkpoint. restore() says whether it found it; else prepare() comes first.
   virtual void save(StateBlocks&) {}
   virtual bool restore(const StateBlocks&, std::int64_t /*count*/) { return true; }
+  /// The same is kept while the solver serves somebody else, with other sources, until take_up(); then comes update()
+  /// or prepare().
+  virtual void put_aside() {}
+  virtual void take_up() {}
   /// Lists on the host, of the sources prepared last.
   virtual NeighbourLists neighbour_lists(const Targets& targets, double radius) = 0;
   /// Device memory that this solver takes for n sources, in bytes, beyond the arrays it is given.
@@ -151,6 +170,10 @@ class PERGOLA_API AnySolver {
 
   /// The solver without what was added to it (external potentials).
   virtual AnySolver& plain() { return *this; }
+  /// The lengths that the next prepare() or update() uses, in place of those of the options.
+  virtual void set_softening(const Softening&) {
+    throw Error(ErrorKind::input, info().name + ": expected one softening for the whole run");
+  }
   /// Where the solver's stages are timed; null: nowhere. A solver without stages of its own is one.
   virtual void set_clock(StageClock*) {}
   /// The length below which forces are smoothed by the method itself (a mesh's cell); 0: none.

@@ -28,7 +28,7 @@ class TreeCpu final : public TreeSolver<precision, tree::OctreeCpu, TreeTargets>
     tree_.build(points, this->softening(), opening_.order, opening_.tolerance > 0);
   }
   bool restore_tree(const StateBlocks& blocks, std::int64_t count) override {
-    return tree_.restore(blocks, count, opening_.order);
+    return tree_.restore(blocks, count, opening_.order, false);
   }
 };
 

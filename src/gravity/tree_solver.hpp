@@ -17,19 +17,35 @@ class SolverWithTree : public Solver<typename TreeNumbers<precision>::State> {
   using Pair = typename TreeNumbers<precision>::Pair;
 
   SolverWithTree(const SolverOptions& options, const Device& device)
-      : options_(options), device_(device), tree_(device), targets_(device) {}
+      : options_(options), softening_(options.softening), device_(device), tree_(device), targets_(device) {}
 
   void set_clock(StageClock* clock) override { clock_ = clock ? clock : &silent_; }
+  void set_softening(const Softening& softening) override { softening_ = softening; }
+  void save(StateBlocks& blocks) override { tree_.save(blocks); }
+  bool restore(const StateBlocks& blocks, std::int64_t count) override {
+    targets_.forget();
+    return restore_tree(blocks, count);
+  }
+  void put_aside() override {
+    targets_.forget();
+    tree_.put_aside();
+  }
+  void take_up() override {
+    targets_.forget();
+    tree_.take_up();
+  }
   NeighbourLists neighbour_lists(const Targets&, double) override {
     throw Error(ErrorKind::input, this->info().name + ": gives no neighbour lists; use the direct solver");
   }
 
  protected:
+  virtual bool restore_tree(const StateBlocks& blocks, std::int64_t count) = 0;
   static tree::Points<State> points(const Sources<State>& of, const Box& box) {
     return {of.count, of.x, of.y, of.z, of.mass, of.species, of.id, box};
   }
 
   SolverOptions options_;
+  Softening softening_;  // now
   Device device_;
   StageClock silent_;
   StageClock* clock_ = &silent_;
@@ -51,18 +67,12 @@ class TreeSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
   const SolverInfo& info() const override { return tree_info(); }
   void prepare(const Sources<State>& sources) override { take(sources, false); }
   void update(const Sources<State>& sources) override { take(sources, true); }
-  void save(StateBlocks& blocks) override { this->tree_.save(blocks); }
-  bool restore(const StateBlocks& blocks, std::int64_t count) override {
-    this->targets_.forget();
-    return restore_tree(blocks, count);
-  }
 
  protected:
-  tree::TreeSoftening softening() const { return tree_softening(this->options_.softening, opening_); }
+  tree::TreeSoftening softening() const { return tree_softening(this->softening_, opening_); }
   /// Of points that have moved: false where the tree has to be built anew.
   virtual bool refresh(const tree::Points<State>& points) = 0;
   virtual void build(const tree::Points<State>& points) = 0;
-  virtual bool restore_tree(const StateBlocks& blocks, std::int64_t count) = 0;
 
   tree::Opening opening_;
 

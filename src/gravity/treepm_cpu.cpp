@@ -19,7 +19,6 @@ class TreePmCpu final : public TreePmSolver<precision, tree::OctreeCpu, TreeTarg
   using Base::Base;
   using typename Base::State, typename Base::Pair;
 
-  void prepare(const Sources<State>& sources) override;
   void find_long_range(const Sources<State>& sources, State* const (&into)[3]) override {
     if (count_ != sources.count) this->set_up_mesh(sources.count);
     if (count_ > 0) this->find_mesh_forces(sources, into);
@@ -34,6 +33,11 @@ class TreePmCpu final : public TreePmSolver<precision, tree::OctreeCpu, TreeTarg
   using Base::count_, Base::parameters_, Base::mesh_, Base::long_range_, Base::potential_;
   using Base::options_, Base::device_, Base::clock_, Base::tree_, Base::targets_, Base::sources_;
 
+  void take(const Sources<State>& sources, bool moved) override;
+  bool restore_tree(const StateBlocks& blocks, std::int64_t count) override {
+    if (count_ != count) this->set_up_mesh(count);
+    return tree_.restore(blocks, count, parameters_->opening.order, true);
+  }
   template <class T>
   tree::ShortRangeBox<T> short_range(bool with_potential) const {
     return short_range_box<T>(options_.mesh.box, *parameters_, with_potential);
@@ -42,20 +46,24 @@ class TreePmCpu final : public TreePmSolver<precision, tree::OctreeCpu, TreeTarg
 };
 
 template <Precision precision>
-void TreePmCpu<precision>::prepare(const Sources<State>& sources) {
+void TreePmCpu<precision>::take(const Sources<State>& sources, bool moved) {
   check_tree_sources(sources.count, sources.ax != nullptr);
   sources_ = sources;
   if (count_ != sources.count) this->set_up_mesh(sources.count);
   if (count_ == 0) return;
-  const State* rest[3];
   if (this->has_mesh_forces()) this->find_mesh_forces(sources);
-  for (int a = 0; a < 3; ++a) rest[a] = this->has_mesh_forces() ? long_range_[a].data() : sources.long_range[a];
 
   clock_->begin("tree");
-  const tree::Opening& opening = parameters_->opening;
-  tree_.build(Base::points(sources, options_.mesh.box), this->softening(*parameters_), opening.order, false);
-  targets_.forget();
-  if (opening.tolerance > 0) tree_.estimate_accelerations(short_range<double>(false), rest, this->per_acceleration());
+  const auto points = Base::points(sources, options_.mesh.box);
+  const tree::TreeSoftening softening = this->softening(*parameters_);
+  if (!moved || !tree_.refresh(points, softening)) {
+    const tree::Opening& opening = parameters_->opening;
+    tree_.build(points, softening, opening.order, false);
+    targets_.forget();
+    const State* rest[3];
+    for (int a = 0; a < 3; ++a) rest[a] = this->has_mesh_forces() ? long_range_[a].data() : sources.long_range[a];
+    if (opening.tolerance > 0) tree_.estimate_accelerations(short_range<double>(false), rest, this->per_acceleration());
+  }
   clock_->end();
 }
 

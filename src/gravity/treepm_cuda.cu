@@ -17,7 +17,6 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
   using Base::Base;
   using typename Base::State, typename Base::Pair;
 
-  void prepare(const Sources<State>& sources) override;
   void find_long_range(const Sources<State>& sources, State* const (&into)[3]) override;
   void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
   std::int64_t device_bytes(std::int64_t n) const override {
@@ -28,7 +27,7 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
            this->mesh_bytes(n, found);
   }
 
-  // Steps of prepare() and evaluate(). Public, for nvcc allows no device lambda in a private function.
+  // Steps of take() and evaluate(). Public, for nvcc allows no device lambda in a private function.
   Sources<State> ordered_sources();
   void order_long_range();
   void find_potentials();
@@ -42,6 +41,12 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
     for (auto* buffer : {&self.x_, &self.y_, &self.z_, &self.mass_}) arena.room(*buffer, n);
   }
   void set_up(std::int64_t count);
+  void take(const Sources<State>& sources, bool moved) override;
+  bool restore_tree(const StateBlocks& blocks, std::int64_t count) override {
+    device_.make_current();
+    if (count_ != count) set_up(count);
+    return tree_.restore(blocks, count, true);
+  }
 
   tree::ShortRangeBox<Pair> box_;         // for the walk
   tree::ShortRangeBox<float> rough_box_;  // for the estimate of accelerations
@@ -104,7 +109,7 @@ void TreePmCuda<precision>::find_long_range(const Sources<State>& sources, State
 }
 
 template <Precision precision>
-void TreePmCuda<precision>::prepare(const Sources<State>& sources) {
+void TreePmCuda<precision>::take(const Sources<State>& sources, bool moved) {
   check_tree_sources(sources.count, sources.ax != nullptr);
   device_.make_current();
   sources_ = sources;
@@ -112,19 +117,24 @@ void TreePmCuda<precision>::prepare(const Sources<State>& sources) {
   has_potentials_ = false;
   if (count_ == 0) return;
   clock_->begin("tree");
+  const auto points = Base::points(sources, options_.mesh.box);
+  const tree::TreeSoftening softening = this->softening(*parameters_);
   const tree::Opening& opening = parameters_->opening;
-  tree_.build(Base::points(sources, options_.mesh.box), this->softening(*parameters_), opening.order);
-  targets_.forget();
+  const bool kept = moved && tree_.refresh(points, softening, opening.order);
+  if (!kept) {
+    tree_.build(points, softening, opening.order);
+    targets_.forget();
+  }
   if (this->has_mesh_forces()) {
     const Sources<State> ordered = ordered_sources();
     clock_->end();
     this->find_mesh_forces(ordered);
     clock_->begin("tree");
-  } else {
+  } else if (!kept) {
     order_long_range();
   }
   const State* const rest[3] = {long_range_[0].data(), long_range_[1].data(), long_range_[2].data()};
-  if (opening.tolerance > 0) tree_.estimate_accelerations(rough_box_, rest, this->per_acceleration());
+  if (!kept && opening.tolerance > 0) tree_.estimate_accelerations(rough_box_, rest, this->per_acceleration());
   clock_->end();
 }
 

@@ -110,7 +110,7 @@ TreePmOptions treepm_options(const SolverOptions& options) {
 
 const SolverInfo& treepm_info() {
   static const SolverInfo info{
-      .name = "treepm", .periodic = true, .potential = true, .subset = true, .long_range = true};
+      .name = "treepm", .periodic = true, .potential = true, .subset = true, .updates = true, .long_range = true};
   return info;
 }
 

@@ -13,7 +13,7 @@ namespace pergola {
 
 /// What TreePM has on both devices: the mesh of the long range and its forces at all particles, which are found in
 /// prepare(), for the tree compares what it leaves out with the whole acceleration; or by themselves, where the long
-/// range has a step of its own.
+/// range has a step of its own. update() keeps the cells of the tree and the accelerations that were estimated for it.
 template <Precision precision, template <class> class TreeOf, template <class, class> class TargetsOf>
 class TreePmSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
  public:
@@ -25,6 +25,8 @@ class TreePmSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
   }
 
   const SolverInfo& info() const override { return treepm_info(); }
+  void prepare(const Sources<State>& sources) override { take(sources, false); }
+  void update(const Sources<State>& sources) override { take(sources, true); }
   void set_clock(StageClock* clock) override {
     Shared::set_clock(clock);
     if (mesh_) mesh_->set_clock(clock);
@@ -35,12 +37,15 @@ class TreePmSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
   }
 
  protected:
+  /// The sources at a time; moved: those of the last time.
+  virtual void take(const Sources<State>& sources, bool moved) = 0;
+
   template <class Self>
   static void room_for_mesh_forces(Self& solver, Arena& arena, std::int64_t n) {
     for (auto& axis : solver.long_range_) arena.room(axis, n);
   }
   tree::TreeSoftening softening(const TreePmParameters& found) const {
-    return tree_softening(this->options_.softening, found.opening);
+    return tree_softening(this->softening_, found.opening);
   }
   std::unique_ptr<Solver<State>> make_mesh(const TreePmParameters& found) const {
     return make_smoothed_mesh<State>(treepm_mesh_options(this->options_, found), this->device_,

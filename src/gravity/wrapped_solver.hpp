@@ -24,6 +24,9 @@ class WrappedSolver : public Solver<Real> {
   void update(const Sources<Real>& sources) override { take(sources, true); }
   void save(StateBlocks& blocks) override { inner_->save(blocks); }
   bool restore(const StateBlocks& blocks, std::int64_t count) override { return inner_->restore(blocks, count); }
+  void set_softening(const Softening& softening) override { inner_->set_softening(softening); }
+  void put_aside() override { inner_->put_aside(); }
+  void take_up() override { inner_->take_up(); }
   void evaluate(const Targets& targets, unsigned want, const Forces<Real>& forces) override {
     if (want & want_jerk) throw Error(ErrorKind::input, key_ + ": expected no jerk to be asked for, which it has not");
     inner_->evaluate(targets, want, forces);

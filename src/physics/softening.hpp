@@ -20,5 +20,11 @@ PERGOLA_HD double softening_number(SofteningKernel kernel, double epsilon2) {
   return kernel == SofteningKernel::plummer ? epsilon2 : 1 / (spline_support * std::sqrt(epsilon2));
 }
 
+/// The comoving length at the scale factor a of one that is comoving and, in proper units, at most `most_proper` long;
+/// 0: any length. GADGET's SofteningMaxPhys (Springel 2005, section 3.2).
+PERGOLA_HD double comoving_softening(double epsilon, double most_proper, double a) {
+  return most_proper > 0 && a * epsilon > most_proper ? most_proper / a : epsilon;
+}
+
 }  // namespace physics
 }  // namespace pergola

@@ -11,6 +11,7 @@
 #include "time/block_loops.hpp"
 #include "time/expansion.hpp"
 #include "time/for_precision.hpp"
+#include "time/kept_solver.hpp"
 #include "time/leapfrog_state.hpp"
 #include "time/particle_failure.hpp"
 #include "time/shared_evaluation.hpp"
@@ -36,18 +37,6 @@ std::unique_ptr<BlockLoops<Real>> make_loops(const Device& device) {
   return make_block_loops_cpu<Real>(device);
 }
 
-/// What a checkpoint holds beside the fields of a store: a solver looks for its own there.
-StateBlocks blocks_besides(const FieldList& store, StateInput& from) {
-  StateBlocks rest;
-  for (const std::string& name : from.names()) {
-    if (store.holds(name)) continue;
-    std::vector<std::byte> bytes(static_cast<std::size_t>(from.bytes(name)));
-    from.read(name, 0, bytes.data(), bytes.size());
-    rest.blocks()[name] = std::move(bytes);
-  }
-  return rest;
-}
-
 template <class Real>
 class BlockLeapfrog final : public Integrator {
  public:
@@ -70,11 +59,7 @@ class BlockLeapfrog final : public Integrator {
   void save(StateSource& to) const override;
   void restore(StateInput& from) override;
   std::int64_t device_bytes(std::int64_t n) const override;
-  AnySolver* idle_solver() override {
-    if (solver_->info().updates) return nullptr;  // it must not forget the tree that the next steps build on
-    solver_->set_clock(nullptr);
-    return solver_.get();
-  }
+  AnySolver* idle_solver() override { return solver_.lend(); }
   bool probe_forces(const std::vector<std::int64_t>& places, Particles& particles, ForceResult& forces) override;
   std::int64_t outside() const override { return solver_->outside(); }
   std::vector<std::string> choices() const override { return solver_->choices(); }
@@ -101,8 +86,10 @@ class BlockLeapfrog final : public Integrator {
   int deepest_level_in_use() const;
   int typical_level() const;
   void step(std::int64_t next);
+  Sources<Real> sources_at(double time);
   void evaluate(std::int64_t active, double time, bool with_long_range);
   void look(double time);
+  void add_long_range(const std::vector<std::int64_t>& places, ForceResult& forces);
 
   TimeOptions options_;
   Expansion expansion_;
@@ -110,7 +97,7 @@ class BlockLeapfrog final : public Integrator {
   Box box_;
   double tick_length_;
   Device device_;
-  std::unique_ptr<Solver<Real>> solver_;
+  KeptSolver<Real> solver_;
   SharedEvaluation<Real> evaluation_;
   std::unique_ptr<BlockLoops<Real>> loops_;
   StageClock clock_;
@@ -125,8 +112,6 @@ class BlockLeapfrog final : public Integrator {
   std::int64_t now_ = 0;   // the tick of all positions
   double offset_ = 0;      // after finish(): how far all particles are beyond now_
   bool finished_ = false;  // velocities are at the time of the positions
-
-  bool prepared_ = false;  // the solver can update()
 
   // Scratch, derived from the state.
   BlockCensus census_;
@@ -220,7 +205,7 @@ void BlockLeapfrog<Real>::start(ParticleSource& particles, double time) {
   now_ = 0;
   offset_ = 0;
   finished_ = false;
-  prepared_ = false;
+  solver_.forget();
   loops_->set_census({});
   loops_->begin_step(arrays(), step_to(0));  // into the box
   evaluate(count(), time, true);
@@ -238,6 +223,16 @@ void BlockLeapfrog<Real>::look(double time) {
                 expansion_.shown_time(time));
 }
 
+template <class Real>
+Sources<Real> BlockLeapfrog<Real>::sources_at(double time) {
+  Sources<Real> sources = state_.sources();
+  sources.moment = time;
+  if (!has_long_range()) return sources;
+  const Real* const long_range[3] = {long_a_.x.data(), long_a_.y.data(), long_a_.z.data()};
+  for (int axis = 0; axis < 3; ++axis) sources.long_range[axis] = long_range[axis];
+  return sources;
+}
+
 /// Accelerations of the active particles, which are listed unless they are all; with_long_range: and those of all that
 /// the long range causes, where it has a step of its own.
 template <class Real>
@@ -248,20 +243,13 @@ void BlockLeapfrog<Real>::evaluate(std::int64_t active, double time, bool with_l
   if (solver_->info().pairwise) clock_.begin("force");
   try {
     evaluation_.prepare([&] {
-      Sources<Real> sources = state_.sources();
-      sources.moment = time;
-      if (has_long_range()) {
-        Real* const long_range[3] = {long_a_.x.data(), long_a_.y.data(), long_a_.z.data()};
-        if (with_long_range) solver_->find_long_range(sources, long_range);
-        for (int axis = 0; axis < 3; ++axis) sources.long_range[axis] = long_range[axis];
-      }
-      if (active == 0) return;
-      if (prepared_ && active < count() / update_below)
-        solver_->update(sources);
-      else
-        solver_->prepare(sources);
+      solver_.take_back();
+      const Sources<Real> sources = sources_at(time);
+      if (has_long_range() && with_long_range)
+        solver_->find_long_range(sources, {long_a_.x.data(), long_a_.y.data(), long_a_.z.data()});
+      if (active == 0) return solver_.pass();
+      solver_.take(sources, active < count() / update_below);
     });
-    prepared_ = prepared_ || active > 0;
     evaluation_.evaluate(*solver_, active < count() ? active_.data() : nullptr, active, want_acceleration, forces);
   } catch (const CoincidentParticles& collision) {
     look(time);  // a position may not be a number
@@ -366,10 +354,25 @@ void BlockLeapfrog<Real>::finish(double end) {
   finished_ = true;
 }
 
+/// That of now, whose accelerations the steps need not have.
+template <class Real>
+void BlockLeapfrog<Real>::add_long_range(const std::vector<std::int64_t>& places, ForceResult& forces) {
+  VectorBuffer<Real> all(device_, count());
+  solver_->find_long_range(state_.sources(), {all.x.data(), all.y.data(), all.z.data()});
+  const auto add = [&](const Buffer<Real>& from, std::vector<double>& to) {
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      Real value = 0;
+      device_.memory().to_host(&value, from.data() + places[k], sizeof(Real));
+      to[k] += static_cast<double>(value);
+    }
+  };
+  add(all.x, forces.ax), add(all.y, forces.ay), add(all.z, forces.az);
+}
+
 template <class Real>
 bool BlockLeapfrog<Real>::probe_forces(const std::vector<std::int64_t>& places, Particles& particles,
                                        ForceResult& forces) {
-  if (!solver_->info().updates || !prepared_) return false;
+  if (!solver_->info().updates || !solver_.answer_again(sources_at(time()))) return false;
   particles = fetch(*state_.show(ShowAsIs{}));
   solver_->set_clock(nullptr);
   const Buffer<std::int64_t> index(device_, places);
@@ -382,6 +385,7 @@ bool BlockLeapfrog<Real>::probe_forces(const std::vector<std::int64_t>& places, 
     to.assign(values.begin(), values.end());
   };
   take(a.x, forces.ax), take(a.y, forces.ay), take(a.z, forces.az);
+  if (has_long_range()) add_long_range(places, forces);
   return true;
 }
 
@@ -393,7 +397,7 @@ void BlockLeapfrog<Real>::save(StateSource& to) const {
   to.put_value("finished", static_cast<std::uint8_t>(finished_));
   if (has_long_range()) to.put_value("long_level", static_cast<std::int64_t>(long_level_));
   StateBlocks of_solver;
-  solver_->save(of_solver);
+  solver_.save(of_solver);
   to.put_blocks(std::move(of_solver));
 }
 
@@ -411,7 +415,7 @@ void BlockLeapfrog<Real>::restore(StateInput& from) {
   now_ = from.get_value<std::int64_t>("now");
   offset_ = from.get_value<double>("offset");
   finished_ = from.get_value<std::uint8_t>("finished") != 0;
-  prepared_ = solver_->restore(blocks_besides(state_, from), count());
+  solver_.restore(state_, from, count());
   allocate_scratch();
   census_ = {};
   std::vector<std::int8_t> level(static_cast<std::size_t>(count()));

@@ -7,6 +7,7 @@
 #include "physics/expansion.hpp"
 #include "physics/split.hpp"
 #include "tree/estimate.hpp"
+#include "tree/saved_tree.hpp"
 #include "tree/shape.hpp"
 #include "tree/walk_cuda.cuh"
 
@@ -60,6 +61,9 @@ __global__ void __launch_bounds__(warps_per_block * 32)
   Vec3<double> at[per_lane];
   double mass[per_lane], epsilon2 = 0, least_epsilon2 = INFINITY;
   Mean by_mass, by_count;
+  const bool follows = pass.period.x > 0;
+  Vec3<double> last{0, 0, 0};
+  if (follows) last = {pass.record[cell].x, pass.record[cell].y, pass.record[cell].z};
 #pragma unroll
   for (int h = 0; h < per_lane; ++h) {
     const std::uint32_t k = static_cast<std::uint32_t>(lane + 32 * h);
@@ -67,6 +71,7 @@ __global__ void __launch_bounds__(warps_per_block * 32)
     if (k >= link.count) continue;
     const std::uint32_t i = pass.place[link.first + k];
     at[h] = unit_position(points, pass.frame, i);
+    if (follows) at[h] = image_near(at[h], last, pass.period);
     mass[h] = static_cast<double>(points.mass[i]) / pass.frame.mass;
     by_mass.add(at[h].x, at[h].y, at[h].z, mass[h]);
     by_count.add(at[h].x, at[h].y, at[h].z, 1);

@@ -17,6 +17,7 @@ struct BoxAbout {
 template <class T>
 struct UpwardPassCuda {
   Frame frame;
+  Vec3<double> period{0, 0, 0};  // above 0: particles are taken at their images near the last centre of their leaf
   const std::uint32_t* place = nullptr;  // among the points, in the tree's order
   double species_epsilon2[6] = {};       // in the tree's units
   double same_epsilon2 = 0;

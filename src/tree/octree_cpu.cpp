@@ -229,6 +229,7 @@ void OctreeCpu<T>::build(const Points<Real>& points, const TreeSoftening& soften
   count_ = points.count;
   expansion_order_ = order;
   has_accelerations_ = accelerations;
+  periodic_ = points.box.periodic();
   if (count_ == 0) return;
   find_frame(points);
   SofteningDigit digit = softening_digits(softening);
@@ -237,7 +238,7 @@ void OctreeCpu<T>::build(const Points<Real>& points, const TreeSoftening& soften
   gather(points, softening);
   build_cells_cpu(device_.threads(), count_, sort_.keys.data(), has_lower_ ? lower_.data() : nullptr, cells_);
   upward_pass();
-  spread_ = spread();
+  spread_ = survey({0, 0, 0}).spread;
   if (accelerations)
     set_accelerations(
         [&](std::uint32_t cell) { return estimate_acceleration(shape_.data(), cells_.link.data(), cell); });
@@ -258,58 +259,6 @@ void OctreeCpu<T>::estimate_accelerations(const ShortRangeBox<double>& box, cons
     }
     return estimate_acceleration(shape_.data(), cells_.link.data(), cell, box, (unit / link.count) * sum);
   });
-}
-
-template <class T>
-template <class Real>
-bool OctreeCpu<T>::refresh(const Points<Real>& points, const TreeSoftening& softening) {
-  if (points.count != count_) return false;
-  if (count_ == 0) return true;
-  gather(points, softening);
-  upward_pass();
-  const auto leaves =
-      std::count_if(cells_.link.begin(), cells_.link.end(), [](const CellLink& link) { return link.children == 0; });
-  const CellShape& root = shape_.data()[0];
-  return std::isfinite(root.x + root.y + root.z) && std::isfinite(root.r) && !has_grown(spread_, spread(), leaves);
-}
-
-/// Σ over the leaves; tree/saved_tree.hpp.
-template <class T>
-std::int64_t OctreeCpu<T>::spread() const {
-  std::atomic<std::int64_t> sum = 0;
-  parallel_chunks(device_.threads(), cells_.size(), chunk, [&](std::int64_t begin, std::int64_t end) {
-    std::int64_t part = 0;
-    for (std::int64_t c = begin; c < end; ++c)
-      if (cells_.link[static_cast<std::size_t>(c)].children == 0)
-        part += leaf_spread(shape_.data()[c].r, smallest_scale);
-    sum += part;
-  });
-  return sum;
-}
-
-template <class T>
-void OctreeCpu<T>::save(StateBlocks& blocks) const {
-  const std::uint32_t* const values = sort_.values.data();
-  const double* const a = acceleration_.data();
-  SavedTree saved{frame_, {values, values + count_}, cells_.link, cells_.parent, cells_.level_begin, {}, spread_};
-  if (has_accelerations_ && count_ > 0) saved.acceleration.assign(a, a + cells_.size());
-  saved.save(blocks, "cpu");
-}
-
-template <class T>
-bool OctreeCpu<T>::restore(const StateBlocks& blocks, std::int64_t count, int order) {
-  SavedTree saved;
-  if (!saved.restore(blocks, "cpu", count)) return false;
-  count_ = count;
-  if (count == 0) return true;
-  expansion_order_ = order;
-  frame_ = saved.frame;
-  spread_ = saved.spread;
-  has_accelerations_ = !saved.acceleration.empty();
-  sort_.values = Buffer<std::uint32_t>(device_, saved.order);
-  acceleration_ = Buffer<double>(device_, saved.acceleration);
-  cells_ = {std::move(saved.link), std::move(saved.parent), std::move(saved.level_begin)};
-  return true;
 }
 
 /// Centres, radii and moments, from the leaves up.
@@ -390,8 +339,8 @@ template void OctreeCpu<float>::estimate_accelerations(const ShortRangeBox<doubl
                                                        double);
 template void OctreeCpu<double>::estimate_accelerations(const ShortRangeBox<double>&, const double* const (&)[3],
                                                         double);
-template bool OctreeCpu<float>::refresh(const Points<float>&, const TreeSoftening&);
-template bool OctreeCpu<float>::refresh(const Points<double>&, const TreeSoftening&);
-template bool OctreeCpu<double>::refresh(const Points<double>&, const TreeSoftening&);
+template void OctreeCpu<float>::gather(const Points<float>&, const TreeSoftening&);
+template void OctreeCpu<float>::gather(const Points<double>&, const TreeSoftening&);
+template void OctreeCpu<double>::gather(const Points<double>&, const TreeSoftening&);
 
 }  // namespace pergola::tree

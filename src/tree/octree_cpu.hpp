@@ -21,13 +21,14 @@ struct Points {
   Box box{};                          // periodic: the tree's cube is that of the box, and places are taken into it
 };
 
-/// A place in the tree's units.
+/// A place in the tree's units. What is not finite stays so.
 template <class Real>
 PERGOLA_HD Vec3<double> unit_position(const Points<Real>& points, const Frame& frame, std::int64_t i) {
   if (points.box.periodic()) {
     const Box& box = points.box;
     const auto along = [&](Real x, double corner, double side) {
-      return (pergola::wrap(static_cast<double>(x), corner, side) - corner) / frame.side;
+      const auto at = static_cast<double>(x);
+      return at - at == 0 ? (pergola::wrap(at, corner, side) - corner) / frame.side : at;
     };
     return {along(points.x[i], box.corner.x, box.side.x), along(points.y[i], box.corner.y, box.side.y),
             along(points.z[i], box.corner.z, box.side.z)};
@@ -35,6 +36,11 @@ PERGOLA_HD Vec3<double> unit_position(const Points<Real>& points, const Frame& f
   return {(static_cast<double>(points.x[i]) - frame.corner.x) / frame.side,
           (static_cast<double>(points.y[i]) - frame.corner.y) / frame.side,
           (static_cast<double>(points.z[i]) - frame.corner.z) / frame.side};
+}
+
+/// The sides of a periodic box in the tree's units.
+PERGOLA_HD Vec3<double> unit_period(const Box& box, const Frame& frame) {
+  return {box.side.x / frame.side, box.side.y / frame.side, box.side.z / frame.side};
 }
 
 /// Box of the particles of a cell, and the mean of |d|² over its mass about the centre.
@@ -78,8 +84,9 @@ class OctreeCpu {
   void build(const Points<Real>& points, const TreeSoftening& softening, int order, bool accelerations);
 
   /// The points of the last build() have moved: keeps the cells and the particles in them, with centres, radii and
-  /// moments of where they are now, and the estimated accelerations. False: nothing is kept, for the cells have grown
-  /// too much, or a position is not finite.
+  /// moments of where they are now, and the estimated accelerations. In a periodic box particles that left through a
+  /// side stay with their leaf. False: nothing is kept, for the cells have grown or moved too much, or a position is
+  /// not finite.
   template <class Real>
   bool refresh(const Points<Real>& points, const TreeSoftening& softening);
 
@@ -90,7 +97,10 @@ class OctreeCpu {
 
   /// What refresh() builds on.
   void save(StateBlocks& blocks) const;
-  bool restore(const StateBlocks& blocks, std::int64_t count, int order);
+  bool restore(const StateBlocks& blocks, std::int64_t count, int order, bool periodic);
+  /// The same is put aside while the tree is built for something else, and taken up again: then refresh() comes first.
+  void put_aside();
+  void take_up();
 
   TreeView<T> view() const;
   const Frame& frame() const { return frame_; }
@@ -122,12 +132,30 @@ class OctreeCpu {
   /// From those of groups: of_group(cell).
   template <class OfGroup>
   void set_accelerations(const OfGroup& of_group);
-  std::int64_t spread() const;
+  struct LeafSurvey {
+    std::int64_t spread = 0, leaves = 0;
+    bool astray = false;
+  };
+  LeafSurvey survey(const Vec3<double>& period) const;
+  void follow_leaves(const Vec3<double>& period);
+
+  /// What refresh() builds on.
+  struct Skeleton {
+    std::int64_t count = 0;
+    int expansion_order = 0;
+    bool has_accelerations = false, periodic = false;
+    std::int64_t spread = 0;  // when it was built
+    Frame frame;
+    Buffer<std::uint32_t> order;
+    Cells cells;
+    Buffer<CellShape> shape;
+    Buffer<double> acceleration;
+  };
 
   Device device_;
   std::int64_t count_ = 0;
   int expansion_order_ = 0;
-  bool has_lower_ = false, has_accelerations_ = false;
+  bool has_lower_ = false, has_accelerations_ = false, periodic_ = false;
   bool by_particle_ = false;  // softening
   SofteningKernel kernel_ = SofteningKernel::plummer;
   double same_epsilon2_ = 0;
@@ -141,6 +169,7 @@ class OctreeCpu {
   Buffer<CellShape> shape_;
   Buffer<CellExtent> extent_;
   Buffer<double> acceleration_;
+  Skeleton aside_;
 };
 
 }  // namespace pergola::tree

@@ -287,6 +287,7 @@ void OctreeCuda<T>::build(const Points<Real>& points, const TreeSoftening& softe
   device_.make_current();
   count_ = points.count;
   has_accelerations_ = knows_spread_ = false;
+  periodic_ = points.box.periodic();
   level_count_ = 0;
   if (count_ == 0) return;
   find_frame(points, softening.apart);
@@ -301,7 +302,7 @@ void OctreeCuda<T>::build(const Points<Real>& points, const TreeSoftening& softe
     if (!report_.finite) throw Error(ErrorKind::numerics, "tree: a position is not a finite number");
     if (!report_.crowded) break;
   }
-  upward(points, softening, order);
+  upward(points, softening, order, false);
 }
 
 template <class T>
@@ -326,7 +327,7 @@ void OctreeCuda<T>::estimate_accelerations(const ShortRangeBox<float>& box, cons
 
 template <class T>
 template <class Real>
-void OctreeCuda<T>::upward(const Points<Real>& points, const TreeSoftening& softening, int order) {
+void OctreeCuda<T>::upward(const Points<Real>& points, const TreeSoftening& softening, int order, bool moved) {
   kernel_ = softening.kernel;
   by_particle_ = softening.by_particle();
   Arena given(device_);
@@ -338,6 +339,7 @@ void OctreeCuda<T>::upward(const Points<Real>& points, const TreeSoftening& soft
   same_epsilon2_ = square(0);
   UpwardPassCuda<T> pass;
   pass.frame = report_.frame;
+  if (moved && periodic_) pass.period = unit_period(points.box, report_.frame);
   pass.place = place_.data();
   for (int s = 0; s < 6; ++s) pass.species_epsilon2[s] = square(s);
   pass.kernel = softening.kernel;
@@ -381,8 +383,8 @@ template void OctreeCuda<float>::estimate_accelerations(const ShortRangeBox<floa
                                                         double);
 template void OctreeCuda<double>::estimate_accelerations(const ShortRangeBox<float>&, const double* const (&)[3],
                                                          double);
-template void OctreeCuda<float>::upward(const Points<float>&, const TreeSoftening&, int);
-template void OctreeCuda<float>::upward(const Points<double>&, const TreeSoftening&, int);
-template void OctreeCuda<double>::upward(const Points<double>&, const TreeSoftening&, int);
+template void OctreeCuda<float>::upward(const Points<float>&, const TreeSoftening&, int, bool);
+template void OctreeCuda<float>::upward(const Points<double>&, const TreeSoftening&, int, bool);
+template void OctreeCuda<double>::upward(const Points<double>&, const TreeSoftening&, int, bool);
 
 }  // namespace pergola::tree

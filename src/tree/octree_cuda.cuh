@@ -28,6 +28,7 @@ struct BuildReport {
 struct TreeSpread {
   std::int64_t sum, leaves;
   std::uint32_t finite;  // 0: a position is no finite number
+  std::uint32_t astray;  // 1: a leaf has left the periodic box
 };
 
 template <class T>
@@ -43,7 +44,10 @@ class OctreeCuda {
   bool refresh(const Points<Real>& points, const TreeSoftening& softening, int order);
   /// What refresh() builds on.
   void save(StateBlocks& blocks);
-  bool restore(const StateBlocks& blocks, std::int64_t count);
+  bool restore(const StateBlocks& blocks, std::int64_t count, bool periodic);
+  /// As OctreeCpu.
+  void put_aside();
+  void take_up();
   /// The accelerations that an opening test with a tolerance compares with; once after each build.
   void estimate_accelerations();
   /// As OctreeCpu::estimate_accelerations, with `rest` on the device and in the tree's order.
@@ -85,14 +89,29 @@ class OctreeCuda {
   void sort_keys(int unsorted_bits, int key_bits);
   void order_by_id(const std::uint64_t* id, int unsorted_bits);
   bool split_cells(KeyDepth depth);
+  /// `moved`: particles stay with the leaf of the pass before.
   template <class Real>
-  void upward(const Points<Real>& points, const TreeSoftening& softening, int order);
-  void measure_spread(int which);
+  void upward(const Points<Real>& points, const TreeSoftening& softening, int order, bool moved);
+  void measure_spread(int which, const Vec3<double>& period);
 
  private:
+  /// What refresh() builds on.
+  struct Skeleton {
+    std::int64_t count = 0;
+    bool has_accelerations = false, periodic = false, knows_spread = false;
+    std::int64_t spread = 0;
+    Frame frame;
+    int level_count = 0;
+    std::vector<std::uint32_t> level_begin;
+    Buffer<std::uint32_t> place, parent;
+    Buffer<CellLink> link;
+    Buffer<CellRecord> record;
+    Buffer<float> acceleration;
+  };
+
   Device device_;
   std::int64_t count_ = 0;
-  bool has_accelerations_ = false;
+  bool has_accelerations_ = false, periodic_ = false;
   SofteningKernel kernel_ = SofteningKernel::plummer;
   bool by_particle_ = false;
   double same_epsilon2_ = 0;
@@ -114,6 +133,7 @@ class OctreeCuda {
   Buffer<CellLink> link_;
   Buffer<CellRecord> record_;
   Buffer<float> acceleration_;
+  Skeleton aside_;
 };
 
 }  // namespace pergola::tree

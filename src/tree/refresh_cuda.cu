@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <utility>
+
 #include "device/launch.cuh"
 #include "tree/octree_cuda.cuh"
 #include "tree/shape.hpp"
@@ -7,14 +10,17 @@ namespace pergola::tree {
 namespace {
 
 /// Whole numbers: the sum does not depend on the order of the atomics.
-__global__ void spread_kernel(const CellRecord* record, std::uint32_t cells, TreeSpread* spread) {
+__global__ void spread_kernel(const CellRecord* record, std::uint32_t cells, Vec3<double> period, TreeSpread* spread) {
   long long sum = 0;
   unsigned leaves = 0;
+  bool astray = false;
   for (std::uint32_t c = blockIdx.x * blockDim.x + threadIdx.x; c < cells; c += gridDim.x * blockDim.x)
     if (record[c].children() == 0) {
       sum += leaf_spread(record[c].r, smallest_scale);
       ++leaves;
+      astray = astray || (period.x > 0 && is_astray({record[c].x, record[c].y, record[c].z}, period));
     }
+  if (astray) spread->astray = 1;
   for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_xor_sync(all_lanes, sum, offset);
   leaves = __reduce_add_sync(all_lanes, leaves);
   if (threadIdx.x % 32 != 0) return;
@@ -35,12 +41,12 @@ std::vector<T> on_host(const Device& device, const T* values, std::int64_t count
 
 /// Of the cells as they are now, into device_spread_[which]. Does not wait.
 template <class T>
-void OctreeCuda<T>::measure_spread(int which) {
+void OctreeCuda<T>::measure_spread(int which, const Vec3<double>& period) {
   if (device_spread_.size() == 0) device_spread_ = Buffer<TreeSpread>(device_, 2);
   TreeSpread* const to = device_spread_.data() + which;
   const auto stream = cuda::handle(device_.stream());
   cuda::check(cudaMemsetAsync(to, 0, sizeof(TreeSpread), stream), "tree spread");
-  spread_kernel<<<256, 256, 0, stream>>>(record_.data(), cells(), to);
+  spread_kernel<<<256, 256, 0, stream>>>(record_.data(), cells(), period, to);
   cuda::check(cudaGetLastError(), "tree spread");
 }
 
@@ -50,20 +56,21 @@ bool OctreeCuda<T>::refresh(const Points<Real>& points, const TreeSoftening& sof
   device_.make_current();
   if (points.count != count_) return false;
   if (count_ == 0) return true;
-  if (!knows_spread_) measure_spread(0);
-  upward(points, softening, order);
-  measure_spread(1);
+  const Vec3<double> period = periodic_ ? unit_period(points.box, report_.frame) : Vec3<double>{0, 0, 0};
+  if (!knows_spread_) measure_spread(0, {0, 0, 0});
+  upward(points, softening, order, true);
+  measure_spread(1, period);
   const auto spread = device_spread_.to_host();
   if (!knows_spread_) spread_ = spread[0].sum;
   knows_spread_ = true;
-  return spread[1].finite && !has_grown(spread_, spread[1].sum, spread[1].leaves);
+  return spread[1].finite && !spread[1].astray && !has_grown(spread_, spread[1].sum, spread[1].leaves);
 }
 
 template <class T>
 void OctreeCuda<T>::save(StateBlocks& blocks) {
   device_.make_current();
   if (count_ > 0 && !knows_spread_) {
-    measure_spread(0);
+    measure_spread(0, {0, 0, 0});
     spread_ = device_spread_.to_host()[0].sum;
     knows_spread_ = true;
   }
@@ -76,14 +83,18 @@ void OctreeCuda<T>::save(StateBlocks& blocks) {
   saved.parent = on_host(device_, parent_.data(), cells());
   const auto a = on_host(device_, acceleration_.data(), has_accelerations_ ? cells() : 0);
   saved.acceleration.assign(a.begin(), a.end());
-  saved.save(blocks, "cuda");
+  for (const CellRecord& cell : on_host(device_, record_.data(), periodic_ && count_ > 0 ? cells() : 0))
+    saved.centre.insert(saved.centre.end(), {cell.x, cell.y, cell.z});
+  saved.save(blocks, tree_kind("cuda", periodic_));
 }
 
 template <class T>
-bool OctreeCuda<T>::restore(const StateBlocks& blocks, std::int64_t count) {
+bool OctreeCuda<T>::restore(const StateBlocks& blocks, std::int64_t count, bool periodic) {
   SavedTree saved;
-  if (!saved.restore(blocks, "cuda", count) || saved.level_begin.size() > most_levels + 1) return false;
+  if (!saved.restore(blocks, tree_kind("cuda", periodic), count) || saved.level_begin.size() > most_levels + 1)
+    return false;
   count_ = count;
+  periodic_ = periodic;
   if (count == 0) return true;
   report_.frame = saved.frame;
   spread_ = saved.spread;
@@ -96,15 +107,57 @@ bool OctreeCuda<T>::restore(const StateBlocks& blocks, std::int64_t count) {
   has_accelerations_ = !saved.acceleration.empty();
   if (has_accelerations_)
     acceleration_ = Buffer<float>(device_, std::vector<float>(saved.acceleration.begin(), saved.acceleration.end()));
+  if (periodic) {
+    std::vector<CellRecord> record(saved.link.size());
+    for (std::size_t c = 0; c < record.size(); ++c)
+      record[c].x = saved.centre[3 * c], record[c].y = saved.centre[3 * c + 1], record[c].z = saved.centre[3 * c + 2];
+    record_ = Buffer<CellRecord>(device_, record);
+  }
   return true;
 }
 
-template void OctreeCuda<float>::measure_spread(int);
-template void OctreeCuda<double>::measure_spread(int);
+template <class T>
+void OctreeCuda<T>::put_aside() {
+  device_.make_current();
+  aside_ = {count_,
+            has_accelerations_,
+            periodic_,
+            knows_spread_,
+            spread_,
+            report_.frame,
+            level_count_,
+            {level_begin_, level_begin_ + level_count_ + 1},
+            std::move(place_),
+            std::move(parent_),
+            std::move(link_),
+            std::move(record_),
+            std::move(acceleration_)};
+  count_ = 0;
+}
+
+template <class T>
+void OctreeCuda<T>::take_up() {
+  device_.make_current();
+  count_ = aside_.count, report_.frame = aside_.frame;
+  has_accelerations_ = aside_.has_accelerations, periodic_ = aside_.periodic;
+  knows_spread_ = aside_.knows_spread, spread_ = aside_.spread;
+  level_count_ = aside_.level_count;
+  std::copy(aside_.level_begin.begin(), aside_.level_begin.end(), level_begin_);
+  place_ = std::move(aside_.place), parent_ = std::move(aside_.parent), link_ = std::move(aside_.link);
+  record_ = std::move(aside_.record), acceleration_ = std::move(aside_.acceleration);
+  aside_ = {};
+}
+
+template void OctreeCuda<float>::measure_spread(int, const Vec3<double>&);
+template void OctreeCuda<double>::measure_spread(int, const Vec3<double>&);
 template void OctreeCuda<float>::save(StateBlocks&);
 template void OctreeCuda<double>::save(StateBlocks&);
-template bool OctreeCuda<float>::restore(const StateBlocks&, std::int64_t);
-template bool OctreeCuda<double>::restore(const StateBlocks&, std::int64_t);
+template bool OctreeCuda<float>::restore(const StateBlocks&, std::int64_t, bool);
+template bool OctreeCuda<double>::restore(const StateBlocks&, std::int64_t, bool);
+template void OctreeCuda<float>::put_aside();
+template void OctreeCuda<double>::put_aside();
+template void OctreeCuda<float>::take_up();
+template void OctreeCuda<double>::take_up();
 template bool OctreeCuda<float>::refresh(const Points<float>&, const TreeSoftening&, int);
 template bool OctreeCuda<float>::refresh(const Points<double>&, const TreeSoftening&, int);
 template bool OctreeCuda<double>::refresh(const Points<double>&, const TreeSoftening&, int);

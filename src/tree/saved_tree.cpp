@@ -95,6 +95,8 @@ void check(const SavedTree& tree) {
                                     " cells");
   for (const double a : tree.acceleration)
     if (!(a >= 0)) refuse("tree.acceleration", "expected numbers of at least 0, found " + std::to_string(a));
+  for (const double x : tree.centre)
+    if (!std::isfinite(x)) refuse("tree.centre", "expected finite numbers, found " + std::to_string(x));
 }
 
 }  // namespace
@@ -111,6 +113,7 @@ void SavedTree::save(StateBlocks& blocks, const std::string& kind) const {
   blocks.put_value("tree.accelerations", static_cast<std::int64_t>(acceleration.size()));
   blocks.put("tree.acceleration", acceleration);
   blocks.put_value("tree.spread", spread);
+  if (!centre.empty()) blocks.put("tree.centre", centre);
 }
 
 bool SavedTree::restore(const StateBlocks& blocks, const std::string& kind, std::int64_t count) {
@@ -132,6 +135,7 @@ bool SavedTree::restore(const StateBlocks& blocks, const std::string& kind, std:
   level_begin = blocks.get<std::uint32_t>("tree.level_begin", size("tree.levels"));
   acceleration = blocks.get<double>("tree.acceleration", size("tree.accelerations"));
   spread = blocks.get_value<std::int64_t>("tree.spread");
+  if (kind.ends_with("periodic")) centre = blocks.get<double>("tree.centre", 3 * link.size());
   check(*this);
   return true;
 }
