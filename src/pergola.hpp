@@ -1,5 +1,6 @@
 #pragma once
 /// The public interface of the library; see examples/cpp. Installed as <pergola/pergola.hpp>.
+#include "analysis/analysis.hpp"
 #include "analysis/orbit.hpp"
 #include "analysis/radii.hpp"
 #include "base/error.hpp"

@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <thread>
+#include <utility>
 
 #include "app/unit_text.hpp"
 #include "base/stopwatch.hpp"
@@ -21,31 +21,30 @@ void name_axes(const SampleLook& look, ViewPoints& points) {
   points.units[2] = fmt::format("{}/({})", look.length_unit, look.time_unit);
 }
 
+std::string time_of_look(const SampleLook& look) {
+  return look.time_unit.empty() ? time_text(look.header)
+                                : fmt::format("t = {:.6g} {}", look.header.time, look.time_unit);
+}
+
+ViewDensity density_of_system(System& system, const Sight& sight) {
+  const SampleLook look = system.sample_look();
+  return {look.header.time, time_of_look(look), 0, system.size(), system.density(sight)};
+}
+
 ViewPoints points_of_system(System& system, std::int64_t most) {
-  const Particles sample = system.sample(most);
+  SampledPoints sample = system.sample_points(most);
   const SampleLook look = system.sample_look();
   ViewPoints points;
   points.time = look.header.time;
-  points.time_text =
-      look.time_unit.empty() ? time_text(look.header) : fmt::format("t = {:.6g} {}", look.header.time, look.time_unit);
+  points.time_text = time_of_look(look);
   points.total = system.size();
+  points.maps = system.maps();
   points.kinds = look.kinds;
   points.box_side = look.header.box_size;
   name_axes(look, points);
-  const auto take = [](const std::vector<double>& from, std::vector<float>& to) {
-    to.reserve(from.size());
-    for (const double value : from) to.push_back(static_cast<float>(value));
-  };
-  take(sample.x, points.x), take(sample.y, points.y), take(look.phase_space ? sample.vx : sample.z, points.z);
-  points.speed.reserve(sample.x.size());
-  for (std::size_t k = 0; k < sample.vx.size(); ++k) {
-    const double speed =
-        look.phase_space
-            ? std::abs(sample.vx[k])
-            : std::sqrt(sample.vx[k] * sample.vx[k] + sample.vy[k] * sample.vy[k] + sample.vz[k] * sample.vz[k]);
-    points.speed.push_back(static_cast<float>(speed));
-  }
-  points.kind = sample.species;
+  points.x = std::move(sample.x), points.y = std::move(sample.y), points.z = std::move(sample.z);
+  points.speed = std::move(sample.speed);
+  points.kind = std::move(sample.species);
   return points;
 }
 
@@ -55,7 +54,10 @@ LiveView::LiveView(const Context& context, const RunConfig& config, const std::f
                    const ViewOptions& where, bool control)
     : files_(directory, 1),
       feed_(files_, config, directory,
-            {.control = control, .ranks = context.communicator->size(), .points = points_of_system}),
+            {.control = control,
+             .ranks = context.communicator->size(),
+             .points = points_of_system,
+             .density = density_of_system}),
       server_(feed_, where) {
   // Also under --quiet, which would leave nobody a way to the page; stdout may be for JSON. A closed stderr must not
   // stop a run.

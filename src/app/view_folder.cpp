@@ -13,6 +13,7 @@
 #include "io/snapshot_source.hpp"
 #include "outputs/output.hpp"
 #include "picture/run_log.hpp"
+#include "view/density.hpp"
 #include "view/points.hpp"
 
 namespace pergola::app {
@@ -59,13 +60,68 @@ ViewPoints points_of_snapshot(const fs::path& file, std::int64_t most, int threa
   return points;
 }
 
+/// A piece after the other, so that nobody holds all.
+ViewDensity density_of_snapshot(const fs::path& file, const Sight& sight, int threads) {
+  SnapshotSource source(file, threads);
+  const SnapshotHeader& header = source.summary().header;
+  ViewDensity density{header.time, time_text(header), 0, source.count(), {sight.width, sight.height, {}}};
+  const Device device = Device::open("cpu", threads);
+  SeenCounter counter;
+  constexpr std::int64_t piece = std::int64_t{1} << 20;
+  Particles some;
+  for (std::int64_t first = 0; first < source.count(); first += piece) {
+    source.read(first, std::min(piece, source.count() - first), some);
+    density.seen.add(counter.count(*show_particles(device, some), sight));
+  }
+  return density;
+}
+
+std::string time_of_file(const OpenPmdSummary& summary) {
+  return fmt::format("t = {:.6g}{}{}", summary.time, summary.time_unit.empty() ? "" : " ", summary.time_unit);
+}
+
+ViewDensity density_of_plasma(const fs::path& file, const Sight& sight, int threads) {
+  const OpenPmdSummary summary = inspect_openpmd(file);
+  ViewDensity density{
+      summary.time, time_of_file(summary), 0, summary.particle_count(), {sight.width, sight.height, {}}};
+  const Device device = Device::open("cpu", threads);
+  SeenCounter counter;
+  for (const auto& species : summary.species) {
+    Particles some;
+    some.resize(species.count);
+    some.x = read_openpmd_coordinate(file, species.name, "x");
+    some.y = read_openpmd_coordinate(file, species.name, "y");
+    some.z = read_openpmd_coordinate(file, species.name, "vx");
+    density.seen.add(counter.count(*show_particles(device, some), sight));
+  }
+  return density;
+}
+
+/// Charge density and strength of the electric field, in this order, where the file has them.
+std::vector<StateMap> maps_of_plasma(const fs::path& file, const OpenPmdSummary& summary) {
+  std::array<int, 3> cells{1, 1, 1};
+  for (std::size_t k = 0; k < summary.cells.size() && k < 3; ++k) cells[k] = static_cast<int>(summary.cells[k]);
+  const std::array<double, 2> spacing{summary.spacing.at(0), summary.spacing.at(1)};
+  std::vector<StateMap> maps;
+  for (const OpenPmdMesh& mesh : summary.meshes) {
+    if (mesh.name == "rho")
+      maps.insert(maps.begin(), state_map("charge density", mesh.unit, read_openpmd_mesh(file, "rho"), cells, spacing));
+    if (mesh.name != "E") continue;
+    std::array<std::vector<double>, 3> electric;
+    for (std::size_t k = 0; k < mesh.components.size() && k < 3; ++k)
+      electric[k] = read_openpmd_mesh(file, fmt::format("E/{}", mesh.components[k]));
+    maps.push_back(state_map("|E|", mesh.unit, lengths_of(electric), cells, spacing));
+  }
+  return maps;
+}
+
 /// Phase space: x, y and the velocity along x; z of a file with three dimensions is not shown.
 ViewPoints points_of_plasma(const fs::path& file, std::int64_t most) {
   const OpenPmdSummary summary = inspect_openpmd(file);
   ViewPoints points;
   points.time = summary.time;
-  points.time_text =
-      fmt::format("t = {:.6g}{}{}", summary.time, summary.time_unit.empty() ? "" : " ", summary.time_unit);
+  points.time_text = time_of_file(summary);
+  points.maps = maps_of_plasma(file, summary);
   points.total = summary.particle_count();
   points.axes = {"x", "y", "vx"};
   const std::string& length = summary.length_unit;
@@ -155,12 +211,28 @@ std::string RunFolderFeed::state() {
   return state.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-std::shared_ptr<const std::string> RunFolderFeed::snapshot(std::int64_t number, std::int64_t most) {
+fs::path RunFolderFeed::file_of(std::int64_t number) const {
   const auto files = list();
   const auto found = files.find(number);
   if (found == files.end())
     throw Error(ErrorKind::input, fmt::format("{}: has no snapshot {}", directory_.string(), number));
-  const fs::path& file = found->second;
+  return found->second;
+}
+
+std::shared_ptr<const std::string> RunFolderFeed::density(std::int64_t number, const Sight& sight) {
+  const fs::path file = file_of(number);
+  ViewDensity density =
+      is_openpmd(file) ? density_of_plasma(file, sight, threads_) : density_of_snapshot(file, sight, threads_);
+  density.number = number;
+  return std::make_shared<const std::string>(encode_density(density));
+}
+
+std::shared_ptr<const std::string> RunFolderFeed::newest_density(std::int64_t /*serial*/, const Sight& /*sight*/) {
+  return nullptr;
+}
+
+std::shared_ptr<const std::string> RunFolderFeed::snapshot(std::int64_t number, std::int64_t most) {
+  const fs::path file = file_of(number);
   ViewPoints points = is_openpmd(file) ? points_of_plasma(file, most) : points_of_snapshot(file, most, threads_);
   points.number = number;
   return std::make_shared<const std::string>(encode_points(points));

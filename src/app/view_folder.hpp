@@ -20,11 +20,15 @@ class RunFolderFeed final : public ViewFeed {
   std::string state() override;
   std::shared_ptr<const std::string> snapshot(std::int64_t number, std::int64_t most) override;
   std::shared_ptr<const std::string> newest(std::int64_t& serial, std::int64_t most) override;
+  std::shared_ptr<const std::string> density(std::int64_t number, const Sight& sight) override;
+  /// Of files none is newer than its snapshot: null.
+  std::shared_ptr<const std::string> newest_density(std::int64_t serial, const Sight& sight) override;
   std::string act(const std::string& action, const std::string& argument) override;
 
  private:
   /// Snapshots by their numbers.
   std::map<std::int64_t, std::filesystem::path> list() const;
+  std::filesystem::path file_of(std::int64_t number) const;
 
   std::filesystem::path directory_;
   int threads_;

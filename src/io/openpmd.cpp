@@ -118,7 +118,7 @@ class OpenPmdWriter {
 
     const PlasmaFields& fields = snapshot_.fields;
     write_scalar(group + "/rho", fields.density, units_.charge_density(), charge_density_dimension,
-                 units_.si() ? "C/m^3" : "e n_0");
+                 charge_density_unit_name(units_));
     write_scalar(group + "/phi", fields.potential, units_.potential(), potential_dimension,
                  potential_unit_name(units_));
     const std::string electric = group + "/E";

@@ -114,10 +114,11 @@ void choose_sample(std::vector<SampleCandidate>& candidates, std::int64_t most) 
 }
 
 ParticleSample::ParticleSample(const ShownParticles& shown, std::int64_t most)
-    : places_(shown.device(), sample_places_of(shown, most)), piece_(shown.device(), places_.size()) {}
+    : places_(shown.device(), sample_places_of(shown, most)) {}
 
 Particles ParticleSample::read(const ShownParticles& shown) {
-  const ShownArrays<double> from = piece_.arrays();
+  if (!piece_) piece_.emplace(shown.device(), size());
+  const ShownArrays<double> from = piece_->arrays();
   shown.show_at(std::as_const(places_).data(), size(), from);
   shown.device().synchronize();
   Particles to;
@@ -127,6 +128,39 @@ Particles ParticleSample::read(const ShownParticles& shown) {
   copy(from.vx, to.vx), copy(from.vy, to.vy), copy(from.vz, to.vz);
   copy(from.mass, to.mass), copy(from.species, to.species), copy(from.id, to.id);
   return to;
+}
+
+SampledPoints ParticleSample::points(const ShownParticles& shown) {
+  const Device& device = shown.device();
+  if (!drawn_) {
+    drawn_.emplace();
+    for (auto& one : drawn_->place) one = Buffer<double>(device, size());
+    drawn_->species = Buffer<std::uint8_t>(device, size());
+    for (auto& one : drawn_->number) one = SharedBuffer<float>(device, size());
+    drawn_->kind = SharedBuffer<std::uint8_t>(device, size());
+  }
+  Drawn& at = *drawn_;
+  DrawPoint body;
+  body.from.x = at.place[0].data(), body.from.y = at.place[1].data(), body.from.z = at.place[2].data();
+  body.from.vx = at.place[3].data(), body.from.vy = at.place[4].data(), body.from.vz = at.place[5].data();
+  body.from.species = at.species.data();
+  body.to.x = at.number[0].data(), body.to.y = at.number[1].data(), body.to.z = at.number[2].data();
+  body.to.vx = at.number[3].data();
+  body.to.species = at.kind.data();
+  shown.show_at(std::as_const(places_).data(), size(), body.from);
+  if (device.is_cuda()) {
+    if constexpr (cuda_built) draw_points_cuda(device, size(), body);
+  } else {
+    parallel_chunks(device.threads(), size(), chunk, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) body(i);
+    });
+  }
+  device.synchronize();
+  const auto copy = [&](const auto* values, auto& list) { list.assign(values, values + size()); };
+  SampledPoints points;
+  copy(body.to.x, points.x), copy(body.to.y, points.y), copy(body.to.z, points.z);
+  copy(body.to.vx, points.speed), copy(body.to.species, points.species);
+  return points;
 }
 
 }  // namespace pergola

@@ -11,4 +11,9 @@ void find_sample_cuda(const Device& device, std::int64_t n, const std::uint64_t*
   });
 }
 
+void draw_points_cuda(const Device& device, std::int64_t n, const DrawPoint& body) {
+  device.make_current();
+  cuda::launch("draw points", n, device.stream(), body);
+}
+
 }  // namespace pergola

@@ -18,6 +18,8 @@ std::string velocity_unit_name(const std::string& length, const std::string& tim
   return time.starts_with("1/") ? fmt::format("{} {}", length, time.substr(2)) : fmt::format("{}/{}", length, time);
 }
 
+std::string charge_density_unit_name(const PlasmaUnits& units) { return units.si() ? "C/m^3" : "e n_0"; }
+
 std::string electric_field_unit_name(const PlasmaUnits& units) {
   return units.si() ? "V/m" : fmt::format("m_e {} omega_p^2/e", length_symbol(units));
 }

@@ -11,6 +11,8 @@ namespace pergola {
 /// of the two is.
 PERGOLA_API std::string velocity_unit_name(const std::string& length, const std::string& time);
 
+/// "e n_0", "C/m^3".
+PERGOLA_API std::string charge_density_unit_name(const PlasmaUnits& units);
 PERGOLA_API std::string electric_field_unit_name(const PlasmaUnits& units);
 /// "m_e (lambda_D omega_p)^2/e", "V".
 PERGOLA_API std::string potential_unit_name(const PlasmaUnits& units);

@@ -27,6 +27,7 @@ void bind_particles(py::module_& module);
 void bind_arrays(py::module_& module);
 void bind_simulation(py::module_& module);
 void bind_runs(py::module_& module);
+void bind_analysis(py::module_& module);
 
 /// An array that looks at memory which `base` keeps alive; on a GPU a DeviceArray.
 py::object array_view(const Device& device, const void* data, std::int64_t count, const py::dtype& type, bool writable,

@@ -51,5 +51,6 @@ PYBIND11_MODULE(_core, module) {
   pergola::python::bind_arrays(module);
   pergola::python::bind_simulation(module);
   pergola::python::bind_runs(module);
+  pergola::python::bind_analysis(module);
   module.attr("version") = std::string(pergola::version());
 }

@@ -74,7 +74,7 @@ auto member(std::vector<T> Particles::*which) {
 py::dict header_dict(const SnapshotHeader& header) {
   using namespace py::literals;
   py::dict made("time"_a = header.time, "redshift"_a = header.redshift, "box_size"_a = header.box_size,
-                "format"_a = header.format);
+                "format"_a = header.format, "cosmological"_a = is_cosmological(header));
   if (header.units) made["units"] = units_dict(*header.units);
   return made;
 }

@@ -180,6 +180,7 @@ struct GravitySystem::Parts {
   SpreadView* view = nullptr;                      // while rank 0 reads what the ranks have
   StepCounts counts_before;                        // of the particles before set_particles()
   std::map<std::int64_t, ParticleSample> samples;  // by their size
+  SeenCounter counter;
   bool over = false;
 };
 
@@ -386,6 +387,13 @@ Particles GravitySystem::sample(std::int64_t most) {
   const auto shown = parts_->shown();
   return parts_->samples.try_emplace(most, *shown, most).first->second.read(*shown);
 }
+
+SampledPoints GravitySystem::sample_points(std::int64_t most) {
+  const auto shown = parts_->shown();
+  return parts_->samples.try_emplace(most, *shown, most).first->second.points(*shown);
+}
+
+SeenDensity GravitySystem::density(const Sight& sight) { return parts_->counter.count(*parts_->shown(), sight); }
 
 Energies GravitySystem::energies() const {
   const auto shown = parts_->shown();

@@ -116,7 +116,9 @@ class PERGOLA_API GravitySystem : public System {
   std::string describe() const override;
   bool has_center() const override { return !box().periodic(); }
   Particles sample(std::int64_t most) override;
+  SampledPoints sample_points(std::int64_t most) override;
   SampleLook sample_look() const override;
+  SeenDensity density(const Sight& sight) override;
   std::vector<StateCurve> curves() const override;
 
   void save(StateSource& to) override;

@@ -7,6 +7,7 @@
 
 #include "analysis/mode_recorder.hpp"
 #include "physics/green.hpp"
+#include "plasma/unit_names.hpp"
 
 namespace pergola {
 
@@ -49,6 +50,18 @@ std::vector<StateCurve> plasma_curves(const PlasmaFields& fields, const PlasmaOp
     spectrum.y.push_back(modes_of_wave * std::abs(modes.series(axis, mode).front()) * strength);
   }
   return {profile, spectrum};
+}
+
+std::vector<StateMap> plasma_maps(const PlasmaFields& fields, const PlasmaOptions& options, const PlasmaUnits& units) {
+  const std::array<double, 2> spacing{units.length().file, units.length().file};
+  const auto in_file = [](std::vector<double> values, double factor) {
+    for (double& value : values) value *= factor;
+    return values;
+  };
+  return {state_map("charge density", charge_density_unit_name(units),
+                    in_file(fields.density, units.charge_density().file), options.cells, spacing),
+          state_map("|E|", electric_field_unit_name(units),
+                    in_file(lengths_of(fields.electric), units.electric_field().file), options.cells, spacing)};
 }
 
 }  // namespace pergola

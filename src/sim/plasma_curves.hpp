@@ -5,6 +5,7 @@
 #include "plasma/particle_in_cell.hpp"
 #include "plasma/units.hpp"
 #include "sim/state_curve.hpp"
+#include "sim/state_map.hpp"
 
 namespace pergola {
 
@@ -12,5 +13,9 @@ namespace pergola {
 /// that this is made of, by wave number.
 PERGOLA_API std::vector<StateCurve> plasma_curves(const PlasmaFields& fields, const PlasmaOptions& options,
                                                   const PlasmaUnits& units, int axis);
+
+/// Charge density and strength of the electric field over x and y, in three dimensions mean over z.
+PERGOLA_API std::vector<StateMap> plasma_maps(const PlasmaFields& fields, const PlasmaOptions& options,
+                                              const PlasmaUnits& units);
 
 }  // namespace pergola

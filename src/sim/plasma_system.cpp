@@ -201,6 +201,17 @@ Particles PlasmaSystem::sample(std::int64_t most) {
   return chosen;
 }
 
+SampledPoints PlasmaSystem::sample_points(std::int64_t most) {
+  const Particles chosen = sample(most);
+  SampledPoints points;
+  points.x.assign(chosen.x.begin(), chosen.x.end());
+  points.y.assign(chosen.y.begin(), chosen.y.end());
+  points.z.assign(chosen.vx.begin(), chosen.vx.end());
+  for (const double vx : chosen.vx) points.speed.push_back(static_cast<float>(std::abs(vx)));
+  points.species = chosen.species;
+  return points;
+}
+
 SampleLook PlasmaSystem::sample_look() const {
   SampleLook look;
   for (const auto& species : options_.species) look.kinds.push_back(species.name);
@@ -216,6 +227,24 @@ std::vector<StateCurve> PlasmaSystem::curves() const {
   const auto shorter = [](int a, int b) { return std::abs(a) < std::abs(b); };
   const auto axis = std::max_element(mode.begin(), mode.begin() + options_.dimensions, shorter) - mode.begin();
   return plasma_curves(particles_->fields(), options_, units_, static_cast<int>(axis));
+}
+
+std::vector<StateMap> PlasmaSystem::maps() const { return plasma_maps(particles_->fields(), options_, units_); }
+
+SeenDensity PlasmaSystem::density(const Sight& sight) {
+  SeenDensity all{sight.width, sight.height, {}};
+  SeenCounter counter;
+  const Device host = Device::open("cpu", device_.threads());
+  const double length = units_.length().file, velocity = units_.velocity().file;
+  for (int s = 0; s < static_cast<int>(options_.species.size()); ++s) {
+    const PlasmaParticles from = particles_->particles(s);
+    Particles seen;
+    seen.resize(from.size());
+    for (std::size_t i = 0; i < seen.x.size(); ++i)
+      seen.x[i] = length * from.x[i], seen.y[i] = length * from.y[i], seen.z[i] = velocity * from.vx[i];
+    all.add(counter.count(*show_particles(host, seen), sight));
+  }
+  return all;
 }
 
 void PlasmaSystem::save(StateSource& to) {

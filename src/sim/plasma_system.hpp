@@ -44,9 +44,13 @@ class PERGOLA_API PlasmaSystem : public System {
   std::string describe() const override;
   std::string state_hash() const override;
   Particles sample(std::int64_t most) override;
+  SampledPoints sample_points(std::int64_t most) override;
   SampleLook sample_look() const override;
   /// Of the field along the axis that [plasma.wave] has most of its wavelengths on.
   std::vector<StateCurve> curves() const override;
+  std::vector<StateMap> maps() const override;
+  /// Of phase space: x, y and vx. All particles come to the host to be counted.
+  SeenDensity density(const Sight& sight) override;
 
  private:
   void check_memory() const;

@@ -17,8 +17,11 @@
 #include "io/snapshot.hpp"
 #include "io/write_queue.hpp"
 #include "particles/particles.hpp"
+#include "particles/sample.hpp"
+#include "picture/seen_density.hpp"
 #include "sim/report_card.hpp"
 #include "sim/state_curve.hpp"
+#include "sim/state_map.hpp"
 #include "time/integrator.hpp"
 
 namespace pergola {
@@ -109,10 +112,16 @@ class PERGOLA_API System {
   virtual bool has_center() const { return false; }
   /// At most `most` particles at time(), always the same ones; on rank 0, in on_root().
   virtual Particles sample(std::int64_t most) = 0;
+  /// The same ones as points, in the coordinates of sample_look().
+  virtual SampledPoints sample_points(std::int64_t most) = 0;
   /// What a page must know to draw them.
   virtual SampleLook sample_look() const = 0;
+  /// All particles at time(), in the coordinates of sample_look(), as somebody sees them: counted where they are. On
+  /// rank 0, in on_root().
+  virtual SeenDensity density(const Sight& sight) = 0;
   /// What else of the state at time() is worth a look; asked for on rank 0.
   virtual std::vector<StateCurve> curves() const { return {}; }
+  virtual std::vector<StateMap> maps() const { return {}; }
 };
 
 /// The system that a configuration describes: from its start, or from what save() gave, which is read piece by piece;

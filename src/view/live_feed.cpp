@@ -19,6 +19,7 @@ using nlohmann::json;
 namespace {
 
 constexpr double shortest_between_points = 1.0 / 60;
+constexpr std::size_t most_sights = 4;  // of as many pages; beyond it the oldest waits anew
 
 /// Samples are of few sizes: each is chosen and kept once.
 std::int64_t sample_size(std::int64_t most) {
@@ -111,9 +112,34 @@ std::shared_ptr<const std::string> LiveFeed::newest(std::int64_t& serial, std::i
     points = points_;
   }
   serial = points->number;
-  if (sent_.number != points->number || sent_.most != most)
-    sent_ = {points->number, most, std::make_shared<const std::string>(encode_points(thinned(*points, most)))};
+  if (sent_.number != points->number || sent_.most != most) {
+    const bool all = std::ssize(points->x) <= most;
+    sent_ = {points->number, most,
+             std::make_shared<const std::string>(all ? encode_points(*points) : encode_points(thinned(*points, most)))};
+  }
   return sent_.bytes;
+}
+
+std::shared_ptr<const std::string> LiveFeed::density(std::int64_t number, const Sight& sight) {
+  return files_.density(number, sight);
+}
+
+std::shared_ptr<const std::string> LiveFeed::newest_density(std::int64_t serial, const Sight& sight) {
+  std::shared_ptr<const ViewDensity> found;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [camera, density] : pictures_)
+      if (camera == sight && density->number >= serial) found = density;
+    if (!found) {
+      std::erase(sights_wanted_, sight);
+      sights_wanted_.push_back(sight);
+      if (sights_wanted_.size() > most_sights) sights_wanted_.erase(sights_wanted_.begin());
+      return nullptr;
+    }
+  }
+  if (sent_picture_.density != found)
+    sent_picture_ = {found, std::make_shared<const std::string>(encode_density(*found))};
+  return sent_picture_.bytes;
 }
 
 std::string LiveFeed::act(const std::string& action, const std::string& argument) {
@@ -163,9 +189,28 @@ std::string LiveFeed::fork(const std::string& keys) {
 }
 
 bool LiveFeed::points_wanted() const {
-  if (wanted_ == 0) return false;
-  const bool others = !points_ || steps_ != points_steps_ || !has(wanted_);
-  return others && Clock::now() >= next_points_;
+  const bool points = wanted_ > 0 && (!points_ || steps_ != points_steps_ || !has(wanted_));
+  return (points || picture_wanted()) && Clock::now() >= next_points_;
+}
+
+bool LiveFeed::picture_wanted() const {
+  if (sights_wanted_.empty() || !options_.density) return false;
+  if (steps_ != pictures_steps_) return true;
+  return std::any_of(sights_wanted_.begin(), sights_wanted_.end(), [&](const Sight& sight) {
+    return std::none_of(pictures_.begin(), pictures_.end(), [&](const auto& one) { return one.first == sight; });
+  });
+}
+
+/// A run that begins or ends shows itself unasked: what the pages had last, once more.
+LiveFeed::Wanted LiveFeed::wanted_now() const {
+  Wanted wanted;
+  const bool asked = wanted_ > 0 || !sights_wanted_.empty();
+  if (wanted_ > 0 || !asked) wanted.most = sample_size(std::max(wanted_, sampled_));
+  if (!options_.density) return wanted;
+  wanted.sights = sights_wanted_;
+  if (!asked)
+    for (const auto& [sight, density] : pictures_) wanted.sights.push_back(sight);
+  return wanted;
 }
 
 RunWishes LiveFeed::look(double time, std::int64_t steps) {
@@ -182,42 +227,55 @@ RunWishes LiveFeed::look(double time, std::int64_t steps) {
 }
 
 void LiveFeed::show(System& system) {
-  std::int64_t most = 0;
+  Wanted wanted;
   std::shared_ptr<const RunFork> fork;
   {
     const std::lock_guard lock(mutex_);
     if (status_ == "starting") status_ = "running";
     time_ = system.time();
     steps_ = system.counts().steps;
-    most = sample_size(std::max(wanted_, sampled_));
+    wanted = wanted_now();
     fork = std::exchange(fork_, nullptr);
   }
-  show_points(system, most);
+  show_points(system, wanted);
   if (fork) make_fork(system, *fork);
 }
 
 /// The page is no reason to end a run: what goes wrong is said there.
-void LiveFeed::show_points(System& system, std::int64_t most) {
+void LiveFeed::show_points(System& system, const Wanted& wanted) {
   const auto begin = Clock::now();
   std::shared_ptr<ViewPoints> points;
+  decltype(pictures_) pictures;
   std::vector<StateCurve> curves;
   try {
-    points = std::make_shared<ViewPoints>(options_.points(system, most));
+    for (const Sight& sight : wanted.sights) {
+      const auto density = std::make_shared<ViewDensity>(options_.density(system, sight));
+      density->number = moments_;
+      pictures.emplace_back(sight, density);
+    }
+    if (wanted.most > 0) points = std::make_shared<ViewPoints>(options_.points(system, wanted.most));
+    if (points) points->number = moments_;
     curves = system.curves();
   } catch (const std::exception& error) {
+    pictures.clear();
+    points = nullptr;
     say(error.what());
   }
   const double cost = seconds_since(begin);
   const double wait = options_.most_share > 0 ? std::max(shortest_between_points, cost / options_.most_share) : 0;
   const std::lock_guard lock(mutex_);
   next_points_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(wait));
-  wanted_ = 0;
-  points_steps_ = steps_;
-  if (!points) return;
+  if (wanted.most > 0) wanted_ = 0, points_steps_ = steps_;
+  sights_wanted_.clear();
+  if (!wanted.sights.empty()) pictures_steps_ = steps_;
+  if (!points && pictures.empty()) return;
   curves_ = std::move(curves);
-  points->number = points_ ? points_->number + 1 : 0;
-  sampled_ = most;
-  points_ = std::move(points);
+  ++moments_;
+  if (points) {
+    sampled_ = wanted.most;
+    points_ = std::move(points);
+  }
+  if (!pictures.empty()) pictures_ = std::move(pictures);
 }
 
 void LiveFeed::make_fork(System& system, const RunFork& fork) {

@@ -5,6 +5,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "view/message.hpp"
+
 namespace pergola {
 
 namespace {
@@ -25,29 +27,52 @@ bool is_finite(const ViewPoints& points, std::size_t i) {
          std::isfinite(points.speed[i]);
 }
 
-void put(std::string& to, unsigned value, int bytes) {
-  for (int k = 0; k < bytes; ++k) to += static_cast<char>((value >> (8 * k)) & 0xff);
+/// Means over blocks of cells, so that no side has more than this number; 8 bits a value, of the range from low to
+/// high.
+nlohmann::json map_json(const StateMap& map) {
+  constexpr int most_cells = 128;
+  const auto every = [](int n) { return (n + most_cells - 1) / most_cells; };
+  const int across = every(map.cells[0]), down = every(map.cells[1]);
+  const int width = (map.cells[0] + across - 1) / across, height = (map.cells[1] + down - 1) / down;
+  std::vector<double> mean;
+  Span range;
+  for (int y = 0; y < height; ++y)
+    for (int x = 0; x < width; ++x) {
+      double sum = 0;
+      int count = 0;
+      for (int j = y * down; j < std::min((y + 1) * down, map.cells[1]); ++j)
+        for (int i = x * across; i < std::min((x + 1) * across, map.cells[0]); ++i, ++count)
+          sum += map.values[static_cast<std::size_t>(j) * static_cast<std::size_t>(map.cells[0]) +
+                            static_cast<std::size_t>(i)];
+      mean.push_back(sum / count);
+      if (std::isfinite(mean.back())) range.take(mean.back());
+    }
+  std::string bytes;
+  for (const double value : mean) put_in_message(bytes, std::isfinite(value) ? range.place(value, 255) : 0, 1);
+  const bool any = range.high >= range.low;
+  return {{"title", map.title}, {"unit", map.unit},     {"width", width},
+          {"height", height},   {"side", map.side},     {"range", {any ? range.low : 0, any ? range.high : 0}},
+          {"cells", map.cells}, {"data", base64(bytes)}};
 }
 
-std::string header_text(const ViewPoints& points, const std::array<Span, 3>& frame, const Span& speed,
-                        std::size_t count) {
+nlohmann::json header_of(const ViewPoints& points, const std::array<Span, 3>& frame, const Span& speed,
+                         std::size_t count) {
   nlohmann::json corner = nlohmann::json::array(), side = nlohmann::json::array();
   for (const Span& span : frame) corner.push_back(count > 0 ? span.low : 0), side.push_back(span.length());
-  const nlohmann::json header{{"time", points.time},
-                              {"time_text", points.time_text},
-                              {"number", points.number},
-                              {"count", count},
-                              {"total", points.total},
-                              {"axes", points.axes},
-                              {"units", points.units},
-                              {"kinds", points.kinds},
-                              {"corner", corner},
-                              {"side", side},
-                              {"speed", {count > 0 ? speed.low : 0, count > 0 ? speed.high : 0}},
-                              {"box_side", points.box_side}};
-  std::string text = header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  text.resize((text.size() + 7) / 8 * 8, ' ');
-  return text;
+  nlohmann::json header{{"time", points.time},
+                        {"time_text", points.time_text},
+                        {"number", points.number},
+                        {"count", count},
+                        {"total", points.total},
+                        {"axes", points.axes},
+                        {"units", points.units},
+                        {"kinds", points.kinds},
+                        {"corner", corner},
+                        {"side", side},
+                        {"speed", {count > 0 ? speed.low : 0, count > 0 ? speed.high : 0}},
+                        {"box_side", points.box_side}};
+  for (const StateMap& map : points.maps) header["maps"].push_back(map_json(map));
+  return header;
 }
 
 }  // namespace
@@ -72,17 +97,20 @@ std::string encode_points(const ViewPoints& points) {
     frame[0].take(points.x[i]), frame[1].take(points.y[i]), frame[2].take(points.z[i]);
     speed.take(points.speed[i]);
   }
-  const std::string header = header_text(points, frame, speed, shown.size());
-  std::string message = "PGV1";
-  message.reserve(8 + header.size() + 8 * shown.size());
-  put(message, static_cast<unsigned>(header.size()), 4);
-  message += header;
+  std::string message = begin_view_message("PGV1", header_of(points, frame, speed, shown.size()));
+  const std::size_t begin = message.size();
+  message.resize(begin + 8 * shown.size());
+  auto* to = reinterpret_cast<unsigned char*>(message.data() + begin);
+  const auto put = [&](unsigned word) {
+    *to++ = static_cast<unsigned char>(word & 0xff);
+    *to++ = static_cast<unsigned char>(word >> 8 & 0xff);
+  };
   constexpr double most_place = 65535, most_speed = 4095;
   for (const std::size_t i : shown) {
-    put(message, frame[0].place(points.x[i], most_place), 2);
-    put(message, frame[1].place(points.y[i], most_place), 2);
-    put(message, frame[2].place(points.z[i], most_place), 2);
-    put(message, (points.kind[i] & 15u) | speed.place(points.speed[i], most_speed) << 4, 2);
+    put(frame[0].place(points.x[i], most_place));
+    put(frame[1].place(points.y[i], most_place));
+    put(frame[2].place(points.z[i], most_place));
+    put((points.kind[i] & 15u) | speed.place(points.speed[i], most_speed) << 4);
   }
   return message;
 }

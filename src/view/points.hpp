@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/host_device.hpp"
+#include "sim/state_map.hpp"
 
 namespace pergola {
 
@@ -19,7 +20,8 @@ struct ViewPoints {
   std::vector<std::string> kinds;    // names; `kind` is a place in this list
   std::vector<float> x, y, z, speed;
   std::vector<std::uint8_t> kind;
-  double box_side = 0;  // of a periodic box whose corner is the origin; 0: none
+  double box_side = 0;         // of a periodic box whose corner is the origin; 0: none
+  std::vector<StateMap> maps;  // of the same moment
 };
 
 /// Every (total/most)-th place from 0 to total − 1, at most `most` of them: with particles in the order of the input
@@ -29,6 +31,7 @@ PERGOLA_API std::vector<std::int64_t> spread_places(std::int64_t total, std::int
 /// The message that a page takes, little-endian: "PGV1", the length of a JSON text, the text padded with blanks to a
 /// multiple of 8 bytes, then 8 bytes a point: x, y, z as 16-bit fractions of the frame that the text states, then 4
 /// bits of kind and 12 bits of speed, as a fraction of the range in the text. Points that are not finite are left out.
+/// Maps are in the text, thinned to 128 cells a side: base64 of a byte a cell, as a fraction of their range.
 PERGOLA_API std::string encode_points(const ViewPoints& points);
 
 }  // namespace pergola

@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <vector>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace pergola {
 
@@ -35,6 +39,27 @@ std::string text(const json& message, const char* name) {
   return found->get<std::string>();
 }
 
+Sight sight_of(const json& message) {
+  const std::string camera = text(message, "camera");
+  std::istringstream words(camera);
+  std::vector<double> numbers;
+  for (std::string word; words >> word;) {
+    const auto value = parse_real(word);
+    if (!value || !std::isfinite(*value)) refuse(fmt::format("numbers as \"camera\", found \"{}\"", word));
+    numbers.push_back(*value);
+  }
+  if (numbers.size() != 13 || !(numbers[12] > 0))
+    refuse(fmt::format("13 numbers as \"camera\", the last one above 0, found {}", numbers.size()));
+  Sight sight;
+  std::copy_n(numbers.begin(), 4, sight.right.begin());
+  std::copy_n(numbers.begin() + 4, 4, sight.up.begin());
+  std::copy_n(numbers.begin() + 8, 4, sight.depth.begin());
+  sight.focus = numbers[12];
+  sight.width = static_cast<int>(integer(message, "width", 1, most_view_pixels));
+  sight.height = static_cast<int>(integer(message, "height", 1, most_view_pixels));
+  return sight;
+}
+
 /// Nesting is refused before the parser follows it: nothing that a page sends has any.
 bool is_nested(std::string_view message) {
   return std::count_if(message.begin(), message.end(), [](char c) { return c == '{' || c == '['; }) > 1;
@@ -57,7 +82,15 @@ ViewRequest parse_view_request(std::string_view message_text) {
   }
   const std::string asked = text(message, "ask");
   if (asked == "state") return request;
-  if (asked != "snapshot" && asked != "newest") refuse("\"ask\" as state, snapshot or newest, or \"do\"");
+  if (message.contains("wait")) request.wait_ms = static_cast<int>(integer(message, "wait", 0, request.wait_ms));
+  if (asked == "density") {
+    const bool of_run = message.contains("after");
+    request.kind = of_run ? ViewRequest::Kind::newest_density : ViewRequest::Kind::density;
+    request.number = integer(message, of_run ? "after" : "number", 0, INT64_MAX);
+    request.sight = sight_of(message);
+    return request;
+  }
+  if (asked != "snapshot" && asked != "newest") refuse("\"ask\" as state, snapshot, newest or density, or \"do\"");
   request.kind = asked == "snapshot" ? ViewRequest::Kind::snapshot : ViewRequest::Kind::newest;
   request.number = integer(message, asked == "snapshot" ? "number" : "after", 0, INT64_MAX);
   request.most = integer(message, "most", 1, most_view_points);

@@ -4,21 +4,29 @@
 #include <string_view>
 
 #include "base/host_device.hpp"
+#include "picture/seen_density.hpp"
 
 namespace pergola {
 
 /// What a page asks for, one message each: {"ask": "state"}, {"ask": "snapshot", "number": 3, "most": 100000},
-/// {"ask": "newest", "after": 17, "most": 100000}, {"do": "pause", "argument": ""}.
+/// {"ask": "newest", "after": 17, "most": 100000}, {"do": "pause", "argument": ""}; for a picture of the density
+/// {"ask": "density", "number": 3, "camera": "…", "width": 640, "height": 400} of a snapshot, with "after" in place of
+/// "number" of a run that goes on. A camera is 13 numbers with blanks between them: the rows right, up and depth of a
+/// Sight, and its focus. What may be waited for also takes "wait", milliseconds up to 2000.
 struct ViewRequest {
-  enum class Kind { state, snapshot, newest, act };
+  enum class Kind { state, snapshot, newest, density, newest_density, act };
   Kind kind = Kind::state;
   std::int64_t number = 0;  // of a snapshot; of the newest points that the page has
   std::int64_t most = 0;    // points
+  int wait_ms = 2000;       // for what there is not yet
+  Sight sight;
   std::string action, argument;
 };
 
 /// Points that are shown at most; beyond it a picture shows more than points do.
 inline constexpr std::int64_t most_view_points = 200'000;
+/// Pixels of a side of a picture.
+inline constexpr int most_view_pixels = 1024;
 /// Bytes of a message from a page.
 inline constexpr std::size_t longest_view_request = 4096;
 

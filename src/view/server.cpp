@@ -198,7 +198,8 @@ struct ViewServer::Parts {
       if (asked.kind == ViewRequest::Kind::act)
         text = nlohmann::json{{"kind", "done"}, {"message", feed.act(asked.action, asked.argument)}}.dump();
       if (asked.kind == ViewRequest::Kind::snapshot) points = feed.snapshot(asked.number, asked.most);
-      if (asked.kind == ViewRequest::Kind::newest) {
+      if (asked.kind == ViewRequest::Kind::density) points = feed.density(asked.number, asked.sight);
+      if (asked.kind == ViewRequest::Kind::newest || asked.kind == ViewRequest::Kind::newest_density) {
         points = co_await newest(asked);
         if (!points) text = R"({"kind":"nothing"})";
       }
@@ -212,15 +213,17 @@ struct ViewServer::Parts {
 
   /// Waits for some time.
   asio::awaitable<std::shared_ptr<const std::string>> newest(const ViewRequest& asked) {
-    constexpr int looks = 400;
+    const bool picture = asked.kind == ViewRequest::Kind::newest_density;
+    const auto end = std::chrono::steady_clock::now() + milliseconds(asked.wait_ms);
     asio::steady_timer pause(context);
-    for (int k = 0; k < looks; ++k) {
+    while (true) {
       std::int64_t serial = asked.number;
-      if (auto points = feed.newest(serial, asked.most)) co_return points;
+      if (auto found = picture ? feed.newest_density(serial, asked.sight) : feed.newest(serial, asked.most))
+        co_return found;
+      if (std::chrono::steady_clock::now() >= end) co_return nullptr;
       pause.expires_after(milliseconds(5));
       co_await pause.async_wait(use_awaitable);
     }
-    co_return nullptr;
   }
 
   ViewFeed& feed;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/host_device.hpp"
+#include "picture/seen_density.hpp"
 
 namespace pergola {
 
@@ -19,6 +20,10 @@ class PERGOLA_API ViewFeed {
   /// The newest points of a run that is going on, if they are newer than `serial` (then the number of the new ones is
   /// in `serial`); null while there are none.
   virtual std::shared_ptr<const std::string> newest(std::int64_t& serial, std::int64_t most) = 0;
+  /// All particles of snapshot `number` as a camera sees them (view/density.hpp). Throws Error where it cannot be read.
+  virtual std::shared_ptr<const std::string> density(std::int64_t number, const Sight& sight) = 0;
+  /// The same of a run that is going on, if it is newer than `serial`; null while there is none for this camera.
+  virtual std::shared_ptr<const std::string> newest_density(std::int64_t serial, const Sight& sight) = 0;
   /// What a button of the page asks for. Returns a sentence; throws Error(input) where it cannot be.
   virtual std::string act(const std::string& action, const std::string& argument) = 0;
 };

@@ -144,3 +144,19 @@ def points(message):
     places = [tuple(header["corner"][k] + words[4 * i + k] / 65535 * header["side"][k] for k in range(3))
               for i in range(header["count"])]
     return header, places
+
+
+def picture(message):
+    """The header of a picture of the density, and the level of each pixel, row by row from the top."""
+    assert message[:4] == b"PGD1", message[:4]
+    length, = struct.unpack("<I", message[4:8])
+    header = json.loads(message[8:8 + length])
+    levels = list(message[8 + length:])
+    assert len(levels) == header["width"] * header["height"]
+    return header, levels
+
+
+def from_above(reach, pixels):
+    """A camera far above the origin that sees -reach to reach, x to the right and y up: depths are all alike."""
+    rows = [1 / reach, 0, 0, 0, 0, 1 / reach, 0, 0, 0, 0, 0, 1, 1]
+    return {"camera": " ".join(map(str, rows)), "width": pixels, "height": pixels}

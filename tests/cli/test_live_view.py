@@ -8,7 +8,7 @@ import time
 import unittest
 
 from harness import MPIRUN, CliTest, needs_mpi
-from page_client import LivePage, points
+from page_client import LivePage, from_above, picture, points
 
 # Lasts until it is told to end.
 LONG = """
@@ -84,6 +84,14 @@ class LiveView(CliTest):
                 return points(answer)
             self.assertEqual(answer, {"kind": "nothing"})
 
+    def density(self, line, after, **sight):
+        """A picture that may take its time."""
+        while True:
+            answer = line.ask(ask="density", after=after, **sight)
+            if isinstance(answer, bytes):
+                return picture(answer)
+            self.assertEqual(answer, {"kind": "nothing"})
+
     def paused(self, line):
         self.assertIn("pauses", line.ask(do="pause")["message"])
         return self.wait_for(line, lambda state: state["paused"])
@@ -122,6 +130,10 @@ class LiveView(CliTest):
         if header["time"] != held["time"]:
             header, _ = self.newest(line, header["number"] + 1)
         self.assertEqual(header["time"], held["time"])
+        # A picture is of the same moment, for each camera.
+        for reach in (1e9, 3.0):
+            drawn, levels = self.density(line, 0, **from_above(reach, 2))
+            self.assertEqual((drawn["time"], drawn["total"], len(levels)), (held["time"], 300, 4))
         for _ in range(3):
             self.assertEqual(line.ask(ask="state")["totals"]["steps"], held["totals"]["steps"])
         line.ask(do="step")
@@ -144,6 +156,20 @@ class LiveView(CliTest):
         final = self.record(self.out)
         self.assertEqual(final["hashes"]["final_state"], self.record(alone)["hashes"]["final_state"])
         self.assertEqual(len(final["control"]), 4)
+
+    def test_pictures_follow_the_run(self):
+        page = self.page("--view")
+        line = self.open(page)
+        sight = from_above(1e9, 1)
+        drawn, levels = self.density(line, 0, **sight)
+        self.assertEqual((drawn["total"], drawn["most"], levels), (300, 300, [255]))
+        for _ in range(2):
+            before = drawn
+            drawn, levels = self.density(line, before["number"] + 1, **sight)
+            self.assertGreater(drawn["number"], before["number"])
+            self.assertGreater(drawn["time"], before["time"])
+            self.assertEqual((drawn["most"], levels), (300, [255]))
+        self.assertEqual(page.end(), 130)
 
     def test_a_run_is_forked_from_the_page(self):
         self.out = self.dir / "it's watched"
@@ -173,6 +199,11 @@ class LiveView(CliTest):
         self.assertEqual(len(places), 1000)  # of 1024
         self.assertTrue(all(0 <= place[k] <= 16 for place in places for k in range(2)))
         self.assertTrue(any(place[2] < 0 for place in places) and any(place[2] > 0 for place in places))
+        charge, strength = header["maps"]
+        self.assertEqual((charge["title"], charge["width"], charge["height"]), ("charge density", 16, 16))
+        self.assertEqual(strength["title"], "|E|")
+        drawn, levels = self.density(line, 0, **from_above(100.0, 2))
+        self.assertEqual((drawn["total"], drawn["most"], levels), (1024, 1024, [0, 255, 0, 0]))
         field, waves = line.ask(ask="state")["curves"]
         self.assertEqual((field["title"], field["x"]), ("Ex(x)", list(range(16))))
         self.assertEqual((waves["title"], len(waves["y"])), ("Ex by kx", 8))
@@ -181,7 +212,8 @@ class LiveView(CliTest):
 
     def test_random_messages_do_no_harm(self):
         dice = random.Random(12)
-        pieces = ['{"ask":"', "state", "newest", '"', "}", "{", '"after":', '"most":', "-1", "7", ",", '{"do":"', "[",
+        camera = '{"ask":"density","wait":1,"after":0,"width":4,"height":4,"camera":"1 0 0 0 0 1 0 0 0 0 0 1 1"}'
+        pieces = ['{"ask":"', "state", "newest", camera, '"', "}", "{", '"after":', '"most":', "-1", "7", ",", '{"do":"', "[",
                   '{"do":"pause"}', '{"do":"step"}', '{"do":"go"}', '{"do":"checkpoint"}', '{"do":"fork","argument":"x"}']
         page = self.page("--control")
         line = self.open(page)

@@ -1,10 +1,11 @@
 """`pergola view`: a page with the directory of a run, for whoever has its token."""
 
+import math
 import random
 import unittest
 
 from harness import CliTest, needs
-from page_client import Page, points
+from page_client import Page, from_above, picture, points
 
 RUN = """
 [run]
@@ -18,6 +19,26 @@ softening = 0.05
 [output]
 snapshots_every = 0.125
 energy_every = 0.0625
+"""
+
+
+PLASMA = """
+[run]
+end_time = 1
+device = "cpu"
+[plasma]
+background = true
+cells = [16, 8]
+[[plasma.species]]
+name = "electrons"
+charge = -1
+mass = 1
+particles_per_cell = 4
+temperature = 1
+[time]
+step = 0.1
+[output]
+snapshots_every = 0.5
 """
 
 
@@ -59,6 +80,44 @@ class View(CliTest):
             self.assertIn("no snapshot 3", line.ask(ask="snapshot", number=3, most=10)["message"])
             self.assertIn("steered", line.ask(do="pause")["message"])
 
+    @needs("h5py")
+    def test_the_page_gets_a_picture_of_all_particles(self):
+        import h5py
+        with Page("view", self.run_dir) as page:
+            line = self.open(page)
+            header, levels = picture(line.ask(ask="density", number=1, **from_above(2.0, 8)))
+            with h5py.File(self.run_dir / "snap_001.hdf5") as file:
+                places = file["PartType1/Coordinates"][:]
+            counts = [0] * 64
+            for x, y, _ in places:
+                column, row = math.floor((x / 2 + 1) / 2 * 8), math.floor((1 - y / 2) / 2 * 8)
+                if 0 <= column < 8 and 0 <= row < 8:
+                    counts[8 * row + column] += 1
+            self.assertEqual((header["total"], header["most"], header["number"]), (256, max(counts), 1))
+            self.assertEqual(levels, [round(255 * math.log(1 + n) / math.log(1 + max(counts))) for n in counts])
+            self.assertIn("no snapshot 3", line.ask(ask="density", number=3, **from_above(2.0, 8))["message"])
+            self.assertEqual(line.ask(ask="density", after=0, wait=0, **from_above(2.0, 8)), {"kind": "nothing"})
+            self.assertIn("13 numbers", line.ask(ask="density", number=1, camera="1 2", width=8, height=8)["message"])
+
+    def test_the_page_gets_the_fields_of_a_plasma(self):
+        config = self.dir / "plasma.toml"
+        config.write_text(PLASMA)
+        out = self.dir / "plasma"
+        self.good("--quiet", "run", config, "-o", out)
+        with Page("view", out) as page:
+            line = self.open(page)
+            header, _ = points(line.ask(ask="snapshot", number=1, most=100))
+            charge, field = header["maps"]
+            self.assertEqual((charge["title"], field["title"]), ("charge density", "|E|"))
+            self.assertEqual((charge["unit"], charge["width"], charge["height"], charge["side"]), ("e n_0", 16, 8, [16, 8]))
+            self.assertLess(charge["range"][0], 0)
+            self.assertGreater(charge["range"][1], 0)
+            self.assertGreater(field["range"][1], field["range"][0])
+            header, levels = picture(line.ask(ask="density", number=1, **from_above(100.0, 2)))
+            self.assertEqual(header["total"], 512)
+            self.assertEqual(header["most"], 512)  # all on one side of the origin, for vx is seen from above
+            self.assertEqual(levels, [0, 255, 0, 0])
+
     def test_nobody_else_is_answered(self):
         with Page("view", self.run_dir) as page:
             status, body = page.get()
@@ -78,7 +137,7 @@ class View(CliTest):
 
     def test_random_messages_do_no_harm(self):
         dice = random.Random(11)
-        pieces = ['{"ask":"', "state", "snapshot", "newest", '"', "}", "{", '"number":', '"most":', "-1", "1e300", "\u00e9",
+        pieces = ['{"ask":"', "state", "snapshot", "newest", "density", '"', "}", "{", '"number":', '"most":', "-1", "1e300", "\u00e9",
                   "7", ",", '{"do":"', "[", "null", "99999999999999999999", "\\u0000"]
         with Page("view", self.run_dir) as page:
             line = self.open(page)

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -124,6 +125,25 @@ TEST_P(SampleOn, ADeviceOfNothingIsEmpty) {
   ParticleSample sample(*shown, 10);
   EXPECT_EQ(sample.size(), 0);
   EXPECT_EQ(sample.read(*shown).size(), 0);
+}
+
+// Reference: what read() gives.
+TEST_P(SampleOn, ADeviceIsDrawnAsItIsRead) {
+  const Particles all = numbered(5000);
+  const auto shown = show_particles(device(2), all);
+  ParticleSample sample(*shown, 300);
+  for (int again = 0; again < 2; ++again) {
+    const Particles some = sample.read(*shown);
+    const SampledPoints points = sample.points(*shown);
+    ASSERT_EQ(points.x.size(), 300u);
+    EXPECT_EQ(points.species, some.species);
+    for (std::size_t k = 0; k < points.x.size(); ++k) {
+      EXPECT_EQ(points.x[k], static_cast<float>(some.x[k]));
+      EXPECT_EQ(points.y[k], static_cast<float>(some.y[k]));
+      EXPECT_EQ(points.z[k], static_cast<float>(some.z[k]));
+      EXPECT_FLOAT_EQ(points.speed[k], static_cast<float>(std::hypot(some.vx[k], some.vy[k], some.vz[k])));
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, SampleOn, OnEachDevice(), device_test_name);

@@ -71,5 +71,30 @@ TEST(PlasmaCurves, HaveTheFieldAlongAnAxisAndTheAmplitudesOfItsWaves) {
     }
 }
 
+// Reference: values of the cells, added by hand.
+TEST(PlasmaMaps, AreMeansOverTheThirdAxisInTheUnitsOfTheFile) {
+  PlasmaOptions options;
+  options.dimensions = 3;
+  options.cells = {2, 1, 2};
+  PlasmaUnits units;
+  units.lengths = PlasmaLengths::debye;
+  units.dimensions = 3;
+  units.cell = 0.25;
+  PlasmaFields fields;
+  fields.density = {1, 2, 3, 6};
+  fields.electric = {std::vector<double>{3, 0, 0, 0}, {4, 0, 0, 2}, {0, 0, 7, 0}};
+  const auto maps = plasma_maps(fields, options, units);
+  ASSERT_EQ(maps.size(), 2u);
+  EXPECT_EQ(maps[0].title, "charge density");
+  EXPECT_EQ(maps[0].unit, "e n_0");
+  EXPECT_EQ(maps[0].cells, (std::array{2, 1}));
+  EXPECT_EQ(maps[0].side, (std::array{0.5, 0.25}));
+  const auto charge = static_cast<float>(units.charge_density().file);
+  EXPECT_EQ(maps[0].values, (std::vector<float>{2 * charge, 4 * charge}));
+  const double strength = units.electric_field().file;
+  EXPECT_FLOAT_EQ(maps[1].values.at(0), static_cast<float>(strength * 6));  // |(3, 4, 0)| and |(0, 0, 7)|
+  EXPECT_FLOAT_EQ(maps[1].values.at(1), static_cast<float>(strength * 1));
+}
+
 }  // namespace
 }  // namespace pergola

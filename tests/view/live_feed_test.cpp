@@ -22,6 +22,8 @@ struct NoFiles final : ViewFeed {
   std::string state() override { return R"({"kind":"state","title":"test","snapshots":[]})"; }
   std::shared_ptr<const std::string> snapshot(std::int64_t, std::int64_t) override { return nullptr; }
   std::shared_ptr<const std::string> newest(std::int64_t&, std::int64_t) override { return nullptr; }
+  std::shared_ptr<const std::string> density(std::int64_t, const Sight&) override { return nullptr; }
+  std::shared_ptr<const std::string> newest_density(std::int64_t, const Sight&) override { return nullptr; }
   std::string act(const std::string&, const std::string&) override { return {}; }
 };
 
@@ -39,6 +41,19 @@ ViewPoints points_of(System& system, std::int64_t most) {
   return points;
 }
 
+ViewDensity density_of(System& system, const Sight& sight) {
+  return {system.time(), "t", 0, system.size(), system.density(sight)};
+}
+
+/// Everything within `reach` of the origin, from far above.
+Sight from_above(double reach, int pixels) {
+  Sight sight;
+  sight.right = {1 / reach, 0, 0, 0};
+  sight.up = {0, 1 / reach, 0, 0};
+  sight.width = sight.height = pixels;
+  return sight;
+}
+
 class LiveFeeds : public testing::Test {
  protected:
   void SetUp() override {
@@ -54,9 +69,12 @@ class LiveFeeds : public testing::Test {
 
   /// Points at any time, so that no test waits for a clock.
   std::unique_ptr<LiveFeed> feed(bool control, std::int64_t ranks = 1) {
-    return std::make_unique<LiveFeed>(
-        files_, config_, folder_ / "cluster",
-        LiveOptions{.control = control, .ranks = static_cast<int>(ranks), .points = points_of, .most_share = 0});
+    return std::make_unique<LiveFeed>(files_, config_, folder_ / "cluster",
+                                      LiveOptions{.control = control,
+                                                  .ranks = static_cast<int>(ranks),
+                                                  .points = points_of,
+                                                  .density = density_of,
+                                                  .most_share = 0});
   }
   RunWishes look(LiveFeed& at) { return at.look(system_->step_time(), system_->counts().steps); }
   static json header_of(const std::string& message) {
@@ -110,6 +128,50 @@ TEST_F(LiveFeeds, SendAsManyPointsAsAPageWants) {
   EXPECT_EQ(header_of(*newest(*live, 0, 7)).at("count"), 7);
   EXPECT_EQ(header_of(*newest(*live, 0, 7)).at("total"), 40);
   EXPECT_EQ(header_of(*newest(*live, 0, 200000)).at("count"), 40);
+}
+
+TEST_F(LiveFeeds, MakeAPictureForEachCameraOfThisMomentOnly) {
+  const auto live = feed(false);
+  live->show(*system_);  // at the start: nobody has a camera yet
+  const Sight wide = from_above(1e6, 4), near = from_above(1, 8);
+  EXPECT_FALSE(live->newest_density(0, wide));
+  EXPECT_FALSE(live->newest_density(0, near));
+  EXPECT_TRUE(look(*live).show);
+  live->show(*system_);
+  EXPECT_FALSE(look(*live).show);
+  const auto first = live->newest_density(0, wide);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->substr(0, 4), "PGD1");
+  const json header = header_of(*first);
+  EXPECT_EQ((std::array<int, 2>{header.at("width"), header.at("height")}), (std::array{4, 4}));
+  EXPECT_EQ(header.at("total"), 40);
+  EXPECT_EQ(header.at("number"), 1);
+  EXPECT_EQ(header_of(*live->newest_density(0, near)).at("width"), 8);
+  EXPECT_FALSE(live->newest_density(2, wide));
+  EXPECT_FALSE(look(*live).show);  // nothing has moved
+  const Sight other = from_above(2, 8);
+  EXPECT_FALSE(live->newest_density(0, other));
+  EXPECT_TRUE(look(*live).show);  // but for a camera
+  live->show(*system_);
+  step();
+  EXPECT_FALSE(look(*live).show);  // nobody waits
+  EXPECT_FALSE(live->newest_density(3, other));
+  EXPECT_TRUE(look(*live).show);
+  live->show(*system_);
+  EXPECT_EQ(header_of(*live->newest_density(3, other)).at("time"), 0.125);
+  EXPECT_EQ(header_of(*newest(*live, 0)).at("number"), 0);  // no page has asked for points
+  step();
+  live->show(*system_);  // the end shows what the pages had
+  EXPECT_EQ(header_of(*live->newest_density(4, other)).at("time"), 0.25);
+  EXPECT_EQ(header_of(*newest(*live, 4)).at("time"), 0.25);
+}
+
+TEST_F(LiveFeeds, MakePicturesForFewCamerasOnly) {
+  const auto live = feed(false);
+  for (int k = 1; k <= 100; ++k) EXPECT_FALSE(live->newest_density(0, from_above(k, 8)));
+  live->show(*system_);
+  EXPECT_FALSE(live->newest_density(0, from_above(1, 8)));
+  EXPECT_TRUE(live->newest_density(0, from_above(100, 8)));
 }
 
 TEST_F(LiveFeeds, ThatCannotMakePointsSaySoAndLetTheRunGoOn) {

@@ -16,9 +16,39 @@ TEST(ViewRequests, AreReadAsThePageSendsThem) {
   EXPECT_EQ(snapshot.number, 3);
   EXPECT_EQ(snapshot.most, 100);
   EXPECT_EQ(parse_view_request(R"({"ask":"newest","after":17,"most":1})").number, 17);
+  EXPECT_EQ(parse_view_request(R"({"ask":"newest","after":17,"most":1})").wait_ms, 2000);
+  EXPECT_EQ(parse_view_request(R"({"ask":"newest","after":17,"most":1,"wait":50})").wait_ms, 50);
+  EXPECT_THROW(parse_view_request(R"({"ask":"newest","after":17,"most":1,"wait":2001})"), Error);
   const ViewRequest fork = parse_view_request(R"({"do":"fork","argument":"run.end_time=2"})");
   EXPECT_EQ(fork.action, "fork");
   EXPECT_EQ(fork.argument, "run.end_time=2");
+}
+
+TEST(ViewRequests, HaveTheCameraOfAPicture) {
+  const ViewRequest asked = parse_view_request(
+      R"({"ask":"density","after":4,"camera":"1 2 3 4 5 6 7 8 9 10 11 -1.5e1 2.5","width":640,"height":400})");
+  EXPECT_EQ(asked.kind, ViewRequest::Kind::newest_density);
+  EXPECT_EQ(asked.number, 4);
+  Sight sight;
+  sight.right = {1, 2, 3, 4}, sight.up = {5, 6, 7, 8}, sight.depth = {9, 10, 11, -15};
+  sight.focus = 2.5, sight.width = 640, sight.height = 400;
+  EXPECT_TRUE(asked.sight == sight);
+  const ViewRequest file = parse_view_request(
+      R"({"ask":"density","number":3,"camera":"1 0 0 0 0 1 0 0 0 0 0 1 1","width":1,"height":1024})");
+  EXPECT_EQ(file.kind, ViewRequest::Kind::density);
+  EXPECT_EQ(file.number, 3);
+  const std::string good = "1 0 0 0 0 1 0 0 0 0 0 1 1";
+  const auto refused = [](const std::string& camera, int width) {
+    const std::string text = R"({"ask":"density","after":0,"height":4,"width":)" + std::to_string(width) +
+                             R"(,"camera":")" + camera + R"("})";
+    EXPECT_THROW(parse_view_request(text), Error) << text;
+  };
+  refused(good, 0), refused(good, 1025), refused(good + " 1", 4), refused("", 4), refused("1 2 3", 4);
+  refused("1 0 0 0 0 1 0 0 0 0 0 1 0", 4), refused("1 0 0 0 0 1 0 0 0 0 0 1 -1", 4);
+  refused("nan 0 0 0 0 1 0 0 0 0 0 1 1", 4), refused("1 0 0 inf 0 1 0 0 0 0 0 1 1", 4),
+      refused("1 0 x 0 0 1 0 0 0 0 0 1 1", 4);
+  EXPECT_THROW(parse_view_request(R"({"ask":"density","number":0,"width":4,"height":4})"), Error);
+  EXPECT_THROW(parse_view_request(R"({"ask":"density","camera":"1","width":4,"height":4})"), Error);
 }
 
 TEST(ViewRequests, AnythingElseIsRefused) {

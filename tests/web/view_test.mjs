@@ -29,6 +29,24 @@ snapshots_every = 0.125
 energy_every = 0.0625
 `;
 
+const plasma = `
+[run]
+end_time = 0.5
+[plasma]
+background = true
+cells = [32, 16]
+[[plasma.species]]
+name = "electrons"
+charge = -1
+mass = 1
+particles_per_cell = 16
+temperature = 1
+[time]
+step = 0.1
+[output]
+snapshots_every = 0.5
+`;
+
 function start(...args) {
   const child = spawn(program, ["--json", ...args], { stdio: ["ignore", "pipe", "pipe"] });
   return new Promise((resolve, reject) => {
@@ -107,6 +125,21 @@ try {
   assert.match(await page.textContent("#checks"), /energy_error/);
   assert((await page.$$("#curves .uplot")).length >= 2);
 
+  // All particles as a picture that the program draws; it is drawn anew when the camera has moved.
+  const pictures = () => page.evaluate(() => Number(document.body.dataset.pictures ?? 0));
+  const morePictures = (before) => page.waitForFunction((n) => Number(document.body.dataset.pictures) > n, before);
+  await page.selectOption("#draw", "density");
+  await morePictures(0);
+  const drawn = await look(page);
+  assert(drawn.bright > 300, `the picture has ${drawn.bright} bright pixels`);
+  assert.match(await page.textContent("#legend"), /particles per pixel/);
+  assert.match(await page.textContent("#count"), /all 2,000 particles/);
+  let before = await pictures();
+  await page.focus("#scene");
+  await page.keyboard.press("ArrowUp");
+  await morePictures(before);
+  assert.notEqual((await look(page)).mark, drawn.mark, "the picture has the page's camera");
+
   // A run as it goes on, which the page pauses.
   [live, url] = await startRun(join(folder, "run.toml"), "-o", join(folder, "live"), "--control", "--set", "run.end_time=100000", "--set", "output.snapshots_every=0");
   await page.goto(url);
@@ -118,8 +151,33 @@ try {
   const stood = await page.textContent("#facts");
   await page.waitForTimeout(1500);  // three states
   assert.equal(await page.textContent("#facts"), stood, "pause stops time");
+  await page.selectOption("#draw", "density");  // of the moment at which it is held
+  await page.waitForFunction(() => Number(document.body.dataset.pictures) >= 1);
+  assert((await look(page)).bright > 300);
+  assert.equal(await page.textContent("#facts"), stood, "a picture does not let it go on");
+  // Back through the frames that the page has seen, and forth to the newest.
+  const now = await page.evaluate(() => Number(document.body.dataset.time));
+  await page.fill("#back", "0");
+  assert.match(await page.textContent("#where"), /before/);
+  assert(await page.evaluate(() => Number(document.body.dataset.time)) < now, "the oldest frame is earlier");
+  await page.click("#follow");
+  await page.waitForFunction((time) => Number(document.body.dataset.time) >= time, now);
   await page.click("[data-do=go]");
   await page.waitForFunction((before) => document.body.dataset.status === "running" && document.getElementById("facts").textContent !== before, stood);
+
+  // A plasma: phase space, and the fields beside it.
+  writeFileSync(join(folder, "plasma.toml"), plasma);
+  execFileSync(program, ["--quiet", "run", join(folder, "plasma.toml"), "-o", join(folder, "plasma")]);
+  server.kill();
+  [server, url] = await start("view", join(folder, "plasma"));
+  await page.goto(url);
+  await page.waitForFunction(() => Number(document.body.dataset.frames) >= 1 && document.querySelectorAll("#maps canvas").length === 2);
+  assert.match(await page.textContent("#maps"), /charge density over x and y.*e n_0.*\|E\|/);
+  const colours = await page.evaluate(() => {
+    const map = document.querySelector("#maps canvas"), data = map.getContext("2d").getImageData(0, 0, map.width, map.height).data;
+    return new Set(Array.from({ length: data.length / 4 }, (_, k) => data.slice(4 * k, 4 * k + 3).join())).size;
+  });
+  assert(colours > 20, `the map has ${colours} colours`);
 
   const wrong = await page.goto(url.replace(/token=.{4}/, "token=0000"));
   assert.equal(wrong.status(), 401);

@@ -1,16 +1,22 @@
 import { Curves } from "./curves";
+import { Maps } from "./maps";
+import { Ring } from "./ring";
 import { kindColours, mapColour, Scene, type Colouring } from "./scene";
-import { decode, Line, type State } from "./wire";
+import { decode, decodeDensity, Line, type Density, type Points, type State } from "./wire";
 
 const $ = <T extends HTMLElement>(id: string): T => document.getElementById(id) as T;
 const most = Math.min(Number(new URLSearchParams(location.search).get("most")) || 100000, 200000);
 
 const scene = new Scene($<HTMLCanvasElement>("scene"));
-const curves = new Curves($("curves"));
+const curves = new Curves($("curves")), maps = new Maps($("maps"));
+const ring = new Ring<Points>(64 << 20, 200);
+const mostPoints = 200000;  // beyond it a picture of the density shows more than points do
 const points = new Line(), facts = new Line();
 let state: State | null = null;
 let lastSaid = "";
 let following = true, playing = false, serial = 0, wanted = -1, frames = 0;
+let shownNumber = -1, fromRing = false, lastPoints = 0;
+let picture: { density: Density; sight: string; number: number } | null = null;
 
 const say = (text: string) => { $("message").textContent = text; };
 const number = (value: unknown, digits = 3) => {
@@ -29,10 +35,22 @@ function drawScale(): void {
   $("scale-text").textContent = `${number(length)} ${header.units[0]}`;
 }
 
+function colourBar(colour: (f: number) => [number, number, number]): HTMLCanvasElement {
+  const bar = document.createElement("canvas");
+  bar.width = 130; bar.height = 10;
+  const pen = bar.getContext("2d")!;
+  for (let k = 0; k < 130; k++) { pen.fillStyle = `rgb(${colour(k / 129).map((c) => Math.round(255 * c)).join()})`; pen.fillRect(k, 0, 1, 10); }
+  return bar;
+}
+
 function drawLegend(): void {
   const header = scene.header, legend = $("legend");
   legend.textContent = "";
   if (!header) return;
+  if (scene.showsDensity) {
+    legend.append("0", colourBar((f) => mapColour(f)), `${number(picture!.density.header.most)} particles per pixel`);
+    return;
+  }
   if (scene.colouring === "kind") {
     const seen = new Set<number>(lastKinds);
     header.kinds.forEach((name, k) => {
@@ -44,21 +62,22 @@ function drawLegend(): void {
     });
     return;
   }
-  const bar = document.createElement("canvas");
-  bar.width = 130; bar.height = 10;
-  const pen = bar.getContext("2d")!;
-  for (let k = 0; k < 130; k++) { pen.fillStyle = `rgb(${mapColour((scene.colouring === "speed" ? 0.15 : 0) + (scene.colouring === "speed" ? 0.85 : 1) * k / 129).map((c) => Math.round(255 * c)).join()})`; pen.fillRect(k, 0, 1, 10); }
+  const bar = colourBar((f) => mapColour(scene.colouring === "speed" ? 0.15 + 0.85 * f : f));
   const [low, high] = scene.colouring === "speed" ? header.speed.map((v) => number(v)) : ["low", "high"];
   legend.append(low, bar, `${high} ${scene.colouring === "speed" && header.axes[2] === "vx" ? "|vx|" : scene.colouring === "order" ? "id" : scene.colouring}`);
 }
 
 let lastKinds: number[] = [];
-function take(message: ArrayBuffer): number {
-  const got = decode(message), { header } = got;
+function take(got: Points): number {
+  const { header } = got;
   const kinds = new Set<number>();
   for (let i = 0; i < header.count; i++) kinds.add(got.words[4 * i + 3] & 15);
   lastKinds = [...kinds];
   scene.show(got);
+  maps.show(header.maps ?? []);
+  shownNumber = header.number;
+  lastPoints = performance.now();
+  if (scene.showsDensity) return header.number;  // they wait for the camera to move
   frames++;
   $("time").textContent = header.time_text;
   $("count").textContent = `${header.count.toLocaleString("en")} of ${header.total.toLocaleString("en")} particles${header.axes[2] === "z" ? "" : " Â· axes " + header.axes.join(", ")}`;
@@ -66,6 +85,75 @@ function take(message: ArrayBuffer): number {
   document.body.dataset.time = String(header.time);
   drawLegend(); drawScale();
   return header.number;
+}
+
+/// A picture of all particles in place of points that stand for them.
+function takeDensity(density: Density, sight: string): void {
+  picture = { density, sight, number: density.header.number };
+  scene.showDensity(density, sight);
+  frames++;
+  $("time").textContent = density.header.time_text;
+  $("count").textContent = `density of all ${density.header.total.toLocaleString("en")} particles`;
+  document.body.dataset.frames = String(frames);
+  document.body.dataset.time = String(density.header.time);
+  document.body.dataset.pictures = String(Number(document.body.dataset.pictures ?? 0) + 1);
+  drawLegend();
+}
+const drawsDensity = (): boolean => {
+  const wish = $<HTMLSelectElement>("draw").value;
+  return !fromRing && scene.header !== null && scene.header.count > 0 && (wish === "density" || (wish === "auto" && scene.header.total > mostPoints));
+};
+
+/// Where the camera rests, for which a picture is worth making.
+let sightSeen = "", restingSince = 0;
+function restingSight(): ReturnType<Scene["sight"]> | null {
+  const sight = scene.sight(), name = `${sight.camera} ${sight.width} ${sight.height}`;
+  if (name !== sightSeen) { sightSeen = name; restingSince = performance.now(); }
+  return performance.now() - restingSince >= 100 ? sight : null;
+}
+
+/// Points of the newest moment after the one that the page has; they may be waited for.
+async function askPoints(after: number, wait: number): Promise<void> {
+  const answer = await points.ask({ ask: "newest", after, most, wait });
+  if (!(answer instanceof ArrayBuffer)) return;
+  const got = decode(answer);
+  ring.add(got, answer.byteLength);
+  drawRing();
+  if (following) serial = Math.max(serial, take(got) + 1);
+}
+
+/// A picture of the newest moment, and once a second points, which are shown while the camera moves: what there is not yet the run makes as it goes on.
+async function askLive(): Promise<void> {
+  const sight = drawsDensity() ? restingSight() : null;
+  if (!sight) return askPoints(serial, drawsDensity() ? 0 : 2000);
+  const answer = await points.ask({ ask: "density", after: picture?.sight === sight.camera ? picture.number + 1 : 0, wait: 200, ...sight });
+  if (answer instanceof ArrayBuffer && following) takeDensity(decodeDensity(answer), sight.camera);
+  if (performance.now() - lastPoints > 1000) await askPoints(serial, 0);
+}
+
+/// Of files a picture is made once for a snapshot and a camera.
+async function askDensityOfFile(): Promise<boolean> {
+  const sight = drawsDensity() && shownNumber >= 0 ? restingSight() : null;
+  if (!sight || (picture && picture.sight === sight.camera && picture.number === shownNumber)) return false;
+  const answer = await points.ask({ ask: "density", number: shownNumber, ...sight });
+  if (answer instanceof ArrayBuffer) takeDensity(decodeDensity(answer), sight.camera); else say(JSON.parse(answer).message ?? "");
+  return true;
+}
+
+function drawRing(): void {
+  $("ring").hidden = !(state?.live && ring.size > 1);
+  const back = $<HTMLInputElement>("back");
+  back.max = String(Math.max(ring.size - 1, 0));
+  if (!fromRing) back.value = back.max;
+}
+function goBack(place: number): void {
+  const frame = ring.at(Math.min(Math.max(place, 0), ring.size - 1));
+  if (!frame) return;
+  following = false; fromRing = true; wanted = -1;
+  scene.dropDensity(); picture = null;
+  $<HTMLInputElement>("back").value = String(place);
+  take(frame);
+  drawWhere();
 }
 
 function drawState(now: State): void {
@@ -102,6 +190,7 @@ function drawState(now: State): void {
 
 function drawWhere(): void {
   const at = Number($<HTMLInputElement>("scrub").value), snapshots = state?.snapshots ?? [];
+  if (fromRing) { $("where").textContent = "live frame before"; return; }
   $("where").textContent = following ? (state?.live ? "live" : "newest") : snapshots.length ? `snapshot ${snapshots[at]}` : "";
 }
 
@@ -111,15 +200,19 @@ const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 async function pointsLoop(): Promise<void> {
   while (true) {
     try {
-      if (following) {
-        const answer = await points.ask({ ask: "newest", after: serial, most });
-        if (answer instanceof ArrayBuffer) serial = take(answer) + 1;
+      if (!state) await sleep(10);
+      else if (following && state.live) await askLive();
+      else if (following) {
+        if (!(await askDensityOfFile())) {
+          const answer = await points.ask({ ask: "newest", after: serial, most });
+          if (answer instanceof ArrayBuffer) serial = take(decode(answer)) + 1;
+        }
       } else if (wanted >= 0) {
         const asked = wanted;
         wanted = -1;
         const answer = await points.ask({ ask: "snapshot", number: asked, most });
-        if (answer instanceof ArrayBuffer) take(answer); else say(JSON.parse(answer).message ?? "");
-      } else await sleep(30);
+        if (answer instanceof ArrayBuffer) take(decode(answer)); else say(JSON.parse(answer).message ?? "");
+      } else if (fromRing || !(await askDensityOfFile())) await sleep(30);
       if (playing && wanted < 0) step(1);
     } catch (error) {
       say(String((error as Error).message));
@@ -146,7 +239,7 @@ async function stateLoop(): Promise<void> {
 function goTo(place: number): void {
   const snapshots = state?.snapshots ?? [];
   if (!snapshots.length) return;
-  following = false;
+  following = false; fromRing = false;
   const at = Math.min(Math.max(place, 0), snapshots.length - 1);
   $<HTMLInputElement>("scrub").value = String(at);
   wanted = snapshots[at];
@@ -160,11 +253,16 @@ function play(on: boolean): void { playing = on; $("play").textContent = on ? "â
 
 $("scrub").oninput = () => { play(false); goTo(Number($<HTMLInputElement>("scrub").value)); };
 $("play").onclick = () => play(!playing);
-$("follow").onclick = () => { play(false); following = true; serial = 0; };
+$("follow").onclick = () => { play(false); following = true; fromRing = false; serial = 0; picture = null; };
+$("back").oninput = () => { play(false); goBack(Number($<HTMLInputElement>("back").value)); };
+$("draw").onchange = () => { scene.dropDensity(); picture = null; serial = 0; if (scene.header) $("count").textContent = ""; scene.recolour(); drawLegend(); };
 $("colour").onchange = () => { scene.colouring = $<HTMLSelectElement>("colour").value as Colouring; scene.recolour(); drawLegend(); };
 $("size").oninput = () => { scene.size = Number($<HTMLInputElement>("size").value); scene.draw(); };
 $("trails").onchange = () => { scene.trails = $<HTMLInputElement>("trails").checked; scene.recolour(); };
-addEventListener("keydown", (e) => { if (e.key === " " && e.target === document.body) play(!playing); });
+addEventListener("keydown", (e) => {
+  if (e.key === " " && e.target === document.body) play(!playing);
+  if ((e.key === "[" || e.key === "]") && !(e.target instanceof HTMLInputElement)) goBack(Number($<HTMLInputElement>("back").value) + (e.key === "[" ? -1 : 1));
+});
 const act = async (action: string, argument = "") => {
   try { say(String((await facts.askJson({ do: action, argument })).message)); } catch (error) { say(String((error as Error).message)); }
 };

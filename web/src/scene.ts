@@ -1,5 +1,5 @@
 // Points in WebGL2, turned and zoomed by mouse, touch and keys.
-import type { Header, Points } from "./wire";
+import type { Density, Header, Points } from "./wire";
 
 export type Colouring = "speed" | "kind" | "density" | "order";
 export const kindColours = ["#5adc8c", "#a58bff", "#6eb4ff", "#ffaa50", "#bed2ff", "#969696", "#ff6e9c", "#ffe066"];
@@ -18,11 +18,21 @@ const fragmentShader = `#version 300 es
 precision mediump float; in vec3 shade; out vec4 result;
 void main() { vec2 d = gl_PointCoord * 2.0 - 1.0; float r = dot(d, d); if (r > 1.0) discard; result = vec4(shade * (1.0 - 0.7 * r), 1.0); }`;
 
+// The picture of the density covers the canvas; a row of 256 colours is its map.
+const pictureVertices = `#version 300 es
+out vec2 at;
+void main() { vec2 corner = vec2(gl_VertexID & 1, gl_VertexID >> 1); at = vec2(corner.x, 1.0 - corner.y); gl_Position = vec4(corner * 2.0 - 1.0, 0.0, 1.0); }`;
+const pictureFragments = `#version 300 es
+precision mediump float; in vec2 at; uniform sampler2D levels; uniform sampler2D colours; out vec4 result;
+void main() { float level = texture(levels, at).r; result = vec4(texture(colours, vec2(0.998 * level + 0.001, 0.5)).rgb * min(1.0, 12.0 * level), 1.0); }`;
+
 interface Cloud { buffer: WebGLBuffer; colours: WebGLBuffer; array: WebGLVertexArrayObject; count: number; }
 
 export class Scene {
   private gl: WebGL2RenderingContext;
   private program: WebGLProgram;
+  private pictureProgram: WebGLProgram;
+  private picture: { texture: WebGLTexture; colours: WebGLTexture; key: string } | null = null;
   private clouds: Cloud[] = [];          // the newest last; those before it are trails
   private shown: Points | null = null;
   private centre = [0, 0, 0];
@@ -36,16 +46,71 @@ export class Scene {
     const gl = canvas.getContext("webgl2", { antialias: true, preserveDrawingBuffer: true });
     if (!gl) throw new Error("this browser has no WebGL2");
     this.gl = gl;
-    this.program = gl.createProgram()!;
-    for (const [kind, text] of [[gl.VERTEX_SHADER, vertexShader], [gl.FRAGMENT_SHADER, fragmentShader]] as const) {
+    this.program = this.link(vertexShader, fragmentShader);
+    this.pictureProgram = this.link(pictureVertices, pictureFragments);
+    this.listen();
+    new ResizeObserver(() => this.draw()).observe(canvas);
+  }
+
+  private link(vertices: string, fragments: string): WebGLProgram {
+    const gl = this.gl, program = gl.createProgram()!;
+    for (const [kind, text] of [[gl.VERTEX_SHADER, vertices], [gl.FRAGMENT_SHADER, fragments]] as const) {
       const shader = gl.createShader(kind)!;
       gl.shaderSource(shader, text); gl.compileShader(shader);
       if (!gl.getShaderParameter(shader, gl.COMPILE_STATUS)) throw new Error(gl.getShaderInfoLog(shader) ?? "shader");
-      gl.attachShader(this.program, shader);
+      gl.attachShader(program, shader);
     }
-    gl.linkProgram(this.program);
-    this.listen();
-    new ResizeObserver(() => this.draw()).observe(canvas);
+    gl.linkProgram(program);
+    return program;
+  }
+
+  /// The camera as a run draws for it: right, up and depth of a place, each as factors of x, y, z and 1, and the distance.
+  sight(): { camera: string; width: number; height: number } {
+    const m = this.camera(), shrink = Math.min(1, 1024 / Math.max(this.canvas.clientWidth, this.canvas.clientHeight, 1));
+    const row = (r: number) => {
+      const inner = [0, 1, 2].map((c) => m[4 * c + r] * this.scale[c]);
+      return [...inner, m[12 + r] - inner.reduce((sum, f, c) => sum + f * this.centre[c], 0)];
+    };
+    const numbers = [...row(0), ...row(1), ...row(3), this.distance];
+    const pixels = (length: number) => Math.max(1, Math.round(length * shrink));
+    return { camera: numbers.map((v) => v.toPrecision(12)).join(" "), width: pixels(this.canvas.clientWidth), height: pixels(this.canvas.clientHeight) };
+  }
+
+  /// A picture is shown for as long as the camera for which it was made stays; points are shown meanwhile.
+  showDensity(density: Density, key: string): void {
+    const gl = this.gl, { width, height } = density.header;
+    this.dropDensity();
+    const make = (format: number, from: number, w: number, h: number, data: Uint8Array, filter: number) => {
+      const texture = gl.createTexture()!;
+      gl.bindTexture(gl.TEXTURE_2D, texture);
+      gl.pixelStorei(gl.UNPACK_ALIGNMENT, 1);
+      gl.texImage2D(gl.TEXTURE_2D, 0, format, w, h, 0, from, gl.UNSIGNED_BYTE, data);
+      for (const which of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, which, filter);
+      for (const which of [gl.TEXTURE_WRAP_S, gl.TEXTURE_WRAP_T]) gl.texParameteri(gl.TEXTURE_2D, which, gl.CLAMP_TO_EDGE);
+      return texture;
+    };
+    const row = Uint8Array.from({ length: 1024 }, (_, k) => (k % 4 === 3 ? 255 : Math.round(255 * mapColour((k >> 2) / 255)[k % 4])));
+    this.picture = { texture: make(gl.R8, gl.RED, width, height, density.pixels, gl.LINEAR), colours: make(gl.RGBA8, gl.RGBA, 256, 1, row, gl.LINEAR), key };
+    this.draw();
+  }
+  dropDensity(): void {
+    if (!this.picture) return;
+    this.gl.deleteTexture(this.picture.texture); this.gl.deleteTexture(this.picture.colours);
+    this.picture = null;
+  }
+  /// Whether the picture is what is drawn now.
+  get showsDensity(): boolean { return this.picture !== null && this.picture.key === this.sight().camera; }
+
+  private drawPicture(): void {
+    const gl = this.gl;
+    gl.disable(gl.BLEND);
+    gl.useProgram(this.pictureProgram);
+    [this.picture!.texture, this.picture!.colours].forEach((texture, k) => {
+      gl.activeTexture(gl.TEXTURE0 + k); gl.bindTexture(gl.TEXTURE_2D, texture);
+      gl.uniform1i(gl.getUniformLocation(this.pictureProgram, k ? "colours" : "levels"), k);
+    });
+    gl.activeTexture(gl.TEXTURE0);
+    gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
   }
 
   get header(): Header | null { return this.shown ? this.shown.header : null; }
@@ -164,6 +229,7 @@ export class Scene {
     if (this.canvas.width !== width || this.canvas.height !== height) { this.canvas.width = width; this.canvas.height = height; }
     gl.viewport(0, 0, width, height);
     gl.clearColor(0.02, 0.024, 0.04, 1); gl.clear(gl.COLOR_BUFFER_BIT);
+    if (this.showsDensity) { this.drawPicture(); return this.onmove(); }
     gl.enable(gl.BLEND); gl.blendFunc(gl.ONE, gl.ONE);
     gl.useProgram(this.program);
     gl.uniformMatrix4fv(gl.getUniformLocation(this.program, "camera"), false, this.camera());

@@ -1,8 +1,12 @@
 // What goes over the WebSocket; src/view/points.hpp and src/view/requests.hpp are the other side.
 export interface Header {
   time: number; time_text: string; number: number; count: number; total: number; axes: string[]; units: string[]; kinds: string[];
-  corner: number[]; side: number[]; speed: number[]; box_side: number;
+  corner: number[]; side: number[]; speed: number[]; box_side: number; maps?: StateMap[];
 }
+/// Over x and y: a byte a cell in base64, x fastest, from the corner at the origin on.
+export interface StateMap { title: string; unit: string; width: number; height: number; side: number[]; range: number[]; cells: number[]; data: string; }
+/// All particles as a camera sees them, counted by the run's own device.
+export interface Density { header: { time: number; time_text: string; number: number; total: number; width: number; height: number; most: number }; pixels: Uint8Array; }
 export interface Points { header: Header; words: Uint16Array; }
 /// Of the moment, of a run that goes on.
 export interface StateCurve { title: string; look: "line" | "logarithmic" | "bars"; x: (number | null)[]; y: (number | null)[]; }
@@ -14,12 +18,22 @@ export interface State {
   energy?: Record<string, (number | null)[]>; audit?: Record<string, (number | null)[]>; curves?: StateCurve[];
 }
 
-export function decode(message: ArrayBuffer): Points {
+/// The text of a message that begins with these letters, and where the rest begins.
+function open<T>(message: ArrayBuffer, letters: string): [T, number] {
   const view = new DataView(message);
-  if (view.byteLength < 8 || view.getUint32(0, false) !== 0x50475631) throw new Error("not a message of points");
+  if (view.byteLength < 8 || [0, 1, 2, 3].some((k) => view.getUint8(k) !== letters.charCodeAt(k))) throw new Error(`not a message ${letters}`);
   const length = view.getUint32(4, true);
-  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(message, 8, length))) as Header;
-  return { header, words: new Uint16Array(message, 8 + length, 4 * header.count) };
+  return [JSON.parse(new TextDecoder().decode(new Uint8Array(message, 8, length))) as T, 8 + length];
+}
+
+export function decode(message: ArrayBuffer): Points {
+  const [header, at] = open<Header>(message, "PGV1");
+  return { header, words: new Uint16Array(message, at, 4 * header.count) };
+}
+
+export function decodeDensity(message: ArrayBuffer): Density {
+  const [header, at] = open<Density["header"]>(message, "PGD1");
+  return { header, pixels: new Uint8Array(message, at, header.width * header.height) };
 }
 
 /// One question at a time: the next is sent when the answer to the last has come.

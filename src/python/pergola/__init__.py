@@ -10,11 +10,12 @@ True
 """
 from ._core import Error, version as __version__
 from ._particles import Particles, Snapshot, forces, make, models, read, write
+from ._analysis import Analysis, analyze
 from ._simulation import Arrays, Energies, Simulation
 from ._run import run
 from ._units import Units, units
 from . import plot
-from ._core import devices, solvers
+from ._core import analyses, devices, solvers
 
-__all__ = ["Arrays", "Energies", "Error", "Particles", "Simulation", "Snapshot", "Units", "devices", "forces", "make", "models",
+__all__ = ["Analysis", "Arrays", "Energies", "Error", "Particles", "Simulation", "Snapshot", "Units", "analyses", "analyze", "devices", "forces", "make", "models",
            "plot", "read", "run", "solvers", "units", "write"]

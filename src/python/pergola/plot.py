@@ -44,3 +44,21 @@ def density_profile(particles, bins=40, centre=None):
     inside = np.array([mass[shell].sum() for shell in shells])
     middle = np.array([np.median(radius[shell]) for shell in shells])
     return middle, inside / np.where(volume > 0, volume, np.inf)
+
+
+def figure(described, axes=None):
+    """A figure of an Analysis, with its lines and the names of its axes."""
+    axes = _axes(axes)
+    drawn = None
+    for line in described["lines"]:
+        beside = {"color": drawn.get_color()} if drawn and line["dashed"] and not line["name"] else {}
+        style = {"marker": ".", "linestyle": ""} if line["points"] else {"linestyle": "--" if line["dashed"] else "-"}
+        drawn, = axes.plot(line["x"], line["y"], label=line["name"] or None, **style, **beside)
+    axes.set(xlabel=described["x_label"], ylabel=described["y_label"], title=described["title"])
+    if described["x_log"]:
+        axes.set_xscale("log")
+    if described["y_log"]:
+        axes.set_yscale("log")
+    if any(line["name"] for line in described["lines"]):
+        axes.legend()
+    return axes

@@ -1,0 +1,62 @@
+"""The analyses of `pergola analyze` on particles that Python holds."""
+import difflib
+
+from . import _core
+from ._settings import error
+from .plot import figure
+
+
+class Analysis:
+    """What an analysis found: ``findings`` by name, ``table`` with one array per column, and plot()."""
+
+    def __init__(self, name, findings, table, figures):
+        self.name, self.findings, self.table, self.figures = name, findings, table, figures
+
+    def __getitem__(self, column):
+        return self.table[column]
+
+    def __repr__(self):
+        return f"<pergola.Analysis {self.name}: {', '.join(self.table)}>"
+
+    def plot(self, axes=None, number=0):
+        """The figure that `pergola analyze --plot` draws, into matplotlib axes; ``number`` where there are several."""
+        return figure(self.figures[number], axes)
+
+
+def _require(name, known, sentence):
+    if name not in known:
+        near = difflib.get_close_matches(name, known, 1)
+        raise error(f"{sentence}, found {name}" + (f"; did you mean {near[0]}?" if near else ""))
+
+
+def _moment(source, box_size):
+    if getattr(source, "header", {}).get("cosmological") or "[cosmology]" in getattr(source, "config", "").split("\n"):
+        raise error("analyze: expected particles of a space at rest, found those of an expanding universe, whose velocities "
+                    "have another meaning; `pergola analyze` takes its files")
+    units = getattr(source, "units", None)
+    time, box = getattr(source, "time", 0.0), getattr(source, "box_size", 0.0) if box_size is None else box_size
+    particles = getattr(source, "particles", source)
+    if not isinstance(particles, _core.Particles):
+        raise error(f"analyze: expected Particles, a Snapshot or a Simulation, found {type(source).__name__}")
+    return _core.Moment(particles, float(time), float(box), units)
+
+
+def analyze(name, source, box_size=None, device="cpu", threads=0, **options):
+    """An analysis (``pergola.analyses()`` lists them) of Particles, a Snapshot or a Simulation, or of a list of them through
+    time, with the options of `pergola analyze NAME`. ``box_size`` is the side of a periodic box, where the particles are in
+    one and no file says so.
+
+    >>> import pergola
+    >>> stars = pergola.make("plummer", n=2000)
+    >>> found = pergola.analyze("radii", stars)
+    >>> 0.6 < found["r50"][0] < 0.9                     # about 0.77 in N-body units
+    True
+    >>> pergola.analyze("profile", stars, bins=8)["density"].shape
+    (8,)
+    """
+    known = _core.analyses()
+    _require(name, known, "analyze: expected an analysis of particles")
+    for option in options:
+        _require(option, known[name]["options"], f"analyze: {name}: expected one of its options")
+    moments = [_moment(one, box_size) for one in (source if isinstance(source, (list, tuple)) else [source])]
+    return Analysis(name, *_core.analyze(name, moments, options, device, threads))

@@ -1,0 +1,25 @@
+#pragma once
+#include <array>
+#include <string>
+#include <vector>
+
+#include "base/host_device.hpp"
+
+namespace pergola {
+
+/// Something of a system at one moment that is best seen as a map of x and y.
+struct StateMap {
+  std::string title, unit;       // for people; the unit may be empty
+  std::array<int, 2> cells{};    // along x and y
+  std::array<double, 2> side{};  // lengths that they cover
+  std::vector<float> values;     // x fastest, from the corner at the origin on
+};
+
+/// Values on a grid, x fastest, with sides of a cell in `spacing`; of three dimensions the mean over z.
+PERGOLA_API StateMap state_map(std::string title, std::string unit, const std::vector<double>& values,
+                               const std::array<int, 3>& cells, const std::array<double, 2>& spacing);
+
+/// |E| from its components at the same points; the third may be empty.
+PERGOLA_API std::vector<double> lengths_of(const std::array<std::vector<double>, 3>& components);
+
+}  // namespace pergola
