@@ -1,8 +1,10 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "physics/cosmology.hpp"
+#include "physics/log_cubic.hpp"
 
 namespace pergola {
 
@@ -10,24 +12,59 @@ namespace pergola {
 /// energy of peculiar velocities, W the potential energy of the contrast, both in physical lengths. Irvine 1961;
 /// Layzer 1963; Peebles 1980, section 24. Comoving softening is part of W; a proper one adds a term that is left out.
 struct LayzerIrvine {
+  /// Between two lines ln(a T) is a cubic in ln a whose slopes are those of parabolas through three lines: a stretch is
+  /// settled when the line after it is known. So four lines are remembered.
+  struct Lines {
+    double x[4] = {}, y[4] = {};  // ln a and ln(a T), oldest first; −∞ where nothing moves
+    int count = 0;
+
+    void add(double a, double t) {
+      for (int k = 1; count == 4 && k < 4; ++k) x[k - 1] = x[k], y[k - 1] = y[k];
+      count = std::min(count, 3);
+      x[count] = std::log(a);
+      y[count++] = t > 0 ? std::log(a * t) : -std::numeric_limits<double>::infinity();
+    }
+    /// ∫ T da from line k to the next.
+    double stretch(int k) const {
+      const double a0 = std::exp(x[k]), a1 = std::exp(x[k + 1]);
+      bool moves = count > 2;
+      for (int i = 0; i < count; ++i) moves = moves && std::isfinite(y[i]);
+      if (!moves) return physics::power_law_integral(a0, std::exp(y[k]) / a0, a1, std::exp(y[k + 1]) / a1);
+      return physics::exponential_cubic_integral(x[k + 1] - x[k], y[k], slope(k), y[k + 1], slope(k + 1));
+    }
+    double slope(int k) const {
+      const int first = std::clamp(k - 1, 0, count - 3);
+      return physics::parabola_slope({x[first], x[first + 1], x[first + 2]}, {y[first], y[first + 1], y[first + 2]},
+                                     x[k]);
+    }
+  };
+
   double start_kinetic = 0, start_potential = 0;  // a T and a W at the start
-  double scale_factor = 0, kinetic = 0;           // of the latest line
-  double integral = 0;                            // ∫ T da
+  double scale_factor = 0;                        // of the latest line
+  double settled = 0, latest = 0;                 // ∫ T da up to the line before that, and from there on
   bool begun = false;
+  Lines lines;
 
   /// Takes T and W at the scale factor a and returns what is missing in the equation so far, over the largest of its
-  /// three terms. Between two lines T is taken as a power of a.
+  /// three terms.
   double add(double a, double t, double w) {
     if (!begun) {
-      *this = {a * t, a * w, a, t, 0, true};
+      *this = {a * t, a * w, a, 0, 0, true, {}};
+      lines.add(a, t);
       return 0;
     }
-    integral += physics::power_law_integral(scale_factor, kinetic, a, t);
-    scale_factor = a, kinetic = t;
+    if (a > scale_factor) {
+      lines.add(a, t);
+      if (lines.count > 2) settled += lines.stretch(lines.count - 3);
+      latest = lines.stretch(lines.count - 2);
+      scale_factor = a;
+    }
     const double grown = a * t - start_kinetic, sunk = a * w - start_potential;
-    const double largest = std::max({std::abs(grown), std::abs(sunk), integral});
-    return largest > 0 ? (grown + sunk + integral) / largest : 0;
+    const double largest = std::max({std::abs(grown), std::abs(sunk), integral()});
+    return largest > 0 ? (grown + sunk + integral()) / largest : 0;
   }
+  /// ∫ T da.
+  double integral() const { return settled + latest; }
 };
 
 }  // namespace pergola

@@ -58,7 +58,8 @@ void flatten(const std::string& path, const ConfigValue& value, std::vector<Entr
 Entry lift(const std::string& path, const ConfigValue& value) {
   for (auto dot = path.rfind('.'); dot != std::string::npos && dot > 0; dot = path.rfind('.', dot - 1)) {
     const std::string above = path.substr(0, dot), below = path.substr(dot + 1);
-    const bool takes_table = above == "gravity.softening" || (above.starts_with("expect.") && above.size() > 7);
+    const bool takes_table = above == "gravity.softening" || above == "gravity.softening_max_proper" ||
+                             (above.starts_with("expect.") && above.size() > 7);
     if (!takes_table || below.find('.') != std::string::npos) continue;
     ConfigValue table;
     table.source = value.source;

@@ -113,6 +113,8 @@ void complete_cosmology(RunConfig& config, const std::function<const ConfigValue
   const ConfigValue* end = find("run.end_redshift");
   for (const char* path : {"run.end_redshift", "output.redshifts"})
     if (const ConfigValue* value = find(path); value && !config.cosmology) refuse_without_cosmology(*value, path);
+  if (const char* path = "gravity.softening_max_proper"; !config.cosmology && config.gravity.softening.changes())
+    if (const ConfigValue* value = find(path)) refuse_without_cosmology(*value, path);
   if (!config.cosmology) return;
   if (end && find("run.end_time"))
     throw Error(ErrorKind::input,
@@ -127,6 +129,7 @@ void complete_cosmology(RunConfig& config, const std::function<const ConfigValue
       config.time.adaptive = true;
   }
   if (!find("time.step_max")) config.time.step_max = 0x1p-6;
+  if (!find("output.energy_every")) config.output.energy_every = 0.25;
   if (!config.output.redshifts.empty() && !find("output.snapshots_every")) config.output.snapshots_every = 0;
   if (config.units.system == "auto" && config.particles.file.empty() && !config.particles.model.empty())
     if (const ModelInfo& model = find_model(config.particles.model); model.own_units) config.units.system = model.units;

@@ -32,13 +32,14 @@ ConfigKey device_key() {
           [](const RunConfig& config) { return toml_string(config.run.device); }};
 }
 
-void read_softening(RunConfig& config, const ConfigValue& value) {
-  const std::string path = "gravity.softening";
+using SpeciesLengths = std::array<double, species_count>;
+
+void read_lengths(const ConfigValue& value, const std::string& path, SpeciesLengths& lengths) {
   const auto* table = value.get_if<ConfigValue::Table>();
   if (!table) {
     if (!value.get_if<double>() && !value.get_if<std::int64_t>())
       refuse(value, path, "a number >= 0 or a table by species such as { halo = 0.1, disc = 0.05 }");
-    config.gravity.softening.epsilon.fill(read_real(value, path, Range::at_least(0)));
+    lengths.fill(read_real(value, path, Range::at_least(0)));
     return;
   }
   for (const auto& [name, entry] : *table) {
@@ -50,18 +51,26 @@ void read_softening(RunConfig& config, const ConfigValue& value) {
       throw Error(ErrorKind::input, fmt::format("{}: {}: unknown species, expected {}{}", entry.where(), entry_path,
                                                 fmt::join(names, ", "), did_you_mean(near)));
     }
-    config.gravity.softening.epsilon[static_cast<std::size_t>(species - species_names.begin())] =
+    lengths[static_cast<std::size_t>(species - species_names.begin())] =
         read_real(entry, entry_path, Range::at_least(0));
   }
 }
 
-std::string softening_text(const RunConfig& config) {
-  const Softening& softening = config.gravity.softening;
-  if (softening.uniform()) return to_text(softening.epsilon[0]);
+std::string lengths_text(const SpeciesLengths& lengths) {
+  if (std::count(lengths.begin(), lengths.end(), lengths[0]) == std::ssize(lengths)) return to_text(lengths[0]);
   std::vector<std::string> parts;
   for (std::size_t k = 0; k < species_names.size(); ++k)
-    parts.push_back(fmt::format("{} = {}", species_names[k], to_text(softening.epsilon[k])));
+    parts.push_back(fmt::format("{} = {}", species_names[k], to_text(lengths[k])));
   return fmt::format("{{ {} }}", fmt::join(parts, ", "));
+}
+
+/// Lengths by species: a number for all, or a table.
+ConfigKey lengths_key(const std::string& path, const std::string& help, SpeciesLengths Softening::*lengths) {
+  return {path, help,
+          [=](RunConfig& config, const ConfigValue& value) {
+            read_lengths(value, path, config.gravity.softening.*lengths);
+          },
+          [=](const RunConfig& config) { return lengths_text(config.gravity.softening.*lengths); }};
 }
 
 ConfigKey softening_kernel_key() {
@@ -107,10 +116,13 @@ ConfigKey solver_key() {
 
 std::vector<ConfigKey> gravity_keys() {
   return {solver_key(),
-          {"gravity.softening", "Plummer-equivalent length; by species: { halo = 0.1, disc = 0.05 }", read_softening,
-           softening_text},
-          softening_kernel_key(),
-          external_key()};
+          lengths_key("gravity.softening", "Plummer-equivalent length; by species: { halo = 0.1, disc = 0.05 }",
+                      &Softening::epsilon),
+          lengths_key("gravity.softening_max_proper",
+                      "with [cosmology], where gravity.softening is comoving: its largest proper value; 0: none; by "
+                      "species as that",
+                      &Softening::most_proper),
+          softening_kernel_key(), external_key()};
 }
 
 /// The keys that the parts describe.
@@ -140,30 +152,30 @@ std::vector<ConfigKey> time_keys() {
 }
 
 std::vector<ConfigKey> output_keys() {
-  return {
-      real_key(
-          "output.snapshots_every", "time (with [cosmology]: ln a) between snapshots; 0: first and last only",
-          Range::at_least(0), [](auto& c) -> auto& { return c.output.snapshots_every; }),
-      real_key(
-          "output.energy_every", "time (with [cosmology]: ln a) between lines of energy.csv; 0: first and last only",
-          Range::at_least(0), [](auto& c) -> auto& { return c.output.energy_every; }),
-      redshifts_key(),
-      integer_key(
-          "output.particles_most",
-          "particles in a snapshot (of a plasma's: of each species), a sample beyond it; 0: all", Range::at_least(0),
-          [](auto& c) -> auto& { return c.output.particles_most; }),
-      real_key(
-          "output.checkpoint_every_minutes", "wall-clock minutes between checkpoints; 0: only when interrupted",
-          Range::at_least(0), [](auto& c) -> auto& { return c.output.checkpoint_every_minutes; }),
-      integer_key(
-          "output.checkpoints_kept", "the newest so many; a damaged one falls back to the one before",
-          Range::between(1, 1e6), [](auto& c) -> auto& { return c.output.checkpoints_kept; }),
-      integer_key(
-          "output.force_audit_every", "steps between measurements of the force error (tree, mesh); 0: never",
-          Range::at_least(0), [](auto& c) -> auto& { return c.output.force_audit_every; }),
-      integer_key(
-          "output.force_audit_sample", "particles whose forces are compared with the direct sum", Range::at_least(1),
-          [](auto& c) -> auto& { return c.output.force_audit_sample; })};
+  return {real_key(
+              "output.snapshots_every", "time (with [cosmology]: ln a) between snapshots; 0: first and last only",
+              Range::at_least(0), [](auto& c) -> auto& { return c.output.snapshots_every; }),
+          real_key(
+              "output.energy_every",
+              "time between lines of energy.csv, with [cosmology] in ln a and by default 0.25; 0: first and last only",
+              Range::at_least(0), [](auto& c) -> auto& { return c.output.energy_every; }),
+          redshifts_key(),
+          integer_key(
+              "output.particles_most",
+              "particles in a snapshot (of a plasma's: of each species), a sample beyond it; 0: all",
+              Range::at_least(0), [](auto& c) -> auto& { return c.output.particles_most; }),
+          real_key(
+              "output.checkpoint_every_minutes", "wall-clock minutes between checkpoints; 0: only when interrupted",
+              Range::at_least(0), [](auto& c) -> auto& { return c.output.checkpoint_every_minutes; }),
+          integer_key(
+              "output.checkpoints_kept", "the newest so many; a damaged one falls back to the one before",
+              Range::between(1, 1e6), [](auto& c) -> auto& { return c.output.checkpoints_kept; }),
+          integer_key(
+              "output.force_audit_every", "steps between measurements of the force error (tree, mesh); 0: never",
+              Range::at_least(0), [](auto& c) -> auto& { return c.output.force_audit_every; }),
+          integer_key(
+              "output.force_audit_sample", "particles whose forces are compared with the direct sum",
+              Range::at_least(1), [](auto& c) -> auto& { return c.output.force_audit_sample; })};
 }
 
 }  // namespace

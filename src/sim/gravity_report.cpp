@@ -13,7 +13,8 @@ namespace pergola {
 
 /// Whoever saved a state without a run may have had an earlier version, which kept nothing of this.
 void GravitySystem::begin_report(StateInput* state) {
-  if (state && config().cosmology && state->has("energy_equation")) {
+  if (state && config().cosmology && state->has("energy_equation") &&
+      state->bytes("energy_equation") == sizeof(LayzerIrvine)) {
     energy_equation_ = state->get_value<LayzerIrvine>("energy_equation");
     energy_error_ = state->get_value<double>("energy_error");
     waves_ = state->get_value<WaveWatch>("large_waves");

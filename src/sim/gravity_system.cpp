@@ -101,9 +101,23 @@ struct GravitySystem::Parts {
   /// Calls use(solver) with the integrator's own where it lends it, else with one for this use.
   template <class Use>
   auto with_solver(const Use& use) const {
-    if (AnySolver* idle = integrator->idle_solver()) return use(*idle);
-    const auto solver = make_solver(gravity, device);
+    if (AnySolver* idle = idle_solver()) return use(*idle);
+    const auto solver = make_solver(gravity_at(time), device);
     return use(*solver);
+  }
+
+  /// With the softening lengths of a scale factor, where they change.
+  SolverOptions gravity_at(double scale_factor) const {
+    SolverOptions now = gravity;
+    if (config.cosmology) now.softening = gravity.softening.at(scale_factor);
+    return now;
+  }
+  /// The integrator's, with the softening of the run's time.
+  AnySolver* idle_solver() const {
+    AnySolver* const idle = integrator->idle_solver();
+    if (idle && config.cosmology && gravity.softening.changes() && !idle->info().smooths)
+      idle->set_softening(gravity_at(time).softening);
+    return idle;
   }
 
   void check_memory() const {
@@ -398,7 +412,7 @@ SeenDensity GravitySystem::density(const Sight& sight) { return parts_->counter.
 Energies GravitySystem::energies() const {
   const auto shown = parts_->shown();
   Energies energies = parts_->view ? measure_energies(*shown, parts_->gravity, parts_->view->potentials())
-                                   : measure_energies(*shown, parts_->gravity, parts_->integrator->idle_solver());
+                                   : measure_energies(*shown, parts_->gravity_at(parts_->time), parts_->idle_solver());
   if (!parts_->config.cosmology) return energies;
   const double a = parts_->time;
   energies.kinetic *= physics::peculiar_over_file_energy(a);
@@ -417,14 +431,16 @@ ForceErrors GravitySystem::audit_here(std::int64_t sample) const {
   const auto places = sample_places(p.size, sample);
   Particles particles;
   ForceResult forces;
+  const SolverOptions gravity = p.gravity_at(p.outer(p.integrator->time()));
   if (!p.integrator->probe_forces(places, particles, forces)) {
     particles = p.view ? fetch(*p.view->shown()) : p.integrator->state_at(p.integrator->time());
     std::unique_ptr<AnySolver> own;
-    AnySolver* solver = p.view ? nullptr : p.integrator->idle_solver();  // that of the ranks wants them all
-    if (!solver) own = make_solver(p.gravity, p.device), solver = own.get();
+    AnySolver* solver = p.view ? nullptr : p.idle_solver();  // that of the ranks wants them all
+    if (!solver) own = make_solver(gravity, p.device), solver = own.get();
+    if (gravity.softening.changes() && !solver->info().smooths) solver->set_softening(gravity.softening);
     forces = evaluate_forces(*solver, p.device, particles, want_acceleration, places);
   }
-  return force_errors_at(p.gravity, p.device, particles, places, forces);
+  return force_errors_at(gravity, p.device, particles, places, forces);
 }
 
 void GravitySystem::pause_every(std::int64_t steps) { parts_->integrator->pause_every(steps); }

@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/text.hpp"
@@ -40,9 +41,15 @@ void GravitySystem::watch(const Energies& energies) {
   const auto background = *config().background();
   const bool first = waves_.start_scale_factor == 0;
   if (!first) {
-    const double grown =
-        physics::growth_at(background, a).d1 / physics::growth_at(background, waves_.start_scale_factor).d1;
-    if (grown * waves_.largest_at_start() > WaveWatch::linear_below) return;
+    const auto largest = [&](double at) {
+      return waves_.largest_at_start() * physics::growth_at(background, at).d1 /
+             physics::growth_at(background, waves_.start_scale_factor).d1;
+    };
+    if (largest(a) > WaveWatch::linear_below) return;
+    // All particles go to the host for it. Only the last of these lines counts: the next one may come a step late.
+    const double end = config().run.end_time, every = config().output.energy_every;
+    const double next = every > 0 ? std::min(end, a * std::exp(2 * every + config().time.step_max)) : end;
+    if (a < end && largest(next) <= WaveWatch::linear_below) return;
   }
   const LargeWaves waves = large_waves(*particle_source(), box().side.x, device().threads());
   if (first) waves_.start = waves, waves_.start_scale_factor = a;

@@ -244,6 +244,7 @@ void BlockLeapfrog<Real>::evaluate(std::int64_t active, double time, bool with_l
   try {
     evaluation_.prepare([&] {
       solver_.take_back();
+      expansion_.soften(*solver_, wish_.softening, time);
       const Sources<Real> sources = sources_at(time);
       if (has_long_range() && with_long_range)
         solver_->find_long_range(sources, {long_a_.x.data(), long_a_.y.data(), long_a_.z.data()});
@@ -372,6 +373,7 @@ void BlockLeapfrog<Real>::add_long_range(const std::vector<std::int64_t>& places
 template <class Real>
 bool BlockLeapfrog<Real>::probe_forces(const std::vector<std::int64_t>& places, Particles& particles,
                                        ForceResult& forces) {
+  expansion_.soften(*solver_, wish_.softening, time());
   if (!solver_->info().updates || !solver_.answer_again(sources_at(time()))) return false;
   particles = fetch(*state_.show(ShowAsIs{}));
   solver_->set_clock(nullptr);

@@ -53,6 +53,11 @@ class Expansion {
     const double a = std::exp(time);
     wish.acceleration_scale = physics::log_step_of_acceleration(*background_, a);
     wish.courant_scale = physics::log_step_of_crossing(*background_, a);
+    wish.softening = wish.softening.at(a);
+  }
+  /// Tells a solver the softening lengths of a time, where they change.
+  void soften(AnySolver& solver, const Softening& softening, double time) const {
+    if (background_ && softening.changes()) solver.set_softening(softening.at(std::exp(time)));
   }
 
  private:

@@ -251,6 +251,7 @@ void Leapfrog<Real>::evaluate(double time) {
   evaluation_.prepare([&] {
     Sources<Real> sources = state_.sources();
     sources.moment = time;
+    expansion_.soften(*solver_, wish_.softening, time);
     solver_->prepare(sources);
   });
   try {

@@ -182,7 +182,7 @@ TEST_P(CosmologicalRunOn, KeepsTheEquationOfLayzerAndIrvine) {
       residual = equation.add(a, e.kinetic, e.potential);
       EXPECT_NEAR(residual, 0, 5e-3) << a;
     }
-    EXPECT_GT(equation.integral, 0);
+    EXPECT_GT(equation.integral(), 0);
     const Vec3<double> momentum = run.energies().momentum;
     EXPECT_NEAR(momentum.x, 0, 1e-9) << steps;
   }
