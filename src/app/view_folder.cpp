@@ -13,6 +13,7 @@
 #include "io/snapshot_source.hpp"
 #include "outputs/output.hpp"
 #include "picture/run_log.hpp"
+#include "sim/plasma_curves.hpp"
 #include "view/density.hpp"
 #include "view/points.hpp"
 
@@ -97,22 +98,23 @@ ViewDensity density_of_plasma(const fs::path& file, const Sight& sight, int thre
   return density;
 }
 
-/// Charge density and strength of the electric field, in this order, where the file has them.
-std::vector<StateMap> maps_of_plasma(const fs::path& file, const OpenPmdSummary& summary) {
+/// Charge density and strength of the electric field, in this order, and the field along x with its waves: what of them
+/// the file has.
+void add_fields(const fs::path& file, const OpenPmdSummary& summary, ViewPoints& points) {
   std::array<int, 3> cells{1, 1, 1};
   for (std::size_t k = 0; k < summary.cells.size() && k < 3; ++k) cells[k] = static_cast<int>(summary.cells[k]);
   const std::array<double, 2> spacing{summary.spacing.at(0), summary.spacing.at(1)};
-  std::vector<StateMap> maps;
+  auto& maps = points.maps;
   for (const OpenPmdMesh& mesh : summary.meshes) {
     if (mesh.name == "rho")
       maps.insert(maps.begin(), state_map("charge density", mesh.unit, read_openpmd_mesh(file, "rho"), cells, spacing));
-    if (mesh.name != "E") continue;
+    if (mesh.name != "E" || mesh.components.empty()) continue;
     std::array<std::vector<double>, 3> electric;
     for (std::size_t k = 0; k < mesh.components.size() && k < 3; ++k)
       electric[k] = read_openpmd_mesh(file, fmt::format("E/{}", mesh.components[k]));
     maps.push_back(state_map("|E|", mesh.unit, lengths_of(electric), cells, spacing));
+    points.curves = field_curves(electric[0], cells, summary.dimensions, 0, spacing[0], 1);
   }
-  return maps;
 }
 
 /// Phase space: x, y and the velocity along x; z of a file with three dimensions is not shown.
@@ -121,7 +123,7 @@ ViewPoints points_of_plasma(const fs::path& file, std::int64_t most) {
   ViewPoints points;
   points.time = summary.time;
   points.time_text = time_of_file(summary);
-  points.maps = maps_of_plasma(file, summary);
+  add_fields(file, summary, points);
   points.total = summary.particle_count();
   points.axes = {"x", "y", "vx"};
   const std::string& length = summary.length_unit;

@@ -26,30 +26,34 @@ std::vector<double> mean_along(const std::vector<double>& field, const std::arra
 
 }  // namespace
 
-std::vector<StateCurve> plasma_curves(const PlasmaFields& fields, const PlasmaOptions& options,
-                                      const PlasmaUnits& units, int axis) {
+std::vector<StateCurve> field_curves(const std::vector<double>& field, const std::array<int, 3>& cells, int dimensions,
+                                     int axis, double length, double strength) {
   const auto along = static_cast<std::size_t>(axis);
-  const std::vector<double>& field = fields.electric[along];
-  const double length = units.length().file, strength = units.electric_field().file;
   const char name = "xyz"[along];
 
   StateCurve profile{.title = fmt::format("E{0}({0})", name), .x = {}, .y = {}};
-  for (const double value : mean_along(field, options.cells, along)) {
+  for (const double value : mean_along(field, cells, along)) {
     profile.x.push_back(static_cast<double>(profile.x.size()) * length);
     profile.y.push_back(value * strength);
   }
 
   StateCurve spectrum{
       .title = fmt::format("E{0} by k{0}", name), .look = StateCurve::Look::logarithmic, .x = {}, .y = {}};
-  ModeRecorder modes(options.dimensions, options.cells, {1, 0, 0});
+  ModeRecorder modes(dimensions, cells, {1, 0, 0});
   modes.record(0, field);
-  const double longest = physics::wave_number(1, options.cells[along] * length);
+  const double longest = physics::wave_number(1, cells[along] * length);
   for (int mode = 1; mode <= modes.modes(axis); ++mode) {
-    const double modes_of_wave = 2 * mode == options.cells[along] ? 1 : 2;  // m and −m
+    const double modes_of_wave = 2 * mode == cells[along] ? 1 : 2;  // m and −m
     spectrum.x.push_back(longest * mode);
     spectrum.y.push_back(modes_of_wave * std::abs(modes.series(axis, mode).front()) * strength);
   }
   return {profile, spectrum};
+}
+
+std::vector<StateCurve> plasma_curves(const PlasmaFields& fields, const PlasmaOptions& options,
+                                      const PlasmaUnits& units, int axis) {
+  return field_curves(fields.electric[static_cast<std::size_t>(axis)], options.cells, options.dimensions, axis,
+                      units.length().file, units.electric_field().file);
 }
 
 std::vector<StateMap> plasma_maps(const PlasmaFields& fields, const PlasmaOptions& options, const PlasmaUnits& units) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <vector>
 
 #include "plasma/options.hpp"
@@ -9,8 +10,12 @@
 
 namespace pergola {
 
-/// The electric field along an axis: its component there, mean over the other axes, and the amplitudes of the waves
-/// that this is made of, by wave number.
+/// A component of the electric field, x fastest, along its axis: the mean over the other axes, and the amplitudes of
+/// the waves that this is made of, by wave number. `length`: of a cell; `strength`: of the values' unit.
+PERGOLA_API std::vector<StateCurve> field_curves(const std::vector<double>& field, const std::array<int, 3>& cells,
+                                                 int dimensions, int axis, double length, double strength);
+
+/// The same of a plasma that goes on.
 PERGOLA_API std::vector<StateCurve> plasma_curves(const PlasmaFields& fields, const PlasmaOptions& options,
                                                   const PlasmaUnits& units, int axis);
 

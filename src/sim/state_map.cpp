@@ -23,7 +23,7 @@ std::vector<double> lengths_of(const std::array<std::vector<double>, 3>& compone
   for (std::size_t k = 0; k < lengths.size(); ++k) {
     double square = 0;
     for (const auto& component : components)
-      if (!component.empty()) square += component[k] * component[k];
+      if (k < component.size()) square += component[k] * component[k];
     lengths[k] = std::sqrt(square);
   }
   return lengths;

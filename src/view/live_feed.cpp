@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "view/message.hpp"
 #include "view/requests.hpp"
 
 namespace pergola {
@@ -40,19 +41,6 @@ ViewPoints thinned(const ViewPoints& points, std::int64_t most) {
   return some;
 }
 
-/// What is not a finite number is null.
-json to_json(const StateCurve& curve) {
-  const auto numbers = [](const std::vector<double>& values) {
-    json list = json::array();
-    for (const double value : values) list.push_back(std::isfinite(value) ? json(value) : json());
-    return list;
-  };
-  const char* look = curve.look == StateCurve::Look::bars          ? "bars"
-                     : curve.look == StateCurve::Look::logarithmic ? "logarithmic"
-                                                                   : "line";
-  return {{"title", curve.title}, {"look", look}, {"x", numbers(curve.x)}, {"y", numbers(curve.y)}};
-}
-
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream stream(text);
   std::vector<std::string> words;
@@ -76,7 +64,7 @@ std::string LiveFeed::state() {
   state["said"] = said_;
   state["end_time"] = config_.run.end_time;
   state["curves"] = json::array();
-  for (const StateCurve& curve : curves_) state["curves"].push_back(to_json(curve));
+  for (const StateCurve& curve : curves_) state["curves"].push_back(curve_json(curve));
   if (!over_ && status_ != "starting") add_progress(state);
   return state.dump(-1, ' ', false, json::error_handler_t::replace);
 }

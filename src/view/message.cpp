@@ -1,7 +1,9 @@
 #include "view/message.hpp"
 
+#include <cmath>
 #include <cstddef>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 namespace pergola {
 
@@ -29,6 +31,18 @@ std::string base64(const std::string& bytes) {
     for (std::size_t j = 0; j < 4; ++j) text += k + j <= bytes.size() ? letters[(triple >> (18 - 6 * j)) & 63u] : '=';
   }
   return text;
+}
+
+nlohmann::json curve_json(const StateCurve& curve) {
+  const auto numbers = [](const std::vector<double>& values) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const double value : values) list.push_back(std::isfinite(value) ? nlohmann::json(value) : nlohmann::json());
+    return list;
+  };
+  const char* look = curve.look == StateCurve::Look::bars          ? "bars"
+                     : curve.look == StateCurve::Look::logarithmic ? "logarithmic"
+                                                                   : "line";
+  return {{"title", curve.title}, {"look", look}, {"x", numbers(curve.x)}, {"y", numbers(curve.y)}};
 }
 
 }  // namespace pergola

@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "sim/state_curve.hpp"
+
 namespace pergola {
 
 /// A number, little-endian.
@@ -14,5 +16,8 @@ std::string begin_view_message(std::string_view letters, const nlohmann::json& h
 
 /// Base64 (RFC 4648).
 std::string base64(const std::string& bytes);
+
+/// What is not a finite number is null.
+nlohmann::json curve_json(const StateCurve& curve);
 
 }  // namespace pergola

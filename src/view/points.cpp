@@ -72,6 +72,7 @@ nlohmann::json header_of(const ViewPoints& points, const std::array<Span, 3>& fr
                         {"speed", {count > 0 ? speed.low : 0, count > 0 ? speed.high : 0}},
                         {"box_side", points.box_side}};
   for (const StateMap& map : points.maps) header["maps"].push_back(map_json(map));
+  for (const StateCurve& curve : points.curves) header["curves"].push_back(curve_json(curve));
   return header;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/host_device.hpp"
+#include "sim/state_curve.hpp"
 #include "sim/state_map.hpp"
 
 namespace pergola {
@@ -22,6 +23,7 @@ struct ViewPoints {
   std::vector<std::uint8_t> kind;
   double box_side = 0;         // of a periodic box whose corner is the origin; 0: none
   std::vector<StateMap> maps;  // of the same moment
+  std::vector<StateCurve> curves;
 };
 
 /// Every (total/most)-th place from 0 to total − 1, at most `most` of them: with particles in the order of the input

@@ -113,6 +113,9 @@ class View(CliTest):
             self.assertLess(charge["range"][0], 0)
             self.assertGreater(charge["range"][1], 0)
             self.assertGreater(field["range"][1], field["range"][0])
+            along, waves = header["curves"]
+            self.assertEqual((along["title"], along["x"]), ("Ex(x)", list(range(16))))
+            self.assertEqual((waves["title"], waves["look"], len(waves["y"])), ("Ex by kx", "logarithmic", 8))
             header, levels = picture(line.ask(ask="density", number=1, **from_above(100.0, 2)))
             self.assertEqual(header["total"], 512)
             self.assertEqual(header["most"], 512)  # all on one side of the origin, for vx is seen from above

@@ -178,6 +178,7 @@ try {
     return new Set(Array.from({ length: data.length / 4 }, (_, k) => data.slice(4 * k, 4 * k + 3).join())).size;
   });
   assert(colours > 20, `the map has ${colours} colours`);
+  await page.waitForFunction(() => [...document.querySelectorAll("#curves .u-title")].some((title) => title.textContent === "Ex by kx"));
 
   const wrong = await page.goto(url.replace(/token=.{4}/, "token=0000"));
   assert.equal(wrong.status(), 401);

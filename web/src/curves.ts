@@ -1,6 +1,6 @@
 // Curves of a run's logs.
 import uPlot from "uplot";
-import type { State } from "./wire";
+import type { State, StateCurve } from "./wire";
 
 type Column = (number | null)[];
 interface Curve { title: string; x: Column; y: Column; log: boolean; bars?: boolean; }
@@ -12,8 +12,8 @@ const tick = (value: number | null): string => {
 };
 const positive = (column: Column): Column => column.map((v) => (v === null || v === 0 ? null : Math.abs(v)));
 
-/// What of the logs and of the state is worth a curve.
-export function curvesOf(state: State): Curve[] {
+/// What of the logs and of the moment that is shown is worth a curve.
+export function curvesOf(state: State, ofMoment: StateCurve[]): Curve[] {
   const curves: Curve[] = [], energy = state.energy ?? {}, audit = state.audit ?? {};
   if (energy.time?.length > 1) {
     if (energy.relative_error) curves.push({ title: "|ΔE/E|", x: energy.time, y: positive(energy.relative_error), log: true });
@@ -23,7 +23,7 @@ export function curvesOf(state: State): Curve[] {
   }
   const name = Object.keys(audit).find((key) => key.includes("median"));
   if (audit.time?.length > 1 && name) curves.push({ title: "force error (median)", x: audit.time, y: positive(audit[name]), log: true });
-  for (const { title, look, x, y } of state.curves ?? []) curves.push({ title, x, y: look === "line" ? y : positive(y), log: look !== "line", bars: look === "bars" });
+  for (const { title, look, x, y } of ofMoment) curves.push({ title, x, y: look === "line" ? y : positive(y), log: look !== "line", bars: look === "bars" });
   return curves;
 }
 
@@ -31,8 +31,8 @@ export class Curves {
   private plots = new Map<string, uPlot>();
   constructor(private home: HTMLElement) {}
 
-  show(state: State): void {
-    const curves = curvesOf(state);
+  show(state: State, ofMoment: StateCurve[]): void {
+    const curves = curvesOf(state, ofMoment);
     for (const [title, plot] of this.plots) if (!curves.some((c) => c.title === title)) { plot.destroy(); this.plots.delete(title); }
     for (const curve of curves) {
       const data = [curve.x, curve.y] as uPlot.AlignedData, known = this.plots.get(curve.title);

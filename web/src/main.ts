@@ -84,6 +84,7 @@ function take(got: Points): number {
   document.body.dataset.frames = String(frames);
   document.body.dataset.time = String(header.time);
   drawLegend(); drawScale();
+  if (header.curves) drawCurves();
   return header.number;
 }
 
@@ -156,6 +157,11 @@ function goBack(place: number): void {
   drawWhere();
 }
 
+/// A run that goes on says with its state what its last points were, a snapshot has its own.
+function drawCurves(): void {
+  if (state) curves.show(state, state.live && following ? (state.curves ?? []) : (scene.header?.curves ?? []));
+}
+
 function drawState(now: State): void {
   state = now;
   $("title").textContent = now.title;
@@ -173,7 +179,7 @@ function drawState(now: State): void {
   if (typeof now.seconds_left === "number") lines.push(`${number(now.seconds_left)} s left`);
   $("facts").innerText = lines.join("\n");
   if (now.said && now.said !== lastSaid) say((lastSaid = now.said));
-  curves.show(now);
+  drawCurves();
   const table = $("checks");
   table.textContent = "";
   for (const check of now.checks ?? []) {

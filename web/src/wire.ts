@@ -1,7 +1,7 @@
 // What goes over the WebSocket; src/view/points.hpp and src/view/requests.hpp are the other side.
 export interface Header {
   time: number; time_text: string; number: number; count: number; total: number; axes: string[]; units: string[]; kinds: string[];
-  corner: number[]; side: number[]; speed: number[]; box_side: number; maps?: StateMap[];
+  corner: number[]; side: number[]; speed: number[]; box_side: number; maps?: StateMap[]; curves?: StateCurve[];
 }
 /// Over x and y: a byte a cell in base64, x fastest, from the corner at the origin on.
 export interface StateMap { title: string; unit: string; width: number; height: number; side: number[]; range: number[]; cells: number[]; data: string; }
