@@ -42,9 +42,12 @@ class TestNotebooks(unittest.TestCase):
     def test_galaxy_collision(self):
         self.run_notebook("galaxy-collision")
 
+    def test_cosmology(self):
+        self.run_notebook("cosmology")
+
     def test_there_are_no_others(self):
         names = [os.path.basename(path) for path in glob.glob(os.path.join(harness.SOURCE, "docs", "notebooks", "*.ipynb"))]
-        self.assertEqual(sorted(names), ["analysis.ipynb", "cluster.ipynb", "galaxy-collision.ipynb", "own-force.ipynb", "two-stream.ipynb"])
+        self.assertEqual(sorted(names), ["analysis.ipynb", "cluster.ipynb", "cosmology.ipynb", "galaxy-collision.ipynb", "own-force.ipynb", "two-stream.ipynb"])
 
 
 if __name__ == "__main__":

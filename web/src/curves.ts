@@ -7,8 +7,8 @@ interface Curve { title: string; x: Column; y: Column; log: boolean; bars?: bool
 
 const tick = (value: number | null): string => {
   if (value === null) return "";
-  const text = value !== 0 && Math.abs(value) < 1e-2 ? value.toExponential(0) : String(Number(value.toPrecision(3)));
-  return text.replace("-", "−").replace("e-", "e−");
+  const text = value !== 0 && (Math.abs(value) < 1e-2 || Math.abs(value) >= 1e5) ? value.toExponential(0) : String(Number(value.toPrecision(3)));
+  return text.replace("e+", "e").replace("-", "−").replace("e-", "e−");
 };
 const positive = (column: Column): Column => column.map((v) => (v === null || v === 0 ? null : Math.abs(v)));
 
