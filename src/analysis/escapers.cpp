@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace pergola {
 
@@ -17,6 +18,21 @@ std::vector<std::size_t> by_id(const Particles& p) {
 }
 
 }  // namespace
+
+AnalysisSnapshot in_proper_lengths(AnalysisSnapshot snapshot) {
+  if (!snapshot.universe) return snapshot;
+  const AnalysisUniverse& universe = *snapshot.universe;
+  const double a = universe.scale_factor, rate = universe.cosmology.background(universe.hubble).rate(a);
+  Particles& p = snapshot.particles;
+  for (const auto& [place, velocity] : {std::pair{&p.x, &p.vx}, std::pair{&p.y, &p.vy}, std::pair{&p.z, &p.vz}})
+    for (std::size_t i = 0; i < place->size(); ++i) {
+      (*place)[i] *= a;
+      (*velocity)[i] += rate * (*place)[i];
+    }
+  for (double& potential : p.potential) potential /= a;
+  snapshot.universe.reset();
+  return snapshot;
+}
 
 Escapers find_escapers(const AnalysisSnapshot& snapshot, const std::vector<double>& potential) {
   constexpr int most_rounds = 50;

@@ -18,7 +18,9 @@ void add_moment(const AnalysisSnapshot& snapshot, const AnalysisOptions& options
     throw Error(
         ErrorKind::input,
         fmt::format("{}: is a periodic box, which nobody escapes from; expected an isolated system", snapshot.name));
-  const Escapers found = find_escapers(snapshot, potentials_in(snapshot, options.softening, device));
+  const double a = snapshot.universe ? snapshot.universe->scale_factor : 1;
+  const AnalysisSnapshot proper = in_proper_lengths(snapshot);
+  const Escapers found = find_escapers(proper, potentials_in(proper, a * options.softening, device));
   const AnalysisUnits& units = snapshot.units;
   const auto& masses = snapshot.particles.mass;
   const double total = std::accumulate(masses.begin(), masses.end(), 0.0);
@@ -61,7 +63,8 @@ AnalysisEntry escapers_entry() {
           .details =
               "A particle escapes where its kinetic energy, in the frame of those that stay, exceeds what its "
               "potential holds back; wherever it is now. Potentials are those of the file, or computed with "
-              "--softening. Columns: time, escapers, mass, mass_fraction, kinetic_energy, fastest, particles.",
+              "--softening; of a file of an expanding universe all are taken in proper lengths, with the expansion in "
+              "the velocities. Columns: time, escapers, mass, mass_fraction, kinetic_energy, fastest, particles.",
           .example = "cluster -o escapers.csv --plot escapers.png",
           .needs = AnalysisNeeds::particles,
           .span = AnalysisSpan::through_time,

@@ -20,7 +20,7 @@ namespace {
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 /// Groups of more find their potentials by the tree with all threads; smaller ones by pairs, one thread each.
 constexpr std::int64_t most_for_pairs_in_group = 4096;
-constexpr std::size_t least_for_speed = 10, least_for_concentration = 100;
+constexpr std::size_t least_for_concentration = 100;
 
 /// The members about the first of them, so that a group at the edge of a periodic box is whole.
 AnalysisSnapshot members_of(const AnalysisSnapshot& snapshot, const std::vector<std::size_t>& group) {
@@ -97,10 +97,10 @@ void measure_sphere(const AnalysisSnapshot& all, const SeenFromCenter& seen, con
   double mass = 0, most = 0;
   for (std::size_t k = 0; k < sphere.particles; ++k) {
     mass += all.particles.mass[seen.order[k]];
-    if (k + 1 >= least_for_speed && seen.radius[k] > 0) most = std::max(most, speed(mass, seen.radius[k]));
+    if (k + 1 >= least_in_sphere && seen.radius[k] > 0) most = std::max(most, speed(mass, seen.radius[k]));
   }
   const double at_edge = speed(sphere.mass, sphere.radius);
-  if (sphere.particles >= least_for_speed) group.peak_speed = most;
+  if (sphere.particles >= least_in_sphere) group.peak_speed = most;
   const Vec3<double> momentum = angular_momentum(all, seen, sphere, group.center);
   group.spin = physics::bullock_spin(std::sqrt(dot(momentum, momentum)), sphere.mass, at_edge, sphere.radius);
   if (sphere.particles >= least_for_concentration)

@@ -22,7 +22,7 @@ struct GroupProperties {
   double m200m = 0, r200m = 0;  // not a number where there is no mean density
   double m200c = 0, r200c = 0;  // nor where the part of matter in the critical density is not known
   // Of the sphere of 200c; not numbers where there is none.
-  double peak_speed = 0;     // the largest circular speed in it, of at least ten particles
+  double peak_speed = 0;     // the largest circular speed in it, of at least least_in_sphere
   double spin = 0;           // Bullock's
   double concentration = 0;  // from peak_speed over the circular speed at r200c; of at least a hundred particles
 };

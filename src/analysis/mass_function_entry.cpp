@@ -6,12 +6,11 @@
 #include <optional>
 
 #include "analysis/centers.hpp"
+#include "analysis/expected_halos.hpp"
 #include "analysis/found_groups.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "physics/eisenstein_hu.hpp"
-#include "physics/growth.hpp"
-#include "physics/halo_mass_function.hpp"
 
 namespace pergola {
 
@@ -30,34 +29,6 @@ std::vector<double> masses_of(const AnalysisSnapshot& snapshot, const FriendGrou
   return masses;
 }
 
-/// What theory expects in the box, as halos per volume of the file and logarithm of mass.
-class ExpectedHalos {
- public:
-  ExpectedHalos(const AnalysisUniverse& universe, double mean_density)
-      : universe_(universe),
-        mean_density_(mean_density),
-        power_(physics::eisenstein_hu_power(universe.cosmology)),
-        growth_(physics::growth_at(universe.cosmology.background(1), universe.scale_factor).d1) {}
-  double sheth_tormen(double mass) const { return of(mass, physics::sheth_tormen_multiplicity); }
-  double tinker(double mass) const {
-    return of(mass, [z = 1 / universe_.scale_factor - 1](double sigma) {
-      return physics::tinker_multiplicity(sigma, std::max(z, 0.0));
-    });
-  }
-
- private:
-  template <class Multiplicity>
-  double of(double mass, const Multiplicity& multiplicity) const {
-    const double unit = universe_.length_mpc_h, radius = unit * physics::lagrangian_radius(mass, mean_density_);
-    return physics::halos_per_log_mass(power_, radius, growth_, multiplicity) * unit * unit * unit;
-  }
-
-  AnalysisUniverse universe_;
-  double mean_density_;
-  physics::LinearPower power_;
-  double growth_;  // over today's
-};
-
 /// Where the universe of the box is known, and the waves in it: from the run beside the file, or as asked for.
 std::optional<ExpectedHalos> expected_halos(const AnalysisSnapshot& snapshot, const AnalysisOptions& options) {
   if (!snapshot.universe || !snapshot.box.periodic()) {
@@ -75,7 +46,7 @@ std::optional<ExpectedHalos> expected_halos(const AnalysisSnapshot& snapshot, co
   universe.cosmology.omega_baryon = options.omega_baryon.value_or(universe.cosmology.omega_baryon);
   double mass = 0;
   for (const double one : snapshot.particles.mass) mass += one;
-  return ExpectedHalos(universe, mass / snapshot.box.volume());
+  return ExpectedHalos(universe, mass / snapshot.box.volume(), physics::eisenstein_hu_power(universe.cosmology));
 }
 
 void add_bins(const AnalysisSnapshot& snapshot, const std::vector<double>& masses, std::int64_t bins,

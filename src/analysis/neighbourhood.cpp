@@ -10,12 +10,6 @@
 
 namespace pergola {
 
-namespace {
-
-constexpr std::size_t first_that_count = 10;
-
-}  // namespace
-
 Neighbourhood::Neighbourhood(const AnalysisSnapshot& snapshot) : snapshot_(snapshot) {
   const Particles& p = snapshot.particles;
   if (snapshot.box.periodic())
@@ -85,7 +79,7 @@ Overdensity overdensity_in(const AnalysisSnapshot& snapshot, const SeenFromCente
     mass += snapshot.particles.mass[seen.order[k]];
     if (mass >= density * physics::shell_volume(0.0, seen.radius[k]))
       sphere = {mass, std::cbrt(mass / (density * physics::shell_volume(0.0, 1.0))), k + 1};
-    else if (k + 1 >= first_that_count)
+    else if (k + 1 >= least_in_sphere)
       break;
   }
   return sphere;

@@ -32,14 +32,17 @@ class Neighbourhood {
   std::vector<std::size_t> begin_, order_;  // particles by cell
 };
 
+/// Fewer particles than these say nothing about a sphere: neither its density nor what moves in it.
+inline constexpr std::size_t least_in_sphere = 10;
+
 /// The sphere about a place in which the mean density falls to a limit.
 struct Overdensity {
   double mass = 0, radius = 0;  // of a sphere that has the limit for its mean density
   std::size_t particles = 0;    // in it: the first ones that are seen
 };
 
-/// The sphere that grows outward through all that is seen until its mean density falls below `density`. Before the
-/// tenth particle a density below it does not count: the sphere that is found goes on where a later one is denser.
+/// The sphere that grows outward through all that is seen until its mean density falls below `density`. A
+/// density below it of fewer than least_in_sphere does not count: the sphere goes on where a later one is denser.
 Overdensity overdensity_in(const AnalysisSnapshot& snapshot, const SeenFromCenter& seen, double density);
 
 /// The mean velocity of the particles in a sphere.

@@ -14,17 +14,13 @@ namespace pergola {
 
 namespace {
 
-/// A mesh of about two cells per particle and axis.
 int cells_for(const AnalysisOptions& options, std::int64_t particles) {
   if (options.cells > 0) {
     if (options.cells % 8 != 0)
       throw Error(ErrorKind::input, fmt::format("--cells: expected a multiple of 8, found {}", options.cells));
     return static_cast<int>(options.cells);
   }
-  const double wanted = 2 * std::cbrt(static_cast<double>(particles));
-  int cells = 32;
-  while (cells < 256 && cells < wanted) cells *= 2;
-  return cells;
+  return usual_power_cells(particles);
 }
 
 void add_bins(const AnalysisSnapshot& snapshot, const PowerSpectrum& spectrum, Table& table) {

@@ -128,6 +128,13 @@ class FoldedMesh {
 
 }  // namespace
 
+int usual_power_cells(std::int64_t particles) {
+  const double wanted = 2 * std::cbrt(static_cast<double>(particles));
+  int cells = 32;
+  while (cells < 256 && cells < wanted) cells *= 2;
+  return cells;
+}
+
 PowerSpectrum power_spectrum(const Particles& particles, const Box& box, int cells, int folds, const Device& device) {
   const Masses masses = masses_of(particles);
   const double volume = box.volume();

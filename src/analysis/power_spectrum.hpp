@@ -24,6 +24,9 @@ struct PowerSpectrum {
   std::vector<PowerBin> bins;  // rising
 };
 
+/// Cells per side of a mesh of about two per particle and axis, 32 to 256.
+PERGOLA_API int usual_power_cells(std::int64_t particles);
+
 /// The power spectrum of mass in a periodic cube: TSC assignment to two interlaced meshes of `cells` per side (a
 /// multiple of 8), divided by the assignment's window. A mesh is trusted up to half its Nyquist wave number; beyond,
 /// the box is folded onto half its side, `folds` times at most, and measured anew with the same cells: k reaches

@@ -15,7 +15,6 @@ namespace pergola {
 namespace {
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
-constexpr std::size_t least_in_sphere = 10;
 
 bool asks_for_groups(const AnalysisSnapshot& snapshot, const AnalysisOptions& options) {
   return options.group > 0 || options.groups > 0 || (snapshot.box.periodic() && options.center == "density");

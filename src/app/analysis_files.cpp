@@ -70,7 +70,7 @@ bool take_waves_of_run(const fs::path& file, physics::Cosmology& universe) {
 
 /// Lengths of a cosmological file are in its unit over h.
 std::optional<AnalysisUniverse> universe_of(const fs::path& file, const SnapshotHeader& header) {
-  if (!header.omega0 || !(*header.omega0 > 0) || !header.units || !(header.time > 0)) return std::nullopt;
+  if (!has_universe(header) || !header.units || !(header.time > 0)) return std::nullopt;
   AnalysisUniverse found;
   found.knows_waves = take_waves_of_run(file, found.cosmology);
   found.cosmology.omega_matter = *header.omega0;
@@ -98,11 +98,11 @@ AnalysisSnapshot load(const std::string& file) {
   to.moment = time_text(from.header);
   const double side = from.header.box_size;
   if (side > 0) to.box = {{0, 0, 0}, {side, side, side}, Boundary::periodic};
-  if (const auto& header = from.header; header.omega0) {
+  if (const auto& header = from.header; has_universe(header)) {
     physics::Background universe;
     universe.omega_matter = *header.omega0;
     universe.omega_lambda = header.omega_lambda.value_or(1 - *header.omega0);
-    if (*header.omega0 > 0 && header.time > 0) to.matter_part = universe.matter_part(header.time);
+    if (header.time > 0) to.matter_part = universe.matter_part(header.time);
   }
   to.universe = universe_of(file, from.header);
   if (to.universe) to.matter_part = to.universe->cosmology.background(1).matter_part(to.time);

@@ -59,7 +59,7 @@ void add_paper(Command program, Context& context) {
                    "Seconds per table: sizes that are estimated to fit are run, smallest first")
       ->transform(number_in(Range::above(0)))
       ->capture_default_str();
-  command->add_option("--max-n", options->max_n, "No size above this one; cuda-gadget/m81: this number of particles")
+  command->add_option("--max-n", options->max_n, "No size above this one; cuda-gadget: this number of particles")
       ->transform(integer_in(Range::at_least(1)));
   command->add_flag("--full", options->full, "Every size of the paper, whatever it takes");
   command

@@ -75,7 +75,13 @@ std::optional<Camera> PictureOptions::camera_given(Vec3<double> target_otherwise
 void PictureOptions::check(bool openpmd, const std::string& file) const {
   const auto limits = range_given();
   camera_given({0, 0, 0});
+  if (!(optical_depth > 0) || !std::isfinite(optical_depth))
+    throw Error(ErrorKind::input, fmt::format("--depth: expected a number > 0, found {}", to_text(optical_depth)));
+  if (color == "dispersion" && style != "volume")
+    throw Error(ErrorKind::input, "--color: dispersion: expected --style volume beside it");
   if (openpmd) {
+    if (style == "volume")
+      throw Error(ErrorKind::input, fmt::format("{}: --style volume: expected a snapshot, found openPMD", file));
     if (!camera.empty())
       throw Error(ErrorKind::input, fmt::format("{}: --camera: expected a snapshot of stars, found openPMD", file));
     return;
@@ -87,9 +93,8 @@ void PictureOptions::check(bool openpmd, const std::string& file) const {
   if (width < 0 || !std::isfinite(width))
     throw Error(ErrorKind::input, fmt::format("--width: expected a length above 0, found {}", to_text(width)));
   if (limits && !(limits->first > 0))
-    throw Error(
-        ErrorKind::input,
-        fmt::format("--range: expected surface densities above 0, whose logarithm is shown, found \"{}\"", range));
+    throw Error(ErrorKind::input,
+                fmt::format("--range: expected values above 0, whose logarithm is shown, found \"{}\"", range));
   if (center != "auto" && center != "density") parse_triple("--center", center, "auto, density or ");
 }
 
@@ -124,7 +129,21 @@ void add_picture_options(Command command, PictureOptions& options) {
                   "Show these only: gas, halo, disc, bulge, stars, boundary; openPMD: by their names in the file")
       ->delimiter(',')
       ->type_name("NAMES");
-  command.add_flag("--color-species", options.color_species, "Each species in a colour of its own");
+  command
+      .add_option(
+          "--style", options.style,
+          "projection: surface density; volume: smoothed particles that shine and absorb, ray by ray, seen by a "
+          "camera")
+      ->one_of({"projection", "volume"})
+      ->capture_default_str();
+  command
+      .add_option("--color", options.color,
+                  "What the colours mean: density, species, or (volume) dispersion of velocities among neighbours")
+      ->one_of({"density", "dispersion", "species"})
+      ->capture_default_str();
+  command.add_option("--depth", options.optical_depth, "Volume: optical depth, the mean over the picture")
+      ->capture_default_str();
+  command.add_flag("--color-species", options.color_species, "Each species in a colour of its own: --color species");
   command.add_option("--title", options.title, "Text in the upper left corner; default: file and number")
       ->each([&options](const std::string&) { options.title_given = true; });
   command.add_flag("--no-legend", options.no_legend, "The bare picture, without text and scales");

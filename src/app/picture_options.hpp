@@ -18,6 +18,9 @@ struct PictureOptions {
   std::string colormap;              // empty: the one that suits
   std::vector<std::string> species;  // empty: all
   bool color_species = false;
+  std::string style = "projection";  // or volume
+  std::string color = "density";     // or species; of a volume also dispersion
+  double optical_depth = 1;          // of a volume, mean over the picture
   std::string title;
   bool title_given = false;
   bool no_legend = false;
@@ -28,6 +31,7 @@ struct PictureOptions {
   double field_of_view = 45;
 
   SightLine sight_line() const;
+  bool by_species() const { return color_species || color == "species"; }
   /// The two numbers of --range; none where it is not given. Throws Error(input) for a range of nothing.
   std::optional<std::pair<double, double>> range_given() const;
   /// None without --camera. The target is what is given, or else this.

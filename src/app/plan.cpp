@@ -18,6 +18,14 @@ nlohmann::json to_json(const RunPlan& plan) {
                      {"count", part.count},
                      {"seconds", part.seconds},
                      {"processor_seconds", part.processor_seconds}});
+  nlohmann::json universe;
+  if (const auto& found = plan.universe)
+    universe = {{"wave_number_h_per_mpc", found->wave_number},
+                {"wave_number_of", found->wave_number_of},
+                {"halo_particles", found->halo_particles},
+                {"halo_mass_suns_per_h", found->halo_mass},
+                {"halo_of", found->halo_of},
+                {"notes", found->notes}};
   return {{"n", plan.n},
           {"device", plan.device},
           {"device_name", plan.device_name},
@@ -41,7 +49,8 @@ nlohmann::json to_json(const RunPlan& plan) {
           {"tried", plan.tried},
           {"assumed", plan.assumed},
           {"chosen", plan.chosen},
-          {"warnings", plan.warnings}};
+          {"warnings", plan.warnings},
+          {"universe", universe}};
 }
 
 /// "start 0.1 s, 800 steps 12.0 s, 17 energies 0.2 s, ..."
@@ -70,6 +79,13 @@ std::string to_text(const RunPlan& plan) {
       pairs ? rate_text(plan.interactions_per_second) + "pairs/s"
             : rate_text(plan.particle_steps / std::max(plan.seconds, 1e-9)) + "particle steps/s",
       plan.rate_basis, parts_text(plan));
+  if (const auto& found = plan.universe) {
+    text += fmt::format(
+        "trusted    P(k) to 1 % up to k = {:.2g} h/Mpc: {}\n"
+        "           halos from {:.2g} Msun/h, {:.0f} particles, {}\n",
+        found->wave_number, found->wave_number_of, found->halo_mass, found->halo_particles, found->halo_of);
+    for (const auto& sentence : found->notes) text += fmt::format("           {}\n", sentence);
+  }
   for (const auto& sentence : plan.chosen) text += fmt::format("chosen     {}\n", sentence);
   for (const auto& sentence : plan.tried) text += fmt::format("tried      {}\n", sentence);
   for (const auto& sentence : plan.assumed) text += fmt::format("assumed    {}\n", sentence);

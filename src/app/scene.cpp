@@ -10,6 +10,7 @@
 #include "analysis/radii.hpp"
 #include "app/series.hpp"
 #include "app/unit_text.hpp"
+#include "app/volume_scene.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 
@@ -87,6 +88,7 @@ struct Seen {
 Seen seen_in(const PictureOptions& options, const ShownSnapshot& shown, const Look& look, int threads) {
   Seen seen{{}, shown.trails, {options.sight_line(), look.frame, options.pixels, threads}};
   if (!look.camera) {
+    seen.projection.periodic_side = shown.snapshot.header.box_size;
     seen.particles = shown.snapshot.particles;
     return seen;
   }
@@ -125,6 +127,16 @@ void widen(std::optional<DensityRange>& range, const DensityRange& by) {
 }
 
 }  // namespace
+
+Color species_color(std::size_t species) { return species_colors[species]; }
+
+std::vector<RenderLayer> species_present(const Particles& particles, const Projection& plane) {
+  std::vector<RenderLayer> layers;
+  for (std::size_t k = 0; k < species_names.size(); ++k)
+    if (std::count(particles.species.begin(), particles.species.end(), static_cast<std::uint8_t>(k)) > 0)
+      layers.push_back({plane, species_colors[k], std::string(species_names[k])});
+  return layers;
+}
 
 std::string grouped(std::int64_t count) {
   const std::string digits = std::to_string(count);
@@ -184,8 +196,12 @@ Look common_look(const PictureOptions& options, const std::vector<std::string>& 
   look.camera = options.camera_given(look.frame.center);
   if (look.range) return look;
   for (const auto& file : some) {
+    if (options.style == "volume") {
+      if (!options.by_species()) widen(look.range, volume_range(options, read_shown(options, file, earlier), threads));
+      continue;
+    }
     const Seen seen = seen_in(options, read_shown(options, file, earlier), look, threads);
-    if (!options.color_species) {
+    if (!options.by_species()) {
       widen(look.range, density_range(project(seen.particles, seen.projection)));
       continue;
     }
@@ -199,12 +215,16 @@ Look common_look(const PictureOptions& options, const std::vector<std::string>& 
 
 Panel draw_shown(const PictureOptions& options, const ShownSnapshot& shown, const Look& look, int threads,
                  bool color_bar) {
+  RenderOptions render_options = labels(options, shown, look);
+  if (options.style == "volume") {
+    render_options.color_bar = color_bar;
+    return draw_volume(options, shown, look, render_options, threads);
+  }
   const Seen seen = seen_in(options, shown, look, threads);
   const Projection map = project(seen.particles, seen.projection);
-  RenderOptions render_options = labels(options, shown, look);
   render_options.trails = seen.trails.on(map);
   render_options.color_bar = color_bar;
-  const bool layers = options.color_species && seen.particles.size() > 0;
+  const bool layers = options.by_species() && seen.particles.size() > 0;
   return {layers ? render_layers(layers_by_species(seen.particles, seen.projection, look), render_options)
                  : render(map, render_options),
           map.frame, shown.snapshot.particles.size(), map.shown};

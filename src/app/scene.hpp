@@ -43,6 +43,10 @@ struct Panel {
 Panel draw_shown(const PictureOptions& options, const ShownSnapshot& shown, const Look& look, int threads,
                  bool color_bar = true);
 
+/// The colour of a species, and the species that there are for a legend, each on a map of this frame.
+Color species_color(std::size_t species);
+std::vector<RenderLayer> species_present(const Particles& particles, const Projection& plane);
+
 /// "12,345".
 std::string grouped(std::int64_t count);
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "app/series.hpp"
+#include "app/unit_text.hpp"
 #include "base/error.hpp"
 #include "io/hdf5_walk.hpp"
 
@@ -89,7 +90,7 @@ const FewBodyFiles::File* FewBodyFiles::find(const fs::path& path) {
 
 Trails find_trails(const fs::path& file, const Snapshot& snapshot, FewBodyFiles& files) {
   const auto count = snapshot.particles.size();
-  if (count == 0 || count > most_bodies || snapshot.header.omega0) return {};
+  if (count == 0 || count > most_bodies || has_universe(snapshot.header)) return {};
   const auto own = inspect_snapshot(file).counts;
   const std::vector<std::int64_t> counts(own.begin(), own.end());
   std::vector<Snapshot> moments;

@@ -76,23 +76,26 @@ StatedUnits units_in(const std::string& file) {
 
 }  // namespace
 
+bool has_universe(const SnapshotHeader& header) { return header.omega0.value_or(0) > 0; }
+
 UnitTexts unit_texts(const SnapshotHeader& header) {
   if (!stated(header)) return {};
-  const std::string little_h = header.omega0 ? "/h" : "", length = name_of(header.units->length_cm, lengths) + little_h;
+  const std::string little_h = has_universe(header) ? "/h" : "",
+                    length = name_of(header.units->length_cm, lengths) + little_h;
   std::string mass = name_of(header.units->mass_g, masses) + little_h;
   if (const auto sun = mass.find("Msun"); sun != std::string::npos) mass.replace(sun, 4, "M_{☉}");
   return {length,
-          header.omega0 ? fmt::format("{}/({})^{{2}}", mass, length) : fmt::format("{}/{}^{{2}}", mass, length)};
+          has_universe(header) ? fmt::format("{}/({})^{{2}}", mass, length) : fmt::format("{}/{}^{{2}}", mass, length)};
 }
 
 AnalysisUnits plain_units(const SnapshotHeader& header) {
   if (!stated(header)) return {};
-  const std::string little_h = header.omega0 ? "/h" : "";
+  const std::string little_h = has_universe(header) ? "/h" : "";
   const std::string length = name_of(header.units->length_cm, lengths),
                     velocity = name_of(header.units->velocity_cm_per_s, velocities);
   std::string mass = name_of(header.units->mass_g, masses);
   if (mass.starts_with("10^{10}")) mass.replace(0, 7, "1e10");
-  std::string time = header.omega0 ? "" : fmt::format("{}/({})", length, velocity);
+  std::string time = has_universe(header) ? "" : fmt::format("{}/({})", length, velocity);
   if (velocity.starts_with(length + "/")) time = velocity.substr(length.size() + 1);
   return {length + little_h, mass + little_h, velocity, time};
 }
@@ -116,7 +119,7 @@ std::string drawn_unit(std::string unit) {
 }
 
 std::string time_text(const SnapshotHeader& header, double longest) {
-  if (header.omega0) return fmt::format("z = {:.3g}", header.redshift);
+  if (has_universe(header)) return fmt::format("z = {:.3g}", header.redshift);
   const double in_seconds = stated(header) ? header.units->length_cm / header.units->velocity_cm_per_s : 0;
   NamedUnit best{"", 1};
   if (in_seconds > 0) {

@@ -8,6 +8,9 @@
 
 namespace pergola::app {
 
+/// Whether the header is that of a part of an expanding universe, whose units have h in them: Omega0 above 0.
+bool has_universe(const SnapshotHeader& header);
+
 /// The units of a snapshot in words for pictures; empty where the file states none, or N-body units.
 struct UnitTexts {
   std::string length;           // "kpc"

@@ -330,7 +330,7 @@ void resolve_file(ConfigValue& value, const std::filesystem::path& folder) {
 
 void resolve_files(std::vector<Entry>& entries, const std::filesystem::path& folder) {
   for (Entry& entry : entries) {
-    if (entry.path == "particles.file") resolve_file(entry.value, folder);
+    if (entry.path == "particles.file" || entry.path == "output.power_reference") resolve_file(entry.value, folder);
     auto* parts = entry.path == "particles.parts" ? std::get_if<ConfigValue::Array>(&entry.value.data) : nullptr;
     for (std::size_t k = 0; parts && k < parts->size(); ++k)
       if (auto* table = std::get_if<ConfigValue::Table>(&(*parts)[k].data))

@@ -68,8 +68,10 @@ struct PERGOLA_API RunConfig {
     std::int64_t checkpoints_kept = 2;
     std::int64_t force_audit_every = 0;  // steps; 0: never
     std::int64_t force_audit_sample = 1000;
-    std::int64_t spectrum_every = 0;     // steps; plasma only
-    std::int64_t particles_most = 0;     // in a snapshot, of a plasma's of each species; 0: all
+    std::int64_t structure_most = 256 * 256 * 256;  // particles of a universe that is compared with theory at its end
+    std::string power_reference;                    // and with this table of its power spectrum; empty: none
+    std::int64_t spectrum_every = 0;                // steps; plasma only
+    std::int64_t particles_most = 0;                // in a snapshot, of a plasma's of each species; 0: all
     std::map<std::string, double> more;  // of keys that registered outputs bring (config/registered_keys.hpp)
   } output;
 

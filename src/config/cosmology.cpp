@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/error.hpp"
@@ -9,10 +10,15 @@
 #include "config/key_kinds.hpp"
 #include "gravity/solver_entry.hpp"
 #include "io/snapshot.hpp"
+#include "models/transfer_table.hpp"
 
 namespace pergola {
 
 namespace {
+
+/// Keys of other tables that say nothing without [cosmology].
+constexpr std::array<const char*, 4> of_a_universe{"run.end_redshift", "output.redshifts", "output.structure_most",
+                                                   "output.power_reference"};
 
 ConfigKey parameter_key(const physics::CosmologyParameter& parameter) {
   const std::string path = fmt::format("cosmology.{}", parameter.name);
@@ -53,6 +59,10 @@ void agree_with_model(RunConfig& config, const std::function<const ConfigValue*(
 
 }  // namespace
 
+bool is_universe_key(const std::string& path) {
+  return path.starts_with("cosmology.") || std::count(of_a_universe.begin(), of_a_universe.end(), path) > 0;
+}
+
 std::vector<ConfigKey> cosmology_keys() {
   std::vector<ConfigKey> keys;
   for (const auto& parameter : physics::cosmology_parameters) keys.push_back(parameter_key(parameter));
@@ -86,6 +96,23 @@ ConfigKey redshifts_key() {
           }};
 }
 
+ConfigKey power_reference_key() {
+  const std::string path = "output.power_reference";
+  return {path, "a table of the power spectrum at the end, k in h/Mpc and P in (Mpc/h)^3, to compare with",
+          [=](RunConfig& config, const ConfigValue& value) {
+            const auto* file = value.get_if<std::string>();
+            if (!file) refuse(value, path, "the name of a file");
+            config.output.power_reference = *file;
+            if (file->empty()) return;
+            try {
+              PowerTable{*file};
+            } catch (const Error& error) {
+              throw Error(error.kind(), fmt::format("{}: {}: {}", value.where(), path, error.what()));
+            }
+          },
+          [](const RunConfig& config) { return toml_string(config.output.power_reference); }};
+}
+
 bool is_cosmological(const SnapshotHeader& header) {
   return header.omega0.value_or(0) > 0 && header.hubble_param.value_or(0) > 0 && header.time > 0 &&
          std::abs(header.time * (1 + header.redshift) - 1) < 1e-3;
@@ -111,7 +138,7 @@ void inherit_cosmology(RunConfig& config) {
 void complete_cosmology(RunConfig& config, const std::function<const ConfigValue*(const std::string&)>& find) {
   agree_with_model(config, find);
   const ConfigValue* end = find("run.end_redshift");
-  for (const char* path : {"run.end_redshift", "output.redshifts"})
+  for (const char* path : of_a_universe)
     if (const ConfigValue* value = find(path); value && !config.cosmology) refuse_without_cosmology(*value, path);
   if (const char* path = "gravity.softening_max_proper"; !config.cosmology && config.gravity.softening.changes())
     if (const ConfigValue* value = find(path)) refuse_without_cosmology(*value, path);

@@ -16,9 +16,8 @@ namespace {
 
 bool owns(const std::string& path) {
   return path.starts_with("gravity.") || path.starts_with("particles.") || path.starts_with("output.force_audit_") ||
-         path.starts_with("cosmology.") || path == "run.end_redshift" || path == "output.redshifts" ||
-         path == "output.radii_every" || (path.starts_with("units.") && path != "units.system") ||
-         (path.starts_with("time.") && path != "time.step");
+         is_universe_key(path) || path == "output.radii_every" ||
+         (path.starts_with("units.") && path != "units.system") || (path.starts_with("time.") && path != "time.step");
 }
 
 std::vector<std::string> systems_of_units() {

@@ -175,7 +175,12 @@ std::vector<ConfigKey> output_keys() {
               Range::at_least(0), [](auto& c) -> auto& { return c.output.force_audit_every; }),
           integer_key(
               "output.force_audit_sample", "particles whose forces are compared with the direct sum",
-              Range::at_least(1), [](auto& c) -> auto& { return c.output.force_audit_sample; })};
+              Range::at_least(1), [](auto& c) -> auto& { return c.output.force_audit_sample; }),
+          integer_key(
+              "output.structure_most",
+              "particles up to which a box of the universe is compared with theory at its end (P(k), halos); 0: never",
+              Range::at_least(0), [](auto& c) -> auto& { return c.output.structure_most; }),
+          power_reference_key()};
 }
 
 }  // namespace

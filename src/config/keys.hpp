@@ -45,8 +45,11 @@ std::vector<ConfigKey> units_keys();
 std::optional<Conflict> units_conflict(const RunConfig::Units& units);
 /// [cosmology], and the keys that only it has in other tables (config/cosmology.cpp).
 std::vector<ConfigKey> cosmology_keys();
+/// Whether a key is in [cosmology], or of no use without it.
+bool is_universe_key(const std::string& path);
 ConfigKey end_redshift_key();
 ConfigKey redshifts_key();
+ConfigKey power_reference_key();
 /// Defaults of a run with [cosmology] and what is each right by itself and cannot be had together. `find`: what the
 /// file says about a key; null: nothing.
 void complete_cosmology(RunConfig& config, const std::function<const ConfigValue*(const std::string&)>& find);

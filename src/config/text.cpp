@@ -26,8 +26,7 @@ std::string config_text(const RunConfig& config) {
   std::string text, table;
   for (const auto& key : config_keys()) {
     if (!key.text || !has_key(kind, key.path) || key.path.starts_with("particles.")) continue;
-    const bool of_a_universe = key.path.starts_with("cosmology.") || key.path == "output.redshifts";
-    if (of_a_universe && !config.cosmology) continue;
+    if (is_universe_key(key.path) && !config.cosmology) continue;
     const auto dot = key.path.rfind('.');
     const std::string key_table = dot == std::string::npos ? "" : key.path.substr(0, dot);
     if (key_table != table) {

@@ -210,6 +210,9 @@ ModelEntry cosmology_model() {
     return CosmologicalStart{universe_of(input), scale_factor(input)};
   };
   entry.lattice = [](const ModelInput& input) { return stands_on_lattice(input) ? side_of(input) : 0; };
+  entry.waves = [](const ModelInput& input) -> std::optional<ModelWaves> {
+    return ModelWaves{power_of(input), input.flag("fixed")};
+  };
   entry.remark = [](const ModelInput& input) {
     const auto table = table_of(input);
     return table ? fmt::format("transfer: {}", table->description()) : std::string();

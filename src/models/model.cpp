@@ -181,6 +181,12 @@ int model_lattice(const std::string& name, const ModelOptions& options) {
   return entry.lattice ? entry.lattice(ModelInput(entry.info, options, 1)) : 0;
 }
 
+std::optional<ModelWaves> model_waves(const std::string& name, const ModelOptions& options) {
+  const ModelEntry& entry = find_entry(name);
+  check(entry.info, options);
+  return entry.waves ? entry.waves(ModelInput(entry.info, options, 1)) : std::nullopt;
+}
+
 std::vector<Expectation> model_expectations(const std::string& name, const ModelOptions& options) {
   const ModelEntry& entry = find_entry(name);
   check(entry.info, options);

@@ -7,6 +7,7 @@
 
 #include "models/drawn_model.hpp"
 #include "models/model.hpp"
+#include "models/waves.hpp"
 
 namespace pergola {
 
@@ -43,6 +44,7 @@ struct ModelEntry {
   std::optional<DrawnModel> (*drawn)(const ModelInput& input) = nullptr;
   std::optional<CosmologicalStart> (*cosmology)(const ModelInput& input) = nullptr;  // null: space does not expand
   std::string (*remark)(const ModelInput& input) = nullptr;                          // null: nothing to say
+  std::optional<ModelWaves> (*waves)(const ModelInput& input) = nullptr;  // null: none are drawn (models/waves.hpp)
   int (*lattice)(const ModelInput& input) = nullptr;  // null: particles stand near no lattice (models/lattice.hpp)
 };
 

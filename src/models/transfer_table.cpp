@@ -33,7 +33,9 @@ std::vector<std::string> names_of(const std::string& line) {
 
 Columns read_columns(const std::filesystem::path& path) {
   std::ifstream file(path);
-  if (!file) throw Error(ErrorKind::input, fmt::format("{}: expected a table of a transfer function", path.string()));
+  if (!file)
+    throw Error(ErrorKind::input,
+                fmt::format("{}: expected a table of wave numbers, found no file that can be read", path.string()));
   Columns columns;
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
@@ -151,6 +153,27 @@ double TransferTable::operator()(double k) const {
   const auto i = static_cast<std::size_t>(after - k_.begin());
   const double t = std::log(k / k_[i - 1]) / std::log(k_[i] / k_[i - 1]);
   return std::exp((1 - t) * log_transfer_[i - 1] + t * log_transfer_[i]);
+}
+
+PowerTable::PowerTable(const std::filesystem::path& path) {
+  for (const auto& row : read_columns(path).rows) {
+    if (!(row[1] > 0))
+      throw Error(ErrorKind::input, fmt::format("{}: expected powers > 0 in the second column, found {} at k = {}",
+                                                path.string(), to_text(row[1]), to_text(row[0])));
+    log_k_.push_back(std::log(row[0]));
+    log_power_.push_back(std::log(row[1]));
+  }
+}
+
+double PowerTable::first() const { return std::exp(log_k_.front()); }
+double PowerTable::last() const { return std::exp(log_k_.back()); }
+
+double PowerTable::operator()(double k) const {
+  const double x = std::log(k);
+  const auto above = std::upper_bound(log_k_.begin() + 1, log_k_.end() - 1, x) - log_k_.begin();
+  const auto i = static_cast<std::size_t>(above);
+  const double part = (x - log_k_[i - 1]) / (log_k_[i] - log_k_[i - 1]);
+  return std::exp(log_power_[i - 1] + part * (log_power_[i] - log_power_[i - 1]));
 }
 
 }  // namespace pergola

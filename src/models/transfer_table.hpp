@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "base/host_device.hpp"
+
 namespace pergola {
 
 /// A transfer function of matter as a table of CAMB or CLASS, or a power spectrum, over wave numbers in h/Mpc. Which of
@@ -26,6 +28,22 @@ class TransferTable {
   std::string name_, description_;
   Kind kind_ = Kind::camb;
   std::vector<double> k_, log_transfer_;
+};
+
+/// A power spectrum as a table: wave numbers in h/Mpc and P in (Mpc/h)³, the first two columns; lines of comment begin
+/// with #. Between its lines a power of k.
+class PERGOLA_API PowerTable {
+ public:
+  /// Throws Error(input) with file, line, what was expected and found.
+  explicit PowerTable(const std::filesystem::path& path);
+
+  /// P(k) for k from first() to last().
+  double operator()(double k) const;
+  double first() const;
+  double last() const;
+
+ private:
+  std::vector<double> log_k_, log_power_;
 };
 
 }  // namespace pergola

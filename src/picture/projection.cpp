@@ -45,6 +45,26 @@ struct Placing {
   double y(std::size_t i) const { return half_side - (up[i] - up_center) * cells_per_length; }
 };
 
+/// What stands on the map and its margin of a periodic cube: of each particle the images that are there.
+struct PeriodicImages {
+  std::vector<double> right, up, mass;
+
+  PeriodicImages(const std::vector<double>& rights, const std::vector<double>& ups, const std::vector<double>& masses,
+                 const Placing& placing, double side) {
+    const double reach = placing.half_side / placing.cells_per_length;
+    const auto images = [&](double at, double center) {
+      const double first = at - side * std::floor((at - center + reach) / side);  // the lowest that is on it
+      std::vector<double> places;
+      for (double place = first; place < center + reach; place += side) places.push_back(place);
+      return places;
+    };
+    for (std::size_t i = 0; i < rights.size(); ++i)
+      for (const double y : images(ups[i], placing.up_center))
+        for (const double x : images(rights[i], placing.right_center))
+          right.push_back(x), up.push_back(y), mass.push_back(masses[i]);
+  }
+};
+
 struct Deposits {
   SquareGrid mass, number;
 };
@@ -149,6 +169,35 @@ Frame automatic_frame(const Particles& particles, SightLine axis) {
   return frame;
 }
 
+namespace {
+
+/// The map of what is placed on its grid, with a margin around it.
+Projection map_of(const Placing& placing, const std::vector<double>& mass, const ProjectionOptions& options, int margin,
+                  int side) {
+  const bool massless = std::all_of(mass.begin(), mass.end(), [](double m) { return m == 0; });
+  const auto deposits = deposit(placing, massless ? std::vector<double>{} : mass, side);
+  const auto radii = blur_radii(options.pixels);
+  const auto level = smoothing_levels(deposits.number, radii, options.threads);
+  const auto smooth = smooth_adaptively(deposits.mass, level, radii, options.threads);
+
+  Projection map{options.pixels, options.axis, options.frame, {}, {}, 0, 0};
+  map.density.reserve(static_cast<std::size_t>(map.pixels) * static_cast<std::size_t>(map.pixels));
+  const double per_area = placing.cells_per_length * placing.cells_per_length;
+  for (int y = 0; y < map.pixels; ++y)
+    for (int x = 0; x < map.pixels; ++x) map.density.push_back(smooth.at(x + margin, y + margin) * per_area);
+  for (std::size_t i = 0; i < placing.right.size(); ++i) {
+    const double x = placing.x(i) - margin, y = placing.y(i) - margin;
+    if (!(x >= 0 && y >= 0 && x < map.pixels && y < map.pixels)) continue;
+    ++map.shown;
+    if (map.shown <= spots_most)
+      map.spots.push_back({static_cast<float>(x), static_cast<float>(y), static_cast<float>(mass[i])});
+  }
+  if (map.shown > spots_most) map.spots.clear();
+  return map;
+}
+
+}  // namespace
+
 Projection project(const Particles& particles, const ProjectionOptions& options) {
   check(particles, options);
   const int margin = std::max(8, options.pixels / margin_parts), side = options.pixels + 2 * margin;
@@ -159,25 +208,17 @@ Projection project(const Particles& particles, const ProjectionOptions& options)
                         up_of(options.frame.center, axis),
                         options.pixels / options.frame.width,
                         side / 2.0};
-  const bool massless = std::all_of(particles.mass.begin(), particles.mass.end(), [](double m) { return m == 0; });
-  const auto deposits = deposit(placing, massless ? std::vector<double>{} : particles.mass, side);
-  const auto radii = blur_radii(options.pixels);
-  const auto level = smoothing_levels(deposits.number, radii, options.threads);
-  const auto smooth = smooth_adaptively(deposits.mass, level, radii, options.threads);
-
-  Projection map{options.pixels, axis, options.frame, {}, {}, particles.size(), 0};
-  map.density.reserve(static_cast<std::size_t>(map.pixels) * static_cast<std::size_t>(map.pixels));
-  const double per_area = placing.cells_per_length * placing.cells_per_length;
-  for (int y = 0; y < map.pixels; ++y)
-    for (int x = 0; x < map.pixels; ++x) map.density.push_back(smooth.at(x + margin, y + margin) * per_area);
-  for (std::size_t i = 0; i < particles.x.size(); ++i) {
-    const double x = placing.x(i) - margin, y = placing.y(i) - margin;
-    if (!(x >= 0 && y >= 0 && x < map.pixels && y < map.pixels)) continue;
-    ++map.shown;
-    if (map.shown <= spots_most)
-      map.spots.push_back({static_cast<float>(x), static_cast<float>(y), static_cast<float>(particles.mass[i])});
+  Projection map;
+  if (const double box = options.periodic_side; box > 0 && options.frame.width <= box * (1 + 1e-9)) {
+    const PeriodicImages images(placing.right, placing.up, particles.mass, placing, box);
+    map = map_of(
+        {images.right, images.up, placing.right_center, placing.up_center, placing.cells_per_length, placing.half_side},
+        images.mass, options, margin, side);
+    map.shown = std::min(map.shown, particles.size());  // one at the edge may stand at both
+  } else {
+    map = map_of(placing, particles.mass, options, margin, side);
   }
-  if (map.shown > spots_most) map.spots.clear();
+  map.particles = particles.size();
   return map;
 }
 

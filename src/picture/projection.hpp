@@ -26,6 +26,7 @@ struct ProjectionOptions {
   Frame frame;
   int pixels = 900;  // width and height of the map
   int threads = 1;
+  double periodic_side = 0;  // of a periodic cube, whose images beyond its edges are on the map; 0: there are none
 };
 
 /// A particle within the map, in pixels from its upper left corner.
@@ -49,7 +50,8 @@ struct Projection {
 };
 
 /// Each particle is spread over a Gaussian that is as wide as its neighbours are far, so that a map of few particles is
-/// smooth and one of many is sharp. Mass is conserved up to what is smoothed across the edge; the map does not depend
+/// smooth and one of many is sharp. A frame that is no wider than a periodic cube is full wherever it lies; a wider one
+/// shows the cube once. Mass is conserved up to what is smoothed across the edge; the map does not depend
 /// on the number of threads. Throws Error(input) for no particles and for a frame without extent.
 PERGOLA_API Projection project(const Particles& particles, const ProjectionOptions& options);
 

@@ -62,7 +62,7 @@ void draw_color_bar(Drawing& figure, const Projection& map, const ColorBar& bar,
   const int strip = static_cast<int>(map.pixels / 3.6);
   const double left = std::floor(map.pixels - edge_of(map)) - strip, y = std::round(bottom - height / 2);
   Image colors(strip, 1);
-  for (int x = 0; x < strip; ++x) colors.set(x, 0, bar.colors(bar.top * x / (strip - 1)));
+  for (int x = 0; x < strip; ++x) colors.set(x, 0, bar.colors(bar.bottom + (bar.top - bar.bottom) * x / (strip - 1)));
   figure.pixels({left, y, static_cast<double>(strip), height}, std::move(colors));
   const double right = left + strip;
   figure.polyline({{left - 0.5, y - 0.5},
@@ -88,7 +88,7 @@ void draw_color_bar(Drawing& figure, const Projection& map, const ColorBar& bar,
   }
   style.size = size;
   style.align = Align::right;
-  figure.text({right, y - 1.9 * size}, unit.empty() ? "Σ" : fmt::format("Σ ({})", unit), style);
+  figure.text({right, y - 1.9 * size}, unit.empty() ? bar.symbol : fmt::format("{} ({})", bar.symbol, unit), style);
 }
 
 void draw_names(Drawing& figure, const std::vector<RenderLayer>& layers) {

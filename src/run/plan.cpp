@@ -78,7 +78,8 @@ double host_bytes_of(const RunConfig& config, std::int64_t n) {
                      });
   const double all = static_cast<double>(n) * each;
   const double waiting = std::min(all, static_cast<double>(most_bytes_waiting()));
-  return waiting + (whole ? all : std::min(all, piece * each));
+  const bool graded = config.cosmology && n <= config.output.structure_most;  // all are looked at when it is over
+  return waiting + (whole || graded ? all : std::min(all, piece * each));
 }
 
 double device_bytes_of(const RunConfig& config, const Device& device, std::int64_t n) {
@@ -403,6 +404,7 @@ RunPlan plan_gravity(const RunConfig& given, const PlanOptions& options) {
     GravityTrial(plan, config, device, count).make();
   else
     guess_gravity(plan, config, device, std::max(0.0, config.length_between(count.start_time, config.run.end_time)));
+  plan.universe = universe_resolution(config, count.n, count.start_time);
   plan.fits = device.is_cuda() ? plan.device_bytes <= plan.device_free_bytes && plan.host_bytes <= plan.host_free_bytes
                                : plan.device_bytes + plan.host_bytes <= plan.host_free_bytes;
   return plan;

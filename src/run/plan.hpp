@@ -1,10 +1,12 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/host_device.hpp"
 #include "config/config.hpp"
+#include "sim/universe_resolution.hpp"
 
 namespace pergola {
 
@@ -38,6 +40,7 @@ struct RunPlan {
   std::vector<std::string> tried, assumed;
   std::vector<std::string> chosen;  // what the run will say that was chosen for it
   std::vector<std::string> warnings;
+  std::optional<UniverseResolution> universe{};  // how far its structure can be trusted
 };
 
 /// Sizes the run and estimates its work: the memory from the sizes of its arrays, or as measured; steps, outputs and

@@ -142,6 +142,11 @@ class PERGOLA_API GravitySystem : public System {
   Particles standing_for_all(std::int64_t most);
   void watch(const Energies& energies);
   std::vector<Check> growth_checks() const;
+  /// At the end, on rank 0: power spectrum and halos against theory, where the particles are neither too few nor more
+  /// than output.structure_most.
+  std::vector<Check> structure_checks() const;
+  /// What few lines of energies leave open in the energy equation.
+  double energy_equation_doubt() const;
   /// What the user should know about where the particles come from.
   std::vector<Remark> remarks_at_start() const;
 

@@ -15,6 +15,8 @@ namespace pergola {
 
 namespace {
 
+constexpr double negligible_doubt = 2e-3;
+
 /// Where a lattice of particles and the cells of a mesh do not divide one another, the clouds of neighbours are cut
 /// differently, and what that makes of equal masses is of the size of the waves.
 std::string lattice_remark(const RunConfig& config, const Box& box) {
@@ -70,9 +72,24 @@ std::vector<Check> GravitySystem::growth_checks() const {
   return {check("large_wave_growth", growth.mean, 1, 0.02), check("large_wave_scatter", growth.scatter, 0, 0.05)};
 }
 
+/// None where it is small beside what is asked for, so that the tolerance stays what it is.
+double GravitySystem::energy_equation_doubt() const {
+  const RunConfig& config = this->config();
+  if (!config.cosmology) return 0;
+  const double all = config.length_between(start_time(), config.run.end_time), every = config.output.energy_every;
+  const double doubt = layzer_irvine_doubt(every > 0 ? std::min(every, all) : all);
+  return doubt > negligible_doubt ? doubt : 0;
+}
+
 std::vector<Remark> GravitySystem::remarks_at_start() const {
   const RunConfig& config = this->config();
   std::vector<Remark> sentences;
+  if (const double doubt = energy_equation_doubt(); doubt > 0)
+    sentences.push_back(
+        {LogLevel::warning,
+         fmt::format("output.energy_every: {} in ln a are few energies for the equation of Layzer and Irvine: its "
+                     "integral is then known to about {:.1g}, which the report card allows for; use 0.25",
+                     to_text(config.output.energy_every), doubt)});
   if (config.inherited_cosmology)
     sentences.push_back(
         {LogLevel::info,

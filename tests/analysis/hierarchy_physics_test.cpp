@@ -117,5 +117,27 @@ TEST(Escapers, AreThoseThatWereThrownOut) {
   EXPECT_NEAR(found.fastest, 10, 0.1);
 }
 
+// Reference: by hand. At a = 1/2 a pair that is 2 apart in comoving lengths is 1 apart, and its expansion takes it
+// apart with H; of equal masses 1/2 with G = 1 each has the potential −1/2 and leaves with more than 1 relative to the
+// middle.
+TEST(Escapers, OfAnExpandingUniverseAreFoundInProperLengths) {
+  AnalysisSnapshot snapshot;
+  snapshot.universe.emplace();
+  snapshot.universe->cosmology.omega_matter = 1, snapshot.universe->cosmology.omega_lambda = 0;
+  snapshot.universe->scale_factor = 0.5;
+  snapshot.universe->hubble = 0.1;  // H = 0.1 · 2^{3/2}
+  const double flow = 0.1 * std::pow(2.0, 1.5) / 2;
+  for (const double speed : {0.98, 1.02}) {
+    snapshot.particles = {};
+    add(snapshot.particles, 0.5, {9, 0, 0}, {speed - flow, 3, 0});
+    add(snapshot.particles, 0.5, {7, 0, 0}, {flow - speed, 3, 0});
+    snapshot.particles.id = {1, 2};
+    snapshot.particles.potential = {-0.25, -0.25};
+    const AnalysisSnapshot proper = in_proper_lengths(snapshot);
+    EXPECT_NEAR(proper.particles.x[0] - proper.particles.x[1], 1, 1e-12);
+    EXPECT_EQ(find_escapers(proper, proper.particles.potential).count, speed > 1 ? 2 : 0);
+  }
+}
+
 }  // namespace
 }  // namespace pergola

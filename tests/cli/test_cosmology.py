@@ -131,6 +131,40 @@ class Cosmology(harness.CliTest):
         self.assertAlmostEqual(info["redshift"], 49)
 
     @harness.needs("h5py")
+    @harness.needs("h5py")
+    def test_the_header_has_what_yt_reads_of_a_universe(self):
+        """yt's frontend for GADGET takes these and no others for a cosmological data set: Redshift, Omega0, OmegaLambda and
+        HubbleParam (not 0), Time as the scale factor, BoxSize and lengths in units over h."""
+        import h5py
+        path = self.made("yt.hdf5", "--redshift", 9)
+        with h5py.File(path) as file:
+            header, units = file["Header"].attrs, file["Units"].attrs
+            self.assertAlmostEqual(header["Redshift"], 9, places=9)
+            self.assertAlmostEqual(header["Time"], 0.1, places=12)
+            self.assertEqual((header["Omega0"], header["OmegaLambda"], header["HubbleParam"]), (0.3, 0.7, 0.7))
+            self.assertEqual(header["BoxSize"], 50)
+            self.assertAlmostEqual(units["UnitLength_in_cm"] / 3.0856775814913673e24, 1, places=9)
+            total = sum(file[f"{name}/Masses"][:].sum() for name in file if name.startswith("PartType"))
+            # The mean density of matter, 0.3 × 2.7754e11 h² suns/Mpc³, in 1e10 suns/h and Mpc/h.
+            self.assertAlmostEqual(total / 50 ** 3 / (0.3 * 27.754), 1, delta=1e-3)
+
+    @harness.needs("yt", "h5py")
+    def test_yt_sees_the_redshift_and_the_density_of_a_universe(self):
+        import h5py
+        import yt
+        yt.set_log_level(50)
+        path = self.made("yt.hdf5", "--redshift", 9)
+        with h5py.File(path) as file:  # yt takes any GADGET file to be in kpc/h, unless it is told
+            units = {name: float(value) for name, value in file["Units"].attrs.items()}
+        data = yt.load(str(path), unit_base=units)
+        self.assertTrue(data.cosmological_simulation)
+        self.assertAlmostEqual(data.current_redshift, 9, places=6)
+        self.assertAlmostEqual(float(data.domain_width[0].in_units("Mpccm/h")), 50, places=3)
+        mass = float(data.all_data()[("all", "Masses")].sum().in_units("g"))
+        density = mass / float(data.domain_width.prod().in_units("cm**3"))
+        critical = 1.87834e-29 * 0.7 ** 2  # g/cm³, 3 H₀²/(8πG) with h = 0.7 (Particle Data Group)
+        self.assertAlmostEqual(density / (0.3 * critical * 10 ** 3), 1, delta=2e-3)
+
     def test_a_file_of_gadget_4_has_its_universe_among_the_parameters(self):
         import h5py
         file = self.made("ic.hdf5", "--omega-baryon", 0.03)
@@ -179,6 +213,56 @@ class Cosmology(harness.CliTest):
         self.assertEqual(len(list(run.glob("snap_*.hdf5"))), 3)
         checks = {check["name"] for check in json.loads((run / "run.json").read_text())["checks"]}
         self.assertEqual(checks, {"energy_error", "large_wave_growth", "large_wave_scatter"})
+
+    def test_the_end_is_compared_with_linear_theory_and_with_a_table(self):
+        text = CONFIG.replace("cells = 16", "cells = 64").replace("end_redshift = 9", "end_redshift = 4")
+        text = text.replace("redshifts = [24, 14]", 'power_reference = "table.txt"')
+        particles = 'model = "cosmology"\nn = "32^3"\nbox = 200\nseed = 4\nredshift = 9\nfixed = true'
+        table = self.dir / "table.txt"
+        # Everything twice as strong as it is: P(k) of the start, which has grown by (1 + 9)²/(1 + 4)² = 4 at the end.
+        start = self.dir / "start.hdf5"
+        self.good("ic", "cosmology", "--n", "32^3", "--box", 200, "--seed", 4, "--redshift", 9, "--fixed", "-o", start)
+        rows = list(csv.DictReader(self.good("analyze", "power", start, "--folds", 0).splitlines()))
+        k, power, noise = (next(name for name in rows[0] if name.startswith(word)) for word in ("k", "power[", "shot"))
+        rows = [(float(row[k]), float(row[power]) + float(row[noise])) for row in rows]  # a lattice has no such noise
+        table.write_text("# k P\n" + "".join(f"{k} {8 * p}\n" for k, p in rows))
+        run = self.dir / "run"
+        self.good("run", self.config(particles, text=text), "-o", run)
+        checks = {check["name"]: check for check in json.loads((run / "run.json").read_text())["checks"]}
+        linear = checks["power_over_linear"]
+        self.assertTrue(linear["passed"], linear)
+        self.assertLess(linear["tolerance"], 0.08)  # fixed amplitudes: no scatter from the number of modes
+        table_check = checks["power_over_reference"]
+        self.assertFalse(table_check["passed"], table_check)
+        self.assertAlmostEqual(table_check["measured"], 0.5, delta=0.03)
+        self.bad(2, "run", self.config(particles, text=text.replace("table.txt", "none.txt")), "-o", self.dir / "no",
+                 says=("output.power_reference", "none.txt"))
+        table.write_text("1 2\n" * 9)
+        self.bad(2, "run", self.config(particles, text=text), "-o", self.dir / "no", says=("table.txt:2", "rising"))
+        self.assertFalse((self.dir / "no").exists())
+
+    def test_few_energies_are_not_held_against_the_run(self):
+        outcome = harness.run(["run", self.config(MODEL), "-o", self.dir / "run", "--set", "output.energy_every=0.8"])
+        self.assertIn("output.energy_every: 0.8", outcome.stderr)
+        checks = json.loads((self.dir / "run" / "run.json").read_text())["checks"]
+        self.assertAlmostEqual(checks[0]["tolerance"], 0.01 + 0.01 * 0.8 ** 3, places=12)
+
+    def test_plan_foretells_what_can_be_trusted(self):
+        config = self.config('model = "cosmology"\nn = "64^3"\nbox = 100')
+        plan = self.good_json("plan", config, "--no-trial", "--set", "gravity.mesh.cells=128")
+        # cells of 0.78: window, Laplacian and difference take x²/3 together, 1 % at x = 0.173
+        self.assertAlmostEqual(plan["universe"]["wave_number_h_per_mpc"] * 100 / 128, 0.174, delta=0.002)
+        self.assertIn("mesh", plan["universe"]["wave_number_of"])
+        self.assertIn("500 Mpc/h", " ".join(plan["universe"]["notes"]))
+        plan = self.good_json("plan", config, "--no-trial", "--set", "gravity.solver=treepm",
+                              "--set", "gravity.softening=0.001")
+        spacing = 100 / 64
+        self.assertAlmostEqual(plan["universe"]["wave_number_h_per_mpc"], math.pi / spacing / 2, places=6)
+        self.assertEqual(plan["universe"]["halo_particles"], 1000)
+        # Ω_m 3 H₀²/(8πG) = 0.3 × 2.775e11 h² suns per Mpc³
+        self.assertAlmostEqual(plan["universe"]["halo_mass_suns_per_h"] / (1000 * 0.3 * 2.775e11 * spacing ** 3), 1, delta=1e-3)
+        text = self.good("plan", config, "--no-trial")
+        self.assertIn("P(k) to 1 % up to k = ", text)
 
     def test_a_glass_is_displaced_too(self):
         lattice, glass = self.made("lattice.hdf5"), self.made("glass.hdf5", "--grid", "glass", "--order", 3)

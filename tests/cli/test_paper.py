@@ -71,6 +71,18 @@ class Published(unittest.TestCase):
         rows = rows_of(run_paper("cuda-gadget/m81", "--budget", "0.001"), "cuda-gadget/m81")
         self.assertEqual(rows[17500000]["published"]["CPU/GPU"], 9.4)
 
+    def test_a_universe_runs_with_the_number_of_particles_asked_for(self):
+        result = run_paper("cuda-gadget/cosmology", "--max-n", "512", "--budget", "20")
+        rows = rows_of(result, "cuda-gadget/cosmology")
+        self.assertEqual(list(rows), [512])
+        self.assertGreater(list(rows[512]["ours"].values())[0], 0)
+        self.assertTrue(any("No GPU" in note for note in result["tables"][0]["notes"]))
+        rows = rows_of(run_paper("cuda-gadget/cosmology", "--budget", "0.001"), "cuda-gadget/cosmology")
+        self.assertEqual(rows[512 ** 3]["published"]["CPU/GPU"], 2.8)
+        refused = pergola("paper", "cuda-gadget/cosmology", "--max-n", "1000000001")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("the cube of a whole number", refused.stderr)
+
     def test_bertinelli_holds_the_numbers_of_the_text(self):
         times = rows_of(run_paper("bertinelli/time", "--max-n", "1024"), "bertinelli/time")
         self.assertEqual(times[65536]["published"]["T4 (s)"], 21)

@@ -157,6 +157,35 @@ class Picture(harness.CliTest):
                               (["--camera", "50,0,0", "--target", "60,0,0"], "in front of the camera")):
             self.bad(2, "picture", path, "-o", self.dir / "no.png", *options, says=word)
 
+    def test_a_volume_is_seen_by_a_camera_and_the_same_for_any_number_of_threads(self):
+        path = self.csv(cluster(2000))
+        volume = ["--style", "volume", "--size", 96, "--no-legend"]
+        pictures = set()
+        for threads in (1, 2, 5):
+            said = self.good_json("picture", path, "-o", self.dir / "v.png", *volume, "--threads", threads)
+            pictures.add((self.dir / "v.png").read_bytes())
+        self.assertEqual(len(pictures), 1)
+        self.assertGreater(said["shown"], 1000)
+        rows = read_png(self.dir / "v.png")[2]
+        self.assertGreater(sum(rows[48][48]), sum(rows[2][2]) + 50)
+        # Two lumps on the line of sight: the nearer one is seen, whichever side the camera is on.
+        spread, lines = random.Random(3), ["id,mass,x,y,z,vx,vy,vz,species\n"]
+        for k in range(600):
+            place = ",".join(str((1 if axis == 2 else 0) * (1 if k % 2 else -1) + spread.gauss(0, 0.1)) for axis in range(3))
+            lines.append(f"{k + 1},1,{place},{k % 7},0,0,{'disc' if k % 2 else 'bulge'}\n")
+        path = self.csv("".join(lines), "lumps.csv")
+        middle = []
+        for z in (8, -8):
+            self.good("picture", path, "-o", self.dir / "l.png", *volume, "--color", "species", "--depth", 20, "--camera", f"0,0,{z}",
+                      "--target", "0,0,0", "--fov", 20)
+            middle.append(read_png(self.dir / "l.png")[2][48][48])
+        self.assertGreater(middle[0][2], middle[0][0])  # the disc's blue from above, the bulge's orange from below
+        self.assertGreater(middle[1][0], middle[1][2])
+        self.good("picture", path, "-o", self.dir / "s.svg", "--style", "volume", "--color", "dispersion", "--size", 64)
+        for options, word in ((["--color", "dispersion"], "--style volume"), ([*volume, "--depth", 0], "--depth"),
+                              ([*volume, "--camera", "50,0,0", "--target", "60,0,0"], "in front of the camera")):
+            self.bad(2, "picture", path, "-o", self.dir / "no.png", *options, says=word)
+
     def test_several_files_stand_side_by_side_in_one_frame(self):
         near = self.csv(HEADER + "1,1,1,0,0,0,0,0\n2,1,-1,0,0,0,0,0\n", "snap_0.csv")
         far = self.csv(HEADER + "1,1,4,0,0,0,0,0\n2,1,-4,0,0,0,0,0\n", "snap_1.csv")

@@ -172,5 +172,47 @@ TEST(Render, LegendAndTitleChangeThePictureAndTheMiddleIsBright) {
   EXPECT_GT(middle, 2 * corner);
 }
 
+/// Points at random in a periodic cube of side 2 from the origin.
+Particles cube_of_points(std::int64_t n) {
+  Particles p;
+  p.resize(n);
+  for (std::size_t i = 0; i < p.id.size(); ++i) {
+    Philox random(8, 0, i);
+    p.mass[i] = 1;
+    p.x[i] = 2 * random.uniform(), p.y[i] = 2 * random.uniform(), p.z[i] = 2 * random.uniform();
+  }
+  return p;
+}
+
+double mean_of_rim(const Projection& map, int width) {
+  double sum = 0;
+  int count = 0;
+  for (int y = 0; y < map.pixels; ++y)
+    for (int x = 0; x < map.pixels; ++x)
+      if (std::min({x, y, map.pixels - 1 - x, map.pixels - 1 - y}) < width) sum += map.at(x, y), ++count;
+  return sum / count;
+}
+
+TEST(Projections, APeriodicCubeIsAsBrightAtItsRimAsWithin) {
+  const Particles p = cube_of_points(4000);
+  ProjectionOptions options{SightLine::z, {{1, 1, 1}, 2}, 96, 2};
+  const double mean = 4000 / 4.0, open = mean_of_rim(project(p, options), 3) / mean;
+  options.periodic_side = 2;
+  const Projection map = project(p, options);
+  EXPECT_LT(open, 0.8);
+  EXPECT_NEAR(mean_of_rim(map, 3) / mean, 1, 0.06);
+  EXPECT_EQ(map.particles, 4000);
+  EXPECT_EQ(map.shown, 4000);
+}
+
+TEST(Projections, AFrameAtTheCornerOfAPeriodicCubeIsFull) {
+  const Particles p = cube_of_points(8000);
+  ProjectionOptions options{SightLine::x, {{0, 0, 0}, 1}, 64, 1, 2};
+  const double mean = 8000 / 4.0;
+  EXPECT_NEAR(mass_in(project(p, options)), mean, 0.1 * mean);
+  options.frame.width = 3;  // wider: the cube once
+  EXPECT_LT(mass_in(project(p, options)), 0.6 * 9 * mean);
+}
+
 }  // namespace
 }  // namespace pergola

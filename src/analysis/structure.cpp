@@ -1,0 +1,63 @@
+#include "analysis/structure.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/friends.hpp"
+#include "analysis/group_properties.hpp"
+#include "analysis/neighbourhood.hpp"
+#include "physics/power_spectrum.hpp"
+
+namespace pergola {
+
+PowerRatio power_ratio(const PowerSpectrum& spectrum, const std::function<double(double k)>& expected, double k_low,
+                       double k_high, bool fixed) {
+  constexpr double trusted = 0.01;
+  PowerRatio ratio;
+  double weights = 0;
+  for (const PowerBin& bin : spectrum.bins) {
+    if (bin.k < k_low || bin.k > k_high) continue;
+    const double scatter = fixed ? 0 : physics::power_error(1, static_cast<double>(bin.modes));
+    const double weight = 1 / (scatter * scatter + trusted * trusted);
+    ratio.mean += weight * bin.power_total / expected(bin.k);
+    weights += weight;
+    ratio.k_high = bin.k;
+    ++ratio.shells;
+  }
+  if (ratio.shells == 0) return ratio;
+  ratio.mean /= weights;
+  ratio.error = 1 / std::sqrt(weights);
+  return ratio;
+}
+
+double HaloCount::tolerance() const { return 3 * std::sqrt(expected) + 0.2 * expected; }
+
+std::vector<HaloCount> halo_counts(const AnalysisSnapshot& box, const ExpectedHalos& theory, double least,
+                                   const Device& device) {
+  constexpr double linking = 0.2, heaviest = 1e6, fewest = 10;
+  const double half_decade = std::sqrt(10.0), volume = box.box.volume();
+  const auto n = static_cast<double>(box.particles.size());
+  const double each = halo_densities(box).mean / halo_overdensity * volume / n;
+  std::vector<HaloCount> counts;
+  for (double low = least * each; low < heaviest * each; low *= half_decade) {
+    HaloCount count{std::round(low / each), low, low * half_decade, 0, 0};
+    count.expected = volume * theory.tinker_between(count.low, count.high);
+    if (count.expected < fewest) break;
+    counts.push_back(count);
+  }
+  if (counts.empty()) return counts;
+  HaloCount& last = counts.back();
+  last.high = heaviest * each;
+  last.expected = volume * theory.tinker_between(last.low, last.high);
+
+  // A sphere may hold up to twice the mass of its group.
+  const auto smallest = static_cast<std::int64_t>(std::max(20.0, least / 2));
+  const FriendGroups friends =
+      friends_of_friends(box.particles, box.box, linking * std::cbrt(volume / n), smallest, device.threads());
+  for (const GroupProperties& group : group_properties(box, Neighbourhood(box), friends, device))
+    for (HaloCount& count : counts)
+      if (group.m200m >= count.low && group.m200m < count.high) ++count.found;
+  return counts;
+}
+
+}  // namespace pergola

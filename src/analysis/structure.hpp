@@ -1,0 +1,43 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "analysis/analysis_input.hpp"
+#include "analysis/expected_halos.hpp"
+#include "analysis/power_spectrum.hpp"
+#include "base/host_device.hpp"
+#include "device/device.hpp"
+
+namespace pergola {
+
+/// A measured power spectrum over an expected one: the mean over shells up to k_high, each weighted with its error of a
+/// Gaussian field and a hundredth that no shell is trusted beyond. Nothing is taken off for the number of particles:
+/// what was a lattice or a glass has no such noise in its large waves.
+struct PowerRatio {
+  double mean = 0, error = 0;
+  double k_high = 0;  // of the last shell
+  int shells = 0;     // 0: none was in the range
+};
+/// `k_low` ≤ k ≤ `k_high`; `fixed`: waves have their rms amplitudes, and shells no error from their number.
+PERGOLA_API PowerRatio power_ratio(const PowerSpectrum& spectrum, const std::function<double(double k)>& expected,
+                                   double k_low, double k_high, bool fixed);
+
+/// Halos of a range of masses, found and expected.
+struct HaloCount {
+  double particles = 0;  // from so many on
+  double low = 0, high = 0;
+  double found = 0, expected = 0;
+
+  /// Three Poisson errors of what is expected, and a fifth of it: what friends of friends, the fit and the waves that
+  /// the box lacks may make of it.
+  double tolerance() const;
+};
+/// Halos by M200m, spheres of 200 mean densities about the deepest places of groups of friends, in ranges of half a
+/// decade from `least` particles on; the last one without an end. Ranges in which fewer than ten are expected are left
+/// out. `box`: periodic, with its mean mass of a particle.
+PERGOLA_API std::vector<HaloCount> halo_counts(const AnalysisSnapshot& box, const ExpectedHalos& theory, double least,
+                                               const Device& device);
+
+}  // namespace pergola

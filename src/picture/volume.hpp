@@ -1,0 +1,39 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "base/host_device.hpp"
+#include "base/vec.hpp"
+#include "picture/camera.hpp"
+#include "picture/image.hpp"
+
+namespace pergola {
+
+/// A smoothed particle that shines and absorbs.
+struct VolumeParticle {
+  Vec3<double> place;
+  double length = 0;  // radius of the sphere that it is spread over
+  double weight = 0;  // how much it absorbs, over the others
+  Color color;        // that it has where it is opaque
+};
+
+struct VolumeOptions {
+  Camera camera;
+  int pixels = 900;
+  int threads = 1;
+  double optical_depth = 1;  // mean over the picture of all that is in it
+};
+
+struct VolumePicture {
+  Image image;
+  std::int64_t shown = 0;  // particles whose centres are within the frame
+  std::int64_t ahead = 0;  // and those that are in front of the camera
+};
+
+/// One ray from the camera through the middle of each pixel: from the farthest particle to the nearest each lets light
+/// through and adds its own (physics/volume_light.hpp), on black. A particle that is smaller than a pixel is spread
+/// over one, and one that is nearer to the camera than three of its lengths is made smaller. The same bits on any
+/// number of threads. Throws Error(input) as CameraView does.
+PERGOLA_API VolumePicture render_volume(const std::vector<VolumeParticle>& particles, const VolumeOptions& options);
+
+}  // namespace pergola
