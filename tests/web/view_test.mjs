@@ -146,6 +146,7 @@ try {
   await page.waitForFunction(() => Number(document.body.dataset.frames) >= 2 && document.body.dataset.status === "running");
   assert((await look(page)).bright > 300);
   await page.waitForFunction(() => [...document.querySelectorAll("#curves .u-title")].some((title) => title.textContent === "particles by step"));
+  await page.waitForFunction(() => ["particle steps/s", "seconds left"].every((name) => [...document.querySelectorAll("#curves .u-title")].some((title) => title.textContent === name)));
   await page.click("[data-do=pause]");
   await page.waitForFunction(() => document.body.dataset.status === "paused");
   const stood = await page.textContent("#facts");

@@ -27,6 +27,22 @@ export function curvesOf(state: State, ofMoment: StateCurve[]): Curve[] {
   return curves;
 }
 
+/// How fast a run goes, and how long it will, since the page was opened: a state says of now only.
+export class Pace {
+  private time: number[] = []; private rate: Column = []; private left: Column = [];
+
+  take(state: State): void {
+    const now = state.time ?? NaN, rate = parseFloat(state.rate ?? "");
+    if (!state.live || !(now > (this.time[this.time.length - 1] ?? -Infinity)) || !(rate > 0)) return;
+    this.time.push(now); this.rate.push(rate); this.left.push(state.seconds_left ?? null);
+    if (this.time.length > 2000) for (const list of [this.time, this.rate, this.left]) list.shift();
+  }
+  curves(): StateCurve[] {
+    if (this.time.length < 2) return [];
+    return [{ title: "particle steps/s", look: "line", x: [...this.time], y: [...this.rate] }, { title: "seconds left", look: "line", x: [...this.time], y: [...this.left] }];
+  }
+}
+
 export class Curves {
   private plots = new Map<string, uPlot>();
   constructor(private home: HTMLElement) {}

@@ -1,4 +1,4 @@
-import { Curves } from "./curves";
+import { Curves, Pace } from "./curves";
 import { Maps } from "./maps";
 import { Ring } from "./ring";
 import { kindColours, mapColour, Scene, type Colouring } from "./scene";
@@ -8,7 +8,7 @@ const $ = <T extends HTMLElement>(id: string): T => document.getElementById(id) 
 const most = Math.min(Number(new URLSearchParams(location.search).get("most")) || 100000, 200000);
 
 const scene = new Scene($<HTMLCanvasElement>("scene"));
-const curves = new Curves($("curves")), maps = new Maps($("maps"));
+const curves = new Curves($("curves")), pace = new Pace(), maps = new Maps($("maps"));
 const ring = new Ring<Points>(64 << 20, 200);
 const mostPoints = 200000;  // beyond it a picture of the density shows more than points do
 const points = new Line(), facts = new Line();
@@ -159,7 +159,7 @@ function goBack(place: number): void {
 
 /// A run that goes on says with its state what its last points were, a snapshot has its own.
 function drawCurves(): void {
-  if (state) curves.show(state, state.live && following ? (state.curves ?? []) : (scene.header?.curves ?? []));
+  if (state) curves.show(state, [...(state.live && following ? (state.curves ?? []) : (scene.header?.curves ?? [])), ...pace.curves()]);
 }
 
 function drawState(now: State): void {
@@ -179,6 +179,7 @@ function drawState(now: State): void {
   if (typeof now.seconds_left === "number") lines.push(`${number(now.seconds_left)} s left`);
   $("facts").innerText = lines.join("\n");
   if (now.said && now.said !== lastSaid) say((lastSaid = now.said));
+  pace.take(now);
   drawCurves();
   const table = $("checks");
   table.textContent = "";
