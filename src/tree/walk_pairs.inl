@@ -50,19 +50,16 @@ class NearSum {
   NearSum(const TreeView<T>& tree, const Space& space, const ActiveSet& active)
       : tree_(tree), space_(space), active_(active) {}
 
-  /// Adds what the particles of the leaves `near` do to those of one.
+  /// Adds what the particles of the leaves `near` do to those of one that ask: four at a time, the last one or two by
+  /// themselves. What each gets does not depend on it.
   void add(std::uint32_t cell, const std::vector<std::uint32_t>& near, LeafSums& sums) {
     const CellLink& link = tree_.link[cell];
     const NearSources sources = gather(cell, near);
-    constexpr std::uint32_t group = 4;
-    for (std::uint32_t k = 0; k < link.count; k += group) {
-      if (tree_.kernel == SofteningKernel::spline)
-        add_group<group, SplineLaw, true>(link, k, sources, sums);
-      else if (tree_.softening)
-        add_group<group, PlummerLaw, true>(link, k, sources, sums);
-      else
-        add_group<group, PlummerLaw, false>(link, k, sources, sums);
-    }
+    std::uint32_t asking[leaf_capacity], count = 0, k = 0;
+    for (std::uint32_t i = 0; i < link.count; ++i)
+      if (!active_.particle || active_.particle[link.first + i]) asking[count++] = i;
+    for (; k + 2 < count; k += 4) add_any<4>(link.first, asking + k, std::min(4u, count - k), sources, sums);
+    for (; k < count; ++k) add_any<1>(link.first, asking + k, 1, sources, sums);
   }
 
  private:
@@ -163,15 +160,27 @@ class NearSum {
     return to;
   }
 
+  /// For `count` particles of the leaf that begins at `leaf`.
+  template <std::uint32_t group>
+  void add_any(std::uint32_t leaf, const std::uint32_t* asking, std::uint32_t count, const NearSources& sources,
+               LeafSums& sums) const {
+    if (tree_.kernel == SofteningKernel::spline)
+      add_group<group, SplineLaw, true>(leaf, asking, count, sources, sums);
+    else if (tree_.softening)
+      add_group<group, PlummerLaw, true>(leaf, asking, count, sources, sums);
+    else
+      add_group<group, PlummerLaw, false>(leaf, asking, count, sources, sums);
+  }
   template <std::uint32_t group, class PairLaw, bool by_particle>
-  void add_group(const CellLink& link, std::uint32_t first, const NearSources& sources, LeafSums& sums) const {
+  void add_group(std::uint32_t leaf, const std::uint32_t* asking, std::uint32_t count, const NearSources& sources,
+                 LeafSums& sums) const {
     if constexpr (Space::periodic) {
       if (!sources.one_image)
-        return sum_group<group, PairLaw, by_particle, Kind<true, true>>(link, first, sources, sums);
+        return sum_group<group, PairLaw, by_particle, Kind<true, true>>(leaf, asking, count, sources, sums);
       if (!space_.with_potential)
-        return sum_group<group, PairLaw, by_particle, Kind<false, false>>(link, first, sources, sums);
+        return sum_group<group, PairLaw, by_particle, Kind<false, false>>(leaf, asking, count, sources, sums);
     }
-    sum_group<group, PairLaw, by_particle, Kind<true, false>>(link, first, sources, sums);
+    sum_group<group, PairLaw, by_particle, Kind<true, false>>(leaf, asking, count, sources, sums);
   }
 
   /// Whether none of a pack of sources is within the cut-off radius of one of the targets.
@@ -208,23 +217,20 @@ class NearSum {
   /// Sums over all near sources, these in the lanes, for `group` particles of the leaf at once. by_particle: each
   /// particle has a softening length of its own.
   template <std::uint32_t group, class PairLaw, bool by_particle, class Kind>
-  void sum_group(const CellLink& link, std::uint32_t first, const NearSources& sources, LeafSums& sums) const {
+  void sum_group(std::uint32_t leaf, const std::uint32_t* asking, std::uint32_t count, const NearSources& sources,
+                 LeafSums& sums) const {
     using Law = std::conditional_t<rough, typename PairLaw::Rough, PairLaw>;
-    const std::uint32_t count = std::min(group, link.count - first);
-    bool any = !active_.particle;
     Vec3<P> at[group];
     const P same_epsilon2(static_cast<T>(tree_.same_epsilon2));
     P softening[group], own[group];
     PairSum<P> sum[group];
     for (std::uint32_t g = 0; g < group; ++g) {
-      const std::uint32_t k = first + std::min(g, count - 1), i = link.first + k;
-      any = any || active_.particle[i];
+      const std::uint32_t k = asking[std::min(g, count - 1)], i = leaf + k;
       at[g] = {P(tree_.x[i]), P(tree_.y[i]), P(tree_.z[i])};
       if constexpr (by_particle) softening[g] = P(tree_.softening[i]);
       own[g] = P(static_cast<T>(k));
       sum[g].ax = sum[g].ay = sum[g].az = sum[g].pot = P(T(0));
     }
-    if (!any) return;
     const auto add = [&](std::size_t j, auto mask) HWY_ATTR {
       const Vec3<P> x{P::load(sources.x + j), P::load(sources.y + j), P::load(sources.z + j)};
       if constexpr (Space::periodic && !Kind::looks_for_images && !decltype(mask)::value)
@@ -240,7 +246,7 @@ class NearSum {
     for (std::size_t j = 0; j < sources.own; j += lanes) add(j, std::true_type());
     for (std::size_t j = sources.own; j < sources.count; j += lanes) add(j, std::false_type());
     for (std::uint32_t g = 0; g < count; ++g)
-      sums.add(first + g, -Law::factor * sum_of_lanes(sum[g].pot), Law::factor * sum_of_lanes(sum[g].ax),
+      sums.add(asking[g], -Law::factor * sum_of_lanes(sum[g].pot), Law::factor * sum_of_lanes(sum[g].ax),
                Law::factor * sum_of_lanes(sum[g].ay), Law::factor * sum_of_lanes(sum[g].az));
   }
 
