@@ -359,7 +359,7 @@ void BlockLeapfrog<Real>::finish(double end) {
 template <class Real>
 void BlockLeapfrog<Real>::add_long_range(const std::vector<std::int64_t>& places, ForceResult& forces) {
   VectorBuffer<Real> all(device_, count());
-  solver_->find_long_range(state_.sources(), {all.x.data(), all.y.data(), all.z.data()});
+  solver_->find_long_range(sources_at(time()), {all.x.data(), all.y.data(), all.z.data()});
   const auto add = [&](const Buffer<Real>& from, std::vector<double>& to) {
     for (std::size_t k = 0; k < places.size(); ++k) {
       Real value = 0;
