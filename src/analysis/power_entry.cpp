@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
+#include <optional>
 
 #include "analysis/analysis.hpp"
 #include "analysis/centers.hpp"
 #include "analysis/power_spectrum.hpp"
 #include "base/error.hpp"
+#include "physics/eisenstein_hu.hpp"
+#include "physics/growth.hpp"
 #include "physics/power_spectrum.hpp"
 
 namespace pergola {
@@ -21,6 +25,17 @@ int cells_for(const AnalysisOptions& options, std::int64_t particles) {
     return static_cast<int>(options.cells);
   }
   return usual_power_cells(particles);
+}
+
+/// The linear power of a box whose waves are known from its run, at its time and in its lengths.
+std::optional<std::function<double(double)>> linear_power_of(const AnalysisSnapshot& snapshot) {
+  const auto& universe = snapshot.universe;
+  if (!universe || !universe->knows_waves) return std::nullopt;
+  const double unit = universe->length_mpc_h;
+  const double growth = physics::growth_at(universe->cosmology.background(1), universe->scale_factor).d1;
+  return [=, power = physics::eisenstein_hu_power(universe->cosmology)](double k) {
+    return growth * growth * power(k / unit) / (unit * unit * unit);
+  };
 }
 
 void add_bins(const AnalysisSnapshot& snapshot, const PowerSpectrum& spectrum, Table& table) {
@@ -59,6 +74,11 @@ AnalysisResult analyze(const AnalysisFiles& files, const AnalysisOptions& option
     FigureLine line{files.names.size() > 1 ? snapshot.moment : "P(k)", {}, {}};
     for (const PowerBin& bin : spectrum.bins) line.x.push_back(bin.k), line.y.push_back(bin.power);
     figure.lines.push_back(line);
+    if (const auto linear = linear_power_of(snapshot)) {
+      FigureLine theory{files.names.size() > 1 ? "" : "linear theory", line.x, {}, false, true};
+      for (const double k : line.x) theory.y.push_back((*linear)(k));
+      figure.lines.push_back(theory);
+    }
     if (f + 1 == files.names.size())
       figure.lines.push_back(
           {"shot noise", {line.x.front(), line.x.back()}, {spectrum.shot_noise, spectrum.shot_noise}, false, true});
@@ -80,7 +100,9 @@ AnalysisEntry power_entry() {
               "Mass is put on two interlaced meshes by triangular clouds, and the clouds' window is divided out. A "
               "mesh is used up to half its Nyquist wave number; beyond, the box is folded onto half its side "
               "(--folds times). Columns: time, k, modes (k and -k are two), power (without the shot noise), error "
-              "(of a Gaussian field, from the modes), shot_noise, power_per_log (k^3 P / 2 pi^2), fold.",
+              "(of a Gaussian field, from the modes), shot_noise, power_per_log (k^3 P / 2 pi^2), fold. The plot has "
+              "linear "
+              "theory (Eisenstein & Hu 1998) beside it where the run beside the file says which waves it began with.",
           .example = "box.hdf5 --cells 256 -o power.csv --plot power.png",
           .needs = AnalysisNeeds::particles,
           .span = AnalysisSpan::last_moment,
