@@ -80,6 +80,17 @@ class Units(harness.CliTest):
         self.good("ic", "plummer", "--n", 10, "-o", self.dir / "plummer.csv")
         self.assertEqual((self.dir / "plummer.csv").read_text().splitlines()[0], "id,mass,x,y,z,vx,vy,vz")
 
+    @harness.needs("h5py")
+    def test_only_a_universe_has_h_in_its_units(self):
+        import h5py
+        path = self.stars()
+        for omega, has_h in ((0.0, False), (0.3, True)):  # GADGET writes Omega0 = 0 into files of static boxes
+            with h5py.File(path, "a") as file:
+                file["Header"].attrs["Omega0"] = omega
+                file["Header"].attrs["HubbleParam"] = 0.7
+            columns = self.good("analyze", "profile", path, "--bins", 4).splitlines()[0]
+            self.assertEqual("kpc/h" in columns, has_h, columns)
+
     def test_files_in_other_units_are_not_put_beside_each_other(self):
         stars, other = self.stars(), self.dir / "other.hdf5"
         self.good("ic", "plummer", "--n", 32, "--units", "stellar", "-o", other)
