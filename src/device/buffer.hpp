@@ -1,43 +1,27 @@
 #pragma once
-#include <cstdint>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
-#include "base/view.hpp"
-#include "device/device.hpp"
+#include "device/held_memory.hpp"
 
 namespace pergola {
 
-/// Memory for `size` values of a plain type that lives on a Device and is given back with the Buffer.
+struct PlaceOnDevice {
+  static void* allocate(DeviceMemory& memory, std::size_t bytes) { return memory.allocate(bytes); }
+  static void release(DeviceMemory& memory, void* data) noexcept { memory.release(data); }
+};
+
+/// Memory for values that lives on a Device: the host copies to and from it.
 template <class T>
-class Buffer {
-  static_assert(std::is_trivially_copyable_v<T>);
+class Buffer : public HeldMemory<T, PlaceOnDevice> {
+  using Held = HeldMemory<T, PlaceOnDevice>;
+  using Held::data_, Held::device_, Held::size_;
 
  public:
+  using Held::bytes, Held::Held;
   Buffer() = default;
-  Buffer(const Device& device, std::int64_t size) : device_(device), size_(size) {
-    if (size > 0) data_ = static_cast<T*>(device_.memory().allocate(bytes()));
-  }
-  Buffer(const Device& device, const std::vector<T>& values)
-      : Buffer(device, static_cast<std::int64_t>(values.size())) {
+  Buffer(const Device& device, const std::vector<T>& values) : Held(device, static_cast<std::int64_t>(values.size())) {
     from_host(values.data());
   }
-  Buffer(Buffer&& other) noexcept { swap(other); }
-  Buffer& operator=(Buffer&& other) noexcept {
-    Buffer(std::move(other)).swap(*this);
-    return *this;
-  }
-  ~Buffer() {
-    if (data_) device_.memory().release(data_);
-  }
-
-  T* data() { return data_; }
-  const T* data() const { return data_; }
-  std::int64_t size() const { return size_; }
-  std::size_t bytes() const { return static_cast<std::size_t>(size_) * sizeof(T); }
-  View<T> view() { return {data_, size_}; }
-  View<const T> view() const { return {data_, size_}; }
 
   void from_host(const T* values) {
     if (size_ > 0) device_.memory().from_host(data_, values, bytes());
@@ -53,17 +37,6 @@ class Buffer {
   void zero() {
     if (size_ > 0) device_.memory().zero(data_, bytes());
   }
-
-  void swap(Buffer& other) noexcept {
-    std::swap(device_, other.device_);
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-  }
-
- private:
-  Device device_;
-  T* data_ = nullptr;
-  std::int64_t size_ = 0;
 };
 
 }  // namespace pergola
