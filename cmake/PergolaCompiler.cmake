@@ -22,8 +22,22 @@ endif()
 set(PERGOLA_CUDA_FLAGS -DFMT_USE_CONSTEXPR=1 --Werror=all-warnings --expt-relaxed-constexpr --extended-lambda
     -Xcompiler=-Wall,-Wextra,-Werror,-ffp-contract=off)
 
-# Files of loops that ask for more than -O2 take it from here.
+# Files of loops that ask for more than -O2 take it from here; those that read, check and say things, and call others for the work, need less.
 set(PERGOLA_LOOPS_OPTIMISE -O3)
+set(PERGOLA_WORDS_OPTIMISE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>)
+
+# Loops are compiled for each instruction set that a processor may have, and the best is taken when the program starts.
+option(PERGOLA_THIS_PROCESSOR "Loops for this machine's best instruction set and the plainest only: a shorter build" OFF)
+if(PERGOLA_THIS_PROCESSOR AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$" AND EXISTS /proc/cpuinfo)
+  file(STRINGS /proc/cpuinfo processor_flags REGEX "^flags" LIMIT_COUNT 1)
+  set(unused HWY_AVX2)
+  foreach(flag avx512f avx512vl avx512dq avx512bw avx512cd)
+    if(NOT " ${processor_flags} " MATCHES " ${flag} ")
+      set(unused HWY_AVX3)
+    endif()
+  endforeach()
+  add_compile_definitions(PERGOLA_UNUSED_SIMD_TARGETS=${unused})
+endif()
 
 # What shortens a build from nothing, and is not done where a compiler cache stands before the compiler: that is for who builds again and again, when a changed
 # file is to be compiled alone; it also sees to it that files include what they use.

@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 add_library(pergola_shared SHARED)
 add_library(pergola::pergola ALIAS pergola_shared)
-target_link_libraries(pergola_shared PRIVATE pergola_objects pergola_g6_objects)
+target_link_libraries(pergola_shared PRIVATE pergola_objects pergola_word_objects pergola_g6_objects)
 target_compile_features(pergola_shared INTERFACE cxx_std_20)
 target_compile_definitions(pergola_shared INTERFACE $<$<BOOL:${PERGOLA_HAS_CUDA}>:PERGOLA_WITH_CUDA>)
 target_include_directories(pergola_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

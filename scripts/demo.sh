@@ -4,13 +4,14 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/deps.sh
-# What this machine can use, and no more: CUDA code only where there is a GPU, and for its architecture only.
+# What this machine can use, and no more: CUDA code only where there is a GPU, and for its architecture only; loops for this processor.
 architecture=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d .) || true
 if [[ "$architecture" =~ ^[0-9]+$ ]]; then
   settings=(-DPERGOLA_CUDA=ON "-DPERGOLA_CUDA_ARCHITECTURES=$architecture-real")
 else
   settings=(-DPERGOLA_CUDA=OFF)
 fi
+settings+=(-DPERGOLA_THIS_PROCESSOR=ON)
 echo "building (the first time takes a few minutes)"
 scripts/build.sh release "${settings[@]}" pergola_program
 
