@@ -218,9 +218,9 @@ cells = 16
 
 TEST_P(ManagedRuns, ForceAuditMeasuresTheErrorThatForceFinds) {
   const std::vector<std::string> tree{
-      "time.integrator=leapfrog",     "gravity.solver=tree", "particles.n=3000",
-      "gravity.softening=0.01",       "time.step=0.01",      "output.force_audit_every=5",
-      "output.force_audit_sample=200"};
+      "time.integrator=leapfrog",      "gravity.solver=tree", "particles.n=3000",
+      "gravity.softening=0.01",        "time.step=0.01",      "output.force_audit_every=5",
+      "output.force_audit_sample=200", "run.end_time=0.1"};
   for (const std::string steps : {"shared", "block"}) {
     auto sets = tree;
     sets.push_back("time.steps=" + steps);
@@ -257,7 +257,8 @@ TEST_P(ManagedRuns, ForceAuditMeasuresTheErrorThatForceFinds) {
 TEST_P(ManagedRuns, ForceAuditGoesOnAfterAResumeAndAltersNothing) {
   for (const std::string steps : {"shared", "block"}) {
     const std::vector<std::string> common{"time.integrator=leapfrog", "gravity.solver=tree", "particles.n=600",
-                                          "gravity.softening=0.01",   "time.steps=" + steps, "time.step=0.004"};
+                                          "gravity.softening=0.01",   "time.steps=" + steps, "time.step=0.004",
+                                          "run.end_time=0.1"};
     auto audited = common;
     audited.insert(audited.end(), {"output.force_audit_every=4", "output.force_audit_sample=50"});
     run_system(config(common), options("plain" + steps));
