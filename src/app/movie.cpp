@@ -85,9 +85,12 @@ void make_movie(const Context& context, const MovieCommand& command) {
   }
   WrittenFiles written({output});
   film->finish();
-  nlohmann::json said{{"file", output}, {"frames", files.size()}, {"frames_per_second", command.frames_per_second}};
-  if (look.range) said["range"] = {look.range->low, look.range->high};
-  if (!plasma) said["width"] = look.frame.width;
+  nlohmann::json said;  // nothing unless asked for: memory may end where it is destroyed, too late for a folder to go
+  if (context.json) {
+    said = {{"file", output}, {"frames", files.size()}, {"frames_per_second", command.frames_per_second}};
+    if (look.range) said["range"] = {look.range->low, look.range->high};
+    if (!plasma) said["width"] = look.frame.width;
+  }
   written.print_and_keep(context, fmt::format("{}: {} frames\n", output, files.size()), said);
 }
 

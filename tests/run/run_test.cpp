@@ -263,7 +263,7 @@ TEST_P(ManagedRuns, ForceAuditGoesOnAfterAResumeAndAltersNothing) {
     audited.insert(audited.end(), {"output.force_audit_every=4", "output.force_audit_sample=50"});
     run_system(config(common), options("plain" + steps));
     run_system(config(audited), options("whole" + steps));
-    EXPECT_GT(run_in_pieces(config(audited), options("pieces" + steps), 7), 2);
+    EXPECT_GT(run_in_pieces(config(audited), options("pieces" + steps), 3), 2);
     EXPECT_EQ(text(folder_ / ("whole" + steps) / "audit.csv"), text(folder_ / ("pieces" + steps) / "audit.csv"));
     expect_same_run(folder_ / ("whole" + steps), folder_ / ("pieces" + steps));
     EXPECT_EQ(energies(folder_ / ("whole" + steps)), energies(folder_ / ("plain" + steps)));
