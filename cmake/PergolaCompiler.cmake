@@ -104,10 +104,11 @@ if(PERGOLA_SANITIZE)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${PERGOLA_SANITIZE}> $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)
   add_link_options(-fsanitize=${PERGOLA_SANITIZE})
-  # Files of vectors, whose every number would be checked in place: 45 s instead of 108 for the longest. The address sanitizer finds null references all the
-  # same, and instructions on vectors fault where those are not aligned.
+  # Checks of memory are calls in place of code at every access: a fifth of the build less. The address sanitizer finds null references all the same; in files
+  # of vectors instructions fault where those are not aligned.
   set(PERGOLA_SANITIZE_LOOPS)
   if(PERGOLA_SANITIZE MATCHES "address")
-    list(APPEND PERGOLA_SANITIZE_LOOPS --param=asan-instrumentation-with-call-threshold=0 -fno-sanitize=null,alignment)
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:--param=asan-instrumentation-with-call-threshold=0> $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=null,vptr>)
+    list(APPEND PERGOLA_SANITIZE_LOOPS -fno-sanitize=alignment)
   endif()
 endif()
