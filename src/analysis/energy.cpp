@@ -111,8 +111,9 @@ double finer_energy(const ShownParticles& shown, const SolverOptions& gravity, c
 
 double pair_energy(const ShownParticles& shown, const SolverOptions& gravity, AnySolver* lent) {
   const EnergyMethod& method = solver_entry(gravity.solver).energy;
-  if (shown.count() <= method.pairs_up_to) return direct_energy(shown, gravity);
-  if (method.options) return finer_energy(shown, gravity, method.options(gravity), lent);
+  const bool images = box_of(gravity).periodic();  // of which a sum over pairs knows nothing
+  if (!images && shown.count() <= method.pairs_up_to) return direct_energy(shown, gravity);
+  if (!images && method.options) return finer_energy(shown, gravity, method.options(gravity), lent);
   if (lent) return energy_from(lent->plain(), shown, gravity);
   return energy_from(*make_solver(gravity, shown.device()), shown, gravity);
 }

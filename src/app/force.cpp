@@ -116,7 +116,7 @@ void run_force(const ForceOptions& options, const Context& context) {
   auto solver = config.solver_options();
   const SolverEntry& entry = solver_entry(solver.solver);
   set_box(solver, find_solver_box(config, snapshot.particles, snapshot.header.box_size));
-  if (!entry.can.periodic && snapshot.header.box_size > 0)
+  if (!box_of(solver).periodic() && snapshot.header.box_size > 0)
     context.remark(fmt::format("{}: BoxSize is {}; the {} solver takes the particles as isolated", options.file,
                                to_text(snapshot.header.box_size), entry.name));
 

@@ -23,11 +23,15 @@ template <class Real>
 std::unique_ptr<Solver<Real>> make_spread_mesh(const SolverOptions& options, const Device& device,
                                                std::shared_ptr<Communicator> ranks);
 
-/// The same for TreePM: a periodic FFT with a Gaussian filter exp(−(k a)²/2), a = `smoothing` in units of length.
+/// The same for TreePM: an FFT with a Gaussian filter exp(−(k a)²/2), a = `smoothing` in units of length. In open space
+/// particles keep physics::rounded_margin cells away from the faces of the box.
 template <class Real>
 std::unique_ptr<Solver<Real>> make_smoothed_mesh(const SolverOptions& options, const Device& device, double smoothing);
 
-const SolverInfo& mesh_info();  // gravity/mesh_entry.cpp
+// gravity/mesh_entry.cpp
+const SolverInfo& mesh_info();
+/// Whether gravity.mesh.boundary is left open: then the tree and TreePM go by the box, if there is one.
+bool boundary_is_open(const SolverOptions& options);
 
 /// The box of a mesh with every "auto" resolved. `stated_side`: BoxSize of the file or the model's own; 0: none. Throws
 /// Error(input) that names the key when a periodic box has no side or the box does not hold the particles. They are

@@ -65,6 +65,24 @@ MeshKey box_corner_key() {
           }};
 }
 
+constexpr const char* boundary_word = "mesh.boundary";
+
+MeshKey boundary_key() {
+  static const std::vector<std::string> words{"auto", "isolated", "periodic"};
+  return {"boundary", "auto | periodic | isolated; auto: tree and treepm periodic with a box, mesh periodic",
+          [](SolverOptions& options, const KeyValue& value) -> std::optional<KeyProblem> {
+            const auto* word = std::get_if<std::string>(&value);
+            if (!word || std::find(words.begin(), words.end(), *word) == words.end()) return one_of(words);
+            options.own[boundary_word] = *word;
+            options.mesh.box.boundary = *word == words[1] ? Boundary::isolated : Boundary::periodic;
+            return std::nullopt;
+          },
+          [](const SolverOptions& options) -> KeyValue {
+            if (boundary_is_open(options)) return words[0];
+            return words[options.mesh.box.periodic() ? 2 : 1];
+          }};
+}
+
 MeshKey recipe_key() {
   MeshKey key = choice_option<MultigridRecipe, SolverOptions>(
       "multigrid", "full (full multigrid first) | v (V-cycles) | paper (Aubert et al.: 3 V-cycles, 5 levels, 5 sweeps)",
@@ -79,15 +97,13 @@ MeshKey recipe_key() {
 }
 
 std::vector<MeshKey> field_keys() {
-  static constexpr std::array<std::string_view, 2> boundaries{"isolated", "periodic"};
   return {cells_key(),
           choice_option<Assignment, SolverOptions>(
               "assignment", "ngp | cic | tsc, for density and force", assignment_names,
               [](auto& o) -> auto& { return o.mesh.assignment; }, 1),
           choice_option<Poisson, SolverOptions>(
               "poisson", "fft | multigrid", poisson_names, [](auto& o) -> auto& { return o.mesh.poisson; }),
-          choice_option<Boundary, SolverOptions>(
-              "boundary", "periodic | isolated", boundaries, [](auto& o) -> auto& { return o.mesh.box.boundary; }),
+          boundary_key(),
           choice_option<Gradient, SolverOptions>(
               "gradient", "two-point | four-point | spectral", gradient_names,
               [](auto& o) -> auto& { return o.mesh.gradient; }),
@@ -142,6 +158,11 @@ SolverOptions smaller_mesh(SolverOptions options, int cells, double& fewer) {
 }
 
 }  // namespace
+
+bool boundary_is_open(const SolverOptions& options) {
+  const auto given = options.own.find(boundary_word);
+  return given == options.own.end() ? options.mesh.box.periodic() : std::get<std::string>(given->second) == "auto";
+}
 
 const SolverInfo& mesh_info() {
   static const SolverInfo info{.name = "mesh", .periodic = true, .potential = true, .subset = true, .smooths = true};

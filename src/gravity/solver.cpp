@@ -59,9 +59,9 @@ std::optional<Conflict> solver_conflict(const SolverOptions& options) {
   if (entry.check)
     if (auto conflict = entry.check(options)) return conflict;
   if (!options.external.empty() && box_of(options).periodic())
-    return Conflict{"gravity.external", fmt::format("external potentials have one centre and no periodic images; set "
-                                                    "gravity.{}.boundary = \"isolated\"",
-                                                    entry.name)};
+    return Conflict{"gravity.external",
+                    "external potentials have one centre and no periodic images; set gravity.mesh.boundary = "
+                    "\"isolated\""};
   return std::nullopt;
 }
 

@@ -3,6 +3,7 @@
 #include "gravity/pair_laws.hpp"
 #include "gravity/solver_entry.hpp"
 #include "gravity/tree.hpp"
+#include "gravity/treepm.hpp"
 
 namespace pergola {
 
@@ -60,7 +61,20 @@ SolverOptions energy_options(SolverOptions options) {
   return options;
 }
 
+/// As TreePM's, but for a periodic boundary without a box, which is open space: the mesh's keys need not be the tree's.
+Box& own_box(SolverOptions& options) {
+  if (!options.mesh.box.given()) options.mesh.box.boundary = Boundary::isolated;
+  return options.mesh.box;
+}
+Box find_own_box(const SolverOptions& options, ParticleSource& particles, double stated_side) {
+  return options.mesh.box.given() || stated_side > 0 ? find_tree_box(options, particles, stated_side) : Box{};
+}
+
+/// There the tree has a mesh for the images: it is TreePM.
+bool in_periodic_box(SolverOptions options) { return own_box(options).periodic(); }
+
 std::optional<Conflict> check_tree(const SolverOptions& options) {
+  if (in_periodic_box(options)) return treepm_conflict(options);
   const PairLawEntry& law = pair_law(options.softening.kernel);
   if (law.in_tree) return std::nullopt;
   return Conflict{"gravity.softening_kernel",
@@ -70,6 +84,7 @@ std::optional<Conflict> check_tree(const SolverOptions& options) {
 template <class Real>
 std::unique_ptr<Solver<Real>> make_tree(const SolverOptions& options, const Device& device) {
   if (const auto conflict = check_tree(options)) throw Error(ErrorKind::input, conflict->key + ": " + conflict->why);
+  if (in_periodic_box(options)) return make_treepm<Real>(options, device);
   if (device.is_cuda()) {
     if constexpr (cuda_built) return make_tree_cuda<Real>(options, device);
   }
@@ -79,16 +94,18 @@ std::unique_ptr<Solver<Real>> make_tree(const SolverOptions& options, const Devi
 }  // namespace
 
 const SolverInfo& tree_info() {
-  static const SolverInfo info{.name = "tree", .potential = true, .subset = true, .updates = true};
+  static const SolverInfo info{.name = "tree", .periodic = true, .potential = true, .subset = true, .updates = true};
   return info;
 }
 
 SolverEntry tree_entry() {
   return {.name = "tree",
-          .summary = "a fast multipole method on an octree",
+          .summary = "a fast multipole method on an octree; in a periodic box with a mesh, as treepm",
           .can = tree_info(),
           .keys = tree_keys(),
           .energy = {.pairs_up_to = summed_directly, .options = energy_options},
+          .box = own_box,
+          .find_box = find_own_box,
           .check = check_tree,
           .make_single = make_tree<float>,
           .make_double = make_tree<double>};

@@ -3,16 +3,22 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "base/key.hpp"
 #include "gravity/solver.hpp"
 #include "particles/box.hpp"
+#include "particles/particle_source.hpp"
 #include "tree/octree.hpp"
 #include "tree/walk.hpp"
 
 namespace pergola {
 
-/// Gravity in a periodic box: the short range by a tree, the long range by a mesh (physics/split.hpp): docs/treepm.md.
+/// Gravity in a periodic box or in open space: the short range by a tree, the long range by a mesh
+/// (physics/split.hpp): docs/treepm.md.
+template <class Real>
+std::unique_ptr<Solver<Real>> make_treepm(const SolverOptions& options, const Device& device);
 template <class Real>
 std::unique_ptr<Solver<Real>> make_treepm_cpu(const SolverOptions& options, const Device& device);
 template <class Real>
@@ -22,11 +28,18 @@ std::unique_ptr<Solver<Real>> make_treepm_cuda(const SolverOptions& options, con
 const SolverInfo& treepm_info();
 struct SolverEntry;
 SolverEntry treepm_entry();
+std::optional<Conflict> treepm_conflict(const SolverOptions& options);
+
+/// The box of the tree and of TreePM: that of the mesh's keys; open space where the boundary is left open and there is
+/// no box. With all that is left open found from the particles and the side that comes with them (0: none): periodic
+/// where there is one and no external potential, which has no images.
+Box& tree_box(SolverOptions& options);
+Box find_tree_box(const SolverOptions& options, ParticleSource& particles, double stated_side);
 
 /// What is set by hand in [gravity.treepm]; 0 and none: chosen by the accuracy.
 struct TreePmOptions {
   double split = 0, cut_off = 0;  // in cells
-  int cells = 0;                  // along the longest side of the box
+  int cells = 0;                  // along the longest side of the box, in open space of the mesh
   int assignment = 0;             // order of the cloud
 };
 TreePmOptions treepm_options(const SolverOptions& options);
@@ -37,27 +50,35 @@ struct TreePmParameters {
   Assignment assignment = Assignment::tsc;
   double split = 0, cut_off = 0;  // r_s and r_c in units of length
   tree::Opening opening;
-  std::string text(const Box& box) const;  // for the user
+  Box mesh_box;  // that the cells fill; isolated in open space
+  Box tree_box;  // that the tree's cube is about, with periodic images; in open space none of them is within the
+                 // cut-off
+  std::string text(const std::string& solver) const;  // for the user
 };
 
-/// What gravity.tree.accuracy and what was set by hand amount to for n particles in the box of the options. Throws
-/// Error(input) that names the key where the box or the softening does not allow it.
-TreePmParameters treepm_parameters(const SolverOptions& options, std::int64_t n);
+/// What gravity.tree.accuracy and what was set by hand amount to for n particles in a periodic box, or in open space in
+/// a cube that holds them. Throws Error(input) that names the key where the box or the softening does not allow it.
+TreePmParameters treepm_parameters(const SolverOptions& options, std::int64_t n, const Box& box);
+
+/// The cube for particles in open space that are in a smaller one: of a few sides and at a few places, so that it stays
+/// the same while they move a little, and nothing but where they are decides it.
+Box steady_cube(const tree::Frame& about);
 
 /// The options of the mesh that carries the long range.
 SolverOptions treepm_mesh_options(const SolverOptions& options, const TreePmParameters& found);
 
 /// The box and the law of the short range in the units of the tree, whose cube is that of the box.
 template <class T>
-tree::ShortRangeBox<T> short_range_box(const Box& box, const TreePmParameters& found, bool with_potential) {
+tree::ShortRangeBox<T> short_range_box(const TreePmParameters& found, bool with_potential) {
+  const Box& box = found.tree_box;
   const double unit = 1 / std::max({box.side.x, box.side.y, box.side.z}), cut_off = found.cut_off * unit;
   return {{unit * box.side, cut_off},
           physics::make_split_law<T>(found.split * unit, cut_off, found.opening.order),
           with_potential};
 }
 
-/// From the mesh's potential to the long range's. It holds each particle's own, and has a mean of zero in the box: so
-/// has the whole with that of the short range taken off.
+/// From the mesh's potential to the long range's. It holds each particle's own, and has a mean of zero in a periodic
+/// box: so has the whole with that of the short range taken off.
 struct LongRangePotential {
   double own = 0, mean = 0;
   PERGOLA_HD double of(double on_mesh, double mass) const { return on_mesh + own * mass + mean; }

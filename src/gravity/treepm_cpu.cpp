@@ -20,12 +20,12 @@ class TreePmCpu final : public TreePmSolver<precision, tree::OctreeCpu, TreeTarg
   using typename Base::State, typename Base::Pair;
 
   void find_long_range(const Sources<State>& sources, State* const (&into)[3]) override {
-    if (count_ != sources.count) this->set_up_mesh(sources.count);
+    if (this->needs_set_up(sources)) this->set_up_mesh(sources.count);
     if (count_ > 0) this->find_mesh_forces(sources, into);
   }
   void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
   std::int64_t device_bytes(std::int64_t n) const override {
-    const auto found = treepm_parameters(options_, n);
+    const auto found = this->parameters_for(n);
     return tree_.device_bytes(n, found.opening.order, this->softening(found)) + this->mesh_bytes(n, found);
   }
 
@@ -40,7 +40,7 @@ class TreePmCpu final : public TreePmSolver<precision, tree::OctreeCpu, TreeTarg
   }
   template <class T>
   tree::ShortRangeBox<T> short_range(bool with_potential) const {
-    return short_range_box<T>(options_.mesh.box, *parameters_, with_potential);
+    return short_range_box<T>(*parameters_, with_potential);
   }
   void add_long_range(const Targets& targets, unsigned want, const Forces<State>& forces);
 };
@@ -49,14 +49,14 @@ template <Precision precision>
 void TreePmCpu<precision>::take(const Sources<State>& sources, bool moved) {
   check_tree_sources(sources.count, sources.ax != nullptr);
   sources_ = sources;
-  if (count_ != sources.count) this->set_up_mesh(sources.count);
+  if (this->needs_set_up(sources)) this->set_up_mesh(sources.count);
   if (count_ == 0) return;
   if (this->has_mesh_forces()) this->find_mesh_forces(sources);
 
   clock_->begin("tree");
-  const auto points = Base::points(sources, options_.mesh.box);
+  const auto points = Base::points(sources, parameters_->tree_box);
   const tree::TreeSoftening softening = this->softening(*parameters_);
-  if (!moved || !tree_.refresh(points, softening)) {
+  if (!moved || !this->tree_is_in_box() || !tree_.refresh(points, softening)) {
     const tree::Opening& opening = parameters_->opening;
     tree_.build(points, softening, opening.order, false);
     targets_.forget();

@@ -20,7 +20,7 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
   void find_long_range(const Sources<State>& sources, State* const (&into)[3]) override;
   void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
   std::int64_t device_bytes(std::int64_t n) const override {
-    const auto found = treepm_parameters(options_, n);
+    const auto found = this->parameters_for(n);
     Arena count;
     room_for_sources(*this, count, n);
     return targets_.device_bytes(n, found.opening.order, this->softening(found)) + count.bytes() +
@@ -48,7 +48,7 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
     return tree_.restore(blocks, count, true);
   }
 
-  tree::ShortRangeBox<Pair> box_;         // for the walk
+  tree::ShortRangeBox<Pair> walk_box_;    // for the walk
   tree::ShortRangeBox<float> rough_box_;  // for the estimate of accelerations
   Buffer<State> x_, y_, z_, mass_;        // in the tree's order, as all that is the mesh's
   bool has_potentials_ = false;
@@ -60,8 +60,8 @@ void TreePmCuda<precision>::set_up(std::int64_t count) {
   Arena arena(device_);
   room_for_sources(*this, arena, count);
   potential_ = Buffer<State>();  // made when first wanted
-  box_ = short_range_box<Pair>(options_.mesh.box, *parameters_, true);
-  rough_box_ = short_range_box<float>(options_.mesh.box, *parameters_, false);
+  walk_box_ = short_range_box<Pair>(*parameters_, true);
+  rough_box_ = short_range_box<float>(*parameters_, false);
 }
 
 /// The sources in the order of the tree.
@@ -96,7 +96,7 @@ template <Precision precision>
 void TreePmCuda<precision>::find_long_range(const Sources<State>& sources, State* const (&into)[3]) {
   device_.make_current();
   sources_ = sources;
-  if (count_ != sources.count) set_up(sources.count);
+  if (this->needs_set_up(sources)) set_up(sources.count);
   if (count_ == 0) return;
   if (tree_.count() != count_) return this->find_mesh_forces(sources, into);
   this->find_mesh_forces(ordered_sources());
@@ -113,14 +113,14 @@ void TreePmCuda<precision>::take(const Sources<State>& sources, bool moved) {
   check_tree_sources(sources.count, sources.ax != nullptr);
   device_.make_current();
   sources_ = sources;
-  if (count_ != sources.count) set_up(sources.count);
+  if (this->needs_set_up(sources)) set_up(sources.count);
   has_potentials_ = false;
   if (count_ == 0) return;
   clock_->begin("tree");
-  const auto points = Base::points(sources, options_.mesh.box);
+  const auto points = Base::points(sources, parameters_->tree_box);
   const tree::TreeSoftening softening = this->softening(*parameters_);
   const tree::Opening& opening = parameters_->opening;
-  const bool kept = moved && tree_.refresh(points, softening, opening.order);
+  const bool kept = moved && this->tree_is_in_box() && tree_.refresh(points, softening, opening.order);
   if (!kept) {
     tree_.build(points, softening, opening.order);
     targets_.forget();
@@ -165,7 +165,7 @@ void TreePmCuda<precision>::evaluate(const Targets& targets, unsigned want, cons
   tree::WalkOutput out = targets_.output(tree_, want, options_.gravitational_constant, forces);
   for (int a = 0; a < 3 && this->has_mesh_forces(); ++a) out.rest[a] = long_range_[a].data();
   out.rest_potential = potential_.data();
-  const std::int64_t failed = targets_.serve(tree_, box_, parameters_->opening, targets, out);
+  const std::int64_t failed = targets_.serve(tree_, walk_box_, parameters_->opening, targets, out);
   clock_->end();
   if (failed < tree_.count()) tree_failure_cuda(device_, failed, sources_, options_);
 }

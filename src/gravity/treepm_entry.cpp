@@ -30,7 +30,8 @@ TreePmKey cells_number(const std::string& name, const std::string& help, const R
 }
 
 TreePmKey cells_key() {
-  return {"cells", "along the longest side of the box; 0: chosen by accuracy and number of particles",
+  return {"cells",
+          "along the longest side of the box, in open space of the mesh; 0: chosen by accuracy and number of particles",
           [](SolverOptions& options, const KeyValue& value) -> std::optional<KeyProblem> {
             const auto cells = integer_of(value);
             if (!cells || *cells < 0 || *cells > 1 << 20) return KeyProblem{"0 or an even number such as 128", {}};
@@ -64,10 +65,16 @@ std::vector<TreePmKey> treepm_keys() {
           cells_key(), assignment_key()};
 }
 
-std::optional<Conflict> check_treepm(const SolverOptions& options) {
-  if (!options.mesh.box.periodic())
-    return Conflict{"gravity.mesh.boundary",
-                    "treepm needs a periodic box, found isolated; set gravity.solver = \"tree\""};
+/// In open space a mesh has cells at its sides that hold no particles.
+constexpr int fewest_open_cells = 16;
+
+}  // namespace
+
+std::optional<Conflict> treepm_conflict(const SolverOptions& options) {
+  if (!options.mesh.box.periodic() && options.mesh.box.given())
+    return Conflict{"gravity.mesh.box",
+                    "in open space the box is found from the particles, at every step; leave it out, or set "
+                    "gravity.mesh.boundary = \"periodic\""};
   const PairLawEntry& law = pair_law(options.softening.kernel);
   if (!law.in_tree)
     return Conflict{"gravity.softening_kernel",
@@ -77,10 +84,28 @@ std::optional<Conflict> check_treepm(const SolverOptions& options) {
     return Conflict{"gravity.treepm.cells",
                     "expected an even number of at least 8 with the prime factors 2, 3, 5 and 7 only; the nearest is " +
                         std::to_string(nearest_mesh_size(given.cells))};
+  if (given.cells > 0 && given.cells < fewest_open_cells && !options.mesh.box.periodic())
+    return Conflict{"gravity.treepm.cells",
+                    "expected at least " + std::to_string(fewest_open_cells) + " in open space"};
   if (given.split > 0 && given.cut_off > 0 && !(given.cut_off >= 2 * given.split && given.cut_off <= 8 * given.split))
     return Conflict{"gravity.treepm.cut_off", "expected 2 to 8 times gravity.treepm.split"};
   return std::nullopt;
 }
+
+Box& tree_box(SolverOptions& options) {
+  if (boundary_is_open(options) && !options.mesh.box.given()) options.mesh.box.boundary = Boundary::isolated;
+  return options.mesh.box;
+}
+
+Box find_tree_box(const SolverOptions& options, ParticleSource& particles, double stated_side) {
+  MeshOptions mesh = options.mesh;
+  const bool stated = stated_side > 0 && options.external.empty();  // external potentials have no images
+  if (boundary_is_open(options))
+    mesh.box.boundary = mesh.box.given() || stated ? Boundary::periodic : Boundary::isolated;
+  return mesh.box.periodic() ? find_mesh_box(mesh, particles, stated_side) : Box{};
+}
+
+namespace {
 
 /// The mesh of a trial has at most `cells` per side.
 SolverOptions smaller_mesh(SolverOptions options, int cells, double& fewer) {
@@ -91,16 +116,19 @@ SolverOptions smaller_mesh(SolverOptions options, int cells, double& fewer) {
   return options;
 }
 
+}  // namespace
+
 template <class Real>
 std::unique_ptr<Solver<Real>> make_treepm(const SolverOptions& options, const Device& device) {
-  if (const auto conflict = check_treepm(options)) throw Error(ErrorKind::input, conflict->key + ": " + conflict->why);
+  if (const auto conflict = treepm_conflict(options))
+    throw Error(ErrorKind::input, conflict->key + ": " + conflict->why);
   if (device.is_cuda()) {
     if constexpr (cuda_built) return make_treepm_cuda<Real>(options, device);
   }
   return make_treepm_cpu<Real>(options, device);
 }
-
-}  // namespace
+template std::unique_ptr<Solver<float>> make_treepm(const SolverOptions& options, const Device& device);
+template std::unique_ptr<Solver<double>> make_treepm(const SolverOptions& options, const Device& device);
 
 TreePmOptions treepm_options(const SolverOptions& options) {
   return {own_number(options, "treepm.split"), own_number(options, "treepm.cut_off"),
@@ -116,16 +144,15 @@ const SolverInfo& treepm_info() {
 
 SolverEntry treepm_entry() {
   return {.name = "treepm",
-          .summary = "a periodic box: the short range by the tree, the long range by a mesh",
+          .summary = "the short range by the tree, the long range by a mesh; a periodic box or open space",
           .can = treepm_info(),
           .keys = treepm_keys(),
           .energy = {.pairs_up_to = 0},
           .cost = StepCost::cells,
           .trial = smaller_mesh,
-          .box = [](SolverOptions& options) -> Box& { return options.mesh.box; },
-          .find_box = [](const SolverOptions& options, ParticleSource& particles,
-                         double stated_side) { return find_mesh_box(options.mesh, particles, stated_side); },
-          .check = check_treepm,
+          .box = tree_box,
+          .find_box = find_tree_box,
+          .check = treepm_conflict,
           .make_single = make_treepm<float>,
           .make_double = make_treepm<double>};
 }

@@ -8,6 +8,7 @@
 #include "gravity/mesh.hpp"
 #include "gravity/tree.hpp"
 #include "gravity/treepm.hpp"
+#include "physics/green.hpp"
 #include "physics/pair_laws.hpp"
 
 namespace pergola {
@@ -24,8 +25,12 @@ struct Calibration {
   double spacing[2];  // the mean distance of particles in cells
   double tree[2];     // accuracy of the tree's opening over that of the whole
 };
-constexpr Calibration rows[] = {{1e-2, 1e-3, Assignment::tsc, {1.4, 2.4}, {5.0, 6.4}, {2.0, 2.0}, {0.3, 0.1}},
-                                {1e-3, 1e-5, Assignment::tsc, {2.4, 6.0}, {6.4, 8.0}, {2.0, 3.0}, {0.1, 0.1}}};
+constexpr Calibration in_a_box[] = {{1e-2, 1e-3, Assignment::tsc, {1.4, 2.4}, {5.0, 6.4}, {2.0, 2.0}, {0.3, 0.1}},
+                                    {1e-3, 1e-5, Assignment::tsc, {2.4, 6.0}, {6.4, 8.0}, {2.0, 3.0}, {0.1, 0.1}}};
+/// In open space forces do not cancel, transforms are twice as long along each axis, and most particles are near the
+/// middle.
+constexpr Calibration in_the_open[] = {{1e-2, 1e-3, Assignment::tsc, {1.2, 1.7}, {4.8, 5.4}, {0.75, 0.75}, {0.5, 0.4}},
+                                       {1e-3, 1e-5, Assignment::tsc, {1.7, 5.0}, {5.4, 7.2}, {0.75, 0.75}, {0.4, 0.4}}};
 
 /// Plummer's softening has no end: at a distance r it takes 3/2 (ε/r)² of the force away, and from the cut-off on that
 /// is left out. It is to stay this part of the accuracy.
@@ -52,10 +57,44 @@ double least_cut_off(const SolverOptions& options) {
 
 }  // namespace
 
-TreePmParameters treepm_parameters(const SolverOptions& options, std::int64_t n) {
+namespace {
+
+/// Even cells of about the same width on all axes of a periodic box, not wider than `cell`; returns the widest.
+double divide_box(const Box& box, double cell, double cut_off, bool given, TreePmParameters& found) {
+  const double shortest = std::min({box.side.x, box.side.y, box.side.z});
+  const double sides[3] = {box.side.x, box.side.y, box.side.z};
+  double widest = 0;
+  for (std::size_t a = 0; a < 3; ++a) {
+    int cells = nearest_mesh_size(static_cast<int>(std::lround(sides[a] / cell)));
+    while (!given && sides[a] / cells > shortest / (2 * cut_off)) cells = next_mesh_size(cells);
+    found.cells[a] = cells;
+    widest = std::max(widest, sides[a] / cells);
+  }
+  found.mesh_box = found.tree_box = box;
+  return widest;
+}
+
+Box about_center(const Box& cube, double side, Boundary boundary) {
+  const double wider = 0.5 * (side - cube.side.x);
+  return {{cube.corner.x - wider, cube.corner.y - wider, cube.corner.z - wider}, {side, side, side}, boundary};
+}
+
+/// Cells of this width about a cube in open space, with those that the mesh keeps free.
+void surround_cube(const Box& cube, double cell, double cut_off, TreePmParameters& found) {
+  const double inside = std::ceil(cube.side.x / cell * (1 - 1e-9));
+  int cells = static_cast<int>(inside) + 2 * physics::rounded_margin;
+  if (nearest_mesh_size(cells) != cells) cells = next_mesh_size(cells);
+  found.cells = {cells, cells, cells};
+  found.mesh_box = about_center(cube, cells * cell, Boundary::isolated);
+  found.tree_box = about_center(cube, 2 * (cube.side.x + cut_off * cell), Boundary::periodic);
+}
+
+}  // namespace
+
+TreePmParameters treepm_parameters(const SolverOptions& options, std::int64_t n, const Box& box) {
   const TreePmOptions given = treepm_options(options);
-  const Box& box = options.mesh.box;
   const double accuracy = options.tree.accuracy;
+  const auto& rows = box.periodic() ? in_a_box : in_the_open;
   const Calibration& row = accuracy >= rows[0].below ? rows[0] : rows[1];
   const double part = std::log(row.above / accuracy) / std::log(row.above / row.below);
   const double split = given.split > 0 ? given.split : between(row.split, part);
@@ -63,26 +102,22 @@ TreePmParameters treepm_parameters(const SolverOptions& options, std::int64_t n)
   const double shortest = std::min({box.side.x, box.side.y, box.side.z});
   const double longest = std::max({box.side.x, box.side.y, box.side.z});
 
-  double cell =
-      std::cbrt(box.volume() / static_cast<double>(std::max<std::int64_t>(n, 1))) / between(row.spacing, part);
+  const double spacing = std::cbrt(box.volume() / static_cast<double>(std::max<std::int64_t>(n, 1)));
+  double cell = spacing / between(row.spacing, part);
   cell = std::max(cell, least_cut_off(options) / cut_off);
-  cell = std::min(cell, shortest / (2 * cut_off) * (1 - 1e-12));
-  if (given.cells > 0) cell = longest / given.cells;
+  if (box.periodic()) cell = std::min(cell, shortest / (2 * cut_off) * (1 - 1e-12));
+  if (given.cells > 0) cell = longest / (given.cells - (box.periodic() ? 0 : 2 * physics::rounded_margin));
 
   TreePmParameters found;
-  // Even cells of about the same width on all axes, not wider than `cell`.
-  double widest = 0;
-  const double sides[3] = {box.side.x, box.side.y, box.side.z};
-  for (std::size_t a = 0; a < 3; ++a) {
-    int cells = nearest_mesh_size(static_cast<int>(std::lround(sides[a] / cell)));
-    while (given.cells == 0 && sides[a] / cells > shortest / (2 * cut_off)) cells = next_mesh_size(cells);
-    found.cells[a] = cells;
-    widest = std::max(widest, sides[a] / cells);
-  }
+  double widest = cell;
+  if (box.periodic())
+    widest = divide_box(box, cell, cut_off, given.cells > 0, found);
+  else
+    surround_cube(box, cell, cut_off, found);
   found.assignment = given.assignment > 0 ? static_cast<Assignment>(given.assignment) : row.assignment;
   found.split = split * widest;
   found.cut_off = cut_off * widest;
-  if (2 * found.cut_off > shortest)
+  if (box.periodic() && 2 * found.cut_off > shortest)
     throw Error(
         ErrorKind::input,
         fmt::format("gravity.treepm.cut_off: expected a cut-off radius of at most half the shortest side of the "
@@ -103,6 +138,7 @@ TreePmParameters treepm_parameters(const SolverOptions& options, std::int64_t n)
 
 SolverOptions treepm_mesh_options(const SolverOptions& options, const TreePmParameters& found) {
   SolverOptions of_mesh = options;
+  of_mesh.mesh.box = found.mesh_box;
   of_mesh.mesh.cells = found.cells;
   of_mesh.mesh.assignment = found.assignment;
   of_mesh.mesh.poisson = Poisson::fft;
@@ -115,15 +151,28 @@ SolverOptions treepm_mesh_options(const SolverOptions& options, const TreePmPara
 LongRangePotential long_range_potential(const SolverOptions& options, const TreePmParameters& found,
                                         double total_mass) {
   const double constant = options.gravitational_constant;
-  return {constant * physics::split_self_potential(found.split),
-          constant * total_mass * physics::split_mean_potential(found.split, options.mesh.box.volume())};
+  const Box& box = found.mesh_box;
+  const double mean = box.periodic() ? physics::split_mean_potential(found.split, box.volume()) : 0;
+  return {constant * physics::split_self_potential(found.split), constant * total_mass * mean};
 }
 
-std::string TreePmParameters::text(const Box& box) const {
+Box steady_cube(const tree::Frame& about) {
+  // Sides are powers of the eighth root of two, places multiples of a part of them: 31 parts of 32 are sure to be of
+  // use.
+  const double least = about.side * (1 + 1.0 / 31) * (1 + 1e-6);
+  const double side = std::exp2(std::ceil(8 * std::log2(least)) / 8), unit = side / 32;
+  const auto corner = [&](double low) { return unit * std::round((low + 0.5 * (about.side - side)) / unit); };
+  return {
+      {corner(about.corner.x), corner(about.corner.y), corner(about.corner.z)}, {side, side, side}, Boundary::isolated};
+}
+
+std::string TreePmParameters::text(const std::string& solver) const {
+  const Box& box = mesh_box;
   const double cell = std::max({box.side.x / cells[0], box.side.y / cells[1], box.side.z / cells[2]});
-  return fmt::format("treepm: {} x {} x {} cells, {} assignment, split {:.3g} and cut-off {:.3g} cells, order {}",
-                     cells[0], cells[1], cells[2], assignment_names[static_cast<std::size_t>(assignment) - 1],
-                     split / cell, cut_off / cell, opening.order);
+  return fmt::format("{}: {}, {} x {} x {} cells, {} assignment, split {:.3g} and cut-off {:.3g} cells, order {}",
+                     solver, box.periodic() ? "periodic box" : "open space", cells[0], cells[1], cells[2],
+                     assignment_names[static_cast<std::size_t>(assignment) - 1], split / cell, cut_off / cell,
+                     opening.order);
 }
 
 }  // namespace pergola

@@ -21,10 +21,11 @@ class TreePmSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
   using typename Shared::State, typename Shared::Pair;
 
   TreePmSolver(const SolverOptions& options, const Device& device) : Shared(options, device) {
-    if (!this->options_.mesh.box.given()) this->options_.mesh.box.side = {1, 1, 1};  // for device_bytes only
+    box_ = tree_box(this->options_);
+    if (!box_.given()) box_.side = {1, 1, 1};  // for device_bytes; in open space it is found from the sources
   }
 
-  const SolverInfo& info() const override { return treepm_info(); }
+  const SolverInfo& info() const override { return box_.periodic() ? treepm_info() : open_info(); }
   void prepare(const Sources<State>& sources) override { take(sources, false); }
   void update(const Sources<State>& sources) override { take(sources, true); }
   void set_clock(StageClock* clock) override {
@@ -33,7 +34,7 @@ class TreePmSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
   }
   std::vector<std::string> choices() const override {
     if (!parameters_) return {};
-    return {parameters_->text(this->options_.mesh.box)};
+    return {parameters_->text(this->options_.solver)};
   }
 
  protected:
@@ -58,10 +59,37 @@ class TreePmSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
     count.room(potential_, n);
     return count.bytes() + make_mesh(found)->device_bytes(n);
   }
-  /// For another number of particles than before.
+  /// In open space the box goes with the sources: every step finds its own, so that the long range has none for
+  /// several steps.
+  static const SolverInfo& open_info() {
+    static const SolverInfo info = [] {
+      SolverInfo same = treepm_info();
+      same.long_range = false;
+      return same;
+    }();
+    return info;
+  }
+  TreePmParameters parameters_for(std::int64_t n) const { return treepm_parameters(this->options_, n, box_); }
+  /// Whether all that depends on the number of sources or on their box has to be made for these.
+  bool needs_set_up(const Sources<State>& sources) {
+    if (box_.periodic() || sources.count == 0) return count_ != sources.count;
+    const Box found = steady_cube(this->tree_.frame_of(Shared::points(sources, {})));
+    const bool same = found.side.x == box_.side.x && found.corner.x == box_.corner.x &&
+                      found.corner.y == box_.corner.y && found.corner.z == box_.corner.z;
+    box_ = found;
+    return !same || count_ != sources.count;
+  }
+  /// Whether the tree was built in the box of now.
+  bool tree_is_in_box() const {
+    const tree::Frame& frame = this->tree_.frame();
+    const Box& box = parameters_->tree_box;
+    return box_.periodic() || (frame.side == box.side.x && frame.corner.x == box.corner.x &&
+                               frame.corner.y == box.corner.y && frame.corner.z == box.corner.z);
+  }
+  /// For another number of particles than before, or another box.
   void set_up_mesh(std::int64_t count) {
     count_ = count;
-    parameters_ = treepm_parameters(this->options_, count);
+    parameters_ = parameters_for(count);
     mesh_ = make_mesh(*parameters_);
     mesh_->set_clock(this->clock_);
     Arena arena(this->device_);
@@ -91,6 +119,7 @@ class TreePmSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
   }
 
   std::int64_t count_ = -1;
+  Box box_;  // periodic, or the cube of the sources
   std::optional<TreePmParameters> parameters_;
   std::unique_ptr<Solver<State>> mesh_;
   Buffer<State> long_range_[3], potential_;

@@ -26,7 +26,8 @@ class PoissonSolver {
   /// bytes, and so is scratch (of 256 bytes on a GPU).
   virtual void solve(const Field<Real>& field, double factor, void* scratch) = 0;
   /// The same solution differentiated in Fourier space: −∂φ/∂axis into `force`, laid out like the field. Only for the
-  /// FFT in a periodic box; to be called after solve(), which then keeps what it needs in `scratch`.
+  /// FFT, in an isolated box with a Gaussian filter; to be called after solve(), which then keeps what it needs in
+  /// `scratch`.
   virtual void spectral_force(int axis, const Field<Real>& force, void* scratch) = 0;
   /// A sentence about the last solve() that the user should see; empty when there is none.
   virtual std::string remark() const { return {}; }
@@ -40,7 +41,8 @@ struct PoissonFftOptions {
 };
 
 /// FFT with the Green function of the options in a periodic box, with that of open space by zero padding (Hockney &
-/// Eastwood 1988, section 6-5-4) in an isolated one.
+/// Eastwood 1988, section 6-5-4) in an isolated one: that of a Gaussian cloud where there is a filter, and right for
+/// mass that keeps physics::rounded_margin cells away from the faces.
 template <class Real>
 std::unique_ptr<PoissonSolver<Real>> make_poisson_fft(const Device& device, const Grid& grid,
                                                       const PoissonFftOptions& options);

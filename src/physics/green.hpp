@@ -70,4 +70,26 @@ PERGOLA_HD double open_space_green(int i, int j, int k, double hx, double hy, do
   return -hx * hy * hz / (four_pi * std::sqrt(x * x + y * y + z * z));
 }
 
+/// The same for the potential of a Gaussian cloud of dispersion a, −V erf(r / (√2 a)) / (4π r): the long range of a
+/// split law in open space, which is smooth at r = 0.
+PERGOLA_HD double open_space_cloud_green(double x, double y, double z, double cell_volume, double a) {
+  constexpr double four_pi = 12.566370614359172953850573533118;
+  const double r = std::sqrt(x * x + y * y + z * z), u = r / (std::sqrt(2.0) * a);
+  const double limit = 2 / (std::sqrt(0.25 * four_pi) * std::sqrt(2.0) * a);  // of erf(u) / r
+  return -cell_volume / four_pi * (u < 1e-4 ? limit * (1 - u * u / 3) : std::erf(u) / r);
+}
+
+/// Particles that keep this many cells away from the faces of a padded mesh do not see what is done to distances by
+/// rounded_distance().
+inline constexpr int rounded_margin = 4;
+
+/// What stands for a distance of d cells, 0 ≤ d ≤ n, on an axis of 2n cells, along which distances fall again beyond n:
+/// n − |n − d| with its corner rounded by a Gaussian, so that a Green function of it has no kink and can be
+/// differentiated and sharpened in Fourier space. Up to n − 2 rounded_margin it is d to 2e-7 cells.
+PERGOLA_HD double rounded_distance(int d, int n) {
+  constexpr double width = 0.4 * rounded_margin;  // of the Gaussian: the margins are five of them
+  const double t = n - d, u = t / (std::sqrt(2.0) * width);
+  return n - t * std::erf(u) - width * std::sqrt(2 / 3.14159265358979323846) * std::exp(-u * u);
+}
+
 }  // namespace pergola::physics

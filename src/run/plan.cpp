@@ -16,6 +16,7 @@
 #include "run/plan_parts.hpp"
 #include "sim/gravity_system.hpp"
 #include "sim/open_particles.hpp"
+#include "sim/solver_box.hpp"
 #include "time/integrator_entry.hpp"
 
 namespace pergola {
@@ -60,10 +61,8 @@ Count count_particles(const RunConfig& config) {
 
 /// In the periodic box that comes with the particles, where the configuration leaves it open.
 RunConfig with_stated_box(RunConfig config, double side) {
-  if (Box box = box_of(config.gravity); side > 0 && box.periodic() && !box.given()) {
-    box.side = {side, side, side};
-    set_box(config.gravity, box);
-  }
+  if (side > 0 && !box_of(config.gravity).given())
+    if (const Box box = find_solver_box(config, Particles(), side); box.periodic()) set_box(config.gravity, box);
   return config;
 }
 
@@ -72,8 +71,7 @@ RunConfig with_stated_box(RunConfig config, double side) {
 double host_bytes_of(const RunConfig& config, std::int64_t n) {
   constexpr double each = sizeof(std::uint64_t) + sizeof(std::uint8_t) + 8 * sizeof(double), piece = 1 << 22;
   const auto parts = config.particles.all();
-  const bool whole = solver_entry(config.gravity.solver).box != nullptr ||
-                     std::any_of(parts.begin(), parts.end(), [](const auto& part) {
+  const bool whole = box_is_for_all(config.gravity) || std::any_of(parts.begin(), parts.end(), [](const auto& part) {
                        return part.file.empty() && !can_be_made_in_pieces(part.model);
                      });
   const double all = static_cast<double>(n) * each;
@@ -296,7 +294,7 @@ PartCosts GravityTrial::scaled_costs() const {
   costs.start = (pairs() ? squared : cells ? grid : more) * start_;
   costs.start += bring_up_;
   costs.start += Cost{opening_seconds(device_), opening_seconds(device_)};
-  const std::int64_t by_pairs = solver_.energy.pairs_up_to;
+  const std::int64_t by_pairs = box_of(config_.gravity).periodic() ? 0 : solver_.energy.pairs_up_to;
   costs.energy = (count_.n <= by_pairs ? squared : cells ? grid : more) * outputs_.energy;
   if (count_.n > by_pairs && n_ <= by_pairs && !cells) costs.energy = more * start_;
   const auto sampled = [](std::int64_t n) { return static_cast<double>(std::min(n, most_particles_for_radii)); };

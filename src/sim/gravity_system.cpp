@@ -173,7 +173,7 @@ struct GravitySystem::Parts {
   }
 
   void restore(StateInput& state) {
-    make(in_box() ? state.get_value<Box>("box") : Box{});
+    make(box_is_for_all(gravity) || state.has("box") ? state.get_value<Box>("box") : Box{});
     size = state.get_value<std::int64_t>("count");
     check_memory();
     // exp(ln a) may be another a: checkpoints of earlier versions know no better.
@@ -203,8 +203,8 @@ GravitySystem::GravitySystem(const RunConfig& config, std::shared_ptr<Communicat
   StartingPoint begin;
   {
     Profile::Scope scope(&parts_->profile, "initial conditions");
-    begin =
-        open_particles(parts_->config, parts_->device.threads(), parts_->in_box() && parts_->communicator->size() == 1);
+    begin = open_particles(parts_->config, parts_->device.threads(),
+                           box_is_for_all(parts_->gravity) && parts_->communicator->size() == 1);
   }
   parts_->start(*begin.particles, begin.time, begin.box_side);
   begin_report(nullptr);

@@ -17,6 +17,11 @@ Box find_solver_box(const RunConfig& config, ParticleSource& particles, double s
   }
 }
 
+bool box_is_for_all(const SolverOptions& options) {
+  const SolverEntry& entry = solver_entry(options.solver);
+  return entry.box && (entry.cost == StepCost::cells || box_of(options).periodic());
+}
+
 Box find_solver_box(const RunConfig& config, const Particles& particles, double stated_side) {
   HostParticles source(particles);
   return find_solver_box(config, source, stated_side);

@@ -12,4 +12,7 @@ namespace pergola {
 PERGOLA_API Box find_solver_box(const RunConfig& config, ParticleSource& particles, double stated_side);
 PERGOLA_API Box find_solver_box(const RunConfig& config, const Particles& particles, double stated_side);
 
+/// Whether all particles are looked at for that, so that they are best kept on the host until they are on the device.
+bool box_is_for_all(const SolverOptions& options);
+
 }  // namespace pergola

@@ -87,7 +87,7 @@ std::int64_t OctreeCpu<T>::device_bytes(std::int64_t n, int order, const TreeSof
 
 template <class T>
 template <class Real>
-void OctreeCpu<T>::find_frame(const Points<Real>& points) {
+Frame OctreeCpu<T>::frame_of(const Points<Real>& points) const {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const auto chunks = static_cast<std::size_t>((points.count + chunk - 1) / chunk);
   std::vector<Bounds> parts(chunks);
@@ -122,14 +122,16 @@ void OctreeCpu<T>::find_frame(const Points<Real>& points) {
   }
   double side = 0;
   for (int a = 0; a < 3; ++a) side = std::max(side, all.high[a] - all.low[a]);
-  frame_.corner = {all.low[0], all.low[1], all.low[2]};
-  frame_.side = side > 0 ? side : 1;
+  Frame frame;
+  frame.corner = {all.low[0], all.low[1], all.low[2]};
+  frame.side = side > 0 ? side : 1;
   if (const Box& box = points.box; box.periodic()) {
-    frame_.corner = box.corner;
-    frame_.side = std::max({box.side.x, box.side.y, box.side.z});
+    frame.corner = box.corner;
+    frame.side = std::max({box.side.x, box.side.y, box.side.z});
   }
   const double mass = total_mass(device_.threads(), points, all);
-  frame_.mass = mass > 0 ? mass : 1;
+  frame.mass = mass > 0 ? mass : 1;
+  return frame;
 }
 
 template <class T>
@@ -231,7 +233,7 @@ void OctreeCpu<T>::build(const Points<Real>& points, const TreeSoftening& soften
   has_accelerations_ = accelerations;
   periodic_ = points.box.periodic();
   if (count_ == 0) return;
-  find_frame(points);
+  frame_ = frame_of(points);
   SofteningDigit digit = softening_digits(softening);
   if (!softening.uniform) digit.level = softening_level(frame_.side, softening.apart);
   sort_points(points, digit);
@@ -331,6 +333,9 @@ TreeView<T> OctreeCpu<T>::view() const {
 
 template class OctreeCpu<float>;
 template class OctreeCpu<double>;
+template Frame OctreeCpu<float>::frame_of(const Points<float>&) const;
+template Frame OctreeCpu<float>::frame_of(const Points<double>&) const;
+template Frame OctreeCpu<double>::frame_of(const Points<double>&) const;
 template void OctreeCpu<float>::build(const Points<float>&, const TreeSoftening&, int, bool);
 template void OctreeCpu<float>::build(const Points<double>&, const TreeSoftening&, int, bool);
 template void OctreeCpu<double>::build(const Points<double>&, const TreeSoftening&, int, bool);

@@ -104,6 +104,9 @@ class OctreeCpu {
 
   TreeView<T> view() const;
   const Frame& frame() const { return frame_; }
+  /// The frame that build() would have, with the total mass. Throws as it does.
+  template <class Real>
+  Frame frame_of(const Points<Real>& points) const;
   const Cells& cells() const { return cells_; }
   /// Place among the points of each particle in the tree's order.
   const std::uint32_t* order() const { return sort_.values.data(); }
@@ -121,8 +124,6 @@ class OctreeCpu {
   static void room_for_cells(Self& tree, Arena& arena, std::int64_t cells, int order);
   template <class Self>
   static void room_for_accelerations(Self& tree, Arena& arena, std::int64_t cells);
-  template <class Real>
-  void find_frame(const Points<Real>& points);
   template <class Real>
   void sort_points(const Points<Real>& points, const SofteningDigit& digit);
   void order_by_id(const std::uint64_t* id);

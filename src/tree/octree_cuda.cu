@@ -159,6 +159,15 @@ void OctreeCuda<T>::find_frame(const Points<Real>& points, double apart) {
   cuda::check(cudaGetLastError(), "tree bounds");
 }
 
+template <class T>
+template <class Real>
+Frame OctreeCuda<T>::frame_of(const Points<Real>& points) {
+  find_frame(points, 0);
+  const BuildReport found = device_report_.to_host()[0];
+  if (!found.finite) throw Error(ErrorKind::numerics, "tree: a position is not a finite number");
+  return found.frame;
+}
+
 /// Keys and places are sorted together, by the bits from `unsorted_bits` on; equal ones stay in their order.
 template <class T>
 void OctreeCuda<T>::sort_keys(int unsorted_bits, int key_bits) {
@@ -375,6 +384,9 @@ CudaTree<T> OctreeCuda<T>::view() const {
 
 template class OctreeCuda<float>;
 template class OctreeCuda<double>;
+template Frame OctreeCuda<float>::frame_of(const Points<float>&);
+template Frame OctreeCuda<float>::frame_of(const Points<double>&);
+template Frame OctreeCuda<double>::frame_of(const Points<double>&);
 template void OctreeCuda<float>::build(const Points<float>&, const TreeSoftening&, int);
 template void OctreeCuda<float>::build(const Points<double>&, const TreeSoftening&, int);
 template void OctreeCuda<double>::build(const Points<double>&, const TreeSoftening&, int);

@@ -56,6 +56,9 @@ class OctreeCuda {
 
   CudaTree<T> view() const;
   const Frame& frame() const { return report_.frame; }
+  /// As OctreeCpu::frame_of. Waits.
+  template <class Real>
+  Frame frame_of(const Points<Real>& points);
   int level_count() const { return level_count_; }
   /// Cells level_begin(l) … level_begin(l + 1) − 1 are those of level l.
   std::uint32_t level_begin(int level) const { return level_begin_[level]; }

@@ -23,6 +23,8 @@ step = 0.015625
 snapshots_every = 0
 """
 
+SPHERE = BOX.replace('model = "cube"', 'model = "plummer"').replace("side = 2\n", "").replace("0.01\n", "0.05\n")
+
 
 class TreePm(CliTest):
     def configuration(self, text=BOX):
@@ -63,6 +65,9 @@ class TreePm(CliTest):
         self.good("run", config, "-o", self.dir / "parts", "--quiet", "--resume")
         resumed = (self.dir / "parts" / "energy.csv").read_text().splitlines()
         self.assertEqual(lines[-1].split(",")[:11], resumed[-1].split(",")[:11])
+        self.good("run", config, "-o", self.dir / "tree", "--quiet", "--set", "gravity.solver=tree")  # the same in a box
+        by_tree = (self.dir / "tree" / "energy.csv").read_text().splitlines()
+        self.assertEqual(lines[-1].split(",")[:11], by_tree[-1].split(",")[:11])
 
     def test_what_is_chosen_is_said_and_is_no_warning(self):
         config = self.configuration(BOX.replace("step = 0.015625", ""))
@@ -87,10 +92,52 @@ class TreePm(CliTest):
         file = parts[0].split("[particles]")[0] + f'[particles]\nfile = "{self.dir}/cube.hdf5"\n[gravity]' + parts[1]
         self.good("plan", self.configuration(file), "--no-trial")
 
+    def test_the_boundary_goes_by_the_box_that_comes_with_the_particles(self):
+        def chosen(config, *sets):
+            arguments = [word for one in sets for word in ("--set", one)]
+            plan = self.good_json("plan", config, *arguments)
+            self.assertEqual(plan["warnings"], [])
+            return [sentence for sentence in plan["chosen"] if not sentence.startswith("time.step")]
+
+        box = self.configuration()
+        self.assertIn("treepm: periodic box, ", chosen(box)[0])
+        self.assertIn("tree: periodic box, ", chosen(box, "gravity.solver=tree")[0])
+        self.assertIn("treepm: open space, ", chosen(box, "gravity.mesh.boundary=isolated")[0])
+        self.assertEqual(chosen(box, "gravity.solver=tree", "gravity.mesh.boundary=isolated"), [])
+        sphere = self.configuration(SPHERE)
+        self.assertIn("treepm: open space, ", chosen(sphere)[0])
+        self.assertEqual(chosen(sphere, "gravity.solver=tree"), [])
+        self.assertIn("tree: periodic box, ", chosen(sphere, "gravity.solver=tree", "gravity.mesh.box=200",
+                                                     "gravity.mesh.box_corner=-100", "gravity.softening=0.01")[0])
+
+    def test_force_in_open_space_and_of_the_tree_in_a_box(self):
+        self.good("ic", "plummer", "--n", "3000", "--seed", "1", "-o", self.dir / "p.hdf5")
+        self.good("ic", "cube", "--n", "3000", "--seed", "1", "-o", self.dir / "cube.hdf5")
+        for name, solver, where in (("p", "treepm", "open space"), ("cube", "tree", "periodic box")):
+            report = self.good_json("force", self.dir / f"{name}.hdf5", "--solver", solver, "--device", "cpu", "--sample",
+                                    "300", "--set", "gravity.softening=0.0005")
+            self.assertLess(report["error"]["median"], 1e-3)
+            self.assertLess(report["error"]["p99"], 6e-3)
+            self.assertTrue(report["chosen"][0].startswith(f"{solver}: {where}, "), report["chosen"])
+
+    def test_a_sphere_keeps_its_energy_and_a_resumed_run_has_its_bits(self):
+        for name, steps in (("shared", "step = 0.015625"), ("block", 'steps = "block"')):
+            config = self.configuration(SPHERE.replace("step = 0.015625", steps))
+            whole, parts = self.dir / f"whole-{name}", self.dir / f"parts-{name}"
+            self.good("run", config, "-o", whole, "--quiet")
+            report = json.loads((whole / "run.json").read_text())
+            self.assertLess(abs(report["energy_error"]), 2e-4)
+            self.good("run", config, "-o", parts, "--quiet", "--set", "run.end_time=0.125")
+            self.good("run", config, "-o", parts, "--quiet", "--resume")
+            ends = [(run / "energy.csv").read_text().splitlines()[-1].split(",")[:11] for run in (whole, parts)]
+            self.assertEqual(ends[0], ends[1])
+
     def test_refusals(self):
         out = ("-o", self.dir / "out")
-        self.bad(2, "run", self.configuration(), *out, "--set", "gravity.mesh.boundary=isolated",
-                 says=["treepm needs a periodic box"])
+        self.bad(2, "run", self.configuration(), *out, "--set", "gravity.mesh.boundary=isolated", "--set",
+                 "gravity.mesh.box=4", says=["gravity.mesh.box", "open space"])
+        self.bad(2, "run", self.configuration(), *out, "--set", "gravity.mesh.boundary=isolated", "--set",
+                 "gravity.treepm.cells=14", says=["gravity.treepm.cells", "at least 16"])
         self.bad(2, "run", self.configuration(), *out, "--set", "gravity.treepm.cells=22",
                  says=["gravity.treepm.cells", "the nearest is"])
         self.bad(2, "run", self.configuration(), *out, "--set", "gravity.treepm.cells=8",
@@ -100,8 +147,8 @@ class TreePm(CliTest):
                  says=["gravity.treepm.split"])
         self.bad(2, "run", self.configuration(), *out, "--set", "gravity.treepm.assignment=pcs",
                  says=["gravity.treepm.assignment"])
-        open_space = BOX.replace('model = "cube"', 'model = "plummer"').replace("side = 2\n", "")
-        self.bad(2, "run", self.configuration(open_space), *out, says=["gravity.mesh.box"])
+        self.bad(2, "run", self.configuration(SPHERE), *out, "--set", "gravity.mesh.boundary=periodic",
+                 says=["gravity.mesh.box"])
 
 
 if __name__ == "__main__":

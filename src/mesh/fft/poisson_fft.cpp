@@ -25,7 +25,8 @@ FftAxis make_axis(const Grid& grid, int axis, const PoissonFftOptions& options, 
                                                                        : physics::spectral_laplacian_eigenvalue(k);
     const double window = physics::assignment_window(k, h, options.deconvolve);
     result.eigenvalue.push_back(eigenvalue * unit_length * unit_length);
-    result.window.push_back(physics::gaussian_window(k, options.smoothing) / (window * window));
+    const double filter = grid.periodic() ? physics::gaussian_window(k, options.smoothing) : 1.0;
+    result.window.push_back(filter / (window * window));
   }
   return result;
 }
@@ -80,9 +81,12 @@ FftAxes make_fft_axes(const Grid& grid, const PoissonFftOptions& options) {
                                                 grid.cells[axis]));
   if (!grid.periodic() && grid.dimensions != 3)
     throw Error(ErrorKind::input, "mesh: an isolated box is solved in three dimensions only, found two");
-  if (!grid.periodic() && options.spectral_force)
-    throw Error(ErrorKind::input, "mesh: the spectral gradient expects a periodic box, found an isolated one");
+  if (!grid.periodic() && options.spectral_force && !(options.smoothing > 0))
+    throw Error(
+        ErrorKind::input,
+        "mesh: the spectral gradient expects a periodic box or a Gaussian filter, found an isolated box and none");
   FftAxes axes;
+  if (!grid.periodic()) axes.smoothing = options.smoothing;
   axes.unit_length = grid.spacing()[0];
   for (int axis = 0; axis < grid.dimensions; ++axis) axes.axis[axis] = make_axis(grid, axis, options, axes.unit_length);
   for (int axis = grid.dimensions; axis < 3; ++axis) {
@@ -97,8 +101,14 @@ std::vector<double> open_space_green_transform(const FftAxes& axes, int threads)
   const auto& [x, y, z] = axes.axis;
   const double scale = 1 / (axes.unit_length * axes.unit_length * axes.modes());
   std::vector<double> values(points[0] * points[1] * points[2]);
+  const auto length = [](const FftAxis& axis, int d) {
+    return axis.spacing * physics::rounded_distance(d, axis.cells);
+  };
+  const double volume = x.spacing * y.spacing * z.spacing;
   each_mode(values, points, threads, [&](int i, int j, int k, double& value) {
-    value = scale * physics::open_space_green(i, j, k, x.spacing, y.spacing, z.spacing);
+    value = scale * (axes.smoothing > 0 ? physics::open_space_cloud_green(length(x, i), length(y, j), length(z, k),
+                                                                          volume, axes.smoothing)
+                                        : physics::open_space_green(i, j, k, x.spacing, y.spacing, z.spacing));
   });
   for (int axis = 0; axis < 3; ++axis) even_transform(values, points, axis, threads);
   each_mode(values, points, threads,

@@ -22,6 +22,7 @@ struct FftAxis {
 struct FftAxes {
   std::array<FftAxis, 3> axis;
   double unit_length = 1;  // Green factors are in units of its square, so that they fit into single precision
+  double smoothing = 0;    // in open space, where the Green function has it and the windows do not
   double modes() const { return double(axis[0].length) * axis[1].length * axis[2].length; }
 };
 

@@ -97,7 +97,8 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
         modes_{axes_.axis[0].length / 2 + 1, axes_.axis[1].length, axes_.axis[2].length},
         one_pass_(std::is_same_v<Real, float> && !spectral_ && can_solve_lines(modes_.nz)) {
     device_.make_current();
-    periodic_ ? make_tables() : make_green();
+    if (periodic_ || spectral_) make_tables();
+    if (!periodic_) make_green();
     if (one_pass_) roots_ = Buffer<float2>(device_, roots_of_unity(modes_.nz));
     by_planes() ? make_plane_plans() : make_volume_plans(grid.dimensions);
     for (const auto* plan : {&forward_, &backward_, &backward_last_, &lines_})
@@ -135,7 +136,9 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
     const DifferentiateModes<Real> body{static_cast<const Complex*>(scratch), reinterpret_cast<Complex*>(force.data),
                                         table(axis).wave_number, axis};
     each_mode("differentiate_modes", modes_, device_.stream(), body);
-    to_real(force, work_area(scratch));
+    void* work = work_area(scratch);
+    if (!periodic_) lines_back(body.force, work);
+    to_real(force, work);
   }
 
  private:
@@ -166,7 +169,10 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
     if (!periodic_) check(Cufft<Real>::lines(lines_.with_work(work), modes, modes, CUFFT_FORWARD), "cufftExecC2C");
     Complex* kept = spectral_ ? static_cast<Complex*>(scratch) : nullptr;
     each_mode("multiply_modes", modes_, stream, MultiplyModes<Real, Factor>{modes, kept, factor});
-    if (!periodic_) check(Cufft<Real>::lines(lines_.with_work(work), modes, modes, CUFFT_INVERSE), "cufftExecC2C");
+    if (!periodic_) lines_back(modes, work);
+  }
+  void lines_back(Complex* modes, void* work) {
+    check(Cufft<Real>::lines(lines_.with_work(work), modes, modes, CUFFT_INVERSE), "cufftExecC2C");
   }
 
   void to_real(const Field<Real>& field, void* work) {
