@@ -97,10 +97,11 @@ void require_inside(const MeshOptions& mesh, const Particles& particles) {
     const auto& [corner, side, boundary] = mesh.box;
     throw Error(ErrorKind::input,
                 fmt::format("gravity.mesh.box: expected a box that holds all particles{}, found particle {} at "
-                            "({}, {}, {}) and a box from ({}, {}, {}) with sides ({}, {}, {})",
+                            "({}, {}, {}) and a box from ({}, {}, {}) with sides ({}, {}, {}){}",
                             mesh.box.periodic() ? "" : " two cells away from its faces", particles.id[k],
                             to_text(place.x), to_text(place.y), to_text(place.z), to_text(corner.x), to_text(corner.y),
-                            to_text(corner.z), to_text(side.x), to_text(side.y), to_text(side.z)));
+                            to_text(corner.z), to_text(side.x), to_text(side.y), to_text(side.z),
+                            mesh.box.periodic() ? "; open space is gravity.mesh.boundary = \"isolated\"" : ""));
   }
 }
 

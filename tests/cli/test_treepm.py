@@ -110,6 +110,27 @@ class TreePm(CliTest):
         self.assertIn("tree: periodic box, ", chosen(sphere, "gravity.solver=tree", "gravity.mesh.box=200",
                                                      "gravity.mesh.box_corner=-100", "gravity.softening=0.01")[0])
 
+    def test_external_potentials_leave_the_box_of_a_file_aside(self):
+        self.good("ic", "cube", "--n", 200, "--side", 2, "-o", self.dir / "cube.hdf5")
+        config = self.configuration(f"""[run]
+end_time = 0.01
+device = "cpu"
+[particles]
+file = "{self.dir}/cube.hdf5"
+[gravity]
+solver = "treepm"
+softening = 0.05
+[[gravity.external]]
+kind = "plummer"
+mass = 1.0
+radius = 1.0
+""")
+        said = run_program(("run", config, "-o", self.dir / "out")).stderr
+        self.assertIn("treepm: open space, ", said)
+        self.assertIn("states a periodic box of 2; the treepm solver runs it in open space", said)
+        self.bad(2, "run", config, "-o", self.dir / "other", "--set", "gravity.mesh.boundary=periodic",
+                 says=["gravity.external", 'gravity.mesh.boundary = "isolated"'])
+
     def test_force_in_open_space_and_of_the_tree_in_a_box(self):
         self.good("ic", "plummer", "--n", "3000", "--seed", "1", "-o", self.dir / "p.hdf5")
         self.good("ic", "cube", "--n", "3000", "--seed", "1", "-o", self.dir / "cube.hdf5")
