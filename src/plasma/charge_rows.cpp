@@ -37,13 +37,13 @@ ChargeRows::ChargeRows(const TileGrid& grid, int points)
     }
 }
 
-std::vector<std::int64_t> ChargeRows::add_row(const std::vector<Source>& sources, const std::int64_t* charge) const {
+std::vector<std::int64_t> ChargeRows::add_row(std::int64_t row, const std::int64_t* patches) const {
   const physics::TileAxis& axis = grid_.axis[0];
   std::vector<std::int64_t> sum(static_cast<std::size_t>(axis.cells));
-  for (const Source& source : sources)
+  for (const Source& source : sources_[static_cast<std::size_t>(row)])
     for (int tile = 0; tile < axis.tiles(); ++tile) {
       const std::int64_t* const from =
-          charge + std::int64_t{source.tile_row + tile} * patch_size_ + std::int64_t{source.patch_row} * side_;
+          patches + std::int64_t{source.tile_row + tile} * patch_size_ + std::int64_t{source.patch_row} * side_;
       const int first = axis.corner(tile) - before_, length = before_ + axis.cells_of(tile) + before_ + 1;
       if (first >= 0 && first + length <= axis.cells) {
         for (int x = 0; x < length; ++x) sum[first + x] += from[x];
@@ -55,18 +55,16 @@ std::vector<std::int64_t> ChargeRows::add_row(const std::vector<Source>& sources
 }
 
 template <class Real>
-std::vector<std::uint64_t> ChargeRows::add_up(int threads, const std::vector<const std::int64_t*>& charge,
-                                              const std::vector<double>& factor, double background,
-                                              const Field<Real>& density) const {
-  const auto rows = static_cast<std::int64_t>(sources_.size());
-  const std::size_t species = charge.size();
-  std::vector<std::uint64_t> row_units(static_cast<std::size_t>(rows) * species);
-  parallel_chunks(threads, rows, 8, [&](std::int64_t begin, std::int64_t end) {
+std::vector<std::uint64_t> ChargeRows::add_up(int threads, const RowCounts& counts, const std::vector<double>& factor,
+                                              double background, const Field<Real>& density) const {
+  const std::size_t species = factor.size();
+  std::vector<std::uint64_t> row_units(static_cast<std::size_t>(rows()) * species);
+  parallel_chunks(threads, rows(), 8, [&](std::int64_t begin, std::int64_t end) {
     std::vector<double> values;
     for (std::int64_t row = begin; row < end; ++row) {
       values.assign(static_cast<std::size_t>(density.nx), background);
       for (std::size_t s = 0; s < species; ++s) {
-        const auto sum = add_row(sources_[row], charge[s]);
+        const auto sum = counts(s, row);
         std::uint64_t units = 0;
         for (std::size_t x = 0; x < values.size(); ++x) {
           values[x] += factor[s] * static_cast<double>(sum[x]);
@@ -84,9 +82,9 @@ std::vector<std::uint64_t> ChargeRows::add_up(int threads, const std::vector<con
   return units;
 }
 
-template std::vector<std::uint64_t> ChargeRows::add_up(int, const std::vector<const std::int64_t*>&,
-                                                       const std::vector<double>&, double, const Field<float>&) const;
-template std::vector<std::uint64_t> ChargeRows::add_up(int, const std::vector<const std::int64_t*>&,
-                                                       const std::vector<double>&, double, const Field<double>&) const;
+template std::vector<std::uint64_t> ChargeRows::add_up(int, const RowCounts&, const std::vector<double>&, double,
+                                                       const Field<float>&) const;
+template std::vector<std::uint64_t> ChargeRows::add_up(int, const RowCounts&, const std::vector<double>&, double,
+                                                       const Field<double>&) const;
 
 }  // namespace pergola::plasma

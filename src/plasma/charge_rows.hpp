@@ -1,5 +1,6 @@
 #pragma once
 // The charge that tiles have counted, with the grid points around them, added up to a density on the grid.
+#include <functional>
 #include <vector>
 
 #include "mesh/grid.hpp"
@@ -12,12 +13,16 @@ class ChargeRows {
   /// `points` that a cloud touches along an axis.
   ChargeRows(const TileGrid& grid, int points);
 
-  /// density = background + Σ_s factor[s] (counts of charge[s]) at every grid point. charge[s]: a patch per tile.
-  /// Returns the sum over all grid points of the counts, per species, modulo 2⁶⁴.
+  /// Counts at the grid points of a row of the grid, of a species with these patches.
+  using RowCounts = std::function<std::vector<std::int64_t>(std::size_t species, std::int64_t row)>;
+  std::int64_t rows() const { return static_cast<std::int64_t>(sources_.size()); }
+  std::vector<std::int64_t> add_row(std::int64_t row, const std::int64_t* patches) const;
+
+  /// density = background + Σ_s factor[s] counts(s) at every grid point. Returns the sum over all grid points of the
+  /// counts, per species, modulo 2⁶⁴.
   template <class Real>
-  std::vector<std::uint64_t> add_up(int threads, const std::vector<const std::int64_t*>& charge,
-                                    const std::vector<double>& factor, double background,
-                                    const Field<Real>& density) const;
+  std::vector<std::uint64_t> add_up(int threads, const RowCounts& counts, const std::vector<double>& factor,
+                                    double background, const Field<Real>& density) const;
 
  private:
   /// A row of the patches of all tiles along x.
@@ -25,7 +30,6 @@ class ChargeRows {
     int tile_row;   // number of its first tile
     int patch_row;  // in a patch
   };
-  std::vector<std::int64_t> add_row(const std::vector<Source>& sources, const std::int64_t* charge) const;
 
   TileGrid grid_;
   int before_, side_, patch_size_;

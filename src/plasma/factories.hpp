@@ -7,7 +7,8 @@ namespace pergola {
 
 template <class Real>
 std::unique_ptr<TiledParticles<Real>> make_tiled_particles_cpu(const Device& device, const PlasmaOptions& options,
-                                                               const std::vector<std::int64_t>& counts);
+                                                               const std::vector<std::int64_t>& counts,
+                                                               std::shared_ptr<Communicator> ranks);
 template <class Real>
 std::int64_t tiled_bytes_cpu(const PlasmaOptions& options, const std::vector<std::int64_t>& counts);
 

@@ -208,16 +208,33 @@ PlasmaParticles empty_particles(const PlasmaOptions& options, std::int64_t n, st
   return p;
 }
 
-/// Shifts and scales to mean 0 and variance 1. The sums have a fixed order.
-void normalise(std::vector<double>& values, int threads) {
-  const auto n = static_cast<std::int64_t>(values.size());
+/// Particles of a species that this rank has: numbers first … first + count − 1 of all.
+struct OwnPart {
+  std::int64_t first = 0, count = 0, all = 0;
+  Communicator* ranks = nullptr;  // null: all are here
+};
+
+/// Shifts and scales to mean 0 and variance 1 over the particles of all ranks. The sums have a fixed order: chunks of
+/// all particles, each added up by the rank that has its first one; `other(i)` gives values that this rank does not
+/// have.
+template <class Other>
+void normalise(std::vector<double>& values, const OwnPart& own, int threads, const Other& other) {
+  const std::int64_t n = own.all, chunks = (n + chunk - 1) / chunk;
+  const std::int64_t first_chunk = (own.first + chunk - 1) / chunk,
+                     end_chunk = (own.first + own.count + chunk - 1) / chunk;
+  const auto value = [&](std::int64_t i) {
+    const std::int64_t k = i - own.first;
+    return k >= 0 && k < own.count ? values[static_cast<std::size_t>(k)] : other(i);
+  };
   const auto sum = [&](auto&& term) {
-    std::vector<double> parts(static_cast<std::size_t>((n + chunk - 1) / chunk));
-    parallel_chunks(threads, n, chunk, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<double> parts(static_cast<std::size_t>(chunks));
+    parallel_for(threads, end_chunk - first_chunk, [&](std::int64_t k) {
+      const std::int64_t begin = (first_chunk + k) * chunk, end = std::min(begin + chunk, n);
       double part = 0;
-      for (std::int64_t i = begin; i < end; ++i) part += term(values[static_cast<std::size_t>(i)]);
-      parts[static_cast<std::size_t>(begin / chunk)] = part;
+      for (std::int64_t i = begin; i < end; ++i) part += term(value(i));
+      parts[static_cast<std::size_t>(first_chunk + k)] = part;
     });
+    if (own.ranks) own.ranks->all_reduce(parts.data(), parts.size(), Reduction::sum);  // one is not zero
     double total = 0;
     for (const double part : parts) total += part;
     return total;
@@ -225,12 +242,62 @@ void normalise(std::vector<double>& values, int threads) {
   const double mean = sum([](double x) { return x; }) / static_cast<double>(n);
   const double variance = sum([&](double x) { return (x - mean) * (x - mean); }) / static_cast<double>(n);
   const double scale = variance > 0 ? 1 / std::sqrt(variance) : 1;
-  parallel_chunks(threads, n, chunk, [&](std::int64_t begin, std::int64_t end) {
+  parallel_chunks(threads, own.count, chunk, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       double& x = values[static_cast<std::size_t>(i)];
       x = scale * (x - mean);
     }
   });
+}
+
+PlasmaParticles load_own(const PlasmaOptions& options, const PlasmaLoad& load, std::uint64_t seed, std::uint32_t stream,
+                         std::uint64_t first_id, int threads, const OwnPart& own) {
+  const std::int64_t per_cell = count_per_cell(options, load);
+  const auto wave = [&](std::size_t axis) {
+    return physics::wave_number(load.perturbation.mode[axis], options.cells[axis]);
+  };
+  const Loader loader{options,
+                      load,
+                      seed,
+                      stream,
+                      ProfileMap(options, load.profile),
+                      CellPattern(per_cell, options.dimensions),
+                      per_cell,
+                      {wave(0), wave(1), wave(2)}};
+  PlasmaParticles p = empty_particles(options, own.count, first_id + static_cast<std::uint64_t>(own.first));
+  const auto each = [&](auto&& body) {
+    parallel_chunks(threads, own.count, chunk, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const auto k = static_cast<std::size_t>(i);
+        Vec3<double> x{p.x[k], p.y[k], p.z.empty() ? 0.0 : p.z[k]};
+        Vec3<double> v{p.vx[k], p.vy[k], p.vz.empty() ? 0.0 : p.vz[k]};
+        body(own.first + i, x, v);
+        p.x[k] = x.x, p.y[k] = x.y, p.vx[k] = v.x, p.vy[k] = v.y;
+        if (!p.z.empty()) p.z[k] = x.z;
+        if (!p.vz.empty()) p.vz[k] = v.z;
+      }
+    });
+  };
+  each([&](std::int64_t i, Vec3<double>& x, Vec3<double>& v) {
+    load.quiet ? loader.arrange(i, x, v) : loader.draw(i, x, v);
+  });
+  const auto normalise_along = [&](std::vector<double>& values, double Vec3<double>::*axis) {
+    normalise(values, own, threads, [&](std::int64_t i) {
+      Vec3<double> x, v;
+      loader.arrange(i, x, v);
+      return v.*axis;
+    });
+  };
+  if (load.quiet) {
+    normalise_along(p.vx, &Vec3<double>::x);
+    normalise_along(p.vy, &Vec3<double>::y);
+    if (options.velocities == 3) normalise_along(p.vz, &Vec3<double>::z);
+  }
+  each([&](std::int64_t, Vec3<double>& x, Vec3<double>& v) {
+    loader.place(x);
+    v = loader.velocity(x, v);
+  });
+  return p;
 }
 
 }  // namespace
@@ -249,43 +316,14 @@ double loaded_weight(const PlasmaOptions& options, const PlasmaLoad& load) {
 
 PlasmaParticles load_plasma(const PlasmaOptions& options, const PlasmaLoad& load, std::uint64_t seed,
                             std::uint32_t stream, std::uint64_t first_id, int threads) {
-  const std::int64_t per_cell = count_per_cell(options, load), n = options.cell_count() * per_cell;
-  const auto wave = [&](std::size_t axis) {
-    return physics::wave_number(load.perturbation.mode[axis], options.cells[axis]);
-  };
-  const Loader loader{options,
-                      load,
-                      seed,
-                      stream,
-                      ProfileMap(options, load.profile),
-                      CellPattern(per_cell, options.dimensions),
-                      per_cell,
-                      {wave(0), wave(1), wave(2)}};
-  PlasmaParticles p = empty_particles(options, n, first_id);
-  const auto each = [&](auto&& body) {
-    parallel_chunks(threads, n, chunk, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        const auto k = static_cast<std::size_t>(i);
-        Vec3<double> x{p.x[k], p.y[k], p.z.empty() ? 0.0 : p.z[k]};
-        Vec3<double> v{p.vx[k], p.vy[k], p.vz.empty() ? 0.0 : p.vz[k]};
-        body(i, x, v);
-        p.x[k] = x.x, p.y[k] = x.y, p.vx[k] = v.x, p.vy[k] = v.y;
-        if (!p.z.empty()) p.z[k] = x.z;
-        if (!p.vz.empty()) p.vz[k] = v.z;
-      }
-    });
-  };
-  each([&](std::int64_t i, Vec3<double>& x, Vec3<double>& v) {
-    load.quiet ? loader.arrange(i, x, v) : loader.draw(i, x, v);
-  });
-  if (load.quiet)
-    for (auto* values : {&p.vx, &p.vy, &p.vz})
-      if (!values->empty()) normalise(*values, threads);
-  each([&](std::int64_t, Vec3<double>& x, Vec3<double>& v) {
-    loader.place(x);
-    v = loader.velocity(x, v);
-  });
-  return p;
+  const std::int64_t all = loaded_count(options, load);
+  return load_own(options, load, seed, stream, first_id, threads, {0, all, all, nullptr});
+}
+
+PlasmaParticles load_plasma_part(const PlasmaOptions& options, const PlasmaLoad& load, std::uint64_t seed,
+                                 std::uint32_t stream, std::uint64_t first_id, int threads, std::int64_t first,
+                                 std::int64_t count, Communicator& ranks) {
+  return load_own(options, load, seed, stream, first_id, threads, {first, count, loaded_count(options, load), &ranks});
 }
 
 }  // namespace pergola

@@ -5,6 +5,7 @@
 
 #include "base/host_device.hpp"
 #include "base/vec.hpp"
+#include "comm/communicator.hpp"
 #include "plasma/options.hpp"
 #include "plasma/particles.hpp"
 
@@ -58,5 +59,11 @@ PERGOLA_API double loaded_weight(const PlasmaOptions& options, const PlasmaLoad&
 /// species' number) only, with the same bits for any number of threads.
 PERGOLA_API PlasmaParticles load_plasma(const PlasmaOptions& options, const PlasmaLoad& load, std::uint64_t seed,
                                         std::uint32_t stream, std::uint64_t first_id, int threads);
+
+/// Those of them that stand from number `first` on, `count` of them: the part of this rank. All ranks call it, for
+/// stretches that follow each other by rank and hold all particles together.
+PERGOLA_API PlasmaParticles load_plasma_part(const PlasmaOptions& options, const PlasmaLoad& load, std::uint64_t seed,
+                                             std::uint32_t stream, std::uint64_t first_id, int threads,
+                                             std::int64_t first, std::int64_t count, Communicator& ranks);
 
 }  // namespace pergola

@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <numeric>
+#include <utility>
 
 #include "base/error.hpp"
+#include "comm/shares.hpp"
 #include "device/stage_clock.hpp"
 #include "device/step_graph.hpp"
 #include "plasma/field.hpp"
@@ -45,27 +49,50 @@ void check_options(const PlasmaOptions& options) {
                       species.name, species.charge, species.mass, species.weight));
 }
 
-/// The names of a species' blocks in a checkpoint.
-std::string block_name(std::size_t species, const char* what) { return fmt::format("plasma.{}.{}", species, what); }
+/// A number of every particle in a checkpoint.
+struct SavedColumn {
+  const char* name;
+  std::vector<double> PlasmaParticles::*values;
+};
+std::vector<SavedColumn> saved_columns(const PlasmaOptions& options) {
+  using P = PlasmaParticles;
+  std::vector<SavedColumn> all{{"plasma.x", &P::x}, {"plasma.y", &P::y}, {"plasma.vx", &P::vx}, {"plasma.vy", &P::vy}};
+  if (options.dimensions == 3) all.push_back({"plasma.z", &P::z});
+  if (options.velocities == 3) all.push_back({"plasma.vz", &P::vz});
+  return all;
+}
+
+template <class T>
+void put_per_particle(StateSource& to, const char* name, std::vector<T> values) {
+  const auto kept = std::make_shared<const std::vector<T>>(std::move(values));
+  to.put_range(
+      name, sizeof(T), std::ssize(*kept),
+      [kept](std::int64_t first, std::int64_t n, void* out) {
+        if (n > 0) std::memcpy(out, kept->data() + first, static_cast<std::size_t>(n) * sizeof(T));
+      },
+      true);
+}
 
 template <class Real>
 class ParticleInCellOf final : public ParticleInCell {
  public:
-  ParticleInCellOf(const Device& device, const PlasmaOptions& options, Profile* profile)
+  ParticleInCellOf(const Device& device, const PlasmaOptions& options, Profile* profile,
+                   std::shared_ptr<Communicator> ranks)
       : device_(device),
+        ranks_(std::move(ranks)),
         options_(options),
         clock_(device, profile),
         graph_(device),
         field_(make_plasma_field<Real>(device, options)) {}
 
   void start(const std::vector<PlasmaParticles>& particles) override {
-    steps_ = 0, time_ = 0, behind_ = 0;
+    steps_ = 0, behind_ = 0, from_time_ = 0, from_steps_ = 0;
     load(particles);
   }
 
   void advance(std::int64_t count, double step) override {
     if (!particles_) throw Error(ErrorKind::input, "plasma: advance() before start()");
-    const double begin = time_;
+    if (behind_ != 0.5 * step) from_time_ = time(), from_steps_ = steps_;
     for (std::int64_t done = 0; done < count;) {
       // Steps like the one before are repeated in batches; after each the particles are checked.
       const bool alike = behind_ == 0.5 * step;
@@ -84,20 +111,16 @@ class ParticleInCellOf final : public ParticleInCell {
       behind_ = 0.5 * step;
       done += batch;
       steps_ += batch;
-      time_ = begin + static_cast<double>(done) * step;
       particles_->check();
     }
     clock_.collect();
   }
 
   std::int64_t steps() const override { return steps_; }
-  double time() const override { return time_; }
-  std::int64_t count() const override {
-    std::int64_t sum = 0;
-    for (std::size_t s = 0; particles_ && s < options_.species.size(); ++s)
-      sum += particles_->count(static_cast<int>(s));
-    return sum;
-  }
+  double time() const override { return from_time_ + static_cast<double>(steps_ - from_steps_) * (2 * behind_); }
+  std::int64_t count() const override { return std::accumulate(counts_.begin(), counts_.end(), std::int64_t{0}); }
+
+  std::int64_t own_count(int species) const override { return particles_->count(species); }
 
   PlasmaEnergies energies() const override {
     return {field_->energy(), particles_->measure(field_->electric(), behind_)};
@@ -114,8 +137,8 @@ class ParticleInCellOf final : public ParticleInCell {
     return result;
   }
 
-  StateBlocks save() const override;
-  void restore(const StateBlocks& blocks) override;
+  void save(StateSource& to) const override;
+  void restore(StateInput& from) override;
   std::int64_t device_bytes() const override {
     return field_->device_bytes() + (particles_ ? particles_->device_bytes() : 0);
   }
@@ -151,25 +174,28 @@ class ParticleInCellOf final : public ParticleInCell {
   }
 
   Device device_;
+  std::shared_ptr<Communicator> ranks_;  // null: all particles are here
   PlasmaOptions options_;
   StageClock clock_;
   StepGraph graph_;
   std::unique_ptr<PlasmaField<Real>> field_;
   std::unique_ptr<TiledParticles<Real>> particles_;
+  std::vector<std::int64_t> counts_;  // of the species, on all ranks
   std::int64_t steps_ = 0;
-  double time_ = 0;
-  double behind_ = 0;  // velocities are those of time_ − behind_
+  double behind_ = 0;  // velocities are those of time() − behind_, half a step before
+  // When steps as long as the last began: time() does not depend on how many advance() is asked for at once.
+  double from_time_ = 0;
+  std::int64_t from_steps_ = 0;
 };
 
 template <class Real>
 void ParticleInCellOf<Real>::load(const std::vector<PlasmaParticles>& particles) {
   if (particles.size() != options_.species.size())
     refuse(fmt::format("particles of {} species were given, expected {}", particles.size(), options_.species.size()));
-  std::vector<std::int64_t> counts;
-  double net = 0, gross = 0;
+  std::vector<std::int64_t> own;
   for (std::size_t s = 0; s < particles.size(); ++s) {
     const auto& one = particles[s];
-    counts.push_back(one.size());
+    own.push_back(one.size());
     const auto whole = [&](const std::vector<double>& values, bool kept) {
       return values.size() == (kept ? one.id.size() : 0);
     };
@@ -177,52 +203,69 @@ void ParticleInCellOf<Real>::load(const std::vector<PlasmaParticles>& particles)
         !whole(one.vy, true) || !whole(one.vz, options_.velocities == 3))
       refuse(fmt::format("species {}: positions and velocities do not have the length of the ids, {}",
                          options_.species[s].name, one.size()));
-    const double charge = options_.species[s].charge * options_.species[s].weight * static_cast<double>(one.size());
+  }
+  counts_ = own;
+  if (ranks_) ranks_->all_reduce(counts_.data(), counts_.size(), Reduction::sum);
+  double net = 0, gross = 0;
+  for (std::size_t s = 0; s < counts_.size(); ++s) {
+    const double charge = options_.species[s].charge * options_.species[s].weight * static_cast<double>(counts_[s]);
     net += charge, gross += std::fabs(charge);
   }
   if (!options_.background && std::fabs(net) > 1e-9 * gross)
     refuse(fmt::format("the box is not neutral: its charge is {} e n0 cells; ask for a background", net));
   graph_ = StepGraph(device_);
-  particles_ = make_tiled_particles<Real>(device_, options_, counts);
+  particles_ = make_tiled_particles<Real>(device_, options_, own, ranks_);
   for (std::size_t s = 0; s < particles.size(); ++s) particles_->load(static_cast<int>(s), particles[s]);
   find_field();
   particles_->check();
 }
 
 template <class Real>
-StateBlocks ParticleInCellOf<Real>::save() const {
+void ParticleInCellOf<Real>::save(StateSource& to) const {
   if (!particles_) throw Error(ErrorKind::input, "plasma: save() before start()");
-  StateBlocks blocks;
-  blocks.put_value("plasma.steps", steps_);
-  blocks.put_value("plasma.time", time_);
-  blocks.put_value("plasma.behind", behind_);
+  to.put_value("plasma.steps", steps_);
+  to.put_value("plasma.from_time", from_time_);
+  to.put_value("plasma.from_steps", from_steps_);
+  to.put_value("plasma.behind", behind_);
+  to.put("plasma.counts", counts_);
+  PlasmaParticles all;
+  const auto columns = saved_columns(options_);
   for (std::size_t s = 0; s < options_.species.size(); ++s) {
-    const auto all = particles_->unload(static_cast<int>(s));
-    blocks.put_value(block_name(s, "count"), all.size());
-    blocks.put(block_name(s, "id"), all.id);
-    blocks.put(block_name(s, "x"), all.x), blocks.put(block_name(s, "y"), all.y);
-    blocks.put(block_name(s, "vx"), all.vx), blocks.put(block_name(s, "vy"), all.vy);
-    if (options_.dimensions == 3) blocks.put(block_name(s, "z"), all.z);
-    if (options_.velocities == 3) blocks.put(block_name(s, "vz"), all.vz);
+    const auto one = particles_->unload(static_cast<int>(s));
+    all.id.insert(all.id.end(), one.id.begin(), one.id.end());
+    for (const SavedColumn& column : columns)
+      (all.*column.values).insert((all.*column.values).end(), (one.*column.values).begin(), (one.*column.values).end());
   }
-  return blocks;
+  put_per_particle(to, "plasma.id", std::move(all.id));
+  for (const SavedColumn& column : columns) put_per_particle(to, column.name, std::move(all.*column.values));
 }
 
 template <class Real>
-void ParticleInCellOf<Real>::restore(const StateBlocks& blocks) {
-  std::vector<PlasmaParticles> particles(options_.species.size());
-  for (std::size_t s = 0; s < particles.size(); ++s) {
-    auto& to = particles[s];
-    const auto count = static_cast<std::size_t>(blocks.get_value<std::int64_t>(block_name(s, "count")));
-    to.id = blocks.get<std::uint64_t>(block_name(s, "id"), count);
-    to.x = blocks.get<double>(block_name(s, "x"), count), to.y = blocks.get<double>(block_name(s, "y"), count);
-    to.vx = blocks.get<double>(block_name(s, "vx"), count), to.vy = blocks.get<double>(block_name(s, "vy"), count);
-    if (options_.dimensions == 3) to.z = blocks.get<double>(block_name(s, "z"), count);
-    if (options_.velocities == 3) to.vz = blocks.get<double>(block_name(s, "vz"), count);
+void ParticleInCellOf<Real>::restore(StateInput& from) {
+  const auto counts = from.get<std::int64_t>("plasma.counts", std::ssize(options_.species));
+  const Shares shares{std::accumulate(counts.begin(), counts.end(), std::int64_t{0}), ranks_ ? ranks_->size() : 1};
+  const int rank = ranks_ ? ranks_->rank() : 0;
+  std::vector<PlasmaParticles> particles;
+  std::int64_t before = 0;  // of the species among all
+  const auto take = [&](const char* name, std::int64_t first, std::int64_t count, auto& to) {
+    constexpr std::uint64_t bytes = 8;
+    from.expect<std::uint64_t>(name, shares.total);
+    to.resize(static_cast<std::size_t>(count));
+    if (count > 0)
+      from.read(name, static_cast<std::uint64_t>(first) * bytes, to.data(), static_cast<std::uint64_t>(count) * bytes);
+  };
+  for (const std::int64_t count : counts) {
+    const std::int64_t first = std::clamp(shares.first(rank), before, before + count);
+    const std::int64_t own = std::clamp(shares.first(rank + 1), before, before + count) - first;
+    PlasmaParticles& to = particles.emplace_back();
+    take("plasma.id", first, own, to.id);
+    for (const SavedColumn& column : saved_columns(options_)) take(column.name, first, own, to.*column.values);
+    before += count;
   }
-  steps_ = blocks.get_value<std::int64_t>("plasma.steps");
-  time_ = blocks.get_value<double>("plasma.time");
-  behind_ = blocks.get_value<double>("plasma.behind");
+  steps_ = from.get_value<std::int64_t>("plasma.steps");
+  from_time_ = from.get_value<double>("plasma.from_time");
+  from_steps_ = from.get_value<std::int64_t>("plasma.from_steps");
+  behind_ = from.get_value<double>("plasma.behind");
   load(particles);
 }
 
@@ -233,11 +276,15 @@ void refuse_mixed(Precision precision) {
 }  // namespace
 
 std::unique_ptr<ParticleInCell> make_particle_in_cell(const Device& device, const PlasmaOptions& options,
-                                                      Precision precision, Profile* profile) {
+                                                      Precision precision, Profile* profile,
+                                                      std::shared_ptr<Communicator> ranks) {
   check_options(options);
   refuse_mixed(precision);
-  if (precision == Precision::single) return std::make_unique<ParticleInCellOf<float>>(device, options, profile);
-  return std::make_unique<ParticleInCellOf<double>>(device, options, profile);
+  if (ranks && device.is_cuda())
+    refuse(fmt::format("on a GPU one process has all particles, found {} ranks", ranks->size()));
+  if (precision == Precision::single)
+    return std::make_unique<ParticleInCellOf<float>>(device, options, profile, std::move(ranks));
+  return std::make_unique<ParticleInCellOf<double>>(device, options, profile, std::move(ranks));
 }
 
 std::int64_t plasma_device_bytes(const Device& device, const PlasmaOptions& options, Precision precision,

@@ -6,7 +6,8 @@
 
 #include "base/host_device.hpp"
 #include "base/profile.hpp"
-#include "base/state_blocks.hpp"
+#include "base/state_source.hpp"
+#include "comm/communicator.hpp"
 #include "particles/particles.hpp"
 #include "plasma/tiled_particles.hpp"
 
@@ -36,12 +37,13 @@ struct PlasmaFields {
 };
 
 /// Particles and field on a device and the leapfrog that moves them: v(t − dt/2) → v(t + dt/2) with E(x(t)), then
-/// x(t) → x(t + dt), then E anew. Single (float) or full (double) precision; mixed is refused.
+/// x(t) → x(t + dt), then E anew. Single (float) or full (double) precision; mixed is refused. Where ranks have
+/// particles of their own, calls that move or measure are made by all of them, and the bits are those of one.
 class PERGOLA_API ParticleInCell {
  public:
   virtual ~ParticleInCell() = default;
 
-  /// Particles at time 0 with their velocities at time 0, one entry per species.
+  /// Particles at time 0 with their velocities at time 0, one entry per species: those of this rank.
   virtual void start(const std::vector<PlasmaParticles>& particles) = 0;
   /// `count` steps of `step`. Does not wait for more than it must; throws Error(numerics) when a particle is lost or
   /// not a number. A step may differ from the one before (the last one of a run).
@@ -49,6 +51,7 @@ class PERGOLA_API ParticleInCell {
 
   virtual std::int64_t steps() const = 0;
   virtual double time() const = 0;
+  /// Particles on all ranks.
   virtual std::int64_t count() const = 0;
 
   /// At time(), velocities brought there from half a step before.
@@ -56,18 +59,23 @@ class PERGOLA_API ParticleInCell {
   virtual PlasmaFields fields() const = 0;
   /// The potential alone: for the spectrum, every few steps.
   virtual std::vector<double> potential() const = 0;
-  /// Positions at time(); velocities at time(), or as they are stored, half a step before, with `stored`.
+  virtual std::int64_t own_count(int species) const = 0;
+  /// Those of this rank, in the order of their ids. Positions at time(); velocities at time(), or as they are stored,
+  /// half a step before, with `stored`.
   virtual PlasmaParticles particles(int species, bool stored = false) const = 0;
 
-  /// All that is needed to go on bit-identically.
-  virtual StateBlocks save() const = 0;
-  virtual void restore(const StateBlocks& blocks) = 0;
+  /// All that is needed to go on bit-identically: the particles of all species, one species after the other, of which
+  /// this rank has a stretch. restore() takes the stretch of this rank (comm/shares.hpp), whoever saved it.
+  virtual void save(StateSource& to) const = 0;
+  virtual void restore(StateInput& from) = 0;
   virtual std::int64_t device_bytes() const = 0;
 };
 
-/// Throws Error(input) for options that make no sense. `profile` may be null.
+/// Throws Error(input) for options that make no sense. `profile` may be null. `ranks` that have particles of their own,
+/// on CPUs; null: all are here.
 PERGOLA_API std::unique_ptr<ParticleInCell> make_particle_in_cell(const Device& device, const PlasmaOptions& options,
-                                                                  Precision precision, Profile* profile = nullptr);
+                                                                  Precision precision, Profile* profile = nullptr,
+                                                                  std::shared_ptr<Communicator> ranks = nullptr);
 /// Bytes on the device for these numbers of particles per species, before anything is allocated.
 PERGOLA_API std::int64_t plasma_device_bytes(const Device& device, const PlasmaOptions& options, Precision precision,
                                              const std::vector<std::int64_t>& counts);

@@ -1,21 +1,26 @@
 #include "plasma/tiled_particles.hpp"
 
+#include <utility>
+
 #include "plasma/factories.hpp"
 
 namespace pergola {
 
 template <class Real>
 std::unique_ptr<TiledParticles<Real>> make_tiled_particles(const Device& device, const PlasmaOptions& options,
-                                                           const std::vector<std::int64_t>& counts) {
+                                                           const std::vector<std::int64_t>& counts,
+                                                           std::shared_ptr<Communicator> ranks) {
   if constexpr (cuda_built)
     if (device.is_cuda()) return make_tiled_particles_cuda<Real>(device, options, counts);
-  return make_tiled_particles_cpu<Real>(device, options, counts);
+  return make_tiled_particles_cpu<Real>(device, options, counts, std::move(ranks));
 }
 
 template std::unique_ptr<TiledParticles<float>> make_tiled_particles(const Device&, const PlasmaOptions&,
-                                                                     const std::vector<std::int64_t>&);
+                                                                     const std::vector<std::int64_t>&,
+                                                                     std::shared_ptr<Communicator>);
 template std::unique_ptr<TiledParticles<double>> make_tiled_particles(const Device&, const PlasmaOptions&,
-                                                                      const std::vector<std::int64_t>&);
+                                                                      const std::vector<std::int64_t>&,
+                                                                      std::shared_ptr<Communicator>);
 
 namespace {
 

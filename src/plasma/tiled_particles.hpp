@@ -6,6 +6,7 @@
 
 #include "base/host_device.hpp"
 #include "base/vec.hpp"
+#include "comm/communicator.hpp"
 #include "device/device.hpp"
 #include "mesh/grid.hpp"
 #include "plasma/options.hpp"
@@ -37,12 +38,12 @@ class TiledParticles {
  public:
   virtual ~TiledParticles() = default;
 
-  /// Takes the particles of a species, all of them, in place of those that it had.
+  /// Takes the particles of a species, all that this rank has, in place of those that it had.
   virtual void load(int species, const PlasmaParticles& particles) = 0;
   /// The particles of a species in the order of their ids. Positions that were unloaded are loaded again without
   /// rounding (on a device of the same kind). Waits.
   virtual PlasmaParticles unload(int species) const = 0;
-  /// Particles held now, counted. Waits.
+  /// Particles held here now, counted. Waits.
   virtual std::int64_t count(int species) const = 0;
 
   /// Charge density in e n₀ at the grid points of all species where they are now, with the background, into a field of
@@ -73,9 +74,12 @@ class TiledParticles {
 };
 
 /// The factories: Real is float or double. `counts`: expected particles per species, for the first size of the memory.
+/// `ranks`: each has particles of its own, anywhere in the box, and all know the whole field: load(), charge_density(),
+/// measure() and check() are then calls of all ranks, and speak of the particles of all. On the CPU; null: alone.
 template <class Real>
 std::unique_ptr<TiledParticles<Real>> make_tiled_particles(const Device& device, const PlasmaOptions& options,
-                                                           const std::vector<std::int64_t>& counts);
+                                                           const std::vector<std::int64_t>& counts,
+                                                           std::shared_ptr<Communicator> ranks = nullptr);
 /// Bytes that they will take on the device, for `plan`.
 std::int64_t tiled_bytes(const Device& device, const PlasmaOptions& options, const std::vector<std::int64_t>& counts,
                          bool double_precision);

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "comm/agreement.hpp"
 #include "device/parallel.hpp"
 #include "physics/mesh_weights.hpp"
 #include "plasma/charge_rows.hpp"
@@ -36,12 +37,15 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
     std::vector<PushRest<Real>> rest;  // per tile
     std::vector<std::int64_t> charge;  // patches of all tiles
     std::vector<std::uint64_t> id;     // by rank, ascending
+    std::int64_t total = 0;            // particles on all ranks
     bool charged = false;              // `charge` is that of the particles where they are now
   };
 
  public:
-  TiledParticlesCpu(const Device& device, const PlasmaOptions& options, const std::vector<std::int64_t>& counts)
+  TiledParticlesCpu(const Device& device, const PlasmaOptions& options, const std::vector<std::int64_t>& counts,
+                    std::shared_ptr<Communicator> ranks)
       : device_(device),
+        ranks_(std::move(ranks)),
         options_(options),
         grid_(options),
         loops_(plasma::choose_tile_loops<Real>(options)),
@@ -60,6 +64,8 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
     Species& to = species_[species];
     to.id = plasma::load_tiles(device_, options_, options_.species[species], grid_, particles, to.tiles);
     to.charged = false;
+    to.total = std::ssize(to.id);
+    if (ranks_) ranks_->all_reduce(&to.total, 1, Reduction::sum);
   }
   PlasmaParticles unload(int species) const override {
     PlasmaParticles particles;
@@ -106,7 +112,11 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
   void take_in(Species& species, int tile, const Leaver<Real>* const* begin, const Leaver<Real>* const* end);
   void note_lost(std::size_t s, const Species& species);
 
+  std::vector<std::int64_t> held_by_all() const;
+  std::vector<std::int64_t> charge_of_all() const;
+
   Device device_;
+  std::shared_ptr<Communicator> ranks_;  // null: all particles are here
   PlasmaOptions options_;
   plasma::TileGrid grid_;
   plasma::TileLoops<Real> loops_;
@@ -115,11 +125,34 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
   std::string failure_;
 };
 
+/// Particles of each species, on all ranks.
+template <class Real>
+std::vector<std::int64_t> TiledParticlesCpu<Real>::held_by_all() const {
+  std::vector<std::int64_t> held;
+  for (const Species& species : species_) held.push_back(counted(species));
+  if (ranks_) ranks_->all_reduce(held.data(), held.size(), Reduction::sum);
+  return held;
+}
+
+/// Counted charge at the grid points, species after species, of all ranks.
+template <class Real>
+std::vector<std::int64_t> TiledParticlesCpu<Real>::charge_of_all() const {
+  const std::int64_t rows = rows_.rows(), row_length = options_.cells[0];
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(std::ssize(species_) * rows * row_length));
+  for (std::size_t s = 0; s < species_.size(); ++s)
+    parallel_for(device_.threads(), rows, [&](std::int64_t row) {
+      const auto own = rows_.add_row(row, species_[s].charge.data());
+      std::copy(own.begin(), own.end(), counts.begin() + (static_cast<std::int64_t>(s) * rows + row) * row_length);
+    });
+  ranks_->all_reduce(counts.data(), counts.size(), Reduction::sum);
+  return counts;
+}
+
 template <class Real>
 void TiledParticlesCpu<Real>::charge_density(const Field<Real>& density) {
-  std::vector<const std::int64_t*> charge;
   std::vector<double> factor;
   double total = 0;
+  const std::vector<std::int64_t> held = held_by_all();
   for (std::size_t s = 0; s < species_.size(); ++s) {
     Species& species = species_[s];
     if (!species.charged) {
@@ -131,16 +164,21 @@ void TiledParticlesCpu<Real>::charge_density(const Field<Real>& density) {
       species.charged = true;
     }
     const double unit = options_.species[s].charge * options_.species[s].weight;
-    charge.push_back(species.charge.data());
     factor.push_back(std::ldexp(unit, -Counts::charge_bits));
-    total += unit * static_cast<double>(counted(species));
+    total += unit * static_cast<double>(held[s]);
   }
   const double background = options_.background ? -total / static_cast<double>(options_.cell_count()) : 0.0;
-  const auto units = rows_.add_up(device_.threads(), charge, factor, background, density);
+  const std::vector<std::int64_t> all = ranks_ ? charge_of_all() : std::vector<std::int64_t>();
+  const auto counts = [&](std::size_t s, std::int64_t row) {
+    if (!ranks_) return rows_.add_row(row, species_[s].charge.data());
+    const auto from = all.begin() + (static_cast<std::int64_t>(s) * rows_.rows() + row) * options_.cells[0];
+    return std::vector<std::int64_t>(from, from + options_.cells[0]);
+  };
+  const auto units = rows_.add_up(device_.threads(), counts, factor, background, density);
   for (std::size_t s = 0; s < species_.size() && failure_.empty(); ++s)
-    if (units[s] != std::uint64_t{species_[s].id.size()} << Counts::charge_bits)
+    if (units[s] != static_cast<std::uint64_t>(species_[s].total) << Counts::charge_bits)
       failure_ = fmt::format("plasma: species {}: the charge on the grid is {} units, expected {} particles of 2^{}",
-                             options_.species[s].name, units[s], species_[s].id.size(), Counts::charge_bits);
+                             options_.species[s].name, units[s], species_[s].total, Counts::charge_bits);
 }
 
 template <class Real>
@@ -222,6 +260,7 @@ template <class Real>
 std::vector<PlasmaSums> TiledParticlesCpu<Real>::measure(const ElectricField<Real>& field, double kick) const {
   const auto tiles = static_cast<std::size_t>(grid_.count());
   std::vector<PlasmaSums> result;
+  const std::vector<std::int64_t> held = held_by_all();
   for (std::size_t s = 0; s < species_.size(); ++s) {
     const Species& species = species_[s];
     const PushTask<Real> task = task_for(s, {kick, 0});
@@ -241,7 +280,9 @@ std::vector<PlasmaSums> TiledParticlesCpu<Real>::measure(const ElectricField<Rea
     TileBounds most;
     for (const auto& one : bounds)
       most = {std::fmax(most.square, one.square), std::fmax(most.component, one.component)};
-    const auto count = static_cast<double>(counted(species));
+    if (ranks_) ranks_->all_reduce(&most.square, 1, Reduction::maximum);
+    if (ranks_) ranks_->all_reduce(&most.component, 1, Reduction::maximum);
+    const auto count = static_cast<double>(held[s]);
     const double square = physics::mass_quantum(most.square * count, most.square);
     const double component = physics::mass_quantum(most.component * count, most.component);
     on_each_tile([&](const auto& here, const auto& particles, std::size_t t) {
@@ -252,6 +293,8 @@ std::vector<PlasmaSums> TiledParticlesCpu<Real>::measure(const ElectricField<Rea
       total.square += one.square;
       for (std::size_t a = 0; a < 3; ++a) total.component[a] += one.component[a];
     }
+    if (ranks_) ranks_->all_reduce(&total.square, 1, Reduction::sum);
+    if (ranks_) ranks_->all_reduce(total.component.data(), 3, Reduction::sum);
     const double mass = options_.species[s].mass * options_.species[s].weight;
     const auto momentum = [&](std::size_t a) { return mass * component * static_cast<double>(total.component[a]); };
     result.push_back(
@@ -262,7 +305,13 @@ std::vector<PlasmaSums> TiledParticlesCpu<Real>::measure(const ElectricField<Rea
 
 template <class Real>
 void TiledParticlesCpu<Real>::check() {
-  if (!failure_.empty()) throw Error(ErrorKind::numerics, failure_);
+  const auto fail = [&] {
+    if (!failure_.empty()) throw Error(ErrorKind::numerics, failure_);
+  };
+  if (ranks_)
+    on_all(*ranks_, fail);
+  else
+    fail();
 }
 
 template <class Real>
@@ -283,14 +332,17 @@ std::int64_t TiledParticlesCpu<Real>::device_bytes() const {
 
 template <class Real>
 std::unique_ptr<TiledParticles<Real>> make_tiled_particles_cpu(const Device& device, const PlasmaOptions& options,
-                                                               const std::vector<std::int64_t>& counts) {
-  return std::make_unique<TiledParticlesCpu<Real>>(device, options, counts);
+                                                               const std::vector<std::int64_t>& counts,
+                                                               std::shared_ptr<Communicator> ranks) {
+  return std::make_unique<TiledParticlesCpu<Real>>(device, options, counts, std::move(ranks));
 }
 
 template std::unique_ptr<TiledParticles<float>> make_tiled_particles_cpu(const Device&, const PlasmaOptions&,
-                                                                         const std::vector<std::int64_t>&);
+                                                                         const std::vector<std::int64_t>&,
+                                                                         std::shared_ptr<Communicator>);
 template std::unique_ptr<TiledParticles<double>> make_tiled_particles_cpu(const Device&, const PlasmaOptions&,
-                                                                          const std::vector<std::int64_t>&);
+                                                                          const std::vector<std::int64_t>&,
+                                                                          std::shared_ptr<Communicator>);
 
 template <class Real>
 std::int64_t tiled_bytes_cpu(const PlasmaOptions& options, const std::vector<std::int64_t>& counts) {

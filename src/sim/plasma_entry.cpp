@@ -1,6 +1,5 @@
-#include <fmt/core.h>
+#include <utility>
 
-#include "base/error.hpp"
 #include "sim/plasma_system.hpp"
 #include "sim/system_entry.hpp"
 
@@ -9,12 +8,7 @@ namespace pergola {
 namespace {
 
 std::unique_ptr<System> make(const RunConfig& config, std::shared_ptr<Communicator> communicator, StateInput* state) {
-  if (communicator->size() > 1)
-    throw Error(ErrorKind::input,
-                fmt::format("{}: a run with [plasma] is computed by one process, found {} MPI ranks; start it without "
-                            "mpirun",
-                            config.source, communicator->size()));
-  return std::make_unique<PlasmaSystem>(config, state);
+  return std::make_unique<PlasmaSystem>(config, state, std::move(communicator));
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ std::vector<std::string> check_plasma(const RunConfig& config) {
   return warnings;
 }
 
-PlasmaMemory plasma_memory(const RunConfig& config, const Device& device) {
+PlasmaMemory plasma_memory(const RunConfig& config, const Device& device, int ranks) {
   const PlasmaOptions options = config.plasma.options();
   PlasmaMemory memory;
   std::vector<std::int64_t> counts;
@@ -130,8 +130,8 @@ PlasmaMemory plasma_memory(const RunConfig& config, const Device& device) {
     const PlasmaLoad load = config.plasma.load(species);
     const double count = static_cast<double>(load.particles_per_cell) * static_cast<double>(options.cell_count()) *
                          profile_mean(options, load.profile);
-    memory.particles += count < countable ? static_cast<double>(loaded_count(options, load)) : count;
-    counts.push_back(count < countable ? loaded_count(options, load) : 0);
+    memory.particles += (count < countable ? static_cast<double>(loaded_count(options, load)) : count) / ranks;
+    counts.push_back(count < countable ? loaded_count(options, load) / ranks : 0);
   }
   // An id, places and velocities.
   const double bytes_each = 8.0 * (1 + options.dimensions + options.velocities);

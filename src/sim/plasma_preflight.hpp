@@ -14,14 +14,15 @@ namespace pergola {
 PERGOLA_API std::vector<std::string> check_plasma(const RunConfig& config);
 
 /// Bytes that a plasma run takes: particles, grid and scratch on the device, and the particles on the host as they are
-/// loaded. Numbers of particles may be beyond what an integer holds.
+/// loaded; of one of so many ranks, each with its share of the particles. Numbers of particles may be beyond what an
+/// integer holds.
 struct PlasmaMemory {
   double particles = 0;
   double device_bytes = 0, host_bytes = 0;
   double device_free_bytes = 0, host_free_bytes = 0;
   bool fits = false;
 };
-PERGOLA_API PlasmaMemory plasma_memory(const RunConfig& config, const Device& device);
+PERGOLA_API PlasmaMemory plasma_memory(const RunConfig& config, const Device& device, int ranks = 1);
 
 /// Whole steps of a plasma run; what is left to its end is one shorter step. Rounding is not a step.
 std::int64_t whole_plasma_steps(const RunConfig& config);

@@ -10,6 +10,8 @@
 #include "base/error.hpp"
 #include "base/stopwatch.hpp"
 #include "base/text.hpp"
+#include "comm/agreement.hpp"
+#include "comm/shares.hpp"
 #include "config/checked.hpp"
 #include "io/openpmd.hpp"
 #include "io/state_hash.hpp"
@@ -35,21 +37,41 @@ std::vector<PlasmaKind> kinds(const PlasmaConfig& config) {
   return all;
 }
 
+/// Of a saved state what PlasmaDiagnostics has put there: not the particles.
+StateBlocks blocks_of_record(StateInput& state) {
+  StateBlocks record;
+  for (const std::string& name : state.names()) {
+    if (!name.starts_with("diagnostics/")) continue;
+    auto& block = record.blocks()[name];
+    block.resize(static_cast<std::size_t>(state.bytes(name)));
+    state.read(name, 0, block.data(), block.size());
+  }
+  return record;
+}
+
 }  // namespace
 
-PlasmaSystem::PlasmaSystem(const RunConfig& config, StateInput* state)
+PlasmaSystem::PlasmaSystem(const RunConfig& config, StateInput* state, std::shared_ptr<Communicator> communicator)
     : config_(checked(config)),
+      ranks_(communicator->size() > 1 ? std::move(communicator) : nullptr),
       device_(Device::open(config.run.device, config.run.threads)),
       units_(config.plasma.units()),
       options_(config.plasma.options()),
       diagnostics_(options_, units_, config.plasma.wave, kinds(config.plasma)) {
   auto warnings = check_plasma(config_);
-  check_memory();
-  particles_ = make_particle_in_cell(device_, options_, config_.precision(), &profile_);
+  if (ranks_ && device_.is_cuda())
+    throw Error(ErrorKind::input,
+                fmt::format("{}: a run with [plasma] on a GPU is computed by one process, found {} MPI ranks; start it "
+                            "without mpirun, or with --device cpu",
+                            config.source, ranks_->size()));
+  if (ranks_)
+    on_all(*ranks_, [&] { check_memory(); });
+  else
+    check_memory();
+  particles_ = make_particle_in_cell(device_, options_, config_.precision(), &profile_, ranks_);
   if (state) {
-    const StateBlocks blocks = state->blocks();
-    particles_->restore(blocks);
-    diagnostics_.restore(blocks);
+    particles_->restore(*state);
+    diagnostics_.restore(blocks_of_record(*state));
   } else {
     for (auto& text : warnings) remarks_.push_back({LogLevel::warning, std::move(text)});
     load();
@@ -58,7 +80,7 @@ PlasmaSystem::PlasmaSystem(const RunConfig& config, StateInput* state)
 }
 
 void PlasmaSystem::check_memory() const {
-  const PlasmaMemory memory = plasma_memory(config_, device_);
+  const PlasmaMemory memory = plasma_memory(config_, device_, ranks_ ? ranks_->size() : 1);
   if (memory.fits) return;
   const bool device_short = device_.is_cuda() && memory.device_bytes > memory.device_free_bytes;
   const double needed = device_short        ? memory.device_bytes
@@ -76,11 +98,24 @@ void PlasmaSystem::load() {
   std::vector<PlasmaParticles> particles;
   {
     Profile::Scope scope(&profile_, "initial conditions");
-    std::uint64_t id = 1;
+    Shares shares{0, ranks_ ? ranks_->size() : 1};
+    for (const auto& species : config_.plasma.species)
+      shares.total += loaded_count(options_, config_.plasma.load(species));
+    std::int64_t before = 0;
     for (std::size_t s = 0; s < config_.plasma.species.size(); ++s) {
-      particles.push_back(load_plasma(options_, config_.plasma.load(config_.plasma.species[s]), config_.plasma.seed,
-                                      static_cast<std::uint32_t>(s), id, device_.threads()));
-      id += static_cast<std::uint64_t>(particles.back().size());
+      const PlasmaLoad load = config_.plasma.load(config_.plasma.species[s]);
+      const auto stream = static_cast<std::uint32_t>(s);
+      const auto first_id = static_cast<std::uint64_t>(before + 1);
+      const std::int64_t end = before + loaded_count(options_, load);
+      if (ranks_) {
+        const std::int64_t first = std::clamp(shares.first(ranks_->rank()), before, end);
+        const std::int64_t last = std::clamp(shares.first(ranks_->rank() + 1), before, end);
+        particles.push_back(load_plasma_part(options_, load, config_.plasma.seed, stream, first_id, device_.threads(),
+                                             first - before, last - first, *ranks_));
+      } else {
+        particles.push_back(load_plasma(options_, load, config_.plasma.seed, stream, first_id, device_.threads()));
+      }
+      before = end;
     }
   }
   Profile::Scope scope(&profile_, "start");
@@ -100,7 +135,8 @@ void PlasmaSystem::take_steps(std::int64_t most) {
   const std::int64_t next = pause_every_ > 0 ? pause_every_ - particles_->steps() % pause_every_ : most;
   const std::int64_t count = std::min({batch_, most, next});
   particles_->advance(count, config_.time.step / units_.time().file);
-  const double seconds = seconds_since(begin);
+  double seconds = seconds_since(begin);
+  if (ranks_) seconds = share_value(*ranks_, seconds);
   if (seconds > longest_batch_seconds)
     batch_ = std::max<std::int64_t>(1, batch_ / 2);
   else if (seconds < shortest_batch_seconds && count == batch_)
@@ -144,6 +180,12 @@ EnergyRow PlasmaSystem::measure() {
 
 void PlasmaSystem::write_snapshot(const std::filesystem::path& path, WriteQueue* queue,
                                   const std::function<void()>& done) {
+  on_root([&] { hand_over_snapshot(path, queue, done); });
+}
+
+/// On rank 0.
+void PlasmaSystem::hand_over_snapshot(const std::filesystem::path& path, WriteQueue* queue,
+                                      const std::function<void()>& done) {
   auto taken = std::make_shared<PlasmaSnapshot>();
   PlasmaSnapshot& snapshot = *taken;
   snapshot.options = options_;
@@ -152,8 +194,7 @@ void PlasmaSystem::write_snapshot(const std::filesystem::path& path, WriteQueue*
   snapshot.time = time() / units_.time().file;
   snapshot.dt = config_.time.step / units_.time().file;
   snapshot.fields = particles_->fields();
-  for (int s = 0; s < static_cast<int>(options_.species.size()); ++s)
-    snapshot.particles.push_back(particles_->particles(s));
+  for (int s = 0; s < static_cast<int>(options_.species.size()); ++s) snapshot.particles.push_back(particles(s));
   constexpr std::int64_t bytes_each = 6 * sizeof(double) + sizeof(std::uint64_t);
   const OpenPmdOptions write{config_.output.particles_most, config_.precision() == Precision::single};
   queue->push(size_ * bytes_each, [taken, write, path, done] {
@@ -164,8 +205,7 @@ void PlasmaSystem::write_snapshot(const std::filesystem::path& path, WriteQueue*
 
 std::string PlasmaSystem::state_hash() const {
   StateHash hash;
-  for (int s = 0; s < static_cast<int>(options_.species.size()); ++s)
-    hash.add(particles_->particles(s), s, device_.threads());
+  for (int s = 0; s < static_cast<int>(options_.species.size()); ++s) hash.add(particles(s), s, device_.threads());
   return hash.text();
 }
 
@@ -176,7 +216,7 @@ Particles PlasmaSystem::sample(std::int64_t most) {
   std::vector<std::uint32_t> first;  // place of a species' first particle among all
   for (int s = 0; s < static_cast<int>(options_.species.size()); ++s) {
     first.push_back(static_cast<std::uint32_t>(candidates.size()));
-    species.push_back(particles_->particles(s));
+    species.push_back(particles(s));
     for (const std::uint64_t id : species.back().id)
       candidates.push_back({id, static_cast<std::uint32_t>(candidates.size())});
   }
@@ -237,7 +277,7 @@ SeenDensity PlasmaSystem::density(const Sight& sight) {
   const Device host = Device::open("cpu", device_.threads());
   const double length = units_.length().file, velocity = units_.velocity().file;
   for (int s = 0; s < static_cast<int>(options_.species.size()); ++s) {
-    const PlasmaParticles from = particles_->particles(s);
+    const PlasmaParticles from = particles(s);
     Particles seen;
     seen.resize(from.size());
     for (std::size_t i = 0; i < seen.x.size(); ++i)
@@ -247,13 +287,14 @@ SeenDensity PlasmaSystem::density(const Sight& sight) {
   return all;
 }
 
-void PlasmaSystem::save(StateSource& to) {
-  StateBlocks blocks = particles_->save();
-  diagnostics_.save(blocks);
-  to.put_blocks(std::move(blocks));
+void PlasmaSystem::write_records(const std::filesystem::path& directory) {
+  if (!ranks_ || ranks_->is_root()) diagnostics_.write(directory);
 }
 
-std::vector<Remark> PlasmaSystem::remarks() { return std::exchange(remarks_, {}); }
+std::vector<Remark> PlasmaSystem::remarks() {
+  auto all = std::exchange(remarks_, {});
+  return !ranks_ || ranks_->is_root() ? all : std::vector<Remark>();
+}
 
 std::vector<Check> PlasmaSystem::checks(const Energies& start, const Energies& end) {
   RunEnds ends;

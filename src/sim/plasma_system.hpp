@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "domain/rank_rows.hpp"
 #include "plasma/particle_in_cell.hpp"
 #include "sim/plasma_diagnostics.hpp"
 #include "sim/system.hpp"
@@ -11,12 +12,14 @@ namespace pergola {
 
 /// A plasma with its field on a device, from its configuration: as a run sees it, and for users of the library.
 /// Fields exist at whole steps: outputs fall on the first step that is not before them, and say its time. Only the last
-/// step of a run may be shorter than time.step.
+/// step of a run may be shorter than time.step. On several ranks (CPUs) each has a stretch of the particles, counted
+/// through all species, and the whole field.
 class PERGOLA_API PlasmaSystem : public System {
  public:
   /// From the configuration's species, or from what save() gave. Throws Error(input) where check_plasma does,
   /// Error(device) when the particles do not fit, with the bytes needed and free.
-  explicit PlasmaSystem(const RunConfig& config, StateInput* state = nullptr);
+  explicit PlasmaSystem(const RunConfig& config, StateInput* state = nullptr,
+                        std::shared_ptr<Communicator> communicator = serial_communicator());
 
   const ParticleInCell& particle_in_cell() const { return *particles_; }
   const PlasmaOptions& options() const { return options_; }
@@ -30,6 +33,7 @@ class PERGOLA_API PlasmaSystem : public System {
   std::int64_t size() const override { return size_; }
   StepCounts counts() const override;
 
+  void on_root(const std::function<void()>& action) override;
   bool advance(double limit, const std::function<bool()>& enough) override;
   void pause_every(std::int64_t steps) override { pause_every_ = steps; }
   void finish() override;
@@ -39,8 +43,9 @@ class PERGOLA_API PlasmaSystem : public System {
   void write_snapshot(const std::filesystem::path& path, WriteQueue* queue, const std::function<void()>& done) override;
   std::vector<Remark> remarks() override;
   std::vector<Check> checks(const Energies& start, const Energies& end) override;
-  void write_records(const std::filesystem::path& directory) override { diagnostics_.write(directory); }
+  void write_records(const std::filesystem::path& directory) override;
   void save(StateSource& to) override;
+  bool save_own(StateSource& to) override;
   std::string describe() const override;
   std::string state_hash() const override;
   Particles sample(std::int64_t most) override;
@@ -55,10 +60,19 @@ class PERGOLA_API PlasmaSystem : public System {
  private:
   void check_memory() const;
   void load();
+  /// Of a species, of all ranks; on rank 0, in on_root().
+  PlasmaParticles particles(int species) const;
+  /// What this rank has of what rank 0 asks for.
+  void answer(const RankRows::Request& own, std::byte* to) const;
+  void answer_particles(const RankRows::Request& own, std::byte* to) const;
+  const StateSource& own_state() const;
+  void save_record(StateSource& to) const;
+  void hand_over_snapshot(const std::filesystem::path& path, WriteQueue* queue, const std::function<void()>& done);
   /// Whole steps, as many as fit between two looks at the clock.
   void take_steps(std::int64_t most);
 
   RunConfig config_;
+  std::shared_ptr<Communicator> ranks_;  // null: one, which has all
   Device device_;
   PlasmaUnits units_;
   PlasmaOptions options_;
@@ -69,6 +83,10 @@ class PERGOLA_API PlasmaSystem : public System {
   std::int64_t batch_ = 1, pause_every_ = 0;
   bool over_ = false;
   std::vector<Remark> remarks_;
+  RankRows* rows_ = nullptr;  // in on_root(), of several ranks
+  // What this rank has, while rank 0 asks for it: the particles by species, and what it saves.
+  mutable std::vector<std::optional<PlasmaParticles>> own_particles_;
+  mutable std::optional<StateSource> own_state_;
 };
 
 }  // namespace pergola

@@ -86,9 +86,19 @@ class Runs(PlasmaTest):
         self.assertEqual(self.energies("a"), self.energies("b"))
 
     @harness.needs_mpi
-    def test_several_ranks_are_refused(self):
-        self.bad(2, "run", self.config(), "-o", self.dir / "out", launcher=harness.MPIRUN, says=["[plasma]", "2 MPI ranks"])
-        self.assertEqual(self.files(), ["run.toml"])
+    def test_ranks_with_particles_of_their_own_leave_the_files_of_one(self):
+        config, spectrum = self.config(), ["--set", "output.spectrum_every=1", "--quiet"]
+        self.good("run", config, "-o", self.dir / "one", *spectrum)
+        self.good("run", config, "-o", self.dir / "two", *spectrum, launcher=harness.MPIRUN)
+        part = ["--set", "run.end_time=1"]
+        self.good("run", config, "-o", self.dir / "parts", *spectrum, *part, launcher=harness.MPIRUN)
+        self.good("run", config, "-o", self.dir / "parts", *spectrum, "--resume")
+        hashes = set()
+        for name in ("one", "two", "parts"):
+            hashes.add(json.loads((self.dir / name / "run.json").read_text())["hashes"]["final_state"])
+            self.assertEqual((self.dir / name / "spectrum.csv").read_text(), (self.dir / "one" / "spectrum.csv").read_text())
+        self.assertEqual(len(hashes), 1, hashes)
+        self.assertEqual(self.energies("two"), self.energies("one"))
 
 
 class Refusals(PlasmaTest):

@@ -108,7 +108,11 @@ TEST_P(ParticleInCellTest, ResumedRunHasTheSameBits) {
         const auto resumed = make_particle_in_cell(device(), options, precision);
         whole->start(start_of(options));
         whole->advance(6, 0.2);
-        resumed->restore(whole->save());
+        StateSource state;
+        whole->save(state);
+        const StateBlocks blocks = state.blocks();
+        BlocksInput input(blocks);
+        resumed->restore(input);
         EXPECT_EQ(resumed->steps(), 6);
         EXPECT_EQ(resumed->time(), whole->time());
         expect_same_state(*whole, *resumed, "at once");

@@ -1,0 +1,148 @@
+// What of a plasma's particles is asked for on rank 0, where each rank has a stretch of them.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/error.hpp"
+#include "sim/plasma_system.hpp"
+
+namespace pergola {
+
+namespace {
+
+// What rank 0 asks for: particles, or a range of what a rank saves, by its number.
+constexpr std::int64_t ask_particles = 0, ask_state = 1;
+
+/// A particle on its way to rank 0.
+struct ParticleRow {
+  std::uint64_t id = 0;
+  double x = 0, y = 0, z = 0, vx = 0, vy = 0, vz = 0;
+};
+
+/// Calls body(row member, values of the particles) for the numbers that particles have.
+template <class Particles, class Body>
+void for_numbers(Particles& particles, const Body& body) {
+  using R = ParticleRow;
+  body(&R::x, particles.x), body(&R::y, particles.y), body(&R::z, particles.z);
+  body(&R::vx, particles.vx), body(&R::vy, particles.vy), body(&R::vz, particles.vz);
+}
+
+}  // namespace
+
+void PlasmaSystem::on_root(const std::function<void()>& action) {
+  if (!ranks_) return action();
+  RankRows rows(*ranks_, {size_, ranks_->size()});
+  rows_ = &rows;
+  const auto end = [this] {
+    rows_ = nullptr;
+    own_particles_.clear();
+    own_state_.reset();
+  };
+  try {
+    rows.on_root(action, [this](const RankRows::Request& request, std::byte* to) { answer(request, to); });
+  } catch (...) {
+    end();
+    throw;
+  }
+  end();
+}
+
+void PlasmaSystem::answer(const RankRows::Request& own, std::byte* to) const {
+  if (own.what == ask_particles) return answer_particles(own, to);
+  own_state().ranges()[static_cast<std::size_t>(own.what - ask_state)].copy(own.first, own.count, to);
+}
+
+const StateSource& PlasmaSystem::own_state() const {
+  if (!own_state_) particles_->save(own_state_.emplace());
+  return *own_state_;
+}
+
+void PlasmaSystem::answer_particles(const RankRows::Request& own, std::byte* to) const {
+  own_particles_.resize(options_.species.size());
+  std::int64_t before = 0;
+  for (std::size_t s = 0; s < own_particles_.size(); ++s) {
+    const std::int64_t here = particles_->own_count(static_cast<int>(s));
+    const std::int64_t first = std::clamp(own.first, before, before + here) - before;
+    const std::int64_t last = std::clamp(own.first + own.count, before, before + here) - before;
+    before += here;
+    if (first == last) continue;
+    if (!own_particles_[s]) own_particles_[s] = particles_->particles(static_cast<int>(s));
+    const PlasmaParticles& from = *own_particles_[s];
+    for (std::int64_t i = first; i < last; ++i, to += sizeof(ParticleRow)) {
+      const auto k = static_cast<std::size_t>(i);
+      ParticleRow row;
+      row.id = from.id[k];
+      for_numbers(from, [&](double ParticleRow::*number, const std::vector<double>& values) {
+        if (!values.empty()) row.*number = values[k];
+      });
+      std::memcpy(to, &row, sizeof row);
+    }
+  }
+}
+
+PlasmaParticles PlasmaSystem::particles(int species) const {
+  if (!ranks_) return particles_->particles(species);
+  if (!rows_)
+    throw Error(ErrorKind::input,
+                "plasma: expected a call within PlasmaSystem::on_root(), for each rank has its own "
+                "particles, found one outside it");
+  std::int64_t first = 0;
+  for (int s = 0; s < species; ++s) first += loaded_count(options_, config_.plasma.load(config_.plasma.species[s]));
+  const std::int64_t count = loaded_count(options_, config_.plasma.load(config_.plasma.species[species]));
+  PlasmaParticles all;
+  const auto size = static_cast<std::size_t>(count);
+  all.id.resize(size);
+  for (auto* values : {&all.x, &all.y, &all.vx, &all.vy}) values->resize(size);
+  if (options_.dimensions == 3) all.z.resize(size);
+  if (options_.velocities == 3) all.vz.resize(size);
+  rows_->read({ask_particles, first, count, sizeof(ParticleRow)},
+              [&](std::int64_t at, std::int64_t n, const std::byte* rows) {
+                for (std::int64_t i = at; i < at + n; ++i, rows += sizeof(ParticleRow)) {
+                  ParticleRow row;
+                  std::memcpy(&row, rows, sizeof row);
+                  const auto k = static_cast<std::size_t>(i);
+                  all.id[k] = row.id;
+                  for_numbers(all, [&](double ParticleRow::*number, std::vector<double>& values) {
+                    if (!values.empty()) values[k] = row.*number;
+                  });
+                }
+              });
+  return all;
+}
+
+void PlasmaSystem::save(StateSource& to) {
+  if (rows_) {
+    std::int64_t what = ask_state;
+    for (const StateRange& own : own_state().ranges()) {
+      const auto bytes = static_cast<std::int64_t>(own.value_bytes);
+      const auto read = [this, what, bytes](std::int64_t first, std::int64_t n, void* out) {
+        rows_->read({what, first, n, bytes}, [&](std::int64_t at, std::int64_t count, const std::byte* values) {
+          std::memcpy(static_cast<std::byte*>(out) + at * bytes, values, static_cast<std::size_t>(count * bytes));
+        });
+      };
+      if (own.per_particle)
+        to.put_range(own.name, own.value_bytes, size_, read, true);
+      else
+        to.put_range(own.name, own.value_bytes, own.count, own.copy);
+      ++what;
+    }
+  } else {
+    particles_->save(to);
+  }
+  save_record(to);
+}
+
+bool PlasmaSystem::save_own(StateSource& to) {
+  if (!ranks_) return false;
+  particles_->save(to);
+  save_record(to);
+  return true;
+}
+
+void PlasmaSystem::save_record(StateSource& to) const {
+  StateBlocks blocks;
+  diagnostics_.save(blocks);
+  to.put_blocks(std::move(blocks));
+}
+
+}  // namespace pergola

@@ -1,0 +1,161 @@
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "comm/shares.hpp"
+#include "comm/thread_ranks.hpp"
+#include "sim/plasma_system.hpp"
+
+namespace pergola {
+namespace {
+
+using Settings = std::vector<std::string>;
+
+/// Quiet electrons and ions at random, 640 and 320, that cross many cells.
+const char* two_species = R"(
+[run]
+end_time = 2
+device = "cpu"
+threads = 1
+[plasma]
+cells = [8, 8]
+[[plasma.species]]
+name = "electrons"
+charge = -1
+mass = 1
+particles_per_cell = 10
+temperature = 4
+perturbation = { mode = [1, 0], amplitude = 0.1 }
+[[plasma.species]]
+name = "ions"
+charge = 1
+mass = 25
+particles_per_cell = 5
+temperature = 0.5
+start = "random"
+[time]
+step = 0.1
+)";
+
+RunConfig with(const Settings& settings) { return parse_config(two_species, "test", settings); }
+
+std::shared_ptr<Communicator> shared(Communicator& communicator) {
+  return {&communicator, [](Communicator*) {}};
+}
+
+/// All that rank 0 can see.
+struct Seen {
+  std::string hash;
+  EnergyRow energies;
+  Particles sample;
+  std::map<std::string, std::vector<std::byte>> state;
+  std::int64_t size = 0, steps = 0;
+};
+
+Seen look_at(PlasmaSystem& system) {
+  Seen seen;
+  seen.energies = system.measure();
+  system.on_root([&] {
+    seen.hash = system.state_hash();
+    seen.sample = system.sample(50);
+    StateSource state;
+    system.save(state);
+    seen.state = state.blocks().blocks();
+  });
+  seen.size = system.size();
+  seen.steps = system.counts().steps;
+  return seen;
+}
+
+/// What rank 0 of so many sees half-way and at the end, after a step that is shorter than the others.
+std::vector<Seen> run_on(int ranks, const RunConfig& config) {
+  std::vector<Seen> seen(2);
+  run_on_thread_ranks(ranks, [&](Communicator& communicator) {
+    PlasmaSystem system(config, nullptr, shared(communicator));
+    system.advance(1, nullptr);
+    const Seen between = look_at(system);
+    system.finish();
+    const Seen end = look_at(system);
+    if (communicator.is_root()) seen = {between, end};
+  });
+  return seen;
+}
+
+void expect_same(const Seen& a, const Seen& b, const std::string& where) {
+  SCOPED_TRACE(where);
+  EXPECT_EQ(a.hash, b.hash);
+  EXPECT_EQ(a.energies.energies.kinetic, b.energies.energies.kinetic);
+  EXPECT_EQ(a.energies.energies.potential, b.energies.energies.potential);
+  EXPECT_EQ(a.energies.energies.momentum.x, b.energies.energies.momentum.x);
+  EXPECT_EQ(a.energies.more, b.energies.more);
+  EXPECT_EQ(a.sample.id, b.sample.id);
+  EXPECT_EQ(a.sample.vx, b.sample.vx);
+  EXPECT_EQ(a.state, b.state);
+  EXPECT_EQ(a.size, b.size);
+  EXPECT_EQ(a.steps, b.steps);
+}
+
+void expect_bits_of_one_rank(const Settings& settings, const std::vector<int>& numbers) {
+  const RunConfig config = with(settings);
+  const auto one = run_on(1, config);
+  EXPECT_NE(one[0].hash, one[1].hash);
+  for (const int ranks : numbers) {
+    const auto several = run_on(ranks, config);
+    for (std::size_t k = 0; k < one.size(); ++k)
+      expect_same(several[k], one[k], std::to_string(ranks) + " ranks, moment " + std::to_string(k));
+  }
+}
+
+TEST(SpreadPlasma, HasTheBitsOfOneRank) { expect_bits_of_one_rank({"run.end_time=2.05"}, {2, 3, 4, 7, 64}); }
+
+TEST(SpreadPlasma, HasTheBitsOfOneRankInThreeDimensionsWithDoublesAndAMagneticField) {
+  expect_bits_of_one_rank({"run.precision=double", "plasma.cells=[4, 4, 4]", "run.end_time=1.5",
+                           "plasma.species.electrons.perturbation={mode=[1, 1, 0], amplitude=0.05}",
+                           "plasma.magnetic_field=[0.1, 0.2, 0.3]"},
+                          {3});
+}
+
+TEST(SpreadPlasma, RanksMayHaveNoParticles) {
+  expect_bits_of_one_rank({"plasma.cells=[2, 2]", "plasma.species.electrons.particles_per_cell=1",
+                           "plasma.species.ions.particles_per_cell=1", "plasma.species.electrons.temperature=1"},
+                          {7});
+}
+
+TEST(SpreadPlasma, EachRankKeepsItsShareOnly) {
+  run_on_thread_ranks(3, [&](Communicator& communicator) {
+    PlasmaSystem system(with({}), nullptr, shared(communicator));
+    system.advance(1, nullptr);
+    const ParticleInCell& own = system.particle_in_cell();
+    EXPECT_EQ(own.own_count(0) + own.own_count(1), (Shares{system.size(), 3}.count(communicator.rank())));
+  });
+}
+
+TEST(SpreadPlasma, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) {
+  const RunConfig config = with({});
+  const Seen whole = run_on(1, config)[1];
+  StateBlocks state;
+  run_on_thread_ranks(3, [&](Communicator& communicator) {
+    PlasmaSystem system(config, nullptr, shared(communicator));
+    system.advance(1, nullptr);
+    system.measure();  // as run_on() does, which the report card remembers
+    system.on_root([&] {
+      StateSource source;
+      system.save(source);
+      state = source.blocks();
+    });
+  });
+  for (const int ranks : {1, 2, 7}) {
+    run_on_thread_ranks(ranks, [&](Communicator& communicator) {
+      BlocksInput input(state);
+      PlasmaSystem system(config, &input, shared(communicator));
+      system.finish();
+      const Seen seen = look_at(system);
+      if (communicator.is_root()) expect_same(seen, whole, std::to_string(ranks) + " ranks");
+    });
+  }
+}
+
+}  // namespace
+}  // namespace pergola
