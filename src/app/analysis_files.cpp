@@ -32,14 +32,10 @@ AnalysisNeeds kind_of(const fs::path& file) {
 
 /// The snapshots of a run by number. Those of the other kind are none.
 std::vector<fs::path> snapshots_in(const fs::path& directory, AnalysisNeeds needs) {
-  std::map<std::int64_t, fs::path> found;
-  std::error_code error;
-  const std::string pattern = needs == AnalysisNeeds::plasma ? "plasma_#.h5" : "snap_#.hdf5";
-  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
-    if (const auto number = number_in_name(it->path().filename().string(), pattern)) found[*number] = it->path();
-  if (error) throw Error(ErrorKind::system, fmt::format("{}: cannot be read: {}", directory.string(), error.message()));
   std::vector<fs::path> files;
-  for (const auto& [number, path] : found) files.push_back(path);
+  for (const auto& [number, path] :
+       numbered_files(directory, needs == AnalysisNeeds::plasma ? "plasma_#.h5" : "snap_#.hdf5"))
+    files.push_back(path);
   return files;
 }
 

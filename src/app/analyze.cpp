@@ -70,10 +70,10 @@ void check_outputs(const Request& request, const std::vector<std::string>& input
     throw Error(ErrorKind::input, fmt::format("--output: {}: expected a name that ends in .csv, .hdf5 or .h5, found {}",
                                               request.output, found.empty() ? "no ending" : found));
   }
-  if (!request.output.empty()) refuse_input_as_output("--output", request.output, inputs);
+  if (!request.output.empty()) refuse_input_as_output("--output", request.output, {inputs.begin(), inputs.end()});
   if (request.plot.empty()) return;
   drawing_format(request.plot, "--plot");
-  refuse_input_as_output("--plot", request.plot, inputs);
+  refuse_input_as_output("--plot", request.plot, {inputs.begin(), inputs.end()});
 }
 
 /// What was asked for, in the order in which it is written.

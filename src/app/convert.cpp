@@ -22,6 +22,7 @@ const std::map<std::string, SnapshotFormat> formats{{"hdf5", SnapshotFormat::hdf
 struct ConvertOptions {
   std::string input, output, format = "auto";
   bool single = false, full = false, big_endian = false;
+  int files = 1;
 };
 
 std::string format_name(SnapshotFormat format) {
@@ -58,26 +59,33 @@ void convert(const Context& context, const ConvertOptions& options) {
   write.format = options.format == "auto" ? format_from_name(options.output) : formats.at(options.format);
   write.big_endian = options.big_endian;
   write.threads = context.threads;
+  write.files = options.files;
   const std::string format = format_name(write.format);
   if (options.big_endian && !format.starts_with("gadget"))
     throw Error(ErrorKind::input,
                 fmt::format("--big-endian: {} has no byte order, expected gadget1 or gadget2", format));
   if (options.single && options.full)
     throw Error(ErrorKind::input, "--single and --double exclude each other, expected at most one of them");
-  refuse_input_as_output("OUT", options.output, {options.input});
+  if (options.files > 1 && write.format == SnapshotFormat::csv)
+    throw Error(ErrorKind::input, fmt::format("--files: csv is one file, found {}", options.files));
+  const std::vector<std::filesystem::path> outputs = files_of_snapshot(options.output, options.files);
   if (!context.speaks()) return;
 
   SnapshotSource source(options.input, context.threads);
   const SnapshotSummary& input = source.summary();
+  for (const auto& output : outputs) refuse_input_as_output("OUT", output.string(), input.files);
   write.single_precision = in_single(options, write.format, input.header);
   const SnapshotContents contents = source.check();
-  WrittenFiles files({options.output});
+  WrittenFiles files(outputs);
   write_snapshot(options.output, input.header, source, contents, write);
   const std::vector<std::string> lost = dropped(input, contents.potential, write.format);
   if (!lost.empty()) context.remark(fmt::format("note: not carried over: {}", fmt::join(lost, ", ")));
   if (!context.json)
-    context.remark(fmt::format("{}: {} particles as {} in {} precision", options.output, source.count(), format,
-                               write.single_precision ? "single" : "double"));
+    context.remark(fmt::format("{}: {} particles as {} in {} precision{}", options.output, source.count(), format,
+                               write.single_precision ? "single" : "double",
+                               options.files > 1 ? fmt::format(", {} files", options.files) : ""));
+  std::uintmax_t bytes = 0;
+  for (const auto& file : outputs) bytes += std::filesystem::file_size(file);
   files.print_and_keep(context, "",
                        {{"input", options.input},
                         {"output", options.output},
@@ -85,7 +93,8 @@ void convert(const Context& context, const ConvertOptions& options) {
                         {"precision", write.single_precision ? "single" : "double"},
                         {"n", source.count()},
                         {"not_carried", lost},
-                        {"bytes", std::filesystem::file_size(options.output)}});
+                        {"files", options.files},
+                        {"bytes", bytes}});
 }
 
 }  // namespace
@@ -106,6 +115,9 @@ void add_convert(Command program, Context& context) {
                     "Write numbers in double precision. Without either: as the input, single for gadget1 and gadget2, "
                     "double for csv");
   command->add_flag("--big-endian", options->big_endian, "Write gadget1 or gadget2 in big-endian byte order");
+  command->add_option("--files", options->files, "Write a set of so many files, OUT.0.hdf5 and so on (1)")
+      ->transform(integer_in(Range::between(1, 4096)))
+      ->type_name("N");
   command->footer("Example:\n  pergola convert cluster.hdf5 cluster.g2 --double");
   command->callback([&context, options] { convert(context, *options); });
 }

@@ -21,6 +21,7 @@ struct Request {
   std::uint64_t seed = 1;
   std::string units, output;  // units: empty: the model's own
   bool overwrite = false, full = false;
+  int files = 1;
   std::vector<std::string> sets;
   std::map<std::string, std::string> options;  // of the model, by option name, as typed
 };
@@ -132,9 +133,13 @@ std::string softening_text(const std::array<double, species_count>& epsilon) {
 
 void make_initial_conditions(const ModelInfo& model, const Request& request, const Context& context) {
   const ModelOptions options = model_options(model, request);
-  check_output_file(request.output, request.overwrite);
+  const std::vector<std::filesystem::path> outputs = files_of_snapshot(request.output, request.files);
+  for (const auto& output : outputs) check_output_file(output.string(), request.overwrite);
   WriteOptions write;
   write.format = format_from_name(request.output);
+  write.files = request.files;
+  if (request.files > 1 && write.format == SnapshotFormat::csv)
+    throw Error(ErrorKind::input, fmt::format("--files: csv is one file, found {}", request.files));
   write.single_precision = is_binary(write.format) && !request.full;
   write.threads = context.threads;
   if (context.device_given) context.open_device();
@@ -155,7 +160,7 @@ void make_initial_conditions(const ModelInfo& model, const Request& request, con
     const UnitSystem units = unit_system(units_of(model, request));
     snapshot.header.units = FileUnits{units.length_cm, units.mass_g, units.velocity_cm_per_s};
   }
-  WrittenFiles files({request.output});
+  WrittenFiles files(outputs);
   write_snapshot(request.output, snapshot, write);
   context.remark(fmt::format("{}: {}, {} particles, seed {}", request.output, model.name, snapshot.particles.size(),
                              options.seed));
@@ -197,6 +202,9 @@ void add_common_options(Command command, Request& request) {
   command.add_option("-o,--output", request.output, "File to write; .hdf5 and .csv, .g2 for GADGET format 2, else 1")
       ->required()
       ->type_name("FILE");
+  command.add_option("--files", request.files, "Write a set of so many files, FILE.0.hdf5 and so on (1)")
+      ->transform(integer_in(Range::between(1, 4096)))
+      ->type_name("N");
   command.add_flag("--overwrite", request.overwrite, "Replace an existing file");
   command.add_flag("--double", request.full, "Write a GADGET binary file in double precision (other files are)");
 }

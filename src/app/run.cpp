@@ -83,6 +83,7 @@ std::string files_text(const RunSummary& summary, const RunConfig& config, const
     });
   if (summary.snapshots > 0) names.push_back(snapshot_name(config, 0));
   if (summary.snapshots > 1) names.back() += " to " + snapshot_name(config, summary.snapshots - 1);
+  if (config.output.files > 1) names.back() += fmt::format(" in {} files each", config.output.files);
   return fmt::format("{}", fmt::join(names, ", "));
 }
 

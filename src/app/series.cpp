@@ -6,17 +6,19 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "io/snapshot.hpp"
 
 namespace pergola::app {
 
 namespace fs = std::filesystem;
 
 std::optional<NumberedName> numbered(const fs::path& file) {
-  const std::string stem = file.stem().string();
+  const auto part = part_name(file);
+  const std::string stem = (part ? part->whole : file).stem().string();
   const auto digits = stem.find_last_not_of("0123456789") + 1;  // npos + 1 = 0
   const auto number = parse_integer(stem.substr(digits));
   if (!number) return std::nullopt;
-  return NumberedName{stem.substr(0, digits), file.extension().string(), *number};
+  return NumberedName{stem.substr(0, digits), file.extension().string(), *number, !part || part->number == 0};
 }
 
 std::vector<fs::path> series_of(const fs::path& file) {
@@ -27,9 +29,10 @@ std::vector<fs::path> series_of(const fs::path& file) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
     const auto name = numbered(entry.path());
-    if (name && name->prefix == own->prefix && name->ending == own->ending) found.emplace(name->number, entry.path());
+    if (name && name->first && name->prefix == own->prefix && name->ending == own->ending)
+      found.emplace(name->number, entry.path());
   }
-  found.insert_or_assign(own->number, file);
+  if (own->first) found.insert_or_assign(own->number, file);
   std::vector<fs::path> files;
   for (const auto& [number, path] : found) files.push_back(path);
   return files;

@@ -7,10 +7,12 @@
 
 namespace pergola::app {
 
-/// "snap_012.hdf5" is prefix "snap_", number 12 and ending ".hdf5".
+/// "snap_012.hdf5" is prefix "snap_", number 12 and ending ".hdf5", and so is "snap_012.0.hdf5", the first of several
+/// files of one snapshot.
 struct NumberedName {
   std::string prefix, ending;
   std::int64_t number = 0;
+  bool first = true;  // or the only file
 };
 std::optional<NumberedName> numbered(const std::filesystem::path& file);
 

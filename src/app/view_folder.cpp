@@ -191,9 +191,8 @@ void RunFolderFeed::require_run() const {
 std::map<std::int64_t, fs::path> RunFolderFeed::list() const {
   std::map<std::int64_t, fs::path> found;
   std::error_code error;
-  for (fs::directory_iterator it(directory_, error), end; !error && it != end; it.increment(error))
-    for (const char* pattern : {"snap_#.hdf5", "plasma_#.h5"})
-      if (const auto number = number_in_name(it->path().filename().string(), pattern)) found[*number] = it->path();
+  if (!fs::is_directory(directory_, error)) return found;
+  for (const char* pattern : {"snap_#.hdf5", "plasma_#.h5"}) found.merge(numbered_files(directory_, pattern));
   return found;
 }
 

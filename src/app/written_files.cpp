@@ -7,6 +7,7 @@
 
 #include "app/command.hpp"
 #include "base/error.hpp"
+#include "io/snapshot.hpp"
 
 namespace pergola::app {
 
@@ -51,8 +52,14 @@ void WrittenFiles::print_and_keep(const Context& context, const std::string& tex
   kept_ = true;
 }
 
-void refuse_input_as_output(const std::string& what, const std::string& output,
-                            const std::vector<std::string>& inputs) {
+std::vector<fs::path> files_of_snapshot(const fs::path& name, int files) {
+  if (files == 1) return {name};
+  std::vector<fs::path> names;
+  for (int k = 0; k < files; ++k) names.push_back(name_in_set(name, k));
+  return names;
+}
+
+void refuse_input_as_output(const std::string& what, const std::string& output, const std::vector<fs::path>& inputs) {
   for (const auto& input : inputs) {
     std::error_code ignored;
     if (fs::equivalent(output, input, ignored))

@@ -34,7 +34,11 @@ class WrittenFiles {
   bool made_folder_ = false, kept_ = false;
 };
 
+/// The names of a snapshot in so many files.
+std::vector<std::filesystem::path> files_of_snapshot(const std::filesystem::path& name, int files);
+
 /// Throws Error(input) where `output` is one of the files that are read, by whatever name. `what` begins the message.
-void refuse_input_as_output(const std::string& what, const std::string& output, const std::vector<std::string>& inputs);
+void refuse_input_as_output(const std::string& what, const std::string& output,
+                            const std::vector<std::filesystem::path>& inputs);
 
 }  // namespace pergola::app

@@ -72,6 +72,7 @@ struct PERGOLA_API RunConfig {
     std::string power_reference;                    // and with this table of its power spectrum; empty: none
     std::int64_t spectrum_every = 0;                // steps; plasma only
     std::int64_t particles_most = 0;                // in a snapshot, of a plasma's of each species; 0: all
+    std::int64_t files = 1;                         // of a snapshot
     std::map<std::string, double> more;  // of keys that registered outputs bring (config/registered_keys.hpp)
   } output;
 

@@ -30,7 +30,7 @@ class GadgetWriter final : public SnapshotWriter {
       : SnapshotWriter(path, contents), options_(std::move(options)), file_(path) {
     if (24 * contents.total() > 0xffffffff)
       throw Error(ErrorKind::input, fmt::format("{}: {} particles are too many for one GADGET binary file, expected at "
-                                                "most {}; write HDF5",
+                                                "most {}; write HDF5, or several files",
                                                 path.string(), contents.total(), 0xffffffff / 24));
     for (std::size_t t = 1; t < species_count; ++t) first_row_[t] = first_row_[t - 1] + contents.counts[t - 1];
     next_row_ = first_row_;
@@ -72,11 +72,12 @@ class GadgetWriter final : public SnapshotWriter {
     std::string bytes(header_bytes, '\0');
     for (std::size_t t = 0; t < species_count; ++t) {
       place(bytes, at_counts + 4 * t, static_cast<std::uint32_t>(contents_.counts[t]));
-      place(bytes, at_totals + 4 * t, static_cast<std::uint32_t>(contents_.counts[t]));
+      place(bytes, at_totals + 4 * t, static_cast<std::uint32_t>(contents_.all()[t]));
+      place(bytes, at_totals_high + 4 * t, static_cast<std::uint32_t>(contents_.all()[t] >> 32));
     }
     place(bytes, at_time, header.time);
     place(bytes, at_redshift, header.redshift);
-    place(bytes, at_files, std::int32_t{1});
+    place(bytes, at_files, static_cast<std::int32_t>(contents_.files));
     place(bytes, at_box, header.box_size);
     place(bytes, at_omega0, header.omega0.value_or(0));
     place(bytes, at_lambda, header.omega_lambda.value_or(0));
@@ -168,7 +169,7 @@ class GadgetWriter final : public SnapshotWriter {
     });
   }
 
-  void finish() override { file_.commit(); }
+  void give_name() override { file_.commit(); }
 
   WriteOptions options_;
   AtomicFile file_;

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "device/cores.hpp"
 #include "io/checkpoint.hpp"
 #include "io/gadget_binary.hpp"
@@ -70,24 +71,10 @@ std::unique_ptr<SnapshotFile> open_file(const fs::path& path) {
   return open_csv_file(path);
 }
 
-/// The names of a snapshot in several files: PREFIX.0SUFFIX, PREFIX.1SUFFIX, …
-struct PieceNames {
-  std::string prefix, suffix;
-  fs::path name(int number) const { return fmt::format("{}.{}{}", prefix, number, suffix); }
-};
-
-/// Takes "snap.3.hdf5" or "snap.3" apart; nothing when the name has no such number.
-std::optional<PieceNames> piece_names(const fs::path& path) {
-  std::string text = path.string(), suffix;
+/// ".hdf5" or ".h5", after which no number stands; else nothing.
+std::string last_ending(const fs::path& path) {
   const std::string extension = path.extension().string();
-  if (extension == ".hdf5" || extension == ".h5") {
-    suffix = extension;
-    text.resize(text.size() - extension.size());
-  }
-  const auto dot = text.rfind('.');
-  if (dot == std::string::npos || dot + 1 == text.size()) return std::nullopt;
-  if (text.find_first_not_of("0123456789", dot + 1) != std::string::npos) return std::nullopt;
-  return PieceNames{text.substr(0, dot), suffix};
+  return extension == ".hdf5" || extension == ".h5" ? extension : "";
 }
 
 /// The file itself, or the first of several files when only their common name was given.
@@ -140,23 +127,26 @@ std::vector<std::unique_ptr<SnapshotFile>> open_all(const fs::path& path, Snapsh
   std::vector<std::unique_ptr<SnapshotFile>> all;
   all.push_back(open_file(first));
   whole = all[0]->piece();
+  whole.paths = {first};
   const int files = whole.header.files;
   if (files > 1 && whole.totals != whole.counts) {
-    const auto names = piece_names(first);
+    const auto names = part_name(first);
     if (!names)
       throw Error(ErrorKind::input, fmt::format("{}: is one of {} files of a snapshot, expected a name that ends in "
                                                 ".0 or .0.hdf5",
                                                 first.string(), files));
-    if (names->name(0) != first) all[0] = open_file(names->name(0));
+    if (names->number != 0) all[0] = open_file(name_in_set(names->whole, 0));
     whole = all[0]->piece();
+    whole.paths = {name_in_set(names->whole, 0)};
     for (int number = 1; number < files; ++number) {
-      const fs::path name = names->name(number);
+      const fs::path name = name_in_set(names->whole, number);
       std::error_code ignored;
       if (!fs::exists(name, ignored))
         throw Error(ErrorKind::input,
                     fmt::format("{}: is missing, expected {} files of this snapshot", name.string(), files));
       all.push_back(open_file(name));
       add_piece(whole, all.back()->piece(), name);
+      whole.paths.push_back(name);
     }
   }
   check_totals(first, whole.counts, whole.totals);
@@ -164,12 +154,28 @@ std::vector<std::unique_ptr<SnapshotFile>> open_all(const fs::path& path, Snapsh
 }
 
 SnapshotSummary summary_of(const SnapshotPiece& whole) {
-  return {whole.header, whole.counts, whole.mass_table, whole.fields, whole.not_carried};
+  return {whole.header, whole.counts, whole.mass_table, whole.fields, whole.not_carried, whole.paths};
 }
 
 constexpr std::int64_t checked_particles = std::int64_t{1} << 20;
 
 }  // namespace
+
+fs::path name_in_set(const fs::path& whole, int number) {
+  const std::string ending = last_ending(whole), text = whole.string();
+  return fmt::format("{}.{}{}", text.substr(0, text.size() - ending.size()), number, ending);
+}
+
+std::optional<PartName> part_name(const fs::path& path) {
+  const std::string ending = last_ending(path), all = path.string(), text = all.substr(0, all.size() - ending.size());
+  const auto dot = text.rfind('.');
+  if (dot == std::string::npos) return std::nullopt;
+  const std::string digits = text.substr(dot + 1);
+  const auto number = parse_integer(digits);
+  if (digits.find_first_not_of("0123456789") != std::string::npos || !number || *number > most_files)
+    return std::nullopt;
+  return PartName{text.substr(0, dot) + ending, static_cast<int>(*number)};
+}
 
 std::int64_t SnapshotPiece::count() const { return std::accumulate(counts.begin(), counts.end(), std::int64_t{0}); }
 

@@ -46,6 +46,7 @@ struct WriteOptions {
   bool big_endian = false;                            // GADGET binary only
   std::array<std::vector<double>, 3> acceleration{};  // HDF5 only: written as Acceleration unless empty
   int threads = 0;                                    // 0: all cores that this process may use
+  int files = 1;                                      // more: a set, name_in_set(); not CSV
 };
 
 /// Reads any snapshot that Pergola knows; the format is found from the contents. A name without the ".0" or ".0.hdf5"
@@ -60,8 +61,19 @@ struct SnapshotSummary {
   std::array<double, species_count> mass_table{};
   std::vector<std::string> fields;
   std::vector<std::string> not_carried;  // what is in the file and not in Particles: PartType0/Density
+  std::vector<std::filesystem::path> files;
 };
 PERGOLA_API SnapshotSummary inspect_snapshot(const std::filesystem::path& path);
+
+/// A snapshot in several files has them numbered from 0 on: "snap_003.2.hdf5" is number 2 of "snap_003.hdf5",
+/// "cluster.dat.2" of "cluster.dat".
+PERGOLA_API std::filesystem::path name_in_set(const std::filesystem::path& whole, int number);
+struct PartName {
+  std::filesystem::path whole;
+  int number = 0;
+};
+/// Takes such a name apart; nothing where it has no such number.
+PERGOLA_API std::optional<PartName> part_name(const std::filesystem::path& path);
 
 /// Writes beside the name and renames when complete. io/snapshot_writer.hpp writes one in pieces. Throws Error(system)
 /// when the operating system refuses.

@@ -253,7 +253,7 @@ class CsvWriter final : public SnapshotWriter {
     text += '\n';
   }
 
-  void finish() override { file_.commit(); }
+  void give_name() override { file_.commit(); }
 
   WriteOptions options_;
   bool with_species_;

@@ -13,6 +13,9 @@
 
 namespace pergola {
 
+/// Of a snapshot.
+inline constexpr int most_files = 65536;
+
 using SpeciesCounts = std::array<std::int64_t, species_count>;
 
 /// What one file of a snapshot holds.
@@ -22,9 +25,10 @@ struct SnapshotPiece {
   std::optional<SpeciesCounts> totals;  // over all files, where the file states them
   std::array<double, species_count> mass_table{};
   std::vector<std::string> fields;
-  std::vector<std::string> not_carried;  // what is in the file and not in Particles
-  std::int64_t with_id = 0;              // particles that have one
-  bool potential = false;                // all particles have one
+  std::vector<std::string> not_carried;        // what is in the file and not in Particles
+  std::int64_t with_id = 0;                    // particles that have one
+  bool potential = false;                      // all particles have one
+  std::vector<std::filesystem::path> paths{};  // of all files, where they are taken together
 
   std::int64_t count() const;
 };
@@ -64,6 +68,9 @@ std::unique_ptr<SnapshotWriter> make_hdf5_writer(const std::filesystem::path& pa
 std::unique_ptr<SnapshotWriter> make_gadget_writer(const std::filesystem::path& path, const SnapshotHeader& header,
                                                    const SnapshotContents& contents, WriteOptions options);
 std::unique_ptr<SnapshotWriter> make_csv_writer(const std::filesystem::path& path, const SnapshotHeader& header,
+                                                const SnapshotContents& contents, WriteOptions options);
+
+std::unique_ptr<SnapshotWriter> make_set_writer(const std::filesystem::path& path, const SnapshotHeader& header,
                                                 const SnapshotContents& contents, WriteOptions options);
 
 /// `value` in single precision; Error(input) when it is too large for that.

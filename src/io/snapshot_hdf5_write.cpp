@@ -20,25 +20,26 @@ namespace pergola {
 
 namespace {
 
-void write_header(hdf5::File& file, const SnapshotHeader& header, const std::vector<std::uint64_t>& counts) {
+void write_header(hdf5::File& file, const SnapshotHeader& header, const SnapshotContents& contents) {
   std::vector<std::uint32_t> low, high;
-  for (const std::uint64_t count : counts) {
+  for (const std::int64_t count : contents.all()) {
     low.push_back(static_cast<std::uint32_t>(count));
     high.push_back(static_cast<std::uint32_t>(count >> 32));
   }
+  const std::vector<std::uint64_t> counts(contents.counts.begin(), contents.counts.end());
   const std::string group = "Header";
   file.create_group(group);
-  if (std::any_of(high.begin(), high.end(), [](std::uint32_t word) { return word != 0; }))
+  if (std::any_of(counts.begin(), counts.end(), [](std::uint64_t count) { return count >> 32 != 0; }))
     file.write_attribute(group, "NumPart_ThisFile", counts);
   else
-    file.write_attribute(group, "NumPart_ThisFile", low);
+    file.write_attribute(group, "NumPart_ThisFile", std::vector<std::uint32_t>(counts.begin(), counts.end()));
   file.write_attribute(group, "NumPart_Total", low);
   file.write_attribute(group, "NumPart_Total_HighWord", high);
   file.write_attribute(group, "MassTable", std::vector<double>(species_count, 0.0));
   file.write_attribute(group, "Time", header.time);
   file.write_attribute(group, "Redshift", header.redshift);
   file.write_attribute(group, "BoxSize", header.box_size);
-  file.write_attribute(group, "NumFilesPerSnapshot", std::int32_t{1});
+  file.write_attribute(group, "NumFilesPerSnapshot", static_cast<std::int32_t>(contents.files));
   file.write_attribute(group, "Flag_Entropy_ICs", std::int32_t{0});
   if (header.omega0) file.write_attribute(group, "Omega0", *header.omega0);
   if (header.omega_lambda) file.write_attribute(group, "OmegaLambda", *header.omega_lambda);
@@ -93,7 +94,7 @@ class Hdf5Writer final : public SnapshotWriter {
         file_(target_.temporary(), path) {
     const std::int64_t reals = 7 + (contents.potential ? 1 : 0) + (options_.acceleration[0].empty() ? 0 : 3);
     target_.reserve(contents.total() * (8 + real_bytes_ * reals) + 8192);
-    write_header(file_, header, {contents.counts.begin(), contents.counts.end()});
+    write_header(file_, header, contents);
     for (int type = 0; type < species_count; ++type)
       if (contents.counts[type] > 0) create_group(type, contents.counts[type]);
   }
@@ -232,11 +233,12 @@ class Hdf5Writer final : public SnapshotWriter {
     return chunk;
   }
 
-  void finish() override {
+  void close() override {
     for (Group& group : groups_) group.fields.clear();
+    spare_.clear();
     file_.close();
-    target_.commit();
   }
+  void give_name() override { target_.commit(); }
 
   WriteOptions options_;
   std::int64_t real_bytes_;

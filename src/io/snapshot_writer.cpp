@@ -85,17 +85,25 @@ void SnapshotWriter::append(const Particles& from, std::int64_t first, std::int6
   taken_ += n;
 }
 
-void SnapshotWriter::commit() {
+void SnapshotWriter::complete() {
+  if (closed_) return;
   if (taken_ != contents_.total())
     throw Error(ErrorKind::input,
                 fmt::format("{}: {} particles to write, expected {}", path_.string(), taken_, contents_.total()));
-  finish();
+  close();
+  closed_ = true;
+}
+
+void SnapshotWriter::commit() {
+  complete();
+  give_name();
 }
 
 std::unique_ptr<SnapshotWriter> make_snapshot_writer(const fs::path& path, const SnapshotHeader& header,
                                                      const SnapshotContents& contents, const WriteOptions& options) {
   WriteOptions chosen = options;
   if (chosen.threads == 0) chosen.threads = available_cores();
+  if (chosen.files > 1) return make_set_writer(path, header, contents, std::move(chosen));
   switch (options.format) {
     case SnapshotFormat::hdf5:
       return make_hdf5_writer(path, header, contents, std::move(chosen));

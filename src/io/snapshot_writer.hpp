@@ -16,8 +16,12 @@ struct SnapshotContents {
   std::array<std::int64_t, species_count> counts{};
   std::uint64_t largest_id = 0;  // GADGET binary has ids of 4 bytes where they fit
   bool potential = false;        // known for all particles
+  // Of a set that the file is one of: how many files it has, and their particles. By itself a file has all.
+  int files = 1;
+  std::array<std::int64_t, species_count> in_set{};
 
   std::int64_t total() const;
+  const std::array<std::int64_t, species_count>& all() const { return files > 1 ? in_set : counts; }
 };
 /// Looks at all particles, a piece at a time.
 PERGOLA_API SnapshotContents contents_of(ParticleSource& source);
@@ -29,7 +33,9 @@ class PERGOLA_API SnapshotWriter {
   virtual ~SnapshotWriter() = default;
   /// The next n particles: from `first` on of `from`.
   void append(const Particles& from, std::int64_t first, std::int64_t n);
-  /// Ends the file once all particles are there and gives it its name.
+  /// All particles are there: ends what is written. The file still waits for its name.
+  void complete();
+  /// The same, and gives the file its name.
   void commit();
 
  protected:
@@ -37,13 +43,15 @@ class PERGOLA_API SnapshotWriter {
       : path_(path), contents_(contents) {}
   /// The same with the number that the first of them has among all.
   virtual void take(const Particles& from, std::int64_t first, std::int64_t n, std::int64_t number) = 0;
-  virtual void finish() = 0;
+  virtual void close() {}
+  virtual void give_name() = 0;
 
   std::filesystem::path path_;
   SnapshotContents contents_;
 
  private:
   std::int64_t taken_ = 0;
+  bool closed_ = false;
 };
 
 PERGOLA_API std::unique_ptr<SnapshotWriter> make_snapshot_writer(const std::filesystem::path& path,

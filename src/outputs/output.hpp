@@ -122,8 +122,13 @@ const std::vector<OutputEntry>& output_entries();
 /// Adds one with the keys that it brings, before any configuration is read.
 PERGOLA_API void register_output(OutputEntry entry, std::vector<NumberKey> keys = {});
 
-/// The number in a name that a pattern of OutputEntry::files describes (0 where the pattern has no #), if it does.
+/// The number in a name that a pattern of OutputEntry::files describes (0 where the pattern has no #), if it does. Of a
+/// snapshot in several files each has its number.
 std::optional<std::int64_t> number_in_name(const std::string& name, const std::string& pattern);
+/// The files of a pattern by their numbers; of a snapshot in several files the first. What the operating system refuses
+/// to show is not there; Error(system) where it is the directory.
+std::map<std::int64_t, std::filesystem::path> numbered_files(const std::filesystem::path& directory,
+                                                             const std::string& pattern);
 /// Removes the files of a pattern from `number` on.
 void remove_numbered_files(const std::filesystem::path& directory, const std::string& pattern, std::int64_t number);
 

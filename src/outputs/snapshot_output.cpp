@@ -91,7 +91,7 @@ class SnapshotOutput final : public Output {
 
 OutputEntry snapshot_output() {
   return {.name = "snapshot",
-          .keys = {"output.snapshots_every", "output.redshifts", "output.particles_most"},
+          .keys = {"output.snapshots_every", "output.redshifts", "output.particles_most", "output.files"},
           .files = file_names(),
           .make = [](OutputContext& context) { return std::make_unique<SnapshotOutput>(context); }};
 }

@@ -123,6 +123,7 @@ void GravitySystem::hand_over_snapshot(const std::filesystem::path& path, WriteQ
                                        const std::function<void()>& done) {
   WriteOptions write;
   write.single_precision = config().precision() == Precision::single;
+  write.files = static_cast<int>(config().output.files);
   if (const std::int64_t most = config().output.particles_most; most > 0 && most < size()) {
     const Particles sample = standing_for_all(most);
     HostParticles source(sample);

@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
 PROGRAM = os.environ.get("PERGOLA", "pergola")
@@ -59,6 +60,12 @@ class CliTest(unittest.TestCase):
     def setUp(self):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="pergola-cli-"))
         self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+
+    def wait_until(self, true, seconds=60, what="what is waited for"):
+        deadline = time.monotonic() + seconds
+        while not true():
+            self.assertLess(time.monotonic(), deadline, f"{what} did not come")
+            time.sleep(0.01)
 
     def good(self, *args, **options):
         """Runs the program, which must succeed; returns its stdout."""

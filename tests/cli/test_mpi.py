@@ -1,8 +1,11 @@
 """Several processes give the same bits as one."""
 
+import csv
 import json
 import os
+import pathlib
 import shutil
+import signal
 import subprocess
 import unittest
 
@@ -111,6 +114,26 @@ class MpiTest(harness.CliTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.good("run", config, "-o", self.dir / "b", "--quiet")
         self.assertEqual(self.contents("a"), self.contents("b"))
+
+    def test_a_killed_rank_ends_the_job_and_fewer_ranks_go_on(self):
+        config, out = self.dir / "mesh.toml", self.dir / "out"
+        config.write_text(MESH.replace("end_time = 0.25", "end_time = 1e6") + "checkpoint_every_minutes = 0.002\n")
+        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        job = subprocess.Popen([MPIRUN, "--oversubscribe", "-n", "3", harness.PROGRAM, "run", config, "-o", out, "--quiet"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+        self.wait_until(lambda: len(list(out.glob("checkpoint/*"))) >= 6, what="two checkpoints of several files")
+        ranks = pathlib.Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text().split()
+        self.assertEqual(len(ranks), 3)
+        os.kill(int(ranks[1]), signal.SIGKILL)
+        self.assertNotEqual(job.wait(timeout=harness.MPIRUN_SECONDS), 0)
+        with open(out / "energy.csv") as file:
+            reached = float(list(csv.DictReader(file))[-1]["time"])
+        end = ["--quiet", "--set", f"run.end_time={reached + 0.25}"]
+        result = self.mpirun(2, "run", config, "-o", out, "--resume", *end)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.good("run", config, "-o", self.dir / "whole", *end)
+        hashes = {json.loads((folder / "run.json").read_text())["hashes"]["final_state"] for folder in (out, self.dir / "whole")}
+        self.assertEqual(len(hashes), 1, hashes)
 
     def test_an_error_is_said_once_and_ends_all(self):
         (self.dir / "two.csv").write_text("id,mass,x,y,z,vx,vy,vz\n15,1,1,0,0,0,0,0\n16,1,1,0,0,0,0,0\n")

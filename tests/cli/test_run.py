@@ -6,8 +6,9 @@ import os
 import shlex
 import signal
 import subprocess
-import time
 import unittest
+
+import h5py
 
 import harness
 
@@ -40,12 +41,6 @@ class RunTest(harness.CliTest):
 
     def start(self, *args):
         return subprocess.Popen([harness.PROGRAM, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-    def wait_until(self, true, seconds=60, what="what is waited for"):
-        deadline = time.monotonic() + seconds
-        while not true():
-            self.assertLess(time.monotonic(), deadline, f"{what} did not come")
-            time.sleep(0.01)
 
     def wait_for(self, path):
         self.wait_until(path.exists, what=path)
@@ -110,6 +105,23 @@ class RunTest(harness.CliTest):
         for number, row in last.items():
             for column in ("x", "y", "z", "vx", "vy", "vz"):
                 self.assertEqual(row[column], everything[number][column])
+
+    def test_a_snapshot_in_several_files_is_one_for_every_command(self):
+        config, one, parts = self.config(n=101), self.dir / "one", self.dir / "set"
+        self.good("run", config, "-o", one)
+        said = self.good("run", config, "-o", parts, "--set", "output.files=3")
+        self.assertIn("snap_000.hdf5 to snap_004.hdf5 in 3 files each", said)
+        self.assertEqual(sorted(path.name for path in parts.glob("snap_004*")), [f"snap_004.{k}.hdf5" for k in range(3)])
+        with h5py.File(parts / "snap_004.1.hdf5") as file:
+            header = file["Header"].attrs
+            self.assertEqual([int(header[name][1]) for name in ("NumPart_ThisFile", "NumPart_Total")], [34, 101])
+            self.assertEqual(int(header["NumFilesPerSnapshot"]), 3)
+        for name in ("snap_004.hdf5", "snap_004.0.hdf5"):
+            self.assertEqual(self.rows(parts / name), self.rows(one / "snap_004.hdf5"))
+        self.assertEqual(self.good("analyze", "radii", parts), self.good("analyze", "radii", one))
+        self.good("picture", parts / "snap_004.0.hdf5", "--frame", "series", "-o", self.dir / "last.png")
+        self.good("run", config, "-o", parts, "--overwrite")
+        self.assertEqual(sorted(path.name for path in parts.glob("snap_*.hdf5")), [f"snap_{k:03}.hdf5" for k in range(5)])
 
     def test_json_prints_run_json(self):
         value = self.good_json("run", self.config(), "-o", self.dir / "out")

@@ -123,7 +123,85 @@ std::vector<FormatCase> formats() {
 INSTANTIATE_TEST_SUITE_P(Formats, SnapshotPieces, ::testing::ValuesIn(formats()),
                          [](const auto& tested) { return tested.param.name; });
 
+class SnapshotSet : public SnapshotPieces {
+ protected:
+  int files(const std::string& name) {
+    int found = 0;
+    while (std::filesystem::exists(name_in_set(at(name), found))) ++found;
+    return found;
+  }
+};
+
+/// By species: how one file and how a set have them. Of a set the species stand file by file.
+std::array<std::vector<std::uint64_t>, species_count> ids_by_species(const Particles& p) {
+  std::array<std::vector<std::uint64_t>, species_count> ids;
+  for (std::int64_t i = 0; i < p.size(); ++i) ids[p.species[i]].push_back(p.id[i]);
+  return ids;
+}
+
+TEST_P(SnapshotSet, HoldsWhatOneFileHoldsInItsOrderWhateverThePieces) {
+  const Particles particles = mixed_particles(20011);
+  WriteOptions options = GetParam().options;
+  OnlyPieces source(particles);
+  write_snapshot(at("one"), header_, source, options);
+  options.files = 4;
+  const auto writer = make_snapshot_writer(at("set"), header_, contents_of(source), options);
+  for (std::int64_t first = 0; first < particles.size(); first += 997)
+    writer->append(particles, first, std::min<std::int64_t>(997, particles.size() - first));
+  EXPECT_EQ(files("set"), 0) << "before commit()";
+  writer->commit();
+  EXPECT_EQ(files("set"), 4);
+  const Snapshot one = read_snapshot(at("one")), set = read_snapshot(at("set"));
+  EXPECT_EQ(set.header.files, 4);
+  EXPECT_EQ(ids_by_species(set.particles), ids_by_species(one.particles));
+  EXPECT_EQ(read_snapshot(name_in_set(at("set"), 2)).particles.size(), particles.size());
+}
+
+TEST_P(SnapshotSet, MayHaveMoreFilesThanParticles) {
+  const Particles particles = mixed_particles(3);
+  HostParticles source(particles);
+  WriteOptions options = GetParam().options;
+  options.files = 8;
+  write_snapshot(at("set"), header_, source, options);
+  EXPECT_EQ(files("set"), 8);
+  EXPECT_EQ(read_snapshot(at("set")).particles.size(), 3);
+}
+
+TEST_P(SnapshotSet, LeavesNothingWhereOneOfItsNamesCannotBeHad) {
+  const Particles particles = mixed_particles(100);
+  HostParticles source(particles);
+  WriteOptions options = GetParam().options;
+  options.files = 3;
+  std::filesystem::create_directories(name_in_set(at("set"), 0) / "in the way");
+  EXPECT_THROW(write_snapshot(at("set"), header_, source, options), Error);
+  EXPECT_EQ(files_in_directory(), 1u);
+}
+INSTANTIATE_TEST_SUITE_P(Formats, SnapshotSet,
+                         ::testing::Values(FormatCase{"hdf5", {SnapshotFormat::hdf5, false, false}},
+                                           FormatCase{"gadget1", {SnapshotFormat::gadget1, false, false}}),
+                         [](const auto& tested) { return tested.param.name; });
+
 using SnapshotQueue = FileTest;
+
+TEST_F(SnapshotQueue, ASetOfTextIsRefused) {
+  const Particles particles = mixed_particles(10);
+  HostParticles source(particles);
+  WriteOptions options;
+  options.format = SnapshotFormat::csv;
+  options.files = 2;
+  error_of(ErrorKind::input, [&] { write_snapshot(at("x.csv"), {}, source, options); });
+  EXPECT_EQ(files_in_directory(), 0u);
+}
+
+TEST(SnapshotSetNames, AreTakenApartAsTheyArePut) {
+  EXPECT_EQ(name_in_set("a/snap_003.hdf5", 12), "a/snap_003.12.hdf5");
+  EXPECT_EQ(name_in_set("cluster.dat", 0), "cluster.dat.0");
+  EXPECT_EQ(part_name("a/snap_003.12.hdf5")->whole, "a/snap_003.hdf5");
+  EXPECT_EQ(part_name("a/snap_003.12.hdf5")->number, 12);
+  EXPECT_EQ(part_name("snapshot_005.1")->whole, "snapshot_005");
+  EXPECT_FALSE(part_name("snap_003.hdf5"));
+  EXPECT_FALSE(part_name("energy.csv"));
+}
 
 TEST_F(SnapshotQueue, AnAbandonedFileLeavesNothingAndHdf5IsFreeForOthers) {
   const Particles particles = mixed_particles(1000);
