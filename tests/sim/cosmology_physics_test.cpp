@@ -210,7 +210,9 @@ TEST(CosmologicalRun, RefusesMassesOfAnotherUniverseAndOpenSpace) {
   for (double& mass : heavy.mass) mass *= 1.1;
   EXPECT_THROW(GravitySystem(config, heavy, 0.1), Error);
   RunConfig open = config;
-  open.gravity.solver = "tree";
+  open.gravity.solver = "tree";  // in the box of the mesh's keys
+  EXPECT_NO_THROW(GravitySystem(open, plane_wave(config, 16, 0.1, 0.1), 0.1));
+  open.gravity.solver = "direct";
   EXPECT_THROW(GravitySystem(open, plane_wave(config, 16, 0.1, 0.1), 0.1), Error);
   RunConfig hermite = config;
   hermite.time.integrator = "hermite";
