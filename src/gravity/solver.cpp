@@ -84,7 +84,9 @@ template std::unique_ptr<Solver<float>> make_solver(const SolverOptions& options
 template std::unique_ptr<Solver<double>> make_solver(const SolverOptions& options, const Device& device);
 
 bool can_spread(const SolverOptions& options, const Device& device) {
-  return solver_entry(options.solver).make_spread_double && !device.is_cuda() && options.user_forces.empty();
+  const SolverEntry& entry = solver_entry(options.solver);
+  return entry.make_spread_double && (!entry.spreads || entry.spreads(options)) && !device.is_cuda() &&
+         options.user_forces.empty();
 }
 
 template <class Real>

@@ -2,6 +2,7 @@
 #include <memory>
 #include <type_traits>
 
+#include "comm/communicator.hpp"
 #include "gravity/solver.hpp"
 #include "tree/octree.hpp"
 
@@ -13,6 +14,10 @@ template <class Real>
 std::unique_ptr<Solver<Real>> make_tree_cpu(const SolverOptions& options, const Device& device);
 template <class Real>
 std::unique_ptr<Solver<Real>> make_tree_cuda(const SolverOptions& options, const Device& device);
+/// For particles that are spread over ranks, on the CPU.
+template <class Real>
+std::unique_ptr<Solver<Real>> make_spread_tree(const SolverOptions& options, const Device& device,
+                                               std::shared_ptr<Communicator> ranks);
 
 const SolverInfo& tree_info();  // gravity/tree_entry.cpp
 
@@ -31,6 +36,11 @@ void check_tree_wants(unsigned want);
 template <class Real>
 [[noreturn]] void tree_failure(std::int64_t place, std::int64_t count, const Real* x, const Real* y, const Real* z,
                                const std::uint8_t* species, const SolverOptions& options);
+
+/// The same where the nearest other particle is known: its place (−1: there is none), the square of its distance, the
+/// larger softening length of the two.
+[[noreturn]] void tree_failure(std::int64_t place, std::int64_t partner, double square, double epsilon,
+                               const SolverOptions& options);
 
 /// The opening parameters for what the options ask: gravity.tree.accuracy, or an opening angle.
 tree::Opening tree_opening(const TreeOptions& options, const Softening& softening);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "gravity/pair_laws.hpp"
 #include "gravity/solver_entry.hpp"
@@ -91,6 +92,13 @@ std::unique_ptr<Solver<Real>> make_tree(const SolverOptions& options, const Devi
   return make_tree_cpu<Real>(options, device);
 }
 
+template <class Real>
+std::unique_ptr<Solver<Real>> make_spread(const SolverOptions& options, const Device& device,
+                                          std::shared_ptr<Communicator> ranks) {
+  if (const auto conflict = check_tree(options)) throw Error(ErrorKind::input, conflict->key + ": " + conflict->why);
+  return make_spread_tree<Real>(options, device, std::move(ranks));
+}
+
 }  // namespace
 
 const SolverInfo& tree_info() {
@@ -108,7 +116,10 @@ SolverEntry tree_entry() {
           .find_box = find_own_box,
           .check = check_tree,
           .make_single = make_tree<float>,
-          .make_double = make_tree<double>};
+          .make_double = make_tree<double>,
+          .make_spread_single = make_spread<float>,
+          .make_spread_double = make_spread<double>,
+          .spreads = [](const SolverOptions& options) { return !in_periodic_box(options); }};
 }
 
 }  // namespace pergola

@@ -31,12 +31,17 @@ void tree_failure(std::int64_t place, std::int64_t count, const Real* x, const R
     if (j != place && square < least) least = square, partner = j;
   }
   const auto epsilon = [&](std::int64_t j) { return options.softening.epsilon[species ? species[j] : 0]; };
-  if (partner >= 0 && std::max(epsilon(place), epsilon(partner)) == 0)
+  tree_failure(place, partner, least, partner >= 0 ? std::max(epsilon(place), epsilon(partner)) : 0, options);
+}
+
+void tree_failure(std::int64_t place, std::int64_t partner, double square, double epsilon,
+                  const SolverOptions& options) {
+  if (partner >= 0 && epsilon == 0)
     throw CoincidentParticles(
         place, partner,
         fmt::format("tree: two particles too close for precision \"{}\" (places {} and {}, distance {}); expected a "
                     "larger distance or a softening above 0",
-                    precision_name(options.precision), place, partner, std::sqrt(least)));
+                    precision_name(options.precision), place, partner, std::sqrt(square)));
   throw Error(ErrorKind::numerics,
               fmt::format("tree: the force on the particle in place {} is beyond the range of precision \"{}\"", place,
                           precision_name(options.precision)));

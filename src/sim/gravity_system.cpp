@@ -271,10 +271,9 @@ void GravitySystem::on_root(const std::function<void()>& action, Reading reading
   const double at = reading == Reading::latest_step ? p.integrator->time() : p.inner(p.time);
   SpreadView view(*p.communicator, p.shares(), p.integrator->show(at),
                   [&](StateSource& to) { p.integrator->save(to); });
-  if (reading == Reading::potentials || reading == Reading::pair_potentials) {
-    AnySolver& solver = *p.integrator->idle_solver();
-    view.find_potentials(reading == Reading::potentials ? solver : solver.plain());
-  }
+  if (reading == Reading::potentials) view.find_potentials(*p.integrator->idle_solver());
+  if (reading == Reading::pair_potentials)
+    view.find_pair_potentials(p.gravity, p.communicator, *p.integrator->idle_solver());
   struct Use {
     SpreadView*& place;
     ~Use() { place = nullptr; }
@@ -411,8 +410,10 @@ SeenDensity GravitySystem::density(const Sight& sight) { return parts_->counter.
 
 Energies GravitySystem::energies() const {
   const auto shown = parts_->shown();
-  Energies energies = parts_->view ? measure_energies(*shown, parts_->gravity, parts_->view->potentials())
-                                   : measure_energies(*shown, parts_->gravity_at(parts_->time), parts_->idle_solver());
+  const bool known = parts_->view && size() > solver_entry(parts_->gravity.solver).energy.pairs_up_to;
+  AnySolver* const solver = parts_->view ? nullptr : parts_->idle_solver();
+  Energies energies = known ? measure_energies(*shown, parts_->gravity, parts_->view->potentials())
+                            : measure_energies(*shown, parts_->gravity_at(parts_->time), solver);
   if (!parts_->config.cosmology) return energies;
   const double a = parts_->time;
   energies.kinetic *= physics::peculiar_over_file_energy(a);

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "domain/spread_shown.hpp"
+#include "gravity/solver_entry.hpp"
 
 namespace pergola {
 
@@ -25,6 +26,19 @@ void SpreadView::find_potentials(AnySolver& solver) {
     double_ = potentials_of(dynamic_cast<Solver<double>&>(solver), *own_, ShownPlaces<double>(*own_));
   own_->device().synchronize();
   has_potentials_ = true;
+}
+
+void SpreadView::find_pair_potentials(const SolverOptions& gravity, const std::shared_ptr<Communicator>& ranks,
+                                      AnySolver& own) {
+  const EnergyMethod& method = solver_entry(gravity.solver).energy;
+  if (rows_.shares().total <= method.pairs_up_to) return;
+  if (!method.options) return find_potentials(own.plain());
+  SolverOptions finer = method.options(gravity);
+  finer.external.clear();
+  if (finer.precision == Precision::single)
+    find_potentials(*make_spread_solver<float>(finer, own_->device(), ranks));
+  else
+    find_potentials(*make_spread_solver<double>(finer, own_->device(), ranks));
 }
 
 void SpreadView::on_root(const std::function<void()>& action) {

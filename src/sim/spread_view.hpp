@@ -26,6 +26,9 @@ class SpreadView {
 
   /// The potentials of the particles that are shown. All ranks call it.
   void find_potentials(AnySolver& solver);
+  /// Those that the energy of the pairs is made of (EnergyMethod), by `own`, the run's own solver, or by another one;
+  /// none where rank 0 sums over all pairs. All ranks call it.
+  void find_pair_potentials(const SolverOptions& gravity, const std::shared_ptr<Communicator>& ranks, AnySolver& own);
   /// Rank 0 does `action`, which may use all of what follows; all ranks call it. What one throws all throw.
   void on_root(const std::function<void()>& action);
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "comm/shares.hpp"
 #include "gravity/mesh.hpp"
 
 namespace pergola {
@@ -53,6 +54,17 @@ void LeapfrogState<Real>::restore(StateInput& from, Communicator* ranks) {
   mass_quantum = pergola::mass_quantum(this->device(), std::as_const(this->mass).data(), this->count(), ranks);
   start_time = from.get_value<double>("start_time");
   counts = from.get_value<StepCounts>("counts");
+}
+
+template <class Real>
+std::uint64_t LeapfrogState<Real>::id_of(std::int64_t place, std::int64_t total, Communicator* ranks) const {
+  if (!ranks) return this->id_at(place);
+  const Shares shares{total, ranks->size()};
+  int keeper = 0;
+  while (shares.first(keeper + 1) <= place) ++keeper;
+  std::uint64_t found = keeper == ranks->rank() ? this->id_at(place - shares.first(keeper)) : 0;
+  ranks->broadcast(&found, sizeof found, keeper);
+  return found;
 }
 
 template <class Real>

@@ -27,6 +27,8 @@ struct LeapfrogState : ParticleStore<Real> {
   Sources<Real> sources() const;
   void save(StateSource& to) const;
   void restore(StateInput& from, Communicator* ranks = nullptr);
+  /// The id of a particle at a place in memory. With `ranks` it is asked for by all of them, by its place among all.
+  std::uint64_t id_of(std::int64_t place, std::int64_t total, Communicator* ranks) const;
   /// The particle at a place in memory, for the record of a failure.
   ParticleState particle_at(std::int64_t place, double time) const;
   [[noreturn]] void fail(const char* reason, std::int64_t place, double time) const {

@@ -19,5 +19,8 @@ struct Cells {
 /// no digit tells apart by their number: so every leaf has at most leaf_capacity particles, and the depth is bounded.
 void build_cells_cpu(int threads, std::int64_t count, const std::uint64_t* upper, const std::uint64_t* lower,
                      Cells& cells);
+/// The same of cells that are there: their descendants are added at the end, level by level.
+void grow_cells_cpu(int threads, std::vector<std::uint32_t> from, const std::uint64_t* upper,
+                    const std::uint64_t* lower, Cells& cells);
 
 }  // namespace pergola::tree

@@ -97,8 +97,11 @@ double estimate_in(const Space& space, const CellShape* shape, const CellLink* l
                    const Vec3<double>& rest) {
   Estimate<Space> estimate(space, shape, link, target);
   estimate.add(0, 1);
-  for (int next = 0; next < estimate.waiting; ++next)
-    estimate.add(estimate.queue[next].child, estimate.queue[next].children);
+  for (int next = 0; next < estimate.waiting; ++next) {
+    const CellLink& opened = estimate.queue[next];
+    if (opened.child == elsewhere) fail_elsewhere(target);
+    estimate.add(opened.child, opened.children);
+  }
   const auto total = [](D value) HWY_ATTR { return hn::GetLane(hn::SumOfLanes(D::Tag(), value.raw)); };
   const double x = total(estimate.sum.x) + rest.x, y = total(estimate.sum.y) + rest.y,
                z = total(estimate.sum.z) + rest.z;

@@ -47,10 +47,15 @@ struct alignas(64) CellShape {
   double mixed;     // 1: they are not all the same
 };
 
+/// Where the particles of a leaf, or the children of another cell, are on another rank only (tree/spread_octree.hpp).
+inline constexpr std::uint32_t elsewhere = 0xffffffff;
+
 /// Particles first … first + count − 1 in the tree's order; its children are cells child … child + children − 1.
 struct CellLink {
   std::uint32_t first, count;
   std::uint32_t child, children;  // children = 0: a leaf
+
+  PERGOLA_HD bool is_elsewhere() const { return (children == 0 ? first : child) == elsewhere; }
 };
 
 /// When a cell may act through its expansion on another one; physics/opening.inl.

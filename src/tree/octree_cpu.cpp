@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/exact_sum.hpp"
 #include "device/parallel.hpp"
+#include "tree/common_mass.hpp"
 #include "tree/estimate.hpp"
 #include "tree/shape.hpp"
 
@@ -89,9 +90,9 @@ template <class T>
 template <class Real>
 Frame OctreeCpu<T>::frame_of(const Points<Real>& points) const {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  const auto chunks = static_cast<std::size_t>((points.count + chunk - 1) / chunk);
+  const auto chunks = static_cast<std::size_t>((points.count + sum_chunk - 1) / sum_chunk);
   std::vector<Bounds> parts(chunks);
-  parallel_chunks(device_.threads(), points.count, chunk, [&](std::int64_t begin, std::int64_t end) {
+  parallel_chunks(device_.threads(), points.count, sum_chunk, [&](std::int64_t begin, std::int64_t end) {
     Bounds part{{infinity, infinity, infinity}, {-infinity, -infinity, -infinity}, 0, infinity, -infinity};
     const Real* const axes[3] = {points.x, points.y, points.z};
     bool finite = true;
@@ -108,7 +109,7 @@ Frame OctreeCpu<T>::frame_of(const Points<Real>& points) const {
       part.least_mass = std::min(part.least_mass, mass), part.most_mass = std::max(part.most_mass, mass);
     }
     if (!finite) throw Error(ErrorKind::numerics, "tree: a position is not a finite number");
-    parts[static_cast<std::size_t>(begin / chunk)] = part;
+    parts[static_cast<std::size_t>(begin / sum_chunk)] = part;
   });
   Bounds all = parts[0];
   for (std::size_t c = 1; c < chunks; ++c) {
@@ -120,23 +121,26 @@ Frame OctreeCpu<T>::frame_of(const Points<Real>& points) const {
     all.least_mass = std::min(all.least_mass, parts[c].least_mass);
     all.most_mass = std::max(all.most_mass, parts[c].most_mass);
   }
+  return frame_within(all.low, all.high, total_mass(device_.threads(), points, all), points.box);
+}
+
+Frame frame_within(const double (&low)[3], const double (&high)[3], double mass, const Box& box) {
   double side = 0;
-  for (int a = 0; a < 3; ++a) side = std::max(side, all.high[a] - all.low[a]);
+  for (int a = 0; a < 3; ++a) side = std::max(side, high[a] - low[a]);
   Frame frame;
-  frame.corner = {all.low[0], all.low[1], all.low[2]};
+  frame.corner = {low[0], low[1], low[2]};
   frame.side = side > 0 ? side : 1;
-  if (const Box& box = points.box; box.periodic()) {
+  if (box.periodic()) {
     frame.corner = box.corner;
     frame.side = std::max({box.side.x, box.side.y, box.side.z});
   }
-  const double mass = total_mass(device_.threads(), points, all);
   frame.mass = mass > 0 ? mass : 1;
   return frame;
 }
 
 template <class T>
 template <class Real>
-void OctreeCpu<T>::sort_points(const Points<Real>& points, const SofteningDigit& digit) {
+void OctreeCpu<T>::sort_points(const Points<Real>& points, const SofteningDigit& digit, Communicator* ranks) {
   const std::int64_t n = points.count;
   Arena arena(device_);
   room_to_sort(*this, arena, n);
@@ -162,7 +166,9 @@ void OctreeCpu<T>::sort_points(const Points<Real>& points, const SofteningDigit&
       for (std::int64_t i = begin; i < end; ++i)
         if (keys[i] == keys[i + step]) crowded = true;
     });
-  has_lower_ = crowded;
+  std::int64_t anywhere = crowded ? 1 : 0;
+  if (ranks) ranks->all_reduce(&anywhere, 1, Reduction::maximum);
+  has_lower_ = anywhere > 0;
   if (!has_lower_) return order_by_id(points.id);
   values = sort_.values.data();
   each([&](std::int64_t i) { keys[i] = digit.lower(unit_position(points, frame_, values[i])); });
@@ -266,9 +272,13 @@ void OctreeCpu<T>::estimate_accelerations(const ShortRangeBox<double>& box, cons
 /// Centres, radii and moments, from the leaves up.
 template <class T>
 void OctreeCpu<T>::upward_pass() {
-  const int order = expansion_order_;
+  upward_levels(begin_upward_pass(), 0);
+}
+
+template <class T>
+UpwardPass<T> OctreeCpu<T>::begin_upward_pass() {
   Arena arena(device_);
-  room_for_cells(*this, arena, cells_.size(), order);
+  room_for_cells(*this, arena, cells_.size(), expansion_order_);
   UpwardPass<T> pass;
   pass.cells = &cells_;
   pass.x = x_.data(), pass.y = y_.data(), pass.z = z_.data(), pass.mass = mass_.data();
@@ -278,10 +288,16 @@ void OctreeCpu<T>::upward_pass() {
   pass.multipole = multipole_.data();
   pass.rx = rx_.data(), pass.ry = ry_.data(), pass.rz = rz_.data(), pass.rmass = rmass_.data();
   pass.rsoftening = by_particle_ ? rsoftening_.data() : nullptr;
-  for (std::size_t level = cells_.level_begin.size() - 1; level-- > 0;) {
+  return pass;
+}
+
+template <class T>
+void OctreeCpu<T>::upward_levels(const UpwardPass<T>& pass, std::size_t first_level) {
+  for (std::size_t level = cells_.level_begin.size() - 1; level-- > first_level;) {
     const std::uint32_t begin = cells_.level_begin[level], end = cells_.level_begin[level + 1];
     parallel_chunks(device_.threads(), end - begin, cell_chunk, [&](std::int64_t first, std::int64_t last) {
-      upward(pass, order, begin + static_cast<std::uint32_t>(first), begin + static_cast<std::uint32_t>(last));
+      upward(pass, expansion_order_, begin + static_cast<std::uint32_t>(first),
+             begin + static_cast<std::uint32_t>(last));
     });
   }
 }
@@ -344,6 +360,9 @@ template void OctreeCpu<float>::estimate_accelerations(const ShortRangeBox<doubl
                                                        double);
 template void OctreeCpu<double>::estimate_accelerations(const ShortRangeBox<double>&, const double* const (&)[3],
                                                         double);
+template void OctreeCpu<float>::sort_points(const Points<float>&, const SofteningDigit&, Communicator*);
+template void OctreeCpu<float>::sort_points(const Points<double>&, const SofteningDigit&, Communicator*);
+template void OctreeCpu<double>::sort_points(const Points<double>&, const SofteningDigit&, Communicator*);
 template void OctreeCpu<float>::gather(const Points<float>&, const TreeSoftening&);
 template void OctreeCpu<float>::gather(const Points<double>&, const TreeSoftening&);
 template void OctreeCpu<double>::gather(const Points<double>&, const TreeSoftening&);

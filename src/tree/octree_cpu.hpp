@@ -1,6 +1,7 @@
 #pragma once
 #include <vector>
 
+#include "comm/communicator.hpp"
 #include "device/arena.hpp"
 #include "device/sort.hpp"
 #include "particles/box.hpp"
@@ -48,6 +49,9 @@ struct CellExtent {
   double low[3], high[3];
   double second;
 };
+
+/// The frame of particles within these bounds with that mass in all.
+Frame frame_within(const double (&low)[3], const double (&high)[3], double mass, const Box& box);
 
 /// About how many cells a tree of n particles will have: one for 13 to 16 particles in spheres and discs of 10,000 and
 /// more, for 9 to 34 where they are evenly spread.
@@ -114,7 +118,7 @@ class OctreeCpu {
   /// Bytes that a tree of n particles takes.
   std::int64_t device_bytes(std::int64_t n, int order, const TreeSoftening& softening) const;
 
- private:
+ protected:
   // Room for what build() makes, in its order.
   template <class Self>
   static void room_to_sort(Self& tree, Arena& arena, std::int64_t n);
@@ -124,12 +128,16 @@ class OctreeCpu {
   static void room_for_cells(Self& tree, Arena& arena, std::int64_t cells, int order);
   template <class Self>
   static void room_for_accelerations(Self& tree, Arena& arena, std::int64_t cells);
+  /// With `ranks` all of them sort their own particles, those of whole cells.
   template <class Real>
-  void sort_points(const Points<Real>& points, const SofteningDigit& digit);
+  void sort_points(const Points<Real>& points, const SofteningDigit& digit, Communicator* ranks = nullptr);
   void order_by_id(const std::uint64_t* id);
   template <class Real>
   void gather(const Points<Real>& points, const TreeSoftening& softening);
   void upward_pass();
+  UpwardPass<T> begin_upward_pass();
+  /// The levels from the last one up to `first_level`.
+  void upward_levels(const UpwardPass<T>& pass, std::size_t first_level);
   /// From those of groups: of_group(cell).
   template <class OfGroup>
   void set_accelerations(const OfGroup& of_group);
@@ -170,6 +178,8 @@ class OctreeCpu {
   Buffer<CellShape> shape_;
   Buffer<CellExtent> extent_;
   Buffer<double> acceleration_;
+
+ private:
   Skeleton aside_;
 };
 

@@ -28,6 +28,18 @@ struct WalkTask {
   std::vector<T> local;
 };
 
+/// A search for what a walk would open: interactions are found and not summed, those with cells that are not foreign
+/// are left out.
+struct Search {
+  struct Missing {
+    std::uint32_t target, source;  // what the target meets of the source is elsewhere
+  };
+  const std::uint8_t* foreign = nullptr;  // by cell: whether some of it may be elsewhere
+  std::vector<Missing>* missing = nullptr;
+};
+/// Throws Error(numerics): a walk met a cell whose children or particles are on another rank only.
+[[noreturn]] void fail_elsewhere(std::uint32_t cell);  // tree/spread_octree.cpp
+
 /// Where the walk goes on. Open space: all particles act, with Newton's law but for softening.
 struct OpenSpace {
   static constexpr bool periodic = false;
@@ -47,14 +59,14 @@ struct ShortRangeBox : CutOffBox {
 };
 
 /// Serves the cells above `grain` particles and returns the tasks that are left: small cells, in the tree's order. What
-/// leaves get depends neither on the tasks nor on which other particles ask.
+/// leaves get depends neither on the tasks nor on which other particles ask. With `search` nobody is served.
 template <class T>
 std::vector<WalkTask<T>> begin_walk(const TreeView<T>& tree, const Opening& opening, const ActiveSet& active,
-                                    std::uint32_t grain, const Sink& sink);
+                                    std::uint32_t grain, const Sink& sink, const Search& search = {});
 /// Serves all particles of a task that ask.
 template <class T>
 void walk(const TreeView<T>& tree, const Opening& opening, const ActiveSet& active, const WalkTask<T>& task,
-          const Sink& sink);
+          const Sink& sink, const Search& search = {});
 
 /// The same in a periodic box, with the short-range law.
 template <class T>

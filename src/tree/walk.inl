@@ -45,8 +45,15 @@ class Walker {
   using Expansion = T[terms];
 
  public:
-  Walker(const TreeView<T>& tree, const Space& space, const Opening& opening, const ActiveSet& active, const Sink& sink)
-      : tree_(tree), space_(space), opening_(opening), active_(active), sink_(sink), pairs_(tree, space, active) {}
+  Walker(const TreeView<T>& tree, const Space& space, const Opening& opening, const ActiveSet& active, const Sink& sink,
+         const Search& search)
+      : tree_(tree),
+        space_(space),
+        opening_(opening),
+        active_(active),
+        sink_(sink),
+        search_(search),
+        pairs_(tree, space, active) {}
 
   std::vector<WalkTask<T>> begin(std::uint32_t grain) {
     const Expansion none = {};
@@ -80,6 +87,11 @@ class Walker {
     far_.clear(), points_.clear(), near_.clear();
     const std::size_t base = pass_.size();
     sort_candidates(cell);
+    if (search_.missing) {
+      const std::size_t passed = pass_.size();
+      for (std::uint32_t c = 0; c < link.children; ++c) descend(link.child + c, base, passed, incoming);
+      return pass_.resize(base);
+    }
     Expansion local;
     for (int t = 0; t < terms; ++t) local[t] = incoming[t];
     add_far(cell, local);
@@ -113,24 +125,33 @@ class Walker {
     if (tree_.shape[source].mass == 0) return;
     if (source == target) {
       if (s.children == 0) near_.push_back(source);
-      for (std::uint32_t c = 0; c < s.children; ++c) pass_.push_back(s.child + c);
+      open(s, pass_);
     } else if (as_cell) {
       far_.push_back(source);
     } else if (t.children == 0) {
       if (as_points && s.count >= point_capacity)
         points_.push_back(source);
+      else if (s.is_elsewhere())
+        miss(target, source);
       else if (s.children == 0)
         near_.push_back(source);
       else
-        open(s);
+        open(s, queue_);
     } else if (s.children == 0 || opens_target(tree_.shape[source].r, tree_.shape[target].r)) {
       pass_.push_back(source);
+    } else if (s.is_elsewhere()) {
+      miss(target, source);
     } else {
-      open(s);
+      open(s, queue_);
     }
   }
-  void open(const CellLink& s) {
-    for (std::uint32_t c = 0; c < s.children; ++c) queue_.push_back(s.child + c);
+  void open(const CellLink& s, std::vector<std::uint32_t>& to) const {
+    for (std::uint32_t c = s.child; c < s.child + s.children; ++c)
+      if (!search_.missing || search_.foreign[c]) to.push_back(c);
+  }
+  void miss(std::uint32_t target, std::uint32_t source) const {
+    if (!search_.missing) fail_elsewhere(source);
+    search_.missing->push_back({target, source});
   }
 
   /// Bit by bit: may the source act on the target cell, may it act on the target's particles, does none of it act.
@@ -380,6 +401,7 @@ class Walker {
   const Opening& opening_;
   const ActiveSet& active_;
   const Sink& sink_;
+  const Search& search_;
   std::uint32_t grain_ = 0;
   bool divides_ = false;
   std::vector<std::uint32_t> queue_, far_, points_, near_, pass_;
@@ -404,16 +426,17 @@ auto with_order(int order, const Use& use) {
 
 template <class T, class Space>
 std::vector<WalkTask<T>> begin_walk_any(const TreeView<T>& tree, const Space& space, const Opening& opening,
-                                        const ActiveSet& active, std::uint32_t grain, const Sink& sink) {
+                                        const ActiveSet& active, std::uint32_t grain, const Sink& sink,
+                                        const Search& search = {}) {
   return with_order<T>(opening.order, [&](auto order) {
-    return Walker<T, decltype(order)::value, Space>(tree, space, opening, active, sink).begin(grain);
+    return Walker<T, decltype(order)::value, Space>(tree, space, opening, active, sink, search).begin(grain);
   });
 }
 
 template <class T, class Space>
 void walk_any(const TreeView<T>& tree, const Space& space, const Opening& opening, const ActiveSet& active,
-              const WalkTask<T>& task, const Sink& sink) {
+              const WalkTask<T>& task, const Sink& sink, const Search& search = {}) {
   with_order<T>(opening.order, [&](auto order) {
-    Walker<T, decltype(order)::value, Space>(tree, space, opening, active, sink).run(task);
+    Walker<T, decltype(order)::value, Space>(tree, space, opening, active, sink, search).run(task);
   });
 }

@@ -9,12 +9,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 #include "tree/walk.inl"
 
 std::vector<WalkTask<WalkNumber>> begin_walk_here(const TreeView<WalkNumber>& tree, const Opening& opening,
-                                                  const ActiveSet& active, std::uint32_t grain, const Sink& sink) {
-  return begin_walk_any(tree, OpenSpace(), opening, active, grain, sink);
+                                                  const ActiveSet& active, std::uint32_t grain, const Sink& sink,
+                                                  const Search& search) {
+  return begin_walk_any(tree, OpenSpace(), opening, active, grain, sink, search);
 }
 void walk_here(const TreeView<WalkNumber>& tree, const Opening& opening, const ActiveSet& active,
-               const WalkTask<WalkNumber>& task, const Sink& sink) {
-  walk_any(tree, OpenSpace(), opening, active, task, sink);
+               const WalkTask<WalkNumber>& task, const Sink& sink, const Search& search) {
+  walk_any(tree, OpenSpace(), opening, active, task, sink, search);
 }
 
 }  // namespace pergola::tree::HWY_NAMESPACE
@@ -28,13 +29,14 @@ HWY_EXPORT(walk_here);
 
 template <>
 std::vector<WalkTask<WalkNumber>> begin_walk(const TreeView<WalkNumber>& tree, const Opening& opening,
-                                             const ActiveSet& active, std::uint32_t grain, const Sink& sink) {
-  return HWY_DYNAMIC_DISPATCH(begin_walk_here)(tree, opening, active, grain, sink);
+                                             const ActiveSet& active, std::uint32_t grain, const Sink& sink,
+                                             const Search& search) {
+  return HWY_DYNAMIC_DISPATCH(begin_walk_here)(tree, opening, active, grain, sink, search);
 }
 template <>
 void walk(const TreeView<WalkNumber>& tree, const Opening& opening, const ActiveSet& active,
-          const WalkTask<WalkNumber>& task, const Sink& sink) {
-  HWY_DYNAMIC_DISPATCH(walk_here)(tree, opening, active, task, sink);
+          const WalkTask<WalkNumber>& task, const Sink& sink, const Search& search) {
+  HWY_DYNAMIC_DISPATCH(walk_here)(tree, opening, active, task, sink, search);
 }
 
 }  // namespace pergola::tree

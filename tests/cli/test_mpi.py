@@ -45,6 +45,26 @@ snapshots_every = 0.1
 energy_every = 0.0625
 """
 
+TREE = """
+[run]
+end_time = 0.25
+device = "cpu"
+threads = 1
+[particles]
+model = "plummer"
+n = 500
+[gravity]
+solver = "tree"
+softening = 0.05
+[time]
+integrator = "leapfrog"
+steps = "shared"
+step = 0.03125
+[output]
+snapshots_every = 0.125
+energy_every = 0.0625
+"""
+
 MPIRUN = shutil.which("mpirun")
 
 
@@ -86,8 +106,14 @@ class MpiTest(harness.CliTest):
                 self.assertEqual(json.loads((self.dir / name / "run.json").read_text())["ranks"], ranks)
 
     def test_ranks_that_keep_their_own_particles_leave_the_files_of_one(self):
-        config = self.dir / "mesh.toml"
-        config.write_text(MESH)
+        self.leave_the_files_of_one(MESH)
+
+    def test_ranks_with_a_tree_that_keep_their_own_particles_leave_the_files_of_one(self):
+        self.leave_the_files_of_one(TREE)
+
+    def leave_the_files_of_one(self, text):
+        config = self.dir / "config.toml"
+        config.write_text(text)
         self.good("run", config, "-o", self.dir / "one", "--quiet")
         for ranks in (2, 4):
             result = self.mpirun(ranks, "run", config, "-o", self.dir / f"of-{ranks}", "--quiet")

@@ -47,6 +47,8 @@ class SpreadRuns : public testing::Test {
     return parse_config("[particles]\nmodel = \"plummer\"\nn = 90\n", "test", sets);
   }
 
+  static RunConfig tree() { return config({"gravity.solver=tree", "particles.n=300", "output.snapshots_every=0.25"}); }
+
   /// A small box of the universe.
   static RunConfig universe() {
     return parse_config(R"([run]
@@ -160,6 +162,15 @@ TEST_F(SpreadRuns, OfAnExpandingUniverseLeaveTheFilesOfOneRank) {
   expect_same("three", "one");
   EXPECT_EQ(run(4, universe(), "resumed", Until::first_look), RunStatus::interrupted);
   EXPECT_EQ(run(2, universe(), "resumed", Until::end, true), RunStatus::finished);
+  expect_same("resumed", "one");
+}
+
+TEST_F(SpreadRuns, WithATreeLeaveTheFilesOfOneRank) {
+  run(1, tree(), "one");
+  EXPECT_EQ(run(3, tree(), "three"), RunStatus::finished);
+  expect_same("three", "one");
+  EXPECT_EQ(run(4, tree(), "resumed", Until::first_look), RunStatus::interrupted);
+  EXPECT_EQ(run(2, tree(), "resumed", Until::end, true), RunStatus::finished);
   expect_same("resumed", "one");
 }
 

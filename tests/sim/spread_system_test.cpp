@@ -23,6 +23,8 @@ RunConfig with(const Settings& settings) {
   return parse_config("", "test", all);
 }
 
+const Settings tree{"gravity.solver=tree", "gravity.mesh.boundary=isolated", "gravity.softening=0.01"};
+
 /// In a cube of side 1 from `corner` on, with unequal masses, fast enough to cross several cells in a step and, where
 /// the box is periodic, its faces.
 Particles some_particles(std::int64_t n, double corner) {
@@ -73,7 +75,7 @@ Seen look_at(GravitySystem& simulation) {
 /// Without the bytes after the last member of a box, which may be any.
 std::map<std::string, std::vector<std::byte>> blocks_of(const StateBlocks& state) {
   auto blocks = state.blocks();
-  blocks.at("box").resize(offsetof(Box, boundary) + sizeof(Boundary));
+  if (blocks.contains("box")) blocks.at("box").resize(offsetof(Box, boundary) + sizeof(Boundary));
   return blocks;
 }
 
@@ -149,10 +151,10 @@ TEST(SpreadSystem, RanksMayHaveNoParticles) {
   expect_bits_of_one_rank({"time.adaptive=true", "time.courant=2"}, some_particles(1, 0), {3});
 }
 
-TEST(SpreadSystem, EachRankKeepsItsShareOnly) {
+void expect_shares(const Settings& settings) {
   const auto particles = some_particles(100, 0);
   run_on_thread_ranks(7, [&](Communicator& communicator) {
-    GravitySystem simulation(with({}), particles, 0, shared(communicator));
+    GravitySystem simulation(with(settings), particles, 0, shared(communicator));
     simulation.run_until(0.25);
     const Shares shares{particles.size(), 7};
     const int rank = communicator.rank();
@@ -166,8 +168,8 @@ TEST(SpreadSystem, EachRankKeepsItsShareOnly) {
   });
 }
 
-TEST(SpreadSystem, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) {
-  const RunConfig config = with({});
+void expect_going_on_with_the_same_bits(const Settings& settings) {
+  const RunConfig config = with(settings);
   const auto particles = some_particles(120, 0);
   const Seen whole = run_on(1, config, particles)[1];
   StateBlocks state;
@@ -188,6 +190,60 @@ TEST(SpreadSystem, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) {
       expect_same(resumed, whole, std::to_string(before) + " ranks, then " + std::to_string(after));
     }
   }
+}
+
+TEST(SpreadSystem, EachRankKeepsItsShareOnly) {
+  expect_shares({});
+  expect_shares(tree);
+}
+
+TEST(SpreadSystem, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) {
+  expect_going_on_with_the_same_bits({});
+  expect_going_on_with_the_same_bits(tree);
+}
+
+// The energies of few particles are sums over all pairs.
+TEST(SpreadSystem, HasTheBitsOfOneRankWithATree) {
+  expect_bits_of_one_rank(tree, some_particles(700, 0), {2, 7});
+  Settings single = tree;
+  single.insert(single.end(), {"run.precision=single", "time.adaptive=true"});
+  expect_bits_of_one_rank(single, some_particles(300, 0), {4});
+  expect_bits_of_one_rank(tree, some_particles(5, 0), {7});
+}
+
+// Those of many are half the sum of mass times the potential of a finer tree, which ranks find together.
+TEST(SpreadSystem, HasTheEnergiesOfOneRankWithATreeOfManyParticles) {
+  Settings settings = tree;
+  settings.insert(settings.end(), {"gravity.tree.accuracy=1e-2", "time.step=0.5"});
+  const RunConfig config = with(settings);
+  const auto particles = some_particles(33000, 0);
+  Energies found[2];
+  for (const int ranks : {1, 3})
+    run_on_thread_ranks(ranks, [&](Communicator& communicator) {
+      GravitySystem simulation(config, particles, 0, shared(communicator));
+      simulation.on_root([&] { found[ranks / 2] = simulation.energies(); }, GravitySystem::Reading::pair_potentials);
+    });
+  EXPECT_LT(found[0].potential, 0);
+  EXPECT_EQ(found[0].potential, found[1].potential);
+  EXPECT_EQ(found[0].kinetic, found[1].kinetic);
+}
+
+TEST(SpreadSystem, ParticlesOfATreeInOnePlaceAreNamedByAllRanks) {
+  auto particles = some_particles(200, 0);
+  particles.x[150] = particles.x[20], particles.y[150] = particles.y[20], particles.z[150] = particles.z[20];
+  Settings settings = tree;
+  settings.push_back("gravity.softening=0");
+  const RunConfig config = with(settings);
+  std::vector<std::string> words(3);
+  run_on_thread_ranks(3, [&](Communicator& communicator) {
+    try {
+      GravitySystem simulation(config, particles, 0, shared(communicator));
+    } catch (const Error& error) {
+      words[static_cast<std::size_t>(communicator.rank())] = error.what();
+    }
+  });
+  EXPECT_NE(words[0].find("ids 21 and 151"), std::string::npos) << words[0];
+  for (const auto& one : words) EXPECT_EQ(one, words[0]);
 }
 
 TEST(SpreadSystem, AParticleThatIsLostIsNamedByAllRanks) {

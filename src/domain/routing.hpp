@@ -1,0 +1,57 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "comm/communicator.hpp"
+
+namespace pergola {
+
+/// Values of particles that go from the ranks that keep them to those that work on them, and back. What goes from a
+/// rank to another one is in the same order both ways.
+class Routing {
+ public:
+  Routing() = default;
+  /// All ranks make it together. `order`: the places of this rank's particles as they are sent, first those for rank 0,
+  /// sent[0] of them.
+  Routing(Communicator& ranks, std::vector<std::uint32_t> order, std::vector<std::int64_t> sent)
+      : ranks_(&ranks), order_(std::move(order)), sent_(std::move(sent)), arriving_(sent_.size()) {
+    const std::vector<std::size_t> one(sent_.size(), sizeof(std::int64_t));
+    ranks_->all_to_all(sent_.data(), one, arriving_.data(), one);
+  }
+
+  /// Particles that arrive here; those of rank 0 come first.
+  std::int64_t arriving() const { return std::accumulate(arriving_.begin(), arriving_.end(), std::int64_t{0}); }
+
+  /// From values by the particles' places to those of the arriving particles.
+  template <class V>
+  std::vector<V> there(const V* kept) const {
+    std::vector<V> out(order_.size()), in(static_cast<std::size_t>(arriving()));
+    for (std::size_t k = 0; k < order_.size(); ++k) out[k] = kept[order_[k]];
+    ranks_->all_to_all(out.data(), bytes_of<V>(sent_), in.data(), bytes_of<V>(arriving_));
+    return in;
+  }
+  /// From values of the arrived particles to the places of their keepers.
+  template <class V>
+  void back(const V* arrived, V* kept) const {
+    std::vector<V> in(order_.size());
+    ranks_->all_to_all(arrived, bytes_of<V>(arriving_), in.data(), bytes_of<V>(sent_));
+    for (std::size_t k = 0; k < order_.size(); ++k) kept[order_[k]] = in[k];
+  }
+
+ private:
+  template <class V>
+  static std::vector<std::size_t> bytes_of(const std::vector<std::int64_t>& counts) {
+    std::vector<std::size_t> bytes;
+    for (const std::int64_t count : counts) bytes.push_back(static_cast<std::size_t>(count) * sizeof(V));
+    return bytes;
+  }
+
+  Communicator* ranks_ = nullptr;
+  std::vector<std::uint32_t> order_;
+  std::vector<std::int64_t> sent_, arriving_;
+};
+
+}  // namespace pergola

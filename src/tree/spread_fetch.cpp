@@ -1,0 +1,280 @@
+// What a rank needs of the branches of other domains.
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <limits>
+
+#include "comm/agreement.hpp"
+#include "device/parallel.hpp"
+#include "tree/estimate.hpp"
+#include "tree/spread_octree.hpp"
+
+namespace pergola::tree {
+
+namespace {
+
+constexpr std::int64_t cell_chunk = 64;
+/// Particles of a task of the search, about.
+constexpr std::uint32_t search_grain = 2048;
+
+/// Room for `size` values, of which the first `used` are kept.
+template <class V>
+void extend(const Device& device, Buffer<V>& buffer, std::int64_t used, std::int64_t size) {
+  if (buffer.size() >= size) return;
+  Buffer<V> larger(device, size + size / 4);
+  std::copy_n(buffer.data(), used, larger.data());
+  buffer = std::move(larger);
+}
+
+template <class V>
+void put(std::vector<std::byte>& to, const V* values, std::size_t count) {
+  const auto* const bytes = reinterpret_cast<const std::byte*>(values);
+  to.insert(to.end(), bytes, bytes + count * sizeof(V));
+}
+template <class V>
+const std::byte* get(const std::byte* from, V* values, std::size_t count) {
+  std::memcpy(values, from, count * sizeof(V));
+  return from + count * sizeof(V);
+}
+
+using Missing = Search::Missing;
+
+/// Calls body(k, missing) for 0 … count − 1, on all threads, and gives what is missing in the order of k.
+template <class Body>
+std::vector<Missing> search_all(int threads, std::int64_t count, const Body& body) {
+  std::vector<std::vector<Missing>> found(static_cast<std::size_t>(count));
+  parallel_for(threads, count, [&](std::int64_t k) { body(k, found[static_cast<std::size_t>(k)]); });
+  std::vector<Missing> all;
+  for (const auto& one : found) all.insert(all.end(), one.begin(), one.end());
+  return all;
+}
+
+}  // namespace
+
+/// Fetches the children or particles of all sources that are missing, each once. False: no rank misses any.
+template <class T>
+bool SpreadOctree<T>::fetch(const MissingCells& missing) {
+  std::int64_t any = missing.empty() ? 0 : 1;
+  ranks_->all_reduce(&any, 1, Reduction::maximum);
+  if (!any) return false;
+  const auto size = static_cast<std::size_t>(ranks_->size());
+  std::vector<std::uint32_t> wanted;
+  for (const Missing& one : missing) wanted.push_back(one.source);
+  std::sort(wanted.begin(), wanted.end());
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  std::stable_sort(wanted.begin(), wanted.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return origin(a).rank < origin(b).rank; });
+
+  std::vector<std::uint32_t> asked;  // by the numbers that the cells have there
+  std::vector<std::size_t> ask_bytes(size), asked_bytes(size), answer_bytes(size), reply_sizes(size);
+  for (const std::uint32_t cell : wanted) {
+    const auto rank = static_cast<std::size_t>(origin(cell).rank);
+    asked.push_back(origin(cell).cell);
+    ask_bytes[rank] += sizeof(std::uint32_t);
+    answer_bytes[rank] += reply_bytes(cells_.link[cell]);
+  }
+  const std::vector<std::size_t> one(size, sizeof(std::size_t));
+  ranks_->all_to_all(ask_bytes.data(), one, asked_bytes.data(), one);
+  std::size_t questions = 0, answers = 0;
+  for (std::size_t r = 0; r < size; ++r)
+    questions += asked_bytes[r] / sizeof(std::uint32_t), answers += answer_bytes[r];
+  std::vector<std::uint32_t> ask(questions);
+  ranks_->all_to_all(asked.data(), ask_bytes, ask.data(), asked_bytes);
+
+  std::vector<std::byte> reply, answer(answers);
+  std::size_t at = 0;
+  for (std::size_t r = 0; r < size; ++r) {
+    const std::size_t before = reply.size();
+    for (std::size_t k = 0; k < asked_bytes[r] / sizeof(std::uint32_t); ++k) append_reply(ask[at++], reply);
+    reply_sizes[r] = reply.size() - before;
+  }
+  ranks_->all_to_all(reply.data(), reply_sizes, answer.data(), answer_bytes);
+  std::int64_t cells = cells_.size(), particles = here_;
+  for (const std::uint32_t cell : wanted) {
+    const CellLink& link = cells_.link[cell];
+    cells += link.children, particles += link.children == 0 ? link.count : 0;
+  }
+  const std::int64_t terms = multipole_stride(expansion_order_), used = cells_.size();
+  extend(device_, shape_, used, cells), extend(device_, scale_, used, cells);
+  extend(device_, multipole_, used * terms, cells * terms);
+  for (auto* field : {&this->rx_, &this->ry_, &this->rz_, &this->rmass_}) extend(device_, *field, here_, particles);
+  if (by_particle_) extend(device_, this->rsoftening_, here_, particles);
+  const std::byte* from = answer.data();
+  for (const std::uint32_t cell : wanted) from = take_reply(cell, from);
+  return true;
+}
+
+template <class T>
+std::vector<T*> SpreadOctree<T>::particle_fields() {
+  std::vector<T*> fields{this->rx_.data(), this->ry_.data(), this->rz_.data(), this->rmass_.data()};
+  if (by_particle_) fields.push_back(this->rsoftening_.data());
+  return fields;
+}
+
+/// What the rank of a cell answers: the particles of a leaf, or the children.
+template <class T>
+std::size_t SpreadOctree<T>::reply_bytes(const CellLink& link) const {
+  if (link.children == 0) return (by_particle_ ? 5 : 4) * sizeof(T) * link.count;
+  const auto numbers = static_cast<std::size_t>(multipole_stride(expansion_order_)) + 1;
+  return sizeof(std::uint32_t) + link.children * (sizeof(CellShape) + 2 * sizeof(std::uint32_t) + numbers * sizeof(T));
+}
+
+template <class T>
+void SpreadOctree<T>::append_reply(std::uint32_t cell, std::vector<std::byte>& reply) const {
+  const CellLink& link = cells_.link[cell];
+  if (link.children == 0) {
+    for (const auto* field : {&this->rx_, &this->ry_, &this->rz_, &this->rmass_})
+      put(reply, field->data() + link.first, link.count);
+    if (by_particle_) put(reply, this->rsoftening_.data() + link.first, link.count);
+    return;
+  }
+  const auto terms = static_cast<std::size_t>(multipole_stride(expansion_order_));
+  put(reply, &link.child, 1);
+  put(reply, shape_.data() + link.child, link.children);
+  put(reply, scale_.data() + link.child, link.children);
+  put(reply, multipole_.data() + link.child * terms, link.children * terms);
+  for (std::uint32_t c = link.child; c < link.child + link.children; ++c) {
+    put(reply, &cells_.link[c].count, 1);
+    put(reply, &cells_.link[c].children, 1);
+  }
+}
+
+template <class T>
+const std::byte* SpreadOctree<T>::take_reply(std::uint32_t cell, const std::byte* from) {
+  const CellLink link = cells_.link[cell];
+  if (link.children == 0) {
+    for (T* field : particle_fields()) from = get(from, field + here_, link.count);
+    cells_.link[cell].first = static_cast<std::uint32_t>(here_);
+    here_ += link.count;
+    return from;
+  }
+  const auto terms = static_cast<std::size_t>(multipole_stride(expansion_order_));
+  const std::uint32_t begin = cells_.size();
+  std::uint32_t there = 0;
+  from = get(from, &there, 1);
+  from = get(from, shape_.data() + begin, link.children);
+  from = get(from, scale_.data() + begin, link.children);
+  from = get(from, multipole_.data() + begin * terms, link.children * terms);
+  const int rank = origin(cell).rank;
+  for (std::uint32_t c = 0; c < link.children; ++c) {
+    CellLink child{elsewhere, 0, elsewhere, 0};
+    from = get(from, &child.count, 1);
+    from = get(from, &child.children, 1);
+    cells_.link.push_back(child);
+    origin_.push_back({rank, there + c});
+  }
+  cells_.link[cell].child = begin;
+  own_cell_.resize(cells_.link.size(), 0);
+  foreign_.resize(cells_.link.size(), 1);
+  return from;
+}
+
+/// The estimate opens cells by their angle: a little more is fetched than it needs, whatever its rounding.
+template <class T>
+void SpreadOctree<T>::look_for_estimate(std::uint32_t group, std::uint32_t from, MissingCells& missing) const {
+  constexpr double angle2 = double{estimate_angle} * estimate_angle * (1 - 1e-9);
+  const CellShape &target = shape_.data()[group], &s = shape_.data()[from];
+  const CellLink& link = cells_.link[from];
+  if (link.children == 0 || !foreign_[from]) return;
+  const double dx = s.x - target.x, dy = s.y - target.y, dz = s.z - target.z;
+  if (s.r * s.r <= angle2 * (dx * dx + dy * dy + dz * dz)) return;
+  if (link.child == elsewhere) return missing.push_back({group, from});
+  for (std::uint32_t c = 0; c < link.children; ++c) look_for_estimate(group, link.child + c, missing);
+}
+
+template <class T>
+void SpreadOctree<T>::fetch_for_estimate(const std::vector<std::uint32_t>& groups) {
+  const int threads = device_.threads();
+  MissingCells missing = search_all(threads, std::ssize(groups), [&](std::int64_t k, MissingCells& found) {
+    look_for_estimate(groups[static_cast<std::size_t>(k)], 0, found);
+  });
+  while (fetch(missing)) {
+    missing = search_all(threads, std::ssize(missing), [&](std::int64_t k, MissingCells& found) {
+      const auto [group, source] = missing[static_cast<std::size_t>(k)];
+      look_for_estimate(group, source, found);
+    });
+  }
+}
+
+/// As OctreeCpu<T>::set_accelerations() has them. Groups may be cells of the top: all ranks with particles in it
+/// estimate the same.
+template <class T>
+void SpreadOctree<T>::find_accelerations() {
+  const auto& link = cells_.link;
+  const auto is_group = [&](std::uint32_t cell) {
+    return link[cell].count <= estimate_capacity && (cell == 0 || link[cells_.parent[cell]].count > estimate_capacity);
+  };
+  std::vector<std::uint32_t> groups;
+  for (std::uint32_t cell = 0; cell < own_end_; ++cell)
+    if (own_cell_[cell] && is_group(cell)) groups.push_back(cell);
+  fetch_for_estimate(groups);
+  Arena arena(device_);
+  arena.room(this->acceleration_, own_end_);
+  double* const a = this->acceleration_.data();
+  on_all(*ranks_, [&] {
+    parallel_chunks(device_.threads(), std::ssize(groups), cell_chunk, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t k = begin; k < end; ++k) {
+        const std::uint32_t cell = groups[static_cast<std::size_t>(k)];
+        a[cell] = estimate_acceleration(shape_.data(), link.data(), cell);
+      }
+    });
+  });
+  for (std::uint32_t cell = 0; cell < own_end_; ++cell)
+    if (own_cell_[cell] && link[cell].count <= estimate_capacity && !is_group(cell)) a[cell] = a[cells_.parent[cell]];
+  const auto take_least = [&](std::uint32_t cell) {
+    a[cell] = std::numeric_limits<double>::infinity();
+    for (std::uint32_t c = 0; c < link[cell].children; ++c) a[cell] = std::min(a[cell], a[link[cell].child + c]);
+  };
+  for (std::uint32_t cell = own_end_; cell-- > top_cells_;)
+    if (link[cell].count > estimate_capacity) take_least(cell);
+  std::vector<double> of_leaves;
+  std::vector<std::size_t> bytes(static_cast<std::size_t>(ranks_->size()));
+  for (const TopTree::Leaf& leaf : leaves_) {
+    const bool own = leaf.rank == ranks_->rank();
+    if (own && link[leaf.cell].count > estimate_capacity) take_least(leaf.cell);
+    of_leaves.push_back(own ? a[leaf.cell] : 0);
+    bytes[static_cast<std::size_t>(leaf.rank)] += sizeof(double);
+  }
+  ranks_->all_gather_in_place(of_leaves.data(), bytes);
+  for (std::size_t k = 0; k < leaves_.size(); ++k) a[leaves_[k].cell] = of_leaves[k];
+  for (std::uint32_t cell = top_cells_; cell-- > 0;)
+    if (link[cell].children > 0 && link[cell].child < top_cells_) take_least(cell);
+}
+
+/// Looks for what the walk meets. Of what was fetched only those look again that have missed it.
+template <class T>
+void SpreadOctree<T>::fetch_for_walk(const Opening& opening) {
+  const int threads = device_.threads();
+  std::vector<WalkTask<T>> tasks;
+  MissingCells missing;
+  tasks = begin_walk(this->view(), opening, own(), search_grain, {}, {foreign_.data(), &missing});
+  do {
+    const TreeView<T> view = this->view();
+    const MissingCells more = search_all(threads, std::ssize(tasks), [&](std::int64_t k, MissingCells& found) {
+      walk(view, opening, own(), tasks[static_cast<std::size_t>(k)], {}, {foreign_.data(), &found});
+    });
+    missing.insert(missing.end(), more.begin(), more.end());
+    if (!fetch(missing)) return;
+    std::sort(missing.begin(), missing.end(), [](const Missing& a, const Missing& b) {
+      return a.target != b.target ? a.target < b.target : a.source < b.source;
+    });
+    tasks.clear();
+    for (const auto& [target, source] : missing) {
+      const CellLink& link = cells_.link[source];
+      if (link.children == 0) continue;
+      if (tasks.empty() || tasks.back().cell != target)
+        tasks.push_back({target, {}, std::vector<T>(static_cast<std::size_t>(multipole_stride(highest_order)))});
+      for (std::uint32_t c = 0; c < link.children; ++c) tasks.back().candidates.push_back(link.child + c);
+    }
+    missing.clear();
+  } while (true);
+}
+
+template bool SpreadOctree<float>::fetch(const MissingCells&);
+template bool SpreadOctree<double>::fetch(const MissingCells&);
+template void SpreadOctree<float>::find_accelerations();
+template void SpreadOctree<double>::find_accelerations();
+template void SpreadOctree<float>::fetch_for_walk(const Opening&);
+template void SpreadOctree<double>::fetch_for_walk(const Opening&);
+
+}  // namespace pergola::tree

@@ -1,0 +1,213 @@
+#include "tree/spread_octree.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/error.hpp"
+#include "base/exact_sum.hpp"
+#include "device/parallel.hpp"
+#include "tree/common_mass.hpp"
+
+namespace pergola::tree {
+
+namespace {
+
+constexpr std::int64_t chunk = 8192;
+
+}  // namespace
+
+void fail_elsewhere(std::uint32_t cell) {
+  throw Error(
+      ErrorKind::numerics,
+      fmt::format("tree: internal error: cell {} is on another rank and was not fetched; please report it", cell));
+}
+
+template <class T>
+template <class Real>
+void SpreadOctree<T>::build(const Points<Real>& kept, const TreeSoftening& softening, const Opening& opening) {
+  expansion_order_ = opening.order;
+  has_accelerations_ = opening.tolerance > 0;
+  // A rank without particles may have no arrays.
+  std::int64_t sums[3] = {kept.count, kept.species && !softening.uniform ? 1 : 0, kept.id ? 1 : 0};
+  ranks_->all_reduce(sums, 3, Reduction::sum);
+  total_ = sums[0];
+  const bool with_species = sums[1] > 0, with_id = sums[2] > 0;
+  routing_ = {}, count_ = 0;
+  if (total_ == 0) return;
+  if (total_ >= std::numeric_limits<std::uint32_t>::max())
+    throw Error(ErrorKind::input, fmt::format("tree: expected fewer than 2^32 particles, found {}", total_));
+  const auto equal_mass = find_common_frame(kept);
+  SofteningDigit digit = softening_digits(softening);
+  if (!softening.uniform) digit.level = softening_level(frame_.side, softening.apart);
+  TopTree top = route(kept, digit);
+  {
+    const auto x = routing_.there(kept.x), y = routing_.there(kept.y), z = routing_.there(kept.z);
+    const auto mass =
+        equal_mass ? std::vector<Real>(x.size(), static_cast<Real>(*equal_mass)) : routing_.there(kept.mass);
+    std::vector<std::uint8_t> species;
+    std::vector<std::uint64_t> id;
+    if (with_species) species = routing_.there(kept.species);
+    if (with_id) id = routing_.there(kept.id);
+    Points<Real> here{std::ssize(x), x.data(), y.data(), z.data(), mass.data()};
+    here.species = with_species ? species.data() : nullptr;
+    here.id = with_id ? id.data() : nullptr;
+    count_ = here.count;
+    this->sort_points(here, digit, ranks_.get());
+    this->gather(here, softening);
+  }
+  graft_top(std::move(top));
+  upward_to_top();
+  if (has_accelerations_) find_accelerations();
+  fetch_for_walk(opening);
+}
+
+/// The cube and the mass of all particles, in the bits that one rank finds. Returns the mass that all have, if they do.
+template <class T>
+template <class Real>
+std::optional<double> SpreadOctree<T>::find_common_frame(const Points<Real>& kept) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  double least[8];  // of x, y, z and mass, and of what they are below 0
+  std::fill(std::begin(least), std::end(least), infinity);
+  std::int64_t finite = 1;
+  const Real* const fields[4] = {kept.x, kept.y, kept.z, kept.mass};
+  for (int a = 0; a < 4; ++a)
+    for (std::int64_t i = 0; i < kept.count; ++i) {
+      const auto value = static_cast<double>(fields[a][i]);
+      least[a] = std::min(least[a], value), least[4 + a] = std::min(least[4 + a], -value);
+      if (a < 3 && !std::isfinite(value)) finite = 0;
+    }
+  ranks_->all_reduce(&finite, 1, Reduction::minimum);
+  if (!finite) throw Error(ErrorKind::numerics, "tree: a position is not a finite number");
+  ranks_->all_reduce(least, 8, Reduction::minimum);
+  const double low[3] = {least[0], least[1], least[2]}, high[3] = {-least[4], -least[5], -least[6]};
+  const bool equal = least[3] == -least[7];
+  double mass = equal ? sum_of_equal(least[3], total_) : 0;
+  if (!equal) {
+    const auto rank = static_cast<std::size_t>(ranks_->rank()), size = static_cast<std::size_t>(ranks_->size());
+    std::vector<ExactSum> sums(size);
+    for (std::int64_t i = 0; i < kept.count; ++i) sums[rank].add(static_cast<double>(kept.mass[i]));
+    ranks_->all_gather_in_place(sums.data(), std::vector<std::size_t>(size, sizeof(ExactSum)));
+    for (std::size_t r = 1; r < size; ++r) sums[0].add(sums[r]);
+    mass = sums[0].value();
+  }
+  frame_ = frame_within(low, high, mass, kept.box);
+  return equal ? std::optional(least[3]) : std::nullopt;
+}
+
+/// Finds the top of the tree, and which rank works on which particles.
+template <class T>
+template <class Real>
+TopTree SpreadOctree<T>::route(const Points<Real>& kept, const SofteningDigit& digit) {
+  const std::int64_t n = kept.count;
+  SortBuffers sort{Buffer<std::uint64_t>(device_, n), Buffer<std::uint64_t>(device_, n),
+                   Buffer<std::uint32_t>(device_, n), Buffer<std::uint32_t>(device_, n)};
+  parallel_chunks(device_.threads(), n, chunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      sort.keys.data()[i] = digit.upper(unit_position(kept, frame_, i), digit.of(kept.species, i));
+      sort.values.data()[i] = static_cast<std::uint32_t>(i);
+    }
+  });
+  if (n > 0) sort_by_key_cpu(device_, n, sort);
+  TopTree top = find_top_tree(*ranks_, sort.keys.data(), n, total_);
+  std::vector<std::int64_t> sent(static_cast<std::size_t>(ranks_->size()));
+  for (const TopTree::Leaf& leaf : top.leaves) sent[static_cast<std::size_t>(leaf.rank)] += leaf.end - leaf.begin;
+  const std::uint32_t* const order = sort.values.data();
+  routing_ = Routing(*ranks_, {order, order + n}, std::move(sent));
+  return top;
+}
+
+/// The cells of this domain below its top leaves.
+template <class T>
+void SpreadOctree<T>::graft_top(TopTree top) {
+  cells_ = std::move(top.cells);
+  leaves_ = std::move(top.leaves);
+  top_cells_ = cells_.size();
+  origin_.assign(top_cells_, {});
+  std::vector<std::uint32_t> own;
+  std::uint32_t first = 0;
+  for (const TopTree::Leaf& leaf : leaves_) {
+    origin(leaf.cell) = {leaf.rank, leaf.cell};
+    CellLink& link = cells_.link[leaf.cell];
+    if (leaf.rank != ranks_->rank()) {
+      link.first = link.child = elsewhere;
+      continue;
+    }
+    own.push_back(leaf.cell);
+    link.first = first;
+    first += link.count;
+  }
+  const std::uint64_t* const lower = this->has_lower_ ? this->lower_.data() : nullptr;
+  grow_cells_cpu(device_.threads(), own, sort_.keys.data(), lower, cells_);
+  own_end_ = cells_.size();
+  here_ = count_;
+  mark_own_cells();
+}
+
+template <class T>
+void SpreadOctree<T>::mark_own_cells() {
+  own_cell_.assign(own_end_, 1), foreign_.assign(own_end_, 0);
+  std::fill_n(own_cell_.begin(), top_cells_, std::uint8_t{0});
+  for (const TopTree::Leaf& leaf : leaves_) {
+    auto& marks = leaf.rank == ranks_->rank() ? own_cell_ : foreign_;
+    for (std::uint32_t cell = leaf.cell; !marks[cell]; cell = cells_.parent[cell]) marks[cell] = 1;
+  }
+}
+
+/// Centres, radii and moments: of the domain, then of the top, on every rank from the same numbers.
+template <class T>
+void SpreadOctree<T>::upward_to_top() {
+  const UpwardPass<T> pass = this->begin_upward_pass();
+  this->upward_levels(pass, 1);
+  for (const TopTree::Leaf& leaf : leaves_)
+    if (leaf.rank == ranks_->rank()) upward(pass, expansion_order_, leaf.cell, leaf.cell + 1);
+  share_top_leaves();
+  for (std::uint32_t cell = top_cells_; cell-- > 0;)
+    if (cells_.link[cell].children > 0 && cells_.link[cell].child < top_cells_)
+      upward(pass, expansion_order_, cell, cell + 1);
+}
+
+/// What every rank has made of its own top leaves goes to all.
+template <class T>
+void SpreadOctree<T>::share_top_leaves() {
+  const auto terms = static_cast<std::size_t>(multipole_stride(expansion_order_));
+  const std::size_t numbers = (terms + 1) * sizeof(T), row = sizeof(TopLeafData) + numbers;
+  std::vector<std::byte> rows(row * leaves_.size());
+  std::vector<std::size_t> bytes(static_cast<std::size_t>(ranks_->size()));
+  const auto each = [&](const auto& body) {
+    std::byte* at = rows.data();
+    for (const TopTree::Leaf& leaf : leaves_) {
+      body(leaf.rank, leaf.cell, at);
+      at += row;
+    }
+  };
+  each([&](int rank, std::uint32_t cell, std::byte* at) {
+    bytes[static_cast<std::size_t>(rank)] += row;
+    if (rank != ranks_->rank()) return;
+    const TopLeafData data{shape_.data()[cell], extent_.data()[cell], cells_.link[cell].children};
+    std::memcpy(at, &data, sizeof data);
+    std::memcpy(at + sizeof data, scale_.data() + cell, sizeof(T));
+    std::memcpy(at + sizeof data + sizeof(T), multipole_.data() + cell * terms, terms * sizeof(T));
+  });
+  ranks_->all_gather_in_place(rows.data(), bytes);
+  each([&](int rank, std::uint32_t cell, const std::byte* at) {
+    if (rank == ranks_->rank()) return;
+    TopLeafData data;
+    std::memcpy(&data, at, sizeof data);
+    shape_.data()[cell] = data.shape, extent_.data()[cell] = data.extent;
+    cells_.link[cell].children = data.children;
+    std::memcpy(scale_.data() + cell, at + sizeof data, sizeof(T));
+    std::memcpy(multipole_.data() + cell * terms, at + sizeof data + sizeof(T), terms * sizeof(T));
+  });
+}
+
+template class SpreadOctree<float>;
+template class SpreadOctree<double>;
+template void SpreadOctree<float>::build(const Points<float>&, const TreeSoftening&, const Opening&);
+template void SpreadOctree<float>::build(const Points<double>&, const TreeSoftening&, const Opening&);
+template void SpreadOctree<double>::build(const Points<double>&, const TreeSoftening&, const Opening&);
+
+}  // namespace pergola::tree

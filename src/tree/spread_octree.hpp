@@ -1,0 +1,82 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "domain/routing.hpp"
+#include "tree/octree_cpu.hpp"
+#include "tree/top_tree.hpp"
+
+namespace pergola::tree {
+
+/// The octree of particles that are spread over ranks, on the CPU: of the tree that one rank would build over all of
+/// them each rank has the top, the cells of its domain, which are whole branches, and those of other domains that its
+/// particles meet. What it has has the same bits as there, and children stand in the same order, so that walks over it
+/// sum the same numbers in the same order. All ranks make all calls but the const ones.
+template <class T>
+class SpreadOctree : public OctreeCpu<T> {
+ public:
+  SpreadOctree(const Device& device, std::shared_ptr<Communicator> ranks)
+      : OctreeCpu<T>(device), ranks_(std::move(ranks)) {}
+
+  /// From the particles that each rank keeps. They are brought to the ranks of their cells; then whatever a walk with
+  /// this opening meets is fetched. Throws Error(numerics) on all ranks when a position is not finite.
+  template <class Real>
+  void build(const Points<Real>& kept, const TreeSoftening& softening, const Opening& opening);
+
+  /// This rank's domain, whose particles ask: order() gives the places of the particles as they arrived here.
+  ActiveSet own() const { return {nullptr, own_cell_.data()}; }
+  /// Between keepers and domains.
+  const Routing& routing() const { return routing_; }
+  std::int64_t total() const { return total_; }
+
+ private:
+  using Base = OctreeCpu<T>;
+  using Base::by_particle_, Base::cells_, Base::count_, Base::device_, Base::expansion_order_, Base::extent_,
+      Base::frame_, Base::has_accelerations_, Base::multipole_, Base::scale_, Base::shape_, Base::sort_;
+
+  /// Where the children or particles of a cell that are elsewhere can be had.
+  struct Origin {
+    int rank = 0;
+    std::uint32_t cell = 0;  // its number there
+  };
+  struct TopLeafData {
+    CellShape shape;
+    CellExtent extent;
+    std::uint32_t children;
+  };
+  using MissingCells = std::vector<Search::Missing>;
+
+  template <class Real>
+  std::optional<double> find_common_frame(const Points<Real>& kept);
+  template <class Real>
+  TopTree route(const Points<Real>& kept, const SofteningDigit& digit);
+  void graft_top(TopTree top);
+  void upward_to_top();
+  void share_top_leaves();
+  void mark_own_cells();
+
+  void find_accelerations();
+  void look_for_estimate(std::uint32_t group, std::uint32_t from, MissingCells& missing) const;
+  void fetch_for_estimate(const std::vector<std::uint32_t>& groups);
+  void fetch_for_walk(const Opening& opening);
+  bool fetch(const MissingCells& missing);
+  std::size_t reply_bytes(const CellLink& link) const;
+  void append_reply(std::uint32_t cell, std::vector<std::byte>& reply) const;
+  const std::byte* take_reply(std::uint32_t cell, const std::byte* from);
+  Origin& origin(std::uint32_t cell) { return origin_[cell < top_cells_ ? cell : cell - own_end_ + top_cells_]; }
+  std::vector<T*> particle_fields();
+
+  std::shared_ptr<Communicator> ranks_;
+  Routing routing_;
+  std::int64_t total_ = 0;
+  std::vector<TopTree::Leaf> leaves_;
+  std::uint32_t top_cells_ = 0, own_end_ = 0;  // top cells, then own ones, then foreign ones
+  std::int64_t here_ = 0;                      // particles, foreign ones included
+  std::vector<Origin> origin_;                 // of the top cells, then of the foreign ones
+  std::vector<std::uint8_t> own_cell_;         // whether it holds particles of this domain
+  std::vector<std::uint8_t> foreign_;          // whether it holds any others
+};
+
+}  // namespace pergola::tree

@@ -1,0 +1,264 @@
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/philox.hpp"
+#include "comm/shares.hpp"
+#include "comm/thread_ranks.hpp"
+#include "gravity/solver_entry.hpp"
+#include "particles/particles.hpp"
+
+namespace pergola {
+namespace {
+
+/// A cluster of Plummer's density, cut at ten lengths; masses by `unequal`, species 1 and 2.
+Particles cluster(std::int64_t n, bool unequal) {
+  Particles particles;
+  particles.resize(n);
+  for (std::size_t k = 0; k < particles.id.size(); ++k) {
+    Philox random(11, 0, k);
+    const double r = std::min(10.0, 1 / std::sqrt(std::pow(random.uniform() + 1e-9, -2.0 / 3) - 1));
+    const double z = 2 * random.uniform() - 1, phi = 2 * M_PI * random.uniform(), across = std::sqrt(1 - z * z);
+    particles.x[k] = r * across * std::cos(phi), particles.y[k] = r * across * std::sin(phi), particles.z[k] = r * z;
+    particles.mass[k] = (unequal ? 0.1 + random.uniform() : 0.3) / static_cast<double>(n);
+    particles.species[k] = static_cast<std::uint8_t>(1 + k % 2);
+  }
+  return particles;
+}
+
+/// Counts what a rank sends to others; what ranks combine goes to one of them and from there to all.
+class Counting final : public Communicator {
+ public:
+  explicit Counting(Communicator& of) : of_(of) {}
+  int rank() const override { return of_.rank(); }
+  int size() const override { return of_.size(); }
+  void barrier() override { of_.barrier(); }
+  void broadcast(void* data, std::size_t bytes, int root) override {
+    if (root == rank()) add(bytes, size() - 1);
+    of_.broadcast(data, bytes, root);
+  }
+  void all_gather_in_place(void* all, const std::vector<std::size_t>& piece_bytes) override {
+    add(piece_bytes[static_cast<std::size_t>(rank())], size() - 1);
+    of_.all_gather_in_place(all, piece_bytes);
+  }
+  void exchange(const std::vector<Outgoing>& out, const std::vector<Incoming>& in) override {
+    for (const Outgoing& message : out)
+      if (message.rank != rank()) add(message.bytes, 1);
+    of_.exchange(out, in);
+  }
+  void all_reduce(std::int64_t* values, std::size_t count, Reduction reduction) override {
+    add(count * sizeof *values, 2);  // to the one who combines, and from him
+    of_.all_reduce(values, count, reduction);
+  }
+  void all_reduce(double* values, std::size_t count, Reduction reduction) override {
+    add(count * sizeof *values, 2);
+    of_.all_reduce(values, count, reduction);
+  }
+  bool all_have_failed(double seconds) override { return of_.all_have_failed(seconds); }
+  void abort(int code) override { of_.abort(code); }
+
+  std::int64_t sent = 0;
+
+ private:
+  void add(std::size_t bytes, int times) { sent += static_cast<std::int64_t>(bytes) * times; }
+  Communicator& of_;
+};
+
+template <class Real>
+struct Answer {
+  std::array<std::vector<Real>, 4> field;  // accelerations and potentials
+  explicit Answer(std::int64_t n = 0) {
+    for (auto& values : field) values.resize(static_cast<std::size_t>(n));
+  }
+  Forces<Real> at(std::int64_t first) {
+    Forces<Real> forces;
+    forces.ax = field[0].data() + first, forces.ay = field[1].data() + first, forces.az = field[2].data() + first;
+    forces.potential = field[3].data() + first;
+    return forces;
+  }
+};
+
+/// Arrays of the particles in the numbers of a precision.
+template <class Real>
+struct Arrays {
+  explicit Arrays(const Particles& of)
+      : x(of.x.begin(), of.x.end()),
+        y(of.y.begin(), of.y.end()),
+        z(of.z.begin(), of.z.end()),
+        mass(of.mass.begin(), of.mass.end()),
+        species(of.species),
+        id(of.id) {}
+  Sources<Real> share(std::int64_t first, std::int64_t count, bool with_id) const {
+    Sources<Real> sources;
+    sources.count = count;
+    if (count == 0) return sources;
+    sources.x = x.data() + first, sources.y = y.data() + first, sources.z = z.data() + first;
+    sources.mass = mass.data() + first, sources.species = species.data() + first;
+    if (with_id) sources.id = id.data() + first;
+    return sources;
+  }
+  std::vector<Real> x, y, z, mass;
+  std::vector<std::uint8_t> species;
+  std::vector<std::uint64_t> id;
+};
+
+constexpr unsigned all_answers = want_acceleration | want_potential;
+
+template <class Real>
+Answer<Real> on_one_rank(const SolverOptions& options, const Particles& particles, bool with_id) {
+  const Arrays<Real> arrays(particles);
+  const auto n = particles.size();
+  Answer<Real> answer(n);
+  const auto solver = make_solver<Real>(options, Device::open("cpu", 1));
+  solver->prepare(arrays.share(0, n, with_id));
+  solver->evaluate({.count = n, .total = n}, all_answers, answer.at(0));
+  return answer;
+}
+
+template <class Real>
+Answer<Real> on_ranks(int ranks, const SolverOptions& options, const Particles& particles, bool with_id,
+                      std::int64_t* sent = nullptr) {
+  const Arrays<Real> arrays(particles);
+  const Shares shares{particles.size(), ranks};
+  Answer<Real> answer(particles.size());
+  std::mutex mutex;
+  run_on_thread_ranks(ranks, [&](Communicator& communicator) {
+    Counting counting(communicator);
+    const int threads = ranks == 3 ? 2 : 1;  // which does not matter either
+    const auto solver = make_spread_solver<Real>(options, Device::open("cpu", threads),
+                                                 std::shared_ptr<Communicator>(&counting, [](Communicator*) {}));
+    const std::int64_t first = shares.first(counting.rank()), count = shares.count(counting.rank());
+    for (int time = 0; time < 2; ++time) {  // what the first one left does not matter to the second
+      counting.sent = 0;
+      solver->prepare(arrays.share(first, count, with_id));
+      solver->evaluate({.count = count, .total = count}, all_answers, answer.at(first));
+    }
+    const std::lock_guard lock(mutex);
+    if (sent) *sent += counting.sent;
+  });
+  return answer;
+}
+
+SolverOptions tree_options(double softening, double accuracy) {
+  SolverOptions options;
+  options.solver = "tree";
+  options.softening = Softening::same(softening);
+  options.tree.accuracy = accuracy;
+  return options;
+}
+
+template <class Real>
+void expect_bits_of_one_rank(const SolverOptions& options, const Particles& particles, const std::vector<int>& numbers,
+                             bool with_id = true) {
+  const auto one = on_one_rank<Real>(options, particles, with_id);
+  for (const int ranks : numbers) {
+    const auto several = on_ranks<Real>(ranks, options, particles, with_id);
+    for (std::size_t k = 0; k < one.field.size(); ++k)
+      EXPECT_TRUE(several.field[k] == one.field[k])
+          << ranks << " ranks, " << particles.size() << " particles, field " << k;
+  }
+}
+
+TEST(SpreadTree, HasTheForcesOfOneRankBitByBit) {
+  expect_bits_of_one_rank<double>(tree_options(0.01, 1e-3), cluster(6000, false), {1, 2, 3, 4, 7, 64});
+}
+
+TEST(SpreadTree, MassesMayDiffer) {
+  expect_bits_of_one_rank<double>(tree_options(0.01, 1e-2), cluster(3000, true), {2, 7}, false);
+}
+
+TEST(SpreadTree, CellsMayBeOpenedByTheirAngle) {
+  SolverOptions options = tree_options(0.01, 1e-3);
+  options.tree.opening = TreeOptions::Opening::geometric;
+  expect_bits_of_one_rank<double>(options, cluster(3000, true), {3, 5});
+}
+
+TEST(SpreadTree, AnyPrecisionWillDo) {
+  SolverOptions options = tree_options(0.01, 1e-3);
+  options.precision = Precision::single;
+  expect_bits_of_one_rank<float>(options, cluster(3000, true), {4});
+  options.precision = Precision::double_;
+  options.tree.accuracy = 1e-4;
+  expect_bits_of_one_rank<double>(options, cluster(2000, true), {3});
+}
+
+TEST(SpreadTree, SofteningMayDifferBySpeciesAndKernel) {
+  SolverOptions options = tree_options(0.01, 1e-3);
+  options.softening.epsilon[2] = 0.2;
+  expect_bits_of_one_rank<double>(options, cluster(3000, true), {4, 7});
+  options.softening.kernel = SofteningKernel::spline;
+  expect_bits_of_one_rank<double>(options, cluster(3000, true), {2, 7});
+}
+
+TEST(SpreadTree, ParticlesMayLieInOnePlaceAndBeFewerThanRanks) {
+  const SolverOptions options = tree_options(0.01, 1e-3);
+  Particles particles = cluster(700, true);
+  for (std::size_t k = 0; k < 400; ++k)
+    particles.x[k] = 1 + 1e-9 * particles.x[k], particles.y[k] = 1e-9 * particles.y[k],
+    particles.z[k] = 1e-9 * particles.z[k];
+  for (std::size_t k = 0; k < 200; ++k) particles.x[k] = 2, particles.y[k] = particles.z[k] = 0;
+  expect_bits_of_one_rank<double>(options, particles, {2, 5}, true);
+  expect_bits_of_one_rank<double>(options, particles, {3}, false);
+  expect_bits_of_one_rank<double>(options, cluster(5, true), {7});
+  expect_bits_of_one_rank<double>(options, cluster(1, true), {3});
+}
+
+TEST(SpreadTree, ARankSendsLittleOfWhatItHas) {
+  // Beside particles that go to the ranks of their cells and forces that come back (at most 4 + 1 + 4 numbers of eight
+  // bytes here), cells and particles near the domains' faces. All to all would be 3 times 41 bytes and as much of
+  // cells.
+  std::int64_t sent = 0;
+  const std::int64_t n = 20000;
+  on_ranks<double>(4, tree_options(0.01, 1e-2), cluster(n, false), true, &sent);
+  const double each = static_cast<double>(sent) / static_cast<double>(n);
+  EXPECT_GT(each, 0.7 * (4 + 1 + 4) * 8);
+  EXPECT_LT(each, 150);
+}
+
+TEST(SpreadTree, ParticlesInOnePlaceWithoutSofteningAreNamedByAllRanks) {
+  Particles particles = cluster(300, false);
+  particles.x[250] = particles.x[40], particles.y[250] = particles.y[40], particles.z[250] = particles.z[40];
+  const Arrays<double> arrays(particles);
+  const Shares shares{300, 3};
+  std::vector<std::string> words(3);
+  run_on_thread_ranks(3, [&](Communicator& communicator) {
+    const auto solver = make_spread_solver<double>(tree_options(0, 1e-3), Device::open("cpu", 1),
+                                                   std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
+    const std::int64_t first = shares.first(communicator.rank()), count = shares.count(communicator.rank());
+    Answer<double> answer(count);
+    solver->prepare(arrays.share(first, count, true));
+    try {
+      solver->evaluate({.count = count, .total = count}, all_answers, answer.at(0));
+    } catch (const CoincidentParticles& found) {
+      words[static_cast<std::size_t>(communicator.rank())] = fmt::format("{} {}", found.first(), found.second());
+    }
+  });
+  for (const auto& one : words) EXPECT_EQ(one, "40 250");
+}
+
+TEST(SpreadTree, APlaceThatIsNoNumberIsAnErrorOfAllRanks) {
+  Particles particles = cluster(300, false);
+  particles.y[7] = std::nan("");
+  const Arrays<double> arrays(particles);
+  const Shares shares{300, 3};
+  std::vector<int> failed(3);
+  run_on_thread_ranks(3, [&](Communicator& communicator) {
+    const auto solver = make_spread_solver<double>(tree_options(0.1, 1e-3), Device::open("cpu", 1),
+                                                   std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
+    try {
+      solver->prepare(arrays.share(shares.first(communicator.rank()), shares.count(communicator.rank()), true));
+    } catch (const Error& error) {
+      failed[static_cast<std::size_t>(communicator.rank())] = error.kind() == ErrorKind::numerics;
+    }
+  });
+  EXPECT_EQ(failed, std::vector<int>({1, 1, 1}));
+}
+
+}  // namespace
+}  // namespace pergola
