@@ -15,21 +15,22 @@ namespace pergola {
 
 /// What an analysis may be told; each entry names the keys that it looks at.
 struct AnalysisOptions {
-  std::string center = "density";  // density | potential | mass | X,Y,Z
-  std::string species = "all";     // names with commas between
-  std::int64_t bins = 0;           // 0: the analysis' own number
-  double low = 0, high = 0;        // of the range; both 0: found from the data
-  double softening = 0;            // of potentials that a file does not hold
-  std::int64_t cells = 0;          // of a mesh, per side; 0: found from the number of particles
-  std::int64_t folds = 3;          // of the box, for higher wave numbers
-  double linking = 0.2;            // length of friends of friends in mean spacings
-  double linking_length = 0;       // the same in the unit of the file; 0: from `linking`
-  std::int64_t least = 20;         // particles of a group
-  std::int64_t groups = 0;         // how many of the largest; 0: not asked for
-  std::int64_t group = 0;          // the number of one, from 1; 0: not asked for
-  std::string nfw = "auto";        // auto | yes | no: fit of a halo to a profile; auto: to those of groups
-  std::string axis = "x";          // of a component: x | y | z
-  double sigma8 = 0;               // of the universe of a box; 0: as the run beside the file says
+  std::string center = "density";   // density | potential | mass | X,Y,Z
+  std::string species = "all";      // names with commas between
+  std::int64_t bins = 0;            // 0: the analysis' own number
+  double low = 0, high = 0;         // of the range; both 0: found from the data
+  double softening = 0;             // of potentials that a file does not hold
+  std::int64_t cells = 0;           // of a mesh, per side; 0: found from the number of particles
+  std::int64_t folds = 3;           // of the box, for higher wave numbers
+  std::string shot_noise = "keep";  // keep | subtract, of a power spectrum
+  double linking = 0.2;             // length of friends of friends in mean spacings
+  double linking_length = 0;        // the same in the unit of the file; 0: from `linking`
+  std::int64_t least = 20;          // particles of a group
+  std::int64_t groups = 0;          // how many of the largest; 0: not asked for
+  std::int64_t group = 0;           // the number of one, from 1; 0: not asked for
+  std::string nfw = "auto";         // auto | yes | no: fit of a halo to a profile; auto: to those of groups
+  std::string axis = "x";           // of a component: x | y | z
+  double sigma8 = 0;                // of the universe of a box; 0: as the run beside the file says
   // As the run beside the file, or the file itself, says where they are not given.
   std::optional<double> n_s, omega_baryon;
 };
@@ -55,6 +56,9 @@ struct Table {
   /// The numbers of a column that is there.
   const std::vector<double>& numbers(const std::string& name) const;
 };
+
+/// A line of names, with units in brackets where they are known (r50[kpc]), and the rows.
+PERGOLA_API std::string to_csv(const Table& table);
 
 /// A line or points of a figure.
 struct FigureLine {
@@ -98,6 +102,7 @@ struct AnalysisEntry {
   std::string example;  // what follows `pergola analyze NAME`
   AnalysisNeeds needs = AnalysisNeeds::particles;
   AnalysisSpan span = AnalysisSpan::last_moment;
+  bool periodic_only = false;  // without options that only a user knows it is one of periodic boxes
   std::vector<Key<AnalysisOptions>> keys{};
   /// Throws Error(input) where the files hold nothing that it could be done with.
   std::function<AnalysisResult(const AnalysisFiles& files, const AnalysisOptions& options, const Device& device)>

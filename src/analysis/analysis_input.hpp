@@ -2,6 +2,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "base/host_device.hpp"
 #include "particles/box.hpp"
 #include "particles/particles.hpp"
+#include "particles/shown_particles.hpp"
 #include "physics/cosmology.hpp"
 
 namespace pergola {
@@ -85,6 +87,9 @@ struct AnalysisFiles {
   std::function<AnalysisSnapshot(std::size_t number)> snapshot;
   std::function<AnalysisPlasma(std::size_t number)> plasma;
   std::function<AnalysisField(std::size_t number)> potential;  // of a plasma
+  /// Of a run that goes on: the snapshot without its particles, and these where they live. Null: there is none.
+  std::function<AnalysisSnapshot(std::size_t number)> frame{};
+  std::function<std::unique_ptr<ShownParticles>(std::size_t number)> shown{};
 };
 
 }  // namespace pergola

@@ -19,7 +19,7 @@ FoundGroups find_groups(const AnalysisSnapshot& snapshot, const AnalysisOptions&
                               snapshot.name));
     found.length = options.linking * std::cbrt(snapshot.box.volume() / static_cast<double>(snapshot.particles.size()));
   }
-  found.friends = friends_of_friends(snapshot.particles, snapshot.box, found.length, options.least, device.threads());
+  found.friends = friends_of_friends(snapshot.particles, snapshot.box, found.length, options.least, device);
   return found;
 }
 

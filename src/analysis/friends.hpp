@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/host_device.hpp"
+#include "device/device.hpp"
 #include "particles/box.hpp"
 #include "particles/particles.hpp"
 
@@ -16,9 +17,9 @@ struct FriendGroups {
   std::vector<std::vector<std::size_t>> groups;
 };
 
-/// The same for any order of the particles and any number of threads. `length` is at most a quarter of a periodic box.
-/// Throws Error(input) for one that is not.
+/// The same for any order of the particles, any number of threads and on either device. `length` is at most a quarter
+/// of a periodic box. Throws Error(input) for one that is not.
 PERGOLA_API FriendGroups friends_of_friends(const Particles& particles, const Box& box, double length,
-                                            std::int64_t least, int threads);
+                                            std::int64_t least, const Device& device);
 
 }  // namespace pergola

@@ -51,7 +51,8 @@ AnalysisResult analyze(const AnalysisFiles& files, const AnalysisOptions& option
     const AnalysisSnapshot& snapshot = particles.chosen();
     if (k == 0) result.table = empty_table(snapshot.units);
     const FoundGroups found = find_groups(snapshot, options, device);
-    const auto groups = group_properties(snapshot, Neighbourhood(particles.all()), found.friends, device);
+    const auto groups =
+        group_properties(snapshot, Neighbourhood(particles.all(), device.threads()), found.friends, device);
     add_groups(snapshot, groups, result.table);
     FigureLine line{files.names.size() > 1 ? snapshot.moment : "", {}, {}, true};
     for (const GroupProperties& group : groups)
@@ -85,6 +86,7 @@ AnalysisEntry groups_entry() {
           .example = "box.hdf5 --linking 0.2 --least 32 -o groups.csv",
           .needs = AnalysisNeeds::particles,
           .span = AnalysisSpan::last_moment,
+          .periodic_only = true,
           .keys = keys,
           .analyze = analyze};
 }

@@ -159,6 +159,7 @@ AnalysisEntry mass_function_entry() {
       .example = "box.hdf5 --linking 0.2 --least 32 -o mass-function.csv --plot mass-function.png",
       .needs = AnalysisNeeds::particles,
       .span = AnalysisSpan::last_moment,
+      .periodic_only = true,
       .keys = keys,
       .analyze = analyze};
 }

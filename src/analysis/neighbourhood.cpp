@@ -5,27 +5,36 @@
 #include <limits>
 #include <numeric>
 
+#include "device/parallel.hpp"
+#include "device/sort.hpp"
 #include "particles/separation.hpp"
 #include "physics/profiles.hpp"
 
 namespace pergola {
 
-Neighbourhood::Neighbourhood(const AnalysisSnapshot& snapshot) : snapshot_(snapshot) {
+Neighbourhood::Neighbourhood(const AnalysisSnapshot& snapshot, int threads) : snapshot_(snapshot) {
+  constexpr std::int64_t chunk = 16384;
   const Particles& p = snapshot.particles;
   if (snapshot.box.periodic())
     side_ = std::clamp(static_cast<std::int64_t>(std::cbrt(static_cast<double>(p.size()) / 8)), std::int64_t{1},
                        std::int64_t{256});
-  begin_.assign(static_cast<std::size_t>(side_ * side_ * side_) + 1, 0);
-  std::vector<std::size_t> cell(p.id.size());
+  const std::int64_t cells = side_ * side_ * side_;
+  std::vector<std::uint32_t> cell(static_cast<std::size_t>(order_by_key_bytes(p.size())) / sizeof(std::uint32_t));
   const Vec3<double>& corner = snapshot.box.corner;
-  for (std::size_t i = 0; i < cell.size(); ++i) {
-    cell[i] = index(place(p.x[i], corner.x), place(p.y[i], corner.y), place(p.z[i], corner.z));
-    ++begin_[cell[i] + 1];
-  }
+  parallel_chunks(threads, p.size(), chunk, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+      cell[i] =
+          static_cast<std::uint32_t>(index(place(p.x[i], corner.x), place(p.y[i], corner.y), place(p.z[i], corner.z)));
+  });
+  begin_.assign(static_cast<std::size_t>(cells) + 1, 0);
+  for (std::size_t i = 0; i < p.id.size(); ++i) ++begin_[cell[i] + 1];
   std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
-  order_.resize(cell.size());
-  auto next = begin_;
-  for (std::size_t i = 0; i < cell.size(); ++i) order_[next[cell[i]]++] = i;
+  order_.resize(p.id.size()), places_.resize(p.id.size());
+  order_by_key(threads, p.size(), cells, order_.data(), cell.data());
+  parallel_chunks(threads, p.size(), chunk, [&](std::int64_t begin, std::int64_t end) {
+    for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k)
+      places_[k] = {p.x[order_[k]], p.y[order_[k]], p.z[order_[k]]};
+  });
 }
 
 double Neighbourhood::farthest() const {
@@ -38,36 +47,38 @@ std::int64_t Neighbourhood::place(double x, double low) const {
   return std::min(static_cast<std::int64_t>(from_corner / cell_side()), side_ - 1);
 }
 
-std::vector<std::size_t> Neighbourhood::candidates(const Vec3<double>& center, double radius) const {
-  if (side_ == 1 || 2 * std::ceil(radius / cell_side()) + 1 >= static_cast<double>(side_)) return order_;
-  const auto reach = static_cast<std::int64_t>(std::ceil(radius / cell_side()));
-  const Vec3<double>& corner = snapshot_.box.corner;
-  const std::int64_t at[3] = {place(center.x, corner.x), place(center.y, corner.y), place(center.z, corner.z)};
-  std::vector<std::size_t> found;
-  for (std::int64_t z = -reach; z <= reach; ++z)
-    for (std::int64_t y = -reach; y <= reach; ++y)
-      for (std::int64_t x = -reach; x <= reach; ++x) {
-        const std::size_t cell = index(around(at[0] + x), around(at[1] + y), around(at[2] + z));
-        for (std::size_t k = begin_[cell]; k < begin_[cell + 1]; ++k) found.push_back(order_[k]);
-      }
-  return found;
-}
-
 SeenFromCenter Neighbourhood::within(const Vec3<double>& center, double radius) const {
   struct Near {
     double radius;
-    std::uint64_t id;
-    std::size_t place;
+    std::uint32_t place;
   };
   std::vector<Near> near;
-  for (const std::size_t i : candidates(center, radius)) {
-    const Vec3<double> d = place_from(snapshot_, i, center);
-    const double distance = std::sqrt(dot(d, d));
-    if (distance <= radius) near.push_back({distance, snapshot_.particles.id[i], i});
+  const auto look = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) {
+      const Vec3<double> d = separation(center, places_[k], snapshot_.box);
+      const double distance = std::sqrt(dot(d, d));
+      if (distance <= radius) near.push_back({distance, order_[k]});
+    }
+  };
+  if (side_ == 1 || 2 * std::ceil(radius / cell_side()) + 1 >= static_cast<double>(side_)) {
+    look(0, order_.size());
+  } else {
+    const auto reach = static_cast<std::int64_t>(std::ceil(radius / cell_side()));
+    const Vec3<double>& corner = snapshot_.box.corner;
+    const std::int64_t at[3] = {place(center.x, corner.x), place(center.y, corner.y), place(center.z, corner.z)};
+    for (std::int64_t z = -reach; z <= reach; ++z)
+      for (std::int64_t y = -reach; y <= reach; ++y)
+        for (std::int64_t x = -reach; x <= reach; ++x) {
+          const std::size_t cell = index(around(at[0] + x), around(at[1] + y), around(at[2] + z));
+          look(begin_[cell], begin_[cell + 1]);
+        }
   }
-  std::sort(near.begin(), near.end(),
-            [](const Near& a, const Near& b) { return a.radius != b.radius ? a.radius < b.radius : a.id < b.id; });
+  const auto& id = snapshot_.particles.id;
+  std::sort(near.begin(), near.end(), [&id](const Near& a, const Near& b) {
+    return a.radius != b.radius ? a.radius < b.radius : id[a.place] < id[b.place];
+  });
   SeenFromCenter seen;
+  seen.order.reserve(near.size()), seen.radius.reserve(near.size());
   for (const Near& one : near) seen.order.push_back(one.place), seen.radius.push_back(one.radius);
   return seen;
 }

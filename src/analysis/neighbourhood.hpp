@@ -10,7 +10,7 @@ namespace pergola {
 /// All particles in coarse cells, to find those near a place; `snapshot` outlives it. May be asked by several threads.
 class Neighbourhood {
  public:
-  explicit Neighbourhood(const AnalysisSnapshot& snapshot);
+  Neighbourhood(const AnalysisSnapshot& snapshot, int threads);
 
   /// Half of a periodic box, beyond which there are images only; infinite in open space.
   double farthest() const;
@@ -25,11 +25,12 @@ class Neighbourhood {
     return static_cast<std::size_t>((z * side_ + y) * side_ + x);
   }
   std::int64_t place(double x, double low) const;
-  std::vector<std::size_t> candidates(const Vec3<double>& center, double radius) const;
 
   const AnalysisSnapshot& snapshot_;
-  std::int64_t side_ = 1;                   // cells along an axis; one in open space
-  std::vector<std::size_t> begin_, order_;  // particles by cell
+  std::int64_t side_ = 1;  // cells along an axis; one in open space
+  std::vector<std::size_t> begin_;
+  std::vector<std::uint32_t> order_;  // particles by cell
+  std::vector<Vec3<double>> places_;  // and where they are, so that those of a cell lie together
 };
 
 /// Fewer particles than these say nothing about a sphere: neither its density nor what moves in it.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <numeric>
 #include <optional>
 
 #include "analysis/analysis.hpp"
@@ -38,7 +37,8 @@ std::optional<std::function<double(double)>> linear_power_of(const AnalysisSnaps
   };
 }
 
-void add_bins(const AnalysisSnapshot& snapshot, const PowerSpectrum& spectrum, Table& table) {
+/// `taken_off`: of every power.
+void add_bins(const AnalysisSnapshot& snapshot, const PowerSpectrum& spectrum, double taken_off, Table& table) {
   const AnalysisUnits& units = snapshot.units;
   const std::string k_unit = units.length.empty() ? "" : fmt::format("1/({})", units.length);
   const std::string p_unit = units.length.empty() ? "" : fmt::format("({})^3", units.length);
@@ -46,33 +46,59 @@ void add_bins(const AnalysisSnapshot& snapshot, const PowerSpectrum& spectrum, T
     table.add("time", units.time, snapshot.time);
     table.add("k", k_unit, bin.k);
     table.add("modes", "", static_cast<double>(bin.modes));
-    table.add("power", p_unit, bin.power);
+    table.add("power", p_unit, bin.power - taken_off);
     table.add("error", p_unit, bin.error);
     table.add("shot_noise", p_unit, spectrum.shot_noise);
-    table.add("power_per_log", "", physics::power_per_log(bin.k, bin.power));
+    table.add("taken_off", p_unit, taken_off);
+    table.add("power_per_log", "", physics::power_per_log(bin.k, bin.power - taken_off));
     table.add("fold", "", bin.fold);
   }
+}
+
+/// A snapshot, perhaps without its particles, and what was measured of them: where they live, if they do.
+struct MeasuredBox {
+  AnalysisSnapshot snapshot;
+  PowerSpectrum spectrum;
+  int cells = 0;
+};
+
+void require_periodic(const AnalysisSnapshot& snapshot) {
+  if (!snapshot.box.periodic())
+    throw Error(ErrorKind::input,
+                fmt::format("{}: expected a periodic box (BoxSize above 0), found an isolated system", snapshot.name));
+}
+
+MeasuredBox measure(const AnalysisFiles& files, std::size_t number, const AnalysisOptions& options,
+                    const Device& device) {
+  const int folds = static_cast<int>(options.folds);
+  MeasuredBox found;
+  if (files.shown && options.species == "all") {
+    found.snapshot = files.frame(number);
+    require_periodic(found.snapshot);
+    const auto shown = files.shown(number);
+    found.cells = cells_for(options, shown->count());
+    found.spectrum = power_spectrum(*shown, found.snapshot.box, found.cells, folds);
+  } else {
+    found.snapshot = chosen_species(files.snapshot(number), options);
+    require_periodic(found.snapshot);
+    const Particles& particles = found.snapshot.particles;
+    found.cells = cells_for(options, particles.size());
+    found.spectrum = power_spectrum(particles, found.snapshot.box, found.cells, folds, device);
+  }
+  if (!std::isfinite(found.spectrum.shot_noise))
+    throw Error(ErrorKind::input, fmt::format("{}: expected particles with mass, found none", found.snapshot.name));
+  return found;
 }
 
 AnalysisResult analyze(const AnalysisFiles& files, const AnalysisOptions& options, const Device& device) {
   AnalysisResult result;
   Figure figure{"Power spectrum", "k", "", "P(k)", "", true, true, {}};
-  const Device cpu = device.is_cuda() ? Device::open("cpu", device.threads()) : device;
   for (std::size_t f = 0; f < files.names.size(); ++f) {
-    const AnalysisSnapshot snapshot = chosen_species(files.snapshot(f), options);
-    if (!snapshot.box.periodic())
-      throw Error(
-          ErrorKind::input,
-          fmt::format("{}: expected a periodic box (BoxSize above 0), found an isolated system", snapshot.name));
-    const auto& masses = snapshot.particles.mass;
-    if (!(std::accumulate(masses.begin(), masses.end(), 0.0) > 0))
-      throw Error(ErrorKind::input, fmt::format("{}: expected particles with mass, found none", snapshot.name));
-    const int cells = cells_for(options, snapshot.particles.size());
-    const PowerSpectrum spectrum =
-        power_spectrum(snapshot.particles, snapshot.box, cells, static_cast<int>(options.folds), cpu);
-    add_bins(snapshot, spectrum, result.table);
+    const auto [snapshot, spectrum, cells] = measure(files, f, options, device);
+    const double taken_off = options.shot_noise == "subtract" ? spectrum.shot_noise : 0;
+    add_bins(snapshot, spectrum, taken_off, result.table);
     FigureLine line{files.names.size() > 1 ? snapshot.moment : "P(k)", {}, {}};
-    for (const PowerBin& bin : spectrum.bins) line.x.push_back(bin.k), line.y.push_back(bin.power);
+    for (const PowerBin& bin : spectrum.bins) line.x.push_back(bin.k), line.y.push_back(bin.power - taken_off);
     figure.lines.push_back(line);
     if (const auto linear = linear_power_of(snapshot)) {
       FigureLine theory{files.names.size() > 1 ? "" : "linear theory", line.x, {}, false, true};
@@ -86,6 +112,7 @@ AnalysisResult analyze(const AnalysisFiles& files, const AnalysisOptions& option
     figure.x_unit = length.empty() ? "" : fmt::format("1/({})", length);
     figure.y_unit = length.empty() ? "" : fmt::format("({})^3", length);
     result.findings.push_back({"cells per side", "", static_cast<double>(cells)});
+    result.findings.push_back({"shot noise", "", std::string(taken_off > 0 ? "taken off" : "not taken off")});
   }
   result.figures.push_back(figure);
   return result;
@@ -99,19 +126,25 @@ AnalysisEntry power_entry() {
           .details =
               "Mass is put on two interlaced meshes by triangular clouds, and the clouds' window is divided out. A "
               "mesh is used up to half its Nyquist wave number; beyond, the box is folded onto half its side "
-              "(--folds times). Columns: time, k, modes (k and -k are two), power (without the shot noise), error "
-              "(of a Gaussian field, from the modes), shot_noise, power_per_log (k^3 P / 2 pi^2), fold. The plot has "
-              "linear "
-              "theory (Eisenstein & Hu 1998) beside it where the run beside the file says which waves it began with.",
+              "(--folds times). Columns: time, k, modes (k and -k are two), power, error (of a Gaussian field, from "
+              "the modes), shot_noise (that of points at random, V sum m^2 / (sum m)^2), taken_off (what power lacks "
+              "of it: 0, or with --shot-noise subtract all), power_per_log (k^3 P / 2 pi^2), fold. Particles that "
+              "began on a lattice or a glass have no such noise until they have moved a few spacings: taken off "
+              "before, it leaves less than nothing. The plot has linear theory (Eisenstein & Hu 1998) beside it where "
+              "the run beside the file says which waves it began with.",
           .example = "box.hdf5 --cells 256 -o power.csv --plot power.png",
           .needs = AnalysisNeeds::particles,
           .span = AnalysisSpan::last_moment,
+          .periodic_only = true,
           .keys = {integer_option<AnalysisOptions>(
                        "cells", "cells of the mesh per side, a multiple of 8; 0: two per particle and axis, 32 to 256",
                        Range::between(0, 2048), [](auto& options) -> auto& { return options.cells; }),
                    integer_option<AnalysisOptions>(
                        "folds", "how often the box is folded for higher wave numbers", Range::between(0, 16),
                        [](auto& options) -> auto& { return options.folds; }),
+                   word_option<AnalysisOptions>(
+                       "shot-noise", "keep | subtract: what is done with that of points at random",
+                       {"keep", "subtract"}, [](auto& options) -> auto& { return options.shot_noise; }),
                    species_key()},
           .analyze = analyze};
 }

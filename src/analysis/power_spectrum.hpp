@@ -6,6 +6,7 @@
 #include "device/device.hpp"
 #include "particles/box.hpp"
 #include "particles/particles.hpp"
+#include "particles/shown_particles.hpp"
 
 namespace pergola {
 
@@ -13,14 +14,13 @@ namespace pergola {
 struct PowerBin {
   double k = 0;            // mean over the modes
   std::int64_t modes = 0;  // k and −k are two
-  double power = 0;        // without the shot noise
-  double power_total = 0;  // with it
+  double power = 0;        // as measured: nothing is taken off for the number of particles
   double error = 0;        // of a Gaussian field
   int fold = 0;            // how often the box was halved
 };
 
 struct PowerSpectrum {
-  double shot_noise = 0;
+  double shot_noise = 0;       // of points at random; particles that began on a lattice or a glass have less
   std::vector<PowerBin> bins;  // rising
 };
 
@@ -30,8 +30,11 @@ PERGOLA_API int usual_power_cells(std::int64_t particles);
 /// The power spectrum of mass in a periodic cube: TSC assignment to two interlaced meshes of `cells` per side (a
 /// multiple of 8), divided by the assignment's window. A mesh is trusted up to half its Nyquist wave number; beyond,
 /// the box is folded onto half its side, `folds` times at most, and measured anew with the same cells: k reaches
-/// 2^folds cells/4 times the box's own. Jenkins et al. 1998, ApJ 499, 20, section 4.
+/// 2^folds cells/4 times the box's own. Jenkins et al. 1998, ApJ 499, 20, section 4. On either device; on each the same
+/// bits every time.
 PERGOLA_API PowerSpectrum power_spectrum(const Particles& particles, const Box& box, int cells, int folds,
                                          const Device& device);
+/// The same of particles where they live.
+PERGOLA_API PowerSpectrum power_spectrum(const ShownParticles& particles, const Box& box, int cells, int folds);
 
 }  // namespace pergola

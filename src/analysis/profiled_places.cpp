@@ -62,8 +62,9 @@ std::vector<ProfiledPlace> places_of_groups(const ChosenParticles& particles, co
                                             const Device& device) {
   const AnalysisSnapshot& chosen = particles.chosen();
   const WantedGroups wanted = wanted_groups(chosen, options, device);
-  const auto groups = group_properties(chosen, Neighbourhood(particles.all()), wanted.friends, device);
-  const Neighbourhood near(chosen);
+  const auto groups =
+      group_properties(chosen, Neighbourhood(particles.all(), device.threads()), wanted.friends, device);
+  const Neighbourhood near(chosen, device.threads());
   std::vector<ProfiledPlace> places;
   for (std::size_t k = 0; k < groups.size(); ++k) {
     const GroupProperties& group = groups[k];
@@ -91,8 +92,8 @@ ProfiledPlace place_about_center(const ChosenParticles& particles, const Analysi
   // In a box half of the mass says nothing of how a halo moves: the sphere of 200 mean densities does.
   const double guess =
       100 * limits.mean / halo_overdensity * all.box.volume() / static_cast<double>(all.particles.size());
-  const SeenFromCenter seen =
-      seen_to_density(Neighbourhood(all), place.center.place, guess, std::fmin(limits.mean, limits.critical));
+  const SeenFromCenter seen = seen_to_density(Neighbourhood(all, device.threads()), place.center.place, guess,
+                                              std::fmin(limits.mean, limits.critical));
   const Overdensity of_mean = overdensity_in(all, seen, limits.mean);
   if (of_mean.particles < least_in_sphere) return place;
   place.center.velocity = velocity_of(all, seen, of_mean);

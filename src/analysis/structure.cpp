@@ -1,5 +1,7 @@
 #include "analysis/structure.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -19,7 +21,7 @@ PowerRatio power_ratio(const PowerSpectrum& spectrum, const std::function<double
     if (bin.k < k_low || bin.k > k_high) continue;
     const double scatter = fixed ? 0 : physics::power_error(1, static_cast<double>(bin.modes));
     const double weight = 1 / (scatter * scatter + trusted * trusted);
-    ratio.mean += weight * bin.power_total / expected(bin.k);
+    ratio.mean += weight * bin.power / expected(bin.k);
     weights += weight;
     ratio.k_high = bin.k;
     ++ratio.shells;
@@ -33,7 +35,7 @@ PowerRatio power_ratio(const PowerSpectrum& spectrum, const std::function<double
 double HaloCount::tolerance() const { return 3 * std::sqrt(expected) + 0.2 * expected; }
 
 std::vector<HaloCount> halo_counts(const AnalysisSnapshot& box, const ExpectedHalos& theory, double least,
-                                   const Device& device) {
+                                   const Device& device, const std::function<void(const std::string& part)>& begins) {
   constexpr double linking = 0.2, heaviest = 1e6, fewest = 10;
   const double half_decade = std::sqrt(10.0), volume = box.box.volume();
   const auto n = static_cast<double>(box.particles.size());
@@ -52,9 +54,11 @@ std::vector<HaloCount> halo_counts(const AnalysisSnapshot& box, const ExpectedHa
 
   // A sphere may hold up to twice the mass of its group.
   const auto smallest = static_cast<std::int64_t>(std::max(20.0, least / 2));
+  if (begins) begins(fmt::format("groups of friends among {} particles", box.particles.size()));
   const FriendGroups friends =
-      friends_of_friends(box.particles, box.box, linking * std::cbrt(volume / n), smallest, device.threads());
-  for (const GroupProperties& group : group_properties(box, Neighbourhood(box), friends, device))
+      friends_of_friends(box.particles, box.box, linking * std::cbrt(volume / n), smallest, device);
+  if (begins) begins(fmt::format("spheres of 200 mean densities about {} groups", friends.groups.size()));
+  for (const GroupProperties& group : group_properties(box, Neighbourhood(box, device.threads()), friends, device))
     for (HaloCount& count : counts)
       if (group.m200m >= count.low && group.m200m < count.high) ++count.found;
   return counts;

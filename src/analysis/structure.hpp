@@ -36,8 +36,9 @@ struct HaloCount {
 };
 /// Halos by M200m, spheres of 200 mean densities about the deepest places of groups of friends, in ranges of half a
 /// decade from `least` particles on; the last one without an end. Ranges in which fewer than ten are expected are left
-/// out. `box`: periodic, with its mean mass of a particle.
+/// out. `box`: periodic, with its mean mass of a particle. `begins` is called before each part that takes a while.
 PERGOLA_API std::vector<HaloCount> halo_counts(const AnalysisSnapshot& box, const ExpectedHalos& theory, double least,
-                                               const Device& device);
+                                               const Device& device,
+                                               const std::function<void(const std::string& part)>& begins = nullptr);
 
 }  // namespace pergola

@@ -2,19 +2,20 @@
 
 #include <fmt/core.h>
 
-#include <cmath>
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "app/run_json.hpp"
-#include "app/unit_text.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
-#include "config/config.hpp"
 #include "io/openpmd.hpp"
 #include "io/snapshot.hpp"
 #include "outputs/output.hpp"
 #include "physics/cosmology.hpp"
+#include "sim/analysis_snapshot.hpp"
+#include "sim/unit_text.hpp"
 
 namespace pergola::app {
 
@@ -52,66 +53,22 @@ std::vector<fs::path> files_of_run(const AnalysisEntry& entry, const fs::path& d
   return files;
 }
 
-/// What the run that wrote a file says of its universe, in run.json beside it; false where there is none.
-bool take_waves_of_run(const fs::path& file, physics::Cosmology& universe) {
+/// What the run that wrote a file says of its universe, in run.json beside it; none where there is none.
+std::optional<physics::Cosmology> universe_of_run(const fs::path& file) {
   const nlohmann::json record = run_json(file.parent_path());
   const nlohmann::json::json_pointer place("/configuration/cosmology");
-  if (!record.contains(place)) return false;
+  if (!record.contains(place)) return std::nullopt;
+  physics::Cosmology universe;
   const auto& of_run = record[place];
   for (const auto& parameter : physics::cosmology_parameters)
     if (of_run.contains(parameter.name) && of_run[parameter.name].is_number())
       universe.*parameter.value = of_run[parameter.name].get<double>();
-  return true;
-}
-
-/// Lengths of a cosmological file are in its unit over h.
-std::optional<AnalysisUniverse> universe_of(const fs::path& file, const SnapshotHeader& header) {
-  if (!has_universe(header) || !header.units || !(header.time > 0)) return std::nullopt;
-  AnalysisUniverse found;
-  found.knows_waves = take_waves_of_run(file, found.cosmology);
-  found.cosmology.omega_matter = *header.omega0;
-  found.cosmology.omega_lambda = header.omega_lambda.value_or(1 - *header.omega0);
-  found.cosmology.omega_baryon = header.omega_baryon.value_or(found.cosmology.omega_baryon);
-  found.cosmology.h = header.hubble_param.value_or(found.cosmology.h);
-  found.scale_factor = header.time;
-  found.length_mpc_h = header.units->length_cm / (kiloparsec_m * 1e5);
-  found.hubble = physics::hubble_in_units_per_h(header.units->length_cm, header.units->velocity_cm_per_s);
-  return found;
-}
-
-/// The velocities of a cosmological file, √a dx/dt, as peculiar ones.
-void make_peculiar(Particles& particles, double a) {
-  const double factor = std::sqrt(physics::peculiar_over_file_energy(a));
-  for (auto* component : {&particles.vx, &particles.vy, &particles.vz})
-    for (double& v : *component) v *= factor;
+  return universe;
 }
 
 AnalysisSnapshot load(const std::string& file) {
   Snapshot from = read_snapshot(file);
-  AnalysisSnapshot to;
-  to.name = file;
-  to.time = from.header.time;
-  to.moment = time_text(from.header);
-  const double side = from.header.box_size;
-  if (side > 0) to.box = {{0, 0, 0}, {side, side, side}, Boundary::periodic};
-  if (const auto& header = from.header; has_universe(header)) {
-    physics::Background universe;
-    universe.omega_matter = *header.omega0;
-    universe.omega_lambda = header.omega_lambda.value_or(1 - *header.omega0);
-    if (header.time > 0) to.matter_part = universe.matter_part(header.time);
-  }
-  to.universe = universe_of(file, from.header);
-  if (to.universe) to.matter_part = to.universe->cosmology.background(1).matter_part(to.time);
-  RunConfig config;
-  take_file_units(config, file, from.header.units);
-  to.gravitational_constant = config.unit_system().gravitational_constant;
-  to.units = plain_units(from.header);
-  to.particles = std::move(from.particles);
-  if (is_cosmological(from.header)) {
-    if (!to.units.length.empty()) to.units.length.insert(to.units.length.begin(), 'c');
-    make_peculiar(to.particles, from.header.time);
-  }
-  return to;
+  return analysis_snapshot(file, from.header, std::move(from.particles), universe_of_run(file));
 }
 
 /// Temperatures are in eV where the file is in SI or in units that nobody named, else in m_e and the unit of velocity.

@@ -5,11 +5,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "app/unit_text.hpp"
-#include "base/text.hpp"
 #include "io/table_file.hpp"
 #include "picture/axis.hpp"
 #include "picture/plot.hpp"
+#include "sim/unit_text.hpp"
 
 namespace pergola::app {
 
@@ -21,11 +20,6 @@ constexpr int figure_width = 900, figure_height = 420;
 constexpr std::size_t most_in_legend = 14;
 
 json number(double value) { return std::isfinite(value) ? json(value) : json(); }
-
-std::string cell(const TableColumn& column, std::size_t row) {
-  if (const auto* words = std::get_if<std::vector<std::string>>(&column.values)) return (*words)[row];
-  return to_text(std::get<std::vector<double>>(column.values)[row]);
-}
 
 json values_of(const TableColumn& column) {
   if (const auto* words = std::get_if<std::vector<std::string>>(&column.values)) return *words;
@@ -71,20 +65,6 @@ Plot plot_of(const Figure& figure) {
 }
 
 }  // namespace
-
-std::string to_csv(const Table& table) {
-  std::string text;
-  for (const auto& column : table.columns)
-    text += fmt::format("{}{}{}", text.empty() ? "" : ",", column.name,
-                        column.unit.empty() ? "" : fmt::format("[{}]", column.unit));
-  text += "\n";
-  for (std::size_t row = 0; row < table.rows(); ++row) {
-    for (std::size_t k = 0; k < table.columns.size(); ++k)
-      text += fmt::format("{}{}", k > 0 ? "," : "", cell(table.columns[k], row));
-    text += "\n";
-  }
-  return text;
-}
 
 void write_hdf5_table(const std::string& path, const std::string& analysis, const std::vector<std::string>& files,
                       const AnalysisResult& result) {

@@ -8,9 +8,6 @@
 
 namespace pergola::app {
 
-/// A line of names, with units in brackets where they are known (r50[kpc]), and the rows.
-std::string to_csv(const Table& table);
-
 /// The table as an HDF5 file that appears whole: a data set per column with its unit as an attribute; which analysis of
 /// which files it is, and the findings, are attributes of the root.
 void write_hdf5_table(const std::string& path, const std::string& analysis, const std::vector<std::string>& files,

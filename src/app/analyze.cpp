@@ -90,9 +90,7 @@ void write_files(const AnalysisEntry& entry, const std::vector<std::string>& inp
   if (is_hdf5_name(request.output)) {
     write_hdf5_table(request.output, entry.name, inputs, result);
   } else if (!request.output.empty()) {
-    AtomicFile file(request.output);
-    file.write(to_csv(result.table));
-    file.commit();
+    write_text(request.output, to_csv(result.table));
   }
   if (!request.plot.empty()) write_drawing(request.plot, drawing);
 }

@@ -7,8 +7,8 @@
 #include <thread>
 #include <utility>
 
-#include "app/unit_text.hpp"
 #include "base/stopwatch.hpp"
+#include "sim/unit_text.hpp"
 
 namespace pergola::app {
 

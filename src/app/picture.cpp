@@ -9,10 +9,10 @@
 #include "app/plasma_pictures.hpp"
 #include "app/scene.hpp"
 #include "app/series.hpp"
-#include "app/unit_text.hpp"
 #include "app/written_files.hpp"
 #include "base/error.hpp"
 #include "io/openpmd.hpp"
+#include "sim/unit_text.hpp"
 
 namespace pergola::app {
 

@@ -9,10 +9,10 @@
 #include <filesystem>
 
 #include "app/series.hpp"
-#include "app/unit_text.hpp"
 #include "base/error.hpp"
 #include "io/openpmd.hpp"
 #include "picture/axis.hpp"
+#include "sim/unit_text.hpp"
 
 namespace pergola::app {
 

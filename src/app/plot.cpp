@@ -6,12 +6,12 @@
 
 #include "app/command.hpp"
 #include "app/run_json.hpp"
-#include "app/unit_text.hpp"
 #include "app/written_files.hpp"
 #include "base/error.hpp"
 #include "io/spectrum_file.hpp"
 #include "picture/plasma_plots.hpp"
 #include "picture/run_plots.hpp"
+#include "sim/unit_text.hpp"
 
 namespace pergola::app {
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -73,7 +74,18 @@ std::string checks_text(const std::vector<Check>& checks) {
   return text;
 }
 
-/// The files that lie in the directory, by name; of the snapshots the first and the last.
+/// "a_000.csv to a_004.csv" of the files of a pattern that lie in the directory; nothing of none.
+std::string numbered_text(const fs::path& directory, const std::string& pattern) {
+  std::map<std::int64_t, std::string> found;
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error))
+    if (const auto number = number_in_name(it->path().filename().string(), pattern))
+      found[*number] = it->path().filename().string();
+  if (found.size() < 2) return found.empty() ? "" : found.begin()->second;
+  return fmt::format("{} to {}", found.begin()->second, found.rbegin()->second);
+}
+
+/// The files that lie in the directory, by name; of those with numbers the first and the last.
 std::string files_text(const RunSummary& summary, const RunConfig& config, const fs::path& directory) {
   std::vector<std::string> names{"run.json", "profile.csv"};
   std::error_code error;
@@ -84,6 +96,9 @@ std::string files_text(const RunSummary& summary, const RunConfig& config, const
   if (summary.snapshots > 0) names.push_back(snapshot_name(config, 0));
   if (summary.snapshots > 1) names.back() += " to " + snapshot_name(config, summary.snapshots - 1);
   if (config.output.files > 1) names.back() += fmt::format(" in {} files each", config.output.files);
+  for (const std::string& name : config.output.analyses)
+    if (const std::string text = numbered_text(directory, fmt::format("{}_#.csv", name)); !text.empty())
+      names.push_back(text);
   return fmt::format("{}", fmt::join(names, ", "));
 }
 

@@ -9,10 +9,10 @@
 
 #include "analysis/radii.hpp"
 #include "app/series.hpp"
-#include "app/unit_text.hpp"
 #include "app/volume_scene.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "sim/unit_text.hpp"
 
 namespace pergola::app {
 

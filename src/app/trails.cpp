@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "app/series.hpp"
-#include "app/unit_text.hpp"
 #include "base/error.hpp"
 #include "io/hdf5_walk.hpp"
+#include "sim/unit_text.hpp"
 
 namespace pergola::app {
 

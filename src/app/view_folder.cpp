@@ -7,13 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "app/run_json.hpp"
-#include "app/unit_text.hpp"
 #include "base/error.hpp"
 #include "io/openpmd.hpp"
 #include "io/snapshot_source.hpp"
 #include "outputs/output.hpp"
 #include "picture/run_log.hpp"
 #include "sim/plasma_curves.hpp"
+#include "sim/unit_text.hpp"
 #include "view/density.hpp"
 #include "view/points.hpp"
 

@@ -8,13 +8,13 @@
 #include <numeric>
 
 #include "analysis/local_structure.hpp"
-#include "app/unit_text.hpp"
 #include "base/error.hpp"
 #include "config/config.hpp"
 #include "physics/cosmology.hpp"
 #include "picture/colormap.hpp"
 #include "picture/render_legend.hpp"
 #include "picture/volume.hpp"
+#include "sim/unit_text.hpp"
 
 namespace pergola::app {
 

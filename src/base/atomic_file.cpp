@@ -153,4 +153,10 @@ void AtomicFile::commit() {
   }
 }
 
+void write_text(const std::filesystem::path& path, std::string_view text) {
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
+
 }  // namespace pergola

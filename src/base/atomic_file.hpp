@@ -40,6 +40,9 @@ class AtomicFile {
   bool reserved_ = false;
 };
 
+/// A whole file of this text.
+void write_text(const std::filesystem::path& path, std::string_view text);
+
 /// Throws the Error that an errno value of a failed write stands for.
 [[noreturn]] void throw_write_error(const std::filesystem::path& path, int error_number);
 

@@ -9,6 +9,7 @@ inline constexpr double newton_g_m3_per_kg_s2 = 6.67430e-11;
 inline constexpr double solar_gm_m3_per_s2 = 1.3271244e20;
 /// IAU 2015 resolution B2: 648000/π astronomical units of 149 597 870 700 m (IAU 2012 resolution B2).
 inline constexpr double kiloparsec_m = 3.0856775814913673e19;
+inline constexpr double megaparsec_cm = kiloparsec_m * 1e5;
 /// The first two exact since the SI of 2019; the other two CODATA 2018.
 inline constexpr double elementary_charge_c = 1.602176634e-19;
 inline constexpr double boltzmann_j_per_k = 1.380649e-23;

@@ -61,9 +61,10 @@ struct PERGOLA_API RunConfig {
   bool inherited_cosmology = false;             // it is that of particles.file
 
   struct Output {
-    double snapshots_every = 0.25;  // 0: first and last only; in ln a, where there is [cosmology]
-    double energy_every = 0.0625;   // the same
-    std::vector<double> redshifts;  // snapshots at these, with [cosmology]
+    double snapshots_every = 0.25;      // 0: first and last only; in ln a, where there is [cosmology]
+    double energy_every = 0.0625;       // the same
+    std::vector<double> redshifts;      // snapshots at these, with [cosmology]
+    std::vector<std::string> analyses;  // of `pergola analyze`, done with every snapshot
     double checkpoint_every_minutes = 10;
     std::int64_t checkpoints_kept = 2;
     std::int64_t force_audit_every = 0;  // steps; 0: never

@@ -16,7 +16,7 @@ namespace {
 
 bool owns(const std::string& path) {
   return path.starts_with("gravity.") || path.starts_with("particles.") || path.starts_with("output.force_audit_") ||
-         is_universe_key(path) || path == "output.radii_every" || path == "output.files" ||
+         is_universe_key(path) || path == "output.radii_every" || path == "output.files" || path == "output.analyses" ||
          (path.starts_with("units.") && path != "units.system") || (path.starts_with("time.") && path != "time.step");
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "analysis/analysis.hpp"
 #include "base/count.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -151,6 +152,33 @@ std::vector<ConfigKey> time_keys() {
   return keys;
 }
 
+/// Analyses of particles, by name.
+ConfigKey analyses_key() {
+  const std::string path = "output.analyses";
+  std::vector<std::string> names;
+  for (const AnalysisEntry& entry : analysis_entries())
+    if (entry.needs == AnalysisNeeds::particles) names.push_back(entry.name);
+  return {path,
+          "with every snapshot also NAME_NNN.csv, as `pergola analyze NAME` would write it: [\"power\", \"groups\"]",
+          [=](RunConfig& config, const ConfigValue& value) {
+            const auto* array = value.get_if<ConfigValue::Array>();
+            if (!array) refuse(value, path, "an array of analyses such as [\"power\", \"groups\"]");
+            config.output.analyses.clear();
+            for (const auto& entry : *array) {
+              const auto* name = entry.get_if<std::string>();
+              if (!name || std::count(names.begin(), names.end(), *name) == 0)
+                refuse(entry, path, KeyProblem{fmt::format("one of {}", fmt::join(names, ", ")), names});
+              if (std::count(config.output.analyses.begin(), config.output.analyses.end(), *name) == 0)
+                config.output.analyses.push_back(*name);
+            }
+          },
+          [](const RunConfig& config) {
+            std::vector<std::string> parts;
+            for (const std::string& name : config.output.analyses) parts.push_back(toml_string(name));
+            return fmt::format("[{}]", fmt::join(parts, ", "));
+          }};
+}
+
 std::vector<ConfigKey> output_keys() {
   return {real_key(
               "output.snapshots_every", "time (with [cosmology]: ln a) between snapshots; 0: first and last only",
@@ -160,6 +188,7 @@ std::vector<ConfigKey> output_keys() {
               "time between lines of energy.csv, with [cosmology] in ln a and by default 0.25; 0: first and last only",
               Range::at_least(0), [](auto& c) -> auto& { return c.output.energy_every; }),
           redshifts_key(),
+          analyses_key(),
           integer_key(
               "output.particles_most",
               "particles in a snapshot (of a plasma's: of each species), a sample beyond it; 0: all",

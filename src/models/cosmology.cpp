@@ -211,7 +211,7 @@ ModelEntry cosmology_model() {
   };
   entry.lattice = [](const ModelInput& input) { return stands_on_lattice(input) ? side_of(input) : 0; };
   entry.waves = [](const ModelInput& input) -> std::optional<ModelWaves> {
-    return ModelWaves{power_of(input), input.flag("fixed")};
+    return ModelWaves{power_of(input), input.flag("fixed"), order_of(input)};
   };
   entry.remark = [](const ModelInput& input) {
     const auto table = table_of(input);

@@ -12,6 +12,7 @@ namespace pergola {
 struct ModelWaves {
   physics::LinearPower power;
   bool fixed = false;
+  int order = 1;  // of the perturbation theory that displaces
 };
 PERGOLA_API std::optional<ModelWaves> model_waves(const std::string& name, const ModelOptions& options);
 

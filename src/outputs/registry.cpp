@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "base/stopwatch.hpp"
+#include "outputs/analysis_output.hpp"
 #include "outputs/audit_output.hpp"
 #include "outputs/checkpoint_output.hpp"
 #include "outputs/energy_output.hpp"
@@ -15,8 +16,8 @@ namespace pergola {
 namespace {
 
 std::vector<OutputEntry>& entries() {
-  static std::vector<OutputEntry> all{energy_output(),   radii_output(),    audit_output(),
-                                      spectrum_output(), snapshot_output(), checkpoint_output()};
+  static std::vector<OutputEntry> all{energy_output(),   radii_output(),    audit_output(),     spectrum_output(),
+                                      snapshot_output(), analysis_output(), checkpoint_output()};
   return all;
 }
 

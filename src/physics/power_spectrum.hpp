@@ -1,7 +1,8 @@
 #pragma once
 #include <cmath>
-#include <complex>
 #include <numbers>
+
+#include "base/host_device.hpp"
 
 namespace pergola::physics {
 
@@ -20,13 +21,18 @@ inline double power_per_log(double k, double power) {
   return k * k * k * power / (2 * std::numbers::pi * std::numbers::pi);
 }
 
-/// One mode from two meshes that are half a cell apart along every axis: the images that fold into it with an odd sum
-/// of steps cancel. `transform` and `mirror` are those of first + i second at k and −k; `cells` is the sum of the
-/// mode's three whole wave numbers over the cells of an axis. Sefusatti et al. 2016, MNRAS 460, 3624, section 3.2.
-inline std::complex<double> interlaced_mode(std::complex<double> transform, std::complex<double> mirror, double cells) {
-  const std::complex<double> first = 0.5 * (transform + std::conj(mirror));
-  const std::complex<double> second = std::complex<double>(0, -0.5) * (transform - std::conj(mirror));
-  return 0.5 * (first + std::polar(1.0, std::numbers::pi * cells) * second);
+/// |δ|² of one mode from two meshes that are half a cell apart along every axis: the images that fold into it with an
+/// odd sum of steps cancel. (re, im) and (mirror_re, mirror_im) are the transforms of first + i second at k and −k;
+/// `cells` is the sum of the mode's three whole wave numbers over the cells of an axis. Sefusatti et al. 2016, MNRAS
+/// 460, 3624, section 3.2.
+PERGOLA_HD double interlaced_power(double re, double im, double mirror_re, double mirror_im, double cells) {
+  constexpr double pi = 3.14159265358979323846;
+  const double first_re = 0.5 * (re + mirror_re), first_im = 0.5 * (im - mirror_im);
+  const double second_re = 0.5 * (im + mirror_im), second_im = 0.5 * (mirror_re - re);
+  const double c = std::cos(pi * cells), s = std::sin(pi * cells);
+  const double mode_re = 0.5 * (first_re + c * second_re - s * second_im);
+  const double mode_im = 0.5 * (first_im + c * second_im + s * second_re);
+  return mode_re * mode_re + mode_im * mode_im;
 }
 
 }  // namespace pergola::physics

@@ -17,6 +17,7 @@
 #include "io/checkpoint_reader.hpp"
 #include "outputs/output.hpp"
 #include "outputs/run_position.hpp"
+#include "run/final_checks.hpp"
 #include "run/pause_watch.hpp"
 #include "run/run_agreement.hpp"
 #include "run/run_checkpoint.hpp"
@@ -32,12 +33,6 @@ bool RunSummary::all_passed() const {
 namespace {
 
 constexpr std::chrono::milliseconds between_looks_of_a_held_run{5};
-
-void write_text(const std::filesystem::path& path, const std::string& text) {
-  AtomicFile file(path);
-  file.write(text);
-  file.commit();
-}
 
 /// One call of run_system: a system, its outputs and their directory. All ranks take the same decisions.
 class Run {
@@ -77,7 +72,7 @@ class Run {
   void write_at_pause();
   void hash_state(std::string& hash);
   OutputMemory memory() const;
-  void finish();
+  bool finish();
   std::string write_record(const std::string& status);
   void fail(const std::exception& error);
   void report_progress();
@@ -120,7 +115,7 @@ RunSummary Run::run() {
   try {
     begin();
     summary.status = loop();
-    if (summary.status == RunStatus::finished) finish();
+    if (summary.status == RunStatus::finished && !finish()) summary.status = RunStatus::interrupted;
     system_->on_root([&] {
       context_.queue->drain();
       if (summary.status == RunStatus::finished) hash_state(context_.results.final_state);
@@ -356,13 +351,15 @@ bool Run::write_due(const Moment& now, bool by_steps) {
   return any;
 }
 
-/// The last steps. The checkpoint before them holds the state as it would be in a longer run.
-void Run::finish() {
+/// The last steps. The checkpoint before them holds the state as it would be in a longer run. False: interrupted, and
+/// whoever resumes begins there.
+bool Run::finish() {
   write_at_pause();
   system_->finish();
   for (const auto& output : outputs_) output->finish(*system_);
   report_progress();
   show_to_watcher();
+  return fill_report_card(*system_, options_, context_.results);
 }
 
 void Run::write_at_pause() {

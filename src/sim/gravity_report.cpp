@@ -168,7 +168,8 @@ std::vector<Remark> GravitySystem::remarks() {
   return sentences;
 }
 
-std::vector<Check> GravitySystem::checks(const Energies& start, const Energies& end) {
+std::vector<Check> GravitySystem::checks(const Energies& start, const Energies& end,
+                                         const std::function<void(const std::string& part)>& begins) {
   std::vector<Check> card;
   on_root([&] {
     RunEnds ends;
@@ -182,7 +183,7 @@ std::vector<Check> GravitySystem::checks(const Energies& start, const Energies& 
     for (Check& check : card)
       if (check.name == "energy_error") allow(check, energy_equation_doubt());
     for (const Check& check : growth_checks()) card.push_back(check);
-    for (const Check& check : structure_checks()) card.push_back(check);
+    for (const Check& check : structure_checks(begins)) card.push_back(check);
   });
   return card;
 }

@@ -48,7 +48,7 @@ AnalysisSnapshot snapshot_of(const RunConfig& config, const Box& box, double a, 
 /// Of a spectrum in the run's lengths, to that of tables in Mpc/h.
 PowerSpectrum in_mpc_h(PowerSpectrum spectrum, double length_mpc_h) {
   const double volume = length_mpc_h * length_mpc_h * length_mpc_h;
-  for (PowerBin& bin : spectrum.bins) bin.k /= length_mpc_h, bin.power *= volume, bin.power_total *= volume;
+  for (PowerBin& bin : spectrum.bins) bin.k /= length_mpc_h, bin.power *= volume;
   spectrum.shot_noise *= volume;
   return spectrum;
 }
@@ -74,7 +74,7 @@ std::optional<Check> linear_check(const PowerSpectrum& spectrum, const ModelWave
 
 }  // namespace
 
-std::vector<Check> GravitySystem::structure_checks() const {
+std::vector<Check> GravitySystem::structure_checks(const std::function<void(const std::string& part)>& begins) {
   const RunConfig& run = config();
   if (!run.cosmology || size() < least_for_structure || size() > run.output.structure_most) return {};
   RunConfig boxed = run;
@@ -82,11 +82,13 @@ std::vector<Check> GravitySystem::structure_checks() const {
   const auto trusted = universe_resolution(boxed, size(), start_time());
   const auto waves = waves_at_start(run);
   if (!trusted || (!waves && run.output.power_reference.empty())) return {};
-  const Device cpu = device().is_cuda() ? Device::open("cpu", device().threads()) : device();
   const double unit = trusted->length_mpc_h, a = time();
+  begins(fmt::format("power spectrum of {} particles against theory", size()));
   const AnalysisSnapshot snapshot = snapshot_of(run, box(), a, unit, particles());
-  const PowerSpectrum spectrum =
-      in_mpc_h(power_spectrum(snapshot.particles, snapshot.box, usual_power_cells(size()), 0, cpu), unit);
+  const PowerSpectrum spectrum = [&] {
+    Profile::Scope scope(&profile(), "report card: power");
+    return in_mpc_h(power_spectrum(*shown(), box(), usual_power_cells(size()), 0), unit);
+  }();
   std::vector<Check> checks;
   if (waves) {
     const double growth = physics::growth_at(*run.background(), a).d1;
@@ -101,7 +103,8 @@ std::vector<Check> GravitySystem::structure_checks() const {
   if (!waves) return checks;
   const double mean = physics::mean_density(*run.background(), run.gravitational_constant());
   const ExpectedHalos theory(*snapshot.universe, mean, waves->power);
-  for (const HaloCount& count : halo_counts(snapshot, theory, trusted->counted_particles, cpu))
+  Profile::Scope scope(&profile(), "report card: halos");
+  for (const HaloCount& count : halo_counts(snapshot, theory, trusted->counted_particles, device(), begins))
     checks.push_back({fmt::format("halos_from_{:.0f}_particles", count.particles), count.found, count.expected,
                       count.tolerance(), std::abs(count.found - count.expected) <= count.tolerance()});
   return checks;

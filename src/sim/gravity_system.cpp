@@ -342,6 +342,8 @@ double GravitySystem::measured_at(double due) const {
 
 Particles GravitySystem::particles() const { return fetch(*parts_->shown()); }
 
+std::unique_ptr<ShownParticles> GravitySystem::shown() const { return parts_->shown(); }
+
 std::unique_ptr<ParticleSource> GravitySystem::particle_source() const {
   return std::make_unique<ShownSource>(parts_->shown());
 }

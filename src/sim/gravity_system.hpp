@@ -82,6 +82,7 @@ class PERGOLA_API GravitySystem : public System {
 
   /// The particles at time().
   Particles particles() const;
+  std::unique_ptr<ShownParticles> shown() const override;
   /// The same fetched piece by piece: good until the next step.
   std::unique_ptr<ParticleSource> particle_source() const;
   /// The same with the potentials that the system's solver gives them, fetched piece by piece: good until the next
@@ -112,7 +113,8 @@ class PERGOLA_API GravitySystem : public System {
 
   void write_snapshot(const std::filesystem::path& path, WriteQueue* queue, const std::function<void()>& done) override;
   std::vector<Remark> remarks() override;
-  std::vector<Check> checks(const Energies& start, const Energies& end) override;
+  std::vector<Check> checks(const Energies& start, const Energies& end,
+                            const std::function<void(const std::string& part)>& begins) override;
   std::string describe() const override;
   bool has_center() const override { return !box().periodic(); }
   Particles sample(std::int64_t most) override;
@@ -144,7 +146,7 @@ class PERGOLA_API GravitySystem : public System {
   std::vector<Check> growth_checks() const;
   /// At the end, on rank 0: power spectrum and halos against theory, where the particles are neither too few nor more
   /// than output.structure_most.
-  std::vector<Check> structure_checks() const;
+  std::vector<Check> structure_checks(const std::function<void(const std::string& part)>& begins);
   /// What few lines of energies leave open in the energy equation.
   double energy_equation_doubt() const;
   /// What the user should know about where the particles come from.

@@ -23,12 +23,6 @@ constexpr int curve_points = 160;
 
 double component(const Vec3<double>& v, int axis) { return axis == 0 ? v.x : axis == 1 ? v.y : v.z; }
 
-void write_text(const std::filesystem::path& path, const std::string& text) {
-  AtomicFile file(path);
-  file.write(text);
-  file.commit();
-}
-
 /// From the longest wave to the shortest one of interest.
 std::vector<double> curve_wave_numbers(double from, double to) {
   std::vector<double> k;

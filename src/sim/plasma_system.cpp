@@ -296,7 +296,8 @@ std::vector<Remark> PlasmaSystem::remarks() {
   return !ranks_ || ranks_->is_root() ? all : std::vector<Remark>();
 }
 
-std::vector<Check> PlasmaSystem::checks(const Energies& start, const Energies& end) {
+std::vector<Check> PlasmaSystem::checks(const Energies& start, const Energies& end,
+                                        const std::function<void(const std::string& part)>& /*begins*/) {
   RunEnds ends;
   ends.start = start;
   ends.end = end;

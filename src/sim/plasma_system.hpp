@@ -42,7 +42,8 @@ class PERGOLA_API PlasmaSystem : public System {
   EnergyRow measure() override;
   void write_snapshot(const std::filesystem::path& path, WriteQueue* queue, const std::function<void()>& done) override;
   std::vector<Remark> remarks() override;
-  std::vector<Check> checks(const Energies& start, const Energies& end) override;
+  std::vector<Check> checks(const Energies& start, const Energies& end,
+                            const std::function<void(const std::string& part)>& begins) override;
   void write_records(const std::filesystem::path& directory) override;
   void save(StateSource& to) override;
   bool save_own(StateSource& to) override;

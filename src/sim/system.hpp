@@ -18,6 +18,7 @@
 #include "io/write_queue.hpp"
 #include "particles/particles.hpp"
 #include "particles/sample.hpp"
+#include "particles/shown_particles.hpp"
 #include "picture/seen_density.hpp"
 #include "sim/report_card.hpp"
 #include "sim/state_curve.hpp"
@@ -94,8 +95,10 @@ class PERGOLA_API System {
   virtual void record() {}
   /// At the end: rank 0 writes what was recorded.
   virtual void write_records(const std::filesystem::path& directory) { static_cast<void>(directory); }
-  /// The report card, at the end; on rank 0.
-  virtual std::vector<Check> checks(const Energies& start, const Energies& end) = 0;
+  /// The report card, at the end; on rank 0. `begins` is called there before each part that may take a while, with
+  /// what it is; what it throws ends the checks.
+  virtual std::vector<Check> checks(const Energies& start, const Energies& end,
+                                    const std::function<void(const std::string& part)>& begins) = 0;
 
   /// A hash of all particles at time(), bit for bit and whatever their order (io/state_hash.hpp); on rank 0, in
   /// on_root().
@@ -110,6 +113,9 @@ class PERGOLA_API System {
 
   /// Whether the system is a cloud of particles in open space, which has a centre and radii about it.
   virtual bool has_center() const { return false; }
+  /// All particles at time() where they live, with the velocities of a snapshot; on rank 0, in on_root(). Null where
+  /// snapshots have no such particles (a plasma's).
+  virtual std::unique_ptr<ShownParticles> shown() const { return nullptr; }
   /// At most `most` particles at time(), always the same ones; on rank 0, in on_root().
   virtual Particles sample(std::int64_t most) = 0;
   /// The same ones as points, in the coordinates of sample_look().

@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "gravity/solver_entry.hpp"
+#include "models/waves.hpp"
 #include "physics/resolution.hpp"
 
 namespace pergola {
@@ -42,15 +43,15 @@ ForceLimit softening_limit(const Softening& softening) {
 }
 
 void note_start(const RunConfig& config, double start_time, std::vector<std::string>& notes) {
-  const auto& values = config.particles.options.values;
-  const auto given = values.find("order");
-  const int order = given == values.end() ? 2 : static_cast<int>(std::get<double>(given->second));
-  const double expansions = config.run.end_time / start_time, least = physics::least_expansions(order);
-  if (config.particles.model.empty() || !(start_time > 0) || expansions >= least) return;
+  if (config.particles.model.empty() || !(start_time > 0)) return;
+  const auto waves = model_waves(config.particles.model, config.particles.options);
+  if (!waves) return;
+  const double expansions = config.run.end_time / start_time, least = physics::least_expansions(waves->order);
+  if (expansions >= least) return;
   notes.push_back(
       fmt::format("the start (order {}) is {:.3g} expansions before the end, less than {}: what it leaves out of the "
                   "motion is still there",
-                  order, expansions, to_text(least)));
+                  waves->order, expansions, to_text(least)));
 }
 
 }  // namespace
@@ -61,7 +62,7 @@ std::optional<UniverseResolution> universe_resolution(const RunConfig& config, s
   if (!config.cosmology || !box.periodic() || !box.given() || n < 1 || units.name == nbody_units().name)
     return std::nullopt;
   UniverseResolution found;
-  found.length_mpc_h = units.length_cm / (kiloparsec_m * 1e5);
+  found.length_mpc_h = units.length_cm / megaparsec_cm;
   const double spacing = std::cbrt(box.volume() / static_cast<double>(n));
   found.spacing_mpc_h = spacing * found.length_mpc_h;
   const ForceLimit force = solver_entry(config.gravity.solver).can.smooths

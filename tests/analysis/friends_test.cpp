@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/philox.hpp"
 #include "particles/separation.hpp"
+#include "test_devices.hpp"
 
 namespace pergola {
 namespace {
@@ -28,6 +29,9 @@ Particles points(std::int64_t n, double side) {
   }
   return p;
 }
+
+class FriendsOfFriends : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, FriendsOfFriends, OnEachDevice(), device_test_name);
 
 /// Ids of each group by comparing all pairs and spreading the lowest label until nothing changes.
 std::vector<std::vector<std::uint64_t>> by_brute_force(const Particles& p, const Box& box, double length,
@@ -67,35 +71,60 @@ std::vector<std::vector<std::uint64_t>> ids_of(const Particles& p, const FriendG
 }
 
 // Reference: all pairs, compared one by one. Lengths from one that joins few to one that joins nearly all.
-TEST(Friends, AreThoseOfAllPairs) {
+TEST_P(FriendsOfFriends, AreThoseOfAllPairs) {
   const Particles p = points(400, 10);
   for (const bool periodic : {false, true})
     for (const double length : {0.05, 0.3, 0.8, 2.4}) {
       const Box box{{0, 0, 0}, {10, 10, 10}, periodic ? Boundary::periodic : Boundary::isolated};
-      const auto found = ids_of(p, friends_of_friends(p, box, length, 2, 2));
+      const auto found = ids_of(p, friends_of_friends(p, box, length, 2, device(2)));
       EXPECT_EQ(found, by_brute_force(p, box, length, 2)) << periodic << " " << length;
     }
 }
 
 // Reference: the same particles in another order, and other numbers of threads.
-TEST(Friends, AreTheSameInAnyOrderAndOnAnyNumberOfThreads) {
+TEST_P(FriendsOfFriends, AreTheSameInAnyOrderOnAnyNumberOfThreadsAndDevice) {
   const Particles p = points(600, 5);
   Particles turned = p;
   for (auto* list : {&turned.x, &turned.y, &turned.z, &turned.mass}) std::reverse(list->begin(), list->end());
   std::reverse(turned.id.begin(), turned.id.end());
   const Box box{{0, 0, 0}, {5, 5, 5}, Boundary::periodic};
-  const auto first = ids_of(p, friends_of_friends(p, box, 0.2, 3, 1));
+  const auto first = ids_of(p, friends_of_friends(p, box, 0.2, 3, Device::open("cpu", 1)));
   EXPECT_FALSE(first.empty());
-  EXPECT_EQ(first, ids_of(turned, friends_of_friends(turned, box, 0.2, 3, 1)));
-  EXPECT_EQ(first, ids_of(p, friends_of_friends(p, box, 0.2, 3, 4)));
+  EXPECT_EQ(first, ids_of(turned, friends_of_friends(turned, box, 0.2, 3, device(1))));
+  EXPECT_EQ(first, ids_of(p, friends_of_friends(p, box, 0.2, 3, device(4))));
+}
+
+// Reference: all pairs. Two pairs of friends so far apart that the cells between them have no number of 64 bits.
+TEST_P(FriendsOfFriends, MayBeVeryFarFromOthers) {
+  Particles p = points(4, 1);
+  p.x = {-1e9, -1e9 + 1e-3, 2e9, 2e9}, p.y = {1, 1, -3e9, -3e9 - 1e-3}, p.z = {5e8, 5e8, -4, -4};
+  const auto found = ids_of(p, friends_of_friends(p, {}, 2e-3, 2, device(2)));
+  EXPECT_EQ(found, by_brute_force(p, {}, 2e-3, 2));
+  EXPECT_EQ(found.size(), 2u);
+}
+
+// Reference: one chain of friends through the whole box, along each axis and around its edges, met in any order.
+TEST_P(FriendsOfFriends, OfAChainAreOneGroup) {
+  Particles p = points(3000, 1);
+  for (std::size_t i = 0; i < p.id.size(); ++i) {
+    const double along = static_cast<double>((i * 1597) % 1000) / 1000;
+    p.x[i] = i < 1000 ? along : 0, p.y[i] = i >= 1000 && i < 2000 ? along : 0, p.z[i] = i >= 2000 ? along : 0;
+    p.id[i] = i + 1;
+  }
+  const Box box{{0, 0, 0}, {1, 1, 1}, Boundary::periodic};
+  const auto found = friends_of_friends(p, box, 0.00101, 2, device(4));
+  ASSERT_EQ(found.groups.size(), 1u);
+  EXPECT_EQ(found.groups[0].size(), 3000u);
+  EXPECT_TRUE(friends_of_friends(p, box, 0.00099, 4, device(4)).groups.empty());
 }
 
 TEST(Friends, AtALengthThatCannotBeAreRefused) {
   const Particles p = points(10, 1);
   const Box box{{0, 0, 0}, {1, 1, 1}, Boundary::periodic};
-  EXPECT_THROW(friends_of_friends(p, box, 0, 2, 1), Error);
-  EXPECT_THROW(friends_of_friends(p, box, 0.3, 2, 1), Error);
-  EXPECT_TRUE(friends_of_friends(Particles{}, {}, 0.3, 2, 1).groups.empty());
+  const Device cpu = Device::open("cpu", 1);
+  EXPECT_THROW(friends_of_friends(p, box, 0, 2, cpu), Error);
+  EXPECT_THROW(friends_of_friends(p, box, 0.3, 2, cpu), Error);
+  EXPECT_TRUE(friends_of_friends(Particles{}, {}, 0.3, 2, cpu).groups.empty());
 }
 
 }  // namespace

@@ -16,8 +16,8 @@ namespace {
 using Halo = SampledHalo;
 
 GroupProperties largest_group(const AnalysisSnapshot& snapshot, int threads = 1) {
-  const auto friends = friends_of_friends(snapshot.particles, snapshot.box, 0.08, 100, threads);
-  return group_properties(snapshot, Neighbourhood(snapshot), friends, Device::open("cpu", threads)).front();
+  const auto friends = friends_of_friends(snapshot.particles, snapshot.box, 0.08, 100, Device::open("cpu", threads));
+  return group_properties(snapshot, Neighbourhood(snapshot, 1), friends, Device::open("cpu", threads)).front();
 }
 
 // Reference: the closed formulas of SampledHalo. M200c is 4000 by construction but for the lattice in the sphere
@@ -124,8 +124,8 @@ double mass_by_force(const AnalysisSnapshot& s, const Vec3<double>& center, doub
 TEST(Halos, MassesOfSpheresAreThoseOfAllParticlesOneByOne) {
   const AnalysisSnapshot snapshot = clumps();
   const double total = std::accumulate(snapshot.particles.mass.begin(), snapshot.particles.mass.end(), 0.0);
-  const auto friends = friends_of_friends(snapshot.particles, snapshot.box, 0.1, 20, 1);
-  const auto groups = group_properties(snapshot, Neighbourhood(snapshot), friends, Device::open("cpu", 1));
+  const auto friends = friends_of_friends(snapshot.particles, snapshot.box, 0.1, 20, Device::open("cpu", 1));
+  const auto groups = group_properties(snapshot, Neighbourhood(snapshot, 1), friends, Device::open("cpu", 1));
   ASSERT_GT(groups.size(), 8u);
   for (const GroupProperties& group : groups) {
     EXPECT_NEAR(group.m200m, mass_by_force(snapshot, group.center, 0.2 * total), 1e-9);
@@ -152,7 +152,8 @@ TEST(Halos, AreTheSameForAnyOrderAndAnyNumberOfThreads) {
     std::rotate(list->begin(), list->begin() + 1234, list->end());
   std::rotate(p.id.begin(), p.id.begin() + 1234, p.id.end());
   const auto measured = [](const AnalysisSnapshot& s, int threads) {
-    return group_properties(s, Neighbourhood(s), friends_of_friends(s.particles, s.box, 0.1, 20, threads),
+    return group_properties(s, Neighbourhood(s, threads),
+                            friends_of_friends(s.particles, s.box, 0.1, 20, Device::open("cpu", threads)),
                             Device::open("cpu", threads));
   };
   const auto first = measured(snapshot, 1);
@@ -184,9 +185,9 @@ TEST(Halos, SpheresHoldAllSpecies) {
   AnalysisOptions options;
   options.species = "halo";
   const ChosenParticles particles(snapshot, options);
-  const auto friends = friends_of_friends(particles.chosen().particles, snapshot.box, 0.1, 100, 1);
+  const auto friends = friends_of_friends(particles.chosen().particles, snapshot.box, 0.1, 100, Device::open("cpu", 1));
   const auto group =
-      group_properties(particles.chosen(), Neighbourhood(particles.all()), friends, Device::open("cpu", 1)).front();
+      group_properties(particles.chosen(), Neighbourhood(particles.all(), 1), friends, Device::open("cpu", 1)).front();
   EXPECT_LT(group.mass, 0.6 * whole.mass);
   EXPECT_NEAR(group.m200c / whole.m200c, 1, 0.01);
 }

@@ -14,7 +14,7 @@ TEST(Structure, PowerRatioWeighsShellsWithTheirModesAndItsRange) {
   PowerSpectrum spectrum;
   const auto shell = [&](double k, std::int64_t modes, double power) {
     PowerBin bin;
-    bin.k = k, bin.modes = modes, bin.power_total = power;
+    bin.k = k, bin.modes = modes, bin.power = power;
     spectrum.bins.push_back(bin);
   };
   shell(0.1, 20, 3), shell(0.2, 80, 1), shell(0.4, 1000, 9);

@@ -223,8 +223,8 @@ class Cosmology(harness.CliTest):
         start = self.dir / "start.hdf5"
         self.good("ic", "cosmology", "--n", "32^3", "--box", 200, "--seed", 4, "--redshift", 9, "--fixed", "-o", start)
         rows = list(csv.DictReader(self.good("analyze", "power", start, "--folds", 0).splitlines()))
-        k, power, noise = (next(name for name in rows[0] if name.startswith(word)) for word in ("k", "power[", "shot"))
-        rows = [(float(row[k]), float(row[power]) + float(row[noise])) for row in rows]  # a lattice has no such noise
+        k, power = (next(name for name in rows[0] if name.startswith(word)) for word in ("k", "power["))
+        rows = [(float(row[k]), float(row[power])) for row in rows]
         table.write_text("# k P\n" + "".join(f"{k} {8 * p}\n" for k, p in rows))
         run = self.dir / "run"
         self.good("run", self.config(particles, text=text), "-o", run)
@@ -240,6 +240,28 @@ class Cosmology(harness.CliTest):
         table.write_text("1 2\n" * 9)
         self.bad(2, "run", self.config(particles, text=text), "-o", self.dir / "no", says=("table.txt:2", "rising"))
         self.assertFalse((self.dir / "no").exists())
+
+    def test_analyses_with_every_snapshot_are_those_of_the_snapshots(self):
+        text = CONFIG.replace("end_redshift = 9", 'end_redshift = 0\nprecision = "double"').replace("cells = 16", "cells = 32")
+        text = text.replace("redshifts = [24, 14]", 'redshifts = [1]\nanalyses = ["groups", "power", "mass-function"]')
+        particles = 'model = "cosmology"\nn = "16^3"\nbox = 12\nseed = 4'
+        run = self.dir / "run"
+        said = harness.run(["run", self.config(particles, text=text), "-o", run])
+        self.assertEqual(said.returncode, 0, said.stderr)
+        # Reference: the command, on the files.
+        for k in range(3):
+            for what in ("power", "groups"):
+                found = (run / f"{what}_00{k}.csv").read_text()
+                self.assertEqual(found, self.good("analyze", what, run / f"snap_00{k}.hdf5"), (what, k))
+        self.assertEqual((run / "mass-function_002.csv").read_text(), self.good("analyze", "mass-function", run))
+        self.assertGreater(len((run / "groups_002.csv").read_text().splitlines()), 3)
+        # No groups at redshift 49: the run goes on, and says so.
+        self.assertFalse((run / "mass-function_000.csv").exists())
+        self.assertIn("mass-function_000.csv is not written", said.stderr)
+        self.assertIn("power_000.csv to power_002.csv", said.stdout)
+        self.assertIn("analysis: power", (run / "profile.csv").read_text())
+        self.bad(2, "run", self.config(particles, text=text), "--set", 'output.analyses=["powr"]', "-o", self.dir / "no",
+                 says=["output.analyses", 'did you mean "power"?'])
 
     def test_few_energies_are_not_held_against_the_run(self):
         outcome = harness.run(["run", self.config(MODEL), "-o", self.dir / "run", "--set", "output.energy_every=0.8"])

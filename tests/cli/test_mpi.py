@@ -43,6 +43,7 @@ step = 0.03125
 [output]
 snapshots_every = 0.1
 energy_every = 0.0625
+analyses = ["power"]
 """
 
 TREE = """
@@ -86,12 +87,13 @@ class MpiTest(harness.CliTest):
         return path
 
     def contents(self, directory):
-        """All snapshots as text, and energy.csv without the wall clock."""
+        """All snapshots as text, what was made of them, and energy.csv without the wall clock."""
         out = [line.rsplit(",", 1)[0] for line in (self.dir / directory / "energy.csv").read_text().splitlines()]
         for path in sorted((self.dir / directory).glob("snap_*.hdf5")):
             target = self.dir / f"{directory}-{path.name}.csv"
             self.good("convert", path, target)
             out.append(target.read_text())
+        out += [path.read_text() for path in sorted((self.dir / directory).glob("power_*.csv"))]
         return out
 
     def test_ranks_give_the_same_bits(self):

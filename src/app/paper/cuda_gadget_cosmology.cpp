@@ -54,7 +54,7 @@ struct UniverseRun {
 void find_halos(UniverseRun& run, const Device& cpu) {
   AnalysisOptions options;
   const FoundGroups found = find_groups(run.end, options, cpu);
-  run.halos = group_properties(run.end, Neighbourhood(run.end), found.friends, cpu);
+  run.halos = group_properties(run.end, Neighbourhood(run.end, cpu.threads()), found.friends, cpu);
   std::stable_sort(run.halos.begin(), run.halos.end(),
                    [](const GroupProperties& a, const GroupProperties& b) { return a.m200m > b.m200m; });
 }
@@ -96,7 +96,7 @@ HaloShells shells_of(const UniverseRun& run, const GroupProperties& halo, double
   HaloShells found;
   for (std::size_t k = 0; k <= shells; ++k)
     found.edge[k] = radius * std::pow(10.0, static_cast<double>(k) / shells - 1);
-  const SeenFromCenter seen = Neighbourhood(run.end).within(halo.center, radius);
+  const SeenFromCenter seen = Neighbourhood(run.end, 1).within(halo.center, radius);
   for (std::size_t i = 0; i < seen.order.size(); ++i) {
     const auto above = std::upper_bound(found.edge.begin(), found.edge.end(), seen.radius[i]);
     if (above == found.edge.begin() || above == found.edge.end()) continue;

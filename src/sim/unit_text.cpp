@@ -1,4 +1,4 @@
-#include "app/unit_text.hpp"
+#include "sim/unit_text.hpp"
 
 #include <fmt/core.h>
 
@@ -13,7 +13,7 @@
 #include "base/unit_systems.hpp"
 #include "base/units.hpp"
 
-namespace pergola::app {
+namespace pergola {
 
 namespace {
 
@@ -33,7 +33,7 @@ constexpr std::array<NamedUnit, 7> lengths{{{"cm", 1},
                                             {"AU", astronomical_unit_cm},
                                             {"pc", 1e-3 * kiloparsec_cm},
                                             {"kpc", kiloparsec_cm},
-                                            {"Mpc", 1e3 * kiloparsec_cm}}};
+                                            {"Mpc", megaparsec_cm}}};
 constexpr std::array<NamedUnit, 4> masses{{{"g", 1}, {"kg", 1e3}, {"Msun", sun_g}, {"10^{10} Msun", 1e10 * sun_g}}};
 constexpr std::array<NamedUnit, 6> times{
     {{"s", 1}, {"day", 86400}, {"yr", year_s}, {"kyr", 1e3 * year_s}, {"Myr", 1e6 * year_s}, {"Gyr", 1e9 * year_s}}};
@@ -154,4 +154,4 @@ void require_same_units(const std::vector<std::string>& files) {
   }
 }
 
-}  // namespace pergola::app
+}  // namespace pergola

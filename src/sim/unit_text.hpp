@@ -6,7 +6,7 @@
 #include "io/openpmd.hpp"
 #include "io/snapshot.hpp"
 
-namespace pergola::app {
+namespace pergola {
 
 /// Whether the header is that of a part of an expanding universe, whose units have h in them: Omega0 above 0.
 bool has_universe(const SnapshotHeader& header);
@@ -36,4 +36,4 @@ std::string drawn_unit(std::string unit);
 /// belong into one table or picture. All are of one kind.
 void require_same_units(const std::vector<std::string>& files);
 
-}  // namespace pergola::app
+}  // namespace pergola

@@ -1,0 +1,155 @@
+#include <cub/device/device_run_length_encode.cuh>
+#include <cub/device/device_scan.cuh>
+#include <cuda/atomic>
+
+#include "analysis/friend_cells.hpp"
+#include "device/buffer.hpp"
+#include "device/sort.cuh"
+
+namespace pergola {
+
+namespace {
+
+using Key = std::uint64_t;
+
+/// Links that the threads of a GPU share.
+struct DeviceLinks {
+  using Link = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
+  std::uint32_t* above;
+  PERGOLA_HD std::uint32_t load(std::uint32_t i) const { return Link(above[i]).load(::cuda::memory_order_relaxed); }
+  PERGOLA_HD void store(std::uint32_t i, std::uint32_t value) const {
+    Link(above[i]).store(value, ::cuda::memory_order_relaxed);
+  }
+  PERGOLA_HD bool swap_if(std::uint32_t i, std::uint32_t expected, std::uint32_t value) const {
+    return Link(above[i]).compare_exchange_strong(expected, value, ::cuda::memory_order_relaxed);
+  }
+};
+
+struct PlaceParticles {
+  FriendFrame frame;
+  const double *x, *y, *z;
+  Key* keys;
+  std::uint32_t* values;
+  __device__ void operator()(std::int64_t i) const {
+    keys[i] = frame.key<Key>(x[i], y[i], z[i]);
+    values[i] = static_cast<std::uint32_t>(i);
+  }
+};
+
+struct OwnLinks {
+  std::uint32_t* above;
+  __device__ void operator()(std::int64_t i) const { above[i] = static_cast<std::uint32_t>(i); }
+};
+
+struct FindRoots {
+  FriendSets<DeviceLinks> sets;
+  std::uint32_t* root;
+  __device__ void operator()(std::int64_t i) const { root[i] = sets.root(static_cast<std::uint32_t>(i)); }
+};
+
+/// Calls one of CUB's functions twice: for the bytes that it wants, and with them.
+template <class Call>
+void with_scratch(const Device& device, const char* name, const Call& call) {
+  std::size_t bytes = 0;
+  cuda::check(call(nullptr, bytes), name);
+  Buffer<std::byte> scratch(device, static_cast<std::int64_t>(bytes));
+  cuda::check(call(scratch.data(), bytes), name);
+  device.synchronize();
+}
+
+int bits_of(double numbers) {
+  int bits = 1;
+  while (std::ldexp(1.0, bits) < numbers) ++bits;
+  return bits;
+}
+
+/// Places on the device, and then those sorted by cell with the cells' keys.
+class CellsOnGpu {
+ public:
+  CellsOnGpu(const Device& device, const Particles& p, const FriendFrame& frame)
+      : device_(device), frame_(frame), count_(p.size()), keys_(device, count_), order_(device, count_) {
+    Buffer<double> x(device, p.x), y(device, p.y), z(device, p.z);
+    sort(x.data(), y.data(), z.data());
+    for (auto* place : {&x_, &y_, &z_}) *place = Buffer<double>(device, count_);
+    cuda::launch("sort places", count_, device.stream(),
+                 SortPlaces{x.data(), y.data(), z.data(), order_.data(), x_.data(), y_.data(), z_.data()});
+    find_cells();
+    list_rows();
+    device.synchronize();  // x, y and z end here
+  }
+
+  LinkedCells link() {
+    Buffer<std::uint32_t> above(device_, cells_), root(device_, cells_);
+    const FriendSets<DeviceLinks> sets{{above.data()}};
+    const FriendCells<Key> cells{cells_,    cell_keys_.data(), begin_.data(), rows_.size() > 0 ? rows_.data() : nullptr,
+                                 x_.data(), y_.data(),         z_.data()};
+    cuda::launch("own links", cells_, device_.stream(), OwnLinks{above.data()});
+    cuda::launch("link cells", cells_, device_.stream(), LinkCells<Key, DeviceLinks>{frame_, cells, sets});
+    cuda::launch("find roots", cells_, device_.stream(), FindRoots{sets, root.data()});
+    LinkedCells linked{order_.to_host(), std::vector<std::uint32_t>(static_cast<std::size_t>(cells_) + 1),
+                       root.to_host()};
+    device_.memory().to_host(linked.begin.data(), begin_.data(), linked.begin.size() * sizeof(std::uint32_t));
+    return linked;
+  }
+
+ private:
+  void sort(const double* x, const double* y, const double* z) {
+    Buffer<Key> other_keys(device_, count_);
+    Buffer<std::uint32_t> other_order(device_, count_);
+    cuda::launch("place particles", count_, device_.stream(),
+                 PlaceParticles{frame_, x, y, z, keys_.data(), order_.data()});
+    const cuda::RadixSort<Key, std::uint32_t> sort{static_cast<std::uint32_t>(count_), 0, bits_of(frame_.cells())};
+    Buffer<std::byte> scratch(device_, static_cast<std::int64_t>(sort.scratch_bytes()));
+    Key* keys = keys_.data();
+    std::uint32_t* order = order_.data();
+    sort.sort(scratch.data(), sort.scratch_bytes(), keys, other_keys.data(), order, other_order.data(),
+              device_.stream());
+    device_.synchronize();
+    if (keys != keys_.data()) keys_.swap(other_keys);
+    if (order != order_.data()) order_.swap(other_order);
+  }
+
+  void find_cells() {
+    const auto n = static_cast<int>(count_);
+    const cudaStream_t stream = cuda::handle(device_.stream());
+    cell_keys_ = Buffer<Key>(device_, count_);
+    Buffer<std::uint32_t> sizes(device_, count_ + 1);
+    Buffer<int> found(device_, 1);
+    sizes.zero();
+    with_scratch(device_, "find cells", [&](void* scratch, std::size_t& bytes) {
+      return cub::DeviceRunLengthEncode::Encode(scratch, bytes, keys_.data(), cell_keys_.data(), sizes.data(),
+                                                found.data(), n, stream);
+    });
+    int cells = 0;
+    found.to_host(&cells);
+    cells_ = cells;
+    begin_ = Buffer<std::uint32_t>(device_, cells_ + 1);
+    with_scratch(device_, "count cells", [&](void* scratch, std::size_t& bytes) {
+      return cub::DeviceScan::ExclusiveSum(scratch, bytes, sizes.data(), begin_.data(), cells + 1, stream);
+    });
+  }
+
+  void list_rows() {
+    const std::int64_t rows = rows_to_list(frame_, cells_);
+    if (rows == 0) return;
+    rows_ = Buffer<std::uint32_t>(device_, rows + 1);
+    cuda::launch("list rows", cells_ + 1, device_.stream(),
+                 FillRows<Key>{cell_keys_.data(), cells_, frame_.count[0], rows, rows_.data()});
+  }
+
+  Device device_;
+  FriendFrame frame_;
+  std::int64_t count_, cells_ = 0;
+  Buffer<Key> keys_, cell_keys_;
+  Buffer<std::uint32_t> order_, begin_, rows_;
+  Buffer<double> x_, y_, z_;
+};
+
+}  // namespace
+
+LinkedCells link_cells_cuda(const Device& device, const Particles& particles, const FriendFrame& frame) {
+  device.make_current();
+  return CellsOnGpu(device, particles, frame).link();
+}
+
+}  // namespace pergola

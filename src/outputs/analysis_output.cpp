@@ -1,0 +1,117 @@
+#include "outputs/analysis_output.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "analysis/analysis.hpp"
+#include "base/atomic_file.hpp"
+#include "base/error.hpp"
+#include "outputs/snapshot_times.hpp"
+#include "sim/analysis_snapshot.hpp"
+#include "sim/system_entry.hpp"
+
+namespace pergola {
+
+namespace {
+
+/// Of all analyses of particles; # stands for the number of the snapshot.
+std::vector<std::string> file_names() {
+  std::vector<std::string> names;
+  for (const AnalysisEntry& entry : analysis_entries())
+    if (entry.needs == AnalysisNeeds::particles) names.push_back(fmt::format("{}_#.csv", entry.name));
+  return names;
+}
+
+/// Writes after the snapshot of the same moment, whose number it takes.
+class AnalysisOutput final : public Output {
+ public:
+  explicit AnalysisOutput(OutputContext& context) : Output(context) {
+    for (const AnalysisEntry& entry : analysis_entries())
+      if (const auto& names = context.config.output.analyses; std::count(names.begin(), names.end(), entry.name) > 0)
+        entries_.push_back(&entry);
+  }
+
+  double next_time() const override { return times_.next(); }
+  bool due(const Moment& now) override { return next_time() <= now.time; }
+
+  void write(const Moment& now) override {
+    take(now.system);
+    times_.skip_to(now.time);
+  }
+
+  void begin(System& system) override {
+    times_ = SnapshotTimes(context_, system);
+    refuse_in_open_space(system);
+    take(system);
+  }
+
+  void resume(System& system, const OutputMemory& memory) override {
+    times_ = SnapshotTimes(context_, system, memory);
+    refuse_in_open_space(system);
+    context_.on_root([&] {
+      for (const auto& pattern : file_names())
+        remove_numbered_files(context_.directory, pattern, context_.results.snapshots);
+    });
+  }
+
+  void finish(System& system) override { take(system); }
+
+ private:
+  void refuse_in_open_space(const System& system) const {
+    if (!system.has_center()) return;
+    for (const AnalysisEntry* entry : entries_)
+      if (entry->periodic_only)
+        throw Error(ErrorKind::input,
+                    fmt::format("{}: output.analyses: {} needs a periodic box, found a run in open space",
+                                context_.config.source, entry->name));
+  }
+
+  void take(System& system) {
+    system.on_root([&] {
+      const int number = context_.results.snapshots - 1;
+      AnalysisFiles files;
+      files.names = {snapshot_name(context_.config, number)};
+      const auto with = [&](Particles particles) {
+        return analysis_snapshot(files.names[0], system.sample_look().header, std::move(particles),
+                                 context_.config.cosmology);
+      };
+      files.snapshot = [&](std::size_t) { return with(fetch(*system.shown())); };
+      files.frame = [&](std::size_t) { return with({}); };
+      files.shown = [&](std::size_t) { return system.shown(); };
+      for (const AnalysisEntry* entry : entries_) take(*entry, files, number, system);
+    });
+  }
+
+  /// Where there is nothing to be found (no groups yet), that is said and the run goes on.
+  void take(const AnalysisEntry& entry, const AnalysisFiles& files, int number, System& system) const {
+    const std::string stage = fmt::format("analysis: {}", entry.name);
+    Profile::Scope scope(&system.profile(), stage.c_str());
+    const auto path = context_.directory / fmt::format("{}_{:03}.csv", entry.name, number);
+    try {
+      const AnalysisResult found = entry.analyze(files, {}, system.device());
+      write_text(path, to_csv(found.table));
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::input) throw;
+      context_.log.info(fmt::format("{} is not written: {}", path.filename().string(), error.what()));
+    }
+  }
+
+  std::vector<const AnalysisEntry*> entries_;
+  SnapshotTimes times_;
+};
+
+}  // namespace
+
+OutputEntry analysis_output() {
+  return {.name = "analysis",
+          .keys = {"output.analyses"},
+          .files = file_names(),
+          .make = [](OutputContext& context) -> std::unique_ptr<Output> {
+            if (context.config.output.analyses.empty()) return nullptr;
+            return std::make_unique<AnalysisOutput>(context);
+          }};
+}
+
+}  // namespace pergola

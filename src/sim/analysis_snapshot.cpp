@@ -1,0 +1,68 @@
+#include "sim/analysis_snapshot.hpp"
+
+#include <cmath>
+#include <utility>
+
+#include "base/units.hpp"
+#include "config/config.hpp"
+#include "sim/unit_text.hpp"
+
+namespace pergola {
+
+namespace {
+
+/// Lengths of a cosmological file are in its unit over h.
+std::optional<AnalysisUniverse> universe_of(const SnapshotHeader& header,
+                                            const std::optional<physics::Cosmology>& of_run) {
+  if (!has_universe(header) || !header.units || !(header.time > 0)) return std::nullopt;
+  AnalysisUniverse found;
+  found.knows_waves = of_run.has_value();
+  if (of_run) found.cosmology = *of_run;
+  found.cosmology.omega_matter = *header.omega0;
+  found.cosmology.omega_lambda = header.omega_lambda.value_or(1 - *header.omega0);
+  found.cosmology.omega_baryon = header.omega_baryon.value_or(found.cosmology.omega_baryon);
+  found.cosmology.h = header.hubble_param.value_or(found.cosmology.h);
+  found.scale_factor = header.time;
+  found.length_mpc_h = header.units->length_cm / megaparsec_cm;
+  found.hubble = physics::hubble_in_units_per_h(header.units->length_cm, header.units->velocity_cm_per_s);
+  return found;
+}
+
+/// The velocities of a cosmological file, √a dx/dt, as peculiar ones.
+void make_peculiar(Particles& particles, double a) {
+  const double factor = std::sqrt(physics::peculiar_over_file_energy(a));
+  for (auto* component : {&particles.vx, &particles.vy, &particles.vz})
+    for (double& v : *component) v *= factor;
+}
+
+}  // namespace
+
+AnalysisSnapshot analysis_snapshot(const std::string& name, const SnapshotHeader& header, Particles particles,
+                                   const std::optional<physics::Cosmology>& of_run) {
+  AnalysisSnapshot to;
+  to.name = name;
+  to.time = header.time;
+  to.moment = time_text(header);
+  const double side = header.box_size;
+  if (side > 0) to.box = {{0, 0, 0}, {side, side, side}, Boundary::periodic};
+  if (has_universe(header)) {
+    physics::Background universe;
+    universe.omega_matter = *header.omega0;
+    universe.omega_lambda = header.omega_lambda.value_or(1 - *header.omega0);
+    if (header.time > 0) to.matter_part = universe.matter_part(header.time);
+  }
+  to.universe = universe_of(header, of_run);
+  if (to.universe) to.matter_part = to.universe->cosmology.background(1).matter_part(to.time);
+  RunConfig config;
+  take_file_units(config, name, header.units);
+  to.gravitational_constant = config.unit_system().gravitational_constant;
+  to.units = plain_units(header);
+  to.particles = std::move(particles);
+  if (is_cosmological(header)) {
+    if (!to.units.length.empty()) to.units.length.insert(to.units.length.begin(), 'c');
+    make_peculiar(to.particles, header.time);
+  }
+  return to;
+}
+
+}  // namespace pergola
