@@ -54,6 +54,10 @@ void GravitySystem::save_report(StateSource& to) const {
   to.put("starting.z", starting_particles_.z);
 }
 
+Particles GravitySystem::particles() const { return fetch(*shown()); }
+
+ParticleCensus GravitySystem::census() const { return census_of(*shown()); }
+
 EnergyRow GravitySystem::measure() {
   Energies energies;
   const bool expands = config().cosmology.has_value();

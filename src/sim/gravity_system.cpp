@@ -340,8 +340,6 @@ double GravitySystem::measured_at(double due) const {
   return parts_->outer(parts_->integrator->measured_at(parts_->inner(due)));
 }
 
-Particles GravitySystem::particles() const { return fetch(*parts_->shown()); }
-
 std::unique_ptr<ShownParticles> GravitySystem::shown() const { return parts_->shown(); }
 
 std::unique_ptr<ParticleSource> GravitySystem::particle_source() const {
@@ -352,8 +350,6 @@ std::unique_ptr<ParticleSource> GravitySystem::particles_with_potentials() const
   if (parts_->view) return with_potentials(parts_->view->shown(), parts_->view->potentials());
   return parts_->with_solver([&](AnySolver& solver) { return with_potentials(parts_->shown(), solver); });
 }
-
-ParticleCensus GravitySystem::census() const { return census_of(*parts_->shown()); }
 
 std::string GravitySystem::state_hash() const {
   constexpr std::int64_t piece_particles = std::int64_t{1} << 16;  // stay in the cache
