@@ -119,6 +119,7 @@ std::string summary_text(const RunSummary& summary, const RunConfig& config, con
       counts.steps, counts.particle_steps,
       counts.interactions > 0 ? fmt::format(", {:.3g} pairs", static_cast<double>(counts.interactions)) : "",
       duration_text(summary.wall_seconds));
+  if (summary.ranks) text += summary.ranks->text() + "\n";
   text += fmt::format("files in {}: {}\n", directory, files_text(summary, config, directory));
   const auto in_directory = [&](const std::string& name) { return shell_word(fmt::format("{}/{}", directory, name)); };
   return text + fmt::format("next: pergola picture {} -o {}\n      pergola plot {}\n",

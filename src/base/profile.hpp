@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,16 +16,27 @@ class Profile {
     std::string name;
     std::int64_t calls = 0;
     double seconds = 0;
+    double waiting = 0;  // of these, for other ranks
   };
 
+  /// `waiting` tells how many seconds were spent waiting for other ranks so far: those that pass between two calls of
+  /// add() are of the stage of the second.
+  void set_waiting(std::function<double()> waiting) {
+    waiting_ = std::move(waiting);
+    waited_ = waiting_ ? waiting_() : 0;
+  }
+
   void add(std::string_view name, double seconds, std::int64_t calls = 1) {
+    const double until_now = waiting_ ? waiting_() : 0, waiting = until_now - waited_;
+    waited_ = until_now;
     for (auto& stage : stages_)
       if (stage.name == name) {
         stage.calls += calls;
         stage.seconds += seconds;
+        stage.waiting += waiting;
         return;
       }
-    stages_.push_back({std::string(name), calls, seconds});
+    stages_.push_back({std::string(name), calls, seconds, waiting});
   }
   const std::vector<Stage>& stages() const { return stages_; }
 
@@ -47,6 +59,8 @@ class Profile {
 
  private:
   std::vector<Stage> stages_;
+  std::function<double()> waiting_;
+  double waited_ = 0;
 };
 
 }  // namespace pergola

@@ -23,9 +23,7 @@ CsvLog::CsvLog(const std::filesystem::path& path, const std::string& header, std
       ++rows_;
     }
   }
-  AtomicFile file(path);
-  file.write(text);
-  file.commit();
+  write_text(path, text);
   descriptor_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (descriptor_ < 0) throw_write_error(path, errno);
 }

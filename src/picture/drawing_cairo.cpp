@@ -261,10 +261,7 @@ Image rasterize(const Drawing& figure) {
 void write_drawing(const std::filesystem::path& path, const Drawing& figure) {
   const std::string format = drawing_format(path, "figure");
   if (format == "png") return write_png(path, rasterize(figure));
-  const std::string bytes = format == "pdf" ? encode_pdf(figure) : encode_svg(figure);
-  AtomicFile file(path);
-  file.write(bytes);
-  file.commit();
+  write_text(path, format == "pdf" ? encode_pdf(figure) : encode_svg(figure));
 }
 
 }  // namespace pergola

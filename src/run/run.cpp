@@ -26,10 +26,6 @@
 
 namespace pergola {
 
-bool RunSummary::all_passed() const {
-  return std::all_of(checks.begin(), checks.end(), [](const Check& check) { return check.passed; });
-}
-
 namespace {
 
 constexpr std::chrono::milliseconds between_looks_of_a_held_run{5};
@@ -40,7 +36,8 @@ class Run {
   Run(const RunConfig& config, const RunOptions& options, std::shared_ptr<Communicator> communicator)
       : config_(config),
         options_(options),
-        communicator_(std::move(communicator)),
+        counted_(communicator->size() > 1 ? std::make_shared<CountedCommunicator>(communicator) : nullptr),
+        communicator_(counted_ ? counted_ : std::move(communicator)),
         context_{.config = config_,
                  .communicator = communicator_,
                  .directory = options.directory,
@@ -73,7 +70,7 @@ class Run {
   void hash_state(std::string& hash);
   OutputMemory memory() const;
   bool finish();
-  std::string write_record(const std::string& status);
+  std::string write_record(const std::string& status, const std::optional<RankTimes>& ranks = {});
   void fail(const std::exception& error);
   void report_progress();
   void notice(const std::string& text) const {
@@ -85,6 +82,7 @@ class Run {
 
   RunConfig config_;
   const RunOptions& options_;
+  std::shared_ptr<CountedCommunicator> counted_;  // several ranks
   std::shared_ptr<Communicator> communicator_;
   std::optional<RunDirectory> directory_;    // rank 0 only
   std::atomic<bool> first_written_ = false;  // a fresh run that fails before leaves nothing behind
@@ -101,6 +99,7 @@ class Run {
   double wall_before_ = 0;     // of the sessions before this one
   double session_time_ = 0;    // where this session's steps began
   StepCounts session_counts_;  // and the work that had been done there
+  Profile profile_before_;     // of the sessions before
 };
 
 RunSummary Run::run() {
@@ -116,11 +115,13 @@ RunSummary Run::run() {
     begin();
     summary.status = loop();
     if (summary.status == RunStatus::finished && !finish()) summary.status = RunStatus::interrupted;
+    if (counted_)
+      summary.ranks = find_rank_times(*counted_, profile_before_, system_->profile(), seconds_since(session_begin_));
     system_->on_root([&] {
       context_.queue->drain();
       if (summary.status == RunStatus::finished) hash_state(context_.results.final_state);
-      write_text(directory_->profile_csv(), profile_text(system_->profile()));
-      summary.json = write_record(summary.status == RunStatus::finished ? "finished" : "interrupted");
+      write_text(directory_->profile_csv(), profile_text(system_->profile(), summary.ranks));
+      summary.json = write_record(summary.status == RunStatus::finished ? "finished" : "interrupted", summary.ranks);
     });
   } catch (const std::exception& error) {
     fail(error);
@@ -182,6 +183,7 @@ void Run::make_system_from(StateInput* state) {
     }
   } making(*this);
   system_ = make_system(config_, communicator_, state);
+  if (counted_) system_->profile().set_waiting([this] { return counted_->traffic().seconds; });
 }
 
 void Run::begin_fresh() {
@@ -231,6 +233,7 @@ void Run::begin_resumed(const std::filesystem::path& path) {
   if (directory_) context_.results.control = read_control(directory_->run_json());
   wall_before_ = before.wall_seconds;
   for (const auto& stage : before.profile.stages()) system_->profile().add(stage.name, stage.seconds, stage.calls);
+  profile_before_ = before.profile;
   on_root(*communicator_, [&] { directory_->remove_temporaries(); });
   make_outputs();
   for (const auto& output : outputs_) output->resume(*system_, before.outputs);
@@ -381,8 +384,8 @@ OutputMemory Run::memory() const {
   return all;
 }
 
-std::string Run::write_record(const std::string& status) {
-  const RunRecord record{status, wall_seconds(), communicator_->size()};
+std::string Run::write_record(const std::string& status, const std::optional<RankTimes>& ranks) {
+  const RunRecord record{status, wall_seconds(), communicator_->size(), ranks};
   const std::string text = record_text(config_, *system_, context_.results, record);
   write_text(directory_->run_json(), text);
   return text;

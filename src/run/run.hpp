@@ -10,6 +10,7 @@
 #include "base/stopwatch.hpp"
 #include "comm/communicator.hpp"
 #include "config/config.hpp"
+#include "run/rank_times.hpp"
 #include "run/watcher.hpp"
 #include "sim/report_card.hpp"
 #include "time/integrator.hpp"
@@ -57,7 +58,8 @@ struct PERGOLA_API RunSummary {
   StepCounts counts;
   double wall_seconds = 0;
   int snapshots = 0;
-  std::string json;  // the contents of run.json
+  std::optional<RankTimes> ranks;  // of several, of this session
+  std::string json;                // the contents of run.json
 
   bool all_passed() const;
 };

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <link.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -19,6 +20,10 @@
 namespace pergola {
 
 using nlohmann::ordered_json;
+
+bool RunSummary::all_passed() const {
+  return std::all_of(checks.begin(), checks.end(), [](const Check& check) { return check.passed; });
+}
 
 namespace {
 
@@ -113,6 +118,13 @@ std::string record_text(const RunConfig& config, const System& system, const Run
   text["gpu"] = device.is_cuda() ? ordered_json(device.name()) : ordered_json();
   text["threads"] = device.threads();
   text["ranks"] = record.ranks;
+  if (const auto& times = record.times)
+    text["rank_times"] = {{"work_mean_seconds", times->working_mean},
+                          {"work_most_seconds", times->working_most},
+                          {"imbalance", RankTimes::imbalance(times->working_most, times->working_mean)},
+                          {"with_others_mean_seconds", times->waiting_mean},
+                          {"bytes", times->bytes},
+                          {"calls", times->calls}};
   text["precision"] = precision_name(config.precision());
   text["n"] = system.size();
   const auto seed = config.seed();
@@ -198,10 +210,18 @@ std::string failure_text(const std::exception& error, const System& system) {
   return text_of(text);
 }
 
-std::string profile_text(const Profile& profile) {
-  std::string text = "stage,calls,seconds\n";
-  for (const auto& stage : profile.stages())
-    text += fmt::format("{},{},{:.6f}\n", stage.name, stage.calls, stage.seconds);
+std::string profile_text(const Profile& profile, const std::optional<RankTimes>& ranks) {
+  std::string text = fmt::format("stage,calls,seconds{}\n", ranks ? ",work_mean,work_most,imbalance" : "");
+  for (const auto& stage : profile.stages()) {
+    text += fmt::format("{},{},{:.6f}", stage.name, stage.calls, stage.seconds);
+    if (ranks) {
+      RankTimes::Stage work;
+      for (const auto& one : ranks->stages)
+        if (one.name == stage.name) work = one;
+      text += fmt::format(",{:.6f},{:.6f},{:.3f}", work.mean, work.most, RankTimes::imbalance(work.most, work.mean));
+    }
+    text += '\n';
+  }
   return text;
 }
 

@@ -16,6 +16,7 @@ struct RunRecord {
   std::string status;  // running | interrupted | finished | failed
   double wall_seconds = 0;
   int ranks = 1;
+  std::optional<RankTimes> times{};  // of several ranks, at the end of a session
 };
 
 std::string record_text(const RunConfig& config, const System& system, const RunResults& results,
@@ -33,7 +34,7 @@ std::vector<ControlLine> read_control(const std::filesystem::path& run_json);
 /// failure.json: what went wrong, when, and the particle's state where one particle is to blame.
 std::string failure_text(const std::exception& error, const System& system);
 
-/// profile.csv.
-std::string profile_text(const Profile& profile);
+/// profile.csv; of several ranks with the work of all in this session.
+std::string profile_text(const Profile& profile, const std::optional<RankTimes>& ranks);
 
 }  // namespace pergola

@@ -129,10 +129,18 @@ class MpiTest(harness.CliTest):
                   for name in ("one", "of-2", "of-4", "parts")}
         self.assertEqual(len(hashes), 1, hashes)
 
-    def test_only_one_rank_speaks(self):
+    def test_one_rank_speaks_and_says_where_the_time_of_all_went(self):
         result = self.mpirun(2, "run", self.config(), "-o", self.dir / "out")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stdout.count("energy error"), 1)
+        self.assertEqual(result.stdout.count("2 ranks: each worked"), 1)
+        times = json.loads((self.dir / "out" / "run.json").read_text())["rank_times"]
+        self.assertGreaterEqual(times["imbalance"], 1)
+        self.assertGreater(times["bytes"], 200 * 7 * 8)
+        with open(self.dir / "out" / "profile.csv") as file:
+            force = next(row for row in csv.DictReader(file) if row["stage"] == "force")
+        self.assertGreaterEqual(float(force["work_most"]), float(force["work_mean"]))
+        self.assertLess(float(force["work_mean"]), float(force["seconds"]))
 
     def test_run_resumed_on_another_number_of_ranks(self):
         config = self.config()

@@ -1,0 +1,40 @@
+#pragma once
+#include <memory>
+
+#include "comm/communicator.hpp"
+
+namespace pergola {
+
+/// What a rank has had to do with the others.
+struct Traffic {
+  std::int64_t calls = 0;
+  std::int64_t bytes = 0;  // that it handed over for others
+  double seconds = 0;      // from the beginning of its calls to their end: waiting, and sending and receiving
+};
+
+/// Another communicator, with its calls counted.
+class PERGOLA_API CountedCommunicator final : public Communicator {
+ public:
+  explicit CountedCommunicator(std::shared_ptr<Communicator> inner) : inner_(std::move(inner)) {}
+  const Traffic& traffic() const { return traffic_; }
+
+  int rank() const override { return inner_->rank(); }
+  int size() const override { return inner_->size(); }
+  void barrier() override;
+  void broadcast(void* data, std::size_t bytes, int root) override;
+  void all_gather_in_place(void* all, const std::vector<std::size_t>& piece_bytes) override;
+  void all_reduce(std::int64_t* values, std::size_t count, Reduction reduction) override;
+  void all_reduce(double* values, std::size_t count, Reduction reduction) override;
+  void exchange(const std::vector<Outgoing>& out, const std::vector<Incoming>& in) override;
+  bool all_have_failed(double seconds) override { return inner_->all_have_failed(seconds); }
+  void abort(int exit_code) override { inner_->abort(exit_code); }
+
+ private:
+  template <class Call>
+  void counted(std::size_t bytes, const Call& call);
+
+  std::shared_ptr<Communicator> inner_;
+  Traffic traffic_;
+};
+
+}  // namespace pergola
