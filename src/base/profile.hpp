@@ -19,16 +19,11 @@ class Profile {
     double waiting = 0;  // of these, for other ranks
   };
 
-  /// `waiting` tells how many seconds were spent waiting for other ranks so far: those that pass between two calls of
-  /// add() are of the stage of the second.
-  void set_waiting(std::function<double()> waiting) {
-    waiting_ = std::move(waiting);
-    waited_ = waiting_ ? waiting_() : 0;
-  }
+  /// `waiting` tells how many seconds were spent waiting for other ranks so far.
+  void set_waiting(std::function<double()> waiting) { waiting_ = std::move(waiting); }
+  double waited() const { return waiting_ ? waiting_() : 0; }
 
-  void add(std::string_view name, double seconds, std::int64_t calls = 1) {
-    const double until_now = waiting_ ? waiting_() : 0, waiting = until_now - waited_;
-    waited_ = until_now;
+  void add(std::string_view name, double seconds, std::int64_t calls = 1, double waiting = 0) {
     for (auto& stage : stages_)
       if (stage.name == name) {
         stage.calls += calls;
@@ -43,9 +38,12 @@ class Profile {
   /// Adds the time until its end to a stage. A null profile costs nothing.
   class Scope {
    public:
-    Scope(Profile* profile, const char* name) : profile_(profile), name_(name), begin_(Clock::now()) {}
+    Scope(Profile* profile, const char* name)
+        : profile_(profile), name_(name), begin_(Clock::now()), waited_(profile ? profile->waited() : 0) {}
     ~Scope() {
-      if (profile_) profile_->add(name_, std::chrono::duration<double>(Clock::now() - begin_).count());
+      if (profile_)
+        profile_->add(name_, std::chrono::duration<double>(Clock::now() - begin_).count(), 1,
+                      profile_->waited() - waited_);
     }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
@@ -55,12 +53,12 @@ class Profile {
     Profile* profile_;
     const char* name_;
     Clock::time_point begin_;
+    double waited_;
   };
 
  private:
   std::vector<Stage> stages_;
   std::function<double()> waiting_;
-  double waited_ = 0;
 };
 
 }  // namespace pergola

@@ -16,7 +16,7 @@ StageClock::~StageClock() {
 void StageClock::mark(const char* stage) {
   if (!profile_) return;
   if (marks_.size() >= most_marks && !running_) collect();
-  marks_.push_back({stage, device_.memory().record_event()});
+  marks_.push_back({stage, device_.memory().record_event(), profile_->waited()});
   running_ = stage != nullptr;
 }
 
@@ -30,7 +30,8 @@ void StageClock::collect() {
   end();
   for (std::size_t k = 0; k + 1 < marks_.size(); ++k)
     if (marks_[k].stage)
-      profile_->add(marks_[k].stage, device_.memory().seconds_between(marks_[k].event, marks_[k + 1].event));
+      profile_->add(marks_[k].stage, device_.memory().seconds_between(marks_[k].event, marks_[k + 1].event), 1,
+                    marks_[k + 1].waited - marks_[k].waited);
   for (const auto& mark : marks_) device_.memory().release(mark.event);
   marks_.clear();
 }

@@ -27,6 +27,7 @@ class PERGOLA_API StageClock {
   struct Mark {
     const char* stage;  // null: the end of the one before
     Event event;
+    double waited;  // for other ranks, until then
   };
   void mark(const char* stage);
 
