@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "device/parallel.hpp"
 
 namespace pergola {
 
@@ -16,8 +17,8 @@ class Routing {
   Routing() = default;
   /// All ranks make it together. `order`: the places of this rank's particles as they are sent, first those for rank 0,
   /// sent[0] of them.
-  Routing(Communicator& ranks, std::vector<std::uint32_t> order, std::vector<std::int64_t> sent)
-      : ranks_(&ranks), order_(std::move(order)), sent_(std::move(sent)), arriving_(sent_.size()) {
+  Routing(Communicator& ranks, int threads, std::vector<std::uint32_t> order, std::vector<std::int64_t> sent)
+      : ranks_(&ranks), threads_(threads), order_(std::move(order)), sent_(std::move(sent)), arriving_(sent_.size()) {
     const std::vector<std::size_t> one(sent_.size(), sizeof(std::int64_t));
     ranks_->all_to_all(sent_.data(), one, arriving_.data(), one);
   }
@@ -29,7 +30,7 @@ class Routing {
   template <class V>
   std::vector<V> there(const V* kept) const {
     std::vector<V> out(order_.size()), in(static_cast<std::size_t>(arriving()));
-    for (std::size_t k = 0; k < order_.size(); ++k) out[k] = kept[order_[k]];
+    each([&](std::size_t k) { out[k] = kept[order_[k]]; });
     ranks_->all_to_all(out.data(), bytes_of<V>(sent_), in.data(), bytes_of<V>(arriving_));
     return in;
   }
@@ -38,10 +39,17 @@ class Routing {
   void back(const V* arrived, V* kept) const {
     std::vector<V> in(order_.size());
     ranks_->all_to_all(arrived, bytes_of<V>(arriving_), in.data(), bytes_of<V>(sent_));
-    for (std::size_t k = 0; k < order_.size(); ++k) kept[order_[k]] = in[k];
+    each([&](std::size_t k) { kept[order_[k]] = in[k]; });
   }
 
  private:
+  static constexpr std::int64_t chunk = 8192;
+  template <class Body>
+  void each(const Body& body) const {
+    parallel_chunks(threads_, std::ssize(order_), chunk, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t k = begin; k < end; ++k) body(static_cast<std::size_t>(k));
+    });
+  }
   template <class V>
   static std::vector<std::size_t> bytes_of(const std::vector<std::int64_t>& counts) {
     std::vector<std::size_t> bytes;
@@ -50,6 +58,7 @@ class Routing {
   }
 
   Communicator* ranks_ = nullptr;
+  int threads_ = 1;
   std::vector<std::uint32_t> order_;
   std::vector<std::int64_t> sent_, arriving_;
 };

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -70,19 +72,27 @@ template <class T>
 template <class Real>
 std::optional<double> SpreadOctree<T>::find_common_frame(const Points<Real>& kept) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  double least[8];  // of x, y, z and mass, and of what they are below 0
-  std::fill(std::begin(least), std::end(least), infinity);
-  std::int64_t finite = 1;
+  using Least = std::array<double, 8>;  // of x, y, z and mass, and of what they are below 0
+  Least least;
+  least.fill(infinity);
+  std::vector<Least> parts(static_cast<std::size_t>((kept.count + chunk - 1) / chunk), least);
+  std::atomic<std::int64_t> all_finite = 1;
   const Real* const fields[4] = {kept.x, kept.y, kept.z, kept.mass};
-  for (int a = 0; a < 4; ++a)
-    for (std::int64_t i = 0; i < kept.count; ++i) {
-      const auto value = static_cast<double>(fields[a][i]);
-      least[a] = std::min(least[a], value), least[4 + a] = std::min(least[4 + a], -value);
-      if (a < 3 && !std::isfinite(value)) finite = 0;
-    }
+  parallel_chunks(device_.threads(), kept.count, chunk, [&](std::int64_t begin, std::int64_t end) {
+    Least& part = parts[static_cast<std::size_t>(begin / chunk)];
+    for (std::size_t a = 0; a < 4; ++a)
+      for (std::int64_t i = begin; i < end; ++i) {
+        const auto value = static_cast<double>(fields[a][i]);
+        part[a] = std::min(part[a], value), part[4 + a] = std::min(part[4 + a], -value);
+        if (a < 3 && !std::isfinite(value)) all_finite = 0;
+      }
+  });
+  for (const Least& part : parts)
+    for (std::size_t a = 0; a < least.size(); ++a) least[a] = std::min(least[a], part[a]);
+  std::int64_t finite = all_finite;
   ranks_->all_reduce(&finite, 1, Reduction::minimum);
   if (!finite) throw Error(ErrorKind::numerics, "tree: a position is not a finite number");
-  ranks_->all_reduce(least, 8, Reduction::minimum);
+  ranks_->all_reduce(least.data(), least.size(), Reduction::minimum);
   const double low[3] = {least[0], least[1], least[2]}, high[3] = {-least[4], -least[5], -least[6]};
   const bool equal = least[3] == -least[7];
   double mass = equal ? sum_of_equal(least[3], total_) : 0;
@@ -116,7 +126,7 @@ TopTree SpreadOctree<T>::route(const Points<Real>& kept, const SofteningDigit& d
   std::vector<std::int64_t> sent(static_cast<std::size_t>(ranks_->size()));
   for (const TopTree::Leaf& leaf : top.leaves) sent[static_cast<std::size_t>(leaf.rank)] += leaf.end - leaf.begin;
   const std::uint32_t* const order = sort.values.data();
-  routing_ = Routing(*ranks_, {order, order + n}, std::move(sent));
+  routing_ = Routing(*ranks_, device_.threads(), {order, order + n}, std::move(sent));
   return top;
 }
 
