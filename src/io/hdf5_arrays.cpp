@@ -144,10 +144,11 @@ void File::write_array(const std::string& name, hid_t type, const Array& array) 
   const Handle properties = without_times(H5P_DATASET_CREATE);
   H5Pset_chunk(properties.id(), rank, chunk.data());
   H5Pset_fletcher32(properties.id());  // a checksum per chunk
-  const Handle dataset(
-      H5Dcreate2(file_.id(), name.c_str(), type, space.id(), H5P_DEFAULT, properties.id(), H5P_DEFAULT), H5Dclose);
+  Handle dataset(H5Dcreate2(file_.id(), name.c_str(), type, space.id(), H5P_DEFAULT, properties.id(), H5P_DEFAULT),
+                 H5Dclose);
   if (!dataset.ok() ||
-      H5Dwrite(dataset.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, array.values.data()) < 0)
+      H5Dwrite(dataset.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, array.values.data()) < 0 ||
+      !dataset.close())
     fail_writing();
 }
 
@@ -157,9 +158,10 @@ void File::write_texts(const std::string& name, const std::vector<std::string>& 
   const hsize_t count = texts.size();
   const Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
   const Handle properties = without_times(H5P_DATASET_CREATE);
-  const Handle dataset(
-      H5Dcreate2(file_.id(), name.c_str(), type.id(), space.id(), H5P_DEFAULT, properties.id(), H5P_DEFAULT), H5Dclose);
-  if (!dataset.ok() || H5Dwrite(dataset.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, padded.bytes.data()) < 0)
+  Handle dataset(H5Dcreate2(file_.id(), name.c_str(), type.id(), space.id(), H5P_DEFAULT, properties.id(), H5P_DEFAULT),
+                 H5Dclose);
+  if (!dataset.ok() || H5Dwrite(dataset.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, padded.bytes.data()) < 0 ||
+      !dataset.close())
     fail_writing();
 }
 

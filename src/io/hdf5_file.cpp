@@ -321,19 +321,19 @@ bool File::read_chunk(const Dataset& dataset, std::int64_t first, void* bytes, s
 }
 
 void File::create_group(const std::string& name) {
-  const Handle group(
-      H5Gcreate2(file_.id(), name.c_str(), H5P_DEFAULT, without_times(H5P_GROUP_CREATE).id(), H5P_DEFAULT), H5Gclose);
-  if (!group.ok()) fail_writing();
+  Handle group(H5Gcreate2(file_.id(), name.c_str(), H5P_DEFAULT, without_times(H5P_GROUP_CREATE).id(), H5P_DEFAULT),
+               H5Gclose);
+  if (!group.ok() || !group.close()) fail_writing();
 }
 
 void File::write_values(const std::string& object, const std::string& name, hid_t file_type, hid_t memory_type,
                         const void* values, std::size_t count, bool scalar) {
   const hsize_t extent = count;
   const Handle space(scalar ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &extent, nullptr), H5Sclose);
-  const Handle attribute(H5Acreate_by_name(file_.id(), object.c_str(), name.c_str(), file_type, space.id(), H5P_DEFAULT,
-                                           H5P_DEFAULT, H5P_DEFAULT),
-                         H5Aclose);
-  if (!attribute.ok() || H5Awrite(attribute.id(), memory_type, values) < 0) fail_writing();
+  Handle attribute(H5Acreate_by_name(file_.id(), object.c_str(), name.c_str(), file_type, space.id(), H5P_DEFAULT,
+                                     H5P_DEFAULT, H5P_DEFAULT),
+                   H5Aclose);
+  if (!attribute.ok() || H5Awrite(attribute.id(), memory_type, values) < 0 || !attribute.close()) fail_writing();
 }
 
 void File::write_attribute(const std::string& object, const std::string& name, double value) {
@@ -387,6 +387,10 @@ void File::write_rows(const Dataset& dataset, std::int64_t first, std::int64_t c
 void File::write_chunk(const Dataset& dataset, std::int64_t first, const void* bytes, std::size_t size) {
   const std::array<hsize_t, 2> offset{hsize_t(first), 0};
   if (H5Dwrite_chunk(dataset.handle.id(), H5P_DEFAULT, 0, offset.data(), size, bytes) < 0) fail_writing();
+}
+
+void File::close(Dataset& dataset) {
+  if (!dataset.handle.close()) fail_writing();
 }
 
 void File::close() {

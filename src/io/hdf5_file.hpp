@@ -147,6 +147,9 @@ class File {
   void write_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, const std::uint64_t* values);
   /// A whole chunk as it stands in the file, with its checksum; `first` is its first row.
   void write_chunk(const Dataset& dataset, std::int64_t first, const void* bytes, std::size_t size);
+  /// All of it is written: what HDF5 still keeps of it goes to the file. Throws where a handle that is just dropped
+  /// would lose it.
+  void close(Dataset& dataset);
   /// A whole dataset of one to three dimensions, at once; `type` is the type in the file.
   void write_array(const std::string& name, hid_t type, const Array& array);
   /// Texts in UTF-8, as long as the longest of them.

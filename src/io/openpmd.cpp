@@ -228,7 +228,7 @@ class OpenPmdWriter {
 
   void write_values(const std::string& name, const std::vector<double>& values, const std::vector<std::size_t>& places,
                     PlasmaUnits::Factor unit) {
-    const auto dataset = file_.create_dataset(name, real_type(), static_cast<std::int64_t>(places.size()), 1);
+    auto dataset = file_.create_dataset(name, real_type(), static_cast<std::int64_t>(places.size()), 1);
     std::vector<double> slab;
     for (std::size_t first = 0; first < places.size(); first += slab.size()) {
       slab.clear();
@@ -236,6 +236,7 @@ class OpenPmdWriter {
       for (std::size_t i = first; i < end; ++i) slab.push_back(values[places[i]] * unit.file);
       file_.write_rows(dataset, static_cast<std::int64_t>(first), static_cast<std::int64_t>(slab.size()), slab.data());
     }
+    file_.close(dataset);
     file_.write_attribute(name, "unitSI", unit.si);
   }
 
@@ -244,7 +245,9 @@ class OpenPmdWriter {
     std::vector<std::uint64_t> chosen;
     for (const std::size_t place : places) chosen.push_back(ids[place]);
     const auto rows = static_cast<std::int64_t>(chosen.size());
-    file_.write_rows(file_.create_dataset(name, H5T_STD_U64LE, rows, 1), 0, rows, chosen.data());
+    auto dataset = file_.create_dataset(name, H5T_STD_U64LE, rows, 1);
+    file_.write_rows(dataset, 0, rows, chosen.data());
+    file_.close(dataset);
     file_.write_attribute(name, "unitSI", 1.0);
     write_record(name, no_dimension, 0, false, "");
   }

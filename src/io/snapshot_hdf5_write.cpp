@@ -234,7 +234,10 @@ class Hdf5Writer final : public SnapshotWriter {
   }
 
   void close() override {
-    for (Group& group : groups_) group.fields.clear();
+    for (Group& group : groups_) {
+      for (Field& field : group.fields) file_.close(field.dataset);
+      group.fields.clear();
+    }
     spare_.clear();
     file_.close();
   }

@@ -80,6 +80,19 @@ class Faults(harness.CliTest):
     def test_a_plasma_goes_on_from_what_it_has(self):
         self.hold("run-plasma", {"write": 2, "sync": 1, "alloc": 2})
 
+    def test_a_write_that_fails_never_leaves_a_snapshot_without_its_numbers(self):
+        """HDF5 writes some of them when a data set is closed."""
+        config, work, log = self.dir / "run.toml", self.dir / "work", self.dir / "calls.log"
+        config.write_text(faults.PLASMA.replace("end_time = 2", "end_time = 0.2"))
+        command = ["run", config, "-o", work, "--quiet", "--overwrite"]
+        self.assertEqual(faults.run_under(self.dir, command, log=log).returncode, 0)
+        wanted = harness.run_bits(work)
+        for n in faults.spread(faults.counted(faults.calls(log), "write"), 24):
+            result = faults.run_under(self.dir, command, fault=f"write:{n}")
+            self.assertIn(result.returncode, (0, 3), result.stderr)
+            if result.returncode == 0:
+                self.assertEqual(harness.run_bits(work), wanted, n)
+
     def test_a_resumed_run_can_be_resumed_again(self):
         self.hold("resume-tree", {"open": 1, "write": 4, "sync": 2, "rename": 2, "alloc": 4})
 
