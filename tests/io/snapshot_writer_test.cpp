@@ -56,8 +56,9 @@ class SnapshotPieces : public FileTest, public ::testing::WithParamInterface<For
 TEST_P(SnapshotPieces, OfAnySizeOnAnyThreadsMakeTheSameFile) {
   const Particles particles = mixed_particles(150000);
   const std::string once = written_in_pieces(particles, particles.size(), 1);
-  for (const std::int64_t piece : {997, 65536, 100000})
-    for (const int threads : {1, 3}) EXPECT_TRUE(written_in_pieces(particles, piece, threads) == once) << piece;
+  EXPECT_TRUE(written_in_pieces(particles, 997, 3) == once);
+  EXPECT_TRUE(written_in_pieces(particles, 65536, 1) == once);
+  EXPECT_TRUE(written_in_pieces(particles, 100000, 3) == once);
 }
 
 TEST_P(SnapshotPieces, KeepEveryParticleWithItsNumbers) {

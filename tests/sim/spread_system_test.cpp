@@ -147,7 +147,7 @@ TEST(SpreadSystem, HasTheBitsOfOneRankInAnIsolatedBoxThatParticlesLeave) {
 }
 
 TEST(SpreadSystem, RanksMayHaveNoParticles) {
-  expect_bits_of_one_rank({}, some_particles(5, 0), {7, 64});
+  expect_bits_of_one_rank({}, some_particles(5, 0), {7});
   expect_bits_of_one_rank({"time.adaptive=true", "time.courant=2"}, some_particles(1, 0), {3});
 }
 
