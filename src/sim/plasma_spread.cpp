@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "domain/spread_state.hpp"
 #include "sim/plasma_system.hpp"
 
 namespace pergola {
@@ -49,7 +50,9 @@ void PlasmaSystem::on_root(const std::function<void()>& action) {
 
 void PlasmaSystem::answer(const RankRows::Request& own, std::byte* to) const {
   if (own.what == ask_particles) return answer_particles(own, to);
-  own_state().ranges()[static_cast<std::size_t>(own.what - ask_state)].copy(own.first, own.count, to);
+  RankRows::Request of_state = own;
+  of_state.what -= ask_state;
+  answer_state(own_state(), of_state, to);
 }
 
 const StateSource& PlasmaSystem::own_state() const {
@@ -111,24 +114,10 @@ PlasmaParticles PlasmaSystem::particles(int species) const {
 }
 
 void PlasmaSystem::save(StateSource& to) {
-  if (rows_) {
-    std::int64_t what = ask_state;
-    for (const StateRange& own : own_state().ranges()) {
-      const auto bytes = static_cast<std::int64_t>(own.value_bytes);
-      const auto read = [this, what, bytes](std::int64_t first, std::int64_t n, void* out) {
-        rows_->read({what, first, n, bytes}, [&](std::int64_t at, std::int64_t count, const std::byte* values) {
-          std::memcpy(static_cast<std::byte*>(out) + at * bytes, values, static_cast<std::size_t>(count * bytes));
-        });
-      };
-      if (own.per_particle)
-        to.put_range(own.name, own.value_bytes, size_, read, true);
-      else
-        to.put_range(own.name, own.value_bytes, own.count, own.copy);
-      ++what;
-    }
-  } else {
+  if (rows_)
+    put_spread_state(*rows_, own_state(), ask_state, to);
+  else
     particles_->save(to);
-  }
   save_record(to);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "domain/spread_shown.hpp"
+#include "domain/spread_state.hpp"
 #include "gravity/solver_entry.hpp"
 
 namespace pergola {
@@ -71,23 +72,7 @@ const StateSource& SpreadView::state() {
 }
 
 void SpreadView::save(StateSource& to) {
-  std::int64_t what = ask_state;
-  for (const StateRange& range : state().ranges()) {
-    const auto value_bytes = static_cast<std::int64_t>(range.value_bytes);
-    if (!range.per_particle)
-      to.put_range(range.name, range.value_bytes, range.count, range.copy);
-    else
-      to.put_range(
-          range.name, range.value_bytes, rows_.shares().total,
-          [this, what, value_bytes](std::int64_t first, std::int64_t n, void* into) {
-            rows_.read({what, first, n, value_bytes}, [&](std::int64_t at, std::int64_t count, const std::byte* rows) {
-              std::memcpy(static_cast<std::byte*>(into) + at * value_bytes, rows,
-                          static_cast<std::size_t>(count * value_bytes));
-            });
-          },
-          true);
-    ++what;
-  }
+  put_spread_state(rows_, state(), ask_state, to);
   to.put_value("count", rows_.shares().total);
 }
 
@@ -95,8 +80,9 @@ void SpreadView::save(StateSource& to) {
 void SpreadView::answer(const RankRows::Request& request, std::byte* to) {
   if (request.what < ask_potentials) return answer_shown(*own_, request, to);
   if (request.what >= ask_state) {
-    const StateRange& range = state().ranges().at(static_cast<std::size_t>(request.what - ask_state));
-    return range.copy(request.first, request.count, to);
+    RankRows::Request of_state = request;
+    of_state.what -= ask_state;
+    return answer_state(state(), of_state, to);
   }
   const auto* values = single_numbers_ ? reinterpret_cast<const std::byte*>(single_.data())
                                        : reinterpret_cast<const std::byte*>(double_.data());
