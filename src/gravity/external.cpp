@@ -26,16 +26,34 @@ const std::vector<ExternalKindInfo>& external_kinds() {
       {"miyamoto-nagai",
        ExternalKind::miyamoto_nagai,
        "a disc in the plane z = 0 of its centre",
-       {mass, {"radius", &P::radius, Range::at_least(0), true}, {"height", &P::height, Range::above(0), true}}}};
+       {mass, {"radius", &P::radius, Range::at_least(0), true}, {"height", &P::height, Range::above(0), true}}},
+      {"homogeneous",
+       ExternalKind::homogeneous,
+       "matter of one density everywhere; a negative one pushes away from the centre",
+       {{"density", &P::density, Range{}, true}}},
+      {"cosmological-constant",
+       ExternalKind::cosmological_constant,
+       "omega_lambda hubble^2 r away from the centre: dark energy in coordinates that do not expand",
+       {{"omega_lambda", &P::omega_lambda, Range{}, true}, {"hubble", &P::hubble, Range::above(0), true}}}};
   return all;
 }
 
 const ExternalKindInfo& external_kind(ExternalKind kind) { return external_kinds()[static_cast<std::size_t>(kind)]; }
 
 physics::ExternalLaw<double> external_law(const ExternalPotential& p, double gravitational_constant) {
-  const bool halo = p.kind == ExternalKind::logarithmic;
-  return {p.kind, halo ? p.speed * p.speed : gravitational_constant * p.mass,
-          p.kind == ExternalKind::point ? p.softening : p.radius, p.height, p.centre};
+  const auto strength = [&] {
+    switch (p.kind) {
+      case ExternalKind::logarithmic:
+        return p.speed * p.speed;
+      case ExternalKind::homogeneous:
+        return physics::homogeneous_strength(gravitational_constant, p.density);
+      case ExternalKind::cosmological_constant:
+        return physics::cosmological_constant_strength(p.omega_lambda, p.hubble);
+      default:
+        return gravitational_constant * p.mass;
+    }
+  };
+  return {p.kind, strength(), p.kind == ExternalKind::point ? p.softening : p.radius, p.height, p.centre};
 }
 
 physics::ExternalField<double> external_field_at(const std::vector<ExternalPotential>& potentials,

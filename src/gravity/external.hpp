@@ -14,6 +14,7 @@ struct ExternalPotential {
   physics::ExternalKind kind = physics::ExternalKind::point;
   double mass = 0, speed = 0, radius = 0, height = 0, softening = 0;
   Vec3<double> centre{0, 0, 0};
+  double density = 0, omega_lambda = 0, hubble = 0;  // of what fills all space
 };
 
 struct ExternalParameter {

@@ -1,5 +1,6 @@
 #pragma once
 #include <cmath>
+#include <numbers>
 
 #include "base/host_device.hpp"
 #include "base/vec.hpp"
@@ -7,10 +8,21 @@
 namespace pergola::physics {
 
 /// Static potentials about a fixed centre. Equations of Binney & Tremaine 2008, "Galactic Dynamics" (BT), section 2.
-enum class ExternalKind : int { point, plummer, hernquist, isochrone, nfw, logarithmic, miyamoto_nagai };
+enum class ExternalKind : int {
+  point,
+  plummer,
+  hernquist,
+  isochrone,
+  nfw,
+  logarithmic,
+  miyamoto_nagai,
+  homogeneous,
+  cosmological_constant
+};
 
-/// One of them with its numbers: `strength` is G M, for the logarithmic halo the square of its speed; `radius` its
-/// length (of a point: the softening); `height` the second length of Miyamoto & Nagai's disc.
+/// One of them with its numbers: `strength` is G M, for the logarithmic halo the square of its speed, for what fills
+/// all space acceleration inwards over distance; `radius` its length (of a point: the softening); `height` the second
+/// length of Miyamoto & Nagai's disc.
 template <class R>
 struct ExternalLaw {
   ExternalKind kind;
@@ -77,6 +89,22 @@ PERGOLA_HD CentralField<R> logarithmic_field(R speed2, R a, R r2) {
   return {R(0.5) * speed2 * std::log1p(r2 / (a * a)), speed2 / (a * a + r2)};
 }
 
+/// Acceleration inwards over distance within matter of one density, 4π G ρ/3. BT eq. 2.40.
+template <class R>
+PERGOLA_HD R homogeneous_strength(R gravitational_constant, R density) {
+  return R(4) / R(3) * std::numbers::pi_v<R> * gravitational_constant * density;
+}
+/// The same of a cosmological constant, −Ω_Λ H₀²: outwards. Peebles 1993, "Principles of physical cosmology", eq. 4.10.
+template <class R>
+PERGOLA_HD R cosmological_constant_strength(R omega_lambda, R hubble) {
+  return -omega_lambda * hubble * hubble;
+}
+/// s r²/2, zero at the centre.
+template <class R>
+PERGOLA_HD CentralField<R> homogeneous_field(R strength, R r2) {
+  return {R(0.5) * strength * r2, strength};
+}
+
 /// −G M/√(R² + (a + √(z² + b²))²), a disc of scale a and thickness b in the plane z = 0. Miyamoto & Nagai 1975; BT
 /// eq. 2.69a.
 template <class R>
@@ -98,6 +126,9 @@ PERGOLA_HD CentralField<R> central_field(const ExternalLaw<R>& law, R r2) {
       return nfw_field(law.strength, law.radius, r2);
     case ExternalKind::logarithmic:
       return logarithmic_field(law.strength, law.radius, r2);
+    case ExternalKind::homogeneous:
+    case ExternalKind::cosmological_constant:
+      return homogeneous_field(law.strength, r2);
     default:
       return plummer_field(law.strength, law.radius, r2);
   }

@@ -28,6 +28,9 @@ struct Case {
 ExternalPotential make(ExternalKind kind, double mass, double speed, double radius, double height, double softening) {
   return {kind, mass, speed, radius, height, softening, {0.5, -1, 2}};
 }
+ExternalPotential everywhere(ExternalKind kind, double density, double omega_lambda, double hubble) {
+  return {.kind = kind, .centre = {0.5, -1, 2}, .density = density, .omega_lambda = omega_lambda, .hubble = hubble};
+}
 
 std::vector<Case> cases() {
   const double m = 3, a = 0.7, b = 0.2, v = 1.3;
@@ -59,7 +62,14 @@ std::vector<Case> cases() {
       {"logarithmic", make(ExternalKind::logarithmic, 0, v, a, 0, 0), [=](double r) { return v * v / (r * r + a * a); },
        [=](double r) { return v * v / (r * r + a * a) * (4 - 2 * r * r / (r * r + a * a)); }},
       {"miyamoto-nagai", make(ExternalKind::miyamoto_nagai, m, 0, a, b, 0),
-       [=](double r) { return softened(a + b, r); }, [=](double r) { return softened_kappa2(a + b, r); }}};
+       [=](double r) { return softened(a + b, r); }, [=](double r) { return softened_kappa2(a + b, r); }},
+      // A harmonic oscillator: κ = 2 Ω.
+      {"homogeneous", everywhere(ExternalKind::homogeneous, m, 0, 0),
+       [=](double r) { return g * m * 4 / 3 * std::numbers::pi * r * r * r / (r * r * r); },
+       [=](double) { return 16 * std::numbers::pi / 3 * g * m; }},
+      // A negative one, which pulls: a'' = Ω_Λ H₀² a in an empty universe.
+      {"cosmological-constant", everywhere(ExternalKind::cosmological_constant, 0, -1.5, 0.8),
+       [=](double) { return 1.5 * 0.8 * 0.8; }, [=](double) { return 4 * 1.5 * 0.8 * 0.8; }}};
 }
 
 SolverOptions in(const ExternalPotential& potential, Precision precision = Precision::double_) {
