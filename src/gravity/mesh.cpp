@@ -238,6 +238,8 @@ std::optional<Conflict> mesh_conflict(const MeshOptions& mesh) {
           fmt::format("expected even numbers of at least {} with the prime factors 2, 3, 5 and 7 only, found {}; "
                       "the nearest is {}",
                       fewest_cells, n, nearest_mesh_size(n)));
+  if (!mesh.box.periodic() && mesh.assignment == Assignment::pcs)
+    return conflict("assignment", "pcs needs boundary = periodic, found isolated; use tsc");
   const bool plain = mesh.poisson == Poisson::multigrid || !mesh.box.periodic();
   const char* where = mesh.poisson == Poisson::multigrid ? "poisson = multigrid" : "boundary = isolated";
   if (plain && mesh.gradient == Gradient::spectral)

@@ -99,7 +99,7 @@ MeshKey recipe_key() {
 std::vector<MeshKey> field_keys() {
   return {cells_key(),
           choice_option<Assignment, SolverOptions>(
-              "assignment", "ngp | cic | tsc, for density and force", assignment_names,
+              "assignment", "ngp | cic | tsc | pcs, for density and force", assignment_names,
               [](auto& o) -> auto& { return o.mesh.assignment; }, 1),
           choice_option<Poisson, SolverOptions>(
               "poisson", "fft | multigrid", poisson_names, [](auto& o) -> auto& { return o.mesh.poisson; }),

@@ -44,7 +44,7 @@ TreePmKey cells_key() {
 TreePmKey assignment_key() {
   std::vector<std::string> words{"auto"};
   words.insert(words.end(), assignment_names.begin(), assignment_names.end());
-  return {"assignment", "auto | ngp | cic | tsc, for density and force on the mesh",
+  return {"assignment", "auto | ngp | cic | tsc | pcs, for density and force on the mesh",
           [words](SolverOptions& options, const KeyValue& value) -> std::optional<KeyProblem> {
             const auto* word = std::get_if<std::string>(&value);
             const auto found = word ? std::find(words.begin(), words.end(), *word) : words.end();

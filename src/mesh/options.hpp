@@ -4,10 +4,10 @@
 
 namespace pergola {
 
-/// The cloud of a particle: nearest grid point, cloud in cell, triangular shaped cloud. The number of cells that it
-/// touches along an axis.
-enum class Assignment { ngp = 1, cic = 2, tsc = 3 };
-inline constexpr std::array<std::string_view, 3> assignment_names{"ngp", "cic", "tsc"};
+/// The cloud of a particle: nearest grid point, cloud in cell, triangular shaped cloud, piecewise cubic spline. The
+/// number of cells that it touches along an axis.
+enum class Assignment { ngp = 1, cic = 2, tsc = 3, pcs = 4 };
+inline constexpr std::array<std::string_view, 4> assignment_names{"ngp", "cic", "tsc", "pcs"};
 
 /// How the force follows from the potential.
 enum class Gradient { two_point, four_point, spectral };

@@ -16,19 +16,20 @@ struct AxisWeights {
   R weight[order] = {};
 };
 
-/// Weights of the nearest grid point (order 1), cloud-in-cell (2) and triangular-shaped-cloud (3) assignment for a
-/// particle at u cells from the corner; the centre of cell i is at i + 1/2. Hockney & Eastwood 1988, section 5-3.
+/// Weights of the nearest grid point (order 1), cloud-in-cell (2), triangular-shaped-cloud (3) and
+/// piecewise-cubic-spline (4) assignment for a particle at u cells from the corner; the centre of cell i is at i + 1/2.
+/// Hockney & Eastwood 1988, section 5-3.
 template <int order, class R>
 PERGOLA_HD AxisWeights<order, R> axis_weights(R u) {
-  static_assert(order >= 1 && order <= 3);
+  static_assert(order >= 1 && order <= 4);
   AxisWeights<order, R> result;
   if constexpr (order == 1) {
     result.first = static_cast<int>(std::floor(u));
     result.weight[0] = R(1);
-  } else if constexpr (order == 2) {
+  } else if constexpr (order % 2 == 0) {
     const R shifted = u - R(0.5), cell = std::floor(shifted);
-    result.first = static_cast<int>(cell);
-    cloud_weights<2, false>(shifted - cell, R(0.5), R(1), result.weight);
+    result.first = static_cast<int>(cell) - (order / 2 - 1);
+    cloud_weights<order, false>(shifted - cell, R(0.5), R(1), result.weight);
   } else {
     const R cell = std::floor(u);
     result.first = static_cast<int>(cell) - 1;

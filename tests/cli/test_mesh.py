@@ -230,7 +230,7 @@ class Refused(MeshTest):
         self.refused("time.adaptive=true", "time.leapfrog=staggered", says=["time.leapfrog", "staggered", "kick-drift-kick"])
 
     def test_words_that_do_not_exist(self):
-        self.refused("gravity.mesh.assignment=cik", says=["gravity.mesh.assignment", "ngp, cic, tsc", 'did you mean "cic"'])
+        self.refused("gravity.mesh.assignment=cik", says=["gravity.mesh.assignment", "ngp, cic, tsc, pcs", 'did you mean "cic"'])
         self.refused("gravity.mesh.boundary=open", says=["gravity.mesh.boundary", "periodic"])
         self.refused("gravity.mesh.cels=16", says=["gravity.mesh.cels", "cells"])
 

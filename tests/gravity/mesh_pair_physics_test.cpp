@@ -15,7 +15,7 @@ namespace pergola {
 namespace {
 
 constexpr int cells = 32;
-constexpr Assignment every_assignment[] = {Assignment::ngp, Assignment::cic, Assignment::tsc};
+constexpr Assignment every_assignment[] = {Assignment::ngp, Assignment::cic, Assignment::tsc, Assignment::pcs};
 
 /// One unit of length is one cell.
 Box box_of(Boundary boundary) { return {{-3, 5, 0}, {cells, cells, cells}, boundary}; }
@@ -36,7 +36,7 @@ std::vector<Scheme> every_scheme() {
   for (const Assignment assignment : every_assignment)
     for (const Boundary boundary : {Boundary::periodic, Boundary::isolated})
       for (const Gradient gradient : {Gradient::two_point, Gradient::four_point, Gradient::spectral})
-        if (gradient != Gradient::spectral || boundary == Boundary::periodic)
+        if ((gradient != Gradient::spectral && assignment != Assignment::pcs) || boundary == Boundary::periodic)
           schemes.push_back({assignment, gradient, boundary});
   return schemes;
 }

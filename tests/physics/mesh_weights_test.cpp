@@ -28,11 +28,13 @@ void expect_moments(double variance) {
   }
 }
 
-// A cloud's mass and centre are the particle's; the triangular cloud has the same spread everywhere, 1/4.
+// A cloud's mass and centre are the particle's; the triangular cloud has the same spread everywhere, 1/4, and so has
+// the cubic spline, 1/3: those of three and four boxes of one cell, one after the other, 1/12 each.
 TEST(MeshWeights, CloudsKeepMassCentreAndSpread) {
   expect_moments<1>(0);
   expect_moments<2>(0);
   expect_moments<3>(0.25);
+  expect_moments<4>(1.0 / 3);
 }
 
 TEST(MeshWeights, QuantumKeepsTheSumsWithinTheirBits) {

@@ -391,7 +391,8 @@ template <int dimensions, class Real>
 Loops<Real> loops_of(Assignment assignment) {
   if (assignment == Assignment::ngp) return loops<dimensions, 1, Real>();
   if (assignment == Assignment::cic) return loops<dimensions, 2, Real>();
-  return loops<dimensions, 3, Real>();
+  if (assignment == Assignment::tsc) return loops<dimensions, 3, Real>();
+  return loops<dimensions, 4, Real>();
 }
 
 Loops<float> float_loops(int dimensions, Assignment assignment) {

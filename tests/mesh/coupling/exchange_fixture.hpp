@@ -7,7 +7,7 @@
 
 namespace pergola {
 
-inline constexpr Assignment every_assignment[] = {Assignment::ngp, Assignment::cic, Assignment::tsc};
+inline constexpr Assignment every_assignment[] = {Assignment::ngp, Assignment::cic, Assignment::tsc, Assignment::pcs};
 inline constexpr double quantum = 0x1p-40;
 
 inline ExchangeOptions with(Assignment assignment, Gradient gradient = Gradient::two_point) {
