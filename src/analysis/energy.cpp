@@ -111,9 +111,8 @@ double finer_energy(const ShownParticles& shown, const SolverOptions& gravity, c
 
 double pair_energy(const ShownParticles& shown, const SolverOptions& gravity, AnySolver* lent) {
   const EnergyMethod& method = solver_entry(gravity.solver).energy;
-  const bool images = box_of(gravity).periodic();  // of which a sum over pairs knows nothing
-  if (!images && shown.count() <= method.pairs_up_to) return direct_energy(shown, gravity);
-  if (!images && method.options) return finer_energy(shown, gravity, method.options(gravity), lent);
+  if (sums_over_pairs(gravity, shown.count())) return direct_energy(shown, gravity);
+  if (!box_of(gravity).periodic() && method.options) return finer_energy(shown, gravity, method.options(gravity), lent);
   if (lent) return energy_from(lent->plain(), shown, gravity);
   return energy_from(*make_solver(gravity, shown.device()), shown, gravity);
 }
@@ -125,6 +124,10 @@ Energies with_conserved(double pairs, const ShownParticles& shown, const SolverO
 }
 
 }  // namespace
+
+bool sums_over_pairs(const SolverOptions& gravity, std::int64_t count) {
+  return !box_of(gravity).periodic() && count <= solver_entry(gravity.solver).energy.pairs_up_to;
+}
 
 Energies measure_energies(const ShownParticles& shown, const SolverOptions& gravity, AnySolver* solver) {
   SolverOptions own = gravity;

@@ -31,6 +31,8 @@ struct Energies {
 /// of threads.
 PERGOLA_API Energies measure_energies(const ShownParticles& shown, const SolverOptions& gravity,
                                       AnySolver* solver = nullptr);
+/// Whether the potential energy of so many is the sum over all pairs, which knows nothing of images.
+bool sums_over_pairs(const SolverOptions& gravity, std::int64_t count);
 /// With the potentials of the pairs that the run's own solver has given, a piece in memory at a time; on the CPU. The
 /// same bits as with that solver.
 PERGOLA_API Energies measure_energies(const ShownParticles& shown, const SolverOptions& gravity,

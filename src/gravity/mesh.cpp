@@ -303,8 +303,9 @@ std::unique_ptr<Solver<Real>> make_spread_mesh(const SolverOptions& options, con
   return std::make_unique<MeshSolver<Real>>(options, device, 0.0, std::move(ranks));
 }
 template <class Real>
-std::unique_ptr<Solver<Real>> make_smoothed_mesh(const SolverOptions& options, const Device& device, double smoothing) {
-  return std::make_unique<MeshSolver<Real>>(options, device, smoothing);
+std::unique_ptr<Solver<Real>> make_smoothed_mesh(const SolverOptions& options, const Device& device, double smoothing,
+                                                 std::shared_ptr<Communicator> ranks) {
+  return std::make_unique<MeshSolver<Real>>(options, device, smoothing, std::move(ranks));
 }
 template std::unique_ptr<Solver<float>> make_mesh_solver(const SolverOptions& options, const Device& device);
 template std::unique_ptr<Solver<double>> make_mesh_solver(const SolverOptions& options, const Device& device);
@@ -312,7 +313,9 @@ template std::unique_ptr<Solver<float>> make_spread_mesh(const SolverOptions&, c
                                                          std::shared_ptr<Communicator>);
 template std::unique_ptr<Solver<double>> make_spread_mesh(const SolverOptions&, const Device&,
                                                           std::shared_ptr<Communicator>);
-template std::unique_ptr<Solver<float>> make_smoothed_mesh(const SolverOptions&, const Device&, double);
-template std::unique_ptr<Solver<double>> make_smoothed_mesh(const SolverOptions&, const Device&, double);
+template std::unique_ptr<Solver<float>> make_smoothed_mesh(const SolverOptions&, const Device&, double,
+                                                           std::shared_ptr<Communicator>);
+template std::unique_ptr<Solver<double>> make_smoothed_mesh(const SolverOptions&, const Device&, double,
+                                                            std::shared_ptr<Communicator>);
 
 }  // namespace pergola

@@ -24,9 +24,10 @@ std::unique_ptr<Solver<Real>> make_spread_mesh(const SolverOptions& options, con
                                                std::shared_ptr<Communicator> ranks);
 
 /// The same for TreePM: an FFT with a Gaussian filter exp(−(k a)²/2), a = `smoothing` in units of length. In open space
-/// particles keep physics::rounded_margin cells away from the faces of the box.
+/// particles keep physics::rounded_margin cells away from the faces of the box. With ranks as make_spread_mesh().
 template <class Real>
-std::unique_ptr<Solver<Real>> make_smoothed_mesh(const SolverOptions& options, const Device& device, double smoothing);
+std::unique_ptr<Solver<Real>> make_smoothed_mesh(const SolverOptions& options, const Device& device, double smoothing,
+                                                 std::shared_ptr<Communicator> ranks = nullptr);
 
 // gravity/mesh_entry.cpp
 const SolverInfo& mesh_info();

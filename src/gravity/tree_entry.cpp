@@ -96,6 +96,7 @@ template <class Real>
 std::unique_ptr<Solver<Real>> make_spread(const SolverOptions& options, const Device& device,
                                           std::shared_ptr<Communicator> ranks) {
   if (const auto conflict = check_tree(options)) throw Error(ErrorKind::input, conflict->key + ": " + conflict->why);
+  if (in_periodic_box(options)) return make_spread_treepm<Real>(options, device, std::move(ranks));
   return make_spread_tree<Real>(options, device, std::move(ranks));
 }
 
@@ -118,8 +119,7 @@ SolverEntry tree_entry() {
           .make_single = make_tree<float>,
           .make_double = make_tree<double>,
           .make_spread_single = make_spread<float>,
-          .make_spread_double = make_spread<double>,
-          .spreads = [](const SolverOptions& options) { return !in_periodic_box(options); }};
+          .make_spread_double = make_spread<double>};
 }
 
 }  // namespace pergola

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/key.hpp"
+#include "comm/communicator.hpp"
 #include "gravity/solver.hpp"
 #include "particles/box.hpp"
 #include "particles/particle_source.hpp"
@@ -23,6 +24,10 @@ template <class Real>
 std::unique_ptr<Solver<Real>> make_treepm_cpu(const SolverOptions& options, const Device& device);
 template <class Real>
 std::unique_ptr<Solver<Real>> make_treepm_cuda(const SolverOptions& options, const Device& device);
+/// For particles that are spread over ranks, in a periodic box, on the CPU.
+template <class Real>
+std::unique_ptr<Solver<Real>> make_spread_treepm(const SolverOptions& options, const Device& device,
+                                                 std::shared_ptr<Communicator> ranks);
 
 // gravity/treepm_entry.cpp
 const SolverInfo& treepm_info();
@@ -75,6 +80,12 @@ tree::ShortRangeBox<T> short_range_box(const TreePmParameters& found, bool with_
   return {{unit * box.side, cut_off},
           physics::make_split_law<T>(found.split * unit, cut_off, found.opening.order),
           with_potential};
+}
+
+/// From accelerations to those in the units of a tree with this frame.
+inline double per_acceleration(const SolverOptions& options, const tree::Frame& frame) {
+  const double unit = options.gravitational_constant * frame.mass / (frame.side * frame.side);
+  return unit > 0 ? 1 / unit : 0;
 }
 
 /// From the mesh's potential to the long range's. It holds each particle's own, and has a mean of zero in a periodic

@@ -107,6 +107,12 @@ Box find_tree_box(const SolverOptions& options, ParticleSource& particles, doubl
 
 namespace {
 
+/// In open space the box is found from all particles at every step, and each rank has them all.
+bool in_periodic_box(const SolverOptions& options) {
+  SolverOptions with_box = options;
+  return tree_box(with_box).periodic();
+}
+
 /// The mesh of a trial has at most `cells` per side.
 SolverOptions smaller_mesh(SolverOptions options, int cells, double& fewer) {
   const int given = treepm_options(options).cells, trial = given > 0 ? std::min(given, cells) : cells;
@@ -154,7 +160,10 @@ SolverEntry treepm_entry() {
           .find_box = find_tree_box,
           .check = treepm_conflict,
           .make_single = make_treepm<float>,
-          .make_double = make_treepm<double>};
+          .make_double = make_treepm<double>,
+          .make_spread_single = make_spread_treepm<float>,
+          .make_spread_double = make_spread_treepm<double>,
+          .spreads = in_periodic_box};
 }
 
 }  // namespace pergola

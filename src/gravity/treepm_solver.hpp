@@ -111,12 +111,7 @@ class TreePmSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
     if ((want & want_potential) && !has_mesh_forces())
       throw Error(ErrorKind::input, "treepm: expected potentials to be asked for of the whole, found the short range");
   }
-  /// From accelerations to those in the tree's units.
-  double per_acceleration() const {
-    const tree::Frame& frame = this->tree_.frame();
-    const double unit = this->options_.gravitational_constant * frame.mass / (frame.side * frame.side);
-    return unit > 0 ? 1 / unit : 0;
-  }
+  double per_acceleration() const { return pergola::per_acceleration(this->options_, this->tree_.frame()); }
 
   std::int64_t count_ = -1;
   Box box_;  // periodic, or the cube of the sources

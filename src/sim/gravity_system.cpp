@@ -271,9 +271,8 @@ void GravitySystem::on_root(const std::function<void()>& action, Reading reading
   const double at = reading == Reading::latest_step ? p.integrator->time() : p.inner(p.time);
   SpreadView view(*p.communicator, p.shares(), p.integrator->show(at),
                   [&](StateSource& to) { p.integrator->save(to); });
-  if (reading == Reading::potentials) view.find_potentials(*p.integrator->idle_solver());
-  if (reading == Reading::pair_potentials)
-    view.find_pair_potentials(p.gravity, p.communicator, *p.integrator->idle_solver());
+  if (reading == Reading::potentials) view.find_potentials(*p.idle_solver());
+  if (reading == Reading::pair_potentials) view.find_pair_potentials(p.gravity, p.communicator, *p.idle_solver());
   struct Use {
     SpreadView*& place;
     ~Use() { place = nullptr; }
@@ -408,7 +407,7 @@ SeenDensity GravitySystem::density(const Sight& sight) { return parts_->counter.
 
 Energies GravitySystem::energies() const {
   const auto shown = parts_->shown();
-  const bool known = parts_->view && size() > solver_entry(parts_->gravity.solver).energy.pairs_up_to;
+  const bool known = parts_->view && !sums_over_pairs(parts_->gravity, size());
   AnySolver* const solver = parts_->view ? nullptr : parts_->idle_solver();
   Energies energies = known ? measure_energies(*shown, parts_->gravity, parts_->view->potentials())
                             : measure_energies(*shown, parts_->gravity_at(parts_->time), solver);

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "analysis/energy.hpp"
 #include "base/error.hpp"
 #include "domain/spread_shown.hpp"
 #include "domain/spread_state.hpp"
@@ -32,8 +33,8 @@ void SpreadView::find_potentials(AnySolver& solver) {
 void SpreadView::find_pair_potentials(const SolverOptions& gravity, const std::shared_ptr<Communicator>& ranks,
                                       AnySolver& own) {
   const EnergyMethod& method = solver_entry(gravity.solver).energy;
-  if (rows_.shares().total <= method.pairs_up_to) return;
-  if (!method.options) return find_potentials(own.plain());
+  if (sums_over_pairs(gravity, rows_.shares().total)) return;
+  if (!method.options || box_of(gravity).periodic()) return find_potentials(own.plain());
   SolverOptions finer = method.options(gravity);
   finer.external.clear();
   if (finer.precision == Precision::single)

@@ -10,13 +10,14 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 std::vector<WalkTask<WalkNumber>> begin_short_walk_here(const TreeView<WalkNumber>& tree,
                                                         const ShortRangeBox<WalkNumber>& box, const Opening& opening,
-                                                        const ActiveSet& active, std::uint32_t grain,
-                                                        const Sink& sink) {
-  return begin_walk_any(tree, box, opening, active, grain, sink);
+                                                        const ActiveSet& active, std::uint32_t grain, const Sink& sink,
+                                                        const Search& search) {
+  return begin_walk_any(tree, box, opening, active, grain, sink, search);
 }
 void short_walk_here(const TreeView<WalkNumber>& tree, const ShortRangeBox<WalkNumber>& box, const Opening& opening,
-                     const ActiveSet& active, const WalkTask<WalkNumber>& task, const Sink& sink) {
-  walk_any(tree, box, opening, active, task, sink);
+                     const ActiveSet& active, const WalkTask<WalkNumber>& task, const Sink& sink,
+                     const Search& search) {
+  walk_any(tree, box, opening, active, task, sink, search);
 }
 
 }  // namespace pergola::tree::HWY_NAMESPACE
@@ -31,13 +32,14 @@ HWY_EXPORT(short_walk_here);
 template <>
 std::vector<WalkTask<WalkNumber>> begin_short_walk(const TreeView<WalkNumber>& tree,
                                                    const ShortRangeBox<WalkNumber>& box, const Opening& opening,
-                                                   const ActiveSet& active, std::uint32_t grain, const Sink& sink) {
-  return HWY_DYNAMIC_DISPATCH(begin_short_walk_here)(tree, box, opening, active, grain, sink);
+                                                   const ActiveSet& active, std::uint32_t grain, const Sink& sink,
+                                                   const Search& search) {
+  return HWY_DYNAMIC_DISPATCH(begin_short_walk_here)(tree, box, opening, active, grain, sink, search);
 }
 template <>
 void short_walk(const TreeView<WalkNumber>& tree, const ShortRangeBox<WalkNumber>& box, const Opening& opening,
-                const ActiveSet& active, const WalkTask<WalkNumber>& task, const Sink& sink) {
-  HWY_DYNAMIC_DISPATCH(short_walk_here)(tree, box, opening, active, task, sink);
+                const ActiveSet& active, const WalkTask<WalkNumber>& task, const Sink& sink, const Search& search) {
+  HWY_DYNAMIC_DISPATCH(short_walk_here)(tree, box, opening, active, task, sink, search);
 }
 
 }  // namespace pergola::tree

@@ -1,5 +1,6 @@
 // What a rank needs of the branches of other domains.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <iterator>
 #include <limits>
@@ -47,6 +48,28 @@ std::vector<Missing> search_all(int threads, std::int64_t count, const Body& bod
   std::vector<Missing> all;
   for (const auto& one : found) all.insert(all.end(), one.begin(), one.end());
   return all;
+}
+
+/// The walks as searches, wherever they go.
+template <class T>
+std::vector<WalkTask<T>> begin_search(const TreeView<T>& tree, const OpenSpace&, const Opening& opening,
+                                      const ActiveSet& active, std::uint32_t grain, const Search& search) {
+  return begin_walk(tree, opening, active, grain, {}, search);
+}
+template <class T>
+std::vector<WalkTask<T>> begin_search(const TreeView<T>& tree, const ShortRangeBox<T>& box, const Opening& opening,
+                                      const ActiveSet& active, std::uint32_t grain, const Search& search) {
+  return begin_short_walk(tree, box, opening, active, grain, {}, search);
+}
+template <class T>
+void search(const TreeView<T>& tree, const OpenSpace&, const Opening& opening, const ActiveSet& active,
+            const WalkTask<T>& task, const Search& search) {
+  walk(tree, opening, active, task, {}, search);
+}
+template <class T>
+void search(const TreeView<T>& tree, const ShortRangeBox<T>& box, const Opening& opening, const ActiveSet& active,
+            const WalkTask<T>& task, const Search& search) {
+  short_walk(tree, box, opening, active, task, {}, search);
 }
 
 }  // namespace
@@ -169,45 +192,63 @@ const std::byte* SpreadOctree<T>::take_reply(std::uint32_t cell, const std::byte
   return from;
 }
 
-/// The estimate opens cells by their angle: a little more is fetched than it needs, whatever its rounding.
+/// The estimate opens cells by their angle, in a periodic box but for those beyond the cut-off radius: a little more is
+/// fetched than it needs, whatever its rounding.
 template <class T>
-void SpreadOctree<T>::look_for_estimate(std::uint32_t group, std::uint32_t from, MissingCells& missing) const {
-  constexpr double angle2 = double{estimate_angle} * estimate_angle * (1 - 1e-9);
+template <class Space>
+void SpreadOctree<T>::look_for_estimate(const Space& space, std::uint32_t group, std::uint32_t from,
+                                        MissingCells& missing) const {
+  constexpr double rounding = 1e-9, of_images = 1e-12;
   const CellShape &target = shape_.data()[group], &s = shape_.data()[from];
   const CellLink& link = cells_.link[from];
   if (link.children == 0 || !foreign_[from]) return;
-  const double dx = s.x - target.x, dy = s.y - target.y, dz = s.z - target.z;
-  if (s.r * s.r <= angle2 * (dx * dx + dy * dy + dz * dz)) return;
+  double dx = s.x - target.x, dy = s.y - target.y, dz = s.z - target.z;
+  if constexpr (Space::periodic)
+    dx = nearest_image(dx, space.period.x), dy = nearest_image(dy, space.period.y),
+    dz = nearest_image(dz, space.period.z);
+  double distance = std::sqrt(dx * dx + dy * dy + dz * dz) * (1 - rounding);
+  if constexpr (Space::periodic) {
+    distance -= of_images;
+    if (s.r + space.cut_off <= distance) return;
+  }
+  if (s.r <= estimate_angle * distance) return;
   if (link.child == elsewhere) return missing.push_back({group, from});
-  for (std::uint32_t c = 0; c < link.children; ++c) look_for_estimate(group, link.child + c, missing);
+  for (std::uint32_t c = 0; c < link.children; ++c) look_for_estimate(space, group, link.child + c, missing);
 }
 
 template <class T>
-void SpreadOctree<T>::fetch_for_estimate(const std::vector<std::uint32_t>& groups) {
+template <class Space>
+void SpreadOctree<T>::fetch_for_estimate(const Space& space, const std::vector<std::uint32_t>& groups) {
   const int threads = device_.threads();
   MissingCells missing = search_all(threads, std::ssize(groups), [&](std::int64_t k, MissingCells& found) {
-    look_for_estimate(groups[static_cast<std::size_t>(k)], 0, found);
+    look_for_estimate(space, groups[static_cast<std::size_t>(k)], 0, found);
   });
   while (fetch(missing)) {
     missing = search_all(threads, std::ssize(missing), [&](std::int64_t k, MissingCells& found) {
       const auto [group, source] = missing[static_cast<std::size_t>(k)];
-      look_for_estimate(group, source, found);
+      look_for_estimate(space, group, source, found);
     });
   }
+}
+
+template <class T>
+bool SpreadOctree<T>::is_group(std::uint32_t cell) const {
+  const auto& link = cells_.link;
+  return link[cell].count <= estimate_capacity && (cell == 0 || link[cells_.parent[cell]].count > estimate_capacity);
 }
 
 /// As OctreeCpu<T>::set_accelerations() has them. Groups may be cells of the top: all ranks with particles in it
 /// estimate the same.
 template <class T>
-void SpreadOctree<T>::find_accelerations() {
+template <class Space, class OfGroup>
+void SpreadOctree<T>::set_accelerations(const Space& space, const OfGroup& of_group) {
+  has_accelerations_ = true;
+  if (total_ == 0) return;
   const auto& link = cells_.link;
-  const auto is_group = [&](std::uint32_t cell) {
-    return link[cell].count <= estimate_capacity && (cell == 0 || link[cells_.parent[cell]].count > estimate_capacity);
-  };
   std::vector<std::uint32_t> groups;
   for (std::uint32_t cell = 0; cell < own_end_; ++cell)
     if (own_cell_[cell] && is_group(cell)) groups.push_back(cell);
-  fetch_for_estimate(groups);
+  fetch_for_estimate(space, groups);
   Arena arena(device_);
   arena.room(this->acceleration_, own_end_);
   double* const a = this->acceleration_.data();
@@ -215,7 +256,7 @@ void SpreadOctree<T>::find_accelerations() {
     parallel_chunks(device_.threads(), std::ssize(groups), cell_chunk, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t k = begin; k < end; ++k) {
         const std::uint32_t cell = groups[static_cast<std::size_t>(k)];
-        a[cell] = estimate_acceleration(shape_.data(), link.data(), cell);
+        a[cell] = of_group(cell);
       }
     });
   });
@@ -241,17 +282,77 @@ void SpreadOctree<T>::find_accelerations() {
     if (link[cell].children > 0 && link[cell].child < top_cells_) take_least(cell);
 }
 
+template <class T>
+void SpreadOctree<T>::estimate_accelerations() {
+  set_accelerations(OpenSpace(),
+                    [&](std::uint32_t cell) { return estimate_acceleration(shape_.data(), cells_.link.data(), cell); });
+}
+
+/// Of the cells of the top that are groups and hold several of its leaves: the sums of `rest`, which is that of the
+/// particles here, over all their particles in the order of one rank. They are few: leaves are that small only where a
+/// rank has few particles.
+template <class T>
+template <class Real>
+std::vector<Vec3<double>> SpreadOctree<T>::sums_in_top(const std::vector<Real> (&rest)[3]) const {
+  std::vector<Vec3<double>> rows, sums(top_cells_);
+  std::vector<std::size_t> bytes(static_cast<std::size_t>(ranks_->size()));
+  const auto each = [&](const auto& body) {
+    for (const TopTree::Leaf& leaf : leaves_)
+      if (cells_.link[leaf.cell].count <= estimate_capacity && !is_group(leaf.cell)) body(leaf, cells_.link[leaf.cell]);
+  };
+  each([&](const TopTree::Leaf& leaf, const CellLink& link) {
+    bytes[static_cast<std::size_t>(leaf.rank)] += link.count * sizeof(Vec3<double>);
+    for (std::uint32_t k = 0; k < link.count; ++k) {
+      rows.push_back({0, 0, 0});
+      if (leaf.rank != ranks_->rank()) continue;
+      const std::size_t i = sort_.values.data()[link.first + k];
+      rows.back() = {static_cast<double>(rest[0][i]), static_cast<double>(rest[1][i]), static_cast<double>(rest[2][i])};
+    }
+  });
+  ranks_->all_gather_in_place(rows.data(), bytes);
+  std::size_t at = 0;
+  each([&](const TopTree::Leaf& leaf, const CellLink& link) {
+    std::uint32_t group = leaf.cell;
+    while (!is_group(group)) group = cells_.parent[group];
+    for (std::uint32_t k = 0; k < link.count; ++k) sums[group] = sums[group] + rows[at++];
+  });
+  return sums;
+}
+
+template <class T>
+template <class Real>
+void SpreadOctree<T>::estimate_accelerations(const ShortRangeBox<double>& box, const Real* const (&rest)[3],
+                                             double unit) {
+  if (total_ == 0) return;
+  const std::vector<Real> here[3] = {routing_.there(rest[0]), routing_.there(rest[1]), routing_.there(rest[2])};
+  const std::vector<Vec3<double>> in_top = sums_in_top(here);
+  set_accelerations(box, [&](std::uint32_t cell) {
+    const CellLink& link = cells_.link[cell];
+    const bool among_leaves = cell < top_cells_ && link.children > 0 && link.child < top_cells_;
+    Vec3<double> sum{0, 0, 0};
+    if (among_leaves) sum = in_top[cell];
+    for (std::uint32_t k = link.first; !among_leaves && k < link.first + link.count; ++k) {
+      const std::size_t i = sort_.values.data()[k];
+      sum = sum + Vec3<double>{static_cast<double>(here[0][i]), static_cast<double>(here[1][i]),
+                               static_cast<double>(here[2][i])};
+    }
+    return estimate_acceleration(shape_.data(), cells_.link.data(), cell, box, (unit / link.count) * sum);
+  });
+}
+
 /// Looks for what the walk meets. Of what was fetched only those look again that have missed it.
 template <class T>
-void SpreadOctree<T>::fetch_for_walk(const Opening& opening) {
+template <class Space>
+void SpreadOctree<T>::fetch_in(const Space& space, const Opening& opening) {
+  if (total_ == 0) return;
   const int threads = device_.threads();
-  std::vector<WalkTask<T>> tasks;
   MissingCells missing;
-  tasks = begin_walk(this->view(), opening, own(), search_grain, {}, {foreign_.data(), &missing});
+  std::vector<WalkTask<T>> tasks =
+      begin_search(this->view(), space, opening, own(), search_grain, {foreign_.data(), &missing});
   do {
     const TreeView<T> view = this->view();
     const MissingCells more = search_all(threads, std::ssize(tasks), [&](std::int64_t k, MissingCells& found) {
-      walk(view, opening, own(), tasks[static_cast<std::size_t>(k)], {}, {foreign_.data(), &found});
+      search(view, space, opening, own(), tasks[static_cast<std::size_t>(k)], {foreign_.data(), &found});
     });
     missing.insert(missing.end(), more.begin(), more.end());
     if (!fetch(missing)) return;
@@ -270,11 +371,26 @@ void SpreadOctree<T>::fetch_for_walk(const Opening& opening) {
   } while (true);
 }
 
-template bool SpreadOctree<float>::fetch(const MissingCells&);
-template bool SpreadOctree<double>::fetch(const MissingCells&);
-template void SpreadOctree<float>::find_accelerations();
-template void SpreadOctree<double>::find_accelerations();
-template void SpreadOctree<float>::fetch_for_walk(const Opening&);
-template void SpreadOctree<double>::fetch_for_walk(const Opening&);
+template <class T>
+void SpreadOctree<T>::fetch_for_walk(const OpenSpace& space, const Opening& opening) {
+  fetch_in(space, opening);
+}
+template <class T>
+void SpreadOctree<T>::fetch_for_walk(const ShortRangeBox<T>& space, const Opening& opening) {
+  fetch_in(space, opening);
+}
+
+template void SpreadOctree<float>::estimate_accelerations();
+template void SpreadOctree<double>::estimate_accelerations();
+template void SpreadOctree<float>::estimate_accelerations(const ShortRangeBox<double>&, const float* const (&)[3],
+                                                          double);
+template void SpreadOctree<float>::estimate_accelerations(const ShortRangeBox<double>&, const double* const (&)[3],
+                                                          double);
+template void SpreadOctree<double>::estimate_accelerations(const ShortRangeBox<double>&, const double* const (&)[3],
+                                                           double);
+template void SpreadOctree<float>::fetch_for_walk(const OpenSpace&, const Opening&);
+template void SpreadOctree<double>::fetch_for_walk(const OpenSpace&, const Opening&);
+template void SpreadOctree<float>::fetch_for_walk(const ShortRangeBox<float>&, const Opening&);
+template void SpreadOctree<double>::fetch_for_walk(const ShortRangeBox<double>&, const Opening&);
 
 }  // namespace pergola::tree

@@ -30,9 +30,10 @@ void fail_elsewhere(std::uint32_t cell) {
 
 template <class T>
 template <class Real>
-void SpreadOctree<T>::build(const Points<Real>& kept, const TreeSoftening& softening, const Opening& opening) {
-  expansion_order_ = opening.order;
-  has_accelerations_ = opening.tolerance > 0;
+void SpreadOctree<T>::build(const Points<Real>& kept, const TreeSoftening& softening, int order) {
+  expansion_order_ = order;
+  has_accelerations_ = false;
+  this->periodic_ = kept.box.periodic();
   // A rank without particles may have no arrays.
   std::int64_t sums[3] = {kept.count, kept.species && !softening.uniform ? 1 : 0, kept.id ? 1 : 0};
   ranks_->all_reduce(sums, 3, Reduction::sum);
@@ -57,14 +58,13 @@ void SpreadOctree<T>::build(const Points<Real>& kept, const TreeSoftening& softe
     Points<Real> here{std::ssize(x), x.data(), y.data(), z.data(), mass.data()};
     here.species = with_species ? species.data() : nullptr;
     here.id = with_id ? id.data() : nullptr;
+    here.box = kept.box;
     count_ = here.count;
     this->sort_points(here, digit, ranks_.get());
     this->gather(here, softening);
   }
   graft_top(std::move(top));
   upward_to_top();
-  if (has_accelerations_) find_accelerations();
-  fetch_for_walk(opening);
 }
 
 /// The cube and the mass of all particles, in the bits that one rank finds. Returns the mass that all have, if they do.
@@ -216,8 +216,8 @@ void SpreadOctree<T>::share_top_leaves() {
 
 template class SpreadOctree<float>;
 template class SpreadOctree<double>;
-template void SpreadOctree<float>::build(const Points<float>&, const TreeSoftening&, const Opening&);
-template void SpreadOctree<float>::build(const Points<double>&, const TreeSoftening&, const Opening&);
-template void SpreadOctree<double>::build(const Points<double>&, const TreeSoftening&, const Opening&);
+template void SpreadOctree<float>::build(const Points<float>&, const TreeSoftening&, int);
+template void SpreadOctree<float>::build(const Points<double>&, const TreeSoftening&, int);
+template void SpreadOctree<double>::build(const Points<double>&, const TreeSoftening&, int);
 
 }  // namespace pergola::tree

@@ -20,10 +20,18 @@ class SpreadOctree : public OctreeCpu<T> {
   SpreadOctree(const Device& device, std::shared_ptr<Communicator> ranks)
       : OctreeCpu<T>(device), ranks_(std::move(ranks)) {}
 
-  /// From the particles that each rank keeps. They are brought to the ranks of their cells; then whatever a walk with
-  /// this opening meets is fetched. Throws Error(numerics) on all ranks when a position is not finite.
+  /// From the particles that each rank keeps: they are brought to the ranks of their cells. Throws Error(numerics) on
+  /// all ranks when a position is not finite.
   template <class Real>
-  void build(const Points<Real>& kept, const TreeSoftening& softening, const Opening& opening);
+  void build(const Points<Real>& kept, const TreeSoftening& softening, int order);
+  /// The accelerations of the cells: in open space, or as OctreeCpu has them in a periodic box, where `rest` is that of
+  /// the particles that this rank keeps.
+  void estimate_accelerations();
+  template <class Real>
+  void estimate_accelerations(const ShortRangeBox<double>& box, const Real* const (&rest)[3], double unit);
+  /// Fetches whatever a walk over own() meets with this opening.
+  void fetch_for_walk(const OpenSpace& space, const Opening& opening);
+  void fetch_for_walk(const ShortRangeBox<T>& space, const Opening& opening);
 
   /// This rank's domain, whose particles ask: order() gives the places of the particles as they arrived here.
   ActiveSet own() const { return {nullptr, own_cell_.data()}; }
@@ -57,10 +65,17 @@ class SpreadOctree : public OctreeCpu<T> {
   void share_top_leaves();
   void mark_own_cells();
 
-  void find_accelerations();
-  void look_for_estimate(std::uint32_t group, std::uint32_t from, MissingCells& missing) const;
-  void fetch_for_estimate(const std::vector<std::uint32_t>& groups);
-  void fetch_for_walk(const Opening& opening);
+  bool is_group(std::uint32_t cell) const;
+  template <class Real>
+  std::vector<Vec3<double>> sums_in_top(const std::vector<Real> (&rest)[3]) const;
+  template <class Space, class OfGroup>
+  void set_accelerations(const Space& space, const OfGroup& of_group);
+  template <class Space>
+  void look_for_estimate(const Space& space, std::uint32_t group, std::uint32_t from, MissingCells& missing) const;
+  template <class Space>
+  void fetch_for_estimate(const Space& space, const std::vector<std::uint32_t>& groups);
+  template <class Space>
+  void fetch_in(const Space& space, const Opening& opening);
   bool fetch(const MissingCells& missing);
   std::size_t reply_bytes(const CellLink& link) const;
   void append_reply(std::uint32_t cell, std::vector<std::byte>& reply) const;

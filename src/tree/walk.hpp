@@ -71,9 +71,10 @@ void walk(const TreeView<T>& tree, const Opening& opening, const ActiveSet& acti
 /// The same in a periodic box, with the short-range law.
 template <class T>
 std::vector<WalkTask<T>> begin_short_walk(const TreeView<T>& tree, const ShortRangeBox<T>& box, const Opening& opening,
-                                          const ActiveSet& active, std::uint32_t grain, const Sink& sink);
+                                          const ActiveSet& active, std::uint32_t grain, const Sink& sink,
+                                          const Search& search = {});
 template <class T>
 void short_walk(const TreeView<T>& tree, const ShortRangeBox<T>& box, const Opening& opening, const ActiveSet& active,
-                const WalkTask<T>& task, const Sink& sink);
+                const WalkTask<T>& task, const Sink& sink, const Search& search = {});
 
 }  // namespace pergola::tree

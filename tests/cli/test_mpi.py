@@ -66,6 +66,28 @@ snapshots_every = 0.125
 energy_every = 0.0625
 """
 
+TREEPM = """
+[run]
+end_time = 0.25
+device = "cpu"
+threads = 1
+[particles]
+model = "cube"
+n = 300
+[gravity]
+solver = "treepm"
+softening = 0.005
+[gravity.mesh]
+boundary = "periodic"
+box = 1.0
+[gravity.tree]
+accuracy = 1e-2
+[time]
+step = 0.0625
+[output]
+energy_every = 0.125
+"""
+
 MPIRUN = shutil.which("mpirun")
 
 
@@ -113,20 +135,24 @@ class MpiTest(harness.CliTest):
     def test_ranks_with_a_tree_that_keep_their_own_particles_leave_the_files_of_one(self):
         self.leave_the_files_of_one(TREE)
 
-    def leave_the_files_of_one(self, text):
+    def test_ranks_with_treepm_that_keep_their_own_particles_leave_the_files_of_one(self):
+        self.leave_the_files_of_one(TREEPM, runs=(2,), resumed=3)
+
+    def leave_the_files_of_one(self, text, runs=(2, 4), resumed=2):
         config = self.dir / "config.toml"
         config.write_text(text)
         self.good("run", config, "-o", self.dir / "one", "--quiet")
-        for ranks in (2, 4):
+        for ranks in runs:
             result = self.mpirun(ranks, "run", config, "-o", self.dir / f"of-{ranks}", "--quiet")
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertEqual(self.contents(f"of-{ranks}"), self.contents("one"), ranks)
-        result = self.mpirun(4, "run", config, "-o", self.dir / "parts", "--quiet", "--set", "run.end_time=0.125")
+        result = self.mpirun(runs[-1], "run", config, "-o", self.dir / "parts", "--quiet",
+                             "--set", "run.end_time=0.125")
         self.assertEqual(result.returncode, 0, result.stderr)
-        result = self.mpirun(2, "run", config, "-o", self.dir / "parts", "--quiet", "--resume")
+        result = self.mpirun(resumed, "run", config, "-o", self.dir / "parts", "--quiet", "--resume")
         self.assertEqual(result.returncode, 0, result.stderr)
         hashes = {json.loads((self.dir / name / "run.json").read_text())["hashes"]["final_state"]
-                  for name in ("one", "of-2", "of-4", "parts")}
+                  for name in ("one", "parts", *(f"of-{ranks}" for ranks in runs))}
         self.assertEqual(len(hashes), 1, hashes)
 
     def test_one_rank_speaks_and_says_where_the_time_of_all_went(self):

@@ -209,6 +209,59 @@ TEST(SpreadTree, ParticlesMayLieInOnePlaceAndBeFewerThanRanks) {
   expect_bits_of_one_rank<double>(options, cluster(1, true), {3});
 }
 
+/// A box of side 1: particles anywhere, a clump about a corner, which is in eight parts, and some on the faces.
+Particles clustered_box(std::int64_t n) {
+  Particles particles = cluster(n, true);
+  for (std::size_t k = 0; k < particles.id.size(); ++k) {
+    Philox random(12, 0, k);
+    for (double* x : {&particles.x[k], &particles.y[k], &particles.z[k]})
+      *x = k % 2 == 0 ? random.uniform() : 0.02 * *x;  // also beyond the box
+  }
+  for (std::size_t k = 0; k < particles.id.size(); k += 50)
+    particles.x[k] = k % 100 == 0 ? 0 : 1, particles.y[k] = k % 150 == 0 ? 1 : particles.y[k];
+  return particles;
+}
+
+Particles lattice(std::size_t side) {
+  Particles particles = cluster(static_cast<std::int64_t>(side * side * side), false);
+  for (std::size_t k = 0; k < particles.id.size(); ++k) {
+    const auto at = [&](std::size_t place) { return static_cast<double>(place % side) / static_cast<double>(side); };
+    particles.x[k] = at(k), particles.y[k] = at(k / side), particles.z[k] = at(k / side / side);
+  }
+  return particles;
+}
+
+SolverOptions box_options(const std::string& solver, double accuracy) {
+  SolverOptions options = tree_options(1e-3, accuracy);
+  options.solver = solver;
+  options.mesh.box = {{0, 0, 0}, {1, 1, 1}, Boundary::periodic};
+  return options;
+}
+
+TEST(SpreadTreePm, HasTheForcesOfOneRankBitByBit) {
+  expect_bits_of_one_rank<double>(box_options("treepm", 1e-2), clustered_box(2500), {1, 2, 3, 4, 7, 64});
+  expect_bits_of_one_rank<double>(box_options("treepm", 1e-2), lattice(12), {2, 7});
+}
+
+TEST(SpreadTreePm, IsTheTreeInAPeriodicBox) {
+  EXPECT_TRUE(on_ranks<double>(3, box_options("tree", 1e-2), clustered_box(500), true).field ==
+              on_one_rank<double>(box_options("treepm", 1e-2), clustered_box(500), true).field);
+}
+
+TEST(SpreadTreePm, AnyPrecisionSofteningAndBoxWillDo) {
+  SolverOptions options = box_options("treepm", 1e-3);
+  options.precision = Precision::single;
+  expect_bits_of_one_rank<float>(options, clustered_box(1000), {4});
+  options.precision = Precision::double_;
+  options.softening.epsilon[2] = 0.01;
+  options.softening.kernel = SofteningKernel::spline;
+  options.mesh.box = {{-0.5, 0, 0.25}, {2, 1, 1}, Boundary::periodic};
+  expect_bits_of_one_rank<double>(options, clustered_box(1000), {3});
+  options.tree.opening = TreeOptions::Opening::geometric;
+  expect_bits_of_one_rank<double>(options, clustered_box(1000), {2}, false);
+  expect_bits_of_one_rank<double>(box_options("treepm", 1e-2), clustered_box(3), {5});
+}
+
 TEST(SpreadTree, ARankSendsLittleOfWhatItHas) {
   // Beside particles that go to the ranks of their cells and forces that come back (at most 4 + 1 + 4 numbers of eight
   // bytes here), cells and particles near the domains' faces. All to all would be 3 times 41 bytes and as much of

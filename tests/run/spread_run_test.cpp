@@ -50,7 +50,7 @@ class SpreadRuns : public testing::Test {
   static RunConfig tree() { return config({"gravity.solver=tree", "particles.n=300", "output.snapshots_every=0.25"}); }
 
   /// A small box of the universe.
-  static RunConfig universe() {
+  static RunConfig universe(const std::vector<std::string>& more = {}) {
     return parse_config(R"([run]
 end_redshift = 9
 device = "cpu"
@@ -72,7 +72,7 @@ solver = "mesh"
 [gravity.mesh]
 cells = 16
 )",
-                        "test");
+                        "test", more);
   }
 
   /// Asks to be shown a sample after every step.
@@ -162,6 +162,19 @@ TEST_F(SpreadRuns, OfAnExpandingUniverseLeaveTheFilesOfOneRank) {
   expect_same("three", "one");
   EXPECT_EQ(run(4, universe(), "resumed", Until::first_look), RunStatus::interrupted);
   EXPECT_EQ(run(2, universe(), "resumed", Until::end, true), RunStatus::finished);
+  expect_same("resumed", "one");
+}
+
+// Its softening changes with the scale factor.
+TEST_F(SpreadRuns, OfAnExpandingUniverseWithTreePmLeaveTheFilesOfOneRank) {
+  const RunConfig used =
+      universe({"gravity.solver=treepm", "gravity.tree.accuracy=1e-2", "gravity.softening=0.5",
+                "gravity.softening_max_proper=0.04", "output.snapshots_every=0.3", "output.energy_every=0.2"});
+  run(1, used, "one");
+  EXPECT_EQ(run(3, used, "three"), RunStatus::finished);
+  expect_same("three", "one");
+  EXPECT_EQ(run(4, used, "resumed", Until::first_look), RunStatus::interrupted);
+  EXPECT_EQ(run(2, used, "resumed", Until::end, true), RunStatus::finished);
   expect_same("resumed", "one");
 }
 

@@ -24,6 +24,8 @@ RunConfig with(const Settings& settings) {
 }
 
 const Settings tree{"gravity.solver=tree", "gravity.mesh.boundary=isolated", "gravity.softening=0.01"};
+const Settings treepm{"gravity.solver=treepm", "gravity.mesh.boundary=periodic", "gravity.softening=0.001",
+                      "gravity.tree.accuracy=1e-2"};
 
 /// In a cube of side 1 from `corner` on, with unequal masses, fast enough to cross several cells in a step and, where
 /// the box is periodic, its faces.
@@ -195,11 +197,13 @@ void expect_going_on_with_the_same_bits(const Settings& settings) {
 TEST(SpreadSystem, EachRankKeepsItsShareOnly) {
   expect_shares({});
   expect_shares(tree);
+  expect_shares(treepm);
 }
 
 TEST(SpreadSystem, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) {
   expect_going_on_with_the_same_bits({});
   expect_going_on_with_the_same_bits(tree);
+  expect_going_on_with_the_same_bits(treepm);
 }
 
 // The energies of few particles are sums over all pairs.
@@ -209,6 +213,14 @@ TEST(SpreadSystem, HasTheBitsOfOneRankWithATree) {
   single.insert(single.end(), {"run.precision=single", "time.adaptive=true"});
   expect_bits_of_one_rank(single, some_particles(300, 0), {4});
   expect_bits_of_one_rank(tree, some_particles(5, 0), {7});
+}
+
+// In a box, through whose faces particles leave, energies are sums of potentials.
+TEST(SpreadSystem, HasTheBitsOfOneRankWithTreePm) {
+  expect_bits_of_one_rank(treepm, some_particles(400, 0), {2, 3});
+  Settings single = treepm;
+  single.insert(single.end(), {"run.precision=single", "gravity.solver=tree"});
+  expect_bits_of_one_rank(single, some_particles(200, 0), {7});
 }
 
 // Those of many are half the sum of mass times the potential of a finer tree, which ranks find together.

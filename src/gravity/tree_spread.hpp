@@ -1,0 +1,166 @@
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "comm/agreement.hpp"
+#include "gravity/tree.hpp"
+#include "gravity/tree_targets.hpp"
+#include "tree/spread_octree.hpp"
+#include "tree/walk.hpp"
+
+namespace pergola {
+
+/// What solvers share whose tree is over particles that are spread over ranks, on the CPU.
+template <Precision precision>
+class SpreadTreeSolver : public Solver<typename TreeNumbers<precision>::State> {
+ public:
+  using State = typename TreeNumbers<precision>::State;
+  using Pair = typename TreeNumbers<precision>::Pair;
+
+  SpreadTreeSolver(const SolverOptions& options, const Device& device, std::shared_ptr<Communicator> ranks)
+      : options_(options),
+        softening_(options.softening),
+        device_(device),
+        ranks_(std::move(ranks)),
+        tree_(device, ranks_),
+        targets_(device) {}
+
+  void set_clock(StageClock* clock) override { clock_ = clock ? clock : &silent_; }
+  void set_softening(const Softening& softening) override { softening_ = softening; }
+  NeighbourLists neighbour_lists(const Targets&, double) override {
+    throw Error(ErrorKind::input, this->info().name + ": gives no neighbour lists; use the direct solver");
+  }
+
+ protected:
+  /// Of the tree, but for what is fetched from other ranks.
+  std::int64_t tree_bytes(std::int64_t n, const tree::Opening& opening) const {
+    // Of a particle that arrives: place, mass, id and species; three accelerations go back.
+    constexpr std::int64_t routed_bytes = 7 * sizeof(State) + sizeof(std::uint64_t) + 1;
+    return tree_.device_bytes(n, opening.order, tree_softening(softening_, opening)) + n * routed_bytes;
+  }
+  static tree::Points<State> points(const Sources<State>& of, const Box& box) {
+    return {of.count, of.x, of.y, of.z, of.mass, of.species, of.id, box};
+  }
+  /// The walk for all particles of all ranks, with what it needs of other ranks fetched before. begin(view, active,
+  /// grain, sink) gives its tasks, walk(view, active, task, sink) does one.
+  template <class Space, class Begin, class Walk>
+  void serve(const Targets& targets, unsigned want, const Forces<State>& forces, const Space& space,
+             const tree::Opening& opening, const Begin& begin, const Walk& walk);
+
+  SolverOptions options_;
+  Softening softening_;  // now
+  Device device_;
+  std::shared_ptr<Communicator> ranks_;
+  StageClock silent_;
+  StageClock* clock_ = &silent_;
+  tree::SpreadOctree<Pair> tree_;
+  TreeTargets<State, Pair> targets_;
+  Sources<State> sources_;
+
+ private:
+  [[noreturn]] void fail(std::int64_t arrived) const;
+};
+
+template <Precision precision>
+template <class Space, class Begin, class Walk>
+void SpreadTreeSolver<precision>::serve(const Targets& targets, unsigned want, const Forces<State>& forces,
+                                        const Space& space, const tree::Opening& opening, const Begin& begin,
+                                        const Walk& walk) {
+  check_tree_wants(want);
+  if (targets.index || targets.count != sources_.count)
+    throw Error(ErrorKind::input, this->info().name + ": expected all particles of a rank to ask, found some of them");
+  if (tree_.total() == 0) return;
+  clock_->begin("tree");
+  tree_.fetch_for_walk(space, opening);
+  clock_->begin("walk");
+  const std::int64_t n = tree_.count();
+  std::vector<State> arrived[4];
+  const auto room = [&](std::vector<State>& values, unsigned what) {
+    if (want & what) values.resize(static_cast<std::size_t>(n));
+    return values.data();
+  };
+  Forces<State> here;
+  here.ax = room(arrived[0], want_acceleration), here.ay = room(arrived[1], want_acceleration);
+  here.az = room(arrived[2], want_acceleration), here.potential = room(arrived[3], want_potential);
+  std::int64_t failed = n;
+  on_all(*ranks_, [&] {
+    const auto view = tree_.view();
+    const tree::ActiveSet own = tree_.own();
+    failed = targets_.serve(
+        tree_, {.count = n, .total = n}, want, options_.gravitational_constant, here,
+        [&](const tree::ActiveSet&, std::uint32_t grain, const tree::Sink& sink) {
+          return begin(view, own, grain, sink);
+        },
+        [&](const tree::ActiveSet&, const tree::WalkTask<Pair>& task, const tree::Sink& sink) {
+          walk(view, own, task, sink);
+        });
+  });
+  std::int64_t any = failed < n ? 1 : 0;
+  ranks_->all_reduce(&any, 1, Reduction::maximum);
+  if (any) fail(failed);
+  const auto send = [&](unsigned what, const std::vector<State>& values, State* to) {
+    if (want & what) tree_.routing().back(values.data(), to);
+  };
+  send(want_acceleration, arrived[0], forces.ax), send(want_acceleration, arrived[1], forces.ay);
+  send(want_acceleration, arrived[2], forces.az), send(want_potential, arrived[3], forces.potential);
+  clock_->end();
+}
+
+/// Says why a force is not a number, on all ranks: that on the first of all particles that has one. `arrived`: its
+/// number among those that arrived here, or how many did where there is none. Places are those among all.
+template <Precision precision>
+void SpreadTreeSolver<precision>::fail(std::int64_t arrived) const {
+  constexpr auto none = std::numeric_limits<std::int64_t>::max();
+  const auto rank = static_cast<std::size_t>(ranks_->rank()), size = static_cast<std::size_t>(ranks_->size());
+  std::vector<std::int64_t> counts(size);
+  counts[rank] = sources_.count;
+  ranks_->all_gather_in_place(counts.data(), std::vector<std::size_t>(size, sizeof(std::int64_t)));
+  std::int64_t first = 0;
+  for (std::size_t r = 0; r < rank; ++r) first += counts[r];
+  std::vector<std::int64_t> places(static_cast<std::size_t>(sources_.count));
+  for (std::size_t i = 0; i < places.size(); ++i) places[i] = first + static_cast<std::int64_t>(i);
+  const auto of_arrived = tree_.routing().there(places.data());
+  std::int64_t place = arrived < tree_.count() ? of_arrived[static_cast<std::size_t>(arrived)] : none;
+  ranks_->all_reduce(&place, 1, Reduction::minimum);
+
+  struct Particle {
+    double x, y, z, epsilon;
+  };
+  const auto particle = [&](std::int64_t i) {
+    return Particle{static_cast<double>(sources_.x[i]), static_cast<double>(sources_.y[i]),
+                    static_cast<double>(sources_.z[i]),
+                    options_.softening.epsilon[sources_.species ? sources_.species[i] : 0]};
+  };
+  const auto keeper = [&](std::int64_t of) {
+    std::size_t r = 0;
+    for (std::int64_t end = counts[0]; end <= of;) end += counts[++r];
+    return static_cast<int>(r);
+  };
+  const auto share = [&](std::int64_t of) {
+    Particle one{};
+    if (keeper(of) == ranks_->rank()) one = particle(of - first);
+    ranks_->broadcast(&one, sizeof one, keeper(of));
+    return one;
+  };
+  const Particle one = share(place);
+  std::int64_t partner = none;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::int64_t j = 0; j < sources_.count; ++j) {
+    const Particle other = particle(j);
+    const double dx = other.x - one.x, dy = other.y - one.y, dz = other.z - one.z;
+    const double square = dx * dx + dy * dy + dz * dz;
+    if (first + j != place && square < least) least = square, partner = first + j;
+  }
+  double nearest = least;
+  ranks_->all_reduce(&nearest, 1, Reduction::minimum);
+  if (least > nearest) partner = none;
+  ranks_->all_reduce(&partner, 1, Reduction::minimum);
+  if (partner == none) tree_failure(place, -1, nearest, 0, options_);
+  tree_failure(place, partner, nearest, std::max(one.epsilon, share(partner).epsilon), options_);
+}
+
+}  // namespace pergola

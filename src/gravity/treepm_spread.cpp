@@ -1,0 +1,160 @@
+#include <optional>
+#include <string>
+
+#include "device/parallel.hpp"
+#include "gravity/for_precision.hpp"
+#include "gravity/mesh.hpp"
+#include "gravity/tree_spread.hpp"
+#include "gravity/treepm.hpp"
+
+namespace pergola {
+
+namespace {
+
+constexpr std::int64_t chunk = 8192;
+
+/// TreePM in a periodic box over particles that are spread over ranks: the forces of one rank, bit for bit. The mesh
+/// gives a rank's particles their long range where they are kept; the tree brings them to the ranks of their cells.
+template <Precision precision>
+class TreePmSpread final : public SpreadTreeSolver<precision> {
+ public:
+  using Base = SpreadTreeSolver<precision>;
+  using typename Base::State, typename Base::Pair;
+
+  TreePmSpread(const SolverOptions& options, const Device& device, std::shared_ptr<Communicator> ranks)
+      : Base(options, device, std::move(ranks)), box_(tree_box(options_)) {
+    if (!box_.given()) box_.side = {1, 1, 1};  // for device_bytes
+  }
+
+  const SolverInfo& info() const override { return treepm_info(); }
+  void set_clock(StageClock* clock) override {
+    Base::set_clock(clock);
+    if (mesh_) mesh_->set_clock(clock);
+  }
+  std::vector<std::string> choices() const override {
+    if (!parameters_) return {};
+    return {parameters_->text(options_.solver)};
+  }
+  void prepare(const Sources<State>& sources) override;
+  void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
+  /// With as many on the other ranks.
+  std::int64_t device_bytes(std::int64_t n) const override {
+    const TreePmParameters found = treepm_parameters(options_, n * ranks_->size(), box_);
+    return this->tree_bytes(n, found.opening) + 4 * n * static_cast<std::int64_t>(sizeof(State)) +
+           make_mesh(found)->device_bytes(n);
+  }
+
+ private:
+  using Base::options_, Base::device_, Base::ranks_, Base::clock_, Base::tree_, Base::sources_;
+
+  std::unique_ptr<Solver<State>> make_mesh(const TreePmParameters& found) const {
+    return make_smoothed_mesh<State>(treepm_mesh_options(options_, found), device_,
+                                     physics::split_smoothing(found.split), ranks_);
+  }
+  void set_up_mesh();
+  void find_mesh_forces();
+  void add_long_range(unsigned want, const Forces<State>& forces);
+
+  Box box_;
+  std::int64_t total_ = -1;  // particles on all ranks
+  std::optional<TreePmParameters> parameters_;
+  std::unique_ptr<Solver<State>> mesh_;
+  std::vector<State> long_range_[3], potential_;
+};
+
+/// For another number of particles than before.
+template <Precision precision>
+void TreePmSpread<precision>::set_up_mesh() {
+  std::int64_t total = sources_.count;
+  ranks_->all_reduce(&total, 1, Reduction::sum);
+  if (total == total_) return;
+  total_ = total;
+  parameters_ = treepm_parameters(options_, total, box_);
+  mesh_ = make_mesh(*parameters_);
+  mesh_->set_clock(clock_);
+}
+
+template <Precision precision>
+void TreePmSpread<precision>::find_mesh_forces() {
+  for (auto& axis : long_range_) axis.resize(static_cast<std::size_t>(sources_.count));
+  mesh_->prepare(sources_);
+  Forces<State> forces;
+  forces.ax = long_range_[0].data(), forces.ay = long_range_[1].data(), forces.az = long_range_[2].data();
+  mesh_->evaluate({nullptr, sources_.count, sources_.count}, want_acceleration, forces);
+}
+
+template <Precision precision>
+void TreePmSpread<precision>::prepare(const Sources<State>& sources) {
+  check_tree_sources(sources.count, sources.ax != nullptr);
+  sources_ = sources;
+  set_up_mesh();
+  if (total_ == 0) return;
+  find_mesh_forces();
+  clock_->begin("tree");
+  const tree::Opening& opening = parameters_->opening;
+  tree_.build(Base::points(sources, parameters_->tree_box), tree_softening(this->softening_, opening), opening.order);
+  if (opening.tolerance > 0) {
+    const State* const rest[3] = {long_range_[0].data(), long_range_[1].data(), long_range_[2].data()};
+    tree_.estimate_accelerations(short_range_box<double>(*parameters_, false), rest,
+                                 per_acceleration(options_, tree_.frame()));
+  }
+  clock_->end();
+}
+
+template <Precision precision>
+void TreePmSpread<precision>::evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) {
+  if (total_ == 0) return;
+  const tree::Opening& opening = parameters_->opening;
+  const auto box = short_range_box<Pair>(*parameters_, (want & want_potential) != 0);
+  this->serve(
+      targets, want, forces, box, opening,
+      [&](const auto& view, const tree::ActiveSet& own, std::uint32_t grain, const tree::Sink& sink) {
+        return tree::begin_short_walk(view, box, opening, own, grain, sink);
+      },
+      [&](const auto& view, const tree::ActiveSet& own, const tree::WalkTask<Pair>& task, const tree::Sink& sink) {
+        tree::short_walk(view, box, opening, own, task, sink);
+      });
+  add_long_range(want, forces);
+}
+
+/// The mesh's part, where the particles are kept.
+template <Precision precision>
+void TreePmSpread<precision>::add_long_range(unsigned want, const Forces<State>& forces) {
+  const std::int64_t n = sources_.count;
+  const LongRangePotential correction = long_range_potential(options_, *parameters_, tree_.frame().mass);
+  if (want & want_potential) {
+    potential_.resize(static_cast<std::size_t>(n));
+    Forces<State> of_mesh;
+    of_mesh.potential = potential_.data();
+    mesh_->evaluate({nullptr, n, n}, want_potential, of_mesh);
+  }
+  parallel_chunks(device_.threads(), n, chunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      if (want & want_acceleration) {
+        forces.ax[i] += long_range_[0][k];
+        forces.ay[i] += long_range_[1][k];
+        forces.az[i] += long_range_[2][k];
+      }
+      if (want & want_potential)
+        forces.potential[i] += static_cast<State>(
+            correction.of(static_cast<double>(potential_[k]), static_cast<double>(sources_.mass[i])));
+    }
+  });
+}
+
+}  // namespace
+
+template <class Real>
+std::unique_ptr<Solver<Real>> make_spread_treepm(const SolverOptions& options, const Device& device,
+                                                 std::shared_ptr<Communicator> ranks) {
+  if (const auto conflict = treepm_conflict(options))
+    throw Error(ErrorKind::input, conflict->key + ": " + conflict->why);
+  return make_for_precision<Solver<Real>, TreePmSpread>(options, device, std::move(ranks));
+}
+template std::unique_ptr<Solver<float>> make_spread_treepm(const SolverOptions&, const Device&,
+                                                           std::shared_ptr<Communicator>);
+template std::unique_ptr<Solver<double>> make_spread_treepm(const SolverOptions&, const Device&,
+                                                            std::shared_ptr<Communicator>);
+
+}  // namespace pergola
