@@ -1,6 +1,8 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -10,57 +12,120 @@
 
 namespace pergola {
 
+/// Particles at consecutive places.
+struct PlaceRun {
+  std::int64_t first = 0, count = 0;
+};
+
 /// Values of particles that go from the ranks that keep them to those that work on them, and back. What goes from a
-/// rank to another one is in the same order both ways.
+/// rank to another one is in the same order both ways; what stays on a rank is copied and not sent. The memory of a
+/// message serves the next ones too.
 class Routing {
  public:
   Routing() = default;
   /// All ranks make it together. `order`: the places of this rank's particles as they are sent, first those for rank 0,
   /// sent[0] of them.
-  Routing(Communicator& ranks, int threads, std::vector<std::uint32_t> order, std::vector<std::int64_t> sent)
-      : ranks_(&ranks), threads_(threads), order_(std::move(order)), sent_(std::move(sent)), arriving_(sent_.size()) {
-    const std::vector<std::size_t> one(sent_.size(), sizeof(std::int64_t));
-    ranks_->all_to_all(sent_.data(), one, arriving_.data(), one);
+  Routing(Communicator& ranks, int threads, std::vector<std::uint32_t> order, std::vector<std::int64_t> sent) {
+    plan(ranks, threads, order, std::move(sent), std::vector<PlaceRun>(static_cast<std::size_t>(ranks.size())));
+  }
+  /// The same for another time, with the memory of the last one: `order`, of which no more than the sum of `sent` is
+  /// looked at, is exchanged for the one before. `runs`: to each rank goes a run of particles too, before the listed
+  /// ones, straight from where it lies and back to there.
+  void plan(Communicator& ranks, int threads, std::vector<std::uint32_t>& order, std::vector<std::int64_t> sent,
+            std::vector<PlaceRun> runs) {
+    ranks_ = &ranks, threads_ = threads;
+    std::swap(order_, order);
+    runs_ = std::move(runs);
+    const std::size_t size = sent.size();
+    std::vector<std::int64_t> counts(2 * size), there(2 * size);
+    for (std::size_t r = 0; r < size; ++r) counts[2 * r] = runs_[r].count, counts[2 * r + 1] = sent[r];
+    const std::vector<std::size_t> two(size, 2 * sizeof(std::int64_t));
+    ranks_->all_to_all(counts.data(), two, there.data(), two);
+    listed_.assign(size, {}), arriving_run_.assign(size, {}), arriving_listed_.assign(size, {});
+    listed_count_ = arriving_ = 0;
+    for (std::size_t r = 0; r < size; ++r) {
+      listed_[r] = {std::exchange(listed_count_, listed_count_ + sent[r]), sent[r]};
+      arriving_run_[r] = {std::exchange(arriving_, arriving_ + there[2 * r]), there[2 * r]};
+      arriving_listed_[r] = {std::exchange(arriving_, arriving_ + there[2 * r + 1]), there[2 * r + 1]};
+    }
   }
 
   /// Particles that arrive here; those of rank 0 come first.
-  std::int64_t arriving() const { return std::accumulate(arriving_.begin(), arriving_.end(), std::int64_t{0}); }
+  std::int64_t arriving() const { return arriving_; }
 
   /// From values by the particles' places to those of the arriving particles.
   template <class V>
+  void there(const V* kept, V* arrived) const {
+    V* const listed = message<V>();
+    each_listed([&](std::int64_t k, std::uint32_t place) { listed[k] = kept[place]; });
+    exchange(kept, runs_, arrived, arriving_run_);
+    exchange(listed, listed_, arrived, arriving_listed_);
+  }
+  template <class V>
   std::vector<V> there(const V* kept) const {
-    std::vector<V> out(order_.size()), in(static_cast<std::size_t>(arriving()));
-    each([&](std::size_t k) { out[k] = kept[order_[k]]; });
-    ranks_->all_to_all(out.data(), bytes_of<V>(sent_), in.data(), bytes_of<V>(arriving_));
-    return in;
+    std::vector<V> arrived(static_cast<std::size_t>(arriving()));
+    there(kept, arrived.data());
+    return arrived;
   }
   /// From values of the arrived particles to the places of their keepers.
   template <class V>
   void back(const V* arrived, V* kept) const {
-    std::vector<V> in(order_.size());
-    ranks_->all_to_all(arrived, bytes_of<V>(arriving_), in.data(), bytes_of<V>(sent_));
-    each([&](std::size_t k) { kept[order_[k]] = in[k]; });
+    V* const listed = message<V>();
+    exchange(arrived, arriving_run_, kept, runs_);
+    exchange(arrived, arriving_listed_, listed, listed_);
+    each_listed([&](std::int64_t k, std::uint32_t place) { kept[place] = listed[k]; });
+  }
+  /// Of the list and a message, where that many particles are listed.
+  template <class V>
+  static std::int64_t bytes(std::int64_t particles) {
+    return particles * static_cast<std::int64_t>(sizeof(V) + sizeof(std::uint32_t));
   }
 
  private:
   static constexpr std::int64_t chunk = 8192;
   template <class Body>
-  void each(const Body& body) const {
-    parallel_chunks(threads_, std::ssize(order_), chunk, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t k = begin; k < end; ++k) body(static_cast<std::size_t>(k));
+  void each_listed(const Body& body) const {
+    parallel_chunks(threads_, listed_count_, chunk, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t k = begin; k < end; ++k) body(k, order_[static_cast<std::size_t>(k)]);
     });
   }
+  /// Room for a value of each listed particle.
   template <class V>
-  static std::vector<std::size_t> bytes_of(const std::vector<std::int64_t>& counts) {
-    std::vector<std::size_t> bytes;
-    for (const std::int64_t count : counts) bytes.push_back(static_cast<std::size_t>(count) * sizeof(V));
-    return bytes;
+  V* message() const {
+    const std::size_t bytes = static_cast<std::size_t>(listed_count_) * sizeof(V);
+    if (message_bytes_ < bytes) {
+      message_.reset();
+      message_bytes_ = bytes + bytes / 16;
+      message_.reset(new std::byte[message_bytes_]);  // not cleared
+    }
+    return reinterpret_cast<V*>(message_.get());
+  }
+  /// A run of values to each rank, and one from each.
+  template <class V>
+  void exchange(const V* from, const std::vector<PlaceRun>& sent, V* to, const std::vector<PlaceRun>& got) const {
+    std::vector<Communicator::Outgoing> out;
+    std::vector<Communicator::Incoming> in;
+    const auto own = static_cast<std::size_t>(ranks_->rank());
+    const auto bytes = [](const PlaceRun& run) { return static_cast<std::size_t>(run.count) * sizeof(V); };
+    for (std::size_t r = 0; r < sent.size(); ++r) {
+      if (r == own) continue;
+      if (sent[r].count > 0) out.push_back({static_cast<int>(r), from + sent[r].first, bytes(sent[r])});
+      if (got[r].count > 0) in.push_back({static_cast<int>(r), to + got[r].first, bytes(got[r])});
+    }
+    parallel_chunks(threads_, sent[own].count, chunk, [&](std::int64_t begin, std::int64_t end) {
+      std::copy_n(from + sent[own].first + begin, end - begin, to + got[own].first + begin);
+    });
+    ranks_->exchange(out, in);
   }
 
   Communicator* ranks_ = nullptr;
   int threads_ = 1;
   std::vector<std::uint32_t> order_;
-  std::vector<std::int64_t> sent_, arriving_;
+  std::vector<PlaceRun> runs_, listed_;                   // by rank: places of particles, numbers in the order
+  std::vector<PlaceRun> arriving_run_, arriving_listed_;  // among the arriving ones
+  std::int64_t listed_count_ = 0, arriving_ = 0;
+  mutable std::unique_ptr<std::byte[]> message_;
+  mutable std::size_t message_bytes_ = 0;
 };
 
 }  // namespace pergola

@@ -41,13 +41,14 @@ MultigridOptions multigrid_of(const MeshOptions& mesh) {
 
 template <class Real>
 std::unique_ptr<PoissonSolver<Real>> make_poisson(const Device& device, const Grid& grid, const MeshOptions& mesh,
-                                                  double smoothing) {
+                                                  double smoothing, std::shared_ptr<Communicator> slabs_of) {
   if (mesh.poisson == Poisson::multigrid) return make_poisson_multigrid<Real>(device, grid, multigrid_of(mesh));
   PoissonFftOptions options;
   options.laplacian = mesh.laplacian;
   options.smoothing = smoothing;
   options.deconvolve = mesh.deconvolve ? static_cast<int>(mesh.assignment) : 0;
   options.spectral_force = mesh.gradient == Gradient::spectral;
+  options.ranks = std::move(slabs_of);
   return make_poisson_fft<Real>(device, grid, options);
 }
 
@@ -100,6 +101,19 @@ class MeshSolver final : public Solver<Real> {
   /// Made when first needed: planning a run must not take its memory.
   Parts& parts() const;
   bool spectral() const { return mesh_.gradient == Gradient::spectral; }
+  /// Whether each rank has its planes of the mesh only.
+  bool in_slabs() const { return ranks_ && mesh_.poisson == Poisson::fft && mesh_.box.periodic(); }
+  /// Values of a field with the planes around those of this rank, and of those below.
+  std::int64_t field_size() const {
+    const Field<Real> field = parts().poisson->layout();
+    const auto& exchange = *parts().exchange;
+    return field.pitch * field.ny * (field.nz + exchange.planes_below() + exchange.planes_above());
+  }
+  Field<Real> field_in(Buffer<Real>& memory) const {
+    Field<Real> field = parts().poisson->layout();
+    field.data = memory.data() + field.pitch * field.ny * parts().exchange->planes_below();
+    return field;
+  }
   /// The exchange and the Poisson solver share their scratch memory, but for the spectral gradient: it reads the
   /// transform of the potential while forces are written.
   std::int64_t scratch_bytes() const {
@@ -145,7 +159,8 @@ std::string MeshSolver<Real>::remark() const {
 template <class Real>
 typename MeshSolver<Real>::Parts& MeshSolver<Real>::parts() const {
   if (!parts_) {
-    const double needed = least_bytes(mesh_, sizeof(Real)), free = static_cast<double>(device_.memory().free_bytes());
+    const double needed = least_bytes(mesh_, sizeof(Real)) / (in_slabs() ? ranks_->size() : 1),
+                 free = static_cast<double>(device_.memory().free_bytes());
     if (needed > free)
       throw Error(
           ErrorKind::device,
@@ -154,8 +169,8 @@ typename MeshSolver<Real>::Parts& MeshSolver<Real>::parts() const {
     auto parts = std::make_unique<Parts>();
     const Grid grid = grid_of(mesh_);
     parts->exchange =
-        make_mesh_exchange<Real>(device_, grid, {mesh_.assignment, mesh_.gradient, mesh_.density, ranks_});
-    parts->poisson = make_poisson<Real>(device_, grid, mesh_, smoothing_);
+        make_mesh_exchange<Real>(device_, grid, {mesh_.assignment, mesh_.gradient, mesh_.density, ranks_, in_slabs()});
+    parts->poisson = make_poisson<Real>(device_, grid, mesh_, smoothing_, in_slabs() ? ranks_ : nullptr);
     parts_ = std::move(parts);
   }
   return *parts_;
@@ -165,32 +180,32 @@ template <class Real>
 std::int64_t MeshSolver<Real>::device_bytes(std::int64_t n) const {
   const auto& p = parts();
   const std::int64_t fields = spectral() ? 2 : 1;
-  return fields * p.poisson->layout().size() * static_cast<std::int64_t>(sizeof(Real)) + scratch_bytes() +
-         transform_bytes() + p.poisson->own_bytes() + p.exchange->own_bytes(n);
+  return fields * field_size() * static_cast<std::int64_t>(sizeof(Real)) + scratch_bytes() + transform_bytes() +
+         p.poisson->own_bytes() + p.exchange->own_bytes(n);
 }
 
 template <class Real>
 void MeshSolver<Real>::prepare(const Sources<Real>& sources) {
   if (sources.ax) throw Error(ErrorKind::input, "mesh: sources that need prediction are not supported");
   auto& p = parts();
-  Field<Real> field = p.poisson->layout();
   if (field_.size() == 0) {
-    field_ = Buffer<Real>(device_, field.size());
+    field_ = Buffer<Real>(device_, field_size());
     scratch_ = Buffer<std::byte>(device_, scratch_bytes());
     transform_ = Buffer<std::byte>(device_, transform_bytes());
   }
-  field.data = field_.data();
+  const Field<Real> field = field_in(field_);
   particles_ = particles_of(sources);
   p.exchange->deposit(particles_, quantum_of(sources), field, scratch_.data(), *clock_);
   clock_->begin("Poisson");
   p.poisson->solve(field, 4 * pi * constant_, spectral() ? transform_.data() : scratch_.data());
   clock_->begin("force x y z");
+  p.exchange->fetch_planes_around(field);
   if (spectral()) {
-    Field<Real> force = p.poisson->layout();
-    if (force_.size() == 0) force_ = Buffer<Real>(device_, force.size());
-    force.data = force_.data();
+    if (force_.size() == 0) force_ = Buffer<Real>(device_, field_size());
+    const Field<Real> force = field_in(force_);
     for (int axis = 0; axis < 3; ++axis) {
       p.poisson->spectral_force(axis, force, transform_.data());
+      p.exchange->fetch_planes_around(force);
       p.exchange->set_force(axis, force.read_only(), scratch_.data());
     }
   } else {
@@ -206,10 +221,11 @@ void MeshSolver<Real>::evaluate(const Targets& targets, unsigned want, const For
     throw Error(ErrorKind::input, "gravity.solver: mesh gives neither jerk nor nearest neighbours; use direct");
   if (!prepared_) throw Error(ErrorKind::input, "mesh: evaluate before prepare");
   MeshForces<Real> out;
-  if (want & want_acceleration) out.ax = forces.ax, out.ay = forces.ay, out.az = forces.az;
-  if (want & want_potential) out.potential = forces.potential;
-  Field<Real> field = parts().poisson->layout();
-  field.data = field_.data();
+  Real none = 0;  // a rank without particles may have no arrays, and is asked for the same as the others
+  const auto array = [&](Real* values) { return values || targets.count > 0 ? values : &none; };
+  if (want & want_acceleration) out.ax = array(forces.ax), out.ay = array(forces.ay), out.az = array(forces.az);
+  if (want & want_potential) out.potential = array(forces.potential);
+  const Field<Real> field = field_in(field_);
   MeshParticles<Real> asking = particles_;
   if (!targets.index)
     asking.x += targets.first, asking.y += targets.first, asking.z += targets.first, asking.mass += targets.first;

@@ -12,18 +12,22 @@ namespace {
 
 using physics::ForceStencil;
 
-/// The field as rows and layers (Walk), with the rows beyond the last where it wraps.
+/// The field as rows and layers (Walk), with the rows beyond the last where it wraps. Around the layers of a slab stand
+/// the next ones.
 template <class Real>
 struct Rows {
   const Real* data;
   std::int64_t pitch;
   int rows, layers;
+  bool slab;
 
-  Rows(const Field<const Real>& field, bool flat)
-      : data(field.data), pitch(field.pitch), rows(flat ? 1 : field.ny), layers(flat ? field.ny : field.nz) {}
+  Rows(const Field<const Real>& field, const Walk<Real>& walk)
+      : data(field.data), pitch(field.pitch), rows(field.ny), layers(field.nz), slab(walk.slab) {
+    if (walk.frame.dimensions == 2) rows = 1, layers = field.ny;
+  }
   static int wrapped(int i, int n) { return i < 0 ? i + n : i >= n ? i - n : i; }
   const Real* row(int row_number, int layer) const {
-    return data + (std::int64_t{wrapped(layer, layers)} * rows + wrapped(row_number, rows)) * pitch;
+    return data + (std::int64_t{slab ? layer : wrapped(layer, layers)} * rows + wrapped(row_number, rows)) * pitch;
   }
 };
 
@@ -68,7 +72,7 @@ template <bool four_point, class Real>
 void differentiate_layer(const Walk<Real>& walk, const Field<const Real>& potential, int layer,
                          CellForce<Real>* cells) {
   const bool flat = walk.frame.dimensions == 2;
-  const Rows<Real> rows(potential, flat);
+  const Rows<Real> rows(potential, walk);
   const Real* const per_length = walk.frame.per_length;
   std::vector<Real> work(static_cast<std::size_t>(3 * walk.nx), Real(0));
   Real *const fx = work.data(), *const fy = fx + walk.nx, *const fz = fy + walk.nx;
@@ -88,13 +92,14 @@ void differentiate_layer(const Walk<Real>& walk, const Field<const Real>& potent
   std::copy_n(cells, walk.ghost_rows * walk.row_cells, cells + walk.rows * walk.row_cells);
 }
 
-/// Layers and, after them, copies of the first ones.
+/// Layers and, after them, copies of the first ones, or the next ones of a slab.
 template <class Real, class Body>
 void each_layer(int threads, const Walk<Real>& walk, CellForce<Real>* cells, const Body& body) {
-  parallel_for(threads, walk.layers, [&](std::int64_t layer) {
+  const int found = walk.slab && walk.layers > 0 ? walk.layers + walk.ghosts : walk.layers;
+  parallel_for(threads, found, [&](std::int64_t layer) {
     CellForce<Real>* const here = cells + layer * walk.layer_cells;
     body(static_cast<int>(layer), here);
-    if (layer < walk.ghosts) std::copy_n(here, walk.layer_cells, here + walk.layers * walk.layer_cells);
+    if (!walk.slab && layer < walk.ghosts) std::copy_n(here, walk.layer_cells, here + walk.layers * walk.layer_cells);
   });
 }
 
@@ -113,8 +118,7 @@ void differentiate(int threads, const Walk<Real>& walk, Gradient gradient, const
 
 template <class Real>
 void copy_force(int threads, const Walk<Real>& walk, int axis, const Field<const Real>& force, CellForce<Real>* cells) {
-  const bool flat = walk.frame.dimensions == 2;
-  const Rows<Real> rows(force, flat);
+  const Rows<Real> rows(force, walk);
   const int component = axis == walk.layer_axis() ? 2 : axis;
   each_layer(threads, walk, cells, [&](int layer, CellForce<Real>* here) {
     for (int y = 0; y < walk.rows + walk.ghost_rows; ++y) {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "comm/communicator.hpp"
 #include "device/device.hpp"
 #include "mesh/grid.hpp"
 #include "mesh/options.hpp"
@@ -38,6 +39,9 @@ struct PoissonFftOptions {
   int deconvolve = 0;           // order of the assignment window to divide by twice (deposit and gather); 0: none
   double smoothing = 0;         // Gaussian filter exp(−(k a)²/2) with a in units of length; 0: none
   bool spectral_force = false;  // keep the transform for spectral_force()
+  /// Each of these ranks has its planes of the field only (mesh/slab_planes.hpp), and all call solve() and
+  /// spectral_force() together. In a periodic box of three dimensions, on the CPU. Null: the field is whole.
+  std::shared_ptr<Communicator> ranks{};
 };
 
 /// FFT with the Green function of the options in a periodic box, with that of open space by zero padding (Hockney &

@@ -140,6 +140,30 @@ TEST(SpreadSystem, HasTheBitsOfOneRankWithDoublesAndStepsChosenFromAllParticles)
                           some_particles(150, 0), {3, 4});
 }
 
+// Every cloud and every force, on ranks that have planes from a half of the mesh to none.
+TEST(SpreadSystem, HasTheBitsOfOneRankForEveryCloudAndGradient) {
+  const auto particles = some_particles(100, 0);
+  expect_bits_of_one_rank({"gravity.mesh.assignment=ngp", "gravity.mesh.gradient=four-point"}, particles, {2, 7});
+  expect_bits_of_one_rank({"gravity.mesh.assignment=tsc", "run.precision=mixed"}, particles, {3, 16});
+  expect_bits_of_one_rank({"gravity.mesh.assignment=pcs", "gravity.mesh.gradient=four-point"}, particles, {4, 20});
+  expect_bits_of_one_rank({"gravity.mesh.assignment=pcs", "gravity.mesh.gradient=spectral", "run.precision=double"},
+                          particles, {7});
+}
+
+// Equal masses are not sent; more than a group of particles, of which most stay together.
+TEST(SpreadSystem, HasTheBitsOfOneRankWithManyEqualMasses) {
+  auto particles = some_particles(3000, 0);
+  std::fill(particles.mass.begin(), particles.mass.end(), 1.0 / 4096);
+  expect_bits_of_one_rank({"time.step=0.25"}, particles, {3});
+}
+
+TEST(SpreadSystem, HasTheBitsOfOneRankWhereOneSlabHasAllParticles) {
+  auto particles = some_particles(300, 0);
+  for (std::size_t k = 0; k < particles.z.size(); ++k)
+    particles.z[k] = 0.47 + 0.05 * particles.z[k], particles.vz[k] = 0;
+  expect_bits_of_one_rank({"gravity.mesh.assignment=tsc", "time.step=0.125"}, particles, {4, 7});
+}
+
 TEST(SpreadSystem, HasTheBitsOfOneRankInAnIsolatedBoxThatParticlesLeave) {
   const Settings isolated{"gravity.mesh.boundary=isolated", "gravity.mesh.poisson=multigrid", "run.precision=double",
                           "gravity.mesh.box=1.0"};

@@ -33,6 +33,10 @@ struct ExchangeOptions {
   /// added, so that it does not depend on who has which. deposit() is then a call of all ranks. Null: one rank. On the
   /// CPU.
   std::shared_ptr<Communicator> ranks{};
+  /// Of a periodic mesh in three dimensions each of these ranks has its planes only (mesh/slab_planes.hpp), and so has
+  /// the density: particles go to the rank of the plane in which their cloud begins, and forces come back. Then
+  /// gather() is a call of all ranks too, for all particles of the deposit.
+  bool slabs = false;
 };
 
 /// The traffic between particles and one mesh, on one device. Nothing here waits for a GPU except the host route and
@@ -62,6 +66,12 @@ class MeshExchange {
   /// Particles that the last deposit left out, of all ranks. Waits.
   virtual std::int64_t outside() = 0;
 
+  /// Planes of other ranks that set_potential(), set_force() and gather() read below and above those of a field, which
+  /// has room for them there; and what fetches them, a call of all ranks. Without slabs there are none.
+  virtual int planes_below() const { return 0; }
+  virtual int planes_above() const { return 0; }
+  virtual void fetch_planes_around(const Field<Real>&) {}
+
   /// The force field −∇φ by the stencil of the options into `scratch`.
   virtual void set_potential(const Field<const Real>& potential, void* scratch) = 0;
   /// One component of a force field that was differentiated elsewhere (Gradient::spectral).
@@ -82,6 +92,10 @@ class MeshExchange {
 template <class Real>
 std::unique_ptr<MeshExchange<Real>> make_mesh_exchange_cpu(const Device& device, const Grid& grid,
                                                            const ExchangeOptions& options);
+/// With slabs: an exchange on the CPU for the planes of this rank, which gets the particles of all ranks that it needs.
+template <class Real>
+std::unique_ptr<MeshExchange<Real>> make_mesh_exchange_slabs(const Device& device, const Grid& grid,
+                                                             const ExchangeOptions& options);
 template <class Real>
 std::unique_ptr<MeshExchange<Real>> make_mesh_exchange_cuda(const Device& device, const Grid& grid,
                                                             const ExchangeOptions& options);
@@ -93,7 +107,8 @@ std::unique_ptr<MeshExchange<Real>> make_mesh_exchange(const Device& device, con
   if constexpr (cuda_built) {
     if (device.is_cuda()) return make_mesh_exchange_cuda<Real>(device, grid, options);
   }
-  return make_mesh_exchange_cpu<Real>(device, grid, options);
+  return options.slabs ? make_mesh_exchange_slabs<Real>(device, grid, options)
+                       : make_mesh_exchange_cpu<Real>(device, grid, options);
 }
 
 }  // namespace pergola

@@ -7,6 +7,7 @@
 #include "mesh/coupling/exchange_loops.hpp"
 #include "mesh/coupling/slab_lists.hpp"
 #include "mesh/force_field.hpp"
+#include "mesh/slab_planes.hpp"
 #include "physics/point_mass.hpp"
 
 namespace pergola {
@@ -33,7 +34,9 @@ struct LayerSums {
 constexpr std::int64_t most_shared_sums = std::int64_t{1} << 21;
 
 /// Enough slabs for all threads; nothing else depends on it, for the sums are whole numbers.
-int choose_slab_layers(int layers, int threads) { return std::clamp(layers / (4 * threads), 4, 16); }
+int choose_slab_layers(int layers, int threads) {
+  return threads == 1 ? 16 : std::clamp(layers / (4 * threads), 4, 16);
+}
 
 /// Deposit: particles are listed by slab, some layers of the grid. Each slab has a block of sums of its own (a crowded
 /// one has several), with the layers that its particles' clouds reach beyond it, so that no two threads ever add to the
@@ -45,12 +48,19 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
       : threads_(device.threads()),
         grid_(grid),
         options_(options),
-        walk_(grid, options.assignment),
+        walk_(make_walk(grid, options)),
         loops_(exchange::choose_loops<Real>(grid.dimensions, options.assignment)),
         slab_layers_(choose_slab_layers(walk_.layers, threads_)),
-        lists_(walk_.layers, slab_layers_) {
-    block_cells_ = (slab_layers_ + SlabLists<Real>::spare_layers + walk_.ghosts) * walk_.layer_cells;
+        lists_(walk_, slab_layers_, options.slabs) {
+    const int reached = slab_layers_ + SlabLists<Real>::spare_layers;
+    block_cells_ = ((walk_.slab ? std::min(reached, walk_.layers) : reached) + walk_.ghosts) * walk_.layer_cells;
     layer_sums_.resize(static_cast<std::size_t>(walk_.layers));
+    if (options_.slabs) {
+      const SlabPlanes slab(*options_.ranks, grid.cells[2]);
+      sums_above_ = PlanesAround(*options_.ranks, slab, 0, walk_.ghosts);
+      const int reach = options_.gradient == Gradient::spectral ? 0 : options_.gradient == Gradient::two_point ? 1 : 2;
+      around_ = PlanesAround(*options_.ranks, slab, reach, walk_.ghosts + reach);
+    }
   }
 
   std::int64_t scratch_bytes() const override {
@@ -59,15 +69,22 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
                     exchange::force_cells(walk_) * std::int64_t{sizeof(CellForce<Real>)});
   }
   std::int64_t own_bytes(std::int64_t particles) const override {
-    const std::int64_t shared = options_.ranks ? shared_layers() * walk_.rows * walk_.row_cells : 0;
-    return SlabLists<Real>::bytes(particles) + shared * std::int64_t{sizeof(std::int64_t)};
+    std::int64_t bytes = SlabLists<Real>::bytes(particles);
+    if (options_.slabs) {
+      const auto field_plane = static_cast<std::size_t>(walk_.rows) * static_cast<std::size_t>(walk_.nx) * sizeof(Real);
+      bytes += std::int64_t{walk_.ghosts} * static_cast<std::int64_t>(sums_plane_bytes());
+      bytes += sums_above_.bytes(sums_plane_bytes()) + around_.bytes(field_plane);
+    } else if (options_.ranks) {
+      bytes += shared_layers() * static_cast<std::int64_t>(sums_plane_bytes());
+    }
+    return bytes;
   }
 
   void deposit(const MeshParticles<Real>& particles, double quantum, const Field<Real>& density, void* scratch,
                StageClock& clock) override {
     clock.begin("cell assignment");
     lists_.fill(threads_, walk_, loops_, particles);
-    parts_ = lists_.parts(most_further_parts());
+    parts_ = lists_.parts(std::max<std::int64_t>(1, most_further_parts()));
     clock.begin("histogram");
     auto* const sums = static_cast<std::int64_t*>(scratch);
     blocks_.resize(parts_.size());
@@ -81,7 +98,9 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     clock.begin("density");
     const double factor = quantum / grid_.cell_volume();
     outside_ = lists_.outside();
-    if (options_.ranks)
+    if (options_.slabs)
+      write_slab_layers(factor, density);
+    else if (options_.ranks)
       write_shared_layers(factor, density);
     else
       parallel_for(threads_, walk_.layers,
@@ -94,6 +113,14 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
   std::int64_t deposited_quanta() override { return deposited_; }
   std::int64_t outside() override { return outside_; }
 
+  int planes_below() const override { return around_.below(); }
+  int planes_above() const override { return around_.above(); }
+  void fetch_planes_around(const Field<Real>& field) override {
+    if (!options_.slabs) return;
+    const auto plane = static_cast<std::size_t>(field.pitch * field.ny) * sizeof(Real);
+    around_.fetch(*options_.ranks, reinterpret_cast<std::byte*>(field.data), plane);
+  }
+
   void set_potential(const Field<const Real>& potential, void* scratch) override {
     exchange::differentiate(threads_, walk_, options_.gradient, potential, static_cast<CellForce<Real>*>(scratch));
   }
@@ -105,6 +132,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
               const Field<const Real>& potential, double gravitational_constant, const MeshForces<Real>& forces,
               const void* scratch) override {
     const auto* const cells = static_cast<const CellForce<Real>*>(scratch);
+    if (options_.slabs) return gather_listed(particles, potential, forces, cells);
     parallel_chunks(threads_, count, chunk, [&](std::int64_t begin, std::int64_t end) {
       bool any_off = false;
       if (forces.ax) any_off |= loops_.gather_forces(walk_, particles, index, begin, end, cells, forces);
@@ -125,24 +153,39 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
   }
 
  private:
-  /// Blocks that crowded slabs may have in all beyond one each.
-  std::int64_t most_further_parts() const { return 2 * std::int64_t{threads_}; }
+  static Walk<Real> make_walk(const Grid& grid, const ExchangeOptions& options) {
+    const Walk<Real> whole(grid, options.assignment);
+    if (!options.slabs) return whole;
+    const SlabPlanes slab(*options.ranks, grid.cells[2]);
+    return whole.of_slab(slab.first(), slab.count());
+  }
+  std::size_t sums_plane_bytes() const {
+    return static_cast<std::size_t>(walk_.rows * walk_.row_cells) * sizeof(std::int64_t);
+  }
 
-  /// The sums of a layer in the blocks that hold it.
+  /// Blocks that crowded slabs may have in all beyond one each.
+  std::int64_t most_further_parts() const { return threads_ == 1 ? 0 : 2 * std::int64_t{threads_}; }
+
+  /// The sums of a layer in the blocks that hold it; those beyond the last layer are the first ones, but of a slab.
   std::vector<const std::int64_t*> blocks_with(int layer) const {
     std::vector<const std::int64_t*> from;
+    const int again = walk_.slab ? walk_.layers + walk_.ghosts : walk_.layers;
     for (const SumBlock& block : blocks_)
-      for (int at = layer - block.first_layer; at < block.cleared; at += walk_.layers)
+      for (int at = layer - block.first_layer; at < block.cleared; at += again)
         if (at >= 0) from.push_back(block.sums + at * walk_.layer_cells);
     return from;
   }
 
-  /// Adds a row of a layer from these blocks. `rows` is work memory.
-  void add_row(const std::vector<const std::int64_t*>& from, int row, std::vector<const std::int64_t*>& rows,
-               std::int64_t* total) const {
+  /// A row of a layer in these blocks, and the ghosts that repeat it.
+  void find_rows(const std::vector<const std::int64_t*>& from, int row, std::vector<const std::int64_t*>& rows) const {
     rows.clear();
     for (const std::int64_t* const block : from)
       for (int r = row; r < walk_.rows + walk_.ghost_rows; r += walk_.rows) rows.push_back(block + r * walk_.row_cells);
+  }
+  /// Adds them up. `rows` is work memory.
+  void add_row(const std::vector<const std::int64_t*>& from, int row, std::vector<const std::int64_t*>& rows,
+               std::int64_t* total) const {
+    find_rows(from, row, rows);
     loops_.add_rows(walk_, rows.data(), rows.size(), total);
   }
 
@@ -202,6 +245,36 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     }
   }
 
+  /// The same for a slab: sums beyond its last layer go to the ranks that have these planes.
+  void write_slab_layers(double factor, const Field<Real>& density) {
+    const std::int64_t plane = walk_.rows * walk_.row_cells, beyond = walk_.layers > 0 ? walk_.ghosts : 0;
+    shared_.resize(static_cast<std::size_t>(beyond * plane));
+    parallel_for(threads_, beyond, [&](std::int64_t g) {
+      const auto from = blocks_with(walk_.layers + static_cast<int>(g));
+      std::vector<const std::int64_t*> rows;
+      for (int row = 0; row < walk_.rows; ++row) {
+        std::int64_t* const total = shared_.data() + g * plane + row * walk_.row_cells;
+        add_row(from, row, rows, total);
+        std::fill_n(total + walk_.nx, walk_.ghosts, 0);  // they are in the first cells
+      }
+    });
+    const auto* const arrived = reinterpret_cast<const std::int64_t*>(
+        sums_above_.give(*options_.ranks, reinterpret_cast<const std::byte*>(shared_.data()), sums_plane_bytes()));
+    parallel_for(threads_, walk_.layers, [&](std::int64_t layer) {
+      const auto from = blocks_with(static_cast<int>(layer));
+      std::vector<const std::int64_t*> rows;
+      std::vector<std::int64_t> total(static_cast<std::size_t>(walk_.row_cells));
+      finish_layer(static_cast<int>(layer), factor, density, [&](int row) {
+        find_rows(from, row, rows);
+        for (std::size_t k = 0; k < sums_above_.arriving().size(); ++k)
+          if (sums_above_.arriving()[k] == layer)
+            rows.push_back(arrived + static_cast<std::int64_t>(k) * plane + row * walk_.row_cells);
+        loops_.add_rows(walk_, rows.data(), rows.size(), total.data());
+        return total.data();
+      });
+    });
+  }
+
   /// The layers of the field beyond those of the grid.
   void clear_padding(const Field<Real>& density) {
     const bool deep = grid_.dimensions == 3;
@@ -219,6 +292,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
       x += sums.x, y += sums.y;
       z += static_cast<double>(sums.quanta) * (static_cast<double>(layer) + 0.5);
     }
+    if (options_.slabs) options_.ranks->all_reduce(&deposited_, 1, Reduction::sum);
     mass_ = static_cast<double>(deposited_) * quantum;
     if (deposited_ == 0) return;
     const auto h = grid_.spacing();
@@ -227,6 +301,33 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     centre_.x += x / quanta * h[0];
     centre_.y += (grid_.dimensions == 3 ? y : z) / quanta * h[1];
     if (grid_.dimensions == 3) centre_.z += z / quanta * h[2];
+  }
+
+  /// Forces at all particles of the last deposit, in the order of its lists.
+  void gather_listed(const MeshParticles<Real>& particles, const Field<const Real>& potential,
+                     const MeshForces<Real>& forces, const CellForce<Real>* cells) const {
+    parallel_for(threads_, static_cast<std::int64_t>(parts_.size()), [&](std::int64_t p) {
+      const SlabPart& part = parts_[static_cast<std::size_t>(p)];
+      for (std::int64_t g = 0; g < part.group_count; ++g) {
+        if (g + 2 < part.group_count) exchange::fetch_group(particles, part.groups[g + 2]);
+        const std::int64_t begin = std::int64_t{part.groups[g]} * group_size, end = begin + group_size;
+        if (forces.ax) loops_.gather_forces(walk_, particles, nullptr, begin, end, cells, forces);
+        if (forces.potential)
+          loops_.gather_potential(walk_, particles, nullptr, begin, end, potential, forces.potential);
+      }
+      Real found[4][group_size];
+      std::int64_t index[group_size];
+      for (std::int64_t from = 0; from < part.single_count; from += group_size) {
+        const std::int64_t count = std::min<std::int64_t>(group_size, part.single_count - from);
+        std::copy_n(part.singles + from, count, index);
+        if (forces.ax)
+          loops_.gather_forces(walk_, particles, index, 0, count, cells, {found[0], found[1], found[2], nullptr});
+        if (forces.potential) loops_.gather_potential(walk_, particles, index, 0, count, potential, found[3]);
+        Real* const out[4] = {forces.ax, forces.ay, forces.az, forces.potential};
+        for (int field = 0; field < 4; ++field)
+          for (std::int64_t k = 0; k < count && out[field]; ++k) out[field][index[k]] = found[field][k];
+      }
+    });
   }
 
   /// For the particles off the mesh: the mass on it as a point.
@@ -259,7 +360,8 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
   std::vector<SlabPart> parts_;
   std::vector<SumBlock> blocks_;  // of the parts
   std::vector<LayerSums> layer_sums_;
-  std::vector<std::int64_t> shared_;  // sums of some layers, of all ranks
+  std::vector<std::int64_t> shared_;  // sums of some layers, of all ranks or for others
+  PlanesAround sums_above_, around_;  // of a slab: that sums go to, and that forces are made of
   std::int64_t outside_ = 0;
   std::int64_t deposited_ = 0;
   double mass_ = 0;

@@ -106,15 +106,16 @@ struct Clouds {
     for (int k = 0; k < group_size; ++k) all &= held[k];
     return all;
   }
-  HWY_INLINE int last_layer() const {
-    int last = 0;
+  HWY_INLINE int last_layer(const Walk<Real>& walk) const {
+    int last = walk.first_layer;
     for (int k = 0; k < group_size; ++k)
       last = axis[dimensions - 1].first[k] > last ? axis[dimensions - 1].first[k] : last;
-    return last;
+    return last - walk.first_layer;
   }
-  /// The first cells in an array with ghosts.
+  /// The first cells in an array with ghosts that begins at a layer of the walk.
   HWY_INLINE void find_corners(const Walk<Real>& walk, int first_layer, std::int64_t* corner) const {
     const std::int64_t row_cells = walk.row_cells, layer_cells = walk.layer_cells;
+    first_layer += walk.first_layer;
     const int *const x = axis[0].first, *const row = axis[1].first, *const layer = axis[dimensions - 1].first;
     for (int k = 0; k < group_size; ++k)
       corner[k] = (layer[k] - first_layer) * layer_cells + (dimensions == 3 ? row[k] * row_cells : 0) + x[k];
@@ -136,6 +137,7 @@ LayerRange find_layers(const Walk<Real>& walk, const MeshParticles<Real>& partic
                        std::int64_t end, int* layers) {
   const CellFrame<Real> frame = walk.frame;
   constexpr int axis = dimensions - 1;
+  const int first_layer = walk.first_layer;
   Group<dimensions, Real> group;
   group.some(particles, begin, end);
   alignas(64) int held[group_size], layer[group_size];
@@ -146,7 +148,7 @@ LayerRange find_layers(const Walk<Real>& walk, const MeshParticles<Real>& partic
   find_places(frame, axis, group.x[axis], place, held);
   for (int k = 0; k < group_size; ++k) {
     const int first = frame.wrapped(axis, physics::axis_weights<order>(place[k]).first);
-    layer[k] = held[k] ? first : off_mesh;
+    layer[k] = held[k] ? first - first_layer : off_mesh;
   }
   LayerRange range{layer[0], layer[0]};
   for (int k = 0; k < group_size; ++k) {
@@ -161,7 +163,7 @@ template <int dimensions, class Real>
 void find_cells(const Walk<Real>& walk, const MeshParticles<Real>& particles, std::int64_t begin, std::int64_t end,
                 std::uint32_t* cells) {
   const std::uint32_t nx = static_cast<std::uint32_t>(walk.nx), rows = static_cast<std::uint32_t>(walk.rows);
-  const std::uint32_t none = static_cast<std::uint32_t>(walk.layers) * rows * nx;
+  const std::uint32_t none = static_cast<std::uint32_t>(walk.frame.cells[dimensions - 1]) * rows * nx;
   Group<dimensions, Real> group;
   Clouds<dimensions, 1, Real> clouds;
   for (std::int64_t from = begin; from < end; from += group_size) {
@@ -212,7 +214,7 @@ HWY_NOINLINE void deposit_group(const Walk<Real>& walk, const Group<dimensions, 
   alignas(64) std::int64_t share[GroupClouds::cells][group_size];
   alignas(64) Real weight[group_size];
   clouds.find_corners(walk, block.first_layer, corner);
-  clear_layers(walk, clouds.last_layer() - block.first_layer + order, block);
+  clear_layers(walk, clouds.last_layer(walk) - block.first_layer + order, block);
   std::int64_t* row_sums[GroupClouds::rows];
   for (int row = 0; row < GroupClouds::rows; ++row) row_sums[row] = block.sums + GroupClouds::row_offset(walk, row);
   if (scattered)
@@ -233,6 +235,7 @@ void deposit_groups(const Walk<Real>& walk, const MeshParticles<Real>& particles
                     std::int64_t count, double per_quantum, SumBlock& block) {
   Group<dimensions, Real> group;
   for (std::int64_t g = 0; g < count; ++g) {
+    if (g + 2 < count) fetch_group(particles, groups[g + 2]);
     group.at(particles, std::int64_t{groups[g]} * group_size);
     deposit_group<dimensions, order>(walk, group, group_size, false, per_quantum, block);
   }
@@ -359,7 +362,8 @@ bool gather_potential(const Walk<Real>& walk, const MeshParticles<Real>& particl
     for (int k = 0; k < group_size; ++k) {
       for (int row = 0; row < GroupClouds::rows; ++row) {
         const auto at = [&](int a, int number) HWY_ATTR { return frame.wrapped(a, clouds.axis[a].first[k] + number); };
-        const std::int64_t layer = at(dimensions - 1, row / GroupClouds::row_order);
+        const std::int64_t layer =
+            walk.field_layer(clouds.axis[dimensions - 1].first[k] + row / GroupClouds::row_order);
         values[row][k] = field.data + (layer * field_rows + (dimensions == 3 ? at(1, row % order) : 0)) * field.pitch;
         __builtin_prefetch(values[row][k] + clouds.axis[0].first[k]);
       }

@@ -14,6 +14,9 @@ inline constexpr int group_size = 64;
 /// The grid as the CPU walks it: rows along x, rows to a layer, layers. In three dimensions a layer is a plane of
 /// constant z; in two it is one row, so that layers count y. Arrays of its own repeat `ghosts` = order − 1 cells, rows
 /// and layers beyond the last, so that the cells of a cloud are always at the same distances from its first.
+///
+/// Of a slab: some layers of a periodic grid, from first_layer on. Layers are counted from that one, and those beyond
+/// the last are the next ones of the grid, not the slab's first.
 template <class Real>
 struct Walk {
   CellFrame<Real> frame;
@@ -21,6 +24,8 @@ struct Walk {
   int nx = 1, rows = 1, layers = 1;
   int ghosts = 1, ghost_rows = 1;
   std::int64_t row_cells = 0, layer_cells = 0;  // with ghosts
+  int first_layer = 0;
+  bool slab = false;
 
   Walk() = default;
   Walk(const Grid& grid, Assignment assignment) : frame(grid), order(static_cast<int>(assignment)) {
@@ -32,6 +37,16 @@ struct Walk {
     ghost_rows = flat ? 0 : ghosts;
     row_cells = nx + ghosts;
     layer_cells = row_cells * (rows + ghost_rows);
+  }
+  /// The walk over `count` layers of this one.
+  Walk of_slab(int first, int count) const {
+    Walk walk = *this;
+    walk.first_layer = first, walk.layers = count, walk.slab = true;
+    return walk;
+  }
+  /// A layer that a cloud of the grid reaches, in a field that has those of the slab and, for a slab, those beyond.
+  int field_layer(int grid_layer) const {
+    return slab ? grid_layer - first_layer : frame.wrapped(layer_axis(), grid_layer);
   }
   int layer_axis() const { return frame.dimensions - 1; }
 };
@@ -57,6 +72,15 @@ struct SumBlock {
   int first_layer = 0;
   int cleared = 0;
 };
+
+/// Asks for the particles of a group early, for lists of groups that do not follow each other.
+template <class Real>
+inline void fetch_group(const MeshParticles<Real>& particles, std::uint32_t group) {
+  const std::int64_t first = std::int64_t{group} * group_size;
+  for (const Real* field : {particles.x, particles.y, particles.z, particles.mass})
+    for (int k = 0; k < group_size && field; k += 64 / static_cast<int>(sizeof(Real)))
+      __builtin_prefetch(field + first + k);
+}
 
 /// The loops for one number of dimensions and one assignment.
 template <class Real>

@@ -37,10 +37,18 @@ std::int64_t SlabLists<Real>::bytes(std::int64_t particles) {
 }
 
 template <class Real>
-int SlabLists<Real>::slab_of(LayerRange range, bool complete) const {
+int SlabLists<Real>::list_at(int layer, const Walk<Real>& walk, const Real* y) const {
+  const int list = layer / list_layers_;
+  if (bundles_ == 1) return list;
+  const int row = std::min(static_cast<int>(walk.frame.place(1, *y)), walk.rows - 1);
+  return list * bundles_ + row / bundle_rows;
+}
+
+template <class Real>
+int SlabLists<Real>::list_of(LayerRange range, bool complete, const Walk<Real>& walk, const Real* y) const {
   if (range.most == off_mesh) return off_mesh;
   const int slab = range.least / slab_layers_, end = (slab + 1) * slab_layers_ + spare_layers;
-  return complete && range.least != off_mesh && range.most < end ? slab : one_by_one;
+  return complete && range.least != off_mesh && range.most < end ? list_at(range.least, walk, y) : one_by_one;
 }
 
 template <class Real>
@@ -49,9 +57,9 @@ void SlabLists<Real>::fill(int threads, const Walk<Real>& walk, const Loops<Real
   const std::int64_t groups = (particles.count + group_size - 1) / group_size;
   const std::int64_t chunks = (groups + groups_in_chunk - 1) / groups_in_chunk;
   const auto end_of = [&](std::int64_t group) { return std::min((group + 1) * group_size, particles.count); };
-  groups_.start(slabs_, chunks);
-  singles_.start(slabs_, chunks);
-  group_slab_.resize(static_cast<std::size_t>(groups));
+  groups_.start(first_list(slabs_), chunks);
+  singles_.start(first_list(slabs_), chunks);
+  group_list_.resize(static_cast<std::size_t>(groups));
   std::vector<std::int64_t> outside(static_cast<std::size_t>(chunks), 0);
   parallel_chunks(threads, groups, groups_in_chunk, [&](std::int64_t begin, std::int64_t end) {
     std::uint32_t* const group_count = groups_.of_chunk(begin / groups_in_chunk);
@@ -61,16 +69,16 @@ void SlabLists<Real>::fill(int threads, const Walk<Real>& walk, const Loops<Real
     for (std::int64_t group = begin; group < end; ++group) {
       const std::int64_t i = group * group_size, count = end_of(group) - i;
       const LayerRange range = loops.find_layers(walk, particles, i, i + count, layers);
-      const int slab = slab_of(range, count == group_size);
-      group_slab_[static_cast<std::size_t>(group)] = slab;
-      if (slab == off_mesh) off += count;
-      if (slab >= 0) ++group_count[slab];
-      if (slab != one_by_one) continue;
+      const int list = list_of(range, count == group_size, walk, particles.y + i);
+      group_list_[static_cast<std::size_t>(group)] = list;
+      if (list == off_mesh) off += count;
+      if (list >= 0) ++group_count[list];
+      if (list != one_by_one) continue;
       for (std::int64_t k = 0; k < count; ++k)
         if (layers[k] == off_mesh)
           ++off;
         else
-          ++single_count[layers[k] / slab_layers_];
+          ++single_count[list_at(layers[k], walk, particles.y + i + k)];
     }
     outside[static_cast<std::size_t>(begin / groups_in_chunk)] = off;
   });
@@ -82,14 +90,15 @@ void SlabLists<Real>::fill(int threads, const Walk<Real>& walk, const Loops<Real
     std::uint32_t* const single_place = singles_.of_chunk(begin / groups_in_chunk);
     int layers[group_size];
     for (std::int64_t group = begin; group < end; ++group) {
-      const int slab = group_slab_[static_cast<std::size_t>(group)];
-      if (slab >= 0) groups_.numbers[group_place[slab]++] = static_cast<std::uint32_t>(group);
-      if (slab != one_by_one) continue;
+      const int list = group_list_[static_cast<std::size_t>(group)];
+      if (list >= 0) groups_.numbers[group_place[list]++] = static_cast<std::uint32_t>(group);
+      if (list != one_by_one) continue;
       const std::int64_t i = group * group_size, count = end_of(group) - i;
       loops.find_layers(walk, particles, i, i + count, layers);
       for (std::int64_t k = 0; k < count; ++k)
         if (layers[k] != off_mesh)
-          singles_.numbers[single_place[layers[k] / slab_layers_]++] = static_cast<std::uint32_t>(i + k);
+          singles_.numbers[single_place[list_at(layers[k], walk, particles.y + i + k)]++] =
+              static_cast<std::uint32_t>(i + k);
     }
   });
 }
@@ -100,12 +109,14 @@ std::vector<SlabPart> SlabLists<Real>::parts(std::int64_t n) const {
   const std::int64_t most = std::max<std::int64_t>(1, (all + n - 1) / n);
   std::vector<SlabPart> parts;
   for (int slab = 0; slab < slabs_; ++slab) {
-    const std::int64_t groups = groups_.size(slab), singles = singles_.size(slab);
+    const int first = first_list(slab), end = first_list(slab + 1);
+    const std::int64_t first_group = groups_.begin(first), groups = groups_.begin(end) - first_group;
+    const std::int64_t first_single = singles_.begin(first), singles = singles_.begin(end) - first_single;
     const std::int64_t pieces = (groups * group_size + singles + most - 1) / most;
     for (std::int64_t p = 0; p < pieces; ++p) {
       const std::int64_t group = groups * p / pieces, single = singles * p / pieces;
-      parts.push_back({slab, groups_.numbers.data() + groups_.begin(slab) + group,
-                       singles_.numbers.data() + singles_.begin(slab) + single, groups * (p + 1) / pieces - group,
+      parts.push_back({slab, groups_.numbers.data() + first_group + group,
+                       singles_.numbers.data() + first_single + single, groups * (p + 1) / pieces - group,
                        singles * (p + 1) / pieces - single});
     }
   }

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -20,7 +21,7 @@ struct SlabList {
   }
   void counts_to_places();
   std::int64_t begin(int slab) const { return first[static_cast<std::size_t>(slab)]; }
-  std::int64_t size(int slab) const { return first[static_cast<std::size_t>(slab) + 1] - begin(slab); }
+  std::int64_t size(int slab) const { return begin(slab + 1) - begin(slab); }
 };
 
 /// Some of the particles of a slab.
@@ -32,14 +33,19 @@ struct SlabPart {
 
 /// The particles of each slab, `slab_layers` layers of the grid: as whole groups where the group's layers begin in the
 /// slab and end at most `spare_layers` beyond it, which is the rule when particles are in cell order and have not moved
-/// far, else one by one.
+/// far, else one by one. `in_runs`: those of a slab by layers and bundles of rows, for particles that are several runs
+/// in cell order, which would else go over the slab's memory one after the other. In three dimensions.
 template <class Real>
 class SlabLists {
  public:
   static constexpr int spare_layers = 4;
 
-  SlabLists(int layers, int slab_layers)
-      : slab_layers_(slab_layers), slabs_((layers + slab_layers - 1) / slab_layers) {}
+  SlabLists(const Walk<Real>& walk, int slab_layers, bool in_runs = false)
+      : layers_(walk.layers),
+        slab_layers_(slab_layers),
+        slabs_((layers_ + slab_layers - 1) / slab_layers),
+        list_layers_(in_runs ? 1 : slab_layers),
+        bundles_(in_runs ? (walk.rows + bundle_rows - 1) / bundle_rows : 1) {}
   int slabs() const { return slabs_; }
   static std::int64_t bytes(std::int64_t particles);
 
@@ -50,11 +56,19 @@ class SlabLists {
 
  private:
   static constexpr int one_by_one = -2;  // instead of the slab of a group
-  int slab_of(LayerRange range, bool complete) const;
+  static constexpr int bundle_rows = 32;
+  /// The list of a group, by its layers and its first particle.
+  int list_of(LayerRange range, bool complete, const Walk<Real>& walk, const Real* y) const;
+  int list_at(int layer, const Walk<Real>& walk, const Real* y) const;
+  /// The first list of a slab; of one too many the end.
+  int first_list(int slab) const {
+    return std::min(slab * slab_layers_, layers_ + list_layers_ - 1) / list_layers_ * bundles_;
+  }
 
-  int slab_layers_, slabs_;
+  int layers_, slab_layers_, slabs_;
+  int list_layers_, bundles_;  // particles of so many layers are listed together; of a part of their rows
   SlabList groups_, singles_;
-  std::vector<int> group_slab_;  // or off_mesh or one_by_one
+  std::vector<int> group_list_;  // or off_mesh or one_by_one
   std::int64_t outside_ = 0;
 };
 

@@ -116,14 +116,15 @@ std::vector<double> open_space_green_transform(const FftAxes& axes, int threads)
   return values;
 }
 
-std::vector<double> periodic_green_transform(const FftAxes& axes, int threads) {
-  const auto points = stored_modes(axes);
+std::vector<double> periodic_green_transform(const FftAxes& axes, int threads, int first, int count) {
+  auto points = stored_modes(axes);
+  points[0] = count;
   const auto& [x, y, z] = axes.axis;
   const double scale = 1 / axes.modes();
   std::vector<double> values(points[0] * points[1] * points[2]);
   each_mode(values, points, threads, [&](int i, int j, int k, double& value) {
-    value = scale * physics::green_factor(x.eigenvalue[i] + y.eigenvalue[j] + z.eigenvalue[k],
-                                          x.window[i] * y.window[j] * z.window[k]);
+    value = scale * physics::green_factor(x.eigenvalue[first + i] + y.eigenvalue[j] + z.eigenvalue[k],
+                                          x.window[first + i] * y.window[j] * z.window[k]);
   });
   return values;
 }

@@ -33,8 +33,9 @@ FftAxes make_fft_axes(const Grid& grid, const PoissonFftOptions& options);
 /// and even, hence modes 0 … length / 2 of each axis, value [(kx (ny + 1) + ky) (nz + 1) + kz].
 std::vector<double> open_space_green_transform(const FftAxes& axes, int threads);
 
-/// The periodic counterpart, 1 / eigenvalue, in the same order; zero for the mean.
-std::vector<double> periodic_green_transform(const FftAxes& axes, int threads);
+/// The periodic counterpart, 1 / eigenvalue, in the same order; zero for the mean. For modes first … first + count − 1
+/// of the x axis.
+std::vector<double> periodic_green_transform(const FftAxes& axes, int threads, int first, int count);
 
 template <class Real>
 std::unique_ptr<PoissonSolver<Real>> make_poisson_fft_cpu(const Device& device, const Grid& grid,

@@ -2,6 +2,7 @@
 #include <complex>
 #include <cstring>
 #include <mutex>
+#include <optional>
 
 #include "base/error.hpp"
 #include "device/buffer.hpp"
@@ -9,6 +10,7 @@
 #include "mesh/fft/fftw_lines.hpp"
 #include "mesh/fft/half_complex.hpp"
 #include "mesh/fft/poisson_fft.hpp"
+#include "mesh/fft/transposition.hpp"
 
 namespace pergola {
 
@@ -38,6 +40,9 @@ class BatchedLines {
 /// the product with the Green factors, lines back. Backward: the first pass in reverse. Between the passes a plane
 /// holds its modes with y fastest, [kx][ky], for FFTW reads strided lines faster than it writes them. In two dimensions
 /// the plane is a row, and y stands for z. All cuts are independent of the number of threads, and so are the bits.
+///
+/// Where ranks share the field out, each does the first and last pass for its planes and the middle one for its share
+/// of the lines along z, which are brought together in between (Transposition): the same batches of the same lines.
 template <class Real>
 class PoissonFftCpu final : public PoissonSolver<Real> {
   using Complex = std::complex<Real>;
@@ -57,8 +62,14 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
         plane_(std::int64_t{y_.length} * pitch_ / 2),
         columns_(std::int64_t{kx_count_} * y_.length),
         half_complex_(x_.length) {
+    if (options.ranks && (flat_ || !grid.periodic()))
+      throw Error(ErrorKind::input, "mesh: expected a periodic box in three dimensions for slabs");
+    if (options.ranks) slabs_.emplace(options.ranks, z_.length, columns_, line_batch);
     make_plans();
-    const auto green = grid.periodic() ? periodic_green_transform(axes_, device.threads())
+    const std::int64_t own_first = first_column(), own_last = own_first + own_columns() - 1;
+    green_first_ = static_cast<int>(own_first / y_.length);
+    const int green_count = own_columns() > 0 ? static_cast<int>(own_last / y_.length) - green_first_ + 1 : 0;
+    const auto green = grid.periodic() ? periodic_green_transform(axes_, device.threads(), green_first_, green_count)
                                        : open_space_green_transform(axes_, device.threads());
     green_ = Buffer<Real>(device, std::int64_t(green.size()));
     std::transform(green.begin(), green.end(), green_.data(), [](double g) { return static_cast<Real>(g); });
@@ -70,32 +81,39 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
   }
 
   Field<Real> layout() const override {
-    return {nullptr, x_.length, flat_ ? z_.length : y_.length, flat_ ? 1 : z_.length, pitch_, true};
+    const int planes = slabs_ ? slabs_->planes().count() : z_.length;
+    return {nullptr, x_.length, flat_ ? z_.length : y_.length, flat_ ? 1 : planes, pitch_, true};
   }
   std::int64_t scratch_bytes() const override {
-    return spectral_ ? columns_ * z_.length * std::int64_t{sizeof(Complex)} : 0;
+    return (kept_size() + (slabs_ ? slabs_->size() : 0)) * std::int64_t{sizeof(Complex)};
   }
   std::int64_t own_bytes() const override { return static_cast<std::int64_t>(green_.bytes() + work_.bytes()); }
 
   void solve(const Field<Real>& field, double factor, void* scratch) override {
     const Real scale = static_cast<Real>(factor * axes_.unit_length * axes_.unit_length);
-    Complex* kept = spectral_ ? static_cast<Complex*>(scratch) : nullptr;
-    each_plane(z_.cells, [&](std::int64_t begin, std::int64_t end, const Work& work) {
-      flat_ ? rows_forward(field.data, begin, end, work) : plane_forward(field.data, begin, work);
-    });
+    Complex* const kept = spectral_ ? static_cast<Complex*>(scratch) : nullptr;
+    const Columns columns = columns_of(field, scratch);
+    Complex* const packed = packed_in(scratch);
+    each_plane(slabs_ ? slabs_->planes().count() : z_.cells,
+               [&](std::int64_t begin, std::int64_t end, const Work& work) {
+                 flat_ ? rows_forward(field.data, begin, end, work) : plane_forward(field.data, begin, work);
+                 if (slabs_) slabs_->pack(begin, modes(field) + begin * plane_, packed);
+               });
+    if (slabs_) slabs_->to_columns(packed, columns.data);
     each_block([&](std::int64_t begin, std::int64_t end, const Work& work) {
-      solve_lines(modes(field), begin, end, scale, kept, work);
+      solve_lines(columns, begin, end, scale, kept, work);
     });
-    to_real(field);
+    to_real(columns, field, packed);
   }
 
   void spectral_force(int axis, const Field<Real>& force, void* scratch) override {
     if (!spectral_) throw Error(ErrorKind::input, "mesh: the spectral force was not among the options of the solver");
-    const Complex* kept = static_cast<const Complex*>(scratch);
+    const Complex* const kept = static_cast<const Complex*>(scratch);
+    const Columns columns = columns_of(force, scratch);
     each_block([&](std::int64_t begin, std::int64_t end, const Work& work) {
-      differentiate_lines(kept, axis, begin, end, modes(force), work);
+      differentiate_lines(kept, axis, begin, end, columns, work);
     });
-    to_real(force);
+    to_real(columns, force, packed_in(scratch));
   }
 
  private:
@@ -106,6 +124,22 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     Complex* block;   // z lines as they stand in the field, [line / line_batch][z][line % line_batch]
     Complex* lines;   // a batch of z lines, [line][z]
   };
+  /// The lines along z that this rank works on: value z of line l at [z * plane + l].
+  struct Columns {
+    Complex* data;
+    std::int64_t plane;
+  };
+  Columns columns_of(const Field<Real>& field, void* scratch) const {
+    if (!slabs_) return {modes(field), plane_};
+    return {static_cast<Complex*>(scratch) + kept_size(), slabs_->columns()};
+  }
+  /// Messages to and from the ranks' planes, after the columns.
+  Complex* packed_in(void* scratch) const {
+    return slabs_ ? static_cast<Complex*>(scratch) + kept_size() + slabs_->columns_size() : nullptr;
+  }
+  std::int64_t own_columns() const { return slabs_ ? slabs_->columns() : columns_; }
+  std::int64_t first_column() const { return slabs_ ? slabs_->first_column() : 0; }
+  std::int64_t kept_size() const { return spectral_ ? whole_lines(own_columns() * z_.length) : 0; }
 
   static std::int64_t whole_lines(std::int64_t count) { return (count + 7) / 8 * 8; }
   static Raw* raw(Complex* values) { return reinterpret_cast<Raw*>(values); }
@@ -154,7 +188,7 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
   }
   template <class Body>
   void each_block(const Body& body) {
-    parallel_chunks(device_.threads(), columns_, block_lines, [&](std::int64_t begin, std::int64_t end) {
+    parallel_chunks(device_.threads(), own_columns(), block_lines, [&](std::int64_t begin, std::int64_t end) {
       with_work([&](const Work& work) { body(begin, end, work); });
     });
   }
@@ -202,7 +236,14 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     }
   }
 
-  void to_real(const Field<Real>& field) {
+  void to_real(const Columns& columns, const Field<Real>& field, Complex* packed) {
+    if (slabs_) {
+      slabs_->to_planes(columns.data, packed);
+      return each_plane(slabs_->planes().count(), [&](std::int64_t z, std::int64_t, const Work& work) {
+        slabs_->unpack(z, packed, modes(field) + z * plane_);
+        plane_backward(field.data, z, work);
+      });
+    }
     const bool padded = z_.length > z_.cells;  // then planes 0 … n and the last, which is −1
     each_plane(padded ? z_.cells + 2 : z_.length, [&](std::int64_t begin, std::int64_t end, const Work& work) {
       if (flat_)
@@ -212,8 +253,9 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     });
   }
 
-  /// The middle pass for lines begin … end − 1 of the [kx][ky] that every plane holds.
-  void solve_lines(Complex* field, std::int64_t begin, std::int64_t end, Real scale, Complex* kept, const Work& work) {
+  /// The middle pass for lines begin … end − 1 of this rank's among the [kx][ky] that every plane holds.
+  void solve_lines(const Columns& field, std::int64_t begin, std::int64_t end, Real scale, Complex* kept,
+                   const Work& work) {
     read_block(field, begin, end, work);
     for (std::int64_t first = begin; first < end; first += line_batch) {
       Complex* interleaved = work.block + (first - begin) * z_.length;
@@ -228,14 +270,15 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
   }
 
   /// −∂/∂axis of the kept modes is −i k times them.
-  void differentiate_lines(const Complex* kept, int axis, std::int64_t begin, std::int64_t end, Complex* field,
+  void differentiate_lines(const Complex* kept, int axis, std::int64_t begin, std::int64_t end, const Columns& field,
                            const Work& work) {
     const auto& k = axes_.axis[axis].wave_number;
     for (std::int64_t first = begin; first < end; first += line_batch) {
       const std::int64_t last = std::min(end, first + line_batch);
       for (std::int64_t line = first; line < last; ++line)
         for (int z = 0; z < z_.length; ++z) {
-          const std::int64_t mode = axis == 0 ? line / y_.length : axis == 1 && !flat_ ? line % y_.length : z;
+          const std::int64_t of_all = first_column() + line;
+          const std::int64_t mode = axis == 0 ? of_all / y_.length : axis == 1 && !flat_ ? of_all % y_.length : z;
           const Real wave_number = static_cast<Real>(k[mode]);
           const Complex value = kept[line * z_.length + z];
           work.lines[(line - first) * z_.length + z] = {wave_number * value.imag(), -wave_number * value.real()};
@@ -247,35 +290,36 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
 
   /// Copies between the field and the block for one z, to(in field, in block, count) per batch of lines.
   template <class Copy>
-  void each_batch(std::int64_t begin, std::int64_t end, int z, const Copy& copy) const {
+  void each_batch(std::int64_t begin, std::int64_t end, std::int64_t plane, int z, const Copy& copy) const {
     for (std::int64_t first = begin; first < end; first += line_batch) {
-      const std::int64_t in_field = z * plane_ + first, in_block = (first - begin) * z_.length + z * line_batch;
+      const std::int64_t in_field = z * plane + first, in_block = (first - begin) * z_.length + z * line_batch;
       if (first + line_batch <= end)
         copy(in_field, in_block, std::integral_constant<int, line_batch>());
       else
         copy(in_field, in_block, static_cast<int>(end - first));
     }
   }
-  void read_block(const Complex* field, std::int64_t begin, std::int64_t end, const Work& work) {
+  void read_block(const Columns& field, std::int64_t begin, std::int64_t end, const Work& work) {
     for (int z = 0; z < z_.cells; ++z)
-      each_batch(begin, end, z, [&](std::int64_t in_field, std::int64_t in_block, auto count) {
-        std::memcpy(work.block + in_block, field + in_field, count * sizeof(Complex));
+      each_batch(begin, end, field.plane, z, [&](std::int64_t in_field, std::int64_t in_block, auto count) {
+        std::memcpy(work.block + in_block, field.data + in_field, count * sizeof(Complex));
       });
     for (std::int64_t first = begin; first < end && z_.cells < z_.length; first += line_batch)
       std::fill_n(work.block + (first - begin) * z_.length + z_.cells * line_batch, (z_.length - z_.cells) * line_batch,
                   Complex(0));
   }
-  void write_block(Complex* field, std::int64_t begin, std::int64_t end, const Work& work) {
+  void write_block(const Columns& field, std::int64_t begin, std::int64_t end, const Work& work) {
     for (int z = 0; z < z_.length; ++z) {
       if (z > z_.cells && z < z_.length - 1) continue;  // as in to_real()
-      each_batch(begin, end, z, [&](std::int64_t in_field, std::int64_t in_block, auto count) {
-        std::memcpy(field + in_field, work.block + in_block, count * sizeof(Complex));
+      each_batch(begin, end, field.plane, z, [&](std::int64_t in_field, std::int64_t in_block, auto count) {
+        std::memcpy(field.data + in_field, work.block + in_block, count * sizeof(Complex));
       });
     }
   }
 
   const Real* green_line(std::int64_t line) const {
-    const std::int64_t kx = line / y_.length, ky = line % y_.length;
+    const std::int64_t of_all = first_column() + line;
+    const std::int64_t kx = of_all / y_.length - green_first_, ky = of_all % y_.length;
     return green_.data() +
            (kx * (y_.length / 2 + 1) + std::min<std::int64_t>(ky, y_.length - ky)) * (z_.length / 2 + 1);
   }
@@ -288,6 +332,8 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
   HalfComplex<Real> half_complex_;
   BatchedLines<Real> x_forward_, x_backward_, y_forward_, y_backward_;
   FftwLines<Real> z_forward_, z_backward_;
+  std::optional<Transposition<Complex>> slabs_;  // none: the whole field is here
+  int green_first_ = 0;                          // the first kx that green_ has
   Buffer<Real> green_;
   std::int64_t work_size_ = 0;
   Buffer<Complex> work_;

@@ -1,0 +1,220 @@
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "device/arena.hpp"
+#include "device/parallel.hpp"
+#include "domain/routing.hpp"
+#include "mesh/coupling/exchange.hpp"
+#include "mesh/coupling/exchange_loops.hpp"
+#include "mesh/coupling/slab_lists.hpp"
+#include "mesh/slab_planes.hpp"
+
+namespace pergola {
+
+namespace {
+
+using exchange::group_size;
+
+/// Particles that are spread over ranks in any way, and a mesh in slabs: they go to the rank that has the plane in
+/// which their cloud begins, whose own exchange (exchange_cpu.cpp) does the rest.
+template <class Real>
+class MeshExchangeSlabs final : public MeshExchange<Real> {
+ public:
+  MeshExchangeSlabs(const Device& device, const Grid& grid, const ExchangeOptions& options)
+      : device_(device),
+        ranks_(options.ranks),
+        slab_(*options.ranks, grid.cells[2]),
+        whole_(grid, options.assignment),
+        loops_(exchange::choose_loops<Real>(grid.dimensions, options.assignment)),
+        own_(make_mesh_exchange_cpu<Real>(device, grid, options)) {
+    if (!grid.periodic() || grid.dimensions != 3)
+      throw Error(ErrorKind::input, "mesh: expected a periodic box in three dimensions for slabs");
+  }
+
+  std::int64_t scratch_bytes() const override { return own_->scratch_bytes(); }
+  std::int64_t own_bytes(std::int64_t particles) const override {
+    Arena count;
+    room_for_arriving(*this, count, particles);
+    for (int axis = 0; axis < 3; ++axis) count.room(forces_[axis], particles);
+    return count.bytes() + Routing::bytes<Real>(particles) + own_->own_bytes(particles);
+  }
+
+  void deposit(const MeshParticles<Real>& particles, double quantum, const Field<Real>& density, void* scratch,
+               StageClock& clock) override {
+    clock.begin("to slabs");
+    kept_ = particles.count;
+    route(particles);
+    arrived_.count = routing_.arriving();
+    Arena arena(device_);
+    room_for_arriving(*this, arena, arrived_.count);
+    routing_.there(particles.x, places_[0].data());
+    routing_.there(particles.y, places_[1].data());
+    routing_.there(particles.z, places_[2].data());
+    send_masses(particles);
+    arrived_ = {arrived_.count, places_[0].data(), places_[1].data(), places_[2].data(), mass_.data()};
+    own_->deposit(arrived_, quantum, density, scratch, clock);
+  }
+  std::int64_t deposited_quanta() override { return own_->deposited_quanta(); }
+  std::int64_t outside() override { return own_->outside(); }
+
+  int planes_below() const override { return own_->planes_below(); }
+  int planes_above() const override { return own_->planes_above(); }
+  void fetch_planes_around(const Field<Real>& field) override { own_->fetch_planes_around(field); }
+  void set_potential(const Field<const Real>& potential, void* scratch) override {
+    own_->set_potential(potential, scratch);
+  }
+  void set_force(int axis, const Field<const Real>& force, void* scratch) override {
+    own_->set_force(axis, force, scratch);
+  }
+
+  void gather(const MeshParticles<Real>& particles, const std::int64_t* index, std::int64_t count,
+              const Field<const Real>& potential, double gravitational_constant, const MeshForces<Real>& forces,
+              const void* scratch) override {
+    if (index || count != kept_ || particles.count != kept_)
+      throw Error(ErrorKind::input, "mesh: expected all particles of a rank to ask, found some of them");
+    Arena arena(device_);
+    Real* const kept[4] = {forces.ax, forces.ay, forces.az, forces.potential};
+    for (int k = 0; k < 4; ++k)
+      if (kept[k]) arena.room(forces_[k], arrived_.count, spare(arrived_.count));
+    const auto here = [&](int k) { return kept[k] ? forces_[k].data() : nullptr; };
+    own_->gather(arrived_, nullptr, arrived_.count, potential, gravitational_constant,
+                 {here(0), here(1), here(2), here(3)}, scratch);
+    for (int k = 0; k < 4; ++k)
+      if (kept[k]) routing_.back(forces_[k].data(), kept[k]);
+  }
+
+  std::int64_t order_bytes(std::int64_t count) const override { return own_->order_bytes(count); }
+  void find_order(const MeshParticles<Real>& particles, std::uint32_t* order, void* work) override {
+    own_->find_order(particles, order, work);
+  }
+
+ private:
+  static constexpr std::int64_t groups_in_chunk = 128;
+  static constexpr int mixed = -1;  // instead of the rank of a group: its particles go to several
+
+  /// Numbers change a little from step to step.
+  static std::int64_t spare(std::int64_t count) { return count / 16; }
+  template <class Self>
+  static void room_for_arriving(Self& self, Arena& arena, std::int64_t count) {
+    for (auto& axis : self.places_) arena.room(axis, count, spare(count));
+    arena.room(self.mass_, count, spare(count));
+  }
+
+  /// Finds which particles go where: the longest run of groups that belong to a rank as a whole goes straight, which in
+  /// cell order are nearly all, the others are listed.
+  void route(const MeshParticles<Real>& particles) {
+    const int ranks = ranks_->size(), threads = device_.threads();
+    const std::int64_t groups = (particles.count + group_size - 1) / group_size;
+    const auto end_of = [&](std::int64_t group) { return std::min((group + 1) * group_size, particles.count); };
+    group_rank_.resize(static_cast<std::size_t>(groups));
+    parallel_chunks(threads, groups, groups_in_chunk, [&](std::int64_t begin, std::int64_t end) {
+      int layers[group_size];
+      for (std::int64_t group = begin; group < end; ++group) {
+        const auto range = loops_.find_layers(whole_, particles, group * group_size, end_of(group), layers);
+        const int first = slab_.owner(range.least), last = slab_.owner(range.most);
+        group_rank_[static_cast<std::size_t>(group)] = first == last ? first : mixed;
+      }
+    });
+    const std::vector<PlaceRun> runs = longest_runs();
+    list_.start(ranks, (groups + groups_in_chunk - 1) / groups_in_chunk);
+    const auto listed = [&](std::int64_t begin, std::int64_t end, const auto& take) {
+      int layers[group_size];
+      for (std::int64_t group = begin; group < end; ++group) {
+        const int rank = group_rank_[static_cast<std::size_t>(group)];
+        if (rank != mixed) {
+          const PlaceRun& run = runs[static_cast<std::size_t>(rank)];
+          if (group >= run.first && group < run.first + run.count) continue;
+        }
+        const std::int64_t i = group * group_size, size = end_of(group) - i;
+        if (rank == mixed) loops_.find_layers(whole_, particles, i, i + size, layers);
+        for (std::int64_t k = 0; k < size; ++k) take(i + k, rank == mixed ? slab_.owner(layers[k]) : rank);
+      }
+    };
+    parallel_chunks(threads, groups, groups_in_chunk, [&](std::int64_t begin, std::int64_t end) {
+      std::uint32_t* const count = list_.of_chunk(begin / groups_in_chunk);
+      listed(begin, end, [&](std::int64_t, int rank) { ++count[rank]; });
+    });
+    list_.counts_to_places();
+    parallel_chunks(threads, groups, groups_in_chunk, [&](std::int64_t begin, std::int64_t end) {
+      std::uint32_t* const place = list_.of_chunk(begin / groups_in_chunk);
+      listed(begin, end,
+             [&](std::int64_t i, int rank) { list_.numbers[place[rank]++] = static_cast<std::uint32_t>(i); });
+    });
+    std::vector<std::int64_t> sent(static_cast<std::size_t>(ranks));
+    std::vector<PlaceRun> straight(static_cast<std::size_t>(ranks));
+    for (std::size_t rank = 0; rank < sent.size(); ++rank) {
+      sent[rank] = list_.size(static_cast<int>(rank));
+      if (runs[rank].count == 0) continue;
+      straight[rank].first = runs[rank].first * group_size;
+      straight[rank].count = end_of(runs[rank].first + runs[rank].count - 1) - straight[rank].first;
+    }
+    routing_.plan(*ranks_, threads, list_.numbers, std::move(sent), std::move(straight));
+  }
+
+  /// Of groups, by rank.
+  std::vector<PlaceRun> longest_runs() const {
+    std::vector<PlaceRun> runs(static_cast<std::size_t>(ranks_->size()));
+    const std::int64_t groups = std::ssize(group_rank_);
+    for (std::int64_t begin = 0, end = 0; begin < groups; begin = end) {
+      const int rank = group_rank_[static_cast<std::size_t>(begin)];
+      for (end = begin + 1; end < groups && group_rank_[static_cast<std::size_t>(end)] == rank;) ++end;
+      if (rank != mixed && end - begin > runs[static_cast<std::size_t>(rank)].count)
+        runs[static_cast<std::size_t>(rank)] = {begin, end - begin};
+    }
+    return runs;
+  }
+
+  /// Masses that are all the same are not sent.
+  void send_masses(const MeshParticles<Real>& particles) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    double least[2] = {infinity, infinity};  // of the mass and of what it is below 0
+    if (particles.count > 0) {
+      const Real* const mass = particles.mass;
+      const bool equal = std::memcmp(mass, mass + 1, static_cast<std::size_t>(particles.count - 1) * sizeof(Real)) == 0;
+      least[0] = equal ? static_cast<double>(mass[0]) : -infinity;
+      least[1] = equal ? -static_cast<double>(mass[0]) : -infinity;
+    }
+    ranks_->all_reduce(least, 2, Reduction::minimum);
+    const bool equal = least[0] == -least[1];
+    if (!equal) {
+      routing_.there(particles.mass, mass_.data());
+    } else if (common_mass_ != least[0] || common_count_ < arrived_.count) {
+      std::fill_n(mass_.data(), mass_.size(), static_cast<Real>(least[0]));
+      common_count_ = mass_.size();
+    }
+    common_mass_ = equal ? least[0] : infinity;
+  }
+
+  Device device_;
+  std::shared_ptr<Communicator> ranks_;
+  SlabPlanes slab_;
+  exchange::Walk<Real> whole_;
+  exchange::Loops<Real> loops_;
+  std::unique_ptr<MeshExchange<Real>> own_;  // of this rank's planes
+  exchange::SlabList list_;                  // particles by the rank that they go to
+  std::vector<int> group_rank_;              // where its particles go, or mixed
+  Routing routing_;
+  std::int64_t kept_ = 0;
+  MeshParticles<Real> arrived_;
+  Buffer<Real> places_[3], mass_, forces_[4];
+  double common_mass_ = std::numeric_limits<double>::infinity();  // that mass_ holds so many times
+  std::int64_t common_count_ = 0;
+};
+
+}  // namespace
+
+template <class Real>
+std::unique_ptr<MeshExchange<Real>> make_mesh_exchange_slabs(const Device& device, const Grid& grid,
+                                                             const ExchangeOptions& options) {
+  return std::make_unique<MeshExchangeSlabs<Real>>(device, grid, options);
+}
+template std::unique_ptr<MeshExchange<float>> make_mesh_exchange_slabs(const Device&, const Grid&,
+                                                                       const ExchangeOptions&);
+template std::unique_ptr<MeshExchange<double>> make_mesh_exchange_slabs(const Device&, const Grid&,
+                                                                        const ExchangeOptions&);
+
+}  // namespace pergola

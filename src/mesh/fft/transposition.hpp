@@ -1,0 +1,86 @@
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "comm/shares.hpp"
+#include "mesh/slab_planes.hpp"
+
+namespace pergola {
+
+/// From planes that ranks share out to columns across all planes, of which each rank has a share too, and back. A
+/// plane has its columns one after the other. Shares of columns are made of whole batches, so that a column has the
+/// same place in its batch on any number of ranks.
+template <class Value>
+class Transposition {
+ public:
+  Transposition(std::shared_ptr<Communicator> ranks, int planes, std::int64_t columns, int batch)
+      : ranks_(std::move(ranks)), planes_(*ranks_, planes) {
+    const Shares batches{(columns + batch - 1) / batch, ranks_->size()};
+    for (int rank = 0; rank <= ranks_->size(); ++rank)
+      column_.push_back(std::min(columns, batches.first(rank) * batch));
+  }
+
+  const SlabPlanes& planes() const { return planes_; }
+  /// This rank's columns.
+  std::int64_t first_column() const { return column_[own()]; }
+  std::int64_t columns() const { return column_[own() + 1] - column_[own()]; }
+  /// Values that the memory of the columns needs, [plane][column], and with that of a message.
+  std::int64_t columns_size() const { return whole(columns() * planes_.planes()); }
+  std::int64_t size() const { return columns_size() + whole(column_.back() * planes_.count()); }
+
+  /// Between a plane of this rank and a message: the columns of each rank together, plane after plane.
+  void pack(std::int64_t plane, const Value* from, Value* message) const {
+    each_part(plane, [&](std::int64_t column, std::int64_t count, std::int64_t at) {
+      std::copy_n(from + column, count, message + at);
+    });
+  }
+  void unpack(std::int64_t plane, const Value* message, Value* to) const {
+    each_part(plane, [&](std::int64_t column, std::int64_t count, std::int64_t at) {
+      std::copy_n(message + at, count, to + column);
+    });
+  }
+
+  /// Calls of all ranks.
+  void to_columns(const Value* message, Value* columns) {
+    ranks_->all_to_all(message, planes_bytes(), columns, columns_bytes());
+  }
+  void to_planes(const Value* columns, Value* message) {
+    ranks_->all_to_all(columns, columns_bytes(), message, planes_bytes());
+  }
+
+ private:
+  std::size_t own() const { return static_cast<std::size_t>(ranks_->rank()); }
+  /// Memory of several parts stands at multiples of 64 bytes.
+  static std::int64_t whole(std::int64_t count) { return (count + 7) / 8 * 8; }
+  template <class Body>
+  void each_part(std::int64_t plane, const Body& body) const {
+    for (std::size_t rank = 0; rank + 1 < column_.size(); ++rank) {
+      const std::int64_t first = column_[rank], count = column_[rank + 1] - first;
+      body(first, count, first * planes_.count() + plane * count);
+    }
+  }
+  /// What a rank has of its planes for each rank, and of its columns.
+  std::vector<std::size_t> planes_bytes() const {
+    std::vector<std::size_t> bytes;
+    for (std::size_t rank = 0; rank + 1 < column_.size(); ++rank)
+      bytes.push_back(bytes_of((column_[rank + 1] - column_[rank]) * planes_.count()));
+    return bytes;
+  }
+  std::vector<std::size_t> columns_bytes() const {
+    std::vector<std::size_t> bytes;
+    for (int rank = 0; rank < ranks_->size(); ++rank)
+      bytes.push_back(bytes_of(columns() * planes_.shares().count(rank)));
+    return bytes;
+  }
+  static std::size_t bytes_of(std::int64_t count) { return static_cast<std::size_t>(count) * sizeof(Value); }
+
+  std::shared_ptr<Communicator> ranks_;
+  SlabPlanes planes_;
+  std::vector<std::int64_t> column_;  // the first one of each rank, and the end
+};
+
+}  // namespace pergola

@@ -1,0 +1,71 @@
+#include "mesh/slab_planes.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace pergola {
+
+SlabPlanes::SlabPlanes(const Communicator& ranks, int planes) : shares_{planes, ranks.size()} {
+  first_ = static_cast<int>(shares_.first(ranks.rank()));
+  count_ = static_cast<int>(shares_.count(ranks.rank()));
+  for (int rank = 0; rank < ranks.size(); ++rank)
+    owner_.insert(owner_.end(), static_cast<std::size_t>(shares_.count(rank)), rank);
+}
+
+PlanesAround::PlanesAround(const Communicator& ranks, const SlabPlanes& slab, int below, int above)
+    : below_(below),
+      above_(above),
+      from_(static_cast<std::size_t>(ranks.size())),
+      to_(static_cast<std::size_t>(ranks.size())),
+      own_planes_(slab.count()) {
+  // The planes around those of a rank that `owner` has, from the rank's first on.
+  const auto around = [&](int rank, int owner) {
+    std::vector<int> places;
+    const auto first = static_cast<int>(slab.shares().first(rank)), count = static_cast<int>(slab.shares().count(rank));
+    if (count == 0) return places;
+    for (int place = -below; place < count + above; ++place) {
+      const int plane = ((first + place) % slab.planes() + slab.planes()) % slab.planes();
+      if ((place < 0 || place >= count) && slab.owner(plane) == owner) places.push_back(place);
+    }
+    return places;
+  };
+  const int own = ranks.rank();
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    const auto wanted = around(own, rank), given = around(rank, own);
+    wanted_.insert(wanted_.end(), wanted.begin(), wanted.end());
+    from_[static_cast<std::size_t>(rank)] = wanted.size();
+    for (const int place : given) {
+      const int plane = (static_cast<int>(slab.shares().first(rank)) + place) % slab.planes();
+      owned_.push_back((plane + slab.planes()) % slab.planes() - slab.first());
+    }
+    to_[static_cast<std::size_t>(rank)] = given.size();
+  }
+}
+
+std::vector<std::size_t> PlanesAround::times(const std::vector<std::size_t>& counts, std::size_t bytes) {
+  std::vector<std::size_t> all(counts);
+  for (std::size_t& one : all) one *= bytes;
+  return all;
+}
+
+void PlanesAround::fetch(Communicator& ranks, std::byte* first, std::size_t plane_bytes) {
+  make_room(plane_bytes);
+  const auto at = [&](int plane) { return first + static_cast<std::ptrdiff_t>(plane_bytes) * plane; };
+  for (std::size_t k = 0; k < owned_.size(); ++k)
+    std::memcpy(near_.data() + k * plane_bytes, at(owned_[k]), plane_bytes);
+  ranks.all_to_all(near_.data(), times(to_, plane_bytes), far_.data(), times(from_, plane_bytes));
+  for (std::size_t k = 0; k < wanted_.size(); ++k)
+    std::memcpy(at(wanted_[k]), far_.data() + k * plane_bytes, plane_bytes);
+}
+
+const std::byte* PlanesAround::give(Communicator& ranks, const std::byte* around, std::size_t plane_bytes) {
+  make_room(plane_bytes);
+  for (std::size_t k = 0; k < wanted_.size(); ++k) {
+    const int place = wanted_[k] < 0 ? wanted_[k] + below_ : wanted_[k] - own_planes_ + below_;
+    std::memcpy(far_.data() + k * plane_bytes, around + static_cast<std::size_t>(place) * plane_bytes, plane_bytes);
+  }
+  ranks.all_to_all(far_.data(), times(from_, plane_bytes), near_.data(), times(to_, plane_bytes));
+  return near_.data();
+}
+
+}  // namespace pergola

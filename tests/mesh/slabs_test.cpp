@@ -1,0 +1,133 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "comm/thread_ranks.hpp"
+#include "mesh/mesh_fixture.hpp"
+#include "mesh/poisson.hpp"
+#include "mesh/slab_planes.hpp"
+
+namespace pergola {
+namespace {
+
+std::shared_ptr<Communicator> shared(Communicator& communicator) {
+  return {&communicator, [](Communicator*) {}};
+}
+
+/// The planes around a slab as a rank sees them: each holds its own number.
+void expect_planes_around(int ranks, int planes, int below, int above) {
+  run_on_thread_ranks(ranks, [&](Communicator& communicator) {
+    const SlabPlanes slab(communicator, planes);
+    PlanesAround around(communicator, slab, below, above);
+    std::vector<std::int64_t> values(static_cast<std::size_t>(below + slab.count() + above), -1);
+    std::int64_t* const first = values.data() + below;
+    for (int k = 0; k < slab.count(); ++k) first[k] = slab.first() + k;
+    around.fetch(communicator, reinterpret_cast<std::byte*>(first), sizeof *first);
+    if (slab.count() == 0) return;
+    for (int k = -below; k < slab.count() + above; ++k)
+      EXPECT_EQ(first[k], (slab.first() + k + planes) % planes) << ranks << " ranks, plane " << k;
+  });
+}
+
+TEST(Slabs, PlanesAroundComeFromWhoeverHasThem) {
+  expect_planes_around(1, 8, 2, 5);
+  expect_planes_around(2, 8, 2, 5);
+  expect_planes_around(3, 10, 1, 2);
+  expect_planes_around(7, 8, 2, 4);
+  expect_planes_around(64, 8, 2, 4);
+}
+
+TEST(Slabs, PlanesBeyondGoToWhoeverHasThem) {
+  for (const int ranks : {1, 2, 3, 8, 20}) {
+    constexpr int planes = 8, above = 3;
+    std::vector<std::int64_t> sums(planes, 0), expected(planes, 0);
+    std::mutex mutex;
+    run_on_thread_ranks(ranks, [&](Communicator& communicator) {
+      const SlabPlanes slab(communicator, planes);
+      PlanesAround around(communicator, slab, 0, above);
+      std::vector<std::int64_t> beyond;
+      {
+        const std::lock_guard lock(mutex);
+        for (int k = 0; k < above && slab.count() > 0; ++k) {
+          beyond.push_back(1000 * communicator.rank() + k + 1);
+          expected[static_cast<std::size_t>((slab.first() + slab.count() + k) % planes)] += beyond.back();
+        }
+      }
+      const auto* const arrived = reinterpret_cast<const std::int64_t*>(
+          around.give(communicator, reinterpret_cast<const std::byte*>(beyond.data()), sizeof(std::int64_t)));
+      const std::lock_guard lock(mutex);
+      for (std::size_t k = 0; k < around.arriving().size(); ++k)
+        sums[static_cast<std::size_t>(slab.first() + around.arriving()[k])] += arrived[k];
+    });
+    EXPECT_EQ(sums, expected) << ranks;
+  }
+}
+
+/// Any density of the cell (i, j, k).
+double some_density(int i, int j, int k) { return 1 + std::sin(1.7 * i + 0.3 * j * j) * std::cos(2.1 * k + 0.9 * i); }
+
+/// The potential and the force along each axis in the cells of the planes of a rank, into those of all.
+template <class Real>
+void solve(const Grid& grid, std::shared_ptr<Communicator> ranks, std::vector<Real>& all) {
+  const Device device = Device::open("cpu", 1);
+  const int first = ranks ? SlabPlanes(*ranks, grid.cells[2]).first() : 0;
+  PoissonFftOptions options;
+  options.spectral_force = true, options.ranks = std::move(ranks);
+  const auto solver = make_poisson_fft<Real>(device, grid, options);
+  Field<Real> field = solver->layout();
+  Buffer<Real> memory(device, field.size());
+  Buffer<std::byte> scratch(device, solver->scratch_bytes());
+  field.data = memory.data();
+  const auto each = [&](int what, const auto& body) {
+    for (int k = 0; k < field.nz; ++k)
+      for (int j = 0; j < field.ny; ++j)
+        for (int i = 0; i < field.nx; ++i)
+          body(field.data[field.index(i, j, k)],
+               all[static_cast<std::size_t>(
+                   ((std::int64_t{what} * grid.cells[2] + first + k) * field.ny + j) * field.nx + i)],
+               Vec3<int>{i, j, first + k});
+  };
+  each(0, [](Real& in_field, Real&, Vec3<int> cell) {
+    in_field = static_cast<Real>(some_density(cell.x, cell.y, cell.z));
+  });
+  solver->solve(field, 3.0, scratch.data());
+  const auto take = [](Real& in_field, Real& out, Vec3<int>) { out = in_field; };
+  each(0, take);
+  for (int axis = 0; axis < 3; ++axis) {
+    solver->spectral_force(axis, field, scratch.data());
+    each(axis + 1, take);
+  }
+}
+
+// Ranks have from all planes to none, and columns that end within the last batch.
+template <class Real>
+void expect_transforms_of_one_rank() {
+  const Grid grid{3, {24, 20, 30}, {{0, 0, 0}, {1, 2, 1.5}, Boundary::periodic}};
+  std::vector<Real> one(static_cast<std::size_t>(4 * grid.cell_count()), Real(0));
+  solve<Real>(grid, nullptr, one);
+  for (const int ranks : {1, 2, 3, 7, 16, 40}) {
+    std::vector<Real> several(one.size(), Real(-1));
+    run_on_thread_ranks(ranks, [&](Communicator& communicator) { solve<Real>(grid, shared(communicator), several); });
+    EXPECT_EQ(std::memcmp(several.data(), one.data(), one.size() * sizeof(Real)), 0) << ranks;
+  }
+}
+
+TEST(Slabs, TransformsHaveTheBitsOfOneRankWhateverTheirThickness) {
+  expect_transforms_of_one_rank<float>();
+  expect_transforms_of_one_rank<double>();
+}
+
+TEST(Slabs, AnIsolatedBoxIsNoneOfThem) {
+  Grid grid = cubic_grid(8, Boundary::isolated);
+  PoissonFftOptions options;
+  options.ranks = serial_communicator();
+  EXPECT_THROW(make_poisson_fft<float>(Device::open("cpu", 1), grid, options), Error);
+}
+
+}  // namespace
+}  // namespace pergola
