@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/text.hpp"
-#include "device/buffer.hpp"
+#include "device/arena.hpp"
 #include "mesh/coupling/cell_frame.hpp"
 #include "mesh/coupling/exchange.hpp"
 #include "mesh/poisson.hpp"
@@ -53,15 +53,15 @@ std::unique_ptr<PoissonSolver<Real>> make_poisson(const Device& device, const Gr
 }
 
 /// What a mesh needs at least, known before anything is made: the field and one force or density number of four reals
-/// per cell, with the padding of an isolated FFT.
-double least_bytes(const MeshOptions& mesh, std::size_t real) {
+/// per cell, with the padding of an isolated FFT; or two fields (MeshSolver::by_modes).
+double least_bytes(const MeshOptions& mesh, std::size_t real, bool by_modes) {
   const double cells = static_cast<double>(grid_of(mesh).cell_count());
   const bool padded = mesh.poisson == Poisson::fft && !mesh.box.periodic();
-  return cells * static_cast<double>(real) * (padded ? 8 + 4 : 1 + 4);
+  return cells * static_cast<double>(real) * (by_modes ? (padded ? 16 : 2) : padded ? 8 + 4 : 1 + 4);
 }
 
 template <class Real>
-class MeshSolver final : public Solver<Real> {
+class MeshSolver final : public SmoothedMesh<Real> {
  public:
   MeshSolver(const SolverOptions& options, const Device& device, double smoothing,
              std::shared_ptr<Communicator> ranks = nullptr)
@@ -81,6 +81,8 @@ class MeshSolver final : public Solver<Real> {
     throw Error(ErrorKind::input, "gravity.solver: mesh gives no neighbour lists; use direct");
   }
   std::int64_t device_bytes(std::int64_t n) const override;
+  std::int64_t lent_bytes() const override { return by_modes() ? lay_out(nullptr).bytes : 0; }
+  void lend(std::byte* memory, const std::uint32_t* order) override { lent_ = memory, order_ = order; }
   void set_clock(StageClock* clock) override { clock_ = clock ? clock : &silent_; }
   double resolution() const override {
     const auto h = grid_of(mesh_).spacing();
@@ -114,6 +116,17 @@ class MeshSolver final : public Solver<Real> {
     field.data = memory.data() + field.pitch * field.ny * parts().exchange->planes_below();
     return field;
   }
+  /// On a GPU a spectral gradient has two fields in all, the modes of the potential and the component of the force that
+  /// is just gathered. The sums of the deposit lie in both.
+  bool by_modes() const { return spectral() && device_.is_cuda(); }
+  struct ModeMemory {
+    Field<Real> modes, component;
+    std::byte *work = nullptr, *sums = nullptr;
+    std::int64_t bytes = 0;
+  };
+  ModeMemory lay_out(std::byte* memory) const;
+  void find_modes(const Sources<Real>& sources);
+  void gather_components(const MeshParticles<Real>& asking, const Targets& targets, const MeshForces<Real>& out);
   /// The exchange and the Poisson solver share their scratch memory, but for the spectral gradient: it reads the
   /// transform of the potential while forces are written.
   std::int64_t scratch_bytes() const {
@@ -136,6 +149,10 @@ class MeshSolver final : public Solver<Real> {
   Buffer<Real> force_;           // spectral gradient only
   Buffer<std::byte> transform_;  // the same
   Buffer<std::byte> scratch_;
+  Buffer<std::byte> mode_memory_;  // where none is lent
+  std::byte* lent_ = nullptr;
+  const std::uint32_t* order_ = nullptr;
+  ModeMemory with_modes_;
   MeshParticles<Real> particles_;
   bool prepared_ = false;
   StageClock silent_;
@@ -159,9 +176,10 @@ std::string MeshSolver<Real>::remark() const {
 template <class Real>
 typename MeshSolver<Real>::Parts& MeshSolver<Real>::parts() const {
   if (!parts_) {
-    const double needed = least_bytes(mesh_, sizeof(Real)) / (in_slabs() ? ranks_->size() : 1),
+    const double needed = least_bytes(mesh_, sizeof(Real), by_modes()) / (in_slabs() ? ranks_->size() : 1),
                  free = static_cast<double>(device_.memory().free_bytes());
-    if (needed > free)
+    const bool lent = by_modes() && smoothing_ > 0;
+    if (!lent && needed > free)
       throw Error(
           ErrorKind::device,
           fmt::format("gravity.mesh.cells: {} x {} x {} cells need at least {} on {}, {} is free", mesh_.cells[0],
@@ -179,14 +197,63 @@ typename MeshSolver<Real>::Parts& MeshSolver<Real>::parts() const {
 template <class Real>
 std::int64_t MeshSolver<Real>::device_bytes(std::int64_t n) const {
   const auto& p = parts();
+  if (by_modes()) return lent_bytes() + p.poisson->own_bytes() + p.exchange->own_bytes(n);
   const std::int64_t fields = spectral() ? 2 : 1;
   return fields * field_size() * static_cast<std::int64_t>(sizeof(Real)) + scratch_bytes() + transform_bytes() +
          p.poisson->own_bytes() + p.exchange->own_bytes(n);
 }
 
 template <class Real>
+typename MeshSolver<Real>::ModeMemory MeshSolver<Real>::lay_out(std::byte* memory) const {
+  const auto& p = parts();
+  const auto whole = [](std::int64_t bytes) { return (bytes + 255) / 256 * 256; };
+  ModeMemory to;
+  to.modes = to.component = p.poisson->layout();
+  MemoryParts taken(memory);
+  to.modes.data = taken.template take<Real>(to.modes.size());
+  to.component.data = taken.template take<Real>(to.modes.size());
+  to.work = taken.template take<std::byte>(p.poisson->mode_work_bytes());
+  // The density is written over the sums from the beginning on, a plane at least behind them.
+  const std::int64_t sums = whole(p.exchange->sum_bytes());
+  const std::int64_t plane = whole(to.modes.pitch * to.modes.ny * static_cast<std::int64_t>(sizeof(Real)));
+  to.bytes = std::max(taken.used(), sums + plane);
+  if (memory) to.sums = memory + (to.bytes - sums);
+  return to;
+}
+
+template <class Real>
+void MeshSolver<Real>::find_modes(const Sources<Real>& sources) {
+  auto& p = parts();
+  if (!lent_) Arena(device_).room(mode_memory_, lent_bytes());
+  with_modes_ = lay_out(lent_ ? lent_ : mode_memory_.data());
+  particles_ = particles_of(sources);
+  particles_.order = order_;
+  p.exchange->deposit(particles_, quantum_of(sources), with_modes_.modes, with_modes_.sums, *clock_);
+  clock_->begin("Poisson");
+  p.poisson->find_modes(with_modes_.modes, 4 * pi * constant_, with_modes_.work);
+  clock_->end();
+  prepared_ = true;
+}
+
+template <class Real>
+void MeshSolver<Real>::gather_components(const MeshParticles<Real>& asking, const Targets& targets,
+                                         const MeshForces<Real>& out) {
+  Real* const into[4] = {out.ax, out.ay, out.az, out.potential};
+  for (int component = 0; component < 4; ++component) {
+    if (!into[component]) continue;
+    clock_->begin("force x y z");
+    parts().poisson->from_modes(component, with_modes_.modes.read_only(), with_modes_.component, with_modes_.work);
+    clock_->begin("velocity x y z");
+    parts().exchange->gather_component(component, asking, targets.index, targets.count,
+                                       with_modes_.component.read_only(), constant_, into[component]);
+  }
+  clock_->end();
+}
+
+template <class Real>
 void MeshSolver<Real>::prepare(const Sources<Real>& sources) {
   if (sources.ax) throw Error(ErrorKind::input, "mesh: sources that need prediction are not supported");
+  if (by_modes()) return find_modes(sources);
   auto& p = parts();
   if (field_.size() == 0) {
     field_ = Buffer<Real>(device_, field_size());
@@ -227,8 +294,10 @@ void MeshSolver<Real>::evaluate(const Targets& targets, unsigned want, const For
   if (want & want_potential) out.potential = array(forces.potential);
   const Field<Real> field = field_in(field_);
   MeshParticles<Real> asking = particles_;
+  if (targets.index || targets.count != particles_.count) asking.order = nullptr;
   if (!targets.index)
     asking.x += targets.first, asking.y += targets.first, asking.z += targets.first, asking.mass += targets.first;
+  if (by_modes()) return gather_components(asking, targets, out);
   clock_->begin("velocity x y z");
   parts().exchange->gather(asking, targets.index, targets.count, field.read_only(), constant_, out, scratch_.data());
   clock_->end();
@@ -319,8 +388,8 @@ std::unique_ptr<Solver<Real>> make_spread_mesh(const SolverOptions& options, con
   return std::make_unique<MeshSolver<Real>>(options, device, 0.0, std::move(ranks));
 }
 template <class Real>
-std::unique_ptr<Solver<Real>> make_smoothed_mesh(const SolverOptions& options, const Device& device, double smoothing,
-                                                 std::shared_ptr<Communicator> ranks) {
+std::unique_ptr<SmoothedMesh<Real>> make_smoothed_mesh(const SolverOptions& options, const Device& device,
+                                                       double smoothing, std::shared_ptr<Communicator> ranks) {
   return std::make_unique<MeshSolver<Real>>(options, device, smoothing, std::move(ranks));
 }
 template std::unique_ptr<Solver<float>> make_mesh_solver(const SolverOptions& options, const Device& device);
@@ -329,9 +398,9 @@ template std::unique_ptr<Solver<float>> make_spread_mesh(const SolverOptions&, c
                                                          std::shared_ptr<Communicator>);
 template std::unique_ptr<Solver<double>> make_spread_mesh(const SolverOptions&, const Device&,
                                                           std::shared_ptr<Communicator>);
-template std::unique_ptr<Solver<float>> make_smoothed_mesh(const SolverOptions&, const Device&, double,
-                                                           std::shared_ptr<Communicator>);
-template std::unique_ptr<Solver<double>> make_smoothed_mesh(const SolverOptions&, const Device&, double,
-                                                            std::shared_ptr<Communicator>);
+template std::unique_ptr<SmoothedMesh<float>> make_smoothed_mesh(const SolverOptions&, const Device&, double,
+                                                                 std::shared_ptr<Communicator>);
+template std::unique_ptr<SmoothedMesh<double>> make_smoothed_mesh(const SolverOptions&, const Device&, double,
+                                                                  std::shared_ptr<Communicator>);
 
 }  // namespace pergola

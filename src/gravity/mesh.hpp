@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -24,11 +25,23 @@ template <class Real>
 std::unique_ptr<Solver<Real>> make_spread_mesh(const SolverOptions& options, const Device& device,
                                                std::shared_ptr<Communicator> ranks);
 
+/// The mesh of TreePM. On a GPU it works in memory of the caller.
+template <class Real>
+class SmoothedMesh : public Solver<Real> {
+ public:
+  /// Of device_bytes(), what is the caller's. 0: nothing, on the CPU.
+  virtual std::int64_t lent_bytes() const = 0;
+  /// From the next prepare() on: memory at a multiple of 256 bytes, which is the mesh's until the last evaluate() of
+  /// its sources, and their numbers in an order in which those near each other in space follow each other; null:
+  /// unknown.
+  virtual void lend(std::byte* memory, const std::uint32_t* order) = 0;
+};
+
 /// The same for TreePM: an FFT with a Gaussian filter exp(−(k a)²/2), a = `smoothing` in units of length. In open space
 /// particles keep physics::rounded_margin cells away from the faces of the box. With ranks as make_spread_mesh().
 template <class Real>
-std::unique_ptr<Solver<Real>> make_smoothed_mesh(const SolverOptions& options, const Device& device, double smoothing,
-                                                 std::shared_ptr<Communicator> ranks = nullptr);
+std::unique_ptr<SmoothedMesh<Real>> make_smoothed_mesh(const SolverOptions& options, const Device& device,
+                                                       double smoothing, std::shared_ptr<Communicator> ranks = nullptr);
 
 // gravity/mesh_entry.cpp
 const SolverInfo& mesh_info();

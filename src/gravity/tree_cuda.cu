@@ -16,7 +16,7 @@ class TreeCuda final : public TreeSolver<precision, tree::OctreeCuda, TreeTarget
 
   void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
   std::int64_t device_bytes(std::int64_t n) const override {
-    return targets_.device_bytes(n, opening_.order, this->softening());
+    return targets_.device_bytes(n, opening_.order, this->softening(), 0);
   }
 
  private:
@@ -39,7 +39,7 @@ void TreeCuda<precision>::evaluate(const Targets& targets, unsigned want, const 
   clock_->begin("walk");
   if (opening_.tolerance > 0) tree_.estimate_accelerations();
   const auto out = targets_.output(tree_, want, options_.gravitational_constant, forces);
-  const std::int64_t failed = targets_.serve(tree_, tree::OpenSpace(), opening_, targets, out);
+  const std::int64_t failed = targets_.serve(tree_, tree::OpenSpace(), opening_, targets, out, [] {});
   clock_->end();
   if (failed < tree_.count()) tree_failure_cuda(device_, failed, sources_, options_);
 }

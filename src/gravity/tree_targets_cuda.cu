@@ -30,10 +30,9 @@ template <class State, class Pair>
 void TreeTargetsCuda<State, Pair>::mark_active(const Tree& on, const Targets& targets) {
   const std::int64_t n = on.count(), cells = on.cells();
   Arena arena(device_);
-  arena.room(slot_, n), arena.room(active_, cells + tree::most_levels), arena.room(active_cells_, cells);
+  room_for_part(*this, arena, n, cells);
   const std::uint32_t* const order = on.order();
   if (!has_rank_) {
-    arena.room(rank_, n);
     cuda::launch("tree places", n, device_.stream(), [order, rank = rank_.data()] __device__(std::int64_t k) {
       rank[order[k]] = static_cast<std::uint32_t>(k);
     });
@@ -64,7 +63,6 @@ void TreeTargetsCuda<State, Pair>::mark_active(const Tree& on, const Targets& ta
                });
   device_.memory().to_host(active_count_.data(), counts, sizeof(active_count_));
   // One level after the other, without gaps.
-  arena.room(active_list_, cells);
   std::uint32_t* to = active_list_.data();
   for (int level = 0; level < on.level_count(); ++level) {
     const std::uint32_t count = active_count_[static_cast<std::size_t>(level)];
@@ -97,12 +95,15 @@ std::int64_t TreeTargetsCuda<State, Pair>::lay_out(std::uint32_t cells, int orde
 }
 
 template <class State, class Pair>
-std::int64_t TreeTargetsCuda<State, Pair>::device_bytes(std::int64_t n, int order,
-                                                        const tree::TreeSoftening& softening) const {
+std::int64_t TreeTargetsCuda<State, Pair>::device_bytes(std::int64_t n, int order, const tree::TreeSoftening& softening,
+                                                        std::int64_t arena_of_others) const {
   const auto cells = static_cast<std::uint32_t>(tree::first_guess_of_cells(n));
   WalkMemory memory;
   const std::int64_t walk = lay_out(cells, order, nullptr, memory);
-  return Tree::device_bytes(n, order, softening) + std::max(walk, Tree::arena_bytes(n));
+  Arena part;
+  room_for_part(*this, part, n, cells);
+  return Tree::device_bytes(n, order, softening) + part.bytes() +
+         std::max({walk, Tree::arena_bytes(n), arena_of_others});
 }
 
 template <class State, class Pair>
@@ -189,12 +190,14 @@ tree::WalkOutput TreeTargetsCuda<State, Pair>::output(const Tree& on, unsigned w
 template <class State, class Pair>
 template <class Space>
 std::int64_t TreeTargetsCuda<State, Pair>::serve(Tree& on, const Space& space, const tree::Opening& opening,
-                                                 const Targets& targets, tree::WalkOutput out) {
+                                                 const Targets& targets, tree::WalkOutput out,
+                                                 const std::function<void()>& begin) {
   const bool all = !targets.index && targets.count == on.count();
   if (!all) mark_active(on, targets);
   out.slot = all ? nullptr : slot_.data();
   const double cells = on.cells(), together = std::min(on.cells(), at_once);
   while (true) {
+    begin();
     WalkMemory memory;
     const std::int64_t bytes = lay_out(on.cells(), opening.order, nullptr, memory);
     lay_out(on.cells(), opening.order, on.arena(bytes), memory);
@@ -211,17 +214,23 @@ template class TreeTargetsCuda<float, float>;
 template class TreeTargetsCuda<double, float>;
 template class TreeTargetsCuda<double, double>;
 template std::int64_t TreeTargetsCuda<float, float>::serve(Tree&, const tree::OpenSpace&, const tree::Opening&,
-                                                           const Targets&, tree::WalkOutput);
+                                                           const Targets&, tree::WalkOutput,
+                                                           const std::function<void()>&);
 template std::int64_t TreeTargetsCuda<float, float>::serve(Tree&, const tree::ShortRangeBox<float>&,
-                                                           const tree::Opening&, const Targets&, tree::WalkOutput);
+                                                           const tree::Opening&, const Targets&, tree::WalkOutput,
+                                                           const std::function<void()>&);
 template std::int64_t TreeTargetsCuda<double, float>::serve(Tree&, const tree::OpenSpace&, const tree::Opening&,
-                                                            const Targets&, tree::WalkOutput);
+                                                            const Targets&, tree::WalkOutput,
+                                                            const std::function<void()>&);
 template std::int64_t TreeTargetsCuda<double, float>::serve(Tree&, const tree::ShortRangeBox<float>&,
-                                                            const tree::Opening&, const Targets&, tree::WalkOutput);
+                                                            const tree::Opening&, const Targets&, tree::WalkOutput,
+                                                            const std::function<void()>&);
 template std::int64_t TreeTargetsCuda<double, double>::serve(Tree&, const tree::OpenSpace&, const tree::Opening&,
-                                                             const Targets&, tree::WalkOutput);
+                                                             const Targets&, tree::WalkOutput,
+                                                             const std::function<void()>&);
 template std::int64_t TreeTargetsCuda<double, double>::serve(Tree&, const tree::ShortRangeBox<double>&,
-                                                             const tree::Opening&, const Targets&, tree::WalkOutput);
+                                                             const tree::Opening&, const Targets&, tree::WalkOutput,
+                                                             const std::function<void()>&);
 template void tree_failure_cuda(const Device&, std::int64_t, const Sources<float>&, const SolverOptions&);
 template void tree_failure_cuda(const Device&, std::int64_t, const Sources<double>&, const SolverOptions&);
 

@@ -1,6 +1,7 @@
 #pragma once
 // CUDA only: the walk over a tree on the device for the targets of an evaluation, for the tree solver and for TreePM.
 #include <array>
+#include <functional>
 
 #include "gravity/tree.hpp"
 #include "tree/octree_cuda.cuh"
@@ -24,12 +25,13 @@ class TreeTargetsCuda {
   static tree::WalkOutput output(const Tree& on, unsigned want, double gravitational_constant,
                                  const Forces<State>& forces);
   /// Answers the targets. Returns the lowest place whose force is not a finite number, or the number of sources where
-  /// all are. Waits.
+  /// all are. Waits. begin() is called before each try of the walk, which then takes the tree's arena.
   template <class Space>
   std::int64_t serve(Tree& on, const Space& space, const tree::Opening& opening, const Targets& targets,
-                     tree::WalkOutput out);
-  /// Bytes for a tree of n particles with its walk.
-  std::int64_t device_bytes(std::int64_t n, int order, const tree::TreeSoftening& softening) const;
+                     tree::WalkOutput out, const std::function<void()>& begin);
+  /// Bytes for a tree of n particles with its walk; others use so much of the tree's arena.
+  std::int64_t device_bytes(std::int64_t n, int order, const tree::TreeSoftening& softening,
+                            std::int64_t arena_of_others) const;
 
   // A step of serve(). Public, for nvcc allows no device lambda in a private function.
   void mark_active(const Tree& on, const Targets& targets);
@@ -44,6 +46,12 @@ class TreeTargetsCuda {
     tree::WalkLists lists;
     tree::PassLists passes[2];
   };
+  template <class Self>
+  static void room_for_part(Self& self, Arena& arena, std::int64_t n, std::int64_t cells) {
+    arena.room(self.slot_, n), arena.room(self.rank_, n);
+    arena.room(self.active_, cells + tree::most_levels), arena.room(self.active_cells_, cells);
+    arena.room(self.active_list_, cells);
+  }
   std::int64_t lay_out(std::uint32_t cells, int order, std::byte* memory, WalkMemory& to) const;
   void start_status(std::int64_t counters);
   template <class Space>

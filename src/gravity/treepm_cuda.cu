@@ -1,3 +1,4 @@
+#include "device/arena.hpp"
 #include "device/launch.cuh"
 #include "gravity/for_precision.hpp"
 #include "gravity/tree_targets_cuda.cuh"
@@ -7,9 +8,10 @@ namespace pergola {
 
 namespace {
 
-/// The tree is built first, and the mesh gets the particles in the tree's order, in which neighbours in memory are
-/// neighbours in space: fast on a mesh, and its forces lie as the walk, which adds them to its own, reads them. What
-/// the mesh finds does not depend on the order.
+/// The mesh goes through the particles in the tree's order, in which neighbours are neighbours in space, and works in
+/// the tree's memory, which is free between its building and the walk. What it finds does not depend on the order. Its
+/// forces are written to where the answers go, and the walk adds its own; the opening of the walk, which compares with
+/// the whole acceleration, has the mean of them over each group of particles.
 template <Precision precision>
 class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTargetsCuda> {
  public:
@@ -21,26 +23,34 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
   void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
   std::int64_t device_bytes(std::int64_t n) const override {
     const auto found = this->parameters_for(n);
-    Arena count;
-    room_for_sources(*this, count, n);
-    return targets_.device_bytes(n, found.opening.order, this->softening(found)) + count.bytes() +
-           this->mesh_bytes(n, found);
+    const auto mesh = this->make_mesh(found);
+    const std::int64_t lent = lay_out(nullptr, *mesh, n, tree::first_guess_of_cells(n)).bytes;
+    return targets_.device_bytes(n, found.opening.order, this->softening(found), lent) + mesh->device_bytes(n) -
+           mesh->lent_bytes();
   }
 
-  // Steps of take() and evaluate(). Public, for nvcc allows no device lambda in a private function.
-  Sources<State> ordered_sources();
-  void order_long_range();
-  void find_potentials();
+  // A step of evaluate(). Public, for nvcc allows no device lambda in a private function.
+  void complete_potentials(const Targets& targets, State* potential);
 
  private:
-  using Base::count_, Base::parameters_, Base::mesh_, Base::long_range_, Base::potential_;
+  using Base::count_, Base::parameters_, Base::mesh_;
   using Base::options_, Base::device_, Base::clock_, Base::tree_, Base::targets_, Base::sources_;
 
-  template <class Self>
-  static void room_for_sources(Self& self, Arena& arena, std::int64_t n) {
-    for (auto* buffer : {&self.x_, &self.y_, &self.z_, &self.mass_}) arena.room(*buffer, n);
+  /// The tree's memory while the mesh is at work.
+  struct MeshMemory {
+    std::byte* mesh = nullptr;
+    State* component = nullptr;  // of the mesh's forces, by source
+    float* rest[3] = {};         // of the groups, by cell
+    std::int64_t bytes = 0;
+  };
+  static MeshMemory lay_out(std::byte* memory, const SmoothedMesh<State>& mesh, std::int64_t n, std::int64_t cells);
+  MeshMemory mesh_memory() {
+    const std::int64_t cells = tree_.count() == count_ ? tree_.cells() : 0;
+    return lay_out(tree_.arena(lay_out(nullptr, *mesh_, count_, cells).bytes), *mesh_, count_, cells);
   }
   void set_up(std::int64_t count);
+  void find_mesh();
+  void estimate();
   void take(const Sources<State>& sources, bool moved) override;
   bool restore_tree(const StateBlocks& blocks, std::int64_t count) override {
     device_.make_current();
@@ -50,62 +60,70 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
 
   tree::ShortRangeBox<Pair> walk_box_;    // for the walk
   tree::ShortRangeBox<float> rough_box_;  // for the estimate of accelerations
-  Buffer<State> x_, y_, z_, mass_;        // in the tree's order, as all that is the mesh's
-  bool has_potentials_ = false;
+  bool has_mesh_ = false;                 // the mesh holds the sources of now
 };
 
 template <Precision precision>
+typename TreePmCuda<precision>::MeshMemory TreePmCuda<precision>::lay_out(std::byte* memory,
+                                                                          const SmoothedMesh<State>& mesh,
+                                                                          std::int64_t n, std::int64_t cells) {
+  MemoryParts parts(memory);
+  MeshMemory to;
+  to.mesh = parts.take<std::byte>(mesh.lent_bytes());
+  to.component = parts.take<State>(n);
+  for (float*& axis : to.rest) axis = parts.take<float>(cells);
+  to.bytes = parts.used();
+  return to;
+}
+
+template <Precision precision>
 void TreePmCuda<precision>::set_up(std::int64_t count) {
-  this->set_up_mesh(count);
-  Arena arena(device_);
-  room_for_sources(*this, arena, count);
-  potential_ = Buffer<State>();  // made when first wanted
+  this->choose_mesh(count);
   walk_box_ = short_range_box<Pair>(*parameters_, true);
   rough_box_ = short_range_box<float>(*parameters_, false);
 }
 
-/// The sources in the order of the tree.
+/// The sources on the mesh. The tree of the step before, if there is one, still knows which are neighbours.
 template <Precision precision>
-Sources<typename TreePmCuda<precision>::State> TreePmCuda<precision>::ordered_sources() {
-  cuda::launch("treepm order", count_, device_.stream(),
-               [order = tree_.order(), from = sources_, x = x_.data(), y = y_.data(), z = z_.data(),
-                mass = mass_.data()] __device__(std::int64_t k) {
-                 const std::uint32_t i = order[k];
-                 x[k] = from.x[i], y[k] = from.y[i], z[k] = from.z[i], mass[k] = from.mass[i];
-               });
-  Sources<State> ordered;
-  ordered.count = count_;
-  ordered.x = x_.data(), ordered.y = y_.data(), ordered.z = z_.data(), ordered.mass = mass_.data();
-  ordered.mass_quantum = sources_.mass_quantum;
-  return ordered;
+void TreePmCuda<precision>::find_mesh() {
+  if (has_mesh_) return;
+  mesh_->lend(mesh_memory().mesh, tree_.count() == count_ ? tree_.order() : nullptr);
+  mesh_->prepare(sources_);
+  has_mesh_ = true;
 }
 
-/// The long range that was given, in the order of the tree.
-template <Precision precision>
-void TreePmCuda<precision>::order_long_range() {
-  cuda::launch("treepm order", count_, device_.stream(),
-               [order = tree_.order(), from = sources_, x = long_range_[0].data(), y = long_range_[1].data(),
-                z = long_range_[2].data()] __device__(std::int64_t k) {
-                 const std::uint32_t i = order[k];
-                 x[k] = from.long_range[0][i], y[k] = from.long_range[1][i], z[k] = from.long_range[2][i];
-               });
-}
-
-/// The tree of the step before, if there is one, still knows which particles are neighbours.
 template <Precision precision>
 void TreePmCuda<precision>::find_long_range(const Sources<State>& sources, State* const (&into)[3]) {
   device_.make_current();
   sources_ = sources;
   if (this->needs_set_up(sources)) set_up(sources.count);
   if (count_ == 0) return;
-  if (tree_.count() != count_) return this->find_mesh_forces(sources, into);
-  this->find_mesh_forces(ordered_sources());
-  cuda::launch("treepm order", count_, device_.stream(),
-               [order = tree_.order(), x = long_range_[0].data(), y = long_range_[1].data(), z = long_range_[2].data(),
-                to_x = into[0], to_y = into[1], to_z = into[2]] __device__(std::int64_t k) {
-                 const std::uint32_t i = order[k];
-                 to_x[i] = x[k], to_y[i] = y[k], to_z[i] = z[k];
-               });
+  has_mesh_ = false;
+  find_mesh();
+  Forces<State> forces;
+  forces.ax = into[0], forces.ay = into[1], forces.az = into[2];
+  mesh_->evaluate({nullptr, count_, count_}, want_acceleration, forces);
+  has_mesh_ = false;
+}
+
+/// The accelerations that the walk's opening compares with.
+template <Precision precision>
+void TreePmCuda<precision>::estimate() {
+  const double unit = this->per_acceleration();
+  if (this->has_mesh_forces()) find_mesh();
+  const MeshMemory memory = mesh_memory();
+  for (int axis = 0; axis < 3; ++axis) {
+    const State* rest = sources_.long_range[axis];
+    if (this->has_mesh_forces()) {
+      Forces<State> forces;
+      (axis == 0 ? forces.ax : axis == 1 ? forces.ay : forces.az) = memory.component;
+      mesh_->evaluate({nullptr, count_, count_}, want_acceleration, forces);
+      rest = memory.component;
+    }
+    clock_->begin("tree");
+    tree_.find_rest(rest, unit, memory.rest[axis]);
+  }
+  tree_.estimate_accelerations(rough_box_, {memory.rest[0], memory.rest[1], memory.rest[2]});
 }
 
 template <Precision precision>
@@ -114,7 +132,7 @@ void TreePmCuda<precision>::take(const Sources<State>& sources, bool moved) {
   device_.make_current();
   sources_ = sources;
   if (this->needs_set_up(sources)) set_up(sources.count);
-  has_potentials_ = false;
+  has_mesh_ = false;
   if (count_ == 0) return;
   clock_->begin("tree");
   const auto points = Base::points(sources, parameters_->tree_box);
@@ -124,34 +142,20 @@ void TreePmCuda<precision>::take(const Sources<State>& sources, bool moved) {
   if (!kept) {
     tree_.build(points, softening, opening.order);
     targets_.forget();
+    if (opening.tolerance > 0) estimate();
   }
-  if (this->has_mesh_forces()) {
-    const Sources<State> ordered = ordered_sources();
-    clock_->end();
-    this->find_mesh_forces(ordered);
-    clock_->begin("tree");
-  } else if (!kept) {
-    order_long_range();
-  }
-  const State* const rest[3] = {long_range_[0].data(), long_range_[1].data(), long_range_[2].data()};
-  if (!kept && opening.tolerance > 0) tree_.estimate_accelerations(rough_box_, rest, this->per_acceleration());
   clock_->end();
 }
 
-/// The mesh's part, of all particles.
+/// From the mesh's potentials to those of the long range.
 template <Precision precision>
-void TreePmCuda<precision>::find_potentials() {
-  if (has_potentials_) return;
-  has_potentials_ = true;
-  if (potential_.size() == 0) potential_ = Buffer<State>(device_, count_);
-  Forces<State> of_mesh;
-  of_mesh.potential = potential_.data();
-  mesh_->evaluate({nullptr, count_, count_}, want_potential, of_mesh);
+void TreePmCuda<precision>::complete_potentials(const Targets& targets, State* potential) {
   const LongRangePotential correction = long_range_potential(options_, *parameters_, tree_.frame().mass);
-  cuda::launch("treepm potential", count_, device_.stream(),
-               [correction, potential = potential_.data(), mass = mass_.data()] __device__(std::int64_t k) {
+  cuda::launch("treepm potential", targets.count, device_.stream(),
+               [correction, potential, targets, mass = sources_.mass] __device__(std::int64_t k) {
+                 const std::int64_t i = targets.index ? targets.index[k] : targets.first + k;
                  potential[k] =
-                     static_cast<State>(correction.of(static_cast<double>(potential[k]), static_cast<double>(mass[k])));
+                     static_cast<State>(correction.of(static_cast<double>(potential[k]), static_cast<double>(mass[i])));
                });
 }
 
@@ -160,12 +164,19 @@ void TreePmCuda<precision>::evaluate(const Targets& targets, unsigned want, cons
   if (targets.count == 0) return;
   this->check_wants(want);
   device_.make_current();
-  if (want & want_potential) find_potentials();
-  clock_->begin("walk");
   tree::WalkOutput out = targets_.output(tree_, want, options_.gravitational_constant, forces);
-  for (int a = 0; a < 3 && this->has_mesh_forces(); ++a) out.rest[a] = long_range_[a].data();
-  out.rest_potential = potential_.data();
-  const std::int64_t failed = targets_.serve(tree_, walk_box_, parameters_->opening, targets, out);
+  out.adds = this->has_mesh_forces();
+  // Again for each try of the walk, which overwrites both the mesh and the answers.
+  const auto begin = [&] {
+    if (out.adds) {
+      find_mesh();
+      mesh_->evaluate(targets, want, forces);
+      if (want & want_potential) complete_potentials(targets, forces.potential);
+      has_mesh_ = false;
+    }
+    clock_->begin("walk");
+  };
+  const std::int64_t failed = targets_.serve(tree_, walk_box_, parameters_->opening, targets, out, begin);
   clock_->end();
   if (failed < tree_.count()) tree_failure_cuda(device_, failed, sources_, options_);
 }

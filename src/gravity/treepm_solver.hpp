@@ -11,9 +11,9 @@
 
 namespace pergola {
 
-/// What TreePM has on both devices: the mesh of the long range and its forces at all particles, which are found in
-/// prepare(), for the tree compares what it leaves out with the whole acceleration; or by themselves, where the long
-/// range has a step of its own. update() keeps the cells of the tree and the accelerations that were estimated for it.
+/// What TreePM has on both devices: the mesh of the long range, whose forces at all particles are found in prepare(),
+/// for the tree compares what it leaves out with the whole acceleration; or by themselves, where the long range has a
+/// step of its own. update() keeps the cells of the tree and the accelerations that were estimated for it.
 template <Precision precision, template <class> class TreeOf, template <class, class> class TargetsOf>
 class TreePmSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
  public:
@@ -48,7 +48,7 @@ class TreePmSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
   tree::TreeSoftening softening(const TreePmParameters& found) const {
     return tree_softening(this->softening_, found.opening);
   }
-  std::unique_ptr<Solver<State>> make_mesh(const TreePmParameters& found) const {
+  std::unique_ptr<SmoothedMesh<State>> make_mesh(const TreePmParameters& found) const {
     return make_smoothed_mesh<State>(treepm_mesh_options(this->options_, found), this->device_,
                                      physics::split_smoothing(found.split));
   }
@@ -87,11 +87,14 @@ class TreePmSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
                                frame.corner.y == box.corner.y && frame.corner.z == box.corner.z);
   }
   /// For another number of particles than before, or another box.
-  void set_up_mesh(std::int64_t count) {
+  void choose_mesh(std::int64_t count) {
     count_ = count;
     parameters_ = parameters_for(count);
     mesh_ = make_mesh(*parameters_);
     mesh_->set_clock(this->clock_);
+  }
+  void set_up_mesh(std::int64_t count) {
+    choose_mesh(count);
     Arena arena(this->device_);
     room_for_mesh_forces(*this, arena, count);
   }
@@ -116,8 +119,8 @@ class TreePmSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
   std::int64_t count_ = -1;
   Box box_;  // periodic, or the cube of the sources
   std::optional<TreePmParameters> parameters_;
-  std::unique_ptr<Solver<State>> mesh_;
-  Buffer<State> long_range_[3], potential_;
+  std::unique_ptr<SmoothedMesh<State>> mesh_;
+  Buffer<State> long_range_[3], potential_;  // on the CPU
 };
 
 }  // namespace pergola

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "base/error.hpp"
 #include "comm/communicator.hpp"
 #include "device/device.hpp"
 #include "mesh/grid.hpp"
@@ -30,8 +31,20 @@ class PoissonSolver {
   /// FFT, in an isolated box with a Gaussian filter; to be called after solve(), which then keeps what it needs in
   /// `scratch`.
   virtual void spectral_force(int axis, const Field<Real>& force, void* scratch) = 0;
+  /// The same with two fields in place of three, on a GPU: from a density to the modes of its potential, in place, and
+  /// from these −∂φ/∂axis, or φ for axis 3, into another field. `work` has mode_work_bytes().
+  virtual std::int64_t mode_work_bytes() const { return 0; }
+  virtual void find_modes(const Field<Real>&, double /*factor*/, void* /*work*/) { throw_no_modes(); }
+  virtual void from_modes(int /*axis*/, const Field<const Real>& /*modes*/, const Field<Real>& /*to*/, void* /*work*/) {
+    throw_no_modes();
+  }
   /// A sentence about the last solve() that the user should see; empty when there is none.
   virtual std::string remark() const { return {}; }
+
+ private:
+  [[noreturn]] static void throw_no_modes() {
+    throw Error(ErrorKind::input, "mesh: modes of a potential are given by the FFT on a GPU only");
+  }
 };
 
 struct PoissonFftOptions {

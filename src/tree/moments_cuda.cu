@@ -223,20 +223,36 @@ constexpr std::uint32_t cells_per_warp = 8, few_cells = 16384;
 
 /// In open space nothing is left.
 struct NoRest {
-  __device__ Vec3<float> mean(const CellLink&, int) const { return {0, 0, 0}; }
+  __device__ Vec3<float> mean(std::uint32_t) const { return {0, 0, 0}; }
 };
-/// The mean over the particles of a cell, by a warp.
+struct MeanRest : RestOfAcceleration {
+  __device__ Vec3<float> mean(std::uint32_t cell) const { return {axis[0][cell], axis[1][cell], axis[2][cell]}; }
+};
+
+/// Groups are the largest cells of at most estimate_capacity particles.
+__device__ bool is_group(const CellLink* link, const std::uint32_t* parent, std::uint32_t cell) {
+  return link[cell].count <= estimate_capacity && (cell == 0 || link[parent[cell]].count > estimate_capacity);
+}
+
+/// A warp takes 32 cells, one after the other.
 template <class Real>
-struct MeanRest : RestOfAcceleration<Real> {
-  __device__ Vec3<float> mean(const CellLink& link, int lane) const {
-    double sum[3] = {};
-    for (std::uint32_t k = static_cast<std::uint32_t>(lane); k < link.count; k += 32)
-      for (int a = 0; a < 3; ++a) sum[a] += static_cast<double>(this->axis[a][link.first + k]);
-    const double part = this->unit / link.count;
-    return {static_cast<float>(part * lanes_sum<32>(sum[0])), static_cast<float>(part * lanes_sum<32>(sum[1])),
-            static_cast<float>(part * lanes_sum<32>(sum[2]))};
+__global__ void __launch_bounds__(warps_per_block * 32)
+    mean_rest_kernel(const CellLink* link, const std::uint32_t* parent, std::uint32_t cells, const std::uint32_t* place,
+                     const Real* acceleration, double unit, float* mean) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const std::uint32_t first = (blockIdx.x * warps_per_block + threadIdx.x / 32) * 32;
+  const std::uint32_t mine = first + static_cast<std::uint32_t>(lane);
+  unsigned groups = __ballot_sync(all_lanes, mine < cells && is_group(link, parent, mine));
+  for (; groups != 0; groups &= groups - 1) {
+    const std::uint32_t cell = first + static_cast<std::uint32_t>(__ffs(static_cast<int>(groups)) - 1);
+    const CellLink l = link[cell];
+    double sum = 0;
+    for (std::uint32_t k = static_cast<std::uint32_t>(lane); k < l.count; k += 32)
+      sum += static_cast<double>(acceleration[place[l.first + k]]);
+    sum = lanes_sum<32>(sum);
+    if (lane == 0) mean[cell] = static_cast<float>(unit / l.count * sum);
   }
-};
+}
 
 /// A warp estimates the acceleration at the centre of one cell, as estimate_acceleration().
 template <class Space>
@@ -283,7 +299,6 @@ __device__ float estimate(const CellRecord* record, std::uint32_t target, [[mayb
   return sqrtf(ax * ax + ay * ay + az * az);
 }
 
-/// Groups are the largest cells of at most estimate_capacity particles.
 template <class Space, class Rest>
 __global__ void __launch_bounds__(warps_per_block * 32)
     estimate_kernel(const CellRecord* record, const CellLink* link, const std::uint32_t* parent, std::uint32_t cells,
@@ -293,14 +308,13 @@ __global__ void __launch_bounds__(warps_per_block * 32)
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::uint32_t first = (blockIdx.x * warps_per_block + threadIdx.x / 32) * per_warp;
   const std::uint32_t cell = first + static_cast<std::uint32_t>(lane);
-  const bool group = cell < first + per_warp && cell < cells && link[cell].count <= estimate_capacity &&
-                     (cell == 0 || link[parent[cell]].count > estimate_capacity);
+  const bool group = cell < first + per_warp && cell < cells && is_group(link, parent, cell);
   unsigned groups = __ballot_sync(all_lanes, group);
   float mine = 0;
   for (; groups != 0; groups &= groups - 1) {
     const int k = __ffs(static_cast<int>(groups)) - 1;
     const std::uint32_t target = first + static_cast<std::uint32_t>(k);
-    const float a = estimate(record, target, space, rest.mean(link[target], lane), stacks[threadIdx.x / 32], lane);
+    const float a = estimate(record, target, space, rest.mean(target), stacks[threadIdx.x / 32], lane);
     if (lane == k) mine = a;
   }
   if (!group) return;
@@ -355,11 +369,19 @@ void estimate_cuda(const CellRecord* record, const CellLink* link, const std::ui
   launch_estimate(record, link, parent, cells, OpenSpace(), NoRest(), acceleration, stream);
 }
 
-template <class Real>
 void estimate_cuda(const CellRecord* record, const CellLink* link, const std::uint32_t* parent, std::uint32_t cells,
-                   const ShortRangeBox<float>& box, const RestOfAcceleration<Real>& rest, float* acceleration,
+                   const ShortRangeBox<float>& box, const RestOfAcceleration& rest, float* acceleration,
                    Stream stream) {
-  launch_estimate(record, link, parent, cells, box, MeanRest<Real>{rest}, acceleration, stream);
+  launch_estimate(record, link, parent, cells, box, MeanRest{rest}, acceleration, stream);
+}
+
+template <class Real>
+void mean_rest_cuda(const CellLink* link, const std::uint32_t* parent, std::uint32_t cells, const std::uint32_t* place,
+                    const Real* acceleration, double unit, float* mean, Stream stream) {
+  constexpr std::uint32_t per_block = warps_per_block * 32;
+  mean_rest_kernel<<<(cells + per_block - 1) / per_block, per_block, 0, cuda::handle(stream)>>>(
+      link, parent, cells, place, acceleration, unit, mean);
+  cuda::check(cudaGetLastError(), "tree estimate");
 }
 
 template void leaves_cuda(const UpwardPassCuda<float>&, const Points<float>&, int, std::uint32_t, Stream);
@@ -367,9 +389,9 @@ template void leaves_cuda(const UpwardPassCuda<float>&, const Points<double>&, i
 template void leaves_cuda(const UpwardPassCuda<double>&, const Points<double>&, int, std::uint32_t, Stream);
 template void parents_cuda(const UpwardPassCuda<float>&, int, std::uint32_t, std::uint32_t, Stream);
 template void parents_cuda(const UpwardPassCuda<double>&, int, std::uint32_t, std::uint32_t, Stream);
-template void estimate_cuda(const CellRecord*, const CellLink*, const std::uint32_t*, std::uint32_t,
-                            const ShortRangeBox<float>&, const RestOfAcceleration<float>&, float*, Stream);
-template void estimate_cuda(const CellRecord*, const CellLink*, const std::uint32_t*, std::uint32_t,
-                            const ShortRangeBox<float>&, const RestOfAcceleration<double>&, float*, Stream);
+template void mean_rest_cuda(const CellLink*, const std::uint32_t*, std::uint32_t, const std::uint32_t*, const float*,
+                             double, float*, Stream);
+template void mean_rest_cuda(const CellLink*, const std::uint32_t*, std::uint32_t, const std::uint32_t*, const double*,
+                             double, float*, Stream);
 
 }  // namespace pergola::tree

@@ -42,16 +42,17 @@ void parents_cuda(const UpwardPassCuda<T>& pass, int order, std::uint32_t begin,
 void estimate_cuda(const CellRecord* record, const CellLink* link, const std::uint32_t* parent, std::uint32_t cells,
                    float* acceleration, Stream stream);
 
-/// What all else than the short range does: per particle in the tree's order, times `unit` in the tree's units.
-template <class Real>
+/// What all else than the short range does, as far as the estimate asks for it: the mean over the particles of each
+/// group, in the tree's units. Per cell.
 struct RestOfAcceleration {
-  const Real* axis[3] = {};
-  double unit = 0;
+  const float* axis[3] = {};
 };
-/// The same in a periodic box, from the short range and the rest.
+/// One axis of it, from accelerations per source times `unit`; place: the sources in the tree's order.
 template <class Real>
+void mean_rest_cuda(const CellLink* link, const std::uint32_t* parent, std::uint32_t cells, const std::uint32_t* place,
+                    const Real* acceleration, double unit, float* mean, Stream stream);
+/// The same in a periodic box, from the short range and the rest.
 void estimate_cuda(const CellRecord* record, const CellLink* link, const std::uint32_t* parent, std::uint32_t cells,
-                   const ShortRangeBox<float>& box, const RestOfAcceleration<Real>& rest, float* acceleration,
-                   Stream stream);
+                   const ShortRangeBox<float>& box, const RestOfAcceleration& rest, float* acceleration, Stream stream);
 
 }  // namespace pergola::tree

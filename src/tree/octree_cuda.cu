@@ -325,13 +325,18 @@ void OctreeCuda<T>::estimate_accelerations() {
 
 template <class T>
 template <class Real>
-void OctreeCuda<T>::estimate_accelerations(const ShortRangeBox<float>& box, const Real* const (&rest)[3], double unit) {
+void OctreeCuda<T>::find_rest(const Real* acceleration, double unit, float* rest) {
+  mean_rest_cuda(link_.data(), parent_.data(), cells(), place_.data(), acceleration, unit, rest, device_.stream());
+}
+
+template <class T>
+void OctreeCuda<T>::estimate_accelerations(const ShortRangeBox<float>& box, const float* const (&rest)[3]) {
   has_accelerations_ = true;
   if (count_ == 0) return;
   Arena given(device_);
   room_for_accelerations(*this, given, record_.size());
   estimate_cuda(record_.data(), link_.data(), parent_.data(), cells(), box,
-                RestOfAcceleration<Real>{{rest[0], rest[1], rest[2]}, unit}, acceleration_.data(), device_.stream());
+                RestOfAcceleration{{rest[0], rest[1], rest[2]}}, acceleration_.data(), device_.stream());
 }
 
 template <class T>
@@ -390,11 +395,9 @@ template Frame OctreeCuda<double>::frame_of(const Points<double>&);
 template void OctreeCuda<float>::build(const Points<float>&, const TreeSoftening&, int);
 template void OctreeCuda<float>::build(const Points<double>&, const TreeSoftening&, int);
 template void OctreeCuda<double>::build(const Points<double>&, const TreeSoftening&, int);
-template void OctreeCuda<float>::estimate_accelerations(const ShortRangeBox<float>&, const float* const (&)[3], double);
-template void OctreeCuda<float>::estimate_accelerations(const ShortRangeBox<float>&, const double* const (&)[3],
-                                                        double);
-template void OctreeCuda<double>::estimate_accelerations(const ShortRangeBox<float>&, const double* const (&)[3],
-                                                         double);
+template void OctreeCuda<float>::find_rest(const float*, double, float*);
+template void OctreeCuda<float>::find_rest(const double*, double, float*);
+template void OctreeCuda<double>::find_rest(const double*, double, float*);
 template void OctreeCuda<float>::upward(const Points<float>&, const TreeSoftening&, int, bool);
 template void OctreeCuda<float>::upward(const Points<double>&, const TreeSoftening&, int, bool);
 template void OctreeCuda<double>::upward(const Points<double>&, const TreeSoftening&, int, bool);

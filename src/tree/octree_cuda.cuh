@@ -50,9 +50,12 @@ class OctreeCuda {
   void take_up();
   /// The accelerations that an opening test with a tolerance compares with; once after each build.
   void estimate_accelerations();
-  /// As OctreeCpu::estimate_accelerations, with `rest` on the device and in the tree's order.
+  /// As OctreeCpu::estimate_accelerations, from what find_rest() has found along each axis.
+  void estimate_accelerations(const ShortRangeBox<float>& box, const float* const (&rest)[3]);
+  /// What all else than the short range does to each group of particles, from accelerations by source times `unit`: a
+  /// number per cell.
   template <class Real>
-  void estimate_accelerations(const ShortRangeBox<float>& box, const Real* const (&rest)[3], double unit);
+  void find_rest(const Real* acceleration, double unit, float* rest);
 
   CudaTree<T> view() const;
   const Frame& frame() const { return report_.frame; }

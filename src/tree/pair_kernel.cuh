@@ -324,19 +324,17 @@ class PairSums {
     const std::uint32_t place = link_.first + own(p);
     const std::uint32_t source = out.order[place], slot = out.slot ? out.slot[place] : source;
     if (slot == no_slot) return;
-    bool finite = put(out.ax, slot, out.per_gradient * gx_[p], out.rest[0], place);
-    finite = put(out.ay, slot, out.per_gradient * gy_[p], out.rest[1], place) && finite;
-    finite = put(out.az, slot, out.per_gradient * gz_[p], out.rest[2], place) && finite;
-    if constexpr (with_potential)
-      finite = put(out.potential, slot, -out.per_psi * psi_[p], out.rest_potential, place) && finite;
+    bool finite = put(out.ax, slot, out.per_gradient * gx_[p]);
+    finite = put(out.ay, slot, out.per_gradient * gy_[p]) && finite;
+    finite = put(out.az, slot, out.per_gradient * gz_[p]) && finite;
+    if constexpr (with_potential) finite = put(out.potential, slot, -out.per_psi * psi_[p]) && finite;
     if (!finite) atomicMin(&job_.status->failed, static_cast<unsigned long long>(source));
   }
-  __device__ bool put(void* to, std::int64_t at, double value, [[maybe_unused]] const void* rest,
-                      [[maybe_unused]] std::uint32_t place) const {
+  __device__ bool put(void* to, std::int64_t at, double value) const {
     if (!to) return true;
-    if (Space::periodic && rest)
-      value += job_.out.doubles ? static_cast<const double*>(rest)[place]
-                                : static_cast<double>(static_cast<const float*>(rest)[place]);
+    if (Space::periodic && job_.out.adds)
+      value += job_.out.doubles ? static_cast<const double*>(to)[at]
+                                : static_cast<double>(static_cast<const float*>(to)[at]);
     if (job_.out.doubles) {
       static_cast<double*>(to)[at] = value;
       return isfinite(value);

@@ -110,9 +110,7 @@ struct WalkOutput {
   double per_psi = 0, per_gradient = 0;
   const std::uint32_t* order = nullptr;  // source of each particle in the tree's order
   const std::uint32_t* slot = nullptr;   // target that it is, or no_slot; null: all ask
-  // In a periodic box, in the tree's order and the numbers of the results: what is added to them, for the long range;
-  // null: nothing.
-  const void *rest[3] = {}, *rest_potential = nullptr;
+  bool adds = false;                     // in a periodic box: to what the arrays hold, the long range's
 };
 
 /// Space: OpenSpace or ShortRangeBox<T>.

@@ -103,6 +103,15 @@ class MeshFixture {
                       gravitational_constant, {ax.data(), ay.data(), az.data(), potential.data()}, scratch_.data());
     return {ax.to_host(), ay.to_host(), az.to_host(), potential.to_host()};
   }
+  /// What the field holds, at the particles, as a component of the force or as the potential; on a GPU.
+  std::vector<Real> gather_component(int component, const std::vector<std::uint32_t>& order = {}) {
+    const Buffer<std::uint32_t> near(device_, order);
+    Buffer<Real> values(device_, arrays_[0].size());
+    MeshParticles<Real> all = particles();
+    all.order = order.empty() ? nullptr : near.data();
+    exchange_->gather_component(component, all, nullptr, all.count, layout_.read_only(), 1.0, values.data());
+    return values.to_host();
+  }
 
  private:
   Device device_;

@@ -69,6 +69,19 @@ class SolverOnGrid {
     solver_->spectral_force(axis, view, scratch_.data());
     return cells(force);
   }
+  /// −∂φ/∂axis, or φ for axis 3, by way of the modes; on a GPU.
+  std::vector<double> from_modes(const std::vector<double>& density, int axis, double factor = 1) {
+    std::vector<Real> field(static_cast<std::size_t>(layout_.size()), Real(0));
+    each_cell([&](std::int64_t at, std::size_t cell) { field[at] = static_cast<Real>(density[cell]); });
+    memory_.from_host(field.data());
+    Buffer<Real> found(device_, layout_.size());
+    Buffer<std::byte> work(device_, solver_->mode_work_bytes());
+    auto modes = layout_, to = layout_;
+    modes.data = memory_.data(), to.data = found.data();
+    solver_->find_modes(modes, factor, work.data());
+    solver_->from_modes(axis, modes.read_only(), to, work.data());
+    return cells(found);
+  }
   /// The last potential with its padding.
   std::vector<Real> whole_field() const { return memory_.to_host(); }
   const Field<Real>& layout() const { return layout_; }

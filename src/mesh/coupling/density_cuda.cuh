@@ -29,6 +29,7 @@ struct DensityTask {
   bool paired = false;  // two values at a time are aligned
   DepositCounts* counts = nullptr;
   Vec3<double>* moments = nullptr;  // one per block, in quanta times cells; null where nobody asks
+  int first_row = 0, end_row = 0;   // of the density
 };
 
 /// Two neighbouring sums of a row; zero where there is no cell.
@@ -64,10 +65,11 @@ __device__ __forceinline__ void store_pair(const DensityTask<Real>& task, Real* 
 template <bool with_moments, class Real>
 __global__ void __launch_bounds__(density_threads) sums_to_density(const __grid_constant__ DensityTask<Real> task) {
   const int lane = static_cast<int>(threadIdx.x % 32), pitch = static_cast<int>(task.density.pitch);
-  const int rows = task.density.ny * task.density.nz, warps = static_cast<int>(gridDim.x) * (density_threads / 32);
+  const int warps = static_cast<int>(gridDim.x) * (density_threads / 32);
   std::int64_t quanta = 0;
   Vec3<double> moment{0, 0, 0};
-  for (int row = static_cast<int>(blockIdx.x * (density_threads / 32) + threadIdx.x / 32); row < rows; row += warps) {
+  for (int row = task.first_row + static_cast<int>(blockIdx.x * (density_threads / 32) + threadIdx.x / 32);
+       row < task.end_row; row += warps) {
     const int iz = row / task.density.ny, iy = row - iz * task.density.ny;
     Real* const to = task.density.data + row * task.density.pitch;
     if (iy >= task.cells[1] || iz >= task.cells[2]) {

@@ -1,7 +1,9 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <string>
 
+#include "base/error.hpp"
 #include "comm/communicator.hpp"
 #include "device/device.hpp"
 #include "device/stage_clock.hpp"
@@ -16,6 +18,9 @@ struct MeshParticles {
   std::int64_t count = 0;
   const Real *x = nullptr, *y = nullptr, *z = nullptr;
   const Real* mass = nullptr;
+  /// On a GPU: their numbers in an order in which those near each other in space follow each other; null: as they
+  /// stand.
+  const std::uint32_t* order = nullptr;
 };
 
 /// What a gather writes, one value per target; null for what is not wanted.
@@ -53,6 +58,9 @@ class MeshExchange {
   /// Bytes that the arrays behind `scratch` need: the force field, or the fixed-point sums, whichever is larger (they
   /// do not live at the same time).
   virtual std::int64_t scratch_bytes() const = 0;
+  /// What of it deposit() uses. On a GPU, in a periodic box, `scratch` may overlap the field where it ends behind it
+  /// and begins at least a plane of the field behind its beginning.
+  virtual std::int64_t sum_bytes() const { return scratch_bytes(); }
   /// Bytes that this object holds itself once it has worked on that many particles.
   virtual std::int64_t own_bytes(std::int64_t particles) const = 0;
 
@@ -74,7 +82,7 @@ class MeshExchange {
 
   /// The force field −∇φ by the stencil of the options into `scratch`.
   virtual void set_potential(const Field<const Real>& potential, void* scratch) = 0;
-  /// One component of a force field that was differentiated elsewhere (Gradient::spectral).
+  /// One component of a force field that was differentiated elsewhere (Gradient::spectral). On the CPU.
   virtual void set_force(int axis, const Field<const Real>& force, void* scratch) = 0;
 
   /// Forces at the particles' places with the weights of the deposit. `index`: which particles, null for the first
@@ -82,6 +90,12 @@ class MeshExchange {
   virtual void gather(const MeshParticles<Real>& particles, const std::int64_t* index, std::int64_t count,
                       const Field<const Real>& potential, double gravitational_constant, const MeshForces<Real>& forces,
                       const void* scratch) = 0;
+  /// One component of the force alone, 0 to 2, or 3 for the potential, from a field that holds it. On a GPU.
+  virtual void gather_component(int component, const MeshParticles<Real>&, const std::int64_t* /*index*/,
+                                std::int64_t /*count*/, const Field<const Real>& /*field*/,
+                                double /*gravitational_constant*/, Real* /*into*/) {
+    throw Error(ErrorKind::input, "mesh: component " + std::to_string(component) + " is gathered alone on a GPU only");
+  }
 
   /// Places of the particles in the order in which they should be stored, into `order`; stable. `work` has
   /// order_bytes(count) bytes.

@@ -63,6 +63,9 @@ class ExchangeCuda final : public MeshExchange<Real> {
   std::int64_t scratch_bytes() const override {
     return grid_.cell_count() * static_cast<std::int64_t>(sizeof(CellForce<Real>));
   }
+  std::int64_t sum_bytes() const override {
+    return grid_.cell_count() * static_cast<std::int64_t>(sizeof(std::int64_t));
+  }
   std::int64_t own_bytes(std::int64_t particles) const override {
     const auto always = static_cast<std::int64_t>(counts_.bytes() + moments_.bytes() + monopole_.bytes());
     return always + (options_.route == DensityRoute::sorted ? order_bytes(particles) + 4 * particles : 0);
@@ -74,16 +77,17 @@ class ExchangeCuda final : public MeshExchange<Real> {
     counts_.zero();
     // Less by one than what a chunk can hold, for the mass is rounded to Real.
     constexpr double most_small = 0x7fffffff / UsualChunk<1>::chunk - 1;
-    DepositTask<Real> task{frame_,        particles,
-                           1 / quantum,   static_cast<Real>(most_small * quantum),
-                           nullptr,       static_cast<unsigned long long*>(scratch),
+    DepositTask<Real> task{frame_,          particles,
+                           1 / quantum,     static_cast<Real>(most_small * quantum),
+                           particles.order, static_cast<unsigned long long*>(scratch),
                            counts_.data()};
     if (options_.route == DensityRoute::host) {
       with_shape([&](auto dimensions, auto order) { count_by_host<dimensions(), order()>(task, scratch, clock); });
     } else {
-      if (options_.route == DensityRoute::sorted) order_first(task, clock);
-      if (!task.order) clock.begin("histogram");
-      device_.memory().zero(scratch, static_cast<std::size_t>(grid_.cell_count()) * sizeof(std::int64_t));
+      const bool given = task.order;
+      if (options_.route == DensityRoute::sorted && !given) order_first(task, clock);
+      if (given || !task.order) clock.begin("histogram");
+      device_.memory().zero(scratch, static_cast<std::size_t>(sum_bytes()));
       with_shape([&](auto dimensions, auto order) { add<dimensions(), order()>(task); });
       if (strays_) strays_->fetch(counts_.data(), device_.stream());
     }
@@ -104,14 +108,12 @@ class ExchangeCuda final : public MeshExchange<Real> {
                          static_cast<CellForce<Real>*>(scratch), device_.stream());
   }
 
-  void set_force(int axis, const Field<const Real>& force, void* scratch) override {
-    device_.make_current();
-    launch("set force", grid_.cell_count(), device_.stream(),
-           SetForce<Real>{frame_, force, static_cast<CellForce<Real>*>(scratch), axis});
+  void set_force(int, const Field<const Real>&, void*) override {
+    throw Error(ErrorKind::input, "mesh: on a GPU the components of a force are gathered one by one");
   }
 
   void gather(const MeshParticles<Real>& particles, const std::int64_t* index, std::int64_t count,
-              const Field<const Real>& potential, double gravitational_constant, const MeshForces<Real>& forces,
+              const Field<const Real>&, double gravitational_constant, const MeshForces<Real>& forces,
               const void* scratch) override {
     if (count <= 0) return;
     device_.make_current();
@@ -120,7 +122,6 @@ class ExchangeCuda final : public MeshExchange<Real> {
                           index,
                           count,
                           static_cast<const CellForce<Real>*>(scratch),
-                          potential,
                           monopole_.data(),
                           gravitational_constant,
                           forces};
@@ -129,13 +130,25 @@ class ExchangeCuda final : public MeshExchange<Real> {
         kernel<<<blocks_for(count, gather_threads), gather_threads, 0, handle(device_.stream())>>>(task);
         check(cudaGetLastError(), "gather forces");
       };
-      if (!forces.potential)
-        run(gather_forces<dimensions(), order(), PotentialFrom::nowhere, Real>);
-      else if (options_.gradient == Gradient::spectral)
-        run(gather_forces<dimensions(), order(), PotentialFrom::field, Real>);
+      if (forces.potential)
+        run(gather_forces<dimensions(), order(), true, Real>);
       else
-        run(gather_forces<dimensions(), order(), PotentialFrom::cells, Real>);
+        run(gather_forces<dimensions(), order(), false, Real>);
     });
+  }
+
+  void gather_component(int component, const MeshParticles<Real>& particles, const std::int64_t* index,
+                        std::int64_t count, const Field<const Real>& field, double gravitational_constant,
+                        Real* into) override {
+    if (count <= 0) return;
+    device_.make_current();
+    const ComponentTask<Real> task{
+        frame_, particles, index, count, field, component, monopole_.data(), gravitational_constant, into};
+    with_shape([&](auto dimensions, auto order) {
+      gather_one<dimensions(), order(), Real>
+          <<<blocks_for(count, gather_threads), gather_threads, 0, handle(device_.stream())>>>(task);
+    });
+    check(cudaGetLastError(), "gather a component");
   }
 
   std::int64_t order_bytes(std::int64_t count) const override {
@@ -215,7 +228,7 @@ class ExchangeCuda final : public MeshExchange<Real> {
   template <int dimensions, int order>
   void count_by_host(const DepositTask<Real>& task, void* scratch, StageClock& clock) {
     auto* const places = static_cast<PlacedMass<Real>*>(scratch);
-    const std::int64_t batch = scratch_bytes() / static_cast<std::int64_t>(sizeof(PlacedMass<Real>));
+    const std::int64_t batch = sum_bytes() / static_cast<std::int64_t>(sizeof(PlacedMass<Real>));
     std::vector<std::int64_t> sums(static_cast<std::size_t>(grid_.cell_count()));
     std::vector<PlacedMass<Real>> found(static_cast<std::size_t>(std::min(batch, task.particles.count)));
     DepositCounts counts{};
@@ -234,6 +247,22 @@ class ExchangeCuda final : public MeshExchange<Real> {
     counts_.from_host(&counts);
   }
 
+  /// Rows of the density that can be written while the sums of its rows from `first` on are still to be read.
+  std::int64_t last_row(const std::int64_t* sums, const Field<Real>& density, std::int64_t first) const {
+    const std::int64_t rows = std::int64_t{density.ny} * density.nz;
+    const auto begin = reinterpret_cast<std::uintptr_t>(density.data), from = reinterpret_cast<std::uintptr_t>(sums);
+    const auto row = static_cast<std::uintptr_t>(density.pitch) * sizeof(Real);
+    if (from + static_cast<std::uintptr_t>(sum_bytes()) <= begin ||
+        from >= begin + static_cast<std::uintptr_t>(rows) * row)
+      return rows;
+    const auto unread = from + static_cast<std::uintptr_t>(first * frame_.cells[0]) * sizeof(std::int64_t);
+    const std::int64_t last = unread < begin ? 0 : static_cast<std::int64_t>((unread - begin) / row);
+    if (!grid_.periodic() || last <= first)
+      throw Error(ErrorKind::input, "mesh: expected sums that a density may be written over, found " +
+                                        std::to_string(last) + " rows of room");
+    return std::min(last, rows);
+  }
+
   void make_density(double quantum, const std::int64_t* sums, const Field<Real>& density) {
     DensityTask<Real> task{{frame_.cells[0], frame_.cells[1], frame_.cells[2]},
                            quantum / grid_.cell_volume(),
@@ -245,11 +274,18 @@ class ExchangeCuda final : public MeshExchange<Real> {
                            counts_.data(),
                            moments_.data()};
     const std::int64_t rows = std::int64_t{density.ny} * density.nz;
-    const unsigned blocks = std::min(blocks_for(rows, density_threads / 32), unsigned{most_density_blocks});
+    const auto blocks_of = [](std::int64_t some) {
+      return std::min(blocks_for(some, density_threads / 32), unsigned{most_density_blocks});
+    };
     const auto stream = handle(device_.stream());
     if (grid_.periodic()) {
-      sums_to_density<false, Real><<<blocks, density_threads, 0, stream>>>(task);
+      for (std::int64_t first = 0; first < rows; first = task.end_row) {
+        task.first_row = static_cast<int>(first), task.end_row = static_cast<int>(last_row(sums, density, first));
+        sums_to_density<false, Real><<<blocks_of(task.end_row - first), density_threads, 0, stream>>>(task);
+      }
     } else {
+      task.end_row = static_cast<int>(last_row(sums, density, 0));
+      const unsigned blocks = blocks_of(rows);
       sums_to_density<true, Real><<<blocks, density_threads, 0, stream>>>(task);
       const auto h = grid_.spacing();
       sum_moments<<<1, density_threads, 0, stream>>>(moments_.data(), static_cast<int>(blocks), counts_.data(), quantum,

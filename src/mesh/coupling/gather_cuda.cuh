@@ -6,9 +6,6 @@
 
 namespace pergola::cuda {
 
-/// Where the potential of a particle comes from.
-enum class PotentialFrom { nowhere, cells, field };
-
 template <class Real>
 struct GatherTask {
   CellFrame<Real> frame;
@@ -16,75 +13,82 @@ struct GatherTask {
   const std::int64_t* index = nullptr;
   std::int64_t count = 0;
   const CellForce<Real>* cells = nullptr;
-  Field<const Real> potential;
   const Monopole* monopole = nullptr;
   double gravitational_constant = 0;
   MeshForces<Real> forces;
 };
 
-/// Adds up the cells of a cloud, cell(kx, ky, kz), with its weights.
-template <int dimensions, int order, bool with_potential, class Real, class Cell>
-__device__ __forceinline__ CellForce<Real> weighted_sum(const Cloud<dimensions, order, Real>& cloud, const Cell& cell) {
-  CellForce<Real> sum{0, 0, 0, 0};
+/// body(kx, ky, kz, weight) for the cells of a cloud.
+template <int dimensions, int order, class Real, class Body>
+__device__ __forceinline__ void each_weight(const Cloud<dimensions, order, Real>& cloud, const Body& body) {
 #pragma unroll
   for (int kz = 0; kz < (dimensions == 3 ? order : 1); ++kz)
 #pragma unroll
     for (int ky = 0; ky < order; ++ky) {
       const Real yz = dimensions == 3 ? cloud.axis[1].weight[ky] * cloud.axis[2].weight[kz] : cloud.axis[1].weight[ky];
 #pragma unroll
-      for (int kx = 0; kx < order; ++kx) {
-        const CellForce<Real> one = cell(kx, ky, kz);
-        const Real weight = cloud.axis[0].weight[kx] * yz;
-        sum.x = physics::mul_add(weight, one.x, sum.x);
-        sum.y = physics::mul_add(weight, one.y, sum.y);
-        if constexpr (dimensions == 3) sum.z = physics::mul_add(weight, one.z, sum.z);
-        if constexpr (with_potential) sum.potential = physics::mul_add(weight, one.potential, sum.potential);
-      }
+      for (int kx = 0; kx < order; ++kx) body(kx, ky, kz, cloud.axis[0].weight[kx] * yz);
     }
-  return sum;
+}
+
+/// Whether no cell of a cloud is beyond an end of the mesh.
+template <int dimensions, int order, class Real>
+__device__ __forceinline__ bool is_far_from_edge(const CellFrame<Real>& frame,
+                                                 const Cloud<dimensions, order, Real>& cloud) {
+  bool far = true;
+#pragma unroll
+  for (int a = 0; a < dimensions; ++a)
+    far = far && static_cast<unsigned>(cloud.axis[a].first) <= static_cast<unsigned>(frame.cells[a] - order);
+  return far;
+}
+
+/// add(weight, value) for the cells of a cloud on the mesh, whose rows and layers begin so many values apart.
+template <int dimensions, int order, class Real, class Value, class Add>
+__device__ __forceinline__ void each_cell_of(const CellFrame<Real>& frame, const Cloud<dimensions, order, Real>& cloud,
+                                             const Value* values, std::int64_t row, std::int64_t layer,
+                                             const Add& add) {
+  if (is_far_from_edge(frame, cloud)) {
+    const Value* const first =
+        values + (dimensions == 3 ? cloud.axis[2].first * layer : 0) + cloud.axis[1].first * row + cloud.axis[0].first;
+    each_weight(cloud, [&](int kx, int ky, int kz, Real weight) { add(weight, first[kz * layer + ky * row + kx]); });
+    return;
+  }
+  each_weight(cloud, [&](int kx, int ky, int kz, Real weight) {
+    const int ix = frame.wrapped(0, cloud.axis[0].first + kx), iy = frame.wrapped(1, cloud.axis[1].first + ky);
+    const int iz = dimensions == 3 ? frame.wrapped(2, cloud.axis[2].first + kz) : 0;
+    add(weight, values[iz * layer + iy * row + ix]);
+  });
 }
 
 /// The force on a particle at a place on the mesh.
-template <int dimensions, int order, PotentialFrom from, class Real>
+template <int dimensions, int order, bool with_potential, class Real>
 __device__ __forceinline__ CellForce<Real> cloud_force(const GatherTask<Real>& task, const Real (&place)[3]) {
-  constexpr bool with_potential = from != PotentialFrom::nowhere;
-  const CellFrame<Real>& frame = task.frame;
-  const Cloud<dimensions, order, Real> cloud(place);
-  bool far_from_edge = from != PotentialFrom::field;
-#pragma unroll
-  for (int a = 0; a < dimensions; ++a)
-    far_from_edge =
-        far_from_edge && static_cast<unsigned>(cloud.axis[a].first) <= static_cast<unsigned>(frame.cells[a] - order);
-  if (far_from_edge) {
-    const CellForce<Real>* const first = task.cells + sum_index(frame, cloud.axis[0].first, cloud.axis[1].first,
-                                                                dimensions == 3 ? cloud.axis[2].first : 0);
-    const std::int64_t row = frame.cells[0], layer = row * frame.cells[1];
-    return weighted_sum<dimensions, order, with_potential>(
-        cloud, [&](int kx, int ky, int kz) { return first[kz * layer + ky * row + kx]; });
-  }
-  return weighted_sum<dimensions, order, with_potential>(cloud, [&](int kx, int ky, int kz) {
-    const int ix = frame.wrapped(0, cloud.axis[0].first + kx), iy = frame.wrapped(1, cloud.axis[1].first + ky);
-    const int iz = dimensions == 3 ? frame.wrapped(2, cloud.axis[2].first + kz) : 0;
-    CellForce<Real> cell = task.cells[sum_index(frame, ix, iy, iz)];
-    if constexpr (from == PotentialFrom::field) cell.potential = task.potential.data[task.potential.index(ix, iy, iz)];
-    return cell;
-  });
+  const std::int64_t row = task.frame.cells[0], layer = row * task.frame.cells[1];
+  CellForce<Real> sum{0, 0, 0, 0};
+  each_cell_of(task.frame, Cloud<dimensions, order, Real>(place), task.cells, row, layer,
+               [&](Real weight, const CellForce<Real>& one) {
+                 sum.x = physics::mul_add(weight, one.x, sum.x);
+                 sum.y = physics::mul_add(weight, one.y, sum.y);
+                 if constexpr (dimensions == 3) sum.z = physics::mul_add(weight, one.z, sum.z);
+                 if constexpr (with_potential) sum.potential = physics::mul_add(weight, one.potential, sum.potential);
+               });
+  return sum;
 }
 
 /// The force of all mass on the mesh as a point, for a particle that is not on it.
 template <int dimensions, class Real>
-__device__ __forceinline__ CellForce<Real> force_outside(const GatherTask<Real>& task, const Real (&position)[3]) {
-  const Monopole m = *task.monopole;
+__device__ __forceinline__ CellForce<Real> force_outside(const Monopole& m, double gravitational_constant,
+                                                         const Real (&position)[3]) {
   const Vec3<Real> d{static_cast<Real>(static_cast<double>(position[0]) - m.x),
                      static_cast<Real>(static_cast<double>(position[1]) - m.y),
                      static_cast<Real>(static_cast<double>(position[2]) - m.z)};
-  const auto field = physics::point_field<dimensions, Real>(d, static_cast<Real>(task.gravitational_constant * m.mass));
+  const auto field = physics::point_field<dimensions, Real>(d, static_cast<Real>(gravitational_constant * m.mass));
   return {field.acceleration.x, field.acceleration.y, field.acceleration.z, field.potential};
 }
 
 inline constexpr int gather_threads = 128;
 
-template <int dimensions, int order, PotentialFrom from, class Real>
+template <int dimensions, int order, bool with_potential, class Real>
 __global__ void __launch_bounds__(gather_threads) gather_forces(const __grid_constant__ GatherTask<Real> task) {
   const std::int64_t k = std::int64_t{blockIdx.x} * gather_threads + threadIdx.x;
   if (k >= task.count) return;
@@ -93,12 +97,45 @@ __global__ void __launch_bounds__(gather_threads) gather_forces(const __grid_con
   const Real position[3] = {p.x[i], p.y[i], dimensions == 3 ? p.z[i] : Real(0)};
   Real place[3];
   const CellForce<Real> force = find_place<dimensions>(task.frame, position, place)
-                                    ? cloud_force<dimensions, order, from>(task, place)
-                                    : force_outside<dimensions>(task, position);
+                                    ? cloud_force<dimensions, order, with_potential>(task, place)
+                                    : force_outside<dimensions>(*task.monopole, task.gravitational_constant, position);
   if (task.forces.ax) task.forces.ax[k] = force.x;
   if (task.forces.ay) task.forces.ay[k] = force.y;
   if (task.forces.az) task.forces.az[k] = force.z;
-  if constexpr (from != PotentialFrom::nowhere) task.forces.potential[k] = force.potential;
+  if constexpr (with_potential) task.forces.potential[k] = force.potential;
+}
+
+/// One launch of a gather of one component: 0 to 2, or 3 for the potential.
+template <class Real>
+struct ComponentTask {
+  CellFrame<Real> frame;
+  MeshParticles<Real> particles;
+  const std::int64_t* index = nullptr;
+  std::int64_t count = 0;
+  Field<const Real> field;
+  int component = 0;
+  const Monopole* monopole = nullptr;
+  double gravitational_constant = 0;
+  Real* into = nullptr;
+};
+
+template <int dimensions, int order, class Real>
+__global__ void __launch_bounds__(gather_threads) gather_one(const __grid_constant__ ComponentTask<Real> task) {
+  const std::int64_t thread = std::int64_t{blockIdx.x} * gather_threads + threadIdx.x;
+  if (thread >= task.count) return;
+  const auto& p = task.particles;
+  const std::int64_t k = p.order ? p.order[thread] : thread, i = task.index ? task.index[k] : k;
+  const Real position[3] = {p.x[i], p.y[i], dimensions == 3 ? p.z[i] : Real(0)};
+  Real place[3], sum = 0;
+  if (find_place<dimensions>(task.frame, position, place)) {
+    each_cell_of(task.frame, Cloud<dimensions, order, Real>(place), task.field.data, task.field.pitch,
+                 task.field.pitch * task.field.ny,
+                 [&](Real weight, Real value) { sum = physics::mul_add(weight, value, sum); });
+  } else {
+    const auto f = force_outside<dimensions>(*task.monopole, task.gravitational_constant, position);
+    sum = task.component == 0 ? f.x : task.component == 1 ? f.y : task.component == 2 ? f.z : f.potential;
+  }
+  task.into[k] = sum;
 }
 
 }  // namespace pergola::cuda

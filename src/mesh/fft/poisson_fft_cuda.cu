@@ -61,7 +61,7 @@ struct MultiplyModes {
   __device__ Column column(int kx, int ky) const { return {*this, factor.column(kx, ky)}; }
 };
 
-/// −∂/∂axis: −i k.
+/// −∂/∂axis: −i k; axis 3: the modes themselves.
 template <class Real>
 struct DifferentiateModes {
   const typename Cufft<Real>::Complex* kept;
@@ -73,8 +73,12 @@ struct DifferentiateModes {
     DifferentiateModes all;
     int in_plane;  // kx or ky
     __device__ void operator()(int kz, std::int64_t index) const {
-      const Real k = all.wave_number[all.axis == 2 ? kz : in_plane];
       const auto value = all.kept[index];
+      if (all.axis == 3) {
+        all.force[index] = value;
+        return;
+      }
+      const Real k = all.wave_number[all.axis == 2 ? kz : in_plane];
       all.force[index] = {k * value.y, -k * value.x};
     }
   };
@@ -115,33 +119,58 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
   }
 
   void solve(const Field<Real>& field, double factor, void* scratch) override {
-    device_.make_current();
-    const double scale = factor * axes_.unit_length * axes_.unit_length;
-    void* work = work_area(scratch);
-    Complex* modes = reinterpret_cast<Complex*>(field.data);
-    check(Cufft<Real>::forward(forward_.with_work(work), field.data, modes), "cufftExecR2C");
-    const auto& [x, y, z] = axes_.axis;
-    if (periodic_)
-      multiply(modes, PeriodicFactor<Real>{table(0), table(1), table(2), static_cast<Real>(scale / axes_.modes())},
-               scratch);
-    else
-      multiply(modes, OpenSpaceFactor<Real>{green_.data(), x.cells, y.cells, z.cells, static_cast<Real>(scale)},
-               scratch);
+    Complex* const modes = reinterpret_cast<Complex*>(field.data);
+    void* const work = work_area(scratch);
+    with_factor(field, factor, work, [&](const auto& green) {
+      multiply(modes, spectral_ ? static_cast<Complex*>(scratch) : nullptr, green, work);
+    });
+    if (!periodic_ && !one_pass_) lines_back(modes, work);
     to_real(field, work);
   }
 
   void spectral_force(int axis, const Field<Real>& force, void* scratch) override {
-    if (!spectral_) throw Error(ErrorKind::input, "mesh: the spectral force was not among the options of the solver");
+    Field<Real> modes = layout();
+    modes.data = static_cast<Real*>(scratch);
+    from_modes(axis, modes.read_only(), force, work_area(scratch));
+  }
+
+  std::int64_t mode_work_bytes() const override { return static_cast<std::int64_t>(work_bytes_); }
+  void find_modes(const Field<Real>& field, double factor, void* work) override {
+    check_spectral();
+    work = work_bytes_ > 0 ? work : nullptr;
+    with_factor(field, factor, work,
+                [&](const auto& green) { multiply(reinterpret_cast<Complex*>(field.data), nullptr, green, work); });
+  }
+  void from_modes(int axis, const Field<const Real>& modes, const Field<Real>& to, void* work) override {
+    check_spectral();
     device_.make_current();
-    const DifferentiateModes<Real> body{static_cast<const Complex*>(scratch), reinterpret_cast<Complex*>(force.data),
-                                        table(axis).wave_number, axis};
+    work = work_bytes_ > 0 ? work : nullptr;
+    const DifferentiateModes<Real> body{reinterpret_cast<const Complex*>(modes.data),
+                                        reinterpret_cast<Complex*>(to.data),
+                                        axis < 3 ? table(axis).wave_number : nullptr, axis};
     each_mode("differentiate_modes", modes_, device_.stream(), body);
-    void* work = work_area(scratch);
     if (!periodic_) lines_back(body.force, work);
-    to_real(force, work);
+    to_real(to, work);
   }
 
  private:
+  void check_spectral() const {
+    if (!spectral_) throw Error(ErrorKind::input, "mesh: the spectral force was not among the options of the solver");
+  }
+  /// Transforms a density as far as the plans go and calls use(Green factors).
+  template <class Use>
+  void with_factor(const Field<Real>& field, double factor, void* work, const Use& use) {
+    device_.make_current();
+    const double scale = factor * axes_.unit_length * axes_.unit_length;
+    check(Cufft<Real>::forward(forward_.with_work(work), field.data, reinterpret_cast<Complex*>(field.data)),
+          "cufftExecR2C");
+    const auto& [x, y, z] = axes_.axis;
+    if (periodic_)
+      use(PeriodicFactor<Real>{table(0), table(1), table(2), static_cast<Real>(scale / axes_.modes())});
+    else
+      use(OpenSpaceFactor<Real>{green_.data(), x.cells, y.cells, z.cells, static_cast<Real>(scale)});
+  }
+
   /// solve() keeps the modes of the potential in the first part of the scratch memory.
   std::int64_t kept_bytes() const {
     const std::int64_t bytes = std::int64_t{modes_.nx} * modes_.ny * modes_.nz * std::int64_t{sizeof(Complex)};
@@ -155,9 +184,10 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
   }
   bool by_planes() const { return one_pass_ || !periodic_; }
 
-  /// Between the transforms: lines along z where planes were transformed, and the product with the Green factors.
+  /// Between the transforms: lines along z where planes were transformed, and the product with the Green factors, also
+  /// into `kept` where it is not null; in one pass the lines back as well.
   template <class Factor>
-  void multiply(Complex* modes, const Factor& factor, void* scratch) {
+  void multiply(Complex* modes, Complex* kept, const Factor& factor, void* work) {
     const Stream stream = device_.stream();
     if constexpr (std::is_same_v<Real, float>) {
       if (one_pass_) {
@@ -165,11 +195,8 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
         return solve_lines(modes_.nz, field, factor, stream);
       }
     }
-    void* work = work_area(scratch);
     if (!periodic_) check(Cufft<Real>::lines(lines_.with_work(work), modes, modes, CUFFT_FORWARD), "cufftExecC2C");
-    Complex* kept = spectral_ ? static_cast<Complex*>(scratch) : nullptr;
     each_mode("multiply_modes", modes_, stream, MultiplyModes<Real, Factor>{modes, kept, factor});
-    if (!periodic_) lines_back(modes, work);
   }
   void lines_back(Complex* modes, void* work) {
     check(Cufft<Real>::lines(lines_.with_work(work), modes, modes, CUFFT_INVERSE), "cufftExecC2C");

@@ -188,11 +188,18 @@ TEST_P(ExchangeForce, ForceGivenByComponentsIsGathered) {
   for (const Grid& grid : {box_grid(Boundary::periodic), flat_grid(Boundary::periodic)}) {
     MeshFixture<float> mesh(device(), grid, with(Assignment::cic, Gradient::spectral));
     mesh.set(scattered<float>(grid, 300, 9));
+    HostForces<float> forces;
     for (int axis = 0; axis < grid.dimensions; ++axis) {
       mesh.set_field([axis](int, int, int) { return axis + 1.5; });
-      mesh.exchange().set_force(axis, mesh.layout().read_only(), mesh.scratch());
+      if (GetParam() == "cpu")
+        mesh.exchange().set_force(axis, mesh.layout().read_only(), mesh.scratch());
+      else
+        (axis == 0 ? forces.ax : axis == 1 ? forces.ay : forces.az) = mesh.gather_component(axis);
     }
-    const auto forces = mesh.gather();
+    if (GetParam() == "cpu")
+      forces = mesh.gather();
+    else
+      forces.potential = mesh.gather_component(3), forces.az.resize(300);
     for (std::size_t k = 0; k < 300; ++k) {
       ASSERT_NEAR(forces.ax[k], 1.5, 1e-5);
       ASSERT_NEAR(forces.ay[k], 2.5, 1e-5);
@@ -200,6 +207,33 @@ TEST_P(ExchangeForce, ForceGivenByComponentsIsGathered) {
       ASSERT_NEAR(forces.potential[k], grid.dimensions + 0.5, 1e-5);  // what the field holds now
     }
   }
+}
+
+// Reference: the gather of all components at once, whose fields are those of a potential's differences.
+TEST_P(ExchangeForce, ComponentGatheredAloneIsThatOfAll) {
+  if (GetParam() != "cuda") GTEST_SKIP() << "components are gathered alone on a GPU";
+  for (const Assignment assignment : every_assignment)
+    for (const Boundary boundary : {Boundary::periodic, Boundary::isolated}) {
+      if (assignment == Assignment::pcs && boundary == Boundary::isolated) continue;
+      const Grid grid = box_grid(boundary);
+      MeshFixture<float> mesh(device(), grid, with(assignment));
+      const auto particles = scattered<float>(grid, 700, 3, boundary == Boundary::periodic ? 0 : 0.05);
+      mesh.deposit(particles, quantum);
+      mesh.set_field([](int x, int y, int z) { return std::sin(0.7 * x + y) + 0.1 * z * y; });
+      mesh.differentiate();
+      const auto all = mesh.gather();
+      std::vector<std::uint32_t> order(700);
+      for (std::uint32_t k = 0; k < 700; ++k) order[k] = k * 37 % 700;
+      const auto as_they_stand = mesh.gather_component(3), ordered = mesh.gather_component(3, order);
+      EXPECT_EQ(as_they_stand, all.potential);
+      EXPECT_EQ(ordered, all.potential);
+      mesh.set_field([](int, int, int) { return 0.0; });
+      mesh.differentiate();
+      const auto away = mesh.gather();  // nothing but the pull of the point mass outside
+      EXPECT_EQ(mesh.gather_component(0), away.ax);
+      EXPECT_EQ(mesh.gather_component(1), away.ay);
+      EXPECT_EQ(mesh.gather_component(2, order), away.az);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, ExchangeForce, OnEachDevice(), device_test_name);

@@ -57,6 +57,24 @@ TEST_P(PoissonFft, DevicesAndPrecisionsAgreeToRounding) {
   }
 }
 
+// Reference: solve() and spectral_force(), which keep a field more.
+TEST_P(PoissonFft, ModesGiveTheSameForcesAndPotential) {
+  if (GetParam() != "cuda") GTEST_SKIP() << "modes are given on a GPU";
+  for (const Grid& grid : {make_grid({24, 20, 30}, {1, 2, 1.5}, Boundary::periodic),
+                           make_grid({12, 10, 18}, {1, 1, 1}, Boundary::isolated)}) {
+    PoissonFftOptions options;
+    options.spectral_force = true;
+    options.smoothing = 0.15;
+    SolverOnGrid<float> on_grid(device(), grid, options);
+    const auto density = on_cells(grid, rough);
+    const auto potential = on_grid.solve(density, 3.0);
+    std::vector<std::vector<double>> forces;
+    for (int axis = 0; axis < 3; ++axis) forces.push_back(on_grid.spectral_force(axis));
+    for (int axis = 0; axis < 3; ++axis) EXPECT_EQ(on_grid.from_modes(density, axis, 3.0), forces[axis]);
+    EXPECT_EQ(on_grid.from_modes(density, 3, 3.0), potential);
+  }
+}
+
 // On the GPU lines along z of these lengths have a kernel of their own.
 TEST_P(PoissonFft, SolvesLinesOfEveryLengthToRounding) {
   for (const int n : {32, 48, 64, 96, 128, 256, 512, 1024})

@@ -1,0 +1,73 @@
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "base/philox.hpp"
+#include "test_devices.hpp"
+#include "time/integrator.hpp"
+
+namespace pergola {
+namespace {
+
+class TreePmMemory : public DeviceTest {
+ protected:
+  /// Single precision in a periodic box.
+  std::unique_ptr<Integrator> integrator(int cells, const std::string& steps) const {
+    SolverOptions gravity;
+    gravity.solver = "treepm";
+    gravity.precision = Precision::single;
+    gravity.softening = Softening::same(1e-5);
+    gravity.mesh.box.side = {1, 1, 1};
+    gravity.own["treepm.cells"] = std::int64_t{cells};
+    TimeOptions time;
+    time.integrator = "leapfrog";
+    time.steps = steps;
+    time.step_max = 0.01;
+    return make_integrator(time, gravity, {device(), serial_communicator(), nullptr});
+  }
+  double bytes_per_particle(std::int64_t side, int cells, const std::string& steps) const {
+    const std::int64_t n = side * side * side;
+    return static_cast<double>(integrator(cells, steps)->device_bytes(n)) / static_cast<double>(n);
+  }
+};
+
+// The bars of a universe on one GPU. Asking takes no such memory.
+TEST_P(TreePmMemory, IsThatOfTheBars) {
+  if (GetParam() != "cuda") GTEST_SKIP() << "bars of a GPU";
+  EXPECT_LE(bytes_per_particle(1024, 1024, "shared"), 125);
+  EXPECT_LE(bytes_per_particle(256, 512, "shared"), 220);
+  EXPECT_LE(bytes_per_particle(256, 512, "block"), 220);
+}
+
+Particles scattered(std::int64_t side) {
+  Particles p;
+  p.resize(side * side * side);
+  for (std::size_t i = 0; i < p.x.size(); ++i) {
+    std::uint32_t words[4];
+    Philox(1, 0, i).block(0, words);
+    p.x[i] = words[0] * 0x1p-32, p.y[i] = words[1] * 0x1p-32, p.z[i] = words[2] * 0x1p-32;
+    p.mass[i] = 1 / static_cast<double>(p.x.size());
+    p.id[i] = i;
+  }
+  return p;
+}
+
+// Reference: what the device has less after a start. A small run before it loads the program and its plans.
+TEST_P(TreePmMemory, IsWhatTheIntegratorSaysBeforehand) {
+  if (GetParam() != "cuda") GTEST_SKIP() << "tests/time/memory_test.cpp has the CPU";
+  const Particles few = scattered(16), many = scattered(96);
+  HostParticles small(few), large(many);
+  integrator(64, "block")->start(small, 0);
+  const auto before = static_cast<double>(device().memory().free_bytes());
+  const auto run = integrator(192, "block");
+  run->start(large, 0);
+  const double found = before - static_cast<double>(device().memory().free_bytes());
+  const auto said = static_cast<double>(run->device_bytes(large.count()));
+  EXPECT_NEAR(found, said, 0.15 * said);
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, TreePmMemory, OnEachDevice(), device_test_name);
+
+}  // namespace
+}  // namespace pergola
