@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "app/command.hpp"
 #include "app/written_files.hpp"
@@ -9,8 +10,8 @@
 #include "base/text.hpp"
 #include "base/unit_systems.hpp"
 #include "config/config.hpp"
-#include "io/snapshot.hpp"
-#include "models/model.hpp"
+#include "io/snapshot_writer.hpp"
+#include "models/model_source.hpp"
 
 namespace pergola::app {
 
@@ -100,25 +101,23 @@ ModelOptions model_options(const ModelInfo& model, const Request& request) {
 }
 
 nlohmann::json summary(const ModelInfo& model, const ModelOptions& options, const Request& request,
-                       const Particles& particles) {
+                       ParticleSource& particles) {
   nlohmann::json values = nlohmann::json::object();
   for (const auto& option : model.options) {
     const auto given = options.values.find(option.name);
     std::visit([&](const auto& value) { values[option.name] = value; },
                given == options.values.end() ? option.default_value : given->second);
   }
-  double mass = 0;
-  for (const double m : particles.mass) mass += m;
   nlohmann::json softening = nlohmann::json::object();
   const auto epsilon = model_softening(model.name, options);
   for (std::size_t k = 0; k < epsilon.size(); ++k)
     if (epsilon[k] > 0) softening[std::string(species_names[k])] = epsilon[k];
   return {{"model", model.name},
-          {"n", particles.size()},
+          {"n", particles.count()},
           {"seed", options.seed},
           {"softening", softening},
           {"units", units_of(model, request)},
-          {"mass", mass},
+          {"mass", total_mass(particles)},
           {"options", values},
           {"file", request.output}};
 }
@@ -142,33 +141,37 @@ void make_initial_conditions(const ModelInfo& model, const Request& request, con
     throw Error(ErrorKind::input, fmt::format("--files: csv is one file, found {}", request.files));
   write.single_precision = is_binary(write.format) && !request.full;
   write.threads = context.threads;
-  if (context.device_given) context.open_device();
+  std::optional<Device> device;
+  if (context.device_given) device = context.open_device();
   context.communicator->barrier();  // no rank may look for the file after rank 0 has written it
   if (!context.communicator->is_root()) return;
-  Snapshot snapshot;
-  snapshot.particles = make_model(model.name, options, context.threads);
-  snapshot.header.box_size = model_box_side(model.name, options);
+  std::unique_ptr<ParticleSource> particles;
+  if (device) particles = make_model_on(*device, model.name, options);
+  const bool on_device = particles != nullptr;
+  if (!on_device)
+    particles = std::make_unique<KeptParticles>(make_model(model.name, options, context.threads), request.output);
+  SnapshotHeader header;
+  header.box_size = model_box_side(model.name, options);
   if (const auto start = model_cosmology(model.name, options)) {
-    snapshot.header.time = start->scale_factor;
-    snapshot.header.redshift = 1 / start->scale_factor - 1;
-    snapshot.header.omega0 = start->universe.omega_matter;
-    snapshot.header.omega_lambda = start->universe.omega_lambda;
-    snapshot.header.omega_baryon = start->universe.omega_baryon;
-    snapshot.header.hubble_param = start->universe.h;
+    header.time = start->scale_factor;
+    header.redshift = 1 / start->scale_factor - 1;
+    header.omega0 = start->universe.omega_matter;
+    header.omega_lambda = start->universe.omega_lambda;
+    header.omega_baryon = start->universe.omega_baryon;
+    header.hubble_param = start->universe.h;
   }
   if (units_of(model, request) != "nbody") {
     const UnitSystem units = unit_system(units_of(model, request));
-    snapshot.header.units = FileUnits{units.length_cm, units.mass_g, units.velocity_cm_per_s};
+    header.units = FileUnits{units.length_cm, units.mass_g, units.velocity_cm_per_s};
   }
   WrittenFiles files(outputs);
-  write_snapshot(request.output, snapshot, write);
-  context.remark(fmt::format("{}: {}, {} particles, seed {}", request.output, model.name, snapshot.particles.size(),
-                             options.seed));
+  write_snapshot(request.output, header, *particles, write);
+  context.remark(fmt::format("{}: {}, {} particles, seed {}{}", request.output, model.name, particles->count(),
+                             options.seed, on_device ? ", made on " + device->spec() : ""));
   if (const std::string remark = model_remark(model.name, options); !remark.empty()) context.remark(remark);
   const std::string softening = softening_text(model_softening(model.name, options));
   if (!softening.empty()) context.remark(fmt::format("softening that suits it: {{ {} }}", softening));
-  files.print_and_keep(context, "",
-                       context.json ? summary(model, options, request, snapshot.particles) : nlohmann::json());
+  files.print_and_keep(context, "", context.json ? summary(model, options, request, *particles) : nlohmann::json());
 }
 
 std::string check_seed(const std::string& text) {

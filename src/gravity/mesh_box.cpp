@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "gravity/mesh.hpp"
 #include "mesh/grid.hpp"
+#include "particles/device_source.hpp"
 
 namespace pergola {
 
@@ -105,12 +106,20 @@ void require_inside(const MeshOptions& mesh, const Particles& particles) {
   }
 }
 
+/// Whether a periodic box is known to hold all particles without a look at them.
+bool fills(const ParticleSource& particles, const Box& box) {
+  const auto* made = dynamic_cast<const DeviceSource*>(&particles);
+  const double side = made ? made->box_side() : 0;
+  return side > 0 && box.periodic() && box.corner.x == 0 && box.corner.y == 0 && box.corner.z == 0 &&
+         box.side.x == side && box.side.y == side && box.side.z == side;
+}
+
 }  // namespace
 
 Box find_mesh_box(MeshOptions mesh, ParticleSource& particles, double stated_side) {
   check_mesh_options(mesh);
   mesh.box = mesh.box.periodic() ? periodic_box(mesh, stated_side) : isolated_box(mesh, particles);
-  each_piece(particles, [&](const Particles& piece) { require_inside(mesh, piece); });
+  if (!fills(particles, mesh.box)) each_piece(particles, [&](const Particles& piece) { require_inside(mesh, piece); });
   return mesh.box;
 }
 

@@ -5,6 +5,8 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/unit_systems.hpp"
+#include "models/density_wave.hpp"
+#include "models/displaced_lattice.hpp"
 #include "models/glass.hpp"
 #include "models/lagrangian.hpp"
 #include "models/model_entry.hpp"
@@ -20,27 +22,6 @@
 namespace pergola {
 
 namespace {
-
-/// A table of √P over ln k: multiples of one small step, so that a wave is the same at any resolution.
-class RootPower {
- public:
-  RootPower(const physics::LinearPower& power, double k_low, double k_high)
-      : first_(static_cast<std::int64_t>(std::floor(std::log(k_low) / step)) - 1) {
-    const auto last = static_cast<std::int64_t>(std::ceil(std::log(k_high) / step)) + 1;
-    for (std::int64_t i = first_; i <= last; ++i)
-      values_.push_back(std::sqrt(power(std::exp(static_cast<double>(i) * step))));
-  }
-  double operator()(double k) const {
-    const double at = std::log(k) / step, floor = std::floor(at);
-    const auto i = static_cast<std::size_t>(static_cast<std::int64_t>(floor) - first_);
-    return values_[i] + (at - floor) * (values_[i + 1] - values_[i]);
-  }
-
- private:
-  static constexpr double step = 0x1p-12;
-  std::int64_t first_;
-  std::vector<double> values_;
-};
 
 physics::Cosmology universe_of(const ModelInput& input) {
   physics::Cosmology universe;
@@ -74,15 +55,19 @@ physics::LinearPower power_of(const ModelInput& input) {
   return {[fit](double k) { return fit.smooth(k); }, universe.n_s, universe.sigma8};
 }
 
-/// Waves of the density contrast today, linear: ⟨|δ|²⟩ = P/V for δ(x) = Σ δ_k exp(i k·x).
+RootPower root_power_of(const ModelInput& input) {
+  const double unit = physics::wave_number(1, input.number("box"));
+  return {power_of(input), unit, unit * std::sqrt(3.0) * std::max(1, side_of(input) / 2)};
+}
+WaveDraw draw_of(const ModelInput& input) { return {input.seed(), input.flag("fixed"), input.flag("paired")}; }
+
+/// Waves of the density contrast today, linear.
 DensityWave waves_of(const ModelInput& input) {
-  const double box = input.number("box"), unit = physics::wave_number(1, box);
-  const RootPower root(power_of(input), unit, unit * std::sqrt(3.0) * std::max(1, side_of(input) / 2));
-  const WaveDraw draw{input.seed(), input.flag("fixed"), input.flag("paired")};
-  const double volume = box * box * box;
-  return [=](int kx, int ky, int kz) {
-    const double amplitude = root(unit * std::sqrt(double(kx) * kx + double(ky) * ky + double(kz) * kz));
-    return draw_wave(draw, kx, ky, kz, amplitude * amplitude / volume);
+  const double box = input.number("box");
+  return [root = root_power_of(input), draw = draw_of(input), unit = physics::wave_number(1, box),
+          volume = box * box * box](int kx, int ky, int kz) {
+    const DrawnWave wave = DrawnWaves{draw, root.view(), unit, volume}(kx, ky, kz);
+    return std::complex<double>(wave.real, wave.imaginary);
   };
 }
 
@@ -131,6 +116,9 @@ std::array<double, 2> growth_of(const physics::Growth& growth, LagrangianTerm te
   return {growth.d3c, growth.f3c};
 }
 
+/// √a dx/dt, GADGET's velocity, is this times Σ f D ψ: dx/dt = H Σ f D ψ.
+double gadget_speed(const physics::Background& background, double a) { return std::sqrt(a) * background.rate(a); }
+
 Particles make_cosmology(const ModelInput& input) {
   check(input);
   const int side = side_of(input), order = order_of(input);
@@ -151,8 +139,7 @@ Particles make_cosmology(const ModelInput& input) {
     });
   };
   each([&](std::int64_t i, std::size_t axis, double& place, double&) { place = start.at(i, axis) * spacing; });
-  // √a dx/dt, GADGET's velocity: dx/dt = H Σ f D ψ.
-  const double speed = std::sqrt(a) * background.rate(a);
+  const double speed = gadget_speed(background, a);
   const auto displace = [&](LagrangianTerm term, const std::array<std::vector<double>, 3>& by) {
     const auto [d, f] = growth_of(growth, term);
     const double length = box * d, velocity = speed * f * length;
@@ -167,11 +154,31 @@ Particles make_cosmology(const ModelInput& input) {
   return particles;
 }
 
+/// On a GPU: a lattice to first or second order. Null: the CPU makes it.
+std::unique_ptr<DeviceSource> make_on_device(const ModelInput& input, const Device& device) {
+  check(input);
+  const int order = order_of(input);
+  if (!device.is_cuda() || !stands_on_lattice(input) || order > 2) return nullptr;
+  const double box = input.number("box"), a = scale_factor(input);
+  const auto background = background_of(input);
+  const physics::Growth growth = physics::growth_at(background, a);
+  const double mass = physics::mean_density(background, input.gravitational_constant()) * box * box * box;
+  DisplacedLattice lattice{side_of(input),       order,         box, mass / static_cast<double>(input.n()),
+                           root_power_of(input), draw_of(input)};
+  for (int k = 0; k < 2; ++k) {
+    const auto [d, f] = growth_of(growth, k == 0 ? LagrangianTerm::first : LagrangianTerm::second);
+    lattice.length[k] = d;
+    lattice.velocity[k] = gadget_speed(background, a) * f * box * d;
+  }
+  if constexpr (cuda_built) return make_displaced_lattice_cuda(std::move(lattice), device);
+  return nullptr;
+}
+
 std::vector<ModelOption> options() {
   std::vector<ModelOption> all{
       {"box", 100.0, "side of the periodic box, Mpc/h", Range::above(0), {}},
       {"redshift", 49.0, "at which the run starts", Range::at_least(0), {}},
-      {"order", 2.0, "of Lagrangian perturbation theory: 1, 2 or 3", Range::between(1, 3), {}},
+      {"order", 2.0, "of Lagrangian perturbation theory: 1, 2 or 3; to 2 a lattice is made on the GPU of a run", Range::between(1, 3), {}},
       {"grid", std::string("lattice"), "what is displaced: lattice, or glass (made for it)", {}, {"lattice", "glass"}},
       {"transfer", std::string("eisenstein-hu"), "eisenstein-hu, no-wiggle, or a table of CAMB or CLASS", {}, {}},
       {"fixed", false, "all waves at their rms amplitude", {}, {}},
@@ -209,6 +216,7 @@ ModelEntry cosmology_model() {
   entry.cosmology = [](const ModelInput& input) -> std::optional<CosmologicalStart> {
     return CosmologicalStart{universe_of(input), scale_factor(input)};
   };
+  entry.on_device = make_on_device;
   entry.lattice = [](const ModelInput& input) { return stands_on_lattice(input) ? side_of(input) : 0; };
   entry.waves = [](const ModelInput& input) -> std::optional<ModelWaves> {
     return ModelWaves{power_of(input), input.flag("fixed"), order_of(input)};

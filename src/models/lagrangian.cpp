@@ -3,7 +3,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "base/philox.hpp"
 #include "models/wave_cube.hpp"
 #include "physics/green.hpp"
 #include "physics/lagrangian.hpp"
@@ -14,7 +13,6 @@ namespace {
 
 using Complex = std::complex<double>;
 constexpr Complex i_unit{0, 1};
-constexpr std::uint32_t wave_stream = 14;
 constexpr double two_pi = 2 * std::numbers::pi;
 
 double square(int kx, int ky, int kz) {
@@ -155,16 +153,6 @@ void lagrangian_displacements(int side, const DensityWave& delta, int order, int
   if (order < 3) return;
   Tides second = tides_of(cube, waves);
   third_order(cube, tides, second, take, window);
-}
-
-std::complex<double> draw_wave(const WaveDraw& draw, int kx, int ky, int kz, double variance) {
-  // One of each pair k, −k is drawn.
-  const bool mirrored = kz != 0 ? kz < 0 : ky != 0 ? ky < 0 : kx < 0;
-  const auto coded = [&](int k) { return static_cast<std::uint64_t>((mirrored ? -k : k) + (1 << 20)); };
-  Philox random(draw.seed, wave_stream, coded(kz) << 42 | coded(ky) << 21 | coded(kx));
-  const double u = random.uniform(), phase = two_pi * random.uniform();
-  const double size = std::sqrt(variance) * (draw.fixed ? 1 : std::sqrt(-std::log(u))) * (draw.paired ? -1 : 1);
-  return {size * std::cos(phase), (mirrored ? -size : size) * std::sin(phase)};
 }
 
 }  // namespace pergola

@@ -21,13 +21,4 @@ using TakeTerm = std::function<void(LagrangianTerm, const std::array<std::vector
 void lagrangian_displacements(int side, const DensityWave& delta, int order, int threads, const TakeTerm& take,
                               int window = 0);
 
-/// How Gaussian waves are drawn: from the seed and the wave vector, so that a wave is the same at any resolution.
-struct WaveDraw {
-  std::uint64_t seed = 1;
-  bool fixed = false;   // all amplitudes at their root mean square (Angulo & Pontzen 2016)
-  bool paired = false;  // the opposite field (Pontzen et al. 2016)
-};
-/// A wave whose square has the mean `variance`, with that of −k its conjugate.
-std::complex<double> draw_wave(const WaveDraw& draw, int kx, int ky, int kz, double variance);
-
 }  // namespace pergola

@@ -148,6 +148,13 @@ std::unique_ptr<ParticleSource> make_model_source(const std::string& name, const
   return std::make_unique<KeptParticles>(entry.make(input), "model");
 }
 
+std::unique_ptr<DeviceSource> make_model_on(const Device& device, const std::string& name,
+                                            const ModelOptions& options) {
+  const ModelEntry& entry = find_entry(name);
+  check(entry.info, options);
+  return entry.on_device ? entry.on_device(ModelInput(entry.info, options, 1), device) : nullptr;
+}
+
 bool can_be_made_in_pieces(const std::string& name) { return find_entry(name).drawn != nullptr; }
 
 double model_box_side(const std::string& name, const ModelOptions& options) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "models/drawn_model.hpp"
 #include "models/model.hpp"
 #include "models/waves.hpp"
+#include "particles/device_source.hpp"
 
 namespace pergola {
 
@@ -45,6 +47,8 @@ struct ModelEntry {
   std::optional<CosmologicalStart> (*cosmology)(const ModelInput& input) = nullptr;  // null: space does not expand
   std::string (*remark)(const ModelInput& input) = nullptr;                          // null: nothing to say
   std::optional<ModelWaves> (*waves)(const ModelInput& input) = nullptr;  // null: none are drawn (models/waves.hpp)
+  /// On a device that can make them, for these options; null, or null for these: only make() knows.
+  std::unique_ptr<DeviceSource> (*on_device)(const ModelInput& input, const Device& device) = nullptr;
   int (*lattice)(const ModelInput& input) = nullptr;  // null: particles stand near no lattice (models/lattice.hpp)
 };
 

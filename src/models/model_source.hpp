@@ -3,7 +3,7 @@
 #include <string>
 
 #include "models/model.hpp"
-#include "particles/particle_source.hpp"
+#include "particles/device_source.hpp"
 
 namespace pergola {
 
@@ -11,6 +11,11 @@ namespace pergola {
 /// one, are never in memory as a whole; of other models all particles are made at once. threads = 0 means all cores.
 PERGOLA_API std::unique_ptr<ParticleSource> make_model_source(const std::string& name, const ModelOptions& options,
                                                               int threads = 0);
+
+/// The same made on a device, where the model knows how to, else null. Numbers differ from those of make_model() in
+/// their last bits, and are the same each time.
+PERGOLA_API std::unique_ptr<DeviceSource> make_model_on(const Device& device, const std::string& name,
+                                                        const ModelOptions& options);
 
 /// Whether the particles of a model can be drawn one by one.
 PERGOLA_API bool can_be_made_in_pieces(const std::string& name);

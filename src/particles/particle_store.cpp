@@ -6,6 +6,7 @@
 #include "comm/shares.hpp"
 #include "device/parallel.hpp"
 #include "device/permute.hpp"
+#include "particles/device_source.hpp"
 
 namespace pergola {
 
@@ -125,6 +126,14 @@ void FieldList::keep_order() {
 template <class Real>
 void ParticleStore<Real>::take(ParticleSource& particles) {
   resize(particles.count());
+  if (auto* made = dynamic_cast<DeviceSource*>(&particles)) {
+    const DeviceArrays<Real> to{id.data(),
+                                species.data(),
+                                mass.data(),
+                                {x.x.data(), x.y.data(), x.z.data()},
+                                {v.x.data(), v.y.data(), v.z.data()}};
+    if (made->put(device(), 1, to)) return;
+  }
   Particles piece;
   std::vector<Real> numbers;
   for (std::int64_t first = 0; first < count(); first += piece_particles) {

@@ -3,6 +3,8 @@
 #include <complex>
 #include <numbers>
 
+#include "base/host_device.hpp"
+
 namespace pergola::physics {
 
 // Lagrangian perturbation theory to third order:
@@ -12,19 +14,22 @@ namespace pergola::physics {
 // Hahn, Rampf & Angulo 2021, MNRAS 500, 663, section 2, whose φ(1) is −φ1. The growth factors are those of
 // growth.hpp. For single waves exp(i k·q), k in any unit.
 
-/// −∇φ1 of the wave δ along the axis whose wave number is k_axis: i k δ/k².
+/// −∇φ1 of the wave δ along the axis whose wave number is k_axis: i k δ/k². The factor is what i δ is multiplied with.
+PERGOLA_HD double first_factor(double k_axis, double k2) { return k_axis / k2; }
 inline std::complex<double> first_displacement(double k_axis, double k2, std::complex<double> delta) {
-  return std::complex<double>(0, k_axis / k2) * delta;
+  return std::complex<double>(0, first_factor(k_axis, k2)) * delta;
 }
 
 /// φ,ij of a wave of ∇²φ: k_i k_j S/k².
+PERGOLA_HD double tidal_factor(double k_i, double k_j, double k2) { return k_i * k_j / k2; }
 inline std::complex<double> tidal_wave(double k_i, double k_j, double k2, std::complex<double> source) {
-  return (k_i * k_j / k2) * source;
+  return tidal_factor(k_i, k_j, k2) * source;
 }
 
-/// ∇φ2 of a wave of its source: −i k S/k².
+/// ∇φ2 of a wave of its source: −i k S/k². The factor is what i S is multiplied with.
+PERGOLA_HD double second_factor(double k_axis, double k2) { return -k_axis / k2; }
 inline std::complex<double> second_displacement(double k_axis, double k2, std::complex<double> source) {
-  return std::complex<double>(0, -k_axis / k2) * source;
+  return std::complex<double>(0, second_factor(k_axis, k2)) * source;
 }
 
 /// −∇φ3a or −∇φ3b of a wave of its source: i k S/k².
@@ -50,9 +55,12 @@ struct TidalTensor {
   double xx, yy, zz, xy, xz, yz;
 };
 
-/// ∇²φ2.
+/// ∇²φ2: what the diagonal of φ1,ij gives, less the squares of the rest.
+PERGOLA_HD double second_order_diagonal(double xx, double yy, double zz) { return xx * yy + (xx + yy) * zz; }
+PERGOLA_HD double second_order_rest(double off_diagonal) { return off_diagonal * off_diagonal; }
 inline double second_order_source(const TidalTensor& p) {
-  return p.xx * p.yy + (p.xx + p.yy) * p.zz - p.xy * p.xy - (p.xz * p.xz + p.yz * p.yz);
+  return second_order_diagonal(p.xx, p.yy, p.zz) - second_order_rest(p.xy) -
+         (second_order_rest(p.xz) + second_order_rest(p.yz));
 }
 
 /// ∇²φ3a, ∇²φ3b and ∇²A3c.

@@ -14,6 +14,7 @@
 #include "config/checked.hpp"
 #include "gravity/solver_entry.hpp"
 #include "io/state_hash.hpp"
+#include "particles/device_source.hpp"
 #include "particles/sample.hpp"
 #include "particles/shown_particles.hpp"
 #include "physics/block_steps.hpp"
@@ -78,12 +79,7 @@ struct GravitySystem::Parts {
       throw Error(ErrorKind::input, fmt::format("{}: gravity.solver: expected a solver with a periodic box for "
                                                 "[cosmology], found {} in open space",
                                                 config.source, gravity.solver));
-    double mass = 0;
-    Particles piece;
-    for (std::int64_t first = 0; first < particles.count(); first += piece.size()) {
-      particles.read(first, std::min<std::int64_t>(particles.count() - first, 1 << 20), piece);
-      for (const double m : piece.mass) mass += m;
-    }
+    const double mass = total_mass(particles);
     const auto background = *config.background();
     const double expected = physics::mean_density(background, gravity.gravitational_constant);
     const double found = mass / (box.side.x * box.side.y * box.side.z);
@@ -204,7 +200,7 @@ GravitySystem::GravitySystem(const RunConfig& config, std::shared_ptr<Communicat
   {
     Profile::Scope scope(&parts_->profile, "initial conditions");
     begin = open_particles(parts_->config, parts_->device.threads(),
-                           box_is_for_all(parts_->gravity) && parts_->communicator->size() == 1);
+                           box_is_for_all(parts_->gravity) && parts_->communicator->size() == 1, &parts_->device);
   }
   parts_->start(*begin.particles, begin.time, begin.box_side);
   begin_report(nullptr);

@@ -41,12 +41,16 @@ class CheckedSnapshot final : public ParticleSource {
   std::int64_t checked_ = 0;
 };
 
-StartingPoint open_model(const RunConfig& config, const RunConfig::ParticlesPart& part, int threads, bool whole) {
+StartingPoint open_model(const RunConfig& config, const RunConfig::ParticlesPart& part, int threads, bool whole,
+                         const Device* device) {
   StartingPoint begin;
   auto options = part.options;
   options.gravitational_constant = config.gravitational_constant();
   options.external = config.gravity.external;
-  if (whole)
+  if (device) begin.particles = make_model_on(*device, part.model, options);
+  if (begin.particles) {
+    // It is made when it is taken.
+  } else if (whole)
     begin.particles = std::make_unique<KeptParticles>(make_model(part.model, options, threads), "model");
   else
     begin.particles = make_model_source(part.model, options, threads);
@@ -55,8 +59,9 @@ StartingPoint open_model(const RunConfig& config, const RunConfig::ParticlesPart
   return begin;
 }
 
-StartingPoint open_part(const RunConfig& config, const RunConfig::ParticlesPart& part, int threads, bool whole) {
-  if (part.file.empty()) return open_model(config, part, threads, whole);
+StartingPoint open_part(const RunConfig& config, const RunConfig::ParticlesPart& part, int threads, bool whole,
+                        const Device* device) {
+  if (part.file.empty()) return open_model(config, part, threads, whole, device);
   StartingPoint begin;
   SnapshotHeader header;
   if (whole) {
@@ -82,7 +87,7 @@ StartingPoint open_part(const RunConfig& config, const RunConfig::ParticlesPart&
 StartingPoint open_parts(const RunConfig& config, int threads, bool whole) {
   std::array<std::unique_ptr<ParticleSource>, 2> systems;
   for (std::size_t k = 0; k < systems.size(); ++k) {
-    StartingPoint begin = open_part(config, config.particles.parts.at(k), threads, false);
+    StartingPoint begin = open_part(config, config.particles.parts.at(k), threads, false, nullptr);
     if (begin.box_side != 0)
       throw Error(
           ErrorKind::input,
@@ -111,9 +116,9 @@ StartingPoint open_parts(const RunConfig& config, int threads, bool whole) {
 
 }  // namespace
 
-StartingPoint open_particles(const RunConfig& config, int threads, bool whole) {
+StartingPoint open_particles(const RunConfig& config, int threads, bool whole, const Device* device) {
   config.require_particles();
-  return config.particles.parts.empty() ? open_part(config, config.particles, threads, whole)
+  return config.particles.parts.empty() ? open_part(config, config.particles, threads, whole, device)
                                         : open_parts(config, threads, whole);
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/count.hpp"
 #include "base/error.hpp"
-#include "models/lagrangian.hpp"
+#include "models/density_wave.hpp"
 #include "models/model.hpp"
 #include "models/transfer_table.hpp"
 #include "physics/eisenstein_hu.hpp"
@@ -121,10 +121,12 @@ TEST(CosmologyModel, DrawnWavesHaveThePowerOnTheMean) {
   for (int kx = 1; kx <= 12; ++kx)
     for (int ky = -12; ky <= 12; ++ky)
       for (int kz = -12; kz <= 12; ++kz, ++count) {
-        const Complex wave = draw_wave(draw, kx, ky, kz, 2.5);
+        const auto [real, imaginary] = drawn_wave(draw, kx, ky, kz, 2.5);
+        const auto [same, opposite] = drawn_wave(draw, -kx, -ky, -kz, 2.5);
+        const Complex wave(real, imaginary);
         sum += std::norm(wave);
         mean += wave;
-        EXPECT_EQ(std::conj(wave), draw_wave(draw, -kx, -ky, -kz, 2.5));
+        EXPECT_EQ(std::conj(wave), Complex(same, opposite));
       }
   EXPECT_NEAR(sum / count / 2.5, 1, 5 / std::sqrt(double(count)));
   EXPECT_LT(std::abs(mean) / count, 5 * std::sqrt(2.5 / count));

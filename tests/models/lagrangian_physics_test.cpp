@@ -10,6 +10,7 @@
 #include <numbers>
 #include <vector>
 
+#include "models/density_wave.hpp"
 #include "physics/lagrangian.hpp"
 
 namespace pergola {
@@ -113,9 +114,12 @@ Missing missing(double amplitude, int order) {
                                                                {LagrangianTerm::third_b, {10.0 / 21, 3}},
                                                                {LagrangianTerm::third_c, {-1.0 / 7, 3}}};
   const WaveDraw draw{.seed = 11};
+  const auto wave = [&](int kx, int ky, int kz) {
+    const DrawnWave drawn = drawn_wave(draw, kx, ky, kz, 1e-2);
+    return std::complex<double>(drawn.real, drawn.imaginary);
+  };
   const auto delta = [&](int kx, int ky, int kz) -> Complex {  // the third power of these waves fits the lattice
-    return std::max({std::abs(kx), std::abs(ky), std::abs(kz)}) > 1 ? 0.0
-                                                                    : amplitude * draw_wave(draw, kx, ky, kz, 1e-2);
+    return std::max({std::abs(kx), std::abs(ky), std::abs(kz)}) > 1 ? 0.0 : amplitude * wave(kx, ky, kz);
   };
   std::array<std::array<Field, 3>, 3> x, y;
   for (auto* matrix : {&x, &y})

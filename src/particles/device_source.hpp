@@ -1,0 +1,35 @@
+#pragma once
+#include <cstdint>
+
+#include "device/device.hpp"
+#include "particles/particle_source.hpp"
+
+namespace pergola {
+
+/// Where all particles of a source go on a device; null: these are not wanted.
+template <class Real>
+struct DeviceArrays {
+  std::uint64_t* id = nullptr;
+  std::uint8_t* species = nullptr;
+  Real* mass = nullptr;
+  Real* x[3] = {};
+  Real* v[3] = {};
+};
+
+/// Particles that can be made on a device, where they are to live: they never go over the host, and nobody has to look
+/// at all of them to know their box and their mass.
+class PERGOLA_API DeviceSource : public ParticleSource {
+ public:
+  /// All of them, with velocities times a factor. False where they cannot be made there: then they are read.
+  virtual bool put(const Device& device, double velocity_factor, const DeviceArrays<float>& to) = 0;
+  virtual bool put(const Device& device, double velocity_factor, const DeviceArrays<double>& to) = 0;
+  /// The side of a box from the origin in which all of them lie; 0: not known.
+  virtual double box_side() const = 0;
+  /// Of all of them; 0: not known.
+  virtual double total_mass() const = 0;
+};
+
+/// The sum over all particles, of a look at each where it is not known.
+PERGOLA_API double total_mass(ParticleSource& particles);
+
+}  // namespace pergola
