@@ -126,7 +126,7 @@ std::vector<Shell> shells_of(PlacedMasses& particles, double side, int cells) {
   grid.box = {{0, 0, 0}, {side, side, side}, Boundary::periodic};
   const auto exchange =
       make_mesh_exchange<double>(device, grid, {Assignment::tsc, Gradient::two_point, DensityRoute::automatic});
-  Buffer<std::byte> scratch(device, exchange->scratch_bytes());
+  Buffer<std::byte> scratch(device, exchange->sum_bytes());
   std::array<Buffer<double>, 2> density;
   StageClock clock;
   const MassSums& masses = particles.masses();

@@ -178,7 +178,11 @@ std::vector<ModelOption> options() {
   std::vector<ModelOption> all{
       {"box", 100.0, "side of the periodic box, Mpc/h", Range::above(0), {}},
       {"redshift", 49.0, "at which the run starts", Range::at_least(0), {}},
-      {"order", 2.0, "of Lagrangian perturbation theory: 1, 2 or 3; to 2 a lattice is made on the GPU of a run", Range::between(1, 3), {}},
+      {"order",
+       2.0,
+       "of Lagrangian perturbation theory: 1, 2 or 3; to 2 a lattice is made on the GPU of a run",
+       Range::between(1, 3),
+       {}},
       {"grid", std::string("lattice"), "what is displaced: lattice, or glass (made for it)", {}, {"lattice", "glass"}},
       {"transfer", std::string("eisenstein-hu"), "eisenstein-hu, no-wiggle, or a table of CAMB or CLASS", {}, {}},
       {"fixed", false, "all waves at their rms amplitude", {}, {}},
