@@ -21,6 +21,7 @@
 #include "sim/open_particles.hpp"
 #include "sim/solver_box.hpp"
 #include "sim/spread_view.hpp"
+#include "sim/universe_matter.hpp"
 #include "time/integrator_entry.hpp"
 
 namespace pergola {
@@ -62,6 +63,8 @@ struct GravitySystem::Parts {
   /// The box is known: the parts that live in it can be made.
   void make(const Box& box) {
     set_box(gravity, box);
+    gravity.external = config.gravity.external;
+    if (config.cosmology && !box_of(gravity).periodic()) gravity.external.push_back(homogeneous_background(config));
     integrator = make_integrator(config.time_options(), gravity, {device, communicator, &profile});
   }
 
@@ -70,27 +73,6 @@ struct GravitySystem::Parts {
   double outer(double at) const { return config.cosmology ? std::exp(at) : at; }
   /// A limit that was the time of a step is not before it.
   double inner_limit(double at) const { return config.cosmology ? std::log(at) + 1e-13 : at; }
-
-  /// The matter of the run is that of its universe, in a periodic box.
-  void check_universe(ParticleSource& particles) const {
-    if (!config.cosmology) return;
-    const Box box = box_of(gravity);
-    if (!box.periodic())
-      throw Error(ErrorKind::input, fmt::format("{}: gravity.solver: expected a solver with a periodic box for "
-                                                "[cosmology], found {} in open space",
-                                                config.source, gravity.solver));
-    const double mass = total_mass(particles);
-    const auto background = *config.background();
-    const double expected = physics::mean_density(background, gravity.gravitational_constant);
-    const double found = mass / (box.side.x * box.side.y * box.side.z);
-    if (std::abs(found / expected - 1) > 5e-3)
-      throw Error(
-          ErrorKind::input,
-          fmt::format("{}: cosmology.omega_matter: expected {:.5g}, that of the masses of {} in a box of {} with "
-                      "these units, found {}",
-                      config.source, background.omega_matter * found / expected, particles.name(), to_text(box.side.x),
-                      to_text(background.omega_matter)));
-  }
 
   bool in_box() const { return solver_entry(gravity.solver).box != nullptr; }
 
@@ -148,6 +130,7 @@ struct GravitySystem::Parts {
 
   void start(ParticleSource& particles, double at, double box_side) {
     make(find_box(particles, box_side));
+    if (config.cosmology) check_universe(config, gravity, particles, at, box_side);
     if (config.run.end_time <= at)
       throw Error(ErrorKind::input,
                   fmt::format("{}: run.end_time: expected more than the time of the particles, {}, found {}",
@@ -161,7 +144,6 @@ struct GravitySystem::Parts {
                                                 config.source, to_text(longest), to_text(config.run.end_time)));
     size = particles.count();
     check_memory();
-    check_universe(particles);
     Profile::Scope scope(&profile, "start");
     samples.clear();
     start_time = time = at;

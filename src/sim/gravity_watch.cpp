@@ -40,6 +40,7 @@ std::string lattice_remark(const RunConfig& config, const Box& box) {
 void GravitySystem::watch(const Energies& energies) {
   const double a = time();
   energy_error_ = energy_equation_.add(a, energies.kinetic, energies.potential);
+  if (!box().periodic()) return;
   const auto background = *config().background();
   const bool first = waves_.start_scale_factor == 0;
   if (!first) {
@@ -97,6 +98,10 @@ std::vector<Remark> GravitySystem::remarks_at_start() const {
              "{}: a box of the universe: [cosmology] was taken from it, omega_matter = {}, omega_lambda = {}, h = {}",
              config.particles.file, to_text(config.cosmology->omega_matter), to_text(config.cosmology->omega_lambda),
              to_text(config.cosmology->h))});
+  if (config.cosmology && !box().periodic())
+    sentences.push_back({LogLevel::info,
+                         "[cosmology] in open space: comoving places about the origin, where matter of the mean "
+                         "density would be at rest; its pull is taken off"});
   if (std::string text = lattice_remark(config, box()); !text.empty())
     sentences.push_back({LogLevel::warning, std::move(text)});
   if (config.particles.file.empty() || box().periodic()) return sentences;

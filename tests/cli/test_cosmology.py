@@ -327,6 +327,8 @@ class Cosmology(harness.CliTest):
                  says=["omega_matter", "0.3"])
         plain = CONFIG.replace("end_redshift = 9", "end_redshift = 0")
         self.bad(2, "run", self.config('model = "cube"', "cube.toml", plain), "-o", out, says="[cosmology]")
+        self.bad(2, "run", self.config('model = "plummer"\nn = 100', "sphere.toml"), "--set", "gravity.solver=tree",
+                 "--set", "cosmology.omega_matter=0.3", "-o", out, says=["[cosmology]", "scale factor"])
         self.bad(2, "ic", "cosmology", "--n", 8, "--units", "nbody", "-o", self.dir / "x.hdf5", says="cosmology")
         self.bad(2, "ic", "cosmology", "--n", "2^3^4", "-o", self.dir / "x.hdf5", says="2^3^4")
 

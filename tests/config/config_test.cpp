@@ -165,7 +165,7 @@ TEST(Config, ExternalPotentialsThatCannotBeUsedAreRefused) {
   EXPECT_NE(refused("kind = \"plummer\"\nmas = 1\nradius = 1\n").find("; did you mean mass?"), std::string::npos);
   EXPECT_EQ(refused("mass = 1\n"),
             "run.toml:3: gravity.external[0].kind: expected point, plummer, hernquist, isochrone, nfw, logarithmic, "
-            "miyamoto-nagai, found none");
+            "miyamoto-nagai, homogeneous, cosmological-constant, found none");
   EXPECT_NE(refused("kind = \"hernqist\"\n").find("; did you mean \"hernquist\"?"), std::string::npos);
   EXPECT_EQ(refused("kind = \"point\"\nmass = 1\ncentre = [0, 1]\n"),
             "run.toml:6: gravity.external[0].centre: expected three numbers such as [0, 0, 0], found an array");

@@ -1,0 +1,49 @@
+#include "sim/universe_matter.hpp"
+
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "base/text.hpp"
+#include "gravity/solver_entry.hpp"
+#include "particles/device_source.hpp"
+#include "physics/cosmology.hpp"
+
+namespace pergola {
+
+ExternalPotential homogeneous_background(const RunConfig& config) {
+  ExternalPotential background;
+  background.kind = physics::ExternalKind::homogeneous;
+  background.density = -physics::mean_density(*config.background(), config.gravitational_constant());
+  return background;
+}
+
+void check_universe(const RunConfig& config, const SolverOptions& gravity, ParticleSource& particles,
+                    double scale_factor, double stated_side) {
+  if (!(scale_factor > 0))
+    throw Error(ErrorKind::input,
+                fmt::format("{}: [cosmology]: expected particles at a scale factor > 0, the Time of their file or that "
+                            "of the model cosmology, found {} at time {}",
+                            config.source, particles.name(), to_text(scale_factor)));
+  const Box box = box_of(gravity);
+  if (!box.periodic()) {
+    if (stated_side > 0)
+      throw Error(
+          ErrorKind::input,
+          fmt::format("{}: gravity.solver: expected a periodic box (tree, treepm or mesh) for [cosmology] and {}, "
+                      "which states one of side {}, found {} in open space",
+                      config.source, particles.name(), to_text(stated_side), gravity.solver));
+    return;
+  }
+  const auto background = *config.background();
+  const double expected = physics::mean_density(background, gravity.gravitational_constant);
+  const double found = total_mass(particles) / (box.side.x * box.side.y * box.side.z);
+  if (std::abs(found / expected - 1) > 5e-3)
+    throw Error(ErrorKind::input,
+                fmt::format("{}: cosmology.omega_matter: expected {:.5g}, that of the masses of {} in a box of {} with "
+                            "these units, found {}",
+                            config.source, background.omega_matter * found / expected, particles.name(),
+                            to_text(box.side.x), to_text(background.omega_matter)));
+}
+
+}  // namespace pergola
