@@ -52,7 +52,7 @@ TreePmOptions treepm_options(const SolverOptions& options);
 /// The parameters of an evaluation.
 struct TreePmParameters {
   std::array<int, 3> cells{};
-  Assignment assignment = Assignment::tsc;
+  Assignment assignment = Assignment::pcs;
   double split = 0, cut_off = 0;  // r_s and r_c in units of length
   tree::Opening opening;
   Box mesh_box;  // that the cells fill; isolated in open space

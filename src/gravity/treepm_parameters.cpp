@@ -25,12 +25,13 @@ struct Calibration {
   double spacing[2];  // the mean distance of particles in cells
   double tree[2];     // accuracy of the tree's opening over that of the whole
 };
-constexpr Calibration in_a_box[] = {{1e-2, 1e-3, Assignment::tsc, {1.4, 2.4}, {5.0, 6.4}, {2.0, 2.0}, {0.3, 0.1}},
-                                    {1e-3, 1e-5, Assignment::tsc, {2.4, 6.0}, {6.4, 8.0}, {2.0, 3.0}, {0.1, 0.1}}};
+constexpr Calibration in_a_box[] = {{1e-2, 1e-3, Assignment::pcs, {0.8, 1.15}, {4.6, 5.8}, {2.0, 2.0}, {0.3, 0.1}},
+                                    {1e-3, 1e-5, Assignment::pcs, {1.15, 3.8}, {5.8, 8.0}, {2.0, 2.0}, {0.1, 0.1}}};
 /// In open space forces do not cancel, transforms are twice as long along each axis, and most particles are near the
 /// middle.
-constexpr Calibration in_the_open[] = {{1e-2, 1e-3, Assignment::tsc, {1.2, 1.7}, {4.8, 5.4}, {0.75, 0.75}, {0.5, 0.4}},
-                                       {1e-3, 1e-5, Assignment::tsc, {1.7, 5.0}, {5.4, 7.2}, {0.75, 0.75}, {0.4, 0.4}}};
+constexpr Calibration in_the_open[] = {
+    {1e-2, 1e-3, Assignment::pcs, {0.95, 1.15}, {4.8, 5.4}, {0.75, 0.75}, {0.5, 0.4}},
+    {1e-3, 1e-5, Assignment::pcs, {1.15, 3.4}, {5.4, 7.4}, {0.75, 0.75}, {0.4, 0.4}}};
 
 /// Plummer's softening has no end: at a distance r it takes 3/2 (ε/r)² of the force away, and from the cut-off on that
 /// is left out. It is to stay this part of the accuracy.

@@ -42,7 +42,7 @@ class TreePm(CliTest):
             self.assertEqual((report["solver"], report["n"], report["precision"]), ("treepm", 4000, "mixed"))
             self.assertLess(report["error"]["median"], accuracy)
             self.assertLess(report["error"]["p99"], 6 * accuracy)
-            for word in ("cells", "tsc assignment", "split", "cut-off", "order"):
+            for word in ("cells", "pcs assignment", "split", "cut-off", "order"):
                 self.assertIn(word, report["chosen"][0])
             self.assertNotIn("remark", report)  # a choice is no warning
         self.assertIn(report["chosen"][0], self.good(*arguments))
@@ -166,7 +166,7 @@ radius = 1.0
         self.bad(2, "run", self.configuration(), *out, "--set", "gravity.softening=0.5", says=["gravity.softening"])
         self.bad(2, "run", self.configuration(), *out, "--set", "gravity.treepm.split=0.1",
                  says=["gravity.treepm.split"])
-        self.bad(2, "run", self.configuration(), *out, "--set", "gravity.treepm.assignment=pcs",
+        self.bad(2, "run", self.configuration(), *out, "--set", "gravity.treepm.assignment=pqs",
                  says=["gravity.treepm.assignment"])
         self.bad(2, "run", self.configuration(SPHERE), *out, "--set", "gravity.mesh.boundary=periodic",
                  says=["gravity.mesh.box"])
