@@ -50,6 +50,8 @@ class Routing {
     }
   }
 
+  /// Particles that are kept here.
+  std::int64_t kept() const { return std::ssize(order_); }
   /// Particles that arrive here; those of rank 0 come first.
   std::int64_t arriving() const { return arriving_; }
 

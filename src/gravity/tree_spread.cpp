@@ -17,23 +17,30 @@ class TreeSpread final : public SpreadTreeSolver<precision> {
       : Base(options, device, std::move(ranks)), opening_(tree_opening(options.tree, options.softening)) {}
 
   const SolverInfo& info() const override { return tree_info(); }
-  void prepare(const Sources<State>& sources) override;
   void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
   std::int64_t device_bytes(std::int64_t n) const override { return this->tree_bytes(n, opening_); }
 
  private:
   using Base::clock_, Base::tree_;
 
+  void take(const Sources<State>& sources, bool moved) override;
+  bool in_box() const override { return false; }
+  int order_for(std::int64_t) override { return opening_.order; }
+
   tree::Opening opening_;
 };
 
 template <Precision precision>
-void TreeSpread<precision>::prepare(const Sources<State>& sources) {
+void TreeSpread<precision>::take(const Sources<State>& sources, bool moved) {
   check_tree_sources(sources.count, sources.ax != nullptr);
   this->sources_ = sources;
   clock_->begin("tree");
-  tree_.build(Base::points(sources, {}), tree_softening(this->softening_, opening_), opening_.order);
-  if (opening_.tolerance > 0) tree_.estimate_accelerations();
+  const tree::Points<State> now = Base::points(sources, {});
+  const tree::TreeSoftening softening = tree_softening(this->softening_, opening_);
+  if (!moved || !tree_.refresh(now, softening)) {
+    tree_.build(now, softening, opening_.order);
+    if (opening_.tolerance > 0) tree_.estimate_accelerations();
+  }
   clock_->end();
 }
 

@@ -9,6 +9,7 @@
 #include "comm/agreement.hpp"
 #include "gravity/tree.hpp"
 #include "gravity/tree_targets.hpp"
+#include "tree/saved_tree.hpp"
 #include "tree/spread_octree.hpp"
 #include "tree/walk.hpp"
 
@@ -31,6 +32,19 @@ class SpreadTreeSolver : public Solver<typename TreeNumbers<precision>::State> {
 
   void set_clock(StageClock* clock) override { clock_ = clock ? clock : &silent_; }
   void set_softening(const Softening& softening) override { softening_ = softening; }
+  void prepare(const Sources<State>& sources) override { take(sources, false); }
+  void update(const Sources<State>& sources) override { take(sources, true); }
+  /// That of one rank on rank 0, the same names on the others; all ranks call it.
+  void save(StateBlocks& blocks) override { tree_.save().save(blocks, tree::tree_kind("cpu", in_box())); }
+  /// `count`: of all ranks.
+  bool restore(const StateBlocks& blocks, std::int64_t count) override {
+    tree::SavedTree saved;
+    if (!saved.restore(blocks, tree::tree_kind("cpu", in_box()), count)) return false;
+    tree_.restore(saved, order_for(count), in_box());
+    return true;
+  }
+  void put_aside() override { tree_.put_aside(); }
+  void take_up() override { tree_.take_up(); }
   NeighbourLists neighbour_lists(const Targets&, double) override {
     throw Error(ErrorKind::input, this->info().name + ": gives no neighbour lists; use the direct solver");
   }
@@ -45,7 +59,12 @@ class SpreadTreeSolver : public Solver<typename TreeNumbers<precision>::State> {
   static tree::Points<State> points(const Sources<State>& of, const Box& box) {
     return {of.count, of.x, of.y, of.z, of.mass, of.species, of.id, box};
   }
-  /// The walk for all particles of all ranks, with what it needs of other ranks fetched before. begin(view, active,
+  /// The sources at a time; moved: those of the last time.
+  virtual void take(const Sources<State>& sources, bool moved) = 0;
+  virtual bool in_box() const = 0;
+  /// That of the expansions for so many particles.
+  virtual int order_for(std::int64_t total) = 0;
+  /// The walk for the targets of all ranks, with what it needs of other ranks fetched before. begin(view, active,
   /// grain, sink) gives its tasks, walk(view, active, task, sink) does one.
   template <class Space, class Begin, class Walk>
   void serve(const Targets& targets, unsigned want, const Forces<State>& forces, const Space& space,
@@ -62,8 +81,22 @@ class SpreadTreeSolver : public Solver<typename TreeNumbers<precision>::State> {
   Sources<State> sources_;
 
  private:
+  tree::ActiveSet asking(const Targets& targets, bool& all);
   [[noreturn]] void fail(std::int64_t arrived) const;
 };
+
+/// The particles of this domain that ask; all: those of all ranks do.
+template <Precision precision>
+tree::ActiveSet SpreadTreeSolver<precision>::asking(const Targets& targets, bool& all) {
+  std::int64_t every = !targets.index && targets.count == sources_.count ? 1 : 0;
+  ranks_->all_reduce(&every, 1, Reduction::minimum);
+  all = every == 1;
+  if (all) return tree_.own();
+  std::vector<std::uint8_t> marks(static_cast<std::size_t>(sources_.count));
+  for (std::int64_t t = 0; t < targets.count; ++t)
+    marks[static_cast<std::size_t>(targets.index ? targets.index[t] : targets.first + t)] = 1;
+  return tree_.asking(marks);
+}
 
 template <Precision precision>
 template <class Space, class Begin, class Walk>
@@ -71,11 +104,11 @@ void SpreadTreeSolver<precision>::serve(const Targets& targets, unsigned want, c
                                         const Space& space, const tree::Opening& opening, const Begin& begin,
                                         const Walk& walk) {
   check_tree_wants(want);
-  if (targets.index || targets.count != sources_.count)
-    throw Error(ErrorKind::input, this->info().name + ": expected all particles of a rank to ask, found some of them");
   if (tree_.total() == 0) return;
   clock_->begin("tree");
-  tree_.fetch_for_walk(space, opening);
+  bool all = true;
+  const tree::ActiveSet active = asking(targets, all);
+  tree_.fetch_for_walk(space, opening, active);
   clock_->begin("walk");
   const std::int64_t n = tree_.count();
   std::vector<State> arrived[4];
@@ -89,21 +122,24 @@ void SpreadTreeSolver<precision>::serve(const Targets& targets, unsigned want, c
   std::int64_t failed = n;
   on_all(*ranks_, [&] {
     const auto view = tree_.view();
-    const tree::ActiveSet own = tree_.own();
     failed = targets_.serve(
         tree_, {.count = n, .total = n}, want, options_.gravitational_constant, here,
         [&](const tree::ActiveSet&, std::uint32_t grain, const tree::Sink& sink) {
-          return begin(view, own, grain, sink);
+          return begin(view, active, grain, sink);
         },
         [&](const tree::ActiveSet&, const tree::WalkTask<Pair>& task, const tree::Sink& sink) {
-          walk(view, own, task, sink);
+          walk(view, active, task, sink);
         });
   });
   std::int64_t any = failed < n ? 1 : 0;
   ranks_->all_reduce(&any, 1, Reduction::maximum);
   if (any) fail(failed);
+  std::vector<State> kept(all ? 0 : static_cast<std::size_t>(sources_.count));
   const auto send = [&](unsigned what, const std::vector<State>& values, State* to) {
-    if (want & what) tree_.routing().back(values.data(), to);
+    if (!(want & what)) return;
+    tree_.routing().back(values.data(), all ? to : kept.data());
+    for (std::int64_t t = 0; !all && t < targets.count; ++t)
+      to[t] = kept[static_cast<std::size_t>(targets.index ? targets.index[t] : targets.first + t)];
   };
   send(want_acceleration, arrived[0], forces.ax), send(want_acceleration, arrived[1], forces.ay);
   send(want_acceleration, arrived[2], forces.az), send(want_potential, arrived[3], forces.potential);

@@ -35,7 +35,10 @@ class TreePmSpread final : public SpreadTreeSolver<precision> {
     if (!parameters_) return {};
     return {parameters_->text(options_.solver)};
   }
-  void prepare(const Sources<State>& sources) override;
+  void find_long_range(const Sources<State>& sources, State* const (&into)[3]) override {
+    set_up_mesh(sources);
+    if (total_ > 0) find_mesh_forces(sources, into);
+  }
   void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
   /// With as many on the other ranks.
   std::int64_t device_bytes(std::int64_t n) const override {
@@ -51,12 +54,25 @@ class TreePmSpread final : public SpreadTreeSolver<precision> {
     return make_smoothed_mesh<State>(treepm_mesh_options(options_, found), device_,
                                      physics::split_smoothing(found.split), ranks_);
   }
-  void set_up_mesh();
-  void find_mesh_forces();
-  void add_long_range(unsigned want, const Forces<State>& forces);
+  void take(const Sources<State>& sources, bool moved) override;
+  bool in_box() const override { return true; }
+  int order_for(std::int64_t total) override {
+    set_up_mesh(total);
+    return parameters_->opening.order;
+  }
+  void set_up_mesh(std::int64_t total);
+  void set_up_mesh(const Sources<State>& sources) {
+    std::int64_t sums[2] = {sources.count, sources.long_range[0] ? 1 : 0};  // without particles there may be no arrays
+    ranks_->all_reduce(sums, 2, Reduction::sum);
+    set_up_mesh(sums[0]);
+    has_mesh_forces_ = sums[1] == 0;
+  }
+  void find_mesh_forces(const Sources<State>& sources, State* const (&into)[3]);
+  void add_long_range(const Targets& targets, unsigned want, const Forces<State>& forces);
 
   Box box_;
-  std::int64_t total_ = -1;  // particles on all ranks
+  std::int64_t total_ = -1;      // particles on all ranks
+  bool has_mesh_forces_ = true;  // of its own; else sources bring their long range along
   std::optional<TreePmParameters> parameters_;
   std::unique_ptr<Solver<State>> mesh_;
   std::vector<State> long_range_[3], potential_;
@@ -64,9 +80,7 @@ class TreePmSpread final : public SpreadTreeSolver<precision> {
 
 /// For another number of particles than before.
 template <Precision precision>
-void TreePmSpread<precision>::set_up_mesh() {
-  std::int64_t total = sources_.count;
-  ranks_->all_reduce(&total, 1, Reduction::sum);
+void TreePmSpread<precision>::set_up_mesh(std::int64_t total) {
   if (total == total_) return;
   total_ = total;
   parameters_ = treepm_parameters(options_, total, box_);
@@ -75,28 +89,35 @@ void TreePmSpread<precision>::set_up_mesh() {
 }
 
 template <Precision precision>
-void TreePmSpread<precision>::find_mesh_forces() {
-  for (auto& axis : long_range_) axis.resize(static_cast<std::size_t>(sources_.count));
-  mesh_->prepare(sources_);
+void TreePmSpread<precision>::find_mesh_forces(const Sources<State>& sources, State* const (&into)[3]) {
+  mesh_->prepare(sources);
   Forces<State> forces;
-  forces.ax = long_range_[0].data(), forces.ay = long_range_[1].data(), forces.az = long_range_[2].data();
-  mesh_->evaluate({nullptr, sources_.count, sources_.count}, want_acceleration, forces);
+  forces.ax = into[0], forces.ay = into[1], forces.az = into[2];
+  mesh_->evaluate({nullptr, sources.count, sources.count}, want_acceleration, forces);
 }
 
+/// As TreePmCpu's.
 template <Precision precision>
-void TreePmSpread<precision>::prepare(const Sources<State>& sources) {
+void TreePmSpread<precision>::take(const Sources<State>& sources, bool moved) {
   check_tree_sources(sources.count, sources.ax != nullptr);
   sources_ = sources;
-  set_up_mesh();
+  set_up_mesh(sources);
   if (total_ == 0) return;
-  find_mesh_forces();
+  if (has_mesh_forces_) {
+    for (auto& axis : long_range_) axis.resize(static_cast<std::size_t>(sources.count));
+    find_mesh_forces(sources, {long_range_[0].data(), long_range_[1].data(), long_range_[2].data()});
+  }
   clock_->begin("tree");
   const tree::Opening& opening = parameters_->opening;
-  tree_.build(Base::points(sources, parameters_->tree_box), tree_softening(this->softening_, opening), opening.order);
-  if (opening.tolerance > 0) {
-    const State* const rest[3] = {long_range_[0].data(), long_range_[1].data(), long_range_[2].data()};
-    tree_.estimate_accelerations(short_range_box<double>(*parameters_, false), rest,
-                                 per_acceleration(options_, tree_.frame()));
+  const auto now = Base::points(sources, parameters_->tree_box);
+  const tree::TreeSoftening softening = tree_softening(this->softening_, opening);
+  if (!moved || !tree_.refresh(now, softening)) {
+    tree_.build(now, softening, opening.order);
+    const State* rest[3];
+    for (int a = 0; a < 3; ++a) rest[a] = has_mesh_forces_ ? long_range_[a].data() : sources.long_range[a];
+    if (opening.tolerance > 0)
+      tree_.estimate_accelerations(short_range_box<double>(*parameters_, false), rest,
+                                   per_acceleration(options_, tree_.frame()));
   }
   clock_->end();
 }
@@ -104,6 +125,8 @@ void TreePmSpread<precision>::prepare(const Sources<State>& sources) {
 template <Precision precision>
 void TreePmSpread<precision>::evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) {
   if (total_ == 0) return;
+  if ((want & want_potential) && !has_mesh_forces_)
+    throw Error(ErrorKind::input, "treepm: expected potentials to be asked for of the whole, found the short range");
   const tree::Opening& opening = parameters_->opening;
   const auto box = short_range_box<Pair>(*parameters_, (want & want_potential) != 0);
   this->serve(
@@ -114,12 +137,12 @@ void TreePmSpread<precision>::evaluate(const Targets& targets, unsigned want, co
       [&](const auto& view, const tree::ActiveSet& own, const tree::WalkTask<Pair>& task, const tree::Sink& sink) {
         tree::short_walk(view, box, opening, own, task, sink);
       });
-  add_long_range(want, forces);
+  if (has_mesh_forces_) add_long_range(targets, want, forces);
 }
 
 /// The mesh's part, where the particles are kept.
 template <Precision precision>
-void TreePmSpread<precision>::add_long_range(unsigned want, const Forces<State>& forces) {
+void TreePmSpread<precision>::add_long_range(const Targets& targets, unsigned want, const Forces<State>& forces) {
   const std::int64_t n = sources_.count;
   const LongRangePotential correction = long_range_potential(options_, *parameters_, tree_.frame().mass);
   if (want & want_potential) {
@@ -128,16 +151,17 @@ void TreePmSpread<precision>::add_long_range(unsigned want, const Forces<State>&
     of_mesh.potential = potential_.data();
     mesh_->evaluate({nullptr, n, n}, want_potential, of_mesh);
   }
-  parallel_chunks(device_.threads(), n, chunk, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
+  parallel_chunks(device_.threads(), targets.count, chunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t t = begin; t < end; ++t) {
+      const std::int64_t i = targets.index ? targets.index[t] : targets.first + t;
       const auto k = static_cast<std::size_t>(i);
       if (want & want_acceleration) {
-        forces.ax[i] += long_range_[0][k];
-        forces.ay[i] += long_range_[1][k];
-        forces.az[i] += long_range_[2][k];
+        forces.ax[t] += long_range_[0][k];
+        forces.ay[t] += long_range_[1][k];
+        forces.az[t] += long_range_[2][k];
       }
       if (want & want_potential)
-        forces.potential[i] += static_cast<State>(
+        forces.potential[t] += static_cast<State>(
             correction.of(static_cast<double>(potential_[k]), static_cast<double>(sources_.mass[i])));
     }
   });

@@ -74,7 +74,15 @@ EnergyRow GravitySystem::measure() {
 
 ForceErrors GravitySystem::audit(std::int64_t sample) {
   ForceErrors errors;
-  on_root([&] { errors = audit_here(sample); }, Reading::latest_step);
+  AuditedForces of;
+  of.places = sample_places(size(), sample);
+  bool known = is_spread() && probe_forces(of);  // by all ranks
+  on_root(
+      [&] {
+        if (!is_spread()) known = probe_forces(of);
+        errors = audit_here(of, known);
+      },
+      Reading::latest_step);
   return share_value(communicator(), errors);
 }
 

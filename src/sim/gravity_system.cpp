@@ -247,8 +247,9 @@ void GravitySystem::on_root(const std::function<void()>& action, Reading reading
   if (!p.integrator->spread()) return pergola::on_root(*p.communicator, action);
   if (p.view) throw Error(ErrorKind::input, "on_root: expected no call within another one, found one");
   const double at = reading == Reading::latest_step ? p.integrator->time() : p.inner(p.time);
-  SpreadView view(*p.communicator, p.shares(), p.integrator->show(at),
-                  [&](StateSource& to) { p.integrator->save(to); });
+  std::unique_ptr<StateSource> state;
+  if (reading == Reading::particles) p.integrator->save(*(state = std::make_unique<StateSource>()));
+  SpreadView view(*p.communicator, p.shares(), p.integrator->show(at), std::move(state));
   if (reading == Reading::potentials) view.find_potentials(*p.idle_solver());
   if (reading == Reading::pair_potentials) view.find_pair_potentials(p.gravity, p.communicator, *p.idle_solver());
   struct Use {
@@ -272,9 +273,8 @@ void GravitySystem::save(StateSource& to) {
 }
 
 bool GravitySystem::save_own(StateSource& to) {
-  if (!parts_->integrator->spread()) return false;
-  parts_->integrator->save(to);
-  return true;
+  if (is_spread()) parts_->integrator->save(to);
+  return is_spread();
 }
 
 StateBlocks GravitySystem::save() {
@@ -402,13 +402,17 @@ bool GravitySystem::can_audit() const {
   return solver_entry(parts_->gravity.solver).audit != AuditReference::none && parts_->gravity.user_forces.empty();
 }
 
-ForceErrors GravitySystem::audit_here(std::int64_t sample) const {
+bool GravitySystem::is_spread() const { return parts_->integrator->spread(); }
+
+bool GravitySystem::probe_forces(AuditedForces& of) const {
+  return parts_->integrator->probe_forces(of.places, of.particles, of.forces);
+}
+
+ForceErrors GravitySystem::audit_here(AuditedForces& of, bool known) const {
   auto& p = *parts_;
-  const auto places = sample_places(p.size, sample);
-  Particles particles;
-  ForceResult forces;
+  auto& [places, particles, forces] = of;
   const SolverOptions gravity = p.gravity_at(p.outer(p.integrator->time()));
-  if (!p.integrator->probe_forces(places, particles, forces)) {
+  if (!known) {
     particles = p.view ? fetch(*p.view->shown()) : p.integrator->state_at(p.integrator->time());
     std::unique_ptr<AnySolver> own;
     AnySolver* solver = p.view ? nullptr : p.idle_solver();  // that of the ranks wants them all

@@ -134,8 +134,18 @@ class PERGOLA_API GravitySystem : public System {
   void begin_report(StateInput* state);
   /// What the two need of a checkpoint.
   void save_report(StateSource& to) const;
-  /// On rank 0.
-  ForceErrors audit_here(std::int64_t sample) const;
+  /// Whether each rank keeps its own particles.
+  bool is_spread() const;
+  /// Forces at some places, and the particles that cause them.
+  struct AuditedForces {
+    std::vector<std::int64_t> places;
+    Particles particles;
+    ForceResult forces;
+  };
+  /// Those of the latest step, where it knows (Integrator::probe_forces).
+  bool probe_forces(AuditedForces& of) const;
+  /// On rank 0; finds them unless they are known.
+  ForceErrors audit_here(AuditedForces& of, bool known) const;
   /// Whether the report card has a line of this name.
   bool expects(std::string_view name) const;
   /// Of a snapshot at time().

@@ -64,16 +64,10 @@ KnownPotentials SpreadView::potentials() {
           }};
 }
 
-const StateSource& SpreadView::state() {
-  if (!state_) {
-    state_ = std::make_unique<StateSource>();
-    save_(*state_);
-  }
-  return *state_;
-}
-
 void SpreadView::save(StateSource& to) {
-  put_spread_state(rows_, state(), ask_state, to);
+  if (!state_)
+    throw Error(ErrorKind::input, "on_root: expected GravitySystem::Reading::particles to save, found another one");
+  put_spread_state(rows_, *state_, ask_state, to);
   to.put_value("count", rows_.shares().total);
 }
 
@@ -83,7 +77,7 @@ void SpreadView::answer(const RankRows::Request& request, std::byte* to) {
   if (request.what >= ask_state) {
     RankRows::Request of_state = request;
     of_state.what -= ask_state;
-    return answer_state(state(), of_state, to);
+    return answer_state(*state_, of_state, to);
   }
   const auto* values = single_numbers_ ? reinterpret_cast<const std::byte*>(single_.data())
                                        : reinterpret_cast<const std::byte*>(double_.data());

@@ -19,10 +19,10 @@ namespace pergola {
 /// order of the input, while the other ranks answer.
 class SpreadView {
  public:
-  /// `own`: this rank's particles as they are shown; `save` gives this rank's state.
+  /// `own`: this rank's particles as they are shown; `state`: this rank's, null where it is not to be saved.
   SpreadView(Communicator& communicator, const Shares& shares, std::unique_ptr<ShownParticles> own,
-             std::function<void(StateSource&)> save)
-      : rows_(communicator, shares), own_(std::move(own)), save_(std::move(save)) {}
+             std::unique_ptr<StateSource> state)
+      : rows_(communicator, shares), own_(std::move(own)), state_(std::move(state)) {}
 
   /// The potentials of the particles that are shown. All ranks call it.
   void find_potentials(AnySolver& solver);
@@ -35,17 +35,15 @@ class SpreadView {
   std::unique_ptr<ShownParticles> shown();
   /// Those that were found. Error(input) where none were.
   KnownPotentials potentials();
-  /// The state of all ranks with the names and bytes of one that has all particles.
+  /// The state of all ranks with the names and bytes of one that has all particles. Error(input) where none was given.
   void save(StateSource& to);
 
  private:
   void answer(const RankRows::Request& request, std::byte* to);
-  const StateSource& state();
 
   RankRows rows_;
   std::unique_ptr<ShownParticles> own_;
-  std::function<void(StateSource&)> save_;
-  std::unique_ptr<StateSource> state_;  // this rank's, made when first asked for
+  std::unique_ptr<StateSource> state_;
   bool has_potentials_ = false, single_numbers_ = false;
   Buffer<float> single_;  // potentials, one of the two
   Buffer<double> double_;

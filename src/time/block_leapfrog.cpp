@@ -6,6 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "comm/gather.hpp"
+#include "comm/shares.hpp"
 #include "device/stage_clock.hpp"
 #include "gravity/solver_entry.hpp"
 #include "time/block_loops.hpp"
@@ -13,7 +15,6 @@
 #include "time/for_precision.hpp"
 #include "time/kept_solver.hpp"
 #include "time/leapfrog_state.hpp"
-#include "time/particle_failure.hpp"
 #include "time/shared_evaluation.hpp"
 #include "time/show_rules.hpp"
 #include "time/step_classes.hpp"
@@ -42,6 +43,7 @@ class BlockLeapfrog final : public Integrator {
  public:
   BlockLeapfrog(const TimeOptions& time, const SolverOptions& gravity, const IntegratorContext& context);
 
+  bool spread() const override { return ranks_ != nullptr; }
   void start(ParticleSource& particles, double time) override;
   bool advance(double limit, const std::function<bool()>& enough) override;
   void finish(double end) override;
@@ -66,6 +68,10 @@ class BlockLeapfrog final : public Integrator {
   std::string remark() const override { return solver_->remark(); }
 
  private:
+  /// Particles whose step ends: of all ranks, and here.
+  struct Active {
+    std::int64_t all = 0, own = 0;
+  };
   std::int64_t count() const { return state_.count(); }
   double time_of(std::int64_t tick) const { return state_.start_time + static_cast<double>(tick) * tick_length_; }
   BlockStep step_to(std::int64_t next) const;
@@ -82,13 +88,15 @@ class BlockLeapfrog final : public Integrator {
   bool long_range_meets(std::int64_t tick) const {
     return has_long_range() && physics::lowest_level_at(tick) <= long_level_;
   }
-  int lowest_level() const;
-  int deepest_level_in_use() const;
-  int typical_level() const;
+  int lowest_level() const { return has_long_range() ? std::min(census_.lowest(), long_level_) : census_.lowest(); }
+  int deepest_level_in_use() const {
+    return has_long_range() ? std::max(census_.deepest(), long_level_) : census_.deepest();
+  }
   void step(std::int64_t next);
   Sources<Real> sources_at(double time);
-  void evaluate(std::int64_t active, double time, bool with_long_range);
+  void evaluate(const Active& active, double time, bool with_long_range);
   void look(double time);
+  void take_census(const BlockCensus& own);
   void add_long_range(const std::vector<std::int64_t>& places, ForceResult& forces);
 
   TimeOptions options_;
@@ -97,6 +105,7 @@ class BlockLeapfrog final : public Integrator {
   Box box_;
   double tick_length_;
   Device device_;
+  std::shared_ptr<Communicator> ranks_;  // that keep their own particles; null: all are here
   KeptSolver<Real> solver_;
   SharedEvaluation<Real> evaluation_;
   std::unique_ptr<BlockLoops<Real>> loops_;
@@ -109,12 +118,13 @@ class BlockLeapfrog final : public Integrator {
   // 1990; Springel 2005, section 4.2.
   VectorField<Real> long_a_{state_, "long_range"};
   int long_level_ = 0;
-  std::int64_t now_ = 0;   // the tick of all positions
-  double offset_ = 0;      // after finish(): how far all particles are beyond now_
-  bool finished_ = false;  // velocities are at the time of the positions
+  std::int64_t total_ = 0;  // particles on all ranks
+  std::int64_t now_ = 0;    // the tick of all positions
+  double offset_ = 0;       // after finish(): how far all particles are beyond now_
+  bool finished_ = false;   // velocities are at the time of the positions
 
   // Scratch, derived from the state.
-  BlockCensus census_;
+  BlockCensus census_, own_census_;  // of all ranks, of the particles here
   Buffer<std::int64_t> active_;
   VectorBuffer<Real> new_a_;
 };
@@ -127,8 +137,10 @@ BlockLeapfrog<Real>::BlockLeapfrog(const TimeOptions& time, const SolverOptions&
       box_(box_of(gravity)),
       tick_length_(std::ldexp(time.step_max, -deepest_level)),
       device_(context.device),
-      solver_(make_solver<Real>(gravity, context.device)),
-      evaluation_(context.device, context.communicator),
+      ranks_(context.communicator->size() > 1 && can_spread(gravity, context.device) ? context.communicator : nullptr),
+      solver_(ranks_ ? make_spread_solver<Real>(gravity, context.device, ranks_)
+                     : make_solver<Real>(gravity, context.device)),
+      evaluation_(context.device, context.communicator, ranks_ != nullptr),
       loops_(make_loops<Real>(context.device)),
       clock_(context.device, context.profile),
       state_(context.device) {
@@ -195,12 +207,8 @@ void BlockLeapfrog<Real>::allocate_scratch() {
 
 template <class Real>
 void BlockLeapfrog<Real>::start(ParticleSource& particles, double time) {
-  if (expansion_.given()) {
-    ScaledVelocities momenta(particles, 1 / expansion_.shown_velocity(time));
-    state_.start(momenta, time);
-  } else {
-    state_.start(particles, time);
-  }
+  total_ = particles.count();
+  state_.start(particles, time, expansion_, ranks_.get());
   allocate_scratch();
   now_ = 0;
   offset_ = 0;
@@ -208,19 +216,27 @@ void BlockLeapfrog<Real>::start(ParticleSource& particles, double time) {
   solver_.forget();
   loops_->set_census({});
   loops_->begin_step(arrays(), step_to(0));  // into the box
-  evaluate(count(), time, true);
+  evaluate({total_, count()}, time, true);
   loops_->choose_first_levels(arrays(), step_to(0));
   look(time);
-  long_level_ = typical_level();
+  long_level_ = census_.typical(total_);
 }
 
-/// Waits for the device and looks whether all went well.
+/// Waits for the device and looks whether all went well, on all ranks.
 template <class Real>
 void BlockLeapfrog<Real>::look(double time) {
-  census_ = loops_->census();
-  if (census_.fault != BlockCensus::no_fault)
-    state_.fail(step_fault_text(static_cast<StepFault>(census_.fault % 4)), census_.fault / 4,
-                expansion_.shown_time(time));
+  take_census(loops_->census());
+  const std::int64_t fault_here = own_census_.fault;
+  state_.fail_where(
+      fault_here == BlockCensus::no_fault ? -1 : fault_here / 4, fault_here % 4,
+      [](std::int64_t fault) { return step_fault_text(static_cast<StepFault>(fault)); }, expansion_.shown_time(time),
+      ranks_.get());
+}
+
+template <class Real>
+void BlockLeapfrog<Real>::take_census(const BlockCensus& own) {
+  census_ = own_census_ = own;
+  if (ranks_) ranks_->all_reduce(census_.population, block_levels, Reduction::sum);
 }
 
 template <class Real>
@@ -236,7 +252,7 @@ Sources<Real> BlockLeapfrog<Real>::sources_at(double time) {
 /// Accelerations of the active particles, which are listed unless they are all; with_long_range: and those of all that
 /// the long range causes, where it has a step of its own.
 template <class Real>
-void BlockLeapfrog<Real>::evaluate(std::int64_t active, double time, bool with_long_range) {
+void BlockLeapfrog<Real>::evaluate(const Active& active, double time, bool with_long_range) {
   Forces<Real> forces;
   forces.ax = new_a_.x.data(), forces.ay = new_a_.y.data(), forces.az = new_a_.z.data();
   solver_->set_clock(&clock_);
@@ -248,43 +264,22 @@ void BlockLeapfrog<Real>::evaluate(std::int64_t active, double time, bool with_l
       const Sources<Real> sources = sources_at(time);
       if (has_long_range() && with_long_range)
         solver_->find_long_range(sources, {long_a_.x.data(), long_a_.y.data(), long_a_.z.data()});
-      if (active == 0) return solver_.pass();
-      solver_.take(sources, active < count() / update_below);
+      if (active.all == 0) return solver_.pass();
+      solver_.take(sources, active.all < total_ / update_below);
     });
-    evaluation_.evaluate(*solver_, active < count() ? active_.data() : nullptr, active, want_acceleration, forces);
+    if (active.all > 0 || !ranks_)  // ranks that have all particles learn here of what one has thrown
+      evaluation_.evaluate(*solver_, active.all < total_ ? active_.data() : nullptr, active.own, want_acceleration,
+                           forces);
   } catch (const CoincidentParticles& collision) {
     look(time);  // a position may not be a number
-    throw with_ids(collision, state_.id_at(collision.first()), state_.id_at(collision.second()),
-                   expansion_.shown_time(time));
+    const auto id = [&](std::int64_t place) { return state_.id_of(place, total_, ranks_.get()); };
+    throw with_ids(collision, id(collision.first()), id(collision.second()), expansion_.shown_time(time));
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::numerics) look(time);  // knows which particle it is
     throw;
   }
   clock_.end();
-  if (solver_->info().pairwise) state_.counts.interactions += active * count();
-}
-
-template <class Real>
-int BlockLeapfrog<Real>::lowest_level() const {
-  int level = 0;
-  while (level < deepest_level && census_.population[level] == 0) ++level;
-  return has_long_range() ? std::min(level, long_level_) : level;
-}
-
-template <class Real>
-int BlockLeapfrog<Real>::deepest_level_in_use() const {
-  int level = deepest_level;
-  while (level > 0 && census_.population[level] == 0) --level;
-  return has_long_range() ? std::max(level, long_level_) : level;
-}
-
-/// Half of the particles have steps that are as long or longer.
-template <class Real>
-int BlockLeapfrog<Real>::typical_level() const {
-  int level = 0;
-  for (std::int64_t found = census_.population[0]; level < deepest_level && 2 * found < count();)
-    found += census_.population[++level];
-  return level;
+  if (solver_->info().pairwise) state_.counts.interactions += active.all * total_;
 }
 
 /// Opening kicks, drift, forces, closing kicks; Springel 2005, eq. 26 and section 4.2.
@@ -292,9 +287,10 @@ template <class Real>
 void BlockLeapfrog<Real>::step(std::int64_t next) {
   const BlockStep step = step_to(next);
   const int ending = physics::lowest_level_at(next);
-  std::int64_t active = 0;
-  for (int level = ending; level <= deepest_level; ++level) active += census_.population[level];
-  const bool all = active == count(), ends_long_range = long_range_meets(next);
+  Active active;
+  for (int level = ending; level <= deepest_level; ++level)
+    active.all += census_.population[level], active.own += own_census_.population[level];
+  const bool all = active.all == total_, ends_long_range = long_range_meets(next);
   clock_.begin("position");
   if (long_range_meets(now_)) loops_->kick_by_long_range(arrays(), step.open[long_level_]);
   loops_->begin_step(arrays(), step);
@@ -303,21 +299,21 @@ void BlockLeapfrog<Real>::step(std::int64_t next) {
   evaluate(active, time_of(next), ends_long_range);
   clock_.begin("velocity");
   if (ends_long_range) loops_->kick_by_long_range(arrays(), step.close[long_level_]);
-  loops_->end_step(arrays(), step, active, all);
+  loops_->end_step(arrays(), step, active.own, all);
   clock_.end();
   look(time_of(next));
   clock_.collect();
   now_ = next;
   if (ends_long_range)
-    long_level_ =
-        physics::next_level(long_level_, std::ldexp(options_.step_max, -typical_level()), options_.step_max, now_);
+    long_level_ = physics::next_level(long_level_, std::ldexp(options_.step_max, -census_.typical(total_)),
+                                      options_.step_max, now_);
   ++state_.counts.steps;
-  state_.counts.particle_steps += active;
+  state_.counts.particle_steps += active.all;
 }
 
 template <class Real>
 bool BlockLeapfrog<Real>::advance(double limit, const std::function<bool()>& enough) {
-  while (count() > 0 && !finished_) {
+  while (total_ > 0 && !finished_) {
     const std::int64_t next = physics::next_tick(now_, deepest_level_in_use());
     if (time_of(next) > limit) return true;
     if (next >= physics::last_tick) throw too_many_ticks(limit);
@@ -341,15 +337,15 @@ void BlockLeapfrog<Real>::finish(double end) {
   advance(end, nullptr);
   const double ahead = (end - state_.start_time) - static_cast<double>(now_) * tick_length_;
   const bool together = physics::lowest_level_at(now_) <= lowest_level();
-  if (count() > 0 && !finished_ && (ahead > 0 || !together)) {
+  if (total_ > 0 && !finished_ && (ahead > 0 || !together)) {
     const EarlyEnd early = early_end(ahead);
     loops_->end_all_early(arrays(), early, box_);
-    evaluate(count(), end, true);
+    evaluate({total_, count()}, end, true);
     loops_->close_all_early(arrays(), early);
     look(end);
     clock_.collect();
     ++state_.counts.steps;
-    state_.counts.particle_steps += count();
+    state_.counts.particle_steps += total_;
   }
   offset_ = ahead;
   finished_ = true;
@@ -370,9 +366,14 @@ void BlockLeapfrog<Real>::add_long_range(const std::vector<std::int64_t>& places
   add(all.x, forces.ax), add(all.y, forces.ay), add(all.z, forces.az);
 }
 
+/// Where ranks keep their own particles all call it, and rank 0 has what is asked for.
 template <class Real>
-bool BlockLeapfrog<Real>::probe_forces(const std::vector<std::int64_t>& places, Particles& particles,
+bool BlockLeapfrog<Real>::probe_forces(const std::vector<std::int64_t>& all_places, Particles& particles,
                                        ForceResult& forces) {
+  std::vector<std::int64_t> places;  // here
+  const std::int64_t first = ranks_ ? Shares{total_, ranks_->size()}.first(ranks_->rank()) : 0;
+  for (const std::int64_t place : all_places)
+    if (place >= first && place < first + count()) places.push_back(place - first);
   expansion_.soften(*solver_, wish_.softening, time());
   if (!solver_->info().updates || !solver_.answer_again(sources_at(time()))) return false;
   particles = fetch(*state_.show(ShowAsIs{}));
@@ -388,6 +389,10 @@ bool BlockLeapfrog<Real>::probe_forces(const std::vector<std::int64_t>& places, 
   };
   take(a.x, forces.ax), take(a.y, forces.ay), take(a.z, forces.az);
   if (has_long_range()) add_long_range(places, forces);
+  if (!ranks_) return true;
+  for (auto* values : {&forces.ax, &forces.ay, &forces.az, &particles.x, &particles.y, &particles.z, &particles.mass})
+    *values = gather_on_root(*ranks_, *values);
+  particles.species = gather_on_root(*ranks_, particles.species), particles.id = gather_on_root(*ranks_, particles.id);
   return true;
 }
 
@@ -406,7 +411,8 @@ void BlockLeapfrog<Real>::save(StateSource& to) const {
 template <class Real>
 void BlockLeapfrog<Real>::restore(StateInput& from) {
   if (!from.has("long_level")) long_a_.set_used(false);  // a run from before it had a step goes on as it began
-  state_.restore(from);
+  state_.restore(from, ranks_.get());
+  total_ = from.get_value<std::int64_t>("count");
   if (has_long_range()) {
     const auto level = from.get_value<std::int64_t>("long_level");
     if (level < 0 || level > deepest_level)
@@ -417,13 +423,14 @@ void BlockLeapfrog<Real>::restore(StateInput& from) {
   now_ = from.get_value<std::int64_t>("now");
   offset_ = from.get_value<double>("offset");
   finished_ = from.get_value<std::uint8_t>("finished") != 0;
-  solver_.restore(state_, from, count());
+  solver_.restore(state_, from, total_);
   allocate_scratch();
-  census_ = {};
+  BlockCensus census;
   std::vector<std::int8_t> level(static_cast<std::size_t>(count()));
   level_.to_host(0, count(), level.data());
-  for (const std::int8_t one : level) ++census_.population[one];
-  loops_->set_census(census_);
+  for (const std::int8_t one : level) ++census.population[one];
+  loops_->set_census(census);
+  take_census(census);
 }
 
 template <class Real>

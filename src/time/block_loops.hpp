@@ -59,6 +59,25 @@ struct BlockCensus {
   static constexpr std::int64_t no_fault = std::numeric_limits<std::int64_t>::max();
   std::int64_t fault = no_fault;  // the lowest faulty particle times 4, plus the StepFault
   std::int64_t population[block_levels] = {};
+
+  /// The lowest and the deepest level that has particles.
+  int lowest() const {
+    int level = 0;
+    while (level < physics::deepest_level && population[level] == 0) ++level;
+    return level;
+  }
+  int deepest() const {
+    int level = physics::deepest_level;
+    while (level > 0 && population[level] == 0) --level;
+    return level;
+  }
+  /// Half of `all` have steps that are as long as those of this level or longer.
+  int typical(std::int64_t all) const {
+    int level = 0;
+    for (std::int64_t found = population[0]; level < physics::deepest_level && 2 * found < all;)
+      found += population[++level];
+    return level;
+  }
 };
 
 PERGOLA_HD constexpr std::int64_t fault_at(std::int64_t place, StepFault fault) {

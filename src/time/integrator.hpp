@@ -54,8 +54,8 @@ class PERGOLA_API Integrator {
   virtual ~Integrator() = default;
 
   /// Whether each rank keeps only its share of the particles (comm/shares.hpp), from the start to the end. All ranks
-  /// then start() and restore() from the whole and take theirs; show() and save() give a rank's own, in the order of
-  /// the input.
+  /// then start(), restore(), save() and probe_forces() together, from the whole, and take theirs; show() and save()
+  /// give a rank's own, in the order of the input, and rank 0 all else; so does probe_forces().
   virtual bool spread() const { return false; }
 
   /// Takes the particles to the device and evaluates the first forces.

@@ -10,11 +10,9 @@
 #include <vector>
 
 #include "base/text.hpp"
-#include "comm/shares.hpp"
 #include "device/arena.hpp"
 #include "device/permute.hpp"
 #include "device/stage_clock.hpp"
-#include "domain/share_source.hpp"
 #include "gravity/solver_entry.hpp"
 #include "mesh/coupling/exchange.hpp"
 #include "physics/leapfrog.hpp"
@@ -166,16 +164,7 @@ Leapfrog<Real>::Leapfrog(const TimeOptions& time, const SolverOptions& gravity, 
 template <class Real>
 void Leapfrog<Real>::start(ParticleSource& particles, double time) {
   total_ = particles.count();
-  const Shares shares{total_, ranks_ ? ranks_->size() : 1};
-  const int rank = ranks_ ? ranks_->rank() : 0;
-  ShareSource share(particles, shares.first(rank), shares.count(rank));
-  ParticleSource& own = ranks_ ? share : particles;
-  if (expansion_.given()) {
-    ScaledVelocities momenta(own, 1 / expansion_.shown_velocity(time));
-    state_.start(momenta, time, ranks_.get());
-  } else {
-    state_.start(own, time, ranks_.get());
-  }
+  state_.start(particles, time, expansion_, ranks_.get());
   time_ = time;
   pending_kick_ = 0;
   loops_->kick_drift(state_.arrays(), {0, 0, 0, box_});  // into the box
@@ -199,19 +188,9 @@ double Leapfrog<Real>::least_step(const StepWish& wish) {
 /// Ends the run, on all ranks, where one has a particle that is not finite; place −1: this one has none.
 template <class Real>
 void Leapfrog<Real>::end_where_not_finite(std::int64_t place, double time) const {
-  const char* const reason = "its position, velocity or acceleration is not a finite number";
-  const double shown = expansion_.shown_time(time);
-  if (!ranks_) {
-    if (place >= 0) state_.fail(reason, place, shown);
-    return;
-  }
-  std::int64_t found_by = place >= 0 ? ranks_->rank() : ranks_->size();
-  ranks_->all_reduce(&found_by, 1, Reduction::minimum);
-  if (found_by == ranks_->size()) return;
-  ParticleState state;
-  if (found_by == ranks_->rank()) state = state_.particle_at(place, shown);
-  ranks_->broadcast(&state, sizeof state, static_cast<int>(found_by));
-  throw ParticleFailure(reason, state.time, state);
+  state_.fail_where(
+      place, 0, [](std::int64_t) { return "its position, velocity or acceleration is not a finite number"; },
+      expansion_.shown_time(time), ranks_.get());
 }
 
 template <class Real>

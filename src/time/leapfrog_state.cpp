@@ -3,13 +3,23 @@
 #include <utility>
 
 #include "comm/shares.hpp"
+#include "domain/share_source.hpp"
 #include "gravity/mesh.hpp"
 
 namespace pergola {
 
 template <class Real>
-void LeapfrogState<Real>::start(ParticleSource& particles, double time, Communicator* ranks) {
-  this->take(particles);
+void LeapfrogState<Real>::start(ParticleSource& particles, double time, const Expansion& expansion,
+                                Communicator* ranks) {
+  const Shares shares{particles.count(), ranks ? ranks->size() : 1};
+  const int rank = ranks ? ranks->rank() : 0;
+  ShareSource own(particles, shares.first(rank), shares.count(rank));
+  if (expansion.given()) {
+    ScaledVelocities momenta(own, 1 / expansion.shown_velocity(time));
+    this->take(momenta);
+  } else {
+    this->take(own);
+  }
   mass_quantum = pergola::mass_quantum(this->device(), std::as_const(this->mass).data(), this->count(), ranks);
   start_time = time;
   counts = {};
@@ -76,6 +86,23 @@ ParticleState LeapfrogState<Real>::particle_at(std::int64_t place, double time) 
   state.acceleration = a.fetch(place);
   state.time = time;
   return state;
+}
+
+template <class Real>
+void LeapfrogState<Real>::fail_where(std::int64_t place, std::int64_t kind, const char* (*reason)(std::int64_t kind),
+                                     double time, Communicator* ranks) const {
+  if (!ranks) {
+    if (place >= 0) fail(reason(kind), place, time);
+    return;
+  }
+  const std::int64_t none = 4 * std::int64_t{ranks->size()};
+  std::int64_t found = place >= 0 ? 4 * std::int64_t{ranks->rank()} + kind : none;
+  ranks->all_reduce(&found, 1, Reduction::minimum);
+  if (found == none) return;
+  ParticleState state;
+  if (found / 4 == ranks->rank()) state = particle_at(place, time);
+  ranks->broadcast(&state, sizeof state, static_cast<int>(found / 4));
+  throw ParticleFailure(reason(found % 4), state.time, state);
 }
 
 template struct LeapfrogState<float>;

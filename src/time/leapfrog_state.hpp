@@ -2,6 +2,7 @@
 #include <cstdint>
 
 #include "particles/particle_store.hpp"
+#include "time/expansion.hpp"
 #include "time/integrator.hpp"
 #include "time/leapfrog_loops.hpp"
 #include "time/particle_failure.hpp"
@@ -21,12 +22,12 @@ struct LeapfrogState : ParticleStore<Real> {
   void choose_jerk(bool wanted) { j.set_used(wanted); }
   bool with_jerk() const { return j.x.used(); }
 
-  /// Takes the particles, with `ranks` (null: one rank) those of this rank; accelerations are zero.
-  void start(ParticleSource& particles, double time, Communicator* ranks = nullptr);
+  /// Takes the particles, with `ranks` (null: one rank) the share of this rank; accelerations are zero.
+  void start(ParticleSource& particles, double time, const Expansion& expansion, Communicator* ranks);
   LeapfrogArrays<Real> arrays();
   Sources<Real> sources() const;
   void save(StateSource& to) const;
-  void restore(StateInput& from, Communicator* ranks = nullptr);
+  void restore(StateInput& from, Communicator* ranks);
   /// The id of a particle at a place in memory. With `ranks` it is asked for by all of them, by its place among all.
   std::uint64_t id_of(std::int64_t place, std::int64_t total, Communicator* ranks) const;
   /// The particle at a place in memory, for the record of a failure.
@@ -34,6 +35,10 @@ struct LeapfrogState : ParticleStore<Real> {
   [[noreturn]] void fail(const char* reason, std::int64_t place, double time) const {
     throw ParticleFailure(reason, time, particle_at(place, time));
   }
+  /// Ends the run, on all ranks, where one has a faulty particle; place −1: this one has none. reason(kind), kind from
+  /// 0 to 3, tells it.
+  void fail_where(std::int64_t place, std::int64_t kind, const char* (*reason)(std::int64_t kind), double time,
+                  Communicator* ranks) const;
 };
 
 }  // namespace pergola

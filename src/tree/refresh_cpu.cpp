@@ -37,7 +37,8 @@ typename OctreeCpu<T>::LeafSurvey OctreeCpu<T>::survey(const Vec3<double>& perio
   parallel_chunks(device_.threads(), cells_.size(), survey_chunk, [&](std::int64_t begin, std::int64_t end) {
     LeafSurvey part;
     for (std::int64_t c = begin; c < end; ++c) {
-      if (cells_.link[static_cast<std::size_t>(c)].children > 0) continue;
+      const CellLink& link = cells_.link[static_cast<std::size_t>(c)];
+      if (link.children > 0 || link.is_elsewhere()) continue;
       const CellShape& leaf = shape_.data()[c];
       part.spread += leaf_spread(leaf.r, smallest_scale);
       ++part.leaves;
@@ -55,7 +56,7 @@ void OctreeCpu<T>::follow_leaves(const Vec3<double>& period) {
   parallel_chunks(device_.threads(), cells_.size(), leaf_chunk, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t c = begin; c < end; ++c) {
       const CellLink& link = cells_.link[static_cast<std::size_t>(c)];
-      if (link.children > 0) continue;
+      if (link.children > 0 || link.is_elsewhere()) continue;
       const CellShape& leaf = shape_.data()[c];
       for (std::int64_t k = link.first; k < std::int64_t{link.first} + link.count; ++k) {
         const Vec3<double> at =
@@ -124,6 +125,8 @@ template bool OctreeCpu<float>::refresh(const Points<double>&, const TreeSofteni
 template bool OctreeCpu<double>::refresh(const Points<double>&, const TreeSoftening&);
 template OctreeCpu<float>::LeafSurvey OctreeCpu<float>::survey(const Vec3<double>&) const;
 template OctreeCpu<double>::LeafSurvey OctreeCpu<double>::survey(const Vec3<double>&) const;
+template void OctreeCpu<float>::follow_leaves(const Vec3<double>&);
+template void OctreeCpu<double>::follow_leaves(const Vec3<double>&);
 template void OctreeCpu<float>::save(StateBlocks&) const;
 template void OctreeCpu<double>::save(StateBlocks&) const;
 template bool OctreeCpu<float>::restore(const StateBlocks&, std::int64_t, int, bool);

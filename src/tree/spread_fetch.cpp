@@ -187,7 +187,6 @@ const std::byte* SpreadOctree<T>::take_reply(std::uint32_t cell, const std::byte
     origin_.push_back({rank, there + c});
   }
   cells_.link[cell].child = begin;
-  own_cell_.resize(cells_.link.size(), 0);
   foreign_.resize(cells_.link.size(), 1);
   return from;
 }
@@ -343,16 +342,16 @@ void SpreadOctree<T>::estimate_accelerations(const ShortRangeBox<double>& box, c
 /// Looks for what the walk meets. Of what was fetched only those look again that have missed it.
 template <class T>
 template <class Space>
-void SpreadOctree<T>::fetch_in(const Space& space, const Opening& opening) {
+void SpreadOctree<T>::fetch_in(const Space& space, const Opening& opening, const ActiveSet& active) {
   if (total_ == 0) return;
   const int threads = device_.threads();
   MissingCells missing;
   std::vector<WalkTask<T>> tasks =
-      begin_search(this->view(), space, opening, own(), search_grain, {foreign_.data(), &missing});
+      begin_search(this->view(), space, opening, active, search_grain, {foreign_.data(), &missing});
   do {
     const TreeView<T> view = this->view();
     const MissingCells more = search_all(threads, std::ssize(tasks), [&](std::int64_t k, MissingCells& found) {
-      search(view, space, opening, own(), tasks[static_cast<std::size_t>(k)], {foreign_.data(), &found});
+      search(view, space, opening, active, tasks[static_cast<std::size_t>(k)], {foreign_.data(), &found});
     });
     missing.insert(missing.end(), more.begin(), more.end());
     if (!fetch(missing)) return;
@@ -372,12 +371,12 @@ void SpreadOctree<T>::fetch_in(const Space& space, const Opening& opening) {
 }
 
 template <class T>
-void SpreadOctree<T>::fetch_for_walk(const OpenSpace& space, const Opening& opening) {
-  fetch_in(space, opening);
+void SpreadOctree<T>::fetch_for_walk(const OpenSpace& space, const Opening& opening, const ActiveSet& active) {
+  fetch_in(space, opening, active);
 }
 template <class T>
-void SpreadOctree<T>::fetch_for_walk(const ShortRangeBox<T>& space, const Opening& opening) {
-  fetch_in(space, opening);
+void SpreadOctree<T>::fetch_for_walk(const ShortRangeBox<T>& space, const Opening& opening, const ActiveSet& active) {
+  fetch_in(space, opening, active);
 }
 
 template void SpreadOctree<float>::estimate_accelerations();
@@ -388,9 +387,9 @@ template void SpreadOctree<float>::estimate_accelerations(const ShortRangeBox<do
                                                           double);
 template void SpreadOctree<double>::estimate_accelerations(const ShortRangeBox<double>&, const double* const (&)[3],
                                                            double);
-template void SpreadOctree<float>::fetch_for_walk(const OpenSpace&, const Opening&);
-template void SpreadOctree<double>::fetch_for_walk(const OpenSpace&, const Opening&);
-template void SpreadOctree<float>::fetch_for_walk(const ShortRangeBox<float>&, const Opening&);
-template void SpreadOctree<double>::fetch_for_walk(const ShortRangeBox<double>&, const Opening&);
+template void SpreadOctree<float>::fetch_for_walk(const OpenSpace&, const Opening&, const ActiveSet&);
+template void SpreadOctree<double>::fetch_for_walk(const OpenSpace&, const Opening&, const ActiveSet&);
+template void SpreadOctree<float>::fetch_for_walk(const ShortRangeBox<float>&, const Opening&, const ActiveSet&);
+template void SpreadOctree<double>::fetch_for_walk(const ShortRangeBox<double>&, const Opening&, const ActiveSet&);
 
 }  // namespace pergola::tree

@@ -63,8 +63,12 @@ void SpreadOctree<T>::build(const Points<Real>& kept, const TreeSoftening& softe
     this->sort_points(here, digit, ranks_.get());
     this->gather(here, softening);
   }
-  graft_top(std::move(top));
+  const std::vector<std::uint32_t> own = take_top(std::move(top));
+  const std::uint64_t* const lower = this->has_lower_ ? this->lower_.data() : nullptr;
+  grow_cells_cpu(device_.threads(), own, sort_.keys.data(), lower, cells_);
+  begin_domain();
   upward_to_top();
+  this->spread_ = survey_all({0, 0, 0}).spread;
 }
 
 /// The cube and the mass of all particles, in the bits that one rank finds. Returns the mass that all have, if they do.
@@ -130,9 +134,9 @@ TopTree SpreadOctree<T>::route(const Points<Real>& kept, const SofteningDigit& d
   return top;
 }
 
-/// The cells of this domain below its top leaves.
+/// Returns its leaves that are this rank's.
 template <class T>
-void SpreadOctree<T>::graft_top(TopTree top) {
+std::vector<std::uint32_t> SpreadOctree<T>::take_top(TopTree top) {
   cells_ = std::move(top.cells);
   leaves_ = std::move(top.leaves);
   top_cells_ = cells_.size();
@@ -150,8 +154,12 @@ void SpreadOctree<T>::graft_top(TopTree top) {
     link.first = first;
     first += link.count;
   }
-  const std::uint64_t* const lower = this->has_lower_ ? this->lower_.data() : nullptr;
-  grow_cells_cpu(device_.threads(), own, sort_.keys.data(), lower, cells_);
+  return own;
+}
+
+/// All cells of the domain are there.
+template <class T>
+void SpreadOctree<T>::begin_domain() {
   own_end_ = cells_.size();
   here_ = count_;
   mark_own_cells();

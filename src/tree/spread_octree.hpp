@@ -29,12 +29,25 @@ class SpreadOctree : public OctreeCpu<T> {
   void estimate_accelerations();
   template <class Real>
   void estimate_accelerations(const ShortRangeBox<double>& box, const Real* const (&rest)[3], double unit);
-  /// Fetches whatever a walk over own() meets with this opening.
-  void fetch_for_walk(const OpenSpace& space, const Opening& opening);
-  void fetch_for_walk(const ShortRangeBox<T>& space, const Opening& opening);
+  /// As OctreeCpu's: particles stay with the rank of their cell, and what was fetched of other ranks is forgotten. The
+  /// same answer on all ranks.
+  template <class Real>
+  bool refresh(const Points<Real>& kept, const TreeSoftening& softening);
+  /// Fetches whatever a walk for these particles meets with this opening.
+  void fetch_for_walk(const OpenSpace& space, const Opening& opening, const ActiveSet& active);
+  void fetch_for_walk(const ShortRangeBox<T>& space, const Opening& opening, const ActiveSet& active);
 
-  /// This rank's domain, whose particles ask: order() gives the places of the particles as they arrived here.
+  /// What refresh() builds on: that of one rank, on rank 0. The others have its names.
+  SavedTree save() const;
+  /// From that, on every rank, which keeps its share of the particles (comm/shares.hpp).
+  void restore(const SavedTree& saved, int order, bool periodic);
+  void put_aside();
+  void take_up();
+
+  /// This rank's domain: order() gives the places of the particles as they arrived here.
   ActiveSet own() const { return {nullptr, own_cell_.data()}; }
+  /// Those of it that ask, by the marks of the particles that this rank keeps; good until it is called again.
+  ActiveSet asking(const std::vector<std::uint8_t>& kept);
   /// Between keepers and domains.
   const Routing& routing() const { return routing_; }
   std::int64_t total() const { return total_; }
@@ -60,7 +73,12 @@ class SpreadOctree : public OctreeCpu<T> {
   std::optional<double> find_common_frame(const Points<Real>& kept);
   template <class Real>
   TopTree route(const Points<Real>& kept, const SofteningDigit& digit);
-  void graft_top(TopTree top);
+  std::vector<std::uint32_t> take_top(TopTree top);
+  void begin_domain();
+  void copy_cells(const SavedTree& saved, const std::vector<std::uint32_t>& own, std::vector<std::uint32_t>& from);
+  void forget_fetched();
+  typename OctreeCpu<T>::LeafSurvey survey_all(const Vec3<double>& period) const;
+  std::uint32_t first_in_tree() const;
   void upward_to_top();
   void share_top_leaves();
   void mark_own_cells();
@@ -75,7 +93,7 @@ class SpreadOctree : public OctreeCpu<T> {
   template <class Space>
   void fetch_for_estimate(const Space& space, const std::vector<std::uint32_t>& groups);
   template <class Space>
-  void fetch_in(const Space& space, const Opening& opening);
+  void fetch_in(const Space& space, const Opening& opening, const ActiveSet& active);
   bool fetch(const MissingCells& missing);
   std::size_t reply_bytes(const CellLink& link) const;
   void append_reply(std::uint32_t cell, std::vector<std::byte>& reply) const;
@@ -90,8 +108,20 @@ class SpreadOctree : public OctreeCpu<T> {
   std::uint32_t top_cells_ = 0, own_end_ = 0;  // top cells, then own ones, then foreign ones
   std::int64_t here_ = 0;                      // particles, foreign ones included
   std::vector<Origin> origin_;                 // of the top cells, then of the foreign ones
-  std::vector<std::uint8_t> own_cell_;         // whether it holds particles of this domain
+  std::vector<std::uint8_t> own_cell_;         // whether it holds particles of this domain; of top and own cells
   std::vector<std::uint8_t> foreign_;          // whether it holds any others
+  std::vector<std::uint8_t> asking_particle_, asking_cell_;
+
+  /// What is put aside beside OctreeCpu's.
+  struct Domain {
+    Routing routing;
+    std::int64_t total = 0;
+    std::vector<TopTree::Leaf> leaves;
+    std::uint32_t top_cells = 0, own_end = 0;
+    std::vector<Origin> origin;
+    std::vector<std::uint8_t> own_cell, foreign;
+  };
+  Domain aside_;
 };
 
 }  // namespace pergola::tree

@@ -13,6 +13,24 @@ namespace {
 /// Leaves hold at most this part of a rank's share.
 constexpr std::int64_t leaves_of_a_rank = 8;
 
+std::int64_t most_in_leaf(std::int64_t total, int ranks) {
+  return std::max<std::int64_t>(leaf_capacity, total / (leaves_of_a_rank * ranks));
+}
+
+/// Leaves in the order of keys; each goes to the rank in whose share its middle lies.
+void collect_leaves(TopTree& top, int ranks, std::uint32_t cell, std::int64_t& before) {
+  const CellLink link = top.cells.link[cell];
+  for (std::uint32_t c = 0; c < link.children; ++c) collect_leaves(top, ranks, link.child + c, before);
+  if (link.children > 0) return;
+  const std::int64_t total = top.cells.link[0].count, twice = 2 * before + link.count;
+  top.leaves.push_back({cell, static_cast<int>(std::min<std::int64_t>(twice * ranks / (2 * total), ranks - 1))});
+  before += link.count;
+}
+void collect_leaves(TopTree& top, int ranks) {
+  std::int64_t before = 0;
+  collect_leaves(top, ranks, 0, before);
+}
+
 /// A cell that is to be split, with this rank's keys in it.
 struct Wide {
   std::uint32_t cell;
@@ -23,9 +41,7 @@ struct Wide {
 class Splitter {
  public:
   Splitter(Communicator& ranks, const std::uint64_t* keys, std::int64_t count, std::int64_t total)
-      : ranks_(ranks),
-        keys_(keys),
-        most_(std::max<std::int64_t>(leaf_capacity, total / (leaves_of_a_rank * ranks.size()))) {
+      : ranks_(ranks), keys_(keys), most_(most_in_leaf(total, ranks.size())) {
     Cells& cells = top.cells;
     cells.link.assign(1, {0, static_cast<std::uint32_t>(total), 0, 0});
     cells.parent.assign(1, 0);
@@ -33,8 +49,8 @@ class Splitter {
     if (total > most_) wide_ = range_;
     while (!wide_.empty()) split();
     cells.level_begin = {0, cells.size()};
-    std::int64_t before = 0;
-    collect(0, before);
+    collect_leaves(top, ranks_.size());
+    for (TopTree::Leaf& leaf : top.leaves) leaf.begin = range_[leaf.cell].begin, leaf.end = range_[leaf.cell].end;
   }
 
   TopTree top;
@@ -91,17 +107,6 @@ class Splitter {
     return shift;
   }
 
-  /// Leaves in the order of keys; each goes to the rank in whose share its middle lies.
-  void collect(std::uint32_t cell, std::int64_t& before) {
-    const CellLink link = top.cells.link[cell];
-    for (std::uint32_t c = 0; c < link.children; ++c) collect(link.child + c, before);
-    if (link.children > 0) return;
-    const std::int64_t total = top.cells.link[0].count, twice = 2 * before + link.count;
-    const auto rank = static_cast<int>(std::min<std::int64_t>(twice * ranks_.size() / (2 * total), ranks_.size() - 1));
-    top.leaves.push_back({cell, rank, range_[cell].begin, range_[cell].end});
-    before += link.count;
-  }
-
   Communicator& ranks_;
   const std::uint64_t* keys_;
   const std::int64_t most_;
@@ -112,6 +117,28 @@ class Splitter {
 
 TopTree find_top_tree(Communicator& ranks, const std::uint64_t* keys, std::int64_t count, std::int64_t total) {
   return std::move(Splitter(ranks, keys, count, total).top);
+}
+
+TopTree cut_top_tree(const std::vector<CellLink>& there, int ranks, std::vector<std::uint32_t>& from) {
+  const std::int64_t most = most_in_leaf(there[0].count, ranks);
+  TopTree top;
+  Cells& cells = top.cells;
+  cells.link.assign(1, {0, there[0].count, 0, 0});
+  cells.parent.assign(1, 0);
+  from.assign(1, 0);
+  for (std::uint32_t cell = 0; cell < cells.size(); ++cell) {
+    const CellLink& split = there[from[cell]];
+    if (split.count <= most || split.children == 0) continue;
+    cells.link[cell].child = cells.size(), cells.link[cell].children = split.children;
+    for (std::uint32_t c = split.child; c < split.child + split.children; ++c) {
+      cells.link.push_back({0, there[c].count, 0, 0});
+      cells.parent.push_back(cell);
+      from.push_back(c);
+    }
+  }
+  cells.level_begin = {0, cells.size()};
+  collect_leaves(top, ranks);
+  return top;
 }
 
 }  // namespace pergola::tree

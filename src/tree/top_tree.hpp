@@ -20,6 +20,9 @@ struct TopTree {
   std::vector<Leaf> leaves;  // in the order of keys; so are their ranks
 };
 
+/// The same over cells that are there, on `ranks` ranks; `from`: the number there of each cell of the top.
+TopTree cut_top_tree(const std::vector<CellLink>& there, int ranks, std::vector<std::uint32_t>& from);
+
 /// From every rank's sorted upper keys; `total` of them on all ranks, more than 0.
 TopTree find_top_tree(Communicator& ranks, const std::uint64_t* keys, std::int64_t count, std::int64_t total);
 

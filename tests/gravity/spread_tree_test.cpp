@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -260,6 +261,56 @@ TEST(SpreadTreePm, AnyPrecisionSofteningAndBoxWillDo) {
   options.tree.opening = TreeOptions::Opening::geometric;
   expect_bits_of_one_rank<double>(options, clustered_box(1000), {2}, false);
   expect_bits_of_one_rank<double>(box_options("treepm", 1e-2), clustered_box(3), {5});
+}
+
+/// The forces on those of a rank's particles that ask, by their places among all, after all have moved a little: the
+/// tree keeps its cells.
+template <class Real>
+void answer_after_a_move(Solver<Real>& solver, const Particles& particles, const std::vector<std::int64_t>& asking,
+                         std::int64_t first, std::int64_t count, Answer<Real>& answer) {
+  Particles moved = particles;
+  for (std::size_t k = 0; k < moved.id.size(); ++k)
+    moved.x[k] += 1e-3 * std::sin(static_cast<double>(k)), moved.y[k] -= 1e-3 * std::cos(static_cast<double>(k));
+  const Arrays<Real> before(particles), now(moved);
+  const Sources<Real> sources = now.share(first, count, true);
+  solver.prepare(before.share(first, count, true));
+  solver.update(sources);
+  const auto begin = std::lower_bound(asking.begin(), asking.end(), first);
+  std::vector<std::int64_t> here(begin, std::lower_bound(begin, asking.end(), first + count));
+  for (std::int64_t& place : here) place -= first;
+  const auto n = static_cast<std::int64_t>(here.size());
+  solver.evaluate({here.data(), n, n}, all_answers, answer.at(begin - asking.begin()));
+}
+
+void expect_bits_of_one_rank_after_a_move(const SolverOptions& options, const Particles& particles,
+                                          const std::vector<std::int64_t>& asking) {
+  Answer<double> one(std::ssize(asking));
+  const auto alone = make_solver<double>(options, Device::open("cpu", 1));
+  answer_after_a_move(*alone, particles, asking, 0, particles.size(), one);
+  for (const int ranks : {2, 3, 7}) {
+    Answer<double> several(std::ssize(asking));
+    const Shares shares{particles.size(), ranks};
+    run_on_thread_ranks(ranks, [&](Communicator& communicator) {
+      const auto solver = make_spread_solver<double>(
+          options, Device::open("cpu", 1), std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
+      const int rank = communicator.rank();
+      answer_after_a_move(*solver, particles, asking, shares.first(rank), shares.count(rank), several);
+    });
+    for (std::size_t k = 0; k < one.field.size(); ++k)
+      EXPECT_TRUE(several.field[k] == one.field[k]) << ranks << " ranks, field " << k;
+  }
+}
+
+TEST(SpreadTree, KeepsItsCellsForAFewThatAsk) {
+  std::vector<std::int64_t> some;
+  for (std::int64_t k = 3; k < 1500; k += 40) some.push_back(k);
+  expect_bits_of_one_rank_after_a_move(tree_options(0.01, 1e-3), cluster(1500, true), some);
+  expect_bits_of_one_rank_after_a_move(box_options("treepm", 1e-2), clustered_box(1500), some);
+}
+
+TEST(SpreadTree, OneParticleMayAsk) {
+  expect_bits_of_one_rank_after_a_move(tree_options(0.01, 1e-3), cluster(1500, true), {700});
+  expect_bits_of_one_rank_after_a_move(box_options("treepm", 1e-2), clustered_box(1500), {51});
 }
 
 TEST(SpreadTree, ARankSendsLittleOfWhatItHas) {

@@ -178,6 +178,17 @@ TEST_F(SpreadRuns, OfAnExpandingUniverseWithTreePmLeaveTheFilesOfOneRank) {
   expect_same("resumed", "one");
 }
 
+TEST_F(SpreadRuns, WithBlockStepsLeaveTheFilesOfOneRank) {
+  const RunConfig used = config({"gravity.solver=tree", "particles.n=300", "time.steps=block", "time.step_max=0.0625",
+                                 "gravity.softening=0.01", "output.force_audit_every=5"});
+  run(1, used, "one");
+  EXPECT_EQ(run(3, used, "three"), RunStatus::finished);
+  expect_same("three", "one");
+  EXPECT_EQ(run(4, used, "resumed", Until::first_look), RunStatus::interrupted);
+  EXPECT_EQ(run(2, used, "resumed", Until::end, true), RunStatus::finished);
+  expect_same("resumed", "one");
+}
+
 TEST_F(SpreadRuns, WithATreeLeaveTheFilesOfOneRank) {
   run(1, tree(), "one");
   EXPECT_EQ(run(3, tree(), "three"), RunStatus::finished);

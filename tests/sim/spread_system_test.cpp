@@ -27,6 +27,13 @@ const Settings tree{"gravity.solver=tree", "gravity.mesh.boundary=isolated", "gr
 const Settings treepm{"gravity.solver=treepm", "gravity.mesh.boundary=periodic", "gravity.softening=0.001",
                       "gravity.tree.accuracy=1e-2"};
 
+/// With block steps of several levels.
+Settings in_blocks(Settings settings) {
+  settings.insert(settings.end(),
+                  {"time.steps=block", "time.step_max=0.125", "time.eta=0.4", "gravity.softening=0.01"});
+  return settings;
+}
+
 /// In a cube of side 1 from `corner` on, with unequal masses, fast enough to cross several cells in a step and, where
 /// the box is periodic, its faces.
 Particles some_particles(std::int64_t n, double corner) {
@@ -40,6 +47,17 @@ Particles some_particles(std::int64_t n, double corner) {
     particles.vx[k] = speed(), particles.vy[k] = speed(), particles.vz[k] = speed();
     particles.mass[k] = (0.1 + random.uniform()) / static_cast<double>(n);
   }
+  return particles;
+}
+
+/// A few of them at rest about a heavy one: their steps are shorter than those of the others.
+Particles with_a_clump() {
+  Particles particles = some_particles(240, 0);
+  for (std::size_t k = 50; k < 56; ++k) {
+    for (double* x : {&particles.x[k], &particles.y[k], &particles.z[k]}) *x = 0.5 + 0.05 * (*x - 0.5);
+    particles.vx[k] = particles.vy[k] = particles.vz[k] = 0;
+  }
+  particles.mass[50] = 0.1;
   return particles;
 }
 
@@ -194,18 +212,18 @@ void expect_shares(const Settings& settings) {
   });
 }
 
-void expect_going_on_with_the_same_bits(const Settings& settings) {
+void expect_going_on_with_the_same_bits(const Settings& settings, const Particles& particles = some_particles(120, 0),
+                                        const std::vector<int>& numbers = {1, 2, 4, 7}) {
   const RunConfig config = with(settings);
-  const auto particles = some_particles(120, 0);
   const Seen whole = run_on(1, config, particles)[1];
   StateBlocks state;
   for (const int before : {3, 1}) {
     run_on_thread_ranks(before, [&](Communicator& communicator) {
       GravitySystem simulation(config, particles, 0, shared(communicator));
-      simulation.run_until(0.25);
+      simulation.run_until(0.3);
       simulation.on_root([&] { state = simulation.save(); });
     });
-    for (const int after : {1, 2, 4, 7}) {
+    for (const int after : numbers) {
       Seen resumed;
       run_on_thread_ranks(after, [&](Communicator& communicator) {
         GravitySystem simulation(config, state, shared(communicator));
@@ -245,6 +263,17 @@ TEST(SpreadSystem, HasTheBitsOfOneRankWithTreePm) {
   Settings single = treepm;
   single.insert(single.end(), {"run.precision=single", "gravity.solver=tree"});
   expect_bits_of_one_rank(single, some_particles(200, 0), {7});
+}
+
+// Levels of many steps, and cells of the tree that are kept where few end.
+TEST(SpreadSystem, HasTheBitsOfOneRankWithBlockSteps) {
+  for (const Settings& settings : {in_blocks(tree), in_blocks(treepm)}) {
+    const Seen end = run_on(1, with(settings), with_a_clump())[1];
+    EXPECT_LT(end.counts.particle_steps, end.counts.steps * with_a_clump().size() / 2);
+    expect_bits_of_one_rank(settings, with_a_clump(), {3});
+    expect_going_on_with_the_same_bits(settings, with_a_clump(), {1, 2});
+  }
+  expect_bits_of_one_rank(in_blocks(tree), some_particles(5, 0), {7});
 }
 
 // Those of many are half the sum of mass times the potential of a finer tree, which ranks find together.

@@ -1,0 +1,24 @@
+#pragma once
+#include <cstddef>
+#include <numeric>
+#include <vector>
+
+#include "comm/communicator.hpp"
+
+namespace pergola {
+
+/// Every rank's values, in the order of ranks, on rank 0; nothing on the others. All ranks call it.
+template <class V>
+std::vector<V> gather_on_root(Communicator& ranks, const std::vector<V>& own) {
+  const auto size = static_cast<std::size_t>(ranks.size()), rank = static_cast<std::size_t>(ranks.rank());
+  std::vector<std::size_t> bytes(size), sent(size), received(size);
+  bytes[rank] = own.size() * sizeof(V);
+  ranks.all_gather_in_place(bytes.data(), std::vector<std::size_t>(size, sizeof(std::size_t)));
+  sent[0] = bytes[rank];
+  if (rank == 0) received = bytes;
+  std::vector<V> all(std::accumulate(received.begin(), received.end(), std::size_t{0}) / sizeof(V));
+  ranks.all_to_all(own.data(), sent, all.data(), received);
+  return all;
+}
+
+}  // namespace pergola
