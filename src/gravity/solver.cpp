@@ -85,8 +85,7 @@ template std::unique_ptr<Solver<double>> make_solver(const SolverOptions& option
 
 bool can_spread(const SolverOptions& options, const Device& device) {
   const SolverEntry& entry = solver_entry(options.solver);
-  return entry.make_spread_double && (!entry.spreads || entry.spreads(options)) && !device.is_cuda() &&
-         options.user_forces.empty();
+  return entry.make_spread_double && !device.is_cuda() && options.user_forces.empty();
 }
 
 template <class Real>

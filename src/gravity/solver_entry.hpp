@@ -69,8 +69,6 @@ struct SolverEntry {
                                                        std::shared_ptr<Communicator> ranks) = nullptr;
   std::unique_ptr<Solver<double>> (*make_spread_double)(const SolverOptions& options, const Device& device,
                                                         std::shared_ptr<Communicator> ranks) = nullptr;
-  /// Whether it can with these options; null: with any.
-  bool (*spreads)(const SolverOptions& options) = nullptr;
 };
 
 // Each in gravity/NAME_entry.cpp.

@@ -24,13 +24,16 @@ template <class Real>
 std::unique_ptr<Solver<Real>> make_treepm_cpu(const SolverOptions& options, const Device& device);
 template <class Real>
 std::unique_ptr<Solver<Real>> make_treepm_cuda(const SolverOptions& options, const Device& device);
-/// For particles that are spread over ranks, in a periodic box, on the CPU.
+/// For particles that are spread over ranks, on the CPU.
 template <class Real>
 std::unique_ptr<Solver<Real>> make_spread_treepm(const SolverOptions& options, const Device& device,
                                                  std::shared_ptr<Communicator> ranks);
 
 // gravity/treepm_entry.cpp
 const SolverInfo& treepm_info();
+/// In open space the box goes with the sources: every step finds its own, so that the long range has none for several
+/// steps.
+const SolverInfo& open_treepm_info();
 struct SolverEntry;
 SolverEntry treepm_entry();
 std::optional<Conflict> treepm_conflict(const SolverOptions& options);
@@ -68,6 +71,15 @@ TreePmParameters treepm_parameters(const SolverOptions& options, std::int64_t n,
 /// The cube for particles in open space that are in a smaller one: of a few sides and at a few places, so that it stays
 /// the same while they move a little, and nothing but where they are decides it.
 Box steady_cube(const tree::Frame& about);
+
+inline bool is_same_cube(const Box& a, const Box& b) {
+  return a.side.x == b.side.x && a.corner.x == b.corner.x && a.corner.y == b.corner.y && a.corner.z == b.corner.z;
+}
+/// Whether a tree with this frame was built in the box of these parameters.
+inline bool is_in_box(const tree::Frame& frame, const TreePmParameters& found) {
+  return found.mesh_box.periodic() ||
+         is_same_cube(found.tree_box, {frame.corner, {frame.side, frame.side, frame.side}, Boundary::periodic});
+}
 
 /// The options of the mesh that carries the long range.
 SolverOptions treepm_mesh_options(const SolverOptions& options, const TreePmParameters& found);

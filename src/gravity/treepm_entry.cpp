@@ -107,12 +107,6 @@ Box find_tree_box(const SolverOptions& options, ParticleSource& particles, doubl
 
 namespace {
 
-/// In open space the box is found from all particles at every step, and each rank has them all.
-bool in_periodic_box(const SolverOptions& options) {
-  SolverOptions with_box = options;
-  return tree_box(with_box).periodic();
-}
-
 /// The mesh of a trial has at most `cells` per side.
 SolverOptions smaller_mesh(SolverOptions options, int cells, double& fewer) {
   const int given = treepm_options(options).cells, trial = given > 0 ? std::min(given, cells) : cells;
@@ -148,6 +142,15 @@ const SolverInfo& treepm_info() {
   return info;
 }
 
+const SolverInfo& open_treepm_info() {
+  static const SolverInfo info = [] {
+    SolverInfo same = treepm_info();
+    same.long_range = false;
+    return same;
+  }();
+  return info;
+}
+
 SolverEntry treepm_entry() {
   return {.name = "treepm",
           .summary = "the short range by the tree, the long range by a mesh; a periodic box or open space",
@@ -162,8 +165,7 @@ SolverEntry treepm_entry() {
           .make_single = make_treepm<float>,
           .make_double = make_treepm<double>,
           .make_spread_single = make_spread_treepm<float>,
-          .make_spread_double = make_spread_treepm<double>,
-          .spreads = in_periodic_box};
+          .make_spread_double = make_spread_treepm<double>};
 }
 
 }  // namespace pergola

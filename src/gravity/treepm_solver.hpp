@@ -25,7 +25,7 @@ class TreePmSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
     if (!box_.given()) box_.side = {1, 1, 1};  // for device_bytes; in open space it is found from the sources
   }
 
-  const SolverInfo& info() const override { return box_.periodic() ? treepm_info() : open_info(); }
+  const SolverInfo& info() const override { return box_.periodic() ? treepm_info() : open_treepm_info(); }
   void prepare(const Sources<State>& sources) override { take(sources, false); }
   void update(const Sources<State>& sources) override { take(sources, true); }
   void set_clock(StageClock* clock) override {
@@ -59,33 +59,17 @@ class TreePmSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
     count.room(potential_, n);
     return count.bytes() + make_mesh(found)->device_bytes(n);
   }
-  /// In open space the box goes with the sources: every step finds its own, so that the long range has none for
-  /// several steps.
-  static const SolverInfo& open_info() {
-    static const SolverInfo info = [] {
-      SolverInfo same = treepm_info();
-      same.long_range = false;
-      return same;
-    }();
-    return info;
-  }
   TreePmParameters parameters_for(std::int64_t n) const { return treepm_parameters(this->options_, n, box_); }
   /// Whether all that depends on the number of sources or on their box has to be made for these.
   bool needs_set_up(const Sources<State>& sources) {
     if (box_.periodic() || sources.count == 0) return count_ != sources.count;
     const Box found = steady_cube(this->tree_.frame_of(Shared::points(sources, {})));
-    const bool same = found.side.x == box_.side.x && found.corner.x == box_.corner.x &&
-                      found.corner.y == box_.corner.y && found.corner.z == box_.corner.z;
+    const bool same = is_same_cube(found, box_);
     box_ = found;
     return !same || count_ != sources.count;
   }
   /// Whether the tree was built in the box of now.
-  bool tree_is_in_box() const {
-    const tree::Frame& frame = this->tree_.frame();
-    const Box& box = parameters_->tree_box;
-    return box_.periodic() || (frame.side == box.side.x && frame.corner.x == box.corner.x &&
-                               frame.corner.y == box.corner.y && frame.corner.z == box.corner.z);
-  }
+  bool tree_is_in_box() const { return is_in_box(this->tree_.frame(), *parameters_); }
   /// For another number of particles than before, or another box.
   void choose_mesh(std::int64_t count) {
     count_ = count;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t chunk = 8192;
 
-/// TreePM in a periodic box over particles that are spread over ranks: the forces of one rank, bit for bit. The mesh
+/// TreePM over particles that are spread over ranks: the forces of one rank, bit for bit. The mesh
 /// gives a rank's particles their long range where they are kept; the tree brings them to the ranks of their cells.
 template <Precision precision>
 class TreePmSpread final : public SpreadTreeSolver<precision> {
@@ -26,7 +26,7 @@ class TreePmSpread final : public SpreadTreeSolver<precision> {
     if (!box_.given()) box_.side = {1, 1, 1};  // for device_bytes
   }
 
-  const SolverInfo& info() const override { return treepm_info(); }
+  const SolverInfo& info() const override { return box_.periodic() ? treepm_info() : open_treepm_info(); }
   void set_clock(StageClock* clock) override {
     Base::set_clock(clock);
     if (mesh_) mesh_->set_clock(clock);
@@ -64,13 +64,18 @@ class TreePmSpread final : public SpreadTreeSolver<precision> {
   void set_up_mesh(const Sources<State>& sources) {
     std::int64_t sums[2] = {sources.count, sources.long_range[0] ? 1 : 0};  // without particles there may be no arrays
     ranks_->all_reduce(sums, 2, Reduction::sum);
+    if (!box_.periodic() && sums[0] > 0) {
+      const Box found = steady_cube(tree_.frame_of(Base::points(sources, {})));
+      if (!is_same_cube(found, box_)) total_ = -1;
+      box_ = found;
+    }
     set_up_mesh(sums[0]);
     has_mesh_forces_ = sums[1] == 0;
   }
   void find_mesh_forces(const Sources<State>& sources, State* const (&into)[3]);
   void add_long_range(const Targets& targets, unsigned want, const Forces<State>& forces);
 
-  Box box_;
+  Box box_;                      // periodic, or the cube of the sources
   std::int64_t total_ = -1;      // particles on all ranks
   bool has_mesh_forces_ = true;  // of its own; else sources bring their long range along
   std::optional<TreePmParameters> parameters_;
@@ -78,7 +83,7 @@ class TreePmSpread final : public SpreadTreeSolver<precision> {
   std::vector<State> long_range_[3], potential_;
 };
 
-/// For another number of particles than before.
+/// For another number of particles than before, or another box.
 template <Precision precision>
 void TreePmSpread<precision>::set_up_mesh(std::int64_t total) {
   if (total == total_) return;
@@ -111,7 +116,7 @@ void TreePmSpread<precision>::take(const Sources<State>& sources, bool moved) {
   const tree::Opening& opening = parameters_->opening;
   const auto now = Base::points(sources, parameters_->tree_box);
   const tree::TreeSoftening softening = tree_softening(this->softening_, opening);
-  if (!moved || !tree_.refresh(now, softening)) {
+  if (!moved || !is_in_box(tree_.frame(), *parameters_) || !tree_.refresh(now, softening)) {
     tree_.build(now, softening, opening.order);
     const State* rest[3];
     for (int a = 0; a < 3; ++a) rest[a] = has_mesh_forces_ ? long_range_[a].data() : sources.long_range[a];

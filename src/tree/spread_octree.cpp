@@ -43,7 +43,7 @@ void SpreadOctree<T>::build(const Points<Real>& kept, const TreeSoftening& softe
   if (total_ == 0) return;
   if (total_ >= std::numeric_limits<std::uint32_t>::max())
     throw Error(ErrorKind::input, fmt::format("tree: expected fewer than 2^32 particles, found {}", total_));
-  const auto equal_mass = find_common_frame(kept);
+  const auto equal_mass = find_common_frame(kept, total_, frame_);
   SofteningDigit digit = softening_digits(softening);
   if (!softening.uniform) digit.level = softening_level(frame_.side, softening.apart);
   TopTree top = route(kept, digit);
@@ -74,7 +74,8 @@ void SpreadOctree<T>::build(const Points<Real>& kept, const TreeSoftening& softe
 /// The cube and the mass of all particles, in the bits that one rank finds. Returns the mass that all have, if they do.
 template <class T>
 template <class Real>
-std::optional<double> SpreadOctree<T>::find_common_frame(const Points<Real>& kept) {
+std::optional<double> SpreadOctree<T>::find_common_frame(const Points<Real>& kept, std::int64_t total,
+                                                         Frame& frame) const {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   using Least = std::array<double, 8>;  // of x, y, z and mass, and of what they are below 0
   Least least;
@@ -99,7 +100,7 @@ std::optional<double> SpreadOctree<T>::find_common_frame(const Points<Real>& kep
   ranks_->all_reduce(least.data(), least.size(), Reduction::minimum);
   const double low[3] = {least[0], least[1], least[2]}, high[3] = {-least[4], -least[5], -least[6]};
   const bool equal = least[3] == -least[7];
-  double mass = equal ? sum_of_equal(least[3], total_) : 0;
+  double mass = equal ? sum_of_equal(least[3], total) : 0;
   if (!equal) {
     const auto rank = static_cast<std::size_t>(ranks_->rank()), size = static_cast<std::size_t>(ranks_->size());
     std::vector<ExactSum> sums(size);
@@ -108,8 +109,18 @@ std::optional<double> SpreadOctree<T>::find_common_frame(const Points<Real>& kep
     for (std::size_t r = 1; r < size; ++r) sums[0].add(sums[r]);
     mass = sums[0].value();
   }
-  frame_ = frame_within(low, high, mass, kept.box);
+  frame = frame_within(low, high, mass, kept.box);
   return equal ? std::optional(least[3]) : std::nullopt;
+}
+
+template <class T>
+template <class Real>
+Frame SpreadOctree<T>::frame_of(const Points<Real>& kept) const {
+  std::int64_t total = kept.count;
+  ranks_->all_reduce(&total, 1, Reduction::sum);
+  Frame frame;
+  find_common_frame(kept, total, frame);
+  return frame;
 }
 
 /// Finds the top of the tree, and which rank works on which particles.
@@ -224,6 +235,9 @@ void SpreadOctree<T>::share_top_leaves() {
 
 template class SpreadOctree<float>;
 template class SpreadOctree<double>;
+template Frame SpreadOctree<float>::frame_of(const Points<float>&) const;
+template Frame SpreadOctree<float>::frame_of(const Points<double>&) const;
+template Frame SpreadOctree<double>::frame_of(const Points<double>&) const;
 template void SpreadOctree<float>::build(const Points<float>&, const TreeSoftening&, int);
 template void SpreadOctree<float>::build(const Points<double>&, const TreeSoftening&, int);
 template void SpreadOctree<double>::build(const Points<double>&, const TreeSoftening&, int);

@@ -24,6 +24,9 @@ class SpreadOctree : public OctreeCpu<T> {
   /// all ranks when a position is not finite.
   template <class Real>
   void build(const Points<Real>& kept, const TreeSoftening& softening, int order);
+  /// The frame that build() would have, with the total mass. Throws as it does.
+  template <class Real>
+  Frame frame_of(const Points<Real>& kept) const;
   /// The accelerations of the cells: in open space, or as OctreeCpu has them in a periodic box, where `rest` is that of
   /// the particles that this rank keeps.
   void estimate_accelerations();
@@ -70,7 +73,7 @@ class SpreadOctree : public OctreeCpu<T> {
   using MissingCells = std::vector<Search::Missing>;
 
   template <class Real>
-  std::optional<double> find_common_frame(const Points<Real>& kept);
+  std::optional<double> find_common_frame(const Points<Real>& kept, std::int64_t total, Frame& frame) const;
   template <class Real>
   TopTree route(const Points<Real>& kept, const SofteningDigit& digit);
   std::vector<std::uint32_t> take_top(TopTree top);

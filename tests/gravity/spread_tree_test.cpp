@@ -249,6 +249,13 @@ TEST(SpreadTreePm, IsTheTreeInAPeriodicBox) {
               on_one_rank<double>(box_options("treepm", 1e-2), clustered_box(500), true).field);
 }
 
+TEST(SpreadTreePm, FindsItsBoxInOpenSpace) {
+  SolverOptions options = tree_options(0.01, 1e-2);
+  options.solver = "treepm";
+  options.mesh.box.boundary = Boundary::isolated;
+  expect_bits_of_one_rank<double>(options, cluster(1000, true), {2, 7});
+}
+
 TEST(SpreadTreePm, AnyPrecisionSofteningAndBoxWillDo) {
   SolverOptions options = box_options("treepm", 1e-3);
   options.precision = Precision::single;

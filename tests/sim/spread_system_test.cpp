@@ -27,6 +27,9 @@ const Settings tree{"gravity.solver=tree", "gravity.mesh.boundary=isolated", "gr
 const Settings treepm{"gravity.solver=treepm", "gravity.mesh.boundary=periodic", "gravity.softening=0.001",
                       "gravity.tree.accuracy=1e-2"};
 
+const Settings open_treepm{"gravity.solver=treepm", "gravity.mesh.boundary=isolated", "gravity.mesh.box=auto",
+                           "gravity.softening=0.01", "gravity.tree.accuracy=1e-2"};
+
 /// With block steps of several levels.
 Settings in_blocks(Settings settings) {
   settings.insert(settings.end(),
@@ -263,11 +266,12 @@ TEST(SpreadSystem, HasTheBitsOfOneRankWithTreePm) {
   Settings single = treepm;
   single.insert(single.end(), {"run.precision=single", "gravity.solver=tree"});
   expect_bits_of_one_rank(single, some_particles(200, 0), {7});
+  expect_bits_of_one_rank(open_treepm, some_particles(200, 0), {3});
 }
 
 // Levels of many steps, and cells of the tree that are kept where few end.
 TEST(SpreadSystem, HasTheBitsOfOneRankWithBlockSteps) {
-  for (const Settings& settings : {in_blocks(tree), in_blocks(treepm)}) {
+  for (const Settings& settings : {in_blocks(tree), in_blocks(treepm), in_blocks(open_treepm)}) {
     const Seen end = run_on(1, with(settings), with_a_clump())[1];
     EXPECT_LT(end.counts.particle_steps, end.counts.steps * with_a_clump().size() / 2);
     expect_bits_of_one_rank(settings, with_a_clump(), {3});
