@@ -40,8 +40,8 @@ class SerialCommunicator final : public Communicator {
   void broadcast(void*, std::size_t, int) override {}
   void all_gather_in_place(void*, const std::vector<std::size_t>&) override {}
   void exchange(const std::vector<Outgoing>& out, const std::vector<Incoming>& in) override {
-    for (const Incoming& message : in)
-      if (message.bytes > 0) std::memcpy(message.data, out.at(0).data, message.bytes);
+    for (std::size_t k = 0; k < in.size(); ++k)
+      if (in[k].bytes > 0) std::memcpy(in[k].data, out.at(k).data, in[k].bytes);
   }
   bool all_have_failed(double) override { return true; }
   void abort(int exit_code) override { std::_Exit(exit_code); }

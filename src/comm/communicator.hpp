@@ -39,8 +39,8 @@ class PERGOLA_API Communicator {
   /// that they have the same bits on every rank and every kind of communicator. No NaN.
   virtual void all_reduce(std::int64_t* values, std::size_t count, Reduction reduction);
   virtual void all_reduce(double* values, std::size_t count, Reduction reduction);
-  /// Messages between some ranks: sender and receiver both know of each and of its size. At most one from a rank to
-  /// another; one to itself is allowed. Neighbours exchange what they share.
+  /// Messages between some ranks: sender and receiver both know of each and of its size. Several from a rank to another
+  /// arrive in the order in which they are given; a rank may send to itself. Neighbours exchange what they share.
   virtual void exchange(const std::vector<Outgoing>& out, const std::vector<Incoming>& in) = 0;
   /// The bytes for rank r, send_bytes[r] of them, stand in `send` in the order of ranks, and so do those that arrive in
   /// `receive`.

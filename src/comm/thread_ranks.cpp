@@ -86,7 +86,8 @@ class ThreadCommunicator final : public Communicator {
   void exchange(const std::vector<Outgoing>& out, const std::vector<Incoming>& in) override {
     show({nullptr, &out});
     bool all_found = true;
-    for (const Incoming& message : in) all_found &= receive(message);
+    std::vector<int> taken(meeting_.shown.size());  // messages of each rank
+    for (const Incoming& message : in) all_found &= receive(message, taken[static_cast<std::size_t>(message.rank)]++);
     meeting_.wait();  // before anything is thrown: others may still read what this rank shows
     if (!all_found) throw Error(ErrorKind::system, "a message was expected that no rank has sent");
   }
@@ -98,9 +99,11 @@ class ThreadCommunicator final : public Communicator {
     meeting_.shown[static_cast<std::size_t>(rank_)] = mine;
     meeting_.wait();
   }
-  bool receive(const Incoming& message) {
+  /// The message of that number from a rank to this one.
+  bool receive(const Incoming& message, int number) {
     for (const Outgoing& sent : *meeting_.shown[static_cast<std::size_t>(message.rank)].out) {
-      if (sent.rank != rank_ || sent.bytes != message.bytes) continue;
+      if (sent.rank != rank_ || number-- > 0) continue;
+      if (sent.bytes != message.bytes) return false;
       if (message.bytes > 0) std::memcpy(message.data, sent.data, message.bytes);
       return true;
     }

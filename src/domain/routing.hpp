@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -55,32 +56,49 @@ class Routing {
   /// Particles that arrive here; those of rank 0 come first.
   std::int64_t arriving() const { return arriving_; }
 
-  /// From values by the particles' places to those of the arriving particles.
-  template <class V>
-  void there(const V* kept, V* arrived) const {
-    V* const listed = message<V>();
-    each_listed([&](std::int64_t k, std::uint32_t place) { listed[k] = kept[place]; });
-    exchange(kept, runs_, arrived, arriving_run_);
-    exchange(listed, listed_, arrived, arriving_listed_);
+  /// From values by the particles' places to those of the arriving particles, of several fields at once.
+  template <class V, std::size_t fields>
+  void there(const std::array<const V*, fields>& kept, const std::array<V*, fields>& arrived) const {
+    V* const listed = message<V>(fields);
+    Messages messages;
+    for (std::size_t f = 0; f < fields; ++f) {
+      V* const of_field = listed + static_cast<std::int64_t>(f) * listed_count_;
+      each_listed([&](std::int64_t k, std::uint32_t place) { of_field[k] = kept[f][place]; });
+      add(messages, kept[f], runs_, arrived[f], arriving_run_);
+      add(messages, static_cast<const V*>(of_field), listed_, arrived[f], arriving_listed_);
+    }
+    ranks_->exchange(messages.out, messages.in);
   }
   template <class V>
   std::vector<V> there(const V* kept) const {
     std::vector<V> arrived(static_cast<std::size_t>(arriving()));
-    there(kept, arrived.data());
+    there<V, 1>({kept}, {arrived.data()});
     return arrived;
   }
   /// From values of the arrived particles to the places of their keepers.
+  template <class V, std::size_t fields>
+  void back(const std::array<const V*, fields>& arrived, const std::array<V*, fields>& kept) const {
+    V* const listed = message<V>(fields);
+    Messages messages;
+    for (std::size_t f = 0; f < fields; ++f) {
+      add(messages, arrived[f], arriving_run_, kept[f], runs_);
+      add(messages, arrived[f], arriving_listed_, listed + static_cast<std::int64_t>(f) * listed_count_, listed_);
+    }
+    ranks_->exchange(messages.out, messages.in);
+    for (std::size_t f = 0; f < fields; ++f) {
+      const V* const of_field = listed + static_cast<std::int64_t>(f) * listed_count_;
+      each_listed([&](std::int64_t k, std::uint32_t place) { kept[f][place] = of_field[k]; });
+    }
+  }
   template <class V>
   void back(const V* arrived, V* kept) const {
-    V* const listed = message<V>();
-    exchange(arrived, arriving_run_, kept, runs_);
-    exchange(arrived, arriving_listed_, listed, listed_);
-    each_listed([&](std::int64_t k, std::uint32_t place) { kept[place] = listed[k]; });
+    back<V, 1>({arrived}, {kept});
   }
-  /// Of the list and a message, where that many particles are listed.
+  /// Of the list and a message of so many fields, where that many particles are listed.
   template <class V>
-  static std::int64_t bytes(std::int64_t particles) {
-    return particles * static_cast<std::int64_t>(sizeof(V) + sizeof(std::uint32_t));
+  static std::int64_t bytes(std::int64_t particles, std::int64_t fields) {
+    return particles *
+           static_cast<std::int64_t>(fields * std::int64_t{sizeof(V)} + std::int64_t{sizeof(std::uint32_t)});
   }
 
  private:
@@ -91,10 +109,10 @@ class Routing {
       for (std::int64_t k = begin; k < end; ++k) body(k, order_[static_cast<std::size_t>(k)]);
     });
   }
-  /// Room for a value of each listed particle.
+  /// Room for so many values of each listed particle.
   template <class V>
-  V* message() const {
-    const std::size_t bytes = static_cast<std::size_t>(listed_count_) * sizeof(V);
+  V* message(std::size_t fields) const {
+    const std::size_t bytes = fields * static_cast<std::size_t>(listed_count_) * sizeof(V);
     if (message_bytes_ < bytes) {
       message_.reset();
       message_bytes_ = bytes + bytes / 16;
@@ -102,22 +120,24 @@ class Routing {
     }
     return reinterpret_cast<V*>(message_.get());
   }
-  /// A run of values to each rank, and one from each.
-  template <class V>
-  void exchange(const V* from, const std::vector<PlaceRun>& sent, V* to, const std::vector<PlaceRun>& got) const {
+  struct Messages {
     std::vector<Communicator::Outgoing> out;
     std::vector<Communicator::Incoming> in;
+  };
+  /// A run of values to each other rank, and one from each; what stays is copied.
+  template <class V>
+  void add(Messages& to_send, const V* from, const std::vector<PlaceRun>& sent, V* to,
+           const std::vector<PlaceRun>& got) const {
     const auto own = static_cast<std::size_t>(ranks_->rank());
     const auto bytes = [](const PlaceRun& run) { return static_cast<std::size_t>(run.count) * sizeof(V); };
     for (std::size_t r = 0; r < sent.size(); ++r) {
       if (r == own) continue;
-      if (sent[r].count > 0) out.push_back({static_cast<int>(r), from + sent[r].first, bytes(sent[r])});
-      if (got[r].count > 0) in.push_back({static_cast<int>(r), to + got[r].first, bytes(got[r])});
+      if (sent[r].count > 0) to_send.out.push_back({static_cast<int>(r), from + sent[r].first, bytes(sent[r])});
+      if (got[r].count > 0) to_send.in.push_back({static_cast<int>(r), to + got[r].first, bytes(got[r])});
     }
     parallel_chunks(threads_, sent[own].count, chunk, [&](std::int64_t begin, std::int64_t end) {
       std::copy_n(from + sent[own].first + begin, end - begin, to + got[own].first + begin);
     });
-    ranks_->exchange(out, in);
   }
 
   Communicator* ranks_ = nullptr;

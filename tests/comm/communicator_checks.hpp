@@ -89,6 +89,12 @@ inline void check_neighbours(Communicator& ranks) {
   ranks.exchange({{next, long_one.data(), long_one.size() * sizeof(double)}},
                  {{before, arrived.data(), arrived.size() * sizeof(double)}});
   EXPECT_EQ(arrived, std::vector<double>(100000, before + 0.5));
+  const std::int32_t both[2] = {10 * ranks.rank(), 10 * ranks.rank() + 1};
+  std::int32_t in_order[2] = {-1, -1};
+  ranks.exchange({{next, both, sizeof both[0]}, {next, both + 1, sizeof both[1]}},
+                 {{before, in_order, sizeof in_order[0]}, {before, in_order + 1, sizeof in_order[1]}});
+  EXPECT_EQ(in_order[0], 10 * before);
+  EXPECT_EQ(in_order[1], 10 * before + 1);
   if (size < 3) return;
   const std::int32_t mine = ranks.rank();
   std::int32_t from_next = -1, from_before = -1;

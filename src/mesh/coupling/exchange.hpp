@@ -21,6 +21,7 @@ struct MeshParticles {
   /// On a GPU: their numbers in an order in which those near each other in space follow each other; null: as they
   /// stand.
   const std::uint32_t* order = nullptr;
+  bool same_mass = false;  // `mass` is one of 64 that are equal, and that all have; on the CPU
 };
 
 /// What a gather writes, one value per target; null for what is not wanted.
@@ -69,7 +70,7 @@ class MeshExchange {
   /// for any order of the particles. Stages: "cell assignment", "histogram", "density".
   virtual void deposit(const MeshParticles<Real>& particles, double quantum, const Field<Real>& density, void* scratch,
                        StageClock& clock) = 0;
-  /// The sum over the cells of the last deposit, in quanta. Waits.
+  /// The sum over the cells of the last deposit, in quanta. Waits; with slabs a call of all ranks.
   virtual std::int64_t deposited_quanta() = 0;
   /// Particles that the last deposit left out, of all ranks. Waits.
   virtual std::int64_t outside() = 0;

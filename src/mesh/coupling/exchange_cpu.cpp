@@ -110,7 +110,11 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     clock.end();
   }
 
-  std::int64_t deposited_quanta() override { return deposited_; }
+  std::int64_t deposited_quanta() override {
+    std::int64_t quanta = deposited_;
+    if (options_.slabs) options_.ranks->all_reduce(&quanta, 1, Reduction::sum);
+    return quanta;
+  }
   std::int64_t outside() override { return outside_; }
 
   int planes_below() const override { return around_.below(); }
@@ -292,7 +296,6 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
       x += sums.x, y += sums.y;
       z += static_cast<double>(sums.quanta) * (static_cast<double>(layer) + 0.5);
     }
-    if (options_.slabs) options_.ranks->all_reduce(&deposited_, 1, Reduction::sum);
     mass_ = static_cast<double>(deposited_) * quantum;
     if (deposited_ == 0) return;
     const auto h = grid_.spacing();
@@ -303,7 +306,8 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     if (grid_.dimensions == 3) centre_.z += z / quanta * h[2];
   }
 
-  /// Forces at all particles of the last deposit, in the order of its lists.
+  /// Forces at all particles of the last deposit, in the order of its lists. Accelerations may take the memory of the
+  /// particles' places.
   void gather_listed(const MeshParticles<Real>& particles, const Field<const Real>& potential,
                      const MeshForces<Real>& forces, const CellForce<Real>* cells) const {
     parallel_for(threads_, static_cast<std::int64_t>(parts_.size()), [&](std::int64_t p) {
@@ -311,9 +315,9 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
       for (std::int64_t g = 0; g < part.group_count; ++g) {
         if (g + 2 < part.group_count) exchange::fetch_group(particles, part.groups[g + 2]);
         const std::int64_t begin = std::int64_t{part.groups[g]} * group_size, end = begin + group_size;
-        if (forces.ax) loops_.gather_forces(walk_, particles, nullptr, begin, end, cells, forces);
         if (forces.potential)
           loops_.gather_potential(walk_, particles, nullptr, begin, end, potential, forces.potential);
+        if (forces.ax) loops_.gather_forces(walk_, particles, nullptr, begin, end, cells, forces);
       }
       Real found[4][group_size];
       std::int64_t index[group_size];

@@ -26,18 +26,19 @@ struct Group {
   HWY_INLINE void at(const MeshParticles<Real>& particles, std::int64_t begin) {
     x[0] = particles.x + begin, x[1] = particles.y + begin;
     if (dimensions == 3) x[2] = particles.z + begin;
-    mass = particles.mass + begin;
+    mass = particles.mass + (particles.same_mass ? 0 : begin);
   }
   template <class Index>
   HWY_NOINLINE void listed(const MeshParticles<Real>& particles, const Index* index, int count) {
-    const Real* const from[4] = {particles.x, particles.y, dimensions == 3 ? particles.z : nullptr, particles.mass};
+    const Real* const from[4] = {particles.x, particles.y, dimensions == 3 ? particles.z : nullptr,
+                                 particles.same_mass ? nullptr : particles.mass};
     for (int field = 0; field < 4; ++field) {
       if (!from[field]) continue;
       for (int k = 0; k < count; ++k) copy[field][k] = from[field][index[k]];
       for (int k = count; k < group_size; ++k) copy[field][k] = copy[field][count - 1];
     }
     for (int axis = 0; axis < dimensions; ++axis) x[axis] = copy[axis];
-    mass = copy[3];
+    mass = particles.same_mass ? particles.mass : copy[3];
   }
   HWY_INLINE void some(const MeshParticles<Real>& particles, std::int64_t begin, std::int64_t end) {
     if (end - begin == group_size) return at(particles, begin);

@@ -77,7 +77,7 @@ struct SumBlock {
 template <class Real>
 inline void fetch_group(const MeshParticles<Real>& particles, std::uint32_t group) {
   const std::int64_t first = std::int64_t{group} * group_size;
-  for (const Real* field : {particles.x, particles.y, particles.z, particles.mass})
+  for (const Real* field : {particles.x, particles.y, particles.z, particles.same_mass ? nullptr : particles.mass})
     for (int k = 0; k < group_size && field; k += 64 / static_cast<int>(sizeof(Real)))
       __builtin_prefetch(field + first + k);
 }

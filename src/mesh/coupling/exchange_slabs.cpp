@@ -39,8 +39,8 @@ class MeshExchangeSlabs final : public MeshExchange<Real> {
   std::int64_t own_bytes(std::int64_t particles) const override {
     Arena count;
     room_for_arriving(*this, count, particles);
-    for (int axis = 0; axis < 3; ++axis) count.room(forces_[axis], particles);
-    return count.bytes() + Routing::bytes<Real>(particles) + own_->own_bytes(particles);
+    count.room(mass_, particles);  // where they differ
+    return count.bytes() + Routing::bytes<Real>(particles / few, 3) + own_->own_bytes(particles);
   }
 
   void deposit(const MeshParticles<Real>& particles, double quantum, const Field<Real>& density, void* scratch,
@@ -51,11 +51,8 @@ class MeshExchangeSlabs final : public MeshExchange<Real> {
     arrived_.count = routing_.arriving();
     Arena arena(device_);
     room_for_arriving(*this, arena, arrived_.count);
-    routing_.there(particles.x, places_[0].data());
-    routing_.there(particles.y, places_[1].data());
-    routing_.there(particles.z, places_[2].data());
+    send_places(particles);
     send_masses(particles);
-    arrived_ = {arrived_.count, places_[0].data(), places_[1].data(), places_[2].data(), mass_.data()};
     own_->deposit(arrived_, quantum, density, scratch, clock);
   }
   std::int64_t deposited_quanta() override { return own_->deposited_quanta(); }
@@ -76,15 +73,18 @@ class MeshExchangeSlabs final : public MeshExchange<Real> {
               const void* scratch) override {
     if (index || count != kept_ || particles.count != kept_)
       throw Error(ErrorKind::input, "mesh: expected all particles of a rank to ask, found some of them");
-    Arena arena(device_);
-    Real* const kept[4] = {forces.ax, forces.ay, forces.az, forces.potential};
-    for (int k = 0; k < 4; ++k)
-      if (kept[k]) arena.room(forces_[k], arrived_.count, spare(arrived_.count));
-    const auto here = [&](int k) { return kept[k] ? forces_[k].data() : nullptr; };
-    own_->gather(arrived_, nullptr, arrived_.count, potential, gravitational_constant,
-                 {here(0), here(1), here(2), here(3)}, scratch);
-    for (int k = 0; k < 4; ++k)
-      if (kept[k]) routing_.back(forces_[k].data(), kept[k]);
+    if (!places_are_here_) send_places(particles);
+    MeshForces<Real> here;
+    if (forces.ax) here.ax = places_[0].data(), here.ay = places_[1].data(), here.az = places_[2].data();
+    if (forces.potential) {
+      Arena arena(device_);
+      arena.room(potential_, arrived_.count, spare(arrived_.count));
+      here.potential = potential_.data();
+    }
+    own_->gather(arrived_, nullptr, arrived_.count, potential, gravitational_constant, here, scratch);
+    places_are_here_ = !forces.ax;
+    if (forces.ax) routing_.template back<Real, 3>({here.ax, here.ay, here.az}, {forces.ax, forces.ay, forces.az});
+    if (forces.potential) routing_.back(here.potential, forces.potential);
   }
 
   std::int64_t order_bytes(std::int64_t count) const override { return own_->order_bytes(count); }
@@ -94,6 +94,7 @@ class MeshExchangeSlabs final : public MeshExchange<Real> {
 
  private:
   static constexpr std::int64_t groups_in_chunk = 128;
+  static constexpr int few = 8;     // in cell order one in so many is listed, or fewer
   static constexpr int mixed = -1;  // instead of the rank of a group: its particles go to several
 
   /// Numbers change a little from step to step.
@@ -101,7 +102,12 @@ class MeshExchangeSlabs final : public MeshExchange<Real> {
   template <class Self>
   static void room_for_arriving(Self& self, Arena& arena, std::int64_t count) {
     for (auto& axis : self.places_) arena.room(axis, count, spare(count));
-    arena.room(self.mass_, count, spare(count));
+  }
+  void send_places(const MeshParticles<Real>& particles) {
+    routing_.template there<Real, 3>({particles.x, particles.y, particles.z},
+                                     {places_[0].data(), places_[1].data(), places_[2].data()});
+    arrived_.x = places_[0].data(), arrived_.y = places_[1].data(), arrived_.z = places_[2].data();
+    places_are_here_ = true;
   }
 
   /// Finds which particles go where: the longest run of groups that belong to a rank as a whole goes straight, which in
@@ -179,14 +185,14 @@ class MeshExchangeSlabs final : public MeshExchange<Real> {
       least[1] = equal ? -static_cast<double>(mass[0]) : -infinity;
     }
     ranks_->all_reduce(least, 2, Reduction::minimum);
-    const bool equal = least[0] == -least[1];
-    if (!equal) {
-      routing_.there(particles.mass, mass_.data());
-    } else if (common_mass_ != least[0] || common_count_ < arrived_.count) {
-      std::fill_n(mass_.data(), mass_.size(), static_cast<Real>(least[0]));
-      common_count_ = mass_.size();
-    }
-    common_mass_ = equal ? least[0] : infinity;
+    arrived_.same_mass = least[0] == -least[1];
+    Arena arena(device_);
+    arena.room(mass_, arrived_.same_mass ? group_size : arrived_.count, arrived_.same_mass ? 0 : spare(arrived_.count));
+    arrived_.mass = mass_.data();
+    if (arrived_.same_mass)
+      std::fill_n(mass_.data(), group_size, static_cast<Real>(least[0]));
+    else
+      routing_.template there<Real, 1>({particles.mass}, {mass_.data()});
   }
 
   Device device_;
@@ -200,9 +206,8 @@ class MeshExchangeSlabs final : public MeshExchange<Real> {
   Routing routing_;
   std::int64_t kept_ = 0;
   MeshParticles<Real> arrived_;
-  Buffer<Real> places_[3], mass_, forces_[4];
-  double common_mass_ = std::numeric_limits<double>::infinity();  // that mass_ holds so many times
-  std::int64_t common_count_ = 0;
+  Buffer<Real> places_[3], mass_, potential_;
+  bool places_are_here_ = false;  // else the memory holds accelerations
 };
 
 }  // namespace
