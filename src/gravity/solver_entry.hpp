@@ -63,8 +63,8 @@ struct SolverEntry {
   std::optional<Conflict> (*check)(const SolverOptions& options) = nullptr;
   std::unique_ptr<Solver<float>> (*make_single)(const SolverOptions& options, const Device& device) = nullptr;
   std::unique_ptr<Solver<double>> (*make_double)(const SolverOptions& options, const Device& device) = nullptr;
-  /// For particles that are spread over ranks: sources and targets are a rank's own, and prepare() is a call of all
-  /// ranks; on the CPU. Null: the solver wants all particles on every rank.
+  /// For particles that are spread over ranks: sources and targets are a rank's own, and all calls about them, save()
+  /// and restore() too, are of all ranks; on the CPU. Null: the solver wants all particles on every rank.
   std::unique_ptr<Solver<float>> (*make_spread_single)(const SolverOptions& options, const Device& device,
                                                        std::shared_ptr<Communicator> ranks) = nullptr;
   std::unique_ptr<Solver<double>> (*make_spread_double)(const SolverOptions& options, const Device& device,

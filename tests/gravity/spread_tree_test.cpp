@@ -353,14 +353,14 @@ TEST(SpreadTree, ParticlesInOnePlaceWithoutSofteningAreNamedByAllRanks) {
   for (const auto& one : words) EXPECT_EQ(one, "40 250");
 }
 
-TEST(SpreadTree, APlaceThatIsNoNumberIsAnErrorOfAllRanks) {
+void expect_error_of_all_ranks(const SolverOptions& options) {
   Particles particles = cluster(300, false);
   particles.y[7] = std::nan("");
   const Arrays<double> arrays(particles);
   const Shares shares{300, 3};
   std::vector<int> failed(3);
   run_on_thread_ranks(3, [&](Communicator& communicator) {
-    const auto solver = make_spread_solver<double>(tree_options(0.1, 1e-3), Device::open("cpu", 1),
+    const auto solver = make_spread_solver<double>(options, Device::open("cpu", 1),
                                                    std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
     try {
       solver->prepare(arrays.share(shares.first(communicator.rank()), shares.count(communicator.rank()), true));
@@ -368,7 +368,16 @@ TEST(SpreadTree, APlaceThatIsNoNumberIsAnErrorOfAllRanks) {
       failed[static_cast<std::size_t>(communicator.rank())] = error.kind() == ErrorKind::numerics;
     }
   });
-  EXPECT_EQ(failed, std::vector<int>({1, 1, 1}));
+  EXPECT_EQ(failed, std::vector<int>({1, 1, 1})) << options.solver;
+}
+
+TEST(SpreadTree, APlaceThatIsNoNumberIsAnErrorOfAllRanks) {
+  expect_error_of_all_ranks(tree_options(0.1, 1e-3));
+  expect_error_of_all_ranks(box_options("treepm", 1e-2));
+  SolverOptions open = tree_options(0.01, 1e-2);
+  open.solver = "treepm";
+  open.mesh.box.boundary = Boundary::isolated;
+  expect_error_of_all_ranks(open);
 }
 
 }  // namespace
