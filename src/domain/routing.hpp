@@ -51,8 +51,18 @@ class Routing {
     }
   }
 
-  /// Particles that are kept here.
-  std::int64_t kept() const { return std::ssize(order_); }
+  /// For some of the listed particles, by marks of those that are kept here; all ranks make it together.
+  Routing of(const std::vector<std::uint8_t>& marks) const {
+    std::vector<std::uint32_t> order;
+    std::vector<std::int64_t> sent(listed_.size());
+    for (std::size_t r = 0; r < listed_.size(); ++r)
+      for (std::int64_t k = listed_[r].first; k < listed_[r].first + listed_[r].count; ++k)
+        if (const std::uint32_t place = order_[static_cast<std::size_t>(k)]; marks[place])
+          order.push_back(place), ++sent[r];
+    return Routing(*ranks_, threads_, std::move(order), std::move(sent));
+  }
+  /// Listed particles, which are kept here.
+  std::int64_t kept() const { return listed_count_; }
   /// Particles that arrive here; those of rank 0 come first.
   std::int64_t arriving() const { return arriving_; }
 

@@ -81,21 +81,20 @@ class SpreadTreeSolver : public Solver<typename TreeNumbers<precision>::State> {
   Sources<State> sources_;
 
  private:
-  tree::ActiveSet asking(const Targets& targets, bool& all);
+  std::vector<std::uint8_t> marks_of(const Targets& targets, bool& all) const;
   [[noreturn]] void fail(std::int64_t arrived) const;
 };
 
-/// The particles of this domain that ask; all: those of all ranks do.
+/// Where all particles of all ranks ask, there are no marks.
 template <Precision precision>
-tree::ActiveSet SpreadTreeSolver<precision>::asking(const Targets& targets, bool& all) {
+std::vector<std::uint8_t> SpreadTreeSolver<precision>::marks_of(const Targets& targets, bool& all) const {
   std::int64_t every = !targets.index && targets.count == sources_.count ? 1 : 0;
   ranks_->all_reduce(&every, 1, Reduction::minimum);
   all = every == 1;
-  if (all) return tree_.own();
-  std::vector<std::uint8_t> marks(static_cast<std::size_t>(sources_.count));
-  for (std::int64_t t = 0; t < targets.count; ++t)
+  std::vector<std::uint8_t> marks(all ? 0 : static_cast<std::size_t>(sources_.count));
+  for (std::int64_t t = 0; !all && t < targets.count; ++t)
     marks[static_cast<std::size_t>(targets.index ? targets.index[t] : targets.first + t)] = 1;
-  return tree_.asking(marks);
+  return marks;
 }
 
 template <Precision precision>
@@ -107,7 +106,9 @@ void SpreadTreeSolver<precision>::serve(const Targets& targets, unsigned want, c
   if (tree_.total() == 0) return;
   clock_->begin("tree");
   bool all = true;
-  const tree::ActiveSet active = asking(targets, all);
+  const std::vector<std::uint8_t> marks = marks_of(targets, all);
+  std::vector<std::uint32_t> few;
+  const tree::ActiveSet active = all ? tree_.own() : tree_.asking(marks, few);
   tree_.fetch_for_walk(space, opening, active);
   clock_->begin("walk");
   const std::int64_t n = tree_.count();
@@ -134,11 +135,14 @@ void SpreadTreeSolver<precision>::serve(const Targets& targets, unsigned want, c
   std::int64_t any = failed < n ? 1 : 0;
   ranks_->all_reduce(&any, 1, Reduction::maximum);
   if (any) fail(failed);
-  std::vector<State> kept(all ? 0 : static_cast<std::size_t>(sources_.count));
+  const Routing some = all ? Routing() : tree_.routing().of(marks);
+  std::vector<State> answers(few.size()), kept(all ? 0 : static_cast<std::size_t>(sources_.count));
   const auto send = [&](unsigned what, const std::vector<State>& values, State* to) {
     if (!(want & what)) return;
-    tree_.routing().back(values.data(), all ? to : kept.data());
-    for (std::int64_t t = 0; !all && t < targets.count; ++t)
+    if (all) return tree_.routing().back(values.data(), to);
+    for (std::size_t k = 0; k < few.size(); ++k) answers[k] = values[few[k]];
+    some.back(answers.data(), kept.data());
+    for (std::int64_t t = 0; t < targets.count; ++t)
       to[t] = kept[static_cast<std::size_t>(targets.index ? targets.index[t] : targets.first + t)];
   };
   send(want_acceleration, arrived[0], forces.ax), send(want_acceleration, arrived[1], forces.ay);

@@ -49,8 +49,9 @@ class SpreadOctree : public OctreeCpu<T> {
 
   /// This rank's domain: order() gives the places of the particles as they arrived here.
   ActiveSet own() const { return {nullptr, own_cell_.data()}; }
-  /// Those of it that ask, by the marks of the particles that this rank keeps; good until it is called again.
-  ActiveSet asking(const std::vector<std::uint8_t>& kept);
+  /// Those of it that ask, by the marks of the particles that this rank keeps; good until it is called again. `few`:
+  /// their places as they arrived here, in the order in which they go back.
+  ActiveSet asking(const std::vector<std::uint8_t>& kept, std::vector<std::uint32_t>& few);
   /// Between keepers and domains.
   const Routing& routing() const { return routing_; }
   std::int64_t total() const { return total_; }

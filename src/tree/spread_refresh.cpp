@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -71,8 +72,15 @@ bool SpreadOctree<T>::refresh(const Points<Real>& kept, const TreeSoftening& sof
   if (differs || sums[0] != total_) return false;
   if (total_ == 0) return true;
   forget_fetched();
-  const auto x = routing_.there(kept.x), y = routing_.there(kept.y), z = routing_.there(kept.z),
-             mass = routing_.there(kept.mass);
+  double least[2] = {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+  for (std::int64_t i = 0; i < kept.count; ++i) {
+    const auto mass = static_cast<double>(kept.mass[i]);
+    least[0] = std::min(least[0], mass), least[1] = std::min(least[1], -mass);
+  }
+  ranks_->all_reduce(least, 2, Reduction::minimum);
+  const auto x = routing_.there(kept.x), y = routing_.there(kept.y), z = routing_.there(kept.z);
+  const auto mass =
+      least[0] == -least[1] ? std::vector<Real>(x.size(), static_cast<Real>(least[0])) : routing_.there(kept.mass);
   std::vector<std::uint8_t> species;
   if (sums[1] > 0) species = routing_.there(kept.species);
   Points<Real> here{count_, x.data(), y.data(), z.data(), mass.data()};
@@ -89,8 +97,11 @@ bool SpreadOctree<T>::refresh(const Points<Real>& kept, const TreeSoftening& sof
 }
 
 template <class T>
-ActiveSet SpreadOctree<T>::asking(const std::vector<std::uint8_t>& kept) {
+ActiveSet SpreadOctree<T>::asking(const std::vector<std::uint8_t>& kept, std::vector<std::uint32_t>& few) {
   const std::vector<std::uint8_t> arrived = routing_.there(kept.data());
+  few.clear();
+  for (std::uint32_t i = 0; i < arrived.size(); ++i)
+    if (arrived[i]) few.push_back(i);
   asking_particle_.resize(static_cast<std::size_t>(count_));
   asking_cell_.assign(own_end_, 0);
   for (std::size_t k = 0; k < asking_particle_.size(); ++k) asking_particle_[k] = arrived[sort_.values.data()[k]];
@@ -250,8 +261,8 @@ template bool SpreadOctree<float>::refresh(const Points<double>&, const TreeSoft
 template bool SpreadOctree<double>::refresh(const Points<double>&, const TreeSoftening&);
 template OctreeCpu<float>::LeafSurvey SpreadOctree<float>::survey_all(const Vec3<double>&) const;
 template OctreeCpu<double>::LeafSurvey SpreadOctree<double>::survey_all(const Vec3<double>&) const;
-template ActiveSet SpreadOctree<float>::asking(const std::vector<std::uint8_t>&);
-template ActiveSet SpreadOctree<double>::asking(const std::vector<std::uint8_t>&);
+template ActiveSet SpreadOctree<float>::asking(const std::vector<std::uint8_t>&, std::vector<std::uint32_t>&);
+template ActiveSet SpreadOctree<double>::asking(const std::vector<std::uint8_t>&, std::vector<std::uint32_t>&);
 template SavedTree SpreadOctree<float>::save() const;
 template SavedTree SpreadOctree<double>::save() const;
 template void SpreadOctree<float>::restore(const SavedTree&, int, bool);
