@@ -21,27 +21,27 @@ struct ChunkBox {
 };
 
 /// The sums of a block's box. 64 bits in two halves, because shared memory adds 32 bits at a time: what the lower half
-/// carries goes to the upper one. `small`: the lower half alone, where the whole chunk has less than 2³¹ quanta.
+/// carries goes to the upper one. `small`: the lower half alone, of twice as many cells, where the whole chunk has less
+/// than 2³¹ quanta.
 template <int capacity>
 struct alignas(16) ChunkSums {
-  unsigned low[capacity];
-  int high[capacity];
+  unsigned words[2 * capacity];
 
+  static constexpr __device__ int cells(bool small) { return small ? 2 * capacity : capacity; }
   template <bool small, class Int>
   __device__ __forceinline__ void add(int at, Int share) {
     const auto low_part = static_cast<unsigned>(share);
     if constexpr (small) {
-      atomicAdd(&low[at], low_part);
+      atomicAdd(&words[at], low_part);
     } else {
-      const unsigned before = atomicAdd(&low[at], low_part);
+      const unsigned before = atomicAdd(&words[at], low_part);
       const int carry = before + low_part < low_part, upper = static_cast<int>(std::int64_t{share} >> 32);
-      if (upper + carry != 0) atomicAdd(&high[at], upper + carry);
+      if (upper + carry != 0) atomicAdd(&words[capacity + at], static_cast<unsigned>(upper + carry));
     }
   }
   __device__ __forceinline__ std::int64_t value(int at, bool small) const {
-    if (small) return static_cast<int>(low[at]);
-    return static_cast<std::int64_t>((static_cast<unsigned long long>(static_cast<unsigned>(high[at])) << 32) |
-                                     low[at]);
+    if (small) return static_cast<int>(words[at]);
+    return static_cast<std::int64_t>((static_cast<unsigned long long>(words[capacity + at]) << 32) | words[at]);
   }
 };
 
@@ -76,12 +76,14 @@ struct ChunkSample {
   }
 };
 
-/// The box for a chunk: the clouds of the sample and a cell around them if that fits; without that cell; else the
-/// surroundings of their middle. The lanes of one warp work together; the result is lane 0's.
+/// The box of at most `capacity` cells for a chunk: the clouds of the sample and a cell around them if that fits;
+/// without that cell; else the surroundings of their middle. The lanes of one warp work together; the result is lane
+/// 0's.
 template <int dimensions, int order, class Shape, class Real>
-__device__ __forceinline__ ChunkBox find_box(const DepositTask<Real>& task, std::int64_t begin, int count) {
+__device__ __forceinline__ ChunkBox find_box(const DepositTask<Real>& task, std::int64_t begin, int count,
+                                             int capacity) {
   constexpr unsigned all = 0xffffffffu;
-  constexpr int most[2][3] = {{Shape::capacity / 48, 48, 1}, {Shape::capacity / 144, 12, 12}};
+  const int most[2][3] = {{capacity / 48, 48, 1}, {capacity / 144, 12, 12}};
   const ChunkSample<dimensions, order, Real> sample(task, begin, count);
   const unsigned known = __ballot_sync(all, sample.inside[0]);
   const int inside = __reduce_add_sync(all, sample.inside[0] + sample.inside[1]);
@@ -105,8 +107,9 @@ __device__ __forceinline__ ChunkBox find_box(const DepositTask<Real>& task, std:
     cells *= static_cast<float>(box.extent[a]);
     cells_around *= static_cast<float>(box.extent[a] + 2);
   }
-  const bool roomy = cells_around <= Shape::capacity && (box.extent[1] + 2) * (box.extent[2] + 2) <= Shape::most_rows;
-  const bool fits = cells <= Shape::capacity && box.extent[1] * box.extent[2] <= Shape::most_rows;
+  const bool roomy =
+      cells_around <= static_cast<float>(capacity) && (box.extent[1] + 2) * (box.extent[2] + 2) <= Shape::most_rows;
+  const bool fits = cells <= static_cast<float>(capacity) && box.extent[1] * box.extent[2] <= Shape::most_rows;
 #pragma unroll
   for (int a = 0; a < dimensions; ++a) {
     const int limit = most[dimensions - 2][a], n = task.frame.cells[a];
@@ -237,15 +240,18 @@ class ChunkDeposit {
     constexpr int words = sizeof(shared_.sums) / sizeof(uint4);
     for (int k = static_cast<int>(threadIdx.x); k < words; k += Shape::threads)
       reinterpret_cast<uint4*>(&shared_.sums)[k] = uint4{0, 0, 0, 0};
-    if (threadIdx.x < 32) {
-      const ChunkBox box = find_box<dimensions, order, Shape>(task_, begin_, count_);
-      if (threadIdx.x == 0) shared_.box = box, shared_.strays = 0;
-    }
 #pragma unroll
     for (int e = 0; e < Shape::each; ++e)
       if (e * Shape::threads + static_cast<int>(threadIdx.x) < count_)
         large = large || !(fabs(mass_[e]) <= task_.small_mass);
-    return !__syncthreads_or(large);
+    const bool small = !__syncthreads_or(large);
+    if (threadIdx.x < 32) {
+      const ChunkBox box =
+          find_box<dimensions, order, Shape>(task_, begin_, count_, ChunkSums<Shape::capacity>::cells(small));
+      if (threadIdx.x == 0) shared_.box = box, shared_.strays = 0;
+    }
+    __syncthreads();
+    return small;
   }
 
   __device__ __forceinline__ void add(const CloudOffsets<dimensions, order>& offsets, int row, int layer, bool small) {
@@ -264,7 +270,7 @@ class ChunkDeposit {
       bool within = true;
 #pragma unroll
       for (int a = 0; a < dimensions; ++a) {
-        local[a] = cloud.axis[a].first - shared_.box.origin[a];
+        local[a] = task_.frame.wrapped(a, cloud.axis[a].first) - shared_.box.origin[a];
         if (local[a] < 0) local[a] += task_.frame.cells[a];
         within = within && local[a] + order <= shared_.box.extent[a];
       }

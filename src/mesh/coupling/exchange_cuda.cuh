@@ -12,9 +12,13 @@
 
 namespace pergola::cuda {
 
-/// By measurement on an H200. Clouds of three and four cells along an axis need more cells and registers.
+/// By measurement on an H200. The triangular cloud needs more cells and registers; that of four cells along an axis is
+/// TreePM's, whose mesh has two cells for the distance of two particles.
 template <int order>
-using UsualChunk = ChunkShape<256, 4, order >= 3 ? 4096 : 3072, order >= 3 ? 3 : 6>;
+using UsualChunk = ChunkShape<256, order == 4 ? 1 : 4, order >= 3 ? 4096 : 3072,
+                              order == 3   ? 3
+                              : order == 4 ? 5
+                                           : 6>;
 
 /// A copy of the counts in memory of the host that the GPU writes to, looked at without waiting.
 class CountsOnHost {
