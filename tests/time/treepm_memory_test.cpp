@@ -23,7 +23,7 @@ class TreePmMemory : public DeviceTest {
     TimeOptions time;
     time.integrator = "leapfrog";
     time.steps = steps;
-    time.step_max = 0.01;
+    time.step_max = 0x1p-6;
     return make_integrator(time, gravity, {device(), serial_communicator(), nullptr});
   }
   double bytes_per_particle(std::int64_t side, int cells, const std::string& steps) const {

@@ -225,27 +225,28 @@ TEST_P(Exchange, CellOrderGivesTheSameDensity) {
 // Reference: the same with memory of their own. Rows are long and short, and planes many and few.
 TEST_P(Exchange, DensityMayBeWrittenOverItsSums) {
   if (GetParam() != "cuda") GTEST_SKIP() << "sums and field share memory on a GPU";
+  const Device here = device();  // and its stream
   for (const std::array<int, 3> cells : {std::array<int, 3>{16, 20, 24}, {64, 8, 8}, {8, 8, 40}}) {
     const Grid grid{3, cells, {{0, 0, 0}, {1, 2, 3}, Boundary::periodic}};
     const auto check = [&](auto real) {
       using Real = decltype(real);
-      MeshFixture<Real> mesh(device(), grid, with(Assignment::tsc));
+      MeshFixture<Real> mesh(here, grid, with(Assignment::tsc));
       const auto expected = mesh.deposit(scattered<Real>(grid, 3000, 5), quantum);
       const auto size = static_cast<std::int64_t>(sizeof(Real));
       const std::int64_t plane = (mesh.layout().pitch * mesh.layout().ny * size + 255) / 256 * 256;
       const std::int64_t sums = (mesh.exchange().sum_bytes() + 255) / 256 * 256, field = mesh.layout().size();
-      Buffer<std::byte> both(device(), std::max(plane + sums, field * size + 256));
+      Buffer<std::byte> both(here, std::max(plane + sums, field * size + 256));
       Field<Real> over = mesh.layout();
       over.data = reinterpret_cast<Real*>(both.data());
       StageClock clock;
       std::vector<std::uint32_t> order(3000);
       for (std::uint32_t k = 0; k < 3000; ++k) order[k] = k * 7 % 3000;
-      const Buffer<std::uint32_t> near(device(), order);
+      const Buffer<std::uint32_t> near(here, order);
       MeshParticles<Real> particles = mesh.particles();
       particles.order = near.data();
       mesh.exchange().deposit(particles, quantum, over, both.data() + (both.size() / 256 * 256 - sums), clock);
       std::vector<Real> found(static_cast<std::size_t>(field));
-      device().memory().to_host(found.data(), over.data, found.size() * sizeof(Real));
+      here.memory().to_host(found.data(), over.data, found.size() * sizeof(Real));
       EXPECT_EQ(found, expected);
     };
     check(float{});
