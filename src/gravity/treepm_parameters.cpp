@@ -25,8 +25,8 @@ struct Calibration {
   double spacing[2];  // the mean distance of particles in cells
   double tree[2];     // accuracy of the tree's opening over that of the whole
 };
-constexpr Calibration in_a_box[] = {{1e-2, 1e-3, Assignment::pcs, {0.8, 1.15}, {4.6, 5.8}, {2.0, 2.0}, {0.3, 0.1}},
-                                    {1e-3, 1e-5, Assignment::pcs, {1.15, 3.8}, {5.8, 8.0}, {2.0, 2.0}, {0.1, 0.1}}};
+constexpr Calibration in_a_box[] = {{1e-2, 1e-3, Assignment::pcs, {0.8, 1.15}, {4.6, 5.8}, {2.0, 2.0}, {0.5, 0.4}},
+                                    {1e-3, 1e-5, Assignment::pcs, {1.15, 3.8}, {5.8, 8.0}, {2.0, 2.0}, {0.4, 0.4}}};
 /// In open space forces do not cancel, transforms are twice as long along each axis, and most particles are near the
 /// middle.
 constexpr Calibration in_the_open[] = {

@@ -17,7 +17,7 @@ namespace pergola::cuda {
 template <int order>
 using UsualChunk = ChunkShape<256, order == 4 ? 1 : 4, order >= 3 ? 4096 : 3072,
                               order == 3   ? 3
-                              : order == 4 ? 5
+                              : order == 4 ? 4
                                            : 6>;
 
 /// A copy of the counts in memory of the host that the GPU writes to, looked at without waiting.
