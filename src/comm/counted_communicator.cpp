@@ -1,42 +1,57 @@
 #include "comm/counted_communicator.hpp"
 
+#include <bit>
+#include <numeric>
+
 #include "base/stopwatch.hpp"
 
 namespace pergola {
 
 template <class Call>
-void CountedCommunicator::counted(std::size_t bytes, const Call& call) {
+void CountedCommunicator::counted(std::size_t bytes, std::size_t received, int messages, const Call& call) {
   const auto begin = Clock::now();
   call();
   traffic_.seconds += seconds_since(begin);
   traffic_.bytes += static_cast<std::int64_t>(bytes);
+  traffic_.received += static_cast<std::int64_t>(received);
+  traffic_.messages += messages;
   ++traffic_.calls;
 }
 
+int CountedCommunicator::depth() const { return std::bit_width(static_cast<unsigned>(size() - 1)); }
+
 void CountedCommunicator::barrier() {
-  counted(0, [&] { inner_->barrier(); });
+  counted(0, 0, depth(), [&] { inner_->barrier(); });
 }
 
 void CountedCommunicator::broadcast(void* data, std::size_t bytes, int root) {
-  counted(rank() == root ? bytes : 0, [&] { inner_->broadcast(data, bytes, root); });
+  const bool sends = rank() == root;
+  counted(sends ? bytes : 0, sends ? 0 : bytes, depth(), [&] { inner_->broadcast(data, bytes, root); });
 }
 
 void CountedCommunicator::all_gather_in_place(void* all, const std::vector<std::size_t>& piece_bytes) {
-  counted(piece_bytes[static_cast<std::size_t>(rank())], [&] { inner_->all_gather_in_place(all, piece_bytes); });
+  const std::size_t own = piece_bytes[static_cast<std::size_t>(rank())];
+  const std::size_t sum = std::accumulate(piece_bytes.begin(), piece_bytes.end(), std::size_t{0});
+  counted(own, sum - own, depth(), [&] { inner_->all_gather_in_place(all, piece_bytes); });
 }
 
 void CountedCommunicator::all_reduce(std::int64_t* values, std::size_t count, Reduction reduction) {
-  counted(count * sizeof *values, [&] { inner_->all_reduce(values, count, reduction); });
+  const std::size_t bytes = count * sizeof *values;
+  counted(bytes, bytes, depth(), [&] { inner_->all_reduce(values, count, reduction); });
 }
 
 void CountedCommunicator::all_reduce(double* values, std::size_t count, Reduction reduction) {
-  counted(count * sizeof *values, [&] { inner_->all_reduce(values, count, reduction); });
+  const std::size_t bytes = count * sizeof *values;
+  counted(bytes, bytes, depth(), [&] { inner_->all_reduce(values, count, reduction); });
 }
 
 void CountedCommunicator::exchange(const std::vector<Outgoing>& out, const std::vector<Incoming>& in) {
-  std::size_t bytes = 0;
-  for (const Outgoing& message : out) bytes += message.rank == rank() ? 0 : message.bytes;
-  counted(bytes, [&] { inner_->exchange(out, in); });
+  std::size_t bytes = 0, received = 0;
+  int messages = 0;
+  for (const Outgoing& message : out)
+    if (message.rank != rank()) bytes += message.bytes, ++messages;
+  for (const Incoming& message : in) received += message.rank == rank() ? 0 : message.bytes;
+  counted(bytes, received, messages, [&] { inner_->exchange(out, in); });
 }
 
 }  // namespace pergola

@@ -8,8 +8,11 @@ namespace pergola {
 /// What a rank has had to do with the others.
 struct Traffic {
   std::int64_t calls = 0;
-  std::int64_t bytes = 0;  // that it handed over for others
-  double seconds = 0;      // from the beginning of its calls to their end: waiting, and sending and receiving
+  std::int64_t bytes = 0;     // that it handed over for others
+  std::int64_t received = 0;  // bytes of others that came to it
+  /// To other ranks: those of an exchange; of a call that all ranks take part in as many as a tree of messages is deep.
+  std::int64_t messages = 0;
+  double seconds = 0;  // from the beginning of its calls to their end: waiting, and sending and receiving
 };
 
 /// Another communicator, with its calls counted.
@@ -31,7 +34,9 @@ class PERGOLA_API CountedCommunicator final : public Communicator {
 
  private:
   template <class Call>
-  void counted(std::size_t bytes, const Call& call);
+  void counted(std::size_t bytes, std::size_t received, int messages, const Call& call);
+  /// Rounds until what one rank has is with all.
+  int depth() const;
 
   std::shared_ptr<Communicator> inner_;
   Traffic traffic_;

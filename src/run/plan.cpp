@@ -9,13 +9,12 @@
 #include "base/text.hpp"
 #include "device/opening.hpp"
 #include "gravity/solver_entry.hpp"
-#include "io/snapshot.hpp"
 #include "models/model_source.hpp"
 #include "outputs/output.hpp"
 #include "outputs/radii_output.hpp"
 #include "run/plan_parts.hpp"
+#include "run/plan_sample.hpp"
 #include "sim/gravity_system.hpp"
-#include "sim/open_particles.hpp"
 #include "sim/solver_box.hpp"
 #include "time/integrator_entry.hpp"
 
@@ -34,106 +33,11 @@ constexpr int most_side_cpu = 192, most_side_gpu = 512;
 constexpr std::int64_t most_mesh_particles_cpu = 1 << 21, most_mesh_particles_gpu = 1 << 24;
 constexpr int mesh_trial_cells = 64;
 
-struct Count {
-  std::int64_t n = 0;
-  double start_time = 0;
-  double box_side = 0;  // as the file or the model states it; 0: none
-};
-
-Count count_part(const RunConfig::ParticlesPart& part) {
-  if (part.file.empty()) {
-    const auto start = model_cosmology(part.model, part.options);
-    return {model_count(find_model(part.model), part.options.n), start ? start->scale_factor : 0,
-            model_box_side(part.model, part.options)};
-  }
-  const auto summary = inspect_snapshot(part.file);
-  Count count{0, summary.header.time, summary.header.box_size};
-  for (const std::int64_t species : summary.counts) count.n += species;
-  return count;
-}
-
-Count count_particles(const RunConfig& config) {
-  if (config.particles.parts.empty()) return count_part(config.particles);
-  Count count;  // two systems on an orbit begin at time 0
-  for (const auto& part : config.particles.parts) count.n += count_part(part).n;
-  return count;
-}
-
 /// In the periodic box that comes with the particles, where the configuration leaves it open.
 RunConfig with_stated_box(RunConfig config, double side) {
   if (side > 0 && !box_of(config.gravity).given())
     if (const Box box = find_solver_box(config, Particles(), side); box.periodic()) set_box(config.gravity, box);
   return config;
-}
-
-/// Particles on the host, each with id, species and eight reals: a piece on its way to the device and what waits to be
-/// written; and all of them where a box is found from the whole, or the model knows no pieces.
-double host_bytes_of(const RunConfig& config, std::int64_t n) {
-  constexpr double each = sizeof(std::uint64_t) + sizeof(std::uint8_t) + 8 * sizeof(double), piece = 1 << 22;
-  const auto parts = config.particles.all();
-  const bool whole = box_is_for_all(config.gravity) || std::any_of(parts.begin(), parts.end(), [](const auto& part) {
-                       return part.file.empty() && !can_be_made_in_pieces(part.model);
-                     });
-  const double all = static_cast<double>(n) * each;
-  const double waiting = std::min(all, static_cast<double>(most_bytes_waiting()));
-  const bool graded = config.cosmology && n <= config.output.structure_most;  // all are looked at when it is over
-  return waiting + (whole || graded ? all : std::min(all, piece * each));
-}
-
-double device_bytes_of(const RunConfig& config, const Device& device, std::int64_t n) {
-  return static_cast<double>(
-      make_integrator(config.time_options(), config.solver_options(), {device, serial_communicator(), nullptr})
-          ->device_bytes(n));
-}
-
-/// About n of the particles that a configuration names, with all of their mass.
-struct Sample {
-  Particles particles;
-  double time = 0;
-};
-
-/// Each model with its share of n.
-void thin_models(RunConfig& config, std::int64_t n) {
-  const double all = static_cast<double>(count_particles(config).n);
-  for (auto& part : config.particles.all()) {
-    const ModelInfo& model = find_model(part.model);
-    if (!model.any_n) continue;
-    const double share = static_cast<double>(model_count(model, part.options.n)) / all;
-    const auto fewer = static_cast<std::int64_t>(std::llround(static_cast<double>(n) * share));
-    const auto side = static_cast<std::int64_t>(std::cbrt(static_cast<double>(fewer)) + 1e-9);
-    part.options.n = std::max(model.cube ? side * side * side : fewer, model.min_n);
-  }
-}
-
-Sample thinned(RunConfig& config, std::int64_t n, int threads) {
-  const auto parts = config.particles.all();
-  if (std::all_of(parts.begin(), parts.end(), [](const auto& part) { return part.file.empty(); })) {
-    thin_models(config, n);
-    StartingPoint begin = open_particles(config, threads);
-    Sample sample{{}, begin.time};
-    begin.particles->read(0, begin.particles->count(), sample.particles);
-    return sample;
-  }
-  StartingPoint begin = open_particles(config, threads);
-  ParticleSource& all = *begin.particles;
-  const std::int64_t stride = std::max<std::int64_t>(1, (all.count() + n - 1) / n), piece = std::int64_t{1} << 16;
-  constexpr std::int64_t dense = 1024;  // beyond, single reads are cheaper than all of it
-  Sample sample{{}, begin.time};
-  Particles part, one;
-  for (std::int64_t at = 0; at < all.count(); at += stride) {
-    if (stride > dense || at / piece != (at - stride) / piece || at == 0) {
-      const std::int64_t first = stride > dense ? at : at / piece * piece;
-      all.read(first, std::min(stride > dense ? 1 : piece, all.count() - first), part);
-    }
-    const auto k = static_cast<std::size_t>(stride > dense ? 0 : at % piece);
-    one.resize(1);
-    one.id[0] = part.id[k], one.species[0] = part.species[k];
-    one.mass[0] = part.mass[k] * static_cast<double>(stride);
-    one.x[0] = part.x[k], one.y[0] = part.y[k], one.z[0] = part.z[k];
-    one.vx[0] = part.vx[k], one.vy[0] = part.vy[k], one.vz[0] = part.vz[k];
-    sample.particles.append(one);
-  }
-  return sample;
 }
 
 /// How steps of a trial and of the run compare.
@@ -384,6 +288,24 @@ void GravityTrial::make() {
 
 }  // namespace
 
+double device_bytes_of(const RunConfig& config, const Device& device, std::int64_t n, int ranks) {
+  const auto rank = ranks > 1 ? lone_rank_of(ranks) : serial_communicator();
+  const auto integrator = make_integrator(config.time_options(), config.solver_options(), {device, rank, nullptr});
+  return static_cast<double>(integrator->device_bytes(integrator->spread() ? (n + ranks - 1) / ranks : n));
+}
+
+double host_bytes_of(const RunConfig& config, std::int64_t n, int ranks) {
+  constexpr double each = sizeof(std::uint64_t) + sizeof(std::uint8_t) + 8 * sizeof(double), piece = 1 << 22;
+  const auto parts = config.particles.all();
+  const bool whole = box_is_for_all(config.gravity) || std::any_of(parts.begin(), parts.end(), [](const auto& part) {
+                       return part.file.empty() && !can_be_made_in_pieces(part.model);
+                     });
+  const double all = static_cast<double>(n) * each, own = all / ranks;
+  const double waiting = std::min(own, static_cast<double>(most_bytes_waiting()));
+  const bool graded = config.cosmology && n <= config.output.structure_most;  // all are looked at when it is over
+  return waiting + (whole || graded ? all : std::min(own, piece * each));
+}
+
 RunPlan plan_gravity(const RunConfig& given, const PlanOptions& options) {
   given.check();
   given.require_particles();
@@ -395,13 +317,15 @@ RunPlan plan_gravity(const RunConfig& given, const PlanOptions& options) {
   plan.device = device.spec();
   plan.device_name = device.name();
   plan.device_bytes = device_bytes_of(config, device, count.n);
-  plan.host_bytes = host_bytes_of(config, count.n) + resident_bytes();
+  const double program = resident_bytes();
+  plan.host_bytes = host_bytes_of(config, count.n) + program;
   plan.device_free_bytes = static_cast<double>(device.memory().free_bytes());
   plan.host_free_bytes = static_cast<double>(Device::open("cpu").memory().free_bytes());
   if (options.trial)
     GravityTrial(plan, config, device, count).make();
   else
     guess_gravity(plan, config, device, std::max(0.0, config.length_between(count.start_time, config.run.end_time)));
+  if (options.ranks > 0) plan.ranks = plan_gravity_ranks(config, plan, options, program);
   plan.universe = universe_resolution(config, count.n, count.start_time);
   plan.fits = device.is_cuda() ? plan.device_bytes <= plan.device_free_bytes && plan.host_bytes <= plan.host_free_bytes
                                : plan.device_bytes + plan.host_bytes <= plan.host_free_bytes;

@@ -6,12 +6,15 @@
 
 #include "base/host_device.hpp"
 #include "config/config.hpp"
+#include "run/rank_plan.hpp"
 #include "sim/universe_resolution.hpp"
 
 namespace pergola {
 
 struct PlanOptions {
   bool trial = true;  // of at most 10 s and a tenth of the free memory
+  int ranks = 0;      // above 0: also what so many ranks take, from what a sample of them sends; with a trial
+  Network network{};
 };
 
 /// What a run will take, before it is begun.
@@ -40,6 +43,7 @@ struct RunPlan {
   std::vector<std::string> tried, assumed;
   std::vector<std::string> chosen;  // what the run will say that was chosen for it
   std::vector<std::string> warnings;
+  std::optional<RankPlan> ranks{};
   std::optional<UniverseResolution> universe{};  // how far its structure can be trusted
 };
 

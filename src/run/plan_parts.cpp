@@ -48,6 +48,12 @@ void set_range(RunPlan& plan, double factor) {
   plan.seconds_high = plan.seconds * factor;
 }
 
+double step_seconds(const RunPlan& plan) {
+  for (const auto& part : plan.parts)
+    if (part.name == "steps") return part.seconds / std::max(plan.steps, 1.0);
+  return 0;
+}
+
 RunPlan plan_run(const RunConfig& config, const PlanOptions& options) {
   static const std::map<std::string, RunPlan (*)(const RunConfig&, const PlanOptions&)> by_kind{
       {"gravity", plan_gravity}, {"plasma", plan_plasma}};

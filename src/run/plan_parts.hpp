@@ -25,6 +25,19 @@ void set_range(RunPlan& plan, double factor);
 RunPlan plan_gravity(const RunConfig& config, const PlanOptions& options);
 RunPlan plan_plasma(const RunConfig& config, const PlanOptions& options);
 
+/// Bytes of integrator and solver for so many particles, of one of so many ranks; and of particles on the host, each
+/// with id, species and eight reals: a piece on its way to the device and what waits to be written, and all of them
+/// where a box is found from the whole, or the model knows no pieces.
+double device_bytes_of(const RunConfig& config, const Device& device, std::int64_t n, int ranks = 1);
+double host_bytes_of(const RunConfig& config, std::int64_t n, int ranks = 1);
+
+/// The same run on several ranks: the traffic is counted with a sample. `program_bytes`: of a process without
+/// particles.
+RankPlan plan_gravity_ranks(const RunConfig& config, const RunPlan& plan, const PlanOptions& options,
+                            double program_bytes);
+/// Seconds of a step, all outputs left out.
+double step_seconds(const RunPlan& plan);
+
 /// A run under gravity without a trial: the steps of its integrator where they are fixed, else those of a Plummer model
 /// in N-body units, at typical rates.
 void guess_gravity(RunPlan& plan, const RunConfig& config, const Device& device, double length);

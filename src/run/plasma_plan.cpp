@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.hpp"
 #include "device/opening.hpp"
 #include "run/plan_parts.hpp"
 #include "sim/plasma_preflight.hpp"
@@ -95,6 +96,43 @@ void guess_plasma(RunPlan& plan, const RunConfig& config, const Device& device, 
   set_range(plan, guess_factor);
 }
 
+constexpr std::int64_t dry_steps = 2;
+
+DryRun dry_run(RunConfig config, int ranks) {
+  config.run.device = "cpu", config.run.threads = 1;
+  return count_traffic(ranks, dry_steps, config.run.end_time, [&](std::shared_ptr<Communicator> rank) {
+    return std::make_unique<PlasmaSystem>(config, nullptr, std::move(rank));
+  });
+}
+
+RankPlan plan_plasma_ranks(const RunConfig& config, const RunPlan& plan, const PlanOptions& options,
+                           const Device& device, double program_bytes) {
+  RankPlan found{.ranks = options.ranks, .network = options.network};
+  found.one_rank_seconds = step_seconds(plan);
+  found.device_bytes = plan.device_bytes, found.host_bytes = plan.host_bytes;
+  RunShape shape{static_cast<double>(plan.n), true, false};
+  if (options.ranks > 1) {
+    if (device.is_cuda())
+      throw Error(ErrorKind::input,
+                  fmt::format("--ranks: expected 1, for a run with [plasma] on a GPU is computed by one process, found "
+                              "{}; or use --device cpu",
+                              options.ranks));
+    const PlasmaMemory memory = plasma_memory(config, device, options.ranks);
+    found.device_bytes = memory.device_bytes, found.host_bytes = memory.host_bytes + program_bytes;
+    const auto all = static_cast<double>(plan.n);
+    const int ranks = std::min(options.ranks, most_dry_whole_meshes);
+    const bool fits = ranks * plasma_memory(config, device, ranks).device_bytes <= trial_memory * plan.host_free_bytes;
+    const bool complete = all <= small_particles_cpu && fits;
+    shape.whole = complete && ranks == options.ranks;
+    const RunConfig tried = complete ? config : smaller(config, all, small_particles_cpu);
+    found.counted.push_back(dry_run(tried, ranks));
+    set_added_work(found.counted.front(), dry_run(tried, 1));
+    if (!shape.whole) found.counted.push_back(dry_run(smaller(config, all, small_particles_cpu / 8), ranks));
+  }
+  foretell_ranks(found, shape);
+  return found;
+}
+
 }  // namespace
 
 RunPlan plan_plasma(const RunConfig& config, const PlanOptions& options) {
@@ -106,7 +144,8 @@ RunPlan plan_plasma(const RunConfig& config, const PlanOptions& options) {
   plan.device = device.spec();
   plan.device_name = device.name();
   plan.device_bytes = memory.device_bytes;
-  plan.host_bytes = memory.host_bytes + resident_bytes();
+  const double program = resident_bytes();
+  plan.host_bytes = memory.host_bytes + program;
   plan.device_free_bytes = memory.device_free_bytes;
   plan.host_free_bytes = memory.host_free_bytes;
   plan.fits = memory.fits;
@@ -119,6 +158,7 @@ RunPlan plan_plasma(const RunConfig& config, const PlanOptions& options) {
     try_plasma(plan, config, device, memory);
   else
     guess_plasma(plan, config, device, memory);
+  if (options.ranks > 0) plan.ranks = plan_plasma_ranks(config, plan, options, device, program);
   return plan;
 }
 

@@ -105,6 +105,40 @@ class Plan(harness.CliTest):
         self.assertEqual((plan["n"], plan["steps"]), (10**10, 4))
         self.assertTrue(any("grows to that of 10000000000" in sentence for sentence in plan["assumed"]), plan)
 
+    SPREAD = ("--device", "cpu", "--threads", "1", "--set", "gravity.solver=tree", "--set", "time.integrator=leapfrog",
+              "--set", "time.step=0.5", "--set", "particles.n=500")
+
+    def test_ranks_are_foretold_from_counted_messages(self):
+        config = self.config(COLLAPSE)
+
+        def plan(*more):
+            return self.good_json("plan", config, *self.SPREAD, "--ranks", *more)["ranks"]
+
+        one, fast, slow = plan("1"), plan("4"), plan("4", "--network", "1kB/s", "--latency", "0.5")
+        self.assertEqual((one["communication_seconds_per_step"], one["efficiency"], one["counted"]), (0, 1, []))
+        self.assertEqual((fast["network_bytes_per_second"], fast["latency_seconds"]), (12.5e9, 2e-6))
+        self.assertLess(slow["efficiency"], fast["efficiency"])
+        self.assertLess(fast["device_bytes_per_rank"], one["device_bytes_per_rank"])
+        self.assertEqual(fast["counted"][0]["n"], 500)
+        self.assertEqual(fast["bytes_per_rank_and_step"], slow["bytes_per_rank_and_step"])
+        self.assertAlmostEqual(slow["communication_seconds_per_step"],
+                               slow["bytes_per_rank_and_step"] / 1000 + slow["messages_per_rank_and_step"] * 0.5)
+        self.assertGreaterEqual(fast["imbalance"], 1)
+
+    def test_ranks_that_keep_all_particles_save_no_memory(self):
+        config = self.config(COLLAPSE)
+        plan = self.good_json("plan", config, "--device", "cpu", "--ranks", "4")
+        self.assertFalse(plan["ranks"]["spread"])
+        self.assertEqual(plan["ranks"]["device_bytes_per_rank"], plan["memory"]["device_bytes"])
+        self.assertNotIn("efficiency", plan["ranks"])
+
+    def test_ranks_and_networks_that_are_none_are_refused(self):
+        config = self.config(COLLAPSE)
+        for more, word in ((("--ranks", "0"), "--ranks"), (("--ranks", "2", "--network", "fast"), "12.5GB/s"),
+                           (("--ranks", "2", "--latency", "-1"), "--latency"), (("--network", "1e9"), "--ranks"),
+                           (("--ranks", "2", "--no-trial"), "--no-trial")):
+            self.bad(2, "plan", config, *more, says=(word,))
+
 
 if __name__ == "__main__":
     harness.main()

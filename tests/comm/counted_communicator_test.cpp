@@ -34,6 +34,8 @@ TEST(CountedCommunicator, GivesWhatTheOtherGivesAndCountsWhatIsSentToOthers) {
     used.barrier();
     EXPECT_EQ(counted.traffic().calls, 6);
     EXPECT_EQ(counted.traffic().bytes, 8 + 8 + (rank == 1 ? 4 : 0) + 4 + 8);
+    EXPECT_EQ(counted.traffic().received, 8 + 8 + (rank == 1 ? 0 : 4) + 8 + 8);
+    EXPECT_EQ(counted.traffic().messages, 5 * 2 + 2);  // three ranks: two rounds reach all
     EXPECT_GE(counted.traffic().seconds, 0);
   });
 }

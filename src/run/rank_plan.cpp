@@ -1,0 +1,153 @@
+#include "run/rank_plan.hpp"
+
+#include <fmt/core.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "comm/counted_communicator.hpp"
+#include "comm/thread_ranks.hpp"
+#include "sim/system.hpp"
+
+namespace pergola {
+
+namespace {
+
+/// Of this thread.
+double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+class LoneRank final : public Communicator {
+ public:
+  explicit LoneRank(int ranks) : ranks_(ranks) {}
+  int rank() const override { return 0; }
+  int size() const override { return ranks_; }
+  void barrier() override { refuse(); }
+  void broadcast(void*, std::size_t, int) override { refuse(); }
+  void all_gather_in_place(void*, const std::vector<std::size_t>&) override { refuse(); }
+  void exchange(const std::vector<Outgoing>&, const std::vector<Incoming>&) override { refuse(); }
+  bool all_have_failed(double) override { return false; }
+  void abort(int) override {}
+
+ private:
+  [[noreturn]] static void refuse() { throw Error(ErrorKind::system, "a rank that only counts its memory was called"); }
+  const int ranks_;
+};
+
+}  // namespace
+
+std::shared_ptr<Communicator> lone_rank_of(int ranks) { return std::make_shared<LoneRank>(ranks); }
+
+void set_added_work(DryRun& tried, const DryRun& one_rank) {
+  if (one_rank.seconds_mean > 0)
+    tried.added_work = std::max(0.0, tried.seconds_mean * tried.ranks / one_rank.seconds_mean - 1);
+}
+
+DryRun count_traffic(int ranks, std::int64_t steps, double end_time,
+                     const std::function<std::unique_ptr<System>(std::shared_ptr<Communicator>)>& make) {
+  struct OfRank {
+    double sent = 0, carried = 0, messages = 0, seconds = 0;
+  };
+  std::vector<OfRank> all(static_cast<std::size_t>(ranks));
+  DryRun found{.ranks = ranks};
+  run_on_thread_ranks(ranks, [&](Communicator& communicator) {
+    const auto counted =
+        std::make_shared<CountedCommunicator>(std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
+    const auto system = make(counted);
+    const Traffic before = counted->traffic();
+    const double begin = thread_seconds();
+    system->pause_every(1);
+    const std::int64_t first = system->counts().steps;
+    system->advance(end_time, [&] { return system->counts().steps - first >= steps; });
+    const Traffic& after = counted->traffic();
+    const auto sent = static_cast<double>(after.bytes - before.bytes);
+    all[static_cast<std::size_t>(communicator.rank())] = {
+        sent, std::max(sent, static_cast<double>(after.received - before.received)),
+        static_cast<double>(after.messages - before.messages), thread_seconds() - begin};
+    if (communicator.is_root()) found.n = system->size(), found.steps = system->counts().steps - first;
+  });
+  if (found.steps == 0)
+    throw Error(ErrorKind::input, "--ranks: expected a run of at least one whole step, found a shorter one");
+  const auto taken = static_cast<double>(found.steps);
+  double sent = 0, seconds = 0, most_seconds = 0;
+  for (const OfRank& one : all) {
+    sent += one.sent, seconds += one.seconds;
+    most_seconds = std::max(most_seconds, one.seconds);
+    found.bytes_mean += one.carried / (taken * ranks);
+    found.bytes_most = std::max(found.bytes_most, one.carried / taken);
+    found.messages_most = std::max(found.messages_most, one.messages / taken);
+  }
+  found.sent_per_particle = sent / (taken * static_cast<double>(found.n));
+  found.seconds_mean = seconds / (taken * ranks);
+  found.imbalance = seconds > 0 ? most_seconds * ranks / seconds : 1;
+  return found;
+}
+
+double TrafficRule::at(double m) const { return volume * m + surface * std::pow(m, 2.0 / 3); }
+
+TrafficRule fit_traffic(double m, double bytes, double fewer, double bytes_of_fewer) {
+  const double each = bytes / m, thinner = std::cbrt(1 / m);
+  const double surface = (bytes_of_fewer / fewer - each) / (std::cbrt(1 / fewer) - thinner);
+  if (!(surface > 0)) return {each, 0};
+  if (surface * thinner > each) return {0, each / thinner};
+  return {each - surface * thinner, surface};
+}
+
+double scaled_messages(double messages, int tried_ranks, int ranks) {
+  return messages * std::max(1.0, (ranks - 1.0) / (tried_ranks - 1.0));
+}
+
+double scaled_added_work(double added, double more, double more_ranks, bool mesh_is_shared) {
+  return mesh_is_shared ? added / std::cbrt(more) : added * more_ranks;
+}
+
+void foretell_ranks(RankPlan& plan, const RunShape& run) {
+  plan.compute_seconds = plan.one_rank_seconds / plan.ranks;
+  if (plan.ranks > 1) {
+    const DryRun& tried = plan.counted.front();
+    const auto share = [](const DryRun& of) { return static_cast<double>(of.n) / of.ranks; };
+    const double uneven = tried.bytes_mean > 0 ? tried.bytes_most / tried.bytes_mean : 1;
+    if (run.whole) {
+      plan.bytes = tried.bytes_most;
+      plan.added_work = tried.added_work;
+    } else {
+      const DryRun& smaller = plan.counted.back();
+      const TrafficRule rule = fit_traffic(share(tried), tried.bytes_mean, share(smaller), smaller.bytes_mean);
+      plan.bytes = uneven * rule.at(run.n / (run.mesh_is_shared ? plan.ranks : tried.ranks));
+      plan.added_work = scaled_added_work(tried.added_work, run.n / plan.ranks / share(tried),
+                                          static_cast<double>(plan.ranks) / tried.ranks, run.mesh_is_shared);
+    }
+    plan.messages = scaled_messages(tried.messages_most, tried.ranks, plan.ranks);
+    plan.imbalance = tried.imbalance;
+    plan.compute_seconds *= plan.imbalance * (1 + plan.added_work);
+    plan.communication_seconds = plan.bytes / plan.network.bytes_per_second + plan.messages * plan.network.latency;
+  }
+  const double step = plan.compute_seconds + plan.communication_seconds;
+  plan.efficiency = step > 0 ? plan.one_rank_seconds / (plan.ranks * step) : 1;
+}
+
+std::optional<double> parse_byte_rate(const std::string& text) {
+  struct Unit {
+    const char* name;
+    double bytes;
+  };
+  // A longer name before one that it ends with.
+  constexpr Unit units[] = {{"TB/s", 1e12}, {"GB/s", 1e9}, {"MB/s", 1e6}, {"kB/s", 1e3}, {"B/s", 1}, {"", 1}};
+  for (const Unit& unit : units) {
+    if (!text.ends_with(unit.name)) continue;
+    std::string number = text.substr(0, text.size() - std::string(unit.name).size());
+    while (number.ends_with(' ')) number.pop_back();
+    const auto value = parse_real(number);
+    if (!value || !(*value > 0) || !std::isfinite(*value * unit.bytes)) return std::nullopt;
+    return *value * unit.bytes;
+  }
+  return std::nullopt;
+}
+
+}  // namespace pergola

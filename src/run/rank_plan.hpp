@@ -1,0 +1,91 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/host_device.hpp"
+#include "comm/communicator.hpp"
+
+namespace pergola {
+
+class System;
+
+/// What one rank has of a network.
+struct Network {
+  double bytes_per_second = 12.5e9;  // each way: 100 Gbit/s
+  double latency = 2e-6;             // seconds of a message
+};
+
+/// What ranks said to each other in some steps of a sample, counted with ranks that are threads of this process.
+struct DryRun {
+  int ranks = 1;
+  std::int64_t n = 0, steps = 0;
+  /// Of a rank and step: the larger of what it sends and what it gets, over the ranks.
+  double bytes_mean = 0, bytes_most = 0;
+  double sent_per_particle = 0;  // bytes of all ranks together over particles and steps
+  double messages_most = 0;
+  double seconds_mean = 0;  // processor time of a rank and step
+  double imbalance = 1;     // that of the busiest rank over the mean
+  double added_work = 0;    // processor time of all ranks over that of one rank with the same particles, less 1
+};
+
+/// Makes the system on each rank, and takes so many steps of it, or those up to its end.
+PERGOLA_API DryRun count_traffic(int ranks, std::int64_t steps, double end_time,
+                                 const std::function<std::unique_ptr<System>(std::shared_ptr<Communicator>)>& make);
+
+/// From one rank with the same particles.
+PERGOLA_API void set_added_work(DryRun& tried, const DryRun& one_rank);
+
+/// Bytes of a rank and step as its share m of the particles grows, at as many cells per particle: `volume` m for what
+/// each particle or cell sends (places to where they are worked on, forces back, the mesh's transposition), and
+/// `surface` m^(2/3) for what lies at the faces of a domain (cells and particles that are fetched, planes of the mesh).
+struct TrafficRule {
+  double volume = 0, surface = 0;
+  PERGOLA_API double at(double m) const;
+};
+/// Through the bytes of the larger share `m`, and of `fewer` where both parts can then be at least 0.
+PERGOLA_API TrafficRule fit_traffic(double m, double bytes, double fewer, double bytes_of_fewer);
+/// Messages of a rank and step on more ranks than were tried: each has as many more partners.
+PERGOLA_API double scaled_messages(double messages, int tried_ranks, int ranks);
+
+/// Added work of a run whose ranks have `more` times the particles of the tried ones, and are `more_ranks` times as
+/// many: packing, top cells and branches of others are at the faces of a domain, whose share of the whole falls as the
+/// cube root of the particles. Where each rank works on the whole mesh, every rank adds another one.
+PERGOLA_API double scaled_added_work(double added, double more, double more_ranks, bool mesh_is_shared);
+
+/// What a run takes on several ranks, each with the threads and the speed that the trial had.
+struct RankPlan {
+  int ranks = 1;
+  bool spread = true;  // false: every rank keeps all particles, and times are not foretold
+  Network network{};
+  double device_bytes = 0, host_bytes = 0;  // of a rank
+  double one_rank_seconds = 0;              // of a step
+  double compute_seconds = 0, communication_seconds = 0, efficiency = 1;
+  double imbalance = 1, added_work = 0;
+  double bytes = 0, messages = 0;  // of the rank that has most, in a step
+  std::vector<DryRun> counted{};   // the larger sample first
+};
+
+/// How the traffic of a sample becomes that of the run.
+struct RunShape {
+  double n = 0;
+  bool whole = false;  // the first sample is the run, on as many ranks
+  /// A rank's part of the mesh shrinks as ranks are added. False: each has the whole of it.
+  bool mesh_is_shared = true;
+};
+/// Fills in times, bytes and efficiency from `counted`, `ranks`, `network` and `one_rank_seconds`.
+PERGOLA_API void foretell_ranks(RankPlan& plan, const RunShape& run);
+
+/// Rank 0 of so many, which has nobody to talk to: for parts that are asked how large they would be.
+std::shared_ptr<Communicator> lone_rank_of(int ranks);
+
+/// Ranks of a dry run at most; and where each has the whole mesh.
+constexpr int most_dry_ranks = 64, most_dry_whole_meshes = 8;
+
+/// A rate such as 12.5GB/s, 800MB/s, 1e9B/s or 1e9, in bytes a second; none where it is not one above 0.
+PERGOLA_API std::optional<double> parse_byte_rate(const std::string& text);
+
+}  // namespace pergola
