@@ -52,8 +52,9 @@ class SpreadTreeSolver : public Solver<typename TreeNumbers<precision>::State> {
  protected:
   /// Of the tree, but for what is fetched from other ranks.
   std::int64_t tree_bytes(std::int64_t n, const tree::Opening& opening) const {
-    // Of a particle that arrives: place, mass, id and species; three accelerations go back.
-    constexpr std::int64_t routed_bytes = 7 * sizeof(State) + sizeof(std::uint64_t) + 1;
+    // Of a particle that arrives: place, mass, id and species; three accelerations go back. One that is kept has a
+    // weight.
+    constexpr std::int64_t routed_bytes = 7 * sizeof(State) + sizeof(std::uint64_t) + 1 + sizeof(std::uint32_t);
     return tree_.device_bytes(n, opening.order, tree_softening(softening_, opening)) + n * routed_bytes;
   }
   static tree::Points<State> points(const Sources<State>& of, const Box& box) {
@@ -126,10 +127,10 @@ void SpreadTreeSolver<precision>::serve(const Targets& targets, unsigned want, c
     failed = targets_.serve(
         tree_, {.count = n, .total = n}, want, options_.gravitational_constant, here,
         [&](const tree::ActiveSet&, std::uint32_t grain, const tree::Sink& sink) {
-          return begin(view, active, grain, sink);
+          return begin(view, active, grain, tree_.counting(sink));
         },
         [&](const tree::ActiveSet&, const tree::WalkTask<Pair>& task, const tree::Sink& sink) {
-          walk(view, active, task, sink);
+          walk(view, active, task, tree_.counting(sink));
         });
   });
   std::int64_t any = failed < n ? 1 : 0;

@@ -344,6 +344,7 @@ template <class T>
 template <class Space>
 void SpreadOctree<T>::fetch_in(const Space& space, const Opening& opening, const ActiveSet& active) {
   if (total_ == 0) return;
+  ++walks_;
   const int threads = device_.threads();
   MissingCells missing;
   std::vector<WalkTask<T>> tasks =

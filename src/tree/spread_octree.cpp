@@ -31,13 +31,16 @@ void fail_elsewhere(std::uint32_t cell) {
 template <class T>
 template <class Real>
 void SpreadOctree<T>::build(const Points<Real>& kept, const TreeSoftening& softening, int order) {
+  keep_weights();
   expansion_order_ = order;
   has_accelerations_ = false;
   this->periodic_ = kept.box.periodic();
   // A rank without particles may have no arrays.
-  std::int64_t sums[3] = {kept.count, kept.species && !softening.uniform ? 1 : 0, kept.id ? 1 : 0};
-  ranks_->all_reduce(sums, 3, Reduction::sum);
+  std::int64_t sums[4] = {kept.count, kept.species && !softening.uniform ? 1 : 0, kept.id ? 1 : 0,
+                          std::ssize(weight_) != kept.count ? 1 : 0};
+  ranks_->all_reduce(sums, 4, Reduction::sum);
   total_ = sums[0];
+  if (sums[3] > 0) weight_.clear();
   const bool with_species = sums[1] > 0, with_id = sums[2] > 0;
   routing_ = {}, count_ = 0;
   if (total_ == 0) return;
@@ -137,7 +140,7 @@ TopTree SpreadOctree<T>::route(const Points<Real>& kept, const SofteningDigit& d
     }
   });
   if (n > 0) sort_by_key_cpu(device_, n, sort);
-  TopTree top = find_top_tree(*ranks_, sort.keys.data(), n, total_);
+  TopTree top = find_top_tree(*ranks_, sort.keys.data(), n, total_, weights_before(sort, n));
   std::vector<std::int64_t> sent(static_cast<std::size_t>(ranks_->size()));
   for (const TopTree::Leaf& leaf : top.leaves) sent[static_cast<std::size_t>(leaf.rank)] += leaf.end - leaf.begin;
   const std::uint32_t* const order = sort.values.data();
@@ -174,6 +177,8 @@ void SpreadOctree<T>::begin_domain() {
   own_end_ = cells_.size();
   here_ = count_;
   mark_own_cells();
+  work_.assign(own_end_, 0);
+  walks_ = 0, times_ = 1;
 }
 
 template <class T>

@@ -20,8 +20,9 @@ class SpreadOctree : public OctreeCpu<T> {
   SpreadOctree(const Device& device, std::shared_ptr<Communicator> ranks)
       : OctreeCpu<T>(device), ranks_(std::move(ranks)) {}
 
-  /// From the particles that each rank keeps: they are brought to the ranks of their cells. Throws Error(numerics) on
-  /// all ranks when a position is not finite.
+  /// From the particles that each rank keeps: they are brought to the ranks of their cells, so that each rank has as
+  /// much of the work that was counted since the last build, where the same particles were there, and else as many of
+  /// them. Throws Error(numerics) on all ranks when a position is not finite.
   template <class Real>
   void build(const Points<Real>& kept, const TreeSoftening& softening, int order);
   /// The frame that build() would have, with the total mass. Throws as it does.
@@ -39,6 +40,11 @@ class SpreadOctree : public OctreeCpu<T> {
   /// Fetches whatever a walk for these particles meets with this opening.
   void fetch_for_walk(const OpenSpace& space, const Opening& opening, const ActiveSet& active);
   void fetch_for_walk(const ShortRangeBox<T>& space, const Opening& opening, const ActiveSet& active);
+
+  /// A sink that takes the same and counts the work of a walk for this domain.
+  Sink counting(Sink sink);
+  /// Counted since the last build on this rank: walks, and the particles of all builds and refreshes.
+  std::int64_t work() const;
 
   /// What refresh() builds on: that of one rank, on rank 0. The others have its names.
   SavedTree save() const;
@@ -77,6 +83,8 @@ class SpreadOctree : public OctreeCpu<T> {
   std::optional<double> find_common_frame(const Points<Real>& kept, std::int64_t total, Frame& frame) const;
   template <class Real>
   TopTree route(const Points<Real>& kept, const SofteningDigit& digit);
+  void keep_weights();
+  std::vector<std::int64_t> weights_before(const SortBuffers& sort, std::int64_t n) const;
   std::vector<std::uint32_t> take_top(TopTree top);
   void begin_domain();
   void copy_cells(const SavedTree& saved, const std::vector<std::uint32_t>& own, std::vector<std::uint32_t>& from);
@@ -115,6 +123,9 @@ class SpreadOctree : public OctreeCpu<T> {
   std::vector<std::uint8_t> own_cell_;         // whether it holds particles of this domain; of top and own cells
   std::vector<std::uint8_t> foreign_;          // whether it holds any others
   std::vector<std::uint8_t> asking_particle_, asking_cell_;
+  std::vector<std::uint64_t> work_;     // of walks since the last build; of top and own cells
+  std::int64_t walks_ = 0, times_ = 0;  // since then; and how often particles were taken in or moved
+  std::vector<std::uint32_t> weight_;   // of the particles that are kept here; empty: equal
 
   /// What is put aside beside OctreeCpu's.
   struct Domain {
@@ -124,6 +135,9 @@ class SpreadOctree : public OctreeCpu<T> {
     std::uint32_t top_cells = 0, own_end = 0;
     std::vector<Origin> origin;
     std::vector<std::uint8_t> own_cell, foreign;
+    std::vector<std::uint64_t> work;
+    std::int64_t walks = 0, times = 0;
+    std::vector<std::uint32_t> weight;
   };
   Domain aside_;
 };

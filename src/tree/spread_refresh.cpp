@@ -72,6 +72,7 @@ bool SpreadOctree<T>::refresh(const Points<Real>& kept, const TreeSoftening& sof
   if (differs || sums[0] != total_) return false;
   if (total_ == 0) return true;
   forget_fetched();
+  ++times_;
   double least[2] = {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
   for (std::int64_t i = 0; i < kept.count; ++i) {
     const auto mass = static_cast<double>(kept.mass[i]);
@@ -198,6 +199,7 @@ void SpreadOctree<T>::restore(const SavedTree& saved, int order, bool periodic) 
   this->periodic_ = periodic;
   total_ = std::ssize(saved.order);
   count_ = 0, routing_ = {};
+  walks_ = 0, weight_.clear();
   if (total_ == 0) return;
   frame_ = saved.frame, this->spread_ = saved.spread;
   has_accelerations_ = !saved.acceleration.empty();
@@ -243,8 +245,18 @@ void SpreadOctree<T>::restore(const SavedTree& saved, int order, bool periodic) 
 template <class T>
 void SpreadOctree<T>::put_aside() {
   Base::put_aside();
-  aside_ = {std::exchange(routing_, {}), std::exchange(total_, 0),     std::exchange(leaves_, {}), top_cells_, own_end_,
-            std::exchange(origin_, {}),  std::exchange(own_cell_, {}), std::exchange(foreign_, {})};
+  aside_ = {std::exchange(routing_, {}),
+            std::exchange(total_, 0),
+            std::exchange(leaves_, {}),
+            top_cells_,
+            own_end_,
+            std::exchange(origin_, {}),
+            std::exchange(own_cell_, {}),
+            std::exchange(foreign_, {}),
+            std::exchange(work_, {}),
+            std::exchange(walks_, 0),
+            times_,
+            std::exchange(weight_, {})};
 }
 
 template <class T>
@@ -253,6 +265,7 @@ void SpreadOctree<T>::take_up() {
   routing_ = std::move(aside_.routing), total_ = aside_.total, leaves_ = std::move(aside_.leaves);
   top_cells_ = aside_.top_cells, own_end_ = aside_.own_end;
   origin_ = std::move(aside_.origin), own_cell_ = std::move(aside_.own_cell), foreign_ = std::move(aside_.foreign);
+  work_ = std::move(aside_.work), walks_ = aside_.walks, times_ = aside_.times, weight_ = std::move(aside_.weight);
   aside_ = {};
 }
 

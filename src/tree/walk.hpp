@@ -8,10 +8,21 @@
 
 namespace pergola::tree {
 
+/// What the parts of a walk cost, for counting work.
+struct WalkCosts {
+  std::uint64_t pair = 0;   // of particles
+  std::uint64_t look = 0;   // whether a pair is within the cut-off radius
+  std::uint64_t far = 0;    // a cell's expansion acts on another one's
+  std::uint64_t point = 0;  // it acts on a particle
+  std::uint64_t test = 0;   // whether it may
+};
+
 /// Takes the sums of particles of one leaf: ψ and ∇ψ (physics/expansion.inl) in the tree's units.
 struct Sink {
   void* context = nullptr;
   void (*put)(void* context, std::uint32_t place, const double (&field)[4]) = nullptr;
+  std::uint64_t* work = nullptr;  // by cell: what serving it costs is added; null: that is not counted
+  WalkCosts costs{};
 };
 
 /// Which of the particles ask: null where all do.

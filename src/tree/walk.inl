@@ -53,7 +53,7 @@ class Walker {
         active_(active),
         sink_(sink),
         search_(search),
-        pairs_(tree, space, active) {}
+        pairs_(tree, space, active, sink.work != nullptr) {}
 
   std::vector<WalkTask<T>> begin(std::uint32_t grain) {
     const Expansion none = {};
@@ -92,6 +92,7 @@ class Walker {
       for (std::uint32_t c = 0; c < link.children; ++c) descend(link.child + c, base, passed, incoming);
       return pass_.resize(base);
     }
+    if (sink_.work) sink_.work[cell] += sink_.costs.test * queue_.size() + sink_.costs.far * far_.size();
     Expansion local;
     for (int t = 0; t < terms; ++t) local[t] = incoming[t];
     add_far(cell, local);
@@ -340,10 +341,16 @@ class Walker {
     LeafSums sums{};
     add_local(cell, local, sums);
     add_points(cell, sums);
-    pairs_.add(cell, near_, sums);
+    const PairCounts pairs = pairs_.add(cell, near_, sums);
+    std::uint64_t asking = 0;
     for (std::uint32_t k = 0; k < link.count; ++k)
-      if (!active_.particle || active_.particle[link.first + k])
+      if (!active_.particle || active_.particle[link.first + k]) {
         sink_.put(sink_.context, link.first + k, sums.value[k]);
+        ++asking;
+      }
+    const WalkCosts& costs = sink_.costs;
+    if (sink_.work)
+      sink_.work[cell] += costs.look * pairs.looked + costs.pair * pairs.summed + costs.point * asking * points_.size();
   }
 
   void add_local(std::uint32_t cell, const Expansion& local, LeafSums& sums) const {

@@ -39,6 +39,12 @@ HWY_INLINE Vec3<double> image_of(const CellShape& source, const CellShape& targe
     return {source.x, source.y, source.z};
 }
 
+/// Of a leaf, with what fills up packs: pairs that were looked at, and those of them that were summed, where that is
+/// counted.
+struct PairCounts {
+  std::uint64_t looked, summed;
+};
+
 /// The pairs of leaves. The number of terms of expansions does not matter here.
 template <class T, class Space>
 class NearSum {
@@ -47,12 +53,12 @@ class NearSum {
   static constexpr bool rough = HWY_TARGET == HWY_AVX3 && sizeof(T) == 4;
 
  public:
-  NearSum(const TreeView<T>& tree, const Space& space, const ActiveSet& active)
-      : tree_(tree), space_(space), active_(active) {}
+  NearSum(const TreeView<T>& tree, const Space& space, const ActiveSet& active, bool counts)
+      : tree_(tree), space_(space), active_(active), counts_(counts) {}
 
   /// Adds what the particles of the leaves `near` do to those of one that ask: four at a time, the last one or two by
   /// themselves. What each gets does not depend on it.
-  void add(std::uint32_t cell, const std::vector<std::uint32_t>& near, LeafSums& sums) {
+  PairCounts add(std::uint32_t cell, const std::vector<std::uint32_t>& near, LeafSums& sums) {
     const CellLink& link = tree_.link[cell];
     const NearSources sources = gather(cell, near);
     std::uint32_t asking[leaf_capacity], count = 0, k = 0;
@@ -60,14 +66,16 @@ class NearSum {
       if (!active_.particle || active_.particle[link.first + i]) asking[count++] = i;
     for (; k + 2 < count; k += 4) add_any<4>(link.first, asking + k, std::min(4u, count - k), sources, sums);
     for (; k < count; ++k) add_any<1>(link.first, asking + k, 1, sources, sums);
+    const std::uint64_t looked = std::uint64_t{count} * sources.count;
+    return {looked, looked - std::exchange(left_out_, 0)};
   }
 
  private:
   /// What is known of all pairs of a leaf before they are summed. Periodic boxes: whether potentials are wanted, and
   /// whether each pair has to look for its nearest image, in leaves as large as the box.
-  template <bool potential, bool looks>
+  template <bool potential, bool looks, bool counted = false>
   struct Kind {
-    static constexpr bool with_potential = potential, looks_for_images = looks;
+    static constexpr bool with_potential = potential, looks_for_images = looks, counts = counted;
   };
   /// The particles that a leaf is summed over by pairs, from the leaf's centre; its own ones first.
   struct NearSources {
@@ -163,7 +171,7 @@ class NearSum {
   /// For `count` particles of the leaf that begins at `leaf`.
   template <std::uint32_t group>
   void add_any(std::uint32_t leaf, const std::uint32_t* asking, std::uint32_t count, const NearSources& sources,
-               LeafSums& sums) const {
+               LeafSums& sums) {
     if (tree_.kernel == SofteningKernel::spline)
       add_group<group, SplineLaw, true>(leaf, asking, count, sources, sums);
     else if (tree_.softening)
@@ -173,12 +181,16 @@ class NearSum {
   }
   template <std::uint32_t group, class PairLaw, bool by_particle>
   void add_group(std::uint32_t leaf, const std::uint32_t* asking, std::uint32_t count, const NearSources& sources,
-                 LeafSums& sums) const {
+                 LeafSums& sums) {
     if constexpr (Space::periodic) {
       if (!sources.one_image)
         return sum_group<group, PairLaw, by_particle, Kind<true, true>>(leaf, asking, count, sources, sums);
+      if (!space_.with_potential && counts_)
+        return sum_group<group, PairLaw, by_particle, Kind<false, false, true>>(leaf, asking, count, sources, sums);
       if (!space_.with_potential)
         return sum_group<group, PairLaw, by_particle, Kind<false, false>>(leaf, asking, count, sources, sums);
+      if (counts_)
+        return sum_group<group, PairLaw, by_particle, Kind<true, false, true>>(leaf, asking, count, sources, sums);
     }
     sum_group<group, PairLaw, by_particle, Kind<true, false>>(leaf, asking, count, sources, sums);
   }
@@ -218,7 +230,7 @@ class NearSum {
   /// particle has a softening length of its own.
   template <std::uint32_t group, class PairLaw, bool by_particle, class Kind>
   void sum_group(std::uint32_t leaf, const std::uint32_t* asking, std::uint32_t count, const NearSources& sources,
-                 LeafSums& sums) const {
+                 LeafSums& sums) {
     using Law = std::conditional_t<rough, typename PairLaw::Rough, PairLaw>;
     Vec3<P> at[group];
     const P same_epsilon2(static_cast<T>(tree_.same_epsilon2));
@@ -231,10 +243,14 @@ class NearSum {
       own[g] = P(static_cast<T>(k));
       sum[g].ax = sum[g].ay = sum[g].az = sum[g].pot = P(T(0));
     }
+    [[maybe_unused]] std::uint64_t packs_left_out = 0;
     const auto add = [&](std::size_t j, auto mask) HWY_ATTR {
       const Vec3<P> x{P::load(sources.x + j), P::load(sources.y + j), P::load(sources.z + j)};
       if constexpr (Space::periodic && !Kind::looks_for_images && !decltype(mask)::value)
-        if (none_within(x, at)) return;
+        if (none_within(x, at)) {
+          if constexpr (Kind::counts) ++packs_left_out;
+          return;
+        }
       const P mass = P::load(sources.mass + j);
       for (std::uint32_t g = 0; g < group; ++g) {
         P pair_softening = same_epsilon2;
@@ -245,6 +261,7 @@ class NearSum {
     };
     for (std::size_t j = 0; j < sources.own; j += lanes) add(j, std::true_type());
     for (std::size_t j = sources.own; j < sources.count; j += lanes) add(j, std::false_type());
+    if constexpr (Kind::counts) left_out_ += packs_left_out * lanes * count;
     for (std::uint32_t g = 0; g < count; ++g)
       sums.add(asking[g], -Law::factor * sum_of_lanes(sum[g].pot), Law::factor * sum_of_lanes(sum[g].ax),
                Law::factor * sum_of_lanes(sum[g].ay), Law::factor * sum_of_lanes(sum[g].az));
@@ -253,5 +270,7 @@ class NearSum {
   const TreeView<T>& tree_;
   const Space& space_;
   const ActiveSet& active_;
+  const bool counts_;
   Scratch<T> sources_;
+  std::uint64_t left_out_ = 0;  // pairs, for being beyond the cut-off radius
 };

@@ -135,7 +135,7 @@ Answer<Real> on_ranks(int ranks, const SolverOptions& options, const Particles& 
     const auto solver = make_spread_solver<Real>(options, Device::open("cpu", threads),
                                                  std::shared_ptr<Communicator>(&counting, [](Communicator*) {}));
     const std::int64_t first = shares.first(counting.rank()), count = shares.count(counting.rank());
-    for (int time = 0; time < 2; ++time) {  // what the first one left does not matter to the second
+    for (int time = 0; time < 2; ++time) {  // the second tree is cut by the work of the first
       counting.sent = 0;
       solver->prepare(arrays.share(first, count, with_id));
       solver->evaluate({.count = count, .total = count}, all_answers, answer.at(first));
@@ -280,13 +280,15 @@ void answer_after_a_move(Solver<Real>& solver, const Particles& particles, const
     moved.x[k] += 1e-3 * std::sin(static_cast<double>(k)), moved.y[k] -= 1e-3 * std::cos(static_cast<double>(k));
   const Arrays<Real> before(particles), now(moved);
   const Sources<Real> sources = now.share(first, count, true);
-  solver.prepare(before.share(first, count, true));
-  solver.update(sources);
   const auto begin = std::lower_bound(asking.begin(), asking.end(), first);
   std::vector<std::int64_t> here(begin, std::lower_bound(begin, asking.end(), first + count));
   for (std::int64_t& place : here) place -= first;
   const auto n = static_cast<std::int64_t>(here.size());
-  solver.evaluate({here.data(), n, n}, all_answers, answer.at(begin - asking.begin()));
+  for (int time = 0; time < 2; ++time) {  // the second tree is cut by the work of the first
+    solver.prepare(before.share(first, count, true));
+    solver.update(sources);
+    solver.evaluate({here.data(), n, n}, all_answers, answer.at(begin - asking.begin()));
+  }
 }
 
 void expect_bits_of_one_rank_after_a_move(const SolverOptions& options, const Particles& particles,

@@ -1,0 +1,92 @@
+// Work of the domains of spread particles, as it is counted, and as the next build shares it out.
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <utility>
+
+#include "tree/spread_octree.hpp"
+
+namespace pergola::tree {
+
+namespace {
+
+/// In sixteenths of a pair: fitted once to the times of the tasks of walks, 100,000 particles, accuracy 1e-3,
+/// expansions of order 2 to 5 (docs/results/ranks.md). What they are changes who does the work, and no result.
+struct Costs {
+  WalkCosts walk;
+  std::uint64_t particle;  // taken into the tree, or moved with it
+};
+constexpr Costs in_open_space[] = {{{.pair = 16, .far = 60, .point = 85, .test = 310}, 3400},
+                                   {{.pair = 16, .far = 60, .point = 110, .test = 370}, 3400},
+                                   {{.pair = 16, .far = 150, .point = 140, .test = 420}, 3400},
+                                   {{.pair = 16, .far = 290, .point = 195, .test = 550}, 3400}};
+constexpr Costs in_box = {{.pair = 16, .look = 1, .far = 450, .point = 70, .test = 100}, 1500};
+static_assert(std::size(in_open_space) == highest_order - lowest_order + 1);
+
+Costs costs_of(int order, bool periodic) { return periodic ? in_box : in_open_space[order - lowest_order]; }
+
+}  // namespace
+
+template <class T>
+Sink SpreadOctree<T>::counting(Sink sink) {
+  sink.work = work_.data();
+  sink.costs = costs_of(expansion_order_, this->periodic_).walk;
+  return sink;
+}
+
+template <class T>
+std::int64_t SpreadOctree<T>::work() const {
+  if (total_ == 0) return 0;
+  const std::uint64_t walked = std::accumulate(work_.begin(), work_.end(), std::uint64_t{0});
+  const auto of_particle = static_cast<std::int64_t>(costs_of(expansion_order_, this->periodic_).particle);
+  return static_cast<std::int64_t>(walked) + times_ * count_ * of_particle;
+}
+
+/// What was counted goes to the keepers: the work of a cell, shared out to its particles. Sums are of whole numbers.
+template <class T>
+void SpreadOctree<T>::keep_weights() {
+  if (std::exchange(walks_, 0) == 0) return;
+  std::vector<std::uint64_t> of_cell(own_end_);
+  const std::uint64_t of_all =
+      costs_of(expansion_order_, this->periodic_).particle * static_cast<std::uint64_t>(times_);
+  std::int64_t sum = 0;
+  for (std::uint32_t cell = 0; cell < own_end_; ++cell) {
+    if (!own_cell_[cell]) continue;
+    const CellLink& link = cells_.link[cell];
+    of_cell[cell] = (cell > 0 ? of_cell[cells_.parent[cell]] : of_all) + work_[cell] / link.count;
+    if (link.children == 0) sum += static_cast<std::int64_t>(of_cell[cell] * link.count);
+  }
+  ranks_->all_reduce(&sum, 1, Reduction::sum);
+  int shift = 0;
+  while (sum >> shift > greatest_weight / 2) ++shift;
+  std::vector<std::uint32_t> arrived(static_cast<std::size_t>(count_));
+  for (std::uint32_t cell = 0; cell < own_end_; ++cell) {
+    const CellLink& link = cells_.link[cell];
+    if (!own_cell_[cell] || link.children > 0) continue;
+    const std::uint64_t weight = std::clamp<std::uint64_t>(of_cell[cell] >> shift, 1, 0xffffffff);
+    for (std::uint32_t k = link.first; k < link.first + link.count; ++k)
+      arrived[sort_.values.data()[k]] = static_cast<std::uint32_t>(weight);
+  }
+  weight_.resize(static_cast<std::size_t>(routing_.kept()));
+  routing_.back(arrived.data(), weight_.data());
+}
+
+/// Of this rank's particles, as they are sorted.
+template <class T>
+std::vector<std::int64_t> SpreadOctree<T>::weights_before(const SortBuffers& sort, std::int64_t n) const {
+  std::vector<std::int64_t> before(static_cast<std::size_t>(n) + 1);
+  for (std::size_t k = 0; k + 1 < before.size(); ++k)
+    before[k + 1] = before[k] + (weight_.empty() ? 1 : std::int64_t{weight_[sort.values.data()[k]]});
+  return before;
+}
+
+template Sink SpreadOctree<float>::counting(Sink);
+template Sink SpreadOctree<double>::counting(Sink);
+template std::int64_t SpreadOctree<float>::work() const;
+template std::int64_t SpreadOctree<double>::work() const;
+template void SpreadOctree<float>::keep_weights();
+template void SpreadOctree<double>::keep_weights();
+template std::vector<std::int64_t> SpreadOctree<float>::weights_before(const SortBuffers&, std::int64_t) const;
+template std::vector<std::int64_t> SpreadOctree<double>::weights_before(const SortBuffers&, std::int64_t) const;
+
+}  // namespace pergola::tree

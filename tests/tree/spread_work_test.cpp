@@ -1,0 +1,142 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "base/philox.hpp"
+#include "comm/shares.hpp"
+#include "comm/thread_ranks.hpp"
+#include "gravity/tree.hpp"
+#include "tree/spread_octree.hpp"
+#include "tree/walk.hpp"
+
+namespace pergola::tree {
+namespace {
+
+/// Half of them anywhere in a cube, half in a clump, where particles have more near ones.
+struct Clustered {
+  explicit Clustered(std::int64_t n) : mass(static_cast<std::size_t>(n), 1.0 / static_cast<double>(n)) {
+    for (std::size_t k = 0; k < mass.size(); ++k) {
+      Philox random(5, 0, k);
+      for (auto* axis : {&x, &y, &z}) {
+        const double u = random.uniform(), v = u - 0.5;
+        axis->push_back(k % 2 == 0 ? u : 0.3 + v * v * v);
+      }
+    }
+  }
+  Points<double> share(std::int64_t first, std::int64_t count) const {
+    Points<double> points;
+    points.count = count;
+    points.x = x.data() + first, points.y = y.data() + first, points.z = z.data() + first;
+    points.mass = mass.data() + first;
+    return points;
+  }
+  std::int64_t size() const { return static_cast<std::int64_t>(mass.size()); }
+  std::vector<double> x, y, z, mass;
+};
+
+using Fields = std::vector<std::array<double, 4>>;
+
+struct Output {
+  const std::uint32_t* order;
+  Fields* fields;
+  static void put(void* context, std::uint32_t place, const double (&field)[4]) {
+    const auto& out = *static_cast<Output*>(context);
+    std::copy_n(field, 4, (*out.fields)[out.order[place]].begin());
+  }
+};
+
+const Softening softening = Softening::same(1e-3);
+const Opening opening = tree_opening({}, softening);
+
+void walk_all(const OctreeCpu<double>& tree, const ActiveSet& active, const Sink& sink) {
+  const auto view = tree.view();
+  for (const auto& task : begin_walk(view, opening, active, 512, sink)) walk(view, opening, active, task, sink);
+}
+
+struct Evaluation {
+  std::vector<std::int64_t> work;  // by rank
+  Fields fields;                   // in the order of the input
+};
+
+/// Evaluations of the same particles, each with a tree of its own; asks(k): whether the particle asks.
+template <class Asks>
+std::vector<Evaluation> evaluate(const Clustered& particles, int ranks, int times, const Asks& asks) {
+  std::vector<Evaluation> all(static_cast<std::size_t>(times));
+  for (Evaluation& one : all)
+    one.work.resize(static_cast<std::size_t>(ranks)), one.fields.resize(static_cast<std::size_t>(particles.size()));
+  const Shares shares{particles.size(), ranks};
+  run_on_thread_ranks(ranks, [&](Communicator& communicator) {
+    SpreadOctree<double> tree(Device::open("cpu", 1),
+                              std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
+    const std::int64_t first = shares.first(communicator.rank()), count = shares.count(communicator.rank());
+    std::vector<std::uint8_t> marks;
+    for (std::int64_t k = first; k < first + count; ++k) marks.push_back(asks(k) ? 1 : 0);
+    for (Evaluation& one : all) {
+      tree.build(particles.share(first, count), tree_softening(softening, opening), opening.order);
+      tree.estimate_accelerations();
+      std::vector<std::uint32_t> few;
+      const ActiveSet active = tree.asking(marks, few);
+      tree.fetch_for_walk(OpenSpace(), opening, active);
+      Fields arrived(static_cast<std::size_t>(tree.count()));
+      Output out{tree.order(), &arrived};
+      walk_all(tree, active, tree.counting({&out, &Output::put}));
+      tree.routing().back(arrived.data(), one.fields.data() + first);
+      one.work[static_cast<std::size_t>(communicator.rank())] = tree.work();
+    }
+  });
+  return all;
+}
+
+/// Of the busiest rank over the mean.
+double imbalance(const std::vector<std::int64_t>& work) {
+  const auto most = static_cast<double>(*std::max_element(work.begin(), work.end()));
+  return most * static_cast<double>(work.size()) /
+         static_cast<double>(std::accumulate(work.begin(), work.end(), std::int64_t{0}));
+}
+
+// Reference: one rank, bit by bit; and that even shares are those with a ratio of 1.
+TEST(SpreadWork, TheSecondTreeIsCutByTheWorkOfTheFirst) {
+  const Clustered particles(30000);
+  const auto several = evaluate(particles, 16, 3, [](std::int64_t) { return true; });
+  EXPECT_GT(imbalance(several[0].work), 1.15);
+  EXPECT_LT(imbalance(several[1].work), 1.1);
+  EXPECT_EQ(several[2].work, several[1].work);  // the same counts give the same cuts
+  OctreeCpu<double> one(Device::open("cpu", 1));
+  one.build(particles.share(0, particles.size()), tree_softening(softening, opening), opening.order, true);
+  Fields fields(several[0].fields.size());
+  Output out{one.order(), &fields};
+  walk_all(one, {}, {&out, &Output::put});
+  for (const Evaluation& evaluation : several) EXPECT_TRUE(evaluation.fields == fields);
+}
+
+TEST(SpreadWork, OnlyThoseWhoAskAreCounted) {
+  const Clustered particles(20000);
+  const auto asks = [&](std::int64_t k) { return particles.x[static_cast<std::size_t>(k)] > 0.6; };
+  const auto several = evaluate(particles, 8, 2, asks);
+  EXPECT_GT(imbalance(several[0].work), 1.5);
+  EXPECT_LT(imbalance(several[1].work), 1.2);
+  EXPECT_TRUE(several[1].fields == several[0].fields);
+}
+
+// Reference: n particles of one leaf are n² pairs, and n for each that asks.
+TEST(SpreadWork, PairsAreThoseOfTheLists) {
+  const Clustered particles(leaf_capacity);
+  OctreeCpu<double> tree(Device::open("cpu", 1));
+  tree.build(particles.share(0, particles.size()), tree_softening(softening, opening), opening.order, true);
+  Fields fields(leaf_capacity);
+  Output out{tree.order(), &fields};
+  std::vector<std::uint64_t> work(tree.cells().size());
+  walk_all(tree, {}, {&out, &Output::put, work.data(), {.pair = 1}});
+  EXPECT_EQ(work, std::vector<std::uint64_t>{leaf_capacity * leaf_capacity});
+  std::vector<std::uint8_t> some(leaf_capacity), cell(1, 1);
+  some[3] = some[7] = 1;
+  walk_all(tree, {some.data(), cell.data()}, {&out, &Output::put, work.data(), {.pair = 1}});
+  EXPECT_EQ(work, std::vector<std::uint64_t>{leaf_capacity * leaf_capacity + 2 * leaf_capacity});
+}
+
+}  // namespace
+}  // namespace pergola::tree
