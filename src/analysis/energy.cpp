@@ -129,6 +129,14 @@ bool sums_over_pairs(const SolverOptions& gravity, std::int64_t count) {
   return !box_of(gravity).periodic() && count <= solver_entry(gravity.solver).energy.pairs_up_to;
 }
 
+std::int64_t energy_bytes(const SolverOptions& gravity, std::int64_t count) {
+  const auto of = [&]<class Real>(Real) {
+    return count * (ShownPlaces<Real>::bytes_per_particle() + static_cast<std::int64_t>(sizeof(Real)));
+  };
+  const bool floats = gravity.precision == Precision::single && !sums_over_pairs(gravity, count);
+  return floats ? of(float{}) : of(double{});
+}
+
 Energies measure_energies(const ShownParticles& shown, const SolverOptions& gravity, AnySolver* solver) {
   SolverOptions own = gravity;
   own.external.clear();

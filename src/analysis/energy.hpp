@@ -33,6 +33,9 @@ PERGOLA_API Energies measure_energies(const ShownParticles& shown, const SolverO
                                       AnySolver* solver = nullptr);
 /// Whether the potential energy of so many is the sum over all pairs, which knows nothing of images.
 bool sums_over_pairs(const SolverOptions& gravity, std::int64_t count);
+/// Device memory that measure_energies() takes beside the particles and the lent solver: their places as they are
+/// shown, and the potentials.
+std::int64_t energy_bytes(const SolverOptions& gravity, std::int64_t count);
 /// With the potentials of the pairs that the run's own solver has given, a piece in memory at a time; on the CPU. The
 /// same bits as with that solver.
 PERGOLA_API Energies measure_energies(const ShownParticles& shown, const SolverOptions& gravity,

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "analysis/energy.hpp"
 #include "analysis/shown_potential.hpp"
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
@@ -105,6 +106,12 @@ struct GravitySystem::Parts {
     if (needed > free)
       throw Error(ErrorKind::device, fmt::format("{}: {} particles need {}, {} is free", device.spec(), n,
                                                  bytes_text(needed), bytes_text(free)));
+    const auto measured = static_cast<double>(device.is_cuda() ? energy_bytes(gravity, n) : 0);
+    if (needed + measured > free)
+      throw Error(ErrorKind::device,
+                  fmt::format("{}: {} particles need {}, and {} more when energies are measured, {} "
+                              "is free",
+                              device.spec(), n, bytes_text(needed), bytes_text(measured), bytes_text(free)));
   }
 
   /// A box that is found from the particles takes a look at all of them.
