@@ -128,7 +128,8 @@ PhaseSpacePoint IsotropicSphere::draw(Philox& random) const {
   const double r = knots_.radius[k] * std::pow(knots_.radius[k + 1] / knots_.radius[k], t);
   const double depth = between(knots_.potential[k], knots_.potential[k + 1], std::max(t, 0.0));
   const Vec3<double> x = r * random_direction(random);
-  return {x, draw_speed(random, depth, bound_[k]) * random_direction(random)};
+  const Vec3<double> direction = random_direction(random);  // first: compilers differ in the order of factors
+  return {x, draw_speed(random, depth, bound_[k]) * direction};
 }
 
 DrawnModel draw_isotropic_sphere(const ModelInput& input, IsotropicSphere sphere) {
