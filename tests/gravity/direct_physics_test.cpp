@@ -52,17 +52,6 @@ double tolerance(Precision precision, std::int64_t n) {
   return rounding(precision) * (40.0 + static_cast<double>(std::min<std::int64_t>(n, 256)));
 }
 
-/// What the law gives for these targets; none: for all. Where long double has 113 bits and no processor for it, this
-/// takes longer than anything else here.
-std::vector<ReferenceForce> exact_forces(const Particles& p, const SolverOptions& options,
-                                         const std::vector<std::int64_t>& targets = {}) {
-  std::vector<ReferenceForce> exact;
-  for (std::size_t t = 0; t < (targets.empty() ? p.x.size() : targets.size()); ++t)
-    exact.push_back(reference_force(p, options.softening, targets.empty() ? t : static_cast<std::size_t>(targets[t]),
-                                    options.gravitational_constant));
-  return exact;
-}
-
 void expect_forces(const ForceResult& f, const Particles& p, const SolverOptions& options, unsigned want,
                    const std::vector<ReferenceForce>& exact, const std::vector<std::int64_t>& targets = {}) {
   const double bound = tolerance(options.precision, p.size());
@@ -88,7 +77,8 @@ void expect_forces(const ForceResult& f, const Particles& p, const SolverOptions
 
 void expect_forces(const ForceResult& f, const Particles& p, const SolverOptions& options, unsigned want,
                    const std::vector<std::int64_t>& targets = {}) {
-  expect_forces(f, p, options, want, exact_forces(p, options, targets), targets);
+  expect_forces(f, p, options, want, reference_forces(p, options.softening, targets, options.gravitational_constant),
+                targets);
 }
 
 void expect_same_bits(const ForceResult& a, const ForceResult& b) {
@@ -120,7 +110,7 @@ TEST_P(DirectSolver, AgreesWithTheLawForAnyNumberOfParticles) {
     auto options = with(Precision::double_, Softening::same(0.02));
     options.gravitational_constant = 43.0;
     const auto p = random_particles(n, 1);
-    const auto exact = exact_forces(p, options);
+    const auto exact = reference_forces(p, options.softening, {}, options.gravitational_constant);
     for (Precision precision : all_precisions) {
       options.precision = precision;
       expect_forces(forces(options, p, want_all), p, options, want_all, exact);
@@ -132,7 +122,7 @@ TEST_P(DirectSolver, AgreesWithTheLawForAnyNumberOfParticles) {
 TEST_P(DirectSolver, AgreesWithTheLawWithZeroAndPerSpeciesSoftening) {
   const auto p = random_particles(1000, 2);
   for (const auto& softening : {Softening::same(0), by_species()}) {
-    const auto exact = exact_forces(p, with(Precision::double_, softening));
+    const auto exact = reference_forces(p, softening);
     for (Precision precision : all_precisions) {
       const auto options = with(precision, softening);
       expect_forces(forces(options, p, want_all), p, options, want_all, exact);
@@ -146,7 +136,7 @@ TEST_P(DirectSolver, AgreesWithTheSplineKernel) {
   const auto p = random_particles(700, 2);
   for (const auto& softening :
        {Softening::same(0.01), Softening::same(0.3), Softening::same(2), Softening::same(0), by_species()}) {
-    const auto exact = exact_forces(p, with(Precision::double_, spline(softening)));
+    const auto exact = reference_forces(p, spline(softening));
     for (Precision precision : all_precisions) {
       const auto options = with(precision, spline(softening));
       for (unsigned want : {want_all, unsigned{want_acceleration}, want_acceleration | want_potential,
@@ -188,7 +178,7 @@ TEST_P(DirectSolver, AnswersExactlyWhatIsAsked) {
 // √256 roundings for a sum, a few for each term.
 TEST_P(DirectSolver, TypicalErrorIsAFewRoundings) {
   const auto p = random_particles(1000, 4);
-  const auto exact = exact_forces(p, with(Precision::double_, Softening::same(0.02)));
+  const auto exact = reference_forces(p, Softening::same(0.02));
   for (Precision precision : all_precisions) {
     const auto options = with(precision, Softening::same(0.02));
     const auto f = forces(options, p, want_acceleration);

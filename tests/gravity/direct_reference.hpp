@@ -65,6 +65,18 @@ inline ReferenceForce reference_force(const Particles& p, const Softening& softe
   return f;
 }
 
+/// What the law gives for these targets; none: for all. Where long double has 113 bits and no processor for it, this
+/// takes longer than anything that is compared with it: once for every precision and answer, then.
+inline std::vector<ReferenceForce> reference_forces(const Particles& p, const Softening& softening,
+                                                    const std::vector<std::int64_t>& targets = {},
+                                                    double constant = 1) {
+  std::vector<ReferenceForce> exact;
+  for (std::size_t t = 0; t < (targets.empty() ? p.x.size() : targets.size()); ++t)
+    exact.push_back(
+        reference_force(p, softening, targets.empty() ? t : static_cast<std::size_t>(targets[t]), constant));
+  return exact;
+}
+
 /// Particles all over a unit cube with masses, velocities and species of their own; the numbers are floats, so that a
 /// solver in single precision sees the same ones.
 inline Particles random_particles(std::int64_t n, std::uint64_t seed) {
