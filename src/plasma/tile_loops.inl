@@ -56,16 +56,16 @@ struct Pusher {
 /// Moves a vector of particles by so many grains. Those that leave 0 … last get a negative number in `out`; so do those
 /// whose way does not fit into a whole number.
 HWY_INLINE Whole<float> moved(Whole<float> place, Pack<float> grains, Whole<float> last, Whole<float>& out) {
-  const auto now = hn::Add(place, to_whole(grains));
-  out = hn::Or(out, hn::Or(now, hn::Sub(last, now)));
+  const auto now = wrapped_sum(place, to_whole(grains));
+  out = hn::Or(out, hn::Or(now, wrapped_difference(last, now)));
   return now;
 }
 HWY_INLINE Whole<double> moved(Whole<double> place, Pack<double> grains, Whole<double> last, Whole<double>& out) {
   const hn::ScalableTag<std::int64_t> whole;
-  const auto now = hn::Add(place, to_whole(grains));
+  const auto now = wrapped_sum(place, to_whole(grains));
   const auto near = hn::Lt(hn::Abs(grains.raw), hn::Set(hn::ScalableTag<double>(), 0x1p50));
   const auto far = hn::IfThenElse(hn::RebindMask(whole, near), hn::Zero(whole), hn::Set(whole, -1));
-  out = hn::Or(hn::Or(out, far), hn::Or(now, hn::Sub(last, now)));
+  out = hn::Or(hn::Or(out, far), hn::Or(now, wrapped_difference(last, now)));
   return now;
 }
 

@@ -23,6 +23,20 @@ HWY_INLINE Pack<double> to_real(Whole<double> number) {
   const auto shifted = hn::BitCast(hn::ScalableTag<double>(), hn::Add(number, hn::BitCast(whole, middle.raw)));
   return Pack<double>(shifted) - middle;
 }
+/// a + b and a − b modulo a power of two, for ways that do not fit into a whole number.
+template <class W>
+HWY_INLINE W wrapped_sum(W a, W b) {
+  const hn::DFromV<W> tag;
+  const hn::RebindToUnsigned<hn::DFromV<W>> plain;
+  return hn::BitCast(tag, hn::Add(hn::BitCast(plain, a), hn::BitCast(plain, b)));
+}
+template <class W>
+HWY_INLINE W wrapped_difference(W a, W b) {
+  const hn::DFromV<W> tag;
+  const hn::RebindToUnsigned<hn::DFromV<W>> plain;
+  return hn::BitCast(tag, hn::Sub(hn::BitCast(plain, a), hn::BitCast(plain, b)));
+}
+
 /// The nearest whole number. A float that does not fit, or is none, becomes the smallest one or, in the scalar loops,
 /// the largest.
 HWY_INLINE Whole<float> to_whole(Pack<float> number) {
@@ -37,7 +51,7 @@ HWY_INLINE Whole<float> to_whole(Pack<float> number) {
 HWY_INLINE Whole<double> to_whole(Pack<double> number) {
   const hn::ScalableTag<std::int64_t> whole;
   const Pack<double> middle(0x1.8p52);
-  return hn::Sub(hn::BitCast(whole, (number + middle).raw), hn::BitCast(whole, middle.raw));
+  return wrapped_difference(hn::BitCast(whole, (number + middle).raw), hn::BitCast(whole, middle.raw));
 }
 
 /// A vector of particles of a tile: their clouds.
@@ -54,7 +68,7 @@ struct Clouds {
 
   HWY_INLINE Whole<Real> find_cell(int axis, Whole<Real> place) {
     const hn::ScalableTag<std::make_unsigned_t<WholeOf<Real>>> plain;
-    const auto shifted = points == 3 ? hn::Add(place, hn::Set(tag, half)) : place;
+    const auto shifted = points == 3 ? wrapped_sum(place, hn::Set(tag, half)) : place;
     cell[axis] = hn::BitCast(tag, hn::ShiftRight<Counts::place_bits>(hn::BitCast(plain, shifted)));
     return shifted;
   }

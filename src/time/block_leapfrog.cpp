@@ -6,9 +6,9 @@
 #include <cmath>
 #include <vector>
 
-#include "comm/gather.hpp"
 #include "comm/shares.hpp"
 #include "device/stage_clock.hpp"
+#include "domain/gather_particles.hpp"
 #include "gravity/solver_entry.hpp"
 #include "time/block_loops.hpp"
 #include "time/expansion.hpp"
@@ -390,9 +390,8 @@ bool BlockLeapfrog<Real>::probe_forces(const std::vector<std::int64_t>& all_plac
   take(a.x, forces.ax), take(a.y, forces.ay), take(a.z, forces.az);
   if (has_long_range()) add_long_range(places, forces);
   if (!ranks_) return true;
-  for (auto* values : {&forces.ax, &forces.ay, &forces.az, &particles.x, &particles.y, &particles.z, &particles.mass})
-    *values = gather_on_root(*ranks_, *values);
-  particles.species = gather_on_root(*ranks_, particles.species), particles.id = gather_on_root(*ranks_, particles.id);
+  for (auto* values : {&forces.ax, &forces.ay, &forces.az}) *values = gather_on_root(*ranks_, *values);
+  particles = gather_on_root(*ranks_, particles);
   return true;
 }
 
