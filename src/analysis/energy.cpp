@@ -2,11 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 #include "analysis/energy_sums.hpp"
 #include "analysis/shown_potential.hpp"
+#include "comm/agreement.hpp"
+#include "comm/gather.hpp"
 #include "device/buffer.hpp"
+#include "domain/chunk_shares.hpp"
+#include "domain/shown_chunks.hpp"
+#include "gravity/direct.hpp"
 #include "gravity/solver_entry.hpp"
 
 namespace pergola {
@@ -17,8 +23,9 @@ namespace {
 /// that has only some of the particles, or none, short arrays.
 std::int64_t piece_size(const Device& device) { return (device.is_cuda() ? 4096 : 64) * sum_chunk; }
 
-/// Kinetic and external energy, momentum, angular momentum.
-Terms<8> conserved_of(const ShownParticles& shown, const SolverOptions& gravity) {
+/// Calls add(n, terms) for one piece after the other: kinetic and external energy, momentum, angular momentum.
+template <class Add>
+void each_conserved(const ShownParticles& shown, const SolverOptions& gravity, const Add& add) {
   const Device& device = shown.device();
   std::vector<physics::ExternalLaw<double>> laws;
   for (const auto& potential : gravity.external)
@@ -32,13 +39,11 @@ Terms<8> conserved_of(const ShownParticles& shown, const SolverOptions& gravity)
   to.vx = number[3].data(), to.vy = number[4].data(), to.vz = number[5].data();
   to.mass = number[6].data();
   const ConservedTerms terms{to.x, to.y, to.z, to.vx, to.vy, to.vz, to.mass, device_laws.data(), device_laws.size()};
-  Terms<8> total;
   for (std::int64_t first = 0; first < shown.count(); first += piece) {
     const std::int64_t n = std::min(piece, shown.count() - first);
     shown.show(first, n, to);
-    add_terms(device, n, terms, total);
+    add(n, terms);
   }
-  return total;
 }
 
 /// The sum over all pairs.
@@ -73,25 +78,6 @@ double sum_potentials(Solver<Real>& solver, const ShownParticles& shown, const S
   return energy_of(gravity, total);
 }
 
-/// From potentials that it has given, piece by piece.
-template <class Real>
-double sum_known(const ShownParticles& shown, const SolverOptions& gravity, const KnownPotentials& known) {
-  const std::int64_t piece = std::min(piece_size(shown.device()), shown.count());
-  std::vector<Real> x, y, z, mass, potential;
-  for (auto* values : {&x, &y, &z, &mass, &potential}) values->resize(static_cast<std::size_t>(piece));
-  ShownArrays<Real> to;
-  to.x = x.data(), to.y = y.data(), to.z = z.data(), to.mass = mass.data();
-  const PotentialTerms<Real> terms = potential_terms<Real>(gravity, to.mass, potential.data(), to.x, to.y, to.z);
-  Terms<1> total;
-  for (std::int64_t first = 0; first < shown.count(); first += piece) {
-    const std::int64_t n = std::min(piece, shown.count() - first);
-    shown.show(first, n, to);
-    known.read(first, n, potential.data());
-    add_terms(shown.device(), n, terms, total);
-  }
-  return energy_of(gravity, total);
-}
-
 double energy_from(AnySolver& solver, const ShownParticles& shown, const SolverOptions& gravity) {
   if (auto* single = dynamic_cast<Solver<float>*>(&solver)) return sum_potentials(*single, shown, gravity);
   return sum_potentials(dynamic_cast<Solver<double>&>(solver), shown, gravity);
@@ -117,10 +103,107 @@ double pair_energy(const ShownParticles& shown, const SolverOptions& gravity, An
   return energy_from(*make_solver(gravity, shown.device()), shown, gravity);
 }
 
-Energies with_conserved(double pairs, const ShownParticles& shown, const SolverOptions& gravity) {
-  const Terms<8> sums = conserved_of(shown, gravity);
+Energies with_conserved(double pairs, const Terms<8>& sums) {
   const auto& value = sums.value;
   return {value[0], pairs + value[1], {value[2], value[3], value[4]}, {value[5], value[6], value[7]}};
+}
+
+/// Chunks of particles that ranks sum, each those that begin in its share.
+class RankChunks {
+ public:
+  RankChunks(Communicator& ranks, const Shares& shares, const ShownParticles& own)
+      : ranks_(ranks), chunks_(shares, sum_chunk), shown_(ranks, chunks_, own) {}
+
+  Terms<8> conserved(const SolverOptions& gravity) const {
+    std::vector<Terms<8>> parts;
+    each_conserved(shown_, gravity, [&](std::int64_t n, const ConservedTerms& terms) { append(n, terms, parts); });
+    return total_of(parts);
+  }
+
+  /// Of the potentials `known` of the rank's own particles.
+  Terms<1> potential(const SolverOptions& gravity, const KnownPotentials& known) const {
+    return known.single ? sum_known<float>(gravity, known) : sum_known<double>(gravity, known);
+  }
+
+ private:
+  template <class Body>
+  void append(std::int64_t n, const Body& terms, std::vector<Terms<Body::count>>& parts) const {
+    const auto more = chunk_sums(shown_.device().threads(), n, terms);
+    parts.insert(parts.end(), more.begin(), more.end());
+  }
+
+  /// Rank 0 adds up in the order of the chunks.
+  template <int count>
+  Terms<count> total_of(const std::vector<Terms<count>>& parts) const {
+    Terms<count> total;
+    add_parts(gather_on_root(ranks_, parts), total);
+    return share_value(ranks_, total);
+  }
+
+  template <class Real>
+  Terms<1> sum_known(const SolverOptions& gravity, const KnownPotentials& known) const {
+    const std::int64_t kept = chunks_.kept(ranks_.rank()), from = chunks_.kept_from(ranks_.rank());
+    std::vector<Real> missing(static_cast<std::size_t>(shown_.count() - kept));
+    chunks_.fetch_missing(
+        ranks_, sizeof(Real), [&](std::int64_t first, std::int64_t n, std::byte* to) { known.read(first, n, to); },
+        [&](std::int64_t at, std::int64_t n, const std::byte* rows) {
+          std::memcpy(missing.data() + at, rows, static_cast<std::size_t>(n) * sizeof(Real));
+        });
+    const std::int64_t piece = std::min(piece_size(shown_.device()), shown_.count());
+    std::vector<Real> x, y, z, mass, potential;
+    for (auto* values : {&x, &y, &z, &mass, &potential}) values->resize(static_cast<std::size_t>(piece));
+    ShownArrays<Real> to;
+    to.x = x.data(), to.y = y.data(), to.z = z.data(), to.mass = mass.data();
+    const PotentialTerms<Real> terms = potential_terms<Real>(gravity, to.mass, potential.data(), to.x, to.y, to.z);
+    std::vector<Terms<1>> parts;
+    for (std::int64_t first = 0; first < shown_.count(); first += piece) {
+      const std::int64_t n = std::min(piece, shown_.count() - first);
+      const std::int64_t here = std::clamp<std::int64_t>(kept - first, 0, n);
+      shown_.show(first, n, to);
+      if (here > 0) known.read(from + first, here, potential.data());
+      std::copy_n(missing.begin() + std::max<std::int64_t>(first - kept, 0), n - here, potential.begin() + here);
+      append(n, terms, parts);
+    }
+    return total_of(parts);
+  }
+
+  Communicator& ranks_;
+  ChunkShares chunks_;
+  ShownChunks shown_;
+};
+
+/// The potentials of this rank's particles that the energy of the pairs is made of (EnergyMethod), found by all ranks
+/// with the run's own solver or with another one.
+KnownPotentials spread_potentials(const std::shared_ptr<Communicator>& ranks, const ShownParticles& own,
+                                  const SolverOptions& gravity, AnySolver& solver) {
+  const EnergyMethod& method = solver_entry(gravity.solver).energy;
+  if (!method.options || box_of(gravity).periodic()) return potentials_from(solver.plain(), own);
+  const SolverOptions finer = method.options(gravity);
+  if (finer.precision == Precision::single)
+    return potentials_from(*make_spread_solver<float>(finer, own.device(), ranks), own);
+  return potentials_from(*make_spread_solver<double>(finer, own.device(), ranks), own);
+}
+
+/// The sum over all pairs of few particles: every rank has them all and finds the potentials of its own.
+double spread_direct_energy(Communicator& ranks, const Shares& shares, const ShownParticles& own,
+                            const SolverOptions& gravity) {
+  const ShownPlaces<double> here(own);
+  own.device().synchronize();
+  const auto all = [&](const auto& buffer) { return gather_on_all(ranks, shares, buffer.data()); };
+  const auto x = all(here.x), y = all(here.y), z = all(here.z), mass = all(here.mass);
+  const auto species = all(here.species);
+  const auto id = all(here.id);
+  Sources<double> sources;
+  sources.count = shares.total;
+  sources.x = x.data(), sources.y = y.data(), sources.z = z.data();
+  sources.mass = mass.data();
+  sources.species = species.data();
+  sources.id = id.data();
+  Targets targets;
+  targets.count = own.count(), targets.total = shares.total, targets.first = shares.first(ranks.rank());
+  std::vector<double> potentials;
+  on_all(ranks, [&] { potentials = pair_potentials_cpu(own.device(), sources, gravity, targets); });
+  return energy_of_pairs(sources, gather_on_all(ranks, shares, potentials.data()));
 }
 
 }  // namespace
@@ -140,13 +223,24 @@ std::int64_t energy_bytes(const SolverOptions& gravity, std::int64_t count) {
 Energies measure_energies(const ShownParticles& shown, const SolverOptions& gravity, AnySolver* solver) {
   SolverOptions own = gravity;
   own.external.clear();
-  return with_conserved(pair_energy(shown, own, solver), shown, gravity);
+  const double pairs = pair_energy(shown, own, solver);
+  Terms<8> sums;
+  each_conserved(shown, gravity,
+                 [&](std::int64_t n, const ConservedTerms& terms) { add_terms(shown.device(), n, terms, sums); });
+  return with_conserved(pairs, sums);
 }
 
-Energies measure_energies(const ShownParticles& shown, const SolverOptions& gravity, const KnownPotentials& known) {
+Energies measure_spread_energies(const std::shared_ptr<Communicator>& ranks, std::int64_t total,
+                                 const ShownParticles& own, const SolverOptions& gravity, AnySolver& solver) {
+  const Shares shares{total, ranks->size()};
+  SolverOptions without_external = gravity;
+  without_external.external.clear();
+  const RankChunks chunks(*ranks, shares, own);
   const double pairs =
-      known.single ? sum_known<float>(shown, gravity, known) : sum_known<double>(shown, gravity, known);
-  return with_conserved(pairs, shown, gravity);
+      sums_over_pairs(gravity, total)
+          ? spread_direct_energy(*ranks, shares, own, without_external)
+          : energy_of(gravity, chunks.potential(gravity, spread_potentials(ranks, own, without_external, solver)));
+  return with_conserved(pairs, chunks.conserved(gravity));
 }
 
 Energies measure_energies(const Particles& particles, const Device& device, const SolverOptions& gravity,

@@ -1,14 +1,16 @@
 #pragma once
+#include <cstdint>
+#include <memory>
+
 #include "base/host_device.hpp"
 #include "base/vec.hpp"
+#include "comm/communicator.hpp"
 #include "device/device.hpp"
 #include "gravity/solver.hpp"
 #include "particles/particles.hpp"
 #include "particles/shown_particles.hpp"
 
 namespace pergola {
-
-struct KnownPotentials;  // analysis/shown_potential.hpp
 
 /// The conserved quantities of a system at a moment, always in double precision.
 struct Energies {
@@ -36,10 +38,12 @@ bool sums_over_pairs(const SolverOptions& gravity, std::int64_t count);
 /// Device memory that measure_energies() takes beside the particles and the lent solver: their places as they are
 /// shown, and the potentials.
 std::int64_t energy_bytes(const SolverOptions& gravity, std::int64_t count);
-/// With the potentials of the pairs that the run's own solver has given, a piece in memory at a time; on the CPU. The
-/// same bits as with that solver.
-PERGOLA_API Energies measure_energies(const ShownParticles& shown, const SolverOptions& gravity,
-                                      const KnownPotentials& potentials);
+/// Where each rank keeps its share of the particles (comm/shares.hpp), on the CPU: `own` of `total`. All ranks call it
+/// and get the same, with the bits of one process: each sums the chunks that begin in its share, with potentials that
+/// ranks find together. `solver`: the run's own, which works on shares.
+PERGOLA_API Energies measure_spread_energies(const std::shared_ptr<Communicator>& ranks, std::int64_t total,
+                                             const ShownParticles& own, const SolverOptions& gravity,
+                                             AnySolver& solver);
 /// Of particles on the host, which are brought to `device`.
 PERGOLA_API Energies measure_energies(const Particles& particles, const Device& device, const SolverOptions& gravity,
                                       AnySolver* solver = nullptr);

@@ -4,7 +4,11 @@
 #include <cmath>
 #include <vector>
 
+#include "comm/agreement.hpp"
+#include "comm/gather.hpp"
 #include "device/parallel.hpp"
+#include "domain/chunk_shares.hpp"
+#include "domain/shown_chunks.hpp"
 #include "physics/green.hpp"
 
 namespace pergola {
@@ -25,15 +29,10 @@ struct WaveSums {
     mass += other.mass;
     for (std::size_t k = 0; k < large_wave_count; ++k) waves[k] += other.waves[k];
   }
-  LargeWaves contrasts() const {
-    LargeWaves of_mean = waves;
-    for (auto& wave : of_mean) wave /= mass;
-    return of_mean;
-  }
 };
 
-/// Chunk by chunk in their order, so that whole chunks may come in pieces.
-void add_particles(const Particles& particles, double box_side, int threads, WaveSums& sum) {
+/// Those of the chunks, in their order, so that whole chunks may come in pieces.
+std::vector<WaveSums> chunk_waves(const Particles& particles, double box_side, int threads) {
   const std::int64_t n = particles.size();
   std::vector<WaveSums> parts(static_cast<std::size_t>((n + chunk - 1) / chunk));
   const double unit = physics::wave_number(1, box_side);
@@ -53,26 +52,45 @@ void add_particles(const Particles& particles, double box_side, int threads, Wav
       }
     }
   });
+  return parts;
+}
+
+LargeWaves contrasts_of(const std::vector<WaveSums>& parts) {
+  WaveSums sum;
   for (const WaveSums& part : parts) sum.add(part);
+  LargeWaves contrasts = sum.waves;
+  for (auto& wave : contrasts) wave /= sum.mass;
+  return contrasts;
+}
+
+/// With a piece of the particles in memory at a time.
+std::vector<WaveSums> chunk_waves(ParticleSource& particles, double box_side, int threads) {
+  constexpr std::int64_t piece_particles = 64 * chunk;
+  std::vector<WaveSums> parts;
+  Particles piece;
+  for (std::int64_t first = 0; first < particles.count(); first += piece_particles) {
+    particles.read(first, std::min(piece_particles, particles.count() - first), piece);
+    const auto more = chunk_waves(piece, box_side, threads);
+    parts.insert(parts.end(), more.begin(), more.end());
+  }
+  return parts;
 }
 
 }  // namespace
 
 LargeWaves large_waves(const Particles& particles, double box_side, int threads) {
-  WaveSums sum;
-  add_particles(particles, box_side, threads, sum);
-  return sum.contrasts();
+  return contrasts_of(chunk_waves(particles, box_side, threads));
 }
 
 LargeWaves large_waves(ParticleSource& particles, double box_side, int threads) {
-  constexpr std::int64_t piece_particles = 64 * chunk;
-  WaveSums sum;
-  Particles piece;
-  for (std::int64_t first = 0; first < particles.count(); first += piece_particles) {
-    particles.read(first, std::min(piece_particles, particles.count() - first), piece);
-    add_particles(piece, box_side, threads, sum);
-  }
-  return sum.contrasts();
+  return contrasts_of(chunk_waves(particles, box_side, threads));
+}
+
+LargeWaves spread_large_waves(Communicator& ranks, std::int64_t total, const ShownParticles& own, double box_side) {
+  const ShownChunks shown(ranks, ChunkShares({total, ranks.size()}, chunk), own);
+  FetchedParticles here(shown);
+  const auto parts = gather_on_root(ranks, chunk_waves(here, box_side, own.device().threads()));
+  return share_value(ranks, ranks.is_root() ? contrasts_of(parts) : LargeWaves{});
 }
 
 LargeWaveGrowth wave_growth(const LargeWaves& before, const LargeWaves& after, double linear_growth) {

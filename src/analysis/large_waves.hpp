@@ -3,8 +3,10 @@
 #include <complex>
 
 #include "base/host_device.hpp"
+#include "comm/communicator.hpp"
 #include "particles/particle_source.hpp"
 #include "particles/particles.hpp"
+#include "particles/shown_particles.hpp"
 #include "physics/cosmology.hpp"
 
 namespace pergola {
@@ -18,6 +20,10 @@ using LargeWaves = std::array<std::complex<double>, large_wave_count>;
 PERGOLA_API LargeWaves large_waves(const Particles& particles, double box_side, int threads);
 /// The same bits with a piece of them in memory at a time.
 PERGOLA_API LargeWaves large_waves(ParticleSource& particles, double box_side, int threads);
+
+/// Of particles that ranks keep, each its share `own` of `total`. All ranks call it and get the same bits.
+PERGOLA_API LargeWaves spread_large_waves(Communicator& ranks, std::int64_t total, const ShownParticles& own,
+                                          double box_side);
 
 /// How the waves δ₀ have become δ₁ over what linear theory says, G: the part r of G δ₀ in δ₁, each wave weighted with
 /// its square, Re Σ δ₁ δ₀*/(G Σ |δ₀|²), and what is left, √(Σ |δ₁ − r G δ₀|²/Σ |r G δ₀|²).

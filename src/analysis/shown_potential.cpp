@@ -29,9 +29,8 @@ class SourceWithPotentials final : public ParticleSource {
   std::vector<float> numbers_;
 };
 
-/// The potentials that the solver gives now.
 template <class Real>
-KnownPotentials potentials_from(Solver<Real>& solver, const ShownParticles& shown) {
+KnownPotentials potentials_by(Solver<Real>& solver, const ShownParticles& shown) {
   const auto values = std::make_shared<const Buffer<Real>>(potentials_of(solver, shown, ShownPlaces<Real>(shown)));
   const Device device = shown.device();
   device.synchronize();
@@ -42,14 +41,17 @@ KnownPotentials potentials_from(Solver<Real>& solver, const ShownParticles& show
 
 }  // namespace
 
+KnownPotentials potentials_from(AnySolver& solver, const ShownParticles& shown) {
+  if (auto* single = dynamic_cast<Solver<float>*>(&solver)) return potentials_by(*single, shown);
+  return potentials_by(dynamic_cast<Solver<double>&>(solver), shown);
+}
+
 std::unique_ptr<ParticleSource> with_potentials(std::unique_ptr<ShownParticles> shown, KnownPotentials potentials) {
   return std::make_unique<SourceWithPotentials>(std::move(shown), std::move(potentials));
 }
 
 std::unique_ptr<ParticleSource> with_potentials(std::unique_ptr<ShownParticles> shown, AnySolver& solver) {
-  auto* single = dynamic_cast<Solver<float>*>(&solver);
-  KnownPotentials potentials =
-      single ? potentials_from(*single, *shown) : potentials_from(dynamic_cast<Solver<double>&>(solver), *shown);
+  KnownPotentials potentials = potentials_from(solver, *shown);
   return with_potentials(std::move(shown), std::move(potentials));
 }
 

@@ -34,16 +34,19 @@ Buffer<Real> potentials_of(Solver<Real>& solver, const ShownParticles& shown, co
   return potential;
 }
 
-/// Shown particles with the potentials that `solver` gives them, fetched piece by piece: what a snapshot holds, of
-/// which the host never has all. The potentials are found when it is made.
-PERGOLA_API std::unique_ptr<ParticleSource> with_potentials(std::unique_ptr<ShownParticles> shown, AnySolver& solver);
-
 /// Potentials that a solver has given already, wherever they are: read(first, n, to) brings n of them from particle
 /// `first` on to the host, floats or doubles.
 struct KnownPotentials {
   bool single = false;
   std::function<void(std::int64_t first, std::int64_t n, void* to)> read;
+  std::int64_t value_bytes() const { return single ? sizeof(float) : sizeof(double); }
 };
+/// Those that `solver` gives shown particles now.
+KnownPotentials potentials_from(AnySolver& solver, const ShownParticles& shown);
+
+/// Shown particles with the potentials that `solver` gives them, fetched piece by piece: what a snapshot holds, of
+/// which the host never has all. The potentials are found when it is made.
+PERGOLA_API std::unique_ptr<ParticleSource> with_potentials(std::unique_ptr<ShownParticles> shown, AnySolver& solver);
 PERGOLA_API std::unique_ptr<ParticleSource> with_potentials(std::unique_ptr<ShownParticles> shown,
                                                             KnownPotentials potentials);
 

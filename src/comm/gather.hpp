@@ -1,9 +1,11 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <numeric>
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "comm/shares.hpp"
 
 namespace pergola {
 
@@ -18,6 +20,18 @@ std::vector<V> gather_on_root(Communicator& ranks, const std::vector<V>& own) {
   if (rank == 0) received = bytes;
   std::vector<V> all(std::accumulate(received.begin(), received.end(), std::size_t{0}) / sizeof(V));
   ranks.all_to_all(own.data(), sent, all.data(), received);
+  return all;
+}
+
+/// All of what stands in a fixed order, of which each rank has its share. All ranks call it.
+template <class V>
+std::vector<V> gather_on_all(Communicator& ranks, const Shares& shares, const V* own) {
+  std::vector<V> all(static_cast<std::size_t>(shares.total));
+  std::vector<std::size_t> bytes;
+  for (int rank = 0; rank < ranks.size(); ++rank)
+    bytes.push_back(static_cast<std::size_t>(shares.count(rank)) * sizeof(V));
+  std::copy_n(own, shares.count(ranks.rank()), all.begin() + shares.first(ranks.rank()));
+  ranks.all_gather_in_place(all.data(), bytes);
   return all;
 }
 

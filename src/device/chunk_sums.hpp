@@ -16,10 +16,15 @@ struct Terms {
   double value[count] = {};
 };
 
-/// Adds body(i), which is Terms<Body::count>, for i = 0 … n − 1 to `total`, on the CPU. device/chunk_sums.cuh is the
-/// same for CUDA.
+template <int count>
+void add_parts(const std::vector<Terms<count>>& parts, Terms<count>& total) {
+  for (const auto& part : parts)
+    for (int k = 0; k < count; ++k) total.value[k] += part.value[k];
+}
+
+/// The sums of body(i), which is Terms<Body::count>, for i = 0 … n − 1, chunk by chunk, on the CPU.
 template <class Body>
-void add_chunks(int threads, std::int64_t n, const Body& body, Terms<Body::count>& total) {
+std::vector<Terms<Body::count>> chunk_sums(int threads, std::int64_t n, const Body& body) {
   std::vector<Terms<Body::count>> parts(static_cast<std::size_t>((n + sum_chunk - 1) / sum_chunk));
   parallel_chunks(threads, n, sum_chunk, [&](std::int64_t begin, std::int64_t end) {
     auto& part = parts[static_cast<std::size_t>(begin / sum_chunk)];
@@ -28,8 +33,13 @@ void add_chunks(int threads, std::int64_t n, const Body& body, Terms<Body::count
       for (int k = 0; k < Body::count; ++k) part.value[k] += one.value[k];
     }
   });
-  for (const auto& part : parts)
-    for (int k = 0; k < Body::count; ++k) total.value[k] += part.value[k];
+  return parts;
+}
+
+/// Adds all of them to `total`. device/chunk_sums.cuh is the same for CUDA.
+template <class Body>
+void add_chunks(int threads, std::int64_t n, const Body& body, Terms<Body::count>& total) {
+  add_parts(chunk_sums(threads, n, body), total);
 }
 
 }  // namespace pergola

@@ -409,18 +409,27 @@ std::unique_ptr<DirectSolver<Real>> make_direct_cpu(const SolverOptions& options
 template std::unique_ptr<DirectSolver<float>> make_direct_cpu(const SolverOptions& options, const Device& device);
 template std::unique_ptr<DirectSolver<double>> make_direct_cpu(const SolverOptions& options, const Device& device);
 
-double potential_energy_cpu(const Device& device, const Sources<double>& sources, const SolverOptions& options) {
+std::vector<double> pair_potentials_cpu(const Device& device, const Sources<double>& sources,
+                                        const SolverOptions& options, const Targets& targets) {
   DirectCpu<Precision::double_> solver(options, device);
-  std::vector<double> potential(static_cast<std::size_t>(sources.count));
+  std::vector<double> potentials(static_cast<std::size_t>(targets.count));
   Forces<double> forces;
-  forces.potential = potential.data();
+  forces.potential = potentials.data();
   solver.prepare(sources);
+  solver.evaluate(targets, want_potential, forces);
+  return potentials;
+}
+
+double energy_of_pairs(const Sources<double>& sources, const std::vector<double>& potentials) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < sources.count; ++i) sum += sources.mass[i] * potentials[static_cast<std::size_t>(i)];
+  return 0.5 * sum;
+}
+
+double potential_energy_cpu(const Device& device, const Sources<double>& sources, const SolverOptions& options) {
   Targets all;
   all.count = all.total = sources.count;
-  solver.evaluate(all, want_potential, forces);
-  double sum = 0;
-  for (std::int64_t i = 0; i < sources.count; ++i) sum += sources.mass[i] * potential[static_cast<std::size_t>(i)];
-  return 0.5 * sum;
+  return energy_of_pairs(sources, pair_potentials_cpu(device, sources, options, all));
 }
 
 }  // namespace pergola

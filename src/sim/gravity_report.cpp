@@ -59,15 +59,18 @@ Particles GravitySystem::particles() const { return fetch(*shown()); }
 ParticleCensus GravitySystem::census() const { return census_of(*shown()); }
 
 EnergyRow GravitySystem::measure() {
-  Energies energies;
+  EnergyRow row;
   const bool expands = config().cosmology.has_value();
-  on_root(
-      [&] {
-        energies = this->energies();
-        if (expands) watch(energies);
-      },
-      Reading::pair_potentials);
-  EnergyRow row{share_value(communicator(), energies), {}};
+  const auto here = [&] {
+    row.energies = energies();
+    if (expands) watch(row.energies);
+  };
+  if (is_spread()) {
+    here();
+  } else {
+    on_root(here);
+    row.energies = share_value(communicator(), row.energies);
+  }
   if (expands) row.error = share_value(communicator(), energy_error_);
   return row;
 }

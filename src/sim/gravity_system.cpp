@@ -128,6 +128,13 @@ struct GravitySystem::Parts {
     require_all_here();
     return integrator->show(inner(time));
   }
+  /// Where each rank keeps its own: those, outside on_root(), for what all ranks do.
+  std::unique_ptr<ShownParticles> own_shown() const {
+    if (view)
+      throw Error(ErrorKind::input,
+                  "energies: expected a call of all ranks, found one within GravitySystem::on_root()");
+    return integrator->show(inner(time));
+  }
   void require_all_here() const {
     if (integrator->spread())
       throw Error(ErrorKind::input,
@@ -258,7 +265,6 @@ void GravitySystem::on_root(const std::function<void()>& action, Reading reading
   if (reading == Reading::particles) p.integrator->save(*(state = std::make_unique<StateSource>()));
   SpreadView view(*p.communicator, p.shares(), p.integrator->show(at), std::move(state));
   if (reading == Reading::potentials) view.find_potentials(*p.idle_solver());
-  if (reading == Reading::pair_potentials) view.find_pair_potentials(p.gravity, p.communicator, *p.idle_solver());
   struct Use {
     SpreadView*& place;
     ~Use() { place = nullptr; }
@@ -391,18 +397,24 @@ SampledPoints GravitySystem::sample_points(std::int64_t most) {
 SeenDensity GravitySystem::density(const Sight& sight) { return parts_->counter.count(*parts_->shown(), sight); }
 
 Energies GravitySystem::energies() const {
-  const auto shown = parts_->shown();
-  const bool known = parts_->view && !sums_over_pairs(parts_->gravity, size());
-  AnySolver* const solver = parts_->view ? nullptr : parts_->idle_solver();
-  Energies energies = known ? measure_energies(*shown, parts_->gravity, parts_->view->potentials())
-                            : measure_energies(*shown, parts_->gravity_at(parts_->time), solver);
-  if (!parts_->config.cosmology) return energies;
-  const double a = parts_->time;
+  const auto& p = *parts_;
+  const SolverOptions gravity = p.gravity_at(p.time);
+  Energies energies = p.integrator->spread()
+                          ? measure_spread_energies(p.communicator, p.size, *p.own_shown(), gravity, *p.idle_solver())
+                          : measure_energies(*p.shown(), gravity, p.idle_solver());
+  if (!p.config.cosmology) return energies;
+  const double a = p.time;
   energies.kinetic *= physics::peculiar_over_file_energy(a);
   energies.potential /= a;
   energies.momentum = physics::momentum_over_file_velocity(a) * energies.momentum;
   energies.angular_momentum = physics::momentum_over_file_velocity(a) * energies.angular_momentum;
   return energies;
+}
+
+LargeWaves GravitySystem::find_large_waves() const {
+  const double side = box().side.x;
+  if (is_spread()) return spread_large_waves(communicator(), size(), *parts_->own_shown(), side);
+  return large_waves(*particle_source(), side, device().threads());
 }
 
 bool GravitySystem::can_audit() const {

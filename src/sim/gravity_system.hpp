@@ -59,13 +59,12 @@ class PERGOLA_API GravitySystem : public System {
 
   /// What rank 0 reads in on_root().
   enum class Reading {
-    particles,        // at time()
-    potentials,       // and what a snapshot has of potentials: particles_with_potentials()
-    pair_potentials,  // and those that energies() is made of
-    latest_step       // particles at step_time()
+    particles,   // at time()
+    potentials,  // and what a snapshot has of potentials: particles_with_potentials()
+    latest_step  // particles at step_time()
   };
   /// On several ranks each may keep its own particles only; what is then asked of all of them (particles(), census(),
-  /// state_hash(), sample(), energies(), save()) is for rank 0, which does `action` while the others give it what it
+  /// state_hash(), sample(), save()) is for rank 0, which does `action` while the others give it what it
   /// reads, a piece in memory at a time. All ranks call it together; what one throws all throw.
   void on_root(const std::function<void()>& action, Reading reading) const;
   void on_root(const std::function<void()>& action) override { on_root(action, Reading::particles); }
@@ -103,7 +102,8 @@ class PERGOLA_API GravitySystem : public System {
   std::shared_ptr<void> leave_lent();
 
   /// In an expanding universe: the kinetic energy of peculiar velocities, the potential energy in physical lengths and
-  /// the momentum Σ m a² dx/dt, which is conserved.
+  /// the momentum Σ m a² dx/dt, which is conserved. Where each rank keeps its own particles all ranks call it, each
+  /// sums its share, and all get the same.
   Energies energies() const;
   EnergyRow measure() override;
   /// Not where a user's forces act.
@@ -153,6 +153,8 @@ class PERGOLA_API GravitySystem : public System {
   void hand_over_snapshot(const std::filesystem::path& path, WriteQueue* queue, const std::function<void()>& done);
   Particles standing_for_all(std::int64_t most);
   void watch(const Energies& energies);
+  /// Where each rank keeps its own particles: a call of all ranks.
+  LargeWaves find_large_waves() const;
   std::vector<Check> growth_checks() const;
   /// At the end, on rank 0: power spectrum and halos against theory, where the particles are neither too few nor more
   /// than output.structure_most.

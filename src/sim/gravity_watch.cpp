@@ -49,12 +49,12 @@ void GravitySystem::watch(const Energies& energies) {
              physics::growth_at(background, waves_.start_scale_factor).d1;
     };
     if (largest(a) > WaveWatch::linear_below) return;
-    // All particles go to the host for it. Only the last of these lines counts: the next one may come a step late.
+    // Each particle is looked at for it. Only the last of these lines counts: the next one may come a step late.
     const double end = config().run.end_time, every = config().output.energy_every;
     const double next = every > 0 ? std::min(end, a * std::exp(2 * every + config().time.step_max)) : end;
     if (a < end && largest(next) <= WaveWatch::linear_below) return;
   }
-  const LargeWaves waves = large_waves(*particle_source(), box().side.x, device().threads());
+  const LargeWaves waves = find_large_waves();
   if (first) waves_.start = waves, waves_.start_scale_factor = a;
   waves_.latest = waves, waves_.scale_factor = a;
 }

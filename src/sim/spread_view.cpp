@@ -1,13 +1,10 @@
 #include "sim/spread_view.hpp"
 
 #include <cstring>
-#include <utility>
 
-#include "analysis/energy.hpp"
 #include "base/error.hpp"
 #include "domain/spread_shown.hpp"
 #include "domain/spread_state.hpp"
-#include "gravity/solver_entry.hpp"
 
 namespace pergola {
 
@@ -19,30 +16,6 @@ constexpr std::int64_t ask_state = ask_potentials + 1;  // and from here on the 
 
 }  // namespace
 
-void SpreadView::find_potentials(AnySolver& solver) {
-  auto* const single = dynamic_cast<Solver<float>*>(&solver);
-  single_numbers_ = single != nullptr;
-  if (single)
-    single_ = potentials_of(*single, *own_, ShownPlaces<float>(*own_));
-  else
-    double_ = potentials_of(dynamic_cast<Solver<double>&>(solver), *own_, ShownPlaces<double>(*own_));
-  own_->device().synchronize();
-  has_potentials_ = true;
-}
-
-void SpreadView::find_pair_potentials(const SolverOptions& gravity, const std::shared_ptr<Communicator>& ranks,
-                                      AnySolver& own) {
-  const EnergyMethod& method = solver_entry(gravity.solver).energy;
-  if (sums_over_pairs(gravity, rows_.shares().total)) return;
-  if (!method.options || box_of(gravity).periodic()) return find_potentials(own.plain());
-  SolverOptions finer = method.options(gravity);
-  finer.external.clear();
-  if (finer.precision == Precision::single)
-    find_potentials(*make_spread_solver<float>(finer, own_->device(), ranks));
-  else
-    find_potentials(*make_spread_solver<double>(finer, own_->device(), ranks));
-}
-
 void SpreadView::on_root(const std::function<void()>& action) {
   rows_.on_root(action, [this](const RankRows::Request& request, std::byte* to) { answer(request, to); });
 }
@@ -50,12 +23,11 @@ void SpreadView::on_root(const std::function<void()>& action) {
 std::unique_ptr<ShownParticles> SpreadView::shown() { return std::make_unique<SpreadShown>(rows_, *own_); }
 
 KnownPotentials SpreadView::potentials() {
-  if (!has_potentials_)
+  if (!potentials_)
     throw Error(ErrorKind::input,
-                "on_root: expected GravitySystem::Reading::potentials or pair_potentials to read "
-                "potentials, found neither");
-  const std::int64_t value_bytes = single_numbers_ ? sizeof(float) : sizeof(double);
-  return {single_numbers_, [this, value_bytes](std::int64_t first, std::int64_t n, void* to) {
+                "on_root: expected GravitySystem::Reading::potentials to read potentials, found another one");
+  return {potentials_->single,
+          [this, value_bytes = potentials_->value_bytes()](std::int64_t first, std::int64_t n, void* to) {
             rows_.read({ask_potentials, first, n, value_bytes},
                        [&](std::int64_t at, std::int64_t count, const std::byte* rows) {
                          std::memcpy(static_cast<std::byte*>(to) + at * value_bytes, rows,
@@ -79,10 +51,7 @@ void SpreadView::answer(const RankRows::Request& request, std::byte* to) {
     of_state.what -= ask_state;
     return answer_state(*state_, of_state, to);
   }
-  const auto* values = single_numbers_ ? reinterpret_cast<const std::byte*>(single_.data())
-                                       : reinterpret_cast<const std::byte*>(double_.data());
-  std::memcpy(to, values + request.first * request.row_bytes,
-              static_cast<std::size_t>(request.count * request.row_bytes));
+  potentials_->read(request.first, request.count, to);
 }
 
 }  // namespace pergola

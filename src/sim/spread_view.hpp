@@ -2,13 +2,13 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "analysis/shown_potential.hpp"
 #include "base/state_source.hpp"
 #include "comm/communicator.hpp"
 #include "comm/shares.hpp"
-#include "device/buffer.hpp"
 #include "domain/rank_rows.hpp"
 #include "gravity/solver.hpp"
 #include "particles/shown_particles.hpp"
@@ -25,10 +25,7 @@ class SpreadView {
       : rows_(communicator, shares), own_(std::move(own)), state_(std::move(state)) {}
 
   /// The potentials of the particles that are shown. All ranks call it.
-  void find_potentials(AnySolver& solver);
-  /// Those that the energy of the pairs is made of (EnergyMethod), by `own`, the run's own solver, or by another one;
-  /// none where rank 0 sums over all pairs. All ranks call it.
-  void find_pair_potentials(const SolverOptions& gravity, const std::shared_ptr<Communicator>& ranks, AnySolver& own);
+  void find_potentials(AnySolver& solver) { potentials_ = potentials_from(solver, *own_); }
   /// Rank 0 does `action`, which may use all of what follows; all ranks call it. What one throws all throw.
   void on_root(const std::function<void()>& action);
 
@@ -44,9 +41,7 @@ class SpreadView {
   RankRows rows_;
   std::unique_ptr<ShownParticles> own_;
   std::unique_ptr<StateSource> state_;
-  bool has_potentials_ = false, single_numbers_ = false;
-  Buffer<float> single_;  // potentials, one of the two
-  Buffer<double> double_;
+  std::optional<KnownPotentials> potentials_;  // of this rank's
 };
 
 }  // namespace pergola
