@@ -59,24 +59,41 @@ PERGOLA_HD_INLINE void short_range_radial_derivatives(const SplitLaw<T>& law, R 
   }
 }
 
-/// A law of physics/pair_laws.inl less the long-range law, nothing beyond the cut-off radius. terms: those of the law's
-/// polynomials, or more of them. d, distance, softening: as for Law::add(); square = d² without softening. A particle
+/// The long-range law at a squared distance, from polynomials of so many terms: acceleration = attraction d, potential
+/// = −depth of a unit mass.
+template <int terms, class R, class T>
+struct LongRangePair {
+  const SplitLaw<T>& law;
+  R z;  // split_place() of the square
+  PERGOLA_HD_INLINE R attraction() const { return first_split_terms<terms>(law.attraction, z); }
+  PERGOLA_HD_INLINE R depth() const { return first_split_terms<terms>(law.depth, z); }
+};
+
+/// A law of physics/pair_laws.inl less the long-range law, nothing beyond the cut-off radius. d, distance, softening:
+/// as for Law::add(); square = d² without softening; long_range: a LongRangePair, or what has its members. A particle
 /// and itself are left out by a mass of 0, beside Law::leave_out().
-template <class Law, bool with_potential, int terms, class R, class T, class Distance>
+template <class Law, bool with_potential, class R, class T, class LongRange, class Distance>
 PERGOLA_HD_INLINE void add_short_range_pair(const SplitLaw<T>& law, const Vec3<R>& d, R mass, R square,
-                                            const Distance& distance, R softening, PairSum<R>& sum) {
+                                            const LongRange& long_range, const Distance& distance, R softening,
+                                            PairSum<R>& sum) {
   // Sums of a rough law are multiplied by its factor afterwards.
-  const R less = mass * number<R>(-1.0 / Law::factor), z = split_place(law, square);
+  const R less = mass * number<R>(-1.0 / Law::factor);
   const R softened = Law::attraction(mass, distance, softening);
   const R cut_off2 = number<R>(law.cut_off2), nothing = number<R>(0);
-  const R attraction =
-      where_less(square, cut_off2, mul_add(less, first_split_terms<terms>(law.attraction, z), softened), nothing);
+  const R attraction = where_less(square, cut_off2, mul_add(less, long_range.attraction(), softened), nothing);
   sum.ax = mul_add(attraction, d.x, sum.ax);
   sum.ay = mul_add(attraction, d.y, sum.ay);
   sum.az = mul_add(attraction, d.z, sum.az);
   if constexpr (with_potential) {
     const R depth = Law::depth(mass, distance, softening, softened);
-    sum.pot =
-        sum.pot - where_less(square, cut_off2, mul_add(less, first_split_terms<terms>(law.depth, z), depth), nothing);
+    sum.pot = sum.pot - where_less(square, cut_off2, mul_add(less, long_range.depth(), depth), nothing);
   }
+}
+
+/// The same with polynomials of so many terms: those of the law, or more of them.
+template <class Law, bool with_potential, int terms, class R, class T, class Distance>
+PERGOLA_HD_INLINE void add_short_range_pair(const SplitLaw<T>& law, const Vec3<R>& d, R mass, R square,
+                                            const Distance& distance, R softening, PairSum<R>& sum) {
+  const LongRangePair<terms, R, T> long_range{law, split_place(law, square)};
+  add_short_range_pair<Law, with_potential>(law, d, mass, square, long_range, distance, softening, sum);
 }

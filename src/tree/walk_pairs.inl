@@ -195,35 +195,41 @@ class NearSum {
     sum_group<group, PairLaw, by_particle, Kind<true, false>>(leaf, asking, count, sources, sums);
   }
 
+  /// A pack of sources as each of several targets sees it.
+  template <std::uint32_t group>
+  struct Seen {
+    Vec3<P> d[group];
+    P square[group];  // of d, where Space::periodic
+  };
+
+  /// A LongRangePair whose polynomials are known.
+  struct KnownLongRange {
+    const P &long_attraction, &long_depth;
+    HWY_INLINE P attraction() const { return long_attraction; }
+    HWY_INLINE P depth() const { return long_depth; }
+  };
+
   /// Whether none of a pack of sources is within the cut-off radius of one of the targets.
-  template <std::size_t group>
-  HWY_INLINE bool none_within(const Vec3<P>& x, const Vec3<P> (&at)[group]) const {
-    P nearest = softened_square(separation(at[0], x), P(T(0)));
-    for (std::size_t g = 1; g < group; ++g) nearest = smaller(nearest, softened_square(separation(at[g], x), P(T(0))));
+  template <std::uint32_t group>
+  HWY_INLINE bool none_within(const Seen<group>& seen) const {
+    P nearest = seen.square[0];
+    HWY_UNROLL(4)
+    for (std::uint32_t g = 1; g < group; ++g) nearest = smaller(nearest, seen.square[g]);
     return hn::AllFalse(typename P::Tag(), hn::Lt(nearest.raw, P(space_.law.cut_off2).raw));
   }
 
-  /// Adds a source to the sum of one target; mask: `own` may be among the sources.
-  template <class Law, class Kind, bool mask>
-  HWY_INLINE void add_one(const Vec3<P>& at, const Vec3<P>& x, P m, P pair_softening, P place, P own,
-                          PairSum<P>& sum) const {
-    Vec3<P> d = separation(at, x);
-    if constexpr (Kind::looks_for_images) d = nearest_image(d, space_.period);
-    auto distance = Law::start(d, pair_softening);
-    if constexpr (mask) {
-      const auto zero = [&](P value) HWY_ATTR { return where_equal(place, own, P(T(0)), value); };
-      Law::leave_out(zero, distance, m);
-      if constexpr (Space::periodic) m = zero(m);
+  /// A polynomial of the long-range law for several targets at once, each with the bits of first_split_terms(): a term
+  /// waits for the one before, those of other targets do not.
+  template <std::uint32_t group, int n>
+  HWY_INLINE void long_range(const T (&coefficient)[n], const P (&z)[group], P (&sum)[group]) const {
+    int p = space_.law.terms - 1;
+    HWY_UNROLL(4)
+    for (std::uint32_t g = 0; g < group; ++g) sum[g] = P(coefficient[p]);
+    while (p-- > 0) {
+      const P c(coefficient[p]);
+      HWY_UNROLL(4)
+      for (std::uint32_t g = 0; g < group; ++g) sum[g] = mul_add(sum[g], z[g], c);
     }
-    if constexpr (Kind::looks_for_images) {  // what fills up a pack may have an image where a target is
-      const P mass = m;
-      Law::leave_out([&](P value) HWY_ATTR { return where_equal(mass, P(T(0)), P(T(0)), value); }, distance, m);
-    }
-    if constexpr (Space::periodic)
-      add_short_range_pair<Law, Kind::with_potential, split_terms<T>>(space_.law, d, m, softened_square(d, P(T(0))),
-                                                                      distance, pair_softening, sum);
-    else
-      Law::template add<false, true>(d, d, m, distance, pair_softening, sum);
   }
 
   /// Sums over all near sources, these in the lanes, for `group` particles of the leaf at once. by_particle: each
@@ -244,19 +250,49 @@ class NearSum {
       sum[g].ax = sum[g].ay = sum[g].az = sum[g].pot = P(T(0));
     }
     [[maybe_unused]] std::uint64_t packs_left_out = 0;
+    // mask: the target itself may be among the sources.
     const auto add = [&](std::size_t j, auto mask) HWY_ATTR {
       const Vec3<P> x{P::load(sources.x + j), P::load(sources.y + j), P::load(sources.z + j)};
+      Seen<group> seen;
+      HWY_UNROLL(4)
+      for (std::uint32_t g = 0; g < group; ++g) {
+        seen.d[g] = separation(at[g], x);
+        if constexpr (Kind::looks_for_images) seen.d[g] = nearest_image(seen.d[g], space_.period);
+        if constexpr (Space::periodic) seen.square[g] = softened_square(seen.d[g], P(T(0)));
+      }
       if constexpr (Space::periodic && !Kind::looks_for_images && !decltype(mask)::value)
-        if (none_within(x, at)) {
+        if (none_within(seen)) {
           if constexpr (Kind::counts) ++packs_left_out;
           return;
         }
-      const P mass = P::load(sources.mass + j);
+      [[maybe_unused]] P long_attraction[group], long_depth[Kind::with_potential ? group : 1];
+      if constexpr (Space::periodic) {
+        P z[group];
+        HWY_UNROLL(4)
+        for (std::uint32_t g = 0; g < group; ++g) z[g] = split_place(space_.law, seen.square[g]);
+        long_range(space_.law.attraction, z, long_attraction);
+        if constexpr (Kind::with_potential) long_range(space_.law.depth, z, long_depth);
+      }
+      const P mass = P::load(sources.mass + j), place(hn::Iota(typename P::Tag(), static_cast<T>(j)));
+      HWY_UNROLL(4)
       for (std::uint32_t g = 0; g < group; ++g) {
-        P pair_softening = same_epsilon2;
+        P m = mass, pair_softening = same_epsilon2;
         if constexpr (by_particle) pair_softening = Law::joint(softening[g], P::load(sources.softening + j));
-        const P place(hn::Iota(typename P::Tag(), static_cast<T>(j)));
-        add_one<Law, Kind, decltype(mask)::value>(at[g], x, mass, pair_softening, place, own[g], sum[g]);
+        auto distance = Law::start(seen.d[g], pair_softening);
+        if constexpr (decltype(mask)::value) {
+          const auto zero = [&](P value) HWY_ATTR { return where_equal(place, own[g], P(T(0)), value); };
+          Law::leave_out(zero, distance, m);
+          if constexpr (Space::periodic) m = zero(m);
+        }
+        if constexpr (Kind::looks_for_images)  // what fills up a pack may have an image where a target is
+          Law::leave_out([&](P value) HWY_ATTR { return where_equal(m, P(T(0)), P(T(0)), value); }, distance, m);
+        if constexpr (Space::periodic)
+          add_short_range_pair<Law, Kind::with_potential>(
+              space_.law, seen.d[g], m, seen.square[g],
+              KnownLongRange{long_attraction[g], long_depth[Kind::with_potential ? g : 0]}, distance, pair_softening,
+              sum[g]);
+        else
+          Law::template add<false, true>(seen.d[g], seen.d[g], m, distance, pair_softening, sum[g]);
       }
     };
     for (std::size_t j = 0; j < sources.own; j += lanes) add(j, std::true_type());

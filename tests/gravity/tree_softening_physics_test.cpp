@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
 #include <string>
 
 #include "analysis/force_audit.hpp"
@@ -32,11 +33,15 @@ class TreeSoftening : public DeviceTest {
   ForceAudit audit(const Galaxy& galaxy, std::int64_t sample = 1000) const {
     return audit_forces(galaxy.options, device(2), galaxy.particles, sample);
   }
-  double fastest(const Galaxy& galaxy) const {
+  /// Seconds: on a CPU of the processor, which other work on the machine leaves as they are.
+  double cost(const Galaxy& galaxy) const {
     double seconds = 1e9;
     for (int k = 0; k < 3; ++k) {
+      const std::clock_t begin = std::clock();
       const auto forces = audit(galaxy, 1).forces;
-      seconds = std::min(seconds, forces.prepare_seconds + forces.evaluate_seconds);
+      const double of_processor = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+      seconds = std::min(
+          seconds, GetParam() == std::string("cpu") ? of_processor : forces.prepare_seconds + forces.evaluate_seconds);
     }
     return seconds;
   }
@@ -67,10 +72,10 @@ TEST_P(TreeSoftening, NoParticleIsFarOff) {
 // times as long. An equal length asks for a tenth less on an idle machine.
 TEST_P(TreeSoftening, UnequalLengthsCostLittle) {
   for (const auto kernel : {SofteningKernel::plummer, SofteningKernel::spline}) {
-    Galaxy galaxy("m81", 100000, 0.5, 0.05, 1e-4, kernel);
-    const double unequal = fastest(galaxy);
+    Galaxy galaxy("m81", 50000, 0.5, 0.05, 1e-4, kernel);
+    const double unequal = cost(galaxy);
     galaxy.options.softening.epsilon.fill(0.05);
-    EXPECT_LE(unequal, 2.5 * fastest(galaxy));
+    EXPECT_LE(unequal, 2.5 * cost(galaxy));
   }
 }
 
