@@ -9,6 +9,7 @@
 #include "analysis/group_properties.hpp"
 #include "analysis/neighbourhood.hpp"
 #include "physics/power_spectrum.hpp"
+#include "physics/resolution.hpp"
 
 namespace pergola {
 
@@ -30,6 +31,40 @@ PowerRatio power_ratio(const PowerSpectrum& spectrum, const std::function<double
   ratio.mean /= weights;
   ratio.error = 1 / std::sqrt(weights);
   return ratio;
+}
+
+GrownPower grown_power(const PowerSpectrum& start, const PowerSpectrum& end, double growth, double k_trusted,
+                       double noise) {
+  constexpr double trusted = 0.01, weak_pull = 0.01, sigmas = 3;
+  const std::vector<PowerBin>& bins = start.bins;
+  const auto linear = [&](std::size_t i) { return physics::power_per_log(bins[i].k, growth * growth * bins[i].power); };
+  GrownPower best;
+  double modes = 0, before = 0, after = 0;
+  for (std::size_t i = 0; i < bins.size(); ++i) {
+    if (i == 0) best.first_power_per_log = linear(0);
+    if (bins[i].k > k_trusted || linear(i) > physics::linear_power_per_log) break;
+    const auto in_shell = static_cast<double>(bins[i].modes);
+    modes += in_shell;
+    before += in_shell * bins[i].power;
+    after += in_shell * end.bins.at(i).power;
+    std::size_t half = i;  // the shell of half the length
+    while (half + 1 < bins.size() && bins[half].k < 2 * bins[i].k) ++half;
+    const double weak = weak_pull * std::pow(bins[i].k / k_trusted, 2);
+    const double tolerance = trusted + physics::power_lost_to_weak_pull(weak, growth) +
+                             physics::next_order_part * linear(i) +
+                             sigmas * physics::coupling_scatter(linear(half), modes) + noise * modes / before;
+    if (best.shells > 0 && tolerance >= best.tolerance) continue;
+    best.shells = static_cast<int>(i) + 1;
+    best.tolerance = tolerance;
+    best.ratio = after / (growth * growth * before);
+  }
+  return best;
+}
+
+double most_white_noise(const PowerSpectrum& spectrum) {
+  double least = spectrum.shot_noise;
+  for (const PowerBin& bin : spectrum.bins) least = std::min(least, bin.power);
+  return least;
 }
 
 double HaloCount::tolerance() const { return 3 * std::sqrt(expected) + 0.2 * expected; }

@@ -24,6 +24,28 @@ struct PowerRatio {
 PERGOLA_API PowerRatio power_ratio(const PowerSpectrum& spectrum, const std::function<double(double k)>& expected,
                                    double k_low, double k_high, bool fixed);
 
+/// The power spectrum that a run began with; a scale factor of 0: it was not measured.
+struct StartingPower {
+  double scale_factor = 0;
+  PowerSpectrum spectrum;
+};
+
+/// The largest waves at the end over those of the start grown by linear theory, D: Σ N P_end/(D² Σ N P_start) over the
+/// lowest shells of N waves. What the few large waves of a box happen to be falls out of it.
+struct GrownPower {
+  double ratio = 0;
+  double tolerance = 0;            // a hundredth; the weak pull; the next order; three scatters of coupling; the noise
+  int shells = 0;                  // 0: not even the first is linear at the end and trusted
+  double first_power_per_log = 0;  // of the first shell at the end, by linear theory
+};
+/// Shells are taken up to `k_trusted`, where the pull of waves is 1 % too weak, and up to linear_power_per_log: as many
+/// of them as make the tolerance least. `noise`: white power of the start that may not grow as waves do. Both spectra
+/// are of one box with the same cells.
+PERGOLA_API GrownPower grown_power(const PowerSpectrum& start, const PowerSpectrum& end, double growth,
+                                   double k_trusted, double noise);
+/// What of a power spectrum may be white: at most the noise of points at random, and no more than its smallest shell.
+PERGOLA_API double most_white_noise(const PowerSpectrum& spectrum);
+
 /// Halos of a range of masses, found and expected.
 struct HaloCount {
   double particles = 0;  // from so many on

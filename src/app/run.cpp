@@ -67,10 +67,14 @@ fs::path directory_of_reproduction(const RunCommand& command) {
 }
 
 std::string checks_text(const std::vector<Check>& checks) {
+  std::size_t width = 0;
+  for (const auto& check : checks) width = std::max(width, check.name.size());
   std::string text;
   for (const auto& check : checks)
-    text += fmt::format("{} {:<18} {:.6g}, expected {:.6g} within {:.2g}\n", check.passed ? "passed" : "FAILED",
-                        check.name, check.measured, check.expected, check.tolerance);
+    text +=
+        fmt::format("{} {:<{}} {:.6g}, expected {:.6g} within {:.2g}{}\n", check.passed ? "passed" : "FAILED",
+                    check.name, width, check.measured, check.expected, check.tolerance,
+                    check.scatter > 0 ? fmt::format(", the scatter of so few waves being {:.2g}", check.scatter) : "");
   return text;
 }
 

@@ -58,12 +58,14 @@ ordered_json to_json(const Energies& e) {
 
 ordered_json to_json(const std::vector<Check>& checks) {
   ordered_json list = ordered_json::array();
-  for (const auto& check : checks)
+  for (const auto& check : checks) {
     list.push_back({{"name", check.name},
                     {"measured", check.measured},
                     {"expected", check.expected},
                     {"tolerance", check.tolerance},
                     {"passed", check.passed}});
+    if (check.scatter > 0) list.back()["scatter"] = check.scatter;
+  }
   return list;
 }
 
@@ -169,7 +171,7 @@ std::optional<FinishedRun> read_finished_run(const std::filesystem::path& run_js
     run.summary.snapshots = totals.at("snapshots");
     for (const auto& check : text.at("checks"))
       run.summary.checks.push_back({check.at("name"), number(check.at("measured")), number(check.at("expected")),
-                                    number(check.at("tolerance")), check.at("passed")});
+                                    number(check.at("tolerance")), check.at("passed"), check.value("scatter", 0.0)});
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;  // another program's run.json
   }

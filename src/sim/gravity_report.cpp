@@ -20,6 +20,30 @@ void allow(Check& check, double doubt) {
   check.passed = std::abs(check.measured - check.expected) <= check.tolerance;
 }
 
+/// Shell by shell k, the number of waves and their power.
+void put_starting_power(const StartingPower& power, StateSource& to) {
+  if (power.scale_factor == 0) return;
+  std::vector<double> rows;
+  for (const PowerBin& bin : power.spectrum.bins)
+    rows.insert(rows.end(), {bin.k, static_cast<double>(bin.modes), bin.power});
+  to.put_value("starting_power.scale_factor", power.scale_factor);
+  to.put_value("starting_power.shot_noise", power.spectrum.shot_noise);
+  to.put("starting_power.shells", std::move(rows));
+}
+
+StartingPower get_starting_power(StateInput& state) {
+  StartingPower power;
+  if (!state.has("starting_power.shells")) return power;
+  power.scale_factor = state.get_value<double>("starting_power.scale_factor");
+  power.spectrum.shot_noise = state.get_value<double>("starting_power.shot_noise");
+  const auto bytes = state.bytes("starting_power.shells");
+  const auto rows = state.get<double>("starting_power.shells", static_cast<std::int64_t>(bytes / sizeof(double)));
+  for (std::size_t i = 0; i + 2 < rows.size(); i += 3)
+    power.spectrum.bins.push_back(
+        {.k = rows[i], .modes = static_cast<std::int64_t>(rows[i + 1]), .power = rows[i + 2]});
+  return power;
+}
+
 }  // namespace
 
 /// Whoever saved a state without a run may have had an earlier version, which kept nothing of this.
@@ -29,6 +53,7 @@ void GravitySystem::begin_report(StateInput* state) {
     energy_equation_ = state->get_value<LayzerIrvine>("energy_equation");
     energy_error_ = state->get_value<double>("energy_error");
     waves_ = state->get_value<WaveWatch>("large_waves");
+    starting_power_ = get_starting_power(*state);
   }
   if (!expects("return_distance")) return;
   if (!state || !state->has("starting.id")) {
@@ -46,6 +71,7 @@ void GravitySystem::save_report(StateSource& to) const {
     to.put_value("energy_equation", energy_equation_);
     to.put_value("energy_error", energy_error_);
     to.put_value("large_waves", waves_);
+    put_starting_power(starting_power_, to);
   }
   if (!expects("return_distance")) return;
   to.put("starting.id", starting_particles_.id);
@@ -205,9 +231,10 @@ std::vector<Check> GravitySystem::checks(const Energies& start, const Energies& 
 
 std::string GravitySystem::describe() const {
   const Box box = this->box();
-  if (!box.given()) return "{}";
+  nlohmann::ordered_json record = nlohmann::ordered_json::object();
+  if (!made_on().empty()) record["initial_conditions_made_on"] = made_on();
+  if (!box.given()) return record.dump();
   const auto triple = [](const Vec3<double>& v) { return nlohmann::ordered_json{v.x, v.y, v.z}; };
-  nlohmann::ordered_json record;
   record["mesh"] = {{"box_corner", triple(box.corner)},
                     {"box_side", triple(box.side)},
                     {"boundary", box.periodic() ? "periodic" : "isolated"},

@@ -57,7 +57,7 @@ Check one_within(const char* name, double measured, double tolerance) {
   return {name, measured, 1, tolerance, std::abs(measured - 1) <= tolerance};
 }
 
-/// The largest waves against linear theory, as far as it holds.
+/// The largest waves against linear theory, as far as it holds: with what so few waves happen to be.
 std::optional<Check> linear_check(const PowerSpectrum& spectrum, const ModelWaves& waves, double growth,
                                   double k_trusted) {
   const auto linear = [&](double k) { return growth * growth * waves.power(k); };
@@ -68,28 +68,74 @@ std::optional<Check> linear_check(const PowerSpectrum& spectrum, const ModelWave
   }
   const PowerRatio ratio = power_ratio(spectrum, linear, 0, k_linear, waves.fixed);
   if (ratio.shells == 0) return std::nullopt;
-  const double next_order = 0.3 * physics::power_per_log(k_linear, linear(k_linear));
-  return one_within("power_over_linear", ratio.mean, 0.02 + 3 * ratio.error + next_order);
+  const double next_order = physics::next_order_part * physics::power_per_log(k_linear, linear(k_linear));
+  Check check = one_within("power_over_linear", ratio.mean, 0.02 + 3 * ratio.error + next_order);
+  if (!waves.fixed) check.scatter = ratio.error;
+  return check;
+}
+
+/// The largest waves against those of the start, and where that cannot be, why.
+std::optional<Check> growth_check(const StartingPower& start, const PowerSpectrum& end, const RunConfig& config,
+                                  double a, double k_trusted, std::string& why_not) {
+  if (start.scale_factor == 0) {
+    why_not =
+        "the power spectrum of the start is not known: output.structure_most left it out, or the checkpoint is of "
+        "an earlier version";
+    return std::nullopt;
+  }
+  const auto background = *config.background();
+  const double growth = physics::growth_at(background, a).d1 / physics::growth_at(background, start.scale_factor).d1;
+  // A model displaces a lattice or a glass, which have no noise; of a file that is not known.
+  const double noise = config.particles.model.empty() ? most_white_noise(start.spectrum) : 0;
+  const GrownPower grown = grown_power(start.spectrum, end, growth, k_trusted, noise);
+  if (grown.shells > 0) return one_within("power_over_start", grown.ratio, grown.tolerance);
+  why_not = grown.first_power_per_log > physics::linear_power_per_log
+                ? fmt::format(
+                      "the largest waves of the box are not linear at the end (power per logarithm of k {:.2g}, "
+                      "expected at most {})",
+                      grown.first_power_per_log, physics::linear_power_per_log)
+                : "the forces are too soft for the largest waves of the box to grow as linear theory says";
+  return std::nullopt;
 }
 
 }  // namespace
 
+bool GravitySystem::is_compared() const {
+  return config().cosmology && box().periodic() && size() >= least_for_structure &&
+         size() <= config().output.structure_most;
+}
+
+void GravitySystem::take_starting_power() {
+  const auto take = [&] { starting_power_ = {time(), measure_power()}; };
+  if (is_spread())
+    on_root(take);
+  else
+    take();  // measure() is in on_root() already
+}
+
+/// In the run's lengths.
+PowerSpectrum GravitySystem::measure_power() {
+  Profile::Scope scope(&profile(), "report card: power");
+  return power_spectrum(*shown(), box(), usual_power_cells(size()), 0);
+}
+
 std::vector<Check> GravitySystem::structure_checks(const std::function<void(const std::string& part)>& begins) {
   const RunConfig& run = config();
-  if (!run.cosmology || size() < least_for_structure || size() > run.output.structure_most) return {};
+  if (!is_compared()) return {};
   RunConfig boxed = run;
   set_box(boxed.gravity, box());
   const auto trusted = universe_resolution(boxed, size(), start_time());
+  if (!trusted) return {};
   const auto waves = waves_at_start(run);
-  if (!trusted || (!waves && run.output.power_reference.empty())) return {};
   const double unit = trusted->length_mpc_h, a = time();
   begins(fmt::format("power spectrum of {} particles against theory", size()));
-  const AnalysisSnapshot snapshot = snapshot_of(run, box(), a, unit, particles());
-  const PowerSpectrum spectrum = [&] {
-    Profile::Scope scope(&profile(), "report card: power");
-    return in_mpc_h(power_spectrum(*shown(), box(), usual_power_cells(size()), 0), unit);
-  }();
+  const PowerSpectrum measured = measure_power(), spectrum = in_mpc_h(measured, unit);
   std::vector<Check> checks;
+  std::string why_not;
+  if (const auto check = growth_check(starting_power_, measured, run, a, trusted->wave_number * unit, why_not))
+    checks.push_back(*check);
+  else
+    begins(fmt::format("power_over_start is left out: {}", why_not));
   if (waves) {
     const double growth = physics::growth_at(*run.background(), a).d1;
     if (const auto check = linear_check(spectrum, *waves, growth, trusted->wave_number)) checks.push_back(*check);
@@ -101,6 +147,7 @@ std::vector<Check> GravitySystem::structure_checks(const std::function<void(cons
     if (ratio.shells > 0) checks.push_back(one_within("power_over_reference", ratio.mean, 0.02 + 3 * ratio.error));
   }
   if (!waves) return checks;
+  const AnalysisSnapshot snapshot = snapshot_of(run, box(), a, unit, particles());
   const double mean = physics::mean_density(*run.background(), run.gravitational_constant());
   const ExpectedHalos theory(*snapshot.universe, mean, waves->power);
   Profile::Scope scope(&profile(), "report card: halos");

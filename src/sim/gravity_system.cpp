@@ -15,10 +15,10 @@
 #include "config/checked.hpp"
 #include "gravity/solver_entry.hpp"
 #include "io/state_hash.hpp"
-#include "particles/device_source.hpp"
 #include "particles/sample.hpp"
 #include "particles/shown_particles.hpp"
 #include "physics/block_steps.hpp"
+#include "sim/noted_start.hpp"
 #include "sim/open_particles.hpp"
 #include "sim/solver_box.hpp"
 #include "sim/spread_view.hpp"
@@ -161,7 +161,7 @@ struct GravitySystem::Parts {
     Profile::Scope scope(&profile, "start");
     samples.clear();
     start_time = time = at;
-    integrator->start(particles, inner(at));
+    made_on = start_noted(*integrator, particles, inner(at)) ? device.name() : "";
   }
 
   void restore(StateInput& state) {
@@ -171,6 +171,7 @@ struct GravitySystem::Parts {
     // exp(ln a) may be another a: checkpoints of earlier versions know no better.
     start_time = state.has("shown_start_time") ? state.get_value<double>("shown_start_time")
                                                : outer(state.get_value<double>("start_time"));
+    made_on = get_made_on(state);
     integrator->restore(state);
     time = std::min(outer(integrator->time()), config.run.end_time);
   }
@@ -183,6 +184,7 @@ struct GravitySystem::Parts {
   std::unique_ptr<Integrator> integrator;
   std::int64_t size = 0;
   double start_time = 0, time = 0;
+  std::string made_on;                             // the device that has made the particles; empty: none, the host
   SpreadView* view = nullptr;                      // while rank 0 reads what the ranks have
   StepCounts counts_before;                        // of the particles before set_particles()
   std::map<std::int64_t, ParticleSample> samples;  // by their size
@@ -237,6 +239,7 @@ GravitySystem& GravitySystem::operator=(GravitySystem&&) noexcept = default;
 GravitySystem::~GravitySystem() = default;
 
 const RunConfig& GravitySystem::config() const { return parts_->config; }
+const std::string& GravitySystem::made_on() const { return parts_->made_on; }
 const Device& GravitySystem::device() const { return parts_->device; }
 Communicator& GravitySystem::communicator() const { return *parts_->communicator; }
 Profile& GravitySystem::profile() { return parts_->profile; }
@@ -282,6 +285,7 @@ void GravitySystem::save(StateSource& to) {
   }
   if (parts_->in_box()) to.put_value("box", box_of(parts_->gravity));
   if (parts_->config.cosmology) to.put_value("shown_start_time", parts_->start_time);
+  put_made_on(to, parts_->made_on);
   save_report(to);
 }
 
@@ -313,7 +317,6 @@ void GravitySystem::run_until(double time) {
 }
 
 void GravitySystem::finish() { run_until(parts_->config.run.end_time); }
-
 bool GravitySystem::advance(double limit, const std::function<bool()>& enough) {
   auto& p = *parts_;
   if (p.over) return true;
@@ -381,7 +384,6 @@ LentParticles GravitySystem::lend() {
 }
 
 void GravitySystem::take_back() { parts_->integrator->take_back(); }
-
 std::shared_ptr<void> GravitySystem::leave_lent() { return parts_->integrator->leave_lent(); }
 
 Particles GravitySystem::sample(std::int64_t most) {
@@ -422,7 +424,6 @@ bool GravitySystem::can_audit() const {
 }
 
 bool GravitySystem::is_spread() const { return parts_->integrator->spread(); }
-
 bool GravitySystem::probe_forces(AuditedForces& of) const {
   return parts_->integrator->probe_forces(of.places, of.particles, of.forces);
 }

@@ -8,6 +8,7 @@
 
 #include "analysis/large_waves.hpp"
 #include "analysis/layzer_irvine.hpp"
+#include "analysis/structure.hpp"
 #include "io/snapshot_writer.hpp"
 #include "sim/system.hpp"
 
@@ -36,6 +37,9 @@ class PERGOLA_API GravitySystem : public System {
   ~GravitySystem() override;
 
   const RunConfig& config() const;
+  /// The name of the device that has made the particles of the model, whose last bits are then not those of the CPU;
+  /// empty: no other than the CPU.
+  const std::string& made_on() const;
   const Device& device() const override;
   Communicator& communicator() const;
   Profile& profile() override;
@@ -155,6 +159,12 @@ class PERGOLA_API GravitySystem : public System {
   void watch(const Energies& energies);
   /// Where each rank keeps its own particles: a call of all ranks.
   LargeWaves find_large_waves() const;
+  /// Whether a universe of so many particles is compared with theory at its end.
+  bool is_compared() const;
+  /// Where each rank keeps its own particles: a call of all ranks.
+  void take_starting_power();
+  /// On rank 0, in on_root().
+  PowerSpectrum measure_power();
   std::vector<Check> growth_checks() const;
   /// At the end, on rank 0: power spectrum and halos against theory, where the particles are neither too few nor more
   /// than output.structure_most.
@@ -170,6 +180,7 @@ class PERGOLA_API GravitySystem : public System {
   LayzerIrvine energy_equation_;
   double energy_error_ = 0;
   WaveWatch waves_;
+  StartingPower starting_power_;  // on rank 0, where is_compared()
   bool said_start_ = false;
   std::int64_t most_outside_ = 0;
   std::vector<std::string> choices_;  // that were said

@@ -55,7 +55,10 @@ void GravitySystem::watch(const Energies& energies) {
     if (a < end && largest(next) <= WaveWatch::linear_below) return;
   }
   const LargeWaves waves = find_large_waves();
-  if (first) waves_.start = waves, waves_.start_scale_factor = a;
+  if (first) {
+    waves_.start = waves, waves_.start_scale_factor = a;
+    if (is_compared()) take_starting_power();
+  }
   waves_.latest = waves, waves_.scale_factor = a;
 }
 
@@ -98,6 +101,10 @@ std::vector<Remark> GravitySystem::remarks_at_start() const {
              "{}: a box of the universe: [cosmology] was taken from it, omega_matter = {}, omega_lambda = {}, h = {}",
              config.particles.file, to_text(config.cosmology->omega_matter), to_text(config.cosmology->omega_lambda),
              to_text(config.cosmology->h))});
+  if (!made_on().empty())
+    sentences.push_back({LogLevel::info, fmt::format("initial conditions were made on {}: the last bits of places and "
+                                                     "velocities are not those that the CPU makes",
+                                                     made_on())});
   if (config.cosmology && !box().periodic())
     sentences.push_back({LogLevel::info,
                          "[cosmology] in open space: comoving places about the origin, where matter of the mean "

@@ -14,6 +14,8 @@ struct Check {
   std::string name;
   double measured = 0, expected = 0, tolerance = 0;
   bool passed = false;
+  double scatter =
+      0;  // one standard deviation that few waves leave in what is measured, part of the tolerance; 0: none
 };
 
 /// What a run was at its start and at its end.

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
+#include <tuple>
 
 #include "base/philox.hpp"
 #include "physics/eisenstein_hu.hpp"
@@ -28,6 +30,43 @@ TEST(Structure, PowerRatioWeighsShellsWithTheirModesAndItsRange) {
   EXPECT_NEAR(ratio.error, 1 / std::sqrt(w1 + w2), 1e-12);
   EXPECT_NEAR(power_ratio(spectrum, one, 0, 0.3, true).mean, 2, 1e-12);
   EXPECT_EQ(power_ratio(spectrum, one, 1, 2, false).shells, 0);
+}
+
+/// Three shells with a power per logarithm of 0.001 in the first, which grow by 4.
+TEST(Structure, GrownPowerComparesLowShellsWithTheirOwnStart) {
+  PowerSpectrum start;
+  for (const auto& [k, modes, power] : {std::tuple{0.05, 18, 9.0}, {0.1, 62, 1.0}, {0.2, 200, 5.0}}) {
+    PowerBin bin;
+    bin.k = k, bin.modes = modes;
+    bin.power = power * 0.001 / 16 * 2 * std::numbers::pi * std::numbers::pi / (0.05 * 0.05 * 0.05);
+    start.bins.push_back(bin);
+  }
+  const auto grown = [&](double growth_of_power) {
+    PowerSpectrum end = start;
+    for (PowerBin& bin : end.bins) bin.power *= growth_of_power;
+    return end;
+  };
+  const GrownPower right = grown_power(start, grown(16), 4, 1, 0);
+  EXPECT_DOUBLE_EQ(right.ratio, 1);
+  EXPECT_NEAR(right.first_power_per_log, 0.009, 1e-12);
+  // By hand, of the first shell: 0.01; 1.2 ln 4 of a hundredth over 400; 0.3 of 0.009; 0.9 √(0.008/18), the shell at
+  // 0.1 having 0.001 times 2³. The second alone is coupled with 0.32.
+  EXPECT_EQ(right.shells, 1);
+  EXPECT_NEAR(right.tolerance, 0.01 + 1.2 * std::log(4) * 0.01 / 400 + 0.3 * 0.009 + 0.9 * std::sqrt(0.008 / 18),
+              1e-12);
+  // Of the first order of growth in the place of the second.
+  const GrownPower wrong = grown_power(start, grown(4), 4, 1, 0);
+  EXPECT_DOUBLE_EQ(wrong.ratio, 0.25);
+  EXPECT_GT(std::abs(wrong.ratio - 1), wrong.tolerance);
+  // Noise as strong as the waves may be all that there is; nothing is linear, or trusted.
+  const double all = start.bins[0].power;
+  EXPECT_NEAR(
+      grown_power(start, grown(16), 4, 0.06, all).tolerance - grown_power(start, grown(16), 4, 0.06, 0).tolerance, 1,
+      1e-12);
+  EXPECT_EQ(grown_power(start, grown(16), 40, 1, 0).shells, 0);
+  EXPECT_EQ(grown_power(start, grown(16), 4, 0.04, 0).shells, 0);
+  start.shot_noise = 1e9;
+  EXPECT_EQ(most_white_noise(start), start.bins[1].power);
 }
 
 struct LatticeUniverse {

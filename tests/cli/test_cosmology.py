@@ -232,6 +232,9 @@ class Cosmology(harness.CliTest):
         linear = checks["power_over_linear"]
         self.assertTrue(linear["passed"], linear)
         self.assertLess(linear["tolerance"], 0.08)  # fixed amplitudes: no scatter from the number of modes
+        self.assertNotIn("scatter", linear)
+        own = checks["power_over_start"]
+        self.assertTrue(own["passed"] and own["tolerance"] < 0.1, own)
         table_check = checks["power_over_reference"]
         self.assertFalse(table_check["passed"], table_check)
         self.assertAlmostEqual(table_check["measured"], 0.5, delta=0.03)

@@ -1,0 +1,59 @@
+#include "sim/noted_start.hpp"
+
+#include <vector>
+
+#include "particles/device_source.hpp"
+
+namespace pergola {
+
+namespace {
+
+constexpr const char* block = "made_on";
+
+/// Particles that can be made on a device, with a note of whether they were.
+class NotedSource final : public DeviceSource {
+ public:
+  explicit NotedSource(DeviceSource& source) : source_(source) {}
+  bool was_made() const { return was_made_; }
+
+  std::int64_t count() const override { return source_.count(); }
+  std::string name() const override { return source_.name(); }
+  void read(std::int64_t first, std::int64_t n, Particles& to) override { source_.read(first, n, to); }
+  bool put(const Device& device, double factor, const DeviceArrays<float>& to) override {
+    return was_made_ = source_.put(device, factor, to);
+  }
+  bool put(const Device& device, double factor, const DeviceArrays<double>& to) override {
+    return was_made_ = source_.put(device, factor, to);
+  }
+  double box_side() const override { return source_.box_side(); }
+  double total_mass() const override { return source_.total_mass(); }
+
+ private:
+  DeviceSource& source_;
+  bool was_made_ = false;
+};
+
+}  // namespace
+
+bool start_noted(Integrator& integrator, ParticleSource& particles, double at) {
+  auto* const on_device = dynamic_cast<DeviceSource*>(&particles);
+  if (!on_device) {
+    integrator.start(particles, at);
+    return false;
+  }
+  NotedSource noted(*on_device);
+  integrator.start(noted, at);
+  return noted.was_made();
+}
+
+void put_made_on(StateSource& to, const std::string& device) {
+  if (!device.empty()) to.put(block, std::vector<char>(device.begin(), device.end()));
+}
+
+std::string get_made_on(StateInput& state) {
+  if (!state.has(block)) return {};
+  const auto letters = state.get<char>(block, static_cast<std::int64_t>(state.bytes(block)));
+  return {letters.begin(), letters.end()};
+}
+
+}  // namespace pergola

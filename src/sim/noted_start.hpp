@@ -1,0 +1,18 @@
+#pragma once
+#include <string>
+
+#include "base/state_source.hpp"
+#include "particles/particle_source.hpp"
+#include "time/integrator.hpp"
+
+namespace pergola {
+
+/// Starts the integrator with these particles, at its own time; whether they were made on its device
+/// (particles/device_source.hpp), else they have been read.
+bool start_noted(Integrator& integrator, ParticleSource& particles, double at);
+
+/// The name of the device that they were made on, in a state; empty: none.
+void put_made_on(StateSource& to, const std::string& device);
+std::string get_made_on(StateInput& state);
+
+}  // namespace pergola

@@ -1,0 +1,76 @@
+// A system knows whether its particles were made on its device, and says so.
+#include <gtest/gtest.h>
+
+#include "particles/device_source.hpp"
+#include "sim/gravity_system.hpp"
+
+namespace pergola {
+namespace {
+
+/// Four particles at rest, put into the memory of the device, here the host's, or read.
+class FourAtRest final : public DeviceSource {
+ public:
+  explicit FourAtRest(bool puts) : puts_(puts) {}
+  std::int64_t count() const override { return 4; }
+  void read(std::int64_t first, std::int64_t n, Particles& to) override {
+    to.resize(n);
+    for (std::int64_t k = 0; k < n; ++k) {
+      const auto i = static_cast<std::size_t>(k);
+      const auto at = static_cast<double>(first + k);
+      to.id[i] = static_cast<std::uint64_t>(first + k), to.mass[i] = 0.25;
+      to.x[i] = at, to.y[i] = at * at, to.z[i] = 0;
+    }
+  }
+  bool put(const Device&, double factor, const DeviceArrays<float>& to) override { return put_all(factor, to); }
+  bool put(const Device&, double factor, const DeviceArrays<double>& to) override { return put_all(factor, to); }
+  double box_side() const override { return 0; }
+  double total_mass() const override { return 1; }
+
+ private:
+  template <class Real>
+  bool put_all(double factor, const DeviceArrays<Real>& to) {
+    if (!puts_) return false;
+    Particles all;
+    read(0, count(), all);
+    for (std::size_t i = 0; i < 4; ++i) {
+      to.id[i] = all.id[i], to.species[i] = all.species[i], to.mass[i] = static_cast<Real>(all.mass[i]);
+      const double x[3] = {all.x[i], all.y[i], all.z[i]}, v[3] = {all.vx[i], all.vy[i], all.vz[i]};
+      for (int d = 0; d < 3; ++d) to.x[d][i] = static_cast<Real>(x[d]), to.v[d][i] = static_cast<Real>(factor * v[d]);
+    }
+    return true;
+  }
+
+  bool puts_;
+};
+
+RunConfig configuration() { return parse_config("[run]\ndevice = \"cpu\"\nthreads = 1\nend_time = 0.1\n", "test"); }
+
+std::string said_by(GravitySystem& system) {
+  std::string all;
+  for (const Remark& remark : system.remarks()) all += remark.text + "\n";
+  return all;
+}
+
+TEST(NotedStart, ParticlesMadeOnADeviceAreSaidToBe) {
+  FourAtRest source(true);
+  GravitySystem system(configuration(), source);
+  const std::string name = system.device().name();
+  EXPECT_EQ(system.made_on(), name);
+  EXPECT_EQ(system.particles().y[3], 9);
+  EXPECT_NE(system.describe().find("\"initial_conditions_made_on\":\"" + name + "\""), std::string::npos);
+  EXPECT_NE(said_by(system).find("initial conditions were made on " + name), std::string::npos);
+  GravitySystem resumed(configuration(), system.save());
+  EXPECT_EQ(resumed.made_on(), name);
+}
+
+TEST(NotedStart, ParticlesThatWereReadAreNot) {
+  FourAtRest source(false);
+  GravitySystem system(configuration(), source);
+  EXPECT_EQ(system.particles().y[3], 9);
+  EXPECT_EQ(system.made_on(), "");
+  EXPECT_EQ(system.describe(), "{}");
+  EXPECT_EQ(said_by(system).find("initial conditions were made"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pergola
