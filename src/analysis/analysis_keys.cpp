@@ -1,4 +1,9 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "analysis/analysis.hpp"
+#include "analysis/centers.hpp"
 
 namespace pergola {
 
@@ -7,8 +12,10 @@ Key<AnalysisOptions> center_key() {
   key.name = "center";
   key.help = "density (the densest place), potential (the particle with the lowest), mass, or X,Y,Z";
   key.take = [](AnalysisOptions& options, const KeyValue& value) -> std::optional<KeyProblem> {
+    const std::vector<std::string> words{"density", "potential", "mass"};
     const auto* text = std::get_if<std::string>(&value);
-    if (!text) return KeyProblem{"density, potential, mass or three numbers such as 0,0,0.5", {}};
+    if (!text || (std::count(words.begin(), words.end(), *text) == 0 && !parse_place(*text)))
+      return KeyProblem{"density, potential, mass or three numbers such as 0,0,0.5", words};
     options.center = *text;
     return std::nullopt;
   };
@@ -21,8 +28,13 @@ Key<AnalysisOptions> species_key() {
   key.name = "species";
   key.help = "of these particles only: gas, halo, disc, bulge, stars, boundary, with commas between; or all";
   key.take = [](AnalysisOptions& options, const KeyValue& value) -> std::optional<KeyProblem> {
+    const std::vector<std::string> known(species_names.begin(), species_names.end());
+    const KeyProblem problem{fmt::format("all or some of {}", fmt::join(known, ", ")), known};
     const auto* text = std::get_if<std::string>(&value);
-    if (!text) return KeyProblem{"names such as disc,bulge", {}};
+    if (!text) return problem;
+    const auto names = split_names(*text);
+    const auto is_known = [&](const std::string& name) { return std::count(known.begin(), known.end(), name) > 0; };
+    if (*text != "all" && !std::all_of(names.begin(), names.end(), is_known)) return problem;
     options.species = *text;
     return std::nullopt;
   };

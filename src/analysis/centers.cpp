@@ -18,19 +18,12 @@ namespace pergola {
 namespace {
 
 Vec3<double> given_place(const std::string& text) {
-  std::array<double, 3> value{};
-  std::string_view rest = text;
-  for (std::size_t k = 0; k < 3; ++k) {
-    const auto comma = rest.find(',');
-    const auto number = parse_real(rest.substr(0, comma));
-    if (!number || !std::isfinite(*number) || (comma == std::string_view::npos) != (k == 2))
-      throw Error(ErrorKind::input, fmt::format("--center: expected density, potential, mass or three numbers such as "
-                                                "0,0,0.5, found \"{}\"",
-                                                text));
-    value[k] = *number;
-    rest.remove_prefix(k == 2 ? rest.size() : comma + 1);
-  }
-  return {value[0], value[1], value[2]};
+  const auto place = parse_place(text);
+  if (!place)
+    throw Error(ErrorKind::input, fmt::format("--center: expected density, potential, mass or three numbers such as "
+                                              "0,0,0.5, found \"{}\"",
+                                              text));
+  return *place;
 }
 
 Vec3<double> lowest_potential(const AnalysisSnapshot& snapshot, double softening, const Device& device) {
@@ -154,6 +147,19 @@ std::vector<Vec3<double>> pull_in(const AnalysisSnapshot& all, const AnalysisSna
     pull.push_back({forces.ax[at], forces.ay[at], forces.az[at]});
   }
   return pull;
+}
+
+std::optional<Vec3<double>> parse_place(const std::string& text) {
+  std::array<double, 3> value{};
+  std::string_view rest = text;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const auto comma = rest.find(',');
+    const auto number = parse_real(rest.substr(0, comma));
+    if (!number || !std::isfinite(*number) || (comma == std::string_view::npos) != (k == 2)) return std::nullopt;
+    value[k] = *number;
+    rest.remove_prefix(k == 2 ? rest.size() : comma + 1);
+  }
+  return Vec3<double>{value[0], value[1], value[2]};
 }
 
 std::vector<std::string> split_names(const std::string& text) {

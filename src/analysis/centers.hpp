@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,8 @@ std::vector<double> potentials_in(const AnalysisSnapshot& snapshot, double softe
 std::vector<Vec3<double>> pull_in(const AnalysisSnapshot& all, const AnalysisSnapshot& some, double softening,
                                   const Device& device);
 
+/// "0,0,0.5" as a place; none of any other text.
+std::optional<Vec3<double>> parse_place(const std::string& text);
 /// "disc,bulge" as a list.
 std::vector<std::string> split_names(const std::string& text);
 

@@ -79,6 +79,12 @@ std::vector<VelocityBin> velocity_bins(const AnalysisSpecies& species, std::size
 Key<AnalysisOptions> plasma_species_key() {
   Key<AnalysisOptions> key = species_key();
   key.help = "of these species only, by the names in the file, with commas between; or all";
+  key.take = [](AnalysisOptions& options, const KeyValue& value) -> std::optional<KeyProblem> {
+    const auto* text = std::get_if<std::string>(&value);
+    if (!text) return KeyProblem{"names such as electrons,ions", {}};
+    options.species = *text;
+    return std::nullopt;
+  };
   return key;
 }
 

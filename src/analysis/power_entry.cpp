@@ -18,12 +18,20 @@ namespace pergola {
 namespace {
 
 int cells_for(const AnalysisOptions& options, std::int64_t particles) {
-  if (options.cells > 0) {
-    if (options.cells % 8 != 0)
-      throw Error(ErrorKind::input, fmt::format("--cells: expected a multiple of 8, found {}", options.cells));
-    return static_cast<int>(options.cells);
-  }
-  return usual_power_cells(particles);
+  return options.cells > 0 ? static_cast<int>(options.cells) : usual_power_cells(particles);
+}
+
+Key<AnalysisOptions> cells_key() {
+  constexpr int most = 2048;
+  Key<AnalysisOptions> key = integer_option<AnalysisOptions>(
+      "cells", "cells of the mesh per side, a multiple of 8; 0: two per particle and axis, 32 to 256",
+      Range::between(0, most), [](auto& options) -> auto& { return options.cells; });
+  const std::string expected = fmt::format("a multiple of 8 from 0 to {}", most);
+  key.take = [expected, take = key.take](AnalysisOptions& options, const KeyValue& value) -> std::optional<KeyProblem> {
+    if (take(options, value) || options.cells % 8 != 0) return KeyProblem{expected, {}};
+    return std::nullopt;
+  };
+  return key;
 }
 
 /// The linear power of a box whose waves are known from its run, at its time and in its lengths.
@@ -136,9 +144,7 @@ AnalysisEntry power_entry() {
           .needs = AnalysisNeeds::particles,
           .span = AnalysisSpan::last_moment,
           .periodic_only = true,
-          .keys = {integer_option<AnalysisOptions>(
-                       "cells", "cells of the mesh per side, a multiple of 8; 0: two per particle and axis, 32 to 256",
-                       Range::between(0, 2048), [](auto& options) -> auto& { return options.cells; }),
+          .keys = {cells_key(),
                    integer_option<AnalysisOptions>(
                        "folds", "how often the box is folded for higher wave numbers", Range::between(0, 16),
                        [](auto& options) -> auto& { return options.folds; }),

@@ -146,7 +146,15 @@ void add_analyze(Command program, Context& context) {
     auto one = command->add_subcommand(entry.name, entry.help);
     if (!entry.also.empty()) one->alias(entry.also);
     add_options(one, entry, request);
-    one->footer(fmt::format("{}\n\nExample:\n  pergola analyze {} {}", entry.details, entry.name, entry.example));
+    const std::string in_a_run =
+        entry.needs == AnalysisNeeds::particles
+            ? fmt::format(
+                  "\n\nA run does it with every snapshot where output.analyses names it; these options are then "
+                  "keys of [output.{}].",
+                  entry.name)
+            : "";
+    one->footer(
+        fmt::format("{}{}\n\nExample:\n  pergola analyze {} {}", entry.details, in_a_run, entry.name, entry.example));
     one->callback([&entry, request, &context] { analyze(entry, *request, context); });
   }
 }

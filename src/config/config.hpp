@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/host_device.hpp"
+#include "base/key.hpp"
 #include "base/units.hpp"
 #include "config/plasma_config.hpp"
 #include "gravity/solver.hpp"
@@ -65,6 +66,7 @@ struct PERGOLA_API RunConfig {
     double energy_every = 0.0625;       // the same
     std::vector<double> redshifts;      // snapshots at these, with [cosmology]
     std::vector<std::string> analyses;  // of `pergola analyze`, done with every snapshot
+    KeyValues analysis_options;         // of these, "power.cells": what [output.power] gives
     double checkpoint_every_minutes = 10;
     std::int64_t checkpoints_kept = 2;
     std::int64_t force_audit_every = 0;  // steps; 0: never

@@ -16,7 +16,7 @@ namespace {
 
 bool owns(const std::string& path) {
   return path.starts_with("gravity.") || path.starts_with("particles.") || path.starts_with("output.force_audit_") ||
-         is_universe_key(path) || path == "output.radii_every" || path == "output.files" || path == "output.analyses" ||
+         is_universe_key(path) || path == "output.radii_every" || path == "output.files" || is_analysis_key(path) ||
          (path.starts_with("units.") && path != "units.system") || (path.starts_with("time.") && path != "time.step");
 }
 
@@ -60,6 +60,7 @@ void complete(RunConfig& config, const FindValue& find, bool with_steps) {
     config.time.integrator = default_integrator(config.time, config.gravity, config.cosmology.has_value());
   if (with_steps && config.units.system == "auto" && !has_files(config.particles)) config.units.system = "nbody";
   check_combinations(config, find, with_steps);
+  check_analyses(config, find);
   if (config.particles.file.empty() && !config.cosmology)
     check_output_counts(config, 0);  // else when it is known when it starts
   for (auto& part : config.particles.all()) complete_part(part, config);

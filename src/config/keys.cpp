@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 
-#include "analysis/analysis.hpp"
 #include "base/count.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -150,33 +149,6 @@ std::vector<ConfigKey> time_keys() {
             path, key, [](auto& config) -> auto& { return config.time; }));
     }
   return keys;
-}
-
-/// Analyses of particles, by name.
-ConfigKey analyses_key() {
-  const std::string path = "output.analyses";
-  std::vector<std::string> names;
-  for (const AnalysisEntry& entry : analysis_entries())
-    if (entry.needs == AnalysisNeeds::particles) names.push_back(entry.name);
-  return {path,
-          "with every snapshot also NAME_NNN.csv, as `pergola analyze NAME` would write it: [\"power\", \"groups\"]",
-          [=](RunConfig& config, const ConfigValue& value) {
-            const auto* array = value.get_if<ConfigValue::Array>();
-            if (!array) refuse(value, path, "an array of analyses such as [\"power\", \"groups\"]");
-            config.output.analyses.clear();
-            for (const auto& entry : *array) {
-              const auto* name = entry.get_if<std::string>();
-              if (!name || std::count(names.begin(), names.end(), *name) == 0)
-                refuse(entry, path, KeyProblem{fmt::format("one of {}", fmt::join(names, ", ")), names});
-              if (std::count(config.output.analyses.begin(), config.output.analyses.end(), *name) == 0)
-                config.output.analyses.push_back(*name);
-            }
-          },
-          [](const RunConfig& config) {
-            std::vector<std::string> parts;
-            for (const std::string& name : config.output.analyses) parts.push_back(toml_string(name));
-            return fmt::format("[{}]", fmt::join(parts, ", "));
-          }};
 }
 
 std::vector<ConfigKey> output_keys() {
@@ -334,7 +306,7 @@ const std::vector<ConfigKey>& config_keys() {
   static const std::vector<ConfigKey> all = [] {
     std::vector<ConfigKey> keys = run_keys();
     for (const auto& group : {parts_keys(), gravity_keys(), solver_keys(), plasma_keys(), cosmology_keys(), time_keys(),
-                              output_keys(), plasma_output_keys(), registered_keys(), units_keys()})
+                              output_keys(), plasma_output_keys(), registered_keys(), analysis_keys(), units_keys()})
       keys.insert(keys.end(), group.begin(), group.end());
     return keys;
   }();

@@ -13,7 +13,8 @@ struct ConfigKey {
   std::string path;     // "time.eta"
   std::string comment;  // meaning and unit, for config_text
   std::function<void(RunConfig&, const ConfigValue&)> read;
-  std::function<std::string(const RunConfig&)> text;  // the value in TOML; empty: a key that this version does not use
+  /// The value in TOML; empty: not given, and then not shown. No function: a key that this version does not use.
+  std::function<std::string(const RunConfig&)> text;
 };
 
 /// All keys in the order in which config_text shows them, without the model's options and [expect].
@@ -40,6 +41,14 @@ std::string config_line(const std::string& name, const std::string& value, const
 /// [plasma], and what [output] has for it (config/plasma.cpp).
 std::vector<ConfigKey> plasma_keys();
 std::vector<ConfigKey> plasma_output_keys();
+/// output.analyses, and [output.NAME] of each analysis of particles with the keys of its entry (config/analyses.cpp).
+ConfigKey analyses_key();
+std::vector<ConfigKey> analysis_keys();
+/// Whether a key is one of these.
+bool is_analysis_key(const std::string& path);
+/// Options of analyses that output.analyses does not name, or that are no good together with the others: refused.
+/// `find`: what the file says about a key; null: nothing.
+void check_analyses(const RunConfig& config, const std::function<const ConfigValue*(const std::string&)>& find);
 /// [units], and what is each right by itself and cannot be had together (config/units.cpp).
 std::vector<ConfigKey> units_keys();
 std::optional<Conflict> units_conflict(const RunConfig::Units& units);
@@ -53,6 +62,8 @@ ConfigKey power_reference_key();
 /// Defaults of a run with [cosmology] and what is each right by itself and cannot be had together. `find`: what the
 /// file says about a key; null: nothing.
 void complete_cosmology(RunConfig& config, const std::function<const ConfigValue*(const std::string&)>& find);
+/// What cannot be right of it, as far as it is known before the particles are (config/universe_checks.cpp).
+void check_universe_keys(const RunConfig& config, const std::function<const ConfigValue*(const std::string&)>& find);
 /// Takes over the cosmology of particles.file where there is no [cosmology], before complete_cosmology.
 void inherit_cosmology(RunConfig& config);
 

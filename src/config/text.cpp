@@ -27,6 +27,8 @@ std::string config_text(const RunConfig& config) {
   for (const auto& key : config_keys()) {
     if (!key.text || !has_key(kind, key.path) || key.path.starts_with("particles.")) continue;
     if (is_universe_key(key.path) && !config.cosmology) continue;
+    const std::string value = key.text(config);
+    if (value.empty()) continue;
     const auto dot = key.path.rfind('.');
     const std::string key_table = dot == std::string::npos ? "" : key.path.substr(0, dot);
     if (key_table != table) {
@@ -34,7 +36,7 @@ std::string config_text(const RunConfig& config) {
       text += fmt::format("\n[{}]\n", key_table);
       table = key_table;
     }
-    text += config_line(key.path.substr(dot == std::string::npos ? 0 : dot + 1), key.text(config), key.comment);
+    text += config_line(key.path.substr(dot == std::string::npos ? 0 : dot + 1), value, key.comment);
   }
   return text + expect_text(config.expect);
 }

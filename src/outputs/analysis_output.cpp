@@ -30,7 +30,7 @@ class AnalysisOutput final : public Output {
   explicit AnalysisOutput(OutputContext& context) : Output(context) {
     for (const AnalysisEntry& entry : analysis_entries())
       if (const auto& names = context.config.output.analyses; std::count(names.begin(), names.end(), entry.name) > 0)
-        entries_.push_back(&entry);
+        taken_.push_back({&entry, options_of(entry)});
   }
 
   double next_time() const override { return times_.next(); }
@@ -59,13 +59,32 @@ class AnalysisOutput final : public Output {
   void finish(System& system) override { take(system); }
 
  private:
+  struct Taken {
+    const AnalysisEntry* entry;
+    AnalysisOptions options;
+  };
+
+  /// What [output.NAME] gives.
+  AnalysisOptions options_of(const AnalysisEntry& entry) const {
+    AnalysisOptions options;
+    const KeyValues& given = context_.config.output.analysis_options;
+    for (const auto& key : entry.keys)
+      if (const auto found = given.find(fmt::format("{}.{}", entry.name, key.name)); found != given.end())
+        key.take(options, found->second);
+    return options;
+  }
+
   void refuse_in_open_space(const System& system) const {
     if (!system.has_center()) return;
-    for (const AnalysisEntry* entry : entries_)
-      if (entry->periodic_only)
-        throw Error(ErrorKind::input,
-                    fmt::format("{}: output.analyses: {} needs a periodic box, found a run in open space",
-                                context_.config.source, entry->name));
+    for (const auto& [entry, options] : taken_) {
+      if (!entry->periodic_only || options.linking_length > 0) continue;
+      const auto has_length = [](const auto& key) { return key.name == "linking-length"; };
+      const bool or_length = std::any_of(entry->keys.begin(), entry->keys.end(), has_length);
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: output.analyses: {} needs a periodic box{}, found a run in open space",
+                              context_.config.source, entry->name,
+                              or_length ? fmt::format(" or output.{}.linking-length", entry->name) : ""));
+    }
   }
 
   void take(System& system) {
@@ -80,17 +99,18 @@ class AnalysisOutput final : public Output {
       files.snapshot = [&](std::size_t) { return with(fetch(*system.shown())); };
       files.frame = [&](std::size_t) { return with({}); };
       files.shown = [&](std::size_t) { return system.shown(); };
-      for (const AnalysisEntry* entry : entries_) take(*entry, files, number, system);
+      for (const Taken& taken : taken_) take(taken, files, number, system);
     });
   }
 
   /// Where there is nothing to be found (no groups yet), that is said and the run goes on.
-  void take(const AnalysisEntry& entry, const AnalysisFiles& files, int number, System& system) const {
+  void take(const Taken& taken, const AnalysisFiles& files, int number, System& system) const {
+    const AnalysisEntry& entry = *taken.entry;
     const std::string stage = fmt::format("analysis: {}", entry.name);
     Profile::Scope scope(&system.profile(), stage.c_str());
     const auto path = context_.directory / fmt::format("{}_{:03}.csv", entry.name, number);
     try {
-      const AnalysisResult found = entry.analyze(files, {}, system.device());
+      const AnalysisResult found = entry.analyze(files, taken.options, system.device());
       write_text(path, to_csv(found.table));
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::input) throw;
@@ -98,7 +118,7 @@ class AnalysisOutput final : public Output {
     }
   }
 
-  std::vector<const AnalysisEntry*> entries_;
+  std::vector<Taken> taken_;
   SnapshotTimes times_;
 };
 
