@@ -147,6 +147,7 @@ void complete_cosmology(RunConfig& config, const std::function<const ConfigValue
     throw Error(ErrorKind::input,
                 fmt::format("{}: run.end_redshift: expected one of run.end_time and run.end_redshift, found both",
                             end->where()));
+  check_universe_keys(config, find);
   if (!find("time.adaptive") && !find("time.step") && !find("time.steps")) {
     // A mesh moves all particles for about the price of one.
     const SolverInfo& solver = solver_entry(config.gravity.solver).can;

@@ -14,12 +14,23 @@ const SolverInfo& direct_info() {
   return info;
 }
 
+namespace {
+
+std::optional<Conflict> one_softening(const SolverOptions& options) {
+  if (!options.softening.changes()) return std::nullopt;
+  return Conflict{"gravity.softening_max_proper",
+                  "the direct sum has one softening for the whole run; leave it out, or set gravity.solver = \"tree\""};
+}
+
+}  // namespace
+
 SolverEntry direct_entry() {
   return {.name = "direct",
           .summary = "the sum over all pairs",
           .can = direct_info(),
           .audit = AuditReference::none,
           .cost = StepCost::pairs,
+          .check = one_softening,
           .make_single = [](const SolverOptions& options, const Device& device) -> std::unique_ptr<Solver<float>> {
             return make_direct<float>(options, device);
           },

@@ -169,6 +169,17 @@ const SolverInfo& mesh_info() {
   return info;
 }
 
+namespace {
+
+std::optional<Conflict> check_mesh(const SolverOptions& options) {
+  if (options.softening.changes())
+    return Conflict{"gravity.softening_max_proper",
+                    "a mesh has no softening but its cells; leave it out, or set gravity.solver = \"treepm\""};
+  return mesh_conflict(options.mesh);
+}
+
+}  // namespace
+
 SolverEntry mesh_entry() {
   return {.name = "mesh",
           .summary = "density and potential on a mesh, by FFT or multigrid",
@@ -185,7 +196,7 @@ SolverEntry mesh_entry() {
           .box = [](SolverOptions& options) -> Box& { return options.mesh.box; },
           .find_box = [](const SolverOptions& options, ParticleSource& particles,
                          double stated_side) { return find_mesh_box(options.mesh, particles, stated_side); },
-          .check = [](const SolverOptions& options) { return mesh_conflict(options.mesh); },
+          .check = check_mesh,
           .make_single = make_mesh_solver<float>,
           .make_double = make_mesh_solver<double>,
           .make_spread_single = make_spread_mesh<float>,

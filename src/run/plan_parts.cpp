@@ -22,6 +22,16 @@ double outputs_by_steps(std::int64_t every, double steps) {
   return every > 0 ? 1 + std::floor(steps / static_cast<double>(every)) : 0;
 }
 
+/// Those of output.redshifts between the start of a run of this length and its end.
+double listed_snapshots(const RunConfig& config, double length) {
+  const double end = config.run.end_time;
+  return static_cast<double>(
+      std::count_if(config.output.redshifts.begin(), config.output.redshifts.end(), [&](double redshift) {
+        const double before = config.length_between(1 / (1 + redshift), end);
+        return before > 0 && before < length;
+      }));
+}
+
 }  // namespace
 
 void add_parts(RunPlan& plan, const RunConfig& config, const PartCosts& costs, double length) {
@@ -36,7 +46,8 @@ void add_parts(RunPlan& plan, const RunConfig& config, const PartCosts& costs, d
   add("energies", outputs_in(length, output.energy_every, plan.steps), costs.energy);
   if (costs.radii.wall > 0)
     add("radii", outputs_in(length, radii_interval(config).value_or(0), plan.steps), costs.radii);
-  add("snapshots", outputs_in(length, output.snapshots_every, plan.steps), costs.snapshot);
+  add("snapshots", outputs_in(length, output.snapshots_every, plan.steps) + listed_snapshots(config, length),
+      costs.snapshot);
   if (costs.audit.wall > 0) add("audits", outputs_by_steps(output.force_audit_every, plan.steps), costs.audit);
   if (costs.spectrum.wall > 0) add("spectra", outputs_by_steps(output.spectrum_every, plan.steps), costs.spectrum);
   const double minutes = output.checkpoint_every_minutes;
