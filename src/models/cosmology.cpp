@@ -1,10 +1,14 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/unit_systems.hpp"
+#include "comm/shares.hpp"
+#include "comm/stretches.hpp"
 #include "models/density_wave.hpp"
 #include "models/displaced_lattice.hpp"
 #include "models/glass.hpp"
@@ -119,38 +123,80 @@ std::array<double, 2> growth_of(const physics::Growth& growth, LagrangianTerm te
 /// √a dx/dt, GADGET's velocity, is this times Σ f D ψ: dx/dt = H Σ f D ψ.
 double gadget_speed(const physics::Background& background, double a) { return std::sqrt(a) * background.rate(a); }
 
-Particles make_cosmology(const ModelInput& input) {
+double matter_of(const ModelInput& input) {
+  const double box = input.number("box");
+  return physics::mean_density(background_of(input), input.gravitational_constant()) * box * box * box;
+}
+
+/// Who has which particles: of the planes of a cube, and of the particles.
+std::vector<Stretch> slabs_of(const WaveCube& cube, const Communicator& ranks) {
+  const std::int64_t plane = std::int64_t{cube.side()} * cube.side();
+  std::vector<Stretch> all;
+  for (int rank = 0; rank < ranks.size(); ++rank)
+    all.push_back({cube.planes().shares().first(rank) * plane, cube.planes().shares().count(rank) * plane});
+  return all;
+}
+std::vector<Stretch> shares_of(std::int64_t n, const Communicator& ranks) {
+  const Shares shares{n, ranks.size()};
+  std::vector<Stretch> all;
+  for (int rank = 0; rank < ranks.size(); ++rank) all.push_back({shares.first(rank), shares.count(rank)});
+  return all;
+}
+
+/// A rank's share of them. Ranks make the displacements of their planes; those of a lattice move the particles of the
+/// planes, of which the few that others keep go there. Points of a glass are anywhere in their tile: there every rank
+/// gets all displacements for its share.
+Particles make_cosmology(const ModelInput& input, const std::shared_ptr<Communicator>& ranks) {
   check(input);
   const int side = side_of(input), order = order_of(input);
   const double box = input.number("box"), a = scale_factor(input), spacing = box / side;
   const auto background = background_of(input);
   const physics::Growth growth = physics::growth_at(background, a);
-  check_memory((order < 3 ? 2 : 3) * input.n());  // the particles, and the waves that they are displaced with
-  Particles particles =
-      equal_masses(input.n(), physics::mean_density(background, input.gravitational_constant()) * box * box * box);
+  WaveCube cube(side, input.threads(), ranks);
+  const auto slabs = slabs_of(cube, *ranks), shares = shares_of(input.n(), *ranks);
+  const auto own = static_cast<std::size_t>(ranks->rank());
+  const bool lattice = stands_on_lattice(input), alone = ranks->size() == 1;
+  const Stretch made = lattice ? slabs[own] : shares[own];
+  check_memory((order < 3 ? 2 : 3) * made.count);  // the particles, and the waves that they are displaced with
+  Particles particles = equal_masses(shares[own].count, 0);
+  std::fill(particles.mass.begin(), particles.mass.end(), matter_of(input) / static_cast<double>(input.n()));
+  std::iota(particles.id.begin(), particles.id.end(), static_cast<std::uint64_t>(shares[own].first) + 1);
   const std::array<std::vector<double>*, 3> x{&particles.x, &particles.y, &particles.z};
   const std::array<std::vector<double>*, 3> v{&particles.vx, &particles.vy, &particles.vz};
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    for (auto* values : {x[axis], v[axis]}) values->resize(static_cast<std::size_t>(made.count));
   const StartPlaces start = start_of(input);
   const auto each = [&](const auto& body) {
-    parallel_chunks(input.threads(), input.n(), 65536, [&](std::int64_t begin, std::int64_t end) {
+    parallel_chunks(input.threads(), made.count, 65536, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i)
         for (std::size_t axis = 0; axis < 3; ++axis)
           body(i, axis, (*x[axis])[static_cast<std::size_t>(i)], (*v[axis])[static_cast<std::size_t>(i)]);
     });
   };
-  each([&](std::int64_t i, std::size_t axis, double& place, double&) { place = start.at(i, axis) * spacing; });
+  each([&](std::int64_t i, std::size_t axis, double& place, double&) {
+    place = start.at(made.first + i, axis) * spacing;
+  });
   const double speed = gadget_speed(background, a);
-  const auto displace = [&](LagrangianTerm term, const std::array<std::vector<double>, 3>& by) {
+  const auto displace = [&](LagrangianTerm term, const std::array<std::vector<double>, 3>& of_planes) {
     const auto [d, f] = growth_of(growth, term);
     const double length = box * d, velocity = speed * f * length;
+    std::array<std::vector<double>, 3> of_all;
+    if (!lattice && !alone)
+      for (std::size_t axis = 0; axis < 3; ++axis)
+        of_all[axis] =
+            fetch_stretch(*ranks, slabs, std::vector<Stretch>(slabs.size(), {0, input.n()}), of_planes[axis].data());
+    const auto& by = lattice || alone ? of_planes : of_all;
     each([&](std::int64_t i, std::size_t axis, double& place, double& moving) {
-      const double here = start.of(by[axis], i);
+      const double here = lattice ? by[axis][static_cast<std::size_t>(i)] : start.of(by[axis], made.first + i);
       place += length * here;
       moving += velocity * here;
     });
   };
-  lagrangian_displacements(side, waves_of(input), order, input.threads(), displace, start.window());
+  lagrangian_displacements(cube, waves_of(input), order, displace, start.window());
   each([&](std::int64_t, std::size_t, double& place, double&) { place = wrap(place, 0.0, box); });
+  if (lattice && !alone)
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      for (auto* values : {x[axis], v[axis]}) *values = fetch_stretch(*ranks, slabs, shares, values->data());
   return particles;
 }
 
@@ -162,8 +208,7 @@ std::unique_ptr<DeviceSource> make_on_device(const ModelInput& input, const Devi
   const double box = input.number("box"), a = scale_factor(input);
   const auto background = background_of(input);
   const physics::Growth growth = physics::growth_at(background, a);
-  const double mass = physics::mean_density(background, input.gravitational_constant()) * box * box * box;
-  DisplacedLattice lattice{side_of(input),       order,         box, mass / static_cast<double>(input.n()),
+  DisplacedLattice lattice{side_of(input),       order,         box, matter_of(input) / static_cast<double>(input.n()),
                            root_power_of(input), draw_of(input)};
   for (int k = 0; k < 2; ++k) {
     const auto [d, f] = growth_of(growth, k == 0 ? LagrangianTerm::first : LagrangianTerm::second);
@@ -213,7 +258,7 @@ ModelEntry cosmology_model() {
                     .units = "cosmology",
                     .own_units = true,
                     .cube = true},
-                   make_cosmology,
+                   [](const ModelInput& input) { return make_cosmology(input, serial_communicator()); },
                    [](const ModelInput&) { return std::vector<Expectation>{}; },
                    [](const ModelInput& input) { return input.number("box"); },
                    advice};
@@ -221,6 +266,8 @@ ModelEntry cosmology_model() {
     return CosmologicalStart{universe_of(input), scale_factor(input)};
   };
   entry.on_device = make_on_device;
+  entry.share = make_cosmology;
+  entry.total_mass = matter_of;
   entry.lattice = [](const ModelInput& input) { return stands_on_lattice(input) ? side_of(input) : 0; };
   entry.waves = [](const ModelInput& input) -> std::optional<ModelWaves> {
     return ModelWaves{power_of(input), input.flag("fixed"), order_of(input)};

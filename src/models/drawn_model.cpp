@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "comm/gather.hpp"
+#include "comm/shares.hpp"
 #include "device/parallel.hpp"
 
 namespace pergola {
@@ -34,21 +36,25 @@ PhaseSpacePoint DrawnSource::drawn(std::int64_t i) const {
 }
 
 /// The sums of centre(): per chunk, added in the order of the chunks.
-void DrawnSource::find_mean() {
+void DrawnSource::find_mean(Communicator& ranks) {
   struct Sums {
     double mass = 0;
     std::array<double, 6> weighted{};
   };
-  std::vector<Sums> partial(static_cast<std::size_t>((model_.n + chunk - 1) / chunk));
-  parallel_chunks(threads_, model_.n, chunk, [&](std::int64_t begin, std::int64_t end) {
+  const Shares chunks{(model_.n + chunk - 1) / chunk, ranks.size()};
+  const std::int64_t first = chunks.first(ranks.rank()) * chunk;
+  const std::int64_t last = std::min(model_.n, chunks.first(ranks.rank() + 1) * chunk);
+  std::vector<Sums> own(static_cast<std::size_t>(chunks.count(ranks.rank())));
+  parallel_chunks(threads_, last - first, chunk, [&](std::int64_t begin, std::int64_t end) {
     Sums sums;
-    for (std::int64_t i = begin; i < end; ++i) {
+    for (std::int64_t i = first + begin; i < first + end; ++i) {
       const auto numbers = numbers_of(drawn(i));
       sums.mass += mass_;
       for (std::size_t c = 0; c < numbers.size(); ++c) sums.weighted[c] += mass_ * numbers[c];
     }
-    partial[static_cast<std::size_t>(begin / chunk)] = sums;
+    own[static_cast<std::size_t>(begin / chunk)] = sums;
   });
+  const std::vector<Sums> partial = gather_on_all(ranks, chunks, own.data());
   Sums total;
   for (const Sums& sums : partial) {
     total.mass += sums.mass;
@@ -59,7 +65,7 @@ void DrawnSource::find_mean() {
 }
 
 void DrawnSource::read(std::int64_t first, std::int64_t n, Particles& to) {
-  if (!mean_known_) find_mean();
+  if (!mean_known_) find_mean(*serial_communicator());
   const auto room = static_cast<std::size_t>(n);
   to.id.resize(room);
   to.species.assign(room, species_halo);

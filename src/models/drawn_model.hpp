@@ -3,9 +3,10 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 #include "models/sampling.hpp"
-#include "particles/particle_source.hpp"
+#include "particles/device_source.hpp"
 
 namespace pergola {
 
@@ -21,17 +22,22 @@ struct DrawnModel {
 /// All of them. Throws Error(device) when they cannot fit into memory.
 Particles make_drawn(const DrawnModel& model, int threads);
 
-/// The same particles, any range at any time. Where the model is centred all are drawn once before the first is given.
-class DrawnSource final : public ParticleSource {
+/// The same particles, any range at any time. Where the model is centred all are drawn once before the first is given,
+/// by ranks that make them together each its share.
+class DrawnSource final : public DeviceSource {
  public:
   DrawnSource(DrawnModel model, int threads);
   std::int64_t count() const override { return model_.n; }
   void read(std::int64_t first, std::int64_t n, Particles& to) override;
   std::string name() const override { return "model"; }
+  void make_shares(const std::shared_ptr<Communicator>& ranks) override {
+    if (!mean_known_) find_mean(*ranks);
+  }
 
  private:
   PhaseSpacePoint drawn(std::int64_t i) const;
-  void find_mean();
+  /// All ranks call it.
+  void find_mean(Communicator& ranks);
 
   DrawnModel model_;
   int threads_;

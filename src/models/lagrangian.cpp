@@ -24,7 +24,7 @@ using Vector = std::array<std::vector<double>, 3>;
 /// Two real fields in one transform: what `first` and `second` give for a wave are their waves.
 template <class First, class Second>
 void fill_pair(WaveCube& cube, const First& first, const Second& second) {
-  cube.fill_waves([&](int kx, int ky, int kz, Complex) {
+  cube.fill_waves([&](int kx, int ky, int kz) {
     const std::array<double, 3> k{double(kx), double(ky), double(kz)};
     const double k2 = square(kx, ky, kz);
     return Complex(first(k, k2)) + i_unit * Complex(second(k, k2));
@@ -85,23 +85,31 @@ Vector vector_of(WaveCube& cube, int window, const Wave& wave) {
   return to;
 }
 
-/// The waves of a real field that is given at the places of a lattice.
+/// Waves that are kept: those of this rank's planes.
 class FieldWaves {
  public:
-  FieldWaves(WaveCube& cube, const std::vector<double>& field) : side_(cube.side()) {
+  /// Of a real field that is given at the places of a lattice.
+  FieldWaves(WaveCube& cube, const std::vector<double>& field) : FieldWaves(cube) {
     cube.each([&](Complex& value, std::size_t i) { value = field[i]; });
     cube.to_waves();
     waves_ = cube.values();
   }
+  FieldWaves(WaveCube& cube, const DensityWave& wave) : FieldWaves(cube) {
+    cube.fill_waves(wave);
+    waves_ = cube.values();
+  }
   Complex operator()(const std::array<double, 3>& k) const {
     const auto n = static_cast<std::size_t>(side_);
-    return waves_[(index(k[2]) * n + index(k[1])) * n + index(k[0])];
+    return waves_[((index(k[2]) - first_plane_) * n + index(k[1])) * n + index(k[0])];
   }
 
  private:
+  explicit FieldWaves(const WaveCube& cube)
+      : side_(cube.side()), first_plane_(static_cast<std::size_t>(cube.planes().first())) {}
   std::size_t index(double k) const { return static_cast<std::size_t>(k < 0 ? k + side_ : k); }
 
   int side_;
+  std::size_t first_plane_;
   std::vector<Complex> waves_;
 };
 
@@ -132,10 +140,8 @@ void third_order(WaveCube& cube, Tides& first, Tides& second, const TakeTerm& ta
 
 }  // namespace
 
-void lagrangian_displacements(int side, const DensityWave& delta, int order, int threads, const TakeTerm& take,
-                              int window) {
-  WaveCube cube(side, threads);
-  const auto density = [&](const std::array<double, 3>& k) { return delta(int(k[0]), int(k[1]), int(k[2])); };
+void lagrangian_displacements(WaveCube& cube, const DensityWave& delta, int order, const TakeTerm& take, int window) {
+  const FieldWaves density(cube, delta);
   take(LagrangianTerm::first, vector_of(cube, window, [&](const std::array<double, 3>& k, double k2, std::size_t axis) {
          return physics::first_displacement(k[axis], k2, density(k));
        }));

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "comm/shares.hpp"
 #include "device/cores.hpp"
 #include "device/device.hpp"
 #include "models/lattice.hpp"
@@ -58,6 +61,39 @@ void check(const ModelInfo& model, const ModelOptions& options) {
     if (!problem.empty()) throw Error(ErrorKind::input, fmt::format("{}: {}: {}", model.name, name, problem));
   }
 }
+
+/// A model that ranks make together, or each of them all of it.
+class SharedModel final : public DeviceSource {
+ public:
+  SharedModel(const ModelEntry& entry, ModelOptions options, int threads)
+      : entry_(entry), options_(std::move(options)), threads_(threads) {}
+  std::int64_t count() const override { return input().n(); }
+  std::string name() const override { return "model"; }
+  double box_side() const override { return entry_.box_side ? entry_.box_side(input()) : 0; }
+  double total_mass() const override { return entry_.total_mass(input()); }
+  void make_shares(const std::shared_ptr<Communicator>& ranks) override {
+    if (made_) return;
+    first_ = Shares{count(), ranks->size()}.first(ranks->rank());
+    made_.emplace(entry_.share(input(), ranks), name());
+  }
+  void read(std::int64_t first, std::int64_t n, Particles& to) override {
+    if (!made_) made_.emplace(entry_.make(input()), name());
+    if (first < first_ || first + n > first_ + made_->count())
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: expected particles from {} to {}, this rank's share, found {} to {}",
+                              entry_.info.name, first_, first_ + made_->count(), first, first + n));
+    made_->read(first - first_, n, to);
+  }
+
+ private:
+  ModelInput input() const { return {entry_.info, options_, threads_}; }
+
+  const ModelEntry& entry_;
+  ModelOptions options_;
+  int threads_;
+  std::optional<KeptParticles> made_;
+  std::int64_t first_ = 0;  // of what was made
+};
 
 }  // namespace
 
@@ -153,6 +189,12 @@ std::unique_ptr<DeviceSource> make_model_on(const Device& device, const std::str
   const ModelEntry& entry = find_entry(name);
   check(entry.info, options);
   return entry.on_device ? entry.on_device(ModelInput(entry.info, options, 1), device) : nullptr;
+}
+
+std::unique_ptr<DeviceSource> make_shared_model(const std::string& name, const ModelOptions& options, int threads) {
+  const ModelEntry& entry = find_entry(name);
+  check(entry.info, options);
+  return entry.share ? std::make_unique<SharedModel>(entry, options, threads) : nullptr;
 }
 
 bool can_be_made_in_pieces(const std::string& name) { return find_entry(name).drawn != nullptr; }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/communicator.hpp"
 #include "models/drawn_model.hpp"
 #include "models/model.hpp"
 #include "models/waves.hpp"
@@ -49,6 +50,10 @@ struct ModelEntry {
   std::optional<ModelWaves> (*waves)(const ModelInput& input) = nullptr;  // null: none are drawn (models/waves.hpp)
   /// On a device that can make them, for these options; null, or null for these: only make() knows.
   std::unique_ptr<DeviceSource> (*on_device)(const ModelInput& input, const Device& device) = nullptr;
+  /// Where ranks can make it together: a rank's share (comm/shares.hpp), of which make() gives all, and the mass of
+  /// all. Null: only make() knows.
+  Particles (*share)(const ModelInput& input, const std::shared_ptr<Communicator>& ranks) = nullptr;
+  double (*total_mass)(const ModelInput& input) = nullptr;
   int (*lattice)(const ModelInput& input) = nullptr;  // null: particles stand near no lattice (models/lattice.hpp)
 };
 

@@ -17,6 +17,11 @@ PERGOLA_API std::unique_ptr<ParticleSource> make_model_source(const std::string&
 PERGOLA_API std::unique_ptr<DeviceSource> make_model_on(const Device& device, const std::string& name,
                                                         const ModelOptions& options);
 
+/// The same, with the same bits, for ranks that make it together (DeviceSource::make_shares), where the model knows how
+/// to, else null. Nothing is made before it is asked for; who reads without that makes all of it.
+PERGOLA_API std::unique_ptr<DeviceSource> make_shared_model(const std::string& name, const ModelOptions& options,
+                                                            int threads);
+
 /// Whether the particles of a model can be drawn one by one.
 PERGOLA_API bool can_be_made_in_pieces(const std::string& name);
 

@@ -1,22 +1,28 @@
 #pragma once
 #include <complex>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "comm/communicator.hpp"
 #include "device/parallel.hpp"
+#include "mesh/fft/transposition.hpp"
 
 namespace pergola {
 
 /// A cube of complex numbers, x fastest, that are places or waves of a periodic box: value(q) = Σ wave(k) exp(i k·q).
-/// The bits do not depend on the number of threads.
+/// Each rank has its slab of planes (mesh/slab_planes.hpp), of places as of waves. The bits depend neither on the
+/// number of threads nor on that of ranks.
 class WaveCube {
  public:
-  WaveCube(int side, int threads);
+  WaveCube(int side, int threads, const std::shared_ptr<Communicator>& ranks = serial_communicator());
   int side() const { return side_; }
+  const SlabPlanes& planes() const { return transposition_.planes(); }
+  /// Of this rank's planes, from the first on.
   std::int64_t size() const { return static_cast<std::int64_t>(values_.size()); }
-  std::vector<std::complex<double>>& values() { return values_; }
   const std::vector<std::complex<double>>& values() const { return values_; }
 
+  /// Calls of all ranks.
   void to_places();
   void to_waves();
 
@@ -26,21 +32,21 @@ class WaveCube {
   /// wave(kx, ky, kz) for all waves; 0 for the mean and where an axis has its Nyquist wave number.
   template <class Wave>
   void fill_waves(const Wave& wave) {
-    parallel_for(threads_, side_, [&](std::int64_t iz) {
-      const int kz = wave_number(static_cast<int>(iz));
+    parallel_for(threads_, planes().count(), [&](std::int64_t plane) {
+      const int kz = wave_number(planes().first() + static_cast<int>(plane));
       for (int iy = 0; iy < side_; ++iy) {
         const int ky = wave_number(iy);
-        std::complex<double>* row = values_.data() + (iz * side_ + iy) * side_;
+        std::complex<double>* row = values_.data() + (plane * side_ + iy) * side_;
         for (int ix = 0; ix < side_; ++ix) {
           const int kx = wave_number(ix);
           const bool none = (kx == 0 && ky == 0 && kz == 0) || 2 * kx == side_ || 2 * ky == side_ || 2 * kz == side_;
-          row[ix] = none ? std::complex<double>(0) : std::complex<double>(wave(kx, ky, kz, row[ix]));
+          row[ix] = none ? std::complex<double>(0) : std::complex<double>(wave(kx, ky, kz));
         }
       }
     });
   }
 
-  /// body(value, place) for all values.
+  /// body(value, place) for all values of this rank, places counted from the first of its own.
   template <class Body>
   void each(const Body& body) {
     parallel_chunks(threads_, size(), 65536, [&](std::int64_t begin, std::int64_t end) {
@@ -51,8 +57,13 @@ class WaveCube {
 
  private:
   void transform(int sign);
+  void transform_in_planes(int sign);
+  /// Columns [plane][column].
+  void transform_columns(std::complex<double>* columns, std::int64_t count, int sign) const;
 
   int side_, threads_;
+  std::shared_ptr<Communicator> ranks_;
+  Transposition<std::complex<double>> transposition_;
   std::vector<std::complex<double>> values_;
 };
 

@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 
+#include "comm/communicator.hpp"
 #include "device/device.hpp"
 #include "particles/particle_source.hpp"
 
@@ -16,17 +18,23 @@ struct DeviceArrays {
   Real* v[3] = {};
 };
 
-/// Particles that can be made on a device, where they are to live: they never go over the host, and nobody has to look
-/// at all of them to know their box and their mass.
+/// Particles that can be made where they are to live: on a device, so that they never go over the host and nobody has
+/// to look at all of them to know their box and their mass, or by ranks together, each its share.
 class PERGOLA_API DeviceSource : public ParticleSource {
  public:
   /// All of them, with velocities times a factor. False where they cannot be made there: then they are read.
-  virtual bool put(const Device& device, double velocity_factor, const DeviceArrays<float>& to) = 0;
-  virtual bool put(const Device& device, double velocity_factor, const DeviceArrays<double>& to) = 0;
+  virtual bool put(const Device& /*device*/, double /*velocity_factor*/, const DeviceArrays<float>& /*to*/) {
+    return false;
+  }
+  virtual bool put(const Device& /*device*/, double /*velocity_factor*/, const DeviceArrays<double>& /*to*/) {
+    return false;
+  }
+  /// All ranks call it before each reads its share (comm/shares.hpp) and nothing else.
+  virtual void make_shares(const std::shared_ptr<Communicator>& /*ranks*/) {}
   /// The side of a box from the origin in which all of them lie; 0: not known.
-  virtual double box_side() const = 0;
+  virtual double box_side() const { return 0; }
   /// Of all of them; 0: not known.
-  virtual double total_mass() const = 0;
+  virtual double total_mass() const { return 0; }
 };
 
 /// The sum over all particles, of a look at each where it is not known.

@@ -15,8 +15,10 @@
 #include "config/checked.hpp"
 #include "gravity/solver_entry.hpp"
 #include "io/state_hash.hpp"
+#include "particles/device_source.hpp"
 #include "particles/sample.hpp"
 #include "particles/shown_particles.hpp"
+#include "particles/shown_source.hpp"
 #include "physics/block_steps.hpp"
 #include "sim/noted_start.hpp"
 #include "sim/open_particles.hpp"
@@ -29,7 +31,7 @@ namespace pergola {
 
 namespace {
 
-/// The configured device; with several ranks and no number given, the GPUs are dealt out in turn.
+/// With several ranks and no number given, the GPUs are dealt out in turn.
 Device open_device(const RunConfig& config, const Communicator& communicator) {
   std::string spec = config.run.device;
   if (cuda_built && communicator.size() > 1 && (spec == "auto" || spec == "cuda")) {
@@ -39,18 +41,6 @@ Device open_device(const RunConfig& config, const Communicator& communicator) {
   }
   return Device::open(spec, config.run.threads);
 }
-
-/// Shown particles that it keeps, on the host.
-class ShownSource final : public ParticleSource {
- public:
-  explicit ShownSource(std::unique_ptr<ShownParticles> shown) : shown_(std::move(shown)), fetched_(*shown_) {}
-  std::int64_t count() const override { return fetched_.count(); }
-  void read(std::int64_t first, std::int64_t n, Particles& to) override { fetched_.read(first, n, to); }
-
- private:
-  std::unique_ptr<ShownParticles> shown_;
-  FetchedParticles fetched_;
-};
 
 }  // namespace
 
@@ -158,6 +148,10 @@ struct GravitySystem::Parts {
                                                 config.source, to_text(longest), to_text(config.run.end_time)));
     size = particles.count();
     check_memory();
+    if (auto* made = dynamic_cast<DeviceSource*>(&particles); made && integrator->spread()) {
+      Profile::Scope scope(&profile, "initial conditions");
+      made->make_shares(communicator);
+    }
     Profile::Scope scope(&profile, "start");
     samples.clear();
     start_time = time = at;
@@ -197,8 +191,9 @@ GravitySystem::GravitySystem(const RunConfig& config, std::shared_ptr<Communicat
   StartingPoint begin;
   {
     Profile::Scope scope(&parts_->profile, "initial conditions");
-    begin = open_particles(parts_->config, parts_->device.threads(),
-                           box_is_for_all(parts_->gravity) && parts_->communicator->size() == 1, &parts_->device);
+    const bool several = parts_->communicator->size() > 1;
+    begin = open_particles(parts_->config, parts_->device.threads(), !several && box_is_for_all(parts_->gravity),
+                           &parts_->device, several);
   }
   parts_->start(*begin.particles, begin.time, begin.box_side);
   begin_report(nullptr);

@@ -42,12 +42,13 @@ class CheckedSnapshot final : public ParticleSource {
 };
 
 StartingPoint open_model(const RunConfig& config, const RunConfig::ParticlesPart& part, int threads, bool whole,
-                         const Device* device) {
+                         const Device* device, bool shared) {
   StartingPoint begin;
   auto options = part.options;
   options.gravitational_constant = config.gravitational_constant();
   options.external = config.gravity.external;
   if (device) begin.particles = make_model_on(*device, part.model, options);
+  if (!begin.particles && shared) begin.particles = make_shared_model(part.model, options, threads);
   if (begin.particles) {
     // It is made when it is taken.
   } else if (whole)
@@ -60,8 +61,8 @@ StartingPoint open_model(const RunConfig& config, const RunConfig::ParticlesPart
 }
 
 StartingPoint open_part(const RunConfig& config, const RunConfig::ParticlesPart& part, int threads, bool whole,
-                        const Device* device) {
-  if (part.file.empty()) return open_model(config, part, threads, whole, device);
+                        const Device* device, bool shared) {
+  if (part.file.empty()) return open_model(config, part, threads, whole, device, shared);
   StartingPoint begin;
   SnapshotHeader header;
   if (whole) {
@@ -87,7 +88,7 @@ StartingPoint open_part(const RunConfig& config, const RunConfig::ParticlesPart&
 StartingPoint open_parts(const RunConfig& config, int threads, bool whole) {
   std::array<std::unique_ptr<ParticleSource>, 2> systems;
   for (std::size_t k = 0; k < systems.size(); ++k) {
-    StartingPoint begin = open_part(config, config.particles.parts.at(k), threads, false, nullptr);
+    StartingPoint begin = open_part(config, config.particles.parts.at(k), threads, false, nullptr, false);
     if (begin.box_side != 0)
       throw Error(
           ErrorKind::input,
@@ -116,9 +117,9 @@ StartingPoint open_parts(const RunConfig& config, int threads, bool whole) {
 
 }  // namespace
 
-StartingPoint open_particles(const RunConfig& config, int threads, bool whole, const Device* device) {
+StartingPoint open_particles(const RunConfig& config, int threads, bool whole, const Device* device, bool shared) {
   config.require_particles();
-  return config.particles.parts.empty() ? open_part(config, config.particles, threads, whole, device)
+  return config.particles.parts.empty() ? open_part(config, config.particles, threads, whole, device, shared)
                                         : open_parts(config, threads, whole);
 }
 

@@ -88,6 +88,26 @@ step = 0.0625
 energy_every = 0.125
 """
 
+UNIVERSE = """
+[run]
+end_redshift = 30
+device = "cpu"
+threads = 1
+[particles]
+model = "cosmology"
+n = "15^3"
+[cosmology]
+omega_matter = 0.3
+[gravity]
+solver = "mesh"
+[gravity.mesh]
+cells = 16
+[time]
+step = 0.125
+[output]
+energy_every = 0.25
+"""
+
 MPIRUN = shutil.which("mpirun")
 
 
@@ -137,6 +157,14 @@ class MpiTest(harness.CliTest):
 
     def test_ranks_with_treepm_that_keep_their_own_particles_leave_the_files_of_one(self):
         self.leave_the_files_of_one(TREEPM, runs=(2,), resumed=3)
+
+    def test_ranks_that_make_a_universe_together_leave_the_files_of_one(self):
+        config = self.dir / "universe.toml"
+        config.write_text(UNIVERSE)
+        self.good("run", config, "-o", self.dir / "one", "--quiet")
+        result = self.mpirun(2, "run", config, "-o", self.dir / "two", "--quiet")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.contents("two"), self.contents("one"))
 
     def leave_the_files_of_one(self, text, runs=(2, 4), resumed=2):
         config = self.dir / "config.toml"

@@ -24,7 +24,8 @@ constexpr double two_pi = 2 * std::numbers::pi;
 
 Terms terms_of(int side, const DensityWave& delta, int order) {
   Terms terms;
-  lagrangian_displacements(side, delta, order, 2, [&](LagrangianTerm term, const auto& by) { terms[term] = by; });
+  WaveCube cube(side, 2);
+  lagrangian_displacements(cube, delta, order, [&](LagrangianTerm term, const auto& by) { terms[term] = by; });
   return terms;
 }
 
