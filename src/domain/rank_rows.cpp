@@ -16,6 +16,8 @@ namespace {
 
 /// Instead of a request: rank 0 is done. `first` is then the ErrorKind of what it threw, 0: nothing.
 constexpr std::int64_t done = -1;
+/// As the number of rows: something that all ranks do together.
+constexpr std::int64_t by_all = -1;
 
 /// Stands before the rows of an answer: what the rank threw instead.
 struct AnswerHeader {
@@ -74,6 +76,14 @@ void RankRows::serve(const Answer& answer) {
       share(communicator_, words);
       throw Error(static_cast<ErrorKind>(request.first), words);
     }
+    if (request.count == by_all) {
+      try {
+        on_all(communicator_, [&] { answer(request, nullptr); });
+      } catch (...) {
+        // Rank 0 has the same failure, and will say so.
+      }
+      continue;
+    }
     if (request.chosen) {  // rank 0's own memory: its list follows
       chosen.resize(static_cast<std::size_t>(request.count));
       communicator_.broadcast(chosen.data(), chosen.size() * sizeof(std::uint32_t));
@@ -97,6 +107,12 @@ void RankRows::serve(const Answer& answer) {
     }
     communicator_.exchange(out, {});
   }
+}
+
+void RankRows::together(const Request& request) {
+  const Request by_each{request.what, request.first, by_all, 0};
+  share_value(communicator_, by_each);
+  on_all(communicator_, [&] { (*answer_)(by_each, nullptr); });
 }
 
 void RankRows::read(const Request& request, const Take& take) {

@@ -33,6 +33,9 @@ class PERGOLA_API RankRows {
   void on_root(const std::function<void()>& action, const Answer& answer);
   /// On rank 0, by `action`.
   void read(const Request& request, const Take& take);
+  /// On rank 0, by `action`: each rank gets this request as one for no rows, with a null address, for something that
+  /// all do together, with calls of all ranks. `count` is not passed on. What fails must fail on all ranks.
+  void together(const Request& request);
   const Shares& shares() const { return shares_; }
 
  private:

@@ -53,8 +53,10 @@ struct PoissonFftOptions {
   double smoothing = 0;         // Gaussian filter exp(−(k a)²/2) with a in units of length; 0: none
   bool spectral_force = false;  // keep the transform for spectral_force()
   /// Each of these ranks has its planes of the field only (mesh/slab_planes.hpp), and all call solve() and
-  /// spectral_force() together. In a periodic box of three dimensions, on the CPU. Null: the field is whole.
+  /// spectral_force() together. In a periodic box, on the CPU. Null: the field is whole. In two dimensions a plane is a
+  /// row, and a unit of them is a multiple of 16: rows are transformed so many at a time.
   std::shared_ptr<Communicator> ranks{};
+  int slab_unit = 1;  // planes are shared out so many at a time
 };
 
 /// FFT with the Green function of the options in a periodic box, with that of open space by zero padding (Hockney &

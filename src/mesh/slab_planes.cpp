@@ -1,15 +1,13 @@
 #include "mesh/slab_planes.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 namespace pergola {
 
-SlabPlanes::SlabPlanes(const Communicator& ranks, int planes) : shares_{planes, ranks.size()} {
-  first_ = static_cast<int>(shares_.first(ranks.rank()));
-  count_ = static_cast<int>(shares_.count(ranks.rank()));
+SlabPlanes::SlabPlanes(const Communicator& ranks, int planes, int unit)
+    : units_{(planes + unit - 1) / unit, ranks.size()}, planes_(planes), unit_(unit), rank_(ranks.rank()) {
   for (int rank = 0; rank < ranks.size(); ++rank)
-    owner_.insert(owner_.end(), static_cast<std::size_t>(shares_.count(rank)), rank);
+    owner_.insert(owner_.end(), static_cast<std::size_t>(count(rank)), rank);
 }
 
 PlanesAround::PlanesAround(const Communicator& ranks, const SlabPlanes& slab, int below, int above)
@@ -21,7 +19,7 @@ PlanesAround::PlanesAround(const Communicator& ranks, const SlabPlanes& slab, in
   // The planes around those of a rank that `owner` has, from the rank's first on.
   const auto around = [&](int rank, int owner) {
     std::vector<int> places;
-    const auto first = static_cast<int>(slab.shares().first(rank)), count = static_cast<int>(slab.shares().count(rank));
+    const int first = slab.first(rank), count = slab.count(rank);
     if (count == 0) return places;
     for (int place = -below; place < count + above; ++place) {
       const int plane = ((first + place) % slab.planes() + slab.planes()) % slab.planes();
@@ -35,7 +33,7 @@ PlanesAround::PlanesAround(const Communicator& ranks, const SlabPlanes& slab, in
     wanted_.insert(wanted_.end(), wanted.begin(), wanted.end());
     from_[static_cast<std::size_t>(rank)] = wanted.size();
     for (const int place : given) {
-      const int plane = (static_cast<int>(slab.shares().first(rank)) + place) % slab.planes();
+      const int plane = (slab.first(rank) + place) % slab.planes();
       owned_.push_back((plane + slab.planes()) % slab.planes() - slab.first());
     }
     to_[static_cast<std::size_t>(rank)] = given.size();

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -8,22 +9,24 @@
 
 namespace pergola {
 
-/// The planes of a periodic mesh, shared out over ranks: rank r of K has those from P r / K on. Where there are more
-/// ranks than planes some have none.
+/// The planes of a periodic mesh, shared out over ranks in units of so many (the last one has what is left): rank r of
+/// K has the units from U r / K on. Where there are more ranks than units some have none.
 class SlabPlanes {
  public:
   SlabPlanes() = default;
-  SlabPlanes(const Communicator& ranks, int planes);
-  int planes() const { return static_cast<int>(shares_.total); }
-  int first() const { return first_; }
-  int count() const { return count_; }
-  const Shares& shares() const { return shares_; }
+  SlabPlanes(const Communicator& ranks, int planes, int unit = 1);
+  int planes() const { return planes_; }
+  /// Of this rank, and of any.
+  int first() const { return first(rank_); }
+  int count() const { return count(rank_); }
+  int first(int rank) const { return std::min(planes_, unit_ * static_cast<int>(units_.first(rank))); }
+  int count(int rank) const { return first(rank + 1) - first(rank); }
   /// Who has a plane of the mesh.
   int owner(int plane) const { return owner_[static_cast<std::size_t>(plane)]; }
 
  private:
-  Shares shares_;
-  int first_ = 0, count_ = 0;
+  Shares units_;
+  int planes_ = 0, unit_ = 1, rank_ = 0;
   std::vector<int> owner_;
 };
 

@@ -133,7 +133,7 @@ std::vector<Stretch> slabs_of(const WaveCube& cube, const Communicator& ranks) {
   const std::int64_t plane = std::int64_t{cube.side()} * cube.side();
   std::vector<Stretch> all;
   for (int rank = 0; rank < ranks.size(); ++rank)
-    all.push_back({cube.planes().shares().first(rank) * plane, cube.planes().shares().count(rank) * plane});
+    all.push_back({cube.planes().first(rank) * plane, cube.planes().count(rank) * plane});
   return all;
 }
 std::vector<Stretch> shares_of(std::int64_t n, const Communicator& ranks) {

@@ -20,7 +20,7 @@ WaveCube::WaveCube(int side, int threads, const std::shared_ptr<Communicator>& r
     : side_(side),
       threads_(threads),
       ranks_(ranks),
-      transposition_(ranks, side, std::int64_t{side} * side, batch),
+      transposition_(ranks, side, 1, std::int64_t{side} * side, batch),
       values_(static_cast<std::size_t>(planes().count()) * side * side) {}
 
 void WaveCube::to_places() { transform(FFTW_BACKWARD); }

@@ -4,22 +4,22 @@
 #include <vector>
 
 #include "mesh/grid.hpp"
-#include "plasma/tiles.hpp"
+#include "plasma/tile_slab.hpp"
 
 namespace pergola::plasma {
 
 class ChargeRows {
  public:
-  /// `points` that a cloud touches along an axis.
-  ChargeRows(const TileGrid& grid, int points);
+  /// `points` that a cloud touches along an axis. Of a slab with layers around it the rows are those of its first layer
+  /// below, and so on to the last one above; else those of the box.
+  ChargeRows(const TileGrid& grid, const TileSlab& slab, int points);
 
   /// Counts at the grid points of a row of the grid, of a species with these patches.
   using RowCounts = std::function<std::vector<std::int64_t>(std::size_t species, std::int64_t row)>;
-  std::int64_t rows() const { return static_cast<std::int64_t>(sources_.size()); }
   std::vector<std::int64_t> add_row(std::int64_t row, const std::int64_t* patches) const;
 
-  /// density = background + Σ_s factor[s] counts(s) at every grid point. Returns the sum over all grid points of the
-  /// counts, per species, modulo 2⁶⁴.
+  /// density = background + Σ_s factor[s] counts(s) at every grid point that the density has. Returns the sum over them
+  /// of the counts, per species, modulo 2⁶⁴.
   template <class Real>
   std::vector<std::uint64_t> add_up(int threads, const RowCounts& counts, const std::vector<double>& factor,
                                     double background, const Field<Real>& density) const;
@@ -27,13 +27,43 @@ class ChargeRows {
  private:
   /// A row of the patches of all tiles along x.
   struct Source {
-    int tile_row;   // number of its first tile
+    int tile_row;   // number of its first tile, among those of the slab
     int patch_row;  // in a patch
   };
 
   TileGrid grid_;
   int before_, side_, patch_size_;
-  std::vector<std::vector<Source>> sources_;  // per row of the grid
+  std::vector<std::vector<Source>> sources_;  // per row
+};
+
+/// Charge beyond the layers of a rank, which goes to those who have them. All calls are made by all ranks together.
+class ChargeAround {
+ public:
+  ChargeAround(const TileSlab& slab, std::size_t species, std::shared_ptr<Communicator> ranks);
+
+  /// Gives what a rank has counted beyond its layers: row(species, row, to) writes a row of grid points, numbered as in
+  /// ChargeRows.
+  using WriteRow = std::function<void(std::size_t species, std::int64_t row, std::int64_t* to)>;
+  void give(int threads, const WriteRow& row);
+  /// Adds what has come for a row of this rank's layers.
+  void add_to(std::size_t species, std::int64_t row, std::vector<std::int64_t>& counts) const;
+  /// Bytes of the messages.
+  std::int64_t bytes() const { return 2 * static_cast<std::int64_t>(beyond_.size() * sizeof(std::int64_t)); }
+
+ private:
+  std::size_t place(std::size_t layer, std::size_t species, std::int64_t row) const {
+    return ((layer * species_ + species) * static_cast<std::size_t>(rows_) + static_cast<std::size_t>(row)) *
+           static_cast<std::size_t>(length_);
+  }
+
+  std::shared_ptr<Communicator> ranks_;
+  std::size_t species_;
+  std::int64_t rows_, length_;  // rows in a layer, grid points in a row
+  int layers_, below_;          // of this rank
+  PlanesAround around_;
+  std::vector<std::int64_t> beyond_;                // [layer][species][row][x]
+  const std::int64_t* arrived_ = nullptr;           // the same
+  std::vector<std::vector<std::size_t>> arriving_;  // for each layer of this rank, among those that arrive
 };
 
 }  // namespace pergola::plasma

@@ -10,7 +10,7 @@ std::unique_ptr<TiledParticles<Real>> make_tiled_particles_cpu(const Device& dev
                                                                const std::vector<std::int64_t>& counts,
                                                                std::shared_ptr<Communicator> ranks);
 template <class Real>
-std::int64_t tiled_bytes_cpu(const PlasmaOptions& options, const std::vector<std::int64_t>& counts);
+std::int64_t tiled_bytes_cpu(const PlasmaOptions& options, const std::vector<std::int64_t>& counts, double part);
 
 // The CUDA side (plasma/tiled_particles_cuda_*.cu, plasma/field_cuda.cu); present where cuda_built is true.
 template <class Real>

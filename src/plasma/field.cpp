@@ -1,51 +1,70 @@
 #include "plasma/field.hpp"
 
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 #include "device/buffer.hpp"
 #include "mesh/poisson.hpp"
 #include "plasma/factories.hpp"
 #include "plasma/host_field.hpp"
+#include "plasma/tile_slab.hpp"
 
 namespace pergola {
 
 namespace {
 
-/// On any device, by the FFT of the mesh with k² and the Gaussian.
+/// On any device, by the FFT of the mesh with k² and the Gaussian. Of several ranks each has a slab of all fields.
 template <class Real>
 class PlasmaFieldByFft final : public PlasmaField<Real> {
  public:
-  PlasmaFieldByFft(const Device& device, const PlasmaOptions& options)
+  PlasmaFieldByFft(const Device& device, const PlasmaOptions& options, std::shared_ptr<Communicator> ranks)
       : device_(device),
+        ranks_(std::move(ranks)),
         dimensions_(options.dimensions),
-        poisson_(make_poisson_fft<Real>(device, grid_of(options), poisson_options(options))),
+        slab_(ranks_ ? plasma::TileSlab(plasma::TileGrid(options), static_cast<int>(options.shape), *ranks_)
+                     : plasma::TileSlab(plasma::TileGrid(options))),
+        poisson_(make_poisson_fft<Real>(device, grid_of(options), poisson_options(options, ranks_))),
         layout_(poisson_->layout()),
         density_(device, layout_.size()),
         potential_(device, layout_.size()),
         scratch_(device, poisson_->scratch_bytes()) {
     density_.zero();
-    for (int a = 0; a < dimensions_; ++a) electric_[axis(a)] = Buffer<Real>(device, layout_.size());
+    const std::int64_t layer = slab_.rows_in_layer() * layout_.pitch;
+    first_ = (slab_.below * layer + aligned - 1) / aligned * aligned;
+    const std::int64_t size = slab_.count > 0 ? first_ + layout_.size() + slab_.above * layer : 0;
+    for (int a = 0; a < dimensions_; ++a) electric_[axis(a)] = Buffer<Real>(device, size);
+    if (ranks_) around_ = PlanesAround(*ranks_, slab_.planes(*ranks_), slab_.below, slab_.above);
   }
 
   Field<Real> density() override { return on(density_); }
   void solve() override {
     device_.make_current();
-    device_.memory().copy(potential_.data(), density_.data(), density_.bytes());
+    if (density_.bytes() > 0) device_.memory().copy(potential_.data(), density_.data(), density_.bytes());
     poisson_->solve(on(potential_), -1.0, scratch_.data());
-    for (int a = 0; a < dimensions_; ++a) poisson_->spectral_force(a, on(electric_[axis(a)]), scratch_.data());
+    for (int a = 0; a < dimensions_; ++a) {
+      Real* const own = slab_.count > 0 ? electric_[axis(a)].data() + first_ : nullptr;
+      poisson_->spectral_force(a, with_data(own), scratch_.data());
+      const auto layer = static_cast<std::size_t>(slab_.rows_in_layer() * layout_.pitch) * sizeof(Real);
+      if (ranks_) around_.fetch(*ranks_, reinterpret_cast<std::byte*>(own), layer);
+    }
   }
   ElectricField<Real> electric() const override {
     ElectricField<Real> field;
     for (int a = 0; a < dimensions_; ++a) {
-      field[axis(a)] = {electric_[axis(a)].data(), layout_.nx, layout_.ny, layout_.nz, layout_.pitch, true};
+      const Real* const own = slab_.count > 0 ? electric_[axis(a)].data() + first_ : nullptr;
+      field[axis(a)] = {own, layout_.nx, layout_.ny, layout_.nz, layout_.pitch, true};
     }
     return field;
   }
   double energy() const override {
+    // Layer by layer, so that the order of the sums is the same for any slab.
+    std::vector<double> sums(static_cast<std::size_t>(slab_.count));
     const auto density = host_values(layout_, density_.to_host()), potential = this->potential();
-    double sum = 0;
-    for (std::size_t i = 0; i < density.size(); ++i) sum += density[i] * potential[i];
-    return 0.5 * sum;
+    const auto layer = static_cast<std::size_t>(slab_.rows_in_layer()) * static_cast<std::size_t>(layout_.nx);
+    for (std::size_t i = 0; i < density.size(); ++i) sums[i / layer] += density[i] * potential[i];
+    if (ranks_) sums = gather_layers(*ranks_, slab_, sums, 1, false);
+    return 0.5 * std::accumulate(sums.begin(), sums.end(), 0.0);
   }
   std::vector<double> potential() const override { return host_values(layout_, potential_.to_host()); }
   std::int64_t device_bytes() const override {
@@ -63,34 +82,49 @@ class PlasmaFieldByFft final : public PlasmaField<Real> {
     return grid;
   }
   /// The filter of the solver is exp(−(k b)²/2): with b = √2 a it is S(k)².
-  static PoissonFftOptions poisson_options(const PlasmaOptions& options) {
-    return {Laplacian::spectral, 0, std::sqrt(2.0) * options.smoothing, true};
+  static PoissonFftOptions poisson_options(const PlasmaOptions& options, std::shared_ptr<Communicator> ranks) {
+    return {Laplacian::spectral,
+            0,
+            std::sqrt(2.0) * options.smoothing,
+            true,
+            std::move(ranks),
+            plasma::slab_unit(options.dimensions)};
   }
-  Field<Real> on(Buffer<Real>& values) const {
+  Field<Real> with_data(Real* data) const {
     Field<Real> field = layout_;
-    field.data = values.data();
+    field.data = data;
     return field;
   }
+  Field<Real> on(Buffer<Real>& values) const { return with_data(values.data()); }
+
+  static constexpr std::int64_t aligned = 64 / sizeof(Real);
 
   Device device_;
+  std::shared_ptr<Communicator> ranks_;  // null: the field is whole
   int dimensions_;
+  plasma::TileSlab slab_;
+  PlanesAround around_;
   std::unique_ptr<PoissonSolver<Real>> poisson_;
   Field<Real> layout_;
   Buffer<Real> density_, potential_;
-  std::array<Buffer<Real>, 3> electric_;
-  Buffer<std::byte> scratch_;  // the transform of the potential
+  std::array<Buffer<Real>, 3> electric_;  // with the layers around
+  std::int64_t first_ = 0;                // where the rank's own layers begin there
+  Buffer<std::byte> scratch_;             // the transform of the potential
 };
 
 }  // namespace
 
 template <class Real>
-std::unique_ptr<PlasmaField<Real>> make_plasma_field(const Device& device, const PlasmaOptions& options) {
+std::unique_ptr<PlasmaField<Real>> make_plasma_field(const Device& device, const PlasmaOptions& options,
+                                                     std::shared_ptr<Communicator> ranks) {
   if constexpr (cuda_built)
     if (device.is_cuda()) return make_plasma_field_cuda<Real>(device, options);
-  return std::make_unique<PlasmaFieldByFft<Real>>(device, options);
+  return std::make_unique<PlasmaFieldByFft<Real>>(device, options, std::move(ranks));
 }
 
-template std::unique_ptr<PlasmaField<float>> make_plasma_field(const Device&, const PlasmaOptions&);
-template std::unique_ptr<PlasmaField<double>> make_plasma_field(const Device&, const PlasmaOptions&);
+template std::unique_ptr<PlasmaField<float>> make_plasma_field(const Device&, const PlasmaOptions&,
+                                                               std::shared_ptr<Communicator>);
+template std::unique_ptr<PlasmaField<double>> make_plasma_field(const Device&, const PlasmaOptions&,
+                                                                std::shared_ptr<Communicator>);
 
 }  // namespace pergola

@@ -20,14 +20,18 @@ class PlasmaField {
   /// Of the last solve().
   virtual ElectricField<Real> electric() const = 0;
   /// Energy of the field, ½ Σ_k V |ρ_k|² S(k)²/k², of the last solve(): what the particles gain the field loses. In
-  /// m_e n₀ cell⁵ ω_p² (3D), the unit of PlasmaSums. Waits. The same bits from run to run and for any thread count.
+  /// m_e n₀ cell⁵ ω_p² (3D), the unit of PlasmaSums. Waits. The same bits from run to run and for any number of threads
+  /// and ranks.
   virtual double energy() const = 0;
   /// The smoothed potential at the grid points, of the last solve(), on the host, x fastest, without padding. Waits.
   virtual std::vector<double> potential() const = 0;
   virtual std::int64_t device_bytes() const = 0;
 };
 
+/// `ranks`, on CPUs: each has the layers of its slab (plasma/tile_slab.hpp) of all fields; before and after those of
+/// electric() stand the layers around. solve() and energy() are then calls of all ranks. Null: the field is whole.
 template <class Real>
-std::unique_ptr<PlasmaField<Real>> make_plasma_field(const Device& device, const PlasmaOptions& options);
+std::unique_ptr<PlasmaField<Real>> make_plasma_field(const Device& device, const PlasmaOptions& options,
+                                                     std::shared_ptr<Communicator> ranks = nullptr);
 
 }  // namespace pergola

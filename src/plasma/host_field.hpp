@@ -5,6 +5,7 @@
 #include "mesh/grid.hpp"
 #include "plasma/options.hpp"
 #include "plasma/particles.hpp"
+#include "plasma/tile_slab.hpp"
 
 namespace pergola {
 
@@ -22,9 +23,15 @@ std::vector<double> host_values(const Field<Real>& layout, const std::vector<Rea
   return values;
 }
 
-/// Velocities go on by `kick` in the field of the grid, as a push does it, in double precision.
+/// Values of the layers of all ranks, so many in a layer: on all ranks, or on rank 0 alone, and empty on the others. A
+/// call of all ranks.
+std::vector<double> gather_layers(Communicator& ranks, const plasma::TileSlab& slab, const std::vector<double>& own,
+                                  std::int64_t layer, bool to_root);
+
+/// Velocities go on by `kick` in the field of the grid, as a push does it, in double precision. `window`: the layers
+/// that `electric` has.
 void kick_on_host(const PlasmaOptions& options, double charge_per_mass,
-                  const std::array<std::vector<double>, 3>& electric, double kick, int threads,
-                  PlasmaParticles& particles);
+                  const std::array<std::vector<double>, 3>& electric, const plasma::LayerWindow& window, double kick,
+                  int threads, PlasmaParticles& particles);
 
 }  // namespace pergola

@@ -83,7 +83,9 @@ class ParticleInCellOf final : public ParticleInCell {
         options_(options),
         clock_(device, profile),
         graph_(device),
-        field_(make_plasma_field<Real>(device, options)) {}
+        slab_(ranks_ ? plasma::TileSlab(plasma::TileGrid(options), static_cast<int>(options.shape), *ranks_)
+                     : plasma::TileSlab(plasma::TileGrid(options))),
+        field_(make_plasma_field<Real>(device, options, ranks_)) {}
 
   void start(const std::vector<PlasmaParticles>& particles) override {
     steps_ = 0, behind_ = 0, from_time_ = 0, from_steps_ = 0;
@@ -120,21 +122,26 @@ class ParticleInCellOf final : public ParticleInCell {
   double time() const override { return from_time_ + static_cast<double>(steps_ - from_steps_) * (2 * behind_); }
   std::int64_t count() const override { return std::accumulate(counts_.begin(), counts_.end(), std::int64_t{0}); }
 
-  std::int64_t own_count(int species) const override { return particles_->count(species); }
+  std::int64_t own_count(int species) const override { return own_counts_[static_cast<std::size_t>(species)]; }
+  std::int64_t held_count(int species) const override { return particles_->count(species); }
 
   PlasmaEnergies energies() const override {
     return {field_->energy(), particles_->measure(field_->electric(), behind_)};
   }
   PlasmaFields fields() const override {
-    return {on_host(field_->density().read_only()), field_->potential(), electric_on_host()};
+    PlasmaFields fields{whole(on_host(field_->density().read_only()), true), whole(field_->potential(), true), {}};
+    const auto electric = field_->electric();
+    for (std::size_t a = 0; a < dimensions(); ++a) fields.electric[a] = whole(on_host(electric[a]), true);
+    return fields;
   }
-  std::vector<double> potential() const override { return field_->potential(); }
+  std::vector<double> potential() const override { return whole(field_->potential(), false); }
   PlasmaParticles particles(int species, bool stored) const override {
-    PlasmaParticles result = particles_->unload(species);
+    if (stored || behind_ == 0) return particles_->unload(species);
     const PlasmaSpecies& kind = options_.species[species];
-    if (!stored && behind_ != 0)
-      kick_on_host(options_, kind.charge / kind.mass, electric_on_host(), behind_, device_.threads(), result);
-    return result;
+    const auto electric = electric_around();
+    return particles_->unload_changed(species, [&](PlasmaParticles& some) {
+      kick_on_host(options_, kind.charge / kind.mass, electric, slab_.window, behind_, device_.threads(), some);
+    });
   }
 
   void save(StateSource& to) const override;
@@ -166,11 +173,23 @@ class ParticleInCellOf final : public ParticleInCell {
     Field<Real> layout{nullptr, field.nx, field.ny, field.nz, field.pitch, field.wraps};
     return host_values(layout, values);
   }
-  std::array<std::vector<double>, 3> electric_on_host() const {
+  std::size_t dimensions() const { return static_cast<std::size_t>(options_.dimensions); }
+  /// The field with the layers around those of this rank.
+  std::array<std::vector<double>, 3> electric_around() const {
     std::array<std::vector<double>, 3> result;
     const auto electric = field_->electric();
-    for (std::size_t a = 0; a < static_cast<std::size_t>(options_.dimensions); ++a) result[a] = on_host(electric[a]);
+    for (std::size_t a = 0; a < dimensions() && slab_.count > 0; ++a) {
+      Field<const Real> around = electric[a];
+      around.data -= slab_.below * slab_.rows_in_layer() * around.pitch;
+      (slab_.axis == 2 ? around.nz : around.ny) = slab_.window.count;
+      result[a] = on_host(around);
+    }
     return result;
+  }
+  /// Of the box, from the layers of all ranks.
+  std::vector<double> whole(std::vector<double> own, bool to_root) const {
+    if (!ranks_) return own;
+    return gather_layers(*ranks_, slab_, own, slab_.rows_in_layer() * options_.cells[0], to_root);
   }
 
   Device device_;
@@ -178,9 +197,10 @@ class ParticleInCellOf final : public ParticleInCell {
   PlasmaOptions options_;
   StageClock clock_;
   StepGraph graph_;
+  plasma::TileSlab slab_;
   std::unique_ptr<PlasmaField<Real>> field_;
   std::unique_ptr<TiledParticles<Real>> particles_;
-  std::vector<std::int64_t> counts_;  // of the species, on all ranks
+  std::vector<std::int64_t> counts_, own_counts_;  // of the species, on all ranks and given by this one
   std::int64_t steps_ = 0;
   double behind_ = 0;  // velocities are those of time() − behind_, half a step before
   // When steps as long as the last began: time() does not depend on how many advance() is asked for at once.
@@ -204,7 +224,7 @@ void ParticleInCellOf<Real>::load(const std::vector<PlasmaParticles>& particles)
       refuse(fmt::format("species {}: positions and velocities do not have the length of the ids, {}",
                          options_.species[s].name, one.size()));
   }
-  counts_ = own;
+  counts_ = own_counts_ = own;
   if (ranks_) ranks_->all_reduce(counts_.data(), counts_.size(), Reduction::sum);
   double net = 0, gross = 0;
   for (std::size_t s = 0; s < counts_.size(); ++s) {
@@ -288,14 +308,21 @@ std::unique_ptr<ParticleInCell> make_particle_in_cell(const Device& device, cons
 }
 
 std::int64_t plasma_device_bytes(const Device& device, const PlasmaOptions& options, Precision precision,
-                                 const std::vector<std::int64_t>& counts) {
+                                 const std::vector<std::int64_t>& counts, int ranks) {
   check_options(options);
   refuse_mixed(precision);
   const bool wide = precision == Precision::double_;
-  // Density, potential, the components of the field, the transform and the Green factors, in padded rows.
-  const std::int64_t padded = std::int64_t{options.cells[0] + 4} * options.cells[1] * options.cells[2];
-  const std::int64_t field = (4 + options.dimensions) * padded * (wide ? 8 : 4);
-  return field + tiled_bytes(device, options, counts, wide);
+  // Density, potential, the components of the field, the transform and the Green factors, in padded rows; of a slab
+  // the columns and the messages of its transposition, and the layers around its field.
+  const std::int64_t rows = std::int64_t{options.cells[1]} * options.cells[2];
+  const std::int64_t across = options.cells[static_cast<std::size_t>(options.dimensions - 1)];
+  const double part = ranks > 1 ? plasma::largest_slab_share(plasma::TileGrid(options), ranks) : 1;
+  const auto own_rows = static_cast<std::int64_t>(part * static_cast<double>(rows));
+  const std::int64_t around = ranks > 1 ? (2 * static_cast<int>(options.shape) - 3) * (rows / across) : 0;
+  const std::int64_t fields = (4 + options.dimensions + (ranks > 1 ? 2 : 0)) * own_rows + options.dimensions * around;
+  std::vector<std::int64_t> here;
+  for (const std::int64_t count : counts) here.push_back(static_cast<std::int64_t>(part * static_cast<double>(count)));
+  return fields * (options.cells[0] + 4) * (wide ? 8 : 4) + tiled_bytes(device, options, here, wide, part);
 }
 
 }  // namespace pergola

@@ -37,13 +37,16 @@ struct PlasmaFields {
 };
 
 /// Particles and field on a device and the leapfrog that moves them: v(t − dt/2) → v(t + dt/2) with E(x(t)), then
-/// x(t) → x(t + dt), then E anew. Single (float) or full (double) precision; mixed is refused. Where ranks have
-/// particles of their own, calls that move or measure are made by all of them, and the bits are those of one.
+/// x(t) → x(t + dt), then E anew. Single (float) or full (double) precision; mixed is refused. Several ranks share the
+/// box out in slabs (plasma/tile_slab.hpp), each with its part of the field and the particles that are there now; a
+/// rank gives, and is given back, a stretch of the particles. All calls but numbers and times are then made by all of
+/// them, and the bits are those of one.
 class PERGOLA_API ParticleInCell {
  public:
   virtual ~ParticleInCell() = default;
 
-  /// Particles at time 0 with their velocities at time 0, one entry per species: those of this rank.
+  /// Particles at time 0 with their velocities at time 0, one entry per species: the stretch of this rank, with ids
+  /// above those of the ranks before it.
   virtual void start(const std::vector<PlasmaParticles>& particles) = 0;
   /// `count` steps of `step`. Does not wait for more than it must; throws Error(numerics) when a particle is lost or
   /// not a number. A step may differ from the one before (the last one of a run).
@@ -56,28 +59,32 @@ class PERGOLA_API ParticleInCell {
 
   /// At time(), velocities brought there from half a step before.
   virtual PlasmaEnergies energies() const = 0;
+  /// Of the box; on rank 0, and empty on the others.
   virtual PlasmaFields fields() const = 0;
-  /// The potential alone: for the spectrum, every few steps.
+  /// The potential alone, on all ranks: for the spectrum, every few steps.
   virtual std::vector<double> potential() const = 0;
+  /// Particles that this rank has given, and that are in its part of the box now.
   virtual std::int64_t own_count(int species) const = 0;
-  /// Those of this rank, in the order of their ids. Positions at time(); velocities at time(), or as they are stored,
-  /// half a step before, with `stored`.
+  virtual std::int64_t held_count(int species) const = 0;
+  /// Those that this rank has given, in the order of their ids. Positions at time(); velocities at time(), or as they
+  /// are stored, half a step before, with `stored`.
   virtual PlasmaParticles particles(int species, bool stored = false) const = 0;
 
   /// All that is needed to go on bit-identically: the particles of all species, one species after the other, of which
-  /// this rank has a stretch. restore() takes the stretch of this rank (comm/shares.hpp), whoever saved it.
+  /// this rank saves a stretch. restore() takes the stretch of this rank (comm/shares.hpp), whoever saved it.
   virtual void save(StateSource& to) const = 0;
   virtual void restore(StateInput& from) = 0;
   virtual std::int64_t device_bytes() const = 0;
 };
 
-/// Throws Error(input) for options that make no sense. `profile` may be null. `ranks` that have particles of their own,
-/// on CPUs; null: all are here.
+/// Throws Error(input) for options that make no sense. `profile` may be null. `ranks` that share the box out, on CPUs;
+/// null: all is here.
 PERGOLA_API std::unique_ptr<ParticleInCell> make_particle_in_cell(const Device& device, const PlasmaOptions& options,
                                                                   Precision precision, Profile* profile = nullptr,
                                                                   std::shared_ptr<Communicator> ranks = nullptr);
-/// Bytes on the device for these numbers of particles per species, before anything is allocated.
+/// Bytes on the device for these numbers of particles per species, before anything is allocated; of one of so many
+/// ranks, that with the largest part of the box, where particles are everywhere.
 PERGOLA_API std::int64_t plasma_device_bytes(const Device& device, const PlasmaOptions& options, Precision precision,
-                                             const std::vector<std::int64_t>& counts);
+                                             const std::vector<std::int64_t>& counts, int ranks = 1);
 
 }  // namespace pergola

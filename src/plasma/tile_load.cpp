@@ -3,58 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "base/error.hpp"
 #include "device/parallel.hpp"
 #include "plasma/host_particles.hpp"
+#include "plasma/settled_particles.hpp"
 
 namespace pergola::plasma {
-
-namespace {
-
-/// Host particles, seen as particles of tiles.
-template <class Real>
-struct HostParticles {
-  const PlasmaOptions& options;
-  const PlasmaSpecies& species;
-  const TileGrid& grid;
-  const PlasmaParticles& from;
-
-  Leaver<Real> settled(std::size_t i) const {
-    const std::vector<double>* const place[] = {&from.x, &from.y, &from.z};
-    const std::vector<double>* const velocity[] = {&from.vx, &from.vy, &from.vz};
-    Leaver<Real> particle;
-    std::array<int, 3> tile{};
-    for (int a = 0; a < options.dimensions; ++a) {
-      auto grains = static_cast<std::int64_t>(
-          std::rint(checked_place(i, a, (*place[a])[i]) * static_cast<double>(physics::place_grains<Real>)));
-      physics::settle<Real>(grid.axis[a], tile[a], grains);
-      particle.place[a] = static_cast<typename physics::PlasmaCounts<Real>::Place>(grains);
-    }
-    for (int a = 0; a < options.velocities; ++a) {
-      particle.velocity[a] = static_cast<Real>((*velocity[a])[i]);
-      if (!std::isfinite(particle.velocity[a]))
-        throw Error(ErrorKind::input,
-                    fmt::format("plasma: species {}: particle id {} has velocity {}, expected a finite number",
-                                species.name, from.id[i], (*velocity[a])[i]));
-    }
-    particle.tile = grid.number(tile);
-    return particle;
-  }
-
- private:
-  double checked_place(std::size_t i, int axis, double x) const {
-    if (!(x >= 0 && x <= options.cells[axis]))
-      throw Error(ErrorKind::input,
-                  fmt::format("plasma: species {}: particle id {} is at {} on axis {}, expected 0 to {} cells",
-                              species.name, from.id[i], x, axis, options.cells[axis]));
-    return x;
-  }
-};
-
-}  // namespace
 
 /// Two passes over the host particles in the order of their ranks, in chunks: the first counts what each chunk has for
 /// each tile, the second writes it there. The order in a tile is that of the ranks, however many chunks there are.
@@ -103,15 +59,12 @@ void unload_tiles(const Device& device, const PlasmaOptions& options, const Tile
   std::vector<double>* const velocity[] = {&to.vx, &to.vy, &to.vz};
   for (int a = 0; a < options.dimensions; ++a) place[a]->resize(to.id.size());
   for (int a = 0; a < options.velocities; ++a) velocity[a]->resize(to.id.size());
-  constexpr double cell = 1 / static_cast<double>(physics::place_grains<Real>);
   parallel_for(device.threads(), static_cast<std::int64_t>(tiles.size()), [&](std::int64_t number) {
     const auto& tile = tiles[number];
     const auto corner = grid.tile(static_cast<int>(number));
-    for (int a = 0; a < options.dimensions; ++a) {
-      const double low = grid.axis[a].corner(corner[a]);
+    for (int a = 0; a < options.dimensions; ++a)
       for (std::int64_t i = 0; i < tile.count(); ++i)
-        (*place[a])[tile.rank()[i]] = low + cell * static_cast<double>(tile.place(a)[i]);
-    }
+        (*place[a])[tile.rank()[i]] = position<Real>(grid.axis[a], corner[a], tile.place(a)[i]);
     for (int a = 0; a < options.velocities; ++a)
       for (std::int64_t i = 0; i < tile.count(); ++i) (*velocity[a])[tile.rank()[i]] = tile.velocity(a)[i];
   });

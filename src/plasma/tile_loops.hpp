@@ -2,7 +2,7 @@
 // Loops over the particles of one tile: what takes the time of a step on the CPU.
 #include <vector>
 
-#include "plasma/tiles.hpp"
+#include "plasma/tile_slab.hpp"
 
 namespace pergola::plasma {
 
@@ -42,8 +42,9 @@ struct TileLoops {
 
   /// Values of a Patch.
   int patch_size = 0;
-  /// Copies a field component around the tile into a patch.
-  void (*fetch)(const TileGrid& grid, int tile, const Real* field, std::int64_t pitch, Real* patch);
+  /// Copies a field component around the tile into a patch; `field` begins with the window's first layer.
+  void (*fetch)(const TileGrid& grid, int tile, const Real* field, const LayerWindow& window, std::int64_t pitch,
+                Real* patch);
   /// Moves the particles; adds the charge of those that stay to `charge`, a patch.
   void (*push)(const PushTask<Real>& task, const Particles& particles, std::int64_t* charge, PushRest<Real>& rest);
   /// Adds the charge of all particles.

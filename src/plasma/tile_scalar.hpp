@@ -89,7 +89,8 @@ void see_off(const PushTask<Real>& task, const TileParticles<Real>& particles, s
 
 /// Copies a field component around a tile into a patch.
 template <int dimensions, int points, class Real>
-void fetch_patch(const TileGrid& grid, int number, const Real* field, std::int64_t pitch, Real* patch) {
+void fetch_patch(const TileGrid& grid, int number, const Real* field, const LayerWindow& window, std::int64_t pitch,
+                 Real* patch) {
   using Area = Patch<dimensions, points>;
   const auto tile = grid.tile(number);
   const auto wrapped = [](const physics::TileAxis& axis, int point) {
@@ -99,9 +100,10 @@ void fetch_patch(const TileGrid& grid, int number, const Real* field, std::int64
   const int ny = grid.axis[1].cells, layers = Area::rows / Area::side;
   const int x0 = grid.axis[0].corner(tile[0]) - Area::before;
   for (int layer = 0; layer < layers; ++layer) {
-    const int z = wrapped(grid.axis[2], grid.axis[2].corner(tile[2]) + layer - (dimensions == 3 ? Area::before : 0));
+    const int z = dimensions == 3 ? window.at(grid.axis[2].corner(tile[2]) + layer - Area::before) : 0;
     for (int row = 0; row < Area::side; ++row) {
-      const int y = wrapped(grid.axis[1], grid.axis[1].corner(tile[1]) + row - Area::before);
+      const int point = grid.axis[1].corner(tile[1]) + row - Area::before;
+      const int y = dimensions == 3 ? wrapped(grid.axis[1], point) : window.at(point);
       const Real* const from = field + (std::int64_t{z} * ny + y) * pitch;
       Real* const to = patch + (layer * Area::side + row) * Area::side;
       if (x0 >= 0 && x0 + Area::side <= grid.axis[0].cells)

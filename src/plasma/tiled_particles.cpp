@@ -25,19 +25,19 @@ template std::unique_ptr<TiledParticles<double>> make_tiled_particles(const Devi
 namespace {
 
 template <class Real>
-std::int64_t tiled_bytes_of(const Device& device, const PlasmaOptions& options,
-                            const std::vector<std::int64_t>& counts) {
+std::int64_t tiled_bytes_of(const Device& device, const PlasmaOptions& options, const std::vector<std::int64_t>& counts,
+                            double part) {
   if constexpr (cuda_built)
     if (device.is_cuda()) return tiled_bytes_cuda<Real>(options, counts);
-  return tiled_bytes_cpu<Real>(options, counts);
+  return tiled_bytes_cpu<Real>(options, counts, part);
 }
 
 }  // namespace
 
 std::int64_t tiled_bytes(const Device& device, const PlasmaOptions& options, const std::vector<std::int64_t>& counts,
-                         bool double_precision) {
-  return double_precision ? tiled_bytes_of<double>(device, options, counts)
-                          : tiled_bytes_of<float>(device, options, counts);
+                         bool double_precision, double part) {
+  return double_precision ? tiled_bytes_of<double>(device, options, counts, part)
+                          : tiled_bytes_of<float>(device, options, counts, part);
 }
 
 }  // namespace pergola

@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -38,11 +39,18 @@ class TiledParticles {
  public:
   virtual ~TiledParticles() = default;
 
-  /// Takes the particles of a species, all that this rank has, in place of those that it had.
+  /// Takes the particles of a species, all that this rank gives, in place of those that were there.
   virtual void load(int species, const PlasmaParticles& particles) = 0;
-  /// The particles of a species in the order of their ids. Positions that were unloaded are loaded again without
-  /// rounding (on a device of the same kind). Waits.
+  /// The particles of a species that this rank has given, in the order of their ids. Positions that were unloaded are
+  /// loaded again without rounding (on a device of the same kind). Waits.
   virtual PlasmaParticles unload(int species) const = 0;
+  /// The same after a change of each particle for itself, which several ranks make where the particles are: some at a
+  /// time, whose ids are numbers that mean nothing there.
+  virtual PlasmaParticles unload_changed(int species, const std::function<void(PlasmaParticles&)>& change) const {
+    PlasmaParticles all = unload(species);
+    change(all);
+    return all;
+  }
   /// Particles held here now, counted. Waits.
   virtual std::int64_t count(int species) const = 0;
 
@@ -74,14 +82,15 @@ class TiledParticles {
 };
 
 /// The factories: Real is float or double. `counts`: expected particles per species, for the first size of the memory.
-/// `ranks`: each has particles of its own, anywhere in the box, and all know the whole field: load(), charge_density(),
-/// measure() and check() are then calls of all ranks, and speak of the particles of all. On the CPU; null: alone.
+/// `ranks`: each gives a stretch of the particles and works on those in its slab of the box (plasma/tile_slab.hpp), of
+/// which it has the density, and the electric field with the layers around; all calls but count() and device_bytes()
+/// are then calls of all ranks, and sums and checks speak of the particles of all. On the CPU; null: alone.
 template <class Real>
 std::unique_ptr<TiledParticles<Real>> make_tiled_particles(const Device& device, const PlasmaOptions& options,
                                                            const std::vector<std::int64_t>& counts,
                                                            std::shared_ptr<Communicator> ranks = nullptr);
-/// Bytes that they will take on the device, for `plan`.
+/// Bytes that they will take on the device, for `plan`: so many in this part of the tiles.
 std::int64_t tiled_bytes(const Device& device, const PlasmaOptions& options, const std::vector<std::int64_t>& counts,
-                         bool double_precision);
+                         bool double_precision, double part = 1);
 
 }  // namespace pergola

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "base/error.hpp"
 #include "comm/agreement.hpp"
@@ -10,6 +11,7 @@
 #include "physics/mesh_weights.hpp"
 #include "plasma/charge_rows.hpp"
 #include "plasma/factories.hpp"
+#include "plasma/slab_leavers.hpp"
 #include "plasma/tile_load.hpp"
 #include "plasma/tile_loops.hpp"
 
@@ -27,7 +29,8 @@ using plasma::TileSums;
 /// Threads work on tiles. A push moves the particles of a tile, adds the charge of those that stay and lists those that
 /// leave; then every tile takes in what was sent to it, into the places that its own leavers left, and closes the gaps
 /// that remain with its last particles. Charge is counted per tile, with the grid points around it, and added up by
-/// rows.
+/// rows. Of several ranks each has the tiles of a slab: those that leave it, and the charge beyond its layers, go to
+/// whoever has their place.
 template <class Real>
 class TiledParticlesCpu final : public TiledParticles<Real> {
   using Counts = physics::PlasmaCounts<Real>;
@@ -36,8 +39,10 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
     std::vector<TileParticles<Real>> tiles;
     std::vector<PushRest<Real>> rest;  // per tile
     std::vector<std::int64_t> charge;  // patches of all tiles
-    std::vector<std::uint64_t> id;     // by rank, ascending
-    std::int64_t total = 0;            // particles on all ranks
+    std::vector<std::uint64_t> id;     // by rank, ascending; of several processes those that this one has given
+    plasma::Stretches stretches;       // of several processes
+    std::int64_t here = 0;             // particles in the tiles
+    std::int64_t total = 0;            // and in those of all processes
     bool charged = false;              // `charge` is that of the particles where they are now
   };
 
@@ -48,10 +53,12 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
         ranks_(std::move(ranks)),
         options_(options),
         grid_(options),
+        slab_(ranks_ ? plasma::TileSlab(grid_, static_cast<int>(options.shape), *ranks_) : plasma::TileSlab(grid_)),
         loops_(plasma::choose_tile_loops<Real>(options)),
-        rows_(grid_, static_cast<int>(options.shape)),
+        rows_(grid_, slab_, static_cast<int>(options.shape)),
         species_(options.species.size()) {
-    const std::int64_t tiles = grid_.count();
+    const std::int64_t tiles = slab_.tiles;
+    if (ranks_) around_.emplace(slab_, species_.size(), ranks_);
     for (std::size_t s = 0; s < species_.size(); ++s) {
       species_[s].tiles.resize(static_cast<std::size_t>(tiles));
       species_[s].rest.resize(static_cast<std::size_t>(tiles));
@@ -62,15 +69,26 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
 
   void load(int species, const PlasmaParticles& particles) override {
     Species& to = species_[species];
-    to.id = plasma::load_tiles(device_, options_, options_.species[species], grid_, particles, to.tiles);
+    const PlasmaSpecies& kind = options_.species[species];
+    if (ranks_)
+      to.id = plasma::load_slab(device_, options_, kind, grid_, slab_, *ranks_, particles, to.stretches, to.tiles);
+    else
+      to.id = plasma::load_tiles(device_, options_, kind, grid_, particles, to.tiles);
     to.charged = false;
-    to.total = std::ssize(to.id);
-    if (ranks_) ranks_->all_reduce(&to.total, 1, Reduction::sum);
+    to.here = counted(to);
+    to.total = ranks_ ? to.stretches.total() : to.here;
   }
-  PlasmaParticles unload(int species) const override {
+  PlasmaParticles unload(int species) const override { return unload_changed(species, nullptr); }
+  PlasmaParticles unload_changed(int species, const std::function<void(PlasmaParticles&)>& change) const override {
+    const Species& from = species_[species];
     PlasmaParticles particles;
-    particles.id = species_[species].id;
-    plasma::unload_tiles(device_, options_, grid_, species_[species].tiles, particles);
+    particles.id = from.id;
+    if (ranks_) {
+      plasma::unload_slab(options_, grid_, slab_, *ranks_, from.tiles, from.stretches, change, particles);
+    } else {
+      plasma::unload_tiles(device_, options_, grid_, from.tiles, particles);
+      if (change) change(particles);
+    }
     return particles;
   }
   std::int64_t count(int species) const override { return counted(species_[species]); }
@@ -90,16 +108,23 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
   std::int64_t* charge_of(Species& species, std::int64_t tile) const {
     return species.charge.data() + tile * loops_.patch_size;
   }
+  /// Tiles that are here, counted from the first.
   template <class Body>
   void each_tile(const Body& body) const {
-    parallel_for(device_.threads(), grid_.count(), [&](std::int64_t tile) { body(static_cast<int>(tile)); });
+    parallel_for(device_.threads(), slab_.tiles, [&](std::int64_t tile) { body(static_cast<int>(tile)); });
   }
   /// The field around a tile.
   std::vector<Real> fetch(const ElectricField<Real>& field, int tile) const {
     std::vector<Real> patch(static_cast<std::size_t>(options_.dimensions * loops_.patch_size));
-    for (int a = 0; a < options_.dimensions; ++a)
-      loops_.fetch(grid_, tile, field[a].data, field[a].pitch, patch.data() + a * loops_.patch_size);
+    for (int a = 0; a < options_.dimensions; ++a) {
+      const Real* const first = field[a].data - slab_.below * slab_.rows_in_layer() * field[a].pitch;
+      loops_.fetch(grid_, slab_.first_tile + tile, first, slab_.window, field[a].pitch,
+                   patch.data() + a * loops_.patch_size);
+    }
     return patch;
+  }
+  void set_tile(PushTask<Real>& task, int tile, const std::vector<Real>& patch) const {
+    task.tile = slab_.first_tile + tile, task.at = grid_.tile(task.tile), task.field = patch.data();
   }
   PushTask<Real> task_for(std::size_t s, const PushTimes& times) const {
     PushTask<Real> task;
@@ -108,51 +133,35 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
     task.drift = static_cast<Real>(times.drift * static_cast<double>(physics::place_grains<Real>));
     return task;
   }
-  void hand_over(Species& species);
+  void hand_over(Species& species, const std::vector<Leaver<Real>>& from_others);
   void take_in(Species& species, int tile, const Leaver<Real>* const* begin, const Leaver<Real>* const* end);
   void note_lost(std::size_t s, const Species& species);
+  void name_lost();
 
-  std::vector<std::int64_t> held_by_all() const;
-  std::vector<std::int64_t> charge_of_all() const;
+  /// The first particle that could not be moved.
+  struct Lost {
+    std::int64_t species = -1;  // none
+    std::int64_t number = 0;
+    double velocity[3] = {};
+  };
 
   Device device_;
   std::shared_ptr<Communicator> ranks_;  // null: all particles are here
   PlasmaOptions options_;
   plasma::TileGrid grid_;
+  plasma::TileSlab slab_;
   plasma::TileLoops<Real> loops_;
   plasma::ChargeRows rows_;
+  std::optional<plasma::ChargeAround> around_;  // of several ranks
   std::vector<Species> species_;
+  Lost lost_;
   std::string failure_;
 };
-
-/// Particles of each species, on all ranks.
-template <class Real>
-std::vector<std::int64_t> TiledParticlesCpu<Real>::held_by_all() const {
-  std::vector<std::int64_t> held;
-  for (const Species& species : species_) held.push_back(counted(species));
-  if (ranks_) ranks_->all_reduce(held.data(), held.size(), Reduction::sum);
-  return held;
-}
-
-/// Counted charge at the grid points, species after species, of all ranks.
-template <class Real>
-std::vector<std::int64_t> TiledParticlesCpu<Real>::charge_of_all() const {
-  const std::int64_t rows = rows_.rows(), row_length = options_.cells[0];
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(std::ssize(species_) * rows * row_length));
-  for (std::size_t s = 0; s < species_.size(); ++s)
-    parallel_for(device_.threads(), rows, [&](std::int64_t row) {
-      const auto own = rows_.add_row(row, species_[s].charge.data());
-      std::copy(own.begin(), own.end(), counts.begin() + (static_cast<std::int64_t>(s) * rows + row) * row_length);
-    });
-  ranks_->all_reduce(counts.data(), counts.size(), Reduction::sum);
-  return counts;
-}
 
 template <class Real>
 void TiledParticlesCpu<Real>::charge_density(const Field<Real>& density) {
   std::vector<double> factor;
   double total = 0;
-  const std::vector<std::int64_t> held = held_by_all();
   for (std::size_t s = 0; s < species_.size(); ++s) {
     Species& species = species_[s];
     if (!species.charged) {
@@ -165,16 +174,22 @@ void TiledParticlesCpu<Real>::charge_density(const Field<Real>& density) {
     }
     const double unit = options_.species[s].charge * options_.species[s].weight;
     factor.push_back(std::ldexp(unit, -Counts::charge_bits));
-    total += unit * static_cast<double>(held[s]);
+    total += unit * static_cast<double>(species.total);
   }
   const double background = options_.background ? -total / static_cast<double>(options_.cell_count()) : 0.0;
-  const std::vector<std::int64_t> all = ranks_ ? charge_of_all() : std::vector<std::int64_t>();
+  if (around_)
+    around_->give(device_.threads(), [&](std::size_t s, std::int64_t row, std::int64_t* to) {
+      const auto sum = rows_.add_row(row, species_[s].charge.data());
+      std::copy(sum.begin(), sum.end(), to);
+    });
+  const std::int64_t first_row = slab_.below * slab_.rows_in_layer();
   const auto counts = [&](std::size_t s, std::int64_t row) {
-    if (!ranks_) return rows_.add_row(row, species_[s].charge.data());
-    const auto from = all.begin() + (static_cast<std::int64_t>(s) * rows_.rows() + row) * options_.cells[0];
-    return std::vector<std::int64_t>(from, from + options_.cells[0]);
+    auto sum = rows_.add_row(first_row + row, species_[s].charge.data());
+    if (around_) around_->add_to(s, row, sum);
+    return sum;
   };
-  const auto units = rows_.add_up(device_.threads(), counts, factor, background, density);
+  auto units = rows_.add_up(device_.threads(), counts, factor, background, density);
+  if (ranks_) ranks_->all_reduce(reinterpret_cast<std::int64_t*>(units.data()), units.size(), Reduction::sum);
   for (std::size_t s = 0; s < species_.size() && failure_.empty(); ++s)
     if (units[s] != static_cast<std::uint64_t>(species_[s].total) << Counts::charge_bits)
       failure_ = fmt::format("plasma: species {}: the charge on the grid is {} units, expected {} particles of 2^{}",
@@ -193,15 +208,21 @@ void TiledParticlesCpu<Real>::push(const ElectricField<Real>& field, const PushT
       rest.leavers.clear(), rest.holes.clear(), rest.lost.clear();
       std::fill_n(charge_of(species, tile), loops_.patch_size, 0);
       PushTask<Real> task = tasks[s];
-      task.tile = tile, task.at = grid_.tile(tile), task.field = patch.data();
+      set_tile(task, tile, patch);
       loops_.push(task, species.tiles[tile], charge_of(species, tile), rest);
     }
   });
+  std::vector<std::vector<Leaver<Real>>> from_others(species_.size());
+  if (ranks_) {
+    std::vector<const std::vector<PushRest<Real>>*> rests;
+    for (const Species& species : species_) rests.push_back(&species.rest);
+    from_others = plasma::exchange_leavers(*ranks_, slab_, rests);
+  }
   for (std::size_t s = 0; s < species_.size(); ++s) {
     note_lost(s, species_[s]);
-    hand_over(species_[s]);
+    hand_over(species_[s], from_others[s]);
     species_[s].charged = true;
-    const std::int64_t held = counted(species_[s]), expected = static_cast<std::int64_t>(species_[s].id.size());
+    const std::int64_t held = counted(species_[s]), expected = species_[s].here;
     if (held != expected && failure_.empty())
       failure_ =
           fmt::format("plasma: species {}: {} particles are left of {}", options_.species[s].name, held, expected);
@@ -210,15 +231,22 @@ void TiledParticlesCpu<Real>::push(const ElectricField<Real>& field, const PushT
 
 /// Gives the leavers to their tiles, in the order of the tiles from which they come.
 template <class Real>
-void TiledParticlesCpu<Real>::hand_over(Species& species) {
-  std::vector<std::int64_t> begin(static_cast<std::size_t>(grid_.count()) + 1);
-  for (const auto& rest : species.rest)
-    for (const auto& leaver : rest.leavers) ++begin[static_cast<std::size_t>(leaver.tile) + 1];
+void TiledParticlesCpu<Real>::hand_over(Species& species, const std::vector<Leaver<Real>>& from_others) {
+  std::vector<std::int64_t> begin(static_cast<std::size_t>(slab_.tiles) + 1);
+  const auto each_arrival = [&](const auto& body) {
+    for (const auto& rest : species.rest)
+      for (const auto& leaver : rest.leavers)
+        if (const int tile = leaver.tile - slab_.first_tile; tile >= 0 && tile < slab_.tiles)
+          body(static_cast<std::size_t>(tile), leaver);
+    for (const auto& leaver : from_others) body(static_cast<std::size_t>(leaver.tile - slab_.first_tile), leaver);
+  };
+  each_arrival([&](std::size_t tile, const Leaver<Real>&) { ++begin[tile + 1]; });
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
   std::vector<const Leaver<Real>*> arrivals(static_cast<std::size_t>(begin.back()));
   auto next = begin;
-  for (const auto& rest : species.rest)
-    for (const auto& leaver : rest.leavers) arrivals[next[leaver.tile]++] = &leaver;
+  each_arrival([&](std::size_t tile, const Leaver<Real>& leaver) { arrivals[next[tile]++] = &leaver; });
+  for (const auto& rest : species.rest) species.here -= std::ssize(rest.leavers);
+  species.here += begin.back();
   each_tile(
       [&](int tile) { take_in(species, tile, arrivals.data() + begin[tile], arrivals.data() + begin[tile + 1]); });
 }
@@ -248,19 +276,40 @@ void TiledParticlesCpu<Real>::take_in(Species& species, int tile, const Leaver<R
 template <class Real>
 void TiledParticlesCpu<Real>::note_lost(std::size_t s, const Species& species) {
   for (const auto& rest : species.rest) {
-    if (rest.lost.empty() || !failure_.empty()) continue;
+    if (rest.lost.empty() || lost_.species >= 0) continue;
     const auto& first = rest.lost.front();
-    failure_ = fmt::format(
-        "plasma: species {}: particle id {} has velocity ({}, {}, {}) cells omega_p, expected finite numbers",
-        options_.species[s].name, species.id[first.rank], first.velocity[0], first.velocity[1], first.velocity[2]);
+    lost_ = {static_cast<std::int64_t>(s), first.rank, {first.velocity[0], first.velocity[1], first.velocity[2]}};
   }
+}
+
+/// Says which particle could not be moved; a call of all ranks, of which the first that has one speaks.
+template <class Real>
+void TiledParticlesCpu<Real>::name_lost() {
+  Lost first = lost_;
+  if (ranks_) {
+    std::vector<Lost> all(static_cast<std::size_t>(ranks_->size()));
+    all[static_cast<std::size_t>(ranks_->rank())] = lost_;
+    ranks_->all_gather_in_place(all.data(), std::vector<std::size_t>(all.size(), sizeof(Lost)));
+    for (const Lost& one : all)
+      if (first = one; one.species >= 0) break;
+  }
+  if (first.species < 0) return;
+  const Species& species = species_[static_cast<std::size_t>(first.species)];
+  std::uint64_t id = 0;
+  const int keeper = ranks_ ? species.stretches.keeper(first.number) : 0;
+  const std::int64_t before = ranks_ ? species.stretches.first[static_cast<std::size_t>(keeper)] : 0;
+  if (!ranks_ || ranks_->rank() == keeper) id = species.id[static_cast<std::size_t>(first.number - before)];
+  if (ranks_) ranks_->broadcast(&id, sizeof id, keeper);
+  failure_ =
+      fmt::format("plasma: species {}: particle id {} has velocity ({}, {}, {}) cells omega_p, expected finite numbers",
+                  options_.species[static_cast<std::size_t>(first.species)].name, id, first.velocity[0],
+                  first.velocity[1], first.velocity[2]);
 }
 
 template <class Real>
 std::vector<PlasmaSums> TiledParticlesCpu<Real>::measure(const ElectricField<Real>& field, double kick) const {
-  const auto tiles = static_cast<std::size_t>(grid_.count());
+  const auto tiles = static_cast<std::size_t>(slab_.tiles);
   std::vector<PlasmaSums> result;
-  const std::vector<std::int64_t> held = held_by_all();
   for (std::size_t s = 0; s < species_.size(); ++s) {
     const Species& species = species_[s];
     const PushTask<Real> task = task_for(s, {kick, 0});
@@ -270,7 +319,7 @@ std::vector<PlasmaSums> TiledParticlesCpu<Real>::measure(const ElectricField<Rea
       each_tile([&](int tile) {
         const auto patch = fetch(field, tile);
         PushTask<Real> here = task;
-        here.tile = tile, here.at = grid_.tile(tile), here.field = patch.data();
+        set_tile(here, tile, patch);
         body(here, species.tiles[tile], static_cast<std::size_t>(tile));
       });
     };
@@ -282,7 +331,7 @@ std::vector<PlasmaSums> TiledParticlesCpu<Real>::measure(const ElectricField<Rea
       most = {std::fmax(most.square, one.square), std::fmax(most.component, one.component)};
     if (ranks_) ranks_->all_reduce(&most.square, 1, Reduction::maximum);
     if (ranks_) ranks_->all_reduce(&most.component, 1, Reduction::maximum);
-    const auto count = static_cast<double>(held[s]);
+    const auto count = static_cast<double>(species.total);
     const double square = physics::mass_quantum(most.square * count, most.square);
     const double component = physics::mass_quantum(most.component * count, most.component);
     on_each_tile([&](const auto& here, const auto& particles, std::size_t t) {
@@ -308,6 +357,7 @@ void TiledParticlesCpu<Real>::check() {
   const auto fail = [&] {
     if (!failure_.empty()) throw Error(ErrorKind::numerics, failure_);
   };
+  name_lost();
   if (ranks_)
     on_all(*ranks_, fail);
   else
@@ -325,7 +375,7 @@ std::int64_t TiledParticlesCpu<Real>::device_bytes() const {
     bytes += static_cast<std::int64_t>(species.charge.size() * sizeof(std::int64_t) +
                                        species.id.size() * sizeof(std::uint64_t));
   }
-  return bytes;
+  return bytes + (around_ ? around_->bytes() : 0);
 }
 
 }  // namespace
@@ -345,9 +395,9 @@ template std::unique_ptr<TiledParticles<double>> make_tiled_particles_cpu(const 
                                                                           std::shared_ptr<Communicator>);
 
 template <class Real>
-std::int64_t tiled_bytes_cpu(const PlasmaOptions& options, const std::vector<std::int64_t>& counts) {
+std::int64_t tiled_bytes_cpu(const PlasmaOptions& options, const std::vector<std::int64_t>& counts, double part) {
   const plasma::TileGrid grid(options);
-  const std::int64_t tiles = grid.count();
+  const auto tiles = std::max<std::int64_t>(1, std::llround(part * grid.count()));
   const std::int64_t patch = plasma::choose_tile_loops<Real>(options).patch_size;
   std::int64_t bytes = 0;
   for (const std::int64_t count : counts) {
@@ -357,7 +407,7 @@ std::int64_t tiled_bytes_cpu(const PlasmaOptions& options, const std::vector<std
   }
   return bytes;
 }
-template std::int64_t tiled_bytes_cpu<float>(const PlasmaOptions&, const std::vector<std::int64_t>&);
-template std::int64_t tiled_bytes_cpu<double>(const PlasmaOptions&, const std::vector<std::int64_t>&);
+template std::int64_t tiled_bytes_cpu<float>(const PlasmaOptions&, const std::vector<std::int64_t>&, double);
+template std::int64_t tiled_bytes_cpu<double>(const PlasmaOptions&, const std::vector<std::int64_t>&, double);
 
 }  // namespace pergola

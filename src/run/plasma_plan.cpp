@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "device/opening.hpp"
+#include "plasma/tile_slab.hpp"
 #include "run/plan_parts.hpp"
 #include "sim/plasma_preflight.hpp"
 #include "sim/plasma_system.hpp"
@@ -21,14 +22,17 @@ constexpr int fewest_trial_cells = 8;
 /// Typical particle steps per second of a core and of a GPU, and a range for a guess.
 constexpr double rate_core = 2e7, rate_gpu = 5e9, guess_factor = 10;
 
-/// The same plasma in a smaller box, for a trial: axes are halved in turn until it has few enough particles.
-RunConfig smaller(RunConfig config, double particles, double most) {
+/// The same plasma in a smaller box, for a trial: axes are halved in turn until it has few enough particles. The last
+/// axis, across which ranks share the box out, keeps a row of tiles for each.
+RunConfig smaller(RunConfig config, double particles, double most, int ranks = 1) {
   auto& plasma = config.plasma;
+  const int row = pergola::plasma::slab_unit(static_cast<int>(plasma.cells.size()));
   for (bool halved = true; halved && particles > most;) {
     halved = false;
-    for (int& cells : plasma.cells)
-      if (particles > most && cells >= 2 * fewest_trial_cells && cells % 4 == 0)
-        cells /= 2, particles /= 2, halved = true;
+    for (int& cells : plasma.cells) {
+      const int fewest = &cells == &plasma.cells.back() && ranks > 1 ? ranks * row : fewest_trial_cells;
+      if (particles > most && cells >= 2 * fewest && cells % 4 == 0) cells /= 2, particles /= 2, halved = true;
+    }
   }
   for (auto& species : plasma.species) {
     species.profile = {};  // may not fit into that box
@@ -110,7 +114,7 @@ RankPlan plan_plasma_ranks(const RunConfig& config, const RunPlan& plan, const P
   RankPlan found{.ranks = options.ranks, .network = options.network};
   found.one_rank_seconds = step_seconds(plan);
   found.device_bytes = plan.device_bytes, found.host_bytes = plan.host_bytes;
-  RunShape shape{static_cast<double>(plan.n), true, false};
+  RunShape shape{static_cast<double>(plan.n), true, true};
   if (options.ranks > 1) {
     if (device.is_cuda())
       throw Error(ErrorKind::input,
@@ -120,14 +124,14 @@ RankPlan plan_plasma_ranks(const RunConfig& config, const RunPlan& plan, const P
     const PlasmaMemory memory = plasma_memory(config, device, options.ranks);
     found.device_bytes = memory.device_bytes, found.host_bytes = memory.host_bytes + program_bytes;
     const auto all = static_cast<double>(plan.n);
-    const int ranks = std::min(options.ranks, most_dry_whole_meshes);
+    const int ranks = std::min(options.ranks, most_dry_ranks);
     const bool fits = ranks * plasma_memory(config, device, ranks).device_bytes <= trial_memory * plan.host_free_bytes;
     const bool complete = all <= small_particles_cpu && fits;
     shape.whole = complete && ranks == options.ranks;
-    const RunConfig tried = complete ? config : smaller(config, all, small_particles_cpu);
+    const RunConfig tried = complete ? config : smaller(config, all, small_particles_cpu, ranks);
     found.counted.push_back(dry_run(tried, ranks));
     set_added_work(found.counted.front(), dry_run(tried, 1));
-    if (!shape.whole) found.counted.push_back(dry_run(smaller(config, all, small_particles_cpu / 8), ranks));
+    if (!shape.whole) found.counted.push_back(dry_run(smaller(config, all, small_particles_cpu / 8, ranks), ranks));
   }
   foretell_ranks(found, shape);
   return found;

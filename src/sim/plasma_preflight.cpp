@@ -131,14 +131,15 @@ PlasmaMemory plasma_memory(const RunConfig& config, const Device& device, int ra
     const double count = static_cast<double>(load.particles_per_cell) * static_cast<double>(options.cell_count()) *
                          profile_mean(options, load.profile);
     memory.particles += (count < countable ? static_cast<double>(loaded_count(options, load)) : count) / ranks;
-    counts.push_back(count < countable ? loaded_count(options, load) / ranks : 0);
+    counts.push_back(count < countable ? loaded_count(options, load) : 0);
   }
   // An id, places and velocities.
   const double bytes_each = 8.0 * (1 + options.dimensions + options.velocities);
   memory.host_bytes = memory.particles * bytes_each;
-  memory.device_bytes = memory.particles < countable
-                            ? static_cast<double>(plasma_device_bytes(device, options, config.precision(), counts))
-                            : memory.host_bytes;
+  memory.device_bytes =
+      memory.particles < countable
+          ? static_cast<double>(plasma_device_bytes(device, options, config.precision(), counts, ranks))
+          : memory.host_bytes;
   memory.device_free_bytes = static_cast<double>(device.memory().free_bytes());
   memory.host_free_bytes = static_cast<double>(Device::open("cpu", 1).memory().free_bytes());
   memory.fits = device.is_cuda()

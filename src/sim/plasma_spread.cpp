@@ -1,4 +1,4 @@
-// What of a plasma's particles is asked for on rank 0, where each rank has a stretch of them.
+// What of a plasma is asked for on rank 0, where each rank has a slab of it, and gives a stretch of the particles.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -11,8 +11,8 @@ namespace pergola {
 
 namespace {
 
-// What rank 0 asks for: particles, or a range of what a rank saves, by its number.
-constexpr std::int64_t ask_particles = 0, ask_state = 1;
+// What rank 0 asks for: particles, the fields, or a range of what a rank saves, by its number.
+constexpr std::int64_t ask_particles = 0, ask_fields = 1, ask_state = 2;
 
 /// A particle on its way to rank 0.
 struct ParticleRow {
@@ -38,6 +38,7 @@ void PlasmaSystem::on_root(const std::function<void()>& action) {
     rows_ = nullptr;
     own_particles_.clear();
     own_state_.reset();
+    fields_.reset();
   };
   try {
     rows.on_root(action, [this](const RankRows::Request& request, std::byte* to) { answer(request, to); });
@@ -49,28 +50,51 @@ void PlasmaSystem::on_root(const std::function<void()>& action) {
 }
 
 void PlasmaSystem::answer(const RankRows::Request& own, std::byte* to) const {
+  if (!to) return bring_own(own.what, own.first);
   if (own.what == ask_particles) return answer_particles(own, to);
   RankRows::Request of_state = own;
   of_state.what -= ask_state;
-  answer_state(own_state(), of_state, to);
+  answer_state(own_state_.value(), of_state, to);
 }
 
-const StateSource& PlasmaSystem::own_state() const {
-  if (!own_state_) particles_->save(own_state_.emplace());
-  return *own_state_;
+void PlasmaSystem::bring(std::int64_t what, std::int64_t species) const {
+  if (!rows_)
+    throw Error(ErrorKind::input,
+                "plasma: expected a call within PlasmaSystem::on_root(), for each rank has its own "
+                "particles, found one outside it");
+  const auto s = static_cast<std::size_t>(species);
+  const bool here = what == ask_particles ? s < own_particles_.size() && own_particles_[s].has_value()
+                    : what == ask_fields  ? fields_.has_value()
+                                          : own_state_.has_value();
+  if (!here) rows_->together({what, species});
+}
+
+void PlasmaSystem::bring_own(std::int64_t what, std::int64_t species) const {
+  if (what == ask_particles) {
+    own_particles_.resize(options_.species.size());
+    own_particles_[static_cast<std::size_t>(species)] = particles_->particles(static_cast<int>(species));
+  } else if (what == ask_fields) {
+    fields_ = particles_->fields();
+  } else {
+    particles_->save(own_state_.emplace());
+  }
+}
+
+PlasmaFields PlasmaSystem::fields() const {
+  if (!ranks_) return particles_->fields();
+  bring(ask_fields);
+  return *fields_;
 }
 
 void PlasmaSystem::answer_particles(const RankRows::Request& own, std::byte* to) const {
-  own_particles_.resize(options_.species.size());
   std::int64_t before = 0;
-  for (std::size_t s = 0; s < own_particles_.size(); ++s) {
+  for (std::size_t s = 0; s < options_.species.size(); ++s) {
     const std::int64_t here = particles_->own_count(static_cast<int>(s));
     const std::int64_t first = std::clamp(own.first, before, before + here) - before;
     const std::int64_t last = std::clamp(own.first + own.count, before, before + here) - before;
     before += here;
     if (first == last) continue;
-    if (!own_particles_[s]) own_particles_[s] = particles_->particles(static_cast<int>(s));
-    const PlasmaParticles& from = *own_particles_[s];
+    const PlasmaParticles& from = own_particles_.at(s).value();
     for (std::int64_t i = first; i < last; ++i, to += sizeof(ParticleRow)) {
       const auto k = static_cast<std::size_t>(i);
       ParticleRow row;
@@ -85,10 +109,7 @@ void PlasmaSystem::answer_particles(const RankRows::Request& own, std::byte* to)
 
 PlasmaParticles PlasmaSystem::particles(int species) const {
   if (!ranks_) return particles_->particles(species);
-  if (!rows_)
-    throw Error(ErrorKind::input,
-                "plasma: expected a call within PlasmaSystem::on_root(), for each rank has its own "
-                "particles, found one outside it");
+  bring(ask_particles, species);
   std::int64_t first = 0;
   for (int s = 0; s < species; ++s) first += loaded_count(options_, config_.plasma.load(config_.plasma.species[s]));
   const std::int64_t count = loaded_count(options_, config_.plasma.load(config_.plasma.species[species]));
@@ -114,10 +135,12 @@ PlasmaParticles PlasmaSystem::particles(int species) const {
 }
 
 void PlasmaSystem::save(StateSource& to) {
-  if (rows_)
-    put_spread_state(*rows_, own_state(), ask_state, to);
-  else
+  if (rows_) {
+    bring(ask_state);
+    put_spread_state(*rows_, *own_state_, ask_state, to);
+  } else {
     particles_->save(to);
+  }
   save_record(to);
 }
 

@@ -193,7 +193,7 @@ void PlasmaSystem::hand_over_snapshot(const std::filesystem::path& path, WriteQu
   snapshot.step = particles_->steps();
   snapshot.time = time() / units_.time().file;
   snapshot.dt = config_.time.step / units_.time().file;
-  snapshot.fields = particles_->fields();
+  snapshot.fields = fields();
   for (int s = 0; s < static_cast<int>(options_.species.size()); ++s) snapshot.particles.push_back(particles(s));
   constexpr std::int64_t bytes_each = 6 * sizeof(double) + sizeof(std::uint64_t);
   const OpenPmdOptions write{config_.output.particles_most, config_.precision() == Precision::single};
@@ -266,10 +266,10 @@ std::vector<StateCurve> PlasmaSystem::curves() const {
   const auto& mode = config_.plasma.wave.mode;
   const auto shorter = [](int a, int b) { return std::abs(a) < std::abs(b); };
   const auto axis = std::max_element(mode.begin(), mode.begin() + options_.dimensions, shorter) - mode.begin();
-  return plasma_curves(particles_->fields(), options_, units_, static_cast<int>(axis));
+  return plasma_curves(fields(), options_, units_, static_cast<int>(axis));
 }
 
-std::vector<StateMap> PlasmaSystem::maps() const { return plasma_maps(particles_->fields(), options_, units_); }
+std::vector<StateMap> PlasmaSystem::maps() const { return plasma_maps(fields(), options_, units_); }
 
 SeenDensity PlasmaSystem::density(const Sight& sight) {
   SeenDensity all{sight.width, sight.height, {}};

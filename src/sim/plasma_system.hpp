@@ -12,8 +12,8 @@ namespace pergola {
 
 /// A plasma with its field on a device, from its configuration: as a run sees it, and for users of the library.
 /// Fields exist at whole steps: outputs fall on the first step that is not before them, and say its time. Only the last
-/// step of a run may be shorter than time.step. On several ranks (CPUs) each has a stretch of the particles, counted
-/// through all species, and the whole field.
+/// step of a run may be shorter than time.step. Several ranks (CPUs) share the box out in slabs; each gives and saves a
+/// stretch of the particles, counted through all species.
 class PERGOLA_API PlasmaSystem : public System {
  public:
   /// From the configuration's species, or from what save() gave. Throws Error(input) where check_plasma does,
@@ -63,10 +63,13 @@ class PERGOLA_API PlasmaSystem : public System {
   void load();
   /// Of a species, of all ranks; on rank 0, in on_root().
   PlasmaParticles particles(int species) const;
+  PlasmaFields fields() const;
   /// What this rank has of what rank 0 asks for.
   void answer(const RankRows::Request& own, std::byte* to) const;
   void answer_particles(const RankRows::Request& own, std::byte* to) const;
-  const StateSource& own_state() const;
+  /// Rank 0 has all ranks bring together what it will ask for, once.
+  void bring(std::int64_t what, std::int64_t species = 0) const;
+  void bring_own(std::int64_t what, std::int64_t species) const;
   void save_record(StateSource& to) const;
   void hand_over_snapshot(const std::filesystem::path& path, WriteQueue* queue, const std::function<void()>& done);
   /// Whole steps, as many as fit between two looks at the clock.
@@ -85,9 +88,11 @@ class PERGOLA_API PlasmaSystem : public System {
   bool over_ = false;
   std::vector<Remark> remarks_;
   RankRows* rows_ = nullptr;  // in on_root(), of several ranks
-  // What this rank has, while rank 0 asks for it: the particles by species, and what it saves.
+  // What this rank has, while rank 0 asks for it: its stretch of the particles by species, and what it saves; on rank 0
+  // the fields.
   mutable std::vector<std::optional<PlasmaParticles>> own_particles_;
   mutable std::optional<StateSource> own_state_;
+  mutable std::optional<PlasmaFields> fields_;
 };
 
 }  // namespace pergola

@@ -108,6 +108,28 @@ step = 0.125
 energy_every = 0.25
 """
 
+# Three rows of tiles; electrons cross one in a few steps.
+PLASMA = """
+[run]
+end_time = 0.25
+device = "cpu"
+[plasma]
+cells = [16, 40]
+background = true
+[[plasma.species]]
+name = "electrons"
+charge = -1
+mass = 1
+particles_per_cell = 4
+temperature = 100
+start = "random"
+[time]
+step = 0.0625
+[output]
+energy_every = 0.125
+spectrum_every = 1
+"""
+
 MPIRUN = shutil.which("mpirun")
 
 
@@ -130,12 +152,19 @@ class MpiTest(harness.CliTest):
 
     def contents(self, directory):
         """All snapshots as text, what was made of them, and energy.csv without the wall clock."""
-        out = [line.rsplit(",", 1)[0] for line in (self.dir / directory / "energy.csv").read_text().splitlines()]
+        with open(self.dir / directory / "energy.csv") as file:
+            out = [{name: value for name, value in row.items() if name != "wall"} for row in csv.DictReader(file)]
+        for path in sorted((self.dir / directory).glob("plasma_*.h5")):
+            import h5py
+            with h5py.File(path) as file:
+                file.visititems(lambda name, item: out.append((name, item[()].tobytes()))
+                                if isinstance(item, h5py.Dataset) else None)
         for path in sorted((self.dir / directory).glob("snap_*.hdf5")):
             target = self.dir / f"{directory}-{path.name}.csv"
             self.good("convert", path, target)
             out.append(target.read_text())
-        out += [path.read_text() for path in sorted((self.dir / directory).glob("power_*.csv"))]
+        for tables in ("power_*.csv", "spectrum.csv"):
+            out += [path.read_text() for path in sorted((self.dir / directory).glob(tables))]
         return out
 
     def test_ranks_give_the_same_bits(self):
@@ -165,6 +194,10 @@ class MpiTest(harness.CliTest):
         result = self.mpirun(2, "run", config, "-o", self.dir / "two", "--quiet")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(self.contents("two"), self.contents("one"))
+
+    @harness.needs("h5py")
+    def test_ranks_with_slabs_of_a_plasma_leave_the_files_of_one(self):
+        self.leave_the_files_of_one(PLASMA, runs=(2, 4), resumed=3)
 
     def leave_the_files_of_one(self, text, runs=(2, 4), resumed=2):
         config = self.dir / "config.toml"

@@ -71,13 +71,16 @@ TEST(Slabs, PlanesBeyondGoToWhoeverHasThem) {
 /// Any density of the cell (i, j, k).
 double some_density(int i, int j, int k) { return 1 + std::sin(1.7 * i + 0.3 * j * j) * std::cos(2.1 * k + 0.9 * i); }
 
-/// The potential and the force along each axis in the cells of the planes of a rank, into those of all.
+/// The potential and the force along each axis in the cells of the planes of a rank, in two dimensions of its rows,
+/// into those of all.
 template <class Real>
-void solve(const Grid& grid, std::shared_ptr<Communicator> ranks, std::vector<Real>& all) {
+void solve(const Grid& grid, std::shared_ptr<Communicator> ranks, int unit, std::vector<Real>& all) {
   const Device device = Device::open("cpu", 1);
-  const int first = ranks ? SlabPlanes(*ranks, grid.cells[2]).first() : 0;
+  const bool flat = grid.dimensions == 2;
+  const int first = ranks ? SlabPlanes(*ranks, grid.cells[flat ? 1 : 2], unit).first() : 0;
+  const int first_row = flat ? first : 0, first_plane = flat ? 0 : first;
   PoissonFftOptions options;
-  options.spectral_force = true, options.ranks = std::move(ranks);
+  options.spectral_force = true, options.ranks = std::move(ranks), options.slab_unit = unit;
   const auto solver = make_poisson_fft<Real>(device, grid, options);
   Field<Real> field = solver->layout();
   Buffer<Real> memory(device, field.size());
@@ -89,8 +92,9 @@ void solve(const Grid& grid, std::shared_ptr<Communicator> ranks, std::vector<Re
         for (int i = 0; i < field.nx; ++i)
           body(field.data[field.index(i, j, k)],
                all[static_cast<std::size_t>(
-                   ((std::int64_t{what} * grid.cells[2] + first + k) * field.ny + j) * field.nx + i)],
-               Vec3<int>{i, j, first + k});
+                   ((std::int64_t{what} * grid.cells[2] + first_plane + k) * grid.cells[1] + first_row + j) * field.nx +
+                   i)],
+               Vec3<int>{i, first_row + j, first_plane + k});
   };
   each(0, [](Real& in_field, Real&, Vec3<int> cell) {
     in_field = static_cast<Real>(some_density(cell.x, cell.y, cell.z));
@@ -98,7 +102,7 @@ void solve(const Grid& grid, std::shared_ptr<Communicator> ranks, std::vector<Re
   solver->solve(field, 3.0, scratch.data());
   const auto take = [](Real& in_field, Real& out, Vec3<int>) { out = in_field; };
   each(0, take);
-  for (int axis = 0; axis < 3; ++axis) {
+  for (int axis = 0; axis < grid.dimensions; ++axis) {
     solver->spectral_force(axis, field, scratch.data());
     each(axis + 1, take);
   }
@@ -106,20 +110,35 @@ void solve(const Grid& grid, std::shared_ptr<Communicator> ranks, std::vector<Re
 
 // Ranks have from all planes to none, and columns that end within the last batch.
 template <class Real>
-void expect_transforms_of_one_rank() {
-  const Grid grid{3, {24, 20, 30}, {{0, 0, 0}, {1, 2, 1.5}, Boundary::periodic}};
+void expect_transforms_of_one_rank(const Grid& grid, int unit) {
   std::vector<Real> one(static_cast<std::size_t>(4 * grid.cell_count()), Real(0));
-  solve<Real>(grid, nullptr, one);
+  solve<Real>(grid, nullptr, unit, one);
   for (const int ranks : {1, 2, 3, 7, 16, 40}) {
-    std::vector<Real> several(one.size(), Real(-1));
-    run_on_thread_ranks(ranks, [&](Communicator& communicator) { solve<Real>(grid, shared(communicator), several); });
+    std::vector<Real> several(one.size(), Real(0));
+    run_on_thread_ranks(ranks,
+                        [&](Communicator& communicator) { solve<Real>(grid, shared(communicator), unit, several); });
     EXPECT_EQ(std::memcmp(several.data(), one.data(), one.size() * sizeof(Real)), 0) << ranks;
   }
 }
 
 TEST(Slabs, TransformsHaveTheBitsOfOneRankWhateverTheirThickness) {
-  expect_transforms_of_one_rank<float>();
-  expect_transforms_of_one_rank<double>();
+  const Grid grid{3, {24, 20, 30}, {{0, 0, 0}, {1, 2, 1.5}, Boundary::periodic}};
+  expect_transforms_of_one_rank<float>(grid, 1);
+  expect_transforms_of_one_rank<double>(grid, 1);
+  expect_transforms_of_one_rank<float>(grid, 8);  // the last unit has six
+}
+
+TEST(Slabs, TransformsOfRowsHaveTheBitsOfOneRank) {
+  const Grid grid{2, {42, 104, 1}, {{0, 0, 0}, {1, 2, 1}, Boundary::periodic}};
+  expect_transforms_of_one_rank<float>(grid, 16);  // the last unit has eight
+  expect_transforms_of_one_rank<double>(grid, 32);
+}
+
+TEST(Slabs, RowsAreSharedOutInWholeBatches) {
+  const Grid grid{2, {8, 8, 1}, {{0, 0, 0}, {1, 1, 1}, Boundary::periodic}};
+  PoissonFftOptions options;
+  options.ranks = serial_communicator(), options.slab_unit = 8;
+  EXPECT_THROW(make_poisson_fft<float>(Device::open("cpu", 1), grid, options), Error);
 }
 
 TEST(Slabs, AnIsolatedBoxIsNoneOfThem) {

@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <complex>
 #include <cstring>
@@ -62,9 +64,14 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
         plane_(std::int64_t{y_.length} * pitch_ / 2),
         columns_(std::int64_t{kx_count_} * y_.length),
         half_complex_(x_.length) {
-    if (options.ranks && (flat_ || !grid.periodic()))
-      throw Error(ErrorKind::input, "mesh: expected a periodic box in three dimensions for slabs");
-    if (options.ranks) slabs_.emplace(options.ranks, z_.length, columns_, line_batch);
+    if (options.ranks && !grid.periodic())
+      throw Error(ErrorKind::input, "mesh: expected a periodic box for slabs, found an isolated one");
+    if (options.ranks && flat_ && options.slab_unit % row_batch != 0)
+      throw Error(ErrorKind::input,
+                  fmt::format("mesh: expected slabs of a multiple of {} rows in two dimensions, found "
+                              "units of {}",
+                              row_batch, options.slab_unit));
+    if (options.ranks) slabs_.emplace(options.ranks, z_.length, options.slab_unit, columns_, line_batch);
     make_plans();
     const std::int64_t own_first = first_column(), own_last = own_first + own_columns() - 1;
     green_first_ = static_cast<int>(own_first / y_.length);
@@ -82,7 +89,7 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
 
   Field<Real> layout() const override {
     const int planes = slabs_ ? slabs_->planes().count() : z_.length;
-    return {nullptr, x_.length, flat_ ? z_.length : y_.length, flat_ ? 1 : planes, pitch_, true};
+    return {nullptr, x_.length, flat_ ? planes : y_.length, flat_ ? 1 : planes, pitch_, true};
   }
   std::int64_t scratch_bytes() const override {
     return (kept_size() + (slabs_ ? slabs_->size() : 0)) * std::int64_t{sizeof(Complex)};
@@ -97,7 +104,8 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     each_plane(slabs_ ? slabs_->planes().count() : z_.cells,
                [&](std::int64_t begin, std::int64_t end, const Work& work) {
                  flat_ ? rows_forward(field.data, begin, end, work) : plane_forward(field.data, begin, work);
-                 if (slabs_) slabs_->pack(begin, modes(field) + begin * plane_, packed);
+                 for (std::int64_t plane = begin; slabs_ && plane < end; ++plane)
+                   slabs_->pack(plane, modes(field) + plane * plane_, packed);
                });
     if (slabs_) slabs_->to_columns(packed, columns.data);
     each_block([&](std::int64_t begin, std::int64_t end, const Work& work) {
@@ -239,9 +247,10 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
   void to_real(const Columns& columns, const Field<Real>& field, Complex* packed) {
     if (slabs_) {
       slabs_->to_planes(columns.data, packed);
-      return each_plane(slabs_->planes().count(), [&](std::int64_t z, std::int64_t, const Work& work) {
-        slabs_->unpack(z, packed, modes(field) + z * plane_);
-        plane_backward(field.data, z, work);
+      return each_plane(slabs_->planes().count(), [&](std::int64_t begin, std::int64_t end, const Work& work) {
+        for (std::int64_t plane = begin; plane < end; ++plane)
+          slabs_->unpack(plane, packed, modes(field) + plane * plane_);
+        flat_ ? rows_backward(field.data, begin, end, work) : plane_backward(field.data, begin, work);
       });
     }
     const bool padded = z_.length > z_.cells;  // then planes 0 … n and the last, which is −1

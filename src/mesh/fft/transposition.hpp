@@ -12,13 +12,13 @@
 namespace pergola {
 
 /// From planes that ranks share out to columns across all planes, of which each rank has a share too, and back. A
-/// plane has its columns one after the other. Shares of columns are made of whole batches, so that a column has the
-/// same place in its batch on any number of ranks.
+/// plane has its columns one after the other. Planes are shared out in whole units (SlabPlanes). Shares of columns are
+/// made of whole batches, so that a column has the same place in its batch on any number of ranks.
 template <class Value>
 class Transposition {
  public:
-  Transposition(std::shared_ptr<Communicator> ranks, int planes, std::int64_t columns, int batch)
-      : ranks_(std::move(ranks)), planes_(*ranks_, planes) {
+  Transposition(std::shared_ptr<Communicator> ranks, int planes, int unit, std::int64_t columns, int batch)
+      : ranks_(std::move(ranks)), planes_(*ranks_, planes, unit) {
     const Shares batches{(columns + batch - 1) / batch, ranks_->size()};
     for (int rank = 0; rank <= ranks_->size(); ++rank)
       column_.push_back(std::min(columns, batches.first(rank) * batch));
@@ -72,8 +72,7 @@ class Transposition {
   }
   std::vector<std::size_t> columns_bytes() const {
     std::vector<std::size_t> bytes;
-    for (int rank = 0; rank < ranks_->size(); ++rank)
-      bytes.push_back(bytes_of(columns() * planes_.shares().count(rank)));
+    for (int rank = 0; rank < ranks_->size(); ++rank) bytes.push_back(bytes_of(columns() * planes_.count(rank)));
     return bytes;
   }
   static std::size_t bytes_of(std::int64_t count) { return static_cast<std::size_t>(count) * sizeof(Value); }
