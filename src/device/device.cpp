@@ -34,10 +34,15 @@ class CpuMemory final : public DeviceMemory {
   void release(void* pointer) noexcept override { std::free(pointer); }
   void* allocate_shared(std::size_t bytes) override { return allocate(bytes); }
   void release_shared(void* pointer) noexcept override { release(pointer); }
-  void from_host(void* device, const void* host, std::size_t bytes) override { std::memcpy(device, host, bytes); }
-  void to_host(void* host, const void* device, std::size_t bytes) override { std::memcpy(host, device, bytes); }
-  void copy(void* to, const void* from, std::size_t bytes) override { std::memmove(to, from, bytes); }
-  void zero(void* device, std::size_t bytes) override { std::memset(device, 0, bytes); }
+  void from_host(void* device, const void* host, std::size_t bytes) override { copy(device, host, bytes); }
+  void to_host(void* host, const void* device, std::size_t bytes) override { copy(host, device, bytes); }
+  // Nothing may be nowhere.
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    if (bytes > 0) std::memmove(to, from, bytes);
+  }
+  void zero(void* device, std::size_t bytes) override {
+    if (bytes > 0) std::memset(device, 0, bytes);
+  }
   void synchronize() override {}
   std::size_t free_bytes() const override { return meminfo("MemAvailable:"); }
   std::size_t total_bytes() const override { return meminfo("MemTotal:"); }
