@@ -48,6 +48,13 @@ int next_mesh_size(int n) {
   return n;
 }
 
+/// The one before, or 2.
+int previous_mesh_size(int n) {
+  do --n;
+  while (n > 2 && nearest_mesh_size(n) != n);
+  return n;
+}
+
 /// The least cut-off that the softening allows.
 double least_cut_off(const SolverOptions& options) {
   const auto& softening = options.softening;
@@ -60,13 +67,15 @@ double least_cut_off(const SolverOptions& options) {
 
 namespace {
 
-/// Even cells of about the same width on all axes of a periodic box, not wider than `cell`; returns the widest.
-double divide_box(const Box& box, double cell, double cut_off, bool given, TreePmParameters& found) {
+/// Even cells of about the same width on all axes of a periodic box; returns the widest. They are about `cell` wide,
+/// and where their number is not given the cut-off, in cells, is at least `least` long if half the box is.
+double divide_box(const Box& box, double cell, double cut_off, double least, bool given, TreePmParameters& found) {
   const double shortest = std::min({box.side.x, box.side.y, box.side.z});
   const double sides[3] = {box.side.x, box.side.y, box.side.z};
   double widest = 0;
   for (std::size_t a = 0; a < 3; ++a) {
     int cells = nearest_mesh_size(static_cast<int>(std::lround(sides[a] / cell)));
+    while (!given && cells > 2 && cut_off * (sides[a] / cells) < least) cells = previous_mesh_size(cells);
     while (!given && sides[a] / cells > shortest / (2 * cut_off)) cells = next_mesh_size(cells);
     found.cells[a] = cells;
     widest = std::max(widest, sides[a] / cells);
@@ -105,14 +114,15 @@ TreePmParameters treepm_parameters(const SolverOptions& options, std::int64_t n,
 
   const double spacing = std::cbrt(box.volume() / static_cast<double>(std::max<std::int64_t>(n, 1)));
   double cell = spacing / between(row.spacing, part);
-  cell = std::max(cell, least_cut_off(options) / cut_off);
+  const double least = least_cut_off(options);
+  cell = std::max(cell, least / cut_off);
   if (box.periodic()) cell = std::min(cell, shortest / (2 * cut_off) * (1 - 1e-12));
   if (given.cells > 0) cell = longest / (given.cells - (box.periodic() ? 0 : 2 * physics::rounded_margin));
 
   TreePmParameters found;
   double widest = cell;
   if (box.periodic())
-    widest = divide_box(box, cell, cut_off, given.cells > 0, found);
+    widest = divide_box(box, cell, cut_off, least, given.cells > 0, found);
   else
     surround_cube(box, cell, cut_off, found);
   found.assignment = given.assignment > 0 ? static_cast<Assignment>(given.assignment) : row.assignment;
@@ -124,13 +134,12 @@ TreePmParameters treepm_parameters(const SolverOptions& options, std::int64_t n,
         fmt::format("gravity.treepm.cut_off: expected a cut-off radius of at most half the shortest side of the "
                     "box, found {} and a side of {}; set more cells or a smaller cut_off",
                     to_text(found.cut_off), to_text(shortest)));
-  if (found.cut_off < least_cut_off(options))
-    throw Error(
-        ErrorKind::input,
-        fmt::format("gravity.softening: expected lengths for which the cut-off radius, {}, is long enough for "
-                    "gravity.tree.accuracy = {}: at most {} of what is set; set smaller lengths, or "
-                    "softening_kernel = \"spline\", or fewer gravity.treepm.cells",
-                    to_text(found.cut_off), to_text(accuracy), to_text(found.cut_off / least_cut_off(options))));
+  if (found.cut_off < least * (1 - 1e-12))
+    throw Error(ErrorKind::input,
+                fmt::format("gravity.softening: expected lengths for which the cut-off radius, {}, is long enough for "
+                            "gravity.tree.accuracy = {}: at most {} of what is set; set smaller lengths, or "
+                            "softening_kernel = \"spline\", or fewer gravity.treepm.cells",
+                            to_text(found.cut_off), to_text(accuracy), to_text(found.cut_off / least)));
   TreeOptions tree = options.tree;
   tree.accuracy = std::clamp(accuracy * between(row.tree, part), 1e-5, 1e-2);
   found.opening = tree_opening(tree, options.softening);

@@ -8,6 +8,7 @@
 #include "analysis/force_audit.hpp"
 #include "base/philox.hpp"
 #include "gravity/solver_entry.hpp"
+#include "gravity/treepm.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
@@ -224,6 +225,21 @@ TEST_P(TreePm, AParticleBeyondTheBoxIsItsImageWithin) {
   const auto found = force_errors(forces(options(1e-3), moved), forces(options(1e-3), p));
   EXPECT_LT(found.median, 1e-6);
   EXPECT_LT(found.max, 1e-4);
+}
+
+// By hand: Plummer's softening takes 3/2 (ε/r)² of Newton's force away, which is left out from the cut-off on: half of
+// the accuracy at most. The number of cells is one that transforms like; it was rounded up, and lengths that a
+// slightly wider cell would have served were refused.
+TEST(TreePmParameters, HaveACutOffThatIsLongEnoughForTheSoftening) {
+  const double spacing = side / 64;
+  for (const double accuracy : {1e-2, 3e-3, 1e-3, 3e-4})
+    for (double part = 0.02; part < 0.1; part *= 1.03) {
+      SolverOptions o = options(accuracy);
+      o.softening = Softening::same(part * spacing);
+      const TreePmParameters found = treepm_parameters(o, 64 * 64 * 64, box);
+      EXPECT_LE(1.5 * std::pow(part * spacing / found.cut_off, 2), 0.5 * accuracy * (1 + 1e-9)) << part;
+      EXPECT_LE(2 * found.cut_off, side);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, TreePm, OnEachDevice(), device_test_name);
