@@ -24,7 +24,7 @@ using Find = std::function<const ConfigValue*(const std::string&)>;
               fmt::format("{}: {}: expected {}", value ? value->where() : config.source, key, expected));
 }
 
-/// Where a run from `start` on could not come from, or go to: H² is not above 0. None: nowhere.
+/// The first scale factor up to `end`, or to today, at which H² is not above 0: no run comes from before, or goes on.
 std::optional<double> standstill(const physics::Background& background, double end) {
   constexpr int places = 4000;
   const double first = 1e-4, last = std::max(1.0, end);  // growth is found from early times to today, whatever the run

@@ -13,7 +13,7 @@ namespace pergola::plasma {
 
 /// Host particles, seen as particles of tiles.
 template <class Real>
-struct HostParticles {
+struct SettledParticles {
   const PlasmaOptions& options;
   const PlasmaSpecies& species;
   const TileGrid& grid;

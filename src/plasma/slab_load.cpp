@@ -98,7 +98,7 @@ std::vector<std::uint64_t> load_slab(const Device& device, const PlasmaOptions& 
                                      const PlasmaParticles& from, Stretches& stretches,
                                      std::vector<TileParticles<Real>>& tiles) {
   const std::int64_t count = from.size();
-  const HostParticles<Real> host{options, species, grid, from};
+  const SettledParticles<Real> host{options, species, grid, from};
   stretches = find_stretches(ranks, count);
   std::vector<std::uint32_t> by_id;
   on_all(ranks, [&] {  // what is wrong is said before anything is sent

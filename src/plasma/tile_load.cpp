@@ -22,7 +22,7 @@ std::vector<std::uint64_t> load_tiles(const Device& device, const PlasmaOptions&
   if (count > std::int64_t{UINT32_MAX})
     throw Error(ErrorKind::input,
                 fmt::format("plasma: species {}: {} particles, expected fewer than 2^32", species.name, count));
-  const HostParticles<Real> host{options, species, grid, from};
+  const SettledParticles<Real> host{options, species, grid, from};
   const auto by_id = order_by_id(species.name, from.id);
   const auto at = [&](std::int64_t rank) -> std::size_t { return by_id.empty() ? rank : by_id[rank]; };
 

@@ -8,28 +8,14 @@
 
 #include "comm/gather.hpp"
 #include "comm/thread_ranks.hpp"
+#include "domain/uneven_particles.hpp"
 
 namespace pergola {
 namespace {
 
-/// Numbers that floats do not hold.
-Particles some_particles(std::int64_t n) {
-  Particles particles;
-  particles.resize(n);
-  for (std::size_t k = 0; k < particles.id.size(); ++k) {
-    const auto number = static_cast<double>(k);
-    particles.id[k] = 1000 - k;
-    particles.species[k] = static_cast<std::uint8_t>(k % 6);
-    particles.mass[k] = 1 + number / 3;
-    particles.x[k] = number / 7, particles.y[k] = -number / 11, particles.z[k] = number * number / 3;
-    particles.vx[k] = 0.1 * number, particles.vy[k] = 7, particles.vz[k] = -number / 7;
-  }
-  return particles;
-}
-
 // Reference: the particles themselves. Chunks of one, chunks that several ranks keep parts of, and one of them all.
 TEST(ShownChunks, HaveEachChunkWholeOnTheRankThatKeepsItsFirstParticle) {
-  const Particles particles = some_particles(50);
+  const Particles particles = uneven_particles(50);
   for (const int ranks : {1, 2, 3, 4, 7, 64})
     for (const std::int64_t chunk : {1, 8, 20, 60})
       run_on_thread_ranks(ranks, [&](Communicator& communicator) {

@@ -6,24 +6,11 @@
 #include <vector>
 
 #include "comm/thread_ranks.hpp"
+#include "domain/uneven_particles.hpp"
 #include "particles/sample.hpp"
 
 namespace pergola {
 namespace {
-
-Particles some_particles(std::int64_t n) {
-  Particles particles;
-  particles.resize(n);
-  for (std::size_t k = 0; k < particles.id.size(); ++k) {
-    const auto number = static_cast<double>(k);
-    particles.id[k] = 1000 - k;
-    particles.species[k] = static_cast<std::uint8_t>(k % 6);
-    particles.mass[k] = 1 + number;
-    particles.x[k] = number / 3, particles.y[k] = -number, particles.z[k] = number * number;
-    particles.vx[k] = 0.1 * number, particles.vy[k] = 7, particles.vz[k] = -number / 7;
-  }
-  return particles;
-}
 
 Particles stretch(const Particles& all, std::int64_t first, std::int64_t count) {
   Particles part;
@@ -57,7 +44,7 @@ Arrays<Real> shown_in_pieces(const ShownParticles& shown, std::int64_t piece) {
 }
 
 TEST(SpreadShown, ShowsTheParticlesOfAllRanksInTheOrderOfTheInput) {
-  const Particles particles = some_particles(50);
+  const Particles particles = uneven_particles(50);
   const Device device = Device::open("cpu", 1);
   const auto whole = show_particles(device, particles);
   const auto singles = shown_in_pieces<float>(*whole, 50);
@@ -89,7 +76,7 @@ TEST(SpreadShown, ShowsTheParticlesOfAllRanksInTheOrderOfTheInput) {
 
 /// Whoever asks for the species only gets nothing else.
 TEST(SpreadShown, ArraysThatNobodyWantsDoNotTravel) {
-  const Particles particles = some_particles(12);
+  const Particles particles = uneven_particles(12);
   std::int64_t row_bytes = 0;
   run_on_thread_ranks(3, [&](Communicator& communicator) {
     const Shares shares{particles.size(), 3};

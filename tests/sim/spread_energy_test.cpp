@@ -5,39 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "base/philox.hpp"
 #include "comm/thread_ranks.hpp"
 #include "sim/gravity_system.hpp"
+#include "sim/spread_case.hpp"
 
 namespace pergola {
 namespace {
 
-using Settings = std::vector<std::string>;
-
-RunConfig with(const Settings& settings) {
-  Settings all{"run.end_time=0.5",      "run.device=cpu",     "run.threads=1",    "gravity.solver=mesh",
-               "gravity.mesh.cells=16", "gravity.mesh.box=1", "time.step=0.0625", "time.integrator=leapfrog"};
-  all.insert(all.end(), settings.begin(), settings.end());
-  return parse_config("", "test", all);
-}
-
-/// In a cube of side 1 from `corner` on, `margin` from its faces, with unequal masses.
 Particles some_particles(std::int64_t n, double corner, double margin = 0) {
-  Particles particles;
-  particles.resize(n);
-  for (std::size_t k = 0; k < particles.id.size(); ++k) {
-    Philox random(7, 0, k);
-    const auto within = [&] { return corner + margin + (1 - 2 * margin) * random.uniform(); };
-    particles.x[k] = within(), particles.y[k] = within(), particles.z[k] = within();
-    const auto speed = [&] { return 2 * random.uniform() - 1; };
-    particles.vx[k] = speed(), particles.vy[k] = speed(), particles.vz[k] = speed();
-    particles.mass[k] = (0.1 + random.uniform()) / static_cast<double>(n);
-  }
-  return particles;
-}
-
-std::shared_ptr<Communicator> shared(Communicator& communicator) {
-  return {&communicator, [](Communicator*) {}};
+  return cube_particles(n, corner, margin, 7);
 }
 
 void expect_same(const Energies& a, const Energies& b) {
@@ -53,7 +29,7 @@ std::vector<Energies> energies_on(int ranks, const RunConfig& config, const Part
                                   std::int64_t& outside) {
   std::vector<Energies> found(static_cast<std::size_t>(ranks));
   run_on_thread_ranks(ranks, [&](Communicator& communicator) {
-    GravitySystem simulation(config, particles, 0, shared(communicator));
+    GravitySystem simulation(config, particles, 0, kept_elsewhere(communicator));
     simulation.run_until(time);
     found[static_cast<std::size_t>(communicator.rank())] = simulation.measure().energies;
     if (communicator.is_root()) outside = simulation.outside();
@@ -64,7 +40,7 @@ std::vector<Energies> energies_on(int ranks, const RunConfig& config, const Part
 /// Returns how many are outside the mesh.
 std::int64_t expect_bits_of_one_rank(const Settings& settings, const Particles& particles,
                                      const std::vector<int>& numbers, double time = 0) {
-  const RunConfig config = with(settings);
+  const RunConfig config = spread_config(settings);
   std::int64_t outside = 0;
   const Energies one = energies_on(1, config, particles, time, outside)[0];
   EXPECT_NE(one.potential, 0);
@@ -113,7 +89,7 @@ std::vector<Line> lines_on(int ranks) {
                           "run.end_time=0.025",     "output.energy_every=0.1",   "cosmology.omega_matter=0.3"};
   std::vector<Line> lines(static_cast<std::size_t>(ranks));
   run_on_thread_ranks(ranks, [&](Communicator& communicator) {
-    GravitySystem simulation(with(settings), shared(communicator));
+    GravitySystem simulation(spread_config(settings), kept_elsewhere(communicator));
     simulation.measure();
     simulation.finish();
     auto& [row, waves] = lines[static_cast<std::size_t>(communicator.rank())];

@@ -7,6 +7,7 @@
 #include "comm/shares.hpp"
 #include "comm/thread_ranks.hpp"
 #include "sim/plasma_system.hpp"
+#include "sim/spread_case.hpp"
 
 namespace pergola {
 namespace {
@@ -41,10 +42,6 @@ step = 0.1
 
 RunConfig with(const Settings& settings) { return parse_config(two_species, "test", settings); }
 
-std::shared_ptr<Communicator> shared(Communicator& communicator) {
-  return {&communicator, [](Communicator*) {}};
-}
-
 /// All that rank 0 can see.
 struct Seen {
   std::string hash;
@@ -73,7 +70,7 @@ Seen look_at(PlasmaSystem& system) {
 std::vector<Seen> run_on(int ranks, const RunConfig& config) {
   std::vector<Seen> seen(2);
   run_on_thread_ranks(ranks, [&](Communicator& communicator) {
-    PlasmaSystem system(config, nullptr, shared(communicator));
+    PlasmaSystem system(config, nullptr, kept_elsewhere(communicator));
     system.advance(1, nullptr);
     const Seen between = look_at(system);
     system.finish();
@@ -125,7 +122,7 @@ TEST(SpreadPlasma, RanksMayHaveNoParticles) {
 
 TEST(SpreadPlasma, EachRankKeepsItsShareOnly) {
   run_on_thread_ranks(3, [&](Communicator& communicator) {
-    PlasmaSystem system(with({}), nullptr, shared(communicator));
+    PlasmaSystem system(with({}), nullptr, kept_elsewhere(communicator));
     system.advance(1, nullptr);
     const ParticleInCell& own = system.particle_in_cell();
     EXPECT_EQ(own.own_count(0) + own.own_count(1), (Shares{system.size(), 3}.count(communicator.rank())));
@@ -137,7 +134,7 @@ TEST(SpreadPlasma, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) {
   const Seen whole = run_on(1, config)[1];
   StateBlocks state;
   run_on_thread_ranks(3, [&](Communicator& communicator) {
-    PlasmaSystem system(config, nullptr, shared(communicator));
+    PlasmaSystem system(config, nullptr, kept_elsewhere(communicator));
     system.advance(1, nullptr);
     system.measure();  // as run_on() does, which the report card remembers
     system.on_root([&] {
@@ -149,7 +146,7 @@ TEST(SpreadPlasma, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) {
   for (const int ranks : {1, 2, 7}) {
     run_on_thread_ranks(ranks, [&](Communicator& communicator) {
       BlocksInput input(state);
-      PlasmaSystem system(config, &input, shared(communicator));
+      PlasmaSystem system(config, &input, kept_elsewhere(communicator));
       system.finish();
       const Seen seen = look_at(system);
       if (communicator.is_root()) expect_same(seen, whole, std::to_string(ranks) + " ranks");

@@ -6,22 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "base/philox.hpp"
 #include "comm/shares.hpp"
 #include "comm/thread_ranks.hpp"
 #include "sim/gravity_system.hpp"
+#include "sim/spread_case.hpp"
 
 namespace pergola {
 namespace {
-
-using Settings = std::vector<std::string>;
-
-RunConfig with(const Settings& settings) {
-  Settings all{"run.end_time=0.5",      "run.device=cpu",     "run.threads=1",    "gravity.solver=mesh",
-               "gravity.mesh.cells=16", "gravity.mesh.box=1", "time.step=0.0625", "time.integrator=leapfrog"};
-  all.insert(all.end(), settings.begin(), settings.end());
-  return parse_config("", "test", all);
-}
 
 const Settings tree{"gravity.solver=tree", "gravity.mesh.boundary=isolated", "gravity.softening=0.01"};
 const Settings treepm{"gravity.solver=treepm", "gravity.mesh.boundary=periodic", "gravity.softening=0.001",
@@ -37,21 +28,7 @@ Settings in_blocks(Settings settings) {
   return settings;
 }
 
-/// In a cube of side 1 from `corner` on, with unequal masses, fast enough to cross several cells in a step and, where
-/// the box is periodic, its faces.
-Particles some_particles(std::int64_t n, double corner) {
-  Particles particles;
-  particles.resize(n);
-  for (std::size_t k = 0; k < particles.id.size(); ++k) {
-    Philox random(5, 0, k);
-    const auto within = [&] { return corner + 0.2 + 0.6 * random.uniform(); };
-    particles.x[k] = within(), particles.y[k] = within(), particles.z[k] = within();
-    const auto speed = [&] { return 2 * random.uniform() - 1; };
-    particles.vx[k] = speed(), particles.vy[k] = speed(), particles.vz[k] = speed();
-    particles.mass[k] = (0.1 + random.uniform()) / static_cast<double>(n);
-  }
-  return particles;
-}
+Particles some_particles(std::int64_t n, double corner) { return cube_particles(n, corner, 0.2, 5); }
 
 /// A few of them at rest about a heavy one: their steps are shorter than those of the others.
 Particles with_a_clump() {
@@ -121,15 +98,11 @@ void expect_same(const Seen& a, const Seen& b, const std::string& where) {
   EXPECT_EQ(a.outside, b.outside);
 }
 
-std::shared_ptr<Communicator> shared(Communicator& communicator) {
-  return {&communicator, [](Communicator*) {}};
-}
-
 /// What rank 0 of so many sees at 0.3, between two steps, and at the end.
 std::vector<Seen> run_on(int ranks, const RunConfig& config, const Particles& particles) {
   std::vector<Seen> seen(2);
   run_on_thread_ranks(ranks, [&](Communicator& communicator) {
-    GravitySystem simulation(config, particles, 0, shared(communicator));
+    GravitySystem simulation(config, particles, 0, kept_elsewhere(communicator));
     simulation.run_until(0.3);
     const Seen between = look_at(simulation);
     simulation.run_until(0.5);
@@ -140,7 +113,7 @@ std::vector<Seen> run_on(int ranks, const RunConfig& config, const Particles& pa
 }
 
 void expect_bits_of_one_rank(const Settings& settings, const Particles& particles, const std::vector<int>& numbers) {
-  const RunConfig config = with(settings);
+  const RunConfig config = spread_config(settings);
   const auto one = run_on(1, config, particles);
   for (const int ranks : numbers) {
     const auto several = run_on(ranks, config, particles);
@@ -189,7 +162,7 @@ TEST(SpreadSystem, HasTheBitsOfOneRankInAnIsolatedBoxThatParticlesLeave) {
   const Settings isolated{"gravity.mesh.boundary=isolated", "gravity.mesh.poisson=multigrid", "run.precision=double",
                           "gravity.mesh.box=1.0"};
   const auto particles = some_particles(100, -0.5);
-  EXPECT_GT(run_on(1, with(isolated), particles)[1].outside, 0);
+  EXPECT_GT(run_on(1, spread_config(isolated), particles)[1].outside, 0);
   expect_bits_of_one_rank(isolated, particles, {2, 7});
 }
 
@@ -201,7 +174,7 @@ TEST(SpreadSystem, RanksMayHaveNoParticles) {
 void expect_shares(const Settings& settings) {
   const auto particles = some_particles(100, 0);
   run_on_thread_ranks(7, [&](Communicator& communicator) {
-    GravitySystem simulation(with(settings), particles, 0, shared(communicator));
+    GravitySystem simulation(spread_config(settings), particles, 0, kept_elsewhere(communicator));
     simulation.run_until(0.25);
     const Shares shares{particles.size(), 7};
     const int rank = communicator.rank();
@@ -217,19 +190,19 @@ void expect_shares(const Settings& settings) {
 
 void expect_going_on_with_the_same_bits(const Settings& settings, const Particles& particles = some_particles(120, 0),
                                         const std::vector<int>& numbers = {1, 2, 4, 7}) {
-  const RunConfig config = with(settings);
+  const RunConfig config = spread_config(settings);
   const Seen whole = run_on(1, config, particles)[1];
   StateBlocks state;
   for (const int before : {3, 1}) {
     run_on_thread_ranks(before, [&](Communicator& communicator) {
-      GravitySystem simulation(config, particles, 0, shared(communicator));
+      GravitySystem simulation(config, particles, 0, kept_elsewhere(communicator));
       simulation.run_until(0.3);
       simulation.on_root([&] { state = simulation.save(); });
     });
     for (const int after : numbers) {
       Seen resumed;
       run_on_thread_ranks(after, [&](Communicator& communicator) {
-        GravitySystem simulation(config, state, shared(communicator));
+        GravitySystem simulation(config, state, kept_elsewhere(communicator));
         simulation.run_until(0.5);
         const Seen seen = look_at(simulation);
         if (communicator.is_root()) resumed = seen;
@@ -272,7 +245,7 @@ TEST(SpreadSystem, HasTheBitsOfOneRankWithTreePm) {
 // Levels of many steps, and cells of the tree that are kept where few end.
 TEST(SpreadSystem, HasTheBitsOfOneRankWithBlockSteps) {
   for (const Settings& settings : {in_blocks(tree), in_blocks(treepm), in_blocks(open_treepm)}) {
-    const Seen end = run_on(1, with(settings), with_a_clump())[1];
+    const Seen end = run_on(1, spread_config(settings), with_a_clump())[1];
     EXPECT_LT(end.counts.particle_steps, end.counts.steps * with_a_clump().size() / 2);
     expect_bits_of_one_rank(settings, with_a_clump(), {3});
     expect_going_on_with_the_same_bits(settings, with_a_clump(), {1, 2});
@@ -284,12 +257,12 @@ TEST(SpreadSystem, HasTheBitsOfOneRankWithBlockSteps) {
 TEST(SpreadSystem, HasTheEnergiesOfOneRankWithATreeOfManyParticles) {
   Settings settings = tree;
   settings.insert(settings.end(), {"gravity.tree.accuracy=1e-2", "time.step=0.5"});
-  const RunConfig config = with(settings);
+  const RunConfig config = spread_config(settings);
   const auto particles = some_particles(33000, 0);
   Energies found[2];
   for (const int ranks : {1, 3})
     run_on_thread_ranks(ranks, [&](Communicator& communicator) {
-      GravitySystem simulation(config, particles, 0, shared(communicator));
+      GravitySystem simulation(config, particles, 0, kept_elsewhere(communicator));
       const Energies energies = simulation.energies();
       if (communicator.is_root()) found[ranks / 2] = energies;
     });
@@ -303,11 +276,11 @@ TEST(SpreadSystem, ParticlesOfATreeInOnePlaceAreNamedByAllRanks) {
   particles.x[150] = particles.x[20], particles.y[150] = particles.y[20], particles.z[150] = particles.z[20];
   Settings settings = tree;
   settings.push_back("gravity.softening=0");
-  const RunConfig config = with(settings);
+  const RunConfig config = spread_config(settings);
   std::vector<std::string> words(3);
   run_on_thread_ranks(3, [&](Communicator& communicator) {
     try {
-      GravitySystem simulation(config, particles, 0, shared(communicator));
+      GravitySystem simulation(config, particles, 0, kept_elsewhere(communicator));
     } catch (const Error& error) {
       words[static_cast<std::size_t>(communicator.rank())] = error.what();
     }
@@ -322,10 +295,10 @@ std::vector<std::string> words_of_a_lost_particle(int ranks, const Settings& set
   particles.vx[8] = 1.5e308;
   Settings all{"gravity.mesh.boundary=isolated", "run.precision=double", "time.step=0.25", "run.end_time=4"};
   all.insert(all.end(), settings.begin(), settings.end());
-  const RunConfig config = with(all);
+  const RunConfig config = spread_config(all);
   std::vector<std::string> words(static_cast<std::size_t>(ranks));
   run_on_thread_ranks(ranks, [&](Communicator& communicator) {
-    GravitySystem simulation(config, particles, 0, shared(communicator));
+    GravitySystem simulation(config, particles, 0, kept_elsewhere(communicator));
     try {
       simulation.run_until(4);
     } catch (const Error& error) {
@@ -350,7 +323,7 @@ TEST(SpreadSystem, AParticleThatIsLostIsNamedByAllRanks) {
 TEST(SpreadSystem, WhatIsAskedOfAllParticlesOutsideOnRootIsRefused) {
   const auto particles = some_particles(10, 0);
   run_on_thread_ranks(2, [&](Communicator& communicator) {
-    GravitySystem simulation(with({}), particles, 0, shared(communicator));
+    GravitySystem simulation(spread_config({}), particles, 0, kept_elsewhere(communicator));
     EXPECT_THROW(simulation.particles(), Error);
     EXPECT_THROW(simulation.save(), Error);
   });
