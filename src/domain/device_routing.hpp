@@ -1,0 +1,90 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "device/arena.hpp"
+#include "domain/device_messages.hpp"
+#include "domain/routing.hpp"
+
+namespace pergola {
+
+/// Routing (domain/routing.hpp) of values that lie on a CUDA device: they are packed and unpacked there, and what stays
+/// on a rank never leaves it. In domain/device_routing_cuda.cu; present where cuda_built is true.
+class DeviceRouting {
+ public:
+  DeviceRouting(const Device& device, std::shared_ptr<Communicator> ranks);
+
+  /// Where plan() is told, by the place in a list, which particle it is and which rank it goes to.
+  struct Listing {
+    std::uint32_t *rank = nullptr, *particle = nullptr;
+  };
+  /// Memory on the device for a listing of so many particles and for what plan() does with it; free afterwards.
+  std::int64_t work_bytes(std::int64_t count) const;
+  Listing listing(std::int64_t count, void* work) const;
+  /// All ranks make it together, each with the listing of all its particles in `work`. Those for a rank go in the order
+  /// of the list. Waits for the device.
+  void plan(std::int64_t count, void* work);
+
+  /// Particles that are kept here, and those that arrive here, the ones of rank 0 first.
+  std::int64_t kept() const { return kept_; }
+  std::int64_t arriving() const { return arriving_; }
+  /// Of the device's memory, where that many particles are kept.
+  std::int64_t own_bytes(std::int64_t particles) const {
+    Arena count;
+    room(*this, count, particles);
+    return count.bytes();
+  }
+
+  /// From values by the particles' places to those of the arriving particles, of several fields at once; all ranks
+  /// together. V has 1, 4 or 8 bytes.
+  template <class V, std::size_t fields>
+  void there(const std::array<const V*, fields>& kept, const std::array<V*, fields>& arrived) {
+    Fields all;
+    static_assert(fields <= most_fields);
+    for (std::size_t f = 0; f < fields; ++f) all.kept[f] = const_cast<V*>(kept[f]), all.arrived[f] = arrived[f];
+    all.count = static_cast<int>(fields);
+    carry(all, sizeof(V), true);
+  }
+  /// From values of the arrived particles to the places of their keepers.
+  template <class V, std::size_t fields>
+  void back(const std::array<const V*, fields>& arrived, const std::array<V*, fields>& kept) {
+    Fields all;
+    static_assert(fields <= most_fields);
+    for (std::size_t f = 0; f < fields; ++f) all.kept[f] = kept[f], all.arrived[f] = const_cast<V*>(arrived[f]);
+    all.count = static_cast<int>(fields);
+    carry(all, sizeof(V), false);
+  }
+
+  static constexpr std::size_t most_fields = 8;
+  /// Arrays of the same type, by the places of kept particles and of arriving ones.
+  struct Fields {
+    void *kept[most_fields] = {}, *arrived[most_fields] = {};
+    int count = 0;
+  };
+
+ private:
+  template <class Self>
+  static void room(Self& self, Arena& arena, std::int64_t particles) {
+    arena.room(self.order_, particles);
+    arena.room(self.begin_, static_cast<std::int64_t>(self.messages_.size()) + 1);
+  }
+  int rank_bits() const;
+  void carry(const Fields& fields, std::size_t value_bytes, bool there);
+  template <class Word>
+  void carry_there(const Fields& fields);
+  template <class Word>
+  void carry_back(const Fields& fields);
+
+  Device device_;
+  DeviceMessages messages_;
+  Buffer<std::uint32_t> order_;              // particles as they are sent, by rank
+  Buffer<std::int64_t> begin_;               // of each rank's in it, and the end
+  std::vector<PlaceRun> listed_, arrivals_;  // by rank: numbers in the order, and among the arriving ones
+  std::int64_t kept_ = 0, arriving_ = 0;
+};
+
+}  // namespace pergola

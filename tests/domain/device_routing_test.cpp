@@ -1,0 +1,108 @@
+#include "domain/device_routing.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/philox.hpp"
+#include "comm/counted_communicator.hpp"
+#include "comm/thread_ranks.hpp"
+#include "test_devices.hpp"
+
+namespace pergola {
+namespace {
+
+class DeviceRoutingTest : public DeviceTest {};
+
+std::shared_ptr<Communicator> shared(Communicator& communicator) {
+  return {&communicator, [](Communicator*) {}};
+}
+
+/// A rank's particles: 1000 on rank 1, on the others 300, none on the last of several.
+std::int64_t count_of(int rank, int ranks) { return ranks > 1 && rank == ranks - 1 ? 0 : rank == 1 ? 1000 : 300; }
+/// Where particle i of a rank goes: rank 0 gets most, the last but one none.
+int goal_of(int rank, std::int64_t i, int ranks) {
+  const int goal = static_cast<int>(
+      Philox(5, static_cast<std::uint64_t>(rank), static_cast<std::uint64_t>(i)).uniform() * 2 * ranks);
+  return goal >= ranks || (ranks > 2 && goal == ranks - 2) ? 0 : goal;
+}
+double value_of(int rank, std::int64_t i) { return 1e6 * rank + static_cast<double>(i); }
+
+/// A routing whose list goes from the last particle to the first. Routing is DeviceRouting, which a build without CUDA
+/// does not have.
+template <class Routing>
+Routing planned(const Device& device, const std::shared_ptr<Communicator>& ranks) {
+  const std::int64_t count = count_of(ranks->rank(), ranks->size());
+  Routing routing(device, ranks);
+  Buffer<std::byte> work(device, std::max<std::int64_t>(1, routing.work_bytes(count)));
+  std::vector<std::uint32_t> rank, particle;
+  for (std::int64_t i = count - 1; i >= 0; --i) {
+    rank.push_back(static_cast<std::uint32_t>(goal_of(ranks->rank(), i, ranks->size())));
+    particle.push_back(static_cast<std::uint32_t>(i));
+  }
+  const auto listing = routing.listing(count, work.data());
+  device.memory().from_host(listing.rank, rank.data(), rank.size() * sizeof(std::uint32_t));
+  device.memory().from_host(listing.particle, particle.data(), particle.size() * sizeof(std::uint32_t));
+  routing.plan(count, work.data());
+  return routing;
+}
+
+template <class V, class Routing>
+void expect_there_and_back(const Device& device, Routing& routing, const Communicator& ranks) {
+  const std::int64_t count = count_of(ranks.rank(), ranks.size());
+  std::vector<V> kept, negative, expected;
+  for (std::int64_t i = 0; i < count; ++i) {
+    kept.push_back(static_cast<V>(value_of(ranks.rank(), i)));
+    negative.push_back(static_cast<V>(-value_of(ranks.rank(), i)));
+  }
+  for (int from = 0; from < ranks.size(); ++from)
+    for (std::int64_t i = count_of(from, ranks.size()) - 1; i >= 0; --i)
+      if (goal_of(from, i, ranks.size()) == ranks.rank()) expected.push_back(static_cast<V>(value_of(from, i)));
+  ASSERT_EQ(routing.arriving(), std::ssize(expected));
+  const Buffer<V> here(device, kept), minus(device, negative);
+  Buffer<V> arrived(device, routing.arriving()), arrived_minus(device, routing.arriving());
+  routing.template there<V, 2>({here.data(), minus.data()}, {arrived.data(), arrived_minus.data()});
+  EXPECT_EQ(arrived.to_host(), expected);
+  Buffer<V> back(device, count), back_minus(device, count);
+  routing.template back<V, 2>({arrived.data(), arrived_minus.data()}, {back.data(), back_minus.data()});
+  EXPECT_EQ(back.to_host(), kept);
+  EXPECT_EQ(back_minus.to_host(), negative);
+}
+
+template <class Routing>
+void expect_routing(const Device& device, const std::shared_ptr<Communicator>& ranks) {
+  Routing routing = planned<Routing>(device, ranks);
+  expect_there_and_back<double>(device, routing, *ranks);
+  expect_there_and_back<float>(device, routing, *ranks);
+  expect_there_and_back<std::uint8_t>(device, routing, *ranks);
+}
+
+TEST_P(DeviceRoutingTest, BringsValuesThereInTheOrderOfTheListAndBackToTheirPlaces) {
+  for (const int ranks : {1, 2, 3, 7})
+    run_on_thread_ranks(ranks, [&](Communicator& communicator) {
+      if constexpr (cuda_built) expect_routing<DeviceRouting>(device(1), shared(communicator));
+    });
+}
+
+template <class Routing>
+void expect_only_leavers_sent(const Device& device, const std::shared_ptr<CountedCommunicator>& ranks) {
+  Routing routing = planned<Routing>(device, ranks);
+  const std::int64_t count = count_of(ranks->rank(), ranks->size()), before = ranks->traffic().bytes;
+  std::int64_t leavers = 0;
+  for (std::int64_t i = 0; i < count; ++i) leavers += goal_of(ranks->rank(), i, ranks->size()) != ranks->rank();
+  const Buffer<float> kept(device, std::vector<float>(static_cast<std::size_t>(count)));
+  Buffer<float> arrived(device, routing.arriving());
+  routing.template there<float, 1>({kept.data()}, {arrived.data()});
+  EXPECT_EQ(ranks->traffic().bytes - before, leavers * std::int64_t{sizeof(float)});
+}
+
+TEST_P(DeviceRoutingTest, WhatStaysIsNotSent) {
+  run_on_thread_ranks(3, [&](Communicator& communicator) {
+    const auto counted = std::make_shared<CountedCommunicator>(shared(communicator));
+    if constexpr (cuda_built) expect_only_leavers_sent<DeviceRouting>(device(1), counted);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, DeviceRoutingTest, ::testing::Values(std::string("cuda")), device_test_name);
+
+}  // namespace
+}  // namespace pergola
