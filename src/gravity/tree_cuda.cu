@@ -16,7 +16,7 @@ class TreeCuda final : public TreeSolver<precision, tree::OctreeCuda, TreeTarget
 
   void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
   std::int64_t device_bytes(std::int64_t n) const override {
-    return targets_.device_bytes(n, opening_.order, this->softening(), 0);
+    return targets_.device_bytes(n, opening_.order, this->softening(), {}, 0);
   }
 
  private:

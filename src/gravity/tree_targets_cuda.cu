@@ -47,11 +47,15 @@ void TreeTargetsCuda<State, Pair>::mark_active(const Tree& on, const Targets& ta
   std::array<std::uint32_t, tree::most_levels> begin{};
   for (int level = 0; level < on.level_count(); ++level) begin[static_cast<std::size_t>(level)] = on.level_begin(level);
   cuda::launch("tree active", targets.count, device_.stream(),
-               [=, rank = rank_.data(), slot = slot_.data(), list = active_cells_.data(),
-                link = on.view().link] __device__(std::int64_t t) {
+               [=, rank = rank_.data(), slot = slot_.data(), list = active_cells_.data(), link = on.view().link,
+                roots = on.roots_count()] __device__(std::int64_t t) {
                  const std::uint32_t place = rank[targets.index ? targets.index[t] : targets.first + t];
                  slot[place] = static_cast<std::uint32_t>(t);
-                 std::uint32_t cell = 0;
+                 std::uint32_t cell = 0;  // the last root that begins at the place or before it
+                 for (std::uint32_t end = roots; end - cell > 1;) {
+                   const std::uint32_t middle = cell + (end - cell) / 2;
+                   (link[middle].first <= place ? cell : end) = middle;
+                 }
                  for (int level = 0;; ++level) {
                    if (active[cell] == 0 && atomicExch(&active[cell], 1u) == 0)
                      list[begin.data()[level] + atomicAdd(&counts[level], 1u)] = cell;
@@ -96,13 +100,14 @@ std::int64_t TreeTargetsCuda<State, Pair>::lay_out(std::uint32_t cells, int orde
 
 template <class State, class Pair>
 std::int64_t TreeTargetsCuda<State, Pair>::device_bytes(std::int64_t n, int order, const tree::TreeSoftening& softening,
+                                                        const tree::Forest& forest,
                                                         std::int64_t arena_of_others) const {
   const auto cells = static_cast<std::uint32_t>(tree::first_guess_of_cells(n));
   WalkMemory memory;
   const std::int64_t walk = lay_out(cells, order, nullptr, memory);
   Arena part;
   room_for_part(*this, part, n, cells);
-  return Tree::device_bytes(n, order, softening) + part.bytes() +
+  return Tree::device_bytes(n, order, softening, forest) + part.bytes() +
          std::max({walk, Tree::arena_bytes(n), arena_of_others});
 }
 
@@ -131,12 +136,13 @@ bool TreeTargetsCuda<State, Pair>::try_walk(const Tree& on, const Space& space, 
   tree::TraverseJob<decltype(tree::reach_of(space))> look;
   look.space = tree::reach_of(space);
   look.record = view.record, look.link = view.link, look.parent = view.parent, look.acceleration = view.acceleration;
+  look.roots = on.roots();
   look.support = static_cast<float>(view.support);
   look.opening = opening;
   look.status = status_.data();
   tree::SumJob<Pair, Space> sum{space, view, {}, memory.lists, memory.local, memory.field, out, status_.data()};
-  std::vector<tree::WalkTargets> pieces;
-  std::uint32_t begin = 0, filled = 0;  // of this batch
+  std::vector<tree::WalkTargets> pieces;  // that have parents
+  std::uint32_t begin = 0, filled = 0;    // of this batch
   const auto finish_batch = [&] {
     sum.targets = {which, begin, filled};
     tree::sum_far(sum, opening.order, stream);
@@ -162,7 +168,7 @@ bool TreeTargetsCuda<State, Pair>::try_walk(const Tree& on, const Space& space, 
       look.lists.place += std::int64_t{filled} * tree::list_room;
       look.lists.pool.used = batch_counter;
       tree::traverse(look, stream);
-      pieces.push_back(look.targets);
+      if (level > 0) pieces.push_back(look.targets);
       filled += look.targets.count, left -= look.targets.count;
       if (filled < at_once) continue;
       finish_batch();

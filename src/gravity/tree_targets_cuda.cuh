@@ -5,7 +5,7 @@
 
 #include "gravity/tree.hpp"
 #include "tree/octree_cuda.cuh"
-#include "tree/walk_cuda.cuh"
+#include "tree/traverse_cuda.cuh"
 
 namespace pergola {
 
@@ -30,7 +30,7 @@ class TreeTargetsCuda {
   std::int64_t serve(Tree& on, const Space& space, const tree::Opening& opening, const Targets& targets,
                      tree::WalkOutput out, const std::function<void()>& begin);
   /// Bytes for a tree of n particles with its walk; others use so much of the tree's arena.
-  std::int64_t device_bytes(std::int64_t n, int order, const tree::TreeSoftening& softening,
+  std::int64_t device_bytes(std::int64_t n, int order, const tree::TreeSoftening& softening, const tree::Forest& forest,
                             std::int64_t arena_of_others) const;
 
   // A step of serve(). Public, for nvcc allows no device lambda in a private function.

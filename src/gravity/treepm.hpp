@@ -11,6 +11,7 @@
 #include "gravity/solver.hpp"
 #include "particles/box.hpp"
 #include "particles/particle_source.hpp"
+#include "tree/forest.hpp"
 #include "tree/octree.hpp"
 #include "tree/walk.hpp"
 
@@ -92,6 +93,13 @@ tree::ShortRangeBox<T> short_range_box(const TreePmParameters& found, bool with_
   return {{unit * box.side, cut_off},
           physics::make_split_law<T>(found.split * unit, cut_off, found.opening.order),
           with_potential};
+}
+
+/// The forest of a GPU's tree for n particles (tree/forest.hpp).
+inline tree::Forest treepm_forest(const TreePmParameters& found, std::int64_t n, const tree::TreeSoftening& softening) {
+  const Vec3<double>& side = found.tree_box.side;
+  const double longest = std::max({side.x, side.y, side.z});
+  return tree::find_forest({(1 / longest) * side, found.cut_off / longest}, n, softening, longest);
 }
 
 /// From accelerations to those in the units of a tree with this frame.

@@ -25,7 +25,9 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
     const auto found = this->parameters_for(n);
     const auto mesh = this->make_mesh(found);
     const std::int64_t lent = lay_out(nullptr, *mesh, n, tree::first_guess_of_cells(n)).bytes;
-    return targets_.device_bytes(n, found.opening.order, this->softening(found), lent) + mesh->device_bytes(n) -
+    const tree::TreeSoftening softening = this->softening(found);
+    const tree::Forest forest = treepm_forest(found, n, softening);
+    return targets_.device_bytes(n, found.opening.order, softening, forest, lent) + mesh->device_bytes(n) -
            mesh->lent_bytes();
   }
 
@@ -138,9 +140,10 @@ void TreePmCuda<precision>::take(const Sources<State>& sources, bool moved) {
   const auto points = Base::points(sources, parameters_->tree_box);
   const tree::TreeSoftening softening = this->softening(*parameters_);
   const tree::Opening& opening = parameters_->opening;
-  const bool kept = moved && this->tree_is_in_box() && tree_.refresh(points, softening, opening.order);
+  const tree::Forest forest = treepm_forest(*parameters_, count_, softening);
+  const bool kept = moved && this->tree_is_in_box() && tree_.refresh(points, softening, opening.order, forest);
   if (!kept) {
-    tree_.build(points, softening, opening.order);
+    tree_.build(points, softening, opening.order, forest);
     targets_.forget();
     if (opening.tolerance > 0) estimate();
   }

@@ -94,14 +94,13 @@ __global__ void __launch_bounds__(far_warps * 32, sizeof(T) == 4 ? 6 : 4)
     if (lane * (padded / 32) + i < terms) to[lane * (padded / 32) + i] = local[i];
 }
 
-/// Adds the parent's local expansion, moved to the target; a thread each.
+/// Adds the parent's local expansion, moved to the target, which is no root; a thread each.
 template <class T, class Space, int order>
 __global__ void __launch_bounds__(64) inherit_kernel(const __grid_constant__ SumJob<T, Space> job) {
   constexpr int terms = physics::expansion_terms(order), size = Chunk<T>::size;
   const std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
   if (k >= job.targets.count) return;
   const std::uint32_t target = job.targets.cell(k), parent = job.tree.parent[target];
-  if (target == 0) return;
   const CellRecord &t = job.tree.record[target], &p = job.tree.record[parent];
   const T scale = job.tree.row[std::int64_t{target} * Row<T>::stride(order) + Row<T>::head];
   const T inverse = T(1) / job.tree.row[std::int64_t{parent} * Row<T>::stride(order) + Row<T>::head];

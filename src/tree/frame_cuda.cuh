@@ -107,8 +107,9 @@ __global__ void bounds_kernel(Points<Real> points, double* partial, MassSum::Lim
   reduce_block(value, partial + blockIdx.x * bound_values);
 }
 
-/// Sums of equal masses do not depend on their order; others are summed exactly. Leaves zeros in the limbs. A periodic
-/// box has a cube of its own, wherever the particles are.
+/// Sums of equal masses do not depend on their order; others are summed exactly, and in a periodic box all, for there
+/// the sum does not depend on who adds up which. Leaves zeros in the limbs. A periodic box has a cube of its own,
+/// wherever the particles are.
 static __global__ void frame_kernel(const double* partial, MassSum::Limb* limbs, Box box, double apart,
                                     BuildReport* to) {
   double value[bound_values];
@@ -126,8 +127,8 @@ static __global__ void frame_kernel(const double* partial, MassSum::Limb* limbs,
     exact[k] = static_cast<std::int64_t>(limbs[k]), limbs[k] = 0;
   __syncthreads();
   if (threadIdx.x > 0) return;
-  const bool equal = all[7] == all[8] || !isfinite(all[6]);
-  const double mass = equal ? all[6] : ExactSum::value(exact);
+  const bool plain = (all[7] == all[8] && !box.periodic()) || !isfinite(all[6]);
+  const double mass = plain ? all[6] : ExactSum::value(exact);
   double side = 0;
   for (int a = 0; a < 3; ++a) side = all[3 + a] - all[a] > side ? all[3 + a] - all[a] : side;
   to->frame.corner = {all[0], all[1], all[2]};

@@ -231,7 +231,9 @@ struct MeanRest : RestOfAcceleration {
 
 /// Groups are the largest cells of at most estimate_capacity particles.
 __device__ bool is_group(const CellLink* link, const std::uint32_t* parent, std::uint32_t cell) {
-  return link[cell].count <= estimate_capacity && (cell == 0 || link[parent[cell]].count > estimate_capacity);
+  if (link[cell].count > estimate_capacity) return false;
+  const std::uint32_t above = parent[cell];
+  return above == cell || link[above].count > estimate_capacity;
 }
 
 /// A warp takes 32 cells, one after the other.
@@ -254,14 +256,21 @@ __global__ void __launch_bounds__(warps_per_block * 32)
   }
 }
 
-/// A warp estimates the acceleration at the centre of one cell, as estimate_acceleration().
+/// A warp estimates the acceleration at the centre of one cell, as estimate_acceleration(). around: its root.
 template <class Space>
-__device__ float estimate(const CellRecord* record, std::uint32_t target, [[maybe_unused]] const Space& space,
-                          const Vec3<float>& rest, std::uint32_t* stack, int lane) {
+__device__ float estimate(const CellRecord* record, std::uint32_t target, const RootsAround& around,
+                          [[maybe_unused]] const Space& space, const Vec3<float>& rest, std::uint32_t* stack,
+                          int lane) {
   const CellRecord t = record[target];
   float ax = 0, ay = 0, az = 0;
-  int depth = 1;
-  if (lane == 0) stack[0] = 0;
+  int depth = 0;
+  for (std::uint32_t k = 0; k < around.count(); k += 32) {
+    std::uint32_t root = 0;
+    const bool there = around.take(k + static_cast<std::uint32_t>(lane), root);
+    const unsigned all = __ballot_sync(all_lanes, there);
+    if (there) stack[depth + __popc(all & ((1u << lane) - 1))] = root;
+    depth += __popc(all);
+  }
   __syncwarp();
   while (depth > 0) {
     // So few at a time that what they open finds room: one by one a stack grows by at most 7 per level.
@@ -301,9 +310,9 @@ __device__ float estimate(const CellRecord* record, std::uint32_t target, [[mayb
 
 template <class Space, class Rest>
 __global__ void __launch_bounds__(warps_per_block * 32)
-    estimate_kernel(const CellRecord* record, const CellLink* link, const std::uint32_t* parent, std::uint32_t cells,
-                    const __grid_constant__ Space space, const __grid_constant__ Rest rest, std::uint32_t per_warp,
-                    unsigned* acceleration) {
+    estimate_kernel(const CellRecord* record, const CellLink* link, const std::uint32_t* parent,
+                    const __grid_constant__ RootsView roots, std::uint32_t cells, const __grid_constant__ Space space,
+                    const __grid_constant__ Rest rest, std::uint32_t per_warp, unsigned* acceleration) {
   __shared__ std::uint32_t stacks[warps_per_block][estimate_stack];
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::uint32_t first = (blockIdx.x * warps_per_block + threadIdx.x / 32) * per_warp;
@@ -314,29 +323,34 @@ __global__ void __launch_bounds__(warps_per_block * 32)
   for (; groups != 0; groups &= groups - 1) {
     const int k = __ffs(static_cast<int>(groups)) - 1;
     const std::uint32_t target = first + static_cast<std::uint32_t>(k);
-    const float a = estimate(record, target, space, rest.mean(target), stacks[threadIdx.x / 32], lane);
+    std::uint32_t root = target;
+    if (roots.level > 0)
+      while (parent[root] != root) root = parent[root];
+    const RootsAround around(roots, root);
+    const float a = estimate(record, target, around, space, rest.mean(target), stacks[threadIdx.x / 32], lane);
     if (lane == k) mine = a;
   }
   if (!group) return;
   // Floats that are not negative are in the order of their bits.
   const unsigned bits = __float_as_uint(mine);
   acceleration[cell] = bits;
-  for (std::uint32_t at = cell; at != 0;) {
-    at = parent[at];
+  for (std::uint32_t at = cell, above = parent[at]; above != at; above = parent[at]) {
+    at = above;
     if (acceleration[at] <= bits) return;
     atomicMin(&acceleration[at], bits);
   }
 }
 
 template <class Space, class Rest>
-void launch_estimate(const CellRecord* record, const CellLink* link, const std::uint32_t* parent, std::uint32_t cells,
-                     const Space& space, const Rest& rest, float* acceleration, Stream stream) {
+void launch_estimate(const CellRecord* record, const CellLink* link, const std::uint32_t* parent,
+                     const RootsView& roots, std::uint32_t cells, const Space& space, const Rest& rest,
+                     float* acceleration, Stream stream) {
   const auto s = cuda::handle(stream);
   // Larger than any.
   cuda::check(cudaMemsetAsync(acceleration, 0x7f, cells * sizeof(float), s), "tree estimate");
   const std::uint32_t per_warp = cells <= few_cells ? 1 : cells_per_warp, per_block = warps_per_block * per_warp;
   estimate_kernel<<<(cells + per_block - 1) / per_block, warps_per_block * 32, 0, s>>>(
-      record, link, parent, cells, space, rest, per_warp, reinterpret_cast<unsigned*>(acceleration));
+      record, link, parent, roots, cells, space, rest, per_warp, reinterpret_cast<unsigned*>(acceleration));
   cuda::check(cudaGetLastError(), "tree estimate");
 }
 
@@ -366,13 +380,13 @@ void parents_cuda(const UpwardPassCuda<T>& pass, int order, std::uint32_t begin,
 
 void estimate_cuda(const CellRecord* record, const CellLink* link, const std::uint32_t* parent, std::uint32_t cells,
                    float* acceleration, Stream stream) {
-  launch_estimate(record, link, parent, cells, OpenSpace(), NoRest(), acceleration, stream);
+  launch_estimate(record, link, parent, {}, cells, OpenSpace(), NoRest(), acceleration, stream);
 }
 
-void estimate_cuda(const CellRecord* record, const CellLink* link, const std::uint32_t* parent, std::uint32_t cells,
-                   const ShortRangeBox<float>& box, const RestOfAcceleration& rest, float* acceleration,
-                   Stream stream) {
-  launch_estimate(record, link, parent, cells, box, MeanRest{rest}, acceleration, stream);
+void estimate_cuda(const CellRecord* record, const CellLink* link, const std::uint32_t* parent, const RootsView& roots,
+                   std::uint32_t cells, const ShortRangeBox<float>& box, const RestOfAcceleration& rest,
+                   float* acceleration, Stream stream) {
+  launch_estimate(record, link, parent, roots, cells, box, MeanRest{rest}, acceleration, stream);
 }
 
 template <class Real>

@@ -3,6 +3,7 @@
 #include "device/device.hpp"
 #include "tree/cells_cuda.cuh"
 #include "tree/octree_cpu.hpp"
+#include "tree/roots_cuda.cuh"
 #include "tree/walk.hpp"
 
 namespace pergola::tree {
@@ -52,7 +53,8 @@ template <class Real>
 void mean_rest_cuda(const CellLink* link, const std::uint32_t* parent, std::uint32_t cells, const std::uint32_t* place,
                     const Real* acceleration, double unit, float* mean, Stream stream);
 /// The same in a periodic box, from the short range and the rest.
-void estimate_cuda(const CellRecord* record, const CellLink* link, const std::uint32_t* parent, std::uint32_t cells,
-                   const ShortRangeBox<float>& box, const RestOfAcceleration& rest, float* acceleration, Stream stream);
+void estimate_cuda(const CellRecord* record, const CellLink* link, const std::uint32_t* parent, const RootsView& roots,
+                   std::uint32_t cells, const ShortRangeBox<float>& box, const RestOfAcceleration& rest,
+                   float* acceleration, Stream stream);
 
 }  // namespace pergola::tree

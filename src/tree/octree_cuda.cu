@@ -132,10 +132,12 @@ void OctreeCuda<T>::room_for_accelerations(Self& tree, Arena& arena, std::int64_
 }
 
 template <class T>
-std::int64_t OctreeCuda<T>::device_bytes(std::int64_t n, int order, const TreeSoftening& softening) {
+std::int64_t OctreeCuda<T>::device_bytes(std::int64_t n, int order, const TreeSoftening& softening,
+                                         const Forest& forest) {
   const OctreeCuda none{Device()};
   const std::int64_t cells = first_guess_of_cells(n);
   Arena count;
+  room_for_roots(none, count, forest);
   room_for_links(none, count, cells);
   room_to_sort(none, count, n);
   room_for_moments(none, count, n, cells, order, softening.by_particle());
@@ -270,6 +272,7 @@ bool OctreeCuda<T>::split_cells(KeyDepth depth) {
                           depth == KeyDepth::coarse ? coarse_unsorted_bits : 0, depth == KeyDepth::both};
   start_cells<<<1, most_levels + 1, 0, stream>>>(report, static_cast<std::uint32_t>(count_), link_.data(),
                                                  parent_.data());
+  if (forest_.level > 0) start_roots();
   // As many levels as there were the last time, and one that may have come since.
   const int at_a_time = expected_levels_ + 1;
   // Eight lanes for a cell; one of more than leaf_capacity particles is split, and a level has others too.
@@ -292,13 +295,14 @@ bool OctreeCuda<T>::split_cells(KeyDepth depth) {
 
 template <class T>
 template <class Real>
-void OctreeCuda<T>::build(const Points<Real>& points, const TreeSoftening& softening, int order) {
+void OctreeCuda<T>::build(const Points<Real>& points, const TreeSoftening& softening, int order, const Forest& forest) {
   device_.make_current();
   count_ = points.count;
   has_accelerations_ = knows_spread_ = false;
   periodic_ = points.box.periodic();
   level_count_ = 0;
   if (count_ == 0) return;
+  plant(forest);
   find_frame(points, softening.apart);
   const SofteningDigit digit = softening_digits(softening);
   Arena given(device_);
@@ -335,7 +339,7 @@ void OctreeCuda<T>::estimate_accelerations(const ShortRangeBox<float>& box, cons
   if (count_ == 0) return;
   Arena given(device_);
   room_for_accelerations(*this, given, record_.size());
-  estimate_cuda(record_.data(), link_.data(), parent_.data(), cells(), box,
+  estimate_cuda(record_.data(), link_.data(), parent_.data(), roots(), cells(), box,
                 RestOfAcceleration{{rest[0], rest[1], rest[2]}}, acceleration_.data(), device_.stream());
 }
 
@@ -392,9 +396,9 @@ template class OctreeCuda<double>;
 template Frame OctreeCuda<float>::frame_of(const Points<float>&);
 template Frame OctreeCuda<float>::frame_of(const Points<double>&);
 template Frame OctreeCuda<double>::frame_of(const Points<double>&);
-template void OctreeCuda<float>::build(const Points<float>&, const TreeSoftening&, int);
-template void OctreeCuda<float>::build(const Points<double>&, const TreeSoftening&, int);
-template void OctreeCuda<double>::build(const Points<double>&, const TreeSoftening&, int);
+template void OctreeCuda<float>::build(const Points<float>&, const TreeSoftening&, int, const Forest&);
+template void OctreeCuda<float>::build(const Points<double>&, const TreeSoftening&, int, const Forest&);
+template void OctreeCuda<double>::build(const Points<double>&, const TreeSoftening&, int, const Forest&);
 template void OctreeCuda<float>::find_rest(const float*, double, float*);
 template void OctreeCuda<float>::find_rest(const double*, double, float*);
 template void OctreeCuda<double>::find_rest(const double*, double, float*);

@@ -1,9 +1,11 @@
 #pragma once
-// CUDA only: the octree of tree/octree.hpp built on the device. The numbering of cells within a level depends on the
-// order of atomics; nothing that is computed from them does, for lists follow the order of children.
+// CUDA only: the octree of tree/octree.hpp built on the device, or a forest of them (tree/forest.hpp). The numbering of
+// cells below the roots depends on the order of atomics; nothing that is computed from them does, for lists follow the
+// order of children.
 #include "device/arena.hpp"
 #include "tree/cells_cuda.cuh"
 #include "tree/octree_cpu.hpp"
+#include "tree/roots_cuda.cuh"
 #include "tree/saved_tree.hpp"
 
 namespace pergola::tree {
@@ -27,8 +29,8 @@ struct BuildReport {
 /// How far the particles of the leaves are apart; tree/saved_tree.hpp.
 struct TreeSpread {
   std::int64_t sum, leaves;
-  std::uint32_t finite;  // 0: a position is no finite number
-  std::uint32_t astray;  // 1: a leaf has left the periodic box
+  std::uint32_t broken;  // 1: a position is no finite number
+  std::uint32_t astray;  // 1: a leaf has left the periodic box, or particles the cube of their root
 };
 
 template <class T>
@@ -36,12 +38,13 @@ class OctreeCuda {
  public:
   explicit OctreeCuda(const Device& device) : device_(device) {}
 
-  /// As OctreeCpu::build. Waits for the device once, to learn of levels, frame and crowded keys.
+  /// As OctreeCpu::build, with the roots of a forest. Waits for the device once, to learn of levels, frame and crowded
+  /// keys.
   template <class Real>
-  void build(const Points<Real>& points, const TreeSoftening& softening, int order);
-  /// As OctreeCpu::refresh. Waits once.
+  void build(const Points<Real>& points, const TreeSoftening& softening, int order, const Forest& forest = {});
+  /// As OctreeCpu::refresh; the forest is that of a tree built now. Waits once.
   template <class Real>
-  bool refresh(const Points<Real>& points, const TreeSoftening& softening, int order);
+  bool refresh(const Points<Real>& points, const TreeSoftening& softening, int order, const Forest& forest = {});
   /// What refresh() builds on.
   void save(StateBlocks& blocks);
   bool restore(const StateBlocks& blocks, std::int64_t count, bool periodic);
@@ -66,15 +69,23 @@ class OctreeCuda {
   /// Cells level_begin(l) … level_begin(l + 1) − 1 are those of level l.
   std::uint32_t level_begin(int level) const { return level_begin_[level]; }
   std::uint32_t cells() const { return level_begin_[level_count_]; }
+  std::uint32_t roots_count() const { return level_begin_[1]; }
+  RootsView roots() const;
   const std::uint32_t* order() const { return place_.data(); }
   std::int64_t count() const { return count_; }
   /// Memory for others between two builds: keys lie in it while the tree is built.
   std::byte* arena(std::int64_t bytes);
   /// Bytes that a tree of n particles takes, the arena apart.
-  static std::int64_t device_bytes(std::int64_t n, int order, const TreeSoftening& softening);
+  static std::int64_t device_bytes(std::int64_t n, int order, const TreeSoftening& softening, const Forest& forest);
   /// What build() takes of that, in its order. Public, for nvcc.
   template <class Self>
   static void room_for_links(Self& tree, Arena& arena, std::int64_t cells);
+  template <class Self>
+  static void room_for_roots(Self& tree, Arena& arena, const Forest& forest) {
+    if (forest.level == 0) return;
+    arena.room(tree.root_place_, forest.places()), arena.room(tree.root_at_, forest.places() + 1);
+    arena.room(tree.root_begin_, forest.places() + 1), arena.room(tree.roots_along_, std::int64_t{3} << forest.level);
+  }
   template <class Self>
   static void room_to_sort(Self& tree, Arena& arena, std::int64_t n);
   template <class Self>
@@ -94,6 +105,8 @@ class OctreeCuda {
   void sort_points(const Points<Real>& points, const SofteningDigit& digit, KeyDepth depth);
   void sort_keys(int unsorted_bits, int key_bits);
   void order_by_id(const std::uint64_t* id, int unsorted_bits);
+  void plant(const Forest& forest);
+  void start_roots();  // tree/roots_cuda.cu, as plant()
   bool split_cells(KeyDepth depth);
   /// `moved`: particles stay with the leaf of the pass before.
   template <class Real>
@@ -107,8 +120,11 @@ class OctreeCuda {
     bool has_accelerations = false, periodic = false, knows_spread = false;
     std::int64_t spread = 0;
     Frame frame;
+    Forest forest;
     int level_count = 0;
     std::vector<std::uint32_t> level_begin;
+    Buffer<std::uint32_t> root_place, root_at;
+    Buffer<RootsAlong> roots_along;
     Buffer<std::uint32_t> place, parent;
     Buffer<CellLink> link;
     Buffer<CellRecord> record;
@@ -124,6 +140,7 @@ class OctreeCuda {
   bool knows_spread_ = false;
   std::int64_t spread_ = 0;  // when it was built; found when it is first asked for
   BuildReport report_{};
+  Forest forest_;
   std::uint32_t level_begin_[most_levels + 2] = {};
   int level_count_ = 0, expected_levels_ = 15;
   std::uint64_t* keys_ = nullptr;  // in the arena: sorted ones, after sort_keys()
@@ -132,7 +149,9 @@ class OctreeCuda {
   Buffer<double> partial_;
   Buffer<unsigned long long> mass_limbs_;  // zeros between two uses
   Buffer<BuildReport> device_report_;
-  Buffer<TreeSpread> device_spread_;  // when it was built, now
+  Buffer<TreeSpread> device_spread_;                         // when it was built, now
+  Buffer<std::uint32_t> root_place_, root_at_, root_begin_;  // RootsView; the first particle by place, and the end
+  Buffer<RootsAlong> roots_along_;
   Buffer<std::uint32_t> place_, parent_;
   Buffer<PlacedMass<T>> particle_;
   Buffer<T> softening_, row_;

@@ -71,7 +71,8 @@ template <class T>
 void OctreeCpu<T>::save(StateBlocks& blocks) const {
   const std::uint32_t* const values = sort_.values.data();
   const double* const a = acceleration_.data();
-  SavedTree saved{frame_, {values, values + count_}, cells_.link, cells_.parent, cells_.level_begin, {}, spread_, {}};
+  SavedTree saved{frame_, {values, values + count_}, cells_.link, cells_.parent, cells_.level_begin, {}, spread_, {}, 0,
+                  {}};
   if (has_accelerations_ && count_ > 0) saved.acceleration.assign(a, a + cells_.size());
   for (std::int64_t c = 0; periodic_ && c < (count_ > 0 ? cells_.size() : 0); ++c) {
     const CellShape& s = shape_.data()[c];

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "device/launch.cuh"
+#include "tree/moments_cuda.cuh"
 #include "tree/octree_cuda.cuh"
 #include "tree/shape.hpp"
 
@@ -9,25 +10,52 @@ namespace pergola::tree {
 
 namespace {
 
+/// Whether particles of a root are outside of its cube by more than the slack.
+__device__ bool has_left(const CellRecord& root, const BoxAbout& box, std::uint32_t place, double side, double slack) {
+  const double centre[3] = {root.x, root.y, root.z};
+  bool left = false;
+  for (int axis = 0; axis < 3; ++axis) {
+    const double low = root_index(place, axis) * side;
+    left = left || centre[axis] + static_cast<double>(box.low[axis]) < low - slack ||
+           centre[axis] + static_cast<double>(box.high[axis]) > low + side + slack;
+  }
+  return left;
+}
+
+/// Cells that are surveyed. `box`: null while particles are in the cubes of their roots.
+struct Surveyed {
+  const CellRecord* record;
+  const BoxAbout* box;
+  const std::uint32_t* place;  // of the roots
+  std::uint32_t cells, roots;
+  Vec3<double> period;
+  double side, slack;  // of the roots
+};
+
 /// Whole numbers: the sum does not depend on the order of the atomics.
-__global__ void spread_kernel(const CellRecord* record, std::uint32_t cells, Vec3<double> period, TreeSpread* spread) {
+__global__ void spread_kernel(const __grid_constant__ Surveyed all, TreeSpread* spread) {
+  const CellRecord* const record = all.record;
+  const Vec3<double>& period = all.period;
   long long sum = 0;
   unsigned leaves = 0;
   bool astray = false;
-  for (std::uint32_t c = blockIdx.x * blockDim.x + threadIdx.x; c < cells; c += gridDim.x * blockDim.x)
+  for (std::uint32_t c = blockIdx.x * blockDim.x + threadIdx.x; c < all.cells; c += gridDim.x * blockDim.x) {
+    if (c < all.roots) {
+      if (!isfinite(record[c].x + record[c].y + record[c].z) || !isfinite(record[c].r)) spread->broken = 1;
+      if (all.box) astray = astray || has_left(record[c], all.box[c], all.place[c], all.side, all.slack);
+    }
     if (record[c].children() == 0) {
       sum += leaf_spread(record[c].r, smallest_scale);
       ++leaves;
       astray = astray || (period.x > 0 && is_astray({record[c].x, record[c].y, record[c].z}, period));
     }
+  }
   if (astray) spread->astray = 1;
   for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_xor_sync(all_lanes, sum, offset);
   leaves = __reduce_add_sync(all_lanes, leaves);
   if (threadIdx.x % 32 != 0) return;
   atomicAdd(reinterpret_cast<unsigned long long*>(&spread->sum), static_cast<unsigned long long>(sum));
   atomicAdd(reinterpret_cast<unsigned long long*>(&spread->leaves), static_cast<unsigned long long>(leaves));
-  if (blockIdx.x == 0 && threadIdx.x == 0)
-    spread->finite = isfinite(record[0].x + record[0].y + record[0].z) && isfinite(record[0].r);
 }
 
 template <class T>
@@ -39,23 +67,34 @@ std::vector<T> on_host(const Device& device, const T* values, std::int64_t count
 
 }  // namespace
 
-/// Of the cells as they are now, into device_spread_[which]. Does not wait.
+/// Of the cells as they are now, into device_spread_[which]. In a box of a period above 0, also whether particles have
+/// gone too far, right after upward(). Does not wait.
 template <class T>
 void OctreeCuda<T>::measure_spread(int which, const Vec3<double>& period) {
   if (device_spread_.size() == 0) device_spread_ = Buffer<TreeSpread>(device_, 2);
   TreeSpread* const to = device_spread_.data() + which;
   const auto stream = cuda::handle(device_.stream());
   cuda::check(cudaMemsetAsync(to, 0, sizeof(TreeSpread), stream), "tree spread");
-  spread_kernel<<<256, 256, 0, stream>>>(record_.data(), cells(), period, to);
+  const bool in_forest = period.x > 0 && forest_.level > 0;
+  const Surveyed all{record_.data(),     in_forest ? reinterpret_cast<const BoxAbout*>(arena_.data()) : nullptr,
+                     root_place_.data(), cells(),
+                     roots_count(),      period,
+                     forest_.side(),     forest_.slack()};
+  spread_kernel<<<256, 256, 0, stream>>>(all, to);
   cuda::check(cudaGetLastError(), "tree spread");
 }
 
 template <class T>
 template <class Real>
-bool OctreeCuda<T>::refresh(const Points<Real>& points, const TreeSoftening& softening, int order) {
+bool OctreeCuda<T>::refresh(const Points<Real>& points, const TreeSoftening& softening, int order,
+                            const Forest& forest) {
   device_.make_current();
   if (points.count != count_) return false;
   if (count_ == 0) return true;
+  if (forest_.level > 0) {
+    if (forest.level != forest_.level) return false;
+    if (roots_along_.size() == 0) plant(forest);  // restored
+  }
   const Vec3<double> period = periodic_ ? unit_period(points.box, report_.frame) : Vec3<double>{0, 0, 0};
   if (!knows_spread_) measure_spread(0, {0, 0, 0});
   upward(points, softening, order, true);
@@ -63,7 +102,7 @@ bool OctreeCuda<T>::refresh(const Points<Real>& points, const TreeSoftening& sof
   const auto spread = device_spread_.to_host();
   if (!knows_spread_) spread_ = spread[0].sum;
   knows_spread_ = true;
-  return spread[1].finite && !spread[1].astray && !has_grown(spread_, spread[1].sum, spread[1].leaves);
+  return !spread[1].broken && !spread[1].astray && !has_grown(spread_, spread[1].sum, spread[1].leaves);
 }
 
 template <class T>
@@ -79,6 +118,8 @@ void OctreeCuda<T>::save(StateBlocks& blocks) {
   saved.spread = spread_;
   saved.order = on_host(device_, place_.data(), count_);
   saved.level_begin.assign(level_begin_, level_begin_ + level_count_ + 1);
+  saved.root_level = forest_.level;
+  saved.root = on_host(device_, root_place_.data(), forest_.level > 0 && count_ > 0 ? roots_count() : 0);
   saved.link = on_host(device_, link_.data(), cells());
   saved.parent = on_host(device_, parent_.data(), cells());
   const auto a = on_host(device_, acceleration_.data(), has_accelerations_ ? cells() : 0);
@@ -99,6 +140,16 @@ bool OctreeCuda<T>::restore(const StateBlocks& blocks, std::int64_t count, bool 
   report_.frame = saved.frame;
   spread_ = saved.spread;
   knows_spread_ = true;
+  forest_ = Forest();
+  forest_.level = saved.root_level;
+  if (forest_.level > 0) {
+    std::vector<std::uint32_t> at(static_cast<std::size_t>(forest_.places() + 1), no_root);
+    for (std::size_t r = 0; r < saved.root.size(); ++r) at[saved.root[r]] = static_cast<std::uint32_t>(r);
+    std::vector<std::uint32_t> place = saved.root;
+    place.resize(static_cast<std::size_t>(forest_.places()));  // the room of room_for_roots()
+    root_place_ = Buffer<std::uint32_t>(device_, place), root_at_ = Buffer<std::uint32_t>(device_, at);
+    roots_along_ = {};
+  }
   place_ = Buffer<std::uint32_t>(device_, saved.order);
   level_count_ = static_cast<int>(saved.level_begin.size()) - 1;
   std::copy(saved.level_begin.begin(), saved.level_begin.end(), level_begin_);
@@ -125,8 +176,12 @@ void OctreeCuda<T>::put_aside() {
             knows_spread_,
             spread_,
             report_.frame,
+            forest_,
             level_count_,
             {level_begin_, level_begin_ + level_count_ + 1},
+            std::move(root_place_),
+            std::move(root_at_),
+            std::move(roots_along_),
             std::move(place_),
             std::move(parent_),
             std::move(link_),
@@ -141,7 +196,9 @@ void OctreeCuda<T>::take_up() {
   count_ = aside_.count, report_.frame = aside_.frame;
   has_accelerations_ = aside_.has_accelerations, periodic_ = aside_.periodic;
   knows_spread_ = aside_.knows_spread, spread_ = aside_.spread;
-  level_count_ = aside_.level_count;
+  forest_ = aside_.forest, level_count_ = aside_.level_count;
+  root_place_ = std::move(aside_.root_place), root_at_ = std::move(aside_.root_at);
+  roots_along_ = std::move(aside_.roots_along);
   std::copy(aside_.level_begin.begin(), aside_.level_begin.end(), level_begin_);
   place_ = std::move(aside_.place), parent_ = std::move(aside_.parent), link_ = std::move(aside_.link);
   record_ = std::move(aside_.record), acceleration_ = std::move(aside_.acceleration);
@@ -158,8 +215,8 @@ template void OctreeCuda<float>::put_aside();
 template void OctreeCuda<double>::put_aside();
 template void OctreeCuda<float>::take_up();
 template void OctreeCuda<double>::take_up();
-template bool OctreeCuda<float>::refresh(const Points<float>&, const TreeSoftening&, int);
-template bool OctreeCuda<float>::refresh(const Points<double>&, const TreeSoftening&, int);
-template bool OctreeCuda<double>::refresh(const Points<double>&, const TreeSoftening&, int);
+template bool OctreeCuda<float>::refresh(const Points<float>&, const TreeSoftening&, int, const Forest&);
+template bool OctreeCuda<float>::refresh(const Points<double>&, const TreeSoftening&, int, const Forest&);
+template bool OctreeCuda<double>::refresh(const Points<double>&, const TreeSoftening&, int, const Forest&);
 
 }  // namespace pergola::tree

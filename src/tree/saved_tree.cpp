@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "tree/forest.hpp"
 
 namespace pergola::tree {
 
@@ -27,10 +28,21 @@ void check_order(const std::vector<std::uint32_t>& order) {
   }
 }
 
-void check_levels(const std::vector<std::uint32_t>& begin, std::size_t cells) {
-  bool good = begin.size() >= 2 && begin[0] == 0 && begin[1] == 1 && begin.back() == cells;
+std::size_t root_count(const SavedTree& tree) { return tree.root_level > 0 ? tree.root.size() : 1; }
+
+void check_levels(const std::vector<std::uint32_t>& begin, std::size_t roots, std::size_t cells) {
+  bool good = begin.size() >= 2 && begin[0] == 0 && begin[1] == roots && begin.back() == cells;
   for (std::size_t l = 1; good && l < begin.size(); ++l) good = begin[l] > begin[l - 1];
-  if (!good) refuse("tree.level_begin", "expected numbers that rise from 0, 1 to " + std::to_string(cells));
+  if (!good)
+    refuse("tree.level_begin",
+           "expected numbers that rise from 0, " + std::to_string(roots) + " to " + std::to_string(cells));
+}
+
+void check_roots(const SavedTree& tree) {
+  for (std::size_t r = 0; r < tree.root.size(); ++r)
+    if (tree.root[r] >> 3 * tree.root_level != 0 || (r > 0 && tree.root[r] <= tree.root[r - 1]))
+      refuse("tree.root", "place " + std::to_string(tree.root[r]) + " at " + std::to_string(r) +
+                              ", expected places of level " + std::to_string(tree.root_level) + " that rise");
 }
 
 /// The children of a cell are cells of the next level that hold its particles, one after the other.
@@ -64,10 +76,19 @@ void check_cell(const SavedTree& tree, std::uint32_t cell, std::uint64_t begin, 
 }
 
 void check_cells(const SavedTree& tree) {
-  const CellLink& root = tree.link[0];
-  if (root.first != 0 || root.count != tree.order.size())
-    refuse("tree.link", "the first cell has the particles " + range(root.first, root.count) + ", expected " +
-                            range(0, tree.order.size()));
+  std::uint64_t at = 0;
+  const std::size_t roots = root_count(tree);
+  for (std::size_t r = 0; r < roots; ++r) {
+    const CellLink& root = tree.link[r];
+    if (root.first != at || root.count == 0 || (r + 1 == roots && at + root.count != tree.order.size()))
+      refuse("tree.link", "root " + std::to_string(r) + " has the particles " + range(root.first, root.count) +
+                              ", expected some from " + std::to_string(at) + " on, to the last one of " +
+                              std::to_string(tree.order.size()));
+    if (tree.parent[r] != r)
+      refuse("tree.parent",
+             "root " + std::to_string(r) + " has the parent " + std::to_string(tree.parent[r]) + ", expected itself");
+    at += root.count;
+  }
   const auto& begin = tree.level_begin;
   std::uint64_t children = 0;
   for (std::size_t level = 0; level + 1 < begin.size(); ++level)
@@ -76,9 +97,9 @@ void check_cells(const SavedTree& tree) {
       check_cell(tree, cell, begin[level + 1], last ? begin[level + 1] : begin[level + 2]);
       children += tree.link[cell].children;
     }
-  // Each has one parent, so none is left over.
-  if (children + 1 != tree.link.size())
-    refuse("tree.link", std::to_string(children) + " children, expected " + std::to_string(tree.link.size() - 1));
+  // Each but the roots has one parent, so none is left over.
+  if (children + roots != tree.link.size())
+    refuse("tree.link", std::to_string(children) + " children, expected " + std::to_string(tree.link.size() - roots));
 }
 
 void check(const SavedTree& tree) {
@@ -87,7 +108,8 @@ void check(const SavedTree& tree) {
                       std::isfinite(f.side) && std::isfinite(f.mass);
   if (!finite || f.side <= 0 || f.mass <= 0) refuse("tree.frame", "expected finite numbers, side and mass above 0");
   check_order(tree.order);
-  check_levels(tree.level_begin, tree.link.size());
+  check_levels(tree.level_begin, root_count(tree), tree.link.size());
+  check_roots(tree);
   check_cells(tree);
   if (!tree.acceleration.empty() && tree.acceleration.size() != tree.link.size())
     refuse("tree.acceleration", std::to_string(tree.acceleration.size()) +
@@ -114,6 +136,10 @@ void SavedTree::save(StateBlocks& blocks, const std::string& kind) const {
   blocks.put("tree.acceleration", acceleration);
   blocks.put_value("tree.spread", spread);
   if (!centre.empty()) blocks.put("tree.centre", centre);
+  if (root_level == 0) return;
+  blocks.put_value("tree.root_level", std::int64_t{root_level});
+  blocks.put_value("tree.roots", static_cast<std::int64_t>(root.size()));
+  blocks.put("tree.root", root);
 }
 
 bool SavedTree::restore(const StateBlocks& blocks, const std::string& kind, std::int64_t count) {
@@ -136,6 +162,13 @@ bool SavedTree::restore(const StateBlocks& blocks, const std::string& kind, std:
   acceleration = blocks.get<double>("tree.acceleration", size("tree.accelerations"));
   spread = blocks.get_value<std::int64_t>("tree.spread");
   if (kind.ends_with("periodic")) centre = blocks.get<double>("tree.centre", 3 * link.size());
+  if (blocks.blocks().contains("tree.root_level")) {
+    const auto level = blocks.get_value<std::int64_t>("tree.root_level");
+    if (level < 1 || level > finest_roots)
+      refuse("tree.root_level", "found " + std::to_string(level) + ", expected 1 to " + std::to_string(finest_roots));
+    root_level = static_cast<int>(level);
+    root = blocks.get<std::uint32_t>("tree.root", size("tree.roots"));
+  }
   check(*this);
   return true;
 }

@@ -18,6 +18,8 @@ struct SavedTree {
   std::vector<double> acceleration;  // empty: angles alone decide
   std::int64_t spread = 0;           // LeafSpread of the tree when it was built
   std::vector<double> centre;        // x, y, z of each cell in a periodic box; else empty
+  int root_level = 0;                // Forest::level (tree/forest.hpp); 0: one root
+  std::vector<std::uint32_t> root;   // of a forest: the places of its roots, which rise; else empty
 
   /// `kind`: whose tree it is, tree_kind(). Trees of another kind are not taken. Throws Error(input) when a number of
   /// the tree leads anywhere outside of it.

@@ -1,8 +1,9 @@
+#include "tree/traverse_cuda.cuh"
+
 #include "device/launch.cuh"
 #include "physics/opening.hpp"
 #include "physics/pair.hpp"
 #include "tree/estimate.hpp"
-#include "tree/walk_cuda.cuh"
 
 namespace pergola::tree {
 
@@ -124,31 +125,37 @@ class Traversal {
   /// Of the group that the cell belongs to, or the smallest of those in it.
   __device__ float acceleration() const {
     std::uint32_t at = cell_;
-    while (at != 0 && job_.link[job_.parent[at]].count <= estimate_capacity) at = job_.parent[at];
+    for (std::uint32_t above = job_.parent[at]; above != at && job_.link[above].count <= estimate_capacity;
+         above = job_.parent[at])
+      at = above;
     return job_.acceleration[at];
   }
 
   __device__ void look_at_all() {
-    std::uint32_t depth = 0;
-    if (cell_ == 0) {
-      look_at(0, lane_ == 0, depth);
-      return;
-    }
-    ListReader candidates(job_.from.head[job_.parent[cell_]], nullptr, 0, job_.from.pool);
-    while (depth > 0 || !candidates.done()) {
-      std::uint32_t count, source = 0;
+    const std::uint32_t above = job_.parent[cell_];
+    const bool root = above == cell_;
+    const RootsAround around = root ? RootsAround(job_.roots, cell_) : RootsAround();
+    ListReader candidates(root ? ListHead{0, 0} : job_.from.head[above], nullptr, 0, job_.from.pool);
+    std::uint32_t depth = 0, met = 0;  // met: of the roots around
+    while (depth > 0 || met < around.count() || !candidates.done()) {
+      std::uint32_t source = 0;
+      bool valid;
       if (depth > 0) {
         // So few at a time that what they open finds room: one by one a stack grows by at most 7 per level.
         const std::uint32_t room = depth + 512 < stack_room ? (stack_room - 512 - depth) / 8 + 1 : 1;
-        count = depth < 32 ? depth : 32;
+        std::uint32_t count = depth < 32 ? depth : 32;
         count = count < room ? count : room;
         depth -= count;
-        if (lane_ < static_cast<int>(count)) source = stack_[depth + static_cast<std::uint32_t>(lane_)];
+        valid = lane_ < static_cast<int>(count);
+        if (valid) source = stack_[depth + static_cast<std::uint32_t>(lane_)];
         __syncwarp();
+      } else if (root) {
+        valid = around.take(met + static_cast<std::uint32_t>(lane_), source);
+        met += 32;
       } else {
-        count = candidates.take(lane_, source);
+        valid = lane_ < static_cast<int>(candidates.take(lane_, source));
       }
-      look_at(source, lane_ < static_cast<int>(count), depth);
+      look_at(source, valid, depth);
     }
   }
 

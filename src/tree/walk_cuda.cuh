@@ -82,25 +82,6 @@ __device__ __forceinline__ Vec3<double> separation(const Vec3<double>& from, con
     return {to.x - from.x, to.y - from.y, to.z - from.z};
 }
 
-template <class Space>
-struct TraverseJob {
-  Space space;  // OpenSpace or CutOffBox
-  const CellRecord* record = nullptr;
-  const CellLink* link = nullptr;
-  const std::uint32_t* parent = nullptr;
-  const float* acceleration = nullptr;
-  float support = 0;  // of the pair law
-  Opening opening;
-  WalkTargets targets;
-  WalkLists lists;
-  PassLists from, to;  // of the level above, of this level
-  WalkStatus* status = nullptr;
-};
-
-/// Finds who acts on the targets.
-template <class Space>
-void traverse(const TraverseJob<Space>& job, Stream stream);
-
 inline constexpr std::uint32_t no_slot = 0xffffffffu;
 
 /// Where results go: float or double arrays by target, null for what was not asked.
@@ -137,7 +118,7 @@ bool has_few_targets(const SumJob<T, Space>& job) {
 /// Sums the expansions of the targets' far cells.
 template <class T, class Space>
 void sum_far(const SumJob<T, Space>& job, int order, Stream stream);
-/// Adds what their parents, all done, have.
+/// Adds what their parents, all done, have. Roots have none.
 template <class T, class Space>
 void inherit(const SumJob<T, Space>& job, int order, Stream stream);
 /// Field of these, and of cells that act on single particles, for those targets that are leaves.

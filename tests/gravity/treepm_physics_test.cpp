@@ -133,6 +133,29 @@ TEST_P(TreePm, KeepsItWhereTheCutOffIsFarBelowTheBox) {
   EXPECT_LT(found.rms, 1e-2);
 }
 
+/// Sides that are no multiples of the roots of a GPU's forest, whose neighbours are found through them.
+TEST_P(TreePm, KeepsItInABoxThatIsNoCube) {
+  constexpr Box brick{{-0.5, 0, 0.25}, {2, 1.3, 0.9}, Boundary::periodic};
+  Particles p = model("random", 41);
+  for (std::size_t i = 0; i < p.x.size(); ++i) {
+    p.y[i] = brick.corner.y + brick.side.y / side * (p.y[i] - box.corner.y);
+    p.z[i] = brick.corner.z + brick.side.z / side * (p.z[i] - box.corner.z);
+  }
+  SolverOptions o = options(1e-2);
+  set_box(o, brick);
+  const auto places = sample_places(p.size(), 60);
+  const auto all = forces(o, p);
+  const auto exact = ewald_sum(p, places, brick, o.softening, o.gravitational_constant, 2);
+  ForceResult some;
+  for (const std::int64_t place : places) {
+    const auto i = static_cast<std::size_t>(place);
+    some.ax.push_back(all.ax[i]), some.ay.push_back(all.ay[i]), some.az.push_back(all.az[i]);
+  }
+  const ForceErrors errors = force_errors(some, exact);
+  EXPECT_LT(errors.median, 1e-2);
+  EXPECT_LT(errors.p99, 6e-2);
+}
+
 TEST_P(TreePm, SoftensWithBothKernelsAndBySpecies) {
   Particles p = model("clustered", 10);
   for (std::size_t i = 0; i < p.species.size(); ++i) p.species[i] = i % 3 == 0 ? 2 : 1;

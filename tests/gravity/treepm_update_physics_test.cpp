@@ -84,11 +84,11 @@ class TreePmUpdate : public DeviceTest {
 };
 
 // Reference: Ewald's sum. What was prepared at time 0 serves later: that it does is seen from the bits, which differ
-// from those of a new tree.
+// from those of a new tree. At the last time particles have nearly left the roots of a GPU's forest as far as they may.
 TEST_P(TreePmUpdate, KeepsItsCellsAndItsAccuracyThroughTheSidesOfTheBox) {
   const auto d = device(2);
   const auto places = sample_places(count, 150);
-  for (const double time : {0.03, 0.15}) {
+  for (const double time : {0.03, 0.15, 0.28}) {
     const auto now = drifting(time);
     const BoxOnDevice before(d, drifting(0)), after(d, now);
     const auto kept = solver(), anew = solver();
@@ -159,6 +159,18 @@ TEST_P(TreePmUpdate, NumbersOfAnotherTreeAreNotTaken) {
   centres.pop_back();
   blocks.put("tree.centre", centres);
   EXPECT_THROW(solver()->restore(blocks, count), Error);
+  if (!d.is_cuda()) return;
+  // A forest: its roots are told apart by their places.
+  blocks = {};
+  whole->save(blocks);
+  auto roots = blocks.get<std::uint32_t>("tree.root", blocks.blocks().at("tree.root").size() / sizeof(std::uint32_t));
+  ASSERT_GT(roots.size(), 1u);
+  for (const std::uint32_t place : {roots.front(), std::uint32_t{8}}) {
+    auto wrong = roots;
+    wrong.back() = place;
+    blocks.put("tree.root", wrong);
+    EXPECT_THROW(solver()->restore(blocks, count), Error) << place;
+  }
 }
 
 TEST_P(TreePmUpdate, PositionThatIsNotFiniteIsFound) {

@@ -1,0 +1,28 @@
+#pragma once
+// CUDA only: the first step of the walk of tree/walk_cuda.cuh, lists of who acts on its targets.
+#include "tree/roots_cuda.cuh"
+#include "tree/walk_cuda.cuh"
+
+namespace pergola::tree {
+
+template <class Space>
+struct TraverseJob {
+  Space space;  // OpenSpace or CutOffBox
+  const CellRecord* record = nullptr;
+  const CellLink* link = nullptr;
+  const std::uint32_t* parent = nullptr;
+  RootsView roots;
+  const float* acceleration = nullptr;
+  float support = 0;  // of the pair law
+  Opening opening;
+  WalkTargets targets;
+  WalkLists lists;
+  PassLists from, to;  // of the level above, of this level
+  WalkStatus* status = nullptr;
+};
+
+/// Finds who acts on the targets.
+template <class Space>
+void traverse(const TraverseJob<Space>& job, Stream stream);
+
+}  // namespace pergola::tree
