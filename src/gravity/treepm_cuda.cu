@@ -11,7 +11,8 @@ namespace {
 /// The mesh goes through the particles in the tree's order, in which neighbours are neighbours in space, and works in
 /// the tree's memory, which is free between its building and the walk. What it finds does not depend on the order. Its
 /// forces are written to where the answers go, and the walk adds its own; the opening of the walk, which compares with
-/// the whole acceleration, has the mean of them over each group of particles.
+/// the whole acceleration, has the mean of them over each group of particles. So that they are found once, that
+/// comparison is made ready by the first evaluation after a tree is built.
 template <Precision precision>
 class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTargetsCuda> {
  public:
@@ -21,6 +22,14 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
 
   void find_long_range(const Sources<State>& sources, State* const (&into)[3]) override;
   void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
+  void save(StateBlocks& blocks) override {
+    if (lacks_estimate_) estimate();
+    Base::save(blocks);
+  }
+  void put_aside() override {
+    if (lacks_estimate_) estimate();
+    Base::put_aside();
+  }
   std::int64_t device_bytes(std::int64_t n) const override {
     const auto found = this->parameters_for(n);
     const auto mesh = this->make_mesh(found);
@@ -53,16 +62,28 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
   void set_up(std::int64_t count);
   void find_mesh();
   void estimate();
+  void estimate(const Forces<State>& of_mesh);
+  void find_rest(int axis, const State* acceleration) {
+    clock_->begin("tree");
+    tree_.find_rest(acceleration, this->per_acceleration(), mesh_memory().rest[axis]);
+  }
+  void finish_estimate() {
+    const MeshMemory memory = mesh_memory();
+    tree_.estimate_accelerations(rough_box_, {memory.rest[0], memory.rest[1], memory.rest[2]});
+    lacks_estimate_ = false;
+  }
   void take(const Sources<State>& sources, bool moved) override;
   bool restore_tree(const StateBlocks& blocks, std::int64_t count) override {
     device_.make_current();
     if (count_ != count) set_up(count);
+    lacks_estimate_ = false;
     return tree_.restore(blocks, count, true);
   }
 
   tree::ShortRangeBox<Pair> walk_box_;    // for the walk
   tree::ShortRangeBox<float> rough_box_;  // for the estimate of accelerations
   bool has_mesh_ = false;                 // the mesh holds the sources of now
+  bool lacks_estimate_ = false;           // of a tree that was built
 };
 
 template <Precision precision>
@@ -111,21 +132,27 @@ void TreePmCuda<precision>::find_long_range(const Sources<State>& sources, State
 /// The accelerations that the walk's opening compares with.
 template <Precision precision>
 void TreePmCuda<precision>::estimate() {
-  const double unit = this->per_acceleration();
   if (this->has_mesh_forces()) find_mesh();
-  const MeshMemory memory = mesh_memory();
   for (int axis = 0; axis < 3; ++axis) {
     const State* rest = sources_.long_range[axis];
     if (this->has_mesh_forces()) {
+      State* const component = mesh_memory().component;
       Forces<State> forces;
-      (axis == 0 ? forces.ax : axis == 1 ? forces.ay : forces.az) = memory.component;
+      (axis == 0 ? forces.ax : axis == 1 ? forces.ay : forces.az) = component;
       mesh_->evaluate({nullptr, count_, count_}, want_acceleration, forces);
-      rest = memory.component;
+      rest = component;
     }
-    clock_->begin("tree");
-    tree_.find_rest(rest, unit, memory.rest[axis]);
+    find_rest(axis, rest);
   }
-  tree_.estimate_accelerations(rough_box_, {memory.rest[0], memory.rest[1], memory.rest[2]});
+  finish_estimate();
+}
+
+/// The same where the mesh's forces at all sources have been found.
+template <Precision precision>
+void TreePmCuda<precision>::estimate(const Forces<State>& of_mesh) {
+  const State* const rest[3] = {of_mesh.ax, of_mesh.ay, of_mesh.az};
+  for (int axis = 0; axis < 3; ++axis) find_rest(axis, rest[axis]);
+  finish_estimate();
 }
 
 template <Precision precision>
@@ -145,7 +172,8 @@ void TreePmCuda<precision>::take(const Sources<State>& sources, bool moved) {
   if (!kept) {
     tree_.build(points, softening, opening.order, forest);
     targets_.forget();
-    if (opening.tolerance > 0) estimate();
+    lacks_estimate_ = opening.tolerance > 0;
+    if (lacks_estimate_ && !this->has_mesh_forces()) estimate();
   }
   clock_->end();
 }
@@ -169,11 +197,14 @@ void TreePmCuda<precision>::evaluate(const Targets& targets, unsigned want, cons
   device_.make_current();
   tree::WalkOutput out = targets_.output(tree_, want, options_.gravitational_constant, forces);
   out.adds = this->has_mesh_forces();
+  const bool asks_all = !targets.index && targets.count == count_ && (want & want_acceleration);
+  if (lacks_estimate_ && !asks_all) estimate();
   // Again for each try of the walk, which overwrites both the mesh and the answers.
   const auto begin = [&] {
     if (out.adds) {
       find_mesh();
       mesh_->evaluate(targets, want, forces);
+      if (lacks_estimate_) estimate(forces);
       if (want & want_potential) complete_potentials(targets, forces.potential);
       has_mesh_ = false;
     }
