@@ -147,6 +147,9 @@ struct GravitySystem::Parts {
                                                 "after the start, found {}; raise time.step_max",
                                                 config.source, to_text(longest), to_text(config.run.end_time)));
     size = particles.count();
+    with_file_in_errors(config, [&] { begin(particles, at); });
+  }
+  void begin(ParticleSource& particles, double at) {
     check_memory();
     if (auto* made = dynamic_cast<DeviceSource*>(&particles); made && integrator->spread()) {
       Profile::Scope scope(&profile, "initial conditions");

@@ -1,4 +1,7 @@
 #pragma once
+#include <string_view>
+
+#include "base/error.hpp"
 #include "config/config.hpp"
 #include "particles/box.hpp"
 #include "particles/particle_source.hpp"
@@ -11,6 +14,17 @@ namespace pergola {
 /// and the key when a periodic box has no side or the box does not hold the particles.
 PERGOLA_API Box find_solver_box(const RunConfig& config, ParticleSource& particles, double stated_side);
 PERGOLA_API Box find_solver_box(const RunConfig& config, const Particles& particles, double stated_side);
+
+/// Calls body(). A solver knows the key of what it cannot work with, but not the file: its error gets that too.
+template <class Body>
+void with_file_in_errors(const RunConfig& config, const Body& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::input || !std::string_view(error.what()).starts_with("gravity.")) throw;
+    throw Error(ErrorKind::input, config.source + ": " + error.what());
+  }
+}
 
 /// Whether all particles are looked at for that, so that they are best kept on the host until they are on the device.
 bool box_is_for_all(const SolverOptions& options);

@@ -25,6 +25,11 @@ void check_universe(const RunConfig& config, const SolverOptions& gravity, Parti
                 fmt::format("{}: [cosmology]: expected particles at a scale factor > 0, the Time of their file or that "
                             "of the model cosmology, found {} at time {}",
                             config.source, particles.name(), to_text(scale_factor)));
+  for (const double redshift : config.output.redshifts)
+    if ((1 + redshift) * scale_factor > 1 + 1e-9)
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: output.redshifts: expected at most that of {}, {:.6g}, found {}", config.source,
+                              particles.name(), 1 / scale_factor - 1, to_text(redshift)));
   const Box box = box_of(gravity);
   if (!box.periodic()) {
     if (stated_side > 0)

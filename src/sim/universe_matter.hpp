@@ -9,8 +9,9 @@ namespace pergola {
 /// Ω_m H₀² x/2. Springel 2005, MNRAS 364, 1105, section 2.1; GADGET-2 does so too.
 ExternalPotential homogeneous_background(const RunConfig& config);
 
-/// Refuses particles without a scale factor, matter that is not that of the universe of [cosmology] in a periodic box,
-/// and a box that the particles state (its side; 0: none) in open space. `gravity`: with the box of the run.
+/// Refuses particles without a scale factor, snapshots at redshifts before theirs, matter that is not that of the
+/// universe of [cosmology] in a periodic box, and a box that the particles state (its side; 0: none) in open space.
+/// `gravity`: with the box of the run.
 void check_universe(const RunConfig& config, const SolverOptions& gravity, ParticleSource& particles,
                     double scale_factor, double stated_side);
 

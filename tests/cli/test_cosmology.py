@@ -328,6 +328,8 @@ class Cosmology(harness.CliTest):
             self.assertFalse(out.exists(), sets)
         self.bad(2, "run", self.config(f'file = "{file}"', "file.toml"), "--set", "cosmology.omega_matter=0.4", "-o", out,
                  says=["omega_matter", "0.3"])
+        self.bad(2, "run", self.config(f'file = "{file}"', "file.toml"), "--set", "output.redshifts=[60,20]", "-o", out,
+                 says=["file.toml: output.redshifts", "49", "60"])
         plain = CONFIG.replace("end_redshift = 9", "end_redshift = 0")
         self.bad(2, "run", self.config('model = "cube"', "cube.toml", plain), "-o", out, says="[cosmology]")
         self.bad(2, "run", self.config('model = "plummer"\nn = 100', "sphere.toml"), "--set", "gravity.solver=tree",

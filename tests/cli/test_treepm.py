@@ -162,8 +162,9 @@ radius = 1.0
         self.bad(2, "run", self.configuration(), *out, "--set", "gravity.treepm.cells=22",
                  says=["gravity.treepm.cells", "the nearest is"])
         self.bad(2, "run", self.configuration(), *out, "--set", "gravity.treepm.cells=8",
-                 says=["gravity.treepm.cut_off", "half the shortest side"])
-        self.bad(2, "run", self.configuration(), *out, "--set", "gravity.softening=0.5", says=["gravity.softening"])
+                 says=[".toml: gravity.treepm.cut_off", "half the shortest side"])
+        self.bad(2, "run", self.configuration(), *out, "--set", "gravity.softening=0.5",
+                 says=[".toml: gravity.softening"])
         self.bad(2, "run", self.configuration(), *out, "--set", "gravity.treepm.split=0.1",
                  says=["gravity.treepm.split"])
         self.bad(2, "run", self.configuration(), *out, "--set", "gravity.treepm.assignment=pqs",
