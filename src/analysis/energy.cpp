@@ -74,7 +74,7 @@ double sum_potentials(Solver<Real>& solver, const ShownParticles& shown, const S
   const auto terms =
       potential_terms(gravity, places.mass.data(), potential.data(), places.x.data(), places.y.data(), places.z.data());
   Terms<1> total;
-  add_terms(shown.device(), shown.count(), terms, total);
+  add_parts(chunk_terms(shown.device(), shown.count(), terms), total);
   return energy_of(gravity, total);
 }
 
@@ -128,7 +128,7 @@ class RankChunks {
  private:
   template <class Body>
   void append(std::int64_t n, const Body& terms, std::vector<Terms<Body::count>>& parts) const {
-    const auto more = chunk_sums(shown_.device().threads(), n, terms);
+    const auto more = chunk_terms(shown_.device(), n, terms);
     parts.insert(parts.end(), more.begin(), more.end());
   }
 
@@ -149,12 +149,15 @@ class RankChunks {
         [&](std::int64_t at, std::int64_t n, const std::byte* rows) {
           std::memcpy(missing.data() + at, rows, static_cast<std::size_t>(n) * sizeof(Real));
         });
-    const std::int64_t piece = std::min(piece_size(shown_.device()), shown_.count());
-    std::vector<Real> x, y, z, mass, potential;
-    for (auto* values : {&x, &y, &z, &mass, &potential}) values->resize(static_cast<std::size_t>(piece));
+    const Device& device = shown_.device();
+    const std::int64_t piece = std::min(piece_size(device), shown_.count());
+    Buffer<Real> number[5];
+    for (auto& one : number) one = Buffer<Real>(device, piece);
+    std::vector<Real> potential(static_cast<std::size_t>(piece));
     ShownArrays<Real> to;
-    to.x = x.data(), to.y = y.data(), to.z = z.data(), to.mass = mass.data();
-    const PotentialTerms<Real> terms = potential_terms<Real>(gravity, to.mass, potential.data(), to.x, to.y, to.z);
+    to.x = number[0].data(), to.y = number[1].data(), to.z = number[2].data(), to.mass = number[3].data();
+    Real* const potentials = number[4].data();
+    const PotentialTerms<Real> terms = potential_terms<Real>(gravity, to.mass, potentials, to.x, to.y, to.z);
     std::vector<Terms<1>> parts;
     for (std::int64_t first = 0; first < shown_.count(); first += piece) {
       const std::int64_t n = std::min(piece, shown_.count() - first);
@@ -162,6 +165,7 @@ class RankChunks {
       shown_.show(first, n, to);
       if (here > 0) known.read(from + first, here, potential.data());
       std::copy_n(missing.begin() + std::max<std::int64_t>(first - kept, 0), n - here, potential.begin() + here);
+      device.memory().from_host(potentials, potential.data(), static_cast<std::size_t>(n) * sizeof(Real));
       append(n, terms, parts);
     }
     return total_of(parts);
@@ -225,8 +229,9 @@ Energies measure_energies(const ShownParticles& shown, const SolverOptions& grav
   own.external.clear();
   const double pairs = pair_energy(shown, own, solver);
   Terms<8> sums;
-  each_conserved(shown, gravity,
-                 [&](std::int64_t n, const ConservedTerms& terms) { add_terms(shown.device(), n, terms, sums); });
+  each_conserved(shown, gravity, [&](std::int64_t n, const ConservedTerms& terms) {
+    add_parts(chunk_terms(shown.device(), n, terms), sums);
+  });
   return with_conserved(pairs, sums);
 }
 

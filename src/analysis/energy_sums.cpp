@@ -5,23 +5,23 @@ namespace pergola {
 namespace {
 
 template <class Body>
-void add(const Device& device, std::int64_t n, const Body& terms, Terms<Body::count>& total) {
+std::vector<Terms<Body::count>> sums(const Device& device, std::int64_t n, const Body& terms) {
   if (device.is_cuda()) {
-    if constexpr (cuda_built) return add_terms_cuda(device, n, terms, total);
+    if constexpr (cuda_built) return chunk_terms_cuda(device, n, terms);
   }
-  add_chunks(device.threads(), n, terms, total);
+  return chunk_sums(device.threads(), n, terms);
 }
 
 }  // namespace
 
-void add_terms(const Device& device, std::int64_t n, const ConservedTerms& terms, Terms<8>& total) {
-  add(device, n, terms, total);
+std::vector<Terms<8>> chunk_terms(const Device& device, std::int64_t n, const ConservedTerms& terms) {
+  return sums(device, n, terms);
 }
-void add_terms(const Device& device, std::int64_t n, const PotentialTerms<float>& terms, Terms<1>& total) {
-  add(device, n, terms, total);
+std::vector<Terms<1>> chunk_terms(const Device& device, std::int64_t n, const PotentialTerms<float>& terms) {
+  return sums(device, n, terms);
 }
-void add_terms(const Device& device, std::int64_t n, const PotentialTerms<double>& terms, Terms<1>& total) {
-  add(device, n, terms, total);
+std::vector<Terms<1>> chunk_terms(const Device& device, std::int64_t n, const PotentialTerms<double>& terms) {
+  return sums(device, n, terms);
 }
 
 }  // namespace pergola

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "device/chunk_sums.hpp"
 #include "device/device.hpp"
@@ -44,14 +45,14 @@ struct PotentialTerms {
   }
 };
 
-/// Sums over the particles 0 … n − 1 on their device, added to `total`. Wait.
-void add_terms(const Device& device, std::int64_t n, const ConservedTerms& terms, Terms<8>& total);
-void add_terms(const Device& device, std::int64_t n, const PotentialTerms<float>& terms, Terms<1>& total);
-void add_terms(const Device& device, std::int64_t n, const PotentialTerms<double>& terms, Terms<1>& total);
+/// Sums over the particles 0 … n − 1 on their device, chunk by chunk. Wait.
+std::vector<Terms<8>> chunk_terms(const Device& device, std::int64_t n, const ConservedTerms& terms);
+std::vector<Terms<1>> chunk_terms(const Device& device, std::int64_t n, const PotentialTerms<float>& terms);
+std::vector<Terms<1>> chunk_terms(const Device& device, std::int64_t n, const PotentialTerms<double>& terms);
 
 /// The CUDA side of it (analysis/energy_sums_cuda.cu); present where cuda_built is true.
-void add_terms_cuda(const Device& device, std::int64_t n, const ConservedTerms& terms, Terms<8>& total);
-void add_terms_cuda(const Device& device, std::int64_t n, const PotentialTerms<float>& terms, Terms<1>& total);
-void add_terms_cuda(const Device& device, std::int64_t n, const PotentialTerms<double>& terms, Terms<1>& total);
+std::vector<Terms<8>> chunk_terms_cuda(const Device& device, std::int64_t n, const ConservedTerms& terms);
+std::vector<Terms<1>> chunk_terms_cuda(const Device& device, std::int64_t n, const PotentialTerms<float>& terms);
+std::vector<Terms<1>> chunk_terms_cuda(const Device& device, std::int64_t n, const PotentialTerms<double>& terms);
 
 }  // namespace pergola

@@ -3,14 +3,14 @@
 
 namespace pergola {
 
-void add_terms_cuda(const Device& device, std::int64_t n, const ConservedTerms& terms, Terms<8>& total) {
-  cuda::add_chunks("sum of conserved quantities", device, n, terms, total);
+std::vector<Terms<8>> chunk_terms_cuda(const Device& device, std::int64_t n, const ConservedTerms& terms) {
+  return cuda::chunk_sums("sum of conserved quantities", device, n, terms);
 }
-void add_terms_cuda(const Device& device, std::int64_t n, const PotentialTerms<float>& terms, Terms<1>& total) {
-  cuda::add_chunks("sum of potentials", device, n, terms, total);
+std::vector<Terms<1>> chunk_terms_cuda(const Device& device, std::int64_t n, const PotentialTerms<float>& terms) {
+  return cuda::chunk_sums("sum of potentials", device, n, terms);
 }
-void add_terms_cuda(const Device& device, std::int64_t n, const PotentialTerms<double>& terms, Terms<1>& total) {
-  cuda::add_chunks("sum of potentials", device, n, terms, total);
+std::vector<Terms<1>> chunk_terms_cuda(const Device& device, std::int64_t n, const PotentialTerms<double>& terms) {
+  return cuda::chunk_sums("sum of potentials", device, n, terms);
 }
 
 }  // namespace pergola

@@ -35,17 +35,22 @@ __global__ void __launch_bounds__(sum_threads) sum_chunks(std::int64_t n, Body b
   parts[blockIdx.x].value[threadIdx.x] = all;
 }
 
-/// Adds body(i) for i = 0 … n − 1 to `total`. Waits.
+/// The sums of body(i) for i = 0 … n − 1, chunk by chunk. Waits.
 template <class Body>
-void add_chunks(const char* name, const Device& device, std::int64_t n, const Body& body, Terms<Body::count>& total) {
+std::vector<Terms<Body::count>> chunk_sums(const char* name, const Device& device, std::int64_t n, const Body& body) {
   const std::int64_t chunks = (n + sum_chunk - 1) / sum_chunk;
-  if (chunks == 0) return;
+  if (chunks == 0) return {};
   device.make_current();
   Buffer<Terms<Body::count>> parts(device, chunks);
   sum_chunks<<<static_cast<unsigned>(chunks), sum_threads, 0, handle(device.stream())>>>(n, body, parts.data());
   check(cudaGetLastError(), name);
-  for (const auto& part : parts.to_host())
-    for (int k = 0; k < Body::count; ++k) total.value[k] += part.value[k];
+  return parts.to_host();
+}
+
+/// Adds all of them to `total`. Waits.
+template <class Body>
+void add_chunks(const char* name, const Device& device, std::int64_t n, const Body& body, Terms<Body::count>& total) {
+  add_parts(chunk_sums(name, device, n, body), total);
 }
 
 }  // namespace pergola::cuda

@@ -1,15 +1,14 @@
 #pragma once
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 #include "domain/chunk_shares.hpp"
-#include "domain/shown_rows.hpp"
 #include "particles/shown_particles.hpp"
 
 namespace pergola {
 
 /// The particles of the chunks that a rank sums: those of its own that are in them, and what is missing of its last
-/// one. In the order of the input, on the CPU.
+/// one. In the order of the input, on the device of its own.
 class PERGOLA_API ShownChunks final : public ShownParticles {
  public:
   /// `own`: this rank's stretch of the particles. All ranks call it.
@@ -22,14 +21,11 @@ class PERGOLA_API ShownChunks final : public ShownParticles {
 
  private:
   template <class Real>
-  void fetch(Communicator& ranks, const ChunkShares& chunks, ShownRows<Real>& to);
-  template <class Real>
-  void show_range(std::int64_t first, std::int64_t n, const ShownArrays<Real>& to, const ShownRows<Real>& rest) const;
+  void show_range(std::int64_t first, std::int64_t n, const ShownArrays<Real>& to) const;
 
   const ShownParticles& own_;
   std::int64_t from_, kept_, missing_;
-  ShownRows<float> singles_;  // of what is missing
-  ShownRows<double> doubles_;
+  std::unique_ptr<ShownParticles> rest_;  // what is missing
 };
 
 }  // namespace pergola

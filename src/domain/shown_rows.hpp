@@ -2,8 +2,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <vector>
 
+#include "device/shared_buffer.hpp"
 #include "particles/shown_particles.hpp"
 
 namespace pergola {
@@ -46,21 +46,21 @@ void put_rows(const std::byte* from, std::int64_t at, std::int64_t count, ShownA
   });
 }
 
-/// Room for the wanted arrays of so many particles, aligned for their types.
+/// Room for the wanted arrays of so many particles, aligned for their types, which the device writes to and the host
+/// reads.
 template <class Real>
 struct ShownRows {
-  std::vector<Real> number[7];
-  std::vector<std::uint8_t> species;
-  std::vector<std::uint64_t> id;
+  SharedBuffer<Real> number[7];
+  SharedBuffer<std::uint8_t> species;
+  SharedBuffer<std::uint64_t> id;
   ShownArrays<Real> to;
 
-  ShownRows(std::int64_t wanted, std::int64_t count) {
+  ShownRows(const Device& device, std::int64_t wanted, std::int64_t count) {
     std::int64_t bit = 2;
     std::size_t numbers = 0;
-    const auto n = static_cast<std::size_t>(count);
-    const auto take = [&](auto& values, auto*& array) {
+    const auto take = [&]<class T>(SharedBuffer<T>& values, T*& array) {
       if (wanted & bit) {
-        values.resize(n);
+        values = SharedBuffer<T>(device, count);
         array = values.data();
       }
       bit *= 2;
@@ -69,8 +69,6 @@ struct ShownRows {
     take(species, to.species);
     take(id, to.id);
   }
-  ShownRows(const ShownRows&) = delete;
-  ShownRows& operator=(const ShownRows&) = delete;
 
   /// All of them as rows of a message.
   void pack(std::int64_t count, std::byte* out) {

@@ -1,5 +1,7 @@
 #include "domain/spread_shown.hpp"
 
+#include <algorithm>
+
 #include "domain/shown_rows.hpp"
 
 namespace pergola {
@@ -17,9 +19,14 @@ void read_shown(RankRows& rows, RankRows::Request request, const ShownArrays<Rea
 
 template <class Real>
 void answer(const ShownParticles& own, const RankRows::Request& request, std::byte* out) {
-  ShownRows<Real> answered(request.what, request.count);
-  if constexpr (sizeof(Real) == sizeof(double))
-    if (request.chosen) own.show_at(request.chosen, request.count, answered.to);
+  ShownRows<Real> answered(own.device(), request.what, request.count);
+  SharedBuffer<std::uint32_t> chosen(own.device(), request.chosen ? request.count : 0);
+  if constexpr (sizeof(Real) == sizeof(double)) {
+    if (request.chosen) {
+      std::copy_n(request.chosen, request.count, chosen.data());
+      own.show_at(chosen.data(), request.count, answered.to);
+    }
+  }
   if (!request.chosen) own.show(request.first, request.count, answered.to);
   own.device().synchronize();
   answered.pack(request.count, out);

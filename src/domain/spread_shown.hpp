@@ -8,12 +8,15 @@
 namespace pergola {
 
 /// The particles of all ranks at a moment, as rank 0 shows them: asked for where they are, a piece at a time, in the
-/// order of the input. On the CPU.
+/// order of the input. They come to the host, whatever device they live on, so that device() is the CPU.
 class PERGOLA_API SpreadShown final : public ShownParticles {
  public:
   /// `own`: rank 0's share. Requests are numbered from `what` on; answer_shown() answers them.
-  SpreadShown(RankRows& rows, const ShownParticles& own, std::int64_t what = 0) : rows_(rows), own_(own), what_(what) {}
-  const Device& device() const override { return own_.device(); }
+  SpreadShown(RankRows& rows, const ShownParticles& own, std::int64_t what = 0)
+      : rows_(rows),
+        device_(own.device().is_cuda() ? Device::open("cpu", own.device().threads()) : own.device()),
+        what_(what) {}
+  const Device& device() const override { return device_; }
   std::int64_t count() const override { return rows_.shares().total; }
   void show(std::int64_t first, std::int64_t n, const ShownArrays<float>& to) const override;
   void show(std::int64_t first, std::int64_t n, const ShownArrays<double>& to) const override;
@@ -24,7 +27,7 @@ class PERGOLA_API SpreadShown final : public ShownParticles {
 
  private:
   RankRows& rows_;
-  const ShownParticles& own_;
+  Device device_;
   std::int64_t what_;
 };
 

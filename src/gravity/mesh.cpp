@@ -72,6 +72,8 @@ class MeshSolver final : public SmoothedMesh<Real> {
         smoothing_(smoothing) {
     if (!(smoothing_ > 0)) check_mesh_options(mesh_);    // a split law's are chosen by its solver
     if (!mesh_.box.given()) mesh_.box.side = {1, 1, 1};  // for device_bytes only
+    if (ranks_ && device_.is_cuda() && !in_slabs())
+      throw Error(ErrorKind::input, "mesh: expected an FFT in a periodic box for ranks on GPUs, found another mesh");
   }
 
   const SolverInfo& info() const override { return mesh_info(); }
@@ -210,8 +212,9 @@ typename MeshSolver<Real>::ModeMemory MeshSolver<Real>::lay_out(std::byte* memor
   ModeMemory to;
   to.modes = to.component = p.poisson->layout();
   MemoryParts taken(memory);
-  to.modes.data = taken.template take<Real>(to.modes.size());
-  to.component.data = taken.template take<Real>(to.modes.size());
+  const std::int64_t room = std::max(field_size(), p.poisson->mode_values());  // for planes around a slab too
+  to.modes.data = taken.template take<Real>(room);
+  to.component.data = taken.template take<Real>(room);
   to.work = taken.template take<std::byte>(p.poisson->mode_work_bytes());
   // The density is written over the sums from the beginning on, a plane at least behind them.
   const std::int64_t sums = whole(p.exchange->sum_bytes());
@@ -243,6 +246,7 @@ void MeshSolver<Real>::gather_components(const MeshParticles<Real>& asking, cons
     if (!into[component]) continue;
     clock_->begin("force x y z");
     parts().poisson->from_modes(component, with_modes_.modes.read_only(), with_modes_.component, with_modes_.work);
+    parts().exchange->fetch_planes_around(with_modes_.component);
     clock_->begin("velocity x y z");
     parts().exchange->gather_component(component, asking, targets.index, targets.count,
                                        with_modes_.component.read_only(), constant_, into[component]);
@@ -385,6 +389,8 @@ std::unique_ptr<Solver<Real>> make_mesh_solver(const SolverOptions& options, con
 template <class Real>
 std::unique_ptr<Solver<Real>> make_spread_mesh(const SolverOptions& options, const Device& device,
                                                std::shared_ptr<Communicator> ranks) {
+  const bool slabs = options.mesh.poisson == Poisson::fft && options.mesh.box.periodic();
+  if (device.is_cuda() && !slabs) return nullptr;
   return std::make_unique<MeshSolver<Real>>(options, device, 0.0, std::move(ranks));
 }
 template <class Real>

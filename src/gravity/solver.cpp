@@ -85,7 +85,11 @@ template std::unique_ptr<Solver<double>> make_solver(const SolverOptions& option
 
 bool can_spread(const SolverOptions& options, const Device& device) {
   const SolverEntry& entry = solver_entry(options.solver);
-  return entry.make_spread_double && !device.is_cuda() && options.user_forces.empty();
+  if (!entry.make_spread_double || !options.user_forces.empty()) return false;
+  if (!device.is_cuda()) return true;
+  const auto ranks = serial_communicator();  // a solver takes its memory when it is prepared
+  return options.precision == Precision::single ? entry.make_spread_single(options, device, ranks) != nullptr
+                                                : entry.make_spread_double(options, device, ranks) != nullptr;
 }
 
 template <class Real>

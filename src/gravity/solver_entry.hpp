@@ -64,7 +64,7 @@ struct SolverEntry {
   std::unique_ptr<Solver<float>> (*make_single)(const SolverOptions& options, const Device& device) = nullptr;
   std::unique_ptr<Solver<double>> (*make_double)(const SolverOptions& options, const Device& device) = nullptr;
   /// For particles that are spread over ranks: sources and targets are a rank's own, and all calls about them, save()
-  /// and restore() too, are of all ranks; on the CPU. Null: the solver wants all particles on every rank.
+  /// and restore() too, are of all ranks. Null, or null from there: it wants all particles on every rank (of GPUs).
   std::unique_ptr<Solver<float>> (*make_spread_single)(const SolverOptions& options, const Device& device,
                                                        std::shared_ptr<Communicator> ranks) = nullptr;
   std::unique_ptr<Solver<double>> (*make_spread_double)(const SolverOptions& options, const Device& device,

@@ -7,11 +7,11 @@ namespace {
 
 /// One cell per thread.
 template <int dimensions, bool four_point, class Real>
-__global__ void differentiate(CellFrame<Real> frame, Field<const Real> potential, Vec3<Real> per_spacing,
+__global__ void differentiate(CellFrame<Real> frame, Field<const Real> potential, int below, Vec3<Real> per_spacing,
                               CellForce<Real>* forces) {
   const int ix = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   const int iy = static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y);
-  const int iz = static_cast<int>(blockIdx.z);
+  const int layer = static_cast<int>(blockIdx.z), iz = layer + below;
   if (ix >= frame.cells[0] || iy >= frame.cells[1]) return;
   const Real* const phi = potential.data;
   CellForce<Real> f;
@@ -24,14 +24,14 @@ __global__ void differentiate(CellFrame<Real> frame, Field<const Real> potential
     f.z = physics::axis_force<four_point, Real>([&](int j) { return phi[potential.index(ix, iy, j)]; }, iz,
                                                 potential.nz, potential.wraps, per_spacing.z);
   f.potential = phi[potential.index(ix, iy, iz)];
-  forces[sum_index(frame, ix, iy, iz)] = f;
+  forces[sum_index(frame, ix, iy, layer)] = f;
 }
 
 /// The same for two-point differences of a potential that wraps, in three dimensions: a thread serves a cell in each of
 /// `layers` layers and reads all that it needs before it writes.
 template <int layers, class Real>
-__global__ void differentiate_column(CellFrame<Real> frame, Field<const Real> potential, Vec3<Real> per_spacing,
-                                     CellForce<Real>* forces) {
+__global__ void differentiate_column(CellFrame<Real> frame, Field<const Real> potential, int below,
+                                     Vec3<Real> per_spacing, CellForce<Real>* forces) {
   const int ix = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   const int iy = static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y);
   const int begin = layers * static_cast<int>(blockIdx.z);
@@ -43,10 +43,10 @@ __global__ void differentiate_column(CellFrame<Real> frame, Field<const Real> po
   Real here[layers + 2], x[layers][2], y[layers][2];
 #pragma unroll
   for (int k = 0; k < layers + 2; ++k)
-    here[k] = value(ix, iy, around(min(begin + k - 1, frame.cells[2]), potential.nz));
+    here[k] = value(ix, iy, around(below + min(begin + k - 1, frame.cells[2]), potential.nz));
 #pragma unroll
   for (int k = 0; k < layers; ++k) {
-    const int iz = min(begin + k, frame.cells[2] - 1);
+    const int iz = below + min(begin + k, frame.cells[2] - 1);
     x[k][0] = value(left, iy, iz), x[k][1] = value(right, iy, iz);
     y[k][0] = value(ix, lower, iz), y[k][1] = value(ix, upper, iz);
   }
@@ -62,13 +62,13 @@ __global__ void differentiate_column(CellFrame<Real> frame, Field<const Real> po
 }  // namespace
 
 template <class Real>
-void launch_differentiate(const CellFrame<Real>& frame, bool four_point, const Field<const Real>& potential,
+void launch_differentiate(const CellFrame<Real>& frame, bool four_point, const Field<const Real>& potential, int below,
                           const Vec3<Real>& per_spacing, CellForce<Real>* forces, Stream stream) {
   const auto blocks_for = [](int count, int each) { return static_cast<unsigned>((count + each - 1) / each); };
   const auto run = [&](auto kernel, int layers) {
     const dim3 threads(64, 4),
         blocks(blocks_for(frame.cells[0], 64), blocks_for(frame.cells[1], 4), blocks_for(frame.cells[2], layers));
-    kernel<<<blocks, threads, 0, handle(stream)>>>(frame, potential, per_spacing, forces);
+    kernel<<<blocks, threads, 0, handle(stream)>>>(frame, potential, below, per_spacing, forces);
     check(cudaGetLastError(), "differentiate");
   };
   if (frame.dimensions == 2)
@@ -81,9 +81,9 @@ void launch_differentiate(const CellFrame<Real>& frame, bool four_point, const F
     run(differentiate<3, false, Real>, 1);
 }
 
-template void launch_differentiate<float>(const CellFrame<float>&, bool, const Field<const float>&, const Vec3<float>&,
-                                          CellForce<float>*, Stream);
-template void launch_differentiate<double>(const CellFrame<double>&, bool, const Field<const double>&,
+template void launch_differentiate<float>(const CellFrame<float>&, bool, const Field<const float>&, int,
+                                          const Vec3<float>&, CellForce<float>*, Stream);
+template void launch_differentiate<double>(const CellFrame<double>&, bool, const Field<const double>&, int,
                                            const Vec3<double>&, CellForce<double>*, Stream);
 
 }  // namespace pergola::cuda

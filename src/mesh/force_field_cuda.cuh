@@ -10,10 +10,10 @@ struct alignas(16) CellForce {
   Real x, y, z, potential;
 };
 
-/// Force field of a grid by two- or four-point differences of a potential that may be laid out with more cells. One
-/// file: mesh/force_field_cuda.cu.
+/// Force field of a grid by two- or four-point differences of a potential that may be laid out with more cells, and
+/// with `below` layers before the first of the grid. One file: mesh/force_field_cuda.cu.
 template <class Real>
-void launch_differentiate(const CellFrame<Real>& frame, bool four_point, const Field<const Real>& potential,
+void launch_differentiate(const CellFrame<Real>& frame, bool four_point, const Field<const Real>& potential, int below,
                           const Vec3<Real>& per_spacing, CellForce<Real>* forces, Stream stream);
 
 }  // namespace pergola::cuda

@@ -32,7 +32,9 @@ class PoissonSolver {
   /// `scratch`.
   virtual void spectral_force(int axis, const Field<Real>& force, void* scratch) = 0;
   /// The same with two fields in place of three, on a GPU: from a density to the modes of its potential, in place, and
-  /// from these −∂φ/∂axis, or φ for axis 3, into another field. `work` has mode_work_bytes().
+  /// from these −∂φ/∂axis, or φ for axis 3, into another field. Both have room for mode_values(), `work` has
+  /// mode_work_bytes().
+  virtual std::int64_t mode_values() const { return layout().size(); }
   virtual std::int64_t mode_work_bytes() const { return 0; }
   virtual void find_modes(const Field<Real>&, double /*factor*/, void* /*work*/) { throw_no_modes(); }
   virtual void from_modes(int /*axis*/, const Field<const Real>& /*modes*/, const Field<Real>& /*to*/, void* /*work*/) {
@@ -52,9 +54,10 @@ struct PoissonFftOptions {
   int deconvolve = 0;           // order of the assignment window to divide by twice (deposit and gather); 0: none
   double smoothing = 0;         // Gaussian filter exp(−(k a)²/2) with a in units of length; 0: none
   bool spectral_force = false;  // keep the transform for spectral_force()
-  /// Each of these ranks has its planes of the field only (mesh/slab_planes.hpp), and all call solve() and
-  /// spectral_force() together. In a periodic box, on the CPU. Null: the field is whole. In two dimensions a plane is a
-  /// row, and a unit of them is a multiple of 16: rows are transformed so many at a time.
+  /// Each of these ranks has its planes of the field only (mesh/slab_planes.hpp), and all call solve(),
+  /// spectral_force(), find_modes() and from_modes() together. In a periodic box. Null: the field is whole. In two
+  /// dimensions, on the CPU, a plane is a row, and a unit of them is a multiple of 16: rows are transformed so many at
+  /// a time. On a GPU a spectral force is made from modes.
   std::shared_ptr<Communicator> ranks{};
   int slab_unit = 1;  // planes are shared out so many at a time
 };

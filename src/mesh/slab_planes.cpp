@@ -46,14 +46,14 @@ std::vector<std::size_t> PlanesAround::times(const std::vector<std::size_t>& cou
   return all;
 }
 
-void PlanesAround::fetch(Communicator& ranks, std::byte* first, std::size_t plane_bytes) {
+void PlanesAround::fetch(Communicator& ranks, const Device& device, std::byte* first, std::size_t plane_bytes) {
   make_room(plane_bytes);
   const auto at = [&](int plane) { return first + static_cast<std::ptrdiff_t>(plane_bytes) * plane; };
   for (std::size_t k = 0; k < owned_.size(); ++k)
-    std::memcpy(near_.data() + k * plane_bytes, at(owned_[k]), plane_bytes);
+    device.memory().to_host(near_.data() + k * plane_bytes, at(owned_[k]), plane_bytes);
   ranks.all_to_all(near_.data(), times(to_, plane_bytes), far_.data(), times(from_, plane_bytes));
   for (std::size_t k = 0; k < wanted_.size(); ++k)
-    std::memcpy(at(wanted_[k]), far_.data() + k * plane_bytes, plane_bytes);
+    device.memory().from_host(at(wanted_[k]), far_.data() + k * plane_bytes, plane_bytes);
 }
 
 const std::byte* PlanesAround::give(Communicator& ranks, const std::byte* around, std::size_t plane_bytes) {

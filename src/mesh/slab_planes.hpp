@@ -6,6 +6,7 @@
 
 #include "comm/communicator.hpp"
 #include "comm/shares.hpp"
+#include "device/device.hpp"
 
 namespace pergola {
 
@@ -39,10 +40,11 @@ class PlanesAround {
   int below() const { return below_; }
   int above() const { return above_; }
 
-  /// Fills the planes around; `first` is the rank's first plane, the others stand before and after it.
-  void fetch(Communicator& ranks, std::byte* first, std::size_t plane_bytes);
-  /// The other way: gives planes around to those who have them. `around`: those below and then those above. Returns
-  /// what arrives here, plane by plane: of that number k is for plane arriving()[k] of this rank.
+  /// Fills the planes around, in the memory of a device; `first` is the rank's first plane, the others stand before and
+  /// after it. Waits for the device.
+  void fetch(Communicator& ranks, const Device& device, std::byte* first, std::size_t plane_bytes);
+  /// The other way, on the host: gives planes around to those who have them. `around`: those below and then those
+  /// above. Returns what arrives here, plane by plane: of that number k is for plane arriving()[k] of this rank.
   const std::byte* give(Communicator& ranks, const std::byte* around, std::size_t plane_bytes);
   const std::vector<int>& arriving() const { return owned_; }
   std::int64_t bytes(std::size_t plane_bytes) const {

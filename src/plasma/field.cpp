@@ -46,7 +46,7 @@ class PlasmaFieldByFft final : public PlasmaField<Real> {
       Real* const own = slab_.count > 0 ? electric_[axis(a)].data() + first_ : nullptr;
       poisson_->spectral_force(a, with_data(own), scratch_.data());
       const auto layer = static_cast<std::size_t>(slab_.rows_in_layer() * layout_.pitch) * sizeof(Real);
-      if (ranks_) around_.fetch(*ranks_, reinterpret_cast<std::byte*>(own), layer);
+      if (ranks_) around_.fetch(*ranks_, device_, reinterpret_cast<std::byte*>(own), layer);
     }
   }
   ElectricField<Real> electric() const override {

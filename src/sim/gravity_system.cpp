@@ -195,8 +195,9 @@ GravitySystem::GravitySystem(const RunConfig& config, std::shared_ptr<Communicat
   {
     Profile::Scope scope(&parts_->profile, "initial conditions");
     const bool several = parts_->communicator->size() > 1;
+    const bool in_shares = several && can_spread(parts_->gravity, parts_->device);
     begin = open_particles(parts_->config, parts_->device.threads(), !several && box_is_for_all(parts_->gravity),
-                           &parts_->device, several);
+                           in_shares ? nullptr : &parts_->device, several);
   }
   parts_->start(*begin.particles, begin.time, begin.box_side);
   begin_report(nullptr);

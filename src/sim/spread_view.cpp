@@ -43,7 +43,7 @@ void SpreadView::save(StateSource& to) {
   to.put_value("count", rows_.shares().total);
 }
 
-/// Of this rank's particles, which live on the CPU.
+/// Of this rank's particles.
 void SpreadView::answer(const RankRows::Request& request, std::byte* to) {
   if (request.what < ask_potentials) return answer_shown(*own_, request, to);
   if (request.what >= ask_state) {

@@ -27,7 +27,7 @@ void expect_planes_around(int ranks, int planes, int below, int above) {
     std::vector<std::int64_t> values(static_cast<std::size_t>(below + slab.count() + above), -1);
     std::int64_t* const first = values.data() + below;
     for (int k = 0; k < slab.count(); ++k) first[k] = slab.first() + k;
-    around.fetch(communicator, reinterpret_cast<std::byte*>(first), sizeof *first);
+    around.fetch(communicator, Device::open("cpu", 1), reinterpret_cast<std::byte*>(first), sizeof *first);
     if (slab.count() == 0) return;
     for (int k = -below; k < slab.count() + above; ++k)
       EXPECT_EQ(first[k], (slab.first() + k + planes) % planes) << ranks << " ranks, plane " << k;

@@ -69,7 +69,7 @@ struct ChunkSample {
       const Real position[3] = {p.x[i], p.y[i], dimensions == 3 ? p.z[i] : Real(0)};
       Real place[3];
       inside[s] = find_place<dimensions>(task.frame, position, place);
-      const Cloud<dimensions, order, Real> cloud(place);
+      const Cloud<dimensions, order, Real> cloud(task.frame, place);
 #pragma unroll
       for (int a = 0; a < dimensions; ++a) cell[s][a] = cloud.axis[a].first;
     }
@@ -265,7 +265,7 @@ class ChunkDeposit {
         ++outside;
         continue;
       }
-      const Cloud<dimensions, order, Real> cloud(place);
+      const Cloud<dimensions, order, Real> cloud(task_.frame, place);
       int local[3] = {0, 0, 0};
       bool within = true;
 #pragma unroll

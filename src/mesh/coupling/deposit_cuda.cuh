@@ -21,10 +21,26 @@ struct Monopole {
   double x, y, z;
 };
 
+/// A grid, or a slab of its layers (mesh/slab_planes.hpp): then cells[2] counts those, and the ones beyond that clouds
+/// reach, from the slab's first on, and only particles whose clouds begin in the slab are met.
+template <class Real>
+struct SlabFrame : CellFrame<Real> {
+  int first_layer = 0, grid_layers = 0;  // 0: no slab
+
+  SlabFrame() = default;
+  explicit SlabFrame(const CellFrame<Real>& frame) : CellFrame<Real>(frame) {}
+  /// The layer that a cloud begins in, as this counts them.
+  PERGOLA_HD int layer_of(int cell) const {
+    if (grid_layers == 0) return cell;
+    const int wrapped = cell < 0 ? cell + grid_layers : cell >= grid_layers ? cell - grid_layers : cell;
+    return wrapped - first_layer;
+  }
+};
+
 /// One launch of a deposit.
 template <class Real>
 struct DepositTask {
-  CellFrame<Real> frame;
+  SlabFrame<Real> frame;
   MeshParticles<Real> particles;
   double per_quantum = 0;
   Real small_mass = 0;                   // a chunk of particles up to this mass has less than 2³¹ quanta
@@ -38,9 +54,10 @@ template <int dimensions, int order, class Real>
 struct Cloud {
   physics::AxisWeights<order, Real> axis[3];
 
-  __device__ __forceinline__ explicit Cloud(const Real (&place)[3]) {
+  __device__ __forceinline__ Cloud(const SlabFrame<Real>& frame, const Real (&place)[3]) {
 #pragma unroll
     for (int a = 0; a < dimensions; ++a) axis[a] = physics::axis_weights<order, Real>(place[a]);
+    if constexpr (dimensions == 3) axis[2].first = frame.layer_of(axis[2].first);
   }
 };
 
@@ -92,7 +109,7 @@ __device__ __forceinline__ bool add_particle(const DepositTask<Real>& task, std:
   const Real position[3] = {p.x[i], p.y[i], dimensions == 3 ? p.z[i] : Real(0)};
   Real place[3];
   if (!find_place<dimensions>(task.frame, position, place)) return false;
-  add_to_sums(task, Cloud<dimensions, order, Real>(place), physics::quanta(p.mass[i], task.per_quantum));
+  add_to_sums(task, Cloud<dimensions, order, Real>(task.frame, place), physics::quanta(p.mass[i], task.per_quantum));
   return true;
 }
 

@@ -36,12 +36,12 @@ struct ExchangeOptions {
   Gradient gradient = Gradient::two_point;
   DensityRoute route = DensityRoute::automatic;
   /// Each of these ranks gives its own particles to the same mesh, and all have the density of all: whole numbers are
-  /// added, so that it does not depend on who has which. deposit() is then a call of all ranks. Null: one rank. On the
-  /// CPU.
+  /// added, so that it does not depend on who has which. deposit() is then a call of all ranks. Null: one rank. On a
+  /// GPU with slabs only.
   std::shared_ptr<Communicator> ranks{};
   /// Of a periodic mesh in three dimensions each of these ranks has its planes only (mesh/slab_planes.hpp), and so has
   /// the density: particles go to the rank of the plane in which their cloud begins, and forces come back. Then
-  /// gather() is a call of all ranks too, for all particles of the deposit.
+  /// gather() and gather_component() are calls of all ranks too, for all particles of the deposit.
   bool slabs = false;
 };
 
@@ -111,16 +111,22 @@ std::unique_ptr<MeshExchange<Real>> make_mesh_exchange_cpu(const Device& device,
 template <class Real>
 std::unique_ptr<MeshExchange<Real>> make_mesh_exchange_slabs(const Device& device, const Grid& grid,
                                                              const ExchangeOptions& options);
+/// On a GPU, with slabs for particles that are in those of this rank, which the next one brings there.
 template <class Real>
 std::unique_ptr<MeshExchange<Real>> make_mesh_exchange_cuda(const Device& device, const Grid& grid,
                                                             const ExchangeOptions& options);
+template <class Real>
+std::unique_ptr<MeshExchange<Real>> make_mesh_exchange_slabs_cuda(const Device& device, const Grid& grid,
+                                                                  const ExchangeOptions& options);
 
 /// For the device that it is given.
 template <class Real>
 std::unique_ptr<MeshExchange<Real>> make_mesh_exchange(const Device& device, const Grid& grid,
                                                        const ExchangeOptions& options) {
   if constexpr (cuda_built) {
-    if (device.is_cuda()) return make_mesh_exchange_cuda<Real>(device, grid, options);
+    if (device.is_cuda())
+      return options.slabs ? make_mesh_exchange_slabs_cuda<Real>(device, grid, options)
+                           : make_mesh_exchange_cuda<Real>(device, grid, options);
   }
   return options.slabs ? make_mesh_exchange_slabs<Real>(device, grid, options)
                        : make_mesh_exchange_cpu<Real>(device, grid, options);

@@ -45,7 +45,8 @@ template <class Real>
 class MeshExchangeCpu final : public MeshExchange<Real> {
  public:
   MeshExchangeCpu(const Device& device, const Grid& grid, const ExchangeOptions& options)
-      : threads_(device.threads()),
+      : device_(device),
+        threads_(device.threads()),
         grid_(grid),
         options_(options),
         walk_(make_walk(grid, options)),
@@ -122,7 +123,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
   void fetch_planes_around(const Field<Real>& field) override {
     if (!options_.slabs) return;
     const auto plane = static_cast<std::size_t>(field.pitch * field.ny) * sizeof(Real);
-    around_.fetch(*options_.ranks, reinterpret_cast<std::byte*>(field.data), plane);
+    around_.fetch(*options_.ranks, device_, reinterpret_cast<std::byte*>(field.data), plane);
   }
 
   void set_potential(const Field<const Real>& potential, void* scratch) override {
@@ -353,6 +354,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     }
   }
 
+  Device device_;
   int threads_;
   Grid grid_;
   ExchangeOptions options_;

@@ -9,6 +9,7 @@
 #include "mesh/coupling/gather_cuda.cuh"
 #include "mesh/coupling/host_count_cuda.cuh"
 #include "mesh/coupling/order_cuda.cuh"
+#include "mesh/slab_planes.hpp"
 
 namespace pergola::cuda {
 
@@ -48,12 +49,28 @@ class CountsOnHost {
   cudaEvent_t arrived_ = nullptr;
 };
 
+/// Sums that have come for a plane.
+struct AddSums {
+  const std::int64_t* from;
+  std::int64_t* to;
+  __device__ void operator()(std::int64_t i) const { to[i] += from[i]; }
+};
+
+/// With slabs it is the exchange of a rank's planes, with particles whose clouds begin in them (exchange_slabs_cuda.cu
+/// brings those).
 template <class Real>
 class ExchangeCuda final : public MeshExchange<Real> {
  public:
   ExchangeCuda(const Device& device, const Grid& grid, const ExchangeOptions& options)
-      : device_(device), grid_(grid), options_(options), frame_(grid), columns_(grid.dimensions, frame_.cells) {
+      : device_(device),
+        grid_(grid),
+        options_(options),
+        whole_(grid),
+        frame_(whole_),
+        layers_(whole_.cells[2]),
+        columns_(grid.dimensions, whole_.cells) {
     device_.make_current();
+    if (options.slabs) take_slab();
     counts_ = Buffer<DepositCounts>(device_, 1);
     counts_.zero();
     if (!grid.periodic()) {
@@ -65,13 +82,12 @@ class ExchangeCuda final : public MeshExchange<Real> {
   }
 
   std::int64_t scratch_bytes() const override {
-    return grid_.cell_count() * static_cast<std::int64_t>(sizeof(CellForce<Real>));
+    return stored_cells() * static_cast<std::int64_t>(sizeof(CellForce<Real>));
   }
-  std::int64_t sum_bytes() const override {
-    return grid_.cell_count() * static_cast<std::int64_t>(sizeof(std::int64_t));
-  }
+  std::int64_t sum_bytes() const override { return stored_cells() * static_cast<std::int64_t>(sizeof(std::int64_t)); }
   std::int64_t own_bytes(std::int64_t particles) const override {
-    const auto always = static_cast<std::int64_t>(counts_.bytes() + moments_.bytes() + monopole_.bytes());
+    const auto always =
+        static_cast<std::int64_t>(counts_.bytes() + moments_.bytes() + monopole_.bytes() + arrived_sums_.bytes());
     return always + (options_.route == DensityRoute::sorted ? order_bytes(particles) + 4 * particles : 0);
   }
 
@@ -96,19 +112,35 @@ class ExchangeCuda final : public MeshExchange<Real> {
       if (strays_) strays_->fetch(counts_.data(), device_.stream());
     }
     clock.begin("density");
+    if (options_.slabs) give_sums(static_cast<std::int64_t*>(scratch));
     make_density(quantum, static_cast<const std::int64_t*>(scratch), density);
     clock.end();
   }
 
-  std::int64_t deposited_quanta() override { return counts_.to_host()[0].quanta; }
+  std::int64_t deposited_quanta() override {
+    std::int64_t quanta = counts_.to_host()[0].quanta;
+    if (options_.slabs) options_.ranks->all_reduce(&quanta, 1, Reduction::sum);
+    return quanta;
+  }
   std::int64_t outside() override { return counts_.to_host()[0].outside; }
 
+  int planes_below() const override { return around_.below(); }
+  int planes_above() const override { return around_.above(); }
+  void fetch_planes_around(const Field<Real>& field) override {
+    if (!options_.slabs) return;
+    const auto plane = static_cast<std::size_t>(field.pitch * field.ny) * sizeof(Real);
+    around_.fetch(*options_.ranks, device_, reinterpret_cast<std::byte*>(field.data), plane);
+  }
+
   void set_potential(const Field<const Real>& potential, void* scratch) override {
-    if (options_.gradient == Gradient::spectral) return;
+    if (options_.gradient == Gradient::spectral || stored_cells() == 0) return;
     device_.make_current();
     const auto h = grid_.spacing();
     const Vec3<Real> per_spacing{static_cast<Real>(1 / h[0]), static_cast<Real>(1 / h[1]), static_cast<Real>(1 / h[2])};
-    launch_differentiate(frame_, options_.gradient == Gradient::four_point, potential, per_spacing,
+    Field<const Real> with_around = potential;
+    with_around.data -= planes_below() * potential.pitch * potential.ny;
+    with_around.nz += planes_below() + planes_above();
+    launch_differentiate(frame_, options_.gradient == Gradient::four_point, with_around, planes_below(), per_spacing,
                          static_cast<CellForce<Real>*>(scratch), device_.stream());
   }
 
@@ -169,6 +201,36 @@ class ExchangeCuda final : public MeshExchange<Real> {
   }
 
  private:
+  /// Cells of the sums and of the force field.
+  std::int64_t stored_cells() const { return std::int64_t{frame_.cells[0]} * frame_.cells[1] * frame_.cells[2]; }
+
+  void take_slab() {
+    const SlabPlanes slab(*options_.ranks, grid_.cells[2]);
+    const int ghosts = static_cast<int>(options_.assignment) - 1;
+    const int reach = options_.gradient == Gradient::spectral ? 0 : options_.gradient == Gradient::two_point ? 1 : 2;
+    layers_ = slab.count();
+    frame_.first_layer = slab.first(), frame_.grid_layers = grid_.cells[2];
+    frame_.cells[2] = layers_ > 0 ? layers_ + ghosts : 0;
+    sums_above_ = PlanesAround(*options_.ranks, slab, 0, ghosts);
+    around_ = PlanesAround(*options_.ranks, slab, reach, ghosts + reach);
+    arrived_sums_ = Buffer<std::int64_t>(device_, std::ssize(sums_above_.arriving()) * plane_cells());
+  }
+  std::int64_t plane_cells() const { return std::int64_t{frame_.cells[0]} * frame_.cells[1]; }
+
+  /// Sums beyond the slab's last layer go to the ranks that have these planes.
+  void give_sums(std::int64_t* sums) {
+    const std::int64_t plane = plane_cells();
+    const std::size_t plane_bytes = static_cast<std::size_t>(plane) * sizeof(std::int64_t);
+    beyond_.resize(static_cast<std::size_t>((frame_.cells[2] - layers_) * plane));
+    device_.memory().to_host(beyond_.data(), sums + layers_ * plane, beyond_.size() * sizeof(std::int64_t));
+    arrived_sums_.from_host(reinterpret_cast<const std::int64_t*>(
+        sums_above_.give(*options_.ranks, reinterpret_cast<const std::byte*>(beyond_.data()), plane_bytes)));
+    for (std::int64_t k = 0; k < std::ssize(sums_above_.arriving()); ++k)
+      launch("sums of other ranks", plane, device_.stream(),
+             AddSums{arrived_sums_.data() + k * plane,
+                     sums + sums_above_.arriving()[static_cast<std::size_t>(k)] * plane});
+  }
+
   /// body(dimensions, order) with the numbers as types.
   template <class Body>
   void with_shape(const Body& body) const {
@@ -209,7 +271,7 @@ class ExchangeCuda final : public MeshExchange<Real> {
   void number_particles(const MeshParticles<Real>& particles, std::uint32_t* keys, std::uint32_t* values) {
     with_shape([&](auto dimensions, auto order) {
       launch("number particles", particles.count, device_.stream(),
-             NumberParticles<dimensions(), order(), Real>{frame_, columns_, particles, keys, values});
+             NumberParticles<dimensions(), order(), Real>{whole_, columns_, particles, keys, values});
     });
   }
 
@@ -233,7 +295,7 @@ class ExchangeCuda final : public MeshExchange<Real> {
   void count_by_host(const DepositTask<Real>& task, void* scratch, StageClock& clock) {
     auto* const places = static_cast<PlacedMass<Real>*>(scratch);
     const std::int64_t batch = sum_bytes() / static_cast<std::int64_t>(sizeof(PlacedMass<Real>));
-    std::vector<std::int64_t> sums(static_cast<std::size_t>(grid_.cell_count()));
+    std::vector<std::int64_t> sums(static_cast<std::size_t>(stored_cells()));
     std::vector<PlacedMass<Real>> found(static_cast<std::size_t>(std::min(batch, task.particles.count)));
     DepositCounts counts{};
     clock.begin("cell assignment");
@@ -268,7 +330,7 @@ class ExchangeCuda final : public MeshExchange<Real> {
   }
 
   void make_density(double quantum, const std::int64_t* sums, const Field<Real>& density) {
-    DensityTask<Real> task{{frame_.cells[0], frame_.cells[1], frame_.cells[2]},
+    DensityTask<Real> task{{frame_.cells[0], frame_.cells[1], layers_},
                            quantum / grid_.cell_volume(),
                            sums,
                            density,
@@ -302,7 +364,9 @@ class ExchangeCuda final : public MeshExchange<Real> {
   Device device_;
   Grid grid_;
   ExchangeOptions options_;
-  CellFrame<Real> frame_;
+  CellFrame<Real> whole_;  // of all ranks
+  SlabFrame<Real> frame_;  // of what is here
+  int layers_;             // of the density
   ColumnOrder columns_;
   Buffer<DepositCounts> counts_;
   Buffer<Vec3<double>> moments_;
@@ -311,6 +375,9 @@ class ExchangeCuda final : public MeshExchange<Real> {
   bool disordered_ = false;
   Buffer<std::uint32_t> order_;
   Buffer<std::uint8_t> sort_work_;
+  PlanesAround sums_above_, around_;  // of a slab: that sums go to, and that forces are made of
+  std::vector<std::int64_t> beyond_;  // sums of the former
+  Buffer<std::int64_t> arrived_sums_;
 };
 
 }  // namespace pergola::cuda

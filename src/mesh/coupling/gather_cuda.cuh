@@ -8,7 +8,7 @@ namespace pergola::cuda {
 
 template <class Real>
 struct GatherTask {
-  CellFrame<Real> frame;
+  SlabFrame<Real> frame;
   MeshParticles<Real> particles;
   const std::int64_t* index = nullptr;
   std::int64_t count = 0;
@@ -65,7 +65,7 @@ template <int dimensions, int order, bool with_potential, class Real>
 __device__ __forceinline__ CellForce<Real> cloud_force(const GatherTask<Real>& task, const Real (&place)[3]) {
   const std::int64_t row = task.frame.cells[0], layer = row * task.frame.cells[1];
   CellForce<Real> sum{0, 0, 0, 0};
-  each_cell_of(task.frame, Cloud<dimensions, order, Real>(place), task.cells, row, layer,
+  each_cell_of(task.frame, Cloud<dimensions, order, Real>(task.frame, place), task.cells, row, layer,
                [&](Real weight, const CellForce<Real>& one) {
                  sum.x = physics::mul_add(weight, one.x, sum.x);
                  sum.y = physics::mul_add(weight, one.y, sum.y);
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(gather_threads) gather_forces(const __grid_con
 /// One launch of a gather of one component: 0 to 2, or 3 for the potential.
 template <class Real>
 struct ComponentTask {
-  CellFrame<Real> frame;
+  SlabFrame<Real> frame;
   MeshParticles<Real> particles;
   const std::int64_t* index = nullptr;
   std::int64_t count = 0;
@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(gather_threads) gather_one(const __grid_consta
   const Real position[3] = {p.x[i], p.y[i], dimensions == 3 ? p.z[i] : Real(0)};
   Real place[3], sum = 0;
   if (find_place<dimensions>(task.frame, position, place)) {
-    each_cell_of(task.frame, Cloud<dimensions, order, Real>(place), task.field.data, task.field.pitch,
+    each_cell_of(task.frame, Cloud<dimensions, order, Real>(task.frame, place), task.field.data, task.field.pitch,
                  task.field.pitch * task.field.ny,
                  [&](Real weight, Real value) { sum = physics::mul_add(weight, value, sum); });
   } else {

@@ -35,7 +35,7 @@ struct FindPlaces {
 /// Adds the clouds of `count` particles to sums in the host's memory; returns how many were left out. Whole numbers are
 /// added, so that the order in which the threads do it does not matter.
 template <int dimensions, int order, class Real>
-std::int64_t count_on_host(int threads, const CellFrame<Real>& frame, const PlacedMass<Real>* found, std::int64_t count,
+std::int64_t count_on_host(int threads, const SlabFrame<Real>& frame, const PlacedMass<Real>* found, std::int64_t count,
                            double per_quantum, std::int64_t* sums) {
   std::atomic<std::int64_t> outside{0};
   parallel_chunks(threads, count, 16384, [&](std::int64_t begin, std::int64_t end) {
@@ -48,6 +48,7 @@ std::int64_t count_on_host(int threads, const CellFrame<Real>& frame, const Plac
       }
       physics::AxisWeights<order, Real> axis[3];
       for (int a = 0; a < dimensions; ++a) axis[a] = physics::axis_weights<order, Real>(one.place[a]);
+      if (dimensions == 3) axis[2].first = frame.layer_of(axis[2].first);
       share_out<dimensions, order>(axis[0], axis[1], axis[2], physics::quanta(one.mass, per_quantum),
                                    [&](int kx, int ky, int kz, std::int64_t share) {
                                      const std::int64_t ix = frame.wrapped(0, axis[0].first + kx),

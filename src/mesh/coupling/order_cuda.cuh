@@ -57,9 +57,11 @@ struct NumberParticles {
     Real place[3];
     keys[i] = columns.last();
     if (find_place<dimensions>(frame, position, place)) {
-      const Cloud<dimensions, order, Real> cloud(place);
-      const int x = frame.wrapped(0, cloud.axis[0].first), y = frame.wrapped(1, cloud.axis[1].first);
-      keys[i] = dimensions == 3 ? columns.number(x, y, frame.wrapped(2, cloud.axis[2].first)) : columns.number(x, 0, y);
+      const auto cell = [&](int axis) {
+        return frame.wrapped(axis, physics::axis_weights<order, Real>(place[axis]).first);
+      };
+      const int x = cell(0), y = cell(1);
+      keys[i] = dimensions == 3 ? columns.number(x, y, cell(2)) : columns.number(x, 0, y);
     }
     values[i] = static_cast<std::uint32_t>(i);
   }

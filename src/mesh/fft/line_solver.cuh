@@ -14,7 +14,8 @@ namespace pergola::cuda {
 /// planes holds anything, and only those, the next one and the last one are wanted in the end.
 struct LineField {
   float2* modes;
-  int columns;  // (kx, ky) with kx fastest
+  int columns;       // (kx, ky) with kx fastest
+  int first_column;  // of all those that a plane has
   int kx_count;
   const float2* roots;  // exp(−2πi j / length), j = 0 … length − 1
 };
@@ -47,7 +48,8 @@ __global__ void __launch_bounds__(width* N2, resident_threads(N1) / (width * N2)
   for (int k1 = 0; k1 < N1; ++k1) shared[place(k1, t)] = line[reversed_bits(k1, N1)] * __ldg(&field.roots[k1 * t]);
   __syncthreads();
 
-  const auto green = factor.column(column % field.kx_count, column / field.kx_count);
+  const int of_plane = field.first_column + column;
+  const auto green = factor.column(of_plane % field.kx_count, of_plane / field.kx_count);
 #pragma unroll
   for (int part = 0; part < parts; ++part) {
     const int k1 = part * N2 + t;

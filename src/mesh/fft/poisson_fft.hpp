@@ -43,5 +43,9 @@ std::unique_ptr<PoissonSolver<Real>> make_poisson_fft_cpu(const Device& device, 
 template <class Real>
 std::unique_ptr<PoissonSolver<Real>> make_poisson_fft_cuda(const Device& device, const Grid& grid,
                                                            const PoissonFftOptions& options);
+/// For ranks, each with its planes.
+template <class Real>
+std::unique_ptr<PoissonSolver<Real>> make_poisson_slabs_cuda(const Device& device, const Grid& grid,
+                                                             const PoissonFftOptions& options);
 
 }  // namespace pergola

@@ -3,6 +3,7 @@
 #include "device/buffer.hpp"
 #include "mesh/fft/cufft_plan.cuh"
 #include "mesh/fft/line_solver.cuh"
+#include "mesh/fft/mode_loops.cuh"
 #include "mesh/fft/poisson_fft.hpp"
 
 namespace pergola {
@@ -10,80 +11,6 @@ namespace pergola {
 namespace cuda {
 
 namespace {
-
-/// The modes of a field: [kz][ky][kx].
-struct ModeShape {
-  int nx, ny, nz;
-};
-
-/// A thread takes one (kx, ky) and several kz.
-template <class Body>
-__global__ void each_mode_kernel(ModeShape modes, int planes_per_block, Body body) {
-  const unsigned in_plane = blockIdx.x * blockDim.x + threadIdx.x;
-  const unsigned plane = static_cast<unsigned>(modes.nx) * static_cast<unsigned>(modes.ny);
-  if (in_plane >= plane) return;
-  const auto at = body.column(static_cast<int>(in_plane % static_cast<unsigned>(modes.nx)),
-                              static_cast<int>(in_plane / static_cast<unsigned>(modes.nx)));
-  const int begin = static_cast<int>(blockIdx.y) * planes_per_block;
-  const int end = min(begin + planes_per_block, modes.nz);
-#pragma unroll 4
-  for (int kz = begin; kz < end; ++kz) at(kz, std::int64_t{kz} * plane + in_plane);
-}
-
-/// body.column(kx, ky)(kz, index) for all modes.
-template <class Body>
-void each_mode(const char* name, ModeShape modes, Stream stream, const Body& body) {
-  constexpr int threads = 256, planes_per_block = 8;
-  const dim3 grid(static_cast<unsigned>((modes.nx * modes.ny + threads - 1) / threads),
-                  static_cast<unsigned>((modes.nz + planes_per_block - 1) / planes_per_block));
-  each_mode_kernel<<<grid, threads, 0, handle(stream)>>>(modes, planes_per_block, body);
-  check(cudaGetLastError(), name);
-}
-
-/// Multiplies modes by Green factors and keeps a copy where one is wanted.
-template <class Real, class Factor>
-struct MultiplyModes {
-  typename Cufft<Real>::Complex *field, *kept;
-  Factor factor;
-
-  struct Column {
-    MultiplyModes all;
-    typename Factor::Column factor;
-    __device__ void operator()(int kz, std::int64_t index) const {
-      const Real f = factor(kz);
-      auto value = all.field[index];
-      value.x *= f;
-      value.y *= f;
-      all.field[index] = value;
-      if (all.kept) all.kept[index] = value;
-    }
-  };
-  __device__ Column column(int kx, int ky) const { return {*this, factor.column(kx, ky)}; }
-};
-
-/// −∂/∂axis: −i k; axis 3: the modes themselves.
-template <class Real>
-struct DifferentiateModes {
-  const typename Cufft<Real>::Complex* kept;
-  typename Cufft<Real>::Complex* force;
-  const Real* wave_number;
-  int axis;
-
-  struct Column {
-    DifferentiateModes all;
-    int in_plane;  // kx or ky
-    __device__ void operator()(int kz, std::int64_t index) const {
-      const auto value = all.kept[index];
-      if (all.axis == 3) {
-        all.force[index] = value;
-        return;
-      }
-      const Real k = all.wave_number[all.axis == 2 ? kz : in_plane];
-      all.force[index] = {k * value.y, -k * value.x};
-    }
-  };
-  __device__ Column column(int kx, int ky) const { return {*this, axis == 0 ? kx : ky}; }
-};
 
 /// cuFFT over all axes, or over planes with lines along z afterwards: the latter where line_solver.cuh has a kernel
 /// that does the lines, the product with the Green factors and the lines back in one pass, and in an isolated box,
@@ -101,7 +28,7 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
         modes_{axes_.axis[0].length / 2 + 1, axes_.axis[1].length, axes_.axis[2].length},
         one_pass_(std::is_same_v<Real, float> && !spectral_ && can_solve_lines(modes_.nz)) {
     device_.make_current();
-    if (periodic_ || spectral_) make_tables();
+    if (periodic_ || spectral_) tables_ = AxisTables<Real>(device_, axes_);
     if (!periodic_) make_green();
     if (one_pass_) roots_ = Buffer<float2>(device_, roots_of_unity(modes_.nz));
     by_planes() ? make_plane_plans() : make_volume_plans(grid.dimensions);
@@ -147,7 +74,7 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
     work = work_bytes_ > 0 ? work : nullptr;
     const DifferentiateModes<Real> body{reinterpret_cast<const Complex*>(modes.data),
                                         reinterpret_cast<Complex*>(to.data),
-                                        axis < 3 ? table(axis).wave_number : nullptr, axis};
+                                        axis < 3 ? tables_[axis].wave_number : nullptr, axis};
     each_mode("differentiate_modes", modes_, device_.stream(), body);
     if (!periodic_) lines_back(body.force, work);
     to_real(to, work);
@@ -166,7 +93,7 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
           "cufftExecR2C");
     const auto& [x, y, z] = axes_.axis;
     if (periodic_)
-      use(PeriodicFactor<Real>{table(0), table(1), table(2), static_cast<Real>(scale / axes_.modes())});
+      use(PeriodicFactor<Real>{tables_[0], tables_[1], tables_[2], static_cast<Real>(scale / axes_.modes())});
     else
       use(OpenSpaceFactor<Real>{green_.data(), x.cells, y.cells, z.cells, static_cast<Real>(scale)});
   }
@@ -191,7 +118,7 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
     const Stream stream = device_.stream();
     if constexpr (std::is_same_v<Real, float>) {
       if (one_pass_) {
-        const LineField field{modes, modes_.nx * modes_.ny, modes_.nx, roots_.data()};
+        const LineField field{modes, modes_.nx * modes_.ny, 0, modes_.nx, roots_.data()};
         return solve_lines(modes_.nz, field, factor, stream);
       }
     }
@@ -208,26 +135,6 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
     if (periodic_) return;
     const std::int64_t last = field.index(0, 0, field.nz - 1);  // cell −1
     check(Cufft<Real>::backward(backward_last_.with_work(work), modes + last / 2, field.data + last), "cufftExecC2R");
-  }
-
-  void make_tables() {
-    std::vector<Real> values;
-    for (int axis = 0; axis < 3; ++axis) {
-      const FftAxis& a = axes_.axis[axis];
-      table_start_[axis] = static_cast<std::int64_t>(values.size());
-      const auto even = [&](const std::vector<double>& half) {
-        for (int m = 0; m < a.length; ++m) values.push_back(static_cast<Real>(half[std::min(m, a.length - m)]));
-      };
-      even(a.eigenvalue);
-      even(a.window);
-      for (const double k : a.wave_number) values.push_back(static_cast<Real>(k));
-    }
-    tables_ = Buffer<Real>(device_, values);
-  }
-  AxisTable<Real> table(int axis) const {
-    const Real* first = tables_.data() + table_start_[axis];
-    const int length = axes_.axis[axis].length;
-    return {first, first + length, first + 2 * length};
   }
 
   void make_green() {
@@ -274,8 +181,8 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
   FftAxes axes_;
   ModeShape modes_;
   bool one_pass_;  // the lines along z by line_solver.cuh
-  std::int64_t table_start_[3] = {};
-  Buffer<Real> tables_, green_;
+  AxisTables<Real> tables_;
+  Buffer<Real> green_;
   Buffer<float2> roots_;
   CufftPlan forward_, backward_;  // the volume, or the planes that hold cells; backward and isolated, one plane more
   CufftPlan backward_last_;       // isolated: the last plane
@@ -290,6 +197,7 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
 template <class Real>
 std::unique_ptr<PoissonSolver<Real>> make_poisson_fft_cuda(const Device& device, const Grid& grid,
                                                            const PoissonFftOptions& options) {
+  if (options.ranks) return make_poisson_slabs_cuda<Real>(device, grid, options);
   return std::make_unique<cuda::PoissonFftCuda<Real>>(device, grid, options);
 }
 

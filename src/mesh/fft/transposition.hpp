@@ -25,8 +25,9 @@ class Transposition {
   }
 
   const SlabPlanes& planes() const { return planes_; }
-  /// This rank's columns.
+  /// This rank's columns, and the first of any rank's; of the number of ranks, the end.
   std::int64_t first_column() const { return column_[own()]; }
+  std::int64_t first_column(int rank) const { return column_[static_cast<std::size_t>(rank)]; }
   std::int64_t columns() const { return column_[own() + 1] - column_[own()]; }
   /// Values that the memory of the columns needs, [plane][column], and with that of a message.
   std::int64_t columns_size() const { return whole(columns() * planes_.planes()); }

@@ -1,0 +1,202 @@
+#include <algorithm>
+
+#include "device/arena.hpp"
+#include "domain/device_routing.hpp"
+#include "mesh/coupling/deposit_cuda.cuh"
+#include "mesh/slab_planes.hpp"
+
+namespace pergola {
+
+namespace cuda {
+
+namespace {
+
+/// By the particles' order: each and the rank that has the plane in which its cloud begins.
+template <int order, class Real>
+struct ListByPlane {
+  CellFrame<Real> frame;
+  MeshParticles<Real> particles;
+  const std::uint32_t* owner;  // of each plane
+  DeviceRouting::Listing to;
+
+  __device__ void operator()(std::int64_t k) const {
+    const std::int64_t i = particles.order ? particles.order[k] : k;
+    const Real position[3] = {particles.x[i], particles.y[i], particles.z[i]};
+    Real place[3];
+    find_place<3>(frame, position, place);
+    const int plane = frame.wrapped(2, physics::axis_weights<order, Real>(place[2]).first);
+    to.rank[k] = owner[min(max(plane, 0), frame.cells[2] - 1)];  // a place may be no number
+    to.particle[k] = static_cast<std::uint32_t>(i);
+  }
+};
+
+/// MeshExchangeSlabs (mesh/coupling/exchange_slabs.cpp) on a GPU: particles go to the rank that has the plane in which
+/// their cloud begins, whose own exchange does the rest.
+template <class Real>
+class ExchangeSlabsCuda final : public MeshExchange<Real> {
+ public:
+  ExchangeSlabsCuda(const Device& device, const Grid& grid, const ExchangeOptions& options)
+      : device_(device),
+        whole_(grid),
+        assignment_(options.assignment),
+        own_(make_mesh_exchange_cuda<Real>(device, grid, options)),
+        routing_(device, options.ranks) {
+    if (!grid.periodic() || grid.dimensions != 3)
+      throw Error(ErrorKind::input, "mesh: expected a periodic box in three dimensions for slabs");
+    const SlabPlanes slab(*options.ranks, grid.cells[2]);
+    std::vector<std::uint32_t> owner;
+    for (int plane = 0; plane < grid.cells[2]; ++plane) owner.push_back(static_cast<std::uint32_t>(slab.owner(plane)));
+    owner_ = Buffer<std::uint32_t>(device, owner);
+  }
+
+  std::int64_t scratch_bytes() const override { return own_->scratch_bytes(); }
+  std::int64_t sum_bytes() const override { return own_->sum_bytes(); }
+  std::int64_t own_bytes(std::int64_t particles) const override {
+    Arena count;
+    room(*this, count, particles, particles);
+    count.room(component_, particles);
+    return count.bytes() + static_cast<std::int64_t>(owner_.bytes()) + routing_.own_bytes(particles) +
+           own_->own_bytes(particles);
+  }
+
+  void deposit(const MeshParticles<Real>& particles, double quantum, const Field<Real>& density, void* scratch,
+               StageClock& clock) override {
+    device_.make_current();
+    clock.begin("to slabs");
+    kept_ = particles.count;
+    room_for(kept_, 0);
+    list(particles);
+    routing_.plan(kept_, memory_.data());
+    const std::int64_t count = routing_.arriving();
+    room_for(kept_, count);
+    const Arrivals arrivals(memory_.data(), count);
+    arrived_ = {};
+    arrived_.count = count;
+    arrived_.x = arrivals.x, arrived_.y = arrivals.y, arrived_.z = arrivals.z, arrived_.mass = arrivals.mass;
+    routing_.template there<Real, 4>({particles.x, particles.y, particles.z, particles.mass},
+                                     {arrivals.x, arrivals.y, arrivals.z, arrivals.mass});
+    places_are_here_ = true;
+    own_->deposit(arrived_, quantum, density, scratch, clock);
+  }
+  std::int64_t deposited_quanta() override { return own_->deposited_quanta(); }
+  std::int64_t outside() override { return own_->outside(); }
+
+  int planes_below() const override { return own_->planes_below(); }
+  int planes_above() const override { return own_->planes_above(); }
+  void fetch_planes_around(const Field<Real>& field) override { own_->fetch_planes_around(field); }
+  void set_potential(const Field<const Real>& potential, void* scratch) override {
+    own_->set_potential(potential, scratch);
+  }
+  void set_force(int axis, const Field<const Real>& force, void* scratch) override {
+    own_->set_force(axis, force, scratch);
+  }
+
+  void gather(const MeshParticles<Real>& particles, const std::int64_t* index, std::int64_t count,
+              const Field<const Real>& potential, double gravitational_constant, const MeshForces<Real>& forces,
+              const void* scratch) override {
+    begin_gather(particles, index, count, forces.potential != nullptr);
+    const Arrivals arrivals(memory_.data(), arrived_.count);
+    MeshForces<Real> here;
+    if (forces.ax) here.ax = arrivals.x, here.ay = arrivals.y, here.az = arrivals.z;
+    if (forces.potential) here.potential = component_.data();
+    own_->gather(arrived_, nullptr, arrived_.count, potential, gravitational_constant, here, scratch);
+    places_are_here_ = !forces.ax;
+    if (forces.ax) routing_.template back<Real, 3>({here.ax, here.ay, here.az}, {forces.ax, forces.ay, forces.az});
+    if (forces.potential) routing_.template back<Real, 1>({here.potential}, {forces.potential});
+  }
+  void gather_component(int component, const MeshParticles<Real>& particles, const std::int64_t* index,
+                        std::int64_t count, const Field<const Real>& field, double gravitational_constant,
+                        Real* into) override {
+    begin_gather(particles, index, count, true);
+    own_->gather_component(component, arrived_, nullptr, arrived_.count, field, gravitational_constant,
+                           component_.data());
+    routing_.template back<Real, 1>({component_.data()}, {into});
+  }
+
+  std::int64_t order_bytes(std::int64_t count) const override { return own_->order_bytes(count); }
+  void find_order(const MeshParticles<Real>& particles, std::uint32_t* order, void* work) override {
+    own_->find_order(particles, order, work);
+  }
+
+ private:
+  /// The arrays of the arrived particles. Places become accelerations where those are wanted.
+  struct Arrivals {
+    Real *x, *y, *z, *mass;
+    std::int64_t bytes;
+    Arrivals(std::byte* memory, std::int64_t count) {
+      MemoryParts parts(memory);
+      x = parts.take<Real>(count), y = parts.take<Real>(count), z = parts.take<Real>(count);
+      mass = parts.take<Real>(count);
+      bytes = parts.used();
+    }
+  };
+  /// One piece of memory for the listing of those that are kept here and, after it, for those that arrive.
+  template <class Self>
+  static void room(Self& self, Arena& arena, std::int64_t kept, std::int64_t arriving) {
+    const std::int64_t bytes = std::max(self.routing_.work_bytes(kept), Arrivals(nullptr, arriving).bytes);
+    arena.room(self.memory_, bytes, bytes / 16);  // numbers change a little from step to step
+  }
+  void room_for(std::int64_t kept, std::int64_t arriving) {
+    Arena arena(device_);
+    room(*this, arena, kept, arriving);
+  }
+
+  void list(const MeshParticles<Real>& particles) {
+    const auto to = routing_.listing(particles.count, memory_.data());
+    const auto with = [&](auto order) {
+      launch("particles by plane", particles.count, device_.stream(),
+             ListByPlane<order(), Real>{whole_, particles, owner_.data(), to});
+    };
+    switch (assignment_) {
+      case Assignment::ngp:
+        return with(std::integral_constant<int, 1>{});
+      case Assignment::cic:
+        return with(std::integral_constant<int, 2>{});
+      case Assignment::tsc:
+        return with(std::integral_constant<int, 3>{});
+      case Assignment::pcs:
+        return with(std::integral_constant<int, 4>{});
+    }
+  }
+
+  void begin_gather(const MeshParticles<Real>& particles, const std::int64_t* index, std::int64_t count,
+                    bool with_component) {
+    if (index || count != kept_ || particles.count != kept_)
+      throw Error(ErrorKind::input, "mesh: expected all particles of a rank to ask, found some of them");
+    device_.make_current();
+    Arena arena(device_);
+    if (with_component) arena.room(component_, arrived_.count, arrived_.count / 16);
+    if (places_are_here_) return;
+    const Arrivals arrivals(memory_.data(), arrived_.count);
+    routing_.template there<Real, 3>({particles.x, particles.y, particles.z}, {arrivals.x, arrivals.y, arrivals.z});
+    places_are_here_ = true;
+  }
+
+  Device device_;
+  CellFrame<Real> whole_;
+  Assignment assignment_;
+  std::unique_ptr<MeshExchange<Real>> own_;  // of this rank's planes
+  Buffer<std::uint32_t> owner_;              // of each plane
+  DeviceRouting routing_;
+  std::int64_t kept_ = 0;
+  MeshParticles<Real> arrived_;
+  Buffer<std::byte> memory_;
+  Buffer<Real> component_;        // of the force, or the potential
+  bool places_are_here_ = false;  // else the memory holds accelerations
+};
+
+}  // namespace
+
+}  // namespace cuda
+
+template <class Real>
+std::unique_ptr<MeshExchange<Real>> make_mesh_exchange_slabs_cuda(const Device& device, const Grid& grid,
+                                                                  const ExchangeOptions& options) {
+  return std::make_unique<cuda::ExchangeSlabsCuda<Real>>(device, grid, options);
+}
+template std::unique_ptr<MeshExchange<float>> make_mesh_exchange_slabs_cuda(const Device&, const Grid&,
+                                                                            const ExchangeOptions&);
+template std::unique_ptr<MeshExchange<double>> make_mesh_exchange_slabs_cuda(const Device&, const Grid&,
+                                                                             const ExchangeOptions&);
+
+}  // namespace pergola

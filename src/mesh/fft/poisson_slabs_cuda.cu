@@ -1,0 +1,241 @@
+#include <algorithm>
+
+#include "device/arena.hpp"
+#include "mesh/fft/cufft_plan.cuh"
+#include "mesh/fft/line_solver.cuh"
+#include "mesh/fft/mode_loops.cuh"
+#include "mesh/fft/poisson_fft.hpp"
+#include "mesh/fft/transposition_cuda.cuh"
+
+namespace pergola {
+
+namespace cuda {
+
+namespace {
+
+/// cuFFT chooses its kernels, and with them the last bits, by the number of transforms. From about 2²⁰ values on it
+/// takes those that it takes for a whole mesh (H200, CUDA 13: planes of 8 to 512 cells a side).
+constexpr std::int64_t plane_values = std::int64_t{1} << 21;
+constexpr int line_batch = 1024;  // lines along z of a cuFFT call
+constexpr int line_unit = 64;     // lines are shared out over ranks so many at a time
+
+/// A thread takes one column and several kz.
+template <class Body>
+__global__ void each_column_mode_kernel(std::int64_t first_column, int columns, int kx_count, ColumnLayout layout,
+                                        int planes_per_block, Body body) {
+  const int column = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (column >= columns) return;
+  const std::int64_t of_plane = first_column + column;
+  const auto at = body.column(static_cast<int>(of_plane % kx_count), static_cast<int>(of_plane / kx_count));
+  const int begin = static_cast<int>(blockIdx.y) * planes_per_block;
+  const int end = min(begin + planes_per_block, layout.length);
+  for (int kz = begin; kz < end; ++kz) at(kz, layout.index(column, kz));
+}
+
+/// The periodic solver of mesh/fft/poisson_fft_cuda.cu for ranks that share the planes out: planes are transformed by
+/// those who have them, then the field is transposed, and lines along z are a rank's own. A plan is always for the same
+/// number of planes or lines, whatever the slab's thickness; where a slab ends within, its planes are copied.
+template <class Real>
+class PoissonSlabsCuda final : public PoissonSolver<Real> {
+  using Complex = typename Cufft<Real>::Complex;
+
+ public:
+  PoissonSlabsCuda(const Device& device, const Grid& grid, const PoissonFftOptions& options)
+      : device_(device),
+        spectral_(options.spectral_force),
+        axes_(make_fft_axes(grid, options)),
+        kx_count_(axes_.axis[0].length / 2 + 1),
+        ny_(axes_.axis[1].length),
+        nz_(axes_.axis[2].length),
+        plane_(std::int64_t{kx_count_} * ny_),
+        one_pass_(std::is_same_v<Real, float> && !spectral_ && can_solve_lines(nz_)),
+        slabs_(current(device_, grid), options.ranks, nz_, options.slab_unit, plane_, line_unit),
+        layout_{one_pass_ ? std::max(1, static_cast<int>(slabs_.columns())) : line_batch, nz_},
+        tables_(device_, axes_) {
+    const std::int64_t wanted = (plane_values + plane_ - 1) / plane_;
+    batch_ = static_cast<int>(std::min<std::int64_t>(wanted, nz_));
+    if (one_pass_) roots_ = Buffer<float2>(device_, roots_of_unity(nz_));
+    make_plans();
+    for (const auto* plan : {&forward_, &backward_, &lines_}) plan_bytes_ = std::max(plan_bytes_, plan->work_bytes());
+  }
+
+  Field<Real> layout() const override {
+    return {nullptr, axes_.axis[0].length, ny_, slabs_.planes().count(), 2 * std::int64_t{kx_count_}, true};
+  }
+  std::int64_t scratch_bytes() const override { return Work(*this, nullptr, true).bytes; }
+  std::int64_t own_bytes() const override {
+    return static_cast<std::int64_t>(tables_.bytes() + roots_.bytes()) + slabs_.own_bytes();
+  }
+
+  void solve(const Field<Real>& field, double factor, void* scratch) override {
+    if (spectral_) throw_no_field();
+    device_.make_current();
+    const Work work(*this, scratch, true);
+    Complex* const planes = reinterpret_cast<Complex*>(field.data);
+    planes_forward(planes, work);
+    slabs_.to_columns(planes, work.columns, layout_, work.staying);
+    multiply(work.columns, factor, work);
+    if (!one_pass_) lines(work.columns, CUFFT_INVERSE, work);
+    slabs_.to_planes(work.columns, layout_, planes, work.staying);
+    planes_backward(planes, work);
+  }
+  void spectral_force(int, const Field<Real>&, void*) override { throw_no_field(); }
+
+  std::int64_t mode_values() const override { return std::max(layout().size(), 2 * columns_size()); }
+  std::int64_t mode_work_bytes() const override { return Work(*this, nullptr, false).bytes; }
+  void find_modes(const Field<Real>& field, double factor, void* memory) override {
+    check_spectral();
+    device_.make_current();
+    const Work work(*this, memory, false);
+    Complex* const values = reinterpret_cast<Complex*>(field.data);
+    planes_forward(values, work);
+    slabs_.to_columns(values, values, layout_, work.staying);
+    multiply(values, factor, work);
+  }
+  void from_modes(int axis, const Field<const Real>& modes, const Field<Real>& to, void* memory) override {
+    check_spectral();
+    device_.make_current();
+    const Work work(*this, memory, false);
+    Complex* const values = reinterpret_cast<Complex*>(to.data);
+    each_mode("differentiate_modes", DifferentiateModes<Real>{reinterpret_cast<const Complex*>(modes.data), values,
+                                                              axis < 3 ? tables_[axis].wave_number : nullptr, axis});
+    lines(values, CUFFT_INVERSE, work);
+    slabs_.to_planes(values, layout_, values, work.staying);
+    planes_backward(values, work);
+  }
+
+ private:
+  /// What the steps of a solution work in.
+  struct Work {
+    Complex *columns, *staying, *rest;
+    void* plan;
+    std::int64_t bytes;
+
+    Work(const PoissonSlabsCuda& of, void* memory, bool with_columns) {
+      MemoryParts parts(static_cast<std::byte*>(memory));
+      columns = parts.take<Complex>(with_columns ? of.columns_size() : 0);
+      staying = parts.take<Complex>(of.slabs_.staying());
+      rest = parts.take<Complex>(of.slabs_.planes().count() % of.batch_ > 0 ? of.batch_ * of.plane_ : 0);
+      void* const after = parts.take<std::byte>(static_cast<std::int64_t>(of.plan_bytes_));
+      plan = of.plan_bytes_ > 0 ? after : nullptr;  // cuFFT refuses one that is the field, also an empty one
+      bytes = parts.used();
+    }
+  };
+
+  static const Device& current(const Device& device, const Grid& grid) {
+    if (!grid.periodic() || grid.dimensions != 3)
+      throw Error(ErrorKind::input, "mesh: expected a periodic box in three dimensions for slabs on a GPU");
+    device.make_current();
+    return device;
+  }
+  [[noreturn]] static void throw_no_field() {
+    throw Error(ErrorKind::input, "mesh: in slabs on a GPU a spectral force is made from the modes of the potential");
+  }
+  void check_spectral() const {
+    if (!spectral_) throw Error(ErrorKind::input, "mesh: the spectral force was not among the options of the solver");
+  }
+  /// Values of this rank's columns, in whole blocks.
+  std::int64_t columns_size() const {
+    return (slabs_.columns() + layout_.width - 1) / layout_.width * layout_.width * nz_;
+  }
+
+  void make_plans() {
+    const Stream stream = device_.stream();
+    const long long plane[2] = {ny_, axes_.axis[0].length}, line[1] = {nz_};
+    const CufftLayout real{{ny_, 2 * kx_count_}, 1, 2 * plane_}, modes{{ny_, kx_count_}, 1, plane_};
+    const CufftLayout lines{{nz_}, line_batch, 1};
+    forward_ = CufftPlan(stream, 2, plane, real, modes, Cufft<Real>::real_to_complex, batch_);
+    backward_ = CufftPlan(stream, 2, plane, modes, real, Cufft<Real>::complex_to_real, batch_);
+    if (!one_pass_) lines_ = CufftPlan(stream, 1, line, lines, lines, Cufft<Real>::complex_to_complex, line_batch);
+  }
+
+  /// transform(planes) for a batch of planes after the other.
+  template <class Transform>
+  void each_batch(Complex* planes, const Work& work, const Transform& transform) {
+    const std::int64_t count = slabs_.planes().count(), whole = count / batch_ * batch_;
+    for (std::int64_t z = 0; z < whole; z += batch_) transform(planes + z * plane_);
+    if (whole == count) return;
+    const auto bytes = static_cast<std::size_t>((count - whole) * plane_) * sizeof(Complex);
+    device_.memory().copy(work.rest, planes + whole * plane_, bytes);
+    transform(work.rest);
+    device_.memory().copy(planes + whole * plane_, work.rest, bytes);
+  }
+  void planes_forward(Complex* planes, const Work& work) {
+    const cufftHandle plan = forward_.with_work(work.plan);
+    each_batch(planes, work, [&](Complex* some) {
+      check(Cufft<Real>::forward(plan, reinterpret_cast<Real*>(some), some), "cufftExecR2C");
+    });
+  }
+  void planes_backward(Complex* planes, const Work& work) {
+    const cufftHandle plan = backward_.with_work(work.plan);
+    each_batch(planes, work, [&](Complex* some) {
+      check(Cufft<Real>::backward(plan, some, reinterpret_cast<Real*>(some)), "cufftExecC2R");
+    });
+  }
+  void lines(Complex* columns, int direction, const Work& work) {
+    const cufftHandle plan = lines_.with_work(work.plan);
+    for (std::int64_t first = 0; first < slabs_.columns(); first += line_batch) {
+      Complex* const block = columns + first * nz_;
+      check(Cufft<Real>::lines(plan, block, block, direction), "cufftExecC2C");
+    }
+  }
+
+  /// Lines along z and the product with the Green factors; in one pass the lines back as well.
+  void multiply(Complex* columns, double factor, const Work& work) {
+    if (slabs_.columns() == 0) return;
+    const double scale = factor * axes_.unit_length * axes_.unit_length;
+    const PeriodicFactor<Real> green{tables_[0], tables_[1], tables_[2], static_cast<Real>(scale / axes_.modes())};
+    if constexpr (std::is_same_v<Real, float>) {
+      if (one_pass_) {
+        const LineField field{columns, static_cast<int>(slabs_.columns()), static_cast<int>(slabs_.first_column()),
+                              kx_count_, roots_.data()};
+        return solve_lines(nz_, field, green, device_.stream());
+      }
+    }
+    lines(columns, CUFFT_FORWARD, work);
+    each_mode("multiply_modes", MultiplyModes<Real, PeriodicFactor<Real>>{columns, nullptr, green});
+  }
+
+  template <class Body>
+  void each_mode(const char* name, const Body& body) {
+    constexpr int threads = 256, planes_per_block = 8;
+    const auto columns = static_cast<int>(slabs_.columns());
+    if (columns == 0) return;
+    const dim3 grid(static_cast<unsigned>((columns + threads - 1) / threads),
+                    static_cast<unsigned>((nz_ + planes_per_block - 1) / planes_per_block));
+    each_column_mode_kernel<<<grid, threads, 0, handle(device_.stream())>>>(slabs_.first_column(), columns, kx_count_,
+                                                                            layout_, planes_per_block, body);
+    check(cudaGetLastError(), name);
+  }
+
+  Device device_;
+  bool spectral_;
+  FftAxes axes_;
+  int kx_count_, ny_, nz_;
+  std::int64_t plane_;  // modes of a plane
+  bool one_pass_;       // the lines along z by line_solver.cuh
+  DeviceTransposition<Complex> slabs_;
+  ColumnLayout layout_;
+  AxisTables<Real> tables_;
+  Buffer<float2> roots_;
+  int batch_ = 1;                         // planes of a plan
+  CufftPlan forward_, backward_, lines_;  // lines_ where not one_pass_
+  std::size_t plan_bytes_ = 0;
+};
+
+}  // namespace
+
+}  // namespace cuda
+
+template <class Real>
+std::unique_ptr<PoissonSolver<Real>> make_poisson_slabs_cuda(const Device& device, const Grid& grid,
+                                                             const PoissonFftOptions& options) {
+  return std::make_unique<cuda::PoissonSlabsCuda<Real>>(device, grid, options);
+}
+
+template std::unique_ptr<PoissonSolver<float>> make_poisson_slabs_cuda(const Device&, const Grid&,
+                                                                       const PoissonFftOptions&);
+template std::unique_ptr<PoissonSolver<double>> make_poisson_slabs_cuda(const Device&, const Grid&,
+                                                                        const PoissonFftOptions&);
+
+}  // namespace pergola

@@ -1,0 +1,165 @@
+#pragma once
+// CUDA only: a field that ranks share out, from planes to columns across them and back (mesh/fft/transposition.hpp).
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "device/buffer.hpp"
+#include "device/launch.cuh"
+#include "domain/device_messages.hpp"
+#include "mesh/fft/transposition.hpp"
+
+namespace pergola::cuda {
+
+/// How a rank's columns stand in memory: blocks of `width` of them, each [z][column].
+struct ColumnLayout {
+  int width = 1, length = 1;  // length: values of a column
+  PERGOLA_HD std::int64_t index(std::int64_t column, int z) const {
+    return (column / width * length + z) * width + column % width;
+  }
+};
+
+/// Where the values of a plane are in a message, which leaves out those that stay on this rank.
+struct PlaneParts {
+  const std::int64_t* first;  // column of each rank, and the end
+  int ranks, own;
+  std::int64_t planes;  // of this rank
+
+  /// The place of a value: in the message, or, where it stays, among those that do.
+  struct Place {
+    std::int64_t at;
+    bool stays;
+  };
+  __device__ Place operator()(std::int64_t plane, std::int64_t column) const {
+    int low = 0, high = ranks - 1;  // of these one has the column
+    while (low < high) {
+      const int middle = (low + high) / 2;
+      if (column < first[middle + 1])
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    const std::int64_t begin = first[low], count = first[low + 1] - begin, inner = plane * count + column - begin;
+    if (low == own) return {inner, true};
+    const std::int64_t before = low < own ? begin : begin - (first[own + 1] - first[own]);
+    return {before * planes + inner, false};
+  }
+};
+
+/// Values between the planes of a rank, and a message and what stays.
+template <class Value>
+struct CarryPlanes {
+  Value *planes, *message, *staying;
+  PlaneParts parts;
+  std::int64_t columns;  // of a plane
+  bool out;
+  __device__ void operator()(std::int64_t k) const {
+    const std::int64_t plane = k / columns;
+    const auto place = parts(plane, k - plane * columns);
+    Value* const away = (place.stays ? staying : message) + place.at;
+    if (out)
+      *away = planes[k];
+    else
+      planes[k] = *away;
+  }
+};
+
+/// The same between the columns of a rank, and a message and what stays.
+template <class Value>
+struct CarryColumns {
+  Value *columns, *message, *staying;
+  ColumnLayout layout;
+  std::int64_t count;  // of this rank's columns
+  int own_first, own_planes;
+  bool out;
+  __device__ void operator()(std::int64_t k) const {
+    const int z = static_cast<int>(k / count), from_own = z - own_first;
+    const std::int64_t column = k - z * count;
+    const bool stays = from_own >= 0 && from_own < own_planes;
+    Value* const away =
+        stays ? staying + from_own * count + column : message + (z < own_first ? z : z - own_planes) * count + column;
+    Value* const here = columns + layout.index(column, z);
+    if (out)
+      *away = *here;
+    else
+      *here = *away;
+  }
+};
+
+/// All calls about values are of all ranks. Planes and columns may be in the same memory.
+template <class Value>
+class DeviceTransposition {
+ public:
+  /// `together`: columns are shared out in so many at a time.
+  DeviceTransposition(const Device& device, const std::shared_ptr<Communicator>& ranks, int planes, int unit,
+                      std::int64_t columns, int together)
+      : device_(device), messages_(device, ranks), shares_(ranks, planes, unit, columns, together), all_(columns) {
+    std::vector<std::int64_t> first;
+    for (int rank = 0; rank <= ranks->size(); ++rank) first.push_back(shares_.first_column(rank));
+    first_ = Buffer<std::int64_t>(device_, first);
+  }
+
+  const SlabPlanes& planes() const { return shares_.planes(); }
+  std::int64_t first_column() const { return shares_.first_column(); }
+  std::int64_t columns() const { return shares_.columns(); }
+  /// Values that stay on this rank: the caller has room for them.
+  std::int64_t staying() const { return columns() * planes().count(); }
+  std::int64_t own_bytes() const { return static_cast<std::int64_t>(first_.bytes()); }
+
+  void to_columns(Value* planes, Value* columns, const ColumnLayout& layout, Value* staying) {
+    Value* const out = reinterpret_cast<Value*>(messages_.outgoing(bytes(plane_message())));
+    Value* const in = reinterpret_cast<Value*>(messages_.incoming(bytes(column_message())));
+    carry_planes(planes, out, staying, true);
+    exchange(out, true, in);
+    carry_columns(columns, in, layout, staying, false);
+  }
+  void to_planes(Value* columns, const ColumnLayout& layout, Value* planes, Value* staying) {
+    Value* const out = reinterpret_cast<Value*>(messages_.outgoing(bytes(column_message())));
+    Value* const in = reinterpret_cast<Value*>(messages_.incoming(bytes(plane_message())));
+    carry_columns(columns, out, layout, staying, true);
+    exchange(out, false, in);
+    carry_planes(planes, in, staying, false);
+  }
+
+ private:
+  static std::int64_t bytes(std::int64_t values) { return values * static_cast<std::int64_t>(sizeof(Value)); }
+  int rank() const { return static_cast<int>(messages_.own_rank()); }
+  /// Values of this rank's planes that others have as columns, and the other way.
+  std::int64_t plane_message() const { return (all_ - columns()) * planes().count(); }
+  std::int64_t column_message() const { return columns() * (planes().planes() - planes().count()); }
+
+  void carry_planes(Value* values, Value* message, Value* staying, bool out) {
+    const PlaneParts parts{first_.data(), static_cast<int>(messages_.size()), rank(), planes().count()};
+    launch("planes of a slab", all_ * planes().count(), device_.stream(),
+           CarryPlanes<Value>{values, message, staying, parts, all_, out});
+  }
+  void carry_columns(Value* values, Value* message, const ColumnLayout& layout, Value* staying, bool out) {
+    launch("columns of a slab", columns() * planes().planes(), device_.stream(),
+           CarryColumns<Value>{values, message, staying, layout, columns(), planes().first(), planes().count(), out});
+  }
+
+  void exchange(const Value* out, bool of_planes, Value* in) {
+    std::vector<Communicator::Outgoing> sent;
+    std::vector<Communicator::Incoming> got;
+    for (int r = 0; r < static_cast<int>(messages_.size()); ++r) {
+      if (r == rank()) continue;
+      const std::int64_t from_planes = (shares_.first_column(r + 1) - shares_.first_column(r)) * planes().count();
+      const std::int64_t from_columns = columns() * planes().count(r);
+      const std::int64_t leaving = of_planes ? from_planes : from_columns,
+                         coming = of_planes ? from_columns : from_planes;
+      if (leaving > 0) sent.push_back({r, out, static_cast<std::size_t>(bytes(leaving))});
+      if (coming > 0) got.push_back({r, in, static_cast<std::size_t>(bytes(coming))});
+      out += leaving, in += coming;
+    }
+    messages_.exchange(sent, got);
+  }
+
+  Device device_;
+  DeviceMessages messages_;
+  Transposition<Value> shares_;
+  std::int64_t all_;  // columns of a plane
+  Buffer<std::int64_t> first_;
+};
+
+}  // namespace pergola::cuda

@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/philox.hpp"
+#include "comm/shares.hpp"
+#include "comm/thread_ranks.hpp"
+#include "device/buffer.hpp"
+#include "gravity/mesh.hpp"
+#include "test_devices.hpp"
+
+namespace pergola {
+namespace {
+
+class SpreadMeshForces : public DeviceTest {};
+
+/// Places in a box of 1, a third of them in a clump, and masses that differ.
+template <class Real>
+struct Matter {
+  std::vector<Real> x, y, z, mass;
+  explicit Matter(std::int64_t n) {
+    for (std::int64_t k = 0; k < n; ++k) {
+      Philox random(3, 1, static_cast<std::uint64_t>(k));
+      const double width = k % 3 == 0 ? 0.1 : 1.0;
+      const auto place = [&] {
+        return static_cast<Real>(std::min(0.9999, 0.85 * (1 - width) + width * random.uniform()));
+      };
+      x.push_back(place()), y.push_back(place()), z.push_back(place());
+      mass.push_back(static_cast<Real>((0.5 + random.uniform()) / static_cast<double>(n)));
+    }
+  }
+};
+
+/// The accelerations along x, y and z and the potential of particles first … first + n − 1, which are all that a rank
+/// has, into those of all.
+template <class Real>
+void find_forces(Solver<Real>& solver, const Device& device, const Matter<Real>& matter, std::int64_t first,
+                 std::int64_t n, std::vector<Real> (&all)[4]) {
+  const auto part = [&](const std::vector<Real>& values) {
+    return Buffer<Real>(device, std::vector<Real>(values.begin() + first, values.begin() + first + n));
+  };
+  const auto x = part(matter.x), y = part(matter.y), z = part(matter.z), mass = part(matter.mass);
+  Sources<Real> sources;
+  sources.count = n, sources.x = x.data(), sources.y = y.data(), sources.z = z.data(), sources.mass = mass.data();
+  Buffer<Real> out[4];
+  for (auto& one : out) one = Buffer<Real>(device, n);
+  Forces<Real> forces;
+  forces.ax = out[0].data(), forces.ay = out[1].data(), forces.az = out[2].data(), forces.potential = out[3].data();
+  Targets targets;
+  targets.count = targets.total = n;
+  solver.prepare(sources);
+  solver.evaluate(targets, want_acceleration, forces);
+  solver.evaluate(targets, want_acceleration | want_potential, forces);  // places are sent again
+  device.synchronize();
+  for (int k = 0; k < 4; ++k) out[k].to_host(all[k].data() + first);
+}
+
+/// Reference: the solver of one rank.
+template <class Real>
+void expect_bits_of_one_rank(const std::string& spec, SolverOptions options, std::int64_t n,
+                             const std::vector<int>& numbers) {
+  options.solver = "mesh";
+  options.precision = sizeof(Real) == sizeof(float) ? Precision::single : Precision::double_;
+  options.mesh.box = {{0, 0, 0}, {1, 1, 1}, Boundary::periodic};
+  const Matter<Real> matter(n);
+  const auto room = [&](std::vector<Real>(&of)[4]) {
+    for (auto& one : of) one.assign(static_cast<std::size_t>(n), Real(0));
+  };
+  std::vector<Real> one[4];
+  room(one);
+  const Device device = Device::open(spec, 1);
+  find_forces(*make_mesh_solver<Real>(options, device), device, matter, 0, n, one);
+  for (const int ranks : numbers) {
+    std::vector<Real> several[4];
+    room(several);
+    run_on_thread_ranks(ranks, [&](Communicator& communicator) {
+      const Device own = Device::open(spec, 1);
+      const Shares shares{n, ranks};
+      const auto solver = make_spread_mesh<Real>(options, own, {&communicator, [](Communicator*) {}});
+      find_forces(*solver, own, matter, shares.first(communicator.rank()), shares.count(communicator.rank()), several);
+    });
+    for (std::size_t k = 0; k < 4; ++k)
+      EXPECT_EQ(std::memcmp(several[k].data(), one[k].data(), one[k].size() * sizeof(Real)), 0)
+          << ranks << " ranks, component " << k;
+  }
+}
+
+SolverOptions mesh_of(std::array<int, 3> cells, Assignment assignment, Gradient gradient) {
+  SolverOptions options;
+  options.mesh.cells = cells, options.mesh.assignment = assignment, options.mesh.gradient = gradient;
+  return options;
+}
+
+TEST_P(SpreadMeshForces, HaveTheBitsOfOneRank) {
+  const auto cic = mesh_of({32, 24, 40}, Assignment::cic, Gradient::two_point);
+  expect_bits_of_one_rank<float>(GetParam(), cic, 20000, {1, 2, 3, 4, 7});
+  expect_bits_of_one_rank<double>(GetParam(), cic, 5000, {2, 7});
+  expect_bits_of_one_rank<float>(GetParam(), mesh_of({16, 16, 64}, Assignment::tsc, Gradient::four_point), 20000,
+                                 {3, 64});
+}
+
+TEST_P(SpreadMeshForces, HaveTheBitsOfOneRankWithSpectralGradients) {
+  const auto pcs = mesh_of({32, 32, 32}, Assignment::pcs, Gradient::spectral);
+  expect_bits_of_one_rank<float>(GetParam(), pcs, 20000, {1, 2, 4, 7});
+  expect_bits_of_one_rank<double>(GetParam(), pcs, 5000, {3, 40});
+}
+
+TEST_P(SpreadMeshForces, HaveTheBitsOfOneRankForEveryRouteOfTheDensity) {
+  for (const auto route : {DensityRoute::atomic, DensityRoute::sorted, DensityRoute::host}) {
+    auto options = mesh_of({16, 16, 16}, Assignment::tsc, Gradient::two_point);
+    options.mesh.density = route;
+    expect_bits_of_one_rank<float>(GetParam(), options, 5000, {3});
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, SpreadMeshForces, OnEachDevice(), device_test_name);
+
+}  // namespace
+}  // namespace pergola

@@ -1,0 +1,86 @@
+#include "sim/spread_seen.hpp"
+#include "test_devices.hpp"
+#include "time/integrator.hpp"
+
+namespace pergola {
+namespace {
+
+/// A periodic mesh with an FFT, whose ranks keep their own particles and planes: on CPUs, and as ranks that share a
+/// GPU.
+class SpreadMesh : public DeviceTest {
+ protected:
+  Settings here(Settings settings) const {
+    settings.push_back("run.device=" + GetParam());
+    return settings;
+  }
+};
+
+TEST_P(SpreadMesh, HasTheBitsOfOneRankInAPeriodicBox) {
+  expect_bits_of_one_rank(here({}), some_particles(150, 0), {2, 3, 4, 7, 64});
+}
+
+TEST_P(SpreadMesh, HasTheBitsOfOneRankWithDoublesAndStepsChosenFromAllParticles) {
+  expect_bits_of_one_rank(here({"run.precision=double", "time.adaptive=true", "gravity.mesh.assignment=tsc",
+                                "gravity.mesh.gradient=spectral", "time.courant=2"}),
+                          some_particles(150, 0), {3, 4});
+}
+
+// Every cloud and every force, on ranks that have planes from a half of the mesh to none.
+TEST_P(SpreadMesh, HasTheBitsOfOneRankForEveryCloudAndGradient) {
+  const auto particles = some_particles(100, 0);
+  expect_bits_of_one_rank(here({"gravity.mesh.assignment=ngp", "gravity.mesh.gradient=four-point"}), particles, {2, 7});
+  expect_bits_of_one_rank(here({"gravity.mesh.assignment=tsc", "run.precision=mixed"}), particles, {3, 16});
+  expect_bits_of_one_rank(here({"gravity.mesh.assignment=pcs", "gravity.mesh.gradient=four-point"}), particles,
+                          {4, 20});
+  expect_bits_of_one_rank(
+      here({"gravity.mesh.assignment=pcs", "gravity.mesh.gradient=spectral", "run.precision=double"}), particles, {7});
+}
+
+// Equal masses are not sent; more than a group of particles, of which most stay together.
+TEST_P(SpreadMesh, HasTheBitsOfOneRankWithManyEqualMasses) {
+  auto particles = some_particles(3000, 0);
+  std::fill(particles.mass.begin(), particles.mass.end(), 1.0 / 4096);
+  expect_bits_of_one_rank(here({"time.step=0.25"}), particles, {3});
+}
+
+TEST_P(SpreadMesh, HasTheBitsOfOneRankWhereOneSlabHasAllParticles) {
+  auto particles = some_particles(300, 0);
+  for (std::size_t k = 0; k < particles.z.size(); ++k)
+    particles.z[k] = 0.47 + 0.05 * particles.z[k], particles.vz[k] = 0;
+  expect_bits_of_one_rank(here({"gravity.mesh.assignment=tsc", "time.step=0.125"}), particles, {4, 7});
+}
+
+TEST_P(SpreadMesh, RanksMayHaveNoParticles) {
+  expect_bits_of_one_rank(here({}), some_particles(5, 0), {7});
+  expect_bits_of_one_rank(here({"time.adaptive=true", "time.courant=2"}), some_particles(1, 0), {3});
+}
+
+// Lines of 64 along z are transformed in one pass on a GPU.
+TEST_P(SpreadMesh, HasTheBitsOfOneRankWithMoreCells) {
+  expect_bits_of_one_rank(here({"gravity.mesh.cells=64", "time.step=0.25"}), some_particles(3000, 0), {2, 7});
+}
+
+// 1.3 times a fourth of what one rank needs, and planes that a plan of transforms takes at once.
+TEST_P(SpreadMesh, MemoryOfARankIsItsShare) {
+  const RunConfig config = spread_config(here({"gravity.mesh.cells=256"}));
+  const std::int64_t n = std::int64_t{1} << 24, constant = std::int64_t{48} << 20;
+  const auto bytes = [&](std::shared_ptr<Communicator> ranks, std::int64_t count) {
+    return make_integrator(config.time_options(), config.solver_options(), {device(1), std::move(ranks), nullptr})
+        ->device_bytes(count);
+  };
+  const std::int64_t alone = bytes(serial_communicator(), n);
+  run_on_thread_ranks(4, [&](Communicator& communicator) {
+    const std::int64_t here = bytes(kept_elsewhere(communicator), n / 4);
+    EXPECT_LT(here, alone * 13 / 40 + constant);
+    EXPECT_GT(here, alone / 4);
+  });
+}
+
+TEST_P(SpreadMesh, EachRankKeepsItsShareOnly) { expect_shares(here({})); }
+
+TEST_P(SpreadMesh, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) { expect_going_on_with_the_same_bits(here({})); }
+
+INSTANTIATE_TEST_SUITE_P(Devices, SpreadMesh, OnEachDevice(), device_test_name);
+
+}  // namespace
+}  // namespace pergola
