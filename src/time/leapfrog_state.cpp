@@ -13,7 +13,8 @@ void LeapfrogState<Real>::start(ParticleSource& particles, double time, const Ex
                                 Communicator* ranks) {
   const Shares shares{particles.count(), ranks ? ranks->size() : 1};
   const int rank = ranks ? ranks->rank() : 0;
-  ShareSource own(particles, shares.first(rank), shares.count(rank));
+  ShareSource share(particles, shares.first(rank), shares.count(rank));
+  ParticleSource& own = ranks ? share : particles;  // all of them may be made on the device
   if (expansion.given()) {
     ScaledVelocities momenta(own, 1 / expansion.shown_velocity(time));
     this->take(momenta);

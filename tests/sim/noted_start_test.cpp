@@ -43,7 +43,9 @@ class FourAtRest final : public DeviceSource {
   bool puts_;
 };
 
-RunConfig configuration() { return parse_config("[run]\ndevice = \"cpu\"\nthreads = 1\nend_time = 0.1\n", "test"); }
+RunConfig configuration(const std::string& time = "") {
+  return parse_config("[run]\ndevice = \"cpu\"\nthreads = 1\nend_time = 0.1\n" + time, "test");
+}
 
 std::string said_by(GravitySystem& system) {
   std::string all;
@@ -61,6 +63,15 @@ TEST(NotedStart, ParticlesMadeOnADeviceAreSaidToBe) {
   EXPECT_NE(said_by(system).find("initial conditions were made on " + name), std::string::npos);
   GravitySystem resumed(configuration(), system.save());
   EXPECT_EQ(resumed.made_on(), name);
+}
+
+TEST(NotedStart, EveryIntegratorTakesThemFromTheDevice) {
+  for (const char* time : {"[time]\nintegrator = \"hermite\"\n", "[time]\nintegrator = \"leapfrog\"\nstep = 0.05\n",
+                           "[time]\nintegrator = \"leapfrog\"\nsteps = \"block\"\n[gravity]\nsoftening = 0.1\n"}) {
+    FourAtRest source(true);
+    GravitySystem system(configuration(time), source);
+    EXPECT_EQ(system.made_on(), system.device().name()) << time;
+  }
 }
 
 TEST(NotedStart, ParticlesThatWereReadAreNot) {
