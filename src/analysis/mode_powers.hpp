@@ -1,9 +1,13 @@
 #pragma once
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "device/device.hpp"
 #include "particles/box.hpp"
+#include "physics/green.hpp"
 #include "physics/power_spectrum.hpp"
 
 namespace pergola {
@@ -13,12 +17,17 @@ struct MassSums {
   double sum = 0, sum2 = 0, largest = 0;
 };
 
-/// Particle i of a box that is folded onto `side`, seen by a mesh that stands `shift` lower: one coordinate.
+/// Particle i of a box that is folded onto `side`: one coordinate.
 struct FoldPlace {
   const double* from;
   double* to;
-  double side, shift;
-  PERGOLA_HD void operator()(std::int64_t i) const { to[i] = wrap(wrap(from[i], 0.0, side) + shift, 0.0, side); }
+  double side;
+  PERGOLA_HD void operator()(std::int64_t i) const { to[i] = wrap(from[i], 0.0, side); }
+};
+
+/// Places and masses of particles.
+struct MassArrays {
+  double *x, *y, *z, *mass;
 };
 
 /// The modes −reach … reach along each axis, x fastest, of two interlaced meshes of `cells` per side: the power |δ|² of
@@ -46,14 +55,82 @@ struct ModePower {
   }
 };
 
-/// The powers of the modes of two density fields on the device, with `unwindow` and the numbers of ModePower.
-std::vector<double> mode_powers(const Device& device, const double* first, const double* second,
-                                const std::vector<double>& unwindow, int cells, int reach);
+/// Sums over the modes of a shell of one wave number of the mesh; shell s reaches from s − ½ to s + ½.
+struct Shell {
+  std::int64_t modes = 0;
+  double k = 0, power = 0;
+};
+
+/// What the modes of one plane add to one shell, rows and modes in their order; `sums` has the shells 0 … most of a
+/// plane together. One body for CPU and CUDA.
+struct PlaneShell {
+  const double* power;  // ModePower
+  Shell* sums;
+  double side;
+  int reach, most;
+
+  /// The largest whole number whose square is at most n.
+  static PERGOLA_HD int root(int n) { return static_cast<int>(std::sqrt(static_cast<double>(n))); }
+  PERGOLA_HD void operator()(std::int64_t i) const {
+    const int s = static_cast<int>(i % (most + 1)), z = static_cast<int>(i / (most + 1)) - reach;
+    const int width = 2 * reach + 1;
+    Shell sum;
+    for (int y = -reach; y <= reach && s > 0; ++y) {
+      const int rest = z * z + y * y, last = s * s + s - rest, first = s * s - s + 1 - rest;  // of x²
+      if (last < 0) continue;
+      const int near = first > 0 ? root(first - 1) + 1 : 0, far = root(last);
+      const double* row = power + (std::int64_t{z + reach} * width + y + reach) * width + reach;
+      const auto add = [&](int x) {
+        ++sum.modes;
+        sum.k += physics::wave_number(std::sqrt(static_cast<double>(x * x + rest)), side);
+        sum.power += row[x];
+      };
+      for (int x = -far; x <= -near; ++x) add(x);
+      for (int x = near > 0 ? near : 1; x <= far; ++x) add(x);
+    }
+    sums[i] = sum;
+  }
+};
+
+/// Measures shells of two interlaced meshes with `cells` per side, on one device: those below half the Nyquist wave
+/// number.
+class ShellMeter {
+ public:
+  explicit ShellMeter(int cells) : cells_(cells) {}
+  virtual ~ShellMeter() = default;
+  int most() const { return cells_ / 4; }
+  int reach() const { return most() + 1; }
+  /// Of two density fields on the device in a box of this side, with `unwindow` of ModePower: the shells 0 … most().
+  /// Planes are added in their order: the same bits on any number of threads.
+  std::vector<Shell> measure(const double* first, const double* second, const std::vector<double>& unwindow,
+                             double side);
+
+ protected:
+  int cells() const { return cells_; }
+  std::int64_t width() const { return 2 * std::int64_t{reach()} + 1; }
+  std::int64_t sum_count() const { return width() * (most() + 1); }
+  /// What PlaneShell writes.
+  virtual std::vector<Shell> plane_sums(const double* first, const double* second, const std::vector<double>& unwindow,
+                                        double side) = 0;
+
+ private:
+  int cells_;
+};
+std::unique_ptr<ShellMeter> make_shell_meter(const Device& device, int cells);
 
 // Where cuda_built is true.
 MassSums mass_sums_cuda(const Device& device, std::int64_t count, const double* mass);
-void fold_places_cuda(const Device& device, std::int64_t count, const FoldPlace& body);
-std::vector<double> mode_powers_cuda(const Device& device, const double* first, const double* second,
-                                     const std::vector<double>& unwindow, int cells, int reach);
+std::unique_ptr<ShellMeter> make_shell_meter_cuda(const Device& device, int cells);
+
+/// On a GPU: particles of a box that is folded once and again, each time in an order in which those in one cube of 8³
+/// cells follow each other.
+class FoldedMasses {
+ public:
+  virtual ~FoldedMasses() = default;
+  /// As seen in a box of this side; null: their masses stay as they are, for they are equal.
+  virtual void fold(double side, int cells, const MassArrays& to) = 0;
+};
+/// Of particles that it copies.
+std::unique_ptr<FoldedMasses> make_folded_masses_cuda(const Device& device, std::int64_t count, const MassArrays& from);
 
 }  // namespace pergola

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <memory>
 #include <utility>
 
 #include "analysis/mode_powers.hpp"
@@ -13,6 +14,7 @@
 #include "mesh/coupling/exchange.hpp"
 #include "physics/green.hpp"
 #include "physics/mesh_weights.hpp"
+#include "physics/power_spectrum.hpp"
 
 namespace pergola {
 
@@ -38,123 +40,129 @@ MassSums mass_sums(const Device& device, std::int64_t count, const double* mass)
   return masses;
 }
 
-/// Particles where their mass is put onto meshes. On the CPU places and masses of the host are read where they are.
+/// Particles where their mass is put onto meshes.
 class PlacedMasses {
  public:
   PlacedMasses(const Particles& particles, const Device& device) : device_(device), count_(particles.size()) {
     const std::array<const std::vector<double>*, 4> host{&particles.x, &particles.y, &particles.z, &particles.mass};
     for (std::size_t k = 0; k < host.size(); ++k) {
-      if (device.is_cuda()) copies_[k] = Buffer<double>(device, *host[k]);
-      given_[k] = device.is_cuda() ? copies_[k].data() : host[k]->data();
+      if (device.is_cuda()) values_[k] = Buffer<double>(device, *host[k]);
+      given_[k] = device.is_cuda() ? values_[k].data() : host[k]->data();  // on the CPU where they are
     }
     begin();
   }
   explicit PlacedMasses(const ShownParticles& shown) : device_(shown.device()), count_(shown.count()) {
-    ShownPlaces<double> places(shown);
-    copies_ = {std::move(places.x), std::move(places.y), std::move(places.z), std::move(places.mass)};
-    for (std::size_t k = 0; k < copies_.size(); ++k) given_[k] = copies_[k].data();
+    for (std::size_t k = 0; k < values_.size(); ++k) {
+      values_[k] = Buffer<double>(device_, count_);
+      given_[k] = values_[k].data();
+    }
+    const MassArrays all = arrays();
+    ShownArrays<double> to;
+    to.x = all.x, to.y = all.y, to.z = all.z, to.mass = all.mass;
+    shown.show(0, count_, to);
     begin();
   }
 
   const Device& device() const { return device_; }
   const MassSums& masses() const { return masses_; }
-  /// As seen by a mesh that stands `shift` lower, in a box that is folded onto `side`; good until the next call.
-  MeshParticles<double> folded(double side, double shift) {
-    for (std::size_t axis = 0; axis < moved_.size(); ++axis) move({given_[axis], moved_[axis].data(), side, shift});
+  /// Of masses on a mesh. Equal ones have numbers that a GPU adds up in 32 bits.
+  double quantum() const {
+    const double least = physics::mass_quantum(masses_.sum, masses_.largest);
+    return are_equal() ? std::max(least, physics::equal_mass_quantum(masses_.largest)) : least;
+  }
+  /// In a box that is folded onto `side`, for meshes of so many cells per side; good until the next call. On a GPU in
+  /// an order in which neighbours follow each other: what is put onto a mesh does not depend on it.
+  MeshParticles<double> folded(double side, int cells) {
+    if (packed_) {
+      MassArrays to = arrays();
+      if (are_equal()) to.mass = nullptr;
+      packed_->fold(side, cells, to);
+      return {count_, to.x, to.y, to.z, values_[3].data()};
+    }
+    for (std::size_t axis = 0; axis < moved_.size(); ++axis) {
+      if (moved_[axis].size() == 0) moved_[axis] = Buffer<double>(device_, count_);
+      const FoldPlace body{given_[axis], moved_[axis].data(), side};
+      parallel_chunks(device_.threads(), count_, chunk, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) body(i);
+      });
+    }
     return {count_, moved_[0].data(), moved_[1].data(), moved_[2].data(), given_[3]};
   }
 
  private:
+  MassArrays arrays() { return {values_[0].data(), values_[1].data(), values_[2].data(), values_[3].data()}; }
   void begin() {
     masses_ = mass_sums(device_, count_, given_[3]);
-    for (auto& place : moved_) place = Buffer<double>(device_, count_);
-  }
-  void move(const FoldPlace& body) const {
     if constexpr (cuda_built) {
-      if (device_.is_cuda()) return fold_places_cuda(device_, count_, body);
+      if (device_.is_cuda()) packed_ = make_folded_masses_cuda(device_, count_, arrays());
     }
-    parallel_chunks(device_.threads(), count_, chunk, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) body(i);
-    });
+  }
+  bool are_equal() const {
+    const double all = static_cast<double>(count_) * masses_.largest;
+    return std::abs(masses_.sum - all) <= 1e-9 * all;
   }
 
   Device device_;
   std::int64_t count_;
   MassSums masses_;
-  std::array<Buffer<double>, 4> copies_;  // places and masses
+  std::array<Buffer<double>, 4> values_;  // places and masses; on a GPU as they are given, then folded
   std::array<const double*, 4> given_{};
-  std::array<Buffer<double>, 3> moved_;
+  std::unique_ptr<FoldedMasses> packed_;  // on a GPU
+  std::array<Buffer<double>, 3> moved_;   // on the CPU
 };
 
-/// Sums of |δ|² and k over the modes of each shell of one wave number of the mesh; shell s reaches from s − ½ to s + ½.
-struct Shell {
-  std::int64_t modes = 0;
-  double k = 0, power = 0;
-};
-
-/// Plane by plane, and the planes in their order: the same bits on any number of threads.
-std::vector<Shell> sum_shells(const std::vector<double>& powers, int most, int reach, double side, int threads) {
-  const int width = 2 * reach + 1;
-  std::vector<std::vector<Shell>> planes(static_cast<std::size_t>(width));
-  parallel_for(threads, width, [&](std::int64_t plane) {
-    auto& sums = planes[static_cast<std::size_t>(plane)];
-    sums.resize(static_cast<std::size_t>(most) + 1);
-    const double* power = powers.data() + plane * width * width;
-    const int z = static_cast<int>(plane) - reach;
-    for (int y = -reach; y <= reach; ++y)
-      for (int x = -reach; x <= reach; ++x, ++power) {
-        const double size = std::sqrt(static_cast<double>(x * x + y * y + z * z));
-        const auto shell = static_cast<std::size_t>(std::floor(size + 0.5));
-        if (shell < 1 || shell >= sums.size()) continue;
-        ++sums[shell].modes;
-        sums[shell].k += physics::wave_number(size, side);
-        sums[shell].power += *power;
-      }
-  });
-  std::vector<Shell> all(static_cast<std::size_t>(most) + 1);
-  for (const auto& plane : planes)
-    for (std::size_t s = 0; s < all.size(); ++s)
-      all[s].modes += plane[s].modes, all[s].k += plane[s].k, all[s].power += plane[s].power;
-  return all;
-}
-
-/// What one mesh over a folded box measures of the modes below half its Nyquist wave number.
-std::vector<Shell> shells_of(PlacedMasses& particles, double side, int cells) {
-  const Device& device = particles.device();
-  Grid grid;
-  grid.cells = {cells, cells, cells};
-  grid.box = {{0, 0, 0}, {side, side, side}, Boundary::periodic};
-  const auto exchange =
-      make_mesh_exchange<double>(device, grid, {Assignment::tsc, Gradient::two_point, DensityRoute::automatic});
-  Buffer<std::byte> scratch(device, exchange->sum_bytes());
-  std::array<Buffer<double>, 2> density;
-  StageClock clock;
-  const MassSums& masses = particles.masses();
-  for (std::size_t mesh = 0; mesh < density.size(); ++mesh) {
-    density[mesh] = Buffer<double>(device, grid.cell_count());
-    density[mesh].zero();
-    const Field<double> field{density[mesh].data(), cells, cells, cells, cells, true};
-    exchange->deposit(particles.folded(side, static_cast<double>(mesh) * 0.5 * side / cells),
-                      physics::mass_quantum(masses.sum, masses.largest), field, scratch.data(), clock);
+/// Two meshes of so many cells per side, the second half a cell lower along every axis.
+class InterlacedMeshes {
+ public:
+  InterlacedMeshes(const Device& device, int cells)
+      : device_(device), cells_(cells), meter_(make_shell_meter(device, cells)) {
+    for (auto& density : density_) density = Buffer<double>(device, std::int64_t{cells} * cells * cells);
   }
-  const int most = cells / 4, reach = most + 1;
-  // |δ|² has the square of the product of three of these.
-  const double scale = std::cbrt(grid.cell_volume() / masses.sum);
-  std::vector<double> unwindow(static_cast<std::size_t>(reach) + 1);
-  for (int m = 0; m <= reach; ++m)
-    unwindow[static_cast<std::size_t>(m)] =
-        scale / physics::assignment_window(physics::wave_number(m, side), side / cells, assignment_order);
-  return sum_shells(mode_powers(device, density[0].data(), density[1].data(), unwindow, cells, reach), most, reach,
-                    side, device.threads());
-}
+
+  /// What they measure of a box that is folded onto `side`: the shells below half the Nyquist wave number.
+  std::vector<Shell> measure(PlacedMasses& particles, double side) {
+    const MeshParticles<double> folded = particles.folded(side, cells_);
+    for (std::size_t mesh = 0; mesh < density_.size(); ++mesh)
+      deposit(folded, particles.quantum(), side, -0.5 * static_cast<double>(mesh) * side / cells_, density_[mesh]);
+    // |δ|² has the square of the product of three of these.
+    const double cell = side / cells_, scale = std::cbrt(cell * cell * cell / particles.masses().sum);
+    std::vector<double> unwindow(static_cast<std::size_t>(meter_->reach()) + 1);
+    for (std::size_t m = 0; m < unwindow.size(); ++m)
+      unwindow[m] = scale / physics::assignment_window(physics::wave_number(static_cast<double>(m), side), cell,
+                                                       assignment_order);
+    return meter_->measure(density_[0].data(), density_[1].data(), unwindow, side);
+  }
+
+ private:
+  void deposit(const MeshParticles<double>& particles, double quantum, double side, double corner,
+               Buffer<double>& density) {
+    Grid grid;
+    grid.cells = {cells_, cells_, cells_};
+    grid.box = {{corner, corner, corner}, {side, side, side}, Boundary::periodic};
+    const auto exchange =
+        make_mesh_exchange<double>(device_, grid, {Assignment::tsc, Gradient::two_point, DensityRoute::automatic});
+    if (scratch_.size() == 0) scratch_ = Buffer<std::byte>(device_, exchange->sum_bytes());
+    density.zero();
+    StageClock clock;
+    exchange->deposit(particles, quantum, {density.data(), cells_, cells_, cells_, cells_, true}, scratch_.data(),
+                      clock);
+  }
+
+  Device device_;
+  int cells_;
+  std::unique_ptr<ShellMeter> meter_;
+  std::array<Buffer<double>, 2> density_;
+  Buffer<std::byte> scratch_;
+};
 
 PowerSpectrum spectrum_of(PlacedMasses particles, const Box& box, int cells, int folds) {
   const MassSums& masses = particles.masses();
   const double volume = box.volume();
+  InterlacedMeshes meshes(particles.device(), cells);
   PowerSpectrum spectrum;
   spectrum.shot_noise = physics::shot_noise(volume, masses.sum, masses.sum2);
   for (int fold = 0; fold <= folds; ++fold) {
-    const auto shells = shells_of(particles, std::ldexp(box.side.x, -fold), cells);
+    const auto shells = meshes.measure(particles, std::ldexp(box.side.x, -fold));
     for (std::size_t s = fold == 0 ? 1 : static_cast<std::size_t>(cells) / 8 + 1; s < shells.size(); ++s) {
       const auto modes = static_cast<double>(shells[s].modes);
       PowerBin bin;

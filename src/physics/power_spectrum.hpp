@@ -21,6 +21,10 @@ inline double power_per_log(double k, double power) {
   return k * k * k * power / (2 * std::numbers::pi * std::numbers::pi);
 }
 
+/// A quantum (physics/mesh_weights.hpp) for equal masses of which a mesh counts a millionth: each has at most 2²⁰
+/// quanta. What is rounded is then 10⁻¹¹ of the shot noise.
+inline double equal_mass_quantum(double mass) { return std::exp2(std::ceil(std::log2(mass * 0x1p-20))); }
+
 /// |δ|² of one mode from two meshes that are half a cell apart along every axis: the images that fold into it with an
 /// odd sum of steps cancel. (re, im) and (mirror_re, mirror_im) are the transforms of first + i second at k and −k;
 /// `cells` is the sum of the mode's three whole wave numbers over the cells of an axis. Sefusatti et al. 2016, MNRAS
