@@ -184,7 +184,14 @@ struct LinkedCells {
 /// A table of all rows is made where it is not much larger than that of the cells; 0: none.
 std::int64_t rows_to_list(const FriendFrame& frame, std::int64_t cells);
 
+/// Particles of the sets with at least so many, one set after the other, in any order.
+struct SetMembers {
+  std::vector<std::uint32_t> members;
+  std::vector<std::uint32_t> begin;  // of each set, and the end
+};
+
 // Where cuda_built is true. The cells have numbers below 2⁶³.
-LinkedCells link_cells_cuda(const Device& device, const Particles& particles, const FriendFrame& frame);
+SetMembers find_sets_cuda(const Device& device, const Particles& particles, const FriendFrame& frame,
+                          std::int64_t least);
 
 }  // namespace pergola

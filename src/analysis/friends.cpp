@@ -18,6 +18,7 @@ namespace pergola {
 namespace {
 
 constexpr std::int64_t chunk = 16384;
+constexpr std::uint32_t none = 0xffffffff;
 __extension__ typedef unsigned __int128 WideKey;  // for few particles in a space of very many cells
 
 template <class Body>
@@ -104,35 +105,50 @@ LinkedCells link_cells(const Device& cpu, const Particles& p, const FriendFrame&
   return linked;
 }
 
-LinkedCells link_cells(const Device& device, const Particles& p, const FriendFrame& frame) {
+SetMembers sets_of(const LinkedCells& cells, std::int64_t least, int threads) {
+  const auto count = static_cast<std::int64_t>(cells.root.size());
+  const auto in_cell = [&](std::size_t cell) { return cells.begin[cell + 1] - cells.begin[cell]; };
+  std::vector<std::uint32_t> particles(cells.root.size(), 0), place(cells.root.size(), none);
+  each(threads, count, [&](std::int64_t k) {
+    const auto cell = static_cast<std::size_t>(k);
+    std::atomic_ref(particles[cells.root[cell]]).fetch_add(in_cell(cell), std::memory_order_relaxed);
+  });
+  SetMembers sets;
+  sets.begin.assign(1, 0);
+  for (std::size_t cell = 0; cell < particles.size(); ++cell) {
+    if (particles[cell] == 0 || std::int64_t{particles[cell]} < least) continue;
+    place[cell] = sets.begin.back();
+    sets.begin.push_back(place[cell] + particles[cell]);
+  }
+  sets.members.resize(sets.begin.back());
+  each(threads, count, [&](std::int64_t k) {
+    const auto cell = static_cast<std::size_t>(k);
+    std::uint32_t& next = place[cells.root[cell]];
+    if (std::atomic_ref(next).load(std::memory_order_relaxed) == none) return;
+    std::size_t at = std::atomic_ref(next).fetch_add(in_cell(cell), std::memory_order_relaxed);
+    for (std::uint32_t j = cells.begin[cell]; j < cells.begin[cell + 1]; ++j) sets.members[at++] = cells.order[j];
+  });
+  return sets;
+}
+
+SetMembers find_sets(const Device& device, const Particles& p, const FriendFrame& frame, std::int64_t least) {
   constexpr double most_in_key = 0x1p62;
   constexpr std::int64_t most_on_gpu = std::int64_t{1} << 31;  // CUB counts them in an int
   const bool narrow = frame.cells() < most_in_key;
   if constexpr (cuda_built) {
-    if (device.is_cuda() && narrow && p.size() < most_on_gpu) return link_cells_cuda(device, p, frame);
+    if (device.is_cuda() && narrow && p.size() < most_on_gpu) return find_sets_cuda(device, p, frame, least);
   }
   const Device cpu = device.is_cuda() ? Device::open("cpu", device.threads()) : device;
-  return narrow ? link_cells<std::uint64_t>(cpu, p, frame) : link_cells<WideKey>(cpu, p, frame);
+  return sets_of(narrow ? link_cells<std::uint64_t>(cpu, p, frame) : link_cells<WideKey>(cpu, p, frame), least,
+                 cpu.threads());
 }
 
-/// The particles of the sets that have at least so many.
-std::vector<std::vector<std::size_t>> members_of_sets(const LinkedCells& cells, std::int64_t least) {
-  const std::size_t count = cells.root.size();
-  std::vector<std::uint32_t> particles(count, 0), number(count);
-  for (std::size_t cell = 0; cell < count; ++cell)
-    particles[cells.root[cell]] += cells.begin[cell + 1] - cells.begin[cell];
-  std::vector<std::vector<std::size_t>> groups;
-  for (std::size_t cell = 0; cell < count; ++cell) {
-    const std::uint32_t root = cells.root[cell];
-    if (std::int64_t{particles[root]} < least) continue;
-    if (cell == root) {  // the first of its set
-      number[cell] = static_cast<std::uint32_t>(groups.size());
-      groups.emplace_back().reserve(particles[cell]);
-    }
-    auto& group = groups[number[root]];
-    for (std::uint32_t k = cells.begin[cell]; k < cells.begin[cell + 1]; ++k) group.push_back(cells.order[k]);
-  }
-  return groups;
+/// Places of particles by rising id, which rise with them in most files.
+std::vector<std::size_t> by_id(const Particles& particles, std::vector<std::size_t> places) {
+  const auto lower = [&](std::size_t a, std::size_t b) { return particles.id[a] < particles.id[b]; };
+  std::sort(places.begin(), places.end());
+  if (!std::is_sorted(places.begin(), places.end(), lower)) std::sort(places.begin(), places.end(), lower);
+  return places;
 }
 
 /// The lowest and the highest of a list; 0 where it is empty.
@@ -176,13 +192,15 @@ FriendGroups friends_of_friends(const Particles& particles, const Box& box, doub
                             box.periodic() ? fmt::format(" and at most a quarter of the box, {}", to_text(most)) : ""));
   FriendGroups result;
   if (particles.size() == 0) return result;
-  const auto x = extent(particles.x), y = extent(particles.y), z = extent(particles.z);
+  std::array<double, 2> x{}, y{}, z{};  // a periodic box has its own
+  if (!box.periodic()) x = extent(particles.x), y = extent(particles.y), z = extent(particles.z);
   const FriendFrame frame(box, length, {x[0], y[0], z[0]}, {x[1], y[1], z[1]});
-  result.groups = members_of_sets(link_cells(device, particles, frame), least);
+  const SetMembers sets = find_sets(device, particles, frame, least);
+  result.groups.resize(sets.begin.size() - 1);
   parallel_for(device.threads(), static_cast<std::int64_t>(result.groups.size()), [&](std::int64_t k) {
-    auto& group = result.groups[static_cast<std::size_t>(k)];
-    std::sort(group.begin(), group.end(),
-              [&](std::size_t a, std::size_t b) { return particles.id[a] < particles.id[b]; });
+    const auto first = sets.members.begin() + sets.begin[static_cast<std::size_t>(k)];
+    const auto last = sets.members.begin() + sets.begin[static_cast<std::size_t>(k) + 1];
+    result.groups[static_cast<std::size_t>(k)] = by_id(particles, {first, last});
   });
   std::sort(result.groups.begin(), result.groups.end(), [&](const auto& a, const auto& b) {
     return a.size() != b.size() ? a.size() > b.size() : particles.id[a[0]] < particles.id[b[0]];

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cub/device/device_run_length_encode.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cuda/atomic>
@@ -47,6 +48,43 @@ struct FindRoots {
   __device__ void operator()(std::int64_t i) const { root[i] = sets.root(static_cast<std::uint32_t>(i)); }
 };
 
+/// Particles of a cell are counted at the root of its set.
+struct CountSets {
+  const std::uint32_t *root, *begin;
+  std::uint32_t* sizes;
+  __device__ void operator()(std::int64_t i) const { atomicAdd(&sizes[root[i]], begin[i + 1] - begin[i]); }
+};
+
+/// 1 where a set has enough of them; what others have is forgotten.
+struct LargeSets {
+  std::uint32_t least;
+  std::uint32_t *sizes, *large;
+  __device__ void operator()(std::int64_t i) const {
+    large[i] = sizes[i] > 0 && sizes[i] >= least ? 1 : 0;
+    if (!large[i]) sizes[i] = 0;
+  }
+};
+
+struct BeginSets {
+  std::int64_t cells;
+  const std::uint32_t *large, *number, *place;
+  std::uint32_t* begin;
+  __device__ void operator()(std::int64_t i) const {
+    if (i == cells || large[i]) begin[number[i]] = place[i];
+  }
+};
+
+/// The particles of a cell take the next places of its set.
+struct ListSets {
+  const std::uint32_t *root, *begin, *order, *large;
+  std::uint32_t *place, *listed;
+  __device__ void operator()(std::int64_t i) const {
+    if (!large[root[i]]) return;
+    std::uint32_t at = atomicAdd(&place[root[i]], begin[i + 1] - begin[i]);
+    for (std::uint32_t k = begin[i]; k < begin[i + 1]; ++k) listed[at++] = order[k];
+  }
+};
+
 /// Calls one of CUB's functions twice: for the bytes that it wants, and with them.
 template <class Call>
 void with_scratch(const Device& device, const char* name, const Call& call) {
@@ -78,7 +116,7 @@ class CellsOnGpu {
     device.synchronize();  // x, y and z end here
   }
 
-  LinkedCells link() {
+  SetMembers sets(std::int64_t least) {
     Buffer<std::uint32_t> above(device_, cells_), root(device_, cells_);
     const FriendSets<DeviceLinks> sets{{above.data()}};
     const FriendCells<Key> cells{cells_,    cell_keys_.data(), begin_.data(), rows_.size() > 0 ? rows_.data() : nullptr,
@@ -86,13 +124,41 @@ class CellsOnGpu {
     cuda::launch("own links", cells_, device_.stream(), OwnLinks{above.data()});
     cuda::launch("link cells", cells_, device_.stream(), LinkCells<Key, DeviceLinks>{frame_, cells, sets});
     cuda::launch("find roots", cells_, device_.stream(), FindRoots{sets, root.data()});
-    LinkedCells linked{order_.to_host(), std::vector<std::uint32_t>(static_cast<std::size_t>(cells_) + 1),
-                       root.to_host()};
-    device_.memory().to_host(linked.begin.data(), begin_.data(), linked.begin.size() * sizeof(std::uint32_t));
-    return linked;
+    return members_of(root.data(), least);
   }
 
  private:
+  /// Of cells whose sets begin at `root`: particles of each set are counted at it, places and numbers of the large ones
+  /// are sums over those before, and each cell takes its part of the set's places.
+  SetMembers members_of(const std::uint32_t* root, std::int64_t least) {
+    const cudaStream_t stream = cuda::handle(device_.stream());
+    const auto count = static_cast<int>(cells_) + 1;
+    Buffer<std::uint32_t> sizes(device_, count), place(device_, count), number(device_, count), large(device_, count);
+    sizes.zero();
+    cuda::launch("count sets", cells_, device_.stream(), CountSets{root, begin_.data(), sizes.data()});
+    cuda::launch(
+        "large sets", count, device_.stream(),
+        LargeSets{static_cast<std::uint32_t>(std::min<std::int64_t>(least, 0xffffffff)), sizes.data(), large.data()});
+    const auto add_up = [&](const std::uint32_t* from, std::uint32_t* to) {
+      with_scratch(device_, "number sets", [&](void* scratch, std::size_t& bytes) {
+        return cub::DeviceScan::ExclusiveSum(scratch, bytes, from, to, count, stream);
+      });
+    };
+    add_up(sizes.data(), place.data()), add_up(large.data(), number.data());
+    std::uint32_t sets = 0, members = 0;
+    device_.memory().to_host(&sets, number.data() + cells_, sizeof sets);
+    device_.memory().to_host(&members, place.data() + cells_, sizeof members);
+    SetMembers found;
+    found.begin.assign(1, 0);
+    if (sets == 0) return found;
+    Buffer<std::uint32_t> begin(device_, std::int64_t{sets} + 1), listed(device_, members);
+    cuda::launch("begin sets", count, device_.stream(),
+                 BeginSets{cells_, large.data(), number.data(), place.data(), begin.data()});
+    cuda::launch("list sets", cells_, device_.stream(),
+                 ListSets{root, begin_.data(), order_.data(), large.data(), place.data(), listed.data()});
+    found.begin = begin.to_host(), found.members = listed.to_host();
+    return found;
+  }
   void sort(const double* x, const double* y, const double* z) {
     Buffer<Key> other_keys(device_, count_);
     Buffer<std::uint32_t> other_order(device_, count_);
@@ -147,9 +213,10 @@ class CellsOnGpu {
 
 }  // namespace
 
-LinkedCells link_cells_cuda(const Device& device, const Particles& particles, const FriendFrame& frame) {
+SetMembers find_sets_cuda(const Device& device, const Particles& particles, const FriendFrame& frame,
+                          std::int64_t least) {
   device.make_current();
-  return CellsOnGpu(device, particles, frame).link();
+  return CellsOnGpu(device, particles, frame).sets(least);
 }
 
 }  // namespace pergola

@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "analysis/centers.hpp"
+#include "analysis/group_depths.hpp"
 #include "analysis/neighbourhood.hpp"
 #include "base/exact_sum.hpp"
 #include "device/parallel.hpp"
+#include "gravity/solver.hpp"
 #include "particles/separation.hpp"
 #include "physics/halo.hpp"
 #include "physics/profiles.hpp"
@@ -20,6 +22,10 @@ namespace {
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 /// Groups of more find their potentials by the tree with all threads; smaller ones by pairs, one thread each.
 constexpr std::int64_t most_for_pairs_in_group = 4096;
+/// A GPU sums over the pairs of all groups up to this size at once.
+constexpr std::int64_t most_for_pairs_on_gpu = std::int64_t{1} << 19;
+/// Rough potentials err by less than this part of the lowest: those of a tree, and sums of pairs in single precision.
+constexpr double tree_doubt = 1e-3, pair_doubt = 5e-5;
 constexpr std::size_t least_for_concentration = 100;
 
 /// The members about the first of them, so that a group at the edge of a periodic box is whole.
@@ -41,27 +47,116 @@ AnalysisSnapshot members_of(const AnalysisSnapshot& snapshot, const std::vector<
   return part;
 }
 
-/// The place of the member with the lowest potential of the others; a softening of a hundredth of the group's size
-/// keeps one close pair from being the centre.
-Vec3<double> deepest(const AnalysisSnapshot& members, const Device& device) {
-  const Particles& p = members.particles;
-  double size = 0;
-  for (std::size_t i = 0; i < p.id.size(); ++i) size = std::max(size, std::hypot(p.x[i], p.y[i], p.z[i]));
-  if (!(size > 0)) return {0, 0, 0};
-  const auto potential = potentials_in(members, 0.01 * size, device, most_for_pairs_in_group);
-  const auto best = static_cast<std::size_t>(std::min_element(potential.begin(), potential.end()) - potential.begin());
-  return {p.x[best], p.y[best], p.z[best]};
+/// A member as seen from the first.
+Vec3<double> place_in(const AnalysisSnapshot& snapshot, const std::vector<std::size_t>& group, std::size_t member) {
+  const Particles& p = snapshot.particles;
+  return place_from(snapshot, group[member], {p.x[group[0]], p.y[group[0]], p.z[group[0]]});
 }
 
-GroupProperties properties_of(const AnalysisSnapshot& snapshot, const std::vector<std::size_t>& group,
-                              const Device& device) {
+/// A softening of a hundredth of the group's size keeps one close pair from being the centre.
+double softening_of(const AnalysisSnapshot& snapshot, const std::vector<std::size_t>& group) {
+  double size = 0;
+  for (std::size_t k = 0; k < group.size(); ++k) {
+    const Vec3<double> place = place_in(snapshot, group, k);
+    size = std::max(size, std::hypot(place.x, place.y, place.z));
+  }
+  return 0.01 * size;
+}
+
+/// The member with the lowest potential of the others, the first of equal ones.
+std::size_t lowest_by_pairs(const AnalysisSnapshot& members, double softening, const std::vector<std::int64_t>& among,
+                            const Device& device) {
+  SolverOptions options;
+  options.softening = Softening::same(softening);
+  options.precision = Precision::double_;
+  const Device cpu = device.is_cuda() ? Device::open("cpu", device.threads()) : device;
+  const auto potential =
+      evaluate_forces(*make_solver(options, cpu), cpu, members.particles, want_potential, among).potential;
+  const auto lowest = std::min_element(potential.begin(), potential.end()) - potential.begin();
+  return static_cast<std::size_t>(among[static_cast<std::size_t>(lowest)]);
+}
+
+/// Those whose depths −φ, of which all are known roughly, may be the largest.
+template <class Depths>
+std::vector<std::int64_t> perhaps_deepest(const Depths& depths, std::size_t count, double doubt) {
+  double most = 0;
+  for (std::size_t k = 0; k < count; ++k) most = std::max(most, static_cast<double>(depths[k]));
+  std::vector<std::int64_t> among;
+  for (std::size_t k = 0; k < count && most > 0; ++k)
+    if (static_cast<double>(depths[k]) >= (1 - doubt) * most) among.push_back(static_cast<std::int64_t>(k));
+  return among;
+}
+
+/// The member with the lowest potential of the others. Where potentials are known roughly, the few that may be it are
+/// summed by pairs: it does not matter how the others were found. `depths`: of the members, by pairs on a GPU; null:
+/// not known.
+std::size_t deepest(const AnalysisSnapshot& snapshot, const std::vector<std::size_t>& group, const Device& device,
+                    const float* depths) {
+  std::vector<std::int64_t> among;
+  if (depths) {
+    among = perhaps_deepest(depths, group.size(), pair_doubt);
+    if (among.size() <= 1) return among.empty() ? 0 : static_cast<std::size_t>(among[0]);
+  }
+  const double softening = softening_of(snapshot, group);
+  if (!(softening > 0)) return 0;
   const AnalysisSnapshot members = members_of(snapshot, group);
-  const Particles& p = members.particles;
+  if (!depths) {
+    auto potential = potentials_in(members, softening, device, most_for_pairs_in_group);
+    if (members.particles.size() <= most_for_pairs_in_group)
+      return static_cast<std::size_t>(std::min_element(potential.begin(), potential.end()) - potential.begin());
+    for (double& one : potential) one = -one;
+    among = perhaps_deepest(potential, potential.size(), tree_doubt);
+  }
+  return among.empty() ? 0 : lowest_by_pairs(members, softening, among, device);
+}
+
+/// Depths of members of groups, found at once where there is a GPU.
+class GroupDepths {
+ public:
+  GroupDepths(const AnalysisSnapshot& snapshot, const FriendGroups& friends, const Device& device) {
+    if (!device.is_cuda()) return;
+    const auto& groups = friends.groups;
+    while (first_ < groups.size() && static_cast<std::int64_t>(groups[first_].size()) > most_for_pairs_on_gpu) ++first_;
+    placed_.begin.push_back(0);
+    for (std::size_t g = first_; g < groups.size(); ++g)
+      placed_.begin.push_back(placed_.begin.back() + static_cast<std::int64_t>(groups[g].size()));
+    placed_.members.resize(static_cast<std::size_t>(placed_.begin.back()));
+    placed_.softening2.resize(groups.size() - first_);
+    parallel_for(device.threads(), static_cast<std::int64_t>(groups.size() - first_), [&](std::int64_t g) {
+      place(snapshot, groups[first_ + static_cast<std::size_t>(g)], static_cast<std::size_t>(g));
+    });
+    if constexpr (cuda_built) depths_ = group_depths_cuda(device, placed_);
+  }
+  /// Of the members of a group; null: not known.
+  const float* of(std::size_t group) const {
+    return depths_.empty() || group < first_ ? nullptr : depths_.data() + placed_.begin[group - first_];
+  }
+
+ private:
+  void place(const AnalysisSnapshot& snapshot, const std::vector<std::size_t>& group, std::size_t number) {
+    const double softening = softening_of(snapshot, group);
+    placed_.softening2[number] = static_cast<float>(softening * softening);
+    PlacedMember* const to = placed_.members.data() + placed_.begin[number];
+    for (std::size_t k = 0; k < group.size(); ++k) {
+      const Vec3<double> at = place_in(snapshot, group, k);
+      to[k] = {static_cast<float>(at.x), static_cast<float>(at.y), static_cast<float>(at.z),
+               static_cast<float>(snapshot.particles.mass[group[k]])};
+    }
+  }
+
+  std::size_t first_ = 0;  // the largest are first
+  PlacedGroups placed_;
+  std::vector<float> depths_;
+};
+
+GroupProperties properties_of(const AnalysisSnapshot& snapshot, const std::vector<std::size_t>& group,
+                              const Device& device, const float* depths) {
+  const Particles& p = snapshot.particles;
   GroupProperties found;
-  found.particles = p.size();
+  found.particles = static_cast<std::int64_t>(group.size());
   Vec3<double> momentum{0, 0, 0};
   double square = 0;
-  for (std::size_t i = 0; i < p.id.size(); ++i) {
+  for (const std::size_t i : group) {
     const Vec3<double> v{p.vx[i], p.vy[i], p.vz[i]};
     found.mass += p.mass[i];
     momentum = momentum + p.mass[i] * v;
@@ -71,8 +166,9 @@ GroupProperties properties_of(const AnalysisSnapshot& snapshot, const std::vecto
     found.velocity = (1 / found.mass) * momentum;
     found.dispersion = std::sqrt(std::max(0.0, square / found.mass - dot(found.velocity, found.velocity)) / 3);
   }
-  const Particles& all = snapshot.particles;
-  found.center = Vec3<double>{all.x[group[0]], all.y[group[0]], all.z[group[0]]} + deepest(members, device);
+  const std::size_t first = group[0];
+  found.center = Vec3<double>{p.x[first], p.y[first], p.z[first]} +
+                 place_in(snapshot, group, deepest(snapshot, group, device, depths));
   if (snapshot.box.periodic()) found.center = wrap(found.center, snapshot.box);
   return found;
 }
@@ -121,9 +217,16 @@ void measure_overdensities(const Neighbourhood& neighbourhood, const HaloDensiti
 
 }  // namespace
 
-HaloDensities halo_densities(const AnalysisSnapshot& all) {
+HaloDensities halo_densities(const AnalysisSnapshot& all, int threads) {
+  constexpr std::int64_t chunk = 65536;
+  const auto& mass = all.particles.mass;
+  std::vector<ExactSum> parts(mass.size() / chunk + 1);
+  parallel_chunks(threads, all.particles.size(), chunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      parts[static_cast<std::size_t>(begin / chunk)].add(mass[static_cast<std::size_t>(i)]);
+  });
   ExactSum sum;  // the same in any order
-  for (const double mass : all.particles.mass) sum.add(mass);
+  for (const ExactSum& part : parts) sum.add(part);
   const double total = sum.value();
   if (!all.box.periodic() || !(total > 0)) return {none, none};
   const double mean = halo_overdensity * total / all.box.volume();
@@ -132,26 +235,26 @@ HaloDensities halo_densities(const AnalysisSnapshot& all) {
 
 std::vector<GroupProperties> group_properties(const AnalysisSnapshot& chosen, const Neighbourhood& all,
                                               const FriendGroups& groups, const Device& device) {
-  const auto count = static_cast<std::int64_t>(groups.groups.size());
   const Device one_thread = Device::open("cpu", 1);
+  const GroupDepths depths(chosen, groups, device);
+  const HaloDensities limits = halo_densities(all.snapshot(), device.threads());
   std::vector<GroupProperties> found(groups.groups.size());
   const auto measure = [&](std::size_t k, const Device& by) {
-    found[k] = properties_of(chosen, groups.groups[k], by);
     GroupProperties& group = found[k];
+    group = properties_of(chosen, groups.groups[k], by, depths.of(k));
     group.m200m = group.r200m = group.m200c = group.r200c = none;
     group.peak_speed = group.spin = group.concentration = none;
   };
-  std::size_t large = 0;  // the largest are first
-  for (; large < found.size() && static_cast<std::int64_t>(groups.groups[large].size()) > most_for_pairs_in_group;
-       ++large)
-    measure(large, device);
-  const auto first = static_cast<std::int64_t>(large);
-  parallel_for(device.threads(), count - first,
-               [&](std::int64_t k) { measure(static_cast<std::size_t>(first + k), one_thread); });
-  const HaloDensities limits = halo_densities(all.snapshot());
-  if (std::isnan(limits.mean)) return found;
-  parallel_for(device.threads(), count,
-               [&](std::int64_t k) { measure_overdensities(all, limits, found[static_cast<std::size_t>(k)]); });
+  std::vector<std::size_t> alone;  // one after the other, each by all threads
+  for (std::size_t k = 0; k < found.size(); ++k)
+    if (!depths.of(k) && static_cast<std::int64_t>(groups.groups[k].size()) > most_for_pairs_in_group)
+      alone.push_back(k);
+  for (const std::size_t k : alone) measure(k, device);
+  parallel_for(device.threads(), static_cast<std::int64_t>(found.size()), [&](std::int64_t number) {
+    const auto k = static_cast<std::size_t>(number);
+    if (k >= alone.size()) measure(k, one_thread);
+    if (!std::isnan(limits.mean)) measure_overdensities(all, limits, found[k]);
+  });
   return found;
 }
 

@@ -37,7 +37,7 @@ inline constexpr double halo_overdensity = 200;
 struct HaloDensities {
   double mean = 0, critical = 0;
 };
-HaloDensities halo_densities(const AnalysisSnapshot& all);
+HaloDensities halo_densities(const AnalysisSnapshot& all, int threads);
 
 /// Particles, and those of them that the options' species name.
 class ChosenParticles {

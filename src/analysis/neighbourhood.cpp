@@ -1,6 +1,7 @@
 #include "analysis/neighbourhood.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -19,18 +20,22 @@ Neighbourhood::Neighbourhood(const AnalysisSnapshot& snapshot, int threads) : sn
     side_ = std::clamp(static_cast<std::int64_t>(std::cbrt(static_cast<double>(p.size()) / 8)), std::int64_t{1},
                        std::int64_t{256});
   const std::int64_t cells = side_ * side_ * side_;
-  std::vector<std::uint32_t> cell(static_cast<std::size_t>(order_by_key_bytes(p.size())) / sizeof(std::uint32_t));
+  // Memory that all threads touch first, for there is much of it.
+  const auto cell = std::make_unique_for_overwrite<std::uint32_t[]>(
+      static_cast<std::size_t>(order_by_key_bytes(p.size())) / sizeof(std::uint32_t));
+  begin_.assign(static_cast<std::size_t>(cells) + 1, 0);
   const Vec3<double>& corner = snapshot.box.corner;
   parallel_chunks(threads, p.size(), chunk, [&](std::int64_t begin, std::int64_t end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       cell[i] =
           static_cast<std::uint32_t>(index(place(p.x[i], corner.x), place(p.y[i], corner.y), place(p.z[i], corner.z)));
+      std::atomic_ref(begin_[cell[i] + 1]).fetch_add(1, std::memory_order_relaxed);
+    }
   });
-  begin_.assign(static_cast<std::size_t>(cells) + 1, 0);
-  for (std::size_t i = 0; i < p.id.size(); ++i) ++begin_[cell[i] + 1];
   std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
-  order_.resize(p.id.size()), places_.resize(p.id.size());
-  order_by_key(threads, p.size(), cells, order_.data(), cell.data());
+  order_ = std::make_unique_for_overwrite<std::uint32_t[]>(p.id.size());
+  places_ = std::make_unique_for_overwrite<Vec3<double>[]>(p.id.size());
+  order_by_key(threads, p.size(), cells, order_.get(), cell.get());
   parallel_chunks(threads, p.size(), chunk, [&](std::int64_t begin, std::int64_t end) {
     for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k)
       places_[k] = {p.x[order_[k]], p.y[order_[k]], p.z[order_[k]]};
@@ -61,7 +66,7 @@ SeenFromCenter Neighbourhood::within(const Vec3<double>& center, double radius) 
     }
   };
   if (side_ == 1 || 2 * std::ceil(radius / cell_side()) + 1 >= static_cast<double>(side_)) {
-    look(0, order_.size());
+    look(0, snapshot_.particles.id.size());
   } else {
     const auto reach = static_cast<std::int64_t>(std::ceil(radius / cell_side()));
     const Vec3<double>& corner = snapshot_.box.corner;
@@ -107,7 +112,7 @@ Vec3<double> velocity_of(const AnalysisSnapshot& snapshot, const SeenFromCenter&
 
 SeenFromCenter seen_to_density(const Neighbourhood& all, const Vec3<double>& center, double mass, double density) {
   const Particles& p = all.snapshot().particles;
-  double radius = 1.5 * std::cbrt(mass / (density * physics::shell_volume(0.0, 1.0)));
+  double radius = 1.2 * std::cbrt(mass / (density * physics::shell_volume(0.0, 1.0)));
   for (;; radius *= 1.5) {
     const bool all_there_is = radius >= all.farthest();
     SeenFromCenter seen = all.within(center, std::min(radius, all.farthest()));

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "analysis/analysis_input.hpp"
@@ -29,8 +30,8 @@ class Neighbourhood {
   const AnalysisSnapshot& snapshot_;
   std::int64_t side_ = 1;  // cells along an axis; one in open space
   std::vector<std::size_t> begin_;
-  std::vector<std::uint32_t> order_;  // particles by cell
-  std::vector<Vec3<double>> places_;  // and where they are, so that those of a cell lie together
+  std::unique_ptr<std::uint32_t[]> order_;  // particles by cell
+  std::unique_ptr<Vec3<double>[]> places_;  // and where they are, so that those of a cell lie together
 };
 
 /// Fewer particles than these say nothing about a sphere: neither its density nor what moves in it.

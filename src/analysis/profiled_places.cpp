@@ -87,7 +87,7 @@ ProfiledPlace place_about_center(const ChosenParticles& particles, const Analysi
   place.center = find_center(chosen, options, device);
   place.seen = seen_from(chosen, place.center.place);
   place.r200c = place.m200c = none;
-  const HaloDensities limits = halo_densities(all);
+  const HaloDensities limits = halo_densities(all, device.threads());
   if (std::isnan(limits.mean)) return place;
   // In a box half of the mass says nothing of how a halo moves: the sphere of 200 mean densities does.
   const double guess =

@@ -74,7 +74,7 @@ std::vector<HaloCount> halo_counts(const AnalysisSnapshot& box, const ExpectedHa
   constexpr double linking = 0.2, heaviest = 1e6, fewest = 10;
   const double half_decade = std::sqrt(10.0), volume = box.box.volume();
   const auto n = static_cast<double>(box.particles.size());
-  const double each = halo_densities(box).mean / halo_overdensity * volume / n;
+  const double each = halo_densities(box, device.threads()).mean / halo_overdensity * volume / n;
   std::vector<HaloCount> counts;
   for (double low = least * each; low < heaviest * each; low *= half_decade) {
     HaloCount count{std::round(low / each), low, low * half_decade, 0, 0};

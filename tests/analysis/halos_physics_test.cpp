@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "analysis/group_properties.hpp"
 #include "analysis/sampled_halo.hpp"
 #include "base/philox.hpp"
 #include "physics/halo.hpp"
+#include "test_devices.hpp"
 
 namespace pergola {
 namespace {
@@ -162,6 +164,56 @@ TEST(Halos, AreTheSameForAnyOrderAndAnyNumberOfThreads) {
     ASSERT_EQ(other.size(), first.size());
     for (std::size_t k = 0; k < first.size(); ++k) expect_same(first[k], other[k]);
   }
+}
+
+class HalosOn : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, HalosOn, OnEachDevice(), device_test_name);
+
+/// The member whose potential in the field of the others is lowest, by all pairs, in a box of side 10.
+Vec3<double> deepest_by_force(const Particles& p, const std::vector<std::size_t>& group) {
+  const auto apart = [&](std::size_t i, std::size_t j) {
+    const double x = std::remainder(p.x[i] - p.x[j], 10), y = std::remainder(p.y[i] - p.y[j], 10),
+                 z = std::remainder(p.z[i] - p.z[j], 10);
+    return x * x + y * y + z * z;
+  };
+  double size2 = 0, lowest = 0;
+  for (const std::size_t i : group) size2 = std::max(size2, apart(i, group[0]));
+  std::size_t best = group[0];
+  for (const std::size_t i : group) {
+    double potential = 0;
+    for (const std::size_t j : group)
+      if (i != j) potential -= p.mass[j] / std::sqrt(apart(i, j) + 1e-4 * size2);
+    if (potential < lowest) lowest = potential, best = i;
+  }
+  return {p.x[best], p.y[best], p.z[best]};
+}
+
+// Reference: all pairs, in groups of some hundred and of six thousand, which the CPU gives to its tree.
+TEST_P(HalosOn, CentresAreTheMembersWithTheLowestPotential) {
+  const AnalysisSnapshot several = clumps(), one = Halo::make({4, 5, 6}, 0, {0, 0, 0});
+  for (const auto& [snapshot, length] : {std::pair(&several, 0.1), std::pair(&one, 0.08)}) {
+    const auto friends = friends_of_friends(snapshot->particles, snapshot->box, length, 20, device(2));
+    const auto groups = group_properties(*snapshot, Neighbourhood(*snapshot, 2), friends, device(2));
+    ASSERT_FALSE(groups.empty());
+    for (std::size_t k = 0; k < groups.size(); ++k) {
+      const Vec3<double> expected = deepest_by_force(snapshot->particles, friends.groups[k]);
+      EXPECT_NEAR(groups[k].center.x, expected.x, 1e-12) << k;
+      EXPECT_NEAR(groups[k].center.y, expected.y, 1e-12) << k;
+      EXPECT_NEAR(groups[k].center.z, expected.z, 1e-12) << k;
+    }
+  }
+}
+
+// Reference: the CPU.
+TEST_P(HalosOn, AreThoseOfTheCpu) {
+  const AnalysisSnapshot snapshot = clumps();
+  const auto measured = [&](const Device& by) {
+    return group_properties(snapshot, Neighbourhood(snapshot, 1),
+                            friends_of_friends(snapshot.particles, snapshot.box, 0.1, 20, by), by);
+  };
+  const auto here = measured(device(3)), expected = measured(Device::open("cpu", 1));
+  ASSERT_EQ(here.size(), expected.size());
+  for (std::size_t k = 0; k < here.size(); ++k) expect_same(here[k], expected[k]);
 }
 
 // Reference: the same halo in the middle of the box. Both centres are on the lattice.
