@@ -10,6 +10,7 @@
 #include "comm/agreement.hpp"
 #include "comm/gather.hpp"
 #include "device/buffer.hpp"
+#include "device/permute.hpp"
 #include "domain/chunk_shares.hpp"
 #include "domain/shown_chunks.hpp"
 #include "gravity/direct.hpp"
@@ -66,15 +67,28 @@ double energy_of(const SolverOptions& gravity, const Terms<1>& total) {
   return solver_entry(gravity.solver).energy.fixed_field ? 2 * total.value[0] : total.value[0];
 }
 
-/// From the potentials that a solver gives.
+/// From the potentials that a solver gives, piece by piece in the order of the input.
 template <class Real>
 double sum_potentials(Solver<Real>& solver, const ShownParticles& shown, const SolverOptions& gravity) {
-  const ShownPlaces<Real> places(shown);
-  const Buffer<Real> potential = potentials_of(solver, shown, places);
-  const auto terms =
-      potential_terms(gravity, places.mass.data(), potential.data(), places.x.data(), places.y.data(), places.z.data());
+  const Device& device = shown.device();
+  const ShownSources<Real> sources(shown);
+  const Buffer<Real> potential = potentials_of(solver, device, sources.sources());
+  const std::int64_t piece = std::min(piece_size(device), shown.count());
+  Buffer<Real> number[5];
+  for (auto& one : number) one = Buffer<Real>(device, piece);
+  ShownArrays<Real> to;
+  to.x = number[0].data(), to.y = number[1].data(), to.z = number[2].data(), to.mass = number[3].data();
   Terms<1> total;
-  add_parts(chunk_terms(shown.device(), shown.count(), terms), total);
+  for (std::int64_t first = 0; first < shown.count(); first += piece) {
+    const std::int64_t n = std::min(piece, shown.count() - first);
+    shown.show(first, n, to);
+    const Real* here = potential.data() + first;
+    if (sources.place_of()) {
+      permute(device, n, sources.place_of() + first, potential.data(), number[4].data());
+      here = number[4].data();
+    }
+    add_parts(chunk_terms(device, n, potential_terms<Real>(gravity, to.mass, here, to.x, to.y, to.z)), total);
+  }
   return energy_of(gravity, total);
 }
 

@@ -3,6 +3,10 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/energy.hpp"
+#include "device/permute.hpp"
+#include "gravity/solver_entry.hpp"
+
 namespace pergola {
 
 namespace {
@@ -31,15 +35,38 @@ class SourceWithPotentials final : public ParticleSource {
 
 template <class Real>
 KnownPotentials potentials_by(Solver<Real>& solver, const ShownParticles& shown) {
-  const auto values = std::make_shared<const Buffer<Real>>(potentials_of(solver, shown, ShownPlaces<Real>(shown)));
   const Device device = shown.device();
-  device.synchronize();
+  auto values = std::make_shared<Buffer<Real>>();
+  {
+    const ShownSources<Real> sources(shown);
+    *values = potentials_of(solver, device, sources.sources());
+    if (sources.place_of()) {
+      Buffer<Real> as_given(device, shown.count());
+      permute(device, shown.count(), sources.place_of(), values->data(), as_given.data());
+      device.synchronize();
+      values->swap(as_given);
+    }
+    device.synchronize();
+  }
   return {sizeof(Real) == sizeof(float), [values, device](std::int64_t first, std::int64_t n, void* to) {
             device.memory().to_host(to, values->data() + first, static_cast<std::size_t>(n) * sizeof(Real));
           }};
 }
 
 }  // namespace
+
+std::int64_t shown_energy_bytes(const ShownParticles& as, const SolverOptions& gravity, std::int64_t count) {
+  const EnergyMethod& method = solver_entry(gravity.solver).energy;
+  const bool another = !box_of(gravity).periodic() && method.options;  // solver, in numbers of its own
+  if (sums_over_pairs(gravity, count) || another || !stored_as_shown(as)) return energy_bytes(gravity, count);
+  return count * static_cast<std::int64_t>(gravity.precision == Precision::single ? sizeof(float) : sizeof(double));
+}
+
+bool stored_as_shown(const ShownParticles& shown) {
+  const auto* const floats = dynamic_cast<const StoredParticles<float>*>(&shown);
+  const auto* const doubles = dynamic_cast<const StoredParticles<double>*>(&shown);
+  return (floats && floats->stored_places()) || (doubles && doubles->stored_places());
+}
 
 KnownPotentials potentials_from(AnySolver& solver, const ShownParticles& shown) {
   if (auto* single = dynamic_cast<Solver<float>*>(&solver)) return potentials_by(*single, shown);

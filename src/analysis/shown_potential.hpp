@@ -2,10 +2,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "gravity/solver.hpp"
 #include "particles/particle_source.hpp"
 #include "particles/shown_particles.hpp"
+#include "particles/shown_state.hpp"
 
 namespace pergola {
 
@@ -21,15 +23,44 @@ Sources<Real> sources_of(const ShownPlaces<Real>& places) {
   return sources;
 }
 
-/// The potentials that a solver gives shown particles, on their device, in the order of the input. Does not wait.
+/// Shown particles as sources: where they lie in memory, if that is where they are shown, else copies of them. Good
+/// as long as `shown`.
 template <class Real>
-Buffer<Real> potentials_of(Solver<Real>& solver, const ShownParticles& shown, const ShownPlaces<Real>& places) {
-  Buffer<Real> potential(shown.device(), shown.count());
+class ShownSources {
+ public:
+  explicit ShownSources(const ShownParticles& shown) {
+    const auto* const state = dynamic_cast<const StoredParticles<Real>*>(&shown);
+    const StateArrays<Real>* const stored = state ? state->stored_places() : nullptr;
+    if (!stored) {
+      sources_ = sources_of(copies_.emplace(shown));
+      return;
+    }
+    sources_.count = shown.count();
+    sources_.x = stored->x, sources_.y = stored->y, sources_.z = stored->z;
+    sources_.mass = stored->mass;
+    sources_.species = stored->species;
+    place_of_ = stored->place_of;
+    if (!place_of_) sources_.id = stored->id;  // which stand in the order of the input
+  }
+  const Sources<Real>& sources() const { return sources_; }
+  /// Particle k of the input is the source place_of()[k], on their device; null: k.
+  const std::uint32_t* place_of() const { return place_of_; }
+
+ private:
+  Sources<Real> sources_;
+  const std::uint32_t* place_of_ = nullptr;
+  std::optional<ShownPlaces<Real>> copies_;
+};
+
+/// The potentials that a solver gives shown particles, on their device, in the order of the sources. Does not wait.
+template <class Real>
+Buffer<Real> potentials_of(Solver<Real>& solver, const Device& device, const Sources<Real>& sources) {
+  Buffer<Real> potential(device, sources.count);
   Forces<Real> forces;
   forces.potential = potential.data();
   Targets targets;
-  targets.count = targets.total = shown.count();
-  solver.prepare(sources_of(places));
+  targets.count = targets.total = sources.count;
+  solver.prepare(sources);
   solver.evaluate(targets, want_potential, forces);
   return potential;
 }
@@ -43,6 +74,12 @@ struct KnownPotentials {
 };
 /// Those that `solver` gives shown particles now.
 KnownPotentials potentials_from(AnySolver& solver, const ShownParticles& shown);
+
+/// energy_bytes() (analysis/energy.hpp) of so many particles that are shown as these are: of potentials alone, where
+/// they are sources where they lie and the lent solver finds them.
+std::int64_t shown_energy_bytes(const ShownParticles& as, const SolverOptions& gravity, std::int64_t count);
+/// Whether they lie in memory where they are shown.
+bool stored_as_shown(const ShownParticles& shown);
 
 /// Shown particles with the potentials that `solver` gives them, fetched piece by piece: what a snapshot holds, of
 /// which the host never has all. The potentials are found when it is made.

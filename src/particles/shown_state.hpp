@@ -20,7 +20,7 @@ struct StateArrays {
 };
 
 /// What is done for one shown particle; looped over on the CPU and on CUDA. `rule(place, x, v)` brings position and
-/// velocity to the time that is shown.
+/// velocity to the time that is shown; `rule.moves()`: other places than those of the state may be shown.
 template <class Real, class Out, class Rule>
 struct ShowParticle {
   StateArrays<Real> state;
@@ -46,6 +46,7 @@ struct ShowParticle {
 
 /// The rule of particles that are shown as they are.
 struct ShowAsIs {
+  bool moves() const { return false; }
   PERGOLA_HD void operator()(std::int64_t, Vec3<double>&, Vec3<double>&) const {}
 };
 
@@ -53,9 +54,18 @@ struct ShowAsIs {
 template <class Real, class Out, class Rule>
 void show_cuda(const Device& device, std::int64_t n, const ShowParticle<Real, Out, Rule>& body);
 
+/// Particles that may lie in memory where they are shown: who only reads places and masses needs no copy of them.
+template <class Real>
+class StoredParticles {
+ public:
+  virtual ~StoredParticles() = default;
+  /// The state; null: its places are not those that are shown. Velocities may be others all the same.
+  virtual const StateArrays<Real>* stored_places() const = 0;
+};
+
 /// The state that `arrays` name, shown by a rule.
 template <class Real, class Rule>
-class ShownState final : public ShownParticles {
+class ShownState final : public ShownParticles, public StoredParticles<Real> {
  public:
   /// `place_of`: what arrays.place_of points at, where there is one.
   ShownState(const Device& device, std::int64_t count, const StateArrays<Real>& arrays, const Rule& rule,
@@ -74,6 +84,7 @@ class ShownState final : public ShownParticles {
   void show_at(const std::uint32_t* places, std::int64_t n, const ShownArrays<double>& to) const override {
     loop(n, ShowParticle<Real, double, Rule>{arrays_, rule_, 0, to, places});
   }
+  const StateArrays<Real>* stored_places() const override { return rule_.moves() ? nullptr : &arrays_; }
 
  private:
   static constexpr std::int64_t chunk = 65536;

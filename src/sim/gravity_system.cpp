@@ -96,7 +96,8 @@ struct GravitySystem::Parts {
     if (needed > free)
       throw Error(ErrorKind::device, fmt::format("{}: {} particles need {}, {} is free", device.spec(), n,
                                                  bytes_text(needed), bytes_text(free)));
-    const auto measured = static_cast<double>(device.is_cuda() ? energy_bytes(gravity, n) : 0);
+    const std::int64_t energies = shown_energy_bytes(*integrator->show(integrator->time()), gravity, n);
+    const auto measured = static_cast<double>(device.is_cuda() ? energies : 0);
     if (needed + measured > free)
       throw Error(ErrorKind::device,
                   fmt::format("{}: {} particles need {}, and {} more when energies are measured, {} "

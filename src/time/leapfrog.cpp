@@ -31,6 +31,7 @@ namespace {
 
 /// Two times closer than this part of a step are the same one: k h and a limit written as a decimal differ by rounding.
 constexpr double same_time = 1e-9;
+constexpr double logarithm_rounding = 4 * std::numeric_limits<double>::epsilon();
 /// An adaptive step shorter than this part of step_max ends the run; the same bound as for block steps.
 const double shortest_step = std::ldexp(1.0, -40);
 
@@ -59,7 +60,9 @@ class Leapfrog final : public Integrator {
   void finish(double end) override;
   double time() const override { return time_; }
   double measured_at(double due) const override;
-  std::unique_ptr<ShownParticles> show(double time) const override {
+  std::unique_ptr<ShownParticles> show(double asked) const override {
+    // The logarithm of a scale factor that was found from the logarithm differs from it by rounding.
+    const double time = std::abs(asked - time_) <= logarithm_rounding * std::abs(time_) ? time_ : asked;
     return state_.show(ShowLeapfrog<Real>{state_.a.x.data(), state_.a.y.data(), state_.a.z.data(), pending_kick_,
                                           expansion_.drift(time_, time), expansion_.kick(time_, time),
                                           expansion_.shown_velocity(time), box_});

@@ -19,6 +19,7 @@ struct ShowLeapfrog {
   double speed;         // what is shown over the velocity of the state
   Box box;
 
+  bool moves() const { return drift != 0; }
   PERGOLA_HD void operator()(std::int64_t i, Vec3<double>& x, Vec3<double>& v) const {
     const Vec3<double> a{ax[i], ay[i], az[i]};
     if (pending_kick != 0) physics::kick<double>(pending_kick, v, a);
@@ -42,6 +43,7 @@ struct ShowBlocks {
   double speed;   // what is shown over the velocity of the state
   Box box;
 
+  bool moves() const { return true; }
   PERGOLA_HD void operator()(std::int64_t i, Vec3<double>& x, Vec3<double>& v) const {
     const Vec3<double> a{ax[i], ay[i], az[i]};
     Vec3<double> long_a{0, 0, 0};
@@ -64,6 +66,7 @@ struct ShowHermite {
   const std::int64_t* tick;
   double elapsed, tick_length, offset;
 
+  bool moves() const { return true; }
   PERGOLA_HD void operator()(std::int64_t i, Vec3<double>& x, Vec3<double>& v) const {
     const double dt = (elapsed - static_cast<double>(tick[i]) * tick_length) - offset;
     if (dt != 0) physics::hermite_predict<double>(dt, x, v, {ax[i], ay[i], az[i]}, {jx[i], jy[i], jz[i]});

@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "analysis/energy.hpp"
+#include "analysis/shown_potential.hpp"
+#include "gravity/solver_entry.hpp"
 #include "models/model.hpp"
 #include "test_devices.hpp"
 #include "time/systems.hpp"
@@ -89,6 +91,34 @@ TEST_P(ShownRun, OnAMeshStandsInTheOrderOfTheInput) {
   EXPECT_EQ(shown.id, start.id);
   EXPECT_EQ(shown.mass, start.mass);
   EXPECT_EQ(shown.x, start.x);
+}
+
+// Reference: the energies of copies of the particles, with another solver. At the end of a step the particles are
+// sources where they lie, on a mesh in its own order; between steps they are copied.
+TEST_P(ShownRun, IsMeasuredWhereItLiesWithTheSameBits) {
+  Particles start = cluster(6000);
+  for (auto* axis : {&start.x, &start.y, &start.z})
+    for (double& x : *axis) x = 0.5 + 0.05 * x - std::floor(0.5 + 0.05 * x);
+  for (const std::string solver : {"treepm", "mesh"})
+    for (const Precision precision : {Precision::single, Precision::mixed}) {
+      SolverOptions gravity;
+      gravity.solver = solver;
+      gravity.precision = precision;
+      gravity.softening = Softening::same(0.002);
+      set_box(gravity, {{0, 0, 0}, {1, 1, 1}, Boundary::periodic});
+      gravity.mesh.cells = {32, 32, 32};
+      const auto system = make_integrator(leapfrog(1.0 / 4096), gravity, {device(2), serial_communicator(), nullptr});
+      system->start(start, 0);
+      system->advance(3.0 / 4096, nullptr);
+      for (const double time : {3.0 / 4096, 3.5 / 4096}) {
+        const auto shown = system->show(time);
+        EXPECT_EQ(stored_as_shown(*shown), time == 3.0 / 4096) << solver;
+        const Energies here = measure_energies(*shown, gravity, system->idle_solver());
+        const Energies copied = measure_energies(fetch(*shown), device(2), gravity);
+        EXPECT_EQ(here.potential, copied.potential) << solver;
+        EXPECT_EQ(here.kinetic, copied.kinetic) << solver;
+      }
+    }
 }
 
 // Reference: the ids in the input; they are no places.
