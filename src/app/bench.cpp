@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/analysis.hpp"
 #include "app/command.hpp"
 #include "base/error.hpp"
 #include "base/stopwatch.hpp"
@@ -22,6 +23,7 @@ namespace {
 struct Suite {
   std::string name;  // a part that has an entry is called as there
   void (*run)(const BenchTask&);
+  bool takes_file = false;
 };
 
 const std::vector<Suite>& suites() {
@@ -29,7 +31,9 @@ const std::vector<Suite>& suites() {
                                       {hermite_entry().name, bench_hermite},
                                       {tree_entry().name, bench_tree},
                                       {mesh_entry().name, bench_mesh},
-                                      {treepm_entry().name, bench_treepm},
+                                      {treepm_entry().name, bench_treepm, true},
+                                      {power_entry().name, bench_power, true},
+                                      {groups_entry().name, bench_groups, true},
                                       {"pic", bench_pic},
                                       {"g6", bench_g6}};
   return all;
@@ -120,8 +124,12 @@ void run_bench(const BenchOptions& options, const Context& context) {
   if (!context.speaks()) return;
   const auto& suite = find_suite(options.suite);
   std::vector<BenchResult> results;
-  if (!options.file.empty() && suite.run != bench_treepm)
-    throw Error(ErrorKind::input, fmt::format("--file: expected the suite treepm, found {}", suite.name));
+  if (!options.file.empty() && !suite.takes_file) {
+    std::vector<std::string> names;
+    for (const auto& one : suites())
+      if (one.takes_file) names.push_back(one.name);
+    throw Error(ErrorKind::input, fmt::format("--file: expected {}, found {}", fmt::join(names, ", "), suite.name));
+  }
   if (options.file.empty() && options.tiles > 1)
     throw Error(ErrorKind::input, "--tiles: expected --file with it, found none");
   BenchTask task{context.open_device(), options.full, options.n, options.file, options.tiles, {}};
@@ -218,7 +226,8 @@ void add_bench(Command program, Context& context) {
   command->add_flag("--full", options->full, "Also the sizes that take long");
   command->add_option("--n", options->n, "This number of particles only")
       ->between(std::int64_t{2}, std::int64_t{1} << 40);
-  command->add_option("--file", options->file, "treepm: this snapshot of a periodic box in place of boxes made for it");
+  command->add_option("--file", options->file,
+                      "treepm, power, groups: this snapshot of a periodic box in place of boxes made for it");
   command->add_option("--tiles", options->tiles, "With --file: the box so many times along each axis")->between(1, 16);
   command->footer("Example:\n  pergola bench direct --threads 2 --json");
   command->callback([options, &context] { run_bench(*options, context); });

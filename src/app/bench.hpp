@@ -40,7 +40,7 @@ struct BenchTask {
   Device device;
   bool full = false;
   std::int64_t n = 0;  // this number of particles only; 0: the suite's own
-  std::string file;    // treepm: this snapshot of a periodic box in place of the suite's boxes,
+  std::string file;    // this snapshot of a periodic box in place of the suite's boxes,
   int tiles = 1;       // so many times along each axis
   std::function<void(BenchResult)> report;
 };
@@ -50,6 +50,8 @@ void bench_hermite(const BenchTask& task);
 void bench_mesh(const BenchTask& task);
 void bench_tree(const BenchTask& task);
 void bench_treepm(const BenchTask& task);
+void bench_power(const BenchTask& task);
+void bench_groups(const BenchTask& task);
 void bench_pic(const BenchTask& task);
 void bench_g6(const BenchTask& task);
 

@@ -53,6 +53,13 @@ class Bench(CliTest):
             self.assertAlmostEqual(r["rate"] * r["seconds"], 20000, delta=1)
             self.assertGreater(r["fraction_of_ceiling"], 0)
 
+    def test_power_and_groups_measure_the_analyses(self):
+        for suite, n in (("power", 4096), ("groups", 8000)):
+            results = self.good_json("bench", suite, "--device", "cpu", "--n", str(n), "--threads", "2", "--quiet")
+            self.assertEqual([(r["case"], r["n"], r["unit"]) for r in results],
+                             [(f"{suite}/clustered/{n}", n, "particles/s")])
+            self.assertAlmostEqual(results[0]["rate"] * results[0]["seconds"], n, delta=1)
+
     def test_treepm_measures_a_late_and_an_early_box_with_their_errors(self):
         results = self.good_json("bench", "treepm", "--device", "cpu", "--n", "4096", "--threads", "2", "--quiet")
         self.assertEqual([(r["case"], r["precision"]) for r in results],
