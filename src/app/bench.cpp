@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/stopwatch.hpp"
 #include "base/text.hpp"
+#include "comm/agreement.hpp"
 #include "device/ceiling.hpp"
 #include "gravity/solver_entry.hpp"
 #include "gravity/treepm.hpp"
@@ -121,7 +122,6 @@ struct BenchOptions {
 };
 
 void run_bench(const BenchOptions& options, const Context& context) {
-  if (!context.speaks()) return;
   const auto& suite = find_suite(options.suite);
   std::vector<BenchResult> results;
   if (!options.file.empty() && !suite.takes_file) {
@@ -230,7 +230,7 @@ void add_bench(Command program, Context& context) {
                       "treepm, power, groups: this snapshot of a periodic box in place of boxes made for it");
   command->add_option("--tiles", options->tiles, "With --file: the box so many times along each axis")->between(1, 16);
   command->footer("Example:\n  pergola bench direct --threads 2 --json");
-  command->callback([options, &context] { run_bench(*options, context); });
+  command->callback([options, &context] { on_root(*context.communicator, [&] { run_bench(*options, context); }); });
 }
 
 }  // namespace pergola::app

@@ -7,6 +7,7 @@
 #include "app/command.hpp"
 #include "app/written_files.hpp"
 #include "base/error.hpp"
+#include "comm/agreement.hpp"
 #include "io/snapshot_source.hpp"
 #include "io/snapshot_writer.hpp"
 
@@ -69,7 +70,6 @@ void convert(const Context& context, const ConvertOptions& options) {
   if (options.files > 1 && write.format == SnapshotFormat::csv)
     throw Error(ErrorKind::input, fmt::format("--files: csv is one file, found {}", options.files));
   const std::vector<std::filesystem::path> outputs = files_of_snapshot(options.output, options.files);
-  if (!context.speaks()) return;
 
   SnapshotSource source(options.input, context.threads);
   const SnapshotSummary& input = source.summary();
@@ -119,7 +119,7 @@ void add_convert(Command program, Context& context) {
       ->transform(integer_in(Range::between(1, 4096)))
       ->type_name("N");
   command->footer("Example:\n  pergola convert cluster.hdf5 cluster.g2 --double");
-  command->callback([&context, options] { convert(context, *options); });
+  command->callback([&context, options] { on_root(*context.communicator, [&] { convert(context, *options); }); });
 }
 
 }  // namespace pergola::app

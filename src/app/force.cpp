@@ -8,6 +8,7 @@
 #include "app/written_files.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "comm/agreement.hpp"
 #include "config/config.hpp"
 #include "gravity/solver_entry.hpp"
 #include "io/snapshot.hpp"
@@ -104,7 +105,6 @@ ForceAudit audit(const ForceOptions& options, const SolverOptions& solver, const
 }
 
 void run_force(const ForceOptions& options, const Context& context) {
-  if (!context.speaks()) return;
   auto config = configuration(options);
   check_dump(options.dump, options.file);
   const auto device = Device::open(context.device_given ? context.device : config.run.device,
@@ -153,7 +153,7 @@ void add_force(Command program, Context& context) {
       ->capture_default_str();
   command->add_option("--dump", options->dump, "Write the snapshot with an Acceleration dataset to this HDF5 file");
   command->footer("Example:\n  pergola force cluster.hdf5 --solver direct --set run.precision=single --json");
-  command->callback([options, &context] { run_force(*options, context); });
+  command->callback([options, &context] { on_root(*context.communicator, [&] { run_force(*options, context); }); });
 }
 
 }  // namespace pergola::app

@@ -5,6 +5,7 @@
 #include "app/command.hpp"
 #include "app/progress_bar.hpp"
 #include "base/error.hpp"
+#include "comm/agreement.hpp"
 
 namespace pergola::app {
 
@@ -72,7 +73,6 @@ bool within(const g6::ReplayReport& r, double tolerance) {
 }
 
 void run_replay(const ReplayOptions& options, Context& context) {
-  if (!context.speaks()) return;
   const auto device = context.open_device();
   const auto precision = options.precision == "double" ? Precision::double_ : Precision::mixed;
   const auto report = g6::replay_trace(options.file, device, precision, options.self_neighbour, [] {
@@ -112,7 +112,7 @@ void add_g6_replay(Command program, Context& context) {
       "Example:\n  PERGOLA_G6_TRACE=run.g6 ./my_nbody_code && pergola g6-replay run.g6 --device cuda --tolerance 1e-5");
   command->callback([options, &context] {
     catch_interrupts();
-    run_replay(*options, context);
+    on_root(*context.communicator, [&] { run_replay(*options, context); });
   });
 }
 

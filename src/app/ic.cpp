@@ -9,8 +9,12 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/unit_systems.hpp"
+#include "comm/agreement.hpp"
+#include "comm/shares.hpp"
 #include "config/config.hpp"
+#include "domain/share_source.hpp"
 #include "io/snapshot_writer.hpp"
+#include "io/spread_snapshot.hpp"
 #include "models/model_source.hpp"
 
 namespace pergola::app {
@@ -100,8 +104,8 @@ ModelOptions model_options(const ModelInfo& model, const Request& request) {
   return options;
 }
 
-nlohmann::json summary(const ModelInfo& model, const ModelOptions& options, const Request& request,
-                       ParticleSource& particles) {
+nlohmann::json summary(const ModelInfo& model, const ModelOptions& options, const Request& request, std::int64_t count,
+                       double mass) {
   nlohmann::json values = nlohmann::json::object();
   for (const auto& option : model.options) {
     const auto given = options.values.find(option.name);
@@ -113,11 +117,11 @@ nlohmann::json summary(const ModelInfo& model, const ModelOptions& options, cons
   for (std::size_t k = 0; k < epsilon.size(); ++k)
     if (epsilon[k] > 0) softening[std::string(species_names[k])] = epsilon[k];
   return {{"model", model.name},
-          {"n", particles.count()},
+          {"n", count},
           {"seed", options.seed},
           {"softening", softening},
           {"units", units_of(model, request)},
-          {"mass", total_mass(particles)},
+          {"mass", mass},
           {"options", values},
           {"file", request.output}};
 }
@@ -128,6 +132,75 @@ std::string softening_text(const std::array<double, species_count>& epsilon) {
   for (std::size_t k = 0; k < epsilon.size(); ++k)
     if (epsilon[k] > 0) parts.push_back(fmt::format("{} = {:.2g}", species_names[k], epsilon[k]));
   return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+SnapshotHeader header_of(const ModelInfo& model, const ModelOptions& options, const Request& request) {
+  SnapshotHeader header;
+  header.box_size = model_box_side(model.name, options);
+  if (const auto start = model_cosmology(model.name, options)) {
+    header.time = start->scale_factor;
+    header.redshift = 1 / start->scale_factor - 1;
+    header.omega0 = start->universe.omega_matter;
+    header.omega_lambda = start->universe.omega_lambda;
+    header.omega_baryon = start->universe.omega_baryon;
+    header.hubble_param = start->universe.h;
+  }
+  if (units_of(model, request) != "nbody") {
+    const UnitSystem units = unit_system(units_of(model, request));
+    header.units = FileUnits{units.length_cm, units.mass_g, units.velocity_cm_per_s};
+  }
+  return header;
+}
+
+/// What of a model this rank has made.
+struct MadeParticles {
+  std::unique_ptr<ParticleSource> made;
+  std::int64_t first = 0, count = 0, total = 0;  // of this rank; of all
+  bool on_device = false;
+  ShareSource own() const { return {*made, first, count}; }
+};
+
+/// By all ranks, each its stretch, where the model can be made so, else by rank 0.
+MadeParticles make_particles(const ModelInfo& model, const ModelOptions& options, const Request& request,
+                             const std::optional<Device>& device, const Context& context) {
+  Communicator& ranks = *context.communicator;
+  MadeParticles particles;
+  on_root(ranks, [&] {
+    if (device) particles.made = make_model_on(*device, model.name, options);
+  });
+  particles.on_device = share_value(ranks, particles.made != nullptr);
+  if (auto shared = ranks.size() > 1 && !particles.on_device ? make_shared_model(model.name, options, context.threads)
+                                                             : nullptr) {
+    shared->make_shares(context.communicator);
+    const Shares shares{shared->count(), ranks.size()};
+    return {std::move(shared), shares.first(ranks.rank()), shares.count(ranks.rank()), shares.total};
+  }
+  on_root(ranks, [&] {
+    if (!particles.made)
+      particles.made =
+          std::make_unique<KeptParticles>(make_model(model.name, options, context.threads), request.output);
+    particles.count = particles.made->count();
+  });
+  particles.total = share_value(ranks, particles.count);
+  if (!particles.made) particles.made = std::make_unique<KeptParticles>(Particles{}, request.output);
+  return particles;
+}
+
+/// On rank 0. Of several ranks one after the other adds up what it has, as one process does.
+double mass_of_all(const MadeParticles& particles, Communicator& ranks) {
+  if (ranks.size() == 1 || particles.on_device) return ranks.is_root() ? total_mass(*particles.made) : 0;
+  constexpr std::int64_t piece_particles = std::int64_t{1} << 18;
+  ShareSource own = particles.own();
+  Particles piece;
+  double mass = 0;
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    for (std::int64_t first = 0; rank == ranks.rank() && first < own.count(); first += piece_particles) {
+      own.read(first, std::min(piece_particles, own.count() - first), piece);
+      for (const double one : piece.mass) mass += one;
+    }
+    ranks.broadcast(&mass, sizeof mass, rank);
+  }
+  return mass;
 }
 
 void make_initial_conditions(const ModelInfo& model, const Request& request, const Context& context) {
@@ -143,35 +216,25 @@ void make_initial_conditions(const ModelInfo& model, const Request& request, con
   write.threads = context.threads;
   std::optional<Device> device;
   if (context.device_given) device = context.open_device();
-  context.communicator->barrier();  // no rank may look for the file after rank 0 has written it
-  if (!context.communicator->is_root()) return;
-  std::unique_ptr<ParticleSource> particles;
-  if (device) particles = make_model_on(*device, model.name, options);
-  const bool on_device = particles != nullptr;
-  if (!on_device)
-    particles = std::make_unique<KeptParticles>(make_model(model.name, options, context.threads), request.output);
-  SnapshotHeader header;
-  header.box_size = model_box_side(model.name, options);
-  if (const auto start = model_cosmology(model.name, options)) {
-    header.time = start->scale_factor;
-    header.redshift = 1 / start->scale_factor - 1;
-    header.omega0 = start->universe.omega_matter;
-    header.omega_lambda = start->universe.omega_lambda;
-    header.omega_baryon = start->universe.omega_baryon;
-    header.hubble_param = start->universe.h;
-  }
-  if (units_of(model, request) != "nbody") {
-    const UnitSystem units = unit_system(units_of(model, request));
-    header.units = FileUnits{units.length_cm, units.mass_g, units.velocity_cm_per_s};
-  }
-  WrittenFiles files(outputs);
-  write_snapshot(request.output, header, *particles, write);
-  context.remark(fmt::format("{}: {}, {} particles, seed {}{}", request.output, model.name, particles->count(),
-                             options.seed, on_device ? ", made on " + device->spec() : ""));
+  Communicator& ranks = *context.communicator;
+  ranks.barrier();  // no rank may look for the file after another has written it
+  const MadeParticles particles = make_particles(model, options, request, device, context);
+  const SnapshotHeader header = header_of(model, options, request);
+  std::optional<WrittenFiles> files;
+  if (ranks.is_root()) files.emplace(outputs);
+  if (ShareSource own = particles.own(); ranks.size() > 1)
+    write_spread_snapshot(ranks, request.output, header, own, write);
+  else
+    write_snapshot(request.output, header, *particles.made, write);
+  context.remark(fmt::format("{}: {}, {} particles, seed {}{}", request.output, model.name, particles.total,
+                             options.seed, particles.on_device ? ", made on " + device->spec() : ""));
   if (const std::string remark = model_remark(model.name, options); !remark.empty()) context.remark(remark);
   const std::string softening = softening_text(model_softening(model.name, options));
   if (!softening.empty()) context.remark(fmt::format("softening that suits it: {{ {} }}", softening));
-  files.print_and_keep(context, "", context.json ? summary(model, options, request, *particles) : nlohmann::json());
+  const double mass = context.json ? mass_of_all(particles, ranks) : 0;
+  if (files)
+    files->print_and_keep(context, "",
+                          context.json ? summary(model, options, request, particles.total, mass) : nlohmann::json());
 }
 
 std::string check_seed(const std::string& text) {
@@ -205,7 +268,9 @@ void add_common_options(Command command, Request& request) {
   command.add_option("-o,--output", request.output, "File to write; .hdf5 and .csv, .g2 for GADGET format 2, else 1")
       ->required()
       ->type_name("FILE");
-  command.add_option("--files", request.files, "Write a set of so many files, FILE.0.hdf5 and so on (1)")
+  command
+      .add_option("--files", request.files,
+                  "Write a set of so many files, FILE.0.hdf5 and so on, by several ranks at once (1)")
       ->transform(integer_in(Range::between(1, 4096)))
       ->type_name("N");
   command.add_flag("--overwrite", request.overwrite, "Replace an existing file");
@@ -260,7 +325,7 @@ void add_ic(Command program, Context& context) {
                                  "  --set 'gravity.external=[{ kind = \"logarithmic\", speed = 1, radius = 0.5 }]'\n\n"
                                : "";
     command->footer(
-        fmt::format("Also --n, --seed, --units, --set, -o, --overwrite, --double: see pergola ic "
+        fmt::format("Also --n, --seed, --units, --set, -o, --files, --overwrite, --double: see pergola ic "
                     "--help.\n\n{}Example:\n  pergola ic {} {}-o "
                     "{}.hdf5",
                     external, model.name, example_options(model.name), model.name));

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "comm/agreement.hpp"
 #include "io/snapshot.hpp"
 #include "models/merge.hpp"
 
@@ -57,8 +58,6 @@ void merge(const Context& context, Request request) {
   write.single_precision = is_binary(write.format) && !request.full;
   write.threads = context.threads;
   if (context.device_given) context.open_device();
-  context.communicator->barrier();  // no rank may look for the file after rank 0 has written it
-  if (!context.speaks()) return;
   Snapshot first = read_system(request.first), second = read_system(request.second);
   const std::string units_1 = units_text(first.header.units), units_2 = units_text(second.header.units);
   if (units_1 != units_2)
@@ -139,7 +138,7 @@ void add_merge(Command program, Context& context) {
       "mass rests at the origin. A disc turns about +z in its own file.\n\n"
       "Example:\n  pergola merge galaxy.hdf5 galaxy.hdf5 --pericentre 2 --separation 20 --inclination-2 60 -o "
       "collision.hdf5");
-  command->callback([&context, request] { merge(context, *request); });
+  command->callback([&context, request] { on_root(*context.communicator, [&] { merge(context, *request); }); });
 }
 
 }  // namespace pergola::app

@@ -12,6 +12,7 @@
 #include "app/written_files.hpp"
 #include "base/error.hpp"
 #include "base/stopwatch.hpp"
+#include "comm/agreement.hpp"
 #include "io/openpmd.hpp"
 
 namespace pergola::app {
@@ -58,7 +59,6 @@ std::vector<std::string> frames_of(const MovieCommand& command) {
 }
 
 void make_movie(const Context& context, const MovieCommand& command) {
-  if (!context.speaks()) return;
   const auto files = frames_of(command);
   const std::string output = !command.output.empty()
                                  ? command.output
@@ -112,7 +112,7 @@ void add_movie(Command program, Context& context) {
   command->footer(
       "Examples:\n  pergola movie cluster -o cluster.gif --size 400\n"
       "  pergola movie collision -o collision.mp4 --color-species --width 24 --fps 24");
-  command->callback([&context, options] { make_movie(context, *options); });
+  command->callback([&context, options] { on_root(*context.communicator, [&] { make_movie(context, *options); }); });
 }
 
 }  // namespace pergola::app

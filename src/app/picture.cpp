@@ -11,6 +11,7 @@
 #include "app/series.hpp"
 #include "app/written_files.hpp"
 #include "base/error.hpp"
+#include "comm/agreement.hpp"
 #include "io/openpmd.hpp"
 #include "sim/unit_text.hpp"
 
@@ -114,7 +115,6 @@ void picture_particles(const Context& context, const PictureCommand& command, in
 }
 
 void make_picture(const Context& context, const PictureCommand& command) {
-  if (!context.speaks()) return;
   drawing_format(command.output, "--output");
   if (command.files.size() > most_files)
     throw Error(ErrorKind::input, fmt::format("picture: expected up to {} files side by side, found {}", most_files,
@@ -155,7 +155,7 @@ void add_picture(Command program, Context& context) {
       "  pergola picture cluster/snap_000.hdf5 cluster/snap_004.hdf5 -o both.png\n"
       "  pergola picture cluster/snap_004.hdf5 -o near.png --camera 3,0,1 --fov 60 --range 0.01,10\n"
       "  pergola picture two-stream/plasma_004.h5 -o vortices.png --phase x,vx");
-  command->callback([&context, options] { make_picture(context, *options); });
+  command->callback([&context, options] { on_root(*context.communicator, [&] { make_picture(context, *options); }); });
 }
 
 }  // namespace pergola::app

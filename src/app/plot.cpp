@@ -8,6 +8,7 @@
 #include "app/run_json.hpp"
 #include "app/written_files.hpp"
 #include "base/error.hpp"
+#include "comm/agreement.hpp"
 #include "io/spectrum_file.hpp"
 #include "picture/plasma_plots.hpp"
 #include "picture/run_plots.hpp"
@@ -148,7 +149,6 @@ void plot_run(const Context& context, const PlotOptions& options) {
                                               fs::exists(directory) ? "something else" : "nothing"));
   check_folder(output);
   const Plots plots = plots_of(directory);  // all logs are read before the first plot is written
-  if (!context.speaks()) return;
 
   std::vector<fs::path> names;
   for (const auto& plot : plots) names.push_back(output / fmt::format("{}.{}", plot.first, options.format));
@@ -181,7 +181,7 @@ void add_plot(Command program, Context& context) {
       "Examples:\n  pergola plot cluster\n  pergola plot cluster -o figures --format pdf\n\nWrites energy.png, "
       "momentum.png, profile.png\nand lagrangian.png (in open space); of a plasma also spectrum_x.png, … and "
       "wave.png.");
-  command->callback([&context, options] { plot_run(context, *options); });
+  command->callback([&context, options] { on_root(*context.communicator, [&] { plot_run(context, *options); }); });
 }
 
 }  // namespace pergola::app

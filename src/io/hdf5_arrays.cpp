@@ -51,6 +51,7 @@ std::vector<hsize_t> chunk_of(const std::vector<hsize_t>& extent) {
 }  // namespace
 
 std::vector<std::string> File::texts(const std::string& object, const std::string& name) const {
+  const QuietLibrary quiet;
   const auto fail = [&](const std::string& what) { fail_reading(fmt::format("{}/{} {}", object, name, what)); };
   const Handle attribute(H5Aopen_by_name(file_.id(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
   if (!attribute.ok()) fail("is missing");
@@ -78,11 +79,13 @@ std::vector<std::string> File::texts(const std::string& object, const std::strin
 }
 
 void File::write_attribute(const std::string& object, const std::string& name, const std::string& text) {
+  const QuietLibrary quiet;
   const Handle type = text_type(text.size());
   write_values(object, name, type.id(), type.id(), text.data(), 1, true);
 }
 
 void File::write_attribute(const std::string& object, const std::string& name, const std::vector<std::string>& texts) {
+  const QuietLibrary quiet;
   const PaddedTexts padded = padded_texts(texts);
   const Handle type = text_type(padded.length);
   write_values(object, name, type.id(), type.id(), padded.bytes.data(), texts.size(), false);
@@ -93,6 +96,7 @@ void File::write_attribute(const std::string& object, const std::string& name, s
 }
 
 File::OpenArray File::open_array(const std::string& name) const {
+  const QuietLibrary quiet;
   const auto fail = [&](const std::string& what) { fail_reading(fmt::format("{} {}", name, what)); };
   OpenArray array;
   array.handle = Handle(H5Dopen2(file_.id(), name.c_str(), H5P_DEFAULT), H5Dclose);
@@ -117,6 +121,7 @@ File::OpenArray File::open_array(const std::string& name) const {
 std::vector<std::int64_t> File::array_extent(const std::string& name) const { return open_array(name).extent; }
 
 Array File::read_array(const std::string& name) const {
+  const QuietLibrary quiet;
   const OpenArray open = open_array(name);
   Array array;
   array.extent = open.extent;
@@ -138,6 +143,7 @@ void File::read_everything(const std::string& group) const {
 }
 
 void File::write_array(const std::string& name, hid_t type, const Array& array) {
+  const QuietLibrary quiet;
   const std::vector<hsize_t> extent(array.extent.begin(), array.extent.end()), chunk = chunk_of(extent);
   const int rank = static_cast<int>(extent.size());
   const Handle space(H5Screate_simple(rank, extent.data(), nullptr), H5Sclose);
@@ -153,6 +159,7 @@ void File::write_array(const std::string& name, hid_t type, const Array& array) 
 }
 
 void File::write_texts(const std::string& name, const std::vector<std::string>& texts) {
+  const QuietLibrary quiet;
   const PaddedTexts padded = padded_texts(texts);
   const Handle type = text_type(padded.length);
   const hsize_t count = texts.size();

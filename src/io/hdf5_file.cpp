@@ -23,9 +23,16 @@ Handle without_times(hid_t property_class) {
 
 namespace {
 
-LibraryMutex& library_mutex() {
-  static LibraryMutex mutex;
-  return mutex;
+struct Library {
+  std::recursive_mutex mutex;
+  // While it is locked, how often, and what printed its errors before:
+  int depth = 0;
+  H5E_auto2_t printer = nullptr;
+  void* printer_data = nullptr;
+};
+Library& library() {
+  static Library one;
+  return one;
 }
 
 /// The description of the innermost failure on HDF5's error stack, where the cause stands.
@@ -89,38 +96,36 @@ constexpr std::int64_t most_expansion = 1100;
 
 }  // namespace
 
-void LibraryMutex::lock() {
-  std::unique_lock lock(mutex_);
-  freed_.wait(lock, [&] { return depth_ == 0 || holder_ == std::this_thread::get_id(); });
-  holder_ = std::this_thread::get_id();
-  ++depth_;
-}
-
-void LibraryMutex::unlock() {
-  {
-    const std::lock_guard lock(mutex_);
-    --depth_;
-  }
-  freed_.notify_one();
-}
-
-QuietLibrary::QuietLibrary() : lock_(library_mutex()) {
+QuietLibrary::QuietLibrary() : lock_(library().mutex) {
   // At the end of the process HDF5 would complain on stderr about what it lost track of in a damaged file. All files
   // are closed by their owners, so there is nothing left for it to do.
   static const bool once = H5dont_atexit() >= 0;
   static_cast<void>(once);
-  H5Eget_auto2(H5E_DEFAULT, &printer_, &printer_data_);
+  Library& locked = library();
+  if (locked.depth++ > 0) return;  // asking for the printer would clear the reason of a failure
+  H5Eget_auto2(H5E_DEFAULT, &locked.printer, &locked.printer_data);
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
-QuietLibrary::~QuietLibrary() { H5Eset_auto2(H5E_DEFAULT, printer_, printer_data_); }
+QuietLibrary::~QuietLibrary() {
+  Library& locked = library();
+  if (--locked.depth == 0) H5Eset_auto2(H5E_DEFAULT, locked.printer, locked.printer_data);
+}
+
+bool Handle::close() {
+  if (!ok()) return true;
+  const QuietLibrary quiet;
+  return close_(std::exchange(id_, -1)) >= 0;
+}
 
 File::File(const std::filesystem::path& path) : path_(path), bytes_(InputFile(path).size()) {
+  const QuietLibrary quiet;
   file_ = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, file_access().id()), H5Fclose);
   if (!file_.ok()) fail_reading("is a truncated or damaged HDF5 file");
 }
 
 File::File(const std::filesystem::path& temporary, const std::filesystem::path& path) : path_(path) {
+  const QuietLibrary quiet;
   const Handle access = file_access();
   // From HDF5 1.10 on all metadata carry a checksum.
   H5Pset_libver_bounds(access.id(), H5F_LIBVER_V110, H5F_LIBVER_V110);
@@ -142,6 +147,7 @@ void File::fail_writing() const {
 }
 
 bool File::has(const std::string& object) const {
+  const QuietLibrary quiet;
   if (object == "/") return true;
   for (std::size_t end = object.find('/'); end != std::string::npos; end = object.find('/', end + 1))
     if (H5Lexists(file_.id(), object.substr(0, end).c_str(), H5P_DEFAULT) <= 0) return false;
@@ -150,10 +156,12 @@ bool File::has(const std::string& object) const {
 }
 
 bool File::has_attribute(const std::string& object, const std::string& name) const {
+  const QuietLibrary quiet;
   return has(object) && H5Aexists_by_name(file_.id(), object.c_str(), name.c_str(), H5P_DEFAULT) > 0;
 }
 
 std::vector<std::string> File::members(const std::string& group) const {
+  const QuietLibrary quiet;
   std::vector<std::string> names;
   const auto take = [](hid_t, const char* name, const H5L_info_t*, void* data) -> herr_t {
     static_cast<std::vector<std::string>*>(data)->emplace_back(name);
@@ -165,12 +173,14 @@ std::vector<std::string> File::members(const std::string& group) const {
 }
 
 bool File::is_group(const std::string& object) const {
+  const QuietLibrary quiet;
   H5O_info_t info;
   return has(object) && H5Oget_info_by_name(file_.id(), object.c_str(), &info, H5P_DEFAULT) >= 0 &&
          info.type == H5O_TYPE_GROUP;
 }
 
 std::vector<std::string> File::datasets(const std::string& group) const {
+  const QuietLibrary quiet;
   std::vector<std::string> names = members(group);
   std::erase_if(names, [&](const std::string& name) {
     H5O_info_t info;
@@ -217,6 +227,7 @@ void check_whole(hid_t attribute, std::size_t count, const Fail& fail) {
 }  // namespace
 
 std::vector<double> File::reals(const std::string& object, const std::string& name) const {
+  const QuietLibrary quiet;
   const auto fail = [&](const std::string& what) { fail_reading(fmt::format("{}/{} {}", object, name, what)); };
   const auto attribute = open_attribute(file_.id(), object, name, fail);
   std::vector<double> values(attribute.count);
@@ -225,6 +236,7 @@ std::vector<double> File::reals(const std::string& object, const std::string& na
 }
 
 std::vector<std::int64_t> File::integers(const std::string& object, const std::string& name) const {
+  const QuietLibrary quiet;
   const auto fail = [&](const std::string& what) { fail_reading(fmt::format("{}/{} {}", object, name, what)); };
   const auto attribute = open_attribute(file_.id(), object, name, fail);
   check_whole(attribute.handle.id(), attribute.count, fail);
@@ -234,6 +246,7 @@ std::vector<std::int64_t> File::integers(const std::string& object, const std::s
 }
 
 void File::check_storage(hid_t dataset, const std::string& name, const std::string& size, double bytes) const {
+  const QuietLibrary quiet;
   const Handle properties(H5Dget_create_plist(dataset), H5Pclose);
   const H5D_layout_t layout = H5Pget_layout(properties.id());
   if ((layout != H5D_CONTIGUOUS && layout != H5D_CHUNKED && layout != H5D_COMPACT) ||
@@ -246,6 +259,7 @@ void File::check_storage(hid_t dataset, const std::string& name, const std::stri
 }
 
 Dataset File::dataset(const std::string& name) const {
+  const QuietLibrary quiet;
   const auto fail = [&](const std::string& what) { fail_reading(fmt::format("{} {}", name, what)); };
   Dataset dataset;
   dataset.name = name;
@@ -283,6 +297,7 @@ Dataset File::dataset(const std::string& name) const {
 
 void File::transfer(const Dataset& dataset, std::int64_t first, std::int64_t count, hid_t memory_type, void* in,
                     const void* out) const {
+  const QuietLibrary quiet;
   if (count == 0) return;
   const Handle space(H5Dget_space(dataset.handle.id()), H5Sclose);
   const std::array<hsize_t, 2> start{hsize_t(first), 0}, extent{hsize_t(count), hsize_t(dataset.columns)};
@@ -302,6 +317,7 @@ void File::read_rows(const Dataset& dataset, std::int64_t first, std::int64_t co
 }
 
 void File::read_rows(const Dataset& dataset, std::int64_t first, std::int64_t count, std::uint64_t* values) const {
+  const QuietLibrary quiet;
   if (!dataset.is_signed) return transfer(dataset, first, count, H5T_NATIVE_UINT64, values, nullptr);
   // HDF5 would turn a negative number into 0 without a word.
   auto* signed_values = reinterpret_cast<std::int64_t*>(values);
@@ -312,6 +328,7 @@ void File::read_rows(const Dataset& dataset, std::int64_t first, std::int64_t co
 }
 
 bool File::read_chunk(const Dataset& dataset, std::int64_t first, void* bytes, std::size_t size) const {
+  const QuietLibrary quiet;
   const std::array<hsize_t, 2> offset{hsize_t(first), 0};
   hsize_t stored = 0;
   std::uint32_t skipped_filters = 0;
@@ -321,6 +338,7 @@ bool File::read_chunk(const Dataset& dataset, std::int64_t first, void* bytes, s
 }
 
 void File::create_group(const std::string& name) {
+  const QuietLibrary quiet;
   Handle group(H5Gcreate2(file_.id(), name.c_str(), H5P_DEFAULT, without_times(H5P_GROUP_CREATE).id(), H5P_DEFAULT),
                H5Gclose);
   if (!group.ok() || !group.close()) fail_writing();
@@ -328,6 +346,7 @@ void File::create_group(const std::string& name) {
 
 void File::write_values(const std::string& object, const std::string& name, hid_t file_type, hid_t memory_type,
                         const void* values, std::size_t count, bool scalar) {
+  const QuietLibrary quiet;
   const hsize_t extent = count;
   const Handle space(scalar ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &extent, nullptr), H5Sclose);
   Handle attribute(H5Acreate_by_name(file_.id(), object.c_str(), name.c_str(), file_type, space.id(), H5P_DEFAULT,
@@ -355,6 +374,7 @@ void File::write_attribute(const std::string& object, const std::string& name,
 }
 
 Dataset File::create_dataset(const std::string& name, hid_t type, std::int64_t rows, std::int64_t columns) {
+  const QuietLibrary quiet;
   const std::array<hsize_t, 2> extent{hsize_t(rows), hsize_t(columns)};
   const std::array<hsize_t, 2> chunk{chunk_rows(rows), hsize_t(columns)};
   const int rank = columns == 1 ? 1 : 2;
@@ -385,15 +405,18 @@ void File::write_rows(const Dataset& dataset, std::int64_t first, std::int64_t c
 }
 
 void File::write_chunk(const Dataset& dataset, std::int64_t first, const void* bytes, std::size_t size) {
+  const QuietLibrary quiet;
   const std::array<hsize_t, 2> offset{hsize_t(first), 0};
   if (H5Dwrite_chunk(dataset.handle.id(), H5P_DEFAULT, 0, offset.data(), size, bytes) < 0) fail_writing();
 }
 
 void File::close(Dataset& dataset) {
+  const QuietLibrary quiet;
   if (!dataset.handle.close()) fail_writing();
 }
 
 void File::close() {
+  const QuietLibrary quiet;
   if (!file_.close()) fail_writing();
 }
 

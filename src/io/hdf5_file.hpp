@@ -1,12 +1,10 @@
 #pragma once
 #include <hdf5.h>
 
-#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -29,28 +27,15 @@ class Handle {
   hid_t id() const { return id_; }
   bool ok() const { return id_ >= 0; }
   /// Closes now; false when HDF5 reports a failure.
-  bool close() { return !ok() || close_(std::exchange(id_, -1)) >= 0; }
+  bool close();
 
  private:
   hid_t id_ = -1;
   Close close_ = nullptr;
 };
 
-/// A recursive mutex that another thread may unlock: files that a queue's thread opened may be closed by the thread
-/// that ends the queue.
-class LibraryMutex {
- public:
-  void lock();
-  void unlock();
-
- private:
-  std::mutex mutex_;
-  std::condition_variable freed_;
-  std::thread::id holder_;
-  int depth_ = 0;
-};
-
-/// Locks the HDF5 library and turns its error printing off, for as long as it lives.
+/// Locks the HDF5 library, which is not thread-safe, and turns its error printing off, for as long as it lives. All
+/// that calls the library holds one, or is called by who does; files of several threads are open at the same time.
 class QuietLibrary {
  public:
   QuietLibrary();
@@ -59,9 +44,7 @@ class QuietLibrary {
   QuietLibrary& operator=(const QuietLibrary&) = delete;
 
  private:
-  std::unique_lock<LibraryMutex> lock_;
-  H5E_auto2_t printer_ = nullptr;
-  void* printer_data_ = nullptr;
+  std::unique_lock<std::recursive_mutex> lock_;
 };
 
 /// Properties for making an object that does not record when: the same particles make the same bytes.
@@ -89,8 +72,8 @@ struct Array {
   std::vector<double> values;
 };
 
-/// An HDF5 file; the library, which is not thread-safe, is locked and quiet while one is open. What HDF5 cannot read
-/// throws Error(input), what it cannot write Error(system), with HDF5's innermost reason.
+/// An HDF5 file, of one thread at a time; another one may go on with it. What HDF5 cannot read throws Error(input),
+/// what it cannot write Error(system), with HDF5's innermost reason.
 class File {
  public:
   /// Opens for reading.
@@ -175,7 +158,6 @@ class File {
                 const void* out) const;
 
   std::filesystem::path path_;
-  QuietLibrary quiet_;
   Handle file_;
   std::int64_t bytes_ = 0;
 };

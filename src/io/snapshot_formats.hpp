@@ -70,6 +70,14 @@ std::unique_ptr<SnapshotWriter> make_gadget_writer(const std::filesystem::path& 
 std::unique_ptr<SnapshotWriter> make_csv_writer(const std::filesystem::path& path, const SnapshotHeader& header,
                                                 const SnapshotContents& contents, WriteOptions options);
 
+/// What one file of a set holds: of each species, whose particles stand in the files one after the other, its share.
+SnapshotContents contents_in_set(const SnapshotContents& all, int files, int file);
+/// Error(input) where options.files > 1 cannot be.
+void check_set(const std::filesystem::path& path, const WriteOptions& options);
+/// What the writers rely on: arrays of equal length, and of `n` particles from `first` on species that are known. Else
+/// Error(input).
+void check_to_write(const Particles& particles, std::int64_t first, std::int64_t n, const std::filesystem::path& path);
+
 std::unique_ptr<SnapshotWriter> make_set_writer(const std::filesystem::path& path, const SnapshotHeader& header,
                                                 const SnapshotContents& contents, WriteOptions options);
 

@@ -32,10 +32,7 @@ class SetWriter final : public SnapshotWriter {
  public:
   SetWriter(const fs::path& path, const SnapshotHeader& header, const SnapshotContents& contents, WriteOptions options)
       : SnapshotWriter(path, contents), header_(header), options_(std::move(options)), files_(options_.files) {
-    if (options_.format == SnapshotFormat::csv)
-      throw Error(ErrorKind::input, fmt::format("{}: CSV is one file, found {} to write", path.string(), files_));
-    if (!options_.acceleration[0].empty())
-      throw Error(ErrorKind::input, fmt::format("{}: accelerations go to one file, found {}", path.string(), files_));
+    check_set(path, options_);
     options_.files = 1;
     parts_.resize(static_cast<std::size_t>(files_));
   }
@@ -46,13 +43,9 @@ class SetWriter final : public SnapshotWriter {
   /// Made when its first particle comes: of files that are filled in turn one has its buffers at a time.
   SnapshotWriter& part(int file) {
     auto& writer = parts_[static_cast<std::size_t>(file)];
-    if (!writer) {
-      SnapshotContents contents = contents_;
-      contents.files = files_;
-      contents.in_set = contents_.counts;
-      for (int s = 0; s < species_count; ++s) contents.counts[s] = shares(s).count(file);
-      writer = make_snapshot_writer(name_in_set(path_, file), header_, contents, options_);
-    }
+    if (!writer)
+      writer =
+          make_snapshot_writer(name_in_set(path_, file), header_, contents_in_set(contents_, files_, file), options_);
     return *writer;
   }
 
@@ -114,6 +107,22 @@ class SetWriter final : public SnapshotWriter {
 };
 
 }  // namespace
+
+void check_set(const fs::path& path, const WriteOptions& options) {
+  if (options.format == SnapshotFormat::csv)
+    throw Error(ErrorKind::input, fmt::format("{}: CSV is one file, found {} to write", path.string(), options.files));
+  if (!options.acceleration[0].empty())
+    throw Error(ErrorKind::input,
+                fmt::format("{}: accelerations go to one file, found {}", path.string(), options.files));
+}
+
+SnapshotContents contents_in_set(const SnapshotContents& all, int files, int file) {
+  SnapshotContents contents = all;
+  contents.files = files;
+  contents.in_set = all.counts;
+  for (int s = 0; s < species_count; ++s) contents.counts[s] = Shares{all.counts[s], files}.count(file);
+  return contents;
+}
 
 std::unique_ptr<SnapshotWriter> make_set_writer(const fs::path& path, const SnapshotHeader& header,
                                                 const SnapshotContents& contents, WriteOptions options) {

@@ -35,7 +35,6 @@ void for_pieces(ParticleSource& source, const Body& body) {
   }
 }
 
-/// What the writers rely on.
 void check_arrays(const Particles& p, const fs::path& path) {
   const std::size_t n = p.id.size();
   bool right = p.species.size() == n && (p.potential.empty() || p.potential.size() == n);
@@ -45,7 +44,10 @@ void check_arrays(const Particles& p, const fs::path& path) {
                 fmt::format("{}: the particles to write have arrays of unequal length", path.string()));
 }
 
-void check_species(const Particles& p, std::int64_t first, std::int64_t n, const fs::path& path) {
+}  // namespace
+
+void check_to_write(const Particles& p, std::int64_t first, std::int64_t n, const fs::path& path) {
+  check_arrays(p, path);
   const auto begin = p.species.begin() + first, end = begin + n;
   const auto unknown = std::find_if(begin, end, [](std::uint8_t s) { return s >= species_count; });
   if (unknown != end)
@@ -53,16 +55,13 @@ void check_species(const Particles& p, std::int64_t first, std::int64_t n, const
                                               *unknown, species_count - 1));
 }
 
-}  // namespace
-
 std::int64_t SnapshotContents::total() const { return std::accumulate(counts.begin(), counts.end(), std::int64_t{0}); }
 
 SnapshotContents contents_of(ParticleSource& source) {
   SnapshotContents contents;
   contents.potential = source.count() > 0;
   for_pieces(source, [&](const Particles& p, std::int64_t first, std::int64_t n) {
-    check_arrays(p, source.name());
-    check_species(p, first, n, source.name());
+    check_to_write(p, first, n, source.name());
     for (std::int64_t i = first; i < first + n; ++i) {
       ++contents.counts[p.species[i]];
       contents.largest_id = std::max(contents.largest_id, p.id[i]);
@@ -73,8 +72,7 @@ SnapshotContents contents_of(ParticleSource& source) {
 }
 
 void SnapshotWriter::append(const Particles& from, std::int64_t first, std::int64_t n) {
-  check_arrays(from, path_);
-  check_species(from, first, n, path_);
+  check_to_write(from, first, n, path_);
   if (n > contents_.total() - taken_)
     throw Error(ErrorKind::input, fmt::format("{}: more than the {} particles that were to be written", path_.string(),
                                               contents_.total()));

@@ -95,6 +95,14 @@ class SharedModel final : public DeviceSource {
   std::int64_t first_ = 0;  // of what was made
 };
 
+int threads_or_all(int threads) { return threads > 0 ? threads : available_cores(); }
+
+/// Null where particles are not drawn one by one.
+std::unique_ptr<DeviceSource> drawn_source(const ModelEntry& entry, const ModelOptions& options, int threads) {
+  auto drawn = entry.drawn ? entry.drawn(ModelInput(entry.info, options, threads)) : std::nullopt;
+  return drawn ? std::make_unique<DrawnSource>(std::move(*drawn), threads) : nullptr;
+}
+
 }  // namespace
 
 const std::vector<ModelInfo>& models() {
@@ -178,10 +186,9 @@ Particles make_model(const std::string& name, const ModelOptions& options, int t
 std::unique_ptr<ParticleSource> make_model_source(const std::string& name, const ModelOptions& options, int threads) {
   const ModelEntry& entry = find_entry(name);
   check(entry.info, options);
-  const ModelInput input(entry.info, options, threads > 0 ? threads : available_cores());
-  if (entry.drawn)
-    if (auto drawn = entry.drawn(input)) return std::make_unique<DrawnSource>(std::move(*drawn), input.threads());
-  return std::make_unique<KeptParticles>(entry.make(input), "model");
+  const int used = threads_or_all(threads);
+  if (auto drawn = drawn_source(entry, options, used)) return drawn;
+  return std::make_unique<KeptParticles>(entry.make(ModelInput(entry.info, options, used)), "model");
 }
 
 std::unique_ptr<DeviceSource> make_model_on(const Device& device, const std::string& name,
@@ -194,7 +201,9 @@ std::unique_ptr<DeviceSource> make_model_on(const Device& device, const std::str
 std::unique_ptr<DeviceSource> make_shared_model(const std::string& name, const ModelOptions& options, int threads) {
   const ModelEntry& entry = find_entry(name);
   check(entry.info, options);
-  return entry.share ? std::make_unique<SharedModel>(entry, options, threads) : nullptr;
+  const int used = threads_or_all(threads);
+  if (entry.share) return std::make_unique<SharedModel>(entry, options, used);
+  return drawn_source(entry, options, used);
 }
 
 bool can_be_made_in_pieces(const std::string& name) { return find_entry(name).drawn != nullptr; }

@@ -17,8 +17,9 @@ PERGOLA_API std::unique_ptr<ParticleSource> make_model_source(const std::string&
 PERGOLA_API std::unique_ptr<DeviceSource> make_model_on(const Device& device, const std::string& name,
                                                         const ModelOptions& options);
 
-/// The same, with the same bits, for ranks that make it together (DeviceSource::make_shares), where the model knows how
-/// to, else null. Nothing is made before it is asked for; who reads without that makes all of it.
+/// The particles of make_model(), with the same bits, for ranks that make them together (DeviceSource::make_shares),
+/// where the model knows how to or they are drawn one by one, else null. Nothing is made before it is asked for; who
+/// reads without that makes all of it. threads = 0 means all cores.
 PERGOLA_API std::unique_ptr<DeviceSource> make_shared_model(const std::string& name, const ModelOptions& options,
                                                             int threads);
 

@@ -77,12 +77,7 @@ TEST(SharedModel, OfADrawnSphereHasTheBitsOfOneRank) {
     options.n = n;
     const Particles whole = make_model("plummer", options, 2);
     for (const int ranks : {2, 3, 4, 7, 64})
-      expect_shares_of(whole, ranks, [&] {
-        auto source = make_model_source("plummer", options, 1);
-        auto* made = dynamic_cast<DeviceSource*>(source.release());
-        EXPECT_NE(made, nullptr);
-        return std::unique_ptr<DeviceSource>(made);
-      });
+      expect_shares_of(whole, ranks, [&] { return make_shared_model("plummer", options, 1); });
   }
 }
 
@@ -102,7 +97,7 @@ TEST(SharedModel, KnowsItsBoxAndMassWithoutParticlesAndRefusesThoseOfOthers) {
   Particles all;
   alone->read(0, 216, all);
   EXPECT_EQ(all.x, whole.x);
-  EXPECT_EQ(make_shared_model("plummer", {}, 1), nullptr);
+  EXPECT_EQ(make_shared_model("kepler", {}, 1), nullptr);
 }
 
 // A rank draws the waves of its own planes and no others.
