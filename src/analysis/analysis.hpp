@@ -103,6 +103,7 @@ struct AnalysisEntry {
   AnalysisNeeds needs = AnalysisNeeds::particles;
   AnalysisSpan span = AnalysisSpan::last_moment;
   bool periodic_only = false;  // without options that only a user knows it is one of periodic boxes
+  bool by_ranks = false;       // on CPUs by ranks that each have a part of the particles; all get the same result
   std::vector<Key<AnalysisOptions>> keys{};
   /// Throws Error(input) where the files hold nothing that it could be done with.
   std::function<AnalysisResult(const AnalysisFiles& files, const AnalysisOptions& options, const Device& device)>

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/host_device.hpp"
+#include "comm/communicator.hpp"
 #include "particles/box.hpp"
 #include "particles/particles.hpp"
 #include "particles/shown_particles.hpp"
@@ -90,6 +91,8 @@ struct AnalysisFiles {
   /// Of a run that goes on: the snapshot without its particles, and these where they live. Null: there is none.
   std::function<AnalysisSnapshot(std::size_t number)> frame{};
   std::function<std::unique_ptr<ShownParticles>(std::size_t number)> shown{};
+  /// Several, for an entry that says `by_ranks`: each is given a part of the particles, and all calls are made by all.
+  std::shared_ptr<Communicator> ranks = serial_communicator();
 };
 
 }  // namespace pergola

@@ -172,8 +172,14 @@ std::vector<std::string> split_names(const std::string& text) {
   }
 }
 
-AnalysisSnapshot chosen_species(AnalysisSnapshot snapshot, const AnalysisOptions& options) {
-  if (snapshot.particles.size() == 0)
+AnalysisSnapshot chosen_species(AnalysisSnapshot snapshot, const AnalysisOptions& options,
+                                const std::shared_ptr<Communicator>& ranks) {
+  const auto anywhere = [&](bool here) {
+    std::int64_t found = here ? 1 : 0;
+    ranks->all_reduce(&found, 1, Reduction::maximum);
+    return found > 0;
+  };
+  if (!anywhere(snapshot.particles.size() > 0))
     throw Error(ErrorKind::input, fmt::format("{}: holds no particles, expected at least 1", snapshot.name));
   if (options.species == "all") return snapshot;
   const std::vector<std::string> known(species_names.begin(), species_names.end());
@@ -191,7 +197,7 @@ AnalysisSnapshot chosen_species(AnalysisSnapshot snapshot, const AnalysisOptions
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < snapshot.particles.id.size(); ++i)
     if (wanted[snapshot.particles.species[i]]) places.push_back(i);
-  if (places.empty())
+  if (!anywhere(!places.empty()))
     throw Error(ErrorKind::input,
                 fmt::format("{}: expected particles of the species {}, found none", snapshot.name, options.species));
   keep(snapshot.particles, places);

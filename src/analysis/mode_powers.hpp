@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "comm/communicator.hpp"
 #include "device/device.hpp"
 #include "particles/box.hpp"
 #include "physics/green.hpp"
@@ -47,11 +48,13 @@ struct ModePower {
     const int width = 2 * reach + 1;
     const int x = static_cast<int>(i % width) - reach, y = static_cast<int>(i / width % width) - reach;
     const int z = static_cast<int>(i / width / width) - reach;
-    const std::int64_t at = place(x, y, z), mirror = place(-x, -y, -z);
+    power[i] = of_mode(x, y, z, field + place(x, y, z), field + place(-x, -y, -z));
+  }
+  /// `at` and `mirror`: the field at this mode and at the opposite one.
+  PERGOLA_HD double of_mode(int x, int y, int z, const double* at, const double* mirror) const {
     const double amplitude = scale(x) * scale(y) * scale(z);
-    power[i] = amplitude * amplitude *
-               physics::interlaced_power(field[at], field[at + 1], field[mirror], field[mirror + 1],
-                                         static_cast<double>(x + y + z) / cells);
+    return amplitude * amplitude *
+           physics::interlaced_power(at[0], at[1], mirror[0], mirror[1], static_cast<double>(x + y + z) / cells);
   }
 };
 
@@ -73,22 +76,27 @@ struct PlaneShell {
   static PERGOLA_HD int root(int n) { return static_cast<int>(std::sqrt(static_cast<double>(n))); }
   PERGOLA_HD void operator()(std::int64_t i) const {
     const int s = static_cast<int>(i % (most + 1)), z = static_cast<int>(i / (most + 1)) - reach;
+    const std::int64_t width = 2 * reach + 1;
+    sums[i] = sum(z, s, power + (z + reach) * width * width);
+  }
+  /// `plane`: the powers of the plane z.
+  PERGOLA_HD Shell sum(int z, int s, const double* plane) const {
     const int width = 2 * reach + 1;
-    Shell sum;
+    Shell found;
     for (int y = -reach; y <= reach && s > 0; ++y) {
       const int rest = z * z + y * y, last = s * s + s - rest, first = s * s - s + 1 - rest;  // of x²
       if (last < 0) continue;
       const int near = first > 0 ? root(first - 1) + 1 : 0, far = root(last);
-      const double* row = power + (std::int64_t{z + reach} * width + y + reach) * width + reach;
+      const double* row = plane + std::int64_t{y + reach} * width + reach;
       const auto add = [&](int x) {
-        ++sum.modes;
-        sum.k += physics::wave_number(std::sqrt(static_cast<double>(x * x + rest)), side);
-        sum.power += row[x];
+        ++found.modes;
+        found.k += physics::wave_number(std::sqrt(static_cast<double>(x * x + rest)), side);
+        found.power += row[x];
       };
       for (int x = -far; x <= -near; ++x) add(x);
       for (int x = near > 0 ? near : 1; x <= far; ++x) add(x);
     }
-    sums[i] = sum;
+    return found;
   }
 };
 
@@ -101,7 +109,7 @@ class ShellMeter {
   int most() const { return cells_ / 4; }
   int reach() const { return most() + 1; }
   /// Of two density fields on the device in a box of this side, with `unwindow` of ModePower: the shells 0 … most().
-  /// Planes are added in their order: the same bits on any number of threads.
+  /// Planes are added in their order: the same bits on any number of threads and ranks.
   std::vector<Shell> measure(const double* first, const double* second, const std::vector<double>& unwindow,
                              double side);
 
@@ -116,7 +124,9 @@ class ShellMeter {
  private:
   int cells_;
 };
-std::unique_ptr<ShellMeter> make_shell_meter(const Device& device, int cells);
+/// Several `ranks`, on CPUs: each has its slab of the fields (mesh/slab_planes.hpp), all call measure() together.
+std::unique_ptr<ShellMeter> make_shell_meter(const Device& device, int cells,
+                                             const std::shared_ptr<Communicator>& ranks);
 
 // Where cuda_built is true.
 MassSums mass_sums_cuda(const Device& device, std::int64_t count, const double* mass);

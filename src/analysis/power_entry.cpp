@@ -79,19 +79,23 @@ void require_periodic(const AnalysisSnapshot& snapshot) {
 MeasuredBox measure(const AnalysisFiles& files, std::size_t number, const AnalysisOptions& options,
                     const Device& device) {
   const int folds = static_cast<int>(options.folds);
+  const auto cells_of = [&](std::int64_t own) {
+    files.ranks->all_reduce(&own, 1, Reduction::sum);
+    return cells_for(options, own);
+  };
   MeasuredBox found;
   if (files.shown && options.species == "all") {
     found.snapshot = files.frame(number);
     require_periodic(found.snapshot);
     const auto shown = files.shown(number);
-    found.cells = cells_for(options, shown->count());
-    found.spectrum = power_spectrum(*shown, found.snapshot.box, found.cells, folds);
+    found.cells = cells_of(shown->count());
+    found.spectrum = power_spectrum(*shown, found.snapshot.box, found.cells, folds, files.ranks);
   } else {
-    found.snapshot = chosen_species(files.snapshot(number), options);
+    found.snapshot = chosen_species(files.snapshot(number), options, files.ranks);
     require_periodic(found.snapshot);
     const Particles& particles = found.snapshot.particles;
-    found.cells = cells_for(options, particles.size());
-    found.spectrum = power_spectrum(particles, found.snapshot.box, found.cells, folds, device);
+    found.cells = cells_of(particles.size());
+    found.spectrum = power_spectrum(particles, found.snapshot.box, found.cells, folds, device, files.ranks);
   }
   if (!std::isfinite(found.spectrum.shot_noise))
     throw Error(ErrorKind::input, fmt::format("{}: expected particles with mass, found none", found.snapshot.name));
@@ -144,6 +148,7 @@ AnalysisEntry power_entry() {
           .needs = AnalysisNeeds::particles,
           .span = AnalysisSpan::last_moment,
           .periodic_only = true,
+          .by_ranks = true,
           .keys = {cells_key(),
                    integer_option<AnalysisOptions>(
                        "folds", "how often the box is folded for higher wave numbers", Range::between(0, 16),

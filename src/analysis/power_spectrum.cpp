@@ -8,10 +8,12 @@
 #include <utility>
 
 #include "analysis/mode_powers.hpp"
+#include "base/exact_sum.hpp"
 #include "device/buffer.hpp"
 #include "device/parallel.hpp"
 #include "device/stage_clock.hpp"
 #include "mesh/coupling/exchange.hpp"
+#include "mesh/slab_planes.hpp"
 #include "physics/green.hpp"
 #include "physics/mesh_weights.hpp"
 #include "physics/power_spectrum.hpp"
@@ -23,27 +25,39 @@ namespace {
 constexpr int assignment_order = 3;
 constexpr std::int64_t chunk = 65536;
 
-/// Over fixed chunks: the same bits on any number of threads.
-MassSums mass_sums(const Device& device, std::int64_t count, const double* mass) {
+/// Of all ranks. Without rounding: the same on any number of threads and ranks.
+MassSums mass_sums(const Device& device, std::int64_t count, const double* mass, Communicator& ranks) {
   if constexpr (cuda_built) {
     if (device.is_cuda()) return mass_sums_cuda(device, count, mass);
   }
-  std::vector<MassSums> parts(static_cast<std::size_t>((count + chunk - 1) / chunk));
+  struct Part {
+    ExactSum sum, sum2;
+    double largest = 0;
+    void add(const Part& other) {
+      sum.add(other.sum), sum2.add(other.sum2), largest = std::max(largest, other.largest);
+    }
+  };
+  std::vector<Part> parts(static_cast<std::size_t>((count + chunk - 1) / chunk));
   parallel_chunks(device.threads(), count, chunk, [&](std::int64_t begin, std::int64_t end) {
-    MassSums& part = parts[static_cast<std::size_t>(begin / chunk)];
+    Part& part = parts[static_cast<std::size_t>(begin / chunk)];
     for (std::int64_t i = begin; i < end; ++i)
-      part.sum += mass[i], part.sum2 += mass[i] * mass[i], part.largest = std::max(part.largest, mass[i]);
+      part.sum.add(mass[i]), part.sum2.add(mass[i] * mass[i]), part.largest = std::max(part.largest, mass[i]);
   });
-  MassSums masses;
-  for (const MassSums& part : parts)
-    masses.sum += part.sum, masses.sum2 += part.sum2, masses.largest = std::max(masses.largest, part.largest);
-  return masses;
+  std::vector<Part> of_ranks(static_cast<std::size_t>(ranks.size()));
+  for (const Part& part : parts) of_ranks[static_cast<std::size_t>(ranks.rank())].add(part);
+  ranks.all_gather_in_place(of_ranks.data(), std::vector<std::size_t>(of_ranks.size(), sizeof(Part)));
+  Part all;
+  for (const Part& part : of_ranks) all.add(part);
+  return {all.sum.value(), all.sum2.value(), all.largest};
 }
 
-/// Particles where their mass is put onto meshes.
+using Ranks = std::shared_ptr<Communicator>;
+
+/// Particles where their mass is put onto meshes, of each rank its own.
 class PlacedMasses {
  public:
-  PlacedMasses(const Particles& particles, const Device& device) : device_(device), count_(particles.size()) {
+  PlacedMasses(const Particles& particles, const Device& device, Ranks ranks)
+      : device_(device), ranks_(std::move(ranks)), count_(particles.size()) {
     const std::array<const std::vector<double>*, 4> host{&particles.x, &particles.y, &particles.z, &particles.mass};
     for (std::size_t k = 0; k < host.size(); ++k) {
       if (device.is_cuda()) values_[k] = Buffer<double>(device, *host[k]);
@@ -51,7 +65,8 @@ class PlacedMasses {
     }
     begin();
   }
-  explicit PlacedMasses(const ShownParticles& shown) : device_(shown.device()), count_(shown.count()) {
+  PlacedMasses(const ShownParticles& shown, Ranks ranks)
+      : device_(shown.device()), ranks_(std::move(ranks)), count_(shown.count()) {
     for (std::size_t k = 0; k < values_.size(); ++k) {
       values_[k] = Buffer<double>(device_, count_);
       given_[k] = values_[k].data();
@@ -64,6 +79,7 @@ class PlacedMasses {
   }
 
   const Device& device() const { return device_; }
+  const Ranks& ranks() const { return ranks_; }
   const MassSums& masses() const { return masses_; }
   /// Of masses on a mesh. Equal ones have numbers that a GPU adds up in 32 bits.
   double quantum() const {
@@ -92,18 +108,20 @@ class PlacedMasses {
  private:
   MassArrays arrays() { return {values_[0].data(), values_[1].data(), values_[2].data(), values_[3].data()}; }
   void begin() {
-    masses_ = mass_sums(device_, count_, given_[3]);
+    masses_ = mass_sums(device_, count_, given_[3], *ranks_);
+    ranks_->all_reduce(&total_, 1, Reduction::sum);
     if constexpr (cuda_built) {
       if (device_.is_cuda()) packed_ = make_folded_masses_cuda(device_, count_, arrays());
     }
   }
   bool are_equal() const {
-    const double all = static_cast<double>(count_) * masses_.largest;
+    const double all = static_cast<double>(total_) * masses_.largest;
     return std::abs(masses_.sum - all) <= 1e-9 * all;
   }
 
   Device device_;
-  std::int64_t count_;
+  Ranks ranks_;
+  std::int64_t count_, total_ = count_;  // of this rank, of all
   MassSums masses_;
   std::array<Buffer<double>, 4> values_;  // places and masses; on a GPU as they are given, then folded
   std::array<const double*, 4> given_{};
@@ -114,9 +132,13 @@ class PlacedMasses {
 /// Two meshes of so many cells per side, the second half a cell lower along every axis.
 class InterlacedMeshes {
  public:
-  InterlacedMeshes(const Device& device, int cells)
-      : device_(device), cells_(cells), meter_(make_shell_meter(device, cells)) {
-    for (auto& density : density_) density = Buffer<double>(device, std::int64_t{cells} * cells * cells);
+  InterlacedMeshes(const Device& device, int cells, const Ranks& ranks)
+      : device_(device),
+        ranks_(ranks),
+        cells_(cells),
+        planes_(SlabPlanes(*ranks, cells).count()),
+        meter_(make_shell_meter(device, cells, ranks)) {
+    for (auto& density : density_) density = Buffer<double>(device, std::int64_t{cells} * cells * planes_);
   }
 
   /// What they measure of a box that is folded onto `side`: the shells below half the Nyquist wave number.
@@ -139,17 +161,20 @@ class InterlacedMeshes {
     Grid grid;
     grid.cells = {cells_, cells_, cells_};
     grid.box = {{corner, corner, corner}, {side, side, side}, Boundary::periodic};
-    const auto exchange =
-        make_mesh_exchange<double>(device_, grid, {Assignment::tsc, Gradient::two_point, DensityRoute::automatic});
+    const bool slabs = ranks_->size() > 1;
+    const auto exchange = make_mesh_exchange<double>(
+        device_, grid,
+        {Assignment::tsc, Gradient::two_point, DensityRoute::automatic, slabs ? ranks_ : nullptr, slabs});
     if (scratch_.size() == 0) scratch_ = Buffer<std::byte>(device_, exchange->sum_bytes());
     density.zero();
     StageClock clock;
-    exchange->deposit(particles, quantum, {density.data(), cells_, cells_, cells_, cells_, true}, scratch_.data(),
+    exchange->deposit(particles, quantum, {density.data(), cells_, cells_, planes_, cells_, true}, scratch_.data(),
                       clock);
   }
 
   Device device_;
-  int cells_;
+  Ranks ranks_;
+  int cells_, planes_;  // planes of this rank
   std::unique_ptr<ShellMeter> meter_;
   std::array<Buffer<double>, 2> density_;
   Buffer<std::byte> scratch_;
@@ -158,7 +183,7 @@ class InterlacedMeshes {
 PowerSpectrum spectrum_of(PlacedMasses particles, const Box& box, int cells, int folds) {
   const MassSums& masses = particles.masses();
   const double volume = box.volume();
-  InterlacedMeshes meshes(particles.device(), cells);
+  InterlacedMeshes meshes(particles.device(), cells, particles.ranks());
   PowerSpectrum spectrum;
   spectrum.shot_noise = physics::shot_noise(volume, masses.sum, masses.sum2);
   for (int fold = 0; fold <= folds; ++fold) {
@@ -186,12 +211,18 @@ int usual_power_cells(std::int64_t particles) {
   return cells;
 }
 
-PowerSpectrum power_spectrum(const Particles& particles, const Box& box, int cells, int folds, const Device& device) {
-  return spectrum_of(PlacedMasses(particles, device), box, cells, folds);
+PowerSpectrum power_spectrum(const Particles& particles, const Box& box, int cells, int folds, const Device& device,
+                             const std::shared_ptr<Communicator>& ranks) {
+  const bool by_cpus = device.is_cuda() && ranks->size() > 1;
+  const Device used = by_cpus ? Device::open("cpu", device.threads()) : device;
+  return spectrum_of(PlacedMasses(particles, used, ranks), box, cells, folds);
 }
 
-PowerSpectrum power_spectrum(const ShownParticles& particles, const Box& box, int cells, int folds) {
-  return spectrum_of(PlacedMasses(particles), box, cells, folds);
+PowerSpectrum power_spectrum(const ShownParticles& particles, const Box& box, int cells, int folds,
+                             const std::shared_ptr<Communicator>& ranks) {
+  if (particles.device().is_cuda() && ranks->size() > 1)
+    return power_spectrum(fetch(particles), box, cells, folds, particles.device(), ranks);
+  return spectrum_of(PlacedMasses(particles, ranks), box, cells, folds);
 }
 
 }  // namespace pergola

@@ -10,9 +10,12 @@
 #include "app/run_json.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
+#include "comm/agreement.hpp"
+#include "comm/shares.hpp"
 #include "io/openpmd.hpp"
-#include "io/snapshot.hpp"
+#include "io/snapshot_source.hpp"
 #include "outputs/output.hpp"
+#include "particles/particle_check.hpp"
 #include "physics/cosmology.hpp"
 #include "sim/analysis_snapshot.hpp"
 #include "sim/unit_text.hpp"
@@ -66,9 +69,20 @@ std::optional<physics::Cosmology> universe_of_run(const fs::path& file) {
   return universe;
 }
 
-AnalysisSnapshot load(const std::string& file) {
-  Snapshot from = read_snapshot(file);
-  return analysis_snapshot(file, from.header, std::move(from.particles), universe_of_run(file));
+/// Of several ranks each reads its stretch of the particles.
+AnalysisSnapshot load(const std::string& file, Communicator& ranks) {
+  AnalysisSnapshot snapshot;
+  on_all(ranks, [&] {
+    SnapshotSource source(file);
+    const Shares shares{source.count(), ranks.size()};
+    Particles own;
+    source.read(shares.first(ranks.rank()), shares.count(ranks.rank()), own);
+    ParticleCheck check(file, own.size(), source.threads());
+    check.add(own);
+    check.finish();
+    snapshot = analysis_snapshot(file, source.summary().header, std::move(own), universe_of_run(file));
+  });
+  return snapshot;
 }
 
 /// Temperatures are in eV where the file is in SI or in units that nobody named, else in m_e and the unit of velocity.
@@ -119,8 +133,10 @@ AnalysisField load_potential(const std::string& file) {
 
 }  // namespace
 
-AnalysisFiles analysis_files(const AnalysisEntry& entry, const std::vector<std::string>& given) {
+AnalysisFiles analysis_files(const AnalysisEntry& entry, const std::vector<std::string>& given,
+                             std::shared_ptr<Communicator> ranks) {
   AnalysisFiles files;
+  files.ranks = std::move(ranks);
   for (const auto& name : given) {
     std::error_code ignored;
     if (fs::is_directory(name, ignored)) {
@@ -133,7 +149,7 @@ AnalysisFiles analysis_files(const AnalysisEntry& entry, const std::vector<std::
     files.names.push_back(name);
   }
   require_same_units(files.names);
-  files.snapshot = [names = files.names](std::size_t k) { return load(names[k]); };
+  files.snapshot = [names = files.names, among = files.ranks](std::size_t k) { return load(names[k], *among); };
   files.potential = [names = files.names](std::size_t k) { return load_potential(names[k]); };
   files.plasma = [names = files.names](std::size_t k) { return load_plasma(names[k]); };
   return files;

@@ -14,6 +14,7 @@
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "comm/agreement.hpp"
 
 namespace pergola::app {
 
@@ -95,24 +96,35 @@ void write_files(const AnalysisEntry& entry, const std::vector<std::string>& inp
   if (!request.plot.empty()) write_drawing(request.plot, drawing);
 }
 
-void analyze(const AnalysisEntry& entry, const Request& request, const Context& context) {
-  if (!context.speaks()) return;
+/// Whether all ranks work on it: where the analysis knows how to, and none of them was told to take a GPU.
+bool by_all_ranks(const AnalysisEntry& entry, const Context& context) {
+  std::int64_t able = entry.by_ranks && (context.device == "auto" || context.device == "cpu") ? 1 : 0;
+  context.communicator->all_reduce(&able, 1, Reduction::minimum);
+  return able != 0 && context.communicator->size() > 1;
+}
+
+/// By all ranks, or by rank 0 alone.
+void analyze(const AnalysisEntry& entry, const Request& request, const Context& context, bool by_all) {
   const AnalysisOptions options = options_of(entry, request);
-  const AnalysisFiles files = analysis_files(entry, request.files);
+  const AnalysisFiles files =
+      analysis_files(entry, request.files, by_all ? context.communicator : serial_communicator());
   check_outputs(request, files.names);
-  const AnalysisResult result = entry.analyze(files, options, context.open_device());
-  const std::vector<fs::path> names = names_of_files(request);
-  WrittenFiles written(names);
-  write_files(entry, files.names, result, request);
-  auto value = to_json(result);
-  value["analysis"] = entry.name;
-  value["files"] = files.names;
-  value["written"] = nlohmann::json::array();
-  for (const auto& path : names) value["written"].push_back(path.string());
-  std::string text = request.output.empty() ? to_csv(result.table) : findings_text(result.findings);
-  if (!request.output.empty())
-    for (const auto& path : names) text += path.string() + "\n";
-  written.print_and_keep(context, text, value);
+  const AnalysisResult result =
+      entry.analyze(files, options, by_all ? Device::open("cpu", context.threads) : context.open_device());
+  on_root(*files.ranks, [&] {
+    const std::vector<fs::path> names = names_of_files(request);
+    WrittenFiles written(names);
+    write_files(entry, files.names, result, request);
+    auto value = to_json(result);
+    value["analysis"] = entry.name;
+    value["files"] = files.names;
+    value["written"] = nlohmann::json::array();
+    for (const auto& path : names) value["written"].push_back(path.string());
+    std::string text = request.output.empty() ? to_csv(result.table) : findings_text(result.findings);
+    if (!request.output.empty())
+      for (const auto& path : names) text += path.string() + "\n";
+    written.print_and_keep(context, text, value);
+  });
 }
 
 void add_options(Command command, const AnalysisEntry& entry, const std::shared_ptr<Request>& request) {
@@ -154,8 +166,13 @@ void add_analyze(Command program, Context& context) {
                   entry.name)
             : "";
     one->footer(
-        fmt::format("{}{}\n\nExample:\n  pergola analyze {} {}", entry.details, in_a_run, entry.name, entry.example));
-    one->callback([&entry, request, &context] { analyze(entry, *request, context); });
+        fmt::format("{}{}{}\n\nExample:\n  pergola analyze {} {}", entry.details, in_a_run,
+                    entry.by_ranks ? " Under mpirun all ranks work on it, each on its stretch of the particles." : "",
+                    entry.name, entry.example));
+    one->callback([&entry, request, &context] {
+      if (by_all_ranks(entry, context)) return analyze(entry, *request, context, true);
+      on_root(*context.communicator, [&] { analyze(entry, *request, context, false); });
+    });
   }
 }
 

@@ -166,7 +166,8 @@ std::vector<ConfigKey> output_keys() {
               "particles in a snapshot (of a plasma's: of each species), a sample beyond it; 0: all",
               Range::at_least(0), [](auto& c) -> auto& { return c.output.particles_most; }),
           integer_key(
-              "output.files", "files of a snapshot: with 4 of them snap_000.0.hdf5 to snap_000.3.hdf5",
+              "output.files",
+              "files of a snapshot: with 4 of them snap_000.0.hdf5 to snap_000.3.hdf5; by several ranks at once",
               Range::between(1, 4096), [](auto& c) -> auto& { return c.output.files; }),
           real_key(
               "output.checkpoint_every_minutes", "wall-clock minutes between checkpoints; 0: only when interrupted",

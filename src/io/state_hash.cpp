@@ -72,6 +72,14 @@ void StateHash::add(const PlasmaParticles& p, int species, int threads) {
   });
 }
 
+void StateHash::add_over(Communicator& ranks) {
+  std::vector<Sum> sums(static_cast<std::size_t>(ranks.size()));
+  sums[static_cast<std::size_t>(ranks.rank())] = sum_;
+  ranks.all_gather_in_place(sums.data(), std::vector<std::size_t>(sums.size(), sizeof(Sum)));
+  sum_ = {};
+  for (const Sum& sum : sums) sum_.add(sum);
+}
+
 std::string StateHash::text() const { return in_digits(sum_.high, sum_.low); }
 
 std::string hash_of_text(std::string_view text) {

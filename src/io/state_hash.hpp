@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/host_device.hpp"
+#include "comm/communicator.hpp"
 #include "particles/particles.hpp"
 #include "plasma/particles.hpp"
 
@@ -17,6 +18,8 @@ class PERGOLA_API StateHash {
   void add(const Particles& particles, int threads);
   /// Of one species.
   void add(const PlasmaParticles& particles, int species, int threads);
+  /// What the other ranks have added too; all ranks call it.
+  void add_over(Communicator& ranks);
   /// "xxh3:" and 32 hexadecimal digits.
   std::string text() const;
 

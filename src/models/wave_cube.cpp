@@ -1,86 +1,19 @@
 #include "models/wave_cube.hpp"
 
-#include <algorithm>
-
-#include "mesh/fft/fftw_lines.hpp"
-
 namespace pergola {
-
-namespace {
-
-constexpr int batch = 8;  // lines per call of FFTW
-
-using Complex = std::complex<double>;
-using Raw = FftwLines<double>::Complex;
-Raw* raw(Complex* values) { return reinterpret_cast<Raw*>(values); }
-
-}  // namespace
 
 WaveCube::WaveCube(int side, int threads, const std::shared_ptr<Communicator>& ranks)
     : side_(side),
       threads_(threads),
-      ranks_(ranks),
-      transposition_(ranks, side, 1, std::int64_t{side} * side, batch),
+      transforms_(side, threads, ranks),
       values_(static_cast<std::size_t>(planes().count()) * side * side) {}
 
-void WaveCube::to_places() { transform(FFTW_BACKWARD); }
+void WaveCube::to_places() { transforms_.backward(values_.data()); }
 
 void WaveCube::to_waves() {
-  transform(FFTW_FORWARD);
+  transforms_.forward(values_.data());
   const double scale = 1 / static_cast<double>(std::int64_t{side_} * side_ * side_);
-  each([&](Complex& value, std::size_t) { value *= scale; });
-}
-
-/// Lines along x, y and z in turn. Cuts, batches and the places of numbers in memory that FFTW sees depend on the side
-/// only.
-void WaveCube::transform(int sign) {
-  transform_in_planes(sign);
-  const std::int64_t plane = std::int64_t{side_} * side_;
-  if (ranks_->size() == 1) return transform_columns(values_.data(), plane, sign);
-  std::vector<Complex> message(values_.size());
-  std::vector<Complex> columns(static_cast<std::size_t>(transposition_.columns_size()));
-  parallel_for(threads_, planes().count(),
-               [&](std::int64_t p) { transposition_.pack(p, values_.data() + p * plane, message.data()); });
-  transposition_.to_columns(message.data(), columns.data());
-  transform_columns(columns.data(), transposition_.columns(), sign);
-  transposition_.to_planes(columns.data(), message.data());
-  parallel_for(threads_, planes().count(),
-               [&](std::int64_t p) { transposition_.unpack(p, message.data(), values_.data() + p * plane); });
-}
-
-void WaveCube::transform_in_planes(int sign) {
-  const std::int64_t n = side_;
-  for (int axis = 0; axis < 2; ++axis) {
-    const std::int64_t value = axis == 0 ? 1 : n, line = axis == 0 ? n : 1;
-    const FftwLines<double> full(side_, batch, {value, line}, {1, n}, sign);
-    const FftwLines<double> rest(side_, side_ % batch, {value, line}, {1, n}, sign);
-    parallel_for(threads_, planes().count(), [&](std::int64_t plane) {
-      std::vector<Complex> work(static_cast<std::size_t>(batch * n));
-      for (std::int64_t first = 0; first < n; first += batch) {
-        const std::int64_t lines = std::min<std::int64_t>(batch, n - first);
-        Complex* begin = values_.data() + plane * n * n + first * line;
-        (lines == batch ? full : rest).execute(raw(begin), raw(work.data()));
-        for (std::int64_t i = 0; i < n; ++i)
-          for (std::int64_t l = 0; l < lines; ++l)
-            begin[l * line + i * value] = work[static_cast<std::size_t>(l * n + i)];
-      }
-    });
-  }
-}
-
-void WaveCube::transform_columns(Complex* columns, std::int64_t count, int sign) const {
-  const std::int64_t n = side_;
-  const FftwLines<double> full(side_, batch, {batch, 1}, {1, n}, sign);
-  const FftwLines<double> rest(side_, static_cast<int>(count % batch), {batch, 1}, {1, n}, sign);
-  parallel_for(threads_, (count + batch - 1) / batch, [&](std::int64_t b) {
-    std::vector<Complex> in(static_cast<std::size_t>(batch * n)), out(in.size());
-    const std::int64_t lines = std::min<std::int64_t>(batch, count - b * batch);
-    Complex* const begin = columns + b * batch;
-    for (std::int64_t i = 0; i < n; ++i) std::copy_n(begin + i * count, lines, in.data() + i * batch);
-    (lines == batch ? full : rest).execute(raw(in.data()), raw(out.data()));
-    for (std::int64_t i = 0; i < n; ++i)
-      for (std::int64_t l = 0; l < lines; ++l) begin[i * count + l] = out[static_cast<std::size_t>(l * n + i)];
-  });
+  each([&](std::complex<double>& value, std::size_t) { value *= scale; });
 }
 
 }  // namespace pergola

@@ -6,7 +6,7 @@
 
 #include "comm/communicator.hpp"
 #include "device/parallel.hpp"
-#include "mesh/fft/transposition.hpp"
+#include "mesh/fft/complex_fft.hpp"
 
 namespace pergola {
 
@@ -17,7 +17,7 @@ class WaveCube {
  public:
   WaveCube(int side, int threads, const std::shared_ptr<Communicator>& ranks = serial_communicator());
   int side() const { return side_; }
-  const SlabPlanes& planes() const { return transposition_.planes(); }
+  const SlabPlanes& planes() const { return transforms_.planes(); }
   /// Of this rank's planes, from the first on.
   std::int64_t size() const { return static_cast<std::int64_t>(values_.size()); }
   const std::vector<std::complex<double>>& values() const { return values_; }
@@ -56,14 +56,8 @@ class WaveCube {
   }
 
  private:
-  void transform(int sign);
-  void transform_in_planes(int sign);
-  /// Columns [plane][column].
-  void transform_columns(std::complex<double>* columns, std::int64_t count, int sign) const;
-
   int side_, threads_;
-  std::shared_ptr<Communicator> ranks_;
-  Transposition<std::complex<double>> transposition_;
+  ComplexFft transforms_;
   std::vector<std::complex<double>> values_;
 };
 

@@ -3,11 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
+#include <memory>
 #include <utility>
 
 #include "analysis/analysis.hpp"
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
+#include "comm/agreement.hpp"
 #include "outputs/snapshot_times.hpp"
 #include "sim/analysis_snapshot.hpp"
 #include "sim/system_entry.hpp"
@@ -88,33 +91,56 @@ class AnalysisOutput final : public Output {
   }
 
   void take(System& system) {
+    const bool spread = system.own_shown() != nullptr;
+    const auto by_ranks = [&](const Taken& taken) { return spread && taken.entry->by_ranks; };
+    for (const Taken& taken : taken_)
+      if (by_ranks(taken))
+        take(taken,
+             files_of(
+                 system, [&] { return system.own_shown(); }, context_.communicator),
+             system);
+    if (std::all_of(taken_.begin(), taken_.end(), by_ranks)) return;
     system.on_root([&] {
-      const int number = context_.results.snapshots - 1;
-      AnalysisFiles files;
-      files.names = {snapshot_name(context_.config, number)};
-      const auto with = [&](Particles particles) {
-        return analysis_snapshot(files.names[0], system.sample_look().header, std::move(particles),
-                                 context_.config.cosmology);
-      };
-      files.snapshot = [&](std::size_t) { return with(fetch(*system.shown())); };
-      files.frame = [&](std::size_t) { return with({}); };
-      files.shown = [&](std::size_t) { return system.shown(); };
-      for (const Taken& taken : taken_) take(taken, files, number, system);
+      for (const Taken& taken : taken_)
+        if (!by_ranks(taken))
+          take(taken,
+               files_of(
+                   system, [&] { return system.shown(); }, serial_communicator()),
+               system);
     });
   }
 
+  int number() const { return context_.results.snapshots - 1; }
+
+  /// What the ranks together, or rank 0, are given of the particles.
+  AnalysisFiles files_of(const System& system, const std::function<std::unique_ptr<ShownParticles>()>& shown,
+                         std::shared_ptr<Communicator> ranks) const {
+    AnalysisFiles files;
+    const std::string name = snapshot_name(context_.config, number());
+    files.names = {name};
+    const auto with = [this, name, header = system.sample_look().header](Particles particles) {
+      return analysis_snapshot(name, header, std::move(particles), context_.config.cosmology);
+    };
+    files.snapshot = [with, shown](std::size_t) { return with(fetch(*shown())); };
+    files.frame = [with](std::size_t) { return with({}); };
+    files.shown = [shown](std::size_t) { return shown(); };
+    files.ranks = std::move(ranks);
+    return files;
+  }
+
   /// Where there is nothing to be found (no groups yet), that is said and the run goes on.
-  void take(const Taken& taken, const AnalysisFiles& files, int number, System& system) const {
+  void take(const Taken& taken, const AnalysisFiles& files, System& system) const {
     const AnalysisEntry& entry = *taken.entry;
     const std::string stage = fmt::format("analysis: {}", entry.name);
     Profile::Scope scope(&system.profile(), stage.c_str());
-    const auto path = context_.directory / fmt::format("{}_{:03}.csv", entry.name, number);
+    const auto path = context_.directory / fmt::format("{}_{:03}.csv", entry.name, number());
     try {
       const AnalysisResult found = entry.analyze(files, taken.options, system.device());
-      write_text(path, to_csv(found.table));
+      pergola::on_root(*files.ranks, [&] { write_text(path, to_csv(found.table)); });
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::input) throw;
-      context_.log.info(fmt::format("{} is not written: {}", path.filename().string(), error.what()));
+      if (files.ranks->is_root())
+        context_.log.info(fmt::format("{} is not written: {}", path.filename().string(), error.what()));
     }
   }
 

@@ -117,9 +117,9 @@ RunSummary Run::run() {
     if (summary.status == RunStatus::finished && !finish()) summary.status = RunStatus::interrupted;
     if (counted_)
       summary.ranks = find_rank_times(*counted_, profile_before_, system_->profile(), seconds_since(session_begin_));
-    system_->on_root([&] {
-      context_.queue->drain();
-      if (summary.status == RunStatus::finished) hash_state(context_.results.final_state);
+    on_root(*communicator_, [&] { context_.queue->drain(); });
+    if (summary.status == RunStatus::finished) hash_state(context_.results.final_state);
+    on_root(*communicator_, [&] {
       write_text(directory_->profile_csv(), profile_text(system_->profile(), summary.ranks));
       summary.json = write_record(summary.status == RunStatus::finished ? "finished" : "interrupted", summary.ranks);
     });
@@ -189,14 +189,14 @@ void Run::make_system_from(StateInput* state) {
 void Run::begin_fresh() {
   make_system_from(nullptr);
   check_output_counts(config_, system_->start_time());
-  system_->on_root([&] {
+  on_root(*communicator_, [&] {
     if (options_.resume)
       begin_afresh_instead();
     else
       directory_->clear();
     fresh_ = true;
-    hash_state(context_.results.initial_state);
   });
+  hash_state(context_.results.initial_state);
   make_outputs();
   for (const auto& output : outputs_) output->begin(*system_);
   on_root(*communicator_, [&] {
@@ -372,7 +372,7 @@ void Run::write_at_pause() {
   if (communicator_->is_root()) watch_.took_checkpoint();
 }
 
-/// On rank 0.
+/// By all ranks.
 void Run::hash_state(std::string& hash) {
   Profile::Scope scope(&system_->profile(), "state hash");
   hash = system_->state_hash();

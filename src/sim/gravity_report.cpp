@@ -8,7 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "comm/agreement.hpp"
+#include "comm/shares.hpp"
 #include "io/snapshot_writer.hpp"
+#include "io/spread_snapshot.hpp"
+#include "io/state_hash.hpp"
 
 namespace pergola {
 
@@ -82,7 +85,36 @@ void GravitySystem::save_report(StateSource& to) const {
 
 Particles GravitySystem::particles() const { return fetch(*shown()); }
 
-ParticleCensus GravitySystem::census() const { return census_of(*shown()); }
+ParticleCensus GravitySystem::census() const {
+  if (!is_spread()) return census_of(*shown());
+  std::vector<ParticleCensus> of_ranks(static_cast<std::size_t>(communicator().size()));
+  of_ranks[static_cast<std::size_t>(communicator().rank())] = census_of(*own_shown());
+  communicator().all_gather_in_place(of_ranks.data(),
+                                     std::vector<std::size_t>(of_ranks.size(), sizeof(ParticleCensus)));
+  ParticleCensus all;
+  for (const ParticleCensus& one : of_ranks) {
+    for (std::size_t k = 0; k < all.counts.size(); ++k) all.counts[k] += one.counts[k];
+    all.largest_id = std::max(all.largest_id, one.largest_id);
+  }
+  return all;
+}
+
+std::string GravitySystem::state_hash() {
+  constexpr std::int64_t piece_particles = std::int64_t{1} << 16;  // stay in the cache
+  const auto particles = is_spread() ? own_shown() : shown();
+  FetchedParticles source(*particles);
+  const Shares shares{size(), communicator().size()};
+  const int rank = communicator().rank();
+  const std::int64_t begin = is_spread() ? 0 : shares.first(rank), end = begin + shares.count(rank);
+  StateHash hash;
+  Particles piece;
+  for (std::int64_t first = begin; first < end; first += piece_particles) {
+    source.read(first, std::min(piece_particles, end - first), piece);
+    hash.add(piece, device().threads());
+  }
+  hash.add_over(communicator());
+  return hash.text();
+}
 
 EnergyRow GravitySystem::measure() {
   EnergyRow row;
@@ -117,7 +149,30 @@ ForceErrors GravitySystem::audit(std::int64_t sample) {
 
 void GravitySystem::write_snapshot(const std::filesystem::path& path, WriteQueue* queue,
                                    const std::function<void()>& done) {
+  const std::int64_t most = config().output.particles_most;
+  if (is_spread() && config().output.files > 1 && (most == 0 || most >= size())) {
+    const auto own = particles_with_potentials();
+    WriteOptions write = write_options();
+    write.threads = device().threads();
+    write_spread_snapshot(communicator(), path, header(), *own, write);
+    if (done) done();
+    return;
+  }
+  if (is_spread()) find_contents();
   on_root([&] { hand_over_snapshot(path, queue, done); }, Reading::potentials);
+}
+
+void GravitySystem::find_contents() {
+  if (contents_) return;
+  const ParticleCensus census = this->census();
+  contents_ = SnapshotContents{census.counts, census.largest_id, true};
+}
+
+WriteOptions GravitySystem::write_options() const {
+  WriteOptions write;
+  write.single_precision = config().precision() == Precision::single;
+  write.files = static_cast<int>(config().output.files);
+  return write;
 }
 
 SnapshotHeader GravitySystem::header() const {
@@ -162,19 +217,14 @@ std::vector<StateCurve> GravitySystem::curves() const {
 /// On rank 0.
 void GravitySystem::hand_over_snapshot(const std::filesystem::path& path, WriteQueue* queue,
                                        const std::function<void()>& done) {
-  WriteOptions write;
-  write.single_precision = config().precision() == Precision::single;
-  write.files = static_cast<int>(config().output.files);
+  const WriteOptions write = write_options();
   if (const std::int64_t most = config().output.particles_most; most > 0 && most < size()) {
     const Particles sample = standing_for_all(most);
     HostParticles source(sample);
     return queue_snapshot(*queue, path, header(), source, contents_of(source), write, done);
   }
   const auto source = particles_with_potentials();
-  if (!contents_) {
-    const ParticleCensus census = this->census();
-    contents_ = SnapshotContents{census.counts, census.largest_id, true};
-  }
+  if (!is_spread()) find_contents();
   queue_snapshot(*queue, path, header(), *source, *contents_, write, done);
 }
 
@@ -212,6 +262,7 @@ std::vector<Remark> GravitySystem::remarks() {
 std::vector<Check> GravitySystem::checks(const Energies& start, const Energies& end,
                                          const std::function<void(const std::string& part)>& begins) {
   std::vector<Check> card;
+  const auto power = measure_end_power(begins);
   on_root([&] {
     RunEnds ends;
     ends.start = start;
@@ -224,7 +275,7 @@ std::vector<Check> GravitySystem::checks(const Energies& start, const Energies& 
     for (Check& check : card)
       if (check.name == "energy_error") allow(check, energy_equation_doubt());
     for (const Check& check : growth_checks()) card.push_back(check);
-    for (const Check& check : structure_checks(begins)) card.push_back(check);
+    for (const Check& check : structure_checks(power, begins)) card.push_back(check);
   });
   return card;
 }

@@ -9,6 +9,7 @@
 #include "analysis/power_spectrum.hpp"
 #include "analysis/structure.hpp"
 #include "base/units.hpp"
+#include "comm/agreement.hpp"
 #include "gravity/solver_entry.hpp"
 #include "models/transfer_table.hpp"
 #include "models/waves.hpp"
@@ -43,6 +44,12 @@ AnalysisSnapshot snapshot_of(const RunConfig& config, const Box& box, double a, 
   snapshot.matter_part = config.background()->matter_part(a);
   snapshot.particles = std::move(particles);
   return snapshot;
+}
+
+std::optional<UniverseResolution> resolution_of(RunConfig config, const Box& box, std::int64_t size,
+                                                double start_time) {
+  set_box(config.gravity, box);
+  return universe_resolution(config, size, start_time);
 }
 
 /// Of a spectrum in the run's lengths, to that of tables in Mpc/h.
@@ -105,34 +112,39 @@ bool GravitySystem::is_compared() const {
          size() <= config().output.structure_most;
 }
 
-void GravitySystem::take_starting_power() {
-  const auto take = [&] { starting_power_ = {time(), measure_power()}; };
-  if (is_spread())
-    on_root(take);
-  else
-    take();  // measure() is in on_root() already
-}
+void GravitySystem::take_starting_power() { starting_power_ = {time(), measure_power()}; }
 
 /// In the run's lengths.
 PowerSpectrum GravitySystem::measure_power() {
   Profile::Scope scope(&profile(), "report card: power");
-  return power_spectrum(*shown(), box(), usual_power_cells(size()), 0);
+  const int cells = usual_power_cells(size());
+  return is_spread() ? power_spectrum(*own_shown(), box(), cells, 0, ranks())
+                     : power_spectrum(*shown(), box(), cells, 0);
 }
 
-std::vector<Check> GravitySystem::structure_checks(const std::function<void(const std::string& part)>& begins) {
+std::optional<PowerSpectrum> GravitySystem::measure_end_power(
+    const std::function<void(const std::string& part)>& begins) {
+  if (!is_compared() || !resolution_of(config(), box(), size(), start_time())) return std::nullopt;
+  std::optional<PowerSpectrum> power;
+  pergola::on_root(communicator(), [&] {
+    begins(fmt::format("power spectrum of {} particles against theory", size()));
+    if (!is_spread()) power = measure_power();
+  });
+  if (is_spread()) power = measure_power();
+  return power;
+}
+
+std::vector<Check> GravitySystem::structure_checks(const std::optional<PowerSpectrum>& measured,
+                                                   const std::function<void(const std::string& part)>& begins) {
+  if (!measured) return {};
   const RunConfig& run = config();
-  if (!is_compared()) return {};
-  RunConfig boxed = run;
-  set_box(boxed.gravity, box());
-  const auto trusted = universe_resolution(boxed, size(), start_time());
-  if (!trusted) return {};
+  const auto trusted = resolution_of(run, box(), size(), start_time());
   const auto waves = waves_at_start(run);
   const double unit = trusted->length_mpc_h, a = time();
-  begins(fmt::format("power spectrum of {} particles against theory", size()));
-  const PowerSpectrum measured = measure_power(), spectrum = in_mpc_h(measured, unit);
+  const PowerSpectrum spectrum = in_mpc_h(*measured, unit);
   std::vector<Check> checks;
   std::string why_not;
-  if (const auto check = growth_check(starting_power_, measured, run, a, trusted->wave_number * unit, why_not))
+  if (const auto check = growth_check(starting_power_, *measured, run, a, trusted->wave_number * unit, why_not))
     checks.push_back(*check);
   else
     begins(fmt::format("power_over_start is left out: {}", why_not));

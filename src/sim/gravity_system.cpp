@@ -14,7 +14,6 @@
 #include "comm/shares.hpp"
 #include "config/checked.hpp"
 #include "gravity/solver_entry.hpp"
-#include "io/state_hash.hpp"
 #include "particles/device_source.hpp"
 #include "particles/sample.hpp"
 #include "particles/shown_particles.hpp"
@@ -119,11 +118,11 @@ struct GravitySystem::Parts {
     require_all_here();
     return integrator->show(inner(time));
   }
-  /// Where each rank keeps its own: those, outside on_root(), for what all ranks do.
+  /// Where each rank keeps its own: those, else all; outside on_root(), for what all ranks do.
   std::unique_ptr<ShownParticles> own_shown() const {
     if (view)
       throw Error(ErrorKind::input,
-                  "energies: expected a call of all ranks, found one within GravitySystem::on_root()");
+                  "particles: expected a call of all ranks, found one within GravitySystem::on_root()");
     return integrator->show(inner(time));
   }
   void require_all_here() const {
@@ -241,7 +240,7 @@ GravitySystem::~GravitySystem() = default;
 const RunConfig& GravitySystem::config() const { return parts_->config; }
 const std::string& GravitySystem::made_on() const { return parts_->made_on; }
 const Device& GravitySystem::device() const { return parts_->device; }
-Communicator& GravitySystem::communicator() const { return *parts_->communicator; }
+const std::shared_ptr<Communicator>& GravitySystem::ranks() const { return parts_->communicator; }
 Profile& GravitySystem::profile() { return parts_->profile; }
 double GravitySystem::start_time() const { return parts_->start_time; }
 double GravitySystem::time() const { return parts_->time; }
@@ -334,6 +333,7 @@ double GravitySystem::measured_at(double due) const {
 }
 
 std::unique_ptr<ShownParticles> GravitySystem::shown() const { return parts_->shown(); }
+std::unique_ptr<ShownParticles> GravitySystem::own_shown() const { return is_spread() ? parts_->own_shown() : nullptr; }
 
 std::unique_ptr<ParticleSource> GravitySystem::particle_source() const {
   return std::make_unique<ShownSource>(parts_->shown());
@@ -341,20 +341,7 @@ std::unique_ptr<ParticleSource> GravitySystem::particle_source() const {
 
 std::unique_ptr<ParticleSource> GravitySystem::particles_with_potentials() const {
   if (parts_->view) return with_potentials(parts_->view->shown(), parts_->view->potentials());
-  return parts_->with_solver([&](AnySolver& solver) { return with_potentials(parts_->shown(), solver); });
-}
-
-std::string GravitySystem::state_hash() const {
-  constexpr std::int64_t piece_particles = std::int64_t{1} << 16;  // stay in the cache
-  const auto shown = parts_->shown();
-  FetchedParticles source(*shown);
-  StateHash hash;
-  Particles piece;
-  for (std::int64_t first = 0; first < source.count(); first += piece_particles) {
-    source.read(first, std::min(piece_particles, source.count() - first), piece);
-    hash.add(piece, parts_->device.threads());
-  }
-  return hash.text();
+  return parts_->with_solver([&](AnySolver& solver) { return with_potentials(parts_->own_shown(), solver); });
 }
 
 void GravitySystem::set_particles(const Particles& particles) {

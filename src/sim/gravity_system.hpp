@@ -41,7 +41,8 @@ class PERGOLA_API GravitySystem : public System {
   /// empty: no other than the CPU.
   const std::string& made_on() const;
   const Device& device() const override;
-  Communicator& communicator() const;
+  const std::shared_ptr<Communicator>& ranks() const;
+  Communicator& communicator() const { return *ranks(); }
   Profile& profile() override;
 
   /// 0 or the time of the file.
@@ -67,9 +68,9 @@ class PERGOLA_API GravitySystem : public System {
     potentials,  // and what a snapshot has of potentials: particles_with_potentials()
     latest_step  // particles at step_time()
   };
-  /// On several ranks each may keep its own particles only; what is then asked of all of them (particles(), census(),
-  /// state_hash(), sample(), save()) is for rank 0, which does `action` while the others give it what it
-  /// reads, a piece in memory at a time. All ranks call it together; what one throws all throw.
+  /// On several ranks each may keep its own particles only; what is then asked of all of them (particles(), sample(),
+  /// save()) is for rank 0, which does `action` while the others give it what it reads, a piece in memory at a time.
+  /// All ranks call it together; what one throws all throw.
   void on_root(const std::function<void()>& action, Reading reading) const;
   void on_root(const std::function<void()>& action) override { on_root(action, Reading::particles); }
 
@@ -86,13 +87,15 @@ class PERGOLA_API GravitySystem : public System {
   /// The particles at time().
   Particles particles() const;
   std::unique_ptr<ShownParticles> shown() const override;
+  std::unique_ptr<ShownParticles> own_shown() const override;
   /// The same fetched piece by piece: good until the next step.
   std::unique_ptr<ParticleSource> particle_source() const;
   /// The same with the potentials that the system's solver gives them, fetched piece by piece: good until the next
-  /// step.
+  /// step. Where each rank keeps its own particles, outside on_root(): of these, in a call of all ranks.
   std::unique_ptr<ParticleSource> particles_with_potentials() const;
+  /// Where each rank keeps its own particles: a call of all ranks, which all get the same.
   ParticleCensus census() const;
-  std::string state_hash() const override;
+  std::string state_hash() override;
   /// Other particles from here on, at time(): any number of them. Steps are chosen as at a start; counts() go on.
   void set_particles(const Particles& particles);
 
@@ -156,6 +159,9 @@ class PERGOLA_API GravitySystem : public System {
   SnapshotHeader header() const;
   void hand_over_snapshot(const std::filesystem::path& path, WriteQueue* queue, const std::function<void()>& done);
   Particles standing_for_all(std::int64_t most);
+  WriteOptions write_options() const;
+  /// What a snapshot's header says of all particles; where each rank keeps its own a call of all ranks.
+  void find_contents();
   void watch(const Energies& energies);
   /// Where each rank keeps its own particles: a call of all ranks.
   LargeWaves find_large_waves() const;
@@ -163,12 +169,15 @@ class PERGOLA_API GravitySystem : public System {
   bool is_compared() const;
   /// Where each rank keeps its own particles: a call of all ranks.
   void take_starting_power();
-  /// On rank 0, in on_root().
+  /// Where each rank keeps its own particles: a call of all ranks; else on rank 0.
   PowerSpectrum measure_power();
+  /// At the end, on rank 0, where is_compared() and the resolution is known; a call of all ranks.
+  std::optional<PowerSpectrum> measure_end_power(const std::function<void(const std::string& part)>& begins);
   std::vector<Check> growth_checks() const;
   /// At the end, on rank 0: power spectrum and halos against theory, where the particles are neither too few nor more
-  /// than output.structure_most.
-  std::vector<Check> structure_checks(const std::function<void(const std::string& part)>& begins);
+  /// than output.structure_most. `measured`: measure_end_power().
+  std::vector<Check> structure_checks(const std::optional<PowerSpectrum>& measured,
+                                      const std::function<void(const std::string& part)>& begins);
   /// What few lines of energies leave open in the energy equation.
   double energy_equation_doubt() const;
   /// What the user should know about where the particles come from.
@@ -180,7 +189,7 @@ class PERGOLA_API GravitySystem : public System {
   LayzerIrvine energy_equation_;
   double energy_error_ = 0;
   WaveWatch waves_;
-  StartingPower starting_power_;  // on rank 0, where is_compared()
+  StartingPower starting_power_;  // where is_compared(); on rank 0 at least
   bool said_start_ = false;
   std::int64_t most_outside_ = 0;
   std::vector<std::string> choices_;  // that were said

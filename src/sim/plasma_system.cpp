@@ -203,9 +203,12 @@ void PlasmaSystem::hand_over_snapshot(const std::filesystem::path& path, WriteQu
   });
 }
 
-std::string PlasmaSystem::state_hash() const {
+/// Of several ranks each has the particles that it gives, particles_->particles() being a call of all.
+std::string PlasmaSystem::state_hash() {
   StateHash hash;
-  for (int s = 0; s < static_cast<int>(options_.species.size()); ++s) hash.add(particles(s), s, device_.threads());
+  for (int s = 0; s < static_cast<int>(options_.species.size()); ++s)
+    hash.add(particles_->particles(s), s, device_.threads());
+  if (ranks_) hash.add_over(*ranks_);
   return hash.text();
 }
 

@@ -48,7 +48,7 @@ class PERGOLA_API PlasmaSystem : public System {
   void save(StateSource& to) override;
   bool save_own(StateSource& to) override;
   std::string describe() const override;
-  std::string state_hash() const override;
+  std::string state_hash() override;
   Particles sample(std::int64_t most) override;
   SampledPoints sample_points(std::int64_t most) override;
   SampleLook sample_look() const override;

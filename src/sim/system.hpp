@@ -86,7 +86,8 @@ class PERGOLA_API System {
   /// The same on all ranks.
   virtual EnergyRow measure() = 0;
   /// Rank 0 hands copies of what is shown over to its queue, which writes the file while the system goes on and then
-  /// calls `done`. Other ranks have no queue.
+  /// calls `done`. Other ranks have no queue. Where the ranks keep their own particles and output.files are several,
+  /// all ranks write them at once, and the system waits.
   virtual void write_snapshot(const std::filesystem::path& path, WriteQueue* queue,
                               const std::function<void()>& done) = 0;
   /// What the user should see of what happened since the last call: what was chosen for him, and warnings; on rank 0.
@@ -100,9 +101,9 @@ class PERGOLA_API System {
   virtual std::vector<Check> checks(const Energies& start, const Energies& end,
                                     const std::function<void(const std::string& part)>& begins) = 0;
 
-  /// A hash of all particles at time(), bit for bit and whatever their order (io/state_hash.hpp); on rank 0, in
-  /// on_root().
-  virtual std::string state_hash() const = 0;
+  /// A hash of all particles at time(), bit for bit and whatever their order (io/state_hash.hpp), the same on all
+  /// ranks: each adds up its own.
+  virtual std::string state_hash() = 0;
   /// All that is needed to go on bit-identically; on rank 0, in on_root(). Ranges are good until its end.
   virtual void save(StateSource& to) = 0;
   /// Where ranks keep their own particles: true, and what this rank has of the state; the ranges that have no value per
@@ -116,6 +117,8 @@ class PERGOLA_API System {
   /// All particles at time() where they live, with the velocities of a snapshot; on rank 0, in on_root(). Null where
   /// snapshots have no such particles (a plasma's).
   virtual std::unique_ptr<ShownParticles> shown() const { return nullptr; }
+  /// Where the ranks keep their own particles: this rank's, outside on_root(), for what all do together. Else null.
+  virtual std::unique_ptr<ShownParticles> own_shown() const { return nullptr; }
   /// At most `most` particles at time(), always the same ones; on rank 0, in on_root().
   virtual Particles sample(std::int64_t most) = 0;
   /// The same ones as points, in the coordinates of sample_look().

@@ -7,6 +7,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import time
 import unittest
 
 import harness
@@ -215,6 +216,74 @@ class MpiTest(harness.CliTest):
         hashes = {json.loads((self.dir / name / "run.json").read_text())["hashes"]["final_state"]
                   for name in ("one", "parts", *(f"of-{ranks}" for ranks in runs))}
         self.assertEqual(len(hashes), 1, hashes)
+
+    def same_files(self, one, several):
+        """The files of two folders, byte by byte."""
+        names = [sorted(path.name for path in folder.iterdir()) for folder in (one, several)]
+        self.assertEqual(names[0], names[1])
+        for name in names[0]:
+            self.assertEqual((several / name).read_bytes(), (one / name).read_bytes(), name)
+
+    @harness.needs("h5py")
+    def test_ranks_write_the_files_of_a_snapshot_together(self):
+        import h5py
+        config = self.dir / "config.toml"
+        config.write_text(TREE + "files = 3\n")
+        self.good("run", config, "-o", self.dir / "one", "--quiet")
+        names = sorted(path.name for path in (self.dir / "one").glob("snap_*"))
+        self.assertEqual(len(names), 9)
+        for ranks in (2, 3, 4):
+            result = self.mpirun(ranks, "run", config, "-o", self.dir / f"of-{ranks}", "--quiet")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(sorted(path.name for path in (self.dir / f"of-{ranks}").glob("snap_*")), names)
+            for name in names:
+                self.assertEqual((self.dir / f"of-{ranks}" / name).read_bytes(), (self.dir / "one" / name).read_bytes(),
+                                 f"{name} of {ranks} ranks")
+        ids = []
+        for number in range(3):
+            with h5py.File(self.dir / "of-3" / f"snap_002.{number}.hdf5") as file:
+                self.assertEqual(file["Header"].attrs["NumPart_Total"][1], 500)
+                self.assertEqual(file["Header"].attrs["NumFilesPerSnapshot"], 3)
+                ids += list(file["PartType1/ParticleIDs"][:])
+        self.assertEqual(ids, list(range(1, 501)))
+        self.good("convert", self.dir / "of-2" / "snap_002.hdf5", self.dir / "all.csv")
+        self.assertEqual(len((self.dir / "all.csv").read_text().splitlines()), 501)
+
+    def test_ranks_make_initial_conditions_together(self):
+        models = (["plummer", "--n", 1000], ["cosmology", "--n", "16^3", "--box", 50, "--redshift", 20],
+                  ["plummer", "--n", 300, "--exact-energy"])
+        for number, model in enumerate(models):
+            for files in (1, 4):
+                said = []
+                for ranks in (1, 2, 3):
+                    folder = self.dir / f"{number}-{files}-{ranks}"
+                    folder.mkdir()
+                    command = ["--json", "--quiet", "--device", "cpu", "ic", *model, "--files", files, "-o", folder / "a.hdf5"]
+                    result = harness.run(command) if ranks == 1 else self.mpirun(ranks, *command)
+                    self.assertEqual(result.returncode, 0, result.stderr)
+                    said.append({name: value for name, value in json.loads(result.stdout).items() if name != "file"})
+                    self.same_files(self.dir / f"{number}-{files}-1", folder)
+                self.assertEqual(said[1:], said[:1] * 2)
+
+    def test_ranks_measure_the_power_of_a_box_together(self):
+        self.good("--device", "cpu", "ic", "cosmology", "--n", "16^3", "--box", "50", "--redshift", "5", "--files", "3",
+                  "-o", self.dir / "box.hdf5")
+        self.good("--device", "cpu", "analyze", "power", self.dir / "box.hdf5", "-o", self.dir / "one.csv")
+        for ranks in (2, 3):
+            result = self.mpirun(ranks, "--device", "cpu", "analyze", "power", self.dir / "box.hdf5", "-o",
+                                 self.dir / "several.csv")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(result.stdout.count("several.csv"), 1, result.stdout)
+            self.assertEqual((self.dir / "several.csv").read_text(), (self.dir / "one.csv").read_text())
+
+    def test_a_wrong_command_ends_at_once(self):
+        for command in (["analyze", "radii", "nothing.hdf5"], ["picture", "nothing.hdf5", "-o", "a.png"],
+                        ["analyze", "power", "nothing.hdf5"], ["ic", "plummer", "--n", "0", "-o", "a.hdf5"]):
+            begin = time.monotonic()
+            result = self.mpirun(2, *command)
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertLess(time.monotonic() - begin, 4.5, "ranks waited for each other")
+            self.assertEqual(sum(line.startswith("pergola") for line in result.stderr.splitlines()), 1, result.stderr)
 
     def test_one_rank_speaks_and_says_where_the_time_of_all_went(self):
         result = self.mpirun(2, "run", self.config(), "-o", self.dir / "out")

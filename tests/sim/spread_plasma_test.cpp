@@ -54,8 +54,8 @@ struct Seen {
 Seen look_at(PlasmaSystem& system) {
   Seen seen;
   seen.energies = system.measure();
+  seen.hash = system.state_hash();
   system.on_root([&] {
-    seen.hash = system.state_hash();
     seen.sample = system.sample(50);
     StateSource state;
     system.save(state);

@@ -30,10 +30,10 @@ struct Seen {
 
 inline Seen look_at(GravitySystem& simulation) {
   Seen seen;
+  seen.hash = simulation.state_hash();
+  seen.census = simulation.census();
   simulation.on_root([&] {
-    seen.hash = simulation.state_hash();
     seen.sample = simulation.sample(20);
-    seen.census = simulation.census();
     seen.state = simulation.save();
   });
   seen.energies = simulation.energies();

@@ -1,39 +1,78 @@
 #include "mesh/fft/complex_fft.hpp"
 
 #include <algorithm>
-#include <cstdint>
+#include <vector>
 
 #include "device/parallel.hpp"
+#include "mesh/fft/fftw_lines.hpp"
 
 namespace pergola {
 
 namespace {
 
-fftw_complex* raw(std::complex<double>* values) { return reinterpret_cast<fftw_complex*>(values); }
+constexpr int batch = 8;  // lines per call of FFTW
+
+using Complex = std::complex<double>;
+using Raw = FftwLines<double>::Complex;
+Raw* raw(Complex* values) { return reinterpret_cast<Raw*>(values); }
 
 }  // namespace
 
-ComplexFft::ComplexFft(int n, int threads)
-    : n_(n),
-      threads_(threads),
-      rows_(n, n, {1, n}, {1, n}, FFTW_FORWARD),
-      columns_(n, n, {n, 1}, {n, 1}, FFTW_FORWARD),
-      depths_(n, n, {std::int64_t{n} * n, 1}, {n, 1}, FFTW_FORWARD) {}
+ComplexFft::ComplexFft(int side, int threads, const std::shared_ptr<Communicator>& ranks)
+    : side_(side), threads_(threads), ranks_(ranks), transposition_(ranks, side, 1, std::int64_t{side} * side, batch) {}
 
-void ComplexFft::forward(std::vector<std::complex<double>>& field) const {
-  const auto plane = static_cast<std::size_t>(n_) * static_cast<std::size_t>(n_);
-  parallel_for(threads_, n_, [&](std::int64_t z) {
-    std::vector<std::complex<double>> work(plane);
-    std::complex<double>* const here = field.data() + static_cast<std::size_t>(z) * plane;
-    rows_.execute(raw(here), raw(work.data()));
-    columns_.execute(raw(work.data()), raw(here));
-  });
-  parallel_for(threads_, n_, [&](std::int64_t y) {
-    std::vector<std::complex<double>> work(plane);  // [z][x]
-    std::complex<double>* const row = field.data() + y * n_;
-    depths_.execute(raw(row), raw(work.data()));
-    for (int z = 0; z < n_; ++z)
-      std::copy_n(work.data() + std::int64_t{z} * n_, n_, row + static_cast<std::size_t>(z) * plane);
+void ComplexFft::forward(Complex* values) { transform(values, FFTW_FORWARD); }
+void ComplexFft::backward(Complex* values) { transform(values, FFTW_BACKWARD); }
+
+/// Lines along x, y and z in turn. Cuts, batches and the places of numbers in memory that FFTW sees depend on the side
+/// only.
+void ComplexFft::transform(Complex* values, int sign) {
+  transform_in_planes(values, sign);
+  const std::int64_t plane = std::int64_t{side_} * side_;
+  if (ranks_->size() == 1) return transform_columns(values, plane, sign);
+  std::vector<Complex> message(static_cast<std::size_t>(planes().count() * plane));
+  std::vector<Complex> columns(static_cast<std::size_t>(transposition_.columns_size()));
+  parallel_for(threads_, planes().count(),
+               [&](std::int64_t p) { transposition_.pack(p, values + p * plane, message.data()); });
+  transposition_.to_columns(message.data(), columns.data());
+  transform_columns(columns.data(), transposition_.columns(), sign);
+  transposition_.to_planes(columns.data(), message.data());
+  parallel_for(threads_, planes().count(),
+               [&](std::int64_t p) { transposition_.unpack(p, message.data(), values + p * plane); });
+}
+
+void ComplexFft::transform_in_planes(Complex* values, int sign) const {
+  const std::int64_t n = side_;
+  for (int axis = 0; axis < 2; ++axis) {
+    const std::int64_t value = axis == 0 ? 1 : n, line = axis == 0 ? n : 1;
+    const FftwLines<double> full(side_, batch, {value, line}, {1, n}, sign);
+    const FftwLines<double> rest(side_, side_ % batch, {value, line}, {1, n}, sign);
+    parallel_for(threads_, planes().count(), [&](std::int64_t plane) {
+      std::vector<Complex> work(static_cast<std::size_t>(batch * n));
+      for (std::int64_t first = 0; first < n; first += batch) {
+        const std::int64_t lines = std::min<std::int64_t>(batch, n - first);
+        Complex* begin = values + plane * n * n + first * line;
+        (lines == batch ? full : rest).execute(raw(begin), raw(work.data()));
+        for (std::int64_t i = 0; i < n; ++i)
+          for (std::int64_t l = 0; l < lines; ++l)
+            begin[l * line + i * value] = work[static_cast<std::size_t>(l * n + i)];
+      }
+    });
+  }
+}
+
+void ComplexFft::transform_columns(Complex* columns, std::int64_t count, int sign) const {
+  const std::int64_t n = side_;
+  const FftwLines<double> full(side_, batch, {batch, 1}, {1, n}, sign);
+  const FftwLines<double> rest(side_, static_cast<int>(count % batch), {batch, 1}, {1, n}, sign);
+  parallel_for(threads_, (count + batch - 1) / batch, [&](std::int64_t b) {
+    std::vector<Complex> in(static_cast<std::size_t>(batch * n)), out(in.size());
+    const std::int64_t lines = std::min<std::int64_t>(batch, count - b * batch);
+    Complex* const begin = columns + b * batch;
+    for (std::int64_t i = 0; i < n; ++i) std::copy_n(begin + i * count, lines, in.data() + i * batch);
+    (lines == batch ? full : rest).execute(raw(in.data()), raw(out.data()));
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t l = 0; l < lines; ++l) begin[i * count + l] = out[static_cast<std::size_t>(l * n + i)];
   });
 }
 
