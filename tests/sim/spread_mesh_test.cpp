@@ -16,18 +16,18 @@ class SpreadMesh : public DeviceTest {
 };
 
 TEST_P(SpreadMesh, HasTheBitsOfOneRankInAPeriodicBox) {
-  expect_bits_of_one_rank(here({}), some_particles(150, 0), {2, 3, 4, 7, 64});
+  expect_bits_of_one_rank(here({}), crossing_particles(150, 0), {2, 3, 4, 7, 64});
 }
 
 TEST_P(SpreadMesh, HasTheBitsOfOneRankWithDoublesAndStepsChosenFromAllParticles) {
   expect_bits_of_one_rank(here({"run.precision=double", "time.adaptive=true", "gravity.mesh.assignment=tsc",
                                 "gravity.mesh.gradient=spectral", "time.courant=2"}),
-                          some_particles(150, 0), {3, 4});
+                          crossing_particles(150, 0), {3, 4});
 }
 
 // Every cloud and every force, on ranks that have planes from a half of the mesh to none.
 TEST_P(SpreadMesh, HasTheBitsOfOneRankForEveryCloudAndGradient) {
-  const auto particles = some_particles(100, 0);
+  const auto particles = crossing_particles(100, 0);
   expect_bits_of_one_rank(here({"gravity.mesh.assignment=ngp", "gravity.mesh.gradient=four-point"}), particles, {2, 7});
   expect_bits_of_one_rank(here({"gravity.mesh.assignment=tsc", "run.precision=mixed"}), particles, {3, 16});
   expect_bits_of_one_rank(here({"gravity.mesh.assignment=pcs", "gravity.mesh.gradient=four-point"}), particles,
@@ -38,26 +38,26 @@ TEST_P(SpreadMesh, HasTheBitsOfOneRankForEveryCloudAndGradient) {
 
 // Equal masses are not sent; more than a group of particles, of which most stay together.
 TEST_P(SpreadMesh, HasTheBitsOfOneRankWithManyEqualMasses) {
-  auto particles = some_particles(3000, 0);
+  auto particles = crossing_particles(3000, 0);
   std::fill(particles.mass.begin(), particles.mass.end(), 1.0 / 4096);
   expect_bits_of_one_rank(here({"time.step=0.25"}), particles, {3});
 }
 
 TEST_P(SpreadMesh, HasTheBitsOfOneRankWhereOneSlabHasAllParticles) {
-  auto particles = some_particles(300, 0);
+  auto particles = crossing_particles(300, 0);
   for (std::size_t k = 0; k < particles.z.size(); ++k)
     particles.z[k] = 0.47 + 0.05 * particles.z[k], particles.vz[k] = 0;
   expect_bits_of_one_rank(here({"gravity.mesh.assignment=tsc", "time.step=0.125"}), particles, {4, 7});
 }
 
 TEST_P(SpreadMesh, RanksMayHaveNoParticles) {
-  expect_bits_of_one_rank(here({}), some_particles(5, 0), {7});
-  expect_bits_of_one_rank(here({"time.adaptive=true", "time.courant=2"}), some_particles(1, 0), {3});
+  expect_bits_of_one_rank(here({}), crossing_particles(5, 0), {7});
+  expect_bits_of_one_rank(here({"time.adaptive=true", "time.courant=2"}), crossing_particles(1, 0), {3});
 }
 
 // Lines of 64 along z are transformed in one pass on a GPU.
 TEST_P(SpreadMesh, HasTheBitsOfOneRankWithMoreCells) {
-  expect_bits_of_one_rank(here({"gravity.mesh.cells=64", "time.step=0.25"}), some_particles(3000, 0), {2, 7});
+  expect_bits_of_one_rank(here({"gravity.mesh.cells=64", "time.step=0.25"}), crossing_particles(3000, 0), {2, 7});
 }
 
 // 1.3 times a fourth of what one rank needs, and planes that a plan of transforms takes at once.

@@ -15,7 +15,7 @@
 
 namespace pergola {
 
-inline Particles some_particles(std::int64_t n, double corner) { return cube_particles(n, corner, 0.2, 5); }
+inline Particles crossing_particles(std::int64_t n, double corner) { return cube_particles(n, corner, 0.2, 5); }
 
 /// All that rank 0 can see of a simulation.
 struct Seen {
@@ -102,7 +102,7 @@ inline void expect_bits_of_one_rank(const Settings& settings, const Particles& p
 }
 
 inline void expect_going_on_with_the_same_bits(const Settings& settings,
-                                               const Particles& particles = some_particles(120, 0),
+                                               const Particles& particles = crossing_particles(120, 0),
                                                const std::vector<int>& numbers = {1, 2, 4, 7}) {
   const RunConfig config = spread_config(settings);
   const Seen whole = run_on(1, config, particles)[1];
@@ -136,7 +136,7 @@ inline std::vector<std::uint64_t> kept_ids(GravitySystem& simulation) {
 }
 
 inline void expect_shares(const Settings& settings) {
-  const auto particles = some_particles(100, 0);
+  const auto particles = crossing_particles(100, 0);
   run_on_thread_ranks(7, [&](Communicator& communicator) {
     GravitySystem simulation(spread_config(settings), particles, 0, kept_elsewhere(communicator));
     simulation.run_until(0.25);

@@ -26,7 +26,7 @@ Settings in_blocks(Settings settings) {
 
 /// A few of them at rest about a heavy one: their steps are shorter than those of the others.
 Particles with_a_clump() {
-  Particles particles = some_particles(240, 0);
+  Particles particles = crossing_particles(240, 0);
   for (std::size_t k = 50; k < 56; ++k) {
     for (double* x : {&particles.x[k], &particles.y[k], &particles.z[k]}) *x = 0.5 + 0.05 * (*x - 0.5);
     particles.vx[k] = particles.vy[k] = particles.vz[k] = 0;
@@ -38,7 +38,7 @@ Particles with_a_clump() {
 TEST(SpreadSystem, HasTheBitsOfOneRankInAnIsolatedBoxThatParticlesLeave) {
   const Settings isolated{"gravity.mesh.boundary=isolated", "gravity.mesh.poisson=multigrid", "run.precision=double",
                           "gravity.mesh.box=1.0"};
-  const auto particles = some_particles(100, -0.5);
+  const auto particles = crossing_particles(100, -0.5);
   EXPECT_GT(run_on(1, spread_config(isolated), particles)[1].outside, 0);
   expect_bits_of_one_rank(isolated, particles, {2, 7});
 }
@@ -55,20 +55,20 @@ TEST(SpreadSystem, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) {
 
 // The energies of few particles are sums over all pairs.
 TEST(SpreadSystem, HasTheBitsOfOneRankWithATree) {
-  expect_bits_of_one_rank(tree, some_particles(700, 0), {2, 7});
+  expect_bits_of_one_rank(tree, crossing_particles(700, 0), {2, 7});
   Settings single = tree;
   single.insert(single.end(), {"run.precision=single", "time.adaptive=true"});
-  expect_bits_of_one_rank(single, some_particles(300, 0), {4});
-  expect_bits_of_one_rank(tree, some_particles(5, 0), {7});
+  expect_bits_of_one_rank(single, crossing_particles(300, 0), {4});
+  expect_bits_of_one_rank(tree, crossing_particles(5, 0), {7});
 }
 
 // In a box, through whose faces particles leave, energies are sums of potentials.
 TEST(SpreadSystem, HasTheBitsOfOneRankWithTreePm) {
-  expect_bits_of_one_rank(treepm, some_particles(400, 0), {2, 3});
+  expect_bits_of_one_rank(treepm, crossing_particles(400, 0), {2, 3});
   Settings single = treepm;
   single.insert(single.end(), {"run.precision=single", "gravity.solver=tree"});
-  expect_bits_of_one_rank(single, some_particles(200, 0), {7});
-  expect_bits_of_one_rank(open_treepm, some_particles(200, 0), {3});
+  expect_bits_of_one_rank(single, crossing_particles(200, 0), {7});
+  expect_bits_of_one_rank(open_treepm, crossing_particles(200, 0), {3});
 }
 
 // Levels of many steps, and cells of the tree that are kept where few end.
@@ -79,7 +79,18 @@ TEST(SpreadSystem, HasTheBitsOfOneRankWithBlockSteps) {
     expect_bits_of_one_rank(settings, with_a_clump(), {3});
     expect_going_on_with_the_same_bits(settings, with_a_clump(), {1, 2});
   }
-  expect_bits_of_one_rank(in_blocks(tree), some_particles(5, 0), {7});
+  expect_bits_of_one_rank(in_blocks(tree), crossing_particles(5, 0), {7});
+}
+
+// Of a mesh all particles are sources in every step, and some of them ask.
+TEST(SpreadSystem, HasTheBitsOfOneRankWithBlockStepsOnAMesh) {
+  const Settings isolated{"gravity.mesh.boundary=isolated", "gravity.mesh.box=2", "gravity.mesh.box_corner=-0.5"};
+  for (const Settings& settings : {in_blocks({"gravity.mesh.cells=32"}), in_blocks(isolated)}) {
+    const Seen end = run_on(1, spread_config(settings), with_a_clump())[1];
+    EXPECT_LT(end.counts.particle_steps, end.counts.steps * with_a_clump().size());
+    expect_bits_of_one_rank(settings, with_a_clump(), {3});
+    expect_going_on_with_the_same_bits(settings, with_a_clump(), {1, 2});
+  }
 }
 
 // Those of many are half the sum of mass times the potential of a finer tree, which ranks find together.
@@ -87,7 +98,7 @@ TEST(SpreadSystem, HasTheEnergiesOfOneRankWithATreeOfManyParticles) {
   Settings settings = tree;
   settings.insert(settings.end(), {"gravity.tree.accuracy=1e-2", "time.step=0.5"});
   const RunConfig config = spread_config(settings);
-  const auto particles = some_particles(33000, 0);
+  const auto particles = crossing_particles(33000, 0);
   Energies found[2];
   for (const int ranks : {1, 3})
     run_on_thread_ranks(ranks, [&](Communicator& communicator) {
@@ -101,7 +112,7 @@ TEST(SpreadSystem, HasTheEnergiesOfOneRankWithATreeOfManyParticles) {
 }
 
 TEST(SpreadSystem, ParticlesOfATreeInOnePlaceAreNamedByAllRanks) {
-  auto particles = some_particles(200, 0);
+  auto particles = crossing_particles(200, 0);
   particles.x[150] = particles.x[20], particles.y[150] = particles.y[20], particles.z[150] = particles.z[20];
   Settings settings = tree;
   settings.push_back("gravity.softening=0");
@@ -120,7 +131,7 @@ TEST(SpreadSystem, ParticlesOfATreeInOnePlaceAreNamedByAllRanks) {
 
 /// What each of so many ranks says of a particle that is too fast.
 std::vector<std::string> words_of_a_lost_particle(int ranks, const Settings& settings) {
-  auto particles = some_particles(10, -0.5);
+  auto particles = crossing_particles(10, -0.5);
   particles.vx[8] = 1.5e308;
   Settings all{"gravity.mesh.boundary=isolated", "run.precision=double", "time.step=0.25", "run.end_time=4"};
   all.insert(all.end(), settings.begin(), settings.end());
@@ -150,7 +161,7 @@ TEST(SpreadSystem, AParticleThatIsLostIsNamedByAllRanks) {
 }
 
 TEST(SpreadSystem, WhatIsAskedOfAllParticlesOutsideOnRootIsRefused) {
-  const auto particles = some_particles(10, 0);
+  const auto particles = crossing_particles(10, 0);
   run_on_thread_ranks(2, [&](Communicator& communicator) {
     GravitySystem simulation(spread_config({}), particles, 0, kept_elsewhere(communicator));
     EXPECT_THROW(simulation.particles(), Error);

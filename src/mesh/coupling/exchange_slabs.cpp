@@ -71,8 +71,9 @@ class MeshExchangeSlabs final : public MeshExchange<Real> {
   void gather(const MeshParticles<Real>& particles, const std::int64_t* index, std::int64_t count,
               const Field<const Real>& potential, double gravitational_constant, const MeshForces<Real>& forces,
               const void* scratch) override {
-    if (index || count != kept_ || particles.count != kept_)
-      throw Error(ErrorKind::input, "mesh: expected all particles of a rank to ask, found some of them");
+    const bool all = !index && count == kept_;
+    if (particles.count != kept_ || (!all && !index && count > 0))
+      throw Error(ErrorKind::input, "mesh: expected particles of a rank that ask by their places, found a range");
     if (!places_are_here_) send_places(particles);
     MeshForces<Real> here;
     if (forces.ax) here.ax = places_[0].data(), here.ay = places_[1].data(), here.az = places_[2].data();
@@ -83,6 +84,7 @@ class MeshExchangeSlabs final : public MeshExchange<Real> {
     }
     own_->gather(arrived_, nullptr, arrived_.count, potential, gravitational_constant, here, scratch);
     places_are_here_ = !forces.ax;
+    if (!all) return answer_some(here, index, count, forces);
     if (forces.ax) routing_.template back<Real, 3>({here.ax, here.ay, here.az}, {forces.ax, forces.ay, forces.az});
     if (forces.potential) routing_.back(here.potential, forces.potential);
   }
@@ -93,7 +95,7 @@ class MeshExchangeSlabs final : public MeshExchange<Real> {
   }
 
  private:
-  static constexpr std::int64_t groups_in_chunk = 128;
+  static constexpr std::int64_t groups_in_chunk = 128, chunk = 8192;
   static constexpr int few = 8;     // in cell order one in so many is listed, or fewer
   static constexpr int mixed = -1;  // instead of the rank of a group: its particles go to several
 
@@ -108,6 +110,22 @@ class MeshExchangeSlabs final : public MeshExchange<Real> {
                                      {places_[0].data(), places_[1].data(), places_[2].data()});
     arrived_.x = places_[0].data(), arrived_.y = places_[1].data(), arrived_.z = places_[2].data();
     places_are_here_ = true;
+  }
+
+  /// Answers come back for all that are kept here, a number at a time, and those that ask take theirs.
+  void answer_some(const MeshForces<Real>& here, const std::int64_t* index, std::int64_t count,
+                   const MeshForces<Real>& forces) {
+    Arena arena(device_);
+    arena.room(answer_, kept_);
+    const Real* const from[4] = {here.ax, here.ay, here.az, here.potential};
+    Real* const into[4] = {forces.ax, forces.ay, forces.az, forces.potential};
+    for (int k = 0; k < 4; ++k) {
+      if (!into[k]) continue;
+      routing_.back(from[k], answer_.data());
+      parallel_chunks(device_.threads(), count, chunk, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t t = begin; t < end; ++t) into[k][t] = answer_.data()[index[t]];
+      });
+    }
   }
 
   /// Finds which particles go where: the longest run of groups that belong to a rank as a whole goes straight, which in
@@ -207,6 +225,7 @@ class MeshExchangeSlabs final : public MeshExchange<Real> {
   std::int64_t kept_ = 0;
   MeshParticles<Real> arrived_;
   Buffer<Real> places_[3], mass_, potential_;
+  Buffer<Real> answer_;           // where some ask
   bool places_are_here_ = false;  // else the memory holds accelerations
 };
 
