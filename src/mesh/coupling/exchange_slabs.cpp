@@ -10,6 +10,7 @@
 #include "domain/routing.hpp"
 #include "mesh/coupling/exchange.hpp"
 #include "mesh/coupling/exchange_loops.hpp"
+#include "mesh/coupling/slab_exchange.hpp"
 #include "mesh/coupling/slab_lists.hpp"
 #include "mesh/slab_planes.hpp"
 
@@ -22,20 +23,21 @@ using exchange::group_size;
 /// Particles that are spread over ranks in any way, and a mesh in slabs: they go to the rank that has the plane in
 /// which their cloud begins, whose own exchange (exchange_cpu.cpp) does the rest.
 template <class Real>
-class MeshExchangeSlabs final : public MeshExchange<Real> {
+class MeshExchangeSlabs final : public SlabExchange<Real> {
+  using SlabExchange<Real>::own_;
+
  public:
   MeshExchangeSlabs(const Device& device, const Grid& grid, const ExchangeOptions& options)
-      : device_(device),
+      : SlabExchange<Real>(make_mesh_exchange_cpu<Real>(device, grid, options)),
+        device_(device),
         ranks_(options.ranks),
         slab_(*options.ranks, grid.cells[2]),
         whole_(grid, options.assignment),
-        loops_(exchange::choose_loops<Real>(grid.dimensions, options.assignment)),
-        own_(make_mesh_exchange_cpu<Real>(device, grid, options)) {
+        loops_(exchange::choose_loops<Real>(grid.dimensions, options.assignment)) {
     if (!grid.periodic() || grid.dimensions != 3)
       throw Error(ErrorKind::input, "mesh: expected a periodic box in three dimensions for slabs");
   }
 
-  std::int64_t scratch_bytes() const override { return own_->scratch_bytes(); }
   std::int64_t own_bytes(std::int64_t particles) const override {
     Arena count;
     room_for_arriving(*this, count, particles);
@@ -54,18 +56,6 @@ class MeshExchangeSlabs final : public MeshExchange<Real> {
     send_places(particles);
     send_masses(particles);
     own_->deposit(arrived_, quantum, density, scratch, clock);
-  }
-  std::int64_t deposited_quanta() override { return own_->deposited_quanta(); }
-  std::int64_t outside() override { return own_->outside(); }
-
-  int planes_below() const override { return own_->planes_below(); }
-  int planes_above() const override { return own_->planes_above(); }
-  void fetch_planes_around(const Field<Real>& field) override { own_->fetch_planes_around(field); }
-  void set_potential(const Field<const Real>& potential, void* scratch) override {
-    own_->set_potential(potential, scratch);
-  }
-  void set_force(int axis, const Field<const Real>& force, void* scratch) override {
-    own_->set_force(axis, force, scratch);
   }
 
   void gather(const MeshParticles<Real>& particles, const std::int64_t* index, std::int64_t count,
@@ -87,11 +77,6 @@ class MeshExchangeSlabs final : public MeshExchange<Real> {
     if (!all) return answer_some(here, index, count, forces);
     if (forces.ax) routing_.template back<Real, 3>({here.ax, here.ay, here.az}, {forces.ax, forces.ay, forces.az});
     if (forces.potential) routing_.back(here.potential, forces.potential);
-  }
-
-  std::int64_t order_bytes(std::int64_t count) const override { return own_->order_bytes(count); }
-  void find_order(const MeshParticles<Real>& particles, std::uint32_t* order, void* work) override {
-    own_->find_order(particles, order, work);
   }
 
  private:
@@ -218,9 +203,8 @@ class MeshExchangeSlabs final : public MeshExchange<Real> {
   SlabPlanes slab_;
   exchange::Walk<Real> whole_;
   exchange::Loops<Real> loops_;
-  std::unique_ptr<MeshExchange<Real>> own_;  // of this rank's planes
-  exchange::SlabList list_;                  // particles by the rank that they go to
-  std::vector<int> group_rank_;              // where its particles go, or mixed
+  exchange::SlabList list_;      // particles by the rank that they go to
+  std::vector<int> group_rank_;  // where its particles go, or mixed
   Routing routing_;
   std::int64_t kept_ = 0;
   MeshParticles<Real> arrived_;

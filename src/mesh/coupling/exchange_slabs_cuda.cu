@@ -3,6 +3,7 @@
 #include "device/arena.hpp"
 #include "domain/device_routing.hpp"
 #include "mesh/coupling/deposit_cuda.cuh"
+#include "mesh/coupling/slab_exchange.hpp"
 #include "mesh/slab_planes.hpp"
 
 namespace pergola {
@@ -33,13 +34,15 @@ struct ListByPlane {
 /// MeshExchangeSlabs (mesh/coupling/exchange_slabs.cpp) on a GPU: particles go to the rank that has the plane in which
 /// their cloud begins, whose own exchange does the rest.
 template <class Real>
-class ExchangeSlabsCuda final : public MeshExchange<Real> {
+class ExchangeSlabsCuda final : public SlabExchange<Real> {
+  using SlabExchange<Real>::own_;
+
  public:
   ExchangeSlabsCuda(const Device& device, const Grid& grid, const ExchangeOptions& options)
-      : device_(device),
+      : SlabExchange<Real>(make_mesh_exchange_cuda<Real>(device, grid, options)),
+        device_(device),
         whole_(grid),
         assignment_(options.assignment),
-        own_(make_mesh_exchange_cuda<Real>(device, grid, options)),
         routing_(device, options.ranks) {
     if (!grid.periodic() || grid.dimensions != 3)
       throw Error(ErrorKind::input, "mesh: expected a periodic box in three dimensions for slabs");
@@ -49,7 +52,6 @@ class ExchangeSlabsCuda final : public MeshExchange<Real> {
     owner_ = Buffer<std::uint32_t>(device, owner);
   }
 
-  std::int64_t scratch_bytes() const override { return own_->scratch_bytes(); }
   std::int64_t sum_bytes() const override { return own_->sum_bytes(); }
   std::int64_t own_bytes(std::int64_t particles) const override {
     Arena count;
@@ -78,18 +80,6 @@ class ExchangeSlabsCuda final : public MeshExchange<Real> {
     places_are_here_ = true;
     own_->deposit(arrived_, quantum, density, scratch, clock);
   }
-  std::int64_t deposited_quanta() override { return own_->deposited_quanta(); }
-  std::int64_t outside() override { return own_->outside(); }
-
-  int planes_below() const override { return own_->planes_below(); }
-  int planes_above() const override { return own_->planes_above(); }
-  void fetch_planes_around(const Field<Real>& field) override { own_->fetch_planes_around(field); }
-  void set_potential(const Field<const Real>& potential, void* scratch) override {
-    own_->set_potential(potential, scratch);
-  }
-  void set_force(int axis, const Field<const Real>& force, void* scratch) override {
-    own_->set_force(axis, force, scratch);
-  }
 
   void gather(const MeshParticles<Real>& particles, const std::int64_t* index, std::int64_t count,
               const Field<const Real>& potential, double gravitational_constant, const MeshForces<Real>& forces,
@@ -111,11 +101,6 @@ class ExchangeSlabsCuda final : public MeshExchange<Real> {
     own_->gather_component(component, arrived_, nullptr, arrived_.count, field, gravitational_constant,
                            component_.data());
     routing_.template back<Real, 1>({component_.data()}, {into});
-  }
-
-  std::int64_t order_bytes(std::int64_t count) const override { return own_->order_bytes(count); }
-  void find_order(const MeshParticles<Real>& particles, std::uint32_t* order, void* work) override {
-    own_->find_order(particles, order, work);
   }
 
  private:
@@ -175,8 +160,7 @@ class ExchangeSlabsCuda final : public MeshExchange<Real> {
   Device device_;
   CellFrame<Real> whole_;
   Assignment assignment_;
-  std::unique_ptr<MeshExchange<Real>> own_;  // of this rank's planes
-  Buffer<std::uint32_t> owner_;              // of each plane
+  Buffer<std::uint32_t> owner_;  // of each plane
   DeviceRouting routing_;
   std::int64_t kept_ = 0;
   MeshParticles<Real> arrived_;
