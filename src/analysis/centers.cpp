@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "analysis/radii.hpp"
 #include "base/error.hpp"
@@ -170,6 +171,13 @@ std::vector<std::string> split_names(const std::string& text) {
     if (comma == std::string::npos) return names;
     begin = comma + 1;
   }
+}
+
+AnalysisSnapshot frame_of(AnalysisSnapshot& snapshot) {
+  Particles aside = std::exchange(snapshot.particles, {});  // there may be many: they are not copied
+  AnalysisSnapshot frame = snapshot;
+  snapshot.particles = std::move(aside);
+  return frame;
 }
 
 AnalysisSnapshot chosen_species(AnalysisSnapshot snapshot, const AnalysisOptions& options,

@@ -47,6 +47,9 @@ std::optional<Vec3<double>> parse_place(const std::string& text);
 /// "disc,bulge" as a list.
 std::vector<std::string> split_names(const std::string& text);
 
+/// The snapshot without its particles, which it keeps.
+AnalysisSnapshot frame_of(AnalysisSnapshot& snapshot);
+
 /// The particles of the species that the options name. Throws Error(input) where there are none; where each rank has a
 /// part of them, on all ranks, which call it together.
 AnalysisSnapshot chosen_species(AnalysisSnapshot snapshot, const AnalysisOptions& options,

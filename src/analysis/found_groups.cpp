@@ -8,17 +8,18 @@
 
 namespace pergola {
 
+double linking_length(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, std::int64_t particles) {
+  if (options.linking_length > 0) return options.linking_length;
+  if (!snapshot.box.periodic())
+    throw Error(ErrorKind::input, fmt::format("{}: is not a periodic box, so its particles have no mean spacing; "
+                                              "expected --linking-length above 0",
+                                              snapshot.name));
+  return options.linking * std::cbrt(snapshot.box.volume() / static_cast<double>(particles));
+}
+
 FoundGroups find_groups(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, const Device& device) {
   FoundGroups found;
-  found.length = options.linking_length;
-  if (!(found.length > 0)) {
-    if (!snapshot.box.periodic())
-      throw Error(ErrorKind::input,
-                  fmt::format("{}: is not a periodic box, so its particles have no mean spacing; expected "
-                              "--linking-length above 0",
-                              snapshot.name));
-    found.length = options.linking * std::cbrt(snapshot.box.volume() / static_cast<double>(snapshot.particles.size()));
-  }
+  found.length = linking_length(snapshot, options, snapshot.particles.size());
   found.friends = friends_of_friends(snapshot.particles, snapshot.box, found.length, options.least, device);
   return found;
 }

@@ -6,8 +6,11 @@
 
 namespace pergola {
 
-/// Friends of friends with the linking length of the options: in mean spacings of the chosen particles in a periodic
-/// box, or as it was given. Throws Error(input) where neither can be had.
+/// The linking length of the options: in mean spacings of so many particles in a periodic box, or as it was given.
+/// Throws Error(input) where neither can be had.
+double linking_length(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, std::int64_t particles);
+
+/// Friends of friends of the chosen particles with it.
 struct FoundGroups {
   double length = 0;
   FriendGroups friends;

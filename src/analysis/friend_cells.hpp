@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/vec.hpp"
+#include "comm/communicator.hpp"
 #include "device/device.hpp"
 #include "particles/box.hpp"
 #include "particles/particles.hpp"
@@ -180,6 +181,13 @@ struct LinkedCells {
   std::vector<std::uint32_t> begin;  // the first of each cell in it, and their number
   std::vector<std::uint32_t> root;
 };
+
+/// Joins all friends among the particles, on the CPU: for each cell that holds any the lowest cell of its set.
+LinkedCells link_friends(const Device& cpu, const Particles& particles, const FriendFrame& frame);
+
+/// The cells for particles of which each rank has its own; all ranks make it together. Throws Error(input) for a length
+/// that is not above 0 or more than a quarter of a periodic box.
+FriendFrame friend_frame(Communicator& ranks, const Particles& own, const Box& box, double length);
 
 /// A table of all rows is made where it is not much larger than that of the cells; 0: none.
 std::int64_t rows_to_list(const FriendFrame& frame, std::int64_t cells);

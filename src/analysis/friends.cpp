@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -131,16 +133,17 @@ SetMembers sets_of(const LinkedCells& cells, std::int64_t least, int threads) {
   return sets;
 }
 
+/// Whether the numbers of cells are below those that 64 bits hold.
+bool has_narrow_keys(const FriendFrame& frame) { return frame.cells() < 0x1p62; }
+
 SetMembers find_sets(const Device& device, const Particles& p, const FriendFrame& frame, std::int64_t least) {
-  constexpr double most_in_key = 0x1p62;
   constexpr std::int64_t most_on_gpu = std::int64_t{1} << 31;  // CUB counts them in an int
-  const bool narrow = frame.cells() < most_in_key;
   if constexpr (cuda_built) {
-    if (device.is_cuda() && narrow && p.size() < most_on_gpu) return find_sets_cuda(device, p, frame, least);
+    if (device.is_cuda() && has_narrow_keys(frame) && p.size() < most_on_gpu)
+      return find_sets_cuda(device, p, frame, least);
   }
   const Device cpu = device.is_cuda() ? Device::open("cpu", device.threads()) : device;
-  return sets_of(narrow ? link_cells<std::uint64_t>(cpu, p, frame) : link_cells<WideKey>(cpu, p, frame), least,
-                 cpu.threads());
+  return sets_of(link_friends(cpu, p, frame), least, cpu.threads());
 }
 
 /// Places of particles by rising id, which rise with them in most files.
@@ -149,13 +152,6 @@ std::vector<std::size_t> by_id(const Particles& particles, std::vector<std::size
   std::sort(places.begin(), places.end());
   if (!std::is_sorted(places.begin(), places.end(), lower)) std::sort(places.begin(), places.end(), lower);
   return places;
-}
-
-/// The lowest and the highest of a list; 0 where it is empty.
-std::array<double, 2> extent(const std::vector<double>& x) {
-  if (x.empty()) return {0, 0};
-  const auto [low, high] = std::minmax_element(x.begin(), x.end());
-  return {*low, *high};
 }
 
 }  // namespace
@@ -183,18 +179,35 @@ std::int64_t rows_to_list(const FriendFrame& frame, std::int64_t cells) {
   return rows > std::max(most_rows, 8 * static_cast<double>(cells)) ? 0 : frame.count[1] * frame.count[2];
 }
 
-FriendGroups friends_of_friends(const Particles& particles, const Box& box, double length, std::int64_t least,
-                                const Device& device) {
+LinkedCells link_friends(const Device& cpu, const Particles& particles, const FriendFrame& frame) {
+  return has_narrow_keys(frame) ? link_cells<std::uint64_t>(cpu, particles, frame)
+                                : link_cells<WideKey>(cpu, particles, frame);
+}
+
+FriendFrame friend_frame(Communicator& ranks, const Particles& own, const Box& box, double length) {
   const double most = box.periodic() ? std::min({box.side.x, box.side.y, box.side.z}) / 4 : 0;
   if (!(length > 0) || (box.periodic() && length > most))
     throw Error(ErrorKind::input,
                 fmt::format("groups: the linking length is {}, expected above 0{}", to_text(length),
                             box.periodic() ? fmt::format(" and at most a quarter of the box, {}", to_text(most)) : ""));
+  std::array<double, 3> low{}, high{};  // a periodic box has its own
+  if (!box.periodic()) {
+    low.fill(HUGE_VAL), high.fill(-HUGE_VAL);
+    const std::array<const std::vector<double>*, 3> places{&own.x, &own.y, &own.z};
+    for (std::size_t k = 0; k < 3; ++k)
+      for (const double x : *places[k]) low[k] = std::min(low[k], x), high[k] = std::max(high[k], x);
+    ranks.all_reduce(low.data(), low.size(), Reduction::minimum);
+    ranks.all_reduce(high.data(), high.size(), Reduction::maximum);
+    if (!(low[0] <= high[0])) low = high = {};  // there are none
+  }
+  return {box, length, low, high};
+}
+
+FriendGroups friends_of_friends(const Particles& particles, const Box& box, double length, std::int64_t least,
+                                const Device& device) {
+  const FriendFrame frame = friend_frame(*serial_communicator(), particles, box, length);
   FriendGroups result;
   if (particles.size() == 0) return result;
-  std::array<double, 2> x{}, y{}, z{};  // a periodic box has its own
-  if (!box.periodic()) x = extent(particles.x), y = extent(particles.y), z = extent(particles.z);
-  const FriendFrame frame(box, length, {x[0], y[0], z[0]}, {x[1], y[1], z[1]});
   const SetMembers sets = find_sets(device, particles, frame, least);
   result.groups.resize(sets.begin.size() - 1);
   parallel_for(device.threads(), static_cast<std::int64_t>(result.groups.size()), [&](std::int64_t k) {

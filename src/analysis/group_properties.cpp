@@ -203,10 +203,49 @@ void measure_sphere(const AnalysisSnapshot& all, const SeenFromCenter& seen, con
     group.concentration = physics::nfw_concentration(most * most / (at_edge * at_edge));
 }
 
-void measure_overdensities(const Neighbourhood& neighbourhood, const HaloDensities& limits, GroupProperties& group) {
-  const AnalysisSnapshot& all = neighbourhood.snapshot();
-  const double lowest = limits.critical < limits.mean ? limits.critical : limits.mean;
-  const SeenFromCenter seen = seen_to_density(neighbourhood, group.center, group.mass, lowest);
+/// How far the members are from the centre, at most.
+double reach_of(const AnalysisSnapshot& chosen, const std::vector<std::size_t>& group, const Vec3<double>& center) {
+  double most = 0;
+  for (const std::size_t i : group) {
+    const Vec3<double> d = place_from(chosen, i, center);
+    most = std::max(most, std::sqrt(dot(d, d)));
+  }
+  return most;
+}
+
+}  // namespace
+
+double total_mass(const AnalysisSnapshot& all, int threads, Communicator& ranks) {
+  constexpr std::int64_t chunk = 65536;
+  const auto& mass = all.particles.mass;
+  std::vector<ExactSum> parts(mass.size() / chunk + 1);
+  parallel_chunks(threads, all.particles.size(), chunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      parts[static_cast<std::size_t>(begin / chunk)].add(mass[static_cast<std::size_t>(i)]);
+  });
+  std::vector<ExactSum> of_ranks(static_cast<std::size_t>(ranks.size()));
+  for (const ExactSum& part : parts) of_ranks[static_cast<std::size_t>(ranks.rank())].add(part);
+  ranks.all_gather_in_place(of_ranks.data(), std::vector<std::size_t>(of_ranks.size(), sizeof(ExactSum)));
+  ExactSum sum;
+  for (const ExactSum& one : of_ranks) sum.add(one);
+  return sum.value();
+}
+
+HaloDensities halo_densities(const AnalysisSnapshot& all, int threads, Communicator& ranks) {
+  const double total = total_mass(all, threads, ranks);
+  if (!all.box.periodic() || !(total > 0)) return {none, none};
+  const double mean = halo_overdensity * total / all.box.volume();
+  return {mean, all.matter_part ? mean / *all.matter_part : none};
+}
+
+double group_mass(const AnalysisSnapshot& chosen, const std::vector<std::size_t>& group) {
+  double mass = 0;
+  for (const std::size_t i : group) mass += chosen.particles.mass[i];
+  return mass;
+}
+
+void measure_overdensities(const AnalysisSnapshot& all, const SeenFromCenter& seen, const HaloDensities& limits,
+                           GroupProperties& group) {
   const Overdensity of_mean = overdensity_in(all, seen, limits.mean);
   group.m200m = of_mean.mass, group.r200m = of_mean.radius;
   if (std::isnan(limits.critical)) return;
@@ -215,33 +254,15 @@ void measure_overdensities(const Neighbourhood& neighbourhood, const HaloDensiti
   if (of_critical.mass > 0) measure_sphere(all, seen, of_critical, group);
 }
 
-}  // namespace
-
-HaloDensities halo_densities(const AnalysisSnapshot& all, int threads) {
-  constexpr std::int64_t chunk = 65536;
-  const auto& mass = all.particles.mass;
-  std::vector<ExactSum> parts(mass.size() / chunk + 1);
-  parallel_chunks(threads, all.particles.size(), chunk, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i)
-      parts[static_cast<std::size_t>(begin / chunk)].add(mass[static_cast<std::size_t>(i)]);
-  });
-  ExactSum sum;  // the same in any order
-  for (const ExactSum& part : parts) sum.add(part);
-  const double total = sum.value();
-  if (!all.box.periodic() || !(total > 0)) return {none, none};
-  const double mean = halo_overdensity * total / all.box.volume();
-  return {mean, all.matter_part ? mean / *all.matter_part : none};
-}
-
-std::vector<GroupProperties> group_properties(const AnalysisSnapshot& chosen, const Neighbourhood& all,
-                                              const FriendGroups& groups, const Device& device) {
+std::vector<GroupProperties> member_properties(const AnalysisSnapshot& chosen, const FriendGroups& groups,
+                                               const Device& device) {
   const Device one_thread = Device::open("cpu", 1);
   const GroupDepths depths(chosen, groups, device);
-  const HaloDensities limits = halo_densities(all.snapshot(), device.threads());
   std::vector<GroupProperties> found(groups.groups.size());
   const auto measure = [&](std::size_t k, const Device& by) {
     GroupProperties& group = found[k];
     group = properties_of(chosen, groups.groups[k], by, depths.of(k));
+    group.reach = reach_of(chosen, groups.groups[k], group.center);
     group.m200m = group.r200m = group.m200c = group.r200c = none;
     group.peak_speed = group.spin = group.concentration = none;
   };
@@ -250,19 +271,30 @@ std::vector<GroupProperties> group_properties(const AnalysisSnapshot& chosen, co
     if (!depths.of(k) && static_cast<std::int64_t>(groups.groups[k].size()) > most_for_pairs_in_group)
       alone.push_back(k);
   for (const std::size_t k : alone) measure(k, device);
+  parallel_for(device.threads(), static_cast<std::int64_t>(found.size() - alone.size()),
+               [&](std::int64_t number) { measure(alone.size() + static_cast<std::size_t>(number), one_thread); });
+  return found;
+}
+
+std::vector<GroupProperties> group_properties(const AnalysisSnapshot& chosen, const Neighbourhood& all,
+                                              const FriendGroups& groups, const Device& device) {
+  auto found = member_properties(chosen, groups, device);
+  const HaloDensities limits = halo_densities(all.snapshot(), device.threads());
+  if (std::isnan(limits.mean)) return found;
   parallel_for(device.threads(), static_cast<std::int64_t>(found.size()), [&](std::int64_t number) {
-    const auto k = static_cast<std::size_t>(number);
-    if (k >= alone.size()) measure(k, one_thread);
-    if (!std::isnan(limits.mean)) measure_overdensities(all, limits, found[k]);
+    GroupProperties& group = found[static_cast<std::size_t>(number)];
+    const SeenFromCenter seen = seen_to_density(all, group.center, group.mass, limits.lowest());
+    measure_overdensities(all.snapshot(), seen, limits, group);
   });
   return found;
 }
 
-ChosenParticles::ChosenParticles(AnalysisSnapshot all, const AnalysisOptions& options) {
+ChosenParticles::ChosenParticles(AnalysisSnapshot all, const AnalysisOptions& options,
+                                 const std::shared_ptr<Communicator>& ranks) {
   if (options.species == "all") {
-    all_ = chosen_species(std::move(all), options);
+    all_ = chosen_species(std::move(all), options, ranks);
   } else {
-    some_ = chosen_species(all, options);
+    some_ = chosen_species(all, options, ranks);
     all_ = std::move(all);
   }
 }

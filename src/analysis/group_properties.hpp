@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct GroupProperties {
   Vec3<double> center{};        // the member with the lowest potential in the field of the members
   Vec3<double> velocity{};      // mean, weighted with mass
   double dispersion = 0;        // of one component
+  double reach = 0;             // the farthest member from the centre
   double m200m = 0, r200m = 0;  // not a number where there is no mean density
   double m200c = 0, r200c = 0;  // nor where the part of matter in the critical density is not known
   // Of the sphere of 200c; not numbers where there is none.
@@ -32,18 +34,37 @@ struct GroupProperties {
 std::vector<GroupProperties> group_properties(const AnalysisSnapshot& chosen, const Neighbourhood& all,
                                               const FriendGroups& groups, const Device& device);
 
+/// The same, each in two steps. What the members tell, with numbers for nothing else:
+std::vector<GroupProperties> member_properties(const AnalysisSnapshot& chosen, const FriendGroups& groups,
+                                               const Device& device);
+
 inline constexpr double halo_overdensity = 200;
 /// 200 times the mean and the critical density of a box; not numbers where they are not known.
 struct HaloDensities {
   double mean = 0, critical = 0;
+
+  /// How far outward a sphere is looked for.
+  double lowest() const { return critical < mean ? critical : mean; }
 };
-HaloDensities halo_densities(const AnalysisSnapshot& all, int threads);
+/// Where each rank has a part of the particles all call it together.
+HaloDensities halo_densities(const AnalysisSnapshot& all, int threads, Communicator& ranks = *serial_communicator());
+/// Of all particles, of all ranks: without rounding, so that their order does not matter.
+double total_mass(const AnalysisSnapshot& all, int threads, Communicator& ranks = *serial_communicator());
+
+/// Of the members, in their order.
+double group_mass(const AnalysisSnapshot& chosen, const std::vector<std::size_t>& group);
+
+/// And what the sphere about the centre tells, from what is `seen` of all particles (DensitySearch, from the members'
+/// mass to the lowest density); `limits` have a mean.
+void measure_overdensities(const AnalysisSnapshot& all, const SeenFromCenter& seen, const HaloDensities& limits,
+                           GroupProperties& group);
 
 /// Particles, and those of them that the options' species name.
 class ChosenParticles {
  public:
   /// Throws Error(input) as chosen_species() does.
-  ChosenParticles(AnalysisSnapshot all, const AnalysisOptions& options);
+  ChosenParticles(AnalysisSnapshot all, const AnalysisOptions& options,
+                  const std::shared_ptr<Communicator>& ranks = serial_communicator());
   const AnalysisSnapshot& all() const { return all_; }
   const AnalysisSnapshot& chosen() const { return some_ ? *some_ : all_; }
 

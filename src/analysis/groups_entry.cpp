@@ -3,6 +3,7 @@
 #include "analysis/centers.hpp"
 #include "analysis/found_groups.hpp"
 #include "analysis/group_properties.hpp"
+#include "analysis/spread_groups.hpp"
 
 namespace pergola {
 
@@ -43,23 +44,42 @@ Table empty_table(const AnalysisUnits& units) {
   return table;
 }
 
+/// Groups of a snapshot, of which the particles are left out.
+struct MeasuredGroups {
+  AnalysisSnapshot frame;
+  double length = 0;  // that links friends
+  std::vector<GroupProperties> groups;
+};
+
+MeasuredGroups measure(const AnalysisFiles& files, std::size_t number, const AnalysisOptions& options,
+                       const Device& device) {
+  AnalysisSnapshot snapshot = files.snapshot(number);
+  if (files.ranks->size() > 1) {
+    SpreadGroups spread(files.ranks, std::move(snapshot), options, device);
+    return {spread.frame(), spread.length(), spread.properties(0, spread.count())};
+  }
+  MeasuredGroups measured{frame_of(snapshot), 0, {}};
+  const ChosenParticles particles(std::move(snapshot), options);
+  const FoundGroups found = find_groups(particles.chosen(), options, device);
+  measured.length = found.length;
+  measured.groups =
+      group_properties(particles.chosen(), Neighbourhood(particles.all(), device.threads()), found.friends, device);
+  return measured;
+}
+
 AnalysisResult analyze(const AnalysisFiles& files, const AnalysisOptions& options, const Device& device) {
   AnalysisResult result;
   Figure figure{"Groups", "rank", "", "mass", "", true, true, {}};
   for (std::size_t k = 0; k < files.names.size(); ++k) {
-    const ChosenParticles particles(files.snapshot(k), options);
-    const AnalysisSnapshot& snapshot = particles.chosen();
+    const auto [snapshot, length, groups] = measure(files, k, options, device);
     if (k == 0) result.table = empty_table(snapshot.units);
-    const FoundGroups found = find_groups(snapshot, options, device);
-    const auto groups =
-        group_properties(snapshot, Neighbourhood(particles.all(), device.threads()), found.friends, device);
     add_groups(snapshot, groups, result.table);
     FigureLine line{files.names.size() > 1 ? snapshot.moment : "", {}, {}, true};
     for (const GroupProperties& group : groups)
       line.x.push_back(static_cast<double>(line.x.size() + 1)), line.y.push_back(group.mass);
     figure.lines.push_back(line);
     figure.y_unit = snapshot.units.mass;
-    result.findings.push_back({"linking length", snapshot.units.length, found.length});
+    result.findings.push_back({"linking length", snapshot.units.length, length});
     result.findings.push_back({"groups", "", static_cast<double>(groups.size())});
   }
   result.figures.push_back(figure);
@@ -82,11 +102,12 @@ AnalysisEntry groups_entry() {
               "sqrt(2) M V R, Bullock et al. 2001) and concentration (of the halo of Navarro, Frenk & White with this "
               "vmax over the circular speed at r200c). In a cosmological file lengths are comoving and velocities "
               "peculiar, a dx/dt. What cannot be known is nan. The same for any order of the particles and any number "
-              "of threads.",
+              "of threads and ranks.",
           .example = "box.hdf5 --linking 0.2 --least 32 -o groups.csv",
           .needs = AnalysisNeeds::particles,
           .span = AnalysisSpan::last_moment,
           .periodic_only = true,
+          .by_ranks = true,
           .keys = keys,
           .analyze = analyze};
 }

@@ -8,6 +8,8 @@
 #include "analysis/centers.hpp"
 #include "analysis/expected_halos.hpp"
 #include "analysis/found_groups.hpp"
+#include "analysis/group_properties.hpp"
+#include "analysis/spread_groups.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "physics/eisenstein_hu.hpp"
@@ -18,19 +20,25 @@ namespace {
 
 constexpr std::int64_t usual_bins = 16;
 
-std::vector<double> masses_of(const AnalysisSnapshot& snapshot, const FriendGroups& friends) {
+/// Rising.
+std::vector<double> masses_of_groups(const AnalysisFiles& files, AnalysisSnapshot snapshot,
+                                     const AnalysisOptions& options, const Device& device) {
   std::vector<double> masses;
-  for (const auto& group : friends.groups) {
-    double mass = 0;
-    for (const std::size_t i : group) mass += snapshot.particles.mass[i];
-    masses.push_back(mass);
+  if (files.ranks->size() > 1) {
+    masses = SpreadGroups(files.ranks, std::move(snapshot), options, device).masses();
+  } else {
+    const AnalysisSnapshot chosen = chosen_species(std::move(snapshot), options);
+    for (const auto& group : find_groups(chosen, options, device).friends.groups)
+      masses.push_back(group_mass(chosen, group));
   }
   std::sort(masses.begin(), masses.end());
   return masses;
 }
 
-/// Where the universe of the box is known, and the waves in it: from the run beside the file, or as asked for.
-std::optional<ExpectedHalos> expected_halos(const AnalysisSnapshot& snapshot, const AnalysisOptions& options) {
+/// Where the universe of the box is known, and the waves in it: from the run beside the file, or as asked for. `mass`:
+/// of all particles.
+std::optional<ExpectedHalos> expected_halos(const AnalysisSnapshot& snapshot, const AnalysisOptions& options,
+                                            double mass) {
   if (!snapshot.universe || !snapshot.box.periodic()) {
     if (options.sigma8 > 0)
       throw Error(ErrorKind::input,
@@ -44,8 +52,6 @@ std::optional<ExpectedHalos> expected_halos(const AnalysisSnapshot& snapshot, co
   if (options.sigma8 > 0) universe.cosmology.sigma8 = options.sigma8;
   universe.cosmology.n_s = options.n_s.value_or(universe.cosmology.n_s);
   universe.cosmology.omega_baryon = options.omega_baryon.value_or(universe.cosmology.omega_baryon);
-  double mass = 0;
-  for (const double one : snapshot.particles.mass) mass += one;
   return ExpectedHalos(universe, mass / snapshot.box.volume(), physics::eisenstein_hu_power(universe.cosmology));
 }
 
@@ -85,11 +91,10 @@ AnalysisResult analyze(const AnalysisFiles& files, const AnalysisOptions& option
   bool with_theory = false;  // the table has columns for it: the first file decides
   for (std::size_t k = 0; k < files.names.size(); ++k) {
     AnalysisSnapshot whole = files.snapshot(k);
-    const auto expected = expected_halos(whole, options);
+    const AnalysisSnapshot snapshot = frame_of(whole);
+    const auto expected = expected_halos(snapshot, options, total_mass(whole, device.threads(), *files.ranks));
     if (k == 0) with_theory = expected.has_value();
-    const AnalysisSnapshot snapshot = chosen_species(std::move(whole), options);
-    const FoundGroups found = find_groups(snapshot, options, device);
-    const auto masses = masses_of(snapshot, found.friends);
+    const auto masses = masses_of_groups(files, std::move(whole), options, device);
     if (masses.empty() || !(masses.front() > 0))
       throw Error(ErrorKind::input, fmt::format("{}: expected groups of at least {} particles with mass, found none",
                                                 snapshot.name, options.least));
@@ -160,6 +165,7 @@ AnalysisEntry mass_function_entry() {
       .needs = AnalysisNeeds::particles,
       .span = AnalysisSpan::last_moment,
       .periodic_only = true,
+      .by_ranks = true,
       .keys = keys,
       .analyze = analyze};
 }

@@ -13,12 +13,12 @@
 
 namespace pergola {
 
-Neighbourhood::Neighbourhood(const AnalysisSnapshot& snapshot, int threads) : snapshot_(snapshot) {
+Neighbourhood::Neighbourhood(const AnalysisSnapshot& snapshot, int threads, double filled) : snapshot_(snapshot) {
   constexpr std::int64_t chunk = 16384;
   const Particles& p = snapshot.particles;
   if (snapshot.box.periodic())
-    side_ = std::clamp(static_cast<std::int64_t>(std::cbrt(static_cast<double>(p.size()) / 8)), std::int64_t{1},
-                       std::int64_t{256});
+    side_ = std::clamp(static_cast<std::int64_t>(std::cbrt(static_cast<double>(p.size()) / (8 * filled))),
+                       std::int64_t{1}, std::int64_t{256});
   const std::int64_t cells = side_ * side_ * side_;
   // Memory that all threads touch first, for there is much of it.
   const auto cell = std::make_unique_for_overwrite<std::uint32_t[]>(
@@ -110,15 +110,24 @@ Vec3<double> velocity_of(const AnalysisSnapshot& snapshot, const SeenFromCenter&
   return (1 / sphere.mass) * momentum;
 }
 
+DensitySearch::DensitySearch(double mass, double density, double farthest)
+    : radius_(1.2 * std::cbrt(mass / (density * physics::shell_volume(0.0, 1.0)))),
+      density_(density),
+      farthest_(farthest) {}
+
+bool DensitySearch::is_enough(const AnalysisSnapshot& snapshot, const SeenFromCenter& seen) {
+  double within = 0;
+  for (const std::size_t i : seen.order) within += snapshot.particles.mass[i];
+  // Nothing grows from a group without mass.
+  if (!(radius_ > 0) || radius_ >= farthest_ || within < density_ * physics::shell_volume(0.0, radius_)) return true;
+  radius_ *= 1.5;
+  return false;
+}
+
 SeenFromCenter seen_to_density(const Neighbourhood& all, const Vec3<double>& center, double mass, double density) {
-  const Particles& p = all.snapshot().particles;
-  double radius = 1.2 * std::cbrt(mass / (density * physics::shell_volume(0.0, 1.0)));
-  for (;; radius *= 1.5) {
-    const bool all_there_is = radius >= all.farthest();
-    SeenFromCenter seen = all.within(center, std::min(radius, all.farthest()));
-    double within = 0;
-    for (const std::size_t i : seen.order) within += p.mass[i];
-    if (all_there_is || within < density * physics::shell_volume(0.0, radius)) return seen;
+  for (DensitySearch search(mass, density, all.farthest());;) {
+    SeenFromCenter seen = all.within(center, search.radius());
+    if (search.is_enough(all.snapshot(), seen)) return seen;
   }
 }
 

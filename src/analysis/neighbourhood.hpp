@@ -11,7 +11,8 @@ namespace pergola {
 /// All particles in coarse cells, to find those near a place; `snapshot` outlives it. May be asked by several threads.
 class Neighbourhood {
  public:
-  Neighbourhood(const AnalysisSnapshot& snapshot, int threads);
+  /// `filled`: the part of a periodic box that they are in, which cells are made for.
+  Neighbourhood(const AnalysisSnapshot& snapshot, int threads, double filled = 1);
 
   /// Half of a periodic box, beyond which there are images only; infinite in open space.
   double farthest() const;
@@ -49,6 +50,19 @@ Overdensity overdensity_in(const AnalysisSnapshot& snapshot, const SeenFromCente
 
 /// The mean velocity of the particles in a sphere.
 Vec3<double> velocity_of(const AnalysisSnapshot& snapshot, const SeenFromCenter& seen, const Overdensity& sphere);
+
+/// How far one looks for that sphere: from a radius for the mass that is expected in it outward, in a periodic box at
+/// most `farthest`.
+class DensitySearch {
+ public:
+  DensitySearch(double mass, double density, double farthest);
+  double radius() const { return radius_ < farthest_ ? radius_ : farthest_; }
+  /// Whether what is seen within radius() is enough for overdensity_in; if not, the radius grows.
+  bool is_enough(const AnalysisSnapshot& snapshot, const SeenFromCenter& seen);
+
+ private:
+  double radius_, density_, farthest_;
+};
 
 /// What is seen from a place far enough outward for overdensity_in; `mass`: a guess of what will be in the sphere. In a
 /// periodic box at most as far as half of it.

@@ -48,16 +48,6 @@ WantedGroups wanted_groups(const AnalysisSnapshot& chosen, const AnalysisOptions
   return wanted;
 }
 
-double farthest_member(const AnalysisSnapshot& chosen, const std::vector<std::size_t>& group,
-                       const Vec3<double>& center) {
-  double most = 0;
-  for (const std::size_t i : group) {
-    const Vec3<double> d = place_from(chosen, i, center);
-    most = std::max(most, std::sqrt(dot(d, d)));
-  }
-  return most;
-}
-
 std::vector<ProfiledPlace> places_of_groups(const ChosenParticles& particles, const AnalysisOptions& options,
                                             const Device& device) {
   const AnalysisSnapshot& chosen = particles.chosen();
@@ -72,7 +62,7 @@ std::vector<ProfiledPlace> places_of_groups(const ChosenParticles& particles, co
     place.group = wanted.first + static_cast<std::int64_t>(k);
     place.center = {group.center, group.velocity, fmt::format("group {}", place.group)};
     place.r200c = group.r200c, place.m200c = group.m200c;
-    place.high = group.r200m > 0 ? 2 * group.r200m : farthest_member(chosen, wanted.friends.groups[k], group.center);
+    place.high = group.r200m > 0 ? 2 * group.r200m : group.reach;
     place.high = std::min(options.high > 0 ? options.high : place.high, near.farthest());
     place.seen = near.within(group.center, place.high);
     places.push_back(std::move(place));

@@ -44,7 +44,9 @@ step = 0.03125
 [output]
 snapshots_every = 0.1
 energy_every = 0.0625
-analyses = ["power"]
+analyses = ["power", "groups", "mass-function"]
+groups = { least = 4, linking = 0.5 }
+mass-function = { least = 4, linking = 0.5 }
 """
 
 TREE = """
@@ -164,7 +166,7 @@ class MpiTest(harness.CliTest):
             target = self.dir / f"{directory}-{path.name}.csv"
             self.good("convert", path, target)
             out.append(target.read_text())
-        for tables in ("power_*.csv", "spectrum.csv"):
+        for tables in ("power_*.csv", "groups_*.csv", "mass-function_*.csv", "spectrum.csv"):
             out += [path.read_text() for path in sorted((self.dir / directory).glob(tables))]
         return out
 
@@ -265,20 +267,31 @@ class MpiTest(harness.CliTest):
                     self.same_files(self.dir / f"{number}-{files}-1", folder)
                 self.assertEqual(said[1:], said[:1] * 2)
 
-    def test_ranks_measure_the_power_of_a_box_together(self):
-        self.good("--device", "cpu", "ic", "cosmology", "--n", "16^3", "--box", "50", "--redshift", "5", "--files", "3",
-                  "-o", self.dir / "box.hdf5")
-        self.good("--device", "cpu", "analyze", "power", self.dir / "box.hdf5", "-o", self.dir / "one.csv")
+    def same_table(self, ranks, *what):
+        """What one process and several write of an analysis, byte for byte; its lines."""
+        command = ["--device", "cpu", "analyze", *what, "-o"]
+        self.good(*command, self.dir / "one.csv")
+        result = self.mpirun(ranks, *command, self.dir / "several.csv")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout.count("several.csv"), 1, result.stdout)
+        self.assertEqual((self.dir / "several.csv").read_bytes(), (self.dir / "one.csv").read_bytes())
+        return (self.dir / "one.csv").read_text().splitlines()
+
+    def test_ranks_measure_a_box_together(self):
+        box = self.dir / "box.hdf5"
+        self.good("--device", "cpu", "ic", "cosmology", "--n", "16^3", "--box", "50", "--redshift", "0", "--files", "3",
+                  "-o", box)
         for ranks in (2, 3):
-            result = self.mpirun(ranks, "--device", "cpu", "analyze", "power", self.dir / "box.hdf5", "-o",
-                                 self.dir / "several.csv")
-            self.assertEqual(result.returncode, 0, result.stderr)
-            self.assertEqual(result.stdout.count("several.csv"), 1, result.stdout)
-            self.assertEqual((self.dir / "several.csv").read_text(), (self.dir / "one.csv").read_text())
+            self.same_table(ranks, "power", box)
+        groups = self.same_table(3, "groups", box, "--linking", "0.5", "--least", "8")
+        self.assertGreater(len(groups), 10)
+        self.same_table(2, "groups", box, "--linking", "0.5", "--least", "8", "--species", "halo")
+        self.same_table(3, "mass-function", box, "--linking", "0.5", "--least", "8", "--sigma8", "0.8")
 
     def test_a_wrong_command_ends_at_once(self):
         for command in (["analyze", "radii", "nothing.hdf5"], ["picture", "nothing.hdf5", "-o", "a.png"],
-                        ["analyze", "power", "nothing.hdf5"], ["ic", "plummer", "--n", "0", "-o", "a.hdf5"]):
+                        ["analyze", "power", "nothing.hdf5"],
+                        ["analyze", "groups", "nothing.hdf5"], ["ic", "plummer", "--n", "0", "-o", "a.hdf5"]):
             begin = time.monotonic()
             result = self.mpirun(2, *command)
             self.assertEqual(result.returncode, 2, result.stderr)

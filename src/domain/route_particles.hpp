@@ -1,0 +1,28 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "domain/routing.hpp"
+#include "particles/particles.hpp"
+
+namespace pergola {
+
+/// Of particles by their places: lists[r] go to rank r. All ranks call it.
+inline Routing route_lists(Communicator& ranks, int threads, const std::vector<std::vector<std::uint32_t>>& lists) {
+  std::vector<std::uint32_t> order;
+  std::vector<std::int64_t> sent;
+  for (const auto& list : lists) {
+    order.insert(order.end(), list.begin(), list.end());
+    sent.push_back(static_cast<std::int64_t>(list.size()));
+  }
+  return Routing(ranks, threads, std::move(order), std::move(sent));
+}
+
+/// The arriving particles, without their potentials. All ranks call it.
+inline Particles route_particles(const Routing& routing, const Particles& kept) {
+  const auto there = [&](const auto& values) { return routing.there(values.data()); };
+  return {there(kept.id), there(kept.species), there(kept.mass), there(kept.x),  there(kept.y),
+          there(kept.z),  there(kept.vx),      there(kept.vy),   there(kept.vz), {}};
+}
+
+}  // namespace pergola
