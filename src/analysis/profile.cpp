@@ -91,10 +91,13 @@ std::vector<double> profile_edges(const SeenFromCenter& seen, std::int64_t bins,
   return edges;
 }
 
+bool has_mass(const Particles& particles) {
+  return std::any_of(particles.mass.begin(), particles.mass.end(), [](double m) { return m != 0; });
+}
+
 std::vector<ProfileShell> profile_of(const AnalysisSnapshot& snapshot, const SystemCenter& center,
-                                     const SeenFromCenter& seen, const std::vector<double>& edges) {
+                                     const SeenFromCenter& seen, const std::vector<double>& edges, bool by_mass) {
   const Particles& p = snapshot.particles;
-  const bool massless = std::all_of(p.mass.begin(), p.mass.end(), [](double m) { return m == 0; });
   const double flow = expansion_of(snapshot);
   std::vector<ProfileShell> shells;
   double mass_before = 0;
@@ -103,7 +106,7 @@ std::vector<ProfileShell> profile_of(const AnalysisSnapshot& snapshot, const Sys
     ShellSums sums;
     for (; next < seen.order.size() && seen.radius[next] <= edges[k + 1]; ++next) {
       const std::size_t i = seen.order[next];
-      const double weight = massless ? 1 : p.mass[i];
+      const double weight = by_mass ? p.mass[i] : 1;
       if (weight > 0)
         sums.add(p.mass[i], weight, place_from(snapshot, i, center.place), velocity_from(snapshot, i, center.velocity));
     }

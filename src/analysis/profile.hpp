@@ -25,9 +25,13 @@ struct ProfileShell {
 /// that of 99.5 %. Throws Error(input) for a range without an inside.
 std::vector<double> profile_edges(const SeenFromCenter& seen, std::int64_t bins, double low, double high);
 
-/// Shells about the centre. Velocities are those relative to the centre's; dispersions and the anisotropy are not
-/// numbers where fewer than two particles are, and the density's error is that of counting.
+/// Whether any of them has some.
+bool has_mass(const Particles& particles);
+
+/// Shells about the centre. Velocities are those relative to the centre's, weighted with mass or, without `by_mass`,
+/// each particle like any other; dispersions and the anisotropy are not numbers where fewer than two particles are, and
+/// the density's error is that of counting.
 std::vector<ProfileShell> profile_of(const AnalysisSnapshot& snapshot, const SystemCenter& center,
-                                     const SeenFromCenter& seen, const std::vector<double>& edges);
+                                     const SeenFromCenter& seen, const std::vector<double>& edges, bool by_mass);
 
 }  // namespace pergola

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "analysis/nfw_fit.hpp"
 #include "analysis/profiled_places.hpp"
@@ -71,24 +72,6 @@ void draw(const ShownProfile& profile, Panels& panels) {
   panels.anisotropy.lines.push_back({name, r, beta});
 }
 
-/// The particles of one species, in the order of `all`.
-SeenFromCenter only(const Particles& p, const SeenFromCenter& all, std::uint8_t species) {
-  SeenFromCenter some;
-  for (std::size_t k = 0; k < all.order.size(); ++k)
-    if (p.species[all.order[k]] == species) some.order.push_back(all.order[k]), some.radius.push_back(all.radius[k]);
-  return some;
-}
-
-/// Each species that is seen, and `all` where there are several.
-std::vector<std::pair<std::string, SeenFromCenter>> parts_of(const Particles& p, const SeenFromCenter& seen) {
-  std::vector<std::pair<std::string, SeenFromCenter>> parts;
-  for (std::size_t s = 0; s < species_names.size(); ++s)
-    if (auto part = only(p, seen, static_cast<std::uint8_t>(s)); !part.order.empty())
-      parts.emplace_back(std::string(species_names[s]), std::move(part));
-  if (parts.size() > 1) parts.emplace_back("all", seen);
-  return parts;
-}
-
 void say_place(const AnalysisSnapshot& snapshot, const ProfiledPlace& place, AnalysisResult& result) {
   const auto& c = place.center.place;
   result.findings.push_back({fmt::format("center ({}) of {}", place.center.how, snapshot.name), snapshot.units.length,
@@ -108,24 +91,21 @@ void say_fit(const AnalysisSnapshot& snapshot, const ShownProfile& profile, doub
   if (r200c > 0) result.findings.push_back({name("r200c/r_s"), "", r200c / fit.scale_radius});
 }
 
-void add_moment(const ChosenParticles& particles, const AnalysisOptions& options, const Device& device,
-                AnalysisResult& result, Panels& panels, bool name_times) {
-  const AnalysisSnapshot& snapshot = particles.chosen();
-  for (const ProfiledPlace& place : profiled_places(particles, options, device)) {
-    say_place(snapshot, place, result);
-    const auto edges = profile_edges(place.seen, options.bins > 0 ? options.bins : usual_bins, options.low,
-                                     place.high > 0 ? place.high : options.high);
-    for (const auto& [species, part] : parts_of(snapshot.particles, place.seen)) {
-      ShownProfile shown{place.group, species, species, profile_of(snapshot, place.center, part, edges), {}};
-      if (place.group > 0) shown.name += fmt::format(", group {}", place.group);
-      if (name_times) shown.name += fmt::format(", {}", snapshot.moment);
-      const bool fitted = options.nfw == "yes" || (options.nfw == "auto" && place.group > 0);
-      const double edge = place.r200c > 0 ? place.r200c : std::numeric_limits<double>::infinity();
-      shown.fit = fit_nfw(fitted ? shown.shells : std::vector<ProfileShell>(), edge);
-      add_shells(snapshot, shown, result.table);
-      say_fit(snapshot, shown, place.r200c, result);
-      draw(shown, panels);
-    }
+void add_place(const AnalysisSnapshot& snapshot, const PlaceProfile& profile, const AnalysisOptions& options,
+               AnalysisResult& result, Panels& panels, bool name_times) {
+  const ProfiledPlace& place = profile.place;
+  say_place(snapshot, place, result);
+  for (const auto& [number, shells] : profile.parts) {
+    const std::string species(number < species_count ? species_names[static_cast<std::size_t>(number)] : "all");
+    ShownProfile shown{place.group, species, species, shells, {}};
+    if (place.group > 0) shown.name += fmt::format(", group {}", place.group);
+    if (name_times) shown.name += fmt::format(", {}", snapshot.moment);
+    const bool fitted = options.nfw == "yes" || (options.nfw == "auto" && place.group > 0);
+    const double edge = place.r200c > 0 ? place.r200c : std::numeric_limits<double>::infinity();
+    shown.fit = fit_nfw(fitted ? shown.shells : std::vector<ProfileShell>(), edge);
+    add_shells(snapshot, shown, result.table);
+    say_fit(snapshot, shown, place.r200c, result);
+    draw(shown, panels);
   }
 }
 
@@ -134,9 +114,12 @@ AnalysisResult analyze(const AnalysisFiles& files, const AnalysisOptions& option
   Panels panels;
   AnalysisUnits units;
   for (std::size_t k = 0; k < files.names.size(); ++k) {
-    const ChosenParticles particles(files.snapshot(k), options);
-    add_moment(particles, options, device, result, panels, files.names.size() > 1);
-    units = particles.chosen().units;
+    AnalysisSnapshot snapshot = files.snapshot(k);
+    const AnalysisSnapshot frame = frame_of(snapshot);
+    const std::int64_t bins = options.bins > 0 ? options.bins : usual_bins;
+    for (const PlaceProfile& profile : profiles_in(std::move(snapshot), options, bins, device, files.ranks))
+      add_place(frame, profile, options, result, panels, files.names.size() > 1);
+    units = frame.units;
   }
   const auto label = [&units](Figure& figure, const char* title, const char* y, const std::string& unit, bool log) {
     figure.title = title;
@@ -182,6 +165,7 @@ AnalysisEntry profile_entry() {
           .example = "box.hdf5 --groups 3 -o profiles.csv --plot profiles.png",
           .needs = AnalysisNeeds::particles,
           .span = AnalysisSpan::last_moment,
+          .by_ranks = true,
           .keys = keys,
           .analyze = analyze};
 }

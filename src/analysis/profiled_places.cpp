@@ -5,10 +5,16 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "analysis/found_groups.hpp"
+#include "analysis/group_properties.hpp"
 #include "analysis/neighbourhood.hpp"
+#include "analysis/spread_groups.hpp"
 #include "base/error.hpp"
+#include "comm/agreement.hpp"
+#include "comm/lists.hpp"
+#include "domain/gather_particles.hpp"
 
 namespace pergola {
 
@@ -20,62 +26,86 @@ bool asks_for_groups(const AnalysisSnapshot& snapshot, const AnalysisOptions& op
   return options.group > 0 || options.groups > 0 || (snapshot.box.periodic() && options.center == "density");
 }
 
-/// The groups that are asked for, the first of them with its number.
+/// The groups that are asked for, by their numbers from 0.
 struct WantedGroups {
-  std::int64_t first = 1;
-  FriendGroups friends;
+  std::int64_t first = 0, count = 1;
 };
 
-WantedGroups wanted_groups(const AnalysisSnapshot& chosen, const AnalysisOptions& options, const Device& device) {
+/// Of those that were found.
+WantedGroups wanted_groups(std::int64_t found, const AnalysisOptions& options, const std::string& name) {
   if (options.group > 0 && options.groups > 0)
     throw Error(ErrorKind::input, "--group, --groups: expected one of them, found both");
   if (options.center != "density")
     throw Error(ErrorKind::input,
                 fmt::format("--center, {}: expected one of them, found both; a group has its own centre",
                             options.group > 0 ? "--group" : "--groups"));
-  WantedGroups wanted;
-  wanted.friends = find_groups(chosen, options, device).friends;
-  auto& groups = wanted.friends.groups;
-  const auto found = static_cast<std::int64_t>(groups.size());
   if (found == 0 || options.group > found)
     throw Error(ErrorKind::input,
-                fmt::format("{}: profile: expected at least {} groups of at least {} particles, found {}", chosen.name,
+                fmt::format("{}: profile: expected at least {} groups of at least {} particles, found {}", name,
                             std::max<std::int64_t>(options.group, 1), options.least, found));
-  wanted.first = std::max<std::int64_t>(options.group, 1);
-  const std::int64_t count = options.group > 0 ? 1 : std::min(found, std::max<std::int64_t>(options.groups, 1));
-  groups.erase(groups.begin(), groups.begin() + (wanted.first - 1));
-  groups.resize(static_cast<std::size_t>(count));
-  return wanted;
+  if (options.group > 0) return {options.group - 1, 1};
+  return {0, std::min(found, std::max<std::int64_t>(options.groups, 1))};
 }
 
-std::vector<ProfiledPlace> places_of_groups(const ChosenParticles& particles, const AnalysisOptions& options,
-                                            const Device& device) {
+/// The place of a group; `farthest`: beyond it are images only.
+ProfiledPlace place_of(const GroupProperties& group, std::int64_t number, const AnalysisOptions& options,
+                       double farthest) {
+  ProfiledPlace place;
+  place.group = number + 1;
+  place.center = {group.center, group.velocity, fmt::format("group {}", place.group)};
+  place.r200c = group.r200c, place.m200c = group.m200c;
+  place.high = group.r200m > 0 ? 2 * group.r200m : group.reach;
+  place.high = std::min(options.high > 0 ? options.high : place.high, farthest);
+  return place;
+}
+
+/// The particles of one species, in the order of `all`.
+SeenFromCenter only(const Particles& p, const SeenFromCenter& all, std::uint8_t species) {
+  SeenFromCenter some;
+  for (std::size_t k = 0; k < all.order.size(); ++k)
+    if (p.species[all.order[k]] == species) some.order.push_back(all.order[k]), some.radius.push_back(all.radius[k]);
+  return some;
+}
+
+/// Each species that is seen, and all where there are several.
+std::vector<SpeciesShells> shells_about(const AnalysisSnapshot& chosen, const ProfiledPlace& place,
+                                        const SeenFromCenter& seen, const AnalysisOptions& options, std::int64_t bins,
+                                        bool by_mass) {
+  const auto edges = profile_edges(seen, bins, options.low, place.high > 0 ? place.high : options.high);
+  std::vector<SpeciesShells> parts;
+  for (int species = 0; species < species_count; ++species)
+    if (const auto part = only(chosen.particles, seen, static_cast<std::uint8_t>(species)); !part.order.empty())
+      parts.push_back({species, profile_of(chosen, place.center, part, edges, by_mass)});
+  if (parts.size() > 1) parts.push_back({species_count, profile_of(chosen, place.center, seen, edges, by_mass)});
+  return parts;
+}
+
+std::vector<PlaceProfile> profiles_of_groups(const ChosenParticles& particles, const AnalysisOptions& options,
+                                             std::int64_t bins, const Device& device) {
   const AnalysisSnapshot& chosen = particles.chosen();
-  const WantedGroups wanted = wanted_groups(chosen, options, device);
-  const auto groups =
-      group_properties(chosen, Neighbourhood(particles.all(), device.threads()), wanted.friends, device);
+  FriendGroups friends = find_groups(chosen, options, device).friends;
+  const WantedGroups wanted = wanted_groups(static_cast<std::int64_t>(friends.groups.size()), options, chosen.name);
+  friends.groups.erase(friends.groups.begin(), friends.groups.begin() + wanted.first);
+  friends.groups.resize(static_cast<std::size_t>(wanted.count));
+  const auto groups = group_properties(chosen, Neighbourhood(particles.all(), device.threads()), friends, device);
   const Neighbourhood near(chosen, device.threads());
-  std::vector<ProfiledPlace> places;
+  const bool by_mass = has_mass(chosen.particles);
+  std::vector<PlaceProfile> profiles;
   for (std::size_t k = 0; k < groups.size(); ++k) {
-    const GroupProperties& group = groups[k];
-    ProfiledPlace place;
-    place.group = wanted.first + static_cast<std::int64_t>(k);
-    place.center = {group.center, group.velocity, fmt::format("group {}", place.group)};
-    place.r200c = group.r200c, place.m200c = group.m200c;
-    place.high = group.r200m > 0 ? 2 * group.r200m : group.reach;
-    place.high = std::min(options.high > 0 ? options.high : place.high, near.farthest());
-    place.seen = near.within(group.center, place.high);
-    places.push_back(std::move(place));
+    const auto place = place_of(groups[k], wanted.first + static_cast<std::int64_t>(k), options, near.farthest());
+    const SeenFromCenter seen = near.within(place.center.place, place.high);
+    profiles.push_back({place, shells_about(chosen, place, seen, options, bins, by_mass)});
   }
-  return places;
+  return profiles;
 }
 
-ProfiledPlace place_about_center(const ChosenParticles& particles, const AnalysisOptions& options,
-                                 const Device& device) {
+/// `seen`: what was seen from it, of the chosen particles.
+ProfiledPlace place_about_center(const ChosenParticles& particles, const AnalysisOptions& options, const Device& device,
+                                 SeenFromCenter& seen_from_it) {
   const AnalysisSnapshot &chosen = particles.chosen(), &all = particles.all();
   ProfiledPlace place;
   place.center = find_center(chosen, options, device);
-  place.seen = seen_from(chosen, place.center.place);
+  seen_from_it = seen_from(chosen, place.center.place);
   place.r200c = place.m200c = none;
   const HaloDensities limits = halo_densities(all, device.threads());
   if (std::isnan(limits.mean)) return place;
@@ -93,12 +123,100 @@ ProfiledPlace place_about_center(const ChosenParticles& particles, const Analysi
   return place;
 }
 
+PlaceProfile profile_about_center(const ChosenParticles& particles, const AnalysisOptions& options, std::int64_t bins,
+                                  const Device& device) {
+  SeenFromCenter seen;
+  const ProfiledPlace place = place_about_center(particles, options, device, seen);
+  return {place, shells_about(particles.chosen(), place, seen, options, bins, has_mass(particles.chosen().particles))};
+}
+
+/// A shell on its way to all ranks.
+struct ShellRow {
+  std::int64_t place = 0, species = 0;
+  ProfileShell shell;
+};
+
+void add_rows(std::int64_t place, const std::vector<SpeciesShells>& parts, std::vector<ShellRow>& to) {
+  for (const auto& [species, shells] : parts)
+    for (const ProfileShell& shell : shells) to.push_back({place, species, shell});
+}
+
+/// The shells that the ranks have found to their places, on all of them.
+void share_shells(Communicator& ranks, const std::vector<ShellRow>& own, std::vector<PlaceProfile>& profiles) {
+  for (const ShellRow& row : gather_lists_on_all(ranks, own)) {
+    auto& parts = profiles[static_cast<std::size_t>(row.place)].parts;
+    if (parts.empty() || parts.back().species != row.species) parts.push_back({row.species, {}});
+    parts.back().shells.push_back(row.shell);
+  }
+}
+
+/// Each by one rank.
+std::vector<PlaceProfile> profiles_of_spread_groups(const std::shared_ptr<Communicator>& ranks,
+                                                    AnalysisSnapshot snapshot, const AnalysisOptions& options,
+                                                    std::int64_t bins, const Device& device) {
+  SpreadGroups groups(ranks, std::move(snapshot), options, device);
+  const WantedGroups wanted = wanted_groups(groups.count(), options, groups.frame().name);
+  std::vector<PlaceProfile> profiles;
+  for (const GroupProperties& group : groups.properties(wanted.first, wanted.count)) {
+    const std::int64_t number = wanted.first + static_cast<std::int64_t>(profiles.size());
+    profiles.push_back({place_of(group, number, options, groups.farthest()), {}});
+  }
+  std::vector<ShellRow> rows;
+  for (std::int64_t round = 0; round < wanted.count; round += ranks->size()) {
+    const std::int64_t mine = round + ranks->rank();
+    std::vector<Sphere> spheres;
+    if (mine < wanted.count) {
+      const ProfiledPlace& place = profiles[static_cast<std::size_t>(mine)].place;
+      spheres.push_back({place.center.place, place.high});
+    }
+    const auto found = groups.chosen_in(spheres);
+    on_all(*ranks, [&] {
+      if (found.empty()) return;
+      const ProfiledPlace& place = profiles[static_cast<std::size_t>(mine)].place;
+      const SeenFromCenter seen = seen_from(found[0], place.center.place);
+      add_rows(mine, shells_about(found[0], place, seen, options, bins, groups.has_mass()), rows);
+    });
+  }
+  share_shells(*ranks, rows, profiles);
+  return profiles;
+}
+
+/// By rank 0, from all particles.
+PlaceProfile profile_about_center_of_all(const std::shared_ptr<Communicator>& ranks, AnalysisSnapshot snapshot,
+                                         const AnalysisOptions& options, std::int64_t bins, const Device& device) {
+  struct Numbers {
+    Vec3<double> place, velocity;
+    double r200c, m200c;
+  } numbers{};
+  PlaceProfile profile;
+  std::vector<ShellRow> rows;
+  snapshot.particles = gather_on_root(*ranks, snapshot.particles);
+  on_root(*ranks, [&] {
+    profile = profile_about_center(ChosenParticles(std::move(snapshot), options), options, bins, device);
+    add_rows(0, std::exchange(profile.parts, {}), rows);
+    const auto& [center, high, group, r200c, m200c] = profile.place;
+    numbers = {center.place, center.velocity, r200c, m200c};
+  });
+  numbers = share_value(*ranks, numbers);
+  share(*ranks, profile.place.center.how);
+  profile.place = {{numbers.place, numbers.velocity, profile.place.center.how}, 0, 0, numbers.r200c, numbers.m200c};
+  std::vector<PlaceProfile> profiles{profile};
+  share_shells(*ranks, rows, profiles);
+  return profiles[0];
+}
+
 }  // namespace
 
-std::vector<ProfiledPlace> profiled_places(const ChosenParticles& particles, const AnalysisOptions& options,
-                                           const Device& device) {
-  if (asks_for_groups(particles.chosen(), options)) return places_of_groups(particles, options, device);
-  return {place_about_center(particles, options, device)};
+std::vector<PlaceProfile> profiles_in(AnalysisSnapshot snapshot, const AnalysisOptions& options, std::int64_t bins,
+                                      const Device& device, const std::shared_ptr<Communicator>& ranks) {
+  const bool of_groups = asks_for_groups(snapshot, options);
+  if (ranks->size() > 1) {
+    if (of_groups) return profiles_of_spread_groups(ranks, std::move(snapshot), options, bins, device);
+    return {profile_about_center_of_all(ranks, std::move(snapshot), options, bins, device)};
+  }
+  const ChosenParticles particles(std::move(snapshot), options);
+  if (of_groups) return profiles_of_groups(particles, options, bins, device);
+  return {profile_about_center(particles, options, bins, device)};
 }
 
 std::vector<Key<AnalysisOptions>> profiled_group_keys() {

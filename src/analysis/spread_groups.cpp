@@ -1,11 +1,13 @@
 #include "analysis/spread_groups.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
 #include "analysis/centers.hpp"
 #include "analysis/found_groups.hpp"
+#include "analysis/profile.hpp"
 #include "comm/lists.hpp"
 #include "device/parallel.hpp"
 
@@ -72,8 +74,10 @@ SpreadGroups::SpreadGroups(std::shared_ptr<Communicator> ranks, AnalysisSnapshot
   {
     const ChosenParticles particles(std::move(own), options_, ranks_);
     const Particles &chosen = particles.chosen().particles, &all = particles.all().particles;
-    std::int64_t total = chosen.size();
-    ranks_->all_reduce(&total, 1, Reduction::sum);
+    std::array<std::int64_t, 2> sums{chosen.size(), pergola::has_mass(chosen) ? 1 : 0};
+    ranks_->all_reduce(sums.data(), sums.size(), Reduction::sum);
+    const std::int64_t total = sums[0];
+    has_mass_ = sums[1] > 0;
     slabs_.emplace(*ranks_, friend_frame(*ranks_, chosen, frame_.box, linking_length(frame_, options_, total)), all);
     here_.emplace(with_particles(frame_, bring_to_slabs(*ranks_, *slabs_, all, threads)), options_, ranks_);
   }

@@ -39,8 +39,11 @@ class SpreadGroups {
   std::vector<double> masses() const;
   /// The same of the groups first … first + count − 1.
   std::vector<GroupProperties> properties(std::int64_t first, std::int64_t count);
-  /// The chosen particles of all ranks in each of this rank's spheres, of a radius of at most
-  /// Neighbourhood::farthest().
+  /// As Neighbourhood::farthest() of all particles.
+  double farthest() const { return near_->farthest(); }
+  /// Whether any of the chosen particles of all ranks has mass.
+  bool has_mass() const { return has_mass_; }
+  /// The chosen particles of all ranks in each of this rank's spheres, of a radius of at most farthest().
   std::vector<AnalysisSnapshot> chosen_in(const std::vector<Sphere>& spheres);
 
  private:
@@ -59,6 +62,7 @@ class SpreadGroups {
   FriendGroups friends_;
   std::vector<std::int64_t> numbers_;  // of this rank's groups, rising
   std::int64_t count_ = 0;
+  bool has_mass_ = false;
 };
 
 }  // namespace pergola

@@ -27,7 +27,7 @@ AnalysisSnapshot model(const std::string& name, std::int64_t n, std::map<std::st
 std::vector<ProfileShell> shells_of(const AnalysisSnapshot& snapshot, double low, double high, std::int64_t bins) {
   const SystemCenter center{{0, 0, 0}, {0, 0, 0}, "given"};
   const auto seen = seen_from(snapshot, center.place);
-  return profile_of(snapshot, center, seen, profile_edges(seen, bins, low, high));
+  return profile_of(snapshot, center, seen, profile_edges(seen, bins, low, high), has_mass(snapshot.particles));
 }
 
 AnalysisFiles one_file(const AnalysisSnapshot& snapshot) {

@@ -10,10 +10,13 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string>
 
 #include "analysis/found_groups.hpp"
+#include "analysis/profiled_places.hpp"
 #include "base/error.hpp"
 #include "base/philox.hpp"
+#include "base/text.hpp"
 #include "comm/shares.hpp"
 #include "comm/thread_ranks.hpp"
 #include "particles/particle_source.hpp"
@@ -204,6 +207,77 @@ TEST(SpreadGroups, OfNoParticlesAreRefusedByAll) {
   run_on_thread_ranks(3, [&](Communicator& ranks) {
     EXPECT_THROW(SpreadGroups(shared(ranks), part_of(all, ranks), options, Device::open("cpu", 1)), Error);
     EXPECT_THROW(SpreadGroups(shared(ranks), part_of(all, ranks), linking(3, 5), Device::open("cpu", 1)), Error);
+  });
+}
+
+/// Tables and sentences of an analysis by ranks, against those of one rank.
+void expect_result_of_one_rank(const AnalysisEntry& entry, const AnalysisSnapshot& all, const AnalysisOptions& options,
+                               const std::vector<int>& rank_counts) {
+  ASSERT_TRUE(entry.by_ranks);
+  const auto result = [&](Communicator& ranks) {
+    AnalysisFiles files;
+    files.names = {all.name};
+    files.snapshot = [&](std::size_t) { return part_of(all, ranks); };
+    files.ranks = shared(ranks);
+    return entry.analyze(files, options, Device::open("cpu", 1));
+  };
+  const auto text = [](const AnalysisResult& found) {
+    std::string words = to_csv(found.table);
+    for (const Finding& finding : found.findings) {
+      words += finding.name;
+      if (const auto* word = std::get_if<std::string>(&finding.value)) words += *word;
+      if (const auto* number = std::get_if<double>(&finding.value)) words += to_text(*number);
+    }
+    return words;
+  };
+  const std::string one = text(result(*serial_communicator()));
+  for (const int count : rank_counts)
+    run_on_thread_ranks(count, [&](Communicator& ranks) { EXPECT_EQ(text(result(ranks)), one) << count << " ranks"; });
+}
+
+TEST(SpreadProfiles, OfGroupsHaveTheBitsOfOneRank) {
+  const auto all = clumps(4000);
+  AnalysisOptions options = linking(0.2, 20);
+  options.bins = 6;
+  expect_result_of_one_rank(profile_entry(), all, options, {2, 3});
+  options.groups = 9;
+  expect_result_of_one_rank(profile_entry(), all, options, {2, 4, 7, 64});
+  options.groups = 0, options.group = 3, options.high = 1, options.species = "halo";
+  expect_result_of_one_rank(profile_entry(), all, options, {3});
+}
+
+// A group without mass among others: how shells are weighted is decided by all particles.
+TEST(SpreadProfiles, OfGroupsWithoutMassHaveTheBitsOfOneRank) {
+  auto all = clumps(2000);
+  for (std::size_t i = 0; i < all.particles.id.size(); ++i)
+    if (i % 23 < 12) all.particles.mass[i] = 0;
+  AnalysisOptions options = linking(0.2, 20);
+  options.bins = 4, options.groups = 8;
+  expect_result_of_one_rank(profile_entry(), all, options, {3});
+}
+
+TEST(SpreadProfiles, OfASystemInOpenSpaceHaveTheBitsOfOneRank) {
+  auto all = clumps(500);
+  all.box = {};
+  AnalysisOptions options;
+  options.bins = 5;
+  expect_result_of_one_rank(profile_entry(), all, options, {2, 7});
+  options.center = "potential", options.softening = 0.01;
+  expect_result_of_one_rank(profile_entry(), all, options, {3});
+}
+
+// Where one rank finds that there is nothing all say so, in the words of one.
+TEST(SpreadProfiles, ThatCannotBeAreRefusedByAll) {
+  const auto all = clumps(1000);
+  run_on_thread_ranks(3, [&](Communicator& ranks) {
+    AnalysisOptions options = linking(0.2, 20);
+    options.group = 1000;
+    const auto profiles = [&] {
+      return profiles_in(part_of(all, ranks), options, 6, Device::open("cpu", 1), shared(ranks));
+    };
+    EXPECT_THROW(profiles(), Error);
+    options.group = 1, options.low = 2, options.high = 1;
+    EXPECT_THROW(profiles(), Error);
   });
 }
 

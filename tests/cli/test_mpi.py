@@ -44,9 +44,10 @@ step = 0.03125
 [output]
 snapshots_every = 0.1
 energy_every = 0.0625
-analyses = ["power", "groups", "mass-function"]
+analyses = ["power", "groups", "mass-function", "profile"]
 groups = { least = 4, linking = 0.5 }
 mass-function = { least = 4, linking = 0.5 }
+profile = { least = 4, linking = 0.5, groups = 3, bins = 4, from = 0.05, to = 0.3 }
 """
 
 TREE = """
@@ -67,6 +68,7 @@ step = 0.03125
 [output]
 snapshots_every = 0.125
 energy_every = 0.0625
+analyses = ["profile"]
 """
 
 TREEPM = """
@@ -166,7 +168,7 @@ class MpiTest(harness.CliTest):
             target = self.dir / f"{directory}-{path.name}.csv"
             self.good("convert", path, target)
             out.append(target.read_text())
-        for tables in ("power_*.csv", "groups_*.csv", "mass-function_*.csv", "spectrum.csv"):
+        for tables in ("power_*.csv", "groups_*.csv", "mass-function_*.csv", "profile_*.csv", "spectrum.csv"):
             out += [path.read_text() for path in sorted((self.dir / directory).glob(tables))]
         return out
 
@@ -287,6 +289,9 @@ class MpiTest(harness.CliTest):
         self.assertGreater(len(groups), 10)
         self.same_table(2, "groups", box, "--linking", "0.5", "--least", "8", "--species", "halo")
         self.same_table(3, "mass-function", box, "--linking", "0.5", "--least", "8", "--sigma8", "0.8")
+        shells = self.same_table(3, "profile", box, "--linking", "0.5", "--groups", "5", "--bins", "6", "--from", "0.5", "--to", "5")
+        self.assertEqual(len(shells), 1 + 5 * 7)
+        self.same_table(2, "profile", box, "--center", "25,25,25", "--to", "10")
 
     def test_a_wrong_command_ends_at_once(self):
         for command in (["analyze", "radii", "nothing.hdf5"], ["picture", "nothing.hdf5", "-o", "a.png"],
