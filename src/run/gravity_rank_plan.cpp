@@ -3,7 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "device/buffer.hpp"
+#include "device/shared_buffer.hpp"
 #include "gravity/solver_entry.hpp"
+#include "gravity/tree.hpp"
+#include "gravity/treepm.hpp"
+#include "models/model_source.hpp"
 #include "run/plan_parts.hpp"
 #include "run/plan_sample.hpp"
 #include "sim/gravity_system.hpp"
@@ -46,43 +51,166 @@ bool fits(const Smaller& run, const Device& device, int ranks, double free) {
          trial_memory * free;
 }
 
-DryRun dry_run(const Smaller& run, int ranks) {
-  RunConfig config = run.config;
+/// A thinned sample with what its places say.
+struct DrySample {
+  RunConfig config;
+  Sample sample;
+  bool equal_masses = true;
+  SampledPlaces places;  // in a periodic box
+};
+
+DrySample make_sample(const Smaller& run, int threads, double run_n, double grown = 1) {
+  DrySample made{run.config, {}, true, {}};
+  made.sample = thinned(made.config, run.n, threads);
+  const Particles& particles = made.sample.particles;
+  made.equal_masses =
+      std::adjacent_find(particles.mass.begin(), particles.mass.end(), std::not_equal_to<>()) == particles.mass.end();
+  const Box box = box_of(run.config.gravity);
+  if (!box.periodic() || !box.given()) return made;
+  const auto parts = made.config.particles.all();
+  const bool lattice = parts.size() == 1 && parts[0].file.empty() && find_model(parts[0].model).cube;
+  const auto side = static_cast<std::int64_t>(std::llround(std::cbrt(static_cast<double>(particles.size()))));
+  made.places = SampledPlaces::of(particles, box, lattice ? side : 0, std::cbrt(run_n), grown);
+  return made;
+}
+
+DryRun dry_run(const DrySample& made, int ranks) {
+  RunConfig config = made.config;
+  const Sample& sample = made.sample;
   config.run.device = "cpu", config.run.threads = 1;
   const std::int64_t steps =
       integrator_entry(config.time.integrator).in_blocks(config.time) ? dry_block_steps : dry_shared_steps;
-  const Sample sample = thinned(config, run.n, 1);
   return count_traffic(ranks, steps, config.run.end_time, [&](std::shared_ptr<Communicator> rank) {
     return std::make_unique<GravitySystem>(config, sample.particles, sample.time, std::move(rank));
   });
 }
 
-}  // namespace
+/// What is known of a method's traffic.
+struct SpreadMethod {
+  std::optional<SlabMesh> mesh;
+  std::optional<tree::Forest> forest;  // of GPUs
+};
 
-RankPlan plan_gravity_ranks(const RunConfig& config, const RunPlan& plan, const PlanOptions& options,
-                            double program_bytes) {
-  RankPlan found{.ranks = options.ranks, .network = options.network};
-  found.one_rank_seconds = step_seconds(plan);
-  found.device_bytes = plan.device_bytes, found.host_bytes = plan.host_bytes;
-  if (options.ranks == 1) {
-    foretell_ranks(found, {});
-    return found;
-  }
-  const Device device = Device::open(config.run.device, config.run.threads);
-  const auto rank =
-      make_integrator(config.time_options(), config.solver_options(), {device, lone_rank_of(options.ranks), nullptr});
-  if (!rank->spread()) {
-    found.spread = false;
-    return found;
-  }
-  found.device_bytes = device_bytes_of(config, device, plan.n, options.ranks);
-  found.host_bytes = program_bytes + host_bytes_of(config, plan.n, options.ranks);
+/// Cells of a box of so many times the volume: as dense, and along z a multiple of the ranks where that is near.
+std::array<int, 3> grown_cells(const std::array<int, 3>& cells, double grown, int ranks) {
+  constexpr double near = 0.05;
+  std::array<int, 3> all = cells;
+  if (grown == 1) return all;
+  for (int& count : all) count = 2 * static_cast<int>(std::lround(0.5 * count * std::cbrt(grown)));
+  const double times = std::max(1.0, std::round(static_cast<double>(all[2]) / ranks));
+  if (std::abs(times * ranks / all[2] - 1) < near) all[2] = static_cast<int>(times) * ranks;
+  return all;
+}
 
+/// For n particles, `grown` times those of the configuration.
+SpreadMethod find_method(const RunConfig& config, std::int64_t n, double grown, int ranks, bool on_gpus) {
+  SpreadMethod method;
+  const SolverOptions options = config.solver_options();
+  const Box box = box_of(options);
+  if (!box.periodic() || !box.given() || integrator_entry(config.time.integrator).in_blocks(config.time)) return method;
+  const int bytes = options.precision == Precision::single ? 4 : 8;
+  const Device cpu = Device::open("cpu", 1);
+  const bool split = options.precision == Precision::single ? make_solver<float>(options, cpu)->info().long_range
+                                                            : make_solver<double>(options, cpu)->info().long_range;
+  const auto slabs = [&](const MeshOptions& mesh) {
+    return SlabMesh{grown_cells(mesh.cells, grown, ranks), mesh.assignment, mesh.gradient, bytes, on_gpus};
+  };
+  if (split) {
+    TreePmParameters found =
+        treepm_parameters(options, static_cast<std::int64_t>(std::llround(static_cast<double>(n) / grown)), box);
+    method.mesh = slabs(treepm_mesh_options(options, found).mesh);
+    found.tree_box.side = std::cbrt(grown) * found.tree_box.side;
+    if (on_gpus) method.forest = treepm_forest(found, n, tree_softening(options.softening, found.opening));
+  } else if (solver_entry(options.solver).can.smooths && options.mesh.poisson == Poisson::fft) {
+    method.mesh = slabs(options.mesh);
+  }
+  return method;
+}
+
+/// Who works on what, counted with a sample.
+struct CountedMethod {
+  std::vector<TrafficPart> parts;
+  RoutedCopies slabs;
+  ForestCopies forest;
+};
+
+/// `of_mean`: traffic of the mean rank, not of the one that has most.
+CountedMethod count_method(SpreadMethod method, const DrySample& made, double n, int ranks, int ranks_per_node,
+                           bool of_mean) {
+  CountedMethod counted;
+  if (!method.mesh) return counted;
+  method.mesh->equal_masses = made.equal_masses;
+  counted.slabs =
+      count_slabs(made.places, ranks, ranks_per_node, method.mesh->cells[2], static_cast<int>(method.mesh->assignment));
+  if (of_mean) counted.slabs.imbalance = 1;
+  counted.parts = slab_traffic(*method.mesh, n, ranks, ranks_per_node, counted.slabs);
+  if (!method.forest) return counted;
+  counted.forest = count_forest(made.places, ranks, ranks_per_node, *method.forest);
+  for (const TrafficPart& part : forest_traffic(*method.forest, method.mesh->value_bytes, n, ranks, counted.forest))
+    counted.parts.push_back(part);
+  return counted;
+}
+
+/// Stages whose work is that of particles where they are kept, and where their trees are; others are the mesh's.
+constexpr std::string_view kept_stages[] = {"position", "sort"};
+constexpr std::string_view build_stage = "tree", walk_stage = "walk";
+
+/// On GPUs: the guests that trees hold too, and ranks that have more particles than others.
+void set_gpu_work(RankPlan& found, const std::vector<StageSeconds>& stages, const CountedMethod& counted) {
+  double all = 0, added = 0, uneven = 0;
+  for (const StageSeconds& stage : stages) {
+    const bool kept = std::find(std::begin(kept_stages), std::end(kept_stages), stage.name) != std::end(kept_stages);
+    const bool of_tree = stage.name == build_stage || stage.name == walk_stage;
+    const double guests = stage.name == build_stage ? counted.forest.guests.copies * stage.seconds : 0;
+    all += stage.seconds, added += guests;
+    uneven += (stage.seconds + guests) * ((kept      ? 1
+                                           : of_tree ? counted.forest.own.imbalance
+                                                     : counted.slabs.imbalance) -
+                                          1);
+  }
+  if (!(all > 0)) return;
+  found.added_work = added / all;
+  found.imbalance = 1 + uneven / (all + added);
+}
+
+/// Bytes of a rank's device beside what one process has for its share, where no part says it: particles that arrive
+/// for the slab, own ones and guests for the tree with their answers, and planes around the slab.
+double arriving_bytes(const SpreadMethod& method, const CountedMethod& counted, double share, int ranks) {
+  const SlabMesh& mesh = *method.mesh;
+  const double each = mesh.value_bytes;
+  const double planes = static_cast<int>(mesh.assignment) + 3;
+  double bytes = share * counted.slabs.imbalance * (5 * each + 4) +
+                 planes * mesh.cells[0] * mesh.cells[1] * (8 + each) * (ranks > 1 ? 1 : 0);
+  if (method.forest)
+    bytes += share * counted.forest.own.imbalance *
+             ((1 + counted.forest.guests.copies) * (4 * each + 8) + 2 * 3 * 8 + 3 * each);
+  return bytes;
+}
+
+/// Between a GPU and page-locked memory of the host, the slower way.
+double staging_rate(const Device& device) {
+  constexpr std::int64_t bytes = std::int64_t{1} << 26;
+  Buffer<std::byte> there(device, bytes);
+  SharedBuffer<std::byte> here(device, bytes);
+  there.zero();
+  const auto seconds = [&](const auto& copy) {
+    constexpr int times = 4;
+    copy(), device.synchronize();
+    const auto begin = Clock::now();
+    for (int k = 0; k < times; ++k) copy();
+    device.synchronize();
+    return seconds_since(begin) / times;
+  };
+  const double out = seconds([&] { device.memory().to_host(here.data(), there.data(), bytes); });
+  const double in = seconds([&] { device.memory().from_host(there.data(), here.data(), bytes); });
+  return static_cast<double>(bytes) / std::max(out, in);
+}
+
+/// Samples that ranks send each other in this process, and what is known by rule of them.
+void run_samples(RankPlan& found, RunShape& shape, const RunConfig& config, const RunPlan& plan, const Device& device) {
   // A plain mesh is cheap, and each rank should have some of its planes in the sample too.
   const SolverEntry& solver = solver_entry(config.gravity.solver);
-  const bool mesh_is_shared = solver.cost != StepCost::cells ||
-                              (box_of(config.gravity).periodic() && config.gravity.mesh.poisson == Poisson::fft);
-  int ranks = std::min(options.ranks, mesh_is_shared ? most_dry_ranks : most_dry_whole_meshes);
+  int ranks = std::min(found.ranks, shape.mesh_is_shared ? most_dry_ranks : most_dry_whole_meshes);
   std::int64_t most = most_dry_particles;
   if (solver.can.smooths) most = std::max<std::int64_t>(most, 8LL * ranks * ranks * ranks);
   Smaller tried = plan.n <= most ? Smaller{config, plan.n} : smaller_run(config, plan.n, most);
@@ -92,11 +220,71 @@ RankPlan plan_gravity_ranks(const RunConfig& config, const RunPlan& plan, const 
     else
       ranks /= 2;
   }
-  const RunShape shape{static_cast<double>(plan.n), tried.n == plan.n && ranks == options.ranks, mesh_is_shared};
-  found.counted.push_back(dry_run(tried, ranks));
-  set_added_work(found.counted.front(), dry_run(tried, 1));
-  if (!shape.whole)
-    found.counted.push_back(dry_run(smaller_run(config, plan.n, std::max<std::int64_t>(1, tried.n / 8)), ranks));
+  // Ranks without planes send less than the rule has it.
+  if (const SpreadMethod method = find_method(tried.config, tried.n, 1, ranks, false); method.mesh)
+    ranks = std::min(ranks, method.mesh->cells[2]);
+  shape.whole = !found.weak && tried.n == plan.n && ranks == found.ranks;
+  const auto count = [&](const Smaller& run) {
+    const DrySample made = make_sample(run, device.threads(), static_cast<double>(run.n));
+    const auto n = made.sample.particles.size();
+    const CountedMethod counted =
+        count_method(find_method(made.config, n, 1, ranks, false), made, static_cast<double>(n), ranks, 1, true);
+    found.counted.push_back(dry_run(made, ranks));
+    if (!counted.parts.empty()) shape.of_counted.push_back(sum_of(counted.parts));
+    if (found.counted.size() == 1) set_added_work(found.counted.front(), dry_run(made, 1));
+  };
+  count(tried);
+  if (!shape.whole) count(smaller_run(config, plan.n, std::max<std::int64_t>(1, tried.n / 8)));
+}
+
+/// Of the sample that tells who works on what: some hundred particles for each rank.
+constexpr std::int64_t particles_of_a_rank = 256, most_placed = 1 << 21;
+
+}  // namespace
+
+RankPlan plan_gravity_ranks(const RunConfig& config, const RunPlan& plan, const PlanOptions& options, int ranks,
+                            double program_bytes) {
+  RankPlan found{.ranks = ranks, .weak = options.weak, .network = options.network};
+  const double grown = options.weak ? ranks : 1, n = grown * static_cast<double>(plan.n);
+  found.one_rank_seconds = grown * step_seconds(plan);
+  found.device_bytes = plan.device_bytes, found.host_bytes = plan.host_bytes;
+  RunShape shape{.n = n, .stages = plan.stages};
+  if (ranks == 1) {
+    foretell_ranks(found, shape);
+    return found;
+  }
+  const Device device = Device::open(config.run.device, config.run.threads);
+  const auto rank =
+      make_integrator(config.time_options(), config.solver_options(), {device, lone_rank_of(ranks), nullptr});
+  found.spread = rank->spread();
+  const SpreadMethod method = find_method(config, static_cast<std::int64_t>(n), grown, ranks, device.is_cuda());
+  found.foretold = found.spread || (device.is_cuda() && method.mesh);
+  if (!found.foretold) return found;
+
+  CountedMethod counted;
+  if (method.mesh) {
+    const std::int64_t most = std::clamp(ranks * particles_of_a_rank, most_dry_particles, most_placed);
+    const DrySample made = make_sample({config, std::min(plan.n, most)}, device.threads(), n, grown);
+    counted = count_method(method, made, n, ranks, options.network.ranks_per_node, false);
+    shape.by_rule = counted.parts;
+  }
+  const double own_share = grown / ranks * (plan.device_bytes + plan.host_bytes - program_bytes);
+  found.host_bytes = program_bytes + host_bytes_of(config, plan.n, options.weak ? 1 : ranks);
+  if (found.spread && !options.weak)
+    found.device_bytes = device_bytes_of(config, device, plan.n, ranks);
+  else if (method.mesh)
+    found.device_bytes = grown / ranks * plan.device_bytes + arriving_bytes(method, counted, n / ranks, ranks);
+  shape.mesh_is_shared = solver_entry(config.gravity.solver).cost != StepCost::cells ||
+                         (box_of(config.gravity).periodic() && config.gravity.mesh.poisson == Poisson::fft);
+  if (device.is_cuda()) {
+    set_gpu_work(found, plan.stages, counted);
+    found.network.staging_bytes_per_second = staging_rate(device);
+    for (const TrafficPart& part : shape.by_rule)
+      found.host_bytes = std::max(found.host_bytes, program_bytes + 2 * part.bytes);
+  } else {
+    run_samples(found, shape, config, plan, device);
+  }
+  found.constant_bytes = std::max(0.0, found.device_bytes + found.host_bytes - own_share);
   foretell_ranks(found, shape);
   return found;
 }

@@ -31,7 +31,7 @@ constexpr std::int64_t fewest_pilot_particles = 128, most_pilot_particles = 4096
 /// Meshes up to so many cells a side are tried as they are.
 constexpr int most_side_cpu = 192, most_side_gpu = 512;
 constexpr std::int64_t most_mesh_particles_cpu = 1 << 21, most_mesh_particles_gpu = 1 << 24;
-constexpr int mesh_trial_cells = 64;
+constexpr int fewest_side = 16;
 
 /// In the periodic box that comes with the particles, where the configuration leaves it open.
 RunConfig with_stated_box(RunConfig config, double side) {
@@ -70,7 +70,7 @@ class GravityTrial {
     return device_.is_cuda() ? device <= device_free && host <= free : device + host <= free;
   }
   std::int64_t choose_size();
-  void shrink_mesh();
+  std::int64_t shrink_mesh();
   std::unique_ptr<System> make_trial(std::int64_t n, Cost& start);
   void try_pilot(double whole_seconds);
   void take_remarks(const std::vector<Remark>& remarks);
@@ -111,19 +111,31 @@ std::unique_ptr<System> GravityTrial::make_trial(std::int64_t n, Cost& start) {
   return system;
 }
 
-/// A mesh that is too large for a trial is made smaller.
-void GravityTrial::shrink_mesh() {
-  double fewer = 1;
-  solver_.trial(config_.gravity, device_.is_cuda() ? most_side_gpu : most_side_cpu, fewer);
-  if (fewer > 1 || !fits(1)) trial_config_.gravity = solver_.trial(config_.gravity, mesh_trial_cells, scale_.cells);
+/// A mesh that is too large for a trial, or has too many particles, is made smaller, with as many particles per cell.
+/// Returns how many there are.
+std::int64_t GravityTrial::shrink_mesh() {
+  const std::int64_t most = device_.is_cuda() ? most_mesh_particles_gpu : most_mesh_particles_cpu;
+  std::int64_t n = std::min(count_.n, most);
+  double most_fewer = 1;
+  solver_.trial(config_.gravity, fewest_side, most_fewer);
+  if (most_fewer == 1) return n;  // small, or chosen by the number of particles
+  for (int side = device_.is_cuda() ? most_side_gpu : most_side_cpu; side >= fewest_side; side /= 2) {
+    double fewer = 1;
+    const SolverOptions smaller = solver_.trial(config_.gravity, side, fewer);
+    if (fewer > 1) {
+      trial_config_.gravity = smaller, scale_.cells = fewer;
+      n = std::min<std::int64_t>(most, std::llround(static_cast<double>(count_.n) / fewer));
+    }
+    if (fewer * static_cast<double>(most) >= static_cast<double>(count_.n) && fits(n)) break;
+  }
+  return std::max<std::int64_t>(n, 1);
 }
 
 /// As many particles as memory and time allow.
 std::int64_t GravityTrial::choose_size() {
   std::int64_t n = count_.n;
   if (solver_.cost == StepCost::cells) {
-    shrink_mesh();
-    n = std::min(n, device_.is_cuda() ? most_mesh_particles_gpu : most_mesh_particles_cpu);
+    n = shrink_mesh();
   } else if (n > probe_particles) {
     // The first forces of all also bring the device up, which says nothing about more particles.
     Cost first, start;
@@ -261,6 +273,7 @@ void GravityTrial::make() {
   take_remarks(system->remarks());
   const double most = steps_vary() ? longest_steps_seconds : longest_fixed_steps_seconds;
   steps_ = try_steps(*system, trial_config_, std::clamp(left() - 0.5, 0.1, most));
+  plan_.stages = stages_of(steps_);
   outputs_ = try_outputs(*system, config_, left() - 1);
   const double program_and_run = most_resident_bytes();
   system.reset();
@@ -325,7 +338,7 @@ RunPlan plan_gravity(const RunConfig& given, const PlanOptions& options) {
     GravityTrial(plan, config, device, count).make();
   else
     guess_gravity(plan, config, device, std::max(0.0, config.length_between(count.start_time, config.run.end_time)));
-  if (options.ranks > 0) plan.ranks = plan_gravity_ranks(config, plan, options, program);
+  for (const int ranks : options.ranks) plan.ranks.push_back(plan_gravity_ranks(config, plan, options, ranks, program));
   plan.universe = universe_resolution(config, count.n, count.start_time);
   plan.fits = device.is_cuda() ? plan.device_bytes <= plan.device_free_bytes && plan.host_bytes <= plan.host_free_bytes
                                : plan.device_bytes + plan.host_bytes <= plan.host_free_bytes;

@@ -12,8 +12,9 @@
 namespace pergola {
 
 struct PlanOptions {
-  bool trial = true;  // of at most 10 s and a tenth of the free memory
-  int ranks = 0;      // above 0: also what so many ranks take, from what a sample of them sends; with a trial
+  bool trial = true;         // of at most 10 s and a tenth of the free memory
+  std::vector<int> ranks{};  // also what so many ranks take, from what a sample of them sends; with a trial
+  bool weak = false;         // of these each has the particles of the configuration, in as many times its box
   Network network{};
 };
 
@@ -43,7 +44,8 @@ struct RunPlan {
   std::vector<std::string> tried, assumed;
   std::vector<std::string> chosen;  // what the run will say that was chosen for it
   std::vector<std::string> warnings;
-  std::optional<RankPlan> ranks{};
+  std::vector<StageSeconds> stages{};            // of the trial's steps
+  std::vector<RankPlan> ranks{};                 // as they were asked for
   std::optional<UniverseResolution> universe{};  // how far its structure can be trusted
 };
 

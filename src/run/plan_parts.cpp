@@ -65,6 +65,13 @@ double step_seconds(const RunPlan& plan) {
   return 0;
 }
 
+std::vector<StageSeconds> stages_of(const TrialSteps& steps) {
+  std::vector<StageSeconds> stages;
+  for (const Profile::Stage& stage : steps.stages)
+    if (stage.seconds > 0) stages.push_back({stage.name, stage.seconds});
+  return stages;
+}
+
 RunPlan plan_run(const RunConfig& config, const PlanOptions& options) {
   static const std::map<std::string, RunPlan (*)(const RunConfig&, const PlanOptions&)> by_kind{
       {"gravity", plan_gravity}, {"plasma", plan_plasma}};

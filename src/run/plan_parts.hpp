@@ -33,8 +33,10 @@ double host_bytes_of(const RunConfig& config, std::int64_t n, int ranks = 1);
 
 /// The same run on several ranks: the traffic is counted with a sample. `program_bytes`: of a process without
 /// particles.
-RankPlan plan_gravity_ranks(const RunConfig& config, const RunPlan& plan, const PlanOptions& options,
+RankPlan plan_gravity_ranks(const RunConfig& config, const RunPlan& plan, const PlanOptions& options, int ranks,
                             double program_bytes);
+/// The stages of a trial's steps, for ranks.
+std::vector<StageSeconds> stages_of(const TrialSteps& steps);
 /// Seconds of a step, all outputs left out.
 double step_seconds(const RunPlan& plan);
 

@@ -57,6 +57,7 @@ void try_plasma(RunPlan& plan, const RunConfig& config, const Device& device, co
   costs.start = start.passed();
   const auto left = [&] { return longest_trial_seconds - seconds_since(begin); };
   const TrialSteps steps = try_steps(trial, trial_config, std::clamp(left() - 0.5, 0.1, longest_fixed_steps_seconds));
+  plan.stages = stages_of(steps);
   const TrialOutputs outputs = try_outputs(trial, config, left() - 1);
   const double more = memory.particles / static_cast<double>(trial.size());
   costs.start = more * costs.start;
@@ -109,25 +110,29 @@ DryRun dry_run(RunConfig config, int ranks) {
   });
 }
 
-RankPlan plan_plasma_ranks(const RunConfig& config, const RunPlan& plan, const PlanOptions& options,
+RankPlan plan_plasma_ranks(const RunConfig& config, const RunPlan& plan, const PlanOptions& options, int wanted,
                            const Device& device, double program_bytes) {
-  RankPlan found{.ranks = options.ranks, .network = options.network};
+  if (options.weak)
+    throw Error(ErrorKind::input, "--weak: expected particles under gravity, found a run with [plasma]");
+  RankPlan found{.ranks = wanted, .network = options.network};
   found.one_rank_seconds = step_seconds(plan);
   found.device_bytes = plan.device_bytes, found.host_bytes = plan.host_bytes;
-  RunShape shape{static_cast<double>(plan.n), true, true};
-  if (options.ranks > 1) {
+  RunShape shape{.n = static_cast<double>(plan.n), .whole = true, .stages = plan.stages};
+  if (wanted > 1) {
     if (device.is_cuda())
       throw Error(ErrorKind::input,
                   fmt::format("--ranks: expected 1, for a run with [plasma] on a GPU is computed by one process, found "
                               "{}; or use --device cpu",
-                              options.ranks));
-    const PlasmaMemory memory = plasma_memory(config, device, options.ranks);
+                              wanted));
+    const PlasmaMemory memory = plasma_memory(config, device, wanted);
     found.device_bytes = memory.device_bytes, found.host_bytes = memory.host_bytes + program_bytes;
+    found.constant_bytes = std::max(
+        0.0, found.device_bytes + found.host_bytes - (plan.device_bytes + plan.host_bytes - program_bytes) / wanted);
     const auto all = static_cast<double>(plan.n);
-    const int ranks = std::min(options.ranks, most_dry_ranks);
+    const int ranks = std::min(wanted, most_dry_ranks);
     const bool fits = ranks * plasma_memory(config, device, ranks).device_bytes <= trial_memory * plan.host_free_bytes;
     const bool complete = all <= small_particles_cpu && fits;
-    shape.whole = complete && ranks == options.ranks;
+    shape.whole = complete && ranks == wanted;
     const RunConfig tried = complete ? config : smaller(config, all, small_particles_cpu, ranks);
     found.counted.push_back(dry_run(tried, ranks));
     set_added_work(found.counted.front(), dry_run(tried, 1));
@@ -162,7 +167,8 @@ RunPlan plan_plasma(const RunConfig& config, const PlanOptions& options) {
     try_plasma(plan, config, device, memory);
   else
     guess_plasma(plan, config, device, memory);
-  if (options.ranks > 0) plan.ranks = plan_plasma_ranks(config, plan, options, device, program);
+  for (const int ranks : options.ranks)
+    plan.ranks.push_back(plan_plasma_ranks(config, plan, options, ranks, device, program));
   return plan;
 }
 

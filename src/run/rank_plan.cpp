@@ -107,29 +107,76 @@ double scaled_added_work(double added, double more, double more_ranks, bool mesh
   return mesh_is_shared ? added / std::cbrt(more) : added * more_ranks;
 }
 
-void foretell_ranks(RankPlan& plan, const RunShape& run) {
-  plan.compute_seconds = plan.one_rank_seconds / plan.ranks;
-  if (plan.ranks > 1) {
-    const DryRun& tried = plan.counted.front();
-    const auto share = [](const DryRun& of) { return static_cast<double>(of.n) / of.ranks; };
-    const double uneven = tried.bytes_mean > 0 ? tried.bytes_most / tried.bytes_mean : 1;
-    if (run.whole) {
-      plan.bytes = tried.bytes_most;
-      plan.added_work = tried.added_work;
-    } else {
-      const DryRun& smaller = plan.counted.back();
-      const TrafficRule rule = fit_traffic(share(tried), tried.bytes_mean, share(smaller), smaller.bytes_mean);
-      plan.bytes = uneven * rule.at(run.n / (run.mesh_is_shared ? plan.ranks : tried.ranks));
-      plan.added_work = scaled_added_work(tried.added_work, run.n / plan.ranks / share(tried),
-                                          static_cast<double>(plan.ranks) / tried.ranks, run.mesh_is_shared);
+namespace {
+
+/// What the samples sent beyond what is known by rule, as it is in the run. Where they sent less, the rules' parts
+/// shrink to that.
+void add_rest(RankPlan& plan, const RunShape& run) {
+  const DryRun& tried = plan.counted.front();
+  const auto share = [](const DryRun& of) { return static_cast<double>(of.n) / of.ranks; };
+  const auto rest = [&](std::size_t k) {
+    const TrafficPart known = k < run.of_counted.size() ? run.of_counted[k] : TrafficPart{};
+    return std::pair{std::max(0.0, plan.counted[k].bytes_mean - known.bytes),
+                     std::max(0.0, plan.counted[k].messages_most - known.messages)};
+  };
+  const double uneven = tried.bytes_mean > 0 ? tried.bytes_most / tried.bytes_mean : 1;
+  const auto [bytes, messages] = rest(0);
+  TrafficPart other{run.by_rule.empty() ? "messages" : "other messages"};
+  other.off_node = off_node_of_all(plan.ranks, plan.network.ranks_per_node);
+  other.messages = scaled_messages(messages, tried.ranks, plan.ranks);
+  if (run.whole) {
+    const TrafficPart known = sum_of(plan.exchange);
+    other.bytes = std::max(0.0, tried.bytes_most - known.bytes);
+    for (TrafficPart& part : plan.exchange) {
+      if (known.bytes > tried.bytes_most) part.bytes *= tried.bytes_most / known.bytes;
+      if (known.messages > tried.messages_most) part.messages *= tried.messages_most / known.messages;
     }
-    plan.messages = scaled_messages(tried.messages_most, tried.ranks, plan.ranks);
-    plan.imbalance = tried.imbalance;
-    plan.compute_seconds *= plan.imbalance * (1 + plan.added_work);
-    plan.communication_seconds = plan.bytes / plan.network.bytes_per_second + plan.messages * plan.network.latency;
+  } else {
+    const std::size_t last = plan.counted.size() - 1;
+    const TrafficRule rule = fit_traffic(share(tried), bytes, share(plan.counted[last]), rest(last).first);
+    other.bytes = uneven * rule.at(run.n / (run.mesh_is_shared ? plan.ranks : tried.ranks));
   }
+  plan.exchange.push_back(other);
+}
+
+/// The stages of one process, each rank's share of them, and what is added.
+void add_work_by_stage(RankPlan& plan, const RunShape& run, double share_seconds) {
+  double all = 0;
+  for (const StageSeconds& stage : run.stages) all += stage.seconds;
+  for (const StageSeconds& stage : run.stages)
+    if (all > 0) plan.work.push_back({stage.name, share_seconds * stage.seconds / all});
+  if (plan.ranks == 1) return;
+  plan.work.push_back({"added by ranks", share_seconds * plan.added_work});
+  plan.work.push_back({"wait for the busiest", share_seconds * (1 + plan.added_work) * (plan.imbalance - 1)});
+}
+
+}  // namespace
+
+void foretell_ranks(RankPlan& plan, const RunShape& run) {
+  const double share_seconds = plan.one_rank_seconds / plan.ranks;
+  plan.compute_seconds = share_seconds;
+  if (plan.ranks > 1) {
+    plan.exchange = run.by_rule;
+    if (!plan.counted.empty()) {
+      const DryRun& tried = plan.counted.front();
+      const double more = run.n / plan.ranks / (static_cast<double>(tried.n) / tried.ranks);
+      plan.added_work = run.whole
+                            ? tried.added_work
+                            : scaled_added_work(tried.added_work, more, static_cast<double>(plan.ranks) / tried.ranks,
+                                                run.mesh_is_shared);
+      plan.imbalance = tried.imbalance;
+      add_rest(plan, run);
+      if (!run.of_counted.empty() && tried.bytes_mean > 0)
+        plan.by_rule_over_counted = run.of_counted.front().bytes / tried.bytes_mean;
+    }
+    plan.compute_seconds *= plan.imbalance * (1 + plan.added_work);
+    for (TrafficPart& part : plan.exchange) part.seconds = plan.network.seconds(part);
+    const TrafficPart all = sum_of(plan.exchange);
+    plan.bytes = all.bytes, plan.messages = all.messages, plan.communication_seconds = all.seconds;
+  }
+  add_work_by_stage(plan, run, share_seconds);
   const double step = plan.compute_seconds + plan.communication_seconds;
-  plan.efficiency = step > 0 ? plan.one_rank_seconds / (plan.ranks * step) : 1;
+  plan.efficiency = step > 0 ? share_seconds / step : 1;
 }
 
 std::optional<double> parse_byte_rate(const std::string& text) {
@@ -148,6 +195,18 @@ std::optional<double> parse_byte_rate(const std::string& text) {
     return *value * unit.bytes;
   }
   return std::nullopt;
+}
+
+std::optional<std::vector<int>> parse_rank_list(const std::string& text) {
+  std::vector<int> all;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const auto value = parse_real(text.substr(begin, end - begin));
+    if (!value || *value < 1 || *value > most_planned_ranks || *value != std::floor(*value)) return std::nullopt;
+    all.push_back(static_cast<int>(*value));
+    begin = end + 1;
+  }
+  return all;
 }
 
 }  // namespace pergola

@@ -8,16 +8,11 @@
 
 #include "base/host_device.hpp"
 #include "comm/communicator.hpp"
+#include "run/rank_traffic.hpp"
 
 namespace pergola {
 
 class System;
-
-/// What one rank has of a network.
-struct Network {
-  double bytes_per_second = 12.5e9;  // each way: 100 Gbit/s
-  double latency = 2e-6;             // seconds of a message
-};
 
 /// What ranks said to each other in some steps of a sample, counted with ranks that are threads of this process.
 struct DryRun {
@@ -56,17 +51,29 @@ PERGOLA_API double scaled_messages(double messages, int tried_ranks, int ranks);
 /// cube root of the particles. Where each rank works on the whole mesh, every rank adds another one.
 PERGOLA_API double scaled_added_work(double added, double more, double more_ranks, bool mesh_is_shared);
 
+/// Seconds of a stage in a step.
+struct StageSeconds {
+  std::string name;
+  double seconds = 0;
+};
+
 /// What a run takes on several ranks, each with the threads and the speed that the trial had.
 struct RankPlan {
   int ranks = 1;
-  bool spread = true;  // false: every rank keeps all particles, and times are not foretold
+  bool weak = false;     // as many times the particles of the configuration, in as many times its box
+  bool spread = true;    // each rank keeps its own particles. False: today every rank keeps all
+  bool foretold = true;  // times; where all keep all only if it is known what those would send that do not
   Network network{};
   double device_bytes = 0, host_bytes = 0;  // of a rank
-  double one_rank_seconds = 0;              // of a step
+  double constant_bytes = 0;                // of these, more than its share of what one process takes
+  double one_rank_seconds = 0;              // of a step of all particles
   double compute_seconds = 0, communication_seconds = 0, efficiency = 1;
   double imbalance = 1, added_work = 0;
-  double bytes = 0, messages = 0;  // of the rank that has most, in a step
-  std::vector<DryRun> counted{};   // the larger sample first
+  double bytes = 0, messages = 0;       // of the rank that has most, in a step
+  std::vector<StageSeconds> work{};     // what the seconds of computing are made of
+  std::vector<TrafficPart> exchange{};  // and those with the network
+  std::vector<DryRun> counted{};        // the larger sample first
+  double by_rule_over_counted = 0;      // bytes of the largest sample; 0: there is no rule, or no sample was run
 };
 
 /// How the traffic of a sample becomes that of the run.
@@ -75,8 +82,12 @@ struct RunShape {
   bool whole = false;  // the first sample is the run, on as many ranks
   /// A rank's part of the mesh shrinks as ranks are added. False: each has the whole of it.
   bool mesh_is_shared = true;
+  std::vector<StageSeconds> stages{};     // of one process, in any unit
+  std::vector<TrafficPart> by_rule{};     // of the run: parts whose traffic is known
+  std::vector<TrafficPart> of_counted{};  // the same of the samples, each summed up
 };
-/// Fills in times, bytes and efficiency from `counted`, `ranks`, `network` and `one_rank_seconds`.
+/// Fills in times, bytes and efficiency from `counted`, `ranks`, `network` and `one_rank_seconds`. Without samples all
+/// traffic is known by rule, and imbalance and added work are as given.
 PERGOLA_API void foretell_ranks(RankPlan& plan, const RunShape& run);
 
 /// Rank 0 of so many, which has nobody to talk to: for parts that are asked how large they would be.
@@ -87,5 +98,9 @@ constexpr int most_dry_ranks = 64, most_dry_whole_meshes = 8;
 
 /// A rate such as 12.5GB/s, 800MB/s, 1e9B/s or 1e9, in bytes a second; none where it is not one above 0.
 PERGOLA_API std::optional<double> parse_byte_rate(const std::string& text);
+
+/// Numbers of ranks such as 64 or 8,64,1024, each from 1 to most_planned_ranks; none where they are not.
+constexpr int most_planned_ranks = 1 << 20;
+PERGOLA_API std::optional<std::vector<int>> parse_rank_list(const std::string& text);
 
 }  // namespace pergola

@@ -97,6 +97,7 @@ double most_resident_bytes() { return status_bytes("VmHWM:"); }
 TrialSteps try_steps(System& system, const RunConfig& config, double seconds) {
   TrialSteps steps;
   const StepCounts before = system.counts();
+  const std::vector<Profile::Stage> stages_before = system.profile().stages();
   const double start = system.start_time(), n = static_cast<double>(system.size());
   const CostClock clock;
   StepCounts last = before;
@@ -118,6 +119,8 @@ TrialSteps try_steps(System& system, const RunConfig& config, double seconds) {
   });
   if (steps.fit.empty()) steps.fit = first;
   steps.cost = clock.passed();
+  steps.stages = system.profile().stages();  // new ones come last
+  for (std::size_t k = 0; k < stages_before.size(); ++k) steps.stages[k].seconds -= stages_before[k].seconds;
   const StepCounts after = system.counts();
   steps.counts = {after.steps - before.steps, after.particle_steps - before.particle_steps,
                   after.interactions - before.interactions};

@@ -50,6 +50,7 @@ struct TrialSteps {
   StepFit fit;            // in seconds of the processors; on a GPU of the clock
   double length = 0;      // of the time that they cover
   bool complete = false;  // up to the end of the run
+  std::vector<Profile::Stage> stages;
 };
 
 /// Takes steps of a system for at most `seconds`, at least one.

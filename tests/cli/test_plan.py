@@ -1,5 +1,6 @@
 """`pergola plan`: what it counts, tries and says. Counts are asserted, never times."""
 import json
+import math
 import os
 import tempfile
 
@@ -125,6 +126,69 @@ class Plan(harness.CliTest):
                                slow["bytes_per_rank_and_step"] / 1000 + slow["messages_per_rank_and_step"] * 0.5)
         self.assertGreaterEqual(fast["imbalance"], 1)
 
+    LATTICE = """
+[run]
+end_time = 0.025
+device = "cpu"
+threads = 1
+precision = "single"
+[particles]
+model = "cosmology"
+n = "32^3"
+box = 100
+redshift = 49
+[gravity]
+solver = "mesh"
+softening = 0.5
+[gravity.mesh]
+cells = 32
+[time]
+step = 0.125
+[output]
+energy_every = 0
+snapshots_every = 0
+"""
+
+    def test_stages_of_several_numbers_of_ranks_add_up_to_a_step(self):
+        plan = self.good_json("plan", self.config(self.LATTICE), "--ranks", "1,4,64", "--weak", "--gpus-per-node", "4",
+                              "--network", "50GB/s", "--node-network", "200GB/s", "--latency", "5e-6")
+        self.assertEqual([one["ranks"] for one in plan["scaling"]], [1, 4, 64])
+        self.assertEqual(plan["ranks"], plan["scaling"][-1])
+        alone, node, many = plan["scaling"]
+        for one in plan["scaling"]:
+            self.assertAlmostEqual(sum(part["seconds"] for part in one["compute_stages"]), one["compute_seconds_per_step"])
+        for one in (node, many):
+            parts = one["communication_stages"]
+            self.assertAlmostEqual(sum(part["seconds"] for part in parts), one["communication_seconds_per_step"])
+            for part in parts:
+                away = part["to_other_nodes"] * part["bytes"]
+                self.assertAlmostEqual(part["seconds"], away / 50e9 + (part["bytes"] - away) / 200e9 +
+                                       5e-6 * part["messages"])
+            # A share is that of the configuration: a step alone is what a rank would take by itself.
+            self.assertAlmostEqual(one["one_rank_seconds_per_step"] / one["ranks"], alone["one_rank_seconds_per_step"])
+            self.assertLess(abs(one["bytes_by_rule_over_counted"] - 1), 0.05)
+        turned = {part["stage"]: part for part in many["communication_stages"]}["transposes"]
+        # There and back, 4 bytes of each of the 32^3 cells of a rank; rows have two values more, planes are whole.
+        self.assertAlmostEqual(turned["bytes"] / (2 * 4 * 32**3), 1, delta=0.05)
+        self.assertEqual((turned["messages"], node["communication_stages"][0]["to_other_nodes"]), (2 * 63, 0))
+
+    @harness.needs_mpi
+    def test_bytes_foretold_are_those_of_mpirun(self):
+        # Runs that differ by two steps and in nothing else. Particles go on meanwhile, and sums of a few bytes over all ranks are left out by rule.
+        config = self.config(self.LATTICE)
+        for ranks in (2, 4):
+            sent = []
+            for steps in (1, 3):
+                out = self.dir / f"{ranks}-{steps}"
+                launcher = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-q", "-n", str(ranks)]
+                self.good("run", config, "--quiet", "-o", out, "--set", f"run.end_time={0.02 * math.exp(0.125 * steps)}",
+                          launcher=launcher)
+                sent.append(json.loads((out / "run.json").read_text())["rank_times"]["bytes"])
+            plan = self.good_json("plan", config, "--ranks", str(ranks))["ranks"]
+            by_rank = (sent[1] - sent[0]) / 2 / ranks
+            self.assertAlmostEqual(plan["bytes_per_rank_and_step"] / by_rank, 1, delta=0.03)
+            self.assertAlmostEqual(plan["counted"][0]["bytes_per_rank_and_step"] / by_rank, 1, delta=0.03)
+
     def test_ranks_that_keep_all_particles_save_no_memory(self):
         config = self.config(COLLAPSE)
         plan = self.good_json("plan", config, "--device", "cpu", "--ranks", "4")
@@ -136,7 +200,9 @@ class Plan(harness.CliTest):
         config = self.config(COLLAPSE)
         for more, word in ((("--ranks", "0"), "--ranks"), (("--ranks", "2", "--network", "fast"), "12.5GB/s"),
                            (("--ranks", "2", "--latency", "-1"), "--latency"), (("--network", "1e9"), "--ranks"),
-                           (("--ranks", "2", "--no-trial"), "--no-trial")):
+                           (("--ranks", "2", "--no-trial"), "--no-trial"), (("--ranks", "2,x"), "--ranks"),
+                           (("--ranks", "2", "--node-network", "0"), "12.5GB/s"),
+                           (("--ranks", "2", "--gpus-per-node", "0"), "--gpus-per-node"), (("--weak",), "--ranks")):
             self.bad(2, "plan", config, *more, says=(word,))
 
 

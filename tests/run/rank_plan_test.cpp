@@ -108,14 +108,15 @@ softening = 0.005
 solver = ")") + solver + "\"\n" + (solver == std::string("mesh") ? "[gravity.mesh]\ncells = 16\nbox = 1\n" : "") +
                                               "[time]\nintegrator = \"leapfrog\"\nstep = 0.125\n",
                                           "test");
-    const RunPlan plan = plan_run(config, {.ranks = 3});
-    ASSERT_TRUE(plan.ranks);
-    ASSERT_EQ(plan.ranks->counted.size(), 1u) << solver;
-    const DryRun& dry = plan.ranks->counted.front();
+    const RunPlan plan = plan_run(config, {.ranks = {3}});
+    ASSERT_EQ(plan.ranks.size(), 1u);
+    const RankPlan& ranks = plan.ranks.front();
+    ASSERT_EQ(ranks.counted.size(), 1u) << solver;
+    const DryRun& dry = ranks.counted.front();
     EXPECT_EQ(dry.steps, 2);
     EXPECT_DOUBLE_EQ(dry.sent_per_particle * 2 * 1000, sent_in_two_steps(config)) << solver;
     EXPECT_GT(dry.sent_per_particle, 8) << solver;
-    EXPECT_LT(plan.ranks->device_bytes, plan.device_bytes) << solver;
+    EXPECT_LT(ranks.device_bytes, plan.device_bytes) << solver;
   }
 }
 

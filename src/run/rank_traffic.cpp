@@ -1,0 +1,99 @@
+#include "run/rank_traffic.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pergola {
+
+double Network::seconds(const TrafficPart& part) const {
+  const double away = part.off_node * part.bytes, near = part.bytes - away;
+  const double staged = staging_bytes_per_second > 0 ? 2 * part.bytes / staging_bytes_per_second : 0;
+  return away / bytes_per_second + near / node_bytes_per_second + staged + part.messages * latency;
+}
+
+double off_node_of_all(int ranks, int ranks_per_node) {
+  return ranks > 1 ? std::max(0.0, (ranks - std::min(ranks, ranks_per_node)) / (ranks - 1.0)) : 0;
+}
+
+double off_node_of_next(int ranks, int ranks_per_node) {
+  return ranks <= ranks_per_node ? 0 : ranks_per_node == 1 ? 1 : 0.5;
+}
+
+TrafficPart sum_of(const std::vector<TrafficPart>& parts) {
+  TrafficPart sum;
+  double away = 0;
+  for (const TrafficPart& part : parts) {
+    sum.bytes += part.bytes, sum.messages += part.messages, sum.seconds += part.seconds;
+    away += part.off_node * part.bytes;
+  }
+  sum.off_node = sum.bytes > 0 ? away / sum.bytes : 0;
+  return sum;
+}
+
+namespace {
+
+/// Values of particles that are routed, in so many messages to each partner: one for each field.
+TrafficPart routed_part(const char* name, double particles_per_rank, const RoutedCopies& routed, double bytes_each,
+                        int messages) {
+  return {name, particles_per_rank * routed.leaving * routed.imbalance * bytes_each, messages * routed.partners,
+          routed.off_node};
+}
+
+/// Ranks find out how many particles they send each other.
+void add_counts(TrafficPart& part, int ranks, int bytes) {
+  part.bytes += bytes * (ranks - 1.0), part.messages += ranks - 1.0;
+}
+
+}  // namespace
+
+std::vector<TrafficPart> slab_traffic(const SlabMesh& mesh, double particles, int ranks, int ranks_per_node,
+                                      const RoutedCopies& routed) {
+  if (ranks < 2) return {};
+  const double each = mesh.value_bytes, own = particles / ranks;
+  const double nx = mesh.cells[0], ny = mesh.cells[1], nz = mesh.cells[2];
+  const double planes = std::max(1.0, nz / ranks);    // with more ranks than planes some have none
+  const double pitch = 2 * (std::floor(nx / 2) + 1);  // values of a row with its modes
+  const int beyond = static_cast<int>(mesh.assignment) - 1;
+  const bool spectral = mesh.gradient == Gradient::spectral;
+  const int reach = spectral ? 0 : mesh.gradient == Gradient::two_point ? 1 : 2;
+  const int fields = spectral ? (mesh.on_gpus ? 3 : 4) : 1;
+  const double to_all = off_node_of_all(ranks, ranks_per_node), to_next = off_node_of_next(ranks, ranks_per_node);
+  /// Ranks that have some of so many planes next to a slab, and planes of them that are not the rank's own.
+  const auto owners = [&](int wanted) {
+    return wanted > 0 ? std::min(ranks - 1.0, std::ceil(wanted / std::max(1.0, planes))) : 0;
+  };
+  const auto others = [&](int wanted) { return std::min(static_cast<double>(wanted), nz - planes); };
+
+  // CPUs send those that lie together in memory from where they lie, and a list of the others.
+  const int lists = mesh.on_gpus ? 1 : 2;
+  const bool masses = mesh.on_gpus || !mesh.equal_masses;
+  TrafficPart there = routed_part("particles to slabs", own, routed, (masses ? 4 : 3) * each, lists * (masses ? 4 : 3));
+  add_counts(there, ranks, mesh.on_gpus ? 8 : 16);
+  const double row = mesh.on_gpus ? nx : nx + beyond;  // CPUs keep the cells that a row repeats
+  const TrafficPart sums{"sums beyond slabs", others(beyond) * ny * row * 8, owners(beyond), to_next};
+  const double busiest = std::ceil(planes) / planes;  // planes of the rank that has most
+  const int turns = 1 + fields;
+  const TrafficPart turned{"transposes", turns * pitch * ny * planes * each * (1 - 1.0 / ranks) * busiest,
+                           turns * std::min(ranks - 1.0, nz - 1), to_all};
+  const TrafficPart around{"planes around slabs", fields * others(2 * reach + beyond) * pitch * ny * each,
+                           fields * (owners(reach) + owners(beyond + reach)), to_next};
+  return {there, sums, turned, around, routed_part("forces back from slabs", own, routed, 3 * each, 3 * lists)};
+}
+
+std::vector<TrafficPart> forest_traffic(const tree::Forest& forest, int value_bytes, double particles, int ranks,
+                                        const ForestCopies& routed) {
+  if (ranks < 2) return {};
+  const double each = value_bytes, own = particles / ranks, deep = std::ceil(std::log2(ranks));
+  // Added up over ranks: halves there and back.
+  const TrafficPart counts{"counts of roots", 2 * 8 * static_cast<double>(forest.places()), 2 * deep};
+  // Place and mass, and the long range along each axis.
+  TrafficPart there = routed_part("particles to trees", own, routed.own, 7 * each, 7);
+  add_counts(there, ranks, 8);
+  TrafficPart guests = routed_part("guests of trees", own, routed.guests, 4 * each, 4);
+  add_counts(guests, ranks, 8);
+  // Forces in double precision, and once a number of each.
+  const TrafficPart back = routed_part("forces back from trees", own, routed.own, 3 * 8 + 4, 4);
+  return {counts, there, guests, back};
+}
+
+}  // namespace pergola
