@@ -7,15 +7,13 @@
 #include <optional>
 #include <utility>
 
+#include "app/rank_snapshot.hpp"
 #include "app/run_json.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "comm/agreement.hpp"
-#include "comm/shares.hpp"
 #include "io/openpmd.hpp"
-#include "io/snapshot_source.hpp"
 #include "outputs/output.hpp"
-#include "particles/particle_check.hpp"
 #include "physics/cosmology.hpp"
 #include "sim/analysis_snapshot.hpp"
 #include "sim/unit_text.hpp"
@@ -71,17 +69,10 @@ std::optional<physics::Cosmology> universe_of_run(const fs::path& file) {
 
 /// Of several ranks each reads its stretch of the particles.
 AnalysisSnapshot load(const std::string& file, Communicator& ranks) {
+  Snapshot own = read_stretch(file, ranks);
   AnalysisSnapshot snapshot;
-  on_all(ranks, [&] {
-    SnapshotSource source(file);
-    const Shares shares{source.count(), ranks.size()};
-    Particles own;
-    source.read(shares.first(ranks.rank()), shares.count(ranks.rank()), own);
-    ParticleCheck check(file, own.size(), source.threads());
-    check.add(own);
-    check.finish();
-    snapshot = analysis_snapshot(file, source.summary().header, std::move(own), universe_of_run(file));
-  });
+  on_all(ranks,
+         [&] { snapshot = analysis_snapshot(file, own.header, std::move(own.particles), universe_of_run(file)); });
   return snapshot;
 }
 

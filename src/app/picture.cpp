@@ -4,6 +4,8 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <numeric>
+#include <optional>
 
 #include "app/command.hpp"
 #include "app/plasma_pictures.hpp"
@@ -85,20 +87,23 @@ void picture_plasma(const Context& context, const PictureCommand& command, int t
   files.print_and_keep(context, command.output + "\n", said);
 }
 
-void picture_particles(const Context& context, const PictureCommand& command, int threads) {
-  WrittenFiles files({command.output});
+/// By all of these ranks; the first one writes.
+void picture_particles(const Context& context, const PictureCommand& command, int threads,
+                       const std::shared_ptr<Communicator>& ranks) {
+  std::optional<WrittenFiles> files;
+  if (ranks->is_root()) files.emplace(std::vector<std::filesystem::path>{command.output});
   const auto& options = command.options;
   FewBodyFiles earlier;
   std::optional<Look> common;
   if (command.frame == "series")
-    common = common_look(options, text_of(series_of(command.files[0])), earlier, threads);
+    common = common_look(options, text_of(series_of(command.files[0])), earlier, threads, ranks);
   else if (command.files.size() > 1)
-    common = common_look(options, command.files, earlier, threads);
+    common = common_look(options, command.files, earlier, threads, ranks);
   std::vector<Drawing> figures;
   auto list = nlohmann::json::array();
   std::string text;
   for (const auto& file : command.files) {
-    const ShownSnapshot shown = read_shown(options, file, earlier);
+    const ShownSnapshot shown = read_shown(options, file, earlier, ranks);
     const Look look = common ? *common : own_look(options, shown);
     const bool last = figures.size() + 1 == command.files.size();
     Panel panel = draw_shown(options, shown, look, threads, last);
@@ -108,13 +113,16 @@ void picture_particles(const Context& context, const PictureCommand& command, in
     list.push_back(description(options, panel, look, shown.snapshot.header.time));
     figures.push_back(std::move(panel.figure));
   }
-  write_drawing(command.output, side_by_side(figures, command.columns));
   nlohmann::json said = list.size() == 1 ? list[0] : nlohmann::json{{"panels", list}};
   said["file"] = command.output;
-  files.print_and_keep(context, text, said);
+  on_root(*ranks, [&] {
+    write_drawing(command.output, side_by_side(figures, command.columns));
+    files->print_and_keep(context, text, said);
+  });
 }
 
-void make_picture(const Context& context, const PictureCommand& command) {
+/// Throws Error(input) for what can be told before files are read.
+void check(const PictureCommand& command) {
   drawing_format(command.output, "--output");
   if (command.files.size() > most_files)
     throw Error(ErrorKind::input, fmt::format("picture: expected up to {} files side by side, found {}", most_files,
@@ -127,8 +135,33 @@ void make_picture(const Context& context, const PictureCommand& command) {
     command.options.check(plasma, file);
   }
   require_same_units(command.files);
+}
+
+/// Whether it is something that ranks make together, each from its stretch: maps of many particles. A centre of density
+/// and rays through a volume need all particles in one place.
+bool is_for_ranks(const PictureCommand& command) {
+  if (is_openpmd(command.files[0]) || command.options.style == "volume" || command.options.center == "density")
+    return false;
+  const auto read = command.frame == "series" ? text_of(series_of(command.files[0])) : command.files;
+  return std::all_of(read.begin(), read.end(), [](const std::string& file) {
+    const auto counts = inspect_snapshot(file).counts;
+    return std::accumulate(counts.begin(), counts.end(), std::int64_t{0}) > most_with_trails;
+  });
+}
+
+void make_picture(const Context& context, const PictureCommand& command) {
   const int threads = Device::open("cpu", context.threads).threads();
-  plasma ? picture_plasma(context, command, threads) : picture_particles(context, command, threads);
+  Communicator& all = *context.communicator;
+  int by_ranks = 0;
+  on_root(all, [&] {
+    check(command);
+    by_ranks = all.size() > 1 && is_for_ranks(command) ? 1 : 0;
+  });
+  if (share_value(all, by_ranks) != 0) return picture_particles(context, command, threads, context.communicator);
+  on_root(all, [&] {
+    is_openpmd(command.files[0]) ? picture_plasma(context, command, threads)
+                                 : picture_particles(context, command, threads, serial_communicator());
+  });
 }
 
 }  // namespace
@@ -154,8 +187,10 @@ void add_picture(Command program, Context& context) {
       "Examples:\n  pergola picture cluster/snap_004.hdf5 -o cluster.pdf --axis x --width 4 --center density\n"
       "  pergola picture cluster/snap_000.hdf5 cluster/snap_004.hdf5 -o both.png\n"
       "  pergola picture cluster/snap_004.hdf5 -o near.png --camera 3,0,1 --fov 60 --range 0.01,10\n"
-      "  pergola picture two-stream/plasma_004.h5 -o vortices.png --phase x,vx");
-  command->callback([&context, options] { on_root(*context.communicator, [&] { make_picture(context, *options); }); });
+      "  pergola picture two-stream/plasma_004.h5 -o vortices.png --phase x,vx\n\n"
+      "Under mpirun all ranks make a projection, each from its stretch of the particles; with --center density, and a "
+      "volume or a plasma, rank 0 alone.");
+  command->callback([&context, options] { make_picture(context, *options); });
 }
 
 }  // namespace pergola::app

@@ -8,10 +8,12 @@
 #include <limits>
 
 #include "analysis/radii.hpp"
+#include "app/rank_snapshot.hpp"
 #include "app/series.hpp"
 #include "app/volume_scene.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "comm/agreement.hpp"
 #include "sim/unit_text.hpp"
 
 namespace pergola::app {
@@ -30,7 +32,12 @@ Particles of_species(const Particles& all, const std::vector<std::string>& names
   return some;
 }
 
-Particles chosen(const Particles& all, const PictureOptions& options, const std::string& file) {
+std::int64_t over_ranks(std::int64_t count, Communicator& ranks) {
+  ranks.all_reduce(&count, 1, Reduction::sum);
+  return count;
+}
+
+Particles chosen(const Particles& all, const PictureOptions& options, const std::string& file, Communicator& ranks) {
   if (options.species.empty()) return all;
   const std::vector<std::string> known(species_names.begin(), species_names.end());
   for (const auto& name : options.species)
@@ -40,7 +47,7 @@ Particles chosen(const Particles& all, const PictureOptions& options, const std:
                                                 near.empty() ? "" : fmt::format("; did you mean {}?", near)));
     }
   Particles some = of_species(all, options.species);
-  if (some.size() == 0)
+  if (over_ranks(some.size(), ranks) == 0)
     throw Error(ErrorKind::input, fmt::format("{}: expected particles of the species {}, found none", file,
                                               fmt::join(options.species, ", ")));
   return some;
@@ -51,13 +58,13 @@ constexpr std::array<Color, species_count> species_colors{
     {{90, 220, 140}, {90, 60, 150}, {110, 180, 255}, {255, 170, 80}, {190, 210, 255}, {150, 150, 150}}};
 
 std::vector<RenderLayer> layers_by_species(const Particles& particles, const ProjectionOptions& projection,
-                                           const Look& look) {
+                                           const Look& look, Communicator& ranks) {
   std::vector<RenderLayer> layers;
   for (std::size_t k = 0; k < species_names.size(); ++k) {
     const std::string name(species_names[k]);
     const Particles part = of_species(particles, {name});
-    if (part.size() == 0) continue;
-    layers.push_back({project(part, projection), species_colors[k], name, look.species_ranges[k]});
+    if (over_ranks(part.size(), ranks) == 0) continue;
+    layers.push_back({project(part, projection, ranks), species_colors[k], name, look.species_ranges[k]});
   }
   return layers;
 }
@@ -69,7 +76,7 @@ RenderOptions labels(const PictureOptions& options, const ShownSnapshot& shown, 
   render.legend = !options.no_legend;
   render.title = options.title_given ? options.title
                                      : fmt::format("{} · N = {}", std::filesystem::path(shown.file).filename().string(),
-                                                   grouped(shown.snapshot.particles.size()));
+                                                   grouped(shown.count));
   render.note = time_text(header, look.longest_time);
   const UnitTexts units = unit_texts(header);
   render.length_unit = units.length;
@@ -93,8 +100,8 @@ Seen seen_in(const PictureOptions& options, const ShownSnapshot& shown, const Lo
     return seen;
   }
   const CameraView camera(*look.camera);
-  seen.particles = camera.see(shown.snapshot.particles);
-  if (shown.snapshot.particles.size() > 0 && seen.particles.size() == 0)
+  on_all(*shown.ranks, [&] { seen.particles = camera.see(shown.snapshot.particles); });
+  if (shown.count > 0 && over_ranks(seen.particles.size(), *shown.ranks) == 0)
     throw Error(ErrorKind::input,
                 fmt::format("{}: --camera: expected particles in front of the camera, found none", shown.file));
   for (auto& path : seen.trails.paths)
@@ -148,10 +155,12 @@ std::string grouped(std::int64_t count) {
   return text;
 }
 
-ShownSnapshot read_shown(const PictureOptions& options, const std::string& file, FewBodyFiles& earlier) {
-  ShownSnapshot shown{file, read_snapshot(file), {}};
-  shown.snapshot.particles = chosen(shown.snapshot.particles, options, file);
-  if (!options.no_trails) shown.trails = find_trails(file, shown.snapshot, earlier);
+ShownSnapshot read_shown(const PictureOptions& options, const std::string& file, FewBodyFiles& earlier,
+                         const std::shared_ptr<Communicator>& ranks) {
+  ShownSnapshot shown{file, read_stretch(file, *ranks), 0, {}, ranks};
+  shown.snapshot.particles = chosen(shown.snapshot.particles, options, file, *ranks);
+  shown.count = over_ranks(shown.snapshot.particles.size(), *ranks);
+  if (!options.no_trails && ranks->size() == 1) shown.trails = find_trails(file, shown.snapshot, earlier);
   return shown;
 }
 
@@ -160,9 +169,10 @@ ShownSnapshot read_shown(const PictureOptions& options, const std::string& file,
 Look own_look(const PictureOptions& options, const ShownSnapshot& shown) {
   Look look;
   const auto& particles = shown.snapshot.particles;
-  if (particles.size() > 0) {
+  if (shown.count > 0) {
     look.frame = shown.trails.frame(particles, options.sight_line());
-    if (shown.trails.empty() || !(look.frame.width > 0)) look.frame = automatic_frame(particles, options.sight_line());
+    if (shown.trails.empty() || !(look.frame.width > 0))
+      look.frame = automatic_frame(particles, options.sight_line(), *shown.ranks);
   }
   if (const double box = shown.snapshot.header.box_size; box > 0) look.frame = {{box / 2, box / 2, box / 2}, box};
   if (options.center == "density" && particles.size() > 0)
@@ -179,13 +189,13 @@ Look own_look(const PictureOptions& options, const ShownSnapshot& shown) {
 }
 
 Look common_look(const PictureOptions& options, const std::vector<std::string>& files, FewBodyFiles& earlier,
-                 int threads) {
+                 int threads, const std::shared_ptr<Communicator>& ranks) {
   Look look;
   Extent extent;
   double longest = 0;
   const auto some = spread_over(files);  // read twice: many large ones need not fit into memory together
   for (const auto& file : some) {
-    const ShownSnapshot shown = read_shown(options, file, earlier);
+    const ShownSnapshot shown = read_shown(options, file, earlier, ranks);
     look = own_look(options, shown);
     extent.add(look.frame);
     longest = std::max(longest, std::abs(shown.snapshot.header.time));
@@ -200,14 +210,15 @@ Look common_look(const PictureOptions& options, const std::vector<std::string>& 
       if (!options.by_species()) widen(look.range, volume_range(options, read_shown(options, file, earlier), threads));
       continue;
     }
-    const Seen seen = seen_in(options, read_shown(options, file, earlier), look, threads);
+    const Seen seen = seen_in(options, read_shown(options, file, earlier, ranks), look, threads);
     if (!options.by_species()) {
-      widen(look.range, density_range(project(seen.particles, seen.projection)));
+      widen(look.range, density_range(project(seen.particles, seen.projection, *ranks)));
       continue;
     }
     for (std::size_t k = 0; k < species_names.size(); ++k) {
       const Particles part = of_species(seen.particles, {std::string(species_names[k])});
-      if (part.size() > 0) widen(look.species_ranges[k], density_range(project(part, seen.projection)));
+      if (over_ranks(part.size(), *ranks) > 0)
+        widen(look.species_ranges[k], density_range(project(part, seen.projection, *ranks)));
     }
   }
   return look;
@@ -221,13 +232,13 @@ Panel draw_shown(const PictureOptions& options, const ShownSnapshot& shown, cons
     return draw_volume(options, shown, look, render_options, threads);
   }
   const Seen seen = seen_in(options, shown, look, threads);
-  const Projection map = project(seen.particles, seen.projection);
+  const Projection map = project(seen.particles, seen.projection, *shown.ranks);
   render_options.trails = seen.trails.on(map);
   render_options.color_bar = color_bar;
-  const bool layers = options.by_species() && seen.particles.size() > 0;
-  return {layers ? render_layers(layers_by_species(seen.particles, seen.projection, look), render_options)
+  const bool layers = options.by_species() && map.particles > 0;
+  return {layers ? render_layers(layers_by_species(seen.particles, seen.projection, look, *shown.ranks), render_options)
                  : render(map, render_options),
-          map.frame, shown.snapshot.particles.size(), map.shown};
+          map.frame, shown.count, map.shown};
 }
 
 }  // namespace pergola::app

@@ -1,11 +1,13 @@
 #pragma once
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "app/picture_options.hpp"
 #include "app/trails.hpp"
+#include "comm/communicator.hpp"
 #include "picture/camera.hpp"
 #include "picture/render.hpp"
 
@@ -14,11 +16,15 @@ namespace pergola::app {
 /// A snapshot made ready to be shown.
 struct ShownSnapshot {
   std::string file;
-  Snapshot snapshot;  // of the species asked for
+  Snapshot snapshot;       // of the species asked for; of several ranks each has its part
+  std::int64_t count = 0;  // of the particles of all ranks
   Trails trails;
+  std::shared_ptr<Communicator> ranks;
 };
-/// Throws Error(input) where nothing of the species asked for is in the file. `earlier`: for trails.
-ShownSnapshot read_shown(const PictureOptions& options, const std::string& file, FewBodyFiles& earlier);
+/// Throws Error(input) where nothing of the species asked for is in the file. `earlier`: for trails. What is made of a
+/// snapshot that several ranks have, all of them make together: projections of more than most_with_trails particles.
+ShownSnapshot read_shown(const PictureOptions& options, const std::string& file, FewBodyFiles& earlier,
+                         const std::shared_ptr<Communicator>& ranks = serial_communicator());
 
 /// From where one looks and what the colours mean. Where pictures belong together it is the same for all.
 struct Look {
@@ -33,7 +39,7 @@ Look own_look(const PictureOptions& options, const ShownSnapshot& shown);
 /// That suits many: a frame that holds theirs, and colours from the lowest to the highest density of any. Of a long
 /// series 16 are looked at, spread over all of it.
 Look common_look(const PictureOptions& options, const std::vector<std::string>& files, FewBodyFiles& earlier,
-                 int threads);
+                 int threads, const std::shared_ptr<Communicator>& ranks = serial_communicator());
 
 struct Panel {
   Drawing figure;

@@ -17,7 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t most_bodies = 16;
 constexpr std::size_t most_files = 500;
 constexpr int pieces = 12;  // of a path between two snapshots
 
@@ -81,7 +80,7 @@ const FewBodyFiles::File* FewBodyFiles::find(const fs::path& path) {
   std::optional<File>& file = place->second;
   if (is_new && !hdf5_without_checksums(path)) try {
       const auto summary = inspect_snapshot(path);
-      if (std::accumulate(summary.counts.begin(), summary.counts.end(), std::int64_t{0}) <= most_bodies)
+      if (std::accumulate(summary.counts.begin(), summary.counts.end(), std::int64_t{0}) <= most_with_trails)
         file = File{{summary.counts.begin(), summary.counts.end()}, read_snapshot(path)};
     } catch (const Error&) {  // leaves no trail
     }
@@ -90,7 +89,7 @@ const FewBodyFiles::File* FewBodyFiles::find(const fs::path& path) {
 
 Trails find_trails(const fs::path& file, const Snapshot& snapshot, FewBodyFiles& files) {
   const auto count = snapshot.particles.size();
-  if (count == 0 || count > most_bodies || has_universe(snapshot.header)) return {};
+  if (count == 0 || count > most_with_trails || has_universe(snapshot.header)) return {};
   const auto own = inspect_snapshot(file).counts;
   const std::vector<std::int64_t> counts(own.begin(), own.end());
   std::vector<Snapshot> moments;

@@ -36,9 +36,11 @@ class FewBodyFiles {
   std::map<std::filesystem::path, std::optional<File>> files_;
 };
 
-/// The paths of up to 16 particles through the snapshots of the same run before this one: files in its folder whose
-/// names differ in the number only (snap_000.hdf5, snap_001.hdf5, …). Between two of them a path is the cubic that has
-/// their places and velocities; where they are too far apart for that it has a gap. Empty where there are none.
+inline constexpr std::int64_t most_with_trails = 16;
+/// The paths of up to so many particles through the snapshots of the same run before this one: files in its folder
+/// whose names differ in the number only (snap_000.hdf5, snap_001.hdf5, …). Between two of them a path is the cubic
+/// that has their places and velocities; where they are too far apart for that it has a gap. Empty where there are
+/// none.
 Trails find_trails(const std::filesystem::path& file, const Snapshot& snapshot, FewBodyFiles& files);
 
 }  // namespace pergola::app

@@ -3,11 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numbers>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "comm/lists.hpp"
+#include "physics/mesh_weights.hpp"
 #include "picture/blur.hpp"
 
 namespace pergola {
@@ -26,15 +29,49 @@ const std::vector<double>& up_of(const Particles& p, SightLine axis) { return ax
 double right_of(Vec3<double> v, SightLine axis) { return axis == SightLine::x ? v.y : v.x; }
 double up_of(Vec3<double> v, SightLine axis) { return axis == SightLine::z ? v.y : v.z; }
 
-double quantile(std::vector<double> values, double fraction) {
-  const auto rank = static_cast<std::size_t>(fraction * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(rank), values.end());
-  return values[rank];
+/// Whole numbers that rise as doubles do, and back.
+std::uint64_t rising(double value) {
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  return bits >> 63 ? ~bits : bits | std::uint64_t{1} << 63;
+}
+double from_rising(std::uint64_t key) {
+  return std::bit_cast<double>(key >> 63 ? key & ~(std::uint64_t{1} << 63) : ~key);
 }
 
-double middle_of_range(const std::vector<double>& values) {
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  return 0.5 * *low + 0.5 * *high;
+/// Of the values of all ranks the one at a fraction of the way from the lowest to the highest.
+double quantile(std::vector<double> values, double fraction, Communicator& ranks) {
+  auto total = static_cast<std::int64_t>(values.size());
+  ranks.all_reduce(&total, 1, Reduction::sum);
+  const auto place = static_cast<std::int64_t>(fraction * static_cast<double>(total - 1));
+  if (ranks.size() == 1) {
+    std::nth_element(values.begin(), values.begin() + place, values.end());
+    return values[static_cast<std::size_t>(place)] + 0.0;  // no -0
+  }
+  for (double& value : values) value += 0.0;
+  std::sort(values.begin(), values.end());
+  // The lowest number that more than `place` values do not exceed, searched by halves.
+  std::uint64_t low = 0, high = ~std::uint64_t{0};
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    std::int64_t up_to = std::upper_bound(values.begin(), values.end(), middle,
+                                          [](std::uint64_t key, double value) { return key < rising(value); }) -
+                         values.begin();
+    ranks.all_reduce(&up_to, 1, Reduction::sum);
+    if (up_to > place)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return from_rising(low);
+}
+
+/// Of the values of all ranks.
+double middle_of_range(const std::vector<double>& values, Communicator& ranks) {
+  double low = HUGE_VAL, high = -HUGE_VAL;
+  for (const double value : values) low = std::min(low, value), high = std::max(high, value);
+  ranks.all_reduce(&low, 1, Reduction::minimum);
+  ranks.all_reduce(&high, 1, Reduction::maximum);
+  return 0.5 * low + 0.5 * high;
 }
 
 /// Where particles lie in a grid with a margin around the map.
@@ -65,29 +102,30 @@ struct PeriodicImages {
   }
 };
 
-struct Deposits {
-  SquareGrid mass, number;
-};
-
-/// Shares out mass and number over the four nearest cells by area; particles beyond the grid are left out.
-Deposits deposit(const Placing& placing, const std::vector<double>& mass, int side) {
-  Deposits to{SquareGrid(side), SquareGrid(side)};
+/// Shares out the masses of all ranks over the four nearest cells by area, in whole quanta: the sums are the same in
+/// any order. Particles beyond the grid are left out. Null: each particle is one.
+SquareGrid deposit(const Placing& placing, const std::vector<double>* mass, double quantum, int side,
+                   Communicator& ranks) {
+  SquareGrid to(side);
+  std::vector<std::int64_t> sums(to.cells.size());
+  const auto sum = [&](int x, int y) -> std::int64_t& {
+    return sums[static_cast<std::size_t>(y) * static_cast<std::size_t>(side) + static_cast<std::size_t>(x)];
+  };
   for (std::size_t i = 0; i < placing.right.size(); ++i) {
     const double x = placing.x(i) - 0.5, y = placing.y(i) - 0.5;
     if (!(x >= 0 && y >= 0 && x < side - 1 && y < side - 1)) continue;
     const int cx = static_cast<int>(x), cy = static_cast<int>(y);
     const double fx = x - cx, fy = y - cy;
-    const double m = mass.empty() ? 1.0 : mass[i];
-    const double w11 = fx * fy, w01 = fx - w11, w10 = fy - w11, w00 = 1 - fx - w10;
-    to.mass.at(cx, cy) += w00 * m;
-    to.mass.at(cx + 1, cy) += w01 * m;
-    to.mass.at(cx, cy + 1) += w10 * m;
-    to.mass.at(cx + 1, cy + 1) += w11 * m;
-    to.number.at(cx, cy) += w00;
-    to.number.at(cx + 1, cy) += w01;
-    to.number.at(cx, cy + 1) += w10;
-    to.number.at(cx + 1, cy + 1) += w11;
+    const std::int64_t all = physics::quanta(mass ? (*mass)[i] : 1.0, 1 / quantum);
+    const std::int64_t q11 = physics::quanta_share(all, fx * fy), q01 = physics::quanta_share(all, fx - fx * fy);
+    const std::int64_t q10 = physics::quanta_share(all, fy - fx * fy);
+    sum(cx, cy) += all - q01 - q10 - q11;
+    sum(cx + 1, cy) += q01;
+    sum(cx, cy + 1) += q10;
+    sum(cx + 1, cy + 1) += q11;
   }
+  ranks.all_reduce(sums.data(), sums.size(), Reduction::sum);
+  for (std::size_t c = 0; c < sums.size(); ++c) to.cells[c] = static_cast<double>(sums[c]) * quantum;
   return to;
 }
 
@@ -142,8 +180,8 @@ SquareGrid smooth_adaptively(const SquareGrid& mass, const std::vector<float>& l
   return sum;
 }
 
-void check(const Particles& particles, const ProjectionOptions& options) {
-  if (particles.size() == 0) throw Error(ErrorKind::input, "picture: there are no particles to show");
+void check(std::int64_t particles, const ProjectionOptions& options) {
+  if (particles == 0) throw Error(ErrorKind::input, "picture: there are no particles to show");
   if (!(options.frame.width > 0) || !std::isfinite(options.frame.width))
     throw Error(ErrorKind::input,
                 fmt::format("picture: the width is {}, expected a length above 0", to_text(options.frame.width)));
@@ -153,32 +191,43 @@ void check(const Particles& particles, const ProjectionOptions& options) {
 
 }  // namespace
 
-Frame automatic_frame(const Particles& particles, SightLine axis) {
-  if (particles.size() == 0) return {};
-  const bool few = particles.size() < all_shown_below;
-  const auto middle = [few](const std::vector<double>& values) {
-    return few ? middle_of_range(values) : quantile(values, 0.5);
+Frame automatic_frame(const Particles& particles, SightLine axis, Communicator& ranks) {
+  std::int64_t total = particles.size();
+  ranks.all_reduce(&total, 1, Reduction::sum);
+  if (total == 0) return {};
+  const bool few = total < all_shown_below;
+  const auto middle = [&](const std::vector<double>& values) {
+    return few ? middle_of_range(values, ranks) : quantile(values, 0.5, ranks);
   };
-  Frame frame{{middle(particles.x), middle(particles.y), middle(particles.z)}, 0};
+  Frame frame;
+  frame.center.x = middle(particles.x);
+  frame.center.y = middle(particles.y);
+  frame.center.z = middle(particles.z);
   const auto &right = right_of(particles, axis), &up = up_of(particles, axis);
   std::vector<double> reach(right.size());
   for (std::size_t i = 0; i < reach.size(); ++i)
     reach[i] = std::max(std::abs(right[i] - right_of(frame.center, axis)), std::abs(up[i] - up_of(frame.center, axis)));
-  frame.width = 2 * (few ? 1.25 : 1.1) * quantile(std::move(reach), few ? 1.0 : frame_fraction);
+  frame.width = 2 * (few ? 1.25 : 1.1) * quantile(std::move(reach), few ? 1.0 : frame_fraction, ranks);
   if (!(frame.width > 0)) frame.width = 1;
   return frame;
 }
 
 namespace {
 
-/// The map of what is placed on its grid, with a margin around it.
+/// The map of what is placed on its grid, with a margin around it; of all ranks, which have so many particles.
 Projection map_of(const Placing& placing, const std::vector<double>& mass, const ProjectionOptions& options, int margin,
-                  int side) {
-  const bool massless = std::all_of(mass.begin(), mass.end(), [](double m) { return m == 0; });
-  const auto deposits = deposit(placing, massless ? std::vector<double>{} : mass, side);
+                  int side, std::int64_t particles, Communicator& ranks) {
+  constexpr double most_images = 4;  // of a particle on the grid, in the mean
+  double largest = 0;
+  for (const double one : mass) largest = std::max(largest, one);
+  ranks.all_reduce(&largest, 1, Reduction::maximum);
+  const double count = most_images * static_cast<double>(particles);
+  const auto number = deposit(placing, nullptr, physics::mass_quantum(count, 1), side, ranks);
   const auto radii = blur_radii(options.pixels);
-  const auto level = smoothing_levels(deposits.number, radii, options.threads);
-  const auto smooth = smooth_adaptively(deposits.mass, level, radii, options.threads);
+  const auto level = smoothing_levels(number, radii, options.threads);
+  const auto smooth = smooth_adaptively(
+      largest > 0 ? deposit(placing, &mass, physics::mass_quantum(count * largest, largest), side, ranks) : number,
+      level, radii, options.threads);
 
   Projection map{options.pixels, options.axis, options.frame, {}, {}, 0, 0};
   map.density.reserve(static_cast<std::size_t>(map.pixels) * static_cast<std::size_t>(map.pixels));
@@ -192,14 +241,17 @@ Projection map_of(const Placing& placing, const std::vector<double>& mass, const
     if (map.shown <= spots_most)
       map.spots.push_back({static_cast<float>(x), static_cast<float>(y), static_cast<float>(mass[i])});
   }
-  if (map.shown > spots_most) map.spots.clear();
+  ranks.all_reduce(&map.shown, 1, Reduction::sum);
+  map.spots = map.shown > spots_most ? std::vector<Spot>{} : gather_lists_on_all(ranks, map.spots);
   return map;
 }
 
 }  // namespace
 
-Projection project(const Particles& particles, const ProjectionOptions& options) {
-  check(particles, options);
+Projection project(const Particles& particles, const ProjectionOptions& options, Communicator& ranks) {
+  std::int64_t total = particles.size();
+  ranks.all_reduce(&total, 1, Reduction::sum);
+  check(total, options);
   const int margin = std::max(8, options.pixels / margin_parts), side = options.pixels + 2 * margin;
   const SightLine axis = options.axis;
   const Placing placing{right_of(particles, axis),
@@ -213,12 +265,12 @@ Projection project(const Particles& particles, const ProjectionOptions& options)
     const PeriodicImages images(placing.right, placing.up, particles.mass, placing, box);
     map = map_of(
         {images.right, images.up, placing.right_center, placing.up_center, placing.cells_per_length, placing.half_side},
-        images.mass, options, margin, side);
-    map.shown = std::min(map.shown, particles.size());  // one at the edge may stand at both
+        images.mass, options, margin, side, total, ranks);
+    map.shown = std::min(map.shown, total);  // one at the edge may stand at both
   } else {
-    map = map_of(placing, particles.mass, options, margin, side);
+    map = map_of(placing, particles.mass, options, margin, side, total, ranks);
   }
-  map.particles = particles.size();
+  map.particles = total;
   return map;
 }
 

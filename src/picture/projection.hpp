@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/vec.hpp"
+#include "comm/communicator.hpp"
 #include "particles/particles.hpp"
 
 namespace pergola {
@@ -18,8 +19,10 @@ struct Frame {
 };
 
 /// The frame that shows most particles: the medians of the coordinates, and a width that lets the outermost 7 % of the
-/// particles be anywhere, so that escapers do not shrink a cluster. Up to 16 particles are all shown.
-PERGOLA_API Frame automatic_frame(const Particles& particles, SightLine axis);
+/// particles be anywhere, so that escapers do not shrink a cluster. Up to 16 particles are all shown. Where each rank
+/// has a part of the particles all call it together and get the same.
+PERGOLA_API Frame automatic_frame(const Particles& particles, SightLine axis,
+                                  Communicator& ranks = *serial_communicator());
 
 struct ProjectionOptions {
   SightLine axis = SightLine::z;
@@ -51,8 +54,11 @@ struct Projection {
 
 /// Each particle is spread over a Gaussian that is as wide as its neighbours are far, so that a map of few particles is
 /// smooth and one of many is sharp. A frame that is no wider than a periodic cube is full wherever it lies; a wider one
-/// shows the cube once. Mass is conserved up to what is smoothed across the edge; the map does not depend
-/// on the number of threads. Throws Error(input) for no particles and for a frame without extent.
-PERGOLA_API Projection project(const Particles& particles, const ProjectionOptions& options);
+/// shows the cube once. Mass is counted in whole quanta and conserved up to what is smoothed across the edge; the map
+/// does not depend on the number of threads, nor on the order of the particles. Where each rank has a part of them all
+/// call it together and get the same; spots are in the order of ranks. Throws Error(input) for no particles and for a
+/// frame without extent.
+PERGOLA_API Projection project(const Particles& particles, const ProjectionOptions& options,
+                               Communicator& ranks = *serial_communicator());
 
 }  // namespace pergola

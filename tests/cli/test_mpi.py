@@ -293,6 +293,27 @@ class MpiTest(harness.CliTest):
         self.assertEqual(len(shells), 1 + 5 * 7)
         self.same_table(2, "profile", box, "--center", "25,25,25", "--to", "10")
 
+    def test_ranks_make_a_picture_together(self):
+        """The file, and what is said of it, of one process; also of what rank 0 makes alone."""
+        galaxy, other, box = self.dir / "galaxy.hdf5", self.dir / "other.hdf5", self.dir / "box.hdf5"
+        self.good("--device", "cpu", "ic", "galaxy", "--n", "3000", "-o", galaxy)
+        self.good("--device", "cpu", "ic", "galaxy", "--n", "2000", "--seed", "2", "-o", other)
+        self.good("--device", "cpu", "ic", "cosmology", "--n", "12^3", "--box", "50", "--redshift", "0", "-o", box)
+        pictures = [[galaxy], [galaxy, "--axis", "x", "--color", "species"], [galaxy, "--species", "halo", "--width", "40"],
+                    [galaxy, other, "--columns", "1"], [box, "--center", "5,5,5", "--width", "30"],
+                    [galaxy, "--camera", "100,0,30"], [galaxy, "--center", "density"], [box, "--style", "volume"]]
+        for number, what in enumerate(pictures):
+            command = ["--json", "picture", *what, "--size", "200", "-o"]
+            one, several = self.dir / f"one-{number}.png", self.dir / f"several-{number}.png"
+            said = json.loads(self.good(*command, one))
+            result = self.mpirun(3, *command, several)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual({**json.loads(result.stdout), "file": None}, {**said, "file": None})
+            self.assertEqual(several.read_bytes(), one.read_bytes(), what)
+        result = self.mpirun(2, "picture", galaxy, "--camera", "1,0,0", "--target", "1,0,0", "-o", self.dir / "no.png")
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertFalse((self.dir / "no.png").exists())
+
     def test_a_wrong_command_ends_at_once(self):
         for command in (["analyze", "radii", "nothing.hdf5"], ["picture", "nothing.hdf5", "-o", "a.png"],
                         ["analyze", "power", "nothing.hdf5"],

@@ -1,0 +1,24 @@
+#include "app/rank_snapshot.hpp"
+
+#include "comm/agreement.hpp"
+#include "comm/shares.hpp"
+#include "io/snapshot_source.hpp"
+#include "particles/particle_check.hpp"
+
+namespace pergola::app {
+
+Snapshot read_stretch(const std::string& file, Communicator& ranks) {
+  Snapshot snapshot;
+  on_all(ranks, [&] {
+    SnapshotSource source(file);
+    const Shares shares{source.count(), ranks.size()};
+    source.read(shares.first(ranks.rank()), shares.count(ranks.rank()), snapshot.particles);
+    ParticleCheck check(file, snapshot.particles.size(), source.threads());
+    check.add(snapshot.particles);
+    check.finish();
+    snapshot.header = source.summary().header;
+  });
+  return snapshot;
+}
+
+}  // namespace pergola::app
