@@ -13,7 +13,7 @@
 #include "device/permute.hpp"
 #include "domain/chunk_shares.hpp"
 #include "domain/shown_chunks.hpp"
-#include "gravity/direct.hpp"
+#include "gravity/direct_spread.hpp"
 #include "gravity/solver_entry.hpp"
 
 namespace pergola {
@@ -202,26 +202,16 @@ KnownPotentials spread_potentials(const std::shared_ptr<Communicator>& ranks, co
   return potentials_from(*make_spread_solver<double>(finer, own.device(), ranks), own);
 }
 
-/// The sum over all pairs of few particles: every rank has them all and finds the potentials of its own.
-double spread_direct_energy(Communicator& ranks, const Shares& shares, const ShownParticles& own,
-                            const SolverOptions& gravity) {
-  const ShownPlaces<double> here(own);
-  own.device().synchronize();
-  const auto all = [&](const auto& buffer) { return gather_on_all(ranks, shares, buffer.data()); };
-  const auto x = all(here.x), y = all(here.y), z = all(here.z), mass = all(here.mass);
-  const auto species = all(here.species);
-  const auto id = all(here.id);
-  Sources<double> sources;
-  sources.count = shares.total;
-  sources.x = x.data(), sources.y = y.data(), sources.z = z.data();
-  sources.mass = mass.data();
-  sources.species = species.data();
-  sources.id = id.data();
-  Targets targets;
-  targets.count = own.count(), targets.total = shares.total, targets.first = shares.first(ranks.rank());
-  std::vector<double> potentials;
-  on_all(ranks, [&] { potentials = pair_potentials_cpu(own.device(), sources, gravity, targets); });
-  return energy_of_pairs(sources, gather_on_all(ranks, shares, potentials.data()));
+/// The sum over all pairs: every rank finds the potentials of its own.
+double spread_direct_energy(const std::shared_ptr<Communicator>& ranks, const ShownParticles& own,
+                            SolverOptions gravity) {
+  gravity.precision = Precision::double_;
+  const ShownPlaces<double> places(own);
+  const Buffer<double> potentials =
+      potentials_of(*make_spread_direct<double>(gravity, own.device(), ranks), own.device(), sources_of(places));
+  return 0.5 * add_in_turn(*ranks, 0.0, [&](double& sum) {
+           for (std::int64_t i = 0; i < own.count(); ++i) sum += places.mass.data()[i] * potentials.data()[i];
+         });
 }
 
 }  // namespace
@@ -257,7 +247,7 @@ Energies measure_spread_energies(const std::shared_ptr<Communicator>& ranks, std
   const RankChunks chunks(*ranks, shares, own);
   const double pairs =
       sums_over_pairs(gravity, total)
-          ? spread_direct_energy(*ranks, shares, own, without_external)
+          ? spread_direct_energy(ranks, own, without_external)
           : energy_of(gravity, chunks.potential(gravity, spread_potentials(ranks, own, without_external, solver)));
   return with_conserved(pairs, chunks.conserved(gravity));
 }

@@ -23,6 +23,17 @@ std::vector<V> gather_on_root(Communicator& ranks, const std::vector<V>& own) {
   return all;
 }
 
+/// What ranks add to a sum one after the other, in their order: add(sum) of each. All ranks call it and get the sum,
+/// with the bits of one process that adds it all.
+template <class V, class Add>
+V add_in_turn(Communicator& ranks, V sum, const Add& add) {
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    if (rank == ranks.rank()) add(sum);
+    ranks.broadcast(&sum, sizeof sum, rank);
+  }
+  return sum;
+}
+
 /// All of what stands in a fixed order, of which each rank has its share. All ranks call it.
 template <class V>
 std::vector<V> gather_on_all(Communicator& ranks, const Shares& shares, const V* own) {

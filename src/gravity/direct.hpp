@@ -1,6 +1,5 @@
 #pragma once
 #include <memory>
-#include <vector>
 
 #include "gravity/solver.hpp"
 
@@ -44,13 +43,7 @@ std::unique_ptr<DirectSolver<Real>> make_direct(const SolverOptions& options, co
   return make_direct_cpu<Real>(options, device);
 }
 
-const SolverInfo& direct_info();  // gravity/direct_entry.cpp
-
-/// The potentials of some of the sources in double precision, as potential_energy_cpu() has them, and what those of all
-/// amount to, the sum over pairs.
-std::vector<double> pair_potentials_cpu(const Device& device, const Sources<double>& sources,
-                                        const SolverOptions& options, const Targets& targets);
-double energy_of_pairs(const Sources<double>& sources, const std::vector<double>& potentials);
+const SolverInfo& direct_info();  // gravity/direct_cpu.cpp
 
 double potential_energy_cpu(const Device& device, const Sources<double>& sources, const SolverOptions& options);
 double potential_energy_cuda(const Device& device, const Sources<double>& sources, const SolverOptions& options);

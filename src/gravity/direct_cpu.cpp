@@ -1,5 +1,3 @@
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -9,6 +7,7 @@
 #include "device/buffer.hpp"
 #include "device/parallel.hpp"
 #include "gravity/direct.hpp"
+#include "gravity/direct_tiles.hpp"
 #include "gravity/for_precision.hpp"
 #include "gravity/pair_laws.hpp"
 
@@ -16,10 +15,7 @@ namespace pergola {
 
 namespace {
 
-using direct::block_size, direct::Kind, direct::Numbers;
-
-/// Below this many pairs, or sources to pack, starting threads takes longer than the work.
-constexpr std::int64_t pairs_worth_threads = 1 << 17, sources_worth_threads = 1 << 13;
+using direct::block_size, direct::Kind, direct::Numbers, direct::pairs_worth_threads, direct::sources_worth_threads;
 
 /// A tile per thread at a time; with fewer tiles than this many per thread, the sources are shared out too.
 constexpr std::int64_t tiles_per_thread = 8;
@@ -73,16 +69,9 @@ class DirectCpu final : public DirectSolver<typename Numbers<precision>::State> 
   void fill(Kind kind, const Points& points, std::int64_t begin, int lanes, direct::Tile<precision>& tile) const;
   template <class Asking>
   void find_nearest(const Asking& asking, const Forces<State>& out) const;
-  /// The source nearest to a point and the square of its distance; −1 when there is none.
-  struct Nearest {
-    double square = std::numeric_limits<double>::infinity();
-    std::int64_t place = -1;
-  };
-  Nearest nearest(const Vec3<double>& point, std::int64_t own) const;
-  void search_block(std::int64_t block, const Vec3<double>& point, std::int64_t own, Nearest& found) const;
   template <class Asking>
   void search_tile(const Asking& asking, std::int64_t begin, std::int64_t first, std::int64_t last,
-                   Nearest* found) const;
+                   direct::Nearest* found) const;
   template <class Asking, class Radius2>
   NeighbourLists lists(const Asking& asking, const Radius2& radius2, std::int64_t most) const;
   [[noreturn]] void fail(std::int64_t place) const;
@@ -143,11 +132,8 @@ void DirectCpu<precision>::evaluate(const Points& points, unsigned want, const F
 template <Precision precision>
 template <class Asking>
 std::int64_t DirectCpu<precision>::sum_wanted(const Asking& asking, unsigned want, const Forces<State>& out) {
-  if (want & want_jerk) return sum(Kind::acceleration_jerk_potential, asking, want, out);
-  if (want & want_acceleration)
-    return sum(want & want_potential ? Kind::acceleration_potential : Kind::acceleration, asking, want, out);
-  if (want & want_potential) return sum(Kind::potential, asking, want, out);
-  return asking.count;
+  const auto kind = direct::kind_of(want);
+  return kind ? sum(*kind, asking, want, out) : asking.count;
 }
 
 template <Precision precision>
@@ -155,15 +141,11 @@ void DirectCpu<precision>::fill(Kind kind, const Targets& targets, std::int64_t 
                                 direct::Tile<precision>& tile) const {
   for (int lane = 0; lane < lanes; ++lane)
     tile.place[lane] = place_of(targets, std::min(begin + lane, targets.count - 1));
-  const auto fetch = [&](int first, int last) {
+  direct::each_target_field<precision>(kind, sources_.softening, [&](int first, int last) {
     for (int field = first; field <= last; ++field)
       for (int lane = 0; lane < lanes; ++lane)
         tile.field[field][lane] = sources_.field(tile.place[lane] / block_size, field)[tile.place[lane] % block_size];
-  };
-  fetch(direct::x, direct::z);
-  if constexpr (Numbers<precision>::low_parts) fetch(direct::x_low, direct::z_low);
-  if (sources_.softening.by_particle) fetch(direct::softening, direct::softening);
-  if (kind == Kind::acceleration_jerk_potential) fetch(direct::vx, direct::vz);
+  });
 }
 
 template <Precision precision>
@@ -268,31 +250,12 @@ std::int64_t DirectCpu<precision>::sum(Kind kind, const Asking& asking, unsigned
   return failed;
 }
 
-/// Looks for a nearer source than the one found so far in a block, the lower place on a tie. The particle `own` is
-/// none.
-template <Precision precision>
-void DirectCpu<precision>::search_block(std::int64_t block, const Vec3<double>& point, std::int64_t own,
-                                        Nearest& found) const {
-  double squares[block_size];
-  if (!(direct::block_distances(sources_, block, point, squares) < found.square)) return;
-  for (int k = 0; k < sources_.filled(block); ++k)
-    if (squares[k] < found.square && block * block_size + k != own) found = {squares[k], block * block_size + k};
-}
-
-template <Precision precision>
-typename DirectCpu<precision>::Nearest DirectCpu<precision>::nearest(const Vec3<double>& point,
-                                                                     std::int64_t own) const {
-  Nearest found;
-  for (std::int64_t block = 0; block < sources_.blocks(); ++block) search_block(block, point, own, found);
-  return found;
-}
-
 /// The nearest sources of the blocks first … last − 1 for the targets of a tile. Blocks that a rough distance rules out
 /// are not looked at closely.
 template <Precision precision>
 template <class Asking>
 void DirectCpu<precision>::search_tile(const Asking& asking, std::int64_t begin, std::int64_t first, std::int64_t last,
-                                       Nearest* found) const {
+                                       direct::Nearest* found) const {
   constexpr std::int64_t at_a_time = 32;
   const int lanes = direct::search_tile_size<precision>();
   direct::Tile<precision> tile;
@@ -308,7 +271,7 @@ void DirectCpu<precision>::search_tile(const Asking& asking, std::int64_t begin,
       const double slack = 1e-24 * dot(point, point);
       for (std::int64_t block = base; block < end; ++block)
         if (rough[block - base][lane] <= 1.00001 * found[lane].square + slack)
-          search_block(block, point, tile.place[lane], found[lane]);
+          direct::search_block(sources_, block, point, tile.place[lane], found[lane]);
     }
   }
 }
@@ -321,16 +284,16 @@ void DirectCpu<precision>::find_nearest(const Asking& asking, const Forces<State
   const std::int64_t tiles = (asking.count + lanes - 1) / lanes, blocks = sources_.blocks();
   // Where tiles are few, each is worked on by several threads, on ranges of the sources.
   const std::int64_t ranges = tiles >= tiles_per_thread * threads ? 1 : std::min<std::int64_t>(threads * 2, blocks);
-  std::vector<Nearest> found(static_cast<std::size_t>(tiles * ranges * lanes));
+  std::vector<direct::Nearest> found(static_cast<std::size_t>(tiles * ranges * lanes));
   parallel_for(threads, tiles * ranges, [&](std::int64_t k) {
     const std::int64_t range = k % ranges;
     search_tile(asking, k / ranges * lanes, blocks * range / ranges, blocks * (range + 1) / ranges,
                 found.data() + k * lanes);
   });
   for (std::int64_t t = 0; t < asking.count; ++t) {
-    Nearest best;
+    direct::Nearest best;
     for (std::int64_t range = 0; range < ranges; ++range) {
-      const Nearest& part = found[static_cast<std::size_t>((t / lanes * ranges + range) * lanes + t % lanes)];
+      const direct::Nearest& part = found[static_cast<std::size_t>((t / lanes * ranges + range) * lanes + t % lanes)];
       if (part.square < best.square) best = part;
     }
     out.nearest[t] = best.place;
@@ -341,26 +304,13 @@ void DirectCpu<precision>::find_nearest(const Asking& asking, const Forces<State
 /// Says why the force on a particle is not a number.
 template <Precision precision>
 void DirectCpu<precision>::fail(std::int64_t place) const {
-  const auto [square, partner] = nearest(sources_.position(place), place);
+  const direct::Nearest other = direct::nearest(sources_, sources_.position(place), place);
   const auto unsoftened = [this](std::int64_t at) {
-    const Pair number = sources_.softening.by_particle
-                            ? sources_.field(at / block_size, direct::softening)[at % block_size]
-                            : static_cast<Pair>(sources_.softening.number[0]);
-    return law_.is_unsoftened(number);
+    return law_.is_unsoftened(sources_.softening.by_particle
+                                  ? sources_.field(at / block_size, direct::softening)[at % block_size]
+                                  : static_cast<Pair>(sources_.softening.number[0]));
   };
-  const Pair r4 = static_cast<Pair>(square) * static_cast<Pair>(square);
-  if (partner >= 0 && !(r4 >= std::numeric_limits<Pair>::min()) && unsoftened(place) && unsoftened(partner))
-    throw CoincidentParticles(
-        place, partner,
-        square == 0 ? fmt::format("direct: two particles in one place (places {} and {}); expected a distance or a "
-                                  "softening above 0",
-                                  place, partner)
-                    : fmt::format("direct: two particles too close for precision \"{}\" (places {} and {}, distance "
-                                  "{}); expected a larger distance or a softening above 0",
-                                  precision_name(precision), place, partner, std::sqrt(square)));
-  throw Error(ErrorKind::numerics,
-              fmt::format("direct: the force on the particle in place {} is beyond the range of precision \"{}\"",
-                          place, precision_name(precision)));
+  direct::fail<precision>(place, other, unsoftened(place) && (other.place < 0 || unsoftened(other.place)));
 }
 
 template <Precision precision>
@@ -402,6 +352,17 @@ NeighbourLists DirectCpu<precision>::lists(const Asking& asking, const Radius2& 
 
 }  // namespace
 
+const SolverInfo& direct_info() {
+  static const SolverInfo info{.name = "direct",
+                               .pairwise = true,
+                               .jerk = true,
+                               .potential = true,
+                               .subset = true,
+                               .nearest = true,
+                               .neighbour_lists = true};
+  return info;
+}
+
 template <class Real>
 std::unique_ptr<DirectSolver<Real>> make_direct_cpu(const SolverOptions& options, const Device& device) {
   return make_for_precision<DirectSolver<Real>, DirectCpu>(options, device);
@@ -409,27 +370,16 @@ std::unique_ptr<DirectSolver<Real>> make_direct_cpu(const SolverOptions& options
 template std::unique_ptr<DirectSolver<float>> make_direct_cpu(const SolverOptions& options, const Device& device);
 template std::unique_ptr<DirectSolver<double>> make_direct_cpu(const SolverOptions& options, const Device& device);
 
-std::vector<double> pair_potentials_cpu(const Device& device, const Sources<double>& sources,
-                                        const SolverOptions& options, const Targets& targets) {
+double potential_energy_cpu(const Device& device, const Sources<double>& sources, const SolverOptions& options) {
   DirectCpu<Precision::double_> solver(options, device);
-  std::vector<double> potentials(static_cast<std::size_t>(targets.count));
+  std::vector<double> potentials(static_cast<std::size_t>(sources.count));
   Forces<double> forces;
   forces.potential = potentials.data();
   solver.prepare(sources);
-  solver.evaluate(targets, want_potential, forces);
-  return potentials;
-}
-
-double energy_of_pairs(const Sources<double>& sources, const std::vector<double>& potentials) {
+  solver.evaluate({.count = sources.count, .total = sources.count}, want_potential, forces);
   double sum = 0;
   for (std::int64_t i = 0; i < sources.count; ++i) sum += sources.mass[i] * potentials[static_cast<std::size_t>(i)];
   return 0.5 * sum;
-}
-
-double potential_energy_cpu(const Device& device, const Sources<double>& sources, const SolverOptions& options) {
-  Targets all;
-  all.count = all.total = sources.count;
-  return energy_of_pairs(sources, pair_potentials_cpu(device, sources, options, all));
 }
 
 }  // namespace pergola

@@ -1,18 +1,11 @@
 #include "gravity/direct.hpp"
+
+#include <utility>
+
+#include "gravity/direct_spread.hpp"
 #include "gravity/solver_entry.hpp"
 
 namespace pergola {
-
-const SolverInfo& direct_info() {
-  static const SolverInfo info{.name = "direct",
-                               .pairwise = true,
-                               .jerk = true,
-                               .potential = true,
-                               .subset = true,
-                               .nearest = true,
-                               .neighbour_lists = true};
-  return info;
-}
 
 namespace {
 
@@ -20,6 +13,13 @@ std::optional<Conflict> one_softening(const SolverOptions& options) {
   if (!options.softening.changes()) return std::nullopt;
   return Conflict{"gravity.softening_max_proper",
                   "the direct sum has one softening for the whole run; leave it out, or set gravity.solver = \"tree\""};
+}
+
+template <class Real>
+std::unique_ptr<Solver<Real>> make_spread(const SolverOptions& options, const Device& device,
+                                          std::shared_ptr<Communicator> ranks) {
+  if (device.is_cuda()) return nullptr;
+  return make_spread_direct<Real>(options, device, std::move(ranks));
 }
 
 }  // namespace
@@ -36,7 +36,9 @@ SolverEntry direct_entry() {
           },
           .make_double = [](const SolverOptions& options, const Device& device) -> std::unique_ptr<Solver<double>> {
             return make_direct<double>(options, device);
-          }};
+          },
+          .make_spread_single = make_spread<float>,
+          .make_spread_double = make_spread<double>};
 }
 
 }  // namespace pergola

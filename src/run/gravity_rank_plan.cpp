@@ -19,6 +19,7 @@ namespace pergola {
 namespace {
 
 constexpr std::int64_t most_dry_particles = 1 << 18, fewest_dry_particles = 4096;
+constexpr std::int64_t most_dry_pairs_of = 1 << 13;  // particles whose pairs are all summed
 constexpr int most_dry_side = 256, fewest_dry_side = 8;
 /// Shared steps are alike; of block steps some are of few particles.
 constexpr std::int64_t dry_shared_steps = 2, dry_block_steps = 8;
@@ -211,7 +212,7 @@ void run_samples(RankPlan& found, RunShape& shape, const RunConfig& config, cons
   // A plain mesh is cheap, and each rank should have some of its planes in the sample too.
   const SolverEntry& solver = solver_entry(config.gravity.solver);
   int ranks = std::min(found.ranks, shape.mesh_is_shared ? most_dry_ranks : most_dry_whole_meshes);
-  std::int64_t most = most_dry_particles;
+  std::int64_t most = shape.sources_come_by ? most_dry_pairs_of : most_dry_particles;
   if (solver.can.smooths) most = std::max<std::int64_t>(most, 8LL * ranks * ranks * ranks);
   Smaller tried = plan.n <= most ? Smaller{config, plan.n} : smaller_run(config, plan.n, most);
   while (!fits(tried, device, ranks, plan.host_free_bytes) && (tried.n > fewest_dry_particles || ranks > 2)) {
@@ -246,9 +247,10 @@ RankPlan plan_gravity_ranks(const RunConfig& config, const RunPlan& plan, const 
                             double program_bytes) {
   RankPlan found{.ranks = ranks, .weak = options.weak, .network = options.network};
   const double grown = options.weak ? ranks : 1, n = grown * static_cast<double>(plan.n);
-  found.one_rank_seconds = grown * step_seconds(plan);
+  const bool sums_pairs = solver_entry(config.gravity.solver).cost == StepCost::pairs;
+  found.one_rank_seconds = (sums_pairs ? grown * grown : grown) * step_seconds(plan);
   found.device_bytes = plan.device_bytes, found.host_bytes = plan.host_bytes;
-  RunShape shape{.n = n, .stages = plan.stages};
+  RunShape shape{.n = n, .sources_come_by = sums_pairs, .stages = plan.stages};
   if (ranks == 1) {
     foretell_ranks(found, shape);
     return found;

@@ -134,7 +134,8 @@ void add_rest(RankPlan& plan, const RunShape& run) {
   } else {
     const std::size_t last = plan.counted.size() - 1;
     const TrafficRule rule = fit_traffic(share(tried), bytes, share(plan.counted[last]), rest(last).first);
-    other.bytes = uneven * rule.at(run.n / (run.mesh_is_shared ? plan.ranks : tried.ranks));
+    const bool falls = run.mesh_is_shared && !run.sources_come_by;
+    other.bytes = uneven * rule.at(run.n / (falls ? plan.ranks : tried.ranks));
   }
   plan.exchange.push_back(other);
 }

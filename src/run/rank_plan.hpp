@@ -82,6 +82,8 @@ struct RunShape {
   bool whole = false;  // the first sample is the run, on as many ranks
   /// A rank's part of the mesh shrinks as ranks are added. False: each has the whole of it.
   bool mesh_is_shared = true;
+  /// All sources come to every rank: its bytes do not shrink as ranks are added.
+  bool sources_come_by = false;
   std::vector<StageSeconds> stages{};     // of one process, in any unit
   std::vector<TrafficPart> by_rule{};     // of the run: parts whose traffic is known
   std::vector<TrafficPart> of_counted{};  // the same of the samples, each summed up

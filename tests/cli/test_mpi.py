@@ -71,6 +71,27 @@ energy_every = 0.0625
 analyses = ["profile"]
 """
 
+# Two spans of sources, which three ranks do not have whole.
+DIRECT = """
+[run]
+end_time = 0.25
+device = "cpu"
+threads = 1
+[particles]
+model = "plummer"
+n = 1500
+[gravity]
+solver = "direct"
+softening = 0.05
+[time]
+integrator = "leapfrog"
+steps = "{steps}"
+eta = 0.2
+[output]
+snapshots_every = 0.125
+energy_every = 0.0625
+"""
+
 TREEPM = """
 [run]
 end_time = 0.25
@@ -188,6 +209,9 @@ class MpiTest(harness.CliTest):
 
     def test_ranks_with_a_tree_that_keep_their_own_particles_leave_the_files_of_one(self):
         self.leave_the_files_of_one(TREE)
+
+    def test_ranks_with_a_direct_sum_that_keep_their_own_particles_leave_the_files_of_one(self):
+        self.leave_the_files_of_one(DIRECT.format(steps="block"), resumed=3)
 
     def test_ranks_with_treepm_that_keep_their_own_particles_leave_the_files_of_one(self):
         self.leave_the_files_of_one(TREEPM, runs=(2,), resumed=3)

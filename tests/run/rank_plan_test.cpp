@@ -66,6 +66,10 @@ TEST(RankPlan, StepIsWorkOfTheBusiestAndTheNetwork) {
   RankPlan whole_mesh = plan;
   foretell_ranks(whole_mesh, {.n = 128 * 64000.0, .mesh_is_shared = false});  // as on 64 ranks
   EXPECT_NEAR(whole_mesh.bytes, 2 * (40 * 128000.0 + 700 * std::pow(128000, 2.0 / 3)), 1e-3);
+  RankPlan pairs = plan;
+  foretell_ranks(pairs, {.n = 128 * 64000.0, .sources_come_by = true});
+  EXPECT_EQ(pairs.bytes, whole_mesh.bytes);
+  EXPECT_EQ(pairs.compute_seconds, plan.compute_seconds);
 }
 
 TEST(ByteRate, IsANumberWithOrWithoutAUnit) {
@@ -94,7 +98,8 @@ double sent_in_two_steps(const RunConfig& config) {
 }
 
 TEST(RankPlan, CountsWhatTheRunWillSend) {
-  for (const char* solver : {"tree", "treepm", "mesh"}) {
+  for (const char* solver : {"direct", "tree", "treepm", "mesh"}) {
+    const std::int64_t n = solver == std::string("direct") ? 8000 : 1000;  // its sources lie in spans of 1024
     const RunConfig config = parse_config(std::string(R"(
 [run]
 end_time = 0.5
@@ -102,19 +107,18 @@ device = "cpu"
 threads = 1
 [particles]
 model = "cube"
-n = 1000
 [gravity]
 softening = 0.005
 solver = ")") + solver + "\"\n" + (solver == std::string("mesh") ? "[gravity.mesh]\ncells = 16\nbox = 1\n" : "") +
                                               "[time]\nintegrator = \"leapfrog\"\nstep = 0.125\n",
-                                          "test");
+                                          "test", {"particles.n=" + std::to_string(n)});
     const RunPlan plan = plan_run(config, {.ranks = {3}});
     ASSERT_EQ(plan.ranks.size(), 1u);
     const RankPlan& ranks = plan.ranks.front();
     ASSERT_EQ(ranks.counted.size(), 1u) << solver;
     const DryRun& dry = ranks.counted.front();
     EXPECT_EQ(dry.steps, 2);
-    EXPECT_DOUBLE_EQ(dry.sent_per_particle * 2 * 1000, sent_in_two_steps(config)) << solver;
+    EXPECT_DOUBLE_EQ(dry.sent_per_particle * 2 * static_cast<double>(n), sent_in_two_steps(config)) << solver;
     EXPECT_GT(dry.sent_per_particle, 8) << solver;
     EXPECT_LT(ranks.device_bytes, plan.device_bytes) << solver;
   }

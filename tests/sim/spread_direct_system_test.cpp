@@ -1,0 +1,81 @@
+// Systems with the direct sum on several ranks, which keep their own particles: all that can be seen of them has the
+// bits of one rank.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "comm/thread_ranks.hpp"
+#include "sim/gravity_system.hpp"
+#include "sim/spread_seen.hpp"
+
+namespace pergola {
+namespace {
+
+const Settings leapfrog{"gravity.solver=direct", "gravity.softening=0.01"};
+
+Settings with(Settings settings, const Settings& more) {
+  settings.insert(settings.end(), more.begin(), more.end());
+  return settings;
+}
+
+/// Some of them at rest about a heavy one: their steps are shorter than those of the others.
+Particles with_a_heavy_one(std::int64_t n) {
+  Particles particles = crossing_particles(n, 0);
+  for (std::size_t k = particles.id.size() / 2; k < particles.id.size() / 2 + 6; ++k) {
+    for (double* x : {&particles.x[k], &particles.y[k], &particles.z[k]}) *x = 0.5 + 0.05 * (*x - 0.5);
+    particles.vx[k] = particles.vy[k] = particles.vz[k] = 0;
+  }
+  particles.mass[particles.id.size() / 2] = 0.1;
+  return particles;
+}
+
+TEST(SpreadDirectSystem, HasTheBitsOfOneRankWithTheLeapfrog) {
+  expect_bits_of_one_rank(leapfrog, crossing_particles(1500, 0), {2, 3, 4, 7, 64});
+  expect_bits_of_one_rank(with(leapfrog, {"run.precision=single"}), crossing_particles(300, 0), {4});
+  expect_bits_of_one_rank(with(leapfrog, {"run.precision=double"}), crossing_particles(5, 0), {7});
+}
+
+// Steps are then chosen from jerks.
+TEST(SpreadDirectSystem, SofteningMayBeZero) {
+  const Settings unsoftened{"gravity.solver=direct", "gravity.softening=0", "time.adaptive=true", "time.eta=0.1"};
+  expect_bits_of_one_rank(unsoftened, crossing_particles(200, 0), {3});
+}
+
+TEST(SpreadDirectSystem, HasTheBitsOfOneRankWithBlockSteps) {
+  const Settings blocks = with(leapfrog, {"time.steps=block", "time.step_max=0.125", "time.eta=0.4"});
+  const Particles particles = with_a_heavy_one(1300);
+  const Seen end = run_on(1, spread_config(blocks), particles)[1];
+  EXPECT_LT(end.counts.particle_steps, end.counts.steps * particles.size() / 2);
+  expect_bits_of_one_rank(blocks, particles, {3, 7});
+  expect_going_on_with_the_same_bits(blocks, with_a_heavy_one(240), {1, 2});
+}
+
+TEST(SpreadDirectSystem, EachRankKeepsItsShareOnly) { expect_shares(leapfrog); }
+
+TEST(SpreadDirectSystem, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) { expect_going_on_with_the_same_bits(leapfrog); }
+
+/// What each of so many ranks says of two particles in one place.
+std::vector<std::string> words_of_a_collision(int ranks, const Settings& settings) {
+  auto particles = crossing_particles(200, 0);
+  particles.x[150] = particles.x[20], particles.y[150] = particles.y[20], particles.z[150] = particles.z[20];
+  const RunConfig config = spread_config(with(settings, {"gravity.softening=0"}));
+  std::vector<std::string> words(static_cast<std::size_t>(ranks));
+  run_on_thread_ranks(ranks, [&](Communicator& communicator) {
+    try {
+      GravitySystem simulation(config, particles, 0, kept_elsewhere(communicator));
+    } catch (const Error& error) {
+      words[static_cast<std::size_t>(communicator.rank())] = error.what();
+    }
+  });
+  return words;
+}
+
+TEST(SpreadDirectSystem, ParticlesInOnePlaceAreNamedByAllRanks) {
+  const std::string one = words_of_a_collision(1, leapfrog)[0];
+  EXPECT_NE(one.find("ids 21 and 151"), std::string::npos) << one;
+  for (const std::string& several : words_of_a_collision(3, leapfrog)) EXPECT_EQ(several, one);
+}
+
+}  // namespace
+}  // namespace pergola
