@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "app/command.hpp"
 #include "app/progress_bar.hpp"
@@ -74,7 +75,8 @@ nlohmann::json to_json(const RunPlan& plan) {
                 {"halo_mass_suns_per_h", found->halo_mass},
                 {"halo_of", found->halo_of},
                 {"notes", found->notes}};
-  nlohmann::json scaling = nlohmann::json::array();
+  nlohmann::json scaling = nlohmann::json::array(), stages = nlohmann::json::array();
+  for (const StageSeconds& stage : plan.stages) stages.push_back({{"stage", stage.name}, {"seconds", stage.seconds}});
   for (const RankPlan& ranks : plan.ranks) scaling.push_back(to_json(ranks));
   return {{"n", plan.n},
           {"device", plan.device},
@@ -85,6 +87,7 @@ nlohmann::json to_json(const RunPlan& plan) {
             {"device_bytes_per_particle", plan.device_bytes / static_cast<double>(plan.n)},
             {"host_bytes", plan.host_bytes},
             {"host_free_bytes", plan.host_free_bytes},
+            {"program_bytes", plan.program_bytes},
             {"fits", plan.fits}}},
           {"steps", plan.steps},
           {"particle_steps", plan.particle_steps},
@@ -93,6 +96,7 @@ nlohmann::json to_json(const RunPlan& plan) {
           {"seconds_range", {plan.seconds_low, plan.seconds_high}},
           {"processor_seconds", plan.processor_seconds},
           {"parts", parts},
+          {"stages", stages},
           {"interactions_per_second", plan.interactions_per_second},
           {"steps_basis", plan.steps_basis},
           {"rate_basis", plan.rate_basis},
@@ -218,12 +222,40 @@ std::string to_text(const RunPlan& plan) {
 
 }  // namespace
 
+namespace {
+
+/// From what to_json() made on another machine.
+MachineRates read_rates(const std::string& path) {
+  try {
+    const nlohmann::json plan = nlohmann::json::parse(std::ifstream(path));
+    const nlohmann::json &memory = plan.at("memory"), &ranks = plan.at("ranks");
+    MachineRates rates;
+    rates.source = path, rates.n = plan.at("n");
+    rates.device = plan.at("device"), rates.device_name = plan.at("device_name");
+    rates.device_bytes = memory.at("device_bytes"), rates.device_free_bytes = memory.at("device_free_bytes");
+    rates.host_bytes = memory.at("host_bytes"), rates.host_free_bytes = memory.at("host_free_bytes");
+    rates.program_bytes = memory.at("program_bytes"), rates.steps = plan.at("steps");
+    for (const auto& part : plan.at("parts"))
+      if (part.at("name") == "steps") rates.step_seconds = part.at("seconds").get<double>() / rates.steps;
+    for (const auto& stage : plan.at("stages")) rates.stages.push_back({stage.at("stage"), stage.at("seconds")});
+    rates.spread = ranks.at("spread");
+    rates.staging_bytes_per_second = ranks.value("staging_bytes_per_second", 0.0);
+    return rates;
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(
+        ErrorKind::input,
+        fmt::format("{}: expected what pergola --json plan CONFIG --ranks K prints, found: {}", path, error.what()));
+  }
+}
+
+}  // namespace
+
 void add_plan(Command program, Context& context) {
   struct PlanCommand {
     std::string config;
     std::vector<std::string> sets;
     bool no_trial = false;
-    std::string ranks, network, node_network;
+    std::string ranks, network, node_network, rates;
     int gpus_per_node = 1;
     bool weak = false;
     double latency = Network().latency;
@@ -274,6 +306,13 @@ void add_plan(Command program, Context& context) {
       ->transform(number_in(Range::at_least(0)))
       ->capture_default_str()
       ->needs("--ranks");
+  command
+      ->add_option(
+          "--rates", options->rates,
+          "What pergola --json plan CONFIG --ranks 2 printed on the machine to come, for the same run: seconds "
+          "and memory of one process are taken from there, nothing is tried here, and no GPU is needed")
+      ->type_name("FILE")
+      ->needs("--ranks");
   command->footer(
       "Examples:\n  pergola plan examples/plummer.toml --set particles.n=1e6\n  pergola plan galaxy.toml --ranks 64 "
       "--network 12.5GB/s\n  pergola --device cuda plan box.toml --ranks 8,64,1024 --weak --gpus-per-node 8 "
@@ -292,6 +331,7 @@ void add_plan(Command program, Context& context) {
     if (!options->network.empty()) how.network.bytes_per_second = parse_byte_rate(options->network).value();
     how.network.node_bytes_per_second =
         options->node_network.empty() ? how.network.bytes_per_second : parse_byte_rate(options->node_network).value();
+    if (!options->rates.empty()) how.rates = read_rates(options->rates);
     const RunPlan plan = plan_run(config, how);
     if (context.json)
       context.print(to_json(plan));

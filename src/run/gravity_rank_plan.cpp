@@ -208,7 +208,8 @@ double staging_rate(const Device& device) {
 }
 
 /// Samples that ranks send each other in this process, and what is known by rule of them.
-void run_samples(RankPlan& found, RunShape& shape, const RunConfig& config, const RunPlan& plan, const Device& device) {
+void run_samples(RankPlan& found, RunShape& shape, const RunConfig& config, const RunPlan& plan, const Device& device,
+                 std::map<std::int64_t, DryRun>& of_one_rank) {
   // A plain mesh is cheap, and each rank should have some of its planes in the sample too.
   const SolverEntry& solver = solver_entry(config.gravity.solver);
   int ranks = std::min(found.ranks, shape.mesh_is_shared ? most_dry_ranks : most_dry_whole_meshes);
@@ -227,12 +228,14 @@ void run_samples(RankPlan& found, RunShape& shape, const RunConfig& config, cons
   shape.whole = !found.weak && tried.n == plan.n && ranks == found.ranks;
   const auto count = [&](const Smaller& run) {
     const DrySample made = make_sample(run, device.threads(), static_cast<double>(run.n));
-    const auto n = made.sample.particles.size();
+    const std::int64_t n = made.sample.particles.size();
     const CountedMethod counted =
         count_method(find_method(made.config, n, 1, ranks, false), made, static_cast<double>(n), ranks, 1, true);
     found.counted.push_back(dry_run(made, ranks));
     if (!counted.parts.empty()) shape.of_counted.push_back(sum_of(counted.parts));
-    if (found.counted.size() == 1) set_added_work(found.counted.front(), dry_run(made, 1));
+    if (found.counted.size() > 1) return;
+    if (!of_one_rank.contains(n)) of_one_rank[n] = dry_run(made, 1);
+    set_added_work(found.counted.front(), of_one_rank[n]);
   };
   count(tried);
   if (!shape.whole) count(smaller_run(config, plan.n, std::max<std::int64_t>(1, tried.n / 8)));
@@ -243,11 +246,11 @@ constexpr std::int64_t particles_of_a_rank = 256, most_placed = 1 << 21;
 
 }  // namespace
 
-RankPlan plan_gravity_ranks(const RunConfig& config, const RunPlan& plan, const PlanOptions& options, int ranks,
-                            double program_bytes) {
+RankPlan plan_gravity_ranks(const RunConfig& given, const RunPlan& plan, const PlanOptions& options, int ranks,
+                            std::map<std::int64_t, DryRun>& of_one_rank) {
   RankPlan found{.ranks = ranks, .weak = options.weak, .network = options.network};
   const double grown = options.weak ? ranks : 1, n = grown * static_cast<double>(plan.n);
-  const bool sums_pairs = solver_entry(config.gravity.solver).cost == StepCost::pairs;
+  const bool sums_pairs = solver_entry(given.gravity.solver).cost == StepCost::pairs;
   found.one_rank_seconds = (sums_pairs ? grown * grown : grown) * step_seconds(plan);
   found.device_bytes = plan.device_bytes, found.host_bytes = plan.host_bytes;
   RunShape shape{.n = n, .sources_come_by = sums_pairs, .stages = plan.stages};
@@ -255,12 +258,15 @@ RankPlan plan_gravity_ranks(const RunConfig& config, const RunPlan& plan, const 
     foretell_ranks(found, shape);
     return found;
   }
+  RunConfig config = given;
+  if (options.rates) config.run.device = "cpu";
   const Device device = Device::open(config.run.device, config.run.threads);
+  const bool on_gpus = options.rates ? plan.device.starts_with("cuda") : device.is_cuda();
   const auto rank =
       make_integrator(config.time_options(), config.solver_options(), {device, lone_rank_of(ranks), nullptr});
-  found.spread = rank->spread();
-  const SpreadMethod method = find_method(config, static_cast<std::int64_t>(n), grown, ranks, device.is_cuda());
-  found.foretold = found.spread || (device.is_cuda() && method.mesh);
+  found.spread = options.rates ? options.rates->spread : rank->spread();
+  const SpreadMethod method = find_method(config, static_cast<std::int64_t>(n), grown, ranks, on_gpus);
+  found.foretold = found.spread || (on_gpus && method.mesh);
   if (!found.foretold) return found;
 
   CountedMethod counted;
@@ -270,23 +276,24 @@ RankPlan plan_gravity_ranks(const RunConfig& config, const RunPlan& plan, const 
     counted = count_method(method, made, n, ranks, options.network.ranks_per_node, false);
     shape.by_rule = counted.parts;
   }
-  const double own_share = grown / ranks * (plan.device_bytes + plan.host_bytes - program_bytes);
-  found.host_bytes = program_bytes + host_bytes_of(config, plan.n, options.weak ? 1 : ranks);
-  if (found.spread && !options.weak)
+  found.host_bytes = plan.program_bytes + host_bytes_of(config, plan.n, options.weak ? 1 : ranks);
+  if (found.spread && !options.weak && on_gpus == device.is_cuda())
     found.device_bytes = device_bytes_of(config, device, plan.n, ranks);
   else if (method.mesh)
     found.device_bytes = grown / ranks * plan.device_bytes + arriving_bytes(method, counted, n / ranks, ranks);
   shape.mesh_is_shared = solver_entry(config.gravity.solver).cost != StepCost::cells ||
                          (box_of(config.gravity).periodic() && config.gravity.mesh.poisson == Poisson::fft);
-  if (device.is_cuda()) {
+  if (on_gpus) {
     set_gpu_work(found, plan.stages, counted);
-    found.network.staging_bytes_per_second = staging_rate(device);
+    found.network.staging_bytes_per_second =
+        options.rates ? options.rates->staging_bytes_per_second : staging_rate(device);
     for (const TrafficPart& part : shape.by_rule)
-      found.host_bytes = std::max(found.host_bytes, program_bytes + 2 * part.bytes);
+      found.host_bytes = std::max(found.host_bytes, plan.program_bytes + 2 * part.bytes);
   } else {
-    run_samples(found, shape, config, plan, device);
+    run_samples(found, shape, config, plan, device, of_one_rank);
   }
-  found.constant_bytes = std::max(0.0, found.device_bytes + found.host_bytes - own_share);
+  const double share = grown / ranks * (plan.device_bytes + plan.host_bytes - plan.program_bytes);
+  found.constant_bytes = std::max(0.0, found.device_bytes + found.host_bytes - share);
   foretell_ranks(found, shape);
   return found;
 }

@@ -310,38 +310,76 @@ double device_bytes_of(const RunConfig& config, const Device& device, std::int64
 double host_bytes_of(const RunConfig& config, std::int64_t n, int ranks) {
   constexpr double each = sizeof(std::uint64_t) + sizeof(std::uint8_t) + 8 * sizeof(double), piece = 1 << 22;
   const auto parts = config.particles.all();
+  // Ranks that make a model together have their shares of it.
+  const bool in_shares = ranks > 1 && parts.size() == 1 && parts[0].file.empty() &&
+                         make_shared_model(parts[0].model, parts[0].options, 1) != nullptr;
   const bool whole = box_is_for_all(config.gravity) || std::any_of(parts.begin(), parts.end(), [](const auto& part) {
                        return part.file.empty() && !can_be_made_in_pieces(part.model);
                      });
   const double all = static_cast<double>(n) * each, own = all / ranks;
   const double waiting = std::min(own, static_cast<double>(most_bytes_waiting()));
   const bool graded = config.cosmology && n <= config.output.structure_most;  // all are looked at when it is over
-  return waiting + (whole || graded ? all : std::min(own, piece * each));
+  return waiting + (graded || (whole && !in_shares) ? all : whole ? own : std::min(own, piece * each));
 }
+
+namespace {
+
+/// What was found on another machine.
+RunPlan plan_from(const MachineRates& rates, std::int64_t n) {
+  if (rates.n != n)
+    throw Error(ErrorKind::input,
+                fmt::format("{}: expected the plan of a run with {} particles, found {}", rates.source, n, rates.n));
+  RunPlan plan;
+  plan.n = n, plan.device = rates.device, plan.device_name = rates.device_name;
+  plan.device_bytes = rates.device_bytes, plan.device_free_bytes = rates.device_free_bytes;
+  plan.host_bytes = rates.host_bytes, plan.host_free_bytes = rates.host_free_bytes;
+  plan.program_bytes = rates.program_bytes;
+  plan.steps = rates.steps, plan.particle_steps = rates.steps * static_cast<double>(n);
+  plan.seconds = rates.steps * rates.step_seconds;
+  plan.parts = {{"steps", rates.steps, plan.seconds, 0}};
+  plan.stages = rates.stages;
+  plan.steps_basis = plan.rate_basis = fmt::format("given: {}", rates.source);
+  plan.tried.push_back(fmt::format("nothing here: seconds and memory of one process are those of {}", rates.source));
+  set_range(plan, 1);
+  return plan;
+}
+
+}  // namespace
 
 RunPlan plan_gravity(const RunConfig& given, const PlanOptions& options) {
   given.check();
   given.require_particles();
   const Count count = count_particles(given);
   const RunConfig config = with_stated_box(given, count.box_side);
+  const auto add_ranks = [&](RunPlan& plan) {
+    std::map<std::int64_t, DryRun> of_one_rank;
+    for (const int ranks : options.ranks)
+      plan.ranks.push_back(plan_gravity_ranks(config, plan, options, ranks, of_one_rank));
+    plan.universe = universe_resolution(config, count.n, count.start_time);
+    plan.fits = plan.device.starts_with("cuda")
+                    ? plan.device_bytes <= plan.device_free_bytes && plan.host_bytes <= plan.host_free_bytes
+                    : plan.device_bytes + plan.host_bytes <= plan.host_free_bytes;
+  };
+  if (options.rates) {
+    RunPlan plan = plan_from(*options.rates, count.n);
+    add_ranks(plan);
+    return plan;
+  }
   const Device device = Device::open(config.run.device, config.run.threads);
   RunPlan plan;
   plan.n = count.n;
   plan.device = device.spec();
   plan.device_name = device.name();
   plan.device_bytes = device_bytes_of(config, device, count.n);
-  const double program = resident_bytes();
-  plan.host_bytes = host_bytes_of(config, count.n) + program;
+  plan.program_bytes = resident_bytes();
+  plan.host_bytes = host_bytes_of(config, count.n) + plan.program_bytes;
   plan.device_free_bytes = static_cast<double>(device.memory().free_bytes());
   plan.host_free_bytes = static_cast<double>(Device::open("cpu").memory().free_bytes());
   if (options.trial)
     GravityTrial(plan, config, device, count).make();
   else
     guess_gravity(plan, config, device, std::max(0.0, config.length_between(count.start_time, config.run.end_time)));
-  for (const int ranks : options.ranks) plan.ranks.push_back(plan_gravity_ranks(config, plan, options, ranks, program));
-  plan.universe = universe_resolution(config, count.n, count.start_time);
-  plan.fits = device.is_cuda() ? plan.device_bytes <= plan.device_free_bytes && plan.host_bytes <= plan.host_free_bytes
-                               : plan.device_bytes + plan.host_bytes <= plan.host_free_bytes;
+  add_ranks(plan);
   return plan;
 }
 

@@ -11,19 +11,33 @@
 
 namespace pergola {
 
+/// What a plan with several ranks found on another machine, whose ranks are planned for here.
+struct MachineRates {
+  std::string source;  // for messages
+  std::int64_t n = 0;
+  std::string device, device_name;
+  double device_bytes = 0, host_bytes = 0, program_bytes = 0, device_free_bytes = 0, host_free_bytes = 0;
+  double steps = 0, step_seconds = 0;
+  std::vector<StageSeconds> stages;
+  bool spread = false;
+  double staging_bytes_per_second = 0;
+};
+
 struct PlanOptions {
   bool trial = true;         // of at most 10 s and a tenth of the free memory
   std::vector<int> ranks{};  // also what so many ranks take, from what a sample of them sends; with a trial
   bool weak = false;         // of these each has the particles of the configuration, in as many times its box
   Network network{};
+  std::optional<MachineRates> rates{};  // in place of a trial
 };
 
 /// What a run will take, before it is begun.
 struct RunPlan {
   std::int64_t n = 0;
   std::string device, device_name;
-  double device_bytes = 0;  // integrator and solver
-  double host_bytes = 0;    // the program, particles on their way, what waits to be written
+  double device_bytes = 0;   // integrator and solver
+  double host_bytes = 0;     // the program, particles on their way, what waits to be written
+  double program_bytes = 0;  // of these the program, with the device opened
   double device_free_bytes = 0, host_free_bytes = 0;
   bool fits = false;
 

@@ -1,4 +1,6 @@
 #pragma once
+#include <map>
+
 #include "run/plan.hpp"
 #include "run/trial.hpp"
 
@@ -31,10 +33,10 @@ RunPlan plan_plasma(const RunConfig& config, const PlanOptions& options);
 double device_bytes_of(const RunConfig& config, const Device& device, std::int64_t n, int ranks = 1);
 double host_bytes_of(const RunConfig& config, std::int64_t n, int ranks = 1);
 
-/// The same run on several ranks: the traffic is counted with a sample. `program_bytes`: of a process without
-/// particles.
+/// The same run on several ranks: the traffic is counted with a sample. `of_one_rank`: samples that one rank has been
+/// tried with, by their number of particles, for the next number of ranks.
 RankPlan plan_gravity_ranks(const RunConfig& config, const RunPlan& plan, const PlanOptions& options, int ranks,
-                            double program_bytes);
+                            std::map<std::int64_t, DryRun>& of_one_rank);
 /// The stages of a trial's steps, for ranks.
 std::vector<StageSeconds> stages_of(const TrialSteps& steps);
 /// Seconds of a step, all outputs left out.

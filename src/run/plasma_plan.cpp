@@ -111,9 +111,7 @@ DryRun dry_run(RunConfig config, int ranks) {
 }
 
 RankPlan plan_plasma_ranks(const RunConfig& config, const RunPlan& plan, const PlanOptions& options, int wanted,
-                           const Device& device, double program_bytes) {
-  if (options.weak)
-    throw Error(ErrorKind::input, "--weak: expected particles under gravity, found a run with [plasma]");
+                           const Device& device) {
   RankPlan found{.ranks = wanted, .network = options.network};
   found.one_rank_seconds = step_seconds(plan);
   found.device_bytes = plan.device_bytes, found.host_bytes = plan.host_bytes;
@@ -125,9 +123,9 @@ RankPlan plan_plasma_ranks(const RunConfig& config, const RunPlan& plan, const P
                               "{}; or use --device cpu",
                               wanted));
     const PlasmaMemory memory = plasma_memory(config, device, wanted);
-    found.device_bytes = memory.device_bytes, found.host_bytes = memory.host_bytes + program_bytes;
-    found.constant_bytes = std::max(
-        0.0, found.device_bytes + found.host_bytes - (plan.device_bytes + plan.host_bytes - program_bytes) / wanted);
+    found.device_bytes = memory.device_bytes, found.host_bytes = memory.host_bytes + plan.program_bytes;
+    found.constant_bytes = std::max(0.0, found.device_bytes + found.host_bytes -
+                                             (plan.device_bytes + plan.host_bytes - plan.program_bytes) / wanted);
     const auto all = static_cast<double>(plan.n);
     const int ranks = std::min(wanted, most_dry_ranks);
     const bool fits = ranks * plasma_memory(config, device, ranks).device_bytes <= trial_memory * plan.host_free_bytes;
@@ -145,6 +143,9 @@ RankPlan plan_plasma_ranks(const RunConfig& config, const RunPlan& plan, const P
 }  // namespace
 
 RunPlan plan_plasma(const RunConfig& config, const PlanOptions& options) {
+  if (options.weak || options.rates)
+    throw Error(ErrorKind::input, fmt::format("--{}: expected particles under gravity, found a run with [plasma]",
+                                              options.weak ? "weak" : "rates"));
   RunPlan plan;
   plan.warnings = check_plasma(config);
   const Device device = Device::open(config.run.device, config.run.threads);
@@ -153,8 +154,8 @@ RunPlan plan_plasma(const RunConfig& config, const PlanOptions& options) {
   plan.device = device.spec();
   plan.device_name = device.name();
   plan.device_bytes = memory.device_bytes;
-  const double program = resident_bytes();
-  plan.host_bytes = memory.host_bytes + program;
+  plan.program_bytes = resident_bytes();
+  plan.host_bytes = memory.host_bytes + plan.program_bytes;
   plan.device_free_bytes = memory.device_free_bytes;
   plan.host_free_bytes = memory.host_free_bytes;
   plan.fits = memory.fits;
@@ -167,8 +168,7 @@ RunPlan plan_plasma(const RunConfig& config, const PlanOptions& options) {
     try_plasma(plan, config, device, memory);
   else
     guess_plasma(plan, config, device, memory);
-  for (const int ranks : options.ranks)
-    plan.ranks.push_back(plan_plasma_ranks(config, plan, options, ranks, device, program));
+  for (const int ranks : options.ranks) plan.ranks.push_back(plan_plasma_ranks(config, plan, options, ranks, device));
   return plan;
 }
 

@@ -189,6 +189,37 @@ snapshots_every = 0
             self.assertAlmostEqual(plan["bytes_per_rank_and_step"] / by_rank, 1, delta=0.03)
             self.assertAlmostEqual(plan["counted"][0]["bytes_per_rank_and_step"] / by_rank, 1, delta=0.03)
 
+    def test_rates_of_another_machine_are_taken_from_its_plan(self):
+        config, here = self.config(self.LATTICE), self.dir / "here.json"
+        mine = self.good_json("plan", config, "--ranks", "2")
+        here.write_text(json.dumps(mine))
+        given = self.good_json("plan", config, "--ranks", "2", "--rates", here)
+        for key in ("one_rank_seconds_per_step", "bytes_per_rank_and_step", "messages_per_rank_and_step"):
+            self.assertAlmostEqual(given["ranks"][key], mine["ranks"][key], msg=key)
+        self.assertEqual([part["name"] for part in given["parts"]], ["steps"])
+        # A machine with GPUs, whose ranks keep all particles as yet: what they would send is foretold, and said not to be.
+        treepm = ("--set", "gravity.solver=treepm", "--set", "gravity.treepm.cells=64", "--set", "gravity.softening=0.1")
+        mine.update(device="cuda:0", stages=[{"stage": "tree", "seconds": 1}, {"stage": "walk", "seconds": 3}])
+        mine["ranks"].update(spread=False, staging_bytes_per_second=25e9)
+        there = self.dir / "there.json"
+        there.write_text(json.dumps(mine))
+        plan = self.good_json("plan", config, *treepm, "--ranks", "8", "--weak", "--gpus-per-node", "4", "--network", "50GB/s",
+                              "--rates", there)["ranks"]
+        parts = {part["stage"]: part for part in plan["communication_stages"]}
+        guests = parts["guests of trees"]
+        self.assertAlmostEqual(guests["seconds"], guests["bytes"] / 50e9 + 2 * guests["bytes"] / 25e9 + 2e-6 * guests["messages"])
+        self.assertGreater(guests["to_other_nodes"] * guests["bytes"], 0)
+        self.assertEqual((plan["spread"], plan["counted"]), (False, []))
+        seconds = {stage["stage"]: stage["seconds"] for stage in plan["compute_stages"]}
+        self.assertAlmostEqual(seconds["walk"], 3 * seconds["tree"])
+        # Guests are built into trees, and not walked for. Their number: blocks of a few roots, each with a layer around.
+        self.assertGreater(seconds["added by ranks"], 0.1 * seconds["tree"])
+        self.assertLess(seconds["added by ranks"], 7 * seconds["tree"])
+        self.assertIn("NOT YET", self.good("plan", config, *treepm, "--ranks", "8", "--rates", there))
+        self.bad(2, "plan", config, "--set", 'particles.n="16^3"', "--ranks", "2", "--rates", here, says=("4096", "32768"))
+        there.write_text("{}")
+        self.bad(2, "plan", config, "--ranks", "2", "--rates", there, says=("there.json", "--json plan"))
+
     def test_ranks_that_keep_all_particles_save_no_memory(self):
         config = self.config(COLLAPSE)
         plan = self.good_json("plan", config, "--device", "cpu", "--ranks", "4")
