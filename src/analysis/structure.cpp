@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
-#include "analysis/friends.hpp"
+#include "analysis/found_groups.hpp"
 #include "analysis/group_properties.hpp"
 #include "analysis/neighbourhood.hpp"
+#include "analysis/spread_groups.hpp"
+#include "comm/agreement.hpp"
 #include "physics/power_spectrum.hpp"
 #include "physics/resolution.hpp"
 
@@ -69,12 +72,15 @@ double most_white_noise(const PowerSpectrum& spectrum) {
 
 double HaloCount::tolerance() const { return 3 * std::sqrt(expected) + 0.2 * expected; }
 
-std::vector<HaloCount> halo_counts(const AnalysisSnapshot& box, const ExpectedHalos& theory, double least,
-                                   const Device& device, const std::function<void(const std::string& part)>& begins) {
+std::vector<HaloCount> halo_counts(AnalysisSnapshot box, const ExpectedHalos& theory, double least,
+                                   const Device& device, const std::function<void(const std::string& part)>& begins,
+                                   const std::shared_ptr<Communicator>& ranks) {
   constexpr double linking = 0.2, heaviest = 1e6, fewest = 10;
   const double half_decade = std::sqrt(10.0), volume = box.box.volume();
-  const auto n = static_cast<double>(box.particles.size());
-  const double each = halo_densities(box, device.threads()).mean / halo_overdensity * volume / n;
+  std::int64_t particles = box.particles.size();
+  ranks->all_reduce(&particles, 1, Reduction::sum);
+  const double each =
+      halo_densities(box, device.threads(), *ranks).mean / halo_overdensity * volume / static_cast<double>(particles);
   std::vector<HaloCount> counts;
   for (double low = least * each; low < heaviest * each; low *= half_decade) {
     HaloCount count{std::round(low / each), low, low * half_decade, 0, 0};
@@ -88,12 +94,29 @@ std::vector<HaloCount> halo_counts(const AnalysisSnapshot& box, const ExpectedHa
   last.expected = volume * theory.tinker_between(last.low, last.high);
 
   // A sphere may hold up to twice the mass of its group.
-  const auto smallest = static_cast<std::int64_t>(std::max(20.0, least / 2));
-  if (begins) begins(fmt::format("groups of friends among {} particles", box.particles.size()));
-  const FriendGroups friends =
-      friends_of_friends(box.particles, box.box, linking * std::cbrt(volume / n), smallest, device);
-  if (begins) begins(fmt::format("spheres of 200 mean densities about {} groups", friends.groups.size()));
-  for (const GroupProperties& group : group_properties(box, Neighbourhood(box, device.threads()), friends, device))
+  AnalysisOptions options;
+  options.linking = linking;
+  options.least = static_cast<std::int64_t>(std::max(20.0, least / 2));
+  const auto say = [&](const std::string& part) {
+    on_root(*ranks, [&] {
+      if (begins) begins(part);
+    });
+  };
+  say(fmt::format("groups of friends among {} particles", particles));
+  const auto say_groups = [&](std::size_t groups) {
+    say(fmt::format("spheres of 200 mean densities about {} groups", groups));
+  };
+  std::vector<GroupProperties> groups;
+  if (ranks->size() > 1) {
+    SpreadGroups found(ranks, std::move(box), options, device);
+    say_groups(static_cast<std::size_t>(found.count()));
+    groups = found.properties(0, found.count());
+  } else {
+    const FoundGroups found = find_groups(box, options, device);
+    say_groups(found.friends.groups.size());
+    groups = group_properties(box, Neighbourhood(box, device.threads()), found.friends, device);
+  }
+  for (const GroupProperties& group : groups)
     for (HaloCount& count : counts)
       if (group.m200m >= count.low && group.m200m < count.high) ++count.found;
   return counts;

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "analysis/expected_halos.hpp"
 #include "analysis/power_spectrum.hpp"
 #include "base/host_device.hpp"
+#include "comm/communicator.hpp"
 #include "device/device.hpp"
 
 namespace pergola {
@@ -58,9 +60,11 @@ struct HaloCount {
 };
 /// Halos by M200m, spheres of 200 mean densities about the deepest places of groups of friends, in ranges of half a
 /// decade from `least` particles on; the last one without an end. Ranges in which fewer than ten are expected are left
-/// out. `box`: periodic, with its mean mass of a particle. `begins` is called before each part that takes a while.
-PERGOLA_API std::vector<HaloCount> halo_counts(const AnalysisSnapshot& box, const ExpectedHalos& theory, double least,
+/// out. `box`: periodic, with its mean mass of a particle. `begins` is called, on rank 0, before each part that takes a
+/// while. Where each rank has a part of the particles all call it together and get the same.
+PERGOLA_API std::vector<HaloCount> halo_counts(AnalysisSnapshot box, const ExpectedHalos& theory, double least,
                                                const Device& device,
-                                               const std::function<void(const std::string& part)>& begins = nullptr);
+                                               const std::function<void(const std::string& part)>& begins = nullptr,
+                                               const std::shared_ptr<Communicator>& ranks = serial_communicator());
 
 }  // namespace pergola

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "comm/agreement.hpp"
 #include "comm/shares.hpp"
@@ -21,6 +22,11 @@ namespace {
 void allow(Check& check, double doubt) {
   check.tolerance += doubt;
   check.passed = std::abs(check.measured - check.expected) <= check.tolerance;
+}
+
+std::vector<Check> joined(std::vector<Check> list, const std::vector<Check>& more) {
+  list.insert(list.end(), more.begin(), more.end());
+  return list;
 }
 
 /// Shell by shell k, the number of waves and their power.
@@ -274,10 +280,17 @@ std::vector<Check> GravitySystem::checks(const Energies& start, const Energies& 
     card = report_card(config().expectations(), ends);
     for (Check& check : card)
       if (check.name == "energy_error") allow(check, energy_equation_doubt());
-    for (const Check& check : growth_checks()) card.push_back(check);
-    for (const Check& check : structure_checks(power, begins)) card.push_back(check);
+    card = joined(std::move(card), growth_checks());
+    if (power) card = joined(std::move(card), power_checks(*power, begins));
   });
-  return card;
+  std::vector<Check> halos;
+  if (!is_spread())
+    on_root([&] {
+      if (power) halos = halo_checks(begins);
+    });
+  else if (power)
+    halos = halo_checks(begins);
+  return communicator().is_root() ? joined(std::move(card), halos) : card;
 }
 
 std::string GravitySystem::describe() const {

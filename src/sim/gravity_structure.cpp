@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "analysis/expected_halos.hpp"
 #include "analysis/power_spectrum.hpp"
@@ -134,17 +135,16 @@ std::optional<PowerSpectrum> GravitySystem::measure_end_power(
   return power;
 }
 
-std::vector<Check> GravitySystem::structure_checks(const std::optional<PowerSpectrum>& measured,
-                                                   const std::function<void(const std::string& part)>& begins) {
-  if (!measured) return {};
+std::vector<Check> GravitySystem::power_checks(const PowerSpectrum& measured,
+                                               const std::function<void(const std::string& part)>& begins) {
   const RunConfig& run = config();
   const auto trusted = resolution_of(run, box(), size(), start_time());
   const auto waves = waves_at_start(run);
   const double unit = trusted->length_mpc_h, a = time();
-  const PowerSpectrum spectrum = in_mpc_h(*measured, unit);
+  const PowerSpectrum spectrum = in_mpc_h(measured, unit);
   std::vector<Check> checks;
   std::string why_not;
-  if (const auto check = growth_check(starting_power_, *measured, run, a, trusted->wave_number * unit, why_not))
+  if (const auto check = growth_check(starting_power_, measured, run, a, trusted->wave_number * unit, why_not))
     checks.push_back(*check);
   else
     begins(fmt::format("power_over_start is left out: {}", why_not));
@@ -158,12 +158,22 @@ std::vector<Check> GravitySystem::structure_checks(const std::optional<PowerSpec
                                          waves && waves->fixed);
     if (ratio.shells > 0) checks.push_back(one_within("power_over_reference", ratio.mean, 0.02 + 3 * ratio.error));
   }
-  if (!waves) return checks;
-  const AnalysisSnapshot snapshot = snapshot_of(run, box(), a, unit, particles());
+  return checks;
+}
+
+std::vector<Check> GravitySystem::halo_checks(const std::function<void(const std::string& part)>& begins) {
+  const RunConfig& run = config();
+  const auto trusted = resolution_of(run, box(), size(), start_time());
+  const auto waves = waves_at_start(run);
+  if (!waves) return {};
+  AnalysisSnapshot snapshot =
+      snapshot_of(run, box(), time(), trusted->length_mpc_h, is_spread() ? fetch(*own_shown()) : particles());
   const double mean = physics::mean_density(*run.background(), run.gravitational_constant());
   const ExpectedHalos theory(*snapshot.universe, mean, waves->power);
   Profile::Scope scope(&profile(), "report card: halos");
-  for (const HaloCount& count : halo_counts(snapshot, theory, trusted->counted_particles, device(), begins))
+  std::vector<Check> checks;
+  for (const HaloCount& count : halo_counts(std::move(snapshot), theory, trusted->counted_particles, device(), begins,
+                                            is_spread() ? ranks() : serial_communicator()))
     checks.push_back({fmt::format("halos_from_{:.0f}_particles", count.particles), count.found, count.expected,
                       count.tolerance(), std::abs(count.found - count.expected) <= count.tolerance()});
   return checks;

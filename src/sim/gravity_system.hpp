@@ -174,10 +174,12 @@ class PERGOLA_API GravitySystem : public System {
   /// At the end, on rank 0, where is_compared() and the resolution is known; a call of all ranks.
   std::optional<PowerSpectrum> measure_end_power(const std::function<void(const std::string& part)>& begins);
   std::vector<Check> growth_checks() const;
-  /// At the end, on rank 0: power spectrum and halos against theory, where the particles are neither too few nor more
-  /// than output.structure_most. `measured`: measure_end_power().
-  std::vector<Check> structure_checks(const std::optional<PowerSpectrum>& measured,
-                                      const std::function<void(const std::string& part)>& begins);
+  /// At the end, on rank 0: the power spectrum (measure_end_power()) against theory.
+  std::vector<Check> power_checks(const PowerSpectrum& measured,
+                                  const std::function<void(const std::string& part)>& begins);
+  /// Halos against theory where there is such a spectrum. Where each rank keeps its own particles: a call of all ranks;
+  /// else on rank 0.
+  std::vector<Check> halo_checks(const std::function<void(const std::string& part)>& begins);
   /// What few lines of energies leave open in the energy equation.
   double energy_equation_doubt() const;
   /// What the user should know about where the particles come from.

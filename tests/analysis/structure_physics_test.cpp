@@ -7,6 +7,9 @@
 #include <tuple>
 
 #include "base/philox.hpp"
+#include "comm/shares.hpp"
+#include "comm/thread_ranks.hpp"
+#include "particles/particle_source.hpp"
 #include "physics/eisenstein_hu.hpp"
 
 namespace pergola {
@@ -116,6 +119,30 @@ TEST(Structure, HalosAreCountedByTheirSpheresInRangesOfHalfADecade) {
   EXPECT_EQ(counts[1].found, 0);
   EXPECT_NEAR(counts[1].expected, 1e6 * universe.theory.tinker_between(counts[1].low, 1e6), 1e-6);
   EXPECT_NEAR(counts[0].tolerance(), 3 * std::sqrt(counts[0].expected) + 0.2 * counts[0].expected, 1e-12);
+}
+
+// Reference: one rank, which has all particles.
+TEST(Structure, HalosAreCountedByRanksThatEachHaveAPartOfTheBox) {
+  const LatticeUniverse universe = universe_with_balls(40);
+  const Device cpu = Device::open("cpu", 1);
+  const auto one = halo_counts(universe.snapshot, universe.theory, 20, cpu);
+  run_on_thread_ranks(3, [&](Communicator& ranks) {
+    AnalysisSnapshot part = universe.snapshot;
+    const Shares shares{part.particles.size(), ranks.size()};
+    HostParticles(universe.snapshot.particles)
+        .read(shares.first(ranks.rank()), shares.count(ranks.rank()), part.particles);
+    std::vector<std::string> said;
+    const auto found =
+        halo_counts(part, universe.theory, 20, cpu, [&](const std::string& what) { said.push_back(what); },
+                    {&ranks, [](Communicator*) {}});
+    EXPECT_EQ(said.size(), ranks.is_root() ? 2u : 0u);
+    ASSERT_EQ(found.size(), one.size());
+    for (std::size_t k = 0; k < one.size(); ++k) {
+      EXPECT_EQ(found[k].low, one[k].low);
+      EXPECT_EQ(found[k].expected, one[k].expected);
+      EXPECT_EQ(found[k].found, one[k].found);
+    }
+  });
 }
 
 /// Reference: a sum over 200 narrow ranges, each with the value in its middle.
