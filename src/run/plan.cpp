@@ -203,6 +203,8 @@ PartCosts GravityTrial::scaled_costs() const {
   double seconds = pairs() ? plan_.steps * fit.per_step + plan_.particle_steps * more * fit.per_particle_step
                            : plan_.steps * fit.per_step * more + plan_.particle_steps * fit.per_particle_step;
   if (cells) seconds *= std::max(1.0, scale_.cells / more);
+  if (pilot_ && !pairs())
+    seconds *= cost_growth(pilot_->curve, pilot_->fit.parts(), static_cast<double>(pilot_n_), steps_.length, length_);
   const double measured = device_.is_cuda() ? steps_.cost.wall : steps_.cost.processor;
   PartCosts costs;
   costs.steps = (seconds / std::max(measured, 1e-12)) * steps_.cost;
@@ -240,10 +242,11 @@ void GravityTrial::say_what_was_done() {
         fmt::format("the time grows with the cells: the mesh was tried with {:.3g} times fewer", scale_.cells));
   if (n_ < count_.n) plan_.assumed.push_back(fmt::format("what {} particles took grows to that of {}", n_, count_.n));
   if (!steps_.complete)
-    plan_.assumed.push_back(!steps_vary() ? "all steps take as long as those of the trial"
-                            : pilot_ && pilot_->length > steps_.length
-                                ? "the work of all particles grows in time as that of the sample"
-                                : "the work goes on as at the end of the trial");
+    plan_.assumed.push_back(
+        !steps_vary() ? "all steps take as long as those of the trial"
+        : pilot_ && pilot_->length > steps_.length
+            ? "the work of all particles, and the seconds that it takes, grow in time as those of the sample"
+            : "the work goes on as at the end of the trial");
   if (pilot_ && !pilot_->complete)
     plan_.assumed.push_back(fmt::format("from time {:.3g} on the work goes on as just before", pilot_->length));
   plan_.steps_basis = integrator_.step_of(config_.time) > 0 ? "exact: a fixed step"

@@ -23,6 +23,7 @@
 #include "run/run_checkpoint.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_record.hpp"
+#include "run/work_curve.hpp"
 
 namespace pergola {
 
@@ -95,6 +96,7 @@ class Run {
   bool fresh_ = false;            // this session began the run
   bool watched_ = false;          // on rank 0
 
+  WorkCurve pace_;  // of this session's steps
   Clock::time_point session_begin_ = Clock::now(), last_progress_ = session_begin_, steps_begin_ = session_begin_;
   double wall_before_ = 0;     // of the sessions before this one
   double session_time_ = 0;    // where this session's steps began
@@ -423,16 +425,14 @@ void Run::report_progress() {
   last_progress_ = Clock::now();
   const double start = system_->start_time(), end = config_.run.end_time;
   RunProgress progress;
-  progress.start_time = start, progress.end_time = end;
-  progress.time = results.end ? end : system_->step_time();
-  progress.energy_error = results.energy_error;
-  progress.force_error = results.force_error;
-  progress.wall_seconds = wall_seconds();
-  progress.counts = system_->counts();
+  progress.start_time = start, progress.end_time = end, progress.time = results.end ? end : system_->step_time();
+  progress.energy_error = results.energy_error, progress.force_error = results.force_error;
+  progress.wall_seconds = wall_seconds(), progress.counts = system_->counts();
   progress.fraction = config_.length_between(start, progress.time) / config_.length_between(start, end);
   const double elapsed = seconds_since(steps_begin_), covered = config_.length_between(session_time_, progress.time);
-  progress.seconds_left = covered > 0 ? elapsed * config_.length_between(progress.time, end) / covered
-                                      : std::numeric_limits<double>::infinity();
+  if (covered > pace_.length()) pace_.add({.time = covered, .seconds = elapsed});
+  const double in_all = pace_.at(covered + config_.length_between(progress.time, end)).seconds;
+  progress.seconds_left = covered > 0 ? std::max(0.0, in_all - elapsed) : std::numeric_limits<double>::infinity();
   const auto rate = [&](std::int64_t now, std::int64_t before) {
     return static_cast<double>(now - before) / std::max(elapsed, 1e-9);
   };

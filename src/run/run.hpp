@@ -24,7 +24,7 @@ struct RunProgress {
   std::optional<double> energy_error;  // of the latest line of energy.csv after the first
   double force_error = 0;              // median, of the latest line of audit.csv; 0: none
   double wall_seconds = 0;             // of the whole run, with the parts before it was resumed
-  double seconds_left = 0;             // at the pace of this session
+  double seconds_left = 0;             // at the pace of the last half of what this session covered
   double interactions_per_second = 0;  // 0 with a solver that does not sum over pairs
   double particle_steps_per_second = 0;
   StepCounts counts;

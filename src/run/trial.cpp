@@ -113,7 +113,8 @@ TrialSteps try_steps(System& system, const RunConfig& config, double seconds) {
     fit.add(static_cast<double>(now.steps - last.steps), static_cast<double>(now.particle_steps - last.particle_steps),
             system.device().is_cuda() ? cost.wall - last_cost.wall : cost.processor - last_cost.processor);
     steps.curve.add({config.length_between(start, system.step_time()), static_cast<double>(now.steps - before.steps),
-                     static_cast<double>(now.particle_steps - before.particle_steps) / n});
+                     static_cast<double>(now.particle_steps - before.particle_steps) / n,
+                     system.device().is_cuda() ? cost.wall : cost.processor});
     last = now, last_cost = cost;
     return over(cost.wall);
   });

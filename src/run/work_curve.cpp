@@ -13,7 +13,8 @@ constexpr double steps_to_trust = 4;
 
 WorkPoint between(const WorkPoint& a, const WorkPoint& b, double time) {
   const double f = b.time > a.time ? (time - a.time) / (b.time - a.time) : 1;
-  return {time, a.steps + f * (b.steps - a.steps), a.particle_steps + f * (b.particle_steps - a.particle_steps)};
+  return {time, a.steps + f * (b.steps - a.steps), a.particle_steps + f * (b.particle_steps - a.particle_steps),
+          a.seconds + f * (b.seconds - a.seconds)};
 }
 
 /// What was measured over what was foretold, as far as `seen` steps of a particle can be trusted.
@@ -33,7 +34,7 @@ void WorkCurve::add(const WorkPoint& point) {
 }
 
 WorkPoint WorkCurve::at(double time) const {
-  if (empty() || time <= 0) return {time, 0, 0};
+  if (empty() || time <= 0) return {time};
   const WorkPoint& last = points_.back();
   if (time > last.time) return between(at(0.5 * last.time), last, time);
   const auto next = std::find_if(points_.begin(), points_.end(), [&](const WorkPoint& p) { return p.time >= time; });
@@ -58,6 +59,16 @@ StepFit::Parts StepFit::parts() const {
   return {parts.per_step * seconds_ / sum, parts.per_particle_step * seconds_ / sum};
 }
 
+double cost_growth(const WorkCurve& pilot, const StepFit::Parts& each, double n, double early, double end) {
+  constexpr double most = 3, least_seconds = 0.02;
+  const WorkPoint first = pilot.at(early), all = pilot.at(end);
+  const auto expected = [&](const WorkPoint& of) {
+    return each.per_step * of.steps + each.per_particle_step * of.particle_steps * n;
+  };
+  if (!(first.seconds > least_seconds) || !(expected(first) > 0) || !(all.seconds > first.seconds)) return 1;
+  return std::clamp(all.seconds / expected(all) / (first.seconds / expected(first)), 1.0, most);
+}
+
 WorkPoint foretell_work(const WorkCurve& trial, double n, const WorkCurve& pilot, double pilot_n,
                         const WorkGrowth& growth, double time) {
   const double both = std::min(trial.length(), time);
@@ -66,9 +77,11 @@ WorkPoint foretell_work(const WorkCurve& trial, double n, const WorkCurve& pilot
                particle_steps = std::pow(factor, growth.particle_steps);
   const WorkPoint measured = trial.at(both), there = pilot.at(both), end = pilot.at(time);
   const double seen = std::min(there.particle_steps, measured.particle_steps);
-  return {time, end.steps * steps * correction(measured.steps, there.steps * steps, seen),
-          end.particle_steps * particle_steps *
-              correction(measured.particle_steps, there.particle_steps * particle_steps, seen)};
+  WorkPoint found{time};
+  found.steps = end.steps * steps * correction(measured.steps, there.steps * steps, seen);
+  found.particle_steps = end.particle_steps * particle_steps *
+                         correction(measured.particle_steps, there.particle_steps * particle_steps, seen);
+  return found;
 }
 
 }  // namespace pergola

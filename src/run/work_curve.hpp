@@ -10,6 +10,7 @@ struct WorkPoint {
   double time = 0;
   double steps = 0;
   double particle_steps = 0;  // per particle
+  double seconds = 0;         // that it took, where they were measured
 };
 
 /// How the work of a run grows in time, from a trial.
@@ -43,6 +44,11 @@ class PERGOLA_API StepFit {
   double ss_ = 0, sp_ = 0, pp_ = 0, st_ = 0, pt_ = 0;
   double steps_ = 0, particle_steps_ = 0, seconds_ = 0;
 };
+
+/// How much longer the steps up to `end` take than their numbers would have it by those of a part up to `early`: of
+/// particles that cluster a step takes longer in the end. At least 1, for a trial's first steps find cold memory, and
+/// at most what has been seen of a universe.
+PERGOLA_API double cost_growth(const WorkCurve& pilot, const StepFit::Parts& each, double n, double early, double end);
 
 /// Powers of the number of particles with which steps and particle steps per particle grow.
 struct WorkGrowth {

@@ -47,6 +47,20 @@ TEST(StepFit, CountsParticlesOnlyWhereAllStepsAreAlike) {
   EXPECT_NEAR(fit.parts().per_particle_step, 0.005, 1e-15);
 }
 
+/// Steps that take as long as they have particles, and those after time 1 three times as long.
+TEST(CostGrowth, IsThatOfTheWholeOverThatOfItsBeginning) {
+  WorkCurve curve;
+  for (int k = 1; k <= 40; ++k) {
+    const double t = 0.1 * k;
+    curve.add({t, 10 * t, 100 * t, t <= 1 ? t : 1 + 3 * (t - 1)});
+  }
+  const StepFit::Parts each{0, 1e-4};
+  EXPECT_NEAR(cost_growth(curve, each, 50, 1, 2), (1 + 3) / 2.0, 1e-12);
+  EXPECT_NEAR(cost_growth(curve, each, 50, 1, 4), (1 + 9) / 4.0, 1e-12);
+  EXPECT_EQ(cost_growth(curve, each, 50, 1, 1), 1);
+  EXPECT_EQ(cost_growth(curve, each, 50, 0.01, 4), 1);  // too short to be measured
+}
+
 TEST(ForetoldWork, IsThatOfTheSampleTimesWhatTheTrialMeasuredBesideIt) {
   // The run does three times the steps of its sample at any time; the growth that is assumed, none, is wrong.
   const WorkPoint work = foretell_work(quadratic(1, 30, 60), 1000, quadratic(4, 10, 20), 100, {}, 4);
