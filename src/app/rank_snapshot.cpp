@@ -2,6 +2,7 @@
 
 #include "comm/agreement.hpp"
 #include "comm/shares.hpp"
+#include "domain/spread_ids.hpp"
 #include "io/snapshot_source.hpp"
 #include "particles/particle_check.hpp"
 
@@ -18,6 +19,7 @@ Snapshot read_stretch(const std::string& file, Communicator& ranks) {
     check.finish();
     snapshot.header = source.summary().header;
   });
+  if (ranks.size() > 1) check_spread_ids(ranks, file, snapshot.particles.id);
   return snapshot;
 }
 

@@ -8,7 +8,6 @@
 #include <limits>
 #include <mutex>
 
-#include "base/error.hpp"
 #include "base/text.hpp"
 #include "device/parallel.hpp"
 
@@ -112,17 +111,17 @@ void ParticleCheck::remember_ids(const Particles& p) {
     const std::lock_guard lock(others_mutex);
     others_.insert(others_.end(), others.begin(), others.end());
   });
-  if (twice.value() != none) fail_twice(twice.value());
+  if (twice.value() != none) throw found_twice(where_, twice.value());
 }
 
 void ParticleCheck::finish() {
   std::sort(others_.begin(), others_.end());
   const auto twice = std::adjacent_find(others_.begin(), others_.end());
-  if (twice != others_.end()) fail_twice(*twice);
+  if (twice != others_.end()) throw found_twice(where_, *twice);
 }
 
-void ParticleCheck::fail_twice(std::uint64_t id) const {
-  throw Error(ErrorKind::input, fmt::format("{}: particle id {} occurs twice, expected every id once", where_, id));
+Error ParticleCheck::found_twice(const std::string& where, std::uint64_t id) {
+  return Error(ErrorKind::input, fmt::format("{}: particle id {} occurs twice, expected every id once", where, id));
 }
 
 }  // namespace pergola

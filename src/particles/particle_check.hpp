@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "particles/particles.hpp"
 
 namespace pergola {
@@ -18,12 +19,13 @@ class PERGOLA_API ParticleCheck {
   void add(const Particles& piece);
   /// After the last piece.
   void finish();
+  /// What is thrown for an id that occurs twice.
+  static Error found_twice(const std::string& where, std::uint64_t id);
 
  private:
   void check_lengths(const Particles& piece) const;
   void check_numbers(const Particles& piece) const;
   void remember_ids(const Particles& piece);
-  void fail_twice(std::uint64_t id) const;
 
   std::string where_;
   int threads_;

@@ -4,13 +4,12 @@ import csv
 import json
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import time
-import unittest
 
 import harness
+import mpi_case
 
 CONFIG = """
 [run]
@@ -156,21 +155,7 @@ energy_every = 0.125
 spectrum_every = 1
 """
 
-MPIRUN = shutil.which("mpirun")
-
-
-def has_mpi():
-    return MPIRUN is not None and "MPI: yes" in harness.run(["--version"]).stdout
-
-
-@unittest.skipUnless(has_mpi(), "needs mpirun and a build with MPI")
-class MpiTest(harness.CliTest):
-    def mpirun(self, ranks, *args):
-        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-        return subprocess.run(
-            [MPIRUN, "--oversubscribe", "-n", str(ranks), harness.PROGRAM, *map(str, args)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=harness.MPIRUN_SECONDS, env=environment)
-
+class MpiTest(mpi_case.MpiCase):
     def config(self, integrator="hermite"):
         path = self.dir / f"{integrator}.toml"
         path.write_text(CONFIG.format(integrator=integrator))
@@ -245,13 +230,6 @@ class MpiTest(harness.CliTest):
                   for name in ("one", "parts", *(f"of-{ranks}" for ranks in runs))}
         self.assertEqual(len(hashes), 1, hashes)
 
-    def same_files(self, one, several):
-        """The files of two folders, byte by byte."""
-        names = [sorted(path.name for path in folder.iterdir()) for folder in (one, several)]
-        self.assertEqual(names[0], names[1])
-        for name in names[0]:
-            self.assertEqual((several / name).read_bytes(), (one / name).read_bytes(), name)
-
     @harness.needs("h5py")
     def test_ranks_write_the_files_of_a_snapshot_together(self):
         import h5py
@@ -276,67 +254,6 @@ class MpiTest(harness.CliTest):
         self.assertEqual(ids, list(range(1, 501)))
         self.good("convert", self.dir / "of-2" / "snap_002.hdf5", self.dir / "all.csv")
         self.assertEqual(len((self.dir / "all.csv").read_text().splitlines()), 501)
-
-    def test_ranks_make_initial_conditions_together(self):
-        models = (["plummer", "--n", 1000], ["cosmology", "--n", "16^3", "--box", 50, "--redshift", 20],
-                  ["plummer", "--n", 300, "--exact-energy"])
-        for number, model in enumerate(models):
-            for files in (1, 4):
-                said = []
-                for ranks in (1, 2, 3):
-                    folder = self.dir / f"{number}-{files}-{ranks}"
-                    folder.mkdir()
-                    command = ["--json", "--quiet", "--device", "cpu", "ic", *model, "--files", files, "-o", folder / "a.hdf5"]
-                    result = harness.run(command) if ranks == 1 else self.mpirun(ranks, *command)
-                    self.assertEqual(result.returncode, 0, result.stderr)
-                    said.append({name: value for name, value in json.loads(result.stdout).items() if name != "file"})
-                    self.same_files(self.dir / f"{number}-{files}-1", folder)
-                self.assertEqual(said[1:], said[:1] * 2)
-
-    def same_table(self, ranks, *what):
-        """What one process and several write of an analysis, byte for byte; its lines."""
-        command = ["--device", "cpu", "analyze", *what, "-o"]
-        self.good(*command, self.dir / "one.csv")
-        result = self.mpirun(ranks, *command, self.dir / "several.csv")
-        self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(result.stdout.count("several.csv"), 1, result.stdout)
-        self.assertEqual((self.dir / "several.csv").read_bytes(), (self.dir / "one.csv").read_bytes())
-        return (self.dir / "one.csv").read_text().splitlines()
-
-    def test_ranks_measure_a_box_together(self):
-        box = self.dir / "box.hdf5"
-        self.good("--device", "cpu", "ic", "cosmology", "--n", "16^3", "--box", "50", "--redshift", "0", "--files", "3",
-                  "-o", box)
-        for ranks in (2, 3):
-            self.same_table(ranks, "power", box)
-        groups = self.same_table(3, "groups", box, "--linking", "0.5", "--least", "8")
-        self.assertGreater(len(groups), 10)
-        self.same_table(2, "groups", box, "--linking", "0.5", "--least", "8", "--species", "halo")
-        self.same_table(3, "mass-function", box, "--linking", "0.5", "--least", "8", "--sigma8", "0.8")
-        shells = self.same_table(3, "profile", box, "--linking", "0.5", "--groups", "5", "--bins", "6", "--from", "0.5", "--to", "5")
-        self.assertEqual(len(shells), 1 + 5 * 7)
-        self.same_table(2, "profile", box, "--center", "25,25,25", "--to", "10")
-
-    def test_ranks_make_a_picture_together(self):
-        """The file, and what is said of it, of one process; also of what rank 0 makes alone."""
-        galaxy, other, box = self.dir / "galaxy.hdf5", self.dir / "other.hdf5", self.dir / "box.hdf5"
-        self.good("--device", "cpu", "ic", "galaxy", "--n", "3000", "-o", galaxy)
-        self.good("--device", "cpu", "ic", "galaxy", "--n", "2000", "--seed", "2", "-o", other)
-        self.good("--device", "cpu", "ic", "cosmology", "--n", "12^3", "--box", "50", "--redshift", "0", "-o", box)
-        pictures = [[galaxy], [galaxy, "--axis", "x", "--color", "species"], [galaxy, "--species", "halo", "--width", "40"],
-                    [galaxy, other, "--columns", "1"], [box, "--center", "5,5,5", "--width", "30"],
-                    [galaxy, "--camera", "100,0,30"], [galaxy, "--center", "density"], [box, "--style", "volume"]]
-        for number, what in enumerate(pictures):
-            command = ["--json", "picture", *what, "--size", "200", "-o"]
-            one, several = self.dir / f"one-{number}.png", self.dir / f"several-{number}.png"
-            said = json.loads(self.good(*command, one))
-            result = self.mpirun(3, *command, several)
-            self.assertEqual(result.returncode, 0, result.stderr)
-            self.assertEqual({**json.loads(result.stdout), "file": None}, {**said, "file": None})
-            self.assertEqual(several.read_bytes(), one.read_bytes(), what)
-        result = self.mpirun(2, "picture", galaxy, "--camera", "1,0,0", "--target", "1,0,0", "-o", self.dir / "no.png")
-        self.assertEqual(result.returncode, 2, result.stderr)
-        self.assertFalse((self.dir / "no.png").exists())
 
     def test_a_wrong_command_ends_at_once(self):
         for command in (["analyze", "radii", "nothing.hdf5"], ["picture", "nothing.hdf5", "-o", "a.png"],
@@ -374,7 +291,7 @@ class MpiTest(harness.CliTest):
         config, out = self.dir / "mesh.toml", self.dir / "out"
         config.write_text(MESH.replace("end_time = 0.25", "end_time = 1e6") + "checkpoint_every_minutes = 0.002\n")
         environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-        job = subprocess.Popen([MPIRUN, "--oversubscribe", "-n", "3", harness.PROGRAM, "run", config, "-o", out, "--quiet"],
+        job = subprocess.Popen([mpi_case.MPIRUN, "--oversubscribe", "-n", "3", harness.PROGRAM, "run", config, "-o", out, "--quiet"],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
         self.wait_until(lambda: len(list(out.glob("checkpoint/*"))) >= 6, what="two checkpoints of several files")
         ranks = pathlib.Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text().split()
@@ -408,7 +325,7 @@ class MpiTest(harness.CliTest):
     def refused(self, *args, says):
         """Two ranks with what each of them is started with; `args` holds a colon."""
         environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-        result = subprocess.run([MPIRUN, "--oversubscribe", *map(str, args)], stdout=subprocess.PIPE,
+        result = subprocess.run([mpi_case.MPIRUN, "--oversubscribe", *map(str, args)], stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True, timeout=60, env=environment)
         self.assertEqual(result.returncode, 2, result.stderr)
         for word in says:
@@ -437,7 +354,7 @@ class MpiTest(harness.CliTest):
     def test_threads_may_differ_from_rank_to_rank(self):
         one = [harness.PROGRAM, "run", str(self.config()), "-o", str(self.dir / "out"), "--quiet"]
         environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-        result = subprocess.run([MPIRUN, "--oversubscribe", "-n", "1", *one, "--threads", "2", ":", "-n", "1", *one],
+        result = subprocess.run([mpi_case.MPIRUN, "--oversubscribe", "-n", "1", *one, "--threads", "2", ":", "-n", "1", *one],
                                 stderr=subprocess.PIPE, text=True, timeout=60, env=environment)
         self.assertEqual(result.returncode, 0, result.stderr)
 
