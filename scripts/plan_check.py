@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What `pergola plan --ranks` foretells beside what runs under mpirun take: a table of seconds of a step for docs/results/plan.md.
 
-    scripts/plan_check.py --pergola build/pergola            # 1, 2, 4, 8 and 16 ranks of one thread: 16 cores, under a minute
+    scripts/plan_check.py --pergola build/pergola --cases mesh     # 1, 2, 4, 8 and 16 ranks of one thread on 16 cores: under a minute each
     scripts/plan_check.py --pergola build/pergola --ranks 1,2 --small
 
 Cases: a mesh of 128^3 cells and TreePM, both with 128^3 particles of a universe, and a tree over a Plummer sphere of 1,000,000; with
@@ -11,6 +11,7 @@ import argparse
 import concurrent.futures
 import csv
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -43,6 +44,7 @@ step = 0.00390625
 [output]
 energy_every = 0
 structure_most = 1
+particles_most = 1024
 """
 SPHERE = """
 [run]
@@ -61,20 +63,23 @@ step = 0.015625
 [output]
 energy_every = 0
 snapshots_every = 0
+particles_most = 1024
 """
 # In profile.csv; what is before and after the steps is not a part of them.
 NOT_OF_STEPS = ("initial conditions", "start", "state hash", "report card", "energy", "snapshot", "checkpoint", "radii")
 
 
-def cases(small):
-    side, n = (64, 125000) if small else (128, 1000000)
+def cases(options):
+    side, n = (64, 125000) if options.small else (128, 1000000)
     start = 1 / 50  # of redshift 49, as a scale factor
     mesh = f"[gravity.mesh]\ncells = {side}"
-    return {
-        f"mesh {side}^3": (lambda steps: UNIVERSE.format(end=start * 2.718281828459045 ** (steps / 256), side=side, solver="mesh", more=mesh), 8),
-        f"TreePM {side}^3": (lambda steps: UNIVERSE.format(end=start * 2.718281828459045 ** (steps / 256), side=side, solver="treepm", more=""), 1),
-        f"tree {n:,}": (lambda steps: SPHERE.format(end=steps / 64, n=n), 1),
+    universe = lambda steps, solver, more: UNIVERSE.format(end=start * math.exp(steps / 256), side=side, solver=solver, more=more)
+    every = {
+        "mesh": (f"mesh {side}^3", lambda steps: universe(steps, "mesh", f"[gravity.mesh]\ncells = {side}"), 8),
+        "treepm": (f"TreePM {side}^3", lambda steps: universe(steps, "treepm", ""), 1),
+        "tree": (f"tree {n:,}", lambda steps: SPHERE.format(end=steps / 64, n=n), 1),
     }
+    return {name: (text, steps) for word, (name, text, steps) in every.items() if word in options.cases.split(",")}
 
 
 def environment():
@@ -112,6 +117,7 @@ def taken(options, folder, name, text, steps, ranks):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pergola", required=True, help="the program")
+    parser.add_argument("--cases", default="mesh,treepm,tree")
     parser.add_argument("--ranks", default="1,2,4,8,16")
     parser.add_argument("--network", default="3GB/s", help="what a rank sends another on the same machine")
     parser.add_argument("--latency", default="5e-7")
@@ -122,7 +128,7 @@ def main():
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", "/tmp")) as name:
         folder = pathlib.Path(name)
         with concurrent.futures.ThreadPoolExecutor() as pool:  # a plan computes with one thread but for its samples
-            plans = {case: pool.submit(foretold, options, folder, case, *how) for case, how in cases(options.small).items()}
+            plans = {case: pool.submit(foretold, options, folder, case, *how) for case, how in cases(options).items()}
         told, took = {case: plan.result() for case, plan in plans.items()}, {}
         # Runs of few ranks at the same time, as long as each has a core of its own: processor by processor they are alike.
         waiting = [(case, ranks) for ranks in counts for case in told]
@@ -132,7 +138,7 @@ def main():
                 free -= waiting[0][1]
                 now.append(waiting.pop(0))
             with concurrent.futures.ThreadPoolExecutor() as pool:
-                done = [pool.submit(taken, options, folder, case, *cases(options.small)[case], ranks) for case, ranks in now]
+                done = [pool.submit(taken, options, folder, case, *cases(options)[case], ranks) for case, ranks in now]
             for (case, ranks), one in zip(now, done):
                 took[case, ranks] = one.result()
         print("| run | ranks | foretold (s) | taken (s) | foretold over taken |\n| --- | --- | --- | --- | --- |")

@@ -184,7 +184,8 @@ std::string to_text(const RankPlan& plan) {
              plan.weak ? ", for each rank has as many particles as the configuration" : "", plan.compute_seconds,
              plan.communication_seconds, bytes_text(plan.bytes), plan.messages,
              plan.weak ? plan.one_rank_seconds / plan.ranks : plan.one_rank_seconds,
-             plan.weak ? "by itself" : "in one process", plan.efficiency, 1 + plan.added_work, plan.imbalance) +
+             plan.weak ? "for a share of the work alone" : "in one process", plan.efficiency, 1 + plan.added_work,
+             plan.imbalance) +
          stages_text(plan) + (plan.ranks > 1 ? assumed_text(plan) : "");
 }
 
