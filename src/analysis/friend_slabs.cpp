@@ -235,11 +235,13 @@ SlabGuests FriendSlabs::guests_of(Communicator& ranks, const Particles& here, in
   return guests;
 }
 
-Particles bring_to_slabs(Communicator& ranks, const FriendSlabs& slabs, const Particles& own, int threads) {
+Particles bring_to_slabs(Communicator& ranks, const FriendSlabs& slabs, Particles own, int threads) {
   Lists to = lists_for(ranks);
   for (std::size_t i = 0; i < own.z.size(); ++i)
     to[static_cast<std::size_t>(slabs.rank_at(own.z[i]))].push_back(static_cast<std::uint32_t>(i));
-  return route_particles(route_lists(ranks, threads, to), own);
+  const Routing routing = route_lists(ranks, threads, to);
+  to.clear();
+  return route_particles(routing, std::move(own));
 }
 
 OwnGroups friends_in_slabs(Communicator& ranks, const FriendSlabs& slabs, const Particles& here, std::int64_t least,

@@ -43,7 +43,7 @@ class FriendSlabs {
 };
 
 /// The particles of the slab of this rank, of all ranks. All ranks call it.
-Particles bring_to_slabs(Communicator& ranks, const FriendSlabs& slabs, const Particles& own, int threads);
+Particles bring_to_slabs(Communicator& ranks, const FriendSlabs& slabs, Particles own, int threads);
 
 /// Groups of which this rank has all members; each group is on one rank, that with the most members in its slab.
 struct OwnGroups {

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "analysis/analysis.hpp"
@@ -67,6 +68,8 @@ class ChosenParticles {
                   const std::shared_ptr<Communicator>& ranks = serial_communicator());
   const AnalysisSnapshot& all() const { return all_; }
   const AnalysisSnapshot& chosen() const { return some_ ? *some_ : all_; }
+  /// All particles, which it then has no longer.
+  Particles take_all() { return std::exchange(all_.particles, {}); }
 
  private:
   AnalysisSnapshot all_;

@@ -72,16 +72,17 @@ SpreadGroups::SpreadGroups(std::shared_ptr<Communicator> ranks, AnalysisSnapshot
     : ranks_(std::move(ranks)), device_(device), frame_(frame_of(own)), options_(options) {
   const int threads = device_.threads();
   {
-    const ChosenParticles particles(std::move(own), options_, ranks_);
-    const Particles &chosen = particles.chosen().particles, &all = particles.all().particles;
+    ChosenParticles particles(std::move(own), options_, ranks_);
+    const Particles& chosen = particles.chosen().particles;
     std::array<std::int64_t, 2> sums{chosen.size(), pergola::has_mass(chosen) ? 1 : 0};
     ranks_->all_reduce(sums.data(), sums.size(), Reduction::sum);
     const std::int64_t total = sums[0];
     has_mass_ = sums[1] > 0;
-    slabs_.emplace(*ranks_, friend_frame(*ranks_, chosen, frame_.box, linking_length(frame_, options_, total)), all);
-    here_.emplace(with_particles(frame_, bring_to_slabs(*ranks_, *slabs_, all, threads)), options_, ranks_);
+    slabs_.emplace(*ranks_, friend_frame(*ranks_, chosen, frame_.box, linking_length(frame_, options_, total)),
+                   particles.all().particles);
+    here_.emplace(with_particles(frame_, bring_to_slabs(*ranks_, *slabs_, particles.take_all(), threads)), options_,
+                  ranks_);
   }
-  near_.emplace(here_->all(), threads, std::max(slabs_->part_of(ranks_->rank()), least_part));
   auto found = friends_in_slabs(*ranks_, *slabs_, here_->chosen().particles, options_.least, device_);
   members_ = with_particles(frame_, std::move(found.members)), friends_ = std::move(found.friends);
   std::vector<GroupPlace> places;
@@ -92,6 +93,7 @@ SpreadGroups::SpreadGroups(std::shared_ptr<Communicator> ranks, AnalysisSnapshot
   count_ = static_cast<std::int64_t>(all.size());
   for (const GroupPlace& place : places)
     numbers_.push_back(std::lower_bound(all.begin(), all.end(), place, comes_before) - all.begin());
+  near_.emplace(here_->all(), threads, std::max(slabs_->part_of(ranks_->rank()), least_part));
 }
 
 std::vector<double> SpreadGroups::masses() const {

@@ -1,5 +1,7 @@
 #pragma once
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "domain/routing.hpp"
@@ -18,9 +20,15 @@ inline Routing route_lists(Communicator& ranks, int threads, const std::vector<s
   return Routing(ranks, threads, std::move(order), std::move(sent));
 }
 
-/// The arriving particles, without their potentials. All ranks call it.
-inline Particles route_particles(const Routing& routing, const Particles& kept) {
-  const auto there = [&](const auto& values) { return routing.there(values.data()); };
+/// The arriving particles, without their potentials; those that are moved here lose each array when it has gone. All
+/// ranks call it.
+template <class Kept>
+Particles route_particles(const Routing& routing, Kept&& kept) {
+  const auto there = [&](auto& values) {
+    auto arrived = routing.there(values.data());
+    if constexpr (!std::is_lvalue_reference_v<Kept>) std::remove_reference_t<decltype(values)>().swap(values);
+    return arrived;
+  };
   return {there(kept.id), there(kept.species), there(kept.mass), there(kept.x),  there(kept.y),
           there(kept.z),  there(kept.vx),      there(kept.vy),   there(kept.vz), {}};
 }
