@@ -1,5 +1,8 @@
 #include <fmt/core.h>
 #include <mpi.h>
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
 
 #include <algorithm>
 #include <chrono>
@@ -9,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "comm/communicator.hpp"
+#include "comm/device_pointers.hpp"
 
 namespace pergola {
 
@@ -130,6 +134,16 @@ bool started_by_mpi() {
 }  // namespace
 
 bool mpi_built() { return true; }
+
+bool mpi_takes_device_pointers() {
+  int initialized = 0;
+  MPI_Initialized(&initialized);
+#if defined(MPIX_CUDA_AWARE_SUPPORT)  // Open MPI's word for: it can be asked
+  return initialized && MPIX_Query_cuda_support() == 1;
+#else
+  return false;
+#endif
+}
 
 std::shared_ptr<Communicator> world_communicator() {
   if (!started_by_mpi()) return serial_communicator();

@@ -1,5 +1,6 @@
 #include "base/error.hpp"
 #include "comm/communicator.hpp"
+#include "comm/device_pointers.hpp"
 
 namespace pergola {
 
@@ -10,5 +11,7 @@ std::shared_ptr<Communicator> mpi_communicator(const void*) {
 }
 
 bool mpi_built() { return false; }
+
+bool mpi_takes_device_pointers() { return false; }
 
 }  // namespace pergola

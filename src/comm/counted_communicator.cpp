@@ -18,6 +18,18 @@ void CountedCommunicator::counted(std::size_t bytes, std::size_t received, int m
   ++traffic_.calls;
 }
 
+void CountedCommunicator::add(std::int64_t bytes, std::int64_t received, std::int64_t messages, double seconds) {
+  traffic_.bytes += bytes, traffic_.received += received;
+  traffic_.messages += messages;
+  traffic_.seconds += seconds;
+}
+
+void count_other_way(Communicator& ranks, std::int64_t bytes, std::int64_t received, std::int64_t messages,
+                     double seconds) {
+  if (auto* const counted = dynamic_cast<CountedCommunicator*>(&ranks))
+    counted->add(bytes, received, messages, seconds);
+}
+
 int CountedCommunicator::depth() const { return std::bit_width(static_cast<unsigned>(size() - 1)); }
 
 void CountedCommunicator::barrier() {

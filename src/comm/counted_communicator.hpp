@@ -20,6 +20,8 @@ class PERGOLA_API CountedCommunicator final : public Communicator {
  public:
   explicit CountedCommunicator(std::shared_ptr<Communicator> inner) : inner_(std::move(inner)) {}
   const Traffic& traffic() const { return traffic_; }
+  /// Counts what this rank sent to others, and what came to it, by another way.
+  void add(std::int64_t bytes, std::int64_t received, std::int64_t messages, double seconds);
 
   int rank() const override { return inner_->rank(); }
   int size() const override { return inner_->size(); }
@@ -41,5 +43,9 @@ class PERGOLA_API CountedCommunicator final : public Communicator {
   std::shared_ptr<Communicator> inner_;
   Traffic traffic_;
 };
+
+/// The same where calls of the communicator are counted.
+PERGOLA_API void count_other_way(Communicator& ranks, std::int64_t bytes, std::int64_t received, std::int64_t messages,
+                                 double seconds);
 
 }  // namespace pergola

@@ -2,57 +2,64 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "device/buffer.hpp"
+#include "device/peer_memory.hpp"
 #include "device/shared_buffer.hpp"
+#include "domain/nccl_ranks.hpp"
 
 namespace pergola {
 
-/// Messages between ranks of values that lie on their devices. This is the only place that knows how they travel: the
-/// device's loops write them into page-locked memory of the host and read them from there, and any communicator takes
-/// them. Were an MPI to take pointers of devices, or a rank to open the memory of another one on the same machine,
-/// outgoing() and incoming() would be memory of the device, and nobody else would know.
+/// Messages between ranks of values that lie on their devices. This is the only place that knows how they travel. Where
+/// every rank can open the memory of every other one, as on one machine, the rooms are memory of the devices, and each
+/// rank copies what it is sent from where it stands. Elsewhere MPI takes it from there, if it can, or NCCL, if each
+/// rank has a device of its own. Else the device's loops write into page-locked memory of the host and read from there,
+/// and any communicator takes it; with PERGOLA_DEVICE_MESSAGES=host in the environment always. In
+/// domain/device_messages_cuda.cu; present where cuda_built is true.
 class DeviceMessages {
  public:
-  DeviceMessages(const Device& device, std::shared_ptr<Communicator> ranks)
-      : device_(device), ranks_(std::move(ranks)) {}
+  DeviceMessages(const Device& device, std::shared_ptr<Communicator> ranks);
 
   Communicator& ranks() const { return *ranks_; }
   std::size_t own_rank() const { return static_cast<std::size_t>(ranks_->rank()); }
   std::size_t size() const { return static_cast<std::size_t>(ranks_->size()); }
 
   /// Room for what goes out and for what comes in, which the loops of the device reach; it serves the next messages
-  /// too.
-  std::byte* outgoing(std::int64_t bytes) { return room(outgoing_, bytes); }
-  std::byte* incoming(std::int64_t bytes) { return room(incoming_, bytes); }
+  /// too. Calls of all ranks.
+  std::byte* outgoing(std::int64_t bytes);
+  std::byte* incoming(std::int64_t bytes);
   /// Waits for the device, and exchanges messages that stand in either room. A call of all ranks.
-  void exchange(const std::vector<Communicator::Outgoing>& out, const std::vector<Communicator::Incoming>& in) const {
-    device_.synchronize();
-    ranks_->exchange(out, in);
-  }
+  void exchange(const std::vector<Communicator::Outgoing>& out, const std::vector<Communicator::Incoming>& in);
   /// A stretch of a room into memory of the device, and the other way.
-  void unload(void* to, const void* message, std::int64_t bytes) const {
-    if (bytes > 0) device_.memory().from_host(to, message, static_cast<std::size_t>(bytes));
-  }
-  void load(void* message, const void* from, std::int64_t bytes) const {
-    if (bytes > 0) device_.memory().to_host(message, from, static_cast<std::size_t>(bytes));
-  }
+  void unload(void* to, const void* message, std::int64_t bytes) const;
+  void load(void* message, const void* from, std::int64_t bytes) const;
 
  private:
-  std::byte* room(SharedBuffer<std::byte>& memory, std::int64_t bytes) const {
-    if (memory.size() < bytes) {
-      device_.synchronize();  // it may still be read
-      memory = SharedBuffer<std::byte>();
-      memory = SharedBuffer<std::byte>(device_, bytes + bytes / 16);  // numbers change a little from step to step
-    }
-    return memory.data();
-  }
+  enum class Way { unknown, through_host, opened, by_mpi, by_nccl };
+  bool on_device() const { return way_ != Way::through_host; }
+  /// Memory of a device that others may have open.
+  struct OpenRoom {
+    Buffer<std::byte> memory;
+    MemoryTicket ticket;
+    std::int64_t number = 0;  // of those that this rank had
+  };
+
+  void find_way();
+  bool all_reach_all() const;
+  std::byte* room_on_host(SharedBuffer<std::byte>& memory, std::int64_t bytes) const;
+  void take_from_devices(const std::vector<Communicator::Outgoing>& out, const std::vector<Communicator::Incoming>& in);
 
   Device device_;
   std::shared_ptr<Communicator> ranks_;
-  SharedBuffer<std::byte> outgoing_, incoming_;
+  Way way_ = Way::unknown;
+  SharedBuffer<std::byte> host_out_, host_in_;
+  OpenRoom out_;
+  Buffer<std::byte> in_, retired_;    // retired: others may still have it open
+  std::vector<std::int64_t> opened_;  // by rank: the number of its room that is open here
+  std::unique_ptr<PeerMemory[]> peers_;
+  std::unique_ptr<NcclRanks> nccl_;
 };
 
 }  // namespace pergola

@@ -1,0 +1,164 @@
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/stopwatch.hpp"
+#include "comm/counted_communicator.hpp"
+#include "comm/device_pointers.hpp"
+#include "domain/device_messages.hpp"
+
+namespace pergola {
+
+namespace {
+
+/// What a rank tells the others of its room.
+struct RoomNote {
+  MemoryTicket ticket;
+  std::int64_t number = 0;
+};
+
+/// Users may keep messages off the devices' memory where the system does not bear it.
+bool wants_host() {
+  const char* const words = std::getenv("PERGOLA_DEVICE_MESSAGES");
+  return words && std::string_view(words) == "host";
+}
+
+template <class Messages>
+std::int64_t bytes_of(const Messages& messages) {
+  std::int64_t bytes = 0;
+  for (const auto& message : messages) bytes += static_cast<std::int64_t>(message.bytes);
+  return bytes;
+}
+
+std::int64_t whole_pages(std::int64_t bytes) { return (bytes + ticket_unit - 1) / ticket_unit * ticket_unit; }
+
+}  // namespace
+
+DeviceMessages::DeviceMessages(const Device& device, std::shared_ptr<Communicator> ranks)
+    : device_(device),
+      ranks_(std::move(ranks)),
+      opened_(size(), 0),
+      peers_(std::make_unique<PeerMemory[]>(static_cast<std::size_t>(ranks_->size()))) {}
+
+/// Tries whether each rank can open the memory of each other.
+bool DeviceMessages::all_reach_all() const {
+  const Buffer<std::byte> page(device_, ticket_unit);
+  std::vector<MemoryTicket> tickets(size());
+  tickets[own_rank()] = ticket_for(device_, page.data());
+  ranks_->all_gather_in_place(tickets.data(), std::vector<std::size_t>(size(), sizeof(MemoryTicket)));
+  std::int64_t reaches = 1;
+  for (std::size_t r = 0; r < size() && reaches; ++r) {
+    PeerMemory peer;
+    if (r != own_rank() && !peer.open(device_, tickets[r])) reaches = 0;
+  }
+  ranks_->all_reduce(&reaches, 1, Reduction::minimum);  // and all have closed what they opened
+  return reaches == 1;
+}
+
+void DeviceMessages::find_way() {
+  if (way_ != Way::unknown) return;
+  way_ = Way::through_host;
+  std::int64_t wants[2] = {wants_host() ? 1 : 0, mpi_takes_device_pointers() ? 0 : 1};
+  ranks_->all_reduce(wants, 2, Reduction::maximum);
+  if (wants[0]) return;
+  if (all_reach_all())
+    way_ = Way::opened;
+  else if (!wants[1])
+    way_ = Way::by_mpi;
+  else if ((nccl_ = open_nccl_ranks(device_, *ranks_)))
+    way_ = Way::by_nccl;
+}
+
+std::byte* DeviceMessages::room_on_host(SharedBuffer<std::byte>& memory, std::int64_t bytes) const {
+  if (memory.size() < bytes) {
+    device_.synchronize();  // it may still be read
+    memory = SharedBuffer<std::byte>();
+    memory = SharedBuffer<std::byte>(device_, bytes + bytes / 16);  // numbers change a little from step to step
+  }
+  return memory.data();
+}
+
+std::byte* DeviceMessages::outgoing(std::int64_t bytes) {
+  find_way();
+  if (!on_device()) return room_on_host(host_out_, bytes);
+  if (out_.memory.size() < bytes) {
+    device_.synchronize();
+    // Others close it in the next exchange. A room that grows again before that was never open.
+    if (retired_.size() == 0) retired_ = std::move(out_.memory);
+    out_.memory = Buffer<std::byte>();
+    out_.memory = Buffer<std::byte>(device_, whole_pages(bytes + bytes / 16));
+    out_.ticket = ticket_for(device_, out_.memory.data());
+    ++out_.number;
+  }
+  return out_.memory.data();
+}
+
+std::byte* DeviceMessages::incoming(std::int64_t bytes) {
+  find_way();
+  if (!on_device()) return room_on_host(host_in_, bytes);
+  if (in_.size() < bytes) {
+    device_.synchronize();
+    in_ = Buffer<std::byte>();
+    in_ = Buffer<std::byte>(device_, bytes + bytes / 16);
+  }
+  return in_.data();
+}
+
+void DeviceMessages::exchange(const std::vector<Communicator::Outgoing>& out,
+                              const std::vector<Communicator::Incoming>& in) {
+  device_.synchronize();
+  if (way_ == Way::opened) return take_from_devices(out, in);
+  if (way_ != Way::by_nccl) return ranks_->exchange(out, in);
+  const auto begin = Clock::now();
+  nccl_->exchange(out, in);
+  count_other_way(*ranks_, bytes_of(out), bytes_of(in), std::ssize(out), seconds_since(begin));
+}
+
+/// Ranks tell each other where in their rooms the messages stand, and copy them.
+void DeviceMessages::take_from_devices(const std::vector<Communicator::Outgoing>& out,
+                                       const std::vector<Communicator::Incoming>& in) {
+  std::vector<RoomNote> notes(size());
+  notes[own_rank()] = {out_.ticket, out_.number};
+  ranks_->all_gather_in_place(notes.data(), std::vector<std::size_t>(size(), sizeof(RoomNote)));
+  for (std::size_t r = 0; r < size(); ++r) {
+    if (r == own_rank() || notes[r].number == opened_[r]) continue;
+    if (!peers_[r].open(device_, notes[r].ticket))
+      throw Error(ErrorKind::device, "the memory of another rank's device on this machine cannot be opened any more");
+    opened_[r] = notes[r].number;
+  }
+  std::vector<std::int64_t> sent(out.size()), got(in.size());
+  std::vector<Communicator::Outgoing> places_out;
+  std::vector<Communicator::Incoming> places_in;
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    sent[k] = static_cast<const std::byte*>(out[k].data) - out_.memory.data();
+    places_out.push_back({out[k].rank, &sent[k], sizeof sent[k]});
+  }
+  for (std::size_t k = 0; k < in.size(); ++k) places_in.push_back({in[k].rank, &got[k], sizeof got[k]});
+  ranks_->exchange(places_out, places_in);
+  const auto begin = Clock::now();
+  for (std::size_t k = 0; k < in.size(); ++k)
+    device_.memory().copy(in[k].data, peers_[static_cast<std::size_t>(in[k].rank)].data() + got[k], in[k].bytes);
+  device_.synchronize();
+  count_other_way(*ranks_, bytes_of(out), bytes_of(in), 0, seconds_since(begin));
+  ranks_->barrier();  // all have what they were sent: rooms are free again
+  retired_ = Buffer<std::byte>();
+}
+
+void DeviceMessages::unload(void* to, const void* message, std::int64_t bytes) const {
+  if (bytes <= 0) return;
+  if (on_device())
+    device_.memory().copy(to, message, static_cast<std::size_t>(bytes));
+  else
+    device_.memory().from_host(to, message, static_cast<std::size_t>(bytes));
+}
+
+void DeviceMessages::load(void* message, const void* from, std::int64_t bytes) const {
+  if (bytes <= 0) return;
+  if (on_device())
+    device_.memory().copy(message, from, static_cast<std::size_t>(bytes));
+  else
+    device_.memory().to_host(message, from, static_cast<std::size_t>(bytes));
+}
+
+}  // namespace pergola
