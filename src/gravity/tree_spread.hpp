@@ -3,10 +3,13 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "comm/agreement.hpp"
+#include "comm/shares.hpp"
+#include "gravity/spread_failure.hpp"
 #include "gravity/tree.hpp"
 #include "gravity/tree_targets.hpp"
 #include "tree/saved_tree.hpp"
@@ -151,57 +154,18 @@ void SpreadTreeSolver<precision>::serve(const Targets& targets, unsigned want, c
   clock_->end();
 }
 
-/// Says why a force is not a number, on all ranks: that on the first of all particles that has one. `arrived`: its
-/// number among those that arrived here, or how many did where there is none. Places are those among all.
+/// Says why a force is not a number, on all ranks. `arrived`: the number of a particle among those that arrived here,
+/// or how many did where there is none.
 template <Precision precision>
 void SpreadTreeSolver<precision>::fail(std::int64_t arrived) const {
-  constexpr auto none = std::numeric_limits<std::int64_t>::max();
-  const auto rank = static_cast<std::size_t>(ranks_->rank()), size = static_cast<std::size_t>(ranks_->size());
-  std::vector<std::int64_t> counts(size);
-  counts[rank] = sources_.count;
-  ranks_->all_gather_in_place(counts.data(), std::vector<std::size_t>(size, sizeof(std::int64_t)));
-  std::int64_t first = 0;
-  for (std::size_t r = 0; r < rank; ++r) first += counts[r];
+  const Shares shares{tree_.total(), ranks_->size()};
   std::vector<std::int64_t> places(static_cast<std::size_t>(sources_.count));
-  for (std::size_t i = 0; i < places.size(); ++i) places[i] = first + static_cast<std::int64_t>(i);
+  std::iota(places.begin(), places.end(), shares.first(ranks_->rank()));
   const auto of_arrived = tree_.routing().there(places.data());
-  std::int64_t place = arrived < tree_.count() ? of_arrived[static_cast<std::size_t>(arrived)] : none;
-  ranks_->all_reduce(&place, 1, Reduction::minimum);
-
-  struct Particle {
-    double x, y, z, epsilon;
-  };
-  const auto particle = [&](std::int64_t i) {
-    return Particle{static_cast<double>(sources_.x[i]), static_cast<double>(sources_.y[i]),
-                    static_cast<double>(sources_.z[i]),
-                    options_.softening.epsilon[sources_.species ? sources_.species[i] : 0]};
-  };
-  const auto keeper = [&](std::int64_t of) {
-    std::size_t r = 0;
-    for (std::int64_t end = counts[0]; end <= of;) end += counts[++r];
-    return static_cast<int>(r);
-  };
-  const auto share = [&](std::int64_t of) {
-    Particle one{};
-    if (keeper(of) == ranks_->rank()) one = particle(of - first);
-    ranks_->broadcast(&one, sizeof one, keeper(of));
-    return one;
-  };
-  const Particle one = share(place);
-  std::int64_t partner = none;
-  double least = std::numeric_limits<double>::infinity();
-  for (std::int64_t j = 0; j < sources_.count; ++j) {
-    const Particle other = particle(j);
-    const double dx = other.x - one.x, dy = other.y - one.y, dz = other.z - one.z;
-    const double square = dx * dx + dy * dy + dz * dz;
-    if (first + j != place && square < least) least = square, partner = first + j;
-  }
-  double nearest = least;
-  ranks_->all_reduce(&nearest, 1, Reduction::minimum);
-  if (least > nearest) partner = none;
-  ranks_->all_reduce(&partner, 1, Reduction::minimum);
-  if (partner == none) tree_failure(place, -1, nearest, 0, options_);
-  tree_failure(place, partner, nearest, std::max(one.epsilon, share(partner).epsilon), options_);
+  spread_tree_failure(*ranks_,
+                      arrived < tree_.count() ? of_arrived[static_cast<std::size_t>(arrived)]
+                                              : std::numeric_limits<std::int64_t>::max(),
+                      sources_, options_);
 }
 
 }  // namespace pergola

@@ -30,6 +30,10 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
     if (lacks_estimate_) estimate();
     Base::put_aside();
   }
+  void take_up() override {
+    Base::take_up();
+    lacks_estimate_ = false;  // of the tree that served in between
+  }
   std::int64_t device_bytes(std::int64_t n) const override {
     const auto found = this->parameters_for(n);
     const auto mesh = this->make_mesh(found);

@@ -177,9 +177,13 @@ void TreePmSpread<precision>::add_long_range(const Targets& targets, unsigned wa
 template <class Real>
 std::unique_ptr<Solver<Real>> make_spread_treepm(const SolverOptions& options, const Device& device,
                                                  std::shared_ptr<Communicator> ranks) {
-  if (device.is_cuda()) return nullptr;
   if (const auto conflict = treepm_conflict(options))
     throw Error(ErrorKind::input, conflict->key + ": " + conflict->why);
+  if (device.is_cuda()) {
+    if constexpr (cuda_built)
+      if (options.mesh.box.periodic()) return make_spread_treepm_cuda<Real>(options, device, std::move(ranks));
+    return nullptr;
+  }
   return make_for_precision<Solver<Real>, TreePmSpread>(options, device, std::move(ranks));
 }
 template std::unique_ptr<Solver<float>> make_spread_treepm(const SolverOptions&, const Device&,

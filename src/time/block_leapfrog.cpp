@@ -137,9 +137,7 @@ BlockLeapfrog<Real>::BlockLeapfrog(const TimeOptions& time, const SolverOptions&
       box_(box_of(gravity)),
       tick_length_(std::ldexp(time.step_max, -deepest_level)),
       device_(context.device),
-      ranks_(context.communicator->size() > 1 && can_spread(gravity, device_) && !device_.is_cuda()
-                 ? context.communicator
-                 : nullptr),
+      ranks_(context.communicator->size() > 1 && can_spread(gravity, device_) ? context.communicator : nullptr),
       solver_(ranks_ ? make_spread_solver<Real>(gravity, device_, ranks_) : make_solver<Real>(gravity, device_)),
       evaluation_(context.device, context.communicator, ranks_ != nullptr),
       loops_(make_loops<Real>(context.device)),

@@ -70,6 +70,14 @@ inline std::vector<RootsAlong> roots_along(const Forest& forest, double period) 
   return all;
 }
 
+/// Of the three axes, one after the other.
+inline std::vector<RootsAlong> roots_along(const Forest& forest) {
+  std::vector<RootsAlong> all;
+  for (const double period : {forest.period.x, forest.period.y, forest.period.z})
+    for (const RootsAlong& around : roots_along(forest, period)) all.push_back(around);
+  return all;
+}
+
 /// Every third bit, of those of spread_bits(): the index of a root along an axis from its place.
 PERGOLA_HD std::uint32_t gather_bits(std::uint32_t spread) {
   std::uint32_t v = spread & 0x9249249u;

@@ -111,7 +111,7 @@ __global__ void bounds_kernel(Points<Real> points, double* partial, MassSum::Lim
 /// the sum does not depend on who adds up which. Leaves zeros in the limbs. A periodic box has a cube of its own,
 /// wherever the particles are.
 static __global__ void frame_kernel(const double* partial, MassSum::Limb* limbs, Box box, double apart,
-                                    BuildReport* to) {
+                                    double given_mass, BuildReport* to) {
   double value[bound_values];
   start_bounds(value);
   for (int b = static_cast<int>(threadIdx.x); b < bound_blocks; b += bound_threads) {
@@ -128,7 +128,7 @@ static __global__ void frame_kernel(const double* partial, MassSum::Limb* limbs,
   __syncthreads();
   if (threadIdx.x > 0) return;
   const bool plain = (all[7] == all[8] && !box.periodic()) || !isfinite(all[6]);
-  const double mass = plain ? all[6] : ExactSum::value(exact);
+  const double mass = given_mass > 0 ? given_mass : plain ? all[6] : ExactSum::value(exact);
   double side = 0;
   for (int a = 0; a < 3; ++a) side = all[3 + a] - all[a] > side ? all[3 + a] - all[a] : side;
   to->frame.corner = {all[0], all[1], all[2]};

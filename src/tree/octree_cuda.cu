@@ -147,7 +147,7 @@ std::int64_t OctreeCuda<T>::device_bytes(std::int64_t n, int order, const TreeSo
 
 template <class T>
 template <class Real>
-void OctreeCuda<T>::find_frame(const Points<Real>& points, double apart) {
+void OctreeCuda<T>::find_bounds(const Points<Real>& points) {
   Arena arena(device_);
   arena.room(partial_, bound_blocks * bound_values), arena.room(device_report_, 1);
   const auto stream = cuda::handle(device_.stream());
@@ -156,15 +156,36 @@ void OctreeCuda<T>::find_frame(const Points<Real>& points, double apart) {
     mass_limbs_.zero();
   }
   bounds_kernel<<<bound_blocks, bound_threads, 0, stream>>>(points, partial_.data(), mass_limbs_.data());
-  frame_kernel<<<1, bound_threads, 0, stream>>>(partial_.data(), mass_limbs_.data(), points.box, apart,
-                                                device_report_.data());
   cuda::check(cudaGetLastError(), "tree bounds");
+}
+
+/// mass: that of all particles, where these are a part; 0: theirs.
+template <class T>
+template <class Real>
+void OctreeCuda<T>::find_frame(const Points<Real>& points, double apart, double mass) {
+  find_bounds(points);
+  frame_kernel<<<1, bound_threads, 0, cuda::handle(device_.stream())>>>(partial_.data(), mass_limbs_.data(), points.box,
+                                                                        apart, mass, device_report_.data());
+  cuda::check(cudaGetLastError(), "tree frame");
+}
+
+template <class T>
+template <class Real>
+bool OctreeCuda<T>::sum_masses(const Points<Real>& points, std::int64_t (&limbs)[ExactSum::limbs]) {
+  device_.make_current();
+  std::fill(std::begin(limbs), std::end(limbs), 0);
+  if (points.count == 0) return true;
+  find_bounds(points);
+  device_.memory().to_host(limbs, mass_limbs_.data(), sizeof limbs);
+  mass_limbs_.zero();
+  find_frame(points, 0, 0);
+  return device_report_.to_host()[0].finite != 0;
 }
 
 template <class T>
 template <class Real>
 Frame OctreeCuda<T>::frame_of(const Points<Real>& points) {
-  find_frame(points, 0);
+  find_frame(points, 0, 0);
   const BuildReport found = device_report_.to_host()[0];
   if (!found.finite) throw Error(ErrorKind::numerics, "tree: a position is not a finite number");
   return found.frame;
@@ -295,15 +316,20 @@ bool OctreeCuda<T>::split_cells(KeyDepth depth) {
 
 template <class T>
 template <class Real>
-void OctreeCuda<T>::build(const Points<Real>& points, const TreeSoftening& softening, int order, const Forest& forest) {
+void OctreeCuda<T>::build(const Points<Real>& points, const TreeSoftening& softening, int order, const Forest& forest,
+                          const ForestShare& share) {
   device_.make_current();
   count_ = points.count;
+  share_ = share;
   has_accelerations_ = knows_spread_ = false;
   periodic_ = points.box.periodic();
   level_count_ = 0;
-  if (count_ == 0) return;
   plant(forest);
-  find_frame(points, softening.apart);
+  if (count_ == 0) {
+    if (share.ranks) report_.frame = frame_within({0, 0, 0}, {0, 0, 0}, share.mass, points.box);
+    return;
+  }
+  find_frame(points, softening.apart, share.mass);
   const SofteningDigit digit = softening_digits(softening);
   Arena given(device_);
   room_for_links(*this, given, std::max(first_guess_of_cells(count_), link_.size()));
@@ -396,9 +422,15 @@ template class OctreeCuda<double>;
 template Frame OctreeCuda<float>::frame_of(const Points<float>&);
 template Frame OctreeCuda<float>::frame_of(const Points<double>&);
 template Frame OctreeCuda<double>::frame_of(const Points<double>&);
-template void OctreeCuda<float>::build(const Points<float>&, const TreeSoftening&, int, const Forest&);
-template void OctreeCuda<float>::build(const Points<double>&, const TreeSoftening&, int, const Forest&);
-template void OctreeCuda<double>::build(const Points<double>&, const TreeSoftening&, int, const Forest&);
+template void OctreeCuda<float>::build(const Points<float>&, const TreeSoftening&, int, const Forest&,
+                                       const ForestShare&);
+template void OctreeCuda<float>::build(const Points<double>&, const TreeSoftening&, int, const Forest&,
+                                       const ForestShare&);
+template void OctreeCuda<double>::build(const Points<double>&, const TreeSoftening&, int, const Forest&,
+                                        const ForestShare&);
+template bool OctreeCuda<float>::sum_masses(const Points<float>&, std::int64_t (&)[ExactSum::limbs]);
+template bool OctreeCuda<float>::sum_masses(const Points<double>&, std::int64_t (&)[ExactSum::limbs]);
+template bool OctreeCuda<double>::sum_masses(const Points<double>&, std::int64_t (&)[ExactSum::limbs]);
 template void OctreeCuda<float>::find_rest(const float*, double, float*);
 template void OctreeCuda<float>::find_rest(const double*, double, float*);
 template void OctreeCuda<double>::find_rest(const double*, double, float*);

@@ -2,6 +2,8 @@
 // CUDA only: the octree of tree/octree.hpp built on the device, or a forest of them (tree/forest.hpp). The numbering of
 // cells below the roots depends on the order of atomics; nothing that is computed from them does, for lists follow the
 // order of children.
+#include "base/exact_sum.hpp"
+#include "comm/communicator.hpp"
 #include "device/arena.hpp"
 #include "tree/cells_cuda.cuh"
 #include "tree/octree_cpu.hpp"
@@ -33,6 +35,14 @@ struct TreeSpread {
   std::uint32_t astray;  // 1: a leaf has left the periodic box, or particles the cube of their root
 };
 
+/// Of a forest that ranks share: the particles of a rank's roots are its own, and after them come guests, those of the
+/// roots around these. All ranks make all calls that are not const together.
+struct ForestShare {
+  Communicator* ranks = nullptr;  // null: the tree has all particles
+  std::int64_t own = 0;
+  double mass = 0;  // of all particles of all ranks
+};
+
 template <class T>
 class OctreeCuda {
  public:
@@ -41,13 +51,19 @@ class OctreeCuda {
   /// As OctreeCpu::build, with the roots of a forest. Waits for the device once, to learn of levels, frame and crowded
   /// keys.
   template <class Real>
-  void build(const Points<Real>& points, const TreeSoftening& softening, int order, const Forest& forest = {});
+  void build(const Points<Real>& points, const TreeSoftening& softening, int order, const Forest& forest = {},
+             const ForestShare& share = {});
   /// As OctreeCpu::refresh; the forest is that of a tree built now. Waits once.
   template <class Real>
   bool refresh(const Points<Real>& points, const TreeSoftening& softening, int order, const Forest& forest = {});
   /// What refresh() builds on.
   void save(StateBlocks& blocks);
   bool restore(const StateBlocks& blocks, std::int64_t count, bool periodic);
+  /// The same of a forest that ranks share. What is saved is the tree of one rank, on rank 0; the others have its
+  /// names. `places`: of this rank's own particles among all. A share is restored from the part of that tree which it
+  /// has.
+  void save_share(StateBlocks& blocks, const std::vector<std::uint32_t>& places);
+  void restore_share(const SavedTree& part, const ForestShare& share);
   /// As OctreeCpu.
   void put_aside();
   void take_up();
@@ -65,6 +81,9 @@ class OctreeCuda {
   /// As OctreeCpu::frame_of. Waits.
   template <class Real>
   Frame frame_of(const Points<Real>& points);
+  /// The limbs of the exact sum of masses; false where a position is not finite. Waits.
+  template <class Real>
+  bool sum_masses(const Points<Real>& points, std::int64_t (&limbs)[ExactSum::limbs]);
   int level_count() const { return level_count_; }
   /// Cells level_begin(l) … level_begin(l + 1) − 1 are those of level l.
   std::uint32_t level_begin(int level) const { return level_begin_[level]; }
@@ -100,7 +119,9 @@ class OctreeCuda {
 
   // The steps of build(). Public, for nvcc allows no device lambda in a private function.
   template <class Real>
-  void find_frame(const Points<Real>& points, double apart);
+  void find_bounds(const Points<Real>& points);
+  template <class Real>
+  void find_frame(const Points<Real>& points, double apart, double mass);
   template <class Real>
   void sort_points(const Points<Real>& points, const SofteningDigit& digit, KeyDepth depth);
   void sort_keys(int unsorted_bits, int key_bits);
@@ -112,6 +133,8 @@ class OctreeCuda {
   template <class Real>
   void upward(const Points<Real>& points, const TreeSoftening& softening, int order, bool moved);
   void measure_spread(int which, const Vec3<double>& period);
+  void know_spread();
+  void take(const SavedTree& saved, bool periodic);
 
  private:
   /// What refresh() builds on.
@@ -121,6 +144,7 @@ class OctreeCuda {
     std::int64_t spread = 0;
     Frame frame;
     Forest forest;
+    ForestShare share;
     int level_count = 0;
     std::vector<std::uint32_t> level_begin;
     Buffer<std::uint32_t> root_place, root_at;
@@ -141,6 +165,7 @@ class OctreeCuda {
   std::int64_t spread_ = 0;  // when it was built; found when it is first asked for
   BuildReport report_{};
   Forest forest_;
+  ForestShare share_;
   std::uint32_t level_begin_[most_levels + 2] = {};
   int level_count_ = 0, expected_levels_ = 15;
   std::uint64_t* keys_ = nullptr;  // in the arena: sorted ones, after sort_keys()

@@ -332,9 +332,9 @@ class PairSums {
   }
   __device__ bool put(void* to, std::int64_t at, double value) const {
     if (!to) return true;
-    if (Space::periodic && job_.out.adds)
-      value += job_.out.doubles ? static_cast<const double*>(to)[at]
-                                : static_cast<double>(static_cast<const float*>(to)[at]);
+    if (Space::periodic && job_.out.adds)  // not fused with the product before it: ranks add up elsewhere
+      value = __dadd_rn(value, job_.out.doubles ? static_cast<const double*>(to)[at]
+                                                : static_cast<double>(static_cast<const float*>(to)[at]));
     if (job_.out.doubles) {
       static_cast<double*>(to)[at] = value;
       return isfinite(value);

@@ -25,6 +25,9 @@ __device__ bool has_left(const CellRecord& root, const BoxAbout& box, std::uint3
 /// Cells that are surveyed. `box`: null while particles are in the cubes of their roots.
 struct Surveyed {
   const CellRecord* record;
+  const CellLink* link;
+  const std::uint32_t* order;
+  std::int64_t own;  // cells of particles from this place on are guests
   const BoxAbout* box;
   const std::uint32_t* place;  // of the roots
   std::uint32_t cells, roots;
@@ -40,6 +43,7 @@ __global__ void spread_kernel(const __grid_constant__ Surveyed all, TreeSpread* 
   unsigned leaves = 0;
   bool astray = false;
   for (std::uint32_t c = blockIdx.x * blockDim.x + threadIdx.x; c < all.cells; c += gridDim.x * blockDim.x) {
+    if (all.order[all.link[c].first] >= all.own) continue;
     if (c < all.roots) {
       if (!isfinite(record[c].x + record[c].y + record[c].z) || !isfinite(record[c].r)) spread->broken = 1;
       if (all.box) astray = astray || has_left(record[c], all.box[c], all.place[c], all.side, all.slack);
@@ -76,10 +80,17 @@ void OctreeCuda<T>::measure_spread(int which, const Vec3<double>& period) {
   const auto stream = cuda::handle(device_.stream());
   cuda::check(cudaMemsetAsync(to, 0, sizeof(TreeSpread), stream), "tree spread");
   const bool in_forest = period.x > 0 && forest_.level > 0;
-  const Surveyed all{record_.data(),     in_forest ? reinterpret_cast<const BoxAbout*>(arena_.data()) : nullptr,
-                     root_place_.data(), cells(),
-                     roots_count(),      period,
-                     forest_.side(),     forest_.slack()};
+  const Surveyed all{record_.data(),
+                     link_.data(),
+                     place_.data(),
+                     share_.ranks ? share_.own : count_,
+                     in_forest ? reinterpret_cast<const BoxAbout*>(arena_.data()) : nullptr,
+                     root_place_.data(),
+                     cells(),
+                     roots_count(),
+                     period,
+                     forest_.side(),
+                     forest_.slack()};
   spread_kernel<<<256, 256, 0, stream>>>(all, to);
   cuda::check(cudaGetLastError(), "tree spread");
 }
@@ -90,29 +101,49 @@ bool OctreeCuda<T>::refresh(const Points<Real>& points, const TreeSoftening& sof
                             const Forest& forest) {
   device_.make_current();
   if (points.count != count_) return false;
-  if (count_ == 0) return true;
+  if (count_ == 0 && !share_.ranks) return true;
   if (forest_.level > 0) {
     if (forest.level != forest_.level) return false;
     if (roots_along_.size() == 0) plant(forest);  // restored
   }
   const Vec3<double> period = periodic_ ? unit_period(points.box, report_.frame) : Vec3<double>{0, 0, 0};
-  if (!knows_spread_) measure_spread(0, {0, 0, 0});
-  upward(points, softening, order, true);
-  measure_spread(1, period);
-  const auto spread = device_spread_.to_host();
+  std::vector<TreeSpread> spread(2);
+  if (count_ > 0) {
+    if (!knows_spread_) measure_spread(0, {0, 0, 0});
+    upward(points, softening, order, true);
+    measure_spread(1, period);
+    spread = device_spread_.to_host();
+  }
+  TreeSpread& now = spread[1];
+  if (share_.ranks) {
+    std::int64_t sums[5] = {knows_spread_ ? 0 : spread[0].sum, now.sum, now.leaves, now.broken, now.astray};
+    share_.ranks->all_reduce(sums, 5, Reduction::sum);
+    spread[0].sum = sums[0];
+    now = {sums[1], sums[2], sums[3] > 0 ? 1u : 0u, sums[4] > 0 ? 1u : 0u};
+  }
   if (!knows_spread_) spread_ = spread[0].sum;
   knows_spread_ = true;
-  return !spread[1].broken && !spread[1].astray && !has_grown(spread_, spread[1].sum, spread[1].leaves);
+  return !now.broken && !now.astray && !has_grown(spread_, now.sum, now.leaves);
+}
+
+/// Of the tree as it was built, before it is refreshed for the first time. Waits.
+template <class T>
+void OctreeCuda<T>::know_spread() {
+  if (knows_spread_) return;
+  std::int64_t sum = 0;
+  if (count_ > 0) {
+    measure_spread(0, {0, 0, 0});
+    sum = device_spread_.to_host()[0].sum;
+  }
+  if (share_.ranks) share_.ranks->all_reduce(&sum, 1, Reduction::sum);
+  spread_ = sum;
+  knows_spread_ = true;
 }
 
 template <class T>
 void OctreeCuda<T>::save(StateBlocks& blocks) {
   device_.make_current();
-  if (count_ > 0 && !knows_spread_) {
-    measure_spread(0, {0, 0, 0});
-    spread_ = device_spread_.to_host()[0].sum;
-    knows_spread_ = true;
-  }
+  if (count_ > 0) know_spread();
   SavedTree saved;
   saved.frame = report_.frame;
   saved.spread = spread_;
@@ -134,9 +165,24 @@ bool OctreeCuda<T>::restore(const StateBlocks& blocks, std::int64_t count, bool 
   SavedTree saved;
   if (!saved.restore(blocks, tree_kind("cuda", periodic), count) || saved.level_begin.size() > most_levels + 1)
     return false;
-  count_ = count;
+  share_ = {};
+  take(saved, periodic);
+  return true;
+}
+
+template <class T>
+void OctreeCuda<T>::restore_share(const SavedTree& part, const ForestShare& share) {
+  share_ = share;
+  take(part, true);
+}
+
+template <class T>
+void OctreeCuda<T>::take(const SavedTree& saved, bool periodic) {
+  device_.make_current();
+  count_ = std::ssize(saved.order);
   periodic_ = periodic;
-  if (count == 0) return true;
+  level_count_ = 0;
+  if (count_ == 0 && !share_.ranks) return;
   report_.frame = saved.frame;
   spread_ = saved.spread;
   knows_spread_ = true;
@@ -164,7 +210,6 @@ bool OctreeCuda<T>::restore(const StateBlocks& blocks, std::int64_t count, bool 
       record[c].x = saved.centre[3 * c], record[c].y = saved.centre[3 * c + 1], record[c].z = saved.centre[3 * c + 2];
     record_ = Buffer<CellRecord>(device_, record);
   }
-  return true;
 }
 
 template <class T>
@@ -177,6 +222,7 @@ void OctreeCuda<T>::put_aside() {
             spread_,
             report_.frame,
             forest_,
+            share_,
             level_count_,
             {level_begin_, level_begin_ + level_count_ + 1},
             std::move(root_place_),
@@ -196,7 +242,7 @@ void OctreeCuda<T>::take_up() {
   count_ = aside_.count, report_.frame = aside_.frame;
   has_accelerations_ = aside_.has_accelerations, periodic_ = aside_.periodic;
   knows_spread_ = aside_.knows_spread, spread_ = aside_.spread;
-  forest_ = aside_.forest, level_count_ = aside_.level_count;
+  forest_ = aside_.forest, share_ = aside_.share, level_count_ = aside_.level_count;
   root_place_ = std::move(aside_.root_place), root_at_ = std::move(aside_.root_at);
   roots_along_ = std::move(aside_.roots_along);
   std::copy(aside_.level_begin.begin(), aside_.level_begin.end(), level_begin_);
@@ -207,6 +253,12 @@ void OctreeCuda<T>::take_up() {
 
 template void OctreeCuda<float>::measure_spread(int, const Vec3<double>&);
 template void OctreeCuda<double>::measure_spread(int, const Vec3<double>&);
+template void OctreeCuda<float>::know_spread();
+template void OctreeCuda<double>::know_spread();
+template void OctreeCuda<float>::restore_share(const SavedTree&, const ForestShare&);
+template void OctreeCuda<double>::restore_share(const SavedTree&, const ForestShare&);
+template void OctreeCuda<float>::take(const SavedTree&, bool);
+template void OctreeCuda<double>::take(const SavedTree&, bool);
 template void OctreeCuda<float>::save(StateBlocks&);
 template void OctreeCuda<double>::save(StateBlocks&);
 template bool OctreeCuda<float>::restore(const StateBlocks&, std::int64_t, bool);

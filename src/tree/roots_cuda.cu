@@ -13,9 +13,7 @@ void OctreeCuda<T>::plant(const Forest& forest) {
   if (forest.level == 0) return;
   Arena arena(device_);
   room_for_roots(*this, arena, forest);
-  std::vector<RootsAlong> all;
-  for (const double period : {forest.period.x, forest.period.y, forest.period.z})
-    for (const RootsAlong& around : roots_along(forest, period)) all.push_back(around);
+  const std::vector<RootsAlong> all = tree::roots_along(forest);
   device_.memory().from_host(roots_along_.data(), all.data(), all.size() * sizeof(RootsAlong));
 }
 

@@ -15,39 +15,52 @@ struct RootsView {
   const RootsAlong* along = nullptr;     // by index, of the three axes
 };
 
-/// The roots around one, which is one of them, in an order that depends on where they are only.
-class RootsAround {
+/// The places around one, which is one of them, in an order that depends on where they are only.
+class PlacesAround {
  public:
-  /// Of no root.
-  RootsAround() = default;
-  __device__ RootsAround(const RootsView& roots, std::uint32_t root) : at_(roots.at) {
-    count_ = 1;
-    if (roots.level == 0) return;
+  /// None.
+  PlacesAround() = default;
+  /// `along` is not asked for where the level is 0.
+  __device__ PlacesAround(int level, const RootsAlong* along, std::uint32_t place) : count_(1) {
+    if (level == 0) return;
     for (int axis = 0; axis < 3; ++axis) {
-      along_[axis] = roots.along + (axis << roots.level) + root_index(roots.place[root], axis);
+      along_[axis] = along + (axis << level) + root_index(place, axis);
       count_ *= along_[axis]->count;
     }
   }
-  /// With those that hold no particles.
   __device__ std::uint32_t count() const { return count_; }
-  /// Number k; false where it holds none, or k is too large.
-  __device__ bool take(std::uint32_t k, std::uint32_t& root) const {
-    if (k >= count_) return false;
-    if (!at_) {
-      root = 0;
-      return true;
-    }
+  /// Number k of them.
+  __device__ std::uint32_t place(std::uint32_t k) const {
+    if (!along_[0]) return 0;
     const std::uint32_t z = k % along_[2]->count, rest = k / along_[2]->count;
     const std::uint32_t y = rest % along_[1]->count, x = rest / along_[1]->count;
-    const std::uint32_t there = at_[interleave(along_[0]->index[x], along_[1]->index[y], along_[2]->index[z])];
+    return static_cast<std::uint32_t>(interleave(along_[0]->index[x], along_[1]->index[y], along_[2]->index[z]));
+  }
+
+ private:
+  const RootsAlong* along_[3] = {};
+  std::uint32_t count_ = 0;
+};
+
+/// The roots there.
+class RootsAround {
+ public:
+  RootsAround() = default;
+  __device__ RootsAround(const RootsView& roots, std::uint32_t root)
+      : places_(roots.level, roots.along, roots.level > 0 ? roots.place[root] : 0), at_(roots.at) {}
+  /// With places that hold no particles.
+  __device__ std::uint32_t count() const { return places_.count(); }
+  /// Number k; false where it holds none, or k is too large.
+  __device__ bool take(std::uint32_t k, std::uint32_t& root) const {
+    if (k >= count()) return false;
+    const std::uint32_t there = at_ ? at_[places_.place(k)] : 0;
     if (there != no_root) root = there;
     return there != no_root;
   }
 
  private:
+  PlacesAround places_;
   const std::uint32_t* at_ = nullptr;
-  const RootsAlong* along_[3] = {};
-  std::uint32_t count_ = 0;
 };
 
 }  // namespace pergola::tree

@@ -1,5 +1,6 @@
 #include "tree/saved_tree.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "base/error.hpp"
@@ -128,7 +129,10 @@ void SavedTree::save(StateBlocks& blocks, const std::string& kind) const {
   blocks.put_value("tree.frame", frame);
   blocks.put("tree.order", order);
   blocks.put_value("tree.cells", static_cast<std::int64_t>(link.size()));
-  blocks.put("tree.link", link);
+  std::vector<CellLink> links = link;
+  for (CellLink& l : links)
+    if (l.children == 0) l.child = 0;  // whatever a tree has there
+  blocks.put("tree.link", links);
   blocks.put("tree.parent", parent);
   blocks.put_value("tree.levels", static_cast<std::int64_t>(level_begin.size()));
   blocks.put("tree.level_begin", level_begin);
@@ -140,6 +144,24 @@ void SavedTree::save(StateBlocks& blocks, const std::string& kind) const {
   blocks.put_value("tree.root_level", std::int64_t{root_level});
   blocks.put_value("tree.roots", static_cast<std::int64_t>(root.size()));
   blocks.put("tree.root", root);
+}
+
+void SavedTree::put_cells(std::vector<SavedCell> cells, bool accelerations, bool centres) {
+  std::sort(cells.begin(), cells.end(), [](const SavedCell& a, const SavedCell& b) {
+    return a.level != b.level ? a.level < b.level : a.first < b.first;
+  });
+  std::uint32_t next = 0;
+  for (; next < cells.size() && cells[next].level == 0; ++next) parent.push_back(next);
+  for (std::uint32_t c = 0; c < cells.size(); ++c) {
+    const SavedCell& cell = cells[c];
+    if (c == 0 || cell.level != cells[c - 1].level) level_begin.push_back(c);
+    link.push_back({cell.first, cell.count, next, cell.children});
+    parent.insert(parent.end(), cell.children, c);
+    next += cell.children;
+    if (accelerations) acceleration.push_back(cell.acceleration);
+    if (centres) centre.insert(centre.end(), {cell.centre.x, cell.centre.y, cell.centre.z});
+  }
+  level_begin.push_back(static_cast<std::uint32_t>(cells.size()));
 }
 
 bool SavedTree::restore(const StateBlocks& blocks, const std::string& kind, std::int64_t count) {

@@ -12,36 +12,6 @@
 
 namespace pergola::tree {
 
-namespace {
-
-/// A cell as it goes to rank 0; `level` as in Cells, `first` among all particles.
-struct SavedCell {
-  std::uint32_t level, first, count, children;
-  double acceleration;
-  Vec3<double> centre;
-};
-
-/// Level by level, as one rank grows them.
-void put_cells(std::vector<SavedCell> cells, bool accelerations, bool centres, SavedTree& to) {
-  std::sort(cells.begin(), cells.end(), [](const SavedCell& a, const SavedCell& b) {
-    return a.level != b.level ? a.level < b.level : a.first < b.first;
-  });
-  to.parent.assign(1, 0);
-  std::uint32_t next = 1;
-  for (std::uint32_t c = 0; c < cells.size(); ++c) {
-    const SavedCell& cell = cells[c];
-    if (c == 0 || cell.level != cells[c - 1].level) to.level_begin.push_back(c);
-    to.link.push_back({cell.first, cell.count, next, cell.children});
-    to.parent.insert(to.parent.end(), cell.children, c);
-    next += cell.children;
-    if (accelerations) to.acceleration.push_back(cell.acceleration);
-    if (centres) to.centre.insert(to.centre.end(), {cell.centre.x, cell.centre.y, cell.centre.z});
-  }
-  to.level_begin.push_back(static_cast<std::uint32_t>(cells.size()));
-}
-
-}  // namespace
-
 /// Over the leaves of all ranks.
 template <class T>
 typename OctreeCpu<T>::LeafSurvey SpreadOctree<T>::survey_all(const Vec3<double>& period) const {
@@ -166,7 +136,7 @@ SavedTree SpreadOctree<T>::save() const {
   }
   const auto all = gather_on_root(*ranks_, own);
   if (ranks_->is_root())
-    put_cells(all, has_accelerations_, this->periodic_, saved);
+    saved.put_cells(all, has_accelerations_, this->periodic_);
   else if (this->periodic_)
     saved.centre.assign(3, 0);
   return saved;

@@ -80,6 +80,11 @@ TEST_P(SpreadMesh, EachRankKeepsItsShareOnly) { expect_shares(here({})); }
 
 TEST_P(SpreadMesh, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) { expect_going_on_with_the_same_bits(here({})); }
 
+// All particles are sources in every step, and some of them ask.
+TEST_P(SpreadMesh, HasTheBitsOfOneRankWithBlockSteps) {
+  expect_bits_in_blocks(here(in_blocks({"gravity.mesh.cells=32"})));
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, SpreadMesh, OnEachDevice(), device_test_name);
 
 }  // namespace

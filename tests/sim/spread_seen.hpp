@@ -126,6 +126,32 @@ inline void expect_going_on_with_the_same_bits(const Settings& settings,
   }
 }
 
+/// With block steps of several levels.
+inline Settings in_blocks(Settings settings) {
+  settings.insert(settings.end(),
+                  {"time.steps=block", "time.step_max=0.125", "time.eta=0.4", "gravity.softening=0.01"});
+  return settings;
+}
+
+/// A few of them at rest about a heavy one: their steps are shorter than those of the others.
+inline Particles with_a_clump() {
+  Particles particles = crossing_particles(240, 0);
+  for (std::size_t k = 50; k < 56; ++k) {
+    for (double* x : {&particles.x[k], &particles.y[k], &particles.z[k]}) *x = 0.5 + 0.05 * (*x - 0.5);
+    particles.vx[k] = particles.vy[k] = particles.vz[k] = 0;
+  }
+  particles.mass[50] = 0.1;
+  return particles;
+}
+
+/// Steps of several levels, in which some particles ask.
+inline void expect_bits_in_blocks(const Settings& settings) {
+  const Seen end = run_on(1, spread_config(settings), with_a_clump())[1];
+  EXPECT_LT(end.counts.particle_steps, end.counts.steps * with_a_clump().size() * 3 / 4);
+  expect_bits_of_one_rank(settings, with_a_clump(), {3});
+  expect_going_on_with_the_same_bits(settings, with_a_clump(), {1, 2});
+}
+
 /// The ids that a rank keeps, in rising order.
 inline std::vector<std::uint64_t> kept_ids(GravitySystem& simulation) {
   const LentParticles lent = simulation.lend();

@@ -11,29 +11,8 @@ namespace pergola {
 namespace {
 
 const Settings tree{"gravity.solver=tree", "gravity.mesh.boundary=isolated", "gravity.softening=0.01"};
-const Settings treepm{"gravity.solver=treepm", "gravity.mesh.boundary=periodic", "gravity.softening=0.001",
-                      "gravity.tree.accuracy=1e-2"};
-
 const Settings open_treepm{"gravity.solver=treepm", "gravity.mesh.boundary=isolated", "gravity.mesh.box=auto",
                            "gravity.softening=0.01", "gravity.tree.accuracy=1e-2"};
-
-/// With block steps of several levels.
-Settings in_blocks(Settings settings) {
-  settings.insert(settings.end(),
-                  {"time.steps=block", "time.step_max=0.125", "time.eta=0.4", "gravity.softening=0.01"});
-  return settings;
-}
-
-/// A few of them at rest about a heavy one: their steps are shorter than those of the others.
-Particles with_a_clump() {
-  Particles particles = crossing_particles(240, 0);
-  for (std::size_t k = 50; k < 56; ++k) {
-    for (double* x : {&particles.x[k], &particles.y[k], &particles.z[k]}) *x = 0.5 + 0.05 * (*x - 0.5);
-    particles.vx[k] = particles.vy[k] = particles.vz[k] = 0;
-  }
-  particles.mass[50] = 0.1;
-  return particles;
-}
 
 TEST(SpreadSystem, HasTheBitsOfOneRankInAnIsolatedBoxThatParticlesLeave) {
   const Settings isolated{"gravity.mesh.boundary=isolated", "gravity.mesh.poisson=multigrid", "run.precision=double",
@@ -43,15 +22,9 @@ TEST(SpreadSystem, HasTheBitsOfOneRankInAnIsolatedBoxThatParticlesLeave) {
   expect_bits_of_one_rank(isolated, particles, {2, 7});
 }
 
-TEST(SpreadSystem, EachRankKeepsItsShareOnly) {
-  expect_shares(tree);
-  expect_shares(treepm);
-}
+TEST(SpreadSystem, EachRankKeepsItsShareOnly) { expect_shares(tree); }
 
-TEST(SpreadSystem, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) {
-  expect_going_on_with_the_same_bits(tree);
-  expect_going_on_with_the_same_bits(treepm);
-}
+TEST(SpreadSystem, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) { expect_going_on_with_the_same_bits(tree); }
 
 // The energies of few particles are sums over all pairs.
 TEST(SpreadSystem, HasTheBitsOfOneRankWithATree) {
@@ -62,35 +35,19 @@ TEST(SpreadSystem, HasTheBitsOfOneRankWithATree) {
   expect_bits_of_one_rank(tree, crossing_particles(5, 0), {7});
 }
 
-// In a box, through whose faces particles leave, energies are sums of potentials.
-TEST(SpreadSystem, HasTheBitsOfOneRankWithTreePm) {
-  expect_bits_of_one_rank(treepm, crossing_particles(400, 0), {2, 3});
-  Settings single = treepm;
-  single.insert(single.end(), {"run.precision=single", "gravity.solver=tree"});
-  expect_bits_of_one_rank(single, crossing_particles(200, 0), {7});
+TEST(SpreadSystem, HasTheBitsOfOneRankWithTreePmInOpenSpace) {
   expect_bits_of_one_rank(open_treepm, crossing_particles(200, 0), {3});
 }
 
 // Levels of many steps, and cells of the tree that are kept where few end.
 TEST(SpreadSystem, HasTheBitsOfOneRankWithBlockSteps) {
-  for (const Settings& settings : {in_blocks(tree), in_blocks(treepm), in_blocks(open_treepm)}) {
-    const Seen end = run_on(1, spread_config(settings), with_a_clump())[1];
-    EXPECT_LT(end.counts.particle_steps, end.counts.steps * with_a_clump().size() / 2);
-    expect_bits_of_one_rank(settings, with_a_clump(), {3});
-    expect_going_on_with_the_same_bits(settings, with_a_clump(), {1, 2});
-  }
+  for (const Settings& settings : {in_blocks(tree), in_blocks(open_treepm)}) expect_bits_in_blocks(settings);
   expect_bits_of_one_rank(in_blocks(tree), crossing_particles(5, 0), {7});
 }
 
-// Of a mesh all particles are sources in every step, and some of them ask.
-TEST(SpreadSystem, HasTheBitsOfOneRankWithBlockStepsOnAMesh) {
-  const Settings isolated{"gravity.mesh.boundary=isolated", "gravity.mesh.box=2", "gravity.mesh.box_corner=-0.5"};
-  for (const Settings& settings : {in_blocks({"gravity.mesh.cells=32"}), in_blocks(isolated)}) {
-    const Seen end = run_on(1, spread_config(settings), with_a_clump())[1];
-    EXPECT_LT(end.counts.particle_steps, end.counts.steps * with_a_clump().size());
-    expect_bits_of_one_rank(settings, with_a_clump(), {3});
-    expect_going_on_with_the_same_bits(settings, with_a_clump(), {1, 2});
-  }
+TEST(SpreadSystem, HasTheBitsOfOneRankWithBlockStepsOnAnIsolatedMesh) {
+  expect_bits_in_blocks(
+      in_blocks({"gravity.mesh.boundary=isolated", "gravity.mesh.box=2", "gravity.mesh.box_corner=-0.5"}));
 }
 
 // Those of many are half the sum of mass times the potential of a finer tree, which ranks find together.

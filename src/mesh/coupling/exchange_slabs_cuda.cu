@@ -85,12 +85,20 @@ class ExchangeSlabsCuda final : public SlabExchange<Real> {
               const Field<const Real>& potential, double gravitational_constant, const MeshForces<Real>& forces,
               const void* scratch) override {
     begin_gather(particles, index, count, forces.potential != nullptr);
+    const bool all = !index && count == kept_;
     const Arrivals arrivals(memory_.data(), arrived_.count);
     MeshForces<Real> here;
     if (forces.ax) here.ax = arrivals.x, here.ay = arrivals.y, here.az = arrivals.z;
     if (forces.potential) here.potential = component_.data();
     own_->gather(arrived_, nullptr, arrived_.count, potential, gravitational_constant, here, scratch);
     places_are_here_ = !forces.ax;
+    if (!all) {
+      const Real* const from[4] = {here.ax, here.ay, here.az, here.potential};
+      Real* const into[4] = {forces.ax, forces.ay, forces.az, forces.potential};
+      for (int k = 0; k < 4; ++k)
+        if (into[k]) answer_some(from[k], index, count, into[k]);
+      return;
+    }
     if (forces.ax) routing_.template back<Real, 3>({here.ax, here.ay, here.az}, {forces.ax, forces.ay, forces.az});
     if (forces.potential) routing_.template back<Real, 1>({here.potential}, {forces.potential});
   }
@@ -100,7 +108,17 @@ class ExchangeSlabsCuda final : public SlabExchange<Real> {
     begin_gather(particles, index, count, true);
     own_->gather_component(component, arrived_, nullptr, arrived_.count, field, gravitational_constant,
                            component_.data());
+    if (index || count != kept_) return answer_some(component_.data(), index, count, into);
     routing_.template back<Real, 1>({component_.data()}, {into});
+  }
+
+  /// Answers come back for all that are kept here, and those that ask take theirs. Public, for nvcc allows no device
+  /// lambda in a private function.
+  void answer_some(const Real* here, const std::int64_t* index, std::int64_t count, Real* into) {
+    Arena(device_).room(answer_, kept_);
+    routing_.template back<Real, 1>({here}, {answer_.data()});
+    launch("forces of some", count, device_.stream(),
+           [index, into, from = answer_.data()] __device__(std::int64_t t) { into[t] = from[index[t]]; });
   }
 
  private:
@@ -146,8 +164,8 @@ class ExchangeSlabsCuda final : public SlabExchange<Real> {
 
   void begin_gather(const MeshParticles<Real>& particles, const std::int64_t* index, std::int64_t count,
                     bool with_component) {
-    if (index || count != kept_ || particles.count != kept_)
-      throw Error(ErrorKind::input, "mesh: expected all particles of a rank to ask, found some of them");
+    if (particles.count != kept_ || (!index && count != kept_ && count > 0))
+      throw Error(ErrorKind::input, "mesh: expected particles of a rank that ask by their places, found a range");
     device_.make_current();
     Arena arena(device_);
     if (with_component) arena.room(component_, arrived_.count, arrived_.count / 16);
@@ -166,6 +184,7 @@ class ExchangeSlabsCuda final : public SlabExchange<Real> {
   MeshParticles<Real> arrived_;
   Buffer<std::byte> memory_;
   Buffer<Real> component_;        // of the force, or the potential
+  Buffer<Real> answer_;           // where some ask
   bool places_are_here_ = false;  // else the memory holds accelerations
 };
 

@@ -1,0 +1,400 @@
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/exact_sum.hpp"
+#include "comm/agreement.hpp"
+#include "comm/shares.hpp"
+#include "device/launch.cuh"
+#include "gravity/for_precision.hpp"
+#include "gravity/mesh.hpp"
+#include "gravity/spread_failure.hpp"
+#include "gravity/tree_solver.hpp"
+#include "gravity/tree_targets_cuda.cuh"
+#include "gravity/treepm.hpp"
+#include "tree/forest_domains_cuda.cuh"
+
+namespace pergola {
+
+namespace {
+
+/// TreePM over particles that are spread over ranks, on GPUs: the forces of one rank, bit for bit. The mesh gives a
+/// rank's particles their long range where they are kept. They go to the rank of their root and as guests to those
+/// around it; the walk there serves own particles only, and its answers go back.
+template <Precision precision>
+class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda, TreeTargetsCuda> {
+ public:
+  using Base = SolverWithTree<precision, tree::OctreeCuda, TreeTargetsCuda>;
+  using typename Base::State, typename Base::Pair;
+
+  TreePmSpreadCuda(const SolverOptions& options, const Device& device, std::shared_ptr<Communicator> ranks)
+      : Base(options, device),
+        ranks_(std::move(ranks)),
+        box_(tree_box(options_)),
+        domains_(make_domains()),
+        asking_(device, ranks_) {}
+
+  const SolverInfo& info() const override { return treepm_info(); }
+  void prepare(const Sources<State>& sources) override { take(sources, false); }
+  void update(const Sources<State>& sources) override { take(sources, true); }
+  void set_clock(StageClock* clock) override {
+    Base::set_clock(clock);
+    if (mesh_) mesh_->set_clock(clock);
+  }
+  std::vector<std::string> choices() const override {
+    if (!parameters_) return {};
+    return {parameters_->text(options_.solver)};
+  }
+  void find_long_range(const Sources<State>& sources, State* const (&into)[3]) override {
+    device_.make_current();
+    set_up(sources);
+    if (total_ > 0) find_mesh_forces(sources, into);
+  }
+  void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
+  /// With as many on the other ranks.
+  std::int64_t device_bytes(std::int64_t n) const override;
+
+  /// The tree of one rank on rank 0, the same names on the others.
+  void save(StateBlocks& blocks) override {
+    const Shares shares{total_, ranks_->size()};
+    tree_.save_share(blocks, domains_->bring_places(shares.first(ranks_->rank())));
+  }
+  void put_aside() override {
+    Base::put_aside();
+    aside_ = std::exchange(domains_, make_domains());
+  }
+  void take_up() override {
+    Base::take_up();
+    domains_ = std::move(aside_);
+  }
+
+  // Steps of evaluate(). Public, for nvcc allows no device lambda in a private function.
+  void complete(const Targets& targets, unsigned want, const Forces<State>& forces,
+                const std::array<const double*, 4>& short_range);
+  void list_targets(const Targets& targets);
+  void number_asked(const std::uint32_t* numbers, std::int64_t count);
+
+ private:
+  using Base::options_, Base::device_, Base::clock_, Base::tree_, Base::targets_, Base::sources_;
+
+  std::unique_ptr<tree::ForestDomains<State>> make_domains() const {
+    return std::make_unique<tree::ForestDomains<State>>(device_, ranks_);
+  }
+  std::unique_ptr<SmoothedMesh<State>> make_mesh(const TreePmParameters& found) const {
+    return make_smoothed_mesh<State>(treepm_mesh_options(options_, found), device_,
+                                     physics::split_smoothing(found.split), ranks_);
+  }
+  tree::TreeSoftening softening() const { return tree_softening(this->softening_, parameters_->opening); }
+  bool restore_tree(const StateBlocks& blocks, std::int64_t count) override;
+  void set_up(std::int64_t total);
+  void set_up(const Sources<State>& sources);
+  void find_mesh_forces(const Sources<State>& sources, State* const (&into)[3]);
+  void take(const Sources<State>& sources, bool moved);
+  void build(const tree::Points<State>& kept, const tree::Forest& forest);
+  bool refresh(const tree::Points<State>& kept, const tree::Forest& forest);
+  void estimate();
+  std::int64_t serve(const Targets& own, unsigned want, const std::array<double*, 4>& answers);
+  void check(std::int64_t failed);
+
+  std::shared_ptr<Communicator> ranks_;
+  Box box_;
+  std::int64_t total_ = -1;      // particles on all ranks
+  bool has_mesh_forces_ = true;  // of its own; else sources bring their long range along
+  bool with_species_ = false, with_id_ = false;
+  std::optional<TreePmParameters> parameters_;
+  std::unique_ptr<SmoothedMesh<State>> mesh_;
+  tree::ShortRangeBox<Pair> walk_box_;    // for the walk
+  tree::ShortRangeBox<float> rough_box_;  // for the estimate of accelerations
+  std::unique_ptr<tree::ForestDomains<State>> domains_, aside_;
+  DeviceRouting asking_;  // between targets and those who answer them, where not all particles ask
+  Buffer<std::byte> mesh_memory_, work_;
+  Buffer<State> long_range_[3], rest_[3];
+  Buffer<float> group_rest_[3];
+  Buffer<double> answer_[4], kept_answer_[4];
+  Buffer<std::uint32_t> asked_, asking_number_;
+  Buffer<std::int64_t> asked_index_;
+};
+
+template <Precision precision>
+void TreePmSpreadCuda<precision>::set_up(std::int64_t total) {
+  if (total == total_) return;
+  total_ = total;
+  parameters_ = treepm_parameters(options_, total, box_);
+  mesh_ = make_mesh(*parameters_);
+  mesh_->set_clock(clock_);
+  walk_box_ = short_range_box<Pair>(*parameters_, true);
+  rough_box_ = short_range_box<float>(*parameters_, false);
+}
+
+/// A rank without particles may have no arrays.
+template <Precision precision>
+void TreePmSpreadCuda<precision>::set_up(const Sources<State>& sources) {
+  std::int64_t sums[4] = {sources.count, sources.long_range[0] ? 1 : 0,
+                          sources.species && !this->softening_.uniform() ? 1 : 0, sources.id ? 1 : 0};
+  ranks_->all_reduce(sums, 4, Reduction::sum);
+  set_up(sums[0]);
+  has_mesh_forces_ = sums[1] == 0, with_species_ = sums[2] > 0, with_id_ = sums[3] > 0;
+}
+
+template <Precision precision>
+void TreePmSpreadCuda<precision>::find_mesh_forces(const Sources<State>& sources, State* const (&into)[3]) {
+  Arena(device_).room(mesh_memory_, mesh_->lent_bytes());
+  mesh_->lend(mesh_memory_.data(), nullptr);
+  mesh_->prepare(sources);
+  Forces<State> forces;
+  forces.ax = into[0], forces.ay = into[1], forces.az = into[2];
+  mesh_->evaluate({nullptr, sources.count, sources.count}, want_acceleration, forces);
+}
+
+template <Precision precision>
+void TreePmSpreadCuda<precision>::take(const Sources<State>& sources, bool moved) {
+  check_tree_sources(sources.count, sources.ax != nullptr);
+  device_.make_current();
+  sources_ = sources;
+  set_up(sources);
+  if (total_ == 0) return;
+  if (has_mesh_forces_) {
+    Arena arena(device_);
+    for (auto& axis : long_range_) arena.room(axis, sources.count);
+    find_mesh_forces(sources, {long_range_[0].data(), long_range_[1].data(), long_range_[2].data()});
+  }
+  clock_->begin("tree");
+  const auto kept = Base::points(sources, parameters_->tree_box);
+  const tree::Forest forest = treepm_forest(*parameters_, total_, softening());
+  if (!moved || !refresh(kept, forest)) {
+    build(kept, forest);
+    targets_.forget();
+    if (parameters_->opening.tolerance > 0) estimate();
+  }
+  clock_->end();
+}
+
+template <Precision precision>
+bool TreePmSpreadCuda<precision>::refresh(const tree::Points<State>& kept, const tree::Forest& forest) {
+  std::int64_t differs = kept.count != domains_->kept() ? 1 : 0;
+  ranks_->all_reduce(&differs, 1, Reduction::maximum);
+  if (differs) return false;
+  return tree_.refresh(domains_->bring(kept, with_species_, false), softening(), parameters_->opening.order, forest);
+}
+
+template <Precision precision>
+void TreePmSpreadCuda<precision>::build(const tree::Points<State>& kept, const tree::Forest& forest) {
+  std::int64_t limbs[ExactSum::limbs], finite = tree_.sum_masses(kept, limbs) ? 1 : 0;
+  ranks_->all_reduce(&finite, 1, Reduction::minimum);
+  if (!finite) throw Error(ErrorKind::numerics, "tree: a position is not a finite number");
+  ranks_->all_reduce(limbs, ExactSum::limbs, Reduction::sum);
+  const double sum = ExactSum::value(limbs), mass = sum > 0 ? sum : 1;
+  const tree::Frame frame = tree::frame_within({0, 0, 0}, {0, 0, 0}, mass, kept.box);
+  domains_->cut(kept, frame, forest);
+  const auto here = domains_->bring(kept, with_species_, with_id_);
+  on_all(*ranks_, [&] {
+    tree_.build(here, softening(), parameters_->opening.order, forest, {ranks_.get(), domains_->own(), mass});
+  });
+}
+
+/// The accelerations that the walk's opening compares with; guests have none.
+template <Precision precision>
+void TreePmSpreadCuda<precision>::estimate() {
+  const double unit = per_acceleration(options_, tree_.frame());
+  const std::int64_t n = domains_->count(), cells = n > 0 ? tree_.cells() : 0;
+  Arena arena(device_);
+  std::array<const State*, 3> kept{};
+  std::array<State*, 3> own{};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    arena.room(rest_[axis], n, n / 16), arena.room(group_rest_[axis], cells, cells / 16);
+    rest_[axis].zero();
+    kept[axis] = has_mesh_forces_ ? long_range_[axis].data() : sources_.long_range[axis];
+    own[axis] = rest_[axis].data();
+  }
+  domains_->bring(kept, own);
+  const float* rest[3] = {};
+  for (int axis = 0; axis < 3; ++axis) {
+    if (n > 0) tree_.find_rest(rest_[axis].data(), unit, group_rest_[axis].data());
+    rest[axis] = group_rest_[axis].data();
+  }
+  tree_.estimate_accelerations(rough_box_, {rest[0], rest[1], rest[2]});
+}
+
+/// The walk for own particles. Returns the lowest number of one whose force is not finite, or how many there are.
+template <Precision precision>
+std::int64_t TreePmSpreadCuda<precision>::serve(const Targets& own, unsigned want,
+                                                const std::array<double*, 4>& answers) {
+  if (own.count == 0) return tree_.count();
+  tree::WalkOutput out = targets_.output(tree_, 0, options_.gravitational_constant, {});
+  if (want & want_acceleration) out.ax = answers[0], out.ay = answers[1], out.az = answers[2];
+  if (want & want_potential) out.potential = answers[3];
+  out.doubles = true;  // rounded once, with the long range
+  return targets_.serve(tree_, walk_box_, parameters_->opening, own, out, [] {});
+}
+
+/// The long range where particles are kept, and the short range that came back, by target.
+template <Precision precision>
+void TreePmSpreadCuda<precision>::complete(const Targets& targets, unsigned want, const Forces<State>& forces,
+                                           const std::array<const double*, 4>& short_range) {
+  const auto stream = device_.stream();
+  if (want & want_acceleration) {
+    State* const to[3] = {forces.ax, forces.ay, forces.az};
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      cuda::launch("treepm forces", targets.count, stream,
+                   [targets, to = to[axis], from = short_range[axis],
+                    mesh = has_mesh_forces_ ? long_range_[axis].data() : nullptr] __device__(std::int64_t k) {
+                     const std::int64_t i = targets.index ? targets.index[k] : targets.first + k;
+                     double value = from[k];
+                     if (mesh) value += static_cast<double>(mesh[i]);
+                     to[k] = static_cast<State>(value);
+                   });
+  }
+  if (!(want & want_potential)) return;
+  const std::int64_t n = sources_.count;
+  Arena(device_).room(rest_[0], n, n / 16);
+  Forces<State> of_mesh;
+  of_mesh.potential = rest_[0].data();
+  mesh_->evaluate({nullptr, n, n}, want_potential, of_mesh);
+  const LongRangePotential correction = long_range_potential(options_, *parameters_, tree_.frame().mass);
+  cuda::launch("treepm potential", targets.count, stream,
+               [correction, targets, to = forces.potential, from = short_range[3], mesh = rest_[0].data(),
+                mass = sources_.mass] __device__(std::int64_t k) {
+                 const std::int64_t i = targets.index ? targets.index[k] : targets.first + k;
+                 const auto far =
+                     static_cast<State>(correction.of(static_cast<double>(mesh[i]), static_cast<double>(mass[i])));
+                 to[k] = static_cast<State>(from[k] + static_cast<double>(far));
+               });
+}
+
+/// Who works on the targets, and their numbers there.
+template <Precision precision>
+void TreePmSpreadCuda<precision>::list_targets(const Targets& targets) {
+  Arena arena(device_);
+  arena.room(work_, asking_.work_bytes(targets.count));
+  arena.room(asking_number_, targets.count);
+  const auto list = asking_.listing(targets.count, work_.data());
+  cuda::launch("treepm targets", targets.count, device_.stream(),
+               [targets, list, owner_of = domains_->owner_of(), number_of = domains_->number_of(),
+                number = asking_number_.data()] __device__(std::int64_t t) {
+                 const std::int64_t i = targets.index ? targets.index[t] : targets.first + t;
+                 list.rank[t] = owner_of[i], list.particle[t] = static_cast<std::uint32_t>(t);
+                 number[t] = number_of[i];
+               });
+  asking_.plan(targets.count, work_.data());
+}
+
+template <Precision precision>
+void TreePmSpreadCuda<precision>::number_asked(const std::uint32_t* numbers, std::int64_t count) {
+  Arena(device_).room(asked_index_, count);
+  cuda::launch("treepm targets", count, device_.stream(),
+               [numbers, to = asked_index_.data()] __device__(std::int64_t k) { to[k] = numbers[k]; });
+}
+
+template <Precision precision>
+void TreePmSpreadCuda<precision>::evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) {
+  if (total_ == 0) return;
+  check_tree_wants(want);
+  if ((want & want_potential) && !has_mesh_forces_)
+    throw Error(ErrorKind::input, "treepm: expected potentials to be asked for of the whole, found the short range");
+  device_.make_current();
+  std::int64_t all = !targets.index && targets.count == sources_.count ? 1 : 0;
+  ranks_->all_reduce(&all, 1, Reduction::minimum);
+  clock_->begin("walk");
+  Arena arena(device_);
+  Targets own{nullptr, domains_->own(), domains_->own()};
+  if (!all) {
+    list_targets(targets);
+    const std::int64_t asked = asking_.arriving();
+    arena.room(asked_, asked);
+    asking_.template there<std::uint32_t, 1>({asking_number_.data()}, {asked_.data()});
+    number_asked(asked_.data(), asked);
+    own = {asked_index_.data(), asked, asked};
+  }
+  std::array<double*, 4> answers{}, kept{};
+  std::array<const double*, 4> came_back{};
+  for (std::size_t f = 0; f < 4; ++f) {
+    if (!(want & (f < 3 ? want_acceleration : want_potential))) continue;
+    arena.room(answer_[f], own.count, own.count / 16), arena.room(kept_answer_[f], targets.count);
+    answers[f] = answer_[f].data(), came_back[f] = kept[f] = kept_answer_[f].data();
+  }
+  std::int64_t failed = tree_.count();
+  on_all(*ranks_, [&] { failed = serve(own, want, answers); });
+  check(failed);
+  const std::array<const double*, 3> found{answers[0], answers[1], answers[2]};
+  const std::array<double*, 3> back{kept[0], kept[1], kept[2]};
+  if (want & want_acceleration) all ? domains_->give_back(found, back) : asking_.back(found, back);
+  if (want & want_potential) {
+    if (all)
+      domains_->give_back(answers[3], kept[3]);
+    else
+      asking_.template back<double, 1>({answers[3]}, {kept[3]});
+  }
+  complete(targets, want, forces, came_back);
+  clock_->end();
+}
+
+/// Says why a force is not a number, on all ranks. `failed`: the number of a particle here, or how many there are.
+template <Precision precision>
+void TreePmSpreadCuda<precision>::check(std::int64_t failed) {
+  std::int64_t any = failed < tree_.count() ? 1 : 0;
+  ranks_->all_reduce(&any, 1, Reduction::maximum);
+  if (!any) return;
+  const Shares shares{total_, ranks_->size()};
+  const auto places = domains_->bring_places(shares.first(ranks_->rank()));
+  std::int64_t place = std::numeric_limits<std::int64_t>::max();
+  if (failed < tree_.count()) place = places[static_cast<std::size_t>(failed)];
+  const auto on_host = [&](const auto* values) {
+    std::vector<std::remove_const_t<std::remove_pointer_t<decltype(values)>>> host(
+        static_cast<std::size_t>(values ? sources_.count : 0));
+    if (!host.empty()) device_.memory().to_host(host.data(), values, host.size() * sizeof(host[0]));
+    return host;
+  };
+  const auto x = on_host(sources_.x), y = on_host(sources_.y), z = on_host(sources_.z);
+  const auto species = on_host(sources_.species);
+  Sources<State> kept;
+  kept.count = sources_.count;
+  kept.x = x.data(), kept.y = y.data(), kept.z = z.data();
+  kept.species = species.empty() ? nullptr : species.data();
+  spread_tree_failure(*ranks_, place, kept, options_);
+}
+
+template <Precision precision>
+bool TreePmSpreadCuda<precision>::restore_tree(const StateBlocks& blocks, std::int64_t count) {
+  device_.make_current();
+  tree::SavedTree saved;
+  if (!saved.restore(blocks, tree::tree_kind("cuda", true), count)) return false;
+  set_up(count);
+  if (count == 0) return true;
+  tree::Forest forest = treepm_forest(*parameters_, count, softening());
+  forest.level = saved.root_level;
+  const tree::SavedTree part = domains_->cut(saved, forest);
+  tree_.restore_share(part, {ranks_.get(), domains_->own(), saved.frame.mass});
+  return true;
+}
+
+template <Precision precision>
+std::int64_t TreePmSpreadCuda<precision>::device_bytes(std::int64_t n) const {
+  const TreePmParameters found = treepm_parameters(options_, n * ranks_->size(), box_);
+  const tree::TreeSoftening softening = tree_softening(this->softening_, found.opening);
+  const tree::Forest forest = treepm_forest(found, n * ranks_->size(), softening);
+  const std::int64_t cells = tree::first_guess_of_cells(n);
+  Arena count;
+  for (const auto& axis : long_range_) count.room(axis, n);
+  for (const auto& axis : rest_) count.room(axis, n);
+  for (const auto& axis : group_rest_) count.room(axis, cells);
+  for (int f = 0; f < 3; ++f) count.room(answer_[f], n), count.room(kept_answer_[f], n);
+  return count.bytes() + domains_->device_bytes(n) + make_mesh(found)->device_bytes(n) +
+         targets_.device_bytes(n, found.opening.order, softening, forest, 0);
+}
+
+}  // namespace
+
+template <class Real>
+std::unique_ptr<Solver<Real>> make_spread_treepm_cuda(const SolverOptions& options, const Device& device,
+                                                      std::shared_ptr<Communicator> ranks) {
+  return make_for_precision<Solver<Real>, TreePmSpreadCuda>(options, device, std::move(ranks));
+}
+template std::unique_ptr<Solver<float>> make_spread_treepm_cuda(const SolverOptions&, const Device&,
+                                                                std::shared_ptr<Communicator>);
+template std::unique_ptr<Solver<double>> make_spread_treepm_cuda(const SolverOptions&, const Device&,
+                                                                 std::shared_ptr<Communicator>);
+
+}  // namespace pergola

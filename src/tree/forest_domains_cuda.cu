@@ -1,0 +1,292 @@
+#include "tree/forest_domains_cuda.cuh"
+
+#include <algorithm>
+#include <array>
+#include <cub/device/device_scan.cuh>
+#include <numeric>
+#include <utility>
+
+#include "comm/shares.hpp"
+#include "device/launch.cuh"
+
+namespace pergola::tree {
+
+namespace {
+
+constexpr std::uint32_t no_rank = 0xffffffffu;
+
+/// The ranks that a particle at a place visits, each once.
+struct GuestRanks {
+  int level;
+  const RootsAlong* along;
+  const std::uint32_t* owner;
+  template <class Use>
+  __device__ void each(std::uint32_t place, const Use& use) const {
+    const PlacesAround around(level, along, place);
+    std::uint32_t seen[64];
+    std::uint32_t count = 0;
+    for (std::uint32_t k = 0; k < around.count(); ++k) {
+      const std::uint32_t rank = owner[around.place(k)];
+      bool known = rank == no_rank || rank == owner[place];
+      for (std::uint32_t s = 0; s < count && !known; ++s) known = seen[s] == rank;
+      if (known) continue;
+      seen[count++] = rank;
+      use(rank);
+    }
+  }
+};
+
+}  // namespace
+
+template <class Real>
+ForestDomains<Real>::ForestDomains(const Device& device, std::shared_ptr<Communicator> ranks)
+    : device_(device), ranks_(ranks), own_(device, ranks), guests_(device, ranks) {}
+
+template <class Real>
+template <class Self>
+void ForestDomains<Real>::room_for_kept(Self& self, Arena& arena, std::int64_t n) {
+  arena.room(self.place_of_, n), arena.room(self.owner_of_, n), arena.room(self.number_of_, n);
+  arena.room(self.guest_begin_, n + 1);
+}
+
+template <class Real>
+template <class Self>
+void ForestDomains<Real>::room_for_arrived(Self& self, Arena& arena, std::int64_t n, bool with_species, bool with_id) {
+  const std::int64_t spare = n / 16;  // numbers change a little from build to build
+  arena.room(self.x_, n, spare), arena.room(self.y_, n, spare), arena.room(self.z_, n, spare);
+  arena.room(self.mass_, n, spare);
+  if (with_species) arena.room(self.species_, n, spare);
+  if (with_id) arena.room(self.id_, n, spare);
+}
+
+template <class Real>
+std::int64_t ForestDomains<Real>::device_bytes(std::int64_t n) const {
+  Arena count;
+  room_for_kept(*this, count, n);
+  room_for_arrived(*this, count, 2 * n, true, true);
+  return count.bytes() + own_.own_bytes(n) + guests_.own_bytes(n) + guests_.work_bytes(n);
+}
+
+/// From the numbers of particles by place on this rank to the ranks that have them: stretches of about as many.
+template <class Real>
+std::vector<std::uint32_t> ForestDomains<Real>::owners(std::vector<std::int64_t> counts) const {
+  ranks_->all_reduce(counts.data(), counts.size(), Reduction::sum);
+  const std::int64_t total = std::accumulate(counts.begin(), counts.end(), std::int64_t{0}), size = ranks_->size();
+  std::vector<std::uint32_t> owner(counts.size(), no_rank);
+  std::int64_t before = 0;
+  for (std::size_t place = 0; place < counts.size(); ++place) {
+    const std::int64_t middle = before + counts[place] / 2;
+    if (counts[place] > 0) owner[place] = static_cast<std::uint32_t>(middle * size / total);
+    before += counts[place];
+  }
+  return owner;
+}
+
+template <class Real>
+void ForestDomains<Real>::cut(const Points<Real>& kept, const Frame& frame, const Forest& forest) {
+  device_.make_current();
+  Arena arena(device_);
+  room_for_kept(*this, arena, kept.count);
+  arena.room(counts_, forest.places());
+  counts_.zero();
+  const int shift = 3 * (key_levels - forest.level);
+  cuda::launch("particles by root", kept.count, device_.stream(),
+               [=, place_of = place_of_.data(), counts = counts_.data()] __device__(std::int64_t i) {
+                 const auto place = static_cast<std::uint32_t>(upper_key(unit_position(kept, frame, i)) >> shift);
+                 place_of[i] = place;
+                 atomicAdd(&counts[place], 1u);
+               });
+  std::vector<std::uint32_t> here(static_cast<std::size_t>(forest.places()));
+  device_.memory().to_host(here.data(), counts_.data(), here.size() * sizeof here[0]);
+  owner_ = Buffer<std::uint32_t>(device_, owners({here.begin(), here.end()}));
+  plan(kept.count, forest);
+}
+
+/// With the places of kept particles and the owners of places.
+template <class Real>
+void ForestDomains<Real>::plan(std::int64_t kept, const Forest& forest) {
+  Arena arena(device_);
+  kept_ = kept;
+  along_ = Buffer<RootsAlong>(device_, roots_along(forest));
+  arena.room(work_, own_.work_bytes(kept));
+  auto list = own_.listing(kept, work_.data());
+  cuda::launch(
+      "own particles", kept, device_.stream(),
+      [=, place_of = place_of_.data(), owner = owner_.data(), owner_of = owner_of_.data()] __device__(std::int64_t i) {
+        list.rank[i] = owner_of[i] = owner[place_of[i]];
+        list.particle[i] = static_cast<std::uint32_t>(i);
+      });
+  own_.plan(kept, work_.data());
+  Buffer<std::uint32_t> number(device_, own_.arriving());
+  cuda::launch("own particles", own_.arriving(), device_.stream(),
+               [to = number.data()] __device__(std::int64_t k) { to[k] = static_cast<std::uint32_t>(k); });
+  own_.template back<std::uint32_t, 1>({number.data()}, {number_of_.data()});
+
+  const GuestRanks ranks{forest.level, along_.data(), owner_.data()};
+  std::uint32_t* const begin = guest_begin_.data();
+  cuda::launch("guests", kept + 1, device_.stream(), [=, place_of = place_of_.data()] __device__(std::int64_t i) {
+    std::uint32_t count = 0;
+    if (i < kept) ranks.each(place_of[i], [&](std::uint32_t) { ++count; });
+    begin[i] = count;
+  });
+  std::size_t bytes = 0;
+  const auto add_up = [&](void* scratch) {
+    cuda::check(cub::DeviceScan::ExclusiveSum(scratch, bytes, begin, begin, kept + 1, cuda::handle(device_.stream())),
+                "guests");
+  };
+  add_up(nullptr);
+  arena.room(work_, static_cast<std::int64_t>(bytes));
+  add_up(work_.data());
+  std::uint32_t guests = 0;
+  device_.memory().to_host(&guests, begin + kept, sizeof guests);
+  arena.room(work_, guests_.work_bytes(guests));
+  list = guests_.listing(guests, work_.data());
+  cuda::launch("guests", kept, device_.stream(), [=, place_of = place_of_.data()] __device__(std::int64_t i) {
+    std::uint32_t at = begin[i];
+    ranks.each(place_of[i], [&](std::uint32_t rank) {
+      list.rank[at] = rank, list.particle[at] = static_cast<std::uint32_t>(i);
+      ++at;
+    });
+  });
+  guests_.plan(guests, work_.data());
+}
+
+template <class Real>
+Points<Real> ForestDomains<Real>::bring(const Points<Real>& kept, bool with_species, bool with_id) {
+  device_.make_current();
+  Arena arena(device_);
+  const std::int64_t own = this->own();
+  room_for_arrived(*this, arena, count(), with_species, with_id);
+  const std::array<const Real*, 4> from{kept.x, kept.y, kept.z, kept.mass};
+  own_.template there<Real, 4>(from, {x_.data(), y_.data(), z_.data(), mass_.data()});
+  guests_.template there<Real, 4>(from, {x_.data() + own, y_.data() + own, z_.data() + own, mass_.data() + own});
+  if (with_species) {
+    own_.template there<std::uint8_t, 1>({kept.species}, {species_.data()});
+    guests_.template there<std::uint8_t, 1>({kept.species}, {species_.data() + own});
+  }
+  if (with_id) {
+    own_.template there<std::uint64_t, 1>({kept.id}, {id_.data()});
+    guests_.template there<std::uint64_t, 1>({kept.id}, {id_.data() + own});
+  }
+  return {count(),
+          x_.data(),
+          y_.data(),
+          z_.data(),
+          mass_.data(),
+          with_species ? species_.data() : nullptr,
+          with_id ? id_.data() : nullptr,
+          kept.box};
+}
+
+template <class Real>
+std::vector<std::uint32_t> ForestDomains<Real>::bring_places(std::int64_t first) {
+  device_.make_current();
+  std::vector<std::uint32_t> places(static_cast<std::size_t>(kept_));
+  std::iota(places.begin(), places.end(), static_cast<std::uint32_t>(first));
+  const Buffer<std::uint32_t> kept(device_, places);
+  Buffer<std::uint32_t> arrived(device_, own());
+  own_.template there<std::uint32_t, 1>({kept.data()}, {arrived.data()});
+  return arrived.to_host();
+}
+
+namespace {
+
+/// Cells of some roots of a saved tree: children stand together in both.
+SavedTree part_of(const SavedTree& all, const std::vector<std::uint8_t>& takes_root,
+                  const std::vector<std::uint32_t>& number) {
+  SavedTree part;
+  part.frame = all.frame, part.spread = all.spread, part.root_level = all.root_level;
+  const std::size_t roots = takes_root.size();
+  std::vector<std::uint32_t> cell_number(all.link.size()), moved(all.link.size());
+  std::vector<std::uint8_t> takes(all.link.size());
+  for (std::size_t r = 0; r < roots; ++r) {
+    if (!takes_root[r]) continue;
+    takes[r] = 1;
+    moved[r] = all.link[r].first - static_cast<std::uint32_t>(part.order.size());
+    for (std::uint32_t k = all.link[r].first; k < all.link[r].first + all.link[r].count; ++k)
+      part.order.push_back(number[all.order[k]]);
+    if (!all.root.empty()) part.root.push_back(all.root[r]);
+  }
+  std::uint32_t next = 0;
+  for (std::size_t level = 0; level + 1 < all.level_begin.size(); ++level) {
+    const std::uint32_t before = next;
+    for (std::uint32_t c = all.level_begin[level]; c < all.level_begin[level + 1]; ++c) {
+      if (level > 0) takes[c] = takes[all.parent[c]], moved[c] = moved[all.parent[c]];
+      if (takes[c]) cell_number[c] = next++;
+    }
+    if (next > before) part.level_begin.push_back(before);
+  }
+  part.level_begin.push_back(next);
+  for (std::uint32_t c = 0; c < all.link.size(); ++c) {
+    if (!takes[c]) continue;
+    const CellLink& l = all.link[c];
+    part.link.push_back({l.first - moved[c], l.count, l.children > 0 ? cell_number[l.child] : 0, l.children});
+    part.parent.push_back(cell_number[all.parent[c]]);
+    if (!all.acceleration.empty()) part.acceleration.push_back(all.acceleration[c]);
+    part.centre.insert(part.centre.end(), all.centre.begin() + 3 * c, all.centre.begin() + 3 * (c + std::ptrdiff_t{1}));
+  }
+  return part;
+}
+
+}  // namespace
+
+template <class Real>
+SavedTree ForestDomains<Real>::cut(const SavedTree& saved, const Forest& forest) {
+  device_.make_current();
+  const std::size_t roots = saved.level_begin[1];
+  const Shares shares{std::ssize(saved.order), ranks_->size()};
+  const std::int64_t first = shares.first(ranks_->rank()), kept = shares.count(ranks_->rank());
+  const auto place_of_root = [&](std::size_t r) { return saved.root.empty() ? 0 : saved.root[r]; };
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(forest.places()));
+  std::vector<std::uint32_t> place_of(saved.order.size());  // by place among all particles
+  for (std::size_t r = 0; r < roots; ++r)
+    for (std::uint32_t k = saved.link[r].first; k < saved.link[r].first + saved.link[r].count; ++k) {
+      place_of[saved.order[k]] = place_of_root(r);
+      const std::int64_t i = saved.order[k] - first;
+      if (i >= 0 && i < kept) ++counts[place_of_root(r)];
+    }
+  const std::vector<std::uint32_t> owner = owners(std::move(counts));
+  Arena arena(device_);
+  room_for_kept(*this, arena, kept);
+  owner_ = Buffer<std::uint32_t>(device_, owner);
+  if (kept > 0)
+    device_.memory().from_host(place_of_.data(), place_of.data() + first,
+                               static_cast<std::size_t>(kept) * sizeof(std::uint32_t));
+  plan(kept, forest);
+
+  // Particles arrive in the order of the input, own ones first.
+  const auto rank = static_cast<std::uint32_t>(ranks_->rank());
+  const auto along = roots_along(forest);
+  const auto is_guest = [&](std::uint32_t place) {
+    if (owner[place] == rank || forest.level == 0) return false;
+    const auto of_axis = [&](int axis) -> const RootsAlong& {
+      return along[(static_cast<std::size_t>(axis) << forest.level) + root_index(place, axis)];
+    };
+    const RootsAlong &x = of_axis(0), &y = of_axis(1), &z = of_axis(2);
+    for (std::uint32_t i = 0; i < x.count; ++i)
+      for (std::uint32_t j = 0; j < y.count; ++j)
+        for (std::uint32_t k = 0; k < z.count; ++k)
+          if (owner[interleave(x.index[i], y.index[j], z.index[k])] == rank) return true;
+    return false;
+  };
+  std::vector<std::uint8_t> guest_place(owner.size());
+  std::vector<std::uint8_t> takes(roots);
+  for (std::size_t r = 0; r < roots; ++r) {
+    const std::uint32_t place = place_of_root(r);
+    guest_place[place] = is_guest(place);
+    takes[r] = owner[place] == rank || guest_place[place];
+  }
+  std::vector<std::uint32_t> number(saved.order.size());
+  std::uint32_t own = 0, guests = static_cast<std::uint32_t>(this->own());
+  for (std::size_t i = 0; i < number.size(); ++i)
+    if (owner[place_of[i]] == rank)
+      number[i] = own++;
+    else if (guest_place[place_of[i]])
+      number[i] = guests++;
+  return part_of(saved, takes, number);
+}
+
+template class ForestDomains<float>;
+template class ForestDomains<double>;
+
+}  // namespace pergola::tree

@@ -1,0 +1,73 @@
+#pragma once
+// CUDA only: which rank works on which roots of a forest, and the traffic between the ranks that keep particles and
+// those that work on them.
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "domain/device_routing.hpp"
+#include "tree/octree_cpu.hpp"
+#include "tree/roots_cuda.cuh"
+#include "tree/saved_tree.hpp"
+
+namespace pergola::tree {
+
+/// Ranks have stretches of a forest's roots, in the order of keys, each about as many particles. A particle goes to the
+/// rank that has its root, and as a guest to those that have a root around it. All ranks make all calls that are not
+/// const together.
+template <class Real>
+class ForestDomains {
+ public:
+  ForestDomains(const Device& device, std::shared_ptr<Communicator> ranks);
+
+  /// For particles that ranks keep, in a periodic box.
+  void cut(const Points<Real>& kept, const Frame& frame, const Forest& forest);
+  /// For those of a saved tree, of which ranks keep their shares (comm/shares.hpp). Returns the part of the tree that
+  /// this rank has.
+  SavedTree cut(const SavedTree& saved, const Forest& forest);
+
+  std::int64_t kept() const { return kept_; }
+  /// Particles that this rank works on; with guests.
+  std::int64_t own() const { return own_.arriving(); }
+  std::int64_t count() const { return own_.arriving() + guests_.arriving(); }
+  /// Brings particles, own ones first. They lie here until the next time.
+  Points<Real> bring(const Points<Real>& kept, bool with_species, bool with_id);
+  /// Values of kept particles to their workers; guests have none.
+  void bring(const std::array<const Real*, 3>& kept, const std::array<Real*, 3>& own) { own_.there(kept, own); }
+  /// Numbers that kept particles have among all, by own particle, on the host.
+  std::vector<std::uint32_t> bring_places(std::int64_t first);
+  /// Answers of own particles to their keepers.
+  void give_back(const std::array<const double*, 3>& own, const std::array<double*, 3>& kept) { own_.back(own, kept); }
+  void give_back(const double* own, double* kept) { own_.template back<double, 1>({own}, {kept}); }
+  /// By kept particle: the rank that works on it, and its number there.
+  const std::uint32_t* owner_of() const { return owner_of_.data(); }
+  const std::uint32_t* number_of() const { return number_of_.data(); }
+
+  /// Of the device's memory, where n particles are kept on each rank.
+  std::int64_t device_bytes(std::int64_t n) const;
+
+  // Steps of cut(). Public, for nvcc allows no device lambda in a private function.
+  std::vector<std::uint32_t> owners(std::vector<std::int64_t> counts) const;
+  void plan(std::int64_t kept, const Forest& forest);
+
+ private:
+  template <class Self>
+  static void room_for_kept(Self& self, Arena& arena, std::int64_t n);
+  template <class Self>
+  static void room_for_arrived(Self& self, Arena& arena, std::int64_t n, bool with_species, bool with_id);
+
+  Device device_;
+  std::shared_ptr<Communicator> ranks_;
+  DeviceRouting own_, guests_;
+  std::int64_t kept_ = 0;
+  Buffer<std::uint32_t> place_of_, owner_of_, number_of_, guest_begin_;  // by kept particle
+  Buffer<std::uint32_t> counts_, owner_;                                 // by place
+  Buffer<RootsAlong> along_;
+  Buffer<std::byte> work_;
+  Buffer<Real> x_, y_, z_, mass_;
+  Buffer<std::uint8_t> species_;
+  Buffer<std::uint64_t> id_;
+};
+
+}  // namespace pergola::tree

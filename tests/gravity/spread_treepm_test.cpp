@@ -1,0 +1,202 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/philox.hpp"
+#include "comm/shares.hpp"
+#include "comm/thread_ranks.hpp"
+#include "device/buffer.hpp"
+#include "gravity/mesh.hpp"
+#include "gravity/solver_entry.hpp"
+#include "particles/particles.hpp"
+#include "test_devices.hpp"
+
+namespace pergola {
+namespace {
+
+// Reference: the solver of one rank on the same device, whose forces are compared bit by bit.
+
+constexpr Box box{{-0.5, 0, 0.25}, {2, 2, 2}, Boundary::periodic};
+constexpr unsigned all_answers = want_acceleration | want_potential;
+
+/// Half of them in a clump across a corner of the box; they drift with time, also through its sides.
+Particles drifting(std::int64_t n, double time) {
+  Particles p;
+  p.resize(n);
+  for (std::size_t i = 0; i < p.x.size(); ++i) {
+    Philox random(7, 0, i);
+    const double scale = i % 2 ? 2 : 0.2;
+    const auto along = [&](double corner) {
+      const double at = corner + scale * (random.uniform() - 0.5), velocity = 0.1 + 0.05 * random.uniform();
+      return wrap(at + velocity * time, corner, 2.0);
+    };
+    p.x[i] = along(box.corner.x), p.y[i] = along(box.corner.y), p.z[i] = along(box.corner.z);
+    p.mass[i] = (0.5 + random.uniform()) / static_cast<double>(n);
+    p.species[i] = static_cast<std::uint8_t>(1 + i % 2);
+    p.id[i] = i;
+  }
+  return p;
+}
+
+SolverOptions treepm(double accuracy = 1e-2) {
+  SolverOptions o;
+  o.solver = "treepm";
+  o.gravitational_constant = 3;
+  o.softening = Softening::same(0.002);
+  o.tree.accuracy = accuracy;
+  set_box(o, box);
+  return o;
+}
+
+/// A rank's stretch of the particles on its device.
+template <class Real>
+struct Kept {
+  Kept(const Device& device, const Particles& p, std::int64_t first, std::int64_t count)
+      : x(device, part(p.x, first, count)),
+        y(device, part(p.y, first, count)),
+        z(device, part(p.z, first, count)),
+        mass(device, part(p.mass, first, count)),
+        species(device, stretch(p.species, first, count)),
+        id(device, stretch(p.id, first, count)) {}
+  template <class T>
+  static std::vector<T> stretch(const std::vector<T>& all, std::int64_t first, std::int64_t count) {
+    return {all.begin() + first, all.begin() + first + count};
+  }
+  static std::vector<Real> part(const std::vector<double>& all, std::int64_t first, std::int64_t count) {
+    return {all.begin() + first, all.begin() + first + count};
+  }
+  Sources<Real> sources(double quantum) const {
+    Sources<Real> s;
+    s.count = x.size();
+    s.x = x.data(), s.y = y.data(), s.z = z.data(), s.mass = mass.data();
+    s.species = species.data(), s.id = id.data();
+    s.mass_quantum = quantum;
+    return s;
+  }
+  Buffer<Real> x, y, z, mass;
+  Buffer<std::uint8_t> species;
+  Buffer<std::uint64_t> id;
+};
+
+template <class Real>
+using Answer = std::array<std::vector<Real>, 4>;
+
+class SpreadTreePm : public DeviceTest {
+ protected:
+  /// Forces on all particles, or on every `stride`-th one.
+  template <class Real>
+  static void add(Solver<Real>& solver, const Device& device, std::int64_t first, std::int64_t count, int stride,
+                  unsigned want, Answer<Real>& to) {
+    std::vector<std::int64_t> places;
+    for (std::int64_t i = 0; i < count; ++i)
+      if ((first + i) % stride == 0) places.push_back(i);
+    const auto n = std::ssize(places);
+    const Buffer<std::int64_t> index(device, places);
+    std::array<Buffer<Real>, 4> field;
+    for (auto& values : field) values = Buffer<Real>(device, n);
+    Forces<Real> forces;
+    forces.ax = field[0].data(), forces.ay = field[1].data(), forces.az = field[2].data();
+    if (want & want_potential) forces.potential = field[3].data();
+    solver.evaluate({stride > 1 ? index.data() : nullptr, n, n}, want, forces);
+    for (std::size_t f = 0; f < (want & want_potential ? 4u : 3u); ++f) {
+      const auto found = field[f].to_host();
+      for (std::size_t k = 0; k < found.size(); ++k) to[f][static_cast<std::size_t>(first + places[k])] = found[k];
+    }
+  }
+
+  /// At a time, and at two later ones: of all, of some, and of all again after the solver has served somebody else and
+  /// after `resumed` ranks have gone on from what was saved.
+  template <class Real>
+  std::vector<Answer<Real>> answers(const SolverOptions& options, std::int64_t n, int ranks, int resumed) const {
+    std::vector<Answer<Real>> all(4);
+    for (auto& answer : all)
+      for (auto& values : answer) values.resize(static_cast<std::size_t>(n));
+    StateBlocks saved;
+    std::mutex mutex;
+    const auto with = [&](int number, const auto& use) {
+      run_on_thread_ranks(number, [&](Communicator& communicator) {
+        const Device on = device(1);
+        const Shares shares{n, number};
+        const std::int64_t first = shares.first(communicator.rank()), count = shares.count(communicator.rank());
+        std::shared_ptr<Communicator> all_ranks(&communicator, [](Communicator*) {});
+        const auto solver =
+            ranks == 0 ? make_solver<Real>(options, on) : make_spread_solver<Real>(options, on, all_ranks);
+        use(communicator, *solver, on, first, count);
+      });
+    };
+    const auto at = [&](const Device& on, double time, std::int64_t first, std::int64_t count) {
+      return Kept<Real>(on, drifting(n, time), first, count);
+    };
+    constexpr double quantum = 0x1p-44;
+    with(std::max(ranks, 1), [&](Communicator& communicator, Solver<Real>& solver, const Device& on, std::int64_t first,
+                                 std::int64_t count) {
+      const auto start = at(on, 0, first, count), later = at(on, 0.2, first, count), last = at(on, 0.4, first, count);
+      solver.prepare(start.sources(quantum));
+      add(solver, on, first, count, 1, all_answers, all[0]);
+      solver.update(later.sources(quantum));
+      add(solver, on, first, count, 7, want_acceleration, all[1]);
+      StateBlocks blocks;
+      solver.save(blocks);
+      if (communicator.is_root()) {
+        const std::lock_guard lock(mutex);
+        saved = blocks;
+      }
+      solver.put_aside();
+      solver.prepare(last.sources(quantum));
+      solver.take_up();
+      solver.update(last.sources(quantum));
+      add(solver, on, first, count, 1, all_answers, all[2]);
+    });
+    with(std::max(resumed, 1),
+         [&](Communicator&, Solver<Real>& solver, const Device& on, std::int64_t first, std::int64_t count) {
+           const auto last = at(on, 0.4, first, count);
+           ASSERT_TRUE(solver.restore(saved, n));
+           solver.update(last.sources(quantum));
+           add(solver, on, first, count, 1, all_answers, all[3]);
+         });
+    return all;
+  }
+
+  template <class Real>
+  void expect_bits_of_one_rank(const SolverOptions& options, std::int64_t n, const std::vector<int>& numbers) const {
+    const auto one = answers<Real>(options, n, 0, 0);
+    EXPECT_EQ(one[2], one[3]);
+    EXPECT_NE(one[0], one[2]);
+    for (const int ranks : numbers) {
+      const auto several = answers<Real>(options, n, ranks, ranks == 2 ? 3 : 2);
+      for (std::size_t k = 0; k < one.size(); ++k)
+        for (std::size_t f = 0; f < 4; ++f)
+          EXPECT_TRUE(several[k][f] == one[k][f]) << ranks << " ranks, answer " << k << ", field " << f;
+    }
+  }
+};
+
+TEST_P(SpreadTreePm, HasTheForcesOfOneRankBitByBit) {
+  expect_bits_of_one_rank<double>(treepm(), 20000, {1, 2, 3, 4, 7});
+}
+
+TEST_P(SpreadTreePm, AnyPrecisionWillDo) {
+  SolverOptions options = treepm();
+  options.precision = Precision::single;
+  expect_bits_of_one_rank<float>(options, 20000, {3});
+  options.precision = Precision::double_;
+  expect_bits_of_one_rank<double>(options, 10000, {2});
+}
+
+TEST_P(SpreadTreePm, SofteningMayDifferBySpecies) {
+  SolverOptions options = treepm();
+  options.softening.epsilon[2] = 0.004;
+  expect_bits_of_one_rank<double>(options, 20000, {4});
+}
+
+/// One root: all particles are on one rank, and the others have none.
+TEST_P(SpreadTreePm, ParticlesMayBeFew) { expect_bits_of_one_rank<double>(treepm(), 500, {3}); }
+
+INSTANTIATE_TEST_SUITE_P(Devices, SpreadTreePm, OnEachDevice(), device_test_name);
+
+}  // namespace
+}  // namespace pergola

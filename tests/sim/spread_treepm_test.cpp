@@ -1,0 +1,39 @@
+#include "sim/spread_seen.hpp"
+#include "test_devices.hpp"
+
+namespace pergola {
+namespace {
+
+const Settings treepm{"gravity.solver=treepm", "gravity.mesh.boundary=periodic", "gravity.softening=0.001",
+                      "gravity.tree.accuracy=1e-2"};
+
+/// TreePM in a periodic box, whose ranks keep their own particles: on CPUs, and as ranks that share a GPU. Particles
+/// leave through the faces of the box, and energies are sums of potentials.
+class SpreadTreePmRuns : public DeviceTest {
+ protected:
+  Settings here(Settings settings) const {
+    settings.push_back("run.device=" + GetParam());
+    return settings;
+  }
+};
+
+TEST_P(SpreadTreePmRuns, HaveTheBitsOfOneRank) {
+  expect_bits_of_one_rank(here(treepm), crossing_particles(400, 0), {2, 3});
+  Settings single = treepm;
+  single.insert(single.end(), {"run.precision=single", "gravity.solver=tree"});
+  expect_bits_of_one_rank(here(single), crossing_particles(200, 0), {7});
+}
+
+// Levels of many steps, and cells of the tree that are kept where few end.
+TEST_P(SpreadTreePmRuns, HaveTheBitsOfOneRankWithBlockSteps) { expect_bits_in_blocks(here(in_blocks(treepm))); }
+
+TEST_P(SpreadTreePmRuns, KeepSharesOnly) { expect_shares(here(treepm)); }
+
+TEST_P(SpreadTreePmRuns, GoOnWithTheSameBitsOnAnotherNumberOfRanks) {
+  expect_going_on_with_the_same_bits(here(treepm));
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, SpreadTreePmRuns, OnEachDevice(), device_test_name);
+
+}  // namespace
+}  // namespace pergola
