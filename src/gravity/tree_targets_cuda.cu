@@ -95,6 +95,8 @@ std::int64_t TreeTargetsCuda<State, Pair>::lay_out(std::uint32_t cells, int orde
   to.lists.head = parts.template take<tree::TargetLists>(together);
   to.lists.place = parts.template take<std::uint32_t>(std::int64_t{together} * tree::list_room);
   to.lists.pool = pool(list_segments_ * together);
+  to.leaves.leaf = parts.template take<std::uint32_t>(together);
+  to.leaves.counts = parts.template take<std::uint32_t>(tree::LeafOrder::counters);
   return parts.used();
 }
 
@@ -140,7 +142,7 @@ bool TreeTargetsCuda<State, Pair>::try_walk(const Tree& on, const Space& space, 
   look.support = static_cast<float>(view.support);
   look.opening = opening;
   look.status = status_.data();
-  tree::SumJob<Pair, Space> sum{space, view, {}, memory.lists, memory.local, memory.field, out, status_.data()};
+  tree::SumJob<Pair, Space> sum{space, view, {}, memory.lists, memory.local, memory.field, out, status_.data(), {}};
   std::vector<tree::WalkTargets> pieces;  // that have parents
   std::uint32_t begin = 0, filled = 0;    // of this batch
   const auto finish_batch = [&] {
@@ -152,6 +154,11 @@ bool TreeTargetsCuda<State, Pair>::try_walk(const Tree& on, const Space& space, 
     }
     sum.targets = {which, begin, filled};
     tree::sum_fields(sum, opening.order, stream);
+    sum.leaves = {};
+    if (!tree::has_few_targets(sum)) {
+      sum.leaves = memory.leaves;
+      tree::order_leaves(sum.targets, view.link, memory.lists.head, memory.leaves, stream);
+    }
     tree::sum_pairs(sum, stream);
     begin += filled, filled = 0;
     pieces.clear();

@@ -44,6 +44,7 @@ class TreeTargetsCuda {
     Pair* local = nullptr;
     tree::PlacedMass<Pair>* field = nullptr;
     tree::WalkLists lists;
+    tree::LeafOrder leaves;
     tree::PassLists passes[2];
   };
   template <class Self>

@@ -11,6 +11,7 @@ namespace {
 
 constexpr unsigned traverse_warps = 4;
 constexpr std::uint32_t stack_room = 1024;
+constexpr unsigned order_threads = 256;
 
 /// A warp's shared memory: the ends of its lists that do not fill a segment yet, and cells to look at.
 struct TraverseMemory {
@@ -265,7 +266,63 @@ __global__ void __launch_bounds__(traverse_warps * 32) traverse_kernel(const __g
   if (k < job.targets.count) Traversal<order, Space>(job, memory[warp], k, static_cast<int>(threadIdx.x) % 32).serve();
 }
 
+/// The class of a leaf's work, or -1 of a cell that is no leaf: pairs take time for each near cell and for each group
+/// of lanes that serves its particles.
+__device__ int class_of_work(const CellLink& link, const TargetLists& head) {
+  if (link.children > 0) return -1;
+  if (head.looks_for_images) return LeafOrder::classes - 1;
+  std::uint32_t lanes = 1;
+  while (lanes < link.count) lanes *= 2;
+  const float work = static_cast<float>(head.near.count) * static_cast<float>(lanes);
+  // The exponent and two bits of the fraction.
+  const int found = static_cast<int>(__float_as_uint(fmaxf(work, 1)) >> 21) - (127 << 2);
+  return found < LeafOrder::classes - 1 ? found : LeafOrder::classes - 2;
+}
+
+__global__ void count_leaves_kernel(WalkTargets targets, const CellLink* link, const TargetLists* head, LeafOrder to) {
+  __shared__ std::uint32_t found[LeafOrder::classes];
+  static_assert(order_threads >= LeafOrder::classes);
+  if (threadIdx.x < LeafOrder::classes) found[threadIdx.x] = 0;
+  __syncthreads();
+  const std::uint32_t k = blockIdx.x * order_threads + threadIdx.x;
+  const int of = k < targets.count ? class_of_work(link[targets.cell(k)], head[k]) : -1;
+  if (of >= 0) atomicAdd(&found[of], 1u);
+  __syncthreads();
+  if (threadIdx.x < LeafOrder::classes && found[threadIdx.x] > 0)
+    atomicAdd(&to.counts[threadIdx.x], found[threadIdx.x]);
+}
+
+__global__ void place_leaves_kernel(WalkTargets targets, const CellLink* link, const TargetLists* head, LeafOrder to) {
+  __shared__ std::uint32_t size[LeafOrder::classes], found[LeafOrder::classes], begin[LeafOrder::classes];
+  const unsigned t = threadIdx.x;
+  if (t < LeafOrder::classes) size[t] = to.counts[t], found[t] = 0;
+  __syncthreads();
+  const std::uint32_t k = blockIdx.x * order_threads + t;
+  const int of = k < targets.count ? class_of_work(link[targets.cell(k)], head[k]) : -1;
+  std::uint32_t among = 0;  // those of its class in the block
+  if (of >= 0) among = atomicAdd(&found[of], 1u);
+  __syncthreads();
+  if (t < LeafOrder::classes) {
+    std::uint32_t before = 0;  // leaves of heavier classes
+    for (unsigned other = t + 1; other < LeafOrder::classes; ++other) before += size[other];
+    if (t == 0 && blockIdx.x == 0) to.counts[2 * LeafOrder::classes] = before + size[0];
+    if (found[t] > 0) begin[t] = before + atomicAdd(&to.counts[LeafOrder::classes + t], found[t]);
+  }
+  __syncthreads();
+  if (of >= 0) to.leaf[begin[of] + among] = k;
+}
+
 }  // namespace
+
+void order_leaves(const WalkTargets& targets, const CellLink* link, const TargetLists* head, const LeafOrder& to,
+                  Stream stream) {
+  const auto on = cuda::handle(stream);
+  const std::uint32_t blocks = (targets.count + order_threads - 1) / order_threads;
+  cuda::check(cudaMemsetAsync(to.counts, 0, LeafOrder::counters * sizeof(*to.counts), on), "tree leaves");
+  count_leaves_kernel<<<blocks, order_threads, 0, on>>>(targets, link, head, to);
+  place_leaves_kernel<<<blocks, order_threads, 0, on>>>(targets, link, head, to);
+  cuda::check(cudaGetLastError(), "tree leaves");
+}
 
 template <class Space>
 void traverse(const TraverseJob<Space>& job, Stream stream) {

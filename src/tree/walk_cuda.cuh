@@ -57,6 +57,17 @@ struct WalkLists {
   SegmentPool pool;
 };
 
+/// The leaves among the targets that are served together, by falling work: with the heaviest first none of them keeps
+/// a multiprocessor busy when all others are done. No sum depends on the order. Null: targets as they come.
+struct LeafOrder {
+  static constexpr int classes = 128;  // of work: four per octave, the last of leaves that look for images
+  std::uint32_t* leaf = nullptr;       // which of the targets
+  std::uint32_t* counts = nullptr;     // of leaves by class, then of those that were placed, then of all
+  static constexpr std::uint32_t counters = 2 * classes + 1;
+  __device__ std::uint32_t looking() const { return counts[classes - 1]; }
+  __device__ std::uint32_t all() const { return counts[2 * classes]; }
+};
+
 /// Lists that cells leave to their children.
 struct PassLists {
   ListHead* head = nullptr;  // per cell
@@ -105,6 +116,7 @@ struct SumJob {
   PlacedMass<T>* field = nullptr;  // leaf_capacity per target: ∇ψ and ψ (as mass) of all that acts through expansions
   WalkOutput out;
   WalkStatus* status = nullptr;
+  LeafOrder leaves;
 };
 
 /// So few targets do not fill a GPU: more lanes serve each. What they sum, and in which order, is the same. Where
@@ -124,6 +136,9 @@ void inherit(const SumJob<T, Space>& job, int order, Stream stream);
 /// Field of these, and of cells that act on single particles, for those targets that are leaves.
 template <class T, class Space>
 void sum_fields(const SumJob<T, Space>& job, int order, Stream stream);
+/// Finds the order in which sum_pairs() takes the targets.
+void order_leaves(const WalkTargets& targets, const CellLink* link, const TargetLists* head, const LeafOrder& to,
+                  Stream stream);
 /// Pairs, and with them the forces.
 template <class T, class Space>
 void sum_pairs(const SumJob<T, Space>& job, Stream stream);
