@@ -2,6 +2,8 @@
 #include <cstdint>
 #include <string>
 
+#include "comm/communicator.hpp"
+#include "comm/shares.hpp"
 #include "particles/particle_source.hpp"
 
 namespace pergola {
@@ -18,5 +20,15 @@ class ShareSource final : public ParticleSource {
   ParticleSource& all_;
   std::int64_t first_, count_;
 };
+
+/// Calls take(source) with the share of this rank (comm/shares.hpp); without ranks with all, which may be made on a
+/// device.
+template <class Take>
+void take_share(ParticleSource& particles, const Communicator* ranks, const Take& take) {
+  if (!ranks) return take(particles);
+  const Shares shares{particles.count(), ranks->size()};
+  ShareSource own(particles, shares.first(ranks->rank()), shares.count(ranks->rank()));
+  take(own);
+}
 
 }  // namespace pergola

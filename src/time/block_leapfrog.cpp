@@ -271,7 +271,7 @@ void BlockLeapfrog<Real>::evaluate(const Active& active, double time, bool with_
                            forces);
   } catch (const CoincidentParticles& collision) {
     look(time);  // a position may not be a number
-    const auto id = [&](std::int64_t place) { return state_.id_of(place, total_, ranks_.get()); };
+    const auto id = [&](std::int64_t place) { return id_of(state_, place, total_, ranks_.get()); };
     throw with_ids(collision, id(collision.first()), id(collision.second()), expansion_.shown_time(time));
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::numerics) look(time);  // knows which particle it is

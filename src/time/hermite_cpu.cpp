@@ -1,15 +1,18 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "device/parallel.hpp"
+#include "gravity/solver_entry.hpp"
 #include "physics/block_steps.hpp"
 #include "physics/hermite.hpp"
 #include "time/for_precision.hpp"
 #include "time/hermite.hpp"
 #include "time/hermite_state.hpp"
 #include "time/shared_evaluation.hpp"
+#include "time/step_classes.hpp"
 
 namespace pergola {
 
@@ -44,14 +47,20 @@ class HermiteCpu final : public HermiteIntegrator<Real> {
         gravitational_constant_(gravity.gravitational_constant),
         device_(context.device),
         profile_(context.profile),
-        solver_(make_solver<Real>(gravity, context.device)),
-        evaluation_(context.device, context.communicator) {}
+        ranks_(context.communicator->size() > 1 && can_spread(gravity, device_) ? context.communicator : nullptr),
+        solver_(ranks_ ? make_spread_solver<Real>(gravity, device_, ranks_) : make_solver<Real>(gravity, device_)),
+        evaluation_(context.device, context.communicator, ranks_ != nullptr) {}
 
+  bool spread() const override { return ranks_ != nullptr; }
   void start(ParticleSource& particles, double time) override;
   bool advance(double limit, const std::function<bool()>& enough) override;
   void finish(double end) override;
   void restore(StateInput& from) override;
   std::int64_t device_bytes(std::int64_t n) const override;
+  AnySolver* idle_solver() override { return solver_.get(); }
+  std::vector<StepClass> step_classes() const override {
+    return ranks_ ? block_step_classes(census_, state_.tick_length) : state_.step_classes();
+  }
 
  private:
   using HermiteIntegrator<Real>::state_;
@@ -68,14 +77,20 @@ class HermiteCpu final : public HermiteIntegrator<Real> {
   void step(const Block& block);
   Fault correct(std::int64_t t, const Block& block, bool first, bool last);
   void reschedule(std::int64_t chunk);
+  void reschedule_all();
+  std::int64_t next_tick() const;
   void collect_active(std::int64_t now);
+  void count_levels_of_active(std::int64_t sign);
+  std::int64_t sum_news();
 
   TimeOptions options_;
   double gravitational_constant_;
   Device device_;
   Profile* profile_;
+  std::shared_ptr<Communicator> ranks_;  // that keep their own particles; null: all are here
   std::unique_ptr<Solver<Real>> solver_;
   SharedEvaluation<Real> evaluation_;
+  std::int64_t total_ = 0;  // particles on all ranks
 
   // Scratch, derived from the state.
   std::vector<std::int64_t> chunk_next_;  // the earliest end of a step within each chunk of particles
@@ -83,17 +98,24 @@ class HermiteCpu final : public HermiteIntegrator<Real> {
   Buffer<std::int64_t> active_;
   VectorBuffer<Real> new_a_, new_j_;
   std::vector<KeptStart> starts_;  // only when the corrector is iterated
+
+  // Where ranks keep their own particles: those of all by level, and what has changed here since they were counted,
+  // with the number of active ones behind.
+  static constexpr int levels = physics::deepest_level + 1;
+  std::int64_t census_[levels] = {}, news_[levels + 1] = {};
 };
 
 template <class Real>
 void HermiteCpu<Real>::start(ParticleSource& particles, double time) {
-  state_.start(particles, time);
+  total_ = particles.count();
+  state_.start(particles, time, ranks_.get());
   allocate_scratch();
   Buffer<Real> potential(device_, count());
   prepare(0, 0, false);
   evaluate(count(), nullptr, time, potential.data());
-  state_.set_first_forces(new_a_, new_j_, potential, options_, gravitational_constant_);
-  for (std::int64_t c = 0; c < static_cast<std::int64_t>(chunk_next_.size()); ++c) reschedule(c);
+  state_.counts.interactions += total_ * total_;
+  state_.set_first_forces(new_a_, new_j_, potential, options_, gravitational_constant_, ranks_.get());
+  reschedule_all();
 }
 
 template <class Real>
@@ -122,15 +144,15 @@ void HermiteCpu<Real>::evaluate(std::int64_t n, const std::int64_t* index, doubl
     evaluation_.evaluate(*solver_, index, n,
                          want_acceleration | want_jerk | (potential ? unsigned{want_potential} : 0u), forces);
   } catch (const CoincidentParticles& collision) {
-    throw with_ids(collision, state_.id_at(collision.first()), state_.id_at(collision.second()), time);
+    const auto id = [&](std::int64_t place) { return id_of(state_, place, total_, ranks_.get()); };
+    throw with_ids(collision, id(collision.first()), id(collision.second()), time);
   }
-  state_.counts.interactions += n * count();
 }
 
 template <class Real>
 bool HermiteCpu<Real>::advance(double limit, const std::function<bool()>& enough) {
-  while (count() > 0) {
-    const std::int64_t next = *std::min_element(chunk_next_.begin(), chunk_next_.end());
+  while (total_ > 0) {
+    const std::int64_t next = next_tick();
     if (state_.time_of(next) > limit) return true;
     if (next >= physics::last_tick) throw too_many_ticks(limit);
     collect_active(next);
@@ -139,6 +161,15 @@ bool HermiteCpu<Real>::advance(double limit, const std::function<bool()>& enough
     if (enough && enough()) return false;
   }
   return true;
+}
+
+/// The earliest end of a step, on any rank.
+template <class Real>
+std::int64_t HermiteCpu<Real>::next_tick() const {
+  std::int64_t next = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t of_chunk : chunk_next_) next = std::min(next, of_chunk);
+  if (ranks_) ranks_->all_reduce(&next, 1, Reduction::minimum);
+  return next;
 }
 
 /// The particles whose step ends at `now`, in rising order.
@@ -163,12 +194,38 @@ void HermiteCpu<Real>::reschedule(std::int64_t chunk) {
   chunk_next_[static_cast<std::size_t>(chunk)] = next;
 }
 
+/// And counts the particles of all ranks by level.
+template <class Real>
+void HermiteCpu<Real>::reschedule_all() {
+  for (std::int64_t c = 0; c < static_cast<std::int64_t>(chunk_next_.size()); ++c) reschedule(c);
+  if (!ranks_) return;
+  std::fill_n(census_, levels, 0);
+  for (std::int64_t i = 0; i < count(); ++i) ++census_[state_.level.data()[i]];
+  ranks_->all_reduce(census_, levels, Reduction::sum);
+}
+
+template <class Real>
+void HermiteCpu<Real>::count_levels_of_active(std::int64_t sign) {
+  for (std::int64_t t = 0; ranks_ && t < active_count_; ++t) news_[state_.level.data()[active_.data()[t]]] += sign;
+}
+
+/// Tells all ranks how levels have changed. Returns how many particles of all ranks were active.
+template <class Real>
+std::int64_t HermiteCpu<Real>::sum_news() {
+  if (!ranks_) return active_count_;
+  news_[levels] = active_count_;
+  ranks_->all_reduce(news_, levels + 1, Reduction::sum);
+  for (int level = 0; level < levels; ++level) census_[level] += std::exchange(news_[level], 0);
+  return news_[levels];
+}
+
 /// Predict, evaluate, correct the active particles, as often as the options say.
 template <class Real>
 void HermiteCpu<Real>::step(const Block& block) {
   const double end = state_.time_of(block.now) + block.offset;
   std::vector<Fault> fault(static_cast<std::size_t>((active_count_ + correct_chunk - 1) / correct_chunk));
   std::vector<std::int64_t> culprit(fault.size());
+  count_levels_of_active(-1);
   for (int iteration = 1; iteration <= options_.corrector_iterations; ++iteration) {
     const bool first = iteration == 1, last = iteration == options_.corrector_iterations;
     prepare(block.now, first ? block.offset : 0.0, true);
@@ -181,11 +238,16 @@ void HermiteCpu<Real>::step(const Block& block) {
         culprit[c] = active_.data()[t];
       }
     });
-    for (std::size_t c = 0; c < fault.size(); ++c)
-      if (fault[c] != Fault::none) state_.fail(culprit[c], fault[c], end);
+    const auto first_fault = std::find_if(fault.begin(), fault.end(), [](Fault one) { return one != Fault::none; });
+    const bool well = first_fault == fault.end();
+    state_.fail_where(well ? -1 : culprit[static_cast<std::size_t>(first_fault - fault.begin())],
+                      well ? Fault::none : *first_fault, end, ranks_.get());
   }
+  count_levels_of_active(1);
+  const std::int64_t active_of_all = sum_news();
   ++state_.counts.steps;
-  state_.counts.particle_steps += active_count_;
+  state_.counts.particle_steps += active_of_all;
+  state_.counts.interactions += options_.corrector_iterations * active_of_all * total_;
   std::int64_t done = -1;
   for (std::int64_t t = 0; t < active_count_; ++t) {
     const std::int64_t chunk = active_.data()[t] / schedule_chunk;
@@ -220,16 +282,19 @@ void HermiteCpu<Real>::finish(double end) {
   active_count_ = 0;
   for (std::int64_t i = 0; i < count(); ++i)
     if (offset > 0 || state_.tick.data()[i] < state_.now) active_.data()[active_count_++] = i;
-  if (active_count_ == 0) return;
+  std::int64_t active_of_all = active_count_;
+  if (ranks_) ranks_->all_reduce(&active_of_all, 1, Reduction::sum);
+  if (active_of_all == 0) return;
   step({state_.now, offset, false});
   state_.offset = offset;
 }
 
 template <class Real>
 void HermiteCpu<Real>::restore(StateInput& from) {
-  state_.restore(from);
+  state_.restore(from, ranks_.get());
+  total_ = from.get_value<std::int64_t>("count");
   allocate_scratch();
-  for (std::int64_t c = 0; c < static_cast<std::int64_t>(chunk_next_.size()); ++c) reschedule(c);
+  reschedule_all();
 }
 
 template <class Real>

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "comm/gather.hpp"
+#include "domain/share_source.hpp"
 #include "physics/block_steps.hpp"
 #include "physics/hermite.hpp"
 #include "time/show_rules.hpp"
@@ -33,8 +35,8 @@ HermiteState<Real>::HermiteState(const Device& on, double step_max)
     : ParticleStore<Real>(on), tick_length(std::ldexp(step_max, -deepest_level)) {}
 
 template <class Real>
-void HermiteState<Real>::start(ParticleSource& particles, double time) {
-  this->take(particles);
+void HermiteState<Real>::start(ParticleSource& particles, double time, Communicator* ranks) {
+  take_share(particles, ranks, [this](ParticleSource& own) { this->take(own); });
   start_time = time;
   now = 0;
   offset = 0;
@@ -44,24 +46,34 @@ void HermiteState<Real>::start(ParticleSource& particles, double time) {
 template <class Real>
 void HermiteState<Real>::set_first_forces(const VectorBuffer<Real>& first_a, const VectorBuffer<Real>& first_j,
                                           const Buffer<Real>& potential, const TimeOptions& options,
-                                          double gravitational_constant) {
+                                          double gravitational_constant, Communicator* ranks) {
   const HostVectors new_a(first_a), new_j(first_j);
   const auto phi = potential.to_host();
   const std::int64_t n = this->count();
   std::vector<Real> masses(static_cast<std::size_t>(n));
   this->mass.to_host(0, n, masses.data());
   double gm = 0;
-  for (const Real m : masses) gm += gravitational_constant * static_cast<double>(m);
+  const auto add_own = [&](double& sum) {
+    for (const Real m : masses) sum += gravitational_constant * static_cast<double>(m);
+  };
+  if (ranks)
+    gm = add_in_turn(*ranks, gm, add_own);
+  else
+    add_own(gm);
   std::vector<std::int8_t> levels(static_cast<std::size_t>(n));
-  for (std::size_t i = 0; i < levels.size(); ++i) {
-    const auto place = static_cast<std::int64_t>(i);
-    if (!is_finite(new_a.at(i)) || !is_finite(new_j.at(i))) fail(place, StepFault::force_not_finite, start_time);
+  const auto choose = [&](std::size_t i) {
+    if (!is_finite(new_a.at(i)) || !is_finite(new_j.at(i))) return StepFault::force_not_finite;
     const double wanted =
         physics::starting_step<double>(options.eta_start, new_a.at(i), new_j.at(i), static_cast<double>(phi[i]), gm);
-    const int chosen = physics::first_level(wanted, options.step_max, 0);
-    if (chosen > deepest_level) fail(place, StepFault::step_too_short, start_time);
-    levels[i] = static_cast<std::int8_t>(chosen);
-  }
+    const int first = physics::first_level(wanted, options.step_max, 0);
+    if (first > deepest_level) return StepFault::step_too_short;
+    levels[i] = static_cast<std::int8_t>(first);
+    return StepFault::none;
+  };
+  StepFault fault = StepFault::none;
+  std::int64_t chosen = 0;
+  while (chosen < n && (fault = choose(static_cast<std::size_t>(chosen))) == StepFault::none) ++chosen;
+  fail_where(fault == StepFault::none ? -1 : chosen, fault, start_time, ranks);
   const auto copy = [&](const Buffer<Real>& from, ParticleField<Real>& to) {
     if (n > 0) this->device().memory().copy(to.data(), from.data(), from.bytes());
   };
@@ -119,8 +131,8 @@ void HermiteState<Real>::save(StateSource& to) const {
 }
 
 template <class Real>
-void HermiteState<Real>::restore(StateInput& from) {
-  this->FieldList::restore(from);
+void HermiteState<Real>::restore(StateInput& from, Communicator* ranks) {
+  this->FieldList::restore(from, ranks ? ranks->rank() : 0, ranks ? ranks->size() : 1);
   now = from.get_value<std::int64_t>("now");
   offset = from.get_value<double>("offset");
   start_time = from.get_value<double>("start_time");
@@ -128,14 +140,27 @@ void HermiteState<Real>::restore(StateInput& from) {
 }
 
 template <class Real>
-void HermiteState<Real>::fail(std::int64_t i, StepFault fault, double at) const {
+ParticleState HermiteState<Real>::particle_at(std::int64_t i) const {
   ParticleState state;
   state.id = this->id_at(i);
   state.mass = this->mass.fetch(i);
   state.position = this->x.fetch(i), state.velocity = this->v.fetch(i);
   state.acceleration = a.fetch(i), state.jerk = j.fetch(i);
   state.time = time_of(tick.fetch(i));
-  throw ParticleFailure(step_fault_text(fault), at, state);
+  return state;
+}
+
+template <class Real>
+void HermiteState<Real>::fail(std::int64_t i, StepFault fault, double at) const {
+  throw ParticleFailure(step_fault_text(fault), at, particle_at(i));
+}
+
+template <class Real>
+void HermiteState<Real>::fail_where(std::int64_t i, StepFault fault, double at, Communicator* ranks) const {
+  pergola::fail_where(
+      {i, static_cast<std::int64_t>(fault), at},
+      [](std::int64_t kind) { return step_fault_text(static_cast<StepFault>(kind)); }, [&] { return particle_at(i); },
+      ranks);
 }
 
 template struct HermiteState<float>;

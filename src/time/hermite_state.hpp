@@ -28,11 +28,14 @@ struct HermiteState : ParticleStore<Real> {
   double time_of(std::int64_t at) const { return start_time + static_cast<double>(at) * tick_length; }
   double time() const { return start_time + (static_cast<double>(now) * tick_length + offset); }
 
-  /// Takes positions, velocities, masses; all particles at tick 0, forces and levels still open.
-  void start(ParticleSource& particles, double time);
-  /// Fills a, j and level from the first forces (in these arrays on the device). Throws ParticleFailure.
+  /// Takes positions, velocities, masses, with `ranks` (null: one rank) those of this rank's share; all particles at
+  /// tick 0, forces and levels still open.
+  void start(ParticleSource& particles, double time, Communicator* ranks = nullptr);
+  /// Fills a, j and level from the first forces (in these arrays on the device). Throws ParticleFailure, with `ranks`
+  /// on all of them.
   void set_first_forces(const VectorBuffer<Real>& first_a, const VectorBuffer<Real>& first_j,
-                        const Buffer<Real>& potential, const TimeOptions& options, double gravitational_constant);
+                        const Buffer<Real>& potential, const TimeOptions& options, double gravitational_constant,
+                        Communicator* ranks = nullptr);
 
   /// The sources of a force evaluation, predicted to `to_tick` + `to_offset` or as they are.
   Sources<Real> sources() const;
@@ -41,8 +44,12 @@ struct HermiteState : ParticleStore<Real> {
   std::unique_ptr<ShownParticles> show_at(double time) const;
   std::vector<StepClass> step_classes() const;
   void save(StateSource& to) const;
-  void restore(StateInput& from);
+  void restore(StateInput& from, Communicator* ranks = nullptr);
+  /// The particle in a place, for the record of a failure.
+  ParticleState particle_at(std::int64_t i) const;
   [[noreturn]] void fail(std::int64_t i, StepFault fault, double at) const;
+  /// pergola::fail_where() of particle i, −1: this rank has no fault.
+  void fail_where(std::int64_t i, StepFault fault, double at, Communicator* ranks) const;
 };
 
 /// What the two engines show of it.

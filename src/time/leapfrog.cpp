@@ -240,7 +240,7 @@ void Leapfrog<Real>::evaluate(double time) {
     const unsigned want = want_acceleration | (state_.with_jerk() ? unsigned{want_jerk} : 0u);
     evaluation_.evaluate(*solver_, nullptr, count(), want, forces);
   } catch (const CoincidentParticles& collision) {
-    const auto id = [&](std::int64_t place) { return state_.id_of(place, total_, ranks_.get()); };
+    const auto id = [&](std::int64_t place) { return id_of(state_, place, total_, ranks_.get()); };
     throw with_ids(collision, id(collision.first()), id(collision.second()), expansion_.shown_time(time));
   }
   clock_.end();

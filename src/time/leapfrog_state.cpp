@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "comm/shares.hpp"
 #include "domain/share_source.hpp"
 #include "gravity/mesh.hpp"
 
@@ -11,16 +10,11 @@ namespace pergola {
 template <class Real>
 void LeapfrogState<Real>::start(ParticleSource& particles, double time, const Expansion& expansion,
                                 Communicator* ranks) {
-  const Shares shares{particles.count(), ranks ? ranks->size() : 1};
-  const int rank = ranks ? ranks->rank() : 0;
-  ShareSource share(particles, shares.first(rank), shares.count(rank));
-  ParticleSource& own = ranks ? share : particles;  // all of them may be made on the device
-  if (expansion.given()) {
+  take_share(particles, ranks, [&](ParticleSource& own) {
+    if (!expansion.given()) return this->take(own);
     ScaledVelocities momenta(own, 1 / expansion.shown_velocity(time));
     this->take(momenta);
-  } else {
-    this->take(own);
-  }
+  });
   mass_quantum = pergola::mass_quantum(this->device(), std::as_const(this->mass).data(), this->count(), ranks);
   start_time = time;
   counts = {};
@@ -68,17 +62,6 @@ void LeapfrogState<Real>::restore(StateInput& from, Communicator* ranks) {
 }
 
 template <class Real>
-std::uint64_t LeapfrogState<Real>::id_of(std::int64_t place, std::int64_t total, Communicator* ranks) const {
-  if (!ranks) return this->id_at(place);
-  const Shares shares{total, ranks->size()};
-  int keeper = 0;
-  while (shares.first(keeper + 1) <= place) ++keeper;
-  std::uint64_t found = keeper == ranks->rank() ? this->id_at(place - shares.first(keeper)) : 0;
-  ranks->broadcast(&found, sizeof found, keeper);
-  return found;
-}
-
-template <class Real>
 ParticleState LeapfrogState<Real>::particle_at(std::int64_t place, double time) const {
   ParticleState state;
   state.id = this->id_at(place);
@@ -92,18 +75,8 @@ ParticleState LeapfrogState<Real>::particle_at(std::int64_t place, double time) 
 template <class Real>
 void LeapfrogState<Real>::fail_where(std::int64_t place, std::int64_t kind, const char* (*reason)(std::int64_t kind),
                                      double time, Communicator* ranks) const {
-  if (!ranks) {
-    if (place >= 0) fail(reason(kind), place, time);
-    return;
-  }
-  const std::int64_t none = 4 * std::int64_t{ranks->size()};
-  std::int64_t found = place >= 0 ? 4 * std::int64_t{ranks->rank()} + kind : none;
-  ranks->all_reduce(&found, 1, Reduction::minimum);
-  if (found == none) return;
-  ParticleState state;
-  if (found / 4 == ranks->rank()) state = particle_at(place, time);
-  ranks->broadcast(&state, sizeof state, static_cast<int>(found / 4));
-  throw ParticleFailure(reason(found % 4), state.time, state);
+  pergola::fail_where(
+      {place, kind, time}, reason, [&] { return particle_at(place, time); }, ranks);
 }
 
 template struct LeapfrogState<float>;

@@ -28,15 +28,12 @@ struct LeapfrogState : ParticleStore<Real> {
   Sources<Real> sources() const;
   void save(StateSource& to) const;
   void restore(StateInput& from, Communicator* ranks);
-  /// The id of a particle at a place in memory. With `ranks` it is asked for by all of them, by its place among all.
-  std::uint64_t id_of(std::int64_t place, std::int64_t total, Communicator* ranks) const;
   /// The particle at a place in memory, for the record of a failure.
   ParticleState particle_at(std::int64_t place, double time) const;
   [[noreturn]] void fail(const char* reason, std::int64_t place, double time) const {
     throw ParticleFailure(reason, time, particle_at(place, time));
   }
-  /// Ends the run, on all ranks, where one has a faulty particle; place −1: this one has none. reason(kind), kind from
-  /// 0 to 3, tells it.
+  /// pergola::fail_where() of a particle at a place in memory.
   void fail_where(std::int64_t place, std::int64_t kind, const char* (*reason)(std::int64_t kind), double time,
                   Communicator* ranks) const;
 };

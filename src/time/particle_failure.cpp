@@ -23,6 +23,26 @@ ParticleFailure::ParticleFailure(std::string_view reason, double time, const Par
       time_(time),
       state_(state) {}
 
+void fail_where(const ParticleFault& fault, const char* (*reason)(std::int64_t kind),
+                const std::function<ParticleState()>& state, Communicator* ranks) {
+  if (!ranks) {
+    if (fault.place >= 0) throw ParticleFailure(reason(fault.kind), fault.time, state());
+    return;
+  }
+  const std::int64_t none = 4 * std::int64_t{ranks->size()};
+  std::int64_t found = fault.place >= 0 ? 4 * std::int64_t{ranks->rank()} + fault.kind : none;
+  ranks->all_reduce(&found, 1, Reduction::minimum);
+  if (found == none) return;
+  const auto keeper = static_cast<int>(found / 4);
+  struct {
+    double time = 0;
+    ParticleState state;
+  } told;
+  if (keeper == ranks->rank()) told = {fault.time, state()};
+  ranks->broadcast(&told, sizeof told, keeper);
+  throw ParticleFailure(reason(found % 4), told.time, told.state);
+}
+
 CoincidentParticles with_ids(const CoincidentParticles& collision, std::uint64_t first, std::uint64_t second,
                              double time) {
   return {collision.first(), collision.second(),

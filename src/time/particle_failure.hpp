@@ -1,10 +1,13 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
 #include "base/error.hpp"
 #include "base/vec.hpp"
+#include "comm/communicator.hpp"
+#include "comm/shares.hpp"
 #include "gravity/solver.hpp"
 
 namespace pergola {
@@ -32,6 +35,30 @@ class PERGOLA_API ParticleFailure : public Error {
   double time_;
   ParticleState state_;
 };
+
+/// A particle that cannot go on: its place in memory, −1 where there is none, what is wrong with it, from 0 to 3, and
+/// when.
+struct ParticleFault {
+  std::int64_t place = -1;
+  std::int64_t kind = 0;
+  double time = 0;
+};
+/// Ends the run where this rank, or with `ranks`, which all call it, one of them has a faulty particle: that of the
+/// first rank is told of by reason(kind), with state() of its rank.
+void fail_where(const ParticleFault& fault, const char* (*reason)(std::int64_t kind),
+                const std::function<ParticleState()>& state, Communicator* ranks);
+
+/// The id of a particle of a ParticleStore at a place in memory. With `ranks` all of them ask, by its place among all.
+template <class Store>
+std::uint64_t id_of(const Store& store, std::int64_t place, std::int64_t total, Communicator* ranks) {
+  if (!ranks) return store.id_at(place);
+  const Shares shares{total, ranks->size()};
+  int keeper = 0;
+  while (shares.first(keeper + 1) <= place) ++keeper;
+  std::uint64_t found = keeper == ranks->rank() ? store.id_at(place - shares.first(keeper)) : 0;
+  ranks->broadcast(&found, sizeof found, keeper);
+  return found;
+}
 
 /// The same collision with the ids of the two particles and the time in its message.
 CoincidentParticles with_ids(const CoincidentParticles& collision, std::uint64_t first, std::uint64_t second,

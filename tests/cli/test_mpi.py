@@ -83,9 +83,7 @@ n = 1500
 solver = "direct"
 softening = 0.05
 [time]
-integrator = "leapfrog"
-steps = "{steps}"
-eta = 0.2
+{time}
 [output]
 snapshots_every = 0.125
 energy_every = 0.0625
@@ -196,7 +194,11 @@ class MpiTest(mpi_case.MpiCase):
         self.leave_the_files_of_one(TREE)
 
     def test_ranks_with_a_direct_sum_that_keep_their_own_particles_leave_the_files_of_one(self):
-        self.leave_the_files_of_one(DIRECT.format(steps="block"), resumed=3)
+        time = 'integrator = "leapfrog"\nsteps = "block"\neta = 0.2'
+        self.leave_the_files_of_one(DIRECT.format(time=time), resumed=3)
+
+    def test_ranks_with_hermite_that_keep_their_own_particles_leave_the_files_of_one(self):
+        self.leave_the_files_of_one(DIRECT.format(time='integrator = "hermite"\neta = 0.05'), resumed=3)
 
     def test_ranks_with_treepm_that_keep_their_own_particles_leave_the_files_of_one(self):
         self.leave_the_files_of_one(TREEPM, runs=(2,), resumed=3)

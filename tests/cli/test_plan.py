@@ -220,12 +220,13 @@ snapshots_every = 0
         there.write_text("{}")
         self.bad(2, "plan", config, "--ranks", "2", "--rates", there, says=("there.json", "--json plan"))
 
-    def test_ranks_that_keep_all_particles_save_no_memory(self):
+    def test_ranks_of_hermite_are_foretold_and_save_memory(self):
         config = self.config(COLLAPSE)
-        plan = self.good_json("plan", config, "--device", "cpu", "--ranks", "4")
-        self.assertFalse(plan["ranks"]["spread"])
-        self.assertEqual(plan["ranks"]["device_bytes_per_rank"], plan["memory"]["device_bytes"])
-        self.assertNotIn("efficiency", plan["ranks"])
+        plan = self.good_json("plan", config, "--device", "cpu", "--set", "particles.n=6000", "--ranks", "4")
+        self.assertTrue(plan["ranks"]["spread"])
+        self.assertLess(plan["ranks"]["device_bytes_per_rank"], plan["memory"]["device_bytes"] / 2)
+        self.assertEqual(plan["ranks"]["counted"][0]["n"], 6000)
+        self.assertGreater(plan["ranks"]["efficiency"], 0)
 
     def test_ranks_and_networks_that_are_none_are_refused(self):
         config = self.config(COLLAPSE)

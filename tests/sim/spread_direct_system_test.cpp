@@ -13,6 +13,8 @@ namespace pergola {
 namespace {
 
 const Settings leapfrog{"gravity.solver=direct", "gravity.softening=0.01"};
+const Settings hermite{"gravity.solver=direct", "gravity.softening=0.05", "time.integrator=hermite",
+                       "time.step_max=0.125",   "time.eta=0.5",           "time.eta_start=0.5"};
 
 Settings with(Settings settings, const Settings& more) {
   settings.insert(settings.end(), more.begin(), more.end());
@@ -38,7 +40,7 @@ TEST(SpreadDirectSystem, HasTheBitsOfOneRankWithTheLeapfrog) {
 
 // Steps are then chosen from jerks.
 TEST(SpreadDirectSystem, SofteningMayBeZero) {
-  const Settings unsoftened{"gravity.solver=direct", "gravity.softening=0", "time.adaptive=true", "time.eta=0.1"};
+  const Settings unsoftened{"gravity.solver=direct", "gravity.softening=0", "time.adaptive=true", "time.eta=0.5"};
   expect_bits_of_one_rank(unsoftened, crossing_particles(200, 0), {3});
 }
 
@@ -49,6 +51,48 @@ TEST(SpreadDirectSystem, HasTheBitsOfOneRankWithBlockSteps) {
   EXPECT_LT(end.counts.particle_steps, end.counts.steps * particles.size() / 2);
   expect_bits_of_one_rank(blocks, particles, {3, 7});
   expect_going_on_with_the_same_bits(blocks, with_a_heavy_one(240), {1, 2});
+}
+
+TEST(SpreadDirectSystem, HasTheBitsOfOneRankWithHermite) {
+  const Particles particles = with_a_heavy_one(1300);
+  const Seen end = run_on(1, spread_config(hermite), particles)[1];
+  EXPECT_LT(end.counts.particle_steps, end.counts.steps * particles.size() / 4);
+  expect_bits_of_one_rank(hermite, particles, {2, 3, 4, 7});
+  expect_bits_of_one_rank(hermite, with_a_heavy_one(90), {64});
+}
+
+TEST(SpreadDirectSystem, HasTheBitsOfOneRankWithHermiteOfAnyPrecision) {
+  expect_bits_of_one_rank(with(hermite, {"run.precision=single"}), with_a_heavy_one(200), {3});
+  expect_bits_of_one_rank(with(hermite, {"run.precision=double", "time.corrector_iterations=2"}), with_a_heavy_one(100),
+                          {4});
+}
+
+// Most ranks have no particle, and one is active at a time.
+TEST(SpreadDirectSystem, RanksMayHaveNoneOfTheParticlesOfHermite) {
+  expect_bits_of_one_rank(hermite, crossing_particles(3, 0), {7});
+  expect_bits_of_one_rank(hermite, crossing_particles(1, 0), {2});
+}
+
+TEST(SpreadDirectSystem, HermiteGoesOnWithTheSameBitsOnAnotherNumberOfRanks) {
+  expect_going_on_with_the_same_bits(hermite, with_a_heavy_one(120), {1, 2, 4, 7});
+}
+
+// Rank 0 knows the steps of all.
+TEST(SpreadDirectSystem, KnowsTheStepsOfAllRanks) {
+  const RunConfig config = spread_config(hermite);
+  std::vector<StepClass> found[2];
+  for (const int ranks : {1, 3})
+    run_on_thread_ranks(ranks, [&](Communicator& communicator) {
+      GravitySystem simulation(config, with_a_heavy_one(200), 0, kept_elsewhere(communicator));
+      simulation.run_until(0.3);
+      if (communicator.is_root()) found[ranks / 2] = simulation.step_classes();
+    });
+  ASSERT_GT(found[0].size(), 1u);
+  ASSERT_EQ(found[1].size(), found[0].size());
+  for (std::size_t k = 0; k < found[0].size(); ++k) {
+    EXPECT_EQ(found[1][k].length, found[0][k].length);
+    EXPECT_EQ(found[1][k].particles, found[0][k].particles);
+  }
 }
 
 TEST(SpreadDirectSystem, EachRankKeepsItsShareOnly) { expect_shares(leapfrog); }
@@ -72,9 +116,38 @@ std::vector<std::string> words_of_a_collision(int ranks, const Settings& setting
 }
 
 TEST(SpreadDirectSystem, ParticlesInOnePlaceAreNamedByAllRanks) {
-  const std::string one = words_of_a_collision(1, leapfrog)[0];
-  EXPECT_NE(one.find("ids 21 and 151"), std::string::npos) << one;
-  for (const std::string& several : words_of_a_collision(3, leapfrog)) EXPECT_EQ(several, one);
+  for (const Settings& settings : {leapfrog, hermite}) {
+    const std::string one = words_of_a_collision(1, settings)[0];
+    EXPECT_NE(one.find("ids 21 and 151"), std::string::npos) << one;
+    for (const std::string& several : words_of_a_collision(3, settings)) EXPECT_EQ(several, one);
+  }
+}
+
+/// What each of so many ranks says of two heavy particles that fall onto each other.
+std::vector<std::string> words_of_a_fall(int ranks) {
+  auto particles = crossing_particles(10, 0);
+  for (const std::size_t k : {3u, 8u}) {
+    particles.mass[k] = 10;
+    particles.y[k] = particles.z[k] = particles.vx[k] = particles.vy[k] = particles.vz[k] = 0;
+  }
+  particles.x[3] = 5, particles.x[8] = 5.01;
+  const RunConfig config = spread_config(with(hermite, {"gravity.softening=0", "run.precision=double"}));
+  std::vector<std::string> words(static_cast<std::size_t>(ranks));
+  run_on_thread_ranks(ranks, [&](Communicator& communicator) {
+    GravitySystem simulation(config, particles, 0, kept_elsewhere(communicator));
+    try {
+      simulation.run_until(0.5);
+    } catch (const Error& error) {
+      words[static_cast<std::size_t>(communicator.rank())] = error.what();
+    }
+  });
+  return words;
+}
+
+TEST(SpreadDirectSystem, AParticleWhoseStepIsTooShortIsNamedByAllRanks) {
+  const std::string one = words_of_a_fall(1)[0];
+  EXPECT_NE(one.find("particle id 4 at time"), std::string::npos) << one;
+  for (const std::string& several : words_of_a_fall(4)) EXPECT_EQ(several, one);
 }
 
 }  // namespace
