@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -32,11 +33,12 @@ class DeviceRouting {
   /// Particles that are kept here, and those that arrive here, the ones of rank 0 first.
   std::int64_t kept() const { return kept_; }
   std::int64_t arriving() const { return arriving_; }
-  /// Of the device's memory, where that many particles are kept.
+  /// Of the device's memory, where that many particles are kept. The rooms of messages are of a size whatever the
+  /// particles: where each rank sends each other one as many.
   std::int64_t own_bytes(std::int64_t particles) const {
     Arena count;
     room(*this, count, particles);
-    return count.bytes();
+    return count.bytes() + 2 * std::min(room_bytes, 32 * particles);
   }
 
   /// From values by the particles' places to those of the arriving particles, of several fields at once; all ranks
@@ -75,9 +77,12 @@ class DeviceRouting {
   int rank_bits() const;
   void carry(const Fields& fields, std::size_t value_bytes, bool there);
   template <class Word>
-  void carry_there(const Fields& fields);
-  template <class Word>
-  void carry_back(const Fields& fields);
+  void carry_words(const Fields& fields, bool there);
+  struct Round;
+  Round round(std::int64_t q, std::int64_t most, const std::vector<PlaceRun>& sent,
+              const std::vector<PlaceRun>& got) const;
+  /// Of what goes out in a round, and of what comes in.
+  static constexpr std::int64_t room_bytes = std::int64_t{32} << 20;
 
   Device device_;
   DeviceMessages messages_;
@@ -85,6 +90,7 @@ class DeviceRouting {
   Buffer<std::int64_t> begin_;               // of each rank's in it, and the end
   std::vector<PlaceRun> listed_, arrivals_;  // by rank: numbers in the order, and among the arriving ones
   std::int64_t kept_ = 0, arriving_ = 0;
+  std::int64_t longest_ = 0;  // of what one rank sends to another
 };
 
 }  // namespace pergola

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "device/launch.cuh"
@@ -43,48 +44,22 @@ struct FindBegins {
   }
 };
 
-/// Between the places of kept particles and, for those of this rank, the places of arriving ones, for others a
-/// message.
+/// Between the places of kept particles, as they are listed, and values that stand one after the other, those of each
+/// field for themselves.
 template <class Word>
 struct CarryListed {
   DeviceRouting::Fields fields;
-  const std::uint32_t* order;
-  PlaceRun own;                // in the order
-  std::int64_t own_arrival;    // the first among the arriving ones
-  Word* message;               // of one field after the other
-  std::int64_t message_count;  // of a field
+  const std::uint32_t* order;  // from the first of them on
+  Word* away[DeviceRouting::most_fields];
   bool there;
   __device__ void operator()(std::int64_t k) const {
-    const std::int64_t place = order[k], from_own = k - own.first;
-    const bool stays = from_own >= 0 && from_own < own.count;
-    const std::int64_t other = k < own.first ? k : k - own.count;
+    const std::int64_t place = order[k];
     for (int f = 0; f < fields.count; ++f) {
       Word* const kept = static_cast<Word*>(fields.kept[f]) + place;
-      Word* const away =
-          stays ? static_cast<Word*>(fields.arrived[f]) + own_arrival + from_own : message + f * message_count + other;
       if (there)
-        *away = *kept;
+        away[f][k] = *kept;
       else
-        *kept = *away;
-    }
-  }
-};
-
-/// The messages of a field: values for each rank, or from it, stand one after the other but for the own ones, which are
-/// left out.
-struct Messages {
-  std::vector<Communicator::Outgoing> out;
-  std::vector<Communicator::Incoming> in;
-
-  void add(const std::vector<PlaceRun>& sent, const std::byte* from, const std::vector<PlaceRun>& got, std::byte* to,
-           std::size_t own, std::size_t value_bytes) {
-    for (std::size_t r = 0; r < sent.size(); ++r) {
-      if (r == own) continue;
-      const std::size_t out_bytes = static_cast<std::size_t>(sent[r].count) * value_bytes,
-                        in_bytes = static_cast<std::size_t>(got[r].count) * value_bytes;
-      if (out_bytes > 0) out.push_back({static_cast<int>(r), from, out_bytes});
-      if (in_bytes > 0) in.push_back({static_cast<int>(r), to, in_bytes});
-      from += out_bytes, to += in_bytes;
+        *kept = away[f][k];
     }
   }
 };
@@ -134,65 +109,95 @@ void DeviceRouting::plan(std::int64_t count, void* work) {
   const std::vector<std::size_t> one(size, sizeof(std::int64_t));
   messages_.ranks().all_to_all(sent.data(), one, there.data(), one);
   listed_.assign(size, {}), arrivals_.assign(size, {});
-  arriving_ = 0, kept_ = count;
+  arriving_ = 0, kept_ = count, longest_ = 0;
   for (std::size_t r = 0; r < size; ++r) {
     listed_[r] = {begin[r], sent[r]};
     arrivals_[r] = {std::exchange(arriving_, arriving_ + there[r]), there[r]};
+    if (r != messages_.own_rank()) longest_ = std::max(longest_, sent[r]);
   }
+  messages_.ranks().all_reduce(&longest_, 1, Reduction::maximum);
 }
 
-template <class Word>
-void DeviceRouting::carry_there(const Fields& fields) {
-  const std::size_t own = messages_.own_rank();
-  const PlaceRun stays = listed_[own], arrival = arrivals_[own];
-  const std::int64_t sent = kept_ - stays.count, got = arriving_ - arrival.count;
-  constexpr auto word = static_cast<std::int64_t>(sizeof(Word));
-  std::byte* const out_room = messages_.outgoing(fields.count * sent * word);
-  std::byte* const in_room = messages_.incoming(fields.count * got * word);
-  cuda::launch(
-      "pack particles", kept_, device_.stream(),
-      CarryListed<Word>{fields, order_.data(), stays, arrival.first, reinterpret_cast<Word*>(out_room), sent, true});
-  Messages all;
-  for (int f = 0; f < fields.count; ++f)
-    all.add(listed_, out_room + f * sent * word, arrivals_, in_room + f * got * word, own, sizeof(Word));
-  messages_.exchange(all.out, all.in);
-  const std::int64_t before = arrival.first, after = got - before;
-  for (int f = 0; f < fields.count; ++f) {
-    const std::byte* const of_field = in_room + f * got * word;
-    auto* const to = static_cast<std::byte*>(fields.arrived[f]);
-    messages_.unload(to, of_field, before * word);
-    messages_.unload(to + (before + arrival.count) * word, of_field + before * word, after * word);
+/// Values that go to each rank, and come from it, in one of several rounds: a message for each rank, its fields one
+/// after the other.
+struct DeviceRouting::Round {
+  std::vector<PlaceRun> out, in;            // by rank: numbers in a list
+  std::vector<std::int64_t> out_at, in_at;  // where their messages begin, in values of one field
+  std::int64_t all_out = 0, all_in = 0;
+};
+
+/// Round q, with at most `most` of each rank.
+DeviceRouting::Round DeviceRouting::round(std::int64_t q, std::int64_t most, const std::vector<PlaceRun>& sent,
+                                          const std::vector<PlaceRun>& got) const {
+  Round found;
+  const auto part = [&](const PlaceRun& run, bool own) {
+    const std::int64_t before = std::min(run.count, q * most);
+    return PlaceRun{run.first + before, own ? 0 : std::min(most, run.count - before)};
+  };
+  for (std::size_t r = 0; r < sent.size(); ++r) {
+    const bool own = r == messages_.own_rank();
+    found.out.push_back(part(sent[r], own)), found.in.push_back(part(got[r], own));
+    found.out_at.push_back(found.all_out), found.in_at.push_back(found.all_in);
+    found.all_out += found.out[r].count, found.all_in += found.in[r].count;
   }
+  return found;
 }
 
+/// What stays goes straight. The rest goes in rounds, so that the rooms of messages need not hold all of it.
 template <class Word>
-void DeviceRouting::carry_back(const Fields& fields) {
-  const std::size_t own = messages_.own_rank();
-  const PlaceRun stays = listed_[own], arrival = arrivals_[own];
-  const std::int64_t sent = arriving_ - arrival.count, got = kept_ - stays.count;
+void DeviceRouting::carry_words(const Fields& fields, bool there) {
   constexpr auto word = static_cast<std::int64_t>(sizeof(Word));
-  std::byte* const out_room = messages_.outgoing(fields.count * sent * word);
-  std::byte* const in_room = messages_.incoming(fields.count * got * word);
-  const std::int64_t before = arrival.first, after = sent - before;
-  Messages all;
-  for (int f = 0; f < fields.count; ++f) {
-    std::byte* const of_field = out_room + f * sent * word;
-    const auto* const from = static_cast<const std::byte*>(fields.arrived[f]);
-    messages_.load(of_field, from, before * word);
-    messages_.load(of_field + before * word, from + (before + arrival.count) * word, after * word);
-    all.add(arrivals_, of_field, listed_, in_room + f * got * word, own, sizeof(Word));
+  const auto carry_listed = [&](const PlaceRun& run, const auto& away_of) {
+    CarryListed<Word> carry{fields, order_.data() + run.first, {}, there};
+    for (int f = 0; f < fields.count; ++f) carry.away[f] = away_of(f);
+    cuda::launch("carry particles", run.count, device_.stream(), carry);
+  };
+  const std::size_t own = messages_.own_rank();
+  carry_listed(listed_[own], [&](int f) { return static_cast<Word*>(fields.arrived[f]) + arrivals_[own].first; });
+
+  const std::int64_t others = std::max<std::int64_t>(1, std::ssize(listed_) - 1);
+  const std::int64_t most = std::max<std::int64_t>(1024, room_bytes / (fields.count * word * others));
+  for (std::int64_t q = 0; q * most < longest_; ++q) {
+    const Round now = round(q, most, there ? listed_ : arrivals_, there ? arrivals_ : listed_);
+    Word* const out_room = reinterpret_cast<Word*>(messages_.outgoing(fields.count * now.all_out * word));
+    Word* const in_room = reinterpret_cast<Word*>(messages_.incoming(fields.count * now.all_in * word));
+    const auto out_of = [&](std::size_t r) { return out_room + fields.count * now.out_at[r]; };
+    const auto in_of = [&](std::size_t r) { return in_room + fields.count * now.in_at[r]; };
+    std::vector<Communicator::Outgoing> out;
+    std::vector<Communicator::Incoming> in;
+    for (std::size_t r = 0; r < listed_.size(); ++r) {
+      const PlaceRun& run = now.out[r];
+      if (run.count == 0) continue;
+      if (there) {
+        carry_listed(run, [&](int f) { return out_of(r) + f * run.count; });
+      } else {
+        for (int f = 0; f < fields.count; ++f)
+          messages_.load(out_of(r) + f * run.count, static_cast<const Word*>(fields.arrived[f]) + run.first,
+                         run.count * word);
+      }
+      out.push_back({static_cast<int>(r), out_of(r), static_cast<std::size_t>(fields.count * run.count * word)});
+    }
+    for (std::size_t r = 0; r < listed_.size(); ++r)
+      if (now.in[r].count > 0)
+        in.push_back({static_cast<int>(r), in_of(r), static_cast<std::size_t>(fields.count * now.in[r].count * word)});
+    messages_.exchange(out, in);
+    for (std::size_t r = 0; r < listed_.size(); ++r) {
+      const PlaceRun& run = now.in[r];
+      if (run.count == 0) continue;
+      if (!there) {
+        carry_listed(run, [&](int f) { return in_of(r) + f * run.count; });
+      } else {
+        for (int f = 0; f < fields.count; ++f)
+          messages_.unload(static_cast<Word*>(fields.arrived[f]) + run.first, in_of(r) + f * run.count,
+                           run.count * word);
+      }
+    }
   }
-  messages_.exchange(all.out, all.in);
-  cuda::launch(
-      "unpack particles", kept_, device_.stream(),
-      CarryListed<Word>{fields, order_.data(), stays, arrival.first, reinterpret_cast<Word*>(in_room), got, false});
 }
 
 void DeviceRouting::carry(const Fields& fields, std::size_t value_bytes, bool there) {
   device_.make_current();
-  const auto with = [&](auto word) {
-    there ? carry_there<decltype(word)>(fields) : carry_back<decltype(word)>(fields);
-  };
+  const auto with = [&](auto word) { carry_words<decltype(word)>(fields, there); };
   value_bytes == 8 ? with(std::uint64_t{}) : value_bytes == 4 ? with(std::uint32_t{}) : with(std::uint8_t{});
 }
 

@@ -105,7 +105,10 @@ class DeviceTransposition {
   std::int64_t columns() const { return shares_.columns(); }
   /// Values that stay on this rank: the caller has room for them.
   std::int64_t staying() const { return columns() * planes().count(); }
-  std::int64_t own_bytes() const { return static_cast<std::int64_t>(first_.bytes()); }
+  /// Of the device's memory, with the rooms of its messages.
+  std::int64_t own_bytes() const {
+    return static_cast<std::int64_t>(first_.bytes()) + 2 * bytes(std::max(plane_message(), column_message()));
+  }
 
   void to_columns(Value* planes, Value* columns, const ColumnLayout& layout, Value* staying) {
     Value* const out = reinterpret_cast<Value*>(messages_.outgoing(bytes(plane_message())));
