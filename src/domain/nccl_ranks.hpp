@@ -18,6 +18,9 @@ class NcclRanks {
                         const std::vector<Communicator::Incoming>& in) = 0;
 };
 
+/// Whether this machine has its library.
+bool nccl_is_there();
+
 /// Null on all ranks where one has no such library, or where two share a device, which NCCL refuses. A call of all
 /// ranks.
 std::unique_ptr<NcclRanks> open_nccl_ranks(const Device& device, Communicator& ranks);

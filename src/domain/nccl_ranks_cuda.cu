@@ -101,6 +101,11 @@ std::array<char, 16> name_of(const Device& device) {
 
 }  // namespace
 
+bool nccl_is_there() {
+  NcclLibrary library{};
+  return open_library(library);
+}
+
 std::unique_ptr<NcclRanks> open_nccl_ranks(const Device& device, Communicator& ranks) {
   NcclLibrary library{};
   std::int64_t is_there = open_library(library) ? 1 : 0;

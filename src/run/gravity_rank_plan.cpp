@@ -5,6 +5,7 @@
 
 #include "device/buffer.hpp"
 #include "device/shared_buffer.hpp"
+#include "domain/nccl_ranks.hpp"
 #include "gravity/solver_entry.hpp"
 #include "gravity/tree.hpp"
 #include "gravity/treepm.hpp"
@@ -207,6 +208,16 @@ double staging_rate(const Device& device) {
   return static_cast<double>(bytes) / std::max(out, in);
 }
 
+/// Bytes a second through which messages between GPUs have to go beside the network (domain/device_messages.hpp); 0 on
+/// one machine, and where NCCL carries them.
+double staging_of(const PlanOptions& options, const Device& device, int ranks) {
+  if (ranks <= options.network.ranks_per_node) return 0;
+  if (options.rates) return options.rates->staging_bytes_per_second;
+  if constexpr (cuda_built)
+    if (nccl_is_there()) return 0;
+  return staging_rate(device);
+}
+
 /// Samples that ranks send each other in this process, and what is known by rule of them.
 void run_samples(RankPlan& found, RunShape& shape, const RunConfig& config, const RunPlan& plan, const Device& device,
                  std::map<std::int64_t, DryRun>& of_one_rank) {
@@ -285,10 +296,10 @@ RankPlan plan_gravity_ranks(const RunConfig& given, const RunPlan& plan, const P
                          (box_of(config.gravity).periodic() && config.gravity.mesh.poisson == Poisson::fft);
   if (on_gpus) {
     set_gpu_work(found, plan.stages, counted);
-    found.network.staging_bytes_per_second =
-        options.rates ? options.rates->staging_bytes_per_second : staging_rate(device);
-    for (const TrafficPart& part : shape.by_rule)
-      found.host_bytes = std::max(found.host_bytes, plan.program_bytes + 2 * part.bytes);
+    found.network.staging_bytes_per_second = staging_of(options, device, ranks);
+    if (found.network.staging_bytes_per_second > 0)
+      for (const TrafficPart& part : shape.by_rule)
+        found.host_bytes = std::max(found.host_bytes, plan.program_bytes + 2 * part.bytes);
   } else {
     run_samples(found, shape, config, plan, device, of_one_rank);
   }

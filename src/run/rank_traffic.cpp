@@ -32,7 +32,8 @@ TrafficPart sum_of(const std::vector<TrafficPart>& parts) {
 
 namespace {
 
-/// Values of particles that are routed, in so many messages to each partner: one for each field.
+/// Values of particles that are routed, in so many messages to each partner: on CPUs one for each field, on GPUs one
+/// for those that travel together.
 TrafficPart routed_part(const char* name, double particles_per_rank, const RoutedCopies& routed, double bytes_each,
                         int messages) {
   return {name, particles_per_rank * routed.leaving * routed.imbalance * bytes_each, messages * routed.partners,
@@ -67,7 +68,8 @@ std::vector<TrafficPart> slab_traffic(const SlabMesh& mesh, double particles, in
   // CPUs send those that lie together in memory from where they lie, and a list of the others.
   const int lists = mesh.on_gpus ? 1 : 2;
   const bool masses = mesh.on_gpus || !mesh.equal_masses;
-  TrafficPart there = routed_part("particles to slabs", own, routed, (masses ? 4 : 3) * each, lists * (masses ? 4 : 3));
+  TrafficPart there = routed_part("particles to slabs", own, routed, (masses ? 4 : 3) * each,
+                                  mesh.on_gpus ? 1 : lists * (masses ? 4 : 3));
   add_counts(there, ranks, mesh.on_gpus ? 8 : 16);
   const double row = mesh.on_gpus ? nx : nx + beyond;  // CPUs keep the cells that a row repeats
   const TrafficPart sums{"sums beyond slabs", others(beyond) * ny * row * 8, owners(beyond), to_next};
@@ -77,7 +79,9 @@ std::vector<TrafficPart> slab_traffic(const SlabMesh& mesh, double particles, in
                            turns * std::min(ranks - 1.0, nz - 1), to_all};
   const TrafficPart around{"planes around slabs", fields * others(2 * reach + beyond) * pitch * ny * each,
                            fields * (owners(reach) + owners(beyond + reach)), to_next};
-  return {there, sums, turned, around, routed_part("forces back from slabs", own, routed, 3 * each, 3 * lists)};
+  // On GPUs spectral forces are found, and go back, one component after the other.
+  const int backs = mesh.on_gpus && !spectral ? 1 : 3 * lists;
+  return {there, sums, turned, around, routed_part("forces back from slabs", own, routed, 3 * each, backs)};
 }
 
 std::vector<TrafficPart> forest_traffic(const tree::Forest& forest, int value_bytes, double particles, int ranks,
@@ -87,12 +91,12 @@ std::vector<TrafficPart> forest_traffic(const tree::Forest& forest, int value_by
   // Added up over ranks: halves there and back.
   const TrafficPart counts{"counts of roots", 2 * 8 * static_cast<double>(forest.places()), 2 * deep};
   // Place and mass, and the long range along each axis.
-  TrafficPart there = routed_part("particles to trees", own, routed.own, 7 * each, 7);
+  TrafficPart there = routed_part("particles to trees", own, routed.own, 7 * each, 2);
   add_counts(there, ranks, 8);
-  TrafficPart guests = routed_part("guests of trees", own, routed.guests, 4 * each, 4);
+  TrafficPart guests = routed_part("guests of trees", own, routed.guests, 4 * each, 1);
   add_counts(guests, ranks, 8);
   // Forces in double precision, and once a number of each.
-  const TrafficPart back = routed_part("forces back from trees", own, routed.own, 3 * 8 + 4, 4);
+  const TrafficPart back = routed_part("forces back from trees", own, routed.own, 3 * 8 + 4, 2);
   return {counts, there, guests, back};
 }
 
