@@ -74,11 +74,16 @@ void draw(const ShownProfile& profile, Panels& panels) {
 
 void say_place(const AnalysisSnapshot& snapshot, const ProfiledPlace& place, AnalysisResult& result) {
   const auto& c = place.center.place;
-  result.findings.push_back({fmt::format("center ({}) of {}", place.center.how, snapshot.name), snapshot.units.length,
+  const std::string group = place.group > 0 ? fmt::format("group {}", place.group) : "";
+  const std::string whose = group.empty() ? snapshot.name : fmt::format("{}, {}", snapshot.name, group);
+  result.findings.push_back({fmt::format("center ({}) of {}", place.center.how, whose), snapshot.units.length,
                              fmt::format("{}, {}, {}", to_text(c.x), to_text(c.y), to_text(c.z))});
   if (!(place.r200c > 0)) return;
-  result.findings.push_back({"r200c", snapshot.units.length, place.r200c});
-  result.findings.push_back({"m200c", snapshot.units.mass, place.m200c});
+  const auto of_group = [&group](const char* what) {
+    return group.empty() ? what : fmt::format("{} of {}", what, group);
+  };
+  result.findings.push_back({of_group("r200c"), snapshot.units.length, place.r200c});
+  result.findings.push_back({of_group("m200c"), snapshot.units.mass, place.m200c});
 }
 
 void say_fit(const AnalysisSnapshot& snapshot, const ShownProfile& profile, double r200c, AnalysisResult& result) {

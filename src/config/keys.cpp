@@ -170,8 +170,9 @@ std::vector<ConfigKey> output_keys() {
               "files of a snapshot: with 4 of them snap_000.0.hdf5 to snap_000.3.hdf5; by several ranks at once",
               Range::between(1, 4096), [](auto& c) -> auto& { return c.output.files; }),
           real_key(
-              "output.checkpoint_every_minutes", "wall-clock minutes between checkpoints; 0: only when interrupted",
-              Range::at_least(0), [](auto& c) -> auto& { return c.output.checkpoint_every_minutes; }),
+              "output.checkpoint_every_minutes",
+              "wall-clock minutes between checkpoints; 0: only when interrupted, and at the end", Range::at_least(0),
+              [](auto& c) -> auto& { return c.output.checkpoint_every_minutes; }),
           integer_key(
               "output.checkpoints_kept", "the newest so many; a damaged one falls back to the one before",
               Range::between(1, 1e6), [](auto& c) -> auto& { return c.output.checkpoints_kept; }),

@@ -100,8 +100,9 @@ class Cosmology(harness.CliTest):
         # Profiles of the largest group, with the Hubble flow beside peculiar velocities: a H r = 1/sqrt(a) 100 km/s h r
         # in a universe that matter fills, r in h/Mpc, within the part that is not matter at a = 0.02.
         profile = self.dir / "profiles.hdf5"
-        self.good("analyze", "profiles", file, "--linking", 1.5, "--from", 5, "--to", 20, "--bins", 3, "-o", profile,
-                  "--plot", self.dir / "profiles.svg")
+        said = self.good("analyze", "profiles", file, "--linking", 1.5, "--from", 5, "--to", 20, "--bins", 3,
+                         "-o", profile, "--plot", self.dir / "profiles.svg")
+        self.assertIn(", group 1: ", said)
         with h5py.File(profile) as shells:
             self.assertEqual(shells["species"][()].tolist(), [b"halo"] * 4)
             self.assertEqual(shells["density"].attrs["unit"], b"1e10 Msun/h/(cMpc/h)^3")
