@@ -56,7 +56,7 @@ sanitize() { # preset, what it is, tests to leave out, then options of the sanit
 if [ $sanitizers = yes ] && [ $status -eq 0 ]; then
   # HDF5 keeps memory until the process ends. Left out: tests of many particles on several ranks, whose loops others have.
   many='TreeOfManyParticles|OfAGlassHasTheBits|CountsWhatTheRunWillSend|TheSecondTreeIsCut|UniverseWithTreePmLeave'
-  many+='|SpreadDirect\.(HasTheSums|ParticlesInOne|WhatTravels)'
+  many+='|SpreadDirect\.(HasTheSums|ParticlesInOne|WhatTravels)|SpreadDirectSystem\.(HasTheBits|SofteningMayBeZero)'
   sanitize asan "address and undefined-behaviour sanitizers" "$many" ASAN_OPTIONS=detect_leaks=0 || status=$?
   stage "damaged inputs for every reader: address and undefined-behaviour sanitizers"
   scripts/build.sh asan pergola_fuzz && (export ASAN_OPTIONS=detect_leaks=0 && run_tests build/asan -L fuzz) || status=$?
