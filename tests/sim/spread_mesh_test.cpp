@@ -83,7 +83,7 @@ TEST_P(SpreadMesh, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) { expect_going_o
 
 // All particles are sources in every step, and some of them ask.
 TEST_P(SpreadMesh, HasTheBitsOfOneRankWithBlockSteps) {
-  expect_bits_in_blocks(here(in_blocks({"gravity.mesh.cells=32"})));
+  expect_bits_in_blocks(here(in_blocks({"gravity.mesh.cells=32"})), 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, SpreadMesh, OnEachDevice(), device_test_name);

@@ -144,10 +144,10 @@ inline Particles with_a_clump() {
   return particles;
 }
 
-/// Steps of several levels, in which some particles ask.
-inline void expect_bits_in_blocks(const Settings& settings) {
+/// Steps of several levels, in which some particles ask: less than one in `one_in` in the mean.
+inline void expect_bits_in_blocks(const Settings& settings, int one_in) {
   const Seen end = run_on(1, spread_config(settings), with_a_clump())[1];
-  EXPECT_LT(end.counts.particle_steps, end.counts.steps * with_a_clump().size() * 3 / 4);
+  EXPECT_LT(end.counts.particle_steps, end.counts.steps * with_a_clump().size() / one_in);
   expect_bits_of_one_rank(settings, with_a_clump(), {3});
   expect_going_on_with_the_same_bits(settings, with_a_clump(), {1, 2});
 }

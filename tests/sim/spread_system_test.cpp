@@ -41,13 +41,13 @@ TEST(SpreadSystem, HasTheBitsOfOneRankWithTreePmInOpenSpace) {
 
 // Levels of many steps, and cells of the tree that are kept where few end.
 TEST(SpreadSystem, HasTheBitsOfOneRankWithBlockSteps) {
-  for (const Settings& settings : {in_blocks(tree), in_blocks(open_treepm)}) expect_bits_in_blocks(settings);
+  for (const Settings& settings : {in_blocks(tree), in_blocks(open_treepm)}) expect_bits_in_blocks(settings, 2);
   expect_bits_of_one_rank(in_blocks(tree), crossing_particles(5, 0), {7});
 }
 
 TEST(SpreadSystem, HasTheBitsOfOneRankWithBlockStepsOnAnIsolatedMesh) {
   expect_bits_in_blocks(
-      in_blocks({"gravity.mesh.boundary=isolated", "gravity.mesh.box=2", "gravity.mesh.box_corner=-0.5"}));
+      in_blocks({"gravity.mesh.boundary=isolated", "gravity.mesh.box=2", "gravity.mesh.box_corner=-0.5"}), 1);
 }
 
 // Those of many are half the sum of mass times the potential of a finer tree, which ranks find together.

@@ -25,7 +25,7 @@ TEST_P(SpreadTreePmRuns, HaveTheBitsOfOneRank) {
 }
 
 // Levels of many steps, and cells of the tree that are kept where few end.
-TEST_P(SpreadTreePmRuns, HaveTheBitsOfOneRankWithBlockSteps) { expect_bits_in_blocks(here(in_blocks(treepm))); }
+TEST_P(SpreadTreePmRuns, HaveTheBitsOfOneRankWithBlockSteps) { expect_bits_in_blocks(here(in_blocks(treepm)), 2); }
 
 TEST_P(SpreadTreePmRuns, KeepSharesOnly) { expect_shares(here(treepm)); }
 
