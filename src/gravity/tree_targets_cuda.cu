@@ -13,14 +13,9 @@ namespace pergola {
 template <class State>
 void tree_failure_cuda(const Device& device, std::int64_t place, const Sources<State>& sources,
                        const SolverOptions& options) {
-  const auto on_host = [&](const auto* values) {
-    std::vector<std::remove_const_t<std::remove_pointer_t<decltype(values)>>> host(
-        static_cast<std::size_t>(values ? sources.count : 0));
-    if (!host.empty()) device.memory().to_host(host.data(), values, host.size() * sizeof(host[0]));
-    return host;
-  };
-  const auto x = on_host(sources.x), y = on_host(sources.y), z = on_host(sources.z);
-  const auto species = on_host(sources.species);
+  const auto x = tree::on_host(device, sources.x, sources.count), y = tree::on_host(device, sources.y, sources.count),
+             z = tree::on_host(device, sources.z, sources.count);
+  const auto species = tree::on_host(device, sources.species, sources.count);
   tree_failure(place, sources.count, x.data(), y.data(), z.data(), species.empty() ? nullptr : species.data(), options);
 }
 

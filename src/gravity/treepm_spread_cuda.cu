@@ -341,14 +341,10 @@ void TreePmSpreadCuda<precision>::check(std::int64_t failed) {
   const auto places = domains_->bring_places(shares.first(ranks_->rank()));
   std::int64_t place = std::numeric_limits<std::int64_t>::max();
   if (failed < tree_.count()) place = places[static_cast<std::size_t>(failed)];
-  const auto on_host = [&](const auto* values) {
-    std::vector<std::remove_const_t<std::remove_pointer_t<decltype(values)>>> host(
-        static_cast<std::size_t>(values ? sources_.count : 0));
-    if (!host.empty()) device_.memory().to_host(host.data(), values, host.size() * sizeof(host[0]));
-    return host;
-  };
-  const auto x = on_host(sources_.x), y = on_host(sources_.y), z = on_host(sources_.z);
-  const auto species = on_host(sources_.species);
+  const auto x = tree::on_host(device_, sources_.x, sources_.count),
+             y = tree::on_host(device_, sources_.y, sources_.count),
+             z = tree::on_host(device_, sources_.z, sources_.count);
+  const auto species = tree::on_host(device_, sources_.species, sources_.count);
   Sources<State> kept;
   kept.count = sources_.count;
   kept.x = x.data(), kept.y = y.data(), kept.z = z.data();

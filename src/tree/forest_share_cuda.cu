@@ -7,17 +7,6 @@
 
 namespace pergola::tree {
 
-namespace {
-
-template <class T>
-std::vector<T> on_host(const Device& device, const T* values, std::int64_t count) {
-  std::vector<T> host(static_cast<std::size_t>(count));
-  if (count > 0) device.memory().to_host(host.data(), values, host.size() * sizeof(T));
-  return host;
-}
-
-}  // namespace
-
 /// Ranks have stretches of the roots, in the order of ranks, and so of the particles in the tree's order.
 template <class T>
 void OctreeCuda<T>::save_share(StateBlocks& blocks, const std::vector<std::uint32_t>& places) {

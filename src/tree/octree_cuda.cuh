@@ -12,6 +12,14 @@
 
 namespace pergola::tree {
 
+/// The first values of an array on a device; none of an array that is not there.
+template <class T>
+std::vector<T> on_host(const Device& device, const T* values, std::int64_t count) {
+  std::vector<T> host(static_cast<std::size_t>(values ? count : 0));
+  if (!host.empty()) device.memory().to_host(host.data(), values, host.size() * sizeof(T));
+  return host;
+}
+
 inline constexpr int most_levels = 64;
 
 /// How deep particles are sorted: 16 levels of the upper keys, which nearly always tell them apart, or all 21, or both

@@ -62,13 +62,6 @@ __global__ void spread_kernel(const __grid_constant__ Surveyed all, TreeSpread* 
   atomicAdd(reinterpret_cast<unsigned long long*>(&spread->leaves), static_cast<unsigned long long>(leaves));
 }
 
-template <class T>
-std::vector<T> on_host(const Device& device, const T* values, std::int64_t count) {
-  std::vector<T> host(static_cast<std::size_t>(count));
-  if (count > 0) device.memory().to_host(host.data(), values, host.size() * sizeof(T));
-  return host;
-}
-
 }  // namespace
 
 /// Of the cells as they are now, into device_spread_[which]. In a box of a period above 0, also whether particles have
