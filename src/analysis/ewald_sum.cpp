@@ -4,6 +4,7 @@
 #include <cmath>
 #include <complex>
 
+#include "analysis/ewald_terms.hpp"
 #include "device/parallel.hpp"
 #include "gravity/pair_laws.hpp"
 #include "particles/separation.hpp"
@@ -26,17 +27,11 @@ Complex times(const Complex& a, const Complex& b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-struct Wave {
-  int nx, ny, nz;
-  Vec3<double> k;
-  double weight;
-};
-
 /// Half of all wave vectors (the other half is their complex conjugate), weights doubled.
-std::vector<Wave> waves_of(const Box& box, double alpha) {
+std::vector<EwaldWave> waves_of(const Box& box, double alpha) {
   const double k_max = 2 * alpha * std::sqrt(last_exponent);
   const auto reach = [&](double side) { return static_cast<int>(k_max * side / (2 * pi)); };
-  std::vector<Wave> waves;
+  std::vector<EwaldWave> waves;
   const int mx = reach(box.side.x), my = reach(box.side.y), mz = reach(box.side.z);
   for (int nx = 0; nx <= mx; ++nx)
     for (int ny = -my; ny <= my; ++ny)
@@ -72,9 +67,9 @@ struct WaveReach {
   int x = 0, y = 0, z = 0;
 };
 
-WaveReach reach_of(const std::vector<Wave>& waves) {
+WaveReach reach_of(const std::vector<EwaldWave>& waves) {
   WaveReach reach;
-  for (const Wave& w : waves)
+  for (const EwaldWave& w : waves)
     reach.x = std::max(reach.x, w.nx), reach.y = std::max(reach.y, std::abs(w.ny)),
     reach.z = std::max(reach.z, std::abs(w.nz));
   return reach;
@@ -82,14 +77,14 @@ WaveReach reach_of(const std::vector<Wave>& waves) {
 
 /// Calls body(wave number, e^{ik·x}) for all waves at a place.
 template <class Body>
-void each_wave(const std::vector<Wave>& waves, const WaveReach& reach, const Box& box, const Vec3<double>& x,
+void each_wave(const std::vector<EwaldWave>& waves, const WaveReach& reach, const Box& box, const Vec3<double>& x,
                const Body& body) {
   const Phases px(x.x, box.side.x, reach.x), py(x.y, box.side.y, reach.y), pz(x.z, box.side.z, reach.z);
   for (std::size_t w = 0; w < waves.size(); ++w) body(w, px[waves[w].nx] * py[waves[w].ny] * pz[waves[w].nz]);
 }
 
 /// S(k) = Σ m e^{−ik·x}, in chunks of particles that are added in order.
-std::vector<Complex> structure_factors(const Particles& p, const std::vector<Wave>& waves, const Box& box,
+std::vector<Complex> structure_factors(const Particles& p, const std::vector<EwaldWave>& waves, const Box& box,
                                        int threads) {
   const WaveReach reach = reach_of(waves);
   const std::int64_t n = p.size(), group = 64 * chunk;
@@ -115,38 +110,56 @@ std::vector<Complex> structure_factors(const Particles& p, const std::vector<Wav
 Vec3<double> short_range(const Particles& p, std::size_t target, const Box& box, const Softening& softening,
                          double alpha) {
   const PairLawEntry& law = pair_law(softening.kernel);
-  Vec3<double> sum{0, 0, 0};
+  physics::PairSum<double> sum{};
   for (std::size_t j = 0; j < p.id.size(); ++j) {
     if (j == target) continue;
     const Vec3<double> d = separation<double>({p.x[target], p.y[target], p.z[target]}, {p.x[j], p.y[j], p.z[j]}, box);
     const double epsilon = std::max(softening.epsilon[p.species[j]], softening.epsilon[p.species[target]]);
-    sum = sum + p.mass[j] * physics::ewald_short_range(alpha, d);
-    if (!(dot(d, d) > 0 && epsilon > 0)) continue;
-    // The nearest image softened instead of bare.
-    physics::PairSum<double> change{};
-    law.add_pair(d, p.mass[j], law.softening_number(epsilon * epsilon), change);
-    physics::add_pair<false, false>(d, d, -p.mass[j], physics::rsqrt(dot(d, d)), change);
-    sum = sum + Vec3<double>{change.ax, change.ay, change.az};
+    const double number = law.softening_number(epsilon * epsilon);
+    physics::add_ewald_pair(
+        alpha, d, p.mass[j],
+        [&](const Vec3<double>& at, double mass, physics::PairSum<double>& to) { law.add_pair(at, mass, number, to); },
+        sum);
   }
-  return sum;
+  return {sum.ax, sum.ay, sum.az};
+}
+
+/// Both sums on the CPU.
+EwaldSums sums_on_cpu(const Particles& particles, const std::vector<std::int64_t>& places, const Box& box,
+                      const Softening& softening, double alpha, const std::vector<EwaldWave>& waves, int threads) {
+  EwaldSums sums{structure_factors(particles, waves, box, threads), std::vector<Vec3<double>>(places.size())};
+  parallel_for(threads, static_cast<std::int64_t>(places.size()), [&](std::int64_t t) {
+    const auto k = static_cast<std::size_t>(t);
+    sums.short_range[k] = short_range(particles, static_cast<std::size_t>(places[k]), box, softening, alpha);
+  });
+  return sums;
+}
+
+EwaldSums sums_of(const Particles& particles, const std::vector<std::int64_t>& places, const Box& box,
+                  const Softening& softening, double alpha, const std::vector<EwaldWave>& waves, const Device& device) {
+  const bool built_in = softening.kernel == SofteningKernel::plummer || softening.kernel == SofteningKernel::spline;
+  if (device.is_cuda() && built_in) {
+    if constexpr (cuda_built) return ewald_sums_cuda(particles, places, box, softening, alpha, waves, device);
+  }
+  return sums_on_cpu(particles, places, box, softening, alpha, waves, device.threads());
 }
 
 }  // namespace
 
 ForceResult ewald_sum(const Particles& particles, const std::vector<std::int64_t>& places, const Box& box,
-                      const Softening& softening, double gravitational_constant, int threads) {
+                      const Softening& softening, double gravitational_constant, const Device& device) {
   const double alpha = split / std::min({box.side.x, box.side.y, box.side.z});
   const auto waves = waves_of(box, alpha);
-  const auto factors = structure_factors(particles, waves, box, threads);
   const WaveReach reach = reach_of(waves);
+  const auto sums = sums_of(particles, places, box, softening, alpha, waves, device);
   ForceResult result;
   for (auto* axis : {&result.ax, &result.ay, &result.az}) axis->resize(places.size());
-  parallel_for(threads, static_cast<std::int64_t>(places.size()), [&](std::int64_t t) {
+  parallel_for(device.threads(), static_cast<std::int64_t>(places.size()), [&](std::int64_t t) {
     const auto k = static_cast<std::size_t>(t), i = static_cast<std::size_t>(places[k]);
-    Vec3<double> a = short_range(particles, i, box, softening, alpha);
+    Vec3<double> a = sums.short_range[k];
     each_wave(waves, reach, box, {particles.x[i], particles.y[i], particles.z[i]},
               [&](std::size_t w, const Complex& phase) {
-                a = a - waves[w].weight * times(phase, factors[w]).imag() * waves[w].k;
+                a = a - waves[w].weight * times(phase, sums.factors[w]).imag() * waves[w].k;
               });
     result.ax[k] = gravitational_constant * a.x;
     result.ay[k] = gravitational_constant * a.y;

@@ -33,7 +33,7 @@ ForceResult at_places(const ForceResult& all, const std::vector<std::int64_t>& p
 ForceResult reference_forces(const SolverOptions& options, const Device& device, const Particles& particles,
                              const std::vector<std::int64_t>& places) {
   if (const Box box = box_of(options); box.periodic())
-    return ewald_sum(particles, places, box, options.softening, options.gravitational_constant, device.threads());
+    return ewald_sum(particles, places, box, options.softening, options.gravitational_constant, device);
   auto exact = options;
   exact.solver = direct_info().name;
   exact.precision = Precision::double_;

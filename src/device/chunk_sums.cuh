@@ -8,31 +8,37 @@ namespace pergola::cuda {
 
 inline constexpr int sum_threads = 256;
 
-/// One block per chunk: each thread adds every 256th number, then the threads of a warp and the warps are added in a
-/// fixed order.
+/// Adds up the sums of a block's threads in a fixed order, first of a warp, then of the warps, and calls
+/// take(k, total of the k-th number).
+template <int count, class Take>
+__device__ void add_threads(Terms<count> sum, const Take& take) {
+  constexpr int warps = sum_threads / 32;
+  __shared__ double of_warp[warps][count];
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+#pragma unroll
+  for (int k = 0; k < count; ++k) {
+    for (int apart = 16; apart > 0; apart /= 2) sum.value[k] += __shfl_xor_sync(0xffffffffu, sum.value[k], apart);
+    if (lane == 0) of_warp[warp][k] = sum.value[k];
+  }
+  __syncthreads();
+  if (static_cast<int>(threadIdx.x) >= count) return;
+  double all = 0;
+  for (int w = 0; w < warps; ++w) all += of_warp[w][threadIdx.x];
+  take(static_cast<int>(threadIdx.x), all);
+}
+
+/// One block per chunk: each thread adds every 256th number, then the threads are added up.
 template <class Body>
 __global__ void __launch_bounds__(sum_threads) sum_chunks(std::int64_t n, Body body, Terms<Body::count>* parts) {
-  constexpr int warps = sum_threads / 32;
-  __shared__ double of_warp[warps][Body::count];
   const std::int64_t begin = std::int64_t{blockIdx.x} * sum_chunk;
   const std::int64_t end = begin + sum_chunk < n ? begin + sum_chunk : n;
-  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   Terms<Body::count> sum;
   for (std::int64_t i = begin + threadIdx.x; i < end; i += sum_threads) {
     const Terms<Body::count> one = body(i);
 #pragma unroll
     for (int k = 0; k < Body::count; ++k) sum.value[k] += one.value[k];
   }
-#pragma unroll
-  for (int k = 0; k < Body::count; ++k) {
-    for (int apart = 16; apart > 0; apart /= 2) sum.value[k] += __shfl_xor_sync(0xffffffffu, sum.value[k], apart);
-    if (lane == 0) of_warp[warp][k] = sum.value[k];
-  }
-  __syncthreads();
-  if (static_cast<int>(threadIdx.x) >= Body::count) return;
-  double all = 0;
-  for (int w = 0; w < warps; ++w) all += of_warp[w][threadIdx.x];
-  parts[blockIdx.x].value[threadIdx.x] = all;
+  add_threads(sum, [parts](int k, double all) { parts[blockIdx.x].value[k] = all; });
 }
 
 /// The sums of body(i) for i = 0 … n − 1, chunk by chunk. Waits.

@@ -81,7 +81,7 @@ class TreePm : public DeviceTest {
   Compared compare(const SolverOptions& o, const Particles& p, std::int64_t sample = 200) const {
     const auto found = forces(o, p);
     const auto places = sample_places(p.size(), sample);
-    const auto exact = ewald_sum(p, places, box, o.softening, o.gravitational_constant, 2);
+    const auto exact = ewald_sum(p, places, box, o.softening, o.gravitational_constant, Device::open("cpu", 2));
     ForceResult some;
     double differences = 0, squares = 0;
     for (std::size_t k = 0; k < places.size(); ++k) {
@@ -145,7 +145,7 @@ TEST_P(TreePm, KeepsItInABoxThatIsNoCube) {
   set_box(o, brick);
   const auto places = sample_places(p.size(), 60);
   const auto all = forces(o, p);
-  const auto exact = ewald_sum(p, places, brick, o.softening, o.gravitational_constant, 2);
+  const auto exact = ewald_sum(p, places, brick, o.softening, o.gravitational_constant, Device::open("cpu", 2));
   ForceResult some;
   for (const std::int64_t place : places) {
     const auto i = static_cast<std::size_t>(place);
