@@ -202,9 +202,24 @@ KnownPotentials spread_potentials(const std::shared_ptr<Communicator>& ranks, co
   return potentials_from(*make_spread_solver<double>(finer, own.device(), ranks), own);
 }
 
+/// The sum over all pairs on a GPU, by rank 0: it is asked for where particles are few.
+double gathered_direct_energy(Communicator& ranks, const ShownParticles& own, const SolverOptions& gravity) {
+  const Particles here = fetch(own);
+  Particles all;
+  all.id = gather_on_root(ranks, here.id), all.species = gather_on_root(ranks, here.species);
+  all.mass = gather_on_root(ranks, here.mass);
+  all.x = gather_on_root(ranks, here.x), all.y = gather_on_root(ranks, here.y), all.z = gather_on_root(ranks, here.z);
+  all.vx = gather_on_root(ranks, here.vx), all.vy = gather_on_root(ranks, here.vy);
+  all.vz = gather_on_root(ranks, here.vz);
+  double energy = 0;
+  on_root(ranks, [&] { energy = direct_energy(*show_particles(own.device(), all), gravity); });
+  return share_value(ranks, energy);
+}
+
 /// The sum over all pairs: every rank finds the potentials of its own.
 double spread_direct_energy(const std::shared_ptr<Communicator>& ranks, const ShownParticles& own,
                             SolverOptions gravity) {
+  if (own.device().is_cuda()) return gathered_direct_energy(*ranks, own, gravity);
   gravity.precision = Precision::double_;
   const ShownPlaces<double> places(own);
   const Buffer<double> potentials =

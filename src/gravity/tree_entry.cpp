@@ -95,9 +95,11 @@ std::unique_ptr<Solver<Real>> make_tree(const SolverOptions& options, const Devi
 template <class Real>
 std::unique_ptr<Solver<Real>> make_spread(const SolverOptions& options, const Device& device,
                                           std::shared_ptr<Communicator> ranks) {
-  if (device.is_cuda()) return nullptr;
   if (const auto conflict = check_tree(options)) throw Error(ErrorKind::input, conflict->key + ": " + conflict->why);
   if (in_periodic_box(options)) return make_spread_treepm<Real>(options, device, std::move(ranks));
+  if (device.is_cuda()) {
+    if constexpr (cuda_built) return make_spread_tree_cuda<Real>(options, device, std::move(ranks));
+  }
   return make_spread_tree<Real>(options, device, std::move(ranks));
 }
 

@@ -122,14 +122,15 @@ void TreeTargetsCuda<State, Pair>::start_status(std::int64_t counters) {
 template <class State, class Pair>
 template <class Space>
 bool TreeTargetsCuda<State, Pair>::try_walk(const Tree& on, const Space& space, const tree::Opening& opening,
-                                            const WalkMemory& memory, const tree::WalkOutput& out, bool all,
+                                            const WalkMemory& memory, const tree::ServedCells& cells,
+                                            const tree::MissingCells& missing, const tree::WalkOutput& out,
                                             tree::WalkStatus& status) {
-  const int levels = on.level_count();
+  const int levels = static_cast<int>(cells.counts.size());
   start_status(levels + on.cells() / at_once + 2);
   std::uint32_t* counter = counters_.data();
   const auto view = on.view();
   const auto stream = device_.stream();
-  const std::uint32_t* const which = all ? nullptr : active_list_.data();
+  const std::uint32_t* const which = cells.list;
   tree::TraverseJob<decltype(tree::reach_of(space))> look;
   look.space = tree::reach_of(space);
   look.record = view.record, look.link = view.link, look.parent = view.parent, look.acceleration = view.acceleration;
@@ -137,6 +138,7 @@ bool TreeTargetsCuda<State, Pair>::try_walk(const Tree& on, const Space& space, 
   look.support = static_cast<float>(view.support);
   look.opening = opening;
   look.status = status_.data();
+  look.missing = missing;
   tree::SumJob<Pair, Space> sum{space, view, {}, memory.lists, memory.local, memory.field, out, status_.data(), {}};
   std::vector<tree::WalkTargets> pieces;  // that have parents
   std::uint32_t begin = 0, filled = 0;    // of this batch
@@ -163,7 +165,7 @@ bool TreeTargetsCuda<State, Pair>::try_walk(const Tree& on, const Space& space, 
     look.from = memory.passes[(level + 1) % 2];
     look.to = memory.passes[level % 2];
     look.to.pool.used = counter++;
-    for (std::uint32_t left = targets_of(on, level, all); left > 0;) {
+    for (std::uint32_t left = cells.counts[static_cast<std::size_t>(level)]; left > 0;) {
       look.targets = {which, begin + filled, std::min(at_once - filled, left)};
       look.lists = memory.lists;
       look.lists.head += filled;
@@ -202,7 +204,20 @@ std::int64_t TreeTargetsCuda<State, Pair>::serve(Tree& on, const Space& space, c
                                                  const std::function<void()>& begin) {
   const bool all = !targets.index && targets.count == on.count();
   if (!all) mark_active(on, targets);
-  out.slot = all ? nullptr : slot_.data();
+  tree::ServedCells cells;
+  for (int level = 0; level < on.level_count(); ++level)
+    cells.counts.push_back(all ? on.level_begin(level + 1) - on.level_begin(level)
+                               : active_count_[static_cast<std::size_t>(level)]);
+  if (!all) cells.list = active_list_.data(), cells.slot = slot_.data();
+  return serve(on, space, opening, cells, {}, out, begin);
+}
+
+template <class State, class Pair>
+template <class Space>
+std::int64_t TreeTargetsCuda<State, Pair>::serve(Tree& on, const Space& space, const tree::Opening& opening,
+                                                 const tree::ServedCells& served, const tree::MissingCells& missing,
+                                                 tree::WalkOutput out, const std::function<void()>& begin) {
+  out.slot = served.slot;
   const double cells = on.cells(), together = std::min(on.cells(), at_once);
   while (true) {
     begin();
@@ -210,7 +225,7 @@ std::int64_t TreeTargetsCuda<State, Pair>::serve(Tree& on, const Space& space, c
     const std::int64_t bytes = lay_out(on.cells(), opening.order, nullptr, memory);
     lay_out(on.cells(), opening.order, on.arena(bytes), memory);
     tree::WalkStatus status;
-    if (try_walk(on, space, opening, memory, out, all, status))
+    if (try_walk(on, space, opening, memory, served, missing, out, status))
       return status.failed == std::numeric_limits<unsigned long long>::max() ? on.count()
                                                                              : static_cast<std::int64_t>(status.failed);
     list_segments_ = std::max(list_segments_, 1.25 * status.lists_most / together);
@@ -224,6 +239,15 @@ template class TreeTargetsCuda<double, double>;
 template std::int64_t TreeTargetsCuda<float, float>::serve(Tree&, const tree::OpenSpace&, const tree::Opening&,
                                                            const Targets&, tree::WalkOutput,
                                                            const std::function<void()>&);
+template std::int64_t TreeTargetsCuda<float, float>::serve(Tree&, const tree::OpenSpace&, const tree::Opening&,
+                                                           const tree::ServedCells&, const tree::MissingCells&,
+                                                           tree::WalkOutput, const std::function<void()>&);
+template std::int64_t TreeTargetsCuda<double, float>::serve(Tree&, const tree::OpenSpace&, const tree::Opening&,
+                                                            const tree::ServedCells&, const tree::MissingCells&,
+                                                            tree::WalkOutput, const std::function<void()>&);
+template std::int64_t TreeTargetsCuda<double, double>::serve(Tree&, const tree::OpenSpace&, const tree::Opening&,
+                                                             const tree::ServedCells&, const tree::MissingCells&,
+                                                             tree::WalkOutput, const std::function<void()>&);
 template std::int64_t TreeTargetsCuda<float, float>::serve(Tree&, const tree::ShortRangeBox<float>&,
                                                            const tree::Opening&, const Targets&, tree::WalkOutput,
                                                            const std::function<void()>&);

@@ -29,6 +29,10 @@ class TreeTargetsCuda {
   template <class Space>
   std::int64_t serve(Tree& on, const Space& space, const tree::Opening& opening, const Targets& targets,
                      tree::WalkOutput out, const std::function<void()>& begin);
+  /// The same of these cells only. Where some of what they meet is missing, answers are not good.
+  template <class Space>
+  std::int64_t serve(Tree& on, const Space& space, const tree::Opening& opening, const tree::ServedCells& cells,
+                     const tree::MissingCells& missing, tree::WalkOutput out, const std::function<void()>& begin);
   /// Bytes for a tree of n particles with its walk; others use so much of the tree's arena.
   std::int64_t device_bytes(std::int64_t n, int order, const tree::TreeSoftening& softening, const tree::Forest& forest,
                             std::int64_t arena_of_others) const;
@@ -57,10 +61,8 @@ class TreeTargetsCuda {
   void start_status(std::int64_t counters);
   template <class Space>
   bool try_walk(const Tree& on, const Space& space, const tree::Opening& opening, const WalkMemory& memory,
-                const tree::WalkOutput& out, bool all, tree::WalkStatus& status);
-  std::uint32_t targets_of(const Tree& on, int level, bool all) const {
-    return all ? on.level_begin(level + 1) - on.level_begin(level) : active_count_[static_cast<std::size_t>(level)];
-  }
+                const tree::ServedCells& cells, const tree::MissingCells& missing, const tree::WalkOutput& out,
+                tree::WalkStatus& status);
 
   Device device_;
   /// Segments of lists: per target served together, and per cell of the tree.

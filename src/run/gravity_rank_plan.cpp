@@ -295,14 +295,15 @@ RankPlan plan_gravity_ranks(const RunConfig& given, const RunPlan& plan, const P
   shape.mesh_is_shared = solver_entry(config.gravity.solver).cost != StepCost::cells ||
                          (box_of(config.gravity).periodic() && config.gravity.mesh.poisson == Poisson::fft);
   if (on_gpus) {
-    set_gpu_work(found, plan.stages, counted);
     found.network.staging_bytes_per_second = staging_of(options, device, ranks);
     if (found.network.staging_bytes_per_second > 0)
       for (const TrafficPart& part : shape.by_rule)
         found.host_bytes = std::max(found.host_bytes, plan.program_bytes + 2 * part.bytes);
-  } else {
-    run_samples(found, shape, config, plan, device, of_one_rank);
   }
+  if (on_gpus && !shape.by_rule.empty())
+    set_gpu_work(found, plan.stages, counted);
+  else
+    run_samples(found, shape, config, plan, device, of_one_rank);
   const double share = grown / ranks * (plan.device_bytes + plan.host_bytes - plan.program_bytes);
   found.constant_bytes = std::max(0.0, found.device_bytes + found.host_bytes - share);
   foretell_ranks(found, shape);

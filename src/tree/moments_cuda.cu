@@ -259,8 +259,8 @@ __global__ void __launch_bounds__(warps_per_block * 32)
 /// A warp estimates the acceleration at the centre of one cell, as estimate_acceleration(). around: its root.
 template <class Space>
 __device__ float estimate(const CellRecord* record, std::uint32_t target, const RootsAround& around,
-                          [[maybe_unused]] const Space& space, const Vec3<float>& rest, std::uint32_t* stack,
-                          int lane) {
+                          [[maybe_unused]] const Space& space, const Vec3<float>& rest, const MissingCells& missing,
+                          std::uint32_t* stack, int lane) {
   const CellRecord t = record[target];
   float ax = 0, ay = 0, az = 0;
   int depth = 0;
@@ -278,7 +278,8 @@ __device__ float estimate(const CellRecord* record, std::uint32_t target, const 
     const int count = min(min(depth, 32), room);
     depth -= count;
     bool valid = lane < count;
-    const CellRecord s = record[valid ? stack[depth + lane] : target];
+    const std::uint32_t source = valid ? stack[depth + lane] : target;
+    const CellRecord s = record[source];
     __syncwarp();
     const Vec3<double> apart = separation({t.x, t.y, t.z}, {s.x, s.y, s.z}, space);
     const float dx = static_cast<float>(apart.x), dy = static_cast<float>(apart.y), dz = static_cast<float>(apart.z);
@@ -288,7 +289,11 @@ __device__ float estimate(const CellRecord* record, std::uint32_t target, const 
       valid = valid && square < reach * reach;
     }
     const bool far = s.r * s.r <= estimate_angle * estimate_angle * square;
-    const std::uint32_t mine = valid && !far ? s.children() : 0;
+    std::uint32_t mine = valid && !far ? s.children() : 0;
+    if (mine > 0 && s.child == elsewhere) {
+      missing.note(source);
+      mine = 0;
+    }
     const std::uint32_t before = lanes_scan(mine, lane);
     for (std::uint32_t c = 0; c < mine; ++c) stack[depth + static_cast<int>(before - mine + c)] = s.child + c;
     depth += static_cast<int>(__shfl_sync(all_lanes, before, 31));
@@ -312,12 +317,14 @@ template <class Space, class Rest>
 __global__ void __launch_bounds__(warps_per_block * 32)
     estimate_kernel(const CellRecord* record, const CellLink* link, const std::uint32_t* parent,
                     const __grid_constant__ RootsView roots, std::uint32_t cells, const __grid_constant__ Space space,
-                    const __grid_constant__ Rest rest, std::uint32_t per_warp, unsigned* acceleration) {
+                    const __grid_constant__ Rest rest, const __grid_constant__ PartOfTree part, std::uint32_t per_warp,
+                    unsigned* acceleration) {
   __shared__ std::uint32_t stacks[warps_per_block][estimate_stack];
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::uint32_t first = (blockIdx.x * warps_per_block + threadIdx.x / 32) * per_warp;
   const std::uint32_t cell = first + static_cast<std::uint32_t>(lane);
-  const bool group = cell < first + per_warp && cell < cells && is_group(link, parent, cell);
+  const bool group = cell < first + per_warp && cell < cells && is_group(link, parent, cell) &&
+                     !(cell < part.top && part.not_own[cell]);
   unsigned groups = __ballot_sync(all_lanes, group);
   float mine = 0;
   for (; groups != 0; groups &= groups - 1) {
@@ -327,7 +334,8 @@ __global__ void __launch_bounds__(warps_per_block * 32)
     if (roots.level > 0)
       while (parent[root] != root) root = parent[root];
     const RootsAround around(roots, root);
-    const float a = estimate(record, target, around, space, rest.mean(target), stacks[threadIdx.x / 32], lane);
+    const float a =
+        estimate(record, target, around, space, rest.mean(target), part.missing, stacks[threadIdx.x / 32], lane);
     if (lane == k) mine = a;
   }
   if (!group) return;
@@ -344,13 +352,13 @@ __global__ void __launch_bounds__(warps_per_block * 32)
 template <class Space, class Rest>
 void launch_estimate(const CellRecord* record, const CellLink* link, const std::uint32_t* parent,
                      const RootsView& roots, std::uint32_t cells, const Space& space, const Rest& rest,
-                     float* acceleration, Stream stream) {
+                     const PartOfTree& part, float* acceleration, Stream stream) {
   const auto s = cuda::handle(stream);
   // Larger than any.
   cuda::check(cudaMemsetAsync(acceleration, 0x7f, cells * sizeof(float), s), "tree estimate");
   const std::uint32_t per_warp = cells <= few_cells ? 1 : cells_per_warp, per_block = warps_per_block * per_warp;
   estimate_kernel<<<(cells + per_block - 1) / per_block, warps_per_block * 32, 0, s>>>(
-      record, link, parent, roots, cells, space, rest, per_warp, reinterpret_cast<unsigned*>(acceleration));
+      record, link, parent, roots, cells, space, rest, part, per_warp, reinterpret_cast<unsigned*>(acceleration));
   cuda::check(cudaGetLastError(), "tree estimate");
 }
 
@@ -379,14 +387,14 @@ void parents_cuda(const UpwardPassCuda<T>& pass, int order, std::uint32_t begin,
 }
 
 void estimate_cuda(const CellRecord* record, const CellLink* link, const std::uint32_t* parent, std::uint32_t cells,
-                   float* acceleration, Stream stream) {
-  launch_estimate(record, link, parent, {}, cells, OpenSpace(), NoRest(), acceleration, stream);
+                   float* acceleration, Stream stream, const PartOfTree& part) {
+  launch_estimate(record, link, parent, {}, cells, OpenSpace(), NoRest(), part, acceleration, stream);
 }
 
 void estimate_cuda(const CellRecord* record, const CellLink* link, const std::uint32_t* parent, const RootsView& roots,
                    std::uint32_t cells, const ShortRangeBox<float>& box, const RestOfAcceleration& rest,
                    float* acceleration, Stream stream) {
-  launch_estimate(record, link, parent, roots, cells, box, MeanRest{rest}, acceleration, stream);
+  launch_estimate(record, link, parent, roots, cells, box, MeanRest{rest}, {}, acceleration, stream);
 }
 
 template <class Real>

@@ -2,6 +2,7 @@
 // CUDA only: the upward pass, and the accelerations that the opening test compares with.
 #include "device/device.hpp"
 #include "tree/cells_cuda.cuh"
+#include "tree/missing_cuda.cuh"
 #include "tree/octree_cpu.hpp"
 #include "tree/roots_cuda.cuh"
 #include "tree/walk.hpp"
@@ -39,9 +40,16 @@ void leaves_cuda(const UpwardPassCuda<T>& pass, const Points<Real>& points, int 
 template <class T>
 void parents_cuda(const UpwardPassCuda<T>& pass, int order, std::uint32_t begin, std::uint32_t end, Stream stream);
 
-/// Accelerations of groups and of all cells above them, the smallest of those below; tree/estimate.hpp.
+/// Accelerations of groups and of all cells above them, the smallest of those below; tree/estimate.hpp. Where ranks
+/// have parts of the tree: `not_own` says of the first `top` cells that they hold no particles of this rank, and what
+/// is not here is missing.
+struct PartOfTree {
+  const std::uint8_t* not_own = nullptr;
+  std::uint32_t top = 0;
+  MissingCells missing;
+};
 void estimate_cuda(const CellRecord* record, const CellLink* link, const std::uint32_t* parent, std::uint32_t cells,
-                   float* acceleration, Stream stream);
+                   float* acceleration, Stream stream, const PartOfTree& part = {});
 
 /// What all else than the short range does, as far as the estimate asks for it: the mean over the particles of each
 /// group, in the tree's units. Per cell.

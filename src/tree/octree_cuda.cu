@@ -293,7 +293,7 @@ bool OctreeCuda<T>::split_cells(KeyDepth depth) {
                           depth == KeyDepth::coarse ? coarse_unsorted_bits : 0, depth == KeyDepth::both};
   start_cells<<<1, most_levels + 1, 0, stream>>>(report, static_cast<std::uint32_t>(count_), link_.data(),
                                                  parent_.data());
-  if (forest_.level > 0) start_roots();
+  start_level();
   // As many levels as there were the last time, and one that may have come since.
   const int at_a_time = expected_levels_ + 1;
   // Eight lanes for a cell; one of more than leaf_capacity particles is split, and a level has others too.
@@ -434,6 +434,9 @@ template bool OctreeCuda<double>::sum_masses(const Points<double>&, std::int64_t
 template void OctreeCuda<float>::find_rest(const float*, double, float*);
 template void OctreeCuda<float>::find_rest(const double*, double, float*);
 template void OctreeCuda<double>::find_rest(const double*, double, float*);
+template void OctreeCuda<float>::sort_points(const Points<float>&, const SofteningDigit&, KeyDepth);
+template void OctreeCuda<float>::sort_points(const Points<double>&, const SofteningDigit&, KeyDepth);
+template void OctreeCuda<double>::sort_points(const Points<double>&, const SofteningDigit&, KeyDepth);
 template void OctreeCuda<float>::upward(const Points<float>&, const TreeSoftening&, int, bool);
 template void OctreeCuda<float>::upward(const Points<double>&, const TreeSoftening&, int, bool);
 template void OctreeCuda<double>::upward(const Points<double>&, const TreeSoftening&, int, bool);

@@ -55,6 +55,7 @@ template <class T>
 class OctreeCuda {
  public:
   explicit OctreeCuda(const Device& device) : device_(device) {}
+  virtual ~OctreeCuda() = default;
 
   /// As OctreeCpu::build, with the roots of a forest. Waits for the device once, to learn of levels, frame and crowded
   /// keys.
@@ -95,7 +96,8 @@ class OctreeCuda {
   int level_count() const { return level_count_; }
   /// Cells level_begin(l) … level_begin(l + 1) − 1 are those of level l.
   std::uint32_t level_begin(int level) const { return level_begin_[level]; }
-  std::uint32_t cells() const { return level_begin_[level_count_]; }
+  /// With those that were fetched of other ranks.
+  std::uint32_t cells() const { return level_begin_[level_count_] + fetched_cells_; }
   std::uint32_t roots_count() const { return level_begin_[1]; }
   RootsView roots() const;
   const std::uint32_t* order() const { return place_.data(); }
@@ -144,7 +146,12 @@ class OctreeCuda {
   void know_spread();
   void take(const SavedTree& saved, bool periodic);
 
- private:
+ protected:
+  /// The cells of level 0, where these are not the one root.
+  virtual void start_level() {
+    if (forest_.level > 0) start_roots();
+  }
+
   /// What refresh() builds on.
   struct Skeleton {
     std::int64_t count = 0;
@@ -176,7 +183,8 @@ class OctreeCuda {
   ForestShare share_;
   std::uint32_t level_begin_[most_levels + 2] = {};
   int level_count_ = 0, expected_levels_ = 15;
-  std::uint64_t* keys_ = nullptr;  // in the arena: sorted ones, after sort_keys()
+  std::uint32_t fetched_cells_ = 0;  // after all others; tree/spread_octree_cuda.cuh
+  std::uint64_t* keys_ = nullptr;    // in the arena: sorted ones, after sort_keys()
   Buffer<std::byte> arena_, sort_scratch_;
   Buffer<std::uint64_t> lower_;
   Buffer<double> partial_;

@@ -1,7 +1,6 @@
 #include "tree/top_tree.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <optional>
 
@@ -45,51 +44,51 @@ void collect_leaves(TopTree& top, const std::vector<std::int64_t>& weight, int r
 /// A cell that is to be split, with this rank's keys in it.
 struct Wide {
   std::uint32_t cell;
-  std::uint32_t begin, end;
+  KeyRanges::Range range;
 };
 
 /// Splits cells by the highest digit in which keys of any rank differ; children that are wide are split next.
 class Splitter {
  public:
-  Splitter(Communicator& ranks, const std::uint64_t* keys, std::int64_t count, std::int64_t total,
-           const std::vector<std::int64_t>& weight_before)
-      : ranks_(ranks), keys_(keys), weight_before_(weight_before), weight_{weight_before.back()} {
+  Splitter(Communicator& ranks, const KeyRanges& keys, std::int64_t total)
+      : ranks_(ranks), keys_(keys), weight_{keys.weight({0, static_cast<std::uint32_t>(keys.count())})} {
     ranks_.all_reduce(weight_.data(), 1, Reduction::sum);
     width_.emplace(total, weight_[0], ranks.size());
     Cells& cells = top.cells;
     cells.link.assign(1, {0, static_cast<std::uint32_t>(total), 0, 0});
     cells.parent.assign(1, 0);
-    range_.push_back({0, 0, static_cast<std::uint32_t>(count)});
+    range_.push_back({0, {0, static_cast<std::uint32_t>(keys.count())}});
     if (width_->is_wide(total, weight_[0])) wide_ = range_;
     while (!wide_.empty()) split();
     cells.level_begin = {0, cells.size()};
     collect_leaves(top, weight_, ranks_.size());
-    for (TopTree::Leaf& leaf : top.leaves) leaf.begin = range_[leaf.cell].begin, leaf.end = range_[leaf.cell].end;
+    for (TopTree::Leaf& leaf : top.leaves)
+      leaf.begin = range_[leaf.cell].range.begin, leaf.end = range_[leaf.cell].range.end;
   }
 
   TopTree top;
 
  private:
-  static constexpr std::size_t digits = 8;
+  static constexpr std::size_t digits = KeyRanges::digits;
 
   void split() {
-    const std::vector<int> shift = find_shifts();
+    std::vector<KeyRanges::Range> ranges;
+    for (const Wide& wide : wide_) ranges.push_back(wide.range);
+    const std::vector<int> shift = find_shifts(ranges);
+    const std::vector<KeyRanges::Bounds> bounds = keys_.parts(ranges, shift);
     std::vector<std::int64_t> sums(2 * digits * wide_.size());  // count and weight of each child
-    std::vector<std::array<std::uint32_t, digits + 1>> bounds(wide_.size());
-    for (std::size_t k = 0; k < wide_.size(); ++k) {
-      bounds[k][0] = wide_[k].begin;
+    for (std::size_t k = 0; k < wide_.size(); ++k)
       for (std::size_t d = 0; d < digits; ++d) {
-        bounds[k][d + 1] = shift[k] < 0 ? wide_[k].end : end_of_digit(keys_, bounds[k][d], wide_[k].end, shift[k], d);
         std::int64_t* const sum = sums.data() + 2 * (digits * k + d);
         sum[0] = bounds[k][d + 1] - bounds[k][d];
-        sum[1] = weight_before_[bounds[k][d + 1]] - weight_before_[bounds[k][d]];
+        sum[1] = keys_.weight({bounds[k][d], bounds[k][d + 1]});
       }
-    }
     ranks_.all_reduce(sums.data(), sums.size(), Reduction::sum);
     std::vector<Wide> next;
     Cells& cells = top.cells;
     for (std::size_t k = 0; k < wide_.size(); ++k) {
       if (shift[k] < 0) continue;
+      top.finest_shift = std::min(top.finest_shift, shift[k]);
       CellLink& parent = cells.link[wide_[k].cell];
       parent.child = cells.size();
       for (std::size_t d = 0; d < digits; ++d)
@@ -97,7 +96,7 @@ class Splitter {
       for (std::size_t d = 0; d < digits; ++d) {
         const std::int64_t count = sums[2 * (digits * k + d)], weight = sums[2 * (digits * k + d) + 1];
         if (count == 0) continue;
-        range_.push_back({cells.size(), bounds[k][d], bounds[k][d + 1]});
+        range_.push_back({cells.size(), {bounds[k][d], bounds[k][d + 1]}});
         weight_.push_back(weight);
         if (width_->is_wide(count, weight)) next.push_back(range_.back());
         cells.link.push_back({0, static_cast<std::uint32_t>(count), 0, 0});
@@ -108,12 +107,13 @@ class Splitter {
   }
 
   /// The digit that splits each wide cell; −1: none does.
-  std::vector<int> find_shifts() {
+  std::vector<int> find_shifts(const std::vector<KeyRanges::Range>& ranges) {
     std::vector<std::int64_t> ends(2 * wide_.size(), std::numeric_limits<std::int64_t>::max());
+    const std::vector<KeyRanges::Ends> here = keys_.ends(ranges);
     for (std::size_t k = 0; k < wide_.size(); ++k) {
-      if (wide_[k].begin == wide_[k].end) continue;
-      ends[2 * k] = static_cast<std::int64_t>(keys_[wide_[k].begin]);
-      ends[2 * k + 1] = -static_cast<std::int64_t>(keys_[wide_[k].end - 1]);
+      if (ranges[k].begin == ranges[k].end) continue;
+      ends[2 * k] = static_cast<std::int64_t>(here[k].first);
+      ends[2 * k + 1] = -static_cast<std::int64_t>(here[k].last);
     }
     ranks_.all_reduce(ends.data(), ends.size(), Reduction::minimum);
     std::vector<int> shift;
@@ -125,18 +125,52 @@ class Splitter {
   }
 
   Communicator& ranks_;
-  const std::uint64_t* keys_;
-  const std::vector<std::int64_t>& weight_before_;
+  const KeyRanges& keys_;
   std::vector<std::int64_t> weight_;  // by cell, of all ranks
   std::optional<Width> width_;
   std::vector<Wide> wide_, range_;  // range_: by cell
 };
 
+/// Keys that lie on the host, with weights.
+class KeysOnHost final : public KeyRanges {
+ public:
+  KeysOnHost(const std::uint64_t* keys, std::int64_t count, const std::vector<std::int64_t>& weight_before)
+      : keys_(keys), count_(count), weight_before_(weight_before) {}
+  std::int64_t count() const override { return count_; }
+  std::vector<Ends> ends(const std::vector<Range>& ranges) const override {
+    std::vector<Ends> found;
+    for (const Range& range : ranges)
+      found.push_back(range.begin == range.end ? Ends{} : Ends{keys_[range.begin], keys_[range.end - 1]});
+    return found;
+  }
+  std::vector<Bounds> parts(const std::vector<Range>& ranges, const std::vector<int>& shift) const override {
+    std::vector<Bounds> bounds(ranges.size());
+    for (std::size_t k = 0; k < ranges.size(); ++k) {
+      bounds[k][0] = ranges[k].begin;
+      for (std::size_t d = 0; d < digits; ++d)
+        bounds[k][d + 1] = shift[k] < 0 ? ranges[k].end : end_of_digit(keys_, bounds[k][d], ranges[k].end, shift[k], d);
+    }
+    return bounds;
+  }
+  std::int64_t weight(const Range& range) const override {
+    return weight_before_[range.end] - weight_before_[range.begin];
+  }
+
+ private:
+  const std::uint64_t* keys_;
+  std::int64_t count_;
+  const std::vector<std::int64_t>& weight_before_;
+};
+
 }  // namespace
+
+TopTree find_top_tree(Communicator& ranks, const KeyRanges& keys, std::int64_t total) {
+  return std::move(Splitter(ranks, keys, total).top);
+}
 
 TopTree find_top_tree(Communicator& ranks, const std::uint64_t* keys, std::int64_t count, std::int64_t total,
                       const std::vector<std::int64_t>& weight_before) {
-  return std::move(Splitter(ranks, keys, count, total, weight_before).top);
+  return find_top_tree(ranks, KeysOnHost(keys, count, weight_before), total);
 }
 
 TopTree cut_top_tree(const std::vector<CellLink>& there, int ranks, std::vector<std::uint32_t>& from) {

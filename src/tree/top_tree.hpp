@@ -1,4 +1,6 @@
 #pragma once
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -17,8 +19,32 @@ struct TopTree {
     int rank = 0;
     std::int64_t begin = 0, end = 0;  // of this rank's keys
   };
-  Cells cells;               // counts are those of all ranks; `first` is 0
+  Cells cells;               // level by level; counts are those of all ranks; `first` is 0
   std::vector<Leaf> leaves;  // in the order of keys; so are their ranks
+  int finest_shift = 60;     // of the digits that it was split by
+};
+
+/// Sorted upper keys of a rank, wherever they lie.
+class KeyRanges {
+ public:
+  static constexpr std::size_t digits = 8;
+  struct Range {
+    std::uint32_t begin = 0, end = 0;
+  };
+  struct Ends {
+    std::uint64_t first = 0, last = 0;
+  };
+  using Bounds = std::array<std::uint32_t, digits + 1>;
+
+  virtual ~KeyRanges() = default;
+  virtual std::int64_t count() const = 0;
+  /// The first key and the last one of each range; anything of an empty one.
+  virtual std::vector<Ends> ends(const std::vector<Range>& ranges) const = 0;
+  /// Where the keys of each range with each digit at `shift` begin, and the end. Ranges whose shift is negative are
+  /// left whole, in the first digit.
+  virtual std::vector<Bounds> parts(const std::vector<Range>& ranges, const std::vector<int>& shift) const = 0;
+  /// The weight of a range's keys.
+  virtual std::int64_t weight(const Range& range) const { return range.end - range.begin; }
 };
 
 /// The same over cells that are there, on `ranks` ranks, with equal weights; `from`: the number there of each cell of
@@ -30,6 +56,7 @@ TopTree cut_top_tree(const std::vector<CellLink>& there, int ranks, std::vector<
 /// most greatest_weight.
 TopTree find_top_tree(Communicator& ranks, const std::uint64_t* keys, std::int64_t count, std::int64_t total,
                       const std::vector<std::int64_t>& weight_before);
+TopTree find_top_tree(Communicator& ranks, const KeyRanges& keys, std::int64_t total);
 inline constexpr std::int64_t greatest_weight = std::int64_t{1} << 44;  // times 2^17 ranks is a whole number of 64 bits
 
 }  // namespace pergola::tree

@@ -1,9 +1,7 @@
 #include "tree/traverse_cuda.cuh"
 
 #include "device/launch.cuh"
-#include "physics/opening.hpp"
-#include "physics/pair.hpp"
-#include "tree/estimate.hpp"
+#include "tree/opening_cuda.cuh"
 
 namespace pergola::tree {
 
@@ -105,7 +103,7 @@ class Traversal {
 
   __device__ void serve() {
     if (job_.opening.tolerance > 0) {
-      acceleration_ = acceleration();
+      acceleration_ = target_acceleration(job_.link, job_.parent, job_.acceleration, cell_);
       allowed_ = static_cast<float>(job_.opening.tolerance) * acceleration_;
     }
     look_at_all();
@@ -123,15 +121,6 @@ class Traversal {
   }
 
  private:
-  /// Of the group that the cell belongs to, or the smallest of those in it.
-  __device__ float acceleration() const {
-    std::uint32_t at = cell_;
-    for (std::uint32_t above = job_.parent[at]; above != at && job_.link[above].count <= estimate_capacity;
-         above = job_.parent[at])
-      at = above;
-    return job_.acceleration[at];
-  }
-
   __device__ void look_at_all() {
     const std::uint32_t above = job_.parent[cell_];
     const bool root = above == cell_;
@@ -169,12 +158,18 @@ class Traversal {
     valid = valid && s.mass != 0 && reach.acts;
     const bool self = valid && source == cell_, other = valid && !self;
     bool as_cell = false, as_points = false;
-    if (other) test(s, d, as_cell, as_points);
+    if (other)
+      test_opening<order>(job_.opening, job_.support, s, target_, d, acceleration_, allowed_, as_cell, as_points);
     as_cell = as_cell && reach.as_cell, as_points = as_points && reach.as_points;
     as_points = as_points && leaf_ && !as_cell && (s.bits & CellRecord::crowd);
     const bool rest = other && !as_cell && !as_points, source_leaf = s.children() == 0;
-    const bool near = leaf_ && ((rest && source_leaf) || self);
+    bool near = leaf_ && ((rest && source_leaf) || self);
     const bool pass = rest && !leaf_ && (source_leaf || physics::opens_target(s.r, target_.r));
+    std::uint32_t opened = rest && !near && !pass ? s.children() : 0;
+    if ((near || opened > 0) && s.child == elsewhere) {
+      job_.missing.note(source);
+      near = false, opened = 0;
+    }
     far_.append(as_cell, source);
     points_.append(as_points, source);
     near_.append(near, source);
@@ -183,7 +178,7 @@ class Traversal {
     // A cell's own children decide about themselves.
     if (!leaf_ && __any_sync(all_lanes, self))
       pass_.append(lane_ < static_cast<int>(target_.children()), target_.child + static_cast<std::uint32_t>(lane_));
-    push(rest && !near && !pass ? s.children() : 0, s.child, depth);
+    push(opened, s.child, depth);
   }
 
   __device__ void push(std::uint32_t mine, std::uint32_t child, std::uint32_t& depth) {
@@ -213,36 +208,6 @@ class Traversal {
       reach.as_points = reach.alone && distance + target_.r <= last;
     }
     return reach;
-  }
-
-  /// d: from the target to the source.
-  __device__ void test(const CellRecord& s, const Vec3<float>& d, bool& as_cell, bool& as_points) const {
-    const Opening& o = job_.opening;
-    const auto angle = static_cast<float>(o.angle);
-    const float epsilon2 = fmaxf(s.epsilon2, target_.epsilon2);
-    const float square = physics::softened_square(d, job_.support > 0 ? 0.0f : epsilon2), u = physics::rsqrt(square);
-    const float rest = square * u - target_.r, v = 1 / rest;  // no particle of the target is nearer
-    as_cell = physics::opening_ratio(s.r, target_.r, u) <= angle && target_.r * u <= static_cast<float>(o.target_angle);
-    as_points = rest > 0 && s.r <= angle * rest;
-    if (o.tolerance > 0) {
-      as_cell = as_cell && physics::neglected_acceleration<order>(s.mass, s.rho, target_.r, u) <= allowed_;
-      as_points = as_points && physics::neglected_acceleration<order>(s.mass, s.rho, 0.0f, v) <= allowed_;
-    }
-    if (job_.support > 0) {
-      const float apart = physics::nearest_apart(square * u, s.r, target_.r);
-      const bool newtonian = apart >= 0 && job_.support * job_.support * epsilon2 <= apart * apart;
-      as_cell = as_cell && newtonian, as_points = as_points && newtonian;
-    } else if (!has_all_pairs(s, target_) && !has_all_pairs(target_, s)) {
-      const float wrong = physics::softening_effect(s.mass, epsilon2), most = static_cast<float>(o.softening);
-      as_cell = as_cell && wrong * physics::power<4>(u) <= most * (o.tolerance > 0 ? acceleration_ : s.mass * u * u);
-      as_points =
-          as_points && wrong * physics::power<4>(v) <= most * (o.tolerance > 0 ? acceleration_ : s.mass * v * v);
-    }
-  }
-
-  /// Whether a cell has one softening length, which is that of all its pairs with the other.
-  static __device__ bool has_all_pairs(const CellRecord& a, const CellRecord& b) {
-    return !(a.bits & CellRecord::mixed) && a.epsilon2 >= b.epsilon2;
   }
 
   const TraverseJob<Space>& job_;

@@ -1,9 +1,20 @@
 #pragma once
 // CUDA only: the first step of the walk of tree/walk_cuda.cuh, lists of who acts on its targets.
+#include <cstdint>
+#include <vector>
+
+#include "tree/missing_cuda.cuh"
 #include "tree/roots_cuda.cuh"
 #include "tree/walk_cuda.cuh"
 
 namespace pergola::tree {
+
+/// Cells that a walk serves, level by level: a cell's parent is in the level before its own.
+struct ServedCells {
+  const std::uint32_t* list = nullptr;  // null: all, in the order of their numbers
+  std::vector<std::uint32_t> counts;    // by level
+  const std::uint32_t* slot = nullptr;  // WalkOutput::slot
+};
 
 template <class Space>
 struct TraverseJob {
@@ -19,6 +30,7 @@ struct TraverseJob {
   WalkLists lists;
   PassLists from, to;  // of the level above, of this level
   WalkStatus* status = nullptr;
+  MissingCells missing;
 };
 
 /// Finds who acts on the targets.

@@ -12,8 +12,10 @@
 #include "base/philox.hpp"
 #include "comm/shares.hpp"
 #include "comm/thread_ranks.hpp"
+#include "device/buffer.hpp"
 #include "gravity/solver_entry.hpp"
 #include "particles/particles.hpp"
+#include "test_devices.hpp"
 
 namespace pergola {
 namespace {
@@ -77,24 +79,18 @@ struct Answer {
   explicit Answer(std::int64_t n = 0) {
     for (auto& values : field) values.resize(static_cast<std::size_t>(n));
   }
-  Forces<Real> at(std::int64_t first) {
-    Forces<Real> forces;
-    forces.ax = field[0].data() + first, forces.ay = field[1].data() + first, forces.az = field[2].data() + first;
-    forces.potential = field[3].data() + first;
-    return forces;
-  }
 };
 
-/// Arrays of the particles in the numbers of a precision.
+/// Arrays of the particles on a device in the numbers of a precision.
 template <class Real>
 struct Arrays {
-  explicit Arrays(const Particles& of)
-      : x(of.x.begin(), of.x.end()),
-        y(of.y.begin(), of.y.end()),
-        z(of.z.begin(), of.z.end()),
-        mass(of.mass.begin(), of.mass.end()),
-        species(of.species),
-        id(of.id) {}
+  Arrays(const Device& device, const Particles& of)
+      : x(device, {of.x.begin(), of.x.end()}),
+        y(device, {of.y.begin(), of.y.end()}),
+        z(device, {of.z.begin(), of.z.end()}),
+        mass(device, {of.mass.begin(), of.mass.end()}),
+        species(device, of.species),
+        id(device, of.id) {}
   Sources<Real> share(std::int64_t first, std::int64_t count, bool with_id) const {
     Sources<Real> sources;
     sources.count = count;
@@ -104,41 +100,57 @@ struct Arrays {
     if (with_id) sources.id = id.data() + first;
     return sources;
   }
-  std::vector<Real> x, y, z, mass;
-  std::vector<std::uint8_t> species;
-  std::vector<std::uint64_t> id;
+  Buffer<Real> x, y, z, mass;
+  Buffer<std::uint8_t> species;
+  Buffer<std::uint64_t> id;
 };
 
 constexpr unsigned all_answers = want_acceleration | want_potential;
 
+/// The answers of the targets, which stand from `first` on among all; index on the host.
 template <class Real>
-Answer<Real> on_one_rank(const SolverOptions& options, const Particles& particles, bool with_id) {
-  const Arrays<Real> arrays(particles);
+void evaluate(Solver<Real>& solver, const Device& device, const std::vector<std::int64_t>* index, std::int64_t count,
+              std::int64_t first, Answer<Real>& answer) {
+  const Buffer<std::int64_t> places(device, index ? *index : std::vector<std::int64_t>());
+  std::array<Buffer<Real>, 4> field;
+  for (auto& values : field) values = Buffer<Real>(device, count);
+  Forces<Real> forces;
+  forces.ax = field[0].data(), forces.ay = field[1].data(), forces.az = field[2].data();
+  forces.potential = field[3].data();
+  solver.evaluate({index ? places.data() : nullptr, count, count}, all_answers, forces);
+  for (std::size_t f = 0; f < field.size(); ++f) field[f].to_host(answer.field[f].data() + first);
+}
+
+template <class Real>
+Answer<Real> on_one_rank(const std::string& spec, const SolverOptions& options, const Particles& particles,
+                         bool with_id) {
+  const Device device = Device::open(spec, 1);
+  const Arrays<Real> arrays(device, particles);
   const auto n = particles.size();
   Answer<Real> answer(n);
-  const auto solver = make_solver<Real>(options, Device::open("cpu", 1));
+  const auto solver = make_solver<Real>(options, device);
   solver->prepare(arrays.share(0, n, with_id));
-  solver->evaluate({.count = n, .total = n}, all_answers, answer.at(0));
+  evaluate<Real>(*solver, device, nullptr, n, 0, answer);
   return answer;
 }
 
 template <class Real>
-Answer<Real> on_ranks(int ranks, const SolverOptions& options, const Particles& particles, bool with_id,
-                      std::int64_t* sent = nullptr) {
-  const Arrays<Real> arrays(particles);
+Answer<Real> on_ranks(const std::string& spec, int ranks, const SolverOptions& options, const Particles& particles,
+                      bool with_id, std::int64_t* sent = nullptr) {
   const Shares shares{particles.size(), ranks};
   Answer<Real> answer(particles.size());
   std::mutex mutex;
   run_on_thread_ranks(ranks, [&](Communicator& communicator) {
     Counting counting(communicator);
-    const int threads = ranks == 3 ? 2 : 1;  // which does not matter either
-    const auto solver = make_spread_solver<Real>(options, Device::open("cpu", threads),
-                                                 std::shared_ptr<Communicator>(&counting, [](Communicator*) {}));
+    const Device device = Device::open(spec, ranks == 3 ? 2 : 1);  // threads do not matter either
+    const Arrays<Real> arrays(device, particles);
+    const auto solver =
+        make_spread_solver<Real>(options, device, std::shared_ptr<Communicator>(&counting, [](Communicator*) {}));
     const std::int64_t first = shares.first(counting.rank()), count = shares.count(counting.rank());
     for (int time = 0; time < 2; ++time) {  // the second tree is cut by the work of the first
       counting.sent = 0;
       solver->prepare(arrays.share(first, count, with_id));
-      solver->evaluate({.count = count, .total = count}, all_answers, answer.at(first));
+      evaluate<Real>(*solver, device, nullptr, count, first, answer);
     }
     const std::lock_guard lock(mutex);
     if (sent) *sent += counting.sent;
@@ -155,59 +167,63 @@ SolverOptions tree_options(double softening, double accuracy) {
 }
 
 template <class Real>
-void expect_bits_of_one_rank(const SolverOptions& options, const Particles& particles, const std::vector<int>& numbers,
-                             bool with_id = true) {
-  const auto one = on_one_rank<Real>(options, particles, with_id);
+void expect_bits_of_one_rank(const std::string& spec, const SolverOptions& options, const Particles& particles,
+                             const std::vector<int>& numbers, bool with_id = true) {
+  const auto one = on_one_rank<Real>(spec, options, particles, with_id);
   for (const int ranks : numbers) {
-    const auto several = on_ranks<Real>(ranks, options, particles, with_id);
+    const auto several = on_ranks<Real>(spec, ranks, options, particles, with_id);
     for (std::size_t k = 0; k < one.field.size(); ++k)
       EXPECT_TRUE(several.field[k] == one.field[k])
           << ranks << " ranks, " << particles.size() << " particles, field " << k;
   }
 }
 
-TEST(SpreadTree, HasTheForcesOfOneRankBitByBit) {
-  expect_bits_of_one_rank<double>(tree_options(0.01, 1e-3), cluster(6000, false), {1, 2, 3, 4, 7, 64});
+class SpreadTree : public DeviceTest {};
+
+TEST_P(SpreadTree, HasTheForcesOfOneRankBitByBit) {
+  std::vector<int> numbers{1, 2, 3, 4, 7};
+  if (GetParam() == "cpu") numbers.push_back(64);
+  expect_bits_of_one_rank<double>(GetParam(), tree_options(0.01, 1e-3), cluster(6000, false), numbers);
 }
 
-TEST(SpreadTree, MassesMayDiffer) {
-  expect_bits_of_one_rank<double>(tree_options(0.01, 1e-2), cluster(3000, true), {2, 7}, false);
+TEST_P(SpreadTree, MassesMayDiffer) {
+  expect_bits_of_one_rank<double>(GetParam(), tree_options(0.01, 1e-2), cluster(3000, true), {2, 7}, false);
 }
 
-TEST(SpreadTree, CellsMayBeOpenedByTheirAngle) {
+TEST_P(SpreadTree, CellsMayBeOpenedByTheirAngle) {
   SolverOptions options = tree_options(0.01, 1e-3);
   options.tree.opening = TreeOptions::Opening::geometric;
-  expect_bits_of_one_rank<double>(options, cluster(3000, true), {3, 5});
+  expect_bits_of_one_rank<double>(GetParam(), options, cluster(3000, true), {3, 5});
 }
 
-TEST(SpreadTree, AnyPrecisionWillDo) {
+TEST_P(SpreadTree, AnyPrecisionWillDo) {
   SolverOptions options = tree_options(0.01, 1e-3);
   options.precision = Precision::single;
-  expect_bits_of_one_rank<float>(options, cluster(3000, true), {4});
+  expect_bits_of_one_rank<float>(GetParam(), options, cluster(3000, true), {4});
   options.precision = Precision::double_;
   options.tree.accuracy = 1e-4;
-  expect_bits_of_one_rank<double>(options, cluster(2000, true), {3});
+  expect_bits_of_one_rank<double>(GetParam(), options, cluster(2000, true), {3});
 }
 
-TEST(SpreadTree, SofteningMayDifferBySpeciesAndKernel) {
+TEST_P(SpreadTree, SofteningMayDifferBySpeciesAndKernel) {
   SolverOptions options = tree_options(0.01, 1e-3);
   options.softening.epsilon[2] = 0.2;
-  expect_bits_of_one_rank<double>(options, cluster(3000, true), {4, 7});
+  expect_bits_of_one_rank<double>(GetParam(), options, cluster(3000, true), {4, 7});
   options.softening.kernel = SofteningKernel::spline;
-  expect_bits_of_one_rank<double>(options, cluster(3000, true), {2, 7});
+  expect_bits_of_one_rank<double>(GetParam(), options, cluster(3000, true), {2, 7});
 }
 
-TEST(SpreadTree, ParticlesMayLieInOnePlaceAndBeFewerThanRanks) {
+TEST_P(SpreadTree, ParticlesMayLieInOnePlaceAndBeFewerThanRanks) {
   const SolverOptions options = tree_options(0.01, 1e-3);
   Particles particles = cluster(700, true);
   for (std::size_t k = 0; k < 400; ++k)
     particles.x[k] = 1 + 1e-9 * particles.x[k], particles.y[k] = 1e-9 * particles.y[k],
     particles.z[k] = 1e-9 * particles.z[k];
   for (std::size_t k = 0; k < 200; ++k) particles.x[k] = 2, particles.y[k] = particles.z[k] = 0;
-  expect_bits_of_one_rank<double>(options, particles, {2, 5}, true);
-  expect_bits_of_one_rank<double>(options, particles, {3}, false);
-  expect_bits_of_one_rank<double>(options, cluster(5, true), {7});
-  expect_bits_of_one_rank<double>(options, cluster(1, true), {3});
+  expect_bits_of_one_rank<double>(GetParam(), options, particles, {2, 5}, true);
+  expect_bits_of_one_rank<double>(GetParam(), options, particles, {3}, false);
+  expect_bits_of_one_rank<double>(GetParam(), options, cluster(5, true), {7});
+  expect_bits_of_one_rank<double>(GetParam(), options, cluster(1, true), {3});
 }
 
 /// A box of side 1: particles anywhere, a clump about a corner, which is in eight parts, and some on the faces.
@@ -240,45 +256,46 @@ SolverOptions box_options(const std::string& solver, double accuracy) {
 }
 
 TEST(SpreadTreePm, HasTheForcesOfOneRankBitByBit) {
-  expect_bits_of_one_rank<double>(box_options("treepm", 1e-2), clustered_box(2500), {1, 2, 3, 4, 7, 64});
-  expect_bits_of_one_rank<double>(box_options("treepm", 1e-2), lattice(12), {2, 7});
+  expect_bits_of_one_rank<double>("cpu", box_options("treepm", 1e-2), clustered_box(2500), {1, 2, 3, 4, 7, 64});
+  expect_bits_of_one_rank<double>("cpu", box_options("treepm", 1e-2), lattice(12), {2, 7});
 }
 
 TEST(SpreadTreePm, IsTheTreeInAPeriodicBox) {
-  EXPECT_TRUE(on_ranks<double>(3, box_options("tree", 1e-2), clustered_box(500), true).field ==
-              on_one_rank<double>(box_options("treepm", 1e-2), clustered_box(500), true).field);
+  EXPECT_TRUE(on_ranks<double>("cpu", 3, box_options("tree", 1e-2), clustered_box(500), true).field ==
+              on_one_rank<double>("cpu", box_options("treepm", 1e-2), clustered_box(500), true).field);
 }
 
 TEST(SpreadTreePm, FindsItsBoxInOpenSpace) {
   SolverOptions options = tree_options(0.01, 1e-2);
   options.solver = "treepm";
   options.mesh.box.boundary = Boundary::isolated;
-  expect_bits_of_one_rank<double>(options, cluster(1000, true), {2, 7});
+  expect_bits_of_one_rank<double>("cpu", options, cluster(1000, true), {2, 7});
 }
 
 TEST(SpreadTreePm, AnyPrecisionSofteningAndBoxWillDo) {
   SolverOptions options = box_options("treepm", 1e-3);
   options.precision = Precision::single;
-  expect_bits_of_one_rank<float>(options, clustered_box(1000), {4});
+  expect_bits_of_one_rank<float>("cpu", options, clustered_box(1000), {4});
   options.precision = Precision::double_;
   options.softening.epsilon[2] = 0.01;
   options.softening.kernel = SofteningKernel::spline;
   options.mesh.box = {{-0.5, 0, 0.25}, {2, 1, 1}, Boundary::periodic};
-  expect_bits_of_one_rank<double>(options, clustered_box(1000), {3});
+  expect_bits_of_one_rank<double>("cpu", options, clustered_box(1000), {3});
   options.tree.opening = TreeOptions::Opening::geometric;
-  expect_bits_of_one_rank<double>(options, clustered_box(1000), {2}, false);
-  expect_bits_of_one_rank<double>(box_options("treepm", 1e-2), clustered_box(3), {5});
+  expect_bits_of_one_rank<double>("cpu", options, clustered_box(1000), {2}, false);
+  expect_bits_of_one_rank<double>("cpu", box_options("treepm", 1e-2), clustered_box(3), {5});
 }
 
 /// The forces on those of a rank's particles that ask, by their places among all, after all have moved a little: the
 /// tree keeps its cells.
 template <class Real>
-void answer_after_a_move(Solver<Real>& solver, const Particles& particles, const std::vector<std::int64_t>& asking,
-                         std::int64_t first, std::int64_t count, Answer<Real>& answer) {
+void answer_after_a_move(Solver<Real>& solver, const Device& device, const Particles& particles,
+                         const std::vector<std::int64_t>& asking, std::int64_t first, std::int64_t count,
+                         Answer<Real>& answer) {
   Particles moved = particles;
   for (std::size_t k = 0; k < moved.id.size(); ++k)
     moved.x[k] += 1e-3 * std::sin(static_cast<double>(k)), moved.y[k] -= 1e-3 * std::cos(static_cast<double>(k));
-  const Arrays<Real> before(particles), now(moved);
+  const Arrays<Real> before(device, particles), now(device, moved);
   const Sources<Real> sources = now.share(first, count, true);
   const auto begin = std::lower_bound(asking.begin(), asking.end(), first);
   std::vector<std::int64_t> here(begin, std::lower_bound(begin, asking.end(), first + count));
@@ -287,67 +304,72 @@ void answer_after_a_move(Solver<Real>& solver, const Particles& particles, const
   for (int time = 0; time < 2; ++time) {  // the second tree is cut by the work of the first
     solver.prepare(before.share(first, count, true));
     solver.update(sources);
-    solver.evaluate({here.data(), n, n}, all_answers, answer.at(begin - asking.begin()));
+    evaluate(solver, device, &here, n, begin - asking.begin(), answer);
   }
 }
 
-void expect_bits_of_one_rank_after_a_move(const SolverOptions& options, const Particles& particles,
-                                          const std::vector<std::int64_t>& asking) {
+void expect_bits_of_one_rank_after_a_move(const std::string& spec, const SolverOptions& options,
+                                          const Particles& particles, const std::vector<std::int64_t>& asking) {
   Answer<double> one(std::ssize(asking));
-  const auto alone = make_solver<double>(options, Device::open("cpu", 1));
-  answer_after_a_move(*alone, particles, asking, 0, particles.size(), one);
+  const Device of_one = Device::open(spec, 1);
+  const auto alone = make_solver<double>(options, of_one);
+  answer_after_a_move(*alone, of_one, particles, asking, 0, particles.size(), one);
   for (const int ranks : {2, 3, 7}) {
     Answer<double> several(std::ssize(asking));
     const Shares shares{particles.size(), ranks};
     run_on_thread_ranks(ranks, [&](Communicator& communicator) {
+      const Device device = Device::open(spec, 1);
       const auto solver = make_spread_solver<double>(
-          options, Device::open("cpu", 1), std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
+          options, device, std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
       const int rank = communicator.rank();
-      answer_after_a_move(*solver, particles, asking, shares.first(rank), shares.count(rank), several);
+      answer_after_a_move(*solver, device, particles, asking, shares.first(rank), shares.count(rank), several);
     });
     for (std::size_t k = 0; k < one.field.size(); ++k)
       EXPECT_TRUE(several.field[k] == one.field[k]) << ranks << " ranks, field " << k;
   }
 }
 
-TEST(SpreadTree, KeepsItsCellsForAFewThatAsk) {
+TEST_P(SpreadTree, KeepsItsCellsForAFewThatAsk) {
   std::vector<std::int64_t> some;
   for (std::int64_t k = 3; k < 1500; k += 40) some.push_back(k);
-  expect_bits_of_one_rank_after_a_move(tree_options(0.01, 1e-3), cluster(1500, true), some);
-  expect_bits_of_one_rank_after_a_move(box_options("treepm", 1e-2), clustered_box(1500), some);
+  expect_bits_of_one_rank_after_a_move(GetParam(), tree_options(0.01, 1e-3), cluster(1500, true), some);
+  if (GetParam() == "cpu")
+    expect_bits_of_one_rank_after_a_move("cpu", box_options("treepm", 1e-2), clustered_box(1500), some);
 }
 
-TEST(SpreadTree, OneParticleMayAsk) {
-  expect_bits_of_one_rank_after_a_move(tree_options(0.01, 1e-3), cluster(1500, true), {700});
-  expect_bits_of_one_rank_after_a_move(box_options("treepm", 1e-2), clustered_box(1500), {51});
+TEST_P(SpreadTree, OneParticleMayAsk) {
+  expect_bits_of_one_rank_after_a_move(GetParam(), tree_options(0.01, 1e-3), cluster(1500, true), {700});
+  if (GetParam() == "cpu")
+    expect_bits_of_one_rank_after_a_move("cpu", box_options("treepm", 1e-2), clustered_box(1500), {51});
 }
 
-TEST(SpreadTree, ARankSendsLittleOfWhatItHas) {
+TEST(SpreadTreeOnCpus, ARankSendsLittleOfWhatItHas) {
   // Beside particles that go to the ranks of their cells and forces that come back (at most 4 + 1 + 4 numbers of eight
   // bytes here), cells and particles near the domains' faces. All to all would be 3 times 41 bytes and as much of
   // cells.
   std::int64_t sent = 0;
   const std::int64_t n = 20000;
-  on_ranks<double>(4, tree_options(0.01, 1e-2), cluster(n, false), true, &sent);
+  on_ranks<double>("cpu", 4, tree_options(0.01, 1e-2), cluster(n, false), true, &sent);
   const double each = static_cast<double>(sent) / static_cast<double>(n);
   EXPECT_GT(each, 0.7 * (4 + 1 + 4) * 8);
   EXPECT_LT(each, 150);
 }
 
-TEST(SpreadTree, ParticlesInOnePlaceWithoutSofteningAreNamedByAllRanks) {
+TEST_P(SpreadTree, ParticlesInOnePlaceWithoutSofteningAreNamedByAllRanks) {
   Particles particles = cluster(300, false);
   particles.x[250] = particles.x[40], particles.y[250] = particles.y[40], particles.z[250] = particles.z[40];
-  const Arrays<double> arrays(particles);
   const Shares shares{300, 3};
   std::vector<std::string> words(3);
   run_on_thread_ranks(3, [&](Communicator& communicator) {
-    const auto solver = make_spread_solver<double>(tree_options(0, 1e-3), Device::open("cpu", 1),
+    const Device device = this->device(1);
+    const Arrays<double> arrays(device, particles);
+    const auto solver = make_spread_solver<double>(tree_options(0, 1e-3), device,
                                                    std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
     const std::int64_t first = shares.first(communicator.rank()), count = shares.count(communicator.rank());
     Answer<double> answer(count);
     solver->prepare(arrays.share(first, count, true));
     try {
-      solver->evaluate({.count = count, .total = count}, all_answers, answer.at(0));
+      evaluate<double>(*solver, device, nullptr, count, 0, answer);
     } catch (const CoincidentParticles& found) {
       words[static_cast<std::size_t>(communicator.rank())] = fmt::format("{} {}", found.first(), found.second());
     }
@@ -355,15 +377,16 @@ TEST(SpreadTree, ParticlesInOnePlaceWithoutSofteningAreNamedByAllRanks) {
   for (const auto& one : words) EXPECT_EQ(one, "40 250");
 }
 
-void expect_error_of_all_ranks(const SolverOptions& options) {
+void expect_error_of_all_ranks(const std::string& spec, const SolverOptions& options) {
   Particles particles = cluster(300, false);
   particles.y[7] = std::nan("");
-  const Arrays<double> arrays(particles);
   const Shares shares{300, 3};
   std::vector<int> failed(3);
   run_on_thread_ranks(3, [&](Communicator& communicator) {
-    const auto solver = make_spread_solver<double>(options, Device::open("cpu", 1),
-                                                   std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
+    const Device device = Device::open(spec, 1);
+    const Arrays<double> arrays(device, particles);
+    const auto solver =
+        make_spread_solver<double>(options, device, std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
     try {
       solver->prepare(arrays.share(shares.first(communicator.rank()), shares.count(communicator.rank()), true));
     } catch (const Error& error) {
@@ -373,14 +396,17 @@ void expect_error_of_all_ranks(const SolverOptions& options) {
   EXPECT_EQ(failed, std::vector<int>({1, 1, 1})) << options.solver;
 }
 
-TEST(SpreadTree, APlaceThatIsNoNumberIsAnErrorOfAllRanks) {
-  expect_error_of_all_ranks(tree_options(0.1, 1e-3));
-  expect_error_of_all_ranks(box_options("treepm", 1e-2));
+TEST_P(SpreadTree, APlaceThatIsNoNumberIsAnErrorOfAllRanks) {
+  expect_error_of_all_ranks(GetParam(), tree_options(0.1, 1e-3));
+  if (GetParam() != "cpu") return;
+  expect_error_of_all_ranks("cpu", box_options("treepm", 1e-2));
   SolverOptions open = tree_options(0.01, 1e-2);
   open.solver = "treepm";
   open.mesh.box.boundary = Boundary::isolated;
-  expect_error_of_all_ranks(open);
+  expect_error_of_all_ranks("cpu", open);
 }
+
+INSTANTIATE_TEST_SUITE_P(Devices, SpreadTree, OnEachDevice(), device_test_name);
 
 }  // namespace
 }  // namespace pergola

@@ -6,6 +6,7 @@
 #include "comm/thread_ranks.hpp"
 #include "sim/gravity_system.hpp"
 #include "sim/spread_seen.hpp"
+#include "test_devices.hpp"
 
 namespace pergola {
 namespace {
@@ -22,17 +23,27 @@ TEST(SpreadSystem, HasTheBitsOfOneRankInAnIsolatedBoxThatParticlesLeave) {
   expect_bits_of_one_rank(isolated, particles, {2, 7});
 }
 
-TEST(SpreadSystem, EachRankKeepsItsShareOnly) { expect_shares(tree); }
+/// The tree in open space: on CPUs, and as ranks that share a GPU.
+class SpreadTreeRuns : public DeviceTest {
+ protected:
+  Settings here(Settings settings) const {
+    settings.push_back("run.device=" + GetParam());
+    return settings;
+  }
+};
 
-TEST(SpreadSystem, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) { expect_going_on_with_the_same_bits(tree); }
+TEST_P(SpreadTreeRuns, KeepSharesOnly) { expect_shares(here(tree)); }
+
+TEST_P(SpreadTreeRuns, GoOnWithTheSameBitsOnAnotherNumberOfRanks) { expect_going_on_with_the_same_bits(here(tree)); }
 
 // The energies of few particles are sums over all pairs.
-TEST(SpreadSystem, HasTheBitsOfOneRankWithATree) {
-  expect_bits_of_one_rank(tree, crossing_particles(700, 0), {2, 7});
+TEST_P(SpreadTreeRuns, HaveTheBitsOfOneRank) {
+  const bool on_gpu = GetParam() != "cpu";  // whose ranks take turns
+  expect_bits_of_one_rank(here(tree), crossing_particles(700, 0), on_gpu ? std::vector{3} : std::vector{2, 7});
   Settings single = tree;
   single.insert(single.end(), {"run.precision=single", "time.adaptive=true"});
-  expect_bits_of_one_rank(single, crossing_particles(300, 0), {4});
-  expect_bits_of_one_rank(tree, crossing_particles(5, 0), {7});
+  expect_bits_of_one_rank(here(single), crossing_particles(on_gpu ? 5 : 300, 0), {4});
+  if (!on_gpu) expect_bits_of_one_rank(tree, crossing_particles(5, 0), {7});
 }
 
 TEST(SpreadSystem, HasTheBitsOfOneRankWithTreePmInOpenSpace) {
@@ -40,10 +51,12 @@ TEST(SpreadSystem, HasTheBitsOfOneRankWithTreePmInOpenSpace) {
 }
 
 // Levels of many steps, and cells of the tree that are kept where few end.
-TEST(SpreadSystem, HasTheBitsOfOneRankWithBlockSteps) {
-  for (const Settings& settings : {in_blocks(tree), in_blocks(open_treepm)}) expect_bits_in_blocks(settings, 2);
-  expect_bits_of_one_rank(in_blocks(tree), crossing_particles(5, 0), {7});
+TEST_P(SpreadTreeRuns, HaveTheBitsOfOneRankWithBlockSteps) {
+  expect_bits_in_blocks(here(in_blocks(tree)), 2);
+  if (GetParam() == "cpu") expect_bits_of_one_rank(in_blocks(tree), crossing_particles(5, 0), {7});
 }
+
+TEST(SpreadSystem, HasTheBitsOfOneRankWithBlockSteps) { expect_bits_in_blocks(in_blocks(open_treepm), 2); }
 
 TEST(SpreadSystem, HasTheBitsOfOneRankWithBlockStepsOnAnIsolatedMesh) {
   expect_bits_in_blocks(
@@ -51,10 +64,10 @@ TEST(SpreadSystem, HasTheBitsOfOneRankWithBlockStepsOnAnIsolatedMesh) {
 }
 
 // Those of many are half the sum of mass times the potential of a finer tree, which ranks find together.
-TEST(SpreadSystem, HasTheEnergiesOfOneRankWithATreeOfManyParticles) {
+TEST_P(SpreadTreeRuns, HaveTheEnergiesOfOneRankOfManyParticles) {
   Settings settings = tree;
   settings.insert(settings.end(), {"gravity.tree.accuracy=1e-2", "time.step=0.5"});
-  const RunConfig config = spread_config(settings);
+  const RunConfig config = spread_config(here(settings));
   const auto particles = crossing_particles(33000, 0);
   Energies found[2];
   for (const int ranks : {1, 3})
@@ -125,6 +138,8 @@ TEST(SpreadSystem, WhatIsAskedOfAllParticlesOutsideOnRootIsRefused) {
     EXPECT_THROW(simulation.save(), Error);
   });
 }
+
+INSTANTIATE_TEST_SUITE_P(Devices, SpreadTreeRuns, OnEachDevice(), device_test_name);
 
 }  // namespace
 }  // namespace pergola

@@ -1,0 +1,265 @@
+#include <array>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "comm/agreement.hpp"
+#include "comm/shares.hpp"
+#include "device/launch.cuh"
+#include "device/stage_clock.hpp"
+#include "gravity/for_precision.hpp"
+#include "gravity/spread_failure.hpp"
+#include "gravity/tree.hpp"
+#include "gravity/tree_targets_cuda.cuh"
+#include "tree/spread_octree_cuda.cuh"
+#include "tree/tree_domains_cuda.cuh"
+
+namespace pergola {
+
+namespace {
+
+/// The tree alone, in open space, over particles that are spread over ranks, on GPUs: the forces of one rank, bit for
+/// bit. Particles go to the rank of their cell, the walk there serves them, and its answers go back.
+template <Precision precision>
+class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::State> {
+ public:
+  using State = typename TreeNumbers<precision>::State;
+  using Pair = typename TreeNumbers<precision>::Pair;
+
+  TreeSpreadCuda(const SolverOptions& options, const Device& device, std::shared_ptr<Communicator> ranks)
+      : options_(options),
+        softening_(options.softening),
+        opening_(tree_opening(options.tree, options.softening)),
+        device_(device),
+        ranks_(std::move(ranks)),
+        domains_(make_domains()),
+        tree_(device, ranks_),
+        targets_(device),
+        asking_(device, ranks_) {}
+
+  const SolverInfo& info() const override { return tree_info(); }
+  void set_clock(StageClock* clock) override { clock_ = clock ? clock : &silent_; }
+  void set_softening(const Softening& softening) override { softening_ = softening; }
+  void prepare(const Sources<State>& sources) override { take(sources, false); }
+  void update(const Sources<State>& sources) override { take(sources, true); }
+  void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
+  /// With as many on the other ranks, but for what is fetched from them.
+  std::int64_t device_bytes(std::int64_t n) const override;
+
+  /// The tree of one rank on rank 0, the same names on the others.
+  void save(StateBlocks& blocks) override { tree_.save(blocks, places()); }
+  bool restore(const StateBlocks& blocks, std::int64_t count) override;
+  void put_aside() override {
+    tree_.put_aside();
+    aside_ = std::exchange(domains_, make_domains());
+  }
+  void take_up() override {
+    tree_.take_up();
+    domains_ = std::move(aside_);
+  }
+  NeighbourLists neighbour_lists(const Targets&, double) override {
+    throw Error(ErrorKind::input, this->info().name + ": gives no neighbour lists; use the direct solver");
+  }
+
+  // Steps of evaluate(). Public, for nvcc allows no device lambda in a private function.
+  void list_targets(const Targets& targets);
+
+ private:
+  std::unique_ptr<tree::TreeDomains<State>> make_domains() const {
+    return std::make_unique<tree::TreeDomains<State>>(device_, ranks_);
+  }
+  tree::TreeSoftening softening() const { return tree_softening(softening_, opening_); }
+  /// Of own particles among all.
+  std::vector<std::uint32_t> places() {
+    return domains_->bring_places(Shares{tree_.total(), ranks_->size()}.first(ranks_->rank()));
+  }
+  void take(const Sources<State>& sources, bool moved);
+  bool refresh(const tree::Points<State>& kept);
+  std::int64_t serve(const tree::ServedCells& cells, unsigned want, const std::array<State*, 4>& answers);
+  void check(std::int64_t failed);
+
+  SolverOptions options_;
+  Softening softening_;  // now
+  tree::Opening opening_;
+  Device device_;
+  std::shared_ptr<Communicator> ranks_;
+  StageClock silent_;
+  StageClock* clock_ = &silent_;
+  std::unique_ptr<tree::TreeDomains<State>> domains_, aside_;
+  tree::SpreadOctreeCuda<Pair> tree_;
+  TreeTargetsCuda<State, Pair> targets_;
+  Sources<State> sources_;
+  bool with_species_ = false, with_id_ = false;
+  std::int64_t total_ = 0;  // particles on all ranks
+  DeviceRouting asking_;    // between targets and those who answer them, where not all particles ask
+  Buffer<std::byte> work_;
+  Buffer<State> answer_[4];
+  Buffer<std::uint32_t> asked_, asking_number_;
+};
+
+template <Precision precision>
+void TreeSpreadCuda<precision>::take(const Sources<State>& sources, bool moved) {
+  check_tree_sources(sources.count, sources.ax != nullptr);
+  device_.make_current();
+  sources_ = sources;
+  // A rank without particles may have no arrays.
+  std::int64_t sums[3] = {sources.count, sources.species && !softening_.uniform() ? 1 : 0, sources.id ? 1 : 0};
+  ranks_->all_reduce(sums, 3, Reduction::sum);
+  total_ = sums[0], with_species_ = sums[1] > 0, with_id_ = sums[2] > 0;
+  check_tree_sources(total_, false);
+  if (total_ == 0) return;
+  clock_->begin("tree");
+  const tree::Points<State> kept{sources.count, sources.x,       sources.y,  sources.z,
+                                 sources.mass,  sources.species, sources.id, {}};
+  if (!moved || !refresh(kept)) {
+    tree::TopTree top = domains_->cut(kept, softening(), total_);
+    tree_.build(domains_->bring(kept, with_species_, with_id_), softening(), opening_.order, domains_->frame(),
+                std::move(top));
+  }
+  clock_->end();
+}
+
+template <Precision precision>
+bool TreeSpreadCuda<precision>::refresh(const tree::Points<State>& kept) {
+  std::int64_t differs = kept.count != domains_->kept() || total_ != tree_.total() ? 1 : 0;
+  ranks_->all_reduce(&differs, 1, Reduction::maximum);
+  if (differs) return false;
+  return tree_.refresh(domains_->bring(kept, with_species_, false), softening(), opening_.order);
+}
+
+/// The walk for own particles, again where it has missed something. Returns the lowest number of one whose force is not
+/// finite, or how many there are.
+template <Precision precision>
+std::int64_t TreeSpreadCuda<precision>::serve(const tree::ServedCells& cells, unsigned want,
+                                              const std::array<State*, 4>& answers) {
+  tree_.fetch_for_walk(opening_, cells);
+  Forces<State> here;
+  here.ax = answers[0], here.ay = answers[1], here.az = answers[2], here.potential = answers[3];
+  const tree::WalkOutput out = targets_.output(tree_, want, options_.gravitational_constant, here);
+  std::int64_t failed = tree_.count();
+  do {
+    on_all(*ranks_, [&] {
+      if (!cells.counts.empty() && cells.counts[0] > 0)
+        failed = targets_.serve(tree_, tree::OpenSpace(), opening_, cells, tree_.missing(), out, [] {});
+    });
+  } while (tree_.fetch_missing());
+  return failed;
+}
+
+/// Who works on the targets, and their numbers there.
+template <Precision precision>
+void TreeSpreadCuda<precision>::list_targets(const Targets& targets) {
+  Arena arena(device_);
+  arena.room(work_, asking_.work_bytes(targets.count));
+  arena.room(asking_number_, targets.count);
+  const auto list = asking_.listing(targets.count, work_.data());
+  cuda::launch("tree targets", targets.count, device_.stream(),
+               [targets, list, owner_of = domains_->owner_of(), number_of = domains_->number_of(),
+                number = asking_number_.data()] __device__(std::int64_t t) {
+                 const std::int64_t i = targets.index ? targets.index[t] : targets.first + t;
+                 list.rank[t] = owner_of[i], list.particle[t] = static_cast<std::uint32_t>(t);
+                 number[t] = number_of[i];
+               });
+  asking_.plan(targets.count, work_.data());
+  arena.room(asked_, asking_.arriving());
+  asking_.template there<std::uint32_t, 1>({asking_number_.data()}, {asked_.data()});
+}
+
+template <Precision precision>
+void TreeSpreadCuda<precision>::evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) {
+  check_tree_wants(want);
+  if (total_ == 0) return;
+  device_.make_current();
+  std::int64_t all = !targets.index && targets.count == sources_.count ? 1 : 0;
+  ranks_->all_reduce(&all, 1, Reduction::minimum);
+  clock_->begin("tree");
+  if (opening_.tolerance > 0) tree_.estimate_accelerations();
+  tree::ServedCells cells = tree_.own();
+  std::int64_t count = domains_->own();
+  if (!all) {
+    list_targets(targets);
+    count = asking_.arriving();
+    cells = tree_.asking(asked_.data(), count);
+  }
+  clock_->begin("walk");
+  Arena arena(device_);
+  const std::array<State*, 4> to{forces.ax, forces.ay, forces.az, forces.potential};
+  std::array<State*, 4> answers{};
+  for (std::size_t f = 0; f < 4; ++f) {
+    if (!(want & (f < 3 ? want_acceleration : want_potential))) continue;
+    arena.room(answer_[f], count, count / 16);
+    answers[f] = answer_[f].data();
+  }
+  check(serve(cells, want, answers));
+  const auto give_back = [&]<std::size_t fields>(const std::array<const State*, fields>& from,
+                                                 const std::array<State*, fields>& kept) {
+    all ? domains_->give_back(from, kept) : asking_.template back<State, fields>(from, kept);
+  };
+  if (want & want_acceleration)
+    give_back(std::array<const State*, 3>{answers[0], answers[1], answers[2]},
+              std::array<State*, 3>{to[0], to[1], to[2]});
+  if (want & want_potential) give_back(std::array<const State*, 1>{answers[3]}, std::array<State*, 1>{to[3]});
+  clock_->end();
+}
+
+/// Says why a force is not a number, on all ranks. `failed`: the number of a particle here, or how many there are.
+template <Precision precision>
+void TreeSpreadCuda<precision>::check(std::int64_t failed) {
+  std::int64_t any = failed < tree_.count() ? 1 : 0;
+  ranks_->all_reduce(&any, 1, Reduction::maximum);
+  if (!any) return;
+  const auto own = places();
+  std::int64_t place = std::numeric_limits<std::int64_t>::max();
+  if (failed < tree_.count()) place = own[static_cast<std::size_t>(failed)];
+  const auto x = tree::on_host(device_, sources_.x, sources_.count),
+             y = tree::on_host(device_, sources_.y, sources_.count),
+             z = tree::on_host(device_, sources_.z, sources_.count);
+  const auto species = tree::on_host(device_, sources_.species, sources_.count);
+  Sources<State> kept;
+  kept.count = sources_.count;
+  kept.x = x.data(), kept.y = y.data(), kept.z = z.data();
+  kept.species = species.empty() ? nullptr : species.data();
+  spread_tree_failure(*ranks_, place, kept, options_);
+}
+
+template <Precision precision>
+bool TreeSpreadCuda<precision>::restore(const StateBlocks& blocks, std::int64_t count) {
+  device_.make_current();
+  tree::SavedTree saved;
+  if (!saved.restore(blocks, tree::tree_kind("cuda", false), count) || saved.level_begin.size() > tree::most_levels + 1)
+    return false;
+  total_ = count;
+  if (count == 0) return true;
+  std::vector<std::uint32_t> from, owner(saved.order.size());
+  tree::TopTree top = tree::cut_top_tree(saved.link, ranks_->size(), from);
+  std::uint32_t k = 0;
+  for (const tree::TopTree::Leaf& leaf : top.leaves)
+    for (const std::uint32_t end = k + top.cells.link[leaf.cell].count; k < end; ++k)
+      owner[saved.order[k]] = static_cast<std::uint32_t>(leaf.rank);
+  domains_->cut(owner);
+  const auto own = domains_->bring_places(Shares{count, ranks_->size()}.first(ranks_->rank()));
+  tree_.restore(saved, std::move(top), std::move(from), own);
+  return true;
+}
+
+template <Precision precision>
+std::int64_t TreeSpreadCuda<precision>::device_bytes(std::int64_t n) const {
+  Arena count;
+  for (int f = 0; f < 3; ++f) count.room(answer_[f], n);
+  return count.bytes() + domains_->device_bytes(n) + targets_.device_bytes(n, opening_.order, softening(), {}, 0);
+}
+
+}  // namespace
+
+template <class Real>
+std::unique_ptr<Solver<Real>> make_spread_tree_cuda(const SolverOptions& options, const Device& device,
+                                                    std::shared_ptr<Communicator> ranks) {
+  return make_for_precision<Solver<Real>, TreeSpreadCuda>(options, device, std::move(ranks));
+}
+template std::unique_ptr<Solver<float>> make_spread_tree_cuda(const SolverOptions&, const Device&,
+                                                              std::shared_ptr<Communicator>);
+template std::unique_ptr<Solver<double>> make_spread_tree_cuda(const SolverOptions&, const Device&,
+                                                               std::shared_ptr<Communicator>);
+
+}  // namespace pergola

@@ -1,0 +1,45 @@
+#pragma once
+// CUDA only: children of cells and particles of leaves as they go from the rank that has them to one that asks.
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "device/buffer.hpp"
+#include "tree/search_cuda.cuh"
+
+namespace pergola::tree {
+
+/// Children or particles of one cell in a message.
+struct CellPiece {
+  std::int64_t at, softening_at;  // bytes from the beginning of all messages
+  std::uint32_t cell;             // whose they are, by its number here
+  std::uint32_t children, particles;
+  std::uint32_t to, rank;  // of one that arrives: the first cell or particle here, and who has it
+};
+
+/// Messages of pieces, one for each rank: particles, then cells, then softening numbers.
+struct CellLetters {
+  std::vector<std::int64_t> at, bytes;  // by rank
+  std::int64_t cells = 0, particles = 0, all_bytes = 0;
+};
+
+/// The arrays of a tree that messages are made of, and go into.
+template <class T>
+struct CellMessages {
+  CellRecord* record = nullptr;
+  CellLink* link = nullptr;
+  T* row = nullptr;
+  PlacedMass<T>* particle = nullptr;
+  T* softening = nullptr;  // null: particles have none of their own
+  Origin* origin = nullptr;
+  std::uint32_t top = 0, own_end = 0;  // where `origin` has cells from own_end on
+  std::int64_t row_chunks = 0;         // of sixteen bytes
+
+  /// Where pieces stand in the messages, which they are told; pieces are in the order of ranks.
+  CellLetters lay_out(std::vector<CellPiece>& pieces, std::size_t ranks) const;
+  void pack(const Device& device, const std::vector<CellPiece>& pieces, std::byte* room) const;
+  /// Cells get their children or particles.
+  void unpack(const Device& device, const std::vector<CellPiece>& pieces, const std::byte* room) const;
+};
+
+}  // namespace pergola::tree

@@ -1,0 +1,197 @@
+// What a rank needs of the branches of other domains, on GPUs.
+#include <algorithm>
+#include <numeric>
+
+#include "device/launch.cuh"
+#include "tree/estimate.hpp"
+#include "tree/spread_octree_cuda.cuh"
+
+namespace pergola::tree {
+
+namespace {
+
+/// Pairs that are looked at together, at most.
+constexpr std::int64_t pairs_at_once = 1 << 18;
+constexpr std::int64_t most_of_a_pair = 8;  // FoundPairs
+
+/// Room for `size` values, of which the first `used` are kept.
+template <class V>
+void extend(const Device& device, Buffer<V>& buffer, std::int64_t used, std::int64_t size) {
+  if (buffer.size() >= size) return;
+  Buffer<V> larger(device, size + size / 4);
+  if (used > 0) device.memory().copy(larger.data(), buffer.data(), static_cast<std::size_t>(used) * sizeof(V));
+  device.synchronize();
+  buffer = std::move(larger);
+}
+
+}  // namespace
+
+/// Top and own cells are there.
+template <class T>
+void SpreadOctreeCuda<T>::begin_fetching() {
+  fetched_cells_ = 0, here_ = count_;
+  Arena arena(device_);
+  arena.room(mark_, own_end(), own_end() / 4), arena.room(wanted_, own_end(), own_end() / 4);
+  arena.room(wanted_count_, 1), arena.room(pair_counts_, 2);
+  mark_.zero(), wanted_count_.zero();
+}
+
+template <class T>
+void SpreadOctreeCuda<T>::make_room(std::int64_t cells, std::int64_t particles) {
+  const std::int64_t used = this->cells(), stride = Row<T>::stride(order_), marks = mark_.size();
+  extend(device_, link_, used, cells), extend(device_, record_, used, cells);
+  extend(device_, row_, used * stride, cells * stride);
+  extend(device_, wanted_, 0, cells), extend(device_, mark_, used, cells);
+  if (mark_.size() > marks)
+    device_.memory().zero(mark_.data() + used, static_cast<std::size_t>(mark_.size() - used) * sizeof(std::uint32_t));
+  extend(device_, origin_, used - own_end() + top_cells(), cells - own_end() + top_cells());
+  extend(device_, particle_, here_, particles);
+  if (by_particle_) extend(device_, softening_, here_, particles);
+}
+
+template <class T>
+CellMessages<T> SpreadOctreeCuda<T>::cell_messages() {
+  return {record_.data(), link_.data(), row_.data(), particle_.data(),      by_particle_ ? softening_.data() : nullptr,
+          origin_.data(), top_cells(),  own_end(),   Row<T>::chunks(order_)};
+}
+
+/// What is missing here, by the ranks that have it.
+template <class T>
+std::vector<typename SpreadOctreeCuda<T>::Request> SpreadOctreeCuda<T>::wanted() {
+  const std::int64_t count = on_host(device_, wanted_count_.data(), 1)[0];
+  if (count == 0) return {};
+  Buffer<Request> found(device_, count);
+  cuda::launch("tree missing", count, device_.stream(),
+               [list = wanted_.data(), link = link_.data(), origin = origin_.data(), top = top_cells(),
+                own_end = own_end(), to = found.data()] __device__(std::int64_t k) {
+                 const std::uint32_t cell = list[k];
+                 const CellLink l = link[cell];
+                 const Origin from = origin[cell < top ? cell : cell - own_end + top];
+                 to[k] = {cell, from.rank, from.cell, l.children, l.children > 0 ? 0 : l.count};
+               });
+  std::vector<Request> all = found.to_host();
+  std::stable_sort(all.begin(), all.end(), [](const Request& a, const Request& b) { return a.rank < b.rank; });
+  return all;
+}
+
+template <class T>
+bool SpreadOctreeCuda<T>::fetch_missing() {
+  device_.make_current();
+  const std::vector<Request> wants = wanted();
+  const auto size = static_cast<std::size_t>(ranks_->size());
+  std::vector<std::size_t> sent(size), arriving(size);
+  for (const Request& one : wants) sent[one.rank] += sizeof(Request);
+  std::int64_t any = wants.empty() ? 0 : 1;
+  ranks_->all_reduce(&any, 1, Reduction::maximum);
+  if (!any) return false;
+  const std::vector<std::size_t> one(size, sizeof(std::size_t));
+  ranks_->all_to_all(sent.data(), one, arriving.data(), one);
+  std::vector<Request> asked(std::accumulate(arriving.begin(), arriving.end(), std::size_t{0}) / sizeof(Request));
+  ranks_->all_to_all(wants.data(), sent, asked.data(), arriving);
+
+  std::vector<CellPiece> replies, answers;
+  std::size_t k = 0;
+  for (std::uint32_t r = 0; r < size; ++r)
+    for (const std::size_t end = k + arriving[r] / sizeof(Request); k < end; ++k)
+      replies.push_back({0, 0, asked[k].there, asked[k].children, asked[k].particles, 0, r});
+  auto next_cell = this->cells(), next_particle = static_cast<std::uint32_t>(here_);
+  for (const Request& want : wants) {
+    answers.push_back(
+        {0, 0, want.cell, want.children, want.particles, want.children > 0 ? next_cell : next_particle, want.rank});
+    next_cell += want.children, next_particle += want.particles;
+  }
+  const CellLetters out = cell_messages().lay_out(replies, size), in = cell_messages().lay_out(answers, size);
+  make_room(next_cell, next_particle);
+  std::byte* const outgoing = messages_.outgoing(out.all_bytes);
+  std::byte* const incoming = messages_.incoming(in.all_bytes);
+  cell_messages().pack(device_, replies, outgoing);
+  std::vector<Communicator::Outgoing> to;
+  std::vector<Communicator::Incoming> from;
+  for (std::size_t r = 0; r < size; ++r) {
+    const int rank = static_cast<int>(r);
+    if (out.bytes[r] > 0) to.push_back({rank, outgoing + out.at[r], static_cast<std::size_t>(out.bytes[r])});
+    if (in.bytes[r] > 0) from.push_back({rank, incoming + in.at[r], static_cast<std::size_t>(in.bytes[r])});
+  }
+  messages_.exchange(to, from);
+  cell_messages().unpack(device_, answers, incoming);
+  fetched_cells_ += static_cast<std::uint32_t>(in.cells), here_ += in.particles;
+  wanted_count_.zero();
+  return true;
+}
+
+template <class T>
+SearchView<T> SpreadOctreeCuda<T>::search_view(const std::uint32_t* served) {
+  return {this->view(), top_cells(), own_end(), not_own_.data(), foreign_.data(), served, missing()};
+}
+
+/// Looks at the first `depth` pairs of the stack and at all that they lead to. Of what was fetched only those look
+/// again that have missed it. step(pairs, count, found).
+template <class T>
+template <class Step>
+void SpreadOctreeCuda<T>::search(std::int64_t depth, const Step& step) {
+  std::uint32_t* const counts = pair_counts_.data();
+  do {
+    std::int64_t waiting = 0;
+    pair_counts_.zero();
+    while (depth > 0) {
+      const std::int64_t count = std::min(depth, pairs_at_once);
+      extend(device_, next_, 0, most_of_a_pair * count), extend(device_, pending_, waiting, waiting + count);
+      step(stack_.data() + depth - count, count, FoundPairs{next_.data(), pending_.data(), counts, counts + 1});
+      const auto found = pair_counts_.to_host();
+      depth -= count, waiting = found[1];
+      extend(device_, stack_, depth, depth + found[0]);
+      device_.memory().copy(stack_.data() + depth, next_.data(), found[0] * sizeof(CellPair));
+      device_.memory().zero(counts, sizeof *counts);
+      depth += found[0];
+    }
+    extend(device_, stack_, 0, waiting);
+    device_.memory().copy(stack_.data(), pending_.data(), static_cast<std::size_t>(waiting) * sizeof(CellPair));
+    depth = waiting;
+  } while (fetch_missing());
+}
+
+template <class T>
+void SpreadOctreeCuda<T>::fetch_for_estimate() {
+  extend(device_, stack_, 0, own_end());
+  pair_counts_.zero();
+  cuda::launch("tree groups", own_end(), device_.stream(),
+               [link = link_.data(), parent = parent_.data(), top = top_cells(), not_own = not_own_.data(),
+                stack = stack_.data(), groups = pair_counts_.data()] __device__(std::int64_t c) {
+                 if (link[c].count > estimate_capacity || (c < top && not_own[c])) return;
+                 if (c > 0 && link[parent[c]].count <= estimate_capacity) return;
+                 stack[atomicAdd(groups, 1u)] = {static_cast<std::uint32_t>(c), 0};
+               });
+  search(pair_counts_.to_host()[0], [&](const CellPair* pairs, std::int64_t count, const FoundPairs& found) {
+    search_estimate(search_view(nullptr), pairs, count, found, device_.stream());
+  });
+}
+
+/// Cells of the top that hold own particles meet their siblings and what is in them; and so on.
+template <class T>
+void SpreadOctreeCuda<T>::fetch_for_walk(const Opening& opening, const ServedCells& served) {
+  device_.make_current();
+  std::vector<CellPair> pairs;
+  for (std::uint32_t cell = 0; cell < top_cells(); ++cell) {
+    const CellLink& l = top_.cells.link[cell];
+    for (std::uint32_t t = l.child; t < l.child + l.children; ++t)
+      for (std::uint32_t s = l.child; s < l.child + l.children; ++s)
+        if (s != t && own_top_[t] && foreign_top_[s]) pairs.push_back({t, s});
+  }
+  extend(device_, stack_, 0, std::ssize(pairs));
+  if (!pairs.empty()) device_.memory().from_host(stack_.data(), pairs.data(), pairs.size() * sizeof(CellPair));
+  const std::uint32_t* const marks = served.slot ? served_.data() : nullptr;
+  search(std::ssize(pairs), [&](const CellPair* from, std::int64_t count, const FoundPairs& found) {
+    search_walk(search_view(marks), opening, from, count, found, device_.stream());
+  });
+}
+
+template void SpreadOctreeCuda<float>::begin_fetching();
+template void SpreadOctreeCuda<double>::begin_fetching();
+template bool SpreadOctreeCuda<float>::fetch_missing();
+template bool SpreadOctreeCuda<double>::fetch_missing();
+template void SpreadOctreeCuda<float>::fetch_for_estimate();
+template void SpreadOctreeCuda<double>::fetch_for_estimate();
+template void SpreadOctreeCuda<float>::fetch_for_walk(const Opening&, const ServedCells&);
+template void SpreadOctreeCuda<double>::fetch_for_walk(const Opening&, const ServedCells&);
+
+}  // namespace pergola::tree

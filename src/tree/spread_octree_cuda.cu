@@ -1,0 +1,280 @@
+#include "tree/spread_octree_cuda.cuh"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+
+#include "comm/agreement.hpp"
+#include "device/launch.cuh"
+#include "tree/moments_cuda.cuh"
+
+namespace pergola::tree {
+
+namespace {
+
+enum TopKind : std::uint8_t { parent_in_top, own_leaf, other_leaf };
+
+/// What ranks tell each other of a leaf of the top: its record, its box and its row, in words of four bytes.
+constexpr std::int64_t record_words = sizeof(CellRecord) / 4, box_words = sizeof(BoxAbout) / 4,
+                       row_begin = record_words + box_words + 1, child_word = 10;
+static_assert(offsetof(CellRecord, child) == 4 * child_word && row_begin % 4 == 0);
+
+}  // namespace
+
+template <class T>
+SpreadOctreeCuda<T>::SpreadOctreeCuda(const Device& device, std::shared_ptr<Communicator> ranks)
+    : OctreeCuda<T>(device), ranks_(ranks), messages_(device, ranks) {}
+
+/// Level 0 is the top; only this rank's leaves of it are split.
+template <class T>
+void SpreadOctreeCuda<T>::start_level() {
+  cuda::launch("tree top", top_cells(), device_.stream(),
+               [seeds = seeds_.data(), above = top_parent_.data(), count = top_cells(), link = link_.data(),
+                parent = parent_.data(), report = device_report_.data()] __device__(std::int64_t c) {
+                 link[c] = seeds[c], parent[c] = above[c];
+                 if (c == 0) report->cells[0] = count;
+               });
+}
+
+template <class T>
+void SpreadOctreeCuda<T>::take_top(TopTree top) {
+  top_ = std::move(top);
+  const Cells& cells = top_.cells;
+  const auto rank = ranks_->rank();
+  own_top_.assign(cells.size(), 0), foreign_top_.assign(cells.size(), 0);
+  std::vector<std::uint8_t> kind(cells.size(), parent_in_top), not_own;
+  std::vector<CellLink> seeds(cells.size(), CellLink{0, 0, 0, 0});
+  std::vector<std::uint32_t> leaf_cell;
+  std::vector<Origin> origin(cells.size(), Origin{0, 0});
+  first_own_leaf_ = own_leaves_ = 0;
+  std::uint32_t first = 0;
+  for (std::size_t k = 0; k < top_.leaves.size(); ++k) {
+    const TopTree::Leaf& leaf = top_.leaves[k];
+    const bool own = leaf.rank == rank;
+    auto& marks = own ? own_top_ : foreign_top_;
+    for (std::uint32_t cell = leaf.cell; !marks[cell]; cell = cells.parent[cell]) marks[cell] = 1;
+    kind[leaf.cell] = own ? own_leaf : other_leaf;
+    leaf_cell.push_back(leaf.cell);
+    origin[leaf.cell] = {static_cast<std::uint32_t>(leaf.rank), leaf.cell};
+    if (!own) continue;
+    if (own_leaves_++ == 0) first_own_leaf_ = k;
+    seeds[leaf.cell] = {std::exchange(first, first + cells.link[leaf.cell].count), cells.link[leaf.cell].count, 0, 0};
+  }
+  for (const std::uint8_t own : own_top_) not_own.push_back(own ? 0 : 1);
+  top_level_begin_.assign(1, 0);
+  std::vector<std::uint32_t> level(cells.size());
+  for (std::uint32_t c = 1; c < cells.size(); ++c) {
+    level[c] = level[cells.parent[c]] + 1;
+    if (level[c] != level[c - 1]) top_level_begin_.push_back(c);
+  }
+  top_level_begin_.push_back(cells.size());
+  seeds_ = Buffer<CellLink>(device_, seeds);
+  top_parent_ = Buffer<std::uint32_t>(device_, cells.parent);
+  leaf_cell_ = Buffer<std::uint32_t>(device_, leaf_cell);
+  top_kind_ = Buffer<std::uint8_t>(device_, kind), not_own_ = Buffer<std::uint8_t>(device_, not_own);
+  foreign_ = Buffer<std::uint8_t>(device_, foreign_top_), origin_ = Buffer<Origin>(device_, origin);
+}
+
+template <class T>
+template <class Real>
+void SpreadOctreeCuda<T>::build(const Points<Real>& here, const TreeSoftening& softening, int order, const Frame& frame,
+                                TopTree top) {
+  device_.make_current();
+  count_ = here.count;
+  order_ = order;
+  has_accelerations_ = knows_spread_ = has_place_of_ = false;
+  fetched_cells_ = 0;
+  take_top(std::move(top));
+  report_ = {};
+  report_.frame = frame, report_.finite = 1;
+  report_.softening_level = softening_level(frame.side, softening.apart);
+  Arena given(device_);
+  given.room(device_report_, 1);
+  device_report_.from_host(&report_);
+  const SofteningDigit digit = softening_digits(softening);
+  const auto room_for_links = [&](std::int64_t cells) { given.room(link_, cells), given.room(parent_, cells); };
+  room_for_links(std::max(first_guess_of_cells(count_) + top_cells(), link_.size()));
+  level_begin_[0] = 0, level_begin_[1] = top_cells(), level_count_ = 1;
+  if (count_ == 0) start_level();
+  for (const KeyDepth depth : {KeyDepth::coarse, KeyDepth::fine, KeyDepth::both}) {
+    // A cell of the top that a digit beyond the sorted ones splits is crowded too.
+    std::int64_t crowded = depth == KeyDepth::coarse && top_.finest_shift < coarse_unsorted_bits ? 1 : 0;
+    on_all(*ranks_, [&] {
+      if (crowded || count_ == 0) return;
+      this->sort_points(here, digit, depth);
+      while (!this->split_cells(depth)) room_for_links(2 * link_.size());
+      crowded = report_.crowded;
+    });
+    ranks_->all_reduce(&crowded, 1, Reduction::maximum);
+    if (!crowded) break;
+  }
+  on_all(*ranks_, [&] { this->upward(here, softening, order, false); });
+  share_top(order);
+  list_own();
+  begin_fetching();
+}
+
+template <class T>
+void SpreadOctreeCuda<T>::set_links_of_top(TopLinks which) {
+  const Buffer<CellLink> top(device_, top_.cells.link);
+  cuda::launch("tree top", top_cells(), device_.stream(),
+               [=, top = top.data(), kind = top_kind_.data(), link = link_.data(),
+                record = record_.data()] __device__(std::int64_t c) {
+                 if (kind[c] == own_leaf) return;
+                 if (which == TopLinks::none)
+                   link[c] = {0, 0, 0, 0};
+                 else if (kind[c] == parent_in_top)
+                   link[c] = {elsewhere, top[c].count, top[c].child, top[c].children};
+                 else
+                   link[c] = {elsewhere, top[c].count, elsewhere, which == TopLinks::all ? record[c].children() : 0};
+               });
+  device_.synchronize();  // the links go
+}
+
+/// What every rank has made of its own leaves of the top goes to all, which make the cells above of the same numbers.
+template <class T>
+void SpreadOctreeCuda<T>::share_top(int order) {
+  const std::int64_t row_words = Row<T>::stride(order) * static_cast<std::int64_t>(sizeof(T) / 4);
+  const std::int64_t words = row_begin + row_words, leaves = std::ssize(top_.leaves);
+  Buffer<std::uint32_t> all(device_, words * leaves);
+  auto* const box = reinterpret_cast<BoxAbout*>(arena_.data());
+  const auto first = static_cast<std::int64_t>(first_own_leaf_), end = first + static_cast<std::int64_t>(own_leaves_);
+  const auto carry = [&](bool out) {
+    cuda::launch(
+        "tree top", words * leaves, device_.stream(),
+        [=, message = all.data(), cells = leaf_cell_.data(), record = reinterpret_cast<std::uint32_t*>(record_.data()),
+         boxes = reinterpret_cast<std::uint32_t*>(box),
+         row = reinterpret_cast<std::uint32_t*>(row_.data())] __device__(std::int64_t k) {
+          const std::int64_t leaf = k / words, word = k % words, cell = cells[leaf];
+          if ((leaf >= first && leaf < end) != out) return;
+          std::uint32_t* at = nullptr;
+          if (word < record_words)
+            at = record + cell * record_words + word;
+          else if (word < record_words + box_words)
+            at = boxes + cell * box_words + word - record_words;
+          else if (word >= row_begin)
+            at = row + cell * row_words + word - row_begin;
+          if (out)
+            message[k] = at ? *at : 0;
+          else if (at)
+            *at = word == child_word ? elsewhere : message[k];
+        });
+  };
+  carry(true);
+  std::vector<std::uint32_t> host = all.to_host();
+  std::vector<std::size_t> bytes(static_cast<std::size_t>(ranks_->size()));
+  for (const TopTree::Leaf& leaf : top_.leaves)
+    bytes[static_cast<std::size_t>(leaf.rank)] += static_cast<std::size_t>(words) * 4;
+  ranks_->all_gather_in_place(host.data(), bytes);
+  all.from_host(host.data());
+  carry(false);
+  set_links_of_top(TopLinks::to_make_parents);
+  UpwardPassCuda<T> pass;
+  pass.link = link_.data(), pass.record = record_.data(), pass.box = box, pass.row = row_.data();
+  for (std::size_t level = top_level_begin_.size() - 1; level-- > 0;)
+    parents_cuda(pass, order, top_level_begin_[level], top_level_begin_[level + 1], device_.stream());
+  set_links_of_top(TopLinks::all);
+}
+
+/// The cells that this rank serves, by their levels in the whole tree.
+template <class T>
+void SpreadOctreeCuda<T>::list_own() {
+  const auto parent = on_host(device_, parent_.data(), own_end());
+  std::vector<std::uint32_t> level(parent.size());
+  own_counts_.clear();
+  const auto serves = [&](std::size_t c) { return count_ > 0 && (c >= own_top_.size() || own_top_[c]); };
+  for (std::size_t c = 0; c < parent.size(); ++c) {
+    if (c > 0) level[c] = level[parent[c]] + 1;
+    if (!serves(c)) continue;
+    if (level[c] >= own_counts_.size()) own_counts_.resize(level[c] + 1);
+    ++own_counts_[level[c]];
+  }
+  std::vector<std::uint32_t> at(own_counts_.size());
+  std::exclusive_scan(own_counts_.begin(), own_counts_.end(), at.begin(), 0u);
+  std::vector<std::uint32_t> list(std::accumulate(own_counts_.begin(), own_counts_.end(), std::size_t{0}));
+  for (std::size_t c = 0; c < parent.size(); ++c)
+    if (serves(c)) list[at[level[c]]++] = static_cast<std::uint32_t>(c);
+  Arena arena(device_);
+  const std::int64_t size = std::ssize(level);
+  arena.room(own_list_, size, size / 16), arena.room(level_of_, size, size / 16);
+  if (!list.empty()) device_.memory().from_host(own_list_.data(), list.data(), list.size() * sizeof list[0]);
+  device_.memory().from_host(level_of_.data(), level.data(), level.size() * sizeof level[0]);
+}
+
+/// A group of the top is estimated by all ranks with particles in it: it is the same.
+template <class T>
+void SpreadOctreeCuda<T>::estimate_accelerations() {
+  if (has_accelerations_) return;
+  device_.make_current();
+  has_accelerations_ = true;
+  Arena(device_).room(acceleration_, own_end(), own_end() / 16);
+  fetch_for_estimate();
+  do {
+    estimate_cuda(record_.data(), link_.data(), parent_.data(), own_end(), acceleration_.data(), device_.stream(),
+                  {not_own_.data(), top_cells(), missing()});
+  } while (fetch_missing());
+  const auto of_top = on_host(device_, acceleration_.data(), top_cells());
+  std::vector<double> least(of_top.begin(), of_top.end());
+  ranks_->all_reduce(least.data(), least.size(), Reduction::minimum);
+  const std::vector<float> all(least.begin(), least.end());
+  device_.memory().from_host(acceleration_.data(), all.data(), all.size() * sizeof all[0]);
+}
+
+template <class T>
+ServedCells SpreadOctreeCuda<T>::asking(const std::uint32_t* numbers, std::int64_t count) {
+  device_.make_current();
+  Arena arena(device_);
+  const std::int64_t cells = own_end();
+  arena.room(slot_, count_), arena.room(served_, cells), arena.room(served_cells_, cells);
+  arena.room(served_list_, cells), arena.room(served_counts_, most_levels), arena.room(place_of_, count_);
+  if (!has_place_of_)
+    cuda::launch("tree places", count_, device_.stream(),
+                 [order = place_.data(), to = place_of_.data()] __device__(std::int64_t k) {
+                   to[order[k]] = static_cast<std::uint32_t>(k);
+                 });
+  has_place_of_ = true;
+  served_.zero(), served_counts_.zero();
+  cuda::check(cudaMemsetAsync(slot_.data(), 0xff, slot_.bytes(), cuda::handle(device_.stream())), "tree slots");
+  std::array<std::uint32_t, most_levels> begin{};
+  std::exclusive_scan(own_counts_.begin(), own_counts_.end(), begin.begin(), 0u);
+  cuda::launch("tree active", count, device_.stream(),
+               [=, leaves = leaf_cell_.data() + first_own_leaf_, leaf_count = static_cast<std::uint32_t>(own_leaves_),
+                place_of = place_of_.data(), slot = slot_.data(), link = link_.data(), parent = parent_.data(),
+                level = level_of_.data(), served = served_.data(), counts = served_counts_.data(),
+                list = served_cells_.data()] __device__(std::int64_t t) {
+                 const std::uint32_t place = place_of[numbers[t]];
+                 slot[place] = static_cast<std::uint32_t>(t);
+                 std::uint32_t low = 0;  // the last leaf of the top that begins at the place or before it
+                 for (std::uint32_t high = leaf_count; high - low > 1;) {
+                   const std::uint32_t middle = low + (high - low) / 2;
+                   (link[leaves[middle]].first <= place ? low : high) = middle;
+                 }
+                 std::uint32_t cell = leaves[low];
+                 while (link[cell].children > 0) {
+                   cell = link[cell].child;
+                   while (link[cell].first + link[cell].count <= place) ++cell;
+                 }
+                 while (served[cell] == 0 && atomicExch(&served[cell], 1u) == 0) {
+                   list[begin.data()[level[cell]] + atomicAdd(&counts[level[cell]], 1u)] = cell;
+                   cell = parent[cell];
+                 }
+               });
+  ServedCells found{served_list_.data(), on_host(device_, served_counts_.data(), std::ssize(own_counts_)),
+                    slot_.data()};
+  std::uint32_t* to = served_list_.data();  // without gaps
+  for (std::size_t level = 0; level < found.counts.size(); ++level) {
+    if (found.counts[level] == 0) continue;
+    device_.memory().copy(to, served_cells_.data() + begin[level], found.counts[level] * sizeof(*to));
+    to += found.counts[level];
+  }
+  return found;
+}
+
+template class SpreadOctreeCuda<float>;
+template class SpreadOctreeCuda<double>;
+template void SpreadOctreeCuda<float>::build(const Points<float>&, const TreeSoftening&, int, const Frame&, TopTree);
+template void SpreadOctreeCuda<float>::build(const Points<double>&, const TreeSoftening&, int, const Frame&, TopTree);
+template void SpreadOctreeCuda<double>::build(const Points<double>&, const TreeSoftening&, int, const Frame&, TopTree);
+
+}  // namespace pergola::tree

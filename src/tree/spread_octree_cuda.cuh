@@ -1,0 +1,114 @@
+#pragma once
+// CUDA only: the octree of particles that are spread over ranks, in open space.
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "domain/device_messages.hpp"
+#include "tree/cell_messages_cuda.cuh"
+#include "tree/octree_cuda.cuh"
+#include "tree/search_cuda.cuh"
+#include "tree/top_tree.hpp"
+#include "tree/traverse_cuda.cuh"
+
+namespace pergola::tree {
+
+/// As SpreadOctree on the CPU: of the tree that one rank would build over all particles each rank has the top, the
+/// cells of its domain, and those of other domains that its particles meet. What it has has the same bits as there, and
+/// children stand in the same order, so that walks over it sum the same numbers in the same order. Cells are numbered:
+/// top, own ones, fetched ones. All ranks make all calls that are not const.
+template <class T>
+class SpreadOctreeCuda : public OctreeCuda<T> {
+ public:
+  SpreadOctreeCuda(const Device& device, std::shared_ptr<Communicator> ranks);
+
+  /// From the particles of this rank's domain and the top of all.
+  template <class Real>
+  void build(const Points<Real>& here, const TreeSoftening& softening, int order, const Frame& frame, TopTree top);
+  /// As OctreeCuda::refresh: the same answer on all ranks. What was fetched is forgotten.
+  template <class Real>
+  bool refresh(const Points<Real>& here, const TreeSoftening& softening, int order);
+  /// As OctreeCuda's; once after each build.
+  void estimate_accelerations();
+  /// Fetches whatever a walk for these cells meets with this opening, but for the last bits of the test.
+  void fetch_for_walk(const Opening& opening, const ServedCells& served);
+  /// Fetches what loops over the cells have missed. False: no rank misses any.
+  bool fetch_missing();
+  MissingCells missing() { return {mark_.data(), wanted_.data(), wanted_count_.data()}; }
+
+  /// The cells of this rank's domain and those above them.
+  ServedCells own() const { return {own_list_.data(), own_counts_, nullptr}; }
+  /// Those with particles that ask, by their numbers among those that arrived; good until the next time.
+  ServedCells asking(const std::uint32_t* numbers, std::int64_t count);
+  std::int64_t total() const { return top_.cells.link.empty() ? 0 : top_.cells.link[0].count; }
+
+  /// What refresh() builds on: that of one rank, on rank 0. The others have its names. `places`: of own particles among
+  /// all.
+  void save(StateBlocks& blocks, const std::vector<std::uint32_t>& places);
+  /// From that and its top (cut_top_tree), with the numbers there of the cells of the top. `places`: as above.
+  void restore(const SavedTree& saved, TopTree top, std::vector<std::uint32_t> from,
+               const std::vector<std::uint32_t>& places);
+  void put_aside();
+  void take_up();
+
+  // Steps of these. Public, for nvcc allows no device lambda in a private function.
+  void start_level() override;
+  void share_top(int order);
+  TreeSpread measure();
+  /// Of cells in the top, but for this rank's leaves: none while those below are made; then without the children that
+  /// other ranks' leaves have there, while the cells above these are.
+  enum class TopLinks { none, to_make_parents, all };
+  void set_links_of_top(TopLinks which);
+  void fetch_for_estimate();
+  /// A cell that is asked for: its children, or the particles of a leaf.
+  struct Request {
+    std::uint32_t cell, rank, there;  // its number here, whose it is, and its number there
+    std::uint32_t children, particles;
+  };
+  std::vector<Request> wanted();
+
+ private:
+  using Base = OctreeCuda<T>;
+  using Base::acceleration_, Base::arena_, Base::by_particle_, Base::count_, Base::device_, Base::device_report_,
+      Base::fetched_cells_, Base::has_accelerations_, Base::knows_spread_, Base::level_begin_, Base::level_count_,
+      Base::link_, Base::parent_, Base::particle_, Base::place_, Base::record_, Base::report_, Base::row_,
+      Base::softening_, Base::spread_;
+
+  void take_top(TopTree top);
+  void list_own();
+  void begin_fetching();
+  template <class Step>
+  void search(std::int64_t depth, const Step& step);
+  SearchView<T> search_view(const std::uint32_t* served);
+  CellMessages<T> cell_messages();
+  void make_room(std::int64_t cells, std::int64_t particles);
+  std::uint32_t own_end() const { return level_begin_[level_count_]; }
+  std::uint32_t top_cells() const { return top_.cells.size(); }
+  std::uint32_t first_in_tree() const;
+
+  std::shared_ptr<Communicator> ranks_;
+  DeviceMessages messages_;
+  int order_ = 0;
+  TopTree top_;
+  std::vector<std::uint32_t> top_level_begin_;       // of its cells, by level
+  std::size_t first_own_leaf_ = 0, own_leaves_ = 0;  // of this rank among the leaves of the top
+  std::vector<std::uint8_t> own_top_, foreign_top_;  // by cell of the top: whether it holds own particles, and others
+  std::vector<std::uint32_t> own_counts_;            // of own(), by level
+  Buffer<CellLink> seeds_;                           // of the top, as build() begins with them
+  Buffer<std::uint32_t> top_parent_, leaf_cell_;     // leaf_cell: of the top, in the order of keys
+  Buffer<std::uint8_t> top_kind_, not_own_, foreign_;
+  Buffer<std::uint32_t> own_list_, level_of_;  // level_of: of top and own cells
+  std::int64_t here_ = 0;                      // particles, fetched ones included
+  Buffer<Origin> origin_;                      // of the top cells, then of the fetched ones
+  Buffer<std::uint32_t> mark_, wanted_, wanted_count_;
+  Buffer<CellPair> stack_, next_, pending_;
+  Buffer<std::uint32_t> pair_counts_;
+  // For a part of the particles: places in the tree by number; slots by place; the cells that hold one.
+  bool has_place_of_ = false;
+  Buffer<std::uint32_t> place_of_, slot_, served_, served_cells_, served_list_, served_counts_;
+
+  TopTree top_aside_;
+};
+
+}  // namespace pergola::tree

@@ -1,0 +1,310 @@
+#include "tree/tree_domains_cuda.cuh"
+
+#include <algorithm>
+#include <cmath>
+#include <cub/device/device_radix_sort.cuh>
+#include <limits>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "comm/shares.hpp"
+#include "device/launch.cuh"
+#include "tree/frame_cuda.cuh"
+#include "tree/split.hpp"
+
+namespace pergola::tree {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Keys on the device, all of the same weight.
+class KeysOnDevice final : public KeyRanges {
+ public:
+  KeysOnDevice(const Device& device, const std::uint64_t* keys, std::int64_t count)
+      : device_(device), keys_(keys), count_(count) {}
+  std::int64_t count() const override { return count_; }
+  std::vector<Ends> ends(const std::vector<Range>& ranges) const override;
+  std::vector<Bounds> parts(const std::vector<Range>& ranges, const std::vector<int>& shift) const override;
+
+ private:
+  Device device_;
+  const std::uint64_t* keys_;
+  std::int64_t count_;
+};
+
+struct FindEnds {
+  const std::uint64_t* keys;
+  const KeyRanges::Range* range;
+  KeyRanges::Ends* to;
+  __device__ void operator()(std::int64_t k) const {
+    const KeyRanges::Range of = range[k];
+    to[k] = of.begin == of.end ? KeyRanges::Ends{} : KeyRanges::Ends{keys[of.begin], keys[of.end - 1]};
+  }
+};
+
+/// A thread for each digit.
+struct FindParts {
+  const std::uint64_t* keys;
+  const KeyRanges::Range* range;
+  const int* shift;
+  std::uint32_t* to;
+  __device__ void operator()(std::int64_t k) const {
+    constexpr std::int64_t digits = KeyRanges::digits;
+    const KeyRanges::Range of = range[k / digits];
+    const auto digit = static_cast<std::uint64_t>(k % digits);
+    std::uint32_t* const bounds = to + k / digits * (digits + 1);
+    if (digit == 0) bounds[0] = of.begin;
+    const int at = shift[k / digits];
+    bounds[digit + 1] = at < 0 ? of.end : end_of_digit(keys, of.begin, of.end, at, digit);
+  }
+};
+
+std::vector<KeyRanges::Ends> KeysOnDevice::ends(const std::vector<Range>& ranges) const {
+  const Buffer<Range> range(device_, ranges);
+  Buffer<Ends> found(device_, range.size());
+  cuda::launch("ends of keys", range.size(), device_.stream(), FindEnds{keys_, range.data(), found.data()});
+  return found.to_host();
+}
+
+std::vector<KeyRanges::Bounds> KeysOnDevice::parts(const std::vector<Range>& ranges,
+                                                   const std::vector<int>& shift) const {
+  const Buffer<Range> range(device_, ranges);
+  const Buffer<int> at(device_, shift);
+  Buffer<Bounds> found(device_, range.size());
+  cuda::launch("parts of keys", range.size() * static_cast<std::int64_t>(digits), device_.stream(),
+               FindParts{keys_, range.data(), at.data(), reinterpret_cast<std::uint32_t*>(found.data())});
+  return found.to_host();
+}
+
+/// As reduce_block() of tree/frame_cuda.cuh.
+double sum_by_halves(std::vector<double> value) {
+  for (std::size_t half = value.size() / 2; half > 0; half /= 2)
+    for (std::size_t k = 0; k < half; ++k) value[k] = value[k] + value[k + half];
+  return value[0];
+}
+
+}  // namespace
+
+/// As bounds_kernel and frame_kernel of tree/frame_cuda.cuh.
+double sum_of_equal_cuda(double mass, std::int64_t n) {
+  constexpr std::int64_t threads = std::int64_t{bound_blocks} * bound_threads;
+  double few = 0;  // of a thread that has n / threads of them; others have one more
+  for (std::int64_t k = 0; k < n / threads; ++k) few += mass;
+  const double more = few + mass;
+  std::vector<double> of_block;
+  for (std::int64_t b = 0; b < bound_blocks; ++b) {
+    std::vector<double> value;
+    for (std::int64_t t = 0; t < bound_threads; ++t) value.push_back(b * bound_threads + t < n % threads ? more : few);
+    of_block.push_back(sum_by_halves(std::move(value)));
+  }
+  std::vector<double> value(bound_threads);
+  for (std::size_t b = 0; b < of_block.size(); ++b) value[b % bound_threads] += of_block[b];
+  return sum_by_halves(std::move(value));
+}
+
+template <class Real>
+TreeDomains<Real>::TreeDomains(const Device& device, std::shared_ptr<Communicator> ranks)
+    : device_(device), ranks_(ranks), own_(device, ranks) {}
+
+template <class Real>
+template <class Self>
+void TreeDomains<Real>::room_for_kept(Self& self, Arena& arena, std::int64_t n) {
+  arena.room(self.owner_of_, n), arena.room(self.number_of_, n);
+}
+
+template <class Real>
+template <class Self>
+void TreeDomains<Real>::room_for_arrived(Self& self, Arena& arena, std::int64_t n, bool with_species, bool with_id) {
+  const std::int64_t spare = n / 16;  // numbers change a little from build to build
+  arena.room(self.x_, n, spare), arena.room(self.y_, n, spare), arena.room(self.z_, n, spare);
+  arena.room(self.mass_, n, spare);
+  if (with_species) arena.room(self.species_, n, spare);
+  if (with_id) arena.room(self.id_, n, spare);
+}
+
+template <class Real>
+std::int64_t TreeDomains<Real>::device_bytes(std::int64_t n) const {
+  constexpr std::int64_t keys_of_a_particle = 3;  // as they are, sorted, and the sort's own
+  Arena count;
+  room_for_kept(*this, count, n);
+  room_for_arrived(*this, count, n, true, true);
+  count.count<std::uint64_t>(keys_of_a_particle * n);
+  return count.bytes() + own_.own_bytes(n);
+}
+
+template <class Real>
+typename TreeDomains<Real>::Least TreeDomains<Real>::find_bounds(const Points<Real>& kept,
+                                                                 std::int64_t (&limbs)[ExactSum::limbs]) {
+  Buffer<double> partial(device_, bound_blocks * bound_values);
+  Buffer<unsigned long long> mass(device_, ExactSum::limbs);
+  mass.zero();
+  bounds_kernel<<<bound_blocks, bound_threads, 0, cuda::handle(device_.stream())>>>(kept, partial.data(), mass.data());
+  cuda::check(cudaGetLastError(), "tree bounds");
+  const std::vector<double> parts = partial.to_host();
+  device_.memory().to_host(limbs, mass.data(), sizeof limbs);
+  Least least;
+  least.fill(infinity);
+  std::int64_t finite = 1;
+  for (std::size_t b = 0; b < parts.size(); b += bound_values) {
+    const double* const part = parts.data() + b;
+    for (std::size_t a = 0; a < 3; ++a) {
+      if (!(part[a] > -infinity) || !(part[3 + a] < infinity)) finite = 0;
+      least[a] = std::min(least[a], part[a]), least[4 + a] = std::min(least[4 + a], -part[3 + a]);
+    }
+    if (!std::isfinite(part[6])) finite = 0;
+    least[3] = std::min(least[3], part[7]), least[7] = std::min(least[7], -part[8]);
+  }
+  ranks_->all_reduce(&finite, 1, Reduction::minimum);
+  if (!finite) throw Error(ErrorKind::numerics, "tree: a position is not a finite number");
+  ranks_->all_reduce(least.data(), least.size(), Reduction::minimum);
+  return least;
+}
+
+template <class Real>
+TopTree TreeDomains<Real>::cut(const Points<Real>& kept, const TreeSoftening& softening, std::int64_t total) {
+  device_.make_current();
+  std::int64_t limbs[ExactSum::limbs];
+  const Least least = find_bounds(kept, limbs);
+  double mass = 0;
+  equal_mass_.reset();
+  if (least[3] == -least[7]) {
+    equal_mass_ = least[3];
+    mass = sum_of_equal_cuda(least[3], total);
+  } else {
+    ranks_->all_reduce(limbs, ExactSum::limbs, Reduction::sum);
+    mass = ExactSum::value(limbs);
+  }
+  frame_ = frame_within({least[0], least[1], least[2]}, {-least[4], -least[5], -least[6]}, mass, {});
+  TopTree top;
+  find_owners(kept, softening, total, top);
+  plan(kept.count);
+  return top;
+}
+
+/// Domains are ranges of keys.
+template <class Real>
+void TreeDomains<Real>::find_owners(const Points<Real>& kept, const TreeSoftening& softening, std::int64_t total,
+                                    TopTree& top) {
+  const std::int64_t n = kept.count;
+  SofteningDigit digit = softening_digits(softening);
+  if (!softening.uniform) digit.level = softening_level(frame_.side, softening.apart);
+  Buffer<std::uint64_t> keys(device_, n), sorted(device_, n);
+  cuda::launch("tree keys", n, device_.stream(),
+               [kept, digit, frame = frame_, keys = keys.data()] __device__(std::int64_t i) {
+                 keys[i] = digit.upper(unit_position(kept, frame, i), digit.of(kept.species, i));
+               });
+  std::size_t bytes = 0;
+  const auto sort = [&](void* scratch) {
+    cuda::check(cub::DeviceRadixSort::SortKeys(scratch, bytes, keys.data(), sorted.data(), n, 0, 3 * key_levels,
+                                               cuda::handle(device_.stream())),
+                "tree keys");
+  };
+  sort(nullptr);
+  Arena(device_).room(work_, static_cast<std::int64_t>(bytes));
+  if (n > 0) sort(work_.data());
+  const KeysOnDevice ranges(device_, sorted.data(), n);
+  top = find_top_tree(*ranks_, ranges, total);
+
+  // The first of this rank's keys that goes to each rank, or to one after it.
+  std::vector<KeyRanges::Range> first(static_cast<std::size_t>(ranks_->size()));
+  const auto end = static_cast<std::uint32_t>(n);
+  std::size_t rank = 0;
+  for (const TopTree::Leaf& leaf : top.leaves)
+    for (const auto at = static_cast<std::uint32_t>(leaf.begin); rank <= static_cast<std::size_t>(leaf.rank); ++rank)
+      first[rank] = {at, std::min(at + 1, end)};
+  for (; rank < first.size(); ++rank) first[rank] = {end, end};
+  std::vector<std::uint64_t> cuts;
+  const auto of_first = ranges.ends(first);
+  for (std::size_t r = 0; r < first.size(); ++r)
+    cuts.push_back(first[r].begin < end ? of_first[r].first : ~std::uint64_t{0});
+  const Buffer<std::uint64_t> cut_keys(device_, cuts);
+  Arena arena(device_);
+  room_for_kept(*this, arena, n);
+  cuda::launch("owners of particles", n, device_.stream(),
+               [keys = keys.data(), cut = cut_keys.data(), size = static_cast<std::uint32_t>(cuts.size()),
+                owner_of = owner_of_.data()] __device__(std::int64_t i) {
+                 std::uint32_t low = 0, high = size;  // the last rank whose first key is not above this one
+                 while (high - low > 1) {
+                   const std::uint32_t middle = low + (high - low) / 2;
+                   (cut[middle] <= keys[i] ? low : high) = middle;
+                 }
+                 owner_of[i] = low;
+               });
+  device_.synchronize();  // the keys go
+}
+
+template <class Real>
+void TreeDomains<Real>::cut(const std::vector<std::uint32_t>& owners) {
+  device_.make_current();
+  equal_mass_.reset();
+  const Shares shares{std::ssize(owners), ranks_->size()};
+  const std::int64_t kept = shares.count(ranks_->rank());
+  Arena arena(device_);
+  room_for_kept(*this, arena, kept);
+  if (kept > 0)
+    device_.memory().from_host(owner_of_.data(), owners.data() + shares.first(ranks_->rank()),
+                               static_cast<std::size_t>(kept) * sizeof(std::uint32_t));
+  plan(kept);
+}
+
+/// With the owners of kept particles.
+template <class Real>
+void TreeDomains<Real>::plan(std::int64_t kept) {
+  kept_ = kept;
+  Arena(device_).room(work_, own_.work_bytes(kept));
+  const auto list = own_.listing(kept, work_.data());
+  cuda::launch("own particles", kept, device_.stream(), [=, owner_of = owner_of_.data()] __device__(std::int64_t i) {
+    list.rank[i] = owner_of[i], list.particle[i] = static_cast<std::uint32_t>(i);
+  });
+  own_.plan(kept, work_.data());
+  Buffer<std::uint32_t> number(device_, own());
+  cuda::launch("own particles", own(), device_.stream(),
+               [to = number.data()] __device__(std::int64_t k) { to[k] = static_cast<std::uint32_t>(k); });
+  own_.template back<std::uint32_t, 1>({number.data()}, {number_of_.data()});
+  device_.synchronize();  // the numbers go
+}
+
+template <class Real>
+void TreeDomains<Real>::fill(Real* values, std::int64_t count, double value) {
+  cuda::launch("equal masses", count, device_.stream(),
+               [=, one = static_cast<Real>(value)] __device__(std::int64_t k) { values[k] = one; });
+}
+
+template <class Real>
+Points<Real> TreeDomains<Real>::bring(const Points<Real>& kept, bool with_species, bool with_id) {
+  device_.make_current();
+  Arena arena(device_);
+  room_for_arrived(*this, arena, own(), with_species, with_id);
+  own_.template there<Real, 3>({kept.x, kept.y, kept.z}, {x_.data(), y_.data(), z_.data()});
+  if (equal_mass_)
+    fill(mass_.data(), own(), *equal_mass_);
+  else
+    own_.template there<Real, 1>({kept.mass}, {mass_.data()});
+  if (with_species) own_.template there<std::uint8_t, 1>({kept.species}, {species_.data()});
+  if (with_id) own_.template there<std::uint64_t, 1>({kept.id}, {id_.data()});
+  return {own(),
+          x_.data(),
+          y_.data(),
+          z_.data(),
+          mass_.data(),
+          with_species ? species_.data() : nullptr,
+          with_id ? id_.data() : nullptr,
+          kept.box};
+}
+
+template <class Real>
+std::vector<std::uint32_t> TreeDomains<Real>::bring_places(std::int64_t first) {
+  device_.make_current();
+  std::vector<std::uint32_t> places(static_cast<std::size_t>(kept_));
+  std::iota(places.begin(), places.end(), static_cast<std::uint32_t>(first));
+  const Buffer<std::uint32_t> kept(device_, places);
+  Buffer<std::uint32_t> arrived(device_, own());
+  own_.template there<std::uint32_t, 1>({kept.data()}, {arrived.data()});
+  return arrived.to_host();
+}
+
+template class TreeDomains<float>;
+template class TreeDomains<double>;
+
+}  // namespace pergola::tree

@@ -1,0 +1,84 @@
+#pragma once
+// CUDA only: which rank works on which branches of an octree in open space, and the traffic between the ranks that keep
+// particles and those that work on them.
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/exact_sum.hpp"
+#include "comm/communicator.hpp"
+#include "domain/device_routing.hpp"
+#include "tree/octree_cpu.hpp"
+#include "tree/saved_tree.hpp"
+#include "tree/top_tree.hpp"
+
+namespace pergola::tree {
+
+/// The sum of n equal masses with the bits that OctreeCuda finds.
+double sum_of_equal_cuda(double mass, std::int64_t n);
+
+/// A particle goes to the rank that has its leaf of the top (tree/top_tree.hpp). All ranks make all calls that are not
+/// const together.
+template <class Real>
+class TreeDomains {
+ public:
+  TreeDomains(const Device& device, std::shared_ptr<Communicator> ranks);
+
+  /// For particles that ranks keep, `total` of them on all, at least one: finds the frame of all, and the top. Throws
+  /// Error(numerics) on all ranks when a position is not finite.
+  TopTree cut(const Points<Real>& kept, const TreeSoftening& softening, std::int64_t total);
+  /// For those of a saved tree, of which ranks keep their shares (comm/shares.hpp): with the ranks that work on them,
+  /// by their places among all.
+  void cut(const std::vector<std::uint32_t>& owners);
+
+  const Frame& frame() const { return frame_; }
+  std::int64_t kept() const { return kept_; }
+  /// Particles that this rank works on.
+  std::int64_t own() const { return own_.arriving(); }
+  /// Brings particles, with the masses that they had when domains were cut, if these were equal. They lie here until
+  /// the next time.
+  Points<Real> bring(const Points<Real>& kept, bool with_species, bool with_id);
+  /// Numbers that kept particles have among all, by own particle, on the host.
+  std::vector<std::uint32_t> bring_places(std::int64_t first);
+  /// Answers of own particles to their keepers.
+  template <std::size_t fields>
+  void give_back(const std::array<const Real*, fields>& own, const std::array<Real*, fields>& kept) {
+    own_.template back<Real, fields>(own, kept);
+  }
+  /// By kept particle: the rank that works on it, and its number there.
+  const std::uint32_t* owner_of() const { return owner_of_.data(); }
+  const std::uint32_t* number_of() const { return number_of_.data(); }
+
+  /// Of the device's memory, where n particles are kept on each rank.
+  std::int64_t device_bytes(std::int64_t n) const;
+
+  // Steps of cut(). Public, for nvcc allows no device lambda in a private function.
+  void find_owners(const Points<Real>& kept, const TreeSoftening& softening, std::int64_t total, TopTree& top);
+  void plan(std::int64_t kept);
+  void fill(Real* values, std::int64_t count, double value);
+
+ private:
+  /// The least and the largest of x, y, z and mass (these as the least of what they are below 0), of all ranks.
+  using Least = std::array<double, 8>;
+  Least find_bounds(const Points<Real>& kept, std::int64_t (&limbs)[ExactSum::limbs]);
+  template <class Self>
+  static void room_for_kept(Self& self, Arena& arena, std::int64_t n);
+  template <class Self>
+  static void room_for_arrived(Self& self, Arena& arena, std::int64_t n, bool with_species, bool with_id);
+
+  Device device_;
+  std::shared_ptr<Communicator> ranks_;
+  DeviceRouting own_;
+  Frame frame_;
+  std::int64_t kept_ = 0;
+  std::optional<double> equal_mass_;            // of all particles
+  Buffer<std::uint32_t> owner_of_, number_of_;  // by kept particle
+  Buffer<std::byte> work_;
+  Buffer<Real> x_, y_, z_, mass_;
+  Buffer<std::uint8_t> species_;
+  Buffer<std::uint64_t> id_;
+};
+
+}  // namespace pergola::tree
