@@ -61,8 +61,19 @@ class Routing {
           order.push_back(place), ++sent[r];
     return Routing(*ranks_, threads_, std::move(order), std::move(sent));
   }
-  /// Listed particles, which are kept here.
+  /// From where particles have arrived, the k-th of them at places[k], to where they came from: there they arrive in
+  /// the order in which they were listed. For a routing without runs; all ranks make it together.
+  Routing reversed(std::vector<std::uint32_t> places) const {
+    std::vector<std::int64_t> sent;
+    for (const PlaceRun& run : arriving_listed_) sent.push_back(run.count);
+    return Routing(*ranks_, threads_, std::move(places), std::move(sent));
+  }
+  /// Listed particles, which are kept here: their number, their places as they are sent, and how many go to others.
   std::int64_t kept() const { return listed_count_; }
+  const std::vector<std::uint32_t>& order() const { return order_; }
+  std::int64_t leaving() const {
+    return ranks_ ? listed_count_ - listed_[static_cast<std::size_t>(ranks_->rank())].count : 0;
+  }
   /// Particles that arrive here; those of rank 0 come first.
   std::int64_t arriving() const { return arriving_; }
 

@@ -2,12 +2,26 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "comm/communicator.hpp"
 #include "gravity/tree.hpp"
 
 namespace pergola {
+
+/// Numbers of things on all ranks, and how many of them are on ranks before this one. All ranks call it.
+inline std::vector<std::int64_t> counts_of_all(Communicator& ranks, std::int64_t count) {
+  const auto size = static_cast<std::size_t>(ranks.size());
+  std::vector<std::int64_t> counts(size);
+  counts[static_cast<std::size_t>(ranks.rank())] = count;
+  ranks.all_gather_in_place(counts.data(), std::vector<std::size_t>(size, sizeof(std::int64_t)));
+  return counts;
+}
+inline std::int64_t places_before(Communicator& ranks, std::int64_t count) {
+  const auto counts = counts_of_all(ranks, count);
+  return std::accumulate(counts.begin(), counts.begin() + ranks.rank(), std::int64_t{0});
+}
 
 /// Says why a force is not a number, on all ranks: that on the first of all particles that has one, by its place among
 /// all. `place`: the first that this rank knows of, or the largest number. Sources are those that it keeps, on the
@@ -16,12 +30,8 @@ template <class State>
 [[noreturn]] void spread_tree_failure(Communicator& ranks, std::int64_t place, const Sources<State>& sources,
                                       const SolverOptions& options) {
   constexpr auto none = std::numeric_limits<std::int64_t>::max();
-  const auto rank = static_cast<std::size_t>(ranks.rank()), size = static_cast<std::size_t>(ranks.size());
-  std::vector<std::int64_t> counts(size);
-  counts[rank] = sources.count;
-  ranks.all_gather_in_place(counts.data(), std::vector<std::size_t>(size, sizeof(std::int64_t)));
-  std::int64_t first = 0;
-  for (std::size_t r = 0; r < rank; ++r) first += counts[r];
+  const std::vector<std::int64_t> counts = counts_of_all(ranks, sources.count);
+  const std::int64_t first = std::accumulate(counts.begin(), counts.begin() + ranks.rank(), std::int64_t{0});
   ranks.all_reduce(&place, 1, Reduction::minimum);
 
   struct Particle {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "comm/agreement.hpp"
-#include "comm/shares.hpp"
+#include "gravity/source_moves.hpp"
 #include "gravity/spread_failure.hpp"
 #include "gravity/tree.hpp"
 #include "gravity/tree_targets.hpp"
@@ -20,7 +20,7 @@ namespace pergola {
 
 /// What solvers share whose tree is over particles that are spread over ranks, on the CPU.
 template <Precision precision>
-class SpreadTreeSolver : public Solver<typename TreeNumbers<precision>::State> {
+class SpreadTreeSolver : public Solver<typename TreeNumbers<precision>::State>, public SourceMoves {
  public:
   using State = typename TreeNumbers<precision>::State;
   using Pair = typename TreeNumbers<precision>::Pair;
@@ -48,6 +48,9 @@ class SpreadTreeSolver : public Solver<typename TreeNumbers<precision>::State> {
   }
   void put_aside() override { tree_.put_aside(); }
   void take_up() override { tree_.take_up(); }
+  const Routing* way() const override { return tree_.total() > 0 ? &tree_.routing() : nullptr; }
+  void have_come(std::vector<std::uint32_t> places) override { tree_.keep_here(std::move(places)); }
+  void have_left(Routing way) override { tree_.keep_elsewhere(std::move(way)); }
   NeighbourLists neighbour_lists(const Targets&, double) override {
     throw Error(ErrorKind::input, this->info().name + ": gives no neighbour lists; use the direct solver");
   }
@@ -158,9 +161,8 @@ void SpreadTreeSolver<precision>::serve(const Targets& targets, unsigned want, c
 /// or how many did where there is none.
 template <Precision precision>
 void SpreadTreeSolver<precision>::fail(std::int64_t arrived) const {
-  const Shares shares{tree_.total(), ranks_->size()};
   std::vector<std::int64_t> places(static_cast<std::size_t>(sources_.count));
-  std::iota(places.begin(), places.end(), shares.first(ranks_->rank()));
+  std::iota(places.begin(), places.end(), places_before(*ranks_, sources_.count));
   const auto of_arrived = tree_.routing().there(places.data());
   spread_tree_failure(*ranks_,
                       arrived < tree_.count() ? of_arrived[static_cast<std::size_t>(arrived)]

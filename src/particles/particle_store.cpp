@@ -16,6 +16,7 @@ namespace {
 constexpr std::int64_t piece_bytes = std::int64_t{1} << 26;
 constexpr std::int64_t piece_particles = std::int64_t{1} << 22;
 constexpr std::int64_t convert_chunk = 65536;
+constexpr const char* id_name = "id";
 
 /// A field's values first … first + n − 1 in the order of the input.
 void copy_out(const Device& device, const AnyField& field, const std::uint32_t* places, std::int64_t first,
@@ -81,7 +82,7 @@ void FieldList::save(StateSource& to) const {
   const auto places = std::make_shared<const Buffer<std::uint32_t>>(memory_places());
   for (const AnyField* field : fields_) {
     if (!field->is_saved()) continue;
-    const bool as_given = field->name() == "id";  // never moved
+    const bool as_given = field->name() == id_name;  // never moved
     to.put_range(
         field->name(), field->value_bytes(), count_,
         [this, field, places, as_given](std::int64_t first, std::int64_t n, void* into) {
@@ -121,6 +122,19 @@ void FieldList::keep_order() {
   std::vector<std::uint32_t> as_given(static_cast<std::size_t>(count_));
   std::iota(as_given.begin(), as_given.end(), 0u);
   given_place_ = Buffer<std::uint32_t>(device_, as_given);
+}
+
+std::vector<AnyField*> FieldList::travelling() const {
+  std::vector<AnyField*> fields;
+  for (AnyField* field : fields_)
+    if (field->used() && field->name() != id_name) fields.push_back(field);
+  return fields;
+}
+
+void FieldList::change(std::int64_t count, std::vector<Buffer<std::byte>> rooms) {
+  count_ = count;
+  const std::vector<AnyField*> fields = travelling();
+  for (std::size_t f = 0; f < fields.size(); ++f) fields[f]->memory_.swap(rooms[f]);
 }
 
 template <class Real>

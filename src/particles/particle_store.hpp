@@ -78,6 +78,12 @@ class PERGOLA_API FieldList {
   /// From now on memory has an order of its own, which is still that of the input.
   void keep_order();
 
+  /// The fields that go along where a particle changes ranks: all that are used, but ids, which stay in the order of
+  /// the input.
+  std::vector<AnyField*> travelling() const;
+  /// Other particles are here from now on, so many: the memory of the travelling fields, in their order, is `rooms`.
+  void change(std::int64_t count, std::vector<Buffer<std::byte>> rooms);
+
  protected:
   Buffer<std::uint32_t> given_place_;
 

@@ -76,13 +76,13 @@ DrySample make_sample(const Smaller& run, int threads, double run_n, double grow
   return made;
 }
 
-DryRun dry_run(const DrySample& made, int ranks) {
+DryRun dry_run(const DrySample& made, int ranks, double together) {
   RunConfig config = made.config;
   const Sample& sample = made.sample;
   config.run.device = "cpu", config.run.threads = 1;
   const std::int64_t steps =
       integrator_entry(config.time.integrator).in_blocks(config.time) ? dry_block_steps : dry_shared_steps;
-  return count_traffic(ranks, steps, config.run.end_time, [&](std::shared_ptr<Communicator> rank) {
+  return count_traffic(ranks, steps, together, config.run.end_time, [&](std::shared_ptr<Communicator> rank) {
     return std::make_unique<GravitySystem>(config, sample.particles, sample.time, std::move(rank));
   });
 }
@@ -218,9 +218,10 @@ double staging_of(const PlanOptions& options, const Device& device, int ranks) {
   return staging_rate(device);
 }
 
-/// Samples that ranks send each other in this process, and what is known by rule of them.
+/// Samples that ranks send each other in this process, and what is known by rule of them. `together`: as of
+/// count_traffic(); on GPUs particles are at home after every step.
 void run_samples(RankPlan& found, RunShape& shape, const RunConfig& config, const RunPlan& plan, const Device& device,
-                 std::map<std::int64_t, DryRun>& of_one_rank) {
+                 double together, std::map<std::int64_t, DryRun>& of_one_rank) {
   // A plain mesh is cheap, and each rank should have some of its planes in the sample too.
   const SolverEntry& solver = solver_entry(config.gravity.solver);
   int ranks = std::min(found.ranks, shape.mesh_is_shared ? most_dry_ranks : most_dry_whole_meshes);
@@ -242,10 +243,10 @@ void run_samples(RankPlan& found, RunShape& shape, const RunConfig& config, cons
     const std::int64_t n = made.sample.particles.size();
     const CountedMethod counted =
         count_method(find_method(made.config, n, 1, ranks, false), made, static_cast<double>(n), ranks, 1, true);
-    found.counted.push_back(dry_run(made, ranks));
+    found.counted.push_back(dry_run(made, ranks, together));
     if (!counted.parts.empty()) shape.of_counted.push_back(sum_of(counted.parts));
     if (found.counted.size() > 1) return;
-    if (!of_one_rank.contains(n)) of_one_rank[n] = dry_run(made, 1);
+    if (!of_one_rank.contains(n)) of_one_rank[n] = dry_run(made, 1, 1);
     set_added_work(found.counted.front(), of_one_rank[n]);
   };
   count(tried);
@@ -303,7 +304,7 @@ RankPlan plan_gravity_ranks(const RunConfig& given, const RunPlan& plan, const P
   if (on_gpus && !shape.by_rule.empty())
     set_gpu_work(found, plan.stages, counted);
   else
-    run_samples(found, shape, config, plan, device, of_one_rank);
+    run_samples(found, shape, config, plan, device, on_gpus ? 1 : steps_together(plan), of_one_rank);
   const double share = grown / ranks * (plan.device_bytes + plan.host_bytes - plan.program_bytes);
   found.constant_bytes = std::max(0.0, found.device_bytes + found.host_bytes - share);
   foretell_ranks(found, shape);

@@ -65,6 +65,13 @@ double step_seconds(const RunPlan& plan) {
   return 0;
 }
 
+double steps_together(const RunPlan& plan) {
+  double looks = 1;
+  for (const auto& part : plan.parts)
+    if (part.name != "start" && part.name != "steps") looks = std::max(looks, part.count - 1);  // one at the start
+  return std::max(1.0, plan.steps / looks);
+}
+
 std::vector<StageSeconds> stages_of(const TrialSteps& steps) {
   std::vector<StageSeconds> stages;
   for (const Profile::Stage& stage : steps.stages)

@@ -41,6 +41,8 @@ RankPlan plan_gravity_ranks(const RunConfig& config, const RunPlan& plan, const 
 std::vector<StageSeconds> stages_of(const TrialSteps& steps);
 /// Seconds of a step, all outputs left out.
 double step_seconds(const RunPlan& plan);
+/// About how many steps follow one another before the particles are looked at for an output.
+double steps_together(const RunPlan& plan);
 
 /// A run under gravity without a trial: the steps of its integrator where they are fixed, else those of a Plummer model
 /// in N-body units, at typical rates.

@@ -105,7 +105,7 @@ constexpr std::int64_t dry_steps = 2;
 
 DryRun dry_run(RunConfig config, int ranks) {
   config.run.device = "cpu", config.run.threads = 1;
-  return count_traffic(ranks, dry_steps, config.run.end_time, [&](std::shared_ptr<Communicator> rank) {
+  return count_traffic(ranks, dry_steps, 1, config.run.end_time, [&](std::shared_ptr<Communicator> rank) {
     return std::make_unique<PlasmaSystem>(config, nullptr, std::move(rank));
   });
 }

@@ -11,6 +11,7 @@
 #include "comm/counted_communicator.hpp"
 #include "comm/thread_ranks.hpp"
 #include "sim/system.hpp"
+#include "time/work_places.hpp"
 
 namespace pergola {
 
@@ -22,6 +23,17 @@ double thread_seconds() {
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
+
+/// What a rank has done so far, or in some steps.
+struct OfRank {
+  double sent = 0, received = 0, messages = 0, seconds = 0;
+  double carried() const { return std::max(sent, received); }
+  /// This and so many times the other.
+  OfRank plus(double times, const OfRank& other) const {
+    return {sent + times * other.sent, received + times * other.received, messages + times * other.messages,
+            seconds + times * other.seconds};
+  }
+};
 
 class LoneRank final : public Communicator {
  public:
@@ -49,28 +61,37 @@ void set_added_work(DryRun& tried, const DryRun& one_rank) {
     tried.added_work = std::max(0.0, tried.seconds_mean * tried.ranks / one_rank.seconds_mean - 1);
 }
 
-DryRun count_traffic(int ranks, std::int64_t steps, double end_time,
+DryRun count_traffic(int ranks, std::int64_t steps, double together, double end_time,
                      const std::function<std::unique_ptr<System>(std::shared_ptr<Communicator>)>& make) {
-  struct OfRank {
-    double sent = 0, carried = 0, messages = 0, seconds = 0;
-  };
   std::vector<OfRank> all(static_cast<std::size_t>(ranks));
   DryRun found{.ranks = ranks};
   run_on_thread_ranks(ranks, [&](Communicator& communicator) {
     const auto counted =
         std::make_shared<CountedCommunicator>(std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
     const auto system = make(counted);
-    const Traffic before = counted->traffic();
-    const double begin = thread_seconds();
     system->pause_every(1);
-    const std::int64_t first = system->counts().steps;
-    system->advance(end_time, [&] { return system->counts().steps - first >= steps; });
-    const Traffic& after = counted->traffic();
-    const auto sent = static_cast<double>(after.bytes - before.bytes);
-    all[static_cast<std::size_t>(communicator.rank())] = {
-        sent, std::max(sent, static_cast<double>(after.received - before.received)),
-        static_cast<double>(after.messages - before.messages), thread_seconds() - begin};
-    if (communicator.is_root()) found.n = system->size(), found.steps = system->counts().steps - first;
+    const auto now = [&] {
+      const Traffic& traffic = counted->traffic();
+      return OfRank{static_cast<double>(traffic.bytes), static_cast<double>(traffic.received),
+                    static_cast<double>(traffic.messages), thread_seconds()};
+    };
+    const OfRank before = now();
+    std::vector<OfRank> ends;  // of steps
+    const auto enough = [&] {
+      ends.push_back(now());
+      return together < WorkPlaces::fewest_steps || std::ssize(ends) > steps;
+    };
+    for (bool over = false; !over && std::ssize(ends) <= steps;) over = system->advance(end_time, enough);
+    if (ends.empty()) return;
+    const bool alone = ends.size() == 1;
+    const auto counted_steps = static_cast<double>(alone ? 1 : ends.size() - 1);
+    OfRank& mine = all[static_cast<std::size_t>(communicator.rank())];
+    mine = ends.back().plus(-1, alone ? before : ends.front());
+    if (!alone && together >= WorkPlaces::fewest_steps) {
+      const OfRank way = now().plus(-1, before).plus(-(counted_steps + 1) / counted_steps, mine);
+      mine = mine.plus(counted_steps / together, way);
+    }
+    if (communicator.is_root()) found.n = system->size(), found.steps = static_cast<std::int64_t>(counted_steps);
   });
   if (found.steps == 0)
     throw Error(ErrorKind::input, "--ranks: expected a run of at least one whole step, found a shorter one");
@@ -79,8 +100,8 @@ DryRun count_traffic(int ranks, std::int64_t steps, double end_time,
   for (const OfRank& one : all) {
     sent += one.sent, seconds += one.seconds;
     most_seconds = std::max(most_seconds, one.seconds);
-    found.bytes_mean += one.carried / (taken * ranks);
-    found.bytes_most = std::max(found.bytes_most, one.carried / taken);
+    found.bytes_mean += one.carried() / (taken * ranks);
+    found.bytes_most = std::max(found.bytes_most, one.carried() / taken);
     found.messages_most = std::max(found.messages_most, one.messages / taken);
   }
   found.sent_per_particle = sent / (taken * static_cast<double>(found.n));

@@ -27,8 +27,10 @@ struct DryRun {
   double added_work = 0;    // processor time of all ranks over that of one rank with the same particles, less 1
 };
 
-/// Makes the system on each rank, and takes so many steps of it, or those up to its end.
-PERGOLA_API DryRun count_traffic(int ranks, std::int64_t steps, double end_time,
+/// Makes the system on each rank, and takes a step and after it so many that are counted, or those up to its end. Of
+/// the run about `together` steps follow one another before somebody looks at its particles, which are at home then
+/// (time/work_places.hpp): that part of the way there and back is a step's too.
+PERGOLA_API DryRun count_traffic(int ranks, std::int64_t steps, double together, double end_time,
                                  const std::function<std::unique_ptr<System>(std::shared_ptr<Communicator>)>& make);
 
 /// From one rank with the same particles.

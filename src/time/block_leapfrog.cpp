@@ -10,15 +10,17 @@
 #include "device/stage_clock.hpp"
 #include "domain/gather_particles.hpp"
 #include "gravity/solver_entry.hpp"
+#include "time/block_kicks.hpp"
 #include "time/block_loops.hpp"
 #include "time/expansion.hpp"
 #include "time/for_precision.hpp"
 #include "time/kept_solver.hpp"
 #include "time/leapfrog_state.hpp"
+#include "time/probed_forces.hpp"
 #include "time/shared_evaluation.hpp"
 #include "time/show_rules.hpp"
 #include "time/step_classes.hpp"
-#include "time/vector_buffer.hpp"
+#include "time/work_places.hpp"
 
 namespace pergola {
 
@@ -50,6 +52,7 @@ class BlockLeapfrog final : public Integrator {
   double time() const override { return time_of(now_) + offset_; }
   double measured_at(double due) const override;
   std::unique_ptr<ShownParticles> show(double time) const override {
+    work_places_.require_home();
     const double ahead = time - this->time();
     return state_.show(ShowBlocks<Real>{state_.a.x.data(), state_.a.y.data(), state_.a.z.data(), long_a_.x.data(),
                                         long_a_.y.data(), long_a_.z.data(), level_.data(), early_end(ahead),
@@ -82,7 +85,8 @@ class BlockLeapfrog final : public Integrator {
     arena.room(self.active_, n);
     room(arena, self.new_a_, n);
   }
-  void allocate_scratch();
+  void take_others();
+  void come_home(bool failed = false);
   bool has_long_range() const { return long_a_.x.used(); }
   /// Whether a step of the long range begins or ends at a tick.
   bool long_range_meets(std::int64_t tick) const {
@@ -92,7 +96,7 @@ class BlockLeapfrog final : public Integrator {
   int deepest_level_in_use() const {
     return has_long_range() ? std::max(census_.deepest(), long_level_) : census_.deepest();
   }
-  void step(std::int64_t next);
+  void step(std::int64_t next, double limit);
   Sources<Real> sources_at(double time);
   void evaluate(const Active& active, double time, bool with_long_range);
   void look(double time);
@@ -117,6 +121,7 @@ class BlockLeapfrog final : public Integrator {
   // changes less. The particles' accelerations are then without it. Tuckerman, Berne & Martyna 1992, J. Chem. Phys. 97,
   // 1990; Springel 2005, section 4.2.
   VectorField<Real> long_a_{state_, "long_range"};
+  WorkPlaces work_places_;
   int long_level_ = 0;
   std::int64_t total_ = 0;  // particles on all ranks
   std::int64_t now_ = 0;    // the tick of all positions
@@ -142,7 +147,8 @@ BlockLeapfrog<Real>::BlockLeapfrog(const TimeOptions& time, const SolverOptions&
       evaluation_(context.device, context.communicator, ranks_ != nullptr),
       loops_(make_loops<Real>(context.device)),
       clock_(context.device, context.profile),
-      state_(context.device) {
+      state_(context.device),
+      work_places_(state_, *solver_, ranks_) {
   const double cell = solver_->resolution();
   wish_.eta = time.eta;
   wish_.softening = cell > 0 ? Softening::same(cell) : gravity.softening;
@@ -158,32 +164,15 @@ BlockStep BlockLeapfrog<Real>::step_to(std::int64_t next) const {
   const double begin = time_of(now_), end = time_of(next);
   expansion_.scale(step.wish, end);
   step.drift = expansion_.drift_over(begin, static_cast<double>(next - now_) * tick_length_);
-  for (int level = 0; level <= deepest_level_in_use(); ++level) {
-    const double half = std::ldexp(options_.step_max, -level - 1);
-    step.open[level] = expansion_.kick_over(begin, half);
-    step.close[level] = expansion_.kick_over(end - half, half);
-  }
+  set_kicks(step, expansion_, begin, end, deepest_level_in_use());
   return step;
 }
 
 /// All steps end `ahead` after now.
 template <class Real>
 EarlyEnd BlockLeapfrog<Real>::early_end(double ahead) const {
-  EarlyEnd end;
-  const double now = time_of(now_);
-  end.starting = physics::lowest_level_at(now_);
+  EarlyEnd end = end_ahead(expansion_, time_of(now_), now_, tick_length_, deepest_level_in_use(), ahead);
   end.long_level = has_long_range() ? long_level_ : -1;
-  end.drift = expansion_.drift_over(now, ahead);
-  for (int level = 0; level <= deepest_level_in_use(); ++level) {
-    const double length = std::ldexp(options_.step_max, -level);
-    const double before = static_cast<double>(now_ & (physics::level_ticks(level) - 1)) * tick_length_;
-    const double elapsed = before + ahead, begin = now - before, middle = begin + elapsed / 2;
-    end.moves[level] = elapsed != 0;
-    end.open[level] = expansion_.kick_over(now, length / 2);
-    end.excess[level] = expansion_.kick_over(middle, (length - elapsed) / 2);
-    end.whole[level] = expansion_.drift_over(begin, elapsed);
-    end.close[level] = expansion_.kick_over(middle, elapsed / 2);
-  }
   return end;
 }
 
@@ -198,17 +187,32 @@ BlockArrays<Real> BlockLeapfrog<Real>::arrays() {
   return arrays;
 }
 
+/// There are other particles here than before, with levels of their own.
 template <class Real>
-void BlockLeapfrog<Real>::allocate_scratch() {
+void BlockLeapfrog<Real>::take_others() {
+  solver_.be_given_anew();
   Arena arena(device_);
   room_for_scratch(*this, arena, count());
+  std::vector<std::int8_t> level(static_cast<std::size_t>(count()));
+  level_.to_host(0, count(), level.data());
+  BlockCensus census;
+  for (const std::int8_t one : level) ++census.population[one];
+  loops_->set_census(census), take_census(census);
+}
+
+template <class Real>
+void BlockLeapfrog<Real>::come_home(bool failed) {
+  const bool away = work_places_.away();
+  work_places_.go_home(failed);
+  if (failed) solver_.forget();
+  if (away) take_others();
 }
 
 template <class Real>
 void BlockLeapfrog<Real>::start(ParticleSource& particles, double time) {
   total_ = particles.count();
   state_.start(particles, time, expansion_, ranks_.get());
-  allocate_scratch();
+  take_others();
   now_ = 0;
   offset_ = 0;
   finished_ = false;
@@ -226,10 +230,11 @@ template <class Real>
 void BlockLeapfrog<Real>::look(double time) {
   take_census(loops_->census());
   const std::int64_t fault_here = own_census_.fault;
+  std::int64_t kind = fault_here % 4;
+  const std::int64_t place = work_places_.find_at_home(fault_here == BlockCensus::no_fault ? -1 : fault_here / 4, kind);
   state_.fail_where(
-      fault_here == BlockCensus::no_fault ? -1 : fault_here / 4, fault_here % 4,
-      [](std::int64_t fault) { return step_fault_text(static_cast<StepFault>(fault)); }, expansion_.shown_time(time),
-      ranks_.get());
+      place, kind, [](std::int64_t fault) { return step_fault_text(static_cast<StepFault>(fault)); },
+      expansion_.shown_time(time), ranks_.get());
 }
 
 template <class Real>
@@ -242,6 +247,7 @@ template <class Real>
 Sources<Real> BlockLeapfrog<Real>::sources_at(double time) {
   Sources<Real> sources = state_.sources();
   sources.moment = time;
+  sources.id = work_places_.places();
   if (!has_long_range()) return sources;
   const Real* const long_range[3] = {long_a_.x.data(), long_a_.y.data(), long_a_.z.data()};
   for (int axis = 0; axis < 3; ++axis) sources.long_range[axis] = long_range[axis];
@@ -270,7 +276,9 @@ void BlockLeapfrog<Real>::evaluate(const Active& active, double time, bool with_
       evaluation_.evaluate(*solver_, active.all < total_ ? active_.data() : nullptr, active.own, want_acceleration,
                            forces);
   } catch (const CoincidentParticles& collision) {
-    look(time);  // a position may not be a number
+    look(time);               // a position may not be a number
+    if (work_places_.away())  // at home particles are named as one rank names them
+      return come_home(true), evaluate({total_, count()}, time, false);
     const auto id = [&](std::int64_t place) { return id_of(state_, place, total_, ranks_.get()); };
     throw with_ids(collision, id(collision.first()), id(collision.second()), expansion_.shown_time(time));
   } catch (const Error& error) {
@@ -281,9 +289,11 @@ void BlockLeapfrog<Real>::evaluate(const Active& active, double time, bool with_
   if (solver_->info().pairwise) state_.counts.interactions += active.all * total_;
 }
 
-/// Opening kicks, drift, forces, closing kicks; Springel 2005, eq. 26 and section 4.2.
+/// Opening kicks, drift, forces, closing kicks; Springel 2005, eq. 26 and section 4.2. Steps follow up to `limit`.
 template <class Real>
-void BlockLeapfrog<Real>::step(std::int64_t next) {
+void BlockLeapfrog<Real>::step(std::int64_t next, double limit) {
+  solver_.take_back();
+  if (work_places_.begin_step((limit - time()) / (time_of(next) - time()))) take_others();
   const BlockStep step = step_to(next);
   const int ending = physics::lowest_level_at(next);
   Active active;
@@ -312,14 +322,19 @@ void BlockLeapfrog<Real>::step(std::int64_t next) {
 
 template <class Real>
 bool BlockLeapfrog<Real>::advance(double limit, const std::function<bool()>& enough) {
-  while (total_ > 0 && !finished_) {
+  bool reached = true;
+  while (reached && total_ > 0 && !finished_) {
     const std::int64_t next = physics::next_tick(now_, deepest_level_in_use());
-    if (time_of(next) > limit) return true;
-    if (next >= physics::last_tick) throw too_many_ticks(limit);
-    step(next);
-    if (enough && enough()) return false;
+    if (time_of(next) > limit) break;
+    if (next >= physics::last_tick) {
+      come_home();
+      throw too_many_ticks(limit);
+    }
+    step(next, limit);
+    reached = !enough || !enough();
   }
-  return true;
+  come_home();
+  return reached;
 }
 
 /// The steps of all particles end together at the multiples of the longest one. Until the next of these no particle can
@@ -355,14 +370,7 @@ template <class Real>
 void BlockLeapfrog<Real>::add_long_range(const std::vector<std::int64_t>& places, ForceResult& forces) {
   VectorBuffer<Real> all(device_, count());
   solver_->find_long_range(sources_at(time()), {all.x.data(), all.y.data(), all.z.data()});
-  const auto add = [&](const Buffer<Real>& from, std::vector<double>& to) {
-    for (std::size_t k = 0; k < places.size(); ++k) {
-      Real value = 0;
-      device_.memory().to_host(&value, from.data() + places[k], sizeof(Real));
-      to[k] += static_cast<double>(value);
-    }
-  };
-  add(all.x, forces.ax), add(all.y, forces.ay), add(all.z, forces.az);
+  add_probed(device_, all, places, forces);
 }
 
 /// Where ranks keep their own particles all call it, and rank 0 has what is asked for.
@@ -382,11 +390,7 @@ bool BlockLeapfrog<Real>::probe_forces(const std::vector<std::int64_t>& all_plac
   Forces<Real> into;
   into.ax = a.x.data(), into.ay = a.y.data(), into.az = a.z.data();
   solver_->evaluate({index.data(), index.size(), index.size(), 0}, want_acceleration, into);
-  const auto take = [](const Buffer<Real>& from, std::vector<double>& to) {
-    const auto values = from.to_host();
-    to.assign(values.begin(), values.end());
-  };
-  take(a.x, forces.ax), take(a.y, forces.ay), take(a.z, forces.az);
+  take_probed(a, forces);
   if (has_long_range()) add_long_range(places, forces);
   if (!ranks_) return true;
   for (auto* values : {&forces.ax, &forces.ay, &forces.az}) *values = gather_on_root(*ranks_, *values);
@@ -396,6 +400,7 @@ bool BlockLeapfrog<Real>::probe_forces(const std::vector<std::int64_t>& all_plac
 
 template <class Real>
 void BlockLeapfrog<Real>::save(StateSource& to) const {
+  work_places_.require_home();
   state_.save(to);
   to.put_value("now", now_);
   to.put_value("offset", offset_);
@@ -422,20 +427,14 @@ void BlockLeapfrog<Real>::restore(StateInput& from) {
   offset_ = from.get_value<double>("offset");
   finished_ = from.get_value<std::uint8_t>("finished") != 0;
   solver_.restore(state_, from, total_);
-  allocate_scratch();
-  BlockCensus census;
-  std::vector<std::int8_t> level(static_cast<std::size_t>(count()));
-  level_.to_host(0, count(), level.data());
-  for (const std::int8_t one : level) ++census.population[one];
-  loops_->set_census(census);
-  take_census(census);
+  take_others();
 }
 
 template <class Real>
 std::int64_t BlockLeapfrog<Real>::device_bytes(std::int64_t n) const {
   Arena arena;
   room_for_scratch(*this, arena, n);
-  return n * state_.bytes_per_particle() + arena.bytes() + solver_->device_bytes(n);
+  return n * state_.bytes_per_particle() + arena.bytes() + work_places_.bytes(n) + solver_->device_bytes(n);
 }
 
 }  // namespace

@@ -32,6 +32,8 @@ class KeptSolver {
       solver_->prepare(sources);
     prepared_ = at_sources_ = has_answers_ = true;
   }
+  /// The sources are the same on other ranks, or in another order.
+  void be_given_anew() { has_answers_ = false; }
   /// The sources have moved, and none asks.
   void pass() { at_sources_ = has_answers_ = false; }
   /// Whether it can evaluate() for the sources of the last step, which are still where they were. Finds what was lost

@@ -24,6 +24,7 @@
 #include "time/particle_failure.hpp"
 #include "time/shared_evaluation.hpp"
 #include "time/show_rules.hpp"
+#include "time/work_places.hpp"
 
 namespace pergola {
 
@@ -61,6 +62,7 @@ class Leapfrog final : public Integrator {
   double time() const override { return time_; }
   double measured_at(double due) const override;
   std::unique_ptr<ShownParticles> show(double asked) const override {
+    work_places_.require_home();
     // The logarithm of a scale factor that was found from the logarithm differs from it by rounding.
     const double time = std::abs(asked - time_) <= logarithm_rounding * std::abs(time_) ? time_ : asked;
     return state_.show(ShowLeapfrog<Real>{state_.a.x.data(), state_.a.y.data(), state_.a.z.data(), pending_kick_,
@@ -94,7 +96,7 @@ class Leapfrog final : public Integrator {
  private:
   std::int64_t count() const { return state_.count(); }
   double next_time() const;
-  void step(double dt, double end);
+  void step(double dt, double end, double steps = 1);
   void evaluate(double time);
   void choose_step(double time);
   void choose_fixed_step();
@@ -121,6 +123,7 @@ class Leapfrog final : public Integrator {
   StageClock clock_;
 
   LeapfrogState<Real> state_;
+  WorkPlaces work_places_;
   std::int64_t total_ = 0;  // particles on all ranks
   double time_ = 0;
   double pending_kick_ = 0;  // what the velocities lack at time_: the closing kick of the last step
@@ -154,7 +157,8 @@ Leapfrog<Real>::Leapfrog(const TimeOptions& time, const SolverOptions& gravity, 
       evaluation_(context.device, context.communicator, ranks_ != nullptr),
       loops_(make_loops<Real>(context.device)),
       clock_(context.device, context.profile),
-      state_(context.device) {
+      state_(context.device),
+      work_places_(state_, *solver_, ranks_) {
   const double cell = solver_->resolution();
   wish_.eta = time.eta;
   wish_.softening = cell > 0 ? Softening::same(cell) : gravity.softening;
@@ -233,6 +237,7 @@ void Leapfrog<Real>::evaluate(double time) {
   evaluation_.prepare([&] {
     Sources<Real> sources = state_.sources();
     sources.moment = time;
+    sources.id = work_places_.places();
     expansion_.soften(*solver_, wish_.softening, time);
     solver_->prepare(sources);
   });
@@ -295,9 +300,9 @@ double Leapfrog<Real>::next_time() const {
 }
 
 /// Closing kick of the step before, opening kick, drift, forces. Kick-drift-kick and the staggered scheme differ in
-/// rounding only: the latter takes the two kicks as one.
+/// rounding only: the latter takes the two kicks as one. About so many steps follow one another, this one included.
 template <class Real>
-void Leapfrog<Real>::step(double dt, double end) {
+void Leapfrog<Real>::step(double dt, double end, double steps) {
   if (queued_.empty()) batch_begin_ = Clock::now();
   clock_.begin("position");
   const bool staggered = options_.leapfrog == "staggered";
@@ -306,10 +311,11 @@ void Leapfrog<Real>::step(double dt, double end) {
                      {staggered ? 0 : pending_kick_, staggered ? pending_kick_ + open : open, drift, box_});
   clock_.end();
   queued_.push_back(end);
+  work_places_.begin_step(steps, {&state_.a.x, &state_.a.y, &state_.a.z, &state_.j.x, &state_.j.y, &state_.j.z});
   const bool due = alone_ ? queued_.size() == 1 && keeper_.due()
                           : state_.counts.steps % steps_between_sorts == steps_between_sorts - 1;
   if (unsorted_ || (due && state_.given_places().size() > 0)) sort();
-  evaluate(end);
+  work_places_.do_or_fail_at_home([&] { evaluate(end); });
   pending_kick_ = close;
   time_ = end;
   ++state_.counts.steps;
@@ -340,17 +346,20 @@ void Leapfrog<Real>::settle() {
 template <class Real>
 bool Leapfrog<Real>::advance(double limit, const std::function<bool()>& enough) {
   const double reach = options_.adaptive ? limit : limit + same_time * step_;
-  while (next_time() <= reach) {
-    step(options_.adaptive ? wanted_step_ : step_, next_time());
+  bool reached = true;
+  while (reached && next_time() <= reach) {
+    const double length = options_.adaptive ? wanted_step_ : step_;
+    step(length, next_time(), (reach - time_) / length);
     const std::int64_t most = state_.given_places().size() > 0 ? std::min(batch_, keeper_.steps_to_look()) : batch_;
     const bool queue_more = device_.is_cuda() && alone_ && static_cast<std::int64_t>(queued_.size()) < most;
     const bool pause = pause_every_ > 0 && state_.counts.steps % pause_every_ == 0;
     if (queue_more && !options_.adaptive && !pause) continue;
     settle();
-    if (enough && enough()) return false;
+    reached = !enough || !enough();
   }
   settle();
-  return true;
+  work_places_.go_home();
+  return reached;
 }
 
 template <class Real>
@@ -394,6 +403,7 @@ void Leapfrog<Real>::take_back() {
 
 template <class Real>
 void Leapfrog<Real>::save(StateSource& to) const {
+  work_places_.require_home();
   state_.save(to);
   to.put_value("time", time_);
   to.put_value("pending_kick", pending_kick_);
@@ -419,7 +429,7 @@ std::int64_t Leapfrog<Real>::device_bytes(std::int64_t n) const {
     room_for_order(*this, arena, n, work);
     arena.count<std::uint32_t>(n);  // FieldList::keep_order
   }
-  return n * state_.bytes_per_particle() + arena.bytes() + solver_->device_bytes(n);
+  return n * state_.bytes_per_particle() + arena.bytes() + work_places_.bytes(n) + solver_->device_bytes(n);
 }
 
 }  // namespace

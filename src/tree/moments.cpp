@@ -4,6 +4,7 @@
 
 #include "device/simd_targets.hpp"
 #include "physics/multi_index.hpp"
+#include "tree/leaf_moments.hpp"
 #include "tree/octree_cpu.hpp"
 #include "tree/shape.hpp"
 
@@ -28,34 +29,42 @@ T sum_of_lanes(Pack<T> value) {
   return hn::GetLane(hn::SumOfLanes(typename Pack<T>::Tag(), value.raw));
 }
 
-/// Multipoles of a leaf, its particles in the lanes; also the particles' places relative to the centre.
+/// Multipoles of a leaf, its particles in the lanes.
 template <int order, class T>
-void multipoles_of_leaf(const UpwardPass<T>& pass, std::uint32_t cell) {
+void multipoles_of_particles(const LeafParticles<T>& particles, T scale, T* to) {
   using P = Pack<T>;
   constexpr int terms = expansion_terms(order);
   constexpr int lanes = P::size, room = (static_cast<int>(leaf_capacity) + lanes - 1) / lanes * lanes;
-  const CellLink& link = pass.cells->link[cell];
-  const CellShape& s = pass.shape[cell];
   alignas(64) T x[room] = {}, y[room] = {}, z[room] = {}, m[room] = {};
-  const T inverse = T(-1) / pass.scale[cell];
-  for (std::uint32_t k = 0; k < link.count; ++k) {
-    const std::uint32_t at = link.first + k;
-    const T dx = static_cast<T>(pass.x[at] - s.x), dy = static_cast<T>(pass.y[at] - s.y),
-            dz = static_cast<T>(pass.z[at] - s.z);
-    pass.rx[at] = dx, pass.ry[at] = dy, pass.rz[at] = dz;
-    pass.rmass[at] = static_cast<T>(pass.mass[at]);
-    if (pass.rsoftening)
-      pass.rsoftening[at] = static_cast<T>(physics::softening_number(pass.kernel, pass.epsilon2[at]));
-    x[k] = dx * inverse, y[k] = dy * inverse, z[k] = dz * inverse, m[k] = pass.rmass[at];
+  const T inverse = T(-1) / scale;
+  for (std::uint32_t k = 0; k < particles.count; ++k) {
+    x[k] = particles.x[k] * inverse, y[k] = particles.y[k] * inverse, z[k] = particles.z[k] * inverse;
+    m[k] = particles.mass[k];
   }
   P sum[terms];
   for (auto& value : sum) value = P(T(0));
-  for (int k = 0; k < static_cast<int>(link.count); k += lanes) {
+  for (int k = 0; k < static_cast<int>(particles.count); k += lanes) {
     const Monomials<order, P> t({P::load(x + k), P::load(y + k), P::load(z + k)}, P::load(m + k));
     for (int term = 0; term < terms; ++term) sum[term] = sum[term] + t.value[term];
   }
-  T* const to = pass.multipole + static_cast<std::int64_t>(cell) * multipole_stride(order);
   for (int term = 0; term < terms; ++term) to[term] = sum_of_lanes(sum[term]);
+}
+
+/// The particles' places relative to the centre of their leaf, and its multipoles.
+template <int order, class T>
+void multipoles_of_leaf(const UpwardPass<T>& pass, std::uint32_t cell) {
+  const CellLink& link = pass.cells->link[cell];
+  const CellShape& s = pass.shape[cell];
+  const std::uint32_t first = link.first;
+  for (std::uint32_t at = first; at < first + link.count; ++at) {
+    pass.rx[at] = static_cast<T>(pass.x[at] - s.x), pass.ry[at] = static_cast<T>(pass.y[at] - s.y);
+    pass.rz[at] = static_cast<T>(pass.z[at] - s.z), pass.rmass[at] = static_cast<T>(pass.mass[at]);
+    if (pass.rsoftening)
+      pass.rsoftening[at] = static_cast<T>(physics::softening_number(pass.kernel, pass.epsilon2[at]));
+  }
+  multipoles_of_particles<order, T>({pass.rx + first, pass.ry + first, pass.rz + first, pass.rmass + first, link.count},
+                                    pass.scale[cell],
+                                    pass.multipole + static_cast<std::int64_t>(cell) * multipole_stride(order));
 }
 
 /// Multipoles of a parent, its children in the lanes.
@@ -118,6 +127,26 @@ void upward_any(const UpwardPass<T>& pass, int order, std::uint32_t begin, std::
   }
 }
 
+template <class T>
+void leaf_any(int order, const LeafParticles<T>& particles, T scale, T* to) {
+  switch (order) {
+    case 2:
+      return multipoles_of_particles<2>(particles, scale, to);
+    case 3:
+      return multipoles_of_particles<3>(particles, scale, to);
+    case 4:
+      return multipoles_of_particles<4>(particles, scale, to);
+    default:
+      return multipoles_of_particles<5>(particles, scale, to);
+  }
+}
+
+void leaf_float(int order, const LeafParticles<float>& particles, float scale, float* to) {
+  leaf_any(order, particles, scale, to);
+}
+void leaf_double(int order, const LeafParticles<double>& particles, double scale, double* to) {
+  leaf_any(order, particles, scale, to);
+}
 void upward_float(const UpwardPass<float>& pass, int order, std::uint32_t begin, std::uint32_t end) {
   upward_any(pass, order, begin, end);
 }
@@ -133,6 +162,17 @@ namespace pergola::tree {
 
 HWY_EXPORT(upward_float);
 HWY_EXPORT(upward_double);
+HWY_EXPORT(leaf_float);
+HWY_EXPORT(leaf_double);
+
+template <>
+void leaf_multipoles(int order, const LeafParticles<float>& particles, float scale, float* to) {
+  HWY_DYNAMIC_DISPATCH(leaf_float)(order, particles, scale, to);
+}
+template <>
+void leaf_multipoles(int order, const LeafParticles<double>& particles, double scale, double* to) {
+  HWY_DYNAMIC_DISPATCH(leaf_double)(order, particles, scale, to);
+}
 
 template <>
 void upward(const UpwardPass<float>& pass, int order, std::uint32_t begin, std::uint32_t end) {

@@ -47,6 +47,7 @@ void SpreadOctree<T>::build(const Points<Real>& kept, const TreeSoftening& softe
   if (total_ >= std::numeric_limits<std::uint32_t>::max())
     throw Error(ErrorKind::input, fmt::format("tree: expected fewer than 2^32 particles, found {}", total_));
   const auto equal_mass = find_common_frame(kept, total_, frame_);
+  masses_differ_ = !equal_mass;
   SofteningDigit digit = softening_digits(softening);
   if (!softening.uniform) digit.level = softening_level(frame_.side, softening.apart);
   TopTree top = route(kept, digit);
@@ -158,7 +159,7 @@ std::vector<std::uint32_t> SpreadOctree<T>::take_top(TopTree top) {
   std::vector<std::uint32_t> own;
   std::uint32_t first = 0;
   for (const TopTree::Leaf& leaf : leaves_) {
-    origin(leaf.cell) = {leaf.rank, leaf.cell};
+    origin(leaf.cell) = {leaf.rank, leaf.cell, 0};
     CellLink& link = cells_.link[leaf.cell];
     if (leaf.rank != ranks_->rank()) {
       link.first = link.child = elsewhere;
@@ -221,7 +222,9 @@ void SpreadOctree<T>::share_top_leaves() {
   each([&](int rank, std::uint32_t cell, std::byte* at) {
     bytes[static_cast<std::size_t>(rank)] += row;
     if (rank != ranks_->rank()) return;
-    const TopLeafData data{shape_.data()[cell], extent_.data()[cell], cells_.link[cell].children};
+    const CellLink& link = cells_.link[cell];
+    const TopLeafData data{shape_.data()[cell], extent_.data()[cell], link.children,
+                           static_cast<std::uint32_t>(reply_bytes(link))};
     std::memcpy(at, &data, sizeof data);
     std::memcpy(at + sizeof data, scale_.data() + cell, sizeof(T));
     std::memcpy(at + sizeof data + sizeof(T), multipole_.data() + cell * terms, terms * sizeof(T));
@@ -232,7 +235,7 @@ void SpreadOctree<T>::share_top_leaves() {
     TopLeafData data;
     std::memcpy(&data, at, sizeof data);
     shape_.data()[cell] = data.shape, extent_.data()[cell] = data.extent;
-    cells_.link[cell].children = data.children;
+    cells_.link[cell].children = data.children, origin(cell).bytes = data.reply_bytes;
     std::memcpy(scale_.data() + cell, at + sizeof data, sizeof(T));
     std::memcpy(multipole_.data() + cell * terms, at + sizeof data + sizeof(T), terms * sizeof(T));
   });

@@ -52,6 +52,10 @@ class SpreadOctree : public OctreeCpu<T> {
   void restore(const SavedTree& saved, int order, bool periodic);
   void put_aside();
   void take_up();
+  /// The particles are kept where they are worked on from now on: the k-th that arrived here at places[k].
+  void keep_here(std::vector<std::uint32_t> places);
+  /// After that they are kept elsewhere again, and `way` brings them here, in the order in which they were kept here.
+  void keep_elsewhere(Routing way);
 
   /// This rank's domain: order() gives the places of the particles as they arrived here.
   ActiveSet own() const { return {nullptr, own_cell_.data()}; }
@@ -70,12 +74,13 @@ class SpreadOctree : public OctreeCpu<T> {
   /// Where the children or particles of a cell that are elsewhere can be had.
   struct Origin {
     int rank = 0;
-    std::uint32_t cell = 0;  // its number there
+    std::uint32_t cell = 0;   // its number there
+    std::uint32_t bytes = 0;  // of the answer
   };
   struct TopLeafData {
     CellShape shape;
     CellExtent extent;
-    std::uint32_t children;
+    std::uint32_t children, reply_bytes;
   };
   using MissingCells = std::vector<Search::Missing>;
 
@@ -107,15 +112,19 @@ class SpreadOctree : public OctreeCpu<T> {
   template <class Space>
   void fetch_in(const Space& space, const Opening& opening, const ActiveSet& active);
   bool fetch(const MissingCells& missing);
+  std::size_t particle_bytes() const { return (3 + (masses_differ_ ? 1 : 0) + (by_particle_ ? 1 : 0)) * sizeof(T); }
+  bool brings_particles(const CellLink& link) const;
   std::size_t reply_bytes(const CellLink& link) const;
+  void append_particles(const CellLink& link, std::vector<std::byte>& reply) const;
+  const std::byte* take_particles(std::uint32_t count, const std::byte* from);
   void append_reply(std::uint32_t cell, std::vector<std::byte>& reply) const;
   const std::byte* take_reply(std::uint32_t cell, const std::byte* from);
   Origin& origin(std::uint32_t cell) { return origin_[cell < top_cells_ ? cell : cell - own_end_ + top_cells_]; }
-  std::vector<T*> particle_fields();
 
   std::shared_ptr<Communicator> ranks_;
   Routing routing_;
   std::int64_t total_ = 0;
+  bool masses_differ_ = true;
   std::vector<TopTree::Leaf> leaves_;
   std::uint32_t top_cells_ = 0, own_end_ = 0;  // top cells, then own ones, then foreign ones
   std::int64_t here_ = 0;                      // particles, foreign ones included

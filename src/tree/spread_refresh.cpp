@@ -49,9 +49,10 @@ bool SpreadOctree<T>::refresh(const Points<Real>& kept, const TreeSoftening& sof
     least[0] = std::min(least[0], mass), least[1] = std::min(least[1], -mass);
   }
   ranks_->all_reduce(least, 2, Reduction::minimum);
+  masses_differ_ = least[0] != -least[1];
   const auto x = routing_.there(kept.x), y = routing_.there(kept.y), z = routing_.there(kept.z);
   const auto mass =
-      least[0] == -least[1] ? std::vector<Real>(x.size(), static_cast<Real>(least[0])) : routing_.there(kept.mass);
+      masses_differ_ ? routing_.there(kept.mass) : std::vector<Real>(x.size(), static_cast<Real>(least[0]));
   std::vector<std::uint8_t> species;
   if (sums[1] > 0) species = routing_.there(kept.species);
   Points<Real> here{count_, x.data(), y.data(), z.data(), mass.data()};
@@ -239,6 +240,21 @@ void SpreadOctree<T>::take_up() {
   aside_ = {};
 }
 
+template <class T>
+void SpreadOctree<T>::keep_here(std::vector<std::uint32_t> places) {
+  std::vector<std::int64_t> sent(static_cast<std::size_t>(ranks_->size()));
+  sent[static_cast<std::size_t>(ranks_->rank())] = std::ssize(places);
+  routing_ = Routing(*ranks_, device_.threads(), std::move(places), std::move(sent));
+  if (walks_ == 0) weight_.clear();  // they are those of other particles
+}
+
+template <class T>
+void SpreadOctree<T>::keep_elsewhere(Routing way) {
+  for (std::int64_t k = 0; k < count_; ++k) sort_.values.data()[k] = routing_.order()[sort_.values.data()[k]];
+  routing_ = std::move(way);
+  if (walks_ == 0) weight_.clear();
+}
+
 template bool SpreadOctree<float>::refresh(const Points<float>&, const TreeSoftening&);
 template bool SpreadOctree<float>::refresh(const Points<double>&, const TreeSoftening&);
 template bool SpreadOctree<double>::refresh(const Points<double>&, const TreeSoftening&);
@@ -250,6 +266,10 @@ template SavedTree SpreadOctree<float>::save() const;
 template SavedTree SpreadOctree<double>::save() const;
 template void SpreadOctree<float>::restore(const SavedTree&, int, bool);
 template void SpreadOctree<double>::restore(const SavedTree&, int, bool);
+template void SpreadOctree<float>::keep_here(std::vector<std::uint32_t>);
+template void SpreadOctree<double>::keep_here(std::vector<std::uint32_t>);
+template void SpreadOctree<float>::keep_elsewhere(Routing);
+template void SpreadOctree<double>::keep_elsewhere(Routing);
 template void SpreadOctree<float>::put_aside();
 template void SpreadOctree<double>::put_aside();
 template void SpreadOctree<float>::take_up();

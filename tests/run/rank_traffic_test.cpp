@@ -25,7 +25,7 @@ Sent count(const RunConfig& config, int ranks) {
   StartingPoint begin = open_particles(config, 1);
   Sent sent;
   begin.particles->read(0, begin.particles->count(), sent.particles);
-  const DryRun dry = count_traffic(ranks, 2, config.run.end_time, [&](std::shared_ptr<Communicator> rank) {
+  const DryRun dry = count_traffic(ranks, 2, 1e6, config.run.end_time, [&](std::shared_ptr<Communicator> rank) {
     return std::make_unique<GravitySystem>(config, sent.particles, begin.time, std::move(rank));
   });
   sent.bytes = dry.bytes_mean, sent.messages = dry.messages_most;
@@ -35,7 +35,7 @@ Sent count(const RunConfig& config, int ranks) {
 RunConfig mesh_config(const std::string& particles, const std::string& mesh) {
   return parse_config("[run]\nend_time = 0.5\ndevice = \"cpu\"\nthreads = 1\nprecision = \"single\"\n[particles]\n" +
                           particles + "\n[gravity]\nsolver = \"mesh\"\n[gravity.mesh]\n" + mesh +
-                          "\n[time]\nintegrator = \"leapfrog\"\nstep = 0.125\n",
+                          "\n[time]\nintegrator = \"leapfrog\"\nstep = 0.0078125\n",
                       "test");
 }
 

@@ -1,0 +1,69 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "gravity/solver.hpp"
+#include "gravity/source_moves.hpp"
+#include "particles/particle_store.hpp"
+
+namespace pergola {
+
+/// Where the particles of a run with several ranks live: at home, in the stretch of the input that a rank keeps
+/// (comm/shares.hpp), or, while many steps follow one another, with the ranks that the solver has work on them, so that
+/// a step need not send all of them there and their forces back. No result depends on it. All ranks make all calls but
+/// the const ones.
+class WorkPlaces {
+ public:
+  /// To go out and home again a particle takes what it sends in some three steps at home: so many at least must follow
+  /// one another.
+  static constexpr std::int64_t fewest_steps = 4;
+
+  /// `ranks` null, or a solver that works where the particles are: they stay at home.
+  WorkPlaces(FieldList& fields, AnySolver& solver, std::shared_ptr<Communicator> ranks);
+
+  bool away() const { return away_; }
+  /// While they are away: the places in the input of the particles here, rising. Null at home.
+  const std::uint64_t* places() const { return away_ ? place_.data() : nullptr; }
+  /// A step is about to be taken, the first of about so many: brings the particles to their work where that pays, by
+  /// counts. The values of `left` are lost. True: there are others here now.
+  bool begin_step(double steps, const std::vector<const AnyField*>& left = {});
+  /// Brings all back where they are away; nobody looks at them before. `failed`: the solver threw, and is given them
+  /// anew.
+  void go_home(bool failed = false);
+  /// Of a particle by its place here (−1: there is none) the place at home, for the first such particle of all ranks,
+  /// on the rank that keeps it; −1 elsewhere. All are home then, where there is one.
+  std::int64_t find_at_home(std::int64_t place, std::int64_t& kind);
+  /// What fails for its numbers away from home is done again there, where particles are named as one rank names them.
+  template <class Action>
+  void do_or_fail_at_home(const Action& action) {
+    try {
+      action();
+    } catch (const Error& error) {
+      if (!away_ || error.kind() != ErrorKind::numerics) throw;
+      go_home(true);
+      action();
+    }
+  }
+  /// Throws Error(numerics) where a step has failed while they were away.
+  void require_home() const;
+  /// Beside the fields, for n particles here.
+  std::int64_t bytes(std::int64_t n) const { return moves_ ? n * static_cast<std::int64_t>(sizeof place_[0]) : 0; }
+
+ private:
+  void follow(const Routing& way, const std::vector<const AnyField*>& left);
+  std::vector<std::uint64_t> places_here() const;
+  void exchange(const Routing& way, const std::vector<std::uint32_t>& to, const std::vector<const AnyField*>& left);
+  std::int64_t first_at_home() const;
+
+  FieldList& fields_;
+  std::shared_ptr<Communicator> ranks_;
+  SourceMoves* moves_ = nullptr;
+  bool away_ = false, stays_ = false;  // stays_: memory for moving was refused
+  std::int64_t total_ = 0;             // particles on all ranks, while they are away
+  std::int64_t steps_, steps_before_;  // since they were home last, and between that and the time before
+  std::vector<std::uint64_t> place_;
+};
+
+}  // namespace pergola

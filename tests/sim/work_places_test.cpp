@@ -1,0 +1,118 @@
+#include "time/work_places.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "comm/counted_communicator.hpp"
+#include "comm/thread_ranks.hpp"
+#include "sim/gravity_system.hpp"
+#include "sim/spread_seen.hpp"
+
+namespace pergola {
+namespace {
+
+const Settings tree{"gravity.solver=tree", "gravity.mesh.boundary=isolated", "gravity.softening=0.01",
+                    "time.step=0.03125"};
+const Settings treepm{"gravity.solver=treepm",      "gravity.mesh.boundary=periodic", "gravity.mesh.box=1",
+                      "gravity.tree.accuracy=1e-2", "gravity.softening=0.01",         "time.step=0.03125"};
+
+/// Slow ones, every second at the place of the one before: their order in the tree is that of the input.
+Particles pairs_in_one_place(std::int64_t n) {
+  Particles particles = crossing_particles(n, 0);
+  for (std::size_t k = 0; k < particles.id.size(); ++k) {
+    for (auto* v : {&particles.vx[k], &particles.vy[k], &particles.vz[k]}) *v *= 0.05;
+    if (k % 2 == 0) continue;
+    particles.x[k] = particles.x[k - 1], particles.y[k] = particles.y[k - 1], particles.z[k] = particles.z[k - 1];
+    particles.vx[k] = particles.vx[k - 1], particles.vy[k] = particles.vy[k - 1], particles.vz[k] = particles.vz[k - 1];
+  }
+  return particles;
+}
+
+/// What 15 steps of several ranks leave, and the bytes that a particle sends in a step: of all of them, and of those
+/// from the fourth on.
+struct Steps {
+  std::string hash;
+  double bytes = 0, later = 0;
+};
+
+/// `together`: in one call of advance(), as opposed to a call for each.
+Steps take_steps(int ranks, Settings settings, const Particles& particles, bool together) {
+  settings.push_back("time.step=0.0009765625");  // few change ranks
+  const RunConfig config = spread_config(settings);
+  Steps taken;
+  std::int64_t sums[2] = {};
+  run_on_thread_ranks(ranks, [&](Communicator& communicator) {
+    const auto counted = std::make_shared<CountedCommunicator>(kept_elsewhere(communicator));
+    GravitySystem simulation(config, particles, 0, counted);
+    const std::int64_t begin = counted->traffic().bytes;
+    std::int64_t fourth = 0, last = 0;
+    const auto look = [&] {
+      if (simulation.counts().steps == 4) fourth = counted->traffic().bytes;
+      last = counted->traffic().bytes;
+      return !together;
+    };
+    while (simulation.counts().steps < 15) simulation.advance(15 * 0.0009765625, look);
+    std::int64_t sent[2] = {counted->traffic().bytes - begin, last - fourth};
+    communicator.all_reduce(sent, 2, Reduction::sum);
+    const std::string hash = simulation.state_hash();
+    if (communicator.is_root()) taken.hash = hash, sums[0] = sent[0], sums[1] = sent[1];
+  });
+  const auto n = static_cast<double>(particles.size());
+  taken.bytes = static_cast<double>(sums[0]) / (15 * n), taken.later = static_cast<double>(sums[1]) / (11 * n);
+  return taken;
+}
+
+// At home a step sends each particle's place, 24 bytes, and its acceleration back, but for those that are kept where
+// they are worked on: three of four.
+TEST(WorkPlaces, StepsThatFollowOneAnotherDoNotSendTheirParticles) {
+  const Particles particles = pairs_in_one_place(4000);
+  const std::string alone = take_steps(1, tree, particles, true).hash;
+  const Steps at_home = take_steps(4, tree, particles, false), at_work = take_steps(4, tree, particles, true);
+  EXPECT_EQ(at_home.hash, alone);
+  EXPECT_EQ(at_work.hash, alone);
+  EXPECT_GT(at_home.later - at_work.later, 0.9 * 0.75 * 48);
+  EXPECT_GT(at_home.bytes - at_work.bytes, 0.9 * 0.75 * (48 - 160.0 / 15));
+}
+
+TEST(WorkPlaces, HaveTheBitsOfOneRank) {
+  expect_bits_of_one_rank(tree, pairs_in_one_place(300), {2, 64});
+  expect_bits_of_one_rank(treepm, pairs_in_one_place(300), {4});
+  for (const Settings& settings : {tree, treepm})
+    expect_bits_of_one_rank(in_blocks(settings), pairs_in_one_place(200), {3});
+  expect_bits_of_one_rank(tree, crossing_particles(5, 0), {7});
+}
+
+/// What each rank says of two particles that meet in the sixth step, with forces too small to matter.
+std::vector<std::string> words_of_a_collision(int ranks, const Settings& settings) {
+  Particles particles = crossing_particles(200, 0);
+  for (double& mass : particles.mass) mass *= 1e-200;
+  const auto put = [&](std::size_t k, double x, double vx) {
+    particles.x[k] = x, particles.y[k] = particles.z[k] = 0.5;
+    particles.vx[k] = vx, particles.vy[k] = particles.vz[k] = 0;
+  };
+  put(20, 0.5 - 6.0 / 64, 0.5), put(150, 0.5 + 6.0 / 64, -0.5);
+  const RunConfig config = spread_config(settings);
+  std::vector<std::string> words(static_cast<std::size_t>(ranks));
+  run_on_thread_ranks(ranks, [&](Communicator& communicator) {
+    GravitySystem simulation(config, particles, 0, kept_elsewhere(communicator));
+    try {
+      simulation.run_until(0.5);
+    } catch (const Error& error) {
+      words[static_cast<std::size_t>(communicator.rank())] = error.what();
+    }
+  });
+  return words;
+}
+
+TEST(WorkPlaces, WhatFailsThereIsToldAsOneRankTellsIt) {
+  Settings hard = tree;
+  hard.push_back("gravity.softening=0");
+  const std::string alone = words_of_a_collision(1, hard)[0];
+  EXPECT_NE(alone.find("ids 21 and 151"), std::string::npos) << alone;
+  for (const auto& one : words_of_a_collision(3, hard)) EXPECT_EQ(one, alone);
+}
+
+}  // namespace
+}  // namespace pergola
