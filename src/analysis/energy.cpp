@@ -216,16 +216,26 @@ double gathered_direct_energy(Communicator& ranks, const ShownParticles& own, co
   return share_value(ranks, energy);
 }
 
+/// Null on GPUs whose run sums no pairs by itself.
+std::unique_ptr<Solver<double>> make_spread_pairs(AnySolver& run, SolverOptions gravity, const Device& device,
+                                                  const std::shared_ptr<Communicator>& ranks) {
+  gravity.precision = Precision::double_;
+  if (device.is_cuda()) {
+    if constexpr (cuda_built) return make_spread_direct_cuda_beside(run, gravity, device, ranks);
+  }
+  return make_spread_direct_cpu<double>(gravity, device, ranks);
+}
+
 /// The sum over all pairs: every rank finds the potentials of its own.
 double spread_direct_energy(const std::shared_ptr<Communicator>& ranks, const ShownParticles& own,
-                            SolverOptions gravity) {
-  if (own.device().is_cuda()) return gathered_direct_energy(*ranks, own, gravity);
-  gravity.precision = Precision::double_;
+                            const SolverOptions& gravity, AnySolver& solver) {
+  const auto pairs = make_spread_pairs(solver, gravity, own.device(), ranks);
+  if (!pairs) return gathered_direct_energy(*ranks, own, gravity);
   const ShownPlaces<double> places(own);
-  const Buffer<double> potentials =
-      potentials_of(*make_spread_direct<double>(gravity, own.device(), ranks), own.device(), sources_of(places));
+  const Buffer<double> potentials = potentials_of(*pairs, own.device(), sources_of(places));
+  const std::vector<double> mass = places.mass.to_host(), value = potentials.to_host();
   return 0.5 * add_in_turn(*ranks, 0.0, [&](double& sum) {
-           for (std::int64_t i = 0; i < own.count(); ++i) sum += places.mass.data()[i] * potentials.data()[i];
+           for (std::size_t i = 0; i < value.size(); ++i) sum += mass[i] * value[i];
          });
 }
 
@@ -262,7 +272,7 @@ Energies measure_spread_energies(const std::shared_ptr<Communicator>& ranks, std
   const RankChunks chunks(*ranks, shares, own);
   const double pairs =
       sums_over_pairs(gravity, total)
-          ? spread_direct_energy(ranks, own, without_external)
+          ? spread_direct_energy(ranks, own, without_external, solver)
           : energy_of(gravity, chunks.potential(gravity, spread_potentials(ranks, own, without_external, solver)));
   return with_conserved(pairs, chunks.conserved(gravity));
 }

@@ -23,6 +23,23 @@ __global__ void collect_kernel(const __grid_constant__ ForceTask<P> task, const 
       if (task.out[k]) task.out[k][slot - task.first] = sum[k];
 }
 
+/// Thread k adds the warps' sums of one segment of a target, in the order of the warps, one value after the other.
+template <Precision P, ForceKind K>
+__global__ void add_warps_kernel(const __grid_constant__ ForceTask<P> task, const __grid_constant__ Decomposition d) {
+  using Columns = ForceColumns<K>;
+  const std::int64_t first_split = d.whole * d.group, thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (thread >= warp_sums_at(task, d, task.end(task.total))) return;
+  const std::int64_t whole = task.first < first_split ? first_split - task.first : 0;
+  const std::int64_t slot = task.first + (thread < whole ? thread : whole + (thread - whole) / d.segments);
+  const int segment = thread < whole ? 0 : static_cast<int>((thread - whole) % d.segments);
+  const auto* const kept = task.warp_sums + thread * force_warps * Columns::values;
+  for (int column = 0; column < Columns::values; ++column) {
+    typename SourcePack<P>::Sum sum = 0;
+    for (int warp = 0; warp < force_warps; ++warp) sum += kept[warp * Columns::values + column];
+    if (auto* const to = sum_place<Columns>(task, d, slot, segment, column)) *to = sum;
+  }
+}
+
 /// Calls f with an integral_constant of the kind.
 template <class F>
 void with_kind(ForceKind kind, const F& f) {
@@ -57,8 +74,24 @@ void launch_collect(const ForceTask<P>& task, ForceKind kind, const ForceGrid& g
   });
 }
 
+template <Precision P>
+void launch_add_warps(const ForceTask<P>& task, ForceKind kind, const ForceGrid& grid, Stream stream) {
+  const Decomposition d = decomposition(task, grid);
+  const std::int64_t threads = warp_sums_at(task, d, task.end(task.total));
+  if (threads <= 0) return;
+  with_kind(kind, [&](auto value) {
+    add_warps_kernel<P, decltype(value)::value>
+        <<<static_cast<unsigned>((threads + 127) / 128), 128, 0, handle(stream)>>>(task, d);
+    check(cudaGetLastError(), "add sums of warps");
+  });
+}
+
 template void launch_collect(const ForceTask<Precision::single>&, ForceKind, const ForceGrid&, Stream);
 template void launch_collect(const ForceTask<Precision::mixed>&, ForceKind, const ForceGrid&, Stream);
 template void launch_collect(const ForceTask<Precision::double_>&, ForceKind, const ForceGrid&, Stream);
+
+template void launch_add_warps(const ForceTask<Precision::single>&, ForceKind, const ForceGrid&, Stream);
+template void launch_add_warps(const ForceTask<Precision::mixed>&, ForceKind, const ForceGrid&, Stream);
+template void launch_add_warps(const ForceTask<Precision::double_>&, ForceKind, const ForceGrid&, Stream);
 
 }  // namespace pergola::cuda

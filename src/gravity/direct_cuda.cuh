@@ -90,6 +90,8 @@ inline constexpr int narrow_group = 32;
 inline constexpr std::int64_t narrow_limit = 3072;
 inline constexpr int most_segments = 264;
 inline constexpr int shortest_segment = 64;
+/// Sources that are added up at once, in narrow launches a warp's part of it: fp32 sums run over one tile at most.
+inline constexpr int force_tile = 256;
 
 /// Targets are served in groups; the first `whole` groups by one block each over all sources, the others by `segments`
 /// blocks, each over a range of the sources, so that the last wave of blocks is full as well (kirin section 3.2). A
@@ -169,6 +171,23 @@ struct ForceColumns {
   PERGOLA_HD static constexpr int value(int column) { return potential && column == values - 1 ? 6 : column; }
 };
 
+/// Sources in a row.
+struct SourceRange {
+  std::int64_t first, last;
+};
+
+/// What a launch of ranks has beside: some of the sources, where not all are here at once. It adds those tiles that
+/// begin at places from … to − 1; what else such a tile has is here too.
+struct SourceWindow {
+  bool used = false;
+  bool goes_on = false;  // sums go on from where they stand: `out`, `partial`, or of narrow groups `warp_sums`
+  std::int64_t from = 0, to = INT64_MAX;
+  std::int64_t held = 0;  // the place of the first source that is here
+
+  /// Whether a tile of these may begin here.
+  PERGOLA_HD bool meets(const SourceRange& range) const { return range.first < to && range.last > from; }
+};
+
 /// One launch of the force kernel.
 template <Precision P>
 struct ForceTask {
@@ -183,13 +202,42 @@ struct ForceTask {
   const std::int64_t* index = nullptr;         // places of the targets served here; null: place = number
   SourcePack<P> points;                        // where targets are not sources: they, one per target served here
   Sum* out[sum_values] = {};                   // results of whole groups, one per target served here
-  Sum* partial = nullptr;  // results of split groups: [target from the first split one][segment][column]
+  Sum* partial = nullptr;        // results of split groups: [target from the first split one][segment][column]
+  SourceWindow window;           // and where it is used …
+  Sum* warp_sums = nullptr;      // … where narrow groups go on: [warp_sums_at()][warp][column]
+  std::int64_t index_from = 0;   // … the index counts from this place on
+  bool points_by_place = false;  // … points are not one per target, but all from place index_from on
 
   /// The place of a target among the sources; −1 for a point that is none of them.
-  __device__ std::int64_t place(std::int64_t slot) const { return index ? index[slot - first] : slot; }
+  template <bool windowed = false>
+  __device__ std::int64_t place(std::int64_t slot) const {
+    if (!index) return slot;
+    return windowed ? index_from + index[slot - first] : index[slot - first];
+  }
   __device__ std::int64_t targets() const { return device_total ? *device_total : total; }
   PERGOLA_HD std::int64_t end(std::int64_t targets) const { return count < 0 ? targets : first + count; }
 };
+
+/// Where one value of the target with number `slot` belongs; null where nobody asked for it.
+template <class Columns, Precision P>
+__device__ __forceinline__ typename SourcePack<P>::Sum* sum_place(const ForceTask<P>& task, const Decomposition& d,
+                                                                  std::int64_t slot, int segment, int column) {
+  const std::int64_t first_split = d.whole * d.group;
+  if (slot >= first_split)
+    return task.partial + (((slot - first_split) * d.segments + segment) * Columns::values + column);
+  auto* const out = task.out[Columns::value(column)];
+  return out ? out + (slot - task.first) : nullptr;
+}
+
+/// The number of a target's segment among those served here; of the end: how many there are. A whole target has one.
+template <Precision P>
+PERGOLA_HD std::int64_t warp_sums_at(const ForceTask<P>& task, const Decomposition& d, std::int64_t slot,
+                                     int segment = 0) {
+  const std::int64_t first_split = d.whole * d.group;
+  if (slot < first_split) return slot - task.first;
+  const std::int64_t split = first_split > task.first ? first_split : task.first;
+  return split - task.first + (slot - split) * d.segments + segment;
+}
 
 /// What a launch needs to know about its kernel on this device.
 struct ForceGrid {
@@ -215,6 +263,10 @@ struct ForceLoops {
 /// Adds the segments of split targets into task.out; for launches whose counts the host knows.
 template <Precision P>
 void launch_collect(const ForceTask<P>& task, ForceKind kind, const ForceGrid& grid, Stream stream);
+
+/// Adds the sums of the warps of narrow groups that went on from window to window, for launch_collect.
+template <Precision P>
+void launch_add_warps(const ForceTask<P>& task, ForceKind kind, const ForceGrid& grid, Stream stream);
 
 /// Adds the segments of one target in a fixed order. A team of `lanes` (1 or 32) threads of a warp works together; all
 /// of them must call, and lane 0 of the team gets the sums. Whole groups are read from `out`.

@@ -1,7 +1,5 @@
 #include "gravity/direct.hpp"
 
-#include <utility>
-
 #include "gravity/direct_spread.hpp"
 #include "gravity/solver_entry.hpp"
 
@@ -13,13 +11,6 @@ std::optional<Conflict> one_softening(const SolverOptions& options) {
   if (!options.softening.changes()) return std::nullopt;
   return Conflict{"gravity.softening_max_proper",
                   "the direct sum has one softening for the whole run; leave it out, or set gravity.solver = \"tree\""};
-}
-
-template <class Real>
-std::unique_ptr<Solver<Real>> make_spread(const SolverOptions& options, const Device& device,
-                                          std::shared_ptr<Communicator> ranks) {
-  if (device.is_cuda()) return nullptr;
-  return make_spread_direct<Real>(options, device, std::move(ranks));
 }
 
 }  // namespace
@@ -37,8 +28,8 @@ SolverEntry direct_entry() {
           .make_double = [](const SolverOptions& options, const Device& device) -> std::unique_ptr<Solver<double>> {
             return make_direct<double>(options, device);
           },
-          .make_spread_single = make_spread<float>,
-          .make_spread_double = make_spread<double>};
+          .make_spread_single = make_spread_direct<float>,
+          .make_spread_double = make_spread_direct<double>};
 }
 
 }  // namespace pergola

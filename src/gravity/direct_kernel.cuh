@@ -26,7 +26,7 @@ struct ForceTraits {
   static constexpr int blocks_per_multiprocessor = light ? 2 : 3;
   static constexpr int wide_group = force_threads * per_thread;
   static constexpr int unroll = Law::few_operations ? 4 : 1;
-  static constexpr int tile = 256;  // fp32 sums run over one tile at most
+  static constexpr int tile = force_tile;
 };
 
 /// A tile of sources: the block's in wide launches, a warp's in narrow ones.
@@ -58,11 +58,13 @@ struct ThreadTargets {
   physics::PairSum<T> near[per_thread];
 
   /// Fetches the target with number `slot`, which is a source or a point.
-  template <Precision P>
+  template <bool windowed, Precision P>
   __device__ __forceinline__ void load(int k, const ForceTask<P>& task, std::int64_t slot, std::int64_t source,
                                        ForceShared<Traits>& shared) {
     const SourcePack<P> pack = task.points.place ? task.points : task.sources;
-    const std::int64_t i = task.points.place ? slot - task.first : source;
+    std::int64_t i = task.points.place ? slot - task.first : source;
+    if constexpr (windowed)
+      if (task.points_by_place) i = source - task.index_from;
     const auto place = pack.place[i];
     x[k] = {place.x, place.y, place.z};
     if constexpr (Traits::reads_rest) {
@@ -175,15 +177,21 @@ __device__ __forceinline__ void fill_tile(Tile& tile, const SourcePack<P>& pack,
 }
 
 /// The sources that one block adds up: all, or one segment.
-struct SourceRange {
-  std::int64_t first, last;
-};
-
 __device__ __forceinline__ SourceRange range_of(const Decomposition& d, std::int64_t group, int segment,
                                                 std::int64_t sources) {
   if (group < d.whole) return {0, sources};
   const std::int64_t first = segment * d.segment_length, last = first + d.segment_length;
   return {first < sources ? first : sources, last < sources ? last : sources};
+}
+
+/// Where those tiles of a range begin that a launch adds.
+template <bool windowed, int tile>
+__device__ __forceinline__ SourceRange tiles_of(const SourceWindow& window, SourceRange range) {
+  if constexpr (windowed) {
+    if (range.first < window.from) range.first += (window.from - range.first + tile - 1) / tile * tile;
+    if (range.last > window.to) range.last = window.to;
+  }
+  return range;
 }
 
 /// Puts one value of the target with number `slot` where it belongs.
@@ -197,11 +205,31 @@ __device__ __forceinline__ void store_sum(const ForceTask<P>& task, const Decomp
     out[slot - task.first] = sum;
 }
 
+/// Calls use(slot, column, far) for the values of a wide group's targets that are served here. Neighbouring threads
+/// have the values of one target, which stand together: a split target's next segment is far away, and a warp that
+/// wrote one value of 32 targets would touch 32 lines.
+template <class Traits, Precision P, class Use>
+__device__ __forceinline__ void each_wide_sum(const ForceTask<P>& task, const Decomposition& d, std::int64_t end,
+                                              std::int64_t group, ForceShared<Traits>& shared, const Use& use) {
+  constexpr int values = Traits::Columns::values, per_thread = Traits::per_thread;
+#pragma unroll 4
+  for (int item = static_cast<int>(threadIdx.x); item < Traits::wide_group * values; item += force_threads) {
+    const int target = item / values, column = item % values;
+    const std::int64_t slot = group * d.group + target;
+    if (slot < task.first || slot >= end) continue;
+    const int warp = target / (32 * per_thread), k = target / 32 % per_thread;
+    use(slot, column, shared.far[k][column][warp * 32 + target % 32]);
+  }
+}
+
 /// Many targets: each thread serves several, the block shares tiles of sources.
-template <Precision P, class Traits>
+template <bool windowed, Precision P, class Traits>
 __device__ __forceinline__ void serve_wide(const ForceTask<P>& task, const Decomposition& d, std::int64_t end,
                                            std::int64_t group, int segment, ForceShared<Traits>& shared) {
+  using Columns = typename Traits::Columns;
   constexpr int per_thread = Traits::per_thread;
+  if constexpr (windowed)
+    if (!task.window.meets(range_of(d, group, segment, task.source_count))) return;
   ThreadTargets<Traits, per_thread> targets;
   std::int64_t place[per_thread];
   // A warp's targets are neighbours in the list, so that few tiles hold one of them.
@@ -211,73 +239,91 @@ __device__ __forceinline__ void serve_wide(const ForceTask<P>& task, const Decom
   for (int k = 0; k < per_thread; ++k) {
     const std::int64_t slot = first_slot + k * 32;
     const std::int64_t served = slot < task.first ? task.first : slot < end ? slot : end - 1;
-    place[k] = task.place(served);
-    targets.load(k, task, served, place[k], shared);
+    place[k] = task.template place<windowed>(served);
+    targets.template load<windowed>(k, task, served, place[k], shared);
   }
+  if constexpr (windowed)
+    if (task.window.goes_on) {
+      __syncthreads();
+      each_wide_sum(task, d, end, group, shared, [&](std::int64_t slot, int column, typename Traits::Sum& far) {
+        if (const auto* from = sum_place<Columns>(task, d, slot, segment, column)) far = *from;
+      });
+    }
   const SourceRange range = range_of(d, group, segment, task.source_count);
+  const SourceRange tiles = tiles_of<windowed, Traits::tile>(task.window, range);
   const auto same_softening = static_cast<typename Traits::T>(task.softening);
-  for (std::int64_t begin = range.first; begin < range.last; begin += Traits::tile) {
+  for (std::int64_t begin = tiles.first; begin < tiles.last; begin += Traits::tile) {
     const int count = static_cast<int>(range.last - begin < Traits::tile ? range.last - begin : Traits::tile);
     __syncthreads();
-    fill_tile<Traits>(shared.tile, task.sources, begin, count, static_cast<int>(threadIdx.x), force_threads);
+    fill_tile<Traits>(shared.tile, task.sources, windowed ? begin - task.window.held : begin, count,
+                      static_cast<int>(threadIdx.x), force_threads);
     __syncthreads();
     targets.add_tile(shared.tile, count, targets.find_self(place, begin, count), same_softening, shared);
   }
-  // Neighbouring threads write the values of one target, which stand together: a split target's next segment is far
-  // away, and a warp that wrote one value of 32 targets would touch 32 lines.
   __syncthreads();
-  constexpr int values = Traits::Columns::values;
-#pragma unroll 4
-  for (int item = static_cast<int>(threadIdx.x); item < Traits::wide_group * values; item += force_threads) {
-    const int target = item / values, column = item % values;
-    const std::int64_t slot = group * d.group + target;
-    if (slot < task.first || slot >= end) continue;
-    const int warp = target / (32 * per_thread), k = target / 32 % per_thread;
-    store_sum<typename Traits::Columns>(task, d, slot, segment, column, shared.far[k][column][warp * 32 + target % 32]);
-  }
+  each_wide_sum(task, d, end, group, shared, [&](std::int64_t slot, int column, typename Traits::Sum& far) {
+    store_sum<Columns>(task, d, slot, segment, column, far);
+  });
 }
 
 /// Few targets: a block serves 32 of them, one per lane, and its warps share the sources of the segment.
-template <Precision P, class Traits>
+template <bool windowed, Precision P, class Traits>
 __device__ __forceinline__ void serve_narrow(const ForceTask<P>& task, const Decomposition& d, std::int64_t end,
                                              std::int64_t group, int segment, ForceShared<Traits>& shared) {
   using T = typename Traits::T;
   using Sum = typename Traits::Sum;
+  using Columns = typename Traits::Columns;
   constexpr int tile_size = Traits::tile / force_warps;
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   auto& tile = shared.warp_tile[warp];
+  if constexpr (windowed)
+    if (!task.window.meets(range_of(d, group, segment, task.source_count))) return;
 
   ThreadTargets<Traits, 1> target;
   const std::int64_t slot = group * d.group + lane;
   const std::int64_t served = slot < task.first ? task.first : slot < end ? slot : end - 1;
-  const std::int64_t place[1] = {task.place(served)};
+  const std::int64_t place[1] = {task.template place<windowed>(served)};
   __syncthreads();
-  target.load(0, task, served, place[0], shared);
+  target.template load<windowed>(0, task, served, place[0], shared);
+  Sum* kept = nullptr;  // a warp that goes on from window to window keeps its sums to itself
+  if constexpr (windowed) {
+    if (task.window.goes_on && slot == served)
+      kept = task.warp_sums + (warp_sums_at(task, d, slot, segment) * force_warps + warp) * Columns::values;
+    if (kept)
+      for (int column = 0; column < Columns::values; ++column) shared.far[0][column][threadIdx.x] = kept[column];
+  }
   const SourceRange range = range_of(d, group, segment, task.source_count);
   const std::int64_t length = range.last - range.first;
-  const std::int64_t first = range.first + length * warp / force_warps,
-                     last = range.first + length * (warp + 1) / force_warps;
+  const SourceRange own{range.first + length * warp / force_warps, range.first + length * (warp + 1) / force_warps};
+  const SourceRange tiles = tiles_of<windowed, tile_size>(task.window, own);
   const auto same_softening = static_cast<T>(task.softening);
-  for (std::int64_t begin = first; begin < last; begin += tile_size) {
-    const int count = static_cast<int>(last - begin < tile_size ? last - begin : tile_size);
+  for (std::int64_t begin = tiles.first; begin < tiles.last; begin += tile_size) {
+    const int count = static_cast<int>(own.last - begin < tile_size ? own.last - begin : tile_size);
     __syncwarp();
-    fill_tile<Traits>(tile, task.sources, begin, count, lane, 32);
+    fill_tile<Traits>(tile, task.sources, windowed ? begin - task.window.held : begin, count, lane, 32);
     __syncwarp();
     target.add_tile(tile, count, target.find_self(place, begin, count), same_softening, shared);
   }
+  if constexpr (windowed)
+    if (task.window.goes_on) {
+      if (kept)
+        for (int column = 0; column < Columns::values; ++column) kept[column] = shared.far[0][column][threadIdx.x];
+      return;
+    }
   __syncthreads();
   // The warps' sums come together in the order of the warps.
-  for (int item = static_cast<int>(threadIdx.x); item < 32 * Traits::Columns::values; item += force_threads) {
+  for (int item = static_cast<int>(threadIdx.x); item < 32 * Columns::values; item += force_threads) {
     const int column = item / 32, at = item % 32;
     const std::int64_t to = group * d.group + at;
     if (to < task.first || to >= end) continue;
     Sum sum = 0;
     for (int w = 0; w < force_warps; ++w) sum += shared.far[0][column][w * 32 + at];
-    store_sum<typename Traits::Columns>(task, d, to, segment, column, sum);
+    store_sum<Columns>(task, d, to, segment, column, sum);
   }
 }
 
-template <Precision P, class Traits>
+/// windowed: with what ranks need, for which others need not pay.
+template <Precision P, class Traits, bool windowed>
 __global__ void __launch_bounds__(force_threads, Traits::blocks_per_multiprocessor)
     force_kernel(const __grid_constant__ ForceTask<P> task, const __grid_constant__ Decomposition known) {
   __shared__ ForceShared<Traits> shared;
@@ -297,9 +343,9 @@ __global__ void __launch_bounds__(force_threads, Traits::blocks_per_multiprocess
     const int segment = split_item % d.segments;
     const std::int64_t group = is_whole ? first_group + item : split_first + split_item / d.segments;
     if (d.narrow)
-      serve_narrow<P, Traits>(task, d, end, group, segment, shared);
+      serve_narrow<windowed, P, Traits>(task, d, end, group, segment, shared);
     else
-      serve_wide<P, Traits>(task, d, end, group, segment, shared);
+      serve_wide<windowed, P, Traits>(task, d, end, group, segment, shared);
   }
 }
 
@@ -334,7 +380,8 @@ int resident_blocks() {
   int device = 0, multiprocessors = 0, blocks = 0;
   check(cudaGetDevice(&device), "cudaGetDevice");
   check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device), "multiprocessor count");
-  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, force_kernel<P, Traits>, force_threads, 0), "occupancy");
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, force_kernel<P, Traits, false>, force_threads, 0),
+        "occupancy");
   return multiprocessors * blocks;
 }
 
@@ -351,8 +398,8 @@ ForceGrid force_grid(ForceKind kind, bool by_particle) {
 template <Precision P, class Law>
 void launch_force(const ForceTask<P>& task, ForceKind kind, bool by_particle, const ForceGrid& grid, Stream stream) {
   with_traits<P, Law>(kind, by_particle, [&]<class Traits>(Traits) {
-    force_kernel<P, Traits>
-        <<<static_cast<unsigned>(grid.blocks), force_threads, 0, handle(stream)>>>(task, decomposition(task, grid));
+    const auto kernel = task.window.used ? force_kernel<P, Traits, true> : force_kernel<P, Traits, false>;
+    kernel<<<static_cast<unsigned>(grid.blocks), force_threads, 0, handle(stream)>>>(task, decomposition(task, grid));
     check(cudaGetLastError(), "direct force kernel");
   });
 }

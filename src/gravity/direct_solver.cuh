@@ -19,6 +19,12 @@ struct MarkNotFinite {
   }
 };
 
+[[noreturn]] inline void throw_coincident(std::int64_t place, std::int64_t partner) {
+  throw CoincidentParticles(
+      place, partner,
+      fmt::format("direct: two particles in one place with zero softening (places {} and {})", place, partner));
+}
+
 /// Copies answers, a warp to neighbouring places.
 template <class Sum>
 struct DeliverForces {
@@ -30,6 +36,22 @@ struct DeliverForces {
     if (want & want_potential) to.potential[t] = from.potential[t];
   }
 };
+
+/// Where the answers of a launch go.
+template <Precision P>
+void set_answers(ForceTask<P>& task, unsigned want, const Forces<typename SourcePack<P>::Sum>& forces) {
+  typename SourcePack<P>::Sum* out[sum_values] = {forces.ax, forces.ay, forces.az,       forces.jx,
+                                                  forces.jy, forces.jz, forces.potential};
+  const unsigned wants[sum_values] = {want_acceleration, want_acceleration, want_acceleration, want_jerk,
+                                      want_jerk,         want_jerk,         want_potential};
+  for (int k = 0; k < sum_values; ++k) task.out[k] = want & wants[k] ? out[k] : nullptr;
+}
+
+/// Of the answers to these wishes those that are looked at first.
+template <class Sum>
+const Sum* first_answers(unsigned want, const Forces<Sum>& forces) {
+  return want & want_acceleration ? forces.ax : want & want_jerk ? forces.jx : forces.potential;
+}
 
 template <Precision P>
 class DirectCuda final : public DirectSolver<typename SourcePack<P>::Sum> {
@@ -73,10 +95,7 @@ class DirectCuda final : public DirectSolver<typename SourcePack<P>::Sum> {
     task.total = targets.total;
     task.first = targets.first;
     task.count = targets.count;
-    Sum* out[sum_values] = {forces.ax, forces.ay, forces.az, forces.jx, forces.jy, forces.jz, forces.potential};
-    const unsigned wants[sum_values] = {want_acceleration, want_acceleration, want_acceleration, want_jerk,
-                                        want_jerk,         want_jerk,         want_potential};
-    for (int k = 0; k < sum_values; ++k) task.out[k] = want & wants[k] ? out[k] : nullptr;
+    set_answers(task, want, forces);
     sums_.launch_sums(task, kind);
     sums_.collect(task, kind);
   }
@@ -85,9 +104,8 @@ class DirectCuda final : public DirectSolver<typename SourcePack<P>::Sum> {
   void refuse_coincident(const Targets& targets, unsigned want, const Forces<Sum>& forces) {
     const std::int64_t none = INT64_MAX;
     bad_.from_host(&none);
-    const Sum* first = want & want_acceleration ? forces.ax : want & want_jerk ? forces.jx : forces.potential;
     launch("look for coincident particles", targets.count, sums_.device().stream(),
-           MarkNotFinite<Sum>{first, bad_.data()});
+           MarkNotFinite<Sum>{first_answers(want, forces), bad_.data()});
     const std::int64_t slot = bad_.to_host()[0];
     if (slot == none) return;
     std::int64_t place = slot;
@@ -98,10 +116,7 @@ class DirectCuda final : public DirectSolver<typename SourcePack<P>::Sum> {
     one.count = one.total = 1;
     Buffer<std::int64_t> nearest(sums_.device(), 1);
     search_.nearest(search_.by(one), nearest.data(), static_cast<Sum*>(nullptr));
-    const std::int64_t partner = nearest.to_host()[0];
-    throw CoincidentParticles(
-        place, partner,
-        fmt::format("direct: two particles in one place with zero softening (places {} and {})", place, partner));
+    throw_coincident(place, nearest.to_host()[0]);
   }
 
   Forces<Sum> in_own_memory(std::int64_t count) {

@@ -69,19 +69,10 @@ class DirectSpread final : public Solver<typename Numbers<precision>::State> {
       : options_(options), law_(pair_law(options.softening.kernel)), device_(device), ranks_(std::move(ranks)) {
     head_.softening = blocks_.softening = softening_table(options.softening);
   }
-  const SolverInfo& info() const override {
-    static const SolverInfo info = [] {
-      SolverInfo of_one = direct_info();
-      of_one.nearest = of_one.neighbour_lists = false;
-      return of_one;
-    }();
-    return info;
-  }
+  const SolverInfo& info() const override { return spread_direct_info(); }
   void prepare(const Sources<State>& sources) override;
   void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
-  NeighbourLists neighbour_lists(const Targets&, double) override {
-    throw Error(ErrorKind::input, "direct: gives no neighbour lists where particles are spread over ranks");
-  }
+  NeighbourLists neighbour_lists(const Targets&, double) override { throw no_nearest_of_spread(); }
   std::int64_t device_bytes(std::int64_t n) const override {
     const std::int64_t spans = n / span_size + 1;
     const std::int64_t sums = (2 * asking_at_once * spans + (adds_in_place ? 0 : n)) * most_sums;
@@ -228,8 +219,7 @@ void DirectSpread<precision>::fetch_rest(std::int64_t kept) {
 
 template <Precision precision>
 void DirectSpread<precision>::evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) {
-  if (want & want_nearest)
-    throw Error(ErrorKind::input, "direct: gives no nearest neighbours where particles are spread over ranks");
+  if (want & want_nearest) throw no_nearest_of_spread();
   const auto kind = direct::kind_of(want);
   if (!kind) return;
   const auto size = static_cast<std::size_t>(ranks_->size());
@@ -430,14 +420,27 @@ void DirectSpread<precision>::fail(std::int64_t place) const {
 
 }  // namespace
 
+const SolverInfo& spread_direct_info() {
+  static const SolverInfo info = [] {
+    SolverInfo of_one = direct_info();
+    of_one.nearest = of_one.neighbour_lists = false;
+    return of_one;
+  }();
+  return info;
+}
+
+Error no_nearest_of_spread() {
+  return {ErrorKind::input, "direct: gives no nearest neighbours where particles are spread over ranks"};
+}
+
 template <class Real>
-std::unique_ptr<Solver<Real>> make_spread_direct(const SolverOptions& options, const Device& device,
-                                                 std::shared_ptr<Communicator> ranks) {
+std::unique_ptr<Solver<Real>> make_spread_direct_cpu(const SolverOptions& options, const Device& device,
+                                                     std::shared_ptr<Communicator> ranks) {
   return make_for_precision<Solver<Real>, DirectSpread>(options, device, std::move(ranks));
 }
-template std::unique_ptr<Solver<float>> make_spread_direct(const SolverOptions&, const Device&,
-                                                           std::shared_ptr<Communicator>);
-template std::unique_ptr<Solver<double>> make_spread_direct(const SolverOptions&, const Device&,
-                                                            std::shared_ptr<Communicator>);
+template std::unique_ptr<Solver<float>> make_spread_direct_cpu(const SolverOptions&, const Device&,
+                                                               std::shared_ptr<Communicator>);
+template std::unique_ptr<Solver<double>> make_spread_direct_cpu(const SolverOptions&, const Device&,
+                                                                std::shared_ptr<Communicator>);
 
 }  // namespace pergola

@@ -6,6 +6,7 @@
 #include "device/buffer.hpp"
 #include "device/shared_buffer.hpp"
 #include "domain/nccl_ranks.hpp"
+#include "gravity/direct_spread.hpp"
 #include "gravity/solver_entry.hpp"
 #include "gravity/tree.hpp"
 #include "gravity/treepm.hpp"
@@ -153,6 +154,14 @@ CountedMethod count_method(SpreadMethod method, const DrySample& made, double n,
   return counted;
 }
 
+/// Between GPUs that sum pairs: all sources come by, at most; where few particles ask less than that travels.
+TrafficPart source_traffic(Precision precision, double n, int ranks, int ranks_per_node) {
+  const double arrays = arrays_of_sources(precision), others = ranks - 1;
+  return {"sources", n / ranks * others * arrays * static_cast<double>(array_bytes_of_a_source(precision)),
+          std::ceil(n / ranks / static_cast<double>(TravelLimits{}.sources_at_once)) * others * arrays,
+          off_node_of_all(ranks, ranks_per_node)};
+}
+
 /// Stages whose work is that of particles where they are kept, and where their trees are; others are the mesh's.
 constexpr std::string_view kept_stages[] = {"position", "sort"};
 constexpr std::string_view build_stage = "tree", walk_stage = "walk";
@@ -288,6 +297,8 @@ RankPlan plan_gravity_ranks(const RunConfig& given, const RunPlan& plan, const P
     counted = count_method(method, made, n, ranks, options.network.ranks_per_node, false);
     shape.by_rule = counted.parts;
   }
+  if (on_gpus && sums_pairs)
+    shape.by_rule = {source_traffic(config.solver_options().precision, n, ranks, options.network.ranks_per_node)};
   found.host_bytes = plan.program_bytes + host_bytes_of(config, plan.n, options.weak ? 1 : ranks);
   if (found.spread && !options.weak && on_gpus == device.is_cuda())
     found.device_bytes = device_bytes_of(config, device, plan.n, ranks);

@@ -2,10 +2,11 @@
 #include <cmath>
 
 #include "device/graph.cuh"
+#include "gravity/direct_spread_cuda.cuh"
 #include "time/hermite.hpp"
 #include "time/hermite_kernels.cuh"
 #include "time/hermite_state.hpp"
-#include "time/shared_evaluation.hpp"
+#include "time/step_classes.hpp"
 
 namespace pergola {
 
@@ -23,21 +24,31 @@ class HermiteCuda final : public HermiteIntegrator<typename SourcePack<P>::Sum> 
       : HermiteIntegrator<Real>(context.device, time.step_max),
         options_(time),
         device_(context.device),
-        communicator_(context.communicator),
         profile_(context.profile),
-        solver_(gravity, context.device),
-        evaluation_(context.device, context.communicator) {
+        ranks_(context.communicator->size() > 1 ? context.communicator : nullptr) {
+    if (ranks_) {
+      auto spread = std::make_unique<DirectSpreadCuda<P>>(gravity, device_, ranks_);
+      spread_ = spread.get(), sums_ = &spread->sums();
+      solver_ = std::move(spread);
+    } else {
+      auto whole = std::make_unique<DirectCuda<P>>(gravity, device_);
+      sums_ = &whole->sums();
+      solver_ = std::move(whole);
+    }
     int multiprocessors = 0;
     check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device_.ordinal()),
           "multiprocessor count");
     correct_blocks_ = static_cast<unsigned>(4 * multiprocessors);
   }
 
+  bool spread() const override { return ranks_ != nullptr; }
   void start(ParticleSource& particles, double time) override;
   bool advance(double limit, const std::function<bool()>& enough) override;
   void finish(double end) override;
   void restore(StateInput& from) override;
   std::int64_t device_bytes(std::int64_t n) const override;
+  AnySolver* idle_solver() override { return ranks_ ? solver_.get() : nullptr; }
+  std::vector<StepClass> step_classes() const override;
 
  private:
   using HermiteIntegrator<Real>::state_;
@@ -57,26 +68,30 @@ class HermiteCuda final : public HermiteIntegrator<typename SourcePack<P>::Sum> 
   void launch_begin();
   void launch_end(const Correction<P>& correction);
   void record_batch();
-  void run_batch();
-  void step_with_ranks();
+  bool run_batch();
+  bool step_with_ranks();
   void read_schedule();
+  void agree_on_step(std::int64_t active, double end);
   [[noreturn]] void report_fault();
   std::int64_t tick_at(double time) const;
 
   TimeOptions options_;
   Device device_;
-  std::shared_ptr<Communicator> communicator_;
   Profile* profile_;
-  DirectCuda<P> solver_;
-  SharedEvaluation<Real> evaluation_;
+  std::shared_ptr<Communicator> ranks_;  // that keep their own particles; null: all are here
+  std::unique_ptr<Solver<Real>> solver_;
+  DirectSums<P>* sums_ = nullptr;          // of the solver
+  DirectSpreadCuda<P>* spread_ = nullptr;  // the solver of ranks
   unsigned correct_blocks_ = 0;
+  std::int64_t total_ = 0;  // particles on all ranks
 
   // Scratch, derived from the state.
   VectorBuffer<Real> new_a_, new_j_;
   Buffer<std::int64_t> active_;
   Buffer<std::uint64_t> chunk_count_;
   Buffer<Schedule> device_schedule_;
-  Schedule schedule_;
+  Schedule schedule_;                                    // on ranks with the population of all, and
+  std::int64_t own_population_[deepest_level + 1] = {};  // that of the particles here
   std::int64_t chunk_ = predict_threads;
   Graph batch_;
 };
@@ -90,14 +105,22 @@ void HermiteCuda<P>::allocate_scratch() {
   room_for_forces(*this, arena, n);
   room_for_blocks(*this, arena, n, (n + chunk_ - 1) / chunk_);
   chunk_count_.zero();
-  solver_.sums().reserve(n);
+  if (spread_)
+    spread_->reserve(n);
+  else
+    sums_->reserve(n);
   batch_.reset();
 
   schedule_ = {};
   schedule_.now = state_.now;
   std::vector<std::int8_t> levels(static_cast<std::size_t>(n));
   state_.level.to_host(0, n, levels.data());
-  for (const std::int8_t level : levels) ++schedule_.population[level];
+  std::fill(std::begin(own_population_), std::end(own_population_), 0);
+  for (const std::int8_t level : levels) ++own_population_[level];
+  std::int64_t population[deepest_level + 1];
+  std::copy(std::begin(own_population_), std::end(own_population_), population);
+  if (ranks_) ranks_->all_reduce(population, deepest_level + 1, Reduction::sum);
+  std::copy(std::begin(population), std::end(population), schedule_.population);
   device_schedule_ = Buffer<Schedule>(device_, 1);
 }
 
@@ -130,13 +153,13 @@ Forces<typename HermiteCuda<P>::Real> HermiteCuda<P>::forces() {
 template <Precision P>
 Correction<P> HermiteCuda<P>::correction() {
   Correction<P> c;
-  c.task = solver_.sums().task(step_kind);
+  c.task = sums_->task(step_kind);
   c.task.device_total = &device_schedule_.data()->active_count;
   c.task.index = active_.data();
   const auto f = forces();
   Real* out[6] = {f.ax, f.ay, f.az, f.jx, f.jy, f.jz};
   std::copy(out, out + 6, c.task.out);
-  c.grid = solver_.sums().grid(step_kind);
+  c.grid = sums_->grid(step_kind);
   c.step = {0, options_.eta, options_.step_max, true};
   return c;
 }
@@ -145,9 +168,10 @@ template <Precision P>
 void HermiteCuda<P>::evaluate(std::int64_t n, const std::int64_t* index, unsigned want, const Forces<Real>& into,
                               double time) {
   try {
-    evaluation_.evaluate(solver_, index, n, want, into);
+    solver_->evaluate({index, n, n}, want, into);
   } catch (const CoincidentParticles& collision) {
-    throw with_ids(collision, state_.id_at(collision.first()), state_.id_at(collision.second()), time);
+    const auto id = [&](std::int64_t place) { return id_of(state_, place, total_, ranks_.get()); };
+    throw with_ids(collision, id(collision.first()), id(collision.second()), time);
   }
 }
 
@@ -155,22 +179,24 @@ template <Precision P>
 void HermiteCuda<P>::start(ParticleSource& particles, double time) {
   Profile::Scope scope(profile_, "start");
   device_.make_current();
-  state_.start(particles, time);
+  total_ = particles.count();
+  state_.start(particles, time, ranks_.get());
   Arena arena(device_);
   room_for_forces(*this, arena, state_.count());
   Buffer<Real> potential(device_, state_.count());
-  evaluation_.prepare([&] { solver_.prepare(state_.sources()); });
+  solver_->prepare(state_.sources());
   auto into = forces();
   into.potential = potential.data();
   evaluate(state_.count(), nullptr, want_acceleration | want_jerk | want_potential, into, time);
-  state_.counts.interactions += state_.count() * state_.count();
-  state_.set_first_forces(new_a_, new_j_, potential, options_, solver_.sums().gravitational_constant());
+  state_.counts.interactions += total_ * total_;
+  state_.set_first_forces(new_a_, new_j_, potential, options_, sums_->gravitational_constant(), ranks_.get());
   allocate_scratch();
 }
 
 template <Precision P>
 void HermiteCuda<P>::restore(StateInput& from) {
-  state_.restore(from);
+  state_.restore(from, ranks_.get());
+  total_ = from.get_value<std::int64_t>("count");
   allocate_scratch();
 }
 
@@ -187,17 +213,15 @@ std::int64_t HermiteCuda<P>::tick_at(double time) const {
 
 template <Precision P>
 void HermiteCuda<P>::launch_begin() {
-  auto& sums = solver_.sums();
   begin_step<P, Real><<<static_cast<unsigned>(chunk_count_.size()), predict_threads, 0, handle(device_.stream())>>>(
-      arrays(), sums.pack(), sums.gravitational_constant(), sums.softening());
+      arrays(), sums_->pack(), sums_->gravitational_constant(), sums_->softening());
   check(cudaGetLastError(), "begin step");
 }
 
 template <Precision P>
 void HermiteCuda<P>::launch_end(const Correction<P>& c) {
-  auto& sums = solver_.sums();
   end_step<P, Real><<<correct_blocks_, correct_threads, 0, handle(device_.stream())>>>(
-      arrays(), c, sums.pack(), sums.gravitational_constant(), sums.softening());
+      arrays(), c, sums_->pack(), sums_->gravitational_constant(), sums_->softening());
   check(cudaGetLastError(), "end step");
 }
 
@@ -211,7 +235,7 @@ void HermiteCuda<P>::record_batch() {
     for (std::int64_t k = 0; k < steps; ++k) {
       launch_begin();
       for (int iteration = 1; iteration <= options_.corrector_iterations; ++iteration) {
-        solver_.sums().launch_sums(c.task, step_kind);
+        sums_->launch_sums(c.task, step_kind);
         c.last = iteration == options_.corrector_iterations;
         launch_end(c);
       }
@@ -219,29 +243,69 @@ void HermiteCuda<P>::record_batch() {
   });
 }
 
+/// Returns whether there was a step to take, as the next one does.
 template <Precision P>
-void HermiteCuda<P>::run_batch() {
+bool HermiteCuda<P>::run_batch() {
+  device_schedule_.from_host(&schedule_);
   if (!batch_.recorded()) record_batch();
   batch_.launch(handle(device_.stream()));
   read_schedule();
+  return schedule_.active_count > 0;
 }
 
-/// One step whose targets are shared out over the ranks; the host takes part, to exchange the forces.
+/// One step of particles that are spread over ranks. All know its end, by the levels of all particles; the host takes
+/// part, for ranks find the forces together.
 template <Precision P>
-void HermiteCuda<P>::step_with_ranks() {
-  launch_begin();
-  device_schedule_.to_host(&schedule_);
-  const std::int64_t n = schedule_.active_count;
-  if (n > 0) {
-    Correction<P> c = correction();
-    c.collected = true;
-    for (int iteration = 1; iteration <= options_.corrector_iterations; ++iteration) {
-      evaluate(n, active_.data(), want_acceleration | want_jerk, forces(), state_.time_of(schedule_.next));
-      c.last = iteration == options_.corrector_iterations;
-      launch_end(c);
-    }
+bool HermiteCuda<P>::step_with_ranks() {
+  int deepest = deepest_level;
+  while (deepest > 0 && schedule_.population[deepest] == 0) --deepest;
+  schedule_.next = physics::next_tick(schedule_.now, deepest);
+  if (schedule_.next > schedule_.limit) return false;
+  std::int64_t n = 0;
+  for (int level = physics::lowest_level_at(schedule_.next); level <= deepest; ++level) n += own_population_[level];
+  device_schedule_.from_host(&schedule_);
+  if (state_.count() > 0) launch_begin();
+  const double end = state_.time_of(schedule_.next);
+  Correction<P> c = correction();
+  c.collected = true;
+  for (int iteration = 1; iteration <= options_.corrector_iterations; ++iteration) {
+    evaluate(n, active_.data(), want_acceleration | want_jerk, forces(), end);
+    c.last = iteration == options_.corrector_iterations;
+    launch_end(c);
   }
-  read_schedule();
+  agree_on_step(n, end);
+  state_.now = schedule_.now = schedule_.next;
+  return true;
+}
+
+/// After a step of `active` particles here: ranks learn of faults and of new levels.
+template <Precision P>
+void HermiteCuda<P>::agree_on_step(std::int64_t active, double end) {
+  Schedule done;
+  device_schedule_.to_host(&done);
+  const bool faulty = done.fault != INT64_MAX;
+  state_.fail_where(faulty ? done.fault / 4 : -1, faulty ? static_cast<StepFault>(done.fault % 4) : StepFault::none,
+                    end, ranks_.get());
+  std::int64_t news[deepest_level + 2];  // by level, and how many were active
+  for (int level = 0; level <= deepest_level; ++level) {
+    news[level] = done.population[level] - schedule_.population[level];
+    own_population_[level] += news[level];
+  }
+  news[deepest_level + 1] = active;
+  ranks_->all_reduce(news, deepest_level + 2, Reduction::sum);
+  for (int level = 0; level <= deepest_level; ++level) schedule_.population[level] += static_cast<int>(news[level]);
+  ++schedule_.epoch;
+  ++state_.counts.steps;
+  state_.counts.particle_steps += news[deepest_level + 1];
+  state_.counts.interactions += news[deepest_level + 1] * total_ * options_.corrector_iterations;
+}
+
+template <Precision P>
+std::vector<StepClass> HermiteCuda<P>::step_classes() const {
+  if (!ranks_) return state_.step_classes();
+  std::int64_t population[deepest_level + 1];
+  std::copy(std::begin(schedule_.population), std::end(schedule_.population), population);
+  return block_step_classes(population, state_.tick_length);
 }
 
 /// Brings the clock to the host: one small transfer per batch of steps.
@@ -261,11 +325,11 @@ void HermiteCuda<P>::report_fault() {
   const std::int64_t place = schedule_.fault / 4;
   const auto fault = static_cast<StepFault>(schedule_.fault % 4);
   const double end = state_.time_of(schedule_.next);
-  if (fault == StepFault::force_not_finite && solver_.sums().may_diverge()) {
+  if (fault == StepFault::force_not_finite && sums_->may_diverge()) {
     const Buffer<std::int64_t> index(device_, std::vector<std::int64_t>{place});
     try {
       // The sources are still those of the failed step: the solver finds the partner, if there is one.
-      solver_.evaluate({index.data(), 1, 1, 0}, want_acceleration | want_jerk, forces());
+      solver_->evaluate({index.data(), 1, 1, 0}, want_acceleration | want_jerk, forces());
     } catch (const CoincidentParticles& collision) {
       throw with_ids(collision, state_.id_at(collision.first()), state_.id_at(collision.second()), end);
     }
@@ -275,19 +339,13 @@ void HermiteCuda<P>::report_fault() {
 
 template <Precision P>
 bool HermiteCuda<P>::advance(double limit, const std::function<bool()>& enough) {
-  if (state_.count() == 0) return true;
+  if (total_ == 0) return true;
   Profile::Scope scope(profile_, "block steps");
   device_.make_current();
   schedule_.limit = tick_at(limit);
-  while (true) {
-    device_schedule_.from_host(&schedule_);
-    if (communicator_->size() == 1)
-      run_batch();
-    else
-      step_with_ranks();
-    if (schedule_.active_count == 0) return true;
+  while (ranks_ ? step_with_ranks() : run_batch())
     if (enough && enough()) return false;
-  }
+  return true;
 }
 
 template <Precision P>
@@ -301,10 +359,12 @@ void HermiteCuda<P>::finish(double end) {
   for (std::size_t i = 0; i < ticks.size(); ++i)
     if (offset > 0 || ticks[i] < state_.now) active.push_back(static_cast<std::int64_t>(i));
   const auto n = static_cast<std::int64_t>(active.size());
-  if (n == 0) return;
-  device_.memory().from_host(active_.data(), active.data(), active.size() * sizeof(std::int64_t));
+  std::int64_t active_of_all = n;
+  if (ranks_) ranks_->all_reduce(&active_of_all, 1, Reduction::sum);
+  if (active_of_all == 0) return;
+  if (n > 0) device_.memory().from_host(active_.data(), active.data(), active.size() * sizeof(std::int64_t));
   device_schedule_.from_host(&schedule_);
-  evaluation_.prepare([&] { solver_.prepare(state_.sources_at(state_.now, offset)); });
+  solver_->prepare(state_.sources_at(state_.now, offset));
   Correction<P> c = correction();
   c.task.device_total = nullptr;
   c.task.total = n;
@@ -318,7 +378,10 @@ void HermiteCuda<P>::finish(double end) {
     c.last = iteration == options_.corrector_iterations;
     launch_end(c);
   }
-  read_schedule();
+  if (ranks_)
+    agree_on_step(n, end);
+  else
+    read_schedule();
   state_.offset = offset;
 }
 
@@ -327,7 +390,7 @@ std::int64_t HermiteCuda<P>::device_bytes(std::int64_t n) const {
   Arena arena;
   room_for_forces(*this, arena, n);
   room_for_blocks(*this, arena, n, most_chunks);
-  return n * state_.bytes_per_particle() + arena.bytes() + solver_.device_bytes(n);
+  return n * state_.bytes_per_particle() + arena.bytes() + solver_->device_bytes(n);
 }
 
 }  // namespace

@@ -12,7 +12,10 @@
 #include "comm/counted_communicator.hpp"
 #include "comm/shares.hpp"
 #include "comm/thread_ranks.hpp"
+#include "device/buffer.hpp"
+#include "gravity/direct_spread.hpp"
 #include "gravity/solver_entry.hpp"
+#include "test_devices.hpp"
 
 namespace pergola {
 namespace {
@@ -37,29 +40,43 @@ struct Moving {
     }
   }
   std::int64_t size() const { return std::ssize(tick); }
-  Sources<Real> share(std::int64_t first, std::int64_t count, bool predicted) const {
-    const auto at = [&](int k) { return number[static_cast<std::size_t>(k)].data() + first; };
+};
+
+/// A stretch of them on a device.
+template <class Real>
+class Kept {
+ public:
+  Kept(const Device& device, const Moving<Real>& all, std::int64_t first, std::int64_t count)
+      : tick_(device, part(all.tick, first, count)), species_(device, part(all.species, first, count)) {
+    for (std::size_t k = 0; k < number_.size(); ++k)
+      number_[k] = Buffer<Real>(device, part(all.number[k], first, count));
+  }
+  Sources<Real> sources(bool predicted) const {
+    const auto at = [&](int k) { return number_[static_cast<std::size_t>(k)].data(); };
     Sources<Real> sources;
-    sources.count = count;
+    sources.count = tick_.size();
     sources.x = at(0), sources.y = at(1), sources.z = at(2), sources.vx = at(3), sources.vy = at(4), sources.vz = at(5);
-    sources.mass = at(12), sources.species = species.data() + first;
+    sources.mass = at(12), sources.species = species_.data();
     if (!predicted) return sources;
     sources.ax = at(6), sources.ay = at(7), sources.az = at(8), sources.jx = at(9), sources.jy = at(10);
-    sources.jz = at(11), sources.tick = tick.data() + first;
+    sources.jz = at(11), sources.tick = tick_.data();
     sources.now = 9, sources.tick_length = 0.01, sources.offset = 0.001;
     return sources;
   }
+
+ private:
+  template <class T>
+  static std::vector<T> part(const std::vector<T>& all, std::int64_t first, std::int64_t count) {
+    return {all.begin() + first, all.begin() + first + count};
+  }
+  std::array<Buffer<Real>, 13> number_;
+  Buffer<std::int64_t> tick_;
+  Buffer<std::uint8_t> species_;
 };
 
 /// Acceleration, jerk and potential of those who ask.
 template <class Real>
 using Sums = std::array<std::vector<Real>, 7>;
-
-template <class Real>
-Forces<Real> into(Sums<Real>& sums, std::int64_t first) {
-  const auto at = [&](std::size_t k) { return sums[k].data() + first; };
-  return {.ax = at(0), .ay = at(1), .az = at(2), .jx = at(3), .jy = at(4), .jz = at(5), .potential = at(6)};
-}
 
 /// A question: who asks (nobody in the list: all), for what, of which sources.
 struct Asked {
@@ -70,40 +87,33 @@ struct Asked {
 
 /// What `solver` answers those of its particles first … first + count − 1 that ask.
 template <class Real>
-void answer(Solver<Real>& solver, const Moving<Real>& particles, const Asked& asked, std::int64_t first,
-            std::int64_t count, Sums<Real>& sums) {
-  solver.prepare(particles.share(first, count, asked.predicted));
-  if (asked.places.empty()) return solver.evaluate({.count = count, .total = count}, asked.want, into(sums, first));
+void answer(Solver<Real>& solver, const Device& device, const Moving<Real>& particles, const Asked& asked,
+            std::int64_t first, std::int64_t count, Sums<Real>& sums) {
+  const Kept<Real> kept(device, particles, first, count);
+  solver.prepare(kept.sources(asked.predicted));
   const auto begin = std::lower_bound(asked.places.begin(), asked.places.end(), first);
   std::vector<std::int64_t> here(begin, std::lower_bound(begin, asked.places.end(), first + count));
   for (std::int64_t& place : here) place -= first;
-  const std::int64_t n = std::ssize(here);
-  solver.evaluate({here.data(), n, n}, asked.want, into(sums, begin - asked.places.begin()));
+  const Buffer<std::int64_t> index(device, here);
+  const bool all = asked.places.empty();
+  const std::int64_t n = all ? count : index.size(), at = all ? first : begin - asked.places.begin();
+  Buffer<Real> found[7];
+  for (Buffer<Real>& values : found) values = Buffer<Real>(device, n), values.zero();
+  solver.evaluate({all ? nullptr : index.data(), n, n}, asked.want,
+                  {.ax = found[0].data(),
+                   .ay = found[1].data(),
+                   .az = found[2].data(),
+                   .jx = found[3].data(),
+                   .jy = found[4].data(),
+                   .jz = found[5].data(),
+                   .potential = found[6].data()});
+  for (std::size_t k = 0; k < sums.size(); ++k) found[k].to_host(sums[k].data() + at);
 }
 
 template <class Real>
 Sums<Real> room_for(const Moving<Real>& particles, const Asked& asked) {
   Sums<Real> sums;
   for (auto& values : sums) values.resize(asked.places.empty() ? particles.tick.size() : asked.places.size());
-  return sums;
-}
-
-/// Bytes that a rank got at most, where they are asked for.
-template <class Real>
-Sums<Real> on_ranks(int ranks, const SolverOptions& options, const Moving<Real>& particles, const Asked& asked,
-                    std::int64_t* received = nullptr) {
-  Sums<Real> sums = room_for(particles, asked);
-  const Shares shares{particles.size(), ranks};
-  run_on_thread_ranks(ranks, [&](Communicator& communicator) {
-    const auto counted =
-        std::make_shared<CountedCommunicator>(std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
-    const int threads = ranks == 3 ? 2 : 1;  // which does not matter either
-    const auto solver = make_spread_solver<Real>(options, Device::open("cpu", threads), counted);
-    answer(*solver, particles, asked, shares.first(communicator.rank()), shares.count(communicator.rank()), sums);
-    std::int64_t most = counted->traffic().received;
-    communicator.all_reduce(&most, 1, Reduction::maximum);
-    if (received && communicator.is_root()) *received = most;
-  });
   return sums;
 }
 
@@ -114,16 +124,6 @@ SolverOptions direct_options(Precision precision = Precision::mixed) {
   return options;
 }
 
-template <class Real>
-void expect_sums_of_one_rank(const SolverOptions& options, const Moving<Real>& particles, const Asked& asked,
-                             const std::vector<int>& numbers) {
-  Sums<Real> one = room_for(particles, asked);
-  answer(*make_solver<Real>(options, Device::open("cpu", 1)), particles, asked, 0, particles.size(), one);
-  for (const int ranks : numbers)
-    EXPECT_TRUE(on_ranks(ranks, options, particles, asked) == one)
-        << ranks << " ranks, " << particles.size() << " particles, " << asked.places.size() << " ask";
-}
-
 /// Each step-th of n.
 std::vector<std::int64_t> some_of(std::int64_t n, std::int64_t step) {
   std::vector<std::int64_t> places;
@@ -131,21 +131,70 @@ std::vector<std::int64_t> some_of(std::int64_t n, std::int64_t step) {
   return places;
 }
 
+/// Ranks on CPUs, and such that share a GPU.
+class SpreadDirect : public DeviceTest {
+ protected:
+  bool on_gpu() const { return GetParam() == "cuda"; }
+
+  template <class Real>
+  std::unique_ptr<Solver<Real>> make_spread(const SolverOptions& options, const Device& device,
+                                            std::shared_ptr<Communicator> ranks) const {
+    if constexpr (cuda_built)
+      if (device.is_cuda()) return make_spread_direct_cuda<Real>(options, device, std::move(ranks), limits_);
+    return make_spread_solver<Real>(options, device, std::move(ranks));
+  }
+
+  /// `received`: bytes that a rank got at most, where they are asked for.
+  template <class Real>
+  Sums<Real> on_ranks(int ranks, const SolverOptions& options, const Moving<Real>& particles, const Asked& asked,
+                      std::int64_t* received = nullptr) const {
+    Sums<Real> sums = room_for(particles, asked);
+    const Shares shares{particles.size(), ranks};
+    run_on_thread_ranks(ranks, [&](Communicator& communicator) {
+      const auto counted =
+          std::make_shared<CountedCommunicator>(std::shared_ptr<Communicator>(&communicator, [](Communicator*) {}));
+      const Device own = device(ranks == 3 ? 2 : 1);  // threads, which do not matter either
+      const auto solver = make_spread<Real>(options, own, counted);
+      const int rank = communicator.rank();
+      answer(*solver, own, particles, asked, shares.first(rank), shares.count(rank), sums);
+      std::int64_t most = counted->traffic().received;
+      communicator.all_reduce(&most, 1, Reduction::maximum);
+      if (received && communicator.is_root()) *received = most;
+    });
+    return sums;
+  }
+
+  template <class Real>
+  void expect_sums_of_one_rank(const SolverOptions& options, const Moving<Real>& particles, const Asked& asked,
+                               const std::vector<int>& numbers) const {
+    Sums<Real> one = room_for(particles, asked);
+    const Device alone = device(1);
+    answer(*make_solver<Real>(options, alone), alone, particles, asked, 0, particles.size(), one);
+    for (const int ranks : numbers)
+      EXPECT_TRUE(on_ranks(ranks, options, particles, asked) == one)
+          << ranks << " ranks, " << particles.size() << " particles, " << asked.places.size() << " ask";
+  }
+
+  std::vector<std::string> words_of_a_pair(int ranks, double distance, Asked asked) const;
+
+  TravelLimits limits_{.bytes_of_an_exchange = 0};  // between GPUs: sums of few travel here too
+};
+
 // Spans of 1,024 sources, which ranks keep whole or in parts, and fewer spans than ranks.
-TEST(SpreadDirect, HasTheSumsOfOneRankBitByBit) {
+TEST_P(SpreadDirect, HasTheSumsOfOneRankBitByBit) {
   const Moving<double> particles(5000);
   expect_sums_of_one_rank(direct_options(), particles, {}, {1, 2, 3, 4, 7, 64});
   expect_sums_of_one_rank(direct_options(), particles, {some_of(5000, 50), all_sums, true}, {1, 2, 3, 4, 7, 64});
 }
 
-TEST(SpreadDirect, SumsOfEachKindAreThoseOfOneRank) {
+TEST_P(SpreadDirect, SumsOfEachKindAreThoseOfOneRank) {
   for (const unsigned want :
        {unsigned{want_acceleration}, want_acceleration | want_potential, unsigned{want_potential}})
     for (const auto& places : {std::vector<std::int64_t>{}, some_of(2500, 100)})
       expect_sums_of_one_rank(direct_options(), Moving<double>(2500), {places, want}, {3});
 }
 
-TEST(SpreadDirect, AnyPrecisionAndSofteningWillDo) {
+TEST_P(SpreadDirect, AnyPrecisionAndSofteningWillDo) {
   SolverOptions options = direct_options(Precision::double_);
   const Asked few{some_of(2500, 60), all_sums, true};
   expect_sums_of_one_rank(options, Moving<double>(2500), few, {3});
@@ -156,7 +205,7 @@ TEST(SpreadDirect, AnyPrecisionAndSofteningWillDo) {
   expect_sums_of_one_rank(options, Moving<double>(2500), {}, {7});
 }
 
-TEST(SpreadDirect, OneParticleMayAskAndMostRanksHaveNone) {
+TEST_P(SpreadDirect, OneParticleMayAskAndMostRanksHaveNone) {
   for (const std::int64_t place : {0, 1023, 1024, 2999})
     expect_sums_of_one_rank(direct_options(), Moving<double>(3000), {{place}, all_sums, true}, {2, 7});
   expect_sums_of_one_rank(direct_options(), Moving<double>(1024), {}, {2});
@@ -165,35 +214,38 @@ TEST(SpreadDirect, OneParticleMayAskAndMostRanksHaveNone) {
 }
 
 // All of one rank ask and nobody else: in rounds, for what a rank gets at once has a limit.
-TEST(SpreadDirect, ThoseWhoAskMayBeOnOneRank) {
+TEST_P(SpreadDirect, ThoseWhoAskMayBeOnOneRank) {
   std::vector<std::int64_t> places(700);
   for (std::size_t k = 0; k < places.size(); ++k) places[k] = static_cast<std::int64_t>(k);
   expect_sums_of_one_rank(direct_options(), Moving<double>(8200), {places, all_sums}, {8});
 }
 
-// The sums of a few travel, 64 spans of 7 numbers each at most, and not the sources, of 44 bytes each. Where all ask
-// each source comes by once.
-TEST(SpreadDirect, WhatTravelsIsTheLess) {
+// The sums of a few travel: on CPUs 20 spans of 7 numbers each, on GPUs at most 264 segments, with what a rank lacks of
+// its last one, and not the sources. Where all ask each source comes by once. Ranks of GPUs tell each other where it
+// is.
+TEST_P(SpreadDirect, WhatTravelsIsTheLess) {
   const Moving<double> particles(20000);
   const SolverOptions options = direct_options();
   std::int64_t for_a_few = 0, for_all = 0;
   on_ranks(4, options, particles, {some_of(20000, 2000), all_sums}, &for_a_few);
-  const std::int64_t rest_of_spans = 1024 * 44, sums = 10 * 20 * 7 * 8, asking = 10 * 64;
-  EXPECT_LT(for_a_few, rest_of_spans + sums + asking + 1024);
+  const std::int64_t source = on_gpu() ? 48 : 44, notes = on_gpu() ? 8192 : 1024;
+  const std::int64_t rest = 1024 * source, sums = 10 * (on_gpu() ? 264 : 20) * 7 * 8, asking = 10 * 64;
+  EXPECT_LT(for_a_few, rest + sums + asking + notes);
   on_ranks(4, options, particles, {{}, want_acceleration}, &for_all);
-  EXPECT_LT(for_all, rest_of_spans + 20000 * 44 + 1024);
-  EXPECT_GT(for_all, 10000 * 44);
+  EXPECT_LT(for_all, rest + 20000 * source + notes);
+  EXPECT_GT(for_all, 10000 * source);
 }
 
-// Memory of a rank falls with its share.
-TEST(SpreadDirect, ARankOfManyTakesLessMemory) {
-  const auto solver = make_spread_solver<double>(direct_options(), Device::open("cpu", 1), serial_communicator());
-  const std::int64_t n = 1 << 20;
-  EXPECT_LT(static_cast<double>(solver->device_bytes(n / 16)), 1.3 * static_cast<double>(solver->device_bytes(n)) / 16);
+// Memory of a rank falls with its share, but on GPUs for sums of segments and sources that come by.
+TEST_P(SpreadDirect, ARankOfManyTakesLessMemory) {
+  const auto solver = make_spread_solver<double>(direct_options(), device(1), serial_communicator());
+  const std::int64_t n = 1 << (on_gpu() ? 24 : 20), constant = on_gpu() ? 64 << 20 : 0;
+  EXPECT_LT(static_cast<double>(solver->device_bytes(n / 16)),
+            1.3 * static_cast<double>(solver->device_bytes(n)) / 16 + static_cast<double>(constant));
 }
 
 /// What each rank says of two particles at a distance in x.
-std::vector<std::string> words_of_a_pair(int ranks, double distance, Asked asked) {
+std::vector<std::string> SpreadDirect::words_of_a_pair(int ranks, double distance, Asked asked) const {
   Moving<double> particles(3000);
   for (std::size_t k = 0; k < 3; ++k) particles.number[k][2500] = particles.number[k][40] = 0;
   particles.number[0][2500] = distance;
@@ -203,12 +255,13 @@ std::vector<std::string> words_of_a_pair(int ranks, double distance, Asked asked
   const Shares shares{particles.size(), ranks};
   run_on_thread_ranks(ranks, [&](Communicator& communicator) {
     const std::shared_ptr<Communicator> own(&communicator, [](Communicator*) {});
-    const auto solver = ranks == 1 ? make_solver<double>(options, Device::open("cpu", 1))
-                                   : make_spread_solver<double>(options, Device::open("cpu", 1), own);
+    const Device here = device(1);
+    const auto solver =
+        ranks == 1 ? make_solver<double>(options, here) : make_spread_solver<double>(options, here, own);
     Sums<double> sums = room_for(particles, asked);
     const int rank = communicator.rank();
     try {
-      answer(*solver, particles, asked, shares.first(rank), shares.count(rank), sums);
+      answer(*solver, here, particles, asked, shares.first(rank), shares.count(rank), sums);
     } catch (const CoincidentParticles& error) {
       EXPECT_EQ(std::min(error.first(), error.second()), 40);
       EXPECT_EQ(std::max(error.first(), error.second()), 2500);
@@ -218,7 +271,7 @@ std::vector<std::string> words_of_a_pair(int ranks, double distance, Asked asked
   return words;
 }
 
-TEST(SpreadDirect, ParticlesInOnePlaceAreNamedByAllRanks) {
+TEST_P(SpreadDirect, ParticlesInOnePlaceAreNamedByAllRanks) {
   for (const double distance : {0.0, 1e-25})
     for (const auto& places : {std::vector<std::int64_t>{}, std::vector<std::int64_t>{7, 2500}}) {
       const std::string one = words_of_a_pair(1, distance, {places, all_sums})[0];
@@ -227,11 +280,36 @@ TEST(SpreadDirect, ParticlesInOnePlaceAreNamedByAllRanks) {
     }
 }
 
-TEST(SpreadDirect, NearestNeighboursAreRefused) {
-  const auto solver = make_spread_solver<double>(direct_options(), Device::open("cpu", 1), serial_communicator());
+TEST_P(SpreadDirect, NearestNeighboursAreRefused) {
+  const auto solver = make_spread_solver<double>(direct_options(), device(1), serial_communicator());
   EXPECT_FALSE(solver->info().nearest);
   EXPECT_THROW(solver->evaluate({}, want_nearest, {}), Error);
 }
+
+// On GPUs a rank goes on with its sums as sources come by: of few targets, whose sources four warps share, and of many,
+// with segments that end within a piece.
+TEST_P(SpreadDirect, SourcesMayComeByInPieces) {
+  if (!on_gpu()) GTEST_SKIP() << "they do on CPUs";
+  const Moving<double> particles(5000);
+  for (const std::int64_t pieces_of : {1000, 64}) {
+    limits_.sources_at_once = pieces_of;
+    expect_sums_of_one_rank(direct_options(), particles, {}, {2, 7});
+    expect_sums_of_one_rank(direct_options(), particles, {some_of(5000, 2), all_sums, true}, {3});
+  }
+  limits_.sources_at_once = 777;
+  expect_sums_of_one_rank(direct_options(Precision::single), Moving<float>(5000), {{}, want_acceleration}, {3});
+  SolverOptions options = direct_options(Precision::double_);
+  options.softening.epsilon[1] = 0.2;
+  expect_sums_of_one_rank(options, particles, {some_of(5000, 2), want_acceleration | want_potential}, {4});
+}
+
+// So many targets that a GPU has groups that are served over all sources, and a rest that is split.
+TEST_P(SpreadDirect, HasTheSumsOfOneRankWhereGroupsAreWhole) {
+  if (!on_gpu()) GTEST_SKIP() << "a CPU has no groups";
+  expect_sums_of_one_rank(direct_options(), Moving<double>(230000), {{}, want_acceleration}, {3});
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, SpreadDirect, OnEachDevice(), device_test_name);
 
 }  // namespace
 }  // namespace pergola
