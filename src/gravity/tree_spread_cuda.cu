@@ -94,7 +94,7 @@ class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::Stat
   std::int64_t total_ = 0;  // particles on all ranks
   DeviceRouting asking_;    // between targets and those who answer them, where not all particles ask
   Buffer<std::byte> work_;
-  Buffer<State> answer_[4];
+  Buffer<State> answer_[4];  // of those that ask, where not all do
   Buffer<std::uint32_t> asked_, asking_number_;
 };
 
@@ -176,19 +176,18 @@ void TreeSpreadCuda<precision>::evaluate(const Targets& targets, unsigned want, 
   clock_->begin("tree");
   if (opening_.tolerance > 0) tree_.estimate_accelerations();
   tree::ServedCells cells = tree_.own();
-  std::int64_t count = domains_->own();
+  std::int64_t count = 0;
   if (!all) {
     list_targets(targets);
     count = asking_.arriving();
     cells = tree_.asking(asked_.data(), count);
   }
   clock_->begin("walk");
-  Arena arena(device_);
   const std::array<State*, 4> to{forces.ax, forces.ay, forces.az, forces.potential};
-  std::array<State*, 4> answers{};
+  std::array<State*, 4> answers = domains_->answer_room();  // the tree has its own copies of what lies there
   for (std::size_t f = 0; f < 4; ++f) {
-    if (!(want & (f < 3 ? want_acceleration : want_potential))) continue;
-    arena.room(answer_[f], count, count / 16);
+    if (all || !(want & (f < 3 ? want_acceleration : want_potential))) continue;
+    Arena(device_).room(answer_[f], count, count / 16);
     answers[f] = answer_[f].data();
   }
   check(serve(cells, want, answers));
@@ -245,9 +244,7 @@ bool TreeSpreadCuda<precision>::restore(const StateBlocks& blocks, std::int64_t 
 
 template <Precision precision>
 std::int64_t TreeSpreadCuda<precision>::device_bytes(std::int64_t n) const {
-  Arena count;
-  for (int f = 0; f < 3; ++f) count.room(answer_[f], n);
-  return count.bytes() + domains_->device_bytes(n) + targets_.device_bytes(n, opening_.order, softening(), {}, 0);
+  return domains_->device_bytes(n) + targets_.device_bytes(n, opening_.order, softening(), {}, 0);
 }
 
 }  // namespace

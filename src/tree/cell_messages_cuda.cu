@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(message_warps * 32)
   }
 }
 
-unsigned blocks_for(std::size_t pieces) { return static_cast<unsigned>((pieces + message_warps - 1) / message_warps); }
+unsigned blocks_for(std::int64_t pieces) { return static_cast<unsigned>((pieces + message_warps - 1) / message_warps); }
 
 }  // namespace
 
@@ -116,23 +116,19 @@ CellLetters CellMessages<T>::lay_out(std::vector<CellPiece>& pieces, std::size_t
 }
 
 template <class T>
-void CellMessages<T>::pack(const Device& device, const std::vector<CellPiece>& pieces, std::byte* room) const {
-  if (pieces.empty()) return;
-  const Buffer<CellPiece> list(device, pieces);
-  pack_kernel<<<blocks_for(pieces.size()), message_warps * 32, 0, cuda::handle(device.stream())>>>(*this, list.data(),
-                                                                                                   list.size(), room);
+void CellMessages<T>::pack(const Device& device, const CellPiece* pieces, std::int64_t count, std::byte* room) const {
+  if (count == 0) return;
+  pack_kernel<<<blocks_for(count), message_warps * 32, 0, cuda::handle(device.stream())>>>(*this, pieces, count, room);
   cuda::check(cudaGetLastError(), "tree messages");
-  device.synchronize();  // the list goes
 }
 
 template <class T>
-void CellMessages<T>::unpack(const Device& device, const std::vector<CellPiece>& pieces, const std::byte* room) const {
-  if (pieces.empty()) return;
-  const Buffer<CellPiece> list(device, pieces);
-  unpack_kernel<<<blocks_for(pieces.size()), message_warps * 32, 0, cuda::handle(device.stream())>>>(*this, list.data(),
-                                                                                                     list.size(), room);
+void CellMessages<T>::unpack(const Device& device, const CellPiece* pieces, std::int64_t count,
+                             const std::byte* room) const {
+  if (count == 0) return;
+  unpack_kernel<<<blocks_for(count), message_warps * 32, 0, cuda::handle(device.stream())>>>(*this, pieces, count,
+                                                                                             room);
   cuda::check(cudaGetLastError(), "tree messages");
-  device.synchronize();  // the list goes
 }
 
 template struct CellMessages<float>;

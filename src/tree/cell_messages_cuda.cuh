@@ -37,9 +37,10 @@ struct CellMessages {
 
   /// Where pieces stand in the messages, which they are told; pieces are in the order of ranks.
   CellLetters lay_out(std::vector<CellPiece>& pieces, std::size_t ranks) const;
-  void pack(const Device& device, const std::vector<CellPiece>& pieces, std::byte* room) const;
+  /// `pieces` in memory that the device reaches. Do not wait.
+  void pack(const Device& device, const CellPiece* pieces, std::int64_t count, std::byte* room) const;
   /// Cells get their children or particles.
-  void unpack(const Device& device, const std::vector<CellPiece>& pieces, const std::byte* room) const;
+  void unpack(const Device& device, const CellPiece* pieces, std::int64_t count, const std::byte* room) const;
 };
 
 }  // namespace pergola::tree

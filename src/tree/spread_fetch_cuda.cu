@@ -60,16 +60,17 @@ template <class T>
 std::vector<typename SpreadOctreeCuda<T>::Request> SpreadOctreeCuda<T>::wanted() {
   const std::int64_t count = on_host(device_, wanted_count_.data(), 1)[0];
   if (count == 0) return {};
-  Buffer<Request> found(device_, count);
+  if (requests_.size() < count) requests_ = SharedBuffer<Request>(device_, 2 * count);
   cuda::launch("tree missing", count, device_.stream(),
                [list = wanted_.data(), link = link_.data(), origin = origin_.data(), top = top_cells(),
-                own_end = own_end(), to = found.data()] __device__(std::int64_t k) {
+                own_end = own_end(), to = requests_.data()] __device__(std::int64_t k) {
                  const std::uint32_t cell = list[k];
                  const CellLink l = link[cell];
                  const Origin from = origin[cell < top ? cell : cell - own_end + top];
                  to[k] = {cell, from.rank, from.cell, l.children, l.children > 0 ? 0 : l.count};
                });
-  std::vector<Request> all = found.to_host();
+  device_.synchronize();
+  std::vector<Request> all(requests_.data(), requests_.data() + count);
   std::stable_sort(all.begin(), all.end(), [](const Request& a, const Request& b) { return a.rank < b.rank; });
   return all;
 }
@@ -104,7 +105,12 @@ bool SpreadOctreeCuda<T>::fetch_missing() {
   make_room(next_cell, next_particle);
   std::byte* const outgoing = messages_.outgoing(out.all_bytes);
   std::byte* const incoming = messages_.incoming(in.all_bytes);
-  cell_messages().pack(device_, replies, outgoing);
+  const auto on_device = [&](SharedBuffer<CellPiece>& memory, const std::vector<CellPiece>& pieces) {
+    if (memory.size() < std::ssize(pieces)) memory = SharedBuffer<CellPiece>(device_, 2 * std::ssize(pieces));
+    std::copy(pieces.begin(), pieces.end(), memory.data());
+    return memory.data();
+  };
+  cell_messages().pack(device_, on_device(replies_, replies), std::ssize(replies), outgoing);
   std::vector<Communicator::Outgoing> to;
   std::vector<Communicator::Incoming> from;
   for (std::size_t r = 0; r < size; ++r) {
@@ -113,7 +119,7 @@ bool SpreadOctreeCuda<T>::fetch_missing() {
     if (in.bytes[r] > 0) from.push_back({rank, incoming + in.at[r], static_cast<std::size_t>(in.bytes[r])});
   }
   messages_.exchange(to, from);
-  cell_messages().unpack(device_, answers, incoming);
+  cell_messages().unpack(device_, on_device(answers_, answers), std::ssize(answers), incoming);
   fetched_cells_ += static_cast<std::uint32_t>(in.cells), here_ += in.particles;
   wanted_count_.zero();
   return true;

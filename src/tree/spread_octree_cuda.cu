@@ -7,6 +7,7 @@
 
 #include "comm/agreement.hpp"
 #include "device/launch.cuh"
+#include "device/sort.cuh"
 #include "tree/moments_cuda.cuh"
 
 namespace pergola::tree {
@@ -19,6 +20,27 @@ enum TopKind : std::uint8_t { parent_in_top, own_leaf, other_leaf };
 constexpr std::int64_t record_words = sizeof(CellRecord) / 4, box_words = sizeof(BoxAbout) / 4,
                        row_begin = record_words + box_words + 1, child_word = 10;
 static_assert(offsetof(CellRecord, child) == 4 * child_word && row_begin % 4 == 0);
+
+constexpr unsigned level_threads = 256;
+
+/// How many cells of each level are served; and the cells with their levels, to be sorted: others come last.
+__global__ void __launch_bounds__(level_threads)
+    count_levels_kernel(const std::uint32_t* level_of, const std::uint8_t* not_own, std::uint32_t top,
+                        std::uint32_t cells, std::uint32_t* counts, std::uint32_t* keys, std::uint32_t* values) {
+  __shared__ std::uint32_t found[most_levels];
+  static_assert(level_threads >= most_levels);
+  if (threadIdx.x < most_levels) found[threadIdx.x] = 0;
+  __syncthreads();
+  const std::uint32_t c = blockIdx.x * level_threads + threadIdx.x;
+  if (c < cells) {
+    const bool served = c >= top || !not_own[c];
+    if (served) atomicAdd(&found[level_of[c]], 1u);
+    keys[c] = served ? level_of[c] : most_levels - 1;
+    values[c] = c;
+  }
+  __syncthreads();
+  if (threadIdx.x < most_levels && found[threadIdx.x] > 0) atomicAdd(&counts[threadIdx.x], found[threadIdx.x]);
+}
 
 }  // namespace
 
@@ -62,18 +84,14 @@ void SpreadOctreeCuda<T>::take_top(TopTree top) {
     seeds[leaf.cell] = {std::exchange(first, first + cells.link[leaf.cell].count), cells.link[leaf.cell].count, 0, 0};
   }
   for (const std::uint8_t own : own_top_) not_own.push_back(own ? 0 : 1);
-  top_level_begin_.assign(1, 0);
-  std::vector<std::uint32_t> level(cells.size());
+  top_level_begin_.assign(1, 0), top_level_.assign(1, 0);
   for (std::uint32_t c = 1; c < cells.size(); ++c) {
-    level[c] = level[cells.parent[c]] + 1;
-    if (level[c] != level[c - 1]) top_level_begin_.push_back(c);
+    top_level_.push_back(top_level_[cells.parent[c]] + 1);
+    if (top_level_[c] != top_level_[c - 1]) top_level_begin_.push_back(c);
   }
   top_level_begin_.push_back(cells.size());
-  seeds_ = Buffer<CellLink>(device_, seeds);
-  top_parent_ = Buffer<std::uint32_t>(device_, cells.parent);
-  leaf_cell_ = Buffer<std::uint32_t>(device_, leaf_cell);
-  top_kind_ = Buffer<std::uint8_t>(device_, kind), not_own_ = Buffer<std::uint8_t>(device_, not_own);
-  foreign_ = Buffer<std::uint8_t>(device_, foreign_top_), origin_ = Buffer<Origin>(device_, origin);
+  put(seeds, seeds_), put(cells.link, top_link_), put(cells.parent, top_parent_), put(leaf_cell, leaf_cell_);
+  put(kind, top_kind_), put(not_own, not_own_), put(foreign_top_, foreign_), put(origin, origin_);
 }
 
 template <class T>
@@ -117,9 +135,8 @@ void SpreadOctreeCuda<T>::build(const Points<Real>& here, const TreeSoftening& s
 
 template <class T>
 void SpreadOctreeCuda<T>::set_links_of_top(TopLinks which) {
-  const Buffer<CellLink> top(device_, top_.cells.link);
   cuda::launch("tree top", top_cells(), device_.stream(),
-               [=, top = top.data(), kind = top_kind_.data(), link = link_.data(),
+               [=, top = top_link_.data(), kind = top_kind_.data(), link = link_.data(),
                 record = record_.data()] __device__(std::int64_t c) {
                  if (kind[c] == own_leaf) return;
                  if (which == TopLinks::none)
@@ -129,7 +146,6 @@ void SpreadOctreeCuda<T>::set_links_of_top(TopLinks which) {
                  else
                    link[c] = {elsewhere, top[c].count, elsewhere, which == TopLinks::all ? record[c].children() : 0};
                });
-  device_.synchronize();  // the links go
 }
 
 /// What every rank has made of its own leaves of the top goes to all, which make the cells above of the same numbers.
@@ -137,14 +153,14 @@ template <class T>
 void SpreadOctreeCuda<T>::share_top(int order) {
   const std::int64_t row_words = Row<T>::stride(order) * static_cast<std::int64_t>(sizeof(T) / 4);
   const std::int64_t words = row_begin + row_words, leaves = std::ssize(top_.leaves);
-  Buffer<std::uint32_t> all(device_, words * leaves);
+  Arena(device_).room(top_rows_, words * leaves, words * leaves / 4);
   auto* const box = reinterpret_cast<BoxAbout*>(arena_.data());
   const auto first = static_cast<std::int64_t>(first_own_leaf_), end = first + static_cast<std::int64_t>(own_leaves_);
   const auto carry = [&](bool out) {
     cuda::launch(
         "tree top", words * leaves, device_.stream(),
-        [=, message = all.data(), cells = leaf_cell_.data(), record = reinterpret_cast<std::uint32_t*>(record_.data()),
-         boxes = reinterpret_cast<std::uint32_t*>(box),
+        [=, message = top_rows_.data(), cells = leaf_cell_.data(),
+         record = reinterpret_cast<std::uint32_t*>(record_.data()), boxes = reinterpret_cast<std::uint32_t*>(box),
          row = reinterpret_cast<std::uint32_t*>(row_.data())] __device__(std::int64_t k) {
           const std::int64_t leaf = k / words, word = k % words, cell = cells[leaf];
           if ((leaf >= first && leaf < end) != out) return;
@@ -162,12 +178,12 @@ void SpreadOctreeCuda<T>::share_top(int order) {
         });
   };
   carry(true);
-  std::vector<std::uint32_t> host = all.to_host();
+  std::vector<std::uint32_t> host = on_host(device_, top_rows_.data(), words * leaves);
   std::vector<std::size_t> bytes(static_cast<std::size_t>(ranks_->size()));
   for (const TopTree::Leaf& leaf : top_.leaves)
     bytes[static_cast<std::size_t>(leaf.rank)] += static_cast<std::size_t>(words) * 4;
   ranks_->all_gather_in_place(host.data(), bytes);
-  all.from_host(host.data());
+  device_.memory().from_host(top_rows_.data(), host.data(), host.size() * sizeof host[0]);
   carry(false);
   set_links_of_top(TopLinks::to_make_parents);
   UpwardPassCuda<T> pass;
@@ -180,26 +196,32 @@ void SpreadOctreeCuda<T>::share_top(int order) {
 /// The cells that this rank serves, by their levels in the whole tree.
 template <class T>
 void SpreadOctreeCuda<T>::list_own() {
-  const auto parent = on_host(device_, parent_.data(), own_end());
-  std::vector<std::uint32_t> level(parent.size());
+  const std::int64_t cells = own_end();
   own_counts_.clear();
-  const auto serves = [&](std::size_t c) { return count_ > 0 && (c >= own_top_.size() || own_top_[c]); };
-  for (std::size_t c = 0; c < parent.size(); ++c) {
-    if (c > 0) level[c] = level[parent[c]] + 1;
-    if (!serves(c)) continue;
-    if (level[c] >= own_counts_.size()) own_counts_.resize(level[c] + 1);
-    ++own_counts_[level[c]];
-  }
-  std::vector<std::uint32_t> at(own_counts_.size());
-  std::exclusive_scan(own_counts_.begin(), own_counts_.end(), at.begin(), 0u);
-  std::vector<std::uint32_t> list(std::accumulate(own_counts_.begin(), own_counts_.end(), std::size_t{0}));
-  for (std::size_t c = 0; c < parent.size(); ++c)
-    if (serves(c)) list[at[level[c]]++] = static_cast<std::uint32_t>(c);
+  if (count_ == 0) return;
   Arena arena(device_);
-  const std::int64_t size = std::ssize(level);
-  arena.room(own_list_, size, size / 16), arena.room(level_of_, size, size / 16);
-  if (!list.empty()) device_.memory().from_host(own_list_.data(), list.data(), list.size() * sizeof list[0]);
-  device_.memory().from_host(level_of_.data(), level.data(), level.size() * sizeof level[0]);
+  arena.room(own_list_, cells, cells / 16), arena.room(level_of_, cells, cells / 16);
+  arena.room(level_counts_, most_levels);
+  level_counts_.zero();
+  std::uint32_t* const level_of = level_of_.data();
+  device_.memory().from_host(level_of, top_level_.data(), top_level_.size() * sizeof top_level_[0]);
+  for (int level = 1; level < level_count_; ++level)
+    cuda::launch("tree levels", level_begin_[level + 1] - level_begin_[level], device_.stream(),
+                 [=, begin = level_begin_[level], parent = parent_.data()] __device__(std::int64_t k) {
+                   level_of[begin + k] = level_of[parent[begin + k]] + 1;
+                 });
+  constexpr int level_bits = 6;
+  static_assert(most_levels == 1 << level_bits);
+  const cuda::KeySort sort(cells, level_bits);
+  std::byte* const work = this->arena(sort.bytes());
+  count_levels_kernel<<<static_cast<unsigned>((cells + level_threads - 1) / level_threads), level_threads, 0,
+                        cuda::handle(device_.stream())>>>(level_of, not_own_.data(), top_cells(), own_end(),
+                                                          level_counts_.data(), sort.keys(work),
+                                                          sort.values(work, own_list_.data()));
+  cuda::check(cudaGetLastError(), "tree levels");
+  sort.sort(own_list_.data(), work, device_.stream());
+  own_counts_ = on_host(device_, level_counts_.data(), most_levels);
+  while (!own_counts_.empty() && own_counts_.back() == 0) own_counts_.pop_back();
 }
 
 /// A group of the top is estimated by all ranks with particles in it: it is the same.

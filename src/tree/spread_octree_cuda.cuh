@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "device/shared_buffer.hpp"
 #include "domain/device_messages.hpp"
 #include "tree/cell_messages_cuda.cuh"
 #include "tree/octree_cuda.cuh"
@@ -55,6 +56,7 @@ class SpreadOctreeCuda : public OctreeCuda<T> {
   // Steps of these. Public, for nvcc allows no device lambda in a private function.
   void start_level() override;
   void share_top(int order);
+  void list_own();
   TreeSpread measure();
   /// Of cells in the top, but for this rank's leaves: none while those below are made; then without the children that
   /// other ranks' leaves have there, while the cells above these are.
@@ -76,7 +78,11 @@ class SpreadOctreeCuda : public OctreeCuda<T> {
       Base::softening_, Base::spread_;
 
   void take_top(TopTree top);
-  void list_own();
+  template <class V>
+  void put(const std::vector<V>& values, Buffer<V>& to) {
+    Arena(device_).room(to, std::ssize(values), std::ssize(values) / 4);
+    if (!values.empty()) device_.memory().from_host(to.data(), values.data(), values.size() * sizeof(V));
+  }
   void begin_fetching();
   template <class Step>
   void search(std::int64_t depth, const Step& step);
@@ -91,17 +97,20 @@ class SpreadOctreeCuda : public OctreeCuda<T> {
   DeviceMessages messages_;
   int order_ = 0;
   TopTree top_;
-  std::vector<std::uint32_t> top_level_begin_;       // of its cells, by level
-  std::size_t first_own_leaf_ = 0, own_leaves_ = 0;  // of this rank among the leaves of the top
+  std::vector<std::uint32_t> top_level_begin_, top_level_;  // of its cells: first by level, and the level of each
+  std::size_t first_own_leaf_ = 0, own_leaves_ = 0;         // of this rank among the leaves of the top
   std::vector<std::uint8_t> own_top_, foreign_top_;  // by cell of the top: whether it holds own particles, and others
   std::vector<std::uint32_t> own_counts_;            // of own(), by level
-  Buffer<CellLink> seeds_;                           // of the top, as build() begins with them
+  Buffer<CellLink> seeds_, top_link_;                // of the top: as build() begins with them, and as they are
   Buffer<std::uint32_t> top_parent_, leaf_cell_;     // leaf_cell: of the top, in the order of keys
+  Buffer<std::uint32_t> top_rows_;                   // what ranks tell each other of the top's leaves
   Buffer<std::uint8_t> top_kind_, not_own_, foreign_;
-  Buffer<std::uint32_t> own_list_, level_of_;  // level_of: of top and own cells
-  std::int64_t here_ = 0;                      // particles, fetched ones included
-  Buffer<Origin> origin_;                      // of the top cells, then of the fetched ones
+  Buffer<std::uint32_t> own_list_, level_of_, level_counts_;  // level_of: of top and own cells
+  std::int64_t here_ = 0;                                     // particles, fetched ones included
+  Buffer<Origin> origin_;                                     // of the top cells, then of the fetched ones
   Buffer<std::uint32_t> mark_, wanted_, wanted_count_;
+  SharedBuffer<Request> requests_;
+  SharedBuffer<CellPiece> replies_, answers_;
   Buffer<CellPair> stack_, next_, pending_;
   Buffer<std::uint32_t> pair_counts_;
   // For a part of the particles: places in the tree by number; slots by place; the cells that hold one.

@@ -18,17 +18,30 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+/// Room in memory that host and device share; what it held is lost.
+template <class V>
+V* shared_room(const Device& device, SharedBuffer<V>& buffer, std::size_t size) {
+  constexpr std::int64_t least = 512;
+  const auto wanted = static_cast<std::int64_t>(size);
+  if (buffer.size() < wanted) {
+    buffer = SharedBuffer<V>();
+    buffer = SharedBuffer<V>(device, std::max(least, 2 * wanted));
+  }
+  return buffer.data();
+}
+
 /// Keys on the device, all of the same weight.
 class KeysOnDevice final : public KeyRanges {
  public:
-  KeysOnDevice(const Device& device, const std::uint64_t* keys, std::int64_t count)
-      : device_(device), keys_(keys), count_(count) {}
+  KeysOnDevice(const Device& device, KeyQuestions& questions, const std::uint64_t* keys, std::int64_t count)
+      : device_(device), questions_(questions), keys_(keys), count_(count) {}
   std::int64_t count() const override { return count_; }
   std::vector<Ends> ends(const std::vector<Range>& ranges) const override;
   std::vector<Bounds> parts(const std::vector<Range>& ranges, const std::vector<int>& shift) const override;
 
  private:
-  Device device_;
+  const Device& device_;
+  KeyQuestions& questions_;
   const std::uint64_t* keys_;
   std::int64_t count_;
 };
@@ -61,20 +74,24 @@ struct FindParts {
 };
 
 std::vector<KeyRanges::Ends> KeysOnDevice::ends(const std::vector<Range>& ranges) const {
-  const Buffer<Range> range(device_, ranges);
-  Buffer<Ends> found(device_, range.size());
-  cuda::launch("ends of keys", range.size(), device_.stream(), FindEnds{keys_, range.data(), found.data()});
-  return found.to_host();
+  Range* const range = shared_room(device_, questions_.range, ranges.size());
+  Ends* const found = shared_room(device_, questions_.ends, ranges.size());
+  std::copy(ranges.begin(), ranges.end(), range);
+  cuda::launch("ends of keys", std::ssize(ranges), device_.stream(), FindEnds{keys_, range, found});
+  device_.synchronize();
+  return {found, found + ranges.size()};
 }
 
 std::vector<KeyRanges::Bounds> KeysOnDevice::parts(const std::vector<Range>& ranges,
                                                    const std::vector<int>& shift) const {
-  const Buffer<Range> range(device_, ranges);
-  const Buffer<int> at(device_, shift);
-  Buffer<Bounds> found(device_, range.size());
-  cuda::launch("parts of keys", range.size() * static_cast<std::int64_t>(digits), device_.stream(),
-               FindParts{keys_, range.data(), at.data(), reinterpret_cast<std::uint32_t*>(found.data())});
-  return found.to_host();
+  Range* const range = shared_room(device_, questions_.range, ranges.size());
+  int* const at = shared_room(device_, questions_.shift, ranges.size());
+  Bounds* const found = shared_room(device_, questions_.bounds, ranges.size());
+  std::copy(ranges.begin(), ranges.end(), range), std::copy(shift.begin(), shift.end(), at);
+  cuda::launch("parts of keys", std::ssize(ranges) * static_cast<std::int64_t>(digits), device_.stream(),
+               FindParts{keys_, range, at, reinterpret_cast<std::uint32_t*>(found)});
+  device_.synchronize();
+  return {found, found + ranges.size()};
 }
 
 /// As reduce_block() of tree/frame_cuda.cuh.
@@ -110,7 +127,7 @@ TreeDomains<Real>::TreeDomains(const Device& device, std::shared_ptr<Communicato
 template <class Real>
 template <class Self>
 void TreeDomains<Real>::room_for_kept(Self& self, Arena& arena, std::int64_t n) {
-  arena.room(self.owner_of_, n), arena.room(self.number_of_, n);
+  arena.room(self.owner_of_, n);
 }
 
 template <class Real>
@@ -125,29 +142,26 @@ void TreeDomains<Real>::room_for_arrived(Self& self, Arena& arena, std::int64_t 
 
 template <class Real>
 std::int64_t TreeDomains<Real>::device_bytes(std::int64_t n) const {
-  constexpr std::int64_t keys_of_a_particle = 3;  // as they are, sorted, and the sort's own
   Arena count;
   room_for_kept(*this, count, n);
   room_for_arrived(*this, count, n, true, true);
-  count.count<std::uint64_t>(keys_of_a_particle * n);
-  return count.bytes() + own_.own_bytes(n);
+  return count.bytes() + own_.own_bytes(n) + own_.work_bytes(n);
 }
 
 template <class Real>
-typename TreeDomains<Real>::Least TreeDomains<Real>::find_bounds(const Points<Real>& kept,
-                                                                 std::int64_t (&limbs)[ExactSum::limbs]) {
-  Buffer<double> partial(device_, bound_blocks * bound_values);
-  Buffer<unsigned long long> mass(device_, ExactSum::limbs);
-  mass.zero();
-  bounds_kernel<<<bound_blocks, bound_threads, 0, cuda::handle(device_.stream())>>>(kept, partial.data(), mass.data());
+typename TreeDomains<Real>::Least TreeDomains<Real>::find_bounds(const Points<Real>& kept) {
+  Arena(device_).room(mass_limbs_, ExactSum::limbs);
+  mass_limbs_.zero();
+  constexpr std::size_t values = std::size_t{bound_blocks} * bound_values;
+  double* const parts = shared_room(device_, bounds_, values);
+  bounds_kernel<<<bound_blocks, bound_threads, 0, cuda::handle(device_.stream())>>>(kept, parts, mass_limbs_.data());
   cuda::check(cudaGetLastError(), "tree bounds");
-  const std::vector<double> parts = partial.to_host();
-  device_.memory().to_host(limbs, mass.data(), sizeof limbs);
+  device_.synchronize();
   Least least;
   least.fill(infinity);
   std::int64_t finite = 1;
-  for (std::size_t b = 0; b < parts.size(); b += bound_values) {
-    const double* const part = parts.data() + b;
+  for (std::size_t b = 0; b < values; b += bound_values) {
+    const double* const part = parts + b;
     for (std::size_t a = 0; a < 3; ++a) {
       if (!(part[a] > -infinity) || !(part[3 + a] < infinity)) finite = 0;
       least[a] = std::min(least[a], part[a]), least[4 + a] = std::min(least[4 + a], -part[3 + a]);
@@ -164,14 +178,15 @@ typename TreeDomains<Real>::Least TreeDomains<Real>::find_bounds(const Points<Re
 template <class Real>
 TopTree TreeDomains<Real>::cut(const Points<Real>& kept, const TreeSoftening& softening, std::int64_t total) {
   device_.make_current();
-  std::int64_t limbs[ExactSum::limbs];
-  const Least least = find_bounds(kept, limbs);
+  const Least least = find_bounds(kept);
   double mass = 0;
   equal_mass_.reset();
   if (least[3] == -least[7]) {
     equal_mass_ = least[3];
     mass = sum_of_equal_cuda(least[3], total);
   } else {
+    std::int64_t limbs[ExactSum::limbs];
+    device_.memory().to_host(limbs, mass_limbs_.data(), sizeof limbs);
     ranks_->all_reduce(limbs, ExactSum::limbs, Reduction::sum);
     mass = ExactSum::value(limbs);
   }
@@ -189,21 +204,29 @@ void TreeDomains<Real>::find_owners(const Points<Real>& kept, const TreeSoftenin
   const std::int64_t n = kept.count;
   SofteningDigit digit = softening_digits(softening);
   if (!softening.uniform) digit.level = softening_level(frame_.side, softening.apart);
-  Buffer<std::uint64_t> keys(device_, n), sorted(device_, n);
-  cuda::launch("tree keys", n, device_.stream(),
-               [kept, digit, frame = frame_, keys = keys.data()] __device__(std::int64_t i) {
-                 keys[i] = digit.upper(unit_position(kept, frame, i), digit.of(kept.species, i));
-               });
-  std::size_t bytes = 0;
+  std::size_t sort_bytes = 0;
+  std::uint64_t *keys = nullptr, *sorted = nullptr;
   const auto sort = [&](void* scratch) {
-    cuda::check(cub::DeviceRadixSort::SortKeys(scratch, bytes, keys.data(), sorted.data(), n, 0, 3 * key_levels,
+    cuda::check(cub::DeviceRadixSort::SortKeys(scratch, sort_bytes, keys, sorted, n, 0, 3 * key_levels,
                                                cuda::handle(device_.stream())),
                 "tree keys");
   };
   sort(nullptr);
-  Arena(device_).room(work_, static_cast<std::int64_t>(bytes));
-  if (n > 0) sort(work_.data());
-  const KeysOnDevice ranges(device_, sorted.data(), n);
+  std::byte* scratch = nullptr;
+  const auto lay_out = [&](std::byte* memory) {
+    MemoryParts parts(memory);
+    keys = parts.take<std::uint64_t>(n), sorted = parts.take<std::uint64_t>(n);
+    scratch = parts.take<std::byte>(static_cast<std::int64_t>(sort_bytes));
+    return parts.used();
+  };
+  Arena arena(device_);
+  arena.room(work_, lay_out(nullptr));
+  lay_out(work_.data());
+  cuda::launch("tree keys", n, device_.stream(), [kept, digit, frame = frame_, keys] __device__(std::int64_t i) {
+    keys[i] = digit.upper(unit_position(kept, frame, i), digit.of(kept.species, i));
+  });
+  if (n > 0) sort(scratch);
+  const KeysOnDevice ranges(device_, questions_, sorted, n);
   top = find_top_tree(*ranks_, ranges, total);
 
   // The first of this rank's keys that goes to each rank, or to one after it.
@@ -218,11 +241,11 @@ void TreeDomains<Real>::find_owners(const Points<Real>& kept, const TreeSoftenin
   const auto of_first = ranges.ends(first);
   for (std::size_t r = 0; r < first.size(); ++r)
     cuts.push_back(first[r].begin < end ? of_first[r].first : ~std::uint64_t{0});
-  const Buffer<std::uint64_t> cut_keys(device_, cuts);
-  Arena arena(device_);
+  arena.room(cuts_, std::ssize(cuts));
+  cuts_.from_host(cuts.data());
   room_for_kept(*this, arena, n);
   cuda::launch("owners of particles", n, device_.stream(),
-               [keys = keys.data(), cut = cut_keys.data(), size = static_cast<std::uint32_t>(cuts.size()),
+               [keys, cut = cuts_.data(), size = static_cast<std::uint32_t>(cuts.size()),
                 owner_of = owner_of_.data()] __device__(std::int64_t i) {
                  std::uint32_t low = 0, high = size;  // the last rank whose first key is not above this one
                  while (high - low > 1) {
@@ -231,7 +254,6 @@ void TreeDomains<Real>::find_owners(const Points<Real>& kept, const TreeSoftenin
                  }
                  owner_of[i] = low;
                });
-  device_.synchronize();  // the keys go
 }
 
 template <class Real>
@@ -252,17 +274,27 @@ void TreeDomains<Real>::cut(const std::vector<std::uint32_t>& owners) {
 template <class Real>
 void TreeDomains<Real>::plan(std::int64_t kept) {
   kept_ = kept;
-  Arena(device_).room(work_, own_.work_bytes(kept));
+  Arena arena(device_);
+  arena.room(work_, own_.work_bytes(kept));
   const auto list = own_.listing(kept, work_.data());
   cuda::launch("own particles", kept, device_.stream(), [=, owner_of = owner_of_.data()] __device__(std::int64_t i) {
     list.rank[i] = owner_of[i], list.particle[i] = static_cast<std::uint32_t>(i);
   });
   own_.plan(kept, work_.data());
-  Buffer<std::uint32_t> number(device_, own());
+  has_numbers_ = false;
+}
+
+template <class Real>
+const std::uint32_t* TreeDomains<Real>::number_of() {
+  if (has_numbers_) return number_of_.data();
+  has_numbers_ = true;
+  Arena arena(device_);
+  arena.room(number_of_, kept_), arena.room(work_, own() * static_cast<std::int64_t>(sizeof(std::uint32_t)));
+  auto* const number = reinterpret_cast<std::uint32_t*>(work_.data());
   cuda::launch("own particles", own(), device_.stream(),
-               [to = number.data()] __device__(std::int64_t k) { to[k] = static_cast<std::uint32_t>(k); });
-  own_.template back<std::uint32_t, 1>({number.data()}, {number_of_.data()});
-  device_.synchronize();  // the numbers go
+               [number] __device__(std::int64_t k) { number[k] = static_cast<std::uint32_t>(k); });
+  own_.template back<std::uint32_t, 1>({number}, {number_of_.data()});
+  return number_of_.data();
 }
 
 template <class Real>

@@ -9,12 +9,21 @@
 
 #include "base/exact_sum.hpp"
 #include "comm/communicator.hpp"
+#include "device/shared_buffer.hpp"
 #include "domain/device_routing.hpp"
 #include "tree/octree_cpu.hpp"
 #include "tree/saved_tree.hpp"
 #include "tree/top_tree.hpp"
 
 namespace pergola::tree {
+
+/// Small things that the host asks the device for, and its answers, in memory that both reach.
+struct KeyQuestions {
+  SharedBuffer<KeyRanges::Range> range;
+  SharedBuffer<KeyRanges::Ends> ends;
+  SharedBuffer<int> shift;
+  SharedBuffer<KeyRanges::Bounds> bounds;
+};
 
 /// The sum of n equal masses with the bits that OctreeCuda finds.
 double sum_of_equal_cuda(double mass, std::int64_t n);
@@ -40,6 +49,8 @@ class TreeDomains {
   /// Brings particles, with the masses that they had when domains were cut, if these were equal. They lie here until
   /// the next time.
   Points<Real> bring(const Points<Real>& kept, bool with_species, bool with_id);
+  /// Room for four numbers of each own particle, where x, y, z and masses were brought.
+  std::array<Real*, 4> answer_room() { return {x_.data(), y_.data(), z_.data(), mass_.data()}; }
   /// Numbers that kept particles have among all, by own particle, on the host.
   std::vector<std::uint32_t> bring_places(std::int64_t first);
   /// Answers of own particles to their keepers.
@@ -49,7 +60,7 @@ class TreeDomains {
   }
   /// By kept particle: the rank that works on it, and its number there.
   const std::uint32_t* owner_of() const { return owner_of_.data(); }
-  const std::uint32_t* number_of() const { return number_of_.data(); }
+  const std::uint32_t* number_of();
 
   /// Of the device's memory, where n particles are kept on each rank.
   std::int64_t device_bytes(std::int64_t n) const;
@@ -60,9 +71,10 @@ class TreeDomains {
   void fill(Real* values, std::int64_t count, double value);
 
  private:
-  /// The least and the largest of x, y, z and mass (these as the least of what they are below 0), of all ranks.
+  /// The least and the largest of x, y, z and mass (these as the least of what they are below 0), of all ranks. Leaves
+  /// the exact sum of this rank's masses in mass_limbs_.
   using Least = std::array<double, 8>;
-  Least find_bounds(const Points<Real>& kept, std::int64_t (&limbs)[ExactSum::limbs]);
+  Least find_bounds(const Points<Real>& kept);
   template <class Self>
   static void room_for_kept(Self& self, Arena& arena, std::int64_t n);
   template <class Self>
@@ -73,9 +85,14 @@ class TreeDomains {
   DeviceRouting own_;
   Frame frame_;
   std::int64_t kept_ = 0;
+  bool has_numbers_ = false;
   std::optional<double> equal_mass_;            // of all particles
   Buffer<std::uint32_t> owner_of_, number_of_;  // by kept particle
   Buffer<std::byte> work_;
+  KeyQuestions questions_;
+  SharedBuffer<double> bounds_;
+  Buffer<unsigned long long> mass_limbs_;
+  Buffer<std::uint64_t> cuts_;
   Buffer<Real> x_, y_, z_, mass_;
   Buffer<std::uint8_t> species_;
   Buffer<std::uint64_t> id_;
