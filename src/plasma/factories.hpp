@@ -7,7 +7,6 @@ namespace pergola {
 
 template <class Real>
 std::unique_ptr<TiledParticles<Real>> make_tiled_particles_cpu(const Device& device, const PlasmaOptions& options,
-                                                               const std::vector<std::int64_t>& counts,
                                                                std::shared_ptr<Communicator> ranks);
 template <class Real>
 std::int64_t tiled_bytes_cpu(const PlasmaOptions& options, const std::vector<std::int64_t>& counts, double part);
@@ -15,10 +14,12 @@ std::int64_t tiled_bytes_cpu(const PlasmaOptions& options, const std::vector<std
 // The CUDA side (plasma/tiled_particles_cuda_*.cu, plasma/field_cuda.cu); present where cuda_built is true.
 template <class Real>
 std::unique_ptr<TiledParticles<Real>> make_tiled_particles_cuda(const Device& device, const PlasmaOptions& options,
-                                                                const std::vector<std::int64_t>& counts);
+                                                                const std::vector<std::int64_t>& counts,
+                                                                std::shared_ptr<Communicator> ranks);
 template <class Real>
-std::int64_t tiled_bytes_cuda(const PlasmaOptions& options, const std::vector<std::int64_t>& counts);
+std::int64_t tiled_bytes_cuda(const PlasmaOptions& options, const std::vector<std::int64_t>& counts, double part);
 template <class Real>
-std::unique_ptr<PlasmaField<Real>> make_plasma_field_cuda(const Device& device, const PlasmaOptions& options);
+std::unique_ptr<PlasmaField<Real>> make_plasma_field_cuda(const Device& device, const PlasmaOptions& options,
+                                                          std::shared_ptr<Communicator> ranks);
 
 }  // namespace pergola

@@ -57,6 +57,7 @@ class PlasmaFieldByFft final : public PlasmaField<Real> {
     }
     return field;
   }
+  bool is_whole() const override { return !ranks_; }
   double energy() const override {
     // Layer by layer, so that the order of the sums is the same for any slab.
     std::vector<double> sums(static_cast<std::size_t>(slab_.count));
@@ -118,7 +119,7 @@ template <class Real>
 std::unique_ptr<PlasmaField<Real>> make_plasma_field(const Device& device, const PlasmaOptions& options,
                                                      std::shared_ptr<Communicator> ranks) {
   if constexpr (cuda_built)
-    if (device.is_cuda()) return make_plasma_field_cuda<Real>(device, options);
+    if (device.is_cuda()) return make_plasma_field_cuda<Real>(device, options, std::move(ranks));
   return std::make_unique<PlasmaFieldByFft<Real>>(device, options, std::move(ranks));
 }
 

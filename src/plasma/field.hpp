@@ -19,6 +19,8 @@ class PlasmaField {
   virtual void solve() = 0;
   /// Of the last solve().
   virtual ElectricField<Real> electric() const = 0;
+  /// Whether electric() and potential() are those of the box; else of this rank's layers.
+  virtual bool is_whole() const = 0;
   /// Energy of the field, ½ Σ_k V |ρ_k|² S(k)²/k², of the last solve(): what the particles gain the field loses. In
   /// m_e n₀ cell⁵ ω_p² (3D), the unit of PlasmaSums. Waits. The same bits from run to run and for any number of threads
   /// and ranks.
@@ -28,8 +30,10 @@ class PlasmaField {
   virtual std::int64_t device_bytes() const = 0;
 };
 
-/// `ranks`, on CPUs: each has the layers of its slab (plasma/tile_slab.hpp) of all fields; before and after those of
-/// electric() stand the layers around. solve() and energy() are then calls of all ranks. Null: the field is whole.
+/// `ranks`: each has the layers of its slab (plasma/tile_slab.hpp) of the density. On CPUs also of all other fields;
+/// before and after those of electric() stand the layers around. On GPUs solve() brings the density of all ranks to
+/// each, which solves for the whole field: cuFFT's bits are those of a plan, and lines of a slab need others. solve()
+/// and energy() are then calls of all ranks. Null: all is here.
 template <class Real>
 std::unique_ptr<PlasmaField<Real>> make_plasma_field(const Device& device, const PlasmaOptions& options,
                                                      std::shared_ptr<Communicator> ranks = nullptr);

@@ -1,9 +1,11 @@
 #include <algorithm>
 
 #include "device/buffer.hpp"
+#include "domain/device_messages.hpp"
 #include "mesh/fft/cufft_plan.cuh"
 #include "mesh/fft/green_factor.cuh"
 #include "plasma/factories.hpp"
+#include "plasma/tile_slab.hpp"
 
 namespace pergola {
 
@@ -94,9 +96,13 @@ class PlasmaFieldCuda final : public PlasmaField<Real> {
   static constexpr int energy_blocks = 256;
 
  public:
-  PlasmaFieldCuda(const Device& device, const PlasmaOptions& options)
+  PlasmaFieldCuda(const Device& device, const PlasmaOptions& options, const std::shared_ptr<Communicator>& ranks)
       : device_(device), dimensions_(options.dimensions), cells_(options.cells) {
     device_.make_current();
+    if (ranks) {
+      messages_ = std::make_unique<DeviceMessages>(device_, ranks);
+      planes_ = plasma::TileSlab(plasma::TileGrid(options)).planes(*ranks);
+    }
     task_.dimensions = dimensions_;
     task_.nx = cells_[0] / 2 + 1, task_.ny = cells_[1], task_.nz = cells_[2];
     task_.scale = static_cast<Real>(1 / static_cast<double>(options.cell_count()));
@@ -112,10 +118,17 @@ class PlasmaFieldCuda final : public PlasmaField<Real> {
     task_.density = modes_.data(), task_.electric = electric_.data(), task_.energy = energy_.data();
   }
 
-  Field<Real> density() override { return field(density_.data()); }
+  Field<Real> density() override {
+    Field<Real> own = field(density_.data());
+    if (!messages_) return own;
+    own.data += planes_.first() * layer_values();
+    (dimensions_ == 3 ? own.nz : own.ny) = planes_.count();
+    return own;
+  }
 
   void solve() override {
     device_.make_current();
+    if (messages_) gather_density();
     check(Cufft<Real>::forward(forward_.with_work(work_.data()), density_.data(), modes_.data()), "cufftExecR2C");
     launch_modes<true>(task_);
     check(Cufft<Real>::backward(backward_.with_work(work_.data()), electric_.data(),
@@ -129,6 +142,8 @@ class PlasmaFieldCuda final : public PlasmaField<Real> {
       all[static_cast<std::size_t>(a)] = field(reinterpret_cast<const Real*>(electric_.data() + a * task_.modes()));
     return all;
   }
+
+  bool is_whole() const override { return true; }
 
   double energy() const override {
     device_.make_current();
@@ -160,7 +175,8 @@ class PlasmaFieldCuda final : public PlasmaField<Real> {
 
   std::int64_t device_bytes() const override {
     return static_cast<std::int64_t>(density_.bytes() + modes_.bytes() + electric_.bytes() + tables_.bytes() +
-                                     energy_.bytes() + work_.bytes());
+                                     energy_.bytes() + work_.bytes()) +
+           (messages_ ? static_cast<std::int64_t>(density_.bytes()) : 0);
   }
 
  private:
@@ -168,6 +184,31 @@ class PlasmaFieldCuda final : public PlasmaField<Real> {
   template <class T>
   Field<T> field(T* data) const {
     return {data, cells_[0], cells_[1], cells_[2], 2 * std::int64_t{task_.nx}, true};
+  }
+
+  /// In a layer of grid points, padded.
+  std::int64_t layer_values() const { return (dimensions_ == 3 ? std::int64_t{cells_[1]} : 1) * 2 * task_.nx; }
+  /// The layers of all ranks to all.
+  void gather_density() {
+    const auto layers = [&](int count) { return count * layer_values() * std::int64_t{sizeof(Real)}; };
+    const std::int64_t own = layers(planes_.count());
+    std::byte* const out = messages_->outgoing(own);
+    std::byte* next = messages_->incoming(layers(planes_.planes()) - own);
+    messages_->load(out, density().data, own);
+    std::vector<Communicator::Outgoing> sent;
+    std::vector<Communicator::Incoming> got;
+    const Communicator& ranks = messages_->ranks();
+    for (int rank = 0; rank < ranks.size(); ++rank) {
+      if (rank == ranks.rank()) continue;
+      const std::int64_t bytes = layers(planes_.count(rank));
+      if (own > 0) sent.push_back({rank, out, static_cast<std::size_t>(own)});
+      if (bytes > 0) got.push_back({rank, next, static_cast<std::size_t>(bytes)});
+      next += bytes;
+    }
+    messages_->exchange(sent, got);
+    for (const auto& one : got)
+      messages_->unload(density_.data() + planes_.first(one.rank) * layer_values(), one.data,
+                        static_cast<std::int64_t>(one.bytes));
   }
 
   template <bool gradient>
@@ -216,6 +257,8 @@ class PlasmaFieldCuda final : public PlasmaField<Real> {
   }
 
   Device device_;
+  std::unique_ptr<DeviceMessages> messages_;  // of several ranks
+  SlabPlanes planes_;                         // and who has which layers of the density
   int dimensions_;
   std::array<int, 3> cells_;
   ModeTask<Real> task_;
@@ -232,11 +275,14 @@ class PlasmaFieldCuda final : public PlasmaField<Real> {
 }  // namespace cuda
 
 template <class Real>
-std::unique_ptr<PlasmaField<Real>> make_plasma_field_cuda(const Device& device, const PlasmaOptions& options) {
-  return std::make_unique<cuda::PlasmaFieldCuda<Real>>(device, options);
+std::unique_ptr<PlasmaField<Real>> make_plasma_field_cuda(const Device& device, const PlasmaOptions& options,
+                                                          std::shared_ptr<Communicator> ranks) {
+  return std::make_unique<cuda::PlasmaFieldCuda<Real>>(device, options, ranks);
 }
 
-template std::unique_ptr<PlasmaField<float>> make_plasma_field_cuda(const Device&, const PlasmaOptions&);
-template std::unique_ptr<PlasmaField<double>> make_plasma_field_cuda(const Device&, const PlasmaOptions&);
+template std::unique_ptr<PlasmaField<float>> make_plasma_field_cuda(const Device&, const PlasmaOptions&,
+                                                                    std::shared_ptr<Communicator>);
+template std::unique_ptr<PlasmaField<double>> make_plasma_field_cuda(const Device&, const PlasmaOptions&,
+                                                                     std::shared_ptr<Communicator>);
 
 }  // namespace pergola

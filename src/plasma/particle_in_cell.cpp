@@ -99,7 +99,7 @@ class ParticleInCellOf final : public ParticleInCell {
       // Steps like the one before are repeated in batches; after each the particles are checked.
       const bool alike = behind_ == 0.5 * step;
       const std::int64_t batch = alike ? std::min(count - done, batch_steps) : 1;
-      if (alike && device_.is_cuda()) {
+      if (alike && device_.is_cuda() && !ranks_) {
         clock_.begin("steps");
         graph_.run(batch, {step, particles_->layout_version()}, [&] { launch_step(step); });
         clock_.end();
@@ -129,7 +129,7 @@ class ParticleInCellOf final : public ParticleInCell {
     return {field_->energy(), particles_->measure(field_->electric(), behind_)};
   }
   PlasmaFields fields() const override {
-    PlasmaFields fields{whole(on_host(field_->density().read_only()), true), whole(field_->potential(), true), {}};
+    PlasmaFields fields{gathered(on_host(field_->density().read_only()), true), whole(field_->potential(), true), {}};
     const auto electric = field_->electric();
     for (std::size_t a = 0; a < dimensions(); ++a) fields.electric[a] = whole(on_host(electric[a]), true);
     return fields;
@@ -140,7 +140,7 @@ class ParticleInCellOf final : public ParticleInCell {
     const PlasmaSpecies& kind = options_.species[species];
     const auto electric = electric_around();
     return particles_->unload_changed(species, [&](PlasmaParticles& some) {
-      kick_on_host(options_, kind.charge / kind.mass, electric, slab_.window, behind_, device_.threads(), some);
+      kick_on_host(options_, kind.charge / kind.mass, electric, window(), behind_, device_.threads(), some);
     });
   }
 
@@ -174,20 +174,33 @@ class ParticleInCellOf final : public ParticleInCell {
     return host_values(layout, values);
   }
   std::size_t dimensions() const { return static_cast<std::size_t>(options_.dimensions); }
-  /// The field with the layers around those of this rank.
+  /// The layers of electric_around().
+  plasma::LayerWindow window() const {
+    return field_->is_whole() ? plasma::LayerWindow{slab_.window.cells, 0, slab_.window.cells} : slab_.window;
+  }
+  /// The field of the box, or with the layers around those of this rank.
   std::array<std::vector<double>, 3> electric_around() const {
     std::array<std::vector<double>, 3> result;
     const auto electric = field_->electric();
     for (std::size_t a = 0; a < dimensions() && slab_.count > 0; ++a) {
       Field<const Real> around = electric[a];
+      if (field_->is_whole()) {
+        result[a] = on_host(around);
+        continue;
+      }
       around.data -= slab_.below * slab_.rows_in_layer() * around.pitch;
       (slab_.axis == 2 ? around.nz : around.ny) = slab_.window.count;
       result[a] = on_host(around);
     }
     return result;
   }
+  /// Of the box, from what the field gives.
+  std::vector<double> whole(std::vector<double> values, bool to_root) const {
+    if (!field_->is_whole()) return gathered(std::move(values), to_root);
+    return to_root && ranks_ && !ranks_->is_root() ? std::vector<double>() : std::move(values);
+  }
   /// Of the box, from the layers of all ranks.
-  std::vector<double> whole(std::vector<double> own, bool to_root) const {
+  std::vector<double> gathered(std::vector<double> own, bool to_root) const {
     if (!ranks_) return own;
     return gather_layers(*ranks_, slab_, own, slab_.rows_in_layer() * options_.cells[0], to_root);
   }
@@ -300,8 +313,6 @@ std::unique_ptr<ParticleInCell> make_particle_in_cell(const Device& device, cons
                                                       std::shared_ptr<Communicator> ranks) {
   check_options(options);
   refuse_mixed(precision);
-  if (ranks && device.is_cuda())
-    refuse(fmt::format("on a GPU one process has all particles, found {} ranks", ranks->size()));
   if (precision == Precision::single)
     return std::make_unique<ParticleInCellOf<float>>(device, options, profile, std::move(ranks));
   return std::make_unique<ParticleInCellOf<double>>(device, options, profile, std::move(ranks));
@@ -312,13 +323,14 @@ std::int64_t plasma_device_bytes(const Device& device, const PlasmaOptions& opti
   check_options(options);
   refuse_mixed(precision);
   const bool wide = precision == Precision::double_;
-  // Density, potential, the components of the field, the transform and the Green factors, in padded rows; of a slab
-  // the columns and the messages of its transposition, and the layers around its field.
+  // Density, potential, the components of the field, the transform and the Green factors, in padded rows; of several
+  // ranks messages, on CPUs the columns of a slab's transposition, and the layers around its field.
   const std::int64_t rows = std::int64_t{options.cells[1]} * options.cells[2];
   const std::int64_t across = options.cells[static_cast<std::size_t>(options.dimensions - 1)];
   const double part = ranks > 1 ? plasma::largest_slab_share(plasma::TileGrid(options), ranks) : 1;
-  const auto own_rows = static_cast<std::int64_t>(part * static_cast<double>(rows));
-  const std::int64_t around = ranks > 1 ? (2 * static_cast<int>(options.shape) - 3) * (rows / across) : 0;
+  const bool whole = ranks == 1 || device.is_cuda();
+  const auto own_rows = whole ? rows : static_cast<std::int64_t>(part * static_cast<double>(rows));
+  const std::int64_t around = !whole ? (2 * static_cast<int>(options.shape) - 3) * (rows / across) : 0;
   const std::int64_t fields = (4 + options.dimensions + (ranks > 1 ? 2 : 0)) * own_rows + options.dimensions * around;
   std::vector<std::int64_t> here;
   for (const std::int64_t count : counts) here.push_back(static_cast<std::int64_t>(part * static_cast<double>(count)));

@@ -38,9 +38,9 @@ struct PlasmaFields {
 
 /// Particles and field on a device and the leapfrog that moves them: v(t − dt/2) → v(t + dt/2) with E(x(t)), then
 /// x(t) → x(t + dt), then E anew. Single (float) or full (double) precision; mixed is refused. Several ranks share the
-/// box out in slabs (plasma/tile_slab.hpp), each with its part of the field and the particles that are there now; a
-/// rank gives, and is given back, a stretch of the particles. All calls but numbers and times are then made by all of
-/// them, and the bits are those of one.
+/// box out in slabs (plasma/tile_slab.hpp), each with its part of the field, on GPUs with the whole field, and the
+/// particles that are there now; a rank gives, and is given back, a stretch of the particles. All calls but numbers and
+/// times are then made by all of them, and the bits are those of one.
 class PERGOLA_API ParticleInCell {
  public:
   virtual ~ParticleInCell() = default;
@@ -77,8 +77,8 @@ class PERGOLA_API ParticleInCell {
   virtual std::int64_t device_bytes() const = 0;
 };
 
-/// Throws Error(input) for options that make no sense. `profile` may be null. `ranks` that share the box out, on CPUs;
-/// null: all is here.
+/// Throws Error(input) for options that make no sense. `profile` may be null. `ranks` that share the box out; null: all
+/// is here.
 PERGOLA_API std::unique_ptr<ParticleInCell> make_particle_in_cell(const Device& device, const PlasmaOptions& options,
                                                                   Precision precision, Profile* profile = nullptr,
                                                                   std::shared_ptr<Communicator> ranks = nullptr);

@@ -22,7 +22,7 @@ struct PushTask {
   int first_group = 0;  // of the species
   int parts = 1;        // of a group
   Field<const Real> field[3];
-  ChargeSums charge;
+  SlabSums charge;
   physics::BorisFactors<Real> factors;
   Real drift = 0;  // in grains per velocity
 };
@@ -64,13 +64,15 @@ struct alignas(count * sizeof(T) > 16 ? 16 : count * sizeof(T)) Pack {
   T value[count];
 };
 
-template <class Kind, class Shape>
+/// `slab`: some tiles are with other ranks.
+template <class Kind, class Shape, bool slab>
 class TilePush {
  public:
   using Real = typename Kind::Real;
   using Number = Place<Real>;
   static constexpr int dimensions = Kind::dimensions, velocities = Kind::velocities, points = Kind::points;
   using Patch = TilePatch<dimensions, points>;
+  using Sums = std::conditional_t<slab, SlabSums, ChargeSums>;
   static constexpr bool counts_in_shared = sizeof(Real) == 4;  // else straight on the grid, in 64 bits
   static constexpr bool paired = dimensions == 2 && points == 2 && sizeof(Real) == 4;
   static constexpr int place_bits = physics::PlasmaCounts<Real>::place_bits;
@@ -87,7 +89,7 @@ class TilePush {
 
   __device__ __forceinline__ TilePush(const PushTask<Real>& task, Shared& shared)
       : task_(task), shared_(shared), group_(task.first_group + static_cast<int>(blockIdx.x) / task.parts) {
-    task.all.box.find(static_cast<int>(blockIdx.x) / task.parts, tile_);
+    task.all.box.find(static_cast<int>(blockIdx.x) / task.parts + (slab ? task.all.box.first : 0), tile_);
 #pragma unroll
     for (int a = 0; a < dimensions; ++a) width_[a] = Number{task.all.box.axis[a].cells_of(tile_[a])} << place_bits;
     begin_ = task.all.begin[group_];
@@ -207,7 +209,7 @@ class TilePush {
         atomicAdd(&shared_.charge[at + (k * Patch::charge_y + j) * Patch::charge_x + i], static_cast<unsigned>(share));
       });
     } else {
-      deposit_on_grid<dimensions, points, Real>(task_.all.box, task_.charge, tile_, place);
+      deposit_on_grid<dimensions, points, Real>(task_.all.box, charge(), tile_, place);
     }
   }
 
@@ -289,6 +291,17 @@ class TilePush {
     bool leaves;
   };
 
+  /// Whether a particle that is not settled yet goes to a tile of this device. Slabs are cut across the last axis.
+  __device__ __forceinline__ bool stays_here(Leaver one) const {
+    if constexpr (slab) {
+      const auto& box = task_.all.box;
+      physics::settle<Real>(box.axis[dimensions - 1], one.tile[dimensions - 1], one.place[dimensions - 1]);
+      return box.has(box.number(one.tile));
+    } else {
+      return true;
+    }
+  }
+
   /// One step of the particle in a slot, wherever it goes.
   __device__ __forceinline__ Leaver step_far(std::int64_t slot) {
     const auto& all = task_.all;
@@ -318,13 +331,14 @@ class TilePush {
              one.place[a] < width_[a] + (std::int64_t{1} << place_bits);
       finite = finite && fabs(one.state.velocity[a] * task_.drift) < Real(0x1p62);
     }
-    if (near) deposit(one.place);
+    const bool counts = stays_here(one);  // else the rank does that gets it
+    if (near && counts) deposit(one.place);
 #pragma unroll
     for (int a = 0; a < dimensions; ++a) {
       physics::settle<Real>(all.box.axis[a], one.tile[a], one.place[a]);
       one.state.place[a] = static_cast<Number>(one.place[a]);
     }
-    if (!near) deposit_on_grid<dimensions, points, Real>(all.box, task_.charge, one.tile, one.place);
+    if (!near && counts) deposit_on_grid<dimensions, points, Real>(all.box, charge(), one.tile, one.place);
     if (!finite) report(slot, one.state);
     one.leaves = one.tile[0] != tile_[0] || one.tile[1] != tile_[1] || (dimensions == 3 && one.tile[2] != tile_[2]);
     return one;
@@ -374,7 +388,14 @@ class TilePush {
   __device__ __forceinline__ bool send(const Leaver& one, std::int64_t slot, std::uint32_t index, unsigned hole) {
     const auto& all = task_.all;
     if (hole >= static_cast<unsigned>(all.inbox_size)) return false;
-    const int group = task_.first_group + all.box.number(one.tile);
+    const int tile = all.box.number(one.tile), group = task_.first_group + tile - (slab ? all.box.first : 0);
+    if (slab && !all.box.has(tile)) {
+      const int species = task_.first_group / all.box.here;
+      const bool listed = all.outbox.add(Departure<Real>::template made<dimensions, velocities>(
+          species, tile, all.slots.rank[slot], one.state.place, one.state.velocity));
+      all.hole[std::int64_t{group_} * all.inbox_size + hole] = listed ? index : no_hole;
+      return listed;
+    }
     const unsigned place = atomicAdd(&all.arrived[group], 1u);
     const bool fits = place < all.room[group];
     all.hole[std::int64_t{group_} * all.inbox_size + hole] = fits ? index : no_hole;
@@ -387,7 +408,9 @@ class TilePush {
 
   __device__ __forceinline__ void keep_away(Leaver& one, std::int64_t slot) {
     const auto& all = task_.all;
-    all.away[slot] = static_cast<std::uint32_t>(all.box.number(one.tile));
+    const int tile = all.box.number(one.tile);
+    if (slab && !all.box.has(tile)) atomicAdd(all.outbox.counts + Outbox<Real>::late, 1u);
+    all.away[slot] = static_cast<std::uint32_t>(tile);
     one.state.place[0] = mark_away(one.state.place[0]);
     store(all.slots, slot, one.state);
     atomicAdd(&all.status->refused, 1ull);
@@ -396,7 +419,7 @@ class TilePush {
 
   __device__ __forceinline__ void write_charge() {
     if constexpr (counts_in_shared) {
-      const ChargeSums& to = task_.charge;
+      const auto& to = charge();
       each_point<Patch::charge_x, Patch::charge_y, Patch::charge_z, Patch::charge_below>(
           to.cells, [&](int k, int ix, int iy, int iz) {
             const unsigned sum = shared_.charge[k];
@@ -407,6 +430,8 @@ class TilePush {
     }
   }
 
+  __device__ __forceinline__ const Sums& charge() const { return task_.charge; }
+
   const PushTask<Real>& task_;
   Shared& shared_;
   int group_, tile_[3];
@@ -414,10 +439,10 @@ class TilePush {
   Number width_[3];
 };
 
-template <class Kind, class Shape>
+template <class Kind, class Shape, bool slab>
 __global__ void __launch_bounds__(Shape::threads, Shape::resident)
     push_particles(const __grid_constant__ PushTask<typename Kind::Real> task) {
-  using Push = TilePush<Kind, Shape>;
+  using Push = TilePush<Kind, Shape, slab>;
   __shared__ typename Push::Shared shared;
   Push(task, shared).run();
 }

@@ -11,7 +11,7 @@ inline constexpr int sums_threads = 256;
 template <int dimensions, class Real, class Body>
 __device__ __forceinline__ void each_particle(const Groups<Real>& all, int group, const Body& body) {
   int home[3];
-  all.box.find(group % all.box.count(), home);
+  all.box.find(all.tile_of(group), home);
   const std::int64_t begin = all.begin[group], end = begin + all.count[group];
   for (std::int64_t slot = begin + threadIdx.x; slot < end; slot += blockDim.x) {
     Place<Real> place[dimensions];
@@ -29,7 +29,7 @@ __device__ __forceinline__ void each_particle(const Groups<Real>& all, int group
 /// The charge of a species. A block per tile.
 template <int dimensions, int points, class Real>
 __global__ void __launch_bounds__(sums_threads)
-    deposit_particles(const __grid_constant__ Groups<Real> all, int first_group, ChargeSums sums) {
+    deposit_particles(const __grid_constant__ Groups<Real> all, int first_group, SlabSums sums) {
   each_particle<dimensions>(all, first_group + static_cast<int>(blockIdx.x),
                             [&](std::int64_t, const int(&tile)[3], const Place<Real>* place) {
                               deposit_on_grid<dimensions, points, Real>(all.box, sums, tile, place);
@@ -40,14 +40,15 @@ __global__ void __launch_bounds__(sums_threads)
 struct SpeciesCharge {
   double per_unit;         // density per unit of charge
   std::int64_t particles;  // units are 2^charge_bits each
-  unsigned long long sum;  // of the units on the grid; zero between the kernels
+  unsigned long long sum;  // of the units on the grid; where all are here zero between the kernels
 };
 
 template <class Real>
 struct DensityTask {
   int cells[3] = {1, 1, 1};
   int species = 1, charge_bits = 20;
-  unsigned long long* sums = nullptr;  // of all species, one after the other
+  unsigned long long* sums = nullptr;  // of all species
+  std::int64_t next_species = 0;       // of a slab: from one to the next
   SpeciesCharge* charges = nullptr;
   const double* background = nullptr;
   Field<Real> density;
@@ -56,8 +57,9 @@ struct DensityTask {
 
 inline constexpr int cells_of_thread = 4;
 
-/// Turns the charge of all species into a density, clears it and checks that all of it was there.
-template <class Real>
+/// Turns the charge of all species into a density, clears it and checks that all of it was there. `cells` of a slab are
+/// those of its own layers; SpeciesCharge::sum goes on then, and that of all ranks is checked later.
+template <bool slab, class Real>
 __global__ void __launch_bounds__(sums_threads) charge_to_density(const __grid_constant__ DensityTask<Real> task) {
   __shared__ unsigned long long of_block;
   __shared__ bool last;
@@ -67,7 +69,7 @@ __global__ void __launch_bounds__(sums_threads) charge_to_density(const __grid_c
 #pragma unroll
   for (int c = 0; c < cells_of_thread; ++c) density[c] = *task.background;
   for (int s = 0; s < task.species; ++s) {
-    unsigned long long* const sums = task.sums + s * cells;
+    unsigned long long* const sums = task.sums + s * (slab ? task.next_species : cells);
     const double factor = task.charges[s].per_unit;
     unsigned long long total = 0;
     if (threadIdx.x == 0) of_block = 0;
@@ -99,7 +101,7 @@ __global__ void __launch_bounds__(sums_threads) charge_to_density(const __grid_c
   __syncthreads();
   if (!last || threadIdx.x != 0) return;
   task.status->blocks_done = 0;
-  for (int s = 0; s < task.species; ++s) {
+  for (int s = 0; s < task.species && !slab; ++s) {
     const auto expected = static_cast<unsigned long long>(task.charges[s].particles) << task.charge_bits;
     if (atomicExch(&task.charges[s].sum, 0ull) != expected) task.status->wrong_charge = static_cast<unsigned>(s) + 1;
   }

@@ -8,22 +8,21 @@
 
 #include "device/buffer.hpp"
 #include "device/parallel.hpp"
-#include "plasma/host_particles.hpp"
-#include "plasma/tiled_particles.hpp"
+#include "plasma/options.hpp"
+#include "plasma/tile_slab.hpp"
 #include "plasma/tiles_cuda.cuh"
 
 namespace pergola::cuda {
 
-inline TileBox make_tile_box(const PlasmaOptions& options) {
-  using Plane = TileWidth<2>;
-  using Volume = TileWidth<3>;
-  const bool plane = options.dimensions == 2;
-  const int width[3] = {plane ? Plane::x : Volume::x, plane ? Plane::y : Volume::y, plane ? Plane::z : Volume::z};
+inline TileBox make_tile_box(const PlasmaOptions& options, const plasma::TileSlab& slab) {
+  static_assert(TileWidth<2>::y == plasma::tile_width<2> && TileWidth<3>::z == plasma::tile_width<3>);
+  const plasma::TileGrid grid(options);
   TileBox box;
   for (int a = 0; a < 3; ++a) {
-    box.axis[a] = {options.cells[static_cast<std::size_t>(a)], width[a]};
+    box.axis[a] = grid.axis[static_cast<std::size_t>(a)];
     box.tiles[a] = box.axis[a].tiles();
   }
+  box.first = slab.first_tile, box.here = slab.tiles;
   return box;
 }
 
@@ -51,16 +50,16 @@ __global__ void copy_groups(const T* from, const std::int64_t* old_begin, const 
 template <class Real>
 class TileMemory {
   using Number = Place<Real>;
-  static constexpr double grains = static_cast<double>(std::int64_t{1} << physics::PlasmaCounts<Real>::place_bits);
+  using HostTiles = std::vector<plasma::TileParticles<Real>>;
 
  public:
-  TileMemory(const Device& device, const PlasmaOptions& options, const std::vector<std::int64_t>& counts)
+  TileMemory(const Device& device, const PlasmaOptions& options, const plasma::TileSlab& slab,
+             const std::vector<std::int64_t>& counts)
       : device_(device),
-        options_(options),
         dimensions_(options.dimensions),
         velocities_(options.velocities),
-        box_(make_tile_box(options)),
-        ids_(options.species.size()),
+        species_(static_cast<int>(options.species.size())),
+        box_(make_tile_box(options, slab)),
         count_host_(static_cast<std::size_t>(group_count())),
         status_(device, 1) {
     device_.make_current();
@@ -88,15 +87,14 @@ class TileMemory {
   }
   /// Blocks that share the particles of a group of a species.
   int parts(int species) const {
-    const auto first = count_host_.begin() + std::ptrdiff_t{species} * box_.count();
-    const std::int64_t largest = *std::max_element(first, first + box_.count());
-    const std::int64_t enough = (528 + box_.count() - 1) / box_.count();
+    const auto first = count_host_.begin() + std::ptrdiff_t{species} * box_.here;
+    const std::int64_t largest = *std::max_element(first, first + box_.here);
+    const std::int64_t enough = (528 + box_.here - 1) / box_.here;
     return static_cast<int>(
         std::max({std::int64_t{1}, (largest + part_size - 1) / part_size, std::min(enough, (largest + 511) / 512)}));
   }
   unsigned move_bytes() const { return static_cast<unsigned>(inbox_size_ + (inbox_size_ + 31) / 32) * 4; }
   std::uint64_t version() const { return version_; }
-  std::uint64_t id(int species, std::uint32_t rank) const { return ids_[static_cast<std::size_t>(species)].at(rank); }
   StreamStatus read_status() const { return status_.to_host()[0]; }
   std::int64_t bytes() const {
     return static_cast<std::int64_t>(begin_.bytes() + count_.bytes() + arrived_.bytes() + room_.bytes() +
@@ -105,20 +103,23 @@ class TileMemory {
   }
   std::int64_t count(int species) const {
     const auto counts = count_.to_host();
-    const auto first = counts.begin() + std::ptrdiff_t{species} * box_.count();
-    return std::accumulate(first, first + box_.count(), std::int64_t{0});
+    const auto first = counts.begin() + std::ptrdiff_t{species} * box_.here;
+    return std::accumulate(first, first + box_.here, std::int64_t{0});
   }
 
-  void load(int species, const PlasmaParticles& particles);
-  PlasmaParticles unload(int species) const;
+  /// The particles of a species from the host, in place of those that were there, and back: those of the tiles that are
+  /// here.
+  void load(int species, const HostTiles& tiles);
+  HostTiles unload(int species, const Device& host) const;
   /// More room, after a group, an inbox or a list of holes was nearly full; `refused`: it was full.
   void grow(bool refused) {
-    read_counts();
-    lay_out(count_host_, refused ? std::min(2 * inbox_size_, 8192) : inbox_size_);
+    make_room(refused ? std::min(2 * inbox_size_, 8192) : inbox_size_);
     StreamStatus status = read_status();
     status.crowded = 0, status.refused = 0;
     status_.from_host(&status);
   }
+  /// Room in all groups for more than they have now.
+  void make_room() { make_room(inbox_size_); }
 
  private:
   static constexpr std::int64_t part_size = 2400;
@@ -142,22 +143,23 @@ class TileMemory {
     }
   };
 
-  template <class Body>
-  void each_rank(std::int64_t count, const Body& body) const {
-    parallel_chunks(device_.threads(), count, 16384, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t rank = begin; rank < end; ++rank) body(rank);
-    });
-  }
   template <class T>
   static T* pointer(const Buffer<T>& buffer) {
     return const_cast<T*>(buffer.data());
   }
-  int group_count() const { return box_.count() * static_cast<int>(ids_.size()); }
+  int group_count() const { return box_.here * species_; }
+  std::size_t first_group(int species) const {
+    return static_cast<std::size_t>(species) * static_cast<std::size_t>(box_.here);
+  }
   void read_counts() {
     const auto counts = count_.to_host();
     count_host_.assign(counts.begin(), counts.end());
   }
 
+  void make_room(int least_inbox) {
+    read_counts();
+    lay_out(count_host_, least_inbox);
+  }
   /// Gives every group slots for `counts` particles and moves those that are there.
   void lay_out(const std::vector<std::int64_t>& counts, int least_inbox) {
     std::vector<std::int64_t> begin{0};
@@ -208,10 +210,8 @@ class TileMemory {
   }
 
   Device device_;
-  PlasmaOptions options_;
-  int dimensions_, velocities_;
+  int dimensions_, velocities_, species_;
   TileBox box_;
-  std::vector<std::vector<std::uint64_t>> ids_;  // of a species, ascending: a particle's rank is its place in them
   std::vector<std::int64_t> begin_host_, count_host_;  // the latter as of the last load() or grow()
   std::int64_t expected_ = 0;
   Store slots_, inbox_;
@@ -232,114 +232,92 @@ inline std::int64_t scatter_step(std::int64_t count) {
 }
 
 template <class Real>
-void TileMemory<Real>::load(int species, const PlasmaParticles& particles) {
-  const std::int64_t n = particles.size();
-  check_particles(options_, species, particles);
-  const auto order = order_by_id(options_.species[static_cast<std::size_t>(species)].name, particles.id);
-  const auto source = [&](std::int64_t rank) {
-    return order.empty() ? rank : std::int64_t{order[static_cast<std::size_t>(rank)]};
-  };
-  std::vector<std::uint32_t> tile_of(static_cast<std::size_t>(n));
-  std::array<std::vector<Number>, 3> place;
-  const std::vector<double>* position[3] = {&particles.x, &particles.y, &particles.z};
-  const std::vector<double>* velocity[3] = {&particles.vx, &particles.vy, &particles.vz};
-  for (int a = 0; a < dimensions_; ++a) place[static_cast<std::size_t>(a)].resize(static_cast<std::size_t>(n));
-  each_rank(n, [&](std::int64_t rank) {
-    int tile[3] = {0, 0, 0};
-    for (int a = 0; a < dimensions_; ++a) {
-      std::int64_t at = std::llrint((*position[a])[static_cast<std::size_t>(source(rank))] * grains);
-      physics::settle<Real>(box_.axis[a], tile[a], at);
-      place[static_cast<std::size_t>(a)][static_cast<std::size_t>(rank)] = static_cast<Number>(at);
-    }
-    tile_of[static_cast<std::size_t>(rank)] = static_cast<std::uint32_t>(box_.number(tile));
-  });
-
+void TileMemory<Real>::load(int species, const HostTiles& tiles) {
   read_counts();
-  const std::size_t first = static_cast<std::size_t>(species) * static_cast<std::size_t>(box_.count());
-  std::fill_n(count_host_.begin() + static_cast<std::ptrdiff_t>(first), box_.count(), 0);
-  for (const std::uint32_t tile : tile_of) ++count_host_[first + tile];
+  const std::size_t first = first_group(species);
+  for (std::size_t t = 0; t < tiles.size(); ++t) count_host_[first + t] = tiles[t].count();
   {
     auto kept = count_.to_host();
-    std::fill_n(kept.begin() + static_cast<std::ptrdiff_t>(first), box_.count(), 0U);
+    std::fill_n(kept.begin() + static_cast<std::ptrdiff_t>(first), box_.here, 0U);
     count_.from_host(kept.data());
   }
   lay_out(count_host_, 0);
 
   // Slots of the species, from the first of its first group.
-  const std::int64_t base = begin_host_[first], end = begin_host_[first + static_cast<std::size_t>(box_.count())];
-  std::vector<std::int64_t> next(static_cast<std::size_t>(box_.count()), 0), step;
-  for (std::size_t t = 0; t < next.size(); ++t) step.push_back(scatter_step(count_host_[first + t]));
-  std::vector<std::uint32_t> slot_of(static_cast<std::size_t>(n));
-  std::vector<std::uint32_t> rank_in(static_cast<std::size_t>(end - base), 0);
-  for (std::int64_t rank = 0; rank < n; ++rank) {
-    const std::size_t t = tile_of[static_cast<std::size_t>(rank)];
-    const std::int64_t slot = begin_host_[first + t] - base + next[t];
-    next[t] += step[t];
-    if (next[t] >= count_host_[first + t]) next[t] -= count_host_[first + t];
-    slot_of[static_cast<std::size_t>(rank)] = static_cast<std::uint32_t>(slot);
-    rank_in[static_cast<std::size_t>(slot)] = static_cast<std::uint32_t>(rank);
-  }
-  const auto send = [&]<class T>(Buffer<T>& to, const auto& value) {
+  const std::int64_t base = begin_host_[first], end = begin_host_[first + tiles.size()];
+  const auto send = [&]<class T>(Buffer<T>& to, const auto& array) {
+    if (end == base) return;
     std::vector<T> values(static_cast<std::size_t>(end - base), T(0));
-    each_rank(
-        n, [&](std::int64_t rank) { values[slot_of[static_cast<std::size_t>(rank)]] = static_cast<T>(value(rank)); });
-    if (end > base) device_.memory().from_host(to.data() + base, values.data(), values.size() * sizeof(T));
+    parallel_for(device_.threads(), std::ssize(tiles), [&](std::int64_t tile) {
+      const auto t = static_cast<std::size_t>(tile);
+      const std::int64_t count = tiles[t].count(), step = scatter_step(count);
+      T* const into = values.data() + (begin_host_[first + t] - base);
+      const T* const from = array(tiles[t]);
+      for (std::int64_t k = 0, next = 0; k < count; ++k) {
+        into[next] = from[k];
+        next += step;
+        if (next >= count) next -= count;
+      }
+    });
+    device_.memory().from_host(to.data() + base, values.data(), values.size() * sizeof(T));
   };
-  for (std::size_t a = 0; a < static_cast<std::size_t>(dimensions_); ++a)
-    send(slots_.place[a], [&](std::int64_t rank) { return place[a][static_cast<std::size_t>(rank)]; });
-  for (std::size_t a = 0; a < static_cast<std::size_t>(velocities_); ++a)
-    send(slots_.velocity[a], [&](std::int64_t rank) { return (*velocity[a])[static_cast<std::size_t>(source(rank))]; });
-  if (end > base) device_.memory().from_host(slots_.rank.data() + base, rank_in.data(), rank_in.size() * 4);
+  for (int a = 0; a < dimensions_; ++a)
+    send(slots_.place[static_cast<std::size_t>(a)], [a](const auto& tile) { return tile.place(a); });
+  for (int a = 0; a < velocities_; ++a)
+    send(slots_.velocity[static_cast<std::size_t>(a)], [a](const auto& tile) { return tile.velocity(a); });
+  send(slots_.rank, [](const auto& tile) { return tile.rank(); });
   std::vector<std::uint32_t> counts(count_host_.begin(), count_host_.end());
   count_.from_host(counts.data());
   set_room();
-  auto& ids = ids_[static_cast<std::size_t>(species)];
-  ids.resize(static_cast<std::size_t>(n));
-  for (std::int64_t rank = 0; rank < n; ++rank)
-    ids[static_cast<std::size_t>(rank)] = particles.id[static_cast<std::size_t>(source(rank))];
 }
 
 template <class Real>
-PlasmaParticles TileMemory<Real>::unload(int species) const {
-  PlasmaParticles result;
-  result.id = ids_[static_cast<std::size_t>(species)];
-  const auto n = result.id.size();
+auto TileMemory<Real>::unload(int species, const Device& host) const -> HostTiles {
+  HostTiles tiles(static_cast<std::size_t>(box_.here));
   const auto counts = count_.to_host();
-  const std::size_t first = static_cast<std::size_t>(species) * static_cast<std::size_t>(box_.count());
-  const std::int64_t base = begin_host_[first],
-                     size = begin_host_[first + static_cast<std::size_t>(box_.count())] - base;
+  const std::size_t first = first_group(species);
+  const std::int64_t base = begin_host_[first], size = begin_host_[first + tiles.size()] - base;
   const auto fetch = [&]<class T>(const Buffer<T>& from) {
     std::vector<T> values(static_cast<std::size_t>(size));
     if (size > 0) device_.memory().to_host(values.data(), from.data() + base, values.size() * sizeof(T));
     return values;
   };
-  const auto each_slot = [&](const auto& body) {  // body(tile number, slot)
-    parallel_for(device_.threads(), box_.count(), [&](std::int64_t t) {
-      const std::int64_t begin = begin_host_[first + static_cast<std::size_t>(t)] - base;
-      for (std::int64_t k = 0; k < counts[first + static_cast<std::size_t>(t)]; ++k)
-        body(static_cast<int>(t), static_cast<std::size_t>(begin + k));
-    });
-  };
+  std::array<std::vector<Number>, 3> place;
+  std::array<std::vector<Real>, 3> velocity;
+  for (std::size_t a = 0; a < static_cast<std::size_t>(dimensions_); ++a) place[a] = fetch(slots_.place[a]);
+  for (std::size_t a = 0; a < static_cast<std::size_t>(velocities_); ++a) velocity[a] = fetch(slots_.velocity[a]);
   const auto rank = fetch(slots_.rank), away = fetch(away_);
-  const auto mark = fetch(slots_.place[0]);
-  std::vector<double>* position[3] = {&result.x, &result.y, &result.z};
-  std::vector<double>* velocity[3] = {&result.vx, &result.vy, &result.vz};
-  for (int a = 0; a < dimensions_; ++a) {
-    position[a]->resize(n);
-    const auto places = fetch(slots_.place[static_cast<std::size_t>(a)]);
-    each_slot([&](int t, std::size_t slot) {
-      int tile[3];
-      box_.find(mark[slot] < 0 ? static_cast<int>(away[slot]) : t, tile);
-      const Number place = a == 0 && places[slot] < 0 ? mark_away(places[slot]) : places[slot];
-      (*position[a])[rank[slot]] = box_.axis[a].corner(tile[a]) + static_cast<double>(place) / grains;
-    });
-  }
-  for (int a = 0; a < velocities_; ++a) {
-    velocity[a]->resize(n);
-    const auto values = fetch(slots_.velocity[static_cast<std::size_t>(a)]);
-    each_slot([&](int, std::size_t slot) { (*velocity[a])[rank[slot]] = static_cast<double>(values[slot]); });
-  }
-  return result;
+  const auto particle = [&](std::size_t slot) {
+    plasma::Leaver<Real> one;
+    for (std::size_t a = 0; a < static_cast<std::size_t>(dimensions_); ++a) one.place[a] = place[a][slot];
+    for (std::size_t a = 0; a < static_cast<std::size_t>(velocities_); ++a) one.velocity[a] = velocity[a][slot];
+    one.rank = rank[slot];
+    return one;
+  };
+  const auto add = [&](plasma::TileParticles<Real>& tile, const plasma::Leaver<Real>& one) {
+    tile.put(tile.count(), one);
+    tile.set_count(tile.count() + 1);
+  };
+  std::vector<std::vector<std::size_t>> outside(tiles.size());  // slots of particles that are away from their tile
+  parallel_for(device_.threads(), std::ssize(tiles), [&](std::int64_t tile) {
+    const auto t = static_cast<std::size_t>(tile);
+    tiles[t].reserve(host, counts[first + t], dimensions_, velocities_);
+    const auto begin = static_cast<std::size_t>(begin_host_[first + t] - base);
+    for (std::size_t slot = begin; slot < begin + counts[first + t]; ++slot)
+      if (place[0][slot] < 0)
+        outside[t].push_back(slot);
+      else
+        add(tiles[t], particle(slot));
+  });
+  for (const auto& slots : outside)
+    for (const std::size_t slot : slots) {
+      auto one = particle(slot);
+      one.place[0] = mark_away(one.place[0]);
+      auto& tile = tiles[static_cast<std::size_t>(static_cast<int>(away[slot]) - box_.first)];
+      tile.reserve(host, tile.count() + 1, dimensions_, velocities_);
+      add(tile, one);
+    }
+  return tiles;
 }
 
 }  // namespace pergola::cuda

@@ -11,8 +11,8 @@ std::unique_ptr<TiledParticles<Real>> make_tiled_particles(const Device& device,
                                                            const std::vector<std::int64_t>& counts,
                                                            std::shared_ptr<Communicator> ranks) {
   if constexpr (cuda_built)
-    if (device.is_cuda()) return make_tiled_particles_cuda<Real>(device, options, counts);
-  return make_tiled_particles_cpu<Real>(device, options, counts, std::move(ranks));
+    if (device.is_cuda()) return make_tiled_particles_cuda<Real>(device, options, counts, std::move(ranks));
+  return make_tiled_particles_cpu<Real>(device, options, std::move(ranks));
 }
 
 template std::unique_ptr<TiledParticles<float>> make_tiled_particles(const Device&, const PlasmaOptions&,
@@ -28,7 +28,7 @@ template <class Real>
 std::int64_t tiled_bytes_of(const Device& device, const PlasmaOptions& options, const std::vector<std::int64_t>& counts,
                             double part) {
   if constexpr (cuda_built)
-    if (device.is_cuda()) return tiled_bytes_cuda<Real>(options, counts);
+    if (device.is_cuda()) return tiled_bytes_cuda<Real>(options, counts, part);
   return tiled_bytes_cpu<Real>(options, counts, part);
 }
 

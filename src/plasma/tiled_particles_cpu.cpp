@@ -11,8 +11,8 @@
 #include "physics/mesh_weights.hpp"
 #include "plasma/charge_rows.hpp"
 #include "plasma/factories.hpp"
+#include "plasma/given_particles.hpp"
 #include "plasma/slab_leavers.hpp"
-#include "plasma/tile_load.hpp"
 #include "plasma/tile_loops.hpp"
 
 namespace pergola {
@@ -39,16 +39,13 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
     std::vector<TileParticles<Real>> tiles;
     std::vector<PushRest<Real>> rest;  // per tile
     std::vector<std::int64_t> charge;  // patches of all tiles
-    std::vector<std::uint64_t> id;     // by rank, ascending; of several processes those that this one has given
-    plasma::Stretches stretches;       // of several processes
-    std::int64_t here = 0;             // particles in the tiles
-    std::int64_t total = 0;            // and in those of all processes
-    bool charged = false;              // `charge` is that of the particles where they are now
+    plasma::GivenParticles given;
+    std::int64_t here = 0;  // particles in the tiles
+    bool charged = false;   // `charge` is that of the particles where they are now
   };
 
  public:
-  TiledParticlesCpu(const Device& device, const PlasmaOptions& options, const std::vector<std::int64_t>& counts,
-                    std::shared_ptr<Communicator> ranks)
+  TiledParticlesCpu(const Device& device, const PlasmaOptions& options, std::shared_ptr<Communicator> ranks)
       : device_(device),
         ranks_(std::move(ranks)),
         options_(options),
@@ -63,33 +60,20 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
       species_[s].tiles.resize(static_cast<std::size_t>(tiles));
       species_[s].rest.resize(static_cast<std::size_t>(tiles));
       species_[s].charge.resize(static_cast<std::size_t>(tiles * loops_.patch_size));
-      if (s < counts.size()) species_[s].id.reserve(static_cast<std::size_t>(counts[s]));
     }
   }
 
   void load(int species, const PlasmaParticles& particles) override {
     Species& to = species_[species];
-    const PlasmaSpecies& kind = options_.species[species];
-    if (ranks_)
-      to.id = plasma::load_slab(device_, options_, kind, grid_, slab_, *ranks_, particles, to.stretches, to.tiles);
-    else
-      to.id = plasma::load_tiles(device_, options_, kind, grid_, particles, to.tiles);
+    to.given =
+        plasma::load_given(device_, options_, options_.species[species], slab_, ranks_.get(), particles, to.tiles);
     to.charged = false;
     to.here = counted(to);
-    to.total = ranks_ ? to.stretches.total() : to.here;
   }
   PlasmaParticles unload(int species) const override { return unload_changed(species, nullptr); }
   PlasmaParticles unload_changed(int species, const std::function<void(PlasmaParticles&)>& change) const override {
     const Species& from = species_[species];
-    PlasmaParticles particles;
-    particles.id = from.id;
-    if (ranks_) {
-      plasma::unload_slab(options_, grid_, slab_, *ranks_, from.tiles, from.stretches, change, particles);
-    } else {
-      plasma::unload_tiles(device_, options_, grid_, from.tiles, particles);
-      if (change) change(particles);
-    }
-    return particles;
+    return plasma::unload_given(device_, options_, slab_, ranks_.get(), from.tiles, from.given, change);
   }
   std::int64_t count(int species) const override { return counted(species_[species]); }
   void charge_density(const Field<Real>& density) override;
@@ -136,14 +120,6 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
   void hand_over(Species& species, const std::vector<Leaver<Real>>& from_others);
   void take_in(Species& species, int tile, const Leaver<Real>* const* begin, const Leaver<Real>* const* end);
   void note_lost(std::size_t s, const Species& species);
-  void name_lost();
-
-  /// The first particle that could not be moved.
-  struct Lost {
-    std::int64_t species = -1;  // none
-    std::int64_t number = 0;
-    double velocity[3] = {};
-  };
 
   Device device_;
   std::shared_ptr<Communicator> ranks_;  // null: all particles are here
@@ -154,7 +130,7 @@ class TiledParticlesCpu final : public TiledParticles<Real> {
   plasma::ChargeRows rows_;
   std::optional<plasma::ChargeAround> around_;  // of several ranks
   std::vector<Species> species_;
-  Lost lost_;
+  plasma::Lost lost_;
   std::string failure_;
 };
 
@@ -174,7 +150,7 @@ void TiledParticlesCpu<Real>::charge_density(const Field<Real>& density) {
     }
     const double unit = options_.species[s].charge * options_.species[s].weight;
     factor.push_back(std::ldexp(unit, -Counts::charge_bits));
-    total += unit * static_cast<double>(species.total);
+    total += unit * static_cast<double>(species.given.total);
   }
   const double background = options_.background ? -total / static_cast<double>(options_.cell_count()) : 0.0;
   if (around_)
@@ -191,9 +167,9 @@ void TiledParticlesCpu<Real>::charge_density(const Field<Real>& density) {
   auto units = rows_.add_up(device_.threads(), counts, factor, background, density);
   if (ranks_) ranks_->all_reduce(reinterpret_cast<std::int64_t*>(units.data()), units.size(), Reduction::sum);
   for (std::size_t s = 0; s < species_.size() && failure_.empty(); ++s)
-    if (units[s] != static_cast<std::uint64_t>(species_[s].total) << Counts::charge_bits)
+    if (units[s] != static_cast<std::uint64_t>(species_[s].given.total) << Counts::charge_bits)
       failure_ = fmt::format("plasma: species {}: the charge on the grid is {} units, expected {} particles of 2^{}",
-                             options_.species[s].name, units[s], species_[s].total, Counts::charge_bits);
+                             options_.species[s].name, units[s], species_[s].given.total, Counts::charge_bits);
 }
 
 template <class Real>
@@ -282,30 +258,6 @@ void TiledParticlesCpu<Real>::note_lost(std::size_t s, const Species& species) {
   }
 }
 
-/// Says which particle could not be moved; a call of all ranks, of which the first that has one speaks.
-template <class Real>
-void TiledParticlesCpu<Real>::name_lost() {
-  Lost first = lost_;
-  if (ranks_) {
-    std::vector<Lost> all(static_cast<std::size_t>(ranks_->size()));
-    all[static_cast<std::size_t>(ranks_->rank())] = lost_;
-    ranks_->all_gather_in_place(all.data(), std::vector<std::size_t>(all.size(), sizeof(Lost)));
-    for (const Lost& one : all)
-      if (first = one; one.species >= 0) break;
-  }
-  if (first.species < 0) return;
-  const Species& species = species_[static_cast<std::size_t>(first.species)];
-  std::uint64_t id = 0;
-  const int keeper = ranks_ ? species.stretches.keeper(first.number) : 0;
-  const std::int64_t before = ranks_ ? species.stretches.first[static_cast<std::size_t>(keeper)] : 0;
-  if (!ranks_ || ranks_->rank() == keeper) id = species.id[static_cast<std::size_t>(first.number - before)];
-  if (ranks_) ranks_->broadcast(&id, sizeof id, keeper);
-  failure_ =
-      fmt::format("plasma: species {}: particle id {} has velocity ({}, {}, {}) cells omega_p, expected finite numbers",
-                  options_.species[static_cast<std::size_t>(first.species)].name, id, first.velocity[0],
-                  first.velocity[1], first.velocity[2]);
-}
-
 template <class Real>
 std::vector<PlasmaSums> TiledParticlesCpu<Real>::measure(const ElectricField<Real>& field, double kick) const {
   const auto tiles = static_cast<std::size_t>(slab_.tiles);
@@ -331,7 +283,7 @@ std::vector<PlasmaSums> TiledParticlesCpu<Real>::measure(const ElectricField<Rea
       most = {std::fmax(most.square, one.square), std::fmax(most.component, one.component)};
     if (ranks_) ranks_->all_reduce(&most.square, 1, Reduction::maximum);
     if (ranks_) ranks_->all_reduce(&most.component, 1, Reduction::maximum);
-    const auto count = static_cast<double>(species.total);
+    const auto count = static_cast<double>(species.given.total);
     const double square = physics::mass_quantum(most.square * count, most.square);
     const double component = physics::mass_quantum(most.component * count, most.component);
     on_each_tile([&](const auto& here, const auto& particles, std::size_t t) {
@@ -357,7 +309,9 @@ void TiledParticlesCpu<Real>::check() {
   const auto fail = [&] {
     if (!failure_.empty()) throw Error(ErrorKind::numerics, failure_);
   };
-  name_lost();
+  const auto lost = plasma::name_lost(
+      ranks_.get(), options_, lost_, [&](std::size_t s) -> const plasma::GivenParticles& { return species_[s].given; });
+  if (!lost.empty()) failure_ = lost;
   if (ranks_)
     on_all(*ranks_, fail);
   else
@@ -373,7 +327,7 @@ std::int64_t TiledParticlesCpu<Real>::device_bytes() const {
       bytes += static_cast<std::int64_t>(rest.leavers.capacity() * sizeof(Leaver<Real>) +
                                          rest.holes.capacity() * sizeof(std::uint32_t));
     bytes += static_cast<std::int64_t>(species.charge.size() * sizeof(std::int64_t) +
-                                       species.id.size() * sizeof(std::uint64_t));
+                                       species.given.id.size() * sizeof(std::uint64_t));
   }
   return bytes + (around_ ? around_->bytes() : 0);
 }
@@ -382,16 +336,13 @@ std::int64_t TiledParticlesCpu<Real>::device_bytes() const {
 
 template <class Real>
 std::unique_ptr<TiledParticles<Real>> make_tiled_particles_cpu(const Device& device, const PlasmaOptions& options,
-                                                               const std::vector<std::int64_t>& counts,
                                                                std::shared_ptr<Communicator> ranks) {
-  return std::make_unique<TiledParticlesCpu<Real>>(device, options, counts, std::move(ranks));
+  return std::make_unique<TiledParticlesCpu<Real>>(device, options, std::move(ranks));
 }
 
 template std::unique_ptr<TiledParticles<float>> make_tiled_particles_cpu(const Device&, const PlasmaOptions&,
-                                                                         const std::vector<std::int64_t>&,
                                                                          std::shared_ptr<Communicator>);
 template std::unique_ptr<TiledParticles<double>> make_tiled_particles_cpu(const Device&, const PlasmaOptions&,
-                                                                          const std::vector<std::int64_t>&,
                                                                           std::shared_ptr<Communicator>);
 
 template <class Real>

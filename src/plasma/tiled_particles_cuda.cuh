@@ -10,8 +10,11 @@
 #include "device/buffer.hpp"
 #include "device/parallel.hpp"
 #include "device/side_stream.cuh"
+#include "plasma/charge_around_cuda.cuh"
+#include "plasma/given_particles.hpp"
 #include "plasma/move_cuda.cuh"
 #include "plasma/push_cuda.cuh"
+#include "plasma/slab_leavers_cuda.cuh"
 #include "plasma/sums_cuda.cuh"
 #include "plasma/tile_memory_cuda.cuh"
 
@@ -53,27 +56,42 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
   using Number = typename Counts::Place;
 
  public:
-  TiledParticlesCuda(const Device& device, const PlasmaOptions& options, const std::vector<std::int64_t>& counts)
-      : device_(device), options_(options), memory_(device, options, counts), species_(options.species.size()) {
+  TiledParticlesCuda(const Device& device, const PlasmaOptions& options, const std::vector<std::int64_t>& counts,
+                     std::shared_ptr<Communicator> ranks)
+      : device_(device),
+        host_(Device::open("cpu", device.threads())),
+        ranks_(std::move(ranks)),
+        options_(options),
+        slab_(ranks_ ? plasma::TileSlab(plasma::TileGrid(options), static_cast<int>(options.shape), *ranks_)
+                     : plasma::TileSlab(plasma::TileGrid(options))),
+        memory_(device, options, slab_, counts),
+        given_(options.species.size()) {
     device_.make_current();
-    charge_ = Buffer<unsigned long long>(device_, options_.cell_count() * species_count());
+    charge_ = Buffer<unsigned long long>(device_, slab_.tiles > 0 ? species_cells() * species_count() : 0);
     charge_.zero();
     charges_ = Buffer<SpeciesCharge>(device_, species_count());
     background_ = Buffer<double>(device_, 1);
     sums_ = Buffer<unsigned long long>(device_, 5);
+    if (ranks_) {
+      leavers_ = std::make_unique<SlabLeaversCuda<Real>>(device_, slab_, ranks_);
+      around_ = std::make_unique<ChargeAroundCuda>(device_, slab_, species_count(), ranks_);
+    }
     set_charges();
   }
 
   void load(int species, const PlasmaParticles& particles) override {
     join();
-    memory_.load(species, particles);
-    at(species).particles = particles.size();
+    std::vector<plasma::TileParticles<Real>> tiles(static_cast<std::size_t>(slab_.tiles));
+    given(species) = plasma::load_given(host_, options_, kind_of(species), slab_, ranks_.get(), particles, tiles);
+    memory_.load(species, tiles);
     set_charges();
     counted_ = false;
   }
-  PlasmaParticles unload(int species) const override {
+  PlasmaParticles unload(int species) const override { return unload_changed(species, nullptr); }
+  PlasmaParticles unload_changed(int species, const std::function<void(PlasmaParticles&)>& change) const override {
     join();
-    return memory_.unload(species);
+    return plasma::unload_given(host_, options_, slab_, ranks_.get(), memory_.unload(species, host_), given(species),
+                                change);
   }
   std::int64_t count(int species) const override {
     join();
@@ -84,29 +102,44 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     device_.make_current();
     if (!counted_) join(), count_charge();
     counted_ = false;
-    const DensityTask<Real> task{{options_.cells[0], options_.cells[1], options_.cells[2]},
+    if (ranks_) {
+      around_->give(charge_.data());
+      while (take_in()) memory_.make_room();
+    }
+    ++densities_;
+    const std::int64_t cells = std::int64_t{density.nx} * density.ny * density.nz;
+    if (cells == 0) return;
+    const DensityTask<Real> task{{density.nx, density.ny, density.nz},
                                  species_count(),
                                  Counts::charge_bits,
-                                 charge_.data(),
+                                 charge_.data() + slab_.below * layer_cells(),
+                                 species_cells(),
                                  charges_.data(),
                                  background_.data(),
                                  density,
                                  memory_.groups().status};
     const std::int64_t each = sums_threads * cells_of_thread;
-    const auto blocks = static_cast<unsigned>((options_.cell_count() + each - 1) / each);
-    charge_to_density<<<blocks, sums_threads, 0, stream()>>>(task);
+    const auto blocks = static_cast<unsigned>((cells + each - 1) / each);
+    if (ranks_)
+      charge_to_density<true><<<blocks, sums_threads, 0, stream()>>>(task);
+    else
+      charge_to_density<false><<<blocks, sums_threads, 0, stream()>>>(task);
     check_launch("charge_to_density");
   }
 
   void push(const ElectricField<Real>& field, const PushTimes& times) override {
     join();
     if (counted_) charge_.zero();
+    if (ranks_) leavers_->clear();
     for (int s = 0; s < species_count(); ++s)
-      if (at(s).particles > 0) push_species(s, field, times);
-    const auto groups = memory_.groups();
-    side_.fork(stream());
-    take_arrivals<<<static_cast<unsigned>(groups.groups), move_threads, memory_.move_bytes(), side_.stream()>>>(groups);
-    check_launch("take_arrivals");
+      if (given(s).total > 0 && slab_.tiles > 0) push_species(s, field, times);
+    if (ranks_) {
+      leavers_->exchange([&] { return groups(); }, [&] { close_gaps(stream()); });
+      if (!take_in()) close_gaps(stream());
+    } else {
+      side_.fork(stream());
+      close_gaps(side_.stream());
+    }
     counted_ = true;
   }
   void join() const override {
@@ -121,53 +154,54 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     return result;
   }
 
-  void check() override {
-    join();
-    const StreamStatus status = memory_.read_status();
-    if (status.bad_group != 0) {
-      const auto s = static_cast<int>(status.bad_group - 1) / memory_.groups().box.count();
-      throw Error(
-          ErrorKind::numerics,
-          fmt::format(
-              "plasma: species {}: particle id {} has velocity ({}, {}, {}) cells omega_p, expected finite numbers",
-              kind_of(s).name, memory_.id(s, status.bad_rank), status.bad_velocity[0], status.bad_velocity[1],
-              status.bad_velocity[2]));
-    }
-    for (int s = 0; s < species_count(); ++s) {
-      const std::int64_t held = memory_.count(s);
-      if (held != at(s).particles)
-        throw Error(ErrorKind::numerics, fmt::format("plasma: species {}: {} particles are left of {}", kind_of(s).name,
-                                                     held, at(s).particles));
-      if (status.wrong_charge == static_cast<unsigned>(s) + 1)
-        throw Error(ErrorKind::numerics,
-                    fmt::format("plasma: species {}: the charge on the grid was not that of {} particles",
-                                kind_of(s).name, at(s).particles));
-    }
-    if (status.balance != 0)
-      throw Error(ErrorKind::numerics, "plasma: particles that left their tiles are not those that arrived");
-    if (status.crowded != 0) memory_.grow(status.refused != 0);
-  }
-
+  void check() override;
   std::uint64_t layout_version() const override { return memory_.version(); }
   std::int64_t device_bytes() const override {
-    return memory_.bytes() +
+    return memory_.bytes() + (ranks_ ? leavers_->bytes() + around_->bytes() : 0) +
            static_cast<std::int64_t>(charge_.bytes() + charges_.bytes() + background_.bytes() + sums_.bytes());
   }
 
  private:
-  struct Species {
-    std::int64_t particles = 0;
-  };
-
   int species_count() const { return static_cast<int>(options_.species.size()); }
-  Species& at(int s) { return species_[static_cast<std::size_t>(s)]; }
-  const Species& at(int s) const { return species_[static_cast<std::size_t>(s)]; }
+  plasma::GivenParticles& given(int s) { return given_[static_cast<std::size_t>(s)]; }
+  const plasma::GivenParticles& given(int s) const { return given_[static_cast<std::size_t>(s)]; }
   const PlasmaSpecies& kind_of(int s) const { return options_.species[static_cast<std::size_t>(s)]; }
   cudaStream_t stream() const { return handle(device_.stream()); }
   static void check_launch(const char* name) { cuda::check(cudaGetLastError(), name); }
 
-  ChargeSums charge_of(int s) {
-    return {{options_.cells[0], options_.cells[1], options_.cells[2]}, charge_.data() + s * options_.cell_count()};
+  std::int64_t layer_cells() const { return slab_.rows_in_layer() * options_.cells[0]; }
+  /// Of one species, with the layers around.
+  std::int64_t species_cells() const { return slab_.window.count * layer_cells(); }
+  SlabSums charge_of(int s) {
+    SlabSums sums{{{options_.cells[0], options_.cells[1], options_.cells[2]}, charge_.data() + s * species_cells()},
+                  {}};
+    const plasma::LayerWindow& window = slab_.window;
+    sums.first[slab_.axis] = (window.first + window.cells) % window.cells;
+    return sums;
+  }
+  Groups<Real> groups() const {
+    auto all = memory_.groups();
+    if (ranks_) all.outbox = leavers_->outbox();
+    return all;
+  }
+
+  /// Groups take in what was sent to them.
+  void close_gaps(cudaStream_t stream) {
+    const auto all = groups();
+    if (all.groups == 0) return;
+    take_arrivals<<<static_cast<unsigned>(all.groups), move_threads, memory_.move_bytes(), stream>>>(all);
+    check_launch("take_arrivals");
+  }
+  /// Particles of other ranks come in: those of the last exchange, then those for which there was no room. False where
+  /// there are none.
+  bool take_in() {
+    bool some = false;
+    for_kind<Real>(options_, [&](auto kind) {
+      using Kind = decltype(kind);
+      some = leavers_->template take_in<Kind::dimensions, Kind::points>(groups(), charge_of(0), species_cells());
+    });
+    if (some) close_gaps(stream());
+    return some;
   }
 
   /// The charge of a macro-particle and the background that makes the box neutral.
@@ -176,10 +210,11 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     double background = 0;
     for (int s = 0; s < species_count(); ++s) {
       const double each = kind_of(s).charge * kind_of(s).weight;
-      charges.push_back({std::ldexp(each, -Counts::charge_bits), at(s).particles, 0});
-      background -= each * static_cast<double>(at(s).particles);
+      charges.push_back({std::ldexp(each, -Counts::charge_bits), given(s).total, 0});
+      background -= each * static_cast<double>(given(s).total);
     }
     charges_.from_host(charges.data());
+    densities_ = 0;
     background = options_.background ? background / static_cast<double>(options_.cell_count()) : 0;
     background_.from_host(&background);
   }
@@ -187,30 +222,34 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
   void count_charge() {
     charge_.zero();
     const auto groups = memory_.groups();
+    if (groups.groups == 0) return;
     for_kind<Real>(options_, [&](auto kind) {
       using Kind = decltype(kind);
       for (int s = 0; s < species_count(); ++s)
         deposit_particles<Kind::dimensions, Kind::points, Real>
-            <<<static_cast<unsigned>(groups.box.count()), sums_threads, 0, stream()>>>(groups, s * groups.box.count(),
-                                                                                       charge_of(s));
+            <<<static_cast<unsigned>(groups.box.here), sums_threads, 0, stream()>>>(groups, s * groups.box.here,
+                                                                                    charge_of(s));
     });
     check_launch("deposit_particles");
   }
 
   void push_species(int s, const ElectricField<Real>& field, const PushTimes& times) {
     PushTask<Real> task;
-    task.all = memory_.groups();
-    task.first_group = s * task.all.box.count();
+    task.all = groups();
+    task.first_group = s * task.all.box.here;
     task.parts = memory_.parts(s);
     for (std::size_t a = 0; a < 3; ++a) task.field[a] = field[a];
     task.charge = charge_of(s);
     task.factors = factors(s, times.kick);
     task.drift = static_cast<Real>(times.drift * static_cast<double>(physics::place_grains<Real>));
-    const auto blocks = static_cast<unsigned>(task.all.box.count() * task.parts);
+    const auto blocks = static_cast<unsigned>(task.all.box.here * task.parts);
     for_kind<Real>(options_, [&](auto kind) {
       using Kind = decltype(kind);
       using Shape = typename ShapeOfKind<Kind>::type;
-      push_particles<Kind, Shape><<<blocks, Shape::threads, 0, stream()>>>(task);
+      if (ranks_)
+        push_particles<Kind, Shape, true><<<blocks, Shape::threads, 0, stream()>>>(task);
+      else
+        push_particles<Kind, Shape, false><<<blocks, Shape::threads, 0, stream()>>>(task);
     });
     check_launch("push_particles");
   }
@@ -221,26 +260,29 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
 
   PlasmaSums measure_species(int s, const ElectricField<Real>& field, double kick) const {
     PlasmaSums result;
-    if (at(s).particles == 0) return result;
+    if (given(s).total == 0) return result;
     MeasureTask<Real> task;
     task.all = memory_.groups();
-    task.first_group = s * task.all.box.count();
+    task.first_group = s * task.all.box.here;
     for (std::size_t a = 0; a < 3; ++a) task.field[a] = field[a];
     task.factors = factors(s, kick);
     sums_.zero();
     task.sums = sums_.data(), task.fastest = sums_.data() + 4;
     launch_measure<false>(task);
-    const auto largest = std::bit_cast<double>(sums_.to_host()[4]);
+    auto bits = static_cast<std::int64_t>(sums_.to_host()[4]);  // of numbers that are not negative: in their order
+    if (ranks_) ranks_->all_reduce(&bits, 1, Reduction::maximum);
+    const auto largest = std::bit_cast<double>(bits);
     if (!(largest > 0) || !std::isfinite(largest)) {
       result.kinetic = largest;
       return result;
     }
     // So many whole numbers per unit that all particles together stay below 2⁶².
-    const double all = static_cast<double>(at(s).particles);
+    const double all = static_cast<double>(given(s).total);
     task.energy_scale = std::exp2(std::floor(61 - std::log2(all * largest)));
     task.momentum_scale = std::exp2(std::floor(61 - std::log2(all * std::sqrt(largest))));
     launch_measure<true>(task);
-    const auto sums = sums_.to_host();
+    auto sums = sums_.to_host();
+    if (ranks_) ranks_->all_reduce(reinterpret_cast<std::int64_t*>(sums.data()), 4, Reduction::sum);
     const auto number = [&](int k) {
       return static_cast<double>(static_cast<std::int64_t>(sums[static_cast<std::size_t>(k)]));
     };
@@ -252,30 +294,75 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
 
   template <bool scaled>
   void launch_measure(const MeasureTask<Real>& task) const {
+    if (task.all.groups == 0) return;
     for_kind<Real>(options_, [&](auto kind) {
       using Kind = decltype(kind);
       measure_particles<Kind::dimensions, Kind::velocities, Kind::points, Kind::magnetised, scaled, Real>
-          <<<static_cast<unsigned>(task.all.box.count()), sums_threads, 0, stream()>>>(task);
+          <<<static_cast<unsigned>(task.all.box.here), sums_threads, 0, stream()>>>(task);
     });
     check_launch("measure_particles");
   }
 
-  Device device_;
+  Device device_, host_;
+  std::shared_ptr<Communicator> ranks_;  // null: all particles are here
   PlasmaOptions options_;
+  plasma::TileSlab slab_;
   TileMemory<Real> memory_;
-  std::vector<Species> species_;
-  Buffer<unsigned long long> charge_;  // of all species, at the grid points
+  std::vector<plasma::GivenParticles> given_;       // by species
+  std::unique_ptr<SlabLeaversCuda<Real>> leavers_;  // of several ranks
+  std::unique_ptr<ChargeAroundCuda> around_;        // of several ranks
+  Buffer<unsigned long long> charge_;  // of all species, at the grid points; of a slab with the layers around
   Buffer<SpeciesCharge> charges_;
   Buffer<double> background_;
   mutable SideStream side_;                  // on which groups take in their arrivals, beside the field's solution
   mutable Buffer<unsigned long long> sums_;  // what measure() adds up
   bool counted_ = false;                     // charge_ is that of the particles where they are now
+  std::int64_t densities_ = 0;               // that were made since charges_ was set
 };
 
-/// What TiledParticlesCuda takes for particles that are spread evenly.
 template <class Real>
-std::int64_t stream_bytes(const PlasmaOptions& options, const std::vector<std::int64_t>& counts) {
-  const std::int64_t tiles = make_tile_box(options).count(), groups = tiles * std::ssize(options.species);
+void TiledParticlesCuda<Real>::check() {
+  join();
+  const StreamStatus status = memory_.read_status();
+  plasma::Lost lost;
+  if (status.bad_group != 0)
+    lost = {static_cast<std::int64_t>(status.bad_group - 1) / slab_.tiles,
+            status.bad_rank,
+            {status.bad_velocity[0], status.bad_velocity[1], status.bad_velocity[2]}};
+  const std::string named = plasma::name_lost(
+      ranks_.get(), options_, lost, [&](std::size_t s) -> const plasma::GivenParticles& { return given_[s]; });
+  if (!named.empty()) throw Error(ErrorKind::numerics, named);
+  // Particles that are held, those that arrived less those that left, and units of charge: of all ranks.
+  std::vector<std::int64_t> sums;
+  for (int s = 0; s < species_count(); ++s) sums.push_back(memory_.count(s));
+  sums.push_back(static_cast<std::int64_t>(status.balance));
+  for (const SpeciesCharge& one : charges_.to_host()) sums.push_back(static_cast<std::int64_t>(one.sum));
+  if (ranks_) ranks_->all_reduce(sums.data(), sums.size(), Reduction::sum);
+  for (int s = 0; s < species_count(); ++s) {
+    const auto k = static_cast<std::size_t>(s);
+    const std::int64_t total = given(s).total;
+    if (sums[k] != total)
+      throw Error(ErrorKind::numerics,
+                  fmt::format("plasma: species {}: {} particles are left of {}", kind_of(s).name, sums[k], total));
+    const auto units =
+        static_cast<std::uint64_t>(densities_) * (static_cast<std::uint64_t>(total) << Counts::charge_bits);
+    const bool wrong = ranks_ ? static_cast<std::uint64_t>(sums[given_.size() + 1 + k]) != units
+                              : status.wrong_charge == static_cast<unsigned>(s) + 1;
+    if (wrong)
+      throw Error(ErrorKind::numerics,
+                  fmt::format("plasma: species {}: the charge on the grid was not that of {} particles",
+                              kind_of(s).name, total));
+  }
+  if (sums[given_.size()] != 0)
+    throw Error(ErrorKind::numerics, "plasma: particles that left their tiles are not those that arrived");
+  if (status.crowded != 0) memory_.grow(status.refused != 0);
+}
+
+/// What TiledParticlesCuda takes for particles that are spread evenly over this part of the tiles.
+template <class Real>
+std::int64_t stream_bytes(const PlasmaOptions& options, const std::vector<std::int64_t>& counts, double part) {
+  const std::int64_t tiles = std::max<std::int64_t>(1, std::llround(part * plasma::TileGrid(options).count()));
+  const std::int64_t groups = tiles * std::ssize(options.species);
   std::int64_t all = 0, slots = 0, largest = 0;
   for (const std::int64_t count : counts) {
     const std::int64_t each = (count + tiles - 1) / tiles;
@@ -286,7 +373,8 @@ std::int64_t stream_bytes(const PlasmaOptions& options, const std::vector<std::i
                                    options.velocities * std::int64_t{sizeof(Real)} +
                                    2 * std::int64_t{sizeof(std::uint32_t)};
   return of_particle * (slots + groups * inbox_for(largest, all, groups)) +
-         8 * options.cell_count() * std::ssize(options.species) + 24 * groups;
+         static_cast<std::int64_t>(8 * part * static_cast<double>(options.cell_count())) * std::ssize(options.species) +
+         24 * groups;
 }
 
 }  // namespace pergola::cuda

@@ -18,12 +18,13 @@ struct TileWidth {
   static constexpr int x = dimensions == 3 ? 8 : 16, y = dimensions == 3 ? 8 : 16, z = dimensions == 3 ? 8 : 1;
 };
 
-/// The box cut into tiles, numbered x fastest.
+/// The box cut into tiles, numbered x fastest. On this device are `here` of them, from `first` on.
 struct TileBox {
   physics::TileAxis axis[3];
   int tiles[3] = {1, 1, 1};
+  int first = 0, here = 1;
 
-  PERGOLA_HD int count() const { return tiles[0] * tiles[1] * tiles[2]; }
+  PERGOLA_HD bool has(int number) const { return static_cast<unsigned>(number - first) < static_cast<unsigned>(here); }
   PERGOLA_HD int number(const int (&tile)[3]) const { return (tile[2] * tiles[1] + tile[1]) * tiles[0] + tile[0]; }
   PERGOLA_HD void find(int number, int (&tile)[3]) const {
     tile[0] = number % tiles[0];
@@ -59,9 +60,49 @@ struct StreamStatus {
   double bad_velocity[3];
 };
 
-/// The particles of all species on a device. A group is a tile of a species: group = species · tiles + tile. It has
-/// room for begin[group + 1] − begin[group] particles, the first count[group] of which are there. What leaves goes to
-/// the inbox of its new group, `inbox_size` places each, and leaves a hole.
+/// A particle on its way to a tile that is not on this device.
+template <class Real>
+struct Departure {
+  int species, tile;
+  std::uint32_t rank;
+  Place<Real> place[3];
+  Real velocity[3];
+
+  template <int dimensions, int velocities>
+  __device__ static Departure made(int species, int tile, std::uint32_t rank, const Place<Real>* place,
+                                   const Real* velocity) {
+    Departure one{species, tile, rank, {}, {}};
+#pragma unroll
+    for (int a = 0; a < dimensions; ++a) one.place[a] = place[a];
+#pragma unroll
+    for (int a = 0; a < velocities; ++a) one.velocity[a] = velocity[a];
+    return one;
+  }
+};
+
+/// Those that a push finds, in any order. Who finds the list full, or that of holes, stays in its slot until there is
+/// room, as outside its own tile.
+template <class Real>
+struct Outbox {
+  enum Count { listed, late, waiting, for_rank };  // in `counts`; from the last one on how many go to each rank
+  Departure<Real>* list = nullptr;
+  unsigned size = 0;
+  unsigned* counts = nullptr;
+  const int* owner = nullptr;  // rank of each row of tiles
+  int tiles_in_row = 1;
+
+  __device__ bool add(const Departure<Real>& one) const {
+    const unsigned place = atomicAdd(counts + listed, 1u);
+    if (place >= size) return false;
+    list[place] = one;
+    atomicAdd(counts + for_rank + owner[one.tile / tiles_in_row], 1u);
+    return true;
+  }
+};
+
+/// The particles of all species on a device. A group is a tile of a species: group = species · box.here + tile −
+/// box.first. It has room for begin[group + 1] − begin[group] particles, the first count[group] of which are there.
+/// What leaves goes to the inbox of its new group, `inbox_size` places each, and leaves a hole.
 template <class Real>
 struct Groups {
   TileBox box;
@@ -78,6 +119,11 @@ struct Groups {
   std::uint32_t* hole = nullptr;     // inbox_size per group
   std::uint32_t* holes = nullptr;    // per group; more than inbox_size were refused
   StreamStatus* status = nullptr;
+  Outbox<Real> outbox;  // of several ranks
+
+  PERGOLA_HD int group_of(int species, int tile) const { return species * box.here + tile - box.first; }
+  /// The tile of a group, by its number in the box.
+  PERGOLA_HD int tile_of(int group) const { return box.first + group % box.here; }
 };
 
 inline constexpr std::uint32_t no_hole = 0xffffffffu;
@@ -89,6 +135,16 @@ struct ChargeSums {
 
   __device__ __forceinline__ unsigned long long* row(int iy, int iz) const {
     return sum + (std::int64_t{iz} * cells[1] + iy) * cells[0];
+  }
+};
+
+/// Of a slab: at the grid points of its layers and the ones around.
+struct SlabSums : ChargeSums {
+  int first[3] = {0, 0, 0};  // the grid point with which the memory begins
+
+  __device__ __forceinline__ unsigned long long* row(int iy, int iz) const {
+    iy -= first[1], iz -= first[2];
+    return ChargeSums::row(iy < 0 ? iy + cells[1] : iy, iz < 0 ? iz + cells[2] : iz);
   }
 };
 
@@ -139,8 +195,8 @@ struct Cloud {
 };
 
 /// Adds the charge of a particle to the grid; `place` is relative to the corner of `tile`.
-template <int dimensions, int points, class Real, class Number>
-__device__ __forceinline__ void deposit_on_grid(const TileBox& box, const ChargeSums& sums, const int (&tile)[3],
+template <int dimensions, int points, class Real, class Sums, class Number>
+__device__ __forceinline__ void deposit_on_grid(const TileBox& box, const Sums& sums, const int (&tile)[3],
                                                 const Number* place) {
   const Cloud<dimensions, points, Real> cloud(place);
   int first[3];

@@ -117,15 +117,13 @@ RankPlan plan_plasma_ranks(const RunConfig& config, const RunPlan& plan, const P
   found.device_bytes = plan.device_bytes, found.host_bytes = plan.host_bytes;
   RunShape shape{.n = static_cast<double>(plan.n), .whole = true, .stages = plan.stages};
   if (wanted > 1) {
-    if (device.is_cuda())
-      throw Error(ErrorKind::input,
-                  fmt::format("--ranks: expected 1, for a run with [plasma] on a GPU is computed by one process, found "
-                              "{}; or use --device cpu",
-                              wanted));
     const PlasmaMemory memory = plasma_memory(config, device, wanted);
     found.device_bytes = memory.device_bytes, found.host_bytes = memory.host_bytes + plan.program_bytes;
     found.constant_bytes = std::max(0.0, found.device_bytes + found.host_bytes -
                                              (plan.device_bytes + plan.host_bytes - plan.program_bytes) / wanted);
+    // What GPUs send each other is not what the ranks of a dry run do.
+    found.foretold = !device.is_cuda();
+    if (!found.foretold) return found;
     const auto all = static_cast<double>(plan.n);
     const int ranks = std::min(wanted, most_dry_ranks);
     const bool fits = ranks * plasma_memory(config, device, ranks).device_bytes <= trial_memory * plan.host_free_bytes;

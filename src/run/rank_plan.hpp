@@ -64,7 +64,7 @@ struct RankPlan {
   int ranks = 1;
   bool weak = false;     // as many times the particles of the configuration, in as many times its box
   bool spread = true;    // each rank keeps its own particles. False: today every rank keeps all
-  bool foretold = true;  // times; where all keep all only if it is known what those would send that do not
+  bool foretold = true;  // times; only if it is known what ranks that keep their own would send
   Network network{};
   double device_bytes = 0, host_bytes = 0;  // of a rank
   double constant_bytes = 0;                // of these, more than its share of what one process takes

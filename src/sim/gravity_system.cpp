@@ -21,6 +21,7 @@
 #include "physics/block_steps.hpp"
 #include "sim/noted_start.hpp"
 #include "sim/open_particles.hpp"
+#include "sim/rank_device.hpp"
 #include "sim/solver_box.hpp"
 #include "sim/spread_view.hpp"
 #include "sim/universe_matter.hpp"
@@ -28,26 +29,11 @@
 
 namespace pergola {
 
-namespace {
-
-/// With several ranks and no number given, the GPUs are dealt out in turn.
-Device open_device(const RunConfig& config, const Communicator& communicator) {
-  std::string spec = config.run.device;
-  if (cuda_built && communicator.size() > 1 && (spec == "auto" || spec == "cuda")) {
-    int usable = 0;
-    for (const auto& report : list_devices()) usable += report.usable && report.spec.starts_with("cuda:");
-    if (usable > 0) spec = fmt::format("cuda:{}", communicator.rank() % usable);
-  }
-  return Device::open(spec, config.run.threads);
-}
-
-}  // namespace
-
 struct GravitySystem::Parts {
   Parts(const RunConfig& config_used, std::shared_ptr<Communicator> ranks)
       : config(checked(config_used)),
         communicator(std::move(ranks)),
-        device(open_device(config, *communicator)),
+        device(open_rank_device(config, *communicator)),
         gravity(config.solver_options()) {}
 
   /// The box is known: the parts that live in it can be made.

@@ -19,6 +19,7 @@
 #include "plasma/unit_names.hpp"
 #include "sim/plasma_curves.hpp"
 #include "sim/plasma_preflight.hpp"
+#include "sim/rank_device.hpp"
 
 namespace pergola {
 
@@ -53,17 +54,12 @@ StateBlocks blocks_of_record(StateInput& state) {
 
 PlasmaSystem::PlasmaSystem(const RunConfig& config, StateInput* state, std::shared_ptr<Communicator> communicator)
     : config_(checked(config)),
-      ranks_(communicator->size() > 1 ? std::move(communicator) : nullptr),
-      device_(Device::open(config.run.device, config.run.threads)),
+      ranks_(communicator->size() > 1 ? communicator : nullptr),
+      device_(open_rank_device(config, *communicator)),
       units_(config.plasma.units()),
       options_(config.plasma.options()),
       diagnostics_(options_, units_, config.plasma.wave, kinds(config.plasma)) {
   auto warnings = check_plasma(config_);
-  if (ranks_ && device_.is_cuda())
-    throw Error(ErrorKind::input,
-                fmt::format("{}: a run with [plasma] on a GPU is computed by one process, found {} MPI ranks; start it "
-                            "without mpirun, or with --device cpu",
-                            config.source, ranks_->size()));
   if (ranks_)
     on_all(*ranks_, [&] { check_memory(); });
   else

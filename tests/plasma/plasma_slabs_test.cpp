@@ -10,6 +10,7 @@
 #include "comm/thread_ranks.hpp"
 #include "plasma/particle_in_cell.hpp"
 #include "plasma/plasma_starts.hpp"
+#include "test_devices.hpp"
 
 namespace pergola {
 namespace {
@@ -43,6 +44,7 @@ struct Setting {
   Precision precision = Precision::single;
   std::vector<PlasmaParticles> start;
   std::vector<double> steps;  // taken one after the other
+  std::string device = "cpu";
 };
 
 /// All that can be seen of a plasma.
@@ -84,7 +86,8 @@ void expect_rank_sees(const Seen& here, const Seen& one, const Communicator& ran
 }
 
 std::unique_ptr<ParticleInCell> started(const Setting& setting, const std::shared_ptr<Communicator>& ranks) {
-  auto plasma = make_particle_in_cell(Device::open("cpu", 1), setting.options, setting.precision, nullptr, ranks);
+  auto plasma =
+      make_particle_in_cell(Device::open(setting.device, 1), setting.options, setting.precision, nullptr, ranks);
   std::vector<PlasmaParticles> own;
   for (const auto& all : setting.start) own.push_back(ranks ? stretch(all, ranks->size(), ranks->rank()) : all);
   plasma->start(own);
@@ -107,8 +110,8 @@ void expect_bits_of_one_rank(const Setting& setting, const std::vector<int>& num
 }
 
 /// Electrons and heavier ions, at random, in a magnetic field.
-Setting two_species(std::array<int, 3> cells, PlasmaShape shape, Precision precision) {
-  Setting setting{electrons(cells, 4, 3), precision, {}, {0.2, 0.2, 0.15, 0.2}};
+Setting two_species(std::array<int, 3> cells, PlasmaShape shape, Precision precision, const std::string& device) {
+  Setting setting{electrons(cells, 4, 3), precision, {}, {0.2, 0.2, 0.15, 0.2}, device};
   setting.options.shape = shape;
   setting.options.species.push_back({"ions", 1, 25, 0.25});
   setting.options.magnetic_field = {0.1, -0.2, 0.5};
@@ -117,32 +120,37 @@ Setting two_species(std::array<int, 3> cells, PlasmaShape shape, Precision preci
   return setting;
 }
 
+class PlasmaSlabs : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, PlasmaSlabs, OnEachDevice(), device_test_name);
+
 // Seven rows of tiles, of which the last has eight rows of cells; two, of which the last has two; one.
-TEST(PlasmaSlabs, HaveTheBitsOfOneRankInTwoDimensions) {
-  expect_bits_of_one_rank(two_species({20, 104, 1}, PlasmaShape::linear, Precision::single), {1, 2, 3, 4, 7, 64});
-  expect_bits_of_one_rank(two_species({20, 104, 1}, PlasmaShape::quadratic, Precision::double_), {2, 7});
-  expect_bits_of_one_rank(two_species({36, 18, 1}, PlasmaShape::quadratic, Precision::single), {2, 3});
-  expect_bits_of_one_rank(two_species({6, 2, 1}, PlasmaShape::quadratic, Precision::single), {3});
+TEST_P(PlasmaSlabs, HaveTheBitsOfOneRankInTwoDimensions) {
+  expect_bits_of_one_rank(two_species({20, 104, 1}, PlasmaShape::linear, Precision::single, GetParam()),
+                          {1, 2, 3, 4, 7, 64});
+  expect_bits_of_one_rank(two_species({20, 104, 1}, PlasmaShape::quadratic, Precision::double_, GetParam()), {2, 7});
+  expect_bits_of_one_rank(two_species({36, 18, 1}, PlasmaShape::quadratic, Precision::single, GetParam()), {2, 3});
+  expect_bits_of_one_rank(two_species({6, 2, 1}, PlasmaShape::quadratic, Precision::single, GetParam()), {3});
 }
 
 // Six planes of tiles, of which the last has four planes of cells; two, of which the last has two.
-TEST(PlasmaSlabs, HaveTheBitsOfOneRankInThreeDimensions) {
-  expect_bits_of_one_rank(two_species({10, 8, 44}, PlasmaShape::linear, Precision::single), {2, 3, 4, 7, 64});
-  expect_bits_of_one_rank(two_species({10, 6, 44}, PlasmaShape::quadratic, Precision::double_), {3});
-  expect_bits_of_one_rank(two_species({12, 10, 10}, PlasmaShape::quadratic, Precision::single), {2});
+TEST_P(PlasmaSlabs, HaveTheBitsOfOneRankInThreeDimensions) {
+  expect_bits_of_one_rank(two_species({10, 8, 44}, PlasmaShape::linear, Precision::single, GetParam()),
+                          {2, 3, 4, 7, 64});
+  expect_bits_of_one_rank(two_species({10, 6, 44}, PlasmaShape::quadratic, Precision::double_, GetParam()), {3});
+  expect_bits_of_one_rank(two_species({12, 10, 10}, PlasmaShape::quadratic, Precision::single, GetParam()), {2});
 }
 
-TEST(PlasmaSlabs, ParticlesMayCrossManyOfThemInAStep) {
+TEST_P(PlasmaSlabs, ParticlesMayCrossManyOfThemInAStep) {
   for (const auto& cells : {std::array<int, 3>{16, 120, 1}, std::array<int, 3>{8, 8, 50}}) {
-    Setting setting{electrons(cells, 4, 3), Precision::single, {}, {0.5, 0.5, 0.5}};
+    Setting setting{electrons(cells, 4, 3), Precision::single, {}, {0.5, 0.5, 0.5}, GetParam()};
     setting.start = {random_particles(setting.options, 2000, 300, 4)};
     expect_bits_of_one_rank(setting, {3, 7});
   }
 }
 
 // All are with one rank at first, from where they stream to all; and the other way round.
-TEST(PlasmaSlabs, OneOfThemMayHaveAllParticles) {
-  Setting setting{electrons({16, 96, 1}, 4), Precision::single, {}, {0.1, 0.4, 0.5}};
+TEST_P(PlasmaSlabs, OneOfThemMayHaveAllParticles) {
+  Setting setting{electrons({16, 96, 1}, 4), Precision::single, {}, {0.1, 0.4, 0.5}, GetParam()};
   auto all = random_particles(setting.options, 3000, 1, 5);
   for (std::size_t i = 0; i < all.id.size(); ++i) all.vy[i] = all.y[i] - 40.5, all.y[i] = 40.5;
   setting.start = {all};
@@ -154,8 +162,8 @@ TEST(PlasmaSlabs, OneOfThemMayHaveAllParticles) {
 
 // On and beside the corners of tiles, on the edge of the box, and arriving there: a grain is 2⁻²⁴ of a cell. Without
 // charge a particle moves as it is told to.
-TEST(PlasmaSlabs, ParticlesMayStandOnTheirBoundaries) {
-  Setting setting{electrons({16, 48, 1}, 4), Precision::single, {}, {0.5}};
+TEST_P(PlasmaSlabs, ParticlesMayStandOnTheirBoundaries) {
+  Setting setting{electrons({16, 48, 1}, 4), Precision::single, {}, {0.5}, GetParam()};
   setting.options.species[0].charge = -1e-12;
   const double grain = 0x1p-24;
   PlasmaParticles all;
@@ -178,9 +186,9 @@ TEST(PlasmaSlabs, ParticlesMayStandOnTheirBoundaries) {
   });
 }
 
-TEST(PlasmaSlabs, EachRankHasTheParticlesOfItsRows) {
-  Setting setting{electrons({16, 104, 1}, 4), Precision::single, {}, {0.3, 0.3}};
-  setting.start = {random_particles(setting.options, 5000, 3, 6)};
+TEST_P(PlasmaSlabs, EachRankHasTheParticlesOfItsRows) {
+  Setting setting{electrons({16, 104, 1}, 4), Precision::single, {}, {0.3, 0.3}, GetParam()};
+  setting.start = {random_particles(setting.options, 20000, 3, 6)};
   const auto alone = started(setting, nullptr);
   take_steps(*alone, setting.steps);
   const auto all = alone->particles(0);
@@ -192,14 +200,14 @@ TEST(PlasmaSlabs, EachRankHasTheParticlesOfItsRows) {
     const double until = 16.0 * static_cast<double>(rows.first(communicator.rank() + 1));
     EXPECT_EQ(plasma->held_count(0),
               std::count_if(all.y.begin(), all.y.end(), [&](double y) { return y >= from && y < until; }));
-    EXPECT_EQ(plasma->own_count(0), (Shares{5000, 3}.count(communicator.rank())));
-    EXPECT_EQ(plasma->count(), 5000);
+    EXPECT_EQ(plasma->own_count(0), (Shares{20000, 3}.count(communicator.rank())));
+    EXPECT_EQ(plasma->count(), 20000);
     EXPECT_LT(plasma->device_bytes(), 6 * alone->device_bytes() / 10);  // three rows of seven, and what goes around
   });
 }
 
-TEST(PlasmaSlabs, GoOnWithTheSameBitsOnAnotherNumberOfRanks) {
-  const Setting setting = two_species({12, 8, 28}, PlasmaShape::quadratic, Precision::single);
+TEST_P(PlasmaSlabs, GoOnWithTheSameBitsOnAnotherNumberOfRanks) {
+  const Setting setting = two_species({12, 8, 28}, PlasmaShape::quadratic, Precision::single, GetParam());
   const auto alone = started(setting, nullptr);
   take_steps(*alone, setting.steps);
   StateSource whole;
@@ -210,8 +218,8 @@ TEST(PlasmaSlabs, GoOnWithTheSameBitsOnAnotherNumberOfRanks) {
   for (const int ranks : {2, 5})
     run_on_thread_ranks(ranks, [&](Communicator& communicator) {
       BlocksInput input(saved);
-      const auto plasma = make_particle_in_cell(Device::open("cpu", 1), setting.options, setting.precision, nullptr,
-                                                shared(communicator));
+      const auto plasma = make_particle_in_cell(Device::open(setting.device, 1), setting.options, setting.precision,
+                                                nullptr, shared(communicator));
       plasma->restore(input);
       EXPECT_EQ(plasma->time(), 0.75);
       plasma->advance(2, 0.2);
@@ -230,8 +238,8 @@ TEST(PlasmaSlabs, GoOnWithTheSameBitsOnAnotherNumberOfRanks) {
     });
 }
 
-TEST(PlasmaSlabs, AParticleThatIsNotANumberIsNamedOnAllRanks) {
-  Setting setting{electrons({16, 64, 1}, 4), Precision::single, {}, {}};
+TEST_P(PlasmaSlabs, AParticleThatIsNotANumberIsNamedOnAllRanks) {
+  Setting setting{electrons({16, 64, 1}, 4), Precision::single, {}, {}, GetParam()};
   setting.start = {random_particles(setting.options, 1000, 1, 6)};
   setting.start[0].vx[777] = 3e38;
   run_on_thread_ranks(4, [&](Communicator& communicator) {
@@ -246,8 +254,8 @@ TEST(PlasmaSlabs, AParticleThatIsNotANumberIsNamedOnAllRanks) {
   });
 }
 
-TEST(PlasmaSlabs, AParticleOutsideTheBoxIsNamedOnAllRanks) {
-  Setting setting{electrons({16, 64, 1}, 4), Precision::single, {}, {}};
+TEST_P(PlasmaSlabs, AParticleOutsideTheBoxIsNamedOnAllRanks) {
+  Setting setting{electrons({16, 64, 1}, 4), Precision::single, {}, {}, GetParam()};
   setting.start = {random_particles(setting.options, 1000, 1, 6)};
   setting.start[0].y[777] = 65;
   run_on_thread_ranks(4, [&](Communicator& communicator) {

@@ -8,6 +8,7 @@
 #include "comm/thread_ranks.hpp"
 #include "sim/plasma_system.hpp"
 #include "sim/spread_case.hpp"
+#include "test_devices.hpp"
 
 namespace pergola {
 namespace {
@@ -18,7 +19,6 @@ using Settings = std::vector<std::string>;
 const char* two_species = R"(
 [run]
 end_time = 2
-device = "cpu"
 threads = 1
 [plasma]
 cells = [8, 8]
@@ -40,7 +40,10 @@ start = "random"
 step = 0.1
 )";
 
-RunConfig with(const Settings& settings) { return parse_config(two_species, "test", settings); }
+RunConfig with(const std::string& device, Settings settings) {
+  settings.push_back("run.device=" + device);
+  return parse_config(two_species, "test", settings);
+}
 
 /// All that rank 0 can see.
 struct Seen {
@@ -94,8 +97,7 @@ void expect_same(const Seen& a, const Seen& b, const std::string& where) {
   EXPECT_EQ(a.steps, b.steps);
 }
 
-void expect_bits_of_one_rank(const Settings& settings, const std::vector<int>& numbers) {
-  const RunConfig config = with(settings);
+void expect_bits_of_one_rank(const RunConfig& config, const std::vector<int>& numbers) {
   const auto one = run_on(1, config);
   EXPECT_NE(one[0].hash, one[1].hash);
   for (const int ranks : numbers) {
@@ -105,32 +107,38 @@ void expect_bits_of_one_rank(const Settings& settings, const std::vector<int>& n
   }
 }
 
-TEST(SpreadPlasma, HasTheBitsOfOneRank) { expect_bits_of_one_rank({"run.end_time=2.05"}, {2, 3, 4, 7, 64}); }
+class SpreadPlasma : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, SpreadPlasma, OnEachDevice(), device_test_name);
 
-TEST(SpreadPlasma, HasTheBitsOfOneRankInThreeDimensionsWithDoublesAndAMagneticField) {
-  expect_bits_of_one_rank({"run.precision=double", "plasma.cells=[4, 4, 4]", "run.end_time=1.5",
-                           "plasma.species.electrons.perturbation={mode=[1, 1, 0], amplitude=0.05}",
-                           "plasma.magnetic_field=[0.1, 0.2, 0.3]"},
+TEST_P(SpreadPlasma, HasTheBitsOfOneRank) {
+  expect_bits_of_one_rank(with(GetParam(), {"run.end_time=2.05"}), {2, 3, 4, 7, 64});
+}
+
+TEST_P(SpreadPlasma, HasTheBitsOfOneRankInThreeDimensionsWithDoublesAndAMagneticField) {
+  expect_bits_of_one_rank(with(GetParam(), {"run.precision=double", "plasma.cells=[4, 4, 4]", "run.end_time=1.5",
+                                            "plasma.species.electrons.perturbation={mode=[1, 1, 0], amplitude=0.05}",
+                                            "plasma.magnetic_field=[0.1, 0.2, 0.3]"}),
                           {3});
 }
 
-TEST(SpreadPlasma, RanksMayHaveNoParticles) {
-  expect_bits_of_one_rank({"plasma.cells=[2, 2]", "plasma.species.electrons.particles_per_cell=1",
-                           "plasma.species.ions.particles_per_cell=1", "plasma.species.electrons.temperature=1"},
-                          {7});
+TEST_P(SpreadPlasma, RanksMayHaveNoParticles) {
+  expect_bits_of_one_rank(
+      with(GetParam(), {"plasma.cells=[2, 2]", "plasma.species.electrons.particles_per_cell=1",
+                        "plasma.species.ions.particles_per_cell=1", "plasma.species.electrons.temperature=1"}),
+      {7});
 }
 
-TEST(SpreadPlasma, EachRankKeepsItsShareOnly) {
+TEST_P(SpreadPlasma, EachRankKeepsItsShareOnly) {
   run_on_thread_ranks(3, [&](Communicator& communicator) {
-    PlasmaSystem system(with({}), nullptr, kept_elsewhere(communicator));
+    PlasmaSystem system(with(GetParam(), {}), nullptr, kept_elsewhere(communicator));
     system.advance(1, nullptr);
     const ParticleInCell& own = system.particle_in_cell();
     EXPECT_EQ(own.own_count(0) + own.own_count(1), (Shares{system.size(), 3}.count(communicator.rank())));
   });
 }
 
-TEST(SpreadPlasma, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) {
-  const RunConfig config = with({});
+TEST_P(SpreadPlasma, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) {
+  const RunConfig config = with(GetParam(), {});
   const Seen whole = run_on(1, config)[1];
   StateBlocks state;
   run_on_thread_ranks(3, [&](Communicator& communicator) {
