@@ -156,7 +156,7 @@ class MeshSolver final : public SmoothedMesh<Real> {
   const std::uint32_t* order_ = nullptr;
   ModeMemory with_modes_;
   MeshParticles<Real> particles_;
-  bool prepared_ = false;
+  bool prepared_ = false, has_potential_ = false;  // that of a spectral gradient is found when it is first wanted
   StageClock silent_;
   StageClock* clock_ = &silent_;
 };
@@ -268,9 +268,12 @@ void MeshSolver<Real>::prepare(const Sources<Real>& sources) {
   particles_ = particles_of(sources);
   p.exchange->deposit(particles_, quantum_of(sources), field, scratch_.data(), *clock_);
   clock_->begin("Poisson");
-  p.poisson->solve(field, 4 * pi * constant_, spectral() ? transform_.data() : scratch_.data());
+  if (spectral())
+    p.poisson->solve_for_forces(field, 4 * pi * constant_, transform_.data());
+  else
+    p.poisson->solve(field, 4 * pi * constant_, scratch_.data());
+  has_potential_ = !spectral();
   clock_->begin("force x y z");
-  p.exchange->fetch_planes_around(field);
   if (spectral()) {
     if (force_.size() == 0) force_ = Buffer<Real>(device_, field_size());
     const Field<Real> force = field_in(force_);
@@ -280,6 +283,7 @@ void MeshSolver<Real>::prepare(const Sources<Real>& sources) {
       p.exchange->set_force(axis, force.read_only(), scratch_.data());
     }
   } else {
+    p.exchange->fetch_planes_around(field);
     p.exchange->set_potential(field.read_only(), scratch_.data());
   }
   clock_->end();
@@ -302,6 +306,13 @@ void MeshSolver<Real>::evaluate(const Targets& targets, unsigned want, const For
   if (!targets.index)
     asking.x += targets.first, asking.y += targets.first, asking.z += targets.first, asking.mass += targets.first;
   if (by_modes()) return gather_components(asking, targets, out);
+  if (out.potential && !has_potential_) {
+    clock_->begin("Poisson");
+    parts().poisson->spectral_force(3, field, transform_.data());
+    parts().exchange->fetch_planes_around(field);
+    clock_->end();
+    has_potential_ = true;
+  }
   clock_->begin("velocity x y z");
   parts().exchange->gather(asking, targets.index, targets.count, field.read_only(), constant_, out, scratch_.data());
   clock_->end();

@@ -124,7 +124,8 @@ void copy_force(int threads, const Walk<Real>& walk, int axis, const Field<const
     for (int y = 0; y < walk.rows + walk.ghost_rows; ++y) {
       const Real* const from = rows.row(y % walk.rows, layer);
       CellForce<Real>* const out = here + y * walk.row_cells;
-      for (int x = 0; x < walk.row_cells; ++x) out[x].along[component] = from[x % walk.nx];
+      for (int x = 0; x < walk.nx; ++x) out[x].along[component] = from[x];
+      for (int x = walk.nx; x < walk.row_cells; ++x) out[x].along[component] = from[x % walk.nx];
     }
   });
 }

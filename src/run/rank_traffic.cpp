@@ -57,7 +57,7 @@ std::vector<TrafficPart> slab_traffic(const SlabMesh& mesh, double particles, in
   const int beyond = static_cast<int>(mesh.assignment) - 1;
   const bool spectral = mesh.gradient == Gradient::spectral;
   const int reach = spectral ? 0 : mesh.gradient == Gradient::two_point ? 1 : 2;
-  const int fields = spectral ? (mesh.on_gpus ? 3 : 4) : 1;
+  const int fields = spectral ? 3 : 1;
   const double to_all = off_node_of_all(ranks, ranks_per_node), to_next = off_node_of_next(ranks, ranks_per_node);
   /// Ranks that have some of so many planes next to a slab, and planes of them that are not the rank's own.
   const auto owners = [&](int wanted) {

@@ -52,7 +52,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
         walk_(make_walk(grid, options)),
         loops_(exchange::choose_loops<Real>(grid.dimensions, options.assignment)),
         slab_layers_(choose_slab_layers(walk_.layers, threads_)),
-        lists_(walk_, slab_layers_, options.slabs) {
+        lists_(walk_, slab_layers_, lists_in_runs(grid, options)) {
     const int reached = slab_layers_ + SlabLists<Real>::spare_layers;
     block_cells_ = ((walk_.slab ? std::min(reached, walk_.layers) : reached) + walk_.ghosts) * walk_.layer_cells;
     layer_sums_.resize(static_cast<std::size_t>(walk_.layers));
@@ -85,6 +85,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
                StageClock& clock) override {
     clock.begin("cell assignment");
     lists_.fill(threads_, walk_, loops_, particles);
+    listed_ = particles;
     parts_ = lists_.parts(std::max<std::int64_t>(1, most_further_parts()));
     clock.begin("histogram");
     auto* const sums = static_cast<std::int64_t*>(scratch);
@@ -137,7 +138,9 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
               const Field<const Real>& potential, double gravitational_constant, const MeshForces<Real>& forces,
               const void* scratch) override {
     const auto* const cells = static_cast<const CellForce<Real>*>(scratch);
-    if (options_.slabs) return gather_listed(particles, potential, forces, cells);
+    const bool all = !index && count == listed_.count && particles.x == listed_.x && outside_ == 0;
+    if (options_.slabs || (all && lists_in_runs(grid_, options_)))
+      return gather_listed(particles, potential, forces, cells);
     parallel_chunks(threads_, count, chunk, [&](std::int64_t begin, std::int64_t end) {
       bool any_off = false;
       if (forces.ax) any_off |= loops_.gather_forces(walk_, particles, index, begin, end, cells, forces);
@@ -158,6 +161,10 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
   }
 
  private:
+  /// A spectral force is that of TreePM, whose particles come in any order.
+  static bool lists_in_runs(const Grid& grid, const ExchangeOptions& options) {
+    return options.slabs || (grid.dimensions == 3 && options.gradient == Gradient::spectral);
+  }
   static Walk<Real> make_walk(const Grid& grid, const ExchangeOptions& options) {
     const Walk<Real> whole(grid, options.assignment);
     if (!options.slabs) return whole;
@@ -368,6 +375,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
   std::vector<LayerSums> layer_sums_;
   std::vector<std::int64_t> shared_;  // sums of some layers, of all ranks or for others
   PlanesAround sums_above_, around_;  // of a slab: that sums go to, and that forces are made of
+  MeshParticles<Real> listed_;        // of the last deposit
   std::int64_t outside_ = 0;
   std::int64_t deposited_ = 0;
   double mass_ = 0;

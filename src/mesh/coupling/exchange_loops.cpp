@@ -125,6 +125,12 @@ struct Clouds {
   static HWY_INLINE std::int64_t row_offset(const Walk<Real>& walk, int row) {
     return row / row_order * walk.layer_cells + row % row_order * walk.row_cells;
   }
+  /// The weights of a row of the clouds, without those along it.
+  HWY_INLINE void find_row_weights(int number, Real* weight) const {
+    const Real *const row = axis[1].weight[number % row_order], *const layer =
+                                                                    axis[dimensions - 1].weight[number / row_order];
+    for (int k = 0; k < group_size; ++k) weight[k] = dimensions == 3 ? row[k] * layer[k] : layer[k];
+  }
   /// The weights of a cell of the clouds.
   HWY_INLINE void find_weights(int cell, Real* weight) const {
     const Real *const x = axis[0].weight[cell % order], *const row = axis[1].weight[cell / order % row_order];
@@ -306,7 +312,7 @@ bool gather_forces(const Walk<Real>& walk, const MeshParticles<Real>& particles,
   Group<dimensions, Real> group;
   GroupClouds clouds;
   alignas(64) std::int64_t corner[group_size];
-  alignas(64) Real weight[GroupClouds::cells][group_size];
+  alignas(64) Real weight[GroupClouds::rows][group_size];
   alignas(64) Real sum[group_size][4];
   const CellForce<Real>* row_cells[GroupClouds::rows];
   for (int row = 0; row < GroupClouds::rows; ++row) row_cells[row] = cells + GroupClouds::row_offset(walk, row);
@@ -326,12 +332,14 @@ bool gather_forces(const Walk<Real>& walk, const MeshParticles<Real>& particles,
       for (int k = 0; k < count; ++k)
         for (int row = 0; row < GroupClouds::rows; ++row) __builtin_prefetch(row_cells[row] + corner[k]);
     }
-    for (int cell = 0; cell < GroupClouds::cells; ++cell) clouds.find_weights(cell, weight[cell]);
+    for (int row = 0; row < GroupClouds::rows; ++row) clouds.find_row_weights(row, weight[row]);
     for (int k = 0; k < count; ++k) {
-      Four total = {};
+      Four along[order] = {};  // of the cells at each place along the rows
       for (int row = 0; row < GroupClouds::rows; ++row)
         for (int x = 0; x < order; ++x)
-          total += weight[row * order + x][k] * *reinterpret_cast<const FourAnywhere*>(row_cells[row] + corner[k] + x);
+          along[x] += weight[row][k] * *reinterpret_cast<const FourAnywhere*>(row_cells[row] + corner[k] + x);
+      Four total = {};
+      for (int x = 0; x < order; ++x) total += clouds.axis[0].weight[x][k] * along[x];
       *reinterpret_cast<FourAnywhere*>(sum[k]) = total;
     }
     for (int k = 0; k < count; ++k) {

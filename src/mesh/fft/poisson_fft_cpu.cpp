@@ -97,25 +97,16 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
   std::int64_t own_bytes() const override { return static_cast<std::int64_t>(green_.bytes() + work_.bytes()); }
 
   void solve(const Field<Real>& field, double factor, void* scratch) override {
-    const Real scale = static_cast<Real>(factor * axes_.unit_length * axes_.unit_length);
-    Complex* const kept = spectral_ ? static_cast<Complex*>(scratch) : nullptr;
-    const Columns columns = columns_of(field, scratch);
-    Complex* const packed = packed_in(scratch);
-    each_plane(slabs_ ? slabs_->planes().count() : z_.cells,
-               [&](std::int64_t begin, std::int64_t end, const Work& work) {
-                 flat_ ? rows_forward(field.data, begin, end, work) : plane_forward(field.data, begin, work);
-                 for (std::int64_t plane = begin; slabs_ && plane < end; ++plane)
-                   slabs_->pack(plane, modes(field) + plane * plane_, packed);
-               });
-    if (slabs_) slabs_->to_columns(packed, columns.data);
-    each_block([&](std::int64_t begin, std::int64_t end, const Work& work) {
-      solve_lines(columns, begin, end, scale, kept, work);
-    });
-    to_real(columns, field, packed);
+    to_modes(field, factor, scratch, true);
+    to_real(columns_of(field, scratch), field, packed_in(scratch));
+  }
+  void solve_for_forces(const Field<Real>& field, double factor, void* scratch) override {
+    check_spectral();
+    to_modes(field, factor, scratch, false);
   }
 
   void spectral_force(int axis, const Field<Real>& force, void* scratch) override {
-    if (!spectral_) throw Error(ErrorKind::input, "mesh: the spectral force was not among the options of the solver");
+    check_spectral();
     const Complex* const kept = static_cast<const Complex*>(scratch);
     const Columns columns = columns_of(force, scratch);
     each_block([&](std::int64_t begin, std::int64_t end, const Work& work) {
@@ -149,6 +140,9 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
   std::int64_t first_column() const { return slabs_ ? slabs_->first_column() : 0; }
   std::int64_t kept_size() const { return spectral_ ? whole_lines(own_columns() * z_.length) : 0; }
 
+  void check_spectral() const {
+    if (!spectral_) throw Error(ErrorKind::input, "mesh: the spectral force was not among the options of the solver");
+  }
   static std::int64_t whole_lines(std::int64_t count) { return (count + 7) / 8 * 8; }
   static Raw* raw(Complex* values) { return reinterpret_cast<Raw*>(values); }
   static Complex* modes(const Field<Real>& field) { return reinterpret_cast<Complex*>(field.data); }
@@ -262,8 +256,26 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     });
   }
 
+  /// From a density to the potential's modes: kept where the options say so, and `back`, as columns of the field.
+  void to_modes(const Field<Real>& field, double factor, void* scratch, bool back) {
+    const Real scale = static_cast<Real>(factor * axes_.unit_length * axes_.unit_length);
+    Complex* const kept = spectral_ ? static_cast<Complex*>(scratch) : nullptr;
+    const Columns columns = columns_of(field, scratch);
+    Complex* const packed = packed_in(scratch);
+    each_plane(slabs_ ? slabs_->planes().count() : z_.cells,
+               [&](std::int64_t begin, std::int64_t end, const Work& work) {
+                 flat_ ? rows_forward(field.data, begin, end, work) : plane_forward(field.data, begin, work);
+                 for (std::int64_t plane = begin; slabs_ && plane < end; ++plane)
+                   slabs_->pack(plane, modes(field) + plane * plane_, packed);
+               });
+    if (slabs_) slabs_->to_columns(packed, columns.data);
+    each_block([&](std::int64_t begin, std::int64_t end, const Work& work) {
+      solve_lines(columns, begin, end, scale, kept, back, work);
+    });
+  }
+
   /// The middle pass for lines begin … end − 1 of this rank's among the [kx][ky] that every plane holds.
-  void solve_lines(const Columns& field, std::int64_t begin, std::int64_t end, Real scale, Complex* kept,
+  void solve_lines(const Columns& field, std::int64_t begin, std::int64_t end, Real scale, Complex* kept, bool back,
                    const Work& work) {
     read_block(field, begin, end, work);
     for (std::int64_t first = begin; first < end; first += line_batch) {
@@ -273,28 +285,40 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
       for (std::int64_t line = first; line < last; ++line)
         multiply_even(z_.length, scale, green_line(line), work.lines + (line - first) * z_.length);
       if (kept) std::copy_n(work.lines, (last - first) * z_.length, kept + first * z_.length);
-      z_backward_.execute(raw(work.lines), raw(interleaved));
+      if (back) z_backward_.execute(raw(work.lines), raw(interleaved));
     }
-    write_block(field, begin, end, work);
+    if (back) write_block(field, begin, end, work);
   }
 
-  /// −∂/∂axis of the kept modes is −i k times them.
+  /// −∂/∂axis of the kept modes is −i k times them; axis 3: the potential.
   void differentiate_lines(const Complex* kept, int axis, std::int64_t begin, std::int64_t end, const Columns& field,
                            const Work& work) {
-    const auto& k = axes_.axis[axis].wave_number;
     for (std::int64_t first = begin; first < end; first += line_batch) {
       const std::int64_t last = std::min(end, first + line_batch);
       for (std::int64_t line = first; line < last; ++line)
-        for (int z = 0; z < z_.length; ++z) {
-          const std::int64_t of_all = first_column() + line;
-          const std::int64_t mode = axis == 0 ? of_all / y_.length : axis == 1 && !flat_ ? of_all % y_.length : z;
-          const Real wave_number = static_cast<Real>(k[mode]);
-          const Complex value = kept[line * z_.length + z];
-          work.lines[(line - first) * z_.length + z] = {wave_number * value.imag(), -wave_number * value.real()};
-        }
+        differentiate_line(kept + line * z_.length, axis, first_column() + line,
+                           work.lines + (line - first) * z_.length);
       z_backward_.execute(raw(work.lines), raw(work.block + (first - begin) * z_.length));
     }
     write_block(field, begin, end, work);
+  }
+  /// `line` is one of all [kx][ky].
+  void differentiate_line(const Complex* kept, int axis, std::int64_t line, Complex* to) const {
+    const int n = z_.length;
+    if (axis == 3) {
+      std::copy_n(kept, n, to);
+      return;
+    }
+    const auto& k = axes_.axis[axis].wave_number;
+    const bool along = axis == 2 || (axis == 1 && flat_);
+    const Real across = static_cast<Real>(along ? 0.0 : k[axis == 0 ? line / y_.length : line % y_.length]);
+    const Real* const from = reinterpret_cast<const Real*>(kept);
+    Real* const out = reinterpret_cast<Real*>(to);
+    for (int z = 0; z < n; ++z) {
+      const Real wave_number = along ? static_cast<Real>(k[z]) : across;
+      const Real re = from[2 * z], im = from[2 * z + 1];
+      out[2 * z] = wave_number * im, out[2 * z + 1] = -wave_number * re;
+    }
   }
 
   /// Copies between the field and the block for one z, to(in field, in block, count) per batch of lines.
