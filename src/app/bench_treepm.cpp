@@ -89,7 +89,7 @@ void measure_all(const BenchTask& task, BoxCase box) {
     soften(box.particles.size());
   }
   measure<float>(task, box, reference, options, 1e-2, Precision::single);
-  if ((task.full || !task.file.empty()) && !box.cancels)
+  if ((task.full || !task.file.empty() || !task.device.is_cuda()) && !box.cancels)
     measure<float>(task, box, reference, options, 4e-3, Precision::single);
   // Near a lattice the numbers of a float are not enough for more.
   if (!box.cancels) measure<float>(task, box, reference, options, 1e-3, Precision::single);

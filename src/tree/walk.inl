@@ -13,35 +13,15 @@ using physics::expansion_terms, physics::factor_of, physics::Factor, physics::in
 #include "physics/separation.inl"
 #include "physics/split.inl"
 #include "tree/nearest_image.inl"
+#include "tree/walk_lists.inl"
 #include "tree/walk_pairs.inl"
-
-/// Field `at` of the shapes of some cells, one per lane.
-struct ShapeGather {
-  using D = Pack<double>;
-  using Index = hn::RebindToSigned<D::Tag>;
-  const double* base;
-  hn::Vec<Index> place;
-
-  HWY_INLINE ShapeGather(const CellShape* shapes, const std::uint32_t* cells) : base(&shapes->x) {
-    alignas(64) std::int64_t places[D::size];
-    for (int lane = 0; lane < D::size; ++lane) places[lane] = static_cast<std::int64_t>(cells[lane]) * 8;
-    place = hn::Load(Index(), places);
-  }
-  HWY_INLINE D operator()(int field) const { return D(hn::GatherIndex(D::Tag(), base + field, place)); }
-};
-
-HWY_INLINE unsigned at_most(Pack<double> left, Pack<double> right) {
-  std::uint8_t bits[8] = {};
-  hn::StoreMaskBits(Pack<double>::Tag(), hn::Le(left.raw, right.raw), bits);
-  return bits[0];
-}
 
 template <class T, int order, class Space>
 class Walker {
   using P = Pack<T>;
   using D = Pack<double>;
   static constexpr int terms = expansion_terms(order);
-  static constexpr int lanes = P::size, wide = D::size;
+  static constexpr int lanes = P::size;
   using Expansion = T[terms];
 
  public:
@@ -58,14 +38,15 @@ class Walker {
   std::vector<WalkTask<T>> begin(std::uint32_t grain) {
     const Expansion none = {};
     grain_ = grain, divides_ = true;
-    pass_.assign(1, 0);
+    pass_.clear();
+    pass_.add(0);
     descend(0, 0, 1, none);
     return std::move(tasks_);
   }
   void run(const WalkTask<T>& task) {
     Expansion local;
     for (int t = 0; t < terms; ++t) local[t] = task.local[static_cast<std::size_t>(t)];
-    pass_ = task.candidates;
+    pass_.take(task.candidates.data(), task.candidates.size());
     visit(task.cell, 0, pass_.size(), local);
   }
 
@@ -75,22 +56,19 @@ class Walker {
   void descend(std::uint32_t cell, std::size_t begin, std::size_t end, const Expansion& local) {
     if (!asks(cell)) return;
     if (!divides_ || tree_.link[cell].count > grain_) return visit(cell, begin, end, local);
-    tasks_.push_back(
-        {cell,
-         {pass_.begin() + static_cast<std::ptrdiff_t>(begin), pass_.begin() + static_cast<std::ptrdiff_t>(end)},
-         {local, local + terms}});
+    tasks_.push_back({cell, {pass_.begin() + begin, pass_.begin() + end}, {local, local + terms}});
   }
 
   void visit(std::uint32_t cell, std::size_t begin, std::size_t end, const Expansion& incoming) {
     const CellLink& link = tree_.link[cell];
-    queue_.assign(pass_.begin() + static_cast<std::ptrdiff_t>(begin), pass_.begin() + static_cast<std::ptrdiff_t>(end));
+    queue_.take(pass_.begin() + begin, end - begin);
     far_.clear(), points_.clear(), near_.clear();
     const std::size_t base = pass_.size();
     sort_candidates(cell);
     if (search_.missing) {
       const std::size_t passed = pass_.size();
       for (std::uint32_t c = 0; c < link.children; ++c) descend(link.child + c, base, passed, incoming);
-      return pass_.resize(base);
+      return pass_.cut(base);
     }
     if (sink_.work) sink_.work[cell] += sink_.costs.test * queue_.size() + sink_.costs.far * far_.size();
     Expansion local;
@@ -104,60 +82,71 @@ class Walker {
       shift_to_children(cell, local, child);
       for (std::uint32_t c = 0; c < link.children; ++c) descend(link.child + c, base, passed, child[c]);
     }
-    pass_.resize(base);
+    pass_.cut(base);
   }
 
   /// Every candidate goes to one of the lists: cells that act through their expansion on the target's (far_) or on its
   /// particles (points_), leaves to be summed by pairs (near_), cells that the target's children decide about (pass_).
   void sort_candidates(std::uint32_t target) {
+    const bool leaf = tree_.link[target].children == 0;
     for (std::size_t k = 0, count = 0; k < queue_.size(); k += count) {
-      count = std::min<std::size_t>(wide, queue_.size() - k);
-      std::uint32_t cells[wide];
-      for (std::size_t lane = 0; lane < wide; ++lane) cells[lane] = queue_[lane < count ? k + lane : k];
-      unsigned as_cell = 0, as_points = 0, beyond = 0;
-      test(target, cells, as_cell, as_points, beyond);
-      for (std::size_t lane = 0; lane < count; ++lane)
-        if (!(beyond >> lane & 1)) place(target, cells[lane], as_cell >> lane & 1, as_points >> lane & 1);
+      count = std::min(cells_at_once, queue_.size() - k);
+      // Straight from the queue: numbers that were just written one by one are slow to load together.
+      const std::uint32_t* cells = queue_.data() + k;
+      std::uint32_t last[cells_at_once];
+      if (count < cells_at_once) {
+        for (std::size_t lane = 0; lane < cells_at_once; ++lane) last[lane] = cells[lane < count ? lane : 0];
+        cells = last;
+      }
+      const Verdicts of = test(target, cells);
+      const unsigned act = ~of.beyond & ((1u << count) - 1);
+      far_.add(cells, act & of.as_cell & ~of.self);
+      const unsigned rest = act & (of.self | ~of.as_cell);
+      if (rest == 0) continue;
+      const LinkBits link(tree_.link, cells);
+      unsigned opened;
+      if (leaf) {
+        const unsigned points = rest & ~of.self & of.as_points & link.many;
+        points_.add(cells, points);
+        near_.add(cells, rest & ~points & link.leaf & ~link.elsewhere);
+        opened = rest & ~points & (~link.leaf | link.elsewhere);
+      } else {
+        const unsigned others = rest & ~of.self, passed = others & (link.leaf | targets_opened(target, cells, others));
+        pass_.add(cells, passed);
+        each_bit(rest & of.self, [&](unsigned) { open(tree_.link[target], pass_); });
+        opened = others & ~passed;
+      }
+      each_bit(opened, [&](unsigned lane) {
+        const std::uint32_t source = queue_[k + lane];
+        if (link.elsewhere >> lane & 1) return miss(target, source);
+        open(tree_.link[source], queue_);
+      });
     }
   }
-
-  void place(std::uint32_t target, std::uint32_t source, bool as_cell, bool as_points) {
-    const CellLink &s = tree_.link[source], &t = tree_.link[target];
-    if (tree_.shape[source].mass == 0) return;
-    if (source == target) {
-      if (s.children == 0) near_.push_back(source);
-      open(s, pass_);
-    } else if (as_cell) {
-      far_.push_back(source);
-    } else if (t.children == 0) {
-      if (as_points && s.count >= point_capacity)
-        points_.push_back(source);
-      else if (s.is_elsewhere())
-        miss(target, source);
-      else if (s.children == 0)
-        near_.push_back(source);
-      else
-        open(s, queue_);
-    } else if (s.children == 0 || opens_target(tree_.shape[source].r, tree_.shape[target].r)) {
-      pass_.push_back(source);
-    } else if (s.is_elsewhere()) {
-      miss(target, source);
-    } else {
-      open(s, queue_);
-    }
+  /// Bit by bit: whether the target is opened rather than the source; of those of `sources`.
+  unsigned targets_opened(std::uint32_t target, const std::uint32_t* cells, unsigned sources) const {
+    unsigned opens = 0;
+    each_bit(sources, [&](unsigned lane) {
+      opens |= unsigned{opens_target(tree_.shape[cells[lane]].r, tree_.shape[target].r)} << lane;
+    });
+    return opens;
   }
-  void open(const CellLink& s, std::vector<std::uint32_t>& to) const {
+  void open(const CellLink& s, CellList& to) const {
     for (std::uint32_t c = s.child; c < s.child + s.children; ++c)
-      if (!search_.missing || search_.foreign[c]) to.push_back(c);
+      if (!search_.missing || search_.foreign[c]) to.add(c);
   }
   void miss(std::uint32_t target, std::uint32_t source) const {
     if (!search_.missing) fail_elsewhere(source);
     search_.missing->push_back({target, source});
   }
 
-  /// Bit by bit: may the source act on the target cell, may it act on the target's particles, does none of it act.
-  HWY_INLINE void test(std::uint32_t target, const std::uint32_t* cells, unsigned& as_cell, unsigned& as_points,
-                       unsigned& beyond) const {
+  /// Of some sources, bit by bit.
+  struct Verdicts {
+    unsigned as_cell, as_points;  // it may act on the target cell, on the target's particles
+    unsigned beyond;              // none of it acts
+    unsigned self;                // it is the target
+  };
+  HWY_INLINE Verdicts test(std::uint32_t target, const std::uint32_t* cells) const {
     const CellShape& t = tree_.shape[target];
     const ShapeGather source(tree_.shape, cells);
     Vec3<D> d = separation<D>({D(t.x), D(t.y), D(t.z)}, {source(0), source(1), source(2)});
@@ -166,10 +155,10 @@ class Walker {
     const D square = softened_square(d, expansion_epsilon2(epsilon2));
     const D u = rsqrt(square);
     const D r = source(3), rho = source(4), mass = source(5), target_r = D(t.r);
-    as_cell =
+    unsigned as_cell =
         at_most(opening_ratio(r, target_r, u), D(opening_.angle)) & at_most(target_r * u, D(opening_.target_angle));
     const D rest = square * u - target_r;  // no particle of the target is nearer
-    as_points = at_most(r, D(opening_.angle) * rest);
+    unsigned as_points = at_most(r, D(opening_.angle) * rest), beyond = at_most(larger(mass, D(0.0) - mass), D(0.0));
     if (opening_.tolerance > 0) {
       const D allowed(opening_.tolerance * tree_.acceleration[target]);
       as_cell &= at_most(neglected_acceleration<order>(mass, rho, target_r, u), allowed);
@@ -194,6 +183,9 @@ class Walker {
       }
     }
     if constexpr (Space::periodic) test_reach(d, r, target_r, as_cell, as_points, beyond);
+    unsigned self = 0;
+    for (unsigned lane = 0; lane < cells_at_once; ++lane) self |= unsigned{cells[lane] == target} << lane;
+    return {as_cell, as_points, beyond, self};
   }
 
   /// Expansions hold somewhat beyond the cut-off radius, and for one image of the source: no other is to reach into it.
@@ -201,7 +193,7 @@ class Walker {
                              unsigned& beyond) const {
     const D distance(hn::Sqrt(softened_square(d, D(0.0)).raw)), cut_off(space_.cut_off);
     const D reach = r + target_r + cut_off;
-    beyond = at_most(reach, distance);
+    beyond |= at_most(reach, distance);
     const auto alone = [&](D along, double period)
                            HWY_ATTR { return at_most(larger(along, D(0.0) - along) + reach, D(period)); };
     const unsigned one = alone(d.x, space_.period.x) & alone(d.y, space_.period.y) & alone(d.z, space_.period.z);
@@ -218,19 +210,20 @@ class Walker {
 
   /// Up to `lanes` cells of a list, one per lane. Lanes beyond the list repeat its first cell, without mass.
   struct SourceCells {
-    alignas(64) T scale[lanes];
-    alignas(64) double x[lanes], y[lanes], z[lanes], epsilon2[lanes];
+    alignas(64) T x[lanes], y[lanes], z[lanes];  // from the target's centre
+    alignas(64) T scale[lanes], epsilon2[lanes];
     P multipole[terms];
   };
-  HWY_INLINE void load(const std::vector<std::uint32_t>& list, std::size_t at, const CellShape& target,
-                       SourceCells& to) const {
+  HWY_INLINE void load(const CellList& list, std::size_t at, const CellShape& target, SourceCells& to) const {
     const T* from[lanes];
     for (std::size_t lane = 0; lane < lanes; ++lane) {
       const std::uint32_t cell = list[at + lane < list.size() ? at + lane : at];
       const CellShape& s = tree_.shape[cell];
       const Vec3<double> centre = image_of(s, target, space_);
-      to.x[lane] = centre.x, to.y[lane] = centre.y, to.z[lane] = centre.z;
-      to.epsilon2[lane] = expansion_epsilon2(s.epsilon2);
+      to.x[lane] = static_cast<T>(centre.x - target.x);
+      to.y[lane] = static_cast<T>(centre.y - target.y);
+      to.z[lane] = static_cast<T>(centre.z - target.z);
+      to.epsilon2[lane] = static_cast<T>(expansion_epsilon2(s.epsilon2));
       to.scale[lane] = tree_.scale[cell];
       from[lane] = at + lane < list.size() ? tree_.multipole + static_cast<std::int64_t>(cell) * multipole_stride(order)
                                            : nothing_;
@@ -276,18 +269,12 @@ class Walker {
     columns[3] = P(hn::BitCast(d, hn::InterleaveUpper(pairs, ab_high, ce_high)));
   }
 #endif
-  /// From the cells to a point, in units of √(|x|² + ε²), the inverse of that, and radial derivatives of the law.
-  HWY_INLINE Vec3<P> direction(const SourceCells& sources, const Vec3<double>& point, double epsilon2, P& inverse,
+  /// From the cells to a point, which is given from the target's centre, in units of √(|x|² + ε²), the inverse of that,
+  /// and radial derivatives of the law.
+  HWY_INLINE Vec3<P> direction(const SourceCells& sources, const Vec3<T>& point, T epsilon2, P& inverse,
                                P (&g)[order + 1]) const {
-    alignas(64) T dx[lanes], dy[lanes], dz[lanes], e[lanes];
-    for (int lane = 0; lane < lanes; ++lane) {
-      dx[lane] = static_cast<T>(point.x - sources.x[lane]);
-      dy[lane] = static_cast<T>(point.y - sources.y[lane]);
-      dz[lane] = static_cast<T>(point.z - sources.z[lane]);
-      e[lane] = static_cast<T>(std::max(sources.epsilon2[lane], epsilon2));
-    }
-    const Vec3<P> d{P::load(dx), P::load(dy), P::load(dz)};
-    const P square = softened_square(d, P::load(e));
+    const Vec3<P> d{P(point.x) - P::load(sources.x), P(point.y) - P::load(sources.y), P(point.z) - P::load(sources.z)};
+    const P square = softened_square(d, larger(P::load(sources.epsilon2), P(epsilon2)));
     inverse = rsqrt(square);
     if constexpr (Space::periodic)
       short_range_radial_derivatives<order>(space_.law, softened_square(d, P(T(0))), square, inverse, g);
@@ -305,7 +292,7 @@ class Walker {
     for (std::size_t k = 0; k < far_.size(); k += lanes) {
       load(far_, k, t, sources);
       P inverse;
-      const Vec3<P> x = direction(sources, {t.x, t.y, t.z}, expansion_epsilon2(t.epsilon2), inverse, g);
+      const Vec3<P> x = direction(sources, {0, 0, 0}, static_cast<T>(expansion_epsilon2(t.epsilon2)), inverse, g);
       multipole_to_local<order>(x, inverse, P::load(sources.scale), scale, g, sources.multipole, sum);
     }
     for (int term = 0; term < terms; ++term) local[term] += sum_of_lanes(sum[term]);
@@ -387,11 +374,10 @@ class Walker {
       for (std::uint32_t k = 0; k < link.count; ++k) {
         const std::uint32_t i = link.first + k;
         if (active_.particle && !active_.particle[i]) continue;
-        const Vec3<double> point{t.x + static_cast<double>(tree_.x[i]), t.y + static_cast<double>(tree_.y[i]),
-                                 t.z + static_cast<double>(tree_.z[i])};
         P inverse, factor[order + 1], scaled[terms];
-        const double epsilon2 = tree_.softening ? static_cast<double>(tree_.softening[i]) : tree_.same_epsilon2;
-        const Vec3<P> x = direction(sources, point, expansion_epsilon2(epsilon2), inverse, g);
+        const T epsilon2 = tree_.softening ? tree_.softening[i] : static_cast<T>(tree_.same_epsilon2);
+        const Vec3<P> x =
+            direction(sources, {tree_.x[i], tree_.y[i], tree_.z[i]}, expansion_epsilon2(epsilon2), inverse, g);
         for (int term = 0; term < terms; ++term) scaled[term] = sources.multipole[term];
         powers<order>(P(T(1)), P::load(sources.scale) * inverse, factor);
         scale_terms<order>(factor, scaled);
@@ -411,7 +397,7 @@ class Walker {
   const Search& search_;
   std::uint32_t grain_ = 0;
   bool divides_ = false;
-  std::vector<std::uint32_t> queue_, far_, points_, near_, pass_;
+  CellList queue_, far_, points_, near_, pass_;
   std::vector<WalkTask<T>> tasks_;
   NearSum<T, Space> pairs_;
 };

@@ -28,13 +28,17 @@ struct LeafSums {
   }
 };
 
+/// The nearest image of a separation, which mostly is that itself.
+HWY_INLINE double nearest_of_images(double d, double period) {
+  return 2 * std::abs(d) <= period ? d : pergola::nearest_image(d, period);
+}
 /// The centre of a source as a target sees it: in a periodic box, that of its nearest image.
 template <class Space>
 HWY_INLINE Vec3<double> image_of(const CellShape& source, const CellShape& target, const Space& space) {
   if constexpr (Space::periodic)
-    return {target.x + pergola::nearest_image(source.x - target.x, space.period.x),
-            target.y + pergola::nearest_image(source.y - target.y, space.period.y),
-            target.z + pergola::nearest_image(source.z - target.z, space.period.z)};
+    return {target.x + nearest_of_images(source.x - target.x, space.period.x),
+            target.y + nearest_of_images(source.y - target.y, space.period.y),
+            target.z + nearest_of_images(source.z - target.z, space.period.z)};
   else
     return {source.x, source.y, source.z};
 }
@@ -58,16 +62,18 @@ class NearSum {
 
   /// Adds what the particles of the leaves `near` do to those of one that ask: four at a time, the last one or two by
   /// themselves. What each gets does not depend on it.
-  PairCounts add(std::uint32_t cell, const std::vector<std::uint32_t>& near, LeafSums& sums) {
+  PairCounts add(std::uint32_t cell, const CellList& near, LeafSums& sums) {
     const CellLink& link = tree_.link[cell];
     const NearSources sources = gather(cell, near);
-    std::uint32_t asking[leaf_capacity], count = 0, k = 0;
-    for (std::uint32_t i = 0; i < link.count; ++i)
-      if (!active_.particle || active_.particle[link.first + i]) asking[count++] = i;
-    for (; k + 2 < count; k += 4) add_any<4>(link.first, asking + k, std::min(4u, count - k), sources, sums);
-    for (; k < count; ++k) add_any<1>(link.first, asking + k, 1, sources, sums);
-    const std::uint64_t looked = std::uint64_t{count} * sources.count;
-    return {looked, looked - std::exchange(left_out_, 0)};
+    if (!is_wide(cell, sources)) return add_some(cell, 0, link.count, sources, sums);
+    PairCounts all{0, 0};
+    for (std::uint32_t first = 0; first < link.count; first += block) {
+      const std::uint32_t end = std::min(first + block, link.count);
+      if (!any_asks(link.first + first, link.first + end)) continue;
+      const PairCounts some = add_some(cell, first, end, within_reach(cell, first, end, sources), sums);
+      all.looked += some.looked, all.summed += some.summed;
+    }
+    return all;
   }
 
  private:
@@ -84,6 +90,81 @@ class NearSum {
     bool one_image;          // all pairs that act do so as their cells lie
   };
 
+  /// Particles of a leaf that have sources of their own where the leaf is wide. Neighbours in the tree's order are so
+  /// in space.
+  static constexpr std::uint32_t block = 8;
+
+  bool any_asks(std::uint32_t begin, std::uint32_t end) const {
+    if (!active_.particle) return true;
+    return std::any_of(active_.particle + begin, active_.particle + end, [](std::uint8_t asks) { return asks != 0; });
+  }
+
+  /// For those of the particles first … end − 1 of a leaf that ask.
+  PairCounts add_some(std::uint32_t cell, std::uint32_t first, std::uint32_t end, const NearSources& sources,
+                      LeafSums& sums) {
+    const CellLink& link = tree_.link[cell];
+    std::uint32_t asking[leaf_capacity], count = 0, k = 0;
+    for (std::uint32_t i = first; i < end; ++i)
+      if (!active_.particle || active_.particle[link.first + i]) asking[count++] = i;
+    for (; k + 2 < count; k += 4) add_any<4>(link.first, asking + k, std::min(4u, count - k), sources, sums);
+    for (; k < count; ++k) add_any<1>(link.first, asking + k, 1, sources, sums);
+    const std::uint64_t looked = std::uint64_t{count} * sources.count;
+    return {looked, looked - std::exchange(left_out_, 0)};
+  }
+
+  /// Whether the leaf is so wide that parts of it have far fewer sources within the cut-off radius than the whole.
+  bool is_wide(std::uint32_t cell, const NearSources& sources) const {
+    if constexpr (Space::periodic)
+      return sources.one_image && tree_.link[cell].count > block && tree_.shape[cell].r > wide_part * space_.cut_off;
+    return false;
+  }
+  static constexpr double wide_part = 0.4;
+
+  /// Those of the sources of other leaves that are within the cut-off radius of the box around the particles first …
+  /// end − 1 of a leaf, whether these ask or not.
+  HWY_INLINE NearSources within_reach(std::uint32_t cell, std::uint32_t first, std::uint32_t end,
+                                      const NearSources& all) {
+    const typename P::Tag tag;
+    const std::uint32_t leaf = tree_.link[cell].first;
+    const T* const from[3] = {tree_.x + leaf, tree_.y + leaf, tree_.z + leaf};
+    P low[3], high[3];
+    for (int a = 0; a < 3; ++a) {
+      const auto [least, most] = std::minmax_element(from[a] + first, from[a] + end);
+      low[a] = P(*least), high[a] = P(*most);
+    }
+    const P last(farthest(0.0, true)), nothing(T(0));
+    NearSources to = room_for(all.count, some_);
+    to.own = all.own, to.one_image = true;
+    std::copy_n(all.x, all.own, to.x), std::copy_n(all.y, all.own, to.y), std::copy_n(all.z, all.own, to.z);
+    std::copy_n(all.mass, all.own, to.mass);
+    if (tree_.softening) std::copy_n(all.softening, all.own, to.softening);
+    std::size_t at = all.own;
+    for (std::size_t j = all.own; j < all.count; j += lanes) {
+      const Vec3<P> x{P::load(all.x + j), P::load(all.y + j), P::load(all.z + j)};
+      const auto off = [&](P value, int a)
+                           HWY_ATTR { return larger(larger(low[a] - value, value - high[a]), nothing); };
+      const auto inside =
+          hn::Le(softened_square(Vec3<P>{off(x.x, 0), off(x.y, 1), off(x.z, 2)}, nothing).raw, last.raw);
+      const P softening = tree_.softening ? P::load(all.softening + j) : nothing;
+      put({x, P::load(all.mass + j), softening}, inside, hn::AllTrue(tag, inside), lanes, to, at);
+    }
+    fill_up(cell, to, at);
+    to.count = at;
+    return to;
+  }
+
+  /// Room for so many sources.
+  static NearSources room_for(std::size_t count, Scratch<T>& scratch) {
+    const std::size_t stride = (count + 3 * lanes + 15) / 16 * 16;
+    T* const memory = scratch.reserve(5 * stride);
+    return {memory, memory + stride, memory + 2 * stride, memory + 3 * stride, memory + 4 * stride, 0, 0, true};
+  }
+  /// Up to a whole pack: without mass, and not where a target is.
+  void fill_up(std::uint32_t cell, const NearSources& to, std::size_t& at) const {
+    for (; at % lanes != 0; ++at)
+      to.x[at] = T(4) * tree_.scale[cell], to.y[at] = to.z[at] = to.mass[at] = to.softening[at] = 0;
+  }
+
   /// Whether no image but the nearest one of a source reaches into the cut-off radius.
   bool has_one_image(const CellShape& s, const CellShape& t) const {
     if constexpr (Space::periodic) {
@@ -95,51 +176,64 @@ class NearSum {
     return true;
   }
 
-  /// The square of the distance from a leaf's centre from which on a particle acts on none of the leaf; `alone`: it has
+  /// The square of the distance from a sphere's centre from which on a particle acts on nothing in it; `alone`: it has
   /// one image that might.
-  T farthest(const CellShape& t, bool alone) const {
+  T farthest(double radius, bool alone) const {
     if constexpr (Space::periodic) {
-      const double reach = (t.r + space_.cut_off) * 1.00001;  // whatever the rounding
+      const double reach = (radius + space_.cut_off) * 1.00001;  // whatever the rounding
       if (alone) return static_cast<T>(reach * reach);
     }
     return std::numeric_limits<T>::max();
   }
 
-  /// Takes those of the first particles of a leaf, as many as fill whole packs, whose square of the distance is at most
-  /// `last`; returns how many it has looked at.
+  struct SourcePack {
+    Vec3<P> x;
+    P mass, softening;
+  };
+  /// Adds those of a pack that are `inside`; all: that are the first `count` ones, which is quicker.
+  template <class Mask>
+  HWY_INLINE void put(const SourcePack& pack, Mask inside, bool all, std::size_t count, const NearSources& to,
+                      std::size_t& at) const {
+    const typename P::Tag tag;
+    const auto store = [&](P values, T* into) HWY_ATTR {
+      if (all)
+        hn::StoreU(values.raw, tag, into + at);
+      else
+        count = hn::CompressStore(values.raw, inside, tag, into + at);
+    };
+    store(pack.x.x, to.x), store(pack.x.y, to.y), store(pack.x.z, to.z), store(pack.mass, to.mass);
+    if (tree_.softening) store(pack.softening, to.softening);
+    at += count;
+  }
+
+  /// Takes those of the first particles of a leaf whose square of the distance is at most `last`; returns how many it
+  /// has looked at: as many as fill whole packs, or all where a part of a pack can be loaded.
   HWY_INLINE std::uint32_t take_packs(const CellLink& link, const Vec3<T>& away, T last, const T* softening,
                                       const NearSources& to, std::size_t& at) const {
     const typename P::Tag tag;
+    constexpr bool whole = HWY_MEM_OPS_MIGHT_FAULT != 0;
     std::uint32_t k = 0;
-    for (; k + lanes <= link.count; k += lanes) {
+    for (; whole ? k + lanes <= link.count : k < link.count; k += lanes) {
       const std::uint32_t i = link.first + k;
-      const auto from = [&](const T* values) HWY_ATTR { return P(hn::LoadU(tag, values + i)); };
+      const auto filled = hn::FirstN(tag, link.count - k);
+      const auto from = [&](const T* values) HWY_ATTR {
+        if constexpr (whole) return P(hn::LoadU(tag, values + i));
+        return P(hn::MaskedLoad(filled, tag, values + i));
+      };
       const Vec3<P> x{from(tree_.x) + P(away.x), from(tree_.y) + P(away.y), from(tree_.z) + P(away.z)};
       const auto inside = hn::Le(softened_square(x, P(T(0))).raw, P(last).raw);
-      const std::size_t count = hn::CompressStore(x.x.raw, inside, tag, to.x + at);
-      hn::CompressStore(x.y.raw, inside, tag, to.y + at);
-      hn::CompressStore(x.z.raw, inside, tag, to.z + at);
-      hn::CompressStore(from(tree_.mass).raw, inside, tag, to.mass + at);
-      if (softening) hn::CompressStore(from(softening).raw, inside, tag, to.softening + at);
-      at += count;
+      put({x, from(tree_.mass), softening ? from(softening) : P(T(0))}, hn::And(filled, inside),
+          hn::AllTrue(tag, hn::Or(inside, hn::Not(filled))), std::min<std::size_t>(lanes, link.count - k), to, at);
     }
-    return k;
+    return std::min(k, link.count);
   }
 
-  NearSources gather(std::uint32_t cell, const std::vector<std::uint32_t>& near) {
+  NearSources gather(std::uint32_t cell, const CellList& near) {
     std::size_t room = 0;
     for (std::uint32_t s : near) room += tree_.link[s].count;
-    room += 2 * lanes;
-    const std::size_t stride = (room + lanes + 15) / 16 * 16;
-    T* const memory = sources_.reserve(5 * stride);
-    NearSources to{memory, memory + stride, memory + 2 * stride, memory + 3 * stride, memory + 4 * stride, 0, 0, true};
+    NearSources to = room_for(room, sources_);
     const T* const softening = tree_.softening;
     std::size_t at = 0;
-    const auto pad = [&] {
-      // Without mass, and not where a target is.
-      for (; at % lanes != 0; ++at)
-        to.x[at] = T(4) * tree_.scale[cell], to.y[at] = to.z[at] = to.mass[at] = to.softening[at] = 0;
-    };
     const auto take = [&](std::uint32_t source) HWY_ATTR {
       const CellLink& link = tree_.link[source];
       const CellShape &s = tree_.shape[source], &t = tree_.shape[cell];
@@ -149,7 +243,7 @@ class NearSum {
       const bool alone = has_one_image(s, t);
       to.one_image = to.one_image && alone;
       std::uint32_t k = 0;
-      if constexpr (Space::periodic) k = take_packs(link, {dx, dy, dz}, farthest(t, alone), softening, to, at);
+      if constexpr (Space::periodic) k = take_packs(link, {dx, dy, dz}, farthest(t.r, alone), softening, to, at);
       for (; k < link.count; ++k, ++at) {
         const std::uint32_t i = link.first + k;
         to.x[at] = tree_.x[i] + dx, to.y[at] = tree_.y[i] + dy, to.z[at] = tree_.z[i] + dz;
@@ -159,11 +253,11 @@ class NearSum {
     };
     for (std::uint32_t s : near)
       if (s == cell) take(s);
-    pad();
+    fill_up(cell, to, at);
     to.own = at;
     for (std::uint32_t s : near)
       if (s != cell) take(s);
-    pad();
+    fill_up(cell, to, at);
     to.count = at;
     return to;
   }
@@ -201,6 +295,19 @@ class NearSum {
     Vec3<P> d[group];
     P square[group];  // of d, where Space::periodic
   };
+
+  /// Law::start() where the square of d is known.
+  template <class Law>
+  static HWY_INLINE auto start_from(const Vec3<P>& d, P square, P softening) {
+    if constexpr (std::is_same_v<Law, RoughPlummerLaw>) {
+      const P softened = square + softening;
+      return RoughPlummerLaw::Distance<P>{softened, rough_rsqrt(softened)};
+    } else if constexpr (std::is_same_v<Law, PlummerLaw>) {
+      return rsqrt(square + softening);
+    } else {
+      return Law::start(d, softening);
+    }
+  }
 
   /// A LongRangePair whose polynomials are known.
   struct KnownLongRange {
@@ -278,7 +385,10 @@ class NearSum {
       for (std::uint32_t g = 0; g < group; ++g) {
         P m = mass, pair_softening = same_epsilon2;
         if constexpr (by_particle) pair_softening = Law::joint(softening[g], P::load(sources.softening + j));
-        auto distance = Law::start(seen.d[g], pair_softening);
+        auto distance = [&]() HWY_ATTR {
+          if constexpr (Space::periodic) return start_from<Law>(seen.d[g], seen.square[g], pair_softening);
+          return Law::start(seen.d[g], pair_softening);
+        }();
         if constexpr (decltype(mask)::value) {
           const auto zero = [&](P value) HWY_ATTR { return where_equal(place, own[g], P(T(0)), value); };
           Law::leave_out(zero, distance, m);
@@ -307,6 +417,6 @@ class NearSum {
   const Space& space_;
   const ActiveSet& active_;
   const bool counts_;
-  Scratch<T> sources_;
+  Scratch<T> sources_, some_;
   std::uint64_t left_out_ = 0;  // pairs, for being beyond the cut-off radius
 };

@@ -1,0 +1,90 @@
+// Lists of cells and what a walk looks at of them, a pack of cells at a time. No include guard: part of tree/walk.inl.
+
+using ShapePack = Pack<double>;
+/// Numbers of cells, as many as a pack has doubles.
+using CellNumbers = hn::Rebind<std::uint32_t, ShapePack::Tag>;
+inline constexpr std::size_t cells_at_once = ShapePack::size;
+
+template <class Mask>
+HWY_INLINE unsigned bits_of(Mask mask) {
+  std::uint8_t bits[8] = {};
+  hn::StoreMaskBits(ShapePack::Tag(), mask, bits);
+  return bits[0];
+}
+HWY_INLINE unsigned at_most(ShapePack left, ShapePack right) { return bits_of(hn::Le(left.raw, right.raw)); }
+
+/// body(lane) for the bits that are set.
+template <class Body>
+HWY_INLINE void each_bit(unsigned bits, const Body& body) {
+  for (; bits != 0; bits &= bits - 1) body(static_cast<unsigned>(__builtin_ctz(bits)));
+}
+
+/// A list of cells that some of a pack are added to at once.
+class CellList {
+ public:
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  const std::uint32_t* data() const { return memory_.data(); }
+  const std::uint32_t* begin() const { return data(); }
+  const std::uint32_t* end() const { return data() + size_; }
+  std::uint32_t operator[](std::size_t k) const { return memory_[k]; }
+  void clear() { size_ = 0; }
+  /// The first `size` of them.
+  void cut(std::size_t size) { size_ = size; }
+  void take(const std::uint32_t* cells, std::size_t count) {
+    size_ = 0;
+    room(count);
+    std::copy_n(cells, count, memory_.data());
+    size_ = count;
+  }
+  void add(std::uint32_t cell) {
+    room(1);
+    memory_[size_++] = cell;
+  }
+  /// Those of the pack at `cells` whose bit is set, in their order.
+  HWY_INLINE void add(const std::uint32_t* cells, unsigned bits) {
+    if (bits == 0) return;
+    room(cells_at_once);
+    const CellNumbers tag;
+    const std::uint8_t bytes[8] = {static_cast<std::uint8_t>(bits)};
+    size_ += hn::CompressStore(hn::LoadU(tag, cells), hn::LoadMaskBits(tag, bytes), tag, memory_.data() + size_);
+  }
+
+ private:
+  void room(std::size_t more) {
+    if (memory_.size() < size_ + more) memory_.resize(2 * (size_ + more) + 64);
+  }
+  std::vector<std::uint32_t> memory_;
+  std::size_t size_ = 0;
+};
+
+/// Field `at` of the shapes of some cells, one per lane.
+struct ShapeGather {
+  using D = ShapePack;
+  using Index = hn::RebindToSigned<D::Tag>;
+  static_assert(sizeof(CellShape) == 8 * sizeof(double));
+  const double* base;
+  hn::Vec<Index> place;
+
+  HWY_INLINE ShapeGather(const CellShape* shapes, const std::uint32_t* cells) : base(&shapes->x) {
+    const hn::Rebind<std::uint64_t, D::Tag> wide;
+    place = hn::BitCast(Index(), hn::ShiftLeft<3>(hn::PromoteTo(wide, hn::LoadU(CellNumbers(), cells))));
+  }
+  HWY_INLINE D operator()(int field) const { return D(hn::GatherIndex(D::Tag(), base + field, place)); }
+};
+
+/// What the links of some cells say, bit by bit.
+struct LinkBits {
+  unsigned leaf = 0;
+  unsigned many = 0;  // at least point_capacity particles
+  unsigned elsewhere = 0;
+
+  HWY_INLINE LinkBits(const CellLink* links, const std::uint32_t* cells) {
+    for (unsigned lane = 0; lane < cells_at_once; ++lane) {
+      const CellLink& link = links[cells[lane]];
+      leaf |= unsigned{link.children == 0} << lane;
+      many |= unsigned{link.count >= point_capacity} << lane;
+      elsewhere |= unsigned{link.is_elsewhere()} << lane;
+    }
+  }
+};
