@@ -179,6 +179,7 @@ void SpreadOctree<T>::begin_domain() {
   here_ = count_;
   mark_own_cells();
   work_.assign(own_end_, 0);
+  partners_ = {};
   walks_ = 0, times_ = 1;
 }
 

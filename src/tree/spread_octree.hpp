@@ -83,6 +83,16 @@ class SpreadOctree : public OctreeCpu<T> {
     std::uint32_t children, reply_bytes;
   };
   using MissingCells = std::vector<Search::Missing>;
+  /// Ranks that this one has asked for branches, and those that have asked it, by rank: others need not be told that
+  /// they are asked for nothing.
+  struct Partners {
+    std::vector<std::uint8_t> asked, asking;
+    /// Whether all that are asked for bytes are among them.
+    bool know(const std::vector<std::size_t>& bytes) const;
+    /// Tells every rank how many bytes it is asked for, or those that have been asked before.
+    void meet(Communicator& ranks, const std::vector<std::size_t>& out, std::vector<std::size_t>& in);
+    void tell(Communicator& ranks, const std::vector<std::size_t>& out, std::vector<std::size_t>& in) const;
+  };
 
   template <class Real>
   std::optional<double> find_common_frame(const Points<Real>& kept, std::int64_t total, Frame& frame) const;
@@ -129,6 +139,7 @@ class SpreadOctree : public OctreeCpu<T> {
   std::uint32_t top_cells_ = 0, own_end_ = 0;  // top cells, then own ones, then foreign ones
   std::int64_t here_ = 0;                      // particles, foreign ones included
   std::vector<Origin> origin_;                 // of the top cells, then of the foreign ones
+  Partners partners_;                          // since the last build
   std::vector<std::uint8_t> own_cell_;         // whether it holds particles of this domain; of top and own cells
   std::vector<std::uint8_t> foreign_;          // whether it holds any others
   std::vector<std::uint8_t> asking_particle_, asking_cell_;
