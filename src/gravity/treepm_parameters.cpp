@@ -24,14 +24,15 @@ struct Calibration {
   double cut_off[2];  // r_c in units of r_s
   double spacing[2];  // the mean distance of particles in cells
   double tree[2];     // accuracy of the tree's opening over that of the whole
+  int order;          // of expansions; 0: the tree's for its accuracy
 };
-constexpr Calibration in_a_box[] = {{1e-2, 1e-3, Assignment::pcs, {0.8, 1.15}, {4.6, 5.8}, {2.0, 2.0}, {0.5, 0.4}},
-                                    {1e-3, 1e-5, Assignment::pcs, {1.15, 3.8}, {5.8, 8.0}, {2.0, 2.0}, {0.4, 0.4}}};
+constexpr Calibration in_a_box[] = {{1e-2, 1e-3, Assignment::pcs, {0.8, 1.15}, {4.6, 5.8}, {2.0, 2.0}, {0.5, 0.4}, 4},
+                                    {1e-3, 1e-5, Assignment::pcs, {1.15, 3.8}, {5.8, 8.0}, {2.0, 2.0}, {0.4, 0.4}, 0}};
 /// In open space forces do not cancel, transforms are twice as long along each axis, and most particles are near the
 /// middle.
 constexpr Calibration in_the_open[] = {
-    {1e-2, 1e-3, Assignment::pcs, {0.95, 1.15}, {4.8, 5.4}, {0.75, 0.75}, {0.5, 0.4}},
-    {1e-3, 1e-5, Assignment::pcs, {1.15, 3.4}, {5.4, 7.4}, {0.75, 0.75}, {0.4, 0.4}}};
+    {1e-2, 1e-3, Assignment::pcs, {0.95, 1.15}, {4.8, 5.4}, {0.75, 0.75}, {0.5, 0.4}, 0},
+    {1e-3, 1e-5, Assignment::pcs, {1.15, 3.4}, {5.4, 7.4}, {0.75, 0.75}, {0.4, 0.4}, 0}};
 
 /// Plummer's softening has no end: at a distance r it takes 3/2 (ε/r)² of the force away, and from the cut-off on that
 /// is left out. It is to stay this part of the accuracy.
@@ -142,6 +143,7 @@ TreePmParameters treepm_parameters(const SolverOptions& options, std::int64_t n,
                             to_text(found.cut_off), to_text(accuracy), to_text(found.cut_off / least)));
   TreeOptions tree = options.tree;
   tree.accuracy = std::clamp(accuracy * between(row.tree, part), 1e-5, 1e-2);
+  if (tree.order == 0) tree.order = row.order;
   found.opening = tree_opening(tree, options.softening);
   return found;
 }

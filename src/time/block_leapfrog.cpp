@@ -30,7 +30,7 @@ using physics::deepest_level;
 
 /// Where fewer than one of so many particles are active, what the solver prepared for an earlier step is brought up to
 /// date rather than made anew. A rule that looks at the state only: a resumed run does the same.
-constexpr std::int64_t update_below = 8;
+constexpr std::int64_t update_below = 4;
 
 template <class Real>
 std::unique_ptr<BlockLoops<Real>> make_loops(const Device& device) {
