@@ -4,6 +4,8 @@ using ShapePack = Pack<double>;
 /// Numbers of cells, as many as a pack has doubles.
 using CellNumbers = hn::Rebind<std::uint32_t, ShapePack::Tag>;
 inline constexpr std::size_t cells_at_once = ShapePack::size;
+/// Whether some of a pack are stored together by one instruction.
+inline constexpr bool compresses_at_once = HWY_TARGET == HWY_AVX3;
 
 template <class Mask>
 HWY_INLINE unsigned bits_of(Mask mask) {
@@ -44,6 +46,7 @@ class CellList {
   /// Those of the pack at `cells` whose bit is set, in their order.
   HWY_INLINE void add(const std::uint32_t* cells, unsigned bits) {
     if (bits == 0) return;
+    if constexpr (!compresses_at_once) return each_bit(bits, [&](unsigned lane) { add(cells[lane]); });
     room(cells_at_once);
     const CellNumbers tag;
     const std::uint8_t bytes[8] = {static_cast<std::uint8_t>(bits)};

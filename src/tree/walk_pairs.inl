@@ -112,9 +112,10 @@ class NearSum {
     return {looked, looked - std::exchange(left_out_, 0)};
   }
 
-  /// Whether the leaf is so wide that parts of it have far fewer sources within the cut-off radius than the whole.
+  /// Whether the leaf is so wide that parts of it have far fewer sources within the cut-off radius than the whole, and
+  /// they are found quickly.
   bool is_wide(std::uint32_t cell, const NearSources& sources) const {
-    if constexpr (Space::periodic)
+    if constexpr (Space::periodic && compresses_at_once)
       return sources.one_image && tree_.link[cell].count > block && tree_.shape[cell].r > wide_part * space_.cut_off;
     return false;
   }
