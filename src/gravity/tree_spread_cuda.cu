@@ -9,7 +9,7 @@
 #include "device/launch.cuh"
 #include "device/stage_clock.hpp"
 #include "gravity/for_precision.hpp"
-#include "gravity/spread_failure.hpp"
+#include "gravity/spread_targets_cuda.cuh"
 #include "gravity/tree.hpp"
 #include "gravity/tree_targets_cuda.cuh"
 #include "tree/spread_octree_cuda.cuh"
@@ -62,9 +62,6 @@ class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::Stat
     throw Error(ErrorKind::input, this->info().name + ": gives no neighbour lists; use the direct solver");
   }
 
-  // Steps of evaluate(). Public, for nvcc allows no device lambda in a private function.
-  void list_targets(const Targets& targets);
-
  private:
   std::unique_ptr<tree::TreeDomains<State>> make_domains() const {
     return std::make_unique<tree::TreeDomains<State>>(device_, ranks_);
@@ -77,7 +74,6 @@ class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::Stat
   void take(const Sources<State>& sources, bool moved);
   bool refresh(const tree::Points<State>& kept);
   std::int64_t serve(const tree::ServedCells& cells, unsigned want, const std::array<State*, 4>& answers);
-  void check(std::int64_t failed);
 
   SolverOptions options_;
   Softening softening_;  // now
@@ -92,10 +88,8 @@ class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::Stat
   Sources<State> sources_;
   bool with_species_ = false, with_id_ = false;
   std::int64_t total_ = 0;  // particles on all ranks
-  DeviceRouting asking_;    // between targets and those who answer them, where not all particles ask
-  Buffer<std::byte> work_;
+  AskingTargets asking_;
   Buffer<State> answer_[4];  // of those that ask, where not all do
-  Buffer<std::uint32_t> asked_, asking_number_;
 };
 
 template <Precision precision>
@@ -147,25 +141,6 @@ std::int64_t TreeSpreadCuda<precision>::serve(const tree::ServedCells& cells, un
   return failed;
 }
 
-/// Who works on the targets, and their numbers there.
-template <Precision precision>
-void TreeSpreadCuda<precision>::list_targets(const Targets& targets) {
-  Arena arena(device_);
-  arena.room(work_, asking_.work_bytes(targets.count));
-  arena.room(asking_number_, targets.count);
-  const auto list = asking_.listing(targets.count, work_.data());
-  cuda::launch("tree targets", targets.count, device_.stream(),
-               [targets, list, owner_of = domains_->owner_of(), number_of = domains_->number_of(),
-                number = asking_number_.data()] __device__(std::int64_t t) {
-                 const std::int64_t i = targets.index ? targets.index[t] : targets.first + t;
-                 list.rank[t] = owner_of[i], list.particle[t] = static_cast<std::uint32_t>(t);
-                 number[t] = number_of[i];
-               });
-  asking_.plan(targets.count, work_.data());
-  arena.room(asked_, asking_.arriving());
-  asking_.template there<std::uint32_t, 1>({asking_number_.data()}, {asked_.data()});
-}
-
 template <Precision precision>
 void TreeSpreadCuda<precision>::evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) {
   check_tree_wants(want);
@@ -178,9 +153,9 @@ void TreeSpreadCuda<precision>::evaluate(const Targets& targets, unsigned want, 
   tree::ServedCells cells = tree_.own();
   std::int64_t count = 0;
   if (!all) {
-    list_targets(targets);
-    count = asking_.arriving();
-    cells = tree_.asking(asked_.data(), count);
+    asking_.list(targets, domains_->owner_of(), domains_->number_of());
+    count = asking_.asked();
+    cells = tree_.asking(asking_.numbers(), count);
   }
   clock_->begin("walk");
   const std::array<State*, 4> to{forces.ax, forces.ay, forces.az, forces.potential};
@@ -190,36 +165,17 @@ void TreeSpreadCuda<precision>::evaluate(const Targets& targets, unsigned want, 
     Arena(device_).room(answer_[f], count, count / 16);
     answers[f] = answer_[f].data();
   }
-  check(serve(cells, want, answers));
+  check_spread_forces(
+      *ranks_, device_, serve(cells, want, answers), tree_.count(), [&] { return places(); }, sources_, options_);
   const auto give_back = [&]<std::size_t fields>(const std::array<const State*, fields>& from,
                                                  const std::array<State*, fields>& kept) {
-    all ? domains_->give_back(from, kept) : asking_.template back<State, fields>(from, kept);
+    all ? domains_->give_back(from, kept) : asking_.way().template back<State, fields>(from, kept);
   };
   if (want & want_acceleration)
     give_back(std::array<const State*, 3>{answers[0], answers[1], answers[2]},
               std::array<State*, 3>{to[0], to[1], to[2]});
   if (want & want_potential) give_back(std::array<const State*, 1>{answers[3]}, std::array<State*, 1>{to[3]});
   clock_->end();
-}
-
-/// Says why a force is not a number, on all ranks. `failed`: the number of a particle here, or how many there are.
-template <Precision precision>
-void TreeSpreadCuda<precision>::check(std::int64_t failed) {
-  std::int64_t any = failed < tree_.count() ? 1 : 0;
-  ranks_->all_reduce(&any, 1, Reduction::maximum);
-  if (!any) return;
-  const auto own = places();
-  std::int64_t place = std::numeric_limits<std::int64_t>::max();
-  if (failed < tree_.count()) place = own[static_cast<std::size_t>(failed)];
-  const auto x = tree::on_host(device_, sources_.x, sources_.count),
-             y = tree::on_host(device_, sources_.y, sources_.count),
-             z = tree::on_host(device_, sources_.z, sources_.count);
-  const auto species = tree::on_host(device_, sources_.species, sources_.count);
-  Sources<State> kept;
-  kept.count = sources_.count;
-  kept.x = x.data(), kept.y = y.data(), kept.z = z.data();
-  kept.species = species.empty() ? nullptr : species.data();
-  spread_tree_failure(*ranks_, place, kept, options_);
 }
 
 template <Precision precision>

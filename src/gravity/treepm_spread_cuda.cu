@@ -11,7 +11,7 @@
 #include "device/launch.cuh"
 #include "gravity/for_precision.hpp"
 #include "gravity/mesh.hpp"
-#include "gravity/spread_failure.hpp"
+#include "gravity/spread_targets_cuda.cuh"
 #include "gravity/tree_solver.hpp"
 #include "gravity/tree_targets_cuda.cuh"
 #include "gravity/treepm.hpp"
@@ -74,7 +74,6 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
   // Steps of evaluate(). Public, for nvcc allows no device lambda in a private function.
   void complete(const Targets& targets, unsigned want, const Forces<State>& forces,
                 const std::array<const double*, 4>& short_range);
-  void list_targets(const Targets& targets);
   void number_asked(const std::uint32_t* numbers, std::int64_t count);
 
  private:
@@ -109,12 +108,11 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
   tree::ShortRangeBox<Pair> walk_box_;    // for the walk
   tree::ShortRangeBox<float> rough_box_;  // for the estimate of accelerations
   std::unique_ptr<tree::ForestDomains<State>> domains_, aside_;
-  DeviceRouting asking_;  // between targets and those who answer them, where not all particles ask
-  Buffer<std::byte> mesh_memory_, work_;
+  AskingTargets asking_;
+  Buffer<std::byte> mesh_memory_;
   Buffer<State> long_range_[3], rest_[3];
   Buffer<float> group_rest_[3];
   Buffer<double> answer_[4], kept_answer_[4];
-  Buffer<std::uint32_t> asked_, asking_number_;
   Buffer<std::int64_t> asked_index_;
 };
 
@@ -264,23 +262,6 @@ void TreePmSpreadCuda<precision>::complete(const Targets& targets, unsigned want
                });
 }
 
-/// Who works on the targets, and their numbers there.
-template <Precision precision>
-void TreePmSpreadCuda<precision>::list_targets(const Targets& targets) {
-  Arena arena(device_);
-  arena.room(work_, asking_.work_bytes(targets.count));
-  arena.room(asking_number_, targets.count);
-  const auto list = asking_.listing(targets.count, work_.data());
-  cuda::launch("treepm targets", targets.count, device_.stream(),
-               [targets, list, owner_of = domains_->owner_of(), number_of = domains_->number_of(),
-                number = asking_number_.data()] __device__(std::int64_t t) {
-                 const std::int64_t i = targets.index ? targets.index[t] : targets.first + t;
-                 list.rank[t] = owner_of[i], list.particle[t] = static_cast<std::uint32_t>(t);
-                 number[t] = number_of[i];
-               });
-  asking_.plan(targets.count, work_.data());
-}
-
 template <Precision precision>
 void TreePmSpreadCuda<precision>::number_asked(const std::uint32_t* numbers, std::int64_t count) {
   Arena(device_).room(asked_index_, count);
@@ -301,12 +282,9 @@ void TreePmSpreadCuda<precision>::evaluate(const Targets& targets, unsigned want
   Arena arena(device_);
   Targets own{nullptr, domains_->own(), domains_->own()};
   if (!all) {
-    list_targets(targets);
-    const std::int64_t asked = asking_.arriving();
-    arena.room(asked_, asked);
-    asking_.template there<std::uint32_t, 1>({asking_number_.data()}, {asked_.data()});
-    number_asked(asked_.data(), asked);
-    own = {asked_index_.data(), asked, asked};
+    asking_.list(targets, domains_->owner_of(), domains_->number_of());
+    number_asked(asking_.numbers(), asking_.asked());
+    own = {asked_index_.data(), asking_.asked(), asking_.asked()};
   }
   std::array<double*, 4> answers{}, kept{};
   std::array<const double*, 4> came_back{};
@@ -320,36 +298,21 @@ void TreePmSpreadCuda<precision>::evaluate(const Targets& targets, unsigned want
   check(failed);
   const std::array<const double*, 3> found{answers[0], answers[1], answers[2]};
   const std::array<double*, 3> back{kept[0], kept[1], kept[2]};
-  if (want & want_acceleration) all ? domains_->give_back(found, back) : asking_.back(found, back);
+  if (want & want_acceleration) all ? domains_->give_back(found, back) : asking_.way().back(found, back);
   if (want & want_potential) {
     if (all)
       domains_->give_back(answers[3], kept[3]);
     else
-      asking_.template back<double, 1>({answers[3]}, {kept[3]});
+      asking_.way().template back<double, 1>({answers[3]}, {kept[3]});
   }
   complete(targets, want, forces, came_back);
   clock_->end();
 }
 
-/// Says why a force is not a number, on all ranks. `failed`: the number of a particle here, or how many there are.
 template <Precision precision>
 void TreePmSpreadCuda<precision>::check(std::int64_t failed) {
-  std::int64_t any = failed < tree_.count() ? 1 : 0;
-  ranks_->all_reduce(&any, 1, Reduction::maximum);
-  if (!any) return;
-  const Shares shares{total_, ranks_->size()};
-  const auto places = domains_->bring_places(shares.first(ranks_->rank()));
-  std::int64_t place = std::numeric_limits<std::int64_t>::max();
-  if (failed < tree_.count()) place = places[static_cast<std::size_t>(failed)];
-  const auto x = tree::on_host(device_, sources_.x, sources_.count),
-             y = tree::on_host(device_, sources_.y, sources_.count),
-             z = tree::on_host(device_, sources_.z, sources_.count);
-  const auto species = tree::on_host(device_, sources_.species, sources_.count);
-  Sources<State> kept;
-  kept.count = sources_.count;
-  kept.x = x.data(), kept.y = y.data(), kept.z = z.data();
-  kept.species = species.empty() ? nullptr : species.data();
-  spread_tree_failure(*ranks_, place, kept, options_);
+  const auto places = [&] { return domains_->bring_places(Shares{total_, ranks_->size()}.first(ranks_->rank())); };
+  check_spread_forces(*ranks_, device_, failed, tree_.count(), places, sources_, options_);
 }
 
 template <Precision precision>

@@ -8,6 +8,7 @@
 
 #include "comm/shares.hpp"
 #include "device/launch.cuh"
+#include "domain/arrived_places.hpp"
 
 namespace pergola::tree {
 
@@ -181,12 +182,7 @@ Points<Real> ForestDomains<Real>::bring(const Points<Real>& kept, bool with_spec
 template <class Real>
 std::vector<std::uint32_t> ForestDomains<Real>::bring_places(std::int64_t first) {
   device_.make_current();
-  std::vector<std::uint32_t> places(static_cast<std::size_t>(kept_));
-  std::iota(places.begin(), places.end(), static_cast<std::uint32_t>(first));
-  const Buffer<std::uint32_t> kept(device_, places);
-  Buffer<std::uint32_t> arrived(device_, own());
-  own_.template there<std::uint32_t, 1>({kept.data()}, {arrived.data()});
-  return arrived.to_host();
+  return arrived_places(device_, own_, first);
 }
 
 namespace {

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <cub/device/device_radix_sort.cuh>
 #include <limits>
-#include <numeric>
 
 #include "base/error.hpp"
 #include "comm/shares.hpp"
 #include "device/launch.cuh"
+#include "domain/arrived_places.hpp"
 #include "tree/frame_cuda.cuh"
 #include "tree/split.hpp"
 
@@ -328,12 +328,7 @@ Points<Real> TreeDomains<Real>::bring(const Points<Real>& kept, bool with_specie
 template <class Real>
 std::vector<std::uint32_t> TreeDomains<Real>::bring_places(std::int64_t first) {
   device_.make_current();
-  std::vector<std::uint32_t> places(static_cast<std::size_t>(kept_));
-  std::iota(places.begin(), places.end(), static_cast<std::uint32_t>(first));
-  const Buffer<std::uint32_t> kept(device_, places);
-  Buffer<std::uint32_t> arrived(device_, own());
-  own_.template there<std::uint32_t, 1>({kept.data()}, {arrived.data()});
-  return arrived.to_host();
+  return arrived_places(device_, own_, first);
 }
 
 template class TreeDomains<float>;
