@@ -3,7 +3,8 @@
 # every test, then the unit tests under the address and undefined-behaviour sanitizers and under the thread sanitizer, and
 # says which were skipped and why.  scripts/test.sh [--no-sanitizers]
 # PERGOLA_CUDA_ARCHITECTURES in the environment: the GPUs that CUDA code is compiled for (default: CMakeLists.txt's).
-# PERGOLA_TEST_MINUTES: after so many minutes the thread sanitizer, which comes last, is not begun.
+# PERGOLA_TEST_MINUTES: after so many minutes the thread sanitizer, which comes last, is not begun, and after three quarters
+# of them the other sanitizers are not.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 sanitizers=yes
@@ -15,6 +16,11 @@ for argument in "$@"; do
 done
 began=$SECONDS
 stage() { printf '\n== %s (%d:%02d)\n' "$1" $(((SECONDS - began) / 60)) $(((SECONDS - began) % 60)); }
+
+late() { # part of PERGOLA_TEST_MINUTES in percent, what is not begun then
+  [ -n "${PERGOLA_TEST_MINUTES:-}" ] && [ $((100 * (SECONDS - began))) -gt $((60 * $1 * PERGOLA_TEST_MINUTES)) ] || return 1
+  stage "skipped: $2: this machine is slow, and $(((SECONDS - began) / 60)) minutes have passed"
+}
 
 # Tests of several ranks run as root and on fewer cores than ranks where that is all there is.
 # PMIX_MCA_gds: see docs/cluster.md.
@@ -53,7 +59,7 @@ sanitize() { # preset, what it is, tests to leave out, then options of the sanit
   stage "unit tests: $name"
   (export "$@" && run_tests "build/$preset" -L unit -LE 'slow|gpu|cli' ${without:+-E "$without"})
 }
-if [ $sanitizers = yes ] && [ $status -eq 0 ]; then
+if [ $sanitizers = yes ] && [ $status -eq 0 ] && ! late 75 "address and undefined-behaviour sanitizers, damaged inputs"; then
   # HDF5 keeps memory until the process ends. Left out: tests of many particles on several ranks, whose loops others have.
   many='TreeOfManyParticles|OfAGlassHasTheBits|CountsWhatTheRunWillSend|TheSecondTreeIsCut|UniverseWithTreePmLeave'
   many+='|SpreadDirect\.(HasTheSums|ParticlesInOne|WhatTravels)|SpreadDirectSystem\.(HasTheBits|SofteningMayBeZero)'
@@ -61,15 +67,11 @@ if [ $sanitizers = yes ] && [ $status -eq 0 ]; then
   stage "damaged inputs for every reader: address and undefined-behaviour sanitizers"
   scripts/build.sh asan pergola_fuzz && (export ASAN_OPTIONS=detect_leaks=0 && run_tests build/asan -L fuzz) || status=$?
 fi
-if [ $sanitizers = yes ] && [ $status -eq 0 ]; then
-  if [ -n "${PERGOLA_TEST_MINUTES:-}" ] && [ $((SECONDS - began)) -gt $((60 * PERGOLA_TEST_MINUTES)) ]; then
-    stage "skipped: thread sanitizer: this machine is slow, and more than $PERGOLA_TEST_MINUTES minutes have passed"
-  else
-    # Left out: damaged files and configurations, which one thread reads, and tests that repeat loops of others at length.
-    repeated='Multigrid\.(VCycles|FullMulti|Isolated|Tolerance|ThePapers)|TreeOfManyParticles|InAPeriodicBox|PhaseSpaceIsBright'
-    repeated+='|ForceAudit(Measures|GoesOn)|Resumed(Block|Hermite|Leapfrog|Expanding|Run)|EverySession|AReportCardThatIs'
-    sanitize tsan "thread sanitizer" "bad_snapshot|config_|$repeated" TSAN_OPTIONS=halt_on_error=1 || status=$?
-  fi
+if [ $sanitizers = yes ] && [ $status -eq 0 ] && ! late 100 "thread sanitizer"; then
+  # Left out: damaged files and configurations, which one thread reads, and tests that repeat loops of others at length.
+  repeated='Multigrid\.(VCycles|FullMulti|Isolated|Tolerance|ThePapers)|TreeOfManyParticles|InAPeriodicBox|PhaseSpaceIsBright'
+  repeated+='|ForceAudit(Measures|GoesOn)|Resumed(Block|Hermite|Leapfrog|Expanding|Run)|EverySession|AReportCardThatIs'
+  sanitize tsan "thread sanitizer" "bad_snapshot|config_|$repeated" TSAN_OPTIONS=halt_on_error=1 || status=$?
 fi
 
 stage "$([ $status -eq 0 ] && echo 'all passed' || echo 'FAILED: see the summary above')"
