@@ -146,17 +146,8 @@ std::vector<std::string> SpreadDirectSystem::words_of_a_fall(int ranks) const {
     particles.y[k] = particles.z[k] = particles.vx[k] = particles.vy[k] = particles.vz[k] = 0;
   }
   particles.x[3] = 5, particles.x[8] = 5.01;
-  const RunConfig config = spread_config(here(hermite, {"gravity.softening=0", "run.precision=double"}));
-  std::vector<std::string> words(static_cast<std::size_t>(ranks));
-  run_on_thread_ranks(ranks, [&](Communicator& communicator) {
-    GravitySystem simulation(config, particles, 0, kept_elsewhere(communicator));
-    try {
-      simulation.run_until(0.5);
-    } catch (const Error& error) {
-      words[static_cast<std::size_t>(communicator.rank())] = error.what();
-    }
-  });
-  return words;
+  return words_of_ranks(ranks, spread_config(here(hermite, {"gravity.softening=0", "run.precision=double"})),
+                        particles);
 }
 
 TEST_P(SpreadDirectSystem, AParticleWhoseStepIsTooShortIsNamedByAllRanks) {

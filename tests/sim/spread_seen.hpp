@@ -88,6 +88,20 @@ inline std::vector<Seen> run_on(int ranks, const RunConfig& config, const Partic
   return seen;
 }
 
+/// What each of so many ranks says of the error that ends a run before 0.5; empty: nothing ends it.
+inline std::vector<std::string> words_of_ranks(int ranks, const RunConfig& config, const Particles& particles) {
+  std::vector<std::string> words(static_cast<std::size_t>(ranks));
+  run_on_thread_ranks(ranks, [&](Communicator& communicator) {
+    GravitySystem simulation(config, particles, 0, kept_elsewhere(communicator));
+    try {
+      simulation.run_until(0.5);
+    } catch (const Error& error) {
+      words[static_cast<std::size_t>(communicator.rank())] = error.what();
+    }
+  });
+  return words;
+}
+
 inline void expect_bits_of_one_rank(const Settings& settings, const Particles& particles,
                                     const std::vector<int>& numbers) {
   const RunConfig config = spread_config(settings);

@@ -93,17 +93,7 @@ std::vector<std::string> words_of_a_collision(int ranks, const Settings& setting
     particles.vx[k] = vx, particles.vy[k] = particles.vz[k] = 0;
   };
   put(20, 0.5 - 6.0 / 64, 0.5), put(150, 0.5 + 6.0 / 64, -0.5);
-  const RunConfig config = spread_config(settings);
-  std::vector<std::string> words(static_cast<std::size_t>(ranks));
-  run_on_thread_ranks(ranks, [&](Communicator& communicator) {
-    GravitySystem simulation(config, particles, 0, kept_elsewhere(communicator));
-    try {
-      simulation.run_until(0.5);
-    } catch (const Error& error) {
-      words[static_cast<std::size_t>(communicator.rank())] = error.what();
-    }
-  });
-  return words;
+  return words_of_ranks(ranks, spread_config(settings), particles);
 }
 
 TEST(WorkPlaces, WhatFailsThereIsToldAsOneRankTellsIt) {
