@@ -29,10 +29,21 @@ class DeviceRouting {
   /// All ranks make it together, each with the listing of all its particles in `work`. Those for a rank go in the order
   /// of the list. Waits for the device.
   void plan(std::int64_t count, void* work);
+  /// All that are kept here go as they stand, the first sent[0] of them to rank 0. All ranks make it together.
+  void plan_in_order(const std::vector<std::int64_t>& sent);
+  /// So many are kept here, and stay: they arrive as they stand.
+  void plan_to_stay(std::int64_t count);
+  /// From where `way` has brought particles, the k-th of them to places[k], to where they came from: there they arrive
+  /// in the order in which they were listed.
+  void plan_back(const DeviceRouting& way, const Buffer<std::uint32_t>& places);
+  /// The particles that stood at i stand at to[i] from now on.
+  void renumber(const std::uint32_t* to);
 
   /// Particles that are kept here, and those that arrive here, the ones of rank 0 first.
   std::int64_t kept() const { return kept_; }
   std::int64_t arriving() const { return arriving_; }
+  /// Of the kept ones, those that go to other ranks.
+  std::int64_t leaving() const { return listed_.empty() ? 0 : kept_ - listed_[messages_.own_rank()].count; }
   /// Of the device's memory, where that many particles are kept. The rooms of messages are of a size whatever the
   /// particles: where each rank sends each other one as many.
   std::int64_t own_bytes(std::int64_t particles) const {
@@ -75,6 +86,8 @@ class DeviceRouting {
     arena.room(self.begin_, static_cast<std::int64_t>(self.messages_.size()) + 1);
   }
   int rank_bits() const;
+  void make_room(std::int64_t particles);
+  void tell_counts(const std::vector<std::int64_t>& sent);
   void carry(const Fields& fields, std::size_t value_bytes, bool there);
   template <class Word>
   void carry_words(const Fields& fields, bool there);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "device/launch.cuh"
@@ -64,6 +65,11 @@ struct CarryListed {
   }
 };
 
+void number_in_order(const Device& device, std::uint32_t* to, std::int64_t count) {
+  cuda::launch("particles in order", count, device.stream(),
+               [to] __device__(std::int64_t k) { to[k] = static_cast<std::uint32_t>(k); });
+}
+
 }  // namespace
 
 DeviceRouting::DeviceRouting(const Device& device, std::shared_ptr<Communicator> ranks)
@@ -89,9 +95,7 @@ DeviceRouting::Listing DeviceRouting::listing(std::int64_t count, void* work) co
 void DeviceRouting::plan(std::int64_t count, void* work) {
   device_.make_current();
   const std::size_t size = messages_.size();
-  Arena arena(device_);
-  if (order_.size() < count) arena.room(order_, count, count / 16);
-  room(*this, arena, count);
+  make_room(count);
   std::vector<std::int64_t> begin(size + 1, 0);
   if (count > 0) {
     const RankSort sort{static_cast<std::uint32_t>(count), 0, rank_bits()};
@@ -104,18 +108,64 @@ void DeviceRouting::plan(std::int64_t count, void* work) {
                  FindBegins{memory.keys, count, begin_.data()});
     begin_.to_host(begin.data());
   }
-  std::vector<std::int64_t> sent(size), there(size);
+  std::vector<std::int64_t> sent(size);
   for (std::size_t r = 0; r < size; ++r) sent[r] = begin[r + 1] - begin[r];
+  tell_counts(sent);
+}
+
+void DeviceRouting::make_room(std::int64_t particles) {
+  Arena arena(device_);
+  if (order_.size() < particles) arena.room(order_, particles, particles / 16);
+  room(*this, arena, particles);
+}
+
+/// The list has so many for each rank, those for rank 0 first.
+void DeviceRouting::tell_counts(const std::vector<std::int64_t>& sent) {
+  const std::size_t size = messages_.size();
+  std::vector<std::int64_t> there(size);
   const std::vector<std::size_t> one(size, sizeof(std::int64_t));
   messages_.ranks().all_to_all(sent.data(), one, there.data(), one);
   listed_.assign(size, {}), arrivals_.assign(size, {});
-  arriving_ = 0, kept_ = count, longest_ = 0;
+  arriving_ = 0, kept_ = 0, longest_ = 0;
   for (std::size_t r = 0; r < size; ++r) {
-    listed_[r] = {begin[r], sent[r]};
+    listed_[r] = {std::exchange(kept_, kept_ + sent[r]), sent[r]};
     arrivals_[r] = {std::exchange(arriving_, arriving_ + there[r]), there[r]};
     if (r != messages_.own_rank()) longest_ = std::max(longest_, sent[r]);
   }
   messages_.ranks().all_reduce(&longest_, 1, Reduction::maximum);
+}
+
+void DeviceRouting::plan_in_order(const std::vector<std::int64_t>& sent) {
+  device_.make_current();
+  const std::int64_t count = std::accumulate(sent.begin(), sent.end(), std::int64_t{0});
+  make_room(count);
+  number_in_order(device_, order_.data(), count);
+  tell_counts(sent);
+}
+
+void DeviceRouting::plan_to_stay(std::int64_t count) {
+  device_.make_current();
+  make_room(count);
+  number_in_order(device_, order_.data(), count);
+  listed_.assign(messages_.size(), {}), arrivals_.assign(messages_.size(), {});
+  listed_[messages_.own_rank()] = arrivals_[messages_.own_rank()] = {0, count};
+  kept_ = arriving_ = count, longest_ = 0;
+}
+
+void DeviceRouting::plan_back(const DeviceRouting& way, const Buffer<std::uint32_t>& places) {
+  device_.make_current();
+  make_room(way.arriving_);
+  if (way.arriving_ > 0)
+    device_.memory().copy(order_.data(), places.data(),
+                          static_cast<std::size_t>(way.arriving_) * sizeof(std::uint32_t));
+  listed_ = way.arrivals_, arrivals_ = way.listed_;
+  kept_ = way.arriving_, arriving_ = way.kept_, longest_ = way.longest_;
+}
+
+void DeviceRouting::renumber(const std::uint32_t* to) {
+  device_.make_current();
+  cuda::launch("particles by number", kept_, device_.stream(),
+               [order = order_.data(), to] __device__(std::int64_t k) { order[k] = to[order[k]]; });
 }
 
 /// Values that go to each rank, and come from it, in one of several rounds: a message for each rank, its fields one

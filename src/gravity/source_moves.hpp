@@ -1,25 +1,31 @@
 #pragma once
 #include <cstdint>
-#include <vector>
 
+#include "device/buffer.hpp"
+#include "domain/device_routing.hpp"
 #include "domain/routing.hpp"
 
 namespace pergola {
 
 /// What solvers of spread particles are that work on them on other ranks than those that have them: the sources may go
-/// there for good, and come back. All ranks make all calls but way().
-class SourceMoves {
+/// there for good, and come back. Way: Routing, or DeviceRouting of sources on GPUs. All ranks make all calls but
+/// way().
+template <class Way>
+class SourceMovesBy {
  public:
-  virtual ~SourceMoves() = default;
+  virtual ~SourceMovesBy() = default;
   /// How the sources of the last prepare() or update() get from the ranks that have them to those that work on them;
   /// null: there were none.
-  virtual const Routing* way() const = 0;
+  virtual Way* way() = 0;
   /// They have all gone that way, and are given by their new ranks from now on: the k-th that arrived here stands at
-  /// places[k].
-  virtual void have_come(std::vector<std::uint32_t> places) = 0;
-  /// After that they have left again, in the order in which they stood here: `way` brings them back from where they are
-  /// given now.
-  virtual void have_left(Routing way) = 0;
+  /// places[k], on the device.
+  virtual void have_come(const Buffer<std::uint32_t>& places) = 0;
+  /// After that they have left again by `home`, in the order in which they stood here: the k-th that arrived here by it
+  /// stands at places[k].
+  virtual void have_left(const Way& home, const Buffer<std::uint32_t>& places) = 0;
 };
+
+using SourceMoves = SourceMovesBy<Routing>;
+using DeviceSourceMoves = SourceMovesBy<DeviceRouting>;
 
 }  // namespace pergola

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "device/launch.cuh"
-#include "domain/device_routing.hpp"
+#include "domain/device_workers.hpp"
 #include "gravity/spread_failure.hpp"
 #include "tree/octree_cuda.cuh"
 
@@ -19,17 +19,17 @@ class AskingTargets {
   AskingTargets(const Device& device, std::shared_ptr<Communicator> ranks)
       : device_(device), way_(device, std::move(ranks)) {}
 
-  /// All ranks call it. By kept particle: who works on it, and its number there.
-  void list(const Targets& targets, const std::uint32_t* owner_of, const std::uint32_t* number_of) {
+  /// All ranks call it.
+  void list(const Targets& targets, const WorkersOf& workers) {
     Arena arena(device_);
     arena.room(work_, way_.work_bytes(targets.count));
     arena.room(number_, targets.count);
     const auto list = way_.listing(targets.count, work_.data());
     cuda::launch("tree targets", targets.count, device_.stream(),
-                 [targets, list, owner_of, number_of, number = number_.data()] __device__(std::int64_t t) {
+                 [targets, list, workers, number = number_.data()] __device__(std::int64_t t) {
                    const std::int64_t i = targets.index ? targets.index[t] : targets.first + t;
-                   list.rank[t] = owner_of[i], list.particle[t] = static_cast<std::uint32_t>(t);
-                   number[t] = number_of[i];
+                   list.rank[t] = workers.rank[i], list.particle[t] = static_cast<std::uint32_t>(t);
+                   number[t] = workers.number[i];
                  });
     way_.plan(targets.count, work_.data());
     arena.room(asked_, way_.arriving());

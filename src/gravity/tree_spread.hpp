@@ -48,9 +48,11 @@ class SpreadTreeSolver : public Solver<typename TreeNumbers<precision>::State>, 
   }
   void put_aside() override { tree_.put_aside(); }
   void take_up() override { tree_.take_up(); }
-  const Routing* way() const override { return tree_.total() > 0 ? &tree_.routing() : nullptr; }
-  void have_come(std::vector<std::uint32_t> places) override { tree_.keep_here(std::move(places)); }
-  void have_left(Routing way) override { tree_.keep_elsewhere(std::move(way)); }
+  Routing* way() override { return tree_.total() > 0 ? &tree_.routing() : nullptr; }
+  void have_come(const Buffer<std::uint32_t>& places) override { tree_.keep_here(places.to_host()); }
+  void have_left(const Routing& home, const Buffer<std::uint32_t>& places) override {
+    tree_.keep_elsewhere(home.reversed(places.to_host()));
+  }
   NeighbourLists neighbour_lists(const Targets&, double) override {
     throw Error(ErrorKind::input, this->info().name + ": gives no neighbour lists; use the direct solver");
   }

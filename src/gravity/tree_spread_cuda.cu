@@ -9,6 +9,7 @@
 #include "device/launch.cuh"
 #include "device/stage_clock.hpp"
 #include "gravity/for_precision.hpp"
+#include "gravity/source_moves.hpp"
 #include "gravity/spread_targets_cuda.cuh"
 #include "gravity/tree.hpp"
 #include "gravity/tree_targets_cuda.cuh"
@@ -22,7 +23,7 @@ namespace {
 /// The tree alone, in open space, over particles that are spread over ranks, on GPUs: the forces of one rank, bit for
 /// bit. Particles go to the rank of their cell, the walk there serves them, and its answers go back.
 template <Precision precision>
-class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::State> {
+class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::State>, public DeviceSourceMoves {
  public:
   using State = typename TreeNumbers<precision>::State;
   using Pair = typename TreeNumbers<precision>::Pair;
@@ -58,6 +59,14 @@ class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::Stat
     tree_.take_up();
     domains_ = std::move(aside_);
   }
+  DeviceRouting* way() override { return total_ > 0 ? &domains_->way() : nullptr; }
+  void have_come(const Buffer<std::uint32_t>& places) override {
+    tree_.renumber(places.data());
+    domains_->keep_here();
+  }
+  void have_left(const DeviceRouting& home, const Buffer<std::uint32_t>& places) override {
+    domains_->keep_elsewhere(home, places);
+  }
   NeighbourLists neighbour_lists(const Targets&, double) override {
     throw Error(ErrorKind::input, this->info().name + ": gives no neighbour lists; use the direct solver");
   }
@@ -68,9 +77,7 @@ class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::Stat
   }
   tree::TreeSoftening softening() const { return tree_softening(softening_, opening_); }
   /// Of own particles among all.
-  std::vector<std::uint32_t> places() {
-    return domains_->bring_places(Shares{tree_.total(), ranks_->size()}.first(ranks_->rank()));
-  }
+  std::vector<std::uint32_t> places() { return domains_->bring_places(places_before(*ranks_, domains_->kept())); }
   void take(const Sources<State>& sources, bool moved);
   bool refresh(const tree::Points<State>& kept);
   std::int64_t serve(const tree::ServedCells& cells, unsigned want, const std::array<State*, 4>& answers);
@@ -153,7 +160,7 @@ void TreeSpreadCuda<precision>::evaluate(const Targets& targets, unsigned want, 
   tree::ServedCells cells = tree_.own();
   std::int64_t count = 0;
   if (!all) {
-    asking_.list(targets, domains_->owner_of(), domains_->number_of());
+    asking_.list(targets, domains_->workers());
     count = asking_.asked();
     cells = tree_.asking(asking_.numbers(), count);
   }

@@ -11,6 +11,7 @@
 #include "device/launch.cuh"
 #include "gravity/for_precision.hpp"
 #include "gravity/mesh.hpp"
+#include "gravity/source_moves.hpp"
 #include "gravity/spread_targets_cuda.cuh"
 #include "gravity/tree_solver.hpp"
 #include "gravity/tree_targets_cuda.cuh"
@@ -25,7 +26,8 @@ namespace {
 /// rank's particles their long range where they are kept. They go to the rank of their root and as guests to those
 /// around it; the walk there serves own particles only, and its answers go back.
 template <Precision precision>
-class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda, TreeTargetsCuda> {
+class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda, TreeTargetsCuda>,
+                               public DeviceSourceMoves {
  public:
   using Base = SolverWithTree<precision, tree::OctreeCuda, TreeTargetsCuda>;
   using typename Base::State, typename Base::Pair;
@@ -69,6 +71,17 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
   void take_up() override {
     Base::take_up();
     domains_ = std::move(aside_);
+  }
+
+  DeviceRouting* way() override { return total_ > 0 ? &domains_->way() : nullptr; }
+  void have_come(const Buffer<std::uint32_t>& places) override {
+    tree_.renumber(places.data(), domains_->own());
+    domains_->keep_here(places);
+    targets_.forget();
+  }
+  void have_left(const DeviceRouting& home, const Buffer<std::uint32_t>& places) override {
+    domains_->keep_elsewhere(home, places);
+    targets_.forget();
   }
 
   // Steps of evaluate(). Public, for nvcc allows no device lambda in a private function.
@@ -282,7 +295,7 @@ void TreePmSpreadCuda<precision>::evaluate(const Targets& targets, unsigned want
   Arena arena(device_);
   Targets own{nullptr, domains_->own(), domains_->own()};
   if (!all) {
-    asking_.list(targets, domains_->owner_of(), domains_->number_of());
+    asking_.list(targets, domains_->workers());
     number_asked(asking_.numbers(), asking_.asked());
     own = {asked_index_.data(), asking_.asked(), asking_.asked()};
   }
@@ -311,7 +324,7 @@ void TreePmSpreadCuda<precision>::evaluate(const Targets& targets, unsigned want
 
 template <Precision precision>
 void TreePmSpreadCuda<precision>::check(std::int64_t failed) {
-  const auto places = [&] { return domains_->bring_places(Shares{total_, ranks_->size()}.first(ranks_->rank())); };
+  const auto places = [&] { return domains_->bring_places(places_before(*ranks_, sources_.count)); };
   check_spread_forces(*ranks_, device_, failed, tree_.count(), places, sources_, options_);
 }
 

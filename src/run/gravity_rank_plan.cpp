@@ -137,19 +137,24 @@ struct CountedMethod {
   ForestCopies forest;
 };
 
-/// `of_mean`: traffic of the mean rank, not of the one that has most.
+/// `of_mean`: traffic of the mean rank, not of the one that has most; `together`: as of count_traffic().
 CountedMethod count_method(SpreadMethod method, const DrySample& made, double n, int ranks, int ranks_per_node,
-                           bool of_mean) {
+                           bool of_mean, double together) {
   CountedMethod counted;
   if (!method.mesh) return counted;
+  SampledPlaces places = made.places;
+  if (method.forest) {
+    counted.forest = count_forest(places, ranks, ranks_per_node, *method.forest);
+    if (live_with_work(together)) places = places.living_with(counted.forest.worker, ranks);
+  }
   method.mesh->equal_masses = made.equal_masses;
   counted.slabs =
-      count_slabs(made.places, ranks, ranks_per_node, method.mesh->cells[2], static_cast<int>(method.mesh->assignment));
+      count_slabs(places, ranks, ranks_per_node, method.mesh->cells[2], static_cast<int>(method.mesh->assignment));
   if (of_mean) counted.slabs.imbalance = 1;
   counted.parts = slab_traffic(*method.mesh, n, ranks, ranks_per_node, counted.slabs);
   if (!method.forest) return counted;
-  counted.forest = count_forest(made.places, ranks, ranks_per_node, *method.forest);
-  for (const TrafficPart& part : forest_traffic(*method.forest, method.mesh->value_bytes, n, ranks, counted.forest))
+  for (const TrafficPart& part :
+       forest_traffic(*method.forest, method.mesh->value_bytes, n, ranks, counted.forest, together, made.equal_masses))
     counted.parts.push_back(part);
   return counted;
 }
@@ -228,7 +233,7 @@ double staging_of(const PlanOptions& options, const Device& device, int ranks) {
 }
 
 /// Samples that ranks send each other in this process, and what is known by rule of them. `together`: as of
-/// count_traffic(); on GPUs particles are at home after every step.
+/// count_traffic().
 void run_samples(RankPlan& found, RunShape& shape, const RunConfig& config, const RunPlan& plan, const Device& device,
                  double together, std::map<std::int64_t, DryRun>& of_one_rank) {
   // A plain mesh is cheap, and each rank should have some of its planes in the sample too.
@@ -250,8 +255,8 @@ void run_samples(RankPlan& found, RunShape& shape, const RunConfig& config, cons
   const auto count = [&](const Smaller& run) {
     const DrySample made = make_sample(run, device.threads(), static_cast<double>(run.n));
     const std::int64_t n = made.sample.particles.size();
-    const CountedMethod counted =
-        count_method(find_method(made.config, n, 1, ranks, false), made, static_cast<double>(n), ranks, 1, true);
+    const CountedMethod counted = count_method(find_method(made.config, n, 1, ranks, false), made,
+                                               static_cast<double>(n), ranks, 1, true, together);
     found.counted.push_back(dry_run(made, ranks, together));
     if (!counted.parts.empty()) shape.of_counted.push_back(sum_of(counted.parts));
     if (found.counted.size() > 1) return;
@@ -294,7 +299,7 @@ RankPlan plan_gravity_ranks(const RunConfig& given, const RunPlan& plan, const P
   if (method.mesh) {
     const std::int64_t most = std::clamp(ranks * particles_of_a_rank, most_dry_particles, most_placed);
     const DrySample made = make_sample({config, std::min(plan.n, most)}, device.threads(), n, grown);
-    counted = count_method(method, made, n, ranks, options.network.ranks_per_node, false);
+    counted = count_method(method, made, n, ranks, options.network.ranks_per_node, false, steps_together(plan));
     shape.by_rule = counted.parts;
   }
   if (on_gpus && sums_pairs)
@@ -315,7 +320,7 @@ RankPlan plan_gravity_ranks(const RunConfig& given, const RunPlan& plan, const P
   if (on_gpus && !shape.by_rule.empty())
     set_gpu_work(found, plan.stages, counted);
   else
-    run_samples(found, shape, config, plan, device, on_gpus ? 1 : steps_together(plan), of_one_rank);
+    run_samples(found, shape, config, plan, device, steps_together(plan), of_one_rank);
   const double share = grown / ranks * (plan.device_bytes + plan.host_bytes - plan.program_bytes);
   found.constant_bytes = std::max(0.0, found.device_bytes + found.host_bytes - share);
   foretell_ranks(found, shape);

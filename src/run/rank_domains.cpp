@@ -27,8 +27,8 @@ class Counter {
   Counter(const SampledPlaces& sample, int ranks, int ranks_per_node)
       : sample_(sample), ranks_(ranks), per_node_(ranks_per_node), arrived_(static_cast<std::size_t>(ranks)) {}
 
-  void add(std::size_t i, int worker) {
-    const int from = static_cast<int>(sample_.kept[i] * ranks_);
+  int keeper(std::size_t i) const { return static_cast<int>(sample_.kept[i] * ranks_); }
+  void add(int from, int worker) {
     ++copies_, ++arrived_[static_cast<std::size_t>(worker)];
     if (worker == from) return;
     ++leaving_;
@@ -120,6 +120,12 @@ SampledPlaces SampledPlaces::of(const Particles& particles, const Box& box, std:
   return sample;
 }
 
+SampledPlaces SampledPlaces::living_with(const std::vector<int>& rank, int ranks) const {
+  SampledPlaces living{at, {}, false};
+  for (const int of : rank) living.kept.push_back((of + 0.5) / ranks);
+  return living;
+}
+
 RoutedCopies count_slabs(const SampledPlaces& sample, int ranks, int ranks_per_node, int planes, int order) {
   const auto n = static_cast<std::int64_t>(sample.at.size());
   const Shares shares{planes, ranks};
@@ -127,7 +133,7 @@ RoutedCopies count_slabs(const SampledPlaces& sample, int ranks, int ranks_per_n
   Counter counter(sample, ranks, ranks_per_node);
   for (std::size_t i = 0; i < sample.at.size(); ++i) {
     const int plane = first_plane(sample.at[i].z * planes, order);
-    counter.add(i, owner((plane % planes + planes) % planes));
+    counter.add(counter.keeper(i), owner((plane % planes + planes) % planes));
   }
   RoutedCopies routed = counter.found();
   std::vector<double> expected;
@@ -162,11 +168,13 @@ ForestCopies count_forest(const SampledPlaces& sample, int ranks, int ranks_per_
   std::vector<tree::RootsAlong> along[3];
   for (int a = 0; a < 3; ++a) along[a] = tree::roots_along(forest, periods[a]);
 
+  ForestCopies found;
   Counter own(sample, ranks, ranks_per_node), guests(sample, ranks, ranks_per_node);
   std::vector<int> others;
   for (std::size_t i = 0; i < place.size(); ++i) {
     const int worker = owner[place[i]];
-    own.add(i, worker);
+    own.add(own.keeper(i), worker);
+    found.worker.push_back(worker);
     others.clear();
     const tree::RootsAlong &x = along[0][tree::root_index(place[i], 0)], &y = along[1][tree::root_index(place[i], 1)],
                            &z = along[2][tree::root_index(place[i], 2)];
@@ -177,9 +185,9 @@ ForestCopies count_forest(const SampledPlaces& sample, int ranks, int ranks_per_
             others.push_back(other);
     std::sort(others.begin(), others.end());
     others.erase(std::unique(others.begin(), others.end()), others.end());
-    for (const int other : others) guests.add(i, other);
+    for (const int other : others) guests.add(worker, other);
   }
-  ForestCopies found{own.found(), guests.found()};
+  found.own = own.found(), found.guests = guests.found();
   std::vector<double> both = own.arrived();
   for (std::size_t r = 0; r < both.size(); ++r) both[r] += guests.arrived()[r];
   const double mean = static_cast<double>(n) * (1 + found.guests.copies) / ranks;

@@ -22,6 +22,8 @@ struct PERGOLA_API SampledPlaces {
   /// which stay the same in a box that has `grown`, with the number of particles, by this factor.
   static SampledPlaces of(const Particles& particles, const Box& box, std::int64_t side = 0, double run_side = 1,
                           double grown = 1);
+  /// The same where they live with so many ranks.
+  SampledPlaces living_with(const std::vector<int>& rank, int ranks) const;
 };
 
 /// What particles go from the ranks that keep them to ranks that work on them, per particle.
@@ -36,9 +38,10 @@ struct RoutedCopies {
 /// To the rank that has the plane in which a cloud of `order` cells begins, where ranks share out `planes` of a mesh.
 PERGOLA_API RoutedCopies count_slabs(const SampledPlaces& sample, int ranks, int ranks_per_node, int planes, int order);
 
-/// To the rank that has the root of a forest, and as guests to those that have roots around it.
+/// To the rank that has the root of a forest, and from there as guests to those that have roots around it.
 struct ForestCopies {
   RoutedCopies own, guests;
+  std::vector<int> worker;  // of each particle of the sample
 };
 PERGOLA_API ForestCopies count_forest(const SampledPlaces& sample, int ranks, int ranks_per_node,
                                       const tree::Forest& forest);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "time/work_places.hpp"
+
 namespace pergola {
 
 double Network::seconds(const TrafficPart& part) const {
@@ -67,9 +69,9 @@ std::vector<TrafficPart> slab_traffic(const SlabMesh& mesh, double particles, in
 
   // CPUs send those that lie together in memory from where they lie, and a list of the others.
   const int lists = mesh.on_gpus ? 1 : 2;
-  const bool masses = mesh.on_gpus || !mesh.equal_masses;
+  const bool masses = !mesh.equal_masses;
   TrafficPart there = routed_part("particles to slabs", own, routed, (masses ? 4 : 3) * each,
-                                  mesh.on_gpus ? 1 : lists * (masses ? 4 : 3));
+                                  mesh.on_gpus ? (masses ? 2 : 1) : lists * (masses ? 4 : 3));
   add_counts(there, ranks, mesh.on_gpus ? 8 : 16);
   const double row = mesh.on_gpus ? nx : nx + beyond;  // CPUs keep the cells that a row repeats
   const TrafficPart sums{"sums beyond slabs", others(beyond) * ny * row * 8, owners(beyond), to_next};
@@ -84,20 +86,34 @@ std::vector<TrafficPart> slab_traffic(const SlabMesh& mesh, double particles, in
   return {there, sums, turned, around, routed_part("forces back from slabs", own, routed, 3 * each, backs)};
 }
 
+bool live_with_work(double together) { return together >= WorkPlaces::fewest_steps; }
+
 std::vector<TrafficPart> forest_traffic(const tree::Forest& forest, int value_bytes, double particles, int ranks,
-                                        const ForestCopies& routed) {
+                                        const ForestCopies& routed, double together, bool equal_masses) {
   if (ranks < 2) return {};
-  const double each = value_bytes, own = particles / ranks, deep = std::ceil(std::log2(ranks));
+  const double each = value_bytes, own = particles / ranks, deep = std::ceil(std::log2(ranks)), place = 8;
+  const bool live = live_with_work(together);
+  // Of those that live with their roots at most so many have left them: to roots next to theirs.
+  RoutedCopies leaving = live ? routed.guests : routed.own;
+  if (live) leaving.leaving = 1.0 / WorkPlaces::one_in, leaving.imbalance = 1;
   // Added up over ranks: halves there and back.
   const TrafficPart counts{"counts of roots", 2 * 8 * static_cast<double>(forest.places()), 2 * deep};
-  // Place and mass, and the long range along each axis.
-  TrafficPart there = routed_part("particles to trees", own, routed.own, 7 * each, 2);
+  // Coordinates, and masses where they differ; of those that are not at home the place there. Own particles also tell
+  // their root, and the long range along each axis.
+  const int extra = (live ? 1 : 0) + (equal_masses ? 0 : 1);  // messages
+  const double all = (equal_masses ? 3 : 4) * each + (live ? place : 0);
+  TrafficPart there = routed_part("particles to trees", own, leaving, all + 4 + 3 * each, 3 + extra);
   add_counts(there, ranks, 8);
-  TrafficPart guests = routed_part("guests of trees", own, routed.guests, 4 * each, 1);
+  TrafficPart guests = routed_part("guests of trees", own, routed.guests, all, 1 + extra);
   add_counts(guests, ranks, 8);
-  // Forces in double precision, and once a number of each.
-  const TrafficPart back = routed_part("forces back from trees", own, routed.own, 3 * 8 + 4, 2);
-  return {counts, there, guests, back};
+  const TrafficPart back = routed_part("forces back from trees", own, leaving, 3 * 8, 1);
+  if (!live) return {counts, there, guests, back};
+  // Coordinates, velocities, masses, species; home also accelerations. Those that change ranks go with all of them.
+  const double out = 7 * each + 1 + place, home = out + 3 * each;
+  TrafficPart moves = routed_part("particles that change ranks", own, leaving, home, 9);
+  const TrafficPart ways = routed_part("to trees and home", own, routed.own, out + home, 9 + 12);
+  moves.bytes += ways.bytes / together, moves.messages += ways.messages / together;
+  return {counts, there, guests, back, moves};
 }
 
 }  // namespace pergola

@@ -39,8 +39,8 @@ struct SlabMesh {
   Assignment assignment = Assignment::cic;
   Gradient gradient = Gradient::two_point;
   int value_bytes = 4;       // of a coordinate, a force, a value of the mesh
-  bool on_gpus = false;      // masses always travel, and a spectral force is made from the modes of the potential
-  bool equal_masses = true;  // then CPUs do not send them
+  bool on_gpus = false;      // a spectral force is made from the modes of the potential
+  bool equal_masses = true;  // then they are not sent
 };
 
 /// Of an evaluation in slabs: particles there, sums beyond a slab, transpositions, planes around it, forces back.
@@ -48,9 +48,14 @@ struct SlabMesh {
 PERGOLA_API std::vector<TrafficPart> slab_traffic(const SlabMesh& mesh, double particles, int ranks, int ranks_per_node,
                                                   const RoutedCopies& routed);
 
-/// Of the short range by a forest whose roots ranks share out, on GPUs: particles and guests there, forces back.
+/// Of the short range by a forest whose roots ranks share out, on GPUs: particles and guests there, forces back. Where
+/// enough steps follow one another, `together` of them, particles live with their roots (time/work_places.hpp), and go
+/// there and home once.
 PERGOLA_API std::vector<TrafficPart> forest_traffic(const tree::Forest& forest, int value_bytes, double particles,
-                                                    int ranks, const ForestCopies& routed);
+                                                    int ranks, const ForestCopies& routed, double together,
+                                                    bool equal_masses = true);
+/// Whether they do.
+PERGOLA_API bool live_with_work(double together);
 
 /// The share of a rank's partners that are on other nodes where it talks to all ranks; and that of the ranks next to
 /// it, for the rank that has most.

@@ -3,54 +3,101 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "base/error.hpp"
 #include "comm/agreement.hpp"
 #include "comm/failure.hpp"
 #include "comm/shares.hpp"
-#include "device/parallel.hpp"
-#include "device/sort.hpp"
+#include "device/permute.hpp"
+#include "domain/input_places.hpp"
+#include "gravity/source_moves.hpp"
 
 namespace pergola {
 
-namespace {
+/// The ways between home and work, whichever device the particles lie on.
+class WorkPlaces::Moves {
+ public:
+  virtual ~Moves() = default;
+  /// Of so many particles those that would go to other ranks; −1: the solver knows no way for them.
+  virtual std::int64_t leaving(std::int64_t count) = 0;
+  /// All go home as they stand, the first sent[0] of them to rank 0.
+  virtual void plan_home(std::vector<std::int64_t> sent) = 0;
+  virtual std::int64_t arriving(To goal) = 0;
+  /// Values of 1, 4 or 8 bytes of the particles here, to those that arrive.
+  virtual void carry(To goal, const std::byte* from, std::byte* arrived, std::size_t value_bytes) = 0;
+  /// They have gone, and the k-th that arrived here stands at places[k].
+  virtual void have_come(const Buffer<std::uint32_t>& places) = 0;
+  virtual void have_left(const Buffer<std::uint32_t>& places) = 0;
+};
 
-/// Particles move where more than one of so many would have to be sent.
-constexpr std::int64_t one_in = 128;
-constexpr std::int64_t chunk = 8192;
+template <class Way>
+class WorkPlaces::MovesBy final : public Moves {
+ public:
+  MovesBy(SourceMovesBy<Way>& solver, const Device& device, std::shared_ptr<Communicator> ranks)
+      : solver_(solver), device_(device), ranks_(std::move(ranks)) {}
 
-/// `arrived`: room for as many values as `into` has.
-template <class V>
-void bring(int threads, const Routing& way, const std::vector<std::uint32_t>& to, const std::byte* from,
-           std::byte* arrived, std::byte* into) {
-  V* const values = reinterpret_cast<V*>(arrived);
-  way.there<V, 1>({reinterpret_cast<const V*>(from)}, {values});
-  parallel_chunks(threads, way.arriving(), chunk, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t k = begin; k < end; ++k) reinterpret_cast<V*>(into)[to[static_cast<std::size_t>(k)]] = values[k];
-  });
-}
+  std::int64_t leaving(std::int64_t count) override {
+    const Way* const way = solver_.way();
+    return way && way->kept() == count ? way->leaving() : -1;
+  }
+  void plan_home(std::vector<std::int64_t> sent) override {
+    if constexpr (std::is_same_v<Way, Routing>) {
+      std::vector<std::uint32_t> order(static_cast<std::size_t>(std::reduce(sent.begin(), sent.end())));
+      std::iota(order.begin(), order.end(), 0u);
+      home_.emplace(*ranks_, device_.threads(), std::move(order), std::move(sent));
+    } else {
+      if (!home_) home_.emplace(device_, ranks_);
+      home_->plan_in_order(sent);
+    }
+  }
+  std::int64_t arriving(To goal) override { return way(goal).arriving(); }
+  void carry(To goal, const std::byte* from, std::byte* arrived, std::size_t value_bytes) override {
+    const auto with = [&](auto value) {
+      using V = decltype(value);
+      way(goal).template there<V, 1>({reinterpret_cast<const V*>(from)}, {reinterpret_cast<V*>(arrived)});
+    };
+    value_bytes == 8 ? with(std::uint64_t{}) : value_bytes == 4 ? with(std::uint32_t{}) : with(std::uint8_t{});
+  }
+  void have_come(const Buffer<std::uint32_t>& places) override { solver_.have_come(places); }
+  void have_left(const Buffer<std::uint32_t>& places) override { solver_.have_left(*home_, places); }
 
-}  // namespace
+ private:
+  Way& way(To goal) { return goal == To::work ? *solver_.way() : *home_; }
+
+  SourceMovesBy<Way>& solver_;
+  Device device_;
+  std::shared_ptr<Communicator> ranks_;
+  std::optional<Way> home_;
+};
 
 WorkPlaces::WorkPlaces(FieldList& fields, AnySolver& solver, std::shared_ptr<Communicator> ranks)
     : fields_(fields), ranks_(std::move(ranks)), steps_(0), steps_before_(fewest_steps) {
-  if (ranks_) moves_ = dynamic_cast<SourceMoves*>(&solver.plain());
+  if (!ranks_) return;
+  if (auto* const moves = dynamic_cast<SourceMoves*>(&solver.plain()))
+    moves_ = std::make_unique<MovesBy<Routing>>(*moves, fields_.device(), ranks_);
+  if constexpr (cuda_built) {
+    if (auto* const moves = dynamic_cast<DeviceSourceMoves*>(&solver.plain()))
+      moves_ = std::make_unique<MovesBy<DeviceRouting>>(*moves, fields_.device(), ranks_);
+  }
 }
+
+WorkPlaces::~WorkPlaces() = default;
 
 bool WorkPlaces::begin_step(double steps, const std::vector<const AnyField*>& left) {
   if (!moves_ || stays_) return false;
   const bool long_enough = steps >= fewest_steps && std::max(steps_, steps_before_) >= fewest_steps;
   ++steps_;
   if (!away_ && !long_enough) return false;
-  const Routing* const way = moves_->way();
-  const bool known = way && way->kept() == fields_.count() && fields_.given_places().size() == 0;
-  std::int64_t sums[3] = {known ? way->leaving() : 0, fields_.count(), known ? 0 : 1};
+  const std::int64_t leaving = fields_.given_places().size() == 0 ? moves_->leaving(fields_.count()) : -1;
+  std::int64_t sums[3] = {std::max<std::int64_t>(leaving, 0), fields_.count(), leaving < 0 ? 1 : 0};
   ranks_->all_reduce(sums, 3, Reduction::sum);
   if (sums[2] > 0 || sums[0] * one_in <= sums[1]) return false;
   total_ = sums[1];
   try {
-    follow(*way, left);
+    follow(left);
   } catch (...) {
     if (current_failure().kind != ErrorKind::device) throw;
     stays_ = !away_;
@@ -59,62 +106,55 @@ bool WorkPlaces::begin_step(double steps, const std::vector<const AnyField*>& le
   return true;
 }
 
-/// The places of the particles here in the input.
-std::vector<std::uint64_t> WorkPlaces::places_here() const {
-  if (away_) return place_;
-  std::vector<std::uint64_t> places(static_cast<std::size_t>(fields_.count()));
-  std::iota(places.begin(), places.end(), static_cast<std::uint64_t>(first_at_home()));
-  return places;
+/// The places in the input of the particles that arrive here.
+Buffer<std::uint64_t> WorkPlaces::arrived_places(To goal) {
+  Buffer<std::uint64_t> here, arrived;
+  on_all(*ranks_, [&] {
+    if (!away_) here = places_from(fields_.device(), first_at_home(), fields_.count());
+    arrived = Buffer<std::uint64_t>(fields_.device(), moves_->arriving(goal));
+  });
+  const Buffer<std::uint64_t>& places = away_ ? place_ : here;
+  moves_->carry(goal, reinterpret_cast<const std::byte*>(places.data()), reinterpret_cast<std::byte*>(arrived.data()),
+                sizeof(std::uint64_t));
+  return arrived;
 }
 
 /// Brings all to where the solver works on them. In memory they stand in the order of the input.
-void WorkPlaces::follow(const Routing& way, const std::vector<const AnyField*>& left) {
+void WorkPlaces::follow(const std::vector<const AnyField*>& left) {
   const Device& device = fields_.device();
-  const std::vector<std::uint64_t> arrived = way.there(places_here().data());
-  const std::int64_t n = std::ssize(arrived);
-  std::vector<std::uint32_t> to(arrived.size());
-  std::vector<std::uint64_t> rising;
+  Buffer<std::uint64_t> arrived = arrived_places(To::work);
+  const std::int64_t n = arrived.size();
+  RisingPlaces rising;
+  Buffer<std::uint32_t> to;
   on_all(*ranks_, [&] {
-    SortBuffers sort{Buffer<std::uint64_t>(device, arrived), Buffer<std::uint64_t>(device, n),
-                     Buffer<std::uint32_t>(device, n), Buffer<std::uint32_t>(device, n)};
-    std::iota(sort.values.data(), sort.values.data() + n, 0u);
-    if (n > 0) sort_by_key_cpu(device, n, sort);
-    for (std::int64_t k = 0; k < n; ++k) to[sort.values.data()[k]] = static_cast<std::uint32_t>(k);
-    rising.assign(sort.keys.data(), sort.keys.data() + n);
+    rising = sorted(device, std::move(arrived));
+    to = Buffer<std::uint32_t>(device, n);
   });
-  exchange(way, to, left);
-  place_ = std::move(rising);
+  invert(device, n, rising.order.data(), to.data());
+  exchange(To::work, rising.order, left);
+  place_ = std::move(rising.places);
   away_ = true;
-  moves_->have_come(std::move(to));
+  moves_->have_come(to);
 }
 
-/// The k-th particle that arrives on this way comes to the place to[k]. Where memory is refused to one rank all throw,
-/// and nothing has changed.
-void WorkPlaces::exchange(const Routing& way, const std::vector<std::uint32_t>& to,
-                          const std::vector<const AnyField*>& left) {
+/// The particle that arrives as order[k] comes to place k. Where memory is refused to one rank all throw, and nothing
+/// has changed.
+void WorkPlaces::exchange(To goal, const Buffer<std::uint32_t>& order, const std::vector<const AnyField*>& left) {
   const std::vector<AnyField*> fields = fields_.travelling();
   std::vector<Buffer<std::byte>> rooms(fields.size());
   Buffer<std::byte> arrived;
-  const std::int64_t n = way.arriving();
+  const Device& device = fields_.device();
+  const std::int64_t n = moves_->arriving(goal);
   on_all(*ranks_, [&] {
     for (std::size_t f = 0; f < fields.size(); ++f)
-      rooms[f] = Buffer<std::byte>(fields_.device(), n * static_cast<std::int64_t>(fields[f]->value_bytes()));
-    arrived = Buffer<std::byte>(fields_.device(), n * std::int64_t{sizeof(std::uint64_t)});
+      rooms[f] = Buffer<std::byte>(device, n * static_cast<std::int64_t>(fields[f]->value_bytes()));
+    arrived = Buffer<std::byte>(device, n * std::int64_t{sizeof(std::uint64_t)});
   });
-  const int threads = fields_.device().threads();
   for (std::size_t f = 0; f < fields.size(); ++f) {
     if (std::find(left.begin(), left.end(), fields[f]) != left.end()) continue;
-    const std::byte* const from = std::as_const(*fields[f]).bytes();
-    switch (fields[f]->value_bytes()) {
-      case 1:
-        bring<std::uint8_t>(threads, way, to, from, arrived.data(), rooms[f].data());
-        break;
-      case 4:
-        bring<std::uint32_t>(threads, way, to, from, arrived.data(), rooms[f].data());
-        break;
-      default:
-        bring<std::uint64_t>(threads, way, to, from, arrived.data(), rooms[f].data());
-    }
+    const std::size_t value_bytes = fields[f]->value_bytes();
+    moves_->carry(goal, std::as_const(*fields[f]).bytes(), arrived.data(), value_bytes);
+    permute_bytes(device, n, order.data(), arrived.data(), rooms[f].data(), static_cast<int>(value_bytes));
   }
   fields_.change(n, std::move(rooms));
 }
@@ -125,37 +165,35 @@ void WorkPlaces::go_home(bool failed) {
   steps_before_ = std::exchange(steps_, 0);
   if (!away_) return;
   if (!failed) {  // so that the solver has just those that are here
-    std::int64_t leaving = moves_->way()->leaving();
+    std::int64_t leaving = moves_->leaving(fields_.count());
     ranks_->all_reduce(&leaving, 1, Reduction::sum);
-    if (leaving > 0) follow(*moves_->way(), {});
+    if (leaving > 0) follow({});
   }
-  const Shares shares{total_, ranks_->size()};
-  std::vector<std::uint32_t> order(place_.size());
-  std::iota(order.begin(), order.end(), 0u);
-  std::vector<std::int64_t> sent;
-  auto begin = place_.begin();
-  for (int rank = 0; rank < ranks_->size(); ++rank) {
-    const auto end = std::lower_bound(begin, place_.end(), static_cast<std::uint64_t>(shares.first(rank + 1)));
-    sent.push_back(end - begin);
-    begin = end;
-  }
-  const Routing home(*ranks_, fields_.device().threads(), std::move(order), std::move(sent));
-  const std::vector<std::uint64_t> arrived = home.there(place_.data());
-  std::vector<std::uint32_t> to;
-  for (const std::uint64_t place : arrived)
-    to.push_back(static_cast<std::uint32_t>(place - static_cast<std::uint64_t>(shares.first(ranks_->rank()))));
-  exchange(home, to, {});
+  const Device& device = fields_.device();
+  moves_->plan_home(counts_by_share(device, place_, {total_, ranks_->size()}));
+  const Buffer<std::uint64_t> arrived = arrived_places(To::home);
+  Buffer<std::uint32_t> to, order;
+  on_all(*ranks_, [&] {
+    to = Buffer<std::uint32_t>(device, arrived.size()), order = Buffer<std::uint32_t>(device, arrived.size());
+  });
+  places_in_share(device, arrived, first_at_home(), to.data());
+  invert(device, to.size(), to.data(), order.data());
+  exchange(To::home, order, {});
   away_ = false;
-  std::vector<std::uint64_t>().swap(place_);
-  if (!failed) moves_->have_left(home.reversed(std::move(to)));
+  place_ = Buffer<std::uint64_t>();
+  if (!failed) moves_->have_left(to);
 }
 
 std::int64_t WorkPlaces::find_at_home(std::int64_t place, std::int64_t& kind) {
   if (!away_) return place;
   constexpr auto none = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t kinds = 4;
-  std::int64_t first =
-      place < 0 ? none : kinds * static_cast<std::int64_t>(place_[static_cast<std::size_t>(place)]) + kind;
+  std::int64_t first = none;
+  if (place >= 0) {
+    std::uint64_t in_input = 0;
+    fields_.device().memory().to_host(&in_input, place_.data() + place, sizeof in_input);
+    first = kinds * static_cast<std::int64_t>(in_input) + kind;
+  }
   ranks_->all_reduce(&first, 1, Reduction::minimum);
   if (first == none) return -1;
   go_home(true);

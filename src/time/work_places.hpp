@@ -5,7 +5,6 @@
 
 #include "comm/communicator.hpp"
 #include "gravity/solver.hpp"
-#include "gravity/source_moves.hpp"
 #include "particles/particle_store.hpp"
 
 namespace pergola {
@@ -19,12 +18,15 @@ class WorkPlaces {
   /// To go out and home again a particle takes what it sends in some three steps at home: so many at least must follow
   /// one another.
   static constexpr std::int64_t fewest_steps = 4;
+  /// They move where more than one of so many would have to be sent in a step.
+  static constexpr std::int64_t one_in = 128;
 
   /// `ranks` null, or a solver that works where the particles are: they stay at home.
   WorkPlaces(FieldList& fields, AnySolver& solver, std::shared_ptr<Communicator> ranks);
+  ~WorkPlaces();
 
   bool away() const { return away_; }
-  /// While they are away: the places in the input of the particles here, rising. Null at home.
+  /// While they are away: the places in the input of the particles here, rising, on their device. Null at home.
   const std::uint64_t* places() const { return away_ ? place_.data() : nullptr; }
   /// A step is about to be taken, the first of about so many: brings the particles to their work where that pays, by
   /// counts. The values of `left` are lost. True: there are others here now.
@@ -49,21 +51,25 @@ class WorkPlaces {
   /// Throws Error(numerics) where a step has failed while they were away.
   void require_home() const;
   /// Beside the fields, for n particles here.
-  std::int64_t bytes(std::int64_t n) const { return moves_ ? n * static_cast<std::int64_t>(sizeof place_[0]) : 0; }
+  std::int64_t bytes(std::int64_t n) const { return moves_ ? n * std::int64_t{sizeof(std::uint64_t)} : 0; }
 
  private:
-  void follow(const Routing& way, const std::vector<const AnyField*>& left);
-  std::vector<std::uint64_t> places_here() const;
-  void exchange(const Routing& way, const std::vector<std::uint32_t>& to, const std::vector<const AnyField*>& left);
+  enum class To { work, home };
+  class Moves;
+  template <class Way>
+  class MovesBy;
+  void follow(const std::vector<const AnyField*>& left);
+  Buffer<std::uint64_t> arrived_places(To goal);
+  void exchange(To goal, const Buffer<std::uint32_t>& order, const std::vector<const AnyField*>& left);
   std::int64_t first_at_home() const;
 
   FieldList& fields_;
   std::shared_ptr<Communicator> ranks_;
-  SourceMoves* moves_ = nullptr;
+  std::unique_ptr<Moves> moves_;
   bool away_ = false, stays_ = false;  // stays_: memory for moving was refused
   std::int64_t total_ = 0;             // particles on all ranks, while they are away
   std::int64_t steps_, steps_before_;  // since they were home last, and between that and the time before
-  std::vector<std::uint64_t> place_;
+  Buffer<std::uint64_t> place_;
 };
 
 }  // namespace pergola

@@ -9,6 +9,7 @@
 #include "comm/shares.hpp"
 #include "device/launch.cuh"
 #include "domain/arrived_places.hpp"
+#include "domain/common_value.hpp"
 
 namespace pergola::tree {
 
@@ -41,13 +42,12 @@ struct GuestRanks {
 
 template <class Real>
 ForestDomains<Real>::ForestDomains(const Device& device, std::shared_ptr<Communicator> ranks)
-    : device_(device), ranks_(ranks), own_(device, ranks), guests_(device, ranks) {}
+    : device_(device), ranks_(ranks), own_(device, ranks), guests_(device, ranks), workers_(device, ranks->rank()) {}
 
 template <class Real>
 template <class Self>
 void ForestDomains<Real>::room_for_kept(Self& self, Arena& arena, std::int64_t n) {
-  arena.room(self.place_of_, n), arena.room(self.owner_of_, n), arena.room(self.number_of_, n);
-  arena.room(self.guest_begin_, n + 1);
+  arena.room(self.place_of_, n);
 }
 
 template <class Real>
@@ -65,7 +65,8 @@ std::int64_t ForestDomains<Real>::device_bytes(std::int64_t n) const {
   Arena count;
   room_for_kept(*this, count, n);
   room_for_arrived(*this, count, 2 * n, true, true);
-  return count.bytes() + own_.own_bytes(n) + guests_.own_bytes(n) + guests_.work_bytes(n);
+  count.room(own_place_, n), count.room(guest_begin_, n + 1);
+  return count.bytes() + workers_.bytes(n) + own_.own_bytes(n) + guests_.own_bytes(n) + guests_.work_bytes(n);
 }
 
 /// From the numbers of particles by place on this rank to the ranks that have them: stretches of about as many.
@@ -88,6 +89,7 @@ void ForestDomains<Real>::cut(const Points<Real>& kept, const Frame& frame, cons
   device_.make_current();
   Arena arena(device_);
   room_for_kept(*this, arena, kept.count);
+  equal_mass_ = common_value(device_, *ranks_, kept.mass, kept.count);
   arena.room(counts_, forest.places());
   counts_.zero();
   const int shift = 3 * (key_levels - forest.level);
@@ -100,49 +102,52 @@ void ForestDomains<Real>::cut(const Points<Real>& kept, const Frame& frame, cons
   std::vector<std::uint32_t> here(static_cast<std::size_t>(forest.places()));
   device_.memory().to_host(here.data(), counts_.data(), here.size() * sizeof here[0]);
   owner_ = Buffer<std::uint32_t>(device_, owners({here.begin(), here.end()}));
-  plan(kept.count, forest);
+  plan_own(kept.count);
+  plan_guests(forest);
 }
 
 /// With the places of kept particles and the owners of places.
 template <class Real>
-void ForestDomains<Real>::plan(std::int64_t kept, const Forest& forest) {
-  Arena arena(device_);
+void ForestDomains<Real>::plan_own(std::int64_t kept) {
   kept_ = kept;
-  along_ = Buffer<RootsAlong>(device_, roots_along(forest));
-  arena.room(work_, own_.work_bytes(kept));
-  auto list = own_.listing(kept, work_.data());
-  cuda::launch(
-      "own particles", kept, device_.stream(),
-      [=, place_of = place_of_.data(), owner = owner_.data(), owner_of = owner_of_.data()] __device__(std::int64_t i) {
-        list.rank[i] = owner_of[i] = owner[place_of[i]];
-        list.particle[i] = static_cast<std::uint32_t>(i);
-      });
+  workers_.forget();
+  Arena(device_).room(work_, own_.work_bytes(kept));
+  const auto list = own_.listing(kept, work_.data());
+  cuda::launch("own particles", kept, device_.stream(),
+               [=, place_of = place_of_.data(), owner = owner_.data()] __device__(std::int64_t i) {
+                 list.rank[i] = owner[place_of[i]], list.particle[i] = static_cast<std::uint32_t>(i);
+               });
   own_.plan(kept, work_.data());
-  Buffer<std::uint32_t> number(device_, own_.arriving());
-  cuda::launch("own particles", own_.arriving(), device_.stream(),
-               [to = number.data()] __device__(std::int64_t k) { to[k] = static_cast<std::uint32_t>(k); });
-  own_.template back<std::uint32_t, 1>({number.data()}, {number_of_.data()});
+}
 
+/// Guests come from the ranks that work on them: who keeps them does not matter.
+template <class Real>
+void ForestDomains<Real>::plan_guests(const Forest& forest) {
+  Arena arena(device_);
+  const std::int64_t own = this->own();
+  arena.room(own_place_, own, own / 16), arena.room(guest_begin_, own + 1, own / 16);
+  own_.template there<std::uint32_t, 1>({place_of_.data()}, {own_place_.data()});
+  along_ = Buffer<RootsAlong>(device_, roots_along(forest));
   const GuestRanks ranks{forest.level, along_.data(), owner_.data()};
   std::uint32_t* const begin = guest_begin_.data();
-  cuda::launch("guests", kept + 1, device_.stream(), [=, place_of = place_of_.data()] __device__(std::int64_t i) {
+  cuda::launch("guests", own + 1, device_.stream(), [=, place_of = own_place_.data()] __device__(std::int64_t i) {
     std::uint32_t count = 0;
-    if (i < kept) ranks.each(place_of[i], [&](std::uint32_t) { ++count; });
+    if (i < own) ranks.each(place_of[i], [&](std::uint32_t) { ++count; });
     begin[i] = count;
   });
   std::size_t bytes = 0;
   const auto add_up = [&](void* scratch) {
-    cuda::check(cub::DeviceScan::ExclusiveSum(scratch, bytes, begin, begin, kept + 1, cuda::handle(device_.stream())),
+    cuda::check(cub::DeviceScan::ExclusiveSum(scratch, bytes, begin, begin, own + 1, cuda::handle(device_.stream())),
                 "guests");
   };
   add_up(nullptr);
   arena.room(work_, static_cast<std::int64_t>(bytes));
   add_up(work_.data());
   std::uint32_t guests = 0;
-  device_.memory().to_host(&guests, begin + kept, sizeof guests);
+  device_.memory().to_host(&guests, begin + own, sizeof guests);
   arena.room(work_, guests_.work_bytes(guests));
-  list = guests_.listing(guests, work_.data());
-  cuda::launch("guests", kept, device_.stream(), [=, place_of = place_of_.data()] __device__(std::int64_t i) {
+  const auto list = guests_.listing(guests, work_.data());
+  cuda::launch("guests", own, device_.stream(), [=, place_of = own_place_.data()] __device__(std::int64_t i) {
     std::uint32_t at = begin[i];
     ranks.each(place_of[i], [&](std::uint32_t rank) {
       list.rank[at] = rank, list.particle[at] = static_cast<std::uint32_t>(i);
@@ -153,21 +158,42 @@ void ForestDomains<Real>::plan(std::int64_t kept, const Forest& forest) {
 }
 
 template <class Real>
+void ForestDomains<Real>::keep_here(const Buffer<std::uint32_t>& places) {
+  guests_.renumber(places.data());
+  kept_ = own_.arriving();
+  own_.plan_to_stay(kept_);
+  workers_.forget();
+}
+
+template <class Real>
+void ForestDomains<Real>::keep_elsewhere(const DeviceRouting& home, const Buffer<std::uint32_t>& places) {
+  own_.plan_back(home, places);
+  kept_ = own_.kept();
+  workers_.forget();
+}
+
+template <class Real>
 Points<Real> ForestDomains<Real>::bring(const Points<Real>& kept, bool with_species, bool with_id) {
   device_.make_current();
   Arena arena(device_);
   const std::int64_t own = this->own();
   room_for_arrived(*this, arena, count(), with_species, with_id);
-  const std::array<const Real*, 4> from{kept.x, kept.y, kept.z, kept.mass};
-  own_.template there<Real, 4>(from, {x_.data(), y_.data(), z_.data(), mass_.data()});
-  guests_.template there<Real, 4>(from, {x_.data() + own, y_.data() + own, z_.data() + own, mass_.data() + own});
+  own_.template there<Real, 3>({kept.x, kept.y, kept.z}, {x_.data(), y_.data(), z_.data()});
+  guests_.template there<Real, 3>({x_.data(), y_.data(), z_.data()},
+                                  {x_.data() + own, y_.data() + own, z_.data() + own});
+  if (equal_mass_) {
+    fill_cuda(device_, *equal_mass_, count(), mass_.data());
+  } else {
+    own_.template there<Real, 1>({kept.mass}, {mass_.data()});
+    guests_.template there<Real, 1>({mass_.data()}, {mass_.data() + own});
+  }
   if (with_species) {
     own_.template there<std::uint8_t, 1>({kept.species}, {species_.data()});
-    guests_.template there<std::uint8_t, 1>({kept.species}, {species_.data() + own});
+    guests_.template there<std::uint8_t, 1>({species_.data()}, {species_.data() + own});
   }
   if (with_id) {
     own_.template there<std::uint64_t, 1>({kept.id}, {id_.data()});
-    guests_.template there<std::uint64_t, 1>({kept.id}, {id_.data() + own});
+    guests_.template there<std::uint64_t, 1>({id_.data()}, {id_.data() + own});
   }
   return {count(),
           x_.data(),
@@ -242,15 +268,17 @@ SavedTree ForestDomains<Real>::cut(const SavedTree& saved, const Forest& forest)
       if (i >= 0 && i < kept) ++counts[place_of_root(r)];
     }
   const std::vector<std::uint32_t> owner = owners(std::move(counts));
+  equal_mass_.reset();
   Arena arena(device_);
   room_for_kept(*this, arena, kept);
   owner_ = Buffer<std::uint32_t>(device_, owner);
   if (kept > 0)
     device_.memory().from_host(place_of_.data(), place_of.data() + first,
                                static_cast<std::size_t>(kept) * sizeof(std::uint32_t));
-  plan(kept, forest);
+  plan_own(kept);
+  plan_guests(forest);
 
-  // Particles arrive in the order of the input, own ones first.
+  // Own particles arrive in the order of the input, then guests by their ranks and in that order.
   const auto rank = static_cast<std::uint32_t>(ranks_->rank());
   const auto along = roots_along(forest);
   const auto is_guest = [&](std::uint32_t place) {
@@ -272,13 +300,15 @@ SavedTree ForestDomains<Real>::cut(const SavedTree& saved, const Forest& forest)
     guest_place[place] = is_guest(place);
     takes[r] = owner[place] == rank || guest_place[place];
   }
-  std::vector<std::uint32_t> number(saved.order.size());
-  std::uint32_t own = 0, guests = static_cast<std::uint32_t>(this->own());
+  const auto size = static_cast<std::size_t>(ranks_->size());
+  std::vector<std::uint32_t> number(saved.order.size()), next(size);  // next: by the rank that works on them
+  for (const std::uint32_t place : place_of)
+    if (guest_place[place]) ++next[owner[place]];
+  std::exclusive_scan(next.begin(), next.end(), next.begin(), static_cast<std::uint32_t>(this->own()));
+  next[rank] = 0;
   for (std::size_t i = 0; i < number.size(); ++i)
-    if (owner[place_of[i]] == rank)
-      number[i] = own++;
-    else if (guest_place[place_of[i]])
-      number[i] = guests++;
+    if (const std::uint32_t place = place_of[i]; owner[place] == rank || guest_place[place])
+      number[i] = next[owner[place]]++;
   return part_of(saved, takes, number);
 }
 

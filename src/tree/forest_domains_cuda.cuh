@@ -3,10 +3,12 @@
 // those that work on them.
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "comm/communicator.hpp"
 #include "domain/device_routing.hpp"
+#include "domain/device_workers.hpp"
 #include "tree/octree_cpu.hpp"
 #include "tree/roots_cuda.cuh"
 #include "tree/saved_tree.hpp"
@@ -14,8 +16,8 @@
 namespace pergola::tree {
 
 /// Ranks have stretches of a forest's roots, in the order of keys, each about as many particles. A particle goes to the
-/// rank that has its root, and as a guest to those that have a root around it. All ranks make all calls that are not
-/// const together.
+/// rank that has its root, and from there as a guest to those that have a root around it. All ranks make all calls that
+/// are not const together.
 template <class Real>
 class ForestDomains {
  public:
@@ -31,7 +33,8 @@ class ForestDomains {
   /// Particles that this rank works on; with guests.
   std::int64_t own() const { return own_.arriving(); }
   std::int64_t count() const { return own_.arriving() + guests_.arriving(); }
-  /// Brings particles, own ones first. They lie here until the next time.
+  /// Brings particles, own ones first, with the masses that they had when domains were cut, if these were equal. They
+  /// lie here until the next time.
   Points<Real> bring(const Points<Real>& kept, bool with_species, bool with_id);
   /// Values of kept particles to their workers; guests have none.
   void bring(const std::array<const Real*, 3>& kept, const std::array<Real*, 3>& own) { own_.there(kept, own); }
@@ -41,15 +44,21 @@ class ForestDomains {
   void give_back(const std::array<const double*, 3>& own, const std::array<double*, 3>& kept) { own_.back(own, kept); }
   void give_back(const double* own, double* kept) { own_.template back<double, 1>({own}, {kept}); }
   /// By kept particle: the rank that works on it, and its number there.
-  const std::uint32_t* owner_of() const { return owner_of_.data(); }
-  const std::uint32_t* number_of() const { return number_of_.data(); }
+  WorkersOf workers() { return workers_.of(own_); }
+
+  /// The way to own particles. They may be kept where they are worked on, number k at places[k], which is its number
+  /// from then on, and elsewhere again (gravity/source_moves.hpp).
+  DeviceRouting& way() { return own_; }
+  void keep_here(const Buffer<std::uint32_t>& places);
+  void keep_elsewhere(const DeviceRouting& home, const Buffer<std::uint32_t>& places);
 
   /// Of the device's memory, where n particles are kept on each rank.
   std::int64_t device_bytes(std::int64_t n) const;
 
   // Steps of cut(). Public, for nvcc allows no device lambda in a private function.
   std::vector<std::uint32_t> owners(std::vector<std::int64_t> counts) const;
-  void plan(std::int64_t kept, const Forest& forest);
+  void plan_own(std::int64_t kept);
+  void plan_guests(const Forest& forest);
 
  private:
   template <class Self>
@@ -61,8 +70,11 @@ class ForestDomains {
   std::shared_ptr<Communicator> ranks_;
   DeviceRouting own_, guests_;
   std::int64_t kept_ = 0;
-  Buffer<std::uint32_t> place_of_, owner_of_, number_of_, guest_begin_;  // by kept particle
-  Buffer<std::uint32_t> counts_, owner_;                                 // by place
+  std::optional<Real> equal_mass_;  // of all particles
+  Workers workers_;
+  Buffer<std::uint32_t> place_of_;                 // by kept particle
+  Buffer<std::uint32_t> own_place_, guest_begin_;  // by own particle
+  Buffer<std::uint32_t> counts_, owner_;           // by place
   Buffer<RootsAlong> along_;
   Buffer<std::byte> work_;
   Buffer<Real> x_, y_, z_, mass_;

@@ -1,8 +1,9 @@
-// What is saved of a forest that ranks share.
+// What is saved of a forest that ranks share, and particles that change ranks.
 #include <algorithm>
 #include <cstdint>
 
 #include "comm/gather.hpp"
+#include "device/launch.cuh"
 #include "tree/octree_cuda.cuh"
 
 namespace pergola::tree {
@@ -56,6 +57,17 @@ void OctreeCuda<T>::save_share(StateBlocks& blocks, const std::vector<std::uint3
   saved.save(blocks, tree_kind("cuda", true));
 }
 
+template <class T>
+void OctreeCuda<T>::renumber(const std::uint32_t* to, std::int64_t count) {
+  device_.make_current();
+  cuda::launch("tree places", count_, device_.stream(),
+               [to, count = static_cast<std::uint32_t>(count), place = place_.data()] __device__(std::int64_t k) {
+                 if (place[k] < count) place[k] = to[place[k]];
+               });
+}
+
+template void OctreeCuda<float>::renumber(const std::uint32_t*, std::int64_t);
+template void OctreeCuda<double>::renumber(const std::uint32_t*, std::int64_t);
 template void OctreeCuda<float>::save_share(StateBlocks&, const std::vector<std::uint32_t>&);
 template void OctreeCuda<double>::save_share(StateBlocks&, const std::vector<std::uint32_t>&);
 

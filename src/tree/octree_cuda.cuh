@@ -73,6 +73,8 @@ class OctreeCuda {
   /// has.
   void save_share(StateBlocks& blocks, const std::vector<std::uint32_t>& places);
   void restore_share(const SavedTree& part, const ForestShare& share);
+  /// The first `count` points are given in another order from now on: number k as to[k], on the device.
+  void renumber(const std::uint32_t* to, std::int64_t count);
   /// As OctreeCpu.
   void put_aside();
   void take_up();

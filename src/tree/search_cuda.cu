@@ -28,6 +28,15 @@ __device__ Outcome open_source(const SearchView<T>& view, std::uint32_t source, 
   return outcome;
 }
 
+template <class T>
+__device__ Outcome served_children(const SearchView<T>& view, const CellRecord& target) {
+  Outcome outcome;
+  outcome.of_target = true, outcome.child = target.child;
+  for (std::uint32_t c = 0; c < target.children(); ++c)
+    if (view.is_served(target.child + c)) outcome.which |= 1u << c;
+  return outcome;
+}
+
 /// As Traversal::look_at of tree/traverse_cuda.cu, of a source that is not the target.
 template <int order, class T>
 struct LookAtPair {
@@ -52,9 +61,7 @@ struct LookAtPair {
     if (leaf && s.children() == 0) {
       if (s.child == elsewhere) view.missing.note(pair.source);
     } else if (!leaf && (s.children() == 0 || physics::opens_target(s.r, t.r))) {
-      outcome.of_target = true, outcome.child = t.child;
-      for (std::uint32_t c = 0; c < t.children(); ++c)
-        if (view.is_served(t.child + c)) outcome.which |= 1u << c;
+      return served_children(view, t);
     } else {
       return open_source(view, pair.source, s);
     }
@@ -62,7 +69,8 @@ struct LookAtPair {
   }
 };
 
-/// As estimate() of tree/moments_cuda.cu.
+/// As estimate() of tree/moments_cuda.cu, of all groups in the target: where they do not all find the same, of those in
+/// each of its children.
 template <class T>
 struct LookForEstimate {
   SearchView<T> view;
@@ -72,7 +80,14 @@ struct LookForEstimate {
     if (s.children() == 0 || !view.is_foreign(pair.source)) return {};
     const auto dx = static_cast<float>(s.x - t.x), dy = static_cast<float>(s.y - t.y),
                dz = static_cast<float>(s.z - t.z);
-    if (s.r * s.r <= estimate_angle * estimate_angle * (dx * dx + dy * dy + dz * dz)) return {};
+    const float square = dx * dx + dy * dy + dz * dz, reach = s.r / estimate_angle;  // as near a group opens it
+    if (view.tree.link[pair.target].count > estimate_capacity) {
+      const float distance = sqrtf(square);
+      if (distance - t.r >= reach) return {};
+      if (distance + t.r >= reach) return served_children(view, t);
+    } else if (s.r * s.r <= estimate_angle * estimate_angle * square) {
+      return {};
+    }
     return open_source(view, pair.source, s);
   }
 };

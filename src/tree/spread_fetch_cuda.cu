@@ -158,16 +158,10 @@ void SpreadOctreeCuda<T>::search(std::int64_t depth, const Step& step) {
 
 template <class T>
 void SpreadOctreeCuda<T>::fetch_for_estimate() {
-  extend(device_, stack_, 0, own_end());
-  pair_counts_.zero();
-  cuda::launch("tree groups", own_end(), device_.stream(),
-               [link = link_.data(), parent = parent_.data(), top = top_cells(), not_own = not_own_.data(),
-                stack = stack_.data(), groups = pair_counts_.data()] __device__(std::int64_t c) {
-                 if (link[c].count > estimate_capacity || (c < top && not_own[c])) return;
-                 if (c > 0 && link[parent[c]].count <= estimate_capacity) return;
-                 stack[atomicAdd(groups, 1u)] = {static_cast<std::uint32_t>(c), 0};
-               });
-  search(pair_counts_.to_host()[0], [&](const CellPair* pairs, std::int64_t count, const FoundPairs& found) {
+  const CellPair whole{0, 0};
+  extend(device_, stack_, 0, 1);
+  device_.memory().from_host(stack_.data(), &whole, sizeof whole);
+  search(count_ > 0 ? 1 : 0, [&](const CellPair* pairs, std::int64_t count, const FoundPairs& found) {
     search_estimate(search_view(nullptr), pairs, count, found, device_.stream());
   });
 }

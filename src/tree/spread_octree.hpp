@@ -64,6 +64,7 @@ class SpreadOctree : public OctreeCpu<T> {
   ActiveSet asking(const std::vector<std::uint8_t>& kept, std::vector<std::uint32_t>& few);
   /// Between keepers and domains.
   const Routing& routing() const { return routing_; }
+  Routing& routing() { return routing_; }
   std::int64_t total() const { return total_; }
 
  private:

@@ -52,6 +52,11 @@ class SpreadOctreeCuda : public OctreeCuda<T> {
                const std::vector<std::uint32_t>& places);
   void put_aside();
   void take_up();
+  /// Own particles are given in another order from now on: number k as to[k], on the device.
+  void renumber(const std::uint32_t* to) {
+    Base::renumber(to, count_);
+    has_place_of_ = false;
+  }
 
   // Steps of these. Public, for nvcc allows no device lambda in a private function.
   void start_level() override;

@@ -9,6 +9,7 @@
 #include "comm/shares.hpp"
 #include "device/launch.cuh"
 #include "domain/arrived_places.hpp"
+#include "domain/common_value.hpp"
 #include "tree/frame_cuda.cuh"
 #include "tree/split.hpp"
 
@@ -122,7 +123,7 @@ double sum_of_equal_cuda(double mass, std::int64_t n) {
 
 template <class Real>
 TreeDomains<Real>::TreeDomains(const Device& device, std::shared_ptr<Communicator> ranks)
-    : device_(device), ranks_(ranks), own_(device, ranks) {}
+    : device_(device), ranks_(ranks), own_(device, ranks), workers_(device, ranks->rank()) {}
 
 template <class Real>
 template <class Self>
@@ -145,7 +146,7 @@ std::int64_t TreeDomains<Real>::device_bytes(std::int64_t n) const {
   Arena count;
   room_for_kept(*this, count, n);
   room_for_arrived(*this, count, n, true, true);
-  return count.bytes() + own_.own_bytes(n) + own_.work_bytes(n);
+  return count.bytes() + workers_.bytes(n) + own_.own_bytes(n) + own_.work_bytes(n);
 }
 
 template <class Real>
@@ -281,26 +282,21 @@ void TreeDomains<Real>::plan(std::int64_t kept) {
     list.rank[i] = owner_of[i], list.particle[i] = static_cast<std::uint32_t>(i);
   });
   own_.plan(kept, work_.data());
-  has_numbers_ = false;
+  workers_.forget();
 }
 
 template <class Real>
-const std::uint32_t* TreeDomains<Real>::number_of() {
-  if (has_numbers_) return number_of_.data();
-  has_numbers_ = true;
-  Arena arena(device_);
-  arena.room(number_of_, kept_), arena.room(work_, own() * static_cast<std::int64_t>(sizeof(std::uint32_t)));
-  auto* const number = reinterpret_cast<std::uint32_t*>(work_.data());
-  cuda::launch("own particles", own(), device_.stream(),
-               [number] __device__(std::int64_t k) { number[k] = static_cast<std::uint32_t>(k); });
-  own_.template back<std::uint32_t, 1>({number}, {number_of_.data()});
-  return number_of_.data();
+void TreeDomains<Real>::keep_here() {
+  kept_ = own();
+  own_.plan_to_stay(kept_);
+  workers_.forget();
 }
 
 template <class Real>
-void TreeDomains<Real>::fill(Real* values, std::int64_t count, double value) {
-  cuda::launch("equal masses", count, device_.stream(),
-               [=, one = static_cast<Real>(value)] __device__(std::int64_t k) { values[k] = one; });
+void TreeDomains<Real>::keep_elsewhere(const DeviceRouting& home, const Buffer<std::uint32_t>& places) {
+  own_.plan_back(home, places);
+  kept_ = own_.kept();
+  workers_.forget();
 }
 
 template <class Real>
@@ -310,7 +306,7 @@ Points<Real> TreeDomains<Real>::bring(const Points<Real>& kept, bool with_specie
   room_for_arrived(*this, arena, own(), with_species, with_id);
   own_.template there<Real, 3>({kept.x, kept.y, kept.z}, {x_.data(), y_.data(), z_.data()});
   if (equal_mass_)
-    fill(mass_.data(), own(), *equal_mass_);
+    fill_cuda(device_, static_cast<Real>(*equal_mass_), own(), mass_.data());
   else
     own_.template there<Real, 1>({kept.mass}, {mass_.data()});
   if (with_species) own_.template there<std::uint8_t, 1>({kept.species}, {species_.data()});

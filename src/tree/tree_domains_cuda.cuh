@@ -11,6 +11,7 @@
 #include "comm/communicator.hpp"
 #include "device/shared_buffer.hpp"
 #include "domain/device_routing.hpp"
+#include "domain/device_workers.hpp"
 #include "tree/octree_cpu.hpp"
 #include "tree/saved_tree.hpp"
 #include "tree/top_tree.hpp"
@@ -59,8 +60,13 @@ class TreeDomains {
     own_.template back<Real, fields>(own, kept);
   }
   /// By kept particle: the rank that works on it, and its number there.
-  const std::uint32_t* owner_of() const { return owner_of_.data(); }
-  const std::uint32_t* number_of();
+  WorkersOf workers() { return workers_.of(own_); }
+
+  /// The way to own particles. They may be kept where they are worked on, and elsewhere again
+  /// (gravity/source_moves.hpp): own particles are then numbered as they stand here.
+  DeviceRouting& way() { return own_; }
+  void keep_here();
+  void keep_elsewhere(const DeviceRouting& home, const Buffer<std::uint32_t>& places);
 
   /// Of the device's memory, where n particles are kept on each rank.
   std::int64_t device_bytes(std::int64_t n) const;
@@ -68,7 +74,6 @@ class TreeDomains {
   // Steps of cut(). Public, for nvcc allows no device lambda in a private function.
   void find_owners(const Points<Real>& kept, const TreeSoftening& softening, std::int64_t total, TopTree& top);
   void plan(std::int64_t kept);
-  void fill(Real* values, std::int64_t count, double value);
 
  private:
   /// The least and the largest of x, y, z and mass (these as the least of what they are below 0), of all ranks. Leaves
@@ -85,9 +90,9 @@ class TreeDomains {
   DeviceRouting own_;
   Frame frame_;
   std::int64_t kept_ = 0;
-  bool has_numbers_ = false;
-  std::optional<double> equal_mass_;            // of all particles
-  Buffer<std::uint32_t> owner_of_, number_of_;  // by kept particle
+  Workers workers_;
+  std::optional<double> equal_mass_;  // of all particles
+  Buffer<std::uint32_t> owner_of_;    // by kept particle, as domains are cut
   Buffer<std::byte> work_;
   KeyQuestions questions_;
   SharedBuffer<double> bounds_;

@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/counted_communicator.hpp"
 #include "comm/thread_ranks.hpp"
 #include "sim/gravity_system.hpp"
 #include "sim/spread_seen.hpp"
+#include "test_devices.hpp"
 
 namespace pergola {
 namespace {
@@ -17,6 +19,15 @@ const Settings tree{"gravity.solver=tree", "gravity.mesh.boundary=isolated", "gr
                     "time.step=0.03125"};
 const Settings treepm{"gravity.solver=treepm",      "gravity.mesh.boundary=periodic", "gravity.mesh.box=1",
                       "gravity.tree.accuracy=1e-2", "gravity.softening=0.01",         "time.step=0.03125"};
+
+/// On CPUs, and as ranks that share a GPU.
+class WorkPlacesOfRuns : public DeviceTest {
+ protected:
+  Settings here(Settings settings) const {
+    settings.push_back("run.device=" + GetParam());
+    return settings;
+  }
+};
 
 /// Slow ones, every second at the place of the one before: their order in the tree is that of the input.
 Particles pairs_in_one_place(std::int64_t n) {
@@ -66,22 +77,53 @@ Steps take_steps(int ranks, Settings settings, const Particles& particles, bool 
 
 // At home a step sends each particle's place, 24 bytes, and its acceleration back, but for those that are kept where
 // they are worked on: three of four.
-TEST(WorkPlaces, StepsThatFollowOneAnotherDoNotSendTheirParticles) {
+TEST_P(WorkPlacesOfRuns, StepsThatFollowOneAnotherDoNotSendTheirParticles) {
   const Particles particles = pairs_in_one_place(4000);
-  const std::string alone = take_steps(1, tree, particles, true).hash;
-  const Steps at_home = take_steps(4, tree, particles, false), at_work = take_steps(4, tree, particles, true);
+  const std::string alone = take_steps(1, here(tree), particles, true).hash;
+  const Steps at_home = take_steps(4, here(tree), particles, false),
+              at_work = take_steps(4, here(tree), particles, true);
   EXPECT_EQ(at_home.hash, alone);
   EXPECT_EQ(at_work.hash, alone);
   EXPECT_GT(at_home.later - at_work.later, 0.9 * 0.75 * 48);
   EXPECT_GT(at_home.bytes - at_work.bytes, 0.9 * 0.75 * (48 - 160.0 / 15));
 }
 
-TEST(WorkPlaces, HaveTheBitsOfOneRank) {
-  expect_bits_of_one_rank(tree, pairs_in_one_place(300), {2, 64});
-  expect_bits_of_one_rank(treepm, pairs_in_one_place(300), {4});
+TEST_P(WorkPlacesOfRuns, HaveTheBitsOfOneRank) {
+  const bool on_gpu = GetParam() != "cpu";  // whose ranks take turns
+  expect_bits_of_one_rank(here(tree), pairs_in_one_place(300), {2, on_gpu ? 7 : 64});
+  expect_bits_of_one_rank(here(treepm), pairs_in_one_place(300), {4});
   for (const Settings& settings : {tree, treepm})
-    expect_bits_of_one_rank(in_blocks(settings), pairs_in_one_place(200), {3});
-  expect_bits_of_one_rank(tree, crossing_particles(5, 0), {7});
+    expect_bits_of_one_rank(in_blocks(here(settings)), pairs_in_one_place(200), {3});
+  expect_bits_of_one_rank(here(tree), crossing_particles(5, 0), {7});
+}
+
+/// The particles at 0.5, where `before` ranks went on to 0.3 and `after` ranks from there.
+std::string hash_of(const RunConfig& config, const Particles& particles, int before, int after) {
+  StateBlocks state;
+  std::string hash;
+  run_on_thread_ranks(before, [&](Communicator& communicator) {
+    GravitySystem simulation(config, particles, 0, kept_elsewhere(communicator));
+    simulation.run_until(0.3);
+    simulation.on_root([&] { state = simulation.save(); });
+  });
+  run_on_thread_ranks(after, [&](Communicator& communicator) {
+    GravitySystem simulation(config, state, kept_elsewhere(communicator));
+    simulation.run_until(0.5);
+    const std::string found = simulation.state_hash();
+    if (communicator.is_root()) hash = found;
+  });
+  return hash;
+}
+
+// A forest of many roots, whose particles visit other ranks. Its cells are in no order of their own there.
+TEST_P(WorkPlacesOfRuns, HaveTheBitsOfOneRankWithManyRoots) {
+  if (GetParam() == "cpu") GTEST_SKIP() << "has one tree";
+  const Particles particles = crossing_particles(20000, 0);
+  expect_bits_of_one_rank(here(treepm), particles, {3});
+  const RunConfig blocks = spread_config(in_blocks(here(treepm)));
+  const std::string alone = hash_of(blocks, particles, 1, 1);
+  for (const auto& [before, after] : {std::pair{1, 4}, {4, 1}, {3, 2}})
+    EXPECT_EQ(hash_of(blocks, particles, before, after), alone) << before << " ranks, then " << after;
 }
 
 /// What each rank says of two particles that meet in the sixth step, with forces too small to matter.
@@ -96,13 +138,15 @@ std::vector<std::string> words_of_a_collision(int ranks, const Settings& setting
   return words_of_ranks(ranks, spread_config(settings), particles);
 }
 
-TEST(WorkPlaces, WhatFailsThereIsToldAsOneRankTellsIt) {
-  Settings hard = tree;
+TEST_P(WorkPlacesOfRuns, WhatFailsThereIsToldAsOneRankTellsIt) {
+  Settings hard = here(tree);
   hard.push_back("gravity.softening=0");
   const std::string alone = words_of_a_collision(1, hard)[0];
   EXPECT_NE(alone.find("ids 21 and 151"), std::string::npos) << alone;
   for (const auto& one : words_of_a_collision(3, hard)) EXPECT_EQ(one, alone);
 }
+
+INSTANTIATE_TEST_SUITE_P(Devices, WorkPlacesOfRuns, OnEachDevice(), device_test_name);
 
 }  // namespace
 }  // namespace pergola

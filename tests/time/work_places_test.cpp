@@ -8,6 +8,7 @@
 
 #include "comm/shares.hpp"
 #include "comm/thread_ranks.hpp"
+#include "gravity/source_moves.hpp"
 
 namespace pergola {
 namespace {
@@ -28,9 +29,11 @@ class NextDoor final : public AnySolver, public SourceMoves {
   const SolverInfo& info() const override { return info_; }
   NeighbourLists neighbour_lists(const Targets&, double) override { return {}; }
   std::int64_t device_bytes(std::int64_t) const override { return 0; }
-  const Routing* way() const override { return &way_; }
-  void have_come(std::vector<std::uint32_t> places) override { here = std::move(places); }
-  void have_left(Routing way) override { way_ = std::move(way); }
+  Routing* way() override { return &way_; }
+  void have_come(const Buffer<std::uint32_t>& places) override { here = places.to_host(); }
+  void have_left(const Routing& home, const Buffer<std::uint32_t>& places) override {
+    way_ = home.reversed(places.to_host());
+  }
 
   std::vector<std::uint32_t> here;  // by the order of their arrival
 

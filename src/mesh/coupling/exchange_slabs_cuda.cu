@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "device/arena.hpp"
+#include "domain/common_value.hpp"
 #include "domain/device_routing.hpp"
 #include "mesh/coupling/deposit_cuda.cuh"
 #include "mesh/coupling/slab_exchange.hpp"
@@ -43,6 +44,7 @@ class ExchangeSlabsCuda final : public SlabExchange<Real> {
         device_(device),
         whole_(grid),
         assignment_(options.assignment),
+        ranks_(options.ranks),
         routing_(device, options.ranks) {
     if (!grid.periodic() || grid.dimensions != 3)
       throw Error(ErrorKind::input, "mesh: expected a periodic box in three dimensions for slabs");
@@ -75,8 +77,11 @@ class ExchangeSlabsCuda final : public SlabExchange<Real> {
     arrived_ = {};
     arrived_.count = count;
     arrived_.x = arrivals.x, arrived_.y = arrivals.y, arrived_.z = arrivals.z, arrived_.mass = arrivals.mass;
-    routing_.template there<Real, 4>({particles.x, particles.y, particles.z, particles.mass},
-                                     {arrivals.x, arrivals.y, arrivals.z, arrivals.mass});
+    routing_.template there<Real, 3>({particles.x, particles.y, particles.z}, {arrivals.x, arrivals.y, arrivals.z});
+    if (const auto equal = common_value(device_, *ranks_, particles.mass, kept_))
+      fill_cuda(device_, *equal, count, arrivals.mass);
+    else
+      routing_.template there<Real, 1>({particles.mass}, {arrivals.mass});
     places_are_here_ = true;
     own_->deposit(arrived_, quantum, density, scratch, clock);
   }
@@ -178,6 +183,7 @@ class ExchangeSlabsCuda final : public SlabExchange<Real> {
   Device device_;
   CellFrame<Real> whole_;
   Assignment assignment_;
+  std::shared_ptr<Communicator> ranks_;
   Buffer<std::uint32_t> owner_;  // of each plane
   DeviceRouting routing_;
   std::int64_t kept_ = 0;
