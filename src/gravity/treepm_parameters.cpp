@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -54,6 +55,27 @@ constexpr double softening_part = 0.5;
 
 double between(const double (&value)[2], double part) {
   return std::exp(std::log(value[0]) + part * (std::log(value[1]) - std::log(value[0])));
+}
+
+/// In a box the tolerance decides the errors of the worst particles and hardly the time, the angles the time and hardly
+/// these errors (docs/results/treepm.md): the angles and the tolerance of the opening over those of the tree in open
+/// space, by accuracy.
+struct BoxOpening {
+  double accuracy, angle, target_angle, tolerance;
+};
+constexpr BoxOpening box_openings[] = {
+    {1e-2, 1.10, 1.17, 0.25}, {4e-3, 1.13, 1.22, 0.25}, {1e-3, 1.14, 1.28, 0.44}, {1e-4, 1, 1, 1}};
+
+void widen_opening(double accuracy, tree::Opening& opening) {
+  if (!(opening.tolerance > 0)) return;  // set by hand: angles alone
+  const BoxOpening* below = std::begin(box_openings) + 1;
+  while (below + 1 < std::end(box_openings) && accuracy < below->accuracy) ++below;
+  const BoxOpening* const above = below - 1;
+  const double part =
+      std::clamp(std::log(above->accuracy / accuracy) / std::log(above->accuracy / below->accuracy), 0.0, 1.0);
+  opening.angle *= between({above->angle, below->angle}, part);
+  opening.target_angle *= between({above->target_angle, below->target_angle}, part);
+  opening.tolerance *= between({above->tolerance, below->tolerance}, part);
 }
 
 /// The next number of cells that is allowed.
@@ -158,6 +180,7 @@ TreePmParameters treepm_parameters(const SolverOptions& options, std::int64_t n,
   tree.accuracy = std::clamp(accuracy * between(row.tree, part), 1e-5, 1e-2);
   if (tree.order == 0) tree.order = row.order;
   found.opening = tree_opening(tree, options.softening);
+  if (box.periodic()) widen_opening(accuracy, found.opening);
   return found;
 }
 
