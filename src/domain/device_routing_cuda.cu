@@ -2,6 +2,7 @@
 #include <numeric>
 #include <utility>
 
+#include "comm/tell_counts.hpp"
 #include "device/launch.cuh"
 #include "device/sort.cuh"
 #include "domain/device_routing.hpp"
@@ -122,9 +123,7 @@ void DeviceRouting::make_room(std::int64_t particles) {
 /// The list has so many for each rank, those for rank 0 first.
 void DeviceRouting::tell_counts(const std::vector<std::int64_t>& sent) {
   const std::size_t size = messages_.size();
-  std::vector<std::int64_t> there(size);
-  const std::vector<std::size_t> one(size, sizeof(std::int64_t));
-  messages_.ranks().all_to_all(sent.data(), one, there.data(), one);
+  const std::vector<std::int64_t> there = pergola::tell_counts(messages_.ranks(), sent);
   listed_.assign(size, {}), arrivals_.assign(size, {});
   arriving_ = 0, kept_ = 0, longest_ = 0;
   for (std::size_t r = 0; r < size; ++r) {

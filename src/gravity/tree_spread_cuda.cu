@@ -52,10 +52,12 @@ class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::Stat
   void save(StateBlocks& blocks) override { tree_.save(blocks, places()); }
   bool restore(const StateBlocks& blocks, std::int64_t count) override;
   void put_aside() override {
+    walked_ = false;
     tree_.put_aside();
     aside_ = std::exchange(domains_, make_domains());
   }
   void take_up() override {
+    walked_ = false;
     tree_.take_up();
     domains_ = std::move(aside_);
   }
@@ -95,6 +97,8 @@ class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::Stat
   Sources<State> sources_;
   bool with_species_ = false, with_id_ = false;
   std::int64_t total_ = 0;  // particles on all ranks
+  bool walked_ = false;     // since the tree was built
+  std::int64_t times_ = 0;  // so often particles have come since then
   AskingTargets asking_;
   Buffer<State> answer_[4];  // of those that ask, where not all do
 };
@@ -114,9 +118,16 @@ void TreeSpreadCuda<precision>::take(const Sources<State>& sources, bool moved) 
   const tree::Points<State> kept{sources.count, sources.x,       sources.y,  sources.z,
                                  sources.mass,  sources.species, sources.id, {}};
   if (!moved || !refresh(kept)) {
+    if (std::exchange(walked_, false)) {
+      tree_.find_weights(times_, domains_->own_weights());
+      domains_->give_back_weights();
+    }
+    times_ = 1;
+    clock_->begin("to trees");
     tree::TopTree top = domains_->cut(kept, softening(), total_);
-    tree_.build(domains_->bring(kept, with_species_, with_id_), softening(), opening_.order, domains_->frame(),
-                std::move(top));
+    const auto here = domains_->bring(kept, with_species_, with_id_);
+    clock_->begin("tree");
+    tree_.build(here, softening(), opening_.order, domains_->frame(), std::move(top));
   }
   clock_->end();
 }
@@ -126,6 +137,7 @@ bool TreeSpreadCuda<precision>::refresh(const tree::Points<State>& kept) {
   std::int64_t differs = kept.count != domains_->kept() || total_ != tree_.total() ? 1 : 0;
   ranks_->all_reduce(&differs, 1, Reduction::maximum);
   if (differs) return false;
+  ++times_;
   return tree_.refresh(domains_->bring(kept, with_species_, false), softening(), opening_.order);
 }
 
@@ -135,6 +147,9 @@ template <Precision precision>
 std::int64_t TreeSpreadCuda<precision>::serve(const tree::ServedCells& cells, unsigned want,
                                               const std::array<State*, 4>& answers) {
   tree_.fetch_for_walk(opening_, cells);
+  walked_ = true;
+  targets_.count_work(tree_.work());
+  clock_->begin("walk");
   Forces<State> here;
   here.ax = answers[0], here.ay = answers[1], here.az = answers[2], here.potential = answers[3];
   const tree::WalkOutput out = targets_.output(tree_, want, options_.gravitational_constant, here);
@@ -155,7 +170,7 @@ void TreeSpreadCuda<precision>::evaluate(const Targets& targets, unsigned want, 
   device_.make_current();
   std::int64_t all = !targets.index && targets.count == sources_.count ? 1 : 0;
   ranks_->all_reduce(&all, 1, Reduction::minimum);
-  clock_->begin("tree");
+  clock_->begin("estimate");
   if (opening_.tolerance > 0) tree_.estimate_accelerations();
   tree::ServedCells cells = tree_.own();
   std::int64_t count = 0;
@@ -164,7 +179,7 @@ void TreeSpreadCuda<precision>::evaluate(const Targets& targets, unsigned want, 
     count = asking_.asked();
     cells = tree_.asking(asking_.numbers(), count);
   }
-  clock_->begin("walk");
+  clock_->begin("branches");
   const std::array<State*, 4> to{forces.ax, forces.ay, forces.az, forces.potential};
   std::array<State*, 4> answers = domains_->answer_room();  // the tree has its own copies of what lies there
   for (std::size_t f = 0; f < 4; ++f) {
@@ -202,6 +217,7 @@ bool TreeSpreadCuda<precision>::restore(const StateBlocks& blocks, std::int64_t 
   domains_->cut(owner);
   const auto own = domains_->bring_places(Shares{count, ranks_->size()}.first(ranks_->rank()));
   tree_.restore(saved, std::move(top), std::move(from), own);
+  times_ = 1;
   return true;
 }
 

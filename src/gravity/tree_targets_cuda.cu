@@ -151,6 +151,7 @@ bool TreeTargetsCuda<State, Pair>::try_walk(const Tree& on, const Space& space, 
     }
     sum.targets = {which, begin, filled};
     tree::sum_fields(sum, opening.order, stream);
+    if (work_) tree::count_work(sum.targets, view.link, memory.lists.head, work_, stream);
     sum.leaves = {};
     if (!tree::has_few_targets(sum)) {
       sum.leaves = memory.leaves;

@@ -20,6 +20,8 @@ class TreeTargetsCuda {
 
   /// The tree was built anew.
   void forget() { has_rank_ = false; }
+  /// From now on walks add the work of each cell to `by_cell`.
+  void count_work(std::uint32_t* by_cell) { work_ = by_cell; }
 
   /// Where the answers go; what is to be added to them is still to be said.
   static tree::WalkOutput output(const Tree& on, unsigned want, double gravitational_constant,
@@ -65,6 +67,7 @@ class TreeTargetsCuda {
                 tree::WalkStatus& status);
 
   Device device_;
+  std::uint32_t* work_ = nullptr;
   /// Segments of lists: per target served together, and per cell of the tree.
   double list_segments_ = 2, pass_segments_ = 0.125;
   Buffer<tree::WalkStatus> status_;

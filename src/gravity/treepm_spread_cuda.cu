@@ -65,12 +65,15 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
     tree_.save_share(blocks, domains_->bring_places(shares.first(ranks_->rank())));
   }
   void put_aside() override {
+    weigh();
     Base::put_aside();
     aside_ = std::exchange(domains_, make_domains());
   }
   void take_up() override {
+    walked_ = false;
     Base::take_up();
     domains_ = std::move(aside_);
+    begin_to_count();
   }
 
   DeviceRouting* way() override { return total_ > 0 ? &domains_->way() : nullptr; }
@@ -108,6 +111,8 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
   void build(const tree::Points<State>& kept, const tree::Forest& forest);
   bool refresh(const tree::Points<State>& kept, const tree::Forest& forest);
   void estimate();
+  void begin_to_count();
+  void weigh();
   std::int64_t serve(const Targets& own, unsigned want, const std::array<double*, 4>& answers);
   void check(std::int64_t failed);
 
@@ -127,6 +132,11 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
   Buffer<float> group_rest_[3];
   Buffer<double> answer_[4], kept_answer_[4];
   Buffer<std::int64_t> asked_index_;
+  Buffer<std::uint32_t> work_;  // of walks since the tree was built, by cell
+  bool walked_ = false;
+  std::int64_t times_ = 0;  // so often particles have come since then
+  Buffer<unsigned long long> work_of_place_;
+  typename tree::ForestDomains<State>::CountedWork counted_;  // of the tree before, or the one before that
 };
 
 template <Precision precision>
@@ -178,6 +188,7 @@ void TreePmSpreadCuda<precision>::take(const Sources<State>& sources, bool moved
   if (!moved || !refresh(kept, forest)) {
     build(kept, forest);
     targets_.forget();
+    clock_->begin("estimate");
     if (parameters_->opening.tolerance > 0) estimate();
   }
   clock_->end();
@@ -188,6 +199,7 @@ bool TreePmSpreadCuda<precision>::refresh(const tree::Points<State>& kept, const
   std::int64_t differs = kept.count != domains_->kept() ? 1 : 0;
   ranks_->all_reduce(&differs, 1, Reduction::maximum);
   if (differs) return false;
+  ++times_;
   return tree_.refresh(domains_->bring(kept, with_species_, false), softening(), parameters_->opening.order, forest);
 }
 
@@ -199,11 +211,38 @@ void TreePmSpreadCuda<precision>::build(const tree::Points<State>& kept, const t
   ranks_->all_reduce(limbs, ExactSum::limbs, Reduction::sum);
   const double sum = ExactSum::value(limbs), mass = sum > 0 ? sum : 1;
   const tree::Frame frame = tree::frame_within({0, 0, 0}, {0, 0, 0}, mass, kept.box);
-  domains_->cut(kept, frame, forest);
+  weigh();
+  clock_->begin("to trees");
+  domains_->cut(kept, frame, forest, counted_);
   const auto here = domains_->bring(kept, with_species_, with_id_);
+  clock_->begin("tree");
   on_all(*ranks_, [&] {
     tree_.build(here, softening(), parameters_->opening.order, forest, {ranks_.get(), domains_->own(), mass});
   });
+  begin_to_count();
+}
+
+/// Work of walks over the tree that is there now.
+template <Precision precision>
+void TreePmSpreadCuda<precision>::begin_to_count() {
+  const std::int64_t cells = tree_.count() > 0 ? tree_.cells() : 0;
+  Arena(device_).room(work_, cells, cells / 16);
+  work_.zero();
+  targets_.count_work(work_.data());
+  times_ = 1;
+}
+
+/// What was counted goes to the places of the roots. It decides who works on which of them when the tree is built anew,
+/// and no result.
+template <Precision precision>
+void TreePmSpreadCuda<precision>::weigh() {
+  if (!std::exchange(walked_, false)) return;
+  const std::int64_t places = tree_.root_places();
+  Arena(device_).room(work_of_place_, places);
+  work_of_place_.zero();
+  tree_.add_work(work_.data(), work_of_place_.data());
+  const auto found = tree::on_host(device_, work_of_place_.data(), places);
+  counted_ = {{found.begin(), found.end()}, times_};
 }
 
 /// The accelerations that the walk's opening compares with; guests have none.
@@ -307,6 +346,7 @@ void TreePmSpreadCuda<precision>::evaluate(const Targets& targets, unsigned want
     answers[f] = answer_[f].data(), came_back[f] = kept[f] = kept_answer_[f].data();
   }
   std::int64_t failed = tree_.count();
+  walked_ = true;
   on_all(*ranks_, [&] { failed = serve(own, want, answers); });
   check(failed);
   const std::array<const double*, 3> found{answers[0], answers[1], answers[2]};
@@ -339,6 +379,7 @@ bool TreePmSpreadCuda<precision>::restore_tree(const StateBlocks& blocks, std::i
   forest.level = saved.root_level;
   const tree::SavedTree part = domains_->cut(saved, forest);
   tree_.restore_share(part, {ranks_.get(), domains_->own(), saved.frame.mass});
+  begin_to_count();
   return true;
 }
 
@@ -352,6 +393,7 @@ std::int64_t TreePmSpreadCuda<precision>::device_bytes(std::int64_t n) const {
   for (const auto& axis : long_range_) count.room(axis, n);
   for (const auto& axis : rest_) count.room(axis, n);
   for (const auto& axis : group_rest_) count.room(axis, cells);
+  count.room(work_, cells);
   for (int f = 0; f < 3; ++f) count.room(answer_[f], n), count.room(kept_answer_[f], n);
   return count.bytes() + domains_->device_bytes(n) + make_mesh(found)->device_bytes(n) +
          targets_.device_bytes(n, found.opening.order, softening, forest, 0);

@@ -173,16 +173,16 @@ constexpr std::string_view build_stage = "tree", walk_stage = "walk";
 
 /// On GPUs: the guests that trees hold too, and ranks that have more particles than others.
 void set_gpu_work(RankPlan& found, const std::vector<StageSeconds>& stages, const CountedMethod& counted) {
+  const auto imbalance_of = [&](const std::string& stage) {
+    if (std::find(std::begin(kept_stages), std::end(kept_stages), stage) != std::end(kept_stages)) return 1.0;
+    if (stage == build_stage) return counted.forest.trees_imbalance;
+    return stage == walk_stage ? counted.forest.own.imbalance : counted.slabs.imbalance;
+  };
   double all = 0, added = 0, uneven = 0;
   for (const StageSeconds& stage : stages) {
-    const bool kept = std::find(std::begin(kept_stages), std::end(kept_stages), stage.name) != std::end(kept_stages);
-    const bool of_tree = stage.name == build_stage || stage.name == walk_stage;
     const double guests = stage.name == build_stage ? counted.forest.guests.copies * stage.seconds : 0;
     all += stage.seconds, added += guests;
-    uneven += (stage.seconds + guests) * ((kept      ? 1
-                                           : of_tree ? counted.forest.own.imbalance
-                                                     : counted.slabs.imbalance) -
-                                          1);
+    uneven += (stage.seconds + guests) * (imbalance_of(stage.name) - 1);
   }
   if (!(all > 0)) return;
   found.added_work = added / all;
@@ -198,7 +198,7 @@ double arriving_bytes(const SpreadMethod& method, const CountedMethod& counted, 
   double bytes = share * counted.slabs.imbalance * (5 * each + 4) +
                  planes * mesh.cells[0] * mesh.cells[1] * (8 + each) * (ranks > 1 ? 1 : 0);
   if (method.forest)
-    bytes += share * counted.forest.own.imbalance *
+    bytes += share * counted.forest.trees_imbalance *
              ((1 + counted.forest.guests.copies) * (4 * each + 8) + 2 * 3 * 8 + 3 * each);
   return bytes;
 }
@@ -267,8 +267,8 @@ void run_samples(RankPlan& found, RunShape& shape, const RunConfig& config, cons
   if (!shape.whole) count(smaller_run(config, plan.n, std::max<std::int64_t>(1, tried.n / 8)));
 }
 
-/// Of the sample that tells who works on what: some hundred particles for each rank.
-constexpr std::int64_t particles_of_a_rank = 256, most_placed = 1 << 21;
+/// Of the sample that tells who works on what: so many particles for each rank that it knows the rank's partners.
+constexpr std::int64_t particles_of_a_rank = 1024, most_placed = 1 << 21;
 
 }  // namespace
 

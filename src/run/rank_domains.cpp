@@ -191,7 +191,8 @@ ForestCopies count_forest(const SampledPlaces& sample, int ranks, int ranks_per_
   std::vector<double> both = own.arrived();
   for (std::size_t r = 0; r < both.size(); ++r) both[r] += guests.arrived()[r];
   const double mean = static_cast<double>(n) * (1 + found.guests.copies) / ranks;
-  found.own.imbalance = clustering(both, std::vector<double>(both.size(), mean));
+  found.trees_imbalance = clustering(both, std::vector<double>(both.size(), mean));
+  found.own.imbalance = clustering(own.arrived(), std::vector<double>(both.size(), static_cast<double>(n) / ranks));
   return found;
 }
 

@@ -41,7 +41,8 @@ PERGOLA_API RoutedCopies count_slabs(const SampledPlaces& sample, int ranks, int
 /// To the rank that has the root of a forest, and from there as guests to those that have roots around it.
 struct ForestCopies {
   RoutedCopies own, guests;
-  std::vector<int> worker;  // of each particle of the sample
+  double trees_imbalance = 1;  // as RoutedCopies::imbalance, of own ones and guests together
+  std::vector<int> worker;     // of each particle of the sample
 };
 PERGOLA_API ForestCopies count_forest(const SampledPlaces& sample, int ranks, int ranks_per_node,
                                       const tree::Forest& forest);

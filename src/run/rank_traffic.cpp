@@ -42,9 +42,11 @@ TrafficPart routed_part(const char* name, double particles_per_rank, const Route
           routed.off_node};
 }
 
-/// Ranks find out how many particles they send each other.
-void add_counts(TrafficPart& part, int ranks, int bytes) {
-  part.bytes += bytes * (ranks - 1.0), part.messages += ranks - 1.0;
+/// Ranks find out how many particles they send each other: CPUs tell all others, GPUs pass on what they are told
+/// (comm/tell_counts.hpp).
+void add_counts(TrafficPart& part, int ranks, int bytes, bool on_gpus) {
+  const double messages = on_gpus ? std::ceil(std::log2(ranks)) : ranks - 1.0;
+  part.bytes += bytes * messages * (on_gpus ? 0.5 * ranks : 1), part.messages += messages;
 }
 
 }  // namespace
@@ -72,7 +74,7 @@ std::vector<TrafficPart> slab_traffic(const SlabMesh& mesh, double particles, in
   const bool masses = !mesh.equal_masses;
   TrafficPart there = routed_part("particles to slabs", own, routed, (masses ? 4 : 3) * each,
                                   mesh.on_gpus ? (masses ? 2 : 1) : lists * (masses ? 4 : 3));
-  add_counts(there, ranks, mesh.on_gpus ? 8 : 16);
+  add_counts(there, ranks, mesh.on_gpus ? 8 : 16, mesh.on_gpus);
   const double row = mesh.on_gpus ? nx : nx + beyond;  // CPUs keep the cells that a row repeats
   const TrafficPart sums{"sums beyond slabs", others(beyond) * ny * row * 8, owners(beyond), to_next};
   const double busiest = std::ceil(planes) / planes;  // planes of the rank that has most
@@ -103,9 +105,9 @@ std::vector<TrafficPart> forest_traffic(const tree::Forest& forest, int value_by
   const int extra = (live ? 1 : 0) + (equal_masses ? 0 : 1);  // messages
   const double all = (equal_masses ? 3 : 4) * each + (live ? place : 0);
   TrafficPart there = routed_part("particles to trees", own, leaving, all + 4 + 3 * each, 3 + extra);
-  add_counts(there, ranks, 8);
+  add_counts(there, ranks, 8, true);
   TrafficPart guests = routed_part("guests of trees", own, routed.guests, all, 1 + extra);
-  add_counts(guests, ranks, 8);
+  add_counts(guests, ranks, 8, true);
   const TrafficPart back = routed_part("forces back from trees", own, leaving, 3 * 8, 1);
   if (!live) return {counts, there, guests, back};
   // Coordinates, velocities, masses, species; home also accelerations. Those that change ranks go with all of them.

@@ -9,7 +9,7 @@
 #include "comm/shares.hpp"
 #include "device/launch.cuh"
 #include "domain/arrived_places.hpp"
-#include "domain/common_value.hpp"
+#include "tree/traverse_cuda.cuh"
 
 namespace pergola::tree {
 
@@ -42,7 +42,12 @@ struct GuestRanks {
 
 template <class Real>
 ForestDomains<Real>::ForestDomains(const Device& device, std::shared_ptr<Communicator> ranks)
-    : device_(device), ranks_(ranks), own_(device, ranks), guests_(device, ranks), workers_(device, ranks->rank()) {}
+    : device_(device),
+      ranks_(ranks),
+      own_(device, ranks),
+      guests_(device, ranks),
+      masses_(device, ranks),
+      workers_(device, ranks->rank()) {}
 
 template <class Real>
 template <class Self>
@@ -69,7 +74,7 @@ std::int64_t ForestDomains<Real>::device_bytes(std::int64_t n) const {
   return count.bytes() + workers_.bytes(n) + own_.own_bytes(n) + guests_.own_bytes(n) + guests_.work_bytes(n);
 }
 
-/// From the numbers of particles by place on this rank to the ranks that have them: stretches of about as many.
+/// From what is at each place on this rank, particles or work, to the ranks that have them: stretches of about as much.
 template <class Real>
 std::vector<std::uint32_t> ForestDomains<Real>::owners(std::vector<std::int64_t> counts) const {
   ranks_->all_reduce(counts.data(), counts.size(), Reduction::sum);
@@ -85,11 +90,12 @@ std::vector<std::uint32_t> ForestDomains<Real>::owners(std::vector<std::int64_t>
 }
 
 template <class Real>
-void ForestDomains<Real>::cut(const Points<Real>& kept, const Frame& frame, const Forest& forest) {
+void ForestDomains<Real>::cut(const Points<Real>& kept, const Frame& frame, const Forest& forest,
+                              const CountedWork& work) {
   device_.make_current();
   Arena arena(device_);
   room_for_kept(*this, arena, kept.count);
-  equal_mass_ = common_value(device_, *ranks_, kept.mass, kept.count);
+  equal_mass_ = masses_.of(kept.mass, kept.count);
   arena.room(counts_, forest.places());
   counts_.zero();
   const int shift = 3 * (key_levels - forest.level);
@@ -101,7 +107,12 @@ void ForestDomains<Real>::cut(const Points<Real>& kept, const Frame& frame, cons
                });
   std::vector<std::uint32_t> here(static_cast<std::size_t>(forest.places()));
   device_.memory().to_host(here.data(), counts_.data(), here.size() * sizeof here[0]);
-  owner_ = Buffer<std::uint32_t>(device_, owners({here.begin(), here.end()}));
+  std::vector<std::int64_t> of_place(here.begin(), here.end());
+  std::int64_t unknown = work.by_place.size() != of_place.size() ? 1 : 0;
+  ranks_->all_reduce(&unknown, 1, Reduction::maximum);
+  for (std::size_t p = 0; !unknown && p < of_place.size(); ++p)
+    of_place[p] = of_place[p] * work.times * work_of_particle + work.by_place[p];
+  set(owner_, owners(std::move(of_place)));
   plan_own(kept.count);
   plan_guests(forest);
 }
@@ -127,7 +138,7 @@ void ForestDomains<Real>::plan_guests(const Forest& forest) {
   const std::int64_t own = this->own();
   arena.room(own_place_, own, own / 16), arena.room(guest_begin_, own + 1, own / 16);
   own_.template there<std::uint32_t, 1>({place_of_.data()}, {own_place_.data()});
-  along_ = Buffer<RootsAlong>(device_, roots_along(forest));
+  set(along_, roots_along(forest));
   const GuestRanks ranks{forest.level, along_.data(), owner_.data()};
   std::uint32_t* const begin = guest_begin_.data();
   cuda::launch("guests", own + 1, device_.stream(), [=, place_of = own_place_.data()] __device__(std::int64_t i) {
@@ -271,7 +282,7 @@ SavedTree ForestDomains<Real>::cut(const SavedTree& saved, const Forest& forest)
   equal_mass_.reset();
   Arena arena(device_);
   room_for_kept(*this, arena, kept);
-  owner_ = Buffer<std::uint32_t>(device_, owner);
+  set(owner_, owner);
   if (kept > 0)
     device_.memory().from_host(place_of_.data(), place_of.data() + first,
                                static_cast<std::size_t>(kept) * sizeof(std::uint32_t));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "domain/common_value.hpp"
 #include "domain/device_routing.hpp"
 #include "domain/device_workers.hpp"
 #include "tree/octree_cpu.hpp"
@@ -15,7 +16,8 @@
 
 namespace pergola::tree {
 
-/// Ranks have stretches of a forest's roots, in the order of keys, each about as many particles. A particle goes to the
+/// Ranks have stretches of a forest's roots, in the order of keys, each about as much work, or as many particles where
+/// that is not known. A particle goes to the
 /// rank that has its root, and from there as a guest to those that have a root around it. All ranks make all calls that
 /// are not const together.
 template <class Real>
@@ -23,8 +25,13 @@ class ForestDomains {
  public:
   ForestDomains(const Device& device, std::shared_ptr<Communicator> ranks);
 
-  /// For particles that ranks keep, in a periodic box.
-  void cut(const Points<Real>& kept, const Frame& frame, const Forest& forest);
+  /// For particles that ranks keep, in a periodic box. `work`: what was counted on this rank, by the places of roots,
+  /// and how often a particle took part; of other places than those of the forest: it is not known.
+  struct CountedWork {
+    std::vector<std::int64_t> by_place;
+    std::int64_t times = 1;
+  };
+  void cut(const Points<Real>& kept, const Frame& frame, const Forest& forest, const CountedWork& work = {});
   /// For those of a saved tree, of which ranks keep their shares (comm/shares.hpp). Returns the part of the tree that
   /// this rank has.
   SavedTree cut(const SavedTree& saved, const Forest& forest);
@@ -61,6 +68,12 @@ class ForestDomains {
   void plan_guests(const Forest& forest);
 
  private:
+  /// In memory that serves the next time too.
+  template <class V>
+  void set(Buffer<V>& to, const std::vector<V>& values) {
+    Arena(device_).room(to, std::ssize(values));
+    device_.memory().from_host(to.data(), values.data(), values.size() * sizeof(V));
+  }
   template <class Self>
   static void room_for_kept(Self& self, Arena& arena, std::int64_t n);
   template <class Self>
@@ -70,6 +83,7 @@ class ForestDomains {
   std::shared_ptr<Communicator> ranks_;
   DeviceRouting own_, guests_;
   std::int64_t kept_ = 0;
+  CommonValue<Real> masses_;
   std::optional<Real> equal_mass_;  // of all particles
   Workers workers_;
   Buffer<std::uint32_t> place_of_;                 // by kept particle

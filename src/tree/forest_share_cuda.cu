@@ -66,6 +66,21 @@ void OctreeCuda<T>::renumber(const std::uint32_t* to, std::int64_t count) {
                });
 }
 
+template <class T>
+void OctreeCuda<T>::add_work(const std::uint32_t* work, unsigned long long* by_place) {
+  device_.make_current();
+  cuda::launch("tree work", count_ > 0 ? cells() : 0, device_.stream(),
+               [work, by_place, own = share_.own, link = link_.data(), parent = parent_.data(), order = place_.data(),
+                root_place = forest_.level > 0 ? root_place_.data() : nullptr] __device__(std::int64_t c) {
+                 if (work[c] == 0 || order[link[c].first] >= own) return;
+                 auto root = static_cast<std::uint32_t>(c);
+                 while (parent[root] != root) root = parent[root];
+                 atomicAdd(&by_place[root_place ? root_place[root] : 0], static_cast<unsigned long long>(work[c]));
+               });
+}
+
+template void OctreeCuda<float>::add_work(const std::uint32_t*, unsigned long long*);
+template void OctreeCuda<double>::add_work(const std::uint32_t*, unsigned long long*);
 template void OctreeCuda<float>::renumber(const std::uint32_t*, std::int64_t);
 template void OctreeCuda<double>::renumber(const std::uint32_t*, std::int64_t);
 template void OctreeCuda<float>::save_share(StateBlocks&, const std::vector<std::uint32_t>&);

@@ -131,6 +131,7 @@ void SpreadOctreeCuda<T>::build(const Points<Real>& here, const TreeSoftening& s
   share_top(order);
   list_own();
   begin_fetching();
+  begin_to_count();
 }
 
 template <class T>

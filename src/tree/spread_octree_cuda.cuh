@@ -52,6 +52,11 @@ class SpreadOctreeCuda : public OctreeCuda<T> {
                const std::vector<std::uint32_t>& places);
   void put_aside();
   void take_up();
+  /// Where walks count the work of each cell, from a build on.
+  std::uint32_t* work() { return work_.data(); }
+  /// By own particle: its part of its leaf's work, and what it took itself so many times. In tree/spread_work_cuda.cu.
+  void find_weights(std::int64_t times, std::uint32_t* by_number);
+  void begin_to_count();
   /// Own particles are given in another order from now on: number k as to[k], on the device.
   void renumber(const std::uint32_t* to) {
     Base::renumber(to, count_);
@@ -121,6 +126,8 @@ class SpreadOctreeCuda : public OctreeCuda<T> {
   // For a part of the particles: places in the tree by number; slots by place; the cells that hold one.
   bool has_place_of_ = false;
   Buffer<std::uint32_t> place_of_, slot_, served_, served_cells_, served_list_, served_counts_;
+
+  Buffer<std::uint32_t> work_;  // by top and own cell
 
   TopTree top_aside_;
 };

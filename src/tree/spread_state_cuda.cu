@@ -165,6 +165,7 @@ void SpreadOctreeCuda<T>::restore(const SavedTree& saved, TopTree top, std::vect
     for (const std::uint32_t cell : from) acceleration.push_back(static_cast<float>(saved.acceleration[cell]));
   acceleration_ = Buffer<float>(device_, acceleration);
   list_own();
+  begin_to_count();
 }
 
 template <class T>
@@ -181,6 +182,7 @@ void SpreadOctreeCuda<T>::take_up() {
   if (top_aside_.cells.link.empty()) return;
   take_top(std::exchange(top_aside_, {}));
   list_own();
+  begin_to_count();
 }
 
 template bool SpreadOctreeCuda<float>::refresh(const Points<float>&, const TreeSoftening&, int);

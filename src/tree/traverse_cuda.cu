@@ -231,14 +231,19 @@ __global__ void __launch_bounds__(traverse_warps * 32) traverse_kernel(const __g
   if (k < job.targets.count) Traversal<order, Space>(job, memory[warp], k, static_cast<int>(threadIdx.x) % 32).serve();
 }
 
+/// Near cells of a leaf, for each group of lanes that serves its particles.
+__device__ std::uint32_t pair_work(const CellLink& link, const TargetLists& head) {
+  std::uint32_t lanes = 1;
+  while (lanes < link.count) lanes *= 2;
+  return head.near.count * lanes;
+}
+
 /// The class of a leaf's work, or -1 of a cell that is no leaf: pairs take time for each near cell and for each group
 /// of lanes that serves its particles.
 __device__ int class_of_work(const CellLink& link, const TargetLists& head) {
   if (link.children > 0) return -1;
   if (head.looks_for_images) return LeafOrder::classes - 1;
-  std::uint32_t lanes = 1;
-  while (lanes < link.count) lanes *= 2;
-  const float work = static_cast<float>(head.near.count) * static_cast<float>(lanes);
+  const auto work = static_cast<float>(pair_work(link, head));
   // The exponent and two bits of the fraction.
   const int found = static_cast<int>(__float_as_uint(fmaxf(work, 1)) >> 21) - (127 << 2);
   return found < LeafOrder::classes - 1 ? found : LeafOrder::classes - 2;
@@ -278,6 +283,18 @@ __global__ void place_leaves_kernel(WalkTargets targets, const CellLink* link, c
 }
 
 }  // namespace
+
+void count_work(const WalkTargets& targets, const CellLink* link, const TargetLists* head, std::uint32_t* work,
+                Stream stream) {
+  // A list has its head, and expansions take some terms of each cell: rough, for it decides who does the work only.
+  constexpr std::uint32_t of_target = 32, of_expansion = 4;
+  cuda::launch("tree work", targets.count, stream, [=] __device__(std::int64_t k) {
+    const std::uint32_t cell = targets.cell(static_cast<std::uint32_t>(k));
+    const TargetLists lists = head[k];
+    work[cell] += of_target + of_expansion * (lists.far.count + lists.points.count) +
+                  (link[cell].children == 0 ? pair_work(link[cell], lists) : 0);
+  });
+}
 
 void order_leaves(const WalkTargets& targets, const CellLink* link, const TargetLists* head, const LeafOrder& to,
                   Stream stream) {

@@ -36,5 +36,11 @@ struct TraverseJob {
 /// Finds who acts on the targets.
 template <class Space>
 void traverse(const TraverseJob<Space>& job, Stream stream);
+/// Adds the work of each target, by its lists, to work[cell]: whole numbers, in units of a lane that takes the
+/// particles of a near cell.
+void count_work(const WalkTargets& targets, const CellLink* link, const TargetLists* head, std::uint32_t* work,
+                Stream stream);
+/// What a particle takes in a step beside the walk, in these units.
+inline constexpr std::uint32_t work_of_particle = 32;
 
 }  // namespace pergola::tree

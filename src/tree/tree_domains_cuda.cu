@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+#include <cuda/std/functional>
 #include <limits>
+#include <unordered_map>
 
 #include "base/error.hpp"
 #include "comm/shares.hpp"
@@ -31,12 +34,21 @@ V* shared_room(const Device& device, SharedBuffer<V>& buffer, std::size_t size) 
   return buffer.data();
 }
 
-/// Keys on the device, all of the same weight.
+/// Keys on the device. weight_before: the sum of the weights before each one, and of all; null: all are 1.
 class KeysOnDevice final : public KeyRanges {
  public:
-  KeysOnDevice(const Device& device, KeyQuestions& questions, const std::uint64_t* keys, std::int64_t count)
-      : device_(device), questions_(questions), keys_(keys), count_(count) {}
+  KeysOnDevice(const Device& device, KeyQuestions& questions, const std::uint64_t* keys, std::int64_t count,
+               const std::int64_t* weight_before)
+      : device_(device), questions_(questions), keys_(keys), count_(count), weight_before_(weight_before) {
+    if (!weight_before_) return;
+    known_[0] = 0;
+    device_.memory().to_host(&known_[static_cast<std::uint32_t>(count_)], weight_before_ + count_, sizeof known_[0]);
+  }
   std::int64_t count() const override { return count_; }
+  /// Of ranges that begin and end where others do that are known.
+  std::int64_t weight(const Range& range) const override {
+    return weight_before_ ? known_.at(range.end) - known_.at(range.begin) : KeyRanges::weight(range);
+  }
   std::vector<Ends> ends(const std::vector<Range>& ranges) const override;
   std::vector<Bounds> parts(const std::vector<Range>& ranges, const std::vector<int>& shift) const override;
 
@@ -45,6 +57,8 @@ class KeysOnDevice final : public KeyRanges {
   KeyQuestions& questions_;
   const std::uint64_t* keys_;
   std::int64_t count_;
+  const std::int64_t* weight_before_;
+  mutable std::unordered_map<std::uint32_t, std::int64_t> known_;  // weights before keys
 };
 
 struct FindEnds {
@@ -74,6 +88,13 @@ struct FindParts {
   }
 };
 
+struct LookUp {
+  const std::int64_t* values;
+  const std::uint32_t* at;
+  std::int64_t* to;
+  __device__ void operator()(std::int64_t k) const { to[k] = values[at[k]]; }
+};
+
 std::vector<KeyRanges::Ends> KeysOnDevice::ends(const std::vector<Range>& ranges) const {
   Range* const range = shared_room(device_, questions_.range, ranges.size());
   Ends* const found = shared_room(device_, questions_.ends, ranges.size());
@@ -91,7 +112,17 @@ std::vector<KeyRanges::Bounds> KeysOnDevice::parts(const std::vector<Range>& ran
   std::copy(ranges.begin(), ranges.end(), range), std::copy(shift.begin(), shift.end(), at);
   cuda::launch("parts of keys", std::ssize(ranges) * static_cast<std::int64_t>(digits), device_.stream(),
                FindParts{keys_, range, at, reinterpret_cast<std::uint32_t*>(found)});
+  if (!weight_before_) {
+    device_.synchronize();
+    return {found, found + ranges.size()};
+  }
+  const std::size_t bounds = ranges.size() * (digits + 1);
+  std::int64_t* const weights = shared_room(device_, questions_.weights, bounds);
+  const auto* const bound = reinterpret_cast<const std::uint32_t*>(found);
+  cuda::launch("weights of keys", static_cast<std::int64_t>(bounds), device_.stream(),
+               LookUp{weight_before_, bound, weights});
   device_.synchronize();
+  for (std::size_t k = 0; k < bounds; ++k) known_[bound[k]] = weights[k];
   return {found, found + ranges.size()};
 }
 
@@ -146,6 +177,7 @@ std::int64_t TreeDomains<Real>::device_bytes(std::int64_t n) const {
   Arena count;
   room_for_kept(*this, count, n);
   room_for_arrived(*this, count, n, true, true);
+  count.room(own_weight_, n), count.room(weight_, n);
   return count.bytes() + workers_.bytes(n) + own_.own_bytes(n) + own_.work_bytes(n);
 }
 
@@ -205,19 +237,35 @@ void TreeDomains<Real>::find_owners(const Points<Real>& kept, const TreeSoftenin
   const std::int64_t n = kept.count;
   SofteningDigit digit = softening_digits(softening);
   if (!softening.uniform) digit.level = softening_level(frame_.side, softening.apart);
-  std::size_t sort_bytes = 0;
+  std::int64_t unknown = has_weights_ && kept_ == n ? 0 : 1;
+  ranks_->all_reduce(&unknown, 1, Reduction::maximum);
+  has_weights_ = false;
+  const bool weighs = !unknown;
+  std::size_t sort_bytes = 0, sum_bytes = 0;
   std::uint64_t *keys = nullptr, *sorted = nullptr;
+  std::uint32_t* sorted_weight = nullptr;
+  std::int64_t* weight_before = nullptr;
   const auto sort = [&](void* scratch) {
-    cuda::check(cub::DeviceRadixSort::SortKeys(scratch, sort_bytes, keys, sorted, n, 0, 3 * key_levels,
-                                               cuda::handle(device_.stream())),
+    const auto stream = cuda::handle(device_.stream());
+    cuda::check(weighs
+                    ? cub::DeviceRadixSort::SortPairs(scratch, sort_bytes, keys, sorted, weight_.data(), sorted_weight,
+                                                      n, 0, 3 * key_levels, stream)
+                    : cub::DeviceRadixSort::SortKeys(scratch, sort_bytes, keys, sorted, n, 0, 3 * key_levels, stream),
+                "tree keys");
+  };
+  const auto add_up = [&](void* scratch) {
+    cuda::check(cub::DeviceScan::ExclusiveScan(scratch, sum_bytes, sorted_weight, weight_before, ::cuda::std::plus<>{},
+                                               std::int64_t{0}, n + 1, cuda::handle(device_.stream())),
                 "tree keys");
   };
   sort(nullptr);
+  if (weighs) add_up(nullptr);
   std::byte* scratch = nullptr;
   const auto lay_out = [&](std::byte* memory) {
     MemoryParts parts(memory);
     keys = parts.take<std::uint64_t>(n), sorted = parts.take<std::uint64_t>(n);
-    scratch = parts.take<std::byte>(static_cast<std::int64_t>(sort_bytes));
+    if (weighs) sorted_weight = parts.take<std::uint32_t>(n + 1), weight_before = parts.take<std::int64_t>(n + 1);
+    scratch = parts.take<std::byte>(static_cast<std::int64_t>(std::max(sort_bytes, sum_bytes)));
     return parts.used();
   };
   Arena arena(device_);
@@ -227,7 +275,11 @@ void TreeDomains<Real>::find_owners(const Points<Real>& kept, const TreeSoftenin
     keys[i] = digit.upper(unit_position(kept, frame, i), digit.of(kept.species, i));
   });
   if (n > 0) sort(scratch);
-  const KeysOnDevice ranges(device_, questions_, sorted, n);
+  if (weighs) {
+    device_.memory().zero(sorted_weight + n, sizeof *sorted_weight);
+    add_up(scratch);
+  }
+  const KeysOnDevice ranges(device_, questions_, sorted, n, weight_before);
   top = find_top_tree(*ranks_, ranges, total);
 
   // The first of this rank's keys that goes to each rank, or to one after it.
@@ -283,6 +335,19 @@ void TreeDomains<Real>::plan(std::int64_t kept) {
   });
   own_.plan(kept, work_.data());
   workers_.forget();
+}
+
+template <class Real>
+std::uint32_t* TreeDomains<Real>::own_weights() {
+  Arena(device_).room(own_weight_, own(), own() / 16);
+  return own_weight_.data();
+}
+
+template <class Real>
+void TreeDomains<Real>::give_back_weights() {
+  Arena(device_).room(weight_, kept_, kept_ / 16);
+  own_.template back<std::uint32_t, 1>({own_weight_.data()}, {weight_.data()});
+  has_weights_ = true;
 }
 
 template <class Real>

@@ -24,10 +24,14 @@ struct KeyQuestions {
   SharedBuffer<KeyRanges::Ends> ends;
   SharedBuffer<int> shift;
   SharedBuffer<KeyRanges::Bounds> bounds;
+  SharedBuffer<std::int64_t> weights;  // before each of the bounds
 };
 
 /// The sum of n equal masses with the bits that OctreeCuda finds.
 double sum_of_equal_cuda(double mass, std::int64_t n);
+
+/// Of weights by which domains are cut: 2^32 of them are at most greatest_weight.
+inline constexpr std::int64_t heaviest_particle = greatest_weight >> 32;
 
 /// A particle goes to the rank that has its leaf of the top (tree/top_tree.hpp). All ranks make all calls that are not
 /// const together.
@@ -39,6 +43,9 @@ class TreeDomains {
   /// For particles that ranks keep, `total` of them on all, at least one: finds the frame of all, and the top. Throws
   /// Error(numerics) on all ranks when a position is not finite.
   TopTree cut(const Points<Real>& kept, const TreeSoftening& softening, std::int64_t total);
+  /// Weights of own particles for the next cut, which then shares out their sum; else ranks get as many of them.
+  std::uint32_t* own_weights();
+  void give_back_weights();
   /// For those of a saved tree, of which ranks keep their shares (comm/shares.hpp): with the ranks that work on them,
   /// by their places among all.
   void cut(const std::vector<std::uint32_t>& owners);
@@ -93,6 +100,8 @@ class TreeDomains {
   Workers workers_;
   std::optional<double> equal_mass_;  // of all particles
   Buffer<std::uint32_t> owner_of_;    // by kept particle, as domains are cut
+  bool has_weights_ = false;
+  Buffer<std::uint32_t> own_weight_, weight_;  // by own and by kept particle
   Buffer<std::byte> work_;
   KeyQuestions questions_;
   SharedBuffer<double> bounds_;

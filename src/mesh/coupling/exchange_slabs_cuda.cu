@@ -44,7 +44,7 @@ class ExchangeSlabsCuda final : public SlabExchange<Real> {
         device_(device),
         whole_(grid),
         assignment_(options.assignment),
-        ranks_(options.ranks),
+        masses_(device, options.ranks),
         routing_(device, options.ranks) {
     if (!grid.periodic() || grid.dimensions != 3)
       throw Error(ErrorKind::input, "mesh: expected a periodic box in three dimensions for slabs");
@@ -78,7 +78,7 @@ class ExchangeSlabsCuda final : public SlabExchange<Real> {
     arrived_.count = count;
     arrived_.x = arrivals.x, arrived_.y = arrivals.y, arrived_.z = arrivals.z, arrived_.mass = arrivals.mass;
     routing_.template there<Real, 3>({particles.x, particles.y, particles.z}, {arrivals.x, arrivals.y, arrivals.z});
-    if (const auto equal = common_value(device_, *ranks_, particles.mass, kept_))
+    if (const auto equal = masses_.of(particles.mass, kept_))
       fill_cuda(device_, *equal, count, arrivals.mass);
     else
       routing_.template there<Real, 1>({particles.mass}, {arrivals.mass});
@@ -183,7 +183,7 @@ class ExchangeSlabsCuda final : public SlabExchange<Real> {
   Device device_;
   CellFrame<Real> whole_;
   Assignment assignment_;
-  std::shared_ptr<Communicator> ranks_;
+  CommonValue<Real> masses_;
   Buffer<std::uint32_t> owner_;  // of each plane
   DeviceRouting routing_;
   std::int64_t kept_ = 0;

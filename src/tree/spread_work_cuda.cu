@@ -1,0 +1,33 @@
+// Work of the domains of spread particles on GPUs, as it is counted, and as the next build shares it out.
+#include "device/launch.cuh"
+#include "tree/spread_octree_cuda.cuh"
+#include "tree/tree_domains_cuda.cuh"
+
+namespace pergola::tree {
+
+template <class T>
+void SpreadOctreeCuda<T>::begin_to_count() {
+  Arena(device_).room(work_, own_end(), own_end() / 16);
+  work_.zero();
+}
+
+template <class T>
+void SpreadOctreeCuda<T>::find_weights(std::int64_t times, std::uint32_t* by_number) {
+  device_.make_current();
+  cuda::launch("tree work", count_ > 0 ? own_end() : 0, device_.stream(),
+               [=, link = link_.data(), order = place_.data(), work = work_.data(), top = top_cells(),
+                not_own = not_own_.data()] __device__(std::int64_t c) {
+                 const CellLink l = link[c];
+                 if (l.children > 0 || (c < top && not_own[c])) return;
+                 const std::int64_t all = times * work_of_particle + work[c] / l.count;
+                 const auto weight = static_cast<std::uint32_t>(all < heaviest_particle ? all : heaviest_particle);
+                 for (std::uint32_t k = l.first; k < l.first + l.count; ++k) by_number[order[k]] = weight;
+               });
+}
+
+template void SpreadOctreeCuda<float>::begin_to_count();
+template void SpreadOctreeCuda<double>::begin_to_count();
+template void SpreadOctreeCuda<float>::find_weights(std::int64_t, std::uint32_t*);
+template void SpreadOctreeCuda<double>::find_weights(std::int64_t, std::uint32_t*);
+
+}  // namespace pergola::tree
