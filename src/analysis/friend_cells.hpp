@@ -39,6 +39,13 @@ struct FriendFrame {
     const double at = box.periodic() ? wrap(x, corner[axis], side[axis]) : x;
     return around(static_cast<std::int64_t>(std::floor((at - corner[axis]) / cell[axis])), axis);
   }
+  /// As separation() has it, without its divisions where no image can be nearer.
+  PERGOLA_HD Vec3<double> between(const Vec3<double>& from, const Vec3<double>& to) const {
+    const Vec3<double> d = physics::separation(from, to);
+    const auto is_near = [](double along, double whole) { return 2 * std::abs(along) < whole; };
+    if (is_near(d.x, side[0]) && is_near(d.y, side[1]) && is_near(d.z, side[2])) return d;
+    return separation(from, to, box);
+  }
   template <class Key>
   PERGOLA_HD Key key(double x, double y, double z) const {
     return row<Key>(place(y, 1), place(z, 2)) * static_cast<Key>(count[0]) + static_cast<Key>(place(x, 0));
@@ -168,7 +175,7 @@ struct LinkCells {
     for (std::uint32_t i = cells.begin[a]; i < cells.begin[a + 1]; ++i)
       for (std::uint32_t j = cells.begin[b]; j < cells.begin[b + 1]; ++j) {
         const Vec3<double> from{cells.x[i], cells.y[i], cells.z[i]}, to{cells.x[j], cells.y[j], cells.z[j]};
-        const Vec3<double> d = separation(from, to, frame.box);
+        const Vec3<double> d = frame.between(from, to);
         if (dot(d, d) <= frame.length * frame.length) return true;
       }
     return false;
@@ -189,17 +196,10 @@ LinkedCells link_friends(const Device& cpu, const Particles& particles, const Fr
 /// that is not above 0 or more than a quarter of a periodic box.
 FriendFrame friend_frame(Communicator& ranks, const Particles& own, const Box& box, double length);
 
+/// Whether the numbers of cells are below those that 64 bits hold.
+bool has_narrow_keys(const FriendFrame& frame);
+
 /// A table of all rows is made where it is not much larger than that of the cells; 0: none.
 std::int64_t rows_to_list(const FriendFrame& frame, std::int64_t cells);
-
-/// Particles of the sets with at least so many, one set after the other, in any order.
-struct SetMembers {
-  std::vector<std::uint32_t> members;
-  std::vector<std::uint32_t> begin;  // of each set, and the end
-};
-
-// Where cuda_built is true. The cells have numbers below 2⁶³.
-SetMembers find_sets_cuda(const Device& device, const Particles& particles, const FriendFrame& frame,
-                          std::int64_t least);
 
 }  // namespace pergola

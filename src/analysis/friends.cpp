@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analysis/friend_cells.hpp"
+#include "analysis/groups_on_gpu.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "device/parallel.hpp"
@@ -107,6 +108,12 @@ LinkedCells link_cells(const Device& cpu, const Particles& p, const FriendFrame&
   return linked;
 }
 
+/// Particles of the sets with at least so many, one set after the other, in any order.
+struct SetMembers {
+  std::vector<std::uint32_t> members;
+  std::vector<std::uint32_t> begin;  // of each set, and the end
+};
+
 SetMembers sets_of(const LinkedCells& cells, std::int64_t least, int threads) {
   const auto count = static_cast<std::int64_t>(cells.root.size());
   const auto in_cell = [&](std::size_t cell) { return cells.begin[cell + 1] - cells.begin[cell]; };
@@ -131,19 +138,6 @@ SetMembers sets_of(const LinkedCells& cells, std::int64_t least, int threads) {
     for (std::uint32_t j = cells.begin[cell]; j < cells.begin[cell + 1]; ++j) sets.members[at++] = cells.order[j];
   });
   return sets;
-}
-
-/// Whether the numbers of cells are below those that 64 bits hold.
-bool has_narrow_keys(const FriendFrame& frame) { return frame.cells() < 0x1p62; }
-
-SetMembers find_sets(const Device& device, const Particles& p, const FriendFrame& frame, std::int64_t least) {
-  constexpr std::int64_t most_on_gpu = std::int64_t{1} << 31;  // CUB counts them in an int
-  if constexpr (cuda_built) {
-    if (device.is_cuda() && has_narrow_keys(frame) && p.size() < most_on_gpu)
-      return find_sets_cuda(device, p, frame, least);
-  }
-  const Device cpu = device.is_cuda() ? Device::open("cpu", device.threads()) : device;
-  return sets_of(link_friends(cpu, p, frame), least, cpu.threads());
 }
 
 /// Places of particles by rising id, which rise with them in most files.
@@ -172,6 +166,8 @@ FriendFrame::FriendFrame(const Box& of, double linking, const std::array<double,
     reach = std::max(reach, static_cast<std::int64_t>(std::ceil(length / cell[k])));
   }
 }
+
+bool has_narrow_keys(const FriendFrame& frame) { return frame.cells() < 0x1p62; }
 
 std::int64_t rows_to_list(const FriendFrame& frame, std::int64_t cells) {
   constexpr double most_rows = 0x1p20;
@@ -208,7 +204,12 @@ FriendGroups friends_of_friends(const Particles& particles, const Box& box, doub
   const FriendFrame frame = friend_frame(*serial_communicator(), particles, box, length);
   FriendGroups result;
   if (particles.size() == 0) return result;
-  const SetMembers sets = find_sets(device, particles, frame, least);
+  if constexpr (cuda_built) {
+    if (GroupsOnGpu::can_find(device, particles.size(), frame))
+      return lists_of(device, find_groups_cuda(GpuParticles(device, particles), frame, least));
+  }
+  const Device cpu = device.is_cuda() ? Device::open("cpu", device.threads()) : device;
+  const SetMembers sets = sets_of(link_friends(cpu, particles, frame), least, cpu.threads());
   result.groups.resize(sets.begin.size() - 1);
   parallel_for(device.threads(), static_cast<std::int64_t>(result.groups.size()), [&](std::int64_t k) {
     const auto first = sets.members.begin() + sets.begin[static_cast<std::size_t>(k)];

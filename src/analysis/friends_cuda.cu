@@ -2,8 +2,10 @@
 #include <cub/device/device_run_length_encode.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cuda/atomic>
+#include <numeric>
 
 #include "analysis/friend_cells.hpp"
+#include "analysis/groups_on_gpu.hpp"
 #include "device/buffer.hpp"
 #include "device/sort.cuh"
 
@@ -55,33 +57,66 @@ struct CountSets {
   __device__ void operator()(std::int64_t i) const { atomicAdd(&sizes[root[i]], begin[i + 1] - begin[i]); }
 };
 
-/// 1 where a set has enough of them; what others have is forgotten.
+/// 1 where a set has enough of them.
 struct LargeSets {
   std::uint32_t least;
-  std::uint32_t *sizes, *large;
+  const std::uint32_t* sizes;
+  std::uint32_t* large;
+  __device__ void operator()(std::int64_t i) const { large[i] = sizes[i] > 0 && sizes[i] >= least ? 1 : 0; }
+};
+
+/// A large set, and the place of its lowest id among all of them.
+struct LargeSet {
+  std::uint32_t size, lowest;
+};
+struct ListLargeSets {
+  const std::uint32_t *large, *number, *sizes;
+  LargeSet* sets;
   __device__ void operator()(std::int64_t i) const {
-    large[i] = sizes[i] > 0 && sizes[i] >= least ? 1 : 0;
-    if (!large[i]) sizes[i] = 0;
+    if (large[i]) sets[number[i]] = {sizes[i], 0xffffffff};
   }
 };
 
-struct BeginSets {
-  std::int64_t cells;
-  const std::uint32_t *large, *number, *place;
-  std::uint32_t* begin;
-  __device__ void operator()(std::int64_t i) const {
-    if (i == cells || large[i]) begin[number[i]] = place[i];
+/// Calls body(particle's place by id, number of its set) for the particles of a cell whose set is large.
+struct MembersOfCell {
+  const std::uint32_t *root, *begin, *order, *large, *number;
+  const std::uint32_t* rank;  // null: ids rise
+  template <class Body>
+  __device__ void each(std::int64_t cell, const Body& body) const {
+    if (!large[root[cell]]) return;
+    for (std::uint32_t k = begin[cell]; k < begin[cell + 1]; ++k)
+      body(rank ? rank[order[k]] : order[k], number[root[cell]]);
   }
 };
 
-/// The particles of a cell take the next places of its set.
-struct ListSets {
-  const std::uint32_t *root, *begin, *order, *large;
-  std::uint32_t *place, *listed;
+struct FindLowest {
+  MembersOfCell members;
+  LargeSet* sets;
+  __device__ void operator()(std::int64_t cell) const {
+    std::uint32_t lowest = 0xffffffff, set = 0;
+    members.each(cell, [&](std::uint32_t by_id, std::uint32_t number) {
+      lowest = by_id < lowest ? by_id : lowest, set = number;
+    });
+    if (lowest != 0xffffffff) atomicMin(&sets[set].lowest, lowest);
+  }
+};
+
+/// By rising id: which group each particle is in.
+struct NumberMembers {
+  MembersOfCell members;
+  const std::uint32_t* group_of_set;
+  std::uint32_t* groups;
+  __device__ void operator()(std::int64_t cell) const {
+    members.each(cell, [&](std::uint32_t by_id, std::uint32_t number) { groups[by_id] = group_of_set[number]; });
+  }
+};
+struct InNoGroup {
+  std::uint32_t none;
+  const std::uint32_t* by_id;  // null: ids rise
+  std::uint32_t *groups, *particles;
   __device__ void operator()(std::int64_t i) const {
-    if (!large[root[i]]) return;
-    std::uint32_t at = atomicAdd(&place[root[i]], begin[i + 1] - begin[i]);
-    for (std::uint32_t k = begin[i]; k < begin[i + 1]; ++k) listed[at++] = order[k];
+    groups[i] = none;
+    particles[i] = by_id ? by_id[i] : static_cast<std::uint32_t>(i);
   }
 };
 
@@ -101,22 +136,25 @@ int bits_of(double numbers) {
   return bits;
 }
 
-/// Places on the device, and then those sorted by cell with the cells' keys.
+/// Particles sorted by cell, with the cells' keys.
 class CellsOnGpu {
  public:
-  CellsOnGpu(const Device& device, const Particles& p, const FriendFrame& frame)
-      : device_(device), frame_(frame), count_(p.size()), keys_(device, count_), order_(device, count_) {
-    Buffer<double> x(device, p.x), y(device, p.y), z(device, p.z);
-    sort(x.data(), y.data(), z.data());
-    for (auto* place : {&x_, &y_, &z_}) *place = Buffer<double>(device, count_);
-    cuda::launch("sort places", count_, device.stream(),
-                 SortPlaces{x.data(), y.data(), z.data(), order_.data(), x_.data(), y_.data(), z_.data()});
+  CellsOnGpu(const GpuParticles& p, const FriendFrame& frame)
+      : device_(p.device),
+        particles_(p),
+        frame_(frame),
+        count_(p.count),
+        keys_(device_, count_),
+        order_(device_, count_) {
+    sort(p.x.data(), p.y.data(), p.z.data());
+    for (auto* place : {&x_, &y_, &z_}) *place = Buffer<double>(device_, count_);
+    cuda::launch("sort places", count_, device_.stream(),
+                 SortPlaces{p.x.data(), p.y.data(), p.z.data(), order_.data(), x_.data(), y_.data(), z_.data()});
     find_cells();
     list_rows();
-    device.synchronize();  // x, y and z end here
   }
 
-  SetMembers sets(std::int64_t least) {
+  GpuGroups groups(std::int64_t least) {
     Buffer<std::uint32_t> above(device_, cells_), root(device_, cells_);
     const FriendSets<DeviceLinks> sets{{above.data()}};
     const FriendCells<Key> cells{cells_,    cell_keys_.data(), begin_.data(), rows_.size() > 0 ? rows_.data() : nullptr,
@@ -124,41 +162,66 @@ class CellsOnGpu {
     cuda::launch("own links", cells_, device_.stream(), OwnLinks{above.data()});
     cuda::launch("link cells", cells_, device_.stream(), LinkCells<Key, DeviceLinks>{frame_, cells, sets});
     cuda::launch("find roots", cells_, device_.stream(), FindRoots{sets, root.data()});
-    return members_of(root.data(), least);
+    return groups_of(root.data(), least);
   }
 
  private:
-  /// Of cells whose sets begin at `root`: particles of each set are counted at it, places and numbers of the large ones
-  /// are sums over those before, and each cell takes its part of the set's places.
-  SetMembers members_of(const std::uint32_t* root, std::int64_t least) {
-    const cudaStream_t stream = cuda::handle(device_.stream());
+  /// Of cells whose sets begin at `root`: particles of each set are counted at it, and the large ones numbered.
+  GpuGroups groups_of(const std::uint32_t* root, std::int64_t least) {
     const auto count = static_cast<int>(cells_) + 1;
-    Buffer<std::uint32_t> sizes(device_, count), place(device_, count), number(device_, count), large(device_, count);
+    Buffer<std::uint32_t> sizes(device_, count), number(device_, count), large(device_, count);
     sizes.zero();
     cuda::launch("count sets", cells_, device_.stream(), CountSets{root, begin_.data(), sizes.data()});
     cuda::launch(
         "large sets", count, device_.stream(),
         LargeSets{static_cast<std::uint32_t>(std::min<std::int64_t>(least, 0xffffffff)), sizes.data(), large.data()});
-    const auto add_up = [&](const std::uint32_t* from, std::uint32_t* to) {
-      with_scratch(device_, "number sets", [&](void* scratch, std::size_t& bytes) {
-        return cub::DeviceScan::ExclusiveSum(scratch, bytes, from, to, count, stream);
-      });
-    };
-    add_up(sizes.data(), place.data()), add_up(large.data(), number.data());
-    std::uint32_t sets = 0, members = 0;
-    device_.memory().to_host(&sets, number.data() + cells_, sizeof sets);
-    device_.memory().to_host(&members, place.data() + cells_, sizeof members);
-    SetMembers found;
-    found.begin.assign(1, 0);
-    if (sets == 0) return found;
-    Buffer<std::uint32_t> begin(device_, std::int64_t{sets} + 1), listed(device_, members);
-    cuda::launch("begin sets", count, device_.stream(),
-                 BeginSets{cells_, large.data(), number.data(), place.data(), begin.data()});
+    with_scratch(device_, "number sets", [&](void* scratch, std::size_t& bytes) {
+      return cub::DeviceScan::ExclusiveSum(scratch, bytes, large.data(), number.data(), count,
+                                           cuda::handle(device_.stream()));
+    });
+    std::uint32_t found = 0;
+    device_.memory().to_host(&found, number.data() + cells_, sizeof found);
+    if (found == 0) return {};
+    const MembersOfCell members{root,         begin_.data(), order_.data(),
+                                large.data(), number.data(), particles_.rank.data()};
+    Buffer<LargeSet> sets(device_, found);
     cuda::launch("list sets", cells_, device_.stream(),
-                 ListSets{root, begin_.data(), order_.data(), large.data(), place.data(), listed.data()});
-    found.begin = begin.to_host(), found.members = listed.to_host();
-    return found;
+                 ListLargeSets{large.data(), number.data(), sizes.data(), sets.data()});
+    cuda::launch("lowest ids", cells_, device_.stream(), FindLowest{members, sets.data()});
+    return in_order(members, sets.to_host());
   }
+
+  /// The largest first, of equal ones that with the lowest id; members by rising id, for a sort by group keeps it.
+  GpuGroups in_order(const MembersOfCell& members, const std::vector<LargeSet>& sets) {
+    std::vector<std::uint32_t> order(sets.size()), group_of_set(sets.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return sets[a].size != sets[b].size ? sets[a].size > sets[b].size : sets[a].lowest < sets[b].lowest;
+    });
+    GpuGroups result;
+    for (std::size_t g = 0; g < order.size(); ++g) {
+      group_of_set[order[g]] = static_cast<std::uint32_t>(g);
+      result.begin.push_back(result.begin.back() + sets[order[g]].size);
+    }
+    const Buffer<std::uint32_t> numbers(device_, group_of_set);
+    Buffer<std::uint32_t> groups(device_, count_), other_groups(device_, count_);
+    Buffer<std::uint32_t> particles(device_, count_), other_particles(device_, count_);
+    const auto none = static_cast<std::uint32_t>(sets.size());
+    cuda::launch("no groups", count_, device_.stream(),
+                 InNoGroup{none, particles_.by_id.data(), groups.data(), particles.data()});
+    cuda::launch("number members", cells_, device_.stream(), NumberMembers{members, numbers.data(), groups.data()});
+    const cuda::RadixSort<std::uint32_t, std::uint32_t> sort{static_cast<std::uint32_t>(count_), 0,
+                                                             bits_of(static_cast<double>(none) + 1)};
+    Buffer<std::byte> scratch(device_, static_cast<std::int64_t>(sort.scratch_bytes()));
+    std::uint32_t *keys = groups.data(), *values = particles.data();
+    sort.sort(scratch.data(), sort.scratch_bytes(), keys, other_groups.data(), values, other_particles.data(),
+              device_.stream());
+    result.members = Buffer<std::uint32_t>(device_, result.begin.back());
+    device_.memory().copy(result.members.data(), values, result.members.bytes());
+    device_.synchronize();
+    return result;
+  }
+
   void sort(const double* x, const double* y, const double* z) {
     Buffer<Key> other_keys(device_, count_);
     Buffer<std::uint32_t> other_order(device_, count_);
@@ -204,6 +267,7 @@ class CellsOnGpu {
   }
 
   Device device_;
+  const GpuParticles& particles_;
   FriendFrame frame_;
   std::int64_t count_, cells_ = 0;
   Buffer<Key> keys_, cell_keys_;
@@ -213,10 +277,10 @@ class CellsOnGpu {
 
 }  // namespace
 
-SetMembers find_sets_cuda(const Device& device, const Particles& particles, const FriendFrame& frame,
-                          std::int64_t least) {
-  device.make_current();
-  return CellsOnGpu(device, particles, frame).sets(least);
+GpuGroups find_groups_cuda(const GpuParticles& particles, const FriendFrame& frame, std::int64_t least) {
+  particles.device.make_current();
+  if (particles.count == 0) return {};
+  return CellsOnGpu(particles, frame).groups(least);
 }
 
 }  // namespace pergola

@@ -2,12 +2,14 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "analysis/analysis.hpp"
 #include "analysis/analysis_input.hpp"
 #include "analysis/friends.hpp"
+#include "analysis/group_sums.hpp"
 #include "analysis/neighbourhood.hpp"
 #include "base/vec.hpp"
 #include "device/device.hpp"
@@ -30,14 +32,15 @@ struct GroupProperties {
   double concentration = 0;  // from peak_speed over the circular speed at r200c; of at least a hundred particles
 };
 
-/// Properties of groups of `chosen` particles, in the order of the groups. M200m and M200c are spherical overdensities
-/// of `all` particles about the centre, 200 times the mean and the critical density.
-std::vector<GroupProperties> group_properties(const AnalysisSnapshot& chosen, const Neighbourhood& all,
-                                              const FriendGroups& groups, const Device& device);
+/// Properties of groups of `chosen` particles, in the order of the groups: the largest are first, members by rising id.
+/// M200m and M200c are spherical overdensities of `all` particles about the centre, 200 times the mean and the critical
+/// density. The same on either device, to the bit.
+std::vector<GroupProperties> group_properties(const AnalysisSnapshot& chosen, const AnalysisSnapshot& all,
+                                              std::span<const std::vector<std::size_t>> groups, const Device& device);
 
 /// The same, each in two steps. What the members tell, with numbers for nothing else:
-std::vector<GroupProperties> member_properties(const AnalysisSnapshot& chosen, const FriendGroups& groups,
-                                               const Device& device);
+std::vector<GroupProperties> member_properties(const AnalysisSnapshot& chosen,
+                                               std::span<const std::vector<std::size_t>> groups, const Device& device);
 
 inline constexpr double halo_overdensity = 200;
 /// 200 times the mean and the critical density of a box; not numbers where they are not known.
@@ -59,6 +62,19 @@ double group_mass(const AnalysisSnapshot& chosen, const std::vector<std::size_t>
 /// mass to the lowest density); `limits` have a mean.
 void measure_overdensities(const AnalysisSnapshot& all, const SeenFromCenter& seen, const HaloDensities& limits,
                            GroupProperties& group);
+
+/// The same for all groups of one process, whose centres and masses are known, on the CPU.
+void measure_spheres(const AnalysisSnapshot& all, const HaloDensities& limits, int threads,
+                     std::vector<GroupProperties>& groups);
+
+// What sums come to, wherever they were made.
+/// Of so many members; the centre and how far they reach are not known yet.
+GroupProperties properties_of(const MemberSums& sums, std::int64_t particles);
+/// Where a member is, as seen from the first one of its group; both are places in the particle arrays.
+Vec3<double> place_of_member(const AnalysisSnapshot& chosen, std::size_t first, std::size_t member);
+/// M200m and M200c, and what is known of the sphere of the latter.
+void set_overdensities(const AnalysisSnapshot& all, const HaloDensities& limits, const SphereSums& sums,
+                       GroupProperties& group);
 
 /// Particles, and those of them that the options' species name.
 class ChosenParticles {

@@ -60,10 +60,9 @@ MeasuredGroups measure(const AnalysisFiles& files, std::size_t number, const Ana
   }
   MeasuredGroups measured{frame_of(snapshot), 0, {}};
   const ChosenParticles particles(std::move(snapshot), options);
-  const FoundGroups found = find_groups(particles.chosen(), options, device);
-  measured.length = found.length;
-  measured.groups =
-      group_properties(particles.chosen(), Neighbourhood(particles.all(), device.threads()), found.friends, device);
+  const FoundGroups found(particles.chosen(), options, device);
+  measured.length = found.length();
+  measured.groups = found.properties(particles.all(), 0, found.count());
   return measured;
 }
 

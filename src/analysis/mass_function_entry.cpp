@@ -28,8 +28,7 @@ std::vector<double> masses_of_groups(const AnalysisFiles& files, AnalysisSnapsho
     masses = SpreadGroups(files.ranks, std::move(snapshot), options, device).masses();
   } else {
     const AnalysisSnapshot chosen = chosen_species(std::move(snapshot), options);
-    for (const auto& group : find_groups(chosen, options, device).friends.groups)
-      masses.push_back(group_mass(chosen, group));
+    masses = FoundGroups(chosen, options, device).masses();
   }
   std::sort(masses.begin(), masses.end());
   return masses;

@@ -83,11 +83,9 @@ std::vector<SpeciesShells> shells_about(const AnalysisSnapshot& chosen, const Pr
 std::vector<PlaceProfile> profiles_of_groups(const ChosenParticles& particles, const AnalysisOptions& options,
                                              std::int64_t bins, const Device& device) {
   const AnalysisSnapshot& chosen = particles.chosen();
-  FriendGroups friends = find_groups(chosen, options, device).friends;
-  const WantedGroups wanted = wanted_groups(static_cast<std::int64_t>(friends.groups.size()), options, chosen.name);
-  friends.groups.erase(friends.groups.begin(), friends.groups.begin() + wanted.first);
-  friends.groups.resize(static_cast<std::size_t>(wanted.count));
-  const auto groups = group_properties(chosen, Neighbourhood(particles.all(), device.threads()), friends, device);
+  const FoundGroups found(chosen, options, device);
+  const WantedGroups wanted = wanted_groups(found.count(), options, chosen.name);
+  const auto groups = found.properties(particles.all(), wanted.first, wanted.count);
   const Neighbourhood near(chosen, device.threads());
   const bool by_mass = has_mass(chosen.particles);
   std::vector<PlaceProfile> profiles;

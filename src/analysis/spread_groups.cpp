@@ -109,7 +109,7 @@ std::vector<GroupProperties> SpreadGroups::properties(std::int64_t first, std::i
   for (std::size_t k = 0; k < numbers_.size(); ++k)
     if (numbers_[k] >= first && numbers_[k] - first < count)
       wanted.groups.push_back(friends_.groups[k]), numbers.push_back(numbers_[k]);
-  auto groups = member_properties(members_, wanted, device_);
+  auto groups = member_properties(members_, wanted.groups, device_);
   measure_spheres(groups);
   std::vector<OfGroup<GroupProperties>> own;
   for (std::size_t k = 0; k < groups.size(); ++k) own.push_back({numbers[k], groups[k]});
@@ -143,7 +143,7 @@ void SpreadGroups::measure_spheres(std::vector<GroupProperties>& groups) {
       const auto number = static_cast<std::size_t>(k);
       GroupProperties& group = groups[open[number].group];
       const SeenFromCenter seen = seen_from(around[number], group.center);
-      open[number].is_done = open[number].search.is_enough(around[number], seen);
+      open[number].is_done = open[number].search.is_enough(seen_mass(around[number], seen));
       if (open[number].is_done) measure_overdensities(around[number], seen, limits, group);
     });
     std::erase_if(open, [](const Open& one) { return one.is_done; });

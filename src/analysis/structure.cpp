@@ -8,7 +8,6 @@
 
 #include "analysis/found_groups.hpp"
 #include "analysis/group_properties.hpp"
-#include "analysis/neighbourhood.hpp"
 #include "analysis/spread_groups.hpp"
 #include "comm/agreement.hpp"
 #include "physics/power_spectrum.hpp"
@@ -103,18 +102,18 @@ std::vector<HaloCount> halo_counts(AnalysisSnapshot box, const ExpectedHalos& th
     });
   };
   say(fmt::format("groups of friends among {} particles", particles));
-  const auto say_groups = [&](std::size_t groups) {
+  const auto say_groups = [&](std::int64_t groups) {
     say(fmt::format("spheres of 200 mean densities about {} groups", groups));
   };
   std::vector<GroupProperties> groups;
   if (ranks->size() > 1) {
     SpreadGroups found(ranks, std::move(box), options, device);
-    say_groups(static_cast<std::size_t>(found.count()));
+    say_groups(found.count());
     groups = found.properties(0, found.count());
   } else {
-    const FoundGroups found = find_groups(box, options, device);
-    say_groups(found.friends.groups.size());
-    groups = group_properties(box, Neighbourhood(box, device.threads()), found.friends, device);
+    const FoundGroups found(box, options, device);
+    say_groups(found.count());
+    groups = found.properties(box, 0, found.count());
   }
   for (const GroupProperties& group : groups)
     for (HaloCount& count : counts)

@@ -6,7 +6,6 @@
 
 #include "analysis/found_groups.hpp"
 #include "analysis/group_properties.hpp"
-#include "analysis/neighbourhood.hpp"
 #include "analysis/power_spectrum.hpp"
 #include "app/bench.hpp"
 #include "app/bench_boxes.hpp"
@@ -69,8 +68,8 @@ void bench_groups(const BenchTask& task) {
   const std::int64_t n = snapshot.particles.size();
   std::vector<GroupProperties> groups;
   const auto once = [&] {
-    const FoundGroups found = find_groups(snapshot, AnalysisOptions{}, task.device);
-    groups = group_properties(snapshot, Neighbourhood(snapshot, task.device.threads()), found.friends, task.device);
+    const FoundGroups found(snapshot, AnalysisOptions{}, task.device);
+    groups = found.properties(snapshot, 0, found.count());
   };
   once();
   const double seconds = fastest(0.5, 2, once);

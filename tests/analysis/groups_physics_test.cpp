@@ -46,7 +46,7 @@ TEST(Groups, HaveTheMassesCentresAndVelocitiesOfTheBallTheyAreMadeOf) {
   const Device device = Device::open("cpu", 1);
   const auto friends = friends_of_friends(snapshot.particles, snapshot.box, 0.1, 20, Device::open("cpu", 1));
   ASSERT_EQ(friends.groups.size(), 1u);
-  const auto group = group_properties(snapshot, Neighbourhood(snapshot, 1), friends, device).front();
+  const auto group = group_properties(snapshot, snapshot, friends.groups, device).front();
   EXPECT_EQ(group.particles, 500);
   EXPECT_EQ(group.mass, 500);
   EXPECT_LT(std::abs(std::remainder(group.center.x - 0.02, 10.0)), 0.05);
@@ -65,7 +65,7 @@ TEST(Groups, OfASystemInOpenSpaceHaveNoOverdensities) {
   auto snapshot = box_with_ball(100, {5, 5, 5});
   snapshot.box = {};
   const auto friends = friends_of_friends(snapshot.particles, snapshot.box, 0.1, 20, Device::open("cpu", 1));
-  const auto group = group_properties(snapshot, Neighbourhood(snapshot, 1), friends, Device::open("cpu", 1)).front();
+  const auto group = group_properties(snapshot, snapshot, friends.groups, Device::open("cpu", 1)).front();
   EXPECT_EQ(group.mass, 100);
   EXPECT_TRUE(std::isnan(group.m200m));
 }

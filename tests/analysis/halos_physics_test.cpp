@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "analysis/found_groups.hpp"
 #include "analysis/group_properties.hpp"
 #include "analysis/sampled_halo.hpp"
 #include "base/philox.hpp"
@@ -17,9 +19,12 @@ namespace {
 
 using Halo = SampledHalo;
 
-GroupProperties largest_group(const AnalysisSnapshot& snapshot, int threads = 1) {
-  const auto friends = friends_of_friends(snapshot.particles, snapshot.box, 0.08, 100, Device::open("cpu", threads));
-  return group_properties(snapshot, Neighbourhood(snapshot, 1), friends, Device::open("cpu", threads)).front();
+class HalosOn : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, HalosOn, OnEachDevice(), device_test_name);
+
+GroupProperties largest_group(const AnalysisSnapshot& snapshot, const Device& device = Device::open("cpu", 1)) {
+  const auto friends = friends_of_friends(snapshot.particles, snapshot.box, 0.08, 100, device);
+  return group_properties(snapshot, snapshot, friends.groups, device).front();
 }
 
 // Reference: the closed formulas of SampledHalo. M200c is 4000 by construction but for the lattice in the sphere
@@ -123,11 +128,11 @@ double mass_by_force(const AnalysisSnapshot& s, const Vec3<double>& center, doub
   return found;
 }
 
-TEST(Halos, MassesOfSpheresAreThoseOfAllParticlesOneByOne) {
+TEST_P(HalosOn, MassesOfSpheresAreThoseOfAllParticlesOneByOne) {
   const AnalysisSnapshot snapshot = clumps();
   const double total = std::accumulate(snapshot.particles.mass.begin(), snapshot.particles.mass.end(), 0.0);
-  const auto friends = friends_of_friends(snapshot.particles, snapshot.box, 0.1, 20, Device::open("cpu", 1));
-  const auto groups = group_properties(snapshot, Neighbourhood(snapshot, 1), friends, Device::open("cpu", 1));
+  const auto friends = friends_of_friends(snapshot.particles, snapshot.box, 0.1, 20, device(1));
+  const auto groups = group_properties(snapshot, snapshot, friends.groups, device(1));
   ASSERT_GT(groups.size(), 8u);
   for (const GroupProperties& group : groups) {
     EXPECT_NEAR(group.m200m, mass_by_force(snapshot, group.center, 0.2 * total), 1e-9);
@@ -146,28 +151,51 @@ void expect_same(const GroupProperties& a, const GroupProperties& b) {
   EXPECT_TRUE(a.concentration == b.concentration || (std::isnan(a.concentration) && std::isnan(b.concentration)));
 }
 
-TEST(Halos, AreTheSameForAnyOrderAndAnyNumberOfThreads) {
-  const AnalysisSnapshot snapshot = clumps();
-  AnalysisSnapshot turned = snapshot;
-  Particles& p = turned.particles;
+/// In another order: ids do not rise.
+AnalysisSnapshot turned(AnalysisSnapshot snapshot) {
+  Particles& p = snapshot.particles;
   for (auto* list : {&p.mass, &p.x, &p.y, &p.z, &p.vx, &p.vy, &p.vz})
     std::rotate(list->begin(), list->begin() + 1234, list->end());
   std::rotate(p.id.begin(), p.id.begin() + 1234, p.id.end());
-  const auto measured = [](const AnalysisSnapshot& s, int threads) {
-    return group_properties(s, Neighbourhood(s, threads),
-                            friends_of_friends(s.particles, s.box, 0.1, 20, Device::open("cpu", threads)),
-                            Device::open("cpu", threads));
-  };
-  const auto first = measured(snapshot, 1);
-  ASSERT_GT(first.size(), 8u);
-  for (const auto& other : {measured(snapshot, 3), measured(turned, 1)}) {
-    ASSERT_EQ(other.size(), first.size());
-    for (std::size_t k = 0; k < first.size(); ++k) expect_same(first[k], other[k]);
-  }
+  std::rotate(p.species.begin(), p.species.begin() + 1234, p.species.end());
+  return snapshot;
 }
 
-class HalosOn : public DeviceTest {};
-INSTANTIATE_TEST_SUITE_P(Devices, HalosOn, OnEachDevice(), device_test_name);
+/// Groups of the species, measured as an analysis does.
+std::vector<GroupProperties> measured(const AnalysisSnapshot& snapshot, double length, const Device& device,
+                                      const std::string& species = "all") {
+  AnalysisOptions options;
+  options.linking_length = length, options.least = 20, options.species = species;
+  const ChosenParticles particles(snapshot, options);
+  const FoundGroups found(particles.chosen(), options, device);
+  const auto groups = found.properties(particles.all(), 0, found.count());
+  const auto masses = found.masses();
+  for (std::size_t k = 0; k < groups.size(); ++k) EXPECT_EQ(groups[k].mass, masses.at(k));
+  if (groups.size() > 2) expect_same(found.properties(particles.all(), 1, 2).at(1), groups[2]);
+  return groups;
+}
+
+void expect_same(const std::vector<GroupProperties>& here, const std::vector<GroupProperties>& expected) {
+  ASSERT_EQ(here.size(), expected.size());
+  for (std::size_t k = 0; k < here.size(); ++k) expect_same(here[k], expected[k]);
+}
+
+// Reference: the CPU, whose bits all have. About the halo, whose centre is on a lattice, many are at one distance.
+TEST_P(HalosOn, AreTheSameForAnyOrderOnAnyDeviceWithAnyNumberOfThreads) {
+  const AnalysisSnapshot snapshot = clumps();
+  const auto expected = measured(snapshot, 0.1, Device::open("cpu", 1));
+  ASSERT_GT(expected.size(), 8u);
+  for (const int threads : {1, 3}) expect_same(measured(snapshot, 0.1, device(threads)), expected);
+  expect_same(measured(turned(snapshot), 0.1, device(2)), expected);
+  AnalysisSnapshot halo = Halo::make({5, 5, 5}, 30, {1, 2, 3});
+  for (std::size_t i = 0; i < halo.particles.id.size(); i += 3) halo.particles.species[i] = 0;
+  for (const char* species : {"all", "halo"}) {
+    const auto one = measured(halo, 0.08, Device::open("cpu", 2), species);
+    ASSERT_FALSE(one.empty());
+    expect_same(measured(halo, 0.08, device(2), species), one);
+    expect_same(measured(turned(halo), 0.08, device(2), species), one);
+  }
+}
 
 /// The member whose potential in the field of the others is lowest, by all pairs, in a box of side 10.
 Vec3<double> deepest_by_force(const Particles& p, const std::vector<std::size_t>& group) {
@@ -193,7 +221,7 @@ TEST_P(HalosOn, CentresAreTheMembersWithTheLowestPotential) {
   const AnalysisSnapshot several = clumps(), one = Halo::make({4, 5, 6}, 0, {0, 0, 0});
   for (const auto& [snapshot, length] : {std::pair(&several, 0.1), std::pair(&one, 0.08)}) {
     const auto friends = friends_of_friends(snapshot->particles, snapshot->box, length, 20, device(2));
-    const auto groups = group_properties(*snapshot, Neighbourhood(*snapshot, 2), friends, device(2));
+    const auto groups = group_properties(*snapshot, *snapshot, friends.groups, device(2));
     ASSERT_FALSE(groups.empty());
     for (std::size_t k = 0; k < groups.size(); ++k) {
       const Vec3<double> expected = deepest_by_force(snapshot->particles, friends.groups[k]);
@@ -202,18 +230,6 @@ TEST_P(HalosOn, CentresAreTheMembersWithTheLowestPotential) {
       EXPECT_NEAR(groups[k].center.z, expected.z, 1e-12) << k;
     }
   }
-}
-
-// Reference: the CPU.
-TEST_P(HalosOn, AreThoseOfTheCpu) {
-  const AnalysisSnapshot snapshot = clumps();
-  const auto measured = [&](const Device& by) {
-    return group_properties(snapshot, Neighbourhood(snapshot, 1),
-                            friends_of_friends(snapshot.particles, snapshot.box, 0.1, 20, by), by);
-  };
-  const auto here = measured(device(3)), expected = measured(Device::open("cpu", 1));
-  ASSERT_EQ(here.size(), expected.size());
-  for (std::size_t k = 0; k < here.size(); ++k) expect_same(here[k], expected[k]);
 }
 
 // Reference: the same halo in the middle of the box. Both centres are on the lattice.
@@ -230,16 +246,15 @@ TEST(Halos, AcrossACornerOfTheBoxAreThoseOfTheMiddle) {
 }
 
 // Species that are not chosen make no groups, but their mass is in the spheres and in the mean density.
-TEST(Halos, SpheresHoldAllSpecies) {
+TEST_P(HalosOn, SpheresHoldAllSpecies) {
   AnalysisSnapshot snapshot = Halo::make({5, 5, 5}, 0, {0, 0, 0});
   for (std::size_t i = 0; i < snapshot.particles.id.size(); i += 2) snapshot.particles.species[i] = 0;
-  const GroupProperties whole = largest_group(snapshot);
+  const GroupProperties whole = largest_group(snapshot, device(1));
   AnalysisOptions options;
   options.species = "halo";
   const ChosenParticles particles(snapshot, options);
   const auto friends = friends_of_friends(particles.chosen().particles, snapshot.box, 0.1, 100, Device::open("cpu", 1));
-  const auto group =
-      group_properties(particles.chosen(), Neighbourhood(particles.all(), 1), friends, Device::open("cpu", 1)).front();
+  const auto group = group_properties(particles.chosen(), particles.all(), friends.groups, device(1)).front();
   EXPECT_LT(group.mass, 0.6 * whole.mass);
   EXPECT_NEAR(group.m200c / whole.m200c, 1, 0.01);
 }

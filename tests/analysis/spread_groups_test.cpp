@@ -20,6 +20,7 @@
 #include "comm/shares.hpp"
 #include "comm/thread_ranks.hpp"
 #include "particles/particle_source.hpp"
+#include "test_devices.hpp"
 
 namespace pergola {
 namespace {
@@ -73,16 +74,16 @@ bool same(const std::vector<GroupProperties>& a, const std::vector<GroupProperti
 std::vector<GroupProperties> on_one_rank(const AnalysisSnapshot& all, const AnalysisOptions& options) {
   const Device cpu = Device::open("cpu", 2);
   const ChosenParticles particles(all, options);
-  return group_properties(particles.chosen(), Neighbourhood(particles.all(), 2),
-                          find_groups(particles.chosen(), options, cpu).friends, cpu);
+  const FoundGroups found(particles.chosen(), options, cpu);
+  return found.properties(particles.all(), 0, found.count());
 }
 
 void expect_those_of_one_rank(const AnalysisSnapshot& all, const AnalysisOptions& options,
-                              const std::vector<int>& rank_counts) {
+                              const std::vector<int>& rank_counts, const std::string& device = "cpu") {
   const auto one = on_one_rank(all, options);
   for (const int count : rank_counts)
     run_on_thread_ranks(count, [&](Communicator& ranks) {
-      SpreadGroups groups(shared(ranks), part_of(all, ranks), options, Device::open("cpu", 1));
+      SpreadGroups groups(shared(ranks), part_of(all, ranks), options, Device::open(device, 1));
       EXPECT_EQ(groups.count(), static_cast<std::int64_t>(one.size())) << count;
       EXPECT_TRUE(same(groups.properties(0, groups.count()), one)) << count << " ranks";
       const auto masses = groups.masses();
@@ -100,10 +101,15 @@ AnalysisOptions linking(double spacings, std::int64_t least) {
   return options;
 }
 
-TEST(SpreadGroups, HaveTheBitsOfOneRank) {
+class SpreadGroupsOn : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, SpreadGroupsOn, OnEachDevice(), device_test_name);
+
+// Reference: one rank on the CPU.
+TEST_P(SpreadGroupsOn, HaveTheBitsOfOneRank) {
   const auto all = clumps(4000);
   ASSERT_GT(on_one_rank(all, linking(0.2, 5)).size(), 20u);
-  expect_those_of_one_rank(all, linking(0.2, 5), {1, 2, 3, 4, 7, 64});
+  const std::vector<int> many{1, 2, 3, 4, 7, 64}, few{1, 3};
+  expect_those_of_one_rank(all, linking(0.2, 5), GetParam() == "cpu" ? many : few, GetParam());
 }
 
 TEST(SpreadGroups, OfASpeciesHaveTheBitsOfOneRank) {

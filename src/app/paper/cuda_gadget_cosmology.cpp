@@ -53,8 +53,8 @@ struct UniverseRun {
 
 void find_halos(UniverseRun& run, const Device& cpu) {
   AnalysisOptions options;
-  const FoundGroups found = find_groups(run.end, options, cpu);
-  run.halos = group_properties(run.end, Neighbourhood(run.end, cpu.threads()), found.friends, cpu);
+  const FoundGroups found(run.end, options, cpu);
+  run.halos = found.properties(run.end, 0, found.count());
   std::stable_sort(run.halos.begin(), run.halos.end(),
                    [](const GroupProperties& a, const GroupProperties& b) { return a.m200m > b.m200m; });
 }

@@ -1,0 +1,93 @@
+#pragma once
+// CUDA only: what kernels see of particles and groups, and sums in the order of a loop.
+#include <cstdint>
+#include <cub/block/block_reduce.cuh>
+
+#include "analysis/groups_on_gpu.hpp"
+#include "device/chunk_sums.hpp"
+#include "device/launch.cuh"
+
+namespace pergola {
+
+struct ParticleView {
+  const double *x, *y, *z, *mass, *vx, *vy, *vz;
+  const std::uint32_t* rank;  // null: ids rise
+
+  explicit ParticleView(const GpuParticles& p)
+      : x(p.x.data()),
+        y(p.y.data()),
+        z(p.z.data()),
+        mass(p.mass.data()),
+        vx(p.vx.data()),
+        vy(p.vy.data()),
+        vz(p.vz.data()),
+        rank(p.rank.data()) {}
+  __device__ Vec3<double> place(std::uint32_t i) const { return {x[i], y[i], z[i]}; }
+  __device__ Vec3<double> velocity(std::uint32_t i) const { return {vx[i], vy[i], vz[i]}; }
+};
+
+/// Group g has the members from begin[g] to begin[g + 1].
+struct GroupView {
+  const std::uint32_t* members;
+  const std::int64_t* begin;
+};
+
+namespace cuda {
+
+inline constexpr int warp = 32;
+inline constexpr unsigned all_lanes = 0xffffffff;
+inline constexpr int group_threads = 256;  // of a block that serves one group, or eight of them by warps
+inline constexpr int warps_per_block = group_threads / warp;
+
+/// Shared memory in which a warp adds up its lanes' numbers, with a gap that keeps rows in unlike banks.
+template <int terms>
+struct LaneTerms {
+  double of[terms][warp + 1];
+};
+
+/// Adds the numbers of the first `count` lanes one after the other, as a loop does. Lane t has the sum of the terms t.
+/// Each of the first lanes is given the sums up to its own.
+template <int terms>
+__device__ Terms<terms> add_lanes(const Terms<terms>& own, int count, int lane, LaneTerms<terms>& shared, double& sum) {
+  for (int t = 0; t < terms; ++t) shared.of[t][lane] = own.value[t];
+  __syncwarp();
+  if (lane < terms) {
+    double* const row = shared.of[lane];
+    if (count == warp) {
+      double value[warp];
+#pragma unroll
+      for (int k = 0; k < warp; ++k) value[k] = row[k];
+#pragma unroll
+      for (int k = 0; k < warp; ++k) sum += value[k], row[k] = sum;
+    } else {
+      for (int k = 0; k < count; ++k) sum += row[k], row[k] = sum;
+    }
+  }
+  __syncwarp();
+  Terms<terms> up_to_own;
+  for (int t = 0; t < terms; ++t) up_to_own.value[t] = shared.of[t][lane];
+  __syncwarp();
+  return up_to_own;
+}
+
+/// The largest of a block's numbers, of at least 0, for all its threads.
+__device__ inline double largest_of_block(double own) {
+  using Reduce = cub::BlockReduce<double, group_threads>;
+  __shared__ typename Reduce::TempStorage work;
+  __shared__ double largest;
+  const double found = Reduce(work).Reduce(own, [](double a, double b) { return a > b ? a : b; });
+  if (threadIdx.x == 0) largest = found;
+  __syncthreads();
+  const double result = largest;
+  __syncthreads();  // before the memory is used again
+  return result;
+}
+
+/// Blocks for groups that a warp each serves.
+inline unsigned blocks_of_warps(std::int64_t count) {
+  return static_cast<unsigned>((count + warps_per_block - 1) / warps_per_block);
+}
+
+}  // namespace cuda
+
+}  // namespace pergola

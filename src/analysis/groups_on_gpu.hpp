@@ -1,0 +1,118 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "analysis/analysis_input.hpp"
+#include "analysis/friend_cells.hpp"
+#include "analysis/friends.hpp"
+#include "analysis/group_properties.hpp"
+#include "device/buffer.hpp"
+
+// Groups that are found and measured on a GPU: the host gets some numbers of each. They have the bits of the CPU. Where
+// cuda_built is true.
+namespace pergola {
+
+/// Particles on a GPU, in the order of the host.
+struct GpuParticles {
+  /// Places come now, masses and velocities when they are asked for.
+  GpuParticles(const Device& on, const Particles& particles);
+  void bring_motion(const Particles& particles);
+
+  Device device;
+  std::int64_t count = 0;
+  Buffer<double> x, y, z, mass, vx, vy, vz;
+  // Particles by rising id, and where each is among them; both empty where ids rise with the places.
+  Buffer<std::uint32_t> by_id, rank;
+};
+
+/// Members of groups one after the other, as places in the particle arrays; each group by rising id.
+struct GpuGroups {
+  Buffer<std::uint32_t> members;
+  std::vector<std::int64_t> begin{0};  // of each group, and the end
+};
+
+/// Friends of friends in the order of FriendGroups; the cells of the frame have numbers below 2⁶³.
+GpuGroups find_groups_cuda(const GpuParticles& particles, const FriendFrame& frame, std::int64_t least);
+
+/// Some of the groups that follow each other.
+struct GroupRange {
+  const std::uint32_t* members = nullptr;  // of all groups
+  std::vector<std::int64_t> begin;         // of these, and the end
+  std::int64_t count() const { return static_cast<std::int64_t>(begin.size()) - 1; }
+  std::int64_t size(std::size_t group) const { return begin[group + 1] - begin[group]; }
+};
+
+std::vector<MemberSums> member_sums_cuda(const GpuParticles& particles, const GroupRange& groups);
+
+/// Of each group the place of the first member in the particle arrays, and of the one with the lowest potential of the
+/// others. `is_sure`: no other is as low but for rounding, and the group was not too large to be looked at.
+struct DeepestMember {
+  std::uint32_t first = 0, deepest = 0;
+  bool is_sure = false;
+};
+std::vector<DeepestMember> deepest_members_cuda(const GpuParticles& particles, const Box& box,
+                                                const GroupRange& groups);
+
+/// How far the members are from the centre of their group, at most.
+std::vector<double> reaches_cuda(const GpuParticles& particles, const Box& box, const GroupRange& groups,
+                                 const std::vector<Vec3<double>>& centers);
+
+/// What is around a place.
+struct GpuSphere {
+  Vec3<double> center;
+  double radius = 0;
+};
+
+/// All particles in coarse cells, and what spheres hold of them.
+class SpheresOnGpu {
+ public:
+  /// Both outlive it; `particles` have masses and velocities.
+  SpheresOnGpu(const GpuParticles& particles, const AnalysisSnapshot& frame, const HaloDensities& limits);
+  ~SpheresOnGpu();
+  std::vector<SphereSums> sums(const std::vector<GpuSphere>& spheres) const;
+
+ private:
+  struct Cells;
+  /// Of spheres that begin[k + 1] − begin[k] particles are in.
+  std::vector<SphereSums> sums_of(const GpuSphere* spheres, const std::vector<std::int64_t>& begin) const;
+
+  const GpuParticles& particles_;
+  const AnalysisSnapshot& frame_;
+  HaloDensities limits_;
+  std::unique_ptr<Cells> cells_;
+};
+
+/// Groups of the chosen particles of a snapshot.
+class GroupsOnGpu {
+ public:
+  static bool can_measure(const Device& device, const AnalysisSnapshot& snapshot);
+  static bool can_find(const Device& device, std::int64_t particles, const FriendFrame& frame);
+
+  /// Finds them. `chosen` outlives it.
+  GroupsOnGpu(const Device& device, const AnalysisSnapshot& chosen, const FriendFrame& frame, std::int64_t least);
+  /// They are known.
+  GroupsOnGpu(const Device& device, const AnalysisSnapshot& chosen, std::span<const std::vector<std::size_t>> groups);
+
+  std::int64_t count() const { return static_cast<std::int64_t>(groups_.begin.size()) - 1; }
+  std::vector<double> masses() const;
+  /// Of the groups first … first + count − 1: as member_properties() and group_properties() have them.
+  std::vector<GroupProperties> member_properties(std::int64_t first, std::int64_t count) const;
+  std::vector<GroupProperties> properties(const AnalysisSnapshot& all, std::int64_t first, std::int64_t count) const;
+
+ private:
+  GroupRange range(std::int64_t first, std::int64_t count) const;
+  static void measure_spheres_in(const GpuParticles& particles, const AnalysisSnapshot& all,
+                                 const HaloDensities& limits, std::vector<GroupProperties>& groups);
+
+  const AnalysisSnapshot& chosen_;
+  GpuParticles particles_;
+  GpuGroups groups_;
+};
+
+/// The members as the host has them.
+FriendGroups lists_of(const Device& device, const GpuGroups& groups);
+
+}  // namespace pergola
