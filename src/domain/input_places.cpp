@@ -1,6 +1,7 @@
 #include "domain/input_places.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -25,6 +26,18 @@ std::vector<std::int64_t> counts_below(const Device& device, const Buffer<std::u
   return below;
 }
 
+/// Places below `limit`, which four bytes hold.
+RisingPlaces sorted_by_words(const Device& device, const Buffer<std::uint64_t>& places, std::uint64_t limit) {
+  const std::int64_t n = places.size();
+  Buffer<std::byte> work(device, order_by_key_bytes(n));
+  auto* const words = reinterpret_cast<std::uint32_t*>(work.data());
+  RisingPlaces rising{Buffer<std::uint64_t>(device, n), Buffer<std::uint32_t>(device, n)};
+  for (std::int64_t k = 0; k < n; ++k) words[k] = static_cast<std::uint32_t>(places.data()[k]);
+  if (n > 0) order_by_key(device.threads(), n, static_cast<std::int64_t>(limit), rising.order.data(), words);
+  for (std::int64_t k = 0; k < n; ++k) rising.places.data()[k] = places.data()[rising.order.data()[k]];
+  return rising;
+}
+
 }  // namespace
 
 Buffer<std::uint64_t> places_from(const Device& device, std::int64_t first, std::int64_t count) {
@@ -44,6 +57,8 @@ RisingPlaces sorted(const Device& device, Buffer<std::uint64_t> places) {
     if (device.is_cuda()) return sorted_cuda(device, std::move(places));
   }
   const std::int64_t n = places.size();
+  const std::uint64_t limit = n > 0 ? *std::max_element(places.data(), places.data() + n) + 1 : 1;
+  if (limit <= std::numeric_limits<std::uint32_t>::max()) return sorted_by_words(device, places, limit);
   SortBuffers sort{std::move(places), Buffer<std::uint64_t>(device, n), Buffer<std::uint32_t>(device, n),
                    Buffer<std::uint32_t>(device, n)};
   std::iota(sort.values.data(), sort.values.data() + n, 0u);

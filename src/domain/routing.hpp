@@ -19,8 +19,8 @@ struct PlaceRun {
 };
 
 /// Values of particles that go from the ranks that keep them to those that work on them, and back. What goes from a
-/// rank to another one is in the same order both ways; what stays on a rank is copied and not sent. The memory of a
-/// message serves the next ones too.
+/// rank to another one is in the same order both ways; what stays on a rank is copied straight to its place and not
+/// sent. The memory of a message serves the next ones too.
 class Routing {
  public:
   Routing() = default;
@@ -42,10 +42,12 @@ class Routing {
     for (std::size_t r = 0; r < size; ++r) counts[2 * r] = runs_[r].count, counts[2 * r + 1] = sent[r];
     const std::vector<std::size_t> two(size, 2 * sizeof(std::int64_t));
     ranks_->all_to_all(counts.data(), two, there.data(), two);
-    listed_.assign(size, {}), arriving_run_.assign(size, {}), arriving_listed_.assign(size, {});
-    listed_count_ = arriving_ = 0;
+    listed_.assign(size, {}), leaving_.assign(size, {});
+    arriving_run_.assign(size, {}), arriving_listed_.assign(size, {});
+    listed_count_ = leaving_count_ = arriving_ = 0;
     for (std::size_t r = 0; r < size; ++r) {
       listed_[r] = {std::exchange(listed_count_, listed_count_ + sent[r]), sent[r]};
+      if (r != own()) leaving_[r] = {std::exchange(leaving_count_, leaving_count_ + sent[r]), sent[r]};
       arriving_run_[r] = {std::exchange(arriving_, arriving_ + there[2 * r]), there[2 * r]};
       arriving_listed_[r] = {std::exchange(arriving_, arriving_ + there[2 * r + 1]), there[2 * r + 1]};
     }
@@ -71,9 +73,10 @@ class Routing {
   /// Listed particles, which are kept here: their number, their places as they are sent, and how many go to others.
   std::int64_t kept() const { return listed_count_; }
   const std::vector<std::uint32_t>& order() const { return order_; }
-  std::int64_t leaving() const {
-    return ranks_ ? listed_count_ - listed_[static_cast<std::size_t>(ranks_->rank())].count : 0;
-  }
+  std::int64_t leaving() const { return leaving_count_; }
+  /// Those of the listed ones that stay: in the order, and among the arriving ones.
+  PlaceRun staying() const { return listed_[own()]; }
+  PlaceRun stayed() const { return arriving_listed_[own()]; }
   /// Particles that arrive here; those of rank 0 come first.
   std::int64_t arriving() const { return arriving_; }
 
@@ -81,14 +84,19 @@ class Routing {
   template <class V, std::size_t fields>
   void there(const std::array<const V*, fields>& kept, const std::array<V*, fields>& arrived) const {
     V* const listed = message<V>(fields);
+    each_leaving([&](std::int64_t k, std::uint32_t place) {
+      for (std::size_t f = 0; f < fields; ++f) listed[of_field(f) + k] = kept[f][place];
+    });
     Messages messages;
     for (std::size_t f = 0; f < fields; ++f) {
-      V* const of_field = listed + static_cast<std::int64_t>(f) * listed_count_;
-      each_listed([&](std::int64_t k, std::uint32_t place) { of_field[k] = kept[f][place]; });
       add(messages, kept[f], runs_, arrived[f], arriving_run_);
-      add(messages, static_cast<const V*>(of_field), listed_, arrived[f], arriving_listed_);
+      copy_own(kept[f], runs_, arrived[f], arriving_run_);
+      add(messages, static_cast<const V*>(listed + of_field(f)), leaving_, arrived[f], arriving_listed_);
     }
     ranks_->exchange(messages.out, messages.in);
+    each_staying([&](std::int64_t k, std::uint32_t place) {
+      for (std::size_t f = 0; f < fields; ++f) arrived[f][k] = kept[f][place];
+    });
   }
   template <class V>
   std::vector<V> there(const V* kept) const {
@@ -103,13 +111,16 @@ class Routing {
     Messages messages;
     for (std::size_t f = 0; f < fields; ++f) {
       add(messages, arrived[f], arriving_run_, kept[f], runs_);
-      add(messages, arrived[f], arriving_listed_, listed + static_cast<std::int64_t>(f) * listed_count_, listed_);
+      copy_own(arrived[f], arriving_run_, kept[f], runs_);
+      add(messages, arrived[f], arriving_listed_, listed + of_field(f), leaving_);
     }
     ranks_->exchange(messages.out, messages.in);
-    for (std::size_t f = 0; f < fields; ++f) {
-      const V* const of_field = listed + static_cast<std::int64_t>(f) * listed_count_;
-      each_listed([&](std::int64_t k, std::uint32_t place) { kept[f][place] = of_field[k]; });
-    }
+    each_staying([&](std::int64_t k, std::uint32_t place) {
+      for (std::size_t f = 0; f < fields; ++f) kept[f][place] = arrived[f][k];
+    });
+    each_leaving([&](std::int64_t k, std::uint32_t place) {
+      for (std::size_t f = 0; f < fields; ++f) kept[f][place] = listed[of_field(f) + k];
+    });
   }
   template <class V>
   void back(const V* arrived, V* kept) const {
@@ -124,16 +135,31 @@ class Routing {
 
  private:
   static constexpr std::int64_t chunk = 8192;
+  std::size_t own() const { return static_cast<std::size_t>(ranks_->rank()); }
+  /// body(k, place) for the listed particles that go to others, the k-th in a message to all of them.
   template <class Body>
-  void each_listed(const Body& body) const {
-    parallel_chunks(threads_, listed_count_, chunk, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t k = begin; k < end; ++k) body(k, order_[static_cast<std::size_t>(k)]);
+  void each_leaving(const Body& body) const {
+    const PlaceRun& stay = listed_[own()];
+    parallel_chunks(threads_, leaving_count_, chunk, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t k = begin; k < end; ++k)
+        body(k, order_[static_cast<std::size_t>(k < stay.first ? k : k + stay.count)]);
     });
   }
-  /// Room for so many values of each listed particle.
+  /// The same for those that stay, the k-th of all that arrive.
+  template <class Body>
+  void each_staying(const Body& body) const {
+    const PlaceRun& stay = listed_[own()];
+    const std::int64_t first = arriving_listed_[own()].first;
+    parallel_chunks(threads_, stay.count, chunk, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t k = begin; k < end; ++k) body(first + k, order_[static_cast<std::size_t>(stay.first + k)]);
+    });
+  }
+  /// Where a message of several fields has this one.
+  std::int64_t of_field(std::size_t field) const { return static_cast<std::int64_t>(field) * leaving_count_; }
+  /// Room for so many values of each particle that leaves.
   template <class V>
   V* message(std::size_t fields) const {
-    const std::size_t bytes = fields * static_cast<std::size_t>(listed_count_) * sizeof(V);
+    const std::size_t bytes = fields * static_cast<std::size_t>(leaving_count_) * sizeof(V);
     if (message_bytes_ < bytes) {
       message_.reset();
       message_bytes_ = bytes + bytes / 16;
@@ -145,19 +171,25 @@ class Routing {
     std::vector<Communicator::Outgoing> out;
     std::vector<Communicator::Incoming> in;
   };
-  /// A run of values to each other rank, and one from each; what stays is copied.
+  template <class V>
+  static std::size_t bytes_of(const PlaceRun& run) {
+    return static_cast<std::size_t>(run.count) * sizeof(V);
+  }
+  /// A run of values to each other rank, and one from each.
   template <class V>
   void add(Messages& to_send, const V* from, const std::vector<PlaceRun>& sent, V* to,
            const std::vector<PlaceRun>& got) const {
-    const auto own = static_cast<std::size_t>(ranks_->rank());
-    const auto bytes = [](const PlaceRun& run) { return static_cast<std::size_t>(run.count) * sizeof(V); };
     for (std::size_t r = 0; r < sent.size(); ++r) {
-      if (r == own) continue;
-      if (sent[r].count > 0) to_send.out.push_back({static_cast<int>(r), from + sent[r].first, bytes(sent[r])});
-      if (got[r].count > 0) to_send.in.push_back({static_cast<int>(r), to + got[r].first, bytes(got[r])});
+      if (r == own()) continue;
+      if (sent[r].count > 0) to_send.out.push_back({static_cast<int>(r), from + sent[r].first, bytes_of<V>(sent[r])});
+      if (got[r].count > 0) to_send.in.push_back({static_cast<int>(r), to + got[r].first, bytes_of<V>(got[r])});
     }
-    parallel_chunks(threads_, sent[own].count, chunk, [&](std::int64_t begin, std::int64_t end) {
-      std::copy_n(from + sent[own].first + begin, end - begin, to + got[own].first + begin);
+  }
+  /// The run that stays.
+  template <class V>
+  void copy_own(const V* from, const std::vector<PlaceRun>& sent, V* to, const std::vector<PlaceRun>& got) const {
+    parallel_chunks(threads_, sent[own()].count, chunk, [&](std::int64_t begin, std::int64_t end) {
+      std::copy_n(from + sent[own()].first + begin, end - begin, to + got[own()].first + begin);
     });
   }
 
@@ -165,8 +197,9 @@ class Routing {
   int threads_ = 1;
   std::vector<std::uint32_t> order_;
   std::vector<PlaceRun> runs_, listed_;                   // by rank: places of particles, numbers in the order
+  std::vector<PlaceRun> leaving_;                         // of the listed ones, numbers in a message to others
   std::vector<PlaceRun> arriving_run_, arriving_listed_;  // among the arriving ones
-  std::int64_t listed_count_ = 0, arriving_ = 0;
+  std::int64_t listed_count_ = 0, leaving_count_ = 0, arriving_ = 0;
   mutable std::unique_ptr<std::byte[]> message_;
   mutable std::size_t message_bytes_ = 0;
 };

@@ -88,6 +88,7 @@ class SpreadTreeSolver : public Solver<typename TreeNumbers<precision>::State>, 
   tree::SpreadOctree<Pair> tree_;
   TreeTargets<State, Pair> targets_;
   Sources<State> sources_;
+  std::vector<State> arrived_[4];  // answers for the particles that arrived here
 
  private:
   std::vector<std::uint8_t> marks_of(const Targets& targets, bool& all) const;
@@ -121,14 +122,13 @@ void SpreadTreeSolver<precision>::serve(const Targets& targets, unsigned want, c
   tree_.fetch_for_walk(space, opening, active);
   clock_->begin("walk");
   const std::int64_t n = tree_.count();
-  std::vector<State> arrived[4];
   const auto room = [&](std::vector<State>& values, unsigned what) {
     if (want & what) values.resize(static_cast<std::size_t>(n));
     return values.data();
   };
   Forces<State> here;
-  here.ax = room(arrived[0], want_acceleration), here.ay = room(arrived[1], want_acceleration);
-  here.az = room(arrived[2], want_acceleration), here.potential = room(arrived[3], want_potential);
+  here.ax = room(arrived_[0], want_acceleration), here.ay = room(arrived_[1], want_acceleration);
+  here.az = room(arrived_[2], want_acceleration), here.potential = room(arrived_[3], want_potential);
   std::int64_t failed = n;
   on_all(*ranks_, [&] {
     const auto view = tree_.view();
@@ -144,18 +144,23 @@ void SpreadTreeSolver<precision>::serve(const Targets& targets, unsigned want, c
   std::int64_t any = failed < n ? 1 : 0;
   ranks_->all_reduce(&any, 1, Reduction::maximum);
   if (any) fail(failed);
-  const Routing some = all ? Routing() : tree_.routing().of(marks);
-  std::vector<State> answers(few.size()), kept(all ? 0 : static_cast<std::size_t>(sources_.count));
-  const auto send = [&](unsigned what, const std::vector<State>& values, State* to) {
+  if (all) {
+    if (want & want_acceleration)
+      tree_.routing().template back<State, 3>({here.ax, here.ay, here.az}, {forces.ax, forces.ay, forces.az});
+    if (want & want_potential) tree_.routing().back(here.potential, forces.potential);
+    return clock_->end();
+  }
+  const Routing some = tree_.routing().of(marks);
+  std::vector<State> answers(few.size()), kept(static_cast<std::size_t>(sources_.count));
+  const auto send = [&](unsigned what, const State* values, State* to) {
     if (!(want & what)) return;
-    if (all) return tree_.routing().back(values.data(), to);
     for (std::size_t k = 0; k < few.size(); ++k) answers[k] = values[few[k]];
     some.back(answers.data(), kept.data());
     for (std::int64_t t = 0; t < targets.count; ++t)
       to[t] = kept[static_cast<std::size_t>(targets.index ? targets.index[t] : targets.first + t)];
   };
-  send(want_acceleration, arrived[0], forces.ax), send(want_acceleration, arrived[1], forces.ay);
-  send(want_acceleration, arrived[2], forces.az), send(want_potential, arrived[3], forces.potential);
+  send(want_acceleration, here.ax, forces.ax), send(want_acceleration, here.ay, forces.ay);
+  send(want_acceleration, here.az, forces.az), send(want_potential, here.potential, forces.potential);
   clock_->end();
 }
 

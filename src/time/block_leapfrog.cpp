@@ -293,7 +293,9 @@ void BlockLeapfrog<Real>::evaluate(const Active& active, double time, bool with_
 template <class Real>
 void BlockLeapfrog<Real>::step(std::int64_t next, double limit) {
   solver_.take_back();
+  if (work_places_.may_move()) clock_.begin("to work");
   if (work_places_.begin_step((limit - time()) / (time_of(next) - time()))) take_others();
+  clock_.end();
   const BlockStep step = step_to(next);
   const int ending = physics::lowest_level_at(next);
   Active active;

@@ -311,7 +311,9 @@ void Leapfrog<Real>::step(double dt, double end, double steps) {
                      {staggered ? 0 : pending_kick_, staggered ? pending_kick_ + open : open, drift, box_});
   clock_.end();
   queued_.push_back(end);
+  if (work_places_.may_move()) clock_.begin("to work");
   work_places_.begin_step(steps, {&state_.a.x, &state_.a.y, &state_.a.z, &state_.j.x, &state_.j.y, &state_.j.z});
+  clock_.end();
   const bool due = alone_ ? queued_.size() == 1 && keeper_.due()
                           : state_.counts.steps % steps_between_sorts == steps_between_sorts - 1;
   if (unsorted_ || (due && state_.given_places().size() > 0)) sort();

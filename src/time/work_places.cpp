@@ -94,7 +94,7 @@ bool WorkPlaces::begin_step(double steps, const std::vector<const AnyField*>& le
   const std::int64_t leaving = fields_.given_places().size() == 0 ? moves_->leaving(fields_.count()) : -1;
   std::int64_t sums[3] = {std::max<std::int64_t>(leaving, 0), fields_.count(), leaving < 0 ? 1 : 0};
   ranks_->all_reduce(sums, 3, Reduction::sum);
-  if (sums[2] > 0 || sums[0] * one_in <= sums[1]) return false;
+  if (sums[2] > 0 || sums[0] * (fields_.device().is_cuda() ? one_in : one_in_on_cpus) <= sums[1]) return false;
   total_ = sums[1];
   try {
     follow(left);

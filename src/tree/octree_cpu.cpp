@@ -140,25 +140,25 @@ Frame frame_within(const double (&low)[3], const double (&high)[3], double mass,
 
 template <class T>
 template <class Real>
-void OctreeCpu<T>::sort_points(const Points<Real>& points, const SofteningDigit& digit, Communicator* ranks) {
+void OctreeCpu<T>::sort_by_place(const Points<Real>& points, const SofteningDigit& digit) {
   const std::int64_t n = points.count;
   Arena arena(device_);
   room_to_sort(*this, arena, n);
-  std::uint64_t* keys = sort_.keys.data();
-  std::uint32_t* values = sort_.values.data();
-  const auto each = [&](const auto& body) {
-    parallel_chunks(device_.threads(), n, chunk, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) body(i);
-    });
-  };
-  each([&](std::int64_t i) {
-    keys[i] = digit.upper(unit_position(points, frame_, i), digit.of(points.species, i));
-    values[i] = static_cast<std::uint32_t>(i);
+  parallel_chunks(device_.threads(), n, chunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      sort_.keys.data()[i] = digit.upper(unit_position(points, frame_, i), digit.of(points.species, i));
+      sort_.values.data()[i] = static_cast<std::uint32_t>(i);
+    }
   });
   sort_by_key_cpu(device_, n, sort_);
+}
 
+template <class T>
+template <class Real>
+void OctreeCpu<T>::order_points(const Points<Real>& points, const SofteningDigit& digit, Communicator* ranks) {
+  const std::int64_t n = points.count;
+  std::uint64_t* keys = sort_.keys.data();
   // Where one cell of the finest upper level holds more than a leaf, the lower levels are needed too.
-  keys = sort_.keys.data();
   std::atomic<bool> crowded = false;
   constexpr std::int64_t step = leaf_capacity;
   if (n > step)
@@ -170,7 +170,14 @@ void OctreeCpu<T>::sort_points(const Points<Real>& points, const SofteningDigit&
   if (ranks) ranks->all_reduce(&anywhere, 1, Reduction::maximum);
   has_lower_ = anywhere > 0;
   if (!has_lower_) return order_by_id(points.id);
-  values = sort_.values.data();
+  Arena arena(device_);
+  room_to_sort(*this, arena, n);
+  const auto each = [&](const auto& body) {
+    parallel_chunks(device_.threads(), n, chunk, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) body(i);
+    });
+  };
+  std::uint32_t* values = sort_.values.data();
   each([&](std::int64_t i) { keys[i] = digit.lower(unit_position(points, frame_, values[i])); });
   sort_by_key_cpu(device_, n, sort_);
   keys = sort_.keys.data(), values = sort_.values.data();
@@ -242,7 +249,8 @@ void OctreeCpu<T>::build(const Points<Real>& points, const TreeSoftening& soften
   frame_ = frame_of(points);
   SofteningDigit digit = softening_digits(softening);
   if (!softening.uniform) digit.level = softening_level(frame_.side, softening.apart);
-  sort_points(points, digit);
+  sort_by_place(points, digit);
+  order_points(points, digit);
   gather(points, softening);
   build_cells_cpu(device_.threads(), count_, sort_.keys.data(), has_lower_ ? lower_.data() : nullptr, cells_);
   upward_pass();
@@ -360,9 +368,12 @@ template void OctreeCpu<float>::estimate_accelerations(const ShortRangeBox<doubl
                                                        double);
 template void OctreeCpu<double>::estimate_accelerations(const ShortRangeBox<double>&, const double* const (&)[3],
                                                         double);
-template void OctreeCpu<float>::sort_points(const Points<float>&, const SofteningDigit&, Communicator*);
-template void OctreeCpu<float>::sort_points(const Points<double>&, const SofteningDigit&, Communicator*);
-template void OctreeCpu<double>::sort_points(const Points<double>&, const SofteningDigit&, Communicator*);
+template void OctreeCpu<float>::sort_by_place(const Points<float>&, const SofteningDigit&);
+template void OctreeCpu<float>::order_points(const Points<float>&, const SofteningDigit&, Communicator*);
+template void OctreeCpu<float>::sort_by_place(const Points<double>&, const SofteningDigit&);
+template void OctreeCpu<float>::order_points(const Points<double>&, const SofteningDigit&, Communicator*);
+template void OctreeCpu<double>::sort_by_place(const Points<double>&, const SofteningDigit&);
+template void OctreeCpu<double>::order_points(const Points<double>&, const SofteningDigit&, Communicator*);
 template void OctreeCpu<float>::gather(const Points<float>&, const TreeSoftening&);
 template void OctreeCpu<float>::gather(const Points<double>&, const TreeSoftening&);
 template void OctreeCpu<double>::gather(const Points<double>&, const TreeSoftening&);

@@ -128,9 +128,13 @@ class OctreeCpu {
   static void room_for_cells(Self& tree, Arena& arena, std::int64_t cells, int order);
   template <class Self>
   static void room_for_accelerations(Self& tree, Arena& arena, std::int64_t cells);
-  /// With `ranks` all of them sort their own particles, those of whole cells.
+  /// By the keys of the upper levels, stably.
   template <class Real>
-  void sort_points(const Points<Real>& points, const SofteningDigit& digit, Communicator* ranks = nullptr);
+  void sort_by_place(const Points<Real>& points, const SofteningDigit& digit);
+  /// After that by the lower levels, where those are needed, and by ids. With `ranks` all of them have sorted their own
+  /// particles, those of whole cells.
+  template <class Real>
+  void order_points(const Points<Real>& points, const SofteningDigit& digit, Communicator* ranks = nullptr);
   void order_by_id(const std::uint64_t* id);
   template <class Real>
   void gather(const Points<Real>& points, const TreeSoftening& softening);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 #include "comm/agreement.hpp"
 #include "device/parallel.hpp"
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::int64_t cell_chunk = 64;
 /// Particles of a task of the search, about.
-constexpr std::uint32_t search_grain = 2048;
+constexpr std::uint32_t search_grain = 2048, estimate_grain = 8192;
 
 using Missing = Search::Missing;
 
@@ -88,12 +89,14 @@ void SpreadOctree<T>::Partners::tell(Communicator& ranks, const std::vector<std:
 template <class T>
 bool SpreadOctree<T>::fetch(const MissingCells& missing) {
   const auto size = static_cast<std::size_t>(ranks_->size());
+  std::vector<std::uint64_t> by_rank;  // each source once
+  std::vector<std::uint8_t> has_come(cells_.link.size());
+  for (const Missing& one : missing)
+    if (std::exchange(has_come[one.source], std::uint8_t{1}) == 0)
+      by_rank.push_back(static_cast<std::uint64_t>(origin(one.source).rank) << 32 | one.source);
+  std::sort(by_rank.begin(), by_rank.end());
   std::vector<std::uint32_t> wanted;
-  for (const Missing& one : missing) wanted.push_back(one.source);
-  std::sort(wanted.begin(), wanted.end());
-  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
-  std::stable_sort(wanted.begin(), wanted.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return origin(a).rank < origin(b).rank; });
+  for (const std::uint64_t one : by_rank) wanted.push_back(static_cast<std::uint32_t>(one));
 
   std::vector<std::uint32_t> asked;  // by the numbers that the cells have there
   std::vector<std::size_t> ask_bytes(size), asked_bytes(size), answer_bytes(size), reply_sizes(size);
@@ -131,48 +134,67 @@ bool SpreadOctree<T>::fetch(const MissingCells& missing) {
 }
 
 /// The estimate opens cells by their angle, in a periodic box but for those beyond the cut-off radius: a little more is
-/// fetched than it needs, whatever its rounding.
+/// fetched than it needs, whatever its rounding. Looks for what the groups in a cell open of a source: together where
+/// all of them open it or none does, by what the cell's radius tells, and else by the cell's children.
 template <class T>
 template <class Space>
-void SpreadOctree<T>::look_for_estimate(const Space& space, std::uint32_t group, std::uint32_t from,
+void SpreadOctree<T>::look_for_estimate(const Space& space, std::uint32_t of, std::uint32_t from,
                                         MissingCells& missing) const {
   constexpr double rounding = 1e-9, of_images = 1e-12;
-  const CellShape &target = shape_.data()[group], &s = shape_.data()[from];
   const CellLink& link = cells_.link[from];
   if (link.children == 0 || !foreign_[from]) return;
+  const CellShape &target = shape_.data()[of], &s = shape_.data()[from];
   double dx = s.x - target.x, dy = s.y - target.y, dz = s.z - target.z;
   if constexpr (Space::periodic)
     dx = nearest_image(dx, space.period.x), dy = nearest_image(dy, space.period.y),
     dz = nearest_image(dz, space.period.z);
-  double distance = std::sqrt(dx * dx + dy * dy + dz * dz) * (1 - rounding);
-  if constexpr (Space::periodic) {
-    distance -= of_images;
-    if (s.r + space.cut_off <= distance) return;
+  const bool alone = cells_.link[of].count <= estimate_capacity;
+  const double distance = std::sqrt(dx * dx + dy * dy + dz * dz), reach = alone ? 0 : target.r * (1 + rounding);
+  const auto opens_from = [&](double away) {
+    if constexpr (Space::periodic)
+      if (s.r + space.cut_off <= away) return false;
+    return s.r > estimate_angle * away;
+  };
+  const double margin = Space::periodic ? of_images : 0;
+  if (!opens_from((distance - reach) * (1 - rounding) - margin)) return;
+  if (!alone && !opens_from((distance + reach) * (1 + rounding) + margin)) {
+    const CellLink& parent = cells_.link[of];
+    for (std::uint32_t c = parent.child; c < parent.child + parent.children; ++c)
+      if (own_cell_[c]) look_for_estimate(space, c, from, missing);
+    return;
   }
-  if (s.r <= estimate_angle * distance) return;
-  if (link.child == elsewhere) return missing.push_back({group, from});
-  for (std::uint32_t c = 0; c < link.children; ++c) look_for_estimate(space, group, link.child + c, missing);
+  if (link.child == elsewhere) return missing.push_back({of, from});
+  for (std::uint32_t c = 0; c < link.children; ++c) look_for_estimate(space, of, link.child + c, missing);
 }
 
 template <class T>
 template <class Space>
-void SpreadOctree<T>::fetch_for_estimate(const Space& space, const std::vector<std::uint32_t>& groups) {
+void SpreadOctree<T>::fetch_for_estimate(const Space& space) {
   const int threads = device_.threads();
-  MissingCells missing = search_all(threads, std::ssize(groups), [&](std::int64_t k, MissingCells& found) {
-    look_for_estimate(space, groups[static_cast<std::size_t>(k)], 0, found);
+  std::vector<std::uint32_t> targets;
+  for (std::uint32_t cell = 0; cell < own_end_; ++cell)
+    if (own_cell_[cell] && is_highest(cell, estimate_grain)) targets.push_back(cell);
+  MissingCells missing = search_all(threads, std::ssize(targets), [&](std::int64_t k, MissingCells& found) {
+    look_for_estimate(space, targets[static_cast<std::size_t>(k)], 0, found);
   });
   while (fetch(missing)) {
     missing = search_all(threads, std::ssize(missing), [&](std::int64_t k, MissingCells& found) {
-      const auto [group, source] = missing[static_cast<std::size_t>(k)];
-      look_for_estimate(space, group, source, found);
+      const auto [target, source] = missing[static_cast<std::size_t>(k)];
+      look_for_estimate(space, target, source, found);
     });
   }
 }
 
+/// Whether it has no more than so many particles, and its parent has.
+template <class T>
+bool SpreadOctree<T>::is_highest(std::uint32_t cell, std::uint32_t capacity) const {
+  const auto& link = cells_.link;
+  return link[cell].count <= capacity && (cell == 0 || link[cells_.parent[cell]].count > capacity);
+}
+
 template <class T>
 bool SpreadOctree<T>::is_group(std::uint32_t cell) const {
-  const auto& link = cells_.link;
-  return link[cell].count <= estimate_capacity && (cell == 0 || link[cells_.parent[cell]].count > estimate_capacity);
+  return is_highest(cell, estimate_capacity);
 }
 
 /// As OctreeCpu<T>::set_accelerations() has them. Groups may be cells of the top: all ranks with particles in it
@@ -186,7 +208,7 @@ void SpreadOctree<T>::set_accelerations(const Space& space, const OfGroup& of_gr
   std::vector<std::uint32_t> groups;
   for (std::uint32_t cell = 0; cell < own_end_; ++cell)
     if (own_cell_[cell] && is_group(cell)) groups.push_back(cell);
-  fetch_for_estimate(space, groups);
+  fetch_for_estimate(space);
   Arena arena(device_);
   arena.room(this->acceleration_, own_end_);
   double* const a = this->acceleration_.data();
@@ -231,7 +253,7 @@ void SpreadOctree<T>::estimate_accelerations() {
 /// rank has few particles.
 template <class T>
 template <class Real>
-std::vector<Vec3<double>> SpreadOctree<T>::sums_in_top(const std::vector<Real> (&rest)[3]) const {
+std::vector<Vec3<double>> SpreadOctree<T>::sums_in_top(const std::array<const Real*, 3>& rest) const {
   std::vector<Vec3<double>> rows, sums(top_cells_);
   std::vector<std::size_t> bytes(static_cast<std::size_t>(ranks_->size()));
   const auto each = [&](const auto& body) {
@@ -262,7 +284,12 @@ template <class Real>
 void SpreadOctree<T>::estimate_accelerations(const ShortRangeBox<double>& box, const Real* const (&rest)[3],
                                              double unit) {
   if (total_ == 0) return;
-  const std::vector<Real> here[3] = {routing_.there(rest[0]), routing_.there(rest[1]), routing_.there(rest[2])};
+  Arena arena(device_);
+  const std::int64_t n = routing_.arriving();
+  arena.room(arrived_, 3 * n * static_cast<std::int64_t>(sizeof(Real)));
+  Real* const to = reinterpret_cast<Real*>(arrived_.data());
+  routing_.template there<Real, 3>({rest[0], rest[1], rest[2]}, {to, to + n, to + 2 * n});
+  const std::array<const Real*, 3> here{to, to + n, to + 2 * n};
   const std::vector<Vec3<double>> in_top = sums_in_top(here);
   set_accelerations(box, [&](std::uint32_t cell) {
     const CellLink& link = cells_.link[cell];

@@ -42,7 +42,8 @@ void SpreadOctree<T>::build(const Points<Real>& kept, const TreeSoftening& softe
   total_ = sums[0];
   if (sums[3] > 0) weight_.clear();
   const bool with_species = sums[1] > 0, with_id = sums[2] > 0;
-  routing_ = {}, count_ = 0;
+  Routing last = std::exchange(routing_, {});
+  count_ = 0;
   if (total_ == 0) return;
   if (total_ >= std::numeric_limits<std::uint32_t>::max())
     throw Error(ErrorKind::input, fmt::format("tree: expected fewer than 2^32 particles, found {}", total_));
@@ -50,23 +51,13 @@ void SpreadOctree<T>::build(const Points<Real>& kept, const TreeSoftening& softe
   masses_differ_ = !equal_mass;
   SofteningDigit digit = softening_digits(softening);
   if (!softening.uniform) digit.level = softening_level(frame_.side, softening.apart);
+  routing_ = std::move(last);  // its memory serves again
   TopTree top = route(kept, digit);
-  {
-    const auto x = routing_.there(kept.x), y = routing_.there(kept.y), z = routing_.there(kept.z);
-    const auto mass =
-        equal_mass ? std::vector<Real>(x.size(), static_cast<Real>(*equal_mass)) : routing_.there(kept.mass);
-    std::vector<std::uint8_t> species;
-    std::vector<std::uint64_t> id;
-    if (with_species) species = routing_.there(kept.species);
-    if (with_id) id = routing_.there(kept.id);
-    Points<Real> here{std::ssize(x), x.data(), y.data(), z.data(), mass.data()};
-    here.species = with_species ? species.data() : nullptr;
-    here.id = with_id ? id.data() : nullptr;
-    here.box = kept.box;
-    count_ = here.count;
-    this->sort_points(here, digit, ranks_.get());
-    this->gather(here, softening);
-  }
+  const Points<Real> here = bring(kept, equal_mass, with_species, with_id);
+  count_ = here.count;
+  if (!merge_arrived(here, digit)) this->sort_by_place(here, digit);
+  this->order_points(here, digit, ranks_.get());
+  this->gather(here, softening);
   const std::vector<std::uint32_t> own = take_top(std::move(top));
   const std::uint64_t* const lower = this->has_lower_ ? this->lower_.data() : nullptr;
   grow_cells_cpu(device_.threads(), own, sort_.keys.data(), lower, cells_);
@@ -89,12 +80,17 @@ std::optional<double> SpreadOctree<T>::find_common_frame(const Points<Real>& kep
   const Real* const fields[4] = {kept.x, kept.y, kept.z, kept.mass};
   parallel_chunks(device_.threads(), kept.count, chunk, [&](std::int64_t begin, std::int64_t end) {
     Least& part = parts[static_cast<std::size_t>(begin / chunk)];
-    for (std::size_t a = 0; a < 4; ++a)
+    for (std::size_t a = 0; a < 4; ++a) {
+      double low = infinity, high = -infinity;
+      bool finite = true;
       for (std::int64_t i = begin; i < end; ++i) {
         const auto value = static_cast<double>(fields[a][i]);
-        part[a] = std::min(part[a], value), part[4 + a] = std::min(part[4 + a], -value);
-        if (a < 3 && !std::isfinite(value)) all_finite = 0;
+        low = std::min(low, value), high = std::max(high, value);
+        finite &= value - value == 0;
       }
+      part[a] = low, part[4 + a] = -high;
+      if (a < 3 && !finite) all_finite = 0;
+    }
   });
   for (const Least& part : parts)
     for (std::size_t a = 0; a < least.size(); ++a) least[a] = std::min(least[a], part[a]);
@@ -125,28 +121,6 @@ Frame SpreadOctree<T>::frame_of(const Points<Real>& kept) const {
   Frame frame;
   find_common_frame(kept, total, frame);
   return frame;
-}
-
-/// Finds the top of the tree, and which rank works on which particles.
-template <class T>
-template <class Real>
-TopTree SpreadOctree<T>::route(const Points<Real>& kept, const SofteningDigit& digit) {
-  const std::int64_t n = kept.count;
-  SortBuffers sort{Buffer<std::uint64_t>(device_, n), Buffer<std::uint64_t>(device_, n),
-                   Buffer<std::uint32_t>(device_, n), Buffer<std::uint32_t>(device_, n)};
-  parallel_chunks(device_.threads(), n, chunk, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      sort.keys.data()[i] = digit.upper(unit_position(kept, frame_, i), digit.of(kept.species, i));
-      sort.values.data()[i] = static_cast<std::uint32_t>(i);
-    }
-  });
-  if (n > 0) sort_by_key_cpu(device_, n, sort);
-  TopTree top = find_top_tree(*ranks_, sort.keys.data(), n, total_, weights_before(sort, n));
-  std::vector<std::int64_t> sent(static_cast<std::size_t>(ranks_->size()));
-  for (const TopTree::Leaf& leaf : top.leaves) sent[static_cast<std::size_t>(leaf.rank)] += leaf.end - leaf.begin;
-  const std::uint32_t* const order = sort.values.data();
-  routing_ = Routing(*ranks_, device_.threads(), {order, order + n}, std::move(sent));
-  return top;
 }
 
 /// Returns its leaves that are this rank's.

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -99,6 +100,11 @@ class SpreadOctree : public OctreeCpu<T> {
   std::optional<double> find_common_frame(const Points<Real>& kept, std::int64_t total, Frame& frame) const;
   template <class Real>
   TopTree route(const Points<Real>& kept, const SofteningDigit& digit);
+  template <class Real>
+  Points<Real> bring(const Points<Real>& kept, const std::optional<double>& equal_mass, bool with_species,
+                     bool with_id);
+  template <class Real>
+  bool merge_arrived(const Points<Real>& here, const SofteningDigit& digit);
   void keep_weights();
   std::vector<std::int64_t> weights_before(const SortBuffers& sort, std::int64_t n) const;
   std::vector<std::uint32_t> take_top(TopTree top);
@@ -111,15 +117,16 @@ class SpreadOctree : public OctreeCpu<T> {
   void share_top_leaves();
   void mark_own_cells();
 
+  bool is_highest(std::uint32_t cell, std::uint32_t capacity) const;
   bool is_group(std::uint32_t cell) const;
   template <class Real>
-  std::vector<Vec3<double>> sums_in_top(const std::vector<Real> (&rest)[3]) const;
+  std::vector<Vec3<double>> sums_in_top(const std::array<const Real*, 3>& rest) const;
   template <class Space, class OfGroup>
   void set_accelerations(const Space& space, const OfGroup& of_group);
   template <class Space>
-  void look_for_estimate(const Space& space, std::uint32_t group, std::uint32_t from, MissingCells& missing) const;
+  void look_for_estimate(const Space& space, std::uint32_t of, std::uint32_t from, MissingCells& missing) const;
   template <class Space>
-  void fetch_for_estimate(const Space& space, const std::vector<std::uint32_t>& groups);
+  void fetch_for_estimate(const Space& space);
   template <class Space>
   void fetch_in(const Space& space, const Opening& opening, const ActiveSet& active);
   bool fetch(const MissingCells& missing);
@@ -134,6 +141,8 @@ class SpreadOctree : public OctreeCpu<T> {
 
   std::shared_ptr<Communicator> ranks_;
   Routing routing_;
+  std::vector<std::uint32_t> leaving_order_;  // memory for the next order of leaving particles
+  Buffer<std::byte> arrived_;                 // what came of them
   std::int64_t total_ = 0;
   bool masses_differ_ = true;
   std::vector<TopTree::Leaf> leaves_;

@@ -50,14 +50,8 @@ bool SpreadOctree<T>::refresh(const Points<Real>& kept, const TreeSoftening& sof
   }
   ranks_->all_reduce(least, 2, Reduction::minimum);
   masses_differ_ = least[0] != -least[1];
-  const auto x = routing_.there(kept.x), y = routing_.there(kept.y), z = routing_.there(kept.z);
-  const auto mass =
-      masses_differ_ ? routing_.there(kept.mass) : std::vector<Real>(x.size(), static_cast<Real>(least[0]));
-  std::vector<std::uint8_t> species;
-  if (sums[1] > 0) species = routing_.there(kept.species);
-  Points<Real> here{count_, x.data(), y.data(), z.data(), mass.data()};
-  here.species = sums[1] > 0 ? species.data() : nullptr;
-  here.box = kept.box;
+  const auto equal_mass = masses_differ_ ? std::nullopt : std::optional(least[0]);
+  const Points<Real> here = bring(kept, equal_mass, sums[1] > 0, false);
   const Vec3<double> period = this->periodic_ ? unit_period(kept.box, frame_) : Vec3<double>{0, 0, 0};
   this->gather(here, softening);
   if (this->periodic_) this->follow_leaves(period);

@@ -54,7 +54,7 @@ class Walker {
   bool asks(std::uint32_t cell) const { return !active_.cell || active_.cell[cell]; }
 
   void descend(std::uint32_t cell, std::size_t begin, std::size_t end, const Expansion& local) {
-    if (!asks(cell)) return;
+    if (!asks(cell) || (search_.missing && begin == end)) return;
     if (!divides_ || tree_.link[cell].count > grain_) return visit(cell, begin, end, local);
     tasks_.push_back({cell, {pass_.begin() + begin, pass_.begin() + end}, {local, local + terms}});
   }

@@ -1,0 +1,127 @@
+// How the particles of a tree over several ranks get to the ranks of their cells, and their order there.
+#include <algorithm>
+#include <utility>
+
+#include "device/parallel.hpp"
+#include "tree/spread_octree.hpp"
+
+namespace pergola::tree {
+
+namespace {
+
+constexpr std::int64_t chunk = 8192;
+/// Numbers change a little from step to step: this part more room.
+constexpr std::int64_t spare_part = 8;
+/// What came from others is sorted into what stayed where it is at most this part of that.
+constexpr std::int64_t few = 4;
+
+}  // namespace
+
+/// Finds the top of the tree, and which rank works on which particles. The kept particles are sorted.
+template <class T>
+template <class Real>
+TopTree SpreadOctree<T>::route(const Points<Real>& kept, const SofteningDigit& digit) {
+  const std::int64_t n = kept.count;
+  this->sort_by_place(kept, digit);
+  TopTree top = find_top_tree(*ranks_, sort_.keys.data(), n, total_, weights_before(sort_, n));
+  const auto size = static_cast<std::size_t>(ranks_->size());
+  std::vector<std::int64_t> sent(size);
+  for (const TopTree::Leaf& leaf : top.leaves) sent[static_cast<std::size_t>(leaf.rank)] += leaf.end - leaf.begin;
+  leaving_order_.assign(sort_.values.data(), sort_.values.data() + n);
+  routing_.plan(*ranks_, device_.threads(), leaving_order_, std::move(sent), std::vector<PlaceRun>(size));
+  return top;
+}
+
+/// The kept particles as they arrive, in memory that serves until the next ones do. Without `equal_mass` masses differ.
+template <class T>
+template <class Real>
+Points<Real> SpreadOctree<T>::bring(const Points<Real>& kept, const std::optional<double>& equal_mass,
+                                    bool with_species, bool with_id) {
+  Points<Real> here;
+  here.count = routing_.arriving();
+  here.box = kept.box;
+  Real *x, *y, *z, *mass;
+  std::uint8_t* species;
+  std::uint64_t* id;
+  const auto lay_out = [&](std::byte* memory, std::int64_t n) {
+    MemoryParts parts(memory);
+    x = parts.take<Real>(n), y = parts.take<Real>(n), z = parts.take<Real>(n), mass = parts.take<Real>(n);
+    id = parts.take<std::uint64_t>(with_id ? n : 0), species = parts.take<std::uint8_t>(with_species ? n : 0);
+    return parts.used();
+  };
+  Arena arena(device_);
+  arena.room(arrived_, lay_out(nullptr, here.count + here.count / spare_part));
+  lay_out(arrived_.data(), here.count);
+  routing_.template there<Real, 3>({kept.x, kept.y, kept.z}, {x, y, z});
+  if (equal_mass)
+    std::fill_n(mass, here.count, static_cast<Real>(*equal_mass));
+  else
+    routing_.template there<Real, 1>({kept.mass}, {mass});
+  if (with_species) routing_.template there<std::uint8_t, 1>({kept.species}, {species});
+  if (with_id) routing_.template there<std::uint64_t, 1>({kept.id}, {id});
+  here.x = x, here.y = y, here.z = z, here.mass = mass;
+  here.species = with_species ? species : nullptr;
+  here.id = with_id ? id : nullptr;
+  return here;
+}
+
+/// The keys of what stayed are sorted already: what came from others is put between them, as a stable sort of all that
+/// arrived would. False: there is too much of it.
+template <class T>
+template <class Real>
+bool SpreadOctree<T>::merge_arrived(const Points<Real>& here, const SofteningDigit& digit) {
+  const PlaceRun sorted = routing_.staying(), stayed = routing_.stayed();
+  const std::int64_t others = here.count - stayed.count;
+  if (others > stayed.count / few) return false;
+  struct Other {
+    std::uint64_t key;
+    std::uint32_t number;
+    std::int64_t before;  // so many of those that stayed
+  };
+  std::vector<Other> from_others;
+  from_others.reserve(static_cast<std::size_t>(others));
+  const std::uint64_t* const keys = sort_.keys.data() + sorted.first;
+  for (std::int64_t i = 0; i < here.count; ++i) {
+    if (i == stayed.first) i += stayed.count;
+    if (i == here.count) break;
+    const std::uint64_t key = digit.upper(unit_position(here, frame_, i), digit.of(here.species, i));
+    const auto* const end = keys + stayed.count;
+    const auto* const at = i < stayed.first ? std::lower_bound(keys, end, key) : std::upper_bound(keys, end, key);
+    from_others.push_back({key, static_cast<std::uint32_t>(i), at - keys});
+  }
+  std::sort(from_others.begin(), from_others.end(),
+            [](const Other& a, const Other& b) { return a.key != b.key ? a.key < b.key : a.number < b.number; });
+  Arena arena(device_);
+  arena.room(sort_.other_keys, here.count, here.count / spare_part);
+  arena.room(sort_.other_values, here.count, here.count / spare_part);
+  std::uint64_t* const to_keys = sort_.other_keys.data();
+  std::uint32_t* const to_values = sort_.other_values.data();
+  for (std::size_t k = 0; k < from_others.size(); ++k) {
+    const std::int64_t at = from_others[k].before + static_cast<std::int64_t>(k);
+    to_keys[at] = from_others[k].key, to_values[at] = from_others[k].number;
+  }
+  parallel_chunks(device_.threads(), stayed.count, chunk, [&](std::int64_t begin, std::int64_t end) {
+    auto next = std::upper_bound(from_others.begin(), from_others.end(), begin,
+                                 [](std::int64_t at, const Other& other) { return at < other.before; });
+    for (std::int64_t i = begin; i < end; ++i) {
+      while (next != from_others.end() && next->before <= i) ++next;
+      const std::int64_t at = i + (next - from_others.begin());
+      to_keys[at] = keys[i], to_values[at] = static_cast<std::uint32_t>(stayed.first + i);
+    }
+  });
+  sort_.keys.swap(sort_.other_keys);
+  sort_.values.swap(sort_.other_values);
+  return true;
+}
+
+template TopTree SpreadOctree<float>::route(const Points<float>&, const SofteningDigit&);
+template TopTree SpreadOctree<float>::route(const Points<double>&, const SofteningDigit&);
+template TopTree SpreadOctree<double>::route(const Points<double>&, const SofteningDigit&);
+template Points<float> SpreadOctree<float>::bring(const Points<float>&, const std::optional<double>&, bool, bool);
+template Points<double> SpreadOctree<float>::bring(const Points<double>&, const std::optional<double>&, bool, bool);
+template Points<double> SpreadOctree<double>::bring(const Points<double>&, const std::optional<double>&, bool, bool);
+template bool SpreadOctree<float>::merge_arrived(const Points<float>&, const SofteningDigit&);
+template bool SpreadOctree<float>::merge_arrived(const Points<double>&, const SofteningDigit&);
+template bool SpreadOctree<double>::merge_arrived(const Points<double>&, const SofteningDigit&);
+
+}  // namespace pergola::tree
