@@ -2,10 +2,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 
 #include "base/error.hpp"
+#include "device/gpu_identity.hpp"
 #include "device/launch.cuh"
 #include "domain/nccl_ranks.hpp"
 
@@ -87,18 +86,6 @@ class OpenNcclRanks final : public NcclRanks {
   NcclComm comm_ = nullptr;
 };
 
-/// The name that NVIDIA gave the device, the same for all processes.
-std::array<char, 16> name_of(const Device& device) {
-  device.make_current();
-  int ordinal = 0;
-  cuda::check(cudaGetDevice(&ordinal), "cudaGetDevice");
-  cudaDeviceProp properties{};
-  cuda::check(cudaGetDeviceProperties(&properties, ordinal), "cudaGetDeviceProperties");
-  std::array<char, 16> name{};
-  std::memcpy(name.data(), properties.uuid.bytes, name.size());
-  return name;
-}
-
 }  // namespace
 
 bool nccl_is_there() {
@@ -111,8 +98,8 @@ std::unique_ptr<NcclRanks> open_nccl_ranks(const Device& device, Communicator& r
   std::int64_t is_there = open_library(library) ? 1 : 0;
   ranks.all_reduce(&is_there, 1, Reduction::minimum);
   if (!is_there) return nullptr;
-  std::vector<std::array<char, 16>> names(static_cast<std::size_t>(ranks.size()));
-  names[static_cast<std::size_t>(ranks.rank())] = name_of(device);
+  std::vector<GpuIdentity> names(static_cast<std::size_t>(ranks.size()));
+  names[static_cast<std::size_t>(ranks.rank())] = gpu_identity(device);
   ranks.all_gather_in_place(names.data(), std::vector<std::size_t>(names.size(), sizeof(names[0])));
   std::sort(names.begin(), names.end());
   if (std::adjacent_find(names.begin(), names.end()) != names.end()) return nullptr;

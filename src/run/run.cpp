@@ -23,6 +23,7 @@
 #include "run/run_checkpoint.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_record.hpp"
+#include "run/shared_gpus.hpp"
 #include "run/work_curve.hpp"
 
 namespace pergola {
@@ -56,7 +57,6 @@ class Run {
   void begin_afresh_instead();
   void begin_resumed(const std::filesystem::path& path);
   void make_system_from(StateInput* state);
-  void say_where_it_goes_on(const std::string& before) const;
   void make_outputs();
   void begin_steps();
   RunStatus loop();
@@ -241,18 +241,13 @@ void Run::begin_resumed(const std::filesystem::path& path) {
   for (const auto& output : outputs_) output->resume(*system_, before.outputs);
   on_root(*communicator_, [&] {
     write_record("running");
-    say_where_it_goes_on(before.computed_on);
+    if (const auto now = computed_on(system_->device()); !before.computed_on.empty() && before.computed_on != now)
+      notice(
+          fmt::format("{}: computed on {} so far, goes on on {}: from here on not with the bits of a run that stays "
+                      "where it was",
+                      options_.directory.string(), before.computed_on, now));
     options_.log.info(fmt::format("resumed at time {}", to_text(time)));
   });
-}
-
-void Run::say_where_it_goes_on(const std::string& before) const {
-  const std::string now = computed_on(system_->device());
-  if (before.empty() || before == now) return;
-  notice(
-      fmt::format("{}: computed on {} so far, goes on on {}: from here on not with the bits of a run that stays "
-                  "where it was",
-                  options_.directory.string(), before, now));
 }
 
 void Run::make_outputs() {
@@ -266,6 +261,7 @@ void Run::begin_steps() {
   for (const auto& output : outputs_) every_steps_ = std::gcd(every_steps_, output->every_steps());
   system_->pause_every(every_steps_);
   log_remarks();
+  if (const auto text = find_shared_gpus(system_->device(), *communicator_); !text.empty()) options_.log.warning(text);
   session_time_ = system_->time();
   session_counts_ = system_->counts();
   steps_begin_ = Clock::now();
