@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "comm/communicator.hpp"
 #include "comm/device_pointers.hpp"
+#include "comm/joined_messages.hpp"
 
 namespace pergola {
 
@@ -66,15 +67,13 @@ class MpiCommunicator final : public Communicator {
   }
   void exchange(const std::vector<Outgoing>& out, const std::vector<Incoming>& in) override {
     std::vector<MPI_Request> requests;
-    for (const Incoming& message : in)
-      in_pieces(message.bytes, [&](std::size_t offset, int bytes) {
-        check("MPI_Irecv", MPI_Irecv(static_cast<char*>(message.data) + offset, bytes, MPI_BYTE, message.rank, 0,
-                                     processes_, &requests.emplace_back()));
+    for (const auto& messages : joined_messages(in))
+      transfer(messages, [&](void* data, int count, MPI_Datatype type, int rank) {
+        check("MPI_Irecv", MPI_Irecv(data, count, type, rank, 0, processes_, &requests.emplace_back()));
       });
-    for (const Outgoing& message : out)
-      in_pieces(message.bytes, [&](std::size_t offset, int bytes) {
-        check("MPI_Isend", MPI_Isend(static_cast<const char*>(message.data) + offset, bytes, MPI_BYTE, message.rank, 0,
-                                     processes_, &requests.emplace_back()));
+    for (const auto& messages : joined_messages(out))
+      transfer(messages, [&](const void* data, int count, MPI_Datatype type, int rank) {
+        check("MPI_Isend", MPI_Isend(data, count, type, rank, 0, processes_, &requests.emplace_back()));
       });
     check("MPI_Waitall", MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));
   }
@@ -107,6 +106,29 @@ class MpiCommunicator final : public Communicator {
     constexpr std::size_t most = std::size_t{1} << 30;
     for (std::size_t offset = 0; offset < bytes; offset += most)
       action(offset, static_cast<int>(std::min(bytes - offset, most)));
+  }
+  static void* byte_at(void* data, std::size_t offset) { return static_cast<char*>(data) + offset; }
+  static const void* byte_at(const void* data, std::size_t offset) { return static_cast<const char*>(data) + offset; }
+  /// start(data, count, type, rank) for messages that travel as one, from where each stands.
+  template <class Message, class Start>
+  static void transfer(const std::vector<Message>& messages, const Start& start) {
+    const Message& first = messages.front();
+    if (messages.size() == 1)
+      return in_pieces(first.bytes, [&](std::size_t offset, int bytes) {
+        start(byte_at(first.data, offset), bytes, MPI_BYTE, first.rank);
+      });
+    std::vector<int> bytes;
+    std::vector<MPI_Aint> places(messages.size());
+    for (std::size_t k = 0; k < messages.size(); ++k) {
+      bytes.push_back(static_cast<int>(messages[k].bytes));
+      check("MPI_Get_address", MPI_Get_address(messages[k].data, &places[k]));
+    }
+    MPI_Datatype together = MPI_DATATYPE_NULL;
+    check("MPI_Type_create_hindexed",
+          MPI_Type_create_hindexed(static_cast<int>(bytes.size()), bytes.data(), places.data(), MPI_BYTE, &together));
+    check("MPI_Type_commit", MPI_Type_commit(&together));
+    start(MPI_BOTTOM, 1, together, first.rank);
+    MPI_Type_free(&together);  // when the message has gone
   }
   void reduce(void* values, std::size_t count, MPI_Datatype type, Reduction reduction) {
     const MPI_Op operation = reduction == Reduction::sum       ? MPI_SUM

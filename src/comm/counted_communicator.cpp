@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/stopwatch.hpp"
+#include "comm/joined_messages.hpp"
 
 namespace pergola {
 
@@ -60,8 +61,11 @@ void CountedCommunicator::all_reduce(double* values, std::size_t count, Reductio
 void CountedCommunicator::exchange(const std::vector<Outgoing>& out, const std::vector<Incoming>& in) {
   std::size_t bytes = 0, received = 0;
   int messages = 0;
-  for (const Outgoing& message : out)
-    if (message.rank != rank()) bytes += message.bytes, ++messages;
+  for (const auto& together : joined_messages(out)) {
+    if (together.front().rank == rank()) continue;
+    for (const Outgoing& message : together) bytes += message.bytes;
+    ++messages;
+  }
   for (const Incoming& message : in) received += message.rank == rank() ? 0 : message.bytes;
   counted(bytes, received, messages, [&] { inner_->exchange(out, in); });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "comm/joined_messages.hpp"
 #include "time/work_places.hpp"
 
 namespace pergola {
@@ -34,12 +35,13 @@ TrafficPart sum_of(const std::vector<TrafficPart>& parts) {
 
 namespace {
 
-/// Values of particles that are routed, in so many messages to each partner: on CPUs one for each field, on GPUs one
-/// for those that travel together.
+/// Values of particles that are routed, in so many exchanges; to each partner that makes a message each, or several
+/// where what goes to it is too long for one.
 TrafficPart routed_part(const char* name, double particles_per_rank, const RoutedCopies& routed, double bytes_each,
-                        int messages) {
-  return {name, particles_per_rank * routed.leaving * routed.imbalance * bytes_each, messages * routed.partners,
-          routed.off_node};
+                        int exchanges, int messages = 1) {
+  const double bytes = particles_per_rank * routed.leaving * routed.imbalance * bytes_each;
+  const bool joined = bytes <= static_cast<double>(most_joined_bytes) * exchanges * routed.partners;
+  return {name, bytes, exchanges * (joined ? 1 : messages) * routed.partners, routed.off_node};
 }
 
 /// Ranks find out how many particles they send each other: CPUs tell all others, GPUs pass on what they are told
@@ -70,10 +72,17 @@ std::vector<TrafficPart> slab_traffic(const SlabMesh& mesh, double particles, in
   const auto others = [&](int wanted) { return std::min(static_cast<double>(wanted), nz - planes); };
 
   // CPUs send those that lie together in memory from where they lie, and a list of the others.
-  const int lists = mesh.on_gpus ? 1 : 2;
+  constexpr int lists = 2;
   const bool masses = !mesh.equal_masses;
-  TrafficPart there = routed_part("particles to slabs", own, routed, (masses ? 4 : 3) * each,
-                                  mesh.on_gpus ? (masses ? 2 : 1) : lists * (masses ? 4 : 3));
+  TrafficPart there = mesh.on_gpus
+                          ? routed_part("particles to slabs", own, routed, (masses ? 4 : 3) * each, masses ? 2 : 1)
+                          : routed_part("particles to slabs", own, routed, 3 * each, 1, 3 * lists);
+  // Found over all ranks: whether masses are all the same, and the length of a step.
+  if (!mesh.on_gpus) there.messages += 2 * std::ceil(std::log2(ranks));
+  if (!mesh.on_gpus && masses) {
+    const TrafficPart their_masses = routed_part("masses", own, routed, each, 1, lists);
+    there.bytes += their_masses.bytes, there.messages += their_masses.messages;
+  }
   add_counts(there, ranks, mesh.on_gpus ? 8 : 16, mesh.on_gpus);
   const double row = mesh.on_gpus ? nx : nx + beyond;  // CPUs keep the cells that a row repeats
   const TrafficPart sums{"sums beyond slabs", others(beyond) * ny * row * 8, owners(beyond), to_next};
@@ -82,10 +91,31 @@ std::vector<TrafficPart> slab_traffic(const SlabMesh& mesh, double particles, in
   const TrafficPart turned{"transposes", turns * pitch * ny * planes * each * (1 - 1.0 / ranks) * busiest,
                            turns * std::min(ranks - 1.0, nz - 1), to_all};
   const TrafficPart around{"planes around slabs", fields * others(2 * reach + beyond) * pitch * ny * each,
-                           fields * (owners(reach) + owners(beyond + reach)), to_next};
+                           fields * std::min(ranks - 1.0, owners(reach) + owners(beyond + reach)), to_next};
   // On GPUs spectral forces are found, and go back, one component after the other.
-  const int backs = mesh.on_gpus && !spectral ? 1 : 3 * lists;
-  return {there, sums, turned, around, routed_part("forces back from slabs", own, routed, 3 * each, backs)};
+  const TrafficPart back = mesh.on_gpus ? routed_part("forces back from slabs", own, routed, 3 * each, spectral ? 3 : 1)
+                                        : routed_part("forces back from slabs", own, routed, 3 * each, 1, 3 * lists);
+  return {there, sums, turned, around, back};
+}
+
+std::vector<TrafficPart> plasma_traffic(const SlabPlasma& plasma, double share, int ranks, int ranks_per_node) {
+  if (ranks < 2) return {};
+  const bool flat = plasma.dimensions == 2;
+  const double rows = flat ? 1 : plasma.cells[1], layers = plasma.cells[flat ? 1 : 2], own = share * layers;
+  const double layer = rows * 2 * (std::floor(plasma.cells[0] / 2.0) + 1) * plasma.value_bytes;  // with its modes
+  const double around = std::min<double>(plasma.around, layers - own), partners = std::min(ranks - 1.0, layers - 1);
+  const double next = plasma.around > 1 ? std::min(ranks - 1.0, 2.0) : 1;
+  const double to_all = off_node_of_all(ranks, ranks_per_node), to_next = off_node_of_next(ranks, ranks_per_node);
+  const TrafficPart charge{"charge beyond slabs", around * rows * plasma.cells[0] * 8 * plasma.species, next, to_next};
+  if (plasma.whole_field) return {charge, {"density of all", (layers - own) * layer, ranks - 1.0, to_all}};
+  const double away = 1 - 1.0 / ranks;
+  if (plasma.on_gpus)
+    return {charge,
+            {"transposes", (own + plasma.dimensions * (own + plasma.around)) * layer * away, 2 * partners, to_all}};
+  const int turns = 2 + plasma.dimensions;
+  return {charge,
+          {"transposes", turns * own * layer * away, turns * partners, to_all},
+          {"layers around slabs", plasma.dimensions * around * layer, plasma.dimensions * next, to_next}};
 }
 
 bool live_with_work(double together) { return together >= WorkPlaces::fewest_steps; }

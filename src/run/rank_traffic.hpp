@@ -57,6 +57,21 @@ PERGOLA_API std::vector<TrafficPart> forest_traffic(const tree::Forest& forest, 
 /// Whether they do.
 PERGOLA_API bool live_with_work(double together);
 
+/// A plasma whose box ranks share out by layers, as its traffic knows it.
+struct SlabPlasma {
+  std::array<int, 3> cells{};  // 2D: one along z
+  int dimensions = 2;
+  int around = 1;  // layers around a slab that its clouds reach
+  int species = 1;
+  int value_bytes = 4;       // of a value of the field
+  bool on_gpus = false;      // no potential, and components of the field come back with the layers around
+  bool whole_field = false;  // every rank gets the density of all, and solves for all
+};
+
+/// Of a step: charge beyond a slab, and the field; not the particles that leave it. `share`: of the layers, a rank's.
+PERGOLA_API std::vector<TrafficPart> plasma_traffic(const SlabPlasma& plasma, double share, int ranks,
+                                                    int ranks_per_node);
+
 /// The share of a rank's partners that are on other nodes where it talks to all ranks; and that of the ranks next to
 /// it, for the rank that has most.
 PERGOLA_API double off_node_of_all(int ranks, int ranks_per_node);

@@ -95,6 +95,12 @@ inline void check_neighbours(Communicator& ranks) {
                  {{before, in_order, sizeof in_order[0]}, {before, in_order + 1, sizeof in_order[1]}});
   EXPECT_EQ(in_order[0], 10 * before);
   EXPECT_EQ(in_order[1], 10 * before + 1);
+  // Some that are too long to travel as one, with an empty one.
+  std::vector<double> parts[2] = {std::vector<double>(7000), std::vector<double>(9000)};
+  ranks.exchange(
+      {{next, long_one.data(), 7000 * sizeof(double)}, {next, both, 0}, {next, long_one.data() + 7000, 72000}},
+      {{before, parts[0].data(), 7000 * sizeof(double)}, {before, in_order, 0}, {before, parts[1].data(), 72000}});
+  for (const auto& part : parts) EXPECT_EQ(part, std::vector<double>(part.size(), before + 0.5));
   if (size < 3) return;
   const std::int32_t mine = ranks.rank();
   std::int32_t from_next = -1, from_before = -1;

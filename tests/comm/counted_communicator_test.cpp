@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "comm/joined_messages.hpp"
 #include "comm/thread_ranks.hpp"
 
 namespace pergola {
@@ -37,6 +38,25 @@ TEST(CountedCommunicator, GivesWhatTheOtherGivesAndCountsWhatIsSentToOthers) {
     EXPECT_EQ(counted.traffic().received, 8 + 8 + (rank == 1 ? 0 : 4) + 8 + 8);
     EXPECT_EQ(counted.traffic().messages, 5 * 2 + 2);  // three ranks: two rounds reach all
     EXPECT_GE(counted.traffic().seconds, 0);
+  });
+}
+
+TEST(CountedCommunicator, CountsShortMessagesToARankAsOne) {
+  run_on_thread_ranks(3, [](Communicator& ranks) {
+    CountedCommunicator counted({&ranks, [](Communicator*) {}});
+    const std::vector<char> sent(most_joined_bytes);
+    std::vector<char> got(sent.size() + 8);
+    const int next = (ranks.rank() + 1) % 3, before = (ranks.rank() + 2) % 3;
+    const auto exchange = [&](std::size_t first, std::size_t second) {
+      const std::int64_t messages = counted.traffic().messages;
+      counted.exchange({{next, sent.data(), first}, {ranks.rank(), sent.data(), 4}, {next, sent.data(), second}},
+                       {{before, got.data(), first}, {ranks.rank(), got.data(), 4}, {before, got.data(), second}});
+      return counted.traffic().messages - messages;
+    };
+    EXPECT_EQ(exchange(8, most_joined_bytes - 8), 1);
+    EXPECT_EQ(exchange(8, most_joined_bytes - 7), 2);
+    EXPECT_EQ(exchange(8, 0), 1);
+    EXPECT_EQ(exchange(0, 0), 0);
   });
 }
 

@@ -10,6 +10,7 @@
 #include "run/rank_plan.hpp"
 #include "sim/gravity_system.hpp"
 #include "sim/open_particles.hpp"
+#include "sim/plasma_system.hpp"
 
 namespace pergola {
 namespace {
@@ -64,6 +65,30 @@ TEST(RankTraffic, RuleOfSlabsIsWhatARunSends) {
       EXPECT_LE(all.messages / sent.messages, ranks > 8 ? 2 : 1.1) << mesh << " on " << ranks;
     }
   }
+}
+
+// Electrons at rest: none leaves its slab.
+TEST(RankTraffic, RuleOfAPlasmaIsWhatARunSends) {
+  for (const char* shape : {"linear", "quadratic"})
+    for (const char* cells : {"[128, 256]", "[64, 64, 64]"}) {
+      const RunConfig config =
+          parse_config(std::string("[run]\nend_time = 1\ndevice = \"cpu\"\nthreads = 1\n[plasma]\ncells = ") + cells +
+                           "\nbackground = true\nshape = \"" + shape +
+                           "\"\n[[plasma.species]]\nname = \"electrons\"\ncharge = -1\nmass = 1\n"
+                           "particles_per_cell = 1\ntemperature = 1e-12\n[time]\nstep = 0.1\n",
+                       "test");
+      const PlasmaOptions options = config.plasma.options();
+      const SlabPlasma plasma{options.cells, options.dimensions, 2 * static_cast<int>(options.shape) - 3, 1, 4};
+      for (const int ranks : {2, 8}) {
+        const DryRun dry = count_traffic(ranks, 2, 1, config.run.end_time, [&](std::shared_ptr<Communicator> rank) {
+          return std::make_unique<PlasmaSystem>(config, nullptr, std::move(rank));
+        });
+        const TrafficPart all = sum_of(plasma_traffic(plasma, 1.0 / ranks, ranks, 1));
+        EXPECT_NEAR(all.bytes / dry.bytes_mean, 1, 0.02) << shape << " " << cells << " on " << ranks;
+        // Five times a step all ranks find something out together: whether particles leave, how far, and checks.
+        EXPECT_NEAR(all.messages, dry.messages_most, 5 * std::log2(ranks)) << shape << " " << cells << " on " << ranks;
+      }
+    }
 }
 
 Particles anywhere(std::int64_t n) {
