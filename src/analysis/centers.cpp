@@ -11,6 +11,7 @@
 #include "analysis/radii.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "comm/gather.hpp"
 #include "gravity/solver.hpp"
 #include "particles/separation.hpp"
 
@@ -36,34 +37,6 @@ Vec3<double> lowest_potential(const AnalysisSnapshot& snapshot, double softening
   return {p.x[best], p.y[best], p.z[best]};
 }
 
-Vec3<double> place_of_center(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, const Device& device) {
-  if (options.center == "potential") return lowest_potential(snapshot, options.softening, device);
-  if (options.center != "density" && options.center != "mass") return given_place(options.center);
-  if (snapshot.box.periodic())
-    throw Error(ErrorKind::input, fmt::format("{}: is a periodic box (BoxSize {}), which has no centre of {}; expected "
-                                              "--center potential or --center X,Y,Z",
-                                              snapshot.name, to_text(snapshot.box.side.x), options.center));
-  return options.center == "mass" ? mass_center(snapshot.particles) : density_center(snapshot.particles);
-}
-
-/// Of the mass within the half-mass radius.
-Vec3<double> mean_velocity(const AnalysisSnapshot& snapshot, const Vec3<double>& center) {
-  const Particles& p = snapshot.particles;
-  const SeenFromCenter seen = seen_from(snapshot, center);
-  const double total = std::accumulate(p.mass.begin(), p.mass.end(), 0.0);
-  const bool equal_weights = !(total > 0);
-  const double half = (equal_weights ? static_cast<double>(p.size()) : total) / 2;
-  Vec3<double> sum{0, 0, 0};
-  double mass = 0;
-  for (const std::size_t i : seen.order) {
-    const double weight = equal_weights ? 1 : p.mass[i];
-    sum = sum + weight * Vec3<double>{p.vx[i], p.vy[i], p.vz[i]};
-    mass += weight;
-    if (mass >= half) break;
-  }
-  return (1 / mass) * sum;
-}
-
 void keep(Particles& p, const std::vector<std::size_t>& places) {
   const auto take = [&](auto& list) {
     for (std::size_t k = 0; k < places.size(); ++k) list[k] = list[places[k]];
@@ -76,10 +49,45 @@ void keep(Particles& p, const std::vector<std::size_t>& places) {
 
 }  // namespace
 
+Vec3<double> place_of_center(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, Communicator& ranks) {
+  if (options.center != "density" && options.center != "mass") return given_place(options.center);
+  if (snapshot.box.periodic())
+    throw Error(ErrorKind::input, fmt::format("{}: is a periodic box (BoxSize {}), which has no centre of {}; expected "
+                                              "--center potential or --center X,Y,Z",
+                                              snapshot.name, to_text(snapshot.box.side.x), options.center));
+  return options.center == "mass" ? mass_center(snapshot.particles, ranks) : density_center(snapshot.particles, ranks);
+}
+
+Vec3<double> mean_velocity(const AnalysisSnapshot& snapshot, const SeenFromCenter& seen, std::int64_t count,
+                           double mass, Communicator& ranks) {
+  struct Sums {
+    Vec3<double> velocity{0, 0, 0};
+    double mass = 0;
+  };
+  const Particles& p = snapshot.particles;
+  const bool equal_weights = !(mass > 0);
+  const double half = (equal_weights ? static_cast<double>(count) : mass) / 2;
+  const Sums sums = add_in_turn(ranks, Sums(), [&](Sums& to) {
+    for (std::size_t k = 0; k < seen.order.size() && to.mass < half; ++k) {
+      const std::size_t i = seen.order[k];
+      const double weight = equal_weights ? 1 : p.mass[i];
+      to.velocity = to.velocity + weight * Vec3<double>{p.vx[i], p.vy[i], p.vz[i]};
+      to.mass += weight;
+    }
+  });
+  return (1 / sums.mass) * sums.velocity;
+}
+
 SystemCenter find_center(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, const Device& device) {
-  const Vec3<double> place = place_of_center(snapshot, options, device);
+  const auto alone = serial_communicator();
+  const auto& mass = snapshot.particles.mass;
+  const Vec3<double> place = options.center == "potential" ? lowest_potential(snapshot, options.softening, device)
+                                                           : place_of_center(snapshot, options, *alone);
   const bool named = options.center == "density" || options.center == "mass" || options.center == "potential";
-  return {place, mean_velocity(snapshot, place), named ? options.center : "given"};
+  return {place,
+          mean_velocity(snapshot, seen_from(snapshot, place), snapshot.particles.size(),
+                        std::accumulate(mass.begin(), mass.end(), 0.0), *alone),
+          named ? options.center : "given"};
 }
 
 Vec3<double> place_from(const AnalysisSnapshot& snapshot, std::size_t i, const Vec3<double>& center) {

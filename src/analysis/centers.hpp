@@ -27,6 +27,15 @@ struct SeenFromCenter {
 };
 SeenFromCenter seen_from(const AnalysisSnapshot& snapshot, const Vec3<double>& center);
 
+/// The mean velocity within the half-mass radius. Of several ranks each has the next particles by distance from the
+/// centre, and all call it; `count` and `mass` are those of all particles. Without mass each counts like any other.
+Vec3<double> mean_velocity(const AnalysisSnapshot& snapshot, const SeenFromCenter& seen, std::int64_t count,
+                           double mass, Communicator& ranks);
+
+/// The centre of mass or of density, or the place that was given; not that of the lowest potential. Of several ranks
+/// each has the next particles in the order of the input, and all call it. Throws Error(input) as find_center() does.
+Vec3<double> place_of_center(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, Communicator& ranks);
+
 /// Where particle i is as seen from the centre (in a periodic box its nearest image), and its velocity there.
 Vec3<double> place_from(const AnalysisSnapshot& snapshot, std::size_t i, const Vec3<double>& center);
 Vec3<double> velocity_from(const AnalysisSnapshot& snapshot, std::size_t i, const Vec3<double>& velocity);

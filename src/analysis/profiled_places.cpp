@@ -11,6 +11,7 @@
 #include "analysis/group_properties.hpp"
 #include "analysis/neighbourhood.hpp"
 #include "analysis/spread_groups.hpp"
+#include "analysis/spread_profile.hpp"
 #include "base/error.hpp"
 #include "comm/agreement.hpp"
 #include "comm/lists.hpp"
@@ -59,13 +60,16 @@ ProfiledPlace place_of(const GroupProperties& group, std::int64_t number, const 
   return place;
 }
 
-/// The particles of one species, in the order of `all`.
-SeenFromCenter only(const Particles& p, const SeenFromCenter& all, std::uint8_t species) {
+}  // namespace
+
+SeenFromCenter only_species(const Particles& p, const SeenFromCenter& all, std::uint8_t species) {
   SeenFromCenter some;
   for (std::size_t k = 0; k < all.order.size(); ++k)
     if (p.species[all.order[k]] == species) some.order.push_back(all.order[k]), some.radius.push_back(all.radius[k]);
   return some;
 }
+
+namespace {
 
 /// Each species that is seen, and all where there are several.
 std::vector<SpeciesShells> shells_about(const AnalysisSnapshot& chosen, const ProfiledPlace& place,
@@ -74,7 +78,7 @@ std::vector<SpeciesShells> shells_about(const AnalysisSnapshot& chosen, const Pr
   const auto edges = profile_edges(seen, bins, options.low, place.high > 0 ? place.high : options.high);
   std::vector<SpeciesShells> parts;
   for (int species = 0; species < species_count; ++species)
-    if (const auto part = only(chosen.particles, seen, static_cast<std::uint8_t>(species)); !part.order.empty())
+    if (const auto part = only_species(chosen.particles, seen, static_cast<std::uint8_t>(species)); !part.order.empty())
       parts.push_back({species, profile_of(chosen, place.center, part, edges, by_mass)});
   if (parts.size() > 1) parts.push_back({species_count, profile_of(chosen, place.center, seen, edges, by_mass)});
   return parts;
@@ -210,6 +214,8 @@ std::vector<PlaceProfile> profiles_in(AnalysisSnapshot snapshot, const AnalysisO
   const bool of_groups = asks_for_groups(snapshot, options);
   if (ranks->size() > 1) {
     if (of_groups) return profiles_of_spread_groups(ranks, std::move(snapshot), options, bins, device);
+    if (!snapshot.box.periodic() && options.center != "potential")
+      return {profile_of_spread_system(ranks, std::move(snapshot), options, bins, device.threads())};
     return {profile_about_center_of_all(ranks, std::move(snapshot), options, bins, device)};
   }
   const ChosenParticles particles(std::move(snapshot), options);

@@ -30,10 +30,13 @@ struct PlaceProfile {
   std::vector<SpeciesShells> parts;
 };
 
+/// The particles of one species, in the order of `all`.
+SeenFromCenter only_species(const Particles& particles, const SeenFromCenter& all, std::uint8_t species);
+
 /// What the options ask for: one group, the largest groups, or the centre; in a periodic box without any of these the
 /// largest group. Throws Error(input) for a group that is not there. Where each rank has a part of the particles all
-/// call it together and get the same: a group is profiled by one rank, the whole system by rank 0, which has all of it
-/// for a while.
+/// call it together and get the same: a group is profiled by one rank, the whole system by all; about the particle with
+/// the lowest potential, or about a place in a periodic box, by rank 0, which has all of it for a while.
 std::vector<PlaceProfile> profiles_in(AnalysisSnapshot snapshot, const AnalysisOptions& options, std::int64_t bins,
                                       const Device& device, const std::shared_ptr<Communicator>& ranks);
 

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "comm/gather.hpp"
 
 namespace pergola {
 
@@ -22,61 +23,82 @@ double distance2(const Particles& p, std::size_t i, const Vec3<double>& from) {
   return dot(d, d);
 }
 
-bool all_massless(const Particles& p) {
-  return std::all_of(p.mass.begin(), p.mass.end(), [](double m) { return m == 0; });
+bool all_massless(const Particles& p, Communicator& ranks) {
+  std::int64_t massive = std::any_of(p.mass.begin(), p.mass.end(), [](double m) { return m != 0; }) ? 1 : 0;
+  ranks.all_reduce(&massive, 1, Reduction::maximum);
+  return massive == 0;
 }
 
-Vec3<double> center_of(const Particles& p, const Indices& members, bool equal_weights) {
-  Vec3<double> sum{0, 0, 0};
-  double total = 0;
-  for (const std::size_t i : members) {
-    const double weight = equal_weights ? 1.0 : p.mass[i];
-    sum = sum + weight * position(p, i);
-    total += weight;
-  }
-  if (total == 0) return center_of(p, members, true);  // massless ones only
-  return (1 / total) * sum;
+std::int64_t count_of(const Indices& members, Communicator& ranks) {
+  auto count = std::ssize(members);
+  ranks.all_reduce(&count, 1, Reduction::sum);
+  return count;
 }
 
-Indices everybody(const Particles& p) {
-  if (p.size() == 0) throw Error(ErrorKind::input, "radii: there are no particles, expected at least 1");
+Vec3<double> center_of(const Particles& p, const Indices& members, bool equal_weights, Communicator& ranks) {
+  struct Sums {
+    Vec3<double> places{0, 0, 0};
+    double total = 0;
+  };
+  const Sums sums = add_in_turn(ranks, Sums(), [&](Sums& to) {
+    for (const std::size_t i : members) {
+      const double weight = equal_weights ? 1.0 : p.mass[i];
+      to.places = to.places + weight * position(p, i);
+      to.total += weight;
+    }
+  });
+  if (sums.total == 0) return center_of(p, members, true, ranks);  // massless ones only
+  return (1 / sums.total) * sums.places;
+}
+
+Indices everybody(const Particles& p, Communicator& ranks) {
   Indices all(p.id.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
+  if (count_of(all, ranks) == 0) throw Error(ErrorKind::input, "radii: there are no particles, expected at least 1");
   return all;
 }
 
 }  // namespace
 
-Vec3<double> mass_center(const Particles& particles) {
-  return center_of(particles, everybody(particles), all_massless(particles));
+Vec3<double> mass_center(const Particles& particles) { return mass_center(particles, *serial_communicator()); }
+
+Vec3<double> mass_center(const Particles& own, Communicator& ranks) {
+  const Indices members = everybody(own, ranks);
+  return center_of(own, members, all_massless(own, ranks), ranks);
 }
 
-Vec3<double> density_center(const Particles& particles) {
+Vec3<double> density_center(const Particles& particles) { return density_center(particles, *serial_communicator()); }
+
+Vec3<double> density_center(const Particles& own, Communicator& ranks) {
   constexpr double shrink = 0.975;
-  constexpr std::size_t too_few = 16;
-  auto members = everybody(particles);
-  const bool equal_weights = all_massless(particles);
-  auto center = center_of(particles, members, equal_weights);
-  if (members.size() <= too_few) return center;
-  const std::size_t enough = std::max(members.size() / 100, std::min<std::size_t>(100, members.size() / 4));
-  while (members.size() > enough) {
+  constexpr std::int64_t too_few = 16;
+  auto members = everybody(own, ranks);
+  const bool equal_weights = all_massless(own, ranks);
+  auto center = center_of(own, members, equal_weights, ranks);
+  std::int64_t count = count_of(members, ranks);
+  if (count <= too_few) return center;
+  const std::int64_t enough = std::max(count / 100, std::min<std::int64_t>(100, count / 4));
+  while (count > enough) {
     double farthest2 = 0;
-    for (const std::size_t i : members) farthest2 = std::max(farthest2, distance2(particles, i, center));
+    for (const std::size_t i : members) farthest2 = std::max(farthest2, distance2(own, i, center));
+    ranks.all_reduce(&farthest2, 1, Reduction::maximum);
     const double limit2 = shrink * shrink * farthest2;
     Indices inside;
     for (const std::size_t i : members)
-      if (distance2(particles, i, center) < limit2) inside.push_back(i);
-    if (inside.size() < enough) break;
+      if (distance2(own, i, center) < limit2) inside.push_back(i);
+    count = count_of(inside, ranks);
+    if (count < enough) break;
     members = std::move(inside);
-    center = center_of(particles, members, equal_weights);
+    center = center_of(own, members, equal_weights, ranks);
   }
   return center;
 }
 
 std::vector<double> lagrangian_radii(const Particles& particles, const Vec3<double>& center,
                                      const std::vector<double>& fractions) {
-  auto order = everybody(particles);
-  const bool equal_weights = all_massless(particles);
+  const auto alone = serial_communicator();
+  auto order = everybody(particles, *alone);
+  const bool equal_weights = all_massless(particles, *alone);
   std::vector<double> radius(order.size());
   for (const std::size_t i : order) radius[i] = std::sqrt(distance2(particles, i, center));
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {

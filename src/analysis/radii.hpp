@@ -5,6 +5,7 @@
 
 #include "base/host_device.hpp"
 #include "base/vec.hpp"
+#include "comm/communicator.hpp"
 #include "particles/particles.hpp"
 
 namespace pergola {
@@ -16,6 +17,11 @@ PERGOLA_API Vec3<double> mass_center(const Particles& particles);
 /// follows it, until 1 % of the particles (at least 100 or a quarter of them) are left. Power et al. 2003, MNRAS 338,
 /// 14, section 2.5. Escapers do not move it. Of up to 16 particles: the centre of mass.
 PERGOLA_API Vec3<double> density_center(const Particles& particles);
+
+/// The same of the particles of all ranks, each of which has the next ones in the order of the input: with the bits of
+/// one that has all. Calls of all ranks.
+PERGOLA_API Vec3<double> mass_center(const Particles& own, Communicator& ranks);
+PERGOLA_API Vec3<double> density_center(const Particles& own, Communicator& ranks);
 
 /// For each fraction f of (0, 1], the distance from `center` of the particle at which the mass within first reaches f
 /// of the total.

@@ -268,6 +268,12 @@ TEST(SpreadProfiles, OfASystemInOpenSpaceHaveTheBitsOfOneRank) {
   AnalysisOptions options;
   options.bins = 5;
   expect_result_of_one_rank(profile_entry(), all, options, {2, 7});
+  options.species = "disc", options.center = "mass", options.low = 0.1, options.high = 3;
+  expect_result_of_one_rank(profile_entry(), all, options, {3});
+  options.species = "all", options.center = "5,5,5", options.low = options.high = 0;
+  for (double& mass : all.particles.mass) mass = 0;
+  expect_result_of_one_rank(profile_entry(), all, options, {4});
+  all = clumps(500), all.box = {};
   options.center = "potential", options.softening = 0.01;
   expect_result_of_one_rank(profile_entry(), all, options, {3});
 }
