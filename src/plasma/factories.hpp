@@ -21,5 +21,9 @@ std::int64_t tiled_bytes_cuda(const PlasmaOptions& options, const std::vector<st
 template <class Real>
 std::unique_ptr<PlasmaField<Real>> make_plasma_field_cuda(const Device& device, const PlasmaOptions& options,
                                                           std::shared_ptr<Communicator> ranks);
+/// Of ranks that share the field out (plasma/field_slabs_cuda.cu).
+template <class Real>
+std::unique_ptr<PlasmaField<Real>> make_plasma_field_slabs_cuda(const Device& device, const PlasmaOptions& options,
+                                                                const std::shared_ptr<Communicator>& ranks);
 
 }  // namespace pergola

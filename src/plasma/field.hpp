@@ -30,10 +30,10 @@ class PlasmaField {
   virtual std::int64_t device_bytes() const = 0;
 };
 
-/// `ranks`: each has the layers of its slab (plasma/tile_slab.hpp) of the density. On CPUs also of all other fields;
-/// before and after those of electric() stand the layers around. On GPUs solve() brings the density of all ranks to
-/// each, which solves for the whole field: cuFFT's bits are those of a plan, and lines of a slab need others. solve()
-/// and energy() are then calls of all ranks. Null: all is here.
+/// `ranks`: each has the layers of its slab (plasma/tile_slab.hpp) of the density, and of all other fields; before and
+/// after those of electric() stand the layers around. On GPUs solve() brings the density of a small field
+/// (plasma::has_whole_field) to all ranks, and each solves for the whole of it. solve(), energy() and potential() are
+/// then calls of all ranks. Null: all is here.
 template <class Real>
 std::unique_ptr<PlasmaField<Real>> make_plasma_field(const Device& device, const PlasmaOptions& options,
                                                      std::shared_ptr<Communicator> ranks = nullptr);

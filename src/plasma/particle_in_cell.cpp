@@ -324,14 +324,16 @@ std::int64_t plasma_device_bytes(const Device& device, const PlasmaOptions& opti
   refuse_mixed(precision);
   const bool wide = precision == Precision::double_;
   // Density, potential, the components of the field, the transform and the Green factors, in padded rows; of several
-  // ranks messages, on CPUs the columns of a slab's transposition, and the layers around its field.
+  // ranks messages, the columns of a slab's transposition, and the layers around its field.
   const std::int64_t rows = std::int64_t{options.cells[1]} * options.cells[2];
   const std::int64_t across = options.cells[static_cast<std::size_t>(options.dimensions - 1)];
   const double part = ranks > 1 ? plasma::largest_slab_share(plasma::TileGrid(options), ranks) : 1;
-  const bool whole = ranks == 1 || device.is_cuda();
+  const bool whole = ranks == 1 || (device.is_cuda() && plasma::has_whole_field(options));
   const auto own_rows = whole ? rows : static_cast<std::int64_t>(part * static_cast<double>(rows));
   const std::int64_t around = !whole ? (2 * static_cast<int>(options.shape) - 3) * (rows / across) : 0;
-  const std::int64_t fields = (4 + options.dimensions + (ranks > 1 ? 2 : 0)) * own_rows + options.dimensions * around;
+  // On GPUs all components travel in one message, there and here.
+  const std::int64_t each = options.dimensions + (device.is_cuda() && !whole ? 2 * options.dimensions : 0);
+  const std::int64_t fields = (4 + each + (ranks > 1 ? 2 : 0)) * own_rows + each * around;
   std::vector<std::int64_t> here;
   for (const std::int64_t count : counts) here.push_back(static_cast<std::int64_t>(part * static_cast<double>(count)));
   return fields * (options.cells[0] + 4) * (wide ? 8 : 4) + tiled_bytes(device, options, here, wide, part);

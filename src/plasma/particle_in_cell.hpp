@@ -38,7 +38,7 @@ struct PlasmaFields {
 
 /// Particles and field on a device and the leapfrog that moves them: v(t − dt/2) → v(t + dt/2) with E(x(t)), then
 /// x(t) → x(t + dt), then E anew. Single (float) or full (double) precision; mixed is refused. Several ranks share the
-/// box out in slabs (plasma/tile_slab.hpp), each with its part of the field, on GPUs with the whole field, and the
+/// box out in slabs (plasma/tile_slab.hpp), each with its part of the field (on GPUs of a small field with all) and the
 /// particles that are there now; a rank gives, and is given back, a stretch of the particles. All calls but numbers and
 /// times are then made by all of them, and the bits are those of one.
 class PERGOLA_API ParticleInCell {

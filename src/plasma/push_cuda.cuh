@@ -21,7 +21,7 @@ struct PushTask {
   Groups<Real> all;
   int first_group = 0;  // of the species
   int parts = 1;        // of a group
-  Field<const Real> field[3];
+  GridField<Real> field;
   SlabSums charge;
   physics::BorisFactors<Real> factors;
   Real drift = 0;  // in grains per velocity
@@ -149,16 +149,16 @@ class TilePush {
 
   __device__ __forceinline__ void load_field() {
     const auto& field = task_.field;
-    const int cells[3] = {field[0].nx, field[0].ny, field[0].nz};
+    const int cells[3] = {field.of[0].nx, field.of[0].ny, field.of[0].nz};
     each_point<Patch::field_x, Patch::field_y, Patch::field_z, Patch::field_below>(
         cells, [&](int k, int ix, int iy, int iz) {
           Values values{};
-          const std::int64_t at = field[0].index(ix, iy, iz);
+          const std::int64_t at = field.template index<dimensions, slab>(ix, iy, iz);
 #pragma unroll
-          for (int a = 0; a < dimensions; ++a) values.value[a] = field[a].data[at];
+          for (int a = 0; a < dimensions; ++a) values.value[a] = field.of[a].data[at];
           if constexpr (paired) {
-            const std::int64_t next = field[0].index(ix + 1 < cells[0] ? ix + 1 : 0, iy, iz);
-            values.value[2] = field[0].data[next], values.value[3] = field[1].data[next];
+            const auto next = field.template index<dimensions, slab>(ix + 1 < cells[0] ? ix + 1 : 0, iy, iz);
+            values.value[2] = field.of[0].data[next], values.value[3] = field.of[1].data[next];
           }
           shared_.field[k] = values;
         });
@@ -315,7 +315,7 @@ class TilePush {
     if (was_away) {
       one.state.place[0] = mark_away(one.state.place[0]);
       all.box.find(static_cast<int>(all.away[slot]), one.tile);
-      electric = gather_from_grid<dimensions, points, Real>(all.box, task_.field, one.tile, one.state.place);
+      electric = gather_from_grid<dimensions, points, slab>(all.box, task_.field, one.tile, one.state.place);
     } else {
 #pragma unroll
       for (int a = 0; a < 3; ++a) one.tile[a] = tile_[a];

@@ -111,7 +111,7 @@ template <class Real>
 struct MeasureTask {
   Groups<Real> all;
   int first_group = 0;
-  Field<const Real> field[3];
+  GridField<Real> field;
   physics::BorisFactors<Real> factors;
   double energy_scale = 0, momentum_scale = 0;  // whole numbers per v² and per v
   unsigned long long* sums = nullptr;           // v² and the components of v
@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(sums_threads) measure_particles(const __grid_c
   each_particle<dimensions>(
       all, task.first_group + static_cast<int>(blockIdx.x),
       [&](std::int64_t slot, const int(&tile)[3], const Place<Real>* place) {
-        const Vec3<Real> electric = gather_from_grid<dimensions, points, Real>(all.box, task.field, tile, place);
+        const Vec3<Real> electric = gather_from_grid<dimensions, points, true>(all.box, task.field, tile, place);
         Vec3<Real> v{all.slots.velocity[0][slot], all.slots.velocity[1][slot], Real(0)};
         if constexpr (velocities == 3) v.z = all.slots.velocity[2][slot];
         v = physics::boris_push<dimensions, velocities, magnetised>(v, electric, task.factors);

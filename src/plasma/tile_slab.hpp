@@ -48,6 +48,9 @@ struct TileSlab {
   SlabPlanes planes(const Communicator& ranks) const;
 };
 
+/// Whether GPUs of several ranks each solve for the whole field. That is one message in place of two, whose way takes
+/// longer than the solution of so small a field; the bits are the same.
+inline bool has_whole_field(const PlasmaOptions& options) { return options.cell_count() <= std::int64_t{1} << 19; }
 /// Layers are shared out so many at a time.
 int slab_unit(int dimensions);
 /// What the rank with most of the tiles has of them.

@@ -83,7 +83,7 @@ class TiledParticles {
 
 /// The factories: Real is float or double. `counts`: expected particles per species, for the first size of the memory.
 /// `ranks`: each gives a stretch of the particles and works on those in its slab of the box (plasma/tile_slab.hpp), of
-/// which it has the density, and the electric field with the layers around, on a GPU of the box (plasma/field.hpp); all
+/// which it has the density, and the electric field with the layers around, or of the box (plasma/field.hpp); all
 /// calls but count() and device_bytes() are then calls of all ranks, charge_density() follows every push(), and sums
 /// and checks speak of the particles of all. Null: alone.
 template <class Real>

@@ -185,6 +185,16 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     return all;
   }
 
+  GridField<Real> grid_field(const ElectricField<Real>& field) const {
+    const bool whole = !ranks_ || plasma::has_whole_field(options_);
+    GridField<Real> on_grid{{}, whole ? 0 : slab_.window.first, whole ? slab_.window.cells : slab_.window.count};
+    for (std::size_t a = 0; a < 3; ++a) {
+      on_grid.of[a] = {field[a].data, options_.cells[0], options_.cells[1], options_.cells[2], field[a].pitch, true};
+      if (!whole && field[a].data) on_grid.of[a].data -= slab_.below * slab_.rows_in_layer() * field[a].pitch;
+    }
+    return on_grid;
+  }
+
   /// Groups take in what was sent to them.
   void close_gaps(cudaStream_t stream) {
     const auto all = groups();
@@ -238,7 +248,7 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     task.all = groups();
     task.first_group = s * task.all.box.here;
     task.parts = memory_.parts(s);
-    for (std::size_t a = 0; a < 3; ++a) task.field[a] = field[a];
+    task.field = grid_field(field);
     task.charge = charge_of(s);
     task.factors = factors(s, times.kick);
     task.drift = static_cast<Real>(times.drift * static_cast<double>(physics::place_grains<Real>));
@@ -264,7 +274,7 @@ class TiledParticlesCuda final : public TiledParticles<Real> {
     MeasureTask<Real> task;
     task.all = memory_.groups();
     task.first_group = s * task.all.box.here;
-    for (std::size_t a = 0; a < 3; ++a) task.field[a] = field[a];
+    task.field = grid_field(field);
     task.factors = factors(s, kick);
     sums_.zero();
     task.sums = sums_.data(), task.fastest = sums_.data() + 4;

@@ -209,9 +209,30 @@ __device__ __forceinline__ void deposit_on_grid(const TileBox& box, const Sums& 
   });
 }
 
+/// The electric field on the grid. Of a slab that has a part of it, its layers and the ones around are in memory.
+template <class Real>
+struct GridField {
+  Field<const Real> of[3];   // components, with the cells of the box; from the first layer in memory on
+  int first = 0, count = 1;  // layers in memory; the first may be negative
+
+  /// Of a point of the box, in each component; a layer that is not here gives the last.
+  template <int dimensions, bool slab>
+  __device__ __forceinline__ std::int64_t index(int ix, int iy, int iz) const {
+    if constexpr (slab) {
+      int& layer = dimensions == 3 ? iz : iy;
+      const int cells = dimensions == 3 ? of[0].nz : of[0].ny;
+      layer -= first;
+      if (layer < 0) layer += cells;
+      if (layer >= cells) layer -= cells;
+      layer = min(layer, count - 1);
+    }
+    return of[0].index(ix, iy, iz);
+  }
+};
+
 /// The field at a particle, from the grid.
-template <int dimensions, int points, class Real, class Number>
-__device__ __forceinline__ Vec3<Real> gather_from_grid(const TileBox& box, const Field<const Real> (&field)[3],
+template <int dimensions, int points, bool slab, class Real, class Number>
+__device__ __forceinline__ Vec3<Real> gather_from_grid(const TileBox& box, const GridField<Real>& field,
                                                        const int (&tile)[3], const Number* place) {
   constexpr int layers = dimensions == 3 ? points : 1;
   const Cloud<dimensions, points, Real> cloud(place);
@@ -222,17 +243,17 @@ __device__ __forceinline__ Vec3<Real> gather_from_grid(const TileBox& box, const
     for (int j = 0; j < points; ++j)
 #pragma unroll
       for (int i = 0; i < points; ++i) {
-        const int ix = wrapped(box.axis[0].corner(tile[0]) + cloud.first[0] + i, field[0].nx);
-        const int iy = wrapped(box.axis[1].corner(tile[1]) + cloud.first[1] + j, field[0].ny);
-        const int iz = wrapped(box.axis[2].corner(tile[2]) + cloud.first[2] + k, field[0].nz);
-        at[(k * points + j) * points + i] = field[0].index(ix, iy, iz);
+        const int ix = wrapped(box.axis[0].corner(tile[0]) + cloud.first[0] + i, field.of[0].nx);
+        const int iy = wrapped(box.axis[1].corner(tile[1]) + cloud.first[1] + j, field.of[0].ny);
+        const int iz = wrapped(box.axis[2].corner(tile[2]) + cloud.first[2] + k, field.of[0].nz);
+        at[(k * points + j) * points + i] = field.template index<dimensions, slab>(ix, iy, iz);
       }
   Real result[3] = {0, 0, 0};
 #pragma unroll
   for (int a = 0; a < dimensions; ++a) {
     Real value[layers * points * points];
 #pragma unroll
-    for (int m = 0; m < layers * points * points; ++m) value[m] = field[a].data[at[m]];
+    for (int m = 0; m < layers * points * points; ++m) value[m] = field.of[a].data[at[m]];
     result[a] = physics::interpolate<dimensions, points>(cloud.weight, value);
   }
   return {result[0], result[1], result[2]};

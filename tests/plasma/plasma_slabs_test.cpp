@@ -140,6 +140,26 @@ TEST_P(PlasmaSlabs, HaveTheBitsOfOneRankInThreeDimensions) {
   expect_bits_of_one_rank(two_species({12, 10, 10}, PlasmaShape::quadratic, Precision::single, GetParam()), {2});
 }
 
+// A few particles in fields that ranks share out on GPUs too: rows of a last tile that is not whole, planes and columns
+// of whose plans some are empty, and 1024² and 2048² cells, where cuFFT's plans of the whole field have other bits.
+TEST_P(PlasmaSlabs, HaveTheBitsOfOneRankInFieldsThatGpusShareOut) {
+  if (GetParam() == "cpu") GTEST_SKIP() << "CPUs share out the small fields above";
+  const auto expect_bits = [&](std::array<int, 3> cells, PlasmaShape shape, Precision precision,
+                               const std::vector<int>& ranks) {
+    Setting setting{electrons(cells, 4, 3), precision, {}, {0.2, 0.3}, GetParam()};
+    setting.options.shape = shape;
+    setting.start = {random_particles(setting.options, 20000, 30, 7)};
+    expect_bits_of_one_rank(setting, ranks);
+  };
+  expect_bits({1080, 520, 1}, PlasmaShape::linear, Precision::single, {1, 3, 7, 40});
+  expect_bits({1080, 520, 1}, PlasmaShape::quadratic, Precision::double_, {3});
+  expect_bits({1024, 1024, 1}, PlasmaShape::linear, Precision::single, {3});
+  expect_bits({2048, 2048, 1}, PlasmaShape::linear, Precision::single, {4});
+  expect_bits({96, 80, 76}, PlasmaShape::quadratic, Precision::single, {2, 3, 7, 11});
+  expect_bits({128, 128, 128}, PlasmaShape::linear, Precision::single, {4});
+  expect_bits({80, 96, 72}, PlasmaShape::linear, Precision::double_, {4});
+}
+
 TEST_P(PlasmaSlabs, ParticlesMayCrossManyOfThemInAStep) {
   for (const auto& cells : {std::array<int, 3>{16, 120, 1}, std::array<int, 3>{8, 8, 50}}) {
     Setting setting{electrons(cells, 4, 3), Precision::single, {}, {0.5, 0.5, 0.5}, GetParam()};

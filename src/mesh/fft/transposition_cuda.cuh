@@ -102,6 +102,7 @@ class DeviceTransposition {
 
   const SlabPlanes& planes() const { return shares_.planes(); }
   std::int64_t first_column() const { return shares_.first_column(); }
+  std::int64_t first_column(int rank) const { return shares_.first_column(rank); }
   std::int64_t columns() const { return shares_.columns(); }
   /// Values that stay on this rank: the caller has room for them.
   std::int64_t staying() const { return columns() * planes().count(); }
