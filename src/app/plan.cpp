@@ -165,11 +165,6 @@ std::string assumed_text(const RankPlan& plan) {
 std::string to_text(const RankPlan& plan) {
   std::string text = fmt::format("{} ranks: each takes {} on its device and {} on the host", plan.ranks,
                                  bytes_text(plan.device_bytes), bytes_text(plan.host_bytes));
-  if (!plan.foretold && plan.spread)
-    return fmt::format(
-        "ranks      {}\n"
-        "           of that {} more than a share of what one process takes; the time of a step is not foretold\n",
-        text, bytes_text(plan.constant_bytes));
   if (!plan.foretold)
     return fmt::format(
         "ranks      {}; with this method, or on this device, every rank keeps all particles, so that\n"

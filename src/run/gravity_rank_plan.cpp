@@ -222,16 +222,6 @@ double staging_rate(const Device& device) {
   return static_cast<double>(bytes) / std::max(out, in);
 }
 
-/// Bytes a second through which messages between GPUs have to go beside the network (domain/device_messages.hpp); 0 on
-/// one machine, and where NCCL carries them.
-double staging_of(const PlanOptions& options, const Device& device, int ranks) {
-  if (ranks <= options.network.ranks_per_node) return 0;
-  if (options.rates) return options.rates->staging_bytes_per_second;
-  if constexpr (cuda_built)
-    if (nccl_is_there()) return 0;
-  return staging_rate(device);
-}
-
 /// Samples that ranks send each other in this process, and what is known by rule of them. `together`: as of
 /// count_traffic().
 void run_samples(RankPlan& found, RunShape& shape, const RunConfig& config, const RunPlan& plan, const Device& device,
@@ -271,6 +261,14 @@ void run_samples(RankPlan& found, RunShape& shape, const RunConfig& config, cons
 constexpr std::int64_t particles_of_a_rank = 1024, most_placed = 1 << 21;
 
 }  // namespace
+
+double staging_of(const PlanOptions& options, const Device& device, int ranks) {
+  if (ranks <= options.network.ranks_per_node) return 0;
+  if (options.rates) return options.rates->staging_bytes_per_second;
+  if constexpr (cuda_built)
+    if (nccl_is_there()) return 0;
+  return staging_rate(device);
+}
 
 RankPlan plan_gravity_ranks(const RunConfig& given, const RunPlan& plan, const PlanOptions& options, int ranks,
                             std::map<std::int64_t, DryRun>& of_one_rank) {

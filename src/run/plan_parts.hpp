@@ -37,6 +37,9 @@ double host_bytes_of(const RunConfig& config, std::int64_t n, int ranks = 1);
 /// tried with, by their number of particles, for the next number of ranks.
 RankPlan plan_gravity_ranks(const RunConfig& config, const RunPlan& plan, const PlanOptions& options, int ranks,
                             std::map<std::int64_t, DryRun>& of_one_rank);
+/// Bytes a second through which messages between GPUs have to go beside the network (domain/device_messages.hpp); 0 on
+/// one machine, and where NCCL carries them.
+double staging_of(const PlanOptions& options, const Device& device, int ranks);
 /// The stages of a trial's steps, for ranks.
 std::vector<StageSeconds> stages_of(const TrialSteps& steps);
 /// Seconds of a step, all outputs left out.

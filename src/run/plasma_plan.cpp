@@ -110,6 +110,31 @@ DryRun dry_run(RunConfig config, int ranks) {
   });
 }
 
+SlabPlasma slabs_of(const RunConfig& config, bool on_gpus) {
+  const PlasmaOptions options = config.plasma.options();
+  return {.cells = options.cells,
+          .dimensions = options.dimensions,
+          .around = 2 * static_cast<int>(options.shape) - 3,
+          .species = static_cast<int>(options.species.size()),
+          .value_bytes = config.precision() == Precision::single ? 4 : 8,
+          .on_gpus = on_gpus,
+          .whole_field = on_gpus && plasma::has_whole_field(options)};
+}
+
+/// What GPUs send each other, in place of what the ranks of the samples do, who are CPUs; particles that leave a slab
+/// are the same. How much longer CPUs work for being several says nothing of GPUs.
+void set_gpu_traffic(RankPlan& found, RunShape& shape, const RunConfig& config, const std::vector<RunConfig>& samples) {
+  const double largest = plasma::largest_slab_share(plasma::TileGrid(config.plasma.options()), found.ranks);
+  shape.by_rule = plasma_traffic(slabs_of(config, true), largest, found.ranks, found.network.ranks_per_node);
+  for (std::size_t k = 0; k < samples.size(); ++k) {
+    DryRun& counted = found.counted[k];
+    counted.added_work = 0;
+    shape.of_counted.push_back(
+        sum_of(plasma_traffic(slabs_of(samples[k], false), 1.0 / counted.ranks, counted.ranks, 1)));
+  }
+  shape.whole = false;
+}
+
 RankPlan plan_plasma_ranks(const RunConfig& config, const RunPlan& plan, const PlanOptions& options, int wanted,
                            const Device& device) {
   RankPlan found{.ranks = wanted, .network = options.network};
@@ -121,18 +146,19 @@ RankPlan plan_plasma_ranks(const RunConfig& config, const RunPlan& plan, const P
     found.device_bytes = memory.device_bytes, found.host_bytes = memory.host_bytes + plan.program_bytes;
     found.constant_bytes = std::max(0.0, found.device_bytes + found.host_bytes -
                                              (plan.device_bytes + plan.host_bytes - plan.program_bytes) / wanted);
-    // What GPUs send each other is not what the ranks of a dry run do.
-    found.foretold = !device.is_cuda();
-    if (!found.foretold) return found;
     const auto all = static_cast<double>(plan.n);
     const int ranks = std::min(wanted, most_dry_ranks);
     const bool fits = ranks * plasma_memory(config, device, ranks).device_bytes <= trial_memory * plan.host_free_bytes;
     const bool complete = all <= small_particles_cpu && fits;
     shape.whole = complete && ranks == wanted;
-    const RunConfig tried = complete ? config : smaller(config, all, small_particles_cpu, ranks);
-    found.counted.push_back(dry_run(tried, ranks));
-    set_added_work(found.counted.front(), dry_run(tried, 1));
-    if (!shape.whole) found.counted.push_back(dry_run(smaller(config, all, small_particles_cpu / 8, ranks), ranks));
+    std::vector<RunConfig> samples{complete ? config : smaller(config, all, small_particles_cpu, ranks)};
+    if (!shape.whole) samples.push_back(smaller(config, all, small_particles_cpu / 8, ranks));
+    for (const RunConfig& sample : samples) found.counted.push_back(dry_run(sample, ranks));
+    set_added_work(found.counted.front(), dry_run(samples.front(), 1));
+    if (device.is_cuda()) {
+      found.network.staging_bytes_per_second = staging_of(options, device, wanted);
+      set_gpu_traffic(found, shape, config, samples);
+    }
   }
   foretell_ranks(found, shape);
   return found;
