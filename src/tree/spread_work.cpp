@@ -1,30 +1,44 @@
 // Work of the domains of spread particles, as it is counted, and as the next build shares it out.
 #include <algorithm>
-#include <iterator>
 #include <numeric>
+#include <string>
 #include <utility>
 
+#include "device/device.hpp"
 #include "tree/spread_octree.hpp"
 
 namespace pergola::tree {
 
 namespace {
 
-/// In sixteenths of a pair: fitted once to the times of the tasks of walks, 100,000 particles, accuracy 1e-3,
+/// In sixteenths of a pair: fitted to the times of the tasks of walks, some 100,000 particles, accuracy 1e-3,
 /// expansions of order 2 to 5 (docs/results/ranks.md). What they are changes who does the work, and no result.
 struct Costs {
   WalkCosts walk;
   std::uint64_t particle;  // taken into the tree, or moved with it
 };
-constexpr Costs in_open_space[] = {{{.pair = 16, .far = 60, .point = 85, .test = 310}, 3400},
-                                   {{.pair = 16, .far = 60, .point = 110, .test = 370}, 3400},
-                                   {{.pair = 16, .far = 150, .point = 140, .test = 420}, 3400},
-                                   {{.pair = 16, .far = 290, .point = 195, .test = 550}, 3400}};
-// Twice what was fitted: pairs with a cut-off have taken half the time since.
-constexpr Costs in_box = {{.pair = 16, .look = 2, .far = 900, .point = 140, .test = 200}, 3000};
-static_assert(std::size(in_open_space) == highest_order - lowest_order + 1);
+struct CostsOfProcessor {
+  Costs in_open_space[highest_order - lowest_order + 1], in_box;
+};
+/// Four floats at once. In a box twice what was fitted: pairs with a cut-off have taken half the time since.
+constexpr CostsOfProcessor with_short_vectors = {
+    {{{.pair = 16, .far = 60, .point = 85, .test = 310}, 3400},
+     {{.pair = 16, .far = 60, .point = 110, .test = 370}, 3400},
+     {{.pair = 16, .far = 150, .point = 140, .test = 420}, 3400},
+     {{.pair = 16, .far = 290, .point = 195, .test = 550}, 3400}},
+    {{.pair = 16, .look = 2, .far = 900, .point = 140, .test = 200}, 3000}};
+/// Sixteen floats: pairs gain most. In a box a pack of them is summed where one is within the cut-off radius.
+constexpr CostsOfProcessor with_long_vectors = {{{{.pair = 16, .far = 50, .point = 88, .test = 985}, 15000},
+                                                 {{.pair = 16, .far = 370, .point = 171, .test = 985}, 15000},
+                                                 {{.pair = 16, .far = 1160, .point = 333, .test = 985}, 15000},
+                                                 {{.pair = 16, .far = 2230, .point = 597, .test = 985}, 15000}},
+                                                {{.pair = 2, .look = 14, .far = 646, .point = 226, .test = 400}, 6000}};
 
-Costs costs_of(int order, bool periodic) { return periodic ? in_box : in_open_space[order - lowest_order]; }
+const Costs& costs_of(int order, bool periodic) {
+  static const bool are_long = cpu_instruction_set().starts_with("AVX3");  // the library's word for AVX-512
+  const CostsOfProcessor& costs = are_long ? with_long_vectors : with_short_vectors;
+  return periodic ? costs.in_box : costs.in_open_space[order - lowest_order];
+}
 
 }  // namespace
 
