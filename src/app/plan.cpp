@@ -146,8 +146,8 @@ std::string assumed_text(const RankPlan& plan) {
   if (plan.counted.size() > 1)
     text +=
         "assumed    other bytes of a rank grow as a N/K + b (N/K)^(2/3), through both samples, and what ranks add to "
-        "the work as its share of 1/(N/K)^(1/3); where each rank has the whole mesh, neither falls with more ranks, "
-        "nor do the bytes of a direct sum; beyond the ranks of the samples messages grow with the ranks\n";
+        "the work as its share of 1/(N/K)^(1/3); the bytes of a direct sum do not fall with more ranks; beyond the "
+        "ranks of the samples messages grow with the ranks\n";
   text += fmt::format(
       "assumed    {:.3g} bytes a second each way to other nodes, {:.3g} to the {} of its own, and {:.2g} s a message "
       "for each rank, all with the speed and the threads of the trial; nothing overlaps; outputs are not foretold\n",

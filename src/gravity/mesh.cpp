@@ -42,13 +42,15 @@ MultigridOptions multigrid_of(const MeshOptions& mesh) {
 template <class Real>
 std::unique_ptr<PoissonSolver<Real>> make_poisson(const Device& device, const Grid& grid, const MeshOptions& mesh,
                                                   double smoothing, std::shared_ptr<Communicator> slabs_of) {
-  if (mesh.poisson == Poisson::multigrid) return make_poisson_multigrid<Real>(device, grid, multigrid_of(mesh));
+  if (mesh.poisson == Poisson::multigrid)
+    return make_poisson_multigrid<Real>(device, grid, multigrid_of(mesh), std::move(slabs_of));
   PoissonFftOptions options;
   options.laplacian = mesh.laplacian;
   options.smoothing = smoothing;
   options.deconvolve = mesh.deconvolve ? static_cast<int>(mesh.assignment) : 0;
   options.spectral_force = mesh.gradient == Gradient::spectral;
   options.ranks = std::move(slabs_of);
+  options.planes_beyond = mesh.gradient == Gradient::four_point;
   return make_poisson_fft<Real>(device, grid, options);
 }
 
@@ -72,8 +74,6 @@ class MeshSolver final : public SmoothedMesh<Real> {
         smoothing_(smoothing) {
     if (!(smoothing_ > 0)) check_mesh_options(mesh_);    // a split law's are chosen by its solver
     if (!mesh_.box.given()) mesh_.box.side = {1, 1, 1};  // for device_bytes only
-    if (ranks_ && device_.is_cuda() && !in_slabs())
-      throw Error(ErrorKind::input, "mesh: expected an FFT in a periodic box for ranks on GPUs, found another mesh");
   }
 
   const SolverInfo& info() const override { return mesh_info(); }
@@ -106,7 +106,12 @@ class MeshSolver final : public SmoothedMesh<Real> {
   Parts& parts() const;
   bool spectral() const { return mesh_.gradient == Gradient::spectral; }
   /// Whether each rank has its planes of the mesh only.
-  bool in_slabs() const { return ranks_ && mesh_.poisson == Poisson::fft && mesh_.box.periodic(); }
+  bool in_slabs() const { return ranks_ != nullptr; }
+  int slab_unit(const Grid& grid) const {
+    return in_slabs() && mesh_.poisson == Poisson::multigrid && !device_.is_cuda()
+               ? multigrid_slab_unit(grid, multigrid_of(mesh_), ranks_->size())
+               : 1;
+  }
   /// Values of a field with the planes around those of this rank, and of those below.
   std::int64_t field_size() const {
     const Field<Real> field = parts().poisson->layout();
@@ -188,9 +193,9 @@ typename MeshSolver<Real>::Parts& MeshSolver<Real>::parts() const {
                       mesh_.cells[1], mesh_.cells[2], bytes_text(needed), device_.spec(), bytes_text(free)));
     auto parts = std::make_unique<Parts>();
     const Grid grid = grid_of(mesh_);
-    parts->exchange =
-        make_mesh_exchange<Real>(device_, grid, {mesh_.assignment, mesh_.gradient, mesh_.density, ranks_, in_slabs()});
-    parts->poisson = make_poisson<Real>(device_, grid, mesh_, smoothing_, in_slabs() ? ranks_ : nullptr);
+    parts->exchange = make_mesh_exchange<Real>(
+        device_, grid, {mesh_.assignment, mesh_.gradient, mesh_.density, ranks_, slab_unit(grid)});
+    parts->poisson = make_poisson<Real>(device_, grid, mesh_, smoothing_, ranks_);
     parts_ = std::move(parts);
   }
   return *parts_;
@@ -261,6 +266,7 @@ void MeshSolver<Real>::prepare(const Sources<Real>& sources) {
   auto& p = parts();
   if (field_.size() == 0) {
     field_ = Buffer<Real>(device_, field_size());
+    if (in_slabs()) field_.zero();  // planes around that are nowhere
     scratch_ = Buffer<std::byte>(device_, scratch_bytes());
     transform_ = Buffer<std::byte>(device_, transform_bytes());
   }
@@ -400,8 +406,6 @@ std::unique_ptr<Solver<Real>> make_mesh_solver(const SolverOptions& options, con
 template <class Real>
 std::unique_ptr<Solver<Real>> make_spread_mesh(const SolverOptions& options, const Device& device,
                                                std::shared_ptr<Communicator> ranks) {
-  const bool slabs = options.mesh.poisson == Poisson::fft && options.mesh.box.periodic();
-  if (device.is_cuda() && !slabs) return nullptr;
   return std::make_unique<MeshSolver<Real>>(options, device, 0.0, std::move(ranks));
 }
 template <class Real>

@@ -19,8 +19,8 @@ template <class Real>
 std::unique_ptr<Solver<Real>> make_mesh_solver(const SolverOptions& options, const Device& device);
 
 /// The same for particles that are spread over ranks: prepare() takes a rank's own, all ranks call it together, and
-/// each has its planes of a periodic mesh with an FFT (mesh/slab_planes.hpp), else the whole mesh, on GPUs none: null.
-/// evaluate() is then a call of all ranks, for all particles of a rank. The same bits on any number of ranks.
+/// each has its planes of the mesh (mesh/slab_planes.hpp). evaluate() is then a call of all ranks, for all particles of
+/// a rank. The same bits on any number of ranks.
 template <class Real>
 std::unique_ptr<Solver<Real>> make_spread_mesh(const SolverOptions& options, const Device& device,
                                                std::shared_ptr<Communicator> ranks);

@@ -179,11 +179,8 @@ std::unique_ptr<Solver<Real>> make_spread_treepm(const SolverOptions& options, c
                                                  std::shared_ptr<Communicator> ranks) {
   if (const auto conflict = treepm_conflict(options))
     throw Error(ErrorKind::input, conflict->key + ": " + conflict->why);
-  if (device.is_cuda()) {
-    if constexpr (cuda_built)
-      if (options.mesh.box.periodic()) return make_spread_treepm_cuda<Real>(options, device, std::move(ranks));
-    return nullptr;
-  }
+  if constexpr (cuda_built)
+    if (device.is_cuda()) return make_spread_treepm_cuda<Real>(options, device, std::move(ranks));
   return make_for_precision<Solver<Real>, TreePmSpread>(options, device, std::move(ranks));
 }
 template std::unique_ptr<Solver<float>> make_spread_treepm(const SolverOptions&, const Device&,

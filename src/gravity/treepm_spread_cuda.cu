@@ -17,6 +17,7 @@
 #include "gravity/tree_targets_cuda.cuh"
 #include "gravity/treepm.hpp"
 #include "tree/forest_domains_cuda.cuh"
+#include "tree/spread_bounds_cuda.cuh"
 
 namespace pergola {
 
@@ -37,9 +38,12 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
         ranks_(std::move(ranks)),
         box_(tree_box(options_)),
         domains_(make_domains()),
-        asking_(device, ranks_) {}
+        bounds_(device, ranks_),
+        asking_(device, ranks_) {
+    if (!box_.given()) box_.side = {1, 1, 1};  // for device_bytes
+  }
 
-  const SolverInfo& info() const override { return treepm_info(); }
+  const SolverInfo& info() const override { return box_.periodic() ? treepm_info() : open_treepm_info(); }
   void prepare(const Sources<State>& sources) override { take(sources, false); }
   void update(const Sources<State>& sources) override { take(sources, true); }
   void set_clock(StageClock* clock) override {
@@ -61,6 +65,7 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
 
   /// The tree of one rank on rank 0, the same names on the others.
   void save(StateBlocks& blocks) override {
+    if (restored_) return save_restored(blocks);
     const Shares shares{total_, ranks_->size()};
     tree_.save_share(blocks, domains_->bring_places(shares.first(ranks_->rank())));
   }
@@ -102,8 +107,15 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
     return make_smoothed_mesh<State>(treepm_mesh_options(options_, found), device_,
                                      physics::split_smoothing(found.split), ranks_);
   }
+  static std::string tree_kind() { return tree::tree_kind("cuda", true); }
   tree::TreeSoftening softening() const { return tree_softening(this->softening_, parameters_->opening); }
   bool restore_tree(const StateBlocks& blocks, std::int64_t count) override;
+  void put(const tree::SavedTree& saved);
+  void save_restored(StateBlocks& blocks) const {
+    tree::SavedTree names;
+    names.centre.assign(3, 0);
+    (ranks_->is_root() ? *restored_ : names).save(blocks, tree_kind());
+  }
   void set_up(std::int64_t total);
   void set_up(const Sources<State>& sources);
   void find_mesh_forces(const Sources<State>& sources, State* const (&into)[3]);
@@ -117,7 +129,7 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
   void check(std::int64_t failed);
 
   std::shared_ptr<Communicator> ranks_;
-  Box box_;
+  Box box_;                      // periodic, or the cube of the sources
   std::int64_t total_ = -1;      // particles on all ranks
   bool has_mesh_forces_ = true;  // of its own; else sources bring their long range along
   bool with_species_ = false, with_id_ = false;
@@ -126,6 +138,8 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
   tree::ShortRangeBox<Pair> walk_box_;    // for the walk
   tree::ShortRangeBox<float> rough_box_;  // for the estimate of accelerations
   std::unique_ptr<tree::ForestDomains<State>> domains_, aside_;
+  tree::SpreadBounds<State> bounds_;
+  std::optional<tree::SavedTree> restored_;  // in open space, until the sources say in which box
   AskingTargets asking_;
   Buffer<std::byte> mesh_memory_;
   Buffer<State> long_range_[3], rest_[3];
@@ -156,6 +170,11 @@ void TreePmSpreadCuda<precision>::set_up(const Sources<State>& sources) {
   std::int64_t sums[4] = {sources.count, sources.long_range[0] ? 1 : 0,
                           sources.species && !this->softening_.uniform() ? 1 : 0, sources.id ? 1 : 0};
   ranks_->all_reduce(sums, 4, Reduction::sum);
+  if (!box_.periodic() && sums[0] > 0) {
+    const Box found = steady_cube(tree::SpreadBounds<State>::frame(bounds_.find(Base::points(sources, {})), 1));
+    if (!is_same_cube(found, box_)) total_ = -1;
+    box_ = found;
+  }
   set_up(sums[0]);
   has_mesh_forces_ = sums[1] == 0, with_species_ = sums[2] > 0, with_id_ = sums[3] > 0;
 }
@@ -185,6 +204,10 @@ void TreePmSpreadCuda<precision>::take(const Sources<State>& sources, bool moved
   clock_->begin("tree");
   const auto kept = Base::points(sources, parameters_->tree_box);
   const tree::Forest forest = treepm_forest(*parameters_, total_, softening());
+  if (restored_) {
+    if (is_in_box(restored_->frame, *parameters_)) put(*restored_);
+    restored_.reset();
+  }
   if (!moved || !refresh(kept, forest)) {
     build(kept, forest);
     targets_.forget();
@@ -196,6 +219,7 @@ void TreePmSpreadCuda<precision>::take(const Sources<State>& sources, bool moved
 
 template <Precision precision>
 bool TreePmSpreadCuda<precision>::refresh(const tree::Points<State>& kept, const tree::Forest& forest) {
+  if (!is_in_box(tree_.frame(), *parameters_)) return false;
   std::int64_t differs = kept.count != domains_->kept() ? 1 : 0;
   ranks_->all_reduce(&differs, 1, Reduction::maximum);
   if (differs) return false;
@@ -372,15 +396,24 @@ template <Precision precision>
 bool TreePmSpreadCuda<precision>::restore_tree(const StateBlocks& blocks, std::int64_t count) {
   device_.make_current();
   tree::SavedTree saved;
-  if (!saved.restore(blocks, tree::tree_kind("cuda", true), count)) return false;
+  if (!saved.restore(blocks, tree_kind(), count)) return false;
   set_up(count);
   if (count == 0) return true;
-  tree::Forest forest = treepm_forest(*parameters_, count, softening());
+  if (box_.periodic())
+    put(saved);
+  else
+    restored_ = std::move(saved);
+  return true;
+}
+
+/// A rank's share of a tree of all.
+template <Precision precision>
+void TreePmSpreadCuda<precision>::put(const tree::SavedTree& saved) {
+  tree::Forest forest = treepm_forest(*parameters_, total_, softening());
   forest.level = saved.root_level;
   const tree::SavedTree part = domains_->cut(saved, forest);
   tree_.restore_share(part, {ranks_.get(), domains_->own(), saved.frame.mass});
   begin_to_count();
-  return true;
 }
 
 template <Precision precision>

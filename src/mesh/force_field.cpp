@@ -84,7 +84,8 @@ void differentiate_layer(const Walk<Real>& walk, const Field<const Real>& potent
       across_rows<four_point>(near, y, rows.rows, potential.wraps, walk.nx, per_length[1], fy);
     }
     for (int k = 0; k < 5; ++k) near[k] = rows.row(y, layer + k - 2);
-    across_rows<four_point>(near, layer, rows.layers, potential.wraps, walk.nx, per_length[walk.layer_axis()], fz);
+    across_rows<four_point>(near, walk.first_layer + layer, walk.frame.cells[walk.layer_axis()], potential.wraps,
+                            walk.nx, per_length[walk.layer_axis()], fz);
     CellForce<Real>* const out = cells + y * walk.row_cells;
     for (int x = 0; x < walk.nx; ++x) out[x] = {{fx[x], fy[x], fz[x]}};
     std::copy_n(out, walk.ghosts, out + walk.nx);

@@ -5,9 +5,10 @@ namespace pergola::cuda {
 
 namespace {
 
-/// One cell per thread.
+/// One cell per thread. Layers of a slab that are beyond the grid get nothing along z where the potential does not
+/// wrap.
 template <int dimensions, bool four_point, class Real>
-__global__ void differentiate(CellFrame<Real> frame, Field<const Real> potential, int below, Vec3<Real> per_spacing,
+__global__ void differentiate(SlabFrame<Real> frame, Field<const Real> potential, int below, Vec3<Real> per_spacing,
                               CellForce<Real>* forces) {
   const int ix = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   const int iy = static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y);
@@ -20,9 +21,13 @@ __global__ void differentiate(CellFrame<Real> frame, Field<const Real> potential
   f.y = physics::axis_force<four_point, Real>([&](int j) { return phi[potential.index(ix, j, iz)]; }, iy, potential.ny,
                                               potential.wraps, per_spacing.y);
   f.z = Real(0);
-  if constexpr (dimensions == 3)
-    f.z = physics::axis_force<four_point, Real>([&](int j) { return phi[potential.index(ix, iy, j)]; }, iz,
-                                                potential.nz, potential.wraps, per_spacing.z);
+  if constexpr (dimensions == 3) {
+    const bool of_slab = frame.grid_layers > 0 && !potential.wraps;
+    const int first = of_slab ? frame.first_layer - below : 0, cells = of_slab ? frame.grid_layers : potential.nz;
+    if (first + iz < cells)
+      f.z = physics::axis_force<four_point, Real>([&](int j) { return phi[potential.index(ix, iy, j - first)]; },
+                                                  first + iz, cells, potential.wraps, per_spacing.z);
+  }
   f.potential = phi[potential.index(ix, iy, iz)];
   forces[sum_index(frame, ix, iy, layer)] = f;
 }
@@ -30,7 +35,7 @@ __global__ void differentiate(CellFrame<Real> frame, Field<const Real> potential
 /// The same for two-point differences of a potential that wraps, in three dimensions: a thread serves a cell in each of
 /// `layers` layers and reads all that it needs before it writes.
 template <int layers, class Real>
-__global__ void differentiate_column(CellFrame<Real> frame, Field<const Real> potential, int below,
+__global__ void differentiate_column(SlabFrame<Real> frame, Field<const Real> potential, int below,
                                      Vec3<Real> per_spacing, CellForce<Real>* forces) {
   const int ix = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   const int iy = static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y);
@@ -62,7 +67,7 @@ __global__ void differentiate_column(CellFrame<Real> frame, Field<const Real> po
 }  // namespace
 
 template <class Real>
-void launch_differentiate(const CellFrame<Real>& frame, bool four_point, const Field<const Real>& potential, int below,
+void launch_differentiate(const SlabFrame<Real>& frame, bool four_point, const Field<const Real>& potential, int below,
                           const Vec3<Real>& per_spacing, CellForce<Real>* forces, Stream stream) {
   const auto blocks_for = [](int count, int each) { return static_cast<unsigned>((count + each - 1) / each); };
   const auto run = [&](auto kernel, int layers) {
@@ -81,9 +86,9 @@ void launch_differentiate(const CellFrame<Real>& frame, bool four_point, const F
     run(differentiate<3, false, Real>, 1);
 }
 
-template void launch_differentiate<float>(const CellFrame<float>&, bool, const Field<const float>&, int,
+template void launch_differentiate<float>(const SlabFrame<float>&, bool, const Field<const float>&, int,
                                           const Vec3<float>&, CellForce<float>*, Stream);
-template void launch_differentiate<double>(const CellFrame<double>&, bool, const Field<const double>&, int,
+template void launch_differentiate<double>(const SlabFrame<double>&, bool, const Field<const double>&, int,
                                            const Vec3<double>&, CellForce<double>*, Stream);
 
 }  // namespace pergola::cuda

@@ -11,9 +11,9 @@ struct alignas(16) CellForce {
 };
 
 /// Force field of a grid by two- or four-point differences of a potential that may be laid out with more cells, and
-/// with `below` layers before the first of the grid. One file: mesh/force_field_cuda.cu.
+/// with `below` layers before the first of the grid, or of a slab of it. One file: mesh/force_field_cuda.cu.
 template <class Real>
-void launch_differentiate(const CellFrame<Real>& frame, bool four_point, const Field<const Real>& potential, int below,
+void launch_differentiate(const SlabFrame<Real>& frame, bool four_point, const Field<const Real>& potential, int below,
                           const Vec3<Real>& per_spacing, CellForce<Real>* forces, Stream stream);
 
 }  // namespace pergola::cuda

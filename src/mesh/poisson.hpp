@@ -58,11 +58,14 @@ struct PoissonFftOptions {
   double smoothing = 0;         // Gaussian filter exp(−(k a)²/2) with a in units of length; 0: none
   bool spectral_force = false;  // keep the transform for spectral_force()
   /// Each of these ranks has its planes of the field only (mesh/slab_planes.hpp), and all call solve(),
-  /// spectral_force(), find_modes() and from_modes() together. In a periodic box. Null: the field is whole. In two
-  /// dimensions, on the CPU, a plane is a row, and a unit of them is a multiple of 16: rows are transformed so many at
-  /// a time. On a GPU a spectral force is made from modes.
+  /// spectral_force(), find_modes() and from_modes() together. Null: the field is whole. In two dimensions, on the CPU,
+  /// a plane is a row, and a unit of them is a multiple of 16: rows are transformed so many at a time. On a GPU a
+  /// spectral force is made from modes.
   std::shared_ptr<Communicator> ranks{};
   int slab_unit = 1;  // planes are shared out so many at a time
+  /// In an isolated box whoever has the first and the last plane gets planes −1 and n too, next to them, where the
+  /// field has room. Else these mean nothing.
+  bool planes_beyond = false;
 };
 
 /// FFT with the Green function of the options in a periodic box, with that of open space by zero padding (Hockney &
@@ -76,8 +79,12 @@ std::unique_ptr<PoissonSolver<Real>> make_poisson_fft(const Device& device, cons
 /// expansion, up to the hexadecapole, of the density about its centre of mass, which should be of one sign and well
 /// inside the box. solve() waits for the norms that the tolerance asks for, once per cycle on the finest grid; with
 /// tolerance 0 it does not wait. Throws Error(input) for what it cannot solve, Error(numerics) on a density with NaN.
+/// With ranks each has its planes of the field, on the CPU in units of multigrid_slab_unit() and with room for one
+/// below and one above them; all call solve() together. On a GPU each then solves for the whole.
 template <class Real>
 std::unique_ptr<PoissonSolver<Real>> make_poisson_multigrid(const Device& device, const Grid& grid,
-                                                            const MultigridOptions& options);
+                                                            const MultigridOptions& options,
+                                                            std::shared_ptr<Communicator> ranks = nullptr);
+int multigrid_slab_unit(const Grid& grid, const MultigridOptions& options, int ranks);
 
 }  // namespace pergola

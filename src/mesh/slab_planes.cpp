@@ -10,32 +10,38 @@ SlabPlanes::SlabPlanes(const Communicator& ranks, int planes, int unit)
     owner_.insert(owner_.end(), static_cast<std::size_t>(count(rank)), rank);
 }
 
-PlanesAround::PlanesAround(const Communicator& ranks, const SlabPlanes& slab, int below, int above)
+PlanesAround::PlanesAround(const Communicator& ranks, const SlabPlanes& slab, int below, int above, BeyondPlanes beyond)
     : below_(below),
       above_(above),
       from_(static_cast<std::size_t>(ranks.size())),
       to_(static_cast<std::size_t>(ranks.size())),
       own_planes_(slab.count()) {
-  // The planes around those of a rank that `owner` has, from the rank's first on.
+  struct Wanted {
+    int place, plane;  // from the first of the rank that wants it, and of the mesh
+  };
+  const int planes = slab.planes(), next = beyond == BeyondPlanes::one ? 1 : 0;
+  // The planes around those of a rank that `owner` has.
   const auto around = [&](int rank, int owner) {
-    std::vector<int> places;
+    std::vector<Wanted> found;
     const int first = slab.first(rank), count = slab.count(rank);
-    if (count == 0) return places;
+    if (count == 0) return found;
     for (int place = -below; place < count + above; ++place) {
-      const int plane = ((first + place) % slab.planes() + slab.planes()) % slab.planes();
-      if ((place < 0 || place >= count) && slab.owner(plane) == owner) places.push_back(place);
+      if (place >= 0 && place < count) continue;
+      int plane = first + place;
+      if (beyond == BeyondPlanes::wrap) plane = (plane % planes + planes) % planes;
+      if (plane < -next || plane >= planes + next) continue;
+      const int has_it = slab.owner(std::clamp(plane, 0, planes - 1));
+      const bool is_there = has_it == rank && (plane < 0 || plane >= planes);
+      if (has_it == owner && !is_there) found.push_back({place, plane});
     }
-    return places;
+    return found;
   };
   const int own = ranks.rank();
   for (int rank = 0; rank < ranks.size(); ++rank) {
     const auto wanted = around(own, rank), given = around(rank, own);
-    wanted_.insert(wanted_.end(), wanted.begin(), wanted.end());
+    for (const Wanted& one : wanted) wanted_.push_back(one.place);
+    for (const Wanted& one : given) owned_.push_back(one.plane - slab.first());
     from_[static_cast<std::size_t>(rank)] = wanted.size();
-    for (const int place : given) {
-      const int plane = (slab.first(rank) + place) % slab.planes();
-      owned_.push_back((plane + slab.planes()) % slab.planes() - slab.first());
-    }
     to_[static_cast<std::size_t>(rank)] = given.size();
   }
 }

@@ -10,7 +10,7 @@
 
 namespace pergola {
 
-/// The planes of a periodic mesh, shared out over ranks in units of so many (the last one has what is left): rank r of
+/// The planes of a mesh, shared out over ranks in units of so many (the last one has what is left): rank r of
 /// K has the units from U r / K on. Where there are more ranks than units some have none.
 class SlabPlanes {
  public:
@@ -31,12 +31,17 @@ class SlabPlanes {
   std::vector<int> owner_;
 };
 
+/// What is beyond the first and the last plane of a mesh: the last and the first, nothing, or one plane, which whoever
+/// has the first or the last plane keeps next to it.
+enum class BeyondPlanes { wrap, none, one };
+
 /// Planes around those of a rank, some below its first and some above its last, which other ranks have, or the same
-/// one. A rank without planes wants none. All calls are made by all ranks together.
+/// one. A rank without planes wants none, and nobody those that are nowhere. All calls are made by all ranks together.
 class PlanesAround {
  public:
   PlanesAround() = default;
-  PlanesAround(const Communicator& ranks, const SlabPlanes& slab, int below, int above);
+  PlanesAround(const Communicator& ranks, const SlabPlanes& slab, int below, int above,
+               BeyondPlanes beyond = BeyondPlanes::wrap);
   int below() const { return below_; }
   int above() const { return above_; }
 

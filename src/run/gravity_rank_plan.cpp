@@ -228,7 +228,7 @@ void run_samples(RankPlan& found, RunShape& shape, const RunConfig& config, cons
                  double together, std::map<std::int64_t, DryRun>& of_one_rank) {
   // A plain mesh is cheap, and each rank should have some of its planes in the sample too.
   const SolverEntry& solver = solver_entry(config.gravity.solver);
-  int ranks = std::min(found.ranks, shape.mesh_is_shared ? most_dry_ranks : most_dry_whole_meshes);
+  int ranks = std::min(found.ranks, most_dry_ranks);
   std::int64_t most = shape.sources_come_by ? most_dry_pairs_of : most_dry_particles;
   if (solver.can.smooths) most = std::max<std::int64_t>(most, 8LL * ranks * ranks * ranks);
   Smaller tried = plan.n <= most ? Smaller{config, plan.n} : smaller_run(config, plan.n, most);
@@ -307,8 +307,6 @@ RankPlan plan_gravity_ranks(const RunConfig& given, const RunPlan& plan, const P
     found.device_bytes = device_bytes_of(config, device, plan.n, ranks);
   else if (method.mesh)
     found.device_bytes = grown / ranks * plan.device_bytes + arriving_bytes(method, counted, n / ranks, ranks);
-  shape.mesh_is_shared = solver_entry(config.gravity.solver).cost != StepCost::cells ||
-                         (box_of(config.gravity).periodic() && config.gravity.mesh.poisson == Poisson::fft);
   if (on_gpus) {
     found.network.staging_bytes_per_second = staging_of(options, device, ranks);
     if (found.network.staging_bytes_per_second > 0)

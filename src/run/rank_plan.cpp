@@ -124,9 +124,7 @@ double scaled_messages(double messages, int tried_ranks, int ranks) {
   return messages * std::max(1.0, (ranks - 1.0) / (tried_ranks - 1.0));
 }
 
-double scaled_added_work(double added, double more, double more_ranks, bool mesh_is_shared) {
-  return mesh_is_shared ? added / std::cbrt(more) : added * more_ranks;
-}
+double scaled_added_work(double added, double more) { return added / std::cbrt(more); }
 
 namespace {
 
@@ -155,8 +153,7 @@ void add_rest(RankPlan& plan, const RunShape& run) {
   } else {
     const std::size_t last = plan.counted.size() - 1;
     const TrafficRule rule = fit_traffic(share(tried), bytes, share(plan.counted[last]), rest(last).first);
-    const bool falls = run.mesh_is_shared && !run.sources_come_by;
-    other.bytes = uneven * rule.at(run.n / (falls ? plan.ranks : tried.ranks));
+    other.bytes = uneven * rule.at(run.n / (run.sources_come_by ? tried.ranks : plan.ranks));
   }
   plan.exchange.push_back(other);
 }
@@ -182,10 +179,7 @@ void foretell_ranks(RankPlan& plan, const RunShape& run) {
     if (!plan.counted.empty()) {
       const DryRun& tried = plan.counted.front();
       const double more = run.n / plan.ranks / (static_cast<double>(tried.n) / tried.ranks);
-      plan.added_work = run.whole
-                            ? tried.added_work
-                            : scaled_added_work(tried.added_work, more, static_cast<double>(plan.ranks) / tried.ranks,
-                                                run.mesh_is_shared);
+      plan.added_work = run.whole ? tried.added_work : scaled_added_work(tried.added_work, more);
       plan.imbalance = tried.imbalance;
       add_rest(plan, run);
       if (!run.of_counted.empty() && tried.bytes_mean > 0)

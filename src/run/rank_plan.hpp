@@ -48,10 +48,9 @@ PERGOLA_API TrafficRule fit_traffic(double m, double bytes, double fewer, double
 /// Messages of a rank and step on more ranks than were tried: each has as many more partners.
 PERGOLA_API double scaled_messages(double messages, int tried_ranks, int ranks);
 
-/// Added work of a run whose ranks have `more` times the particles of the tried ones, and are `more_ranks` times as
-/// many: packing, top cells and branches of others are at the faces of a domain, whose share of the whole falls as the
-/// cube root of the particles. Where each rank works on the whole mesh, every rank adds another one.
-PERGOLA_API double scaled_added_work(double added, double more, double more_ranks, bool mesh_is_shared);
+/// Added work of a run whose ranks have `more` times the particles of the tried ones: packing, top cells and branches
+/// of others are at the faces of a domain, whose share of the whole falls as the cube root of the particles.
+PERGOLA_API double scaled_added_work(double added, double more);
 
 /// Seconds of a stage in a step.
 struct StageSeconds {
@@ -82,8 +81,6 @@ struct RankPlan {
 struct RunShape {
   double n = 0;
   bool whole = false;  // the first sample is the run, on as many ranks
-  /// A rank's part of the mesh shrinks as ranks are added. False: each has the whole of it.
-  bool mesh_is_shared = true;
   /// All sources come to every rank: its bytes do not shrink as ranks are added.
   bool sources_come_by = false;
   std::vector<StageSeconds> stages{};     // of one process, in any unit
@@ -97,8 +94,8 @@ PERGOLA_API void foretell_ranks(RankPlan& plan, const RunShape& run);
 /// Rank 0 of so many, which has nobody to talk to: for parts that are asked how large they would be.
 std::shared_ptr<Communicator> lone_rank_of(int ranks);
 
-/// Ranks of a dry run at most; and where each has the whole mesh.
-constexpr int most_dry_ranks = 64, most_dry_whole_meshes = 8;
+/// Ranks of a dry run at most.
+constexpr int most_dry_ranks = 64;
 
 /// A rate such as 12.5GB/s, 800MB/s, 1e9B/s or 1e9, in bytes a second; none where it is not one above 0.
 PERGOLA_API std::optional<double> parse_byte_rate(const std::string& text);

@@ -1,11 +1,9 @@
 #include "tree/tree_domains_cuda.cuh"
 
 #include <algorithm>
-#include <cmath>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cuda/std/functional>
-#include <limits>
 #include <unordered_map>
 
 #include "base/error.hpp"
@@ -19,8 +17,6 @@
 namespace pergola::tree {
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Room in memory that host and device share; what it held is lost.
 template <class V>
@@ -154,7 +150,7 @@ double sum_of_equal_cuda(double mass, std::int64_t n) {
 
 template <class Real>
 TreeDomains<Real>::TreeDomains(const Device& device, std::shared_ptr<Communicator> ranks)
-    : device_(device), ranks_(ranks), own_(device, ranks), workers_(device, ranks->rank()) {}
+    : device_(device), ranks_(ranks), own_(device, ranks), workers_(device, ranks->rank()), bounds_(device, ranks) {}
 
 template <class Real>
 template <class Self>
@@ -182,36 +178,9 @@ std::int64_t TreeDomains<Real>::device_bytes(std::int64_t n) const {
 }
 
 template <class Real>
-typename TreeDomains<Real>::Least TreeDomains<Real>::find_bounds(const Points<Real>& kept) {
-  Arena(device_).room(mass_limbs_, ExactSum::limbs);
-  mass_limbs_.zero();
-  constexpr std::size_t values = std::size_t{bound_blocks} * bound_values;
-  double* const parts = shared_room(device_, bounds_, values);
-  bounds_kernel<<<bound_blocks, bound_threads, 0, cuda::handle(device_.stream())>>>(kept, parts, mass_limbs_.data());
-  cuda::check(cudaGetLastError(), "tree bounds");
-  device_.synchronize();
-  Least least;
-  least.fill(infinity);
-  std::int64_t finite = 1;
-  for (std::size_t b = 0; b < values; b += bound_values) {
-    const double* const part = parts + b;
-    for (std::size_t a = 0; a < 3; ++a) {
-      if (!(part[a] > -infinity) || !(part[3 + a] < infinity)) finite = 0;
-      least[a] = std::min(least[a], part[a]), least[4 + a] = std::min(least[4 + a], -part[3 + a]);
-    }
-    if (!std::isfinite(part[6])) finite = 0;
-    least[3] = std::min(least[3], part[7]), least[7] = std::min(least[7], -part[8]);
-  }
-  ranks_->all_reduce(&finite, 1, Reduction::minimum);
-  if (!finite) throw Error(ErrorKind::numerics, "tree: a position is not a finite number");
-  ranks_->all_reduce(least.data(), least.size(), Reduction::minimum);
-  return least;
-}
-
-template <class Real>
 TopTree TreeDomains<Real>::cut(const Points<Real>& kept, const TreeSoftening& softening, std::int64_t total) {
   device_.make_current();
-  const Least least = find_bounds(kept);
+  const auto least = bounds_.find(kept);
   double mass = 0;
   equal_mass_.reset();
   if (least[3] == -least[7]) {
@@ -219,11 +188,11 @@ TopTree TreeDomains<Real>::cut(const Points<Real>& kept, const TreeSoftening& so
     mass = sum_of_equal_cuda(least[3], total);
   } else {
     std::int64_t limbs[ExactSum::limbs];
-    device_.memory().to_host(limbs, mass_limbs_.data(), sizeof limbs);
+    bounds_.own_mass(limbs);
     ranks_->all_reduce(limbs, ExactSum::limbs, Reduction::sum);
     mass = ExactSum::value(limbs);
   }
-  frame_ = frame_within({least[0], least[1], least[2]}, {-least[4], -least[5], -least[6]}, mass, {});
+  frame_ = SpreadBounds<Real>::frame(least, mass);
   TopTree top;
   find_owners(kept, softening, total, top);
   plan(kept.count);

@@ -14,6 +14,7 @@
 #include "domain/device_workers.hpp"
 #include "tree/octree_cpu.hpp"
 #include "tree/saved_tree.hpp"
+#include "tree/spread_bounds_cuda.cuh"
 #include "tree/top_tree.hpp"
 
 namespace pergola::tree {
@@ -83,10 +84,6 @@ class TreeDomains {
   void plan(std::int64_t kept);
 
  private:
-  /// The least and the largest of x, y, z and mass (these as the least of what they are below 0), of all ranks. Leaves
-  /// the exact sum of this rank's masses in mass_limbs_.
-  using Least = std::array<double, 8>;
-  Least find_bounds(const Points<Real>& kept);
   template <class Self>
   static void room_for_kept(Self& self, Arena& arena, std::int64_t n);
   template <class Self>
@@ -104,8 +101,7 @@ class TreeDomains {
   Buffer<std::uint32_t> own_weight_, weight_;  // by own and by kept particle
   Buffer<std::byte> work_;
   KeyQuestions questions_;
-  SharedBuffer<double> bounds_;
-  Buffer<unsigned long long> mass_limbs_;
+  SpreadBounds<Real> bounds_;
   Buffer<std::uint64_t> cuts_;
   Buffer<Real> x_, y_, z_, mass_;
   Buffer<std::uint8_t> species_;

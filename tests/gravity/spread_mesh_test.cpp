@@ -56,13 +56,13 @@ void find_forces(Solver<Real>& solver, const Device& device, const Matter<Real>&
   for (int k = 0; k < 4; ++k) out[k].to_host(all[k].data() + first);
 }
 
-/// Reference: the solver of one rank.
+/// Reference: the solver of one rank. In an isolated box particles near its faces are off the mesh.
 template <class Real>
 void expect_bits_of_one_rank(const std::string& spec, SolverOptions options, std::int64_t n,
                              const std::vector<int>& numbers) {
   options.solver = "mesh";
   options.precision = sizeof(Real) == sizeof(float) ? Precision::single : Precision::double_;
-  options.mesh.box = {{0, 0, 0}, {1, 1, 1}, Boundary::periodic};
+  options.mesh.box = {{0, 0, 0}, {1, 1, 1}, options.mesh.box.boundary};
   const Matter<Real> matter(n);
   const auto room = [&](std::vector<Real>(&of)[4]) {
     for (auto& one : of) one.assign(static_cast<std::size_t>(n), Real(0));
@@ -104,6 +104,38 @@ TEST_P(SpreadMeshForces, HaveTheBitsOfOneRankWithSpectralGradients) {
   const auto pcs = mesh_of({32, 32, 32}, Assignment::pcs, Gradient::spectral);
   expect_bits_of_one_rank<float>(GetParam(), pcs, 20000, {1, 2, 4, 7});
   expect_bits_of_one_rank<double>(GetParam(), pcs, 5000, {3, 40});
+}
+
+// The first and the last planes of the padding are read by a four-point gradient next to the particles' cells.
+TEST_P(SpreadMeshForces, HaveTheBitsOfOneRankInAnIsolatedBox) {
+  const auto isolated = [](std::array<int, 3> cells, Assignment assignment, Gradient gradient) {
+    auto options = mesh_of(cells, assignment, gradient);
+    options.mesh.box.boundary = Boundary::isolated;
+    return options;
+  };
+  const auto cic = isolated({16, 12, 20}, Assignment::cic, Gradient::two_point);
+  expect_bits_of_one_rank<float>(GetParam(), cic, 5000, {1, 2, 3, 4, 7});
+  expect_bits_of_one_rank<double>(GetParam(), cic, 2000, {3, 64});
+  expect_bits_of_one_rank<float>(GetParam(), isolated({8, 14, 16}, Assignment::tsc, Gradient::four_point), 5000,
+                                 {1, 3, 16});
+}
+
+// Levels that all share, that some share and that each rank has, with as many cells along all axes and not.
+TEST_P(SpreadMeshForces, HaveTheBitsOfOneRankWithMultigrid) {
+  for (const Boundary boundary : {Boundary::periodic, Boundary::isolated}) {
+    const auto multigrid = [&](std::array<int, 3> cells, Gradient gradient) {
+      auto options = mesh_of(cells, Assignment::tsc, gradient);
+      options.mesh.box.boundary = boundary, options.mesh.poisson = Poisson::multigrid;
+      return options;
+    };
+    expect_bits_of_one_rank<float>(GetParam(), multigrid({32, 32, 32}, Gradient::two_point), 5000, {1, 2, 3, 4, 7});
+    expect_bits_of_one_rank<double>(GetParam(), multigrid({20, 24, 96}, Gradient::four_point), 3000, {4, 12, 64});
+    auto direct = multigrid({8, 10, 12}, Gradient::four_point);  // one level
+    expect_bits_of_one_rank<float>(GetParam(), direct, 500, {3});
+    auto paper = multigrid({64, 16, 16}, Gradient::two_point);
+    paper.mesh.recipe = MultigridRecipe::paper;
+    expect_bits_of_one_rank<float>(GetParam(), paper, 500, {5});
+  }
 }
 
 TEST_P(SpreadMeshForces, HaveTheBitsOfOneRankForEveryRouteOfTheDensity) {

@@ -20,17 +20,27 @@ std::shared_ptr<Communicator> shared(Communicator& communicator) {
 }
 
 /// The planes around a slab as a rank sees them: each holds its own number.
-void expect_planes_around(int ranks, int planes, int below, int above) {
+void expect_planes_around(int ranks, int planes, int below, int above, BeyondPlanes beyond = BeyondPlanes::wrap) {
+  constexpr std::int64_t nowhere = -100;
   run_on_thread_ranks(ranks, [&](Communicator& communicator) {
     const SlabPlanes slab(communicator, planes);
-    PlanesAround around(communicator, slab, below, above);
-    std::vector<std::int64_t> values(static_cast<std::size_t>(below + slab.count() + above), -1);
+    PlanesAround around(communicator, slab, below, above, beyond);
+    std::vector<std::int64_t> values(static_cast<std::size_t>(below + slab.count() + above), nowhere);
     std::int64_t* const first = values.data() + below;
     for (int k = 0; k < slab.count(); ++k) first[k] = slab.first() + k;
+    const auto expected = [&](int plane) -> std::int64_t {
+      if (beyond == BeyondPlanes::wrap) return (plane + planes) % planes;
+      const int next = beyond == BeyondPlanes::one ? 1 : 0;
+      return plane < -next || plane >= planes + next ? nowhere : plane;
+    };
+    if (beyond == BeyondPlanes::one && slab.count() > 0) {
+      if (slab.first() == 0) first[-1] = -1;
+      if (slab.first() + slab.count() == planes) first[slab.count()] = planes;
+    }
     around.fetch(communicator, Device::open("cpu", 1), reinterpret_cast<std::byte*>(first), sizeof *first);
     if (slab.count() == 0) return;
     for (int k = -below; k < slab.count() + above; ++k)
-      EXPECT_EQ(first[k], (slab.first() + k + planes) % planes) << ranks << " ranks, plane " << k;
+      EXPECT_EQ(first[k], expected(slab.first() + k)) << ranks << " ranks, plane " << k;
   });
 }
 
@@ -40,6 +50,11 @@ TEST(Slabs, PlanesAroundComeFromWhoeverHasThem) {
   expect_planes_around(3, 10, 1, 2);
   expect_planes_around(7, 8, 2, 4);
   expect_planes_around(64, 8, 2, 4);
+  for (const auto beyond : {BeyondPlanes::none, BeyondPlanes::one}) {
+    expect_planes_around(1, 8, 2, 5, beyond);
+    expect_planes_around(3, 10, 2, 3, beyond);
+    expect_planes_around(20, 8, 2, 4, beyond);
+  }
 }
 
 TEST(Slabs, PlanesBeyondGoToWhoeverHasThem) {
@@ -138,13 +153,6 @@ TEST(Slabs, RowsAreSharedOutInWholeBatches) {
   const Grid grid{2, {8, 8, 1}, {{0, 0, 0}, {1, 1, 1}, Boundary::periodic}};
   PoissonFftOptions options;
   options.ranks = serial_communicator(), options.slab_unit = 8;
-  EXPECT_THROW(make_poisson_fft<float>(Device::open("cpu", 1), grid, options), Error);
-}
-
-TEST(Slabs, AnIsolatedBoxIsNoneOfThem) {
-  Grid grid = cubic_grid(8, Boundary::isolated);
-  PoissonFftOptions options;
-  options.ranks = serial_communicator();
   EXPECT_THROW(make_poisson_fft<float>(Device::open("cpu", 1), grid, options), Error);
 }
 

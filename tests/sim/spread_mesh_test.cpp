@@ -5,7 +5,7 @@
 namespace pergola {
 namespace {
 
-/// A periodic mesh with an FFT, whose ranks keep their own particles and planes: on CPUs, and as ranks that share a
+/// A mesh with an FFT, whose ranks keep their own particles and planes: on CPUs, and as ranks that share a
 /// GPU.
 class SpreadMesh : public DeviceTest {
  protected:
@@ -62,11 +62,9 @@ TEST_P(SpreadMesh, HasTheBitsOfOneRankWithMoreCells) {
 
 // 1.3 times a fourth of what one rank needs, planes that a plan of transforms takes at once, and on GPUs the rooms of
 // messages, 32 MiB each way.
-TEST_P(SpreadMesh, MemoryOfARankIsItsShare) {
-  const RunConfig config = spread_config(here({"gravity.mesh.cells=256"}));
-  const std::int64_t n = std::int64_t{1} << 24, constant = std::int64_t{GetParam() == "cuda" ? 48 + 64 : 48} << 20;
+void expect_shares_of_memory(const RunConfig& config, const Device& device, std::int64_t n, std::int64_t constant) {
   const auto bytes = [&](std::shared_ptr<Communicator> ranks, std::int64_t count) {
-    return make_integrator(config.time_options(), config.solver_options(), {device(1), std::move(ranks), nullptr})
+    return make_integrator(config.time_options(), config.solver_options(), {device, std::move(ranks), nullptr})
         ->device_bytes(count);
   };
   const std::int64_t alone = bytes(serial_communicator(), n);
@@ -77,6 +75,25 @@ TEST_P(SpreadMesh, MemoryOfARankIsItsShare) {
   });
 }
 
+TEST_P(SpreadMesh, MemoryOfARankIsItsShare) {
+  const std::int64_t constant = std::int64_t{GetParam() == "cuda" ? 48 + 64 : 48} << 20;
+  expect_shares_of_memory(spread_config(here({"gravity.mesh.cells=256"})), device(1), std::int64_t{1} << 24, constant);
+}
+
+TEST_P(SpreadMesh, MemoryOfARankIsItsShareInAnIsolatedBox) {
+  const std::int64_t constant = std::int64_t{GetParam() == "cuda" ? 48 + 64 : 48} << 20;
+  expect_shares_of_memory(spread_config(here({"gravity.mesh.cells=128", "gravity.mesh.boundary=isolated"})), device(1),
+                          std::int64_t{1} << 21, constant);
+}
+
+TEST(SpreadMeshOnCpus, MemoryOfARankIsItsShareWithMultigrid) {
+  const Device device = Device::open("cpu", 1);
+  const std::int64_t n = std::int64_t{1} << 21, constant = std::int64_t{24} << 20;
+  const std::string cells = "gravity.mesh.cells=128", multigrid = "gravity.mesh.poisson=multigrid";
+  expect_shares_of_memory(spread_config({cells, multigrid}), device, n, constant);
+  expect_shares_of_memory(spread_config({cells, multigrid, "gravity.mesh.boundary=isolated"}), device, n, constant);
+}
+
 TEST_P(SpreadMesh, EachRankKeepsItsShareOnly) { expect_shares(here({})); }
 
 TEST_P(SpreadMesh, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) { expect_going_on_with_the_same_bits(here({})); }
@@ -84,6 +101,17 @@ TEST_P(SpreadMesh, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) { expect_going_o
 // All particles are sources in every step, and some of them ask.
 TEST_P(SpreadMesh, HasTheBitsOfOneRankWithBlockSteps) {
   expect_bits_in_blocks(here(in_blocks({"gravity.mesh.cells=32"})), 1);
+}
+
+TEST_P(SpreadMesh, HasTheBitsOfOneRankWithBlockStepsInAnIsolatedBox) {
+  expect_bits_in_blocks(
+      here(in_blocks({"gravity.mesh.boundary=isolated", "gravity.mesh.box=2", "gravity.mesh.box_corner=-0.5"})), 1);
+}
+
+TEST_P(SpreadMesh, HasTheBitsOfOneRankInAnIsolatedBoxThatParticlesLeave) {
+  expect_bits_of_one_rank(here({"gravity.mesh.boundary=isolated", "gravity.mesh.box=1.0", "run.precision=double",
+                                "gravity.mesh.gradient=four-point"}),
+                          crossing_particles(100, -0.5), {3});
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, SpreadMesh, OnEachDevice(), device_test_name);

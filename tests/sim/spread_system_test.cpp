@@ -46,8 +46,12 @@ TEST_P(SpreadTreeRuns, HaveTheBitsOfOneRank) {
   if (!on_gpu) expect_bits_of_one_rank(tree, crossing_particles(5, 0), {7});
 }
 
-TEST(SpreadSystem, HasTheBitsOfOneRankWithTreePmInOpenSpace) {
-  expect_bits_of_one_rank(open_treepm, crossing_particles(200, 0), {3});
+TEST_P(SpreadTreeRuns, HaveTheBitsOfOneRankWithTreePmInOpenSpace) {
+  expect_bits_of_one_rank(here(open_treepm), crossing_particles(200, 0), {3});
+}
+
+TEST_P(SpreadTreeRuns, GoOnWithTheSameBitsWithTreePmInOpenSpace) {
+  expect_going_on_with_the_same_bits(here(open_treepm));
 }
 
 // Levels of many steps, and cells of the tree that are kept where few end.
@@ -56,11 +60,8 @@ TEST_P(SpreadTreeRuns, HaveTheBitsOfOneRankWithBlockSteps) {
   if (GetParam() == "cpu") expect_bits_of_one_rank(in_blocks(tree), crossing_particles(5, 0), {7});
 }
 
-TEST(SpreadSystem, HasTheBitsOfOneRankWithBlockSteps) { expect_bits_in_blocks(in_blocks(open_treepm), 2); }
-
-TEST(SpreadSystem, HasTheBitsOfOneRankWithBlockStepsOnAnIsolatedMesh) {
-  expect_bits_in_blocks(
-      in_blocks({"gravity.mesh.boundary=isolated", "gravity.mesh.box=2", "gravity.mesh.box_corner=-0.5"}), 1);
+TEST_P(SpreadTreeRuns, HaveTheBitsOfOneRankWithBlockStepsAndTreePm) {
+  expect_bits_in_blocks(here(in_blocks(open_treepm)), 2);
 }
 
 // Those of many are half the sum of mass times the potential of a finer tree, which ranks find together.

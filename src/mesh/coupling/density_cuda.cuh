@@ -28,8 +28,7 @@ struct DensityTask {
   Field<Real> density;
   bool paired = false;  // two values at a time are aligned
   DepositCounts* counts = nullptr;
-  Vec3<double>* moments = nullptr;  // one per block, in quanta times cells; null where nobody asks
-  int first_row = 0, end_row = 0;   // of the density
+  int first_row = 0, end_row = 0;  // of the density
 };
 
 /// Two neighbouring sums of a row; zero where there is no cell.
@@ -62,12 +61,11 @@ __device__ __forceinline__ void store_pair(const DensityTask<Real>& task, Real* 
 }
 
 /// A warp turns whole rows into densities, a lane two values at a time. Padding is set to zero.
-template <bool with_moments, class Real>
+template <class Real>
 __global__ void __launch_bounds__(density_threads) sums_to_density(const __grid_constant__ DensityTask<Real> task) {
   const int lane = static_cast<int>(threadIdx.x % 32), pitch = static_cast<int>(task.density.pitch);
   const int warps = static_cast<int>(gridDim.x) * (density_threads / 32);
   std::int64_t quanta = 0;
-  Vec3<double> moment{0, 0, 0};
   for (int row = task.first_row + static_cast<int>(blockIdx.x * (density_threads / 32) + threadIdx.x / 32);
        row < task.end_row; row += warps) {
     const int iz = row / task.density.ny, iy = row - iz * task.density.ny;
@@ -77,38 +75,55 @@ __global__ void __launch_bounds__(density_threads) sums_to_density(const __grid_
       continue;
     }
     const std::int64_t* const from = task.sums + (std::int64_t{iz} * task.cells[1] + iy) * task.cells[0];
-    std::int64_t of_row = 0;
 #pragma unroll 4
     for (int ix = 2 * lane; ix < pitch; ix += 64) {
       const SumPair sum(task, from, ix);
       store_pair(task, to, ix, physics::density<Real>(sum.first, task.factor),
                  physics::density<Real>(sum.second, task.factor));
-      of_row += sum.first + sum.second;
-      if constexpr (with_moments)
-        moment.x += static_cast<double>(sum.first) * ix + static_cast<double>(sum.second) * (ix + 1);
-    }
-    quanta += of_row;
-    if constexpr (with_moments) {
-      moment.y += static_cast<double>(of_row) * iy;
-      moment.z += static_cast<double>(of_row) * iz;
+      quanta += sum.first + sum.second;
     }
   }
   quanta = sum_over_block(quanta);
-  if constexpr (with_moments) moment = {sum_over_block(moment.x), sum_over_block(moment.y), sum_over_block(moment.z)};
-  if (threadIdx.x != 0) return;
-  atomicAdd(reinterpret_cast<unsigned long long*>(&task.counts->quanta), static_cast<unsigned long long>(quanta));
-  if constexpr (with_moments) task.moments[blockIdx.x] = moment;
+  if (threadIdx.x == 0)
+    atomicAdd(reinterpret_cast<unsigned long long*>(&task.counts->quanta), static_cast<unsigned long long>(quanta));
 }
 
-/// The moments of the blocks into mass and centre of mass. One block.
+/// Quanta of a layer, and their first moments along x and y in cells.
+struct LayerMoments {
+  std::int64_t quanta;
+  double x, y;
+};
+
+/// A block finds those of a layer, in an order that depends on nothing but its cells.
 static __global__ void __launch_bounds__(density_threads)
-    sum_moments(const Vec3<double>* moments, int count, const DepositCounts* counts, double quantum,
-                Vec3<double> corner, Vec3<double> spacing, Monopole* monopole) {
+    find_layer_moments(const std::int64_t* sums, int nx, int ny, LayerMoments* moments) {
+  const std::int64_t* const layer = sums + std::int64_t{blockIdx.x} * nx * ny;
+  std::int64_t quanta = 0;
+  double x = 0, y = 0;
+  for (int cell = static_cast<int>(threadIdx.x); cell < nx * ny; cell += density_threads) {
+    const std::int64_t sum = layer[cell];
+    const int iy = cell / nx;
+    quanta += sum;
+    x += static_cast<double>(sum) * (cell - iy * nx), y += static_cast<double>(sum) * iy;
+  }
+  quanta = sum_over_block(quanta), x = sum_over_block(x), y = sum_over_block(y);
+  if (threadIdx.x == 0) moments[blockIdx.x] = {quanta, x, y};
+}
+
+/// The moments of all layers into mass and centre of mass. One block.
+static __global__ void __launch_bounds__(density_threads)
+    sum_moments(const LayerMoments* moments, int layers, double quantum, Vec3<double> corner, Vec3<double> spacing,
+                Monopole* monopole) {
+  std::int64_t sum = 0;
   Vec3<double> m{0, 0, 0};
-  for (int k = static_cast<int>(threadIdx.x); k < count; k += density_threads) m = m + moments[k];
+  for (int k = static_cast<int>(threadIdx.x); k < layers; k += density_threads) {
+    sum += moments[k].quanta;
+    m = m + Vec3<double>{moments[k].x, moments[k].y, static_cast<double>(moments[k].quanta) * k};
+  }
+  sum = sum_over_block(sum);
   m = {sum_over_block(m.x), sum_over_block(m.y), sum_over_block(m.z)};
   if (threadIdx.x != 0) return;
-  const auto quanta = static_cast<double>(counts->quanta);
+  const auto quanta = static_cast<double>(sum);
   const double per_quantum = quanta == 0 ? 0 : 1 / quanta;
   *monopole = {quanta * quantum, corner.x + (m.x * per_quantum + 0.5) * spacing.x,
                corner.y + (m.y * per_quantum + 0.5) * spacing.y, corner.z + (m.z * per_quantum + 0.5) * spacing.z};

@@ -29,6 +29,10 @@ struct SlabFrame : CellFrame<Real> {
 
   SlabFrame() = default;
   explicit SlabFrame(const CellFrame<Real>& frame) : CellFrame<Real>(frame) {}
+  PERGOLA_HD bool holds(int axis, Real place) const {
+    if (axis < 2 || grid_layers == 0) return CellFrame<Real>::holds(axis, place);
+    return this->periodic || (place >= Real(isolated_margin) && place < Real(grid_layers - isolated_margin));
+  }
   /// The layer that a cloud begins in, as this counts them.
   PERGOLA_HD int layer_of(int cell) const {
     if (grid_layers == 0) return cell;
@@ -63,8 +67,8 @@ struct Cloud {
 
 /// Finds the place of a particle; false when the mesh does not take it. Most particles of a periodic box are in it,
 /// which one test finds out.
-template <int dimensions, class Real>
-__device__ __forceinline__ bool find_place(const CellFrame<Real>& frame, const Real (&position)[3], Real (&place)[3]) {
+template <int dimensions, class Frame, class Real>
+__device__ __forceinline__ bool find_place(const Frame& frame, const Real (&position)[3], Real (&place)[3]) {
   bool simple = true, inside = true;
 #pragma unroll
   for (int a = 0; a < dimensions; ++a)

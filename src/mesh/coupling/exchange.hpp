@@ -35,14 +35,12 @@ struct ExchangeOptions {
   Assignment assignment = Assignment::cic;
   Gradient gradient = Gradient::two_point;
   DensityRoute route = DensityRoute::automatic;
-  /// Each of these ranks gives its own particles to the same mesh, and all have the density of all: whole numbers are
-  /// added, so that it does not depend on who has which. deposit() is then a call of all ranks. Null: one rank. On a
-  /// GPU with slabs only.
+  /// Of a mesh in three dimensions each of these ranks has its planes only, a slab (mesh/slab_planes.hpp), and so has
+  /// the density: particles go to the rank of the plane in which their cloud begins, and forces come back. deposit(),
+  /// gather() and gather_component() are then calls of all ranks, for all particles of the deposit. Null: one rank.
   std::shared_ptr<Communicator> ranks{};
-  /// Of a periodic mesh in three dimensions each of these ranks has its planes only (mesh/slab_planes.hpp), and so has
-  /// the density: particles go to the rank of the plane in which their cloud begins, and forces come back. Then
-  /// gather() and gather_component() are calls of all ranks too, for all particles of the deposit.
-  bool slabs = false;
+  int slab_unit = 1;  // planes are shared out so many at a time
+  bool slabs() const { return ranks != nullptr; }
 };
 
 /// The traffic between particles and one mesh, on one device. Nothing here waits for a GPU except the host route and
@@ -125,11 +123,11 @@ std::unique_ptr<MeshExchange<Real>> make_mesh_exchange(const Device& device, con
                                                        const ExchangeOptions& options) {
   if constexpr (cuda_built) {
     if (device.is_cuda())
-      return options.slabs ? make_mesh_exchange_slabs_cuda<Real>(device, grid, options)
-                           : make_mesh_exchange_cuda<Real>(device, grid, options);
+      return options.slabs() ? make_mesh_exchange_slabs_cuda<Real>(device, grid, options)
+                             : make_mesh_exchange_cuda<Real>(device, grid, options);
   }
-  return options.slabs ? make_mesh_exchange_slabs<Real>(device, grid, options)
-                       : make_mesh_exchange_cpu<Real>(device, grid, options);
+  return options.slabs() ? make_mesh_exchange_slabs<Real>(device, grid, options)
+                         : make_mesh_exchange_cpu<Real>(device, grid, options);
 }
 
 }  // namespace pergola

@@ -30,9 +30,6 @@ struct LayerSums {
   double x = 0, y = 0;
 };
 
-/// Sums that ranks add up at once.
-constexpr std::int64_t most_shared_sums = std::int64_t{1} << 21;
-
 /// Enough slabs for all threads; nothing else depends on it, for the sums are whole numbers.
 int choose_slab_layers(int layers, int threads) {
   return threads == 1 ? 16 : std::clamp(layers / (4 * threads), 4, 16);
@@ -56,11 +53,14 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     const int reached = slab_layers_ + SlabLists<Real>::spare_layers;
     block_cells_ = ((walk_.slab ? std::min(reached, walk_.layers) : reached) + walk_.ghosts) * walk_.layer_cells;
     layer_sums_.resize(static_cast<std::size_t>(walk_.layers));
-    if (options_.slabs) {
-      const SlabPlanes slab(*options_.ranks, grid.cells[2]);
-      sums_above_ = PlanesAround(*options_.ranks, slab, 0, walk_.ghosts);
+    if (options_.slabs()) {
+      const SlabPlanes slab = slab_of(grid, options);
+      const bool wraps = grid.periodic();
+      sums_above_ =
+          PlanesAround(*options_.ranks, slab, 0, walk_.ghosts, wraps ? BeyondPlanes::wrap : BeyondPlanes::none);
       const int reach = options_.gradient == Gradient::spectral ? 0 : options_.gradient == Gradient::two_point ? 1 : 2;
-      around_ = PlanesAround(*options_.ranks, slab, reach, walk_.ghosts + reach);
+      around_ = PlanesAround(*options_.ranks, slab, reach, walk_.ghosts + reach,
+                             wraps ? BeyondPlanes::wrap : BeyondPlanes::one);
     }
   }
 
@@ -71,12 +71,12 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
   }
   std::int64_t own_bytes(std::int64_t particles) const override {
     std::int64_t bytes = SlabLists<Real>::bytes(particles);
-    if (options_.slabs) {
-      const auto field_plane = static_cast<std::size_t>(walk_.rows) * static_cast<std::size_t>(walk_.nx) * sizeof(Real);
+    if (options_.slabs()) {
+      const std::size_t padded = grid_.periodic() ? 1 : 4;  // as of an FFT
+      const auto field_plane =
+          padded * static_cast<std::size_t>(walk_.rows) * static_cast<std::size_t>(walk_.nx) * sizeof(Real);
       bytes += std::int64_t{walk_.ghosts} * static_cast<std::int64_t>(sums_plane_bytes());
       bytes += sums_above_.bytes(sums_plane_bytes()) + around_.bytes(field_plane);
-    } else if (options_.ranks) {
-      bytes += shared_layers() * static_cast<std::int64_t>(sums_plane_bytes());
     }
     return bytes;
   }
@@ -100,10 +100,8 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     clock.begin("density");
     const double factor = quantum / grid_.cell_volume();
     outside_ = lists_.outside();
-    if (options_.slabs)
+    if (options_.slabs())
       write_slab_layers(factor, density);
-    else if (options_.ranks)
-      write_shared_layers(factor, density);
     else
       parallel_for(threads_, walk_.layers,
                    [&](std::int64_t layer) { write_layer(static_cast<int>(layer), factor, density); });
@@ -114,7 +112,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
 
   std::int64_t deposited_quanta() override {
     std::int64_t quanta = deposited_;
-    if (options_.slabs) options_.ranks->all_reduce(&quanta, 1, Reduction::sum);
+    if (options_.slabs()) options_.ranks->all_reduce(&quanta, 1, Reduction::sum);
     return quanta;
   }
   std::int64_t outside() override { return outside_; }
@@ -122,7 +120,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
   int planes_below() const override { return around_.below(); }
   int planes_above() const override { return around_.above(); }
   void fetch_planes_around(const Field<Real>& field) override {
-    if (!options_.slabs) return;
+    if (!options_.slabs()) return;
     const auto plane = static_cast<std::size_t>(field.pitch * field.ny) * sizeof(Real);
     around_.fetch(*options_.ranks, device_, reinterpret_cast<std::byte*>(field.data), plane);
   }
@@ -139,7 +137,12 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
               const void* scratch) override {
     const auto* const cells = static_cast<const CellForce<Real>*>(scratch);
     const bool all = !index && count == listed_.count && particles.x == listed_.x && outside_ == 0;
-    if (options_.slabs || (all && lists_in_runs(grid_, options_)))
+    // Before accelerations take the memory of places.
+    if (options_.slabs() && lists_.outside() > 0)
+      parallel_chunks(threads_, count, chunk, [&](std::int64_t begin, std::int64_t end) {
+        pull_from_outside(particles, nullptr, begin, end, gravitational_constant, forces);
+      });
+    if (options_.slabs() || (all && lists_in_runs(grid_, options_)))
       return gather_listed(particles, potential, forces, cells);
     parallel_chunks(threads_, count, chunk, [&](std::int64_t begin, std::int64_t end) {
       bool any_off = false;
@@ -163,13 +166,16 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
  private:
   /// A spectral force is that of TreePM, whose particles come in any order.
   static bool lists_in_runs(const Grid& grid, const ExchangeOptions& options) {
-    return options.slabs || (grid.dimensions == 3 && options.gradient == Gradient::spectral);
+    return options.slabs() || (grid.dimensions == 3 && options.gradient == Gradient::spectral);
   }
   static Walk<Real> make_walk(const Grid& grid, const ExchangeOptions& options) {
     const Walk<Real> whole(grid, options.assignment);
-    if (!options.slabs) return whole;
-    const SlabPlanes slab(*options.ranks, grid.cells[2]);
+    if (!options.slabs()) return whole;
+    const SlabPlanes slab = slab_of(grid, options);
     return whole.of_slab(slab.first(), slab.count());
+  }
+  static SlabPlanes slab_of(const Grid& grid, const ExchangeOptions& options) {
+    return {*options.ranks, grid.cells[2], options.slab_unit};
   }
   std::size_t sums_plane_bytes() const {
     return static_cast<std::size_t>(walk_.rows * walk_.row_cells) * sizeof(std::int64_t);
@@ -231,47 +237,22 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     });
   }
 
-  /// Layers whose sums the ranks add up at once.
-  std::int64_t shared_layers() const {
-    return std::clamp<std::int64_t>(most_shared_sums / (walk_.rows * walk_.row_cells), 1, walk_.layers);
-  }
-
-  /// The same with the sums of all ranks.
-  void write_shared_layers(double factor, const Field<Real>& density) {
-    options_.ranks->all_reduce(&outside_, 1, Reduction::sum);
-    const std::int64_t layer_sums = walk_.rows * walk_.row_cells, at_once = shared_layers();
-    shared_.resize(static_cast<std::size_t>(at_once * layer_sums));
-    for (std::int64_t begin = 0; begin < walk_.layers; begin += at_once) {
-      const std::int64_t count = std::min(at_once, walk_.layers - begin);
-      parallel_for(threads_, count, [&](std::int64_t k) {
-        const auto from = blocks_with(static_cast<int>(begin + k));
-        std::vector<const std::int64_t*> rows;
-        for (int row = 0; row < walk_.rows; ++row)
-          add_row(from, row, rows, shared_.data() + k * layer_sums + row * walk_.row_cells);
-      });
-      options_.ranks->all_reduce(shared_.data(), static_cast<std::size_t>(count * layer_sums), Reduction::sum);
-      parallel_for(threads_, count, [&](std::int64_t k) {
-        finish_layer(static_cast<int>(begin + k), factor, density,
-                     [&](int row) { return shared_.data() + k * layer_sums + row * walk_.row_cells; });
-      });
-    }
-  }
-
   /// The same for a slab: sums beyond its last layer go to the ranks that have these planes.
   void write_slab_layers(double factor, const Field<Real>& density) {
+    if (!grid_.periodic()) options_.ranks->all_reduce(&outside_, 1, Reduction::sum);
     const std::int64_t plane = walk_.rows * walk_.row_cells, beyond = walk_.layers > 0 ? walk_.ghosts : 0;
-    shared_.resize(static_cast<std::size_t>(beyond * plane));
+    beyond_.resize(static_cast<std::size_t>(beyond * plane));
     parallel_for(threads_, beyond, [&](std::int64_t g) {
       const auto from = blocks_with(walk_.layers + static_cast<int>(g));
       std::vector<const std::int64_t*> rows;
       for (int row = 0; row < walk_.rows; ++row) {
-        std::int64_t* const total = shared_.data() + g * plane + row * walk_.row_cells;
+        std::int64_t* const total = beyond_.data() + g * plane + row * walk_.row_cells;
         add_row(from, row, rows, total);
         std::fill_n(total + walk_.nx, walk_.ghosts, 0);  // they are in the first cells
       }
     });
     const auto* const arrived = reinterpret_cast<const std::int64_t*>(
-        sums_above_.give(*options_.ranks, reinterpret_cast<const std::byte*>(shared_.data()), sums_plane_bytes()));
+        sums_above_.give(*options_.ranks, reinterpret_cast<const std::byte*>(beyond_.data()), sums_plane_bytes()));
     parallel_for(threads_, walk_.layers, [&](std::int64_t layer) {
       const auto from = blocks_with(static_cast<int>(layer));
       std::vector<const std::int64_t*> rows;
@@ -295,19 +276,34 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
                  [&](std::int64_t k) { std::fill_n(density.data + (walk_.layers + k) * layer, layer, Real(0)); });
   }
 
+  /// Those of all ranks where each has some.
+  std::vector<LayerSums> sums_of_all_layers() const {
+    if (!options_.slabs() || grid_.periodic()) return layer_sums_;
+    const SlabPlanes slab = slab_of(grid_, options_);
+    std::vector<LayerSums> all(static_cast<std::size_t>(slab.planes()));
+    std::copy(layer_sums_.begin(), layer_sums_.end(), all.begin() + slab.first());
+    std::vector<std::size_t> bytes;
+    for (int rank = 0; rank < options_.ranks->size(); ++rank)
+      bytes.push_back(static_cast<std::size_t>(slab.count(rank)) * sizeof(LayerSums));
+    options_.ranks->all_gather_in_place(all.data(), bytes);
+    return all;
+  }
+
   void find_monopole(double quantum) {
     deposited_ = 0;
-    double x = 0, y = 0, z = 0;
-    for (std::size_t layer = 0; layer < layer_sums_.size(); ++layer) {
-      const LayerSums& sums = layer_sums_[layer];
-      deposited_ += sums.quanta;
+    for (const LayerSums& sums : layer_sums_) deposited_ += sums.quanta;
+    std::int64_t all = 0;
+    double x = 0, y = 0, z = 0, layer = 0;
+    for (const LayerSums& sums : sums_of_all_layers()) {
+      all += sums.quanta;
       x += sums.x, y += sums.y;
-      z += static_cast<double>(sums.quanta) * (static_cast<double>(layer) + 0.5);
+      z += static_cast<double>(sums.quanta) * (layer + 0.5);
+      layer += 1;
     }
-    mass_ = static_cast<double>(deposited_) * quantum;
-    if (deposited_ == 0) return;
+    mass_ = static_cast<double>(all) * quantum;
+    if (all == 0) return;
     const auto h = grid_.spacing();
-    const double quanta = static_cast<double>(deposited_);
+    const double quanta = static_cast<double>(all);
     centre_ = grid_.box.corner;
     centre_.x += x / quanta * h[0];
     centre_.y += (grid_.dimensions == 3 ? y : z) / quanta * h[1];
@@ -373,7 +369,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
   std::vector<SlabPart> parts_;
   std::vector<SumBlock> blocks_;  // of the parts
   std::vector<LayerSums> layer_sums_;
-  std::vector<std::int64_t> shared_;  // sums of some layers, of all ranks or for others
+  std::vector<std::int64_t> beyond_;  // sums of some layers, for other ranks
   PlanesAround sums_above_, around_;  // of a slab: that sums go to, and that forces are made of
   MeshParticles<Real> listed_;        // of the last deposit
   std::int64_t outside_ = 0;

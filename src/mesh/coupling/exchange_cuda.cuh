@@ -70,11 +70,11 @@ class ExchangeCuda final : public MeshExchange<Real> {
         layers_(whole_.cells[2]),
         columns_(grid.dimensions, whole_.cells) {
     device_.make_current();
-    if (options.slabs) take_slab();
+    if (options.slabs()) take_slab();
     counts_ = Buffer<DepositCounts>(device_, 1);
     counts_.zero();
     if (!grid.periodic()) {
-      moments_ = Buffer<Vec3<double>>(device_, most_density_blocks);
+      moments_ = Buffer<LayerMoments>(device_, whole_.cells[2]);
       monopole_ = Buffer<Monopole>(device_, 1);
       monopole_.zero();
     }
@@ -101,7 +101,9 @@ class ExchangeCuda final : public MeshExchange<Real> {
                            1 / quantum,     static_cast<Real>(most_small * quantum),
                            particles.order, static_cast<unsigned long long*>(scratch),
                            counts_.data()};
-    if (options_.route == DensityRoute::host) {
+    if (stored_cells() == 0) {
+      // A rank without planes has no particles but some off the mesh.
+    } else if (options_.route == DensityRoute::host) {
       with_shape([&](auto dimensions, auto order) { count_by_host<dimensions(), order()>(task, scratch, clock); });
     } else {
       const bool given = task.order;
@@ -112,22 +114,23 @@ class ExchangeCuda final : public MeshExchange<Real> {
       if (strays_) strays_->fetch(counts_.data(), device_.stream());
     }
     clock.begin("density");
-    if (options_.slabs) give_sums(static_cast<std::int64_t*>(scratch));
+    if (options_.slabs()) give_sums(static_cast<std::int64_t*>(scratch));
+    if (!grid_.periodic()) find_monopole(quantum, static_cast<const std::int64_t*>(scratch), particles.count);
     make_density(quantum, static_cast<const std::int64_t*>(scratch), density);
     clock.end();
   }
 
   std::int64_t deposited_quanta() override {
     std::int64_t quanta = counts_.to_host()[0].quanta;
-    if (options_.slabs) options_.ranks->all_reduce(&quanta, 1, Reduction::sum);
+    if (options_.slabs()) options_.ranks->all_reduce(&quanta, 1, Reduction::sum);
     return quanta;
   }
-  std::int64_t outside() override { return counts_.to_host()[0].outside; }
+  std::int64_t outside() override { return options_.slabs() ? outside_ : counts_.to_host()[0].outside; }
 
   int planes_below() const override { return around_.below(); }
   int planes_above() const override { return around_.above(); }
   void fetch_planes_around(const Field<Real>& field) override {
-    if (!options_.slabs) return;
+    if (!options_.slabs()) return;
     const auto plane = static_cast<std::size_t>(field.pitch * field.ny) * sizeof(Real);
     around_.fetch(*options_.ranks, device_, reinterpret_cast<std::byte*>(field.data), plane);
   }
@@ -205,15 +208,41 @@ class ExchangeCuda final : public MeshExchange<Real> {
   std::int64_t stored_cells() const { return std::int64_t{frame_.cells[0]} * frame_.cells[1] * frame_.cells[2]; }
 
   void take_slab() {
-    const SlabPlanes slab(*options_.ranks, grid_.cells[2]);
+    const SlabPlanes slab = slab_of_rank();
+    const bool wraps = grid_.periodic();
     const int ghosts = static_cast<int>(options_.assignment) - 1;
     const int reach = options_.gradient == Gradient::spectral ? 0 : options_.gradient == Gradient::two_point ? 1 : 2;
     layers_ = slab.count();
     frame_.first_layer = slab.first(), frame_.grid_layers = grid_.cells[2];
     frame_.cells[2] = layers_ > 0 ? layers_ + ghosts : 0;
-    sums_above_ = PlanesAround(*options_.ranks, slab, 0, ghosts);
-    around_ = PlanesAround(*options_.ranks, slab, reach, ghosts + reach);
+    sums_above_ = PlanesAround(*options_.ranks, slab, 0, ghosts, wraps ? BeyondPlanes::wrap : BeyondPlanes::none);
+    around_ =
+        PlanesAround(*options_.ranks, slab, reach, ghosts + reach, wraps ? BeyondPlanes::wrap : BeyondPlanes::one);
     arrived_sums_ = Buffer<std::int64_t>(device_, std::ssize(sums_above_.arriving()) * plane_cells());
+  }
+  SlabPlanes slab_of_rank() const { return {*options_.ranks, grid_.cells[2], options_.slab_unit}; }
+
+  /// All mass on the mesh as a point; ranks tell each other of their layers, and how many particles are off the mesh.
+  void find_monopole(double quantum, const std::int64_t* sums, std::int64_t particles) {
+    const auto stream = handle(device_.stream());
+    if (layers_ > 0)
+      find_layer_moments<<<static_cast<unsigned>(layers_), density_threads, 0, stream>>>(
+          sums, frame_.cells[0], frame_.cells[1], moments_.data() + frame_.first_layer);
+    if (options_.slabs()) {
+      const SlabPlanes slab = slab_of_rank();
+      std::vector<LayerMoments> all = moments_.to_host();
+      std::vector<std::size_t> bytes;
+      for (int rank = 0; rank < options_.ranks->size(); ++rank)
+        bytes.push_back(static_cast<std::size_t>(slab.count(rank)) * sizeof(LayerMoments));
+      options_.ranks->all_gather_in_place(all.data(), bytes);
+      moments_.from_host(all.data());
+      outside_ = layers_ > 0 ? counts_.to_host()[0].outside : particles;
+      options_.ranks->all_reduce(&outside_, 1, Reduction::sum);
+    }
+    const auto h = grid_.spacing();
+    sum_moments<<<1, density_threads, 0, stream>>>(moments_.data(), whole_.cells[2], quantum, grid_.box.corner,
+                                                   Vec3<double>{h[0], h[1], h[2]}, monopole_.data());
+    check(cudaGetLastError(), "monopole");
   }
   std::int64_t plane_cells() const { return std::int64_t{frame_.cells[0]} * frame_.cells[1]; }
 
@@ -337,26 +366,14 @@ class ExchangeCuda final : public MeshExchange<Real> {
                            frame_.cells[0] % 2 == 0 && density.pitch % 2 == 0 &&
                                reinterpret_cast<std::uintptr_t>(density.data) % (2 * sizeof(Real)) == 0 &&
                                reinterpret_cast<std::uintptr_t>(sums) % 16 == 0,
-                           counts_.data(),
-                           moments_.data()};
+                           counts_.data()};
     const std::int64_t rows = std::int64_t{density.ny} * density.nz;
     const auto blocks_of = [](std::int64_t some) {
       return std::min(blocks_for(some, density_threads / 32), unsigned{most_density_blocks});
     };
-    const auto stream = handle(device_.stream());
-    if (grid_.periodic()) {
-      for (std::int64_t first = 0; first < rows; first = task.end_row) {
-        task.first_row = static_cast<int>(first), task.end_row = static_cast<int>(last_row(sums, density, first));
-        sums_to_density<false, Real><<<blocks_of(task.end_row - first), density_threads, 0, stream>>>(task);
-      }
-    } else {
-      task.end_row = static_cast<int>(last_row(sums, density, 0));
-      const unsigned blocks = blocks_of(rows);
-      sums_to_density<true, Real><<<blocks, density_threads, 0, stream>>>(task);
-      const auto h = grid_.spacing();
-      sum_moments<<<1, density_threads, 0, stream>>>(moments_.data(), static_cast<int>(blocks), counts_.data(), quantum,
-                                                     grid_.box.corner, Vec3<double>{h[0], h[1], h[2]},
-                                                     monopole_.data());
+    for (std::int64_t first = 0; first < rows; first = task.end_row) {
+      task.first_row = static_cast<int>(first), task.end_row = static_cast<int>(last_row(sums, density, first));
+      sums_to_density<Real><<<blocks_of(task.end_row - first), density_threads, 0, handle(device_.stream())>>>(task);
     }
     check(cudaGetLastError(), "density");
   }
@@ -369,7 +386,8 @@ class ExchangeCuda final : public MeshExchange<Real> {
   int layers_;             // of the density
   ColumnOrder columns_;
   Buffer<DepositCounts> counts_;
-  Buffer<Vec3<double>> moments_;
+  Buffer<LayerMoments> moments_;  // of an isolated mesh, all layers
+  std::int64_t outside_ = 0;      // of all ranks
   Buffer<Monopole> monopole_;
   std::unique_ptr<CountsOnHost> strays_;
   bool disordered_ = false;

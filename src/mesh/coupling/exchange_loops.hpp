@@ -15,7 +15,7 @@ inline constexpr int group_size = 64;
 /// constant z; in two it is one row, so that layers count y. Arrays of its own repeat `ghosts` = order − 1 cells, rows
 /// and layers beyond the last, so that the cells of a cloud are always at the same distances from its first.
 ///
-/// Of a slab: some layers of a periodic grid, from first_layer on. Layers are counted from that one, and those beyond
+/// Of a slab: some layers of a grid, from first_layer on. Layers are counted from that one, and those beyond
 /// the last are the next ones of the grid, not the slab's first.
 template <class Real>
 struct Walk {

@@ -21,7 +21,7 @@ namespace {
 using exchange::group_size;
 
 /// Particles that are spread over ranks in any way, and a mesh in slabs: they go to the rank that has the plane in
-/// which their cloud begins, whose own exchange (exchange_cpu.cpp) does the rest.
+/// which their cloud begins, whose own exchange (exchange_cpu.cpp) does the rest. Those off an isolated mesh stay.
 template <class Real>
 class MeshExchangeSlabs final : public SlabExchange<Real> {
   using SlabExchange<Real>::own_;
@@ -31,11 +31,10 @@ class MeshExchangeSlabs final : public SlabExchange<Real> {
       : SlabExchange<Real>(make_mesh_exchange_cpu<Real>(device, grid, options)),
         device_(device),
         ranks_(options.ranks),
-        slab_(*options.ranks, grid.cells[2]),
+        slab_(*options.ranks, grid.cells[2], options.slab_unit),
         whole_(grid, options.assignment),
         loops_(exchange::choose_loops<Real>(grid.dimensions, options.assignment)) {
-    if (!grid.periodic() || grid.dimensions != 3)
-      throw Error(ErrorKind::input, "mesh: expected a periodic box in three dimensions for slabs");
+    if (grid.dimensions != 3) throw Error(ErrorKind::input, "mesh: expected a box in three dimensions for slabs");
   }
 
   std::int64_t own_bytes(std::int64_t particles) const override {
@@ -113,6 +112,8 @@ class MeshExchangeSlabs final : public SlabExchange<Real> {
     }
   }
 
+  int rank_of(int layer) const { return layer == exchange::off_mesh ? ranks_->rank() : slab_.owner(layer); }
+
   /// Finds which particles go where: the longest run of groups that belong to a rank as a whole goes straight, which in
   /// cell order are nearly all, the others are listed.
   void route(const MeshParticles<Real>& particles) {
@@ -124,8 +125,9 @@ class MeshExchangeSlabs final : public SlabExchange<Real> {
       int layers[group_size];
       for (std::int64_t group = begin; group < end; ++group) {
         const auto range = loops_.find_layers(whole_, particles, group * group_size, end_of(group), layers);
-        const int first = slab_.owner(range.least), last = slab_.owner(range.most);
-        group_rank_[static_cast<std::size_t>(group)] = first == last ? first : mixed;
+        const int first = rank_of(range.least), last = rank_of(range.most);
+        const bool all_or_none_off = range.least != exchange::off_mesh || range.most == exchange::off_mesh;
+        group_rank_[static_cast<std::size_t>(group)] = first == last && all_or_none_off ? first : mixed;
       }
     });
     const std::vector<PlaceRun> runs = longest_runs();
@@ -140,7 +142,7 @@ class MeshExchangeSlabs final : public SlabExchange<Real> {
         }
         const std::int64_t i = group * group_size, size = end_of(group) - i;
         if (rank == mixed) loops_.find_layers(whole_, particles, i, i + size, layers);
-        for (std::int64_t k = 0; k < size; ++k) take(i + k, rank == mixed ? slab_.owner(layers[k]) : rank);
+        for (std::int64_t k = 0; k < size; ++k) take(i + k, rank == mixed ? rank_of(layers[k]) : rank);
       }
     };
     parallel_chunks(threads, groups, groups_in_chunk, [&](std::int64_t begin, std::int64_t end) {

@@ -13,21 +13,23 @@ namespace cuda {
 
 namespace {
 
-/// By the particles' order: each and the rank that has the plane in which its cloud begins.
+/// By the particles' order: each and the rank that has the plane in which its cloud begins; the own one of those that
+/// are off the mesh.
 template <int order, class Real>
 struct ListByPlane {
   CellFrame<Real> frame;
   MeshParticles<Real> particles;
   const std::uint32_t* owner;  // of each plane
   DeviceRouting::Listing to;
+  std::uint32_t own;
 
   __device__ void operator()(std::int64_t k) const {
     const std::int64_t i = particles.order ? particles.order[k] : k;
     const Real position[3] = {particles.x[i], particles.y[i], particles.z[i]};
     Real place[3];
-    find_place<3>(frame, position, place);
+    const bool held = find_place<3>(frame, position, place);
     const int plane = frame.wrapped(2, physics::axis_weights<order, Real>(place[2]).first);
-    to.rank[k] = owner[min(max(plane, 0), frame.cells[2] - 1)];  // a place may be no number
+    to.rank[k] = held ? owner[min(max(plane, 0), frame.cells[2] - 1)] : own;  // a place may be no number
     to.particle[k] = static_cast<std::uint32_t>(i);
   }
 };
@@ -46,9 +48,9 @@ class ExchangeSlabsCuda final : public SlabExchange<Real> {
         assignment_(options.assignment),
         masses_(device, options.ranks),
         routing_(device, options.ranks) {
-    if (!grid.periodic() || grid.dimensions != 3)
-      throw Error(ErrorKind::input, "mesh: expected a periodic box in three dimensions for slabs");
-    const SlabPlanes slab(*options.ranks, grid.cells[2]);
+    if (grid.dimensions != 3) throw Error(ErrorKind::input, "mesh: expected a box in three dimensions for slabs");
+    const SlabPlanes slab(*options.ranks, grid.cells[2], options.slab_unit);
+    own_rank_ = static_cast<std::uint32_t>(options.ranks->rank());
     std::vector<std::uint32_t> owner;
     for (int plane = 0; plane < grid.cells[2]; ++plane) owner.push_back(static_cast<std::uint32_t>(slab.owner(plane)));
     owner_ = Buffer<std::uint32_t>(device, owner);
@@ -153,7 +155,7 @@ class ExchangeSlabsCuda final : public SlabExchange<Real> {
     const auto to = routing_.listing(particles.count, memory_.data());
     const auto with = [&](auto order) {
       launch("particles by plane", particles.count, device_.stream(),
-             ListByPlane<order(), Real>{whole_, particles, owner_.data(), to});
+             ListByPlane<order(), Real>{whole_, particles, owner_.data(), to, own_rank_});
     };
     switch (assignment_) {
       case Assignment::ngp:
@@ -185,6 +187,7 @@ class ExchangeSlabsCuda final : public SlabExchange<Real> {
   Assignment assignment_;
   CommonValue<Real> masses_;
   Buffer<std::uint32_t> owner_;  // of each plane
+  std::uint32_t own_rank_ = 0;
   DeviceRouting routing_;
   std::int64_t kept_ = 0;
   MeshParticles<Real> arrived_;

@@ -18,7 +18,7 @@ struct alignas(16) PlacedMass {
 
 template <int dimensions, class Real>
 struct FindPlaces {
-  CellFrame<Real> frame;
+  SlabFrame<Real> frame;
   MeshParticles<Real> particles;
   std::int64_t first;
   PlacedMass<Real>* to;

@@ -37,13 +37,14 @@ struct PeriodicFactor {
 };
 
 /// Those of an isolated box from the transform of the open-space Green function, [kz][ky][kx] for modes 0 … n of each
-/// axis of length 2 n.
+/// axis of length 2 n, along y for `rows` of them from first_row on.
 template <class Real>
 struct OpenSpaceFactor {
   static constexpr bool padded = true;
   const Real* green;
   int nx, ny, nz;  // cells
   Real scale;
+  int first_row, rows;
 
   struct Column {
     const Real* first;
@@ -54,7 +55,7 @@ struct OpenSpaceFactor {
   };
   __device__ Column column(int kx, int ky) const {
     const std::int64_t row = nx + 1;
-    return {green + min(ky, 2 * ny - ky) * row + kx, (ny + 1) * row, nz, scale};
+    return {green + (min(ky, 2 * ny - ky) - first_row) * row + kx, rows * row, nz, scale};
   }
 };
 

@@ -2,7 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/error.hpp"
+#include "comm/shares.hpp"
 #include "device/parallel.hpp"
 #include "mesh/fft/fftw_lines.hpp"
 #include "physics/green.hpp"
@@ -72,6 +75,48 @@ void each_mode(std::vector<double>& values, const std::array<std::int64_t, 3>& p
   });
 }
 
+std::size_t bytes_of(std::int64_t numbers) { return static_cast<std::size_t>(numbers) * sizeof(double); }
+
+/// What each rank says that it wants of an axis.
+struct ModeRange {
+  std::int64_t first = 0, count = 0;
+};
+std::vector<ModeRange> ranges_of_ranks(Communicator& ranks, std::int64_t first, std::int64_t count) {
+  const auto size = static_cast<std::size_t>(ranks.size());
+  std::vector<ModeRange> all(size);
+  all[static_cast<std::size_t>(ranks.rank())] = {first, count};
+  ranks.all_gather_in_place(all.data(), std::vector<std::size_t>(size, sizeof(ModeRange)));
+  return all;
+}
+
+/// From [kx][row][z] for all kx of a share of the rows to the same for all rows of some kx.
+std::vector<double> rows_to_modes(Communicator& ranks, const std::vector<double>& values, const Shares& rows,
+                                  const std::array<std::int64_t, 3>& points, std::int64_t first, std::int64_t count) {
+  const auto wanted = ranges_of_ranks(ranks, first, count);
+  std::vector<double> arrived(static_cast<std::size_t>(count * points[1] * points[2]));
+  std::vector<Communicator::Outgoing> out;
+  std::vector<Communicator::Incoming> in;
+  const std::int64_t own_row = rows.count(ranks.rank()) * points[2];  // of one kx
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    if (wanted[r].count * own_row > 0)
+      out.push_back({rank, values.data() + wanted[r].first * own_row, bytes_of(wanted[r].count * own_row)});
+    if (count * rows.count(rank) > 0)
+      in.push_back({rank, arrived.data() + count * rows.first(rank) * points[2],
+                    bytes_of(count * rows.count(rank) * points[2])});
+  }
+  ranks.exchange(out, in);
+  std::vector<double> found(arrived.size());
+  const double* from = arrived.data();
+  for (int rank = 0; rank < ranks.size(); ++rank)
+    for (std::int64_t kx = 0; kx < count; ++kx) {
+      const std::int64_t some = rows.count(rank) * points[2];
+      std::copy_n(from, some, found.data() + (kx * points[1] + rows.first(rank)) * points[2]);
+      from += some;
+    }
+  return found;
+}
+
 }  // namespace
 
 FftAxes make_fft_axes(const Grid& grid, const PoissonFftOptions& options) {
@@ -96,24 +141,55 @@ FftAxes make_fft_axes(const Grid& grid, const PoissonFftOptions& options) {
   return axes;
 }
 
-std::vector<double> open_space_green_transform(const FftAxes& axes, int threads) {
+std::vector<double> open_space_green_transform(const FftAxes& axes, int threads, Communicator* ranks, int first,
+                                               int count) {
   const auto points = stored_modes(axes);
   const auto& [x, y, z] = axes.axis;
   const double scale = 1 / (axes.unit_length * axes.unit_length * axes.modes());
-  std::vector<double> values(points[0] * points[1] * points[2]);
   const auto length = [](const FftAxis& axis, int d) {
     return axis.spacing * physics::rounded_distance(d, axis.cells);
   };
   const double volume = x.spacing * y.spacing * z.spacing;
-  each_mode(values, points, threads, [&](int i, int j, int k, double& value) {
+  // Along x of a share of the rows, then along y and z of a share of the modes.
+  const Shares rows{points[1], ranks ? ranks->size() : 1};
+  const int rank = ranks ? ranks->rank() : 0, first_row = static_cast<int>(rows.first(rank));
+  const std::array<std::int64_t, 3> of_rows{points[0], rows.count(rank), points[2]},
+      of_modes{count, points[1], points[2]};
+  std::vector<double> values(static_cast<std::size_t>(of_rows[0] * of_rows[1] * of_rows[2]));
+  each_mode(values, of_rows, threads, [&](int i, int row, int k, double& value) {
+    const int j = first_row + row;
     value = scale * (axes.smoothing > 0 ? physics::open_space_cloud_green(length(x, i), length(y, j), length(z, k),
                                                                           volume, axes.smoothing)
                                         : physics::open_space_green(i, j, k, x.spacing, y.spacing, z.spacing));
   });
-  for (int axis = 0; axis < 3; ++axis) even_transform(values, points, axis, threads);
-  each_mode(values, points, threads,
-            [&](int i, int j, int k, double& value) { value *= x.window[i] * y.window[j] * z.window[k]; });
+  even_transform(values, of_rows, 0, threads);
+  if (ranks) values = rows_to_modes(*ranks, values, rows, points, first, count);
+  for (int axis = 1; axis < 3; ++axis) even_transform(values, of_modes, axis, threads);
+  each_mode(values, of_modes, threads,
+            [&](int i, int j, int k, double& value) { value *= x.window[first + i] * y.window[j] * z.window[k]; });
   return values;
+}
+
+std::vector<double> open_space_green_rows(const FftAxes& axes, int threads, Communicator& ranks, int first, int count) {
+  const auto points = stored_modes(axes);
+  const Shares modes{points[0], ranks.size()};
+  const std::int64_t own_first = modes.first(ranks.rank()), own = modes.count(ranks.rank());
+  const auto values =
+      open_space_green_transform(axes, threads, &ranks, static_cast<int>(own_first), static_cast<int>(own));
+  const auto wanted = ranges_of_ranks(ranks, first, count);
+  std::vector<double> message, found(static_cast<std::size_t>(points[0] * count * points[2]));
+  for (const ModeRange& rows : wanted)
+    for (std::int64_t kx = 0; kx < own; ++kx) {
+      const double* const from = values.data() + (kx * points[1] + rows.first) * points[2];
+      message.insert(message.end(), from, from + rows.count * points[2]);
+    }
+  std::vector<std::size_t> out, in;
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    out.push_back(bytes_of(own * wanted[static_cast<std::size_t>(rank)].count * points[2]));
+    in.push_back(bytes_of(modes.count(rank) * count * points[2]));
+  }
+  ranks.all_to_all(message.data(), out, found.data(), in);
+  return found;
 }
 
 std::vector<double> periodic_green_transform(const FftAxes& axes, int threads, int first, int count) {

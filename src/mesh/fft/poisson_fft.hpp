@@ -30,8 +30,13 @@ struct FftAxes {
 FftAxes make_fft_axes(const Grid& grid, const PoissonFftOptions& options);
 
 /// The transform of the open-space Green function with the windows of the axes, divided by the number of modes: real
-/// and even, hence modes 0 … length / 2 of each axis, value [(kx (ny + 1) + ky) (nz + 1) + kz].
-std::vector<double> open_space_green_transform(const FftAxes& axes, int threads);
+/// and even, hence modes 0 … length / 2 of each axis, value [(kx (ny + 1) + ky) (nz + 1) + kz]. Where ranks are given
+/// all call this, and each gets modes first … first + count − 1 of the x axis.
+std::vector<double> open_space_green_transform(const FftAxes& axes, int threads, Communicator* ranks, int first,
+                                               int count);
+
+/// The same for modes first … first + count − 1 of the y axis, value [(kx count + ky) (nz + 1) + kz]. All ranks call.
+std::vector<double> open_space_green_rows(const FftAxes& axes, int threads, Communicator& ranks, int first, int count);
 
 /// The periodic counterpart, 1 / eigenvalue, in the same order; zero for the mean. For modes first … first + count − 1
 /// of the x axis.

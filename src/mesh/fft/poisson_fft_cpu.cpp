@@ -45,6 +45,7 @@ class BatchedLines {
 ///
 /// Where ranks share the field out, each does the first and last pass for its planes and the middle one for its share
 /// of the lines along z, which are brought together in between (Transposition): the same batches of the same lines.
+/// Planes of the padding along z exist nowhere then, but for the two beyond the grid where they are wanted.
 template <class Real>
 class PoissonFftCpu final : public PoissonSolver<Real> {
   using Complex = std::complex<Real>;
@@ -64,22 +65,23 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
         plane_(std::int64_t{y_.length} * pitch_ / 2),
         columns_(std::int64_t{kx_count_} * y_.length),
         half_complex_(x_.length) {
-    if (options.ranks && !grid.periodic())
-      throw Error(ErrorKind::input, "mesh: expected a periodic box for slabs, found an isolated one");
     if (options.ranks && flat_ && options.slab_unit % row_batch != 0)
       throw Error(ErrorKind::input,
                   fmt::format("mesh: expected slabs of a multiple of {} rows in two dimensions, found "
                               "units of {}",
                               row_batch, options.slab_unit));
-    if (options.ranks) slabs_.emplace(options.ranks, z_.length, options.slab_unit, columns_, line_batch);
+    if (options.ranks) {
+      const int beyond = z_.cells < z_.length && options.planes_beyond ? 1 : 0;
+      slabs_.emplace(options.ranks, z_.cells, options.slab_unit, columns_, line_batch, beyond);
+      ranks_ = options.ranks;
+    }
     make_plans();
     const std::int64_t own_first = first_column(), own_last = own_first + own_columns() - 1;
     green_first_ = static_cast<int>(own_first / y_.length);
-    const int green_count = own_columns() > 0 ? static_cast<int>(own_last / y_.length) - green_first_ + 1 : 0;
-    const auto green = grid.periodic() ? periodic_green_transform(axes_, device.threads(), green_first_, green_count)
-                                       : open_space_green_transform(axes_, device.threads());
-    green_ = Buffer<Real>(device, std::int64_t(green.size()));
-    std::transform(green.begin(), green.end(), green_.data(), [](double g) { return static_cast<Real>(g); });
+    green_count_ = own_columns() > 0 ? static_cast<int>(own_last / y_.length) - green_first_ + 1 : 0;
+    green_ = Buffer<Real>(device, std::int64_t{green_count_} * (y_.length / 2 + 1) * (z_.length / 2 + 1));
+    if (grid.periodic()) keep_green(periodic_green_transform(axes_, device.threads(), green_first_, green_count_));
+    if (!grid.periodic() && !slabs_) find_open_space_green();
     work_size_ = whole_lines(flat_ ? 0 : columns_) + whole_lines(row_batch * x_.length / 2) +
                  whole_lines(block_lines * z_.length) + whole_lines(line_batch * z_.length);
     work_ = Buffer<Complex>(device, work_size_ * device.threads());
@@ -87,6 +89,7 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     for (int t = 0; t < device.threads(); ++t) free_.push_back(work_.data() + t * work_size_);
   }
 
+  /// Planes of a slab are padded along x and y only.
   Field<Real> layout() const override {
     const int planes = slabs_ ? slabs_->planes().count() : z_.length;
     return {nullptr, x_.length, flat_ ? planes : y_.length, flat_ ? 1 : planes, pitch_, true};
@@ -130,7 +133,7 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
   };
   Columns columns_of(const Field<Real>& field, void* scratch) const {
     if (!slabs_) return {modes(field), plane_};
-    return {static_cast<Complex*>(scratch) + kept_size(), slabs_->columns()};
+    return {static_cast<Complex*>(scratch) + kept_size() + slabs_->columns_before(), slabs_->columns()};
   }
   /// Messages to and from the ranks' planes, after the columns.
   Complex* packed_in(void* scratch) const {
@@ -140,6 +143,13 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
   std::int64_t first_column() const { return slabs_ ? slabs_->first_column() : 0; }
   std::int64_t kept_size() const { return spectral_ ? whole_lines(own_columns() * z_.length) : 0; }
 
+  void keep_green(const std::vector<double>& green) {
+    std::transform(green.begin(), green.end(), green_.data(), [](double g) { return static_cast<Real>(g); });
+    has_green_ = true;
+  }
+  void find_open_space_green() {
+    keep_green(open_space_green_transform(axes_, device_.threads(), ranks_.get(), green_first_, green_count_));
+  }
   void check_spectral() const {
     if (!spectral_) throw Error(ErrorKind::input, "mesh: the spectral force was not among the options of the solver");
   }
@@ -241,10 +251,11 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
   void to_real(const Columns& columns, const Field<Real>& field, Complex* packed) {
     if (slabs_) {
       slabs_->to_planes(columns.data, packed);
-      return each_plane(slabs_->planes().count(), [&](std::int64_t begin, std::int64_t end, const Work& work) {
+      const int before = slabs_->before();
+      return each_plane(slabs_->back_count(), [&](std::int64_t begin, std::int64_t end, const Work& work) {
         for (std::int64_t plane = begin; plane < end; ++plane)
-          slabs_->unpack(plane, packed, modes(field) + plane * plane_);
-        flat_ ? rows_backward(field.data, begin, end, work) : plane_backward(field.data, begin, work);
+          slabs_->unpack(plane, packed, modes(field) + (plane - before) * plane_);
+        flat_ ? rows_backward(field.data, begin, end, work) : plane_backward(field.data, begin - before, work);
       });
     }
     const bool padded = z_.length > z_.cells;  // then planes 0 … n and the last, which is −1
@@ -258,6 +269,7 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
 
   /// From a density to the potential's modes: kept where the options say so, and `back`, as columns of the field.
   void to_modes(const Field<Real>& field, double factor, void* scratch, bool back) {
+    if (!has_green_) find_open_space_green();  // all ranks together
     const Real scale = static_cast<Real>(factor * axes_.unit_length * axes_.unit_length);
     Complex* const kept = spectral_ ? static_cast<Complex*>(scratch) : nullptr;
     const Columns columns = columns_of(field, scratch);
@@ -321,11 +333,12 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     }
   }
 
-  /// Copies between the field and the block for one z, to(in field, in block, count) per batch of lines.
+  /// Copies between plane `at` of the field and the block for one z, to(in field, in block, count) per batch of lines.
   template <class Copy>
-  void each_batch(std::int64_t begin, std::int64_t end, std::int64_t plane, int z, const Copy& copy) const {
+  void each_batch(std::int64_t begin, std::int64_t end, std::int64_t plane, std::int64_t at, int z,
+                  const Copy& copy) const {
     for (std::int64_t first = begin; first < end; first += line_batch) {
-      const std::int64_t in_field = z * plane + first, in_block = (first - begin) * z_.length + z * line_batch;
+      const std::int64_t in_field = at * plane + first, in_block = (first - begin) * z_.length + z * line_batch;
       if (first + line_batch <= end)
         copy(in_field, in_block, std::integral_constant<int, line_batch>());
       else
@@ -334,7 +347,7 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
   }
   void read_block(const Columns& field, std::int64_t begin, std::int64_t end, const Work& work) {
     for (int z = 0; z < z_.cells; ++z)
-      each_batch(begin, end, field.plane, z, [&](std::int64_t in_field, std::int64_t in_block, auto count) {
+      each_batch(begin, end, field.plane, z, z, [&](std::int64_t in_field, std::int64_t in_block, auto count) {
         std::memcpy(work.block + in_block, field.data + in_field, count * sizeof(Complex));
       });
     for (std::int64_t first = begin; first < end && z_.cells < z_.length; first += line_batch)
@@ -342,9 +355,12 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
                   Complex(0));
   }
   void write_block(const Columns& field, std::int64_t begin, std::int64_t end, const Work& work) {
+    const bool beyond = !slabs_ || slabs_->columns_before() > 0;
     for (int z = 0; z < z_.length; ++z) {
-      if (z > z_.cells && z < z_.length - 1) continue;  // as in to_real()
-      each_batch(begin, end, field.plane, z, [&](std::int64_t in_field, std::int64_t in_block, auto count) {
+      const bool of_grid = z < z_.cells, next = z == z_.cells || z == z_.length - 1;  // as in to_real()
+      if (!of_grid && !(next && beyond)) continue;
+      const int at = slabs_ && z > z_.cells ? -1 : z;
+      each_batch(begin, end, field.plane, at, z, [&](std::int64_t in_field, std::int64_t in_block, auto count) {
         std::memcpy(field.data + in_field, work.block + in_block, count * sizeof(Complex));
       });
     }
@@ -365,8 +381,10 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
   HalfComplex<Real> half_complex_;
   BatchedLines<Real> x_forward_, x_backward_, y_forward_, y_backward_;
   FftwLines<Real> z_forward_, z_backward_;
+  std::shared_ptr<Communicator> ranks_;
   std::optional<Transposition<Complex>> slabs_;  // none: the whole field is here
-  int green_first_ = 0;                          // the first kx that green_ has
+  int green_first_ = 0, green_count_ = 0;        // the first kx that green_ has, and how many
+  bool has_green_ = false;
   Buffer<Real> green_;
   std::int64_t work_size_ = 0;
   Buffer<Complex> work_;

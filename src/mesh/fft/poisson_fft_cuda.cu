@@ -95,7 +95,7 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
     if (periodic_)
       use(PeriodicFactor<Real>{tables_[0], tables_[1], tables_[2], static_cast<Real>(scale / axes_.modes())});
     else
-      use(OpenSpaceFactor<Real>{green_.data(), x.cells, y.cells, z.cells, static_cast<Real>(scale)});
+      use(OpenSpaceFactor<Real>{green_.data(), x.cells, y.cells, z.cells, static_cast<Real>(scale), 0, y.cells + 1});
   }
 
   /// solve() keeps the modes of the potential in the first part of the scratch memory.
@@ -139,7 +139,7 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
 
   void make_green() {
     const auto& [x, y, z] = axes_.axis;
-    const auto green = open_space_green_transform(axes_, device_.threads());
+    const auto green = open_space_green_transform(axes_, device_.threads(), nullptr, 0, axes_.axis[0].length / 2 + 1);
     const std::int64_t px = x.cells + 1, py = y.cells + 1, pz = z.cells + 1;
     std::vector<Real> values(green.size());
     for (std::int64_t i = 0; i < px; ++i)

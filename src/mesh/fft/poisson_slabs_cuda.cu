@@ -32,9 +32,10 @@ __global__ void each_column_mode_kernel(std::int64_t first_column, int columns, 
   for (int kz = begin; kz < end; ++kz) at(kz, layout.index(column, kz));
 }
 
-/// The periodic solver of mesh/fft/poisson_fft_cuda.cu for ranks that share the planes out: planes are transformed by
-/// those who have them, then the field is transposed, and lines along z are a rank's own. A plan is always for the same
-/// number of planes or lines, whatever the slab's thickness; where a slab ends within, its planes are copied.
+/// The solver of mesh/fft/poisson_fft_cuda.cu for ranks that share the planes out: planes are transformed by those who
+/// have them, then the field is transposed, and lines along z are a rank's own. A plan is always for the same number of
+/// planes or lines, whatever the slab's thickness; where a slab ends within, its planes are copied. In an isolated box
+/// planes are padded along x and y, lines along z; of the planes beyond the grid none comes back, or the next ones.
 template <class Real>
 class PoissonSlabsCuda final : public PoissonSolver<Real> {
   using Complex = typename Cufft<Real>::Complex;
@@ -42,6 +43,8 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
  public:
   PoissonSlabsCuda(const Device& device, const Grid& grid, const PoissonFftOptions& options)
       : device_(device),
+        ranks_(options.ranks),
+        periodic_(grid.periodic()),
         spectral_(options.spectral_force),
         axes_(make_fft_axes(grid, options)),
         kx_count_(axes_.axis[0].length / 2 + 1),
@@ -49,14 +52,19 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
         nz_(axes_.axis[2].length),
         plane_(std::int64_t{kx_count_} * ny_),
         one_pass_(std::is_same_v<Real, float> && !spectral_ && can_solve_lines(nz_)),
-        slabs_(current(device_, grid), options.ranks, nz_, options.slab_unit, plane_, line_unit),
+        slabs_(current(device_, grid), options.ranks, axes_.axis[2].cells, options.slab_unit, plane_, line_unit,
+               !periodic_ && options.planes_beyond ? 1 : 0),
         layout_{one_pass_ ? std::max(1, static_cast<int>(slabs_.columns())) : line_batch, nz_},
         tables_(device_, axes_) {
     const std::int64_t wanted = (plane_values + plane_ - 1) / plane_;
-    batch_ = static_cast<int>(std::min<std::int64_t>(wanted, nz_));
+    const int planes = axes_.axis[2].cells;
+    batch_ = static_cast<int>(std::min<std::int64_t>(wanted, planes));
+    back_batch_ = static_cast<int>(std::min<std::int64_t>(wanted, periodic_ ? planes : planes + 1));
+    if (!periodic_) make_room_for_green();
     if (one_pass_) roots_ = Buffer<float2>(device_, roots_of_unity(nz_));
     make_plans();
-    for (const auto* plan : {&forward_, &backward_, &lines_}) plan_bytes_ = std::max(plan_bytes_, plan->work_bytes());
+    for (const auto* plan : {&forward_, &backward_, &backward_first_, &lines_})
+      plan_bytes_ = std::max(plan_bytes_, plan->work_bytes());
   }
 
   Field<Real> layout() const override {
@@ -64,7 +72,7 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
   }
   std::int64_t scratch_bytes() const override { return Work(*this, nullptr, true).bytes; }
   std::int64_t own_bytes() const override {
-    return static_cast<std::int64_t>(tables_.bytes() + roots_.bytes()) + slabs_.own_bytes();
+    return static_cast<std::int64_t>(tables_.bytes() + roots_.bytes() + green_.bytes()) + slabs_.own_bytes();
   }
 
   void solve(const Field<Real>& field, double factor, void* scratch) override {
@@ -115,7 +123,9 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
       MemoryParts parts(static_cast<std::byte*>(memory));
       columns = parts.take<Complex>(with_columns ? of.columns_size() : 0);
       staying = parts.take<Complex>(of.slabs_.staying());
-      rest = parts.take<Complex>(of.slabs_.planes().count() % of.batch_ > 0 ? of.batch_ * of.plane_ : 0);
+      const auto room = [&](int planes, int batch) { return planes % batch > 0 ? batch * of.plane_ : 0; };
+      rest = parts.take<Complex>(
+          std::max(room(of.slabs_.planes().count(), of.batch_), room(of.back_planes(), of.back_batch_)));
       void* const after = parts.take<std::byte>(static_cast<std::int64_t>(of.plan_bytes_));
       plan = of.plan_bytes_ > 0 ? after : nullptr;  // cuFFT refuses one that is the field, also an empty one
       bytes = parts.used();
@@ -123,8 +133,8 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
   };
 
   static const Device& current(const Device& device, const Grid& grid) {
-    if (!grid.periodic() || grid.dimensions != 3)
-      throw Error(ErrorKind::input, "mesh: expected a periodic box in three dimensions for slabs on a GPU");
+    if (grid.dimensions != 3)
+      throw Error(ErrorKind::input, "mesh: expected a box in three dimensions for slabs on a GPU");
     device.make_current();
     return device;
   }
@@ -139,21 +149,52 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
     return (slabs_.columns() + layout_.width - 1) / layout_.width * layout_.width * nz_;
   }
 
+  /// Planes that come back from the rank's first on.
+  int back_planes() const { return slabs_.back_count() - slabs_.before(); }
+
+  /// The Green factors of the rows that this rank's columns are in, of which k and 2 n − k have the same.
+  void make_room_for_green() {
+    if (slabs_.columns() == 0) return;
+    const auto first = static_cast<int>(slabs_.first_column() / kx_count_);
+    const auto last = static_cast<int>((slabs_.first_column() + slabs_.columns() - 1) / kx_count_);
+    const int half = ny_ / 2;
+    green_first_ = std::min(std::min(first, ny_ - first), std::min(last, ny_ - last));
+    const int end = first <= half && last >= half ? half : last < half ? last : ny_ - first;
+    green_rows_ = end - green_first_ + 1;
+    green_ = Buffer<Real>(device_, std::int64_t{green_rows_} * kx_count_ * (nz_ / 2 + 1));
+  }
+  /// When it is first needed, by all ranks together.
+  void find_green() {
+    if (periodic_ || has_green_) return;
+    const auto green = open_space_green_rows(axes_, device_.threads(), *ranks_, green_first_, green_rows_);
+    std::vector<Real> values(green.size());
+    const std::int64_t px = kx_count_, py = green_rows_, pz = nz_ / 2 + 1;
+    for (std::int64_t i = 0; i < px; ++i)
+      for (std::int64_t j = 0; j < py; ++j)
+        for (std::int64_t k = 0; k < pz; ++k)
+          values[static_cast<std::size_t>((k * py + j) * px + i)] =
+              static_cast<Real>(green[static_cast<std::size_t>((i * py + j) * pz + k)]);
+    green_.from_host(values.data());
+    has_green_ = true;
+  }
+
   void make_plans() {
     const Stream stream = device_.stream();
     const long long plane[2] = {ny_, axes_.axis[0].length}, line[1] = {nz_};
     const CufftLayout real{{ny_, 2 * kx_count_}, 1, 2 * plane_}, modes{{ny_, kx_count_}, 1, plane_};
     const CufftLayout lines{{nz_}, line_batch, 1};
     forward_ = CufftPlan(stream, 2, plane, real, modes, Cufft<Real>::real_to_complex, batch_);
-    backward_ = CufftPlan(stream, 2, plane, modes, real, Cufft<Real>::complex_to_real, batch_);
+    backward_ = CufftPlan(stream, 2, plane, modes, real, Cufft<Real>::complex_to_real, back_batch_);
+    if (!periodic_) backward_first_ = CufftPlan(stream, 2, plane, modes, real, Cufft<Real>::complex_to_real, 1);
     if (!one_pass_) lines_ = CufftPlan(stream, 1, line, lines, lines, Cufft<Real>::complex_to_complex, line_batch);
   }
 
   /// transform(planes) for a batch of planes after the other.
   template <class Transform>
-  void each_batch(Complex* planes, const Work& work, const Transform& transform) {
-    const std::int64_t count = slabs_.planes().count(), whole = count / batch_ * batch_;
-    for (std::int64_t z = 0; z < whole; z += batch_) transform(planes + z * plane_);
+  void each_batch(Complex* planes, std::int64_t count, std::int64_t batch, const Work& work,
+                  const Transform& transform) {
+    const std::int64_t whole = count / batch * batch;
+    for (std::int64_t z = 0; z < whole; z += batch) transform(planes + z * plane_);
     if (whole == count) return;
     const auto bytes = static_cast<std::size_t>((count - whole) * plane_) * sizeof(Complex);
     device_.memory().copy(work.rest, planes + whole * plane_, bytes);
@@ -162,15 +203,17 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
   }
   void planes_forward(Complex* planes, const Work& work) {
     const cufftHandle plan = forward_.with_work(work.plan);
-    each_batch(planes, work, [&](Complex* some) {
+    each_batch(planes, slabs_.planes().count(), batch_, work, [&](Complex* some) {
       check(Cufft<Real>::forward(plan, reinterpret_cast<Real*>(some), some), "cufftExecR2C");
     });
   }
   void planes_backward(Complex* planes, const Work& work) {
     const cufftHandle plan = backward_.with_work(work.plan);
-    each_batch(planes, work, [&](Complex* some) {
-      check(Cufft<Real>::backward(plan, some, reinterpret_cast<Real*>(some)), "cufftExecC2R");
-    });
+    const auto back = [](cufftHandle with, Complex* some) {
+      check(Cufft<Real>::backward(with, some, reinterpret_cast<Real*>(some)), "cufftExecC2R");
+    };
+    each_batch(planes, back_planes(), back_batch_, work, [&](Complex* some) { back(plan, some); });
+    if (slabs_.before() > 0) back(backward_first_.with_work(work.plan), planes - plane_);
   }
   void lines(Complex* columns, int direction, const Work& work) {
     const cufftHandle plan = lines_.with_work(work.plan);
@@ -180,11 +223,31 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
     }
   }
 
+  /// The second half of each column.
+  void clear_padding(Complex* columns) {
+    const std::int64_t half = std::int64_t{nz_ / 2} * layout_.width;
+    for (std::int64_t begin = half; begin < columns_size(); begin += 2 * half)
+      device_.memory().zero(columns + begin, static_cast<std::size_t>(half) * sizeof(Complex));
+  }
+
   /// Lines along z and the product with the Green factors; in one pass the lines back as well.
   void multiply(Complex* columns, double factor, const Work& work) {
+    find_green();
     if (slabs_.columns() == 0) return;
     const double scale = factor * axes_.unit_length * axes_.unit_length;
-    const PeriodicFactor<Real> green{tables_[0], tables_[1], tables_[2], static_cast<Real>(scale / axes_.modes())};
+    const auto& [x, y, z] = axes_.axis;
+    if (periodic_)
+      return multiply_by(
+          columns, PeriodicFactor<Real>{tables_[0], tables_[1], tables_[2], static_cast<Real>(scale / axes_.modes())},
+          work);
+    if (!one_pass_) clear_padding(columns);
+    multiply_by(columns,
+                OpenSpaceFactor<Real>{green_.data(), x.cells, y.cells, z.cells, static_cast<Real>(scale), green_first_,
+                                      green_rows_},
+                work);
+  }
+  template <class Factor>
+  void multiply_by(Complex* columns, const Factor& green, const Work& work) {
     if constexpr (std::is_same_v<Real, float>) {
       if (one_pass_) {
         const LineField field{columns, static_cast<int>(slabs_.columns()), static_cast<int>(slabs_.first_column()),
@@ -193,7 +256,7 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
       }
     }
     lines(columns, CUFFT_FORWARD, work);
-    each_mode("multiply_modes", MultiplyModes<Real, PeriodicFactor<Real>>{columns, nullptr, green});
+    each_mode("multiply_modes", MultiplyModes<Real, Factor>{columns, nullptr, green});
   }
 
   template <class Body>
@@ -209,7 +272,8 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
   }
 
   Device device_;
-  bool spectral_;
+  std::shared_ptr<Communicator> ranks_;
+  bool periodic_, spectral_;
   FftAxes axes_;
   int kx_count_, ny_, nz_;
   std::int64_t plane_;  // modes of a plane
@@ -218,8 +282,12 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
   ColumnLayout layout_;
   AxisTables<Real> tables_;
   Buffer<float2> roots_;
-  int batch_ = 1;                         // planes of a plan
+  int green_first_ = 0, green_rows_ = 0;
+  bool has_green_ = false;
+  Buffer<Real> green_;
+  int batch_ = 1, back_batch_ = 1;        // planes of a plan
   CufftPlan forward_, backward_, lines_;  // lines_ where not one_pass_
+  CufftPlan backward_first_;              // of the plane before the first one
   std::size_t plan_bytes_ = 0;
 };
 

@@ -70,16 +70,18 @@ template <class Value>
 struct CarryColumns {
   Value *columns, *message, *staying;
   ColumnLayout layout;
-  std::int64_t count;  // of this rank's columns
-  int own_first, own_planes;
+  std::int64_t count;         // of this rank's columns
+  int own_first, own_planes;  // among those that travel
+  int beyond;                 // of those that travel come before the first
   bool out;
   __device__ void operator()(std::int64_t k) const {
-    const int z = static_cast<int>(k / count), from_own = z - own_first;
-    const std::int64_t column = k - z * count;
+    const int plane = static_cast<int>(k / count), from_own = plane - own_first;
+    const std::int64_t column = k - plane * count;
     const bool stays = from_own >= 0 && from_own < own_planes;
-    Value* const away =
-        stays ? staying + from_own * count + column : message + (z < own_first ? z : z - own_planes) * count + column;
-    Value* const here = columns + layout.index(column, z);
+    Value* const away = stays ? staying + from_own * count + column
+                              : message + (plane < own_first ? plane : plane - own_planes) * count + column;
+    const int z = plane - beyond;
+    Value* const here = columns + layout.index(column, z < 0 ? z + layout.length : z);
     if (out)
       *away = *here;
     else
@@ -91,10 +93,15 @@ struct CarryColumns {
 template <class Value>
 class DeviceTransposition {
  public:
-  /// `together`: columns are shared out in so many at a time.
+  /// `together`: columns are shared out in so many at a time. `beyond`: as of Transposition; the plane before the first
+  /// is the last value of a column.
   DeviceTransposition(const Device& device, const std::shared_ptr<Communicator>& ranks, int planes, int unit,
-                      std::int64_t columns, int together)
-      : device_(device), messages_(device, ranks), shares_(ranks, planes, unit, columns, together), all_(columns) {
+                      std::int64_t columns, int together, int beyond = 0)
+      : device_(device),
+        messages_(device, ranks),
+        shares_(ranks, planes, unit, columns, together, beyond),
+        all_(columns),
+        beyond_(beyond) {
     std::vector<std::int64_t> first;
     for (int rank = 0; rank <= ranks->size(); ++rank) first.push_back(shares_.first_column(rank));
     first_ = Buffer<std::int64_t>(device_, first);
@@ -104,54 +111,63 @@ class DeviceTransposition {
   std::int64_t first_column() const { return shares_.first_column(); }
   std::int64_t first_column(int rank) const { return shares_.first_column(rank); }
   std::int64_t columns() const { return shares_.columns(); }
+  /// Planes that come back, and how many of them are before the rank's first.
+  int back_count() const { return shares_.back_count(); }
+  int before() const { return shares_.before(); }
   /// Values that stay on this rank: the caller has room for them.
-  std::int64_t staying() const { return columns() * planes().count(); }
+  std::int64_t staying() const { return columns() * back_count(); }
   /// Of the device's memory, with the rooms of its messages.
   std::int64_t own_bytes() const {
-    return static_cast<std::int64_t>(first_.bytes()) + 2 * bytes(std::max(plane_message(), column_message()));
+    return static_cast<std::int64_t>(first_.bytes()) + 2 * bytes(std::max(plane_message(true), column_message(true)));
   }
 
   void to_columns(Value* planes, Value* columns, const ColumnLayout& layout, Value* staying) {
-    Value* const out = reinterpret_cast<Value*>(messages_.outgoing(bytes(plane_message())));
-    Value* const in = reinterpret_cast<Value*>(messages_.incoming(bytes(column_message())));
-    carry_planes(planes, out, staying, true);
-    exchange(out, true, in);
+    Value* const out = reinterpret_cast<Value*>(messages_.outgoing(bytes(plane_message(false))));
+    Value* const in = reinterpret_cast<Value*>(messages_.incoming(bytes(column_message(false))));
+    carry_planes(planes, out, staying, false);
+    exchange(out, false, in);
     carry_columns(columns, in, layout, staying, false);
   }
   void to_planes(Value* columns, const ColumnLayout& layout, Value* planes, Value* staying) {
-    Value* const out = reinterpret_cast<Value*>(messages_.outgoing(bytes(column_message())));
-    Value* const in = reinterpret_cast<Value*>(messages_.incoming(bytes(plane_message())));
+    Value* const out = reinterpret_cast<Value*>(messages_.outgoing(bytes(column_message(true))));
+    Value* const in = reinterpret_cast<Value*>(messages_.incoming(bytes(plane_message(true))));
     carry_columns(columns, out, layout, staying, true);
-    exchange(out, false, in);
-    carry_planes(planes, in, staying, false);
+    exchange(out, true, in);
+    carry_planes(planes, in, staying, true);
   }
 
  private:
   static std::int64_t bytes(std::int64_t values) { return values * static_cast<std::int64_t>(sizeof(Value)); }
   int rank() const { return static_cast<int>(messages_.own_rank()); }
+  /// Planes that travel, of a rank and of all, on the way there or back.
+  std::int64_t travelling(int of, bool back) const { return back ? shares_.back_count(of) : planes().count(of); }
+  std::int64_t travelling(bool back) const { return planes().planes() + (back ? 2 * beyond_ : 0); }
   /// Values of this rank's planes that others have as columns, and the other way.
-  std::int64_t plane_message() const { return (all_ - columns()) * planes().count(); }
-  std::int64_t column_message() const { return columns() * (planes().planes() - planes().count()); }
+  std::int64_t plane_message(bool back) const { return (all_ - columns()) * travelling(rank(), back); }
+  std::int64_t column_message(bool back) const { return columns() * (travelling(back) - travelling(rank(), back)); }
 
-  void carry_planes(Value* values, Value* message, Value* staying, bool out) {
-    const PlaneParts parts{first_.data(), static_cast<int>(messages_.size()), rank(), planes().count()};
-    launch("planes of a slab", all_ * planes().count(), device_.stream(),
-           CarryPlanes<Value>{values, message, staying, parts, all_, out});
+  void carry_planes(Value* values, Value* message, Value* staying, bool back) {
+    const std::int64_t count = travelling(rank(), back);
+    const PlaneParts parts{first_.data(), static_cast<int>(messages_.size()), rank(), count};
+    launch("planes of a slab", all_ * count, device_.stream(),
+           CarryPlanes<Value>{values - (back ? before() * all_ : 0), message, staying, parts, all_, !back});
   }
-  void carry_columns(Value* values, Value* message, const ColumnLayout& layout, Value* staying, bool out) {
-    launch("columns of a slab", columns() * planes().planes(), device_.stream(),
-           CarryColumns<Value>{values, message, staying, layout, columns(), planes().first(), planes().count(), out});
+  void carry_columns(Value* values, Value* message, const ColumnLayout& layout, Value* staying, bool back) {
+    const int beyond = back ? beyond_ : 0, first = planes().first() + beyond - (back ? before() : 0);
+    launch("columns of a slab", columns() * travelling(back), device_.stream(),
+           CarryColumns<Value>{values, message, staying, layout, columns(), first,
+                               static_cast<int>(travelling(rank(), back)), beyond, back});
   }
 
-  void exchange(const Value* out, bool of_planes, Value* in) {
+  void exchange(const Value* out, bool back, Value* in) {
     std::vector<Communicator::Outgoing> sent;
     std::vector<Communicator::Incoming> got;
     for (int r = 0; r < static_cast<int>(messages_.size()); ++r) {
       if (r == rank()) continue;
-      const std::int64_t from_planes = (shares_.first_column(r + 1) - shares_.first_column(r)) * planes().count();
-      const std::int64_t from_columns = columns() * planes().count(r);
-      const std::int64_t leaving = of_planes ? from_planes : from_columns,
-                         coming = of_planes ? from_columns : from_planes;
+      const std::int64_t from_planes =
+          (shares_.first_column(r + 1) - shares_.first_column(r)) * travelling(rank(), back);
+      const std::int64_t from_columns = columns() * travelling(r, back);
+      const std::int64_t leaving = back ? from_columns : from_planes, coming = back ? from_planes : from_columns;
       if (leaving > 0) sent.push_back({r, out, static_cast<std::size_t>(bytes(leaving))});
       if (coming > 0) got.push_back({r, in, static_cast<std::size_t>(bytes(coming))});
       out += leaving, in += coming;
@@ -163,6 +179,7 @@ class DeviceTransposition {
   DeviceMessages messages_;
   Transposition<Value> shares_;
   std::int64_t all_;  // columns of a plane
+  int beyond_;
   Buffer<std::int64_t> first_;
 };
 

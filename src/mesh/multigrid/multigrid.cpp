@@ -4,7 +4,9 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "mesh/multigrid/gathered_poisson.hpp"
 #include "mesh/multigrid/multigrid_loops.hpp"
+#include "mesh/multigrid/multigrid_slabs.hpp"
 #include "mesh/poisson.hpp"
 
 namespace pergola {
@@ -36,12 +38,12 @@ void validate(const Grid& grid, const MultigridOptions& options) {
 template <class Real>
 class PoissonMultigrid final : public PoissonSolver<Real> {
  public:
-  PoissonMultigrid(const Grid& grid, const MultigridOptions& options, std::vector<Level<Real>> levels,
+  PoissonMultigrid(const Grid& grid, const MultigridOptions& options, std::vector<Level<Real>> levels, int planes,
                    std::unique_ptr<Loops<Real>> loops)
-      : grid_(grid), options_(options), levels_(std::move(levels)), loops_(std::move(loops)) {}
+      : grid_(grid), options_(options), levels_(std::move(levels)), planes_(planes), loops_(std::move(loops)) {}
 
   Field<Real> layout() const override {
-    return {nullptr, grid_.cells[0], grid_.cells[1], grid_.cells[2], grid_.cells[0], grid_.periodic()};
+    return {nullptr, grid_.cells[0], grid_.cells[1], planes_, grid_.cells[0], grid_.periodic()};
   }
   std::int64_t scratch_bytes() const override { return loops_->scratch_bytes(); }
   std::int64_t own_bytes() const override { return loops_->own_bytes(); }
@@ -118,30 +120,43 @@ class PoissonMultigrid final : public PoissonSolver<Real> {
   Grid grid_;
   MultigridOptions options_;
   std::vector<Level<Real>> levels_;
+  int planes_;  // of this rank
   std::unique_ptr<Loops<Real>> loops_;
   std::string remark_;
 };
 
 template <class Real>
-std::unique_ptr<Loops<Real>> make_loops(const Device& device, const std::vector<Level<Real>>& levels) {
+std::unique_ptr<Loops<Real>> make_loops(const Device& device, const std::vector<Level<Real>>& levels,
+                                        std::shared_ptr<Communicator> ranks) {
   if constexpr (cuda_built)
     if (device.is_cuda()) return multigrid::make_loops_cuda<Real>(device, levels);
-  return multigrid::make_loops_cpu<Real>(device, levels);
+  return multigrid::make_loops_cpu<Real>(device, levels, std::move(ranks));
 }
 
 }  // namespace
 
 template <class Real>
 std::unique_ptr<PoissonSolver<Real>> make_poisson_multigrid(const Device& device, const Grid& grid,
-                                                            const MultigridOptions& options) {
+                                                            const MultigridOptions& options,
+                                                            std::shared_ptr<Communicator> ranks) {
   validate(grid, options);
+  if (device.is_cuda() && ranks)
+    return std::make_unique<GatheredPoisson<Real>>(device, make_poisson_multigrid<Real>(device, grid, options), ranks);
   auto levels = multigrid::make_levels<Real>(grid, options.levels, direct_cells);
-  auto loops = make_loops<Real>(device, levels);
-  return std::make_unique<PoissonMultigrid<Real>>(grid, options, std::move(levels), std::move(loops));
+  const int planes = multigrid::LevelSlabs<Real>(levels, ranks).count(0);
+  auto loops = make_loops<Real>(device, levels, std::move(ranks));
+  return std::make_unique<PoissonMultigrid<Real>>(grid, options, std::move(levels), planes, std::move(loops));
 }
-template std::unique_ptr<PoissonSolver<float>> make_poisson_multigrid(const Device& device, const Grid& grid,
-                                                                      const MultigridOptions& options);
-template std::unique_ptr<PoissonSolver<double>> make_poisson_multigrid(const Device& device, const Grid& grid,
-                                                                       const MultigridOptions& options);
+template std::unique_ptr<PoissonSolver<float>> make_poisson_multigrid(const Device&, const Grid&,
+                                                                      const MultigridOptions&,
+                                                                      std::shared_ptr<Communicator>);
+template std::unique_ptr<PoissonSolver<double>> make_poisson_multigrid(const Device&, const Grid&,
+                                                                       const MultigridOptions&,
+                                                                       std::shared_ptr<Communicator>);
+
+int multigrid_slab_unit(const Grid& grid, const MultigridOptions& options, int ranks) {
+  const auto levels = multigrid::make_levels<double>(grid, options.levels, direct_cells);
+  return multigrid::slab_unit(levels, multigrid::shared_levels(levels, ranks));
+}
 
 }  // namespace pergola

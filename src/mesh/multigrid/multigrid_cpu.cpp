@@ -7,6 +7,7 @@
 #include "device/parallel.hpp"
 #include "mesh/multigrid/multigrid_loops.hpp"
 #include "mesh/multigrid/multigrid_rows.hpp"
+#include "mesh/multigrid/multigrid_slabs.hpp"
 
 namespace pergola::multigrid {
 
@@ -16,28 +17,40 @@ namespace {
 constexpr int slab = 8;
 constexpr int powers = physics::multipole_order + 1;
 
+/// Where ranks share levels out, planes are counted as on the whole grid, a rank works on its own, and those next to
+/// them are fetched before they are read. Every cell gets the same numbers from whoever works on it.
 template <class Real>
 class LoopsCpu final : public Loops<Real> {
  public:
-  LoopsCpu(const Device& device, const std::vector<Level<Real>>& levels)
-      : threads_(device.threads()), levels_(levels), rows_(row_loops<Real>()), modes_(axis_modes(levels.back())) {
+  LoopsCpu(const Device& device, const std::vector<Level<Real>>& levels, std::shared_ptr<Communicator> ranks)
+      : device_(device),
+        threads_(device.threads()),
+        levels_(levels),
+        slabs_(levels, std::move(ranks)),
+        rows_(row_loops<Real>()),
+        modes_(axis_modes(levels.back())) {
+    const int coarsest = static_cast<int>(levels.size()) - 1;
+    const auto around = [&](int level) { return slabs_.shared(level) ? 1 : 0; };  // planes below, and above
     std::int64_t coarse = 0;
-    for (std::size_t l = 1; l < levels.size(); ++l) coarse += 2 * levels[l].cells();
-    memory_ = Buffer<Real>(device, coarse + levels.back().cells());
+    for (int l = 1; l <= coarsest; ++l) coarse += 2 * (slabs_.count(l) + around(l)) * plane(l);
+    const std::int64_t whole = levels.back().cells();
+    memory_ = Buffer<Real>(device, coarse + (slabs_.shared(coarsest) ? 3 : 1) * whole);
     potential_.resize(levels.size());
     source_.resize(levels.size());
     Real* next = memory_.data();
-    for (std::size_t l = 1; l < levels.size(); ++l) {
-      potential_[l] = next;
-      source_[l] = next + levels[l].cells();
-      next += 2 * levels[l].cells();
+    for (int l = 1; l <= coarsest; ++l) {
+      const auto k = static_cast<std::size_t>(l);
+      potential_[k] = next + around(l) * plane(l);
+      source_[k] = potential_[k] + (slabs_.count(l) + around(l)) * plane(l);
+      next = source_[k] + slabs_.count(l) * plane(l);
     }
     work_ = next;
+    if (slabs_.shared(coarsest)) whole_source_ = work_ + whole, whole_potential_ = whole_source_ + whole;
     zeros_.assign(static_cast<std::size_t>(levels.front().nx), Real(0));
   }
 
   std::int64_t scratch_bytes() const override {
-    return levels_.front().cells() * static_cast<std::int64_t>(sizeof(Real));
+    return slabs_.count(0) * plane(0) * static_cast<std::int64_t>(sizeof(Real));
   }
   std::int64_t own_bytes() const override { return static_cast<std::int64_t>(memory_.bytes()); }
 
@@ -45,19 +58,19 @@ class LoopsCpu final : public Loops<Real> {
     const Level<Real>& g = levels_.front();
     potential_.front() = field.data;
     source_.front() = static_cast<Real*>(scratch);
+    slabs_.set_fresh(0, false);
     double mean = 0;
     if (g.periodic)
       mean = total(field.data) / static_cast<double>(g.cells());
     else
       expand(field.data, factor);
-    each_row(g, [&](std::int64_t row) {
+    each_row(0, [&](std::int64_t row) {
       rows_.scale(g.nx, factor, mean, field.data + row * g.nx, source_.front() + row * g.nx);
     });
   }
 
   void average_source(int level) override {
-    const Level<Real>& g = at(level);
-    average(level, [&](int y, int z, Real*) -> const Real* { return source(level) + g.index(0, y, z); });
+    average(level, [&](int y, int z, Real*) -> const Real* { return source(level) + place(level, y, z); });
   }
 
   void add_walls(int level) override {
@@ -67,12 +80,11 @@ class LoopsCpu final : public Loops<Real> {
       const double weight = axis == 0 ? g.stencil.wx : axis == 1 ? g.stencil.wy : g.stencil.wz;
       const double face = far_(axis == 0 ? side : g.place(x, g.nx, g.hx), axis == 1 ? side : g.place(y, g.ny, g.hy),
                                axis == 2 ? side : g.place(z, g.nz, g.hz));
-      Real& cell = source(level)[g.index(x, y, z)];
+      Real& cell = source(level)[place(level, y, z) + x];
       cell += static_cast<Real>(physics::PoissonStencil<double>::wall_source(weight, face));
     };
     const double sx = 0.5 * g.nx * g.hx, sy = 0.5 * g.ny * g.hy, sz = 0.5 * g.nz * g.hz;
-    parallel_for(threads_, g.nz, [&](std::int64_t plane) {
-      const int z = static_cast<int>(plane);
+    each_plane(level, [&](int z) {
       for (int y = 0; y < g.ny; ++y) add(0, y, z, 0, -sx), add(g.nx - 1, y, z, 0, sx);
       for (int x = 0; x < g.nx; ++x) add(x, 0, z, 1, -sy), add(x, g.ny - 1, z, 1, sy);
       if (z > 0 && z < g.nz - 1) return;
@@ -85,11 +97,10 @@ class LoopsCpu final : public Loops<Real> {
   }
 
   void descend(int level, Start start, int sweeps) override {
-    const Level<Real>& g = at(level);
-    if (start == Start::zero)
-      each_row(g, [&](std::int64_t row) { std::fill_n(potential(level) + row * g.nx, g.nx, Real(0)); });
+    if (start == Start::zero) clear(level);
     if (start == Start::interpolated) interpolate(level, &far_, false);
     for (int k = 0; k < sweeps; ++k) sweep(level);
+    fetch_around(level);
     average(level, [&](int y, int z, Real* out) -> const Real* {
       residual(level, y, z, out);
       return out;
@@ -104,35 +115,43 @@ class LoopsCpu final : public Loops<Real> {
   void solve_coarsest() override {
     const int level = static_cast<int>(levels_.size()) - 1;
     const Level<Real>& g = levels_.back();
-    transform(0, false, source(level), work_);
-    transform(1, false, work_, potential(level));
-    transform(2, false, potential(level), work_);
+    const bool shared = slabs_.shared(level);
+    const Real* const from = shared ? whole_source(level) : source(level);
+    Real* const to = shared ? whole_potential_ : potential(level);
+    transform(0, false, from, work_);
+    transform(1, false, work_, to);
+    transform(2, false, to, work_);
     const auto& eigenvalue = modes_.eigenvalue;
-    each_row(g, [&](std::int64_t row) {
+    each_whole_row([&](std::int64_t row) {
       Real* const values = work_ + row * g.nx;
       const Real y = eigenvalue[1][static_cast<std::size_t>(row % g.ny)];
       const Real z = eigenvalue[2][static_cast<std::size_t>(row / g.ny)];
       for (int x = 0; x < g.nx; ++x) values[x] *= inverse_eigenvalue(eigenvalue[0][static_cast<std::size_t>(x)], y, z);
     });
-    transform(2, true, work_, potential(level));
-    transform(1, true, potential(level), work_);
-    transform(0, true, work_, potential(level));
+    transform(2, true, work_, to);
+    transform(1, true, to, work_);
+    transform(0, true, work_, to);
+    if (!shared) return;
+    std::copy_n(to + slabs_.first(level) * plane(level), slabs_.count(level) * plane(level), potential(level));
+    slabs_.set_fresh(level, false);
   }
 
   Norms norms() override {
     const Level<Real>& g = levels_.front();
+    fetch_around(0);
     std::vector<std::array<double, 3 * lanes>> sums(static_cast<std::size_t>(g.nz));
-    parallel_for(threads_, g.nz, [&](std::int64_t z) {
+    each_plane(0, [&](int z) {
       auto& mine = sums[static_cast<std::size_t>(z)];
       mine.fill(0);
       std::vector<Real> out(static_cast<std::size_t>(g.nx));
       for (int y = 0; y < g.ny; ++y) {
-        residual(0, y, static_cast<int>(z), out.data());
+        residual(0, y, z, out.data());
         rows_.add_squares(g.nx, out.data(), mine.data());
-        rows_.add_squares(g.nx, source(0) + g.index(0, y, static_cast<int>(z)), mine.data() + lanes);
-        rows_.add_squares(g.nx, potential(0) + g.index(0, y, static_cast<int>(z)), mine.data() + 2 * lanes);
+        rows_.add_squares(g.nx, source(0) + place(0, y, z), mine.data() + lanes);
+        rows_.add_squares(g.nx, potential(0) + place(0, y, z), mine.data() + 2 * lanes);
       }
     });
+    slabs_.gather(0, sums.data(), 1);
     Norms result;
     for (const auto& plane : sums)
       for (std::size_t k = 0; k < lanes; ++k) {
@@ -147,7 +166,7 @@ class LoopsCpu final : public Loops<Real> {
     const Level<Real>& g = levels_.front();
     if (!g.periodic) return;
     const double mean = total(potential(0)) / static_cast<double>(g.cells());
-    each_row(g, [&](std::int64_t row) {
+    each_row(0, [&](std::int64_t row) {
       rows_.scale(g.nx, 1.0, mean, potential(0) + row * g.nx, potential(0) + row * g.nx);
     });
   }
@@ -157,12 +176,47 @@ class LoopsCpu final : public Loops<Real> {
   Real* potential(int level) const { return potential_[static_cast<std::size_t>(level)]; }
   Real* source(int level) const { return source_[static_cast<std::size_t>(level)]; }
 
-  /// body(row) for all rows of a level, a plane at a time.
+  std::int64_t plane(int level) const { return std::int64_t{at(level).nx} * at(level).ny; }
+  /// Where a row stands in the memory of its level.
+  std::int64_t place(int level, int y, int z) const { return at(level).index(0, y, z - slabs_.first(level)); }
+  void fetch_around(int level) { slabs_.fetch_around(device_, level, potential(level), plane(level)); }
+
+  /// body(z) for the planes of this rank.
   template <class Body>
-  void each_row(const Level<Real>& g, const Body& body) const {
-    parallel_for(threads_, g.nz, [&](std::int64_t z) {
-      for (std::int64_t row = z * g.ny; row < (z + 1) * g.ny; ++row) body(row);
+  void each_plane(int level, const Body& body) const {
+    const int first = slabs_.first(level);
+    parallel_for(threads_, slabs_.count(level), [&](std::int64_t k) { body(first + static_cast<int>(k)); });
+  }
+  /// body(row) for all rows of some planes, a plane at a time, as they stand in memory.
+  template <class Body>
+  void each_row_of(int planes, int rows, const Body& body) const {
+    parallel_for(threads_, planes, [&](std::int64_t z) {
+      for (std::int64_t row = z * rows; row < (z + 1) * rows; ++row) body(row);
     });
+  }
+  template <class Body>
+  void each_row(int level, const Body& body) const {
+    each_row_of(slabs_.count(level), at(level).ny, body);
+  }
+  /// Of the coarsest level.
+  template <class Body>
+  void each_whole_row(const Body& body) const {
+    each_row_of(levels_.back().nz, levels_.back().ny, body);
+  }
+
+  /// A potential of zero, also next to the planes of this rank.
+  void clear(int level) {
+    each_row(level,
+             [&](std::int64_t row) { std::fill_n(potential(level) + row * at(level).nx, at(level).nx, Real(0)); });
+    if (slabs_.shared(level) && slabs_.count(level) > 0)
+      for (const std::int64_t k : {std::int64_t{-1}, std::int64_t{slabs_.count(level)}})
+        std::fill_n(potential(level) + k * plane(level), plane(level), Real(0));
+    slabs_.set_fresh(level, true);
+  }
+  const Real* whole_source(int level) {
+    std::copy_n(source(level), slabs_.count(level) * plane(level), whole_source_ + slabs_.first(level) * plane(level));
+    slabs_.gather(level, whole_source_, plane(level));
+    return whole_source_;
   }
 
   Row<Real> equations(const Level<Real>& g, int y, int z) const {
@@ -172,13 +226,13 @@ class LoopsCpu final : public Loops<Real> {
     const Level<Real>& g = at(level);
     const auto row = [&](int py, int pz) -> const Real* {
       if (!g.periodic && (py < 0 || py == g.ny || pz < 0 || pz == g.nz)) return zeros_.data();
-      return potential(level) + g.index(0, (py + g.ny) % g.ny, (pz + g.nz) % g.nz);
+      return potential(level) + place(level, (py + g.ny) % g.ny, slabs_.shared(level) ? pz : (pz + g.nz) % g.nz);
     };
     return {row(y - 1, z), row(y + 1, z), row(y, z - 1), row(y, z + 1)};
   }
 
   void residual(int level, int y, int z, Real* out) const {
-    const std::int64_t begin = at(level).index(0, y, z);
+    const std::int64_t begin = place(level, y, z);
     rows_.residual(equations(at(level), y, z), beside(level, y, z), source(level) + begin, potential(level) + begin,
                    out);
   }
@@ -186,7 +240,7 @@ class LoopsCpu final : public Loops<Real> {
   void relax_plane(int level, int z, int colour, Real* work) const {
     const Level<Real>& g = at(level);
     for (int y = 0; y < g.ny; ++y) {
-      const std::int64_t begin = g.index(0, y, z);
+      const std::int64_t begin = place(level, y, z);
       rows_.relax(equations(g, y, z), beside(level, y, z), (colour + y + z) % 2, source(level) + begin,
                   potential(level) + begin, work);
     }
@@ -194,16 +248,19 @@ class LoopsCpu final : public Loops<Real> {
 
   /// One red and one black half-sweep. Within a slab black follows one plane behind red. A row is read and written as a
   /// whole, cells of both colours, so no plane is relaxed while a thread of the next slab looks at it: the last planes
-  /// of all slabs wait until the others are done, then come the black cells of the first ones, then of the last.
-  void sweep(int level) const {
+  /// of all slabs wait until the others are done, then come the black cells of the first ones, then of the last. Ranks
+  /// get the planes next to theirs before red and before black.
+  void sweep(int level) {
     constexpr int red = 0, black = 1;
+    const int first_plane = slabs_.first(level);
     const auto slabs = [&](const auto& relax_planes) {
-      parallel_chunks(threads_, at(level).nz, slab, [&](std::int64_t begin, std::int64_t end) {
+      parallel_chunks(threads_, slabs_.count(level), slab, [&](std::int64_t begin, std::int64_t end) {
         std::vector<Real> work(static_cast<std::size_t>(at(level).nx));
         const auto relax = [&](int z, int colour) { relax_plane(level, z, colour, work.data()); };
-        relax_planes(static_cast<int>(begin), static_cast<int>(end - 1), relax);
+        relax_planes(first_plane + static_cast<int>(begin), first_plane + static_cast<int>(end - 1), relax);
       });
     };
+    fetch_around(level);
     slabs([](int first, int last, const auto& relax) {
       for (int z = first; z < last; ++z) {
         relax(z, red);
@@ -214,36 +271,44 @@ class LoopsCpu final : public Loops<Real> {
       relax(last, red);
       if (last - 1 > first) relax(last - 1, black);
     });
+    slabs_.set_fresh(level, false);
+    fetch_around(level);
     slabs([](int first, int last, const auto& relax) {
       if (first < last) relax(first, black);
     });
     slabs([](int, int last, const auto& relax) { relax(last, black); });
+    slabs_.set_fresh(level, false);
   }
 
-  /// The mean of rows_of(y, z, work) over the cells of the next level, into its source.
+  /// The mean of rows_of(y, z, work) over the cells of the next level, into its source. A rank makes the planes that
+  /// its own are in.
   template <class RowsOf>
-  void average(int level, const RowsOf& rows_of) const {
+  void average(int level, const RowsOf& rows_of) {
     const Level<Real>&g = at(level), &c = at(level + 1);
     const Real share = Real(1) / static_cast<Real>(g.fx * g.fy * g.fz);
-    parallel_for(threads_, c.nz, [&](std::int64_t plane) {
+    const int first = slabs_.first(level) / g.fz;
+    parallel_for(threads_, slabs_.count(level) / g.fz, [&](std::int64_t k) {
+      const int z = first + static_cast<int>(k);
       std::vector<Real> work(static_cast<std::size_t>(g.nx));
       for (int cy = 0; cy < c.ny; ++cy) {
-        Real* const out = source(level + 1) + c.index(0, cy, static_cast<int>(plane));
+        Real* const out = source(level + 1) + place(level + 1, cy, z);
         std::fill_n(out, c.nx, Real(0));
-        for (int k = 0; k < g.fy * g.fz; ++k)
-          rows_.add_pairs(c.nx, g.fx == 2, share,
-                          rows_of(cy * g.fy + k % g.fy, static_cast<int>(plane) * g.fz + k / g.fy, work.data()), out);
+        for (int row = 0; row < g.fy * g.fz; ++row)
+          rows_.add_pairs(c.nx, g.fx == 2, share, rows_of(cy * g.fy + row % g.fy, z * g.fz + row / g.fy, work.data()),
+                          out);
       }
     });
+    if (!slabs_.shared(level + 1)) slabs_.gather(level, source(level + 1), plane(level + 1), g.fz);
   }
 
   /// The potential of the next level, interpolated linearly, onto or in place of that of this one.
-  void interpolate(int level, const physics::Multipole* far, bool onto) const {
+  void interpolate(int level, const physics::Multipole* far, bool onto) {
     const Level<Real>&g = at(level), &c = at(level + 1);
-    const CoarseValues<Real> coarse{potential(level + 1), c, far};
-    parallel_for(threads_, g.nz, [&](std::int64_t plane) {
+    fetch_around(level + 1);
+    const CoarseValues<Real> coarse{potential(level + 1), c, far, slabs_.first(level + 1), slabs_.shared(level + 1)};
+    each_plane(level, [&](int z) {
       std::vector<Real> padded(static_cast<std::size_t>(c.nx + 2));
-      const Between<Real> bz(static_cast<int>(plane), g.fz);
+      const Between<Real> bz(z, g.fz);
       for (int y = 0; y < g.ny; ++y) {
         const Between<Real> by(y, g.fy);
         std::fill(padded.begin(), padded.end(), Real(0));
@@ -252,10 +317,10 @@ class LoopsCpu final : public Loops<Real> {
         if (g.fz == 2) add_coarse_row(coarse, by.near, bz.next, by.near_weight * bz.next_weight, padded.data());
         if (g.fy == 2 && g.fz == 2)
           add_coarse_row(coarse, by.next, bz.next, by.next_weight * bz.next_weight, padded.data());
-        rows_.spread(c.nx, g.fx == 2, onto, padded.data() + 1,
-                     potential(level) + g.index(0, y, static_cast<int>(plane)));
+        rows_.spread(c.nx, g.fx == 2, onto, padded.data() + 1, potential(level) + place(level, y, z));
       }
     });
+    slabs_.set_fresh(level, false);
   }
 
   /// padded[i + 1] += weight × value of coarse cell i, i = −1 … nx.
@@ -263,7 +328,7 @@ class LoopsCpu final : public Loops<Real> {
     const Level<Real>& c = coarse.level;
     const bool inside = y >= 0 && y < c.ny && z >= 0 && z < c.nz;
     if (inside)
-      rows_.add(c.nx, weight, coarse.data + c.index(0, y, z), padded + 1);
+      rows_.add(c.nx, weight, coarse.data + coarse.index(0, y, z), padded + 1);
     else
       for (int x = 0; x < c.nx; ++x) padded[x + 1] += weight * coarse.beyond(x, y, z);
     padded[0] += weight * coarse.beyond(-1, y, z);
@@ -279,7 +344,7 @@ class LoopsCpu final : public Loops<Real> {
     const Real* const forth = modes_.mode[axis].data();
     const Real* const matrix = back ? forth + std::int64_t{n} * n : forth;
     const Real* const transposed = back ? forth : forth + std::int64_t{n} * n;
-    each_row(g, [&](std::int64_t row) {
+    each_whole_row([&](std::int64_t row) {
       Real* const to = out + row * g.nx;
       std::fill_n(to, g.nx, Real(0));
       const int y = static_cast<int>(row % g.ny), z = static_cast<int>(row / g.ny);
@@ -295,26 +360,27 @@ class LoopsCpu final : public Loops<Real> {
   }
 
   /// Moments over each plane: Σ value x^a y^b at b powers + a of the plane's entry. Only the sum where `orders` is 1.
-  std::vector<std::array<double, powers * powers>> plane_moments(const Real* values, int orders) const {
+  std::vector<std::array<double, powers * powers>> plane_moments(const Real* values, int orders) {
     const Level<Real>& g = levels_.front();
     std::vector<double> x(static_cast<std::size_t>(g.nx));
     for (int i = 0; i < g.nx; ++i) x[static_cast<std::size_t>(i)] = g.place(i, g.nx, g.hx);
     std::vector<std::array<double, powers * powers>> planes(static_cast<std::size_t>(g.nz));
-    parallel_for(threads_, g.nz, [&](std::int64_t z) {
+    each_plane(0, [&](int z) {
       auto& mine = planes[static_cast<std::size_t>(z)];
       mine.fill(0);
       for (int y = 0; y < g.ny; ++y) {
         std::array<double, powers> sums{};
-        rows_.add_moments(g.nx, orders, values + g.index(0, y, static_cast<int>(z)), x.data(), sums.data());
+        rows_.add_moments(g.nx, orders, values + place(0, y, z), x.data(), sums.data());
         double py = 1;
         for (std::size_t b = 0; b < static_cast<std::size_t>(orders); ++b, py *= g.place(y, g.ny, g.hy))
           for (std::size_t a = 0; a + b < static_cast<std::size_t>(orders); ++a) mine[b * powers + a] += sums[a] * py;
       }
     });
+    slabs_.gather(0, planes.data(), 1);
     return planes;
   }
 
-  double total(const Real* values) const {
+  double total(const Real* values) {
     double sum = 0;
     for (const auto& plane : plane_moments(values, 1)) sum += plane[0];
     return sum;
@@ -346,13 +412,16 @@ class LoopsCpu final : public Loops<Real> {
       });
   }
 
+  Device device_;
   int threads_;
   std::vector<Level<Real>> levels_;
+  LevelSlabs<Real> slabs_;
   RowLoops<Real> rows_;
   AxisModes<Real> modes_;
   Buffer<Real> memory_;
   std::vector<Real*> potential_, source_;
-  Real* work_ = nullptr;  // as large as the coarsest level
+  Real* work_ = nullptr;                                       // as large as the coarsest level
+  Real *whole_source_ = nullptr, *whole_potential_ = nullptr;  // the same, where that is shared out
   std::vector<Real> zeros_;
   physics::Multipole far_;
 };
@@ -360,10 +429,13 @@ class LoopsCpu final : public Loops<Real> {
 }  // namespace
 
 template <class Real>
-std::unique_ptr<Loops<Real>> make_loops_cpu(const Device& device, const std::vector<Level<Real>>& levels) {
-  return std::make_unique<LoopsCpu<Real>>(device, levels);
+std::unique_ptr<Loops<Real>> make_loops_cpu(const Device& device, const std::vector<Level<Real>>& levels,
+                                            std::shared_ptr<Communicator> ranks) {
+  return std::make_unique<LoopsCpu<Real>>(device, levels, std::move(ranks));
 }
-template std::unique_ptr<Loops<float>> make_loops_cpu(const Device& device, const std::vector<Level<float>>& levels);
-template std::unique_ptr<Loops<double>> make_loops_cpu(const Device& device, const std::vector<Level<double>>& levels);
+template std::unique_ptr<Loops<float>> make_loops_cpu(const Device&, const std::vector<Level<float>>&,
+                                                      std::shared_ptr<Communicator>);
+template std::unique_ptr<Loops<double>> make_loops_cpu(const Device&, const std::vector<Level<double>>&,
+                                                       std::shared_ptr<Communicator>);
 
 }  // namespace pergola::multigrid

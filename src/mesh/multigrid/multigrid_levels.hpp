@@ -36,16 +36,20 @@ std::vector<Level<Real>> make_levels(const Grid& grid, int limit, int direct_cel
 
 /// Values of a coarse level as the finer one reads them, one cell beyond the grid too: wrapped in a periodic box; in an
 /// isolated one the mirror image with the other sign (a correction is zero on the faces) or, where `far` is given, the
-/// potential of the multipole expansion, as long as the values are those of a whole potential.
+/// potential of the multipole expansion, as long as the values are those of a whole potential. Of a slab `data` begins
+/// with plane `first`, and stands with the planes around.
 template <class Real>
 struct CoarseValues {
   const Real* data = nullptr;
   Level<Real> level;
   const physics::Multipole* far = nullptr;
+  int first = 0;
+  bool slab = false;
 
+  PERGOLA_HD std::int64_t index(int x, int y, int z) const { return level.index(x, y, z - first); }
   PERGOLA_HD Real operator()(int x, int y, int z) const {
     const bool inside = x >= 0 && x < level.nx && y >= 0 && y < level.ny && z >= 0 && z < level.nz;
-    return inside ? data[level.index(x, y, z)] : beyond(x, y, z);
+    return inside ? data[index(x, y, z)] : beyond(x, y, z);
   }
   PERGOLA_HD Real beyond(int x, int y, int z) const {
     if (far && !level.periodic)
@@ -58,8 +62,8 @@ struct CoarseValues {
     Real sign = 1;
     x = folded(x, level.nx, sign);
     y = folded(y, level.ny, sign);
-    z = folded(z, level.nz, sign);
-    return sign * data[level.index(x, y, z)];
+    if (!slab || !level.periodic) z = folded(z, level.nz, sign);
+    return sign * data[index(x, y, z)];
   }
 
  private:

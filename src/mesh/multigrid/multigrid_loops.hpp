@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "comm/communicator.hpp"
 #include "device/device.hpp"
 #include "mesh/grid.hpp"
 #include "mesh/multigrid/multigrid_levels.hpp"
@@ -51,8 +52,10 @@ class Loops {
   virtual void finish() = 0;
 };
 
+/// With ranks, each with its planes of some levels (mesh/multigrid/multigrid_slabs.hpp), all make all calls together.
 template <class Real>
-std::unique_ptr<Loops<Real>> make_loops_cpu(const Device& device, const std::vector<Level<Real>>& levels);
+std::unique_ptr<Loops<Real>> make_loops_cpu(const Device& device, const std::vector<Level<Real>>& levels,
+                                            std::shared_ptr<Communicator> ranks);
 template <class Real>
 std::unique_ptr<Loops<Real>> make_loops_cuda(const Device& device, const std::vector<Level<Real>>& levels);
 

@@ -13,7 +13,9 @@ namespace {
 
 class PoissonSlabs : public DeviceTest {};
 
-Grid grid_of(int nx, int ny, int nz) { return {3, {nx, ny, nz}, {{0, 0, 0}, {1, 2, 1.5}, Boundary::periodic}}; }
+Grid grid_of(int nx, int ny, int nz, Boundary boundary = Boundary::periodic) {
+  return {3, {nx, ny, nz}, {{0, 0, 0}, {1, 2, 1.5}, boundary}};
+}
 
 /// Any density of the cell (i, j, k).
 double some_density(int i, int j, int k) { return 1 + std::sin(1.7 * i + 0.3 * j * j) * std::cos(2.1 * k + 0.9 * i); }
@@ -28,10 +30,10 @@ void solve(const Device& device, const Grid& grid, const std::shared_ptr<Communi
   Field<Real> field = solver->layout();
   std::vector<Real> values(static_cast<std::size_t>(field.size()), Real(0));
   const auto each = [&](const auto& body) {
-    for (int k = 0; k < field.nz; ++k)
-      for (int j = 0; j < field.ny; ++j)
-        for (int i = 0; i < field.nx; ++i) {
-          const std::int64_t cell = ((std::int64_t{first} + k) * field.ny + j) * field.nx + i;
+    for (int k = 0; k < (ranks ? field.nz : grid.cells[2]); ++k)
+      for (int j = 0; j < grid.cells[1]; ++j)
+        for (int i = 0; i < grid.cells[0]; ++i) {
+          const std::int64_t cell = ((std::int64_t{first} + k) * grid.cells[1] + j) * grid.cells[0] + i;
           body(values[static_cast<std::size_t>(field.index(i, j, k))], all[static_cast<std::size_t>(cell)], i, j,
                first + k);
         }
@@ -65,6 +67,18 @@ TEST_P(PoissonSlabs, HaveTheBitsOfOneRankWhateverTheirThickness) {
   for (const auto& grid : {grid_of(24, 20, 30), grid_of(16, 50, 64)}) {
     expect_bits_of_one_rank<float>(*this, device(1), grid, {1, 2, 3, 4, 7, 40});
     expect_bits_of_one_rank<double>(*this, device(1), grid, {1, 2, 3, 4, 7, 40});
+  }
+}
+
+// Lines of 64 cells, half of them padding, are transformed in one pass on a GPU.
+TEST_P(PoissonSlabs, HaveTheBitsOfOneRankInAnIsolatedBox) {
+  const Grid grid = grid_of(12, 20, 32, Boundary::isolated);
+  expect_bits_of_one_rank<float>(*this, device(1), grid, {1, 2, 7, 40});
+  expect_bits_of_one_rank<double>(*this, device(1), grid, {3, 4});
+  if (GetParam() == "cuda") {
+    expect_bits_of_one_rank<float>(*this, device(1), grid_of(128, 128, 128, Boundary::isolated), {3});
+    expect_bits_of_one_rank<float>(*this, device(1), grid_of(192, 192, 48, Boundary::isolated), {4});
+    expect_bits_of_one_rank<double>(*this, device(1), grid_of(128, 128, 64, Boundary::isolated), {3});
   }
 }
 
