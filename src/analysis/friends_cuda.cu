@@ -5,9 +5,8 @@
 #include <numeric>
 
 #include "analysis/friend_cells.hpp"
-#include "analysis/groups_on_gpu.hpp"
+#include "analysis/groups_cuda.cuh"
 #include "device/buffer.hpp"
-#include "device/sort.cuh"
 
 namespace pergola {
 
@@ -130,12 +129,6 @@ void with_scratch(const Device& device, const char* name, const Call& call) {
   device.synchronize();
 }
 
-int bits_of(double numbers) {
-  int bits = 1;
-  while (std::ldexp(1.0, bits) < numbers) ++bits;
-  return bits;
-}
-
 /// Particles sorted by cell, with the cells' keys.
 class CellsOnGpu {
  public:
@@ -146,7 +139,9 @@ class CellsOnGpu {
         count_(p.count),
         keys_(device_, count_),
         order_(device_, count_) {
-    sort(p.x.data(), p.y.data(), p.z.data());
+    cuda::launch("place particles", count_, device_.stream(),
+                 PlaceParticles{frame_, p.x.data(), p.y.data(), p.z.data(), keys_.data(), order_.data()});
+    cuda::sort_order(device_, keys_, order_, cuda::bits_of(frame_.cells()));
     for (auto* place : {&x_, &y_, &z_}) *place = Buffer<double>(device_, count_);
     cuda::launch("sort places", count_, device_.stream(),
                  SortPlaces{p.x.data(), p.y.data(), p.z.data(), order_.data(), x_.data(), y_.data(), z_.data()});
@@ -204,38 +199,16 @@ class CellsOnGpu {
       result.begin.push_back(result.begin.back() + sets[order[g]].size);
     }
     const Buffer<std::uint32_t> numbers(device_, group_of_set);
-    Buffer<std::uint32_t> groups(device_, count_), other_groups(device_, count_);
-    Buffer<std::uint32_t> particles(device_, count_), other_particles(device_, count_);
+    Buffer<std::uint32_t> groups(device_, count_), particles(device_, count_);
     const auto none = static_cast<std::uint32_t>(sets.size());
     cuda::launch("no groups", count_, device_.stream(),
                  InNoGroup{none, particles_.by_id.data(), groups.data(), particles.data()});
     cuda::launch("number members", cells_, device_.stream(), NumberMembers{members, numbers.data(), groups.data()});
-    const cuda::RadixSort<std::uint32_t, std::uint32_t> sort{static_cast<std::uint32_t>(count_), 0,
-                                                             bits_of(static_cast<double>(none) + 1)};
-    Buffer<std::byte> scratch(device_, static_cast<std::int64_t>(sort.scratch_bytes()));
-    std::uint32_t *keys = groups.data(), *values = particles.data();
-    sort.sort(scratch.data(), sort.scratch_bytes(), keys, other_groups.data(), values, other_particles.data(),
-              device_.stream());
+    cuda::sort_order(device_, groups, particles, cuda::bits_of(static_cast<double>(none) + 1));
     result.members = Buffer<std::uint32_t>(device_, result.begin.back());
-    device_.memory().copy(result.members.data(), values, result.members.bytes());
+    device_.memory().copy(result.members.data(), particles.data(), result.members.bytes());
     device_.synchronize();
     return result;
-  }
-
-  void sort(const double* x, const double* y, const double* z) {
-    Buffer<Key> other_keys(device_, count_);
-    Buffer<std::uint32_t> other_order(device_, count_);
-    cuda::launch("place particles", count_, device_.stream(),
-                 PlaceParticles{frame_, x, y, z, keys_.data(), order_.data()});
-    const cuda::RadixSort<Key, std::uint32_t> sort{static_cast<std::uint32_t>(count_), 0, bits_of(frame_.cells())};
-    Buffer<std::byte> scratch(device_, static_cast<std::int64_t>(sort.scratch_bytes()));
-    Key* keys = keys_.data();
-    std::uint32_t* order = order_.data();
-    sort.sort(scratch.data(), sort.scratch_bytes(), keys, other_keys.data(), order, other_order.data(),
-              device_.stream());
-    device_.synchronize();
-    if (keys != keys_.data()) keys_.swap(other_keys);
-    if (order != order_.data()) order_.swap(other_order);
   }
 
   void find_cells() {

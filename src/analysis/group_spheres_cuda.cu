@@ -2,7 +2,6 @@
 
 #include "analysis/coarse_cells.hpp"
 #include "analysis/groups_cuda.cuh"
-#include "device/sort.cuh"
 #include "particles/separation.hpp"
 
 // What spheres hold: particles within a radius are found by coarse cells, brought into the order of their distances (of
@@ -134,29 +133,6 @@ struct TakeSeen {
     to_particle[k] = particle[order[k]], to_radius[k] = radius[order[k]];
   }
 };
-
-int bits_of(std::int64_t numbers) {
-  int bits = 1;
-  while (std::int64_t{1} << bits < numbers) ++bits;
-  return bits;
-}
-
-/// Sorts `order` by the keys. Both end where they were.
-template <class Key>
-void sort_order(const Device& device, Buffer<Key>& keys, Buffer<std::uint32_t>& order, int bits) {
-  const auto count = static_cast<std::uint32_t>(order.size());
-  const RadixSort<Key, std::uint32_t> sort{count, 0, bits};
-  Buffer<Key> other_keys(device, order.size());
-  Buffer<std::uint32_t> other_order(device, order.size());
-  Buffer<std::byte> scratch(device, static_cast<std::int64_t>(sort.scratch_bytes()));
-  Key* sorted_keys = keys.data();
-  std::uint32_t* sorted = order.data();
-  sort.sort(scratch.data(), sort.scratch_bytes(), sorted_keys, other_keys.data(), sorted, other_order.data(),
-            device.stream());
-  device.synchronize();
-  if (sorted_keys != keys.data()) keys.swap(other_keys);
-  if (sorted != order.data()) order.swap(other_order);
-}
 
 /// What the spheres of a batch hold, nearest first.
 struct SortedSpheres {
@@ -313,7 +289,7 @@ SpheresOnGpu::SpheresOnGpu(const GpuParticles& particles, const AnalysisSnapshot
   launch("cells of particles", count, device.stream(),
          CellOfParticle{cells.cells, particles.x.data(), particles.y.data(), particles.z.data(), keys.data(),
                         cells.order.data()});
-  sort_order(device, keys, cells.order, bits_of(number));
+  sort_order(device, keys, cells.order, bits_of(static_cast<double>(number)));
   cells.begin = Buffer<std::uint32_t>(device, number + 1);
   launch("begins of cells", count + 1, device.stream(),
          FillRows<std::uint32_t>{keys.data(), count, 1, number, cells.begin.data()});
@@ -363,14 +339,14 @@ std::vector<SphereSums> SpheresOnGpu::sums_of(const GpuSphere* spheres, const st
     check(cudaGetLastError(), "lists of spheres");
     launch("ranks", entries, device.stream(),
            KeysByRank{listed.data(), particles_.rank.data(), keys.data(), order.data()});
-    sort_order(device, keys, order, bits_of(particles_.count));
+    sort_order(device, keys, order, bits_of(static_cast<double>(particles_.count)));
     {
       Buffer<std::uint64_t> bits(device, entries);
       launch("distances", entries, device.stream(), KeysByRadius{distance.data(), order.data(), bits.data()});
       sort_order(device, bits, order, 64);
     }
     launch("spheres", entries, device.stream(), KeysBySphere{sphere.data(), order.data(), keys.data()});
-    sort_order(device, keys, order, bits_of(count));
+    sort_order(device, keys, order, bits_of(static_cast<double>(count)));
     launch("sorted spheres", entries, device.stream(),
            TakeSeen{order.data(), listed.data(), distance.data(), particle.data(), radius.data()});
     device.synchronize();  // their memory ends here

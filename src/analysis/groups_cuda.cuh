@@ -1,11 +1,13 @@
 #pragma once
-// CUDA only: what kernels see of particles and groups, and sums in the order of a loop.
+// CUDA only: what kernels see of particles and groups, sums in the order of a loop, and a sort.
+#include <cmath>
 #include <cstdint>
 #include <cub/block/block_reduce.cuh>
 
 #include "analysis/groups_on_gpu.hpp"
 #include "device/chunk_sums.hpp"
 #include "device/launch.cuh"
+#include "device/sort.cuh"
 
 namespace pergola {
 
@@ -81,6 +83,29 @@ __device__ inline double largest_of_block(double own) {
   const double result = largest;
   __syncthreads();  // before the memory is used again
   return result;
+}
+
+/// That numbers below this one have.
+inline int bits_of(double numbers) {
+  int bits = 1;
+  while (std::ldexp(1.0, bits) < numbers) ++bits;
+  return bits;
+}
+
+/// Sorts both by so many bits of the keys; what was equal keeps its order.
+template <class Key>
+void sort_order(const Device& device, Buffer<Key>& keys, Buffer<std::uint32_t>& order, int bits) {
+  const RadixSort<Key, std::uint32_t> sort{static_cast<std::uint32_t>(order.size()), 0, bits};
+  Buffer<Key> other_keys(device, order.size());
+  Buffer<std::uint32_t> other_order(device, order.size());
+  Buffer<std::byte> scratch(device, static_cast<std::int64_t>(sort.scratch_bytes()));
+  Key* sorted_keys = keys.data();
+  std::uint32_t* sorted = order.data();
+  sort.sort(scratch.data(), sort.scratch_bytes(), sorted_keys, other_keys.data(), sorted, other_order.data(),
+            device.stream());
+  device.synchronize();
+  if (sorted_keys != keys.data()) keys.swap(other_keys);
+  if (sorted != order.data()) order.swap(other_order);
 }
 
 /// Blocks for groups that a warp each serves.

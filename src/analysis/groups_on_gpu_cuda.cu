@@ -3,11 +3,10 @@
 #include <future>
 
 #include "analysis/group_centers.hpp"
-#include "analysis/groups_on_gpu.hpp"
+#include "analysis/groups_cuda.cuh"
 #include "analysis/neighbourhood.hpp"
 #include "device/parallel.hpp"
 #include "device/permute.hpp"
-#include "device/sort.cuh"
 #include "device/upload.hpp"
 
 namespace pergola {
@@ -36,17 +35,10 @@ struct OwnNumbers {
 };
 
 Buffer<std::uint32_t> order_by_id(const Device& device, const std::vector<std::uint64_t>& id) {
-  Buffer<std::uint64_t> keys(device, id), other_keys(device, keys.size());
-  Buffer<std::uint32_t> order(device, keys.size()), other_order(device, keys.size());
+  Buffer<std::uint64_t> keys(device, id);
+  Buffer<std::uint32_t> order(device, keys.size());
   cuda::launch("own numbers", keys.size(), device.stream(), OwnNumbers{order.data()});
-  const cuda::RadixSort<std::uint64_t, std::uint32_t> sort{static_cast<std::uint32_t>(keys.size()), 0, 64};
-  Buffer<std::byte> scratch(device, static_cast<std::int64_t>(sort.scratch_bytes()));
-  std::uint64_t* sorted_keys = keys.data();
-  std::uint32_t* sorted = order.data();
-  sort.sort(scratch.data(), sort.scratch_bytes(), sorted_keys, other_keys.data(), sorted, other_order.data(),
-            device.stream());
-  device.synchronize();
-  if (sorted != order.data()) order.swap(other_order);
+  cuda::sort_order(device, keys, order, 64);
   return order;
 }
 
