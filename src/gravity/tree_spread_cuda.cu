@@ -82,6 +82,7 @@ class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::Stat
   std::vector<std::uint32_t> places() { return domains_->bring_places(places_before(*ranks_, domains_->kept())); }
   void take(const Sources<State>& sources, bool moved);
   bool refresh(const tree::Points<State>& kept);
+  bool weighing_pays();
   std::int64_t serve(const tree::ServedCells& cells, unsigned want, const std::array<State*, 4>& answers);
 
   SolverOptions options_;
@@ -98,6 +99,7 @@ class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::Stat
   bool with_species_ = false, with_id_ = false;
   std::int64_t total_ = 0;  // particles on all ranks
   bool walked_ = false;     // since the tree was built
+  bool weighs_ = false;     // work is so uneven that domains are cut by it
   std::int64_t times_ = 0;  // so often particles have come since then
   AskingTargets asking_;
   Buffer<State> answer_[4];  // of those that ask, where not all do
@@ -118,7 +120,7 @@ void TreeSpreadCuda<precision>::take(const Sources<State>& sources, bool moved) 
   const tree::Points<State> kept{sources.count, sources.x,       sources.y,  sources.z,
                                  sources.mass,  sources.species, sources.id, {}};
   if (!moved || !refresh(kept)) {
-    if (std::exchange(walked_, false)) {
+    if (std::exchange(walked_, false) && weighing_pays()) {
       tree_.find_weights(times_, domains_->own_weights());
       domains_->give_back_weights();
     }
@@ -139,6 +141,19 @@ bool TreeSpreadCuda<precision>::refresh(const tree::Points<State>& kept) {
   if (differs) return false;
   ++times_;
   return tree_.refresh(domains_->bring(kept, with_species_, false), softening(), opening_.order);
+}
+
+/// Weights take their time too: domains of as many particles will do until the busiest rank has a tenth more than the
+/// mean.
+template <Precision precision>
+bool TreeSpreadCuda<precision>::weighing_pays() {
+  if (weighs_) return true;
+  const std::int64_t own = tree_.counted_work(times_);
+  std::int64_t most = own, all = own;
+  ranks_->all_reduce(&most, 1, Reduction::maximum);
+  ranks_->all_reduce(&all, 1, Reduction::sum);
+  weighs_ = most * ranks_->size() > all + all / 10;
+  return weighs_;
 }
 
 /// The walk for own particles, again where it has missed something. Returns the lowest number of one whose force is not

@@ -57,6 +57,8 @@ class SpreadOctreeCuda : public OctreeCuda<T> {
   /// By own particle: its part of its leaf's work, and what it took itself so many times. In tree/spread_work_cuda.cu.
   void find_weights(std::int64_t times, std::uint32_t* by_number);
   void begin_to_count();
+  /// What this rank has done since the build, particles so many times included. Waits.
+  std::int64_t counted_work(std::int64_t times);
   /// Own particles are given in another order from now on: number k as to[k], on the device.
   void renumber(const std::uint32_t* to) {
     Base::renumber(to, count_);
@@ -128,6 +130,7 @@ class SpreadOctreeCuda : public OctreeCuda<T> {
   Buffer<std::uint32_t> place_of_, slot_, served_, served_cells_, served_list_, served_counts_;
 
   Buffer<std::uint32_t> work_;  // by top and own cell
+  Buffer<unsigned long long> work_sum_;
 
   TopTree top_aside_;
 };

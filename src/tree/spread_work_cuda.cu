@@ -12,6 +12,21 @@ void SpreadOctreeCuda<T>::begin_to_count() {
 }
 
 template <class T>
+std::int64_t SpreadOctreeCuda<T>::counted_work(std::int64_t times) {
+  device_.make_current();
+  Arena(device_).room(work_sum_, 1);
+  work_sum_.zero();
+  cuda::launch("tree work", count_ > 0 ? own_end() : 0, device_.stream(),
+               [work = work_.data(), sum = work_sum_.data()] __device__(std::int64_t c) {
+                 const unsigned lanes = __activemask();
+                 const unsigned of_lanes = __reduce_add_sync(lanes, work[c]);
+                 if (static_cast<int>(threadIdx.x) % 32 == __ffs(static_cast<int>(lanes)) - 1)
+                   atomicAdd(sum, static_cast<unsigned long long>(of_lanes));
+               });
+  return static_cast<std::int64_t>(work_sum_.to_host()[0]) + times * work_of_particle * count_;
+}
+
+template <class T>
 void SpreadOctreeCuda<T>::find_weights(std::int64_t times, std::uint32_t* by_number) {
   device_.make_current();
   cuda::launch("tree work", count_ > 0 ? own_end() : 0, device_.stream(),
@@ -27,6 +42,8 @@ void SpreadOctreeCuda<T>::find_weights(std::int64_t times, std::uint32_t* by_num
 
 template void SpreadOctreeCuda<float>::begin_to_count();
 template void SpreadOctreeCuda<double>::begin_to_count();
+template std::int64_t SpreadOctreeCuda<float>::counted_work(std::int64_t);
+template std::int64_t SpreadOctreeCuda<double>::counted_work(std::int64_t);
 template void SpreadOctreeCuda<float>::find_weights(std::int64_t, std::uint32_t*);
 template void SpreadOctreeCuda<double>::find_weights(std::int64_t, std::uint32_t*);
 

@@ -7,13 +7,18 @@
 
 #include "base/philox.hpp"
 #include "config/config.hpp"
+#include "gravity/tree.hpp"
+#include "gravity/treepm.hpp"
 #include "run/rank_plan.hpp"
 #include "sim/gravity_system.hpp"
 #include "sim/open_particles.hpp"
 #include "sim/plasma_system.hpp"
+#include "test_devices.hpp"
 
 namespace pergola {
 namespace {
+
+constexpr Box unit_box{{0, 0, 0}, {1, 1, 1}, Boundary::periodic};
 
 /// Particles of a configuration and what they send in two steps, counted with ranks that are threads: the reference of
 /// the rules.
@@ -91,6 +96,36 @@ TEST(RankTraffic, RuleOfAPlasmaIsWhatARunSends) {
     }
 }
 
+class RankTrafficOnGpus : public DeviceTest {};
+
+TEST_P(RankTrafficOnGpus, RuleOfForestsIsWhatARunSends) {
+  constexpr std::int64_t n = 64000;
+  const RunConfig config = parse_config(
+      "[run]\nend_time = 0.5\ndevice = \"cuda\"\nprecision = \"single\"\n[particles]\nmodel = \"cube\"\nn = 64000\n"
+      "[gravity]\nsolver = \"treepm\"\nsoftening = 0.001\n[gravity.treepm]\ncells = 64\n[gravity.tree]\naccuracy = "
+      "1e-2\n[gravity.mesh]\nbox = 1\nboundary = \"periodic\"\n[time]\nintegrator = \"leapfrog\"\nstep = 1e-4\n",
+      "test");
+  const SolverOptions options = config.solver_options();
+  const TreePmParameters found = treepm_parameters(options, n, unit_box);
+  const tree::Forest forest = treepm_forest(found, n, tree_softening(options.softening, found.opening));
+  ASSERT_GT(forest.level, 1);
+  const MeshOptions mesh = treepm_mesh_options(options, found).mesh;
+  const SlabMesh slabs{mesh.cells, mesh.assignment, mesh.gradient, 4, true};
+  for (const int ranks : {2, 4}) {
+    const Sent sent = count(config, ranks);
+    const SampledPlaces home = SampledPlaces::of(sent.particles, unit_box);
+    ForestCopies trees = count_forest(home, ranks, 1, forest);
+    RoutedCopies to_slabs =
+        count_slabs(home.living_with(trees.worker, ranks), ranks, 1, mesh.cells[2], static_cast<int>(mesh.assignment));
+    to_slabs.imbalance = trees.own.imbalance = 1;
+    const double bytes = sum_of(slab_traffic(slabs, n, ranks, 1, to_slabs)).bytes +
+                         sum_of(forest_traffic(forest, 4, n, ranks, trees, 1e6)).bytes;
+    EXPECT_NEAR(bytes / sent.bytes, 1, 0.05) << ranks;  // of particles that leave their roots the rule has the most
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, RankTrafficOnGpus, ::testing::Values(std::string("cuda")), device_test_name);
+
 Particles anywhere(std::int64_t n) {
   Particles particles;
   particles.resize(n);
@@ -101,8 +136,6 @@ Particles anywhere(std::int64_t n) {
   }
   return particles;
 }
-
-constexpr Box unit_box{{0, 0, 0}, {1, 1, 1}, Boundary::periodic};
 
 TEST(RankDomains, GuestsAreTheParticlesOfRootsAroundAStretch) {
   const SampledPlaces sample = SampledPlaces::of(anywhere(20000), unit_box);
