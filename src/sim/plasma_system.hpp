@@ -12,7 +12,7 @@ namespace pergola {
 
 /// A plasma with its field on a device, from its configuration: as a run sees it, and for users of the library.
 /// Fields exist at whole steps: outputs fall on the first step that is not before them, and say its time. Only the last
-/// step of a run may be shorter than time.step. Several ranks (CPUs) share the box out in slabs; each gives and saves a
+/// step of a run may be shorter than time.step. Several ranks share the box out in slabs; each gives and saves a
 /// stretch of the particles, counted through all species.
 class PERGOLA_API PlasmaSystem : public System {
  public:
