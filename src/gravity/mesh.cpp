@@ -41,12 +41,13 @@ MultigridOptions multigrid_of(const MeshOptions& mesh) {
 
 template <class Real>
 std::unique_ptr<PoissonSolver<Real>> make_poisson(const Device& device, const Grid& grid, const MeshOptions& mesh,
-                                                  double smoothing, std::shared_ptr<Communicator> slabs_of) {
+                                                  const SmoothedLaw& law, std::shared_ptr<Communicator> slabs_of) {
   if (mesh.poisson == Poisson::multigrid)
     return make_poisson_multigrid<Real>(device, grid, multigrid_of(mesh), std::move(slabs_of));
   PoissonFftOptions options;
   options.laplacian = mesh.laplacian;
-  options.smoothing = smoothing;
+  options.smoothing = law.smoothing;
+  options.softening = law.softening;
   options.deconvolve = mesh.deconvolve ? static_cast<int>(mesh.assignment) : 0;
   options.spectral_force = mesh.gradient == Gradient::spectral;
   options.ranks = std::move(slabs_of);
@@ -65,15 +66,15 @@ double least_bytes(const MeshOptions& mesh, std::size_t real, bool by_modes) {
 template <class Real>
 class MeshSolver final : public SmoothedMesh<Real> {
  public:
-  MeshSolver(const SolverOptions& options, const Device& device, double smoothing,
+  MeshSolver(const SolverOptions& options, const Device& device, const SmoothedLaw& law,
              std::shared_ptr<Communicator> ranks = nullptr)
       : device_(device),
         ranks_(std::move(ranks)),
         mesh_(options.mesh),
         constant_(options.gravitational_constant),
-        smoothing_(smoothing) {
-    if (!(smoothing_ > 0)) check_mesh_options(mesh_);    // a split law's are chosen by its solver
-    if (!mesh_.box.given()) mesh_.box.side = {1, 1, 1};  // for device_bytes only
+        law_(law) {
+    if (!(law_.smoothing > 0)) check_mesh_options(mesh_);  // a split law's are chosen by its solver
+    if (!mesh_.box.given()) mesh_.box.side = {1, 1, 1};    // for device_bytes only
   }
 
   const SolverInfo& info() const override { return mesh_info(); }
@@ -150,7 +151,8 @@ class MeshSolver final : public SmoothedMesh<Real> {
   Device device_;
   std::shared_ptr<Communicator> ranks_;  // null: all particles are here
   MeshOptions mesh_;
-  double constant_, smoothing_;
+  double constant_;
+  SmoothedLaw law_;
   mutable std::unique_ptr<Parts> parts_;
   Buffer<Real> field_;
   Buffer<Real> force_;           // spectral gradient only
@@ -173,7 +175,7 @@ std::string MeshSolver<Real>::remark() const {
   if (!parts_) return {};
   std::string text = parts_->poisson->remark();
   const std::int64_t cells = grid_of(mesh_).cell_count(), count = particles_.count * (ranks_ ? ranks_->size() : 1);
-  if (!text.empty() || !prepared_ || !mesh_.deconvolve || smoothing_ > 0 || cells <= count) return text;
+  if (!text.empty() || !prepared_ || !mesh_.deconvolve || law_.smoothing > 0 || cells <= count) return text;
   return fmt::format(
       "gravity.mesh.deconvolve: {} cells for {} particles: with fewer particles than cells it makes forces worse; use "
       "false",
@@ -185,7 +187,7 @@ typename MeshSolver<Real>::Parts& MeshSolver<Real>::parts() const {
   if (!parts_) {
     const double needed = least_bytes(mesh_, sizeof(Real), by_modes()) / (in_slabs() ? ranks_->size() : 1),
                  free = static_cast<double>(device_.memory().free_bytes());
-    const bool lent = by_modes() && smoothing_ > 0;
+    const bool lent = by_modes() && law_.smoothing > 0;
     if (!lent && needed > free)
       throw Error(
           ErrorKind::device,
@@ -195,7 +197,7 @@ typename MeshSolver<Real>::Parts& MeshSolver<Real>::parts() const {
     const Grid grid = grid_of(mesh_);
     parts->exchange = make_mesh_exchange<Real>(
         device_, grid, {mesh_.assignment, mesh_.gradient, mesh_.density, ranks_, slab_unit(grid)});
-    parts->poisson = make_poisson<Real>(device_, grid, mesh_, smoothing_, ranks_);
+    parts->poisson = make_poisson<Real>(device_, grid, mesh_, law_, ranks_);
     parts_ = std::move(parts);
   }
   return *parts_;
@@ -401,17 +403,17 @@ bool on_mesh(const MeshOptions& mesh, const Vec3<double>& place) {
 
 template <class Real>
 std::unique_ptr<Solver<Real>> make_mesh_solver(const SolverOptions& options, const Device& device) {
-  return std::make_unique<MeshSolver<Real>>(options, device, 0.0);
+  return std::make_unique<MeshSolver<Real>>(options, device, SmoothedLaw{});
 }
 template <class Real>
 std::unique_ptr<Solver<Real>> make_spread_mesh(const SolverOptions& options, const Device& device,
                                                std::shared_ptr<Communicator> ranks) {
-  return std::make_unique<MeshSolver<Real>>(options, device, 0.0, std::move(ranks));
+  return std::make_unique<MeshSolver<Real>>(options, device, SmoothedLaw{}, std::move(ranks));
 }
 template <class Real>
 std::unique_ptr<SmoothedMesh<Real>> make_smoothed_mesh(const SolverOptions& options, const Device& device,
-                                                       double smoothing, std::shared_ptr<Communicator> ranks) {
-  return std::make_unique<MeshSolver<Real>>(options, device, smoothing, std::move(ranks));
+                                                       const SmoothedLaw& law, std::shared_ptr<Communicator> ranks) {
+  return std::make_unique<MeshSolver<Real>>(options, device, law, std::move(ranks));
 }
 template std::unique_ptr<Solver<float>> make_mesh_solver(const SolverOptions& options, const Device& device);
 template std::unique_ptr<Solver<double>> make_mesh_solver(const SolverOptions& options, const Device& device);
@@ -419,9 +421,9 @@ template std::unique_ptr<Solver<float>> make_spread_mesh(const SolverOptions&, c
                                                          std::shared_ptr<Communicator>);
 template std::unique_ptr<Solver<double>> make_spread_mesh(const SolverOptions&, const Device&,
                                                           std::shared_ptr<Communicator>);
-template std::unique_ptr<SmoothedMesh<float>> make_smoothed_mesh(const SolverOptions&, const Device&, double,
-                                                                 std::shared_ptr<Communicator>);
-template std::unique_ptr<SmoothedMesh<double>> make_smoothed_mesh(const SolverOptions&, const Device&, double,
-                                                                  std::shared_ptr<Communicator>);
+template std::unique_ptr<SmoothedMesh<float>> make_smoothed_mesh(const SolverOptions&, const Device&,
+                                                                 const SmoothedLaw&, std::shared_ptr<Communicator>);
+template std::unique_ptr<SmoothedMesh<double>> make_smoothed_mesh(const SolverOptions&, const Device&,
+                                                                  const SmoothedLaw&, std::shared_ptr<Communicator>);
 
 }  // namespace pergola

@@ -37,11 +37,18 @@ class SmoothedMesh : public Solver<Real> {
   virtual void lend(std::byte* memory, const std::uint32_t* order) = 0;
 };
 
-/// The same for TreePM: an FFT with a Gaussian filter exp(−(k a)²/2), a = `smoothing` in units of length. In open space
-/// particles keep physics::rounded_margin cells away from the faces of the box. With ranks as make_spread_mesh().
+/// What a mesh is to carry for TreePM: Plummer's law with this ε, filtered by exp(−(k a)²/2), a = `smoothing`; 0: no
+/// filter. In units of length.
+struct SmoothedLaw {
+  double smoothing = 0, softening = 0;
+};
+
+/// The same with an FFT for such a law. In open space particles keep physics::rounded_margin cells away from the faces
+/// of the box. With ranks as make_spread_mesh().
 template <class Real>
 std::unique_ptr<SmoothedMesh<Real>> make_smoothed_mesh(const SolverOptions& options, const Device& device,
-                                                       double smoothing, std::shared_ptr<Communicator> ranks = nullptr);
+                                                       const SmoothedLaw& law,
+                                                       std::shared_ptr<Communicator> ranks = nullptr);
 
 // gravity/mesh_entry.cpp
 const SolverInfo& mesh_info();

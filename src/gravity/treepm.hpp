@@ -8,6 +8,7 @@
 
 #include "base/key.hpp"
 #include "comm/communicator.hpp"
+#include "gravity/mesh.hpp"
 #include "gravity/solver.hpp"
 #include "particles/box.hpp"
 #include "particles/particle_source.hpp"
@@ -61,6 +62,8 @@ struct TreePmParameters {
   std::array<int, 3> cells{};
   Assignment assignment = Assignment::pcs;
   double split = 0, cut_off = 0;  // r_s and r_c in units of length
+  double softening = 0;           // ε of the long range, in units of length
+  double of_images = 0;           // what softening images beyond the nearest makes of forces; 0: little
   tree::Opening opening;
   Box mesh_box;  // that the cells fill; isolated in open space
   Box tree_box;  // that the tree's cube is about, with periodic images; in open space none of them is within the
@@ -85,7 +88,10 @@ inline bool is_in_box(const tree::Frame& frame, const TreePmParameters& found) {
          is_same_cube(found.tree_box, {frame.corner, {frame.side, frame.side, frame.side}, Boundary::periodic});
 }
 
-/// The options of the mesh that carries the long range.
+/// The law of the long range, and the options of the mesh that carries it.
+inline SmoothedLaw treepm_law(const TreePmParameters& found) {
+  return {physics::split_smoothing(found.split), found.softening};
+}
 SolverOptions treepm_mesh_options(const SolverOptions& options, const TreePmParameters& found);
 
 /// The box and the law of the short range in the units of the tree, whose cube is that of the box.
@@ -94,7 +100,7 @@ tree::ShortRangeBox<T> short_range_box(const TreePmParameters& found, bool with_
   const Box& box = found.tree_box;
   const double unit = 1 / std::max({box.side.x, box.side.y, box.side.z}), cut_off = found.cut_off * unit;
   return {{unit * box.side, cut_off},
-          physics::make_split_law<T>(found.split * unit, cut_off, found.opening.order),
+          physics::make_split_law<T>(found.split * unit, cut_off, found.opening.order, found.softening * unit),
           with_potential};
 }
 

@@ -49,8 +49,7 @@ class TreePmSolver : public SolverWithTree<precision, TreeOf, TargetsOf> {
     return tree_softening(this->softening_, found.opening);
   }
   std::unique_ptr<SmoothedMesh<State>> make_mesh(const TreePmParameters& found) const {
-    return make_smoothed_mesh<State>(treepm_mesh_options(this->options_, found), this->device_,
-                                     physics::split_smoothing(found.split));
+    return make_smoothed_mesh<State>(treepm_mesh_options(this->options_, found), this->device_, treepm_law(found));
   }
   /// Of the mesh and its forces and potentials.
   std::int64_t mesh_bytes(std::int64_t n, const TreePmParameters& found) const {

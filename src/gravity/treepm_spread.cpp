@@ -51,8 +51,7 @@ class TreePmSpread final : public SpreadTreeSolver<precision> {
   using Base::options_, Base::device_, Base::ranks_, Base::clock_, Base::tree_, Base::sources_;
 
   std::unique_ptr<Solver<State>> make_mesh(const TreePmParameters& found) const {
-    return make_smoothed_mesh<State>(treepm_mesh_options(options_, found), device_,
-                                     physics::split_smoothing(found.split), ranks_);
+    return make_smoothed_mesh<State>(treepm_mesh_options(options_, found), device_, treepm_law(found), ranks_);
   }
   void take(const Sources<State>& sources, bool moved) override;
   bool in_box() const override { return true; }

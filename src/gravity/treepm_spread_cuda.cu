@@ -104,8 +104,7 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
     return std::make_unique<tree::ForestDomains<State>>(device_, ranks_);
   }
   std::unique_ptr<SmoothedMesh<State>> make_mesh(const TreePmParameters& found) const {
-    return make_smoothed_mesh<State>(treepm_mesh_options(options_, found), device_,
-                                     physics::split_smoothing(found.split), ranks_);
+    return make_smoothed_mesh<State>(treepm_mesh_options(options_, found), device_, treepm_law(found), ranks_);
   }
   static std::string tree_kind() { return tree::tree_kind("cuda", true); }
   tree::TreeSoftening softening() const { return tree_softening(this->softening_, parameters_->opening); }

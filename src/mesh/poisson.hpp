@@ -66,6 +66,7 @@ struct PoissonFftOptions {
   /// In an isolated box whoever has the first and the last plane gets planes −1 and n too, next to them, where the
   /// field has room. Else these mean nothing.
   bool planes_beyond = false;
+  double softening = 0;  // of the law that is filtered: Plummer's ε; with a filter and the spectral Laplacian
 };
 
 /// FFT with the Green function of the options in a periodic box, with that of open space by zero padding (Hockney &

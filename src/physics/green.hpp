@@ -71,10 +71,11 @@ PERGOLA_HD double open_space_green(int i, int j, int k, double hx, double hy, do
 }
 
 /// The same for the potential of a Gaussian cloud of dispersion a, −V erf(r / (√2 a)) / (4π r): the long range of a
-/// split law in open space, which is smooth at r = 0.
-PERGOLA_HD double open_space_cloud_green(double x, double y, double z, double cell_volume, double a) {
+/// split law in open space, which is smooth at r = 0. Of Plummer's law √(r² + ε²) stands for r.
+PERGOLA_HD double open_space_cloud_green(double x, double y, double z, double cell_volume, double a,
+                                         double epsilon = 0) {
   constexpr double four_pi = 12.566370614359172953850573533118;
-  const double r = std::sqrt(x * x + y * y + z * z), u = r / (std::sqrt(2.0) * a);
+  const double r = std::sqrt(x * x + y * y + z * z + epsilon * epsilon), u = r / (std::sqrt(2.0) * a);
   const double limit = 2 / (std::sqrt(0.25 * four_pi) * std::sqrt(2.0) * a);  // of erf(u) / r
   return -cell_volume / four_pi * (u < 1e-4 ? limit * (1 - u * u / 3) : std::erf(u) / r);
 }

@@ -23,11 +23,12 @@ template <class T>
 inline constexpr int near_split_terms = sizeof(T) == 4 ? 8 : 14;
 
 /// The long-range law of the split below within a cut-off radius as polynomials in z = 2 (r/r_c)² − 1: smooth functions
-/// of r², which need neither roots nor exponentials. Expansions have polynomials of their own, for they go farther.
-/// Lengths in any unit.
+/// of r², which need neither roots nor exponentials. Expansions have polynomials of their own, for they go farther;
+/// their r² has the ε² of the long-range law in it. Lengths in any unit.
 template <class T>
 struct SplitLaw {
   T cut_off2 = 0;                      // r_c²
+  T softening2 = 0;                    // ε² of the long-range law
   T per_square = 0;                    // z = r² per_square − 1
   int terms = 0;                       // of the next two: few_split_terms or split_terms, those beyond are 0
   T attraction[split_terms<T>] = {};   // acceleration = attraction d
@@ -51,7 +52,9 @@ inline constexpr double expansion_reach = 1.5;
 // The Gaussian split of gravity into a long range, which a mesh carries, and a short range (Hockney & Eastwood 1988,
 // chapter 8; Bagla 2002; Springel 2005, section 2.2). The long-range law of a unit mass is that of a Gaussian cloud,
 //   potential −erf(α r) / r,  α = 1 / (2 r_s),    Green factor −4π/k² exp(−k² r_s²),
-// and the short-range law is the softened law less that, whatever the softening.
+// and the short-range law is the softened law less that, whatever the softening. Plummer's softening has no end: its
+// long range is −erf(α s) / s, s² = r² + ε², so that the short range, erfc(α s) / s, ends as without it
+// (physics/softened_split.hpp).
 
 /// What the Green factor of ∇²φ = 4πG ρ is multiplied by; the same as gaussian_window(k, split_smoothing(r_s)).
 inline double split_window(double k, double split) { return std::exp(-k * k * split * split); }
@@ -70,8 +73,11 @@ inline double boys(int m, double t) {
   return std::exp(-t) * sum;
 }
 
-/// −φ of the long-range law of a unit mass at its own place, without G: 1 / (√π r_s).
-inline double split_self_potential(double split) { return 1 / (std::sqrt(3.14159265358979323846) * split); }
+/// −φ of the long-range law of a unit mass at its own place, without G: 1 / (√π r_s) without softening.
+inline double split_self_potential(double split, double softening = 0) {
+  const double ratio = softening / (2 * split);
+  return boys(0, ratio * ratio) / (std::sqrt(3.14159265358979323846) * split);
+}
 /// The mean over a box of volume V of −φ of the short-range law of a unit mass without softening, without G:
 /// ∫ erfc(α r)/r / V = 4π r_s² / V. A mesh has a potential with mean zero; with this the whole has it.
 inline double split_mean_potential(double split, double volume) {
@@ -122,22 +128,24 @@ void fit_expansion_law(double alpha, double last, int order, SplitLaw<T>& law) {
       beyond, [](double far) { return std::exp((1 + far) * (1 + far)) * std::erfc(1 + far); }, law.scaled);
 }
 
-/// The law for expansions of the given order; `split` is r_s and `cut_off` r_c.
+/// The law for expansions of the given order; `split` is r_s, `cut_off` r_c and `softening` ε of the long range.
 template <class T>
-SplitLaw<T> make_split_law(double split, double cut_off, int order) {
+SplitLaw<T> make_split_law(double split, double cut_off, int order, double softening = 0) {
   const double alpha = 1 / (2 * split), last = alpha * alpha * cut_off * cut_off;
+  const double more = alpha * alpha * softening * softening, far = expansion_reach * cut_off;
   const double strength = 2 * alpha / std::sqrt(3.14159265358979323846);
   SplitLaw<T> law;
   law.cut_off2 = static_cast<T>(cut_off * cut_off);
+  law.softening2 = static_cast<T>(softening * softening);
   law.per_square = static_cast<T>(2 / (cut_off * cut_off));
   law.alpha2 = static_cast<T>(alpha * alpha);
   law.strength = static_cast<T>(strength);
   law.terms = alpha * cut_off < few_split_terms_reach ? few_split_terms<T> : split_terms<T>;
   fit_split_polynomial<true>(
-      last, [&](double t) { return strength * 2 * alpha * alpha * boys(1, t); }, law.attraction, law.terms);
+      last, [&](double t) { return strength * 2 * alpha * alpha * boys(1, t + more); }, law.attraction, law.terms);
   fit_split_polynomial<true>(
-      last, [&](double t) { return strength * boys(0, t); }, law.depth, law.terms);
-  fit_expansion_law(alpha, expansion_reach * cut_off, order, law);
+      last, [&](double t) { return strength * boys(0, t + more); }, law.depth, law.terms);
+  fit_expansion_law(alpha, std::sqrt(far * far + softening * softening), order, law);
   return law;
 }
 

@@ -23,16 +23,18 @@ PERGOLA_HD_INLINE R split_place(const SplitLaw<T>& law, R square) {
 }
 
 /// Radial derivatives g_l = ((1/r) d/dr)^l of the short-range law 1/√(r² + ε²) − erf(α r)/r, for r up to
-/// expansion_reach cut-off radii and ε below 1/α, with lengths in units of s = √(r² + ε²). square = r², s2 = s²,
-/// inverse = 1/s. Both forms lose no digits where they are used:
+/// expansion_reach cut-off radii and ε below 1/α, with lengths in units of s = √(r² + ε²). unsoftened = r², s2 = s²,
+/// inverse = 1/s. Where the long-range law is softened itself, its own √(r² + ε²) stands for its r, here and below.
+/// Both forms lose no digits where they are used:
 ///   α r < 1  (−1)^l ((2l − 1)!! − 2αs/√π (2α²s²)^l F_l(t)), t = α²r², with Boys' functions F_l
 ///            from F_order by
 ///            F_l = (2t F_{l+1} + e^{−t}) / (2l + 1)
 ///   beyond   (−1)^l ((2l − 1)!! − ((2l − 1)!! − b_l) (s/r)^(2l+1)), b_0 = erfc(α r), b_{l+1} = (2l + 1) b_l + (2t)^l
 ///            2αr/√π e^{−t}, as in Ewald sums of multipoles (Smith 1982, CCP5 Newsletter 4, 13)
 template <int order, class R, class T>
-PERGOLA_HD_INLINE void short_range_radial_derivatives(const SplitLaw<T>& law, R square, R s2, R inverse,
+PERGOLA_HD_INLINE void short_range_radial_derivatives(const SplitLaw<T>& law, R unsoftened, R s2, R inverse,
                                                       R (&g)[order + 1]) {
+  const R square = unsoftened + number<R>(law.softening2);
   const R t = square * number<R>(law.alpha2), two_t = t + t;
   const R e8 = split_polynomial(law.exponential, mul_add(square, number<R>(law.expansion_per_square), number<R>(-1)));
   const R e4 = e8 * e8, e2 = e4 * e4, exponential = e2 * e2;

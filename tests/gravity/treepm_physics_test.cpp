@@ -124,6 +124,24 @@ TEST_P(TreePm, KeepsItNearALatticeWhereForcesCancel) {
     EXPECT_LT(compare(options(accuracy), model("lattice", 16)).rms, accuracy) << accuracy;
 }
 
+/// Plummer's softening has no end: the mesh has it beyond the cut-off radius. Cells are a multiple of the lattice's,
+/// also where that has the factor 11.
+TEST_P(TreePm, KeepsItNearALatticeWithMuchSoftening) {
+  struct Case {
+    int per_side;
+    double part, accuracy;
+  };
+  for (const auto& [per_side, part, accuracy] : {Case{12, 1.0 / 8, 1e-2},
+                                                 {16, 1.0 / 16, 1e-3},
+                                                 {24, 1.0 / 20, 3e-4},
+                                                 {11, 1.0 / 30, 4e-3},
+                                                 {12, 1.0 / 60, 1e-4}}) {
+    SolverOptions o = options(accuracy);
+    o.softening = Softening::same(part * side / per_side);
+    EXPECT_LT(compare(o, model("lattice", per_side)).rms, accuracy) << per_side << " " << accuracy;
+  }
+}
+
 /// In the boxes above some leaves look for images of their pairs; here the cut-off radius is a ninth of the box, and
 /// none does.
 TEST_P(TreePm, KeepsItWhereTheCutOffIsFarBelowTheBox) {
@@ -177,18 +195,21 @@ TEST_P(TreePm, SinglePrecisionKeepsAThousandth) {
 
 TEST_P(TreePm, TheSplitIsInvisible) {
   const Particles p = model("clustered", 12);
-  auto o = options(1e-4);
-  o.own["treepm.cells"] = std::int64_t{64};
-  o.own["treepm.split"] = 1.8, o.own["treepm.cut_off"] = 1.8 * 7;
-  const auto one = forces(o, p);
-  o.own["treepm.split"] = 3.6, o.own["treepm.cut_off"] = 3.6 * 7;
-  const auto other = forces(o, p);
-  EXPECT_LT(force_errors(one, other).median, 1e-4);
-  EXPECT_LT(force_errors(one, other).p99, 6e-4);
-  double depth = 0;
-  for (const double value : one.potential) depth = std::max(depth, std::abs(value));
-  for (std::size_t i = 0; i < one.potential.size(); ++i)
-    EXPECT_NEAR(one.potential[i], other.potential[i], 1e-4 * depth);
+  for (const double softening : {0.001, 0.02}) {
+    auto o = options(1e-4);
+    o.softening = Softening::same(softening);
+    o.own["treepm.cells"] = std::int64_t{64};
+    o.own["treepm.split"] = 1.8, o.own["treepm.cut_off"] = 1.8 * 7;
+    const auto one = forces(o, p);
+    o.own["treepm.split"] = 3.6, o.own["treepm.cut_off"] = 3.6 * 7;
+    const auto other = forces(o, p);
+    EXPECT_LT(force_errors(one, other).median, 1e-4);
+    EXPECT_LT(force_errors(one, other).p99, 6e-4);
+    double depth = 0;
+    for (const double value : one.potential) depth = std::max(depth, std::abs(value));
+    for (std::size_t i = 0; i < one.potential.size(); ++i)
+      EXPECT_NEAR(one.potential[i], other.potential[i], 1e-4 * depth);
+  }
 }
 
 TEST_P(TreePm, MomentumIsKeptToTheAccuracy) {
@@ -250,19 +271,40 @@ TEST_P(TreePm, AParticleBeyondTheBoxIsItsImageWithin) {
   EXPECT_LT(found.max, 1e-4);
 }
 
-// By hand: Plummer's softening takes 3/2 (ε/r)² of Newton's force away, which is left out from the cut-off on: half of
-// the accuracy at most. The number of cells is one that transforms like; it was rounded up, and lengths that a
-// slightly wider cell would have served were refused.
-TEST(TreePmParameters, HaveACutOffThatIsLongEnoughForTheSoftening) {
+// By hand: Plummer's softening takes 3/2 (ε/r)² of Newton's force away. The mesh has that of one length, and what
+// others differ by is left out from the cut-off on: a quarter of the accuracy at most. Cells are two for each plane of
+// a lattice, whatever the softening: with fewer, errors near a lattice were up to twenty times the accuracy.
+TEST(TreePmParameters, SofteningLeavesTheCellsAndALongEnoughCutOff) {
   const double spacing = side / 64;
   for (const double accuracy : {1e-2, 3e-3, 1e-3, 3e-4})
-    for (double part = 0.02; part < 0.1; part *= 1.03) {
+    for (double part = 0.02; part < 0.3; part *= 1.1) {
       SolverOptions o = options(accuracy);
       o.softening = Softening::same(part * spacing);
-      const TreePmParameters found = treepm_parameters(o, 64 * 64 * 64, box);
-      EXPECT_LE(1.5 * std::pow(part * spacing / found.cut_off, 2), 0.5 * accuracy * (1 + 1e-9)) << part;
-      EXPECT_LE(2 * found.cut_off, side);
+      const TreePmParameters one = treepm_parameters(o, 64 * 64 * 64, box);
+      EXPECT_EQ(one.cells[0], 128);
+      EXPECT_NEAR(one.softening, part * spacing, 1e-12);
+      EXPECT_LE(one.softening, 0.5 * one.split * (1 + 1e-12));
+      if (part > 0.1) continue;  // two such lengths ask for a cut-off that is longer than half the box
+      o.softening.epsilon[2] *= 1.5;
+      const TreePmParameters two = treepm_parameters(o, 64 * 64 * 64, box);
+      EXPECT_EQ(two.cells[0], 128);
+      for (const double epsilon : {part * spacing, 1.5 * part * spacing}) {
+        const double apart = std::abs(epsilon * epsilon - two.softening * two.softening);
+        EXPECT_LE(1.5 * apart / std::pow(two.cut_off, 2), 0.25 * accuracy * (1 + 1e-9)) << part;
+      }
+      EXPECT_LE(two.cut_off, 8 * two.split * (1 + 1e-12));
+      EXPECT_LE(2 * two.cut_off, side);
     }
+}
+
+/// A lattice of 22³ has cells of 44 for each side, although 44 is no number that a mesh would be given by itself; one
+/// that is no cube has two along each of its sides.
+TEST(TreePmParameters, CellsAreAMultipleOfALattice) {
+  EXPECT_EQ(treepm_parameters(options(1e-3), 22 * 22 * 22, box).cells[0], 44);
+  EXPECT_EQ(treepm_parameters(options(1e-4), 12 * 12 * 12, box).cells[0] % 12, 0);
+  const Box brick{{0, 0, 0}, {1.0, 2.2, 1.3}, Boundary::periodic};
+  EXPECT_EQ(treepm_parameters(options(1e-2), 10 * 22 * 13, brick).cells, (std::array<int, 3>{20, 44, 26}));
+  EXPECT_EQ(treepm_parameters(options(1e-2), 1000 - 17, box).cells[0], 20);
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, TreePm, OnEachDevice(), device_test_name);

@@ -6,6 +6,8 @@
 #include "physics/ewald.hpp"
 #include "physics/green.hpp"
 #include "physics/pair_laws.hpp"
+#include "physics/quadrature.hpp"
+#include "physics/softened_split.hpp"
 #include "physics/split.hpp"
 
 namespace pergola::physics {
@@ -28,6 +30,43 @@ TEST(Split, GreenFactorIsThatOfTheLongRangeLaw) {
     EXPECT_NEAR(sum, 2 * alpha / std::sqrt(pi) * boys(0, alpha * alpha * r * r), 1e-6);
   }
   EXPECT_NEAR(split_self_potential(split), std::erf(alpha * 1e-6) / 1e-6, 1e-9);
+}
+
+/// Reference: the same integral with the factor for Plummer's softening must be erf(αs)/s, s² = r² + ε²; the factor
+/// itself by quadrature.
+TEST(Split, GreenFactorOfASoftenedLongRange) {
+  for (const double epsilon : {0.05, 0.1, 0.2}) {
+    const double q = std::pow(epsilon / (2 * split), 2), limit = 1e-4 * std::pow(epsilon / 0.2, 2);
+    for (const double x : {1e-4, 0.01, 0.3, 1.0, 4.0, 12.0}) {
+      const auto wave = [&](double y) { return std::exp(-x * (1 / y - 1) - q * y) / (y * y); };  // y = 1/v
+      EXPECT_NEAR(softened_split_factor(x, q), x * integrate(wave, 1e-12, 1.0, 1e-11, 40), limit) << x;
+      EXPECT_NEAR(softened_split_factor(static_cast<float>(x), static_cast<float>(q)), softened_split_factor(x, q),
+                  1e-6);
+    }
+    for (const double r : {0.1, 0.5, 1.0, 2.5}) {
+      double sum = 0;
+      const double dk = 1e-3, s = std::sqrt(r * r + epsilon * epsilon);
+      for (double k = 0.5 * dk; k < 20; k += dk)
+        sum += 2 / pi * split_window(k, split) * softened_split_factor(k * k * split * split, q) * std::sin(k * r) /
+               (k * r) * dk;
+      EXPECT_NEAR(sum, std::erf(alpha * s) / s, limit) << r;
+    }
+    EXPECT_NEAR(split_self_potential(split, epsilon), std::erf(alpha * epsilon) / epsilon, 1e-12);
+  }
+}
+
+/// Reference: a sum over points of a box of sides 3, 4 and 5.
+TEST(Split, MeanPotentialOfASoftenedLongRange) {
+  const double epsilon = 0.2, h = 0.05;
+  double sum = 0;
+  for (double x = h / 2; x < 1.5; x += h)
+    for (double y = h / 2; y < 2; y += h)
+      for (double z = h / 2; z < 2.5; z += h) {
+        const double r = std::sqrt(x * x + y * y + z * z), s = std::sqrt(r * r + epsilon * epsilon);
+        sum += 8 * h * h * h * (std::erf(alpha * r) / r - std::erf(alpha * s) / s);
+      }
+  EXPECT_NEAR(softened_mean_potential(split, epsilon, {3, 4, 5}), sum / 60, 1e-4 * sum / 60);
+  EXPECT_EQ(softened_mean_potential(split, 0, {3, 4, 5}), 0);
 }
 
 /// Reference: ∫ erfc(αr)/r 4πr² dr over all space.
@@ -130,6 +169,28 @@ TEST(Split, RadialDerivativesHoldBeyondTheCutOffAndWhereTheirFormChanges) {
       expect_derivatives<double>(r, epsilon, 1e-9);
       expect_derivatives<float>(r, epsilon, 1e-5);
     }
+}
+
+/// With the softening of the pair in the long range too both are those of Newton's law at √(r² + ε²), and no softening
+/// is left beyond the cut-off radius.
+TEST(Split, ASoftenedShortRangeEndsAsWithoutSoftening) {
+  const double epsilon = 0.2;
+  const auto plain = make_split_law<double>(split, 1.1 * cut_off, order);
+  const auto softened = make_split_law<double>(split, cut_off, order, epsilon);
+  for (const double r : {0.05, 0.3, 0.78, 0.9, 1.7, 0.99 * cut_off, 1.49 * cut_off}) {
+    const double square = r * r, s2 = square + epsilon * epsilon, s = std::sqrt(s2);
+    double g[order + 1], expected[order + 1];
+    short_range_radial_derivatives<order>(softened, square, s2, 1 / s, g);
+    short_range_radial_derivatives<order>(plain, s2, s2, 1 / s, expected);
+    for (int l = 0; l <= order; ++l) EXPECT_NEAR(g[l], expected[l], 1e-8) << r;
+    if (r > cut_off) continue;
+    PairSum<double> sum{};
+    const Vec3<double> d{r, 0, 0};
+    add_short_range_pair<PlummerLaw, true, split_terms<double>>(
+        softened, d, 1.0, square, PlummerLaw::start(d, epsilon * epsilon), epsilon * epsilon, sum);
+    EXPECT_NEAR(sum.ax, r / s * ewald_short_range(alpha, {s, 0, 0}).x, 1e-10) << r;
+    EXPECT_NEAR(sum.pot, -std::erfc(alpha * s) / s, 1e-10) << r;
+  }
 }
 
 TEST(Split, RadialDerivativesAreThoseOfEwaldSums) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "physics/green.hpp"
+#include "physics/softened_split.hpp"
 
 namespace pergola::cuda {
 
@@ -23,16 +24,21 @@ struct PeriodicFactor {
   static constexpr bool padded = false;
   AxisTable<Real> x, y, z;
   Real scale;
+  physics::SoftenedSplit<Real> softened{};
 
   struct Column {
     const Real *eigenvalues, *windows;  // along z
     Real eigenvalue, window;
+    physics::SoftenedSplit<Real> softened;
     __device__ Real operator()(int kz) const {
-      return physics::green_factor(eigenvalue + __ldg(eigenvalues + kz), window * __ldg(windows + kz), FastQuotient());
+      const Real whole = eigenvalue + __ldg(eigenvalues + kz);
+      Real filter = window * __ldg(windows + kz);
+      if (softened.q > 0) filter *= softened.factor(-whole);
+      return physics::green_factor(whole, filter, FastQuotient());
     }
   };
   __device__ Column column(int kx, int ky) const {
-    return {z.eigenvalue, z.window, x.eigenvalue[kx] + y.eigenvalue[ky], scale * x.window[kx] * y.window[ky]};
+    return {z.eigenvalue, z.window, x.eigenvalue[kx] + y.eigenvalue[ky], scale * x.window[kx] * y.window[ky], softened};
   }
 };
 

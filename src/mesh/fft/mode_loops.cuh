@@ -107,6 +107,15 @@ class AxisTables {
     const Real* first = values_.data() + start_[axis];
     return {first, first + length_[axis], first + 2 * length_[axis]};
   }
+  /// The Green factors of a periodic box.
+  PeriodicFactor<Real> green(const FftAxes& axes, double scale) const {
+    const AxisTables& all = *this;
+    return {all[0],
+            all[1],
+            all[2],
+            static_cast<Real>(scale / axes.modes()),
+            {static_cast<Real>(axes.softened.per_square), static_cast<Real>(axes.softened.q)}};
+  }
   std::size_t bytes() const { return values_.bytes(); }
 
  private:

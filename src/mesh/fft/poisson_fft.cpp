@@ -131,8 +131,12 @@ FftAxes make_fft_axes(const Grid& grid, const PoissonFftOptions& options) {
         ErrorKind::input,
         "mesh: the spectral gradient expects a periodic box or a Gaussian filter, found an isolated box and none");
   FftAxes axes;
-  if (!grid.periodic()) axes.smoothing = options.smoothing;
   axes.unit_length = grid.spacing()[0];
+  if (!grid.periodic())
+    axes.smoothing = options.smoothing, axes.softening = options.softening;
+  else if (const double split2 = 0.5 * options.smoothing * options.smoothing; split2 > 0)
+    axes.softened = {split2 / (axes.unit_length * axes.unit_length),
+                     0.25 * options.softening * options.softening / split2};
   for (int axis = 0; axis < grid.dimensions; ++axis) axes.axis[axis] = make_axis(grid, axis, options, axes.unit_length);
   for (int axis = grid.dimensions; axis < 3; ++axis) {
     axes.axis[axis].wave_number = axes.axis[axis].eigenvalue = {0.0};
@@ -159,7 +163,7 @@ std::vector<double> open_space_green_transform(const FftAxes& axes, int threads,
   each_mode(values, of_rows, threads, [&](int i, int row, int k, double& value) {
     const int j = first_row + row;
     value = scale * (axes.smoothing > 0 ? physics::open_space_cloud_green(length(x, i), length(y, j), length(z, k),
-                                                                          volume, axes.smoothing)
+                                                                          volume, axes.smoothing, axes.softening)
                                         : physics::open_space_green(i, j, k, x.spacing, y.spacing, z.spacing));
   });
   even_transform(values, of_rows, 0, threads);
@@ -199,8 +203,9 @@ std::vector<double> periodic_green_transform(const FftAxes& axes, int threads, i
   const double scale = 1 / axes.modes();
   std::vector<double> values(points[0] * points[1] * points[2]);
   each_mode(values, points, threads, [&](int i, int j, int k, double& value) {
-    value = scale * physics::green_factor(x.eigenvalue[first + i] + y.eigenvalue[j] + z.eigenvalue[k],
-                                          x.window[first + i] * y.window[j] * z.window[k]);
+    const double eigenvalue = x.eigenvalue[first + i] + y.eigenvalue[j] + z.eigenvalue[k];
+    const double window = x.window[first + i] * y.window[j] * z.window[k];
+    value = scale * physics::green_factor(eigenvalue, window * axes.softened.factor(-eigenvalue));
   });
   return values;
 }

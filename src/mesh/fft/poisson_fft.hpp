@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mesh/poisson.hpp"
+#include "physics/softened_split.hpp"
 
 namespace pergola {
 
@@ -22,7 +23,8 @@ struct FftAxis {
 struct FftAxes {
   std::array<FftAxis, 3> axis;
   double unit_length = 1;  // Green factors are in units of its square, so that they fit into single precision
-  double smoothing = 0;    // in open space, where the Green function has it and the windows do not
+  double smoothing = 0, softening = 0;      // in open space, where the Green function has them
+  physics::SoftenedSplit<double> softened;  // in a periodic box; of k² unit_length²
   double modes() const { return double(axis[0].length) * axis[1].length * axis[2].length; }
 };
 

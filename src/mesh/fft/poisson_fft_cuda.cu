@@ -93,7 +93,7 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
           "cufftExecR2C");
     const auto& [x, y, z] = axes_.axis;
     if (periodic_)
-      use(PeriodicFactor<Real>{tables_[0], tables_[1], tables_[2], static_cast<Real>(scale / axes_.modes())});
+      use(tables_.green(axes_, scale));
     else
       use(OpenSpaceFactor<Real>{green_.data(), x.cells, y.cells, z.cells, static_cast<Real>(scale), 0, y.cells + 1});
   }

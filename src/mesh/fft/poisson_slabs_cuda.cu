@@ -236,10 +236,7 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
     if (slabs_.columns() == 0) return;
     const double scale = factor * axes_.unit_length * axes_.unit_length;
     const auto& [x, y, z] = axes_.axis;
-    if (periodic_)
-      return multiply_by(
-          columns, PeriodicFactor<Real>{tables_[0], tables_[1], tables_[2], static_cast<Real>(scale / axes_.modes())},
-          work);
+    if (periodic_) return multiply_by(columns, tables_.green(axes_, scale), work);
     if (!one_pass_) clear_padding(columns);
     multiply_by(columns,
                 OpenSpaceFactor<Real>{green_.data(), x.cells, y.cells, z.cells, static_cast<Real>(scale), green_first_,
