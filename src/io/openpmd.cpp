@@ -3,11 +3,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <numeric>
+#include <optional>
+#include <utility>
 
 #include "base/atomic_file.hpp"
+#include "base/error.hpp"
 #include "base/version.hpp"
 #include "io/hdf5_file.hpp"
+#include "io/openpmd_sample.hpp"
+#include "plasma/coordinates.hpp"
 #include "plasma/unit_names.hpp"
 
 namespace pergola {
@@ -43,34 +47,99 @@ Iteration iteration_of(const std::filesystem::path& path, std::int64_t step) {
   return {nonzero == std::string::npos ? "0" : digits.substr(nonzero), prefix + "%T" + extension};
 }
 
-/// Mixes the bits of an id (Steele, Lea & Flood 2014, splitmix64): particles that are neighbours by id are not so here.
-std::uint64_t mixed(std::uint64_t id) {
-  id += 0x9e3779b97f4a7c15u;
-  id = (id ^ (id >> 30)) * 0xbf58476d1ce4e5b9u;
-  id = (id ^ (id >> 27)) * 0x94d049bb133111ebu;
-  return id ^ (id >> 31);
-}
+}  // namespace
 
-/// Places of the particles that go into the file, in their order: all, or those whose mixed ids are smallest.
-std::vector<std::size_t> chosen_places(const PlasmaParticles& particles, std::int64_t most) {
-  std::vector<std::size_t> places(particles.id.size());
-  std::iota(places.begin(), places.end(), std::size_t{0});
-  if (most <= 0 || particles.size() <= most) return places;
-  std::nth_element(places.begin(), places.begin() + most, places.end(),
-                   [&](std::size_t a, std::size_t b) { return mixed(particles.id[a]) < mixed(particles.id[b]); });
-  places.resize(static_cast<std::size_t>(most));
-  std::sort(places.begin(), places.end());
-  return places;
-}
-
-class OpenPmdWriter {
+class OpenPmdWriter::Contents {
  public:
-  OpenPmdWriter(hdf5::File& file, const PlasmaSnapshot& snapshot, const OpenPmdOptions& options)
-      : file_(file), snapshot_(snapshot), options_(options), units_(snapshot.units) {
-    axes_.assign(axis_names.begin(), axis_names.begin() + snapshot.options.dimensions);
+  Contents(const std::filesystem::path& path, PlasmaSnapshot head, std::vector<std::int64_t> counts,
+           const OpenPmdOptions& options)
+      : target_(path),
+        file_(target_.temporary(), path),
+        snapshot_(std::move(head)),
+        counts_(std::move(counts)),
+        options_(options),
+        units_(snapshot_.units) {
+    axes_.assign(axis_names.begin(), axis_names.begin() + snapshot_.options.dimensions);
+    const std::int64_t real_bytes = options_.single_precision ? 4 : 8;
+    std::int64_t bytes = 65536 + real_bytes * snapshot_.options.cell_count() * (2 + snapshot_.options.dimensions);
+    for (const std::int64_t count : counts_)
+      bytes += rows_of(count) * (8 + real_bytes * (snapshot_.options.dimensions + snapshot_.options.velocities));
+    target_.reserve(bytes);
+    write_head(path);
+    snapshot_.fields = {};
   }
 
-  void write(const std::filesystem::path& path) {
+  void append(std::size_t s, const PlasmaParticles& piece) {
+    if (piece.size() == 0) return;
+    if (!open_ || open_->number != s) {
+      check_complete();
+      if (s != next_species() || s >= counts_.size())
+        throw Error(ErrorKind::input, fmt::format("{}: particles of species {}, expected those of species {}",
+                                                  file_.path().string(), s, next_species()));
+      open_.emplace(s, counts_[s]);
+    }
+    OpenSpecies& open = *open_;
+    if (piece.size() > open.count - open.given)
+      throw Error(ErrorKind::input, fmt::format("{}: more than the {} particles of species {} that were to be written",
+                                                file_.path().string(), open.count, s));
+    if (open.given == 0) begin_species(piece);
+    open.given += piece.size();
+    if (open.sample) {
+      open.sample->show(piece);
+      if (open.given == open.count) add_rows(open.sample->take(piece));
+    } else {
+      add_rows(piece);
+    }
+    if (open.given == open.count) end_species();
+  }
+
+  void commit() {
+    check_complete();
+    if (next_species() < counts_.size())
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: no particles of species {}", file_.path().string(), next_species()));
+    file_.close();
+    target_.commit();
+  }
+
+ private:
+  /// Numbers of the particles, as they go into a dataset.
+  struct Column {
+    hdf5::Dataset dataset;
+    std::vector<double> PlasmaParticles::*values;
+    PlasmaUnits::Factor unit;
+  };
+  /// The species that is being written.
+  struct OpenSpecies {
+    OpenSpecies(std::size_t s, std::int64_t n) : number(s), count(n) {}
+    std::size_t number;
+    std::int64_t count, given = 0;  // of the plasma
+    std::optional<OpenPmdSample> sample;
+    std::string group;
+    std::vector<Column> columns;
+    hdf5::Dataset ids;
+    std::int64_t written = 0;  // rows in the file
+    PlasmaParticles waiting;   // less than a slab of rows
+  };
+
+  std::int64_t rows_of(std::int64_t count) const {
+    return options_.particles_most > 0 ? std::min(options_.particles_most, count) : count;
+  }
+
+  /// The first that has particles and has not been begun.
+  std::size_t next_species() const {
+    std::size_t s = begun_;
+    while (s < counts_.size() && counts_[s] == 0) ++s;
+    return s;
+  }
+
+  void check_complete() const {
+    if (open_ && open_->given < open_->count)
+      throw Error(ErrorKind::input, fmt::format("{}: {} particles of species {} to write, expected {}",
+                                                file_.path().string(), open_->given, open_->number, open_->count));
+  }
+
+  void write_head(const std::filesystem::path& path) {
     const Iteration iteration = iteration_of(path, snapshot_.step);
     const std::string base = "data/" + iteration.group;
     write_root(iteration);
@@ -82,13 +151,12 @@ class OpenPmdWriter {
     file_.write_attribute(base, "comment", fmt::format("time in {}", units_.time_name()));
     file_.write_attribute(base, "step", std::vector<std::uint64_t>{static_cast<std::uint64_t>(snapshot_.step)});
     write_meshes(base + "/fields");
-    if (has_particles()) write_particles(base + "/particles");
+    particles_ = base + "/particles";
+    if (has_particles()) file_.create_group(particles_);
   }
 
- private:
   bool has_particles() const {
-    return std::any_of(snapshot_.particles.begin(), snapshot_.particles.end(),
-                       [](const PlasmaParticles& particles) { return particles.size() > 0; });
+    return std::any_of(counts_.begin(), counts_.end(), [](std::int64_t count) { return count > 0; });
   }
 
   void write_root(const Iteration& iteration) {
@@ -172,18 +240,16 @@ class OpenPmdWriter {
 
   // Particles.
 
-  void write_particles(const std::string& group) {
-    file_.create_group(group);
-    for (std::size_t s = 0; s < snapshot_.particles.size(); ++s)
-      if (snapshot_.particles[s].size() > 0)
-        write_species(group + "/" + snapshot_.options.species[s].name, snapshot_.options.species[s],
-                      snapshot_.particles[s]);
-  }
-
-  void write_species(const std::string& group, const PlasmaSpecies& species, const PlasmaParticles& particles) {
-    const std::vector<std::size_t> places = chosen_places(particles, options_.particles_most);
-    const std::uint64_t count = places.size();
-    const double thinning = static_cast<double>(particles.size()) / static_cast<double>(count);
+  /// `like` has the coordinates that its particles have.
+  void begin_species(const PlasmaParticles& like) {
+    OpenSpecies& open = *open_;
+    begun_ = open.number + 1;
+    const PlasmaSpecies& species = snapshot_.options.species[open.number];
+    const std::string& group = open.group = particles_ + "/" + species.name;
+    const std::int64_t rows = rows_of(open.count);
+    if (rows < open.count) open.sample.emplace(rows);
+    const auto count = static_cast<std::uint64_t>(rows);
+    const double thinning = static_cast<double>(open.count) / static_cast<double>(rows);
     const double weighting = species.weight * units_.particles_per_weight() * thinning;
     file_.create_group(group);
     file_.write_attribute(group, "particleShape", snapshot_.options.shape == PlasmaShape::linear ? 1.0 : 2.0);
@@ -193,12 +259,13 @@ class OpenPmdWriter {
     file_.write_attribute(group, "particleSmoothing", "none");
 
     const std::string length = units_.length_name(), time = units_.time_name();
-    const std::vector<const std::vector<double>*> positions{&particles.x, &particles.y, &particles.z};
-    const std::vector<const std::vector<double>*> velocities{&particles.vx, &particles.vy, &particles.vz};
+    const auto add_column = [&](const std::string& name, std::size_t coordinate, PlasmaUnits::Factor unit) {
+      open.columns.push_back({file_.create_dataset(name, real_type(), rows, 1), plasma_coordinates[coordinate], unit});
+    };
     file_.create_group(group + "/position");
     file_.create_group(group + "/positionOffset");
     for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
-      write_values(group + "/position/" + axes_[axis], *positions[axis], places, units_.length());
+      add_column(group + "/position/" + axes_[axis], axis, units_.length());
       write_constant(group + "/positionOffset/" + axes_[axis], 0, units_.length().si, count);
     }
     write_record(group + "/position", length_dimension, 0, false, length);
@@ -210,10 +277,10 @@ class OpenPmdWriter {
     file_.create_group(group + "/momentum");
     for (std::size_t axis = 0; axis < 3; ++axis) {
       const std::string name = group + "/momentum/" + axis_names[axis];
-      if (velocities[axis]->empty())
+      if ((like.*plasma_coordinates[3 + axis]).empty())
         write_constant(name, 0, momentum.si, count);
       else
-        write_values(name, *velocities[axis], places, momentum);
+        add_column(name, 3 + axis, momentum);
     }
     write_record(group + "/momentum", momentum_dimension, 1, true,
                  units_.si() ? "kg m/s" : fmt::format("m_e {}/({})", length, time));
@@ -223,33 +290,55 @@ class OpenPmdWriter {
                           units_.si() ? "kg" : "m_e");
     write_constant_record(group + "/weighting", weighting, {1, 1}, no_dimension, count, true,
                           "particles that a macro-particle stands for (2D: in a depth of one cell)");
-    write_ids(group + "/id", particles.id, places);
+    open.ids = file_.create_dataset(group + "/id", H5T_STD_U64LE, rows, 1);
   }
 
-  void write_values(const std::string& name, const std::vector<double>& values, const std::vector<std::size_t>& places,
-                    PlasmaUnits::Factor unit) {
-    auto dataset = file_.create_dataset(name, real_type(), static_cast<std::int64_t>(places.size()), 1);
-    std::vector<double> slab;
-    for (std::size_t first = 0; first < places.size(); first += slab.size()) {
-      slab.clear();
-      const std::size_t end = std::min(places.size(), first + static_cast<std::size_t>(dataset.slab_rows));
-      for (std::size_t i = first; i < end; ++i) slab.push_back(values[places[i]] * unit.file);
-      file_.write_rows(dataset, static_cast<std::int64_t>(first), static_cast<std::int64_t>(slab.size()), slab.data());
+  /// Whole slabs go to the file, so that it does not depend on the pieces; what is left waits.
+  void add_rows(const PlasmaParticles& rows) {
+    OpenSpecies& open = *open_;
+    PlasmaParticles& waiting = open.waiting;
+    const std::int64_t slab = open.ids.slab_rows;
+    for (std::int64_t first = 0; first < rows.size();) {
+      const std::int64_t n = std::min(slab - waiting.size(), rows.size() - first);
+      const auto move = [&](const auto& from, auto& to) {
+        if (!from.empty()) to.insert(to.end(), from.begin() + first, from.begin() + first + n);
+      };
+      move(rows.id, waiting.id);
+      for (const auto values : plasma_coordinates) move(rows.*values, waiting.*values);
+      first += n;
+      if (waiting.size() == slab) write_waiting();
     }
-    file_.close(dataset);
-    file_.write_attribute(name, "unitSI", unit.si);
   }
 
-  void write_ids(const std::string& name, const std::vector<std::uint64_t>& ids,
-                 const std::vector<std::size_t>& places) {
-    std::vector<std::uint64_t> chosen;
-    for (const std::size_t place : places) chosen.push_back(ids[place]);
-    const auto rows = static_cast<std::int64_t>(chosen.size());
-    auto dataset = file_.create_dataset(name, H5T_STD_U64LE, rows, 1);
-    file_.write_rows(dataset, 0, rows, chosen.data());
-    file_.close(dataset);
-    file_.write_attribute(name, "unitSI", 1.0);
-    write_record(name, no_dimension, 0, false, "");
+  void write_waiting() {
+    OpenSpecies& open = *open_;
+    const std::int64_t n = open.waiting.size();
+    if (n == 0) return;
+    std::vector<double> slab;
+    for (const Column& column : open.columns) {
+      slab.clear();
+      for (const double value : open.waiting.*column.values) slab.push_back(value * column.unit.file);
+      file_.write_rows(column.dataset, open.written, n, slab.data());
+    }
+    file_.write_rows(open.ids, open.written, n, open.waiting.id.data());
+    open.written += n;
+    open.waiting.id.clear();
+    for (const auto values : plasma_coordinates) (open.waiting.*values).clear();
+  }
+
+  void end_species() {
+    write_waiting();
+    OpenSpecies& open = *open_;
+    for (Column& column : open.columns) {
+      file_.close(column.dataset);
+      file_.write_attribute(column.dataset.name, "unitSI", column.unit.si);
+    }
+    file_.close(open.ids);
+    file_.write_attribute(open.ids.name, "unitSI", 1.0);
+    write_record(open.ids.name, no_dimension, 0, false, "");
+    open.columns.clear();
+    open.waiting = {};
+    open.sample.reset();
   }
 
   void write_constant(const std::string& name, double value, double unit_si, std::uint64_t count) {
@@ -277,29 +366,35 @@ class OpenPmdWriter {
 
   hid_t real_type() const { return options_.single_precision ? H5T_IEEE_F32LE : H5T_IEEE_F64LE; }
 
-  hdf5::File& file_;
-  const PlasmaSnapshot& snapshot_;
-  const OpenPmdOptions& options_;
-  const PlasmaUnits& units_;
+  AtomicFile target_;
+  hdf5::File file_;
+  PlasmaSnapshot snapshot_;  // without particles; without fields once they are written
+  std::vector<std::int64_t> counts_;
+  OpenPmdOptions options_;
+  PlasmaUnits units_;
   std::vector<std::string> axes_;
+  std::string particles_;  // the group
+  std::size_t begun_ = 0;  // species up to the last that was begun
+  std::optional<OpenSpecies> open_;
 };
 
-}  // namespace
+OpenPmdWriter::OpenPmdWriter(const std::filesystem::path& path, PlasmaSnapshot head, std::vector<std::int64_t> counts,
+                             const OpenPmdOptions& options)
+    : contents_(std::make_unique<Contents>(path, std::move(head), std::move(counts), options)) {}
 
-void write_openpmd(const std::filesystem::path& path, const PlasmaSnapshot& snapshot, const OpenPmdOptions& options) {
-  AtomicFile target(path);
-  const std::int64_t real_bytes = options.single_precision ? 4 : 8;
-  std::int64_t bytes = 65536 + real_bytes * snapshot.options.cell_count() * (2 + snapshot.options.dimensions);
-  for (const PlasmaParticles& particles : snapshot.particles) {
-    const std::int64_t most = options.particles_most > 0 ? options.particles_most : particles.size();
-    bytes += std::min(most, particles.size()) *
-             (8 + real_bytes * (snapshot.options.dimensions + snapshot.options.velocities));
-  }
-  hdf5::File file(target.temporary(), path);
-  target.reserve(bytes);
-  OpenPmdWriter(file, snapshot, options).write(path);
-  file.close();
-  target.commit();
+OpenPmdWriter::~OpenPmdWriter() = default;
+
+void OpenPmdWriter::append(std::size_t species, const PlasmaParticles& piece) { contents_->append(species, piece); }
+
+void OpenPmdWriter::commit() { contents_->commit(); }
+
+void write_openpmd(const std::filesystem::path& path, PlasmaSnapshot snapshot, const OpenPmdOptions& options) {
+  const std::vector<PlasmaParticles> particles = std::exchange(snapshot.particles, {});
+  std::vector<std::int64_t> counts;
+  for (const PlasmaParticles& species : particles) counts.push_back(species.size());
+  OpenPmdWriter writer(path, std::move(snapshot), counts, options);
+  for (std::size_t s = 0; s < particles.size(); ++s) writer.append(s, particles[s]);
+  writer.commit();
 }
 
 }  // namespace pergola

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,27 @@ struct OpenPmdOptions {
 
 /// openPMD 1.1.0 with the extension ED-PIC, in HDF5: one file per step, written beside the name and renamed when
 /// complete. Arrays are [x][y] or [x][y][z]. A sample stands for all: its weighting is larger by as much as it is
-/// smaller. Throws Error(system) when the operating system refuses.
-PERGOLA_API void write_openpmd(const std::filesystem::path& path, const PlasmaSnapshot& snapshot,
+/// smaller. Particles come in pieces, so that nobody needs all of them in memory; the file does not depend on the sizes
+/// of the pieces. Calls may come from different threads, one at a time. Without commit() nothing is left behind. Throws
+/// Error(system) when the operating system refuses.
+class PERGOLA_API OpenPmdWriter {
+ public:
+  /// Writes all but the particles, of which `head` has none. `counts`: how many of each species will come, or none.
+  OpenPmdWriter(const std::filesystem::path& path, PlasmaSnapshot head, std::vector<std::int64_t> counts,
+                const OpenPmdOptions& options = {});
+  ~OpenPmdWriter();
+  /// The next particles of a species; one species after the other.
+  void append(std::size_t species, const PlasmaParticles& piece);
+  /// All particles are there: the file gets its name.
+  void commit();
+
+ private:
+  class Contents;
+  std::unique_ptr<Contents> contents_;
+};
+
+/// The same for a plasma with all its particles.
+PERGOLA_API void write_openpmd(const std::filesystem::path& path, PlasmaSnapshot snapshot,
                                const OpenPmdOptions& options = {});
 
 /// Whether this is an HDF5 file with openPMD's mark.

@@ -13,6 +13,7 @@ namespace {
 
 // What rank 0 asks for: particles, the fields, or a range of what a rank saves, by its number.
 constexpr std::int64_t ask_particles = 0, ask_fields = 1, ask_state = 2;
+constexpr std::int64_t piece_particles = std::int64_t{1} << 18;  // that rank 0 gets at a time
 
 /// A particle on its way to rank 0.
 struct ParticleRow {
@@ -107,31 +108,34 @@ void PlasmaSystem::answer_particles(const RankRows::Request& own, std::byte* to)
   }
 }
 
-PlasmaParticles PlasmaSystem::particles(int species) const {
-  if (!ranks_) return particles_->particles(species);
+void PlasmaSystem::for_pieces(int species, const std::function<void(PlasmaParticles piece)>& use) const {
+  if (!ranks_) return use(particles_->particles(species));
   bring(ask_particles, species);
   std::int64_t first = 0;
   for (int s = 0; s < species; ++s) first += loaded_count(options_, config_.plasma.load(config_.plasma.species[s]));
-  const std::int64_t count = loaded_count(options_, config_.plasma.load(config_.plasma.species[species]));
-  PlasmaParticles all;
-  const auto size = static_cast<std::size_t>(count);
-  all.id.resize(size);
-  for (auto* values : {&all.x, &all.y, &all.vx, &all.vy}) values->resize(size);
-  if (options_.dimensions == 3) all.z.resize(size);
-  if (options_.velocities == 3) all.vz.resize(size);
-  rows_->read({ask_particles, first, count, sizeof(ParticleRow)},
-              [&](std::int64_t at, std::int64_t n, const std::byte* rows) {
-                for (std::int64_t i = at; i < at + n; ++i, rows += sizeof(ParticleRow)) {
-                  ParticleRow row;
-                  std::memcpy(&row, rows, sizeof row);
-                  const auto k = static_cast<std::size_t>(i);
-                  all.id[k] = row.id;
-                  for_numbers(all, [&](double ParticleRow::*number, std::vector<double>& values) {
-                    if (!values.empty()) values[k] = row.*number;
-                  });
-                }
-              });
-  return all;
+  const std::int64_t end = first + loaded_count(options_, config_.plasma.load(config_.plasma.species[species]));
+  for (; first < end; first += piece_particles) {
+    const std::int64_t count = std::min(piece_particles, end - first);
+    PlasmaParticles piece;
+    const auto size = static_cast<std::size_t>(count);
+    piece.id.resize(size);
+    for (auto* values : {&piece.x, &piece.y, &piece.vx, &piece.vy}) values->resize(size);
+    if (options_.dimensions == 3) piece.z.resize(size);
+    if (options_.velocities == 3) piece.vz.resize(size);
+    rows_->read({ask_particles, first, count, sizeof(ParticleRow)},
+                [&](std::int64_t at, std::int64_t n, const std::byte* rows) {
+                  for (std::int64_t i = at; i < at + n; ++i, rows += sizeof(ParticleRow)) {
+                    ParticleRow row;
+                    std::memcpy(&row, rows, sizeof row);
+                    const auto k = static_cast<std::size_t>(i);
+                    piece.id[k] = row.id;
+                    for_numbers(piece, [&](double ParticleRow::*number, std::vector<double>& values) {
+                      if (!values.empty()) values[k] = row.*number;
+                    });
+                  }
+                });
+    use(std::move(piece));
+  }
 }
 
 void PlasmaSystem::save(StateSource& to) {

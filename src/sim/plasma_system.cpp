@@ -190,11 +190,24 @@ void PlasmaSystem::hand_over_snapshot(const std::filesystem::path& path, WriteQu
   snapshot.time = time() / units_.time().file;
   snapshot.dt = config_.time.step / units_.time().file;
   snapshot.fields = fields();
-  for (int s = 0; s < static_cast<int>(options_.species.size()); ++s) snapshot.particles.push_back(particles(s));
-  constexpr std::int64_t bytes_each = 6 * sizeof(double) + sizeof(std::uint64_t);
+  std::vector<std::int64_t> counts;
+  for (const auto& species : config_.plasma.species)
+    counts.push_back(loaded_count(options_, config_.plasma.load(species)));
   const OpenPmdOptions write{config_.output.particles_most, config_.precision() == Precision::single};
-  queue->push(size_ * bytes_each, [taken, write, path, done] {
-    write_openpmd(path, *taken, write);
+  const auto writer = std::make_shared<std::unique_ptr<OpenPmdWriter>>();
+  const std::int64_t of_fields = options_.cell_count() * (2 + options_.dimensions) * std::int64_t{sizeof(double)};
+  queue->push(of_fields, [writer, taken, counts, write, path] {
+    *writer = std::make_unique<OpenPmdWriter>(path, std::move(*taken), counts, write);
+  });
+  constexpr std::int64_t bytes_each = 6 * sizeof(double) + sizeof(std::uint64_t);
+  for (std::size_t s = 0; s < counts.size(); ++s)
+    for_pieces(static_cast<int>(s), [&](PlasmaParticles piece) {
+      const std::int64_t bytes = piece.size() * bytes_each;
+      queue->push(bytes, [writer, s, piece = std::move(piece)] { (*writer)->append(s, piece); });
+    });
+  queue->push(0, [writer, done] {
+    (*writer)->commit();
+    writer->reset();
     if (done) done();
   });
 }
@@ -208,35 +221,38 @@ std::string PlasmaSystem::state_hash() {
   return hash.text();
 }
 
-/// All particles come to the host to be chosen from.
+/// All particles come to the host to be chosen from, some at a time.
 Particles PlasmaSystem::sample(std::int64_t most) {
-  std::vector<PlasmaParticles> species;
-  std::vector<SampleCandidate> candidates;
-  std::vector<std::uint32_t> first;  // place of a species' first particle among all
-  for (int s = 0; s < static_cast<int>(options_.species.size()); ++s) {
-    first.push_back(static_cast<std::uint32_t>(candidates.size()));
-    species.push_back(particles(s));
-    for (const std::uint64_t id : species.back().id)
-      candidates.push_back({id, static_cast<std::uint32_t>(candidates.size())});
-  }
-  choose_sample(candidates, most);
-  std::sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
   Particles chosen;
-  chosen.resize(std::ssize(candidates));
   const double length = units_.length().file, velocity = units_.velocity().file;
   const auto value = [](const std::vector<double>& list, std::size_t i) { return list.empty() ? 0.0 : list[i]; };
-  for (std::size_t k = 0; k < candidates.size(); ++k) {
-    const std::uint32_t place = candidates[k].place;
-    const auto s = static_cast<std::size_t>(std::upper_bound(first.begin(), first.end(), place) - first.begin() - 1);
-    const PlasmaParticles& from = species[s];
-    const std::size_t i = place - first[s];
-    chosen.id[k] = candidates[k].id;
-    chosen.species[k] = static_cast<std::uint8_t>(s);
-    chosen.mass[k] = options_.species[s].mass;
-    chosen.x[k] = length * from.x[i], chosen.y[k] = length * from.y[i], chosen.z[k] = length * value(from.z, i);
-    chosen.vx[k] = velocity * from.vx[i], chosen.vy[k] = velocity * from.vy[i];
-    chosen.vz[k] = velocity * value(from.vz, i);
-  }
+  for (std::size_t s = 0; s < options_.species.size(); ++s)
+    for_pieces(static_cast<int>(s), [&](const PlasmaParticles& from) {
+      std::vector<SampleCandidate> candidates;
+      for (const std::vector<std::uint64_t>* ids : {&std::as_const(chosen.id), &from.id})
+        for (const std::uint64_t id : *ids) candidates.push_back({id, static_cast<std::uint32_t>(candidates.size())});
+      choose_sample(candidates, most);
+      std::sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+      const Particles before = std::exchange(chosen, {});
+      chosen.resize(std::ssize(candidates));
+      for (std::size_t k = 0; k < candidates.size(); ++k) {
+        const std::size_t place = candidates[k].place;
+        chosen.id[k] = candidates[k].id;
+        if (place < before.id.size()) {
+          chosen.species[k] = before.species[place];
+          for (const auto values : {&Particles::mass, &Particles::x, &Particles::y, &Particles::z, &Particles::vx,
+                                    &Particles::vy, &Particles::vz})
+            (chosen.*values)[k] = (before.*values)[place];
+          continue;
+        }
+        const std::size_t i = place - before.id.size();
+        chosen.species[k] = static_cast<std::uint8_t>(s);
+        chosen.mass[k] = options_.species[s].mass;
+        chosen.x[k] = length * from.x[i], chosen.y[k] = length * from.y[i], chosen.z[k] = length * value(from.z, i);
+        chosen.vx[k] = velocity * from.vx[i], chosen.vy[k] = velocity * from.vy[i];
+        chosen.vz[k] = velocity * value(from.vz, i);
+      }
+    });
   return chosen;
 }
 
@@ -275,14 +291,14 @@ SeenDensity PlasmaSystem::density(const Sight& sight) {
   SeenCounter counter;
   const Device host = Device::open("cpu", device_.threads());
   const double length = units_.length().file, velocity = units_.velocity().file;
-  for (int s = 0; s < static_cast<int>(options_.species.size()); ++s) {
-    const PlasmaParticles from = particles(s);
-    Particles seen;
-    seen.resize(from.size());
-    for (std::size_t i = 0; i < seen.x.size(); ++i)
-      seen.x[i] = length * from.x[i], seen.y[i] = length * from.y[i], seen.z[i] = velocity * from.vx[i];
-    all.add(counter.count(*show_particles(host, seen), sight));
-  }
+  for (int s = 0; s < static_cast<int>(options_.species.size()); ++s)
+    for_pieces(s, [&](const PlasmaParticles& from) {
+      Particles seen;
+      seen.resize(from.size());
+      for (std::size_t i = 0; i < seen.x.size(); ++i)
+        seen.x[i] = length * from.x[i], seen.y[i] = length * from.y[i], seen.z[i] = velocity * from.vx[i];
+      all.add(counter.count(*show_particles(host, seen), sight));
+    });
   return all;
 }
 

@@ -55,14 +55,15 @@ class PERGOLA_API PlasmaSystem : public System {
   /// Of the field along the axis that [plasma.wave] has most of its wavelengths on.
   std::vector<StateCurve> curves() const override;
   std::vector<StateMap> maps() const override;
-  /// Of phase space: x, y and vx. All particles come to the host to be counted.
+  /// Of phase space: x, y and vx. All particles come to the host to be counted, of several ranks some at a time.
   SeenDensity density(const Sight& sight) override;
 
  private:
   void check_memory() const;
   void load();
-  /// Of a species, of all ranks; on rank 0, in on_root().
-  PlasmaParticles particles(int species) const;
+  /// The particles of a species, of all ranks; on rank 0, in on_root(). Where ranks have them they come some at a time;
+  /// one process gives all at once.
+  void for_pieces(int species, const std::function<void(PlasmaParticles piece)>& use) const;
   PlasmaFields fields() const;
   /// What this rank has of what rank 0 asks for.
   void answer(const RankRows::Request& own, std::byte* to) const;

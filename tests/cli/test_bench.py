@@ -63,7 +63,8 @@ class Bench(CliTest):
     def test_treepm_measures_a_late_and_an_early_box_with_their_errors(self):
         results = self.good_json("bench", "treepm", "--device", "cpu", "--n", "4096", "--threads", "2", "--quiet")
         self.assertEqual([(r["case"], r["precision"]) for r in results],
-                         [("treepm/clustered/4096/1e-02", "single"), ("treepm/clustered/4096/4e-03", "single"),
+                         [("treepm/clustered/4096/1e-02", "single"), ("treepm/clustered/4096/5e-03", "single"),
+                          ("treepm/clustered/4096/4e-03", "single"),
                           ("treepm/clustered/4096/1e-03", "single"), ("treepm/clustered/4096/1e-03", "mixed"),
                           ("treepm/clustered/4096/1e-04", "mixed"),
                           ("treepm/early/4096/1e-02", "single"), ("treepm/early/4096/1e-03", "mixed"),

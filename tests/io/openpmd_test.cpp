@@ -7,9 +7,11 @@
 #include <filesystem>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "base/error.hpp"
 #include "io/temporary_directory.hpp"
+#include "plasma/coordinates.hpp"
 
 namespace pergola {
 namespace {
@@ -136,6 +138,48 @@ TEST_F(OpenPmd, TheSamePlasmaMakesTheSameBytes) {
   const std::string first = read_bytes(path());
   write_openpmd(path(), some_plasma(2));
   EXPECT_EQ(read_bytes(path()), first);
+}
+
+/// Rows `first` … `end` − 1.
+PlasmaParticles piece_of(const PlasmaParticles& all, std::int64_t first, std::int64_t end) {
+  PlasmaParticles piece;
+  piece.id.assign(all.id.begin() + first, all.id.begin() + end);
+  for (const auto values : plasma_coordinates)
+    if (!(all.*values).empty()) (piece.*values).assign((all.*values).begin() + first, (all.*values).begin() + end);
+  return piece;
+}
+
+// Reference: the file that is written at once. More particles than a chunk of a dataset has, and a sample.
+TEST_F(OpenPmd, PiecesOfAnySizeMakeTheSameBytes) {
+  PlasmaSnapshot all = some_plasma(2);
+  all.particles[0] = some_electrons(150000, 1, 2, 2);
+  PlasmaSnapshot head = all;
+  head.particles.clear();
+  for (const OpenPmdOptions& options : {OpenPmdOptions{0, true}, OpenPmdOptions{1000, false}}) {
+    write_openpmd(path(), all, options);
+    const std::string whole = read_bytes(path());
+    for (const std::int64_t size : {1009, 65536, 149999}) {
+      OpenPmdWriter writer(path(), head, {150000, 10}, options);
+      for (std::int64_t first = 0; first < 150000; first += size)
+        writer.append(0, piece_of(all.particles[0], first, std::min<std::int64_t>(first + size, 150000)));
+      writer.append(1, all.particles[1]);
+      writer.commit();
+      EXPECT_TRUE(read_bytes(path()) == whole) << size << " of " << options.particles_most;
+    }
+  }
+}
+
+TEST_F(OpenPmd, AFileThatLacksParticlesIsNotWritten) {
+  PlasmaSnapshot head = some_plasma(2);
+  const std::vector<PlasmaParticles> particles = std::exchange(head.particles, {});
+  OpenPmdWriter writer(path(), head, {20, 10});
+  EXPECT_NE(error_of(ErrorKind::input, [&] { writer.append(1, particles[1]); }).find("species 0"), std::string::npos);
+  writer.append(0, piece_of(particles[0], 0, 19));
+  EXPECT_NE(error_of(ErrorKind::input, [&] { writer.commit(); }).find("expected 20"), std::string::npos);
+  EXPECT_NE(error_of(ErrorKind::input, [&] { writer.append(0, particles[0]); }).find("more than"), std::string::npos);
+  writer.append(0, piece_of(particles[0], 19, 20));
+  EXPECT_NE(error_of(ErrorKind::input, [&] { writer.commit(); }).find("no particles of species 1"), std::string::npos);
+  EXPECT_FALSE(fs::exists(path()));
 }
 
 TEST_F(OpenPmd, DamagedFileIsRefused) {
