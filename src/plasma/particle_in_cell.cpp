@@ -264,7 +264,11 @@ void ParticleInCellOf<Real>::save(StateSource& to) const {
   PlasmaParticles all;
   const auto columns = saved_columns(options_);
   for (std::size_t s = 0; s < options_.species.size(); ++s) {
-    const auto one = particles_->unload(static_cast<int>(s));
+    PlasmaParticles one = particles_->unload(static_cast<int>(s));
+    if (all.size() == 0) {
+      all = std::move(one);
+      continue;
+    }
     all.id.insert(all.id.end(), one.id.begin(), one.id.end());
     for (const SavedColumn& column : columns)
       (all.*column.values).insert((all.*column.values).end(), (one.*column.values).begin(), (one.*column.values).end());

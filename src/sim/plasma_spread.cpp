@@ -66,7 +66,7 @@ void PlasmaSystem::bring(std::int64_t what, std::int64_t species) const {
   const auto s = static_cast<std::size_t>(species);
   const bool here = what == ask_particles ? s < own_particles_.size() && own_particles_[s].has_value()
                     : what == ask_fields  ? fields_.has_value()
-                                          : own_state_.has_value();
+                                          : own_state_.has_value() && own_state_steps_ == particles_->steps();
   if (!here) rows_->together({what, species});
 }
 
@@ -78,6 +78,7 @@ void PlasmaSystem::bring_own(std::int64_t what, std::int64_t species) const {
     fields_ = particles_->fields();
   } else {
     particles_->save(own_state_.emplace());
+    own_state_steps_ = particles_->steps();
   }
 }
 
@@ -151,6 +152,8 @@ void PlasmaSystem::save(StateSource& to) {
 bool PlasmaSystem::save_own(StateSource& to) {
   if (!ranks_) return false;
   particles_->save(to);
+  own_state_ = to;  // without a copy of the values; a checkpoint asks for the state of all ranks next
+  own_state_steps_ = particles_->steps();
   save_record(to);
   return true;
 }

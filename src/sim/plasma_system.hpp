@@ -93,6 +93,7 @@ class PERGOLA_API PlasmaSystem : public System {
   // the fields.
   mutable std::vector<std::optional<PlasmaParticles>> own_particles_;
   mutable std::optional<StateSource> own_state_;
+  mutable std::int64_t own_state_steps_ = 0;  // that had been taken when it was saved
   mutable std::optional<PlasmaFields> fields_;
 };
 
