@@ -37,16 +37,9 @@ struct UnpackLayers {
   Value* to;
   __device__ void operator()(std::int64_t k) const {
     const std::int64_t layer = k / columns, column = k - layer * columns;
-    int low = 0, high = ranks - 1;  // of these one has the column
-    while (low < high) {
-      const int middle = (low + high) / 2;
-      if (column < first[middle + 1])
-        high = middle;
-      else
-        low = middle + 1;
-    }
-    const std::int64_t begin = first[low], count = first[low + 1] - begin;
-    const Value* const from = low == own_rank ? own : arrived + wanted * fields * begin;
+    const int rank = rank_of_column(first, ranks, column);
+    const std::int64_t begin = first[rank], count = first[rank + 1] - begin;
+    const Value* const from = rank == own_rank ? own : arrived + wanted * fields * begin;
     to[k] = from[(layer * fields + field) * count + column - begin];
   }
 };

@@ -20,6 +20,19 @@ struct ColumnLayout {
   }
 };
 
+/// The rank that has a column; `first`: the first one of each rank, and the end.
+__device__ inline int rank_of_column(const std::int64_t* first, int ranks, std::int64_t column) {
+  int low = 0, high = ranks - 1;  // one of these has it
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (column < first[middle + 1])
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
 /// Where the values of a plane are in a message, which leaves out those that stay on this rank.
 struct PlaneParts {
   const std::int64_t* first;  // column of each rank, and the end
@@ -32,17 +45,10 @@ struct PlaneParts {
     bool stays;
   };
   __device__ Place operator()(std::int64_t plane, std::int64_t column) const {
-    int low = 0, high = ranks - 1;  // of these one has the column
-    while (low < high) {
-      const int middle = (low + high) / 2;
-      if (column < first[middle + 1])
-        high = middle;
-      else
-        low = middle + 1;
-    }
-    const std::int64_t begin = first[low], count = first[low + 1] - begin, inner = plane * count + column - begin;
-    if (low == own) return {inner, true};
-    const std::int64_t before = low < own ? begin : begin - (first[own + 1] - first[own]);
+    const int rank = rank_of_column(first, ranks, column);
+    const std::int64_t begin = first[rank], count = first[rank + 1] - begin, inner = plane * count + column - begin;
+    if (rank == own) return {inner, true};
+    const std::int64_t before = rank < own ? begin : begin - (first[own + 1] - first[own]);
     return {before * planes + inner, false};
   }
 };
