@@ -57,6 +57,13 @@ struct TreePmOptions {
 };
 TreePmOptions treepm_options(const SolverOptions& options);
 
+/// So many split lengths a cut-off has at most.
+inline constexpr double most_split_lengths = 8;
+
+/// Whether a periodic mesh may have so many cells along a side: those of nearest_mesh_size(), and, for it is to have a
+/// multiple of a lattice's planes, others that are even and have no large prime factors.
+bool is_treepm_mesh_size(int cells);
+
 /// The parameters of an evaluation.
 struct TreePmParameters {
   std::array<int, 3> cells{};
@@ -64,6 +71,7 @@ struct TreePmParameters {
   double split = 0, cut_off = 0;  // r_s and r_c in units of length
   double softening = 0;           // ε of the long range, in units of length
   double of_images = 0;           // what softening images beyond the nearest makes of forces; 0: little
+  bool is_cramped = false;        // too few particles for the cut-off that the accuracy wants near a lattice
   tree::Opening opening;
   Box mesh_box;  // that the cells fill; isolated in open space
   Box tree_box;  // that the tree's cube is about, with periodic images; in open space none of them is within the

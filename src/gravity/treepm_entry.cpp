@@ -80,14 +80,17 @@ std::optional<Conflict> treepm_conflict(const SolverOptions& options) {
     return Conflict{"gravity.softening_kernel",
                     "the tree has no loops for \"" + law.name + "\"; expected plummer or spline"};
   const TreePmOptions given = treepm_options(options);
-  if (given.cells > 0 && given.cells != nearest_mesh_size(given.cells))
+  const bool lattice_cells = options.mesh.box.periodic() && is_treepm_mesh_size(given.cells);
+  if (given.cells > 0 && !lattice_cells && given.cells != nearest_mesh_size(given.cells))
     return Conflict{"gravity.treepm.cells",
-                    "expected an even number of at least 8 with the prime factors 2, 3, 5 and 7 only; the nearest is " +
+                    "expected an even number of at least 8 with the prime factors 2, 3, 5 and 7, in a periodic box up "
+                    "to 31; the nearest is " +
                         std::to_string(nearest_mesh_size(given.cells))};
   if (given.cells > 0 && given.cells < fewest_open_cells && !options.mesh.box.periodic())
     return Conflict{"gravity.treepm.cells",
                     "expected at least " + std::to_string(fewest_open_cells) + " in open space"};
-  if (given.split > 0 && given.cut_off > 0 && !(given.cut_off >= 2 * given.split && given.cut_off <= 8 * given.split))
+  if (given.split > 0 && given.cut_off > 0 &&
+      !(given.cut_off >= 2 * given.split && given.cut_off <= most_split_lengths * given.split))
     return Conflict{"gravity.treepm.cut_off", "expected 2 to 8 times gravity.treepm.split"};
   return std::nullopt;
 }

@@ -74,8 +74,11 @@ constexpr double image_softening = 7;
 constexpr double two_lattices_part = 1.7;
 /// Of the shortest side, for a cut-off that ends where the box does, but not on a plane of a lattice.
 constexpr double small_box_part = 0.485;
-/// So many split lengths a cut-off has at most.
-constexpr double most_split_lengths = 8;
+/// By so much less than the cut-off the split length grows there.
+constexpr double small_box_split = 0.92;
+/// Fewer particles along a side break the promise near a lattice from this accuracy on, as measured: up to 2.2 times.
+constexpr int fewest_lattice_planes = 9;
+constexpr double cramped_accuracy = 2.25e-4;
 
 double between(const double (&value)[2], double part) {
   return std::exp(std::log(value[0]) + part * (std::log(value[1]) - std::log(value[0])));
@@ -147,6 +150,13 @@ double find_ranges(const SolverOptions& options, const TreePmOptions& given, Tre
 
 }  // namespace
 
+bool is_treepm_mesh_size(int cells) {
+  if (cells < 8 || cells % 2 != 0) return false;
+  for (int prime = 2; prime <= largest_lattice_prime; ++prime)
+    while (cells % prime == 0) cells /= prime;
+  return cells == 1;
+}
+
 namespace {
 
 /// The distance of planes of a cubic lattice that fills the box if n particles can be one, or two of them, as gas and
@@ -172,21 +182,13 @@ Lattice lattice_of(const Box& box, std::int64_t n) {
   return {spacing(std::max<std::int64_t>(n, 1)), {}, 0};
 }
 
-/// Whether transforms of so many cells are fast enough: not as those of nearest_mesh_size(), but without large primes.
-bool is_lattice_mesh_size(int cells) {
-  if (cells < 8 || cells % 2 != 0) return false;
-  for (int prime = 2; prime <= largest_lattice_prime; ++prime)
-    while (cells % prime == 0) cells /= prime;
-  return cells == 1;
-}
-
 /// Cells along a side for cells of this width at most: a multiple of the particles of a lattice, else their harmonics
 /// would be seen as long waves; 0: there is none.
 int cells_of_lattice(double side, double cell, int planes) {
   if (planes == 0) return 0;
   int times = static_cast<int>(std::ceil(side / cell / planes * (1 - 1e-9)));
   for (const int last = 2 * times + 8; times <= last; ++times)
-    if (is_lattice_mesh_size(times * planes)) return times * planes;
+    if (is_treepm_mesh_size(times * planes)) return times * planes;
   return 0;
 }
 
@@ -199,7 +201,8 @@ double divide_box(const Box& box, double cell, double cut_off, bool given, const
   double widest = 0;
   for (std::size_t a = 0; a < 3; ++a) {
     int cells = given ? 0 : cells_of_lattice(sides[a], cell, lattice.planes[a]);
-    if (cells == 0) cells = nearest_mesh_size(static_cast<int>(std::lround(sides[a] / cell)));
+    if (const int about = static_cast<int>(std::lround(sides[a] / cell)); cells == 0)
+      cells = given && is_treepm_mesh_size(about) ? about : nearest_mesh_size(about);
     while (!given && sides[a] / cells > shortest / (2 * cut_off)) cells = next_mesh_size(cells);
     found.cells[a] = cells;
     widest = std::max(widest, sides[a] / cells);
@@ -255,7 +258,7 @@ TreePmParameters treepm_parameters(const SolverOptions& options, std::int64_t n,
   found.cut_off = cut_off * widest;
   if (small && given.cells == 0 && !(given.split > 0) && !(given.cut_off > 0)) {
     const double longer = std::min(cut_off * wanted, small_box_part * shortest) / found.cut_off;
-    if (longer > 1) found.split *= std::max(1.0, 0.92 * longer), found.cut_off *= longer;
+    if (longer > 1) found.split *= std::max(1.0, small_box_split * longer), found.cut_off *= longer;
   }
   const double unsoftened = found.cut_off, least = find_ranges(options, given, found);
   if (!box.periodic()) found.tree_box = about_center(box, 2 * (box.side.x + found.cut_off), Boundary::periodic);
@@ -281,6 +284,8 @@ TreePmParameters treepm_parameters(const SolverOptions& options, std::int64_t n,
   if (const double ratio = 2 * found.softening / shortest;
       box.periodic() && image_softening * ratio * ratio > accuracy / 3)
     found.of_images = image_softening * ratio * ratio;
+  found.is_cramped =
+      box.periodic() && accuracy <= cramped_accuracy && fewest_lattice_planes * lattice.spacing > shortest;
   TreeOptions tree = options.tree;
   tree.accuracy = std::clamp(accuracy * between(row.tree, part), 1e-5, 1e-2);
   if (tree.order == 0) tree.order = row.order;
@@ -335,6 +340,12 @@ std::string TreePmParameters::text(const std::string& solver) const {
         "a lattice differ by {:.1g} from those with the nearest image softened only, which "
         "gravity.tree.accuracy does not cover (softening_kernel = \"spline\" has no such difference)",
         of_images);
+  if (is_cramped)
+    text += fmt::format(
+        "; with fewer than {} particles along a side the box has no room for the cut-off that gravity.tree.accuracy "
+        "asks "
+        "for: near a lattice errors may be twice as large",
+        fewest_lattice_planes);
   return text;
 }
 

@@ -159,7 +159,7 @@ radius = 1.0
                  "gravity.mesh.box=4", says=["gravity.mesh.box", "open space"])
         self.bad(2, "run", self.configuration(), *out, "--set", "gravity.mesh.boundary=isolated", "--set",
                  "gravity.treepm.cells=14", says=["gravity.treepm.cells", "at least 16"])
-        self.bad(2, "run", self.configuration(), *out, "--set", "gravity.treepm.cells=22",
+        self.bad(2, "run", self.configuration(), *out, "--set", "gravity.treepm.cells=74",
                  says=["gravity.treepm.cells", "the nearest is"])
         self.bad(2, "run", self.configuration(), *out, "--set", "gravity.treepm.cells=8",
                  says=[".toml: gravity.treepm.cut_off", "half the shortest side"])

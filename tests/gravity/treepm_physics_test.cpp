@@ -305,6 +305,18 @@ TEST(TreePmParameters, CellsAreAMultipleOfALattice) {
   const Box brick{{0, 0, 0}, {1.0, 2.2, 1.3}, Boundary::periodic};
   EXPECT_EQ(treepm_parameters(options(1e-2), 10 * 22 * 13, brick).cells, (std::array<int, 3>{20, 44, 26}));
   EXPECT_EQ(treepm_parameters(options(1e-2), 1000 - 17, box).cells[0], 20);
+  auto by_hand = options(1e-3);  // what a run says it chose may be set
+  by_hand.own["treepm.cells"] = std::int64_t{44};
+  for (const std::int64_t n : {22 * 22 * 22, 9999}) EXPECT_EQ(treepm_parameters(by_hand, n, box).cells[0], 44);
+}
+
+TEST(TreePmParameters, SayWhereABoxHasNoRoomForItsCutOff) {
+  const auto said = [](double accuracy, std::int64_t n) {
+    return treepm_parameters(options(accuracy), n, box).text("treepm").find("has no room") != std::string::npos;
+  };
+  EXPECT_TRUE(said(1e-4, 8 * 8 * 8));
+  EXPECT_FALSE(said(1e-3, 8 * 8 * 8));
+  EXPECT_FALSE(said(1e-4, 9 * 9 * 9));
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, TreePm, OnEachDevice(), device_test_name);
