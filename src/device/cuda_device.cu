@@ -1,12 +1,15 @@
 #include <fmt/core.h>
 
 #include <atomic>
+#include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "base/stopwatch.hpp"
 #include "base/text.hpp"
 #include "device/device.hpp"
 #include "device/launch.cuh"
+#include "device/memory_account.hpp"
 #include "device/opening.hpp"
 
 namespace pergola {
@@ -23,6 +26,37 @@ class OpeningClock {
  private:
   Clock::time_point begin_ = Clock::now();
 };
+
+/// The allocations of all devices of this process.
+class MemoryAccount {
+ public:
+  void add(void* pointer, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    sizes_[pointer] = bytes, held_ += bytes;
+  }
+  void remove(void* pointer) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto found = sizes_.find(pointer);
+    if (found == sizes_.end()) return;
+    held_ -= found->second;
+    sizes_.erase(found);
+  }
+  std::size_t held() {
+    const std::lock_guard lock(mutex_);
+    return held_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<void*, std::size_t> sizes_;
+  std::size_t held_ = 0;
+};
+
+/// Never destroyed: buffers may be given back when the process ends.
+MemoryAccount& account() {
+  static auto* const all = new MemoryAccount;
+  return *all;
+}
 
 class CudaMemory final : public DeviceMemory {
  public:
@@ -48,9 +82,11 @@ class CudaMemory final : public DeviceMemory {
                   fmt::format("cuda:{}: out of memory: {} asked for, {} free", ordinal_,
                               bytes_text(static_cast<double>(bytes)), bytes_text(static_cast<double>(free_bytes()))));
     }
+    account().add(pointer, bytes);
     return pointer;
   }
   void release(void* pointer) noexcept override {
+    account().remove(pointer);
     cudaSetDevice(ordinal_);
     cudaFree(pointer);
   }
@@ -146,6 +182,8 @@ std::unique_ptr<DeviceMemory> open_cuda_memory(int ordinal, std::string& name) {
   name = report.name;
   return std::make_unique<CudaMemory>(ordinal);
 }
+
+std::size_t cuda_held_bytes() { return account().held(); }
 
 double cuda_opening_seconds() { return spent_on_opening; }
 

@@ -164,6 +164,22 @@ class MpiFaults(harness.CliTest):
         self.good("run", config, "-o", out, "--resume", "--quiet")
         self.assertEqual(harness.run_bits(out), wanted)
 
+    def test_a_disk_that_is_full_on_one_rank_loses_nothing(self):
+        """As where each node has a disk of its own: rank 1 cannot write its part of a checkpoint."""
+        config, out = self.dir / "run.toml", self.dir / "out"
+        config.write_text(faults.TREE)
+        self.good("run", config, "-o", self.dir / "whole", "--quiet")
+        args = ["run", config, "-o", out, "--quiet"]
+        result = harness.run([*args, "--set", "run.end_time=0.0625"], launcher=harness.MPIRUN)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        before = {path.name: path.read_bytes() for path in out.glob("checkpoint/*")}
+        result = faults.run_under(self.dir, [*args, "--resume"], fault="write:1+", launcher=harness.MPIRUN, rank=1)
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertEqual(result.stderr.count("No space left"), 1, result.stderr)
+        self.assertEqual({path.name: path.read_bytes() for path in out.glob("checkpoint/*")}, before)
+        self.good(*args, "--resume")
+        self.assertEqual(harness.run_bits(out), harness.run_bits(self.dir / "whole"))
+
 
 def by_hand(names):
     """All n of every kind, and for writes also a disk that stays full; prints a line per scenario and kind."""

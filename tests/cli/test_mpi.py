@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -294,12 +295,15 @@ class MpiTest(mpi_case.MpiCase):
         config.write_text(MESH.replace("end_time = 0.25", "end_time = 1e6") + "checkpoint_every_minutes = 0.002\n")
         environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         job = subprocess.Popen([mpi_case.MPIRUN, "--oversubscribe", "-n", "3", harness.PROGRAM, "run", config, "-o", out, "--quiet"],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment)
         self.wait_until(lambda: len(list(out.glob("checkpoint/*"))) >= 6, what="two checkpoints of several files")
         ranks = pathlib.Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text().split()
         self.assertEqual(len(ranks), 3)
         os.kill(int(ranks[1]), signal.SIGKILL)
-        self.assertNotEqual(job.wait(timeout=harness.MPIRUN_SECONDS), 0)
+        said = job.communicate(timeout=15)[1]
+        self.assertNotEqual(job.returncode, 0)
+        self.assertRegex(said, "rank 1 .*signal 9")
+        self.assertNotIn("pergola: ", said)
         with open(out / "energy.csv") as file:
             reached = float(list(csv.DictReader(file))[-1]["time"])
         end = ["--quiet", "--set", f"run.end_time={reached + 0.25}"]
@@ -352,6 +356,16 @@ class MpiTest(mpi_case.MpiCase):
         one = [harness.PROGRAM, "run", self.config(), "-o", self.dir / "out"]
         self.refused("-n", 1, *one, ":", "-n", 1, *one, "--set", "time.eta=0.1", says=["command", "time.eta=0.1"])
         self.refused("-n", 1, *one, ":", "-n", 1, harness.PROGRAM, "devices", says=["command", "devices"])
+
+    def test_ranks_with_another_program_are_named(self):
+        commit = re.search(r"commit ([0-9a-f]{12})", harness.run(["--version"]).stdout)
+        if not commit:
+            self.skipTest("a build that knows no commit")
+        other = self.dir / "other"
+        other.write_bytes(pathlib.Path(harness.PROGRAM).read_bytes().replace(commit[1].encode(), b"123456789abc"))
+        other.chmod(0o755)
+        args = ["run", self.config(), "-o", self.dir / "out"]
+        self.refused("-n", 1, harness.PROGRAM, *args, ":", "-n", 1, other, *args, says=["version", commit[1], "123456789abc"])
 
     def test_threads_may_differ_from_rank_to_rank(self):
         one = [harness.PROGRAM, "run", str(self.config()), "-o", str(self.dir / "out"), "--quiet"]

@@ -1,0 +1,16 @@
+#pragma once
+#include <cstddef>
+
+#include "base/host_device.hpp"
+
+namespace pergola {
+
+/// Bytes on GPUs that this process has been given through its devices and has not given back: what a GPU has free
+/// depends on other processes too.
+std::size_t cuda_held_bytes();
+inline std::size_t gpu_held_bytes() {
+  if constexpr (cuda_built) return cuda_held_bytes();
+  return 0;
+}
+
+}  // namespace pergola
