@@ -7,6 +7,7 @@
 #include "app/command.hpp"
 #include "app/info_run.hpp"
 #include "base/text.hpp"
+#include "config/config.hpp"
 #include "io/checkpoint.hpp"
 #include "io/openpmd.hpp"
 #include "io/snapshot.hpp"
@@ -97,8 +98,9 @@ std::string report_text(const Report& report) {
   text += line("format", fmt::format("{}, {} precision{}{}", header.format, precision(header),
                                      is_gadget(header) ? fmt::format(", {}-endian", byte_order(header)) : "",
                                      header.files > 1 ? fmt::format(", {} files", header.files) : ""));
-  text += line("time", to_text(header.time));
-  if (header.redshift != 0) text += line("redshift", to_text(header.redshift));
+  const bool universe = is_cosmological(header);
+  text += line("time", to_text(header.time) + (universe ? ", the scale factor" : ""));
+  if (universe || header.redshift != 0) text += line("redshift", to_text(header.redshift));
   text += line("box", header.box_size == 0 ? "isolated" : to_text(header.box_size));
   if (header.omega0 || header.omega_lambda || header.hubble_param)
     text +=

@@ -51,6 +51,7 @@ struct SolverEntry {
   std::vector<Key<SolverOptions>> keys{};  // in [gravity.NAME]
   EnergyMethod energy{};
   AuditReference audit = AuditReference::exact_sum;
+  bool keeps_accuracy = false;  // gravity.tree.accuracy is the median of its relative errors
   StepCost cost = StepCost::targets;
   /// For cost = cells: options with at most `cells` per side, and by how much there are fewer of them.
   SolverOptions (*trial)(SolverOptions options, int cells, double& fewer) = nullptr;

@@ -116,6 +116,7 @@ SolverEntry tree_entry() {
           .can = tree_info(),
           .keys = tree_keys(),
           .energy = {.pairs_up_to = summed_directly, .options = energy_options},
+          .keeps_accuracy = true,
           .box = own_box,
           .find_box = find_own_box,
           .check = check_tree,

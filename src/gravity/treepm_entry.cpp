@@ -160,6 +160,7 @@ SolverEntry treepm_entry() {
           .can = treepm_info(),
           .keys = treepm_keys(),
           .energy = {.pairs_up_to = 0},
+          .keeps_accuracy = true,
           .cost = StepCost::cells,
           .trial = smaller_mesh,
           .box = tree_box,

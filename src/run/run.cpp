@@ -360,7 +360,7 @@ bool Run::finish() {
   for (const auto& output : outputs_) output->finish(*system_);
   report_progress();
   show_to_watcher();
-  return fill_report_card(*system_, options_, context_.results);
+  return fill_report_card(*system_, config_, options_, context_.results);
 }
 
 void Run::write_at_pause() {

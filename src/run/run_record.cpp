@@ -65,6 +65,7 @@ ordered_json to_json(const std::vector<Check>& checks) {
                     {"tolerance", check.tolerance},
                     {"passed", check.passed}});
     if (check.scatter > 0) list.back()["scatter"] = check.scatter;
+    if (!check.parts.empty()) list.back()["parts"] = check.parts;
   }
   return list;
 }
@@ -171,7 +172,8 @@ std::optional<FinishedRun> read_finished_run(const std::filesystem::path& run_js
     run.summary.snapshots = totals.at("snapshots");
     for (const auto& check : text.at("checks"))
       run.summary.checks.push_back({check.at("name"), number(check.at("measured")), number(check.at("expected")),
-                                    number(check.at("tolerance")), check.at("passed"), check.value("scatter", 0.0)});
+                                    number(check.at("tolerance")), check.at("passed"), check.value("scatter", 0.0),
+                                    check.value("parts", std::vector<double>{})});
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;  // another program's run.json
   }

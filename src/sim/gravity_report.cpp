@@ -29,6 +29,14 @@ std::vector<Check> joined(std::vector<Check> list, const std::vector<Check>& mor
   return list;
 }
 
+/// The momentum that a universe has gained over that of particles which all go one way with their rms speed.
+Check momentum_check(const Energies& start, const Energies& end, double scale_factor, double mass) {
+  const Vec3<double> gained = end.momentum - start.momentum;
+  Check check{"momentum", std::sqrt(dot(gained, gained) / (2 * end.kinetic * mass)) / scale_factor, 0, 1e-3, false};
+  check.passed = check.measured <= check.tolerance;
+  return check;
+}
+
 /// Shell by shell k, the number of waves and their power.
 void put_starting_power(const StartingPower& power, StateSource& to) {
   if (power.scale_factor == 0) return;
@@ -280,6 +288,11 @@ std::vector<Check> GravitySystem::checks(const Energies& start, const Energies& 
     card = report_card(config().expectations(), ends);
     for (Check& check : card)
       if (check.name == "energy_error") allow(check, energy_equation_doubt());
+    if (config().cosmology && box().periodic() && !expects("momentum")) {
+      const Vec3<double> side = box().side;
+      const double density = physics::mean_density(*config().background(), config().gravitational_constant());
+      card.push_back(momentum_check(start, end, time(), density * side.x * side.y * side.z));
+    }
     card = joined(std::move(card), growth_checks());
     if (power) card = joined(std::move(card), power_checks(*power, begins));
   });

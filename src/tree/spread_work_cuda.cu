@@ -19,9 +19,11 @@ std::int64_t SpreadOctreeCuda<T>::counted_work(std::int64_t times) {
   cuda::launch("tree work", count_ > 0 ? own_end() : 0, device_.stream(),
                [work = work_.data(), sum = work_sum_.data()] __device__(std::int64_t c) {
                  const unsigned lanes = __activemask();
-                 const unsigned of_lanes = __reduce_add_sync(lanes, work[c]);
+                 // In halves: the work of 32 cells may be more than 32 bits hold.
+                 const unsigned low = __reduce_add_sync(lanes, work[c] & 0xffffu);
+                 const unsigned long long high = __reduce_add_sync(lanes, work[c] >> 16);
                  if (static_cast<int>(threadIdx.x) % 32 == __ffs(static_cast<int>(lanes)) - 1)
-                   atomicAdd(sum, static_cast<unsigned long long>(of_lanes));
+                   atomicAdd(sum, (high << 16) + low);
                });
   return static_cast<std::int64_t>(work_sum_.to_host()[0]) + times * work_of_particle * count_;
 }

@@ -175,7 +175,9 @@ class Cosmology(harness.CliTest):
             parameters = data.create_group("Parameters").attrs
             parameters.update(moved)
             parameters["ComovingIntegrationOn"] = 1
-        self.assertIn("Omega0 0.3, OmegaLambda 0.7, h 0.7, OmegaBaryon 0.03", self.good("info", file))
+        shown = self.good("info", file)
+        self.assertIn("Omega0 0.3, OmegaLambda 0.7, h 0.7, OmegaBaryon 0.03", shown)
+        self.assertIn(", the scale factor\nredshift ", shown)
         self.good("convert", file, self.dir / "back.hdf5")
         with h5py.File(self.dir / "back.hdf5") as data:
             self.assertEqual({name: data["Header"].attrs[name] for name in moved}, moved)
@@ -212,8 +214,16 @@ class Cosmology(harness.CliTest):
         self.good("run", harness.SOURCE / "examples" / "cosmology.toml", "-o", run, "--device", "cpu", "--quiet",
                   "--set", "particles.n=8^3", "--set", "gravity.mesh.cells=16", "--set", "run.end_redshift=3")
         self.assertEqual(len(list(run.glob("snap_*.hdf5"))), 3)
-        checks = {check["name"] for check in json.loads((run / "run.json").read_text())["checks"]}
-        self.assertEqual(checks, {"energy_error", "large_wave_growth", "large_wave_scatter"})
+        checks = {check["name"]: check for check in json.loads((run / "run.json").read_text())["checks"]}
+        self.assertEqual(set(checks), {"energy_error", "momentum", "large_wave_growth", "large_wave_scatter", "force_error"})
+        ratios = checks["large_wave_growth"]["parts"]
+        self.assertEqual(len(ratios), 13)
+        self.assertTrue(all(0.8 < ratio < 1.2 for ratio in ratios), ratios)
+        momentum, force = checks["momentum"], checks["force_error"]
+        self.assertTrue(0 < momentum["measured"] < momentum["tolerance"], momentum)
+        with open(run / "audit.csv") as file:
+            self.assertEqual(force["measured"], float(list(csv.DictReader(file))[-1]["median"]))
+        self.assertEqual((force["tolerance"], force["passed"]), (1e-3, True), force)
 
     def test_the_end_is_compared_with_linear_theory_and_with_a_table(self):
         text = CONFIG.replace("cells = 16", "cells = 64").replace("end_redshift = 9", "end_redshift = 4")

@@ -202,7 +202,7 @@ class MpiTest(mpi_case.MpiCase):
         self.leave_the_files_of_one(DIRECT.format(time='integrator = "hermite"\neta = 0.05'), resumed=3)
 
     def test_ranks_with_treepm_that_keep_their_own_particles_leave_the_files_of_one(self):
-        self.leave_the_files_of_one(TREEPM, runs=(2,), resumed=3)
+        self.leave_the_files_of_one(TREEPM, resumed=3)
 
     def test_ranks_that_make_a_universe_together_leave_the_files_of_one(self):
         config = self.dir / "universe.toml"
