@@ -36,7 +36,8 @@ run_tests() { # build folder, then arguments of ctest
 
 stage "dependencies"
 scripts/deps.sh
-# The browser's test is skipped where these cannot be had.
+# The tests with yt and with a browser are skipped where these cannot be had.
+timeout 300 scripts/deps.sh --yt || echo "no tests with yt: see above"
 { scripts/deps.sh --browser && timeout 240 scripts/web.sh --fetch-only; } || echo "no browser's test: see above"
 
 stage "formatting and include order"
