@@ -20,17 +20,21 @@ namespace pergola {
 /// domain/device_messages_cuda.cu; present where cuda_built is true.
 class DeviceMessages {
  public:
-  DeviceMessages(const Device& device, std::shared_ptr<Communicator> ranks);
+  /// With two rooms for what goes out ranks need not wait until all have taken what an exchange has sent them: the next
+  /// one goes out from the other room.
+  enum class Rooms { one, two };
+  DeviceMessages(const Device& device, std::shared_ptr<Communicator> ranks, Rooms rooms = Rooms::one);
 
   Communicator& ranks() const { return *ranks_; }
   std::size_t own_rank() const { return static_cast<std::size_t>(ranks_->rank()); }
   std::size_t size() const { return static_cast<std::size_t>(ranks_->size()); }
 
-  /// Room for what goes out and for what comes in, which the loops of the device reach; it serves the next messages
-  /// too. Calls of all ranks.
+  /// Room for what goes out in the next exchange and for what comes in, which the loops of the device reach. Calls of
+  /// all ranks.
   std::byte* outgoing(std::int64_t bytes);
   std::byte* incoming(std::int64_t bytes);
-  /// Waits for the device, and exchanges messages that stand in either room. A call of all ranks.
+  /// Waits for the device, and exchanges messages that stand in either room; what comes in is there for what the device
+  /// does next. A call of all ranks.
   void exchange(const std::vector<Communicator::Outgoing>& out, const std::vector<Communicator::Incoming>& in);
   /// A stretch of a room into memory of the device, and the other way.
   void unload(void* to, const void* message, std::int64_t bytes) const;
@@ -43,7 +47,13 @@ class DeviceMessages {
   struct OpenRoom {
     Buffer<std::byte> memory;
     MemoryTicket ticket;
-    std::int64_t number = 0;  // of those that this rank had
+    std::int64_t number = 0;    // of those that this rank had
+    Buffer<std::byte> retired;  // others may still have it open
+  };
+  /// A room of another rank.
+  struct OpenedRoom {
+    PeerMemory memory;
+    std::int64_t number = 0;
   };
 
   void find_way();
@@ -55,10 +65,11 @@ class DeviceMessages {
   std::shared_ptr<Communicator> ranks_;
   Way way_ = Way::unknown;
   SharedBuffer<std::byte> host_out_, host_in_;
-  OpenRoom out_;
-  Buffer<std::byte> in_, retired_;    // retired: others may still have it open
-  std::vector<std::int64_t> opened_;  // by rank: the number of its room that is open here
-  std::unique_ptr<PeerMemory[]> peers_;
+  std::size_t rooms_;
+  std::size_t now_ = 0;  // whose turn it is
+  OpenRoom out_[2];
+  Buffer<std::byte> in_;
+  std::unique_ptr<OpenedRoom[]> peers_;  // by rank, for each room
   std::unique_ptr<NcclRanks> nccl_;
 };
 

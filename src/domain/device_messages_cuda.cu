@@ -1,4 +1,5 @@
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -35,11 +36,11 @@ std::int64_t whole_pages(std::int64_t bytes) { return (bytes + ticket_unit - 1) 
 
 }  // namespace
 
-DeviceMessages::DeviceMessages(const Device& device, std::shared_ptr<Communicator> ranks)
+DeviceMessages::DeviceMessages(const Device& device, std::shared_ptr<Communicator> ranks, Rooms rooms)
     : device_(device),
       ranks_(std::move(ranks)),
-      opened_(size(), 0),
-      peers_(std::make_unique<PeerMemory[]>(static_cast<std::size_t>(ranks_->size()))) {}
+      rooms_(rooms == Rooms::two ? 2 : 1),
+      peers_(std::make_unique<OpenedRoom[]>(rooms_ * size())) {}
 
 /// Tries whether each rank can open the memory of each other.
 bool DeviceMessages::all_reach_all() const {
@@ -82,16 +83,17 @@ std::byte* DeviceMessages::room_on_host(SharedBuffer<std::byte>& memory, std::in
 std::byte* DeviceMessages::outgoing(std::int64_t bytes) {
   find_way();
   if (!on_device()) return room_on_host(host_out_, bytes);
-  if (out_.memory.size() < bytes) {
+  OpenRoom& room = out_[now_];
+  if (room.memory.size() < bytes) {
     device_.synchronize();
-    // Others close it in the next exchange. A room that grows again before that was never open.
-    if (retired_.size() == 0) retired_ = std::move(out_.memory);
-    out_.memory = Buffer<std::byte>();
-    out_.memory = Buffer<std::byte>(device_, whole_pages(bytes + bytes / 16));
-    out_.ticket = ticket_for(device_, out_.memory.data());
-    ++out_.number;
+    // Others close it when they open the new one. A room that grows again before that was never open.
+    if (room.retired.size() == 0) room.retired = std::move(room.memory);
+    room.memory = Buffer<std::byte>();
+    room.memory = Buffer<std::byte>(device_, whole_pages(bytes + bytes / 16));
+    room.ticket = ticket_for(device_, room.memory.data());
+    ++room.number;
   }
-  return out_.memory.data();
+  return room.memory.data();
 }
 
 std::byte* DeviceMessages::incoming(std::int64_t bytes) {
@@ -118,31 +120,55 @@ void DeviceMessages::exchange(const std::vector<Communicator::Outgoing>& out,
 /// Ranks tell each other where in their rooms the messages stand, and copy them.
 void DeviceMessages::take_from_devices(const std::vector<Communicator::Outgoing>& out,
                                        const std::vector<Communicator::Incoming>& in) {
-  std::vector<RoomNote> notes(size());
-  notes[own_rank()] = {out_.ticket, out_.number};
-  ranks_->all_gather_in_place(notes.data(), std::vector<std::size_t>(size(), sizeof(RoomNote)));
-  for (std::size_t r = 0; r < size(); ++r) {
-    if (r == own_rank() || notes[r].number == opened_[r]) continue;
-    if (!peers_[r].open(device_, notes[r].ticket))
-      throw Error(ErrorKind::device, "the memory of another rank's device on this machine cannot be opened any more");
-    opened_[r] = notes[r].number;
-  }
-  std::vector<std::int64_t> sent(out.size()), got(in.size());
-  std::vector<Communicator::Outgoing> places_out;
-  std::vector<Communicator::Incoming> places_in;
+  OpenRoom& room = out_[now_];
+  // A note for each rank: the room, and where the first message to each rank stands in it.
+  const std::size_t note_bytes = sizeof(RoomNote) + size() * sizeof(std::int64_t);
+  std::vector<std::byte> notes(size() * note_bytes);
+  std::vector<std::int64_t> first(size(), -1), sent(out.size()), got(in.size());
+  std::vector<Communicator::Outgoing> more_out;
+  std::vector<Communicator::Incoming> more_in;
   for (std::size_t k = 0; k < out.size(); ++k) {
-    sent[k] = static_cast<const std::byte*>(out[k].data) - out_.memory.data();
-    places_out.push_back({out[k].rank, &sent[k], sizeof sent[k]});
+    sent[k] = static_cast<const std::byte*>(out[k].data) - room.memory.data();
+    std::int64_t& one = first[static_cast<std::size_t>(out[k].rank)];
+    if (one < 0)
+      one = sent[k];
+    else
+      more_out.push_back({out[k].rank, &sent[k], sizeof sent[k]});
   }
-  for (std::size_t k = 0; k < in.size(); ++k) places_in.push_back({in[k].rank, &got[k], sizeof got[k]});
-  ranks_->exchange(places_out, places_in);
+  const RoomNote own{room.ticket, room.number};
+  std::memcpy(notes.data() + own_rank() * note_bytes, &own, sizeof own);
+  std::memcpy(notes.data() + own_rank() * note_bytes + sizeof own, first.data(), size() * sizeof first[0]);
+  ranks_->all_gather_in_place(notes.data(), std::vector<std::size_t>(size(), note_bytes));
+  // All have taken what the exchange before has sent them, and have closed what was retired before it.
+  if (rooms_ == 2) out_[1 - now_].retired = Buffer<std::byte>();
+  OpenedRoom* const peers = peers_.get() + now_ * size();
+  for (std::size_t r = 0; r < size(); ++r) {
+    RoomNote note;
+    std::memcpy(&note, notes.data() + r * note_bytes, sizeof note);
+    if (r == own_rank() || note.number == peers[r].number) continue;
+    if (!peers[r].memory.open(device_, note.ticket))
+      throw Error(ErrorKind::device, "the memory of another rank's device on this machine cannot be opened any more");
+    peers[r].number = note.number;
+  }
+  std::vector<std::uint8_t> met(size());
+  for (std::size_t k = 0; k < in.size(); ++k) {
+    const auto r = static_cast<std::size_t>(in[k].rank);
+    if (std::exchange(met[r], std::uint8_t{1}))
+      more_in.push_back({in[k].rank, &got[k], sizeof got[k]});
+    else
+      std::memcpy(&got[k], notes.data() + r * note_bytes + sizeof(RoomNote) + own_rank() * sizeof got[k],
+                  sizeof got[k]);
+  }
+  ranks_->exchange(more_out, more_in);
   const auto begin = Clock::now();
   for (std::size_t k = 0; k < in.size(); ++k)
-    device_.memory().copy(in[k].data, peers_[static_cast<std::size_t>(in[k].rank)].data() + got[k], in[k].bytes);
-  device_.synchronize();
+    device_.memory().copy(in[k].data, peers[in[k].rank].memory.data() + got[k], in[k].bytes);
+  if (rooms_ == 1) device_.synchronize();
   count_other_way(*ranks_, bytes_of(out), bytes_of(in), 0, seconds_since(begin));
+  now_ = (now_ + 1) % rooms_;
+  if (rooms_ == 2) return;
   ranks_->barrier();  // all have what they were sent: rooms are free again
-  retired_ = Buffer<std::byte>();
+  room.retired = Buffer<std::byte>();
 }
 
 void DeviceMessages::unload(void* to, const void* message, std::int64_t bytes) const {

@@ -7,6 +7,11 @@
 
 namespace pergola {
 
+/// Sources go to where they are worked on once more than one of so many would have to be sent in a step: a move, which
+/// takes all fields of all of them to another place in memory, takes as long as sending that many to and fro for some
+/// steps. From roots of a forest on GPUs fewer leave.
+inline constexpr std::int64_t one_in_moves = 8, one_in_moves_of_forest = 128;
+
 /// What solvers of spread particles are that work on them on other ranks than those that have them: the sources may go
 /// there for good, and come back. Way: Routing, or DeviceRouting of sources on GPUs. All ranks make all calls but
 /// way().
@@ -17,6 +22,8 @@ class SourceMovesBy {
   /// How the sources of the last prepare() or update() get from the ranks that have them to those that work on them;
   /// null: there were none.
   virtual Way* way() = 0;
+  /// They go where more than one of so many would have to be sent in a step.
+  virtual std::int64_t one_in() const { return one_in_moves; }
   /// They have all gone that way, and are given by their new ranks from now on: the k-th that arrived here stands at
   /// places[k], on the device.
   virtual void have_come(const Buffer<std::uint32_t>& places) = 0;

@@ -82,6 +82,7 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
   }
 
   DeviceRouting* way() override { return total_ > 0 ? &domains_->way() : nullptr; }
+  std::int64_t one_in() const override { return one_in_moves_of_forest; }
   void have_come(const Buffer<std::uint32_t>& places) override {
     tree_.renumber(places.data(), domains_->own());
     domains_->keep_here(places);

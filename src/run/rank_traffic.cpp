@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "comm/joined_messages.hpp"
+#include "gravity/source_moves.hpp"
 #include "time/work_places.hpp"
 
 namespace pergola {
@@ -127,7 +128,7 @@ std::vector<TrafficPart> forest_traffic(const tree::Forest& forest, int value_by
   const bool live = live_with_work(together);
   // Of those that live with their roots at most so many have left them: to roots next to theirs.
   RoutedCopies leaving = live ? routed.guests : routed.own;
-  if (live) leaving.leaving = 1.0 / WorkPlaces::one_in, leaving.imbalance = 1;
+  if (live) leaving.leaving = 1.0 / one_in_moves_of_forest, leaving.imbalance = 1;
   // Added up over ranks: halves there and back.
   const TrafficPart counts{"counts of roots", 2 * 8 * static_cast<double>(forest.places()), 2 * deep};
   // Coordinates, and masses where they differ; of those that are not at home the place there. Own particles also tell

@@ -23,6 +23,7 @@ class WorkPlaces::Moves {
   virtual ~Moves() = default;
   /// Of so many particles those that would go to other ranks; −1: the solver knows no way for them.
   virtual std::int64_t leaving(std::int64_t count) = 0;
+  virtual std::int64_t one_in() const = 0;
   /// All go home as they stand, the first sent[0] of them to rank 0.
   virtual void plan_home(std::vector<std::int64_t> sent) = 0;
   virtual std::int64_t arriving(To goal) = 0;
@@ -43,6 +44,7 @@ class WorkPlaces::MovesBy final : public Moves {
     const Way* const way = solver_.way();
     return way && way->kept() == count ? way->leaving() : -1;
   }
+  std::int64_t one_in() const override { return solver_.one_in(); }
   void plan_home(std::vector<std::int64_t> sent) override {
     if constexpr (std::is_same_v<Way, Routing>) {
       std::vector<std::uint32_t> order(static_cast<std::size_t>(std::reduce(sent.begin(), sent.end())));
@@ -94,7 +96,7 @@ bool WorkPlaces::begin_step(double steps, const std::vector<const AnyField*>& le
   const std::int64_t leaving = fields_.given_places().size() == 0 ? moves_->leaving(fields_.count()) : -1;
   std::int64_t sums[3] = {std::max<std::int64_t>(leaving, 0), fields_.count(), leaving < 0 ? 1 : 0};
   ranks_->all_reduce(sums, 3, Reduction::sum);
-  if (sums[2] > 0 || sums[0] * (fields_.device().is_cuda() ? one_in : one_in_on_cpus) <= sums[1]) return false;
+  if (sums[2] > 0 || sums[0] * moves_->one_in() <= sums[1]) return false;
   total_ = sums[1];
   try {
     follow(left);

@@ -18,9 +18,6 @@ class WorkPlaces {
   /// To go out and home again a particle takes what it sends in some three steps at home: so many at least must follow
   /// one another.
   static constexpr std::int64_t fewest_steps = 4;
-  /// They move where more than one of so many would have to be sent in a step. On CPUs a move of all fields takes as
-  /// long as sending that many to and fro for some steps.
-  static constexpr std::int64_t one_in = 128, one_in_on_cpus = 8;
 
   /// `ranks` null, or a solver that works where the particles are: they stay at home.
   WorkPlaces(FieldList& fields, AnySolver& solver, std::shared_ptr<Communicator> ranks);

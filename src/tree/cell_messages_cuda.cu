@@ -8,7 +8,7 @@ namespace {
 
 constexpr unsigned message_warps = 4;
 /// Of a record; the last one has its child and its bits.
-constexpr std::int64_t record_chunks = sizeof(CellRecord) / 16;
+constexpr std::int64_t record_chunks = CellMessages<float>::record_chunks;
 static_assert(offsetof(CellRecord, child) == 40 && offsetof(CellRecord, bits) == 44);
 /// On its way a record has its cell's number in place of the child, and the particles of a leaf above its bits.
 constexpr unsigned count_shift = 8;
@@ -73,14 +73,23 @@ __global__ void __launch_bounds__(message_warps * 32)
     else
       reinterpret_cast<uint4*>(tree.row)[cell * tree.row_chunks + part - record_chunks] = chunk;
   }
-  if (lane > 0) return;
-  if (piece.children > 0) {
-    tree.link[piece.cell].child = tree.record[piece.cell].child = piece.to;
-  } else {
-    tree.link[piece.cell].first = piece.to;
-    tree.record[piece.cell].child = 0;
-  }
 }
+
+/// When all cells are there, for a piece may have children of one that another piece has brought.
+template <class T>
+struct Attach {
+  CellMessages<T> tree;
+  const CellPiece* pieces;
+  __device__ void operator()(std::int64_t k) const {
+    const CellPiece& piece = pieces[k];
+    if (piece.children > 0) {
+      tree.link[piece.cell].child = tree.record[piece.cell].child = piece.to;
+    } else {
+      tree.link[piece.cell].first = piece.to;
+      tree.record[piece.cell].child = 0;
+    }
+  }
+};
 
 unsigned blocks_for(std::int64_t pieces) { return static_cast<unsigned>((pieces + message_warps - 1) / message_warps); }
 
@@ -91,7 +100,7 @@ CellLetters CellMessages<T>::lay_out(std::vector<CellPiece>& pieces, std::size_t
   constexpr std::int64_t alignment = 256;
   constexpr auto particle_bytes = static_cast<std::int64_t>(sizeof(PlacedMass<T>)),
                  softening_bytes = static_cast<std::int64_t>(sizeof(T));
-  const std::int64_t cell_bytes = 16 * (record_chunks + row_chunks);
+  const std::int64_t cell_bytes = this->cell_bytes();
   CellLetters letters;
   std::size_t begin = 0;
   for (std::size_t r = 0; r < ranks; ++r) {
@@ -129,6 +138,7 @@ void CellMessages<T>::unpack(const Device& device, const CellPiece* pieces, std:
   unpack_kernel<<<blocks_for(count), message_warps * 32, 0, cuda::handle(device.stream())>>>(*this, pieces, count,
                                                                                              room);
   cuda::check(cudaGetLastError(), "tree messages");
+  cuda::launch("tree messages", count, device.stream(), Attach<T>{*this, pieces});
 }
 
 template struct CellMessages<float>;

@@ -34,12 +34,14 @@ struct CellMessages {
   Origin* origin = nullptr;
   std::uint32_t top = 0, own_end = 0;  // where `origin` has cells from own_end on
   std::int64_t row_chunks = 0;         // of sixteen bytes
+  static constexpr std::int64_t record_chunks = sizeof(CellRecord) / 16;
+  std::int64_t cell_bytes() const { return 16 * (record_chunks + row_chunks); }
 
   /// Where pieces stand in the messages, which they are told; pieces are in the order of ranks.
   CellLetters lay_out(std::vector<CellPiece>& pieces, std::size_t ranks) const;
   /// `pieces` in memory that the device reaches. Do not wait.
   void pack(const Device& device, const CellPiece* pieces, std::int64_t count, std::byte* room) const;
-  /// Cells get their children or particles.
+  /// Cells get their children or particles, also cells that come with other pieces.
   void unpack(const Device& device, const CellPiece* pieces, std::int64_t count, const std::byte* room) const;
 };
 

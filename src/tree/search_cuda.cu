@@ -69,88 +69,59 @@ struct LookAtPair {
   }
 };
 
-/// As estimate() of tree/moments_cuda.cu, of all groups in the target: where they do not all find the same, of those in
-/// each of its children.
-template <class T>
-struct LookForEstimate {
-  SearchView<T> view;
-
-  __device__ Outcome operator()(const CellPair& pair) const {
-    const CellRecord t = view.tree.record[pair.target], s = view.tree.record[pair.source];
-    if (s.children() == 0 || !view.is_foreign(pair.source)) return {};
-    const auto dx = static_cast<float>(s.x - t.x), dy = static_cast<float>(s.y - t.y),
-               dz = static_cast<float>(s.z - t.z);
-    const float square = dx * dx + dy * dy + dz * dz, reach = s.r / estimate_angle;  // as near a group opens it
-    if (view.tree.link[pair.target].count > estimate_capacity) {
-      const float distance = sqrtf(square);
-      if (distance - t.r >= reach) return {};
-      if (distance + t.r >= reach) return served_children(view, t);
-    } else if (s.r * s.r <= estimate_angle * estimate_angle * square) {
-      return {};
-    }
-    return open_source(view, pair.source, s);
-  }
-};
-
-constexpr unsigned search_threads = 256;
+constexpr unsigned search_threads = 256, search_blocks = 528;
 
 /// A thread looks at a pair; a warp asks for room once.
 template <class Look>
 __global__ void __launch_bounds__(search_threads)
-    search_kernel(const __grid_constant__ Look look, const CellPair* pairs, std::int64_t count, FoundPairs found) {
-  const std::int64_t k = std::int64_t{blockIdx.x} * search_threads + threadIdx.x;
+    search_kernel(const __grid_constant__ Look look, const __grid_constant__ PairGenerations found, int generation) {
+  const std::uint32_t count = found.counts[generation];
+  std::uint32_t pending_before = 0;
+  for (int g = 0; g < generation; ++g) pending_before += found.pending_counts[g];
+  if (count == 0 || !found.fits(count, pending_before)) return;
+  const CellPair* const pairs = found.pairs[generation % 2];
+  CellPair *const next = found.pairs[1 - generation % 2], *const pending = found.pending + pending_before;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  CellPair pair{0, 0};
-  Outcome outcome;
-  if (k < count) {
-    pair = pairs[k];
-    outcome = look(pair);
+  for (std::uint32_t first = blockIdx.x * search_threads; first < count; first += gridDim.x * search_threads) {
+    const std::uint32_t k = first + threadIdx.x;
+    CellPair pair{0, 0};
+    Outcome outcome;
+    if (k < count) {
+      pair = pairs[k];
+      outcome = look(pair);
+    }
+    const auto mine = static_cast<std::uint32_t>(__popc(outcome.which));
+    const std::uint32_t until = lanes_scan(mine, lane), all = __shfl_sync(all_lanes, until, 31);
+    std::uint32_t at = 0;
+    if (lane == 0 && all > 0) at = atomicAdd(found.counts + generation + 1, all);
+    at = __shfl_sync(all_lanes, at, 0) + until - mine;
+    for (std::uint32_t left = outcome.which; left != 0; left &= left - 1) {
+      const std::uint32_t child = outcome.child + static_cast<std::uint32_t>(__ffs(static_cast<int>(left)) - 1);
+      next[at++] = outcome.of_target ? CellPair{child, pair.source} : CellPair{pair.target, child};
+    }
+    const unsigned waiting = __ballot_sync(all_lanes, outcome.waits);
+    std::uint32_t to = 0;
+    if (lane == 0 && waiting != 0)
+      to = atomicAdd(found.pending_counts + generation, static_cast<std::uint32_t>(__popc(waiting)));
+    to = __shfl_sync(all_lanes, to, 0);
+    if (outcome.waits) pending[to + static_cast<std::uint32_t>(__popc(waiting & ((1u << lane) - 1)))] = pair;
   }
-  const auto mine = static_cast<std::uint32_t>(__popc(outcome.which));
-  const std::uint32_t until = lanes_scan(mine, lane), all = __shfl_sync(all_lanes, until, 31);
-  std::uint32_t at = 0;
-  if (lane == 0 && all > 0) at = atomicAdd(found.next_count, all);
-  at = __shfl_sync(all_lanes, at, 0) + until - mine;
-  for (std::uint32_t left = outcome.which; left != 0; left &= left - 1) {
-    const std::uint32_t child = outcome.child + static_cast<std::uint32_t>(__ffs(static_cast<int>(left)) - 1);
-    found.next[at++] = outcome.of_target ? CellPair{child, pair.source} : CellPair{pair.target, child};
-  }
-  const unsigned waiting = __ballot_sync(all_lanes, outcome.waits);
-  std::uint32_t to = 0;
-  if (lane == 0 && waiting != 0) to = atomicAdd(found.pending_count, static_cast<std::uint32_t>(__popc(waiting)));
-  to = __shfl_sync(all_lanes, to, 0);
-  if (outcome.waits) found.pending[to + static_cast<std::uint32_t>(__popc(waiting & ((1u << lane) - 1)))] = pair;
-}
-
-template <class Look>
-void search_pairs(const Look& look, const CellPair* pairs, std::int64_t count, const FoundPairs& found, Stream stream) {
-  if (count == 0) return;
-  const auto blocks = static_cast<unsigned>((count + search_threads - 1) / search_threads);
-  search_kernel<<<blocks, search_threads, 0, cuda::handle(stream)>>>(look, pairs, count, found);
-  cuda::check(cudaGetLastError(), "tree search");
 }
 
 }  // namespace
 
 template <class T>
-void search_walk(const SearchView<T>& view, const Opening& opening, const CellPair* pairs, std::int64_t count,
-                 const FoundPairs& found, Stream stream) {
+void search_walk(const SearchView<T>& view, const Opening& opening, const PairGenerations& found, int generations,
+                 Stream stream) {
   with_order(opening.order, [&](auto order) {
-    search_pairs(LookAtPair<decltype(order)::value, T>{view, opening}, pairs, count, found, stream);
+    for (int generation = 0; generation < generations; ++generation)
+      search_kernel<<<search_blocks, search_threads, 0, cuda::handle(stream)>>>(
+          LookAtPair<decltype(order)::value, T>{view, opening}, found, generation);
   });
+  cuda::check(cudaGetLastError(), "tree search");
 }
 
-template <class T>
-void search_estimate(const SearchView<T>& view, const CellPair* pairs, std::int64_t count, const FoundPairs& found,
-                     Stream stream) {
-  search_pairs(LookForEstimate<T>{view}, pairs, count, found, stream);
-}
-
-template void search_walk(const SearchView<float>&, const Opening&, const CellPair*, std::int64_t, const FoundPairs&,
-                          Stream);
-template void search_walk(const SearchView<double>&, const Opening&, const CellPair*, std::int64_t, const FoundPairs&,
-                          Stream);
-template void search_estimate(const SearchView<float>&, const CellPair*, std::int64_t, const FoundPairs&, Stream);
-template void search_estimate(const SearchView<double>&, const CellPair*, std::int64_t, const FoundPairs&, Stream);
+template void search_walk(const SearchView<float>&, const Opening&, const PairGenerations&, int, Stream);
+template void search_walk(const SearchView<double>&, const Opening&, const PairGenerations&, int, Stream);
 
 }  // namespace pergola::tree

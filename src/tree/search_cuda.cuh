@@ -1,6 +1,6 @@
 #pragma once
-// CUDA only: which cells of other ranks a walk, or the estimate of accelerations, would open. Of each pair of a target
-// and a source the loops decide on their own, so that pairs can be looked at in any order.
+// CUDA only: which cells of other ranks a walk would open. Of each pair of a target and a source the loops decide on
+// their own, so that pairs can be looked at in any order.
 #include <cstdint>
 
 #include "device/device.hpp"
@@ -34,17 +34,25 @@ struct SearchView {
   }
 };
 
-/// What looking at pairs leads to: more pairs, at most eight of each, and pairs whose source has to be fetched first.
-struct FoundPairs {
-  CellPair *next, *pending;
-  std::uint32_t *next_count, *pending_count;
+/// Pairs, generation by generation: what looking at those of one leads to is the next one, in the other of two rooms,
+/// and pairs whose source has to be fetched first. The host counts how far they came when all is done.
+struct PairGenerations {
+  static constexpr int most = 24;
+  static constexpr std::uint32_t most_of_a_pair = 8;
+  CellPair* pairs[2];
+  CellPair* pending;
+  std::uint32_t room, pending_room;        // of each of the two
+  std::uint32_t *counts, *pending_counts;  // by generation: counts of most + 1, the first one is given
+
+  /// A generation that may find no room for what it leads to is left as it is, and so there is none after it.
+  PERGOLA_HD bool fits(std::uint32_t count, std::uint32_t pending_before) const {
+    return count <= room / most_of_a_pair && pending_before + count <= pending_room;
+  }
 };
 
+/// So many generations, at most PairGenerations::most.
 template <class T>
-void search_walk(const SearchView<T>& view, const Opening& opening, const CellPair* pairs, std::int64_t count,
-                 const FoundPairs& found, Stream stream);
-template <class T>
-void search_estimate(const SearchView<T>& view, const CellPair* pairs, std::int64_t count, const FoundPairs& found,
-                     Stream stream);
+void search_walk(const SearchView<T>& view, const Opening& opening, const PairGenerations& found, int generations,
+                 Stream stream);
 
 }  // namespace pergola::tree

@@ -10,9 +10,12 @@ namespace pergola::tree {
 
 namespace {
 
-/// Pairs that are looked at together, at most.
-constexpr std::int64_t pairs_at_once = 1 << 18;
-constexpr std::int64_t most_of_a_pair = 8;  // FoundPairs
+/// Pairs that a search begins with.
+constexpr std::int64_t fewest_pairs_at_once = 1 << 12, most_pairs_at_once = 1 << 19;
+/// Generations of pairs that the host does not wait for, at the beginning, and of those that what was asked for leads
+/// to.
+constexpr int many_generations = PairGenerations::most, few_generations = 6;
+constexpr std::int64_t fewest_requests = 1 << 12;
 
 /// Room for `size` values, of which the first `used` are kept.
 template <class V>
@@ -32,8 +35,9 @@ void SpreadOctreeCuda<T>::begin_fetching() {
   fetched_cells_ = 0, here_ = count_;
   Arena arena(device_);
   arena.room(mark_, own_end(), own_end() / 4), arena.room(wanted_, own_end(), own_end() / 4);
-  arena.room(wanted_count_, 1), arena.room(pair_counts_, 2);
+  arena.room(wanted_count_, 1), arena.room(pair_counts_, 2 * PairGenerations::most + 1);
   mark_.zero(), wanted_count_.zero();
+  ahead_.forget();
 }
 
 template <class T>
@@ -58,20 +62,30 @@ CellMessages<T> SpreadOctreeCuda<T>::cell_messages() {
 /// What is missing here, by the ranks that have it.
 template <class T>
 std::vector<typename SpreadOctreeCuda<T>::Request> SpreadOctreeCuda<T>::wanted() {
-  const std::int64_t count = on_host(device_, wanted_count_.data(), 1)[0];
-  if (count == 0) return {};
-  if (requests_.size() < count) requests_ = SharedBuffer<Request>(device_, 2 * count);
-  cuda::launch("tree missing", count, device_.stream(),
-               [list = wanted_.data(), link = link_.data(), origin = origin_.data(), top = top_cells(),
-                own_end = own_end(), to = requests_.data()] __device__(std::int64_t k) {
-                 const std::uint32_t cell = list[k];
-                 const CellLink l = link[cell];
-                 const Origin from = origin[cell < top ? cell : cell - own_end + top];
-                 to[k] = {cell, from.rank, from.cell, l.children, l.children > 0 ? 0 : l.count};
-               });
-  device_.synchronize();
-  std::vector<Request> all(requests_.data(), requests_.data() + count);
-  std::stable_sort(all.begin(), all.end(), [](const Request& a, const Request& b) { return a.rank < b.rank; });
+  if (wanted_here_.size() == 0) wanted_here_ = SharedBuffer<std::uint32_t>(device_, 1);
+  std::int64_t count = 0;
+  do {
+    if (const std::int64_t room = std::max(fewest_requests, 2 * count); requests_.size() < room)
+      requests_ = SharedBuffer<Request>(device_, room);
+    cuda::launch("tree missing", requests_.size(), device_.stream(),
+                 [list = wanted_.data(), all = wanted_count_.data(), link = link_.data(), origin = origin_.data(),
+                  top = top_cells(), own_end = own_end(), to = requests_.data(),
+                  told = wanted_here_.data()] __device__(std::int64_t k) {
+                   if (k == 0) *told = *all;
+                   if (k >= *all) return;
+                   const std::uint32_t cell = list[k];
+                   const CellLink l = link[cell];
+                   const Origin from = origin[cell < top ? cell : cell - own_end + top];
+                   to[k] = {cell, from.rank, from.cell, l.children, l.children > 0 ? 0 : l.count};
+                 });
+    device_.synchronize();
+    count = wanted_here_.data()[0];
+  } while (count > requests_.size());
+  std::vector<std::size_t> next(static_cast<std::size_t>(ranks_->size()) + 1);
+  for (std::int64_t k = 0; k < count; ++k) ++next[requests_.data()[k].rank + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  std::vector<Request> all(static_cast<std::size_t>(count));
+  for (std::int64_t k = 0; k < count; ++k) all[next[requests_.data()[k].rank]++] = requests_.data()[k];
   return all;
 }
 
@@ -130,46 +144,80 @@ SearchView<T> SpreadOctreeCuda<T>::search_view(const std::uint32_t* served) {
   return {this->view(), top_cells(), own_end(), not_own_.data(), foreign_.data(), served, missing()};
 }
 
-/// Looks at the first `depth` pairs of the stack and at all that they lead to. Of what was fetched only those look
-/// again that have missed it. step(pairs, count, found).
+/// What goes ahead (tree/ahead_cuda.cuh).
 template <class T>
-template <class Step>
-void SpreadOctreeCuda<T>::search(std::int64_t depth, const Step& step) {
-  std::uint32_t* const counts = pair_counts_.data();
-  do {
-    std::int64_t waiting = 0;
-    pair_counts_.zero();
-    while (depth > 0) {
-      const std::int64_t count = std::min(depth, pairs_at_once);
-      extend(device_, next_, 0, most_of_a_pair * count), extend(device_, pending_, waiting, waiting + count);
-      step(stack_.data() + depth - count, count, FoundPairs{next_.data(), pending_.data(), counts, counts + 1});
-      const auto found = pair_counts_.to_host();
-      depth -= count, waiting = found[1];
-      extend(device_, stack_, depth, depth + found[0]);
-      device_.memory().copy(stack_.data() + depth, next_.data(), found[0] * sizeof(CellPair));
-      device_.memory().zero(counts, sizeof *counts);
-      depth += found[0];
-    }
-    extend(device_, stack_, 0, waiting);
-    device_.memory().copy(stack_.data(), pending_.data(), static_cast<std::size_t>(waiting) * sizeof(CellPair));
-    depth = waiting;
-  } while (fetch_missing());
+void SpreadOctreeCuda<T>::send_ahead() {
+  ahead_.lay_out(cell_messages(), this->cells(), static_cast<std::uint32_t>(here_));
+  make_room(this->cells() + std::int64_t{ahead_.arriving_cells()}, here_ + ahead_.arriving_particles());
+  std::byte* const outgoing = messages_.outgoing(ahead_.out_bytes());
+  std::byte* const incoming = messages_.incoming(ahead_.in_bytes());
+  ahead_.pack(cell_messages(), outgoing);
+  messages_.exchange(ahead_.messages_out(outgoing), ahead_.messages_in(incoming));
+  ahead_.unpack(cell_messages(), incoming);
+  fetched_cells_ += ahead_.arriving_cells(), here_ += ahead_.arriving_particles();
 }
 
 template <class T>
 void SpreadOctreeCuda<T>::fetch_for_estimate() {
-  const CellPair whole{0, 0};
-  extend(device_, stack_, 0, 1);
-  device_.memory().from_host(stack_.data(), &whole, sizeof whole);
-  search(count_ > 0 ? 1 : 0, [&](const CellPair* pairs, std::int64_t count, const FoundPairs& found) {
-    search_estimate(search_view(nullptr), pairs, count, found, device_.stream());
-  });
+  if (ranks_->size() == 1) return;
+  ahead_.find_for_estimate(cell_messages(), top_leaves(), level_count_);
+  send_ahead();
+}
+
+/// Looks at the first `depth` pairs of the stack and at all that they lead to. Of what was fetched only those look
+/// again that have missed it.
+template <class T>
+void SpreadOctreeCuda<T>::search(std::int64_t depth, const Opening& opening, const std::uint32_t* served) {
+  constexpr auto most = std::size_t{PairGenerations::most};
+  const std::int64_t at_once = std::clamp<std::int64_t>(2 * own_end(), fewest_pairs_at_once, most_pairs_at_once);
+  const std::int64_t room = PairGenerations::most_of_a_pair * at_once;
+  for (Buffer<CellPair>& pairs : pairs_) extend(device_, pairs, 0, room);
+  for (int generations = many_generations;; generations = few_generations) {
+    std::int64_t waiting = 0;
+    while (depth > 0) {
+      const std::int64_t count = std::min(depth, at_once);
+      depth -= count;
+      extend(device_, pending_, waiting, waiting + 2 * at_once);
+      std::vector<std::uint32_t> counts(2 * most + 1);
+      counts[0] = static_cast<std::uint32_t>(count);
+      pair_counts_.from_host(counts.data());
+      device_.memory().copy(pairs_[0].data(), stack_.data() + depth,
+                            static_cast<std::size_t>(count) * sizeof(CellPair));
+      const PairGenerations found{{pairs_[0].data(), pairs_[1].data()},
+                                  pending_.data() + waiting,
+                                  static_cast<std::uint32_t>(room),
+                                  static_cast<std::uint32_t>(pending_.size() - waiting),
+                                  pair_counts_.data(),
+                                  pair_counts_.data() + most + 1};
+      search_walk(search_view(served), opening, found, generations, device_.stream());
+      pair_counts_.to_host(counts.data());
+      std::size_t generation = 0;
+      std::uint32_t pending = 0;
+      for (; generation < static_cast<std::size_t>(generations) && counts[generation] > 0; ++generation) {
+        if (!found.fits(counts[generation], pending)) break;
+        pending += counts[most + 1 + generation];
+      }
+      const std::uint32_t left = counts[generation];
+      extend(device_, stack_, depth, depth + left);
+      device_.memory().copy(stack_.data() + depth, found.pairs[generation % 2], left * sizeof(CellPair));
+      depth += left, waiting += pending;
+    }
+    extend(device_, stack_, 0, waiting);
+    device_.memory().copy(stack_.data(), pending_.data(), static_cast<std::size_t>(waiting) * sizeof(CellPair));
+    depth = waiting;
+    if (!fetch_missing()) return;
+  }
 }
 
 /// Cells of the top that hold own particles meet their siblings and what is in them; and so on.
 template <class T>
 void SpreadOctreeCuda<T>::fetch_for_walk(const Opening& opening, const ServedCells& served) {
   device_.make_current();
+  if (ahead_.may_go_on() && !served.slot) {
+    ahead_.find_for_walk(cell_messages(), top_leaves(), level_count_, opening, acceleration_.data(),
+                         this->view().support);
+    send_ahead();
+  }
   std::vector<CellPair> pairs;
   for (std::uint32_t cell = 0; cell < top_cells(); ++cell) {
     const CellLink& l = top_.cells.link[cell];
@@ -179,10 +227,7 @@ void SpreadOctreeCuda<T>::fetch_for_walk(const Opening& opening, const ServedCel
   }
   extend(device_, stack_, 0, std::ssize(pairs));
   if (!pairs.empty()) device_.memory().from_host(stack_.data(), pairs.data(), pairs.size() * sizeof(CellPair));
-  const std::uint32_t* const marks = served.slot ? served_.data() : nullptr;
-  search(std::ssize(pairs), [&](const CellPair* from, std::int64_t count, const FoundPairs& found) {
-    search_walk(search_view(marks), opening, from, count, found, device_.stream());
-  });
+  search(std::ssize(pairs), opening, served.slot ? served_.data() : nullptr);
 }
 
 template void SpreadOctreeCuda<float>::begin_fetching();

@@ -46,7 +46,10 @@ __global__ void __launch_bounds__(level_threads)
 
 template <class T>
 SpreadOctreeCuda<T>::SpreadOctreeCuda(const Device& device, std::shared_ptr<Communicator> ranks)
-    : OctreeCuda<T>(device), ranks_(ranks), messages_(device, ranks) {}
+    : OctreeCuda<T>(device),
+      ranks_(ranks),
+      messages_(device, ranks, DeviceMessages::Rooms::two),
+      ahead_(device, ranks) {}
 
 /// Level 0 is the top; only this rank's leaves of it are split.
 template <class T>
@@ -67,7 +70,7 @@ void SpreadOctreeCuda<T>::take_top(TopTree top) {
   own_top_.assign(cells.size(), 0), foreign_top_.assign(cells.size(), 0);
   std::vector<std::uint8_t> kind(cells.size(), parent_in_top), not_own;
   std::vector<CellLink> seeds(cells.size(), CellLink{0, 0, 0, 0});
-  std::vector<std::uint32_t> leaf_cell;
+  std::vector<std::uint32_t> leaf_cell, leaf_begin(static_cast<std::size_t>(ranks_->size()) + 1);
   std::vector<Origin> origin(cells.size(), Origin{0, 0});
   first_own_leaf_ = own_leaves_ = 0;
   std::uint32_t first = 0;
@@ -78,11 +81,13 @@ void SpreadOctreeCuda<T>::take_top(TopTree top) {
     for (std::uint32_t cell = leaf.cell; !marks[cell]; cell = cells.parent[cell]) marks[cell] = 1;
     kind[leaf.cell] = own ? own_leaf : other_leaf;
     leaf_cell.push_back(leaf.cell);
+    ++leaf_begin[static_cast<std::size_t>(leaf.rank) + 1];
     origin[leaf.cell] = {static_cast<std::uint32_t>(leaf.rank), leaf.cell};
     if (!own) continue;
     if (own_leaves_++ == 0) first_own_leaf_ = k;
     seeds[leaf.cell] = {std::exchange(first, first + cells.link[leaf.cell].count), cells.link[leaf.cell].count, 0, 0};
   }
+  std::partial_sum(leaf_begin.begin(), leaf_begin.end(), leaf_begin.begin());
   for (const std::uint8_t own : own_top_) not_own.push_back(own ? 0 : 1);
   top_level_begin_.assign(1, 0), top_level_.assign(1, 0);
   for (std::uint32_t c = 1; c < cells.size(); ++c) {
@@ -91,6 +96,7 @@ void SpreadOctreeCuda<T>::take_top(TopTree top) {
   }
   top_level_begin_.push_back(cells.size());
   put(seeds, seeds_), put(cells.link, top_link_), put(cells.parent, top_parent_), put(leaf_cell, leaf_cell_);
+  put(leaf_begin, leaf_begin_);
   put(kind, top_kind_), put(not_own, not_own_), put(foreign_top_, foreign_), put(origin, origin_);
 }
 
@@ -154,6 +160,7 @@ template <class T>
 void SpreadOctreeCuda<T>::share_top(int order) {
   const std::int64_t row_words = Row<T>::stride(order) * static_cast<std::int64_t>(sizeof(T) / 4);
   const std::int64_t words = row_begin + row_words, leaves = std::ssize(top_.leaves);
+  top_words_ = words;
   Arena(device_).room(top_rows_, words * leaves, words * leaves / 4);
   auto* const box = reinterpret_cast<BoxAbout*>(arena_.data());
   const auto first = static_cast<std::int64_t>(first_own_leaf_), end = first + static_cast<std::int64_t>(own_leaves_);
@@ -192,6 +199,16 @@ void SpreadOctreeCuda<T>::share_top(int order) {
   for (std::size_t level = top_level_begin_.size() - 1; level-- > 0;)
     parents_cuda(pass, order, top_level_begin_[level], top_level_begin_[level + 1], device_.stream());
   set_links_of_top(TopLinks::all);
+}
+
+template <class T>
+TopLeaves SpreadOctreeCuda<T>::top_leaves() const {
+  return {top_rows_.data(),
+          top_words_,
+          leaf_cell_.data(),
+          leaf_begin_.data(),
+          static_cast<std::uint32_t>(first_own_leaf_),
+          static_cast<std::uint32_t>(own_leaves_)};
 }
 
 /// The cells that this rank serves, by their levels in the whole tree.

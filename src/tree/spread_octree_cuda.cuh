@@ -7,6 +7,7 @@
 #include "comm/communicator.hpp"
 #include "device/shared_buffer.hpp"
 #include "domain/device_messages.hpp"
+#include "tree/ahead_cuda.cuh"
 #include "tree/cell_messages_cuda.cuh"
 #include "tree/octree_cuda.cuh"
 #include "tree/search_cuda.cuh"
@@ -96,8 +97,9 @@ class SpreadOctreeCuda : public OctreeCuda<T> {
     if (!values.empty()) device_.memory().from_host(to.data(), values.data(), values.size() * sizeof(V));
   }
   void begin_fetching();
-  template <class Step>
-  void search(std::int64_t depth, const Step& step);
+  void send_ahead();
+  TopLeaves top_leaves() const;
+  void search(std::int64_t depth, const Opening& opening, const std::uint32_t* served);
   SearchView<T> search_view(const std::uint32_t* served);
   CellMessages<T> cell_messages();
   void make_room(std::int64_t cells, std::int64_t particles);
@@ -116,6 +118,8 @@ class SpreadOctreeCuda : public OctreeCuda<T> {
   Buffer<CellLink> seeds_, top_link_;                // of the top: as build() begins with them, and as they are
   Buffer<std::uint32_t> top_parent_, leaf_cell_;     // leaf_cell: of the top, in the order of keys
   Buffer<std::uint32_t> top_rows_;                   // what ranks tell each other of the top's leaves
+  std::int64_t top_words_ = 0;                       // for each
+  Buffer<std::uint32_t> leaf_begin_;                 // of each rank, among the leaves of the top
   Buffer<std::uint8_t> top_kind_, not_own_, foreign_;
   Buffer<std::uint32_t> own_list_, level_of_, level_counts_;  // level_of: of top and own cells
   std::int64_t here_ = 0;                                     // particles, fetched ones included
@@ -123,7 +127,9 @@ class SpreadOctreeCuda : public OctreeCuda<T> {
   Buffer<std::uint32_t> mark_, wanted_, wanted_count_;
   SharedBuffer<Request> requests_;
   SharedBuffer<CellPiece> replies_, answers_;
-  Buffer<CellPair> stack_, next_, pending_;
+  SharedBuffer<std::uint32_t> wanted_here_;  // how many
+  AheadList ahead_;
+  Buffer<CellPair> stack_, pairs_[2], pending_;
   Buffer<std::uint32_t> pair_counts_;
   // For a part of the particles: places in the tree by number; slots by place; the cells that hold one.
   bool has_place_of_ = false;
