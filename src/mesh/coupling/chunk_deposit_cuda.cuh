@@ -2,23 +2,9 @@
 // CUDA only. The route "sorted": particles that follow each other in memory are near each other, so that a block adds
 // up its chunk of them in a box of cells in shared memory before it writes. Particles out of the box go straight to
 // global memory: any order gives the same sums, a good one is fast.
-#include "mesh/coupling/deposit_cuda.cuh"
+#include "mesh/coupling/chunk_box_cuda.cuh"
 
 namespace pergola::cuda {
-
-/// Threads of a block, particles of a thread, cells of the box and blocks that a multiprocessor should hold.
-template <int threads_, int each_, int capacity_, int resident_>
-struct ChunkShape {
-  static constexpr int threads = threads_, each = each_, capacity = capacity_, resident = resident_;
-  static constexpr int chunk = threads * each;
-  static constexpr int most_rows = 512;
-};
-
-/// The cells that a block adds up by itself. `origin` is a cell of the grid; the box may reach over its end, where a
-/// periodic one begins again.
-struct ChunkBox {
-  int origin[3], extent[3];
-};
 
 /// The sums of a block's box. 64 bits in two halves, because shared memory adds 32 bits at a time: what the lower half
 /// carries goes to the upper one. `small`: the lower half alone, of twice as many cells, where the whole chunk has less
@@ -44,83 +30,6 @@ struct alignas(16) ChunkSums {
     return static_cast<std::int64_t>((static_cast<unsigned long long>(words[capacity + at]) << 32) | words[at]);
   }
 };
-
-/// Cells from `reference` to `cell`, in a periodic box the shorter way round.
-template <class Real>
-__device__ __forceinline__ int cells_from(const CellFrame<Real>& frame, int axis, int cell, int reference) {
-  const int n = frame.cells[axis], distance = cell - reference;
-  if (!frame.periodic) return distance;
-  return 2 * distance > n ? distance - n : 2 * distance < -n ? distance + n : distance;
-}
-
-/// The first cells of the clouds of 64 particles, two per lane, spread evenly over a chunk of `count`.
-template <int dimensions, int order, class Real>
-struct ChunkSample {
-  int cell[2][3];
-  bool inside[2];
-
-  __device__ __forceinline__ ChunkSample(const DepositTask<Real>& task, std::int64_t begin, int count) {
-    const int lane = static_cast<int>(threadIdx.x % 32);
-    const auto& p = task.particles;
-#pragma unroll
-    for (int s = 0; s < 2; ++s) {
-      std::int64_t i = begin + (2 * lane + s) * count / 64;
-      if (task.order) i = task.order[i];
-      const Real position[3] = {p.x[i], p.y[i], dimensions == 3 ? p.z[i] : Real(0)};
-      Real place[3];
-      inside[s] = find_place<dimensions>(task.frame, position, place);
-      const Cloud<dimensions, order, Real> cloud(task.frame, place);
-#pragma unroll
-      for (int a = 0; a < dimensions; ++a) cell[s][a] = cloud.axis[a].first;
-    }
-  }
-};
-
-/// The box of at most `capacity` cells for a chunk: the clouds of the sample and a cell around them if that fits;
-/// without that cell; else the surroundings of their middle. The lanes of one warp work together; the result is lane
-/// 0's.
-template <int dimensions, int order, class Shape, class Real>
-__device__ __forceinline__ ChunkBox find_box(const DepositTask<Real>& task, std::int64_t begin, int count,
-                                             int capacity) {
-  constexpr unsigned all = 0xffffffffu;
-  const int most[2][3] = {{capacity / 48, 48, 1}, {capacity / 144, 12, 12}};
-  const ChunkSample<dimensions, order, Real> sample(task, begin, count);
-  const unsigned known = __ballot_sync(all, sample.inside[0]);
-  const int inside = __reduce_add_sync(all, sample.inside[0] + sample.inside[1]);
-  ChunkBox box{{0, 0, 0}, {1, 1, 1}};
-  int reference[3] = {0, 0, 0}, middle[3] = {0, 0, 0};
-  float cells = 1, cells_around = 1;
-#pragma unroll
-  for (int a = 0; a < dimensions; ++a) {
-    if (task.frame.periodic) reference[a] = __shfl_sync(all, sample.cell[0][a], known ? __ffs(known) - 1 : 0);
-    int lowest = INT_MAX, highest = INT_MIN, total = 0;
-#pragma unroll
-    for (int s = 0; s < 2; ++s) {
-      if (!sample.inside[s]) continue;
-      const int cell = cells_from(task.frame, a, sample.cell[s][a], reference[a]);
-      lowest = min(lowest, cell), highest = max(highest, cell), total += cell;
-    }
-    lowest = __reduce_min_sync(all, lowest), highest = __reduce_max_sync(all, highest);
-    middle[a] = __reduce_add_sync(all, total) / max(inside, 1);
-    box.origin[a] = inside > 0 ? lowest : 0;
-    box.extent[a] = inside > 0 ? highest - lowest + order : order;
-    cells *= static_cast<float>(box.extent[a]);
-    cells_around *= static_cast<float>(box.extent[a] + 2);
-  }
-  const bool roomy =
-      cells_around <= static_cast<float>(capacity) && (box.extent[1] + 2) * (box.extent[2] + 2) <= Shape::most_rows;
-  const bool fits = cells <= static_cast<float>(capacity) && box.extent[1] * box.extent[2] <= Shape::most_rows;
-#pragma unroll
-  for (int a = 0; a < dimensions; ++a) {
-    const int limit = most[dimensions - 2][a], n = task.frame.cells[a];
-    if (roomy)
-      box.origin[a] -= 1, box.extent[a] += 2;
-    else if (!fits && box.extent[a] > limit)
-      box.origin[a] = middle[a] - limit / 2, box.extent[a] = limit;
-    box.origin[a] = ((box.origin[a] + reference[a]) % n + n) % n;
-  }
-  return box;
-}
 
 /// Where in a box the cells of a cloud are, counted from its first. Every lane begins with another cell of its cloud,
 /// so that lanes with the same cloud do not meet.
@@ -186,43 +95,33 @@ __device__ __forceinline__ void add_to_box(Sums& sums, const CloudOffsets<dimens
   if (rest != 0) sums.template add<small>(at + offsets.last, rest);
 }
 
-/// a / b for a, b < 2¹⁶ with inverse = short_inverse(b).
-__device__ __forceinline__ unsigned short_inverse(int b) {
-  return b == 1 ? 0 : 0xffffffffu / static_cast<unsigned>(b) + 1;
-}
-__device__ __forceinline__ int short_divide(int a, unsigned inverse) {
-  return inverse == 0 ? a : static_cast<int>(__umulhi(static_cast<unsigned>(a), inverse));
-}
-
 template <int dimensions, int order, class Shape, class Real>
 class ChunkDeposit {
  public:
   struct Shared {
     ChunkSums<Shape::capacity> sums;
     ChunkBox box;
-    std::int64_t row_begin[Shape::most_rows];  // the sum of a row's first cell, were the row not to wrap
+    std::int64_t row_begin[most_box_rows];  // the sum of a row's first cell, were the row not to wrap
     std::uint16_t stray[Shape::chunk];
     int strays;
   };
 
   __device__ __forceinline__ ChunkDeposit(const DepositTask<Real>& task, Shared& shared)
-      : task_(task), shared_(shared), begin_(std::int64_t{blockIdx.x} * Shape::chunk) {
-    const std::int64_t left = task.particles.count - begin_;
-    count_ = left < Shape::chunk ? static_cast<int>(left) : Shape::chunk;
-  }
+      : task_(task), shared_(shared), chunk_(task.starts, Shape::chunk, task.particles.count) {}
 
   __device__ __forceinline__ void run() {
     const bool small = load();
-    const int row = shared_.box.extent[0], layer = row * shared_.box.extent[1];
-    add(CloudOffsets<dimensions, order>(row, layer), row, layer, small);
-    find_rows();
+    const ChunkBox& box = shared_.box;
+    add(CloudOffsets<dimensions, order>(box.row(), box.layer()), small);
+    each_box_row<dimensions, Shape::threads>(
+        task_.frame, box, [&](int r, int y, int z) { shared_.row_begin[r] = sum_index(task_.frame, 0, y, z); });
     __syncthreads();
     write_strays();
-    write(row, layer * shared_.box.extent[2], small);
+    write(box.row(), box.cells(), small);
   }
 
  private:
-  __device__ std::int64_t particle(int k) const { return task_.order ? task_.order[begin_ + k] : begin_ + k; }
+  __device__ std::int64_t particle(int k) const { return chunk_.particle(task_.particles, k); }
 
   /// Reads the particles, clears the sums and finds the box; true when the lower half of the sums is enough.
   __device__ __forceinline__ bool load() {
@@ -231,7 +130,7 @@ class ChunkDeposit {
 #pragma unroll
     for (int e = 0; e < Shape::each; ++e) {
       const int k = e * Shape::threads + static_cast<int>(threadIdx.x);
-      if (k >= count_) break;
+      if (k >= chunk_.count) break;
       const std::int64_t i = particle(k);
       position_[e][0] = p.x[i], position_[e][1] = p.y[i];
       if constexpr (dimensions == 3) position_[e][2] = p.z[i];
@@ -242,41 +141,33 @@ class ChunkDeposit {
       reinterpret_cast<uint4*>(&shared_.sums)[k] = uint4{0, 0, 0, 0};
 #pragma unroll
     for (int e = 0; e < Shape::each; ++e)
-      if (e * Shape::threads + static_cast<int>(threadIdx.x) < count_)
+      if (e * Shape::threads + static_cast<int>(threadIdx.x) < chunk_.count)
         large = large || !(fabs(mass_[e]) <= task_.small_mass);
     const bool small = !__syncthreads_or(large);
     if (threadIdx.x < 32) {
       const ChunkBox box =
-          find_box<dimensions, order, Shape>(task_, begin_, count_, ChunkSums<Shape::capacity>::cells(small));
+          find_box<dimensions, order>(task_.frame, p, chunk_, ChunkSums<Shape::capacity>::cells(small));
       if (threadIdx.x == 0) shared_.box = box, shared_.strays = 0;
     }
     __syncthreads();
     return small;
   }
 
-  __device__ __forceinline__ void add(const CloudOffsets<dimensions, order>& offsets, int row, int layer, bool small) {
+  __device__ __forceinline__ void add(const CloudOffsets<dimensions, order>& offsets, bool small) {
     int outside = 0;
 #pragma unroll
     for (int e = 0; e < Shape::each; ++e) {
       const int k = e * Shape::threads + static_cast<int>(threadIdx.x);
-      if (k >= count_) break;
+      if (k >= chunk_.count) break;
       Real place[3];
       if (!find_place<dimensions>(task_.frame, position_[e], place)) {
         ++outside;
         continue;
       }
       const Cloud<dimensions, order, Real> cloud(task_.frame, place);
-      int local[3] = {0, 0, 0};
-      bool within = true;
-#pragma unroll
-      for (int a = 0; a < dimensions; ++a) {
-        local[a] = task_.frame.wrapped(a, cloud.axis[a].first) - shared_.box.origin[a];
-        if (local[a] < 0) local[a] += task_.frame.cells[a];
-        within = within && local[a] + order <= shared_.box.extent[a];
-      }
-      const int at = local[2] * layer + local[1] * row + local[0];
+      const int at = shared_.box.place_of(task_.frame, cloud);
       const std::int64_t quanta = physics::quanta(mass_[e], task_.per_quantum);
-      if (!within)
+      if (at < 0)
         shared_.stray[atomicAdd(&shared_.strays, 1)] = static_cast<std::uint16_t>(k);
       else if (small)
         add_to_box<dimensions, order, true>(shared_.sums, offsets, cloud, static_cast<int>(quanta), at);
@@ -286,21 +177,6 @@ class ChunkDeposit {
         add_to_box<dimensions, order, false>(shared_.sums, offsets, cloud, quanta, at);
     }
     if (!task_.frame.periodic) count_in_warp(&task_.counts->outside, outside);
-  }
-
-  __device__ int wrapped(int axis, int cell) const {
-    while (cell >= task_.frame.cells[axis]) cell -= task_.frame.cells[axis];
-    return cell;
-  }
-
-  __device__ __forceinline__ void find_rows() {
-    const ChunkBox& box = shared_.box;
-    const int rows = box.extent[1] * box.extent[2];
-    for (int r = static_cast<int>(threadIdx.x); r < rows; r += Shape::threads) {
-      const int layer = r / box.extent[1];
-      shared_.row_begin[r] = sum_index(task_.frame, 0, wrapped(1, box.origin[1] + r - layer * box.extent[1]),
-                                       dimensions == 3 ? wrapped(2, box.origin[2] + layer) : 0);
-    }
   }
 
   __device__ __forceinline__ void write_strays() const {
@@ -317,15 +193,14 @@ class ChunkDeposit {
     for (int at = static_cast<int>(threadIdx.x); at < cells; at += Shape::threads) {
       const std::int64_t sum = shared_.sums.value(at, small);
       if (sum == 0) continue;
-      const int r = short_divide(at, per_row), ix = wrapped(0, first + at - r * row);
+      const int r = short_divide(at, per_row), ix = wrapped_forward(task_.frame, 0, first + at - r * row);
       atomicAdd(&task_.sums[shared_.row_begin[r] + ix], static_cast<unsigned long long>(sum));
     }
   }
 
   const DepositTask<Real>& task_;
   Shared& shared_;
-  std::int64_t begin_;
-  int count_;
+  Chunk chunk_;
   Real position_[Shape::each][3], mass_[Shape::each];
 };
 

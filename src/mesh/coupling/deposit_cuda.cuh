@@ -47,8 +47,8 @@ struct DepositTask {
   SlabFrame<Real> frame;
   MeshParticles<Real> particles;
   double per_quantum = 0;
-  Real small_mass = 0;                   // a chunk of particles up to this mass has less than 2³¹ quanta
-  const std::uint32_t* order = nullptr;  // in which the particles are near each other; null: as they stand
+  Real small_mass = 0;                    // a chunk of particles up to this mass has less than 2³¹ quanta
+  const std::uint32_t* starts = nullptr;  // of chunks (mesh/coupling/chunk_box_cuda.cuh); null: all have one length
   unsigned long long* sums = nullptr;
   DepositCounts* counts = nullptr;
 };

@@ -2,7 +2,7 @@
 // CUDA only. The traffic between particles and a mesh: which kernel, on what memory, in what order.
 #include <vector>
 
-#include "device/buffer.hpp"
+#include "device/arena.hpp"
 #include "mesh/coupling/chunk_deposit_cuda.cuh"
 #include "mesh/coupling/density_cuda.cuh"
 #include "mesh/coupling/exchange.hpp"
@@ -14,9 +14,10 @@
 namespace pergola::cuda {
 
 /// By measurement on an H200. The triangular cloud needs more cells and registers; that of four cells along an axis is
-/// TreePM's, whose mesh has two cells for the distance of two particles.
+/// TreePM's, whose mesh has two cells for the distance of two particles, and whose chunks are usual_chunk long on
+/// average.
 template <int order>
-using UsualChunk = ChunkShape<256, order == 4 ? 1 : 4, order >= 3 ? 4096 : 3072,
+using UsualChunk = ChunkShape<256, order == 4 ? 2 * usual_chunk / 256 : 4, order >= 3 ? 4096 : 3072,
                               order == 3   ? 3
                               : order == 4 ? 4
                                            : 6>;
@@ -88,7 +89,8 @@ class ExchangeCuda final : public MeshExchange<Real> {
   std::int64_t own_bytes(std::int64_t particles) const override {
     const auto always =
         static_cast<std::int64_t>(counts_.bytes() + moments_.bytes() + monopole_.bytes() + arrived_sums_.bytes());
-    return always + (options_.route == DensityRoute::sorted ? order_bytes(particles) + 4 * particles : 0);
+    return always + (has_starts() ? start_count(particles) * std::int64_t{sizeof(std::uint32_t)} : 0) +
+           (options_.route == DensityRoute::sorted ? order_bytes(particles) + 4 * particles : 0);
   }
 
   void deposit(const MeshParticles<Real>& particles, double quantum, const Field<Real>& density, void* scratch,
@@ -97,18 +99,18 @@ class ExchangeCuda final : public MeshExchange<Real> {
     counts_.zero();
     // Less by one than what a chunk can hold, for the mass is rounded to Real.
     constexpr double most_small = 0x7fffffff / UsualChunk<1>::chunk - 1;
-    DepositTask<Real> task{frame_,          particles,
-                           1 / quantum,     static_cast<Real>(most_small * quantum),
-                           particles.order, static_cast<unsigned long long*>(scratch),
+    DepositTask<Real> task{frame_,        particles,
+                           1 / quantum,   static_cast<Real>(most_small * quantum),
+                           nullptr,       static_cast<unsigned long long*>(scratch),
                            counts_.data()};
     if (stored_cells() == 0) {
       // A rank without planes has no particles but some off the mesh.
     } else if (options_.route == DensityRoute::host) {
       with_shape([&](auto dimensions, auto order) { count_by_host<dimensions(), order()>(task, scratch, clock); });
     } else {
-      const bool given = task.order;
+      const bool given = particles.order;
       if (options_.route == DensityRoute::sorted && !given) order_first(task, clock);
-      if (given || !task.order) clock.begin("histogram");
+      if (given || !task.particles.order) clock.begin("histogram");
       device_.memory().zero(scratch, static_cast<std::size_t>(sum_bytes()));
       with_shape([&](auto dimensions, auto order) { add<dimensions(), order()>(task); });
       if (strays_) strays_->fetch(counts_.data(), device_.stream());
@@ -280,20 +282,38 @@ class ExchangeCuda final : public MeshExchange<Real> {
     else
       with_order(std::integral_constant<int, 2>{});
   }
+  /// Whether chunks begin where find_chunk_starts() says.
+  bool has_starts() const {
+    return options_.assignment == Assignment::pcs && options_.route != DensityRoute::host &&
+           options_.route != DensityRoute::atomic;
+  }
+  static unsigned chunks_of(std::int64_t particles) { return blocks_for(particles, usual_chunk); }
+  static std::int64_t start_count(std::int64_t particles) { return std::int64_t{chunks_of(particles)} + 1; }
+  template <int dimensions>
+  const std::uint32_t* find_starts(const MeshParticles<Real>& particles) {
+    const std::int64_t starts = start_count(particles.count);
+    Arena(device_).room(starts_, starts, options_.slabs() ? starts / 16 : 0);
+    find_chunk_starts<dimensions, Real><<<static_cast<unsigned>(starts), usual_chunk, 0, handle(device_.stream())>>>(
+        whole_, particles, starts_.data());
+    return starts_.data();
+  }
   static unsigned blocks_for(std::int64_t count, int threads) {
     return static_cast<unsigned>((count + threads - 1) / threads);
   }
 
   template <int dimensions, int order>
-  void add(const DepositTask<Real>& task) {
+  void add(DepositTask<Real> task) {
     const std::int64_t count = task.particles.count;
     if (count == 0) return;
     const auto stream = handle(device_.stream());
-    if (options_.route == DensityRoute::atomic)
+    if (options_.route == DensityRoute::atomic) {
       deposit_by_atomics<dimensions, order, Real><<<blocks_for(count, 256), 256, 0, stream>>>(task);
-    else
+    } else {
+      if (has_starts()) task.starts = find_starts<dimensions>(task.particles);
       deposit_by_chunks<dimensions, order, UsualChunk<order>, Real>
-          <<<blocks_for(count, UsualChunk<order>::chunk), UsualChunk<order>::threads, 0, stream>>>(task);
+          <<<task.starts ? chunks_of(count) : blocks_for(count, UsualChunk<order>::chunk), UsualChunk<order>::threads,
+             0, stream>>>(task);
+    }
     check(cudaGetLastError(), "deposit");
   }
 
@@ -316,7 +336,7 @@ class ExchangeCuda final : public MeshExchange<Real> {
     number_particles(task.particles, sort.keys(sort_work_.data()), sort.values(sort_work_.data(), order_.data()));
     clock.begin("histogram");
     sort.sort(order_.data(), sort_work_.data(), device_.stream());
-    task.order = order_.data();
+    task.particles.order = order_.data();
   }
 
   /// Route "host". The scratch holds the places of as many particles as fit, and the sums in the end.
@@ -393,6 +413,7 @@ class ExchangeCuda final : public MeshExchange<Real> {
   bool disordered_ = false;
   Buffer<std::uint32_t> order_;
   Buffer<std::uint8_t> sort_work_;
+  Buffer<std::uint32_t> starts_;      // of chunks
   PlanesAround sums_above_, around_;  // of a slab: that sums go to, and that forces are made of
   std::vector<std::int64_t> beyond_;  // sums of the former
   Buffer<std::int64_t> arrived_sums_;

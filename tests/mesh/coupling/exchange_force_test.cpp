@@ -1,8 +1,10 @@
 // From a potential, or a force, on the mesh to the particles.
+#include <algorithm>
 #include <cmath>
 
 #include "mesh/coupling/exchange_fixture.hpp"
 #include "test_devices.hpp"
+#include "tree/keys.hpp"
 
 namespace pergola {
 
@@ -234,6 +236,48 @@ TEST_P(ExchangeForce, ComponentGatheredAloneIsThatOfAll) {
       EXPECT_EQ(mesh.gather_component(1), away.ay);
       EXPECT_EQ(mesh.gather_component(2, order), away.az);
     }
+}
+
+// Clumps and single particles in the order of an octree, in one that goes far at every step, and as they stand:
+// chunks have boxes that hold all, some or none of their clouds, and sums of 64 or 32 bits. Reference: one by one.
+TEST_P(ExchangeForce, ChunksOfAnyOrderHaveTheSameDensityAndForces) {
+  if (GetParam() != "cuda") GTEST_SKIP() << "an order is given on a GPU";
+  const Device here = device();
+  const Grid grid = cubic_grid(64, Boundary::periodic, 1.0);
+  constexpr std::uint32_t count = 6007;
+  auto particles = scattered<float>(grid, count, 3, 0);
+  for (std::size_t k = 0; k < count; ++k)
+    if (const auto clump = static_cast<float>(k % 8); k % 3 > 0)
+      for (auto* axis : {&particles.x, &particles.y, &particles.z}) (*axis)[k] = 0.02f * (*axis)[k] + clump / 8;
+  std::vector<std::uint32_t> by_key(count), scattering(count);
+  std::vector<std::uint64_t> key(count);
+  for (std::uint32_t k = 0; k < count; ++k) {
+    by_key[k] = k, scattering[k] = k * 1009 % count;
+    key[k] = tree::upper_key({particles.x[k], particles.y[k], particles.z[k]});
+  }
+  std::sort(by_key.begin(), by_key.end(), [&](std::uint32_t a, std::uint32_t b) { return key[a] < key[b]; });
+  ExchangeOptions by_atomics = with(Assignment::pcs);
+  by_atomics.route = DensityRoute::atomic;
+  MeshFixture<float> reference(here, grid, by_atomics), mesh(here, grid, with(Assignment::pcs));
+  const auto wave = [](int x, int y, int z) { return std::sin(0.7 * x + y) + 0.1 * std::cos(z * y); };
+  for (const double unit : {quantum, 0x1p-18}) {
+    const auto density = reference.deposit(particles, unit);
+    EXPECT_EQ(mesh.deposit(particles, unit), density);
+    reference.set_field(wave);
+    const auto expected = reference.gather_component(2);
+    for (const auto& order : {by_key, scattering}) {
+      const Buffer<std::uint32_t> near(here, order);
+      MeshParticles<float> ordered = mesh.particles();
+      ordered.order = near.data();
+      StageClock clock;
+      mesh.exchange().deposit(ordered, unit, mesh.layout(), mesh.scratch(), clock);
+      std::vector<float> found(density.size());
+      here.memory().to_host(found.data(), mesh.layout().data, found.size() * sizeof(float));
+      EXPECT_EQ(found, density);
+      mesh.set_field(wave);
+      EXPECT_EQ(mesh.gather_component(2, order), expected);
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, ExchangeForce, OnEachDevice(), device_test_name);
