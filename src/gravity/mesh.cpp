@@ -10,6 +10,7 @@
 
 #include "base/text.hpp"
 #include "device/arena.hpp"
+#include "domain/common_value.hpp"
 #include "mesh/coupling/cell_frame.hpp"
 #include "mesh/coupling/exchange.hpp"
 #include "mesh/poisson.hpp"
@@ -379,6 +380,12 @@ template <class Real>
 double mass_quantum(const Device& device, const Real* mass, std::int64_t count, Communicator* ranks) {
   constexpr std::int64_t piece = std::int64_t{1} << 22;
   MassRange range;
+  if constexpr (cuda_built && std::is_same_v<Real, float>) {
+    if (device.is_cuda() && !ranks) {  // equal masses decide by themselves, and need not travel
+      if (const auto one = CommonValue<Real>(device, serial_communicator()).of(mass, count); one && *one > 0)
+        return mass_quantum({count, 0, *one, *one}, true);
+    }
+  }
   std::vector<Real> values;
   // One rank after the other goes on with the sum: its bits are those of one rank that has all.
   for (int rank = 0; rank < (ranks ? ranks->size() : 1); ++rank) {
