@@ -104,6 +104,8 @@ TEST_P(SpreadMeshForces, HaveTheBitsOfOneRankWithSpectralGradients) {
   const auto pcs = mesh_of({32, 32, 32}, Assignment::pcs, Gradient::spectral);
   expect_bits_of_one_rank<float>(GetParam(), pcs, 20000, {1, 2, 4, 7});
   expect_bits_of_one_rank<double>(GetParam(), pcs, 5000, {3, 40});
+  // Lines along z by one kernel there and back, rows with a place too many.
+  expect_bits_of_one_rank<float>(GetParam(), mesh_of({48, 32, 64}, Assignment::pcs, Gradient::spectral), 20000, {1, 3});
 }
 
 // The first and the last planes of the padding are read by a four-point gradient next to the particles' cells.

@@ -183,8 +183,10 @@ class ExchangeCuda final : public MeshExchange<Real> {
                         Real* into) override {
     if (count <= 0) return;
     device_.make_current();
+    const bool by_fours = reinterpret_cast<std::uintptr_t>(field.data) % 16 == 0 && field.pitch % 4 == 0 &&
+                          field.pitch >= frame_.cells[0] / 4 * 4 + 4;
     const ComponentTask<Real> task{
-        frame_, particles, index, count, field, component, monopole_.data(), gravitational_constant, into};
+        frame_, particles, index, count, field, by_fours, component, monopole_.data(), gravitational_constant, into};
     with_shape([&](auto dimensions, auto order) {
       gather_one<dimensions(), order(), Real>
           <<<blocks_for(count, gather_threads), gather_threads, 0, handle(device_.stream())>>>(task);

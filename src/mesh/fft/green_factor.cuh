@@ -21,7 +21,7 @@ struct AxisTable {
 /// Green factors of a periodic box from tables per axis; column(kx, ky)(kz) gives one.
 template <class Real>
 struct PeriodicFactor {
-  static constexpr bool padded = false;
+  static constexpr bool padded = false, turns = false;
   AxisTable<Real> x, y, z;
   Real scale;
   physics::SoftenedSplit<Real> softened{};
@@ -46,7 +46,7 @@ struct PeriodicFactor {
 /// axis of length 2 n, along y for `rows` of them from first_row on.
 template <class Real>
 struct OpenSpaceFactor {
-  static constexpr bool padded = true;
+  static constexpr bool padded = true, turns = false;
   const Real* green;
   int nx, ny, nz;  // cells
   Real scale;
@@ -63,6 +63,21 @@ struct OpenSpaceFactor {
     const std::int64_t row = nx + 1;
     return {green + (min(ky, 2 * ny - ky) - first_row) * row + kx, rows * row, nz, scale};
   }
+};
+
+/// Of −∂/∂z for lines along z in a periodic box, there and back: −i times this.
+template <class Real>
+struct SlopeFactor {
+  static constexpr bool padded = false, turns = true;
+  const Real* wave_number;
+  Real scale;  // 1 / length of a line
+
+  struct Column {
+    const Real* wave_number;
+    Real scale;
+    __device__ Real operator()(int kz) const { return scale * __ldg(wave_number + kz); }
+  };
+  __device__ Column column(int, int) const { return {wave_number, scale}; }
 };
 
 }  // namespace pergola::cuda

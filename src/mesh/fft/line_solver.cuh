@@ -1,6 +1,7 @@
 #pragma once
-// CUDA only: lines along z there, times the Green factors, and back, in one pass over the field.
+// CUDA only: lines along z there, times Green factors or others, and back, in one pass over the field.
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "device/buffer.hpp"
@@ -13,7 +14,8 @@ namespace pergola::cuda {
 /// Modes [z][column] of a field that is still to be transformed along z. In a padded one only the first half of the
 /// planes holds anything, and only those, the next one and the last one are wanted in the end.
 struct LineField {
-  float2* modes;
+  const float2* from;
+  float2* modes;     // what comes of them; may be `from`
   int columns;       // (kx, ky) with kx fastest
   int first_column;  // of all those that a plane has
   int kx_count;
@@ -26,7 +28,7 @@ constexpr int resident_threads(int n1) { return n1 == 32 ? 512 : n1 == 16 ? 768 
 /// A block takes `width` neighbouring columns. With z = n1 N2 + n2 and k = k1 + N1 k2 a transform of length N1 N2 is
 /// one of length N1 over n1 for each n2, a product with exp(−2πi n2 k1 / N1 N2), and one of length N2 over n2 for each
 /// k1 (Gentleman & Sande 1966); backwards the same in reverse. Between the two the block exchanges numbers in shared
-/// memory. factor.column(kx, ky)(kz) is the Green factor of a mode.
+/// memory. factor.column(kx, ky)(kz) is the factor of a mode, or −i times it where the factor turns.
 template <int N1, int N2, int width, class Factor>
 __global__ void __launch_bounds__(width* N2, resident_threads(N1) / (width * N2))
     solve_lines_kernel(LineField field, Factor factor) {
@@ -36,13 +38,14 @@ __global__ void __launch_bounds__(width* N2, resident_threads(N1) / (width * N2)
   const int c = threadIdx.x % width, t = threadIdx.x / width;
   const int wanted_column = static_cast<int>(blockIdx.x) * width + c;
   const int column = min(wanted_column, field.columns - 1);  // those beyond the last repeat it and write nothing
-  float2* first = field.modes + std::int64_t{t} * field.columns + column;
+  const std::int64_t first = std::int64_t{t} * field.columns + column;
   const std::int64_t stride = std::int64_t{N2} * field.columns;  // from n1 to n1 + 1
   const auto place = [&](int k1, int n2) { return (k1 * N2 + n2) * width + c; };
 
   float2 line[N1];
 #pragma unroll
-  for (int n1 = 0; n1 < N1; ++n1) line[n1] = Factor::padded && n1 >= N1 / 2 ? float2{0, 0} : first[n1 * stride];
+  for (int n1 = 0; n1 < N1; ++n1)
+    line[n1] = Factor::padded && n1 >= N1 / 2 ? float2{0, 0} : field.from[first + n1 * stride];
   register_fft<N1, -1>(line);
 #pragma unroll
   for (int k1 = 0; k1 < N1; ++k1) shared[place(k1, t)] = line[reversed_bits(k1, N1)] * __ldg(&field.roots[k1 * t]);
@@ -61,7 +64,7 @@ __global__ void __launch_bounds__(width* N2, resident_threads(N1) / (width * N2)
     for (int k2 = 0; k2 < N2; ++k2) {
       const float f = green(k1 + N1 * k2);
       const float2 value = half[reversed_bits(k2, N2)];
-      product[k2] = {f * value.x, f * value.y};
+      product[k2] = Factor::turns ? float2{f * value.y, -f * value.x} : float2{f * value.x, f * value.y};
     }
     register_fft<N2, 1>(product);
 #pragma unroll
@@ -77,7 +80,7 @@ __global__ void __launch_bounds__(width* N2, resident_threads(N1) / (width * N2)
 #pragma unroll
   for (int n1 = 0; n1 < N1; ++n1) {
     if (Factor::padded && n1 >= N1 / 2 && !(n1 == N1 / 2 && t == 0) && !(n1 == N1 - 1 && t == N2 - 1)) continue;
-    first[n1 * stride] = line[reversed_bits(n1, N1)];
+    field.modes[first + n1 * stride] = line[reversed_bits(n1, N1)];
   }
 }
 
@@ -93,6 +96,20 @@ void launch_solve_lines(const LineField& field, const Factor& factor, Stream str
 
 inline bool can_solve_lines(int length) {
   return length == 64 || length == 128 || length == 256 || length == 512 || length == 1024;
+}
+
+/// Whether a field's lines along z are solved so: where forces are made of modes, in a periodic box only.
+template <class Real>
+bool in_one_pass(bool periodic, bool spectral, int length) {
+  return std::is_same_v<Real, float> && (periodic || !spectral) && can_solve_lines(length);
+}
+/// Places for the modes of a row of real values. Rows that forces are gathered from begin at multiples of four numbers;
+/// what stands in the place too many nobody reads. cuFFT's plans, and with them the last bits, go by it: one rank and
+/// several have the same.
+template <class Real>
+int row_modes(bool periodic, bool spectral, int row_length, int line_length) {
+  const int modes = row_length / 2 + 1;
+  return spectral && in_one_pass<Real>(periodic, spectral, line_length) ? (modes + 1) / 2 * 2 : modes;
 }
 
 template <class Factor>

@@ -14,7 +14,8 @@ namespace {
 
 /// cuFFT over all axes, or over planes with lines along z afterwards: the latter where line_solver.cuh has a kernel
 /// that does the lines, the product with the Green factors and the lines back in one pass, and in an isolated box,
-/// where planes that are empty or not wanted are left out.
+/// where planes that are empty or not wanted are left out. Modes that are kept for forces are then of planes, their
+/// lines transformed back already: −∂/∂z is one pass more over them.
 template <class Real>
 class PoissonFftCuda final : public PoissonSolver<Real> {
   using Complex = typename Cufft<Real>::Complex;
@@ -25,8 +26,9 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
         periodic_(grid.periodic()),
         spectral_(options.spectral_force),
         axes_(make_fft_axes(grid, options)),
-        modes_{axes_.axis[0].length / 2 + 1, axes_.axis[1].length, axes_.axis[2].length},
-        one_pass_(std::is_same_v<Real, float> && !spectral_ && can_solve_lines(modes_.nz)) {
+        modes_{row_modes<Real>(periodic_, spectral_, axes_.axis[0].length, axes_.axis[2].length), axes_.axis[1].length,
+               axes_.axis[2].length},
+        one_pass_(in_one_pass<Real>(periodic_, spectral_, modes_.nz)) {
     device_.make_current();
     if (periodic_ || spectral_) tables_ = AxisTables<Real>(device_, axes_);
     if (!periodic_) make_green();
@@ -72,11 +74,16 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
     check_spectral();
     device_.make_current();
     work = work_bytes_ > 0 ? work : nullptr;
-    const DifferentiateModes<Real> body{reinterpret_cast<const Complex*>(modes.data),
-                                        reinterpret_cast<Complex*>(to.data),
-                                        axis < 3 ? tables_[axis].wave_number : nullptr, axis};
-    each_mode("differentiate_modes", modes_, device_.stream(), body);
-    if (!periodic_) lines_back(body.force, work);
+    const auto* const from = reinterpret_cast<const Complex*>(modes.data);
+    auto* const force = reinterpret_cast<Complex*>(to.data);
+    const Real* const wave_number = axis < 3 ? tables_[axis].wave_number : nullptr;
+    if (one_pass_ && axis == 2) {
+      through_lines(from, force, SlopeFactor<Real>{wave_number, Real(1) / static_cast<Real>(modes_.nz)});
+    } else {
+      each_mode("differentiate_modes", modes_, device_.stream(),
+                DifferentiateModes<Real>{from, force, wave_number, axis});
+      if (!periodic_) lines_back(force, work);
+    }
     to_real(to, work);
   }
 
@@ -115,15 +122,20 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
   /// into `kept` where it is not null; in one pass the lines back as well.
   template <class Factor>
   void multiply(Complex* modes, Complex* kept, const Factor& factor, void* work) {
-    const Stream stream = device_.stream();
-    if constexpr (std::is_same_v<Real, float>) {
-      if (one_pass_) {
-        const LineField field{modes, modes_.nx * modes_.ny, 0, modes_.nx, roots_.data()};
-        return solve_lines(modes_.nz, field, factor, stream);
-      }
+    if (one_pass_) {
+      through_lines(modes, modes, factor);
+      if (kept)
+        device_.memory().copy(
+            kept, modes, static_cast<std::size_t>(std::int64_t{modes_.nx} * modes_.ny * modes_.nz) * sizeof(Complex));
+      return;
     }
     if (!periodic_) check(Cufft<Real>::lines(lines_.with_work(work), modes, modes, CUFFT_FORWARD), "cufftExecC2C");
-    each_mode("multiply_modes", modes_, stream, MultiplyModes<Real, Factor>{modes, kept, factor});
+    each_mode("multiply_modes", modes_, device_.stream(), MultiplyModes<Real, Factor>{modes, kept, factor});
+  }
+  template <class Factor>
+  void through_lines(const Complex* from, Complex* to, const Factor& factor) {
+    if constexpr (std::is_same_v<Real, float>)
+      solve_lines(modes_.nz, {from, to, modes_.nx * modes_.ny, 0, modes_.nx, roots_.data()}, factor, device_.stream());
   }
   void lines_back(Complex* modes, void* work) {
     check(Cufft<Real>::lines(lines_.with_work(work), modes, modes, CUFFT_INVERSE), "cufftExecC2C");

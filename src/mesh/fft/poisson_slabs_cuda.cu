@@ -47,11 +47,11 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
         periodic_(grid.periodic()),
         spectral_(options.spectral_force),
         axes_(make_fft_axes(grid, options)),
-        kx_count_(axes_.axis[0].length / 2 + 1),
+        kx_count_(row_modes<Real>(periodic_, spectral_, axes_.axis[0].length, axes_.axis[2].length)),
         ny_(axes_.axis[1].length),
         nz_(axes_.axis[2].length),
         plane_(std::int64_t{kx_count_} * ny_),
-        one_pass_(std::is_same_v<Real, float> && !spectral_ && can_solve_lines(nz_)),
+        one_pass_(in_one_pass<Real>(periodic_, spectral_, nz_)),
         slabs_(current(device_, grid), options.ranks, axes_.axis[2].cells, options.slab_unit, plane_, line_unit,
                !periodic_ && options.planes_beyond ? 1 : 0),
         layout_{one_pass_ ? std::max(1, static_cast<int>(slabs_.columns())) : line_batch, nz_},
@@ -105,9 +105,14 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
     device_.make_current();
     const Work work(*this, memory, false);
     Complex* const values = reinterpret_cast<Complex*>(to.data);
-    each_mode("differentiate_modes", DifferentiateModes<Real>{reinterpret_cast<const Complex*>(modes.data), values,
-                                                              axis < 3 ? tables_[axis].wave_number : nullptr, axis});
-    lines(values, CUFFT_INVERSE, work);
+    const auto* const from = reinterpret_cast<const Complex*>(modes.data);
+    const Real* const wave_number = axis < 3 ? tables_[axis].wave_number : nullptr;
+    if (one_pass_ && axis == 2) {
+      through_lines(from, values, SlopeFactor<Real>{wave_number, Real(1) / static_cast<Real>(nz_)});
+    } else {
+      each_mode("differentiate_modes", DifferentiateModes<Real>{from, values, wave_number, axis});
+      if (!one_pass_) lines(values, CUFFT_INVERSE, work);
+    }
     slabs_.to_planes(values, layout_, values, work.staying);
     planes_backward(values, work);
   }
@@ -245,15 +250,18 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
   }
   template <class Factor>
   void multiply_by(Complex* columns, const Factor& green, const Work& work) {
-    if constexpr (std::is_same_v<Real, float>) {
-      if (one_pass_) {
-        const LineField field{columns, static_cast<int>(slabs_.columns()), static_cast<int>(slabs_.first_column()),
-                              kx_count_, roots_.data()};
-        return solve_lines(nz_, field, green, device_.stream());
-      }
-    }
+    if (one_pass_) return through_lines(columns, columns, green);
     lines(columns, CUFFT_FORWARD, work);
     each_mode("multiply_modes", MultiplyModes<Real, Factor>{columns, nullptr, green});
+  }
+  template <class Factor>
+  void through_lines(const Complex* from, Complex* to, const Factor& factor) {
+    if constexpr (std::is_same_v<Real, float>) {
+      const auto columns = static_cast<int>(slabs_.columns());
+      if (columns == 0) return;
+      const LineField field{from, to, columns, static_cast<int>(slabs_.first_column()), kx_count_, roots_.data()};
+      solve_lines(nz_, field, factor, device_.stream());
+    }
   }
 
   template <class Body>
