@@ -31,8 +31,8 @@ class PoissonSolver {
   /// FFT, in an isolated box with a Gaussian filter; to be called after solve(), which then keeps what it needs in
   /// `scratch`.
   virtual void spectral_force(int axis, const Field<Real>& force, void* scratch) = 0;
-  /// solve() for who may not want the potential, where spectral_force() can be called and on the CPU: what is in
-  /// `field` afterwards means nothing, and spectral_force() gives φ for axis 3.
+  /// solve() for who may not want the potential, where spectral_force() can be called and on the CPU: `field` has what
+  /// forces are made of until the last one is found, and spectral_force() gives φ for axis 3, which may go there.
   virtual void solve_for_forces(const Field<Real>&, double /*factor*/, void* /*scratch*/) { throw_no_modes(); }
   /// The same with two fields in place of three, on a GPU: from a density to the modes of its potential, in place, and
   /// from these −∂φ/∂axis, or φ for axis 3, into another field. Both have room for mode_values(), `work` has

@@ -14,7 +14,7 @@ namespace pergola {
 
 namespace {
 
-/// On any device, by the FFT of the mesh with k² and the Gaussian. Of several ranks each has a slab of all fields.
+/// On the CPU, by the FFT of the mesh with k² and the Gaussian. Of several ranks each has a slab of all fields.
 template <class Real>
 class PlasmaFieldByFft final : public PlasmaField<Real> {
  public:
@@ -41,7 +41,8 @@ class PlasmaFieldByFft final : public PlasmaField<Real> {
   void solve() override {
     device_.make_current();
     if (density_.bytes() > 0) device_.memory().copy(potential_.data(), density_.data(), density_.bytes());
-    poisson_->solve(on(potential_), -1.0, scratch_.data());
+    poisson_->solve_for_forces(on(potential_), -1.0, scratch_.data());
+    has_potential_ = false;
     for (int a = 0; a < dimensions_; ++a) {
       Real* const own = slab_.count > 0 ? electric_[axis(a)].data() + first_ : nullptr;
       poisson_->spectral_force(a, with_data(own), scratch_.data());
@@ -67,7 +68,10 @@ class PlasmaFieldByFft final : public PlasmaField<Real> {
     if (ranks_) sums = gather_layers(*ranks_, slab_, sums, 1, false);
     return 0.5 * std::accumulate(sums.begin(), sums.end(), 0.0);
   }
-  std::vector<double> potential() const override { return host_values(layout_, potential_.to_host()); }
+  std::vector<double> potential() const override {
+    if (!std::exchange(has_potential_, true)) poisson_->spectral_force(3, on(potential_), scratch_.data());
+    return host_values(layout_, potential_.to_host());
+  }
   std::int64_t device_bytes() const override {
     std::size_t bytes = density_.bytes() + potential_.bytes() + scratch_.bytes();
     for (const auto& component : electric_) bytes += component.bytes();
@@ -107,10 +111,12 @@ class PlasmaFieldByFft final : public PlasmaField<Real> {
   PlanesAround around_;
   std::unique_ptr<PoissonSolver<Real>> poisson_;
   Field<Real> layout_;
-  Buffer<Real> density_, potential_;
+  Buffer<Real> density_;
+  mutable Buffer<Real> potential_;  // made of what the solver keeps there when it is first wanted
+  mutable bool has_potential_ = true;
   std::array<Buffer<Real>, 3> electric_;  // with the layers around
   std::int64_t first_ = 0;                // where the rank's own layers begin there
-  Buffer<std::byte> scratch_;             // the transform of the potential
+  mutable Buffer<std::byte> scratch_;     // the transform of the potential
 };
 
 }  // namespace

@@ -88,7 +88,8 @@ std::vector<TrafficPart> slab_traffic(const SlabMesh& mesh, double particles, in
   const double row = mesh.on_gpus ? nx : nx + beyond;  // CPUs keep the cells that a row repeats
   const TrafficPart sums{"sums beyond slabs", others(beyond) * ny * row * 8, owners(beyond), to_next};
   const double busiest = std::ceil(planes) / planes;  // planes of the rank that has most
-  const int turns = 1 + fields;
+  // CPUs make spectral forces along the planes of the potential, and that across them of its own.
+  const int turns = 1 + (spectral && !mesh.on_gpus ? 2 : fields);
   const TrafficPart turned{"transposes", turns * pitch * ny * planes * each * (1 - 1.0 / ranks) * busiest,
                            turns * std::min(ranks - 1.0, nz - 1), to_all};
   const TrafficPart around{"planes around slabs", fields * others(2 * reach + beyond) * pitch * ny * each,
@@ -113,7 +114,7 @@ std::vector<TrafficPart> plasma_traffic(const SlabPlasma& plasma, double share, 
   if (plasma.on_gpus)
     return {charge,
             {"transposes", (own + plasma.dimensions * (own + plasma.around)) * layer * away, 2 * partners, to_all}};
-  const int turns = 2 + plasma.dimensions;
+  constexpr int turns = 3;  // of the density, the potential, and the component across the layers
   return {charge,
           {"transposes", turns * own * layer * away, turns * partners, to_all},
           {"layers around slabs", plasma.dimensions * around * layer, plasma.dimensions * next, to_next}};

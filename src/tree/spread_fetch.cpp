@@ -322,10 +322,7 @@ void SpreadOctree<T>::fetch_in(const Space& space, const Opening& opening, const
     });
     missing.insert(missing.end(), more.begin(), more.end());
     if (!fetch(missing)) return;
-    std::sort(missing.begin(), missing.end(), [](const Missing& a, const Missing& b) {
-      return a.target != b.target ? a.target < b.target : a.source < b.source;
-    });
-    tasks.clear();
+    tasks.clear();  // a walk looks for all that a target misses at once, so that these stand together
     for (const auto& [target, source] : missing) {
       const CellLink& link = cells_.link[source];
       if (link.children == 0) continue;

@@ -83,7 +83,7 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     if (grid.periodic()) keep_green(periodic_green_transform(axes_, device.threads(), green_first_, green_count_));
     if (!grid.periodic() && !slabs_) find_open_space_green();
     work_size_ = whole_lines(flat_ ? 0 : columns_) + whole_lines(row_batch * x_.length / 2) +
-                 whole_lines(block_lines * z_.length) + whole_lines(line_batch * z_.length);
+                 whole_lines(batch_size()) + whole_lines(block_lines * z_.length) + whole_lines(line_batch * z_.length);
     work_ = Buffer<Complex>(device, work_size_ * device.threads());
     work_.zero();
     for (int t = 0; t < device.threads(); ++t) free_.push_back(work_.data() + t * work_size_);
@@ -100,16 +100,28 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
   std::int64_t own_bytes() const override { return static_cast<std::int64_t>(green_.bytes() + work_.bytes()); }
 
   void solve(const Field<Real>& field, double factor, void* scratch) override {
-    to_modes(field, factor, scratch, true);
+    to_modes(field, factor, scratch);
     to_real(columns_of(field, scratch), field, packed_in(scratch));
+    has_planes_ = false;
   }
   void solve_for_forces(const Field<Real>& field, double factor, void* scratch) override {
     check_spectral();
-    to_modes(field, factor, scratch, false);
+    to_modes(field, factor, scratch);
+    in_planes_ = modes(field), has_planes_ = true;
+    if (!slabs_) return;
+    Complex* const packed = packed_in(scratch);
+    slabs_->to_planes(columns_of(field, scratch).data, packed);
+    each_plane(slabs_->back_count(), [&](std::int64_t begin, std::int64_t end, const Work&) {
+      for (std::int64_t plane = begin; plane < end; ++plane) take_plane(plane, packed, field);
+    });
   }
 
   void spectral_force(int axis, const Field<Real>& force, void* scratch) override {
     check_spectral();
+    if (has_planes_ && (axis == 3 || !is_across(axis)))
+      return each_plane_back([&](std::int64_t begin, std::int64_t end, const Work& work) {
+        planes_backward(in_planes_, axis, force.data, begin, end, work);
+      });
     const Complex* const kept = static_cast<const Complex*>(scratch);
     const Columns columns = columns_of(force, scratch);
     each_block([&](std::int64_t begin, std::int64_t end, const Work& work) {
@@ -123,6 +135,7 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
   struct Work {
     Complex* plane;   // modes of a plane, [y][kx]
     Complex* packed;  // a batch of rows
+    Complex* batch;   // modes of a batch of lines along y, in two dimensions of a row
     Complex* block;   // z lines as they stand in the field, [line / line_batch][z][line % line_batch]
     Complex* lines;   // a batch of z lines, [line][z]
   };
@@ -139,6 +152,9 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
   Complex* packed_in(void* scratch) const {
     return slabs_ ? static_cast<Complex*>(scratch) + kept_size() + slabs_->columns_size() : nullptr;
   }
+  std::int64_t batch_size() const { return flat_ ? kx_count_ : std::int64_t{line_batch} * y_.length; }
+  /// Whether an axis is across the planes.
+  bool is_across(int axis) const { return axis == (flat_ ? 1 : 2); }
   std::int64_t own_columns() const { return slabs_ ? slabs_->columns() : columns_; }
   std::int64_t first_column() const { return slabs_ ? slabs_->first_column() : 0; }
   std::int64_t kept_size() const { return spectral_ ? whole_lines(own_columns() * z_.length) : 0; }
@@ -184,7 +200,8 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     Work work;
     work.plane = memory;
     work.packed = work.plane + whole_lines(flat_ ? 0 : columns_);
-    work.block = work.packed + whole_lines(row_batch * x_.length / 2);
+    work.batch = work.packed + whole_lines(row_batch * x_.length / 2);
+    work.block = work.batch + whole_lines(batch_size());
     work.lines = work.block + whole_lines(block_lines * z_.length);
     body(work);
     const std::lock_guard lock(free_mutex_);
@@ -212,11 +229,12 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     for (std::int64_t r = 0; r < end - begin; ++r)
       half_complex_.split(work.packed + r * x_.length / 2, row + r * pitch_ / 2);
   }
-  void rows_backward(Real* field, std::int64_t begin, std::int64_t end, const Work& work) {
-    Complex* row = reinterpret_cast<Complex*>(field + begin * pitch_);
+  void rows_backward(const Complex* from, int axis, Complex* to, std::int64_t begin, std::int64_t end,
+                     const Work& work) {
     for (std::int64_t r = 0; r < end - begin; ++r)
-      half_complex_.join(row + r * pitch_ / 2, work.packed + r * x_.length / 2);
-    x_backward_.plan(end - begin).execute(raw(work.packed), raw(row));
+      half_complex_.join(differentiated(from + (begin + r) * plane_, axis, 0, kx_count_, work),
+                         work.packed + r * x_.length / 2);
+    x_backward_.plan(end - begin).execute(raw(work.packed), raw(to + begin * plane_));
   }
 
   void plane_forward(Real* field, std::int64_t z, const Work& work) {
@@ -234,41 +252,68 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
       y_forward_.plan(std::min<std::int64_t>(line_batch, kx_count_ - kx))
           .execute(raw(work.plane + kx), raw(plane + kx * y_.length));
   }
-  void plane_backward(Real* field, std::int64_t z, const Work& work) {
-    Complex* plane = reinterpret_cast<Complex*>(field) + z * plane_;
-    for (std::int64_t kx = 0; kx < kx_count_; kx += line_batch)
-      y_backward_.plan(std::min<std::int64_t>(line_batch, kx_count_ - kx))
-          .execute(raw(plane + kx * y_.length), raw(work.plane + kx));
+  void plane_backward(const Complex* from, int axis, Complex* to, const Work& work) {
+    for (std::int64_t kx = 0; kx < kx_count_; kx += line_batch) {
+      const std::int64_t lines = std::min<std::int64_t>(line_batch, kx_count_ - kx), first = kx * y_.length;
+      const Complex* const batch = differentiated(from + first, axis, first, lines * y_.length, work);
+      y_backward_.plan(lines).execute(reinterpret_cast<const Raw*>(batch), raw(work.plane + kx));
+    }
     for (std::int64_t begin = 0; begin < y_.length; begin += row_batch) {
       const std::int64_t count = std::min<std::int64_t>(row_batch, y_.length - begin);
       if (begin > y_.cells && begin + count < y_.length) continue;  // only cells −1 … n are wanted of the padding
       for (std::int64_t r = 0; r < count; ++r)
         half_complex_.join(work.plane + (begin + r) * kx_count_, work.packed + r * x_.length / 2);
-      x_backward_.plan(count).execute(raw(work.packed), raw(plane + begin * pitch_ / 2));
+      x_backward_.plan(count).execute(raw(work.packed), raw(to + begin * pitch_ / 2));
     }
   }
-
-  void to_real(const Columns& columns, const Field<Real>& field, Complex* packed) {
-    if (slabs_) {
-      slabs_->to_planes(columns.data, packed);
-      const int before = slabs_->before();
-      return each_plane(slabs_->back_count(), [&](std::int64_t begin, std::int64_t end, const Work& work) {
-        for (std::int64_t plane = begin; plane < end; ++plane)
-          slabs_->unpack(plane, packed, modes(field) + (plane - before) * plane_);
-        flat_ ? rows_backward(field.data, begin, end, work) : plane_backward(field.data, begin - before, work);
-      });
+  /// −i k times modes of a plane from column `first` on, for an axis in the planes; else these themselves.
+  const Complex* differentiated(const Complex* modes, int axis, std::int64_t first, std::int64_t count,
+                                const Work& work) const {
+    if (axis == 3) return modes;
+    const auto& k = axes_.axis[axis].wave_number;
+    for (std::int64_t at = 0; at < count; at += y_.length) {
+      const Real kx = static_cast<Real>(axis == 0 ? k[(first + at) / y_.length] : 0.0);
+      for (int y = 0; y < y_.length; ++y)
+        work.batch[at + y] = turned(axis == 0 ? kx : static_cast<Real>(k[y]), modes[at + y]);
     }
+    return work.batch;
+  }
+  static Complex turned(Real k, Complex mode) { return {k * mode.imag(), -k * mode.real()}; }
+
+  /// From modes in planes to real numbers, or to −∂/∂axis of these: planes, in two dimensions rows, begin … end − 1.
+  void planes_backward(const Complex* from, int axis, Real* to, std::int64_t begin, std::int64_t end,
+                       const Work& work) {
+    Complex* const out = reinterpret_cast<Complex*>(to);
+    if (flat_) return rows_backward(from, axis, out, begin, end, work);
+    plane_backward(from + begin * plane_, axis, out + begin * plane_, work);
+  }
+  /// body(first, last, work) for the planes that are wanted of a real field, in two dimensions for batches of rows.
+  template <class Body>
+  void each_plane_back(const Body& body) {
+    const int before = slabs_ ? slabs_->before() : 0;
     const bool padded = z_.length > z_.cells;  // then planes 0 … n and the last, which is −1
-    each_plane(padded ? z_.cells + 2 : z_.length, [&](std::int64_t begin, std::int64_t end, const Work& work) {
-      if (flat_)
-        rows_backward(field.data, begin, end, work);
-      else
-        plane_backward(field.data, begin <= z_.cells ? begin : z_.length - 1, work);
+    const std::int64_t count = slabs_ ? slabs_->back_count() : padded ? z_.cells + 2 : z_.length;
+    each_plane(count, [&](std::int64_t begin, std::int64_t end, const Work& work) {
+      if (!slabs_ && !flat_ && begin > z_.cells) begin = z_.length - 1, end = z_.length;
+      body(begin - before, end - before, work);
+    });
+  }
+  /// Out of a message, counted from the first plane that comes back.
+  void take_plane(std::int64_t plane, const Complex* packed, const Field<Real>& field) const {
+    slabs_->unpack(plane, packed, modes(field) + (plane - slabs_->before()) * plane_);
+  }
+  void to_real(const Columns& columns, const Field<Real>& field, Complex* packed) {
+    if (slabs_) slabs_->to_planes(columns.data, packed);
+    each_plane_back([&](std::int64_t begin, std::int64_t end, const Work& work) {
+      for (std::int64_t plane = begin; slabs_ && plane < end; ++plane)
+        take_plane(plane + slabs_->before(), packed, field);
+      planes_backward(modes(field), 3, field.data, begin, end, work);
     });
   }
 
-  /// From a density to the potential's modes: kept where the options say so, and `back`, as columns of the field.
-  void to_modes(const Field<Real>& field, double factor, void* scratch, bool back) {
+  /// From a density to the potential's modes, kept where the options say so, and from these along z back to columns of
+  /// the field.
+  void to_modes(const Field<Real>& field, double factor, void* scratch) {
     if (!has_green_) find_open_space_green();  // all ranks together
     const Real scale = static_cast<Real>(factor * axes_.unit_length * axes_.unit_length);
     Complex* const kept = spectral_ ? static_cast<Complex*>(scratch) : nullptr;
@@ -282,12 +327,12 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
                });
     if (slabs_) slabs_->to_columns(packed, columns.data);
     each_block([&](std::int64_t begin, std::int64_t end, const Work& work) {
-      solve_lines(columns, begin, end, scale, kept, back, work);
+      solve_lines(columns, begin, end, scale, kept, work);
     });
   }
 
   /// The middle pass for lines begin … end − 1 of this rank's among the [kx][ky] that every plane holds.
-  void solve_lines(const Columns& field, std::int64_t begin, std::int64_t end, Real scale, Complex* kept, bool back,
+  void solve_lines(const Columns& field, std::int64_t begin, std::int64_t end, Real scale, Complex* kept,
                    const Work& work) {
     read_block(field, begin, end, work);
     for (std::int64_t first = begin; first < end; first += line_batch) {
@@ -297,9 +342,9 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
       for (std::int64_t line = first; line < last; ++line)
         multiply_even(z_.length, scale, green_line(line), work.lines + (line - first) * z_.length);
       if (kept) std::copy_n(work.lines, (last - first) * z_.length, kept + first * z_.length);
-      if (back) z_backward_.execute(raw(work.lines), raw(interleaved));
+      z_backward_.execute(raw(work.lines), raw(interleaved));
     }
-    if (back) write_block(field, begin, end, work);
+    write_block(field, begin, end, work);
   }
 
   /// −∂/∂axis of the kept modes is −i k times them; axis 3: the potential.
@@ -316,21 +361,11 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
   }
   /// `line` is one of all [kx][ky].
   void differentiate_line(const Complex* kept, int axis, std::int64_t line, Complex* to) const {
-    const int n = z_.length;
-    if (axis == 3) {
-      std::copy_n(kept, n, to);
-      return;
-    }
+    if (axis == 3) return static_cast<void>(std::copy_n(kept, z_.length, to));
     const auto& k = axes_.axis[axis].wave_number;
-    const bool along = axis == 2 || (axis == 1 && flat_);
-    const Real across = static_cast<Real>(along ? 0.0 : k[axis == 0 ? line / y_.length : line % y_.length]);
-    const Real* const from = reinterpret_cast<const Real*>(kept);
-    Real* const out = reinterpret_cast<Real*>(to);
-    for (int z = 0; z < n; ++z) {
-      const Real wave_number = along ? static_cast<Real>(k[z]) : across;
-      const Real re = from[2 * z], im = from[2 * z + 1];
-      out[2 * z] = wave_number * im, out[2 * z + 1] = -wave_number * re;
-    }
+    const bool across = is_across(axis);
+    const Real same = static_cast<Real>(across ? 0.0 : k[axis == 0 ? line / y_.length : line % y_.length]);
+    for (int z = 0; z < z_.length; ++z) to[z] = turned(across ? static_cast<Real>(k[z]) : same, kept[z]);
   }
 
   /// Copies between plane `at` of the field and the block for one z, to(in field, in block, count) per batch of lines.
@@ -390,6 +425,8 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
   Buffer<Complex> work_;
   std::mutex free_mutex_;
   std::vector<Complex*> free_;
+  bool has_planes_ = false;             // after solve_for_forces(): forces along planes are made of in_planes_
+  const Complex* in_planes_ = nullptr;  // the potential's modes in planes; none where a rank has no planes
 };
 
 }  // namespace
