@@ -52,6 +52,11 @@ class PlanesAround {
   /// above. Returns what arrives here, plane by plane: of that number k is for plane arriving()[k] of this rank.
   const std::byte* give(Communicator& ranks, const std::byte* around, std::size_t plane_bytes);
   const std::vector<int>& arriving() const { return owned_; }
+  /// The planes around, counted from the rank's first, in the order of their owners; how many each rank has, and how
+  /// many of this rank's own ones each wants.
+  const std::vector<int>& wanted() const { return wanted_; }
+  const std::vector<std::size_t>& wanted_of() const { return from_; }
+  const std::vector<std::size_t>& owned_for() const { return to_; }
   std::int64_t bytes(std::size_t plane_bytes) const {
     return static_cast<std::int64_t>((wanted_.size() + owned_.size()) * plane_bytes);
   }

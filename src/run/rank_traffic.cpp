@@ -86,7 +86,10 @@ std::vector<TrafficPart> slab_traffic(const SlabMesh& mesh, double particles, in
   }
   add_counts(there, ranks, mesh.on_gpus ? 8 : 16, mesh.on_gpus);
   const double row = mesh.on_gpus ? nx : nx + beyond;  // CPUs keep the cells that a row repeats
-  const TrafficPart sums{"sums beyond slabs", others(beyond) * ny * row * 8, owners(beyond), to_next};
+  // On GPUs sums have four bytes where masses are equal in single precision (gravity/mesh.cpp), and all are told so.
+  const int sum_bytes = mesh.on_gpus && mesh.equal_masses && mesh.value_bytes == 4 ? 4 : 8;
+  const TrafficPart sums{"sums beyond slabs", others(beyond) * ny * row * sum_bytes,
+                         owners(beyond) + (mesh.on_gpus ? std::ceil(std::log2(ranks)) : 0), to_next};
   const double busiest = std::ceil(planes) / planes;  // planes of the rank that has most
   // CPUs make spectral forces along the planes of the potential, and that across them of its own.
   const int turns = 1 + (spectral && !mesh.on_gpus ? 2 : fields);

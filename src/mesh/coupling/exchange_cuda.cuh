@@ -9,6 +9,7 @@
 #include "mesh/coupling/gather_cuda.cuh"
 #include "mesh/coupling/host_count_cuda.cuh"
 #include "mesh/coupling/order_cuda.cuh"
+#include "mesh/device_planes.hpp"
 #include "mesh/slab_planes.hpp"
 
 namespace pergola::cuda {
@@ -51,10 +52,22 @@ class CountsOnHost {
 };
 
 /// Sums that have come for a plane.
+template <class Sum>
 struct AddSums {
-  const std::int64_t* from;
+  const Sum* from;
   std::int64_t* to;
   __device__ void operator()(std::int64_t i) const { to[i] += from[i]; }
+};
+
+/// Sums in half the bytes, and whether there is one that has no room there.
+struct ShortenSums {
+  const std::int64_t* from;
+  std::int32_t* to;
+  int* too_large;
+  __device__ void operator()(std::int64_t i) const {
+    to[i] = static_cast<std::int32_t>(from[i]);
+    if (to[i] != from[i]) *too_large = 1;
+  }
 };
 
 /// With slabs it is the exchange of a rank's planes, with particles whose clouds begin in them (exchange_slabs_cuda.cu
@@ -88,7 +101,8 @@ class ExchangeCuda final : public MeshExchange<Real> {
   std::int64_t sum_bytes() const override { return stored_cells() * static_cast<std::int64_t>(sizeof(std::int64_t)); }
   std::int64_t own_bytes(std::int64_t particles) const override {
     const auto always =
-        static_cast<std::int64_t>(counts_.bytes() + moments_.bytes() + monopole_.bytes() + arrived_sums_.bytes());
+        static_cast<std::int64_t>(counts_.bytes() + moments_.bytes() + monopole_.bytes() + short_sums_.bytes()) +
+        planes_bytes();
     return always + (has_starts() ? start_count(particles) * std::int64_t{sizeof(std::uint32_t)} : 0) +
            (options_.route == DensityRoute::sorted ? order_bytes(particles) + 4 * particles : 0);
   }
@@ -134,7 +148,7 @@ class ExchangeCuda final : public MeshExchange<Real> {
   void fetch_planes_around(const Field<Real>& field) override {
     if (!options_.slabs()) return;
     const auto plane = static_cast<std::size_t>(field.pitch * field.ny) * sizeof(Real);
-    around_.fetch(*options_.ranks, device_, reinterpret_cast<std::byte*>(field.data), plane);
+    planes_->fetch(around_, reinterpret_cast<std::byte*>(field.data), plane);
   }
 
   void set_potential(const Field<const Real>& potential, void* scratch) override {
@@ -222,7 +236,14 @@ class ExchangeCuda final : public MeshExchange<Real> {
     sums_above_ = PlanesAround(*options_.ranks, slab, 0, ghosts, wraps ? BeyondPlanes::wrap : BeyondPlanes::none);
     around_ =
         PlanesAround(*options_.ranks, slab, reach, ghosts + reach, wraps ? BeyondPlanes::wrap : BeyondPlanes::one);
-    arrived_sums_ = Buffer<std::int64_t>(device_, std::ssize(sums_above_.arriving()) * plane_cells());
+    planes_ = std::make_unique<DevicePlanes>(device_, options_.ranks);
+    short_sums_ = Buffer<std::int32_t>(device_, (frame_.cells[2] - layers_) * plane_cells());
+    too_large_ = Buffer<int>(device_, 1);
+  }
+  /// Of messages with planes of sums, and of fields, which are twice as wide where they are padded.
+  std::int64_t planes_bytes() const {
+    const auto cells = static_cast<std::size_t>(plane_cells()), padded = std::size_t{grid_.periodic() ? 1u : 4u};
+    return std::max(sums_above_.bytes(cells * sizeof(std::int64_t)), around_.bytes(padded * cells * sizeof(Real)));
   }
   SlabPlanes slab_of_rank() const { return {*options_.ranks, grid_.cells[2], options_.slab_unit}; }
 
@@ -250,18 +271,28 @@ class ExchangeCuda final : public MeshExchange<Real> {
   }
   std::int64_t plane_cells() const { return std::int64_t{frame_.cells[0]} * frame_.cells[1]; }
 
-  /// Sums beyond the slab's last layer go to the ranks that have these planes.
+  /// Sums beyond the slab's last layer go to the ranks that have these planes, in four bytes where those of all ranks
+  /// have room there.
   void give_sums(std::int64_t* sums) {
+    const std::int64_t own = layers_ * plane_cells(), beyond = frame_.cells[2] * plane_cells() - own;
+    too_large_.zero();
+    launch("short sums", beyond, device_.stream(), ShortenSums{sums + own, short_sums_.data(), too_large_.data()});
+    std::int64_t large = too_large_.to_host()[0];
+    options_.ranks->all_reduce(&large, 1, Reduction::maximum);
+    if (large)
+      give_planes(sums, sums);
+    else
+      give_planes(short_sums_.data() - own, sums);
+  }
+  /// `from`: where the rank's first layer would stand.
+  template <class Sum>
+  void give_planes(const Sum* from, std::int64_t* sums) {
     const std::int64_t plane = plane_cells();
-    const std::size_t plane_bytes = static_cast<std::size_t>(plane) * sizeof(std::int64_t);
-    beyond_.resize(static_cast<std::size_t>((frame_.cells[2] - layers_) * plane));
-    device_.memory().to_host(beyond_.data(), sums + layers_ * plane, beyond_.size() * sizeof(std::int64_t));
-    arrived_sums_.from_host(reinterpret_cast<const std::int64_t*>(
-        sums_above_.give(*options_.ranks, reinterpret_cast<const std::byte*>(beyond_.data()), plane_bytes)));
+    const auto* const arrived = reinterpret_cast<const Sum*>(planes_->give(
+        sums_above_, reinterpret_cast<const std::byte*>(from), static_cast<std::size_t>(plane) * sizeof(Sum)));
     for (std::int64_t k = 0; k < std::ssize(sums_above_.arriving()); ++k)
       launch("sums of other ranks", plane, device_.stream(),
-             AddSums{arrived_sums_.data() + k * plane,
-                     sums + sums_above_.arriving()[static_cast<std::size_t>(k)] * plane});
+             AddSums<Sum>{arrived + k * plane, sums + sums_above_.arriving()[static_cast<std::size_t>(k)] * plane});
   }
 
   /// body(dimensions, order) with the numbers as types.
@@ -417,8 +448,9 @@ class ExchangeCuda final : public MeshExchange<Real> {
   Buffer<std::uint8_t> sort_work_;
   Buffer<std::uint32_t> starts_;      // of chunks
   PlanesAround sums_above_, around_;  // of a slab: that sums go to, and that forces are made of
-  std::vector<std::int64_t> beyond_;  // sums of the former
-  Buffer<std::int64_t> arrived_sums_;
+  std::unique_ptr<DevicePlanes> planes_;
+  Buffer<std::int32_t> short_sums_;
+  Buffer<int> too_large_;
 };
 
 }  // namespace pergola::cuda

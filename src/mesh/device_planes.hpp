@@ -1,0 +1,29 @@
+#pragma once
+#include <memory>
+
+#include "domain/device_messages.hpp"
+#include "mesh/slab_planes.hpp"
+
+namespace pergola {
+
+/// Planes around those of a rank that go from device to device (domain/device_messages.hpp). All calls are made by all
+/// ranks together. In mesh/device_planes_cuda.cu; present where cuda_built is true.
+class DevicePlanes {
+ public:
+  DevicePlanes(const Device& device, std::shared_ptr<Communicator> ranks);
+
+  /// PlanesAround::fetch().
+  void fetch(const PlanesAround& around, std::byte* first, std::size_t plane_bytes);
+  /// PlanesAround::give(), for planes that stand before and after the rank's first. What arrives is where loops of the
+  /// device reach it, until the next call.
+  const std::byte* give(const PlanesAround& around, const std::byte* first, std::size_t plane_bytes);
+
+ private:
+  void exchange(const std::byte* out, const std::vector<std::size_t>& leaving, std::byte* in,
+                const std::vector<std::size_t>& coming, std::size_t plane_bytes);
+
+  Device device_;
+  DeviceMessages messages_;
+};
+
+}  // namespace pergola
