@@ -134,7 +134,7 @@ class MeshSolver final : public SmoothedMesh<Real> {
     std::int64_t bytes = 0;
   };
   ModeMemory lay_out(std::byte* memory) const;
-  void find_modes(const Sources<Real>& sources);
+  void find_modes();
   void gather_components(const MeshParticles<Real>& asking, const Targets& targets, const MeshForces<Real>& out);
   /// The exchange and the Poisson solver share their scratch memory, but for the spectral gradient: it reads the
   /// transform of the potential while forces are written.
@@ -164,6 +164,7 @@ class MeshSolver final : public SmoothedMesh<Real> {
   const std::uint32_t* order_ = nullptr;
   ModeMemory with_modes_;
   MeshParticles<Real> particles_;
+  double quantum_ = 0;                             // of masses, where modes are found
   bool prepared_ = false, has_potential_ = false;  // that of a spectral gradient is found when it is first wanted
   StageClock silent_;
   StageClock* clock_ = &silent_;
@@ -233,13 +234,9 @@ typename MeshSolver<Real>::ModeMemory MeshSolver<Real>::lay_out(std::byte* memor
 }
 
 template <class Real>
-void MeshSolver<Real>::find_modes(const Sources<Real>& sources) {
+void MeshSolver<Real>::find_modes() {
   auto& p = parts();
-  if (!lent_) Arena(device_).room(mode_memory_, lent_bytes());
-  with_modes_ = lay_out(lent_ ? lent_ : mode_memory_.data());
-  particles_ = particles_of(sources);
-  particles_.order = order_;
-  p.exchange->deposit(particles_, quantum_of(sources), with_modes_.modes, with_modes_.sums, *clock_);
+  p.exchange->deposit(particles_, quantum_, with_modes_.modes, with_modes_.sums, *clock_);
   clock_->begin("Poisson");
   p.poisson->find_modes(with_modes_.modes, 4 * pi * constant_, with_modes_.work);
   clock_->end();
@@ -250,10 +247,11 @@ template <class Real>
 void MeshSolver<Real>::gather_components(const MeshParticles<Real>& asking, const Targets& targets,
                                          const MeshForces<Real>& out) {
   Real* const into[4] = {out.ax, out.ay, out.az, out.potential};
-  for (int component = 0; component < 4; ++component) {
+  for (const int component : {2, 0, 1, 3}) {
     if (!into[component]) continue;
+    if (!parts().poisson->gives(component)) find_modes();
     clock_->begin("force x y z");
-    parts().poisson->from_modes(component, with_modes_.modes.read_only(), with_modes_.component, with_modes_.work);
+    parts().poisson->from_modes(component, with_modes_.modes, with_modes_.component, with_modes_.work);
     parts().exchange->fetch_planes_around(with_modes_.component);
     clock_->begin("velocity x y z");
     parts().exchange->gather_component(component, asking, targets.index, targets.count,
@@ -265,7 +263,14 @@ void MeshSolver<Real>::gather_components(const MeshParticles<Real>& asking, cons
 template <class Real>
 void MeshSolver<Real>::prepare(const Sources<Real>& sources) {
   if (sources.ax) throw Error(ErrorKind::input, "mesh: sources that need prediction are not supported");
-  if (by_modes()) return find_modes(sources);
+  if (by_modes()) {
+    if (!lent_) Arena(device_).room(mode_memory_, lent_bytes());
+    with_modes_ = lay_out(lent_ ? lent_ : mode_memory_.data());
+    particles_ = particles_of(sources);
+    particles_.order = order_;
+    quantum_ = quantum_of(sources);
+    return find_modes();
+  }
   auto& p = parts();
   if (field_.size() == 0) {
     field_ = Buffer<Real>(device_, field_size());

@@ -36,11 +36,13 @@ class PoissonSolver {
   virtual void solve_for_forces(const Field<Real>&, double /*factor*/, void* /*scratch*/) { throw_no_modes(); }
   /// The same with two fields in place of three, on a GPU: from a density to the modes of its potential, in place, and
   /// from these −∂φ/∂axis, or φ for axis 3, into another field. Both have room for mode_values(), `work` has
-  /// mode_work_bytes().
+  /// mode_work_bytes(). Where ranks have planes, axis 2 must be asked for first: for the others modes become those of
+  /// planes, and gives(2) is false until they are found anew.
   virtual std::int64_t mode_values() const { return layout().size(); }
   virtual std::int64_t mode_work_bytes() const { return 0; }
   virtual void find_modes(const Field<Real>&, double /*factor*/, void* /*work*/) { throw_no_modes(); }
-  virtual void from_modes(int /*axis*/, const Field<const Real>& /*modes*/, const Field<Real>& /*to*/, void* /*work*/) {
+  virtual bool gives(int /*axis*/) const { return true; }
+  virtual void from_modes(int /*axis*/, const Field<Real>& /*modes*/, const Field<Real>& /*to*/, void* /*work*/) {
     throw_no_modes();
   }
   /// A sentence about the last solve() that the user should see; empty when there is none.

@@ -91,8 +91,8 @@ std::vector<TrafficPart> slab_traffic(const SlabMesh& mesh, double particles, in
   const TrafficPart sums{"sums beyond slabs", others(beyond) * ny * row * sum_bytes,
                          owners(beyond) + (mesh.on_gpus ? std::ceil(std::log2(ranks)) : 0), to_next};
   const double busiest = std::ceil(planes) / planes;  // planes of the rank that has most
-  // CPUs make spectral forces along the planes of the potential, and that across them of its own.
-  const int turns = 1 + (spectral && !mesh.on_gpus ? 2 : fields);
+  // Spectral forces along the planes are made of the potential, and that across them of its own.
+  const int turns = spectral ? 3 : 2;
   const TrafficPart turned{"transposes", turns * pitch * ny * planes * each * (1 - 1.0 / ranks) * busiest,
                            turns * std::min(ranks - 1.0, nz - 1), to_all};
   const TrafficPart around{"planes around slabs", fields * others(2 * reach + beyond) * pitch * ny * each,

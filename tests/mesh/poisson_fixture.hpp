@@ -79,7 +79,7 @@ class SolverOnGrid {
     auto modes = layout_, to = layout_;
     modes.data = memory_.data(), to.data = found.data();
     solver_->find_modes(modes, factor, work.data());
-    solver_->from_modes(axis, modes.read_only(), to, work.data());
+    solver_->from_modes(axis, modes, to, work.data());
     return cells(found);
   }
   /// The last potential with its padding.

@@ -13,9 +13,10 @@ namespace cuda {
 namespace {
 
 /// cuFFT over all axes, or over planes with lines along z afterwards: the latter where line_solver.cuh has a kernel
-/// that does the lines, the product with the Green factors and the lines back in one pass, and in an isolated box,
-/// where planes that are empty or not wanted are left out. Modes that are kept for forces are then of planes, their
-/// lines transformed back already: −∂/∂z is one pass more over them.
+/// that does the lines, the product with the Green factors and the lines back in one pass; in an isolated box, where
+/// planes that are empty or not wanted are left out; and for spectral forces, which are differentiated along x and y
+/// when lines are back, so that ranks with planes (poisson_slabs_cuda.cu) have the same bits. Modes that are kept for
+/// forces are, in one pass, of planes, their lines transformed back already: −∂/∂z is one pass more over them.
 template <class Real>
 class PoissonFftCuda final : public PoissonSolver<Real> {
   using Complex = typename Cufft<Real>::Complex;
@@ -25,6 +26,7 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
       : device_(device),
         periodic_(grid.periodic()),
         spectral_(options.spectral_force),
+        flat_(grid.dimensions == 2),
         axes_(make_fft_axes(grid, options)),
         modes_{row_modes<Real>(periodic_, spectral_, axes_.axis[0].length, axes_.axis[2].length), axes_.axis[1].length,
                axes_.axis[2].length},
@@ -53,14 +55,14 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
     with_factor(field, factor, work, [&](const auto& green) {
       multiply(modes, spectral_ ? static_cast<Complex*>(scratch) : nullptr, green, work);
     });
-    if (!periodic_ && !one_pass_) lines_back(modes, work);
+    if (by_planes() && !one_pass_) lines_back(modes, work);
     to_real(field, work);
   }
 
   void spectral_force(int axis, const Field<Real>& force, void* scratch) override {
     Field<Real> modes = layout();
     modes.data = static_cast<Real*>(scratch);
-    from_modes(axis, modes.read_only(), force, work_area(scratch));
+    from_modes(axis, modes, force, work_area(scratch));
   }
 
   std::int64_t mode_work_bytes() const override { return static_cast<std::int64_t>(work_bytes_); }
@@ -70,19 +72,23 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
     with_factor(field, factor, work,
                 [&](const auto& green) { multiply(reinterpret_cast<Complex*>(field.data), nullptr, green, work); });
   }
-  void from_modes(int axis, const Field<const Real>& modes, const Field<Real>& to, void* work) override {
+  void from_modes(int axis, const Field<Real>& modes, const Field<Real>& to, void* work) override {
     check_spectral();
     device_.make_current();
     work = work_bytes_ > 0 ? work : nullptr;
     const auto* const from = reinterpret_cast<const Complex*>(modes.data);
     auto* const force = reinterpret_cast<Complex*>(to.data);
-    const Real* const wave_number = axis < 3 ? tables_[axis].wave_number : nullptr;
-    if (one_pass_ && axis == 2) {
-      through_lines(from, force, SlopeFactor<Real>{wave_number, Real(1) / static_cast<Real>(modes_.nz)});
-    } else {
+    const auto differentiate = [&](const Complex* of, int along) {
       each_mode("differentiate_modes", modes_, device_.stream(),
-                DifferentiateModes<Real>{from, force, wave_number, axis});
-      if (!periodic_) lines_back(force, work);
+                DifferentiateModes<Real>{of, force, along < 3 ? tables_[along].wave_number : nullptr, along});
+    };
+    const bool lines_first = by_planes() && !one_pass_;
+    if (one_pass_ && axis == 2) {
+      through_lines(from, force, SlopeFactor<Real>{tables_[2].wave_number, Real(1) / static_cast<Real>(modes_.nz)});
+    } else {
+      differentiate(from, lines_first && axis < 2 ? 3 : axis);
+      if (lines_first) lines_back(force, work);
+      if (lines_first && axis < 2) differentiate(force, axis);
     }
     to_real(to, work);
   }
@@ -116,7 +122,7 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
   void* work_area(void* scratch) const {
     return work_bytes_ > 0 ? static_cast<std::byte*>(scratch) + kept_bytes() : nullptr;
   }
-  bool by_planes() const { return one_pass_ || !periodic_; }
+  bool by_planes() const { return one_pass_ || !periodic_ || (spectral_ && !flat_); }
 
   /// Between the transforms: lines along z where planes were transformed, and the product with the Green factors, also
   /// into `kept` where it is not null; in one pass the lines back as well.
@@ -129,7 +135,7 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
             kept, modes, static_cast<std::size_t>(std::int64_t{modes_.nx} * modes_.ny * modes_.nz) * sizeof(Complex));
       return;
     }
-    if (!periodic_) check(Cufft<Real>::lines(lines_.with_work(work), modes, modes, CUFFT_FORWARD), "cufftExecC2C");
+    if (by_planes()) check(Cufft<Real>::lines(lines_.with_work(work), modes, modes, CUFFT_FORWARD), "cufftExecC2C");
     each_mode("multiply_modes", modes_, device_.stream(), MultiplyModes<Real, Factor>{modes, kept, factor});
   }
   template <class Factor>
@@ -189,7 +195,7 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
   }
 
   Device device_;
-  bool periodic_, spectral_;
+  bool periodic_, spectral_, flat_;
   FftAxes axes_;
   ModeShape modes_;
   bool one_pass_;  // the lines along z by line_solver.cuh
@@ -198,7 +204,7 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
   Buffer<float2> roots_;
   CufftPlan forward_, backward_;  // the volume, or the planes that hold cells; backward and isolated, one plane more
   CufftPlan backward_last_;       // isolated: the last plane
-  CufftPlan lines_;               // isolated: lines along z, where not one_pass_
+  CufftPlan lines_;               // by planes: lines along z, where not one_pass_
   std::size_t work_bytes_ = 0;
 };
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "device/arena.hpp"
 #include "mesh/fft/cufft_plan.cuh"
@@ -93,6 +94,7 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
   std::int64_t mode_work_bytes() const override { return Work(*this, nullptr, false).bytes; }
   void find_modes(const Field<Real>& field, double factor, void* memory) override {
     check_spectral();
+    in_planes_ = false;
     device_.make_current();
     const Work work(*this, memory, false);
     Complex* const values = reinterpret_cast<Complex*>(field.data);
@@ -100,20 +102,28 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
     slabs_.to_columns(values, values, layout_, work.staying);
     multiply(values, factor, work);
   }
-  void from_modes(int axis, const Field<const Real>& modes, const Field<Real>& to, void* memory) override {
+  bool gives(int axis) const override { return axis != 2 || !in_planes_; }
+  /// The force along z is made from the columns. Those along x and y, and the potential, are all made from the planes
+  /// that the columns become, so that these are sent once.
+  void from_modes(int axis, const Field<Real>& modes, const Field<Real>& to, void* memory) override {
     check_spectral();
+    if (!gives(axis)) throw Error(ErrorKind::input, "mesh: the force along z is to be made before the others");
     device_.make_current();
     const Work work(*this, memory, false);
-    Complex* const values = reinterpret_cast<Complex*>(to.data);
-    const auto* const from = reinterpret_cast<const Complex*>(modes.data);
+    Complex *const from = reinterpret_cast<Complex*>(modes.data), *const values = reinterpret_cast<Complex*>(to.data);
     const Real* const wave_number = axis < 3 ? tables_[axis].wave_number : nullptr;
-    if (one_pass_ && axis == 2) {
-      through_lines(from, values, SlopeFactor<Real>{wave_number, Real(1) / static_cast<Real>(nz_)});
+    const DifferentiateModes<Real> differentiate{from, values, wave_number, axis};
+    if (axis == 2) {
+      if (one_pass_)
+        through_lines(from, values, SlopeFactor<Real>{wave_number, Real(1) / static_cast<Real>(nz_)});
+      else
+        each_mode("differentiate_modes", differentiate);
+      columns_to_planes(values, work);
     } else {
-      each_mode("differentiate_modes", DifferentiateModes<Real>{from, values, wave_number, axis});
-      if (!one_pass_) lines(values, CUFFT_INVERSE, work);
+      if (!std::exchange(in_planes_, true)) columns_to_planes(from, work);
+      if (const int count = slabs_.planes().count(); count > 0)
+        cuda::each_mode("differentiate_modes", {kx_count_, ny_, count}, device_.stream(), differentiate);
     }
-    slabs_.to_planes(values, layout_, values, work.staying);
     planes_backward(values, work);
   }
 
@@ -228,6 +238,12 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
     }
   }
 
+  /// In one pass lines are back already.
+  void columns_to_planes(Complex* values, const Work& work) {
+    if (!one_pass_) lines(values, CUFFT_INVERSE, work);
+    slabs_.to_planes(values, layout_, values, work.staying);
+  }
+
   /// The second half of each column.
   void clear_padding(Complex* columns) {
     const std::int64_t half = std::int64_t{nz_ / 2} * layout_.width;
@@ -289,6 +305,7 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
   Buffer<float2> roots_;
   int green_first_ = 0, green_rows_ = 0;
   bool has_green_ = false;
+  bool in_planes_ = false;  // the modes are those of planes, and lines along z are back
   Buffer<Real> green_;
   int batch_ = 1, back_batch_ = 1;        // planes of a plan
   CufftPlan forward_, backward_, lines_;  // lines_ where not one_pass_
