@@ -2,7 +2,6 @@
 # Installs what Pergola needs on Debian 12 and is not there yet. Says nothing when all is there. The CUDA toolkit is not
 # among it: where nvcc is found, the build uses it; without it everything but the GPU works.
 #   --browser   also what the browser's test of the view needs
-#   --yt        also yt, which some tests read our snapshots with
 set -euo pipefail
 
 packages=(
@@ -23,8 +22,6 @@ packages=(
 if [ "${1:-}" = --browser ]; then
   packages+=(chromium)
   command -v npm >/dev/null || packages+=(nodejs npm)  # Debian's conflict with those of other sources
-elif [ "${1:-}" = --yt ]; then
-  packages+=(python3-yt)
 fi
 
 missing=()

@@ -36,8 +36,7 @@ run_tests() { # build folder, then arguments of ctest
 
 stage "dependencies"
 scripts/deps.sh
-# The tests with yt and with a browser are skipped where these cannot be had.
-timeout 300 scripts/deps.sh --yt || echo "no tests with yt: see above"
+# The browser's test is skipped where these cannot be had.
 { scripts/deps.sh --browser && timeout 240 scripts/web.sh --fetch-only; } || echo "no browser's test: see above"
 
 stage "formatting and include order"

@@ -48,6 +48,7 @@ nlohmann::json to_json(const RankPlan& plan) {
                {"one_rank_seconds_per_step", plan.one_rank_seconds},
                {"compute_seconds_per_step", plan.compute_seconds},
                {"communication_seconds_per_step", plan.communication_seconds},
+               {"hidden_seconds_per_step", plan.hidden_seconds},
                {"efficiency", plan.efficiency},
                {"imbalance", plan.imbalance},
                {"added_work", plan.added_work},
@@ -150,10 +151,13 @@ std::string assumed_text(const RankPlan& plan) {
         "ranks of the samples messages grow with the ranks\n";
   text += fmt::format(
       "assumed    {:.3g} bytes a second each way to other nodes, {:.3g} to the {} of its own, and {:.2g} s a message "
-      "for each rank, all with the speed and the threads of the trial; nothing overlaps; outputs are not foretold\n",
+      "for each rank, all with the speed and the threads of the trial; {}; outputs are not foretold\n",
       plan.network.bytes_per_second, plan.network.node_bytes_per_second,
       plan.network.ranks_per_node > 1 ? fmt::format("{} ranks", plan.network.ranks_per_node) : "one rank",
-      plan.network.latency);
+      plan.network.latency,
+      plan.hidden_seconds > 0
+          ? "trees are built beside what the mesh does, which goes first on the GPU and shares the network"
+          : "nothing overlaps");
   if (const double rate = plan.network.staging_bytes_per_second; rate > 0)
     text += fmt::format(
         "assumed    messages go through page-locked memory of the host, {:.3g} bytes a second out of a GPU and into "
@@ -178,11 +182,12 @@ std::string to_text(const RankPlan& plan) {
              "ranks      {}\n"
              "           of that {} more than a share of what one process takes{}\n"
              "           a step: {:.3g} s computing, {:.3g} s with the network ({} and {:.0f} messages of a rank), "
-             "{:.3g} s {}: efficiency {:.2f}\n"
+             "{}{:.3g} s {}: efficiency {:.2f}\n"
              "           all ranks together work {:.2f} times as much as one, the busiest {:.2f} times the mean\n",
              text, bytes_text(plan.constant_bytes),
              plan.weak ? ", for each rank has as many particles as the configuration" : "", plan.compute_seconds,
              plan.communication_seconds, bytes_text(plan.bytes), plan.messages,
+             plan.hidden_seconds > 0 ? fmt::format("{:.3g} s of both beside each other, ", plan.hidden_seconds) : "",
              plan.weak ? plan.one_rank_seconds / plan.ranks : plan.one_rank_seconds,
              plan.weak ? "for a share of the work alone" : "in one process", plan.efficiency, 1 + plan.added_work,
              plan.imbalance) +

@@ -7,10 +7,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
+#include <string_view>
 #include <thread>
+#include <utility>
 
 #include "base/error.hpp"
+#include "comm/beside.hpp"
 #include "comm/communicator.hpp"
 #include "comm/device_pointers.hpp"
 #include "comm/joined_messages.hpp"
@@ -19,7 +23,7 @@ namespace pergola {
 
 namespace {
 
-class MpiCommunicator final : public Communicator {
+class MpiCommunicator final : public Communicator, public TalksBeside {
  public:
   explicit MpiCommunicator(MPI_Comm processes) {
     check("MPI_Comm_dup", MPI_Comm_dup(processes, &processes_));
@@ -91,6 +95,15 @@ class MpiCommunicator final : public Communicator {
     MPI_Abort(processes_, exit_code);
     std::_Exit(exit_code);
   }
+  std::shared_ptr<Communicator> beside() override {
+    if (std::exchange(asked_beside_, true)) return beside_;
+    int level = MPI_THREAD_SINGLE;
+    check("MPI_Query_thread", MPI_Query_thread(&level));
+    std::int64_t bears = level == MPI_THREAD_MULTIPLE ? 1 : 0;
+    all_reduce(&bears, 1, Reduction::minimum);
+    if (bears && size_ > 1) beside_ = std::make_shared<MpiCommunicator>(processes_);
+    return beside_;
+  }
 
  private:
   static void check(const char* call, int code) {
@@ -144,6 +157,8 @@ class MpiCommunicator final : public Communicator {
   int rank_ = 0, size_ = 1;
   // Copies of the communicator handed in; failures_ is for all_have_failed() alone. MPI_Finalize gives them back.
   MPI_Comm processes_ = MPI_COMM_NULL, failures_ = MPI_COMM_NULL;
+  bool asked_beside_ = false;
+  std::shared_ptr<Communicator> beside_;
 };
 
 /// MPI starts only under mpirun or srun: a plain `pergola` must work where MPI's daemons do not.
@@ -151,6 +166,15 @@ bool started_by_mpi() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_STEP_ID", "MPI_LOCALNRANKS"})
     if (std::getenv(name)) return true;
   return false;
+}
+
+/// Several threads of a process talk where ranks may have GPUs (domain/work_beside.hpp); what MPI locks for that costs
+/// the others time. PERGOLA_MPI_THREADS=one or several in the environment has it either way.
+int wanted_threads() {
+  const char* const words = std::getenv("PERGOLA_MPI_THREADS");
+  const std::string_view said = words ? words : "";
+  const bool several = said == "several" || (said != "one" && cuda_built && std::filesystem::exists("/dev/nvidiactl"));
+  return several ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
 }
 
 }  // namespace
@@ -173,7 +197,7 @@ std::shared_ptr<Communicator> world_communicator() {
   MPI_Initialized(&initialized);
   if (!initialized) {
     int provided = 0;
-    if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
+    if (MPI_Init_thread(nullptr, nullptr, wanted_threads(), &provided) != MPI_SUCCESS)
       throw Error(ErrorKind::system, "MPI could not be started");
     std::atexit([] {
       int finalized = 0;

@@ -12,14 +12,31 @@ template <class Call>
 void CountedCommunicator::counted(std::size_t bytes, std::size_t received, int messages, const Call& call) {
   const auto begin = Clock::now();
   call();
-  traffic_.seconds += seconds_since(begin);
-  traffic_.bytes += static_cast<std::int64_t>(bytes);
-  traffic_.received += static_cast<std::int64_t>(received);
-  traffic_.messages += messages;
+  add(static_cast<std::int64_t>(bytes), static_cast<std::int64_t>(received), messages, seconds_since(begin));
+  const std::lock_guard lock(mutex_);
   ++traffic_.calls;
 }
 
+Traffic CountedCommunicator::traffic() const {
+  const std::lock_guard lock(mutex_);
+  Traffic all = traffic_;
+  if (!beside_) return all;
+  const Traffic other = beside_->traffic();
+  all.calls += other.calls, all.messages += other.messages;
+  all.bytes += other.bytes, all.received += other.received;
+  return all;
+}
+
+std::shared_ptr<Communicator> CountedCommunicator::beside() {
+  if (beside_) return beside_;
+  const auto inner = communicator_beside(*inner_);
+  const std::lock_guard lock(mutex_);
+  if (inner) beside_ = std::make_shared<CountedCommunicator>(inner);
+  return beside_;
+}
+
 void CountedCommunicator::add(std::int64_t bytes, std::int64_t received, std::int64_t messages, double seconds) {
+  const std::lock_guard lock(mutex_);
   traffic_.bytes += bytes, traffic_.received += received;
   traffic_.messages += messages;
   traffic_.seconds += seconds;
@@ -29,6 +46,11 @@ void count_other_way(Communicator& ranks, std::int64_t bytes, std::int64_t recei
                      double seconds) {
   if (auto* const counted = dynamic_cast<CountedCommunicator*>(&ranks))
     counted->add(bytes, received, messages, seconds);
+}
+
+double counted_seconds(const Communicator& ranks) {
+  const auto* const counted = dynamic_cast<const CountedCommunicator*>(&ranks);
+  return counted ? counted->traffic().seconds : 0;
 }
 
 int CountedCommunicator::depth() const { return std::bit_width(static_cast<unsigned>(size() - 1)); }

@@ -1,6 +1,8 @@
 #pragma once
 #include <memory>
+#include <mutex>
 
+#include "comm/beside.hpp"
 #include "comm/communicator.hpp"
 
 namespace pergola {
@@ -15,11 +17,12 @@ struct Traffic {
   double seconds = 0;  // from the beginning of its calls to their end: waiting, and sending and receiving
 };
 
-/// Another communicator, with its calls counted.
-class PERGOLA_API CountedCommunicator final : public Communicator {
+/// Another communicator, with its calls counted. What is said beside it (comm/beside.hpp) counts too, but for the time:
+/// that is its own.
+class PERGOLA_API CountedCommunicator final : public Communicator, public TalksBeside {
  public:
   explicit CountedCommunicator(std::shared_ptr<Communicator> inner) : inner_(std::move(inner)) {}
-  const Traffic& traffic() const { return traffic_; }
+  Traffic traffic() const;
   /// Counts what this rank sent to others, and what came to it, by another way.
   void add(std::int64_t bytes, std::int64_t received, std::int64_t messages, double seconds);
 
@@ -33,6 +36,7 @@ class PERGOLA_API CountedCommunicator final : public Communicator {
   void exchange(const std::vector<Outgoing>& out, const std::vector<Incoming>& in) override;
   bool all_have_failed(double seconds) override { return inner_->all_have_failed(seconds); }
   void abort(int exit_code) override { inner_->abort(exit_code); }
+  std::shared_ptr<Communicator> beside() override;
 
  private:
   template <class Call>
@@ -41,11 +45,15 @@ class PERGOLA_API CountedCommunicator final : public Communicator {
   int depth() const;
 
   std::shared_ptr<Communicator> inner_;
+  mutable std::mutex mutex_;
   Traffic traffic_;
+  std::shared_ptr<CountedCommunicator> beside_;
 };
 
 /// The same where calls of the communicator are counted.
 PERGOLA_API void count_other_way(Communicator& ranks, std::int64_t bytes, std::int64_t received, std::int64_t messages,
                                  double seconds);
+/// Seconds of all its calls so far; 0 where they are not counted.
+PERGOLA_API double counted_seconds(const Communicator& ranks);
 
 }  // namespace pergola

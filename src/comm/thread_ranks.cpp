@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "comm/beside.hpp"
 
 namespace pergola {
 
@@ -60,9 +61,16 @@ class Meeting {
   bool broken_ = false;
 };
 
-class ThreadCommunicator final : public Communicator {
+/// Where the threads of ranks meet, and a second thread of each.
+struct Meetings {
+  explicit Meetings(int ranks) : first(ranks), second(ranks) {}
+  void give_up() { first.give_up(), second.give_up(); }
+  Meeting first, second;
+};
+
+class ThreadCommunicator final : public Communicator, public TalksBeside {
  public:
-  ThreadCommunicator(Meeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}
+  ThreadCommunicator(Meetings& all, Meeting& meeting, int rank) : all_(all), meeting_(meeting), rank_(rank) {}
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(meeting_.shown.size()); }
   void barrier() override { meeting_.wait(); }
@@ -92,7 +100,10 @@ class ThreadCommunicator final : public Communicator {
     if (!all_found) throw Error(ErrorKind::system, "a message was expected that no rank has sent");
   }
   bool all_have_failed(double seconds) override { return meeting_.all_have_failed(seconds); }
-  void abort(int) override { meeting_.give_up(); }
+  void abort(int) override { all_.give_up(); }
+  std::shared_ptr<Communicator> beside() override {
+    return std::make_shared<ThreadCommunicator>(all_, all_.second, rank_);
+  }
 
  private:
   void show(const Shown& mine) {
@@ -110,6 +121,7 @@ class ThreadCommunicator final : public Communicator {
     return false;
   }
 
+  Meetings& all_;
   Meeting& meeting_;
   const int rank_;
 };
@@ -117,13 +129,13 @@ class ThreadCommunicator final : public Communicator {
 }  // namespace
 
 void run_on_thread_ranks(int ranks, const std::function<void(Communicator&)>& work) {
-  Meeting meeting(ranks);
+  Meetings meetings(ranks);
   std::mutex failure_mutex;
   std::exception_ptr failure;
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {
-      ThreadCommunicator communicator(meeting, rank);
+      ThreadCommunicator communicator(meetings, meetings.first, rank);
       try {
         work(communicator);
       } catch (...) {
@@ -131,7 +143,7 @@ void run_on_thread_ranks(int ranks, const std::function<void(Communicator&)>& wo
           const std::lock_guard lock(failure_mutex);
           if (!failure) failure = std::current_exception();
         }
-        meeting.give_up();
+        meetings.give_up();
       }
     });
   for (std::thread& thread : threads) thread.join();

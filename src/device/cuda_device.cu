@@ -11,12 +11,14 @@
 #include "device/launch.cuh"
 #include "device/memory_account.hpp"
 #include "device/opening.hpp"
+#include "device/urgent.hpp"
 
 namespace pergola {
 
 namespace {
 
 std::atomic<double> spent_on_opening = 0;
+thread_local bool urgent = false;
 
 /// Adds to it as long as it lives.
 class OpeningClock {
@@ -63,7 +65,10 @@ class CudaMemory final : public DeviceMemory {
   explicit CudaMemory(int ordinal) : ordinal_(ordinal) {
     const OpeningClock clock;
     make_current();
-    cuda::check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
+    int least = 0, greatest = 0;
+    cuda::check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
+    cuda::check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, urgent ? greatest : least),
+                "cudaStreamCreate");
   }
   ~CudaMemory() override {
     cudaSetDevice(ordinal_);
@@ -186,6 +191,9 @@ std::unique_ptr<DeviceMemory> open_cuda_memory(int ordinal, std::string& name) {
 std::size_t cuda_held_bytes() { return account().held(); }
 
 double cuda_opening_seconds() { return spent_on_opening; }
+
+UrgentStreams::UrgentStreams() { urgent = true; }
+UrgentStreams::~UrgentStreams() { urgent = false; }
 
 std::vector<DeviceReport> list_cuda_devices() {
   const OpeningClock clock;

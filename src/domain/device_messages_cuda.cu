@@ -8,6 +8,7 @@
 #include "comm/counted_communicator.hpp"
 #include "comm/device_pointers.hpp"
 #include "domain/device_messages.hpp"
+#include "domain/device_ways.hpp"
 
 namespace pergola {
 
@@ -34,7 +35,41 @@ std::int64_t bytes_of(const Messages& messages) {
 
 std::int64_t whole_pages(std::int64_t bytes) { return (bytes + ticket_unit - 1) / ticket_unit * ticket_unit; }
 
+/// Tries whether each rank can open the memory of each other.
+bool all_open_all(const Device& device, Communicator& ranks) {
+  const Buffer<std::byte> page(device, ticket_unit);
+  const auto size = static_cast<std::size_t>(ranks.size()), own = static_cast<std::size_t>(ranks.rank());
+  std::vector<MemoryTicket> tickets(size);
+  tickets[own] = ticket_for(device, page.data());
+  ranks.all_gather_in_place(tickets.data(), std::vector<std::size_t>(size, sizeof(MemoryTicket)));
+  std::int64_t reaches = 1;
+  for (std::size_t r = 0; r < size && reaches; ++r) {
+    PeerMemory peer;
+    if (r != own && !peer.open(device, tickets[r])) reaches = 0;
+  }
+  ranks.all_reduce(&reaches, 1, Reduction::minimum);  // and all have closed what they opened
+  return reaches == 1;
+}
+
+/// Whether users or machines keep messages off the devices' memory, and off MPI, on any rank.
+struct Unwanted {
+  std::int64_t on_devices, by_mpi;
+};
+Unwanted unwanted(Communicator& ranks) {
+  std::int64_t all[2] = {wants_host() ? 1 : 0, mpi_takes_device_pointers() ? 0 : 1};
+  ranks.all_reduce(all, 2, Reduction::maximum);
+  return {all[0], all[1]};
+}
+
 }  // namespace
+
+bool kernels_carry_messages(const Device& device, Communicator& ranks) {
+  const Unwanted ways = unwanted(ranks);
+  if (ways.on_devices || !ways.by_mpi || all_open_all(device, ranks)) return false;
+  std::int64_t nccl = nccl_is_there() ? 1 : 0;
+  ranks.all_reduce(&nccl, 1, Reduction::minimum);
+  return nccl == 1;
+}
 
 DeviceMessages::DeviceMessages(const Device& device, std::shared_ptr<Communicator> ranks, Rooms rooms)
     : device_(device),
@@ -42,30 +77,16 @@ DeviceMessages::DeviceMessages(const Device& device, std::shared_ptr<Communicato
       rooms_(rooms == Rooms::two ? 2 : 1),
       peers_(std::make_unique<OpenedRoom[]>(rooms_ * size())) {}
 
-/// Tries whether each rank can open the memory of each other.
-bool DeviceMessages::all_reach_all() const {
-  const Buffer<std::byte> page(device_, ticket_unit);
-  std::vector<MemoryTicket> tickets(size());
-  tickets[own_rank()] = ticket_for(device_, page.data());
-  ranks_->all_gather_in_place(tickets.data(), std::vector<std::size_t>(size(), sizeof(MemoryTicket)));
-  std::int64_t reaches = 1;
-  for (std::size_t r = 0; r < size() && reaches; ++r) {
-    PeerMemory peer;
-    if (r != own_rank() && !peer.open(device_, tickets[r])) reaches = 0;
-  }
-  ranks_->all_reduce(&reaches, 1, Reduction::minimum);  // and all have closed what they opened
-  return reaches == 1;
-}
+bool DeviceMessages::all_reach_all() const { return all_open_all(device_, *ranks_); }
 
 void DeviceMessages::find_way() {
   if (way_ != Way::unknown) return;
   way_ = Way::through_host;
-  std::int64_t wants[2] = {wants_host() ? 1 : 0, mpi_takes_device_pointers() ? 0 : 1};
-  ranks_->all_reduce(wants, 2, Reduction::maximum);
-  if (wants[0]) return;
+  const Unwanted ways = unwanted(*ranks_);
+  if (ways.on_devices) return;
   if (all_reach_all())
     way_ = Way::opened;
-  else if (!wants[1])
+  else if (!ways.by_mpi)
     way_ = Way::by_mpi;
   else if ((nccl_ = open_nccl_ranks(device_, *ranks_)))
     way_ = Way::by_nccl;

@@ -68,7 +68,7 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
   void estimate();
   void estimate(const Forces<State>& of_mesh);
   void find_rest(int axis, const State* acceleration) {
-    clock_->begin("tree");
+    clock_->begin("estimate");
     tree_.find_rest(acceleration, this->per_acceleration(), mesh_memory().rest[axis]);
   }
   void finish_estimate() {

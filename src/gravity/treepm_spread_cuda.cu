@@ -1,4 +1,5 @@
 #include <array>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,7 +11,7 @@
 #include "comm/shares.hpp"
 #include "device/launch.cuh"
 #include "gravity/for_precision.hpp"
-#include "gravity/mesh.hpp"
+#include "gravity/mesh_beside_cuda.cuh"
 #include "gravity/source_moves.hpp"
 #include "gravity/spread_targets_cuda.cuh"
 #include "gravity/tree_solver.hpp"
@@ -25,7 +26,8 @@ namespace {
 
 /// TreePM over particles that are spread over ranks, on GPUs: the forces of one rank, bit for bit. The mesh gives a
 /// rank's particles their long range where they are kept. They go to the rank of their root and as guests to those
-/// around it; the walk there serves own particles only, and its answers go back.
+/// around it; the walk there serves own particles only, and its answers go back. Trees are built beside what the mesh
+/// does: only the estimate of accelerations needs both.
 template <Precision precision>
 class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda, TreeTargetsCuda>,
                                public DeviceSourceMoves {
@@ -37,6 +39,7 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
       : Base(options, device),
         ranks_(std::move(ranks)),
         box_(tree_box(options_)),
+        mesh_(device, ranks_),
         domains_(make_domains()),
         bounds_(device, ranks_),
         asking_(device, ranks_) {
@@ -48,7 +51,7 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
   void update(const Sources<State>& sources) override { take(sources, true); }
   void set_clock(StageClock* clock) override {
     Base::set_clock(clock);
-    if (mesh_) mesh_->set_clock(clock);
+    mesh_.set_clock(clock);
   }
   std::vector<std::string> choices() const override {
     if (!parameters_) return {};
@@ -57,7 +60,7 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
   void find_long_range(const Sources<State>& sources, State* const (&into)[3]) override {
     device_.make_current();
     set_up(sources);
-    if (total_ > 0) find_mesh_forces(sources, into);
+    if (total_ > 0) mesh_.find_now(sources, into);
   }
   void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
   /// With as many on the other ranks.
@@ -104,9 +107,6 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
   std::unique_ptr<tree::ForestDomains<State>> make_domains() const {
     return std::make_unique<tree::ForestDomains<State>>(device_, ranks_);
   }
-  std::unique_ptr<SmoothedMesh<State>> make_mesh(const TreePmParameters& found) const {
-    return make_smoothed_mesh<State>(treepm_mesh_options(options_, found), device_, treepm_law(found), ranks_);
-  }
   static std::string tree_kind() { return tree::tree_kind("cuda", true); }
   tree::TreeSoftening softening() const { return tree_softening(this->softening_, parameters_->opening); }
   bool restore_tree(const StateBlocks& blocks, std::int64_t count) override;
@@ -118,7 +118,6 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
   }
   void set_up(std::int64_t total);
   void set_up(const Sources<State>& sources);
-  void find_mesh_forces(const Sources<State>& sources, State* const (&into)[3]);
   void take(const Sources<State>& sources, bool moved);
   void build(const tree::Points<State>& kept, const tree::Forest& forest);
   bool refresh(const tree::Points<State>& kept, const tree::Forest& forest);
@@ -134,14 +133,13 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
   bool has_mesh_forces_ = true;  // of its own; else sources bring their long range along
   bool with_species_ = false, with_id_ = false;
   std::optional<TreePmParameters> parameters_;
-  std::unique_ptr<SmoothedMesh<State>> mesh_;
+  MeshBeside<State> mesh_;
   tree::ShortRangeBox<Pair> walk_box_;    // for the walk
   tree::ShortRangeBox<float> rough_box_;  // for the estimate of accelerations
   std::unique_ptr<tree::ForestDomains<State>> domains_, aside_;
   tree::SpreadBounds<State> bounds_;
   std::optional<tree::SavedTree> restored_;  // in open space, until the sources say in which box
   AskingTargets asking_;
-  Buffer<std::byte> mesh_memory_;
   Buffer<State> long_range_[3], rest_[3];
   Buffer<float> group_rest_[3];
   Buffer<double> answer_[4], kept_answer_[4];
@@ -158,8 +156,7 @@ void TreePmSpreadCuda<precision>::set_up(std::int64_t total) {
   if (total == total_) return;
   total_ = total;
   parameters_ = treepm_parameters(options_, total, box_);
-  mesh_ = make_mesh(*parameters_);
-  mesh_->set_clock(clock_);
+  mesh_.set_up(options_, *parameters_, clock_);
   walk_box_ = short_range_box<Pair>(*parameters_, true);
   rough_box_ = short_range_box<float>(*parameters_, false);
 }
@@ -180,26 +177,17 @@ void TreePmSpreadCuda<precision>::set_up(const Sources<State>& sources) {
 }
 
 template <Precision precision>
-void TreePmSpreadCuda<precision>::find_mesh_forces(const Sources<State>& sources, State* const (&into)[3]) {
-  Arena(device_).room(mesh_memory_, mesh_->lent_bytes());
-  mesh_->lend(mesh_memory_.data(), nullptr);
-  mesh_->prepare(sources);
-  Forces<State> forces;
-  forces.ax = into[0], forces.ay = into[1], forces.az = into[2];
-  mesh_->evaluate({nullptr, sources.count, sources.count}, want_acceleration, forces);
-}
-
-template <Precision precision>
 void TreePmSpreadCuda<precision>::take(const Sources<State>& sources, bool moved) {
   check_tree_sources(sources.count, sources.ax != nullptr);
   device_.make_current();
   sources_ = sources;
   set_up(sources);
   if (total_ == 0) return;
+  std::future<void> mesh;
   if (has_mesh_forces_) {
     Arena arena(device_);
     for (auto& axis : long_range_) arena.room(axis, sources.count);
-    find_mesh_forces(sources, {long_range_[0].data(), long_range_[1].data(), long_range_[2].data()});
+    mesh = mesh_.begin(sources, {long_range_[0].data(), long_range_[1].data(), long_range_[2].data()});
   }
   clock_->begin("tree");
   const auto kept = Base::points(sources, parameters_->tree_box);
@@ -208,9 +196,13 @@ void TreePmSpreadCuda<precision>::take(const Sources<State>& sources, bool moved
     if (is_in_box(restored_->frame, *parameters_)) put(*restored_);
     restored_.reset();
   }
-  if (!moved || !refresh(kept, forest)) {
+  const bool anew = !moved || !refresh(kept, forest);
+  if (anew) {
     build(kept, forest);
     targets_.forget();
+  }
+  mesh_.end(mesh, *clock_);
+  if (anew) {
     clock_->begin("estimate");
     if (parameters_->opening.tolerance > 0) estimate();
   }
@@ -324,9 +316,7 @@ void TreePmSpreadCuda<precision>::complete(const Targets& targets, unsigned want
   if (!(want & want_potential)) return;
   const std::int64_t n = sources_.count;
   Arena(device_).room(rest_[0], n, n / 16);
-  Forces<State> of_mesh;
-  of_mesh.potential = rest_[0].data();
-  mesh_->evaluate({nullptr, n, n}, want_potential, of_mesh);
+  mesh_.find_potentials(n, rest_[0].data());
   const LongRangePotential correction = long_range_potential(options_, *parameters_, tree_.frame().mass);
   cuda::launch("treepm potential", targets.count, stream,
                [correction, targets, to = forces.potential, from = short_range[3], mesh = rest_[0].data(),
@@ -428,7 +418,8 @@ std::int64_t TreePmSpreadCuda<precision>::device_bytes(std::int64_t n) const {
   for (const auto& axis : group_rest_) count.room(axis, cells);
   count.room(work_, cells);
   for (int f = 0; f < 3; ++f) count.room(answer_[f], n), count.room(kept_answer_[f], n);
-  return count.bytes() + domains_->device_bytes(n) + make_mesh(found)->device_bytes(n) +
+  return count.bytes() + domains_->device_bytes(n) +
+         MeshBeside<State>::make(options_, found, device_, ranks_)->device_bytes(n) +
          targets_.device_bytes(n, found.opening.order, softening, forest, 0);
 }
 

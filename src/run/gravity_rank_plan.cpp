@@ -169,14 +169,14 @@ TrafficPart source_traffic(Precision precision, double n, int ranks, int ranks_p
 
 /// Stages whose work is that of particles where they are kept, and where their trees are; others are the mesh's.
 constexpr std::string_view kept_stages[] = {"position", "sort"};
-constexpr std::string_view build_stage = "tree", walk_stage = "walk";
+constexpr std::string_view build_stage = "tree", estimate_stage = "estimate", walk_stage = "walk";
 
 /// On GPUs: the guests that trees hold too, and ranks that have more particles than others.
 void set_gpu_work(RankPlan& found, const std::vector<StageSeconds>& stages, const CountedMethod& counted) {
   const auto imbalance_of = [&](const std::string& stage) {
     if (std::find(std::begin(kept_stages), std::end(kept_stages), stage) != std::end(kept_stages)) return 1.0;
     if (stage == build_stage) return counted.forest.trees_imbalance;
-    return stage == walk_stage ? counted.forest.own.imbalance : counted.slabs.imbalance;
+    return stage == walk_stage || stage == estimate_stage ? counted.forest.own.imbalance : counted.slabs.imbalance;
   };
   double all = 0, added = 0, uneven = 0;
   for (const StageSeconds& stage : stages) {
@@ -313,6 +313,7 @@ RankPlan plan_gravity_ranks(const RunConfig& given, const RunPlan& plan, const P
       for (const TrafficPart& part : shape.by_rule)
         found.host_bytes = std::max(found.host_bytes, plan.program_bytes + 2 * part.bytes);
   }
+  shape.trees_beside_mesh = on_gpus && method.forest;
   if (on_gpus && !shape.by_rule.empty())
     set_gpu_work(found, plan.stages, counted);
   else

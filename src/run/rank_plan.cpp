@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "comm/counted_communicator.hpp"
 #include "comm/thread_ranks.hpp"
+#include "run/side_by_side.hpp"
 #include "sim/system.hpp"
 #include "time/work_places.hpp"
 
@@ -169,6 +170,35 @@ void add_work_by_stage(RankPlan& plan, const RunShape& run, double share_seconds
   plan.work.push_back({"wait for the busiest", share_seconds * (1 + plan.added_work) * (plan.imbalance - 1)});
 }
 
+/// Seconds of a step that are hidden where trees are built beside what the mesh does. What else particles send, and
+/// waits for busier ranks, are taken to be not.
+double hidden_by_mesh(const RankPlan& plan) {
+  const auto stage = [&](const char* name) {
+    const auto at = std::find_if(plan.work.begin(), plan.work.end(), [&](const auto& of) { return of.name == name; });
+    return PieceOfStep{false, at != plan.work.end() ? at->seconds : 0};
+  };
+  const auto part = [&](const char* name, double times = 1) {
+    const auto at =
+        std::find_if(plan.exchange.begin(), plan.exchange.end(), [&](const auto& of) { return of.name == name; });
+    return PieceOfStep{true, at != plan.exchange.end() ? times * at->seconds : 0};
+  };
+  const std::vector<PieceOfStep> trees{part("counts of roots"), part("guests of trees"), stage("tree"),
+                                       stage("added by ranks")};
+  // Three transposes: of the density, for the force along z, and for those along x and y.
+  std::vector<PieceOfStep> mesh{part("particles to slabs"), stage("histogram"),          stage("density"),
+                                part("sums beyond slabs"),  part("transposes", 1.0 / 3), stage("Poisson")};
+  for (const bool turned : {true, true, false})
+    for (PieceOfStep piece : {stage("force x y z"), part("transposes", turned ? 1 : 0), part("planes around slabs"),
+                              stage("velocity x y z"), part("forces back from slabs")}) {
+      piece.seconds /= 3;
+      mesh.push_back(piece);
+    }
+  double all = 0;
+  for (const PieceOfStep& piece : trees) all += piece.seconds;
+  for (const PieceOfStep& piece : mesh) all += piece.seconds;
+  return all - seconds_side_by_side(mesh, trees);
+}
+
 }  // namespace
 
 void foretell_ranks(RankPlan& plan, const RunShape& run) {
@@ -191,7 +221,10 @@ void foretell_ranks(RankPlan& plan, const RunShape& run) {
     plan.bytes = all.bytes, plan.messages = all.messages, plan.communication_seconds = all.seconds;
   }
   add_work_by_stage(plan, run, share_seconds);
-  const double step = plan.compute_seconds + plan.communication_seconds;
+  // Through the host's memory it is the GPU that carries messages.
+  if (plan.ranks > 1 && run.trees_beside_mesh && !(plan.network.staging_bytes_per_second > 0))
+    plan.hidden_seconds = hidden_by_mesh(plan);
+  const double step = plan.compute_seconds + plan.communication_seconds - plan.hidden_seconds;
   plan.efficiency = step > 0 ? share_seconds / step : 1;
 }
 

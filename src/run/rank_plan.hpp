@@ -69,6 +69,7 @@ struct RankPlan {
   double constant_bytes = 0;                // of these, more than its share of what one process takes
   double one_rank_seconds = 0;              // of a step of all particles
   double compute_seconds = 0, communication_seconds = 0, efficiency = 1;
+  double hidden_seconds = 0;  // of both, for they are done side by side
   double imbalance = 1, added_work = 0;
   double bytes = 0, messages = 0;       // of the rank that has most, in a step
   std::vector<StageSeconds> work{};     // what the seconds of computing are made of
@@ -86,6 +87,8 @@ struct RunShape {
   std::vector<StageSeconds> stages{};     // of one process, in any unit
   std::vector<TrafficPart> by_rule{};     // of the run: parts whose traffic is known
   std::vector<TrafficPart> of_counted{};  // the same of the samples, each summed up
+  /// TreePM on GPUs: a rank fetches guests and builds trees beside what the mesh does (domain/work_beside.hpp).
+  bool trees_beside_mesh = false;
 };
 /// Fills in times, bytes and efficiency from `counted`, `ranks`, `network` and `one_rank_seconds`. Without samples all
 /// traffic is known by rule, and imbalance and added work are as given.

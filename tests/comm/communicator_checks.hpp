@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/error.hpp"
 #include "comm/agreement.hpp"
+#include "comm/beside.hpp"
 #include "comm/communicator.hpp"
 
 namespace pergola {
@@ -132,6 +134,16 @@ inline void check_all(Communicator& ranks) {
     check_neighbours(ranks);
     check_agreement(ranks);
   }
+}
+
+/// In two threads of each rank at once.
+inline void check_beside(Communicator& ranks) {
+  const auto beside = communicator_beside(ranks);
+  ASSERT_TRUE(beside);
+  EXPECT_EQ(beside->rank(), ranks.rank());
+  std::thread second([&] { check_all(*beside); });
+  check_all(ranks);
+  second.join();
 }
 
 }  // namespace pergola

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 
 #include "base/error.hpp"
 #include "comm/communicator_checks.hpp"
@@ -19,6 +20,28 @@ TEST_P(ThreadRanks, DoWhatACommunicatorMust) {
     ++ended;
   });
   EXPECT_EQ(ended, GetParam());
+}
+
+TEST_P(ThreadRanks, TalkInTwoThreadsAtOnce) { run_on_thread_ranks(GetParam(), check_beside); }
+
+/// Also where it is the second thread of one that fails, and those of others that wait for it.
+TEST(RanksOfThreads, FailureBesideEndsAllAndIsTold) {
+  const auto work = [](Communicator& ranks) {
+    const auto beside = communicator_beside(ranks);
+    auto second = std::async(std::launch::async, [&] {
+      if (ranks.rank() == 1) throw Error(ErrorKind::numerics, "the culprit's own words");
+      beside->barrier();
+    });
+    ranks.barrier();
+    second.get();
+    ADD_FAILURE() << "rank " << ranks.rank() << " went on";
+  };
+  try {
+    run_on_thread_ranks(3, work);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "the culprit's own words");
+  }
 }
 
 TEST_P(ThreadRanks, FailureOfOneEndsAllAndIsTold) {
@@ -55,7 +78,10 @@ TEST(RanksOfThreads, AllHaveFailedOnlyWhenAllSaySo) {
   });
 }
 
-TEST(Communicator, OneProcessDoesWhatACommunicatorMust) { check_all(*serial_communicator()); }
+TEST(Communicator, OneProcessDoesWhatACommunicatorMust) {
+  check_all(*serial_communicator());
+  EXPECT_FALSE(communicator_beside(*serial_communicator()));
+}
 
 TEST(Communicator, SizesOfAllToAllAreChecked) {
   EXPECT_THROW(serial_communicator()->all_to_all(nullptr, {0, 0}, nullptr, {0}), Error);

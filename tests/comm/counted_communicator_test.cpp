@@ -41,6 +41,22 @@ TEST(CountedCommunicator, GivesWhatTheOtherGivesAndCountsWhatIsSentToOthers) {
   });
 }
 
+TEST(CountedCommunicator, CountsWhatIsSaidBesideButNotItsTime) {
+  run_on_thread_ranks(2, [](Communicator& ranks) {
+    CountedCommunicator counted({&ranks, [](Communicator*) {}});
+    const auto beside = communicator_beside(counted);
+    ASSERT_TRUE(beside);
+    EXPECT_EQ(communicator_beside(counted), beside);
+    std::int64_t sum = 1;
+    beside->all_reduce(&sum, 1, Reduction::sum);
+    EXPECT_EQ(sum, 2);
+    EXPECT_EQ(counted.traffic().bytes, 8);
+    EXPECT_EQ(counted.traffic().calls, 1);
+    EXPECT_EQ(counted.traffic().seconds, 0);
+    EXPECT_GT(counted_seconds(*beside), 0);
+  });
+}
+
 TEST(CountedCommunicator, CountsShortMessagesToARankAsOne) {
   run_on_thread_ranks(3, [](Communicator& ranks) {
     CountedCommunicator counted({&ranks, [](Communicator*) {}});

@@ -24,5 +24,12 @@ TEST(MpiCommunicator, TakesACommunicatorThatIsHandedIn) {
   check_all(*ranks);
 }
 
+// MPI was started for several threads: PERGOLA_MPI_THREADS in tests/CMakeLists.txt.
+TEST(MpiCommunicator, TalksInTwoThreadsAtOnce) {
+  const auto world = world_communicator();
+  if (world->size() == 1) GTEST_SKIP() << "needs mpirun with several processes";
+  check_beside(*world);
+}
+
 }  // namespace
 }  // namespace pergola

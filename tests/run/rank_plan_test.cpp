@@ -8,6 +8,7 @@
 #include "comm/thread_ranks.hpp"
 #include "config/config.hpp"
 #include "run/plan.hpp"
+#include "run/side_by_side.hpp"
 #include "sim/system.hpp"
 
 namespace pergola {
@@ -66,6 +67,41 @@ TEST(RankPlan, StepIsWorkOfTheBusiestAndTheNetwork) {
   foretell_ranks(pairs, {.n = 128 * 64000.0, .sources_come_by = true});  // as on 64 ranks
   EXPECT_NEAR(pairs.bytes, 2 * (40 * 128000.0 + 700 * std::pow(128000, 2.0 / 3)), 1e-3);
   EXPECT_EQ(pairs.compute_seconds, plan.compute_seconds);
+}
+
+TEST(SideBySide, MessagesOfOneHideTheWorkOfTheOther) {
+  const auto compute = [](double seconds) { return PieceOfStep{false, seconds}; };
+  const auto send = [](double seconds) { return PieceOfStep{true, seconds}; };
+  EXPECT_EQ(seconds_side_by_side({}, {compute(2), send(3)}), 5);
+  EXPECT_EQ(seconds_side_by_side({send(3), compute(1)}, {}), 4);
+  EXPECT_EQ(seconds_side_by_side({send(3)}, {compute(2)}), 3);
+  EXPECT_EQ(seconds_side_by_side({send(3)}, {compute(5)}), 5);
+  EXPECT_EQ(seconds_side_by_side({compute(2)}, {compute(3)}), 5);
+  EXPECT_EQ(seconds_side_by_side({send(2)}, {send(3)}), 5);
+  // The urgent one is through after 6, the other waits for it twice, computes a second meanwhile and two after it.
+  EXPECT_EQ(seconds_side_by_side({compute(2), send(1), compute(3)}, {compute(3)}), 8);
+  // Both send until 4, the urgent one alone until 5; the other computes from 4 on, and waits while the urgent one does.
+  EXPECT_EQ(seconds_side_by_side({send(3), compute(1)}, {send(2), compute(2)}), 7);
+}
+
+/// Trees of 2 s with 1 s of messages; the mesh has 6 s of messages and computes for 3: while it sends trees are built.
+TEST(RankPlan, TreesAreBuiltBesideTheMesh) {
+  RankPlan plan{.ranks = 8, .network = {.bytes_per_second = 1, .latency = 0}};
+  plan.one_rank_seconds = 8 * 10;
+  RunShape run{.n = 8};
+  run.stages = {{"tree", 2}, {"histogram", 1}, {"velocity x y z", 2}, {"walk", 5}};
+  run.by_rule = {{"particles to slabs", 2}, {"transposes", 3}, {"planes around slabs", 1}, {"guests of trees", 1}};
+  foretell_ranks(plan, run);
+  EXPECT_EQ(plan.hidden_seconds, 0);
+  EXPECT_NEAR(plan.efficiency, 10.0 / 17, 1e-12);
+  run.trees_beside_mesh = true, plan.work.clear();
+  foretell_ranks(plan, run);
+  // Guests share the network with particles for 2 s; then these have a second left, and the transposes three.
+  EXPECT_NEAR(plan.hidden_seconds, 2, 1e-12);
+  EXPECT_NEAR(plan.efficiency, 10.0 / 15, 1e-12);
+  plan.network.staging_bytes_per_second = 1e9, plan.work.clear(), plan.hidden_seconds = 0;
+  foretell_ranks(plan, run);
+  EXPECT_EQ(plan.hidden_seconds, 0);
 }
 
 TEST(ByteRate, IsANumberWithOrWithoutAUnit) {

@@ -9,6 +9,7 @@
 #include "mesh/coupling/gather_cuda.cuh"
 #include "mesh/coupling/host_count_cuda.cuh"
 #include "mesh/coupling/order_cuda.cuh"
+#include "mesh/coupling/slab_sums_cuda.cuh"
 #include "mesh/device_planes.hpp"
 #include "mesh/slab_planes.hpp"
 
@@ -49,25 +50,6 @@ class CountsOnHost {
  private:
   DepositCounts* counts_ = nullptr;
   cudaEvent_t arrived_ = nullptr;
-};
-
-/// Sums that have come for a plane.
-template <class Sum>
-struct AddSums {
-  const Sum* from;
-  std::int64_t* to;
-  __device__ void operator()(std::int64_t i) const { to[i] += from[i]; }
-};
-
-/// Sums in half the bytes, and whether there is one that has no room there.
-struct ShortenSums {
-  const std::int64_t* from;
-  std::int32_t* to;
-  int* too_large;
-  __device__ void operator()(std::int64_t i) const {
-    to[i] = static_cast<std::int32_t>(from[i]);
-    if (to[i] != from[i]) *too_large = 1;
-  }
 };
 
 /// With slabs it is the exchange of a rank's planes, with particles whose clouds begin in them (exchange_slabs_cuda.cu

@@ -1,0 +1,57 @@
+#include <algorithm>
+#include <utility>
+
+#include "base/stopwatch.hpp"
+#include "comm/beside.hpp"
+#include "comm/counted_communicator.hpp"
+#include "device/cores.hpp"
+#include "device/urgent.hpp"
+#include "domain/device_ways.hpp"
+#include "domain/work_beside.hpp"
+
+namespace pergola {
+
+WorkBeside::WorkBeside(const Device& device, std::shared_ptr<Communicator> ranks)
+    : device_(device), there_(device), ranks_(std::move(ranks)), ranks_there_(ranks_) {
+  std::int64_t cores = available_cores();
+  ranks_->all_reduce(&cores, 1, Reduction::minimum);
+  if (cores < 2 || kernels_carry_messages(device_, *ranks_)) return;
+  const auto beside = communicator_beside(*ranks_);
+  if (!beside) return;
+  const UrgentStreams first;  // it has more to wait for
+  there_ = Device::open(device_.spec(), device_.threads());
+  ranks_there_ = beside;
+  apart_ = true;
+}
+
+std::future<void> WorkBeside::begin(std::function<void()> work) {
+  if (!apart_) {
+    work();
+    return {};
+  }
+  device_.synchronize();
+  talked_ = counted_seconds(*ranks_there_);
+  return std::async(std::launch::async, [this, work = std::move(work)] {
+    there_.make_current();
+    work();
+    there_.synchronize();
+  });
+}
+
+void WorkBeside::end(std::future<void>& running) {
+  if (!running.valid()) return;
+  const auto begin = Clock::now();
+  running.wait();
+  // Of what the first thread had to wait, at most this was for other ranks.
+  const double talked = counted_seconds(*ranks_there_) - talked_;
+  count_other_way(*ranks_, 0, 0, 0, std::min(seconds_since(begin), talked));
+  running.get();
+}
+
+void WorkBeside::now(const std::function<void()>& work) {
+  if (apart_) device_.synchronize();
+  work();
+  if (apart_) there_.synchronize();
+}
+
+}  // namespace pergola
