@@ -1,6 +1,7 @@
 #pragma once
 // CUDA only: sums over pairs of particles of leaves, for one number type.
 #include "tree/pair_sums.cuh"
+#include "tree/short_pair_sums.cuh"
 
 namespace pergola::tree {
 
@@ -21,45 +22,42 @@ inline constexpr int blocks_per_multiprocessor =
     Kind::Space::periodic ? (team > 1 ? 2 : (sizeof(T) == 4 ? 20 : 8) / static_cast<int>(pair_warps))
                           : (team > 1 ? 4 : (sizeof(T) == 4 ? 32 : 16) / static_cast<int>(pair_warps));
 
+template <class T, class Kind, int team>
+using PairKernelMemory = std::conditional_t<Kind::culls, ShortMemory<T, Kind, team>, TeamMemory<T, team>>;
+
 /// With a team a block serves one leaf, else each of its warps does.
 template <class T, class Kind, int team>
-__device__ void serve_leaf(const SumJob<T, typename Kind::Space>& job, TeamMemory<T, team>& memory, std::uint32_t k,
-                           int warp, int lane) {
+__device__ void serve_leaf(const SumJob<T, typename Kind::Space>& job, PairKernelMemory<T, Kind, team>& memory,
+                           std::uint32_t k, int warp, int lane) {
   const CellLink link = job.tree.link[job.targets.cell(k)];
   if (link.children > 0) return;
   if constexpr (Kind::Space::periodic)
     if (Kind::looks_for_images != (job.lists.head[k].looks_for_images > 0)) return;
   const int mate = team > 1 ? warp : 0;
   static_assert(leaf_capacity == 64);
-  // The sums of open space keep the order that they had.
-  if constexpr (Kind::Space::periodic && !Kind::looks_for_images)
-    if (served_first(link.count) > 0) return PairSums<T, 2, true, Kind, team>(job, memory, k, mate, lane).serve();
-  if (link.count <= 32)
-    PairSums<T, 1, false, Kind, team>(job, memory, k, mate, lane).serve();
+  if constexpr (Kind::culls)
+    ShortPairSums<T, Kind, team>(job, memory, k, mate, lane).serve();
+  else if (link.count <= 32)
+    PairSums<T, 1, Kind, team>(job, memory, k, mate, lane).serve();
   else
-    PairSums<T, 2, false, Kind, team>(job, memory, k, mate, lane).serve();
+    PairSums<T, 2, Kind, team>(job, memory, k, mate, lane).serve();
 }
 
 template <class T, class Kind, int team>
 __global__ void __launch_bounds__((team > 1 ? team : pair_warps) * 32, blocks_per_multiprocessor<T, Kind, team>)
     pair_kernel(const __grid_constant__ SumJob<T, typename Kind::Space> job) {
-  __shared__ TeamMemory<T, team> shared[team > 1 ? 1 : pair_warps];
+  __shared__ PairKernelMemory<T, Kind, team> shared[team > 1 ? 1 : pair_warps];
   const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x) % 32;
   auto& memory = shared[team > 1 ? 0 : warp];
   constexpr std::uint32_t per_block = team > 1 ? 1 : pair_warps;
-  std::uint32_t at = blockIdx.x * per_block + (team > 1 ? 0 : threadIdx.x / 32);
-  if (!job.leaves.leaf) {
-    if (at < job.targets.count) serve_leaf<T, Kind, team>(job, memory, at, warp, lane);
-    return;
-  }
   // Leaves that look for images come first. They are few, or none, and so are the blocks that serve them.
-  const std::uint32_t looking = job.leaves.looking();
-  if constexpr (Kind::looks_for_images) {
-    for (; at < looking; at += gridDim.x * per_block)
-      serve_leaf<T, Kind, team>(job, memory, job.leaves.leaf[at], warp, lane);
-  } else if (at + looking < job.leaves.all()) {
-    serve_leaf<T, Kind, team>(job, memory, job.leaves.leaf[at + looking], warp, lane);
-  }
+  const bool ordered = job.leaves.leaf;
+  const std::uint32_t looking = ordered ? job.leaves.looking() : 0;
+  const std::uint32_t begin = ordered && !Kind::looks_for_images ? looking : 0;
+  const std::uint32_t end = !ordered ? job.targets.count : Kind::looks_for_images ? looking : job.leaves.all();
+  for (std::uint32_t at = begin + blockIdx.x * per_block + (team > 1 ? 0 : threadIdx.x / 32); at < end;
+       at += gridDim.x * per_block)
+    serve_leaf<T, Kind, team>(job, memory, ordered ? job.leaves.leaf[at] : at, warp, lane);
 }
 
 template <class Kind, class T>
