@@ -84,14 +84,17 @@ std::int64_t TreeTargetsCuda<State, Pair>::lay_out(std::uint32_t cells, int orde
     return p;
   };
   to.local = parts.template take<Pair>(std::int64_t{cells} * tree::multipole_stride(order));
-  to.field = parts.template take<tree::PlacedMass<Pair>>(std::int64_t{together} * tree::leaf_capacity);
   to.passes[0].head = to.passes[1].head = parts.template take<tree::ListHead>(cells);
   for (auto& pass : to.passes) pass.pool = pool(pass_segments_ * cells);
-  to.lists.head = parts.template take<tree::TargetLists>(together);
-  to.lists.place = parts.template take<std::uint32_t>(std::int64_t{together} * tree::list_room);
-  to.lists.pool = pool(list_segments_ * together);
-  to.leaves.leaf = parts.template take<std::uint32_t>(together);
-  to.leaves.counts = parts.template take<std::uint32_t>(tree::LeafOrder::counters);
+  for (int b = 0; b < (cells > at_once ? 2 : 1); ++b) {
+    BatchMemory& batch = to.batch[b];
+    batch.field = parts.template take<tree::PlacedMass<Pair>>(std::int64_t{together} * tree::leaf_capacity);
+    batch.lists.head = parts.template take<tree::TargetLists>(together);
+    batch.lists.place = parts.template take<std::uint32_t>(std::int64_t{together} * tree::list_room);
+    batch.lists.pool = pool(list_segments_ * together);
+    batch.leaves.leaf = parts.template take<std::uint32_t>(together);
+    batch.leaves.counts = parts.template take<std::uint32_t>(tree::LeafOrder::counters);
+  }
   return parts.used();
 }
 
@@ -129,7 +132,6 @@ bool TreeTargetsCuda<State, Pair>::try_walk(const Tree& on, const Space& space, 
   start_status(levels + on.cells() / at_once + 2);
   std::uint32_t* counter = counters_.data();
   const auto view = on.view();
-  const auto stream = device_.stream();
   const std::uint32_t* const which = cells.list;
   tree::TraverseJob<decltype(tree::reach_of(space))> look;
   look.space = tree::reach_of(space);
@@ -139,27 +141,38 @@ bool TreeTargetsCuda<State, Pair>::try_walk(const Tree& on, const Space& space, 
   look.opening = opening;
   look.status = status_.data();
   look.missing = missing;
-  tree::SumJob<Pair, Space> sum{space, view, {}, memory.lists, memory.local, memory.field, out, status_.data(), {}};
+  tree::SumJob<Pair, Space> sum{space, view, {}, {}, memory.local, nullptr, out, status_.data(), {}};
+  std::uint32_t all = 0;
+  for (const std::uint32_t count : cells.counts) all += count;
+  constexpr int lists = 0, expansions = 1;  // parts of a batch that need those of the batch before
+  streams_.begin(device_.stream(), all > at_once);
   std::vector<tree::WalkTargets> pieces;  // that have parents
   std::uint32_t begin = 0, filled = 0;    // of this batch
   const auto finish_batch = [&] {
+    const BatchMemory& batch = memory.batch[streams_.turn()];
+    const auto stream = streams_.stream();
+    streams_.end_part(lists);
+    sum.lists = batch.lists, sum.field = batch.field;
     sum.targets = {which, begin, filled};
     tree::sum_far(sum, opening.order, stream);
+    streams_.begin_part(expansions);
     for (const auto& piece : pieces) {
       sum.targets = piece;
       tree::inherit(sum, opening.order, stream);
     }
+    streams_.end_part(expansions);
     sum.targets = {which, begin, filled};
     tree::sum_fields(sum, opening.order, stream);
-    if (work_) tree::count_work(sum.targets, view.link, memory.lists.head, work_, stream);
+    if (work_) tree::count_work(sum.targets, view.link, batch.lists.head, work_, stream);
     sum.leaves = {};
     if (!tree::has_few_targets(sum)) {
-      sum.leaves = memory.leaves;
-      tree::order_leaves(sum.targets, view.link, memory.lists.head, memory.leaves, stream);
+      sum.leaves = batch.leaves;
+      tree::order_leaves(sum.targets, view.link, batch.lists.head, batch.leaves, stream);
     }
     tree::sum_pairs(sum, stream);
     begin += filled, filled = 0;
     pieces.clear();
+    streams_.next();
   };
   std::uint32_t* batch_counter = counter++;
   for (int level = 0; level < levels; ++level) {
@@ -167,12 +180,13 @@ bool TreeTargetsCuda<State, Pair>::try_walk(const Tree& on, const Space& space, 
     look.to = memory.passes[level % 2];
     look.to.pool.used = counter++;
     for (std::uint32_t left = cells.counts[static_cast<std::size_t>(level)]; left > 0;) {
+      if (filled == 0) streams_.begin_part(lists);
       look.targets = {which, begin + filled, std::min(at_once - filled, left)};
-      look.lists = memory.lists;
+      look.lists = memory.batch[streams_.turn()].lists;
       look.lists.head += filled;
       look.lists.place += std::int64_t{filled} * tree::list_room;
       look.lists.pool.used = batch_counter;
-      tree::traverse(look, stream);
+      tree::traverse(look, streams_.stream());
       if (level > 0) pieces.push_back(look.targets);
       filled += look.targets.count, left -= look.targets.count;
       if (filled < at_once) continue;
@@ -181,6 +195,7 @@ bool TreeTargetsCuda<State, Pair>::try_walk(const Tree& on, const Space& space, 
     }
   }
   if (filled > 0) finish_batch();
+  streams_.end();
   status_.to_host(&status);
   return status.lists_most == 0 && status.passes_most == 0;
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <functional>
 
+#include "device/batch_streams.cuh"
 #include "gravity/tree.hpp"
 #include "tree/octree_cuda.cuh"
 #include "tree/traverse_cuda.cuh"
@@ -46,11 +47,15 @@ class TreeTargetsCuda {
   /// Targets that are served together.
   static constexpr std::uint32_t at_once = 1 << 16;
 
-  struct WalkMemory {
-    Pair* local = nullptr;
+  /// A batch begins before the one before it is done: each of the two has its own.
+  struct BatchMemory {
     tree::PlacedMass<Pair>* field = nullptr;
     tree::WalkLists lists;
     tree::LeafOrder leaves;
+  };
+  struct WalkMemory {
+    Pair* local = nullptr;
+    BatchMemory batch[2];  // the second where there are more batches than one
     tree::PassLists passes[2];
   };
   template <class Self>
@@ -71,6 +76,7 @@ class TreeTargetsCuda {
   /// Segments of lists: per target served together, and per cell of the tree.
   double list_segments_ = 2, pass_segments_ = 0.125;
   Buffer<tree::WalkStatus> status_;
+  cuda::BatchStreams streams_;
   Buffer<std::uint32_t> counters_;
   // For a part of the sources: the place in the tree of each, its slot by place, the cells that hold one by level.
   bool has_rank_ = false;

@@ -12,11 +12,13 @@ namespace pergola {
 template <class T>
 inline constexpr int split_terms = sizeof(T) == 4 ? 15 : 25;
 
-/// Terms that do where α r_c < few_split_terms_reach: they err by less than 3e-5 of Newton's law, where the cut-off
-/// leaves more than 1e-4 of it out.
+/// Terms that do where α r_c is below the number beside them: they err by less than 3e-5 of Newton's law, where the
+/// cut-off leaves more than 1e-4 of it out.
 template <class T>
 inline constexpr int few_split_terms = sizeof(T) == 4 ? 11 : 25;
-inline constexpr double few_split_terms_reach = 3.25;
+template <class T>
+inline constexpr int fewest_split_terms = sizeof(T) == 4 ? 9 : 25;
+inline constexpr double few_split_terms_reach = 3.25, fewest_split_terms_reach = 2.67;
 
 /// The same for Boys' functions up to α r = 1.
 template <class T>
@@ -30,7 +32,7 @@ struct SplitLaw {
   T cut_off2 = 0;                      // r_c²
   T softening2 = 0;                    // ε² of the long-range law
   T per_square = 0;                    // z = r² per_square − 1
-  int terms = 0;                       // of the next two: few_split_terms or split_terms, those beyond are 0
+  int terms = 0;                       // of the next two: one of the three numbers above, those beyond are 0
   T attraction[split_terms<T>] = {};   // acceleration = attraction d
   T depth[split_terms<T>] = {};        // potential = −depth
   T alpha2 = 0;                        // α²
@@ -140,7 +142,9 @@ SplitLaw<T> make_split_law(double split, double cut_off, int order, double softe
   law.per_square = static_cast<T>(2 / (cut_off * cut_off));
   law.alpha2 = static_cast<T>(alpha * alpha);
   law.strength = static_cast<T>(strength);
-  law.terms = alpha * cut_off < few_split_terms_reach ? few_split_terms<T> : split_terms<T>;
+  law.terms = alpha * cut_off < fewest_split_terms_reach ? fewest_split_terms<T>
+              : alpha * cut_off < few_split_terms_reach  ? few_split_terms<T>
+                                                         : split_terms<T>;
   fit_split_polynomial<true>(
       last, [&](double t) { return strength * 2 * alpha * alpha * boys(1, t + more); }, law.attraction, law.terms);
   fit_split_polynomial<true>(

@@ -73,6 +73,7 @@ class LeafTargets {
     // The parts come together in the order of their lanes' bits.
 #pragma unroll
     for (int p = 0; p < per_lane; ++p) {
+      if (apart && p > 0 && first_ == link_.count) break;
       for (int offset = lanes(p).width; offset < 32; offset *= 2) {
         if constexpr (with_potential) psi_[p] += __shfl_xor_sync(all_lanes, psi_[p], offset);
         gx_[p] += __shfl_xor_sync(all_lanes, gx_[p], offset);

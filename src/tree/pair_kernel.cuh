@@ -29,18 +29,30 @@ using PairKernelMemory = std::conditional_t<Kind::culls, ShortMemory<T, Kind, te
 template <class T, class Kind, int team>
 __device__ void serve_leaf(const SumJob<T, typename Kind::Space>& job, PairKernelMemory<T, Kind, team>& memory,
                            std::uint32_t k, int warp, int lane) {
-  const CellLink link = job.tree.link[job.targets.cell(k)];
-  if (link.children > 0) return;
-  if constexpr (Kind::Space::periodic)
-    if (Kind::looks_for_images != (job.lists.head[k].looks_for_images > 0)) return;
   const int mate = team > 1 ? warp : 0;
   static_assert(leaf_capacity == 64);
   if constexpr (Kind::culls)
     ShortPairSums<T, Kind, team>(job, memory, k, mate, lane).serve();
-  else if (link.count <= 32)
+  else if (job.tree.link[job.targets.cell(k)].count <= 32)
     PairSums<T, 1, Kind, team>(job, memory, k, mate, lane).serve();
   else
     PairSums<T, 2, Kind, team>(job, memory, k, mate, lane).serve();
+}
+
+/// Which target the warp, or the block, serves that comes as number `at`; false: none.
+template <class Kind, class Job>
+__device__ bool find_leaf(const Job& job, std::uint32_t at, std::uint32_t& k) {
+  if (!job.leaves.leaf) {
+    k = at;
+    if (at >= job.targets.count || job.tree.link[job.targets.cell(at)].children > 0) return false;
+    return !Kind::Space::periodic || Kind::looks_for_images == (job.lists.head[at].looks_for_images > 0);
+  }
+  // Leaves that look for images come first.
+  const std::uint32_t looking = job.leaves.looking();
+  if (!Kind::looks_for_images) at += looking;
+  if (at >= (Kind::looks_for_images ? looking : job.leaves.all())) return false;
+  k = job.leaves.leaf[at];
+  return true;
 }
 
 template <class T, class Kind, int team>
@@ -50,14 +62,14 @@ __global__ void __launch_bounds__((team > 1 ? team : pair_warps) * 32, blocks_pe
   const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x) % 32;
   auto& memory = shared[team > 1 ? 0 : warp];
   constexpr std::uint32_t per_block = team > 1 ? 1 : pair_warps;
-  // Leaves that look for images come first. They are few, or none, and so are the blocks that serve them.
-  const bool ordered = job.leaves.leaf;
-  const std::uint32_t looking = ordered ? job.leaves.looking() : 0;
-  const std::uint32_t begin = ordered && !Kind::looks_for_images ? looking : 0;
-  const std::uint32_t end = !ordered ? job.targets.count : Kind::looks_for_images ? looking : job.leaves.all();
-  for (std::uint32_t at = begin + blockIdx.x * per_block + (team > 1 ? 0 : threadIdx.x / 32); at < end;
-       at += gridDim.x * per_block)
-    serve_leaf<T, Kind, team>(job, memory, ordered ? job.leaves.leaf[at] : at, warp, lane);
+  std::uint32_t at = blockIdx.x * per_block + (team > 1 ? 0 : threadIdx.x / 32), k = 0;
+  if constexpr (Kind::looks_for_images) {  // few leaves, or none, and so are the blocks that serve them
+    const std::uint32_t end = job.leaves.leaf ? job.leaves.looking() : job.targets.count;
+    for (; at < end; at += gridDim.x * per_block)
+      if (find_leaf<Kind>(job, at, k)) serve_leaf<T, Kind, team>(job, memory, k, warp, lane);
+  } else if (find_leaf<Kind>(job, at, k)) {
+    serve_leaf<T, Kind, team>(job, memory, k, warp, lane);
+  }
 }
 
 template <class Kind, class T>
@@ -86,6 +98,8 @@ void sum_pairs(const SumJob<T, Space>& job, Stream stream) {
   const auto launch = [&]<class Law, bool by_particle>() {
     if constexpr (!Space::periodic)
       launch_with.template operator()<Law, by_particle, 0>();
+    else if (job.space.law.terms <= fewest_split_terms<T>)
+      launch_with.template operator()<Law, by_particle, fewest_split_terms<T>>();
     else if (job.space.law.terms <= few_split_terms<T>)
       launch_with.template operator()<Law, by_particle, few_split_terms<T>>();
     else

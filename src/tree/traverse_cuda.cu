@@ -8,6 +8,8 @@ namespace pergola::tree {
 namespace {
 
 constexpr unsigned traverse_warps = 4;
+/// That a multiprocessor holds at least: more warps are worth a few registers kept in memory.
+constexpr int traverse_blocks = 8;
 constexpr std::uint32_t stack_room = 1024;
 constexpr unsigned order_threads = 256;
 
@@ -224,7 +226,8 @@ class Traversal {
 };
 
 template <int order, class Space>
-__global__ void __launch_bounds__(traverse_warps * 32) traverse_kernel(const __grid_constant__ TraverseJob<Space> job) {
+__global__ void __launch_bounds__(traverse_warps * 32, traverse_blocks)
+    traverse_kernel(const __grid_constant__ TraverseJob<Space> job) {
   __shared__ TraverseMemory memory[traverse_warps];
   const unsigned warp = threadIdx.x / 32;
   const std::uint32_t k = blockIdx.x * traverse_warps + warp;
