@@ -18,6 +18,7 @@
 #include "base/version.hpp"
 #include "comm/agreement.hpp"
 #include "comm/facts.hpp"
+#include "comm/failure.hpp"
 #include "run/run_agreement.hpp"
 
 namespace pergola::app {
@@ -164,7 +165,7 @@ int guarded_main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return fail(context, ErrorKind::device, "cpu: out of memory");
   } catch (const std::system_error& error) {
-    return fail(context, ErrorKind::system, with_names_on_one_line(error.what(), argc, argv));
+    return fail(context, ErrorKind::system, with_names_on_one_line(words_of(error), argc, argv));
   } catch (const std::exception& error) {
     return fail(context, ErrorKind::numerics, fmt::format("unexpected failure: {}", error.what()));
   }

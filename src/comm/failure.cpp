@@ -1,9 +1,13 @@
 #include "comm/failure.hpp"
 
 #include <new>
-#include <system_error>
 
 namespace pergola {
+
+std::string words_of(const std::system_error& error) {
+  const bool thread = error.code() == std::errc::resource_unavailable_try_again;
+  return (thread ? "a thread cannot be started: " : "") + std::string(error.what());
+}
 
 Failure current_failure() {
   Failure failure;
@@ -18,7 +22,7 @@ Failure current_failure() {
     failure.message = "cpu: out of memory";
   } catch (const std::system_error& error) {
     failure.kind = ErrorKind::system;
-    failure.message = error.what();
+    failure.message = words_of(error);
   } catch (const std::exception& error) {
     failure.message = error.what();
   } catch (...) {

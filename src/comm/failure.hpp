@@ -1,6 +1,7 @@
 #pragma once
 #include <exception>
 #include <string>
+#include <system_error>
 
 #include "base/error.hpp"
 #include "base/host_device.hpp"
@@ -13,6 +14,9 @@ struct Failure {
   ErrorKind kind = ErrorKind::numerics;
   std::string message;
 };
+
+/// What it says; where a thread cannot be started, its own words alone would tell nobody what was wanted.
+PERGOLA_API std::string words_of(const std::system_error& error);
 
 /// The exception that is being handled.
 PERGOLA_API Failure current_failure();

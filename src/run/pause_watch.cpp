@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "comm/agreement.hpp"
 
@@ -29,10 +30,13 @@ Pause PauseWatch::after_step(double time, std::int64_t steps) {
 Pause PauseWatch::look(double time, std::int64_t steps) {
   const std::int64_t since = std::max<std::int64_t>(steps_since_look_, 1);
   steps_since_look_ = 0;
+  std::int64_t asked[] = {options_.interrupted && options_.interrupted(),
+                          options_.checkpoint_asked && options_.checkpoint_asked()};
+  if (communicator_.size() > 1) communicator_.all_reduce(asked, std::size(asked), Reduction::maximum);
   Decision decision;
   if (communicator_.is_root()) {
     const double seconds = std::max(seconds_since(last_look_), 1e-9);
-    decision.pause = decide(time, steps);
+    decision.pause = decide(time, steps, asked[0] != 0, asked[1] != 0);
     decision.pace = pace_;
     decision.steps_per_look =
         pace_ != Pace::on
@@ -46,7 +50,7 @@ Pause PauseWatch::look(double time, std::int64_t steps) {
   return decision.pause;
 }
 
-Pause PauseWatch::decide(double time, std::int64_t steps) {
+Pause PauseWatch::decide(double time, std::int64_t steps, bool interrupted, bool checkpoint_asked) {
   const double between_looks = seconds_since(last_look_);
   last_look_ = Clock::now();
   longest_between_looks_ = std::max(longest_between_looks_, between_looks);
@@ -54,14 +58,13 @@ Pause PauseWatch::decide(double time, std::int64_t steps) {
   if (options_.watcher) wishes = options_.watcher->look(time, steps);
   pace_ = wishes.pace;
   commands_.insert(commands_.end(), wishes.commands.begin(), wishes.commands.end());
-  if (options_.interrupted && options_.interrupted()) return Pause::interrupt;
+  if (interrupted) return Pause::interrupt;
   if (wall_time_is_over()) {
     options_.log.info("the wall time is nearly over");
     return Pause::interrupt;
   }
-  const bool asked = options_.checkpoint_asked && options_.checkpoint_asked();
   const bool due = checkpoint_every_seconds_ > 0 && seconds_since(last_checkpoint_) >= checkpoint_every_seconds_;
-  if (asked || wishes.checkpoint || due) return Pause::checkpoint;
+  if (checkpoint_asked || wishes.checkpoint || due) return Pause::checkpoint;
   return wishes.show ? Pause::show : Pause::none;
 }
 

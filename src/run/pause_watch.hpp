@@ -15,7 +15,8 @@ namespace pergola {
 enum class Pause { none, show, checkpoint, interrupt };
 
 /// When a run writes a checkpoint, and whether it ends with it: by signals, by the time since the last one, by the wall
-/// time that it may take and by who watches it; he may also hold the run. Rank 0 looks, all ranks do the same.
+/// time that it may take and by who watches it; he may also hold the run. A signal to any
+/// rank counts; else rank 0 looks, and all ranks do the same.
 class PauseWatch {
  public:
   /// `longest_write_seconds`: of one file so far; the wall time must leave room for it.
@@ -40,7 +41,7 @@ class PauseWatch {
   void took_checkpoint() { last_checkpoint_ = last_look_ = Clock::now(); }
 
  private:
-  Pause decide(double time, std::int64_t steps);
+  Pause decide(double time, std::int64_t steps, bool interrupted, bool checkpoint_asked);
   bool wall_time_is_over() const;
 
   const RunOptions& options_;

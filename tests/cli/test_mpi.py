@@ -313,6 +313,20 @@ class MpiTest(mpi_case.MpiCase):
         hashes = {json.loads((folder / "run.json").read_text())["hashes"]["final_state"] for folder in (out, self.dir / "whole")}
         self.assertEqual(len(hashes), 1, hashes)
 
+    def test_a_signal_to_any_rank_ends_the_run_with_a_checkpoint(self):
+        config, out = self.dir / "mesh.toml", self.dir / "out"
+        config.write_text(MESH.replace("end_time = 0.25", "end_time = 1e6"))
+        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        job = subprocess.Popen([mpi_case.MPIRUN, "--oversubscribe", "-n", "2", harness.PROGRAM, "run", config, "-o", out],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment)
+        self.wait_until(lambda: len(list(out.glob("snap_*"))) >= 2, what="a run that has begun")
+        ranks = pathlib.Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text().split()
+        os.kill(int(ranks[1]), signal.SIGTERM)
+        said = job.communicate(timeout=15)[1]
+        self.assertEqual(job.returncode, 130, said)
+        self.assertEqual(said.count("interrupted; a checkpoint is written"), 1, said)
+        self.assertEqual(len(list(out.glob("checkpoint/*.pgc"))), 1)
+
     def test_an_error_is_said_once_and_ends_all(self):
         (self.dir / "two.csv").write_text("id,mass,x,y,z,vx,vy,vz\n15,1,1,0,0,0,0,0\n16,1,1,0,0,0,0,0\n")
         config = self.dir / "two.toml"
