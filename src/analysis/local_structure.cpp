@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "comm/lists.hpp"
 #include "device/parallel.hpp"
 #include "physics/profiles.hpp"
 
@@ -15,19 +16,22 @@ namespace {
 
 struct NearOne {
   double distance2;
+  std::uint64_t id;
   std::size_t particle;
-  bool operator<(const NearOne& other) const { return distance2 < other.distance2; }
+  bool operator<(const NearOne& other) const {
+    return distance2 != other.distance2 ? distance2 < other.distance2 : id < other.id;
+  }
 };
 
 /// The nearest so far; a heap whose first is the farthest of them.
 class NearestSoFar {
  public:
   explicit NearestSoFar(std::size_t wanted) : wanted_(wanted) {}
-  void clear() { found_.clear(); }
-  bool full() const { return found_.size() == wanted_; }
-  double farthest2() const { return full() ? found_.front().distance2 : std::numeric_limits<double>::infinity(); }
+  /// None beyond `limit2` will count.
+  void clear(double limit2 = std::numeric_limits<double>::infinity()) { found_.clear(), limit2_ = limit2; }
+  double farthest2() const { return full() ? found_.front().distance2 : limit2_; }
   void offer(const NearOne& one) {
-    if (!(one.distance2 < farthest2())) return;
+    if (one.distance2 > limit2_ || (full() && !(one < found_.front()))) return;
     if (full()) std::pop_heap(found_.begin(), found_.end()), found_.pop_back();
     found_.push_back(one);
     std::push_heap(found_.begin(), found_.end());
@@ -35,8 +39,26 @@ class NearestSoFar {
   const std::vector<NearOne>& found() const { return found_; }
 
  private:
+  bool full() const { return found_.size() == wanted_; }
+
   std::size_t wanted_;
+  double limit2_ = std::numeric_limits<double>::infinity();
   std::vector<NearOne> found_;
+};
+
+/// A box that holds places, and how far another place is from it.
+struct Bounds {
+  std::array<double, 3> low{HUGE_VAL, HUGE_VAL, HUGE_VAL}, high{-HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
+
+  double distance2(const Vec3<double>& place) const {
+    const double at[3] = {place.x, place.y, place.z};
+    double sum = 0;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const double off = std::max({low[axis] - at[axis], at[axis] - high[axis], 0.0});
+      sum += off * off;
+    }
+    return sum;
+  }
 };
 
 /// A balanced tree of halves along the longest side. Bentley 1975, CACM 18, 509; Friedman, Bentley & Finkel 1977.
@@ -47,7 +69,11 @@ class HalvingTree {
     build(0, 0, order_.size());
   }
 
+  static constexpr std::size_t nobody = std::numeric_limits<std::size_t>::max();
+
   const std::vector<std::size_t>& order() const { return order_; }
+  /// Of all of them.
+  const Bounds& bounds() const { return nodes_.front(); }
 
   void search(const Vec3<double>& place, std::size_t but, NearestSoFar& nearest) const {
     search(0, 0, order_.size(), place, but, nearest);
@@ -55,9 +81,6 @@ class HalvingTree {
 
  private:
   static constexpr std::size_t leaf = 16;
-  struct Bounds {
-    std::array<double, 3> low{}, high{};
-  };
 
   double coordinate(std::size_t i, std::size_t axis) const {
     return axis == 0 ? p_.x[i] : axis == 1 ? p_.y[i] : p_.z[i];
@@ -66,7 +89,6 @@ class HalvingTree {
   void build(std::size_t node, std::size_t begin, std::size_t end) {
     if (nodes_.size() <= node) nodes_.resize(node + 1);
     Bounds bounds;
-    bounds.low.fill(HUGE_VAL), bounds.high.fill(-HUGE_VAL);
     for (std::size_t k = begin; k < end; ++k)
       for (std::size_t axis = 0; axis < 3; ++axis) {
         bounds.low[axis] = std::min(bounds.low[axis], coordinate(order_[k], axis));
@@ -87,30 +109,19 @@ class HalvingTree {
     build(2 * node + 2, middle, end);
   }
 
-  double distance2(std::size_t node, const Vec3<double>& place) const {
-    const Bounds& bounds = nodes_[node];
-    const double at[3] = {place.x, place.y, place.z};
-    double sum = 0;
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      const double off = std::max({bounds.low[axis] - at[axis], at[axis] - bounds.high[axis], 0.0});
-      sum += off * off;
-    }
-    return sum;
-  }
-
   void search(std::size_t node, std::size_t begin, std::size_t end, const Vec3<double>& place, std::size_t but,
               NearestSoFar& nearest) const {
-    if (!(distance2(node, place) < nearest.farthest2())) return;
+    if (nodes_[node].distance2(place) > nearest.farthest2()) return;
     if (end - begin <= leaf) {
       for (std::size_t k = begin; k < end; ++k) {
         const std::size_t i = order_[k];
         const Vec3<double> d{p_.x[i] - place.x, p_.y[i] - place.y, p_.z[i] - place.z};
-        if (i != but) nearest.offer({dot(d, d), i});
+        if (i != but) nearest.offer({dot(d, d), p_.id[i], i});
       }
       return;
     }
     const std::size_t middle = (begin + end) / 2;
-    const bool left_first = distance2(2 * node + 1, place) <= distance2(2 * node + 2, place);
+    const bool left_first = nodes_[2 * node + 1].distance2(place) <= nodes_[2 * node + 2].distance2(place);
     if (left_first) search(2 * node + 1, begin, middle, place, but, nearest);
     search(2 * node + 2, middle, end, place, but, nearest);
     if (!left_first) search(2 * node + 1, begin, middle, place, but, nearest);
@@ -133,49 +144,173 @@ std::vector<Vec3<double>> images_of(const Vec3<double>& place, const Box& box) {
   return images;
 }
 
-double dispersion_of(const Particles& p, std::size_t self, const std::vector<NearOne>& near) {
-  Vec3<double> sum{0, 0, 0};
-  double square = 0;
-  // About its own velocity, so that a common one does not cancel digits.
-  for (const NearOne& one : near) {
-    const std::size_t i = one.particle;
-    const Vec3<double> v{p.vx[i] - p.vx[self], p.vy[i] - p.vy[self], p.vz[i] - p.vz[self]};
-    sum = sum + v;
-    square += dot(v, v);
+/// What a neighbour adds, wherever it is.
+struct Neighbour {
+  double mass;
+  Vec3<double> velocity;
+};
+
+/// A particle looks for its nearest ones on another rank, and one that was found there.
+struct Question {
+  Vec3<double> place;
+  double limit2;
+};
+struct Answer {
+  double distance2;
+  std::uint64_t id;
+  Neighbour of;
+};
+
+/// Particles of this rank, and what is near them.
+class Surroundings {
+ public:
+  Surroundings(const Particles& particles, const Box& box, int neighbours, int threads, Communicator& ranks)
+      : p_(particles), box_(box), threads_(threads), ranks_(ranks), tree_(particles) {
+    std::int64_t all = p_.size(),
+                 massive = std::any_of(p_.mass.begin(), p_.mass.end(), [](double m) { return m != 0; });
+    ranks_.all_reduce(&all, 1, Reduction::sum);
+    ranks_.all_reduce(&massive, 1, Reduction::maximum);
+    massless_ = massive == 0;
+    wanted_ = static_cast<std::size_t>(std::clamp<std::int64_t>(all - 1, 0, neighbours));
+    if (ranks_.size() > 1) bounds_ = gather_lists_on_all(ranks_, std::vector<Bounds>{tree_.bounds()});
+    for (auto* list : {&found_.length, &found_.density, &found_.dispersion}) list->assign(p_.id.size(), 0);
   }
-  const double count = static_cast<double>(near.size()) + 1;
-  return std::sqrt(std::max(0.0, square / count - dot(sum, sum) / (count * count)) / 3);
-}
+
+  LocalStructure find() {
+    if (wanted_ == 0) return found_;
+    std::vector<std::uint8_t> asks(ranks_.size() > 1 ? p_.id.size() : 0);
+    parallel_chunks(threads_, p_.size(), 1024, [&](std::int64_t begin, std::int64_t end) {
+      NearestSoFar nearest(wanted_);
+      for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k) {
+        const std::size_t i = tree_.order()[k];
+        look_here(i, nearest);
+        if (!asks.empty() && !asked(place(i), nearest.farthest2()).empty())
+          asks[i] = 1;
+        else
+          note(i, nearest.found(), {});
+      }
+    });
+    if (ranks_.size() > 1) ask_others(asks);
+    return found_;
+  }
+
+ private:
+  static constexpr std::size_t questions_at_once = 65536;
+
+  Vec3<double> place(std::size_t i) const { return {p_.x[i], p_.y[i], p_.z[i]}; }
+
+  void look_here(std::size_t i, NearestSoFar& nearest) const {
+    nearest.clear();
+    for (const auto& image : images_of(place(i), box_)) tree_.search(image, i, nearest);
+  }
+
+  /// The other ranks that may have nearer ones, or some as near.
+  std::vector<std::size_t> asked(const Vec3<double>& at, double limit2) const {
+    std::vector<std::size_t> others;
+    const auto images = images_of(at, box_);
+    for (std::size_t r = 0; r < bounds_.size(); ++r)
+      if (r != static_cast<std::size_t>(ranks_.rank()) &&
+          std::any_of(images.begin(), images.end(),
+                      [&](const auto& image) { return bounds_[r].distance2(image) <= limit2; }))
+        others.push_back(r);
+    return others;
+  }
+
+  /// So many particles at a time, for each may get all of its neighbours from others.
+  void ask_others(const std::vector<std::uint8_t>& asks) {
+    std::vector<std::size_t> asking;
+    for (std::size_t i = 0; i < asks.size(); ++i)
+      if (asks[i]) asking.push_back(i);
+    auto rounds = static_cast<std::int64_t>((asking.size() + questions_at_once - 1) / questions_at_once);
+    ranks_.all_reduce(&rounds, 1, Reduction::maximum);
+    for (std::size_t first = 0; rounds > 0; --rounds, first += questions_at_once) {
+      const std::size_t begin = std::min(first, asking.size()),
+                        end = std::min(begin + questions_at_once, asking.size());
+      ask({asking.begin() + static_cast<std::ptrdiff_t>(begin), asking.begin() + static_cast<std::ptrdiff_t>(end)});
+    }
+  }
+
+  void ask(const std::vector<std::size_t>& asking) {
+    const auto size = static_cast<std::size_t>(ranks_.size());
+    std::vector<std::vector<NearOne>> near(asking.size());
+    std::vector<std::vector<Question>> questions(size);
+    std::vector<std::vector<std::size_t>> asker(size);
+    NearestSoFar nearest(wanted_);
+    for (std::size_t k = 0; k < asking.size(); ++k) {
+      look_here(asking[k], nearest);
+      near[k] = nearest.found();
+      for (const std::size_t r : asked(place(asking[k]), nearest.farthest2()))
+        questions[r].push_back({place(asking[k]), nearest.farthest2()}), asker[r].push_back(k);
+    }
+    std::vector<std::vector<std::int64_t>> counts(size);
+    std::vector<std::vector<Answer>> answers(size);
+    const auto arrived = exchange_lists(ranks_, questions);
+    for (std::size_t r = 0; r < size; ++r)
+      for (const Question& question : arrived[r]) {
+        nearest.clear(question.limit2);
+        for (const auto& image : images_of(question.place, box_)) tree_.search(image, HalvingTree::nobody, nearest);
+        counts[r].push_back(std::ssize(nearest.found()));
+        for (const NearOne& one : nearest.found())
+          answers[r].push_back({one.distance2, one.id, neighbour(one.particle)});
+      }
+    const auto counted = exchange_lists(ranks_, counts);
+    const auto answered = exchange_lists(ranks_, answers);
+    std::vector<Neighbour> others;
+    for (std::size_t r = 0; r < size; ++r) {
+      std::size_t next = 0;
+      for (std::size_t k = 0; k < asker[r].size(); ++k)
+        for (std::int64_t of = counted[r][k]; of > 0; --of, ++next) {
+          const Answer& one = answered[r][next];
+          near[asker[r][k]].push_back({one.distance2, one.id, p_.id.size() + others.size()});
+          others.push_back(one.of);
+        }
+    }
+    parallel_chunks(threads_, std::ssize(asking), 1024, [&](std::int64_t begin, std::int64_t end) {
+      for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k)
+        note(asking[k], near[k], others);
+    });
+  }
+
+  Neighbour neighbour(std::size_t i) const { return {massless_ ? 1 : p_.mass[i], {p_.vx[i], p_.vy[i], p_.vz[i]}}; }
+
+  /// The nearest of what was found, whose numbers beyond the particles of this rank are in `others`.
+  void note(std::size_t i, std::vector<NearOne> near, const std::vector<Neighbour>& others) {
+    std::sort(near.begin(), near.end());
+    near.resize(wanted_);
+    const Neighbour self = neighbour(i);
+    double mass = self.mass, square = 0;
+    Vec3<double> sum{0, 0, 0};
+    for (std::size_t j = 0; j < near.size(); ++j) {
+      const std::size_t at = near[j].particle;
+      const Neighbour one = at < p_.id.size() ? neighbour(at) : others[at - p_.id.size()];
+      if (j + 1 < near.size()) mass += one.mass;
+      // About its own velocity, so that a common one does not cancel digits.
+      const Vec3<double> v = one.velocity - self.velocity;
+      sum = sum + v;
+      square += dot(v, v);
+    }
+    const double count = static_cast<double>(near.size()) + 1;
+    found_.length[i] = std::sqrt(near.back().distance2);
+    found_.density[i] = mass / physics::shell_volume(0.0, found_.length[i]);
+    found_.dispersion[i] = std::sqrt(std::max(0.0, square / count - dot(sum, sum) / (count * count)) / 3);
+  }
+
+  const Particles& p_;
+  const Box& box_;
+  int threads_;
+  Communicator& ranks_;
+  HalvingTree tree_;
+  std::vector<Bounds> bounds_;  // of the ranks
+  bool massless_ = false;
+  std::size_t wanted_ = 0;
+  LocalStructure found_;
+};
 
 }  // namespace
 
-LocalStructure local_structure(const Particles& particles, const Box& box, int neighbours, int threads) {
-  const std::size_t n = particles.id.size();
-  LocalStructure found;
-  for (auto* list : {&found.length, &found.density, &found.dispersion}) list->assign(n, 0);
-  if (n < 2) return found;
-  const bool massless = std::all_of(particles.mass.begin(), particles.mass.end(), [](double m) { return m == 0; });
-  const HalvingTree tree(particles);
-  const auto wanted = std::min(static_cast<std::size_t>(neighbours), n - 1);
-  parallel_chunks(threads, static_cast<std::int64_t>(n), 1024, [&](std::int64_t begin, std::int64_t end) {
-    NearestSoFar nearest(wanted);
-    for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k) {
-      const std::size_t i = tree.order()[k];
-      nearest.clear();
-      for (const auto& place : images_of({particles.x[i], particles.y[i], particles.z[i]}, box))
-        tree.search(place, i, nearest);
-      auto near = nearest.found();
-      std::sort(near.begin(), near.end(), [](const NearOne& a, const NearOne& b) {
-        return a.distance2 != b.distance2 ? a.distance2 < b.distance2 : a.particle < b.particle;
-      });
-      double mass = massless ? 1 : particles.mass[i];
-      for (std::size_t j = 0; j + 1 < near.size(); ++j) mass += massless ? 1 : particles.mass[near[j].particle];
-      found.length[i] = std::sqrt(near.back().distance2);
-      found.density[i] = mass / physics::shell_volume(0.0, found.length[i]);
-      found.dispersion[i] = dispersion_of(particles, i, near);
-    }
-  });
-  return found;
+LocalStructure local_structure(const Particles& particles, const Box& box, int neighbours, int threads,
+                               Communicator& ranks) {
+  return Surroundings(particles, box, neighbours, threads, ranks).find();
 }
 
 }  // namespace pergola

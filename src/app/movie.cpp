@@ -58,40 +58,78 @@ std::vector<std::string> frames_of(const MovieCommand& command) {
   return chosen;
 }
 
-void make_movie(const Context& context, const MovieCommand& command) {
-  const auto files = frames_of(command);
-  const std::string output = !command.output.empty()
-                                 ? command.output
-                                 : fmt::format("{}/film.{}", command.directory, has_ffmpeg() ? "mp4" : "gif");
-  check_film_name(output);
-  const bool plasma = is_openpmd(files[0]);
+/// What can be told before frames are made.
+struct Film {
+  std::vector<std::string> files;
+  std::string output;
+  bool plasma = false;
+};
+
+Film find_film(const MovieCommand& command) {
+  Film film{frames_of(command), command.output, false};
+  if (film.output.empty()) film.output = fmt::format("{}/film.{}", command.directory, has_ffmpeg() ? "mp4" : "gif");
+  check_film_name(film.output);
+  film.plasma = is_openpmd(film.files[0]);
+  command.options.check(film.plasma, film.files[0]);
+  return film;
+}
+
+/// By all of these ranks; the first one writes.
+void make_movie(const Context& context, const MovieCommand& command, const Film& film,
+                const std::shared_ptr<Communicator>& ranks) {
+  const auto& [files, output, plasma] = film;
   const auto& options = command.options;
-  options.check(plasma, files[0]);
   catch_interrupts();
   const int threads = Device::open("cpu", context.threads).threads();
   FewBodyFiles earlier;
   const PlasmaRanges ranges = plasma ? common_ranges(options, files, threads) : PlasmaRanges{};
-  const Look look = plasma ? Look{} : common_look(options, files, earlier, threads);
-  std::unique_ptr<FilmWriter> film;
-  FilmProgress progress(context.quiet);
+  const Look look = plasma ? Look{} : common_look(options, files, earlier, threads, ranks);
+  std::unique_ptr<FilmWriter> writer;
+  FilmProgress progress(context.quiet || !ranks->is_root());
   for (std::size_t k = 0; k < files.size(); ++k) {
-    if (interrupted) throw Error(ErrorKind::interrupted, "interrupted; no film is written");
-    const Image frame =
-        rasterize(plasma ? plasma_picture(options, files[k], ranges, threads).drawing
-                         : draw_shown(options, read_shown(options, files[k], earlier), look, threads).figure);
-    if (!film) film = open_film(output, frame.width(), frame.height(), command.frames_per_second);
-    film->add(frame);
+    std::int64_t ends = interrupted ? 1 : 0;
+    ranks->all_reduce(&ends, 1, Reduction::maximum);
+    if (ends != 0) throw Error(ErrorKind::interrupted, "interrupted; no film is written");
+    const Drawing drawing =
+        plasma ? plasma_picture(options, files[k], ranges, threads).drawing
+               : draw_shown(options, read_shown(options, files[k], earlier, ranks), look, threads).figure;
+    on_root(*ranks, [&] {
+      const Image frame = rasterize(drawing);
+      if (!writer) writer = open_film(output, frame.width(), frame.height(), command.frames_per_second);
+      writer->add(frame);
+    });
     progress.show(k + 1, files.size());
   }
-  WrittenFiles written({output});
-  film->finish();
-  nlohmann::json said;  // nothing unless asked for: memory may end where it is destroyed, too late for a folder to go
-  if (context.json) {
-    said = {{"file", output}, {"frames", files.size()}, {"frames_per_second", command.frames_per_second}};
-    if (look.range) said["range"] = {look.range->low, look.range->high};
-    if (!plasma) said["width"] = look.frame.width;
-  }
-  written.print_and_keep(context, fmt::format("{}: {} frames\n", output, files.size()), said);
+  on_root(*ranks, [&] {
+    WrittenFiles written({output});
+    writer->finish();
+    nlohmann::json said;  // nothing unless asked for: memory may end where it is destroyed, too late for a folder to go
+    if (context.json) {
+      said = {{"file", output}, {"frames", files.size()}, {"frames_per_second", command.frames_per_second}};
+      if (look.range) said["range"] = {look.range->low, look.range->high};
+      if (!plasma) said["width"] = look.frame.width;
+    }
+    written.print_and_keep(context, fmt::format("{}: {} frames\n", output, files.size()), said);
+  });
+}
+
+void make_movie(const Context& context, const MovieCommand& command) {
+  Communicator& all = *context.communicator;
+  Film film;
+  int by_ranks = 0;
+  std::string names;  // as rank 0 sees them: a run may write more
+  on_root(all, [&] {
+    film = find_film(command);
+    by_ranks = all.size() > 1 && is_for_ranks(film.files) ? 1 : 0;
+    for (const std::string& file : film.files) names += file + '\0';
+  });
+  if (share_value(all, by_ranks) == 0)
+    return on_root(all, [&] { make_movie(context, command, film, serial_communicator()); });
+  share(all, names);
+  film.files.clear();
+  for (std::size_t begin = 0; begin < names.size(); begin = names.find('\0', begin) + 1)
+    film.files.push_back(names.substr(begin, names.find('\0', begin) - begin));
+  make_movie(context, command, film, context.communicator);
 }
 
 }  // namespace
@@ -111,8 +149,9 @@ void add_movie(Command program, Context& context) {
   add_picture_options(command, options->options);
   command->footer(
       "Examples:\n  pergola movie cluster -o cluster.gif --size 400\n"
-      "  pergola movie collision -o collision.mp4 --color-species --width 24 --fps 24");
-  command->callback([&context, options] { on_root(*context.communicator, [&] { make_movie(context, *options); }); });
+      "  pergola movie collision -o collision.mp4 --color-species --width 24 --fps 24\n\n"
+      "Under mpirun all ranks make each frame together; of a plasma rank 0 alone.");
+  command->callback([&context, options] { make_movie(context, *options); });
 }
 
 }  // namespace pergola::app

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
-#include <numeric>
 #include <optional>
 
 #include "app/command.hpp"
@@ -137,25 +136,14 @@ void check(const PictureCommand& command) {
   require_same_units(command.files);
 }
 
-/// Whether it is something that ranks make together, each from its stretch: maps of many particles. A centre of density
-/// and rays through a volume need all particles in one place.
-bool is_for_ranks(const PictureCommand& command) {
-  if (is_openpmd(command.files[0]) || command.options.style == "volume" || command.options.center == "density")
-    return false;
-  const auto read = command.frame == "series" ? text_of(series_of(command.files[0])) : command.files;
-  return std::all_of(read.begin(), read.end(), [](const std::string& file) {
-    const auto counts = inspect_snapshot(file).counts;
-    return std::accumulate(counts.begin(), counts.end(), std::int64_t{0}) > most_with_trails;
-  });
-}
-
 void make_picture(const Context& context, const PictureCommand& command) {
   const int threads = Device::open("cpu", context.threads).threads();
   Communicator& all = *context.communicator;
   int by_ranks = 0;
   on_root(all, [&] {
     check(command);
-    by_ranks = all.size() > 1 && is_for_ranks(command) ? 1 : 0;
+    const auto read = command.frame == "series" ? text_of(series_of(command.files[0])) : command.files;
+    by_ranks = all.size() > 1 && is_for_ranks(read) ? 1 : 0;
   });
   if (share_value(all, by_ranks) != 0) return picture_particles(context, command, threads, context.communicator);
   on_root(all, [&] {
@@ -188,8 +176,7 @@ void add_picture(Command program, Context& context) {
       "  pergola picture cluster/snap_000.hdf5 cluster/snap_004.hdf5 -o both.png\n"
       "  pergola picture cluster/snap_004.hdf5 -o near.png --camera 3,0,1 --fov 60 --range 0.01,10\n"
       "  pergola picture two-stream/plasma_004.h5 -o vortices.png --phase x,vx\n\n"
-      "Under mpirun all ranks make a projection, each from its stretch of the particles; with --center density, and a "
-      "volume or a plasma, rank 0 alone.");
+      "Under mpirun all ranks make it together, each from its stretch of the particles; of a plasma rank 0 alone.");
   command->callback([&context, options] { make_picture(context, *options); });
 }
 

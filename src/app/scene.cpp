@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <limits>
+#include <numeric>
 
 #include "analysis/radii.hpp"
 #include "app/rank_snapshot.hpp"
@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
+#include "io/openpmd.hpp"
 #include "sim/unit_text.hpp"
 
 namespace pergola::app {
@@ -137,12 +138,21 @@ void widen(std::optional<DensityRange>& range, const DensityRange& by) {
 
 Color species_color(std::size_t species) { return species_colors[species]; }
 
-std::vector<RenderLayer> species_present(const Particles& particles, const Projection& plane) {
+std::vector<RenderLayer> species_present(const Particles& particles, const Projection& plane, Communicator& ranks) {
   std::vector<RenderLayer> layers;
   for (std::size_t k = 0; k < species_names.size(); ++k)
-    if (std::count(particles.species.begin(), particles.species.end(), static_cast<std::uint8_t>(k)) > 0)
+    if (over_ranks(std::count(particles.species.begin(), particles.species.end(), static_cast<std::uint8_t>(k)),
+                   ranks) > 0)
       layers.push_back({plane, species_colors[k], std::string(species_names[k])});
   return layers;
+}
+
+bool is_for_ranks(const std::vector<std::string>& files) {
+  return std::all_of(files.begin(), files.end(), [](const std::string& file) {
+    if (is_openpmd(file)) return false;
+    const auto counts = inspect_snapshot(file).counts;
+    return std::accumulate(counts.begin(), counts.end(), std::int64_t{0}) > most_with_trails;
+  });
 }
 
 std::string grouped(std::int64_t count) {
@@ -175,8 +185,8 @@ Look own_look(const PictureOptions& options, const ShownSnapshot& shown) {
       look.frame = automatic_frame(particles, options.sight_line(), *shown.ranks);
   }
   if (const double box = shown.snapshot.header.box_size; box > 0) look.frame = {{box / 2, box / 2, box / 2}, box};
-  if (options.center == "density" && particles.size() > 0)
-    look.frame.center = density_center(particles);
+  if (options.center == "density" && shown.count > 0)
+    look.frame.center = density_center(particles, *shown.ranks);
   else if (options.center != "auto" && options.center != "density")
     look.frame.center = parse_triple("--center", options.center);
   if (options.width > 0) look.frame.width = options.width;
@@ -207,7 +217,8 @@ Look common_look(const PictureOptions& options, const std::vector<std::string>& 
   if (look.range) return look;
   for (const auto& file : some) {
     if (options.style == "volume") {
-      if (!options.by_species()) widen(look.range, volume_range(options, read_shown(options, file, earlier), threads));
+      if (!options.by_species())
+        widen(look.range, volume_range(options, read_shown(options, file, earlier, ranks), threads));
       continue;
     }
     const Seen seen = seen_in(options, read_shown(options, file, earlier, ranks), look, threads);

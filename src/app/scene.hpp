@@ -22,7 +22,7 @@ struct ShownSnapshot {
   std::shared_ptr<Communicator> ranks;
 };
 /// Throws Error(input) where nothing of the species asked for is in the file. `earlier`: for trails. What is made of a
-/// snapshot that several ranks have, all of them make together: projections of more than most_with_trails particles.
+/// snapshot that several ranks have, all of them make together: what has more than most_with_trails particles.
 ShownSnapshot read_shown(const PictureOptions& options, const std::string& file, FewBodyFiles& earlier,
                          const std::shared_ptr<Communicator>& ranks = serial_communicator());
 
@@ -49,9 +49,13 @@ struct Panel {
 Panel draw_shown(const PictureOptions& options, const ShownSnapshot& shown, const Look& look, int threads,
                  bool color_bar = true);
 
-/// The colour of a species, and the species that there are for a legend, each on a map of this frame.
+/// Whether ranks make what is shown of these files together, each from its stretch: many particles. A plasma, and few
+/// bodies with their trails, are for one.
+bool is_for_ranks(const std::vector<std::string>& files);
+
+/// The colour of a species, and the species that any rank has for a legend, each on a map of this frame.
 Color species_color(std::size_t species);
-std::vector<RenderLayer> species_present(const Particles& particles, const Projection& plane);
+std::vector<RenderLayer> species_present(const Particles& particles, const Projection& plane, Communicator& ranks);
 
 /// "12,345".
 std::string grouped(std::int64_t count);

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <numeric>
+#include <optional>
 
 #include "analysis/local_structure.hpp"
 #include "base/error.hpp"
+#include "comm/ranked_values.hpp"
 #include "config/config.hpp"
+#include "domain/slabs_by_count.hpp"
 #include "physics/cosmology.hpp"
+#include "physics/mesh_weights.hpp"
 #include "picture/colormap.hpp"
 #include "picture/render_legend.hpp"
 #include "picture/volume.hpp"
@@ -26,13 +29,22 @@ constexpr double darkest = 0.12;  // place in the colour map: what is there is n
 /// Opacity falls with the root of the density, so that filaments show beside halos that are 10⁵ times as dense.
 constexpr double opacity_power = -0.5;
 
-LocalStructure structure_of(const ShownSnapshot& shown, int threads) {
-  const auto& [header, particles] = std::tie(shown.snapshot.header, shown.snapshot.particles);
+/// What is shown with what is near it; of several ranks each has a slab of it.
+struct Surrounded {
+  std::optional<Particles> brought;
+  LocalStructure local;
+  const Particles& particles(const ShownSnapshot& shown) const { return brought ? *brought : shown.snapshot.particles; }
+};
+
+Surrounded structure_of(const ShownSnapshot& shown, int threads) {
+  const SnapshotHeader& header = shown.snapshot.header;
   const double side = header.box_size;
   const Box box{{0, 0, 0}, {side, side, side}, side > 0 ? Boundary::periodic : Boundary::isolated};
-  LocalStructure found = local_structure(particles, box, neighbours, threads);
+  Surrounded found;
+  if (shown.ranks->size() > 1) found.brought = in_slabs_by_count(*shown.ranks, shown.snapshot.particles, threads);
+  found.local = local_structure(found.particles(shown), box, neighbours, threads, *shown.ranks);
   if (is_cosmological(header))
-    for (double& dispersion : found.dispersion)
+    for (double& dispersion : found.local.dispersion)
       dispersion *= std::sqrt(physics::peculiar_over_file_energy(header.time));
   return found;
 }
@@ -41,26 +53,33 @@ const std::vector<double>& colored_by(const PictureOptions& options, const Local
   return options.color == "dispersion" ? local.dispersion : local.density;
 }
 
-/// The values between which most of the mass lies.
-DensityRange range_of(const std::vector<double>& values, const std::vector<double>& mass) {
-  std::vector<std::size_t> order;
+double largest_of(const std::vector<double>& mass, Communicator& ranks) {
+  double largest = 0;
+  for (const double one : mass) largest = std::max(largest, one);
+  ranks.all_reduce(&largest, 1, Reduction::maximum);
+  return largest;
+}
+
+/// The values between which most of the mass lies, or of the particles where they are massless; of all ranks, which
+/// have so many.
+DensityRange range_of(const std::vector<double>& values, const std::vector<double>& mass, std::int64_t count,
+                      Communicator& ranks) {
+  const double largest = largest_of(mass, ranks);
+  const double quantum = physics::mass_quantum(static_cast<double>(count) * largest, largest);
+  std::vector<double> known;
+  std::vector<std::int64_t> weights;
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (values[i] > 0 && std::isfinite(values[i])) order.push_back(i);
-  if (order.empty()) return {};
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return values[a] != values[b] ? values[a] < values[b] : a < b; });
-  const bool massless = std::all_of(mass.begin(), mass.end(), [](double m) { return m == 0; });
-  const auto weight = [&](std::size_t i) { return massless ? 1 : mass[i]; };
-  double total = 0;
-  for (const std::size_t i : order) total += weight(i);
-  const auto below = [&](double part) {
-    double sum = 0;
-    for (const std::size_t i : order)
-      if ((sum += weight(i)) >= part * total) return values[i];
-    return values[order.back()];
+    if (values[i] > 0 && std::isfinite(values[i])) {
+      known.push_back(values[i]);
+      weights.push_back(largest > 0 ? physics::quanta(mass[i], 1 / quantum) : 1);
+    }
+  const RankedValues ranked(ranks, known, weights);
+  if (ranked.total() == 0) return {};
+  const auto part = [&](double of) {
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(of * static_cast<double>(ranked.total()))));
   };
-  const double high = below(0.995);
-  return {std::min(below(0.02), high / 10), high};
+  const std::vector<double> found = ranked.reaching({part(0.02), part(0.995)});
+  return {std::min(found[0], found[1] / 10), found[1]};
 }
 
 Color color_at(const Colormap& colors, const DensityRange& range, double value) {
@@ -69,9 +88,8 @@ Color color_at(const Colormap& colors, const DensityRange& range, double value) 
 }
 
 std::vector<VolumeParticle> shining(const PictureOptions& options, const Particles& p, const LocalStructure& local,
-                                    const DensityRange& range, const std::string& colormap) {
+                                    const DensityRange& range, const std::string& colormap, bool massless) {
   const Colormap colors(colormap);
-  const bool massless = std::all_of(p.mass.begin(), p.mass.end(), [](double m) { return m == 0; });
   const auto& values = colored_by(options, local);
   std::vector<VolumeParticle> all(p.id.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -80,7 +98,8 @@ std::vector<VolumeParticle> shining(const PictureOptions& options, const Particl
     all[i] = {{p.x[i], p.y[i], p.z[i]},
               local.length[i],
               mass * (opacity > 0 ? opacity : 1),
-              options.by_species() ? species_color(p.species[i]) : color_at(colors, range, values[i])};
+              options.by_species() ? species_color(p.species[i]) : color_at(colors, range, values[i]),
+              p.id[i]};
   }
   return all;
 }
@@ -107,20 +126,25 @@ Camera camera_before(const Frame& frame, SightLine axis, double field_of_view_de
 }
 
 DensityRange volume_range(const PictureOptions& options, const ShownSnapshot& shown, int threads) {
-  return range_of(colored_by(options, structure_of(shown, threads)), shown.snapshot.particles.mass);
+  const Surrounded found = structure_of(shown, threads);
+  return range_of(colored_by(options, found.local), found.particles(shown).mass, shown.count, *shown.ranks);
 }
 
 Panel draw_volume(const PictureOptions& options, const ShownSnapshot& shown, const Look& look,
                   const RenderOptions& labels, int threads) {
-  const Particles& particles = shown.snapshot.particles;
-  LocalStructure local = structure_of(shown, threads);
+  Communicator& ranks = *shown.ranks;
+  Surrounded found = structure_of(shown, threads);
+  LocalStructure& local = found.local;
+  const Particles& particles = found.particles(shown);
   const double least = 1e-3 * look.frame.width;
-  if (particles.size() == 1) local.length[0] = 10 * least;
-  const DensityRange range = labels.range.value_or(range_of(colored_by(options, local), particles.mass));
+  if (shown.count == 1) std::fill(local.length.begin(), local.length.end(), 10 * least);
+  const DensityRange range =
+      labels.range ? *labels.range : range_of(colored_by(options, local), particles.mass, shown.count, ranks);
   const Camera camera =
       look.camera ? *look.camera : camera_before(look.frame, options.sight_line(), options.field_of_view);
-  const VolumePicture picture = render_volume(shining(options, particles, local, range, labels.colormap),
-                                              {camera, options.pixels, threads, options.optical_depth});
+  const bool massless = largest_of(particles.mass, ranks) == 0;
+  const VolumePicture picture = render_volume(shining(options, particles, local, range, labels.colormap, massless),
+                                              {camera, options.pixels, threads, options.optical_depth}, ranks);
   if (picture.ahead == 0)
     throw Error(ErrorKind::input,
                 fmt::format("{}: --camera: expected particles in front of the camera, found none", shown.file));
@@ -128,17 +152,17 @@ Panel draw_volume(const PictureOptions& options, const ShownSnapshot& shown, con
   Drawing figure(options.pixels, options.pixels, {});
   figure.pixels({0, 0, side, side}, picture.image);
   const Frame frame = CameraView(camera).frame();
-  Projection plane{options.pixels, SightLine::z, frame, {}, {}, particles.size(), picture.shown};
+  Projection plane{options.pixels, SightLine::z, frame, {}, {}, shown.count, picture.shown};
   if (labels.legend) {
     draw_labels(figure, plane, labels);
     if (options.by_species())
-      draw_names(figure, species_present(particles, plane));
+      draw_names(figure, species_present(particles, plane, ranks));
     else if (labels.color_bar)
       draw_color_bar(figure, plane,
                      {Colormap(labels.colormap), range, 1, 1, options.color == "dispersion" ? "σ" : "ρ", darkest},
                      unit_of(options, shown.snapshot.header));
   }
-  return {figure, look.camera ? frame : look.frame, particles.size(), picture.shown};
+  return {figure, look.camera ? frame : look.frame, shown.count, picture.shown};
 }
 
 }  // namespace pergola::app

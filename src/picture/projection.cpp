@@ -3,13 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numbers>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "comm/lists.hpp"
+#include "comm/ranked_values.hpp"
 #include "physics/mesh_weights.hpp"
 #include "picture/blur.hpp"
 
@@ -29,15 +29,6 @@ const std::vector<double>& up_of(const Particles& p, SightLine axis) { return ax
 double right_of(Vec3<double> v, SightLine axis) { return axis == SightLine::x ? v.y : v.x; }
 double up_of(Vec3<double> v, SightLine axis) { return axis == SightLine::z ? v.y : v.z; }
 
-/// Whole numbers that rise as doubles do, and back.
-std::uint64_t rising(double value) {
-  const auto bits = std::bit_cast<std::uint64_t>(value);
-  return bits >> 63 ? ~bits : bits | std::uint64_t{1} << 63;
-}
-double from_rising(std::uint64_t key) {
-  return std::bit_cast<double>(key >> 63 ? key & ~(std::uint64_t{1} << 63) : ~key);
-}
-
 /// Of the values of all ranks the one at a fraction of the way from the lowest to the highest.
 double quantile(std::vector<double> values, double fraction, Communicator& ranks) {
   auto total = static_cast<std::int64_t>(values.size());
@@ -47,22 +38,7 @@ double quantile(std::vector<double> values, double fraction, Communicator& ranks
     std::nth_element(values.begin(), values.begin() + place, values.end());
     return values[static_cast<std::size_t>(place)] + 0.0;  // no -0
   }
-  for (double& value : values) value += 0.0;
-  std::sort(values.begin(), values.end());
-  // The lowest number that more than `place` values do not exceed, searched by halves.
-  std::uint64_t low = 0, high = ~std::uint64_t{0};
-  while (low < high) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    std::int64_t up_to = std::upper_bound(values.begin(), values.end(), middle,
-                                          [](std::uint64_t key, double value) { return key < rising(value); }) -
-                         values.begin();
-    ranks.all_reduce(&up_to, 1, Reduction::sum);
-    if (up_to > place)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return from_rising(low);
+  return RankedValues(ranks, values).reaching({place + 1}).front();
 }
 
 /// Of the values of all ranks.

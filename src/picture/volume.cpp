@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
+#include <utility>
 
+#include "base/exact_sum.hpp"
+#include "comm/lists.hpp"
 #include "device/parallel.hpp"
 #include "physics/volume_light.hpp"
 
@@ -23,6 +25,7 @@ struct SeenParticle {
   Color color;
   float distance = 0;
   float x = 0, y = 0, reach = 0;  // on the picture, in pixels; reach < 0: not there
+  std::uint64_t id = 0;
 };
 
 /// The geometry of a picture: the plane through the target, `distance` away.
@@ -67,6 +70,7 @@ SeenParticle see(const VolumeParticle& particle, const ViewPlane& plane) {
   seen.inverse_length2 = static_cast<float>(1 / (length * length));
   seen.weight = static_cast<float>(particle.weight);
   seen.color = particle.color;
+  seen.id = particle.id;
   return seen;
 }
 
@@ -75,36 +79,70 @@ bool on_picture(const SeenParticle& one, int pixels) {
   return one.reach >= 0 && within(one.x) && within(one.y);
 }
 
+/// The tiles of a picture.
+struct Tiles {
+  int row;  // of them
+  explicit Tiles(int pixels) : row((pixels + tile_side - 1) / tile_side) {}
+  int count() const { return row * row; }
+  /// body(tile) for those that a particle reaches into.
+  template <class Body>
+  void each_of(const SeenParticle& one, const Body& body) const {
+    const auto tile_of = [&](float at) {
+      return std::clamp(static_cast<int>(std::floor(at / static_cast<float>(tile_side))), 0, row - 1);
+    };
+    for (int ty = tile_of(one.y - one.reach); ty <= tile_of(one.y + one.reach); ++ty)
+      for (int tx = tile_of(one.x - one.reach); tx <= tile_of(one.x + one.reach); ++tx) body(ty * row + tx);
+  }
+};
+
 /// Particles that reach into each tile, the farthest first.
 std::vector<std::vector<std::uint32_t>> sort_into_tiles(const std::vector<SeenParticle>& seen, int pixels) {
   std::vector<std::uint32_t> order;
   for (std::size_t i = 0; i < seen.size(); ++i)
     if (on_picture(seen[i], pixels)) order.push_back(static_cast<std::uint32_t>(i));
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return seen[a].distance != seen[b].distance ? seen[a].distance > seen[b].distance : a < b;
+    if (seen[a].distance != seen[b].distance) return seen[a].distance > seen[b].distance;
+    return seen[a].id != seen[b].id ? seen[a].id < seen[b].id : a < b;
   });
-  const int row = (pixels + tile_side - 1) / tile_side;
-  std::vector<std::vector<std::uint32_t>> tiles(static_cast<std::size_t>(row) * static_cast<std::size_t>(row));
-  for (const std::uint32_t i : order) {
-    const auto tile_of = [&](float at) {
-      return std::clamp(static_cast<int>(std::floor(at / static_cast<float>(tile_side))), 0, row - 1);
-    };
-    const SeenParticle& one = seen[i];
-    for (int ty = tile_of(one.y - one.reach); ty <= tile_of(one.y + one.reach); ++ty)
-      for (int tx = tile_of(one.x - one.reach); tx <= tile_of(one.x + one.reach); ++tx)
-        tiles[static_cast<std::size_t>(ty * row + tx)].push_back(i);
-  }
+  const Tiles all(pixels);
+  std::vector<std::vector<std::uint32_t>> tiles(static_cast<std::size_t>(all.count()));
+  for (const std::uint32_t i : order)
+    all.each_of(seen[i], [&](int tile) { tiles[static_cast<std::size_t>(tile)].push_back(i); });
   return tiles;
 }
 
+/// What reaches into tiles of a rank goes there: tile t is rank t's, and so on round and round.
+std::vector<SeenParticle> send_to_tiles(const std::vector<SeenParticle>& seen, int pixels, Communicator& ranks) {
+  const Tiles all(pixels);
+  std::vector<std::vector<SeenParticle>> lists(static_cast<std::size_t>(ranks.size()));
+  std::vector<std::size_t> sent(lists.size());  // to a rank: which one was the last, and is not sent again
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (!on_picture(seen[i], pixels)) continue;
+    all.each_of(seen[i], [&](int tile) {
+      const auto rank = static_cast<std::size_t>(tile % ranks.size());
+      if (std::exchange(sent[rank], i + 1) != i + 1) lists[rank].push_back(seen[i]);
+    });
+  }
+  std::vector<SeenParticle> arrived;
+  for (auto& list : exchange_lists(ranks, lists)) {
+    arrived.insert(arrived.end(), list.begin(), list.end());
+    std::vector<SeenParticle>().swap(list);
+  }
+  return arrived;
+}
+
 /// The opacity per weight and column that gives the picture its mean optical depth.
-double opacity_of(const std::vector<SeenParticle>& seen, const ViewPlane& plane, double optical_depth) {
-  double sum = 0;
+double opacity_of(const std::vector<SeenParticle>& seen, const ViewPlane& plane, double optical_depth,
+                  Communicator& ranks) {
+  ExactSum exact;
   for (const SeenParticle& one : seen) {
     if (!on_picture(one, plane.pixels)) continue;
     const double nearer = plane.distance / one.place.z;
-    sum += one.weight * nearer * nearer;
+    exact.add(one.weight * nearer * nearer);
   }
+  ExactSum all;
+  for (const ExactSum& part : gather_lists_on_all(ranks, std::vector{exact})) all.add(part);
+  const double sum = all.value();
   return sum > 0 ? optical_depth * plane.width * plane.width / sum : 0;
 }
 
@@ -156,9 +194,26 @@ class TileRays {
   std::array<std::array<float, 3>, tile_side * tile_side> light_{};
 };
 
+/// All tiles on all ranks.
+void gather_tiles(Image& image, const Tiles& tiles, Communicator& ranks) {
+  const auto each_pixel = [&](int rank, const auto& body) {
+    for (int t = rank; t < tiles.count(); t += ranks.size()) {
+      const int left = t % tiles.row * tile_side, top = t / tiles.row * tile_side;
+      for (int y = top; y < std::min(top + tile_side, image.height()); ++y)
+        for (int x = left; x < std::min(left + tile_side, image.width()); ++x) body(x, y);
+    }
+  };
+  std::vector<Color> own;
+  each_pixel(ranks.rank(), [&](int x, int y) { own.push_back(image.at(x, y)); });
+  const std::vector<Color> all = gather_lists_on_all(ranks, own);
+  auto next = all.begin();
+  for (int rank = 0; rank < ranks.size(); ++rank) each_pixel(rank, [&](int x, int y) { image.set(x, y, *next++); });
+}
+
 }  // namespace
 
-VolumePicture render_volume(const std::vector<VolumeParticle>& particles, const VolumeOptions& options) {
+VolumePicture render_volume(const std::vector<VolumeParticle>& particles, const VolumeOptions& options,
+                            Communicator& ranks) {
   const ViewPlane plane(options);
   std::vector<SeenParticle> seen(particles.size());
   parallel_chunks(options.threads, static_cast<std::int64_t>(particles.size()), 65536,
@@ -166,19 +221,26 @@ VolumePicture render_volume(const std::vector<VolumeParticle>& particles, const 
                     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
                       seen[i] = see(particles[i], plane);
                   });
-  const auto tiles = sort_into_tiles(seen, plane.pixels);
-  const auto opacity = static_cast<float>(opacity_of(seen, plane, options.optical_depth));
-  VolumePicture picture{Image(plane.pixels, plane.pixels), 0, 0};
-  const int row = (plane.pixels + tile_side - 1) / tile_side;
-  parallel_for(options.threads, static_cast<std::int64_t>(tiles.size()), [&](std::int64_t t) {
-    TileRays rays(plane, static_cast<int>(t) % row, static_cast<int>(t) / row);
-    for (const std::uint32_t i : tiles[static_cast<std::size_t>(t)]) rays.pass(seen[i], opacity);
+  const auto side = static_cast<float>(plane.pixels);
+  std::int64_t counts[2] = {0, 0};
+  for (const SeenParticle& one : seen) counts[0] += one.reach >= 0;
+  for (const SeenParticle& one : seen)
+    counts[1] += one.reach >= 0 && one.x >= 0 && one.y >= 0 && one.x < side && one.y < side;
+  ranks.all_reduce(counts, 2, Reduction::sum);
+  const auto opacity = static_cast<float>(opacity_of(seen, plane, options.optical_depth, ranks));
+  if (ranks.size() > 1) seen = send_to_tiles(seen, plane.pixels, ranks);
+
+  const auto lists = sort_into_tiles(seen, plane.pixels);
+  const Tiles tiles(plane.pixels);
+  VolumePicture picture{Image(plane.pixels, plane.pixels), counts[1], counts[0]};
+  const int own = (tiles.count() - ranks.rank() + ranks.size() - 1) / ranks.size();
+  parallel_for(options.threads, own, [&](std::int64_t k) {
+    const int t = static_cast<int>(k) * ranks.size() + ranks.rank();
+    TileRays rays(plane, t % tiles.row, t / tiles.row);
+    for (const std::uint32_t i : lists[static_cast<std::size_t>(t)]) rays.pass(seen[i], opacity);
     rays.expose(picture.image);
   });
-  const auto side = static_cast<float>(plane.pixels);
-  for (const SeenParticle& one : seen) picture.ahead += one.reach >= 0;
-  for (const SeenParticle& one : seen)
-    picture.shown += one.reach >= 0 && one.x >= 0 && one.y >= 0 && one.x < side && one.y < side;
+  if (ranks.size() > 1) gather_tiles(picture.image, tiles, ranks);
   return picture;
 }
 

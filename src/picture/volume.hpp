@@ -4,6 +4,7 @@
 
 #include "base/host_device.hpp"
 #include "base/vec.hpp"
+#include "comm/communicator.hpp"
 #include "picture/camera.hpp"
 #include "picture/image.hpp"
 
@@ -12,9 +13,10 @@ namespace pergola {
 /// A smoothed particle that shines and absorbs.
 struct VolumeParticle {
   Vec3<double> place;
-  double length = 0;  // radius of the sphere that it is spread over
-  double weight = 0;  // how much it absorbs, over the others
-  Color color;        // that it has where it is opaque
+  double length = 0;     // radius of the sphere that it is spread over
+  double weight = 0;     // how much it absorbs, over the others
+  Color color;           // that it has where it is opaque
+  std::uint64_t id = 0;  // of equally far ones the lower is taken for the farther
 };
 
 struct VolumeOptions {
@@ -33,7 +35,9 @@ struct VolumePicture {
 /// One ray from the camera through the middle of each pixel: from the farthest particle to the nearest each lets light
 /// through and adds its own (physics/volume_light.hpp), on black. A particle that is smaller than a pixel is spread
 /// over one, and one that is nearer to the camera than three of its lengths is made smaller. The same bits on any
-/// number of threads. Throws Error(input) as CameraView does.
-PERGOLA_API VolumePicture render_volume(const std::vector<VolumeParticle>& particles, const VolumeOptions& options);
+/// number of threads. Where each rank has a part of the particles all call it together and get the same, the picture of
+/// one that has all: each rank follows the rays of some tiles. Throws Error(input) as CameraView does.
+PERGOLA_API VolumePicture render_volume(const std::vector<VolumeParticle>& particles, const VolumeOptions& options,
+                                        Communicator& ranks = *serial_communicator());
 
 }  // namespace pergola

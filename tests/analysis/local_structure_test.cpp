@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "base/philox.hpp"
+#include "comm/thread_ranks.hpp"
+#include "domain/slabs_by_count.hpp"
 
 namespace pergola {
 namespace {
@@ -53,6 +55,41 @@ TEST(LocalStructure, IsTheSameOnAnyNumberOfThreads) {
   EXPECT_EQ(one.length, three.length);
   EXPECT_EQ(one.density, three.density);
   EXPECT_EQ(one.dispersion, three.dispersion);
+}
+
+/// Particles anywhere, and a lattice, where many are equally far; of several ranks each has every so many of them.
+TEST(LocalStructure, IsTheSameOnAnyNumberOfRanks) {
+  Particles lattice = scattered_points(512, 1);
+  for (std::size_t i = 0; i < 512; ++i) {
+    lattice.id[i] = 511 - i;
+    lattice.x[i] = 0.125 * static_cast<double>(i % 8), lattice.y[i] = 0.125 * static_cast<double>(i / 8 % 8);
+    lattice.z[i] = 0.125 * static_cast<double>(i / 64);
+  }
+  for (const Particles& all : {scattered_points(400, 1), lattice, scattered_points(5, 1)})
+    for (const Box& box : {Box{}, Box{{0, 0, 0}, {1, 1, 1}, Boundary::periodic}}) {
+      const LocalStructure one = local_structure(all, box, 20, 1);
+      for (const int ranks : {2, 7})
+        run_on_thread_ranks(ranks, [&](Communicator& communicator) {
+          Particles own;
+          for (std::size_t i = 0; i < all.id.size(); ++i) {
+            if (static_cast<int>(i) % ranks != communicator.rank()) continue;
+            own.id.push_back(all.id[i]), own.species.push_back(all.species[i]), own.mass.push_back(all.mass[i]);
+            own.x.push_back(all.x[i]), own.y.push_back(all.y[i]), own.z.push_back(all.z[i]);
+            own.vx.push_back(all.vx[i]), own.vy.push_back(all.vy[i]), own.vz.push_back(all.vz[i]);
+          }
+          for (const bool slabs : {false, true}) {
+            if (slabs) own = in_slabs_by_count(communicator, own, 1);
+            const LocalStructure found = local_structure(own, box, 20, 1, communicator);
+            for (std::size_t k = 0; k < own.id.size(); ++k) {
+              const auto i =
+                  static_cast<std::size_t>(std::find(all.id.begin(), all.id.end(), own.id[k]) - all.id.begin());
+              EXPECT_EQ(found.length[k], one.length[i]);
+              EXPECT_EQ(found.density[k], one.density[i]);
+              EXPECT_EQ(found.dispersion[k], one.dispersion[i]);
+            }
+          }
+        });
+    }
 }
 
 TEST(LocalStructure, DensityOfRandomPointsIsTheirMeanAndDispersionThatOfTheirVelocities) {

@@ -66,7 +66,9 @@ class MpiFilesTest(mpi_case.MpiCase):
         self.good("--device", "cpu", "ic", "cosmology", "--n", "12^3", "--box", "50", "--redshift", "0", "-o", box)
         pictures = [[galaxy], [galaxy, "--axis", "x", "--color", "species"], [galaxy, "--species", "halo", "--width", "40"],
                     [galaxy, other, "--columns", "1"], [box, "--center", "5,5,5", "--width", "30"],
-                    [galaxy, "--camera", "100,0,30"], [galaxy, "--center", "density"], [box, "--style", "volume"]]
+                    [galaxy, "--camera", "100,0,30"], [galaxy, "--center", "density"], [box, "--style", "volume"],
+                    [galaxy, other, "--style", "volume", "--color", "dispersion"],
+                    [galaxy, "--style", "volume", "--color", "species", "--camera", "100,0,30"]]
         for number, what in enumerate(pictures):
             command = ["--json", "picture", *what, "--size", "200", "-o"]
             one, several = self.dir / f"one-{number}.png", self.dir / f"several-{number}.png"
@@ -78,6 +80,15 @@ class MpiFilesTest(mpi_case.MpiCase):
         result = self.mpirun(2, "picture", galaxy, "--camera", "1,0,0", "--target", "1,0,0", "-o", self.dir / "no.png")
         self.assertEqual(result.returncode, 2, result.stderr)
         self.assertFalse((self.dir / "no.png").exists())
+        run = self.dir / "run"
+        run.mkdir()
+        for number, file in enumerate((galaxy, other)):
+            file.rename(run / f"snap_00{number}.hdf5")
+        self.good("movie", run, "--size", "100", "-o", self.dir / "one.gif")
+        result = self.mpirun(3, "movie", run, "--size", "100", "-o", self.dir / "several.gif")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout.count("2 frames"), 1, result.stdout)
+        self.assertEqual((self.dir / "several.gif").read_bytes(), (self.dir / "one.gif").read_bytes())
 
 
 if __name__ == "__main__":
