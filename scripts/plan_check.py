@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 """What `pergola plan --ranks` foretells beside what runs under mpirun take: a table of seconds of a step for docs/results/plan.md.
 
-    scripts/plan_check.py --pergola build/pergola --cases mesh     # 1, 2, 4, 8 and 16 ranks of one thread on 16 cores: under a minute each
+    scripts/plan_check.py --pergola build/pergola --cases mesh     # 1, 2, 4, 8 and 16 ranks of one thread on 16 cores: a minute each
     scripts/plan_check.py --pergola build/pergola --ranks 1,2 --small
 
 Cases: a mesh of 128^3 cells and TreePM, both with 128^3 particles of a universe, and a tree over a Plummer sphere of 1,000,000; with
 --small an eighth of each. The network is the machine's memory: --network and --latency say what MPI makes of it.
 """
 import argparse
-import concurrent.futures
 import csv
 import json
 import math
@@ -75,9 +74,9 @@ def cases(options):
     mesh = f"[gravity.mesh]\ncells = {side}"
     universe = lambda steps, solver, more: UNIVERSE.format(end=start * math.exp(steps / 256), side=side, solver=solver, more=more)
     every = {
-        "mesh": (f"mesh {side}^3", lambda steps: universe(steps, "mesh", f"[gravity.mesh]\ncells = {side}"), 8),
-        "treepm": (f"TreePM {side}^3", lambda steps: universe(steps, "treepm", ""), 1),
-        "tree": (f"tree {n:,}", lambda steps: SPHERE.format(end=steps / 64, n=n), 1),
+        "mesh": (f"mesh {side}^3", lambda steps: universe(steps, "mesh", mesh), 16),
+        "treepm": (f"TreePM {side}^3", lambda steps: universe(steps, "treepm", ""), 2),
+        "tree": (f"tree {n:,}", lambda steps: SPHERE.format(end=steps / 64, n=n), 2),
     }
     return {name: (text, steps) for word, (name, text, steps) in every.items() if word in options.cases.split(",")}
 
@@ -102,16 +101,18 @@ def foretold(options, folder, name, text, steps):
     return {one["ranks"]: one["compute_seconds_per_step"] + one["communication_seconds_per_step"] for one in plan["scaling"]}
 
 
-def taken(options, folder, name, text, steps, ranks):
-    config, out = folder / f"{name.split()[0]}-{ranks}.toml", folder / f"{name.split()[0]}-{ranks}"
+def seconds_of_steps(options, folder, name, text, steps, ranks):
+    config, out = folder / f"{name.split()[0]}.toml", folder / f"{name.split()[0]}-{ranks}-{steps}"
     config.write_text(text(steps))
     run(["mpirun", "--bind-to", "none", "-n", str(ranks), options.pergola, "--device", "cpu", "--threads", "1", "--quiet", "run", config, "-o", out])
     with open(out / "profile.csv", encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if not row["stage"].startswith(NOT_OF_STEPS)]
-    # A run of so many steps finds forces once more, at its start.
-    evaluations = max(int(row["calls"]) for row in rows if row["stage"] not in ("sort", "position", "velocity"))
-    each = {row["stage"]: float(row["seconds"]) / (evaluations if int(row["calls"]) > 1 else steps) for row in rows}
-    return sum(each.values())
+        return sum(float(row["seconds"]) for row in csv.DictReader(file) if not row["stage"].startswith(NOT_OF_STEPS))
+
+
+def taken(options, folder, name, text, steps, ranks):
+    """From two runs of which one is longer: its first steps, with cold memory, and the forces at the start are no part of it."""
+    short, long = (seconds_of_steps(options, folder, name, text, count, ranks) for count in (steps, 3 * steps))
+    return (long - short) / (2 * steps)
 
 
 def main():
@@ -127,20 +128,9 @@ def main():
     counts = [int(text) for text in options.ranks.split(",")]
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", "/tmp")) as name:
         folder = pathlib.Path(name)
-        with concurrent.futures.ThreadPoolExecutor() as pool:  # a plan computes with one thread but for its samples
-            plans = {case: pool.submit(foretold, options, folder, case, *how) for case, how in cases(options).items()}
-        told, took = {case: plan.result() for case, plan in plans.items()}, {}
-        # Runs of few ranks at the same time, as long as each has a core of its own: processor by processor they are alike.
-        waiting = [(case, ranks) for ranks in counts for case in told]
-        while waiting:
-            now, free = [], max(os.cpu_count() or 1, waiting[0][1])
-            while waiting and waiting[0][1] <= free:
-                free -= waiting[0][1]
-                now.append(waiting.pop(0))
-            with concurrent.futures.ThreadPoolExecutor() as pool:
-                done = [pool.submit(taken, options, folder, case, *cases(options)[case], ranks) for case, ranks in now]
-            for (case, ranks), one in zip(now, done):
-                took[case, ranks] = one.result()
+        # One after the other: ranks of two runs at once would share the machine's memory, which a plan knows nothing of.
+        told = {case: foretold(options, folder, case, *how) for case, how in cases(options).items()}
+        took = {(case, ranks): taken(options, folder, case, *how, ranks) for case, how in cases(options).items() for ranks in counts}
         print("| run | ranks | foretold (s) | taken (s) | foretold over taken |\n| --- | --- | --- | --- | --- |")
         for case in told:
             for ranks in counts:

@@ -7,10 +7,12 @@
 #include "device/shared_buffer.hpp"
 #include "domain/nccl_ranks.hpp"
 #include "gravity/direct_spread.hpp"
+#include "gravity/mesh.hpp"
 #include "gravity/solver_entry.hpp"
 #include "gravity/tree.hpp"
 #include "gravity/treepm.hpp"
 #include "models/model_source.hpp"
+#include "particles/particle_source.hpp"
 #include "run/plan_parts.hpp"
 #include "run/plan_sample.hpp"
 #include "sim/gravity_system.hpp"
@@ -54,12 +56,18 @@ bool fits(const Smaller& run, const Device& device, int ranks, double free) {
          trial_memory * free;
 }
 
+/// A mesh in open space, with an FFT.
+bool is_isolated_mesh(const SolverOptions& options) {
+  return solver_entry(options.solver).can.smooths && options.mesh.poisson == Poisson::fft &&
+         !options.mesh.box.periodic();
+}
+
 /// A thinned sample with what its places say.
 struct DrySample {
   RunConfig config;
   Sample sample;
   bool equal_masses = true;
-  SampledPlaces places;  // in a periodic box
+  SampledPlaces places;  // in a periodic box, or that of an isolated mesh
 };
 
 DrySample make_sample(const Smaller& run, int threads, double run_n, double grown = 1) {
@@ -68,8 +76,13 @@ DrySample make_sample(const Smaller& run, int threads, double run_n, double grow
   const Particles& particles = made.sample.particles;
   made.equal_masses =
       std::adjacent_find(particles.mass.begin(), particles.mass.end(), std::not_equal_to<>()) == particles.mass.end();
-  const Box box = box_of(run.config.gravity);
-  if (!box.periodic() || !box.given()) return made;
+  Box box = box_of(run.config.gravity);
+  if (is_isolated_mesh(run.config.gravity)) {
+    HostParticles source(particles);
+    box = find_mesh_box(run.config.gravity.mesh, source, 0);
+  } else if (!box.periodic() || !box.given()) {
+    return made;
+  }
   const auto parts = made.config.particles.all();
   const bool lattice = parts.size() == 1 && parts[0].file.empty() && find_model(parts[0].model).cube;
   const auto side = static_cast<std::int64_t>(std::llround(std::cbrt(static_cast<double>(particles.size()))));
@@ -110,7 +123,10 @@ SpreadMethod find_method(const RunConfig& config, std::int64_t n, double grown, 
   SpreadMethod method;
   const SolverOptions options = config.solver_options();
   const Box box = box_of(options);
-  if (!box.periodic() || !box.given() || integrator_entry(config.time.integrator).in_blocks(config.time)) return method;
+  const bool isolated = is_isolated_mesh(options);
+  if ((!isolated && (!box.periodic() || !box.given())) ||
+      integrator_entry(config.time.integrator).in_blocks(config.time))
+    return method;
   const int bytes = options.precision == Precision::single ? 4 : 8;
   const Device cpu = Device::open("cpu", 1);
   const bool split = options.precision == Precision::single ? make_solver<float>(options, cpu)->info().long_range
@@ -126,6 +142,7 @@ SpreadMethod find_method(const RunConfig& config, std::int64_t n, double grown, 
     if (on_gpus) method.forest = treepm_forest(found, n, tree_softening(options.softening, found.opening));
   } else if (solver_entry(options.solver).can.smooths && options.mesh.poisson == Poisson::fft) {
     method.mesh = slabs(options.mesh);
+    method.mesh->isolated = isolated;
   }
   return method;
 }
@@ -196,7 +213,7 @@ double arriving_bytes(const SpreadMethod& method, const CountedMethod& counted, 
   const double each = mesh.value_bytes;
   const double planes = static_cast<int>(mesh.assignment) + 3;
   double bytes = share * counted.slabs.imbalance * (5 * each + 4) +
-                 planes * mesh.cells[0] * mesh.cells[1] * (8 + each) * (ranks > 1 ? 1 : 0);
+                 planes * mesh.cells[0] * mesh.cells[1] * (8 + (mesh.isolated ? 4 : 1) * each) * (ranks > 1 ? 1 : 0);
   if (method.forest)
     bytes += share * counted.forest.trees_imbalance *
              ((1 + counted.forest.guests.copies) * (4 * each + 8) + 2 * 3 * 8 + 3 * each);
@@ -268,6 +285,20 @@ double staging_of(const PlanOptions& options, const Device& device, int ranks) {
   if constexpr (cuda_built)
     if (nccl_is_there()) return 0;
   return staging_rate(device);
+}
+
+double host_wait_of(const Device& device) {
+  constexpr int times = 64;
+  Buffer<std::int64_t> there(device, 1);
+  std::int64_t here = 0;
+  const auto look = [&] {
+    there.zero();
+    device.memory().to_host(&here, there.data(), sizeof here);
+  };
+  look();
+  const auto begin = Clock::now();
+  for (int k = 0; k < times; ++k) look();
+  return seconds_since(begin) / times;
 }
 
 RankPlan plan_gravity_ranks(const RunConfig& given, const RunPlan& plan, const PlanOptions& options, int ranks,

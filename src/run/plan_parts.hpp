@@ -40,6 +40,8 @@ RankPlan plan_gravity_ranks(const RunConfig& config, const RunPlan& plan, const 
 /// Bytes a second through which messages between GPUs have to go beside the network (domain/device_messages.hpp); 0 on
 /// one machine, and where NCCL carries them.
 double staging_of(const PlanOptions& options, const Device& device, int ranks);
+/// Seconds in which a GPU has nothing to do where the host waits for a number of it and goes on.
+double host_wait_of(const Device& device);
 /// The stages of a trial's steps, for ranks.
 std::vector<StageSeconds> stages_of(const TrialSteps& steps);
 /// Seconds of a step, all outputs left out.

@@ -102,6 +102,8 @@ void guess_plasma(RunPlan& plan, const RunConfig& config, const Device& device, 
 }
 
 constexpr std::int64_t dry_steps = 2;
+/// In a step of a GPU rank: counts of particles that leave and arrive, and messages of charge, field and particles.
+constexpr int host_waits = 7;
 
 DryRun dry_run(RunConfig config, int ranks) {
   config.run.device = "cpu", config.run.threads = 1;
@@ -158,6 +160,7 @@ RankPlan plan_plasma_ranks(const RunConfig& config, const RunPlan& plan, const P
     if (device.is_cuda()) {
       found.network.staging_bytes_per_second = staging_of(options, device, wanted);
       set_gpu_traffic(found, shape, config, samples);
+      shape.host_waits_seconds = host_waits * host_wait_of(device);
     }
   }
   foretell_ranks(found, shape);

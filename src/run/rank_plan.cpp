@@ -168,6 +168,7 @@ void add_work_by_stage(RankPlan& plan, const RunShape& run, double share_seconds
   if (plan.ranks == 1) return;
   plan.work.push_back({"added by ranks", share_seconds * plan.added_work});
   plan.work.push_back({"wait for the busiest", share_seconds * (1 + plan.added_work) * (plan.imbalance - 1)});
+  if (run.host_waits_seconds > 0) plan.work.push_back({"waits for the host", run.host_waits_seconds});
 }
 
 /// Seconds of a step that are hidden where trees are built beside what the mesh does. What else particles send, and
@@ -215,7 +216,7 @@ void foretell_ranks(RankPlan& plan, const RunShape& run) {
       if (!run.of_counted.empty() && tried.bytes_mean > 0)
         plan.by_rule_over_counted = run.of_counted.front().bytes / tried.bytes_mean;
     }
-    plan.compute_seconds *= plan.imbalance * (1 + plan.added_work);
+    plan.compute_seconds = plan.compute_seconds * plan.imbalance * (1 + plan.added_work) + run.host_waits_seconds;
     for (TrafficPart& part : plan.exchange) part.seconds = plan.network.seconds(part);
     const TrafficPart all = sum_of(plan.exchange);
     plan.bytes = all.bytes, plan.messages = all.messages, plan.communication_seconds = all.seconds;

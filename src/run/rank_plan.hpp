@@ -89,6 +89,7 @@ struct RunShape {
   std::vector<TrafficPart> of_counted{};  // the same of the samples, each summed up
   /// TreePM on GPUs: a rank fetches guests and builds trees beside what the mesh does (domain/work_beside.hpp).
   bool trees_beside_mesh = false;
+  double host_waits_seconds = 0;  // of a rank and step: its GPU waits for the host, which reads counts or has messages
 };
 /// Fills in times, bytes and efficiency from `counted`, `ranks`, `network` and `one_rank_seconds`. Without samples all
 /// traffic is known by rule, and imbalance and added work are as given.

@@ -59,8 +59,9 @@ std::vector<TrafficPart> slab_traffic(const SlabMesh& mesh, double particles, in
   if (ranks < 2) return {};
   const double each = mesh.value_bytes, own = particles / ranks;
   const double nx = mesh.cells[0], ny = mesh.cells[1], nz = mesh.cells[2];
-  const double planes = std::max(1.0, nz / ranks);    // with more ranks than planes some have none
-  const double pitch = 2 * (std::floor(nx / 2) + 1);  // values of a row with its modes
+  const double planes = std::max(1.0, nz / ranks);  // with more ranks than planes some have none
+  const double wider = mesh.isolated ? 2 : 1;
+  const double pitch = 2 * (std::floor(wider * nx / 2) + 1), rows = wider * ny;  // values of a row with its modes
   const int beyond = static_cast<int>(mesh.assignment) - 1;
   const bool spectral = mesh.gradient == Gradient::spectral;
   const int reach = spectral ? 0 : mesh.gradient == Gradient::two_point ? 1 : 2;
@@ -78,8 +79,8 @@ std::vector<TrafficPart> slab_traffic(const SlabMesh& mesh, double particles, in
   TrafficPart there = mesh.on_gpus
                           ? routed_part("particles to slabs", own, routed, (masses ? 4 : 3) * each, masses ? 2 : 1)
                           : routed_part("particles to slabs", own, routed, 3 * each, 1, 3 * lists);
-  // Found over all ranks: whether masses are all the same, and the length of a step.
-  if (!mesh.on_gpus) there.messages += 2 * std::ceil(std::log2(ranks));
+  // Found over all ranks: whether masses are all the same, the length of a step, and who has left an isolated mesh.
+  if (!mesh.on_gpus) there.messages += (mesh.isolated ? 4 : 2) * std::ceil(std::log2(ranks));
   if (!mesh.on_gpus && masses) {
     const TrafficPart their_masses = routed_part("masses", own, routed, each, 1, lists);
     there.bytes += their_masses.bytes, there.messages += their_masses.messages;
@@ -93,10 +94,12 @@ std::vector<TrafficPart> slab_traffic(const SlabMesh& mesh, double particles, in
   const double busiest = std::ceil(planes) / planes;  // planes of the rank that has most
   // Spectral forces along the planes are made of the potential, and that across them of its own.
   const int turns = spectral ? 3 : 2;
-  const TrafficPart turned{"transposes", turns * pitch * ny * planes * each * (1 - 1.0 / ranks) * busiest,
+  const TrafficPart turned{"transposes", turns * pitch * rows * planes * each * (1 - 1.0 / ranks) * busiest,
                            turns * std::min(ranks - 1.0, nz - 1), to_all};
-  const TrafficPart around{"planes around slabs", fields * others(2 * reach + beyond) * pitch * ny * each,
-                           fields * std::min(ranks - 1.0, owners(reach) + owners(beyond + reach)), to_next};
+  // Of two slabs of an isolated mesh one has planes below, the other has them above.
+  const int below = mesh.isolated && ranks == 2 ? 0 : reach;
+  const TrafficPart around{"planes around slabs", fields * others(below + reach + beyond) * pitch * rows * each,
+                           fields * std::min(ranks - 1.0, owners(below) + owners(beyond + reach)), to_next};
   // On GPUs spectral forces are found, and go back, one component after the other.
   const TrafficPart back = mesh.on_gpus ? routed_part("forces back from slabs", own, routed, 3 * each, spectral ? 3 : 1)
                                         : routed_part("forces back from slabs", own, routed, 3 * each, 1, 3 * lists);

@@ -41,6 +41,7 @@ struct SlabMesh {
   int value_bytes = 4;       // of a coordinate, a force, a value of the mesh
   bool on_gpus = false;      // a spectral force is made from the modes of the potential
   bool equal_masses = true;  // then they are not sent
+  bool isolated = false;     // planes are padded along x and y, and none is around the first and the last
 };
 
 /// Of an evaluation in slabs: particles there, sums beyond a slab, transpositions, planes around it, forces back.
