@@ -66,6 +66,25 @@ struct CarryListed {
   }
 };
 
+/// Between arrived particles that stand one after the other and a message with their values, field by field.
+template <class Word>
+struct CarryArrived {
+  DeviceRouting::Fields fields;
+  PlaceRun run;
+  Word* message;
+  bool there;
+  __device__ void operator()(std::int64_t k) const {
+    for (int f = 0; f < fields.count; ++f) {
+      Word& arrived = static_cast<Word*>(fields.arrived[f])[run.first + k];
+      Word& away = message[f * run.count + k];
+      if (there)
+        arrived = away;
+      else
+        away = arrived;
+    }
+  }
+};
+
 void number_in_order(const Device& device, std::uint32_t* to, std::int64_t count) {
   cuda::launch("particles in order", count, device.stream(),
                [to] __device__(std::int64_t k) { to[k] = static_cast<std::uint32_t>(k); });
@@ -201,6 +220,9 @@ void DeviceRouting::carry_words(const Fields& fields, bool there) {
     for (int f = 0; f < fields.count; ++f) carry.away[f] = away_of(f);
     cuda::launch("carry particles", run.count, device_.stream(), carry);
   };
+  const auto carry_arrived = [&](const PlaceRun& run, Word* message) {
+    cuda::launch("carry particles", run.count, device_.stream(), CarryArrived<Word>{fields, run, message, there});
+  };
   const std::size_t own = messages_.own_rank();
   carry_listed(listed_[own], [&](int f) { return static_cast<Word*>(fields.arrived[f]) + arrivals_[own].first; });
 
@@ -217,13 +239,10 @@ void DeviceRouting::carry_words(const Fields& fields, bool there) {
     for (std::size_t r = 0; r < listed_.size(); ++r) {
       const PlaceRun& run = now.out[r];
       if (run.count == 0) continue;
-      if (there) {
+      if (there)
         carry_listed(run, [&](int f) { return out_of(r) + f * run.count; });
-      } else {
-        for (int f = 0; f < fields.count; ++f)
-          messages_.load(out_of(r) + f * run.count, static_cast<const Word*>(fields.arrived[f]) + run.first,
-                         run.count * word);
-      }
+      else
+        carry_arrived(run, out_of(r));
       out.push_back({static_cast<int>(r), out_of(r), static_cast<std::size_t>(fields.count * run.count * word)});
     }
     for (std::size_t r = 0; r < listed_.size(); ++r)
@@ -233,13 +252,10 @@ void DeviceRouting::carry_words(const Fields& fields, bool there) {
     for (std::size_t r = 0; r < listed_.size(); ++r) {
       const PlaceRun& run = now.in[r];
       if (run.count == 0) continue;
-      if (!there) {
+      if (there)
+        carry_arrived(run, in_of(r));
+      else
         carry_listed(run, [&](int f) { return in_of(r) + f * run.count; });
-      } else {
-        for (int f = 0; f < fields.count; ++f)
-          messages_.unload(static_cast<Word*>(fields.arrived[f]) + run.first, in_of(r) + f * run.count,
-                           run.count * word);
-      }
     }
   }
 }

@@ -12,7 +12,7 @@ namespace {
 /// Particles that a GPU writes to page-locked memory at once: enough for the bus, few enough that the memory costs
 /// nothing to take.
 constexpr std::int64_t piece_size = std::int64_t{1} << 18;
-constexpr std::int64_t copy_chunk = 65536;
+constexpr std::int64_t copy_chunk = 8192;
 
 void resize(Particles& particles, std::int64_t count) {
   const auto n = static_cast<std::size_t>(count);

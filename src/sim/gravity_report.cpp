@@ -114,7 +114,8 @@ ParticleCensus GravitySystem::census() const {
 }
 
 std::string GravitySystem::state_hash() {
-  constexpr std::int64_t piece_particles = std::int64_t{1} << 16;  // stay in the cache
+  // On the host they stay in the cache; of a GPU parts of a piece come while others are copied on.
+  const std::int64_t piece_particles = std::int64_t{1} << (device().is_cuda() ? 20 : 16);
   const auto particles = is_spread() ? own_shown() : shown();
   FetchedParticles source(*particles);
   const Shares shares{size(), communicator().size()};

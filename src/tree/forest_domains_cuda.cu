@@ -38,6 +38,13 @@ struct GuestRanks {
   }
 };
 
+/// Particles that follow one another are often at one place: a warp adds up once for each of its places.
+__device__ void count_at(std::uint32_t place, std::uint32_t* counts) {
+  const unsigned mates = __match_any_sync(__activemask(), place);
+  if (static_cast<int>(threadIdx.x) % 32 == __ffs(static_cast<int>(mates)) - 1)
+    atomicAdd(&counts[place], static_cast<std::uint32_t>(__popc(mates)));
+}
+
 }  // namespace
 
 template <class Real>
@@ -103,7 +110,7 @@ void ForestDomains<Real>::cut(const Points<Real>& kept, const Frame& frame, cons
                [=, place_of = place_of_.data(), counts = counts_.data()] __device__(std::int64_t i) {
                  const auto place = static_cast<std::uint32_t>(upper_key(unit_position(kept, frame, i)) >> shift);
                  place_of[i] = place;
-                 atomicAdd(&counts[place], 1u);
+                 count_at(place, counts);
                });
   std::vector<std::uint32_t> here(static_cast<std::size_t>(forest.places()));
   device_.memory().to_host(here.data(), counts_.data(), here.size() * sizeof here[0]);
@@ -131,6 +138,46 @@ void ForestDomains<Real>::plan_own(std::int64_t kept) {
   own_.plan(kept, work_.data());
 }
 
+/// The ranks that particles at each of this rank's places visit: found once for all of them.
+template <class Real>
+void ForestDomains<Real>::find_visits(const Forest& forest) {
+  set(along_, roots_along(forest));
+  const std::int64_t places = forest.places();
+  const GuestRanks ranks{forest.level, along_.data(), owner_.data()};
+  Arena arena(device_);
+  arena.room(visit_begin_, places + 1);
+  std::uint32_t* const begin = visit_begin_.data();
+  cuda::launch("visits", places + 1, device_.stream(),
+               [=, own = static_cast<std::uint32_t>(ranks_->rank())] __device__(std::int64_t p) {
+                 const auto place = static_cast<std::uint32_t>(p);
+                 std::uint32_t count = 0;
+                 if (p < places && ranks.owner[place] == own) ranks.each(place, [&](std::uint32_t) { ++count; });
+                 begin[p] = count;
+               });
+  arena.room(visits_, sum_before(visit_begin_, places + 1));
+  cuda::launch("visits", places, device_.stream(), [=, to = visits_.data()] __device__(std::int64_t p) {
+    std::uint32_t at = begin[p];
+    if (at < begin[p + 1]) ranks.each(static_cast<std::uint32_t>(p), [&](std::uint32_t rank) { to[at++] = rank; });
+  });
+}
+
+/// Each of the numbers becomes the sum of those before it; returns the last.
+template <class Real>
+std::uint32_t ForestDomains<Real>::sum_before(Buffer<std::uint32_t>& numbers, std::int64_t count) {
+  std::size_t bytes = 0;
+  const auto add_up = [&](void* scratch) {
+    cuda::check(cub::DeviceScan::ExclusiveSum(scratch, bytes, numbers.data(), numbers.data(), count,
+                                              cuda::handle(device_.stream())),
+                "guests");
+  };
+  add_up(nullptr);
+  Arena(device_).room(work_, static_cast<std::int64_t>(bytes));
+  add_up(work_.data());
+  std::uint32_t last = 0;
+  device_.memory().to_host(&last, numbers.data() + count - 1, sizeof last);
+  return last;
+}
+
 /// Guests come from the ranks that work on them: who keeps them does not matter.
 template <class Real>
 void ForestDomains<Real>::plan_guests(const Forest& forest) {
@@ -138,33 +185,22 @@ void ForestDomains<Real>::plan_guests(const Forest& forest) {
   const std::int64_t own = this->own();
   arena.room(own_place_, own, own / 16), arena.room(guest_begin_, own + 1, own / 16);
   own_.template there<std::uint32_t, 1>({place_of_.data()}, {own_place_.data()});
-  set(along_, roots_along(forest));
-  const GuestRanks ranks{forest.level, along_.data(), owner_.data()};
+  find_visits(forest);
   std::uint32_t* const begin = guest_begin_.data();
-  cuda::launch("guests", own + 1, device_.stream(), [=, place_of = own_place_.data()] __device__(std::int64_t i) {
-    std::uint32_t count = 0;
-    if (i < own) ranks.each(place_of[i], [&](std::uint32_t) { ++count; });
-    begin[i] = count;
-  });
-  std::size_t bytes = 0;
-  const auto add_up = [&](void* scratch) {
-    cuda::check(cub::DeviceScan::ExclusiveSum(scratch, bytes, begin, begin, own + 1, cuda::handle(device_.stream())),
-                "guests");
-  };
-  add_up(nullptr);
-  arena.room(work_, static_cast<std::int64_t>(bytes));
-  add_up(work_.data());
-  std::uint32_t guests = 0;
-  device_.memory().to_host(&guests, begin + own, sizeof guests);
+  cuda::launch("guests", own + 1, device_.stream(),
+               [=, place_of = own_place_.data(), visits = visit_begin_.data()] __device__(std::int64_t i) {
+                 begin[i] = i < own ? visits[place_of[i] + 1] - visits[place_of[i]] : 0;
+               });
+  const std::uint32_t guests = sum_before(guest_begin_, own + 1);
   arena.room(work_, guests_.work_bytes(guests));
   const auto list = guests_.listing(guests, work_.data());
-  cuda::launch("guests", own, device_.stream(), [=, place_of = own_place_.data()] __device__(std::int64_t i) {
-    std::uint32_t at = begin[i];
-    ranks.each(place_of[i], [&](std::uint32_t rank) {
-      list.rank[at] = rank, list.particle[at] = static_cast<std::uint32_t>(i);
-      ++at;
-    });
-  });
+  cuda::launch("guests", own, device_.stream(),
+               [=, place_of = own_place_.data(), visits = visit_begin_.data(),
+                rank = visits_.data()] __device__(std::int64_t i) {
+                 std::uint32_t visit = visits[place_of[i]];
+                 for (std::uint32_t at = begin[i]; at < begin[i + 1]; ++at, ++visit)
+                   list.rank[at] = rank[visit], list.particle[at] = static_cast<std::uint32_t>(i);
+               });
   guests_.plan(guests, work_.data());
 }
 

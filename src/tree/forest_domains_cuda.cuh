@@ -66,8 +66,10 @@ class ForestDomains {
   std::vector<std::uint32_t> owners(std::vector<std::int64_t> counts) const;
   void plan_own(std::int64_t kept);
   void plan_guests(const Forest& forest);
+  void find_visits(const Forest& forest);
 
  private:
+  std::uint32_t sum_before(Buffer<std::uint32_t>& numbers, std::int64_t count);
   /// In memory that serves the next time too.
   template <class V>
   void set(Buffer<V>& to, const std::vector<V>& values) {
@@ -89,6 +91,7 @@ class ForestDomains {
   Buffer<std::uint32_t> place_of_;                 // by kept particle
   Buffer<std::uint32_t> own_place_, guest_begin_;  // by own particle
   Buffer<std::uint32_t> counts_, owner_;           // by place
+  Buffer<std::uint32_t> visit_begin_, visits_;     // by place: where its ranks begin, and these
   Buffer<RootsAlong> along_;
   Buffer<std::byte> work_;
   Buffer<Real> x_, y_, z_, mass_;

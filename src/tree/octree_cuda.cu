@@ -94,6 +94,14 @@ __global__ void split_kernel(int level, SortedKeys sorted, BuildReport* report, 
   }
 }
 
+/// From the bounds of all blocks.
+void set_frame(const Buffer<double>& bounds, Buffer<unsigned long long>& limbs, const Box& box, double apart,
+               double mass, Buffer<BuildReport>& report, Stream stream) {
+  frame_kernel<<<1, bound_threads, 0, cuda::handle(stream)>>>(bounds.data(), limbs.data(), box, apart, mass,
+                                                              report.data());
+  cuda::check(cudaGetLastError(), "tree frame");
+}
+
 }  // namespace
 
 template <class T>
@@ -164,9 +172,7 @@ template <class T>
 template <class Real>
 void OctreeCuda<T>::find_frame(const Points<Real>& points, double apart, double mass) {
   find_bounds(points);
-  frame_kernel<<<1, bound_threads, 0, cuda::handle(device_.stream())>>>(partial_.data(), mass_limbs_.data(), points.box,
-                                                                        apart, mass, device_report_.data());
-  cuda::check(cudaGetLastError(), "tree frame");
+  set_frame(partial_, mass_limbs_, points.box, apart, mass, device_report_, device_.stream());
 }
 
 template <class T>
@@ -177,8 +183,7 @@ bool OctreeCuda<T>::sum_masses(const Points<Real>& points, std::int64_t (&limbs)
   if (points.count == 0) return true;
   find_bounds(points);
   device_.memory().to_host(limbs, mass_limbs_.data(), sizeof limbs);
-  mass_limbs_.zero();
-  find_frame(points, 0, 0);
+  set_frame(partial_, mass_limbs_, points.box, 0, 0, device_report_, device_.stream());
   return device_report_.to_host()[0].finite != 0;
 }
 

@@ -10,20 +10,31 @@ namespace pergola::tree {
 
 namespace {
 
-/// Leaves hold at most this part of a rank's share, of particles and of weight.
-constexpr std::int64_t leaves_of_a_rank = 8;
+/// Leaves hold at most this part of a rank's share, of particles and of weight; where the shares of two ranks meet, of
+/// weight at most the smaller part.
+constexpr std::int64_t leaves_of_a_rank = 8, leaves_where_ranks_meet = 64;
 
 /// Which cells of the octree are split in its top too.
 class Width {
  public:
   Width(std::int64_t total, std::int64_t weight, int ranks)
-      : most_(total / (leaves_of_a_rank * ranks)), heaviest_(weight / (leaves_of_a_rank * ranks)) {}
-  bool is_wide(std::int64_t count, std::int64_t weight) const {
-    return count > leaf_capacity && (count > most_ || weight > heaviest_);
+      : most_(total / (leaves_of_a_rank * ranks)),
+        heaviest_(weight / (leaves_of_a_rank * ranks)),
+        heaviest_between_(weight / (leaves_where_ranks_meet * ranks)),
+        weight_(weight),
+        ranks_(ranks) {}
+  /// `before`: the weight of what comes before the cell in the order of keys.
+  bool is_wide(std::int64_t count, std::int64_t before, std::int64_t weight) const {
+    if (count <= leaf_capacity) return false;
+    if (count > most_ || weight > heaviest_) return true;
+    return weight > heaviest_between_ && share(before) < share(before + weight - 1);
   }
 
  private:
-  std::int64_t most_, heaviest_;
+  std::int64_t share(std::int64_t before) const { return before * ranks_ / weight_; }
+
+  std::int64_t most_, heaviest_, heaviest_between_, weight_;
+  int ranks_;
 };
 
 /// Leaves in the order of keys; each goes to the rank in whose share of the weight its middle lies.
@@ -51,14 +62,14 @@ struct Wide {
 class Splitter {
  public:
   Splitter(Communicator& ranks, const KeyRanges& keys, std::int64_t total)
-      : ranks_(ranks), keys_(keys), weight_{keys.weight({0, static_cast<std::uint32_t>(keys.count())})} {
+      : ranks_(ranks), keys_(keys), weight_{keys.weight({0, static_cast<std::uint32_t>(keys.count())})}, before_{0} {
     ranks_.all_reduce(weight_.data(), 1, Reduction::sum);
     width_.emplace(total, weight_[0], ranks.size());
     Cells& cells = top.cells;
     cells.link.assign(1, {0, static_cast<std::uint32_t>(total), 0, 0});
     cells.parent.assign(1, 0);
     range_.push_back({0, {0, static_cast<std::uint32_t>(keys.count())}});
-    if (width_->is_wide(total, weight_[0])) wide_ = range_;
+    if (width_->is_wide(total, 0, weight_[0])) wide_ = range_;
     while (!wide_.empty()) split();
     cells.level_begin = {0, cells.size()};
     collect_leaves(top, weight_, ranks_.size());
@@ -87,18 +98,23 @@ class Splitter {
     std::vector<Wide> next;
     Cells& cells = top.cells;
     for (std::size_t k = 0; k < wide_.size(); ++k) {
-      if (shift[k] < 0) continue;
+      if (shift[k] < 0) {
+        top.crowded = true;
+        continue;
+      }
       top.finest_shift = std::min(top.finest_shift, shift[k]);
       CellLink& parent = cells.link[wide_[k].cell];
       parent.child = cells.size();
       for (std::size_t d = 0; d < digits; ++d)
         if (sums[2 * (digits * k + d)] > 0) ++parent.children;
+      std::int64_t before = before_[wide_[k].cell];
       for (std::size_t d = 0; d < digits; ++d) {
         const std::int64_t count = sums[2 * (digits * k + d)], weight = sums[2 * (digits * k + d) + 1];
         if (count == 0) continue;
         range_.push_back({cells.size(), {bounds[k][d], bounds[k][d + 1]}});
-        weight_.push_back(weight);
-        if (width_->is_wide(count, weight)) next.push_back(range_.back());
+        weight_.push_back(weight), before_.push_back(before);
+        if (width_->is_wide(count, before, weight)) next.push_back(range_.back());
+        before += weight;
         cells.link.push_back({0, static_cast<std::uint32_t>(count), 0, 0});
         cells.parent.push_back(wide_[k].cell);
       }
@@ -126,7 +142,7 @@ class Splitter {
 
   Communicator& ranks_;
   const KeyRanges& keys_;
-  std::vector<std::int64_t> weight_;  // by cell, of all ranks
+  std::vector<std::int64_t> weight_, before_;  // by cell, of all ranks: its weight, and that of what comes before it
   std::optional<Width> width_;
   std::vector<Wide> wide_, range_;  // range_: by cell
 };
@@ -180,14 +196,18 @@ TopTree cut_top_tree(const std::vector<CellLink>& there, int ranks, std::vector<
   cells.link.assign(1, {0, there[0].count, 0, 0});
   cells.parent.assign(1, 0);
   from.assign(1, 0);
+  std::vector<std::int64_t> before(1, 0);
   for (std::uint32_t cell = 0; cell < cells.size(); ++cell) {
     const CellLink& split = there[from[cell]];
-    if (!width.is_wide(split.count, split.count) || split.children == 0) continue;
+    if (!width.is_wide(split.count, before[cell], split.count) || split.children == 0) continue;
     cells.link[cell].child = cells.size(), cells.link[cell].children = split.children;
+    std::int64_t begin = before[cell];
     for (std::uint32_t c = split.child; c < split.child + split.children; ++c) {
       cells.link.push_back({0, there[c].count, 0, 0});
       cells.parent.push_back(cell);
       from.push_back(c);
+      before.push_back(begin);
+      begin += there[c].count;
     }
   }
   cells.level_begin = {0, cells.size()};

@@ -10,9 +10,9 @@
 namespace pergola::tree {
 
 /// The upper cells of the octree over particles that are spread over ranks, the same on every rank: cells with at most
-/// an eighth of a rank's share of the particles and of their weights, leaves of the octree, and cells whose particles
-/// the upper keys do not tell apart are not split any further. Each of these leaves, with all that is below, belongs to
-/// one rank; ranks have about the same sums of weights.
+/// an eighth of a rank's share of the particles and of their weights (of these a 64th where the shares of two ranks
+/// meet), leaves of the octree, and cells whose particles the upper keys do not tell apart are not split any further.
+/// Each of these leaves, with all that is below, belongs to one rank; ranks have about the same sums of weights.
 struct TopTree {
   struct Leaf {
     std::uint32_t cell = 0;
@@ -22,9 +22,10 @@ struct TopTree {
   Cells cells;               // level by level; counts are those of all ranks; `first` is 0
   std::vector<Leaf> leaves;  // in the order of keys; so are their ranks
   int finest_shift = 60;     // of the digits that it was split by
+  bool crowded = false;      // a wide cell was left whole, for no digit tells its keys apart
 };
 
-/// Sorted upper keys of a rank, wherever they lie.
+/// Sorted upper keys of a rank, wherever they lie. They may be sorted by their upper digits only, and have none below.
 class KeyRanges {
  public:
   static constexpr std::size_t digits = 8;

@@ -30,12 +30,18 @@ V* shared_room(const Device& device, SharedBuffer<V>& buffer, std::size_t size) 
   return buffer.data();
 }
 
-/// Keys on the device. weight_before: the sum of the weights before each one, and of all; null: all are 1.
+/// Keys on the device; nobody looks at their lowest `unsorted_bits`. weight_before: the sum of the weights before each
+/// one, and of all; null: all are 1.
 class KeysOnDevice final : public KeyRanges {
  public:
-  KeysOnDevice(const Device& device, KeyQuestions& questions, const std::uint64_t* keys, std::int64_t count,
-               const std::int64_t* weight_before)
-      : device_(device), questions_(questions), keys_(keys), count_(count), weight_before_(weight_before) {
+  KeysOnDevice(const Device& device, KeyQuestions& questions, const std::uint64_t* keys, int unsorted_bits,
+               std::int64_t count, const std::int64_t* weight_before)
+      : device_(device),
+        questions_(questions),
+        keys_(keys),
+        unsorted_bits_(unsorted_bits),
+        count_(count),
+        weight_before_(weight_before) {
     if (!weight_before_) return;
     known_[0] = 0;
     device_.memory().to_host(&known_[static_cast<std::uint32_t>(count_)], weight_before_ + count_, sizeof known_[0]);
@@ -52,6 +58,7 @@ class KeysOnDevice final : public KeyRanges {
   const Device& device_;
   KeyQuestions& questions_;
   const std::uint64_t* keys_;
+  int unsorted_bits_;
   std::int64_t count_;
   const std::int64_t* weight_before_;
   mutable std::unordered_map<std::uint32_t, std::int64_t> known_;  // weights before keys
@@ -59,11 +66,13 @@ class KeysOnDevice final : public KeyRanges {
 
 struct FindEnds {
   const std::uint64_t* keys;
+  int unsorted_bits;
   const KeyRanges::Range* range;
   KeyRanges::Ends* to;
   __device__ void operator()(std::int64_t k) const {
     const KeyRanges::Range of = range[k];
-    to[k] = of.begin == of.end ? KeyRanges::Ends{} : KeyRanges::Ends{keys[of.begin], keys[of.end - 1]};
+    const auto upper = [&](std::uint32_t i) { return keys[i] >> unsorted_bits << unsorted_bits; };
+    to[k] = of.begin == of.end ? KeyRanges::Ends{} : KeyRanges::Ends{upper(of.begin), upper(of.end - 1)};
   }
 };
 
@@ -95,7 +104,7 @@ std::vector<KeyRanges::Ends> KeysOnDevice::ends(const std::vector<Range>& ranges
   Range* const range = shared_room(device_, questions_.range, ranges.size());
   Ends* const found = shared_room(device_, questions_.ends, ranges.size());
   std::copy(ranges.begin(), ranges.end(), range);
-  cuda::launch("ends of keys", std::ssize(ranges), device_.stream(), FindEnds{keys_, range, found});
+  cuda::launch("ends of keys", std::ssize(ranges), device_.stream(), FindEnds{keys_, unsorted_bits_, range, found});
   device_.synchronize();
   return {found, found + ranges.size()};
 }
@@ -199,7 +208,8 @@ TopTree TreeDomains<Real>::cut(const Points<Real>& kept, const TreeSoftening& so
   return top;
 }
 
-/// Domains are ranges of keys.
+/// Domains are ranges of keys. Of these the digits are sorted that the last top was split by, and one more; all, where
+/// they do not suffice.
 template <class Real>
 void TreeDomains<Real>::find_owners(const Points<Real>& kept, const TreeSoftening& softening, std::int64_t total,
                                     TopTree& top) {
@@ -210,16 +220,17 @@ void TreeDomains<Real>::find_owners(const Points<Real>& kept, const TreeSoftenin
   ranks_->all_reduce(&unknown, 1, Reduction::maximum);
   has_weights_ = false;
   const bool weighs = !unknown;
+  int unsorted_bits = 0;
   std::size_t sort_bytes = 0, sum_bytes = 0;
   std::uint64_t *keys = nullptr, *sorted = nullptr;
   std::uint32_t* sorted_weight = nullptr;
   std::int64_t* weight_before = nullptr;
   const auto sort = [&](void* scratch) {
     const auto stream = cuda::handle(device_.stream());
-    cuda::check(weighs
-                    ? cub::DeviceRadixSort::SortPairs(scratch, sort_bytes, keys, sorted, weight_.data(), sorted_weight,
-                                                      n, 0, 3 * key_levels, stream)
-                    : cub::DeviceRadixSort::SortKeys(scratch, sort_bytes, keys, sorted, n, 0, 3 * key_levels, stream),
+    cuda::check(weighs ? cub::DeviceRadixSort::SortPairs(scratch, sort_bytes, keys, sorted, weight_.data(),
+                                                         sorted_weight, n, unsorted_bits, 3 * key_levels, stream)
+                       : cub::DeviceRadixSort::SortKeys(scratch, sort_bytes, keys, sorted, n, unsorted_bits,
+                                                        3 * key_levels, stream),
                 "tree keys");
   };
   const auto add_up = [&](void* scratch) {
@@ -243,13 +254,19 @@ void TreeDomains<Real>::find_owners(const Points<Real>& kept, const TreeSoftenin
   cuda::launch("tree keys", n, device_.stream(), [kept, digit, frame = frame_, keys] __device__(std::int64_t i) {
     keys[i] = digit.upper(unit_position(kept, frame, i), digit.of(kept.species, i));
   });
-  if (n > 0) sort(scratch);
-  if (weighs) {
-    device_.memory().zero(sorted_weight + n, sizeof *sorted_weight);
-    add_up(scratch);
-  }
-  const KeysOnDevice ranges(device_, questions_, sorted, n, weight_before);
-  top = find_top_tree(*ranks_, ranges, total);
+  unsorted_bits = std::max(0, finest_shift_ - 3);
+  std::optional<KeysOnDevice> ranges;
+  do {
+    if (top.crowded) unsorted_bits = 0;
+    if (n > 0) sort(scratch);
+    if (weighs) {
+      device_.memory().zero(sorted_weight + n, sizeof *sorted_weight);
+      add_up(scratch);
+    }
+    ranges.emplace(device_, questions_, sorted, unsorted_bits, n, weight_before);
+    top = find_top_tree(*ranks_, *ranges, total);
+  } while (top.crowded && unsorted_bits > 0);
+  finest_shift_ = top.finest_shift;
 
   // The first of this rank's keys that goes to each rank, or to one after it.
   std::vector<KeyRanges::Range> first(static_cast<std::size_t>(ranks_->size()));
@@ -260,7 +277,7 @@ void TreeDomains<Real>::find_owners(const Points<Real>& kept, const TreeSoftenin
       first[rank] = {at, std::min(at + 1, end)};
   for (; rank < first.size(); ++rank) first[rank] = {end, end};
   std::vector<std::uint64_t> cuts;
-  const auto of_first = ranges.ends(first);
+  const auto of_first = ranges->ends(first);
   for (std::size_t r = 0; r < first.size(); ++r)
     cuts.push_back(first[r].begin < end ? of_first[r].first : ~std::uint64_t{0});
   arena.room(cuts_, std::ssize(cuts));
@@ -338,13 +355,20 @@ Points<Real> TreeDomains<Real>::bring(const Points<Real>& kept, bool with_specie
   device_.make_current();
   Arena arena(device_);
   room_for_arrived(*this, arena, own(), with_species, with_id);
-  own_.template there<Real, 3>({kept.x, kept.y, kept.z}, {x_.data(), y_.data(), z_.data()});
+  if (with_id && sizeof(Real) == sizeof(std::uint64_t)) {  // in one message
+    const auto words = [](const Real* values) { return reinterpret_cast<const std::uint64_t*>(values); };
+    const auto room = [](Buffer<Real>& values) { return reinterpret_cast<std::uint64_t*>(values.data()); };
+    own_.template there<std::uint64_t, 4>({words(kept.x), words(kept.y), words(kept.z), kept.id},
+                                          {room(x_), room(y_), room(z_), id_.data()});
+  } else {
+    own_.template there<Real, 3>({kept.x, kept.y, kept.z}, {x_.data(), y_.data(), z_.data()});
+    if (with_id) own_.template there<std::uint64_t, 1>({kept.id}, {id_.data()});
+  }
   if (equal_mass_)
     fill_cuda(device_, static_cast<Real>(*equal_mass_), own(), mass_.data());
   else
     own_.template there<Real, 1>({kept.mass}, {mass_.data()});
   if (with_species) own_.template there<std::uint8_t, 1>({kept.species}, {species_.data()});
-  if (with_id) own_.template there<std::uint64_t, 1>({kept.id}, {id_.data()});
   return {own(),
           x_.data(),
           y_.data(),

@@ -97,6 +97,7 @@ class TreeDomains {
   Workers workers_;
   std::optional<double> equal_mass_;  // of all particles
   Buffer<std::uint32_t> owner_of_;    // by kept particle, as domains are cut
+  int finest_shift_ = 0;              // of the last top
   bool has_weights_ = false;
   Buffer<std::uint32_t> own_weight_, weight_;  // by own and by kept particle
   Buffer<std::byte> work_;

@@ -103,7 +103,7 @@ TEST(SpreadWork, TheSecondTreeIsCutByTheWorkOfTheFirst) {
   const Clustered particles(30000);
   const auto several = evaluate(particles, 16, 3, [](std::int64_t) { return true; });
   EXPECT_GT(imbalance(several[0].work), 1.15);
-  EXPECT_LT(imbalance(several[1].work), 1.1);
+  EXPECT_LT(imbalance(several[1].work), 1.05);
   EXPECT_EQ(several[2].work, several[1].work);  // the same counts give the same cuts
   OctreeCpu<double> one(Device::open("cpu", 1));
   one.build(particles.share(0, particles.size()), tree_softening(softening, opening), opening.order, true);
