@@ -110,19 +110,20 @@ class MeshSolver final : public SmoothedMesh<Real> {
   /// Whether each rank has its planes of the mesh only.
   bool in_slabs() const { return ranks_ != nullptr; }
   int slab_unit(const Grid& grid) const {
-    return in_slabs() && mesh_.poisson == Poisson::multigrid && !device_.is_cuda()
+    return in_slabs() && mesh_.poisson == Poisson::multigrid
                ? multigrid_slab_unit(grid, multigrid_of(mesh_), ranks_->size())
                : 1;
   }
-  /// Values of a field with the planes around those of this rank, and of those below.
+  /// Values of a field with the planes around those of this rank, and how many of these are below.
   std::int64_t field_size() const {
     const Field<Real> field = parts().poisson->layout();
-    const auto& exchange = *parts().exchange;
-    return field.pitch * field.ny * (field.nz + exchange.planes_below() + exchange.planes_above());
+    const int above = std::max(parts().exchange->planes_above(), parts().poisson->planes_around());
+    return field.pitch * field.ny * (planes_below() + field.nz + above);
   }
+  int planes_below() const { return std::max(parts().exchange->planes_below(), parts().poisson->planes_around()); }
   Field<Real> field_in(Buffer<Real>& memory) const {
     Field<Real> field = parts().poisson->layout();
-    field.data = memory.data() + field.pitch * field.ny * parts().exchange->planes_below();
+    field.data = memory.data() + field.pitch * field.ny * planes_below();
     return field;
   }
   /// On a GPU a spectral gradient has two fields in all, the modes of the potential and the component of the force that

@@ -1,5 +1,7 @@
 #pragma once
+#include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "domain/device_messages.hpp"
 #include "mesh/slab_planes.hpp"
@@ -12,11 +14,21 @@ class DevicePlanes {
  public:
   DevicePlanes(const Device& device, std::shared_ptr<Communicator> ranks);
 
-  /// PlanesAround::fetch().
-  void fetch(const PlanesAround& around, std::byte* first, std::size_t plane_bytes);
+  /// PlanesAround::fetch(), of several fields in one exchange.
+  struct Wanted {
+    const PlanesAround* around = nullptr;
+    std::byte* first = nullptr;
+    std::size_t plane_bytes = 0;
+  };
+  void fetch(const std::vector<Wanted>& fields);
+  void fetch(const PlanesAround& around, std::byte* first, std::size_t plane_bytes) {
+    fetch({{&around, first, plane_bytes}});
+  }
   /// PlanesAround::give(), for planes that stand before and after the rank's first. What arrives is where loops of the
   /// device reach it, until the next call.
   const std::byte* give(const PlanesAround& around, const std::byte* first, std::size_t plane_bytes);
+  /// Every rank's piece of an array, in the order of ranks, to all; the rank's own stands at its place already.
+  void gather(std::byte* all, const std::vector<std::size_t>& piece_bytes);
 
  private:
   void exchange(const std::byte* out, const std::vector<std::size_t>& leaving, std::byte* in,

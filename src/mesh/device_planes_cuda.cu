@@ -11,7 +11,18 @@ std::int64_t bytes_of(const std::vector<int>& planes, std::size_t plane_bytes) {
   return std::ssize(planes) * static_cast<std::int64_t>(plane_bytes);
 }
 
-/// Planes of ranks before this one.
+/// body(plane, count) for planes from the begin-th on that follow one another in memory.
+template <class Body>
+void each_stretch(const std::vector<int>& planes, std::size_t begin, std::size_t count, const Body& body) {
+  for (std::size_t k = begin; k < begin + count;) {
+    std::size_t length = 1;
+    while (k + length < begin + count && planes[k + length] == planes[k] + static_cast<int>(length)) ++length;
+    body(planes[k], static_cast<int>(length));
+    k += length;
+  }
+}
+
+/// Planes, or bytes, of ranks before this one.
 std::size_t before(const std::vector<std::size_t>& counts, std::size_t rank) {
   return std::accumulate(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(rank), std::size_t{0});
 }
@@ -40,23 +51,50 @@ void DevicePlanes::exchange(const std::byte* out, const std::vector<std::size_t>
   messages_.exchange(sent, got);
 }
 
-void DevicePlanes::fetch(const PlanesAround& around, std::byte* first, std::size_t plane_bytes) {
-  const auto &owned = around.arriving(), &wanted = around.wanted();
-  const auto bytes = static_cast<std::int64_t>(plane_bytes);
-  std::byte* const out = messages_.outgoing(bytes_of(owned, plane_bytes));
-  std::byte* const in = messages_.incoming(bytes_of(wanted, plane_bytes));
-  for (std::size_t k = 0; k < owned.size(); ++k)
-    messages_.load(out + k * plane_bytes, plane_at(first, owned[k], plane_bytes), bytes);
-  exchange(out, around.owned_for(), in, around.wanted_of(), plane_bytes);
-  const std::size_t own = messages_.own_rank(), stay = before(around.wanted_of(), own),
-                    end = stay + around.wanted_of()[own], from = before(around.owned_for(), own);
-  for (std::size_t k = 0; k < wanted.size(); ++k) {
-    std::byte* const to = plane_at(first, wanted[k], plane_bytes);
-    if (k >= stay && k < end)
-      device_.memory().copy(to, plane_at(first, owned[from + k - stay], plane_bytes), plane_bytes);
-    else
-      messages_.unload(to, in + k * plane_bytes, bytes);
+void DevicePlanes::fetch(const std::vector<Wanted>& fields) {
+  std::int64_t leaving = 0, coming = 0;
+  for (const Wanted& field : fields) {
+    leaving += bytes_of(field.around->arriving(), field.plane_bytes);
+    coming += bytes_of(field.around->wanted(), field.plane_bytes);
   }
+  std::byte* out = messages_.outgoing(leaving);
+  std::byte* in = messages_.incoming(coming);
+  std::vector<Communicator::Outgoing> sent;
+  std::vector<Communicator::Incoming> got;
+  struct Arrival {
+    std::byte* to;
+    const std::byte* message;
+    std::int64_t bytes;
+  };
+  std::vector<Arrival> arrivals;
+  for (const Wanted& field : fields) {
+    const PlanesAround& around = *field.around;
+    const auto at = [&](int plane) { return plane_at(field.first, plane, field.plane_bytes); };
+    std::size_t owned = 0, wanted = 0;
+    for (std::size_t r = 0; r < messages_.size(); ++r) {
+      const std::size_t gone = around.owned_for()[r], come = around.wanted_of()[r];
+      if (r == messages_.own_rank()) {  // both lists name the same planes
+        for (std::size_t k = 0; k < come; ++k)
+          device_.memory().copy(at(around.wanted()[wanted + k]), at(around.arriving()[owned + k]), field.plane_bytes);
+      } else {
+        if (gone > 0) sent.push_back({static_cast<int>(r), out, gone * field.plane_bytes});
+        if (come > 0) got.push_back({static_cast<int>(r), in, come * field.plane_bytes});
+        each_stretch(around.arriving(), owned, gone, [&](int plane, int count) {
+          const std::int64_t bytes = count * static_cast<std::int64_t>(field.plane_bytes);
+          messages_.load(out, at(plane), bytes);
+          out += bytes;
+        });
+        each_stretch(around.wanted(), wanted, come, [&](int plane, int count) {
+          const std::int64_t bytes = count * static_cast<std::int64_t>(field.plane_bytes);
+          arrivals.push_back({at(plane), in, bytes});
+          in += bytes;
+        });
+      }
+      owned += gone, wanted += come;
+    }
+  }
+  messages_.exchange(sent, got);
+  for (const Arrival& one : arrivals) messages_.unload(one.to, one.message, one.bytes);
 }
 
 const std::byte* DevicePlanes::give(const PlanesAround& around, const std::byte* first, std::size_t plane_bytes) {
@@ -72,6 +110,26 @@ const std::byte* DevicePlanes::give(const PlanesAround& around, const std::byte*
   for (std::size_t k = 0; k < around.wanted_of()[own]; ++k)
     messages_.load(in + (stay + k) * plane_bytes, plane_at(first, wanted[from + k], plane_bytes), bytes);
   return in;
+}
+
+void DevicePlanes::gather(std::byte* all, const std::vector<std::size_t>& piece_bytes) {
+  const std::size_t rank = messages_.own_rank(), own = piece_bytes[rank], start = before(piece_bytes, rank),
+                    others = before(piece_bytes, piece_bytes.size()) - own;
+  std::byte* const out = messages_.outgoing(static_cast<std::int64_t>(own));
+  std::byte* const in = messages_.incoming(static_cast<std::int64_t>(others));
+  messages_.load(out, all + start, static_cast<std::int64_t>(own));
+  std::vector<Communicator::Outgoing> sent;
+  std::vector<Communicator::Incoming> got;
+  std::byte* next = in;
+  for (std::size_t r = 0; r < messages_.size(); ++r) {
+    if (r == rank) continue;
+    if (own > 0) sent.push_back({static_cast<int>(r), out, own});
+    if (piece_bytes[r] > 0) got.push_back({static_cast<int>(r), next, piece_bytes[r]});
+    next += piece_bytes[r];
+  }
+  messages_.exchange(sent, got);
+  messages_.unload(all, in, static_cast<std::int64_t>(start));
+  messages_.unload(all + start + own, in + start, static_cast<std::int64_t>(others - start));
 }
 
 }  // namespace pergola

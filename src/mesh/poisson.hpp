@@ -22,6 +22,8 @@ class PoissonSolver {
   /// Memory that solve() may overwrite, in bytes, and that it holds itself.
   virtual std::int64_t scratch_bytes() const = 0;
   virtual std::int64_t own_bytes() const = 0;
+  /// Planes below and above those of the field that its memory has room for: with ranks solve() may want them.
+  virtual int planes_around() const { return 0; }
   /// `field` holds the density in the cells of the grid and zero elsewhere; afterwards the potential, in an isolated
   /// box that wraps in cells −1 … n of every axis (what lies further out in the padding means nothing). In a periodic
   /// box the mean of the density is taken off and the mean of the potential is zero. field.data is a multiple of 64
@@ -82,8 +84,7 @@ std::unique_ptr<PoissonSolver<Real>> make_poisson_fft(const Device& device, cons
 /// expansion, up to the hexadecapole, of the density about its centre of mass, which should be of one sign and well
 /// inside the box. solve() waits for the norms that the tolerance asks for, once per cycle on the finest grid; with
 /// tolerance 0 it does not wait. Throws Error(input) for what it cannot solve, Error(numerics) on a density with NaN.
-/// With ranks each has its planes of the field, on the CPU in units of multigrid_slab_unit() and with room for one
-/// below and one above them; all call solve() together. On a GPU each then solves for the whole.
+/// With ranks each has its planes of the field, in units of multigrid_slab_unit(); all call solve() together.
 template <class Real>
 std::unique_ptr<PoissonSolver<Real>> make_poisson_multigrid(const Device& device, const Grid& grid,
                                                             const MultigridOptions& options,

@@ -13,17 +13,19 @@ inline constexpr double red_black_relaxation = 1.2;
 /// The equation of one cell: the seven-point Laplacian of the potential equals the source. Everything that multigrid
 /// asks of an operator is here: what the neighbours give, the diagonal, one relaxation, the residual. A cell at the
 /// wall of an isolated box, where the potential of the correction is zero, sees −φ beyond it, which is the same as 0
-/// beyond it and one more 1/h² on the diagonal; a potential on the face is part of the source (wall_source).
+/// beyond it and one more 1/h² on the diagonal; a potential on the face is part of the source (wall_source). Which
+/// product is added without rounding where the device can is said here, so that all loops over a cell have one result.
 template <class R>
 struct PoissonStencil {
   R wx = 0, wy = 0, wz = 0;  // 1/h² along each axis
 
   PERGOLA_HD R neighbours(R west, R east, R south, R north, R below, R above) const {
-    return wx * (west + east) + wy * (south + north) + wz * (below + above);
+    return mul_add(wz, below + above, mul_add(wy, south + north, wx * (west + east)));
   }
   /// With the number of walls that the cell touches along each axis.
   PERGOLA_HD R diagonal(int walls_x, int walls_y, int walls_z) const {
-    return wx * static_cast<R>(2 + walls_x) + wy * static_cast<R>(2 + walls_y) + wz * static_cast<R>(2 + walls_z);
+    return mul_add(wz, static_cast<R>(2 + walls_z),
+                   mul_add(wy, static_cast<R>(2 + walls_y), wx * static_cast<R>(2 + walls_x)));
   }
   /// A bound of the operator's norm, reached by the mode that changes sign from cell to cell.
   PERGOLA_HD double norm() const {
@@ -32,10 +34,10 @@ struct PoissonStencil {
   /// Of the equation in relaxed(): the relaxation factor by the diagonal.
   PERGOLA_HD static R relaxation_weight(R diagonal) { return static_cast<R>(red_black_relaxation) / diagonal; }
   PERGOLA_HD static R relaxed(R value, R neighbours, R source, R weight) {
-    return static_cast<R>(1 - red_black_relaxation) * value + weight * (neighbours - source);
+    return mul_add(weight, neighbours - source, static_cast<R>(1 - red_black_relaxation) * value);
   }
   PERGOLA_HD static R residual(R value, R neighbours, R source, R diagonal) {
-    return source - (neighbours - diagonal * value);
+    return source - mul_add(-diagonal, value, neighbours);
   }
   /// What the potential on a face, at half a cell from the cell's centre, adds to the source of the cell.
   PERGOLA_HD static R wall_source(R weight, R face_potential) { return R(-2) * weight * face_potential; }

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "mesh/multigrid/gathered_poisson.hpp"
 #include "mesh/multigrid/multigrid_loops.hpp"
 #include "mesh/multigrid/multigrid_slabs.hpp"
 #include "mesh/poisson.hpp"
@@ -47,6 +46,7 @@ class PoissonMultigrid final : public PoissonSolver<Real> {
   }
   std::int64_t scratch_bytes() const override { return loops_->scratch_bytes(); }
   std::int64_t own_bytes() const override { return loops_->own_bytes(); }
+  int planes_around() const override { return loops_->planes_around(); }
   std::string remark() const override { return remark_; }
 
   void solve(const Field<Real>& field, double factor, void* scratch) override {
@@ -129,7 +129,7 @@ template <class Real>
 std::unique_ptr<Loops<Real>> make_loops(const Device& device, const std::vector<Level<Real>>& levels,
                                         std::shared_ptr<Communicator> ranks) {
   if constexpr (cuda_built)
-    if (device.is_cuda()) return multigrid::make_loops_cuda<Real>(device, levels);
+    if (device.is_cuda()) return multigrid::make_loops_cuda<Real>(device, levels, std::move(ranks));
   return multigrid::make_loops_cpu<Real>(device, levels, std::move(ranks));
 }
 
@@ -140,8 +140,6 @@ std::unique_ptr<PoissonSolver<Real>> make_poisson_multigrid(const Device& device
                                                             const MultigridOptions& options,
                                                             std::shared_ptr<Communicator> ranks) {
   validate(grid, options);
-  if (device.is_cuda() && ranks)
-    return std::make_unique<GatheredPoisson<Real>>(device, make_poisson_multigrid<Real>(device, grid, options), ranks);
   auto levels = multigrid::make_levels<Real>(grid, options.levels, direct_cells);
   const int planes = multigrid::LevelSlabs<Real>(levels, ranks).count(0);
   auto loops = make_loops<Real>(device, levels, std::move(ranks));

@@ -30,9 +30,8 @@ class LoopsCpu final : public Loops<Real> {
         rows_(row_loops<Real>()),
         modes_(axis_modes(levels.back())) {
     const int coarsest = static_cast<int>(levels.size()) - 1;
-    const auto around = [&](int level) { return slabs_.shared(level) ? 1 : 0; };  // planes below, and above
     std::int64_t coarse = 0;
-    for (int l = 1; l <= coarsest; ++l) coarse += 2 * (slabs_.count(l) + around(l)) * plane(l);
+    for (int l = 1; l <= coarsest; ++l) coarse += 2 * (slabs_.count(l) + slabs_.copies(l)) * plane(l);
     const std::int64_t whole = levels.back().cells();
     memory_ = Buffer<Real>(device, coarse + (slabs_.shared(coarsest) ? 3 : 1) * whole);
     potential_.resize(levels.size());
@@ -40,8 +39,8 @@ class LoopsCpu final : public Loops<Real> {
     Real* next = memory_.data();
     for (int l = 1; l <= coarsest; ++l) {
       const auto k = static_cast<std::size_t>(l);
-      potential_[k] = next + around(l) * plane(l);
-      source_[k] = potential_[k] + (slabs_.count(l) + around(l)) * plane(l);
+      potential_[k] = next + slabs_.copies(l) * plane(l);
+      source_[k] = potential_[k] + (slabs_.count(l) + slabs_.copies(l)) * plane(l);
       next = source_[k] + slabs_.count(l) * plane(l);
     }
     work_ = next;
@@ -53,6 +52,7 @@ class LoopsCpu final : public Loops<Real> {
     return slabs_.count(0) * plane(0) * static_cast<std::int64_t>(sizeof(Real));
   }
   std::int64_t own_bytes() const override { return static_cast<std::int64_t>(memory_.bytes()); }
+  int planes_around() const override { return slabs_.copies(0); }
 
   void begin(const Field<Real>& field, double factor, void* scratch) override {
     const Level<Real>& g = levels_.front();

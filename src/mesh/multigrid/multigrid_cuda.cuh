@@ -1,181 +1,96 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "device/buffer.hpp"
+#include "mesh/device_planes.hpp"
 #include "mesh/multigrid/multigrid_direct.cuh"
 #include "mesh/multigrid/multigrid_kernels.cuh"
 #include "mesh/multigrid/multigrid_loops.hpp"
-#include "mesh/multigrid/multigrid_sweep.cuh"
+#include "mesh/multigrid/multigrid_slabs.hpp"
+#include "mesh/multigrid/multigrid_sweep_kernels.cuh"
 
 namespace pergola::multigrid {
 
-/// A compiled Sweep and its shape.
+/// Planes around its own that a rank reads in a pass, at most: one for each half-sweep and one for the residual.
 template <class Real>
-struct SweepKernel {
-  void (*kernel)(SweepArguments<Real>) = nullptr;
-  int half_sweeps = 0, halo = 0, out_x = 0, out_y = 0, warps = 0;
-  std::size_t shared_bytes = 0;
-  int blocks_at_once = 0;   // on the whole device
-  std::vector<int> chunks;  // by level
+constexpr int most_halo = (sizeof(Real) == 4 ? 4 : 2) + 1;
 
-  template <class S>
-  static SweepKernel of() {
-    SweepKernel result;
-    result.kernel = sweep_kernel<S, Real>;
-    result.half_sweeps = S::planes - 3, result.halo = S::halo;
-    result.out_x = S::out_x, result.out_y = S::out_y, result.warps = S::threads / 32;
-    result.shared_bytes = sizeof(typename S::Shared);
-    cuda::check(cudaFuncSetAttribute(result.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     static_cast<int>(result.shared_bytes)),
-                "multigrid sweep");
-    int device = 0, units = 0, per_unit = 0;
-    cuda::check(cudaGetDevice(&device), "cudaGetDevice");
-    cuda::check(cudaDeviceGetAttribute(&units, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
-    cuda::check(
-        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_unit, result.kernel, S::threads, result.shared_bytes),
-        "multigrid sweep");
-    result.blocks_at_once = units * per_unit;
-    return result;
-  }
-
-  dim3 grid(const Level<Real>& g, int planes) const {
-    const auto parts = [](int cells, int size) { return static_cast<unsigned>((cells + size - 1) / size); };
-    return {parts(g.nx, out_x), parts(g.ny, out_y), parts(g.nz, planes)};
-  }
-  static int blocks(dim3 grid) { return static_cast<int>(grid.x * grid.y * grid.z); }
-  /// Planes per block: few enough to have all of the device at work, many enough to keep the overlap small.
-  int chunk(const Level<Real>& g) const {
-    int best = g.nz;
-    std::int64_t least = -1;
-    for (int parts = 1; parts <= g.nz / 2; ++parts) {
-      const int planes = (g.nz / 2 + parts - 1) / parts * 2;
-      const std::int64_t rounds = (blocks(grid(g, planes)) + blocks_at_once - 1) / blocks_at_once;
-      const std::int64_t steps = rounds * (planes + 2 * halo);
-      if (least < 0 || steps < least) best = planes, least = steps;
-    }
-    return best;
-  }
-
-  /// Returns the number of blocks.
-  int launch(Stream stream, SweepArguments<Real> arguments, int planes) const {
-    arguments.chunk = planes;
-    const dim3 size = grid(arguments.level, planes);
-    kernel<<<size, dim3(32, static_cast<unsigned>(warps)), shared_bytes, cuda::handle(stream)>>>(arguments);
-    cuda::check(cudaGetLastError(), "multigrid sweep");
-    return blocks(size);
-  }
-};
-
-/// The sweeps that one pass can do, with and without correction, by After and from the fewest to the most half-sweeps.
-template <class Real>
-struct SweepKernels {
-  std::array<std::array<std::vector<SweepKernel<Real>>, 3>, 2> choices;
-
-  const SweepKernel<Real>& most(bool correct, After after, int half_sweeps) const {
-    const auto& choice = choices[correct][static_cast<std::size_t>(after)];
-    auto found = choice.begin();
-    while (found + 1 != choice.end() && (found + 1)->half_sweeps <= half_sweeps) ++found;
-    return *found;
-  }
-
-  template <bool periodic, int rows, int warps>
-  static SweepKernels make() {
-    SweepKernels result;
-    const auto add = [&]<int half_sweeps, After after, bool correct>() {
-      result.choices[correct][static_cast<std::size_t>(after)].push_back(
-          SweepKernel<Real>::template of<Sweep<Real, half_sweeps, after, correct, periodic, rows, warps>>());
-    };
-    add.template operator()<0, After::average, false>();
-    add.template operator()<0, After::measure, false>();
-    const auto add_all = [&]<int half_sweeps>() {
-      add.template operator()<half_sweeps, After::nothing, false>();
-      add.template operator()<half_sweeps, After::nothing, true>();
-      add.template operator()<half_sweeps, After::average, false>();
-      if constexpr (periodic) add.template operator()<half_sweeps, After::average, true>();
-      add.template operator()<half_sweeps, After::measure, false>();
-      add.template operator()<half_sweeps, After::measure, true>();
-    };
-    add_all.template operator()<2>();
-    if constexpr (sizeof(Real) == 4) add_all.template operator()<4>();
-    return result;
-  }
-};
-
+/// Where ranks share levels out (mesh/multigrid/multigrid_slabs.hpp), planes are counted as on the whole grid, a rank
+/// works on its own, and its arrays have room for those around. They are fetched before a pass, as many as it has
+/// half-sweeps, so that no other messages are needed within it: cells near the rank's planes are relaxed by both.
 template <class Real>
 class LoopsCuda final : public Loops<Real> {
  public:
-  LoopsCuda(const Device& device, const std::vector<Level<Real>>& levels) : device_(device), levels_(levels) {
+  LoopsCuda(const Device& device, const std::vector<Level<Real>>& levels, const std::shared_ptr<Communicator>& ranks)
+      : device_(device), levels_(levels), slabs_(levels, ranks, most_halo<Real>) {
     device_.make_current();
-    constexpr int warps = sizeof(Real) == 4 ? 16 : 8;
-    kernels_ = levels.front().periodic ? SweepKernels<Real>::template make<true, 4, warps>()
-                                       : SweepKernels<Real>::template make<false, 4, warps>();
-    std::int64_t coarse = 0;
-    for (std::size_t l = 1; l < levels.size(); ++l) coarse += 3 * levels[l].cells();
-    memory_ = Buffer<Real>(device, coarse);
-    arrays_.resize(levels.size());
-    Real* next = memory_.data();
-    for (std::size_t l = 1; l < levels.size(); ++l) {
-      const std::int64_t cells = levels[l].cells();
-      arrays_[l] = {next, next + cells, next + 2 * cells};
-      next += 3 * cells;
-    }
+    if (ranks) planes_.emplace(device, ranks);
+    kernels_[0] = kernels<false>();
+    if (ranks) kernels_[1] = kernels<true>();
+    take_memory();
     const AxisModes<Real> modes = axis_modes(levels.back());
     for (std::size_t axis = 0; axis < 3; ++axis) {
       modes_[axis] = Buffer<Real>(device, modes.mode[axis]);
       eigenvalues_[axis] = Buffer<Real>(device, modes.eigenvalue[axis]);
     }
-    parts_ = Buffer<double>(
-        device, std::max<std::int64_t>(sum_blocks, std::int64_t{levels.front().nz} * moment_parts * moment_sums));
+    parts_ = Buffer<double>(device, std::int64_t{levels.front().nz} * plane_parts * moment_sums);
     far_ = Buffer<physics::Multipole>(device, 1);
-    sums_ = Buffer<double>(device, 4);
-    int blocks = 0;
-    for (auto& choices : kernels_.choices)
-      for (auto& choice : choices)
-        for (SweepKernel<Real>& kernel : choice) {
-          for (const Level<Real>& level : levels) kernel.chunks.push_back(kernel.chunk(level));
-          blocks = std::max(blocks, kernel.blocks(kernel.grid(levels.front(), kernel.chunks.front())));
-        }
-    squares_ = Buffer<double>(device, 3 * blocks);
+    mean_ = Buffer<double>(device, 1);
+    int sums = 0;
+    for (auto& kernels : kernels_)
+      kernels.each([&](SweepKernel<Real>& kernel) {
+        for (int level = 0; level <= coarsest(); ++level)
+          kernel.chunks.push_back(kernel.chunk(at(level), slabs_.count(level)));
+        sums = std::max(sums, kernel.sums_of_two(levels.front()));
+      });
+    squares_ = Buffer<double>(device, std::int64_t{3} * sums * (slabs_.count(0) / 2));
+    squares_of_two_ = Buffer<double>(device, std::int64_t{3} * (levels.front().nz / 2));
   }
 
-  std::int64_t scratch_bytes() const override {
-    return 2 * levels_.front().cells() * static_cast<std::int64_t>(sizeof(Real));
-  }
+  int planes_around() const override { return slabs_.copies(0); }
+  std::int64_t scratch_bytes() const override { return 2 * room(0) * static_cast<std::int64_t>(sizeof(Real)); }
   std::int64_t own_bytes() const override {
-    std::size_t bytes = memory_.bytes() + parts_.bytes() + far_.bytes() + sums_.bytes() + squares_.bytes();
+    std::size_t bytes =
+        memory_.bytes() + parts_.bytes() + far_.bytes() + mean_.bytes() + squares_.bytes() + squares_of_two_.bytes();
     for (std::size_t axis = 0; axis < 3; ++axis) bytes += modes_[axis].bytes() + eigenvalues_[axis].bytes();
-    return static_cast<std::int64_t>(bytes);
+    return static_cast<std::int64_t>(bytes) + message_bytes();
   }
 
   void begin(const Field<Real>& field, double factor, void* scratch) override {
     device_.make_current();
     const Level<Real>& g = levels_.front();
     field_ = field.data;
-    Real* const memory = static_cast<Real*>(scratch);
-    arrays_.front() = {field.data, memory, memory + g.cells()};
+    Real* const memory = static_cast<Real*>(scratch) + slabs_.copies(0) * plane(0);
+    arrays_.front() = {field.data, memory, memory + room(0)};
     if (g.periodic) {
       mean_of(field.data);
     } else {
-      plane_moments<<<dim3(static_cast<unsigned>(g.nz), moment_parts), 256, 0, cuda::handle(device_.stream())>>>(
-          g, field.data, parts_.data());
-      expand_moments<<<1, dim3(16, physics::moment_count), 0, cuda::handle(device_.stream())>>>(g, parts_.data(),
-                                                                                                factor, far_.data());
+      const cudaStream_t stream = cuda::handle(device_.stream());
+      if (slabs_.count(0) > 0)
+        plane_moments<<<dim3(static_cast<unsigned>(slabs_.count(0)), plane_parts), 256, 0, stream>>>(
+            g, field.data, parts_of_planes(plane_parts * moment_sums));
+      gather_parts(plane_parts * moment_sums);
+      expand_moments<<<1, dim3(16, physics::moment_count), 0, stream>>>(g, parts_.data(), factor, far_.data());
       cuda::check(cudaGetLastError(), "multipole expansion");
     }
     scale(factor, field.data, arrays_.front().source);
   }
 
   void average_source(int level) override {
-    const Level<Real>& c = at(level + 1);
-    launch_places("average", c.nx, c.ny, c.nz, device_.stream(),
-                  Average<Real>{at(level), at(level + 1), arrays(level).source, arrays(level + 1).source});
+    const Level<Real>&g = at(level), &c = at(level + 1);
+    if (slabs_.count(level) > 0)
+      launch_places("average", c.nx, c.ny, slabs_.count(level) / g.fz, device_.stream(),
+                    Average<Real>{g, c, arrays(level).source, averaged(level)});
+    source_is_made(level + 1);
   }
 
   void add_walls(int level) override {
     if (at(level).periodic) return;
-    const AddWalls<Real> body{at(level), far_.data(), arrays(level).source};
+    const AddWalls<Real> body{at(level), far_.data(), arrays(level).source, slabs_.first(level), slabs_.count(level)};
     cuda::launch("add walls", body.count(), device_.stream(), body);
+    arrays(level).has_source_around = false;
   }
 
   void descend(int level, Start start, int sweeps) override {
@@ -183,6 +98,7 @@ class LoopsCuda final : public Loops<Real> {
     const bool in_pass = start == Start::interpolated && at(level).periodic && corrects_in_pass(level, sweeps);
     if (start == Start::interpolated && !in_pass) interpolate<true>(level);
     smooth(level, start == Start::zero || in_pass, in_pass, sweeps, After::average);
+    source_is_made(level + 1);
   }
 
   void ascend(int level, int sweeps, bool measured) override {
@@ -192,23 +108,43 @@ class LoopsCuda final : public Loops<Real> {
   }
 
   void solve_coarsest() override {
-    Arrays& a = arrays_.back();
-    if (SolveDirectly<Real, true>::fills(levels_.back())) return solve_in_one_block<true>();
-    if (SolveDirectly<Real, false>::fits(levels_.back())) return solve_in_one_block<false>();
-    transform(0, false, a.source, a.other);
-    transform(1, false, a.other, a.potential);
-    transform(2, false, a.potential, a.other);
-    transform(2, true, a.other, a.potential);
-    transform(1, true, a.potential, a.other);
-    transform(0, true, a.other, a.potential);
+    const int level = coarsest();
+    const bool shared = slabs_.shared(level);
+    const std::int64_t own = slabs_.first(level) * plane(level);
+    const std::size_t bytes = static_cast<std::size_t>(slabs_.count(level) * plane(level)) * sizeof(Real);
+    if (shared) {
+      device_.memory().copy(whole_.source + own, arrays(level).source, bytes);
+      gather(level, whole_.source, plane(level), 1);
+    }
+    const Arrays& a = shared ? whole_ : arrays(level);
+    if (SolveDirectly<Real, true>::fills(levels_.back())) {
+      solve_in_one_block<true>(a);
+    } else if (SolveDirectly<Real, false>::fits(levels_.back())) {
+      solve_in_one_block<false>(a);
+    } else {
+      transform(0, false, a.source, a.other);
+      transform(1, false, a.other, a.potential);
+      transform(2, false, a.potential, a.other);
+      transform(2, true, a.other, a.potential);
+      transform(1, true, a.potential, a.other);
+      transform(0, true, a.other, a.potential);
+    }
+    if (shared) device_.memory().copy(arrays(level).potential, whole_.potential + own, bytes);
+    arrays(level).has_potential_around = false;
   }
 
   Norms norms() override {
     if (levels_.size() == 1) smooth(0, false, false, 0, After::measure);
-    add_squares<<<1, 256, 0, cuda::handle(device_.stream())>>>(squares_.data(), measured_, sums_.data() + 1);
+    if (slabs_.count(0) > 0)
+      add_squares<<<static_cast<unsigned>(slabs_.count(0) / 2), 256, 0, cuda::handle(device_.stream())>>>(
+          squares_.data(), measured_, squares_of_two_.data() + 3 * (slabs_.first(0) / 2));
     cuda::check(cudaGetLastError(), "norms");
-    const std::vector<double> sums = sums_.to_host();
-    return {sums[1], sums[2], sums[3]};
+    std::vector<double> sums = squares_of_two_.to_host();
+    slabs_.gather(0, sums.data(), 3, 2);
+    Norms result;
+    for (std::size_t k = 0; k < sums.size(); k += 3)
+      result.residual += sums[k], result.source += sums[k + 1], result.potential += sums[k + 2];
+    return result;
   }
 
   void finish() override {
@@ -220,18 +156,92 @@ class LoopsCuda final : public Loops<Real> {
  private:
   struct Arrays {
     Real *potential = nullptr, *other = nullptr, *source = nullptr;
+    bool has_potential_around = false, has_source_around = false;  // planes of other ranks, of a level that is shared
   };
+  int coarsest() const { return static_cast<int>(levels_.size()) - 1; }
   const Level<Real>& at(int level) const { return levels_[static_cast<std::size_t>(level)]; }
   Arrays& arrays(int level) { return arrays_[static_cast<std::size_t>(level)]; }
+  std::int64_t plane(int level) const { return std::int64_t{at(level).nx} * at(level).ny; }
+  /// Values of an array of a level, with room for planes around.
+  std::int64_t room(int level) const { return (slabs_.count(level) + 2 * slabs_.copies(level)) * plane(level); }
+
+  void take_memory() {
+    const std::int64_t whole = slabs_.shared(coarsest()) ? levels_.back().cells() : 0;
+    std::int64_t coarse = 0;
+    for (int level = 1; level <= coarsest(); ++level) coarse += room(level);
+    memory_ = Buffer<Real>(device_, 3 * (coarse + whole));
+    arrays_.resize(levels_.size());
+    Real* next = memory_.data();
+    const auto take = [&](std::int64_t size, std::int64_t before) {
+      const Arrays taken{next + before, next + size + before, next + 2 * size + before};
+      next += 3 * size;
+      return taken;
+    };
+    for (int level = 1; level <= coarsest(); ++level)
+      arrays(level) = take(room(level), slabs_.copies(level) * plane(level));
+    if (whole > 0) whole_ = take(whole, 0);
+  }
+
+  /// The rooms of the largest messages: planes around both arrays of the finest level and the potential of the next,
+  /// or all of a source.
+  std::int64_t message_bytes() const {
+    if (!planes_) return 0;
+    int whole = 0;  // the first level that is
+    while (whole < coarsest() && slabs_.shared(whole)) ++whole;
+    std::int64_t around = 4 * slabs_.copies(0) * plane(0);
+    if (coarsest() > 0) around += 2 * slabs_.copies(1) * plane(1);
+    const std::int64_t values = std::max(around, at(whole).cells());
+    return 2 * values * static_cast<std::int64_t>(sizeof(Real));
+  }
+
+  /// Planes of other ranks that are not here yet, for a pass over a level, in one exchange.
+  void fetch_around(int level, bool potential, bool source, bool coarse) {
+    std::vector<DevicePlanes::Wanted> wanted;
+    const auto want = [&](int of, Real* values, bool& is_here) {
+      if (slabs_.shared(of) && !is_here)
+        wanted.push_back({&slabs_.around(of), reinterpret_cast<std::byte*>(values),
+                          static_cast<std::size_t>(plane(of)) * sizeof(Real)});
+      is_here = true;
+    };
+    if (potential) want(level, arrays(level).potential, arrays(level).has_potential_around);
+    if (source) want(level, arrays(level).source, arrays(level).has_source_around);
+    if (coarse) want(level + 1, arrays(level + 1).potential, arrays(level + 1).has_potential_around);
+    if (!wanted.empty()) planes_->fetch(wanted);
+  }
+  /// What ranks have of every `per` planes of a shared level, on all.
+  void gather(int level, Real* all, std::int64_t values, int per) {
+    planes_->gather(reinterpret_cast<std::byte*>(all), slabs_.template pieces<Real>(level, values, per));
+  }
+  /// Where the planes of the next level begin that a rank makes of those of this one.
+  Real* averaged(int level) {
+    const int first = slabs_.first(level) / at(level).fz - slabs_.first(level + 1);
+    return arrays(level + 1).source + first * plane(level + 1);
+  }
+  /// Each rank has made its planes.
+  void source_is_made(int level) {
+    arrays(level).has_source_around = false;
+    if (slabs_.shared(level - 1) && !slabs_.shared(level))
+      gather(level - 1, arrays(level).source, plane(level), at(level - 1).fz);
+  }
+
+  /// Sums by plane of the finest level, so many values of each: where those of this rank begin, and all on all ranks.
+  double* parts_of_planes(int values) { return parts_.data() + std::int64_t{slabs_.first(0)} * values; }
+  void gather_parts(int values) {
+    if (!slabs_.shared(0)) return;
+    std::vector<double> all(static_cast<std::size_t>(levels_.front().nz * values));
+    device_.memory().to_host(all.data(), parts_.data(), all.size() * sizeof(double));
+    slabs_.gather(0, all.data(), values);
+    device_.memory().from_host(parts_.data(), all.data(), all.size() * sizeof(double));
+  }
 
   template <bool full>
-  void solve_in_one_block() {
+  void solve_in_one_block(const Arrays& a) {
     using Body = SolveDirectly<Real, full>;
     const Body body{levels_.back(),
                     {modes_[0].data(), modes_[1].data(), modes_[2].data()},
                     {eigenvalues_[0].data(), eigenvalues_[1].data(), eigenvalues_[2].data()},
-                    arrays_.back().source,
-                    arrays_.back().potential};
+                    a.source,
+                    a.potential};
     constexpr int bytes = sizeof(typename Body::Shared);
     if (bytes > 48 * 1024)
       cuda::check(cudaFuncSetAttribute(solve_directly<Body>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
@@ -251,39 +261,59 @@ class LoopsCuda final : public Loops<Real> {
     result.source = arrays(level).source;
     result.out = arrays(level).other;
     result.squares = squares_.data();
-    if (level + 1 < static_cast<int>(levels_.size())) {
+    result.first = slabs_.first(level), result.planes = slabs_.count(level);
+    if (level < coarsest()) {
       result.coarse = at(level + 1);
       result.correction = arrays(level + 1).potential;
       result.coarse_source = arrays(level + 1).source;
+      result.coarse_first = slabs_.first(level + 1), result.coarse_slab = slabs_.shared(level + 1);
     }
     return result;
   }
 
+  template <bool slab>
+  SweepKernels<Real> kernels() const {
+    constexpr int warps = sizeof(Real) == 4 ? 16 : 8;
+    return levels_.front().periodic ? SweepKernels<Real>::template make<true, slab, 4, warps>()
+                                    : SweepKernels<Real>::template make<false, slab, 4, warps>();
+  }
+
   /// `correct`: the first pass adds the interpolated potential of the next level.
   void smooth(int level, bool from_zero, bool correct, int sweeps, After after) {
-    if (sweeps == 0 && from_zero)
-      device_.memory().zero(arrays(level).potential, static_cast<std::size_t>(at(level).cells()) * sizeof(Real));
-    if (sweeps == 0 && after != After::nothing) pass(level, kernels_.most(false, after, 0), from_zero);
+    const SweepKernels<Real>& kernels = kernels_[slabs_.shared(level)];
+    if (sweeps == 0 && from_zero) {
+      device_.memory().zero(arrays(level).potential,
+                            static_cast<std::size_t>(slabs_.count(level) * plane(level)) * sizeof(Real));
+      arrays(level).has_potential_around = false;
+    }
+    if (sweeps == 0 && after != After::nothing) pass(level, kernels.most(false, after, 0), from_zero, false);
     for (int left = 2 * sweeps; left > 0; from_zero = correct = false) {
-      const bool last = kernels_.most(correct, after, left).half_sweeps == left;
-      const SweepKernel<Real>& kernel = kernels_.most(correct, last ? after : After::nothing, left);
-      pass(level, kernel, from_zero);
+      const bool last = kernels.most(correct, after, left).half_sweeps == left;
+      const SweepKernel<Real>& kernel = kernels.most(correct, last ? after : After::nothing, left);
+      pass(level, kernel, from_zero, correct);
       std::swap(arrays(level).potential, arrays(level).other);
+      arrays(level).has_potential_around = false;
       left -= kernel.half_sweeps;
     }
   }
-  void pass(int level, const SweepKernel<Real>& kernel, bool from_zero) {
-    measured_ = kernel.launch(device_.stream(), sweep_arguments(level, from_zero),
-                              kernel.chunks[static_cast<std::size_t>(level)]);
+  void pass(int level, const SweepKernel<Real>& kernel, bool from_zero, bool correct) {
+    fetch_around(level, !from_zero, true, correct);
+    kernel.launch(device_.stream(), sweep_arguments(level, from_zero), kernel.chunks[static_cast<std::size_t>(level)]);
+    measured_ = kernel.sums_of_two(at(level));
   }
 
   template <bool whole>
   void interpolate(int level) {
-    const Level<Real>& c = at(level + 1);
-    const int height = c.cells() < 100000 ? 1 : 8;
-    launch_places("interpolate", c.nx, c.ny, (c.nz + height - 1) / height, device_.stream(),
-                  Interpolate<Real, whole>{
-                      at(level), {arrays(level + 1).potential, c, far_.data()}, arrays(level).potential, height});
+    const Level<Real>&g = at(level), &c = at(level + 1);
+    fetch_around(level, false, false, true);
+    const int height = c.cells() < 100000 ? 1 : 8, count = slabs_.count(level) / g.fz;
+    const CoarseValues<Real> coarse{arrays(level + 1).potential, c, far_.data(), slabs_.first(level + 1),
+                                    slabs_.shared(level + 1)};
+    if (count > 0)
+      launch_places(
+          "interpolate", c.nx, c.ny, (count + height - 1) / height, device_.stream(),
+          Interpolate<Real, whole>{g, coarse, arrays(level).potential, height, slabs_.first(level) / g.fz, count});
+    arrays(level).has_potential_around = false;
   }
 
   void transform(std::size_t axis, bool back, const Real* from, Real* to) {
@@ -308,31 +338,36 @@ class LoopsCuda final : public Loops<Real> {
   }
 
   void mean_of(const Real* values) {
-    const std::int64_t cells = levels_.front().cells();
+    const Level<Real>& g = levels_.front();
     const cudaStream_t stream = cuda::handle(device_.stream());
-    add_parts<<<sum_blocks, 256, 0, stream>>>(cells / 2, reinterpret_cast<const Pair<Real>*>(values), parts_.data());
-    find_mean<<<1, 256, 0, stream>>>(parts_.data(), static_cast<double>(cells), sums_.data());
+    if (slabs_.count(0) > 0)
+      add_planes<<<dim3(static_cast<unsigned>(slabs_.count(0)), plane_parts), 256, 0, stream>>>(
+          plane(0) / 2, reinterpret_cast<const Pair<Real>*>(values), parts_of_planes(plane_parts));
+    gather_parts(plane_parts);
+    find_mean<<<1, 256, 0, stream>>>(parts_.data(), g.nz * plane_parts, static_cast<double>(g.cells()), mean_.data());
     cuda::check(cudaGetLastError(), "mean");
   }
 
   void scale(double factor, const Real* from, Real* to) {
-    const Level<Real>& g = levels_.front();
-    cuda::launch("scale", g.cells() / 2, device_.stream(),
-                 Scale<Real>{factor, g.periodic ? sums_.data() : nullptr, reinterpret_cast<const Pair<Real>*>(from),
-                             reinterpret_cast<Pair<Real>*>(to)});
+    cuda::launch("scale", slabs_.count(0) * plane(0) / 2, device_.stream(),
+                 Scale<Real>{factor, levels_.front().periodic ? mean_.data() : nullptr,
+                             reinterpret_cast<const Pair<Real>*>(from), reinterpret_cast<Pair<Real>*>(to)});
   }
 
   Device device_;
   std::vector<Level<Real>> levels_;
-  SweepKernels<Real> kernels_;
+  LevelSlabs<Real> slabs_;
+  std::optional<DevicePlanes> planes_;         // with ranks
+  std::array<SweepKernels<Real>, 2> kernels_;  // for whole levels, and for those that ranks share out
   Buffer<Real> memory_;
   std::vector<Arrays> arrays_;
+  Arrays whole_;  // of the coarsest level, where that is shared
   std::array<Buffer<Real>, 3> modes_, eigenvalues_;
-  Buffer<double> parts_;  // of a sum over the cells
+  Buffer<double> parts_;  // of sums over the planes
   Buffer<physics::Multipole> far_;
-  Buffer<double> sums_;     // the mean, three norms
-  Buffer<double> squares_;  // per block of the last pass
-  int measured_ = 0;        // those blocks
+  Buffer<double> mean_;
+  Buffer<double> squares_, squares_of_two_;  // of the last pass, and added up by two planes
+  int measured_ = 0;                         // how many of the former to one of the latter
   Real* field_ = nullptr;
 };
 

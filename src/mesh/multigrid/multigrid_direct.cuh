@@ -67,7 +67,7 @@ struct SolveDirectly {
       const Four row = matrix[j * (most / 4)];
       const Real value = in[j * stride];
 #pragma unroll
-      for (int m = 0; m < 4; ++m) sum.v[m] += row.v[m] * value;
+      for (int m = 0; m < 4; ++m) sum.v[m] = physics::mul_add(row.v[m], value, sum.v[m]);
     }
     return sum;
   }

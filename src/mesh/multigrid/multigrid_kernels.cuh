@@ -44,38 +44,39 @@ __device__ double block_sum(double value, double* shared) {
   return sum;
 }
 
-/// Sums over the cells are made by this many blocks of 256 threads, and their parts added in order.
-constexpr int sum_blocks = 1024;
+/// Sums over the cells are made plane by plane, each by so many blocks of 256 threads, and their parts added in order.
+constexpr int plane_parts = 4;
 
+/// Block (z, part) adds up some of the pairs of values of plane z.
 template <class Real>
-__global__ void __launch_bounds__(256) add_parts(std::int64_t pairs, const Pair<Real>* values, double* parts) {
+__global__ void __launch_bounds__(256) add_planes(std::int64_t pairs, const Pair<Real>* values, double* parts) {
   __shared__ double shared[256];
+  const Pair<Real>* const plane = values + std::int64_t{blockIdx.x} * pairs;
   double sum[4] = {0, 0, 0, 0};
-  constexpr std::int64_t stride = sum_blocks * 256;
-  std::int64_t i = std::int64_t{blockIdx.x} * 256 + threadIdx.x;
+  constexpr std::int64_t stride = plane_parts * 256;
+  std::int64_t i = std::int64_t{blockIdx.y} * 256 + threadIdx.x;
   for (; i + 3 * stride < pairs; i += 4 * stride) {
     Pair<Real> four[4];
 #pragma unroll
-    for (int k = 0; k < 4; ++k) four[k] = values[i + k * stride];
+    for (int k = 0; k < 4; ++k) four[k] = plane[i + k * stride];
 #pragma unroll
     for (int k = 0; k < 4; ++k) sum[k] += static_cast<double>(four[k].v[0]) + static_cast<double>(four[k].v[1]);
   }
-  for (; i < pairs; i += stride) sum[0] += static_cast<double>(values[i].v[0]) + static_cast<double>(values[i].v[1]);
+  for (; i < pairs; i += stride) sum[0] += static_cast<double>(plane[i].v[0]) + static_cast<double>(plane[i].v[1]);
   const double total = block_sum<256>((sum[0] + sum[1]) + (sum[2] + sum[3]), shared);
-  if (threadIdx.x == 0) parts[blockIdx.x] = total;
+  if (threadIdx.x == 0) parts[std::int64_t{blockIdx.x} * plane_parts + blockIdx.y] = total;
 }
 
-/// One block: the mean from the parts.
-static __global__ void __launch_bounds__(256) find_mean(const double* parts, double cells, double* mean) {
+/// One block: the mean from the parts of all planes.
+static __global__ void __launch_bounds__(256) find_mean(const double* parts, int count, double cells, double* mean) {
   __shared__ double shared[256];
   double sum = 0;
-  for (int i = static_cast<int>(threadIdx.x); i < sum_blocks; i += 256) sum += parts[i];
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += 256) sum += parts[i];
   const double total = block_sum<256>(sum, shared);
   if (threadIdx.x == 0) *mean = total / cells;
 }
 
-/// Block (z, part) adds up some rows of plane z: Σ value x^a y^b, a + b ≤ 4, at b powers + a of its powers² sums.
-constexpr int moment_parts = 4;
+/// The same for some rows of plane z: Σ value x^a y^b, a + b ≤ 4, at b powers + a of its powers² sums.
 constexpr int moment_sums = moment_powers * moment_powers;
 template <class Real>
 __global__ void __launch_bounds__(256) plane_moments(Level<Real> g, const Real* values, double* parts) {
@@ -83,7 +84,7 @@ __global__ void __launch_bounds__(256) plane_moments(Level<Real> g, const Real* 
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const Real* const plane = values + g.index(0, 0, static_cast<int>(blockIdx.x));
   double sums[moment_sums] = {};
-  for (int y = static_cast<int>(blockIdx.y) * 8 + warp; y < g.ny; y += moment_parts * 8) {
+  for (int y = static_cast<int>(blockIdx.y) * 8 + warp; y < g.ny; y += plane_parts * 8) {
     double row[moment_powers] = {};
     for (int x = lane; x < g.nx; x += 32) {
       double value = static_cast<double>(plane[std::int64_t{y} * g.nx + x]);
@@ -96,13 +97,14 @@ __global__ void __launch_bounds__(256) plane_moments(Level<Real> g, const Real* 
 #pragma unroll
     for (int b = 0; b < moment_powers; ++b, power *= place)
 #pragma unroll
-      for (int a = 0; a + b < moment_powers; ++a) sums[b * moment_powers + a] += row[a] * power;
+      for (int a = 0; a + b < moment_powers; ++a)
+        sums[b * moment_powers + a] = physics::mul_add(row[a], power, sums[b * moment_powers + a]);
   }
 #pragma unroll
   for (int k = 0; k < moment_sums; ++k)
     if (k % moment_powers + k / moment_powers < moment_powers) {
       const double sum = block_sum<256>(sums[k], shared);
-      if (threadIdx.x == 0) parts[(std::int64_t{blockIdx.x} * moment_parts + blockIdx.y) * moment_sums + k] = sum;
+      if (threadIdx.x == 0) parts[(std::int64_t{blockIdx.x} * plane_parts + blockIdx.y) * moment_sums + k] = sum;
     }
 }
 
@@ -119,9 +121,9 @@ __global__ void __launch_bounds__(1024)
       if (physics::moment_index(i, j, k) == moment) a = i, b = j, c = k;
     });
   double sum = 0;
-  for (int i = slice; i < g.nz * moment_parts; i += 16) {
+  for (int i = slice; i < g.nz * plane_parts; i += 16) {
     double term = parts[i * moment_sums + b * moment_powers + a];
-    for (int k = 0; k < c; ++k) term *= g.place(i / moment_parts, g.nz, g.hz);
+    for (int k = 0; k < c; ++k) term *= g.place(i / plane_parts, g.nz, g.hz);
     sum += term;
   }
   part[moment][slice] = sum;
@@ -156,30 +158,32 @@ struct Scale {
 };
 
 /// For the i-th entry of the list of all cells of the six faces: what the potential on the walls adds to the source. A
-/// cell at several walls is done by its first entry.
+/// cell at several walls is done by its first entry. Of a rank's planes those are done that it has.
 template <class Real>
 struct AddWalls {
   Level<Real> g;
   const physics::Multipole* far;
   Real* source;
+  int first, planes;
 
   std::int64_t count() const {
-    return 2 * (std::int64_t{g.ny} * g.nz + std::int64_t{g.nx} * g.nz + std::int64_t{g.nx} * g.ny);
+    return 2 * (std::int64_t{g.ny} * planes + std::int64_t{g.nx} * planes + std::int64_t{g.nx} * g.ny);
   }
   __device__ void operator()(std::int64_t entry) const {
     int i = static_cast<int>(entry), axis = 0;
-    for (const int faces : {2 * g.ny * g.nz, 2 * g.nx * g.nz}) {
+    for (const int faces : {2 * g.ny * planes, 2 * g.nx * planes}) {
       if (i < faces) break;
       i -= faces;
       ++axis;
     }
-    const int width = axis == 0 ? g.ny : g.nx, height = axis == 2 ? g.ny : g.nz;
+    const int width = axis == 0 ? g.ny : g.nx, height = axis == 2 ? g.ny : planes;
     const bool upper = i >= width * height;
     if (upper) i -= width * height;
     const int u = i % width, v = i / width;
     const int x = axis == 0 ? (upper ? g.nx - 1 : 0) : u;
     const int y = axis == 1 ? (upper ? g.ny - 1 : 0) : axis == 0 ? u : v;
-    const int z = axis == 2 ? (upper ? g.nz - 1 : 0) : v;
+    const int z = axis == 2 ? (upper ? g.nz - 1 : 0) : first + v;
+    if (z < first || z >= first + planes) return;
     if ((axis > 0 && g.walls(x, g.nx)) || (axis > 1 && g.walls(y, g.ny))) return;
     add(x, y, z);
   }
@@ -192,7 +196,7 @@ struct AddWalls {
     if (g.walls(x, g.nx)) wall(g.stencil.wx, x == 0 ? -0.5 * g.nx * g.hx : 0.5 * g.nx * g.hx, py, pz);
     if (g.walls(y, g.ny)) wall(g.stencil.wy, px, y == 0 ? -0.5 * g.ny * g.hy : 0.5 * g.ny * g.hy, pz);
     if (g.walls(z, g.nz)) wall(g.stencil.wz, px, py, z == 0 ? -0.5 * g.nz * g.hz : 0.5 * g.nz * g.hz);
-    source[g.index(x, y, z)] += static_cast<Real>(sum);
+    source[g.index(x, y, z - first)] += static_cast<Real>(sum);
   }
 };
 
@@ -219,13 +223,14 @@ struct Average {
 };
 
 /// Linear interpolation to the cells of a level within the part-th column of `height` cells of the next: of a
-/// correction, onto what is there, or of the whole potential, in its place.
+/// correction, onto what is there, or of the whole potential, in its place. Of a rank's planes: `to` begins with that
+/// in plane `lowest` of the next level, and `planes` of these are gone through.
 template <class Real, bool whole>
 struct Interpolate {
   Level<Real> fine;
   CoarseValues<Real> coarse;
   Real* to;
-  int height;
+  int height, lowest, planes;
 
   struct Layer {  // of the coarse level, interpolated along x and y
     Real v[2][2];
@@ -245,7 +250,7 @@ struct Interpolate {
     for (int dy = -1; dy <= 1; ++dy) {
       Real v[3];
       if (inner) {
-        const Real* const at = coarse.data + c.index(x, y + dy, z);
+        const Real* const at = coarse.data + coarse.index(x, y + dy, z);
         for (int dx = 0; dx < 3; ++dx) v[dx] = at[dx - 1];
       } else {
         for (int dx = 0; dx < 3; ++dx)
@@ -260,7 +265,7 @@ struct Interpolate {
   }
 
   __device__ void put(int x, int y, int z, Real first, Real second) const {
-    Real* const at = to + fine.index(fine.fx * x, y, z);
+    Real* const at = to + fine.index(fine.fx * x, y, z - fine.fz * lowest);
     if (fine.fx == 2) {
       auto* const pair = reinterpret_cast<Pair<Real>*>(at);
       const Pair<Real> old = whole ? Pair<Real>{} : *pair;
@@ -271,7 +276,7 @@ struct Interpolate {
   }
 
   __device__ void operator()(int x, int y, int part) const {
-    const int begin = part * height, end = min(begin + height, coarse.level.nz);
+    const int begin = lowest + part * height, end = min(begin + height, lowest + planes);
     Layer below = layer(x, y, begin - 1), middle = layer(x, y, begin);
     for (int z = begin; z < end; ++z) {
       const Layer above = layer(x, y, z + 1);
@@ -305,20 +310,22 @@ struct TransformAxis {
     const Real* const line = from + (i - k * stride);
     Real sum = 0;
     for (int j = 0; j < n; ++j)
-      sum += (axis == 0 ? transposed[std::int64_t{j} * n + k] : matrix[std::int64_t{k} * n + j]) * line[j * stride];
+      sum = physics::mul_add(axis == 0 ? transposed[std::int64_t{j} * n + k] : matrix[std::int64_t{k} * n + j],
+                             line[j * stride], sum);
     to[i] = eigen_x ? sum * inverse_eigenvalue(eigen_x[x], eigen_y[y], eigen_z[z]) : sum;
   }
 };
 
-/// One block adds up three sums per entry, in a fixed order.
+/// Block p adds up three sums of each of so many entries, those of the p-th pair of planes, in a fixed order.
 static __global__ void __launch_bounds__(256) add_squares(const double* entries, int count, double* sums) {
   __shared__ double shared[256];
+  const double* const pair = entries + std::int64_t{blockIdx.x} * count * 3;
   double mine[3] = {0, 0, 0};
   for (int i = static_cast<int>(threadIdx.x); i < count; i += 256)
-    for (int k = 0; k < 3; ++k) mine[k] += entries[3 * i + k];
+    for (int k = 0; k < 3; ++k) mine[k] += pair[3 * i + k];
   for (int k = 0; k < 3; ++k) {
     const double sum = block_sum<256>(mine[k], shared);
-    if (threadIdx.x == 0) sums[k] = sum;
+    if (threadIdx.x == 0) sums[3 * blockIdx.x + static_cast<unsigned>(k)] = sum;
   }
 }
 

@@ -78,7 +78,7 @@ struct CoarseValues {
 /// Linear interpolation along one axis: 3/4 of the coarse cell that holds a fine one and 1/4 of the one on its side.
 template <class Real>
 PERGOLA_HD Real interpolated(Real near, Real next) {
-  return Real(0.75) * near + Real(0.25) * next;
+  return physics::mul_add(Real(0.75), near, Real(0.25) * next);
 }
 
 /// The same as weights, at fine cell i; the coarse cell itself where the axis is not halved.

@@ -32,6 +32,8 @@ class Loops {
   virtual ~Loops() = default;
   virtual std::int64_t scratch_bytes() const = 0;
   virtual std::int64_t own_bytes() const = 0;
+  /// As of PoissonSolver.
+  virtual int planes_around() const = 0;
 
   /// Takes the density from `field`, which becomes the memory of the finest potential: source = factor · density, less
   /// its mean in a periodic box; in an isolated one the multipole expansion is made.
@@ -57,6 +59,7 @@ template <class Real>
 std::unique_ptr<Loops<Real>> make_loops_cpu(const Device& device, const std::vector<Level<Real>>& levels,
                                             std::shared_ptr<Communicator> ranks);
 template <class Real>
-std::unique_ptr<Loops<Real>> make_loops_cuda(const Device& device, const std::vector<Level<Real>>& levels);
+std::unique_ptr<Loops<Real>> make_loops_cuda(const Device& device, const std::vector<Level<Real>>& levels,
+                                             std::shared_ptr<Communicator> ranks);
 
 }  // namespace pergola::multigrid

@@ -23,19 +23,22 @@ int shared_levels(const std::vector<Level<Real>>& levels, int ranks) {
   return static_cast<int>(count);
 }
 
-/// Planes of the finest level that make one plane of the first that is whole: shares of all levels are cut there.
+/// Planes of the finest level that make one plane of the first that is whole: shares of all levels are cut there, and
+/// at even planes, for GPUs take them by pairs.
 template <class Real>
 int slab_unit(const std::vector<Level<Real>>& levels, int shared) {
-  int unit = 1;
+  int unit = 2 / levels[static_cast<std::size_t>(shared - 1)].fz;
   for (int level = 0; level < shared; ++level) unit *= levels[static_cast<std::size_t>(level)].fz;
   return unit;
 }
 
-/// Who has which planes of the levels. Without ranks all are here.
+/// Who has which planes of the levels, and of how many next to its own a rank has copies, below and above. Without
+/// ranks all are here.
 template <class Real>
 class LevelSlabs {
  public:
-  LevelSlabs(const std::vector<Level<Real>>& levels, std::shared_ptr<Communicator> ranks) : ranks_(std::move(ranks)) {
+  LevelSlabs(const std::vector<Level<Real>>& levels, std::shared_ptr<Communicator> ranks, int copies = 1)
+      : ranks_(std::move(ranks)), copies_(copies) {
     for (const Level<Real>& level : levels) planes_.push_back(level.nz);
     if (!ranks_) return;
     const int shared = shared_levels(levels, ranks_->size());
@@ -43,7 +46,8 @@ class LevelSlabs {
     for (int k = 0; k < shared; ++k) {
       const Level<Real>& level = levels[static_cast<std::size_t>(k)];
       slabs_.emplace_back(*ranks_, level.nz, unit);
-      around_.emplace_back(*ranks_, slabs_.back(), 1, 1, level.periodic ? BeyondPlanes::wrap : BeyondPlanes::none);
+      around_.emplace_back(*ranks_, slabs_.back(), copies, copies,
+                           level.periodic ? BeyondPlanes::wrap : BeyondPlanes::none);
       unit /= level.fz;
     }
     fresh_.assign(slabs_.size(), false);
@@ -52,6 +56,9 @@ class LevelSlabs {
   bool shared(int level) const { return level < static_cast<int>(slabs_.size()); }
   int first(int level) const { return shared(level) ? slab(level).first() : 0; }
   int count(int level) const { return shared(level) ? slab(level).count() : planes_[static_cast<std::size_t>(level)]; }
+  /// Planes below the own ones of a level, and above.
+  int copies(int level) const { return shared(level) ? copies_ : 0; }
+  const PlanesAround& around(int level) const { return around_[static_cast<std::size_t>(level)]; }
 
   /// Planes next to a rank's own, of values that have room for them; nothing where they are still what they were.
   void fetch_around(const Device& device, int level, Real* values, std::int64_t plane) {
@@ -67,17 +74,22 @@ class LevelSlabs {
   /// What each rank has of every `per` planes of a shared level, brought together on all; its own stands at its place.
   template <class Value>
   void gather(int level, Value* all, std::int64_t values, int per = 1) {
-    if (!shared(level)) return;
+    if (shared(level)) ranks_->all_gather_in_place(all, pieces<Value>(level, values, per));
+  }
+  /// The bytes that each rank has of that.
+  template <class Value>
+  std::vector<std::size_t> pieces(int level, std::int64_t values, int per = 1) const {
     std::vector<std::size_t> bytes;
     for (int rank = 0; rank < ranks_->size(); ++rank)
       bytes.push_back(static_cast<std::size_t>(slab(level).count(rank) / per * values) * sizeof(Value));
-    ranks_->all_gather_in_place(all, bytes);
+    return bytes;
   }
 
  private:
   const SlabPlanes& slab(int level) const { return slabs_[static_cast<std::size_t>(level)]; }
 
   std::shared_ptr<Communicator> ranks_;
+  int copies_;
   std::vector<int> planes_;
   std::vector<SlabPlanes> slabs_;  // of the shared levels
   std::vector<PlanesAround> around_;

@@ -19,8 +19,12 @@ struct SweepArguments {
   Level<Real> coarse;                // the next level,
   const Real* correction = nullptr;  // its potential, interpolated and added to this one before the sweeps; null: none
   Real* coarse_source = nullptr;     // After::average: of the next level
-  double* squares = nullptr;         // After::measure: three sums per block (residual, source, potential)
-  int chunk = 0;                     // planes per block, even
+  double* squares = nullptr;  // After::measure: three sums (residual, source, potential) by planes 2k and 2k + 1,
+                              // block of these planes and warp
+  int chunk = 0;              // planes per block, even
+  int first = 0, planes = 0;  // of a rank, which all arrays begin with; even
+  int coarse_first = 0;       // the same for the next level,
+  bool coarse_slab = false;   // and whether planes of other ranks stand before and after them
 };
 
 /// A block relaxes a tile of columns of 64 × (rows · warps) cells while it marches along z; a warp owns `rows` rows, a
@@ -29,7 +33,8 @@ struct SweepArguments {
 /// cell (row + t + 1) % 2. Neighbours along z are in the lane's registers, along x in the next lane's, along y in its
 /// own except at the edge of the warp's rows, which go through shared memory, one step later. One barrier per plane.
 /// Cells near the edge of the tile are wrong by then; tiles overlap by that many.
-template <class Real, int half_sweeps, After after, bool correct, bool periodic, int rows, int warps>
+/// `slab`: the level is a rank's planes, and those of other ranks that are read stand before and after them.
+template <class Real, int half_sweeps, After after, bool correct, bool periodic, bool slab, int rows, int warps>
 struct Sweep {
   static_assert(rows % 2 == 0 && half_sweeps % 2 == 0 && half_sweeps <= 4);
   static constexpr int halo = half_sweeps + (after == After::nothing ? 0 : 1);
@@ -51,10 +56,11 @@ struct Sweep {
   const SweepArguments<Real>& a;
   Shared& shared;
   int lane, warp, x, y;  // of the first cell, maybe outside of the grid
-  int offset[rows];      // within a plane
-  int next_plane;        // the one to be read next, wrapped
-  bool inside[rows];     // isolated: the grid ends here
-  bool writes[rows];
+  // By pairs of rows, which no edge parts: all axes of a level that is swept are even.
+  int offset[rows / 2];   // within a plane, of the first
+  bool inside[rows / 2];  // isolated: the grid ends here
+  bool writes[rows / 2];
+  int next_plane;      // the one to be read next, wrapped
   unsigned walls = 0;  // isolated: bit c: cell c of every row touches a face along x, bit 2 + r: row r one along y
   Real value[planes][rows][2] = {};
   Pair<Real> next_value[rows] = {}, next_source[rows];
@@ -80,10 +86,11 @@ struct Sweep {
     if (!periodic) __syncthreads();
 #pragma unroll
     for (int r = 0; r < rows; ++r) {
-      inside[r] = inside_x && (periodic || (y + r >= 0 && y + r < g.ny));
-      writes[r] = writes_x && tile_y + r >= 0 && tile_y + r < out_y && y + r < g.ny;
-      offset[r] = inside[r] ? wrapped(y + r, g.ny) * g.nx + wrapped(x, g.nx) : 0;
       if (g.walls(y + r, g.ny)) walls |= 4u << r;
+      if (r % 2 == 1) continue;
+      inside[r / 2] = inside_x && (periodic || (y + r >= 0 && y + r < g.ny));
+      writes[r / 2] = writes_x && tile_y + r >= 0 && tile_y + r < out_y && y + r < g.ny;
+      offset[r / 2] = inside[r / 2] ? wrapped(y + r, g.ny) * g.nx + wrapped(x, g.nx) : 0;
     }
     if constexpr (correct)
 #pragma unroll
@@ -94,33 +101,39 @@ struct Sweep {
   /// Index within an axis of n cells, for one beyond it too: wrapped, or the cell at the wall.
   __device__ static int folded(int i, int n) { return periodic ? wrapped(i, n) : i < 0 ? 0 : i < n ? i : n - 1; }
   __device__ static int wrapped(int i, int n) { return periodic ? ((i % n) + n) % n : i; }
+  __device__ int place(int r) const { return offset[r / 2] + r % 2 * a.level.nx; }
+  __device__ int first_plane() const { return slab ? a.first : 0; }
   __device__ bool plane_inside(int z) const { return periodic || (z >= 0 && z < a.level.nz); }
 
   /// Reads the next plane ahead.
   __device__ __forceinline__ void fetch() {
     const bool there = plane_inside(next_plane);
-    const std::int64_t plane = std::int64_t{next_plane} * (a.level.nx * a.level.ny);
+    const std::int64_t plane = std::int64_t{next_plane - first_plane()} * (a.level.nx * a.level.ny);
     const auto read = [&](const Real* values, Pair<Real>(&to)[rows]) {
 #pragma unroll
       for (int r = 0; r < rows; ++r)
-        to[r] = periodic || (there && inside[r]) ? *reinterpret_cast<const Pair<Real>*>(values + plane + offset[r])
-                                                 : Pair<Real>{};
+        to[r] = periodic || (there && inside[r / 2]) ? *reinterpret_cast<const Pair<Real>*>(values + plane + place(r))
+                                                     : Pair<Real>{};
     };
     read(a.source, next_source);
     if (a.potential) read(a.potential, next_value);
     if constexpr (correct) fetch_coarse();
-    ++next_plane;
-    if (periodic && next_plane == a.level.nz) next_plane = 0;
+    if (!slab || next_plane < a.first + a.planes + halo - 1) ++next_plane;  // what is read after the last goes unseen
+    if (periodic && !slab && next_plane == a.level.nz) next_plane = 0;
   }
 
+  /// Where a plane of the next level stands.
+  __device__ int coarse_place(int plane) const {
+    if (!periodic || (slab && !a.coarse_slab)) plane = folded(plane, a.coarse.nz);
+    return slab ? plane - a.coarse_first : plane;
+  }
   __device__ __forceinline__ void fetch_coarse() {
     const Level<Real>& c = a.coarse;
     const int near = next_plane >> 1;
     int beside = near + (next_plane & 1 ? 1 : -1);
-    if (periodic) beside = beside < 0 ? c.nz - 1 : beside == c.nz ? 0 : beside;
-    const Real* const planes_of_two[2] = {
-        a.correction + std::int64_t{periodic ? near : folded(near, c.nz)} * (c.nx * c.ny),
-        a.correction + std::int64_t{periodic ? beside : folded(beside, c.nz)} * (c.nx * c.ny)};
+    if (periodic && !slab) beside = beside < 0 ? c.nz - 1 : beside == c.nz ? 0 : beside;
+    const Real* const planes_of_two[2] = {a.correction + std::int64_t{coarse_place(near)} * (c.nx * c.ny),
+                                          a.correction + std::int64_t{coarse_place(beside)} * (c.nx * c.ny)};
 #pragma unroll
     for (int k = 0; k < coarse_rows; ++k)
 #pragma unroll
@@ -151,7 +164,7 @@ struct Sweep {
     for (int r = 0; r < rows; ++r)
 #pragma unroll
       for (int c = 0; c < 2; ++c)
-        if (periodic || (there && inside[r])) {
+        if (periodic || (there && inside[r / 2])) {
           const Real added = interpolated(row[r / 2 + 1][c], row[r / 2 + (r % 2 ? 2 : 0)][c]);
           next_value[r].v[c] = (a.potential ? next_value[r].v[c] : Real(0)) + added;
         }
@@ -204,7 +217,7 @@ struct Sweep {
       if (at_wall) weight = shared.weight[touched(z, r, c)];
       const Real relaxed =
           stencil.relaxed(value[s][r][c], neighbours<s>(r, c, south, north), source_at(z, r, c), weight);
-      if (periodic || (there && inside[r])) value[s][r][c] = relaxed;
+      if (periodic || (there && inside[r / 2])) value[s][r][c] = relaxed;
     }
     send<odd>(s, s, false);
     if constexpr (s == half_sweeps && after != After::nothing) send<odd>(s + 1, s, true);
@@ -244,7 +257,7 @@ struct Sweep {
               stencil.residual(value[age][r][c], neighbours<age>(r, c, south, north), source_at(z, r, c), diagonal);
         }
       if (after == After::average) average(z, pair, residual);
-      if (after == After::measure && writes[pair]) measure(z, pair, residual);
+      if (after == After::measure && writes[pair / 2]) measure(z, pair, residual);
     }
   }
 
@@ -252,22 +265,22 @@ struct Sweep {
   __device__ __forceinline__ void average(int z, int r, const Real (&residual)[2][2]) {
     const Level<Real>& g = a.level;
     const auto cell = [&](int row, int c) -> Real& {
-      return a.coarse_source[(std::int64_t{z / g.fz} * a.coarse.ny + (y + row) / g.fy) * a.coarse.nx + (x + c) / g.fx];
+      return a.coarse_source[a.coarse.index((x + c) / g.fx, (y + row) / g.fy, z / g.fz - (slab ? a.coarse_first : 0))];
     };
     if (g.fx * g.fy * g.fz == 8) {
       const Real sum = (residual[0][0] + residual[0][1]) + (residual[1][0] + residual[1][1]);
       if (z % 2 == 0)
         held[r / 2] = sum;
-      else if (writes[r])
+      else if (writes[r / 2])
         cell(r, 0) = Real(0.125) * (held[r / 2] + sum);
-    } else if (writes[r]) {
+    } else if (writes[r / 2]) {
       // Some axes are not halved. The first of a coarse cell's parts overwrites what was there.
       const Real share = Real(1) / static_cast<Real>(g.fx * g.fy * g.fz);
       for (int row = 0; row < 2; ++row)
         for (int c = 0; c < 2; ++c) {
           const bool first = z % g.fz == 0 && (row == 0 || g.fy == 1) && (c == 0 || g.fx == 1);
           Real& to = cell(r + row, c);
-          to = (first ? Real(0) : to) + share * residual[row][c];
+          to = physics::mul_add(share, residual[row][c], first ? Real(0) : to);
         }
     }
   }
@@ -279,9 +292,9 @@ struct Sweep {
 #pragma unroll
       for (int c = 0; c < 2; ++c) {
         const Real source = source_at(z, r + row, c), potential = value[half_sweeps + 1][r + row][c];
-        sum[0] += residual[row][c] * residual[row][c];
-        sum[1] += source * source;
-        sum[2] += potential * potential;
+        sum[0] = physics::mul_add(residual[row][c], residual[row][c], sum[0]);
+        sum[1] = physics::mul_add(source, source, sum[1]);
+        sum[2] = physics::mul_add(potential, potential, sum[2]);
       }
     for (int k = 0; k < 3; ++k) squares[k] += sum[k];
   }
@@ -302,9 +315,9 @@ struct Sweep {
     if (const int z = t - half_sweeps; half_sweeps > 0 && z >= begin && z < end)
 #pragma unroll
       for (int r = 0; r < rows; ++r)
-        if (writes[r])
-          *reinterpret_cast<Pair<Real>*>(a.out + std::int64_t{z} * a.level.nx * a.level.ny + offset[r]) = {
-              value[half_sweeps][r][0], value[half_sweeps][r][1]};
+        if (writes[r / 2])
+          *reinterpret_cast<Pair<Real>*>(a.out + std::int64_t{z - first_plane()} * a.level.nx * a.level.ny +
+                                         place(r)) = {value[half_sweeps][r][0], value[half_sweeps][r][1]};
     if (const int z = t - half_sweeps - 1; after != After::nothing && z >= begin && z < end) finish_plane<odd>(z);
     if constexpr (correct) add_correction(t + 1);
 #pragma unroll
@@ -312,35 +325,39 @@ struct Sweep {
 #pragma unroll
       for (int r = 0; r < rows; ++r)
         for (int c = 0; c < 2; ++c) value[age][r][c] = value[age - 1][r][c];
+    if constexpr (after == After::measure && odd == 0)  // of these two planes the upper one has been finished
+      if (const int z = t - half_sweeps - 1; z >= begin && z < end) add_up(z);
     __syncthreads();
   }
 
   __device__ __forceinline__ void march() {
-    const int begin = static_cast<int>(blockIdx.z) * a.chunk;
-    const int end = begin + a.chunk < a.level.nz ? begin + a.chunk : a.level.nz;
-    next_plane = wrapped(begin - halo, a.level.nz);
+    const int begin = first_plane() + static_cast<int>(blockIdx.z) * a.chunk;
+    const int end = min(begin + a.chunk, first_plane() + a.planes);
+    next_plane = slab ? begin - halo : wrapped(begin - halo, a.level.nz);
     fetch();
     if constexpr (correct) add_correction(begin - halo);
     for (int t = begin - halo; t < end + halo; t += 2) {
       step<halo % 2>(t, begin, end);
       step<1 - halo % 2>(t + 1, begin, end);
     }
-    if (after == After::measure) add_up();
   }
 
-  /// The block's sums, in a fixed order.
-  __device__ void add_up() {
-    double* const all = reinterpret_cast<double*>(&shared);
-    for (int k = 0; k < 3; ++k) all[k * threads + warp * 32 + lane] = static_cast<double>(squares[k]);
-    __syncthreads();
-    for (int half = threads / 2; half > 0; half /= 2) {
-      const int i = warp * 32 + lane;
-      if (i < half)
-        for (int k = 0; k < 3; ++k) all[k * threads + i] += all[k * threads + i + half];
-      __syncthreads();
-    }
-    const int block = static_cast<int>((blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x);
-    if (warp == 0 && lane < 3) a.squares[3 * block + lane] = all[lane * threads];
+  /// The warp's sums of planes z − 1 and z, whatever planes the block or the rank has. At each exchange a lane gives
+  /// away the sums that it does not go on with: in the end lanes 0, 8 and 16 have one each.
+  __device__ __forceinline__ void add_up(int z) {
+    constexpr unsigned all = 0xffffffffu;
+    const bool upper = lane & 16, odd_half = lane & 8;
+    const Real first = (upper ? squares[2] : squares[0]) + __shfl_xor_sync(all, upper ? squares[0] : squares[2], 16);
+    const Real second = (upper ? Real(0) : squares[1]) + __shfl_xor_sync(all, upper ? squares[1] : Real(0), 16);
+    Real sum = (odd_half ? second : first) + __shfl_xor_sync(all, odd_half ? first : second, 8);
+#pragma unroll
+    for (int half = 4; half > 0; half /= 2) sum += __shfl_xor_sync(all, sum, half);
+    const unsigned tile =
+        (static_cast<unsigned>(z - first_plane()) / 2 * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+    if (lane % 8 == 0 && lane < 24)
+      a.squares[(tile * warps + static_cast<unsigned>(warp)) * 3 + static_cast<unsigned>(lane) / 8] =
+          static_cast<double>(sum);
+    squares[0] = squares[1] = squares[2] = 0;
   }
 };
 
