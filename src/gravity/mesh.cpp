@@ -10,7 +10,7 @@
 
 #include "base/text.hpp"
 #include "device/arena.hpp"
-#include "domain/common_value.hpp"
+#include "gravity/mesh_quantum.hpp"
 #include "mesh/coupling/cell_frame.hpp"
 #include "mesh/coupling/exchange.hpp"
 #include "mesh/poisson.hpp"
@@ -22,10 +22,6 @@ namespace {
 
 constexpr double pi = 3.14159265358979323846;
 constexpr int fewest_cells = 8;
-/// Quanta of a particle where all have the same mass, in single precision: finer than its weights, whose places are
-/// rounded to 2⁻²⁴ of the box, and a GPU adds up a thousand such particles in 32 bits.
-constexpr double short_quanta = 0x1p20;
-
 /// Even, and a product of primes that the transforms are fast for.
 bool fast_size(int n) {
   if (n % 2 != 0) return false;
@@ -145,9 +141,9 @@ class MeshSolver final : public SmoothedMesh<Real> {
   }
   std::int64_t transform_bytes() const { return spectral() ? parts().poisson->scratch_bytes() : 0; }
   static MeshParticles<Real> particles_of(const Sources<Real>& s) { return {s.count, s.x, s.y, s.z, s.mass}; }
-  double quantum_of(const Sources<Real>& sources) const {
+  double quantum_of(const Sources<Real>& sources) {
     return sources.mass_quantum > 0 ? sources.mass_quantum
-                                    : mass_quantum(device_, sources.mass, sources.count, ranks_.get());
+                                    : known_quantum_.of(device_, sources.mass, sources.count, ranks_.get());
   }
 
   Device device_;
@@ -165,6 +161,7 @@ class MeshSolver final : public SmoothedMesh<Real> {
   const std::uint32_t* order_ = nullptr;
   ModeMemory with_modes_;
   MeshParticles<Real> particles_;
+  KnownQuantum<Real> known_quantum_;
   double quantum_ = 0;                             // of masses, where modes are found
   bool prepared_ = false, has_potential_ = false;  // that of a spectral gradient is found when it is first wanted
   StageClock silent_;
@@ -283,21 +280,18 @@ void MeshSolver<Real>::prepare(const Sources<Real>& sources) {
   particles_ = particles_of(sources);
   p.exchange->deposit(particles_, quantum_of(sources), field, scratch_.data(), *clock_);
   clock_->begin("Poisson");
-  if (spectral())
-    p.poisson->solve_for_forces(field, 4 * pi * constant_, transform_.data());
-  else
-    p.poisson->solve(field, 4 * pi * constant_, scratch_.data());
   has_potential_ = !spectral();
-  clock_->begin("force x y z");
   if (spectral()) {
     if (force_.size() == 0) force_ = Buffer<Real>(device_, field_size());
     const Field<Real> force = field_in(force_);
-    for (int axis = 0; axis < 3; ++axis) {
-      p.poisson->spectral_force(axis, force, transform_.data());
-      p.exchange->fetch_planes_around(force);
-      p.exchange->set_force(axis, force.read_only(), scratch_.data());
-    }
+    p.poisson->solve_for_forces(field, force, 4 * pi * constant_, transform_.data());
+    clock_->begin("force x y z");
+    p.poisson->give_forces(field, force, transform_.data(),
+                           [&](const ForceRows<Real>& rows) { p.exchange->set_forces(rows, scratch_.data()); });
+    p.exchange->fetch_forces_around(scratch_.data());
   } else {
+    p.poisson->solve(field, 4 * pi * constant_, scratch_.data());
+    clock_->begin("force x y z");
     p.exchange->fetch_planes_around(field);
     p.exchange->set_potential(field.read_only(), scratch_.data());
   }
@@ -374,39 +368,6 @@ void check_mesh_options(const MeshOptions& mesh) {
   if (const auto conflict = mesh_conflict(mesh))
     throw Error(ErrorKind::input, fmt::format("{}: {}", conflict->key, conflict->why));
 }
-
-double mass_quantum(const MassRange& masses, bool single_precision) {
-  const bool fits = static_cast<double>(masses.count) * short_quanta <= physics::most_in_all;
-  const bool equal = masses.least == masses.largest && masses.largest > 0;
-  if (single_precision && equal && fits) return masses.largest / short_quanta;
-  return physics::mass_quantum(masses.total, masses.largest);
-}
-
-template <class Real>
-double mass_quantum(const Device& device, const Real* mass, std::int64_t count, Communicator* ranks) {
-  constexpr std::int64_t piece = std::int64_t{1} << 22;
-  MassRange range;
-  if constexpr (cuda_built && std::is_same_v<Real, float>) {
-    if (device.is_cuda() && !ranks) {  // equal masses decide by themselves, and need not travel
-      if (const auto one = CommonValue<Real>(device, serial_communicator()).of(mass, count); one && *one > 0)
-        return mass_quantum({count, 0, *one, *one}, true);
-    }
-  }
-  std::vector<Real> values;
-  // One rank after the other goes on with the sum: its bits are those of one rank that has all.
-  for (int rank = 0; rank < (ranks ? ranks->size() : 1); ++rank) {
-    if (!ranks || rank == ranks->rank())
-      for (std::int64_t first = 0; first < count; first += piece) {
-        values.resize(static_cast<std::size_t>(std::min(piece, count - first)));
-        device.memory().to_host(values.data(), mass + first, values.size() * sizeof(Real));
-        for (const Real one : values) range.add(static_cast<double>(one));
-      }
-    if (ranks) ranks->broadcast(&range, sizeof range, rank);
-  }
-  return mass_quantum(range, std::is_same_v<Real, float>);
-}
-template double mass_quantum(const Device& device, const float* mass, std::int64_t count, Communicator* ranks);
-template double mass_quantum(const Device& device, const double* mass, std::int64_t count, Communicator* ranks);
 
 bool on_mesh(const MeshOptions& mesh, const Vec3<double>& place) {
   const CellFrame<double> frame(grid_of(mesh));

@@ -118,22 +118,25 @@ void differentiate(int threads, const Walk<Real>& walk, Gradient gradient, const
 }
 
 template <class Real>
-void copy_force(int threads, const Walk<Real>& walk, int axis, const Field<const Real>& force, CellForce<Real>* cells) {
-  const Rows<Real> rows(force, walk);
-  const int component = axis == walk.layer_axis() ? 2 : axis;
-  each_layer(threads, walk, cells, [&](int layer, CellForce<Real>* here) {
-    for (int y = 0; y < walk.rows + walk.ghost_rows; ++y) {
-      const Real* const from = rows.row(y % walk.rows, layer);
-      CellForce<Real>* const out = here + y * walk.row_cells;
-      for (int x = 0; x < walk.nx; ++x) out[x].along[component] = from[x];
-      for (int x = walk.nx; x < walk.row_cells; ++x) out[x].along[component] = from[x % walk.nx];
-    }
-  });
+void set_forces(const Walk<Real>& walk, const ForceRows<Real>& rows, CellForce<Real>* cells) {
+  const bool flat = walk.frame.dimensions == 2;  // then a plane has one row
+  const Real *const fx = rows.along[0], *const fy = rows.along[flat ? 0 : 1], *const fz = rows.along[flat ? 1 : 2];
+  for (int k = 0; k < rows.count && rows.first + k < walk.rows; ++k) {
+    const int y = rows.first + k;
+    CellForce<Real>* const out = cells + rows.plane * walk.layer_cells + y * walk.row_cells;
+    for (std::int64_t x = 0, at = k * rows.pitch; x < walk.nx; ++x, ++at) out[x] = {{fx[at], fy[at], fz[at]}};
+    std::copy_n(out, walk.ghosts, out + walk.nx);
+    const bool again_as_row = y < walk.ghost_rows, again_in_layer = !walk.slab && rows.plane < walk.ghosts;
+    const std::int64_t as_row = walk.rows * walk.row_cells, in_layer = walk.layers * walk.layer_cells;
+    if (again_as_row) std::copy_n(out, walk.row_cells, out + as_row);
+    if (again_in_layer) std::copy_n(out, walk.row_cells, out + in_layer);
+    if (again_as_row && again_in_layer) std::copy_n(out, walk.row_cells, out + as_row + in_layer);
+  }
 }
 
 template void differentiate(int, const Walk<float>&, Gradient, const Field<const float>&, CellForce<float>*);
 template void differentiate(int, const Walk<double>&, Gradient, const Field<const double>&, CellForce<double>*);
-template void copy_force(int, const Walk<float>&, int, const Field<const float>&, CellForce<float>*);
-template void copy_force(int, const Walk<double>&, int, const Field<const double>&, CellForce<double>*);
+template void set_forces(const Walk<float>&, const ForceRows<float>&, CellForce<float>*);
+template void set_forces(const Walk<double>&, const ForceRows<double>&, CellForce<double>*);
 
 }  // namespace pergola::exchange

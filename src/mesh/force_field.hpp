@@ -16,8 +16,9 @@ template <class Real>
 void differentiate(int threads, const Walk<Real>& walk, Gradient gradient, const Field<const Real>& potential,
                    CellForce<Real>* cells);
 
-/// One component that was differentiated elsewhere.
+/// Rows of forces that were found elsewhere, with the ghosts that repeat them. Rows beyond those of the walk are left
+/// out.
 template <class Real>
-void copy_force(int threads, const Walk<Real>& walk, int axis, const Field<const Real>& force, CellForce<Real>* cells);
+void set_forces(const Walk<Real>& walk, const ForceRows<Real>& rows, CellForce<Real>* cells);
 
 }  // namespace pergola::exchange

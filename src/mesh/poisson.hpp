@@ -1,15 +1,20 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "base/error.hpp"
 #include "comm/communicator.hpp"
 #include "device/device.hpp"
+#include "mesh/force_rows.hpp"
 #include "mesh/grid.hpp"
 #include "mesh/options.hpp"
 
 namespace pergola {
+
+template <class Real>
+using TakeForces = std::function<void(const ForceRows<Real>&)>;
 
 /// Solves ∇²φ = 4πG ρ on a grid (∇²φ = factor · ρ for any factor). Launches on the device's stream and does not wait.
 template <class Real>
@@ -36,6 +41,17 @@ class PoissonSolver {
   /// solve() for who may not want the potential, where spectral_force() can be called and on the CPU: `field` has what
   /// forces are made of until the last one is found, and spectral_force() gives φ for axis 3, which may go there.
   virtual void solve_for_forces(const Field<Real>&, double /*factor*/, void* /*scratch*/) { throw_no_modes(); }
+  /// The same for forces along all axes at once, in three dimensions: `across` is another field, which is read until
+  /// give_forces() has called take(rows), from any thread, for all rows of the grid that are here. spectral_force()
+  /// gives φ then, but no force across planes. With ranks the first is a call of all.
+  virtual void solve_for_forces(const Field<Real>&, const Field<Real>& /*across*/, double /*factor*/,
+                                void* /*scratch*/) {
+    throw_no_modes();
+  }
+  virtual void give_forces(const Field<Real>&, const Field<Real>& /*across*/, void* /*scratch*/,
+                           const TakeForces<Real>&) {
+    throw_no_modes();
+  }
   /// The same with two fields in place of three, on a GPU: from a density to the modes of its potential, in place, and
   /// from these −∂φ/∂axis, or φ for axis 3, into another field. Both have room for mode_values(), `work` has
   /// mode_work_bytes(). Where ranks have planes, axis 2 must be asked for first: for the others modes become those of

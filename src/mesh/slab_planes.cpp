@@ -53,8 +53,20 @@ std::vector<std::size_t> PlanesAround::times(const std::vector<std::size_t>& cou
 }
 
 void PlanesAround::fetch(Communicator& ranks, const Device& device, std::byte* first, std::size_t plane_bytes) {
-  make_room(plane_bytes);
   const auto at = [&](int plane) { return first + static_cast<std::ptrdiff_t>(plane_bytes) * plane; };
+  if (!device.is_cuda()) {
+    std::vector<Communicator::Outgoing> out;
+    std::vector<Communicator::Incoming> in;
+    auto owned = owned_.begin(), wanted = wanted_.begin();
+    for (int rank = 0; rank < ranks.size(); ++rank) {
+      for (std::size_t k = 0; k < to_[static_cast<std::size_t>(rank)]; ++k)
+        out.push_back({rank, at(*owned++), plane_bytes});
+      for (std::size_t k = 0; k < from_[static_cast<std::size_t>(rank)]; ++k)
+        in.push_back({rank, at(*wanted++), plane_bytes});
+    }
+    return ranks.exchange(out, in);
+  }
+  make_room(plane_bytes);
   for (std::size_t k = 0; k < owned_.size(); ++k)
     device.memory().to_host(near_.data() + k * plane_bytes, at(owned_[k]), plane_bytes);
   ranks.all_to_all(near_.data(), times(to_, plane_bytes), far_.data(), times(from_, plane_bytes));
@@ -63,12 +75,20 @@ void PlanesAround::fetch(Communicator& ranks, const Device& device, std::byte* f
 }
 
 const std::byte* PlanesAround::give(Communicator& ranks, const std::byte* around, std::size_t plane_bytes) {
-  make_room(plane_bytes);
-  for (std::size_t k = 0; k < wanted_.size(); ++k) {
-    const int place = wanted_[k] < 0 ? wanted_[k] + below_ : wanted_[k] - own_planes_ + below_;
-    std::memcpy(far_.data() + k * plane_bytes, around + static_cast<std::size_t>(place) * plane_bytes, plane_bytes);
+  near_.resize(owned_.size() * plane_bytes);
+  std::vector<Communicator::Outgoing> out;
+  std::vector<Communicator::Incoming> in;
+  auto wanted = wanted_.begin();
+  std::byte* to = near_.data();
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    for (std::size_t k = 0; k < from_[static_cast<std::size_t>(rank)]; ++k, ++wanted) {
+      const int place = *wanted < 0 ? *wanted + below_ : *wanted - own_planes_ + below_;
+      out.push_back({rank, around + static_cast<std::size_t>(place) * plane_bytes, plane_bytes});
+    }
+    for (std::size_t k = 0; k < to_[static_cast<std::size_t>(rank)]; ++k, to += plane_bytes)
+      in.push_back({rank, to, plane_bytes});
   }
-  ranks.all_to_all(far_.data(), times(from_, plane_bytes), near_.data(), times(to_, plane_bytes));
+  ranks.exchange(out, in);
   return near_.data();
 }
 

@@ -17,6 +17,8 @@ namespace {
 constexpr std::int64_t cell_chunk = 64;
 /// Particles of a task of the search, about.
 constexpr std::uint32_t search_grain = 2048, estimate_grain = 8192;
+/// Cells that were missed and have come, whose targets look again together.
+constexpr std::int64_t missing_chunk = 256;
 
 using Missing = Search::Missing;
 
@@ -178,10 +180,14 @@ void SpreadOctree<T>::fetch_for_estimate(const Space& space) {
     look_for_estimate(space, targets[static_cast<std::size_t>(k)], 0, found);
   });
   while (fetch(missing)) {
-    missing = search_all(threads, std::ssize(missing), [&](std::int64_t k, MissingCells& found) {
-      const auto [target, source] = missing[static_cast<std::size_t>(k)];
-      look_for_estimate(space, target, source, found);
-    });
+    const std::int64_t count = std::ssize(missing);
+    missing =
+        search_all(threads, (count + missing_chunk - 1) / missing_chunk, [&](std::int64_t k, MissingCells& found) {
+          for (std::int64_t i = k * missing_chunk; i < std::min(count, (k + 1) * missing_chunk); ++i) {
+            const auto [target, source] = missing[static_cast<std::size_t>(i)];
+            look_for_estimate(space, target, source, found);
+          }
+        });
   }
 }
 
@@ -305,7 +311,8 @@ void SpreadOctree<T>::estimate_accelerations(const ShortRangeBox<double>& box, c
   });
 }
 
-/// Looks for what the walk meets. Of what was fetched only those look again that have missed it.
+/// Looks for what the walk meets. Of what was fetched only those look again that have missed it: a walk looks for all
+/// that a target misses at once, so that these stand together.
 template <class T>
 template <class Space>
 void SpreadOctree<T>::fetch_in(const Space& space, const Opening& opening, const ActiveSet& active) {
@@ -313,25 +320,33 @@ void SpreadOctree<T>::fetch_in(const Space& space, const Opening& opening, const
   ++walks_;
   const int threads = device_.threads();
   MissingCells missing;
-  std::vector<WalkTask<T>> tasks =
+  const std::vector<WalkTask<T>> tasks =
       begin_search(this->view(), space, opening, active, search_grain, {foreign_.data(), &missing});
-  do {
+  const TreeView<T> first_view = this->view();
+  const MissingCells more = search_all(threads, std::ssize(tasks), [&](std::int64_t k, MissingCells& found) {
+    search(first_view, space, opening, active, tasks[static_cast<std::size_t>(k)], {foreign_.data(), &found});
+  });
+  missing.insert(missing.end(), more.begin(), more.end());
+  while (fetch(missing)) {
     const TreeView<T> view = this->view();
-    const MissingCells more = search_all(threads, std::ssize(tasks), [&](std::int64_t k, MissingCells& found) {
-      search(view, space, opening, active, tasks[static_cast<std::size_t>(k)], {foreign_.data(), &found});
-    });
-    missing.insert(missing.end(), more.begin(), more.end());
-    if (!fetch(missing)) return;
-    tasks.clear();  // a walk looks for all that a target misses at once, so that these stand together
-    for (const auto& [target, source] : missing) {
-      const CellLink& link = cells_.link[source];
-      if (link.children == 0) continue;
-      if (tasks.empty() || tasks.back().cell != target)
-        tasks.push_back({target, {}, std::vector<T>(static_cast<std::size_t>(multipole_stride(highest_order)))});
-      for (std::uint32_t c = 0; c < link.children; ++c) tasks.back().candidates.push_back(link.child + c);
-    }
-    missing.clear();
-  } while (true);
+    const std::int64_t count = std::ssize(missing);
+    missing =
+        search_all(threads, (count + missing_chunk - 1) / missing_chunk, [&](std::int64_t k, MissingCells& found) {
+          WalkTask<T> task{0, {}, std::vector<T>(static_cast<std::size_t>(multipole_stride(highest_order)))};
+          const auto go_on = [&] {
+            if (!task.candidates.empty()) search(view, space, opening, active, task, {foreign_.data(), &found});
+            task.candidates.clear();
+          };
+          for (std::int64_t i = k * missing_chunk; i < std::min(count, (k + 1) * missing_chunk); ++i) {
+            const auto [target, source] = missing[static_cast<std::size_t>(i)];
+            if (target != task.cell) go_on();
+            task.cell = target;
+            const CellLink& link = cells_.link[source];
+            for (std::uint32_t c = 0; c < link.children; ++c) task.candidates.push_back(link.child + c);
+          }
+          go_on();
+        });
+  }
 }
 
 template <class T>

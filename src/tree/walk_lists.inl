@@ -21,27 +21,31 @@ HWY_INLINE void each_bit(unsigned bits, const Body& body) {
   for (; bits != 0; bits &= bits - 1) body(static_cast<unsigned>(__builtin_ctz(bits)));
 }
 
-/// A list of cells that some of a pack are added to at once.
+/// A list of cells that some of a pack are added to at once. A short one takes no memory elsewhere: searches for what
+/// is on other ranks are thousands of small walks.
 class CellList {
  public:
+  CellList() = default;
+  CellList(const CellList&) = delete;
+  CellList& operator=(const CellList&) = delete;
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  const std::uint32_t* data() const { return memory_.data(); }
+  const std::uint32_t* data() const { return cells_; }
   const std::uint32_t* begin() const { return data(); }
   const std::uint32_t* end() const { return data() + size_; }
-  std::uint32_t operator[](std::size_t k) const { return memory_[k]; }
+  std::uint32_t operator[](std::size_t k) const { return cells_[k]; }
   void clear() { size_ = 0; }
   /// The first `size` of them.
   void cut(std::size_t size) { size_ = size; }
   void take(const std::uint32_t* cells, std::size_t count) {
     size_ = 0;
     room(count);
-    std::copy_n(cells, count, memory_.data());
+    std::copy_n(cells, count, cells_);
     size_ = count;
   }
   void add(std::uint32_t cell) {
     room(1);
-    memory_[size_++] = cell;
+    cells_[size_++] = cell;
   }
   /// Those of the pack at `cells` whose bit is set, in their order.
   HWY_INLINE void add(const std::uint32_t* cells, unsigned bits) {
@@ -50,15 +54,24 @@ class CellList {
     room(cells_at_once);
     const CellNumbers tag;
     const std::uint8_t bytes[8] = {static_cast<std::uint8_t>(bits)};
-    size_ += hn::CompressStore(hn::LoadU(tag, cells), hn::LoadMaskBits(tag, bytes), tag, memory_.data() + size_);
+    size_ += hn::CompressStore(hn::LoadU(tag, cells), hn::LoadMaskBits(tag, bytes), tag, cells_ + size_);
   }
 
  private:
   void room(std::size_t more) {
-    if (memory_.size() < size_ + more) memory_.resize(2 * (size_ + more) + 64);
+    if (room_ < size_ + more) grow(size_ + more);
   }
-  std::vector<std::uint32_t> memory_;
-  std::size_t size_ = 0;
+  void grow(std::size_t size) {
+    std::vector<std::uint32_t> larger(2 * size);
+    std::copy_n(cells_, size_, larger.data());
+    memory_.swap(larger);
+    cells_ = memory_.data(), room_ = memory_.size();
+  }
+  static constexpr std::size_t few = 256;
+  std::uint32_t few_[few];
+  std::vector<std::uint32_t> memory_;  // of more than that
+  std::uint32_t* cells_ = few_;
+  std::size_t size_ = 0, room_ = few;
 };
 
 /// Field `at` of the shapes of some cells, one per lane.

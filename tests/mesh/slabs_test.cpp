@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -87,7 +89,7 @@ TEST(Slabs, PlanesBeyondGoToWhoeverHasThem) {
 double some_density(int i, int j, int k) { return 1 + std::sin(1.7 * i + 0.3 * j * j) * std::cos(2.1 * k + 0.9 * i); }
 
 /// The potential and the force along each axis in the cells of the planes of a rank, in two dimensions of its rows,
-/// into those of all.
+/// into those of all; in three the forces that are found together and their potential too.
 template <class Real>
 void solve(const Grid& grid, std::shared_ptr<Communicator> ranks, int unit, std::vector<Real>& all) {
   const Device device = Device::open("cpu", 1);
@@ -121,13 +123,41 @@ void solve(const Grid& grid, std::shared_ptr<Communicator> ranks, int unit, std:
     solver->spectral_force(axis, field, scratch.data());
     each(axis + 1, take);
   }
+  if (flat) return;
+  Buffer<Real> more(device, field.size());
+  Field<Real> across = field;
+  across.data = more.data();
+  each(0, [](Real& in_field, Real&, Vec3<int> cell) {
+    in_field = static_cast<Real>(some_density(cell.x, cell.y, cell.z));
+  });
+  solver->solve_for_forces(field, across, 3.0, scratch.data());
+  EXPECT_THROW(solver->spectral_force(2, across, scratch.data()), Error);
+  solver->give_forces(field, across, scratch.data(), [&](const ForceRows<Real>& rows) {
+    for (int axis = 0; axis < 3; ++axis)
+      for (int k = 0; k < rows.count; ++k) {
+        const std::int64_t row =
+            (std::int64_t{4 + axis} * grid.cells[2] + first_plane + rows.plane) * grid.cells[1] + rows.first + k;
+        std::copy_n(rows.along[axis] + k * rows.pitch, field.nx, all.begin() + row * field.nx);
+      }
+  });
+  solver->spectral_force(3, field, scratch.data());
+  each(7, take);
 }
 
 // Ranks have from all planes to none, and columns that end within the last batch.
 template <class Real>
 void expect_transforms_of_one_rank(const Grid& grid, int unit) {
-  std::vector<Real> one(static_cast<std::size_t>(4 * grid.cell_count()), Real(0));
+  const std::int64_t cells = grid.cell_count();
+  std::vector<Real> one(static_cast<std::size_t>(8 * cells), Real(0));
   solve<Real>(grid, nullptr, unit, one);
+  const auto value = [&](std::int64_t what, std::int64_t cell) {
+    return one[static_cast<std::size_t>(what * cells + cell)];
+  };
+  for (std::int64_t cell = 0; cell < cells && grid.dimensions == 3; ++cell) {
+    for (int axis = 0; axis < 3; ++axis)
+      ASSERT_NEAR(value(4 + axis, cell), value(1 + axis, cell), 64 * std::numeric_limits<Real>::epsilon());
+    ASSERT_EQ(value(7, cell), value(0, cell));
+  }
   for (const int ranks : {1, 2, 3, 7, 16, 40}) {
     std::vector<Real> several(one.size(), Real(0));
     run_on_thread_ranks(ranks,

@@ -7,6 +7,7 @@
 #include "comm/communicator.hpp"
 #include "device/device.hpp"
 #include "device/stage_clock.hpp"
+#include "mesh/force_rows.hpp"
 #include "mesh/grid.hpp"
 #include "mesh/options.hpp"
 
@@ -73,7 +74,7 @@ class MeshExchange {
   /// Particles that the last deposit left out, of all ranks. Waits.
   virtual std::int64_t outside() = 0;
 
-  /// Planes of other ranks that set_potential(), set_force() and gather() read below and above those of a field, which
+  /// Planes of other ranks that set_potential() and gather() read below and above those of a field, which
   /// has room for them there; and what fetches them, a call of all ranks. Without slabs there are none.
   virtual int planes_below() const { return 0; }
   virtual int planes_above() const { return 0; }
@@ -81,8 +82,13 @@ class MeshExchange {
 
   /// The force field −∇φ by the stencil of the options into `scratch`.
   virtual void set_potential(const Field<const Real>& potential, void* scratch) = 0;
-  /// One component of a force field that was differentiated elsewhere (Gradient::spectral). On the CPU.
-  virtual void set_force(int axis, const Field<const Real>& force, void* scratch) = 0;
+  /// Rows of a force field that was differentiated elsewhere (Gradient::spectral), on the CPU, by any thread; in two
+  /// dimensions a row is a plane. When all are there fetch_forces_around() gets those of other ranks' planes that
+  /// gather() reads, a call of all ranks.
+  virtual void set_forces(const ForceRows<Real>&, void* /*scratch*/) {
+    throw Error(ErrorKind::input, "mesh: forces are set by rows on the CPU only");
+  }
+  virtual void fetch_forces_around(void* /*scratch*/) {}
 
   /// Forces at the particles' places with the weights of the deposit. `index`: which particles, null for the first
   /// `count`. `potential`: the field itself, read only where forces.potential is wanted.

@@ -56,8 +56,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     if (options_.slabs()) {
       const SlabPlanes slab = slab_of(grid, options);
       const bool wraps = grid.periodic();
-      sums_above_ =
-          PlanesAround(*options_.ranks, slab, 0, walk_.ghosts, wraps ? BeyondPlanes::wrap : BeyondPlanes::none);
+      above_ = PlanesAround(*options_.ranks, slab, 0, walk_.ghosts, wraps ? BeyondPlanes::wrap : BeyondPlanes::none);
       const int reach = options_.gradient == Gradient::spectral ? 0 : options_.gradient == Gradient::two_point ? 1 : 2;
       around_ = PlanesAround(*options_.ranks, slab, reach, walk_.ghosts + reach,
                              wraps ? BeyondPlanes::wrap : BeyondPlanes::one);
@@ -71,13 +70,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
   }
   std::int64_t own_bytes(std::int64_t particles) const override {
     std::int64_t bytes = SlabLists<Real>::bytes(particles);
-    if (options_.slabs()) {
-      const std::size_t padded = grid_.periodic() ? 1 : 4;  // as of an FFT
-      const auto field_plane =
-          padded * static_cast<std::size_t>(walk_.rows) * static_cast<std::size_t>(walk_.nx) * sizeof(Real);
-      bytes += std::int64_t{walk_.ghosts} * static_cast<std::int64_t>(sums_plane_bytes());
-      bytes += sums_above_.bytes(sums_plane_bytes()) + around_.bytes(field_plane);
-    }
+    if (options_.slabs()) bytes += above_.bytes(sums_plane_bytes());  // sums for others and of others
     return bytes;
   }
 
@@ -128,8 +121,13 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
   void set_potential(const Field<const Real>& potential, void* scratch) override {
     exchange::differentiate(threads_, walk_, options_.gradient, potential, static_cast<CellForce<Real>*>(scratch));
   }
-  void set_force(int axis, const Field<const Real>& force, void* scratch) override {
-    exchange::copy_force(threads_, walk_, axis, force, static_cast<CellForce<Real>*>(scratch));
+  void set_forces(const ForceRows<Real>& rows, void* scratch) override {
+    exchange::set_forces(walk_, rows, static_cast<CellForce<Real>*>(scratch));
+  }
+  void fetch_forces_around(void* scratch) override {
+    if (!options_.slabs()) return;
+    const auto layer = static_cast<std::size_t>(walk_.layer_cells) * sizeof(CellForce<Real>);
+    above_.fetch(*options_.ranks, device_, static_cast<std::byte*>(scratch), layer);
   }
 
   void gather(const MeshParticles<Real>& particles, const std::int64_t* index, std::int64_t count,
@@ -252,15 +250,15 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
       }
     });
     const auto* const arrived = reinterpret_cast<const std::int64_t*>(
-        sums_above_.give(*options_.ranks, reinterpret_cast<const std::byte*>(beyond_.data()), sums_plane_bytes()));
+        above_.give(*options_.ranks, reinterpret_cast<const std::byte*>(beyond_.data()), sums_plane_bytes()));
     parallel_for(threads_, walk_.layers, [&](std::int64_t layer) {
       const auto from = blocks_with(static_cast<int>(layer));
       std::vector<const std::int64_t*> rows;
       std::vector<std::int64_t> total(static_cast<std::size_t>(walk_.row_cells));
       finish_layer(static_cast<int>(layer), factor, density, [&](int row) {
         find_rows(from, row, rows);
-        for (std::size_t k = 0; k < sums_above_.arriving().size(); ++k)
-          if (sums_above_.arriving()[k] == layer)
+        for (std::size_t k = 0; k < above_.arriving().size(); ++k)
+          if (above_.arriving()[k] == layer)
             rows.push_back(arrived + static_cast<std::int64_t>(k) * plane + row * walk_.row_cells);
         loops_.add_rows(walk_, rows.data(), rows.size(), total.data());
         return total.data();
@@ -370,7 +368,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
   std::vector<SumBlock> blocks_;  // of the parts
   std::vector<LayerSums> layer_sums_;
   std::vector<std::int64_t> beyond_;  // sums of some layers, for other ranks
-  PlanesAround sums_above_, around_;  // of a slab: that sums go to, and that forces are made of
+  PlanesAround above_, around_;       // of a slab: that clouds reach, and that forces are made of
   MeshParticles<Real> listed_;        // of the last deposit
   std::int64_t outside_ = 0;
   std::int64_t deposited_ = 0;

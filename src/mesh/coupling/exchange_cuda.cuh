@@ -145,10 +145,6 @@ class ExchangeCuda final : public MeshExchange<Real> {
                          static_cast<CellForce<Real>*>(scratch), device_.stream());
   }
 
-  void set_force(int, const Field<const Real>&, void*) override {
-    throw Error(ErrorKind::input, "mesh: on a GPU the components of a force are gathered one by one");
-  }
-
   void gather(const MeshParticles<Real>& particles, const std::int64_t* index, std::int64_t count,
               const Field<const Real>&, double gravitational_constant, const MeshForces<Real>& forces,
               const void* scratch) override {

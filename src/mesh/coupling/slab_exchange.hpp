@@ -21,9 +21,8 @@ class SlabExchange : public MeshExchange<Real> {
   void set_potential(const Field<const Real>& potential, void* scratch) override {
     own_->set_potential(potential, scratch);
   }
-  void set_force(int axis, const Field<const Real>& force, void* scratch) override {
-    own_->set_force(axis, force, scratch);
-  }
+  void set_forces(const ForceRows<Real>& rows, void* scratch) override { own_->set_forces(rows, scratch); }
+  void fetch_forces_around(void* scratch) override { own_->fetch_forces_around(scratch); }
   std::int64_t order_bytes(std::int64_t count) const override { return own_->order_bytes(count); }
   void find_order(const MeshParticles<Real>& particles, std::uint32_t* order, void* work) override {
     own_->find_order(particles, order, work);

@@ -77,4 +77,20 @@ class FftwLines {
   typename Fftw<Real>::Plan plan_ = nullptr;
 };
 
+/// Lines in batches of a fixed size and a last one with the rest.
+template <class Real>
+class BatchedLines {
+ public:
+  BatchedLines() = default;
+  BatchedLines(int length, std::int64_t lines, int batch, LineLayout from, LineLayout to, int sign)
+      : batch_(batch),
+        full_(length, batch, from, to, sign),
+        rest_(length, static_cast<int>(lines % batch), from, to, sign) {}
+  const FftwLines<Real>& plan(std::int64_t lines) const { return lines == batch_ ? full_ : rest_; }
+
+ private:
+  int batch_ = 1;
+  FftwLines<Real> full_, rest_;
+};
+
 }  // namespace pergola

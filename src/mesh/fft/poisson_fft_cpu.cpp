@@ -2,16 +2,18 @@
 
 #include <algorithm>
 #include <complex>
-#include <cstring>
-#include <mutex>
 #include <optional>
+#include <utility>
 
 #include "base/error.hpp"
+#include "device/arena.hpp"
 #include "device/buffer.hpp"
 #include "device/parallel.hpp"
 #include "mesh/fft/fftw_lines.hpp"
 #include "mesh/fft/half_complex.hpp"
+#include "mesh/fft/line_blocks.hpp"
 #include "mesh/fft/poisson_fft.hpp"
+#include "mesh/fft/thread_memory.hpp"
 #include "mesh/fft/transposition.hpp"
 
 namespace pergola {
@@ -21,22 +23,6 @@ namespace {
 constexpr int row_batch = 16;    // x lines per FFTW call
 constexpr int line_batch = 8;    // y and z lines per FFTW call
 constexpr int block_lines = 32;  // z lines that are taken out of the field together
-
-/// Lines in batches of a fixed size and a last one with the rest.
-template <class Real>
-class BatchedLines {
- public:
-  BatchedLines() = default;
-  BatchedLines(int length, std::int64_t lines, int batch, LineLayout from, LineLayout to, int sign)
-      : batch_(batch),
-        full_(length, batch, from, to, sign),
-        rest_(length, static_cast<int>(lines % batch), from, to, sign) {}
-  const FftwLines<Real>& plan(std::int64_t lines) const { return lines == batch_ ? full_ : rest_; }
-
- private:
-  int batch_ = 1;
-  FftwLines<Real> full_, rest_;
-};
 
 /// Three passes over the field. Forward: real lines along x and lines along y, plane by plane. Middle: lines along z,
 /// the product with the Green factors, lines back. Backward: the first pass in reverse. Between the passes a plane
@@ -76,17 +62,14 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
       ranks_ = options.ranks;
     }
     make_plans();
+    blocks_ = {z_.cells, z_.length, !slabs_ || slabs_->columns_before() > 0, slabs_.has_value()};
     const std::int64_t own_first = first_column(), own_last = own_first + own_columns() - 1;
     green_first_ = static_cast<int>(own_first / y_.length);
     green_count_ = own_columns() > 0 ? static_cast<int>(own_last / y_.length) - green_first_ + 1 : 0;
     green_ = Buffer<Real>(device, std::int64_t{green_count_} * (y_.length / 2 + 1) * (z_.length / 2 + 1));
     if (grid.periodic()) keep_green(periodic_green_transform(axes_, device.threads(), green_first_, green_count_));
     if (!grid.periodic() && !slabs_) find_open_space_green();
-    work_size_ = whole_lines(flat_ ? 0 : columns_) + whole_lines(row_batch * x_.length / 2) +
-                 whole_lines(batch_size()) + whole_lines(block_lines * z_.length) + whole_lines(line_batch * z_.length);
-    work_ = Buffer<Complex>(device, work_size_ * device.threads());
-    work_.zero();
-    for (int t = 0; t < device.threads(); ++t) free_.push_back(work_.data() + t * work_size_);
+    work_.emplace(device, lay_out(nullptr).second);
   }
 
   /// Planes of a slab are padded along x and y only.
@@ -97,16 +80,16 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
   std::int64_t scratch_bytes() const override {
     return (kept_size() + (slabs_ ? slabs_->size() : 0)) * std::int64_t{sizeof(Complex)};
   }
-  std::int64_t own_bytes() const override { return static_cast<std::int64_t>(green_.bytes() + work_.bytes()); }
+  std::int64_t own_bytes() const override { return static_cast<std::int64_t>(green_.bytes() + work_->bytes()); }
 
   void solve(const Field<Real>& field, double factor, void* scratch) override {
-    to_modes(field, factor, scratch);
+    to_modes(field, factor, scratch, nullptr);
     to_real(columns_of(field, scratch), field, packed_in(scratch));
     has_planes_ = false;
   }
   void solve_for_forces(const Field<Real>& field, double factor, void* scratch) override {
     check_spectral();
-    to_modes(field, factor, scratch);
+    to_modes(field, factor, scratch, nullptr);
     in_planes_ = modes(field), has_planes_ = true;
     if (!slabs_) return;
     Complex* const packed = packed_in(scratch);
@@ -116,12 +99,41 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     });
   }
 
+  void solve_for_forces(const Field<Real>& field, const Field<Real>& across, double factor, void* scratch) override {
+    check_spectral();
+    const Columns columns = across_of(across, scratch);
+    to_modes(field, factor, scratch, &columns);
+    in_planes_ = modes(field), has_planes_ = true;
+    if (slabs_) slabs_->to_planes(columns_of(field, scratch).data, packed_in(scratch), columns.data, modes(across));
+  }
+  void give_forces(const Field<Real>& field, const Field<Real>& across, void* scratch,
+                   const TakeForces<Real>& take) override {
+    each_plane(slabs_ ? slabs_->planes().count() : z_.cells, [&](std::int64_t z, std::int64_t, const Work& work) {
+      const Complex* of_across = modes(across) + z * plane_;
+      if (slabs_) {
+        take_plane(z + slabs_->before(), packed_in(scratch), field);
+        slabs_->unpack(z + slabs_->before(), modes(across), work.plane[0]);
+        of_across = work.plane[0];
+      }
+      columns_backward(of_across, 3, work.plane[2], work);
+      for (const int axis : {0, 1}) columns_backward(modes(field) + z * plane_, axis, work.plane[axis], work);
+      ForceRows<Real> rows{.plane = static_cast<int>(z), .pitch = pitch_};
+      for (int axis = 0; axis < 3; ++axis) rows.along[axis] = reinterpret_cast<const Real*>(work.rows[axis]);
+      for (int begin = 0; begin < y_.cells; begin += row_batch) {
+        for (int axis = 0; axis < 3; ++axis) batch_backward(work.plane[axis], begin, work.rows[axis], work);
+        rows.first = begin, rows.count = std::min(row_batch, y_.cells - begin);
+        take(rows);
+      }
+    });
+  }
+
   void spectral_force(int axis, const Field<Real>& force, void* scratch) override {
     check_spectral();
     if (has_planes_ && (axis == 3 || !is_across(axis)))
       return each_plane_back([&](std::int64_t begin, std::int64_t end, const Work& work) {
         planes_backward(in_planes_, axis, force.data, begin, end, work);
       });
+    if (!has_kept_) throw Error(ErrorKind::input, "mesh: the force across planes was found together with the others");
     const Complex* const kept = static_cast<const Complex*>(scratch);
     const Columns columns = columns_of(force, scratch);
     each_block([&](std::int64_t begin, std::int64_t end, const Work& work) {
@@ -133,20 +145,24 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
  private:
   /// The memory of one thread.
   struct Work {
-    Complex* plane;   // modes of a plane, [y][kx]
-    Complex* packed;  // a batch of rows
-    Complex* batch;   // modes of a batch of lines along y, in two dimensions of a row
-    Complex* block;   // z lines as they stand in the field, [line / line_batch][z][line % line_batch]
-    Complex* lines;   // a batch of z lines, [line][z]
+    Complex* plane[3];  // modes of a plane, [y][kx]; where forces are found for all axes at once for each
+    Complex* rows[3];   // then a batch of rows for each
+    Complex* packed;    // a batch of rows
+    Complex* batch;     // modes of a batch of lines along y, in two dimensions of a row
+    Complex* block;     // z lines as they stand in the field (LineBlocks)
+    Complex* across;    // the same, of the force across planes
+    Complex* lines;     // a batch of z lines, [line][z]
   };
-  /// The lines along z that this rank works on: value z of line l at [z * plane + l].
-  struct Columns {
-    Complex* data;
-    std::int64_t plane;
-  };
+  using Columns = pergola::Columns<Real>;
+  /// The lines along z that this rank works on.
   Columns columns_of(const Field<Real>& field, void* scratch) const {
     if (!slabs_) return {modes(field), plane_};
     return {static_cast<Complex*>(scratch) + kept_size() + slabs_->columns_before(), slabs_->columns()};
+  }
+  /// The same for the force across planes, where modes are not kept.
+  Columns across_of(const Field<Real>& across, void* scratch) const {
+    if (!slabs_) return {modes(across), plane_};
+    return {static_cast<Complex*>(scratch) + slabs_->columns_before(), slabs_->columns()};
   }
   /// Messages to and from the ranks' planes, after the columns.
   Complex* packed_in(void* scratch) const {
@@ -188,37 +204,35 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     z_backward_ = {z_.length, line_batch, lines, interleaved, FFTW_BACKWARD};
   }
 
-  /// Lends the memory of one thread to body.
-  template <class Body>
-  void with_work(const Body& body) {
-    Complex* memory;
-    {
-      const std::lock_guard lock(free_mutex_);
-      memory = free_.back();
-      free_.pop_back();
-    }
+  /// The parts of a thread's memory, and how many bytes it has.
+  std::pair<Work, std::int64_t> lay_out(std::byte* memory) const {
+    MemoryParts parts(memory);
+    const auto part = [&](std::int64_t count) { return parts.take<Complex>(count); };
+    const bool all_axes = spectral_ && !flat_;
     Work work;
-    work.plane = memory;
-    work.packed = work.plane + whole_lines(flat_ ? 0 : columns_);
-    work.batch = work.packed + whole_lines(row_batch * x_.length / 2);
-    work.block = work.batch + whole_lines(batch_size());
-    work.lines = work.block + whole_lines(block_lines * z_.length);
-    body(work);
-    const std::lock_guard lock(free_mutex_);
-    free_.push_back(memory);
+    for (int a = 0; a < 3; ++a) {
+      work.plane[a] = part(flat_ || (a > 0 && !all_axes) ? 0 : columns_);
+      work.rows[a] = part(all_axes ? row_batch * pitch_ / 2 : 0);
+    }
+    work.packed = part(row_batch * x_.length / 2);
+    work.batch = part(batch_size());
+    work.block = part(block_lines * z_.length);
+    work.across = part(all_axes ? block_lines * z_.length : 0);
+    work.lines = part(line_batch * z_.length);
+    return {work, parts.used()};
   }
 
   /// body(first, last, work) for single planes, in two dimensions for batches of rows.
   template <class Body>
   void each_plane(std::int64_t count, const Body& body) {
     parallel_chunks(device_.threads(), count, flat_ ? row_batch : 1, [&](std::int64_t begin, std::int64_t end) {
-      with_work([&](const Work& work) { body(begin, end, work); });
+      work_->lend([&](std::byte* memory) { body(begin, end, lay_out(memory).first); });
     });
   }
   template <class Body>
   void each_block(const Body& body) {
     parallel_chunks(device_.threads(), own_columns(), block_lines, [&](std::int64_t begin, std::int64_t end) {
-      with_work([&](const Work& work) { body(begin, end, work); });
+      work_->lend([&](std::byte* memory) { body(begin, end, lay_out(memory).first); });
     });
   }
 
@@ -243,28 +257,36 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
       const std::int64_t count = std::min<std::int64_t>(row_batch, y_.length - begin);
       x_forward_.plan(count).execute(raw(plane + begin * pitch_ / 2), raw(work.packed));
       for (std::int64_t r = 0; r < count; ++r)
-        half_complex_.split(work.packed + r * x_.length / 2, work.plane + (begin + r) * kx_count_);
+        half_complex_.split(work.packed + r * x_.length / 2, work.plane[0] + (begin + r) * kx_count_);
     }
     // Rows of the padding that the last batch did not reach.
     const std::int64_t done = std::min<std::int64_t>((y_.cells + row_batch - 1) / row_batch * row_batch, y_.length);
-    std::fill(work.plane + done * kx_count_, work.plane + columns_, Complex(0));
+    std::fill(work.plane[0] + done * kx_count_, work.plane[0] + columns_, Complex(0));
     for (std::int64_t kx = 0; kx < kx_count_; kx += line_batch)
       y_forward_.plan(std::min<std::int64_t>(line_batch, kx_count_ - kx))
-          .execute(raw(work.plane + kx), raw(plane + kx * y_.length));
+          .execute(raw(work.plane[0] + kx), raw(plane + kx * y_.length));
   }
   void plane_backward(const Complex* from, int axis, Complex* to, const Work& work) {
+    columns_backward(from, axis, work.plane[0], work);
+    for (int begin = 0; begin < y_.length; begin += row_batch) {
+      if (begin > y_.cells && begin + row_batch < y_.length) continue;  // only cells −1 … n are wanted of the padding
+      batch_backward(work.plane[0], begin, to + begin * pitch_ / 2, work);
+    }
+  }
+  /// Lines along y of a plane, or of −∂/∂axis of it, to [y][kx].
+  void columns_backward(const Complex* from, int axis, Complex* to, const Work& work) {
     for (std::int64_t kx = 0; kx < kx_count_; kx += line_batch) {
       const std::int64_t lines = std::min<std::int64_t>(line_batch, kx_count_ - kx), first = kx * y_.length;
       const Complex* const batch = differentiated(from + first, axis, first, lines * y_.length, work);
-      y_backward_.plan(lines).execute(reinterpret_cast<const Raw*>(batch), raw(work.plane + kx));
+      y_backward_.plan(lines).execute(reinterpret_cast<const Raw*>(batch), raw(to + kx));
     }
-    for (std::int64_t begin = 0; begin < y_.length; begin += row_batch) {
-      const std::int64_t count = std::min<std::int64_t>(row_batch, y_.length - begin);
-      if (begin > y_.cells && begin + count < y_.length) continue;  // only cells −1 … n are wanted of the padding
-      for (std::int64_t r = 0; r < count; ++r)
-        half_complex_.join(work.plane + (begin + r) * kx_count_, work.packed + r * x_.length / 2);
-      x_backward_.plan(count).execute(raw(work.packed), raw(to + begin * pitch_ / 2));
-    }
+  }
+  /// And from there a batch of rows, from one on.
+  void batch_backward(const Complex* plane, int begin, Complex* to, const Work& work) {
+    const int count = std::min(row_batch, y_.length - begin);
+    for (int r = 0; r < count; ++r)
+      half_complex_.join(plane + std::int64_t{begin + r} * kx_count_, work.packed + r * x_.length / 2);
+    x_backward_.plan(count).execute(raw(work.packed), raw(to));
   }
   /// −i k times modes of a plane from column `first` on, for an axis in the planes; else these themselves.
   const Complex* differentiated(const Complex* modes, int axis, std::int64_t first, std::int64_t count,
@@ -311,12 +333,13 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     });
   }
 
-  /// From a density to the potential's modes, kept where the options say so, and from these along z back to columns of
-  /// the field.
-  void to_modes(const Field<Real>& field, double factor, void* scratch) {
+  /// From a density to the potential's modes, and from these along z back to columns of the field; also to those of
+  /// the force across planes, or modes are kept where the options say so.
+  void to_modes(const Field<Real>& field, double factor, void* scratch, const Columns* across) {
     if (!has_green_) find_open_space_green();  // all ranks together
     const Real scale = static_cast<Real>(factor * axes_.unit_length * axes_.unit_length);
-    Complex* const kept = spectral_ ? static_cast<Complex*>(scratch) : nullptr;
+    has_kept_ = spectral_ && !across;
+    Complex* const kept = has_kept_ ? static_cast<Complex*>(scratch) : nullptr;
     const Columns columns = columns_of(field, scratch);
     Complex* const packed = packed_in(scratch);
     each_plane(slabs_ ? slabs_->planes().count() : z_.cells,
@@ -327,14 +350,14 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
                });
     if (slabs_) slabs_->to_columns(packed, columns.data);
     each_block([&](std::int64_t begin, std::int64_t end, const Work& work) {
-      solve_lines(columns, begin, end, scale, kept, work);
+      solve_lines(columns, begin, end, scale, kept, across, work);
     });
   }
 
   /// The middle pass for lines begin … end − 1 of this rank's among the [kx][ky] that every plane holds.
   void solve_lines(const Columns& field, std::int64_t begin, std::int64_t end, Real scale, Complex* kept,
-                   const Work& work) {
-    read_block(field, begin, end, work);
+                   const Columns* across, const Work& work) {
+    blocks_.read(field, begin, end, work.block);
     for (std::int64_t first = begin; first < end; first += line_batch) {
       Complex* interleaved = work.block + (first - begin) * z_.length;
       z_forward_.execute(raw(interleaved), raw(work.lines));
@@ -343,8 +366,13 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
         multiply_even(z_.length, scale, green_line(line), work.lines + (line - first) * z_.length);
       if (kept) std::copy_n(work.lines, (last - first) * z_.length, kept + first * z_.length);
       z_backward_.execute(raw(work.lines), raw(interleaved));
+      if (!across) continue;
+      for (std::int64_t line = 0; line < last - first; ++line)
+        differentiate_line(work.lines + line * z_.length, 2, 0, work.lines + line * z_.length);
+      z_backward_.execute(raw(work.lines), raw(work.across + (first - begin) * z_.length));
     }
-    write_block(field, begin, end, work);
+    blocks_.write(field, begin, end, work.block);
+    if (across) blocks_.write(*across, begin, end, work.across);
   }
 
   /// −∂/∂axis of the kept modes is −i k times them; axis 3: the potential.
@@ -357,7 +385,7 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
                            work.lines + (line - first) * z_.length);
       z_backward_.execute(raw(work.lines), raw(work.block + (first - begin) * z_.length));
     }
-    write_block(field, begin, end, work);
+    blocks_.write(field, begin, end, work.block);
   }
   /// `line` is one of all [kx][ky].
   void differentiate_line(const Complex* kept, int axis, std::int64_t line, Complex* to) const {
@@ -366,39 +394,6 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     const bool across = is_across(axis);
     const Real same = static_cast<Real>(across ? 0.0 : k[axis == 0 ? line / y_.length : line % y_.length]);
     for (int z = 0; z < z_.length; ++z) to[z] = turned(across ? static_cast<Real>(k[z]) : same, kept[z]);
-  }
-
-  /// Copies between plane `at` of the field and the block for one z, to(in field, in block, count) per batch of lines.
-  template <class Copy>
-  void each_batch(std::int64_t begin, std::int64_t end, std::int64_t plane, std::int64_t at, int z,
-                  const Copy& copy) const {
-    for (std::int64_t first = begin; first < end; first += line_batch) {
-      const std::int64_t in_field = at * plane + first, in_block = (first - begin) * z_.length + z * line_batch;
-      if (first + line_batch <= end)
-        copy(in_field, in_block, std::integral_constant<int, line_batch>());
-      else
-        copy(in_field, in_block, static_cast<int>(end - first));
-    }
-  }
-  void read_block(const Columns& field, std::int64_t begin, std::int64_t end, const Work& work) {
-    for (int z = 0; z < z_.cells; ++z)
-      each_batch(begin, end, field.plane, z, z, [&](std::int64_t in_field, std::int64_t in_block, auto count) {
-        std::memcpy(work.block + in_block, field.data + in_field, count * sizeof(Complex));
-      });
-    for (std::int64_t first = begin; first < end && z_.cells < z_.length; first += line_batch)
-      std::fill_n(work.block + (first - begin) * z_.length + z_.cells * line_batch, (z_.length - z_.cells) * line_batch,
-                  Complex(0));
-  }
-  void write_block(const Columns& field, std::int64_t begin, std::int64_t end, const Work& work) {
-    const bool beyond = !slabs_ || slabs_->columns_before() > 0;
-    for (int z = 0; z < z_.length; ++z) {
-      const bool of_grid = z < z_.cells, next = z == z_.cells || z == z_.length - 1;  // as in to_real()
-      if (!of_grid && !(next && beyond)) continue;
-      const int at = slabs_ && z > z_.cells ? -1 : z;
-      each_batch(begin, end, field.plane, at, z, [&](std::int64_t in_field, std::int64_t in_block, auto count) {
-        std::memcpy(field.data + in_field, work.block + in_block, count * sizeof(Complex));
-      });
-    }
   }
 
   const Real* green_line(std::int64_t line) const {
@@ -416,15 +411,14 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
   HalfComplex<Real> half_complex_;
   BatchedLines<Real> x_forward_, x_backward_, y_forward_, y_backward_;
   FftwLines<Real> z_forward_, z_backward_;
+  LineBlocks<Real, line_batch> blocks_;
   std::shared_ptr<Communicator> ranks_;
   std::optional<Transposition<Complex>> slabs_;  // none: the whole field is here
   int green_first_ = 0, green_count_ = 0;        // the first kx that green_ has, and how many
   bool has_green_ = false;
   Buffer<Real> green_;
-  std::int64_t work_size_ = 0;
-  Buffer<Complex> work_;
-  std::mutex free_mutex_;
-  std::vector<Complex*> free_;
+  std::optional<ThreadMemory> work_;
+  bool has_kept_ = false;               // modes, for spectral_force()
   bool has_planes_ = false;             // after solve_for_forces(): forces along planes are made of in_planes_
   const Complex* in_planes_ = nullptr;  // the potential's modes in planes; none where a rank has no planes
 };

@@ -67,6 +67,22 @@ class Transposition {
     ranks_->all_to_all(columns - columns_before(), columns_bytes([&](int rank) { return back_count(rank); }), message,
                        planes_bytes(back_count()));
   }
+  /// Of two fields at once.
+  void to_planes(const Value* first, Value* first_message, const Value* second, Value* second_message) {
+    std::vector<Communicator::Outgoing> out;
+    std::vector<Communicator::Incoming> in;
+    const auto add = [&](const Value* from, Value* to) {
+      from -= columns_before();
+      for (int rank = 0; rank < ranks_->size(); ++rank) {
+        const std::int64_t sent = columns() * back_count(rank),
+                           got = (first_column(rank + 1) - first_column(rank)) * back_count();
+        if (sent > 0) out.push_back({rank, std::exchange(from, from + sent), bytes_of(sent)});
+        if (got > 0) in.push_back({rank, std::exchange(to, to + got), bytes_of(got)});
+      }
+    };
+    add(first, first_message), add(second, second_message);
+    ranks_->exchange(out, in);
+  }
 
  private:
   std::size_t own() const { return static_cast<std::size_t>(ranks_->rank()); }

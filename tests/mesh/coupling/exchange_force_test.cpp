@@ -1,6 +1,7 @@
 // From a potential, or a force, on the mesh to the particles.
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "mesh/coupling/exchange_fixture.hpp"
 #include "test_devices.hpp"
@@ -193,14 +194,17 @@ TEST_P(ExchangeForce, ForceGivenByComponentsIsGathered) {
     HostForces<float> forces;
     for (int axis = 0; axis < grid.dimensions; ++axis) {
       mesh.set_field([axis](int, int, int) { return axis + 1.5; });
-      if (GetParam() == "cpu")
-        mesh.exchange().set_force(axis, mesh.layout().read_only(), mesh.scratch());
-      else
+      if (GetParam() != "cpu")
         (axis == 0 ? forces.ax : axis == 1 ? forces.ay : forces.az) = mesh.gather_component(axis);
     }
-    if (GetParam() == "cpu")
+    if (GetParam() == "cpu") {
+      const bool flat = grid.dimensions == 2;
+      const int rows = flat ? 1 : grid.cells[1], planes = grid.cells[flat ? 1 : 2];
+      const std::vector<float> x(mesh.layout().size(), 1.5f), y(x.size(), 2.5f), z(x.size(), 3.5f);
+      for (int plane = 0; plane < planes; ++plane)
+        mesh.exchange().set_forces({plane, 0, rows, {x.data(), y.data(), z.data()}, grid.cells[0]}, mesh.scratch());
       forces = mesh.gather();
-    else
+    } else
       forces.potential = mesh.gather_component(3), forces.az.resize(300);
     for (std::size_t k = 0; k < 300; ++k) {
       ASSERT_NEAR(forces.ax[k], 1.5, 1e-5);
