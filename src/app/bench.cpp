@@ -24,7 +24,7 @@ namespace {
 struct Suite {
   std::string name;  // a part that has an entry is called as there
   void (*run)(const BenchTask&);
-  bool takes_file = false;
+  bool takes_file = false, takes_sets = false;
 };
 
 const std::vector<Suite>& suites() {
@@ -32,7 +32,7 @@ const std::vector<Suite>& suites() {
                                       {hermite_entry().name, bench_hermite},
                                       {tree_entry().name, bench_tree},
                                       {mesh_entry().name, bench_mesh},
-                                      {treepm_entry().name, bench_treepm, true},
+                                      {treepm_entry().name, bench_treepm, true, true},
                                       {power_entry().name, bench_power, true},
                                       {groups_entry().name, bench_groups, true},
                                       {"pic", bench_pic},
@@ -119,6 +119,8 @@ struct BenchOptions {
   std::int64_t n = 0;
   std::string file;
   int tiles = 1;
+  std::vector<std::string> sets;
+  std::int64_t sample = 0;
 };
 
 void run_bench(const BenchOptions& options, const Context& context) {
@@ -132,7 +134,11 @@ void run_bench(const BenchOptions& options, const Context& context) {
   }
   if (options.file.empty() && options.tiles > 1)
     throw Error(ErrorKind::input, "--tiles: expected --file with it, found none");
-  BenchTask task{context.open_device(), options.full, options.n, options.file, options.tiles, {}};
+  if (!suite.takes_sets && (!options.sets.empty() || options.sample > 0))
+    throw Error(ErrorKind::input,
+                fmt::format("{}: expected treepm, found {}", options.sets.empty() ? "--sample" : "--set", suite.name));
+  BenchTask task{context.open_device(), options.full, options.n,      options.file,
+                 options.tiles,         options.sets, options.sample, {}};
   Ceiling ceiling(task.device);
   task.report = [&](BenchResult result) {
     result.suite = suite.name;
@@ -229,6 +235,13 @@ void add_bench(Command program, Context& context) {
   command->add_option("--file", options->file,
                       "treepm, power, groups: this snapshot of a periodic box in place of boxes made for it");
   command->add_option("--tiles", options->tiles, "With --file: the box so many times along each axis")->between(1, 16);
+  command
+      ->add_option("--set", options->sets,
+                   "treepm: configuration key=value, any number of times: this case in place of several accuracies")
+      ->allow_extra_args(false)
+      ->take_all();
+  command->add_option("--sample", options->sample, "treepm: errors of so many particles")
+      ->between(std::int64_t{1}, std::int64_t{1} << 40);
   command->footer("Example:\n  pergola bench direct --threads 2 --json");
   command->callback([options, &context] { on_root(*context.communicator, [&] { run_bench(*options, context); }); });
 }

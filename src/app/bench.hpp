@@ -39,9 +39,11 @@ struct BenchResult {
 struct BenchTask {
   Device device;
   bool full = false;
-  std::int64_t n = 0;  // this number of particles only; 0: the suite's own
-  std::string file;    // this snapshot of a periodic box in place of the suite's boxes,
-  int tiles = 1;       // so many times along each axis
+  std::int64_t n = 0;             // this number of particles only; 0: the suite's own
+  std::string file;               // this snapshot of a periodic box in place of the suite's boxes,
+  int tiles = 1;                  // so many times along each axis
+  std::vector<std::string> sets;  // configuration in place of the suite's cases; none: these
+  std::int64_t sample = 0;        // particles whose errors are found; 0: the suite's own number
   std::function<void(BenchResult)> report;
 };
 

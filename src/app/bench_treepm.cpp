@@ -10,6 +10,7 @@
 #include "app/bench.hpp"
 #include "app/bench_boxes.hpp"
 #include "base/error.hpp"
+#include "config/config.hpp"
 #include "gravity/mesh.hpp"
 #include "gravity/solver_entry.hpp"
 #include "gravity/treepm.hpp"
@@ -70,6 +71,11 @@ void measure(const BenchTask& task, const BoxCase& box, const Reference& referen
 
 void measure_all(const BenchTask& task, BoxCase box) {
   SolverOptions options;
+  if (!task.sets.empty()) {
+    auto sets = task.sets;
+    sets.push_back("gravity.solver=" + treepm_entry().name);
+    options = parse_force_config(sets).solver_options();
+  }
   options.solver = treepm_entry().name;
   set_box(options, bench_cube);
   const auto soften = [&](std::int64_t n) {
@@ -78,8 +84,9 @@ void measure_all(const BenchTask& task, BoxCase box) {
   const std::int64_t n = box.particles.size();
   soften(n);
   // The reference takes time in proportion to both; a GPU is done soon.
-  const std::int64_t sample =
-      task.device.is_cuda() ? 4000 : std::clamp<std::int64_t>((std::int64_t{1} << 26) / n, 100, 400);
+  const std::int64_t sample = task.sample > 0         ? task.sample
+                              : task.device.is_cuda() ? 4000
+                                                      : std::clamp<std::int64_t>((std::int64_t{1} << 26) / n, 100, 400);
   Reference reference{sample_places(n, sample), {}};
   reference.forces = ewald_sum(box.particles, reference.places, bench_cube, options.softening, 1, task.device);
   if (task.tiles > 1) {  // in a cube of side and mass 1 again, accelerations are those of one box over their number
@@ -87,6 +94,11 @@ void measure_all(const BenchTask& task, BoxCase box) {
     for (auto* of : {&reference.forces.ax, &reference.forces.ay, &reference.forces.az})
       for (double& value : *of) value /= task.tiles;
     soften(box.particles.size());
+  }
+  if (!task.sets.empty()) {
+    if (options.precision == Precision::single)
+      return measure<float>(task, box, reference, options, options.tree.accuracy, options.precision);
+    return measure<double>(task, box, reference, options, options.tree.accuracy, options.precision);
   }
   measure<float>(task, box, reference, options, 1e-2, Precision::single);
   if ((task.full || !task.file.empty() || !task.device.is_cuda()) && !box.cancels)

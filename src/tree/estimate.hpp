@@ -10,6 +10,8 @@ struct ShortRangeBox;  // tree/walk.hpp
 
 /// Accelerations are estimated for cells of at most this many particles.
 inline constexpr std::uint32_t estimate_capacity = 128;
+/// Of a GPU's cells that have none: all bytes 0x7f, larger than any.
+inline constexpr float unknown_acceleration = 0x1.fefefep127f;
 /// Cells seen under at most this angle act as points there.
 inline constexpr float estimate_angle = 0.8f;
 

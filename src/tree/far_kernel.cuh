@@ -11,6 +11,11 @@
 namespace pergola::tree {
 
 inline constexpr unsigned far_warps = 2;
+/// Blocks that a multiprocessor holds at least: more warps are worth a few registers kept in memory.
+template <class T, int order>
+inline constexpr int far_blocks = sizeof(T) == 8 ? 4
+                                  : order <= 4   ? 8
+                                                 : 6;
 
 /// Rows of up to 32 cells in shared memory. An odd number of chunks from row to row keeps the lanes, which read a row
 /// each, out of each other's banks.
@@ -35,7 +40,7 @@ struct alignas(16) StagedRows {
 
 /// A warp sums what up to 32 far cells at a time do, one per lane, while the next ones are fetched.
 template <class T, class Space, int order>
-__global__ void __launch_bounds__(far_warps * 32, sizeof(T) == 4 ? 6 : 4)
+__global__ void __launch_bounds__(far_warps * 32, far_blocks<T, order>)
     far_kernel(const __grid_constant__ SumJob<T, Space> job) {
   constexpr int terms = physics::expansion_terms(order), padded = terms <= 32 ? 32 : 64;
   constexpr int buffers = sizeof(T) == 4 ? 2 : 1;

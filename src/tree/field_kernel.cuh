@@ -10,6 +10,12 @@
 namespace pergola::tree {
 
 inline constexpr unsigned field_warps = 2;
+/// Blocks that a multiprocessor holds at least: as many as registers allow without keeping sums in memory.
+template <class T, int order>
+inline constexpr int field_blocks = sizeof(T) == 8 ? 4
+                                    : order <= 4   ? 12
+                                    : order == 5   ? 10
+                                                   : 6;
 
 /// Adds what a cell's multipoles do to one particle; d = particle − cell.
 template <int order, class T, class Space>
@@ -34,7 +40,7 @@ __device__ __forceinline__ void add_multipoles(const OpenRow<order, T>& s, const
 /// A warp finds the field of a leaf's local expansion and of the cells that act on its particles; with two halves one
 /// for the first 32 of these, and another for the rest.
 template <class T, class Space, int order>
-__global__ void __launch_bounds__(field_warps * 32, sizeof(T) == 4 ? 6 : 4)
+__global__ void __launch_bounds__(field_warps * 32, field_blocks<T, order>)
     field_kernel(const __grid_constant__ SumJob<T, Space> job, std::uint32_t halves) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::uint32_t warp = blockIdx.x * field_warps + threadIdx.x / 32, k = warp / halves;

@@ -7,6 +7,7 @@
 #include "physics/expansion.hpp"
 #include "physics/split.hpp"
 #include "tree/estimate.hpp"
+#include "tree/leaf_points_cuda.cuh"
 #include "tree/saved_tree.hpp"
 #include "tree/shape.hpp"
 #include "tree/walk_cuda.cuh"
@@ -45,7 +46,7 @@ __device__ T start_row(T* row, const Vec3<double>& centre, double r, bool writes
   return scale;
 }
 
-/// A warp makes a leaf: particles are fetched from where they are, placed about the centre, and summed.
+/// A warp makes a leaf: particles are placed about the centre, and summed.
 template <int order, class T, class Real>
 __global__ void __launch_bounds__(warps_per_block * 32)
     leaf_kernel(const __grid_constant__ UpwardPassCuda<T> pass, const __grid_constant__ Points<Real> points,
@@ -69,14 +70,12 @@ __global__ void __launch_bounds__(warps_per_block * 32)
     const std::uint32_t k = static_cast<std::uint32_t>(lane + 32 * h);
     at[h] = {0, 0, 0}, mass[h] = 0;
     if (k >= link.count) continue;
-    const std::uint32_t i = pass.place[link.first + k];
-    at[h] = unit_position(points, pass.frame, i);
+    at[h] = find_point(pass, points, link.first + k, mass[h]);
     if (follows) at[h] = image_near(at[h], last, pass.period);
-    mass[h] = static_cast<double>(points.mass[i]) / pass.frame.mass;
     by_mass.add(at[h].x, at[h].y, at[h].z, mass[h]);
     by_count.add(at[h].x, at[h].y, at[h].z, 1);
     if (!pass.softening) continue;
-    const double square = pass.species_epsilon2[points.species ? points.species[i] : 0];
+    const double square = pass.species_epsilon2[points.species ? points.species[pass.place[link.first + k]] : 0];
     pass.softening[link.first + k] = static_cast<T>(physics::softening_number(pass.kernel, square));
     epsilon2 = square > epsilon2 ? square : epsilon2;
     least_epsilon2 = square < least_epsilon2 ? square : least_epsilon2;
@@ -349,16 +348,26 @@ __global__ void __launch_bounds__(warps_per_block * 32)
   }
 }
 
+/// Cells within a group get that of the group.
+__global__ void __launch_bounds__(256) spread_estimate_kernel(const CellLink* link, const std::uint32_t* parent,
+                                                              std::uint32_t cells, float* acceleration) {
+  const std::uint32_t cell = blockIdx.x * blockDim.x + threadIdx.x;
+  if (cell >= cells || link[cell].count > estimate_capacity || is_group(link, parent, cell)) return;
+  std::uint32_t at = parent[cell];
+  while (!is_group(link, parent, at)) at = parent[at];
+  acceleration[cell] = acceleration[at];
+}
+
 template <class Space, class Rest>
 void launch_estimate(const CellRecord* record, const CellLink* link, const std::uint32_t* parent,
                      const RootsView& roots, std::uint32_t cells, const Space& space, const Rest& rest,
                      const PartOfTree& part, float* acceleration, Stream stream) {
   const auto s = cuda::handle(stream);
-  // Larger than any.
-  cuda::check(cudaMemsetAsync(acceleration, 0x7f, cells * sizeof(float), s), "tree estimate");
+  cuda::check(cudaMemsetAsync(acceleration, 0x7f, cells * sizeof(float), s), "tree estimate");  // unknown
   const std::uint32_t per_warp = cells <= few_cells ? 1 : cells_per_warp, per_block = warps_per_block * per_warp;
   estimate_kernel<<<(cells + per_block - 1) / per_block, warps_per_block * 32, 0, s>>>(
       record, link, parent, roots, cells, space, rest, part, per_warp, reinterpret_cast<unsigned*>(acceleration));
+  spread_estimate_kernel<<<(cells + 255) / 256, 256, 0, s>>>(link, parent, cells, acceleration);
   cuda::check(cudaGetLastError(), "tree estimate");
 }
 
@@ -367,6 +376,7 @@ void launch_estimate(const CellRecord* record, const CellLink* link, const std::
 template <class T, class Real>
 void leaves_cuda(const UpwardPassCuda<T>& pass, const Points<Real>& points, int order, std::uint32_t cells,
                  Stream stream) {
+  fetch_points(pass, points, stream);
   with_order(order, [&](auto p) {
     leaf_kernel<decltype(p)::value>
         <<<(cells + warps_per_block - 1) / warps_per_block, warps_per_block * 32, 0, cuda::handle(stream)>>>(

@@ -7,9 +7,11 @@
 
 namespace pergola::tree {
 
-/// Of the group that the cell belongs to, or the smallest of those in it.
+/// Of the group that the cell belongs to, or the smallest of those in it. Cells within a group know that of the group,
+/// but for those of trees that were saved when they did not.
 inline __device__ float target_acceleration(const CellLink* link, const std::uint32_t* parent,
                                             const float* acceleration, std::uint32_t cell) {
+  if (const float known = acceleration[cell]; known < unknown_acceleration) return known;
   std::uint32_t at = cell;
   for (std::uint32_t above = parent[at]; above != at && link[above].count <= estimate_capacity; above = parent[at])
     at = above;
@@ -30,7 +32,7 @@ __device__ __forceinline__ void test_opening(const Opening& o, float support, co
   const auto angle = static_cast<float>(o.angle);
   const float epsilon2 = fmaxf(s.epsilon2, target.epsilon2);
   const float square = physics::softened_square(d, support > 0 ? 0.0f : epsilon2), u = physics::rsqrt(square);
-  const float rest = square * u - target.r, v = 1 / rest;  // no particle of the target is nearer
+  const float rest = square * u - target.r, v = __fdividef(1, rest);  // no particle of the target is nearer
   as_cell = physics::opening_ratio(s.r, target.r, u) <= angle && target.r * u <= static_cast<float>(o.target_angle);
   as_points = rest > 0 && s.r <= angle * rest;
   if (o.tolerance > 0) {

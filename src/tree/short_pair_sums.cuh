@@ -1,5 +1,7 @@
 #pragma once
 // CUDA only: what a warp, or a team of them, does to sum over the pairs of a leaf's particles within a cut-off radius.
+#include <cuda_pipeline.h>
+
 #include <type_traits>
 
 #include "device/launch.cuh"
@@ -26,11 +28,13 @@ struct ShortMemory {
     std::uint32_t total;
   };
   PlacedMass<T> source[room];
+  // Of one warp: what its lanes look at now and next, as it is fetched.
+  PlacedMass<T> fetched[team > 1 ? 1 : 2][team > 1 ? 1 : looks][32];
   T softening[Kind::by_particle ? room : 1];
   Batch batch[team];
   // Of this round and of the one before, by warp: how many were kept, and what was found.
   std::uint32_t kept[2][team];
-  PlacedMass<T> found[team > 1 ? 2 : 1][team > 1 ? team : 1][2][32];
+  PlacedMass<T> found[team > 1 ? 2 : 1][team > 1 ? team : 1][2][team > 1 ? 32 : 1];
 };
 
 /// A warp, or a block of `team` warps, serves a leaf. The particles of near leaves, which come in batches of 32, are
@@ -47,7 +51,7 @@ class ShortPairSums : LeafTargets<T, 2, Kind> {
   using Memory = ShortMemory<T, Kind, team>;
   using Batch = typename Memory::Batch;
   /// Sources that a lane begins with before it is done with the first.
-  static constexpr int at_once = 4;
+  static constexpr int at_once = 4, looks = Memory::looks;
   static_assert(near_tile == 32 * at_once);
 
  public:
@@ -137,11 +141,22 @@ class ShortPairSums : LeafTargets<T, 2, Kind> {
   }
 
   __device__ void look_through(int batches) {
-    constexpr std::uint32_t size = Memory::looks * 32;
+    constexpr std::uint32_t size = looks * 32;
     if constexpr (team == 1) {
-      const std::uint32_t total = memory_.batch[0].total;
+      const Batch& batch = memory_.batch[0];
+      const std::uint32_t total = batch.total;
+      int leaf[looks] = {}, next[looks] = {}, turn = 0;
+      ask_for(batch, 0, total, turn, leaf);
       for (std::uint32_t begin = 0; begin < total; begin += size) {
-        look_at(memory_.batch[0], begin, total);
+        turn ^= 1;
+        ask_for(batch, begin + size, total, turn, next);
+        __pipeline_wait_prior(1);
+        PlacedMass<T> at[looks];
+#pragma unroll
+        for (int r = 0; r < looks; ++r) at[r] = memory_.fetched[turn ^ 1][r][lane_];
+        look_at(batch, begin, total, leaf, at);
+#pragma unroll
+        for (int r = 0; r < looks; ++r) leaf[r] = next[r];
         if (kept_ >= near_tile) add_tile();
       }
     } else {
@@ -153,39 +168,65 @@ class ShortPairSums : LeafTargets<T, 2, Kind> {
         const int at = __popc(__ballot_sync(all_lanes, end <= piece)) % 32;
         const std::uint32_t before = __shfl_sync(all_lanes, end - mine, at);
         const bool has_piece = piece < pieces;
-        look_at(memory_.batch[has_piece ? at : 0], (piece - before) * size, has_piece ? memory_.batch[at].total : 0);
+        const Batch& batch = memory_.batch[has_piece ? at : 0];
+        const std::uint32_t begin = (piece - before) * size, total = has_piece ? batch.total : 0;
+        int leaf[looks];
+        find_leaves(batch, begin, leaf);
+        PlacedMass<T> found[looks];
+#pragma unroll
+        for (int r = 0; r < looks; ++r) {
+          found[r] = {};
+          if (const std::uint32_t k = of_lane(begin, r); k < total)
+            found[r] = tree_.particle[batch.leaf[leaf[r]].base + k];
+        }
+        look_at(batch, begin, total, leaf, found);
         if (kept_ >= near_tile) add_tiles_of_team();
       }
     }
   }
 
-  /// Keeps those of a batch's particles from `begin` on that are within the cut-off radius of the box.
-  __device__ void look_at(const Batch& batch, std::uint32_t begin, std::uint32_t total) {
-    constexpr int looks = Memory::looks;
+  /// The particle of a batch that the lane looks at as its r-th from `begin` on.
+  __device__ std::uint32_t of_lane(std::uint32_t begin, int r) const {
+    return begin + static_cast<std::uint32_t>(32 * r + lane_);
+  }
+  /// Their leaves, each the last that begins before its particle or there.
+  __device__ void find_leaves(const Batch& batch, std::uint32_t begin, int (&leaf)[looks]) const {
     const std::uint32_t up_to_lane = 0xffffffffu >> (31 - lane_), leaf_begin = batch.begin[lane_];
-    // The leaf of a particle is the last that begins before it or there.
-    int before = __popc(__ballot_sync(all_lanes, leaf_begin < begin)) - 1, leaf[looks];
-    PlacedMass<T> at[looks];
-    std::uint32_t place[looks];
+    int before = __popc(__ballot_sync(all_lanes, leaf_begin < begin)) - 1;
 #pragma unroll
     for (int r = 0; r < looks; ++r) {
-      const std::uint32_t first = begin + 32 * static_cast<std::uint32_t>(r), k = first + static_cast<unsigned>(lane_);
-      const std::uint32_t offset = leaf_begin - first;
+      const std::uint32_t offset = leaf_begin - (begin + 32 * static_cast<std::uint32_t>(r));
       const unsigned begins = __reduce_or_sync(all_lanes, offset < 32 ? 1u << offset : 0u);
       leaf[r] = before + __popc(begins & up_to_lane);
       before += __popc(begins);
-      place[r] = 0;
-      at[r] = {};
-      if (k < total) {
-        place[r] = batch.leaf[leaf[r]].base + k;
-        at[r] = tree_.particle[place[r]];
-      }
     }
+  }
+  /// Begins to fetch them, each for its own lane. Does not wait.
+  __device__ void ask_for(const Batch& batch, std::uint32_t begin, std::uint32_t total, int turn, int (&leaf)[looks]) {
+    if (begin < total) find_leaves(batch, begin, leaf);
+#pragma unroll
+    for (int r = 0; r < looks; ++r) {
+      const std::uint32_t k = of_lane(begin, r);
+      if (k >= total) continue;
+      const auto* const from = reinterpret_cast<const float4*>(&tree_.particle[batch.leaf[leaf[r]].base + k]);
+      auto* const to = reinterpret_cast<float4*>(&memory_.fetched[turn][r][lane_]);
+#pragma unroll
+      for (int part = 0; part < static_cast<int>(sizeof(PlacedMass<T>) / sizeof(float4)); ++part)
+        __pipeline_memcpy_async(to + part, from + part, sizeof(float4));
+    }
+    __pipeline_commit();
+  }
+
+  /// Keeps those of a batch's particles from `begin` on that are within the cut-off radius of the box. at: as they lie
+  /// in their leaves.
+  __device__ void look_at(const Batch& batch, std::uint32_t begin, std::uint32_t total, const int (&leaf)[looks],
+                          PlacedMass<T> (&at)[looks]) {
+    const std::uint32_t before_lane = 0x7fffffffu >> (31 - lane_);
     unsigned takers[looks];
     std::uint32_t kept = 0;
 #pragma unroll
     for (int r = 0; r < looks; ++r) {
-      const bool valid = begin + static_cast<unsigned>(32 * r + lane_) < total;
+      const bool valid = of_lane(begin, r) < total;
       const Vec3<T> away = batch.leaf[valid ? leaf[r] : 0].shift;
       at[r].x += away.x, at[r].y += away.y, at[r].z += away.z;
       takers[r] = __ballot_sync(all_lanes, valid && beside_box({at[r].x, at[r].y, at[r].z}) < job_.space.law.cut_off2);
@@ -206,7 +247,8 @@ class ShortPairSums : LeafTargets<T, 2, Kind> {
     }
 #pragma unroll
     for (int r = 0; r < looks; ++r) {
-      if (takers[r] >> lane_ & 1u) keep(to + __popc(takers[r] & (up_to_lane >> 1)), at[r], place[r]);
+      if (takers[r] >> lane_ & 1u)
+        keep(to + __popc(takers[r] & before_lane), at[r], batch.leaf[leaf[r]].base + of_lane(begin, r));
       to += __popc(takers[r]);
     }
   }
@@ -298,8 +340,42 @@ class ShortPairSums : LeafTargets<T, 2, Kind> {
       Law::leave_out(zero, distance, mass);
       mass = zero(mass);
     }
-    physics::add_short_range_pair<Law, with_potential, Kind::terms>(job_.space.law, d, mass, square, distance,
-                                                                    softening, sum);
+    if constexpr (std::is_same_v<Law, physics::PlummerLaw>)
+      add_plummer(d, mass, square, distance, sum);
+    else
+      physics::add_short_range_pair<Law, with_potential, Kind::terms>(job_.space.law, d, mass, square, distance,
+                                                                      softening, sum);
+  }
+  /// physics::add_short_range_pair() with the mass at the end and the polynomial summed onto Newton's law: 25
+  /// instructions where that has 28.
+  __device__ __forceinline__ void add_plummer(const Vec3<T>& d, T mass, T square, T inverse,
+                                              physics::PairSum<T>& sum) const {
+    const auto& law = job_.space.law;
+    const T z = physics::split_place(law, square);
+    T rest = -law.attraction[Kind::terms - 1];
+#pragma unroll
+    for (int p = Kind::terms - 2; p > 0; --p) rest = physics::mul_add(rest, z, -law.attraction[p]);
+    const T newton = physics::mul_add(inverse * inverse, inverse, -law.attraction[0]);
+    add_within(square, mass * physics::mul_add(rest, z, newton), d, sum);
+    if constexpr (with_potential) {
+      const T depth = physics::first_split_terms<Kind::terms>(law.depth, z);
+      sum.pot -= square < law.cut_off2 ? mass * (inverse - depth) : T(0);
+    }
+  }
+  /// Adds attraction d where the square is within that of the cut-off radius.
+  __device__ __forceinline__ void add_within(T square, T attraction, const Vec3<T>& d, physics::PairSum<T>& sum) const {
+    const T cut_off2 = job_.space.law.cut_off2;
+    if constexpr (sizeof(T) == 4) {  // nvcc would choose between sums, one instruction more for each pair
+      asm("{\n\t.reg .pred within;\n\tsetp.lt.f32 within, %3, %4;\n\t"
+          "@within fma.rn.f32 %0, %5, %6, %0;\n\t@within fma.rn.f32 %1, %5, %7, %1;\n\t"
+          "@within fma.rn.f32 %2, %5, %8, %2;\n\t}"
+          : "+f"(sum.ax), "+f"(sum.ay), "+f"(sum.az)
+          : "f"(square), "f"(cut_off2), "f"(attraction), "f"(d.x), "f"(d.y), "f"(d.z));
+    } else if (square < cut_off2) {
+      sum.ax = physics::mul_add(attraction, d.x, sum.ax);
+      sum.ay = physics::mul_add(attraction, d.y, sum.ay);
+      sum.az = physics::mul_add(attraction, d.z, sum.az);
+    }
   }
   /// Law::start() where the square of d is known.
   static __device__ __forceinline__ auto start_from(const Vec3<T>& d, T square, T softening) {

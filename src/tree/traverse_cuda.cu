@@ -19,6 +19,13 @@ struct TraverseMemory {
   std::uint32_t stack[stack_room];
 };
 
+/// sqrt.approx: 0 of 0, and as good as rsqrt().
+__device__ __forceinline__ float rough_root(float a) {
+  float root;
+  asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(a));
+  return root;
+}
+
 /// Writes a list, segment by segment.
 class ListWriter {
  public:
@@ -200,7 +207,7 @@ class Traversal {
     Reach reach;
     if constexpr (Space::periodic) {
       const auto cut_off = static_cast<float>(job_.space.cut_off);
-      const float distance = sqrtf(dot(d, d)), whole = s.r + target_.r + cut_off;
+      const float distance = rough_root(dot(d, d)), whole = s.r + target_.r + cut_off;
       const float last = static_cast<float>(physics::expansion_reach) * cut_off;
       const auto alone = [&](float along, double period) { return fabsf(along) + whole <= static_cast<float>(period); };
       const Vec3<double>& period = job_.space.period;

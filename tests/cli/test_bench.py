@@ -76,6 +76,15 @@ class Bench(CliTest):
             if "clustered" in r["case"]:
                 self.assertLess(r["error"]["median"], accuracy)
 
+    def test_treepm_measures_what_is_set_by_hand(self):
+        by_hand = ("--set", "gravity.tree.accuracy=4e-3", "--set", "gravity.treepm.cut_off=3.68",
+                   "--set", "run.precision=single")
+        results = self.good_json("bench", "treepm", "--device", "cpu", "--n", "512", "--quiet", "--sample", "20", *by_hand)
+        self.assertEqual([(r["case"], r["precision"]) for r in results],
+                         [("treepm/clustered/512/4e-03", "single"), ("treepm/early/512/4e-03", "single")])
+        self.bad(2, "bench", "treepm", "--set", "gravity.treepm.cutoff=3", says="cut_off")
+        self.bad(2, "bench", "direct", "--sample", "20", says="--sample: expected treepm")
+
     def test_table_for_people(self):
         self.assertIn("direct/acc+pot", self.good("bench", "direct", "--device", "cpu", "--n", "64", "--quiet"))
 
