@@ -151,6 +151,7 @@ SpreadMethod find_method(const RunConfig& config, std::int64_t n, double grown, 
 struct CountedMethod {
   std::vector<TrafficPart> parts;
   RoutedCopies slabs;
+  double planes_imbalance = 1;  // of a slab that has most
   ForestCopies forest;
 };
 
@@ -168,6 +169,8 @@ CountedMethod count_method(SpreadMethod method, const DrySample& made, double n,
   counted.slabs =
       count_slabs(places, ranks, ranks_per_node, method.mesh->cells[2], static_cast<int>(method.mesh->assignment));
   if (of_mean) counted.slabs.imbalance = 1;
+  const int planes = method.mesh->cells[2];
+  counted.planes_imbalance = static_cast<double>((planes + ranks - 1) / ranks) * ranks / planes;
   counted.parts = slab_traffic(*method.mesh, n, ranks, ranks_per_node, counted.slabs);
   if (!method.forest) return counted;
   for (const TrafficPart& part :
@@ -184,14 +187,22 @@ TrafficPart source_traffic(Precision precision, double n, int ranks, int ranks_p
           off_node_of_all(ranks, ranks_per_node)};
 }
 
-/// Stages whose work is that of particles where they are kept, and where their trees are; others are the mesh's.
-constexpr std::string_view kept_stages[] = {"position", "sort"};
+/// Stages whose work is that of particles where they are kept, of cells, and of particles where their trees are; others
+/// are of particles in slabs.
+constexpr std::string_view kept_stages[] = {"position", "sort"}, cell_stages[] = {"Poisson", "force x y z"};
 constexpr std::string_view build_stage = "tree", estimate_stage = "estimate", walk_stage = "walk";
 
-/// On GPUs: the guests that trees hold too, and ranks that have more particles than others.
-void set_gpu_work(RankPlan& found, const std::vector<StageSeconds>& stages, const CountedMethod& counted) {
+/// The guests that trees hold too, and ranks that have more particles than others, by counts.
+struct CountedWork {
+  double added = 0, imbalance = 1;
+};
+CountedWork count_work(const std::vector<StageSeconds>& stages, const CountedMethod& counted) {
   const auto imbalance_of = [&](const std::string& stage) {
-    if (std::find(std::begin(kept_stages), std::end(kept_stages), stage) != std::end(kept_stages)) return 1.0;
+    const auto is_in = [&](const auto& list) {
+      return std::find(std::begin(list), std::end(list), stage) != std::end(list);
+    };
+    if (is_in(kept_stages)) return 1.0;
+    if (is_in(cell_stages)) return counted.planes_imbalance;
     if (stage == build_stage) return counted.forest.trees_imbalance;
     return stage == walk_stage || stage == estimate_stage ? counted.forest.own.imbalance : counted.slabs.imbalance;
   };
@@ -201,9 +212,8 @@ void set_gpu_work(RankPlan& found, const std::vector<StageSeconds>& stages, cons
     all += stage.seconds, added += guests;
     uneven += (stage.seconds + guests) * (imbalance_of(stage.name) - 1);
   }
-  if (!(all > 0)) return;
-  found.added_work = added / all;
-  found.imbalance = 1 + uneven / (all + added);
+  if (!(all > 0)) return {};
+  return {added / all, 1 + uneven / (all + added)};
 }
 
 /// Bytes of a rank's device beside what one process has for its share, where no part says it: particles that arrive
@@ -345,10 +355,15 @@ RankPlan plan_gravity_ranks(const RunConfig& given, const RunPlan& plan, const P
         found.host_bytes = std::max(found.host_bytes, plan.program_bytes + 2 * part.bytes);
   }
   shape.trees_beside_mesh = on_gpus && method.forest;
-  if (on_gpus && !shape.by_rule.empty())
-    set_gpu_work(found, plan.stages, counted);
-  else
+  if (on_gpus && !shape.by_rule.empty()) {
+    const CountedWork work = count_work(plan.stages, counted);
+    found.added_work = work.added, found.imbalance = work.imbalance;
+  } else {
     run_samples(found, shape, config, plan, device, steps_together(plan), of_one_rank);
+    // Who works on what of a mesh is known: the clocks of the sample's ranks would add how unlike the cores are.
+    if (method.mesh && solver_entry(config.gravity.solver).can.smooths)
+      found.counted.front().imbalance = count_work(plan.stages, counted).imbalance;
+  }
   const double share = grown / ranks * (plan.device_bytes + plan.host_bytes - plan.program_bytes);
   found.constant_bytes = std::max(0.0, found.device_bytes + found.host_bytes - share);
   foretell_ranks(found, shape);

@@ -157,6 +157,9 @@ RankPlan plan_plasma_ranks(const RunConfig& config, const RunPlan& plan, const P
     if (!shape.whole) samples.push_back(smaller(config, all, small_particles_cpu / 8, ranks));
     for (const RunConfig& sample : samples) found.counted.push_back(dry_run(sample, ranks));
     set_added_work(found.counted.front(), dry_run(samples.front(), 1));
+    // Samples are even: their clocks would tell how unlike the cores are.
+    found.counted.front().imbalance =
+        wanted * plasma::largest_slab_share(plasma::TileGrid(config.plasma.options()), wanted);
     if (device.is_cuda()) {
       found.network.staging_bytes_per_second = staging_of(options, device, wanted);
       set_gpu_traffic(found, shape, config, samples);

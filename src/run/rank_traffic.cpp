@@ -45,6 +45,12 @@ TrafficPart routed_part(const char* name, double particles_per_rank, const Route
   return {name, bytes, exchanges * (joined ? 1 : messages) * routed.partners, routed.off_node};
 }
 
+/// Planes that so many owners send or get: CPUs send each from where it lies, those that are short together.
+double plane_messages(double planes, double plane_bytes, double owners, bool on_gpus) {
+  const bool joined = planes * plane_bytes <= static_cast<double>(most_joined_bytes) * owners;
+  return on_gpus || joined ? owners : planes;
+}
+
 /// Ranks find out how many particles they send each other: CPUs tell all others, GPUs pass on what they are told
 /// (comm/tell_counts.hpp).
 void add_counts(TrafficPart& part, int ranks, int bytes, bool on_gpus) {
@@ -89,17 +95,29 @@ std::vector<TrafficPart> slab_traffic(const SlabMesh& mesh, double particles, in
   const double row = mesh.on_gpus ? nx : nx + beyond;  // CPUs keep the cells that a row repeats
   // On GPUs sums have four bytes where masses are equal in single precision (gravity/mesh.cpp), and all are told so.
   const int sum_bytes = mesh.on_gpus && mesh.equal_masses && mesh.value_bytes == 4 ? 4 : 8;
-  const TrafficPart sums{"sums beyond slabs", others(beyond) * ny * row * sum_bytes,
-                         owners(beyond) + (mesh.on_gpus ? std::ceil(std::log2(ranks)) : 0), to_next};
+  const double sums_plane = ny * row * sum_bytes;
+  const TrafficPart sums{"sums beyond slabs", others(beyond) * sums_plane,
+                         plane_messages(others(beyond), sums_plane, owners(beyond), mesh.on_gpus) +
+                             (mesh.on_gpus ? std::ceil(std::log2(ranks)) : 0),
+                         to_next};
   const double busiest = std::ceil(planes) / planes;  // planes of the rank that has most
-  // Spectral forces along the planes are made of the potential, and that across them of its own.
+  // Spectral forces along the planes are made of the potential, and that across them of its own; CPUs send both back in
+  // one exchange.
   const int turns = spectral ? 3 : 2;
-  const TrafficPart turned{"transposes", turns * pitch * rows * planes * each * (1 - 1.0 / ranks) * busiest,
-                           turns * std::min(ranks - 1.0, nz - 1), to_all};
+  const double turned_bytes = pitch * rows * planes * each * (1 - 1.0 / ranks),
+               partners = std::min(ranks - 1.0, nz - 1);
+  const bool as_one =
+      spectral && !mesh.on_gpus && 2 * turned_bytes <= static_cast<double>(most_joined_bytes) * partners;
+  const TrafficPart turned{"transposes", turns * turned_bytes * busiest, (as_one ? 2 : turns) * partners, to_all};
   // Of two slabs of an isolated mesh one has planes below, the other has them above.
-  const int below = mesh.isolated && ranks == 2 ? 0 : reach;
-  const TrafficPart around{"planes around slabs", fields * others(below + reach + beyond) * pitch * rows * each,
-                           fields * std::min(ranks - 1.0, owners(below) + owners(beyond + reach)), to_next};
+  const int below = mesh.isolated && ranks == 2 ? 0 : reach, above = reach + beyond;
+  // On CPUs planes of spectral forces have the three of a cell together, and the cells that rows and planes repeat.
+  const bool cells = spectral && !mesh.on_gpus;
+  const double plane = (cells ? fields * (nx + beyond) * (ny + beyond) : pitch * rows) * each;
+  const double fetches = cells ? 1 : fields;
+  const double near = std::min(ranks - 1.0, owners(below) + owners(above));
+  const TrafficPart around{"planes around slabs", fetches * others(below + above) * plane,
+                           fetches * plane_messages(others(below + above), plane, near, mesh.on_gpus), to_next};
   // On GPUs spectral forces are found, and go back, one component after the other.
   const TrafficPart back = mesh.on_gpus ? routed_part("forces back from slabs", own, routed, 3 * each, spectral ? 3 : 1)
                                         : routed_part("forces back from slabs", own, routed, 3 * each, 1, 3 * lists);
@@ -114,7 +132,9 @@ std::vector<TrafficPart> plasma_traffic(const SlabPlasma& plasma, double share, 
   const double around = std::min<double>(plasma.around, layers - own), partners = std::min(ranks - 1.0, layers - 1);
   const double next = plasma.around > 1 ? std::min(ranks - 1.0, 2.0) : 1;
   const double to_all = off_node_of_all(ranks, ranks_per_node), to_next = off_node_of_next(ranks, ranks_per_node);
-  const TrafficPart charge{"charge beyond slabs", around * rows * plasma.cells[0] * 8 * plasma.species, next, to_next};
+  const double charge_layer = rows * plasma.cells[0] * 8 * plasma.species;
+  const TrafficPart charge{"charge beyond slabs", around * charge_layer,
+                           plane_messages(around, charge_layer, next, plasma.on_gpus), to_next};
   if (plasma.whole_field) return {charge, {"density of all", (layers - own) * layer, ranks - 1.0, to_all}};
   const double away = 1 - 1.0 / ranks;
   if (plasma.on_gpus)
@@ -123,7 +143,8 @@ std::vector<TrafficPart> plasma_traffic(const SlabPlasma& plasma, double share, 
   constexpr int turns = 3;  // of the density, the potential, and the component across the layers
   return {charge,
           {"transposes", turns * own * layer * away, turns * partners, to_all},
-          {"layers around slabs", plasma.dimensions * around * layer, plasma.dimensions * next, to_next}};
+          {"layers around slabs", plasma.dimensions * around * layer,
+           plasma.dimensions * plane_messages(around, layer, next, false), to_next}};
 }
 
 bool live_with_work(double together) { return together >= WorkPlaces::fewest_steps; }
