@@ -156,7 +156,7 @@ std::string assumed_text(const RankPlan& plan) {
       plan.network.ranks_per_node > 1 ? fmt::format("{} ranks", plan.network.ranks_per_node) : "one rank",
       plan.network.latency,
       plan.hidden_seconds > 0
-          ? "trees are built beside what the mesh does, which goes first on the GPU and shares the network"
+          ? "trees are built and walked beside what the mesh does, which goes first on the GPU and shares the network"
           : "nothing overlaps");
   if (const double rate = plan.network.staging_bytes_per_second; rate > 0)
     text += fmt::format(

@@ -24,8 +24,9 @@ class WorkBeside {
   const Device& device() const { return there_; }
   const std::shared_ptr<Communicator>& ranks() const { return ranks_there_; }
 
-  /// Begins with it after all that the first thread has queued; in the end waits for it, and throws what it threw.
-  /// Calls of all ranks. Who has what begin() gives waits for the work, also where an exception ends it.
+  /// Begins with it after all that the first thread has queued; in the end waits for it, or for a part of it that
+  /// somebody promised, and throws what it threw. Calls of all ranks. Who has what begin() gives waits for the work,
+  /// also where an exception ends it.
   [[nodiscard]] std::future<void> begin(std::function<void()> work);
   void end(std::future<void>& running);
   /// Does it in the first thread, between what was queued before and what will be.
@@ -35,7 +36,7 @@ class WorkBeside {
   Device device_, there_;
   std::shared_ptr<Communicator> ranks_, ranks_there_;
   bool apart_ = false;
-  double talked_ = 0;  // seconds, there, until work began
+  double talked_ = 0;  // seconds, there, until work began or was last waited for
 };
 
 }  // namespace pergola

@@ -43,8 +43,8 @@ void WorkBeside::end(std::future<void>& running) {
   const auto begin = Clock::now();
   running.wait();
   // Of what the first thread had to wait, at most this was for other ranks.
-  const double talked = counted_seconds(*ranks_there_) - talked_;
-  count_other_way(*ranks_, 0, 0, 0, std::min(seconds_since(begin), talked));
+  const double talked = counted_seconds(*ranks_there_);
+  count_other_way(*ranks_, 0, 0, 0, std::min(seconds_since(begin), talked - std::exchange(talked_, talked)));
   running.get();
 }
 

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
-#include <type_traits>
+#include <optional>
 #include <utility>
 
 #include "base/text.hpp"
@@ -14,7 +15,6 @@
 #include "mesh/coupling/cell_frame.hpp"
 #include "mesh/coupling/exchange.hpp"
 #include "mesh/poisson.hpp"
-#include "physics/mesh_weights.hpp"
 
 namespace pergola {
 
@@ -22,6 +22,7 @@ namespace {
 
 constexpr double pi = 3.14159265358979323846;
 constexpr int fewest_cells = 8;
+
 /// Even, and a product of primes that the transforms are fast for.
 bool fast_size(int n) {
   if (n % 2 != 0) return false;
@@ -83,6 +84,9 @@ class MeshSolver final : public SmoothedMesh<Real> {
   std::int64_t device_bytes(std::int64_t n) const override;
   std::int64_t lent_bytes() const override { return by_modes() ? lay_out(nullptr).bytes : 0; }
   void lend(std::byte* memory, const std::uint32_t* order) override { lent_ = memory, order_ = order; }
+  void serve_first(const typename SmoothedMesh<Real>::Places& places, const std::function<void()>& there) override {
+    places_ = places, there_ = there;
+  }
   void set_clock(StageClock* clock) override { clock_ = clock ? clock : &silent_; }
   double resolution() const override {
     const auto h = grid_of(mesh_).spacing();
@@ -123,16 +127,19 @@ class MeshSolver final : public SmoothedMesh<Real> {
     return field;
   }
   /// On a GPU a spectral gradient has two fields in all, the modes of the potential and the component of the force that
-  /// is just gathered. The sums of the deposit lie in both.
+  /// is just gathered. The sums of the deposit lie in both. With slabs there is a third, and each has a component where
+  /// places are served first: the last one takes the place of the modes.
   bool by_modes() const { return spectral() && device_.is_cuda(); }
   struct ModeMemory {
-    Field<Real> modes, component;
+    Field<Real> modes, component, other;
     std::byte *work = nullptr, *sums = nullptr;
     std::int64_t bytes = 0;
   };
   ModeMemory lay_out(std::byte* memory) const;
   void find_modes();
   void gather_components(const MeshParticles<Real>& asking, const Targets& targets, const MeshForces<Real>& out);
+  void gather_component(int component, const Field<Real>& field, const MeshParticles<Real>& asking,
+                        const Targets& targets, Real* into);
   /// The exchange and the Poisson solver share their scratch memory, but for the spectral gradient: it reads the
   /// transform of the potential while forces are written.
   std::int64_t scratch_bytes() const {
@@ -160,6 +167,9 @@ class MeshSolver final : public SmoothedMesh<Real> {
   std::byte* lent_ = nullptr;
   const std::uint32_t* order_ = nullptr;
   ModeMemory with_modes_;
+  bool has_modes_ = false;
+  typename SmoothedMesh<Real>::Places places_;  // of the next evaluate()
+  std::function<void()> there_;
   MeshParticles<Real> particles_;
   KnownQuantum<Real> known_quantum_;
   double quantum_ = 0;                             // of masses, where modes are found
@@ -217,11 +227,12 @@ typename MeshSolver<Real>::ModeMemory MeshSolver<Real>::lay_out(std::byte* memor
   const auto& p = parts();
   const auto whole = [](std::int64_t bytes) { return (bytes + 255) / 256 * 256; };
   ModeMemory to;
-  to.modes = to.component = p.poisson->layout();
+  to.modes = to.component = to.other = p.poisson->layout();
   MemoryParts taken(memory);
   const std::int64_t room = std::max(field_size(), p.poisson->mode_values());  // for planes around a slab too
   to.modes.data = taken.template take<Real>(room);
   to.component.data = taken.template take<Real>(room);
+  to.other.data = taken.template take<Real>(in_slabs() ? room : 0);
   to.work = taken.template take<std::byte>(p.poisson->mode_work_bytes());
   // The density is written over the sums from the beginning on, a plane at least behind them.
   const std::int64_t sums = whole(p.exchange->sum_bytes());
@@ -238,24 +249,47 @@ void MeshSolver<Real>::find_modes() {
   clock_->begin("Poisson");
   p.poisson->find_modes(with_modes_.modes, 4 * pi * constant_, with_modes_.work);
   clock_->end();
-  prepared_ = true;
+  prepared_ = has_modes_ = true;
 }
 
 template <class Real>
 void MeshSolver<Real>::gather_components(const MeshParticles<Real>& asking, const Targets& targets,
                                          const MeshForces<Real>& out) {
   Real* const into[4] = {out.ax, out.ay, out.az, out.potential};
+  auto& p = parts();
+  const auto asked = std::exchange(places_, nullptr);
+  const std::optional<MeshPlaces<Real>> places = asked ? asked() : std::nullopt;
+  const bool places_first = places && in_slabs();
+  const Field<Real> apart[3] = {with_modes_.other, with_modes_.modes, with_modes_.component};
+  if (places) p.exchange->bring_places(*places);
   for (const int component : {2, 0, 1, 3}) {
     if (!into[component]) continue;
-    if (!parts().poisson->gives(component)) find_modes();
+    if (!has_modes_ || !p.poisson->gives(component)) find_modes();
+    const bool later = places_first && component < 3;
+    const Field<Real> field = later ? apart[component] : with_modes_.component;
     clock_->begin("force x y z");
-    parts().poisson->from_modes(component, with_modes_.modes, with_modes_.component, with_modes_.work);
-    parts().exchange->fetch_planes_around(with_modes_.component);
-    clock_->begin("velocity x y z");
-    parts().exchange->gather_component(component, asking, targets.index, targets.count,
-                                       with_modes_.component.read_only(), constant_, into[component]);
+    p.poisson->from_modes(component, with_modes_.modes, field, with_modes_.work);
+    if (field.data == with_modes_.modes.data) has_modes_ = false;
+    if (places && component < 3) p.exchange->force_at_places(component, *places, field.read_only());
+    if (!later) gather_component(component, field, asking, targets, into[component]);
+  }
+  if (places) p.exchange->give_places(*places);
+  if (asked) there_();
+  for (const int component : {2, 0, 1}) {
+    if (!places_first || !into[component]) continue;
+    clock_->begin("force x y z");
+    gather_component(component, apart[component], asking, targets, into[component]);
   }
   clock_->end();
+}
+
+template <class Real>
+void MeshSolver<Real>::gather_component(int component, const Field<Real>& field, const MeshParticles<Real>& asking,
+                                        const Targets& targets, Real* into) {
+  parts().exchange->fetch_planes_around(field);
+  clock_->begin("velocity x y z");
+  parts().exchange->gather_component(component, asking, targets.index, targets.count, field.read_only(), constant_,
+                                     into);
 }
 
 template <class Real>

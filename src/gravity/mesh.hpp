@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 #include "base/key.hpp"
 #include "comm/communicator.hpp"
 #include "gravity/solver.hpp"
+#include "mesh/coupling/exchange.hpp"
 #include "particles/particle_source.hpp"
 
 namespace pergola {
@@ -35,6 +37,11 @@ class SmoothedMesh : public Solver<Real> {
   /// its sources, and their numbers in an order in which those near each other in space follow each other; null:
   /// unknown.
   virtual void lend(std::byte* memory, const std::uint32_t* order) = 0;
+  /// On a GPU, for the next evaluate() of accelerations: they are wanted, roughly, at other places too. It asks for
+  /// these when it needs them, all ranks the same: some, or none at all, and says when what is wanted there has been
+  /// queued. With ranks that is before anything comes back for the targets.
+  using Places = std::function<std::optional<MeshPlaces<Real>>()>;
+  virtual void serve_first(const Places& places, const std::function<void()>& there) = 0;
 };
 
 /// What a mesh is to carry for TreePM: Plummer's law with this ε, filtered by exp(−(k a)²/2), a = `smoothing`; 0: no

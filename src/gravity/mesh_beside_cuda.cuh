@@ -3,6 +3,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "device/arena.hpp"
@@ -17,6 +18,7 @@ template <class State>
 class MeshBeside {
  public:
   using Into = State* [3];
+  using Places = std::optional<MeshPlaces<State>>;
 
   MeshBeside(const Device& device, std::shared_ptr<Communicator> ranks) : device_(device), ranks_(std::move(ranks)) {}
 
@@ -26,6 +28,7 @@ class MeshBeside {
   }
   void set_up(const SolverOptions& options, const TreePmParameters& found, StageClock* clock) {
     if (!beside_) beside_ = std::make_unique<WorkBeside>(device_, ranks_);
+    forget();
     mesh_ = make(options, found, beside_->device(), beside_->ranks());
     set_clock(clock);
   }
@@ -34,16 +37,59 @@ class MeshBeside {
     if (mesh_) mesh_->set_clock(beside_->apart() ? nullptr : clock);
   }
 
-  /// Forces at all sources: beside what the caller does until end(), or at once.
-  [[nodiscard]] std::future<void> begin(const Sources<State>& sources, const Into& into) {
-    return beside_->begin([this, sources, x = into[0], y = into[1], z = into[2]] { find(sources, {x, y, z}); });
+  /// What has begun and nobody asked for.
+  void forget() {
+    to_be_done_ = nullptr;
+    places_.reset();
+    if (running_.valid()) running_.wait(), running_ = {};
   }
-  void end(std::future<void>& running, StageClock& clock) {
-    if (running.valid()) clock.begin("mesh");
-    beside_->end(running);
+
+  /// Forces at all sources, beside what the caller does until end(). On the way it says at which places they are wanted
+  /// first, or that there are none, and gets those; without a second thread all is done then.
+  void begin(const Sources<State>& sources, const Into& into) {
+    if (!beside_->apart()) {
+      to_be_done_ = [this, sources, x = into[0], y = into[1], z = into[2]](const Places& places) {
+        find(
+            sources, {x, y, z}, [places] { return places; }, [] {});
+      };
+      return;
+    }
+    places_.emplace();
+    const auto there = std::make_shared<std::promise<void>>();
+    there_ = there->get_future();
+    running_ = beside_->begin([this, sources, x = into[0], y = into[1], z = into[2], there,
+                               places = std::shared_future<Places>(places_->get_future())] {
+      bool said = false;
+      const auto say = [&] {
+        beside_->device().synchronize();
+        said = true;
+        there->set_value();
+      };
+      try {
+        find(
+            sources, {x, y, z}, [&] { return places.get(); }, say);
+      } catch (...) {
+        if (!said) there->set_exception(std::current_exception());
+        throw;
+      }
+    });
+  }
+  void serve_first(const Places& places, StageClock& clock) {
+    if (const auto work = std::exchange(to_be_done_, nullptr)) return work(places);
+    device_.synchronize();
+    clock.begin("mesh");
+    places_->set_value(places);
+    places_.reset();
+    beside_->end(there_);
+  }
+  void end(StageClock& clock) {
+    if (!running_.valid()) return;
+    clock.begin("mesh");
+    beside_->end(running_);
   }
   void find_now(const Sources<State>& sources, const Into& into) {
-    beside_->now([&] { find(sources, into); });
+    forget();
+    beside_->now([&] { find(sources, into, nullptr, nullptr); });
   }
   /// Potentials at those that forces were found for.
   void find_potentials(std::int64_t n, State* into) {
@@ -53,20 +99,24 @@ class MeshBeside {
   }
 
  private:
-  void find(const Sources<State>& sources, const Into& into) {
+  void find(const Sources<State>& sources, const Into& into, const typename SmoothedMesh<State>::Places& places,
+            const std::function<void()>& there) {
     Arena(beside_->device()).room(memory_, mesh_->lent_bytes());
     mesh_->lend(memory_.data(), nullptr);
     mesh_->prepare(sources);
+    mesh_->serve_first(places, there);
     Forces<State> forces;
     forces.ax = into[0], forces.ay = into[1], forces.az = into[2];
     mesh_->evaluate({nullptr, sources.count, sources.count}, want_acceleration, forces);
   }
-
   Device device_;
   std::shared_ptr<Communicator> ranks_;
   std::unique_ptr<WorkBeside> beside_;
   Buffer<std::byte> memory_;
   std::unique_ptr<SmoothedMesh<State>> mesh_;
+  std::function<void(const Places&)> to_be_done_;
+  std::future<void> running_, there_;
+  std::optional<std::promise<Places>> places_;  // goes first: who waits for it then ends
 };
 
 }  // namespace pergola

@@ -3,6 +3,7 @@
 #include "gravity/for_precision.hpp"
 #include "gravity/tree_targets_cuda.cuh"
 #include "gravity/treepm_solver.hpp"
+#include "tree/group_places_cuda.cuh"
 
 namespace pergola {
 
@@ -11,7 +12,7 @@ namespace {
 /// The mesh goes through the particles in the tree's order, in which neighbours are neighbours in space, and works in
 /// the tree's memory, which is free between its building and the walk. What it finds does not depend on the order. Its
 /// forces are written to where the answers go, and the walk adds its own; the opening of the walk, which compares with
-/// the whole acceleration, has the mean of them over each group of particles. So that they are found once, that
+/// the whole acceleration, has them at the centre of each group of particles. So that they are found once, that
 /// comparison is made ready by the first evaluation after a tree is built.
 template <Precision precision>
 class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTargetsCuda> {
@@ -37,7 +38,7 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
   std::int64_t device_bytes(std::int64_t n) const override {
     const auto found = this->parameters_for(n);
     const auto mesh = this->make_mesh(found);
-    const std::int64_t lent = lay_out(nullptr, *mesh, n, tree::first_guess_of_cells(n)).bytes;
+    const std::int64_t lent = lay_out(nullptr, *mesh, tree::first_guess_of_cells(n)).bytes;
     const tree::TreeSoftening softening = this->softening(found);
     const tree::Forest forest = treepm_forest(found, n, softening);
     return targets_.device_bytes(n, found.opening.order, softening, forest, lent) + mesh->device_bytes(n) -
@@ -54,25 +55,20 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
   /// The tree's memory while the mesh is at work.
   struct MeshMemory {
     std::byte* mesh = nullptr;
-    State* component = nullptr;  // of the mesh's forces, by source
-    float* rest[3] = {};         // of the groups, by cell
+    tree::GroupPlaces<State> groups;  // with the mesh's forces there
+    float* rest[3] = {};              // of the groups, by cell
     std::int64_t bytes = 0;
   };
-  static MeshMemory lay_out(std::byte* memory, const SmoothedMesh<State>& mesh, std::int64_t n, std::int64_t cells);
+  static MeshMemory lay_out(std::byte* memory, const SmoothedMesh<State>& mesh, std::int64_t cells);
   MeshMemory mesh_memory() {
     const std::int64_t cells = tree_.count() == count_ ? tree_.cells() : 0;
-    return lay_out(tree_.arena(lay_out(nullptr, *mesh_, count_, cells).bytes), *mesh_, count_, cells);
+    return lay_out(tree_.arena(lay_out(nullptr, *mesh_, cells).bytes), *mesh_, cells);
   }
   void set_up(std::int64_t count);
   void find_mesh();
   void estimate();
-  void estimate(const Forces<State>& of_mesh);
-  void find_rest(int axis, const State* acceleration) {
-    clock_->begin("estimate");
-    tree_.find_rest(acceleration, this->per_acceleration(), mesh_memory().rest[axis]);
-  }
-  void finish_estimate() {
-    const MeshMemory memory = mesh_memory();
+  void estimate_with_mesh(const Targets& targets, unsigned want, const Forces<State>& forces);
+  void finish_estimate(const MeshMemory& memory) {
     tree_.estimate_accelerations(rough_box_, {memory.rest[0], memory.rest[1], memory.rest[2]});
     lacks_estimate_ = false;
   }
@@ -93,11 +89,11 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
 template <Precision precision>
 typename TreePmCuda<precision>::MeshMemory TreePmCuda<precision>::lay_out(std::byte* memory,
                                                                           const SmoothedMesh<State>& mesh,
-                                                                          std::int64_t n, std::int64_t cells) {
+                                                                          std::int64_t cells) {
   MemoryParts parts(memory);
   MeshMemory to;
   to.mesh = parts.take<std::byte>(mesh.lent_bytes());
-  to.component = parts.take<State>(n);
+  to.groups = {parts, cells};
   for (float*& axis : to.rest) axis = parts.take<float>(cells);
   to.bytes = parts.used();
   return to;
@@ -136,27 +132,26 @@ void TreePmCuda<precision>::find_long_range(const Sources<State>& sources, State
 /// The accelerations that the walk's opening compares with.
 template <Precision precision>
 void TreePmCuda<precision>::estimate() {
-  if (this->has_mesh_forces()) find_mesh();
-  for (int axis = 0; axis < 3; ++axis) {
-    const State* rest = sources_.long_range[axis];
-    if (this->has_mesh_forces()) {
-      State* const component = mesh_memory().component;
-      Forces<State> forces;
-      (axis == 0 ? forces.ax : axis == 1 ? forces.ay : forces.az) = component;
-      mesh_->evaluate({nullptr, count_, count_}, want_acceleration, forces);
-      rest = component;
-    }
-    find_rest(axis, rest);
-  }
-  finish_estimate();
+  if (this->has_mesh_forces()) return estimate_with_mesh({}, want_acceleration, {});
+  clock_->begin("estimate");
+  const MeshMemory memory = mesh_memory();
+  for (int axis = 0; axis < 3; ++axis)
+    tree_.find_rest(sources_.long_range[axis], this->per_acceleration(), memory.rest[axis]);
+  finish_estimate(memory);
 }
 
-/// The same where the mesh's forces at all sources have been found.
+/// The same from the mesh's forces at the centres of groups, which are found together with those of targets.
 template <Precision precision>
-void TreePmCuda<precision>::estimate(const Forces<State>& of_mesh) {
-  const State* const rest[3] = {of_mesh.ax, of_mesh.ay, of_mesh.az};
-  for (int axis = 0; axis < 3; ++axis) find_rest(axis, rest[axis]);
-  finish_estimate();
+void TreePmCuda<precision>::estimate_with_mesh(const Targets& targets, unsigned want, const Forces<State>& forces) {
+  find_mesh();
+  MeshMemory memory = mesh_memory();
+  tree::find_groups_cuda(device_, tree_, count_, memory.groups);
+  mesh_->serve_first([&] { return std::optional(memory.groups.template as<MeshPlaces<State>>()); }, [] {});
+  mesh_->evaluate(targets, want, forces);
+  clock_->begin("estimate");
+  for (int axis = 0; axis < 3; ++axis)
+    tree::set_rest_cuda(device_, memory.groups, axis, this->per_acceleration(), memory.rest[axis]);
+  finish_estimate(memory);
 }
 
 template <Precision precision>
@@ -207,8 +202,10 @@ void TreePmCuda<precision>::evaluate(const Targets& targets, unsigned want, cons
   const auto begin = [&] {
     if (out.adds) {
       find_mesh();
-      mesh_->evaluate(targets, want, forces);
-      if (lacks_estimate_) estimate(forces);
+      if (lacks_estimate_)
+        estimate_with_mesh(targets, want, forces);
+      else
+        mesh_->evaluate(targets, want, forces);
       if (want & want_potential) complete_potentials(targets, forces.potential);
       has_mesh_ = false;
     }

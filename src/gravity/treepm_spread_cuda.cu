@@ -1,5 +1,4 @@
 #include <array>
-#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +17,7 @@
 #include "gravity/tree_targets_cuda.cuh"
 #include "gravity/treepm.hpp"
 #include "tree/forest_domains_cuda.cuh"
+#include "tree/group_places_cuda.cuh"
 #include "tree/spread_bounds_cuda.cuh"
 
 namespace pergola {
@@ -26,8 +26,8 @@ namespace {
 
 /// TreePM over particles that are spread over ranks, on GPUs: the forces of one rank, bit for bit. The mesh gives a
 /// rank's particles their long range where they are kept. They go to the rank of their root and as guests to those
-/// around it; the walk there serves own particles only, and its answers go back. Trees are built beside what the mesh
-/// does: only the estimate of accelerations needs both.
+/// around it; the walk there serves own particles only, and its answers go back. Trees are built and walked beside what
+/// the mesh does: in between the estimate of accelerations needs its forces at the centres of groups.
 template <Precision precision>
 class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda, TreeTargetsCuda>,
                                public DeviceSourceMoves {
@@ -121,6 +121,7 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
   void take(const Sources<State>& sources, bool moved);
   void build(const tree::Points<State>& kept, const tree::Forest& forest);
   bool refresh(const tree::Points<State>& kept, const tree::Forest& forest);
+  MeshPlaces<State> find_groups();
   void estimate();
   void begin_to_count();
   void weigh();
@@ -142,6 +143,8 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
   AskingTargets asking_;
   Buffer<State> long_range_[3], rest_[3];
   Buffer<float> group_rest_[3];
+  Buffer<std::byte> group_memory_;
+  tree::GroupPlaces<State> groups_;
   Buffer<double> answer_[4], kept_answer_[4];
   Buffer<std::int64_t> asked_index_;
   Buffer<std::uint32_t> work_;  // of walks since the tree was built, by cell
@@ -180,14 +183,13 @@ template <Precision precision>
 void TreePmSpreadCuda<precision>::take(const Sources<State>& sources, bool moved) {
   check_tree_sources(sources.count, sources.ax != nullptr);
   device_.make_current();
+  mesh_.forget();
   sources_ = sources;
   set_up(sources);
   if (total_ == 0) return;
-  std::future<void> mesh;
   if (has_mesh_forces_) {
-    Arena arena(device_);
-    for (auto& axis : long_range_) arena.room(axis, sources.count);
-    mesh = mesh_.begin(sources, {long_range_[0].data(), long_range_[1].data(), long_range_[2].data()});
+    for (auto& axis : long_range_) Arena(device_).room(axis, sources.count);
+    mesh_.begin(sources, {long_range_[0].data(), long_range_[1].data(), long_range_[2].data()});
   }
   clock_->begin("tree");
   const auto kept = Base::points(sources, parameters_->tree_box);
@@ -201,12 +203,21 @@ void TreePmSpreadCuda<precision>::take(const Sources<State>& sources, bool moved
     build(kept, forest);
     targets_.forget();
   }
-  mesh_.end(mesh, *clock_);
-  if (anew) {
-    clock_->begin("estimate");
-    if (parameters_->opening.tolerance > 0) estimate();
-  }
+  const bool estimates = anew && parameters_->opening.tolerance > 0;
+  if (has_mesh_forces_) mesh_.serve_first(estimates ? std::optional(find_groups()) : std::nullopt, *clock_);
+  if (estimates) estimate();
   clock_->end();
+}
+
+/// Where the estimate asks for the mesh's forces: in the own groups.
+template <Precision precision>
+auto TreePmSpreadCuda<precision>::find_groups() -> MeshPlaces<State> {
+  const std::int64_t cells = tree_.count() > 0 ? tree_.cells() : 0;
+  Arena(device_).room(group_memory_, tree::GroupPlaces<State>::bytes(cells), cells);
+  MemoryParts parts(group_memory_.data());
+  groups_ = {parts, cells};
+  tree::find_groups_cuda(device_, tree_, domains_->own(), groups_);
+  return groups_.template as<MeshPlaces<State>>();
 }
 
 template <Precision precision>
@@ -264,24 +275,22 @@ void TreePmSpreadCuda<precision>::weigh() {
 /// The accelerations that the walk's opening compares with; guests have none.
 template <Precision precision>
 void TreePmSpreadCuda<precision>::estimate() {
+  clock_->begin("estimate");
   const double unit = per_acceleration(options_, tree_.frame());
   const std::int64_t n = domains_->count(), cells = n > 0 ? tree_.cells() : 0;
-  Arena arena(device_);
-  std::array<const State*, 3> kept{};
-  std::array<State*, 3> own{};
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    arena.room(rest_[axis], n, n / 16), arena.room(group_rest_[axis], cells, cells / 16);
-    rest_[axis].zero();
-    kept[axis] = has_mesh_forces_ ? long_range_[axis].data() : sources_.long_range[axis];
-    own[axis] = rest_[axis].data();
+  for (auto& axis : group_rest_) Arena(device_).room(axis, cells, cells / 16);
+  if (has_mesh_forces_) {
+    for (int axis = 0; axis < 3; ++axis) {
+      group_rest_[axis].zero();
+      tree::set_rest_cuda(device_, groups_, axis, unit, group_rest_[axis].data());
+    }
+  } else {
+    for (auto& axis : rest_) Arena(device_).room(axis, n, n / 16), axis.zero();
+    domains_->bring({sources_.long_range[0], sources_.long_range[1], sources_.long_range[2]},
+                    {rest_[0].data(), rest_[1].data(), rest_[2].data()});
+    for (int axis = 0; axis < 3 && n > 0; ++axis) tree_.find_rest(rest_[axis].data(), unit, group_rest_[axis].data());
   }
-  domains_->bring(kept, own);
-  const float* rest[3] = {};
-  for (int axis = 0; axis < 3; ++axis) {
-    if (n > 0) tree_.find_rest(rest_[axis].data(), unit, group_rest_[axis].data());
-    rest[axis] = group_rest_[axis].data();
-  }
-  tree_.estimate_accelerations(rough_box_, {rest[0], rest[1], rest[2]});
+  tree_.estimate_accelerations(rough_box_, {group_rest_[0].data(), group_rest_[1].data(), group_rest_[2].data()});
 }
 
 /// The walk for own particles. Returns the lowest number of one whose force is not finite, or how many there are.
@@ -372,6 +381,7 @@ void TreePmSpreadCuda<precision>::evaluate(const Targets& targets, unsigned want
     else
       asking_.way().template back<double, 1>({answers[3]}, {kept[3]});
   }
+  mesh_.end(*clock_);
   complete(targets, want, forces, came_back);
   clock_->end();
 }
@@ -416,6 +426,7 @@ std::int64_t TreePmSpreadCuda<precision>::device_bytes(std::int64_t n) const {
   for (const auto& axis : long_range_) count.room(axis, n);
   for (const auto& axis : rest_) count.room(axis, n);
   for (const auto& axis : group_rest_) count.room(axis, cells);
+  count.room(group_memory_, tree::GroupPlaces<State>::bytes(cells));
   count.room(work_, cells);
   for (int f = 0; f < 3; ++f) count.room(answer_[f], n), count.room(kept_answer_[f], n);
   return count.bytes() + domains_->device_bytes(n) +

@@ -54,8 +54,8 @@ class PoissonSolver {
   }
   /// The same with two fields in place of three, on a GPU: from a density to the modes of its potential, in place, and
   /// from these −∂φ/∂axis, or φ for axis 3, into another field. Both have room for mode_values(), `work` has
-  /// mode_work_bytes(). Where ranks have planes, axis 2 must be asked for first: for the others modes become those of
-  /// planes, and gives(2) is false until they are found anew.
+  /// mode_work_bytes(). Where ranks have planes, axis 2 must be asked for first: then modes become those of planes,
+  /// and gives(2) is false until they are found anew.
   virtual std::int64_t mode_values() const { return layout().size(); }
   virtual std::int64_t mode_work_bytes() const { return 0; }
   virtual void find_modes(const Field<Real>&, double /*factor*/, void* /*work*/) { throw_no_modes(); }

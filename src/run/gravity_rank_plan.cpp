@@ -139,7 +139,10 @@ SpreadMethod find_method(const RunConfig& config, std::int64_t n, double grown, 
         treepm_parameters(options, static_cast<std::int64_t>(std::llround(static_cast<double>(n) / grown)), box);
     method.mesh = slabs(treepm_mesh_options(options, found).mesh);
     found.tree_box.side = std::cbrt(grown) * found.tree_box.side;
-    if (on_gpus) method.forest = treepm_forest(found, n, tree_softening(options.softening, found.opening));
+    if (on_gpus) {
+      method.forest = treepm_forest(found, n, tree_softening(options.softening, found.opening));
+      method.mesh->groups = groups_of_a_particle(*method.forest, static_cast<double>(n));
+    }
   } else if (solver_entry(options.solver).can.smooths && options.mesh.poisson == Poisson::fft) {
     method.mesh = slabs(options.mesh);
     method.mesh->isolated = isolated;
@@ -217,7 +220,8 @@ CountedWork count_work(const std::vector<StageSeconds>& stages, const CountedMet
 }
 
 /// Bytes of a rank's device beside what one process has for its share, where no part says it: particles that arrive
-/// for the slab, own ones and guests for the tree with their answers, and planes around the slab.
+/// for the slab, own ones and guests for the tree with their answers, planes around the slab, and a field more where
+/// groups of trees come first.
 double arriving_bytes(const SpreadMethod& method, const CountedMethod& counted, double share, int ranks) {
   const SlabMesh& mesh = *method.mesh;
   const double each = mesh.value_bytes;
@@ -226,7 +230,8 @@ double arriving_bytes(const SpreadMethod& method, const CountedMethod& counted, 
                  planes * mesh.cells[0] * mesh.cells[1] * (8 + (mesh.isolated ? 4 : 1) * each) * (ranks > 1 ? 1 : 0);
   if (method.forest)
     bytes += share * counted.forest.trees_imbalance *
-             ((1 + counted.forest.guests.copies) * (4 * each + 8) + 2 * 3 * 8 + 3 * each);
+                 ((1 + counted.forest.guests.copies) * (4 * each + 8) + 2 * 3 * 8 + 3 * each) +
+             1.0 / ranks * mesh.cells[0] * mesh.cells[1] * mesh.cells[2] * each;
   return bytes;
 }
 

@@ -87,7 +87,8 @@ struct RunShape {
   std::vector<StageSeconds> stages{};     // of one process, in any unit
   std::vector<TrafficPart> by_rule{};     // of the run: parts whose traffic is known
   std::vector<TrafficPart> of_counted{};  // the same of the samples, each summed up
-  /// TreePM on GPUs: a rank fetches guests and builds trees beside what the mesh does (domain/work_beside.hpp).
+  /// TreePM on GPUs: a rank fetches guests, builds trees and walks them beside what the mesh does
+  /// (domain/work_beside.hpp).
   bool trees_beside_mesh = false;
   double host_waits_seconds = 0;  // of a rank and step: its GPU waits for the host, which reads counts or has messages
 };

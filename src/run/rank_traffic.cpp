@@ -6,6 +6,7 @@
 #include "comm/joined_messages.hpp"
 #include "gravity/source_moves.hpp"
 #include "time/work_places.hpp"
+#include "tree/estimate.hpp"
 
 namespace pergola {
 
@@ -101,13 +102,13 @@ std::vector<TrafficPart> slab_traffic(const SlabMesh& mesh, double particles, in
                              (mesh.on_gpus ? std::ceil(std::log2(ranks)) : 0),
                          to_next};
   const double busiest = std::ceil(planes) / planes;  // planes of the rank that has most
-  // Spectral forces along the planes are made of the potential, and that across them of its own; CPUs send both back in
-  // one exchange.
+  // Spectral forces along the planes are made of the potential, and that across them of its own; both come back in
+  // one exchange, on GPUs in one message.
   const int turns = spectral ? 3 : 2;
   const double turned_bytes = pitch * rows * planes * each * (1 - 1.0 / ranks),
                partners = std::min(ranks - 1.0, nz - 1);
   const bool as_one =
-      spectral && !mesh.on_gpus && 2 * turned_bytes <= static_cast<double>(most_joined_bytes) * partners;
+      spectral && (mesh.on_gpus || 2 * turned_bytes <= static_cast<double>(most_joined_bytes) * partners);
   const TrafficPart turned{"transposes", turns * turned_bytes * busiest, (as_one ? 2 : turns) * partners, to_all};
   // Of two slabs of an isolated mesh one has planes below, the other has them above.
   const int below = mesh.isolated && ranks == 2 ? 0 : reach, above = reach + beyond;
@@ -121,7 +122,19 @@ std::vector<TrafficPart> slab_traffic(const SlabMesh& mesh, double particles, in
   // On GPUs spectral forces are found, and go back, one component after the other.
   const TrafficPart back = mesh.on_gpus ? routed_part("forces back from slabs", own, routed, 3 * each, spectral ? 3 : 1)
                                         : routed_part("forces back from slabs", own, routed, 3 * each, 1, 3 * lists);
-  return {there, sums, turned, around, back};
+  if (!(mesh.groups > 0)) return {there, sums, turned, around, back};
+  // Coordinates there, and a force back.
+  TrafficPart in_groups = routed_part("mesh in groups of trees", own * mesh.groups, routed, 6 * each, 2);
+  add_counts(in_groups, ranks, 8, true);
+  return {there, sums, turned, in_groups, around, back};
+}
+
+double groups_of_a_particle(const tree::Forest& forest, double particles) {
+  double of_group = particles / static_cast<double>(forest.places());
+  while (of_group > tree::estimate_capacity) of_group /= 8;
+  // Some cells have more than that by chance, and their eight children are groups.
+  const double split = 0.5 * std::erfc((tree::estimate_capacity - of_group) / std::sqrt(2 * of_group));
+  return (1 + 7 * split) / of_group;
 }
 
 std::vector<TrafficPart> plasma_traffic(const SlabPlasma& plasma, double share, int ranks, int ranks_per_node) {
@@ -160,10 +173,10 @@ std::vector<TrafficPart> forest_traffic(const tree::Forest& forest, int value_by
   // Added up over ranks: halves there and back.
   const TrafficPart counts{"counts of roots", 2 * 8 * static_cast<double>(forest.places()), 2 * deep};
   // Coordinates, and masses where they differ; of those that are not at home the place there. Own particles also tell
-  // their root, and the long range along each axis.
+  // their root.
   const int extra = (live ? 1 : 0) + (equal_masses ? 0 : 1);  // messages
   const double all = (equal_masses ? 3 : 4) * each + (live ? place : 0);
-  TrafficPart there = routed_part("particles to trees", own, leaving, all + 4 + 3 * each, 3 + extra);
+  TrafficPart there = routed_part("particles to trees", own, leaving, all + 4, 2 + extra);
   add_counts(there, ranks, 8, true);
   TrafficPart guests = routed_part("guests of trees", own, routed.guests, all, 1 + extra);
   add_counts(guests, ranks, 8, true);

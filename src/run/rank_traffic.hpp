@@ -42,7 +42,10 @@ struct SlabMesh {
   bool on_gpus = false;      // a spectral force is made from the modes of the potential
   bool equal_masses = true;  // then they are not sent
   bool isolated = false;     // planes are padded along x and y, and none is around the first and the last
+  double groups = 0;         // of trees for each particle, whose places ask for forces first
 };
+/// How many there are where particles are spread about evenly.
+PERGOLA_API double groups_of_a_particle(const tree::Forest& forest, double particles);
 
 /// Of an evaluation in slabs: particles there, sums beyond a slab, transpositions, planes around it, forces back.
 /// `particles`: of all ranks.

@@ -10,6 +10,12 @@ struct ShortRangeBox;  // tree/walk.hpp
 
 /// Accelerations are estimated for cells of at most this many particles.
 inline constexpr std::uint32_t estimate_capacity = 128;
+/// The largest of these are groups; parent: of each cell, a root's is itself.
+PERGOLA_HD bool is_group(const CellLink* link, const std::uint32_t* parent, std::uint32_t cell) {
+  if (link[cell].count > estimate_capacity) return false;
+  const std::uint32_t above = parent[cell];
+  return above == cell || link[above].count > estimate_capacity;
+}
 /// Of a GPU's cells that have none: all bytes 0x7f, larger than any.
 inline constexpr float unknown_acceleration = 0x1.fefefep127f;
 /// Cells seen under at most this angle act as points there.

@@ -228,13 +228,6 @@ struct MeanRest : RestOfAcceleration {
   __device__ Vec3<float> mean(std::uint32_t cell) const { return {axis[0][cell], axis[1][cell], axis[2][cell]}; }
 };
 
-/// Groups are the largest cells of at most estimate_capacity particles.
-__device__ bool is_group(const CellLink* link, const std::uint32_t* parent, std::uint32_t cell) {
-  if (link[cell].count > estimate_capacity) return false;
-  const std::uint32_t above = parent[cell];
-  return above == cell || link[above].count > estimate_capacity;
-}
-
 /// A warp takes 32 cells, one after the other.
 template <class Real>
 __global__ void __launch_bounds__(warps_per_block * 32)

@@ -118,7 +118,8 @@ TEST_P(RankTrafficOnGpus, RuleOfForestsIsWhatARunSends) {
   const tree::Forest forest = treepm_forest(found, n, tree_softening(options.softening, found.opening));
   ASSERT_GT(forest.level, 1);
   const MeshOptions mesh = treepm_mesh_options(options, found).mesh;
-  const SlabMesh slabs{mesh.cells, mesh.assignment, mesh.gradient, 4, true};
+  SlabMesh slabs{mesh.cells, mesh.assignment, mesh.gradient, 4, true};
+  slabs.groups = groups_of_a_particle(forest, n);
   for (const int ranks : {2, 4}) {
     const Sent sent = count(config, ranks);
     const SampledPlaces home = SampledPlaces::of(sent.particles, unit_box);

@@ -32,6 +32,14 @@ struct MeshForces {
   Real* potential = nullptr;
 };
 
+/// Places that are no particles', and what is found there along each axis. On a GPU.
+template <class Real>
+struct MeshPlaces {
+  std::int64_t count = 0;
+  const Real *x = nullptr, *y = nullptr, *z = nullptr;
+  Real* into[3] = {};
+};
+
 struct ExchangeOptions {
   Assignment assignment = Assignment::cic;
   Gradient gradient = Gradient::two_point;
@@ -101,6 +109,15 @@ class MeshExchange {
                                 double /*gravitational_constant*/, Real* /*into*/) {
     throw Error(ErrorKind::input, "mesh: component " + std::to_string(component) + " is gathered alone on a GPU only");
   }
+
+  /// A component of the force at other places, roughly: that of the nearest plane, linear along it. With slabs places
+  /// are first brought to the ranks that have their planes, where what is found stays until it is given back; calls of
+  /// all ranks.
+  virtual void bring_places(const MeshPlaces<Real>&) {}
+  virtual void force_at_places(int component, const MeshPlaces<Real>&, const Field<const Real>& /*field*/) {
+    throw Error(ErrorKind::input, "mesh: component " + std::to_string(component) + " is found at places on a GPU only");
+  }
+  virtual void give_places(const MeshPlaces<Real>&) {}
 
   /// Places of the particles in the order in which they should be stored, into `order`; stable. `work` has
   /// order_bytes(count) bytes.

@@ -9,6 +9,7 @@
 #include "mesh/coupling/gather_cuda.cuh"
 #include "mesh/coupling/host_count_cuda.cuh"
 #include "mesh/coupling/order_cuda.cuh"
+#include "mesh/coupling/places_cuda.cuh"
 #include "mesh/coupling/slab_sums_cuda.cuh"
 #include "mesh/device_planes.hpp"
 #include "mesh/slab_planes.hpp"
@@ -184,6 +185,11 @@ class ExchangeCuda final : public MeshExchange<Real> {
           <<<blocks_for(count, gather_threads), gather_threads, 0, handle(device_.stream())>>>(task);
     });
     check(cudaGetLastError(), "gather a component");
+  }
+
+  void force_at_places(int component, const MeshPlaces<Real>& places, const Field<const Real>& field) override {
+    device_.make_current();
+    launch("forces at places", places.count, device_.stream(), ForceAtPlace<Real>{frame_, places, field, component});
   }
 
   std::int64_t order_bytes(std::int64_t count) const override {

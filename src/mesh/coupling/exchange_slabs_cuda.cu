@@ -47,7 +47,8 @@ class ExchangeSlabsCuda final : public SlabExchange<Real> {
         whole_(grid),
         assignment_(options.assignment),
         masses_(device, options.ranks),
-        routing_(device, options.ranks) {
+        routing_(device, options.ranks),
+        places_(device, options.ranks) {
     if (grid.dimensions != 3) throw Error(ErrorKind::input, "mesh: expected a box in three dimensions for slabs");
     const SlabPlanes slab(*options.ranks, grid.cells[2], options.slab_unit);
     own_rank_ = static_cast<std::uint32_t>(options.ranks->rank());
@@ -71,7 +72,7 @@ class ExchangeSlabsCuda final : public SlabExchange<Real> {
     clock.begin("to slabs");
     kept_ = particles.count;
     room_for(kept_, 0);
-    list(particles);
+    list(particles, static_cast<int>(assignment_), routing_.listing(kept_, memory_.data()));
     routing_.plan(kept_, memory_.data());
     const std::int64_t count = routing_.arriving();
     room_for(kept_, count);
@@ -119,6 +120,31 @@ class ExchangeSlabsCuda final : public SlabExchange<Real> {
     routing_.template back<Real, 1>({component_.data()}, {into});
   }
 
+  void bring_places(const MeshPlaces<Real>& places) override {
+    device_.make_current();
+    Arena arena(device_);
+    arena.room(place_work_, places_.work_bytes(places.count), places_.work_bytes(places.count) / 16);
+    list({places.count, places.x, places.y, places.z}, 1, places_.listing(places.count, place_work_.data()));
+    places_.plan(places.count, place_work_.data());
+    const std::int64_t count = places_.arriving();
+    for (auto& values : place_values_) arena.room(values, count, count / 16);
+    places_.template there<Real, 3>({places.x, places.y, places.z},
+                                    {place_values_[0].data(), place_values_[1].data(), place_values_[2].data()});
+  }
+  void force_at_places(int component, const MeshPlaces<Real>&, const Field<const Real>& field) override {
+    own_->force_at_places(component,
+                          {places_.arriving(),
+                           place_values_[0].data(),
+                           place_values_[1].data(),
+                           place_values_[2].data(),
+                           {place_values_[3].data(), place_values_[4].data(), place_values_[5].data()}},
+                          field);
+  }
+  void give_places(const MeshPlaces<Real>& places) override {
+    places_.template back<Real, 3>({place_values_[3].data(), place_values_[4].data(), place_values_[5].data()},
+                                   {places.into[0], places.into[1], places.into[2]});
+  }
+
   /// Answers come back for all that are kept here, and those that ask take theirs. Public, for nvcc allows no device
   /// lambda in a private function.
   void answer_some(const Real* here, const std::int64_t* index, std::int64_t count, Real* into) {
@@ -151,20 +177,20 @@ class ExchangeSlabsCuda final : public SlabExchange<Real> {
     room(*this, arena, kept, arriving);
   }
 
-  void list(const MeshParticles<Real>& particles) {
-    const auto to = routing_.listing(particles.count, memory_.data());
-    const auto with = [&](auto order) {
+  /// By the planes in which clouds of `order` cells begin.
+  void list(const MeshParticles<Real>& particles, int order, const DeviceRouting::Listing& to) {
+    const auto with = [&](auto cells) {
       launch("particles by plane", particles.count, device_.stream(),
-             ListByPlane<order(), Real>{whole_, particles, owner_.data(), to, own_rank_});
+             ListByPlane<cells(), Real>{whole_, particles, owner_.data(), to, own_rank_});
     };
-    switch (assignment_) {
-      case Assignment::ngp:
+    switch (order) {
+      case 1:
         return with(std::integral_constant<int, 1>{});
-      case Assignment::cic:
+      case 2:
         return with(std::integral_constant<int, 2>{});
-      case Assignment::tsc:
+      case 3:
         return with(std::integral_constant<int, 3>{});
-      case Assignment::pcs:
+      default:
         return with(std::integral_constant<int, 4>{});
     }
   }
@@ -195,6 +221,9 @@ class ExchangeSlabsCuda final : public SlabExchange<Real> {
   Buffer<Real> component_;        // of the force, or the potential
   Buffer<Real> answer_;           // where some ask
   bool places_are_here_ = false;  // else the memory holds accelerations
+  DeviceRouting places_;          // of other places than the particles'
+  Buffer<std::byte> place_work_;
+  Buffer<Real> place_values_[6];  // coordinates, and what is found there
 };
 
 }  // namespace

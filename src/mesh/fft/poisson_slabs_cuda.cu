@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <utility>
 
 #include "device/arena.hpp"
@@ -73,7 +75,8 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
   }
   std::int64_t scratch_bytes() const override { return Work(*this, nullptr, true).bytes; }
   std::int64_t own_bytes() const override {
-    return static_cast<std::int64_t>(tables_.bytes() + roots_.bytes() + green_.bytes()) + slabs_.own_bytes();
+    return static_cast<std::int64_t>(tables_.bytes() + roots_.bytes() + green_.bytes()) +
+           slabs_.own_bytes(spectral_ ? 2 : 1);
   }
 
   void solve(const Field<Real>& field, double factor, void* scratch) override {
@@ -104,7 +107,7 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
   }
   bool gives(int axis) const override { return axis != 2 || !in_planes_; }
   /// The force along z is made from the columns. Those along x and y, and the potential, are all made from the planes
-  /// that the columns become, so that these are sent once.
+  /// that the columns become, so that these are sent once: with the force along z, if that is wanted.
   void from_modes(int axis, const Field<Real>& modes, const Field<Real>& to, void* memory) override {
     check_spectral();
     if (!gives(axis)) throw Error(ErrorKind::input, "mesh: the force along z is to be made before the others");
@@ -118,12 +121,13 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
         through_lines(from, values, SlopeFactor<Real>{wave_number, Real(1) / static_cast<Real>(nz_)});
       else
         each_mode("differentiate_modes", differentiate);
-      columns_to_planes(values, work);
+      columns_to_planes<2>({values, from}, work);
     } else {
-      if (!std::exchange(in_planes_, true)) columns_to_planes(from, work);
+      if (!in_planes_) columns_to_planes<1>({from}, work);
       if (const int count = slabs_.planes().count(); count > 0)
         cuda::each_mode("differentiate_modes", {kx_count_, ny_, count}, device_.stream(), differentiate);
     }
+    in_planes_ = true;
     planes_backward(values, work);
   }
 
@@ -137,7 +141,7 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
     Work(const PoissonSlabsCuda& of, void* memory, bool with_columns) {
       MemoryParts parts(static_cast<std::byte*>(memory));
       columns = parts.take<Complex>(with_columns ? of.columns_size() : 0);
-      staying = parts.take<Complex>(of.slabs_.staying());
+      staying = parts.take<Complex>((of.spectral_ ? 2 : 1) * of.slabs_.staying());
       const auto room = [&](int planes, int batch) { return planes % batch > 0 ? batch * of.plane_ : 0; };
       rest = parts.take<Complex>(
           std::max(room(of.slabs_.planes().count(), of.batch_), room(of.back_planes(), of.back_batch_)));
@@ -239,9 +243,11 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
   }
 
   /// In one pass lines are back already.
-  void columns_to_planes(Complex* values, const Work& work) {
-    if (!one_pass_) lines(values, CUFFT_INVERSE, work);
-    slabs_.to_planes(values, layout_, values, work.staying);
+  template <std::size_t fields>
+  void columns_to_planes(const std::array<Complex*, fields>& values, const Work& work) {
+    for (Complex* const field : values)
+      if (!one_pass_) lines(field, CUFFT_INVERSE, work);
+    slabs_.template to_planes<fields>(values, layout_, values, work.staying);
   }
 
   /// The second half of each column.

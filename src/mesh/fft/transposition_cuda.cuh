@@ -1,6 +1,8 @@
 #pragma once
 // CUDA only: a field that ranks share out, from planes to columns across them and back (mesh/fft/transposition.hpp).
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -53,28 +55,32 @@ struct PlaneParts {
   }
 };
 
-/// Values between the planes of a rank, and a message and what stays.
-template <class Value>
+/// Values between the planes of a rank, and a message and what stays, where those of several fields stand together.
+template <class Value, int fields>
 struct CarryPlanes {
-  Value *planes, *message, *staying;
+  Value* planes[fields];
+  Value *message, *staying;
   PlaneParts parts;
   std::int64_t columns;  // of a plane
   bool out;
   __device__ void operator()(std::int64_t k) const {
     const std::int64_t plane = k / columns;
     const auto place = parts(plane, k - plane * columns);
-    Value* const away = (place.stays ? staying : message) + place.at;
-    if (out)
-      *away = planes[k];
-    else
-      planes[k] = *away;
+    Value* const away = (place.stays ? staying : message) + fields * place.at;
+    for (int f = 0; f < fields; ++f) {
+      if (out)
+        away[f] = planes[f][k];
+      else
+        planes[f][k] = away[f];
+    }
   }
 };
 
 /// The same between the columns of a rank, and a message and what stays.
-template <class Value>
+template <class Value, int fields>
 struct CarryColumns {
-  Value *columns, *message, *staying;
+  Value* columns[fields];
+  Value *message, *staying;
   ColumnLayout layout;
   std::int64_t count;         // of this rank's columns
   int own_first, own_planes;  // among those that travel
@@ -84,14 +90,16 @@ struct CarryColumns {
     const int plane = static_cast<int>(k / count), from_own = plane - own_first;
     const std::int64_t column = k - plane * count;
     const bool stays = from_own >= 0 && from_own < own_planes;
-    Value* const away = stays ? staying + from_own * count + column
-                              : message + (plane < own_first ? plane : plane - own_planes) * count + column;
+    const std::int64_t at = (stays ? from_own : plane < own_first ? plane : plane - own_planes) * count + column;
+    Value* const away = (stays ? staying : message) + fields * at;
     const int z = plane - beyond;
-    Value* const here = columns + layout.index(column, z < 0 ? z + layout.length : z);
-    if (out)
-      *away = *here;
-    else
-      *here = *away;
+    const std::int64_t here = layout.index(column, z < 0 ? z + layout.length : z);
+    for (int f = 0; f < fields; ++f) {
+      if (out)
+        away[f] = columns[f][here];
+      else
+        columns[f][here] = away[f];
+    }
   }
 };
 
@@ -120,26 +128,33 @@ class DeviceTransposition {
   /// Planes that come back, and how many of them are before the rank's first.
   int back_count() const { return shares_.back_count(); }
   int before() const { return shares_.before(); }
-  /// Values that stay on this rank: the caller has room for them.
+  /// Values of a field that stay on this rank: the caller has room for them.
   std::int64_t staying() const { return columns() * back_count(); }
-  /// Of the device's memory, with the rooms of its messages.
-  std::int64_t own_bytes() const {
-    return static_cast<std::int64_t>(first_.bytes()) + 2 * bytes(std::max(plane_message(true), column_message(true)));
+  /// Of the device's memory, with the rooms of its messages: of so many fields together on the way back.
+  std::int64_t own_bytes(int fields = 1) const {
+    return static_cast<std::int64_t>(first_.bytes()) +
+           2 * fields * bytes(std::max(plane_message(true), column_message(true)));
   }
 
   void to_columns(Value* planes, Value* columns, const ColumnLayout& layout, Value* staying) {
     Value* const out = reinterpret_cast<Value*>(messages_.outgoing(bytes(plane_message(false))));
     Value* const in = reinterpret_cast<Value*>(messages_.incoming(bytes(column_message(false))));
-    carry_planes(planes, out, staying, false);
-    exchange(out, false, in);
-    carry_columns(columns, in, layout, staying, false);
+    carry_planes<1>({planes}, out, staying, false);
+    exchange(out, false, in, 1);
+    carry_columns<1>({columns}, in, layout, staying, false);
+  }
+  /// Of one field, or of several in one message.
+  template <std::size_t fields>
+  void to_planes(const std::array<Value*, fields>& columns, const ColumnLayout& layout,
+                 const std::array<Value*, fields>& planes, Value* staying) {
+    Value* const out = reinterpret_cast<Value*>(messages_.outgoing(std::int64_t{fields} * bytes(column_message(true))));
+    Value* const in = reinterpret_cast<Value*>(messages_.incoming(std::int64_t{fields} * bytes(plane_message(true))));
+    carry_columns(columns, out, layout, staying, true);
+    exchange(out, true, in, fields);
+    carry_planes(planes, in, staying, true);
   }
   void to_planes(Value* columns, const ColumnLayout& layout, Value* planes, Value* staying) {
-    Value* const out = reinterpret_cast<Value*>(messages_.outgoing(bytes(column_message(true))));
-    Value* const in = reinterpret_cast<Value*>(messages_.incoming(bytes(plane_message(true))));
-    carry_columns(columns, out, layout, staying, true);
-    exchange(out, true, in);
-    carry_planes(planes, in, staying, true);
+    to_planes<1>({columns}, layout, {planes}, staying);
   }
 
  private:
@@ -152,20 +167,25 @@ class DeviceTransposition {
   std::int64_t plane_message(bool back) const { return (all_ - columns()) * travelling(rank(), back); }
   std::int64_t column_message(bool back) const { return columns() * (travelling(back) - travelling(rank(), back)); }
 
-  void carry_planes(Value* values, Value* message, Value* staying, bool back) {
+  template <std::size_t fields>
+  void carry_planes(const std::array<Value*, fields>& values, Value* message, Value* staying, bool back) {
     const std::int64_t count = travelling(rank(), back);
     const PlaneParts parts{first_.data(), static_cast<int>(messages_.size()), rank(), count};
-    launch("planes of a slab", all_ * count, device_.stream(),
-           CarryPlanes<Value>{values - (back ? before() * all_ : 0), message, staying, parts, all_, !back});
+    CarryPlanes<Value, static_cast<int>(fields)> carry{{}, message, staying, parts, all_, !back};
+    for (std::size_t f = 0; f < fields; ++f) carry.planes[f] = values[f] - (back ? before() * all_ : 0);
+    launch("planes of a slab", all_ * count, device_.stream(), carry);
   }
-  void carry_columns(Value* values, Value* message, const ColumnLayout& layout, Value* staying, bool back) {
+  template <std::size_t fields>
+  void carry_columns(const std::array<Value*, fields>& values, Value* message, const ColumnLayout& layout,
+                     Value* staying, bool back) {
     const int beyond = back ? beyond_ : 0, first = planes().first() + beyond - (back ? before() : 0);
-    launch("columns of a slab", columns() * travelling(back), device_.stream(),
-           CarryColumns<Value>{values, message, staying, layout, columns(), first,
-                               static_cast<int>(travelling(rank(), back)), beyond, back});
+    CarryColumns<Value, static_cast<int>(fields)> carry{
+        {}, message, staying, layout, columns(), first, static_cast<int>(travelling(rank(), back)), beyond, back};
+    for (std::size_t f = 0; f < fields; ++f) carry.columns[f] = values[f];
+    launch("columns of a slab", columns() * travelling(back), device_.stream(), carry);
   }
 
-  void exchange(const Value* out, bool back, Value* in) {
+  void exchange(const Value* out, bool back, Value* in, std::int64_t fields) {
     std::vector<Communicator::Outgoing> sent;
     std::vector<Communicator::Incoming> got;
     for (int r = 0; r < static_cast<int>(messages_.size()); ++r) {
@@ -173,7 +193,8 @@ class DeviceTransposition {
       const std::int64_t from_planes =
           (shares_.first_column(r + 1) - shares_.first_column(r)) * travelling(rank(), back);
       const std::int64_t from_columns = columns() * travelling(r, back);
-      const std::int64_t leaving = back ? from_columns : from_planes, coming = back ? from_planes : from_columns;
+      const std::int64_t leaving = fields * (back ? from_columns : from_planes),
+                         coming = fields * (back ? from_planes : from_columns);
       if (leaving > 0) sent.push_back({r, out, static_cast<std::size_t>(bytes(leaving))});
       if (coming > 0) got.push_back({r, in, static_cast<std::size_t>(bytes(coming))});
       out += leaving, in += coming;
