@@ -20,7 +20,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
 endif()
 # FMT_USE_CONSTEXPR: fmt 9 believes that nvcc has no constexpr and then fails to check its format strings.
 set(PERGOLA_CUDA_FLAGS -DFMT_USE_CONSTEXPR=1 --Werror=all-warnings --expt-relaxed-constexpr --extended-lambda
-    -Xcompiler=-Wall,-Wextra,-Werror,-ffp-contract=off)
+    -Xcompiler=-Wall,-Wextra,-Wshadow,-Werror,-ffp-contract=off)
 
 # Files of loops that ask for more than -O2 take it from here; those that read, check and say things, and call others for the work, need less.
 set(PERGOLA_LOOPS_OPTIMISE -O3)
