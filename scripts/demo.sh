@@ -12,7 +12,7 @@ else
   settings=(-DPERGOLA_CUDA=OFF)
 fi
 settings+=(-DPERGOLA_THIS_PROCESSOR=ON)
-echo "building (the first time takes some ten minutes on two cores, less on more)"
+echo "building (the first time takes ten to twelve minutes on two cores, less on more)"
 scripts/build.sh release "${settings[@]}" pergola_program
 
 pergola=build/release/pergola
