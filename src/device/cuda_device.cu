@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <unordered_map>
@@ -35,6 +36,7 @@ class MemoryAccount {
   void add(void* pointer, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     sizes_[pointer] = bytes, held_ += bytes;
+    most_ = std::max(most_, held_);
   }
   void remove(void* pointer) noexcept {
     const std::lock_guard lock(mutex_);
@@ -47,11 +49,15 @@ class MemoryAccount {
     const std::lock_guard lock(mutex_);
     return held_;
   }
+  std::size_t most() {
+    const std::lock_guard lock(mutex_);
+    return most_;
+  }
 
  private:
   std::mutex mutex_;
   std::unordered_map<void*, std::size_t> sizes_;
-  std::size_t held_ = 0;
+  std::size_t held_ = 0, most_ = 0;
 };
 
 /// Never destroyed: buffers may be given back when the process ends.
@@ -189,6 +195,7 @@ std::unique_ptr<DeviceMemory> open_cuda_memory(int ordinal, std::string& name) {
 }
 
 std::size_t cuda_held_bytes() { return account().held(); }
+std::size_t cuda_most_held_bytes() { return account().most(); }
 
 double cuda_opening_seconds() { return spent_on_opening; }
 

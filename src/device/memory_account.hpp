@@ -12,5 +12,11 @@ inline std::size_t gpu_held_bytes() {
   if constexpr (cuda_built) return cuda_held_bytes();
   return 0;
 }
+/// The most of them that it has had at a time.
+std::size_t cuda_most_held_bytes();
+inline std::size_t gpu_most_held_bytes() {
+  if constexpr (cuda_built) return cuda_most_held_bytes();
+  return 0;
+}
 
 }  // namespace pergola

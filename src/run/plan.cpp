@@ -1,4 +1,5 @@
 #include "run/plan.hpp"
+#include "run/process_memory.hpp"
 
 #include <fmt/core.h>
 

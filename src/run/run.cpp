@@ -71,7 +71,8 @@ class Run {
   void hash_state(std::string& hash);
   OutputMemory memory() const;
   bool finish();
-  std::string write_record(const std::string& status, const std::optional<RankTimes>& ranks = {});
+  std::string write_record(const std::string& status, const std::optional<RankTimes>& ranks = {},
+                           const std::optional<MostMemory>& memory = {});
   void fail(const std::exception& error);
   void report_progress();
   void notice(const std::string& text) const {
@@ -121,9 +122,11 @@ RunSummary Run::run() {
       summary.ranks = find_rank_times(*counted_, profile_before_, system_->profile(), seconds_since(session_begin_));
     on_root(*communicator_, [&] { context_.queue->drain(); });
     if (summary.status == RunStatus::finished) hash_state(context_.results.final_state);
+    const MostMemory memory = find_most_memory(*communicator_);
     on_root(*communicator_, [&] {
       write_text(directory_->profile_csv(), profile_text(system_->profile(), summary.ranks));
-      summary.json = write_record(summary.status == RunStatus::finished ? "finished" : "interrupted", summary.ranks);
+      summary.json =
+          write_record(summary.status == RunStatus::finished ? "finished" : "interrupted", summary.ranks, memory);
     });
   } catch (const std::exception& error) {
     fail(error);
@@ -382,8 +385,9 @@ OutputMemory Run::memory() const {
   return all;
 }
 
-std::string Run::write_record(const std::string& status, const std::optional<RankTimes>& ranks) {
-  const RunRecord record{status, wall_seconds(), communicator_->size(), ranks};
+std::string Run::write_record(const std::string& status, const std::optional<RankTimes>& ranks,
+                              const std::optional<MostMemory>& memory) {
+  const RunRecord record{status, wall_seconds(), communicator_->size(), ranks, memory};
   const std::string text = record_text(config_, *system_, context_.results, record);
   write_text(directory_->run_json(), text);
   return text;

@@ -128,6 +128,8 @@ std::string record_text(const RunConfig& config, const System& system, const Run
                           {"with_others_mean_seconds", times->waiting_mean},
                           {"bytes", times->bytes},
                           {"calls", times->calls}};
+  if (const auto& memory = record.memory)
+    text["memory"] = {{"most_bytes", memory->host}, {"gpu_most_bytes", memory->gpu}};
   text["precision"] = precision_name(config.precision());
   text["n"] = system.size();
   const auto seed = config.seed();

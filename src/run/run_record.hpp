@@ -5,6 +5,7 @@
 
 #include "analysis/energy.hpp"
 #include "outputs/output.hpp"
+#include "run/process_memory.hpp"
 #include "run/run.hpp"
 #include "sim/report_card.hpp"
 #include "sim/system.hpp"
@@ -16,7 +17,8 @@ struct RunRecord {
   std::string status;  // running | interrupted | finished | failed
   double wall_seconds = 0;
   int ranks = 1;
-  std::optional<RankTimes> times{};  // of several ranks, at the end of a session
+  std::optional<RankTimes> times{};    // of several ranks, at the end of a session
+  std::optional<MostMemory> memory{};  // at the end of a session
 };
 
 std::string record_text(const RunConfig& config, const System& system, const RunResults& results,

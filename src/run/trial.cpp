@@ -29,14 +29,6 @@ constexpr int fewest_looks = 4;
 /// Bytes of a particle in a file, and of files a second.
 constexpr double typical_bytes = 73, typical_rate = 2e8;
 
-/// A line such as "VmHWM:  1234 kB" of what Linux says about this process.
-double status_bytes(const char* name) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with(name)) return 1024 * std::strtod(line.c_str() + std::strlen(name), nullptr);
-  return 0;
-}
-
 /// A folder that is gone when the trial is over.
 class TrialFolder {
  public:
@@ -90,9 +82,6 @@ Cost try_files(double& bytes, std::string& not_written, const Write& write) {
 CostClock::CostClock() : wall_(Clock::now()), processor_(processor_seconds()) {}
 
 Cost CostClock::passed() const { return {seconds_since(wall_), processor_seconds() - processor_}; }
-
-double resident_bytes() { return status_bytes("VmRSS:"); }
-double most_resident_bytes() { return status_bytes("VmHWM:"); }
 
 TrialSteps try_steps(System& system, const RunConfig& config, double seconds) {
   TrialSteps steps;

@@ -30,10 +30,6 @@ class CostClock {
   double processor_;
 };
 
-/// Memory of this process, in bytes; 0 where the operating system does not say.
-double resident_bytes();
-double most_resident_bytes();
-
 /// One of each thing that a run leaves behind.
 struct TrialOutputs {
   Cost energy, radii, snapshot, checkpoint, audit, spectrum;

@@ -273,7 +273,10 @@ class MpiTest(mpi_case.MpiCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stdout.count("energy error"), 1)
         self.assertEqual(result.stdout.count("2 ranks: each worked"), 1)
-        times = json.loads((self.dir / "out" / "run.json").read_text())["rank_times"]
+        record = json.loads((self.dir / "out" / "run.json").read_text())
+        self.assertGreater(record["memory"]["most_bytes"], 2**23)  # more than a program takes that does nothing
+        self.assertLess(record["memory"]["most_bytes"], 2**30)
+        times = record["rank_times"]
         self.assertGreaterEqual(times["imbalance"], 1)
         self.assertGreater(times["bytes"], 200 * 7 * 8)
         with open(self.dir / "out" / "profile.csv") as file:
