@@ -22,7 +22,7 @@ struct SnapshotHeader {
   double box_size = 0;  // 0: isolated
   std::optional<double> omega0, omega_lambda, omega_baryon, hubble_param;
   std::optional<FileUnits> units;
-  std::string format;  // as read: hdf5 | gadget1 | gadget2 | csv
+  std::string format;  // as read: hdf5 | swift | gadget1 | gadget2 | csv
   int files = 1;       // as read
   bool byte_swapped = false;
   bool single_precision = false;

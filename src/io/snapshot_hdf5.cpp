@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "base/text.hpp"
 #include "io/hdf5_columns.hpp"
+#include "io/hdf5_dialects.hpp"
 #include "io/hdf5_file.hpp"
 #include "io/snapshot_formats.hpp"
 
@@ -44,56 +44,7 @@ std::optional<SpeciesCounts> read_totals(const hdf5::File& file) {
   return totals;
 }
 
-std::optional<double> read_real(const hdf5::File& file, const std::string& name, const char* group = "Header") {
-  if (!file.has_attribute(group, name)) return std::nullopt;
-  return file.reals(group, name)[0];
-}
-
-/// Of the header; GADGET-4 has them among the parameters of its run, that of a static one too.
-void read_universe(const hdf5::File& file, SnapshotHeader& header) {
-  const bool expands = read_real(file, "ComovingIntegrationOn", "Parameters").value_or(1) != 0 &&
-                       read_real(file, "Omega0", "Parameters").value_or(0) > 0;
-  const auto read = [&](const char* name) {
-    const auto value = read_real(file, name);
-    return value || !expands ? value : read_real(file, name, "Parameters");
-  };
-  header.omega0 = read("Omega0");
-  header.omega_lambda = read("OmegaLambda");
-  header.omega_baryon = read("OmegaBaryon");
-  header.hubble_param = read("HubbleParam");
-}
-
-/// One side; SWIFT states three, which must be equal.
-double read_box(const hdf5::File& file) {
-  if (!file.has_attribute("Header", "BoxSize")) return 0;
-  const auto sides = file.reals("Header", "BoxSize");
-  for (const double side : sides)
-    if (side != sides[0])
-      throw Error(ErrorKind::input, fmt::format("{}: Header/BoxSize has sides {} and {}, expected equal ones",
-                                                file.path().string(), to_text(sides[0]), to_text(side)));
-  return sides[0];
-}
-
-/// The names of GADGET-4, AREPO and OWLS (which pynbody reads), and Pergola's own. All ones mean none.
-std::optional<FileUnits> read_units(const hdf5::File& file) {
-  struct Place {
-    const char *group, *length, *mass, *velocity;
-  };
-  const Place places[] = {{"Units", "UnitLength_in_cgs", "UnitMass_in_cgs", "UnitVelocity_in_cgs"},
-                          {"Units", "UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s"},
-                          {"Header", "UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s"},
-                          {"Parameters", "UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s"}};
-  for (const auto& [group, length, mass, velocity] : places) {
-    if (!file.has_attribute(group, length) || !file.has_attribute(group, mass) || !file.has_attribute(group, velocity))
-      continue;
-    const FileUnits units{file.reals(group, length)[0], file.reals(group, mass)[0], file.reals(group, velocity)[0]};
-    if (units.length_cm == 1 && units.mass_g == 1 && units.velocity_cm_per_s == 1) return std::nullopt;
-    return units;
-  }
-  return std::nullopt;
-}
-
-void read_header(const hdf5::File& file, SnapshotPiece& piece) {
+GadgetFactors read_header(const hdf5::File& file, SnapshotPiece& piece) {
   if (!file.has("Header"))
     throw Error(ErrorKind::input,
                 fmt::format("{}: {}, expected a GADGET-style snapshot", file.path().string(),
@@ -106,12 +57,8 @@ void read_header(const hdf5::File& file, SnapshotPiece& piece) {
     std::copy_n(table.begin(), std::min(table.size(), piece.mass_table.size()), piece.mass_table.begin());
   }
   auto& header = piece.header;
-  header.format = "hdf5";
-  header.time = read_real(file, "Time").value_or(0);
-  header.redshift = read_real(file, "Redshift").value_or(0);
-  header.box_size = read_box(file);
-  read_universe(file, header);
-  header.units = read_units(file);
+  const GadgetFactors factors = read_dialect(file, header);
+  for (double& mass : piece.mass_table) mass *= factors.mass;
   if (file.has_attribute("Header", "NumFilesPerSnapshot")) {
     const std::int64_t files = file.integers("Header", "NumFilesPerSnapshot")[0];
     if (files < 0 || files > 1'000'000)
@@ -119,6 +66,7 @@ void read_header(const hdf5::File& file, SnapshotPiece& piece) {
                   fmt::format("{}: Header/NumFilesPerSnapshot is {}, expected 1 or more", file.path().string(), files));
     header.files = static_cast<int>(std::max<std::int64_t>(files, 1));
   }
+  return factors;
 }
 
 /// A dataset of one particle type, its shape checked against the header.
@@ -172,7 +120,7 @@ class Hdf5SnapshotFile final : public SnapshotFile {
  public:
   explicit Hdf5SnapshotFile(const std::filesystem::path& path) : path_(path) {
     const hdf5::File file(path);
-    read_header(file, piece_);
+    factors_ = read_header(file, piece_);
     piece_.potential = true;
     for (int type = 0; type < species_count; ++type)
       if (piece_.counts[type] > 0) look_at(file, type);
@@ -184,15 +132,18 @@ class Hdf5SnapshotFile final : public SnapshotFile {
     for_types(piece_.counts, first, n, [&](int type, std::int64_t row, std::int64_t count, std::int64_t offset) {
       const std::int64_t place = at + offset;
       const Fields fields = open_fields(file, type, piece_);
-      const auto reals = [&](const hdf5::Dataset& dataset, const std::vector<std::vector<double>*>& columns) {
+      const auto reals = [&](const hdf5::Dataset& dataset, const std::vector<std::vector<double>*>& columns,
+                             double factor = 1) {
         std::vector<double*> targets;
         for (auto* column : columns) targets.push_back(column->data() + place);
         read_columns(file, dataset, row, count, targets, threads);
+        if (factor == 1) return;
+        for (double* target : targets) std::for_each_n(target, count, [&](double& value) { value *= factor; });
       };
-      reals(fields.coordinates, {&to.x, &to.y, &to.z});
-      reals(fields.velocities, {&to.vx, &to.vy, &to.vz});
+      reals(fields.coordinates, {&to.x, &to.y, &to.z}, factors_.length);
+      reals(fields.velocities, {&to.vx, &to.vy, &to.vz}, factors_.velocity);
       if (fields.masses)
-        reals(*fields.masses, {&to.mass});
+        reals(*fields.masses, {&to.mass}, factors_.mass);
       else
         std::fill_n(to.mass.begin() + place, count, piece_.mass_table[type]);
       if (fields.potentials && !to.potential.empty()) reals(*fields.potentials, {&to.potential});
@@ -224,6 +175,7 @@ class Hdf5SnapshotFile final : public SnapshotFile {
   static constexpr std::array<std::string_view, 5> carried{"Coordinates", "Velocities", "ParticleIDs", "Masses",
                                                            "Potential"};
   std::filesystem::path path_;
+  GadgetFactors factors_;
 };
 
 }  // namespace

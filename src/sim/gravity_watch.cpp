@@ -33,6 +33,32 @@ std::string lattice_remark(const RunConfig& config, const Box& box) {
   return {};
 }
 
+/// What a file says of itself that the run takes otherwise.
+void add_file_remarks(const RunConfig& config, const Box& box, std::vector<Remark>& sentences) {
+  const std::string& file = config.particles.file;
+  if (file.empty()) return;
+  SnapshotHeader header;
+  try {
+    header = inspect_snapshot(file).header;
+  } catch (const Error&) {
+    return;  // a resumed run may no longer have its file
+  }
+  if (header.format == "swift")
+    sentences.push_back({LogLevel::info, fmt::format("{}: a universe of SWIFT: lengths and masses are taken times h, "
+                                                     "velocities over √a, as GADGET has them",
+                                                     file)});
+  if (header.redshift != 0 && !config.cosmology)
+    sentences.push_back(
+        {LogLevel::warning,
+         fmt::format("{}: states redshift {}, but no universe that is known here (Omega0, HubbleParam, Time = "
+                     "1/(1 + redshift)): it runs in a space at rest; with [cosmology] it would expand",
+                     file, to_text(header.redshift))});
+  if (header.box_size > 0 && !box.periodic())
+    sentences.push_back(
+        {LogLevel::warning, fmt::format("{}: states a periodic box of {}; the {} solver runs it in open space", file,
+                                        to_text(header.box_size), config.gravity.solver)});
+}
+
 }  // namespace
 
 /// A line of energies of an expanding universe: the energy equation goes on, and the largest waves are looked at while
@@ -114,14 +140,7 @@ std::vector<Remark> GravitySystem::remarks_at_start() const {
                          "density would be at rest; its pull is taken off"});
   if (std::string text = lattice_remark(config, box()); !text.empty())
     sentences.push_back({LogLevel::warning, std::move(text)});
-  if (config.particles.file.empty() || box().periodic()) return sentences;
-  try {
-    if (const double side = inspect_snapshot(config.particles.file).header.box_size; side > 0)
-      sentences.push_back(
-          {LogLevel::warning, fmt::format("{}: states a periodic box of {}; the {} solver runs it in open space",
-                                          config.particles.file, to_text(side), config.gravity.solver)});
-  } catch (const Error&) {  // a resumed run may no longer have its file
-  }
+  add_file_remarks(config, box(), sentences);
   return sentences;
 }
 

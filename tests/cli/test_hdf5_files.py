@@ -93,6 +93,43 @@ class ForeignHdf5(harness.CliTest):
         np.testing.assert_array_equal(got["Velocities"], fields["Velocities"])
         self.assertEqual((header["BoxSize"], header["Omega0"], header["HubbleParam"]), (10.0, 0.3, 0.7))
 
+    def test_a_universe_of_swift_becomes_one_of_gadget(self):
+        """As swiftsimio documents it: comoving lengths and masses without h, velocities a dx/dt, Time the age, units of time."""
+        n, h, a, box = 64, 0.7, 0.5, 10.0
+        rng = np.random.default_rng(7)
+        density = 0.3 * 3 * (100 * h) ** 2 / (8 * np.pi * 43.0092)            # 1e10 Msun, Mpc, km/s
+        fields = {"Coordinates": rng.uniform(0, box, (n, 3)), "Velocities": rng.normal(0, 100, (n, 3)),
+                  "ParticleIDs": np.arange(1, n + 1), "Masses": np.full(n, density * box**3 / n)}
+        path = self.dir / "swift.hdf5"
+        write_hdf5(path, fields, counts=(0, n, 0, 0, 0, 0, 0), BoxSize=[box] * 3, Redshift=[1.0])
+        with h5py.File(path, "a") as file:
+            for name, value in {"length in cgs (U_L)": 3.0856775814913673e24, "mass in cgs (U_M)": 1.988409870698051e43,
+                                "time in cgs (U_t)": 3.0856775814913673e19}.items():
+                file.require_group("Units").attrs["Unit " + name] = [value]
+        self.assertAlmostEqual(self.good_json("info", path)["units"]["velocity_cm_per_s"] / 1e5, 1, delta=1e-12)
+        (self.dir / "a.toml").write_text('[run]\nend_time = 0.52\n[particles]\nfile = "swift.hdf5"\n[gravity]\nsolver = "treepm"\nsoftening = 0.1\n')
+        still = harness.run(["run", self.dir / "a.toml", "-o", self.dir / "still"])   # a redshift, and no universe
+        self.assertIn("states redshift 1, but no universe", still.stderr)
+        with h5py.File(path, "a") as file:
+            for name, value in {"Cosmological run": 1, "Scale-factor": a, "Redshift": 1.0, "Omega_m": 0.3, "Omega_lambda": 0.7, "h": h}.items():
+                file.require_group("Cosmology").attrs[name] = [value]
+        ran = harness.run(["run", self.dir / "a.toml", "-o", self.dir / "run"])       # refused unless masses make up Omega_m
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn("SWIFT", ran.stderr)
+        with h5py.File(self.dir / "run/snap_000.hdf5") as file:
+            header, got = dict(file["Header"].attrs), file["PartType1"]
+            self.assertEqual((header["Time"], header["Redshift"], header["BoxSize"], header["HubbleParam"]), (a, 1, box * h, h))
+            np.testing.assert_allclose(got["Coordinates"], fields["Coordinates"] * h, rtol=1e-14)
+            np.testing.assert_allclose(got["Velocities"], fields["Velocities"] / a**0.5, rtol=1e-14)
+            np.testing.assert_allclose(got["Masses"], fields["Masses"] * h, rtol=1e-14)
+
+    def test_units_and_universe_under_the_names_of_gizmo(self):
+        write_hdf5(self.dir / "gizmo.hdf5", five_particles(), BoxSize=10.0, Redshift=1.0, ComovingIntegrationOn=1, Omega_Matter=0.3,
+                   Omega_Lambda=0.7, HubbleParam=0.7, UnitLength_In_CGS=3e21, UnitMass_In_CGS=2e43, UnitVelocity_In_CGS=1e5)
+        found = self.good_json("info", self.dir / "gizmo.hdf5")
+        self.assertEqual((found["omega0"], found["omega_lambda"], found["hubble_param"]), (0.3, 0.7, 0.7))
+        self.assertEqual(found["units"], {"length_cm": 3e21, "mass_g": 2e43, "velocity_cm_per_s": 1e5})
+
     def test_missing_ids_are_numbered_and_potentials_kept(self):
         fields = five_particles()
         del fields["ParticleIDs"]
