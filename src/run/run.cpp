@@ -18,6 +18,7 @@
 #include "outputs/output.hpp"
 #include "outputs/run_position.hpp"
 #include "run/final_checks.hpp"
+#include "run/kept_outputs.hpp"
 #include "run/pause_watch.hpp"
 #include "run/run_agreement.hpp"
 #include "run/run_checkpoint.hpp"
@@ -54,7 +55,6 @@ class Run {
   bool finished_before(RunSummary& summary);
   void begin();
   void begin_fresh();
-  void begin_afresh_instead();
   void begin_resumed(const std::filesystem::path& path);
   void make_system_from(StateInput* state);
   void make_outputs();
@@ -196,7 +196,7 @@ void Run::begin_fresh() {
   check_output_counts(config_, system_->start_time());
   on_root(*communicator_, [&] {
     if (options_.resume)
-      begin_afresh_instead();
+      notice(keep_all(*directory_));
     else
       directory_->clear();
     fresh_ = true;
@@ -208,13 +208,6 @@ void Run::begin_fresh() {
     write_record("running");
     context_.queue->push(0, [this] { first_written_ = true; });
   });
-}
-
-/// Asked to resume where no checkpoint was ever written: what is there stays, out of the way.
-void Run::begin_afresh_instead() {
-  const auto aside = directory_->set_aside();
-  notice(fmt::format("{}: no checkpoint was ever written here, starting afresh{}", options_.directory.string(),
-                     aside ? fmt::format("; earlier outputs are in {}", aside->string()) : ""));
 }
 
 /// Every rank reads what it needs of the checkpoint by itself.
@@ -239,7 +232,12 @@ void Run::begin_resumed(const std::filesystem::path& path) {
   wall_before_ = before.wall_seconds;
   for (const auto& stage : before.profile.stages()) system_->profile().add(stage.name, stage.seconds, stage.calls);
   profile_before_ = before.profile;
-  on_root(*communicator_, [&] { directory_->remove_temporaries(); });
+  on_root(*communicator_, [&] {
+    directory_->remove_temporaries();
+    if (const auto text = keep_shorter_end(*directory_, {context_, *system_, before.outputs}, config_.run.end_time);
+        !text.empty())
+      options_.log.info(text);
+  });
   make_outputs();
   for (const auto& output : outputs_) output->resume(*system_, before.outputs);
   on_root(*communicator_, [&] {

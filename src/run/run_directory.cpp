@@ -38,6 +38,14 @@ bool is_output(const std::string& name) {
   return false;
 }
 
+/// Whether the file is one of those that are numbered, and has this number.
+bool has_number(const std::string& name, std::int64_t number) {
+  for (const auto& entry : output_entries())
+    for (const auto& pattern : entry.files)
+      if (pattern.find('#') != std::string::npos && number_in_name(name, pattern) == number) return true;
+  return false;
+}
+
 bool is_temporary(const std::string& name) { return name.find(temporary_mark) != std::string::npos; }
 
 std::vector<fs::path> entries(const fs::path& directory) {
@@ -152,6 +160,22 @@ std::optional<fs::path> RunDirectory::set_aside() {
   remove_temporaries();
   const auto found = outputs();
   if (found.empty()) return std::nullopt;
+  return move_aside(found);
+}
+
+std::optional<fs::path> RunDirectory::set_aside(std::int64_t number) {
+  std::vector<fs::path> found = outputs();
+  std::erase_if(found, [&](const fs::path& path) { return !has_number(path.filename().string(), number); });
+  if (found.empty()) return std::nullopt;
+  const fs::path folder = move_aside(found);
+  std::error_code error;
+  fs::copy_file(run_json(), folder / run_json().filename(), error);
+  if (error) refuse(folder, "cannot be written", error.value());
+  return folder;
+}
+
+/// Into a new folder.
+fs::path RunDirectory::move_aside(const std::vector<fs::path>& files) const {
   std::error_code error;
   fs::path folder;
   for (int number = 1; folder.empty(); ++number) {
@@ -159,7 +183,7 @@ std::optional<fs::path> RunDirectory::set_aside() {
     if (fs::create_directory(candidate, error)) folder = candidate;
     if (error && error != std::errc::file_exists) refuse(candidate, "cannot be made", error.value());
   }
-  for (const auto& output : found) {
+  for (const auto& output : files) {
     fs::rename(output, folder / output.filename(), error);
     if (error) refuse(output, "cannot be moved", error.value());
   }

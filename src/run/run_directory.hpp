@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -38,6 +39,8 @@ class RunDirectory {
   /// Moves what a run leaves behind into a new folder earlier_001, earlier_002, ... of the directory and names it;
   /// nothing where there is nothing to move.
   std::optional<std::filesystem::path> set_aside();
+  /// The same with files of this number only (snap_004.hdf5, power_004.csv), and a copy of run.json.
+  std::optional<std::filesystem::path> set_aside(std::int64_t number);
   /// Removes what processes that were killed have left half-written.
   void remove_temporaries();
 
@@ -64,6 +67,7 @@ class RunDirectory {
 
   /// What a run has left behind, whole.
   std::vector<std::filesystem::path> outputs() const;
+  std::filesystem::path move_aside(const std::vector<std::filesystem::path>& files) const;
 
   std::filesystem::path path_;
   Made made_;

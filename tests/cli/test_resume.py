@@ -102,6 +102,21 @@ class ResumeTest(harness.CliTest):
         self.assertEqual((self.out / "mine.txt").read_text(), "keep")
         self.assertEqual(json.loads((self.out / "run.json").read_text())["status"], "finished")
 
+    def test_the_end_of_a_run_that_goes_on_is_kept_where_no_snapshot_is_due(self):
+        shorter = ["--set", "run.end_time=0.2", "--set", 'output.analyses=["radii"]']
+        self.good("run", self.config, "-o", self.out, *shorter)
+        end = {name: (self.out / name).read_bytes() for name in ("snap_002.hdf5", "radii_002.csv", "run.json")}
+        result = harness.run(["run", self.config, "-o", self.out, "--resume", *shorter[2:]])      # to 0.25
+        self.assertEqual(result.returncode, 0, result.stderr)
+        aside = self.out / "earlier_001"
+        self.assertIn(str(aside), result.stderr)
+        self.assertEqual({path.name: path.read_bytes() for path in aside.iterdir()}, end)
+        # 0.25 is a time of the longer run's snapshots too.
+        self.good("run", self.config, "-o", self.out, "--resume", *shorter[2:], "--set", "run.end_time=0.3")
+        self.good("run", self.config, "-o", self.dir / "once", *shorter[2:], "--set", "run.end_time=0.3")
+        self.assertEqual(harness.run_bits(self.out), harness.run_bits(self.dir / "once"))
+        self.assertFalse((self.out / "earlier_002").exists())
+
     def test_a_first_start_with_resume_says_so_also_under_quiet(self):
         result = harness.run(["run", self.config, "-o", self.out, "--resume", "--quiet"])
         self.assertEqual(result.returncode, 0, result.stderr)
