@@ -10,6 +10,7 @@
 #include "models/lattice.hpp"
 #include "physics/growth.hpp"
 #include "sim/gravity_system.hpp"
+#include "sim/softening_remark.hpp"
 
 namespace pergola {
 
@@ -139,6 +140,8 @@ std::vector<Remark> GravitySystem::remarks_at_start() const {
                          "[cosmology] in open space: comoving places about the origin, where matter of the mean "
                          "density would be at rest; its pull is taken off"});
   if (std::string text = lattice_remark(config, box()); !text.empty())
+    sentences.push_back({LogLevel::warning, std::move(text)});
+  if (std::string text = default_softening_remark(config); !text.empty())
     sentences.push_back({LogLevel::warning, std::move(text)});
   add_file_remarks(config, box(), sentences);
   return sentences;

@@ -18,6 +18,25 @@ ExternalPotential homogeneous_background(const RunConfig& config) {
   return background;
 }
 
+namespace {
+
+constexpr double same_matter = 5e-3;
+
+/// Files of GADGET's binary formats, and many others, state no units: those in which the masses would fit.
+std::string units_that_fit(const RunConfig& config, double density) {
+  if (config.unit_system().name != nbody_units().name) return {};
+  for (const char* name : {"cosmology", "gadget"}) {
+    RunConfig other = config;
+    other.units.system = name;
+    if (std::abs(density / physics::mean_density(*other.background(), other.gravitational_constant()) - 1) <=
+        same_matter)
+      return fmt::format("; no units are stated, with units.system = \"{}\" they fit", name);
+  }
+  return {};
+}
+
+}  // namespace
+
 void check_universe(const RunConfig& config, const SolverOptions& gravity, ParticleSource& particles,
                     double scale_factor, double stated_side) {
   if (!(scale_factor > 0))
@@ -43,12 +62,12 @@ void check_universe(const RunConfig& config, const SolverOptions& gravity, Parti
   const auto background = *config.background();
   const double expected = physics::mean_density(background, gravity.gravitational_constant);
   const double found = total_mass(particles) / (box.side.x * box.side.y * box.side.z);
-  if (std::abs(found / expected - 1) > 5e-3)
+  if (std::abs(found / expected - 1) > same_matter)
     throw Error(ErrorKind::input,
                 fmt::format("{}: cosmology.omega_matter: expected {:.5g}, that of the masses of {} in a box of {} with "
-                            "these units, found {}",
+                            "these units, found {}{}",
                             config.source, background.omega_matter * found / expected, particles.name(),
-                            to_text(box.side.x), to_text(background.omega_matter)));
+                            to_text(box.side.x), to_text(background.omega_matter), units_that_fit(config, found)));
 }
 
 }  // namespace pergola

@@ -373,7 +373,8 @@ double Leapfrog<Real>::measured_at(double due) const {
 template <class Real>
 void Leapfrog<Real>::finish(double end) {
   advance(end, nullptr);
-  if (options_.adaptive || end - time_ > same_time * step_) step(end - time_, end);
+  const double whole = std::min(step_, end - state_.start_time);  // a step may be longer than the run, however much
+  if (options_.adaptive || end - time_ > same_time * whole) step(end - time_, end);
   settle();
   loops_->kick_drift(state_.arrays(), {pending_kick_, 0, 0, box_});
   pending_kick_ = 0;

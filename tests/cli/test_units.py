@@ -116,6 +116,25 @@ class Units(harness.CliTest):
         refused("mass[Msun]", "mass[AU]", "mass", "[AU]")
         refused("[AU/yr]", "[AU]", "vx", "[km/s]")
 
+    def test_a_softening_that_nobody_chose_is_said(self):
+        """1/256 of whatever the unit is: 4 pc for a galaxy in kpc, a 400th of the distance between particles of a universe."""
+        config = self.dir / "m81.toml"
+        config.write_text('[run]\nend_time = 1e-6\n[units]\nsystem = "gadget"\n[particles]\nmodel = "m81"\nn = 300\n[gravity]\nsolver = "tree"\n')
+        for number, (softening, named) in enumerate((([], "halo, disc, bulge"), (["--set", "gravity.softening={ halo = 1, disc = 1 }"], "bulge"),
+                                                     (["--set", "gravity.softening=1"], None))):
+            said = harness.run(["run", config, "-o", self.dir / str(number), *softening]).stderr
+            if named:
+                self.assertRegex(said, rf"gravity.softening: 0.00390625 of {named} is the default.* bulge = 0\.\d+ }} suits the model")
+            else:
+                self.assertNotIn("gravity.softening", said)
+
+    def test_a_universe_without_units_is_refused_with_those_that_fit(self):
+        self.good("ic", "cosmology", "--n", "8^3", "--box", "50", "-o", self.dir / "box.g2")      # a format that states none
+        config = self.dir / "box.toml"
+        config.write_text('[run]\nend_redshift = 48\n[particles]\nfile = "box.g2"\n[gravity]\nsolver = "treepm"\nsoftening = 0.1\n')
+        self.bad(2, "run", config, says=["omega_matter", 'units.system = "cosmology"'])
+        self.good("run", config, "-o", self.dir / "out", "--set", "units.system=cosmology")
+
 
 if __name__ == "__main__":
     harness.main()
