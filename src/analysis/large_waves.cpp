@@ -65,7 +65,7 @@ LargeWaves contrasts_of(const std::vector<WaveSums>& parts) {
 
 /// With a piece of the particles in memory at a time.
 std::vector<WaveSums> chunk_waves(ParticleSource& particles, double box_side, int threads) {
-  constexpr std::int64_t piece_particles = 64 * chunk;
+  constexpr std::int64_t piece_particles = 8 * chunk;
   std::vector<WaveSums> parts;
   Particles piece;
   for (std::int64_t first = 0; first < particles.count(); first += piece_particles) {

@@ -1,4 +1,5 @@
 #include <fmt/core.h>
+#include <malloc.h>
 
 #include <CLI/CLI.hpp>
 #include <csignal>
@@ -171,6 +172,16 @@ int guarded_main(int argc, char** argv) {
   }
 }
 
+/// Large blocks are the system's again once they are freed. Left to itself the C library keeps all below 32 MiB once
+/// one of them was freed: then a rank had a quarter more than it used.
+void give_memory_back() {
+#ifdef __GLIBC__
+  constexpr int large_block = 4 << 20, kept_at_most = 16 << 20;
+  mallopt(M_MMAP_THRESHOLD, large_block);
+  mallopt(M_TRIM_THRESHOLD, kept_at_most);
+#endif
+}
+
 /// Memory that ends where no exception may pass (CLI11 looks for options so, JSON values destroy themselves so) would
 /// be a crash without a sentence that leaves files behind.
 void end_without_memory() {
@@ -196,6 +207,7 @@ int main(int argc, char** argv) {
   // A reader that goes away and a file-size limit are failed writes, which are reported and cleaned up.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  pergola::app::give_memory_back();
   if (pergola::app::is_file_walker(argc, argv)) return pergola::app::walk_files(argc, argv);
   return pergola::app::guarded_main(argc, argv);
 }

@@ -58,12 +58,16 @@ class SpreadTreeSolver : public Solver<typename TreeNumbers<precision>::State>, 
   }
 
  protected:
-  /// Of the tree, but for what is fetched from other ranks.
+  /// Of the tree. What is fetched from other ranks is taken for so many of a rank's own particles: fewer with more of
+  /// them, for it lies around a domain.
   std::int64_t tree_bytes(std::int64_t n, const tree::Opening& opening) const {
-    // Of a particle that arrives: place, mass, id and species; three accelerations go back. One that is kept has a
-    // weight.
-    constexpr std::int64_t routed_bytes = 7 * sizeof(State) + sizeof(std::uint64_t) + 1 + sizeof(std::uint32_t);
-    return tree_.device_bytes(n, opening.order, tree_softening(softening_, opening)) + n * routed_bytes;
+    constexpr std::int64_t own_per_fetched = 8;
+    // One that arrives has a spare number, and a species where softening differs by it; one that is kept a place in the
+    // list of those that leave, a number in a message and a weight.
+    const tree::TreeSoftening softening = tree_softening(softening_, opening);
+    const std::int64_t routed_bytes =
+        sizeof(double) + (softening.uniform ? 0 : 1) + 2 * sizeof(std::uint32_t) + sizeof(State);
+    return tree_.device_bytes(n + n / own_per_fetched, opening.order, softening) + n * routed_bytes;
   }
   static tree::Points<State> points(const Sources<State>& of, const Box& box) {
     return {of.count, of.x, of.y, of.z, of.mass, of.species, of.id, box};
@@ -88,7 +92,6 @@ class SpreadTreeSolver : public Solver<typename TreeNumbers<precision>::State>, 
   tree::SpreadOctree<Pair> tree_;
   TreeTargets<State, Pair> targets_;
   Sources<State> sources_;
-  std::vector<State> arrived_[4];  // answers for the particles that arrived here
 
  private:
   std::vector<std::uint8_t> marks_of(const Targets& targets, bool& all) const;
@@ -122,13 +125,11 @@ void SpreadTreeSolver<precision>::serve(const Targets& targets, unsigned want, c
   tree_.fetch_for_walk(space, opening, active);
   clock_->begin("walk");
   const std::int64_t n = tree_.count();
-  const auto room = [&](std::vector<State>& values, unsigned what) {
-    if (want & what) values.resize(static_cast<std::size_t>(n));
-    return values.data();
-  };
-  Forces<State> here;
-  here.ax = room(arrived_[0], want_acceleration), here.ay = room(arrived_[1], want_acceleration);
-  here.az = room(arrived_[2], want_acceleration), here.potential = room(arrived_[3], want_potential);
+  Forces<State> here;  // in memory of the tree
+  if (want & want_acceleration)
+    here.ax = tree_.template room<State>(0), here.ay = tree_.template room<State>(1),
+    here.az = tree_.template room<State>(2);
+  if (want & want_potential) here.potential = tree_.template room<State>(3);
   std::int64_t failed = n;
   on_all(*ranks_, [&] {
     const auto view = tree_.view();
@@ -146,7 +147,7 @@ void SpreadTreeSolver<precision>::serve(const Targets& targets, unsigned want, c
   if (any) fail(failed);
   if (all) {
     if (want & want_acceleration)
-      tree_.routing().template back<State, 3>({here.ax, here.ay, here.az}, {forces.ax, forces.ay, forces.az});
+      tree_.template send_back<State>({here.ax, here.ay, here.az}, {forces.ax, forces.ay, forces.az});
     if (want & want_potential) tree_.routing().back(here.potential, forces.potential);
     return clock_->end();
   }

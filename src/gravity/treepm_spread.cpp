@@ -1,6 +1,7 @@
 #include <optional>
 #include <string>
 
+#include "device/arena.hpp"
 #include "device/parallel.hpp"
 #include "gravity/for_precision.hpp"
 #include "gravity/mesh.hpp"
@@ -12,6 +13,8 @@ namespace pergola {
 namespace {
 
 constexpr std::int64_t chunk = 8192;
+/// Numbers change a little where particles move to their work: this part more room.
+constexpr std::int64_t spare_part = 16;
 
 /// TreePM over particles that are spread over ranks: the forces of one rank, bit for bit. The mesh
 /// gives a rank's particles their long range where they are kept; the tree brings them to the ranks of their cells.
@@ -79,7 +82,7 @@ class TreePmSpread final : public SpreadTreeSolver<precision> {
   bool has_mesh_forces_ = true;  // of its own; else sources bring their long range along
   std::optional<TreePmParameters> parameters_;
   std::unique_ptr<Solver<State>> mesh_;
-  std::vector<State> long_range_[3], potential_;
+  Buffer<State> long_range_[3], potential_;
 };
 
 /// For another number of particles than before, or another box.
@@ -108,7 +111,8 @@ void TreePmSpread<precision>::take(const Sources<State>& sources, bool moved) {
   set_up_mesh(sources);
   if (total_ == 0) return;
   if (has_mesh_forces_) {
-    for (auto& axis : long_range_) axis.resize(static_cast<std::size_t>(sources.count));
+    Arena arena(device_);
+    for (auto& axis : long_range_) arena.room(axis, sources.count, sources.count / spare_part);
     find_mesh_forces(sources, {long_range_[0].data(), long_range_[1].data(), long_range_[2].data()});
   }
   clock_->begin("tree");
@@ -150,7 +154,8 @@ void TreePmSpread<precision>::add_long_range(const Targets& targets, unsigned wa
   const std::int64_t n = sources_.count;
   const LongRangePotential correction = long_range_potential(options_, *parameters_, tree_.frame().mass);
   if (want & want_potential) {
-    potential_.resize(static_cast<std::size_t>(n));
+    Arena arena(device_);
+    arena.room(potential_, n, n / spare_part);
     Forces<State> of_mesh;
     of_mesh.potential = potential_.data();
     mesh_->evaluate({nullptr, n, n}, want_potential, of_mesh);
@@ -158,15 +163,14 @@ void TreePmSpread<precision>::add_long_range(const Targets& targets, unsigned wa
   parallel_chunks(device_.threads(), targets.count, chunk, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t t = begin; t < end; ++t) {
       const std::int64_t i = targets.index ? targets.index[t] : targets.first + t;
-      const auto k = static_cast<std::size_t>(i);
       if (want & want_acceleration) {
-        forces.ax[t] += long_range_[0][k];
-        forces.ay[t] += long_range_[1][k];
-        forces.az[t] += long_range_[2][k];
+        forces.ax[t] += long_range_[0].data()[i];
+        forces.ay[t] += long_range_[1].data()[i];
+        forces.az[t] += long_range_[2].data()[i];
       }
       if (want & want_potential)
         forces.potential[t] += static_cast<State>(
-            correction.of(static_cast<double>(potential_[k]), static_cast<double>(sources_.mass[i])));
+            correction.of(static_cast<double>(potential_.data()[i]), static_cast<double>(sources_.mass[i])));
     }
   });
 }

@@ -64,7 +64,10 @@ class WorkPlaces::MovesBy final : public Moves {
     value_bytes == 8 ? with(std::uint64_t{}) : value_bytes == 4 ? with(std::uint32_t{}) : with(std::uint8_t{});
   }
   void have_come(const Buffer<std::uint32_t>& places) override { solver_.have_come(places); }
-  void have_left(const Buffer<std::uint32_t>& places) override { solver_.have_left(*home_, places); }
+  void have_left(const Buffer<std::uint32_t>& places) override {
+    solver_.have_left(*home_, places);
+    if constexpr (std::is_same_v<Way, Routing>) home_.reset();  // a list of all of them
+  }
 
  private:
   Way& way(To goal) { return goal == To::work ? *solver_.way() : *home_; }

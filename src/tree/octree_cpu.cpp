@@ -10,6 +10,7 @@
 #include "device/parallel.hpp"
 #include "tree/common_mass.hpp"
 #include "tree/estimate.hpp"
+#include "tree/gather_points.hpp"
 #include "tree/shape.hpp"
 
 namespace pergola::tree {
@@ -17,8 +18,6 @@ namespace pergola::tree {
 namespace {
 
 constexpr std::int64_t chunk = 8192, cell_chunk = 64, mass_chunk = 1 << 17;
-/// Particles that lie anywhere in memory are asked for so many before they are used.
-constexpr std::int64_t ahead = 16;
 
 /// So that a tree that grows a little needs no new memory: this part more.
 constexpr std::int64_t spare_part = 8;
@@ -217,25 +216,11 @@ void OctreeCpu<T>::gather(const Points<Real>& points, const TreeSoftening& softe
   kernel_ = softening.kernel;
   Arena arena(device_);
   room_for_particles(*this, arena, n, by_particle_);
-  const auto square = [&](int species) {
-    const double length = softening.epsilon[species] / frame_.side;
-    return length * length;
-  };
-  same_epsilon2_ = square(0);
-  const std::uint32_t* const values = sort_.values.data();
-  const double per_mass = 1 / frame_.mass;
-  parallel_chunks(device_.threads(), n, chunk, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t k = begin; k < end; ++k) {
-      if (k + ahead < end)
-        for (const Real* from : {points.x, points.y, points.z, points.mass})
-          __builtin_prefetch(from + values[k + ahead]);
-      const std::int64_t i = values[k];
-      const Vec3<double> at = unit_position(points, frame_, i);
-      x_.data()[k] = at.x, y_.data()[k] = at.y, z_.data()[k] = at.z;
-      mass_.data()[k] = static_cast<double>(points.mass[i]) * per_mass;
-      if (by_particle_) epsilon2_.data()[k] = square(points.species && !softening.uniform ? points.species[i] : 0);
-    }
-  });
+  const double length = softening.epsilon[0] / frame_.side;
+  same_epsilon2_ = length * length;
+  const PointGatherer<Real> from{device_.threads(), points, frame_, sort_.values.data()};
+  from.x(x_.data()), from.y(y_.data()), from.z(z_.data()), from.mass(mass_.data());
+  if (by_particle_) from.epsilon2(softening, epsilon2_.data());
 }
 
 template <class T>

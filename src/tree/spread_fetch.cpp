@@ -290,12 +290,8 @@ template <class Real>
 void SpreadOctree<T>::estimate_accelerations(const ShortRangeBox<double>& box, const Real* const (&rest)[3],
                                              double unit) {
   if (total_ == 0) return;
-  Arena arena(device_);
-  const std::int64_t n = routing_.arriving();
-  arena.room(arrived_, 3 * n * static_cast<std::int64_t>(sizeof(Real)));
-  Real* const to = reinterpret_cast<Real*>(arrived_.data());
-  routing_.template there<Real, 3>({rest[0], rest[1], rest[2]}, {to, to + n, to + 2 * n});
-  const std::array<const Real*, 3> here{to, to + n, to + 2 * n};
+  const std::array<const Real*, 3> here{room<Real>(0), room<Real>(1), room<Real>(2)};
+  send_there<Real>({rest[0], rest[1], rest[2]}, {room<Real>(0), room<Real>(1), room<Real>(2)});
   const std::vector<Vec3<double>> in_top = sums_in_top(here);
   set_accelerations(box, [&](std::uint32_t cell) {
     const CellLink& link = cells_.link[cell];

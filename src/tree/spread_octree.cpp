@@ -57,7 +57,7 @@ void SpreadOctree<T>::build(const Points<Real>& kept, const TreeSoftening& softe
   count_ = here.count;
   if (!merge_arrived(here, digit)) this->sort_by_place(here, digit);
   this->order_points(here, digit, ranks_.get());
-  this->gather(here, softening);
+  gather_arrived(here, softening);
   const std::vector<std::uint32_t> own = take_top(std::move(top));
   const std::uint64_t* const lower = this->has_lower_ ? this->lower_.data() : nullptr;
   grow_cells_cpu(device_.threads(), own, sort_.keys.data(), lower, cells_);

@@ -66,7 +66,18 @@ class SpreadOctree : public OctreeCpu<T> {
   /// Between keepers and domains.
   const Routing& routing() const { return routing_; }
   Routing& routing() { return routing_; }
+  /// Three numbers of each particle that arrived here, to its keeper.
+  template <class Real>
+  void send_back(const std::array<const Real*, 3>& here, const std::array<Real*, 3>& kept) const;
   std::int64_t total() const { return total_; }
+  /// Room for up to four numbers of each particle that arrived here, in the memory that a build or refresh works in:
+  /// free until the next one.
+  template <class V>
+  V* room(int k) {
+    static_assert(sizeof(V) <= sizeof(double));
+    Buffer<double>* const fields[4] = {&this->x_, &this->y_, &this->z_, &this->mass_};
+    return reinterpret_cast<V*>(fields[k]->data());
+  }
 
  private:
   using Base = OctreeCpu<T>;
@@ -103,6 +114,10 @@ class SpreadOctree : public OctreeCpu<T> {
   template <class Real>
   Points<Real> bring(const Points<Real>& kept, const std::optional<double>& equal_mass, bool with_species,
                      bool with_id);
+  template <class Real>
+  void send_there(const std::array<const Real*, 3>& kept, const std::array<Real*, 3>& here) const;
+  template <class Real>
+  void gather_arrived(const Points<Real>& here, const TreeSoftening& softening);
   template <class Real>
   bool merge_arrived(const Points<Real>& here, const SofteningDigit& digit);
   void keep_weights();
@@ -141,8 +156,8 @@ class SpreadOctree : public OctreeCpu<T> {
 
   std::shared_ptr<Communicator> ranks_;
   Routing routing_;
-  std::vector<std::uint32_t> leaving_order_;  // memory for the next order of leaving particles
-  Buffer<std::byte> arrived_;                 // what came of them
+  Buffer<double> spare_;  // for numbers of the particles that arrive: ids, then the next field in the tree's order
+  Buffer<std::uint8_t> species_;  // of those
   std::int64_t total_ = 0;
   bool masses_differ_ = true;
   std::vector<TopTree::Leaf> leaves_;

@@ -53,7 +53,7 @@ bool SpreadOctree<T>::refresh(const Points<Real>& kept, const TreeSoftening& sof
   const auto equal_mass = masses_differ_ ? std::nullopt : std::optional(least[0]);
   const Points<Real> here = bring(kept, equal_mass, sums[1] > 0, false);
   const Vec3<double> period = this->periodic_ ? unit_period(kept.box, frame_) : Vec3<double>{0, 0, 0};
-  this->gather(here, softening);
+  gather_arrived(here, softening);
   if (this->periodic_) this->follow_leaves(period);
   upward_to_top();
   const CellShape& root = shape_.data()[0];

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "device/parallel.hpp"
+#include "tree/gather_points.hpp"
 #include "tree/spread_octree.hpp"
 
 namespace pergola::tree {
@@ -14,6 +15,8 @@ constexpr std::int64_t chunk = 8192;
 constexpr std::int64_t spare_part = 8;
 /// What came from others is sorted into what stayed where it is at most this part of that.
 constexpr std::int64_t few = 4;
+/// Particles of a rank from which on messages are long whatever they hold.
+constexpr std::int64_t many = 1 << 18;
 
 }  // namespace
 
@@ -27,12 +30,13 @@ TopTree SpreadOctree<T>::route(const Points<Real>& kept, const SofteningDigit& d
   const auto size = static_cast<std::size_t>(ranks_->size());
   std::vector<std::int64_t> sent(size);
   for (const TopTree::Leaf& leaf : top.leaves) sent[static_cast<std::size_t>(leaf.rank)] += leaf.end - leaf.begin;
-  leaving_order_.assign(sort_.values.data(), sort_.values.data() + n);
-  routing_.plan(*ranks_, device_.threads(), leaving_order_, std::move(sent), std::vector<PlaceRun>(size));
+  std::vector<std::uint32_t> order(sort_.values.data(), sort_.values.data() + n);
+  routing_.plan(*ranks_, device_.threads(), order, std::move(sent), std::vector<PlaceRun>(size));
   return top;
 }
 
-/// The kept particles as they arrive, in memory that serves until the next ones do. Without `equal_mass` masses differ.
+/// The kept particles as they arrive, in the memory that gather_arrived() leaves to what it makes of them. Without
+/// `equal_mass` masses differ.
 template <class T>
 template <class Real>
 Points<Real> SpreadOctree<T>::bring(const Points<Real>& kept, const std::optional<double>& equal_mass,
@@ -40,29 +44,62 @@ Points<Real> SpreadOctree<T>::bring(const Points<Real>& kept, const std::optiona
   Points<Real> here;
   here.count = routing_.arriving();
   here.box = kept.box;
-  Real *x, *y, *z, *mass;
-  std::uint8_t* species;
-  std::uint64_t* id;
-  const auto lay_out = [&](std::byte* memory, std::int64_t n) {
-    MemoryParts parts(memory);
-    x = parts.take<Real>(n), y = parts.take<Real>(n), z = parts.take<Real>(n), mass = parts.take<Real>(n);
-    id = parts.take<std::uint64_t>(with_id ? n : 0), species = parts.take<std::uint8_t>(with_species ? n : 0);
-    return parts.used();
-  };
+  const std::int64_t n = here.count, more = n / spare_part;
   Arena arena(device_);
-  arena.room(arrived_, lay_out(nullptr, here.count + here.count / spare_part));
-  lay_out(arrived_.data(), here.count);
-  routing_.template there<Real, 3>({kept.x, kept.y, kept.z}, {x, y, z});
+  for (auto* buffer : {&this->x_, &this->y_, &this->z_, &this->mass_, &spare_}) arena.room(*buffer, n, more);
+  Real *const x = room<Real>(0), *const y = room<Real>(1), *const z = room<Real>(2), *const mass = room<Real>(3);
+  send_there<Real>({kept.x, kept.y, kept.z}, {x, y, z});
   if (equal_mass)
-    std::fill_n(mass, here.count, static_cast<Real>(*equal_mass));
+    std::fill_n(mass, n, static_cast<Real>(*equal_mass));
   else
     routing_.template there<Real, 1>({kept.mass}, {mass});
-  if (with_species) routing_.template there<std::uint8_t, 1>({kept.species}, {species});
-  if (with_id) routing_.template there<std::uint64_t, 1>({kept.id}, {id});
   here.x = x, here.y = y, here.z = z, here.mass = mass;
-  here.species = with_species ? species : nullptr;
-  here.id = with_id ? id : nullptr;
+  if (with_species) {
+    arena.room(species_, n, more);
+    routing_.template there<std::uint8_t, 1>({kept.species}, {species_.data()});
+    here.species = species_.data();
+  }
+  if (with_id) {
+    auto* const id = reinterpret_cast<std::uint64_t*>(spare_.data());
+    routing_.template there<std::uint64_t, 1>({kept.id}, {id});
+    here.id = id;
+  }
   return here;
+}
+
+/// Of many particles one number after the other, so that a message is shorter. All ranks do the same.
+template <class T>
+template <class Real>
+void SpreadOctree<T>::send_there(const std::array<const Real*, 3>& kept, const std::array<Real*, 3>& here) const {
+  if (total_ < ranks_->size() * many) return routing_.template there<Real, 3>(kept, here);
+  for (std::size_t k = 0; k < 3; ++k) routing_.template there<Real, 1>({kept[k]}, {here[k]});
+}
+
+template <class T>
+template <class Real>
+void SpreadOctree<T>::send_back(const std::array<const Real*, 3>& here, const std::array<Real*, 3>& kept) const {
+  if (total_ < ranks_->size() * many) return routing_.template back<Real, 3>(here, kept);
+  for (std::size_t k = 0; k < 3; ++k) routing_.template back<Real, 1>({here[k]}, {kept[k]});
+}
+
+/// Numbers of the particles that arrived, in the tree's order: each field into memory that is not used any more, which
+/// of the first are the ids.
+template <class T>
+template <class Real>
+void SpreadOctree<T>::gather_arrived(const Points<Real>& here, const TreeSoftening& softening) {
+  this->gather(Points<Real>{}, softening);  // the softening that all have
+  const std::int64_t n = here.count, more = n / spare_part;
+  Arena arena(device_);
+  for (auto* buffer : {&this->rx_, &this->ry_, &this->rz_, &this->rmass_}) arena.room(*buffer, n, more);
+  const PointGatherer<Real> from{device_.threads(), here, frame_, sort_.values.data()};
+  if (by_particle_) {
+    arena.room(this->epsilon2_, n, more), arena.room(this->rsoftening_, n, more);
+    from.epsilon2(softening, this->epsilon2_.data());
+  }
+  from.x(spare_.data()), this->x_.swap(spare_);
+  from.y(spare_.data()), this->y_.swap(spare_);
+  from.z(spare_.data()), this->z_.swap(spare_);
+  from.mass(spare_.data()), this->mass_.swap(spare_);
 }
 
 /// The keys of what stayed are sorted already: what came from others is put between them, as a stable sort of all that
@@ -120,8 +157,18 @@ template TopTree SpreadOctree<double>::route(const Points<double>&, const Soften
 template Points<float> SpreadOctree<float>::bring(const Points<float>&, const std::optional<double>&, bool, bool);
 template Points<double> SpreadOctree<float>::bring(const Points<double>&, const std::optional<double>&, bool, bool);
 template Points<double> SpreadOctree<double>::bring(const Points<double>&, const std::optional<double>&, bool, bool);
+template void SpreadOctree<float>::gather_arrived(const Points<float>&, const TreeSoftening&);
+template void SpreadOctree<float>::send_there(const std::array<const float*, 3>&, const std::array<float*, 3>&) const;
+template void SpreadOctree<float>::send_back(const std::array<const float*, 3>&, const std::array<float*, 3>&) const;
 template bool SpreadOctree<float>::merge_arrived(const Points<float>&, const SofteningDigit&);
+template void SpreadOctree<float>::gather_arrived(const Points<double>&, const TreeSoftening&);
+template void SpreadOctree<float>::send_there(const std::array<const double*, 3>&, const std::array<double*, 3>&) const;
+template void SpreadOctree<float>::send_back(const std::array<const double*, 3>&, const std::array<double*, 3>&) const;
 template bool SpreadOctree<float>::merge_arrived(const Points<double>&, const SofteningDigit&);
+template void SpreadOctree<double>::gather_arrived(const Points<double>&, const TreeSoftening&);
+template void SpreadOctree<double>::send_there(const std::array<const double*, 3>&,
+                                               const std::array<double*, 3>&) const;
+template void SpreadOctree<double>::send_back(const std::array<const double*, 3>&, const std::array<double*, 3>&) const;
 template bool SpreadOctree<double>::merge_arrived(const Points<double>&, const SofteningDigit&);
 
 }  // namespace pergola::tree

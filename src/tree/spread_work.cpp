@@ -82,7 +82,10 @@ void SpreadOctree<T>::keep_weights() {
     for (std::uint32_t k = link.first; k < link.first + link.count; ++k)
       arrived[sort_.values.data()[k]] = static_cast<std::uint32_t>(weight);
   }
-  weight_.resize(static_cast<std::size_t>(routing_.kept()));
+  if (const auto n = static_cast<std::size_t>(routing_.kept()); n != weight_.size()) {
+    weight_ = {};  // so that no more than n are there
+    weight_.resize(n);
+  }
   routing_.back(arrived.data(), weight_.data());
 }
 

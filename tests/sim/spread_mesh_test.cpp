@@ -1,6 +1,6 @@
+#include "sim/spread_memory.hpp"
 #include "sim/spread_seen.hpp"
 #include "test_devices.hpp"
-#include "time/integrator.hpp"
 
 namespace pergola {
 namespace {
@@ -60,21 +60,7 @@ TEST_P(SpreadMesh, HasTheBitsOfOneRankWithMoreCells) {
   expect_bits_of_one_rank(here({"gravity.mesh.cells=64", "time.step=0.25"}), crossing_particles(3000, 0), {2, 7});
 }
 
-// 1.3 times a fourth of what one rank needs, planes that a plan of transforms takes at once, and on GPUs the rooms of
-// messages, 32 MiB each way.
-void expect_shares_of_memory(const RunConfig& config, const Device& device, std::int64_t n, std::int64_t constant) {
-  const auto bytes = [&](std::shared_ptr<Communicator> ranks, std::int64_t count) {
-    return make_integrator(config.time_options(), config.solver_options(), {device, std::move(ranks), nullptr})
-        ->device_bytes(count);
-  };
-  const std::int64_t alone = bytes(serial_communicator(), n);
-  run_on_thread_ranks(4, [&](Communicator& communicator) {
-    const std::int64_t here = bytes(kept_elsewhere(communicator), n / 4);
-    EXPECT_LT(here, alone * 13 / 40 + constant);
-    EXPECT_GT(here, alone / 4);
-  });
-}
-
+// Beside the share: planes that a plan of transforms takes at once, and on GPUs the rooms of messages, 32 MiB each way.
 TEST_P(SpreadMesh, MemoryOfARankIsItsShare) {
   const std::int64_t constant = std::int64_t{GetParam() == "cuda" ? 48 + 64 : 48} << 20;
   expect_shares_of_memory(spread_config(here({"gravity.mesh.cells=256"})), device(1), std::int64_t{1} << 24, constant);

@@ -5,6 +5,7 @@
 
 #include "comm/thread_ranks.hpp"
 #include "sim/gravity_system.hpp"
+#include "sim/spread_memory.hpp"
 #include "sim/spread_seen.hpp"
 #include "test_devices.hpp"
 
@@ -33,6 +34,15 @@ class SpreadTreeRuns : public DeviceTest {
 };
 
 TEST_P(SpreadTreeRuns, KeepSharesOnly) { expect_shares(here(tree)); }
+
+TEST(SpreadTreeMemory, MemoryOfARankIsItsShare) {
+  const std::int64_t n = std::int64_t{1} << 22;
+  for (const std::string precision : {"run.precision=single", "run.precision=mixed"}) {
+    Settings settings = tree;
+    settings.push_back(precision);
+    expect_shares_of_memory(spread_config(settings), Device::open("cpu", 1), n, 0);
+  }
+}
 
 TEST_P(SpreadTreeRuns, GoOnWithTheSameBitsOnAnotherNumberOfRanks) { expect_going_on_with_the_same_bits(here(tree)); }
 

@@ -1,3 +1,4 @@
+#include "sim/spread_memory.hpp"
 #include "sim/spread_seen.hpp"
 #include "test_devices.hpp"
 
@@ -28,6 +29,13 @@ TEST_P(SpreadTreePmRuns, HaveTheBitsOfOneRank) {
 TEST_P(SpreadTreePmRuns, HaveTheBitsOfOneRankWithBlockSteps) { expect_bits_in_blocks(here(in_blocks(treepm)), 2); }
 
 TEST_P(SpreadTreePmRuns, KeepSharesOnly) { expect_shares(here(treepm)); }
+
+TEST(SpreadTreePmMemory, MemoryOfARankIsItsShare) {
+  const std::int64_t n = std::int64_t{1} << 22, constant = std::int64_t{16} << 20;
+  Settings settings = treepm;
+  settings.insert(settings.end(), {"gravity.treepm.cells=160", "run.precision=single"});
+  expect_shares_of_memory(spread_config(settings), Device::open("cpu", 1), n, constant);
+}
 
 TEST_P(SpreadTreePmRuns, GoOnWithTheSameBitsOnAnotherNumberOfRanks) {
   expect_going_on_with_the_same_bits(here(treepm));

@@ -1,0 +1,62 @@
+#pragma once
+#include <cstdint>
+
+#include "device/parallel.hpp"
+#include "tree/octree_cpu.hpp"
+
+namespace pergola::tree {
+
+/// Takes numbers of points in the tree's order and units, one of each point at a time.
+template <class Real>
+struct PointGatherer {
+  int threads;
+  const Points<Real>& points;
+  const Frame& frame;
+  const std::uint32_t* order;
+
+  void x(double* to) const {
+    each(
+        points.x, [&](std::int64_t i) { return unit_position(points, frame, i).x; }, to);
+  }
+  void y(double* to) const {
+    each(
+        points.y, [&](std::int64_t i) { return unit_position(points, frame, i).y; }, to);
+  }
+  void z(double* to) const {
+    each(
+        points.z, [&](std::int64_t i) { return unit_position(points, frame, i).z; }, to);
+  }
+  void mass(double* to) const {
+    const double per_mass = 1 / frame.mass;
+    each(
+        points.mass, [&](std::int64_t i) { return static_cast<double>(points.mass[i]) * per_mass; }, to);
+  }
+  /// Squares of the softening lengths, where they differ.
+  void epsilon2(const TreeSoftening& softening, double* to) const {
+    const bool same = softening.uniform || !points.species;
+    each(
+        points.species,
+        [&](std::int64_t i) {
+          const double length = softening.epsilon[same ? 0 : points.species[i]] / frame.side;
+          return length * length;
+        },
+        to);
+  }
+
+ private:
+  static constexpr std::int64_t chunk = 8192;
+  /// Points lie anywhere in memory: they are asked for so many before they are used.
+  static constexpr std::int64_t ahead = 16;
+
+  template <class V, class Of>
+  void each(const V* from, const Of& of, double* to) const {
+    parallel_chunks(threads, points.count, chunk, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t k = begin; k < end; ++k) {
+        if (from && k + ahead < end) __builtin_prefetch(from + order[k + ahead]);
+        to[k] = of(order[k]);
+      }
+    });
+  }
+};
+
+}  // namespace pergola::tree
