@@ -14,6 +14,7 @@
 #include "gravity/mesh_quantum.hpp"
 #include "mesh/coupling/cell_frame.hpp"
 #include "mesh/coupling/exchange.hpp"
+#include "mesh/coupling/lent_arrivals.hpp"
 #include "mesh/poisson.hpp"
 
 namespace pergola {
@@ -62,7 +63,7 @@ double least_bytes(const MeshOptions& mesh, std::size_t real, bool by_modes) {
 }
 
 template <class Real>
-class MeshSolver final : public SmoothedMesh<Real> {
+class MeshSolver final : public SmoothedMesh<Real>, public LentArrivals {
  public:
   MeshSolver(const SolverOptions& options, const Device& device, const SmoothedLaw& law,
              std::shared_ptr<Communicator> ranks = nullptr)
@@ -84,6 +85,9 @@ class MeshSolver final : public SmoothedMesh<Real> {
   std::int64_t device_bytes(std::int64_t n) const override;
   std::int64_t lent_bytes() const override { return by_modes() ? lay_out(nullptr).bytes : 0; }
   void lend(std::byte* memory, const std::uint32_t* order) override { lent_ = memory, order_ = order; }
+  void lend_arrivals(const LentMemory& memory) override {
+    if (auto* const slabs = dynamic_cast<LentArrivals*>(parts().exchange.get())) slabs->lend_arrivals(memory);
+  }
   void serve_first(const typename SmoothedMesh<Real>::Places& places, const std::function<void()>& there) override {
     places_ = places, there_ = there;
   }

@@ -1,19 +1,25 @@
 #pragma once
 // CUDA only: the long range of particles that ranks keep, found beside what else they do.
+#include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <future>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "device/arena.hpp"
+#include "device/gpu_identity.hpp"
 #include "domain/work_beside.hpp"
 #include "gravity/mesh.hpp"
 #include "gravity/treepm.hpp"
+#include "mesh/coupling/lent_arrivals.hpp"
 
 namespace pergola {
 
-/// The mesh of a rank, with a second thread for it (domain/work_beside.hpp). Calls of all ranks but set_clock().
+/// The mesh of a rank: with a second thread for it (domain/work_beside.hpp), or, which takes less memory, by itself in
+/// memory that others have before and after. Calls of all ranks but set_clock().
 template <class State>
 class MeshBeside {
  public:
@@ -23,37 +29,51 @@ class MeshBeside {
   MeshBeside(const Device& device, std::shared_ptr<Communicator> ranks) : device_(device), ranks_(std::move(ranks)) {}
 
   static std::unique_ptr<SmoothedMesh<State>> make(const SolverOptions& options, const TreePmParameters& found,
-                                                   const Device& device, const std::shared_ptr<Communicator>& ranks) {
-    return make_smoothed_mesh<State>(treepm_mesh_options(options, found), device, treepm_law(found), ranks);
+                                                   const Device& device, const std::shared_ptr<Communicator>& ranks,
+                                                   const LentMemory& arrivals = {}) {
+    auto mesh = make_smoothed_mesh<State>(treepm_mesh_options(options, found), device, treepm_law(found), ranks);
+    if (auto* const lends = dynamic_cast<LentArrivals*>(mesh.get()); lends && arrivals) lends->lend_arrivals(arrivals);
+    return mesh;
   }
-  void set_up(const SolverOptions& options, const TreePmParameters& found, StageClock* clock) {
+  /// Whether a second thread can be had, and the bytes that it takes beside the others are there for this rank and all
+  /// that share its GPU, with some to spare.
+  bool may_work_beside(double bytes) {
     if (!beside_) beside_ = std::make_unique<WorkBeside>(device_, ranks_);
+    if (!beside_->apart()) return false;
+    constexpr double used_at_most = 0.7;
+    std::vector<GpuIdentity> names(static_cast<std::size_t>(ranks_->size()));
+    const GpuIdentity own = names[static_cast<std::size_t>(ranks_->rank())] = gpu_identity(device_);
+    ranks_->all_gather_in_place(names.data(), std::vector<std::size_t>(names.size(), sizeof own));
+    const auto mates = static_cast<double>(std::count(names.begin(), names.end(), own));
+    ranks_->barrier();  // so that nobody takes memory before all have looked
+    std::int64_t fits = bytes * mates <= used_at_most * static_cast<double>(device_.memory().free_bytes()) ? 1 : 0;
+    ranks_->all_reduce(&fits, 1, Reduction::minimum);
+    return fits == 1;
+  }
+  /// `lent`: where particles from other ranks arrive, by itself; null: it works beside.
+  void set_up(const SolverOptions& options, const TreePmParameters& found, StageClock* clock, const LentMemory& lent) {
     forget();
-    mesh_ = make(options, found, beside_->device(), beside_->ranks());
+    apart_ = !lent;
+    mesh_ = apart_ ? make(options, found, beside_->device(), beside_->ranks())
+                   : make(options, found, device_, ranks_, lent);
     set_clock(clock);
   }
   /// What it does beside others has no stages among theirs.
   void set_clock(StageClock* clock) {
-    if (mesh_) mesh_->set_clock(beside_->apart() ? nullptr : clock);
+    if (mesh_) mesh_->set_clock(apart_ ? nullptr : clock);
   }
+  /// By itself.
+  SmoothedMesh<State>& alone() { return *mesh_; }
 
   /// What has begun and nobody asked for.
   void forget() {
-    to_be_done_ = nullptr;
     places_.reset();
     if (running_.valid()) running_.wait(), running_ = {};
   }
 
   /// Forces at all sources, beside what the caller does until end(). On the way it says at which places they are wanted
-  /// first, or that there are none, and gets those; without a second thread all is done then.
+  /// first, or that there are none, and gets those.
   void begin(const Sources<State>& sources, const Into& into) {
-    if (!beside_->apart()) {
-      to_be_done_ = [this, sources, x = into[0], y = into[1], z = into[2]](const Places& places) {
-        find(
-            sources, {x, y, z}, [places] { return places; }, [] {});
-      };
-      return;
-    }
     places_.emplace();
     const auto there = std::make_shared<std::promise<void>>();
     there_ = there->get_future();
@@ -75,7 +95,6 @@ class MeshBeside {
     });
   }
   void serve_first(const Places& places, StageClock& clock) {
-    if (const auto work = std::exchange(to_be_done_, nullptr)) return work(places);
     device_.synchronize();
     clock.begin("mesh");
     places_->set_value(places);
@@ -112,9 +131,9 @@ class MeshBeside {
   Device device_;
   std::shared_ptr<Communicator> ranks_;
   std::unique_ptr<WorkBeside> beside_;
+  bool apart_ = false;
   Buffer<std::byte> memory_;
   std::unique_ptr<SmoothedMesh<State>> mesh_;
-  std::function<void(const Places&)> to_be_done_;
   std::future<void> running_, there_;
   std::optional<std::promise<Places>> places_;  // goes first: who waits for it then ends
 };

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/key.hpp"
 #include "comm/communicator.hpp"
@@ -50,10 +51,16 @@ Box& tree_box(SolverOptions& options);
 Box find_tree_box(const SolverOptions& options, ParticleSource& particles, double stated_side);
 
 /// What is set by hand in [gravity.treepm]; 0 and none: chosen by the accuracy.
+/// Whether ranks on GPUs find the long range while they build and walk trees, which takes more memory: by default where
+/// they have it.
+enum class Overlap { where_it_fits, always, never };
+inline const std::vector<std::string> overlap_names{"auto", "always", "never"};
+
 struct TreePmOptions {
   double split = 0, cut_off = 0;  // in cells
   int cells = 0;                  // along the longest side of the box, in open space of the mesh
   int assignment = 0;             // order of the cloud
+  Overlap overlap = Overlap::where_it_fits;
 };
 TreePmOptions treepm_options(const SolverOptions& options);
 

@@ -1,9 +1,9 @@
 #include "device/arena.hpp"
 #include "device/launch.cuh"
 #include "gravity/for_precision.hpp"
+#include "gravity/mesh_in_tree_cuda.cuh"
 #include "gravity/tree_targets_cuda.cuh"
 #include "gravity/treepm_solver.hpp"
-#include "tree/group_places_cuda.cuh"
 
 namespace pergola {
 
@@ -38,7 +38,7 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
   std::int64_t device_bytes(std::int64_t n) const override {
     const auto found = this->parameters_for(n);
     const auto mesh = this->make_mesh(found);
-    const std::int64_t lent = lay_out(nullptr, *mesh, tree::first_guess_of_cells(n)).bytes;
+    const std::int64_t lent = MeshMemory(nullptr, mesh->lent_bytes(), tree::first_guess_of_cells(n)).bytes;
     const tree::TreeSoftening softening = this->softening(found);
     const tree::Forest forest = treepm_forest(found, n, softening);
     return targets_.device_bytes(n, found.opening.order, softening, forest, lent) + mesh->device_bytes(n) -
@@ -52,17 +52,10 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
   using Base::count_, Base::parameters_, Base::mesh_;
   using Base::options_, Base::device_, Base::clock_, Base::tree_, Base::targets_, Base::sources_;
 
-  /// The tree's memory while the mesh is at work.
-  struct MeshMemory {
-    std::byte* mesh = nullptr;
-    tree::GroupPlaces<State> groups;  // with the mesh's forces there
-    float* rest[3] = {};              // of the groups, by cell
-    std::int64_t bytes = 0;
-  };
-  static MeshMemory lay_out(std::byte* memory, const SmoothedMesh<State>& mesh, std::int64_t cells);
+  using MeshMemory = MeshInTree<State>;
   MeshMemory mesh_memory() {
-    const std::int64_t cells = tree_.count() == count_ ? tree_.cells() : 0;
-    return lay_out(tree_.arena(lay_out(nullptr, *mesh_, cells).bytes), *mesh_, cells);
+    const std::int64_t cells = tree_.count() == count_ ? tree_.cells() : 0, lent = mesh_->lent_bytes();
+    return {tree_.arena(MeshMemory(nullptr, lent, cells).bytes), lent, cells};
   }
   void set_up(std::int64_t count);
   void find_mesh();
@@ -85,19 +78,6 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
   bool has_mesh_ = false;                 // the mesh holds the sources of now
   bool lacks_estimate_ = false;           // of a tree that was built
 };
-
-template <Precision precision>
-typename TreePmCuda<precision>::MeshMemory TreePmCuda<precision>::lay_out(std::byte* memory,
-                                                                          const SmoothedMesh<State>& mesh,
-                                                                          std::int64_t cells) {
-  MemoryParts parts(memory);
-  MeshMemory to;
-  to.mesh = parts.take<std::byte>(mesh.lent_bytes());
-  to.groups = {parts, cells};
-  for (float*& axis : to.rest) axis = parts.take<float>(cells);
-  to.bytes = parts.used();
-  return to;
-}
 
 template <Precision precision>
 void TreePmCuda<precision>::set_up(std::int64_t count) {

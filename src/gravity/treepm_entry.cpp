@@ -41,20 +41,26 @@ TreePmKey cells_key() {
           [](const SolverOptions& options) -> KeyValue { return std::int64_t{treepm_options(options).cells}; }};
 }
 
-TreePmKey assignment_key() {
-  std::vector<std::string> words{"auto"};
-  words.insert(words.end(), assignment_names.begin(), assignment_names.end());
-  return {"assignment", "auto | ngp | cic | tsc | pcs, for density and force on the mesh",
-          [words](SolverOptions& options, const KeyValue& value) -> std::optional<KeyProblem> {
+/// One of some words, kept as its number.
+TreePmKey word_key(const std::string& name, const std::string& help, const std::vector<std::string>& words) {
+  const std::string key = "treepm." + name;
+  return {name, help,
+          [=](SolverOptions& options, const KeyValue& value) -> std::optional<KeyProblem> {
             const auto* word = std::get_if<std::string>(&value);
             const auto found = word ? std::find(words.begin(), words.end(), *word) : words.end();
             if (found == words.end()) return one_of(words);
-            options.own["treepm.assignment"] = std::int64_t{found - words.begin()};
+            options.own[key] = std::int64_t{found - words.begin()};
             return std::nullopt;
           },
-          [words](const SolverOptions& options) -> KeyValue {
-            return words[static_cast<std::size_t>(treepm_options(options).assignment)];
+          [=](const SolverOptions& options) -> KeyValue {
+            return words[static_cast<std::size_t>(own_number(options, key.c_str()))];
           }};
+}
+
+TreePmKey assignment_key() {
+  std::vector<std::string> words{"auto"};
+  words.insert(words.end(), assignment_names.begin(), assignment_names.end());
+  return word_key("assignment", "auto | ngp | cic | tsc | pcs, for density and force on the mesh", words);
 }
 
 std::vector<TreePmKey> treepm_keys() {
@@ -62,7 +68,11 @@ std::vector<TreePmKey> treepm_keys() {
                        Range::between(0.5, 16)),
           cells_number("cut_off", "radius of the short range, in cells; 0: chosen by gravity.tree.accuracy",
                        Range::between(1, 128)),
-          cells_key(), assignment_key()};
+          cells_key(), assignment_key(),
+          word_key("overlap",
+                   "auto | always | never: ranks on GPUs find the long range while they work on trees, which takes "
+                   "more memory; auto: where they have it",
+                   overlap_names)};
 }
 
 /// In open space a mesh has cells at its sides that hold no particles.
@@ -136,7 +146,8 @@ template std::unique_ptr<Solver<double>> make_treepm(const SolverOptions& option
 TreePmOptions treepm_options(const SolverOptions& options) {
   return {own_number(options, "treepm.split"), own_number(options, "treepm.cut_off"),
           static_cast<int>(own_number(options, "treepm.cells")),
-          static_cast<int>(own_number(options, "treepm.assignment"))};
+          static_cast<int>(own_number(options, "treepm.assignment")),
+          static_cast<Overlap>(static_cast<int>(own_number(options, "treepm.overlap")))};
 }
 
 const SolverInfo& treepm_info() {

@@ -1,165 +1,23 @@
-#include <array>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
+#include "gravity/treepm_spread_cuda.cuh"
 
-#include "base/exact_sum.hpp"
-#include "comm/agreement.hpp"
-#include "comm/shares.hpp"
-#include "device/launch.cuh"
 #include "gravity/for_precision.hpp"
-#include "gravity/mesh_beside_cuda.cuh"
-#include "gravity/source_moves.hpp"
-#include "gravity/spread_targets_cuda.cuh"
-#include "gravity/tree_solver.hpp"
-#include "gravity/tree_targets_cuda.cuh"
-#include "gravity/treepm.hpp"
-#include "tree/forest_domains_cuda.cuh"
-#include "tree/group_places_cuda.cuh"
-#include "tree/spread_bounds_cuda.cuh"
 
 namespace pergola {
-
-namespace {
-
-/// TreePM over particles that are spread over ranks, on GPUs: the forces of one rank, bit for bit. The mesh gives a
-/// rank's particles their long range where they are kept. They go to the rank of their root and as guests to those
-/// around it; the walk there serves own particles only, and its answers go back. Trees are built and walked beside what
-/// the mesh does: in between the estimate of accelerations needs its forces at the centres of groups.
-template <Precision precision>
-class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda, TreeTargetsCuda>,
-                               public DeviceSourceMoves {
- public:
-  using Base = SolverWithTree<precision, tree::OctreeCuda, TreeTargetsCuda>;
-  using typename Base::State, typename Base::Pair;
-
-  TreePmSpreadCuda(const SolverOptions& options, const Device& device, std::shared_ptr<Communicator> ranks)
-      : Base(options, device),
-        ranks_(std::move(ranks)),
-        box_(tree_box(options_)),
-        mesh_(device, ranks_),
-        domains_(make_domains()),
-        bounds_(device, ranks_),
-        asking_(device, ranks_) {
-    if (!box_.given()) box_.side = {1, 1, 1};  // for device_bytes
-  }
-
-  const SolverInfo& info() const override { return box_.periodic() ? treepm_info() : open_treepm_info(); }
-  void prepare(const Sources<State>& sources) override { take(sources, false); }
-  void update(const Sources<State>& sources) override { take(sources, true); }
-  void set_clock(StageClock* clock) override {
-    Base::set_clock(clock);
-    mesh_.set_clock(clock);
-  }
-  std::vector<std::string> choices() const override {
-    if (!parameters_) return {};
-    return {parameters_->text(options_.solver)};
-  }
-  void find_long_range(const Sources<State>& sources, State* const (&into)[3]) override {
-    device_.make_current();
-    set_up(sources);
-    if (total_ > 0) mesh_.find_now(sources, into);
-  }
-  void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
-  /// With as many on the other ranks.
-  std::int64_t device_bytes(std::int64_t n) const override;
-
-  /// The tree of one rank on rank 0, the same names on the others.
-  void save(StateBlocks& blocks) override {
-    if (restored_) return save_restored(blocks);
-    const Shares shares{total_, ranks_->size()};
-    tree_.save_share(blocks, domains_->bring_places(shares.first(ranks_->rank())));
-  }
-  void put_aside() override {
-    weigh();
-    Base::put_aside();
-    aside_ = std::exchange(domains_, make_domains());
-  }
-  void take_up() override {
-    walked_ = false;
-    Base::take_up();
-    domains_ = std::move(aside_);
-    begin_to_count();
-  }
-
-  DeviceRouting* way() override { return total_ > 0 ? &domains_->way() : nullptr; }
-  std::int64_t one_in() const override { return one_in_moves_of_forest; }
-  void have_come(const Buffer<std::uint32_t>& places) override {
-    tree_.renumber(places.data(), domains_->own());
-    domains_->keep_here(places);
-    targets_.forget();
-  }
-  void have_left(const DeviceRouting& home, const Buffer<std::uint32_t>& places) override {
-    domains_->keep_elsewhere(home, places);
-    targets_.forget();
-  }
-
-  // Steps of evaluate(). Public, for nvcc allows no device lambda in a private function.
-  void complete(const Targets& targets, unsigned want, const Forces<State>& forces,
-                const std::array<const double*, 4>& short_range);
-  void number_asked(const std::uint32_t* numbers, std::int64_t count);
-
- private:
-  using Base::options_, Base::device_, Base::clock_, Base::tree_, Base::targets_, Base::sources_;
-
-  std::unique_ptr<tree::ForestDomains<State>> make_domains() const {
-    return std::make_unique<tree::ForestDomains<State>>(device_, ranks_);
-  }
-  static std::string tree_kind() { return tree::tree_kind("cuda", true); }
-  tree::TreeSoftening softening() const { return tree_softening(this->softening_, parameters_->opening); }
-  bool restore_tree(const StateBlocks& blocks, std::int64_t count) override;
-  void put(const tree::SavedTree& saved);
-  void save_restored(StateBlocks& blocks) const {
-    tree::SavedTree names;
-    names.centre.assign(3, 0);
-    (ranks_->is_root() ? *restored_ : names).save(blocks, tree_kind());
-  }
-  void set_up(std::int64_t total);
-  void set_up(const Sources<State>& sources);
-  void take(const Sources<State>& sources, bool moved);
-  void build(const tree::Points<State>& kept, const tree::Forest& forest);
-  bool refresh(const tree::Points<State>& kept, const tree::Forest& forest);
-  MeshPlaces<State> find_groups();
-  void estimate();
-  void begin_to_count();
-  void weigh();
-  std::int64_t serve(const Targets& own, unsigned want, const std::array<double*, 4>& answers);
-  void check(std::int64_t failed);
-
-  std::shared_ptr<Communicator> ranks_;
-  Box box_;                      // periodic, or the cube of the sources
-  std::int64_t total_ = -1;      // particles on all ranks
-  bool has_mesh_forces_ = true;  // of its own; else sources bring their long range along
-  bool with_species_ = false, with_id_ = false;
-  std::optional<TreePmParameters> parameters_;
-  MeshBeside<State> mesh_;
-  tree::ShortRangeBox<Pair> walk_box_;    // for the walk
-  tree::ShortRangeBox<float> rough_box_;  // for the estimate of accelerations
-  std::unique_ptr<tree::ForestDomains<State>> domains_, aside_;
-  tree::SpreadBounds<State> bounds_;
-  std::optional<tree::SavedTree> restored_;  // in open space, until the sources say in which box
-  AskingTargets asking_;
-  Buffer<State> long_range_[3], rest_[3];
-  Buffer<float> group_rest_[3];
-  Buffer<std::byte> group_memory_;
-  tree::GroupPlaces<State> groups_;
-  Buffer<double> answer_[4], kept_answer_[4];
-  Buffer<std::int64_t> asked_index_;
-  Buffer<std::uint32_t> work_;  // of walks since the tree was built, by cell
-  bool walked_ = false;
-  std::int64_t times_ = 0;  // so often particles have come since then
-  Buffer<unsigned long long> work_of_place_;
-  typename tree::ForestDomains<State>::CountedWork counted_;  // of the tree before, or the one before that
-};
 
 template <Precision precision>
 void TreePmSpreadCuda<precision>::set_up(std::int64_t total) {
   if (total == total_) return;
   total_ = total;
   parameters_ = treepm_parameters(options_, total, box_);
-  mesh_.set_up(options_, *parameters_, clock_);
+  has_mesh_ = false;
+  if (const Overlap overlap = treepm_options(options_).overlap; !is_chosen_) {
+    const auto needed = static_cast<double>(bytes((total + ranks_->size() - 1) / ranks_->size(), true));
+    beside_ = overlap != Overlap::never && mesh_.may_work_beside(overlap == Overlap::always ? 0 : needed);
+    is_chosen_ = true;
+  }
+  LentMemory points;
+  if (!beside_) points = [this](std::int64_t bytes) { return domains_->memory(bytes); };
+  mesh_.set_up(options_, *parameters_, clock_, points);
   walk_box_ = short_range_box<Pair>(*parameters_, true);
   rough_box_ = short_range_box<float>(*parameters_, false);
 }
@@ -184,10 +42,12 @@ void TreePmSpreadCuda<precision>::take(const Sources<State>& sources, bool moved
   check_tree_sources(sources.count, sources.ax != nullptr);
   device_.make_current();
   mesh_.forget();
+  has_mesh_ = false;
   sources_ = sources;
   set_up(sources);
   if (total_ == 0) return;
-  if (has_mesh_forces_) {
+  const bool begins_mesh = beside_ && has_mesh_forces_;
+  if (begins_mesh) {
     for (auto& axis : long_range_) Arena(device_).room(axis, sources.count);
     mesh_.begin(sources, {long_range_[0].data(), long_range_[1].data(), long_range_[2].data()});
   }
@@ -203,21 +63,56 @@ void TreePmSpreadCuda<precision>::take(const Sources<State>& sources, bool moved
     build(kept, forest);
     targets_.forget();
   }
-  const bool estimates = anew && parameters_->opening.tolerance > 0;
-  if (has_mesh_forces_) mesh_.serve_first(estimates ? std::optional(find_groups()) : std::nullopt, *clock_);
-  if (estimates) estimate();
+  if (anew) lacks_estimate_ = parameters_->opening.tolerance > 0;
+  if (begins_mesh) mesh_.serve_first(lacks_estimate_ ? std::optional(find_groups()) : std::nullopt, *clock_);
+  if (lacks_estimate_ && (begins_mesh || !has_mesh_forces_)) estimate();
   clock_->end();
+}
+
+template <Precision precision>
+void TreePmSpreadCuda<precision>::find_long_range(const Sources<State>& sources, State* const (&into)[3]) {
+  device_.make_current();
+  set_up(sources);
+  if (total_ == 0) return;
+  if (beside_) return mesh_.find_now(sources, into);
+  sources_ = sources;
+  has_mesh_ = false;
+  find_mesh();
+  Forces<State> forces;
+  forces.ax = into[0], forces.ay = into[1], forces.az = into[2];
+  mesh_.alone().evaluate({nullptr, sources.count, sources.count}, want_acceleration, forces);
+  has_mesh_ = false;
 }
 
 /// Where the estimate asks for the mesh's forces: in the own groups.
 template <Precision precision>
 auto TreePmSpreadCuda<precision>::find_groups() -> MeshPlaces<State> {
-  const std::int64_t cells = tree_.count() > 0 ? tree_.cells() : 0;
-  Arena(device_).room(group_memory_, tree::GroupPlaces<State>::bytes(cells), cells);
-  MemoryParts parts(group_memory_.data());
-  groups_ = {parts, cells};
-  tree::find_groups_cuda(device_, tree_, domains_->own(), groups_);
-  return groups_.template as<MeshPlaces<State>>();
+  groups_ = mesh_memory().groups;
+  tree::find_groups_cuda(device_, tree_, domains_->own(), *groups_);
+  return groups_->template as<MeshPlaces<State>>();
+}
+
+/// The sources on the mesh, by itself.
+template <Precision precision>
+void TreePmSpreadCuda<precision>::find_mesh() {
+  if (std::exchange(has_mesh_, true)) return;
+  mesh_.alone().lend(mesh_memory().mesh, nullptr);
+  mesh_.alone().prepare(sources_);
+}
+
+/// Its forces and potentials where particles are kept, and what the estimate lacks. Where groups are served first no
+/// field is left for potentials.
+template <Precision precision>
+void TreePmSpreadCuda<precision>::evaluate_mesh(const Targets& targets, unsigned want, const Forces<State>& forces) {
+  find_mesh();
+  const bool estimates = lacks_estimate_ && (want & want_acceleration);
+  if (estimates) {
+    mesh_.alone().serve_first([&] { return std::optional(find_groups()); }, [] {});
+    mesh_.alone().evaluate(targets, want_acceleration, forces);
+    estimate();
+    want &= ~static_cast<unsigned>(want_acceleration);
+  }
+  if (want) mesh_.alone().evaluate(targets, want, forces);
 }
 
 template <Precision precision>
@@ -272,124 +167,30 @@ void TreePmSpreadCuda<precision>::weigh() {
   counted_ = {{found.begin(), found.end()}, times_};
 }
 
-/// The accelerations that the walk's opening compares with; guests have none.
+/// The accelerations that the walk's opening compares with; guests have none. From the mesh's forces in groups, where
+/// these were found.
 template <Precision precision>
 void TreePmSpreadCuda<precision>::estimate() {
+  if (has_mesh_forces_ && !groups_) return evaluate_mesh({}, want_acceleration, {});
   clock_->begin("estimate");
   const double unit = per_acceleration(options_, tree_.frame());
-  const std::int64_t n = domains_->count(), cells = n > 0 ? tree_.cells() : 0;
-  for (auto& axis : group_rest_) Arena(device_).room(axis, cells, cells / 16);
+  const std::int64_t n = domains_->count();
   if (has_mesh_forces_) {
-    for (int axis = 0; axis < 3; ++axis) {
-      group_rest_[axis].zero();
-      tree::set_rest_cuda(device_, groups_, axis, unit, group_rest_[axis].data());
+    const MeshInTree<State> memory = mesh_memory();
+    for (int axis = 0; axis < 3 && n > 0; ++axis) {
+      device_.memory().zero(memory.rest[axis], tree_.cells() * sizeof(float));
+      tree::set_rest_cuda(device_, *groups_, axis, unit, memory.rest[axis]);
     }
-  } else {
-    for (auto& axis : rest_) Arena(device_).room(axis, n, n / 16), axis.zero();
-    domains_->bring({sources_.long_range[0], sources_.long_range[1], sources_.long_range[2]},
-                    {rest_[0].data(), rest_[1].data(), rest_[2].data()});
-    for (int axis = 0; axis < 3 && n > 0; ++axis) tree_.find_rest(rest_[axis].data(), unit, group_rest_[axis].data());
+    groups_.reset();
+    return finish_estimate(memory);
   }
-  tree_.estimate_accelerations(rough_box_, {group_rest_[0].data(), group_rest_[1].data(), group_rest_[2].data()});
-}
-
-/// The walk for own particles. Returns the lowest number of one whose force is not finite, or how many there are.
-template <Precision precision>
-std::int64_t TreePmSpreadCuda<precision>::serve(const Targets& own, unsigned want,
-                                                const std::array<double*, 4>& answers) {
-  if (own.count == 0) return tree_.count();
-  tree::WalkOutput out = targets_.output(tree_, 0, options_.gravitational_constant, {});
-  if (want & want_acceleration) out.ax = answers[0], out.ay = answers[1], out.az = answers[2];
-  if (want & want_potential) out.potential = answers[3];
-  out.doubles = true;  // rounded once, with the long range
-  return targets_.serve(tree_, walk_box_, parameters_->opening, own, out, [] {});
-}
-
-/// The long range where particles are kept, and the short range that came back, by target.
-template <Precision precision>
-void TreePmSpreadCuda<precision>::complete(const Targets& targets, unsigned want, const Forces<State>& forces,
-                                           const std::array<const double*, 4>& short_range) {
-  const auto stream = device_.stream();
-  if (want & want_acceleration) {
-    State* const to[3] = {forces.ax, forces.ay, forces.az};
-    for (std::size_t axis = 0; axis < 3; ++axis)
-      cuda::launch("treepm forces", targets.count, stream,
-                   [targets, to = to[axis], from = short_range[axis],
-                    mesh = has_mesh_forces_ ? long_range_[axis].data() : nullptr] __device__(std::int64_t k) {
-                     const std::int64_t i = targets.index ? targets.index[k] : targets.first + k;
-                     double value = from[k];
-                     if (mesh) value += static_cast<double>(mesh[i]);
-                     to[k] = static_cast<State>(value);
-                   });
-  }
-  if (!(want & want_potential)) return;
-  const std::int64_t n = sources_.count;
-  Arena(device_).room(rest_[0], n, n / 16);
-  mesh_.find_potentials(n, rest_[0].data());
-  const LongRangePotential correction = long_range_potential(options_, *parameters_, tree_.frame().mass);
-  cuda::launch("treepm potential", targets.count, stream,
-               [correction, targets, to = forces.potential, from = short_range[3], mesh = rest_[0].data(),
-                mass = sources_.mass] __device__(std::int64_t k) {
-                 const std::int64_t i = targets.index ? targets.index[k] : targets.first + k;
-                 const auto far =
-                     static_cast<State>(correction.of(static_cast<double>(mesh[i]), static_cast<double>(mass[i])));
-                 to[k] = static_cast<State>(from[k] + static_cast<double>(far));
-               });
-}
-
-template <Precision precision>
-void TreePmSpreadCuda<precision>::number_asked(const std::uint32_t* numbers, std::int64_t count) {
-  Arena(device_).room(asked_index_, count);
-  cuda::launch("treepm targets", count, device_.stream(),
-               [numbers, to = asked_index_.data()] __device__(std::int64_t k) { to[k] = numbers[k]; });
-}
-
-template <Precision precision>
-void TreePmSpreadCuda<precision>::evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) {
-  if (total_ == 0) return;
-  check_tree_wants(want);
-  if ((want & want_potential) && !has_mesh_forces_)
-    throw Error(ErrorKind::input, "treepm: expected potentials to be asked for of the whole, found the short range");
-  device_.make_current();
-  std::int64_t all = !targets.index && targets.count == sources_.count ? 1 : 0;
-  ranks_->all_reduce(&all, 1, Reduction::minimum);
-  clock_->begin("walk");
-  Arena arena(device_);
-  Targets own{nullptr, domains_->own(), domains_->own()};
-  if (!all) {
-    asking_.list(targets, domains_->workers());
-    number_asked(asking_.numbers(), asking_.asked());
-    own = {asked_index_.data(), asking_.asked(), asking_.asked()};
-  }
-  std::array<double*, 4> answers{}, kept{};
-  std::array<const double*, 4> came_back{};
-  for (std::size_t f = 0; f < 4; ++f) {
-    if (!(want & (f < 3 ? want_acceleration : want_potential))) continue;
-    arena.room(answer_[f], own.count, own.count / 16), arena.room(kept_answer_[f], targets.count);
-    answers[f] = answer_[f].data(), came_back[f] = kept[f] = kept_answer_[f].data();
-  }
-  std::int64_t failed = tree_.count();
-  walked_ = true;
-  on_all(*ranks_, [&] { failed = serve(own, want, answers); });
-  check(failed);
-  const std::array<const double*, 3> found{answers[0], answers[1], answers[2]};
-  const std::array<double*, 3> back{kept[0], kept[1], kept[2]};
-  if (want & want_acceleration) all ? domains_->give_back(found, back) : asking_.way().back(found, back);
-  if (want & want_potential) {
-    if (all)
-      domains_->give_back(answers[3], kept[3]);
-    else
-      asking_.way().template back<double, 1>({answers[3]}, {kept[3]});
-  }
-  mesh_.end(*clock_);
-  complete(targets, want, forces, came_back);
-  clock_->end();
-}
-
-template <Precision precision>
-void TreePmSpreadCuda<precision>::check(std::int64_t failed) {
-  const auto places = [&] { return domains_->bring_places(places_before(*ranks_, sources_.count)); };
-  check_spread_forces(*ranks_, device_, failed, tree_.count(), places, sources_, options_);
+  const MeshInTree<State> memory = mesh_memory(n);
+  const auto [x, y, z] = memory.values;
+  for (State* const axis : {x, y, z}) device_.memory().zero(axis, static_cast<std::size_t>(n) * sizeof(State));
+  domains_->way().template there<State, 3>({sources_.long_range[0], sources_.long_range[1], sources_.long_range[2]},
+                                           {x, y, z});
+  for (int axis = 0; axis < 3 && n > 0; ++axis) tree_.find_rest(memory.values[axis], unit, memory.rest[axis]);
+  finish_estimate(memory);
 }
 
 template <Precision precision>
@@ -412,29 +213,37 @@ void TreePmSpreadCuda<precision>::put(const tree::SavedTree& saved) {
   tree::Forest forest = treepm_forest(*parameters_, total_, softening());
   forest.level = saved.root_level;
   const tree::SavedTree part = domains_->cut(saved, forest);
+  lacks_estimate_ = false;
   tree_.restore_share(part, {ranks_.get(), domains_->own(), saved.frame.mass});
   begin_to_count();
 }
 
 template <Precision precision>
-std::int64_t TreePmSpreadCuda<precision>::device_bytes(std::int64_t n) const {
+std::int64_t TreePmSpreadCuda<precision>::bytes(std::int64_t n, bool beside) const {
   const TreePmParameters found = treepm_parameters(options_, n * ranks_->size(), box_);
   const tree::TreeSoftening softening = tree_softening(this->softening_, found.opening);
   const tree::Forest forest = treepm_forest(found, n * ranks_->size(), softening);
-  const std::int64_t cells = tree::first_guess_of_cells(n);
+  const std::int64_t with_guests = n + domains_->guests_of(n, forest), cells = tree::first_guess_of_cells(with_guests);
+  LentMemory points;  // which has room for them
+  if (!beside) points = [](std::int64_t) { return nullptr; };
+  const auto mesh = MeshBeside<State>::make(options_, found, device_, ranks_, points);
+  const std::int64_t lent = beside ? 0 : mesh->lent_bytes();
   Arena count;
-  for (const auto& axis : long_range_) count.room(axis, n);
-  for (const auto& axis : rest_) count.room(axis, n);
-  for (const auto& axis : group_rest_) count.room(axis, cells);
-  count.room(group_memory_, tree::GroupPlaces<State>::bytes(cells));
-  count.room(work_, cells);
-  for (int f = 0; f < 3; ++f) count.room(answer_[f], n), count.room(kept_answer_[f], n);
-  return count.bytes() + domains_->device_bytes(n) +
-         MeshBeside<State>::make(options_, found, device_, ranks_)->device_bytes(n) +
-         targets_.device_bytes(n, found.opening.order, softening, forest, 0);
+  count.room(work_, cells), count.room(work_of_place_, forest.places());
+  for (const auto& axis : long_range_) count.room(axis, beside ? n : 0);
+  std::int64_t of_others = std::max(domains_->scratch_bytes(n), MeshInTree<State>(nullptr, lent, cells).bytes);
+  if (beside) {
+    constexpr auto doubles = std::int64_t{3 * sizeof(double)}, arrived = std::int64_t{4 * sizeof(State)};
+    of_others = std::max(of_others, n * doubles);
+    count.count<std::byte>(std::max<std::int64_t>(0, n * doubles - with_guests * arrived));
+  }
+  return count.bytes() + domains_->device_bytes(n, forest, !this->softening_.uniform(), false) + mesh->device_bytes(n) -
+         lent + targets_.device_bytes(with_guests, found.opening.order, softening, forest, of_others);
 }
 
-}  // namespace
+template class TreePmSpreadCuda<Precision::single>;
+template class TreePmSpreadCuda<Precision::mixed>;
+template class TreePmSpreadCuda<Precision::double_>;
 
 template <class Real>
 std::unique_ptr<Solver<Real>> make_spread_treepm_cuda(const SolverOptions& options, const Device& device,

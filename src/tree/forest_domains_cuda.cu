@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cub/device/device_scan.cuh>
 #include <numeric>
 #include <utility>
@@ -48,37 +49,52 @@ __device__ void count_at(std::uint32_t place, std::uint32_t* counts) {
 }  // namespace
 
 template <class Real>
-ForestDomains<Real>::ForestDomains(const Device& device, std::shared_ptr<Communicator> ranks)
+ForestDomains<Real>::ForestDomains(const Device& device, std::shared_ptr<Communicator> ranks, LentMemory scratch)
     : device_(device),
       ranks_(ranks),
+      scratch_(std::move(scratch)),
       own_(device, ranks),
       guests_(device, ranks),
       masses_(device, ranks),
       workers_(device, ranks->rank()) {}
 
+/// By kept particle: the place of its root, and what the plan of their ways takes.
 template <class Real>
-template <class Self>
-void ForestDomains<Real>::room_for_kept(Self& self, Arena& arena, std::int64_t n) {
-  arena.room(self.place_of_, n);
+struct ForestDomains<Real>::Cut {
+  std::uint32_t* place_of;
+  std::byte* work;
+  std::int64_t bytes;
+  Cut(const ForestDomains& of, std::byte* memory, std::int64_t kept) {
+    MemoryParts parts(memory);
+    place_of = parts.take<std::uint32_t>(kept), work = parts.take<std::byte>(of.own_.work_bytes(kept));
+    bytes = parts.used();
+  }
+};
+
+template <class Real>
+std::int64_t ForestDomains<Real>::scratch_bytes(std::int64_t n) const {
+  return Cut(*this, nullptr, n).bytes;
+}
+
+/// A rank's roots as a cuboid: each second cut is along the next axis. Beyond its sides come the roots around.
+template <class Real>
+std::int64_t ForestDomains<Real>::guests_of(std::int64_t n, const Forest& forest) const {
+  const double along = std::ldexp(1.0, forest.level);
+  double sides[3] = {along, along, along}, own = 1, with_guests = 1;
+  int axis = 0;
+  for (double left = ranks_->size(); left > 1; left /= 2) sides[axis++ % 3] /= std::min(left, 2.0);
+  for (const double side : sides) own *= side, with_guests *= std::min(along, side + 2);
+  return static_cast<std::int64_t>((with_guests / own - 1) * static_cast<double>(n));
 }
 
 template <class Real>
-template <class Self>
-void ForestDomains<Real>::room_for_arrived(Self& self, Arena& arena, std::int64_t n, bool with_species, bool with_id) {
-  const std::int64_t spare = n / 16;  // numbers change a little from build to build
-  arena.room(self.x_, n, spare), arena.room(self.y_, n, spare), arena.room(self.z_, n, spare);
-  arena.room(self.mass_, n, spare);
-  if (with_species) arena.room(self.species_, n, spare);
-  if (with_id) arena.room(self.id_, n, spare);
-}
-
-template <class Real>
-std::int64_t ForestDomains<Real>::device_bytes(std::int64_t n) const {
+std::int64_t ForestDomains<Real>::device_bytes(std::int64_t n, const Forest& forest, bool with_species,
+                                               bool with_id) const {
+  const std::int64_t guests = guests_of(n, forest), places = forest.places();
   Arena count;
-  room_for_kept(*this, count, n);
-  room_for_arrived(*this, count, 2 * n, true, true);
-  count.room(own_place_, n), count.room(guest_begin_, n + 1);
-  return count.bytes() + workers_.bytes(n) + own_.own_bytes(n) + guests_.own_bytes(n) + guests_.work_bytes(n);
+  count.room(memory_, std::max(Own(nullptr, n).bytes, Arrived(nullptr, n + guests, with_species, with_id).bytes));
+  count.room(counts_, places), count.room(owner_, places), count.room(visit_begin_, places + 1);
+  return count.bytes() + workers_.bytes(n) + own_.own_bytes(n) + guests_.own_bytes(guests);
 }
 
 /// From what is at each place on this rank, particles or work, to the ranks that have them: stretches of about as much.
@@ -101,13 +117,13 @@ void ForestDomains<Real>::cut(const Points<Real>& kept, const Frame& frame, cons
                               const CountedWork& work) {
   device_.make_current();
   Arena arena(device_);
-  room_for_kept(*this, arena, kept.count);
+  const Cut cut(*this, scratch_(scratch_bytes(kept.count)), kept.count);
   equal_mass_ = masses_.of(kept.mass, kept.count);
   arena.room(counts_, forest.places());
   counts_.zero();
   const int shift = 3 * (key_levels - forest.level);
   cuda::launch("particles by root", kept.count, device_.stream(),
-               [=, place_of = place_of_.data(), counts = counts_.data()] __device__(std::int64_t i) {
+               [=, place_of = cut.place_of, counts = counts_.data()] __device__(std::int64_t i) {
                  const auto place = static_cast<std::uint32_t>(upper_key(unit_position(kept, frame, i)) >> shift);
                  place_of[i] = place;
                  count_at(place, counts);
@@ -120,22 +136,21 @@ void ForestDomains<Real>::cut(const Points<Real>& kept, const Frame& frame, cons
   for (std::size_t p = 0; !unknown && p < of_place.size(); ++p)
     of_place[p] = of_place[p] * work.times * work_of_particle + work.by_place[p];
   set(owner_, owners(std::move(of_place)));
-  plan_own(kept.count);
-  plan_guests(forest);
+  plan_own(cut, kept.count);
+  plan_guests(cut.place_of, forest);
 }
 
 /// With the places of kept particles and the owners of places.
 template <class Real>
-void ForestDomains<Real>::plan_own(std::int64_t kept) {
+void ForestDomains<Real>::plan_own(const Cut& cut, std::int64_t kept) {
   kept_ = kept;
   workers_.forget();
-  Arena(device_).room(work_, own_.work_bytes(kept));
-  const auto list = own_.listing(kept, work_.data());
+  const auto list = own_.listing(kept, cut.work);
   cuda::launch("own particles", kept, device_.stream(),
-               [=, place_of = place_of_.data(), owner = owner_.data()] __device__(std::int64_t i) {
+               [=, place_of = cut.place_of, owner = owner_.data()] __device__(std::int64_t i) {
                  list.rank[i] = owner[place_of[i]], list.particle[i] = static_cast<std::uint32_t>(i);
                });
-  own_.plan(kept, work_.data());
+  own_.plan(kept, cut.work);
 }
 
 /// The ranks that particles at each of this rank's places visit: found once for all of them.
@@ -154,7 +169,7 @@ void ForestDomains<Real>::find_visits(const Forest& forest) {
                  if (p < places && ranks.owner[place] == own) ranks.each(place, [&](std::uint32_t) { ++count; });
                  begin[p] = count;
                });
-  arena.room(visits_, sum_before(visit_begin_, places + 1));
+  arena.room(visits_, sum_before(begin, places + 1));
   cuda::launch("visits", places, device_.stream(), [=, to = visits_.data()] __device__(std::int64_t p) {
     std::uint32_t at = begin[p];
     if (at < begin[p + 1]) ranks.each(static_cast<std::uint32_t>(p), [&](std::uint32_t rank) { to[at++] = rank; });
@@ -163,45 +178,41 @@ void ForestDomains<Real>::find_visits(const Forest& forest) {
 
 /// Each of the numbers becomes the sum of those before it; returns the last.
 template <class Real>
-std::uint32_t ForestDomains<Real>::sum_before(Buffer<std::uint32_t>& numbers, std::int64_t count) {
+std::uint32_t ForestDomains<Real>::sum_before(std::uint32_t* numbers, std::int64_t count) {
   std::size_t bytes = 0;
   const auto add_up = [&](void* scratch) {
-    cuda::check(cub::DeviceScan::ExclusiveSum(scratch, bytes, numbers.data(), numbers.data(), count,
-                                              cuda::handle(device_.stream())),
+    cuda::check(cub::DeviceScan::ExclusiveSum(scratch, bytes, numbers, numbers, count, cuda::handle(device_.stream())),
                 "guests");
   };
   add_up(nullptr);
-  Arena(device_).room(work_, static_cast<std::int64_t>(bytes));
-  add_up(work_.data());
+  Arena(device_).room(scan_work_, static_cast<std::int64_t>(bytes));
+  add_up(scan_work_.data());
   std::uint32_t last = 0;
-  device_.memory().to_host(&last, numbers.data() + count - 1, sizeof last);
+  device_.memory().to_host(&last, numbers + count - 1, sizeof last);
   return last;
 }
 
 /// Guests come from the ranks that work on them: who keeps them does not matter.
 template <class Real>
-void ForestDomains<Real>::plan_guests(const Forest& forest) {
-  Arena arena(device_);
+void ForestDomains<Real>::plan_guests(const std::uint32_t* place_of, const Forest& forest) {
   const std::int64_t own = this->own();
-  arena.room(own_place_, own, own / 16), arena.room(guest_begin_, own + 1, own / 16);
-  own_.template there<std::uint32_t, 1>({place_of_.data()}, {own_place_.data()});
+  Arena(device_).room(memory_, Own(nullptr, own).bytes);
+  const Own at(memory_.data(), own);
+  own_.template there<std::uint32_t, 1>({place_of}, {at.place});
   find_visits(forest);
-  std::uint32_t* const begin = guest_begin_.data();
-  cuda::launch("guests", own + 1, device_.stream(),
-               [=, place_of = own_place_.data(), visits = visit_begin_.data()] __device__(std::int64_t i) {
-                 begin[i] = i < own ? visits[place_of[i] + 1] - visits[place_of[i]] : 0;
-               });
-  const std::uint32_t guests = sum_before(guest_begin_, own + 1);
-  arena.room(work_, guests_.work_bytes(guests));
-  const auto list = guests_.listing(guests, work_.data());
+  cuda::launch("guests", own + 1, device_.stream(), [=, visits = visit_begin_.data()] __device__(std::int64_t i) {
+    at.guest_begin[i] = i < own ? visits[at.place[i] + 1] - visits[at.place[i]] : 0;
+  });
+  const std::uint32_t guests = sum_before(at.guest_begin, own + 1);
+  std::byte* const work = scratch_(guests_.work_bytes(guests));
+  const auto list = guests_.listing(guests, work);
   cuda::launch("guests", own, device_.stream(),
-               [=, place_of = own_place_.data(), visits = visit_begin_.data(),
-                rank = visits_.data()] __device__(std::int64_t i) {
-                 std::uint32_t visit = visits[place_of[i]];
-                 for (std::uint32_t at = begin[i]; at < begin[i + 1]; ++at, ++visit)
-                   list.rank[at] = rank[visit], list.particle[at] = static_cast<std::uint32_t>(i);
+               [=, visits = visit_begin_.data(), rank = visits_.data()] __device__(std::int64_t i) {
+                 std::uint32_t visit = visits[at.place[i]];
+                 for (std::uint32_t k = at.guest_begin[i]; k < at.guest_begin[i + 1]; ++k, ++visit)
+                   list.rank[k] = rank[visit], list.particle[k] = static_cast<std::uint32_t>(i);
                });
-  guests_.plan(guests, work_.data());
+  guests_.plan(guests, work);
 }
 
 template <class Real>
@@ -222,34 +233,28 @@ void ForestDomains<Real>::keep_elsewhere(const DeviceRouting& home, const Buffer
 template <class Real>
 Points<Real> ForestDomains<Real>::bring(const Points<Real>& kept, bool with_species, bool with_id) {
   device_.make_current();
-  Arena arena(device_);
-  const std::int64_t own = this->own();
-  room_for_arrived(*this, arena, count(), with_species, with_id);
-  own_.template there<Real, 3>({kept.x, kept.y, kept.z}, {x_.data(), y_.data(), z_.data()});
-  guests_.template there<Real, 3>({x_.data(), y_.data(), z_.data()},
-                                  {x_.data() + own, y_.data() + own, z_.data() + own});
+  const std::int64_t own = this->own(), all = count();
+  const std::int64_t bytes = Arrived(nullptr, all, with_species, with_id).bytes;
+  Arena(device_).room(memory_, bytes, bytes / 32);  // numbers change a little from build to build
+  const Arrived to(memory_.data(), all, with_species, with_id);
+  const auto [x, y, z, mass] = to.real;
+  own_.template there<Real, 3>({kept.x, kept.y, kept.z}, {x, y, z});
+  guests_.template there<Real, 3>({x, y, z}, {x + own, y + own, z + own});
   if (equal_mass_) {
-    fill_cuda(device_, *equal_mass_, count(), mass_.data());
+    fill_cuda(device_, *equal_mass_, all, mass);
   } else {
-    own_.template there<Real, 1>({kept.mass}, {mass_.data()});
-    guests_.template there<Real, 1>({mass_.data()}, {mass_.data() + own});
+    own_.template there<Real, 1>({kept.mass}, {mass});
+    guests_.template there<Real, 1>({mass}, {mass + own});
   }
   if (with_species) {
-    own_.template there<std::uint8_t, 1>({kept.species}, {species_.data()});
-    guests_.template there<std::uint8_t, 1>({species_.data()}, {species_.data() + own});
+    own_.template there<std::uint8_t, 1>({kept.species}, {to.species});
+    guests_.template there<std::uint8_t, 1>({to.species}, {to.species + own});
   }
   if (with_id) {
-    own_.template there<std::uint64_t, 1>({kept.id}, {id_.data()});
-    guests_.template there<std::uint64_t, 1>({id_.data()}, {id_.data() + own});
+    own_.template there<std::uint64_t, 1>({kept.id}, {to.id});
+    guests_.template there<std::uint64_t, 1>({to.id}, {to.id + own});
   }
-  return {count(),
-          x_.data(),
-          y_.data(),
-          z_.data(),
-          mass_.data(),
-          with_species ? species_.data() : nullptr,
-          with_id ? id_.data() : nullptr,
-          kept.box};
+  return {all, x, y, z, mass, with_species ? to.species : nullptr, with_id ? to.id : nullptr, kept.box};
 }
 
 template <class Real>
@@ -316,14 +321,13 @@ SavedTree ForestDomains<Real>::cut(const SavedTree& saved, const Forest& forest)
     }
   const std::vector<std::uint32_t> owner = owners(std::move(counts));
   equal_mass_.reset();
-  Arena arena(device_);
-  room_for_kept(*this, arena, kept);
   set(owner_, owner);
+  const Cut cut(*this, scratch_(scratch_bytes(kept)), kept);
   if (kept > 0)
-    device_.memory().from_host(place_of_.data(), place_of.data() + first,
+    device_.memory().from_host(cut.place_of, place_of.data() + first,
                                static_cast<std::size_t>(kept) * sizeof(std::uint32_t));
-  plan_own(kept);
-  plan_guests(forest);
+  plan_own(cut, kept);
+  plan_guests(cut.place_of, forest);
 
   // Own particles arrive in the order of the input, then guests by their ranks and in that order.
   const auto rank = static_cast<std::uint32_t>(ranks_->rank());

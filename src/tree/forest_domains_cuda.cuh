@@ -1,12 +1,14 @@
 #pragma once
 // CUDA only: which rank works on which roots of a forest, and the traffic between the ranks that keep particles and
 // those that work on them.
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "device/lent_memory.hpp"
 #include "domain/common_value.hpp"
 #include "domain/device_routing.hpp"
 #include "domain/device_workers.hpp"
@@ -23,7 +25,8 @@ namespace pergola::tree {
 template <class Real>
 class ForestDomains {
  public:
-  ForestDomains(const Device& device, std::shared_ptr<Communicator> ranks);
+  /// `scratch`: for cut(), which may be others' before and after.
+  ForestDomains(const Device& device, std::shared_ptr<Communicator> ranks, LentMemory scratch);
 
   /// For particles that ranks keep, in a periodic box. `work`: what was counted on this rank, by the places of roots,
   /// and how often a particle took part; of other places than those of the forest: it is not known.
@@ -41,62 +44,82 @@ class ForestDomains {
   std::int64_t own() const { return own_.arriving(); }
   std::int64_t count() const { return own_.arriving() + guests_.arriving(); }
   /// Brings particles, own ones first, with the masses that they had when domains were cut, if these were equal. They
-  /// lie here until the next time.
+  /// lie here until the next time, or until their memory is taken.
   Points<Real> bring(const Points<Real>& kept, bool with_species, bool with_id);
-  /// Values of kept particles to their workers; guests have none.
-  void bring(const std::array<const Real*, 3>& kept, const std::array<Real*, 3>& own) { own_.there(kept, own); }
+  /// That memory, where nobody needs them any more: of at least so many bytes, or as arrays for a value of each.
+  std::byte* memory(std::int64_t bytes) {
+    Arena(device_).room(memory_, bytes);
+    return memory_.data();
+  }
+  std::array<Real*, 4> arrays() { return Arrived(memory_.data(), count(), false, false).real; }
   /// Numbers that kept particles have among all, by own particle, on the host.
   std::vector<std::uint32_t> bring_places(std::int64_t first);
-  /// Answers of own particles to their keepers.
-  void give_back(const std::array<const double*, 3>& own, const std::array<double*, 3>& kept) { own_.back(own, kept); }
-  void give_back(const double* own, double* kept) { own_.template back<double, 1>({own}, {kept}); }
   /// By kept particle: the rank that works on it, and its number there.
   WorkersOf workers() { return workers_.of(own_); }
 
-  /// The way to own particles. They may be kept where they are worked on, number k at places[k], which is its number
-  /// from then on, and elsewhere again (gravity/source_moves.hpp).
+  /// The way to own particles, on which guests take no part. They may be kept where they are worked on, number k at
+  /// places[k], which is its number from then on, and elsewhere again (gravity/source_moves.hpp).
   DeviceRouting& way() { return own_; }
   void keep_here(const Buffer<std::uint32_t>& places);
   void keep_elsewhere(const DeviceRouting& home, const Buffer<std::uint32_t>& places);
 
-  /// Of the device's memory, where n particles are kept on each rank.
-  std::int64_t device_bytes(std::int64_t n) const;
+  /// Guests of a rank, where each keeps n particles that are spread evenly.
+  std::int64_t guests_of(std::int64_t n, const Forest& forest) const;
+  /// Of the device's memory, where n particles are kept on each rank, and of scratch().
+  std::int64_t device_bytes(std::int64_t n, const Forest& forest, bool with_species, bool with_id) const;
+  std::int64_t scratch_bytes(std::int64_t n) const;
 
   // Steps of cut(). Public, for nvcc allows no device lambda in a private function.
   std::vector<std::uint32_t> owners(std::vector<std::int64_t> counts) const;
-  void plan_own(std::int64_t kept);
-  void plan_guests(const Forest& forest);
+  struct Cut;
+  /// Before they arrive, in the same memory: by own particle.
+  struct Own {
+    std::uint32_t *place, *guest_begin;
+    std::int64_t bytes;
+    Own(std::byte* memory, std::int64_t n) {
+      MemoryParts parts(memory);
+      place = parts.take<std::uint32_t>(n), guest_begin = parts.take<std::uint32_t>(n + 1);
+      bytes = parts.used();
+    }
+  };
+  void plan_own(const Cut& cut, std::int64_t kept);
+  void plan_guests(const std::uint32_t* place_of, const Forest& forest);
   void find_visits(const Forest& forest);
 
  private:
-  std::uint32_t sum_before(Buffer<std::uint32_t>& numbers, std::int64_t count);
+  std::uint32_t sum_before(std::uint32_t* numbers, std::int64_t count);
   /// In memory that serves the next time too.
   template <class V>
   void set(Buffer<V>& to, const std::vector<V>& values) {
     Arena(device_).room(to, std::ssize(values));
     device_.memory().from_host(to.data(), values.data(), values.size() * sizeof(V));
   }
-  template <class Self>
-  static void room_for_kept(Self& self, Arena& arena, std::int64_t n);
-  template <class Self>
-  static void room_for_arrived(Self& self, Arena& arena, std::int64_t n, bool with_species, bool with_id);
-
+  /// The arrays of arrived particles.
+  struct Arrived {
+    std::array<Real*, 4> real;  // x, y, z, mass
+    std::uint8_t* species;
+    std::uint64_t* id;
+    std::int64_t bytes;
+    Arrived(std::byte* memory, std::int64_t n, bool with_species, bool with_id) {
+      MemoryParts parts(memory);
+      for (Real*& values : real) values = parts.take<Real>(n);
+      species = parts.take<std::uint8_t>(with_species ? n : 0), id = parts.take<std::uint64_t>(with_id ? n : 0);
+      bytes = parts.used();
+    }
+  };
   Device device_;
   std::shared_ptr<Communicator> ranks_;
+  LentMemory scratch_;
   DeviceRouting own_, guests_;
   std::int64_t kept_ = 0;
   CommonValue<Real> masses_;
   std::optional<Real> equal_mass_;  // of all particles
   Workers workers_;
-  Buffer<std::uint32_t> place_of_;                 // by kept particle
-  Buffer<std::uint32_t> own_place_, guest_begin_;  // by own particle
-  Buffer<std::uint32_t> counts_, owner_;           // by place
-  Buffer<std::uint32_t> visit_begin_, visits_;     // by place: where its ranks begin, and these
+  Buffer<std::uint32_t> counts_, owner_;        // by place
+  Buffer<std::uint32_t> visit_begin_, visits_;  // by place: where its ranks begin, and these
   Buffer<RootsAlong> along_;
-  Buffer<std::byte> work_;
-  Buffer<Real> x_, y_, z_, mass_;
-  Buffer<std::uint8_t> species_;
-  Buffer<std::uint64_t> id_;
+  Buffer<std::byte> scan_work_;
+  Buffer<std::byte> memory_;
 };
 
 }  // namespace pergola::tree

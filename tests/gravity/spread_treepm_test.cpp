@@ -193,6 +193,18 @@ TEST_P(SpreadTreePm, SofteningMayDifferBySpecies) {
   expect_bits_of_one_rank<double>(options, 20000, {4});
 }
 
+// Trees beside the mesh and after it, as memory allows; by default the former where the test runs.
+TEST_P(SpreadTreePm, MeshAndTreesMayFollowEachOther) {
+  if (GetParam() != "cuda") GTEST_SKIP() << "ranks on GPUs";
+  SolverOptions options = treepm();
+  options.own["treepm.overlap"] = std::int64_t{2};
+  expect_bits_of_one_rank<double>(options, 20000, {1, 2, 7});
+  options.precision = Precision::single;
+  expect_bits_of_one_rank<float>(options, 20000, {3});
+  options.softening.epsilon[2] = 0.004;
+  expect_bits_of_one_rank<float>(options, 20000, {4});
+}
+
 /// One root: all particles are on one rank, and the others have none.
 TEST_P(SpreadTreePm, ParticlesMayBeFew) { expect_bits_of_one_rank<double>(treepm(), 500, {3}); }
 

@@ -28,6 +28,15 @@ TEST_P(SpreadTreePmRuns, HaveTheBitsOfOneRank) {
 // Levels of many steps, and cells of the tree that are kept where few end.
 TEST_P(SpreadTreePmRuns, HaveTheBitsOfOneRankWithBlockSteps) { expect_bits_in_blocks(here(in_blocks(treepm)), 2); }
 
+// On GPUs, where memory is short.
+TEST_P(SpreadTreePmRuns, HaveTheBitsOfOneRankWithTreesAfterTheMesh) {
+  if (GetParam() != "cuda") GTEST_SKIP() << "ranks on GPUs";
+  Settings in_turn = treepm;
+  in_turn.push_back("gravity.treepm.overlap=never");
+  expect_bits_of_one_rank(here(in_turn), crossing_particles(400, 0), {2, 3});
+  expect_bits_in_blocks(here(in_blocks(in_turn)), 2);
+}
+
 TEST_P(SpreadTreePmRuns, KeepSharesOnly) { expect_shares(here(treepm)); }
 
 TEST(SpreadTreePmMemory, MemoryOfARankIsItsShare) {

@@ -2,8 +2,10 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/philox.hpp"
+#include "comm/thread_ranks.hpp"
 #include "device/memory_account.hpp"
 #include "test_devices.hpp"
 #include "time/integrator.hpp"
@@ -14,18 +16,20 @@ namespace {
 class TreePmMemory : public DeviceTest {
  protected:
   /// Single precision in a periodic box.
-  std::unique_ptr<Integrator> integrator(int cells, const std::string& steps) const {
+  std::unique_ptr<Integrator> integrator(int cells, const std::string& steps,
+                                         std::shared_ptr<Communicator> ranks = serial_communicator()) const {
     SolverOptions gravity;
     gravity.solver = "treepm";
     gravity.precision = Precision::single;
     gravity.softening = Softening::same(1e-5);
     gravity.mesh.box.side = {1, 1, 1};
     gravity.own["treepm.cells"] = std::int64_t{cells};
+    gravity.own["treepm.overlap"] = std::int64_t{2};  // else ranks take more where there is more
     TimeOptions time;
     time.integrator = "leapfrog";
     time.steps = steps;
     time.step_max = 0x1p-6;
-    return make_integrator(time, gravity, {device(), serial_communicator(), nullptr});
+    return make_integrator(time, gravity, {device(), std::move(ranks), nullptr});
   }
   double bytes_per_particle(std::int64_t side, int cells, const std::string& steps) const {
     const std::int64_t n = side * side * side;
@@ -66,6 +70,25 @@ TEST_P(TreePmMemory, IsWhatTheIntegratorSaysBeforehand) {
   const double found = static_cast<double>(gpu_held_bytes()) - before;
   const auto said = static_cast<double>(run->device_bytes(source.count()));
   EXPECT_NEAR(found, said, 0.15 * said);
+}
+
+// Of all ranks together, with what they have been given: not more, and little less, what block steps would take.
+TEST_P(TreePmMemory, OfRanksIsWhatTheySayBeforehand) {
+  if (GetParam() != "cuda") GTEST_SKIP() << "ranks on GPUs";
+  const Particles many = scattered(160);
+  const auto before = static_cast<std::int64_t>(gpu_held_bytes());
+  run_on_thread_ranks(4, [&](Communicator& ranks) {
+    HostParticles source(many);
+    const auto run = integrator(160, "shared", {&ranks, [](Communicator*) {}});
+    run->start(source, 0);
+    std::int64_t said = run->device_bytes(source.count() / 4);
+    ranks.all_reduce(&said, 1, Reduction::sum);
+    const auto all = static_cast<double>(said);
+    const auto found = static_cast<double>(static_cast<std::int64_t>(gpu_held_bytes()) - before);
+    EXPECT_LE(found, all);
+    EXPECT_GT(found, 0.8 * all);
+    ranks.barrier();
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, TreePmMemory, OnEachDevice(), device_test_name);

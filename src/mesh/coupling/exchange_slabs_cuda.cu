@@ -4,6 +4,7 @@
 #include "domain/common_value.hpp"
 #include "domain/device_routing.hpp"
 #include "mesh/coupling/deposit_cuda.cuh"
+#include "mesh/coupling/lent_arrivals.hpp"
 #include "mesh/coupling/slab_exchange.hpp"
 #include "mesh/slab_planes.hpp"
 
@@ -37,7 +38,7 @@ struct ListByPlane {
 /// MeshExchangeSlabs (mesh/coupling/exchange_slabs.cpp) on a GPU: particles go to the rank that has the plane in which
 /// their cloud begins, whose own exchange does the rest.
 template <class Real>
-class ExchangeSlabsCuda final : public SlabExchange<Real> {
+class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
   using SlabExchange<Real>::own_;
 
  public:
@@ -57,10 +58,11 @@ class ExchangeSlabsCuda final : public SlabExchange<Real> {
     owner_ = Buffer<std::uint32_t>(device, owner);
   }
 
+  void lend_arrivals(const LentMemory& memory) override { lent_ = memory; }
   std::int64_t sum_bytes() const override { return own_->sum_bytes(); }
   std::int64_t own_bytes(std::int64_t particles) const override {
     Arena count;
-    room(*this, count, particles, particles);
+    if (!lent_) count.room(memory_, room_bytes(particles, particles));
     count.room(component_, particles);
     return count.bytes() + static_cast<std::int64_t>(owner_.bytes()) + routing_.own_bytes(particles) +
            own_->own_bytes(particles);
@@ -72,11 +74,11 @@ class ExchangeSlabsCuda final : public SlabExchange<Real> {
     clock.begin("to slabs");
     kept_ = particles.count;
     room_for(kept_, 0);
-    list(particles, static_cast<int>(assignment_), routing_.listing(kept_, memory_.data()));
-    routing_.plan(kept_, memory_.data());
+    list(particles, static_cast<int>(assignment_), routing_.listing(kept_, arriving_));
+    routing_.plan(kept_, arriving_);
     const std::int64_t count = routing_.arriving();
     room_for(kept_, count);
-    const Arrivals arrivals(memory_.data(), count);
+    const Arrivals arrivals(arriving_, count);
     arrived_ = {};
     arrived_.count = count;
     arrived_.x = arrivals.x, arrived_.y = arrivals.y, arrived_.z = arrivals.z, arrived_.mass = arrivals.mass;
@@ -94,7 +96,7 @@ class ExchangeSlabsCuda final : public SlabExchange<Real> {
               const void* scratch) override {
     begin_gather(particles, index, count, forces.potential != nullptr);
     const bool all = !index && count == kept_;
-    const Arrivals arrivals(memory_.data(), arrived_.count);
+    const Arrivals arrivals(arriving_, arrived_.count);
     MeshForces<Real> here;
     if (forces.ax) here.ax = arrivals.x, here.ay = arrivals.y, here.az = arrivals.z;
     if (forces.potential) here.potential = component_.data();
@@ -167,14 +169,13 @@ class ExchangeSlabsCuda final : public SlabExchange<Real> {
     }
   };
   /// One piece of memory for the listing of those that are kept here and, after it, for those that arrive.
-  template <class Self>
-  static void room(Self& self, Arena& arena, std::int64_t kept, std::int64_t arriving) {
-    const std::int64_t bytes = std::max(self.routing_.work_bytes(kept), Arrivals(nullptr, arriving).bytes);
-    arena.room(self.memory_, bytes, bytes / 16);  // numbers change a little from step to step
+  std::int64_t room_bytes(std::int64_t kept, std::int64_t arriving) const {
+    return std::max(routing_.work_bytes(kept), Arrivals(nullptr, arriving).bytes);
   }
   void room_for(std::int64_t kept, std::int64_t arriving) {
-    Arena arena(device_);
-    room(*this, arena, kept, arriving);
+    const std::int64_t bytes = room_bytes(kept, arriving);
+    if (!lent_) Arena(device_).room(memory_, bytes, bytes / 16);  // numbers change a little from step to step
+    arriving_ = lent_ ? lent_(bytes) : memory_.data();
   }
 
   /// By the planes in which clouds of `order` cells begin.
@@ -203,7 +204,7 @@ class ExchangeSlabsCuda final : public SlabExchange<Real> {
     Arena arena(device_);
     if (with_component) arena.room(component_, arrived_.count, arrived_.count / 16);
     if (places_are_here_) return;
-    const Arrivals arrivals(memory_.data(), arrived_.count);
+    const Arrivals arrivals(arriving_, arrived_.count);
     routing_.template there<Real, 3>({particles.x, particles.y, particles.z}, {arrivals.x, arrivals.y, arrivals.z});
     places_are_here_ = true;
   }
@@ -211,13 +212,15 @@ class ExchangeSlabsCuda final : public SlabExchange<Real> {
   Device device_;
   CellFrame<Real> whole_;
   Assignment assignment_;
+  LentMemory lent_;
   CommonValue<Real> masses_;
   Buffer<std::uint32_t> owner_;  // of each plane
   std::uint32_t own_rank_ = 0;
   DeviceRouting routing_;
   std::int64_t kept_ = 0;
   MeshParticles<Real> arrived_;
-  Buffer<std::byte> memory_;
+  Buffer<std::byte> memory_;  // where none is lent
+  std::byte* arriving_ = nullptr;
   Buffer<Real> component_;        // of the force, or the potential
   Buffer<Real> answer_;           // where some ask
   bool places_are_here_ = false;  // else the memory holds accelerations

@@ -1,0 +1,32 @@
+#pragma once
+// CUDA only: the memory of a tree while the mesh of TreePM is at work.
+#include <cstddef>
+#include <cstdint>
+
+#include "device/arena.hpp"
+#include "tree/group_places_cuda.cuh"
+
+namespace pergola {
+
+/// From `memory` on, the arena of a tree with so many cells, which is free between its building and the walk; from null
+/// on: what it takes. `values`: of each axis, for accelerations that are brought here.
+template <class State>
+struct MeshInTree {
+  std::byte* mesh = nullptr;
+  tree::GroupPlaces<State> groups;  // with the mesh's forces there
+  float* rest[3] = {};              // of the groups, by cell
+  State* values[3] = {};
+  std::int64_t bytes = 0;
+
+  MeshInTree() = default;
+  MeshInTree(std::byte* memory, std::int64_t mesh_bytes, std::int64_t cells, std::int64_t value_count = 0) {
+    MemoryParts parts(memory);
+    mesh = parts.take<std::byte>(mesh_bytes);
+    groups = {parts, cells};
+    for (float*& axis : rest) axis = parts.take<float>(cells);
+    for (State*& axis : values) axis = parts.take<State>(value_count);
+    bytes = parts.used();
+  }
+};
+
+}  // namespace pergola

@@ -1,0 +1,183 @@
+#pragma once
+// CUDA only: TreePM over particles that are spread over GPU ranks.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/exact_sum.hpp"
+#include "comm/agreement.hpp"
+#include "comm/shares.hpp"
+#include "device/launch.cuh"
+#include "gravity/mesh_beside_cuda.cuh"
+#include "gravity/mesh_in_tree_cuda.cuh"
+#include "gravity/source_moves.hpp"
+#include "gravity/spread_targets_cuda.cuh"
+#include "gravity/tree_solver.hpp"
+#include "gravity/tree_targets_cuda.cuh"
+#include "gravity/treepm.hpp"
+#include "tree/forest_domains_cuda.cuh"
+#include "tree/spread_bounds_cuda.cuh"
+
+namespace pergola {
+
+/// TreePM over particles that are spread over ranks, on GPUs: the forces of one rank, bit for bit. The mesh gives a
+/// rank's particles their long range where they are kept. They go to the rank of their root and as guests to those
+/// around it; the walk there serves own particles only, and its answers go back. Where GPUs have the memory, trees are
+/// built and walked beside what the mesh does: in between the estimate of accelerations needs its forces at the centres
+/// of groups. Elsewhere one follows the other, as in one process (gravity/treepm_cuda.cu): the mesh works in the memory
+/// of the tree, and its forces go with the particles to the walk, which adds its own.
+template <Precision precision>
+class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda, TreeTargetsCuda>,
+                               public DeviceSourceMoves {
+ public:
+  using Base = SolverWithTree<precision, tree::OctreeCuda, TreeTargetsCuda>;
+  using typename Base::State, typename Base::Pair;
+
+  TreePmSpreadCuda(const SolverOptions& options, const Device& device, std::shared_ptr<Communicator> ranks)
+      : Base(options, device),
+        ranks_(std::move(ranks)),
+        box_(tree_box(options_)),
+        mesh_(device, ranks_),
+        domains_(make_domains()),
+        bounds_(device, ranks_),
+        asking_(device, ranks_) {
+    if (!box_.given()) box_.side = {1, 1, 1};  // for device_bytes
+  }
+
+  const SolverInfo& info() const override { return box_.periodic() ? treepm_info() : open_treepm_info(); }
+  void prepare(const Sources<State>& sources) override { take(sources, false); }
+  void update(const Sources<State>& sources) override { take(sources, true); }
+  void set_clock(StageClock* clock) override {
+    Base::set_clock(clock);
+    mesh_.set_clock(clock);
+  }
+  std::vector<std::string> choices() const override {
+    if (!parameters_) return {};
+    std::vector<std::string> made{parameters_->text(options_.solver)};
+    if (!beside_) made.push_back("treepm: mesh and trees one after the other, in the same memory of each GPU");
+    return made;
+  }
+  void find_long_range(const Sources<State>& sources, State* const (&into)[3]) override;
+  void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
+  /// With as many on the other ranks: what it takes at least.
+  std::int64_t device_bytes(std::int64_t n) const override {
+    return bytes(n, treepm_options(options_).overlap == Overlap::always);
+  }
+
+  /// The tree of one rank on rank 0, the same names on the others.
+  void save(StateBlocks& blocks) override {
+    if (restored_) return save_restored(blocks);
+    if (lacks_estimate_) estimate();
+    const Shares shares{total_, ranks_->size()};
+    tree_.save_share(blocks, domains_->bring_places(shares.first(ranks_->rank())));
+  }
+  void put_aside() override {
+    if (lacks_estimate_) estimate();
+    weigh();
+    Base::put_aside();
+    aside_ = std::exchange(domains_, make_domains());
+  }
+  void take_up() override {
+    walked_ = false;
+    Base::take_up();
+    domains_ = std::move(aside_);
+    lacks_estimate_ = false;  // of the tree that served in between
+    begin_to_count();
+  }
+
+  DeviceRouting* way() override { return total_ > 0 ? &domains_->way() : nullptr; }
+  std::int64_t one_in() const override { return one_in_moves_of_forest; }
+  void have_come(const Buffer<std::uint32_t>& places) override {
+    tree_.renumber(places.data(), domains_->own());
+    domains_->keep_here(places);
+    targets_.forget();
+  }
+  void have_left(const DeviceRouting& home, const Buffer<std::uint32_t>& places) override {
+    domains_->keep_elsewhere(home, places);
+    targets_.forget();
+  }
+
+  // Steps of evaluate(). Public, for nvcc allows no device lambda in a private function.
+  void complete(const Targets& targets, unsigned want, const Forces<State>& forces,
+                const std::array<double*, 4>& short_range, const State* mesh_potential);
+  void complete_potentials(const Targets& targets, State* potential);
+  void number_asked(const std::uint32_t* numbers, std::int64_t count);
+
+ private:
+  using Base::options_, Base::device_, Base::clock_, Base::tree_, Base::targets_, Base::sources_;
+
+  std::unique_ptr<tree::ForestDomains<State>> make_domains() {
+    return std::make_unique<tree::ForestDomains<State>>(
+        device_, ranks_, [&tree = tree_](std::int64_t bytes) { return tree.arena(bytes); });
+  }
+  static std::string tree_kind() { return tree::tree_kind("cuda", true); }
+  tree::TreeSoftening softening() const { return tree_softening(this->softening_, parameters_->opening); }
+  bool restore_tree(const StateBlocks& blocks, std::int64_t count) override;
+  void put(const tree::SavedTree& saved);
+  void save_restored(StateBlocks& blocks) const {
+    tree::SavedTree names;
+    names.centre.assign(3, 0);
+    (ranks_->is_root() ? *restored_ : names).save(blocks, tree_kind());
+  }
+  void set_up(std::int64_t total);
+  void set_up(const Sources<State>& sources);
+  void take(const Sources<State>& sources, bool moved);
+  void build(const tree::Points<State>& kept, const tree::Forest& forest);
+  bool refresh(const tree::Points<State>& kept, const tree::Forest& forest);
+  MeshInTree<State> mesh_memory(std::int64_t values = 0) {
+    const std::int64_t cells = tree_.count() > 0 ? tree_.cells() : 0, lent = beside_ ? 0 : mesh_.alone().lent_bytes();
+    return {tree_.arena(MeshInTree<State>(nullptr, lent, cells, values).bytes), lent, cells, values};
+  }
+  MeshPlaces<State> find_groups();
+  void find_mesh();
+  void evaluate_mesh(const Targets& targets, unsigned want, const Forces<State>& forces);
+  void estimate();
+  void finish_estimate(const MeshInTree<State>& memory) {
+    tree_.estimate_accelerations(rough_box_, {memory.rest[0], memory.rest[1], memory.rest[2]});
+    lacks_estimate_ = false;
+  }
+  void begin_to_count();
+  void weigh();
+  template <class Value>
+  std::int64_t serve(const Targets& own, unsigned want, const std::array<Value*, 4>& answers, bool adds,
+                     const std::function<void()>& begin);
+  void answer_beside(const Targets& targets, const Targets& own, DeviceRouting& way, unsigned want,
+                     const Forces<State>& forces);
+  void answer_in_turn(const Targets& targets, const Targets& own, DeviceRouting& way, unsigned want,
+                      const Forces<State>& forces);
+  void check(std::int64_t failed);
+  std::int64_t bytes(std::int64_t n, bool beside) const;
+
+  std::shared_ptr<Communicator> ranks_;
+  Box box_;                      // periodic, or the cube of the sources
+  std::int64_t total_ = -1;      // particles on all ranks
+  bool has_mesh_forces_ = true;  // of its own; else sources bring their long range along
+  bool with_species_ = false, with_id_ = false;
+  std::optional<TreePmParameters> parameters_;
+  bool is_chosen_ = false, beside_ = false;  // beside_: mesh and trees at the same time
+  bool has_mesh_ = false;                    // else: the mesh holds the sources of now
+  bool lacks_estimate_ = false;              // of a tree that was built
+  MeshBeside<State> mesh_;
+  tree::ShortRangeBox<Pair> walk_box_;    // for the walk
+  tree::ShortRangeBox<float> rough_box_;  // for the estimate of accelerations
+  std::unique_ptr<tree::ForestDomains<State>> domains_, aside_;
+  tree::SpreadBounds<State> bounds_;
+  std::optional<tree::SavedTree> restored_;  // in open space, until the sources say in which box
+  AskingTargets asking_;
+  Buffer<State> long_range_[3];                     // where that is found beside trees
+  std::optional<tree::GroupPlaces<State>> groups_;  // with the mesh's forces there, until they are used
+  Buffer<std::int64_t> asked_index_;
+  Buffer<std::uint32_t> work_;  // of walks since the tree was built, by cell
+  bool walked_ = false;
+  std::int64_t times_ = 0;  // so often particles have come since then
+  Buffer<unsigned long long> work_of_place_;
+  typename tree::ForestDomains<State>::CountedWork counted_;  // of the tree before, or the one before that
+};
+
+}  // namespace pergola
