@@ -15,6 +15,7 @@
 #include "domain/shown_chunks.hpp"
 #include "gravity/direct_spread.hpp"
 #include "gravity/solver_entry.hpp"
+#include "gravity/source_moves.hpp"
 
 namespace pergola {
 
@@ -197,6 +198,9 @@ KnownPotentials spread_potentials(const std::shared_ptr<Communicator>& ranks, co
   const EnergyMethod& method = solver_entry(gravity.solver).energy;
   if (!method.options || box_of(gravity).periodic()) return potentials_from(solver.plain(), own);
   const SolverOptions finer = method.options(gravity);
+  if constexpr (cuda_built) {
+    if (auto* const moves = dynamic_cast<DeviceSourceMoves*>(&solver.plain())) moves->give_back_memory();
+  }
   if (finer.precision == Precision::single)
     return potentials_from(*make_spread_solver<float>(finer, own.device(), ranks), own);
   return potentials_from(*make_spread_solver<double>(finer, own.device(), ranks), own);

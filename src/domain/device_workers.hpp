@@ -19,26 +19,36 @@ class Workers {
 
   /// There is another way.
   void forget() { known_ = false; }
-  /// All ranks call it.
-  WorkersOf of(DeviceRouting& way);
+  /// All ranks call it. `lent`: memory for two numbers of each particle that is worked on here, in place of its own.
+  WorkersOf of(DeviceRouting& way, std::uint32_t* lent = nullptr);
   /// Where n particles are kept, and as many worked on.
   std::int64_t bytes(std::int64_t n) const {
     Arena count;
-    room(*this, count, n, n);
+    room_for_kept(*this, count, n);
+    room_for_own(*this, count, n);
+    return count.bytes();
+  }
+  /// Of these, where memory is lent.
+  std::int64_t kept_bytes(std::int64_t n) const {
+    Arena count;
+    room_for_kept(*this, count, n);
     return count.bytes();
   }
 
  private:
   template <class Self>
-  static void room(Self& self, Arena& arena, std::int64_t kept, std::int64_t own) {
+  static void room_for_kept(Self& self, Arena& arena, std::int64_t kept) {
     arena.room(self.rank_, kept, kept / 16), arena.room(self.number_, kept, kept / 16);
-    arena.room(self.own_ranks_, own, own / 16), arena.room(self.own_numbers_, own, own / 16);
+  }
+  template <class Self>
+  static void room_for_own(Self& self, Arena& arena, std::int64_t own) {
+    arena.room(self.own_, 2 * own, own / 8);
   }
 
   Device device_;
   std::uint32_t own_rank_;
   bool known_ = false;
-  Buffer<std::uint32_t> rank_, number_, own_ranks_, own_numbers_;
+  Buffer<std::uint32_t> rank_, number_, own_;
 };
 
 }  // namespace pergola

@@ -14,74 +14,76 @@ namespace {
 
 constexpr std::int64_t chunk = 16384;
 
-std::vector<std::int64_t> counts_below(const Device& device, const Buffer<std::uint64_t>& rising,
+std::vector<std::int64_t> counts_below(const Device& device, const std::uint64_t* rising, std::int64_t count,
                                        const std::vector<std::uint64_t>& bounds) {
   if constexpr (cuda_built) {
-    if (device.is_cuda()) return counts_below_cuda(device, rising, bounds);
+    if (device.is_cuda()) return counts_below_cuda(device, rising, count, bounds);
   }
   std::vector<std::int64_t> below;
-  const std::uint64_t* const begin = rising.data();
-  for (const std::uint64_t bound : bounds)
-    below.push_back(std::lower_bound(begin, begin + rising.size(), bound) - begin);
+  for (const std::uint64_t bound : bounds) below.push_back(std::lower_bound(rising, rising + count, bound) - rising);
   return below;
 }
 
-/// Places below `limit`, which four bytes hold.
-RisingPlaces sorted_by_words(const Device& device, const Buffer<std::uint64_t>& places, std::uint64_t limit) {
-  const std::int64_t n = places.size();
-  Buffer<std::byte> work(device, order_by_key_bytes(n));
-  auto* const words = reinterpret_cast<std::uint32_t*>(work.data());
-  RisingPlaces rising{Buffer<std::uint64_t>(device, n), Buffer<std::uint32_t>(device, n)};
-  for (std::int64_t k = 0; k < n; ++k) words[k] = static_cast<std::uint32_t>(places.data()[k]);
-  if (n > 0) order_by_key(device.threads(), n, static_cast<std::int64_t>(limit), rising.order.data(), words);
-  for (std::int64_t k = 0; k < n; ++k) rising.places.data()[k] = places.data()[rising.order.data()[k]];
-  return rising;
+/// Of more places than four bytes tell apart.
+void sort_long_places(const Device& device, std::int64_t count, std::uint64_t* places, std::uint32_t* order) {
+  SortBuffers sort{Buffer<std::uint64_t>(device, count), Buffer<std::uint64_t>(device, count),
+                   Buffer<std::uint32_t>(device, count), Buffer<std::uint32_t>(device, count)};
+  std::copy(places, places + count, sort.keys.data());
+  std::iota(sort.values.data(), sort.values.data() + count, 0u);
+  sort_by_key_cpu(device, count, sort);
+  std::copy(sort.keys.data(), sort.keys.data() + count, places);
+  std::copy(sort.values.data(), sort.values.data() + count, order);
 }
 
 }  // namespace
 
-Buffer<std::uint64_t> places_from(const Device& device, std::int64_t first, std::int64_t count) {
-  Buffer<std::uint64_t> places(device, count);
+void fill_places(const Device& device, std::int64_t first, std::int64_t count, std::uint64_t* places) {
   if constexpr (cuda_built) {
-    if (device.is_cuda()) {
-      fill_places_cuda(device, first, places);
-      return places;
-    }
+    if (device.is_cuda()) return fill_places_cuda(device, first, count, places);
   }
-  std::iota(places.data(), places.data() + count, static_cast<std::uint64_t>(first));
-  return places;
+  std::iota(places, places + count, static_cast<std::uint64_t>(first));
 }
 
-RisingPlaces sorted(const Device& device, Buffer<std::uint64_t> places) {
+std::int64_t places_work_bytes(const Device& device, std::int64_t count) {
   if constexpr (cuda_built) {
-    if (device.is_cuda()) return sorted_cuda(device, std::move(places));
+    if (device.is_cuda()) return places_work_bytes_cuda(device, count);
   }
-  const std::int64_t n = places.size();
-  const std::uint64_t limit = n > 0 ? *std::max_element(places.data(), places.data() + n) + 1 : 1;
-  if (limit <= std::numeric_limits<std::uint32_t>::max()) return sorted_by_words(device, places, limit);
-  SortBuffers sort{std::move(places), Buffer<std::uint64_t>(device, n), Buffer<std::uint32_t>(device, n),
-                   Buffer<std::uint32_t>(device, n)};
-  std::iota(sort.values.data(), sort.values.data() + n, 0u);
-  if (n > 0) sort_by_key_cpu(device, n, sort);
-  return {std::move(sort.keys), std::move(sort.values)};
+  return std::max(order_by_key_bytes(count), count * std::int64_t{sizeof(std::uint64_t)});
 }
 
-std::vector<std::int64_t> counts_by_share(const Device& device, const Buffer<std::uint64_t>& rising,
+void sort_places(const Device& device, std::int64_t count, std::uint64_t* places, std::uint32_t* order,
+                 std::byte* work) {
+  if constexpr (cuda_built) {
+    if (device.is_cuda()) return sort_places_cuda(device, count, places, order, work);
+  }
+  if (count == 0) return;
+  const std::uint64_t limit = *std::max_element(places, places + count) + 1;
+  if (limit > std::numeric_limits<std::uint32_t>::max()) return sort_long_places(device, count, places, order);
+  auto* const words = reinterpret_cast<std::uint32_t*>(work);
+  for (std::int64_t k = 0; k < count; ++k) words[k] = static_cast<std::uint32_t>(places[k]);
+  order_by_key(device.threads(), count, static_cast<std::int64_t>(limit), order, work);
+  auto* const before = reinterpret_cast<std::uint64_t*>(work);
+  std::copy(places, places + count, before);
+  for (std::int64_t k = 0; k < count; ++k) places[k] = before[order[k]];
+}
+
+std::vector<std::int64_t> counts_by_share(const Device& device, const std::uint64_t* rising, std::int64_t count,
                                           const Shares& shares) {
   std::vector<std::uint64_t> ends;
   for (int rank = 0; rank < shares.ranks; ++rank) ends.push_back(static_cast<std::uint64_t>(shares.first(rank + 1)));
-  std::vector<std::int64_t> counts = counts_below(device, rising, ends);
+  std::vector<std::int64_t> counts = counts_below(device, rising, count, ends);
   std::adjacent_difference(counts.begin(), counts.end(), counts.begin());
   return counts;
 }
 
-void places_in_share(const Device& device, const Buffer<std::uint64_t>& places, std::int64_t first, std::uint32_t* to) {
+void places_in_share(const Device& device, const std::uint64_t* places, std::int64_t count, std::int64_t first,
+                     std::uint32_t* to) {
   if constexpr (cuda_built) {
-    if (device.is_cuda()) return places_in_share_cuda(device, places, first, to);
+    if (device.is_cuda()) return places_in_share_cuda(device, places, count, first, to);
   }
-  parallel_chunks(device.threads(), places.size(), chunk, [&](std::int64_t begin, std::int64_t end) {
+  parallel_chunks(device.threads(), count, chunk, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end; ++k)
-      to[k] = static_cast<std::uint32_t>(places.data()[k] - static_cast<std::uint64_t>(first));
+      to[k] = static_cast<std::uint32_t>(places[k] - static_cast<std::uint64_t>(first));
   });
 }
 

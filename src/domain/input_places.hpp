@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -7,29 +8,31 @@
 
 namespace pergola {
 
-/// Places in the input of the particles that a rank has, on its device, and what is found from them. None waits for the
-/// device but those that return something.
-struct RisingPlaces {
-  Buffer<std::uint64_t> places;  // the lowest one first
-  Buffer<std::uint32_t> order;   // where each of them stood
-};
+// Places in the input of the particles that a rank has, on its device, and what is found from them. None waits for the
+// device but those that return something.
 
 /// `count` places from `first` on.
-Buffer<std::uint64_t> places_from(const Device& device, std::int64_t first, std::int64_t count);
-RisingPlaces sorted(const Device& device, Buffer<std::uint64_t> places);
+void fill_places(const Device& device, std::int64_t first, std::int64_t count, std::uint64_t* places);
+/// Sorts places, the lowest one first; order: where each of them stood. `work` has places_work_bytes().
+void sort_places(const Device& device, std::int64_t count, std::uint64_t* places, std::uint32_t* order,
+                 std::byte* work);
+std::int64_t places_work_bytes(const Device& device, std::int64_t count);
 /// How many of them each rank keeps as its share.
-std::vector<std::int64_t> counts_by_share(const Device& device, const Buffer<std::uint64_t>& rising,
+std::vector<std::int64_t> counts_by_share(const Device& device, const std::uint64_t* rising, std::int64_t count,
                                           const Shares& shares);
 /// to[k] = places[k] − first.
-void places_in_share(const Device& device, const Buffer<std::uint64_t>& places, std::int64_t first, std::uint32_t* to);
+void places_in_share(const Device& device, const std::uint64_t* places, std::int64_t count, std::int64_t first,
+                     std::uint32_t* to);
 
 /// The same on a CUDA device; in domain/input_places_cuda.cu, present where cuda_built is true.
-void fill_places_cuda(const Device& device, std::int64_t first, Buffer<std::uint64_t>& places);
-RisingPlaces sorted_cuda(const Device& device, Buffer<std::uint64_t> places);
+void fill_places_cuda(const Device& device, std::int64_t first, std::int64_t count, std::uint64_t* places);
+void sort_places_cuda(const Device& device, std::int64_t count, std::uint64_t* places, std::uint32_t* order,
+                      std::byte* work);
+std::int64_t places_work_bytes_cuda(const Device& device, std::int64_t count);
 /// For each of the bounds the number of places below it.
-std::vector<std::int64_t> counts_below_cuda(const Device& device, const Buffer<std::uint64_t>& rising,
+std::vector<std::int64_t> counts_below_cuda(const Device& device, const std::uint64_t* rising, std::int64_t count,
                                             const std::vector<std::uint64_t>& bounds);
-void places_in_share_cuda(const Device& device, const Buffer<std::uint64_t>& places, std::int64_t first,
+void places_in_share_cuda(const Device& device, const std::uint64_t* places, std::int64_t count, std::int64_t first,
                           std::uint32_t* to);
 
 }  // namespace pergola

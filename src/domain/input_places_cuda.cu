@@ -1,47 +1,68 @@
-#include <algorithm>
-#include <utility>
-
+#include "device/arena.hpp"
 #include "device/launch.cuh"
 #include "device/sort.cuh"
 #include "domain/input_places.hpp"
 
 namespace pergola {
 
-void fill_places_cuda(const Device& device, std::int64_t first, Buffer<std::uint64_t>& places) {
+namespace {
+
+using PlaceSort = cuda::RadixSort<std::uint64_t, std::int64_t>;
+
+/// What a sort takes beside its places and their order.
+struct SortMemory {
+  std::uint64_t* other_places;
+  std::uint32_t* other_order;
+  std::byte* scratch;
+  std::int64_t bytes;
+
+  SortMemory(std::byte* work, std::int64_t count, std::size_t scratch_bytes) {
+    MemoryParts parts(work);
+    other_places = parts.take<std::uint64_t>(count), other_order = parts.take<std::uint32_t>(count);
+    scratch = parts.take<std::byte>(static_cast<std::int64_t>(scratch_bytes));
+    bytes = parts.used();
+  }
+};
+
+}  // namespace
+
+void fill_places_cuda(const Device& device, std::int64_t first, std::int64_t count, std::uint64_t* places) {
   device.make_current();
-  cuda::launch("places", places.size(), device.stream(),
-               [to = places.data(), first = static_cast<std::uint64_t>(first)] __device__(std::int64_t k) {
-                 to[k] = first + static_cast<std::uint64_t>(k);
+  cuda::launch("places", count, device.stream(),
+               [places, first = static_cast<std::uint64_t>(first)] __device__(std::int64_t k) {
+                 places[k] = first + static_cast<std::uint64_t>(k);
                });
 }
 
-RisingPlaces sorted_cuda(const Device& device, Buffer<std::uint64_t> places) {
+std::int64_t places_work_bytes_cuda(const Device& device, std::int64_t count) {
   device.make_current();
-  const std::int64_t n = places.size();
-  Buffer<std::uint64_t> other_places(device, n);
-  Buffer<std::uint32_t> order(device, n), other_order(device, n);
-  if (n == 0) return {std::move(places), std::move(order)};
-  const cuda::RadixSort<std::uint64_t, std::int64_t> sort{n, 0, 64};
-  const std::size_t bytes = sort.scratch_bytes();
-  Buffer<std::byte> scratch(device, static_cast<std::int64_t>(bytes));
-  cuda::launch("places", n, device.stream(),
-               [to = order.data()] __device__(std::int64_t k) { to[k] = static_cast<std::uint32_t>(k); });
-  std::uint64_t* keys = places.data();
-  std::uint32_t* values = order.data();
-  sort.sort(scratch.data(), bytes, keys, other_places.data(), values, other_order.data(), device.stream());
-  if (keys != places.data()) places.swap(other_places);
-  if (values != order.data()) order.swap(other_order);
-  return {std::move(places), std::move(order)};
+  return SortMemory(nullptr, count, count > 0 ? PlaceSort{count, 0, 64}.scratch_bytes() : 0).bytes;
 }
 
-std::vector<std::int64_t> counts_below_cuda(const Device& device, const Buffer<std::uint64_t>& rising,
+void sort_places_cuda(const Device& device, std::int64_t count, std::uint64_t* places, std::uint32_t* order,
+                      std::byte* work) {
+  if (count == 0) return;
+  device.make_current();
+  const PlaceSort sort{count, 0, 64};
+  const std::size_t bytes = sort.scratch_bytes();
+  const SortMemory memory(work, count, bytes);
+  cuda::launch("places", count, device.stream(),
+               [order] __device__(std::int64_t k) { order[k] = static_cast<std::uint32_t>(k); });
+  std::uint64_t* keys = places;
+  std::uint32_t* values = order;
+  sort.sort(memory.scratch, bytes, keys, memory.other_places, values, memory.other_order, device.stream());
+  const auto n = static_cast<std::size_t>(count);
+  if (keys != places) device.memory().copy(places, keys, n * sizeof *keys);
+  if (values != order) device.memory().copy(order, values, n * sizeof *values);
+}
+
+std::vector<std::int64_t> counts_below_cuda(const Device& device, const std::uint64_t* rising, std::int64_t count,
                                             const std::vector<std::uint64_t>& bounds) {
   device.make_current();
   const Buffer<std::uint64_t> all(device, bounds);
   Buffer<std::int64_t> below(device, all.size());
   cuda::launch("places below", all.size(), device.stream(),
-               [rising = rising.data(), count = rising.size(), bound = all.data(),
-                to = below.data()] __device__(std::int64_t b) {
+               [rising, count, bound = all.data(), to = below.data()] __device__(std::int64_t b) {
                  std::int64_t low = 0, high = count;
                  while (low < high) {
                    const std::int64_t middle = (low + high) / 2;
@@ -55,12 +76,12 @@ std::vector<std::int64_t> counts_below_cuda(const Device& device, const Buffer<s
   return below.to_host();
 }
 
-void places_in_share_cuda(const Device& device, const Buffer<std::uint64_t>& places, std::int64_t first,
+void places_in_share_cuda(const Device& device, const std::uint64_t* places, std::int64_t count, std::int64_t first,
                           std::uint32_t* to) {
   device.make_current();
-  cuda::launch("places", places.size(), device.stream(),
-               [from = places.data(), to, first = static_cast<std::uint64_t>(first)] __device__(std::int64_t k) {
-                 to[k] = static_cast<std::uint32_t>(from[k] - first);
+  cuda::launch("places", count, device.stream(),
+               [places, to, first = static_cast<std::uint64_t>(first)] __device__(std::int64_t k) {
+                 to[k] = static_cast<std::uint32_t>(places[k] - first);
                });
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 
 #include "device/buffer.hpp"
@@ -30,6 +31,10 @@ class SourceMovesBy {
   /// After that they have left again by `home`, in the order in which they stood here: the k-th that arrived here by it
   /// stands at places[k].
   virtual void have_left(const Way& home, const Buffer<std::uint32_t>& places) = 0;
+  /// Memory of its device that it does not need before the next prepare() or update(); null: it has none to lend.
+  virtual std::byte* lend([[maybe_unused]] std::int64_t bytes) { return nullptr; }
+  /// Gives all such memory back to the device.
+  virtual void give_back_memory() {}
 };
 
 using SourceMoves = SourceMovesBy<Routing>;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/launch.cuh"
+#include "device/lent_memory.hpp"
 #include "domain/device_workers.hpp"
 #include "gravity/spread_failure.hpp"
 #include "tree/octree_cuda.cuh"
@@ -19,21 +20,35 @@ class AskingTargets {
   AskingTargets(const Device& device, std::shared_ptr<Communicator> ranks)
       : device_(device), way_(device, std::move(ranks)) {}
 
-  /// All ranks call it.
-  void list(const Targets& targets, const WorkersOf& workers) {
+  /// All ranks call it. What the list takes only now may be lent.
+  void list(const Targets& targets, const WorkersOf& workers, const LentMemory& lend = {}) {
     Arena arena(device_);
-    arena.room(work_, way_.work_bytes(targets.count));
-    arena.room(number_, targets.count);
-    const auto list = way_.listing(targets.count, work_.data());
+    std::byte* work = nullptr;
+    std::uint32_t* number = nullptr;
+    const auto lay_out = [&](std::byte* memory) {
+      MemoryParts parts(memory);
+      work = parts.take<std::byte>(way_.work_bytes(targets.count)), number = parts.take<std::uint32_t>(targets.count);
+      return parts.used();
+    };
+    const std::int64_t bytes = lay_out(nullptr);
+    if (!lend) arena.room(work_, bytes);
+    lay_out(lend ? lend(bytes) : work_.data());
+    const auto list = way_.listing(targets.count, work);
     cuda::launch("tree targets", targets.count, device_.stream(),
-                 [targets, list, workers, number = number_.data()] __device__(std::int64_t t) {
+                 [targets, list, workers, number] __device__(std::int64_t t) {
                    const std::int64_t i = targets.index ? targets.index[t] : targets.first + t;
                    list.rank[t] = workers.rank[i], list.particle[t] = static_cast<std::uint32_t>(t);
                    number[t] = workers.number[i];
                  });
-    way_.plan(targets.count, work_.data());
+    way_.plan(targets.count, work);
     arena.room(asked_, way_.arriving());
-    way_.template there<std::uint32_t, 1>({number_.data()}, {asked_.data()});
+    way_.template there<std::uint32_t, 1>({number}, {asked_.data()});
+  }
+  /// Where n are kept, and as many may ask, with memory that is lent.
+  std::int64_t bytes_beside_lent(std::int64_t n) const {
+    Arena count;
+    count.room(asked_, n);
+    return count.bytes() + way_.own_bytes(n);
   }
   /// How many are asked for here, and their numbers, on the device.
   std::int64_t asked() const { return way_.arriving(); }
@@ -44,7 +59,7 @@ class AskingTargets {
   Device device_;
   DeviceRouting way_;
   Buffer<std::byte> work_;
-  Buffer<std::uint32_t> number_, asked_;
+  Buffer<std::uint32_t> asked_;
 };
 
 /// Says on all ranks why a force is not a number, where one is not. `failed`: the number of a particle that this rank

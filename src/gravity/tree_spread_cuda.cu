@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include "gravity/spread_targets_cuda.cuh"
 #include "gravity/tree.hpp"
 #include "gravity/tree_targets_cuda.cuh"
+#include "tree/spread_memory_cuda.cuh"
 #include "tree/spread_octree_cuda.cuh"
 #include "tree/tree_domains_cuda.cuh"
 
@@ -45,7 +48,7 @@ class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::Stat
   void prepare(const Sources<State>& sources) override { take(sources, false); }
   void update(const Sources<State>& sources) override { take(sources, true); }
   void evaluate(const Targets& targets, unsigned want, const Forces<State>& forces) override;
-  /// With as many on the other ranks, but for what is fetched from them.
+  /// With as many on the other ranks.
   std::int64_t device_bytes(std::int64_t n) const override;
 
   /// The tree of one rank on rank 0, the same names on the others.
@@ -69,6 +72,11 @@ class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::Stat
   void have_left(const DeviceRouting& home, const Buffer<std::uint32_t>& places) override {
     domains_->keep_elsewhere(home, places);
   }
+  std::byte* lend(std::int64_t bytes) override { return tree_.arena(bytes); }
+  void give_back_memory() override {
+    tree_.give_back_memory();
+    domains_->give_back_memory();
+  }
   NeighbourLists neighbour_lists(const Targets&, double) override {
     throw Error(ErrorKind::input, this->info().name + ": gives no neighbour lists; use the direct solver");
   }
@@ -80,6 +88,13 @@ class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::Stat
   tree::TreeSoftening softening() const { return tree_softening(softening_, opening_); }
   /// Of own particles among all.
   std::vector<std::uint32_t> places() { return domains_->bring_places(places_before(*ranks_, domains_->kept())); }
+  /// The tree's, which nobody uses between a walk and the next build.
+  LentMemory arena() {
+    return [this](std::int64_t bytes) { return tree_.arena(bytes); };
+  }
+  auto masses_of(const tree::Points<State>& kept) {
+    return [this, mass = kept.mass](State* own) { domains_->bring_masses(mass, own); };
+  }
   void take(const Sources<State>& sources, bool moved);
   bool refresh(const tree::Points<State>& kept);
   bool weighing_pays();
@@ -102,7 +117,6 @@ class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::Stat
   bool weighs_ = false;     // work is so uneven that domains are cut by it
   std::int64_t times_ = 0;  // so often particles have come since then
   AskingTargets asking_;
-  Buffer<State> answer_[4];  // of those that ask, where not all do
 };
 
 template <Precision precision>
@@ -111,9 +125,11 @@ void TreeSpreadCuda<precision>::take(const Sources<State>& sources, bool moved) 
   device_.make_current();
   sources_ = sources;
   // A rank without particles may have no arrays.
-  std::int64_t sums[3] = {sources.count, sources.species && !softening_.uniform() ? 1 : 0, sources.id ? 1 : 0};
-  ranks_->all_reduce(sums, 3, Reduction::sum);
+  std::int64_t sums[4] = {sources.count, sources.species && !softening_.uniform() ? 1 : 0, sources.id ? 1 : 0,
+                          sources.count != domains_->kept() ? 1 : 0};
+  ranks_->all_reduce(sums, 4, Reduction::sum);
   total_ = sums[0], with_species_ = sums[1] > 0, with_id_ = sums[2] > 0;
+  moved = moved && sums[3] == 0 && total_ == tree_.total();
   check_tree_sources(total_, false);
   if (total_ == 0) return;
   clock_->begin("tree");
@@ -126,21 +142,20 @@ void TreeSpreadCuda<precision>::take(const Sources<State>& sources, bool moved) 
     }
     times_ = 1;
     clock_->begin("to trees");
-    tree::TopTree top = domains_->cut(kept, softening(), total_);
-    const auto here = domains_->bring(kept, with_species_, with_id_);
+    tree::TopTree top = domains_->cut(kept, softening(), total_, arena());
+    std::uint64_t* const ids = with_id_ ? tree_.room_for_ids(domains_->own()) : nullptr;
+    const auto here = domains_->bring(kept, with_species_, with_id_, ids);
     clock_->begin("tree");
-    tree_.build(here, softening(), opening_.order, domains_->frame(), std::move(top));
+    tree_.template build<State>(here, masses_of(kept), softening(), opening_.order, domains_->frame(), std::move(top));
   }
   clock_->end();
 }
 
 template <Precision precision>
 bool TreeSpreadCuda<precision>::refresh(const tree::Points<State>& kept) {
-  std::int64_t differs = kept.count != domains_->kept() || total_ != tree_.total() ? 1 : 0;
-  ranks_->all_reduce(&differs, 1, Reduction::maximum);
-  if (differs) return false;
   ++times_;
-  return tree_.refresh(domains_->bring(kept, with_species_, false), softening(), opening_.order);
+  const auto here = domains_->bring(kept, with_species_, false, nullptr);
+  return tree_.template refresh<State>(here, masses_of(kept), softening(), opening_.order);
 }
 
 /// Weights take their time too: domains of as many particles will do until the busiest rank has a tenth more than the
@@ -148,11 +163,11 @@ bool TreeSpreadCuda<precision>::refresh(const tree::Points<State>& kept) {
 template <Precision precision>
 bool TreeSpreadCuda<precision>::weighing_pays() {
   if (weighs_) return true;
-  const std::int64_t own = tree_.counted_work(times_);
-  std::int64_t most = own, all = own;
-  ranks_->all_reduce(&most, 1, Reduction::maximum);
-  ranks_->all_reduce(&all, 1, Reduction::sum);
-  weighs_ = most * ranks_->size() > all + all / 10;
+  std::vector<std::int64_t> work(static_cast<std::size_t>(ranks_->size()));
+  work[static_cast<std::size_t>(ranks_->rank())] = tree_.counted_work(times_);
+  ranks_->all_reduce(work.data(), work.size(), Reduction::sum);
+  const std::int64_t all = std::reduce(work.begin(), work.end());
+  weighs_ = *std::max_element(work.begin(), work.end()) * ranks_->size() > all + all / 10;
   return weighs_;
 }
 
@@ -188,20 +203,18 @@ void TreeSpreadCuda<precision>::evaluate(const Targets& targets, unsigned want, 
   clock_->begin("estimate");
   if (opening_.tolerance > 0) tree_.estimate_accelerations();
   tree::ServedCells cells = tree_.own();
-  std::int64_t count = 0;
+  std::int64_t count = tree_.count();
   if (!all) {
-    asking_.list(targets, domains_->workers());
+    asking_.list(targets, domains_->workers(), arena());
     count = asking_.asked();
     cells = tree_.asking(asking_.numbers(), count);
   }
   clock_->begin("branches");
   const std::array<State*, 4> to{forces.ax, forces.ay, forces.az, forces.potential};
-  std::array<State*, 4> answers = domains_->answer_room();  // the tree has its own copies of what lies there
-  for (std::size_t f = 0; f < 4; ++f) {
-    if (all || !(want & (f < 3 ? want_acceleration : want_potential))) continue;
-    Arena(device_).room(answer_[f], count, count / 16);
-    answers[f] = answer_[f].data();
-  }
+  // The tree has its own copies of what lies there.
+  const std::size_t of_acceleration = want & want_acceleration ? 3 : 0, of_potential = want & want_potential ? 1 : 0;
+  std::array<State*, 4> answers = domains_->template answer_room<4>(of_acceleration + of_potential, count);
+  if (of_potential) answers[3] = answers[of_acceleration];
   check_spread_forces(
       *ranks_, device_, serve(cells, want, answers), tree_.count(), [&] { return places(); }, sources_, options_);
   const auto give_back = [&]<std::size_t fields>(const std::array<const State*, fields>& from,
@@ -229,7 +242,7 @@ bool TreeSpreadCuda<precision>::restore(const StateBlocks& blocks, std::int64_t 
   for (const tree::TopTree::Leaf& leaf : top.leaves)
     for (const std::uint32_t end = k + top.cells.link[leaf.cell].count; k < end; ++k)
       owner[saved.order[k]] = static_cast<std::uint32_t>(leaf.rank);
-  domains_->cut(owner);
+  domains_->cut(owner, arena());
   const auto own = domains_->bring_places(Shares{count, ranks_->size()}.first(ranks_->rank()));
   tree_.restore(saved, std::move(top), std::move(from), own);
   times_ = 1;
@@ -238,7 +251,9 @@ bool TreeSpreadCuda<precision>::restore(const StateBlocks& blocks, std::int64_t 
 
 template <Precision precision>
 std::int64_t TreeSpreadCuda<precision>::device_bytes(std::int64_t n) const {
-  return domains_->device_bytes(n) + targets_.device_bytes(n, opening_.order, softening(), {}, 0);
+  return domains_->device_bytes(n, !softening_.uniform(), true) + asking_.bytes_beside_lent(n) +
+         tree::spread_tree_bytes<Pair>(n, opening_.order, ranks_->size()) +
+         targets_.device_bytes(n, opening_.order, softening(), {}, 0);
 }
 
 }  // namespace

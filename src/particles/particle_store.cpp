@@ -61,7 +61,8 @@ void FieldList::resize(std::int64_t count) {
   for (AnyField* field : fields_) {
     field->memory_ = Buffer<std::byte>();  // before the new memory is taken
     if (!field->used()) continue;
-    field->memory_ = Buffer<std::byte>(device_, count * static_cast<std::int64_t>(field->value_bytes()));
+    const std::int64_t spare = keeps_spare_ && field->name() != id_name ? count / travelling_spare : 0;
+    field->memory_ = Buffer<std::byte>(device_, (count + spare) * static_cast<std::int64_t>(field->value_bytes()));
     field->memory_.zero();
   }
 }
@@ -134,7 +135,8 @@ std::vector<AnyField*> FieldList::travelling() const {
 void FieldList::change(std::int64_t count, std::vector<Buffer<std::byte>> rooms) {
   count_ = count;
   const std::vector<AnyField*> fields = travelling();
-  for (std::size_t f = 0; f < fields.size(); ++f) fields[f]->memory_.swap(rooms[f]);
+  for (std::size_t f = 0; f < fields.size(); ++f)
+    if (rooms[f].size() > 0) fields[f]->memory_.swap(rooms[f]);
 }
 
 template <class Real>

@@ -34,6 +34,8 @@ class PERGOLA_API AnyField {
   void set_used(bool used) { used_ = used; }
   bool used() const { return used_; }
   bool is_saved() const { return used_ && use_ == FieldUse::saved; }
+  /// So many values have room in its memory.
+  std::int64_t room() const { return memory_.size() / static_cast<std::int64_t>(value_bytes_); }
   std::byte* bytes() { return memory_.data(); }
   const std::byte* bytes() const { return memory_.data(); }
   void zero() { memory_.zero(); }
@@ -81,7 +83,11 @@ class PERGOLA_API FieldList {
   /// The fields that go along where a particle changes ranks: all that are used, but ids, which stay in the order of
   /// the input.
   std::vector<AnyField*> travelling() const;
-  /// Other particles are here from now on, so many: the memory of the travelling fields, in their order, is `rooms`.
+  /// From the next resize() on these have room for one in `travelling_spare` more: others may come in their place.
+  void keep_spare() { keeps_spare_ = true; }
+  static constexpr std::int64_t travelling_spare = 32;
+  /// Other particles are here from now on, so many. The memory of the travelling fields, in their order, is `rooms`,
+  /// but for those that are empty: such a field goes on with what it has.
   void change(std::int64_t count, std::vector<Buffer<std::byte>> rooms);
 
  protected:
@@ -91,6 +97,7 @@ class PERGOLA_API FieldList {
   friend class AnyField;
   Device device_;
   std::int64_t count_ = 0;
+  bool keeps_spare_ = false;
   std::vector<AnyField*> fields_;
 };
 

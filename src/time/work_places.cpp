@@ -11,6 +11,7 @@
 #include "comm/agreement.hpp"
 #include "comm/failure.hpp"
 #include "comm/shares.hpp"
+#include "device/arena.hpp"
 #include "device/permute.hpp"
 #include "domain/input_places.hpp"
 #include "gravity/source_moves.hpp"
@@ -32,6 +33,10 @@ class WorkPlaces::Moves {
   /// They have gone, and the k-th that arrived here stands at places[k].
   virtual void have_come(const Buffer<std::uint32_t>& places) = 0;
   virtual void have_left(const Buffer<std::uint32_t>& places) = 0;
+  /// Null: the solver lends none.
+  virtual std::byte* lend(std::int64_t bytes) = 0;
+  /// Of the way home of n particles, where it is kept, and of numbers that tell the solver where they are.
+  virtual std::int64_t way_bytes(std::int64_t n) const = 0;
 };
 
 template <class Way>
@@ -68,6 +73,13 @@ class WorkPlaces::MovesBy final : public Moves {
     solver_.have_left(*home_, places);
     if constexpr (std::is_same_v<Way, Routing>) home_.reset();  // a list of all of them
   }
+  std::byte* lend(std::int64_t bytes) override { return solver_.lend(bytes); }
+  std::int64_t way_bytes(std::int64_t n) const override {
+    if constexpr (std::is_same_v<Way, Routing>)
+      return 0;
+    else
+      return Way(device_, ranks_).own_bytes(n) + n * std::int64_t{sizeof(std::uint32_t)};
+  }
 
  private:
   Way& way(To goal) { return goal == To::work ? *solver_.way() : *home_; }
@@ -87,6 +99,7 @@ WorkPlaces::WorkPlaces(FieldList& fields, AnySolver& solver, std::shared_ptr<Com
     if (auto* const moves = dynamic_cast<DeviceSourceMoves*>(&solver.plain()))
       moves_ = std::make_unique<MovesBy<DeviceRouting>>(*moves, fields_.device(), ranks_);
   }
+  if (moves_) fields_.keep_spare();
 }
 
 WorkPlaces::~WorkPlaces() = default;
@@ -111,57 +124,84 @@ bool WorkPlaces::begin_step(double steps, const std::vector<const AnyField*>& le
   return true;
 }
 
-/// The places in the input of the particles that arrive here.
-Buffer<std::uint64_t> WorkPlaces::arrived_places(To goal) {
-  Buffer<std::uint64_t> here, arrived;
+/// In memory that the solver lends, or that is taken for the move: places in the input and their order, by particle
+/// that arrives here, and room for one field on its way. What outlasts it, or replaces what is too small, has memory of
+/// its own.
+struct WorkPlaces::Luggage {
+  std::int64_t arriving = 0;
+  Buffer<std::byte> own;
+  std::uint64_t* arrived = nullptr;
+  std::uint32_t* order = nullptr;
+  std::byte *field = nullptr, *sort = nullptr;
+  Buffer<std::uint32_t> to;              // the k-th that arrives comes to place to[k]
+  Buffer<std::uint64_t> place;           // empty: there is room enough
+  std::vector<Buffer<std::byte>> rooms;  // of the fields, as place
+
+  std::int64_t lay_out(std::byte* memory, std::int64_t here, std::int64_t sort_bytes) {
+    MemoryParts parts(memory);
+    arrived = parts.take<std::uint64_t>(arriving), order = parts.take<std::uint32_t>(arriving);
+    field = parts.take<std::byte>(std::max(here, arriving) * std::int64_t{sizeof(std::uint64_t)});
+    sort = parts.take<std::byte>(sort_bytes);
+    return parts.used();
+  }
+};
+
+/// Takes all the memory of a move, and brings the places in the input of the particles that arrive here. Where memory
+/// is refused to one rank all throw, and nothing has changed.
+WorkPlaces::Luggage WorkPlaces::pack(To goal) {
+  const Device& device = fields_.device();
+  Luggage luggage;
+  const std::int64_t n = luggage.arriving = moves_->arriving(goal);
   on_all(*ranks_, [&] {
-    if (!away_) here = places_from(fields_.device(), first_at_home(), fields_.count());
-    arrived = Buffer<std::uint64_t>(fields_.device(), moves_->arriving(goal));
+    const std::int64_t sort_bytes = places_work_bytes(device, n);
+    const std::int64_t bytes = luggage.lay_out(nullptr, fields_.count(), sort_bytes);
+    std::byte* memory = moves_->lend(bytes);
+    if (!memory) {
+      luggage.own = Buffer<std::byte>(device, bytes);
+      memory = luggage.own.data();
+    }
+    luggage.lay_out(memory, fields_.count(), sort_bytes);
+    luggage.to = Buffer<std::uint32_t>(device, n);
+    const std::int64_t room = n + n / FieldList::travelling_spare;
+    if (goal == To::work && place_.size() < n) luggage.place = Buffer<std::uint64_t>(device, room);
+    for (const AnyField* field : fields_.travelling())
+      luggage.rooms.emplace_back(device,
+                                 field->room() < n ? room * static_cast<std::int64_t>(field->value_bytes()) : 0);
   });
-  const Buffer<std::uint64_t>& places = away_ ? place_ : here;
-  moves_->carry(goal, reinterpret_cast<const std::byte*>(places.data()), reinterpret_cast<std::byte*>(arrived.data()),
-                sizeof(std::uint64_t));
-  return arrived;
+  auto* const at_home = reinterpret_cast<std::uint64_t*>(luggage.field);
+  if (!away_) fill_places(device, first_at_home(), fields_.count(), at_home);
+  moves_->carry(goal, reinterpret_cast<const std::byte*>(away_ ? std::as_const(place_).data() : at_home),
+                reinterpret_cast<std::byte*>(luggage.arrived), sizeof(std::uint64_t));
+  return luggage;
 }
 
 /// Brings all to where the solver works on them. In memory they stand in the order of the input.
 void WorkPlaces::follow(const std::vector<const AnyField*>& left) {
   const Device& device = fields_.device();
-  Buffer<std::uint64_t> arrived = arrived_places(To::work);
-  const std::int64_t n = arrived.size();
-  RisingPlaces rising;
-  Buffer<std::uint32_t> to;
-  on_all(*ranks_, [&] {
-    rising = sorted(device, std::move(arrived));
-    to = Buffer<std::uint32_t>(device, n);
-  });
-  invert(device, n, rising.order.data(), to.data());
-  exchange(To::work, rising.order, left);
-  place_ = std::move(rising.places);
+  Luggage luggage = pack(To::work);
+  const std::int64_t n = luggage.arriving;
+  sort_places(device, n, luggage.arrived, luggage.order, luggage.sort);
+  invert(device, n, luggage.order, luggage.to.data());
+  if (luggage.place.size() > 0) place_ = std::move(luggage.place);
+  if (n > 0) device.memory().copy(place_.data(), luggage.arrived, static_cast<std::size_t>(n) * sizeof(std::uint64_t));
+  exchange(To::work, luggage, left);
   away_ = true;
-  moves_->have_come(to);
+  moves_->have_come(luggage.to);
 }
 
-/// The particle that arrives as order[k] comes to place k. Where memory is refused to one rank all throw, and nothing
-/// has changed.
-void WorkPlaces::exchange(To goal, const Buffer<std::uint32_t>& order, const std::vector<const AnyField*>& left) {
+/// The particle that arrives as order[k] comes to place k. A field that has left for the luggage may be written again.
+void WorkPlaces::exchange(To goal, Luggage& luggage, const std::vector<const AnyField*>& left) {
   const std::vector<AnyField*> fields = fields_.travelling();
-  std::vector<Buffer<std::byte>> rooms(fields.size());
-  Buffer<std::byte> arrived;
   const Device& device = fields_.device();
-  const std::int64_t n = moves_->arriving(goal);
-  on_all(*ranks_, [&] {
-    for (std::size_t f = 0; f < fields.size(); ++f)
-      rooms[f] = Buffer<std::byte>(device, n * static_cast<std::int64_t>(fields[f]->value_bytes()));
-    arrived = Buffer<std::byte>(device, n * std::int64_t{sizeof(std::uint64_t)});
-  });
   for (std::size_t f = 0; f < fields.size(); ++f) {
     if (std::find(left.begin(), left.end(), fields[f]) != left.end()) continue;
     const std::size_t value_bytes = fields[f]->value_bytes();
-    moves_->carry(goal, std::as_const(*fields[f]).bytes(), arrived.data(), value_bytes);
-    permute_bytes(device, n, order.data(), arrived.data(), rooms[f].data(), static_cast<int>(value_bytes));
+    moves_->carry(goal, std::as_const(*fields[f]).bytes(), luggage.field, value_bytes);
+    Buffer<std::byte>& room = luggage.rooms[f];
+    permute_bytes(device, luggage.arriving, luggage.order, luggage.field,
+                  room.size() > 0 ? room.data() : fields[f]->bytes(), static_cast<int>(value_bytes));
   }
-  fields_.change(n, std::move(rooms));
+  fields_.change(luggage.arriving, std::move(luggage.rooms));
 }
 
 std::int64_t WorkPlaces::first_at_home() const { return Shares{total_, ranks_->size()}.first(ranks_->rank()); }
@@ -175,18 +215,22 @@ void WorkPlaces::go_home(bool failed) {
     if (leaving > 0) follow({});
   }
   const Device& device = fields_.device();
-  moves_->plan_home(counts_by_share(device, place_, {total_, ranks_->size()}));
-  const Buffer<std::uint64_t> arrived = arrived_places(To::home);
-  Buffer<std::uint32_t> to, order;
-  on_all(*ranks_, [&] {
-    to = Buffer<std::uint32_t>(device, arrived.size()), order = Buffer<std::uint32_t>(device, arrived.size());
-  });
-  places_in_share(device, arrived, first_at_home(), to.data());
-  invert(device, to.size(), to.data(), order.data());
-  exchange(To::home, order, {});
+  moves_->plan_home(counts_by_share(device, place_.data(), fields_.count(), {total_, ranks_->size()}));
+  Luggage luggage = pack(To::home);
+  places_in_share(device, luggage.arrived, luggage.arriving, first_at_home(), luggage.to.data());
+  invert(device, luggage.arriving, luggage.to.data(), luggage.order);
+  exchange(To::home, luggage, {});
   away_ = false;
   place_ = Buffer<std::uint64_t>();
-  if (!failed) moves_->have_left(to);
+  if (!failed) moves_->have_left(luggage.to);
+}
+
+std::int64_t WorkPlaces::bytes(std::int64_t n) const {
+  if (!moves_) return 0;
+  std::int64_t spare = 0;
+  for (const AnyField* field : fields_.travelling())
+    spare += n / FieldList::travelling_spare * static_cast<std::int64_t>(field->value_bytes());
+  return n * std::int64_t{sizeof(std::uint64_t)} + moves_->way_bytes(n) + spare;
 }
 
 std::int64_t WorkPlaces::find_at_home(std::int64_t place, std::int64_t& kind) {

@@ -50,17 +50,20 @@ class WorkPlaces {
   }
   /// Throws Error(numerics) where a step has failed while they were away.
   void require_home() const;
-  /// Beside the fields, for n particles here.
-  std::int64_t bytes(std::int64_t n) const { return moves_ ? n * std::int64_t{sizeof(std::uint64_t)} : 0; }
+  /// Beside the fields, for n particles here: their places in the input, on GPUs what a move leaves or has beside
+  /// memory that is lent, and what fields have to spare.
+  std::int64_t bytes(std::int64_t n) const;
 
  private:
   enum class To { work, home };
   class Moves;
   template <class Way>
   class MovesBy;
+  /// What a move of particles takes, beside memory that it has for itself.
+  struct Luggage;
+  Luggage pack(To goal);
   void follow(const std::vector<const AnyField*>& left);
-  Buffer<std::uint64_t> arrived_places(To goal);
-  void exchange(To goal, const Buffer<std::uint32_t>& order, const std::vector<const AnyField*>& left);
+  void exchange(To goal, Luggage& luggage, const std::vector<const AnyField*>& left);
   std::int64_t first_at_home() const;
 
   FieldList& fields_;

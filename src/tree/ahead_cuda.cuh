@@ -45,6 +45,11 @@ class AheadList {
 
   /// Another tree: nothing has gone.
   void forget() { gone_ = Gone::nothing; }
+  /// And its memory goes back to the device.
+  void give_back_memory() {
+    forget();
+    list_ = Buffer<AheadCell>(), pieces_out_ = Buffer<CellPiece>(), pieces_in_ = Buffer<CellPiece>();
+  }
   /// Whether what the estimate opens has gone, and nothing for a walk.
   bool may_go_on() const { return gone_ == Gone::for_estimate; }
   /// `levels` of own cells, the top one of them.

@@ -29,7 +29,7 @@ typename SpreadBounds<Real>::Least SpreadBounds<Real>::find(const Points<Real>& 
   device_.synchronize();
   Least least;
   least.fill(infinity);
-  std::int64_t finite = 1;
+  double finite = 1;
   for (std::size_t b = 0; b < values; b += bound_values) {
     const double* const part = bounds_.data() + b;
     for (std::size_t a = 0; a < 3; ++a) {
@@ -39,9 +39,12 @@ typename SpreadBounds<Real>::Least SpreadBounds<Real>::find(const Points<Real>& 
     if (!std::isfinite(part[6])) finite = 0;
     least[3] = std::min(least[3], part[7]), least[7] = std::min(least[7], -part[8]);
   }
-  ranks_->all_reduce(&finite, 1, Reduction::minimum);
-  if (!finite) throw Error(ErrorKind::numerics, "tree: a position is not a finite number");
-  ranks_->all_reduce(least.data(), least.size(), Reduction::minimum);
+  if (finite == 0) least.fill(0);  // what is no number has no least one
+  std::array<double, 9> of_all;
+  *std::copy(least.begin(), least.end(), of_all.begin()) = finite;
+  ranks_->all_reduce(of_all.data(), of_all.size(), Reduction::minimum);
+  if (of_all.back() == 0) throw Error(ErrorKind::numerics, "tree: a position is not a finite number");
+  std::copy_n(of_all.begin(), least.size(), least.begin());
   return least;
 }
 

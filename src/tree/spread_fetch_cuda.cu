@@ -1,9 +1,11 @@
 // What a rank needs of the branches of other domains, on GPUs.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "device/launch.cuh"
 #include "tree/estimate.hpp"
+#include "tree/spread_memory_cuda.cuh"
 #include "tree/spread_octree_cuda.cuh"
 
 namespace pergola::tree {
@@ -17,17 +19,43 @@ constexpr std::int64_t fewest_pairs_at_once = 1 << 12, most_pairs_at_once = 1 <<
 constexpr int many_generations = PairGenerations::most, few_generations = 6;
 constexpr std::int64_t fewest_requests = 1 << 12;
 
-/// Room for `size` values, of which the first `used` are kept.
+/// Room for `size` values, of which the first `used` are kept, and for so many more if it has to be taken.
 template <class V>
-void extend(const Device& device, Buffer<V>& buffer, std::int64_t used, std::int64_t size) {
+void extend(const Device& device, Buffer<V>& buffer, std::int64_t used, std::int64_t size, std::int64_t spare) {
   if (buffer.size() >= size) return;
-  Buffer<V> larger(device, size + size / 4);
+  if (used == 0) buffer = Buffer<V>();
+  Buffer<V> larger(device, size + spare);
   if (used > 0) device.memory().copy(larger.data(), buffer.data(), static_cast<std::size_t>(used) * sizeof(V));
   device.synchronize();
   buffer = std::move(larger);
 }
 
 }  // namespace
+
+/// What was fetched of Plummer's spheres of 16.8 million on 2 and 4 ranks at accuracies of 1e-3: as many cells as for
+/// each face of a domain that meets others its particles' number to the power of two thirds, with 9 particles each.
+template <class T>
+std::int64_t spread_tree_bytes(std::int64_t n, int order, int ranks) {
+  constexpr double most_faces = 6, particles_of_cell = 9;
+  const auto count = static_cast<double>(n);
+  const double faces = std::min(most_faces, 1.5 * std::log2(ranks));
+  const std::int64_t own = first_guess_of_cells(n);
+  const auto cells =
+      static_cast<std::int64_t>(std::min(faces * std::pow(count, 2.0 / 3), (ranks - 1) * static_cast<double>(own)));
+  const auto particles = static_cast<std::int64_t>(particles_of_cell * static_cast<double>(cells));
+  const std::int64_t row = Row<T>::stride(order),
+                     at_once = std::clamp(2 * own, fewest_pairs_at_once, most_pairs_at_once);
+  Arena all, message;
+  // Own cells by level, marks, what is wanted, work, and what goes ahead.
+  all.count<std::uint32_t>(5 * own), all.count<AheadCell>(own), all.count<CellPiece>(2 * cells);
+  // Fetched ones, and their part in a walk.
+  all.count<CellLink>(cells), all.count<CellRecord>(cells), all.count<T>(cells * row), all.count<Origin>(cells);
+  all.count<std::uint32_t>(2 * cells), all.count<T>(cells * multipole_stride(order)), all.count<ListHead>(cells);
+  all.count<PlacedMass<T>>(particles);
+  all.count<CellPair>(2 * PairGenerations::most_of_a_pair * at_once + 3 * at_once);
+  message.count<CellRecord>(cells), message.count<T>(cells * row), message.count<PlacedMass<T>>(particles);
+  return all.bytes() + 3 * message.bytes();  // two rooms for what goes out
+}
 
 /// Top and own cells are there.
 template <class T>
@@ -43,14 +71,15 @@ void SpreadOctreeCuda<T>::begin_fetching() {
 template <class T>
 void SpreadOctreeCuda<T>::make_room(std::int64_t cells, std::int64_t particles) {
   const std::int64_t used = this->cells(), stride = Row<T>::stride(order_), marks = mark_.size();
-  extend(device_, link_, used, cells), extend(device_, record_, used, cells);
-  extend(device_, row_, used * stride, cells * stride);
-  extend(device_, wanted_, 0, cells), extend(device_, mark_, used, cells);
+  const std::int64_t spare = cells / 8, spare_particles = particles / 32;
+  extend(device_, link_, used, cells, spare), extend(device_, record_, used, cells, spare);
+  extend(device_, row_, used * stride, cells * stride, spare * stride);
+  extend(device_, wanted_, 0, cells, spare), extend(device_, mark_, used, cells, spare);
   if (mark_.size() > marks)
     device_.memory().zero(mark_.data() + used, static_cast<std::size_t>(mark_.size() - used) * sizeof(std::uint32_t));
-  extend(device_, origin_, used - own_end() + top_cells(), cells - own_end() + top_cells());
-  extend(device_, particle_, here_, particles);
-  if (by_particle_) extend(device_, softening_, here_, particles);
+  extend(device_, origin_, used - own_end() + top_cells(), cells - own_end() + top_cells(), spare);
+  extend(device_, particle_, here_, particles, spare_particles);
+  if (by_particle_) extend(device_, softening_, here_, particles, spare_particles);
 }
 
 template <class T>
@@ -171,13 +200,13 @@ void SpreadOctreeCuda<T>::search(std::int64_t depth, const Opening& opening, con
   constexpr auto most = std::size_t{PairGenerations::most};
   const std::int64_t at_once = std::clamp<std::int64_t>(2 * own_end(), fewest_pairs_at_once, most_pairs_at_once);
   const std::int64_t room = PairGenerations::most_of_a_pair * at_once;
-  for (Buffer<CellPair>& pairs : pairs_) extend(device_, pairs, 0, room);
+  for (Buffer<CellPair>& pairs : pairs_) extend(device_, pairs, 0, room, 0);
   for (int generations = many_generations;; generations = few_generations) {
     std::int64_t waiting = 0;
     while (depth > 0) {
       const std::int64_t count = std::min(depth, at_once);
       depth -= count;
-      extend(device_, pending_, waiting, waiting + 2 * at_once);
+      extend(device_, pending_, waiting, waiting + 2 * at_once, waiting / 4);
       std::vector<std::uint32_t> counts(2 * most + 1);
       counts[0] = static_cast<std::uint32_t>(count);
       pair_counts_.from_host(counts.data());
@@ -198,11 +227,11 @@ void SpreadOctreeCuda<T>::search(std::int64_t depth, const Opening& opening, con
         pending += counts[most + 1 + generation];
       }
       const std::uint32_t left = counts[generation];
-      extend(device_, stack_, depth, depth + left);
+      extend(device_, stack_, depth, depth + left, (depth + left) / 4);
       device_.memory().copy(stack_.data() + depth, found.pairs[generation % 2], left * sizeof(CellPair));
       depth += left, waiting += pending;
     }
-    extend(device_, stack_, 0, waiting);
+    extend(device_, stack_, 0, waiting, waiting / 4);
     device_.memory().copy(stack_.data(), pending_.data(), static_cast<std::size_t>(waiting) * sizeof(CellPair));
     depth = waiting;
     if (!fetch_missing()) return;
@@ -225,11 +254,13 @@ void SpreadOctreeCuda<T>::fetch_for_walk(const Opening& opening, const ServedCel
       for (std::uint32_t s = l.child; s < l.child + l.children; ++s)
         if (s != t && own_top_[t] && foreign_top_[s]) pairs.push_back({t, s});
   }
-  extend(device_, stack_, 0, std::ssize(pairs));
+  extend(device_, stack_, 0, std::ssize(pairs), std::ssize(pairs) / 4);
   if (!pairs.empty()) device_.memory().from_host(stack_.data(), pairs.data(), pairs.size() * sizeof(CellPair));
   search(std::ssize(pairs), opening, served.slot ? served_.data() : nullptr);
 }
 
+template std::int64_t spread_tree_bytes<float>(std::int64_t, int, int);
+template std::int64_t spread_tree_bytes<double>(std::int64_t, int, int);
 template void SpreadOctreeCuda<float>::begin_fetching();
 template void SpreadOctreeCuda<double>::begin_fetching();
 template bool SpreadOctreeCuda<float>::fetch_missing();

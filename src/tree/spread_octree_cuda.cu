@@ -101,9 +101,32 @@ void SpreadOctreeCuda<T>::take_top(TopTree top) {
 }
 
 template <class T>
+std::uint64_t* SpreadOctreeCuda<T>::room_for_ids(std::int64_t count) {
+  static_assert(sizeof(PlacedMass<T>) >= sizeof(std::uint64_t));
+  Arena(device_).room(particle_, count, count / 16);
+  return reinterpret_cast<std::uint64_t*>(particle_.data());
+}
+
+/// In the arena, behind the boxes that upward() has there: keys are not needed any more.
+template <class T>
 template <class Real>
-void SpreadOctreeCuda<T>::build(const Points<Real>& here, const TreeSoftening& softening, int order, const Frame& frame,
-                                TopTree top) {
+const Real* SpreadOctreeCuda<T>::masses(std::int64_t count, const BringMasses<Real>& bring) {
+  Real* room = nullptr;
+  const auto lay_out = [&](std::byte* memory) {
+    MemoryParts parts(memory);
+    parts.template take<BoxAbout>(this->cells());
+    room = parts.template take<Real>(count);
+    return parts.used();
+  };
+  lay_out(this->arena(lay_out(nullptr)));
+  bring(room);
+  return room;
+}
+
+template <class T>
+template <class Real>
+void SpreadOctreeCuda<T>::build(Points<Real> here, const BringMasses<Real>& bring_masses,
+                                const TreeSoftening& softening, int order, const Frame& frame, TopTree top) {
   device_.make_current();
   count_ = here.count;
   order_ = order;
@@ -133,6 +156,7 @@ void SpreadOctreeCuda<T>::build(const Points<Real>& here, const TreeSoftening& s
     ranks_->all_reduce(&crowded, 1, Reduction::maximum);
     if (!crowded) break;
   }
+  here.mass = masses<Real>(count_, bring_masses);
   on_all(*ranks_, [&] { this->upward(here, softening, order, false); });
   share_top(order);
   list_own();
@@ -313,8 +337,13 @@ ServedCells SpreadOctreeCuda<T>::asking(const std::uint32_t* numbers, std::int64
 
 template class SpreadOctreeCuda<float>;
 template class SpreadOctreeCuda<double>;
-template void SpreadOctreeCuda<float>::build(const Points<float>&, const TreeSoftening&, int, const Frame&, TopTree);
-template void SpreadOctreeCuda<float>::build(const Points<double>&, const TreeSoftening&, int, const Frame&, TopTree);
-template void SpreadOctreeCuda<double>::build(const Points<double>&, const TreeSoftening&, int, const Frame&, TopTree);
+#define PERGOLA_SPREAD_OCTREE_OF(T, Real)                                                                     \
+  template void SpreadOctreeCuda<T>::build(Points<Real>, const BringMasses<Real>&, const TreeSoftening&, int, \
+                                           const Frame&, TopTree);                                            \
+  template const Real* SpreadOctreeCuda<T>::masses(std::int64_t, const BringMasses<Real>&);
+PERGOLA_SPREAD_OCTREE_OF(float, float)
+PERGOLA_SPREAD_OCTREE_OF(float, double)
+PERGOLA_SPREAD_OCTREE_OF(double, double)
+#undef PERGOLA_SPREAD_OCTREE_OF
 
 }  // namespace pergola::tree

@@ -1,6 +1,7 @@
 #pragma once
 // CUDA only: the octree of particles that are spread over ranks, in open space.
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -25,12 +26,18 @@ class SpreadOctreeCuda : public OctreeCuda<T> {
  public:
   SpreadOctreeCuda(const Device& device, std::shared_ptr<Communicator> ranks);
 
-  /// From the particles of this rank's domain and the top of all.
+  /// Brings the masses of particles, when the tree has room for them. Of all ranks.
   template <class Real>
-  void build(const Points<Real>& here, const TreeSoftening& softening, int order, const Frame& frame, TopTree top);
+  using BringMasses = std::function<void(Real* own)>;
+  /// From the particles of this rank's domain, which have no masses yet, and the top of all.
+  template <class Real>
+  void build(Points<Real> here, const BringMasses<Real>& bring_masses, const TreeSoftening& softening, int order,
+             const Frame& frame, TopTree top);
+  /// Room for so many ids, good until the tree is built: its particles will lie there.
+  std::uint64_t* room_for_ids(std::int64_t count);
   /// As OctreeCuda::refresh: the same answer on all ranks. What was fetched is forgotten.
   template <class Real>
-  bool refresh(const Points<Real>& here, const TreeSoftening& softening, int order);
+  bool refresh(Points<Real> here, const BringMasses<Real>& bring_masses, const TreeSoftening& softening, int order);
   /// As OctreeCuda's; once after each build.
   void estimate_accelerations();
   /// Fetches whatever a walk for these cells meets with this opening, but for the last bits of the test.
@@ -66,6 +73,9 @@ class SpreadOctreeCuda : public OctreeCuda<T> {
     has_place_of_ = false;
   }
 
+  /// Memory that is not needed before the next build or refresh goes back to the device.
+  void give_back_memory();
+
   // Steps of these. Public, for nvcc allows no device lambda in a private function.
   void start_level() override;
   void share_top(int order);
@@ -88,9 +98,11 @@ class SpreadOctreeCuda : public OctreeCuda<T> {
   using Base::acceleration_, Base::arena_, Base::by_particle_, Base::count_, Base::device_, Base::device_report_,
       Base::fetched_cells_, Base::has_accelerations_, Base::knows_spread_, Base::level_begin_, Base::level_count_,
       Base::link_, Base::parent_, Base::particle_, Base::place_, Base::record_, Base::report_, Base::row_,
-      Base::softening_, Base::spread_;
+      Base::softening_, Base::sort_scratch_, Base::spread_;
 
   void take_top(TopTree top);
+  template <class Real>
+  const Real* masses(std::int64_t count, const BringMasses<Real>& bring);
   template <class V>
   void put(const std::vector<V>& values, Buffer<V>& to) {
     Arena(device_).room(to, std::ssize(values), std::ssize(values) / 4);

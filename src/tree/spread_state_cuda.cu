@@ -49,12 +49,14 @@ TreeSpread SpreadOctreeCuda<T>::measure() {
 
 template <class T>
 template <class Real>
-bool SpreadOctreeCuda<T>::refresh(const Points<Real>& here, const TreeSoftening& softening, int order) {
+bool SpreadOctreeCuda<T>::refresh(Points<Real> here, const BringMasses<Real>& bring_masses,
+                                  const TreeSoftening& softening, int order) {
   device_.make_current();
   if (!knows_spread_) spread_ = measure().sum;
   knows_spread_ = true;
   order_ = order;
   fetched_cells_ = 0;
+  here.mass = masses<Real>(count_, bring_masses);
   on_all(*ranks_, [&] {
     set_links_of_top(TopLinks::none);
     this->upward(here, softening, order, true);
@@ -169,6 +171,14 @@ void SpreadOctreeCuda<T>::restore(const SavedTree& saved, TopTree top, std::vect
 }
 
 template <class T>
+void SpreadOctreeCuda<T>::give_back_memory() {
+  device_.make_current();
+  arena_ = Buffer<std::byte>(), sort_scratch_ = Buffer<std::byte>();
+  for (Buffer<CellPair>* const pairs : {&stack_, &pairs_[0], &pairs_[1], &pending_}) *pairs = Buffer<CellPair>();
+  ahead_.give_back_memory();
+}
+
+template <class T>
 void SpreadOctreeCuda<T>::put_aside() {
   fetched_cells_ = 0;
   Base::put_aside();
@@ -185,15 +195,17 @@ void SpreadOctreeCuda<T>::take_up() {
   begin_to_count();
 }
 
-template bool SpreadOctreeCuda<float>::refresh(const Points<float>&, const TreeSoftening&, int);
-template bool SpreadOctreeCuda<float>::refresh(const Points<double>&, const TreeSoftening&, int);
-template bool SpreadOctreeCuda<double>::refresh(const Points<double>&, const TreeSoftening&, int);
+template bool SpreadOctreeCuda<float>::refresh(Points<float>, const BringMasses<float>&, const TreeSoftening&, int);
+template bool SpreadOctreeCuda<float>::refresh(Points<double>, const BringMasses<double>&, const TreeSoftening&, int);
+template bool SpreadOctreeCuda<double>::refresh(Points<double>, const BringMasses<double>&, const TreeSoftening&, int);
 template void SpreadOctreeCuda<float>::save(StateBlocks&, const std::vector<std::uint32_t>&);
 template void SpreadOctreeCuda<double>::save(StateBlocks&, const std::vector<std::uint32_t>&);
 template void SpreadOctreeCuda<float>::restore(const SavedTree&, TopTree, std::vector<std::uint32_t>,
                                                const std::vector<std::uint32_t>&);
 template void SpreadOctreeCuda<double>::restore(const SavedTree&, TopTree, std::vector<std::uint32_t>,
                                                 const std::vector<std::uint32_t>&);
+template void SpreadOctreeCuda<float>::give_back_memory();
+template void SpreadOctreeCuda<double>::give_back_memory();
 template void SpreadOctreeCuda<float>::put_aside();
 template void SpreadOctreeCuda<double>::put_aside();
 template void SpreadOctreeCuda<float>::take_up();

@@ -163,31 +163,22 @@ TreeDomains<Real>::TreeDomains(const Device& device, std::shared_ptr<Communicato
 
 template <class Real>
 template <class Self>
-void TreeDomains<Real>::room_for_kept(Self& self, Arena& arena, std::int64_t n) {
-  arena.room(self.owner_of_, n);
-}
-
-template <class Real>
-template <class Self>
-void TreeDomains<Real>::room_for_arrived(Self& self, Arena& arena, std::int64_t n, bool with_species, bool with_id) {
+void TreeDomains<Real>::room_for_arrived(Self& self, Arena& arena, std::int64_t n, bool with_species) {
   const std::int64_t spare = n / 16;  // numbers change a little from build to build
-  arena.room(self.x_, n, spare), arena.room(self.y_, n, spare), arena.room(self.z_, n, spare);
-  arena.room(self.mass_, n, spare);
+  arena.room(self.arrived_, 3 * aligned(n), 3 * spare);
   if (with_species) arena.room(self.species_, n, spare);
-  if (with_id) arena.room(self.id_, n, spare);
 }
 
 template <class Real>
-std::int64_t TreeDomains<Real>::device_bytes(std::int64_t n) const {
+std::int64_t TreeDomains<Real>::device_bytes(std::int64_t n, bool with_species, bool asked_in_part) const {
   Arena count;
-  room_for_kept(*this, count, n);
-  room_for_arrived(*this, count, n, true, true);
-  count.room(own_weight_, n), count.room(weight_, n);
-  return count.bytes() + workers_.bytes(n) + own_.own_bytes(n) + own_.work_bytes(n);
+  room_for_arrived(*this, count, n + n / 16, with_species);
+  return count.bytes() + (asked_in_part ? workers_.kept_bytes(n) : 0) + own_.own_bytes(n);
 }
 
 template <class Real>
-TopTree TreeDomains<Real>::cut(const Points<Real>& kept, const TreeSoftening& softening, std::int64_t total) {
+TopTree TreeDomains<Real>::cut(const Points<Real>& kept, const TreeSoftening& softening, std::int64_t total,
+                               const LentMemory& work) {
   device_.make_current();
   const auto least = bounds_.find(kept);
   double mass = 0;
@@ -202,68 +193,69 @@ TopTree TreeDomains<Real>::cut(const Points<Real>& kept, const TreeSoftening& so
     mass = ExactSum::value(limbs);
   }
   frame_ = SpreadBounds<Real>::frame(least, mass);
+  SofteningDigit digit = softening_digits(softening);
+  if (!softening.uniform) digit.level = softening_level(frame_.side, softening.apart);
   TopTree top;
-  find_owners(kept, softening, total, top);
-  plan(kept.count);
+  const std::vector<std::uint64_t> cuts = find_cuts(kept, digit, total, work, top);
+  plan(kept, digit, cuts, work);
   return top;
 }
 
 /// Domains are ranges of keys. Of these the digits are sorted that the last top was split by, and one more; all, where
-/// they do not suffice.
+/// they do not suffice. Returns the first key of each rank's domain; above all keys where this rank has none for it.
 template <class Real>
-void TreeDomains<Real>::find_owners(const Points<Real>& kept, const TreeSoftening& softening, std::int64_t total,
-                                    TopTree& top) {
+std::vector<std::uint64_t> TreeDomains<Real>::find_cuts(const Points<Real>& kept, const SofteningDigit& digit,
+                                                        std::int64_t total, const LentMemory& work, TopTree& top) {
   const std::int64_t n = kept.count;
-  SofteningDigit digit = softening_digits(softening);
-  if (!softening.uniform) digit.level = softening_level(frame_.side, softening.apart);
   std::int64_t unknown = has_weights_ && kept_ == n ? 0 : 1;
   ranks_->all_reduce(&unknown, 1, Reduction::maximum);
   has_weights_ = false;
   const bool weighs = !unknown;
   int unsorted_bits = 0;
   std::size_t sort_bytes = 0, sum_bytes = 0;
-  std::uint64_t *keys = nullptr, *sorted = nullptr;
-  std::uint32_t* sorted_weight = nullptr;
+  cub::DoubleBuffer<std::uint64_t> keys;
+  cub::DoubleBuffer<std::uint32_t> weights(weight_[0], weight_[1]);
   std::int64_t* weight_before = nullptr;
   const auto sort = [&](void* scratch) {
     const auto stream = cuda::handle(device_.stream());
-    cuda::check(weighs ? cub::DeviceRadixSort::SortPairs(scratch, sort_bytes, keys, sorted, weight_.data(),
-                                                         sorted_weight, n, unsorted_bits, 3 * key_levels, stream)
-                       : cub::DeviceRadixSort::SortKeys(scratch, sort_bytes, keys, sorted, n, unsorted_bits,
-                                                        3 * key_levels, stream),
-                "tree keys");
+    cuda::check(
+        weighs ? cub::DeviceRadixSort::SortPairs(scratch, sort_bytes, keys, weights, n, unsorted_bits, 3 * key_levels,
+                                                 stream)
+               : cub::DeviceRadixSort::SortKeys(scratch, sort_bytes, keys, n, unsorted_bits, 3 * key_levels, stream),
+        "tree keys");
   };
   const auto add_up = [&](void* scratch) {
-    cuda::check(cub::DeviceScan::ExclusiveScan(scratch, sum_bytes, sorted_weight, weight_before, ::cuda::std::plus<>{},
-                                               std::int64_t{0}, n + 1, cuda::handle(device_.stream())),
-                "tree keys");
+    cuda::check(
+        cub::DeviceScan::ExclusiveScan(scratch, sum_bytes, weights.Current(), weight_before, ::cuda::std::plus<>{},
+                                       std::int64_t{0}, n + 1, cuda::handle(device_.stream())),
+        "tree keys");
   };
   sort(nullptr);
   if (weighs) add_up(nullptr);
   std::byte* scratch = nullptr;
   const auto lay_out = [&](std::byte* memory) {
     MemoryParts parts(memory);
-    keys = parts.take<std::uint64_t>(n), sorted = parts.take<std::uint64_t>(n);
-    if (weighs) sorted_weight = parts.take<std::uint32_t>(n + 1), weight_before = parts.take<std::int64_t>(n + 1);
+    auto *const some = parts.take<std::uint64_t>(n + 1), *const other = parts.take<std::uint64_t>(n + 1);
+    keys = cub::DoubleBuffer<std::uint64_t>(some, other);
     scratch = parts.take<std::byte>(static_cast<std::int64_t>(std::max(sort_bytes, sum_bytes)));
     return parts.used();
   };
-  Arena arena(device_);
-  arena.room(work_, lay_out(nullptr));
-  lay_out(work_.data());
-  cuda::launch("tree keys", n, device_.stream(), [kept, digit, frame = frame_, keys] __device__(std::int64_t i) {
-    keys[i] = digit.upper(unit_position(kept, frame, i), digit.of(kept.species, i));
-  });
+  lay_out(work(lay_out(nullptr)));
+  cuda::launch("tree keys", n, device_.stream(),
+               [kept, digit, frame = frame_, to = keys.Current()] __device__(std::int64_t i) {
+                 to[i] = digit.upper(unit_position(kept, frame, i), digit.of(kept.species, i));
+               });
   unsorted_bits = std::max(0, finest_shift_ - 3);
   std::optional<KeysOnDevice> ranges;
   do {
     if (top.crowded) unsorted_bits = 0;
     if (n > 0) sort(scratch);
     if (weighs) {
-      device_.memory().zero(sorted_weight + n, sizeof *sorted_weight);
+      weight_before = reinterpret_cast<std::int64_t*>(keys.Alternate());
+      device_.memory().zero(weights.Current() + n, sizeof(std::uint32_t));
       add_up(scratch);
     }
-    ranges.emplace(device_, questions_, sorted, unsorted_bits, n, weight_before);
+    ranges.emplace(device_, questions_, keys.Current(), unsorted_bits, n, weight_before);
     top = find_top_tree(*ranks_, *ranges, total);
   } while (top.crowded && unsorted_bits > 0);
   finest_shift_ = top.finest_shift;
@@ -280,59 +272,66 @@ void TreeDomains<Real>::find_owners(const Points<Real>& kept, const TreeSoftenin
   const auto of_first = ranges->ends(first);
   for (std::size_t r = 0; r < first.size(); ++r)
     cuts.push_back(first[r].begin < end ? of_first[r].first : ~std::uint64_t{0});
-  arena.room(cuts_, std::ssize(cuts));
+  return cuts;
+}
+
+/// By the keys of kept particles.
+template <class Real>
+void TreeDomains<Real>::plan(const Points<Real>& kept, const SofteningDigit& digit,
+                             const std::vector<std::uint64_t>& cuts, const LentMemory& work) {
+  kept_ = kept.count;
+  Arena(device_).room(cuts_, std::ssize(cuts));
   cuts_.from_host(cuts.data());
-  room_for_kept(*this, arena, n);
-  cuda::launch("owners of particles", n, device_.stream(),
-               [keys, cut = cuts_.data(), size = static_cast<std::uint32_t>(cuts.size()),
-                owner_of = owner_of_.data()] __device__(std::int64_t i) {
+  std::byte* const memory = work(own_.work_bytes(kept_));
+  const auto list = own_.listing(kept_, memory);
+  cuda::launch("owners of particles", kept_, device_.stream(),
+               [kept, digit, list, frame = frame_, cut = cuts_.data(),
+                size = static_cast<std::uint32_t>(cuts.size())] __device__(std::int64_t i) {
+                 const std::uint64_t key = digit.upper(unit_position(kept, frame, i), digit.of(kept.species, i));
                  std::uint32_t low = 0, high = size;  // the last rank whose first key is not above this one
                  while (high - low > 1) {
                    const std::uint32_t middle = low + (high - low) / 2;
-                   (cut[middle] <= keys[i] ? low : high) = middle;
+                   (cut[middle] <= key ? low : high) = middle;
                  }
-                 owner_of[i] = low;
+                 list.rank[i] = low, list.particle[i] = static_cast<std::uint32_t>(i);
                });
+  own_.plan(kept_, memory);
+  workers_.forget();
 }
 
 template <class Real>
-void TreeDomains<Real>::cut(const std::vector<std::uint32_t>& owners) {
+void TreeDomains<Real>::cut(const std::vector<std::uint32_t>& owners, const LentMemory& work) {
   device_.make_current();
   equal_mass_.reset();
   const Shares shares{std::ssize(owners), ranks_->size()};
-  const std::int64_t kept = shares.count(ranks_->rank());
-  Arena arena(device_);
-  room_for_kept(*this, arena, kept);
-  if (kept > 0)
-    device_.memory().from_host(owner_of_.data(), owners.data() + shares.first(ranks_->rank()),
-                               static_cast<std::size_t>(kept) * sizeof(std::uint32_t));
-  plan(kept);
-}
-
-/// With the owners of kept particles.
-template <class Real>
-void TreeDomains<Real>::plan(std::int64_t kept) {
-  kept_ = kept;
-  Arena arena(device_);
-  arena.room(work_, own_.work_bytes(kept));
-  const auto list = own_.listing(kept, work_.data());
-  cuda::launch("own particles", kept, device_.stream(), [=, owner_of = owner_of_.data()] __device__(std::int64_t i) {
-    list.rank[i] = owner_of[i], list.particle[i] = static_cast<std::uint32_t>(i);
-  });
-  own_.plan(kept, work_.data());
+  kept_ = shares.count(ranks_->rank());
+  std::byte* const memory = work(own_.work_bytes(kept_));
+  const auto list = own_.listing(kept_, memory);
+  if (kept_ > 0)
+    device_.memory().from_host(list.rank, owners.data() + shares.first(ranks_->rank()),
+                               static_cast<std::size_t>(kept_) * sizeof(std::uint32_t));
+  cuda::launch("own particles", kept_, device_.stream(),
+               [list] __device__(std::int64_t i) { list.particle[i] = static_cast<std::uint32_t>(i); });
+  own_.plan(kept_, memory);
   workers_.forget();
 }
 
 template <class Real>
 std::uint32_t* TreeDomains<Real>::own_weights() {
-  Arena(device_).room(own_weight_, own(), own() / 16);
-  return own_weight_.data();
+  const auto lay_out = [&](std::byte* memory) {
+    MemoryParts parts(memory);
+    own_weight_ = parts.take<std::uint32_t>(own());
+    for (auto& weight : weight_) weight = parts.take<std::uint32_t>(kept_ + 1);
+    return parts.used();
+  };
+  Arena(device_).room(arrived_, (lay_out(nullptr) + std::int64_t{sizeof(Real)} - 1) / std::int64_t{sizeof(Real)});
+  lay_out(reinterpret_cast<std::byte*>(arrived_.data()));
+  return own_weight_;
 }
 
 template <class Real>
 void TreeDomains<Real>::give_back_weights() {
-  Arena(device_).room(weight_, kept_, kept_ / 16);
-  own_.template back<std::uint32_t, 1>({own_weight_.data()}, {weight_.data()});
+  own_.template back<std::uint32_t, 1>({own_weight_}, {weight_[0]});
   has_weights_ = true;
 }
 
@@ -351,32 +350,38 @@ void TreeDomains<Real>::keep_elsewhere(const DeviceRouting& home, const Buffer<s
 }
 
 template <class Real>
-Points<Real> TreeDomains<Real>::bring(const Points<Real>& kept, bool with_species, bool with_id) {
+WorkersOf TreeDomains<Real>::workers() {
+  const std::int64_t words = 2 * aligned(own()), word_bytes = sizeof(std::uint32_t), real_bytes = sizeof(Real);
+  Arena(device_).room(arrived_, (words * word_bytes + real_bytes - 1) / real_bytes);
+  return workers_.of(own_, reinterpret_cast<std::uint32_t*>(arrived_.data()));
+}
+
+template <class Real>
+Points<Real> TreeDomains<Real>::bring(const Points<Real>& kept, bool with_species, bool with_id, std::uint64_t* id) {
   device_.make_current();
+  has_weights_ = false;
   Arena arena(device_);
-  room_for_arrived(*this, arena, own(), with_species, with_id);
+  room_for_arrived(*this, arena, own(), with_species);
+  const auto [x, y, z] = answer_room<3>(3, own());
   if (with_id && sizeof(Real) == sizeof(std::uint64_t)) {  // in one message
     const auto words = [](const Real* values) { return reinterpret_cast<const std::uint64_t*>(values); };
-    const auto room = [](Buffer<Real>& values) { return reinterpret_cast<std::uint64_t*>(values.data()); };
+    const auto room = [](Real* values) { return reinterpret_cast<std::uint64_t*>(values); };
     own_.template there<std::uint64_t, 4>({words(kept.x), words(kept.y), words(kept.z), kept.id},
-                                          {room(x_), room(y_), room(z_), id_.data()});
+                                          {room(x), room(y), room(z), id});
   } else {
-    own_.template there<Real, 3>({kept.x, kept.y, kept.z}, {x_.data(), y_.data(), z_.data()});
-    if (with_id) own_.template there<std::uint64_t, 1>({kept.id}, {id_.data()});
+    own_.template there<Real, 3>({kept.x, kept.y, kept.z}, {x, y, z});
+    if (with_id) own_.template there<std::uint64_t, 1>({kept.id}, {id});
   }
-  if (equal_mass_)
-    fill_cuda(device_, static_cast<Real>(*equal_mass_), own(), mass_.data());
-  else
-    own_.template there<Real, 1>({kept.mass}, {mass_.data()});
   if (with_species) own_.template there<std::uint8_t, 1>({kept.species}, {species_.data()});
-  return {own(),
-          x_.data(),
-          y_.data(),
-          z_.data(),
-          mass_.data(),
-          with_species ? species_.data() : nullptr,
-          with_id ? id_.data() : nullptr,
-          kept.box};
+  return {own(), x, y, z, nullptr, with_species ? species_.data() : nullptr, with_id ? id : nullptr, kept.box};
+}
+
+template <class Real>
+void TreeDomains<Real>::bring_masses(const Real* kept, Real* own_masses) {
+  if (equal_mass_)
+    fill_cuda(device_, static_cast<Real>(*equal_mass_), own(), own_masses);
+  else
+    own_.template there<Real, 1>({kept}, {own_masses});
 }
 
 template <class Real>

@@ -9,11 +9,13 @@
 
 #include "base/exact_sum.hpp"
 #include "comm/communicator.hpp"
+#include "device/lent_memory.hpp"
 #include "device/shared_buffer.hpp"
 #include "domain/device_routing.hpp"
 #include "domain/device_workers.hpp"
 #include "tree/octree_cpu.hpp"
 #include "tree/saved_tree.hpp"
+#include "tree/softening_digit.hpp"
 #include "tree/spread_bounds_cuda.cuh"
 #include "tree/top_tree.hpp"
 
@@ -42,24 +44,33 @@ class TreeDomains {
   TreeDomains(const Device& device, std::shared_ptr<Communicator> ranks);
 
   /// For particles that ranks keep, `total` of them on all, at least one: finds the frame of all, and the top. Throws
-  /// Error(numerics) on all ranks when a position is not finite.
-  TopTree cut(const Points<Real>& kept, const TreeSoftening& softening, std::int64_t total);
-  /// Weights of own particles for the next cut, which then shares out their sum; else ranks get as many of them.
+  /// Error(numerics) on all ranks when a position is not finite. `work` is free again afterwards.
+  TopTree cut(const Points<Real>& kept, const TreeSoftening& softening, std::int64_t total, const LentMemory& work);
+  /// Weights of own particles for the next cut, which then shares out their sum; else ranks get as many of them. They
+  /// lie where particles are brought: the cut comes before these.
   std::uint32_t* own_weights();
   void give_back_weights();
   /// For those of a saved tree, of which ranks keep their shares (comm/shares.hpp): with the ranks that work on them,
   /// by their places among all.
-  void cut(const std::vector<std::uint32_t>& owners);
+  void cut(const std::vector<std::uint32_t>& owners, const LentMemory& work);
 
   const Frame& frame() const { return frame_; }
   std::int64_t kept() const { return kept_; }
   /// Particles that this rank works on.
   std::int64_t own() const { return own_.arriving(); }
-  /// Brings particles, with the masses that they had when domains were cut, if these were equal. They lie here until
-  /// the next time.
-  Points<Real> bring(const Points<Real>& kept, bool with_species, bool with_id);
-  /// Room for four numbers of each own particle, where x, y, z and masses were brought.
-  std::array<Real*, 4> answer_room() { return {x_.data(), y_.data(), z_.data(), mass_.data()}; }
+  /// Brings particles but for their masses, with ids to `id`. They lie here until the next time.
+  Points<Real> bring(const Points<Real>& kept, bool with_species, bool with_id, std::uint64_t* id);
+  /// Their masses: those that they had when domains were cut, if these were equal.
+  void bring_masses(const Real* kept, Real* own);
+  /// Room for so many arrays of `count` numbers, where particles were brought.
+  template <std::size_t fields>
+  std::array<Real*, fields> answer_room(std::size_t wanted, std::int64_t count) {
+    const std::int64_t apart = aligned(count);
+    Arena(device_).room(arrived_, static_cast<std::int64_t>(wanted) * apart);
+    std::array<Real*, fields> room{};
+    for (std::size_t f = 0; f < wanted; ++f) room[f] = arrived_.data() + static_cast<std::int64_t>(f) * apart;
+    return room;
+  }
   /// Numbers that kept particles have among all, by own particle, on the host.
   std::vector<std::uint32_t> bring_places(std::int64_t first);
   /// Answers of own particles to their keepers.
@@ -67,27 +78,32 @@ class TreeDomains {
   void give_back(const std::array<const Real*, fields>& own, const std::array<Real*, fields>& kept) {
     own_.template back<Real, fields>(own, kept);
   }
-  /// By kept particle: the rank that works on it, and its number there.
-  WorkersOf workers() { return workers_.of(own_); }
+  /// By kept particle: the rank that works on it, and its number there. The tree has its own copies of what was
+  /// brought.
+  WorkersOf workers();
 
   /// The way to own particles. They may be kept where they are worked on, and elsewhere again
   /// (gravity/source_moves.hpp): own particles are then numbered as they stand here.
   DeviceRouting& way() { return own_; }
   void keep_here();
   void keep_elsewhere(const DeviceRouting& home, const Buffer<std::uint32_t>& places);
+  /// Memory that is not needed before particles are brought again goes back to the device.
+  void give_back_memory() { arrived_ = Buffer<Real>(), has_weights_ = false; }
 
-  /// Of the device's memory, where n particles are kept on each rank.
-  std::int64_t device_bytes(std::int64_t n) const;
+  /// Of the device's memory, where n particles are kept on each rank. asked_in_part: not always all of them ask.
+  std::int64_t device_bytes(std::int64_t n, bool with_species, bool asked_in_part) const;
 
   // Steps of cut(). Public, for nvcc allows no device lambda in a private function.
-  void find_owners(const Points<Real>& kept, const TreeSoftening& softening, std::int64_t total, TopTree& top);
-  void plan(std::int64_t kept);
+  std::vector<std::uint64_t> find_cuts(const Points<Real>& kept, const SofteningDigit& digit, std::int64_t total,
+                                       const LentMemory& work, TopTree& top);
+  void plan(const Points<Real>& kept, const SofteningDigit& digit, const std::vector<std::uint64_t>& cuts,
+            const LentMemory& work);
 
  private:
+  /// Numbers from one array to the next: each begins at a multiple of 256 bytes.
+  static std::int64_t aligned(std::int64_t count) { return (count + 63) / 64 * 64; }
   template <class Self>
-  static void room_for_kept(Self& self, Arena& arena, std::int64_t n);
-  template <class Self>
-  static void room_for_arrived(Self& self, Arena& arena, std::int64_t n, bool with_species, bool with_id);
+  static void room_for_arrived(Self& self, Arena& arena, std::int64_t n, bool with_species);
 
   Device device_;
   std::shared_ptr<Communicator> ranks_;
@@ -96,17 +112,14 @@ class TreeDomains {
   std::int64_t kept_ = 0;
   Workers workers_;
   std::optional<double> equal_mass_;  // of all particles
-  Buffer<std::uint32_t> owner_of_;    // by kept particle, as domains are cut
   int finest_shift_ = 0;              // of the last top
   bool has_weights_ = false;
-  Buffer<std::uint32_t> own_weight_, weight_;  // by own and by kept particle
-  Buffer<std::byte> work_;
+  std::uint32_t *own_weight_ = nullptr, *weight_[2] = {};  // by own and by kept particle, and room to sort these
   KeyQuestions questions_;
   SpreadBounds<Real> bounds_;
   Buffer<std::uint64_t> cuts_;
-  Buffer<Real> x_, y_, z_, mass_;
+  Buffer<Real> arrived_;  // x, y, z; weights before that, answers after it
   Buffer<std::uint8_t> species_;
-  Buffer<std::uint64_t> id_;
 };
 
 }  // namespace pergola::tree
