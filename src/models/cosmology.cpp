@@ -33,6 +33,9 @@ physics::Cosmology universe_of(const ModelInput& input) {
   if (universe.omega_baryon > universe.omega_matter)
     throw Error(ErrorKind::input, fmt::format("cosmology: omega_baryon: expected at most omega_matter, {}, found {}",
                                               to_text(universe.omega_matter), to_text(universe.omega_baryon)));
+  if (universe.h > 10)
+    throw Error(ErrorKind::input,
+                fmt::format("cosmology: h: expected H0 over 100 km/s/Mpc, such as 0.7, found {}", to_text(universe.h)));
   return universe;
 }
 

@@ -151,7 +151,9 @@ bool Run::finished_before(RunSummary& summary) {
     on_root(*communicator_, [&] {
       const auto finished = read_finished_run(directory_->run_json());
       complete = finished && finished->end_time >= config_.run.end_time;
-      if (complete) summary = finished->summary;
+      if (!complete) return;
+      if (finished->config) check_resumable(config_, *finished->config);
+      summary = finished->summary;
     });
   summary.status = RunStatus::finished_before;
   return share_value(*communicator_, complete);

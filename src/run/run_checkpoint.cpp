@@ -35,14 +35,14 @@ bool may_change(const std::string& key) {
 }
 
 /// Which particles: by model with all its options. A file may have moved; the checkpoint holds its particles.
-void check_particles(const RunConfig& now, const RunConfig& before) {
-  const auto &a = now.particles, &b = before.particles;
+void check_part(const RunConfig& now, const std::string& table, const RunConfig::ParticlesPart& a,
+                const RunConfig::ParticlesPart& b) {
   const auto kind = [](const auto& p) { return p.file.empty() ? "model " + p.model : std::string("a file"); };
-  if (kind(a) != kind(b)) refuse_change(now, "[particles]", kind(a), kind(b));
+  if (kind(a) != kind(b)) refuse_change(now, fmt::format("[{}]", table), kind(a), kind(b));
   if (a.options.n != b.options.n)
-    refuse_change(now, "particles.n", std::to_string(a.options.n), std::to_string(b.options.n));
+    refuse_change(now, table + ".n", std::to_string(a.options.n), std::to_string(b.options.n));
   if (a.options.seed != b.options.seed)
-    refuse_change(now, "particles.seed", std::to_string(a.options.seed), std::to_string(b.options.seed));
+    refuse_change(now, table + ".seed", std::to_string(a.options.seed), std::to_string(b.options.seed));
   const auto text_of = [](const auto& p, const std::string& name) {
     const auto found = p.options.values.find(name);
     return found == p.options.values.end() ? std::string("the default") : value_text(found->second);
@@ -50,7 +50,16 @@ void check_particles(const RunConfig& now, const RunConfig& before) {
   for (const auto* options : {&a.options.values, &b.options.values})
     for (const auto& [name, value] : *options)
       if (text_of(a, name) != text_of(b, name))
-        refuse_change(now, "particles." + name, text_of(a, name), text_of(b, name));
+        refuse_change(now, fmt::format("{}.{}", table, name), text_of(a, name), text_of(b, name));
+}
+
+void check_particles(const RunConfig& now, const RunConfig& before) {
+  const auto &a = now.particles, &b = before.particles;
+  const auto count = [](const auto& p) { return p.parts.empty() ? std::string("one system") : "two parts"; };
+  if (a.parts.size() != b.parts.size()) refuse_change(now, "[particles]", count(a), count(b));
+  if (a.parts.empty()) return check_part(now, "particles", a, b);
+  for (std::size_t k = 0; k < a.parts.size(); ++k)
+    check_part(now, fmt::format("particles.parts.{}", k + 1), a.parts[k], b.parts[k]);
 }
 
 }  // namespace

@@ -179,6 +179,11 @@ std::optional<FinishedRun> read_finished_run(const std::filesystem::path& run_js
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;  // another program's run.json
   }
+  try {
+    run.config = parse_config(text.value("configuration_toml", ""), run_json.string());
+  } catch (const std::exception&) {
+    run.config.reset();
+  }
   return run;
 }
 

@@ -28,6 +28,7 @@ std::string record_text(const RunConfig& config, const System& system, const Run
 struct FinishedRun {
   double end_time = 0;
   RunSummary summary;
+  std::optional<RunConfig> config;  // nothing where another version wrote one that is not understood
 };
 std::optional<FinishedRun> read_finished_run(const std::filesystem::path& run_json);
 /// What the sessions of a run before were told; nothing where there is no record that says it.

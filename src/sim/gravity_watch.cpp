@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "base/text.hpp"
 #include "gravity/mesh.hpp"
 #include "gravity/solver_entry.hpp"
 #include "io/snapshot.hpp"
 #include "models/lattice.hpp"
+#include "models/waves.hpp"
 #include "physics/growth.hpp"
 #include "sim/gravity_system.hpp"
 #include "sim/softening_remark.hpp"
@@ -32,6 +34,23 @@ std::string lattice_remark(const RunConfig& config, const Box& box) {
           "the first forces worse; use {} cells",
           cells, side, nearest_mesh_size(2 * side));
   return {};
+}
+
+/// A universe's particles are displaced by perturbation theory, which does not hold where their neighbours are as dense
+/// as that: 0.1 to 0.2 are usual (Knebe et al. 2009).
+std::string late_start_remark(const RunConfig& config, double start) {
+  constexpr double most_contrast = 0.5;
+  const auto& [model, file, options] = static_cast<const RunConfig::ParticlesPart&>(config.particles);
+  const auto waves = config.cosmology && !model.empty() ? model_waves(model, options) : std::nullopt;
+  if (!waves) return {};
+  const double spacing = model_box_side(model, options) / std::cbrt(static_cast<double>(options.n));
+  const double radius = spacing * std::cbrt(3 / (4 * std::numbers::pi));
+  const double contrast = physics::growth_at(*config.background(), start).d1 * waves->power.sigma(radius);
+  if (contrast <= most_contrast) return {};
+  return fmt::format(
+      "particles.redshift: {:.4g} is late for this box: the rms density contrast of the volume of a particle is {:.2g} "
+      "there, and perturbation theory, which moves the particles to their places, fails above {}; begin earlier",
+      1 / start - 1, contrast, to_text(most_contrast));
 }
 
 /// What a file says of itself that the run takes otherwise.
@@ -140,6 +159,8 @@ std::vector<Remark> GravitySystem::remarks_at_start() const {
                          "[cosmology] in open space: comoving places about the origin, where matter of the mean "
                          "density would be at rest; its pull is taken off"});
   if (std::string text = lattice_remark(config, box()); !text.empty())
+    sentences.push_back({LogLevel::warning, std::move(text)});
+  if (std::string text = late_start_remark(config, start_time()); !text.empty())
     sentences.push_back({LogLevel::warning, std::move(text)});
   if (std::string text = default_softening_remark(config); !text.empty())
     sentences.push_back({LogLevel::warning, std::move(text)});

@@ -40,6 +40,15 @@ class Cosmology(harness.CliTest):
         with open(run / "energy.csv") as file:
             return list(csv.DictReader(file))
 
+    def test_a_start_that_is_too_late_and_a_hubble_constant_in_the_place_of_h_are_caught(self):
+        config = self.dir / "late.toml"
+        config.write_text('[run]\nend_redshift = 0.45\n[particles]\nmodel = "cosmology"\nn = "8^3"\nbox = 5\nredshift = 0.5\n[gravity]\nsolver = "treepm"\nsoftening = 0.1\n')
+        self.assertIn("particles.redshift: 0.5 is late", harness.run(["run", config, "-o", self.dir / "late"]).stderr)
+        early = ["--set", "particles.redshift=49", "--set", "run.end_redshift=48", "--set", "particles.box=50"]
+        self.assertNotIn("is late", harness.run(["run", config, "-o", self.dir / "early", *early]).stderr)
+        self.bad(2, "run", config, "-o", self.dir / "h", "--set", "cosmology.h=70", says=["h: expected H0 over 100 km/s/Mpc", "70"])
+        self.bad(2, "ic", "cosmology", "--n", "8^3", "--h", "67.7", "-o", self.dir / "a.hdf5", says=["67.7"])
+
     def test_a_model_runs_and_its_times_are_scale_factors(self):
         run = self.dir / "run"
         self.assertIn("universe.png", self.good("run", self.config(MODEL + "\nn_s = 0.8\nomega_baryon = 0.02"), "-o", run))

@@ -117,6 +117,26 @@ class ResumeTest(harness.CliTest):
         self.assertEqual(harness.run_bits(self.out), harness.run_bits(self.dir / "once"))
         self.assertFalse((self.out / "earlier_002").exists())
 
+    def test_a_finished_run_of_another_configuration_is_refused(self):
+        """It ended with 0, as if it had been made with the new one."""
+        self.good("run", self.config, "-o", self.out)
+        before = self.contents()
+        for change in ("particles.n=65", "gravity.softening=0.1"):
+            self.bad(2, "run", self.config, "-o", self.out, "--resume", "--set", change, says=[change.split("=")[0], "was made with"])
+        for change in ("run.end_time=0.2", "output.energy_every=0.125", "run.threads=2"):
+            self.good("run", self.config, "-o", self.out, "--resume", "--set", change)
+        self.assertEqual(self.contents(), before)
+
+    def test_parts_may_not_change(self):
+        config = self.dir / "two.toml"
+        config.write_text('[run]\nend_time = 0.0625\n[particles.orbit]\npericentre = 1\nseparation = 4\n'
+                          + '[[particles.parts]]\nmodel = "king"\nn = 20\nw0 = 5\n' * 2)
+        self.good("run", config, "-o", self.out, "--quiet")
+        longer = ["run", config, "-o", self.out, "--resume", "--set", "run.end_time=0.125", "--quiet"]
+        for change in ("particles.parts.2.n=21", "particles.parts.1.w0=6", "particles.parts.2.seed=7"):
+            self.bad(2, *longer, "--set", change, says=[change.split("=")[0], "was made with"])
+        self.good(*longer)
+
     def test_a_first_start_with_resume_says_so_also_under_quiet(self):
         result = harness.run(["run", self.config, "-o", self.out, "--resume", "--quiet"])
         self.assertEqual(result.returncode, 0, result.stderr)
