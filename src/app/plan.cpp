@@ -45,6 +45,7 @@ nlohmann::json to_json(const RankPlan& plan) {
                {"node_bytes_per_second", plan.network.node_bytes_per_second},
                {"staging_bytes_per_second", plan.network.staging_bytes_per_second},
                {"constant_bytes_per_rank", plan.constant_bytes},
+               {"waiting_bytes_of_rank_0", plan.waiting_bytes},
                {"one_rank_seconds_per_step", plan.one_rank_seconds},
                {"compute_seconds_per_step", plan.compute_seconds},
                {"communication_seconds_per_step", plan.communication_seconds},
@@ -180,13 +181,16 @@ std::string to_text(const RankPlan& plan) {
         "is for ranks that keep their own";
   return fmt::format(
              "ranks      {}\n"
-             "           of that {} more than a share of what one process takes{}\n"
+             "           of that {} more than a share of what one process takes{}\n{}"
              "           a step: {:.3g} s computing, {:.3g} s with the network ({} and {:.0f} messages of a rank), "
              "{}{:.3g} s {}: efficiency {:.2f}\n"
              "           all ranks together work {:.2f} times as much as one, the busiest {:.2f} times the mean\n",
              text, bytes_text(plan.constant_bytes),
-             plan.weak ? ", for each rank has as many particles as the configuration" : "", plan.compute_seconds,
-             plan.communication_seconds, bytes_text(plan.bytes), plan.messages,
+             plan.weak ? ", for each rank has as many particles as the configuration" : "",
+             plan.waiting_bytes > 0 ? fmt::format("           rank 0 up to {} more, of files that wait to be written\n",
+                                                  bytes_text(plan.waiting_bytes))
+                                    : "",
+             plan.compute_seconds, plan.communication_seconds, bytes_text(plan.bytes), plan.messages,
              plan.hidden_seconds > 0 ? fmt::format("{:.3g} s of both beside each other, ", plan.hidden_seconds) : "",
              plan.weak ? plan.one_rank_seconds / plan.ranks : plan.one_rank_seconds,
              plan.weak ? "for a share of the work alone" : "in one process", plan.efficiency, 1 + plan.added_work,

@@ -60,9 +60,10 @@ struct OutputContext {
   void on_root(const std::function<void()>& action) const { pergola::on_root(*communicator, action); }
 };
 
-/// What may wait to be written, by the memory of the host that is free now: an eighth of it, 1 to 16 GiB. A larger file
-/// waits piece by piece.
-std::int64_t most_bytes_waiting();
+/// What may wait to be written, by the memory of the host that is free now: an eighth of it, 1 to 16 GiB; of several
+/// ranks so many times less, but 64 MiB, for rank 0 has its share of the particles only. A larger file waits piece by
+/// piece.
+std::int64_t most_bytes_waiting(int ranks = 1);
 
 /// Before rank 0 hands a file over to the queue: waits where many files wait already, however small they are, for a run
 /// ends when all are written. What it returns is called by the queue's thread when the file is written.

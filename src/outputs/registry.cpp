@@ -25,9 +25,10 @@ std::vector<OutputEntry>& entries() {
 
 const std::vector<OutputEntry>& output_entries() { return entries(); }
 
-std::int64_t most_bytes_waiting() {
-  constexpr std::int64_t gib = std::int64_t{1} << 30;
-  return std::clamp(static_cast<std::int64_t>(Device::open("cpu", 1).memory().free_bytes()) / 8, gib, 16 * gib);
+std::int64_t most_bytes_waiting(int ranks) {
+  constexpr std::int64_t gib = std::int64_t{1} << 30, least = std::int64_t{1} << 26;
+  const auto free = static_cast<std::int64_t>(Device::open("cpu", 1).memory().free_bytes());
+  return std::max(least, std::clamp(free / 8, gib, 16 * gib) / ranks);
 }
 
 std::function<void()> begin_file(OutputContext& context) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/energy.hpp"
 #include "device/buffer.hpp"
 #include "device/shared_buffer.hpp"
 #include "domain/nccl_ranks.hpp"
@@ -349,6 +350,11 @@ RankPlan plan_gravity_ranks(const RunConfig& given, const RunPlan& plan, const P
   if (on_gpus && sums_pairs)
     shape.by_rule = {source_traffic(config.solver_options().precision, n, ranks, options.network.ranks_per_node)};
   found.host_bytes = plan.program_bytes + host_bytes_of(config, plan.n, options.weak ? 1 : ranks);
+  found.waiting_bytes = waiting_bytes_of(config, static_cast<std::int64_t>(n), ranks);
+  if (found.spread && !options.weak && !on_gpus)  // the model is gone before energies are measured
+    found.host_bytes = std::max(found.host_bytes, plan.program_bytes + static_cast<double>(spread_energy_bytes(
+                                                                           lone_rank_of(ranks), config.solver_options(),
+                                                                           device, (plan.n + ranks - 1) / ranks)));
   if (found.spread && !options.weak && on_gpus == device.is_cuda())
     found.device_bytes = device_bytes_of(config, device, plan.n, ranks);
   else if (method.mesh)

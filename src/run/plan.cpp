@@ -311,8 +311,21 @@ double device_bytes_of(const RunConfig& config, const Device& device, std::int64
   return static_cast<double>(integrator->device_bytes(integrator->spread() ? (n + ranks - 1) / ranks : n));
 }
 
+namespace {
+
+/// Of a particle on the host.
+constexpr double host_particle_bytes = sizeof(std::uint64_t) + sizeof(std::uint8_t) + 8 * sizeof(double);
+
+}  // namespace
+
+double waiting_bytes_of(const RunConfig& config, std::int64_t n, int ranks) {
+  const std::int64_t most = config.output.particles_most;
+  const double written = host_particle_bytes * static_cast<double>(most > 0 ? std::min(n, most) : n);
+  return std::min(written, static_cast<double>(most_bytes_waiting(ranks)));
+}
+
 double host_bytes_of(const RunConfig& config, std::int64_t n, int ranks) {
-  constexpr double each = sizeof(std::uint64_t) + sizeof(std::uint8_t) + 8 * sizeof(double), piece = 1 << 22;
+  constexpr double each = host_particle_bytes, piece = 1 << 22;
   const auto parts = config.particles.all();
   // Ranks that make a model together have their shares of it.
   const bool in_shares = ranks > 1 && parts.size() == 1 && parts[0].file.empty() &&
@@ -321,7 +334,7 @@ double host_bytes_of(const RunConfig& config, std::int64_t n, int ranks) {
                        return part.file.empty() && !can_be_made_in_pieces(part.model);
                      });
   const double all = static_cast<double>(n) * each, own = all / ranks;
-  const double waiting = std::min(own, static_cast<double>(most_bytes_waiting()));
+  const double waiting = ranks == 1 ? std::min(own, static_cast<double>(most_bytes_waiting())) : 0;
   const bool graded = config.cosmology && n <= config.output.structure_most;  // all are looked at when it is over
   return waiting + (graded || (whole && !in_shares) ? all : whole ? own : std::min(own, piece * each));
 }

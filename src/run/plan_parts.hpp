@@ -32,6 +32,8 @@ RunPlan plan_plasma(const RunConfig& config, const PlanOptions& options);
 /// where a box is found from the whole, or the model knows no pieces.
 double device_bytes_of(const RunConfig& config, const Device& device, std::int64_t n, int ranks = 1);
 double host_bytes_of(const RunConfig& config, std::int64_t n, int ranks = 1);
+/// Of several ranks: what rank 0 has beside that, of files that wait to be written.
+double waiting_bytes_of(const RunConfig& config, std::int64_t n, int ranks);
 
 /// The same run on several ranks: the traffic is counted with a sample. `of_one_rank`: samples that one rank has been
 /// tried with, by their number of particles, for the next number of ranks.

@@ -67,6 +67,7 @@ struct RankPlan {
   Network network{};
   double device_bytes = 0, host_bytes = 0;  // of a rank
   double constant_bytes = 0;                // of these, more than its share of what one process takes
+  double waiting_bytes = 0;                 // on rank 0 beside these, of files that wait to be written
   double one_rank_seconds = 0;              // of a step of all particles
   double compute_seconds = 0, communication_seconds = 0, efficiency = 1;
   double hidden_seconds = 0;  // of both, for they are done side by side

@@ -254,7 +254,7 @@ void Run::begin_resumed(const std::filesystem::path& path) {
 }
 
 void Run::make_outputs() {
-  if (communicator_->is_root()) context_.queue = std::make_unique<WriteQueue>(most_bytes_waiting());
+  if (communicator_->is_root()) context_.queue.reset(new WriteQueue(most_bytes_waiting(communicator_->size())));
   for (const auto& entry : output_entries())
     if (entry.make)
       if (auto output = entry.make(context_)) outputs_.push_back(std::move(output));
