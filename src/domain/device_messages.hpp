@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,16 +19,31 @@ namespace pergola {
 /// rank has a device of its own. Else the device's loops write into page-locked memory of the host and read from there,
 /// and any communicator takes it; with PERGOLA_DEVICE_MESSAGES=host in the environment always. In
 /// domain/device_messages_cuda.cu; present where cuda_built is true.
+///
+/// Those who exchange one after the other, with the same ranks and on the same device, share one of these: it has rooms
+/// as large as the largest of what they send. What came in is there until the next exchange of any of them.
 class DeviceMessages {
  public:
   /// With two rooms for what goes out ranks need not wait until all have taken what an exchange has sent them: the next
   /// one goes out from the other room.
   enum class Rooms { one, two };
-  DeviceMessages(const Device& device, std::shared_ptr<Communicator> ranks, Rooms rooms = Rooms::one);
+  DeviceMessages(const Device& device, std::shared_ptr<Communicator> ranks, Rooms rooms = Rooms::one)
+      : DeviceMessages(device, ranks, rooms, most_bytes(ranks->size())) {}
+  DeviceMessages(const Device& device, std::shared_ptr<Communicator> ranks, Rooms rooms, std::int64_t most_bytes);
 
+  const Device& device() const { return device_; }
   Communicator& ranks() const { return *ranks_; }
   std::size_t own_rank() const { return static_cast<std::size_t>(ranks_->rank()); }
   std::size_t size() const { return static_cast<std::size_t>(ranks_->size()); }
+
+  /// What an exchange should have at most, out or in: who has more to send sends it in pieces. Where ranks are many
+  /// that is so much that pieces which two of them send each other are worth a message.
+  std::int64_t most_bytes() const { return most_bytes_; }
+  static std::int64_t most_bytes(int ranks) {
+    return std::max(std::int64_t{16} << 20, static_cast<std::int64_t>(ranks - 1) << 19);
+  }
+  /// Of the device's memory, where exchanges have at most so many bytes out or in.
+  std::int64_t bytes(std::int64_t most) const;
 
   /// Room for what goes out in the next exchange and for what comes in, which the loops of the device reach. Calls of
   /// all ranks.
@@ -66,11 +82,15 @@ class DeviceMessages {
   Way way_ = Way::unknown;
   SharedBuffer<std::byte> host_out_, host_in_;
   std::size_t rooms_;
+  std::int64_t most_bytes_;
   std::size_t now_ = 0;  // whose turn it is
   OpenRoom out_[2];
   Buffer<std::byte> in_;
   std::unique_ptr<OpenedRoom[]> peers_;  // by rank, for each room
   std::unique_ptr<NcclRanks> nccl_;
 };
+
+/// For several who exchange one after the other; as a function, for those who are not built with CUDA alone.
+std::shared_ptr<DeviceMessages> make_device_messages(const Device& device, std::shared_ptr<Communicator> ranks);
 
 }  // namespace pergola

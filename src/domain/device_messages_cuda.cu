@@ -33,6 +33,8 @@ std::int64_t bytes_of(const Messages& messages) {
   return bytes;
 }
 
+/// Numbers change a little from step to step.
+std::int64_t with_spare(std::int64_t bytes) { return bytes + bytes / 16; }
 std::int64_t whole_pages(std::int64_t bytes) { return (bytes + ticket_unit - 1) / ticket_unit * ticket_unit; }
 
 /// Tries whether each rank can open the memory of each other.
@@ -71,10 +73,12 @@ bool kernels_carry_messages(const Device& device, Communicator& ranks) {
   return nccl == 1;
 }
 
-DeviceMessages::DeviceMessages(const Device& device, std::shared_ptr<Communicator> ranks, Rooms rooms)
+DeviceMessages::DeviceMessages(const Device& device, std::shared_ptr<Communicator> ranks, Rooms rooms,
+                               std::int64_t most_bytes)
     : device_(device),
       ranks_(std::move(ranks)),
       rooms_(rooms == Rooms::two ? 2 : 1),
+      most_bytes_(most_bytes),
       peers_(std::make_unique<OpenedRoom[]>(rooms_ * size())) {}
 
 bool DeviceMessages::all_reach_all() const { return all_open_all(device_, *ranks_); }
@@ -92,11 +96,16 @@ void DeviceMessages::find_way() {
     way_ = Way::by_nccl;
 }
 
+std::int64_t DeviceMessages::bytes(std::int64_t most) const {
+  if (size() == 1 || most == 0) return 0;
+  return static_cast<std::int64_t>(rooms_) * whole_pages(with_spare(most)) + with_spare(most);
+}
+
 std::byte* DeviceMessages::room_on_host(SharedBuffer<std::byte>& memory, std::int64_t bytes) const {
   if (memory.size() < bytes) {
     device_.synchronize();  // it may still be read
     memory = SharedBuffer<std::byte>();
-    memory = SharedBuffer<std::byte>(device_, bytes + bytes / 16);  // numbers change a little from step to step
+    memory = SharedBuffer<std::byte>(device_, with_spare(bytes));
   }
   return memory.data();
 }
@@ -110,7 +119,7 @@ std::byte* DeviceMessages::outgoing(std::int64_t bytes) {
     // Others close it when they open the new one. A room that grows again before that was never open.
     if (room.retired.size() == 0) room.retired = std::move(room.memory);
     room.memory = Buffer<std::byte>();
-    room.memory = Buffer<std::byte>(device_, whole_pages(bytes + bytes / 16));
+    room.memory = Buffer<std::byte>(device_, whole_pages(with_spare(bytes)));
     room.ticket = ticket_for(device_, room.memory.data());
     ++room.number;
   }
@@ -123,7 +132,7 @@ std::byte* DeviceMessages::incoming(std::int64_t bytes) {
   if (in_.size() < bytes) {
     device_.synchronize();
     in_ = Buffer<std::byte>();
-    in_ = Buffer<std::byte>(device_, bytes + bytes / 16);
+    in_ = Buffer<std::byte>(device_, with_spare(bytes));
   }
   return in_.data();
 }
@@ -190,6 +199,10 @@ void DeviceMessages::take_from_devices(const std::vector<Communicator::Outgoing>
   if (rooms_ == 2) return;
   ranks_->barrier();  // all have what they were sent: rooms are free again
   room.retired = Buffer<std::byte>();
+}
+
+std::shared_ptr<DeviceMessages> make_device_messages(const Device& device, std::shared_ptr<Communicator> ranks) {
+  return std::make_shared<DeviceMessages>(device, std::move(ranks), DeviceMessages::Rooms::two);
 }
 
 void DeviceMessages::unload(void* to, const void* message, std::int64_t bytes) const {

@@ -18,6 +18,8 @@ namespace pergola {
 class DeviceRouting {
  public:
   DeviceRouting(const Device& device, std::shared_ptr<Communicator> ranks);
+  /// With rooms that are somebody else's, too.
+  explicit DeviceRouting(std::shared_ptr<DeviceMessages> messages);
 
   /// Where plan() is told, by the place in a list, which particle it is and which rank it goes to.
   struct Listing {
@@ -43,14 +45,16 @@ class DeviceRouting {
   std::int64_t kept() const { return kept_; }
   std::int64_t arriving() const { return arriving_; }
   /// Of the kept ones, those that go to other ranks.
-  std::int64_t leaving() const { return listed_.empty() ? 0 : kept_ - listed_[messages_.own_rank()].count; }
-  /// Of the device's memory, where that many particles are kept. The rooms of messages are of a size whatever the
-  /// particles: where each rank sends each other one as many.
+  std::int64_t leaving() const { return listed_.empty() ? 0 : kept_ - listed_[messages_->own_rank()].count; }
+  /// Of the device's memory, where that many particles are kept, with rooms of messages that are its own.
   std::int64_t own_bytes(std::int64_t particles) const {
     Arena count;
     room(*this, count, particles);
-    return count.bytes() + 2 * std::min(room_bytes, 32 * particles);
+    return count.bytes() + (shares_rooms_ ? 0 : messages_->bytes(message_bytes(particles)));
   }
+  /// Of an exchange, out or in, where that many particles are kept: of a size whatever the particles, where they are
+  /// many.
+  std::int64_t message_bytes(std::int64_t particles) const { return std::min(messages_->most_bytes(), 32 * particles); }
 
   /// From values by the particles' places to those of the arriving particles, of several fields at once; all ranks
   /// together. V has 1, 4 or 8 bytes.
@@ -83,7 +87,7 @@ class DeviceRouting {
   template <class Self>
   static void room(Self& self, Arena& arena, std::int64_t particles) {
     arena.room(self.order_, particles);
-    arena.room(self.begin_, static_cast<std::int64_t>(self.messages_.size()) + 1);
+    arena.room(self.begin_, static_cast<std::int64_t>(self.messages_->size()) + 1);
   }
   int rank_bits() const;
   void make_room(std::int64_t particles);
@@ -92,18 +96,17 @@ class DeviceRouting {
   template <class Word>
   void carry_words(const Fields& fields, bool there);
   struct Round;
-  Round round(std::int64_t q, std::int64_t most, const std::vector<PlaceRun>& sent,
+  Round round(std::int64_t q, std::int64_t rounds, const std::vector<PlaceRun>& sent,
               const std::vector<PlaceRun>& got) const;
-  /// Of what goes out in a round, and of what comes in.
-  static constexpr std::int64_t room_bytes = std::int64_t{32} << 20;
 
   Device device_;
-  DeviceMessages messages_;
+  std::shared_ptr<DeviceMessages> messages_;
+  bool shares_rooms_ = false;
   Buffer<std::uint32_t> order_;              // particles as they are sent, by rank
   Buffer<std::int64_t> begin_;               // of each rank's in it, and the end
   std::vector<PlaceRun> listed_, arrivals_;  // by rank: numbers in the order, and among the arriving ones
   std::int64_t kept_ = 0, arriving_ = 0;
-  std::int64_t longest_ = 0;  // of what one rank sends to another
+  std::int64_t most_ = 0;  // that the rank with most sends or gets
 };
 
 }  // namespace pergola

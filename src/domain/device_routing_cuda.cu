@@ -93,11 +93,14 @@ void number_in_order(const Device& device, std::uint32_t* to, std::int64_t count
 }  // namespace
 
 DeviceRouting::DeviceRouting(const Device& device, std::shared_ptr<Communicator> ranks)
-    : device_(device), messages_(device, std::move(ranks)) {}
+    : device_(device), messages_(std::make_shared<DeviceMessages>(device, std::move(ranks))) {}
+
+DeviceRouting::DeviceRouting(std::shared_ptr<DeviceMessages> messages)
+    : device_(messages->device()), messages_(std::move(messages)), shares_rooms_(true) {}
 
 int DeviceRouting::rank_bits() const {
   int bits = 1;
-  while ((messages_.size() - 1) >> bits) ++bits;
+  while ((messages_->size() - 1) >> bits) ++bits;
   return bits;
 }
 
@@ -114,7 +117,7 @@ DeviceRouting::Listing DeviceRouting::listing(std::int64_t count, void* work) co
 
 void DeviceRouting::plan(std::int64_t count, void* work) {
   device_.make_current();
-  const std::size_t size = messages_.size();
+  const std::size_t size = messages_->size();
   make_room(count);
   std::vector<std::int64_t> begin(size + 1, 0);
   if (count > 0) {
@@ -141,16 +144,16 @@ void DeviceRouting::make_room(std::int64_t particles) {
 
 /// The list has so many for each rank, those for rank 0 first.
 void DeviceRouting::tell_counts(const std::vector<std::int64_t>& sent) {
-  const std::size_t size = messages_.size();
-  const std::vector<std::int64_t> there = pergola::tell_counts(messages_.ranks(), sent);
+  const std::size_t size = messages_->size();
+  const std::vector<std::int64_t> there = pergola::tell_counts(messages_->ranks(), sent);
   listed_.assign(size, {}), arrivals_.assign(size, {});
-  arriving_ = 0, kept_ = 0, longest_ = 0;
+  arriving_ = 0, kept_ = 0;
   for (std::size_t r = 0; r < size; ++r) {
     listed_[r] = {std::exchange(kept_, kept_ + sent[r]), sent[r]};
     arrivals_[r] = {std::exchange(arriving_, arriving_ + there[r]), there[r]};
-    if (r != messages_.own_rank()) longest_ = std::max(longest_, sent[r]);
   }
-  messages_.ranks().all_reduce(&longest_, 1, Reduction::maximum);
+  most_ = std::max(kept_, arriving_) - sent[messages_->own_rank()];
+  messages_->ranks().all_reduce(&most_, 1, Reduction::maximum);
 }
 
 void DeviceRouting::plan_in_order(const std::vector<std::int64_t>& sent) {
@@ -165,9 +168,9 @@ void DeviceRouting::plan_to_stay(std::int64_t count) {
   device_.make_current();
   make_room(count);
   number_in_order(device_, order_.data(), count);
-  listed_.assign(messages_.size(), {}), arrivals_.assign(messages_.size(), {});
-  listed_[messages_.own_rank()] = arrivals_[messages_.own_rank()] = {0, count};
-  kept_ = arriving_ = count, longest_ = 0;
+  listed_.assign(messages_->size(), {}), arrivals_.assign(messages_->size(), {});
+  listed_[messages_->own_rank()] = arrivals_[messages_->own_rank()] = {0, count};
+  kept_ = arriving_ = count, most_ = 0;
 }
 
 void DeviceRouting::plan_back(const DeviceRouting& way, const Buffer<std::uint32_t>& places) {
@@ -177,7 +180,7 @@ void DeviceRouting::plan_back(const DeviceRouting& way, const Buffer<std::uint32
     device_.memory().copy(order_.data(), places.data(),
                           static_cast<std::size_t>(way.arriving_) * sizeof(std::uint32_t));
   listed_ = way.arrivals_, arrivals_ = way.listed_;
-  kept_ = way.arriving_, arriving_ = way.kept_, longest_ = way.longest_;
+  kept_ = way.arriving_, arriving_ = way.kept_, most_ = way.most_;
 }
 
 void DeviceRouting::renumber(const std::uint32_t* to) {
@@ -194,16 +197,16 @@ struct DeviceRouting::Round {
   std::int64_t all_out = 0, all_in = 0;
 };
 
-/// Round q, with at most `most` of each rank.
-DeviceRouting::Round DeviceRouting::round(std::int64_t q, std::int64_t most, const std::vector<PlaceRun>& sent,
+/// Round q of so many, in which each rank sends each its part.
+DeviceRouting::Round DeviceRouting::round(std::int64_t q, std::int64_t rounds, const std::vector<PlaceRun>& sent,
                                           const std::vector<PlaceRun>& got) const {
   Round found;
   const auto part = [&](const PlaceRun& run, bool own) {
-    const std::int64_t before = std::min(run.count, q * most);
-    return PlaceRun{run.first + before, own ? 0 : std::min(most, run.count - before)};
+    const std::int64_t begin = run.count * q / rounds, end = run.count * (q + 1) / rounds;
+    return PlaceRun{run.first + begin, own ? 0 : end - begin};
   };
   for (std::size_t r = 0; r < sent.size(); ++r) {
-    const bool own = r == messages_.own_rank();
+    const bool own = r == messages_->own_rank();
     found.out.push_back(part(sent[r], own)), found.in.push_back(part(got[r], own));
     found.out_at.push_back(found.all_out), found.in_at.push_back(found.all_in);
     found.all_out += found.out[r].count, found.all_in += found.in[r].count;
@@ -223,15 +226,14 @@ void DeviceRouting::carry_words(const Fields& fields, bool there) {
   const auto carry_arrived = [&](const PlaceRun& run, Word* message) {
     cuda::launch("carry particles", run.count, device_.stream(), CarryArrived<Word>{fields, run, message, there});
   };
-  const std::size_t own = messages_.own_rank();
+  const std::size_t own = messages_->own_rank();
   carry_listed(listed_[own], [&](int f) { return static_cast<Word*>(fields.arrived[f]) + arrivals_[own].first; });
 
-  const std::int64_t others = std::max<std::int64_t>(1, std::ssize(listed_) - 1);
-  const std::int64_t most = std::max<std::int64_t>(1024, room_bytes / (fields.count * word * others));
-  for (std::int64_t q = 0; q * most < longest_; ++q) {
-    const Round now = round(q, most, there ? listed_ : arrivals_, there ? arrivals_ : listed_);
-    Word* const out_room = reinterpret_cast<Word*>(messages_.outgoing(fields.count * now.all_out * word));
-    Word* const in_room = reinterpret_cast<Word*>(messages_.incoming(fields.count * now.all_in * word));
+  const std::int64_t most = messages_->most_bytes(), rounds = (most_ * fields.count * word + most - 1) / most;
+  for (std::int64_t q = 0; q < rounds; ++q) {
+    const Round now = round(q, rounds, there ? listed_ : arrivals_, there ? arrivals_ : listed_);
+    Word* const out_room = reinterpret_cast<Word*>(messages_->outgoing(fields.count * now.all_out * word));
+    Word* const in_room = reinterpret_cast<Word*>(messages_->incoming(fields.count * now.all_in * word));
     const auto out_of = [&](std::size_t r) { return out_room + fields.count * now.out_at[r]; };
     const auto in_of = [&](std::size_t r) { return in_room + fields.count * now.in_at[r]; };
     std::vector<Communicator::Outgoing> out;
@@ -248,7 +250,7 @@ void DeviceRouting::carry_words(const Fields& fields, bool there) {
     for (std::size_t r = 0; r < listed_.size(); ++r)
       if (now.in[r].count > 0)
         in.push_back({static_cast<int>(r), in_of(r), static_cast<std::size_t>(fields.count * now.in[r].count * word)});
-    messages_.exchange(out, in);
+    messages_->exchange(out, in);
     for (std::size_t r = 0; r < listed_.size(); ++r) {
       const PlaceRun& run = now.in[r];
       if (run.count == 0) continue;

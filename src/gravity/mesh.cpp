@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "device/arena.hpp"
+#include "domain/device_messages.hpp"
 #include "gravity/mesh_quantum.hpp"
 #include "mesh/coupling/cell_frame.hpp"
 #include "mesh/coupling/exchange.hpp"
@@ -40,7 +41,8 @@ MultigridOptions multigrid_of(const MeshOptions& mesh) {
 
 template <class Real>
 std::unique_ptr<PoissonSolver<Real>> make_poisson(const Device& device, const Grid& grid, const MeshOptions& mesh,
-                                                  const SmoothedLaw& law, std::shared_ptr<Communicator> slabs_of) {
+                                                  const SmoothedLaw& law, std::shared_ptr<Communicator> slabs_of,
+                                                  std::shared_ptr<DeviceMessages> messages) {
   if (mesh.poisson == Poisson::multigrid)
     return make_poisson_multigrid<Real>(device, grid, multigrid_of(mesh), std::move(slabs_of));
   PoissonFftOptions options;
@@ -50,6 +52,7 @@ std::unique_ptr<PoissonSolver<Real>> make_poisson(const Device& device, const Gr
   options.deconvolve = mesh.deconvolve ? static_cast<int>(mesh.assignment) : 0;
   options.spectral_force = mesh.gradient == Gradient::spectral;
   options.ranks = std::move(slabs_of);
+  options.messages = std::move(messages);
   options.planes_beyond = mesh.gradient == Gradient::four_point;
   return make_poisson_fft<Real>(device, grid, options);
 }
@@ -105,6 +108,7 @@ class MeshSolver final : public SmoothedMesh<Real>, public LentArrivals {
 
  private:
   struct Parts {
+    std::shared_ptr<DeviceMessages> messages;  // with slabs on a GPU, of both of these
     std::unique_ptr<MeshExchange<Real>> exchange;
     std::unique_ptr<PoissonSolver<Real>> poisson;
   };
@@ -131,8 +135,8 @@ class MeshSolver final : public SmoothedMesh<Real>, public LentArrivals {
     return field;
   }
   /// On a GPU a spectral gradient has two fields in all, the modes of the potential and the component of the force that
-  /// is just gathered. The sums of the deposit lie in both. With slabs there is a third, and each has a component where
-  /// places are served first: the last one takes the place of the modes.
+  /// is just gathered. The sums of the deposit lie in both. With slabs there is a third, which modes are transposed to,
+  /// and each has a component where places are served first: the last one takes the place of the modes.
   bool by_modes() const { return spectral() && device_.is_cuda(); }
   struct ModeMemory {
     Field<Real> modes, component, other;
@@ -209,9 +213,11 @@ typename MeshSolver<Real>::Parts& MeshSolver<Real>::parts() const {
                       mesh_.cells[1], mesh_.cells[2], bytes_text(needed), device_.spec(), bytes_text(free)));
     auto parts = std::make_unique<Parts>();
     const Grid grid = grid_of(mesh_);
+    if constexpr (cuda_built)
+      if (in_slabs() && device_.is_cuda()) parts->messages = make_device_messages(device_, ranks_);
     parts->exchange = make_mesh_exchange<Real>(
-        device_, grid, {mesh_.assignment, mesh_.gradient, mesh_.density, ranks_, slab_unit(grid)});
-    parts->poisson = make_poisson<Real>(device_, grid, mesh_, law_, ranks_);
+        device_, grid, {mesh_.assignment, mesh_.gradient, mesh_.density, ranks_, slab_unit(grid), parts->messages});
+    parts->poisson = make_poisson<Real>(device_, grid, mesh_, law_, ranks_, parts->messages);
     parts_ = std::move(parts);
   }
   return *parts_;
@@ -220,10 +226,12 @@ typename MeshSolver<Real>::Parts& MeshSolver<Real>::parts() const {
 template <class Real>
 std::int64_t MeshSolver<Real>::device_bytes(std::int64_t n) const {
   const auto& p = parts();
-  if (by_modes()) return lent_bytes() + p.poisson->own_bytes() + p.exchange->own_bytes(n);
+  std::int64_t own = p.poisson->own_bytes() + p.exchange->own_bytes(n);
+  if constexpr (cuda_built)
+    if (p.messages) own += p.messages->bytes(std::max(p.poisson->message_bytes(), p.exchange->message_bytes(n)));
+  if (by_modes()) return lent_bytes() + own;
   const std::int64_t fields = spectral() ? 2 : 1;
-  return fields * field_size() * static_cast<std::int64_t>(sizeof(Real)) + scratch_bytes() + transform_bytes() +
-         p.poisson->own_bytes() + p.exchange->own_bytes(n);
+  return fields * field_size() * static_cast<std::int64_t>(sizeof(Real)) + scratch_bytes() + transform_bytes() + own;
 }
 
 template <class Real>
@@ -249,9 +257,10 @@ typename MeshSolver<Real>::ModeMemory MeshSolver<Real>::lay_out(std::byte* memor
 template <class Real>
 void MeshSolver<Real>::find_modes() {
   auto& p = parts();
+  with_modes_ = lay_out(lent_ ? lent_ : mode_memory_.data());
   p.exchange->deposit(particles_, quantum_, with_modes_.modes, with_modes_.sums, *clock_);
   clock_->begin("Poisson");
-  p.poisson->find_modes(with_modes_.modes, 4 * pi * constant_, with_modes_.work);
+  p.poisson->find_modes(with_modes_.modes, with_modes_.other, 4 * pi * constant_, with_modes_.work);
   clock_->end();
   prepared_ = has_modes_ = true;
 }
@@ -264,15 +273,15 @@ void MeshSolver<Real>::gather_components(const MeshParticles<Real>& asking, cons
   const auto asked = std::exchange(places_, nullptr);
   const std::optional<MeshPlaces<Real>> places = asked ? asked() : std::nullopt;
   const bool places_first = places && in_slabs();
-  const Field<Real> apart[3] = {with_modes_.other, with_modes_.modes, with_modes_.component};
+  const Field<Real>* const apart[3] = {&with_modes_.other, &with_modes_.modes, &with_modes_.component};
   if (places) p.exchange->bring_places(*places);
   for (const int component : {2, 0, 1, 3}) {
     if (!into[component]) continue;
     if (!has_modes_ || !p.poisson->gives(component)) find_modes();
     const bool later = places_first && component < 3;
-    const Field<Real> field = later ? apart[component] : with_modes_.component;
+    const Field<Real> field = later ? *apart[component] : with_modes_.component;
     clock_->begin("force x y z");
-    p.poisson->from_modes(component, with_modes_.modes, field, with_modes_.work);
+    p.poisson->from_modes(component, with_modes_.modes, field, with_modes_.other, with_modes_.work);
     if (field.data == with_modes_.modes.data) has_modes_ = false;
     if (places && component < 3) p.exchange->force_at_places(component, *places, field.read_only());
     if (!later) gather_component(component, field, asking, targets, into[component]);
@@ -282,7 +291,7 @@ void MeshSolver<Real>::gather_components(const MeshParticles<Real>& asking, cons
   for (const int component : {2, 0, 1}) {
     if (!places_first || !into[component]) continue;
     clock_->begin("force x y z");
-    gather_component(component, apart[component], asking, targets, into[component]);
+    gather_component(component, *apart[component], asking, targets, into[component]);
   }
   clock_->end();
 }
@@ -301,7 +310,6 @@ void MeshSolver<Real>::prepare(const Sources<Real>& sources) {
   if (sources.ax) throw Error(ErrorKind::input, "mesh: sources that need prediction are not supported");
   if (by_modes()) {
     if (!lent_) Arena(device_).room(mode_memory_, lent_bytes());
-    with_modes_ = lay_out(lent_ ? lent_ : mode_memory_.data());
     particles_ = particles_of(sources);
     particles_.order = order_;
     quantum_ = quantum_of(sources);

@@ -13,6 +13,8 @@ namespace pergola {
 class DevicePlanes {
  public:
   DevicePlanes(const Device& device, std::shared_ptr<Communicator> ranks);
+  /// With rooms that are somebody else's, too.
+  explicit DevicePlanes(std::shared_ptr<DeviceMessages> messages);
 
   /// PlanesAround::fetch(), of several fields in one exchange.
   struct Wanted {
@@ -35,7 +37,7 @@ class DevicePlanes {
                 const std::vector<std::size_t>& coming, std::size_t plane_bytes);
 
   Device device_;
-  DeviceMessages messages_;
+  std::shared_ptr<DeviceMessages> messages_;
 };
 
 }  // namespace pergola

@@ -13,6 +13,8 @@
 
 namespace pergola {
 
+class DeviceMessages;
+
 template <class Real>
 using TakeForces = std::function<void(const ForceRows<Real>&)>;
 
@@ -27,6 +29,8 @@ class PoissonSolver {
   /// Memory that solve() may overwrite, in bytes, and that it holds itself.
   virtual std::int64_t scratch_bytes() const = 0;
   virtual std::int64_t own_bytes() const = 0;
+  /// Of an exchange between GPUs, out or in: rooms for it are not among own_bytes().
+  virtual std::int64_t message_bytes() const { return 0; }
   /// Planes below and above those of the field that its memory has room for: with ranks solve() may want them.
   virtual int planes_around() const { return 0; }
   /// `field` holds the density in the cells of the grid and zero elsewhere; afterwards the potential, in an isolated
@@ -55,12 +59,16 @@ class PoissonSolver {
   /// The same with two fields in place of three, on a GPU: from a density to the modes of its potential, in place, and
   /// from these −∂φ/∂axis, or φ for axis 3, into another field. Both have room for mode_values(), `work` has
   /// mode_work_bytes(). Where ranks have planes, axis 2 must be asked for first: then modes become those of planes,
-  /// and gives(2) is false until they are found anew.
+  /// and gives(2) is false until they are found anew. There `spare` is a third field, which modes are brought to where
+  /// they are transposed: it and `modes` then have each other's memory. Once modes are of planes it is left alone.
   virtual std::int64_t mode_values() const { return layout().size(); }
   virtual std::int64_t mode_work_bytes() const { return 0; }
-  virtual void find_modes(const Field<Real>&, double /*factor*/, void* /*work*/) { throw_no_modes(); }
+  virtual void find_modes(Field<Real>& /*modes*/, Field<Real>& /*spare*/, double /*factor*/, void* /*work*/) {
+    throw_no_modes();
+  }
   virtual bool gives(int /*axis*/) const { return true; }
-  virtual void from_modes(int /*axis*/, const Field<Real>& /*modes*/, const Field<Real>& /*to*/, void* /*work*/) {
+  virtual void from_modes(int /*axis*/, Field<Real>& /*modes*/, const Field<Real>& /*to*/, Field<Real>& /*spare*/,
+                          void* /*work*/) {
     throw_no_modes();
   }
   /// A sentence about the last solve() that the user should see; empty when there is none.
@@ -82,7 +90,8 @@ struct PoissonFftOptions {
   /// a plane is a row, and a unit of them is a multiple of 16: rows are transformed so many at a time. On a GPU a
   /// spectral force is made from modes.
   std::shared_ptr<Communicator> ranks{};
-  int slab_unit = 1;  // planes are shared out so many at a time
+  std::shared_ptr<DeviceMessages> messages{};  // of these on GPUs, with others; null: it makes its own
+  int slab_unit = 1;                           // planes are shared out so many at a time
   /// In an isolated box whoever has the first and the last plane gets planes −1 and n too, next to them, where the
   /// field has room. Else these mean nothing.
   bool planes_beyond = false;

@@ -57,8 +57,12 @@ class PlanesAround {
   const std::vector<int>& wanted() const { return wanted_; }
   const std::vector<std::size_t>& wanted_of() const { return from_; }
   const std::vector<std::size_t>& owned_for() const { return to_; }
+  /// Of messages with planes of others and with own ones, and with either at most.
   std::int64_t bytes(std::size_t plane_bytes) const {
     return static_cast<std::int64_t>((wanted_.size() + owned_.size()) * plane_bytes);
+  }
+  std::int64_t message_bytes(std::size_t plane_bytes) const {
+    return static_cast<std::int64_t>(std::max(wanted_.size(), owned_.size()) * plane_bytes);
   }
 
  private:

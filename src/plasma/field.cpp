@@ -88,12 +88,13 @@ class PlasmaFieldByFft final : public PlasmaField<Real> {
   }
   /// The filter of the solver is exp(−(k b)²/2): with b = √2 a it is S(k)².
   static PoissonFftOptions poisson_options(const PlasmaOptions& options, std::shared_ptr<Communicator> ranks) {
-    return {Laplacian::spectral,
-            0,
-            std::sqrt(2.0) * options.smoothing,
-            true,
-            std::move(ranks),
-            plasma::slab_unit(options.dimensions)};
+    PoissonFftOptions found;
+    found.laplacian = Laplacian::spectral;
+    found.smoothing = std::sqrt(2.0) * options.smoothing;
+    found.spectral_force = true;
+    found.ranks = std::move(ranks);
+    found.slab_unit = plasma::slab_unit(options.dimensions);
+    return found;
   }
   Field<Real> with_data(Real* data) const {
     Field<Real> field = layout_;

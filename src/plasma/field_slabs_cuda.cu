@@ -39,8 +39,9 @@ class PlasmaFieldSlabsCuda final : public PlasmaField<Real> {
         tables_(device, options),
         layers_(device.stream(), options),
         task_(tables_.task(options)),
-        turned_(device, ranks, task_.layers(), plasma::slab_unit(options.dimensions), task_.columns(), column_unit),
-        back_(device, ranks, slab_, first_columns(*ranks, turned_)) {
+        messages_(make_device_messages(device, ranks)),
+        turned_(messages_, ranks, task_.layers(), plasma::slab_unit(options.dimensions), task_.columns(), column_unit),
+        back_(messages_, slab_, first_columns(*ranks, turned_)) {
     task_.first = turned_.first_column(), task_.here = turned_.columns();
     task_.layout = {columns_at_once(task_.layers()), task_.layers()};
     const long long length[1] = {task_.layers()}, width = task_.layout.width;
@@ -49,7 +50,6 @@ class PlasmaFieldSlabsCuda final : public PlasmaField<Real> {
     work_ = Buffer<std::byte>(device_, static_cast<std::int64_t>(std::max(layers_.work_bytes(), lines_.work_bytes())));
     density_ = Buffer<Real>(device_, 2 * layers_.memory(slab_.count));
     planes_ = Buffer<Complex>(device_, layers_.memory(slab_.count));
-    staying_ = Buffer<Complex>(device_, turned_.staying());
     modes_ = Buffer<Complex>(device_, columns_size());
     component_ = Buffer<Complex>(device_, columns_size());
     density_.zero(), planes_.zero(), modes_.zero(), component_.zero();
@@ -65,7 +65,7 @@ class PlasmaFieldSlabsCuda final : public PlasmaField<Real> {
   void solve() override {
     device_.make_current();
     layers_.forward(density_.data(), planes_.data(), slab_.count, work());
-    turned_.to_columns(planes_.data(), modes_.data(), task_.layout, staying_.data());
+    turned_.to_columns(planes_.data(), modes_.data(), task_.layout);
     lines(modes_.data(), CUFFT_FORWARD);
     back_.begin(dimensions_);
     for (int a = 0; a < dimensions_; ++a) {
@@ -121,10 +121,11 @@ class PlasmaFieldSlabsCuda final : public PlasmaField<Real> {
   }
 
   std::int64_t device_bytes() const override {
-    std::size_t bytes = density_.bytes() + planes_.bytes() + staying_.bytes() + modes_.bytes() + component_.bytes() +
-                        tables_.bytes() + work_.bytes();
+    std::size_t bytes =
+        density_.bytes() + planes_.bytes() + modes_.bytes() + component_.bytes() + tables_.bytes() + work_.bytes();
     for (const auto& component : electric_) bytes += component.bytes();
-    return static_cast<std::int64_t>(bytes) + turned_.own_bytes() + back_.bytes(dimensions_);
+    return static_cast<std::int64_t>(bytes) + turned_.own_bytes() + back_.bytes() +
+           messages_->bytes(std::max(turned_.message_bytes(), back_.message_bytes(dimensions_)));
   }
 
  private:
@@ -168,12 +169,13 @@ class PlasmaFieldSlabsCuda final : public PlasmaField<Real> {
   ModeTables<Real> tables_;
   LayerTransforms<Real> layers_;
   ModeTask<Real> task_;
+  std::shared_ptr<DeviceMessages> messages_;
   DeviceTransposition<Complex> turned_;
   mutable LayersBack<Complex> back_;
   CufftPlan lines_;
   Buffer<std::byte> work_;
   Buffer<Real> density_;
-  Buffer<Complex> planes_, staying_;         // modes of the rank's layers, and of these what stays here
+  Buffer<Complex> planes_;                   // modes of the rank's layers
   Buffer<Complex> modes_;                    // of the density, of the last solve(), in columns
   mutable Buffer<Complex> component_;        // of what goes back, one field at a time
   std::array<Buffer<Complex>, 3> electric_;  // with the layers around

@@ -50,12 +50,17 @@ template <class Value>
 class LayersBack {
  public:
   /// `columns`: the first one of each rank, and the end.
-  LayersBack(const Device& device, const std::shared_ptr<Communicator>& ranks, const plasma::TileSlab& slab,
+  LayersBack(std::shared_ptr<DeviceMessages> messages, const plasma::TileSlab& slab,
              const std::vector<std::int64_t>& columns)
-      : device_(device), messages_(device, ranks), columns_(columns), begin_{0}, first_(device, columns) {
-    const SlabPlanes planes = slab.planes(*ranks);
+      : device_(messages->device()),
+        messages_(std::move(messages)),
+        columns_(columns),
+        begin_{0},
+        first_(device_, columns) {
+    const Communicator& ranks = messages_->ranks();
+    const SlabPlanes planes = slab.planes(ranks);
     std::vector<int> layers;
-    for (int rank = 0; rank < ranks->size(); ++rank) {
+    for (int rank = 0; rank < ranks.size(); ++rank) {
       const int count = planes.count(rank);
       for (int place = -slab.below; count > 0 && place < count + slab.above; ++place)
         layers.push_back(((planes.first(rank) + place) % planes.planes() + planes.planes()) % planes.planes());
@@ -65,17 +70,17 @@ class LayersBack {
   }
 
   std::int64_t wanted() const { return begin_[own() + 1] - begin_[own()]; }
-  /// Of the device, with the rooms of messages with so many fields.
-  std::int64_t bytes(int fields) const {
-    return static_cast<std::int64_t>(layers_.bytes() + first_.bytes()) +
-           fields * (begin_.back() * count(own()) + wanted() * columns_.back()) * std::int64_t{sizeof(Value)};
+  /// Of the device, and of a message with so many fields, out or in.
+  std::int64_t bytes() const { return static_cast<std::int64_t>(layers_.bytes() + first_.bytes()); }
+  std::int64_t message_bytes(int fields) const {
+    return fields * std::max(begin_.back() * count(own()), wanted() * columns_.back()) * std::int64_t{sizeof(Value)};
   }
 
   /// pack() of each field, then exchange(), then unpack() of each.
   void begin(int fields) {
     fields_ = fields;
-    out_ = reinterpret_cast<Value*>(messages_.outgoing(size(begin_.back() * count(own()))));
-    in_ = reinterpret_cast<Value*>(messages_.incoming(size(wanted() * columns_.back())));
+    out_ = reinterpret_cast<Value*>(messages_->outgoing(size(begin_.back() * count(own()))));
+    in_ = reinterpret_cast<Value*>(messages_->incoming(size(wanted() * columns_.back())));
   }
   void pack(int field, const Value* columns, const ColumnLayout& layout) {
     launch("columns to layers", begin_.back() * count(own()), device_.stream(),
@@ -84,7 +89,7 @@ class LayersBack {
   void exchange() {
     std::vector<Communicator::Outgoing> sent;
     std::vector<Communicator::Incoming> got;
-    for (std::size_t r = 0; r < messages_.size(); ++r) {
+    for (std::size_t r = 0; r < messages_->size(); ++r) {
       if (r == own()) continue;
       const std::int64_t leaving = size((begin_[r + 1] - begin_[r]) * count(own())), coming = size(wanted() * count(r));
       const int rank = static_cast<int>(r);
@@ -92,22 +97,22 @@ class LayersBack {
         sent.push_back({rank, out_ + fields_ * begin_[r] * count(own()), static_cast<std::size_t>(leaving)});
       if (coming > 0) got.push_back({rank, in_ + fields_ * wanted() * columns_[r], static_cast<std::size_t>(coming)});
     }
-    messages_.exchange(sent, got);
+    messages_->exchange(sent, got);
   }
   void unpack(int field, Value* to) {
     launch("layers from columns", wanted() * columns_.back(), device_.stream(),
            UnpackLayers<Value>{in_, out_ + fields_ * begin_[own()] * count(own()), first_.data(),
-                               static_cast<int>(messages_.size()), static_cast<int>(own()), columns_.back(), wanted(),
+                               static_cast<int>(messages_->size()), static_cast<int>(own()), columns_.back(), wanted(),
                                fields_, field, to});
   }
 
  private:
-  std::size_t own() const { return messages_.own_rank(); }
+  std::size_t own() const { return messages_->own_rank(); }
   std::int64_t count(std::size_t rank) const { return columns_[rank + 1] - columns_[rank]; }
   std::int64_t size(std::int64_t values) const { return fields_ * values * std::int64_t{sizeof(Value)}; }
 
   Device device_;
-  DeviceMessages messages_;
+  std::shared_ptr<DeviceMessages> messages_;
   std::vector<std::int64_t> columns_;  // first of each rank, and the end
   std::vector<std::int64_t> begin_;    // of each rank's layers in layers_, and the end
   Buffer<std::int64_t> first_;

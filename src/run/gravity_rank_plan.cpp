@@ -6,6 +6,7 @@
 #include "analysis/energy.hpp"
 #include "device/buffer.hpp"
 #include "device/shared_buffer.hpp"
+#include "domain/device_messages.hpp"
 #include "domain/nccl_ranks.hpp"
 #include "gravity/direct_spread.hpp"
 #include "gravity/mesh.hpp"
@@ -222,17 +223,18 @@ CountedWork count_work(const std::vector<StageSeconds>& stages, const CountedMet
 
 /// Bytes of a rank's device beside what one process has for its share, where no part says it: particles that arrive
 /// for the slab, own ones and guests for the tree with their answers, planes around the slab, and where groups of trees
-/// come first a field more and the rooms of messages, out and in, of the two that are transposed together.
+/// come first a field more; and rooms of messages, out and in.
 double arriving_bytes(const SpreadMethod& method, const CountedMethod& counted, double share, int ranks) {
   const SlabMesh& mesh = *method.mesh;
   const double each = mesh.value_bytes;
   const double planes = static_cast<int>(mesh.assignment) + 3;
-  double bytes = share * counted.slabs.imbalance * (5 * each + 4) +
+  double bytes = share * counted.slabs.imbalance * (4 * each + 4) +
+                 2 * static_cast<double>(ranks > 1 ? DeviceMessages::most_bytes(ranks) : 0) +
                  planes * mesh.cells[0] * mesh.cells[1] * (8 + (mesh.isolated ? 4 : 1) * each) * (ranks > 1 ? 1 : 0);
   if (method.forest)
     bytes += share * counted.forest.trees_imbalance *
                  ((1 + counted.forest.guests.copies) * (4 * each + 8) + 2 * 3 * 8 + 3 * each) +
-             (1 + 2.0 * 2) / ranks * mesh.cells[0] * mesh.cells[1] * mesh.cells[2] * each;
+             1.0 / ranks * mesh.cells[0] * mesh.cells[1] * mesh.cells[2] * each;
   return bytes;
 }
 

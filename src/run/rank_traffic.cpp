@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "comm/joined_messages.hpp"
+#include "domain/device_messages.hpp"
 #include "gravity/source_moves.hpp"
 #include "time/work_places.hpp"
 #include "tree/estimate.hpp"
@@ -103,13 +104,17 @@ std::vector<TrafficPart> slab_traffic(const SlabMesh& mesh, double particles, in
                          to_next};
   const double busiest = std::ceil(planes) / planes;  // planes of the rank that has most
   // Spectral forces along the planes are made of the potential, and that across them of its own; both come back in
-  // one exchange, on GPUs in one message.
+  // one exchange, on GPUs in one message, or where these are long in several (mesh/fft/transposition_cuda.cuh).
   const int turns = spectral ? 3 : 2;
   const double turned_bytes = pitch * rows * planes * each * (1 - 1.0 / ranks),
                partners = std::min(ranks - 1.0, nz - 1);
-  const bool as_one =
-      spectral && (mesh.on_gpus || 2 * turned_bytes <= static_cast<double>(most_joined_bytes) * partners);
-  const TrafficPart turned{"transposes", turns * turned_bytes * busiest, (as_one ? 2 : turns) * partners, to_all};
+  const bool as_one = spectral && 2 * turned_bytes <= static_cast<double>(most_joined_bytes) * partners;
+  const auto exchanges = [&](int fields_together) {
+    const auto most = static_cast<double>(DeviceMessages::most_bytes(ranks));
+    return std::ceil(fields_together * std::ceil(planes) / std::max(1.0, std::floor(most * planes / turned_bytes)));
+  };
+  const double times = mesh.on_gpus ? exchanges(1) + exchanges(turns - 1) : as_one ? 2 : turns;
+  const TrafficPart turned{"transposes", turns * turned_bytes * busiest, times * partners, to_all};
   // Of two slabs of an isolated mesh one has planes below, the other has them above.
   const int below = mesh.isolated && ranks == 2 ? 0 : reach, above = reach + beyond;
   // On CPUs planes of spectral forces have the three of a cell together, and the cells that rows and planes repeat.

@@ -29,12 +29,10 @@ int goal_of(int rank, std::int64_t i, int ranks) {
 }
 double value_of(int rank, std::int64_t i) { return 1e6 * rank + static_cast<double>(i); }
 
-/// A routing whose list goes from the last particle to the first. Routing is DeviceRouting, which a build without CUDA
-/// does not have.
+/// Lists particles from the last to the first. Routing is DeviceRouting, which a build without CUDA does not have.
 template <class Routing>
-Routing planned(const Device& device, const std::shared_ptr<Communicator>& ranks) {
+void plan(const Device& device, const std::shared_ptr<Communicator>& ranks, Routing& routing) {
   const std::int64_t count = count_of(ranks->rank(), ranks->size());
-  Routing routing(device, ranks);
   Buffer<std::byte> work(device, std::max<std::int64_t>(1, routing.work_bytes(count)));
   std::vector<std::uint32_t> rank, particle;
   for (std::int64_t i = count - 1; i >= 0; --i) {
@@ -45,7 +43,6 @@ Routing planned(const Device& device, const std::shared_ptr<Communicator>& ranks
   device.memory().from_host(listing.rank, rank.data(), rank.size() * sizeof(std::uint32_t));
   device.memory().from_host(listing.particle, particle.data(), particle.size() * sizeof(std::uint32_t));
   routing.plan(count, work.data());
-  return routing;
 }
 
 template <class V, class Routing>
@@ -71,11 +68,18 @@ void expect_there_and_back(const Device& device, Routing& routing, const Communi
 }
 
 template <class Routing>
-void expect_routing(const Device& device, const std::shared_ptr<Communicator>& ranks) {
-  Routing routing = planned<Routing>(device, ranks);
+void expect_routing(const Device& device, const std::shared_ptr<Communicator>& ranks, Routing routing) {
+  plan(device, ranks, routing);
   expect_there_and_back<double>(device, routing, *ranks);
   expect_there_and_back<float>(device, routing, *ranks);
   expect_there_and_back<std::uint8_t>(device, routing, *ranks);
+}
+
+/// With rooms of its own, and with those of others that hold some particles at a time.
+template <class Routing, class Messages>
+void expect_routings(const Device& device, const std::shared_ptr<Communicator>& ranks) {
+  expect_routing(device, ranks, Routing(device, ranks));
+  expect_routing(device, ranks, Routing(std::make_shared<Messages>(device, ranks, Messages::Rooms::two, 1000)));
 }
 
 // From device to device, and through the host.
@@ -84,7 +88,7 @@ TEST_P(DeviceRoutingTest, BringsValuesThereInTheOrderOfTheListAndBackToTheirPlac
     if (through_host) setenv("PERGOLA_DEVICE_MESSAGES", "host", 1);
     for (const int ranks : {1, 2, 3, 7})
       run_on_thread_ranks(ranks, [&](Communicator& communicator) {
-        if constexpr (cuda_built) expect_routing<DeviceRouting>(device(1), shared(communicator));
+        if constexpr (cuda_built) expect_routings<DeviceRouting, DeviceMessages>(device(1), shared(communicator));
       });
   }
   unsetenv("PERGOLA_DEVICE_MESSAGES");
@@ -92,7 +96,8 @@ TEST_P(DeviceRoutingTest, BringsValuesThereInTheOrderOfTheListAndBackToTheirPlac
 
 template <class Routing>
 void expect_only_leavers_sent(const Device& device, const std::shared_ptr<CountedCommunicator>& ranks) {
-  Routing routing = planned<Routing>(device, ranks);
+  Routing routing(device, ranks);
+  plan(device, ranks, routing);
   const std::int64_t count = count_of(ranks->rank(), ranks->size()), before = ranks->traffic().bytes;
   std::int64_t leavers = 0;
   for (std::int64_t i = 0; i < count; ++i) leavers += goal_of(ranks->rank(), i, ranks->size()) != ranks->rank();

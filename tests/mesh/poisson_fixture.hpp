@@ -76,10 +76,10 @@ class SolverOnGrid {
     memory_.from_host(field.data());
     Buffer<Real> found(device_, layout_.size());
     Buffer<std::byte> work(device_, solver_->mode_work_bytes());
-    auto modes = layout_, to = layout_;
+    auto modes = layout_, to = layout_, spare = layout_;
     modes.data = memory_.data(), to.data = found.data();
-    solver_->find_modes(modes, factor, work.data());
-    solver_->from_modes(axis, modes, to, work.data());
+    solver_->find_modes(modes, spare, factor, work.data());
+    solver_->from_modes(axis, modes, to, spare, work.data());
     return cells(found);
   }
   /// The last potential with its padding.

@@ -13,6 +13,8 @@
 
 namespace pergola {
 
+class DeviceMessages;
+
 /// Particles that give their mass (or charge) to a mesh and take a force from it. z is not looked at in two dimensions.
 template <class Real>
 struct MeshParticles {
@@ -48,7 +50,8 @@ struct ExchangeOptions {
   /// the density: particles go to the rank of the plane in which their cloud begins, and forces come back. deposit(),
   /// gather() and gather_component() are then calls of all ranks, for all particles of the deposit. Null: one rank.
   std::shared_ptr<Communicator> ranks{};
-  int slab_unit = 1;  // planes are shared out so many at a time
+  int slab_unit = 1;                           // planes are shared out so many at a time
+  std::shared_ptr<DeviceMessages> messages{};  // of these on GPUs, with others; null: it makes its own
   bool slabs() const { return ranks != nullptr; }
 };
 
@@ -71,6 +74,8 @@ class MeshExchange {
   virtual std::int64_t sum_bytes() const { return scratch_bytes(); }
   /// Bytes that this object holds itself once it has worked on that many particles.
   virtual std::int64_t own_bytes(std::int64_t particles) const = 0;
+  /// Of an exchange between GPUs, out or in: rooms for it are not among own_bytes().
+  virtual std::int64_t message_bytes(std::int64_t /*particles*/) const { return 0; }
 
   /// Density in the cells of the grid into `density` (zero in its padding), from masses counted in whole `quantum`s
   /// (physics::mass_quantum): the sum over the cells is exactly the sum over the particles on the mesh, and the same

@@ -84,10 +84,16 @@ class ExchangeCuda final : public MeshExchange<Real> {
   std::int64_t sum_bytes() const override { return stored_cells() * static_cast<std::int64_t>(sizeof(std::int64_t)); }
   std::int64_t own_bytes(std::int64_t particles) const override {
     const auto always =
-        static_cast<std::int64_t>(counts_.bytes() + moments_.bytes() + monopole_.bytes() + short_sums_.bytes()) +
-        planes_bytes();
+        static_cast<std::int64_t>(counts_.bytes() + moments_.bytes() + monopole_.bytes() + short_sums_.bytes());
     return always + (has_starts() ? start_count(particles) * std::int64_t{sizeof(std::uint32_t)} : 0) +
            (options_.route == DensityRoute::sorted ? order_bytes(particles) + 4 * particles : 0);
+  }
+
+  /// Planes of sums, and of fields, which are twice as wide where they are padded.
+  std::int64_t message_bytes(std::int64_t) const override {
+    const auto cells = static_cast<std::size_t>(plane_cells()), padded = std::size_t{grid_.periodic() ? 1u : 4u};
+    return std::max(sums_above_.message_bytes(cells * sizeof(std::int64_t)),
+                    around_.message_bytes(padded * cells * sizeof(Real)));
   }
 
   void deposit(const MeshParticles<Real>& particles, double quantum, const Field<Real>& density, void* scratch,
@@ -220,14 +226,10 @@ class ExchangeCuda final : public MeshExchange<Real> {
     sums_above_ = PlanesAround(*options_.ranks, slab, 0, ghosts, wraps ? BeyondPlanes::wrap : BeyondPlanes::none);
     around_ =
         PlanesAround(*options_.ranks, slab, reach, ghosts + reach, wraps ? BeyondPlanes::wrap : BeyondPlanes::one);
-    planes_ = std::make_unique<DevicePlanes>(device_, options_.ranks);
+    planes_ = std::make_unique<DevicePlanes>(options_.messages ? options_.messages
+                                                               : make_device_messages(device_, options_.ranks));
     short_sums_ = Buffer<std::int32_t>(device_, (frame_.cells[2] - layers_) * plane_cells());
     too_large_ = Buffer<int>(device_, 1);
-  }
-  /// Of messages with planes of sums, and of fields, which are twice as wide where they are padded.
-  std::int64_t planes_bytes() const {
-    const auto cells = static_cast<std::size_t>(plane_cells()), padded = std::size_t{grid_.periodic() ? 1u : 4u};
-    return std::max(sums_above_.bytes(cells * sizeof(std::int64_t)), around_.bytes(padded * cells * sizeof(Real)));
   }
   SlabPlanes slab_of_rank() const { return {*options_.ranks, grid_.cells[2], options_.slab_unit}; }
 

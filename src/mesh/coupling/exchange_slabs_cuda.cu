@@ -43,13 +43,17 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
 
  public:
   ExchangeSlabsCuda(const Device& device, const Grid& grid, const ExchangeOptions& options)
-      : SlabExchange<Real>(make_mesh_exchange_cuda<Real>(device, grid, options)),
+      : ExchangeSlabsCuda(device, grid, options,
+                          options.messages ? options.messages : make_device_messages(device, options.ranks)) {}
+  ExchangeSlabsCuda(const Device& device, const Grid& grid, const ExchangeOptions& options,
+                    const std::shared_ptr<DeviceMessages>& messages)
+      : SlabExchange<Real>(make_own(device, grid, options, messages)),
         device_(device),
         whole_(grid),
         assignment_(options.assignment),
         masses_(device, options.ranks),
-        routing_(device, options.ranks),
-        places_(device, options.ranks) {
+        routing_(messages),
+        places_(messages) {
     if (grid.dimensions != 3) throw Error(ErrorKind::input, "mesh: expected a box in three dimensions for slabs");
     const SlabPlanes slab(*options.ranks, grid.cells[2], options.slab_unit);
     own_rank_ = static_cast<std::uint32_t>(options.ranks->rank());
@@ -63,9 +67,12 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
   std::int64_t own_bytes(std::int64_t particles) const override {
     Arena count;
     if (!lent_) count.room(memory_, room_bytes(particles, particles));
-    count.room(component_, particles);
     return count.bytes() + static_cast<std::int64_t>(owner_.bytes()) + routing_.own_bytes(particles) +
            own_->own_bytes(particles);
+  }
+  std::int64_t message_bytes(std::int64_t particles) const override {
+    const std::int64_t coordinates = 3 * particles * std::int64_t{sizeof(Real)};
+    return std::max(std::min(routing_.message_bytes(particles), coordinates), own_->message_bytes(particles));
   }
 
   void deposit(const MeshParticles<Real>& particles, double quantum, const Field<Real>& density, void* scratch,
@@ -94,12 +101,12 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
   void gather(const MeshParticles<Real>& particles, const std::int64_t* index, std::int64_t count,
               const Field<const Real>& potential, double gravitational_constant, const MeshForces<Real>& forces,
               const void* scratch) override {
-    begin_gather(particles, index, count, forces.potential != nullptr);
+    begin_gather(particles, index, count);
     const bool all = !index && count == kept_;
     const Arrivals arrivals(arriving_, arrived_.count);
     MeshForces<Real> here;
     if (forces.ax) here.ax = arrivals.x, here.ay = arrivals.y, here.az = arrivals.z;
-    if (forces.potential) here.potential = component_.data();
+    if (forces.potential) here.potential = arrivals.mass;
     own_->gather(arrived_, nullptr, arrived_.count, potential, gravitational_constant, here, scratch);
     places_are_here_ = !forces.ax;
     if (!all) {
@@ -115,11 +122,11 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
   void gather_component(int component, const MeshParticles<Real>& particles, const std::int64_t* index,
                         std::int64_t count, const Field<const Real>& field, double gravitational_constant,
                         Real* into) override {
-    begin_gather(particles, index, count, true);
-    own_->gather_component(component, arrived_, nullptr, arrived_.count, field, gravitational_constant,
-                           component_.data());
-    if (index || count != kept_) return answer_some(component_.data(), index, count, into);
-    routing_.template back<Real, 1>({component_.data()}, {into});
+    begin_gather(particles, index, count);
+    Real* const here = Arrivals(arriving_, arrived_.count).mass;
+    own_->gather_component(component, arrived_, nullptr, arrived_.count, field, gravitational_constant, here);
+    if (index || count != kept_) return answer_some(here, index, count, into);
+    routing_.template back<Real, 1>({here}, {into});
   }
 
   void bring_places(const MeshPlaces<Real>& places) override {
@@ -157,7 +164,14 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
   }
 
  private:
-  /// The arrays of the arrived particles. Places become accelerations where those are wanted.
+  static std::unique_ptr<MeshExchange<Real>> make_own(const Device& device, const Grid& grid, ExchangeOptions options,
+                                                      const std::shared_ptr<DeviceMessages>& messages) {
+    options.messages = messages;
+    return make_mesh_exchange_cuda<Real>(device, grid, options);
+  }
+
+  /// The arrays of the arrived particles. Places become accelerations where those are wanted. Masses are those of a
+  /// deposit: then a component of the force, or the potential, stands there.
   struct Arrivals {
     Real *x, *y, *z, *mass;
     std::int64_t bytes;
@@ -196,13 +210,10 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
     }
   }
 
-  void begin_gather(const MeshParticles<Real>& particles, const std::int64_t* index, std::int64_t count,
-                    bool with_component) {
+  void begin_gather(const MeshParticles<Real>& particles, const std::int64_t* index, std::int64_t count) {
     if (particles.count != kept_ || (!index && count != kept_ && count > 0))
       throw Error(ErrorKind::input, "mesh: expected particles of a rank that ask by their places, found a range");
     device_.make_current();
-    Arena arena(device_);
-    if (with_component) arena.room(component_, arrived_.count, arrived_.count / 16);
     if (places_are_here_) return;
     const Arrivals arrivals(arriving_, arrived_.count);
     routing_.template there<Real, 3>({particles.x, particles.y, particles.z}, {arrivals.x, arrivals.y, arrivals.z});
@@ -221,7 +232,6 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
   MeshParticles<Real> arrived_;
   Buffer<std::byte> memory_;  // where none is lent
   std::byte* arriving_ = nullptr;
-  Buffer<Real> component_;        // of the force, or the potential
   Buffer<Real> answer_;           // where some ask
   bool places_are_here_ = false;  // else the memory holds accelerations
   DeviceRouting places_;          // of other places than the particles'

@@ -60,19 +60,19 @@ class PoissonFftCuda final : public PoissonSolver<Real> {
   }
 
   void spectral_force(int axis, const Field<Real>& force, void* scratch) override {
-    Field<Real> modes = layout();
+    Field<Real> modes = layout(), spare;
     modes.data = static_cast<Real*>(scratch);
-    from_modes(axis, modes, force, work_area(scratch));
+    from_modes(axis, modes, force, spare, work_area(scratch));
   }
 
   std::int64_t mode_work_bytes() const override { return static_cast<std::int64_t>(work_bytes_); }
-  void find_modes(const Field<Real>& field, double factor, void* work) override {
+  void find_modes(Field<Real>& field, Field<Real>&, double factor, void* work) override {
     check_spectral();
     work = work_bytes_ > 0 ? work : nullptr;
     with_factor(field, factor, work,
                 [&](const auto& green) { multiply(reinterpret_cast<Complex*>(field.data), nullptr, green, work); });
   }
-  void from_modes(int axis, const Field<Real>& modes, const Field<Real>& to, void* work) override {
+  void from_modes(int axis, Field<Real>& modes, const Field<Real>& to, Field<Real>&, void* work) override {
     check_spectral();
     device_.make_current();
     work = work_bytes_ > 0 ? work : nullptr;

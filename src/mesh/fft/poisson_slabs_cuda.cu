@@ -55,8 +55,8 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
         nz_(axes_.axis[2].length),
         plane_(std::int64_t{kx_count_} * ny_),
         one_pass_(in_one_pass<Real>(periodic_, spectral_, nz_)),
-        slabs_(current(device_, grid), options.ranks, axes_.axis[2].cells, options.slab_unit, plane_, line_unit,
-               !periodic_ && options.planes_beyond ? 1 : 0),
+        slabs_(messages_for(current(device_, grid), options), options.ranks, axes_.axis[2].cells, options.slab_unit,
+               plane_, line_unit, !periodic_ && options.planes_beyond ? 1 : 0),
         layout_{one_pass_ ? std::max(1, static_cast<int>(slabs_.columns())) : line_batch, nz_},
         tables_(device_, axes_) {
     const std::int64_t wanted = (plane_values + plane_ - 1) / plane_;
@@ -75,9 +75,9 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
   }
   std::int64_t scratch_bytes() const override { return Work(*this, nullptr, true).bytes; }
   std::int64_t own_bytes() const override {
-    return static_cast<std::int64_t>(tables_.bytes() + roots_.bytes() + green_.bytes()) +
-           slabs_.own_bytes(spectral_ ? 2 : 1);
+    return static_cast<std::int64_t>(tables_.bytes() + roots_.bytes() + green_.bytes()) + slabs_.own_bytes();
   }
+  std::int64_t message_bytes() const override { return slabs_.message_bytes(spectral_ ? 2 : 1); }
 
   void solve(const Field<Real>& field, double factor, void* scratch) override {
     if (spectral_) throw_no_field();
@@ -85,63 +85,66 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
     const Work work(*this, scratch, true);
     Complex* const planes = reinterpret_cast<Complex*>(field.data);
     planes_forward(planes, work);
-    slabs_.to_columns(planes, work.columns, layout_, work.staying);
+    slabs_.to_columns(planes, work.columns, layout_);
     multiply(work.columns, factor, work);
     if (!one_pass_) lines(work.columns, CUFFT_INVERSE, work);
-    slabs_.to_planes(work.columns, layout_, planes, work.staying);
+    slabs_.template to_planes<1>({work.columns}, layout_, {planes});
     planes_backward(planes, work);
   }
   void spectral_force(int, const Field<Real>&, void*) override { throw_no_field(); }
 
   std::int64_t mode_values() const override { return std::max(layout().size(), 2 * columns_size()); }
   std::int64_t mode_work_bytes() const override { return Work(*this, nullptr, false).bytes; }
-  void find_modes(const Field<Real>& field, double factor, void* memory) override {
+  void find_modes(Field<Real>& modes, Field<Real>& spare, double factor, void* memory) override {
     check_spectral();
     in_planes_ = false;
     device_.make_current();
     const Work work(*this, memory, false);
-    Complex* const values = reinterpret_cast<Complex*>(field.data);
-    planes_forward(values, work);
-    slabs_.to_columns(values, values, layout_, work.staying);
-    multiply(values, factor, work);
+    planes_forward(values_of(modes), work);
+    slabs_.to_columns(values_of(modes), values_of(spare), layout_);
+    std::swap(modes.data, spare.data);
+    multiply(values_of(modes), factor, work);
   }
   bool gives(int axis) const override { return axis != 2 || !in_planes_; }
   /// The force along z is made from the columns. Those along x and y, and the potential, are all made from the planes
   /// that the columns become, so that these are sent once: with the force along z, if that is wanted.
-  void from_modes(int axis, const Field<Real>& modes, const Field<Real>& to, void* memory) override {
+  void from_modes(int axis, Field<Real>& modes, const Field<Real>& to, Field<Real>& spare, void* memory) override {
     check_spectral();
     if (!gives(axis)) throw Error(ErrorKind::input, "mesh: the force along z is to be made before the others");
     device_.make_current();
     const Work work(*this, memory, false);
-    Complex *const from = reinterpret_cast<Complex*>(modes.data), *const values = reinterpret_cast<Complex*>(to.data);
     const Real* const wave_number = axis < 3 ? tables_[axis].wave_number : nullptr;
-    const DifferentiateModes<Real> differentiate{from, values, wave_number, axis};
     if (axis == 2) {
+      Complex *const from = values_of(modes), *const slope = values_of(spare);
       if (one_pass_)
-        through_lines(from, values, SlopeFactor<Real>{wave_number, Real(1) / static_cast<Real>(nz_)});
+        through_lines(from, slope, SlopeFactor<Real>{wave_number, Real(1) / static_cast<Real>(nz_)});
       else
-        each_mode("differentiate_modes", differentiate);
-      columns_to_planes<2>({values, from}, work);
+        each_mode("differentiate_modes", DifferentiateModes<Real>{from, slope, wave_number, axis});
+      columns_to_planes<2>({slope, from}, {values_of(to), slope}, work);
+      std::swap(modes.data, spare.data);
     } else {
-      if (!in_planes_) columns_to_planes<1>({from}, work);
+      if (!in_planes_) {
+        columns_to_planes<1>({values_of(modes)}, {values_of(spare)}, work);
+        std::swap(modes.data, spare.data);
+      }
       if (const int count = slabs_.planes().count(); count > 0)
-        cuda::each_mode("differentiate_modes", {kx_count_, ny_, count}, device_.stream(), differentiate);
+        cuda::each_mode("differentiate_modes", {kx_count_, ny_, count}, device_.stream(),
+                        DifferentiateModes<Real>{values_of(modes), values_of(to), wave_number, axis});
     }
     in_planes_ = true;
-    planes_backward(values, work);
+    planes_backward(values_of(to), work);
   }
 
  private:
   /// What the steps of a solution work in.
   struct Work {
-    Complex *columns, *staying, *rest;
+    Complex *columns, *rest;
     void* plan;
     std::int64_t bytes;
 
     Work(const PoissonSlabsCuda& of, void* memory, bool with_columns) {
       MemoryParts parts(static_cast<std::byte*>(memory));
       columns = parts.take<Complex>(with_columns ? of.columns_size() : 0);
-      staying = parts.take<Complex>((of.spectral_ ? 2 : 1) * of.slabs_.staying());
       const auto room = [&](int planes, int batch) { return planes % batch > 0 ? batch * of.plane_ : 0; };
       rest = parts.take<Complex>(
           std::max(room(of.slabs_.planes().count(), of.batch_), room(of.back_planes(), of.back_batch_)));
@@ -157,6 +160,10 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
     device.make_current();
     return device;
   }
+  static std::shared_ptr<DeviceMessages> messages_for(const Device& device, const PoissonFftOptions& options) {
+    return options.messages ? options.messages : make_device_messages(device, options.ranks);
+  }
+  static Complex* values_of(const Field<Real>& field) { return reinterpret_cast<Complex*>(field.data); }
   [[noreturn]] static void throw_no_field() {
     throw Error(ErrorKind::input, "mesh: in slabs on a GPU a spectral force is made from the modes of the potential");
   }
@@ -244,10 +251,11 @@ class PoissonSlabsCuda final : public PoissonSolver<Real> {
 
   /// In one pass lines are back already.
   template <std::size_t fields>
-  void columns_to_planes(const std::array<Complex*, fields>& values, const Work& work) {
-    for (Complex* const field : values)
+  void columns_to_planes(const std::array<Complex*, fields>& columns, const std::array<Complex*, fields>& planes,
+                         const Work& work) {
+    for (Complex* const field : columns)
       if (!one_pass_) lines(field, CUFFT_INVERSE, work);
-    slabs_.template to_planes<fields>(values, layout_, values, work.staying);
+    slabs_.template to_planes<fields>(columns, layout_, planes);
   }
 
   /// The second half of each column.
