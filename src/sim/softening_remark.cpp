@@ -20,9 +20,10 @@ struct Found {
   std::array<double, species_count> suits{};  // 0: no advice
 };
 
-/// The species that a part has; of a model without advice none are known.
+/// The species that a part has; of a model without advice, and of particles that a program gives, none are known.
 void look_at(const RunConfig::ParticlesPart& part, Found& found) {
   if (part.file.empty()) {
+    if (part.model.empty()) return;
     const auto advice = model_softening(part.model, part.options);
     for (std::size_t s = 0; s < advice.size(); ++s)
       if (advice[s] > 0) found.species[s] = true, found.suits[s] = advice[s];
