@@ -37,10 +37,12 @@ class DeviceMessages {
   std::size_t size() const { return static_cast<std::size_t>(ranks_->size()); }
 
   /// What an exchange should have at most, out or in: who has more to send sends it in pieces. Where ranks are many
-  /// that is so much that pieces which two of them send each other are worth a message.
+  /// that is so much that pieces which two of them send each other are worth a message: 2 MiB up to 64 of them.
   std::int64_t most_bytes() const { return most_bytes_; }
   static std::int64_t most_bytes(int ranks) {
-    return std::max(std::int64_t{16} << 20, static_cast<std::int64_t>(ranks - 1) << 19);
+    constexpr std::int64_t mebi = std::int64_t{1} << 20;
+    const std::int64_t others = ranks - 1;
+    return std::max({16 * mebi, others * mebi / 2, others >= 32 ? std::min(2 * others * mebi, 128 * mebi) : 0});
   }
   /// Of the device's memory, where exchanges have at most so many bytes out or in.
   std::int64_t bytes(std::int64_t most) const;

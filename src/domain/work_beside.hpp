@@ -20,6 +20,8 @@ class WorkBeside {
   WorkBeside& operator=(const WorkBeside&) = delete;
 
   bool apart() const { return apart_; }
+  /// Whether two ranks have one GPU between them: what they send each other is copied by it.
+  bool shares_gpu() const { return shares_gpu_; }
   /// For what is to be done there.
   const Device& device() const { return there_; }
   const std::shared_ptr<Communicator>& ranks() const { return ranks_there_; }
@@ -35,7 +37,7 @@ class WorkBeside {
  private:
   Device device_, there_;
   std::shared_ptr<Communicator> ranks_, ranks_there_;
-  bool apart_ = false;
+  bool apart_ = false, shares_gpu_ = false;
   double talked_ = 0;  // seconds, there, until work began or was last waited for
 };
 

@@ -1,15 +1,30 @@
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/stopwatch.hpp"
 #include "comm/beside.hpp"
 #include "comm/counted_communicator.hpp"
 #include "device/cores.hpp"
+#include "device/gpu_identity.hpp"
 #include "device/urgent.hpp"
 #include "domain/device_ways.hpp"
 #include "domain/work_beside.hpp"
 
 namespace pergola {
+
+namespace {
+
+/// A call of all ranks.
+bool some_share_a_gpu(const Device& device, Communicator& ranks) {
+  std::vector<GpuIdentity> all(static_cast<std::size_t>(ranks.size()));
+  all[static_cast<std::size_t>(ranks.rank())] = gpu_identity(device);
+  ranks.all_gather_in_place(all.data(), std::vector<std::size_t>(all.size(), sizeof(GpuIdentity)));
+  std::sort(all.begin(), all.end());
+  return std::adjacent_find(all.begin(), all.end()) != all.end();
+}
+
+}  // namespace
 
 WorkBeside::WorkBeside(const Device& device, std::shared_ptr<Communicator> ranks)
     : device_(device), there_(device), ranks_(std::move(ranks)), ranks_there_(ranks_) {
@@ -22,6 +37,7 @@ WorkBeside::WorkBeside(const Device& device, std::shared_ptr<Communicator> ranks
   there_ = Device::open(device_.spec(), device_.threads());
   ranks_there_ = beside;
   apart_ = true;
+  shares_gpu_ = some_share_a_gpu(device_, *ranks_);
 }
 
 std::future<void> WorkBeside::begin(std::function<void()> work) {
@@ -49,9 +65,12 @@ void WorkBeside::end(std::future<void>& running) {
 }
 
 void WorkBeside::now(const std::function<void()>& work) {
-  if (apart_) device_.synchronize();
+  if (!apart_) return work();
+  device_.synchronize();
+  const double talked = counted_seconds(*ranks_there_);
   work();
-  if (apart_) there_.synchronize();
+  there_.synchronize();
+  count_other_way(*ranks_, 0, 0, 0, counted_seconds(*ranks_there_) - talked);
 }
 
 }  // namespace pergola

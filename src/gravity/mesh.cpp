@@ -23,15 +23,6 @@ namespace pergola {
 namespace {
 
 constexpr double pi = 3.14159265358979323846;
-constexpr int fewest_cells = 8;
-
-/// Even, and a product of primes that the transforms are fast for.
-bool fast_size(int n) {
-  if (n % 2 != 0) return false;
-  for (const int prime : {2, 3, 5, 7})
-    while (n % prime == 0) n /= prime;
-  return n == 1;
-}
 
 Grid grid_of(const MeshOptions& mesh) { return {3, mesh.cells, mesh.box}; }
 
@@ -271,10 +262,10 @@ void MeshSolver<Real>::gather_components(const MeshParticles<Real>& asking, cons
   Real* const into[4] = {out.ax, out.ay, out.az, out.potential};
   auto& p = parts();
   const auto asked = std::exchange(places_, nullptr);
-  const std::optional<MeshPlaces<Real>> places = asked ? asked() : std::nullopt;
-  const bool places_first = places && in_slabs();
+  // In slabs all that ranks send each other for the fields is done before anybody says where they are wanted first.
+  const bool places_first = asked && in_slabs();
+  std::optional<MeshPlaces<Real>> places = asked && !places_first ? asked() : std::nullopt;
   const Field<Real>* const apart[3] = {&with_modes_.other, &with_modes_.modes, &with_modes_.component};
-  if (places) p.exchange->bring_places(*places);
   for (const int component : {2, 0, 1, 3}) {
     if (!into[component]) continue;
     if (!has_modes_ || !p.poisson->gives(component)) find_modes();
@@ -286,7 +277,12 @@ void MeshSolver<Real>::gather_components(const MeshParticles<Real>& asking, cons
     if (places && component < 3) p.exchange->force_at_places(component, *places, field.read_only());
     if (!later) gather_component(component, field, asking, targets, into[component]);
   }
-  if (places) p.exchange->give_places(*places);
+  if (places_first && (places = asked())) {
+    p.exchange->bring_places(*places);
+    for (const int component : {2, 0, 1})
+      if (into[component]) p.exchange->force_at_places(component, *places, apart[component]->read_only());
+    p.exchange->give_places(*places);
+  }
   if (asked) there_();
   for (const int component : {2, 0, 1}) {
     if (!places_first || !into[component]) continue;
@@ -313,7 +309,11 @@ void MeshSolver<Real>::prepare(const Sources<Real>& sources) {
     particles_ = particles_of(sources);
     particles_.order = order_;
     quantum_ = quantum_of(sources);
-    return find_modes();
+    if (!in_slabs()) return find_modes();
+    parts().exchange->bring(particles_, *clock_);
+    clock_->end();
+    prepared_ = true, has_modes_ = false;
+    return;
   }
   auto& p = parts();
   if (field_.size() == 0) {
@@ -374,46 +374,6 @@ void MeshSolver<Real>::evaluate(const Targets& targets, unsigned want, const For
 }
 
 }  // namespace
-
-int nearest_mesh_size(int n) {
-  for (int d = 0;; ++d) {
-    if (n - d >= fewest_cells && fast_size(n - d)) return n - d;
-    if (n + d >= fewest_cells && fast_size(n + d)) return n + d;
-  }
-}
-
-std::optional<Conflict> mesh_conflict(const MeshOptions& mesh) {
-  const auto conflict = [](const char* key, const std::string& why) {
-    return Conflict{std::string("gravity.mesh.") + key, why};
-  };
-  for (const int n : mesh.cells)
-    if (n < fewest_cells || !fast_size(n))
-      return conflict(
-          "cells",
-          fmt::format("expected even numbers of at least {} with the prime factors 2, 3, 5 and 7 only, found {}; "
-                      "the nearest is {}",
-                      fewest_cells, n, nearest_mesh_size(n)));
-  if (!mesh.box.periodic() && mesh.assignment == Assignment::pcs)
-    return conflict("assignment", "pcs needs boundary = periodic, found isolated; use tsc");
-  const bool plain = mesh.poisson == Poisson::multigrid || !mesh.box.periodic();
-  const char* where = mesh.poisson == Poisson::multigrid ? "poisson = multigrid" : "boundary = isolated";
-  if (plain && mesh.gradient == Gradient::spectral)
-    return conflict("gradient",
-                    fmt::format("spectral needs poisson = fft and boundary = periodic, found {}; use two-point or "
-                                "four-point",
-                                where));
-  if (plain && mesh.laplacian == Laplacian::spectral)
-    return conflict("laplacian",
-                    fmt::format("spectral needs poisson = fft and boundary = periodic, found {}; use discrete", where));
-  if (plain && mesh.deconvolve)
-    return conflict("deconvolve", fmt::format("true needs poisson = fft and boundary = periodic, found {}", where));
-  return std::nullopt;
-}
-
-void check_mesh_options(const MeshOptions& mesh) {
-  if (const auto conflict = mesh_conflict(mesh))
-    throw Error(ErrorKind::input, fmt::format("{}: {}", conflict->key, conflict->why));
-}
 
 bool on_mesh(const MeshOptions& mesh, const Vec3<double>& place) {
   const CellFrame<double> frame(grid_of(mesh));

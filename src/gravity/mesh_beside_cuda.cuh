@@ -71,13 +71,16 @@ class MeshBeside {
     if (running_.valid()) running_.wait(), running_ = {};
   }
 
-  /// Forces at all sources, beside what the caller does until end(). On the way it says at which places they are wanted
-  /// first, or that there are none, and gets those.
+  /// Forces at all sources, beside what the caller does until end(). Where each rank has a GPU of its own their way to
+  /// the slabs comes before it: all else waits for that, and is not to share the network with it. Later the caller says
+  /// at which places they are wanted first, or that there are none, and gets those.
   void begin(const Sources<State>& sources, const Into& into) {
+    const bool sent = !beside_->shares_gpu();
+    if (sent) beside_->now([&] { prepare(sources); });
     places_.emplace();
     const auto there = std::make_shared<std::promise<void>>();
     there_ = there->get_future();
-    running_ = beside_->begin([this, sources, x = into[0], y = into[1], z = into[2], there,
+    running_ = beside_->begin([this, sources, sent, x = into[0], y = into[1], z = into[2], there,
                                places = std::shared_future<Places>(places_->get_future())] {
       bool said = false;
       const auto say = [&] {
@@ -86,8 +89,9 @@ class MeshBeside {
         there->set_value();
       };
       try {
-        find(
-            sources, {x, y, z}, [&] { return places.get(); }, say);
+        if (!sent) prepare(sources);
+        serve(
+            sources.count, {x, y, z}, [&] { return places.get(); }, say);
       } catch (...) {
         if (!said) there->set_exception(std::current_exception());
         throw;
@@ -120,13 +124,21 @@ class MeshBeside {
  private:
   void find(const Sources<State>& sources, const Into& into, const typename SmoothedMesh<State>::Places& places,
             const std::function<void()>& there) {
+    prepare(sources);
+    serve(sources.count, into, places, there);
+  }
+  /// Particles are in their slabs then.
+  void prepare(const Sources<State>& sources) {
     Arena(beside_->device()).room(memory_, mesh_->lent_bytes());
     mesh_->lend(memory_.data(), nullptr);
     mesh_->prepare(sources);
+  }
+  void serve(std::int64_t count, const Into& into, const typename SmoothedMesh<State>::Places& places,
+             const std::function<void()>& there) {
     mesh_->serve_first(places, there);
     Forces<State> forces;
     forces.ax = into[0], forces.ay = into[1], forces.az = into[2];
-    mesh_->evaluate({nullptr, sources.count, sources.count}, want_acceleration, forces);
+    mesh_->evaluate({nullptr, count, count}, want_acceleration, forces);
   }
   Device device_;
   std::shared_ptr<Communicator> ranks_;

@@ -61,6 +61,7 @@ struct TreePmOptions {
   int cells = 0;                  // along the longest side of the box, in open space of the mesh
   int assignment = 0;             // order of the cloud
   Overlap overlap = Overlap::where_it_fits;
+  double root_particles = 0;  // TreePmParameters; for tests, no key sets it
 };
 TreePmOptions treepm_options(const SolverOptions& options);
 
@@ -80,7 +81,8 @@ struct TreePmParameters {
   double of_images = 0;           // what softening images beyond the nearest makes of forces; 0: little
   bool is_cramped = false;        // too few particles for the cut-off that the accuracy wants near a lattice
   tree::Opening opening;
-  Box mesh_box;  // that the cells fill; isolated in open space
+  double root_particles = tree::root_particles;  // the fewest of a root of a GPU's forest in the mean
+  Box mesh_box;                                  // that the cells fill; isolated in open space
   Box tree_box;  // that the tree's cube is about, with periodic images; in open space none of them is within the
                  // cut-off
   std::string text(const std::string& solver) const;  // for the user
@@ -123,7 +125,8 @@ tree::ShortRangeBox<T> short_range_box(const TreePmParameters& found, bool with_
 inline tree::Forest treepm_forest(const TreePmParameters& found, std::int64_t n, const tree::TreeSoftening& softening) {
   const Vec3<double>& side = found.tree_box.side;
   const double longest = std::max({side.x, side.y, side.z});
-  return tree::find_forest({(1 / longest) * side, found.cut_off / longest}, n, softening, longest);
+  return tree::find_forest({(1 / longest) * side, found.cut_off / longest}, n, softening, longest,
+                           found.root_particles);
 }
 
 /// From accelerations to those in the units of a tree with this frame.

@@ -144,10 +144,12 @@ template std::unique_ptr<Solver<float>> make_treepm(const SolverOptions& options
 template std::unique_ptr<Solver<double>> make_treepm(const SolverOptions& options, const Device& device);
 
 TreePmOptions treepm_options(const SolverOptions& options) {
-  return {own_number(options, "treepm.split"), own_number(options, "treepm.cut_off"),
+  return {own_number(options, "treepm.split"),
+          own_number(options, "treepm.cut_off"),
           static_cast<int>(own_number(options, "treepm.cells")),
           static_cast<int>(own_number(options, "treepm.assignment")),
-          static_cast<Overlap>(static_cast<int>(own_number(options, "treepm.overlap")))};
+          static_cast<Overlap>(static_cast<int>(own_number(options, "treepm.overlap"))),
+          own_number(options, "treepm.root_particles")};
 }
 
 const SolverInfo& treepm_info() {

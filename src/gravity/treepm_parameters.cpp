@@ -248,6 +248,7 @@ TreePmParameters treepm_parameters(const SolverOptions& options, std::int64_t n,
   if (given.cells > 0) cell = longest / (given.cells - (box.periodic() ? 0 : 2 * physics::rounded_margin));
 
   TreePmParameters found;
+  if (given.root_particles > 0) found.root_particles = given.root_particles;
   double widest = cell;
   if (box.periodic())
     widest = divide_box(box, cell, cut_off, given.cells > 0, lattice, found);

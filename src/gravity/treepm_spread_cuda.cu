@@ -49,6 +49,7 @@ void TreePmSpreadCuda<precision>::take(const Sources<State>& sources, bool moved
   const bool begins_mesh = beside_ && has_mesh_forces_;
   if (begins_mesh) {
     for (auto& axis : long_range_) Arena(device_).room(axis, sources.count);
+    clock_->begin("to slabs");
     mesh_.begin(sources, {long_range_[0].data(), long_range_[1].data(), long_range_[2].data()});
   }
   clock_->begin("tree");
@@ -154,16 +155,16 @@ void TreePmSpreadCuda<precision>::begin_to_count() {
   times_ = 1;
 }
 
-/// What was counted goes to the places of the roots. It decides who works on which of them when the tree is built anew,
+/// What was counted goes to the plots of the roots. It decides who works on which of them when the tree is built anew,
 /// and no result.
 template <Precision precision>
 void TreePmSpreadCuda<precision>::weigh() {
   if (!std::exchange(walked_, false)) return;
-  const std::int64_t places = tree_.root_places();
-  Arena(device_).room(work_of_place_, places);
-  work_of_place_.zero();
-  tree_.add_work(work_.data(), work_of_place_.data());
-  const auto found = tree::on_host(device_, work_of_place_.data(), places);
+  const std::int64_t plots = tree_.plots();
+  Arena(device_).room(work_of_plot_, plots);
+  work_of_plot_.zero();
+  tree_.add_work(work_.data(), work_of_plot_.data());
+  const auto found = tree::on_host(device_, work_of_plot_.data(), plots);
   counted_ = {{found.begin(), found.end()}, times_};
 }
 
@@ -229,7 +230,7 @@ std::int64_t TreePmSpreadCuda<precision>::bytes(std::int64_t n, bool beside) con
   const auto mesh = MeshBeside<State>::make(options_, found, device_, ranks_, points);
   const std::int64_t lent = beside ? 0 : mesh->lent_bytes();
   Arena count;
-  count.room(work_, cells), count.room(work_of_place_, forest.places());
+  count.room(work_, cells), count.room(work_of_plot_, forest.plots());
   for (const auto& axis : long_range_) count.room(axis, beside ? n : 0);
   std::int64_t of_others = std::max(domains_->scratch_bytes(n), MeshInTree<State>(nullptr, lent, cells).bytes);
   if (beside) {

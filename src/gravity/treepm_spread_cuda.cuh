@@ -176,7 +176,7 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
   Buffer<std::uint32_t> work_;  // of walks since the tree was built, by cell
   bool walked_ = false;
   std::int64_t times_ = 0;  // so often particles have come since then
-  Buffer<unsigned long long> work_of_place_;
+  Buffer<unsigned long long> work_of_plot_;
   typename tree::ForestDomains<State>::CountedWork counted_;  // of the tree before, or the one before that
 };
 

@@ -223,7 +223,7 @@ CountedWork count_work(const std::vector<StageSeconds>& stages, const CountedMet
 
 /// Bytes of a rank's device beside what one process has for its share, where no part says it: particles that arrive
 /// for the slab, own ones and guests for the tree with their answers, planes around the slab, and where groups of trees
-/// come first a field more; and rooms of messages, out and in.
+/// come first a field more; and rooms of messages, out and in, and what is kept of the places of all roots.
 double arriving_bytes(const SpreadMethod& method, const CountedMethod& counted, double share, int ranks) {
   const SlabMesh& mesh = *method.mesh;
   const double each = mesh.value_bytes;
@@ -234,7 +234,8 @@ double arriving_bytes(const SpreadMethod& method, const CountedMethod& counted, 
   if (method.forest)
     bytes += share * counted.forest.trees_imbalance *
                  ((1 + counted.forest.guests.copies) * (4 * each + 8) + 2 * 3 * 8 + 3 * each) +
-             1.0 / ranks * mesh.cells[0] * mesh.cells[1] * mesh.cells[2] * each;
+             1.0 / ranks * mesh.cells[0] * mesh.cells[1] * mesh.cells[2] * each +
+             16.0 * static_cast<double>(method.forest->places() + method.forest->plots());
   return bytes;
 }
 

@@ -151,19 +151,20 @@ ForestCopies count_forest(const SampledPlaces& sample, int ranks, int ranks_per_
   const auto n = static_cast<std::int64_t>(sample.at.size());
   const int shift = 3 * (tree::key_levels - forest.level);
   std::vector<std::uint32_t> place;
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(forest.places()));
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(forest.plots()));
   for (const Vec3<double>& at : sample.at) {
     const Vec3<double> unit{at.x * forest.period.x, at.y * forest.period.y, at.z * forest.period.z};
     place.push_back(static_cast<std::uint32_t>(tree::upper_key(unit) >> shift));
-    ++counts[place.back()];
+    ++counts[place.back() >> forest.plot_shift()];
   }
-  // Stretches of roots, about as many particles each.
+  // Stretches of plots, about as many particles each.
   std::vector<int> owner;
   std::int64_t before = 0;
   for (const std::int64_t count : counts) {
     owner.push_back(static_cast<int>(std::min<std::int64_t>((before + count / 2) * ranks / n, ranks - 1)));
     before += count;
   }
+  const auto owner_of = [&](std::uint64_t at) { return owner[at >> forest.plot_shift()]; };
   const double periods[3] = {forest.period.x, forest.period.y, forest.period.z};
   std::vector<tree::RootsAlong> along[3];
   for (int a = 0; a < 3; ++a) along[a] = tree::roots_along(forest, periods[a]);
@@ -172,7 +173,7 @@ ForestCopies count_forest(const SampledPlaces& sample, int ranks, int ranks_per_
   Counter own(sample, ranks, ranks_per_node), guests(sample, ranks, ranks_per_node);
   std::vector<int> others;
   for (std::size_t i = 0; i < place.size(); ++i) {
-    const int worker = owner[place[i]];
+    const int worker = owner_of(place[i]);
     own.add(own.keeper(i), worker);
     found.worker.push_back(worker);
     others.clear();
@@ -181,7 +182,7 @@ ForestCopies count_forest(const SampledPlaces& sample, int ranks, int ranks_per_
     for (std::uint32_t a = 0; a < x.count; ++a)
       for (std::uint32_t b = 0; b < y.count; ++b)
         for (std::uint32_t c = 0; c < z.count; ++c)
-          if (const int other = owner[tree::interleave(x.index[a], y.index[b], z.index[c])]; other != worker)
+          if (const int other = owner_of(tree::interleave(x.index[a], y.index[b], z.index[c])); other != worker)
             others.push_back(other);
     std::sort(others.begin(), others.end());
     others.erase(std::unique(others.begin(), others.end()), others.end());

@@ -171,9 +171,9 @@ void add_work_by_stage(RankPlan& plan, const RunShape& run, double share_seconds
   if (run.host_waits_seconds > 0) plan.work.push_back({"waits for the host", run.host_waits_seconds});
 }
 
-/// Seconds of a step that are hidden where trees are built, and then walked, beside what the mesh does: in between the
-/// walk has to know its forces in the groups of trees. What else particles send, and waits for busier ranks, are taken
-/// to be not.
+/// Seconds of a step that are hidden where trees are built, and then walked, beside what the mesh does once particles
+/// are in their slabs: in between the walk has to know its forces in the groups of trees. What else particles send, and
+/// waits for busier ranks, are taken to be not.
 double hidden_by_mesh(const RankPlan& plan) {
   const auto stage = [&](const char* name, double times = 1) {
     const auto at = std::find_if(plan.work.begin(), plan.work.end(), [&](const auto& of) { return of.name == name; });
@@ -193,8 +193,7 @@ double hidden_by_mesh(const RankPlan& plan) {
   };
   constexpr double third = 1.0 / 3;
   // Transposes of the density, and of what the force along z and those along x and y are made of.
-  const Row to_groups{part("particles to slabs"),
-                      stage("histogram"),
+  const Row to_groups{stage("histogram"),
                       stage("density"),
                       part("sums beyond slabs"),
                       part("transposes", third),

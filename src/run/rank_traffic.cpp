@@ -176,7 +176,7 @@ std::vector<TrafficPart> forest_traffic(const tree::Forest& forest, int value_by
   RoutedCopies leaving = live ? routed.guests : routed.own;
   if (live) leaving.leaving = 1.0 / one_in_moves_of_forest, leaving.imbalance = 1;
   // Added up over ranks: halves there and back.
-  const TrafficPart counts{"counts of roots", 2 * 8 * static_cast<double>(forest.places()), 2 * deep};
+  const TrafficPart counts{"counts of roots", 2 * 8 * static_cast<double>(forest.plots()), 2 * deep};
   // Coordinates, and masses where they differ; of those that are not at home the place there. Own particles also tell
   // their root.
   const int extra = (live ? 1 : 0) + (equal_masses ? 0 : 1);  // messages

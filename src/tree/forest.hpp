@@ -15,12 +15,20 @@ namespace pergola::tree {
 /// order of keys. The walk for a root begins with the roots around it, so that neither cells nor forces depend on
 /// particles farther away. Lengths are in the tree's units.
 struct Forest {
+  static constexpr int finest_plots = 7;
+
   int level = 0;                 // of the roots; 0: the cube is the only one
   Vec3<double> period{0, 0, 0};  // of the box
   double cut_off = 0;
 
   /// Cells of the level, whether they hold particles or not: a root's place among them is the head of its keys.
   std::int64_t places() const { return std::int64_t{1} << 3 * level; }
+  /// Ranks have whole plots of the level, or of a coarser one where there are many roots: what they tell each other of
+  /// plots, and keep of those of all ranks, does not grow with these.
+  int plot_level() const { return std::min(level, finest_plots); }
+  std::int64_t plots() const { return std::int64_t{1} << 3 * plot_level(); }
+  /// Of a root: its place, shifted right by this.
+  int plot_shift() const { return 3 * (level - plot_level()); }
   /// Of a root.
   double side() const { return std::ldexp(1.0, -level); }
   /// Roots whose cubes are nearer than this to each other are neighbours: in a cube those next to each other.
@@ -30,18 +38,20 @@ struct Forest {
 };
 
 /// Roots are at least so many cut-off radii wide, so that particles may leave their cubes a little, hold at least so
-/// many particles in the mean, so that leaves are filled as those of one tree, and are at most on this level.
+/// many particles in the mean, so that leaves are filled as those of one tree, and are at most on this level: a place
+/// takes 16 bytes of every rank. Small roots spare ranks guests.
 inline constexpr double root_cut_offs = 1.25;
-inline constexpr std::int64_t root_particles = 2 * leaf_capacity;
-inline constexpr int finest_roots = 7;
+inline constexpr double root_particles = 2 * leaf_capacity;
+inline constexpr int finest_roots = 8;
 
-/// The forest for n particles in a periodic box, in a cube of this side. Where softening lengths differ, small cells
-/// have one length each, and roots are wider than those.
-inline Forest find_forest(const CutOffBox& box, std::int64_t n, const TreeSoftening& softening, double side) {
+/// The forest for n particles in a periodic box, in a cube of this side, with at least `fewest` in a root in the mean.
+/// Where softening lengths differ, small cells have one length each, and roots are wider than those.
+inline Forest find_forest(const CutOffBox& box, std::int64_t n, const TreeSoftening& softening, double side,
+                          double fewest = root_particles) {
   const int finest = softening.uniform ? finest_roots : std::min(finest_roots, softening_level(side, softening.apart));
   Forest forest{0, box.period, box.cut_off};
   while (forest.level < finest && 0.5 * forest.side() >= root_cut_offs * box.cut_off &&
-         8 * forest.places() * root_particles <= n)
+         8 * static_cast<double>(forest.places()) * fewest <= static_cast<double>(n))
     ++forest.level;
   return forest;
 }

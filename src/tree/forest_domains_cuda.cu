@@ -21,16 +21,18 @@ constexpr std::uint32_t no_rank = 0xffffffffu;
 /// The ranks that a particle at a place visits, each once.
 struct GuestRanks {
   int level;
+  int plot_shift;
   const RootsAlong* along;
-  const std::uint32_t* owner;
+  const std::uint32_t* owner;  // by plot
+  __device__ std::uint32_t of(std::uint32_t place) const { return owner[place >> plot_shift]; }
   template <class Use>
   __device__ void each(std::uint32_t place, const Use& use) const {
     const PlacesAround around(level, along, place);
     std::uint32_t seen[64];
     std::uint32_t count = 0;
     for (std::uint32_t k = 0; k < around.count(); ++k) {
-      const std::uint32_t rank = owner[around.place(k)];
-      bool known = rank == no_rank || rank == owner[place];
+      const std::uint32_t rank = of(around.place(k));
+      bool known = rank == no_rank || rank == of(place);
       for (std::uint32_t s = 0; s < count && !known; ++s) known = seen[s] == rank;
       if (known) continue;
       seen[count++] = rank;
@@ -93,21 +95,21 @@ std::int64_t ForestDomains<Real>::device_bytes(std::int64_t n, const Forest& for
   const std::int64_t guests = guests_of(n, forest), places = forest.places();
   Arena count;
   count.room(memory_, std::max(Own(nullptr, n).bytes, Arrived(nullptr, n + guests, with_species, with_id).bytes));
-  count.room(counts_, places), count.room(owner_, places), count.room(visit_begin_, places + 1);
+  count.room(counts_, forest.plots()), count.room(owner_, forest.plots()), count.room(visit_begin_, places + 1);
   return count.bytes() + workers_.bytes(n) + own_.own_bytes(n) + guests_.own_bytes(guests);
 }
 
-/// From what is at each place on this rank, particles or work, to the ranks that have them: stretches of about as much.
+/// From what is in each plot on this rank, particles or work, to the ranks that have them: stretches of about as much.
 template <class Real>
 std::vector<std::uint32_t> ForestDomains<Real>::owners(std::vector<std::int64_t> counts) const {
   ranks_->all_reduce(counts.data(), counts.size(), Reduction::sum);
   const std::int64_t total = std::accumulate(counts.begin(), counts.end(), std::int64_t{0}), size = ranks_->size();
   std::vector<std::uint32_t> owner(counts.size(), no_rank);
   std::int64_t before = 0;
-  for (std::size_t place = 0; place < counts.size(); ++place) {
-    const std::int64_t middle = before + counts[place] / 2;
-    if (counts[place] > 0) owner[place] = static_cast<std::uint32_t>(middle * size / total);
-    before += counts[place];
+  for (std::size_t plot = 0; plot < counts.size(); ++plot) {
+    const std::int64_t middle = before + counts[plot] / 2;
+    if (counts[plot] > 0) owner[plot] = static_cast<std::uint32_t>(middle * size / total);
+    before += counts[plot];
   }
   return owner;
 }
@@ -119,37 +121,38 @@ void ForestDomains<Real>::cut(const Points<Real>& kept, const Frame& frame, cons
   Arena arena(device_);
   const Cut cut(*this, scratch_(scratch_bytes(kept.count)), kept.count);
   equal_mass_ = masses_.of(kept.mass, kept.count);
-  arena.room(counts_, forest.places());
+  arena.room(counts_, forest.plots());
   counts_.zero();
-  const int shift = 3 * (key_levels - forest.level);
+  const int shift = 3 * (key_levels - forest.level), plot_shift = forest.plot_shift();
   cuda::launch("particles by root", kept.count, device_.stream(),
                [=, place_of = cut.place_of, counts = counts_.data()] __device__(std::int64_t i) {
                  const auto place = static_cast<std::uint32_t>(upper_key(unit_position(kept, frame, i)) >> shift);
                  place_of[i] = place;
-                 count_at(place, counts);
+                 count_at(place >> plot_shift, counts);
                });
-  std::vector<std::uint32_t> here(static_cast<std::size_t>(forest.places()));
+  std::vector<std::uint32_t> here(static_cast<std::size_t>(forest.plots()));
   device_.memory().to_host(here.data(), counts_.data(), here.size() * sizeof here[0]);
-  std::vector<std::int64_t> of_place(here.begin(), here.end());
-  std::int64_t unknown = work.by_place.size() != of_place.size() ? 1 : 0;
+  std::vector<std::int64_t> of_plot(here.begin(), here.end());
+  std::int64_t unknown = work.by_plot.size() != of_plot.size() ? 1 : 0;
   ranks_->all_reduce(&unknown, 1, Reduction::maximum);
-  for (std::size_t p = 0; !unknown && p < of_place.size(); ++p)
-    of_place[p] = of_place[p] * work.times * work_of_particle + work.by_place[p];
-  set(owner_, owners(std::move(of_place)));
-  plan_own(cut, kept.count);
+  for (std::size_t p = 0; !unknown && p < of_plot.size(); ++p)
+    of_plot[p] = of_plot[p] * work.times * work_of_particle + work.by_plot[p];
+  set(owner_, owners(std::move(of_plot)));
+  plan_own(cut, kept.count, forest);
   plan_guests(cut.place_of, forest);
 }
 
-/// With the places of kept particles and the owners of places.
+/// With the places of kept particles and the owners of plots.
 template <class Real>
-void ForestDomains<Real>::plan_own(const Cut& cut, std::int64_t kept) {
+void ForestDomains<Real>::plan_own(const Cut& cut, std::int64_t kept, const Forest& forest) {
   kept_ = kept;
   workers_.forget();
   const auto list = own_.listing(kept, cut.work);
-  cuda::launch("own particles", kept, device_.stream(),
-               [=, place_of = cut.place_of, owner = owner_.data()] __device__(std::int64_t i) {
-                 list.rank[i] = owner[place_of[i]], list.particle[i] = static_cast<std::uint32_t>(i);
-               });
+  cuda::launch(
+      "own particles", kept, device_.stream(),
+      [=, plot_shift = forest.plot_shift(), place_of = cut.place_of, owner = owner_.data()] __device__(std::int64_t i) {
+        list.rank[i] = owner[place_of[i] >> plot_shift], list.particle[i] = static_cast<std::uint32_t>(i);
+      });
   own_.plan(kept, cut.work);
 }
 
@@ -158,7 +161,7 @@ template <class Real>
 void ForestDomains<Real>::find_visits(const Forest& forest) {
   set(along_, roots_along(forest));
   const std::int64_t places = forest.places();
-  const GuestRanks ranks{forest.level, along_.data(), owner_.data()};
+  const GuestRanks ranks{forest.level, forest.plot_shift(), along_.data(), owner_.data()};
   Arena arena(device_);
   arena.room(visit_begin_, places + 1);
   std::uint32_t* const begin = visit_begin_.data();
@@ -166,7 +169,7 @@ void ForestDomains<Real>::find_visits(const Forest& forest) {
                [=, own = static_cast<std::uint32_t>(ranks_->rank())] __device__(std::int64_t p) {
                  const auto place = static_cast<std::uint32_t>(p);
                  std::uint32_t count = 0;
-                 if (p < places && ranks.owner[place] == own) ranks.each(place, [&](std::uint32_t) { ++count; });
+                 if (p < places && ranks.of(place) == own) ranks.each(place, [&](std::uint32_t) { ++count; });
                  begin[p] = count;
                });
   arena.room(visits_, sum_before(begin, places + 1));
@@ -310,30 +313,32 @@ SavedTree ForestDomains<Real>::cut(const SavedTree& saved, const Forest& forest)
   const std::size_t roots = saved.level_begin[1];
   const Shares shares{std::ssize(saved.order), ranks_->size()};
   const std::int64_t first = shares.first(ranks_->rank()), kept = shares.count(ranks_->rank());
+  const int plot_shift = forest.plot_shift();
   const auto place_of_root = [&](std::size_t r) { return saved.root.empty() ? 0 : saved.root[r]; };
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(forest.places()));
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(forest.plots()));
   std::vector<std::uint32_t> place_of(saved.order.size());  // by place among all particles
   for (std::size_t r = 0; r < roots; ++r)
     for (std::uint32_t k = saved.link[r].first; k < saved.link[r].first + saved.link[r].count; ++k) {
       place_of[saved.order[k]] = place_of_root(r);
       const std::int64_t i = saved.order[k] - first;
-      if (i >= 0 && i < kept) ++counts[place_of_root(r)];
+      if (i >= 0 && i < kept) ++counts[place_of_root(r) >> plot_shift];
     }
   const std::vector<std::uint32_t> owner = owners(std::move(counts));
+  const auto owner_of = [&](std::uint64_t place) { return owner[place >> plot_shift]; };
   equal_mass_.reset();
   set(owner_, owner);
   const Cut cut(*this, scratch_(scratch_bytes(kept)), kept);
   if (kept > 0)
     device_.memory().from_host(cut.place_of, place_of.data() + first,
                                static_cast<std::size_t>(kept) * sizeof(std::uint32_t));
-  plan_own(cut, kept);
+  plan_own(cut, kept, forest);
   plan_guests(cut.place_of, forest);
 
   // Own particles arrive in the order of the input, then guests by their ranks and in that order.
   const auto rank = static_cast<std::uint32_t>(ranks_->rank());
   const auto along = roots_along(forest);
   const auto is_guest = [&](std::uint32_t place) {
-    if (owner[place] == rank || forest.level == 0) return false;
+    if (owner_of(place) == rank || forest.level == 0) return false;
     const auto of_axis = [&](int axis) -> const RootsAlong& {
       return along[(static_cast<std::size_t>(axis) << forest.level) + root_index(place, axis)];
     };
@@ -341,25 +346,25 @@ SavedTree ForestDomains<Real>::cut(const SavedTree& saved, const Forest& forest)
     for (std::uint32_t i = 0; i < x.count; ++i)
       for (std::uint32_t j = 0; j < y.count; ++j)
         for (std::uint32_t k = 0; k < z.count; ++k)
-          if (owner[interleave(x.index[i], y.index[j], z.index[k])] == rank) return true;
+          if (owner_of(interleave(x.index[i], y.index[j], z.index[k])) == rank) return true;
     return false;
   };
-  std::vector<std::uint8_t> guest_place(owner.size());
+  std::vector<std::uint8_t> guest_place(static_cast<std::size_t>(forest.places()));
   std::vector<std::uint8_t> takes(roots);
   for (std::size_t r = 0; r < roots; ++r) {
     const std::uint32_t place = place_of_root(r);
     guest_place[place] = is_guest(place);
-    takes[r] = owner[place] == rank || guest_place[place];
+    takes[r] = owner_of(place) == rank || guest_place[place];
   }
   const auto size = static_cast<std::size_t>(ranks_->size());
   std::vector<std::uint32_t> number(saved.order.size()), next(size);  // next: by the rank that works on them
   for (const std::uint32_t place : place_of)
-    if (guest_place[place]) ++next[owner[place]];
+    if (guest_place[place]) ++next[owner_of(place)];
   std::exclusive_scan(next.begin(), next.end(), next.begin(), static_cast<std::uint32_t>(this->own()));
   next[rank] = 0;
   for (std::size_t i = 0; i < number.size(); ++i)
-    if (const std::uint32_t place = place_of[i]; owner[place] == rank || guest_place[place])
-      number[i] = next[owner[place]]++;
+    if (const std::uint32_t place = place_of[i]; owner_of(place) == rank || guest_place[place])
+      number[i] = next[owner_of(place)]++;
   return part_of(saved, takes, number);
 }
 

@@ -18,7 +18,7 @@
 
 namespace pergola::tree {
 
-/// Ranks have stretches of a forest's roots, in the order of keys, each about as much work, or as many particles where
+/// Ranks have stretches of a forest's plots, in the order of keys, each about as much work, or as many particles where
 /// that is not known. A particle goes to the
 /// rank that has its root, and from there as a guest to those that have a root around it. All ranks make all calls that
 /// are not const together.
@@ -28,10 +28,10 @@ class ForestDomains {
   /// `scratch`: for cut(), which may be others' before and after.
   ForestDomains(const Device& device, std::shared_ptr<Communicator> ranks, LentMemory scratch);
 
-  /// For particles that ranks keep, in a periodic box. `work`: what was counted on this rank, by the places of roots,
-  /// and how often a particle took part; of other places than those of the forest: it is not known.
+  /// For particles that ranks keep, in a periodic box. `work`: what was counted on this rank, by the plots of roots,
+  /// and how often a particle took part; of other plots than those of the forest: it is not known.
   struct CountedWork {
-    std::vector<std::int64_t> by_place;
+    std::vector<std::int64_t> by_plot;
     std::int64_t times = 1;
   };
   void cut(const Points<Real>& kept, const Frame& frame, const Forest& forest, const CountedWork& work = {});
@@ -82,7 +82,7 @@ class ForestDomains {
       bytes = parts.used();
     }
   };
-  void plan_own(const Cut& cut, std::int64_t kept);
+  void plan_own(const Cut& cut, std::int64_t kept, const Forest& forest);
   void plan_guests(const std::uint32_t* place_of, const Forest& forest);
   void find_visits(const Forest& forest);
 
@@ -115,7 +115,7 @@ class ForestDomains {
   CommonValue<Real> masses_;
   std::optional<Real> equal_mass_;  // of all particles
   Workers workers_;
-  Buffer<std::uint32_t> counts_, owner_;        // by place
+  Buffer<std::uint32_t> counts_, owner_;        // by plot
   Buffer<std::uint32_t> visit_begin_, visits_;  // by place: where its ranks begin, and these
   Buffer<RootsAlong> along_;
   Buffer<std::byte> scan_work_;

@@ -67,15 +67,17 @@ void OctreeCuda<T>::renumber(const std::uint32_t* to, std::int64_t count) {
 }
 
 template <class T>
-void OctreeCuda<T>::add_work(const std::uint32_t* work, unsigned long long* by_place) {
+void OctreeCuda<T>::add_work(const std::uint32_t* work, unsigned long long* by_plot) {
   device_.make_current();
   cuda::launch("tree work", count_ > 0 ? cells() : 0, device_.stream(),
-               [work, by_place, own = share_.own, link = link_.data(), parent = parent_.data(), order = place_.data(),
+               [work, by_plot, shift = forest_.plot_shift(), own = share_.own, link = link_.data(),
+                parent = parent_.data(), order = place_.data(),
                 root_place = forest_.level > 0 ? root_place_.data() : nullptr] __device__(std::int64_t c) {
                  if (work[c] == 0 || order[link[c].first] >= own) return;
                  auto root = static_cast<std::uint32_t>(c);
                  while (parent[root] != root) root = parent[root];
-                 atomicAdd(&by_place[root_place ? root_place[root] : 0], static_cast<unsigned long long>(work[c]));
+                 atomicAdd(&by_plot[root_place ? root_place[root] >> shift : 0],
+                           static_cast<unsigned long long>(work[c]));
                });
 }
 

@@ -75,9 +75,9 @@ class OctreeCuda {
   void restore_share(const SavedTree& part, const ForestShare& share);
   /// The first `count` points are given in another order from now on: number k as to[k], on the device.
   void renumber(const std::uint32_t* to, std::int64_t count);
-  /// Of a forest that ranks share: adds the work of cells, but for those of guests, to that of the places of their
+  /// Of a forest that ranks share: adds the work of cells, but for those of guests, to that of the plots of their
   /// roots.
-  void add_work(const std::uint32_t* work, unsigned long long* by_place);
+  void add_work(const std::uint32_t* work, unsigned long long* by_plot);
   /// As OctreeCpu.
   void put_aside();
   void take_up();
@@ -105,7 +105,7 @@ class OctreeCuda {
   std::uint32_t cells() const { return level_begin_[level_count_] + fetched_cells_; }
   std::uint32_t roots_count() const { return level_begin_[1]; }
   RootsView roots() const;
-  std::int64_t root_places() const { return forest_.places(); }
+  std::int64_t plots() const { return forest_.plots(); }
   const std::uint32_t* order() const { return place_.data(); }
   std::int64_t count() const { return count_; }
   /// Memory for others between two builds: keys lie in it while the tree is built.

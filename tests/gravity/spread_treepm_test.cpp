@@ -12,6 +12,8 @@
 #include "device/buffer.hpp"
 #include "gravity/mesh.hpp"
 #include "gravity/solver_entry.hpp"
+#include "gravity/tree.hpp"
+#include "gravity/treepm.hpp"
 #include "particles/particles.hpp"
 #include "test_devices.hpp"
 
@@ -207,6 +209,34 @@ TEST_P(SpreadTreePm, MeshAndTreesMayFollowEachOther) {
 
 /// One root: all particles are on one rank, and the others have none.
 TEST_P(SpreadTreePm, ParticlesMayBeFew) { expect_bits_of_one_rank<double>(treepm(), 500, {3}); }
+
+/// As those of more than 10⁹ particles are. Reference of the forces: larger roots with a tenth of the tolerance.
+TEST_P(SpreadTreePm, RootsMayBeSmallerThanThePlotsOfRanks) {
+  constexpr std::int64_t n = 20000;
+  SolverOptions options = treepm();
+  options.precision = Precision::single;
+  options.softening.kernel = SofteningKernel::spline;  // Plummer's would want a longer cut-off
+  options.own["treepm.cells"] = std::int64_t{336};
+  options.own["treepm.split"] = 0.5, options.own["treepm.cut_off"] = 1.0;
+  SolverOptions of_larger = options;
+  of_larger.tree.accuracy = 0.1 * options.tree.accuracy;
+  EXPECT_EQ(treepm_parameters(of_larger, n, box).cut_off, treepm_parameters(options, n, box).cut_off);
+  options.own["treepm.root_particles"] = 1e-3;
+  const TreePmParameters found = treepm_parameters(options, n, box);
+  const tree::Forest forest = treepm_forest(found, n, tree_softening(options.softening, found.opening));
+  ASSERT_GT(forest.level, forest.plot_level());
+  if (!device().is_cuda()) GTEST_SKIP() << "forests are of GPUs";
+  const auto larger = answers<float>(of_larger, n, 0, 0).front();
+  expect_bits_of_one_rank<float>(options, n, {1, 3});
+  const auto smaller = answers<float>(options, n, 0, 0).front();
+  double differences = 0, squares = 0;
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    for (std::size_t i = 0; i < larger[axis].size(); ++i) {
+      const double a = larger[axis][i], b = smaller[axis][i];
+      differences += (a - b) * (a - b), squares += a * a;
+    }
+  EXPECT_LT(std::sqrt(differences / squares), options.tree.accuracy);
+}
 
 INSTANTIATE_TEST_SUITE_P(Devices, SpreadTreePm, OnEachDevice(), device_test_name);
 

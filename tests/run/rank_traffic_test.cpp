@@ -201,7 +201,13 @@ TEST(RankDomains, ASmallSampleKnowsTheGuestsOfManyRanks) {
   const ForestCopies found = count_forest(SampledPlaces::of(anywhere(1 << 18), unit_box), 4096, 8, forest);
   EXPECT_GT(found.guests.copies, 216.0 / 64 - 1);
   EXPECT_LT(found.guests.copies, 1.5 * (216.0 / 64 - 1));
-  EXPECT_EQ(found.own.partners, 4095);  // particles are anywhere
+  // Where roots are smaller than plots guests are of a thinner layer around the same stretches.
+  const tree::Forest coarse{7, {1, 1, 1}, 0.001}, fine{8, {1, 1, 1}, 0.001};
+  const SampledPlaces many = SampledPlaces::of(anywhere(1 << 18), unit_box);
+  const ForestCopies wide = count_forest(many, 64, 8, coarse), thin = count_forest(many, 64, 8, fine);
+  EXPECT_EQ(thin.worker, wide.worker);
+  EXPECT_NEAR(thin.guests.copies / wide.guests.copies, 0.5, 0.05);  // and its edges
+  EXPECT_EQ(found.own.partners, 4095);                              // particles are anywhere
   EXPECT_NEAR(found.own.off_node, off_node_of_all(4096, 8), 1e-3);
 }
 

@@ -61,15 +61,34 @@ TEST(Forest, RootsOfACubeHaveThoseNextToThem) {
 
 TEST(Forest, IsOneTreeWhereRootsWouldBeSmallOrFewParticlesAreThere) {
   EXPECT_EQ(forest_in({1, 1, 1}, 0.45).level, 0);
-  EXPECT_EQ(forest_in({1, 1, 1}, 0.01, 8 * root_particles - 1).level, 0);
-  EXPECT_EQ(forest_in({1, 1, 1}, 0.01, 8 * root_particles).level, 1);
+  EXPECT_EQ(forest_in({1, 1, 1}, 0.01, 8 * static_cast<std::int64_t>(root_particles) - 1).level, 0);
+  EXPECT_EQ(forest_in({1, 1, 1}, 0.01, 8 * static_cast<std::int64_t>(root_particles)).level, 1);
   TreeSoftening different;
   different.uniform = false, different.apart = 0.2;
   EXPECT_EQ(find_forest({{1, 1, 1}, 0.01}, many, different, 1).level, softening_level(1, 0.2));
 }
 
+TEST(Forest, RootsOfVeryManyParticlesAreSmallerThanPlots) {
+  constexpr auto fewest = static_cast<std::int64_t>(root_particles) << 24;
+  EXPECT_EQ(forest_in({1, 1, 1}, 0.001, fewest - 1).level, 7);
+  EXPECT_EQ(forest_in({1, 1, 1}, 0.0032).level, 7);  // 1.22 cut-off radii wide they would be
+  const Forest seven = forest_in({1, 1, 1}, 0.001, fewest - 1), eight = forest_in({1, 1, 1}, 0.001, fewest);
+  EXPECT_EQ(eight.level, 8);
+  EXPECT_EQ(seven.plots(), seven.places());
+  EXPECT_EQ(8 * eight.plots(), eight.places());
+  // The plot of a root is the root of level 7 that it is in.
+  const auto at = [](const Forest& forest, const Vec3<double>& unit) {
+    return upper_key(unit) >> 3 * (key_levels - forest.level);
+  };
+  Philox random(5, 0, 0);
+  for (int k = 0; k < 100; ++k) {
+    const Vec3<double> unit{random.uniform(), random.uniform(), random.uniform()};
+    EXPECT_EQ(at(eight, unit) >> eight.plot_shift(), at(seven, unit));
+  }
+}
+
 TEST(Forest, PlacesAreHeadsOfKeys) {
-  const std::uint32_t x = 93, y = 17, z = 126;
+  const std::uint32_t x = 93, y = 217, z = 126;
   const auto place = static_cast<std::uint32_t>(interleave(x, y, z));
   EXPECT_EQ(root_index(place, 0), x);
   EXPECT_EQ(root_index(place, 1), y);

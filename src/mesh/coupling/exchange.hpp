@@ -77,6 +77,9 @@ class MeshExchange {
   /// Of an exchange between GPUs, out or in: rooms for it are not among own_bytes().
   virtual std::int64_t message_bytes(std::int64_t /*particles*/) const { return 0; }
 
+  /// On GPUs with slabs, ahead of a deposit() of the same particles: they go to the ranks that have their planes. A
+  /// call of all ranks. Stage: "to slabs".
+  virtual void bring(const MeshParticles<Real>&, StageClock&) {}
   /// Density in the cells of the grid into `density` (zero in its padding), from masses counted in whole `quantum`s
   /// (physics::mass_quantum): the sum over the cells is exactly the sum over the particles on the mesh, and the same
   /// for any order of the particles. Stages: "cell assignment", "histogram", "density".

@@ -75,8 +75,7 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
     return std::max(std::min(routing_.message_bytes(particles), coordinates), own_->message_bytes(particles));
   }
 
-  void deposit(const MeshParticles<Real>& particles, double quantum, const Field<Real>& density, void* scratch,
-               StageClock& clock) override {
+  void bring(const MeshParticles<Real>& particles, StageClock& clock) override {
     device_.make_current();
     clock.begin("to slabs");
     kept_ = particles.count;
@@ -94,7 +93,12 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
       fill_cuda(device_, *equal, count, arrivals.mass);
     else
       routing_.template there<Real, 1>({particles.mass}, {arrivals.mass});
-    places_are_here_ = true;
+    places_are_here_ = brought_ = true;
+  }
+  void deposit(const MeshParticles<Real>& particles, double quantum, const Field<Real>& density, void* scratch,
+               StageClock& clock) override {
+    if (!brought_) bring(particles, clock);
+    brought_ = false;
     own_->deposit(arrived_, quantum, density, scratch, clock);
   }
 
@@ -234,6 +238,7 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
   std::byte* arriving_ = nullptr;
   Buffer<Real> answer_;           // where some ask
   bool places_are_here_ = false;  // else the memory holds accelerations
+  bool brought_ = false;          // for a deposit() that is to come
   DeviceRouting places_;          // of other places than the particles'
   Buffer<std::byte> place_work_;
   Buffer<Real> place_values_[6];  // coordinates, and what is found there
