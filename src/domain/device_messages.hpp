@@ -25,7 +25,7 @@ namespace pergola {
 class DeviceMessages {
  public:
   /// With two rooms for what goes out ranks need not wait until all have taken what an exchange has sent them: the next
-  /// one goes out from the other room.
+  /// one goes out from the other room. Who has two must not be destroyed before another call of all ranks.
   enum class Rooms { one, two };
   DeviceMessages(const Device& device, std::shared_ptr<Communicator> ranks, Rooms rooms = Rooms::one)
       : DeviceMessages(device, ranks, rooms, most_bytes(ranks->size())) {}

@@ -202,7 +202,7 @@ void DeviceMessages::take_from_devices(const std::vector<Communicator::Outgoing>
 }
 
 std::shared_ptr<DeviceMessages> make_device_messages(const Device& device, std::shared_ptr<Communicator> ranks) {
-  return std::make_shared<DeviceMessages>(device, std::move(ranks), DeviceMessages::Rooms::two);
+  return std::make_shared<DeviceMessages>(device, std::move(ranks));
 }
 
 void DeviceMessages::unload(void* to, const void* message, std::int64_t bytes) const {

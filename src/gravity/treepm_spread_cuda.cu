@@ -238,7 +238,7 @@ std::int64_t TreePmSpreadCuda<precision>::bytes(std::int64_t n, bool beside) con
     of_others = std::max(of_others, n * doubles);
     count.count<std::byte>(std::max<std::int64_t>(0, n * doubles - with_guests * arrived));
   }
-  return count.bytes() + domains_->device_bytes(n, forest, !this->softening_.uniform(), false) + mesh->device_bytes(n) -
+  return count.bytes() + domains_->device_bytes(n, forest, !this->softening_.uniform(), true) + mesh->device_bytes(n) -
          lent + targets_.device_bytes(with_guests, found.opening.order, softening, forest, of_others);
 }
 

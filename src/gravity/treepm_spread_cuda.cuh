@@ -93,6 +93,8 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
 
   DeviceRouting* way() override { return total_ > 0 ? &domains_->way() : nullptr; }
   std::int64_t one_in() const override { return one_in_moves_of_forest; }
+  std::byte* lend(std::int64_t bytes) override { return domains_->memory(bytes); }
+  void give_back_memory() override { domains_->give_back_memory(); }
   void have_come(const Buffer<std::uint32_t>& places) override {
     tree_.renumber(places.data(), domains_->own());
     domains_->keep_here(places);

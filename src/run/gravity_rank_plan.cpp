@@ -222,21 +222,23 @@ CountedWork count_work(const std::vector<StageSeconds>& stages, const CountedMet
 }
 
 /// Bytes of a rank's device beside what one process has for its share, where no part says it: particles that arrive
-/// for the slab, own ones and guests for the tree with their answers, planes around the slab, and where groups of trees
-/// come first a field more; and rooms of messages, out and in, and what is kept of the places of all roots.
+/// for the slab and planes around it; and rooms of messages, out and in. With trees, which follow the mesh where memory
+/// is short, own ones and guests, in whose memory those of the slab arrive before; trees of the guests; places in the
+/// input and ways of particles; where groups of trees come first a field more, in the memory of the tree; and what is
+/// kept of the places of all roots.
 double arriving_bytes(const SpreadMethod& method, const CountedMethod& counted, double share, int ranks) {
   const SlabMesh& mesh = *method.mesh;
   const double each = mesh.value_bytes;
   const double planes = static_cast<int>(mesh.assignment) + 3;
-  double bytes = share * counted.slabs.imbalance * (4 * each + 4) +
+  double bytes = share * counted.slabs.imbalance * ((method.forest ? 0 : 4) * each + 4) +
                  2 * static_cast<double>(ranks > 1 ? DeviceMessages::most_bytes(ranks) : 0) +
                  planes * mesh.cells[0] * mesh.cells[1] * (8 + (mesh.isolated ? 4 : 1) * each) * (ranks > 1 ? 1 : 0);
-  if (method.forest)
-    bytes += share * counted.forest.trees_imbalance *
-                 ((1 + counted.forest.guests.copies) * (4 * each + 8) + 2 * 3 * 8 + 3 * each) +
-             1.0 / ranks * mesh.cells[0] * mesh.cells[1] * mesh.cells[2] * each +
-             16.0 * static_cast<double>(method.forest->places() + method.forest->plots());
-  return bytes;
+  if (!method.forest) return bytes;
+  const double sorted = 20 * share, field = each / ranks * mesh.cells[0] * mesh.cells[1] * mesh.cells[2];
+  const double of_tree = 37 + 7 * each, guests = counted.forest.guests.copies;
+  return bytes + share * counted.forest.trees_imbalance * (guests * of_tree + (1 + guests) * (4 * each + 8) + 8 + 4) +
+         std::max(3 * field, sorted) - std::max(2 * field, sorted) +
+         16.0 * static_cast<double>(method.forest->places() + method.forest->plots());
 }
 
 /// Between a GPU and page-locked memory of the host, the slower way.

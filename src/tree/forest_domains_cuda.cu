@@ -96,7 +96,7 @@ std::int64_t ForestDomains<Real>::device_bytes(std::int64_t n, const Forest& for
   Arena count;
   count.room(memory_, std::max(Own(nullptr, n).bytes, Arrived(nullptr, n + guests, with_species, with_id).bytes));
   count.room(counts_, forest.plots()), count.room(owner_, forest.plots()), count.room(visit_begin_, places + 1);
-  return count.bytes() + workers_.bytes(n) + own_.own_bytes(n) + guests_.own_bytes(guests);
+  return count.bytes() + workers_.kept_bytes(n) + own_.own_bytes(n) + guests_.own_bytes(guests);
 }
 
 /// From what is in each plot on this rank, particles or work, to the ranks that have them: stretches of about as much.

@@ -25,7 +25,7 @@ namespace pergola::tree {
 template <class Real>
 class ForestDomains {
  public:
-  /// `scratch`: for cut(), which may be others' before and after.
+  /// `scratch`: for cut() and workers(), which may be others' before and after.
   ForestDomains(const Device& device, std::shared_ptr<Communicator> ranks, LentMemory scratch);
 
   /// For particles that ranks keep, in a periodic box. `work`: what was counted on this rank, by the plots of roots,
@@ -51,11 +51,17 @@ class ForestDomains {
     Arena(device_).room(memory_, bytes);
     return memory_.data();
   }
-  std::array<Real*, 4> arrays() { return Arrived(memory_.data(), count(), false, false).real; }
+  void give_back_memory() { memory_ = Buffer<std::byte>(); }
+  std::array<Real*, 4> arrays() {
+    return Arrived(memory(Arrived(nullptr, count(), false, false).bytes), count(), false, false).real;
+  }
   /// Numbers that kept particles have among all, by own particle, on the host.
   std::vector<std::uint32_t> bring_places(std::int64_t first);
   /// By kept particle: the rank that works on it, and its number there.
-  WorkersOf workers() { return workers_.of(own_); }
+  WorkersOf workers() {
+    const std::int64_t bytes = own() * std::int64_t{2 * sizeof(std::uint32_t)};
+    return workers_.of(own_, reinterpret_cast<std::uint32_t*>(scratch_(bytes)));
+  }
 
   /// The way to own particles, on which guests take no part. They may be kept where they are worked on, number k at
   /// places[k], which is its number from then on, and elsewhere again (gravity/source_moves.hpp).

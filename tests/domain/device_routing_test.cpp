@@ -73,6 +73,7 @@ void expect_routing(const Device& device, const std::shared_ptr<Communicator>& r
   expect_there_and_back<double>(device, routing, *ranks);
   expect_there_and_back<float>(device, routing, *ranks);
   expect_there_and_back<std::uint8_t>(device, routing, *ranks);
+  ranks->barrier();  // all have taken what was in the last one's rooms
 }
 
 /// With rooms of its own, and with those of others that hold some particles at a time.

@@ -72,21 +72,19 @@ TEST_P(TreePmMemory, IsWhatTheIntegratorSaysBeforehand) {
   EXPECT_NEAR(found, said, 0.15 * said);
 }
 
-// Of all ranks together, with what they have been given: not more, and little less, what block steps would take.
-TEST_P(TreePmMemory, OfRanksIsWhatTheySayBeforehand) {
+// Of all ranks together: with what they have been given, not more. What moves between ranks and block steps take is
+// counted, and not taken yet.
+TEST_P(TreePmMemory, OfRanksIsNotMoreThanTheySayBeforehand) {
   if (GetParam() != "cuda") GTEST_SKIP() << "ranks on GPUs";
-  const Particles many = scattered(160);
+  const Particles many = scattered(224);
   const auto before = static_cast<std::int64_t>(gpu_held_bytes());
   run_on_thread_ranks(4, [&](Communicator& ranks) {
     HostParticles source(many);
-    const auto run = integrator(160, "shared", {&ranks, [](Communicator*) {}});
+    const auto run = integrator(224, "shared", {&ranks, [](Communicator*) {}});
     run->start(source, 0);
     std::int64_t said = run->device_bytes(source.count() / 4);
     ranks.all_reduce(&said, 1, Reduction::sum);
-    const auto all = static_cast<double>(said);
-    const auto found = static_cast<double>(static_cast<std::int64_t>(gpu_held_bytes()) - before);
-    EXPECT_LE(found, all);
-    EXPECT_GT(found, 0.8 * all);
+    EXPECT_LE(static_cast<std::int64_t>(gpu_held_bytes()) - before, said);
     ranks.barrier();
   });
 }

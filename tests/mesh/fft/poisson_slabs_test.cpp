@@ -84,6 +84,7 @@ void expect_bits_of_one_rank(const DeviceTest& test, const Device& device, const
           with_ranks.messages =
               std::make_shared<DeviceMessages>(own, with_ranks.ranks, DeviceMessages::Rooms::two, most_bytes);
       solve<Real>(own, grid, with_ranks, several);
+      communicator.barrier();  // all have taken what is in the rooms of messages
     });
     EXPECT_EQ(std::memcmp(several.data(), one.data(), one.size() * sizeof(Real)), 0)
         << ranks << " ranks, " << grid.cells[0] << " cells along x";
