@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "base/key.hpp"
 #include "comm/communicator.hpp"
@@ -54,7 +54,7 @@ Box find_tree_box(const SolverOptions& options, ParticleSource& particles, doubl
 /// Whether ranks on GPUs find the long range while they build and walk trees, which takes more memory: by default where
 /// they have it.
 enum class Overlap { where_it_fits, always, never };
-inline const std::vector<std::string> overlap_names{"auto", "always", "never"};
+inline constexpr std::array<std::string_view, 3> overlap_names{"auto", "always", "never"};
 
 struct TreePmOptions {
   double split = 0, cut_off = 0;  // in cells

@@ -72,7 +72,7 @@ std::vector<TreePmKey> treepm_keys() {
           word_key("overlap",
                    "auto | always | never: ranks on GPUs find the long range while they work on trees, which takes "
                    "more memory; auto: where they have it",
-                   overlap_names)};
+                   {overlap_names.begin(), overlap_names.end()})};
 }
 
 /// In open space a mesh has cells at its sides that hold no particles.

@@ -14,6 +14,7 @@ namespace {
 class SpreadTreeOnGpus : public DeviceTest {
  protected:
   void SetUp() override {
+    DeviceTest::SetUp();
     if (GetParam() != "cuda") GTEST_SKIP() << "of GPUs";
   }
   RunConfig config(const std::string& steps) const {
