@@ -1,3 +1,4 @@
+#include "gravity/long_range_potential_cuda.cuh"
 #include "gravity/treepm_spread_cuda.cuh"
 
 namespace pergola {
@@ -48,13 +49,8 @@ void TreePmSpreadCuda<precision>::complete(const Targets& targets, unsigned want
 /// From the mesh's potentials to those of the long range.
 template <Precision precision>
 void TreePmSpreadCuda<precision>::complete_potentials(const Targets& targets, State* potential) {
-  const LongRangePotential correction = long_range_potential(options_, *parameters_, tree_.frame().mass);
-  cuda::launch("treepm potential", targets.count, device_.stream(),
-               [correction, potential, targets, mass = sources_.mass] __device__(std::int64_t k) {
-                 const std::int64_t i = targets.index ? targets.index[k] : targets.first + k;
-                 potential[k] =
-                     static_cast<State>(correction.of(static_cast<double>(potential[k]), static_cast<double>(mass[i])));
-               });
+  complete_potentials_cuda(device_, long_range_potential(options_, *parameters_, tree_.frame().mass), targets,
+                           sources_.mass, potential);
 }
 
 template <Precision precision>

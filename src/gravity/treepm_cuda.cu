@@ -1,6 +1,7 @@
 #include "device/arena.hpp"
 #include "device/launch.cuh"
 #include "gravity/for_precision.hpp"
+#include "gravity/long_range_potential_cuda.cuh"
 #include "gravity/mesh_in_tree_cuda.cuh"
 #include "gravity/tree_targets_cuda.cuh"
 #include "gravity/treepm_solver.hpp"
@@ -45,9 +46,6 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
            mesh->lent_bytes();
   }
 
-  // A step of evaluate(). Public, for nvcc allows no device lambda in a private function.
-  void complete_potentials(const Targets& targets, State* potential);
-
  private:
   using Base::count_, Base::parameters_, Base::mesh_;
   using Base::options_, Base::device_, Base::clock_, Base::tree_, Base::targets_, Base::sources_;
@@ -58,6 +56,7 @@ class TreePmCuda final : public TreePmSolver<precision, tree::OctreeCuda, TreeTa
     return {tree_.arena(MeshMemory(nullptr, lent, cells).bytes), lent, cells};
   }
   void set_up(std::int64_t count);
+  void complete_potentials(const Targets& targets, State* potential);
   void find_mesh();
   void estimate();
   void estimate_with_mesh(const Targets& targets, unsigned want, const Forces<State>& forces);
@@ -160,13 +159,8 @@ void TreePmCuda<precision>::take(const Sources<State>& sources, bool moved) {
 /// From the mesh's potentials to those of the long range.
 template <Precision precision>
 void TreePmCuda<precision>::complete_potentials(const Targets& targets, State* potential) {
-  const LongRangePotential correction = long_range_potential(options_, *parameters_, tree_.frame().mass);
-  cuda::launch("treepm potential", targets.count, device_.stream(),
-               [correction, potential, targets, mass = sources_.mass] __device__(std::int64_t k) {
-                 const std::int64_t i = targets.index ? targets.index[k] : targets.first + k;
-                 potential[k] =
-                     static_cast<State>(correction.of(static_cast<double>(potential[k]), static_cast<double>(mass[i])));
-               });
+  complete_potentials_cuda(device_, long_range_potential(options_, *parameters_, tree_.frame().mass), targets,
+                           sources_.mass, potential);
 }
 
 template <Precision precision>

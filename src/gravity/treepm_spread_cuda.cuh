@@ -108,7 +108,6 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
   // Steps of evaluate(). Public, for nvcc allows no device lambda in a private function.
   void complete(const Targets& targets, unsigned want, const Forces<State>& forces,
                 const std::array<double*, 4>& short_range, const State* mesh_potential);
-  void complete_potentials(const Targets& targets, State* potential);
   void number_asked(const std::uint32_t* numbers, std::int64_t count);
 
  private:
@@ -144,6 +143,7 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
     tree_.estimate_accelerations(rough_box_, {memory.rest[0], memory.rest[1], memory.rest[2]});
     lacks_estimate_ = false;
   }
+  void complete_potentials(const Targets& targets, State* potential);
   void begin_to_count();
   void weigh();
   template <class Value>
