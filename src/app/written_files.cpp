@@ -13,13 +13,25 @@ namespace pergola::app {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(fs::symlink_status(path, ignored));
+}
+
+/// Of paths that stay where they are.
+std::vector<PassingFile> passing_of(const std::vector<fs::path>& paths) {
+  std::vector<PassingFile> passing(paths.size());
+  for (std::size_t k = 0; k < paths.size(); ++k) passing[k].take(paths[k], -1);  // by its name
+  return passing;
+}
+
+}  // namespace
+
 WrittenFiles::WrittenFiles(std::vector<fs::path> files) : files_(std::move(files)) {
-  std::erase_if(files_, [](const fs::path& file) {
-    std::error_code ignored;
-    return file.empty() || fs::exists(fs::symlink_status(file, ignored));
-  });
-  passing_ = std::vector<PassingFile>(files_.size());
-  for (std::size_t k = 0; k < files_.size(); ++k) passing_[k].take(files_[k], -1);  // by its name
+  std::erase_if(files_, [](const fs::path& file) { return file.empty() || is_there(file); });
+  passing_ = passing_of(files_);
 }
 
 WrittenFiles::~WrittenFiles() {
@@ -33,13 +45,14 @@ WrittenFiles::~WrittenFiles() {
       // No memory to do so: the error that is under way is the one to report.
     }
   }
-  if (made_folder_) ::rmdir(folder_.c_str());  // only where it is empty
+  for (auto folder = folders_.rbegin(); folder != folders_.rend(); ++folder) ::rmdir(folder->c_str());  // where empty
 }
 
 void WrittenFiles::make_folder(const fs::path& folder) {
-  folder_ = folder;
+  for (fs::path at = folder; !at.empty() && !is_there(at); at = at.parent_path()) folders_.insert(folders_.begin(), at);
+  passing_folders_ = passing_of(folders_);
   std::error_code code;
-  made_folder_ = fs::create_directories(folder, code);
+  fs::create_directories(folder, code);
   if (code) throw Error(ErrorKind::system, fmt::format("{}: cannot be made: {}", folder.string(), code.message()));
 }
 

@@ -11,9 +11,9 @@ namespace pergola::app {
 struct Context;
 
 /// The files that a command is about to write. Whatever fails before print_and_keep() is done, those that were not
-/// there before go again, and so does the folder that was made for them: a command that failed leaves nothing behind. A
+/// there before go again, and so do the folders that were made for them: a command that failed leaves nothing behind. A
 /// file that was replaced stays replaced, whole. Declared before JSON values: memory may end when those are destroyed,
-/// which ends the program, and then the files go too (not a folder).
+/// which ends the program, and then files and folders go too.
 class WrittenFiles {
  public:
   /// One may be a folder of files that gets its name as a whole.
@@ -22,16 +22,16 @@ class WrittenFiles {
   WrittenFiles(const WrittenFiles&) = delete;
   WrittenFiles& operator=(const WrittenFiles&) = delete;
 
-  /// Makes the folder that they will be in, where it is not there. Throws Error(system).
+  /// Makes the folder that they will be in, and those above it, where they are not there. Once; throws Error(system).
   void make_folder(const std::filesystem::path& folder);
   /// Says what was written, the text or with --json the value, and keeps the files when that has reached stdout.
   void print_and_keep(const Context& context, const std::string& text, const nlohmann::json& value);
 
  private:
-  std::vector<std::filesystem::path> files_;  // those that were not there before
-  std::vector<PassingFile> passing_;
-  std::filesystem::path folder_;
-  bool made_folder_ = false, kept_ = false;
+  std::vector<std::filesystem::path> files_;    // those that were not there before
+  std::vector<std::filesystem::path> folders_;  // and the folders, from the outermost to the one that they are in
+  std::vector<PassingFile> passing_, passing_folders_;
+  bool kept_ = false;
 };
 
 /// The names of a snapshot in so many files.

@@ -55,6 +55,8 @@ void PassingFile::remove_all() {
   mutex.lock();  // for good
   for (const PassingFile* file = first; file; file = file->after_)
     if (file->descriptor_ < 0 || names_open_file(file->path_, file->descriptor_)) ::unlink(file->path_);
+  for (const PassingFile* file = first; file; file = file->after_)
+    if (file->descriptor_ < 0) ::rmdir(file->path_);  // a folder: now it is empty, or has what is not ours
 }
 
 }  // namespace pergola

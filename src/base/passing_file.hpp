@@ -16,13 +16,14 @@ class PassingFile {
   /// forget().
   int make(const std::filesystem::path& path);
   /// Takes a file that is open, and is removed only where the path still names it; with -1 for a descriptor, whatever
-  /// has the name. `path` must stay as it is, and the file open, until forget().
+  /// has the name, which may be a folder: that goes where it is empty when all files have gone. `path` must stay as it
+  /// is, and the file open, until forget().
   void take(const std::filesystem::path& path, int descriptor);
   /// The file is no longer one of these: removed, or under its name.
   void forget();
 
-  /// Removes all of them that still have their names. Asks for no memory. No other is made afterwards: who tries waits
-  /// for the end of the process, which must follow.
+  /// Removes all of them that still have their names, the last taken first. Asks for no memory. No other is made
+  /// afterwards: who tries waits for the end of the process, which must follow.
   static void remove_all();
 
  private:

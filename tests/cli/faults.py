@@ -66,13 +66,16 @@ def calls(log):
     return [Call(line[0], int(line[1]), line[2], line[3] if len(line) > 3 else "") for line in lines]
 
 
-def run_under(directory, args, fault="", log=None, launcher=(), rank=None, **options):
-    """Runs the program with the library loaded; calls about files in `directory` count."""
+def run_under(directory, args, fault="", log=None, launcher=(), rank=None, every=None, **options):
+    """Runs the program with the library loaded; calls about files in `directory` count, and of small allocations one in
+    `every` (None: as the library does by itself)."""
     variables = {"LD_PRELOAD": LIBRARY, "PERGOLA_FAULT_UNDER": str(directory), "PERGOLA_FAULT": fault}
     if log:
         variables["PERGOLA_FAULT_LOG"] = str(log)
     if rank is not None:
         variables["PERGOLA_FAULT_RANK"] = str(rank)
+    if every is not None:
+        variables["PERGOLA_FAULT_EVERY"] = str(every)
     if launcher:  # mpirun itself is left alone
         launcher = [*launcher, "/usr/bin/env", *(f"{name}={value}" for name, value in variables.items())]
         return harness.run(args, launcher=launcher, **options)
