@@ -63,7 +63,7 @@ if [ $sanitizers = yes ] && [ $status -eq 0 ] && ! late 75 "address and undefine
   # HDF5 keeps memory until the process ends. Left out: tests of many particles on several ranks, whose loops others have.
   many='TreeOfManyParticles|OfAGlassHasTheBits|CountsWhatTheRunWillSend|TheSecondTreeIsCut|UniverseWithTreePmLeave'
   many+='|SpreadDirect\.(HasTheSums|ParticlesInOne|WhatTravels)|SpreadDirectSystem\.(HasTheBits|SofteningMayBeZero)'
-  many+='|EnergiesOfOneRankOfManyParticles|SpreadTreePm\.AnyPrecision|IsMeasuredWhereItLies'
+  many+='|EnergiesOfOneRankOfManyParticles|SpreadTreePm\.AnyPrecision|IsMeasuredWhereItLies|Devices.SpreadTreePm\.(HasThe|Softening)'
   sanitize asan "address and undefined-behaviour sanitizers" "$many" ASAN_OPTIONS=detect_leaks=0 || status=$?
   stage "damaged inputs for every reader: address and undefined-behaviour sanitizers"
   scripts/build.sh asan pergola_fuzz && (export ASAN_OPTIONS=detect_leaks=0 && run_tests build/asan -L fuzz) || status=$?
