@@ -59,12 +59,15 @@ std::vector<double> profile_edges(const SortedRadii& radii, std::int64_t bins, d
   const std::size_t n = radii.count;
   if (n == 0) throw Error(ErrorKind::input, "profile: there are no particles, expected at least 1");
   const bool chosen = low == 0 && high == 0;
-  if (low == 0) low = radii.at(std::min(n - 1, std::max<std::size_t>(10, n / 1000)));
+  if (low == 0) {
+    low = radii.at(std::min((n - 1) / 2, std::max<std::size_t>(10, n / 1000)));
+    if (low == 0) low = radii.not_below(std::numeric_limits<double>::min());
+  }
   if (high == 0) high = radii.at(std::min(n - 1, n - 1 - n / 200));
   if (chosen && !(high > low))
     throw Error(ErrorKind::input,
-                fmt::format("profile: expected particles at several distances from the centre, found {} at {}", n,
-                            to_text(high)));
+                fmt::format("profile: expected particles at several distances from the centre, found {}",
+                            n == 1 ? "one particle" : fmt::format("{}, all at {}", n, to_text(high))));
   if (!(low > 0) || !(high > low))
     throw Error(ErrorKind::input,
                 fmt::format("--from, --to: expected 0 < from < to, found {} and {}", to_text(low), to_text(high)));

@@ -31,8 +31,8 @@ struct SortedRadii {
 };
 
 /// Edges of `bins` shells, equal in the logarithm, from `low` to `high`, with 0 before them: the first shell is a
-/// sphere. Both 0: from the radius within which a thousandth of the particles lie (at least ten of them, or all) to
-/// that of 99.5 %. Throws Error(input) for a range without an inside.
+/// sphere. Both 0: from the radius within which a thousandth of the particles lie (at least ten of them, or half), but
+/// that of one that is not at the centre, to that of 99.5 %. Throws Error(input) for a range without an inside.
 std::vector<double> profile_edges(const SortedRadii& radii, std::int64_t bins, double low, double high);
 std::vector<double> profile_edges(const SeenFromCenter& seen, std::int64_t bins, double low, double high);
 

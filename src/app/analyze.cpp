@@ -10,6 +10,7 @@
 #include "app/analysis_files.hpp"
 #include "app/analysis_report.hpp"
 #include "app/command.hpp"
+#include "app/wait_line.hpp"
 #include "app/written_files.hpp"
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
@@ -109,8 +110,10 @@ void analyze(const AnalysisEntry& entry, const Request& request, const Context& 
   const AnalysisFiles files =
       analysis_files(entry, request.files, by_all ? context.communicator : serial_communicator());
   check_outputs(request, files.names);
+  WaitLine wait(context, "analyze " + entry.name);
   const AnalysisResult result =
       entry.analyze(files, options, by_all ? Device::open("cpu", context.threads) : context.open_device());
+  wait.end();
   on_root(*files.ranks, [&] {
     const std::vector<fs::path> names = names_of_files(request);
     WrittenFiles written(names);

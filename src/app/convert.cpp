@@ -5,6 +5,7 @@
 #include <map>
 
 #include "app/command.hpp"
+#include "app/wait_line.hpp"
 #include "app/written_files.hpp"
 #include "base/error.hpp"
 #include "comm/agreement.hpp"
@@ -71,13 +72,17 @@ void convert(const Context& context, const ConvertOptions& options) {
     throw Error(ErrorKind::input, fmt::format("--files: csv is one file, found {}", options.files));
   const std::vector<std::filesystem::path> outputs = files_of_snapshot(options.output, options.files);
 
+  WaitLine wait(context, "convert");
+  wait.begins("reading " + options.input);
   SnapshotSource source(options.input, context.threads);
   const SnapshotSummary& input = source.summary();
   for (const auto& output : outputs) refuse_input_as_output("OUT", output.string(), input.files);
   write.single_precision = in_single(options, write.format, input.header);
   const SnapshotContents contents = source.check();
+  wait.begins("writing " + options.output);
   WrittenFiles files(outputs);
   write_snapshot(options.output, input.header, source, contents, write);
+  wait.end();
   const std::vector<std::string> lost = dropped(input, contents.potential, write.format);
   if (!lost.empty()) context.remark(fmt::format("note: not carried over: {}", fmt::join(lost, ", ")));
   if (!context.json)

@@ -5,6 +5,7 @@
 
 #include "analysis/force_audit.hpp"
 #include "app/command.hpp"
+#include "app/wait_line.hpp"
 #include "app/written_files.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -109,6 +110,7 @@ void run_force(const ForceOptions& options, const Context& context) {
   check_dump(options.dump, options.file);
   const auto device = Device::open(context.device_given ? context.device : config.run.device,
                                    context.threads_given ? context.threads : config.run.threads);
+  WaitLine wait(context, "force");
   auto snapshot = read_snapshot(options.file);
   if (snapshot.particles.size() == 0)
     throw Error(ErrorKind::input, fmt::format("{}: holds no particles, expected at least 1", options.file));
@@ -127,6 +129,7 @@ void run_force(const ForceOptions& options, const Context& context) {
                      snapshot.particles.size(),
                      {}};
   report.audit = audit(options, solver, device, snapshot.particles);
+  wait.end();
   WrittenFiles files({options.dump});
   if (!options.dump.empty()) {
     WriteOptions write;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "app/command.hpp"
+#include "app/wait_line.hpp"
 #include "app/written_files.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -217,15 +218,19 @@ void make_initial_conditions(const ModelInfo& model, const Request& request, con
   std::optional<Device> device;
   if (context.device_given) device = context.open_device();
   Communicator& ranks = *context.communicator;
+  WaitLine wait(context, "ic");
+  wait.begins(fmt::format("making {} particles", options.n));
   ranks.barrier();  // no rank may look for the file after another has written it
   const MadeParticles particles = make_particles(model, options, request, device, context);
   const SnapshotHeader header = header_of(model, options, request);
+  wait.begins("writing " + request.output);
   std::optional<WrittenFiles> files;
   if (ranks.is_root()) files.emplace(outputs);
   if (ShareSource own = particles.own(); ranks.size() > 1)
     write_spread_snapshot(ranks, request.output, header, own, write);
   else
     write_snapshot(request.output, header, *particles.made, write);
+  wait.end();
   context.remark(fmt::format("{}: {}, {} particles, seed {}{}", request.output, model.name, particles.total,
                              options.seed, particles.on_device ? ", made on " + device->spec() : ""));
   if (const std::string remark = model_remark(model.name, options); !remark.empty()) context.remark(remark);

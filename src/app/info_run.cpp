@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
@@ -25,11 +26,12 @@ using nlohmann::json;
 
 namespace {
 
-/// One file of a run.
+/// One file of a run, or a set of them: a snapshot in several files, a checkpoint with its parts.
 struct Piece {
-  std::string name;  // relative to the directory
+  std::string name;  // relative to the directory; of a set the common one
   std::string kind;  // record | log | snapshot | arrays | checkpoint
-  std::uint64_t bytes = 0;
+  std::int64_t files = 1;
+  std::uint64_t bytes = 0;  // of all of them
   std::optional<double> time;
   std::optional<std::int64_t> count;  // particles of a snapshot, lines of a log
   std::string damage;                 // one sentence; empty: whole as far as was looked
@@ -44,6 +46,8 @@ class Directory {
       if (it->is_regular_file(error)) names.push_back(it->path().filename().string());
     if (error) throw Error(ErrorKind::system, fmt::format("{}: cannot be read: {}", path.string(), error.message()));
     std::sort(names.begin(), names.end());
+    for (const std::string& name : names)
+      if (const auto part = part_name(path / name)) sets_[part->whole.filename().string()].push_back(path / name);
     for (const std::string& name : names) look_at(name);
     for (const NumberedCheckpoint& found : list_checkpoints(path / "checkpoint")) look_at_checkpoint(found.path);
   }
@@ -53,12 +57,17 @@ class Directory {
 
  private:
   /// Adds a piece; what `look` throws of Error(input) is its damage.
-  void add(const std::string& name, const std::string& kind, const std::function<void(Piece&)>& look) {
+  void add(const std::string& name, const std::string& kind, const std::vector<fs::path>& files,
+           const std::function<void(Piece&)>& look) {
     Piece piece;
     piece.name = name;
     piece.kind = kind;
-    std::error_code ignored;
-    piece.bytes = fs::file_size(path_ / name, ignored);
+    piece.files = std::ssize(files);
+    for (const fs::path& file : files) {
+      std::error_code error;
+      const auto bytes = fs::file_size(file, error);
+      if (!error) piece.bytes += bytes;
+    }
     try {
       look(piece);
     } catch (const Error& error) {
@@ -71,10 +80,15 @@ class Directory {
   void look_at(const std::string& name) {
     const std::string ending = fs::path(name).extension().string();
     if (name.starts_with(".")) return;
-    if (name == "run.json") return add(name, "record", [&](Piece& piece) { look_at_record(piece); });
-    if (ending == ".csv") return add(name, "log", [&](Piece& piece) { look_at_log(piece); });
-    if (ending == ".hdf5" || ending == ".h5")
-      return add(name, "snapshot", [&](Piece& piece) { look_at_snapshot(piece); });
+    const std::vector<fs::path> alone{path_ / name};
+    if (name == "run.json") return add(name, "record", alone, [&](Piece& piece) { look_at_record(piece); });
+    if (ending == ".csv") return add(name, "log", alone, [&](Piece& piece) { look_at_log(piece); });
+    if (ending != ".hdf5" && ending != ".h5") return;
+    const auto part = part_name(path_ / name);
+    if (!part) return add(name, "snapshot", alone, [&](Piece& piece) { look_at_snapshot(path_ / name, piece); });
+    const std::string whole = part->whole.filename().string();
+    if (const auto& files = sets_.at(whole); files.front() == path_ / name)  // one look for the set
+      add(whole, "snapshot", files, [&](Piece& piece) { look_at_snapshot(path_ / name, piece); });
   }
 
   void look_at_record(Piece& piece) {
@@ -106,8 +120,7 @@ class Directory {
     piece.count = lines;
   }
 
-  void look_at_snapshot(Piece& piece) {
-    const fs::path file = path_ / piece.name;
+  void look_at_snapshot(const fs::path& file, Piece& piece) {
     if (is_openpmd(file)) {
       const OpenPmdSummary summary = inspect_openpmd(file);
       piece.time = summary.time;
@@ -127,7 +140,7 @@ class Directory {
   }
 
   void look_at_checkpoint(const fs::path& file) {
-    add(fs::relative(file, path_).string(), "checkpoint", [&](Piece& piece) {
+    add(fs::relative(file, path_).string(), "checkpoint", checkpoint_files(file), [&](Piece& piece) {
       CheckpointReader reader(file, threads_);
       const json description = json::parse(reader.description(), nullptr, false);
       if (description.is_object() && description.contains("time") && description["time"].is_number())
@@ -139,6 +152,7 @@ class Directory {
   fs::path path_;
   bool verify_;
   int threads_;
+  std::map<std::string, std::vector<fs::path>> sets_;  // the files of each, by its name
   std::vector<Piece> pieces_;
   std::string state_;
 };
@@ -146,6 +160,7 @@ class Directory {
 json piece_json(const Piece& piece, bool verified) {
   return {{"name", piece.name},
           {"kind", piece.kind},
+          {"files", piece.files},
           {"bytes", piece.bytes},
           {"time", piece.time ? json(*piece.time) : json()},
           {"count", piece.count ? json(*piece.count) : json()},
@@ -159,6 +174,7 @@ std::string piece_text(const Piece& piece, bool verified) {
   std::string text = fmt::format("{:<34}{:<12}{:>10}", piece.name, piece.kind, bytes_text(double(piece.bytes)));
   text += fmt::format("  {:<14}", piece.time ? fmt::format("t = {:.6g}", *piece.time) : "");
   if (piece.count) text += fmt::format("{} {}  ", *piece.count, piece.kind == "log" ? "lines" : "particles");
+  if (piece.files > 1) text += fmt::format("in {} files  ", piece.files);
   return text + (!piece.damage.empty() ? "DAMAGED" : verified ? "whole" : "") + "\n";
 }
 

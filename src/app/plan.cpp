@@ -5,6 +5,7 @@
 
 #include "app/command.hpp"
 #include "app/progress_bar.hpp"
+#include "app/wait_line.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "run/plan.hpp"
@@ -328,6 +329,8 @@ void add_plan(Command program, Context& context) {
       "--network 12.5GB/s\n  pergola --device cuda plan box.toml --ranks 8,64,1024 --weak --gpus-per-node 8 "
       "--network 50GB/s");
   command->callback([&context, options] {
+    WaitLine wait(context, "plan");
+    wait.begins("reading " + options->config);
     RunConfig config = read_config(options->config, options->sets);
     if (context.device_given) config.run.device = context.device;
     if (context.threads_given) config.run.threads = context.threads;
@@ -342,7 +345,9 @@ void add_plan(Command program, Context& context) {
     how.network.node_bytes_per_second =
         options->node_network.empty() ? how.network.bytes_per_second : parse_byte_rate(options->node_network).value();
     if (!options->rates.empty()) how.rates = read_rates(options->rates);
+    how.begins = [&wait](const std::string& part) { wait.begins(part); };
     const RunPlan plan = plan_run(config, how);
+    wait.end();
     if (context.json)
       context.print(to_json(plan));
     else

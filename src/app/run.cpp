@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -14,6 +15,7 @@
 #include "app/run_control.hpp"
 #include "app/shell_word.hpp"
 #include "app/start_guard.hpp"
+#include "app/wait_line.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
@@ -190,7 +192,12 @@ void open_page(const Context& context, const RunCommand& command, const RunConfi
 
 RunOptions options_of(const Context& context, const RunCommand& command, StartGuard& guard) {
   RunOptions options;
-  options.making = [&guard](const std::function<void()>& undo) { undo ? guard.begin(undo) : guard.end(); };
+  options.making = [&guard, &context,
+                    wait = std::make_shared<std::optional<WaitLine>>()](const std::function<void()>& undo) {
+    if (!undo) return wait->reset(), guard.end();
+    guard.begin(undo);
+    wait->emplace(context, "run").begins("particles and their first forces");
+  };
   options.directory = command.directory;
   options.resume = command.resume;
   options.overwrite = command.overwrite;

@@ -72,6 +72,14 @@ fs::path checkpoint_part(const fs::path& first, std::int64_t part) {
   return fs::path(first).replace_extension(fmt::format("{}{:05}{}", part_mark, part, part_suffix));
 }
 
+std::vector<fs::path> checkpoint_files(const fs::path& first) {
+  std::vector<fs::path> files{first};
+  std::error_code ignored;
+  for (fs::directory_iterator it(first.parent_path(), ignored), end; !ignored && it != end; it.increment(ignored))
+    if (set_of_part(it->path()) == first) files.push_back(it->path());
+  return files;
+}
+
 void remove_old_checkpoints(const fs::path& directory, const fs::path& newest, int kept) {
   auto others = list_checkpoints(directory);
   std::erase_if(others, [&](const auto& other) { return other.path == newest; });

@@ -18,6 +18,8 @@ std::vector<NumberedCheckpoint> list_checkpoints(const std::filesystem::path& di
 std::filesystem::path next_checkpoint(const std::filesystem::path& directory);
 /// A part of a set (io/checkpoint_set.hpp): checkpoint_000012.part_00003.pgp of checkpoint_000012.pgc.
 std::filesystem::path checkpoint_part(const std::filesystem::path& first, std::int64_t part);
+/// The file, and those that are there of its parts.
+std::vector<std::filesystem::path> checkpoint_files(const std::filesystem::path& first);
 
 /// Leaves `newest` and the `kept` − 1 newest of the others that look complete (else simply the newest), and removes
 /// what a killed process left. Parts go with their set.

@@ -50,11 +50,13 @@ struct Scale {
 /// One plan of a run under gravity with a trial.
 class GravityTrial {
  public:
-  GravityTrial(RunPlan& plan, const RunConfig& config, const Device& device, const Count& count)
+  GravityTrial(RunPlan& plan, const RunConfig& config, const Device& device, const Count& count,
+               const PlanOptions& options)
       : plan_(plan),
         config_(config),
         device_(device),
         count_(count),
+        options_(options),
         solver_(solver_entry(config.gravity.solver)),
         integrator_(integrator_entry(config.time.integrator)),
         length_(std::max(0.0, config.length_between(count.start_time, config.run.end_time))) {}
@@ -62,6 +64,9 @@ class GravityTrial {
   void make();
 
  private:
+  void begins(const std::string& part) const {
+    if (options_.begins) options_.begins("a trial: " + part);
+  }
   double left() const { return longest_trial_seconds - seconds_since(begin_); }
   bool steps_vary() const { return integrator_.in_blocks(config_.time) || config_.time.adaptive; }
   bool pairs() const { return solver_.cost == StepCost::pairs; }
@@ -83,6 +88,7 @@ class GravityTrial {
   const RunConfig& config_;
   const Device& device_;
   const Count count_;
+  const PlanOptions& options_;
   const SolverEntry& solver_;
   const IntegratorEntry& integrator_;
   const double length_;
@@ -172,6 +178,7 @@ void GravityTrial::try_pilot(double whole_seconds) {
   pilot_n_ = std::clamp(static_cast<std::int64_t>(n), std::min(fewest_pilot_particles, n_),
                         std::min(most_pilot_particles, n_));
   if (room <= 0 || pilot_n_ < 2) return;
+  begins(fmt::format("a thinned sample of {} particles", pilot_n_));
   RunConfig config = trial_config_;
   const Sample sample = thinned(config, pilot_n_, device_.threads());
   GravitySystem pilot(config, sample.particles, sample.time);
@@ -260,6 +267,7 @@ void GravityTrial::say_what_was_done() {
 
 void GravityTrial::take_remarks(const std::vector<Remark>& remarks) {
   for (const Remark& remark : remarks) {
+    if (scale_.cells > 1 && remark.text.starts_with("gravity.mesh.cells")) continue;  // not those of the run
     if (remark.level == LogLevel::warning)
       plan_.warnings.push_back(remark.text);
     else
@@ -270,14 +278,18 @@ void GravityTrial::take_remarks(const std::vector<Remark>& remarks) {
 
 void GravityTrial::make() {
   trial_config_ = config_;
+  begins("how many particles it may have");
   n_ = choose_size();
+  begins(fmt::format("{} particles and their first forces", n_));
   auto system = make_trial(n_, start_);
   n_ = system->size();
   scale_.particles = static_cast<double>(count_.n) / static_cast<double>(n_);
   take_remarks(system->remarks());
   const double most = steps_vary() ? longest_steps_seconds : longest_fixed_steps_seconds;
+  begins(fmt::format("steps of {} particles", n_));
   steps_ = try_steps(*system, trial_config_, std::clamp(left() - 0.5, 0.1, most));
   plan_.stages = stages_of(steps_);
+  begins(fmt::format("one output of each kind, with {} particles", n_));
   outputs_ = try_outputs(*system, config_, left() - 1);
   const double program_and_run = most_resident_bytes();
   system.reset();
@@ -370,8 +382,10 @@ RunPlan plan_gravity(const RunConfig& given, const PlanOptions& options) {
   const RunConfig config = with_stated_box(given, count.box_side);
   const auto add_ranks = [&](RunPlan& plan) {
     std::map<std::int64_t, DryRun> of_one_rank;
-    for (const int ranks : options.ranks)
+    for (const int ranks : options.ranks) {
+      if (options.begins) options.begins(fmt::format("what {} ranks send", ranks));
       plan.ranks.push_back(plan_gravity_ranks(config, plan, options, ranks, of_one_rank));
+    }
     plan.universe = universe_resolution(config, count.n, count.start_time);
     plan.fits = plan.device.starts_with("cuda")
                     ? plan.device_bytes <= plan.device_free_bytes && plan.host_bytes <= plan.host_free_bytes
@@ -393,7 +407,7 @@ RunPlan plan_gravity(const RunConfig& given, const PlanOptions& options) {
   plan.device_free_bytes = static_cast<double>(device.memory().free_bytes());
   plan.host_free_bytes = static_cast<double>(Device::open("cpu").memory().free_bytes());
   if (options.trial)
-    GravityTrial(plan, config, device, count).make();
+    GravityTrial(plan, config, device, count, options).make();
   else
     guess_gravity(plan, config, device, std::max(0.0, config.length_between(count.start_time, config.run.end_time)));
   add_ranks(plan);

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,7 +29,8 @@ struct PlanOptions {
   std::vector<int> ranks{};  // also what so many ranks take, from what a sample of them sends; with a trial
   bool weak = false;         // of these each has the particles of the configuration, in as many times its box
   Network network{};
-  std::optional<MachineRates> rates{};  // in place of a trial
+  std::optional<MachineRates> rates{};                    // in place of a trial
+  std::function<void(const std::string& part)> begins{};  // called before each part that may take a while
 };
 
 /// What a run will take, before it is begun.

@@ -195,11 +195,15 @@ RunPlan plan_plasma(const RunConfig& config, const PlanOptions& options) {
   plan.steps = whole + (shorter ? 1 : 0);
   plan.steps_basis = "exact: a fixed step";
   plan.particle_steps = plan.steps * memory.particles;
+  if (options.begins && options.trial) options.begins(fmt::format("a trial with {} particles", plan.n));
   if (options.trial)
     try_plasma(plan, config, device, memory);
   else
     guess_plasma(plan, config, device, memory);
-  for (const int ranks : options.ranks) plan.ranks.push_back(plan_plasma_ranks(config, plan, options, ranks, device));
+  for (const int ranks : options.ranks) {
+    if (options.begins) options.begins(fmt::format("what {} ranks send", ranks));
+    plan.ranks.push_back(plan_plasma_ranks(config, plan, options, ranks, device));
+  }
   return plan;
 }
 

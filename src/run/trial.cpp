@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -77,6 +78,26 @@ Cost try_files(double& bytes, std::string& not_written, const Write& write) {
   return {};
 }
 
+/// What an audit takes at first is known from two samples; the rest grows with the sample.
+Cost try_audit(System& system, std::int64_t sample) {
+  constexpr std::int64_t fewest = 8, more = 4;
+  constexpr double enough_seconds = 0.5;
+  const auto audit = [&](std::int64_t n) {
+    const CostClock clock;
+    system.audit(n);
+    return clock.passed();
+  };
+  std::int64_t before = std::min(sample, fewest), tried = before;
+  Cost last = audit(before), cost = last;
+  while (tried < sample && (tried == before || cost.wall < enough_seconds)) {
+    before = tried, last = cost;
+    cost = audit(tried = std::min(more * tried, sample));
+  }
+  const double rest = tried < sample ? static_cast<double>(sample - tried) / static_cast<double>(tried - before) : 0;
+  const auto in_all = [rest](double now, double then) { return now + rest * std::max(0.0, now - then); };
+  return {in_all(cost.wall, last.wall), in_all(cost.processor, last.processor)};
+}
+
 }  // namespace
 
 CostClock::CostClock() : wall_(Clock::now()), processor_(processor_seconds()) {}
@@ -131,7 +152,7 @@ TrialOutputs try_outputs(System& system, const RunConfig& config, double seconds
   outputs.energy = measured([&] { system.measure(); });
   if (radii_interval(config) && system.has_center()) outputs.radii = measured([&] { radii_line(system); });
   if (config.output.force_audit_every > 0 && system.can_audit())
-    outputs.audit = measured([&] { system.audit(config.output.force_audit_sample); });
+    outputs.audit = try_audit(system, config.output.force_audit_sample);
   if (config.output.spectrum_every > 0) outputs.spectrum = measured([&] { system.record(); });
   // A snapshot holds potentials, which take as long as an energy line.
   if (2 * outputs.energy.wall > seconds) {

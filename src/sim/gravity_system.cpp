@@ -24,6 +24,7 @@
 #include "sim/rank_device.hpp"
 #include "sim/solver_box.hpp"
 #include "sim/spread_view.hpp"
+#include "sim/start_checks.hpp"
 #include "sim/universe_matter.hpp"
 #include "time/integrator_entry.hpp"
 
@@ -132,8 +133,17 @@ struct GravitySystem::Parts {
       throw Error(ErrorKind::input, fmt::format("{}: run.end_time: expected less than 2^22 steps of time.step_max, {}, "
                                                 "after the start, found {}; raise time.step_max",
                                                 config.source, to_text(longest), to_text(config.run.end_time)));
+    check_step(at);
+    crowded = crowded_mesh_remark(gravity, particles);
     size = particles.count();
     with_file_in_errors(config, [&] { begin(particles, at); });
+  }
+  /// As far as the configuration says it.
+  void check_step(double at) const {
+    const IntegratorEntry& entry = integrator_entry(config.time.integrator);
+    const bool adaptive = config.time.adaptive && !entry.in_blocks(config.time);
+    check_shared_step(config, at, adaptive ? "time.step_max" : "time.step",
+                      adaptive ? config.time.step_max : entry.step_of(config.time));
   }
   void begin(ParticleSource& particles, double at) {
     check_memory();
@@ -154,6 +164,7 @@ struct GravitySystem::Parts {
     // exp(ln a) may be another a: checkpoints of earlier versions know no better.
     start_time = state.has("shown_start_time") ? state.get_value<double>("shown_start_time")
                                                : outer(state.get_value<double>("start_time"));
+    check_step(start_time);
     made_on = get_made_on(state);
     integrator->restore(state);
     time = std::min(outer(integrator->time()), config.run.end_time);
@@ -168,6 +179,7 @@ struct GravitySystem::Parts {
   std::int64_t size = 0;
   double start_time = 0, time = 0;
   std::string made_on;                             // the device that has made the particles; empty: none, the host
+  std::string crowded;                             // what to say of a mesh that is too coarse for them; empty: nothing
   SpreadView* view = nullptr;                      // while rank 0 reads what the ranks have
   StepCounts counts_before;                        // of the particles before set_particles()
   std::map<std::int64_t, ParticleSample> samples;  // by their size
@@ -225,6 +237,7 @@ GravitySystem::~GravitySystem() = default;
 
 const RunConfig& GravitySystem::config() const { return parts_->config; }
 const std::string& GravitySystem::made_on() const { return parts_->made_on; }
+const std::string& GravitySystem::crowded_mesh() const { return parts_->crowded; }
 const Device& GravitySystem::device() const { return parts_->device; }
 const std::shared_ptr<Communicator>& GravitySystem::ranks() const { return parts_->communicator; }
 Profile& GravitySystem::profile() { return parts_->profile; }

@@ -265,6 +265,10 @@ void Leapfrog<Real>::choose_step(double time) {
         fmt::format("leapfrog at time {}: the shared step fell to {}, below time.step_max / 2^40; two particles "
                     "are too close for zero softening",
                     to_text(expansion_.shown_time(time)), to_text(wanted_step_)));
+  if (time + wanted_step_ == time)
+    throw Error(ErrorKind::numerics,
+                fmt::format("leapfrog at time {}: the shared step fell to {}, which is too short to change the time",
+                            to_text(expansion_.shown_time(time)), to_text(wanted_step_)));
 }
 
 /// A fixed step that was not given: the longest power of two within the step that the particles want at the start. One

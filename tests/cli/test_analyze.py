@@ -83,10 +83,16 @@ class Isolated(AnalyzeTest):
         self.bad(2, "analyze", "radii", self.dir / "none.hdf5", says="none.hdf5")
         table = self.dir / "snap.csv"
         table.write_text("id,mass,x,y,z,vx,vy,vz\n1,1,0,0,0,0,0,0\n", encoding="utf-8")
-        self.bad(2, "analyze", "profile", table, says=["profile", "several distances"])
+        self.bad(2, "analyze", "profile", table, says=["profile", "several distances", "found one particle"])
         table.write_text("id,mass,x,y,z,vx,vy,vz\n", encoding="utf-8")
         self.bad(2, "analyze", "profile", table, says="snap.csv")
         self.assertEqual(self.files(), ["plummer.hdf5", "snap.csv"])
+
+    def test_few_particles_have_a_profile(self):
+        table = self.dir / "few.csv"
+        table.write_text("id,mass,x,y,z,vx,vy,vz\n1,1,0,0,0,0,0,0\n2,1,1,0,0,0,0,0\n3,1,-2,0,0,0,0,0\n", encoding="utf-8")
+        found = list(csv.DictReader(self.good("analyze", "profile", table, "--bins", 2, "--center", "0,0,0").splitlines()))
+        self.assertEqual([(float(row["r_outer"]), float(row["mass_within"])) for row in found][0::2], [(1, 2), (2, 3)])
 
     def test_the_file_that_is_read_is_not_replaced(self):
         table = self.dir / "snap.csv"

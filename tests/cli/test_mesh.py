@@ -142,6 +142,14 @@ class Run(MeshTest):
         rows = {row["id"]: row for row in csv.DictReader((self.dir / "last.csv").read_text().splitlines())}
         self.assertGreater(float(rows["2"]["x"]), 3.5)
 
+    def test_a_mesh_with_all_but_one_particle_in_a_cell_is_warned_of(self):
+        near = [f"{k},1,{k % 3 - 1},{k // 3 % 3 - 1},{k // 9 - 1},0,0,0\n" for k in range(1, 27)]
+        config = self.file_config(near + ["99,1,1e4,0,0,0,0,0\n"], 'boundary = "isolated"')
+        warning = "gravity.mesh.cells: half of the mass lies within"
+        self.assertIn(warning, harness.run(["run", config, "-o", self.dir / "far"]).stderr)
+        config = self.file_config(near, 'boundary = "isolated"')
+        self.assertNotIn(warning, harness.run(["run", config, "-o", self.dir / "near"]).stderr)
+
     def test_particles_at_the_upper_edge_of_a_periodic_box(self):
         rows = ["1,1,1,1,1,0,0,0\n", "2,1,0.5,0.5,0.5,0,0,0\n"]
         config = self.file_config(rows, "box = 1")

@@ -255,6 +255,10 @@ class MpiTest(mpi_case.MpiCase):
                 self.assertEqual(file["Header"].attrs["NumFilesPerSnapshot"], 3)
                 ids += list(file["PartType1/ParticleIDs"][:])
         self.assertEqual(ids, list(range(1, 501)))
+        listed = {one["name"]: one for one in self.good_json("info", self.dir / "of-2")["pieces"]}
+        for name, files in (("snap_002.hdf5", "snap_002.*"), ("checkpoint/checkpoint_000001.pgc", "checkpoint/*")):
+            sizes = [path.stat().st_size for path in (self.dir / "of-2").glob(files)]
+            self.assertEqual((listed[name]["files"], listed[name]["bytes"]), (3, sum(sizes)), name)
         self.good("convert", self.dir / "of-2" / "snap_002.hdf5", self.dir / "all.csv")
         self.assertEqual(len((self.dir / "all.csv").read_text().splitlines()), 501)
 

@@ -2,6 +2,8 @@
 import json
 import math
 import os
+import select
+import subprocess
 import tempfile
 
 import harness
@@ -227,6 +229,16 @@ snapshots_every = 0
         self.assertLess(plan["ranks"]["device_bytes_per_rank"], plan["memory"]["device_bytes"] / 2)
         self.assertEqual(plan["ranks"]["counted"][0]["n"], 6000)
         self.assertGreater(plan["ranks"]["efficiency"], 0)
+
+    def test_a_command_that_waits_says_so_on_a_terminal(self):
+        terminal, end = os.openpty()
+        with subprocess.Popen([harness.PROGRAM, "plan", "/dev/stdin", "--no-trial"], stdin=subprocess.PIPE, stderr=end,
+                              stdout=subprocess.PIPE, text=True) as process:
+            self.assertTrue(select.select([terminal], [], [], 60)[0])
+            self.assertIn("plan: reading /dev/stdin, 2.0 s so far", os.read(terminal, 1000).decode())
+            said, _ = process.communicate(COLLAPSE, timeout=60)
+        self.assertEqual((process.returncode, said[:9]), (0, "particles"))
+        self.assertTrue(os.read(terminal, 1000).decode().endswith("\r\x1b[K"))
 
     def test_ranks_and_networks_that_are_none_are_refused(self):
         config = self.config(COLLAPSE)

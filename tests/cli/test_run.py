@@ -331,6 +331,9 @@ class RunTest(harness.CliTest):
         config = self.config()
         self.bad(2, "run", config, "--set", "time.etta=1", says=["time.etta", "time.eta"])
         self.bad(2, "run", config, "--set", "time.step=0", says=["time.step"])
+        for sets in (["time.step=1e-300"], ["time.adaptive=true", f"time.step_max={0.5**200}"]):  # would go on for ever
+            self.bad(2, "run", config, "--set", "time.integrator=leapfrog", "--set", "gravity.softening=0.05",
+                     *(word for key in sets for word in ("--set", key)), says=[sets[-1].split("=")[0], "do not change the time"])
         self.bad(2, "run", self.dir / "missing.toml", says=["missing.toml"])
         self.bad(2, "run", says=["CONFIG"])
         self.assertEqual(self.files(), ["small.toml"])

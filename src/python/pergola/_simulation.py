@@ -77,8 +77,10 @@ class Simulation:
         if self._forces:
             found.setdefault("time.integrator", "leapfrog")  # the configuration does not see them
         if file is None and "run.end_time" not in found:
-            # As long as block times can be counted: 2^21 of the longest steps.
-            found["run.end_time"] = float(found.get("time.step_max", 0.125)) * 2**21
+            # As long as block times can be counted: 2^21 of the longest steps; and as short steps change the time.
+            longest = float(found.get("time.step_max", 0.125)) * 2**21
+            step = found.get("time.step")
+            found["run.end_time"] = min(longest, float(step) * 2**50) if isinstance(step, (int, float)) and step > 0 else longest
         sets = lines(found)
         self._config = _core.Config.read(file, sets) if file else _core.Config.parse("", "Simulation", sets)
         self._begin(particles, time)
