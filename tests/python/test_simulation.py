@@ -1,10 +1,13 @@
 """Simulations that Python drives."""
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 
 import harness
 import numpy as np
@@ -101,6 +104,20 @@ class TestRunning(unittest.TestCase):
         with tempfile.TemporaryDirectory() as place:
             with self.assertRaisesRegex(pergola.Error, "found none"):
                 pergola.Simulation.load(place)
+
+    def test_processes_of_a_job_are_told_apart_and_do_not_save_in_one_directory(self):
+        with tempfile.TemporaryDirectory() as place, unittest.mock.patch.dict(
+                os.environ, {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0"}):
+            with self.assertWarnsRegex(UserWarning, "process 0 of 2: in Python each process"):
+                sim = self.sim()
+            sim.save(place), sim.save(place)
+            other = ("import harness, pergola, sys\nsim = pergola.Simulation(model='kepler')\ntry:\n    sim.save(sys.argv[1])\n"
+                     "except pergola.Error as problem:\n    print(problem)\n")
+            said = subprocess.run([sys.executable, "-c", other, place], cwd=os.path.dirname(os.path.abspath(__file__)), text=True,
+                                  capture_output=True, env={**os.environ, "OMPI_COMM_WORLD_RANK": "1"}, timeout=60)
+            self.assertIn("another process of this job saves its states here", said.stdout)
+            self.assertIn("process 1 of 2", said.stderr)
+            self.assertEqual(sorted(os.listdir(place)), [".lock", "checkpoint_000001.pgc", "checkpoint_000002.pgc"])
 
     def test_particles_are_set_and_added(self):
         sim = self.sim()

@@ -2,7 +2,7 @@
 import json
 import os
 
-from . import _core
+from . import _core, _job
 from ._progress import Progress
 from ._settings import lines, settings
 
@@ -17,6 +17,7 @@ def run(config, output, resume=False, overwrite=False, progress=False, **keyword
     >>> sorted(os.listdir(place))[:2], card["status"]
     (['checkpoint', 'energy.csv'], 'finished')
     """
+    _job.warn_of_others()
     found = settings(keywords, config if isinstance(config, dict) else None)
     sets = lines(found)
     made = _core.Config.parse("", "run", sets) if isinstance(config, dict) else _core.Config.read(os.fspath(config), sets)

@@ -3,7 +3,7 @@ import json
 import os
 from collections import namedtuple
 
-from . import _core
+from . import _core, _job
 from ._core import Particles
 from ._progress import Progress
 from ._settings import error, lines, settings
@@ -86,6 +86,7 @@ class Simulation:
         self._begin(particles, time)
 
     def _begin(self, particles, time):
+        _job.warn_of_others()
         if self._config.is_plasma:
             raise error("plasma: expected a run under gravity; pergola.run() runs a plasma")
         for force in self._forces:
@@ -223,6 +224,7 @@ class Simulation:
     def save(self, directory):
         """Writes the state into a directory, where the two newest are kept, with checksums; ``Simulation.load`` goes on from
         it with the same bits. The name of the file is returned."""
+        _job.hold(directory)
         return self._driver.save(os.fspath(directory), json.dumps({"pergola": 1, "config": self.config}))
 
     @classmethod
@@ -248,5 +250,6 @@ class Simulation:
         made._config = _core.Config.parse(description["config"], os.fspath(directory), [])
         for force in made._forces:
             made._config.add_force(force)
+        _job.warn_of_others()
         made._driver = _core.Driver.resume(made._config, found)
         return made
