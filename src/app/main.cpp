@@ -12,6 +12,7 @@
 
 #include "app/command.hpp"
 #include "app/foreign_files.hpp"
+#include "app/signal_end.hpp"
 #include "app/usage.hpp"
 #include "base/error.hpp"
 #include "base/passing_file.hpp"
@@ -157,6 +158,7 @@ int guarded_main(int argc, char** argv) {
   try {
     const auto deadly = find_deadly_file(argc, argv);  // starts a process: before MPI and CUDA
     context.communicator = world_communicator();
+    end_on_signals(context.speaks());
     on_root(*context.communicator, [&] {
       if (deadly) throw Error(ErrorKind::input, *deadly);
     });

@@ -100,6 +100,16 @@ class SignalTest(harness.CliTest):
             self.assertIn("nothing is changed", said)
             self.assertFalse(self.out.exists())
 
+    def test_a_command_that_is_writing_ends_and_leaves_nothing(self):
+        self.config.unlink()
+        for sent in (signal.SIGINT, signal.SIGTERM):
+            self.process = subprocess.Popen([harness.PROGRAM, "ic", "plummer", "-n", "300000", "-o", self.dir / "many.csv"],
+                                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.wait_for(self.files)
+            self.process.send_signal(sent)
+            self.assertEqual(self.process.communicate(timeout=60), ("", "pergola: interrupted\n"))
+            self.assertEqual((self.process.returncode, self.files()), (130, []))
+
     def test_wall_time_ends_with_a_checkpoint_before_it_is_over(self):
         command = ["run", self.config, "--set", "run.end_time = 999", "-o", self.out]
         # It foretells from the steps before: where the machine stops it for a second just then, it tries once more.

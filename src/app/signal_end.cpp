@@ -1,0 +1,46 @@
+#include "app/signal_end.hpp"
+
+#include <semaphore.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <string_view>
+#include <thread>
+
+#include "base/error.hpp"
+#include "base/passing_file.hpp"
+
+namespace pergola::app {
+
+namespace {
+
+sem_t told;
+
+/// A handler may wait for nothing, and whoever removes files waits for those who are making one: another thread does
+/// it.
+void wait_and_end(bool speaks) {
+  while (::sem_wait(&told) != 0) {
+  }
+  PassingFile::remove_all();
+  constexpr std::string_view text = "pergola: interrupted\n";
+  [[maybe_unused]] const auto written = speaks ? ::write(STDERR_FILENO, text.data(), text.size()) : 0;
+  ::_exit(static_cast<int>(ErrorKind::interrupted));
+}
+
+}  // namespace
+
+void end_on_signals(bool speaks) {
+  ::sem_init(&told, 0, 0);
+  std::thread([speaks] { wait_and_end(speaks); }).detach();
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before {};
+    if (::sigaction(signal, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) continue;
+    struct sigaction action {};
+    action.sa_handler = [](int) { ::sem_post(&told); };
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    ::sigaction(signal, &action, nullptr);
+  }
+}
+
+}  // namespace pergola::app
