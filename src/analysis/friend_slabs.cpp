@@ -249,14 +249,17 @@ OwnGroups friends_in_slabs(Communicator& ranks, const FriendSlabs& slabs, const 
   const Device cpu = device.is_cuda() ? Device::open("cpu", device.threads()) : device;
   const SlabGuests guests = slabs.guests_of(ranks, here, cpu.threads());
   Particles near;  // ids and places
-  near.id = here.id, near.x = here.x, near.y = here.y, near.z = here.z;
-  for (const Routing& routing : guests.routings) {
-    const auto add = [&](const auto& from, auto& to) {
-      const auto arrived = routing.there(from.data());
+  std::size_t count = here.id.size();
+  for (const Routing& routing : guests.routings) count += static_cast<std::size_t>(routing.arriving());
+  const auto take = [&](const auto& own, auto& to) {
+    to.reserve(count);
+    to.insert(to.end(), own.begin(), own.end());
+    for (const Routing& routing : guests.routings) {
+      const auto arrived = routing.there(own.data());
       to.insert(to.end(), arrived.begin(), arrived.end());
-    };
-    add(here.id, near.id), add(here.x, near.x), add(here.y, near.y), add(here.z, near.z);
-  }
+    }
+  };
+  take(here.id, near.id), take(here.x, near.x), take(here.y, near.y), take(here.z, near.z);
   SlabSets sets = sets_in(near, here.id.size(), slabs.frame(), cpu);
   near = {};
   for (std::size_t i = 0; i < here.id.size(); ++i)

@@ -146,6 +146,7 @@ class InterlacedMeshes {
     const MeshParticles<double> folded = particles.folded(side, cells_);
     for (std::size_t mesh = 0; mesh < density_.size(); ++mesh)
       deposit(folded, particles.quantum(), side, -0.5 * static_cast<double>(mesh) * side / cells_, density_[mesh]);
+    if (ranks_->size() > 1) scratch_ = Buffer<std::byte>();  // the transform of slabs has messages in its place
     // |δ|² has the square of the product of three of these.
     const double cell = side / cells_, scale = std::cbrt(cell * cell * cell / particles.masses().sum);
     std::vector<double> unwindow(static_cast<std::size_t>(meter_->reach()) + 1);

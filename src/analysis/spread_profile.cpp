@@ -24,10 +24,11 @@ struct Distance {
   bool operator<(const Distance& other) const { return radius != other.radius ? radius < other.radius : id < other.id; }
 };
 
-/// The next particles by distance for each rank, about as many for all: cut where samples of all ranks say so.
-Particles sorted_over_ranks(Communicator& ranks, const AnalysisSnapshot& own, const Vec3<double>& center, int threads) {
+/// The next particles by distance for each rank, about as many for all: cut where samples of all ranks say so. Those of
+/// `own` are gone then.
+Particles sorted_over_ranks(Communicator& ranks, AnalysisSnapshot& own, const Vec3<double>& center, int threads) {
   constexpr std::size_t samples_for_each = 16;
-  const SeenFromCenter seen = seen_from(own, center);
+  SeenFromCenter seen = seen_from(own, center);
   const auto size = static_cast<std::size_t>(ranks.size());
   const auto distance = [&](std::size_t k) { return Distance{seen.radius[k], own.particles.id[seen.order[k]]}; };
   std::vector<Distance> samples;
@@ -41,7 +42,10 @@ Particles sorted_over_ranks(Communicator& ranks, const AnalysisSnapshot& own, co
     while (to + 1 < size && !(distance(k) < samples[(to + 1) * samples.size() / size])) ++to;
     lists[to].push_back(static_cast<std::uint32_t>(seen.order[k]));
   }
-  return route_particles(route_lists(ranks, threads, lists), own.particles);
+  seen = {};
+  const Routing routing = route_lists(ranks, threads, lists);
+  lists.clear();
+  return route_particles(routing, std::move(own.particles));
 }
 
 /// Those of all ranks, of which each has the next ones.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numbers>
 #include <optional>
+#include <utility>
 
 #include "analysis/local_structure.hpp"
 #include "base/error.hpp"
@@ -143,8 +144,10 @@ Panel draw_volume(const PictureOptions& options, const ShownSnapshot& shown, con
   const Camera camera =
       look.camera ? *look.camera : camera_before(look.frame, options.sight_line(), options.field_of_view);
   const bool massless = largest_of(particles.mass, ranks) == 0;
-  const VolumePicture picture = render_volume(shining(options, particles, local, range, labels.colormap, massless),
-                                              {camera, options.pixels, threads, options.optical_depth}, ranks);
+  auto lights = shining(options, particles, local, range, labels.colormap, massless);
+  found = {};
+  const VolumePicture picture =
+      render_volume(std::move(lights), {camera, options.pixels, threads, options.optical_depth}, ranks);
   if (picture.ahead == 0)
     throw Error(ErrorKind::input,
                 fmt::format("{}: --camera: expected particles in front of the camera, found none", shown.file));
@@ -156,7 +159,7 @@ Panel draw_volume(const PictureOptions& options, const ShownSnapshot& shown, con
   if (labels.legend) {
     draw_labels(figure, plane, labels);
     if (options.by_species())
-      draw_names(figure, species_present(particles, plane, ranks));
+      draw_names(figure, species_present(shown.snapshot.particles, plane, ranks));
     else if (labels.color_bar)
       draw_color_bar(figure, plane,
                      {Colormap(labels.colormap), range, 1, 1, options.color == "dispersion" ? "σ" : "ρ", darkest},

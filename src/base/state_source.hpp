@@ -22,6 +22,7 @@ struct StateRange {
   /// Values first … first + n − 1 to host memory.
   std::function<void(std::int64_t first, std::int64_t n, void* to)> copy;
   bool per_particle = false;  // a value for each particle, in the order of the input
+  std::int64_t total = 0;     // above 0: values of all ranks, of which this one has its share (comm/shares.hpp)
 
   std::uint64_t bytes() const { return static_cast<std::uint64_t>(count) * value_bytes; }
 };
@@ -52,6 +53,13 @@ class StateSource {
               [kept](std::int64_t first, std::int64_t n, void* to) {
                 if (n > 0) std::memcpy(to, kept->data() + first, static_cast<std::size_t>(n) * sizeof(T));
               });
+  }
+  /// A rank's share of so many values of all ranks.
+  template <class T>
+  void put_share(const std::string& name, std::vector<T> values, std::int64_t total) {
+    put(name, std::move(values));
+    for (StateRange& range : ranges_)
+      if (range.name == name) range.total = total;
   }
   template <class T>
   void put_value(std::string name, T value) {

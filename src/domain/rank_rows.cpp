@@ -36,7 +36,8 @@ AnswerHeader header_of(const Failure& failure) {
 }  // namespace
 
 RankRows::Part RankRows::part_of(const Request& request, int rank) const {
-  const std::int64_t own_first = shares_.first(rank), own_end = shares_.first(rank + 1);
+  const Shares shares{request.total > 0 ? request.total : shares_.total, shares_.ranks};
+  const std::int64_t own_first = shares.first(rank), own_end = shares.first(rank + 1);
   if (request.chosen) {
     const auto* const list_end = request.chosen + request.count;
     const auto* const begin = std::lower_bound(request.chosen, list_end, own_first);

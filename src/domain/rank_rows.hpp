@@ -20,6 +20,7 @@ class PERGOLA_API RankRows {
     std::int64_t first = 0, count = 0;
     std::int64_t row_bytes = 0;
     const std::uint32_t* chosen = nullptr;  // `count` of them, rising
+    std::int64_t total = 0;  // above 0: not of shares(), but of as many rows, of which each has its share
   };
   /// Writes rows of this rank, count · row_bytes bytes; `first` and `chosen` are counted from the rank's own first row.
   using Answer = std::function<void(const Request& own, std::byte* to)>;

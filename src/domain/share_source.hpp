@@ -21,14 +21,22 @@ class ShareSource final : public ParticleSource {
   std::int64_t first_, count_;
 };
 
-/// Calls take(source) with the share of this rank (comm/shares.hpp); without ranks with all, which may be made on a
-/// device.
+/// A source that keeps what it has made: once a rank has taken its share that may go, before forces take their memory.
+class PassingSource {
+ public:
+  virtual ~PassingSource() = default;
+  virtual void let_go() = 0;
+};
+
+/// Calls take(source) with the share of this rank (comm/shares.hpp), which is read nowhere else; without ranks with
+/// all, which may be made on a device.
 template <class Take>
 void take_share(ParticleSource& particles, const Communicator* ranks, const Take& take) {
   if (!ranks) return take(particles);
   const Shares shares{particles.count(), ranks->size()};
   ShareSource own(particles, shares.first(ranks->rank()), shares.count(ranks->rank()));
   take(own);
+  if (auto* const passing = dynamic_cast<PassingSource*>(&particles)) passing->let_go();
 }
 
 }  // namespace pergola

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "comm/agreement.hpp"
+#include "comm/gather.hpp"
 #include "gravity/source_moves.hpp"
 #include "gravity/spread_failure.hpp"
+#include "gravity/spread_state.hpp"
 #include "gravity/tree.hpp"
 #include "gravity/tree_targets.hpp"
 #include "tree/saved_tree.hpp"
@@ -20,7 +22,9 @@ namespace pergola {
 
 /// What solvers share whose tree is over particles that are spread over ranks, on the CPU.
 template <Precision precision>
-class SpreadTreeSolver : public Solver<typename TreeNumbers<precision>::State>, public SourceMoves {
+class SpreadTreeSolver : public Solver<typename TreeNumbers<precision>::State>,
+                         public SourceMoves,
+                         public SpreadSolverState {
  public:
   using State = typename TreeNumbers<precision>::State;
   using Pair = typename TreeNumbers<precision>::Pair;
@@ -37,14 +41,22 @@ class SpreadTreeSolver : public Solver<typename TreeNumbers<precision>::State>, 
   void set_softening(const Softening& softening) override { softening_ = softening; }
   void prepare(const Sources<State>& sources) override { take(sources, false); }
   void update(const Sources<State>& sources) override { take(sources, true); }
-  /// That of one rank on rank 0, the same names on the others; all ranks call it.
-  void save(StateBlocks& blocks) override { tree_.save().save(blocks, tree::tree_kind("cpu", in_box())); }
-  /// `count`: of all ranks.
+  void save(StateSource& to) override { tree_.save(to, tree::tree_kind("cpu", in_box())); }
+  bool restore(StateInput& from, std::int64_t count) override {
+    return tree_.restore(from, tree::tree_kind("cpu", in_box()), count, order_for(count), in_box());
+  }
+  /// All of it on rank 0, for those who cannot do with pieces; all ranks call it.
+  void save(StateBlocks& blocks) override {
+    StateSource own;
+    save(own);
+    const StateBlocks pieces = own.blocks();
+    for (const auto& [name, bytes] : pieces.blocks()) blocks.blocks()[name] = bytes;
+    for (const StateRange& range : own.ranges())
+      if (range.total > 0) blocks.blocks()[range.name] = gather_on_root(*ranks_, blocks.blocks()[range.name]);
+  }
   bool restore(const StateBlocks& blocks, std::int64_t count) override {
-    tree::SavedTree saved;
-    if (!saved.restore(blocks, tree::tree_kind("cpu", in_box()), count)) return false;
-    tree_.restore(saved, order_for(count), in_box());
-    return true;
+    BlocksInput from(blocks);
+    return restore(from, count);
   }
   void put_aside() override { tree_.put_aside(); }
   void take_up() override { tree_.take_up(); }

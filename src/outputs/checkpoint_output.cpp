@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "comm/agreement.hpp"
@@ -26,7 +27,7 @@ class CheckpointOutput final : public Output {
     System& system = now.system;
     Profile::Scope scope(&system.profile(), "checkpoint");
     StateSource own;
-    if (system.save_own(own)) return write_set(system, own);
+    if (system.save_own(own)) return write_set(system, std::move(own));
     system.on_root([&] {
       StateSource state;
       system.save(state);
@@ -62,7 +63,7 @@ class CheckpointOutput final : public Output {
 
   /// Every rank writes its particles, at once and while the steps wait; then rank 0 the file that makes it a
   /// checkpoint.
-  void write_set(System& system, const StateSource& own) {
+  void write_set(System& system, StateSource own) {
     Communicator& ranks = *context_.communicator;
     std::string first;
     context_.on_root([&] { first = std::filesystem::absolute(next_checkpoint(folder())).string(); });
@@ -78,6 +79,7 @@ class CheckpointOutput final : public Output {
       std::filesystem::remove(checkpoint_part(first, ranks.rank()), ignored);
       throw;
     }
+    own = {};
     ranks.all_gather_in_place(parts.data(), std::vector<std::size_t>(parts.size(), sizeof(CheckpointPart)));
     system.on_root([&] {
       context_.queue->drain();  // a checkpoint counts the snapshots before it

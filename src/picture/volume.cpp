@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "base/exact_sum.hpp"
@@ -95,8 +96,12 @@ struct Tiles {
   }
 };
 
-/// Particles that reach into each tile, the farthest first.
-std::vector<std::vector<std::uint32_t>> sort_into_tiles(const std::vector<SeenParticle>& seen, int pixels) {
+/// Tile t is rank t's, and so on round and round.
+int rank_of_tile(int tile, const Communicator& ranks) { return tile % ranks.size(); }
+
+/// Particles that reach into each tile of this rank, the farthest first.
+std::vector<std::vector<std::uint32_t>> sort_into_tiles(const std::vector<SeenParticle>& seen, int pixels,
+                                                        const Communicator& ranks) {
   std::vector<std::uint32_t> order;
   for (std::size_t i = 0; i < seen.size(); ++i)
     if (on_picture(seen[i], pixels)) order.push_back(static_cast<std::uint32_t>(i));
@@ -107,26 +112,38 @@ std::vector<std::vector<std::uint32_t>> sort_into_tiles(const std::vector<SeenPa
   const Tiles all(pixels);
   std::vector<std::vector<std::uint32_t>> tiles(static_cast<std::size_t>(all.count()));
   for (const std::uint32_t i : order)
-    all.each_of(seen[i], [&](int tile) { tiles[static_cast<std::size_t>(tile)].push_back(i); });
+    all.each_of(seen[i], [&](int tile) {
+      if (rank_of_tile(tile, ranks) == ranks.rank()) tiles[static_cast<std::size_t>(tile)].push_back(i);
+    });
   return tiles;
 }
 
-/// What reaches into tiles of a rank goes there: tile t is rank t's, and so on round and round.
+/// What reaches into tiles of a rank goes there, a piece at a time.
 std::vector<SeenParticle> send_to_tiles(const std::vector<SeenParticle>& seen, int pixels, Communicator& ranks) {
+  constexpr std::size_t piece = 65536;
   const Tiles all(pixels);
-  std::vector<std::vector<SeenParticle>> lists(static_cast<std::size_t>(ranks.size()));
-  std::vector<std::size_t> sent(lists.size());  // to a rank: which one was the last, and is not sent again
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (!on_picture(seen[i], pixels)) continue;
+  std::vector<std::size_t> sent(static_cast<std::size_t>(ranks.size()));  // to a rank: which one was the last
+  const auto each_way = [&](std::size_t i, const auto& body) {
+    if (!on_picture(seen[i], pixels)) return;
     all.each_of(seen[i], [&](int tile) {
-      const auto rank = static_cast<std::size_t>(tile % ranks.size());
-      if (std::exchange(sent[rank], i + 1) != i + 1) lists[rank].push_back(seen[i]);
+      const auto rank = static_cast<std::size_t>(rank_of_tile(tile, ranks));
+      if (std::exchange(sent[rank], i + 1) != i + 1) body(rank);  // once
     });
-  }
+  };
+  std::vector<std::int64_t> leaving(sent.size()), arriving(sent.size());
+  for (std::size_t i = 0; i < seen.size(); ++i) each_way(i, [&](std::size_t rank) { ++leaving[rank]; });
+  const std::vector<std::size_t> one(sent.size(), sizeof(std::int64_t));
+  ranks.all_to_all(leaving.data(), one, arriving.data(), one);
   std::vector<SeenParticle> arrived;
-  for (auto& list : exchange_lists(ranks, lists)) {
-    arrived.insert(arrived.end(), list.begin(), list.end());
-    std::vector<SeenParticle>().swap(list);
+  arrived.reserve(static_cast<std::size_t>(std::accumulate(arriving.begin(), arriving.end(), std::int64_t{0})));
+  auto rounds = static_cast<std::int64_t>((seen.size() + piece - 1) / piece);
+  ranks.all_reduce(&rounds, 1, Reduction::maximum);
+  std::fill(sent.begin(), sent.end(), 0);
+  for (std::size_t k = 0; k < static_cast<std::size_t>(rounds); ++k) {
+    std::vector<std::vector<SeenParticle>> lists(sent.size());
+    for (std::size_t i = k * piece; i < std::min(seen.size(), (k + 1) * piece); ++i)
+      each_way(i, [&](std::size_t rank) { lists[rank].push_back(seen[i]); });
+    for (const auto& list : exchange_lists(ranks, lists)) arrived.insert(arrived.end(), list.begin(), list.end());
   }
   return arrived;
 }
@@ -212,8 +229,7 @@ void gather_tiles(Image& image, const Tiles& tiles, Communicator& ranks) {
 
 }  // namespace
 
-VolumePicture render_volume(const std::vector<VolumeParticle>& particles, const VolumeOptions& options,
-                            Communicator& ranks) {
+VolumePicture render_volume(std::vector<VolumeParticle> particles, const VolumeOptions& options, Communicator& ranks) {
   const ViewPlane plane(options);
   std::vector<SeenParticle> seen(particles.size());
   parallel_chunks(options.threads, static_cast<std::int64_t>(particles.size()), 65536,
@@ -221,6 +237,7 @@ VolumePicture render_volume(const std::vector<VolumeParticle>& particles, const 
                     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
                       seen[i] = see(particles[i], plane);
                   });
+  std::vector<VolumeParticle>().swap(particles);
   const auto side = static_cast<float>(plane.pixels);
   std::int64_t counts[2] = {0, 0};
   for (const SeenParticle& one : seen) counts[0] += one.reach >= 0;
@@ -230,7 +247,7 @@ VolumePicture render_volume(const std::vector<VolumeParticle>& particles, const 
   const auto opacity = static_cast<float>(opacity_of(seen, plane, options.optical_depth, ranks));
   if (ranks.size() > 1) seen = send_to_tiles(seen, plane.pixels, ranks);
 
-  const auto lists = sort_into_tiles(seen, plane.pixels);
+  const auto lists = sort_into_tiles(seen, plane.pixels, ranks);
   const Tiles tiles(plane.pixels);
   VolumePicture picture{Image(plane.pixels, plane.pixels), counts[1], counts[0]};
   const int own = (tiles.count() - ranks.rank() + ranks.size() - 1) / ranks.size();

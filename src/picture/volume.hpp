@@ -37,7 +37,7 @@ struct VolumePicture {
 /// over one, and one that is nearer to the camera than three of its lengths is made smaller. The same bits on any
 /// number of threads. Where each rank has a part of the particles all call it together and get the same, the picture of
 /// one that has all: each rank follows the rays of some tiles. Throws Error(input) as CameraView does.
-PERGOLA_API VolumePicture render_volume(const std::vector<VolumeParticle>& particles, const VolumeOptions& options,
+PERGOLA_API VolumePicture render_volume(std::vector<VolumeParticle> particles, const VolumeOptions& options,
                                         Communicator& ranks = *serial_communicator());
 
 }  // namespace pergola

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "domain/share_source.hpp"
 #include "particles/device_source.hpp"
 
 namespace pergola {
@@ -11,7 +12,7 @@ namespace {
 constexpr const char* block = "made_on";
 
 /// Particles that can be made on a device, with a note of whether they were.
-class NotedSource final : public DeviceSource {
+class NotedSource final : public DeviceSource, public PassingSource {
  public:
   explicit NotedSource(DeviceSource& source) : source_(source) {}
   bool was_made() const { return was_made_; }
@@ -24,6 +25,9 @@ class NotedSource final : public DeviceSource {
   }
   bool put(const Device& device, double factor, const DeviceArrays<double>& to) override {
     return was_made_ = source_.put(device, factor, to);
+  }
+  void let_go() override {
+    if (auto* const passing = dynamic_cast<PassingSource*>(&source_)) passing->let_go();
   }
   double box_side() const override { return source_.box_side(); }
   double total_mass() const override { return source_.total_mass(); }

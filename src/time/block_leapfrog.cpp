@@ -408,9 +408,7 @@ void BlockLeapfrog<Real>::save(StateSource& to) const {
   to.put_value("offset", offset_);
   to.put_value("finished", static_cast<std::uint8_t>(finished_));
   if (has_long_range()) to.put_value("long_level", static_cast<std::int64_t>(long_level_));
-  StateBlocks of_solver;
-  solver_.save(of_solver);
-  to.put_blocks(std::move(of_solver));
+  solver_.save(to);
 }
 
 template <class Real>

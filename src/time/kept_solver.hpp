@@ -7,6 +7,7 @@
 
 #include "base/state_source.hpp"
 #include "gravity/solver.hpp"
+#include "gravity/spread_state.hpp"
 #include "particles/particle_store.hpp"
 
 namespace pergola {
@@ -57,13 +58,20 @@ class KeptSolver {
     if (lent_) solver_->take_up();
     lent_ = false;
   }
-  void save(StateBlocks& blocks) const {
+  void save(StateSource& to) const {
     take_back();
+    if (auto* const spread = dynamic_cast<SpreadSolverState*>(&solver_->plain())) return spread->save(to);
+    StateBlocks blocks;
     solver_->save(blocks);
+    to.put_blocks(std::move(blocks));
   }
   /// From what a checkpoint holds beside the fields of a store.
   void restore(const FieldList& store, StateInput& from, std::int64_t count) {
     forget();
+    if (auto* const spread = dynamic_cast<SpreadSolverState*>(&solver_->plain())) {
+      prepared_ = spread->restore(from, count);
+      return;
+    }
     StateBlocks rest;
     for (const std::string& name : from.names()) {
       if (store.holds(name)) continue;

@@ -5,75 +5,99 @@
 
 #include "base/error.hpp"
 #include "tree/forest.hpp"
+#include "tree/saved_checks.hpp"
 
 namespace pergola::tree {
 
 namespace {
 
-[[noreturn]] void refuse(const char* block, const std::string& what) {
-  throw Error(ErrorKind::input, std::string("checkpoint: block ") + block + ": " + what);
-}
-
 std::string range(std::uint64_t first, std::uint64_t count) {
   return std::to_string(first) + " to " + std::to_string(first + count) + " (not included)";
 }
+
+}  // namespace
+
+void refuse_block(const char* block, const std::string& what) {
+  throw Error(ErrorKind::input, std::string("checkpoint: block ") + block + ": " + what);
+}
+
+void check_frame(const Frame& f) {
+  const bool finite = std::isfinite(f.corner.x) && std::isfinite(f.corner.y) && std::isfinite(f.corner.z) &&
+                      std::isfinite(f.side) && std::isfinite(f.mass);
+  if (!finite || f.side <= 0 || f.mass <= 0)
+    refuse_block("tree.frame", "expected finite numbers, side and mass above 0");
+}
+
+void check_levels(const std::vector<std::uint32_t>& begin, std::size_t roots, std::size_t cells) {
+  bool good = begin.size() >= 2 && begin[0] == 0 && begin[1] == roots && begin.back() == cells;
+  for (std::size_t l = 1; good && l < begin.size(); ++l) good = begin[l] > begin[l - 1];
+  if (!good)
+    refuse_block("tree.level_begin",
+                 "expected numbers that rise from 0, " + std::to_string(roots) + " to " + std::to_string(cells));
+}
+
+void check_link(std::uint32_t cell, const CellLink& link, std::uint64_t begin, std::uint64_t end) {
+  const auto which = "cell " + std::to_string(cell);
+  if (link.children == 0) {
+    if (link.count > leaf_capacity)
+      refuse_block("tree.link", which + " is a leaf of " + std::to_string(link.count) +
+                                    " particles, expected at most " + std::to_string(leaf_capacity));
+    return;
+  }
+  const std::uint64_t child = link.child;
+  if (link.children > 8 || child < begin || child + link.children > end)
+    refuse_block("tree.link", which + " has the children " + range(child, link.children) + ", expected up to 8 of " +
+                                  range(begin, end - begin));
+}
+
+void check_children(std::uint32_t cell, const CellLink& link, const CellLink* part, const std::uint32_t* parent) {
+  std::uint64_t at = link.first;
+  for (std::uint32_t k = 0; k < link.children; ++k, ++part, ++parent) {
+    const auto which = "cell " + std::to_string(link.child + k);
+    if (*parent != cell)
+      refuse_block("tree.parent",
+                   which + " has the parent " + std::to_string(*parent) + ", expected " + std::to_string(cell));
+    if (part->first != at || part->count == 0)
+      refuse_block("tree.link", which + " has the particles " + range(part->first, part->count) +
+                                    ", expected some from " + std::to_string(at));
+    at += part->count;
+  }
+  if (link.children > 0 && at != std::uint64_t{link.first} + link.count)
+    refuse_block("tree.link", "cell " + std::to_string(cell) + " has the particles " + range(link.first, link.count) +
+                                  ", expected " + range(link.first, at - link.first) + " as in its children");
+}
+
+void check_accelerations(const std::vector<double>& values) {
+  for (const double a : values)
+    if (!(a >= 0)) refuse_block("tree.acceleration", "expected numbers of at least 0, found " + std::to_string(a));
+}
+
+void check_centres(const double* values, std::size_t count) {
+  for (std::size_t k = 0; k < count; ++k)
+    if (!std::isfinite(values[k]))
+      refuse_block("tree.centre", "expected finite numbers, found " + std::to_string(values[k]));
+}
+
+namespace {
 
 /// Every particle once.
 void check_order(const std::vector<std::uint32_t>& order) {
   std::vector<bool> seen(order.size());
   for (std::size_t k = 0; k < order.size(); ++k) {
     if (order[k] >= order.size() || seen[order[k]])
-      refuse("tree.order", "place " + std::to_string(order[k]) + " at " + std::to_string(k) + ", expected each of " +
-                               std::to_string(order.size()) + " places once");
+      refuse_block("tree.order", "place " + std::to_string(order[k]) + " at " + std::to_string(k) +
+                                     ", expected each of " + std::to_string(order.size()) + " places once");
     seen[order[k]] = true;
   }
 }
 
 std::size_t root_count(const SavedTree& tree) { return tree.root_level > 0 ? tree.root.size() : 1; }
 
-void check_levels(const std::vector<std::uint32_t>& begin, std::size_t roots, std::size_t cells) {
-  bool good = begin.size() >= 2 && begin[0] == 0 && begin[1] == roots && begin.back() == cells;
-  for (std::size_t l = 1; good && l < begin.size(); ++l) good = begin[l] > begin[l - 1];
-  if (!good)
-    refuse("tree.level_begin",
-           "expected numbers that rise from 0, " + std::to_string(roots) + " to " + std::to_string(cells));
-}
-
 void check_roots(const SavedTree& tree) {
   for (std::size_t r = 0; r < tree.root.size(); ++r)
     if (tree.root[r] >> 3 * tree.root_level != 0 || (r > 0 && tree.root[r] <= tree.root[r - 1]))
-      refuse("tree.root", "place " + std::to_string(tree.root[r]) + " at " + std::to_string(r) +
-                              ", expected places of level " + std::to_string(tree.root_level) + " that rise");
-}
-
-/// The children of a cell are cells of the next level that hold its particles, one after the other.
-void check_cell(const SavedTree& tree, std::uint32_t cell, std::uint64_t begin, std::uint64_t end) {
-  const CellLink& l = tree.link[cell];
-  const auto which = "cell " + std::to_string(cell);
-  if (l.children == 0) {
-    if (l.count > leaf_capacity)
-      refuse("tree.link", which + " is a leaf of " + std::to_string(l.count) + " particles, expected at most " +
-                              std::to_string(leaf_capacity));
-    return;
-  }
-  const std::uint64_t child = l.child, last = child + l.children;
-  if (l.children > 8 || child < begin || last > end)
-    refuse("tree.link", which + " has the children " + range(child, l.children) + ", expected up to 8 of " +
-                            range(begin, end - begin));
-  std::uint64_t at = l.first;
-  for (std::uint64_t c = child; c < last; ++c) {
-    const CellLink& part = tree.link[c];
-    if (tree.parent[c] != cell)
-      refuse("tree.parent", "cell " + std::to_string(c) + " has the parent " + std::to_string(tree.parent[c]) +
-                                ", expected " + std::to_string(cell));
-    if (part.first != at || part.count == 0)
-      refuse("tree.link", "cell " + std::to_string(c) + " has the particles " + range(part.first, part.count) +
-                              ", expected some from " + std::to_string(at));
-    at += part.count;
-  }
-  if (at != std::uint64_t{l.first} + l.count)
-    refuse("tree.link", which + " has the particles " + range(l.first, l.count) + ", expected " +
-                            range(l.first, at - l.first) + " as in its children");
+      refuse_block("tree.root", "place " + std::to_string(tree.root[r]) + " at " + std::to_string(r) +
+                                    ", expected places of level " + std::to_string(tree.root_level) + " that rise");
 }
 
 void check_cells(const SavedTree& tree) {
@@ -82,44 +106,42 @@ void check_cells(const SavedTree& tree) {
   for (std::size_t r = 0; r < roots; ++r) {
     const CellLink& root = tree.link[r];
     if (root.first != at || root.count == 0 || (r + 1 == roots && at + root.count != tree.order.size()))
-      refuse("tree.link", "root " + std::to_string(r) + " has the particles " + range(root.first, root.count) +
-                              ", expected some from " + std::to_string(at) + " on, to the last one of " +
-                              std::to_string(tree.order.size()));
+      refuse_block("tree.link", "root " + std::to_string(r) + " has the particles " + range(root.first, root.count) +
+                                    ", expected some from " + std::to_string(at) + " on, to the last one of " +
+                                    std::to_string(tree.order.size()));
     if (tree.parent[r] != r)
-      refuse("tree.parent",
-             "root " + std::to_string(r) + " has the parent " + std::to_string(tree.parent[r]) + ", expected itself");
+      refuse_block("tree.parent", "root " + std::to_string(r) + " has the parent " + std::to_string(tree.parent[r]) +
+                                      ", expected itself");
     at += root.count;
   }
   const auto& begin = tree.level_begin;
   std::uint64_t children = 0;
   for (std::size_t level = 0; level + 1 < begin.size(); ++level)
     for (std::uint32_t cell = begin[level]; cell < begin[level + 1]; ++cell) {
+      const CellLink& link = tree.link[cell];
       const bool last = level + 2 == begin.size();
-      check_cell(tree, cell, begin[level + 1], last ? begin[level + 1] : begin[level + 2]);
-      children += tree.link[cell].children;
+      check_link(cell, link, begin[level + 1], last ? begin[level + 1] : begin[level + 2]);
+      if (link.children > 0) check_children(cell, link, tree.link.data() + link.child, tree.parent.data() + link.child);
+      children += link.children;
     }
   // Each but the roots has one parent, so none is left over.
   if (children + roots != tree.link.size())
-    refuse("tree.link", std::to_string(children) + " children, expected " + std::to_string(tree.link.size() - roots));
+    refuse_block("tree.link",
+                 std::to_string(children) + " children, expected " + std::to_string(tree.link.size() - roots));
 }
 
 void check(const SavedTree& tree) {
-  const Frame& f = tree.frame;
-  const bool finite = std::isfinite(f.corner.x) && std::isfinite(f.corner.y) && std::isfinite(f.corner.z) &&
-                      std::isfinite(f.side) && std::isfinite(f.mass);
-  if (!finite || f.side <= 0 || f.mass <= 0) refuse("tree.frame", "expected finite numbers, side and mass above 0");
+  check_frame(tree.frame);
   check_order(tree.order);
   check_levels(tree.level_begin, root_count(tree), tree.link.size());
   check_roots(tree);
   check_cells(tree);
   if (!tree.acceleration.empty() && tree.acceleration.size() != tree.link.size())
-    refuse("tree.acceleration", std::to_string(tree.acceleration.size()) +
-                                    " numbers, expected none or one for each of " + std::to_string(tree.link.size()) +
-                                    " cells");
-  for (const double a : tree.acceleration)
-    if (!(a >= 0)) refuse("tree.acceleration", "expected numbers of at least 0, found " + std::to_string(a));
-  for (const double x : tree.centre)
-    if (!std::isfinite(x)) refuse("tree.centre", "expected finite numbers, found " + std::to_string(x));
+    refuse_block("tree.acceleration", std::to_string(tree.acceleration.size()) +
+                                          " numbers, expected none or one for each of " +
+                                          std::to_string(tree.link.size()) + " cells");
+  check_accelerations(tree.acceleration);
+  check_centres(tree.centre.data(), tree.centre.size());
 }
 
 }  // namespace
@@ -173,7 +195,7 @@ bool SavedTree::restore(const StateBlocks& blocks, const std::string& kind, std:
   const auto size = [&](const char* name) {
     const auto value = blocks.get_value<std::int64_t>(name);
     if (value < 0 || value > 2 * count + 1)
-      refuse(name, "found " + std::to_string(value) + ", expected 0 to " + std::to_string(2 * count + 1));
+      refuse_block(name, "found " + std::to_string(value) + ", expected 0 to " + std::to_string(2 * count + 1));
     return static_cast<std::size_t>(value);
   };
   frame = blocks.get_value<Frame>("tree.frame");
@@ -187,7 +209,8 @@ bool SavedTree::restore(const StateBlocks& blocks, const std::string& kind, std:
   if (blocks.blocks().contains("tree.root_level")) {
     const auto level = blocks.get_value<std::int64_t>("tree.root_level");
     if (level < 1 || level > finest_roots)
-      refuse("tree.root_level", "found " + std::to_string(level) + ", expected 1 to " + std::to_string(finest_roots));
+      refuse_block("tree.root_level",
+                   "found " + std::to_string(level) + ", expected 1 to " + std::to_string(finest_roots));
     root_level = static_cast<int>(level);
     root = blocks.get<std::uint32_t>("tree.root", size("tree.roots"));
   }

@@ -2,14 +2,18 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "base/state_source.hpp"
 #include "comm/communicator.hpp"
 #include "domain/routing.hpp"
 #include "tree/octree_cpu.hpp"
 #include "tree/top_tree.hpp"
 
 namespace pergola::tree {
+
+class SavedPieces;
 
 /// The octree of particles that are spread over ranks, on the CPU: of the tree that one rank would build over all of
 /// them each rank has the top, the cells of its domain, which are whole branches, and those of other domains that its
@@ -47,10 +51,11 @@ class SpreadOctree : public OctreeCpu<T> {
   /// Counted since the last build on this rank: walks, and the particles of all builds and refreshes.
   std::int64_t work() const;
 
-  /// What refresh() builds on: that of one rank, on rank 0. The others have its names.
-  SavedTree save() const;
-  /// From that, on every rank, which keeps its share of the particles (comm/shares.hpp).
-  void restore(const SavedTree& saved, int order, bool periodic);
+  /// What refresh() builds on, as one rank saves it (tree/saved_tree.hpp): each rank has its share of the cells and of
+  /// the order of particles.
+  void save(StateSource& to, const std::string& kind) const;
+  /// From that, which each rank reads what it needs of, and keeps its share of `total` particles (comm/shares.hpp).
+  bool restore(StateInput& from, const std::string& kind, std::int64_t total, int order, bool periodic);
   void put_aside();
   void take_up();
   /// The particles are kept where they are worked on from now on: the k-th that arrived here at places[k].
@@ -124,7 +129,10 @@ class SpreadOctree : public OctreeCpu<T> {
   std::vector<std::int64_t> weights_before(const SortBuffers& sort, std::int64_t n) const;
   std::vector<std::uint32_t> take_top(TopTree top);
   void begin_domain();
-  void copy_cells(const SavedTree& saved, const std::vector<std::uint32_t>& own, std::vector<std::uint32_t>& from);
+  std::vector<std::vector<std::uint32_t>> told_cells(std::vector<std::uint32_t>& first) const;
+  void save_cells(StateSource& to) const;
+  void find_way(SavedPieces& saved, const std::vector<std::int64_t>& ends);
+  void copy_cells(SavedPieces& saved, const std::vector<std::uint32_t>& own, std::vector<std::uint32_t>& from);
   void forget_fetched();
   typename OctreeCpu<T>::LeafSurvey survey_all(const Vec3<double>& period) const;
   std::uint32_t first_in_tree() const;

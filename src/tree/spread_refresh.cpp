@@ -1,9 +1,7 @@
 // What of the tree over spread particles outlasts a small step.
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "comm/gather.hpp"
@@ -82,131 +80,6 @@ ActiveSet SpreadOctree<T>::asking(const std::vector<std::uint8_t>& kept, std::ve
   return {asking_particle_.data(), asking_cell_.data()};
 }
 
-/// Where this domain begins in the order of the whole tree.
-template <class T>
-std::uint32_t SpreadOctree<T>::first_in_tree() const {
-  std::uint32_t before = 0;
-  for (const TopTree::Leaf& leaf : leaves_)
-    if (leaf.rank < ranks_->rank()) before += cells_.link[leaf.cell].count;
-  return before;
-}
-
-template <class T>
-SavedTree SpreadOctree<T>::save() const {
-  SavedTree saved;
-  saved.frame = frame_, saved.spread = this->spread_;
-  if (total_ == 0) return saved;
-  const Shares shares{total_, ranks_->size()};
-  std::vector<std::uint32_t> places(static_cast<std::size_t>(routing_.kept())), order;
-  std::iota(places.begin(), places.end(), static_cast<std::uint32_t>(shares.first(ranks_->rank())));
-  const auto arrived = routing_.there(places.data());
-  for (std::int64_t k = 0; k < count_; ++k) order.push_back(arrived[sort_.values.data()[k]]);
-  saved.order = gather_on_root(*ranks_, order);
-
-  std::vector<std::uint32_t> level(own_end_), first(top_cells_);
-  for (std::uint32_t cell = 1; cell < own_end_; ++cell) level[cell] = level[cells_.parent[cell]] + 1;
-  std::vector<std::uint8_t> of_rank(top_cells_, ranks_->is_root() ? 1 : 0);  // rank 0 says what the top is
-  auto before = static_cast<std::uint32_t>(total_);
-  for (auto leaf = leaves_.rbegin(); leaf != leaves_.rend(); ++leaf) {  // from the last one: the first one stays
-    before -= cells_.link[leaf->cell].count;
-    of_rank[leaf->cell] = leaf->rank == ranks_->rank() ? 1 : 0;
-    for (std::uint32_t cell = leaf->cell;; cell = cells_.parent[cell]) {
-      first[cell] = before;
-      if (cell == 0) break;
-    }
-  }
-  const std::uint32_t offset = first_in_tree();
-  std::vector<SavedCell> own;
-  for (std::uint32_t cell = 0; cell < own_end_; ++cell) {
-    if (cell < top_cells_ && !of_rank[cell]) continue;
-    const CellLink& link = cells_.link[cell];
-    own.push_back({level[cell],
-                   cell < top_cells_ ? first[cell] : offset + link.first,
-                   link.count,
-                   link.children,
-                   has_accelerations_ ? this->acceleration_.data()[cell] : 0,
-                   {0, 0, 0}});
-    const CellShape* const shape = shape_.data() + cell;
-    if (this->periodic_) own.back().centre = {shape->x, shape->y, shape->z};
-  }
-  const auto all = gather_on_root(*ranks_, own);
-  if (ranks_->is_root())
-    saved.put_cells(all, has_accelerations_, this->periodic_);
-  else if (this->periodic_)
-    saved.centre.assign(3, 0);
-  return saved;
-}
-
-/// The cells below this rank's leaves of the top, level by level; `from`: their numbers in the saved tree.
-template <class T>
-void SpreadOctree<T>::copy_cells(const SavedTree& saved, const std::vector<std::uint32_t>& own,
-                                 std::vector<std::uint32_t>& from) {
-  const std::uint32_t offset = first_in_tree();
-  std::vector<std::uint32_t> parents = own, next;
-  for (; !parents.empty(); parents = std::exchange(next, {})) {
-    for (const std::uint32_t cell : parents) {
-      const CellLink there = saved.link[from[cell]];
-      cells_.link[cell].child = cells_.size(), cells_.link[cell].children = there.children;
-      for (std::uint32_t c = there.child; c < there.child + there.children; ++c) {
-        next.push_back(cells_.size());
-        cells_.link.push_back({saved.link[c].first - offset, saved.link[c].count, 0, 0});
-        cells_.parent.push_back(cell);
-        from.push_back(c);
-      }
-    }
-    if (!next.empty()) cells_.level_begin.push_back(cells_.size());
-  }
-}
-
-template <class T>
-void SpreadOctree<T>::restore(const SavedTree& saved, int order, bool periodic) {
-  expansion_order_ = order;
-  this->periodic_ = periodic;
-  total_ = std::ssize(saved.order);
-  count_ = 0, routing_ = {};
-  walks_ = 0, weight_.clear();
-  if (total_ == 0) return;
-  frame_ = saved.frame, this->spread_ = saved.spread;
-  has_accelerations_ = !saved.acceleration.empty();
-  std::vector<std::uint32_t> from;
-  TopTree top = cut_top_tree(saved.link, ranks_->size(), from);
-
-  const Shares shares{total_, ranks_->size()};
-  const std::int64_t begin = shares.first(ranks_->rank()), kept = shares.count(ranks_->rank());
-  std::vector<std::uint32_t> in_tree(static_cast<std::size_t>(kept)),
-      leaving;  // places in the tree; own, as they leave
-  std::vector<std::int64_t> sent(static_cast<std::size_t>(ranks_->size()));
-  std::uint32_t k = 0;
-  for (const TopTree::Leaf& leaf : top.leaves)
-    for (const std::uint32_t end = k + top.cells.link[leaf.cell].count; k < end; ++k) {
-      const std::int64_t i = saved.order[k] - begin;
-      if (i < 0 || i >= kept) continue;
-      in_tree[static_cast<std::size_t>(i)] = k;
-      leaving.push_back(static_cast<std::uint32_t>(i));
-      ++sent[static_cast<std::size_t>(leaf.rank)];
-    }
-  routing_ = Routing(*ranks_, device_.threads(), std::move(leaving), std::move(sent));
-  const auto arrived = routing_.there(in_tree.data());
-  count_ = std::ssize(arrived);
-  std::vector<std::uint32_t> places(arrived.size());
-  std::iota(places.begin(), places.end(), 0u);
-  std::sort(places.begin(), places.end(), [&](std::uint32_t a, std::uint32_t b) { return arrived[a] < arrived[b]; });
-  sort_.values = Buffer<std::uint32_t>(device_, places);
-
-  const std::vector<std::uint32_t> own = take_top(std::move(top));
-  copy_cells(saved, own, from);
-  begin_domain();
-  std::vector<double> acceleration;
-  std::vector<CellShape> shape(periodic ? from.size() : 0);
-  for (std::size_t c = 0; c < from.size(); ++c) {
-    if (has_accelerations_) acceleration.push_back(saved.acceleration[from[c]]);
-    const double* const centre = saved.centre.data() + 3 * std::size_t{from[c]};
-    if (periodic) shape[c].x = centre[0], shape[c].y = centre[1], shape[c].z = centre[2];
-  }
-  this->acceleration_ = Buffer<double>(device_, acceleration);
-  if (periodic) shape_ = Buffer<CellShape>(device_, shape);
-}
-
 template <class T>
 void SpreadOctree<T>::put_aside() {
   Base::put_aside();
@@ -256,10 +129,6 @@ template OctreeCpu<float>::LeafSurvey SpreadOctree<float>::survey_all(const Vec3
 template OctreeCpu<double>::LeafSurvey SpreadOctree<double>::survey_all(const Vec3<double>&) const;
 template ActiveSet SpreadOctree<float>::asking(const std::vector<std::uint8_t>&, std::vector<std::uint32_t>&);
 template ActiveSet SpreadOctree<double>::asking(const std::vector<std::uint8_t>&, std::vector<std::uint32_t>&);
-template SavedTree SpreadOctree<float>::save() const;
-template SavedTree SpreadOctree<double>::save() const;
-template void SpreadOctree<float>::restore(const SavedTree&, int, bool);
-template void SpreadOctree<double>::restore(const SavedTree&, int, bool);
 template void SpreadOctree<float>::keep_here(std::vector<std::uint32_t>);
 template void SpreadOctree<double>::keep_here(std::vector<std::uint32_t>);
 template void SpreadOctree<float>::keep_elsewhere(Routing);

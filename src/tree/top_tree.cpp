@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <utility>
 
+#include "tree/saved_pieces.hpp"
 #include "tree/split.hpp"
 
 namespace pergola::tree {
@@ -178,6 +180,48 @@ class KeysOnHost final : public KeyRanges {
   const std::vector<std::int64_t>& weight_before_;
 };
 
+/// Over cells that are there, level by level; children(wide): those of these cells, one cell's after the other's.
+template <class Children>
+TopTree cut(const NumberedCell& root, int ranks, std::vector<std::uint32_t>& from, const Children& children) {
+  const Width width(root.link.count, root.link.count, ranks);
+  TopTree top;
+  Cells& cells = top.cells;
+  cells.link.assign(1, {0, root.link.count, 0, 0});
+  cells.parent.assign(1, 0);
+  std::vector<NumberedCell> there{root};
+  std::vector<std::int64_t> before(1, 0);
+  for (std::uint32_t begin = 0, end = 1; begin < end; begin = std::exchange(end, cells.size())) {
+    std::vector<std::uint32_t> split;
+    std::vector<NumberedCell> wide;
+    for (std::uint32_t cell = begin; cell < end; ++cell) {
+      const CellLink& link = there[cell].link;
+      if (!width.is_wide(link.count, before[cell], link.count) || link.children == 0) continue;
+      split.push_back(cell), wide.push_back(there[cell]);
+    }
+    const std::vector<NumberedCell> parts = children(wide);
+    auto part = parts.begin();
+    for (const std::uint32_t cell : split) {
+      const std::uint32_t count = there[cell].link.children;
+      cells.link[cell].child = cells.size(), cells.link[cell].children = count;
+      std::int64_t weight_before = before[cell];
+      for (std::uint32_t c = 0; c < count; ++c, ++part) {
+        cells.link.push_back({0, part->link.count, 0, 0});
+        cells.parent.push_back(cell);
+        there.push_back(*part);
+        before.push_back(weight_before);
+        weight_before += part->link.count;
+      }
+    }
+  }
+  cells.level_begin = {0, cells.size()};
+  from.clear();
+  for (const NumberedCell& cell : there) from.push_back(cell.number);
+  std::vector<std::int64_t> weight;
+  for (const CellLink& link : cells.link) weight.push_back(link.count);
+  collect_leaves(top, weight, ranks);
+  return top;
+}
+
 }  // namespace
 
 TopTree find_top_tree(Communicator& ranks, const KeyRanges& keys, std::int64_t total) {
@@ -190,31 +234,16 @@ TopTree find_top_tree(Communicator& ranks, const std::uint64_t* keys, std::int64
 }
 
 TopTree cut_top_tree(const std::vector<CellLink>& there, int ranks, std::vector<std::uint32_t>& from) {
-  const Width width(there[0].count, there[0].count, ranks);
-  TopTree top;
-  Cells& cells = top.cells;
-  cells.link.assign(1, {0, there[0].count, 0, 0});
-  cells.parent.assign(1, 0);
-  from.assign(1, 0);
-  std::vector<std::int64_t> before(1, 0);
-  for (std::uint32_t cell = 0; cell < cells.size(); ++cell) {
-    const CellLink& split = there[from[cell]];
-    if (!width.is_wide(split.count, before[cell], split.count) || split.children == 0) continue;
-    cells.link[cell].child = cells.size(), cells.link[cell].children = split.children;
-    std::int64_t begin = before[cell];
-    for (std::uint32_t c = split.child; c < split.child + split.children; ++c) {
-      cells.link.push_back({0, there[c].count, 0, 0});
-      cells.parent.push_back(cell);
-      from.push_back(c);
-      before.push_back(begin);
-      begin += there[c].count;
-    }
-  }
-  cells.level_begin = {0, cells.size()};
-  std::vector<std::int64_t> weight;
-  for (const CellLink& link : cells.link) weight.push_back(link.count);
-  collect_leaves(top, weight, ranks);
-  return top;
+  return cut({0, there[0]}, ranks, from, [&](const std::vector<NumberedCell>& wide) {
+    std::vector<NumberedCell> children;
+    for (const auto& [number, link] : wide)
+      for (std::uint32_t c = link.child; c < link.child + link.children; ++c) children.push_back({c, there[c]});
+    return children;
+  });
+}
+
+TopTree cut_top_tree(SavedPieces& there, int ranks, std::vector<std::uint32_t>& from) {
+  return cut(there.root(), ranks, from, [&](const std::vector<NumberedCell>& wide) { return there.children(wide); });
 }
 
 }  // namespace pergola::tree

@@ -4,9 +4,13 @@
 
 #include <cmath>
 #include <functional>
+#include <memory>
 
+#include "comm/shares.hpp"
+#include "comm/thread_ranks.hpp"
 #include "device/buffer.hpp"
-#include "gravity/solver.hpp"
+#include "gravity/solver_entry.hpp"
+#include "gravity/spread_state.hpp"
 #include "models/model.hpp"
 #include "test_devices.hpp"
 
@@ -25,23 +29,41 @@ class SavedTree : public DeviceTest {
     return o;
   }
   StateBlocks saved() const {
+    const auto solver = make_solver<double>(options(), device(1));
+    return saved_by(*solver, 0, n);
+  }
+  /// By a solver that has made forces of particles first … first + count − 1.
+  StateBlocks saved_by(Solver<double>& solver, std::int64_t first, std::int64_t count) const {
     ModelOptions model;
     model.n = n;
     const auto p = make_model("plummer", model);
     const auto d = device(1);
-    const Buffer<double> x(d, p.x), y(d, p.y), z(d, p.z), mass(d, p.mass);
-    Buffer<double> ax(d, n), ay(d, n), az(d, n);
+    const auto own = [&](const std::vector<double>& all) {
+      return Buffer<double>(d, std::vector<double>(all.begin() + first, all.begin() + first + count));
+    };
+    const Buffer<double> x = own(p.x), y = own(p.y), z = own(p.z), mass = own(p.mass);
+    const Buffer<std::uint64_t> id(d, std::vector<std::uint64_t>(p.id.begin() + first, p.id.begin() + first + count));
+    Buffer<double> ax(d, count), ay(d, count), az(d, count);
     Sources<double> sources;
-    sources.count = n;
-    sources.x = x.data(), sources.y = y.data(), sources.z = z.data(), sources.mass = mass.data();
+    sources.count = count;
+    sources.x = x.data(), sources.y = y.data(), sources.z = z.data(), sources.mass = mass.data(),
+    sources.id = id.data();
     Forces<double> forces;
     forces.ax = ax.data(), forces.ay = ay.data(), forces.az = az.data();
-    const auto solver = make_solver<double>(options(), d);
-    solver->prepare(sources);
-    solver->evaluate({nullptr, n, n, 0}, want_acceleration, forces);
+    solver.prepare(sources);
+    solver.evaluate({nullptr, count, n, 0}, want_acceleration, forces);
     StateBlocks blocks;
-    solver->save(blocks);
+    solver.save(blocks);
     return blocks;
+  }
+  /// use(communicator, solver) on each of so many ranks.
+  template <class Use>
+  void on_ranks(int number, const Use& use) const {
+    run_on_thread_ranks(number, [&](Communicator& communicator) {
+      const std::shared_ptr<Communicator> ranks(&communicator, [](Communicator*) {});
+      const auto solver = make_spread_solver<double>(options(), device(1), ranks);
+      use(communicator, *solver);
+    });
   }
   template <class T>
   static void change(StateBlocks& blocks, const char* name, const std::function<void(std::vector<T>&)>& how) {
@@ -49,18 +71,48 @@ class SavedTree : public DeviceTest {
     how(values);
     blocks.put(name, values);
   }
+  /// By one process, and by all ranks of several on CPUs, each of which reads a part of it.
   void expect_refused(const StateBlocks& blocks, const char* block) const {
-    try {
-      make_solver(options(), device(1))->restore(blocks, n);
-      FAIL() << block << " was taken";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::input);
-      EXPECT_NE(std::string(error.what()).find(block), std::string::npos) << error.what();
-    }
+    const auto expect = [&](AnySolver& solver) {
+      try {
+        solver.restore(blocks, n);
+        FAIL() << block << " was taken";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::input);
+        EXPECT_NE(std::string(error.what()).find(block), std::string::npos) << error.what();
+      }
+    };
+    expect(*make_solver(options(), device(1)));
+    if (GetParam() == "cpu") on_ranks(3, [&](Communicator&, Solver<double>& solver) { expect(solver); });
   }
 };
 
 TEST_P(SavedTree, IsTakenAsItWasSaved) { EXPECT_TRUE(make_solver(options(), device(1))->restore(saved(), n)); }
+
+// A checkpoint of a run on many ranks is that of one process, byte for byte, and no rank has more of it than its share.
+TEST_P(SavedTree, OfRanksIsThatOfOneAndEachHasItsShare) {
+  if (GetParam() != "cpu") GTEST_SKIP() << "on GPUs rank 0 gathers it";
+  const auto one = saved();
+  for (const int number : {2, 7, 64}) {
+    StateBlocks all;
+    on_ranks(number, [&](Communicator& communicator, Solver<double>& solver) {
+      const Shares shares{n, number};
+      const int rank = communicator.rank();
+      const StateBlocks of_rank = saved_by(solver, shares.first(rank), shares.count(rank));
+      StateSource own;
+      dynamic_cast<SpreadSolverState&>(solver.plain()).save(own);
+      std::int64_t spread = 0;
+      for (const StateRange& range : own.ranges()) {
+        if (range.total == 0) continue;
+        EXPECT_EQ(range.count, (Shares{range.total, number}.count(rank))) << range.name;
+        spread += range.total;
+      }
+      EXPECT_GT(spread, n);  // the order and the cells
+      if (communicator.is_root()) all = of_rank;
+    });
+    EXPECT_EQ(all.blocks(), one.blocks()) << number << " ranks";
+  }
+}
 
 // Checksums of a checkpoint say nothing about what a program wrote into it.
 TEST_P(SavedTree, NumbersThatLeadOutOfTheTreeAreRefused) {

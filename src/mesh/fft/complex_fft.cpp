@@ -30,13 +30,17 @@ void ComplexFft::transform(Complex* values, int sign) {
   transform_in_planes(values, sign);
   const std::int64_t plane = std::int64_t{side_} * side_;
   if (ranks_->size() == 1) return transform_columns(values, plane, sign);
-  std::vector<Complex> message(static_cast<std::size_t>(planes().count() * plane));
-  std::vector<Complex> columns(static_cast<std::size_t>(transposition_.columns_size()));
+  std::vector<Complex> message(static_cast<std::size_t>(planes().count() * plane)), room;
+  Complex* columns = values;  // once the planes are packed, where they leave enough of it
+  if (transposition_.columns_size() > std::ssize(message)) {
+    room.resize(static_cast<std::size_t>(transposition_.columns_size()));
+    columns = room.data();
+  }
   parallel_for(threads_, planes().count(),
                [&](std::int64_t p) { transposition_.pack(p, values + p * plane, message.data()); });
-  transposition_.to_columns(message.data(), columns.data());
-  transform_columns(columns.data(), transposition_.columns(), sign);
-  transposition_.to_planes(columns.data(), message.data());
+  transposition_.to_columns(message.data(), columns);
+  transform_columns(columns, transposition_.columns(), sign);
+  transposition_.to_planes(columns, message.data());
   parallel_for(threads_, planes().count(),
                [&](std::int64_t p) { transposition_.unpack(p, message.data(), values + p * plane); });
 }
