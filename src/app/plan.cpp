@@ -8,6 +8,7 @@
 #include "app/wait_line.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "comm/agreement.hpp"
 #include "run/plan.hpp"
 
 namespace pergola::app {
@@ -259,18 +260,45 @@ MachineRates read_rates(const std::string& path) {
   }
 }
 
+struct PlanCommand {
+  std::string config;
+  std::vector<std::string> sets;
+  bool no_trial = false;
+  std::string ranks, network, node_network, rates;
+  int gpus_per_node = 1;
+  bool weak = false;
+  double latency = Network().latency;
+};
+
+void foretell(const Context& context, const PlanCommand& options) {
+  WaitLine wait(context, "plan");
+  wait.begins("reading " + options.config);
+  RunConfig config = read_config(options.config, options.sets);
+  if (context.device_given) config.run.device = context.device;
+  if (context.threads_given) config.run.threads = context.threads;
+  if (!options.ranks.empty() && options.no_trial)
+    throw Error(ErrorKind::input, "--ranks: expected a trial, for its rates are those of the ranks, found --no-trial");
+  PlanOptions how{.trial = !options.no_trial, .weak = options.weak};
+  if (!options.ranks.empty()) how.ranks = parse_rank_list(options.ranks).value();
+  how.network.latency = options.latency;
+  how.network.ranks_per_node = options.gpus_per_node;
+  if (!options.network.empty()) how.network.bytes_per_second = parse_byte_rate(options.network).value();
+  how.network.node_bytes_per_second =
+      options.node_network.empty() ? how.network.bytes_per_second : parse_byte_rate(options.node_network).value();
+  if (!options.rates.empty()) how.rates = read_rates(options.rates);
+  how.begins = [&wait](const std::string& part) { wait.begins(part); };
+  const RunPlan plan = plan_run(config, how);
+  wait.end();
+  if (context.json)
+    context.print(to_json(plan));
+  else
+    context.print(to_text(plan));
+  for (const auto& sentence : plan.warnings) context.remark("warning: " + sentence);
+}
+
 }  // namespace
 
 void add_plan(Command program, Context& context) {
-  struct PlanCommand {
-    std::string config;
-    std::vector<std::string> sets;
-    bool no_trial = false;
-    std::string ranks, network, node_network, rates;
-    int gpus_per_node = 1;
-    bool weak = false;
-    double latency = Network().latency;
-  };
   auto command =
       program.add_subcommand("plan", "Estimate memory, steps, outputs and time of a run, with a short trial");
   auto options = std::make_shared<PlanCommand>();
@@ -328,32 +356,7 @@ void add_plan(Command program, Context& context) {
       "Examples:\n  pergola plan examples/plummer.toml --set particles.n=1e6\n  pergola plan galaxy.toml --ranks 64 "
       "--network 12.5GB/s\n  pergola --device cuda plan box.toml --ranks 8,64,1024 --weak --gpus-per-node 8 "
       "--network 50GB/s");
-  command->callback([&context, options] {
-    WaitLine wait(context, "plan");
-    wait.begins("reading " + options->config);
-    RunConfig config = read_config(options->config, options->sets);
-    if (context.device_given) config.run.device = context.device;
-    if (context.threads_given) config.run.threads = context.threads;
-    if (!options->ranks.empty() && options->no_trial)
-      throw Error(ErrorKind::input,
-                  "--ranks: expected a trial, for its rates are those of the ranks, found --no-trial");
-    PlanOptions how{.trial = !options->no_trial, .weak = options->weak};
-    if (!options->ranks.empty()) how.ranks = parse_rank_list(options->ranks).value();
-    how.network.latency = options->latency;
-    how.network.ranks_per_node = options->gpus_per_node;
-    if (!options->network.empty()) how.network.bytes_per_second = parse_byte_rate(options->network).value();
-    how.network.node_bytes_per_second =
-        options->node_network.empty() ? how.network.bytes_per_second : parse_byte_rate(options->node_network).value();
-    if (!options->rates.empty()) how.rates = read_rates(options->rates);
-    how.begins = [&wait](const std::string& part) { wait.begins(part); };
-    const RunPlan plan = plan_run(config, how);
-    wait.end();
-    if (context.json)
-      context.print(to_json(plan));
-    else
-      context.print(to_text(plan));
-    for (const auto& sentence : plan.warnings) context.remark("warning: " + sentence);
-  });
+  command->callback([&context, options] { on_root(*context.communicator, [&] { foretell(context, *options); }); });
 }
 
 }  // namespace pergola::app
