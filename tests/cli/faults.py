@@ -141,8 +141,8 @@ class Scenario:
         found = []
         if result.returncode not in (0, PROMISED[kind]):
             found.append(f"exit code {result.returncode}: {result.stderr.strip()[-300:]}")
-        if result.returncode != 0 and not 1 <= len(result.stderr.strip().splitlines()) <= 3:
-            found.append(f"{len(result.stderr.strip().splitlines())} lines on stderr: {result.stderr.strip()[-300:]}")
+        if result.returncode != 0 and not 1 <= (lines := len(harness.lines_said(result.stderr))) <= 3:
+            found.append(f"{lines} lines on stderr: {result.stderr.strip()[-300:]}")
         if kind != "remove" and self.leftovers(work):
             found.append(f"left behind: {self.leftovers(work)}")
         return result.returncode, found + self.state(work, result.returncode, kind)

@@ -40,7 +40,7 @@ class DeviceFaults(harness.CliTest):
         if result.returncode == 0:
             return False
         self.assertEqual(result.returncode, 4, result.stderr)
-        self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)
+        self.assertEqual(len(harness.lines_said(result.stderr)), 1, result.stderr)
         self.assertIn("PERGOLA_DEVICE_FAULT", result.stderr)
         if out.exists():
             self.good("info", out, "--verify")

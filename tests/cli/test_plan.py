@@ -238,7 +238,10 @@ snapshots_every = 0
             self.assertIn("plan: reading /dev/stdin, 2.0 s so far", os.read(terminal, 1000).decode())
             said, _ = process.communicate(COLLAPSE, timeout=60)
         self.assertEqual((process.returncode, said[:9]), (0, "particles"))
-        self.assertTrue(os.read(terminal, 1000).decode().endswith("\r\x1b[K"))
+        shown = ""
+        while not shown.endswith("\r\x1b[K") and select.select([terminal], [], [], 60)[0]:
+            shown += os.read(terminal, 1000).decode()
+        self.assertTrue(shown.endswith("\r\x1b[K"), shown)
 
     def test_ranks_and_networks_that_are_none_are_refused(self):
         config = self.config(COLLAPSE)

@@ -103,8 +103,8 @@ class SignalTest(harness.CliTest):
     def test_a_command_that_is_writing_ends_and_leaves_nothing(self):
         self.config.unlink()
         for sent in (signal.SIGINT, signal.SIGTERM):
-            self.process = subprocess.Popen([harness.PROGRAM, "ic", "plummer", "-n", "300000", "-o", self.dir / "many.csv"],
-                                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            command = [harness.PROGRAM, "ic", "plummer", "-n", "2e6", "-o", self.dir / "many.csv", "--quiet"]
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             self.wait_for(self.files)
             self.process.send_signal(sent)
             self.assertEqual(self.process.communicate(timeout=60), ("", "pergola: interrupted\n"))
