@@ -77,7 +77,7 @@ class SharedModel final : public DeviceSource, public PassingSource {
     first_ = Shares{count(), ranks->size()}.first(ranks->rank());
     made_.emplace(entry_.share(input(), ranks), name());
   }
-  void let_go() override { made_.reset(); }
+  void let_go() override { made_.reset(), first_ = 0; }  // who reads on makes all of it
   void read(std::int64_t first, std::int64_t n, Particles& to) override {
     if (!made_) made_.emplace(entry_.make(input()), name());
     if (first < first_ || first + n > first_ + made_->count())

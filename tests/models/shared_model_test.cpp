@@ -10,6 +10,7 @@
 #include "comm/shares.hpp"
 #include "comm/stretches.hpp"
 #include "comm/thread_ranks.hpp"
+#include "domain/share_source.hpp"
 #include "models/lagrangian.hpp"
 #include "models/model_source.hpp"
 
@@ -91,6 +92,10 @@ TEST(SharedModel, KnowsItsBoxAndMassWithoutParticlesAndRefusesThoseOfOthers) {
     source->make_shares(shared(communicator));
     Particles all;
     EXPECT_THROW(source->read(0, 216, all), Error);
+    // Nor does it have a share once that has gone.
+    dynamic_cast<PassingSource&>(*source).let_go();
+    source->read(0, 216, all);
+    EXPECT_EQ(all.x, whole.x);
   });
   // Who makes nothing with others gets all.
   const auto alone = make_shared_model("cosmology", options, 1);
