@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <string_view>
+#include <system_error>
 #include <thread>
 
 #include "base/error.hpp"
@@ -31,7 +32,11 @@ void wait_and_end(bool speaks) {
 
 void end_on_signals(bool speaks) {
   ::sem_init(&told, 0, 0);
-  std::thread([speaks] { wait_and_end(speaks); }).detach();
+  try {
+    std::thread([speaks] { wait_and_end(speaks); }).detach();
+  } catch (const std::system_error&) {
+    return;  // no more threads for this user: signals end the program as they are
+  }
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction before {};
     if (::sigaction(signal, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) continue;
