@@ -11,8 +11,12 @@
 #include "analysis/radii.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "comm/agreement.hpp"
 #include "comm/gather.hpp"
-#include "gravity/solver.hpp"
+#include "comm/lists.hpp"
+#include "domain/gather_particles.hpp"
+#include "gravity/solver_entry.hpp"
+#include "gravity/spread_failure.hpp"
 #include "particles/separation.hpp"
 
 namespace pergola {
@@ -28,13 +32,96 @@ Vec3<double> given_place(const std::string& text) {
   return *place;
 }
 
-Vec3<double> lowest_potential(const AnalysisSnapshot& snapshot, double softening, const Device& device) {
+SolverOptions options_for(const AnalysisSnapshot& snapshot, double softening, bool pairs) {
+  SolverOptions options;
+  options.solver = pairs ? "direct" : "tree";
+  options.gravitational_constant = snapshot.gravitational_constant;
+  options.softening = Softening::same(softening);
+  options.precision = pairs ? Precision::double_ : Precision::mixed;
+  return options;
+}
+
+/// Of particles in each other's field. `id_of`: that of a particle by its place among all.
+template <class IdOf>
+ForceResult forces_by(AnySolver& solver, const AnalysisSnapshot& snapshot, unsigned want, const Device& device,
+                      const IdOf& id_of) {
+  try {
+    return evaluate_forces(solver, device, snapshot.particles, want);
+  } catch (const CoincidentParticles& error) {
+    const std::uint64_t first = id_of(error.first()), second = id_of(error.second());
+    throw Error(ErrorKind::input, fmt::format("{}: particles with id {} and {} are in one place; expected a distance "
+                                              "or --softening above 0",
+                                              snapshot.name, first, second));
+  }
+}
+
+ForceResult forces_in(const AnalysisSnapshot& snapshot, double softening, unsigned want, const Device& device,
+                      std::int64_t most_for_pairs) {
   const Particles& p = snapshot.particles;
-  const auto potential = potentials_in(snapshot, softening, device);
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < potential.size(); ++i)
-    if (potential[i] < potential[best] || (potential[i] == potential[best] && p.id[i] < p.id[best])) best = i;
-  return {p.x[best], p.y[best], p.z[best]};
+  const auto solver = make_solver(options_for(snapshot, softening, p.size() <= most_for_pairs), device);
+  return forces_by(*solver, snapshot, want, device, [&p](std::int64_t i) { return p.id[static_cast<std::size_t>(i)]; });
+}
+
+/// A particle and its potential.
+struct DeepPlace {
+  double potential = 0;
+  std::uint64_t id = 0;
+  Vec3<double> place{0, 0, 0};
+  bool operator<(const DeepPlace& other) const {
+    return potential != other.potential ? potential < other.potential : id < other.id;
+  }
+};
+
+/// Of those that know their potentials, by all ranks.
+Vec3<double> lowest_potential(const Particles& own, const std::vector<double>& potential, Communicator& ranks) {
+  std::vector<DeepPlace> deepest;
+  for (std::size_t i = 0; i < own.id.size(); ++i) {
+    const DeepPlace one{potential[i], own.id[i], {own.x[i], own.y[i], own.z[i]}};
+    if (deepest.empty()) deepest.push_back(one);
+    if (one < deepest[0]) deepest[0] = one;
+  }
+  deepest = gather_lists_on_all(ranks, deepest);
+  return std::min_element(deepest.begin(), deepest.end())->place;
+}
+
+/// By rank 0, which has all of them for a while.
+Vec3<double> lowest_of_gathered(const AnalysisSnapshot& own, double softening, const Device& device,
+                                Communicator& ranks) {
+  AnalysisSnapshot all;
+  all.name = own.name;
+  all.gravitational_constant = own.gravitational_constant;
+  all.particles = gather_on_root(ranks, own.particles);
+  Vec3<double> place;
+  on_root(ranks, [&] {
+    place = lowest_potential(all.particles, potentials_in(all, softening, device), *serial_communicator());
+  });
+  return share_value(ranks, place);
+}
+
+/// By the tree of all ranks.
+Vec3<double> lowest_of_spread(const AnalysisSnapshot& own, const SolverOptions& options, const Device& device,
+                              const std::shared_ptr<Communicator>& ranks) {
+  const std::int64_t before = places_before(*ranks, own.particles.size());
+  const auto id_of = [&](std::int64_t place) {
+    std::vector<std::uint64_t> found;
+    if (place >= before && place - before < own.particles.size())
+      found.push_back(own.particles.id[static_cast<std::size_t>(place - before)]);
+    return gather_lists_on_all(*ranks, found).at(0);
+  };
+  const auto solver = make_spread_solver<double>(options, device, ranks);
+  return lowest_potential(own.particles, forces_by(*solver, own, want_potential, device, id_of).potential, *ranks);
+}
+
+Vec3<double> lowest_potential(const AnalysisSnapshot& own, double softening, const Device& device,
+                              const std::shared_ptr<Communicator>& ranks) {
+  if (ranks->size() == 1) return lowest_potential(own.particles, potentials_in(own, softening, device), *ranks);
+  std::int64_t numbers[2] = {own.particles.size(), own.particles.potential.empty() ? 0 : 1};
+  ranks->all_reduce(numbers, 2, Reduction::sum);
+  if (numbers[1] > 0) return lowest_potential(own.particles, own.particles.potential, *ranks);
+  const bool pairs = numbers[0] <= usual_most_for_pairs;
+  if (const auto options = options_for(own, softening, pairs); !pairs && !device.is_cuda())
+    return lowest_of_spread(own, options, device, ranks);
+  return lowest_of_gathered(own, softening, device, *ranks);
 }
 
 void keep(Particles& p, const std::vector<std::size_t>& places) {
@@ -49,13 +136,21 @@ void keep(Particles& p, const std::vector<std::size_t>& places) {
 
 }  // namespace
 
-Vec3<double> place_of_center(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, Communicator& ranks) {
+std::string name_of_center(const AnalysisOptions& options) {
+  const bool named = options.center == "density" || options.center == "mass" || options.center == "potential";
+  return named ? options.center : "given";
+}
+
+Vec3<double> place_of_center(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, const Device& device,
+                             const std::shared_ptr<Communicator>& ranks) {
+  if (options.center == "potential") return lowest_potential(snapshot, options.softening, device, ranks);
   if (options.center != "density" && options.center != "mass") return given_place(options.center);
   if (snapshot.box.periodic())
     throw Error(ErrorKind::input, fmt::format("{}: is a periodic box (BoxSize {}), which has no centre of {}; expected "
                                               "--center potential or --center X,Y,Z",
                                               snapshot.name, to_text(snapshot.box.side.x), options.center));
-  return options.center == "mass" ? mass_center(snapshot.particles, ranks) : density_center(snapshot.particles, ranks);
+  return options.center == "mass" ? mass_center(snapshot.particles, *ranks)
+                                  : density_center(snapshot.particles, *ranks);
 }
 
 Vec3<double> mean_velocity(const AnalysisSnapshot& snapshot, const SeenFromCenter& seen, std::int64_t count,
@@ -79,15 +174,20 @@ Vec3<double> mean_velocity(const AnalysisSnapshot& snapshot, const SeenFromCente
 }
 
 SystemCenter find_center(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, const Device& device) {
+  SeenFromCenter seen;
+  return find_center(snapshot, options, device, seen);
+}
+
+SystemCenter find_center(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, const Device& device,
+                         SeenFromCenter& seen) {
   const auto alone = serial_communicator();
   const auto& mass = snapshot.particles.mass;
-  const Vec3<double> place = options.center == "potential" ? lowest_potential(snapshot, options.softening, device)
-                                                           : place_of_center(snapshot, options, *alone);
-  const bool named = options.center == "density" || options.center == "mass" || options.center == "potential";
-  return {place,
-          mean_velocity(snapshot, seen_from(snapshot, place), snapshot.particles.size(),
-                        std::accumulate(mass.begin(), mass.end(), 0.0), *alone),
-          named ? options.center : "given"};
+  const Vec3<double> place = place_of_center(snapshot, options, device, alone);
+  seen = seen_from(snapshot, place);
+  return {
+      place,
+      mean_velocity(snapshot, seen, snapshot.particles.size(), std::accumulate(mass.begin(), mass.end(), 0.0), *alone),
+      name_of_center(options)};
 }
 
 Vec3<double> place_from(const AnalysisSnapshot& snapshot, std::size_t i, const Vec3<double>& center) {
@@ -101,44 +201,24 @@ Vec3<double> velocity_from(const AnalysisSnapshot& snapshot, std::size_t i, cons
 }
 
 SeenFromCenter seen_from(const AnalysisSnapshot& snapshot, const Vec3<double>& center) {
+  struct SeenPlace {
+    double radius;
+    std::size_t i;
+  };
   const Particles& p = snapshot.particles;
-  std::vector<double> radius(p.id.size());
-  for (std::size_t i = 0; i < radius.size(); ++i) {
+  std::vector<SeenPlace> places(p.id.size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
     const Vec3<double> d = place_from(snapshot, i, center);
-    radius[i] = std::sqrt(dot(d, d));
+    places[i] = {std::sqrt(dot(d, d)), i};
   }
-  SeenFromCenter seen;
-  seen.order.resize(radius.size());
-  std::iota(seen.order.begin(), seen.order.end(), std::size_t{0});
-  std::sort(seen.order.begin(), seen.order.end(), [&](std::size_t a, std::size_t b) {
-    return radius[a] != radius[b] ? radius[a] < radius[b] : p.id[a] < p.id[b];
+  std::sort(places.begin(), places.end(), [&](const SeenPlace& a, const SeenPlace& b) {
+    return a.radius != b.radius ? a.radius < b.radius : p.id[a.i] < p.id[b.i];  // ids lie elsewhere in memory
   });
-  for (const std::size_t i : seen.order) seen.radius.push_back(radius[i]);
+  SeenFromCenter seen;
+  seen.order.reserve(places.size()), seen.radius.reserve(places.size());
+  for (const auto& [radius, i] : places) seen.order.push_back(i), seen.radius.push_back(radius);
   return seen;
 }
-
-namespace {
-
-/// Of all particles in each other's field.
-ForceResult forces_in(const AnalysisSnapshot& snapshot, double softening, unsigned want, const Device& device,
-                      std::int64_t most_for_pairs) {
-  const Particles& p = snapshot.particles;
-  SolverOptions options;
-  options.solver = p.size() <= most_for_pairs ? "direct" : "tree";
-  options.gravitational_constant = snapshot.gravitational_constant;
-  options.softening = Softening::same(softening);
-  options.precision = p.size() <= most_for_pairs ? Precision::double_ : Precision::mixed;
-  try {
-    return evaluate_forces(*make_solver(options, device), device, p, want);
-  } catch (const CoincidentParticles& error) {
-    const auto id = [&p](std::int64_t place) { return p.id[static_cast<std::size_t>(place)]; };
-    throw Error(ErrorKind::input, fmt::format("{}: particles with id {} and {} are in one place; expected a distance "
-                                              "or --softening above 0",
-                                              snapshot.name, id(error.first()), id(error.second())));
-  }
-}
-
-}  // namespace
 
 std::vector<double> potentials_in(const AnalysisSnapshot& snapshot, double softening, const Device& device,
                                   std::int64_t most_for_pairs) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,23 +19,29 @@ struct SystemCenter {
 /// potential, the centre of mass, or a place that was given. Its velocity is the mean one of the mass within the
 /// half-mass radius. Throws Error(input) for a centre that does not exist: of mass or density in a periodic box.
 SystemCenter find_center(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, const Device& device);
+/// As tables name it: "given" for a place that was.
+std::string name_of_center(const AnalysisOptions& options);
 
-/// Particles as seen from a centre, nearest first; those at one distance by their ids, so that the order of the file
-/// does not matter.
+/// Particles as seen from a centre, nearest first (analysis/distance.hpp).
 struct SeenFromCenter {
   std::vector<std::size_t> order;  // places in the particle arrays
   std::vector<double> radius;      // of order[k]
 };
 SeenFromCenter seen_from(const AnalysisSnapshot& snapshot, const Vec3<double>& center);
+/// The centre, and what is seen from it.
+SystemCenter find_center(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, const Device& device,
+                         SeenFromCenter& seen);
 
 /// The mean velocity within the half-mass radius. Of several ranks each has the next particles by distance from the
 /// centre, and all call it; `count` and `mass` are those of all particles. Without mass each counts like any other.
 Vec3<double> mean_velocity(const AnalysisSnapshot& snapshot, const SeenFromCenter& seen, std::int64_t count,
                            double mass, Communicator& ranks);
 
-/// The centre of mass or of density, or the place that was given; not that of the lowest potential. Of several ranks
-/// each has the next particles in the order of the input, and all call it. Throws Error(input) as find_center() does.
-Vec3<double> place_of_center(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, Communicator& ranks);
+/// Where the centre is. Of several ranks each has the next particles in the order of the input, and all call it; where
+/// the lowest potential is asked for and the file has none, rank 0 has all particles for a while if they are few enough
+/// for pairs, or on GPUs. Throws Error(input) as find_center() does.
+Vec3<double> place_of_center(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, const Device& device,
+                             const std::shared_ptr<Communicator>& ranks);
 
 /// Where particle i is as seen from the centre (in a periodic box its nearest image), and its velocity there.
 Vec3<double> place_from(const AnalysisSnapshot& snapshot, std::size_t i, const Vec3<double>& center);

@@ -8,10 +8,10 @@
 #include "analysis/energy_sums.hpp"
 #include "analysis/shown_potential.hpp"
 #include "comm/agreement.hpp"
-#include "comm/gather.hpp"
 #include "device/buffer.hpp"
 #include "device/permute.hpp"
 #include "domain/chunk_shares.hpp"
+#include "domain/gather_particles.hpp"
 #include "domain/shown_chunks.hpp"
 #include "gravity/direct_spread.hpp"
 #include "gravity/solver_entry.hpp"
@@ -21,10 +21,6 @@ namespace pergola {
 
 namespace {
 
-/// Particles that are shown at once; whole chunks, so that the sums do not depend on it. A GPU likes long loops, a host
-/// that has only some of the particles, or none, short arrays.
-std::int64_t piece_size(const Device& device) { return (device.is_cuda() ? 4096 : 64) * sum_chunk; }
-
 /// Calls add(n, terms) for one piece after the other: kinetic and external energy, momentum, angular momentum.
 template <class Add>
 void each_conserved(const ShownParticles& shown, const SolverOptions& gravity, const Add& add) {
@@ -33,7 +29,7 @@ void each_conserved(const ShownParticles& shown, const SolverOptions& gravity, c
   for (const auto& potential : gravity.external)
     laws.push_back(external_law(potential, gravity.gravitational_constant));
   const Buffer<physics::ExternalLaw<double>> device_laws(device, laws);
-  const std::int64_t piece = std::min(piece_size(device), shown.count());
+  const std::int64_t piece = std::min(summed_at_once(device), shown.count());
   Buffer<double> number[7];
   for (auto& one : number) one = Buffer<double>(device, piece);
   ShownArrays<double> to;
@@ -74,7 +70,7 @@ double sum_potentials(Solver<Real>& solver, const ShownParticles& shown, const S
   const Device& device = shown.device();
   const ShownSources<Real> sources(shown);
   const Buffer<Real> potential = potentials_of(solver, device, sources.sources());
-  const std::int64_t piece = std::min(piece_size(device), shown.count());
+  const std::int64_t piece = std::min(summed_at_once(device), shown.count());
   Buffer<Real> number[5];
   for (auto& one : number) one = Buffer<Real>(device, piece);
   ShownArrays<Real> to;
@@ -165,7 +161,7 @@ class RankChunks {
           std::memcpy(missing.data() + at, rows, static_cast<std::size_t>(n) * sizeof(Real));
         });
     const Device& device = shown_.device();
-    const std::int64_t piece = std::min(piece_size(device), shown_.count());
+    const std::int64_t piece = std::min(summed_at_once(device), shown_.count());
     Buffer<Real> number[5];
     for (auto& one : number) one = Buffer<Real>(device, piece);
     std::vector<Real> potential(static_cast<std::size_t>(piece));
@@ -201,6 +197,7 @@ KnownPotentials spread_potentials(const std::shared_ptr<Communicator>& ranks, co
   if constexpr (cuda_built) {
     if (auto* const moves = dynamic_cast<DeviceSourceMoves*>(&solver.plain())) moves->give_back_memory();
   }
+  if (auto* const moves = dynamic_cast<SourceMoves*>(&solver.plain())) moves->give_back_memory();
   if (finer.precision == Precision::single)
     return potentials_from(*make_spread_solver<float>(finer, own.device(), ranks), own);
   return potentials_from(*make_spread_solver<double>(finer, own.device(), ranks), own);
@@ -208,13 +205,7 @@ KnownPotentials spread_potentials(const std::shared_ptr<Communicator>& ranks, co
 
 /// The sum over all pairs on a GPU, by rank 0: it is asked for where particles are few.
 double gathered_direct_energy(Communicator& ranks, const ShownParticles& own, const SolverOptions& gravity) {
-  const Particles here = fetch(own);
-  Particles all;
-  all.id = gather_on_root(ranks, here.id), all.species = gather_on_root(ranks, here.species);
-  all.mass = gather_on_root(ranks, here.mass);
-  all.x = gather_on_root(ranks, here.x), all.y = gather_on_root(ranks, here.y), all.z = gather_on_root(ranks, here.z);
-  all.vx = gather_on_root(ranks, here.vx), all.vy = gather_on_root(ranks, here.vy);
-  all.vz = gather_on_root(ranks, here.vz);
+  const Particles all = gather_on_root(ranks, fetch(own));
   double energy = 0;
   on_root(ranks, [&] { energy = direct_energy(*show_particles(own.device(), all), gravity); });
   return share_value(ranks, energy);
@@ -266,6 +257,11 @@ std::int64_t spread_energy_bytes(const std::shared_ptr<Communicator>& ranks, con
   const bool floats = finer.precision == Precision::single;
   return energy_bytes(finer, count) + (floats ? make_spread_solver<float>(finer, device, ranks)->device_bytes(count)
                                               : make_spread_solver<double>(finer, device, ranks)->device_bytes(count));
+}
+
+std::int64_t lent_energy_bytes(const SolverOptions& gravity, const Device& device, std::int64_t count) {
+  const std::int64_t value = gravity.precision == Precision::single ? sizeof(float) : sizeof(double);
+  return value * count + std::min(count, summed_at_once(device)) * std::int64_t{7 * sizeof(double)};
 }
 
 Energies measure_energies(const ShownParticles& shown, const SolverOptions& gravity, AnySolver* solver) {

@@ -23,5 +23,8 @@ std::vector<Terms<1>> chunk_terms(const Device& device, std::int64_t n, const Po
 std::vector<Terms<1>> chunk_terms(const Device& device, std::int64_t n, const PotentialTerms<double>& terms) {
   return sums(device, n, terms);
 }
+std::vector<Terms<WaveTerms::count>> chunk_terms(const Device& device, std::int64_t n, const WaveTerms& terms) {
+  return sums(device, n, terms);
+}
 
 }  // namespace pergola

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analysis/wave_terms.hpp"
 #include "device/chunk_sums.hpp"
 #include "device/device.hpp"
 #include "mesh/coupling/cell_frame.hpp"
@@ -45,14 +46,23 @@ struct PotentialTerms {
   }
 };
 
+/// Particles that are shown at once where they are summed; whole chunks, so that the sums do not depend on it. A GPU
+/// likes long loops, a host that has only some of the particles, or none, short arrays.
+inline constexpr std::int64_t least_summed_at_once = 64 * sum_chunk;
+inline std::int64_t summed_at_once(const Device& device) {
+  return device.is_cuda() ? 1024 * sum_chunk : least_summed_at_once;
+}
+
 /// Sums over the particles 0 … n − 1 on their device, chunk by chunk. Wait.
 std::vector<Terms<8>> chunk_terms(const Device& device, std::int64_t n, const ConservedTerms& terms);
 std::vector<Terms<1>> chunk_terms(const Device& device, std::int64_t n, const PotentialTerms<float>& terms);
 std::vector<Terms<1>> chunk_terms(const Device& device, std::int64_t n, const PotentialTerms<double>& terms);
+std::vector<Terms<WaveTerms::count>> chunk_terms(const Device& device, std::int64_t n, const WaveTerms& terms);
 
 /// The CUDA side of it (analysis/energy_sums_cuda.cu); present where cuda_built is true.
 std::vector<Terms<8>> chunk_terms_cuda(const Device& device, std::int64_t n, const ConservedTerms& terms);
 std::vector<Terms<1>> chunk_terms_cuda(const Device& device, std::int64_t n, const PotentialTerms<float>& terms);
 std::vector<Terms<1>> chunk_terms_cuda(const Device& device, std::int64_t n, const PotentialTerms<double>& terms);
+std::vector<Terms<WaveTerms::count>> chunk_terms_cuda(const Device& device, std::int64_t n, const WaveTerms& terms);
 
 }  // namespace pergola

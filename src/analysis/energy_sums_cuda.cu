@@ -12,5 +12,8 @@ std::vector<Terms<1>> chunk_terms_cuda(const Device& device, std::int64_t n, con
 std::vector<Terms<1>> chunk_terms_cuda(const Device& device, std::int64_t n, const PotentialTerms<double>& terms) {
   return cuda::chunk_sums("sum of potentials", device, n, terms);
 }
+std::vector<Terms<WaveTerms::count>> chunk_terms_cuda(const Device& device, std::int64_t n, const WaveTerms& terms) {
+  return cuda::chunk_sums("sum of waves", device, n, terms);
+}
 
 }  // namespace pergola

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "analysis/link_places.hpp"
 #include "comm/lists.hpp"
 #include "comm/shares.hpp"
 #include "domain/route_particles.hpp"
@@ -33,19 +34,22 @@ struct SlabSets {
   }
 };
 
-SlabSets sets_in(const Particles& near, std::size_t here, const FriendFrame& frame, const Device& cpu) {
+/// `places`: of the slab's particles and of guests.
+SlabSets sets_in(Particles places, const std::vector<std::uint64_t>& own_id, const std::vector<std::uint64_t>& guest_id,
+                 const FriendFrame& frame, const Device& cpu) {
   SlabSets sets;
-  if (near.size() == 0) return sets;
-  const LinkedCells cells = link_friends(cpu, near, frame);
-  sets.set.resize(near.id.size());
+  if (places.x.empty()) return sets;
+  const LinkedCells cells = link_places(cpu, std::move(places), frame);
+  sets.set.resize(cells.order.size());
   sets.label.assign(cells.root.size(), std::numeric_limits<std::uint64_t>::max());
   sets.own.assign(cells.root.size(), 0), sets.is_shared.assign(cells.root.size(), 0);
   for (std::size_t cell = 0; cell < cells.root.size(); ++cell)
     for (std::uint32_t k = cells.begin[cell]; k < cells.begin[cell + 1]; ++k) {
       const std::size_t particle = cells.order[k];
       sets.set[particle] = cells.root[cell];
-      sets.lower(particle, near.id[particle]);
-      if (particle < here) ++sets.own[cells.root[cell]];
+      const bool is_own = particle < own_id.size();
+      sets.lower(particle, is_own ? own_id[particle] : guest_id[particle - own_id.size()]);
+      if (is_own) ++sets.own[cells.root[cell]];
     }
   return sets;
 }
@@ -248,20 +252,26 @@ OwnGroups friends_in_slabs(Communicator& ranks, const FriendSlabs& slabs, const 
                            const Device& device) {
   const Device cpu = device.is_cuda() ? Device::open("cpu", device.threads()) : device;
   const SlabGuests guests = slabs.guests_of(ranks, here, cpu.threads());
-  Particles near;  // ids and places
-  std::size_t count = here.id.size();
-  for (const Routing& routing : guests.routings) count += static_cast<std::size_t>(routing.arriving());
-  const auto take = [&](const auto& own, auto& to) {
-    to.reserve(count);
-    to.insert(to.end(), own.begin(), own.end());
+  std::size_t seen = here.id.size();
+  for (const Routing& routing : guests.routings) seen += static_cast<std::size_t>(routing.arriving());
+  const auto add_guests = [&](const auto& own, auto& to) {
     for (const Routing& routing : guests.routings) {
       const auto arrived = routing.there(own.data());
       to.insert(to.end(), arrived.begin(), arrived.end());
     }
   };
-  take(here.id, near.id), take(here.x, near.x), take(here.y, near.y), take(here.z, near.z);
-  SlabSets sets = sets_in(near, here.id.size(), slabs.frame(), cpu);
-  near = {};
+  const auto with_guests = [&](const std::vector<double>& own) {
+    std::vector<double> all;
+    all.reserve(seen);
+    all.insert(all.end(), own.begin(), own.end());
+    add_guests(own, all);
+    return all;
+  };
+  std::vector<std::uint64_t> guest_id;
+  add_guests(here.id, guest_id);
+  Particles places;
+  places.x = with_guests(here.x), places.y = with_guests(here.y), places.z = with_guests(here.z);
+  SlabSets sets = sets_in(std::move(places), here.id, guest_id, slabs.frame(), cpu);
   for (std::size_t i = 0; i < here.id.size(); ++i)
     if (guests.is_guest[i]) sets.is_shared[sets.set[i]] = 1;
   join_over_ranks(ranks, guests.routings, here.id.size(), sets);

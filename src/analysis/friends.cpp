@@ -7,10 +7,12 @@
 #include <atomic>
 #include <cmath>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
 #include "analysis/friend_cells.hpp"
 #include "analysis/groups_on_gpu.hpp"
+#include "analysis/link_places.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "device/parallel.hpp"
@@ -46,19 +48,21 @@ struct SharedLinks {
 /// The keys of all particles, rising, and whose they are.
 void sort_particles(const Particles& p, const FriendFrame& frame, const Device& cpu, std::vector<std::uint64_t>& keys,
                     std::vector<std::uint32_t>& order) {
-  SortBuffers buffers{{cpu, p.size()}, {cpu, p.size()}, {cpu, p.size()}, {cpu, p.size()}};
-  each(cpu.threads(), p.size(), [&, key = buffers.keys.data(), value = buffers.values.data()](std::int64_t i) {
+  const auto count = static_cast<std::int64_t>(p.x.size());
+  SortBuffers buffers{{cpu, count}, {cpu, count}, {cpu, count}, {cpu, count}};
+  each(cpu.threads(), count, [&, key = buffers.keys.data(), value = buffers.values.data()](std::int64_t i) {
     const auto k = static_cast<std::size_t>(i);
     key[i] = frame.key<std::uint64_t>(p.x[k], p.y[k], p.z[k]);
     value[i] = static_cast<std::uint32_t>(i);
   });
-  sort_by_key_cpu(cpu, p.size(), buffers);
+  sort_by_key_cpu(cpu, count, buffers);
+  buffers.other_keys = {}, buffers.other_values = {};
   keys = buffers.keys.to_host(), order = buffers.values.to_host();
 }
 void sort_particles(const Particles& p, const FriendFrame& frame, const Device& /*cpu*/, std::vector<WideKey>& keys,
                     std::vector<std::uint32_t>& order) {
   std::vector<std::pair<WideKey, std::uint32_t>> sorted;
-  for (std::size_t i = 0; i < p.id.size(); ++i)
+  for (std::size_t i = 0; i < p.x.size(); ++i)
     sorted.emplace_back(frame.key<WideKey>(p.x[i], p.y[i], p.z[i]), static_cast<std::uint32_t>(i));
   std::sort(sorted.begin(), sorted.end());
   for (const auto& [key, i] : sorted) keys.push_back(key), order.push_back(i);
@@ -68,41 +72,51 @@ void sort_particles(const Particles& p, const FriendFrame& frame, const Device& 
 template <class Key>
 std::vector<std::uint32_t> begins_of(const std::vector<Key>& keys, int threads) {
   const auto count = static_cast<std::int64_t>(keys.size());
-  std::vector<std::vector<std::uint32_t>> parts(static_cast<std::size_t>((count + chunk - 1) / chunk));
+  const auto is_new = [&](std::size_t i) { return i == 0 || keys[i - 1] < keys[i]; };
+  std::vector<std::size_t> before(static_cast<std::size_t>((count + chunk - 1) / chunk) + 1);  // each chunk
   parallel_chunks(threads, count, chunk, [&](std::int64_t begin, std::int64_t end) {
-    auto& part = parts[static_cast<std::size_t>(begin / chunk)];
+    std::size_t& in_chunk = before[static_cast<std::size_t>(begin / chunk) + 1];
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
-      if (i == 0 || keys[i - 1] < keys[i]) part.push_back(static_cast<std::uint32_t>(i));
+      in_chunk += is_new(i) ? 1 : 0;
   });
-  std::vector<std::uint32_t> begins;
-  for (const auto& part : parts) begins.insert(begins.end(), part.begin(), part.end());
-  begins.push_back(static_cast<std::uint32_t>(count));
+  std::partial_sum(before.begin(), before.end(), before.begin());
+  std::vector<std::uint32_t> begins(before.back() + 1, static_cast<std::uint32_t>(count));
+  parallel_chunks(threads, count, chunk, [&](std::int64_t begin, std::int64_t end) {
+    std::size_t at = before[static_cast<std::size_t>(begin / chunk)];
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+      if (is_new(i)) begins[at++] = static_cast<std::uint32_t>(i);
+  });
   return begins;
 }
 
-template <class Key>
-LinkedCells link_cells(const Device& cpu, const Particles& p, const FriendFrame& frame) {
+/// Places of particles that are moved here go once they are sorted.
+template <class Key, class Given>
+LinkedCells link_cells(const Device& cpu, Given&& p, const FriendFrame& frame) {
   const int threads = cpu.threads();
   LinkedCells linked;
   std::vector<Key> keys;
   sort_particles(p, frame, cpu, keys, linked.order);
   linked.begin = begins_of(keys, threads);
   const auto count = static_cast<std::int64_t>(linked.begin.size()) - 1;
-  std::vector<Key> cell_keys(static_cast<std::size_t>(count));
-  for (std::size_t k = 0; k < cell_keys.size(); ++k) cell_keys[k] = keys[linked.begin[k]];
-  std::vector<double> x(p.id.size()), y(p.id.size()), z(p.id.size());
-  each(threads, p.size(),
-       SortPlaces{p.x.data(), p.y.data(), p.z.data(), linked.order.data(), x.data(), y.data(), z.data()});
+  for (std::size_t k = 0; k + 1 < linked.begin.size(); ++k) keys[k] = keys[linked.begin[k]];  // of the cells
+  const auto sorted = [&](auto& values) {
+    std::vector<double> to(values.size());
+    each(threads, static_cast<std::int64_t>(to.size()), [&](std::int64_t i) {
+      const auto k = static_cast<std::size_t>(i);
+      to[k] = values[linked.order[k]];
+    });
+    if constexpr (!std::is_lvalue_reference_v<Given>) std::vector<double>().swap(values);
+    return to;
+  };
+  const std::vector<double> x = sorted(p.x), y = sorted(p.y), z = sorted(p.z);
   const std::int64_t rows = rows_to_list(frame, count);
   std::vector<std::uint32_t> row_begins(static_cast<std::size_t>(rows > 0 ? rows + 1 : 0));
-  if (rows > 0)
-    each(threads, count + 1, FillRows<Key>{cell_keys.data(), count, frame.count[0], rows, row_begins.data()});
+  if (rows > 0) each(threads, count + 1, FillRows<Key>{keys.data(), count, frame.count[0], rows, row_begins.data()});
   linked.root.resize(static_cast<std::size_t>(count));
   std::iota(linked.root.begin(), linked.root.end(), 0u);
   const FriendSets<SharedLinks> sets{{linked.root.data()}};
   const FriendCells<Key> cells{
-      count,    cell_keys.data(), linked.begin.data(), rows > 0 ? row_begins.data() : nullptr, x.data(),
-      y.data(), z.data()};
+      count, keys.data(), linked.begin.data(), rows > 0 ? row_begins.data() : nullptr, x.data(), y.data(), z.data()};
   each(threads, count, LinkCells<Key, SharedLinks>{frame, cells, sets});
   for (std::uint32_t& root : linked.root) root = linked.root[root];  // those of lower cells are found
   return linked;
@@ -178,6 +192,10 @@ std::int64_t rows_to_list(const FriendFrame& frame, std::int64_t cells) {
 LinkedCells link_friends(const Device& cpu, const Particles& particles, const FriendFrame& frame) {
   return has_narrow_keys(frame) ? link_cells<std::uint64_t>(cpu, particles, frame)
                                 : link_cells<WideKey>(cpu, particles, frame);
+}
+LinkedCells link_places(const Device& cpu, Particles&& places, const FriendFrame& frame) {
+  return has_narrow_keys(frame) ? link_cells<std::uint64_t>(cpu, std::move(places), frame)
+                                : link_cells<WideKey>(cpu, std::move(places), frame);
 }
 
 FriendFrame friend_frame(Communicator& ranks, const Particles& own, const Box& box, double length) {

@@ -4,9 +4,10 @@
 #include <cmath>
 #include <vector>
 
+#include "analysis/energy_sums.hpp"
 #include "comm/agreement.hpp"
 #include "comm/gather.hpp"
-#include "device/parallel.hpp"
+#include "device/buffer.hpp"
 #include "domain/chunk_shares.hpp"
 #include "domain/shown_chunks.hpp"
 #include "physics/green.hpp"
@@ -15,81 +16,50 @@ namespace pergola {
 
 namespace {
 
-constexpr std::int64_t chunk = 16384;
-constexpr int vectors[large_wave_count][3] = {{1, 0, 0},  {0, 1, 0},  {0, 0, 1}, {1, 1, 0},  {1, -1, 0},
-                                              {1, 0, 1},  {1, 0, -1}, {0, 1, 1}, {0, 1, -1}, {1, 1, 1},
-                                              {1, 1, -1}, {1, -1, 1}, {-1, 1, 1}};
+constexpr std::int64_t chunk = 16 * sum_chunk;
 
-/// Σ m exp(−i k·x) and Σ m.
-struct WaveSums {
-  LargeWaves waves{};
-  double mass = 0;
+using WaveSums = Terms<WaveTerms::count>;
 
-  void add(const WaveSums& other) {
-    mass += other.mass;
-    for (std::size_t k = 0; k < large_wave_count; ++k) waves[k] += other.waves[k];
+/// Those of the chunks, in their order, with a piece of the particles before their device at a time: whole chunks, so
+/// that the sums do not depend on it.
+std::vector<WaveSums> chunk_waves(const ShownParticles& shown, double box_side) {
+  const Device& device = shown.device();
+  const std::int64_t piece = std::min(summed_at_once(device), shown.count());
+  static_assert(least_summed_at_once % chunk == 0);
+  Buffer<double> number[4];
+  for (auto& one : number) one = Buffer<double>(device, piece);
+  ShownArrays<double> to;
+  to.x = number[0].data(), to.y = number[1].data(), to.z = number[2].data(), to.mass = number[3].data();
+  const WaveTerms terms{to.x, to.y, to.z, to.mass, physics::wave_number(1, box_side)};
+  std::vector<WaveSums> parts;
+  for (std::int64_t first = 0; first < shown.count(); first += piece) {
+    const std::int64_t n = std::min(piece, shown.count() - first);
+    shown.show(first, n, to);
+    const auto sums = chunk_terms(device, n, terms);
+    for (std::size_t i = 0; i < sums.size(); i += chunk / sum_chunk)
+      add_parts({sums.begin() + i, std::min(sums.begin() + i + chunk / sum_chunk, sums.end())}, parts.emplace_back());
   }
-};
-
-/// Those of the chunks, in their order, so that whole chunks may come in pieces.
-std::vector<WaveSums> chunk_waves(const Particles& particles, double box_side, int threads) {
-  const std::int64_t n = particles.size();
-  std::vector<WaveSums> parts(static_cast<std::size_t>((n + chunk - 1) / chunk));
-  const double unit = physics::wave_number(1, box_side);
-  parallel_chunks(threads, n, chunk, [&](std::int64_t begin, std::int64_t end) {
-    WaveSums& part = parts[static_cast<std::size_t>(begin / chunk)];
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-      const double m = particles.mass[i];
-      part.mass += m;
-      const std::complex<double> axis[3] = {std::polar(1.0, -unit * particles.x[i]),
-                                            std::polar(1.0, -unit * particles.y[i]),
-                                            std::polar(1.0, -unit * particles.z[i])};
-      for (std::size_t k = 0; k < large_wave_count; ++k) {
-        std::complex<double> wave = m;
-        for (int d = 0; d < 3; ++d)
-          if (vectors[k][d] != 0) wave *= vectors[k][d] > 0 ? axis[d] : std::conj(axis[d]);
-        part.waves[k] += wave;
-      }
-    }
-  });
   return parts;
 }
 
 LargeWaves contrasts_of(const std::vector<WaveSums>& parts) {
   WaveSums sum;
-  for (const WaveSums& part : parts) sum.add(part);
-  LargeWaves contrasts = sum.waves;
-  for (auto& wave : contrasts) wave /= sum.mass;
+  add_parts(parts, sum);
+  LargeWaves contrasts;
+  for (std::size_t k = 0; k < large_wave_count; ++k)
+    contrasts[k] = std::complex<double>(sum.value[2 * k], sum.value[2 * k + 1]) / sum.value[WaveTerms::mass_at];
   return contrasts;
-}
-
-/// With a piece of the particles in memory at a time.
-std::vector<WaveSums> chunk_waves(ParticleSource& particles, double box_side, int threads) {
-  constexpr std::int64_t piece_particles = 8 * chunk;
-  std::vector<WaveSums> parts;
-  Particles piece;
-  for (std::int64_t first = 0; first < particles.count(); first += piece_particles) {
-    particles.read(first, std::min(piece_particles, particles.count() - first), piece);
-    const auto more = chunk_waves(piece, box_side, threads);
-    parts.insert(parts.end(), more.begin(), more.end());
-  }
-  return parts;
 }
 
 }  // namespace
 
-LargeWaves large_waves(const Particles& particles, double box_side, int threads) {
-  return contrasts_of(chunk_waves(particles, box_side, threads));
-}
-
-LargeWaves large_waves(ParticleSource& particles, double box_side, int threads) {
-  return contrasts_of(chunk_waves(particles, box_side, threads));
+LargeWaves large_waves(const ShownParticles& particles, double box_side) {
+  return contrasts_of(chunk_waves(particles, box_side));
 }
 
 LargeWaves spread_large_waves(Communicator& ranks, std::int64_t total, const ShownParticles& own, double box_side) {
   const ShownChunks shown(ranks, ChunkShares({total, ranks.size()}, chunk), own);
-  FetchedParticles here(shown);
-  const auto parts = gather_on_root(ranks, chunk_waves(here, box_side, own.device().threads()));
+  const auto parts = gather_on_root(ranks, chunk_waves(shown, box_side));
   return share_value(ranks, ranks.is_root() ? contrasts_of(parts) : LargeWaves{});
 }
 

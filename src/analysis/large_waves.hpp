@@ -2,24 +2,18 @@
 #include <array>
 #include <complex>
 
-#include "base/host_device.hpp"
+#include "analysis/wave_terms.hpp"
 #include "comm/communicator.hpp"
-#include "particles/particle_source.hpp"
-#include "particles/particles.hpp"
 #include "particles/shown_particles.hpp"
 #include "physics/cosmology.hpp"
 
 namespace pergola {
 
-/// The 13 independent largest waves of a periodic box: (1 0 0) and (1 1 0) and (1 1 1) with all signs, of each pair k
-/// and −k one.
-inline constexpr std::size_t large_wave_count = 13;
 using LargeWaves = std::array<std::complex<double>, large_wave_count>;
 
-/// Their density contrasts, Σ m exp(−i k·x)/Σ m, summed in a fixed order on any number of threads.
-PERGOLA_API LargeWaves large_waves(const Particles& particles, double box_side, int threads);
-/// The same bits with a piece of them in memory at a time.
-PERGOLA_API LargeWaves large_waves(ParticleSource& particles, double box_side, int threads);
+/// Their density contrasts, Σ m exp(−i k·x)/Σ m, summed where the particles are, in a fixed order on any number of
+/// threads.
+PERGOLA_API LargeWaves large_waves(const ShownParticles& particles, double box_side);
 
 /// Of particles that ranks keep, each its share `own` of `total`. All ranks call it and get the same bits.
 PERGOLA_API LargeWaves spread_large_waves(Communicator& ranks, std::int64_t total, const ShownParticles& own,

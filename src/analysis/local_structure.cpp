@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "comm/lists.hpp"
 #include "device/parallel.hpp"
@@ -176,8 +177,9 @@ class Surroundings {
     for (auto* list : {&found_.length, &found_.density, &found_.dispersion}) list->assign(p_.id.size(), 0);
   }
 
+  /// Once.
   LocalStructure find() {
-    if (wanted_ == 0) return found_;
+    if (wanted_ == 0) return std::move(found_);
     std::vector<std::uint8_t> asks(ranks_.size() > 1 ? p_.id.size() : 0);
     parallel_chunks(threads_, p_.size(), 1024, [&](std::int64_t begin, std::int64_t end) {
       NearestSoFar nearest(wanted_);
@@ -191,11 +193,11 @@ class Surroundings {
       }
     });
     if (ranks_.size() > 1) ask_others(asks);
-    return found_;
+    return std::move(found_);
   }
 
  private:
-  static constexpr std::size_t questions_at_once = 65536;
+  static constexpr std::size_t questions_at_once = 2048;  // some 7 kB each
 
   Vec3<double> place(std::size_t i) const { return {p_.x[i], p_.y[i], p_.z[i]}; }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <numbers>
 
 namespace pergola {
@@ -17,25 +16,55 @@ ModeRecorder::ModeRecorder(int dimensions, const std::array<int, 3>& cells, cons
 }
 
 void ModeRecorder::record(double time, const std::vector<double>& field) {
-  times_.push_back(time);
+  std::vector<double> sums = no_sums();
+  add(0, field, sums);
+  record_sums(time, sums);
+}
+
+// Over the other axes by place on x, y and z; then the wave, real and imaginary.
+std::vector<double> ModeRecorder::no_sums() const {
+  return std::vector<double>(static_cast<std::size_t>(cells_[0]) + static_cast<std::size_t>(cells_[1]) +
+                             static_cast<std::size_t>(cells_[2]) + 2);
+}
+
+void ModeRecorder::add(std::int64_t first_row, const std::vector<double>& rows, std::vector<double>& sums) const {
   const auto nx = static_cast<std::size_t>(cells_[0]), ny = static_cast<std::size_t>(cells_[1]);
-  std::array<std::vector<double>, 3> means;  // over the other axes
-  for (std::size_t axis = 0; axis < 3; ++axis) means[axis].assign(static_cast<std::size_t>(cells_[axis]), 0.0);
-  for (std::size_t row = 0; row < field.size() / nx; ++row) {
+  double* const by_x = sums.data();
+  double* const by_y = by_x + nx;
+  double* const by_z = by_y + ny;
+  double* const wave = by_z + cells_[2];
+  Series along_x;
+  for (std::size_t x = 0; x < nx; ++x) along_x.push_back(wave_phase(0, x));
+  for (std::size_t k = 0; k < rows.size() / nx; ++k) {
+    const std::size_t row = static_cast<std::size_t>(first_row) + k;
     double sum = 0;
+    std::complex<double> turned = 0;
     for (std::size_t x = 0; x < nx; ++x) {
-      const double value = field[row * nx + x];
-      means[0][x] += value;
+      const double value = rows[k * nx + x];
+      by_x[x] += value;
       sum += value;
+      turned += value * along_x[x];
     }
-    means[1][row % ny] += sum;
-    means[2][row / ny] += sum;
+    by_y[row % ny] += sum;
+    by_z[row / ny] += sum;
+    turned = turned * wave_phase(1, row % ny) * wave_phase(2, row / ny);
+    wave[0] += turned.real();
+    wave[1] += turned.imag();
   }
-  for (std::size_t axis = 0; axis < modes_.size(); ++axis) {
-    for (double& mean : means[axis]) mean /= static_cast<double>(field.size());
-    record_axis(axis, means[axis]);
+}
+
+void ModeRecorder::record_sums(double time, const std::vector<double>& sums) {
+  times_.push_back(time);
+  const double count = static_cast<double>(cells_[0]) * cells_[1] * cells_[2];
+  auto first = sums.begin();
+  for (std::size_t axis = 0; axis < cells_.size(); ++axis) {
+    std::vector<double> means(first, first + cells_[axis]);
+    first += cells_[axis];
+    if (axis >= modes_.size()) continue;
+    for (double& mean : means) mean /= count;
+    record_axis(axis, means);
   }
-  record_wave(field);
+  wave_.push_back(std::complex<double>(first[0], first[1]) / count);
 }
 
 void ModeRecorder::record_axis(std::size_t axis, const std::vector<double>& means) {
@@ -48,22 +77,10 @@ void ModeRecorder::record_axis(std::size_t axis, const std::vector<double>& mean
   }
 }
 
-void ModeRecorder::record_wave(const std::vector<double>& field) {
-  const auto phase = [this](std::size_t axis, std::size_t j) {
-    const auto n = static_cast<std::int64_t>(cells_[axis]);
-    const std::int64_t turn = (wave_mode_[axis] * static_cast<std::int64_t>(j) % n + n) % n;
-    return phases_[axis][static_cast<std::size_t>(turn)];
-  };
-  const auto nx = static_cast<std::size_t>(cells_[0]), ny = static_cast<std::size_t>(cells_[1]);
-  Series along_x;
-  for (std::size_t x = 0; x < nx; ++x) along_x.push_back(phase(0, x));
-  std::complex<double> total = 0;
-  for (std::size_t row = 0; row < field.size() / nx; ++row) {
-    std::complex<double> sum = 0;
-    for (std::size_t x = 0; x < nx; ++x) sum += field[row * nx + x] * along_x[x];
-    total += sum * phase(1, row % ny) * phase(2, row / ny);
-  }
-  wave_.push_back(total / static_cast<double>(field.size()));
+std::complex<double> ModeRecorder::wave_phase(std::size_t axis, std::size_t place) const {
+  const auto n = static_cast<std::int64_t>(cells_[axis]);
+  const std::int64_t turn = (wave_mode_[axis] * static_cast<std::int64_t>(place) % n + n) % n;
+  return phases_[axis][static_cast<std::size_t>(turn)];
 }
 
 std::vector<std::complex<double>> ModeRecorder::series(int axis, int mode) const {

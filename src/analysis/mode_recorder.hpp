@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <complex>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,10 @@ class PERGOLA_API ModeRecorder {
 
   /// The field at the grid points, x fastest.
   void record(double time, const std::vector<double>& field);
+  /// The same in parts: sums of no rows, to which all rows along x are added in their order, some at a time.
+  std::vector<double> no_sums() const;
+  void add(std::int64_t first_row, const std::vector<double>& rows, std::vector<double>& sums) const;
+  void record_sums(double time, const std::vector<double>& sums);
 
   int axes() const { return static_cast<int>(modes_.size()); }
   int modes(int axis) const { return modes_[static_cast<std::size_t>(axis)]; }
@@ -34,7 +39,7 @@ class PERGOLA_API ModeRecorder {
  private:
   using Series = std::vector<std::complex<double>>;
   void record_axis(std::size_t axis, const std::vector<double>& means);
-  void record_wave(const std::vector<double>& field);
+  std::complex<double> wave_phase(std::size_t axis, std::size_t place) const;
 
   std::array<int, 3> cells_;
   std::array<int, 3> wave_mode_;

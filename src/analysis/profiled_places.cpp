@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -15,7 +16,6 @@
 #include "base/error.hpp"
 #include "comm/agreement.hpp"
 #include "comm/lists.hpp"
-#include "domain/gather_particles.hpp"
 
 namespace pergola {
 
@@ -69,6 +69,20 @@ SeenFromCenter only_species(const Particles& p, const SeenFromCenter& all, std::
   return some;
 }
 
+double mass_to_look_for(const HaloDensities& limits, const Box& box, std::int64_t count) {
+  return 100 * limits.mean / halo_overdensity * box.volume() / static_cast<double>(count);
+}
+
+void measure_halo(const AnalysisSnapshot& all, const SeenFromCenter& seen, const HaloDensities& limits,
+                  ProfiledPlace& place) {
+  const Overdensity of_mean = overdensity_in(all, seen, limits.mean);
+  if (of_mean.particles < least_in_sphere) return;
+  place.center.velocity = velocity_of(all, seen, of_mean);
+  if (std::isnan(limits.critical)) return;
+  const Overdensity of_critical = overdensity_in(all, seen, limits.critical);
+  place.r200c = of_critical.radius, place.m200c = of_critical.mass;
+}
+
 namespace {
 
 /// Each species that is seen, and all where there are several.
@@ -76,11 +90,18 @@ std::vector<SpeciesShells> shells_about(const AnalysisSnapshot& chosen, const Pr
                                         const SeenFromCenter& seen, const AnalysisOptions& options, std::int64_t bins,
                                         bool by_mass) {
   const auto edges = profile_edges(seen, bins, options.low, place.high > 0 ? place.high : options.high);
+  std::array<std::size_t, species_count> counts{};
+  for (const std::size_t i : seen.order) ++counts[chosen.particles.species[i]];
   std::vector<SpeciesShells> parts;
-  for (int species = 0; species < species_count; ++species)
-    if (const auto part = only_species(chosen.particles, seen, static_cast<std::uint8_t>(species)); !part.order.empty())
-      parts.push_back({species, profile_of(chosen, place.center, part, edges, by_mass)});
-  if (parts.size() > 1) parts.push_back({species_count, profile_of(chosen, place.center, seen, edges, by_mass)});
+  const auto add = [&](std::size_t species, const SeenFromCenter& part) {
+    parts.push_back({static_cast<std::int64_t>(species), profile_of(chosen, place.center, part, edges, by_mass)});
+  };
+  for (std::size_t species = 0; species < species_count; ++species)
+    if (counts[species] > 0 && counts[species] < seen.order.size())
+      add(species, only_species(chosen.particles, seen, static_cast<std::uint8_t>(species)));
+    else if (counts[species] > 0)
+      add(species, seen);
+  if (parts.size() > 1) add(species_count, seen);
   return parts;
 }
 
@@ -106,22 +127,13 @@ ProfiledPlace place_about_center(const ChosenParticles& particles, const Analysi
                                  SeenFromCenter& seen_from_it) {
   const AnalysisSnapshot &chosen = particles.chosen(), &all = particles.all();
   ProfiledPlace place;
-  place.center = find_center(chosen, options, device);
-  seen_from_it = seen_from(chosen, place.center.place);
+  place.center = find_center(chosen, options, device, seen_from_it);
   place.r200c = place.m200c = none;
   const HaloDensities limits = halo_densities(all, device.threads());
   if (std::isnan(limits.mean)) return place;
-  // In a box half of the mass says nothing of how a halo moves: the sphere of 200 mean densities does.
-  const double guess =
-      100 * limits.mean / halo_overdensity * all.box.volume() / static_cast<double>(all.particles.size());
-  const SeenFromCenter seen = seen_to_density(Neighbourhood(all, device.threads()), place.center.place, guess,
-                                              std::fmin(limits.mean, limits.critical));
-  const Overdensity of_mean = overdensity_in(all, seen, limits.mean);
-  if (of_mean.particles < least_in_sphere) return place;
-  place.center.velocity = velocity_of(all, seen, of_mean);
-  if (std::isnan(limits.critical)) return place;
-  const Overdensity of_critical = overdensity_in(all, seen, limits.critical);
-  place.r200c = of_critical.radius, place.m200c = of_critical.mass;
+  const SeenFromCenter seen = seen_to_density(Neighbourhood(all, device.threads()), place.center.place,
+                                              mass_to_look_for(limits, all.box, all.particles.size()), limits.lowest());
+  measure_halo(all, seen, limits, place);
   return place;
 }
 
@@ -183,30 +195,6 @@ std::vector<PlaceProfile> profiles_of_spread_groups(const std::shared_ptr<Commun
   return profiles;
 }
 
-/// By rank 0, from all particles.
-PlaceProfile profile_about_center_of_all(const std::shared_ptr<Communicator>& ranks, AnalysisSnapshot snapshot,
-                                         const AnalysisOptions& options, std::int64_t bins, const Device& device) {
-  struct Numbers {
-    Vec3<double> place, velocity;
-    double r200c, m200c;
-  } numbers{};
-  PlaceProfile profile;
-  std::vector<ShellRow> rows;
-  snapshot.particles = gather_on_root(*ranks, snapshot.particles);
-  on_root(*ranks, [&] {
-    profile = profile_about_center(ChosenParticles(std::move(snapshot), options), options, bins, device);
-    add_rows(0, std::exchange(profile.parts, {}), rows);
-    const auto& [center, high, group, r200c, m200c] = profile.place;
-    numbers = {center.place, center.velocity, r200c, m200c};
-  });
-  numbers = share_value(*ranks, numbers);
-  share(*ranks, profile.place.center.how);
-  profile.place = {{numbers.place, numbers.velocity, profile.place.center.how}, 0, 0, numbers.r200c, numbers.m200c};
-  std::vector<PlaceProfile> profiles{profile};
-  share_shells(*ranks, rows, profiles);
-  return profiles[0];
-}
-
 }  // namespace
 
 std::vector<PlaceProfile> profiles_in(AnalysisSnapshot snapshot, const AnalysisOptions& options, std::int64_t bins,
@@ -214,9 +202,7 @@ std::vector<PlaceProfile> profiles_in(AnalysisSnapshot snapshot, const AnalysisO
   const bool of_groups = asks_for_groups(snapshot, options);
   if (ranks->size() > 1) {
     if (of_groups) return profiles_of_spread_groups(ranks, std::move(snapshot), options, bins, device);
-    if (!snapshot.box.periodic() && options.center != "potential")
-      return {profile_of_spread_system(ranks, std::move(snapshot), options, bins, device.threads())};
-    return {profile_about_center_of_all(ranks, std::move(snapshot), options, bins, device)};
+    return {profile_of_spread_system(ranks, std::move(snapshot), options, bins, device)};
   }
   const ChosenParticles particles(std::move(snapshot), options);
   if (of_groups) return profiles_of_groups(particles, options, bins, device);

@@ -6,6 +6,7 @@
 
 #include "analysis/analysis.hpp"
 #include "analysis/centers.hpp"
+#include "analysis/group_properties.hpp"
 #include "analysis/profile.hpp"
 
 namespace pergola {
@@ -33,10 +34,16 @@ struct PlaceProfile {
 /// The particles of one species, in the order of `all`.
 SeenFromCenter only_species(const Particles& particles, const SeenFromCenter& all, std::uint8_t species);
 
+/// How a halo about a place in a periodic box moves, and its sphere of 200 critical densities, from what is seen of
+/// all particles: half of the mass of the box says nothing of it, the sphere of 200 mean densities does.
+void measure_halo(const AnalysisSnapshot& all, const SeenFromCenter& seen, const HaloDensities& limits,
+                  ProfiledPlace& place);
+/// That of a hundred of them: what one looks for at first to see far enough.
+double mass_to_look_for(const HaloDensities& limits, const Box& box, std::int64_t count);
+
 /// What the options ask for: one group, the largest groups, or the centre; in a periodic box without any of these the
 /// largest group. Throws Error(input) for a group that is not there. Where each rank has a part of the particles all
-/// call it together and get the same: a group is profiled by one rank, the whole system by all; about the particle with
-/// the lowest potential, or about a place in a periodic box, by rank 0, which has all of it for a while.
+/// call it together and get the same: a group is profiled by one rank, the whole system by all.
 std::vector<PlaceProfile> profiles_in(AnalysisSnapshot snapshot, const AnalysisOptions& options, std::int64_t bins,
                                       const Device& device, const std::shared_ptr<Communicator>& ranks);
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/distance.hpp"
 #include "base/host_device.hpp"
 #include "base/vec.hpp"
 #include "comm/communicator.hpp"
@@ -24,9 +25,19 @@ PERGOLA_API Vec3<double> mass_center(const Particles& own, Communicator& ranks);
 PERGOLA_API Vec3<double> density_center(const Particles& own, Communicator& ranks);
 
 /// For each fraction f of (0, 1], the distance from `center` of the particle at which the mass within first reaches f
-/// of the total.
+/// of the total; of equal masses where all are massless.
 PERGOLA_API std::vector<double> lagrangian_radii(const Particles& particles, const Vec3<double>& center,
                                                  const std::vector<double>& fractions);
+
+/// A particle as seen from a centre.
+struct SeenMass {
+  Distance from;
+  double mass = 0;
+};
+/// The same of the particles of all ranks, of which each has some: with the bits of one that has all. Calls of all
+/// ranks.
+std::vector<double> lagrangian_radii(std::vector<SeenMass> own, const std::vector<double>& fractions,
+                                     Communicator& ranks);
 
 /// The parts of the mass that tables of Lagrangian radii have, and the names of their columns: r1, r5, … r90.
 inline constexpr std::array<double, 7> lagrangian_fractions{0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9};

@@ -1,6 +1,9 @@
 #include <fmt/core.h>
 
-#include <array>
+#include <cmath>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "analysis/analysis.hpp"
 #include "analysis/centers.hpp"
@@ -10,33 +13,43 @@ namespace pergola {
 
 namespace {
 
-/// The system at one file, as a line of the table.
-void add_moment(const AnalysisSnapshot& snapshot, const AnalysisOptions& options, const Device& device, Table& table) {
-  const SystemCenter center = find_center(snapshot, options, device);
-  const std::vector<double> fractions(lagrangian_fractions.begin(), lagrangian_fractions.end());
-  Particles about = snapshot.particles;  // in a periodic box the images nearest to the centre
-  for (std::size_t i = 0; i < about.id.size(); ++i) {
-    const Vec3<double> d = place_from(snapshot, i, center.place);
-    about.x[i] = d.x, about.y[i] = d.y, about.z[i] = d.z;
+/// Of the particles of all ranks; those of `own` are gone then.
+std::vector<double> radii_about(const Vec3<double>& center, AnalysisSnapshot& own, Communicator& ranks) {
+  const Particles& p = own.particles;
+  std::vector<SeenMass> seen;
+  seen.reserve(p.id.size());
+  for (std::size_t i = 0; i < p.id.size(); ++i) {
+    const Vec3<double> d = place_from(own, i, center);  // in a periodic box of the image nearest to the centre
+    seen.push_back({{std::sqrt(dot(d, d)), p.id[i]}, p.mass[i]});
   }
-  const auto radii = lagrangian_radii(about, {0, 0, 0}, fractions);
-  const AnalysisUnits& units = snapshot.units;
-  table.add("time", units.time, snapshot.time);
+  own.particles = {};
+  return lagrangian_radii(std::move(seen), {lagrangian_fractions.begin(), lagrangian_fractions.end()}, ranks);
+}
+
+/// The system at one file, as a line of the table.
+void add_moment(AnalysisSnapshot own, const AnalysisOptions& options, const Device& device,
+                const std::shared_ptr<Communicator>& ranks, Table& table) {
+  std::int64_t count = own.particles.size();
+  ranks->all_reduce(&count, 1, Reduction::sum);
+  const Vec3<double> center = place_of_center(own, options, device, ranks);
+  const auto radii = radii_about(center, own, *ranks);
+  const AnalysisUnits& units = own.units;
+  table.add("time", units.time, own.time);
   for (std::size_t k = 0; k < radii.size(); ++k)
     table.add(lagrangian_column(lagrangian_fractions[k]), units.length, radii[k]);
-  table.add("center_x", units.length, center.place.x);
-  table.add("center_y", units.length, center.place.y);
-  table.add("center_z", units.length, center.place.z);
-  table.add("particles", "", static_cast<double>(snapshot.particles.size()));
+  table.add("center_x", units.length, center.x);
+  table.add("center_y", units.length, center.y);
+  table.add("center_z", units.length, center.z);
+  table.add("particles", "", static_cast<double>(count));
 }
 
 AnalysisResult analyze(const AnalysisFiles& files, const AnalysisOptions& options, const Device& device) {
   AnalysisResult result;
   AnalysisUnits units;
   for (std::size_t k = 0; k < files.names.size(); ++k) {
-    const AnalysisSnapshot snapshot = chosen_species(files.snapshot(k), options);
-    add_moment(snapshot, options, device, result.table);
-    units = snapshot.units;
+    AnalysisSnapshot own = chosen_species(files.snapshot(k), options, files.ranks);
+    units = own.units;
+    add_moment(std::move(own), options, device, files.ranks, result.table);
   }
   result.findings.push_back({"center", "", options.center});
   const Table& table = result.table;
@@ -60,6 +73,7 @@ AnalysisEntry radii_entry() {
           .example = "cluster -o radii.csv --plot radii.png",
           .needs = AnalysisNeeds::particles,
           .span = AnalysisSpan::through_time,
+          .by_ranks = true,
           .keys = {center_key(), species_key(), softening_key()},
           .analyze = analyze};
 }

@@ -224,8 +224,7 @@ void make_initial_conditions(const ModelInfo& model, const Request& request, con
   const MadeParticles particles = make_particles(model, options, request, device, context);
   const SnapshotHeader header = header_of(model, options, request);
   wait.begins("writing " + request.output);
-  std::optional<WrittenFiles> files;
-  if (ranks.is_root()) files.emplace(outputs);
+  WrittenFiles files(outputs);  // on all ranks: a signal may end one while another gives them their names
   if (ShareSource own = particles.own(); ranks.size() > 1)
     write_spread_snapshot(ranks, request.output, header, own, write);
   else
@@ -237,9 +236,11 @@ void make_initial_conditions(const ModelInfo& model, const Request& request, con
   const std::string softening = softening_text(model_softening(model.name, options));
   if (!softening.empty()) context.remark(fmt::format("softening that suits it: {{ {} }}", softening));
   const double mass = context.json ? mass_of_all(particles, ranks) : 0;
-  if (files)
-    files->print_and_keep(context, "",
-                          context.json ? summary(model, options, request, particles.total, mass) : nlohmann::json());
+  on_root(ranks, [&] {
+    files.print_and_keep(context, "",
+                         context.json ? summary(model, options, request, particles.total, mass) : nlohmann::json());
+  });
+  files.keep();
 }
 
 std::string check_seed(const std::string& text) {

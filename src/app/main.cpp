@@ -145,6 +145,7 @@ int fail(const Context& context, ErrorKind kind, const std::string& message) {
     std::fputs(text.c_str(), stderr);
     return code;
   }
+  end_on_signals_silently();
   if (context.speaks()) std::fputs(text.c_str(), stderr);
   constexpr double patience_s = 5;
   if (context.communicator->all_have_failed(patience_s)) return code;
@@ -153,9 +154,20 @@ int fail(const Context& context, ErrorKind kind, const std::string& message) {
   return code;
 }
 
+/// Of ranks that are told to work on CPUs one thread talks to others; what MPI locks for several costs them time
+/// (comm/communicator_mpi.cpp).
+void expect_one_thread_that_talks(int argc, char** argv) {
+  const std::vector<std::string> words(argv, argv + argc);
+  bool on_cpu = false;
+  for (std::size_t k = 1; k < words.size(); ++k)
+    on_cpu |= words[k] == "--device=cpu" || (words[k - 1] == "--device" && words[k] == "cpu");
+  if (on_cpu) setenv("PERGOLA_MPI_THREADS", "one", 0);
+}
+
 int guarded_main(int argc, char** argv) {
   Context context;
   try {
+    expect_one_thread_that_talks(argc, argv);
     const auto deadly = find_deadly_file(argc, argv);  // starts a process: before MPI and CUDA
     context.communicator = world_communicator();
     end_on_signals(context.speaks());

@@ -102,14 +102,15 @@ void picture_particles(const Context& context, const PictureCommand& command, in
   auto list = nlohmann::json::array();
   std::string text;
   for (const auto& file : command.files) {
-    const ShownSnapshot shown = read_shown(options, file, earlier, ranks);
+    ShownSnapshot shown = read_shown(options, file, earlier, ranks);
+    const SnapshotHeader header = shown.snapshot.header;
     const Look look = common ? *common : own_look(options, shown);
     const bool last = figures.size() + 1 == command.files.size();
-    Panel panel = draw_shown(options, shown, look, threads, last);
-    const std::string unit = unit_texts(shown.snapshot.header).length;
+    Panel panel = draw_shown(options, std::move(shown), look, threads, last);
+    const std::string unit = unit_texts(header).length;
     text += fmt::format("{}: {} of {} particles, {:.4g}{} wide\n", last ? command.output : file, grouped(panel.shown),
                         grouped(panel.particles), panel.frame.width, unit.empty() ? "" : fmt::format(" {}", unit));
-    list.push_back(description(options, panel, look, shown.snapshot.header.time));
+    list.push_back(description(options, panel, look, header.time));
     figures.push_back(std::move(panel.figure));
   }
   nlohmann::json said = list.size() == 1 ? list[0] : nlohmann::json{{"panels", list}};

@@ -183,11 +183,11 @@ std::string to_text(const RankPlan& plan) {
         "is for ranks that keep their own";
   return fmt::format(
              "ranks      {}\n"
-             "           of that {} more than a share of what one process takes{}\n{}"
+             "           of that {}{} more than a share of what one process takes{}\n{}"
              "           a step: {:.3g} s computing, {:.3g} s with the network ({} and {:.0f} messages of a rank), "
              "{}{:.3g} s {}: efficiency {:.2f}\n"
              "           all ranks together work {:.2f} times as much as one, the busiest {:.2f} times the mean\n",
-             text, bytes_text(plan.constant_bytes),
+             text, bytes_text(plan.constant_bytes), plan.on_gpu ? " on its device" : "",
              plan.weak ? ", for each rank has as many particles as the configuration" : "",
              plan.waiting_bytes > 0 ? fmt::format("           rank 0 up to {} more, of files that wait to be written\n",
                                                   bytes_text(plan.waiting_bytes))

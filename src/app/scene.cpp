@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <numeric>
+#include <utility>
 
 #include "analysis/radii.hpp"
 #include "app/rank_snapshot.hpp"
@@ -235,12 +236,11 @@ Look common_look(const PictureOptions& options, const std::vector<std::string>& 
   return look;
 }
 
-Panel draw_shown(const PictureOptions& options, const ShownSnapshot& shown, const Look& look, int threads,
-                 bool color_bar) {
+Panel draw_shown(const PictureOptions& options, ShownSnapshot shown, const Look& look, int threads, bool color_bar) {
   RenderOptions render_options = labels(options, shown, look);
   if (options.style == "volume") {
     render_options.color_bar = color_bar;
-    return draw_volume(options, shown, look, render_options, threads);
+    return draw_volume(options, std::move(shown), look, render_options, threads);
   }
   const Seen seen = seen_in(options, shown, look, threads);
   const Projection map = project(seen.particles, seen.projection, *shown.ranks);

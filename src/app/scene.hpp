@@ -46,7 +46,8 @@ struct Panel {
   Frame frame;
   std::int64_t particles = 0, shown = 0;
 };
-Panel draw_shown(const PictureOptions& options, const ShownSnapshot& shown, const Look& look, int threads,
+/// The particles go as soon as they are not needed any more.
+Panel draw_shown(const PictureOptions& options, ShownSnapshot shown, const Look& look, int threads,
                  bool color_bar = true);
 
 /// Whether ranks make what is shown of these files together, each from its stretch: many particles. A plasma, and few

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -16,24 +17,26 @@ namespace pergola::app {
 namespace {
 
 sem_t told;
+std::atomic<bool> says_so{false};
 
 /// A handler may wait for nothing, and whoever removes files waits for those who are making one: another thread does
 /// it.
-void wait_and_end(bool speaks) {
+void wait_and_end() {
   while (::sem_wait(&told) != 0) {
   }
   PassingFile::remove_all();
   constexpr std::string_view text = "pergola: interrupted\n";
-  [[maybe_unused]] const auto written = speaks ? ::write(STDERR_FILENO, text.data(), text.size()) : 0;
+  [[maybe_unused]] const auto written = says_so ? ::write(STDERR_FILENO, text.data(), text.size()) : 0;
   ::_exit(static_cast<int>(ErrorKind::interrupted));
 }
 
 }  // namespace
 
 void end_on_signals(bool speaks) {
+  says_so = speaks;
   ::sem_init(&told, 0, 0);
   try {
-    std::thread([speaks] { wait_and_end(speaks); }).detach();
+    std::thread(wait_and_end).detach();
   } catch (const std::system_error&) {
     return;  // no more threads for this user: signals end the program as they are
   }
@@ -47,5 +50,7 @@ void end_on_signals(bool speaks) {
     ::sigaction(signal, &action, nullptr);
   }
 }
+
+void end_on_signals_silently() { says_so = false; }
 
 }  // namespace pergola::app

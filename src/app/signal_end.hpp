@@ -6,5 +6,7 @@ namespace pergola::app {
 /// no name yet are removed, unless a command catches them itself (catch_interrupts()) or they were ignored before.
 /// `speaks`: whether this process says so. Once.
 void end_on_signals(bool speaks);
+/// This process has said why it ends: a signal that comes now (mpirun's, where another rank was faster) adds nothing.
+void end_on_signals_silently();
 
 }  // namespace pergola::app

@@ -113,7 +113,7 @@ void add_fields(const fs::path& file, const OpenPmdSummary& summary, ViewPoints&
     for (std::size_t k = 0; k < mesh.components.size() && k < 3; ++k)
       electric[k] = read_openpmd_mesh(file, fmt::format("E/{}", mesh.components[k]));
     maps.push_back(state_map("|E|", mesh.unit, lengths_of(electric), cells, spacing));
-    points.curves = field_curves(electric[0], cells, summary.dimensions, 0, spacing[0], 1);
+    points.curves = field_curves(whole_field(electric[0]), cells, summary.dimensions, 0, spacing[0], 1);
   }
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <optional>
 #include <utility>
 
 #include "analysis/local_structure.hpp"
@@ -30,20 +29,17 @@ constexpr double darkest = 0.12;  // place in the colour map: what is there is n
 /// Opacity falls with the root of the density, so that filaments show beside halos that are 10⁵ times as dense.
 constexpr double opacity_power = -0.5;
 
-/// What is shown with what is near it; of several ranks each has a slab of it.
+/// What is shown, with what is near it; of several ranks each has a slab of it.
 struct Surrounded {
-  std::optional<Particles> brought;
+  Particles particles;
   LocalStructure local;
-  const Particles& particles(const ShownSnapshot& shown) const { return brought ? *brought : shown.snapshot.particles; }
 };
 
-Surrounded structure_of(const ShownSnapshot& shown, int threads) {
-  const SnapshotHeader& header = shown.snapshot.header;
+Surrounded structure_of(const SnapshotHeader& header, Particles own, Communicator& ranks, int threads) {
   const double side = header.box_size;
   const Box box{{0, 0, 0}, {side, side, side}, side > 0 ? Boundary::periodic : Boundary::isolated};
-  Surrounded found;
-  if (shown.ranks->size() > 1) found.brought = in_slabs_by_count(*shown.ranks, shown.snapshot.particles, threads);
-  found.local = local_structure(found.particles(shown), box, neighbours, threads, *shown.ranks);
+  Surrounded found{ranks.size() > 1 ? in_slabs_by_count(ranks, std::move(own), threads) : std::move(own), {}};
+  found.local = local_structure(found.particles, box, neighbours, threads, ranks);
   if (is_cosmological(header))
     for (double& dispersion : found.local.dispersion)
       dispersion *= std::sqrt(physics::peculiar_over_file_energy(header.time));
@@ -126,17 +122,18 @@ Camera camera_before(const Frame& frame, SightLine axis, double field_of_view_de
   return camera;
 }
 
-DensityRange volume_range(const PictureOptions& options, const ShownSnapshot& shown, int threads) {
-  const Surrounded found = structure_of(shown, threads);
-  return range_of(colored_by(options, found.local), found.particles(shown).mass, shown.count, *shown.ranks);
+DensityRange volume_range(const PictureOptions& options, ShownSnapshot shown, int threads) {
+  const Surrounded found =
+      structure_of(shown.snapshot.header, std::move(shown.snapshot.particles), *shown.ranks, threads);
+  return range_of(colored_by(options, found.local), found.particles.mass, shown.count, *shown.ranks);
 }
 
-Panel draw_volume(const PictureOptions& options, const ShownSnapshot& shown, const Look& look,
-                  const RenderOptions& labels, int threads) {
+Panel draw_volume(const PictureOptions& options, ShownSnapshot shown, const Look& look, const RenderOptions& labels,
+                  int threads) {
   Communicator& ranks = *shown.ranks;
-  Surrounded found = structure_of(shown, threads);
+  Surrounded found = structure_of(shown.snapshot.header, std::move(shown.snapshot.particles), ranks, threads);
   LocalStructure& local = found.local;
-  const Particles& particles = found.particles(shown);
+  const Particles& particles = found.particles;
   const double least = 1e-3 * look.frame.width;
   if (shown.count == 1) std::fill(local.length.begin(), local.length.end(), 10 * least);
   const DensityRange range =
@@ -144,6 +141,10 @@ Panel draw_volume(const PictureOptions& options, const ShownSnapshot& shown, con
   const Camera camera =
       look.camera ? *look.camera : camera_before(look.frame, options.sight_line(), options.field_of_view);
   const bool massless = largest_of(particles.mass, ranks) == 0;
+  const Frame frame = CameraView(camera).frame();
+  Projection plane{options.pixels, SightLine::z, frame, {}, {}, shown.count, 0};
+  std::vector<RenderLayer> names;
+  if (options.by_species()) names = species_present(particles, plane, ranks);
   auto lights = shining(options, particles, local, range, labels.colormap, massless);
   found = {};
   const VolumePicture picture =
@@ -154,12 +155,11 @@ Panel draw_volume(const PictureOptions& options, const ShownSnapshot& shown, con
   const auto side = static_cast<double>(options.pixels);
   Drawing figure(options.pixels, options.pixels, {});
   figure.pixels({0, 0, side, side}, picture.image);
-  const Frame frame = CameraView(camera).frame();
-  Projection plane{options.pixels, SightLine::z, frame, {}, {}, shown.count, picture.shown};
+  plane.shown = picture.shown;
   if (labels.legend) {
     draw_labels(figure, plane, labels);
     if (options.by_species())
-      draw_names(figure, species_present(shown.snapshot.particles, plane, ranks));
+      draw_names(figure, names);
     else if (labels.color_bar)
       draw_color_bar(figure, plane,
                      {Colormap(labels.colormap), range, 1, 1, options.color == "dispersion" ? "σ" : "ρ", darkest},

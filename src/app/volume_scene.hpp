@@ -7,10 +7,10 @@ namespace pergola::app {
 Camera camera_before(const Frame& frame, SightLine axis, double field_of_view_degrees);
 
 /// What the colours of a volume picture span, where nothing is asked for: most of the mass.
-DensityRange volume_range(const PictureOptions& options, const ShownSnapshot& shown, int threads);
+DensityRange volume_range(const PictureOptions& options, ShownSnapshot shown, int threads);
 
 /// Smoothed particles that shine and absorb, in colours of their density, dispersion or species.
-Panel draw_volume(const PictureOptions& options, const ShownSnapshot& shown, const Look& look,
-                  const RenderOptions& labels, int threads);
+Panel draw_volume(const PictureOptions& options, ShownSnapshot shown, const Look& look, const RenderOptions& labels,
+                  int threads);
 
 }  // namespace pergola::app

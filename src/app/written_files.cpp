@@ -62,7 +62,7 @@ void WrittenFiles::print_and_keep(const Context& context, const std::string& tex
   else
     context.print(text);
   flush_output();
-  kept_ = true;
+  keep();
 }
 
 std::vector<fs::path> files_of_snapshot(const fs::path& name, int files) {

@@ -26,6 +26,8 @@ class WrittenFiles {
   void make_folder(const std::filesystem::path& folder);
   /// Says what was written, the text or with --json the value, and keeps the files when that has reached stdout.
   void print_and_keep(const Context& context, const std::string& text, const nlohmann::json& value);
+  /// Of ranks that write them together, when rank 0 has said so.
+  void keep() { kept_ = true; }
 
  private:
   std::vector<std::filesystem::path> files_;    // those that were not there before

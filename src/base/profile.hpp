@@ -1,11 +1,12 @@
 #pragma once
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "base/stopwatch.hpp"
 
 namespace pergola {
 
@@ -41,15 +42,12 @@ class Profile {
     Scope(Profile* profile, const char* name)
         : profile_(profile), name_(name), begin_(Clock::now()), waited_(profile ? profile->waited() : 0) {}
     ~Scope() {
-      if (profile_)
-        profile_->add(name_, std::chrono::duration<double>(Clock::now() - begin_).count(), 1,
-                      profile_->waited() - waited_);
+      if (profile_) profile_->add(name_, seconds_since(begin_), 1, profile_->waited() - waited_);
     }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
    private:
-    using Clock = std::chrono::steady_clock;
     Profile* profile_;
     const char* name_;
     Clock::time_point begin_;

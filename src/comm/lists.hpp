@@ -44,4 +44,15 @@ std::vector<V> gather_lists_on_all(Communicator& ranks, const std::vector<V>& ow
   return all;
 }
 
+/// Sums, as many on all ranks, to which ranks add one after the other, in their order: add(sums) of each. All ranks
+/// call it and get the sums, with the bits of one process that adds it all.
+template <class V, class Add>
+std::vector<V> add_lists_in_turn(Communicator& ranks, std::vector<V> sums, const Add& add) {
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    if (rank == ranks.rank()) add(sums);
+    ranks.broadcast(sums.data(), sums.size() * sizeof(V), rank);
+  }
+  return sums;
+}
+
 }  // namespace pergola

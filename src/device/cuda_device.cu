@@ -19,6 +19,7 @@ namespace pergola {
 namespace {
 
 std::atomic<double> spent_on_opening = 0;
+std::atomic<const char*> stage_now = nullptr;
 thread_local bool urgent = false;
 
 /// Adds to it as long as it lives.
@@ -36,7 +37,7 @@ class MemoryAccount {
   void add(void* pointer, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     sizes_[pointer] = bytes, held_ += bytes;
-    most_ = std::max(most_, held_);
+    if (held_ > most_) most_ = held_, most_in_ = stage_now;
   }
   void remove(void* pointer) noexcept {
     const std::lock_guard lock(mutex_);
@@ -53,11 +54,16 @@ class MemoryAccount {
     const std::lock_guard lock(mutex_);
     return most_;
   }
+  std::string most_in() {
+    const std::lock_guard lock(mutex_);
+    return most_in_ ? most_in_ : "";
+  }
 
  private:
   std::mutex mutex_;
   std::unordered_map<void*, std::size_t> sizes_;
   std::size_t held_ = 0, most_ = 0;
+  const char* most_in_ = nullptr;
 };
 
 /// Never destroyed: buffers may be given back when the process ends.
@@ -196,6 +202,8 @@ std::unique_ptr<DeviceMemory> open_cuda_memory(int ordinal, std::string& name) {
 
 std::size_t cuda_held_bytes() { return account().held(); }
 std::size_t cuda_most_held_bytes() { return account().most(); }
+std::string cuda_most_held_in() { return account().most_in(); }
+void note_cuda_stage(const char* name) { stage_now = name; }
 
 double cuda_opening_seconds() { return spent_on_opening; }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <string>
 
 #include "base/host_device.hpp"
 
@@ -18,5 +19,13 @@ inline std::size_t gpu_most_held_bytes() {
   if constexpr (cuda_built) return cuda_most_held_bytes();
   return 0;
 }
+/// The stage of a step in which it had them first (device/stage_clock.hpp); empty: in none.
+std::string cuda_most_held_in();
+inline std::string gpu_most_held_in() {
+  if constexpr (cuda_built) return cuda_most_held_in();
+  return {};
+}
+/// Stages of steps on GPUs tell when they begin; null: none runs. The name is kept.
+void note_cuda_stage(const char* name);
 
 }  // namespace pergola

@@ -1,5 +1,7 @@
 #include "device/stage_clock.hpp"
 
+#include "device/memory_account.hpp"
+
 namespace pergola {
 
 namespace {
@@ -15,6 +17,9 @@ StageClock::~StageClock() {
 
 void StageClock::mark(const char* stage) {
   if (!profile_) return;
+  if constexpr (cuda_built) {
+    if (device_.is_cuda()) note_cuda_stage(stage);
+  }
   if (marks_.size() >= most_marks && !running_) collect();
   marks_.push_back({stage, device_.memory().record_event(), profile_->waited()});
   running_ = stage != nullptr;

@@ -29,27 +29,31 @@ class DeviceRouting {
   std::int64_t work_bytes(std::int64_t count) const;
   Listing listing(std::int64_t count, void* work) const;
   /// All ranks make it together, each with the listing of all its particles in `work`. Those for a rank go in the order
-  /// of the list. Waits for the device.
-  void plan(std::int64_t count, void* work);
+  /// of the list. Waits for the device. `lent`: for a number of each particle, as long as this plan is used, in place
+  /// of its own memory.
+  void plan(std::int64_t count, void* work, std::uint32_t* lent = nullptr);
   /// All that are kept here go as they stand, the first sent[0] of them to rank 0. All ranks make it together.
   void plan_in_order(const std::vector<std::int64_t>& sent);
   /// So many are kept here, and stay: they arrive as they stand.
   void plan_to_stay(std::int64_t count);
   /// From where `way` has brought particles, the k-th of them to places[k], to where they came from: there they arrive
   /// in the order in which they were listed.
-  void plan_back(const DeviceRouting& way, const Buffer<std::uint32_t>& places);
+  void plan_back(const DeviceRouting& way, const std::uint32_t* places);
   /// The particles that stood at i stand at to[i] from now on.
   void renumber(const std::uint32_t* to);
 
+  /// Whose rooms others may use, too.
+  const std::shared_ptr<DeviceMessages>& messages() const { return messages_; }
   /// Particles that are kept here, and those that arrive here, the ones of rank 0 first.
   std::int64_t kept() const { return kept_; }
   std::int64_t arriving() const { return arriving_; }
   /// Of the kept ones, those that go to other ranks.
   std::int64_t leaving() const { return listed_.empty() ? 0 : kept_ - listed_[messages_->own_rank()].count; }
-  /// Of the device's memory, where that many particles are kept, with rooms of messages that are its own.
-  std::int64_t own_bytes(std::int64_t particles) const {
+  /// Of the device's memory, where that many particles are kept, with rooms of messages that are its own; lists: of
+  /// plan() and plan_back() without memory that is lent.
+  std::int64_t own_bytes(std::int64_t particles, bool lists = true) const {
     Arena count;
-    room(*this, count, particles);
+    room(*this, count, lists ? particles : 0);
     return count.bytes() + (shares_rooms_ ? 0 : messages_->bytes(message_bytes(particles)));
   }
   /// Of an exchange, out or in, where that many particles are kept: of a size whatever the particles, where they are
@@ -86,11 +90,15 @@ class DeviceRouting {
  private:
   template <class Self>
   static void room(Self& self, Arena& arena, std::int64_t particles) {
-    arena.room(self.order_, particles);
+    arena.room(self.order_, particles, particles / 16);
+    room_for_begins(self, arena);
+  }
+  template <class Self>
+  static void room_for_begins(Self& self, Arena& arena) {
     arena.room(self.begin_, static_cast<std::int64_t>(self.messages_->size()) + 1);
   }
   int rank_bits() const;
-  void make_room(std::int64_t particles);
+  void make_list(std::int64_t particles);
   void tell_counts(const std::vector<std::int64_t>& sent);
   void carry(const Fields& fields, std::size_t value_bytes, bool there);
   template <class Word>
@@ -102,7 +110,8 @@ class DeviceRouting {
   Device device_;
   std::shared_ptr<DeviceMessages> messages_;
   bool shares_rooms_ = false;
-  Buffer<std::uint32_t> order_;              // particles as they are sent, by rank
+  Buffer<std::uint32_t> order_;              // where no memory is lent
+  std::uint32_t* list_ = nullptr;            // particles as they are sent, by rank; null: they go as they stand
   Buffer<std::int64_t> begin_;               // of each rank's in it, and the end
   std::vector<PlaceRun> listed_, arrivals_;  // by rank: numbers in the order, and among the arriving ones
   std::int64_t kept_ = 0, arriving_ = 0;

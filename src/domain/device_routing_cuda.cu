@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "comm/tell_counts.hpp"
@@ -51,11 +50,12 @@ struct FindBegins {
 template <class Word>
 struct CarryListed {
   DeviceRouting::Fields fields;
-  const std::uint32_t* order;  // from the first of them on
+  const std::uint32_t* list;  // null: as they stand
+  std::int64_t first;         // of them, in the list
   Word* away[DeviceRouting::most_fields];
   bool there;
   __device__ void operator()(std::int64_t k) const {
-    const std::int64_t place = order[k];
+    const std::int64_t place = list ? list[first + k] : first + k;
     for (int f = 0; f < fields.count; ++f) {
       Word* const kept = static_cast<Word*>(fields.kept[f]) + place;
       if (there)
@@ -85,11 +85,6 @@ struct CarryArrived {
   }
 };
 
-void number_in_order(const Device& device, std::uint32_t* to, std::int64_t count) {
-  cuda::launch("particles in order", count, device.stream(),
-               [to] __device__(std::int64_t k) { to[k] = static_cast<std::uint32_t>(k); });
-}
-
 }  // namespace
 
 DeviceRouting::DeviceRouting(const Device& device, std::shared_ptr<Communicator> ranks)
@@ -115,10 +110,15 @@ DeviceRouting::Listing DeviceRouting::listing(std::int64_t count, void* work) co
   return {memory.keys, memory.values};
 }
 
-void DeviceRouting::plan(std::int64_t count, void* work) {
+void DeviceRouting::plan(std::int64_t count, void* work, std::uint32_t* lent) {
   device_.make_current();
   const std::size_t size = messages_->size();
-  make_room(count);
+  Arena arena(device_);
+  room_for_begins(*this, arena);
+  if (lent)
+    list_ = lent;
+  else
+    make_list(count);
   std::vector<std::int64_t> begin(size + 1, 0);
   if (count > 0) {
     const RankSort sort{static_cast<std::uint32_t>(count), 0, rank_bits()};
@@ -126,7 +126,7 @@ void DeviceRouting::plan(std::int64_t count, void* work) {
     SortMemory memory(work, count, scratch_bytes);
     sort.sort(memory.scratch, scratch_bytes, memory.keys, memory.other_keys, memory.values, memory.other_values,
               device_.stream());
-    device_.memory().copy(order_.data(), memory.values, static_cast<std::size_t>(count) * sizeof(std::uint32_t));
+    device_.memory().copy(list_, memory.values, static_cast<std::size_t>(count) * sizeof(std::uint32_t));
     cuda::launch("particles by rank", static_cast<std::int64_t>(size + 1), device_.stream(),
                  FindBegins{memory.keys, count, begin_.data()});
     begin_.to_host(begin.data());
@@ -136,10 +136,10 @@ void DeviceRouting::plan(std::int64_t count, void* work) {
   tell_counts(sent);
 }
 
-void DeviceRouting::make_room(std::int64_t particles) {
+void DeviceRouting::make_list(std::int64_t particles) {
   Arena arena(device_);
-  if (order_.size() < particles) arena.room(order_, particles, particles / 16);
   room(*this, arena, particles);
+  list_ = order_.data();
 }
 
 /// The list has so many for each rank, those for rank 0 first.
@@ -157,36 +157,32 @@ void DeviceRouting::tell_counts(const std::vector<std::int64_t>& sent) {
 }
 
 void DeviceRouting::plan_in_order(const std::vector<std::int64_t>& sent) {
-  device_.make_current();
-  const std::int64_t count = std::accumulate(sent.begin(), sent.end(), std::int64_t{0});
-  make_room(count);
-  number_in_order(device_, order_.data(), count);
+  list_ = nullptr;
   tell_counts(sent);
 }
 
 void DeviceRouting::plan_to_stay(std::int64_t count) {
-  device_.make_current();
-  make_room(count);
-  number_in_order(device_, order_.data(), count);
+  list_ = nullptr;
   listed_.assign(messages_->size(), {}), arrivals_.assign(messages_->size(), {});
   listed_[messages_->own_rank()] = arrivals_[messages_->own_rank()] = {0, count};
   kept_ = arriving_ = count, most_ = 0;
 }
 
-void DeviceRouting::plan_back(const DeviceRouting& way, const Buffer<std::uint32_t>& places) {
+void DeviceRouting::plan_back(const DeviceRouting& way, const std::uint32_t* places) {
   device_.make_current();
-  make_room(way.arriving_);
+  make_list(way.arriving_);
   if (way.arriving_ > 0)
-    device_.memory().copy(order_.data(), places.data(),
-                          static_cast<std::size_t>(way.arriving_) * sizeof(std::uint32_t));
+    device_.memory().copy(list_, places, static_cast<std::size_t>(way.arriving_) * sizeof(std::uint32_t));
   listed_ = way.arrivals_, arrivals_ = way.listed_;
   kept_ = way.arriving_, arriving_ = way.kept_, most_ = way.most_;
 }
 
 void DeviceRouting::renumber(const std::uint32_t* to) {
   device_.make_current();
+  const std::uint32_t* const before = list_;
+  if (!before) make_list(kept_);
   cuda::launch("particles by number", kept_, device_.stream(),
-               [order = order_.data(), to] __device__(std::int64_t k) { order[k] = to[order[k]]; });
+               [before, list = list_, to] __device__(std::int64_t k) { list[k] = to[before ? before[k] : k]; });
 }
 
 /// Values that go to each rank, and come from it, in one of several rounds: a message for each rank, its fields one
@@ -219,7 +215,7 @@ template <class Word>
 void DeviceRouting::carry_words(const Fields& fields, bool there) {
   constexpr auto word = static_cast<std::int64_t>(sizeof(Word));
   const auto carry_listed = [&](const PlaceRun& run, const auto& away_of) {
-    CarryListed<Word> carry{fields, order_.data() + run.first, {}, there};
+    CarryListed<Word> carry{fields, list_, run.first, {}, there};
     for (int f = 0; f < fields.count; ++f) carry.away[f] = away_of(f);
     cuda::launch("carry particles", run.count, device_.stream(), carry);
   };

@@ -4,20 +4,29 @@
 
 #include "comm/communicator.hpp"
 #include "comm/shares.hpp"
-#include "particles/particle_source.hpp"
+#include "particles/device_source.hpp"
 
 namespace pergola {
 
-/// A stretch of the particles of another source, for the rank that keeps them.
-class ShareSource final : public ParticleSource {
+/// A stretch of the particles of another source, for the rank that keeps them. Where ranks make their shares on devices
+/// it is such a share.
+class ShareSource final : public DeviceSource {
  public:
-  ShareSource(ParticleSource& all, std::int64_t first, std::int64_t count) : all_(all), first_(first), count_(count) {}
+  ShareSource(ParticleSource& all, std::int64_t first, std::int64_t count)
+      : all_(all), made_(dynamic_cast<DeviceSource*>(&all)), first_(first), count_(count) {}
   std::int64_t count() const override { return count_; }
   void read(std::int64_t first, std::int64_t n, Particles& to) override { all_.read(first_ + first, n, to); }
   std::string name() const override { return all_.name(); }
+  bool put(const Device& device, double factor, const DeviceArrays<float>& to) override {
+    return made_ && made_->put_share(device, factor, to);
+  }
+  bool put(const Device& device, double factor, const DeviceArrays<double>& to) override {
+    return made_ && made_->put_share(device, factor, to);
+  }
 
  private:
   ParticleSource& all_;
+  DeviceSource* made_;  // null: it comes in pieces only
   std::int64_t first_, count_;
 };
 
@@ -29,7 +38,7 @@ class PassingSource {
 };
 
 /// Calls take(source) with the share of this rank (comm/shares.hpp), which is read nowhere else; without ranks with
-/// all, which may be made on a device.
+/// all. Either may be made on a device.
 template <class Take>
 void take_share(ParticleSource& particles, const Communicator* ranks, const Take& take) {
   if (!ranks) return take(particles);

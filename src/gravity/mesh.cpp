@@ -79,8 +79,8 @@ class MeshSolver final : public SmoothedMesh<Real>, public LentArrivals {
   std::int64_t device_bytes(std::int64_t n) const override;
   std::int64_t lent_bytes() const override { return by_modes() ? lay_out(nullptr).bytes : 0; }
   void lend(std::byte* memory, const std::uint32_t* order) override { lent_ = memory, order_ = order; }
-  void lend_arrivals(const LentMemory& memory) override {
-    if (auto* const slabs = dynamic_cast<LentArrivals*>(parts().exchange.get())) slabs->lend_arrivals(memory);
+  void lend_arrivals(const LentMemory& arrivals, const LentMemory& way) override {
+    if (auto* const slabs = dynamic_cast<LentArrivals*>(parts().exchange.get())) slabs->lend_arrivals(arrivals, way);
   }
   void serve_first(const typename SmoothedMesh<Real>::Places& places, const std::function<void()>& there) override {
     places_ = places, there_ = there;

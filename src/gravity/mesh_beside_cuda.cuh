@@ -25,14 +25,19 @@ class MeshBeside {
  public:
   using Into = State* [3];
   using Places = std::optional<MeshPlaces<State>>;
+  /// Memory for particles from other ranks and for the way (LentArrivals), of a mesh by itself.
+  struct Lent {
+    LentMemory arrivals, way;
+  };
 
   MeshBeside(const Device& device, std::shared_ptr<Communicator> ranks) : device_(device), ranks_(std::move(ranks)) {}
 
   static std::unique_ptr<SmoothedMesh<State>> make(const SolverOptions& options, const TreePmParameters& found,
                                                    const Device& device, const std::shared_ptr<Communicator>& ranks,
-                                                   const LentMemory& arrivals = {}) {
+                                                   const Lent& lent = {}) {
     auto mesh = make_smoothed_mesh<State>(treepm_mesh_options(options, found), device, treepm_law(found), ranks);
-    if (auto* const lends = dynamic_cast<LentArrivals*>(mesh.get()); lends && arrivals) lends->lend_arrivals(arrivals);
+    if (auto* const lends = dynamic_cast<LentArrivals*>(mesh.get()); lends && lent.arrivals)
+      lends->lend_arrivals(lent.arrivals, lent.way);
     return mesh;
   }
   /// Whether a second thread can be had, and the bytes that it takes beside the others are there for this rank and all
@@ -50,10 +55,10 @@ class MeshBeside {
     ranks_->all_reduce(&fits, 1, Reduction::minimum);
     return fits == 1;
   }
-  /// `lent`: where particles from other ranks arrive, by itself; null: it works beside.
-  void set_up(const SolverOptions& options, const TreePmParameters& found, StageClock* clock, const LentMemory& lent) {
+  /// `lent`: by itself; without arrivals it works beside.
+  void set_up(const SolverOptions& options, const TreePmParameters& found, StageClock* clock, const Lent& lent) {
     forget();
-    apart_ = !lent;
+    apart_ = !lent.arrivals;
     mesh_ = apart_ ? make(options, found, beside_->device(), beside_->ranks())
                    : make(options, found, device_, ranks_, lent);
     set_clock(clock);

@@ -9,19 +9,22 @@
 namespace pergola {
 
 /// From `memory` on, the arena of a tree with so many cells, which is free between its building and the walk; from null
-/// on: what it takes. `values`: of each axis, for accelerations that are brought here.
+/// on: what it takes. `kept`: particles of a rank that the mesh looks for in slabs; `values`: of each axis, for
+/// accelerations that are brought here.
 template <class State>
 struct MeshInTree {
   std::byte* mesh = nullptr;
+  std::uint32_t* way = nullptr;     // to the slabs
   tree::GroupPlaces<State> groups;  // with the mesh's forces there
   float* rest[3] = {};              // of the groups, by cell
   State* values[3] = {};
   std::int64_t bytes = 0;
 
   MeshInTree() = default;
-  MeshInTree(std::byte* memory, std::int64_t mesh_bytes, std::int64_t cells, std::int64_t value_count = 0) {
+  MeshInTree(std::byte* memory, std::int64_t mesh_bytes, std::int64_t cells, std::int64_t kept = 0,
+             std::int64_t value_count = 0) {
     MemoryParts parts(memory);
-    mesh = parts.take<std::byte>(mesh_bytes);
+    mesh = parts.take<std::byte>(mesh_bytes), way = parts.take<std::uint32_t>(kept);
     groups = {parts, cells};
     for (float*& axis : rest) axis = parts.take<float>(cells);
     for (State*& axis : values) axis = parts.take<State>(value_count);

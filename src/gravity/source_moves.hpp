@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "device/buffer.hpp"
+#include "base/view.hpp"
 #include "domain/device_routing.hpp"
 #include "domain/routing.hpp"
 
@@ -26,15 +26,22 @@ class SourceMovesBy {
   /// They go where more than one of so many would have to be sent in a step.
   virtual std::int64_t one_in() const { return one_in_moves; }
   /// They have all gone that way, and are given by their new ranks from now on: the k-th that arrived here stands at
-  /// places[k], on the device.
-  virtual void have_come(const Buffer<std::uint32_t>& places) = 0;
+  /// places[k], on the device, in memory that may be what it has lent.
+  virtual void have_come(View<const std::uint32_t> places) = 0;
   /// After that they have left again by `home`, in the order in which they stood here: the k-th that arrived here by it
   /// stands at places[k].
-  virtual void have_left(const Way& home, const Buffer<std::uint32_t>& places) = 0;
+  virtual void have_left(const Way& home, View<const std::uint32_t> places) = 0;
+  /// Whether know_places() may say what ids of sources would.
+  virtual bool takes_places() const { return false; }
+  /// known: sources have no ids for a while, and are told apart by their places in the input, which stand here by
+  /// source. The same on all ranks.
+  virtual void know_places([[maybe_unused]] bool known, [[maybe_unused]] const std::uint32_t* places) {}
   /// Memory of its device that it does not need before the next prepare() or update(); null: it has none to lend.
   virtual std::byte* lend([[maybe_unused]] std::int64_t bytes) { return nullptr; }
   /// Gives all such memory back to the device.
   virtual void give_back_memory() {}
+  /// Of the device's memory beside device_bytes(), where not always all of n sources ask.
+  virtual std::int64_t bytes_for_some([[maybe_unused]] std::int64_t n) const { return 0; }
 };
 
 using SourceMoves = SourceMovesBy<Routing>;

@@ -17,11 +17,11 @@ namespace pergola {
 /// The way between targets and those who answer them, where not all particles ask.
 class AskingTargets {
  public:
-  AskingTargets(const Device& device, std::shared_ptr<Communicator> ranks)
-      : device_(device), way_(device, std::move(ranks)) {}
+  explicit AskingTargets(const std::shared_ptr<DeviceMessages>& messages)
+      : device_(messages->device()), way_(messages) {}
 
-  /// All ranks call it. What the list takes only now may be lent.
-  void list(const Targets& targets, const WorkersOf& workers, const LentMemory& lend = {}) {
+  /// All ranks call it. What the list takes only now is lent.
+  void list(const Targets& targets, const WorkersOf& workers, const LentMemory& lend) {
     Arena arena(device_);
     std::byte* work = nullptr;
     std::uint32_t* number = nullptr;
@@ -30,9 +30,7 @@ class AskingTargets {
       work = parts.take<std::byte>(way_.work_bytes(targets.count)), number = parts.take<std::uint32_t>(targets.count);
       return parts.used();
     };
-    const std::int64_t bytes = lay_out(nullptr);
-    if (!lend) arena.room(work_, bytes);
-    lay_out(lend ? lend(bytes) : work_.data());
+    lay_out(lend(lay_out(nullptr)));
     const auto list = way_.listing(targets.count, work);
     cuda::launch("tree targets", targets.count, device_.stream(),
                  [targets, list, workers, number] __device__(std::int64_t t) {
@@ -44,8 +42,8 @@ class AskingTargets {
     arena.room(asked_, way_.arriving());
     way_.template there<std::uint32_t, 1>({number}, {asked_.data()});
   }
-  /// Where n are kept, and as many may ask, with memory that is lent.
-  std::int64_t bytes_beside_lent(std::int64_t n) const {
+  /// Where n are kept, and as many may ask.
+  std::int64_t bytes(std::int64_t n) const {
     Arena count;
     count.room(asked_, n);
     return count.bytes() + way_.own_bytes(n);
@@ -58,7 +56,6 @@ class AskingTargets {
  private:
   Device device_;
   DeviceRouting way_;
-  Buffer<std::byte> work_;
   Buffer<std::uint32_t> asked_;
 };
 

@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "comm/agreement.hpp"
-#include "comm/gather.hpp"
+#include "gravity/gathered_state.hpp"
 #include "gravity/source_moves.hpp"
 #include "gravity/spread_failure.hpp"
-#include "gravity/spread_state.hpp"
 #include "gravity/tree.hpp"
 #include "gravity/tree_targets.hpp"
 #include "tree/saved_tree.hpp"
@@ -45,25 +44,18 @@ class SpreadTreeSolver : public Solver<typename TreeNumbers<precision>::State>,
   bool restore(StateInput& from, std::int64_t count) override {
     return tree_.restore(from, tree::tree_kind("cpu", in_box()), count, order_for(count), in_box());
   }
-  /// All of it on rank 0, for those who cannot do with pieces; all ranks call it.
-  void save(StateBlocks& blocks) override {
-    StateSource own;
-    save(own);
-    const StateBlocks pieces = own.blocks();
-    for (const auto& [name, bytes] : pieces.blocks()) blocks.blocks()[name] = bytes;
-    for (const StateRange& range : own.ranges())
-      if (range.total > 0) blocks.blocks()[range.name] = gather_on_root(*ranks_, blocks.blocks()[range.name]);
-  }
+  void save(StateBlocks& blocks) override { gather_state(*ranks_, *this, blocks); }
   bool restore(const StateBlocks& blocks, std::int64_t count) override {
     BlocksInput from(blocks);
     return restore(from, count);
   }
   void put_aside() override { tree_.put_aside(); }
   void take_up() override { tree_.take_up(); }
+  void give_back_memory() override { tree_.give_back_memory(); }
   Routing* way() override { return tree_.total() > 0 ? &tree_.routing() : nullptr; }
-  void have_come(const Buffer<std::uint32_t>& places) override { tree_.keep_here(places.to_host()); }
-  void have_left(const Routing& home, const Buffer<std::uint32_t>& places) override {
-    tree_.keep_elsewhere(home.reversed(places.to_host()));
+  void have_come(View<const std::uint32_t> places) override { tree_.keep_here({places.begin(), places.end()}); }
+  void have_left(const Routing& home, View<const std::uint32_t> places) override {
+    tree_.keep_elsewhere(home.reversed({places.begin(), places.end()}));
   }
   NeighbourLists neighbour_lists(const Targets&, double) override {
     throw Error(ErrorKind::input, this->info().name + ": gives no neighbour lists; use the direct solver");
@@ -152,7 +144,8 @@ void SpreadTreeSolver<precision>::serve(const Targets& targets, unsigned want, c
         },
         [&](const tree::ActiveSet&, const tree::WalkTask<Pair>& task, const tree::Sink& sink) {
           walk(view, active, task, tree_.counting(sink));
-        });
+        },
+        ranks_.get());
   });
   std::int64_t any = failed < n ? 1 : 0;
   ranks_->all_reduce(&any, 1, Reduction::maximum);

@@ -3,14 +3,16 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "comm/agreement.hpp"
-#include "comm/shares.hpp"
 #include "device/launch.cuh"
 #include "device/stage_clock.hpp"
+#include "domain/arrived_places.hpp"
 #include "gravity/for_precision.hpp"
+#include "gravity/gathered_state.hpp"
 #include "gravity/source_moves.hpp"
 #include "gravity/spread_targets_cuda.cuh"
 #include "gravity/tree.hpp"
@@ -26,7 +28,9 @@ namespace {
 /// The tree alone, in open space, over particles that are spread over ranks, on GPUs: the forces of one rank, bit for
 /// bit. Particles go to the rank of their cell, the walk there serves them, and its answers go back.
 template <Precision precision>
-class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::State>, public DeviceSourceMoves {
+class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::State>,
+                             public DeviceSourceMoves,
+                             public SpreadSolverState {
  public:
   using State = typename TreeNumbers<precision>::State;
   using Pair = typename TreeNumbers<precision>::Pair;
@@ -37,10 +41,11 @@ class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::Stat
         opening_(tree_opening(options.tree, options.softening)),
         device_(device),
         ranks_(std::move(ranks)),
+        messages_(std::make_shared<DeviceMessages>(device, ranks_)),
         domains_(make_domains()),
         tree_(device, ranks_),
         targets_(device),
-        asking_(device, ranks_) {}
+        asking_(messages_) {}
 
   const SolverInfo& info() const override { return tree_info(); }
   void set_clock(StageClock* clock) override { clock_ = clock ? clock : &silent_; }
@@ -51,9 +56,13 @@ class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::Stat
   /// With as many on the other ranks.
   std::int64_t device_bytes(std::int64_t n) const override;
 
-  /// The tree of one rank on rank 0, the same names on the others.
-  void save(StateBlocks& blocks) override { tree_.save(blocks, places()); }
-  bool restore(const StateBlocks& blocks, std::int64_t count) override;
+  void save(StateSource& to) override { tree_.save(to, places()); }
+  bool restore(StateInput& from, std::int64_t count) override;
+  void save(StateBlocks& blocks) override { gather_state(*ranks_, *this, blocks); }
+  bool restore(const StateBlocks& blocks, std::int64_t count) override {
+    BlocksInput from(blocks);
+    return restore(from, count);
+  }
   void put_aside() override {
     walked_ = false;
     tree_.put_aside();
@@ -65,13 +74,19 @@ class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::Stat
     domains_ = std::move(aside_);
   }
   DeviceRouting* way() override { return total_ > 0 ? &domains_->way() : nullptr; }
-  void have_come(const Buffer<std::uint32_t>& places) override {
+  void have_come(View<const std::uint32_t> places) override {
     tree_.renumber(places.data());
     domains_->keep_here();
   }
-  void have_left(const DeviceRouting& home, const Buffer<std::uint32_t>& places) override {
-    domains_->keep_elsewhere(home, places);
+  void have_left(const DeviceRouting& home, View<const std::uint32_t> places) override {
+    domains_->keep_elsewhere(home, places.data());
   }
+  /// What SpreadOctreeCuda::asking() takes is what TreeTargetsCuda would.
+  std::int64_t bytes_for_some(std::int64_t n) const override {
+    return domains_->workers_bytes(n) + asking_.bytes(n) + targets_.bytes_for_part(n);
+  }
+  bool takes_places() const override { return true; }
+  void know_places(bool known, const std::uint32_t* places) override { knows_places_ = known, places_ = places; }
   std::byte* lend(std::int64_t bytes) override { return tree_.arena(bytes); }
   void give_back_memory() override {
     tree_.give_back_memory();
@@ -83,7 +98,7 @@ class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::Stat
 
  private:
   std::unique_ptr<tree::TreeDomains<State>> make_domains() const {
-    return std::make_unique<tree::TreeDomains<State>>(device_, ranks_);
+    return std::make_unique<tree::TreeDomains<State>>(messages_, ranks_);
   }
   tree::TreeSoftening softening() const { return tree_softening(softening_, opening_); }
   /// Of own particles among all.
@@ -107,15 +122,18 @@ class TreeSpreadCuda final : public Solver<typename TreeNumbers<precision>::Stat
   std::shared_ptr<Communicator> ranks_;
   StageClock silent_;
   StageClock* clock_ = &silent_;
+  std::shared_ptr<DeviceMessages> messages_;  // of all ways; the tree has its own
   std::unique_ptr<tree::TreeDomains<State>> domains_, aside_;
   tree::SpreadOctreeCuda<Pair> tree_;
   TreeTargetsCuda<State, Pair> targets_;
   Sources<State> sources_;
   bool with_species_ = false, with_id_ = false;
-  std::int64_t total_ = 0;  // particles on all ranks
-  bool walked_ = false;     // since the tree was built
-  bool weighs_ = false;     // work is so uneven that domains are cut by it
-  std::int64_t times_ = 0;  // so often particles have come since then
+  bool knows_places_ = false;              // which stand for ids
+  const std::uint32_t* places_ = nullptr;  // in the input, by source
+  std::int64_t total_ = 0;                 // particles on all ranks
+  bool walked_ = false;                    // since the tree was built
+  bool weighs_ = false;                    // work is so uneven that domains are cut by it
+  std::int64_t times_ = 0;                 // so often particles have come since then
   AskingTargets asking_;
 };
 
@@ -128,7 +146,7 @@ void TreeSpreadCuda<precision>::take(const Sources<State>& sources, bool moved) 
   std::int64_t sums[4] = {sources.count, sources.species && !softening_.uniform() ? 1 : 0, sources.id ? 1 : 0,
                           sources.count != domains_->kept() ? 1 : 0};
   ranks_->all_reduce(sums, 4, Reduction::sum);
-  total_ = sums[0], with_species_ = sums[1] > 0, with_id_ = sums[2] > 0;
+  total_ = sums[0], with_species_ = sums[1] > 0, with_id_ = sums[2] > 0 || knows_places_;
   moved = moved && sums[3] == 0 && total_ == tree_.total();
   check_tree_sources(total_, false);
   if (total_ == 0) return;
@@ -144,7 +162,7 @@ void TreeSpreadCuda<precision>::take(const Sources<State>& sources, bool moved) 
     clock_->begin("to trees");
     tree::TopTree top = domains_->cut(kept, softening(), total_, arena());
     std::uint64_t* const ids = with_id_ ? tree_.room_for_ids(domains_->own()) : nullptr;
-    const auto here = domains_->bring(kept, with_species_, with_id_, ids);
+    const auto here = domains_->bring(kept, with_species_, {with_id_, ids, knows_places_, places_});
     clock_->begin("tree");
     tree_.template build<State>(here, masses_of(kept), softening(), opening_.order, domains_->frame(), std::move(top));
   }
@@ -154,7 +172,7 @@ void TreeSpreadCuda<precision>::take(const Sources<State>& sources, bool moved) 
 template <Precision precision>
 bool TreeSpreadCuda<precision>::refresh(const tree::Points<State>& kept) {
   ++times_;
-  const auto here = domains_->bring(kept, with_species_, false, nullptr);
+  const auto here = domains_->bring(kept, with_species_, {});
   return tree_.template refresh<State>(here, masses_of(kept), softening(), opening_.order);
 }
 
@@ -229,31 +247,38 @@ void TreeSpreadCuda<precision>::evaluate(const Targets& targets, unsigned want, 
 }
 
 template <Precision precision>
-bool TreeSpreadCuda<precision>::restore(const StateBlocks& blocks, std::int64_t count) {
+bool TreeSpreadCuda<precision>::restore(StateInput& from, std::int64_t count) {
   device_.make_current();
-  tree::SavedTree saved;
-  if (!saved.restore(blocks, tree::tree_kind("cuda", false), count) || saved.level_begin.size() > tree::most_levels + 1)
-    return false;
+  std::optional<tree::SavedPieces> saved;
+  tree::SavedTop top;
+  bool found = false;
+  on_all(*ranks_, [&] {
+    found = tree::SavedPieces::is_in(from, tree::tree_kind("cuda", false));
+    if (!found || count == 0) return;
+    saved.emplace(from, false, count);
+    found = saved->levels() <= tree::most_levels;
+    if (found) top = tree::cut_saved_top(*saved, ranks_->size());
+  });
+  if (!found) return false;
   total_ = count;
   if (count == 0) return true;
-  std::vector<std::uint32_t> from, owner(saved.order.size());
-  tree::TopTree top = tree::cut_top_tree(saved.link, ranks_->size(), from);
-  std::uint32_t k = 0;
-  for (const tree::TopTree::Leaf& leaf : top.leaves)
-    for (const std::uint32_t end = k + top.cells.link[leaf.cell].count; k < end; ++k)
-      owner[saved.order[k]] = static_cast<std::uint32_t>(leaf.rank);
-  domains_->cut(owner, arena());
-  const auto own = domains_->bring_places(Shares{count, ranks_->size()}.first(ranks_->rank()));
-  tree_.restore(saved, std::move(top), std::move(from), own);
+  std::vector<std::uint32_t> in_tree = tree::find_kept(*ranks_, device_.threads(), *saved).in_tree, owners;
+  owners.reserve(in_tree.size());
+  for (const std::uint32_t place : in_tree)
+    owners.push_back(
+        static_cast<std::uint32_t>(std::upper_bound(top.ends.begin(), top.ends.end(), place) - top.ends.begin()));
+  domains_->cut(owners, arena());
+  in_tree = arrived_values(device_, domains_->way(), in_tree);
+  tree_.restore(*saved, std::move(top), in_tree);
   times_ = 1;
   return true;
 }
 
 template <Precision precision>
 std::int64_t TreeSpreadCuda<precision>::device_bytes(std::int64_t n) const {
-  return domains_->device_bytes(n, !softening_.uniform(), true) + asking_.bytes_beside_lent(n) +
+  return messages_->bytes(domains_->way().message_bytes(n)) + domains_->device_bytes(n, !softening_.uniform()) +
          tree::spread_tree_bytes<Pair>(n, opening_.order, ranks_->size()) +
-         targets_.device_bytes(n, opening_.order, softening(), {}, 0);
+         targets_.bytes_for_all(n, opening_.order, softening(), {}, 0);
 }
 
 }  // namespace

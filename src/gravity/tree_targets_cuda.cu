@@ -60,14 +60,46 @@ void TreeTargetsCuda<State, Pair>::mark_active(const Tree& on, const Targets& ta
                    while (link[cell].first + link[cell].count <= place) ++cell;
                  }
                });
+  close_list(on, counts, active_cells_.data());
+}
+
+/// What was found of each level, from the number of its first cell on, one level after the other without gaps. Waits.
+template <class State, class Pair>
+void TreeTargetsCuda<State, Pair>::close_list(const Tree& on, const std::uint32_t* counts, const std::uint32_t* found) {
   device_.memory().to_host(active_count_.data(), counts, sizeof(active_count_));
-  // One level after the other, without gaps.
   std::uint32_t* to = active_list_.data();
   for (int level = 0; level < on.level_count(); ++level) {
     const std::uint32_t count = active_count_[static_cast<std::size_t>(level)];
-    device_.memory().copy(to, active_cells_.data() + on.level_begin(level), std::size_t{count} * sizeof(*to));
+    device_.memory().copy(to, found + on.level_begin(level), std::size_t{count} * sizeof(*to));
     to += count;
   }
+}
+
+/// The cells that hold own particles. What is found lies in the tree's arena until it is listed.
+template <class State, class Pair>
+void TreeTargetsCuda<State, Pair>::list_own(Tree& on, std::int64_t own) {
+  const std::int64_t cells = on.cells();
+  Arena arena(device_);
+  arena.room(active_list_, cells), arena.room(own_counts_, tree::most_levels);
+  own_counts_.zero();
+  auto* const found =
+      reinterpret_cast<std::uint32_t*>(on.arena(cells * static_cast<std::int64_t>(sizeof(std::uint32_t))));
+  for (int level = 0; level < on.level_count(); ++level)
+    cuda::launch("own cells", on.level_begin(level + 1) - on.level_begin(level), device_.stream(),
+                 [own = static_cast<std::uint32_t>(own), first = on.level_begin(level), order = on.order(),
+                  link = on.view().link, found = found + on.level_begin(level),
+                  counter = own_counts_.data() + level] __device__(std::int64_t k) {
+                   const std::uint32_t cell = first + static_cast<std::uint32_t>(k);
+                   const bool is_own = order[link[cell].first] < own;
+                   const unsigned mates = __ballot_sync(__activemask(), is_own);  // they count once
+                   if (!is_own) return;
+                   const int lane = static_cast<int>(threadIdx.x) % 32, leader = __ffs(static_cast<int>(mates)) - 1;
+                   std::uint32_t at = 0;
+                   if (lane == leader) at = atomicAdd(counter, static_cast<std::uint32_t>(__popc(mates)));
+                   at = __shfl_sync(mates, at, leader);
+                   found[at + static_cast<std::uint32_t>(__popc(mates & ((1u << lane) - 1)))] = cell;
+                 });
+  close_list(on, own_counts_.data(), found);
 }
 
 /// What the walk of a tree with so many cells needs, from `memory` on; returns its bytes.
@@ -99,16 +131,14 @@ std::int64_t TreeTargetsCuda<State, Pair>::lay_out(std::uint32_t cells, int orde
 }
 
 template <class State, class Pair>
-std::int64_t TreeTargetsCuda<State, Pair>::device_bytes(std::int64_t n, int order, const tree::TreeSoftening& softening,
-                                                        const tree::Forest& forest,
-                                                        std::int64_t arena_of_others) const {
+std::int64_t TreeTargetsCuda<State, Pair>::bytes_for_all(std::int64_t n, int order,
+                                                         const tree::TreeSoftening& softening,
+                                                         const tree::Forest& forest,
+                                                         std::int64_t arena_of_others) const {
   const auto cells = static_cast<std::uint32_t>(tree::first_guess_of_cells(n));
   WalkMemory memory;
   const std::int64_t walk = lay_out(cells, order, nullptr, memory);
-  Arena part;
-  room_for_part(*this, part, n, cells);
-  return Tree::device_bytes(n, order, softening, forest) + part.bytes() +
-         std::max({walk, Tree::arena_bytes(n), arena_of_others});
+  return Tree::device_bytes(n, order, softening, forest) + std::max({walk, Tree::arena_bytes(n), arena_of_others});
 }
 
 template <class State, class Pair>
@@ -230,6 +260,19 @@ std::int64_t TreeTargetsCuda<State, Pair>::serve(Tree& on, const Space& space, c
 
 template <class State, class Pair>
 template <class Space>
+std::int64_t TreeTargetsCuda<State, Pair>::serve_own(Tree& on, const Space& space, const tree::Opening& opening,
+                                                     std::int64_t own, const tree::WalkOutput& out,
+                                                     const std::function<void()>& begin) {
+  if (own == on.count()) return serve(on, space, opening, Targets{nullptr, own, own}, out, begin);
+  list_own(on, own);
+  tree::ServedCells cells;
+  cells.list = active_list_.data();
+  cells.counts.assign(active_count_.begin(), active_count_.begin() + on.level_count());
+  return serve(on, space, opening, cells, {}, out, begin);
+}
+
+template <class State, class Pair>
+template <class Space>
 std::int64_t TreeTargetsCuda<State, Pair>::serve(Tree& on, const Space& space, const tree::Opening& opening,
                                                  const tree::ServedCells& served, const tree::MissingCells& missing,
                                                  tree::WalkOutput out, const std::function<void()>& begin) {
@@ -279,6 +322,15 @@ template std::int64_t TreeTargetsCuda<double, double>::serve(Tree&, const tree::
 template std::int64_t TreeTargetsCuda<double, double>::serve(Tree&, const tree::ShortRangeBox<double>&,
                                                              const tree::Opening&, const Targets&, tree::WalkOutput,
                                                              const std::function<void()>&);
+template std::int64_t TreeTargetsCuda<float, float>::serve_own(Tree&, const tree::ShortRangeBox<float>&,
+                                                               const tree::Opening&, std::int64_t,
+                                                               const tree::WalkOutput&, const std::function<void()>&);
+template std::int64_t TreeTargetsCuda<double, float>::serve_own(Tree&, const tree::ShortRangeBox<float>&,
+                                                                const tree::Opening&, std::int64_t,
+                                                                const tree::WalkOutput&, const std::function<void()>&);
+template std::int64_t TreeTargetsCuda<double, double>::serve_own(Tree&, const tree::ShortRangeBox<double>&,
+                                                                 const tree::Opening&, std::int64_t,
+                                                                 const tree::WalkOutput&, const std::function<void()>&);
 template void tree_failure_cuda(const Device&, std::int64_t, const Sources<float>&, const SolverOptions&);
 template void tree_failure_cuda(const Device&, std::int64_t, const Sources<double>&, const SolverOptions&);
 

@@ -32,16 +32,38 @@ class TreeTargetsCuda {
   template <class Space>
   std::int64_t serve(Tree& on, const Space& space, const tree::Opening& opening, const Targets& targets,
                      tree::WalkOutput out, const std::function<void()>& begin);
+  /// The same of all own particles of a forest that ranks share, which are the first `own` of its points: a root has
+  /// only such, or none.
+  template <class Space>
+  std::int64_t serve_own(Tree& on, const Space& space, const tree::Opening& opening, std::int64_t own,
+                         const tree::WalkOutput& out, const std::function<void()>& begin);
   /// The same of these cells only. Where some of what they meet is missing, answers are not good.
   template <class Space>
   std::int64_t serve(Tree& on, const Space& space, const tree::Opening& opening, const tree::ServedCells& cells,
                      const tree::MissingCells& missing, tree::WalkOutput out, const std::function<void()>& begin);
   /// Bytes for a tree of n particles with its walk; others use so much of the tree's arena.
   std::int64_t device_bytes(std::int64_t n, int order, const tree::TreeSoftening& softening, const tree::Forest& forest,
-                            std::int64_t arena_of_others) const;
+                            std::int64_t arena_of_others) const {
+    return bytes_for_all(n, order, softening, forest, arena_of_others) + bytes_for_part(n);
+  }
+  /// Of these, where all particles ask, or all own ones; and what it takes besides where a part does.
+  std::int64_t bytes_for_all(std::int64_t n, int order, const tree::TreeSoftening& softening,
+                             const tree::Forest& forest, std::int64_t arena_of_others) const;
+  std::int64_t bytes_for_part(std::int64_t n) const {
+    Arena count;
+    room_for_part(*this, count, n, tree::first_guess_of_cells(n));
+    return count.bytes();
+  }
+  /// Of serve_own().
+  std::int64_t bytes_for_own(std::int64_t n) const {
+    Arena count;
+    count.room(active_list_, tree::first_guess_of_cells(n));
+    return count.bytes();
+  }
 
-  // A step of serve(). Public, for nvcc allows no device lambda in a private function.
+  // Steps of serve(). Public, for nvcc allows no device lambda in a private function.
   void mark_active(const Tree& on, const Targets& targets);
+  void list_own(Tree& on, std::int64_t own);
 
  private:
   /// Targets that are served together.
@@ -64,6 +86,7 @@ class TreeTargetsCuda {
     arena.room(self.active_, cells + tree::most_levels), arena.room(self.active_cells_, cells);
     arena.room(self.active_list_, cells);
   }
+  void close_list(const Tree& on, const std::uint32_t* counts, const std::uint32_t* found);
   std::int64_t lay_out(std::uint32_t cells, int order, std::byte* memory, WalkMemory& to) const;
   void start_status(std::int64_t counters);
   template <class Space>
@@ -81,6 +104,7 @@ class TreeTargetsCuda {
   // For a part of the sources: the place in the tree of each, its slot by place, the cells that hold one by level.
   bool has_rank_ = false;
   Buffer<std::uint32_t> rank_, slot_, active_, active_cells_, active_list_;
+  Buffer<std::uint32_t> own_counts_;  // of cells, by level
   std::array<std::uint32_t, tree::most_levels> active_count_{};
 };
 

@@ -3,7 +3,8 @@
 
 namespace pergola {
 
-/// The walk for own particles. Returns the lowest number of one whose force is not finite, or how many there are.
+/// The walk for own particles: those of an index, or all. Returns the lowest number of one whose force is not finite,
+/// or how many there are.
 template <Precision precision>
 template <class Value>
 std::int64_t TreePmSpreadCuda<precision>::serve(const Targets& own, unsigned want, const std::array<Value*, 4>& answers,
@@ -14,6 +15,7 @@ std::int64_t TreePmSpreadCuda<precision>::serve(const Targets& own, unsigned wan
   if (want & want_potential) out.potential = answers[3];
   out.doubles = sizeof(Value) == 8;
   out.adds = adds;
+  if (!own.index) return targets_.serve_own(tree_, walk_box_, parameters_->opening, own.count, out, begin);
   return targets_.serve(tree_, walk_box_, parameters_->opening, own, out, begin);
 }
 
@@ -72,7 +74,7 @@ void TreePmSpreadCuda<precision>::evaluate(const Targets& targets, unsigned want
   Targets own{nullptr, domains_->own(), domains_->own()};
   if (!all) {
     clock_->begin("walk");
-    asking_.list(targets, domains_->workers());
+    asking_.list(targets, domains_->workers(), [this](std::int64_t bytes) { return lend(bytes); });
     number_asked(asking_.numbers(), asking_.asked());
     own = {asked_index_.data(), asking_.asked(), asking_.asked()};
   }

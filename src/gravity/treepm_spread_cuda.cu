@@ -15,9 +15,12 @@ void TreePmSpreadCuda<precision>::set_up(std::int64_t total) {
     beside_ = overlap != Overlap::never && mesh_.may_work_beside(overlap == Overlap::always ? 0 : needed);
     is_chosen_ = true;
   }
-  LentMemory points;
-  if (!beside_) points = [this](std::int64_t bytes) { return domains_->memory(bytes); };
-  mesh_.set_up(options_, *parameters_, clock_, points);
+  typename MeshBeside<State>::Lent lent;
+  if (!beside_) {
+    lent.arrivals = [this](std::int64_t bytes) { return domains_->memory(bytes); };
+    lent.way = [this](std::int64_t) { return reinterpret_cast<std::byte*>(mesh_memory().way); };
+  }
+  mesh_.set_up(options_, *parameters_, clock_, lent);
   walk_box_ = short_range_box<Pair>(*parameters_, true);
   rough_box_ = short_range_box<float>(*parameters_, false);
 }
@@ -34,7 +37,7 @@ void TreePmSpreadCuda<precision>::set_up(const Sources<State>& sources) {
     box_ = found;
   }
   set_up(sums[0]);
-  has_mesh_forces_ = sums[1] == 0, with_species_ = sums[2] > 0, with_id_ = sums[3] > 0;
+  has_mesh_forces_ = sums[1] == 0, with_species_ = sums[2] > 0, with_id_ = sums[3] > 0 || knows_places_;
 }
 
 template <Precision precision>
@@ -55,10 +58,6 @@ void TreePmSpreadCuda<precision>::take(const Sources<State>& sources, bool moved
   clock_->begin("tree");
   const auto kept = Base::points(sources, parameters_->tree_box);
   const tree::Forest forest = treepm_forest(*parameters_, total_, softening());
-  if (restored_) {
-    if (is_in_box(restored_->frame, *parameters_)) put(*restored_);
-    restored_.reset();
-  }
   const bool anew = !moved || !refresh(kept, forest);
   if (anew) {
     build(kept, forest);
@@ -123,7 +122,7 @@ bool TreePmSpreadCuda<precision>::refresh(const tree::Points<State>& kept, const
   ranks_->all_reduce(&differs, 1, Reduction::maximum);
   if (differs) return false;
   ++times_;
-  return tree_.refresh(domains_->bring(kept, with_species_, false), softening(), parameters_->opening.order, forest);
+  return tree_.refresh(domains_->bring(kept, with_species_, {}), softening(), parameters_->opening.order, forest);
 }
 
 template <Precision precision>
@@ -137,7 +136,8 @@ void TreePmSpreadCuda<precision>::build(const tree::Points<State>& kept, const t
   weigh();
   clock_->begin("to trees");
   domains_->cut(kept, frame, forest, counted_);
-  const auto here = domains_->bring(kept, with_species_, with_id_);
+  std::uint64_t* const ids = with_id_ ? tree_.room_for_ids(domains_->count()) : nullptr;
+  const auto here = domains_->bring(kept, with_species_, {with_id_, ids, knows_places_, places_});
   clock_->begin("tree");
   on_all(*ranks_, [&] {
     tree_.build(here, softening(), parameters_->opening.order, forest, {ranks_.get(), domains_->own(), mass});
@@ -194,52 +194,72 @@ void TreePmSpreadCuda<precision>::estimate() {
   finish_estimate(memory);
 }
 
+/// Each rank takes its share of a tree of all. In open space the sources are yet to say in which box they are: a tree
+/// of another one is not refreshed.
 template <Precision precision>
-bool TreePmSpreadCuda<precision>::restore_tree(const StateBlocks& blocks, std::int64_t count) {
+bool TreePmSpreadCuda<precision>::restore(StateInput& from, std::int64_t count) {
   device_.make_current();
-  tree::SavedTree saved;
-  if (!saved.restore(blocks, tree_kind(), count)) return false;
+  targets_.forget();
+  std::optional<tree::SavedPieces> saved;
+  bool found = false;
+  on_all(*ranks_, [&] {
+    found = tree::SavedPieces::is_in(from, tree_kind());
+    if (!found || count == 0) return;
+    saved.emplace(from, true, count);
+    found = saved->levels() <= tree::most_levels;
+  });
+  if (!found) return false;
   set_up(count);
   if (count == 0) return true;
-  if (box_.periodic())
-    put(saved);
-  else
-    restored_ = std::move(saved);
+  const double side = saved->frame().side;
+  tree::Forest forest = treepm_forest(*parameters_, total_, softening());
+  if (!box_.periodic()) forest.period = (1 / side) * Vec3<double>{side, side, side};
+  forest.level = saved->root_level();
+  const tree::SavedTree part = domains_->cut(*saved, forest);
+  lacks_estimate_ = false;
+  tree_.restore_share(part, {ranks_.get(), domains_->own(), part.frame.mass});
+  begin_to_count();
   return true;
 }
 
-/// A rank's share of a tree of all.
 template <Precision precision>
-void TreePmSpreadCuda<precision>::put(const tree::SavedTree& saved) {
-  tree::Forest forest = treepm_forest(*parameters_, total_, softening());
-  forest.level = saved.root_level;
-  const tree::SavedTree part = domains_->cut(saved, forest);
-  lacks_estimate_ = false;
-  tree_.restore_share(part, {ranks_.get(), domains_->own(), saved.frame.mass});
-  begin_to_count();
+tree::Forest TreePmSpreadCuda<precision>::forest_for(const TreePmParameters& found, std::int64_t n) const {
+  return treepm_forest(found, n * ranks_->size(), tree_softening(this->softening_, found.opening));
+}
+
+template <Precision precision>
+std::int64_t TreePmSpreadCuda<precision>::bytes_for_some(std::int64_t n) const {
+  const tree::Forest forest = forest_for(treepm_parameters(options_, n * ranks_->size(), box_), n);
+  Arena count;
+  count.room(asked_index_, n);
+  return count.bytes() + domains_->workers_bytes(n) + asking_.bytes(n) +
+         targets_.bytes_for_part(n + domains_->guests_of(n, forest));
 }
 
 template <Precision precision>
 std::int64_t TreePmSpreadCuda<precision>::bytes(std::int64_t n, bool beside) const {
   const TreePmParameters found = treepm_parameters(options_, n * ranks_->size(), box_);
   const tree::TreeSoftening softening = tree_softening(this->softening_, found.opening);
-  const tree::Forest forest = treepm_forest(found, n * ranks_->size(), softening);
+  const tree::Forest forest = forest_for(found, n);
   const std::int64_t with_guests = n + domains_->guests_of(n, forest), cells = tree::first_guess_of_cells(with_guests);
-  LentMemory points;  // which has room for them
-  if (!beside) points = [](std::int64_t) { return nullptr; };
-  const auto mesh = MeshBeside<State>::make(options_, found, device_, ranks_, points);
+  typename MeshBeside<State>::Lent in_tree;  // which has room for them
+  if (!beside) in_tree.arrivals = in_tree.way = [](std::int64_t) { return nullptr; };
+  const auto mesh = MeshBeside<State>::make(options_, found, device_, ranks_, in_tree);
   const std::int64_t lent = beside ? 0 : mesh->lent_bytes();
   Arena count;
   count.room(work_, cells), count.room(work_of_plot_, forest.plots());
   for (const auto& axis : long_range_) count.room(axis, beside ? n : 0);
-  std::int64_t of_others = std::max(domains_->scratch_bytes(n), MeshInTree<State>(nullptr, lent, cells).bytes);
+  std::int64_t of_others =
+      std::max(domains_->scratch_bytes(n), MeshInTree<State>(nullptr, lent, cells, beside ? 0 : n).bytes);
   if (beside) {
     constexpr auto doubles = std::int64_t{3 * sizeof(double)}, arrived = std::int64_t{4 * sizeof(State)};
     of_others = std::max(of_others, n * doubles);
     count.count<std::byte>(std::max<std::int64_t>(0, n * doubles - with_guests * arrived));
   }
-  return count.bytes() + domains_->device_bytes(n, forest, !this->softening_.uniform(), true) + mesh->device_bytes(n) -
-         lent + targets_.device_bytes(with_guests, found.opening.order, softening, forest, of_others);
+  return count.bytes() + messages_->bytes(domains_->way().message_bytes(n)) +
+         domains_->device_bytes(n, forest, !this->softening_.uniform()) + mesh->device_bytes(n) - lent +
+         targets_.bytes_for_all(with_guests, found.opening.order, softening, forest, of_others) +
+         targets_.bytes_for_own(with_guests);
 }
 
 template class TreePmSpreadCuda<Precision::single>;

@@ -14,6 +14,7 @@
 #include "comm/agreement.hpp"
 #include "comm/shares.hpp"
 #include "device/launch.cuh"
+#include "gravity/gathered_state.hpp"
 #include "gravity/mesh_beside_cuda.cuh"
 #include "gravity/mesh_in_tree_cuda.cuh"
 #include "gravity/source_moves.hpp"
@@ -34,7 +35,8 @@ namespace pergola {
 /// of the tree, and its forces go with the particles to the walk, which adds its own.
 template <Precision precision>
 class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda, TreeTargetsCuda>,
-                               public DeviceSourceMoves {
+                               public DeviceSourceMoves,
+                               public SpreadSolverState {
  public:
   using Base = SolverWithTree<precision, tree::OctreeCuda, TreeTargetsCuda>;
   using typename Base::State, typename Base::Pair;
@@ -42,11 +44,12 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
   TreePmSpreadCuda(const SolverOptions& options, const Device& device, std::shared_ptr<Communicator> ranks)
       : Base(options, device),
         ranks_(std::move(ranks)),
+        messages_(std::make_shared<DeviceMessages>(device, ranks_)),
         box_(tree_box(options_)),
         mesh_(device, ranks_),
         domains_(make_domains()),
         bounds_(device, ranks_),
-        asking_(device, ranks_) {
+        asking_(messages_) {
     if (!box_.given()) box_.side = {1, 1, 1};  // for device_bytes
   }
 
@@ -70,13 +73,15 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
     return bytes(n, treepm_options(options_).overlap == Overlap::always);
   }
 
-  /// The tree of one rank on rank 0, the same names on the others.
-  void save(StateBlocks& blocks) override {
-    if (restored_) return save_restored(blocks);
+  void save(StateSource& to) override {
+    if (total_ <= 0) return tree::save_in_shares(*ranks_, {}, tree_kind(), to);
     if (lacks_estimate_) estimate();
     const Shares shares{total_, ranks_->size()};
-    tree_.save_share(blocks, domains_->bring_places(shares.first(ranks_->rank())));
+    tree_.save_share(to, domains_->bring_places(shares.first(ranks_->rank())));
   }
+  bool restore(StateInput& from, std::int64_t count) override;
+  using Base::restore;
+  void save(StateBlocks& blocks) override { gather_state(*ranks_, *this, blocks); }
   void put_aside() override {
     if (lacks_estimate_) estimate();
     weigh();
@@ -93,17 +98,24 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
 
   DeviceRouting* way() override { return total_ > 0 ? &domains_->way() : nullptr; }
   std::int64_t one_in() const override { return one_in_moves_of_forest; }
-  std::byte* lend(std::int64_t bytes) override { return domains_->memory(bytes); }
+  /// Of the tree, which nobody uses between a walk and the next build.
+  std::byte* lend(std::int64_t bytes) override {
+    has_mesh_ = false;
+    return tree_.arena(bytes);
+  }
   void give_back_memory() override { domains_->give_back_memory(); }
-  void have_come(const Buffer<std::uint32_t>& places) override {
+  void have_come(View<const std::uint32_t> places) override {
     tree_.renumber(places.data(), domains_->own());
-    domains_->keep_here(places);
+    domains_->keep_here(places.data());
     targets_.forget();
   }
-  void have_left(const DeviceRouting& home, const Buffer<std::uint32_t>& places) override {
-    domains_->keep_elsewhere(home, places);
+  void have_left(const DeviceRouting& home, View<const std::uint32_t> places) override {
+    domains_->keep_elsewhere(home, places.data());
     targets_.forget();
   }
+  std::int64_t bytes_for_some(std::int64_t n) const override;
+  bool takes_places() const override { return true; }
+  void know_places(bool known, const std::uint32_t* places) override { knows_places_ = known, places_ = places; }
 
   // Steps of evaluate(). Public, for nvcc allows no device lambda in a private function.
   void complete(const Targets& targets, unsigned want, const Forces<State>& forces,
@@ -115,25 +127,25 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
 
   std::unique_ptr<tree::ForestDomains<State>> make_domains() {
     return std::make_unique<tree::ForestDomains<State>>(
-        device_, ranks_, [&tree = tree_](std::int64_t bytes) { return tree.arena(bytes); });
+        messages_, ranks_, [&tree = tree_](std::int64_t bytes) { return tree.arena(bytes); });
   }
   static std::string tree_kind() { return tree::tree_kind("cuda", true); }
   tree::TreeSoftening softening() const { return tree_softening(this->softening_, parameters_->opening); }
-  bool restore_tree(const StateBlocks& blocks, std::int64_t count) override;
-  void put(const tree::SavedTree& saved);
-  void save_restored(StateBlocks& blocks) const {
-    tree::SavedTree names;
-    names.centre.assign(3, 0);
-    (ranks_->is_root() ? *restored_ : names).save(blocks, tree_kind());
+  bool restore_tree(const StateBlocks& blocks, std::int64_t count) override {
+    BlocksInput from(blocks);
+    return restore(from, count);
   }
   void set_up(std::int64_t total);
   void set_up(const Sources<State>& sources);
   void take(const Sources<State>& sources, bool moved);
   void build(const tree::Points<State>& kept, const tree::Forest& forest);
   bool refresh(const tree::Points<State>& kept, const tree::Forest& forest);
+  /// With room for the mesh where it is by itself, or, where it is not at work, for values of each axis.
   MeshInTree<State> mesh_memory(std::int64_t values = 0) {
-    const std::int64_t cells = tree_.count() > 0 ? tree_.cells() : 0, lent = beside_ ? 0 : mesh_.alone().lent_bytes();
-    return {tree_.arena(MeshInTree<State>(nullptr, lent, cells, values).bytes), lent, cells, values};
+    const bool alone = !beside_ && values == 0;
+    const std::int64_t cells = tree_.count() > 0 ? tree_.cells() : 0, lent = alone ? mesh_.alone().lent_bytes() : 0;
+    const std::int64_t kept = alone ? sources_.count : 0;
+    return {tree_.arena(MeshInTree<State>(nullptr, lent, cells, kept, values).bytes), lent, cells, kept, values};
   }
   MeshPlaces<State> find_groups();
   void find_mesh();
@@ -154,13 +166,17 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
   void answer_in_turn(const Targets& targets, const Targets& own, DeviceRouting& way, unsigned want,
                       const Forces<State>& forces);
   void check(std::int64_t failed);
+  tree::Forest forest_for(const TreePmParameters& found, std::int64_t n) const;
   std::int64_t bytes(std::int64_t n, bool beside) const;
 
   std::shared_ptr<Communicator> ranks_;
-  Box box_;                      // periodic, or the cube of the sources
-  std::int64_t total_ = -1;      // particles on all ranks
-  bool has_mesh_forces_ = true;  // of its own; else sources bring their long range along
+  std::shared_ptr<DeviceMessages> messages_;  // of all ways but the mesh's
+  Box box_;                                   // periodic, or the cube of the sources
+  std::int64_t total_ = -1;                   // particles on all ranks
+  bool has_mesh_forces_ = true;               // of its own; else sources bring their long range along
   bool with_species_ = false, with_id_ = false;
+  bool knows_places_ = false;              // which stand for ids
+  const std::uint32_t* places_ = nullptr;  // in the input, by source
   std::optional<TreePmParameters> parameters_;
   bool is_chosen_ = false, beside_ = false;  // beside_: mesh and trees at the same time
   bool has_mesh_ = false;                    // else: the mesh holds the sources of now
@@ -170,7 +186,6 @@ class TreePmSpreadCuda final : public SolverWithTree<precision, tree::OctreeCuda
   tree::ShortRangeBox<float> rough_box_;  // for the estimate of accelerations
   std::unique_ptr<tree::ForestDomains<State>> domains_, aside_;
   tree::SpreadBounds<State> bounds_;
-  std::optional<tree::SavedTree> restored_;  // in open space, until the sources say in which box
   AskingTargets asking_;
   Buffer<State> long_range_[3];                     // where that is found beside trees
   std::optional<tree::GroupPlaces<State>> groups_;  // with the mesh's forces there, until they are used

@@ -142,20 +142,28 @@ void File::read_everything(const std::string& group) const {
   }
 }
 
-void File::write_array(const std::string& name, hid_t type, const Array& array) {
+Dataset File::create_array(const std::string& name, hid_t type, const std::vector<std::int64_t>& extent) {
+  const std::vector<hsize_t> size(extent.begin(), extent.end());
+  return create_chunked(name, type, size, chunk_of(size));
+}
+
+void File::write_planes(const Dataset& dataset, std::int64_t first, std::int64_t count, const double* values) {
   const QuietLibrary quiet;
-  const std::vector<hsize_t> extent(array.extent.begin(), array.extent.end()), chunk = chunk_of(extent);
-  const int rank = static_cast<int>(extent.size());
-  const Handle space(H5Screate_simple(rank, extent.data(), nullptr), H5Sclose);
-  const Handle properties = without_times(H5P_DATASET_CREATE);
-  H5Pset_chunk(properties.id(), rank, chunk.data());
-  H5Pset_fletcher32(properties.id());  // a checksum per chunk
-  Handle dataset(H5Dcreate2(file_.id(), name.c_str(), type, space.id(), H5P_DEFAULT, properties.id(), H5P_DEFAULT),
-                 H5Dclose);
-  if (!dataset.ok() ||
-      H5Dwrite(dataset.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, array.values.data()) < 0 ||
-      !dataset.close())
+  const Handle space(H5Dget_space(dataset.handle.id()), H5Sclose);
+  std::array<hsize_t, 3> extent{1, 1, 1};
+  const std::array<hsize_t, 3> start{hsize_t(first), 0, 0};
+  if (H5Sget_simple_extent_dims(space.id(), extent.data(), nullptr) < 0) fail_writing();
+  extent[0] = hsize_t(count);
+  const Handle memory(H5Screate_simple(dataset.rank, extent.data(), nullptr), H5Sclose);
+  if (H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start.data(), nullptr, extent.data(), nullptr) < 0 ||
+      H5Dwrite(dataset.handle.id(), H5T_NATIVE_DOUBLE, memory.id(), space.id(), H5P_DEFAULT, values) < 0)
     fail_writing();
+}
+
+void File::write_array(const std::string& name, hid_t type, const Array& array) {
+  Dataset dataset = create_array(name, type, array.extent);
+  if (!array.values.empty()) write_planes(dataset, 0, dataset.rows, array.values.data());
+  close(dataset);
 }
 
 void File::write_texts(const std::string& name, const std::vector<std::string>& texts) {

@@ -374,20 +374,23 @@ void File::write_attribute(const std::string& object, const std::string& name,
 }
 
 Dataset File::create_dataset(const std::string& name, hid_t type, std::int64_t rows, std::int64_t columns) {
+  if (columns == 1) return create_chunked(name, type, {hsize_t(rows)}, {chunk_rows(rows)});
+  return create_chunked(name, type, {hsize_t(rows), hsize_t(columns)}, {chunk_rows(rows), hsize_t(columns)});
+}
+
+Dataset File::create_chunked(const std::string& name, hid_t type, const std::vector<hsize_t>& extent,
+                             const std::vector<hsize_t>& chunk) {
   const QuietLibrary quiet;
-  const std::array<hsize_t, 2> extent{hsize_t(rows), hsize_t(columns)};
-  const std::array<hsize_t, 2> chunk{chunk_rows(rows), hsize_t(columns)};
-  const int rank = columns == 1 ? 1 : 2;
-  const Handle space(H5Screate_simple(rank, extent.data(), nullptr), H5Sclose);
-  const Handle properties = without_times(H5P_DATASET_CREATE);
-  H5Pset_chunk(properties.id(), rank, chunk.data());
-  H5Pset_fletcher32(properties.id());  // a checksum per chunk
   Dataset dataset;
   dataset.name = name;
-  dataset.rank = rank;
-  dataset.rows = rows;
-  dataset.columns = columns;
+  dataset.rank = static_cast<int>(extent.size());
+  dataset.rows = static_cast<std::int64_t>(extent[0]);
+  for (std::size_t axis = 1; axis < extent.size(); ++axis) dataset.columns *= static_cast<std::int64_t>(extent[axis]);
   dataset.slab_rows = static_cast<std::int64_t>(chunk[0]);
+  const Handle space(H5Screate_simple(dataset.rank, extent.data(), nullptr), H5Sclose);
+  const Handle properties = without_times(H5P_DATASET_CREATE);
+  H5Pset_chunk(properties.id(), dataset.rank, chunk.data());
+  H5Pset_fletcher32(properties.id());  // a checksum per chunk
   dataset.handle = Handle(
       H5Dcreate2(file_.id(), name.c_str(), type, space.id(), H5P_DEFAULT, properties.id(), H5P_DEFAULT), H5Dclose);
   if (!dataset.handle.ok()) fail_writing();

@@ -133,7 +133,11 @@ class File {
   /// All of it is written: what HDF5 still keeps of it goes to the file. Throws where a handle that is just dropped
   /// would lose it.
   void close(Dataset& dataset);
-  /// A whole dataset of one to three dimensions, at once; `type` is the type in the file.
+  /// A dataset of one to three dimensions, the last one fastest; `type` is the type in the file. Its rows are the
+  /// places on the first dimension.
+  Dataset create_array(const std::string& name, hid_t type, const std::vector<std::int64_t>& extent);
+  void write_planes(const Dataset& dataset, std::int64_t first, std::int64_t count, const double* values);
+  /// All of it at once.
   void write_array(const std::string& name, hid_t type, const Array& array);
   /// Texts in UTF-8, as long as the longest of them.
   void write_texts(const std::string& name, const std::vector<std::string>& texts);
@@ -145,6 +149,9 @@ class File {
   [[noreturn]] void fail_writing() const;
   void write_values(const std::string& object, const std::string& name, hid_t file_type, hid_t memory_type,
                     const void* values, std::size_t count, bool scalar);
+  /// With chunks of this size, each with a checksum.
+  Dataset create_chunked(const std::string& name, hid_t type, const std::vector<hsize_t>& extent,
+                         const std::vector<hsize_t>& chunk);
   /// A dataset of numbers of one to three dimensions.
   struct OpenArray {
     Handle handle;

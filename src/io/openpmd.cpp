@@ -10,26 +10,20 @@
 #include "base/error.hpp"
 #include "base/version.hpp"
 #include "io/hdf5_file.hpp"
+#include "io/openpmd_meshes.hpp"
 #include "io/openpmd_sample.hpp"
 #include "plasma/coordinates.hpp"
-#include "plasma/unit_names.hpp"
 
 namespace pergola {
 
 namespace {
 
-/// Powers of length, mass, time, current, temperature, amount and luminous intensity.
-using Dimension = std::vector<double>;
+using Dimension = OpenPmdDimension;
 const Dimension no_dimension{0, 0, 0, 0, 0, 0, 0};
 const Dimension length_dimension{1, 0, 0, 0, 0, 0, 0};
 const Dimension mass_dimension{0, 1, 0, 0, 0, 0, 0};
 const Dimension charge_dimension{0, 0, 1, 1, 0, 0, 0};
 const Dimension momentum_dimension{1, 1, -1, 0, 0, 0, 0};
-const Dimension charge_density_dimension{-3, 0, 1, 1, 0, 0, 0};
-const Dimension potential_dimension{2, 1, -3, -1, 0, 0, 0};
-const Dimension electric_dimension{1, 1, -3, -1, 0, 0, 0};
-
-const std::vector<std::string> axis_names{"x", "y", "z"};
 
 /// The number in a file name, plasma_007.h5 → 7, and the name with %T in its place.
 struct Iteration {
@@ -59,18 +53,24 @@ class OpenPmdWriter::Contents {
         counts_(std::move(counts)),
         options_(options),
         units_(snapshot_.units) {
-    axes_.assign(axis_names.begin(), axis_names.begin() + snapshot_.options.dimensions);
+    axes_.assign(openpmd_axes.begin(), openpmd_axes.begin() + snapshot_.options.dimensions);
     const std::int64_t real_bytes = options_.single_precision ? 4 : 8;
     std::int64_t bytes = 65536 + real_bytes * snapshot_.options.cell_count() * (2 + snapshot_.options.dimensions);
     for (const std::int64_t count : counts_)
       bytes += rows_of(count) * (8 + real_bytes * (snapshot_.options.dimensions + snapshot_.options.velocities));
     target_.reserve(bytes);
     write_head(path);
-    snapshot_.fields = {};
+  }
+
+  void append(PlasmaFieldPart part, const std::vector<double>& columns) {
+    if (columns.empty()) return;
+    meshes_->append(part, columns);
+    if (meshes_->complete() && has_particles()) file_.create_group(particles_);
   }
 
   void append(std::size_t s, const PlasmaParticles& piece) {
     if (piece.size() == 0) return;
+    meshes_->check_complete();
     if (!open_ || open_->number != s) {
       check_complete();
       if (s != next_species() || s >= counts_.size())
@@ -94,6 +94,7 @@ class OpenPmdWriter::Contents {
   }
 
   void commit() {
+    meshes_->check_complete();
     check_complete();
     if (next_species() < counts_.size())
       throw Error(ErrorKind::input,
@@ -150,9 +151,8 @@ class OpenPmdWriter::Contents {
     file_.write_attribute(base, "timeUnitSI", units_.time().si);
     file_.write_attribute(base, "comment", fmt::format("time in {}", units_.time_name()));
     file_.write_attribute(base, "step", std::vector<std::uint64_t>{static_cast<std::uint64_t>(snapshot_.step)});
-    write_meshes(base + "/fields");
+    meshes_.emplace(file_, snapshot_, base + "/fields", real_type());
     particles_ = base + "/particles";
-    if (has_particles()) file_.create_group(particles_);
   }
 
   bool has_particles() const {
@@ -170,75 +170,6 @@ class OpenPmdWriter::Contents {
     file_.write_attribute("/", "software", "Pergola");
     file_.write_attribute("/", "softwareVersion", version());
   }
-
-  // Meshes.
-
-  void write_meshes(const std::string& group) {
-    file_.create_group(group);
-    file_.write_attribute(group, "fieldSolver", "other");
-    file_.write_attribute(group, "fieldSolverParameters", "electrostatic, spectral: phi_k = S(k)^2 rho_k / k^2");
-    file_.write_attribute(group, "fieldSolverOrder", -1.0);
-    const std::vector<std::string> periodic(2 * axes_.size(), "periodic");
-    file_.write_attribute(group, "fieldBoundary", periodic);
-    file_.write_attribute(group, "particleBoundary", periodic);
-    file_.write_attribute(group, "currentSmoothing", "none");
-    file_.write_attribute(group, "chargeCorrection", "none");
-
-    const PlasmaFields& fields = snapshot_.fields;
-    write_scalar(group + "/rho", fields.density, units_.charge_density(), charge_density_dimension,
-                 charge_density_unit_name(units_));
-    write_scalar(group + "/phi", fields.potential, units_.potential(), potential_dimension,
-                 potential_unit_name(units_));
-    const std::string electric = group + "/E";
-    file_.create_group(electric);
-    write_mesh_attributes(electric, electric_dimension, electric_field_unit_name(units_));
-    for (std::size_t axis = 0; axis < axes_.size(); ++axis)
-      write_component(electric + "/" + axes_[axis], fields.electric[axis], units_.electric_field());
-  }
-
-  void write_scalar(const std::string& name, const std::vector<double>& values, PlasmaUnits::Factor unit,
-                    const Dimension& dimension, const std::string& comment) {
-    write_component(name, values, unit);
-    write_mesh_attributes(name, dimension, comment);
-  }
-
-  /// From x fastest, as computed, to x slowest: openPMD leaves the choice, but yt takes the first dimension for x.
-  void write_component(const std::string& name, const std::vector<double>& values, PlasmaUnits::Factor unit) {
-    const auto& cells = snapshot_.options.cells;
-    const std::size_t nx = static_cast<std::size_t>(cells[0]), rest = values.size() / nx;
-    const std::size_t ny = static_cast<std::size_t>(cells[1]), nz = rest / ny;
-    hdf5::Array array;
-    array.extent.assign(cells.begin(), cells.begin() + snapshot_.options.dimensions);
-    array.values.resize(values.size());
-    for (std::size_t z = 0; z < nz; ++z)
-      for (std::size_t y = 0; y < ny; ++y)
-        for (std::size_t x = 0; x < nx; ++x)
-          array.values[(x * ny + y) * nz + z] = values[x + nx * (y + ny * z)] * unit.file;
-    file_.write_array(name, real_type(), array);
-    file_.write_attribute(name, "position", std::vector<double>(axes_.size(), 0.0));
-    file_.write_attribute(name, "unitSI", unit.si);
-  }
-
-  void write_mesh_attributes(const std::string& record, const Dimension& dimension, const std::string& comment) {
-    file_.write_attribute(record, "geometry", "cartesian");
-    file_.write_attribute(record, "dataOrder", "C");
-    file_.write_attribute(record, "axisLabels", axes_);
-    file_.write_attribute(record, "gridSpacing", std::vector<double>(axes_.size(), units_.length().file));
-    file_.write_attribute(record, "gridGlobalOffset", std::vector<double>(axes_.size(), 0.0));
-    file_.write_attribute(record, "gridUnitSI", units_.length().si);
-    file_.write_attribute(record, "unitDimension", dimension);
-    file_.write_attribute(record, "timeOffset", 0.0);
-    file_.write_attribute(record, "fieldSmoothing", snapshot_.options.smoothing > 0 ? "other" : "none");
-    if (snapshot_.options.smoothing > 0) file_.write_attribute(record, "fieldSmoothingParameters", smoothing_text());
-    file_.write_attribute(record, "comment", comment);
-  }
-
-  std::string smoothing_text() const {
-    return fmt::format("S(k) = exp(-(k a)^2/2) on charge and force, a = {} {}",
-                       snapshot_.options.smoothing * units_.length().file, units_.length_name());
-  }
-
-  // Particles.
 
   /// `like` has the coordinates that its particles have.
   void begin_species(const PlasmaParticles& like) {
@@ -276,7 +207,7 @@ class OpenPmdWriter::Contents {
     const PlasmaUnits::Factor momentum{species.mass * mass.file * speed.file * weighting, mass.si * speed.si};
     file_.create_group(group + "/momentum");
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      const std::string name = group + "/momentum/" + axis_names[axis];
+      const std::string name = group + "/momentum/" + openpmd_axes[axis];
       if ((like.*plasma_coordinates[3 + axis]).empty())
         write_constant(name, 0, momentum.si, count);
       else
@@ -368,11 +299,12 @@ class OpenPmdWriter::Contents {
 
   AtomicFile target_;
   hdf5::File file_;
-  PlasmaSnapshot snapshot_;  // without particles; without fields once they are written
+  PlasmaSnapshot snapshot_;  // without fields and particles
   std::vector<std::int64_t> counts_;
   OpenPmdOptions options_;
   PlasmaUnits units_;
   std::vector<std::string> axes_;
+  std::optional<OpenPmdMeshes> meshes_;
   std::string particles_;  // the group
   std::size_t begun_ = 0;  // species up to the last that was begun
   std::optional<OpenSpecies> open_;
@@ -384,15 +316,25 @@ OpenPmdWriter::OpenPmdWriter(const std::filesystem::path& path, PlasmaSnapshot h
 
 OpenPmdWriter::~OpenPmdWriter() = default;
 
+void OpenPmdWriter::append(PlasmaFieldPart part, const std::vector<double>& columns) {
+  contents_->append(part, columns);
+}
+
 void OpenPmdWriter::append(std::size_t species, const PlasmaParticles& piece) { contents_->append(species, piece); }
 
 void OpenPmdWriter::commit() { contents_->commit(); }
 
 void write_openpmd(const std::filesystem::path& path, PlasmaSnapshot snapshot, const OpenPmdOptions& options) {
+  const PlasmaFields fields = std::exchange(snapshot.fields, {});
   const std::vector<PlasmaParticles> particles = std::exchange(snapshot.particles, {});
+  const int parts = plasma_field_parts(snapshot.options.dimensions);
   std::vector<std::int64_t> counts;
   for (const PlasmaParticles& species : particles) counts.push_back(species.size());
   OpenPmdWriter writer(path, std::move(snapshot), counts, options);
+  for (int k = 0; k < parts; ++k) {
+    const auto part = static_cast<PlasmaFieldPart>(k);
+    writer.append(part, fields[part]);
+  }
   for (std::size_t s = 0; s < particles.size(); ++s) writer.append(s, particles[s]);
   writer.commit();
 }

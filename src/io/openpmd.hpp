@@ -31,16 +31,20 @@ struct OpenPmdOptions {
 
 /// openPMD 1.1.0 with the extension ED-PIC, in HDF5: one file per step, written beside the name and renamed when
 /// complete. Arrays are [x][y] or [x][y][z]. A sample stands for all: its weighting is larger by as much as it is
-/// smaller. Particles come in pieces, so that nobody needs all of them in memory; the file does not depend on the sizes
-/// of the pieces. Calls may come from different threads, one at a time. Without commit() nothing is left behind. Throws
-/// Error(system) when the operating system refuses.
+/// smaller. Fields and particles come in pieces, so that nobody needs all of them in memory; the file does not depend
+/// on the sizes of the pieces. Calls may come from different threads, one at a time. Without commit() nothing is left
+/// behind. Throws Error(system) when the operating system refuses.
 class PERGOLA_API OpenPmdWriter {
  public:
-  /// Writes all but the particles, of which `head` has none. `counts`: how many of each species will come, or none.
+  /// Writes all but fields and particles, of which `head` has none. `counts`: how many of each species will come, or
+  /// none.
   OpenPmdWriter(const std::filesystem::path& path, PlasmaSnapshot head, std::vector<std::int64_t> counts,
                 const OpenPmdOptions& options = {});
   ~OpenPmdWriter();
-  /// The next particles of a species; one species after the other.
+  /// The next columns of a field, as many planes with all y (and z) as there are values for, x fastest; one field after
+  /// the other, in the order of the parts.
+  void append(PlasmaFieldPart part, const std::vector<double>& columns);
+  /// The next particles of a species, after all fields; one species after the other.
   void append(std::size_t species, const PlasmaParticles& piece);
   /// All particles are there: the file gets its name.
   void commit();

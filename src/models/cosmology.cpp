@@ -7,12 +7,12 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/unit_systems.hpp"
-#include "comm/shares.hpp"
 #include "comm/stretches.hpp"
 #include "models/density_wave.hpp"
 #include "models/displaced_lattice.hpp"
 #include "models/glass.hpp"
 #include "models/lagrangian.hpp"
+#include "models/lattice_cuts.hpp"
 #include "models/model_entry.hpp"
 #include "models/sampling.hpp"
 #include "models/transfer_table.hpp"
@@ -131,21 +131,6 @@ double matter_of(const ModelInput& input) {
   return physics::mean_density(background_of(input), input.gravitational_constant()) * box * box * box;
 }
 
-/// Who has which particles: of the planes of a cube, and of the particles.
-std::vector<Stretch> slabs_of(const WaveCube& cube, const Communicator& ranks) {
-  const std::int64_t plane = std::int64_t{cube.side()} * cube.side();
-  std::vector<Stretch> all;
-  for (int rank = 0; rank < ranks.size(); ++rank)
-    all.push_back({cube.planes().first(rank) * plane, cube.planes().count(rank) * plane});
-  return all;
-}
-std::vector<Stretch> shares_of(std::int64_t n, const Communicator& ranks) {
-  const Shares shares{n, ranks.size()};
-  std::vector<Stretch> all;
-  for (int rank = 0; rank < ranks.size(); ++rank) all.push_back({shares.first(rank), shares.count(rank)});
-  return all;
-}
-
 /// A rank's share of them. Ranks make the displacements of their planes; those of a lattice move the particles of the
 /// planes, of which the few that others keep go there. Points of a glass are anywhere in their tile: there every rank
 /// gets all displacements for its share.
@@ -156,7 +141,8 @@ Particles make_cosmology(const ModelInput& input, const std::shared_ptr<Communic
   const auto background = background_of(input);
   const physics::Growth growth = physics::growth_at(background, a);
   WaveCube cube(side, input.threads(), ranks);
-  const auto slabs = slabs_of(cube, *ranks), shares = shares_of(input.n(), *ranks);
+  const LatticeCuts cuts(side, ranks->size());
+  const auto &slabs = cuts.slabs, &shares = cuts.shares;
   const auto own = static_cast<std::size_t>(ranks->rank());
   const bool lattice = stands_on_lattice(input), alone = ranks->size() == 1;
   const Stretch made = lattice ? slabs[own] : shares[own];

@@ -21,9 +21,10 @@ struct DisplacedLattice {
   std::int64_t count() const { return std::int64_t{side} * side * side; }
 };
 
-/// Made on a CUDA device: waves are drawn there, and the transforms are cuFFT's, in double precision; last bits differ
-/// from those of the CPU. Takes three fields of the lattice while it works, and six numbers per particle where they are
-/// read from the host.
+/// Made on a CUDA device, or on those of ranks in slabs (DeviceSource::make_shares), with the same bits: waves are
+/// drawn there, and the transforms are cuFFT's, in double precision; last bits differ from those of the CPU. A rank
+/// takes three fields of its slab while it works, to first order one, and where they are read from the host six numbers
+/// for each particle of its share; the first read of a share is a call of all ranks.
 std::unique_ptr<DeviceSource> make_displaced_lattice_cuda(DisplacedLattice lattice, const Device& device);
 
 }  // namespace pergola

@@ -16,6 +16,9 @@ namespace pergola {
 
 namespace {
 
+/// Bytes that a rank copies at a time of particles that are in memory already.
+constexpr std::int64_t small_piece = 4 << 20;
+
 class CheckpointOutput final : public Output {
  public:
   using Output::Output;
@@ -69,10 +72,11 @@ class CheckpointOutput final : public Output {
     context_.on_root([&] { first = std::filesystem::absolute(next_checkpoint(folder())).string(); });
     share(ranks, first);
     std::vector<CheckpointPart> parts(static_cast<std::size_t>(ranks.size()));
+    CheckpointOptions of_part = options(system);
+    if (!system.device().is_cuda()) of_part.piece_bytes = small_piece;
     try {
       on_all(ranks, [&] {
-        parts[static_cast<std::size_t>(ranks.rank())] =
-            write_checkpoint_part(first, ranks.rank(), own, options(system));
+        parts[static_cast<std::size_t>(ranks.rank())] = write_checkpoint_part(first, ranks.rank(), own, of_part);
       });
     } catch (...) {  // a part alone is of no use
       std::error_code ignored;

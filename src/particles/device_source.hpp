@@ -19,7 +19,7 @@ struct DeviceArrays {
 };
 
 /// Particles that can be made where they are to live: on a device, so that they never go over the host and nobody has
-/// to look at all of them to know their box and their mass, or by ranks together, each its share.
+/// to look at all of them to know their box and their mass, by one or by ranks together, each its share.
 class PERGOLA_API DeviceSource : public ParticleSource {
  public:
   /// All of them, with velocities times a factor. False where they cannot be made there: then they are read.
@@ -29,8 +29,15 @@ class PERGOLA_API DeviceSource : public ParticleSource {
   virtual bool put(const Device& /*device*/, double /*velocity_factor*/, const DeviceArrays<double>& /*to*/) {
     return false;
   }
-  /// All ranks call it before each reads its share (comm/shares.hpp) and nothing else.
+  /// All ranks call it before each takes its share (comm/shares.hpp) and nothing else.
   virtual void make_shares(const std::shared_ptr<Communicator>& /*ranks*/) {}
+  /// As put(), of the share, a call of all ranks; with the same answer on each.
+  virtual bool put_share(const Device& /*device*/, double /*velocity_factor*/, const DeviceArrays<float>& /*to*/) {
+    return false;
+  }
+  virtual bool put_share(const Device& /*device*/, double /*velocity_factor*/, const DeviceArrays<double>& /*to*/) {
+    return false;
+  }
   /// The side of a box from the origin in which all of them lie; 0: not known.
   virtual double box_side() const { return 0; }
   /// Of all of them; 0: not known.

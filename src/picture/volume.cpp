@@ -96,12 +96,22 @@ struct Tiles {
   }
 };
 
-/// Tile t is rank t's, and so on round and round.
-int rank_of_tile(int tile, const Communicator& ranks) { return tile % ranks.size(); }
+/// Tile t is rank t's, and so on round and round. Of several ranks each has its tiles in four turns: a particle that
+/// reaches into tiles of many ranks is on each of them, but not for all of them at a time.
+struct Turn {
+  int number, of, rank, ranks;
+  static int count(const Communicator& all) { return all.size() > 1 ? 4 : 1; }
+  Turn(int k, const Communicator& all) : number(k), of(count(all)), rank(all.rank()), ranks(all.size()) {}
 
-/// Particles that reach into each tile of this rank, the farthest first.
+  int rank_of(int tile) const { return tile % ranks; }
+  bool has(int tile) const { return tile / ranks % of == number; }
+  /// The k-th tile of this rank in this turn.
+  int tile(int k) const { return (k * of + number) * ranks + rank; }
+};
+
+/// Particles that reach into each tile of this rank in this turn, the farthest first.
 std::vector<std::vector<std::uint32_t>> sort_into_tiles(const std::vector<SeenParticle>& seen, int pixels,
-                                                        const Communicator& ranks) {
+                                                        const Turn& turn) {
   std::vector<std::uint32_t> order;
   for (std::size_t i = 0; i < seen.size(); ++i)
     if (on_picture(seen[i], pixels)) order.push_back(static_cast<std::uint32_t>(i));
@@ -113,21 +123,22 @@ std::vector<std::vector<std::uint32_t>> sort_into_tiles(const std::vector<SeenPa
   std::vector<std::vector<std::uint32_t>> tiles(static_cast<std::size_t>(all.count()));
   for (const std::uint32_t i : order)
     all.each_of(seen[i], [&](int tile) {
-      if (rank_of_tile(tile, ranks) == ranks.rank()) tiles[static_cast<std::size_t>(tile)].push_back(i);
+      if (turn.has(tile) && turn.rank_of(tile) == turn.rank) tiles[static_cast<std::size_t>(tile)].push_back(i);
     });
   return tiles;
 }
 
-/// What reaches into tiles of a rank goes there, a piece at a time.
-std::vector<SeenParticle> send_to_tiles(const std::vector<SeenParticle>& seen, int pixels, Communicator& ranks) {
+/// What reaches into tiles that a rank has in this turn goes there, a piece at a time.
+std::vector<SeenParticle> send_to_tiles(const std::vector<SeenParticle>& seen, int pixels, const Turn& turn,
+                                        Communicator& ranks) {
   constexpr std::size_t piece = 65536;
   const Tiles all(pixels);
   std::vector<std::size_t> sent(static_cast<std::size_t>(ranks.size()));  // to a rank: which one was the last
   const auto each_way = [&](std::size_t i, const auto& body) {
     if (!on_picture(seen[i], pixels)) return;
     all.each_of(seen[i], [&](int tile) {
-      const auto rank = static_cast<std::size_t>(rank_of_tile(tile, ranks));
-      if (std::exchange(sent[rank], i + 1) != i + 1) body(rank);  // once
+      const auto rank = static_cast<std::size_t>(turn.rank_of(tile));
+      if (turn.has(tile) && std::exchange(sent[rank], i + 1) != i + 1) body(rank);  // once
     });
   };
   std::vector<std::int64_t> leaving(sent.size()), arriving(sent.size());
@@ -211,6 +222,21 @@ class TileRays {
   std::array<std::array<float, 3>, tile_side * tile_side> light_{};
 };
 
+/// The rays of the tiles that this rank has in this turn, through all that reaches into them.
+void follow_rays(const std::vector<SeenParticle>& seen, const ViewPlane& plane, float opacity, const Turn& turn,
+                 int threads, Image& image) {
+  const auto lists = sort_into_tiles(seen, plane.pixels, turn);
+  const Tiles tiles(plane.pixels);
+  int own = 0;
+  while (turn.tile(own) < tiles.count()) ++own;
+  parallel_for(threads, own, [&](std::int64_t k) {
+    const int t = turn.tile(static_cast<int>(k));
+    TileRays rays(plane, t % tiles.row, t / tiles.row);
+    for (const std::uint32_t i : lists[static_cast<std::size_t>(t)]) rays.pass(seen[i], opacity);
+    rays.expose(image);
+  });
+}
+
 /// All tiles on all ranks.
 void gather_tiles(Image& image, const Tiles& tiles, Communicator& ranks) {
   const auto each_pixel = [&](int rank, const auto& body) {
@@ -245,18 +271,16 @@ VolumePicture render_volume(std::vector<VolumeParticle> particles, const VolumeO
     counts[1] += one.reach >= 0 && one.x >= 0 && one.y >= 0 && one.x < side && one.y < side;
   ranks.all_reduce(counts, 2, Reduction::sum);
   const auto opacity = static_cast<float>(opacity_of(seen, plane, options.optical_depth, ranks));
-  if (ranks.size() > 1) seen = send_to_tiles(seen, plane.pixels, ranks);
 
-  const auto lists = sort_into_tiles(seen, plane.pixels, ranks);
   const Tiles tiles(plane.pixels);
   VolumePicture picture{Image(plane.pixels, plane.pixels), counts[1], counts[0]};
-  const int own = (tiles.count() - ranks.rank() + ranks.size() - 1) / ranks.size();
-  parallel_for(options.threads, own, [&](std::int64_t k) {
-    const int t = static_cast<int>(k) * ranks.size() + ranks.rank();
-    TileRays rays(plane, t % tiles.row, t / tiles.row);
-    for (const std::uint32_t i : lists[static_cast<std::size_t>(t)]) rays.pass(seen[i], opacity);
-    rays.expose(picture.image);
-  });
+  for (int k = 0; k < Turn::count(ranks); ++k) {
+    const Turn turn(k, ranks);
+    std::vector<SeenParticle> arrived;
+    if (ranks.size() > 1) arrived = send_to_tiles(seen, plane.pixels, turn, ranks);
+    const std::vector<SeenParticle>& here = ranks.size() > 1 ? arrived : seen;
+    follow_rays(here, plane, opacity, turn, options.threads, picture.image);
+  }
   if (ranks.size() > 1) gather_tiles(picture.image, tiles, ranks);
   return picture;
 }

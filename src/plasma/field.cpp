@@ -65,7 +65,7 @@ class PlasmaFieldByFft final : public PlasmaField<Real> {
     const auto density = host_values(layout_, density_.to_host()), potential = this->potential();
     const auto layer = static_cast<std::size_t>(slab_.rows_in_layer()) * static_cast<std::size_t>(layout_.nx);
     for (std::size_t i = 0; i < density.size(); ++i) sums[i / layer] += density[i] * potential[i];
-    if (ranks_) sums = gather_layers(*ranks_, slab_, sums, 1, false);
+    if (ranks_) sums = gather_layers(*ranks_, slab_, sums, 1);
     return 0.5 * std::accumulate(sums.begin(), sums.end(), 0.0);
   }
   std::vector<double> potential() const override {

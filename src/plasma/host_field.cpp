@@ -56,26 +56,44 @@ void kick_particles(const PlasmaOptions& options, const std::array<std::vector<d
 }  // namespace
 
 std::vector<double> gather_layers(Communicator& ranks, const plasma::TileSlab& slab, const std::vector<double>& own,
-                                  std::int64_t layer, bool to_root) {
+                                  std::int64_t layer) {
   const SlabPlanes planes = slab.planes(ranks);
   const auto size = [&](int layers) { return static_cast<std::size_t>(layer * layers); };
-  const bool wanted = ranks.is_root() || !to_root;
-  std::vector<double> all(wanted ? size(planes.planes()) : 0);
-  if (wanted) std::copy(own.begin(), own.end(), all.begin() + static_cast<std::ptrdiff_t>(size(planes.first())));
+  std::vector<double> all(size(planes.planes()));
+  std::copy(own.begin(), own.end(), all.begin() + static_cast<std::ptrdiff_t>(size(planes.first())));
   std::vector<std::size_t> bytes;
   for (int rank = 0; rank < ranks.size(); ++rank) bytes.push_back(sizeof(double) * size(planes.count(rank)));
-  if (!to_root) {
-    ranks.all_gather_in_place(all.data(), bytes);
-    return all;
+  ranks.all_gather_in_place(all.data(), bytes);
+  return all;
+}
+
+std::vector<double> gather_block(Communicator& ranks, const plasma::TileSlab& slab, const std::vector<double>& own,
+                                 const FieldBlock& block) {
+  const SlabPlanes planes = slab.planes(ranks);
+  const std::int64_t rows = slab.rows_in_layer(), layer = rows * block.columns;
+  // What a rank has of it, in layers of the block.
+  const auto begin = [&](int rank) { return std::clamp(planes.first(rank) - block.first_layer, 0, block.layers); };
+  const auto size = [&](int rank) { return static_cast<std::size_t>(layer * (begin(rank + 1) - begin(rank))); };
+
+  std::vector<double> cut;
+  cut.reserve(size(ranks.rank()));
+  const std::int64_t above = block.first_layer - slab.first;  // from the first layer here
+  for (std::int64_t row = rows * (above + begin(ranks.rank())); row < rows * (above + begin(ranks.rank() + 1)); ++row) {
+    const auto first = own.begin() + row * slab.cells[0] + block.first_column;
+    cut.insert(cut.end(), first, first + block.columns);
   }
   std::vector<Communicator::Incoming> in;
   std::vector<Communicator::Outgoing> out;
-  for (int rank = 1; rank < ranks.size() && ranks.is_root(); ++rank)
-    if (const std::size_t count = bytes[static_cast<std::size_t>(rank)]; count > 0)
-      in.push_back({rank, all.data() + size(planes.first(rank)), count});
-  if (!ranks.is_root() && !own.empty()) out.push_back({0, own.data(), own.size() * sizeof(double)});
+  if (!ranks.is_root()) {
+    if (!cut.empty()) out.push_back({0, cut.data(), cut.size() * sizeof(double)});
+    ranks.exchange(out, in);
+    return {};
+  }
+  cut.resize(static_cast<std::size_t>(layer * block.layers));  // rank 0 has the first layers
+  for (int rank = 1; rank < ranks.size(); ++rank)
+    if (size(rank) > 0) in.push_back({rank, cut.data() + layer * begin(rank), size(rank) * sizeof(double)});
   ranks.exchange(out, in);
-  return all;
+  return cut;
 }
 
 void kick_on_host(const PlasmaOptions& options, double charge_per_mass,

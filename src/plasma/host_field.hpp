@@ -23,10 +23,18 @@ std::vector<double> host_values(const Field<Real>& layout, const std::vector<Rea
   return values;
 }
 
-/// Values of the layers of all ranks, so many in a layer: on all ranks, or on rank 0 alone, and empty on the others. A
-/// call of all ranks.
+/// Values of the layers of all ranks, so many in a layer, on all ranks. A call of all ranks.
 std::vector<double> gather_layers(Communicator& ranks, const plasma::TileSlab& slab, const std::vector<double>& own,
-                                  std::int64_t layer, bool to_root);
+                                  std::int64_t layer);
+
+/// A part of a field: `columns` grid points along x from first_column on, in `layers` layers from first_layer on.
+struct FieldBlock {
+  int first_column = 0, columns = 0;
+  int first_layer = 0, layers = 0;
+};
+/// On rank 0, x fastest; empty on the others. `own`: the field in the layers of this rank. A call of all ranks.
+std::vector<double> gather_block(Communicator& ranks, const plasma::TileSlab& slab, const std::vector<double>& own,
+                                 const FieldBlock& block);
 
 /// Velocities go on by `kick` in the field of the grid, as a push does it, in double precision. `window`: the layers
 /// that `electric` has.

@@ -128,13 +128,19 @@ class ParticleInCellOf final : public ParticleInCell {
   PlasmaEnergies energies() const override {
     return {field_->energy(), particles_->measure(field_->electric(), behind_)};
   }
+  const plasma::TileSlab& slab() const override { return slab_; }
+  std::vector<double> field(PlasmaFieldPart part) const override {
+    if (part == PlasmaFieldPart::density) return on_host(field_->density().read_only());
+    if (part == PlasmaFieldPart::potential) return own_layers(field_->potential());
+    const auto axis = static_cast<std::size_t>(part) - static_cast<std::size_t>(PlasmaFieldPart::electric_x);
+    return own_layers(on_host(field_->electric()[axis]));
+  }
   PlasmaFields fields() const override {
-    PlasmaFields fields{gathered(on_host(field_->density().read_only()), true), whole(field_->potential(), true), {}};
-    const auto electric = field_->electric();
-    for (std::size_t a = 0; a < dimensions(); ++a) fields.electric[a] = whole(on_host(electric[a]), true);
+    PlasmaFields fields{field(PlasmaFieldPart::density), field(PlasmaFieldPart::potential), {}};
+    for (int a = 0; a < options_.dimensions; ++a)
+      fields.electric[static_cast<std::size_t>(a)] = field(electric_part(a));
     return fields;
   }
-  std::vector<double> potential() const override { return whole(field_->potential(), false); }
   PlasmaParticles particles(int species, bool stored) const override {
     if (stored || behind_ == 0) return particles_->unload(species);
     const PlasmaSpecies& kind = options_.species[species];
@@ -194,15 +200,12 @@ class ParticleInCellOf final : public ParticleInCell {
     }
     return result;
   }
-  /// Of the box, from what the field gives.
-  std::vector<double> whole(std::vector<double> values, bool to_root) const {
-    if (!field_->is_whole()) return gathered(std::move(values), to_root);
-    return to_root && ranks_ && !ranks_->is_root() ? std::vector<double>() : std::move(values);
-  }
-  /// Of the box, from the layers of all ranks.
-  std::vector<double> gathered(std::vector<double> own, bool to_root) const {
-    if (!ranks_) return own;
-    return gather_layers(*ranks_, slab_, own, slab_.rows_in_layer() * options_.cells[0], to_root);
+  /// From what the field gives.
+  std::vector<double> own_layers(std::vector<double> values) const {
+    if (!ranks_ || !field_->is_whole()) return values;
+    const std::int64_t layer = slab_.rows_in_layer() * options_.cells[0];
+    const auto first = values.begin() + slab_.first * layer;
+    return {first, first + slab_.count * layer};
   }
 
   Device device_;

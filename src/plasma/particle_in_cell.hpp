@@ -9,6 +9,7 @@
 #include "base/state_source.hpp"
 #include "comm/communicator.hpp"
 #include "particles/particles.hpp"
+#include "plasma/tile_slab.hpp"
 #include "plasma/tiled_particles.hpp"
 
 namespace pergola {
@@ -30,10 +31,23 @@ struct PlasmaEnergies {
   }
 };
 
-/// The field on the host at one time, x fastest, without padding; the third component is empty in 2D.
+/// Numbers at the grid points; the third component of the electric field is there in 3D only.
+enum class PlasmaFieldPart { density, potential, electric_x, electric_y, electric_z };
+inline PlasmaFieldPart electric_part(int axis) {
+  return static_cast<PlasmaFieldPart>(static_cast<int>(PlasmaFieldPart::electric_x) + axis);
+}
+inline int plasma_field_parts(int dimensions) { return 2 + dimensions; }
+
+/// All of them on the host at one time, x fastest, without padding; the third component is empty in 2D.
 struct PlasmaFields {
   std::vector<double> density, potential;
   std::array<std::vector<double>, 3> electric;
+
+  const std::vector<double>& operator[](PlasmaFieldPart part) const {
+    if (part == PlasmaFieldPart::density) return density;
+    if (part == PlasmaFieldPart::potential) return potential;
+    return electric[static_cast<std::size_t>(part) - static_cast<std::size_t>(PlasmaFieldPart::electric_x)];
+  }
 };
 
 /// Particles and field on a device and the leapfrog that moves them: v(t − dt/2) → v(t + dt/2) with E(x(t)), then
@@ -59,10 +73,11 @@ class PERGOLA_API ParticleInCell {
 
   /// At time(), velocities brought there from half a step before.
   virtual PlasmaEnergies energies() const = 0;
-  /// Of the box; on rank 0, and empty on the others.
+  /// What of the box this rank has: of one rank all.
+  virtual const plasma::TileSlab& slab() const = 0;
+  /// A field, or all, in the layers of slab(), x fastest, without padding.
+  virtual std::vector<double> field(PlasmaFieldPart part) const = 0;
   virtual PlasmaFields fields() const = 0;
-  /// The potential alone, on all ranks: for the spectrum, every few steps.
-  virtual std::vector<double> potential() const = 0;
   /// Particles that this rank has given, and that are in its part of the box now.
   virtual std::int64_t own_count(int species) const = 0;
   virtual std::int64_t held_count(int species) const = 0;

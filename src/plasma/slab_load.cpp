@@ -15,7 +15,7 @@ namespace pergola::plasma {
 namespace {
 
 /// Particles of a process that are on their way at once.
-constexpr std::int64_t piece = 1 << 18;
+constexpr std::int64_t piece = 1 << 16;
 
 std::vector<int> all_of(const Communicator& ranks) {
   std::vector<int> all(static_cast<std::size_t>(ranks.size()));

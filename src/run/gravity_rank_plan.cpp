@@ -54,7 +54,7 @@ Smaller smaller_run(const RunConfig& config, std::int64_t n, std::int64_t most) 
 }
 
 bool fits(const Smaller& run, const Device& device, int ranks, double free) {
-  return ranks * device_bytes_of(run.config, device, run.n, ranks) + host_bytes_of(run.config, run.n) <=
+  return ranks * device_bytes_of(run.config, device, run.n, ranks) + host_bytes_of(run.config, device, run.n) <=
          trial_memory * free;
 }
 
@@ -222,22 +222,24 @@ CountedWork count_work(const std::vector<StageSeconds>& stages, const CountedMet
 }
 
 /// Bytes of a rank's device beside what one process has for its share, where no part says it: particles that arrive
-/// for the slab and planes around it; and rooms of messages, out and in. With trees, which follow the mesh where memory
-/// is short, own ones and guests, in whose memory those of the slab arrive before; trees of the guests; places in the
-/// input and ways of particles; where groups of trees come first a field more, in the memory of the tree; and what is
-/// kept of the places of all roots.
+/// for the slab with their way and planes around it; and rooms of messages, out and in. With trees, which follow the
+/// mesh where memory is short, own ones and guests, in whose memory those of the slab arrive before; trees of the
+/// guests; places in the input and ways of particles; where groups of trees come first a field more, in the memory of
+/// the tree, as the way to the slab; rooms of messages for trees; and what is kept of the places of all roots.
 double arriving_bytes(const SpreadMethod& method, const CountedMethod& counted, double share, int ranks) {
   const SlabMesh& mesh = *method.mesh;
   const double each = mesh.value_bytes;
   const double planes = static_cast<int>(mesh.assignment) + 3;
-  double bytes = share * counted.slabs.imbalance * ((method.forest ? 0 : 4) * each + 4) +
-                 2 * static_cast<double>(ranks > 1 ? DeviceMessages::most_bytes(ranks) : 0) +
+  const double rooms = 2 * static_cast<double>(ranks > 1 ? DeviceMessages::most_bytes(ranks) : 0);
+  double bytes = (method.forest ? 0 : share * counted.slabs.imbalance * (4 * each + 4)) + rooms +
                  planes * mesh.cells[0] * mesh.cells[1] * (8 + (mesh.isolated ? 4 : 1) * each) * (ranks > 1 ? 1 : 0);
   if (!method.forest) return bytes;
   const double sorted = 20 * share, field = each / ranks * mesh.cells[0] * mesh.cells[1] * mesh.cells[2];
-  const double of_tree = 37 + 7 * each, guests = counted.forest.guests.copies;
-  return bytes + share * counted.forest.trees_imbalance * (guests * of_tree + (1 + guests) * (4 * each + 8) + 8 + 4) +
-         std::max(3 * field, sorted) - std::max(2 * field, sorted) +
+  const double of_tree = 29 + 7 * each, guests = counted.forest.guests.copies;
+  const double place = share * ranks > 0x1p32 ? 8 : 4, way = 4;
+  return bytes + rooms +
+         share * counted.forest.trees_imbalance * (guests * of_tree + (1 + guests) * 4 * each + place + way) +
+         std::max(3 * field + way * share, sorted) - std::max(2 * field, sorted) +
          16.0 * static_cast<double>(method.forest->places() + method.forest->plots());
 }
 
@@ -340,6 +342,7 @@ RankPlan plan_gravity_ranks(const RunConfig& given, const RunPlan& plan, const P
   const bool on_gpus = options.rates ? plan.device.starts_with("cuda") : device.is_cuda();
   const auto rank =
       make_integrator(config.time_options(), config.solver_options(), {device, lone_rank_of(ranks), nullptr});
+  found.on_gpu = on_gpus;
   found.spread = options.rates ? options.rates->spread : rank->spread();
   const SpreadMethod method = find_method(config, static_cast<std::int64_t>(n), grown, ranks, on_gpus);
   found.foretold = found.spread || (on_gpus && method.mesh);
@@ -354,14 +357,17 @@ RankPlan plan_gravity_ranks(const RunConfig& given, const RunPlan& plan, const P
   }
   if (on_gpus && sums_pairs)
     shape.by_rule = {source_traffic(config.solver_options().precision, n, ranks, options.network.ranks_per_node)};
-  found.host_bytes = plan.program_bytes + host_bytes_of(config, plan.n, options.weak ? 1 : ranks);
+  found.host_bytes = plan.program_bytes + host_bytes_of(config, device, plan.n, options.weak ? 1 : ranks);
   found.waiting_bytes = waiting_bytes_of(config, static_cast<std::int64_t>(n), ranks);
   if (found.spread && !options.weak && !on_gpus)  // the model is gone before energies are measured
     found.host_bytes = std::max(found.host_bytes, plan.program_bytes + static_cast<double>(spread_energy_bytes(
                                                                            lone_rank_of(ranks), config.solver_options(),
                                                                            device, (plan.n + ranks - 1) / ranks)));
   if (found.spread && !options.weak && on_gpus == device.is_cuda())
-    found.device_bytes = device_bytes_of(config, device, plan.n, ranks);
+    found.device_bytes =
+        device_bytes_of(config, device, plan.n, ranks) +
+        (on_gpus ? static_cast<double>(lent_energy_bytes(config.solver_options(), device, (plan.n + ranks - 1) / ranks))
+                 : 0);
   else if (method.mesh)
     found.device_bytes = grown / ranks * plan.device_bytes + arriving_bytes(method, counted, n / ranks, ranks);
   if (on_gpus) {
@@ -380,8 +386,7 @@ RankPlan plan_gravity_ranks(const RunConfig& given, const RunPlan& plan, const P
     if (method.mesh && solver_entry(config.gravity.solver).can.smooths)
       found.counted.front().imbalance = count_work(plan.stages, counted).imbalance;
   }
-  const double share = grown / ranks * (plan.device_bytes + plan.host_bytes - plan.program_bytes);
-  found.constant_bytes = std::max(0.0, found.device_bytes + found.host_bytes - share);
+  found.constant_bytes = bytes_beyond_share(found, plan, grown / ranks);
   foretell_ranks(found, shape);
   return found;
 }

@@ -72,12 +72,13 @@ class GravityTrial {
   bool pairs() const { return solver_.cost == StepCost::pairs; }
   bool fits(std::int64_t n) const {
     const double free = trial_memory * plan_.host_free_bytes, device_free = trial_memory * plan_.device_free_bytes;
-    const double device = device_bytes_of(trial_config_, device_, n), host = host_bytes_of(config_, n);
+    const double device = device_bytes_of(trial_config_, device_, n), host = host_bytes_of(config_, device_, n);
     return device_.is_cuda() ? device <= device_free && host <= free : device + host <= free;
   }
   std::int64_t choose_size();
   std::int64_t shrink_mesh();
   std::unique_ptr<System> make_trial(std::int64_t n, Cost& start);
+  Cost bring_up(std::int64_t n);
   void try_pilot(double whole_seconds);
   void take_remarks(const std::vector<Remark>& remarks);
   void foretell();
@@ -107,10 +108,10 @@ class GravityTrial {
 std::unique_ptr<System> GravityTrial::make_trial(std::int64_t n, Cost& start) {
   const CostClock clock;
   std::unique_ptr<System> system;
-  if (n == count_.n) {
-    system = make_system(trial_config_, serial_communicator());
+  RunConfig config = trial_config_;
+  if (n == count_.n || thin_models(config, n)) {
+    system = make_system(config, serial_communicator());
   } else {
-    RunConfig config = trial_config_;
     const Sample sample = thinned(config, n, device_.threads());
     system = std::make_unique<GravitySystem>(config, sample.particles, sample.time);
   }
@@ -138,18 +139,25 @@ std::int64_t GravityTrial::shrink_mesh() {
   return std::max<std::int64_t>(n, 1);
 }
 
+/// The first forces of all also bring the device up, which says nothing about more particles. Returns what those take
+/// that come after them.
+Cost GravityTrial::bring_up(std::int64_t n) {
+  Cost first, start;
+  make_trial(n, first);
+  make_trial(n, start);
+  bring_up_ = {std::max(0.0, first.wall - start.wall), std::max(0.0, first.processor - start.processor)};
+  return start;
+}
+
 /// As many particles as memory and time allow.
 std::int64_t GravityTrial::choose_size() {
   std::int64_t n = count_.n;
   if (solver_.cost == StepCost::cells) {
     n = shrink_mesh();
+    if (n < count_.n && device_.is_cuda()) bring_up(n);
   } else if (n > probe_particles) {
-    // The first forces of all also bring the device up, which says nothing about more particles.
-    Cost first, start;
     std::int64_t probe = probe_particles;
-    make_trial(probe, first);
-    make_trial(probe, start);
-    bring_up_ = {std::max(0.0, first.wall - start.wall), std::max(0.0, first.processor - start.processor)};
+    Cost start = bring_up(probe);
     constexpr std::int64_t more = 8;
     const double longest = pairs() ? more * more : more;  // that eight times as many can take, over what these took
     // At first that is what is expected, but of a GPU, where few particles take the time of many; then twice what was
@@ -305,9 +313,9 @@ void GravityTrial::make() {
     plan_.tried.push_back("its memory, measured");
   } else {
     // What the trial took beside its arrays the run takes too: the program, its libraries and threads.
-    const double beside = program_and_run - host_bytes_of(config_, n_) -
+    const double beside = program_and_run - host_bytes_of(config_, device_, n_) -
                           (device_.is_cuda() ? 0 : device_bytes_of(trial_config_, device_, n_));
-    plan_.host_bytes = std::max(plan_.host_bytes, host_bytes_of(config_, count_.n) + beside);
+    plan_.host_bytes = std::max(plan_.host_bytes, host_bytes_of(config_, device_, count_.n) + beside);
     plan_.assumed.push_back("memory from the sizes of all arrays");
   }
   if (!pairs()) return;
@@ -336,19 +344,29 @@ double waiting_bytes_of(const RunConfig& config, std::int64_t n, int ranks) {
   return std::min(written, static_cast<double>(most_bytes_waiting(ranks)));
 }
 
-double host_bytes_of(const RunConfig& config, std::int64_t n, int ranks) {
+double host_bytes_of(const RunConfig& config, const Device& device, std::int64_t n, int ranks) {
   constexpr double each = host_particle_bytes, piece = 1 << 22;
   const auto parts = config.particles.all();
   // Ranks that make a model together have their shares of it.
   const bool in_shares = ranks > 1 && parts.size() == 1 && parts[0].file.empty() &&
                          make_shared_model(parts[0].model, parts[0].options, 1) != nullptr;
-  const bool whole = box_is_for_all(config.gravity) || std::any_of(parts.begin(), parts.end(), [](const auto& part) {
+  const bool on_device =
+      parts.size() == 1 && parts[0].file.empty() && make_model_on(device, parts[0].model, parts[0].options) != nullptr;
+  const bool whole =
+      !on_device && (box_is_for_all(config.gravity) || std::any_of(parts.begin(), parts.end(), [](const auto& part) {
                        return part.file.empty() && !can_be_made_in_pieces(part.model);
-                     });
+                     }));
   const double all = static_cast<double>(n) * each, own = all / ranks;
-  const double waiting = ranks == 1 ? std::min(own, static_cast<double>(most_bytes_waiting())) : 0;
-  const bool graded = config.cosmology && n <= config.output.structure_most;  // all are looked at when it is over
-  return waiting + (graded || (whole && !in_shares) ? all : whole ? own : std::min(own, piece * each));
+  const double waiting = ranks == 1 ? waiting_bytes_of(config, n, 1) : 0;
+  // All are looked at when it is over, by ranks each its own.
+  const bool graded = config.cosmology && n <= config.output.structure_most;
+  if ((graded && ranks == 1) || (whole && !in_shares)) return waiting + all;
+  return waiting + (graded || whole ? own : std::min(own, piece * each));
+}
+
+double bytes_beyond_share(const RankPlan& rank, const RunPlan& one, double share) {
+  const double host = rank.on_gpu ? 0 : rank.host_bytes - share * (one.host_bytes - one.program_bytes);
+  return std::max(0.0, rank.device_bytes - share * one.device_bytes + host);
 }
 
 namespace {
@@ -403,7 +421,7 @@ RunPlan plan_gravity(const RunConfig& given, const PlanOptions& options) {
   plan.device_name = device.name();
   plan.device_bytes = device_bytes_of(config, device, count.n);
   plan.program_bytes = resident_bytes();
-  plan.host_bytes = host_bytes_of(config, count.n) + plan.program_bytes;
+  plan.host_bytes = host_bytes_of(config, device, count.n) + plan.program_bytes;
   plan.device_free_bytes = static_cast<double>(device.memory().free_bytes());
   plan.host_free_bytes = static_cast<double>(Device::open("cpu").memory().free_bytes());
   if (options.trial)

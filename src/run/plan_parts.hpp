@@ -29,9 +29,11 @@ RunPlan plan_plasma(const RunConfig& config, const PlanOptions& options);
 
 /// Bytes of integrator and solver for so many particles, of one of so many ranks; and of particles on the host, each
 /// with id, species and eight reals: a piece on its way to the device and what waits to be written, and all of them
-/// where a box is found from the whole, or the model knows no pieces.
+/// where a box is found from the whole, or the model knows no pieces and is not made on the device.
 double device_bytes_of(const RunConfig& config, const Device& device, std::int64_t n, int ranks = 1);
-double host_bytes_of(const RunConfig& config, std::int64_t n, int ranks = 1);
+double host_bytes_of(const RunConfig& config, const Device& device, std::int64_t n, int ranks = 1);
+/// RankPlan::constant_bytes of ranks that have `share` of what one process takes.
+double bytes_beyond_share(const RankPlan& rank, const RunPlan& one, double share);
 /// Of several ranks: what rank 0 has beside that, of files that wait to be written.
 double waiting_bytes_of(const RunConfig& config, std::int64_t n, int ranks);
 

@@ -32,12 +32,11 @@ Count count_particles(const RunConfig& config) {
   return count;
 }
 
-namespace {
-
-/// Each model with its share of n.
-void thin_models(RunConfig& config, std::int64_t n) {
+bool thin_models(RunConfig& config, std::int64_t n) {
+  const auto parts = config.particles.all();
+  if (!std::all_of(parts.begin(), parts.end(), [](const auto& part) { return part.file.empty(); })) return false;
   const double all = static_cast<double>(count_particles(config).n);
-  for (auto& part : config.particles.all()) {
+  for (auto& part : config.particles.all()) {  // each with its share of n
     const ModelInfo& model = find_model(part.model);
     if (!model.any_n) continue;
     const double share = static_cast<double>(model_count(model, part.options.n)) / all;
@@ -45,14 +44,11 @@ void thin_models(RunConfig& config, std::int64_t n) {
     const auto side = static_cast<std::int64_t>(std::cbrt(static_cast<double>(fewer)) + 1e-9);
     part.options.n = std::max(model.cube ? side * side * side : fewer, model.min_n);
   }
+  return true;
 }
 
-}  // namespace
-
 Sample thinned(RunConfig& config, std::int64_t n, int threads) {
-  const auto parts = config.particles.all();
-  if (std::all_of(parts.begin(), parts.end(), [](const auto& part) { return part.file.empty(); })) {
-    thin_models(config, n);
+  if (thin_models(config, n)) {
     StartingPoint begin = open_particles(config, threads);
     Sample sample{{}, begin.time};
     begin.particles->read(0, begin.particles->count(), sample.particles);

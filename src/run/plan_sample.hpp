@@ -14,6 +14,10 @@ struct Count {
 };
 Count count_particles(const RunConfig& config);
 
+/// Makes the models that a configuration names smaller, about n particles in all; false, and nothing is changed, where
+/// there is a file.
+bool thin_models(RunConfig& config, std::int64_t n);
+
 /// About n of the particles that a configuration names, with all of their mass. Models are made smaller, in `config`
 /// too; of a file every so many are taken.
 struct Sample {

@@ -147,8 +147,8 @@ RankPlan plan_plasma_ranks(const RunConfig& config, const RunPlan& plan, const P
   if (wanted > 1) {
     const PlasmaMemory memory = plasma_memory(config, device, wanted);
     found.device_bytes = memory.device_bytes, found.host_bytes = memory.host_bytes + plan.program_bytes;
-    found.constant_bytes = std::max(0.0, found.device_bytes + found.host_bytes -
-                                             (plan.device_bytes + plan.host_bytes - plan.program_bytes) / wanted);
+    found.on_gpu = device.is_cuda();
+    found.constant_bytes = bytes_beyond_share(found, plan, 1.0 / wanted);
     const auto all = static_cast<double>(plan.n);
     const int ranks = std::min(wanted, most_dry_ranks);
     const bool fits = ranks * plasma_memory(config, device, ranks).device_bytes <= trial_memory * plan.host_free_bytes;

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <string>
 
 #include "comm/communicator.hpp"
 
@@ -12,6 +13,7 @@ double most_resident_bytes();
 /// The most bytes that a process has had at a time, of the rank that had most of each.
 struct MostMemory {
   std::int64_t host = 0, gpu = 0;
+  std::string gpu_in;  // the stage of a step; empty: in none
 };
 /// A call of all ranks.
 MostMemory find_most_memory(Communicator& ranks);

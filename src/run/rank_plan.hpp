@@ -66,7 +66,8 @@ struct RankPlan {
   bool foretold = true;  // times; only if it is known what ranks that keep their own would send
   Network network{};
   double device_bytes = 0, host_bytes = 0;  // of a rank
-  double constant_bytes = 0;                // of these, more than its share of what one process takes
+  bool on_gpu = false;                      // its device has memory of its own
+  double constant_bytes = 0;                // of these, on a GPU of the first, more than its share of one process
   double waiting_bytes = 0;                 // on rank 0 beside these, of files that wait to be written
   double one_rank_seconds = 0;              // of a step of all particles
   double compute_seconds = 0, communication_seconds = 0, efficiency = 1;

@@ -170,7 +170,8 @@ bool live_with_work(double together) { return together >= WorkPlaces::fewest_ste
 std::vector<TrafficPart> forest_traffic(const tree::Forest& forest, int value_bytes, double particles, int ranks,
                                         const ForestCopies& routed, double together, bool equal_masses) {
   if (ranks < 2) return {};
-  const double each = value_bytes, own = particles / ranks, deep = std::ceil(std::log2(ranks)), place = 8;
+  const double each = value_bytes, own = particles / ranks, deep = std::ceil(std::log2(ranks)),
+               place = particles > 0x1p32 ? 8 : 4;
   const bool live = live_with_work(together);
   // Of those that live with their roots at most so many have left them: to roots next to theirs.
   RoutedCopies leaving = live ? routed.guests : routed.own;

@@ -128,8 +128,10 @@ std::string record_text(const RunConfig& config, const System& system, const Run
                           {"with_others_mean_seconds", times->waiting_mean},
                           {"bytes", times->bytes},
                           {"calls", times->calls}};
-  if (const auto& memory = record.memory)
+  if (const auto& memory = record.memory) {
     text["memory"] = {{"most_bytes", memory->host}, {"gpu_most_bytes", memory->gpu}};
+    if (memory->gpu > 0) text["memory"]["gpu_most_in"] = memory->gpu_in.empty() ? "between steps" : memory->gpu_in;
+  }
   text["precision"] = precision_name(config.precision());
   text["n"] = system.size();
   const auto seed = config.seed();

@@ -165,7 +165,8 @@ ForceErrors GravitySystem::audit(std::int64_t sample) {
 void GravitySystem::write_snapshot(const std::filesystem::path& path, WriteQueue* queue,
                                    const std::function<void()>& done) {
   const std::int64_t most = config().output.particles_most;
-  if (is_spread() && config().output.files > 1 && (most == 0 || most >= size())) {
+  const bool all = most == 0 || most >= size();
+  if (is_spread() && config().output.files > 1 && all) {
     const auto own = particles_with_potentials();
     WriteOptions write = write_options();
     write.threads = device().threads();
@@ -173,8 +174,8 @@ void GravitySystem::write_snapshot(const std::filesystem::path& path, WriteQueue
     if (done) done();
     return;
   }
-  if (is_spread()) find_contents();
-  on_root([&] { hand_over_snapshot(path, queue, done); }, Reading::potentials);
+  if (is_spread() && all) find_contents();
+  on_root([&] { hand_over_snapshot(path, queue, done); }, all ? Reading::potentials : Reading::particles);
 }
 
 void GravitySystem::find_contents() {

@@ -11,6 +11,7 @@
 #include "analysis/shown_potential.hpp"
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
+#include "comm/one_machine.hpp"
 #include "comm/shares.hpp"
 #include "config/checked.hpp"
 #include "gravity/solver_entry.hpp"
@@ -35,7 +36,9 @@ struct GravitySystem::Parts {
       : config(checked(config_used)),
         communicator(std::move(ranks)),
         device(open_rank_device(config, *communicator)),
-        gravity(config.solver_options()) {}
+        gravity(config.solver_options()) {
+    find_machines(*communicator);
+  }
 
   /// The box is known: the parts that live in it can be made.
   void make(const Box& box) {
@@ -154,7 +157,7 @@ struct GravitySystem::Parts {
     Profile::Scope scope(&profile, "start");
     samples.clear();
     start_time = time = at;
-    made_on = start_noted(*integrator, particles, inner(at)) ? device.name() : "";
+    made_on = start_noted(*integrator, particles, inner(at), &profile) ? device.name() : "";
   }
 
   void restore(StateInput& state) {
@@ -193,9 +196,8 @@ GravitySystem::GravitySystem(const RunConfig& config, std::shared_ptr<Communicat
   {
     Profile::Scope scope(&parts_->profile, "initial conditions");
     const bool several = parts_->communicator->size() > 1;
-    const bool in_shares = several && can_spread(parts_->gravity, parts_->device);
     begin = open_particles(parts_->config, parts_->device.threads(), !several && box_is_for_all(parts_->gravity),
-                           in_shares ? nullptr : &parts_->device, several);
+                           &parts_->device, several);
   }
   parts_->start(*begin.particles, begin.time, begin.box_side);
   begin_report(nullptr);
@@ -402,7 +404,7 @@ Energies GravitySystem::energies() const {
 LargeWaves GravitySystem::find_large_waves() const {
   const double side = box().side.x;
   if (is_spread()) return spread_large_waves(communicator(), size(), *parts_->own_shown(), side);
-  return large_waves(*particle_source(), side, device().threads());
+  return large_waves(*parts_->shown(), side);
 }
 
 bool GravitySystem::can_audit() const {

@@ -11,20 +11,26 @@ namespace {
 
 constexpr const char* block = "made_on";
 
-/// Particles that can be made on a device, with a note of whether they were.
+/// Particles that can be made on a device, with a note of whether they were, and how long it took.
 class NotedSource final : public DeviceSource, public PassingSource {
  public:
-  explicit NotedSource(DeviceSource& source) : source_(source) {}
+  NotedSource(DeviceSource& source, Profile* profile) : source_(source), profile_(profile) {}
   bool was_made() const { return was_made_; }
 
   std::int64_t count() const override { return source_.count(); }
   std::string name() const override { return source_.name(); }
   void read(std::int64_t first, std::int64_t n, Particles& to) override { source_.read(first, n, to); }
   bool put(const Device& device, double factor, const DeviceArrays<float>& to) override {
-    return was_made_ = source_.put(device, factor, to);
+    return note([&] { return source_.put(device, factor, to); });
   }
   bool put(const Device& device, double factor, const DeviceArrays<double>& to) override {
-    return was_made_ = source_.put(device, factor, to);
+    return note([&] { return source_.put(device, factor, to); });
+  }
+  bool put_share(const Device& device, double factor, const DeviceArrays<float>& to) override {
+    return note([&] { return source_.put_share(device, factor, to); });
+  }
+  bool put_share(const Device& device, double factor, const DeviceArrays<double>& to) override {
+    return note([&] { return source_.put_share(device, factor, to); });
   }
   void let_go() override {
     if (auto* const passing = dynamic_cast<PassingSource*>(&source_)) passing->let_go();
@@ -33,19 +39,26 @@ class NotedSource final : public DeviceSource, public PassingSource {
   double total_mass() const override { return source_.total_mass(); }
 
  private:
+  template <class Put>
+  bool note(const Put& put) {
+    Profile::Scope scope(profile_, "initial conditions");
+    return was_made_ = put();
+  }
+
   DeviceSource& source_;
+  Profile* profile_;
   bool was_made_ = false;
 };
 
 }  // namespace
 
-bool start_noted(Integrator& integrator, ParticleSource& particles, double at) {
+bool start_noted(Integrator& integrator, ParticleSource& particles, double at, Profile* profile) {
   auto* const on_device = dynamic_cast<DeviceSource*>(&particles);
   if (!on_device) {
     integrator.start(particles, at);
     return false;
   }
-  NotedSource noted(*on_device);
+  NotedSource noted(*on_device, profile);
   integrator.start(noted, at);
   return noted.was_made();
 }

@@ -13,34 +13,52 @@ namespace pergola {
 
 namespace {
 
-/// Of a field with x fastest, over the other axes.
-std::vector<double> mean_along(const std::vector<double>& field, const std::array<int, 3>& cells, std::size_t axis) {
-  const auto n = static_cast<std::size_t>(cells[axis]);
-  std::size_t stride = 1;
-  for (std::size_t before = 0; before < axis; ++before) stride *= static_cast<std::size_t>(cells[before]);
-  std::vector<double> mean(n, 0.0);
-  for (std::size_t k = 0; k < field.size(); ++k) mean[k / stride % n] += field[k];
-  for (double& value : mean) value *= static_cast<double>(n) / static_cast<double>(field.size());
-  return mean;
-}
+/// Sums over the other axes; all values of a field are added in their order.
+class SumsAlong {
+ public:
+  SumsAlong(const std::array<int, 3>& cells, std::size_t axis) : sums_(static_cast<std::size_t>(cells[axis]), 0.0) {
+    for (std::size_t before = 0; before < axis; ++before) stride_ *= static_cast<std::size_t>(cells[before]);
+    for (const int n : cells) cells_ *= n;
+  }
+  void add(std::int64_t first, const std::vector<double>& values) {
+    for (std::size_t k = 0; k < values.size(); ++k)
+      sums_[(static_cast<std::size_t>(first) + k) / stride_ % sums_.size()] += values[k];
+  }
+  std::vector<double> means() const {
+    std::vector<double> means = sums_;
+    for (double& value : means) value *= static_cast<double>(sums_.size()) / cells_;
+    return means;
+  }
+
+ private:
+  std::vector<double> sums_;
+  std::size_t stride_ = 1;
+  double cells_ = 1;
+};
 
 }  // namespace
 
-std::vector<StateCurve> field_curves(const std::vector<double>& field, const std::array<int, 3>& cells, int dimensions,
+std::vector<StateCurve> field_curves(const FieldLayers& field, const std::array<int, 3>& cells, int dimensions,
                                      int axis, double length, double strength) {
   const auto along = static_cast<std::size_t>(axis);
   const char name = "xyz"[along];
+  SumsAlong sums(cells, along);
+  ModeRecorder modes(dimensions, cells, {1, 0, 0});
+  std::vector<double> of_modes = modes.no_sums();
+  field([&](std::int64_t first, const std::vector<double>& values) {
+    sums.add(first, values);
+    modes.add(first / cells[0], values, of_modes);
+  });
+  modes.record_sums(0, of_modes);
 
   StateCurve profile{.title = fmt::format("E{0}({0})", name), .x = {}, .y = {}};
-  for (const double value : mean_along(field, cells, along)) {
+  for (const double value : sums.means()) {
     profile.x.push_back(static_cast<double>(profile.x.size()) * length);
     profile.y.push_back(value * strength);
   }
 
   StateCurve spectrum{
       .title = fmt::format("E{0} by k{0}", name), .look = StateCurve::Look::logarithmic, .x = {}, .y = {}};
-  ModeRecorder modes(dimensions, cells, {1, 0, 0});
-  modes.record(0, field);
   const double longest = physics::wave_number(1, cells[along] * length);
   for (int mode = 1; mode <= modes.modes(axis); ++mode) {
     const double modes_of_wave = 2 * mode == cells[along] ? 1 : 2;  // m and −m
@@ -50,22 +68,19 @@ std::vector<StateCurve> field_curves(const std::vector<double>& field, const std
   return {profile, spectrum};
 }
 
-std::vector<StateCurve> plasma_curves(const PlasmaFields& fields, const PlasmaOptions& options,
+std::vector<StateCurve> plasma_curves(const FieldLayers& electric, const PlasmaOptions& options,
                                       const PlasmaUnits& units, int axis) {
-  return field_curves(fields.electric[static_cast<std::size_t>(axis)], options.cells, options.dimensions, axis,
-                      units.length().file, units.electric_field().file);
+  return field_curves(electric, options.cells, options.dimensions, axis, units.length().file,
+                      units.electric_field().file);
 }
 
-std::vector<StateMap> plasma_maps(const PlasmaFields& fields, const PlasmaOptions& options, const PlasmaUnits& units) {
+std::vector<StateMap> plasma_maps(const FieldLayers& density, const FieldLayers& strength, const PlasmaOptions& options,
+                                  const PlasmaUnits& units) {
   const std::array<double, 2> spacing{units.length().file, units.length().file};
-  const auto in_file = [](std::vector<double> values, double factor) {
-    for (double& value : values) value *= factor;
-    return values;
-  };
-  return {state_map("charge density", charge_density_unit_name(units),
-                    in_file(fields.density, units.charge_density().file), options.cells, spacing),
-          state_map("|E|", electric_field_unit_name(units),
-                    in_file(lengths_of(fields.electric), units.electric_field().file), options.cells, spacing)};
+  return {
+      state_map("charge density", charge_density_unit_name(units), density, units.charge_density().file, options.cells,
+                spacing),
+      state_map("|E|", electric_field_unit_name(units), strength, units.electric_field().file, options.cells, spacing)};
 }
 
 }  // namespace pergola

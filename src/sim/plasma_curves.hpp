@@ -3,24 +3,24 @@
 #include <vector>
 
 #include "plasma/options.hpp"
-#include "plasma/particle_in_cell.hpp"
 #include "plasma/units.hpp"
+#include "sim/field_layers.hpp"
 #include "sim/state_curve.hpp"
 #include "sim/state_map.hpp"
 
 namespace pergola {
 
-/// A component of the electric field, x fastest, along its axis: the mean over the other axes, and the amplitudes of
+/// A component of the electric field along its axis: the mean over the other axes, and the amplitudes of
 /// the waves that this is made of, by wave number. `length`: of a cell; `strength`: of the values' unit.
-PERGOLA_API std::vector<StateCurve> field_curves(const std::vector<double>& field, const std::array<int, 3>& cells,
+PERGOLA_API std::vector<StateCurve> field_curves(const FieldLayers& field, const std::array<int, 3>& cells,
                                                  int dimensions, int axis, double length, double strength);
 
 /// The same of a plasma that goes on.
-PERGOLA_API std::vector<StateCurve> plasma_curves(const PlasmaFields& fields, const PlasmaOptions& options,
+PERGOLA_API std::vector<StateCurve> plasma_curves(const FieldLayers& electric, const PlasmaOptions& options,
                                                   const PlasmaUnits& units, int axis);
 
 /// Charge density and strength of the electric field over x and y, in three dimensions mean over z.
-PERGOLA_API std::vector<StateMap> plasma_maps(const PlasmaFields& fields, const PlasmaOptions& options,
-                                              const PlasmaUnits& units);
+PERGOLA_API std::vector<StateMap> plasma_maps(const FieldLayers& density, const FieldLayers& strength,
+                                              const PlasmaOptions& options, const PlasmaUnits& units);
 
 }  // namespace pergola

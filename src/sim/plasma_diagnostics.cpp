@@ -45,6 +45,8 @@ PlasmaDiagnostics::PlasmaDiagnostics(const PlasmaOptions& options, const PlasmaU
 
 void PlasmaDiagnostics::record(double time, const std::vector<double>& potential) { modes_.record(time, potential); }
 
+void PlasmaDiagnostics::record_sums(double time, const std::vector<double>& sums) { modes_.record_sums(time, sums); }
+
 void PlasmaDiagnostics::record_energy(double time, double field_energy) {
   energy_times_.push_back(time);
   field_energies_.push_back(field_energy);

@@ -27,8 +27,10 @@ class PERGOLA_API PlasmaDiagnostics {
   PlasmaDiagnostics(const PlasmaOptions& options, const PlasmaUnits& units, const PlasmaWave& wave,
                     std::vector<PlasmaKind> kinds);
 
-  /// The potential at a time.
+  /// The potential at a time, or sums over it that modes() has begun.
   void record(double time, const std::vector<double>& potential);
+  void record_sums(double time, const std::vector<double>& sums);
+  const ModeRecorder& modes() const { return modes_; }
   /// With every line of energy.csv.
   void record_energy(double time, double field_energy);
 

@@ -4,16 +4,20 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "comm/lists.hpp"
 #include "domain/spread_state.hpp"
+#include "plasma/host_field.hpp"
 #include "sim/plasma_system.hpp"
 
 namespace pergola {
 
 namespace {
 
-// What rank 0 asks for: particles, the fields, or a range of what a rank saves, by its number.
-constexpr std::int64_t ask_particles = 0, ask_fields = 1, ask_state = 2;
-constexpr std::int64_t piece_particles = std::int64_t{1} << 18;  // that rank 0 gets at a time
+// What rank 0 asks for: particles, a field in the layers of each rank, some columns and some layers of that, or a range
+// of what a rank saves, by its number.
+constexpr std::int64_t ask_particles = 0, ask_field = 1, ask_columns = 2, ask_layers = 3, ask_state = 4;
+// That rank 0 gets at a time, of values at least a column or a layer.
+constexpr std::int64_t piece_particles = std::int64_t{1} << 18, block_values = std::int64_t{1} << 18;
 
 /// A particle on its way to rank 0.
 struct ParticleRow {
@@ -39,7 +43,9 @@ void PlasmaSystem::on_root(const std::function<void()>& action) {
     rows_ = nullptr;
     own_particles_.clear();
     own_state_.reset();
-    fields_.reset();
+    own_field_ = std::vector<double>();
+    block_ = std::vector<double>();
+    own_field_number_ = -1;
   };
   try {
     rows.on_root(action, [this](const RankRows::Request& request, std::byte* to) { answer(request, to); });
@@ -58,34 +64,96 @@ void PlasmaSystem::answer(const RankRows::Request& own, std::byte* to) const {
   answer_state(own_state_.value(), of_state, to);
 }
 
-void PlasmaSystem::bring(std::int64_t what, std::int64_t species) const {
+void PlasmaSystem::bring(std::int64_t what, std::int64_t which) const {
   if (!rows_)
     throw Error(ErrorKind::input,
                 "plasma: expected a call within PlasmaSystem::on_root(), for each rank has its own "
                 "particles, found one outside it");
-  const auto s = static_cast<std::size_t>(species);
+  const auto s = static_cast<std::size_t>(which);
   const bool here = what == ask_particles ? s < own_particles_.size() && own_particles_[s].has_value()
-                    : what == ask_fields  ? fields_.has_value()
-                                          : own_state_.has_value() && own_state_steps_ == particles_->steps();
-  if (!here) rows_->together({what, species});
+                    : what == ask_field   ? own_field_number_ == which
+                    : what == ask_state   ? own_state_.has_value() && own_state_steps_ == particles_->steps()
+                                          : false;
+  if (!here) rows_->together({what, which});
 }
 
-void PlasmaSystem::bring_own(std::int64_t what, std::int64_t species) const {
+void PlasmaSystem::bring_own(std::int64_t what, std::int64_t which) const {
+  if (what == ask_columns || what == ask_layers) {
+    block_ = gather_block(*ranks_, particles_->slab(), own_field_, block(what, which));
+    return;
+  }
+  own_field_ = std::vector<double>();
+  own_field_number_ = -1;
   if (what == ask_particles) {
     own_particles_.resize(options_.species.size());
-    own_particles_[static_cast<std::size_t>(species)] = particles_->particles(static_cast<int>(species));
-  } else if (what == ask_fields) {
-    fields_ = particles_->fields();
+    own_particles_[static_cast<std::size_t>(which)] = particles_->particles(static_cast<int>(which));
+  } else if (what == ask_field) {
+    own_field_ = own_field(which);
+    own_field_number_ = which;
   } else {
     particles_->save(own_state_.emplace());
     own_state_steps_ = particles_->steps();
   }
 }
 
-PlasmaFields PlasmaSystem::fields() const {
-  if (!ranks_) return particles_->fields();
-  bring(ask_fields);
-  return *fields_;
+std::vector<double> PlasmaSystem::own_field(std::int64_t field) const {
+  if (field != field_strength) return particles_->field(static_cast<PlasmaFieldPart>(field));
+  std::array<std::vector<double>, 3> electric;
+  for (int a = 0; a < options_.dimensions; ++a)
+    electric[static_cast<std::size_t>(a)] = particles_->field(electric_part(a));
+  return lengths_of(electric);
+}
+
+/// Piece number `piece` of a field; one beyond the last has nothing.
+FieldBlock PlasmaSystem::block(std::int64_t what, std::int64_t piece) const {
+  const int columns = options_.cells[0], layers = options_.cells[static_cast<std::size_t>(options_.dimensions - 1)];
+  const std::int64_t cut = what == ask_columns ? columns : layers;
+  const std::int64_t most = std::max<std::int64_t>(1, block_values * cut / options_.cell_count());
+  const auto first = static_cast<int>(std::min(cut, most * piece));
+  const auto count = static_cast<int>(std::min(most, cut - first));
+  return what == ask_columns ? FieldBlock{first, count, 0, layers} : FieldBlock{0, columns, first, count};
+}
+
+void PlasmaSystem::for_blocks(
+    std::int64_t field, std::int64_t what,
+    const std::function<void(const FieldBlock& block, std::vector<double> values)>& use) const {
+  if (!ranks_) {
+    const int layers = options_.cells[static_cast<std::size_t>(options_.dimensions - 1)];
+    return use({0, options_.cells[0], 0, layers}, own_field(field));
+  }
+  bring(ask_field, field);
+  for (std::int64_t piece = 0;; ++piece) {
+    const FieldBlock next = block(what, piece);
+    if (next.columns == 0 || next.layers == 0) return;
+    bring(what, piece);
+    use(next, std::exchange(block_, {}));
+  }
+}
+
+void PlasmaSystem::for_columns(std::int64_t field, const std::function<void(std::vector<double> columns)>& use) const {
+  for_blocks(field, ask_columns, [&](const FieldBlock&, std::vector<double> values) { use(std::move(values)); });
+}
+
+FieldLayers PlasmaSystem::layers_of(std::int64_t field) const {
+  return [this, field](const auto& use) {
+    for_blocks(field, ask_layers, [&](const FieldBlock& block, const std::vector<double>& values) {
+      use(block.first_layer * particles_->slab().rows_in_layer() * options_.cells[0], values);
+    });
+  };
+}
+
+/// Each rank adds its rows to what the ones before it have summed up.
+void PlasmaSystem::record() {
+  const std::vector<double> own = particles_->field(PlasmaFieldPart::potential);
+  const plasma::TileSlab& slab = particles_->slab();
+  const ModeRecorder& modes = diagnostics_.modes();
+  const auto add = [&](std::vector<double>& to) { modes.add(slab.first * slab.rows_in_layer(), own, to); };
+  std::vector<double> sums = modes.no_sums();
+  if (ranks_)
+    sums = add_lists_in_turn(*ranks_, std::move(sums), add);
+  else
+    add(sums);
+  diagnostics_.record_sums(time() / units_.time().file, sums);
 }
 
 void PlasmaSystem::answer_particles(const RankRows::Request& own, std::byte* to) const {

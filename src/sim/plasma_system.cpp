@@ -118,8 +118,6 @@ void PlasmaSystem::load() {
   particles_->start(particles);
 }
 
-void PlasmaSystem::record() { diagnostics_.record(time() / units_.time().file, particles_->potential()); }
-
 double PlasmaSystem::time() const {
   return over_ ? config_.run.end_time : static_cast<double>(particles_->steps()) * config_.time.step;
 }
@@ -189,16 +187,21 @@ void PlasmaSystem::hand_over_snapshot(const std::filesystem::path& path, WriteQu
   snapshot.step = particles_->steps();
   snapshot.time = time() / units_.time().file;
   snapshot.dt = config_.time.step / units_.time().file;
-  snapshot.fields = fields();
   std::vector<std::int64_t> counts;
   for (const auto& species : config_.plasma.species)
     counts.push_back(loaded_count(options_, config_.plasma.load(species)));
   const OpenPmdOptions write{config_.output.particles_most, config_.precision() == Precision::single};
   const auto writer = std::make_shared<std::unique_ptr<OpenPmdWriter>>();
-  const std::int64_t of_fields = options_.cell_count() * (2 + options_.dimensions) * std::int64_t{sizeof(double)};
-  queue->push(of_fields, [writer, taken, counts, write, path] {
+  queue->push(0, [writer, taken, counts, write, path] {
     *writer = std::make_unique<OpenPmdWriter>(path, std::move(*taken), counts, write);
   });
+  for (int k = 0; k < plasma_field_parts(options_.dimensions); ++k)
+    for_columns(k, [&](std::vector<double> columns) {
+      const auto bytes = static_cast<std::int64_t>(columns.size() * sizeof(double));
+      queue->push(bytes, [writer, part = static_cast<PlasmaFieldPart>(k), columns = std::move(columns)] {
+        (*writer)->append(part, columns);
+      });
+    });
   constexpr std::int64_t bytes_each = 6 * sizeof(double) + sizeof(std::uint64_t);
   for (std::size_t s = 0; s < counts.size(); ++s)
     for_pieces(static_cast<int>(s), [&](PlasmaParticles piece) {
@@ -281,10 +284,14 @@ std::vector<StateCurve> PlasmaSystem::curves() const {
   const auto& mode = config_.plasma.wave.mode;
   const auto shorter = [](int a, int b) { return std::abs(a) < std::abs(b); };
   const auto axis = std::max_element(mode.begin(), mode.begin() + options_.dimensions, shorter) - mode.begin();
-  return plasma_curves(fields(), options_, units_, static_cast<int>(axis));
+  const auto part = static_cast<std::int64_t>(electric_part(static_cast<int>(axis)));
+  return plasma_curves(layers_of(part), options_, units_, static_cast<int>(axis));
 }
 
-std::vector<StateMap> PlasmaSystem::maps() const { return plasma_maps(fields(), options_, units_); }
+std::vector<StateMap> PlasmaSystem::maps() const {
+  const auto density = static_cast<std::int64_t>(PlasmaFieldPart::density);
+  return plasma_maps(layers_of(density), layers_of(field_strength), options_, units_);
+}
 
 SeenDensity PlasmaSystem::density(const Sight& sight) {
   SeenDensity all{sight.width, sight.height, {}};

@@ -5,10 +5,13 @@
 
 #include "domain/rank_rows.hpp"
 #include "plasma/particle_in_cell.hpp"
+#include "sim/field_layers.hpp"
 #include "sim/plasma_diagnostics.hpp"
 #include "sim/system.hpp"
 
 namespace pergola {
+
+struct FieldBlock;
 
 /// A plasma with its field on a device, from its configuration: as a run sees it, and for users of the library.
 /// Fields exist at whole steps: outputs fall on the first step that is not before them, and say its time. Only the last
@@ -59,18 +62,27 @@ class PERGOLA_API PlasmaSystem : public System {
   SeenDensity density(const Sight& sight) override;
 
  private:
+  /// As the number of a field, beside those of PlasmaFieldPart: |E|.
+  static constexpr std::int64_t field_strength = 5;
   void check_memory() const;
   void load();
   /// The particles of a species, of all ranks; on rank 0, in on_root(). Where ranks have them they come some at a time;
   /// one process gives all at once.
   void for_pieces(int species, const std::function<void(PlasmaParticles piece)>& use) const;
-  PlasmaFields fields() const;
+  /// A field of all ranks, or |E|, on rank 0, in on_root(): some columns of it at a time, or some layers, in their
+  /// order, with the place of the first value. One process gives all at once.
+  void for_columns(std::int64_t field, const std::function<void(std::vector<double> columns)>& use) const;
+  FieldLayers layers_of(std::int64_t field) const;
+  std::vector<double> own_field(std::int64_t field) const;
+  FieldBlock block(std::int64_t what, std::int64_t piece) const;
+  void for_blocks(std::int64_t field, std::int64_t what,
+                  const std::function<void(const FieldBlock& block, std::vector<double> values)>& use) const;
   /// What this rank has of what rank 0 asks for.
   void answer(const RankRows::Request& own, std::byte* to) const;
   void answer_particles(const RankRows::Request& own, std::byte* to) const;
   /// Rank 0 has all ranks bring together what it will ask for, once.
-  void bring(std::int64_t what, std::int64_t species = 0) const;
-  void bring_own(std::int64_t what, std::int64_t species) const;
+  void bring(std::int64_t what, std::int64_t which = 0) const;
+  void bring_own(std::int64_t what, std::int64_t which) const;
   void save_record(StateSource& to) const;
   void hand_over_snapshot(const std::filesystem::path& path, WriteQueue* queue, const std::function<void()>& done);
   /// Whole steps, as many as fit between two looks at the clock.
@@ -89,12 +101,13 @@ class PERGOLA_API PlasmaSystem : public System {
   bool over_ = false;
   std::vector<Remark> remarks_;
   RankRows* rows_ = nullptr;  // in on_root(), of several ranks
-  // What this rank has, while rank 0 asks for it: its stretch of the particles by species, and what it saves; on rank 0
-  // the fields.
+  // What this rank has, while rank 0 asks for it: its stretch of the particles by species, what it saves, and a field
+  // in its layers; on rank 0 a block of that field.
   mutable std::vector<std::optional<PlasmaParticles>> own_particles_;
   mutable std::optional<StateSource> own_state_;
   mutable std::int64_t own_state_steps_ = 0;  // that had been taken when it was saved
-  mutable std::optional<PlasmaFields> fields_;
+  mutable std::vector<double> own_field_, block_;
+  mutable std::int64_t own_field_number_ = -1;
 };
 
 }  // namespace pergola

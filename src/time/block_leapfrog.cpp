@@ -434,7 +434,8 @@ template <class Real>
 std::int64_t BlockLeapfrog<Real>::device_bytes(std::int64_t n) const {
   Arena arena;
   room_for_scratch(*this, arena, n);
-  return n * state_.bytes_per_particle() + arena.bytes() + work_places_.bytes(n) + solver_->device_bytes(n);
+  return n * state_.bytes_per_particle() + arena.bytes() + work_places_.bytes(n) + work_places_.bytes_for_some(n) +
+         solver_->device_bytes(n);
 }
 
 }  // namespace

@@ -31,12 +31,13 @@ class WorkPlaces::Moves {
   /// Values of 1, 4 or 8 bytes of the particles here, to those that arrive.
   virtual void carry(To goal, const std::byte* from, std::byte* arrived, std::size_t value_bytes) = 0;
   /// They have gone, and the k-th that arrived here stands at places[k].
-  virtual void have_come(const Buffer<std::uint32_t>& places) = 0;
-  virtual void have_left(const Buffer<std::uint32_t>& places) = 0;
+  virtual void have_come(View<const std::uint32_t> places) = 0;
+  virtual void have_left(View<const std::uint32_t> places) = 0;
+  virtual bool takes_places() const = 0;
+  virtual void know_places(bool known, const std::uint32_t* places) = 0;
   /// Null: the solver lends none.
   virtual std::byte* lend(std::int64_t bytes) = 0;
-  /// Of the way home of n particles, where it is kept, and of numbers that tell the solver where they are.
-  virtual std::int64_t way_bytes(std::int64_t n) const = 0;
+  virtual std::int64_t bytes_for_some(std::int64_t n) const = 0;
 };
 
 template <class Way>
@@ -56,7 +57,7 @@ class WorkPlaces::MovesBy final : public Moves {
       std::iota(order.begin(), order.end(), 0u);
       home_.emplace(*ranks_, device_.threads(), std::move(order), std::move(sent));
     } else {
-      if (!home_) home_.emplace(device_, ranks_);
+      home_.emplace(solver_.way()->messages());
       home_->plan_in_order(sent);
     }
   }
@@ -68,18 +69,15 @@ class WorkPlaces::MovesBy final : public Moves {
     };
     value_bytes == 8 ? with(std::uint64_t{}) : value_bytes == 4 ? with(std::uint32_t{}) : with(std::uint8_t{});
   }
-  void have_come(const Buffer<std::uint32_t>& places) override { solver_.have_come(places); }
-  void have_left(const Buffer<std::uint32_t>& places) override {
+  void have_come(View<const std::uint32_t> places) override { solver_.have_come(places); }
+  void have_left(View<const std::uint32_t> places) override {
     solver_.have_left(*home_, places);
-    if constexpr (std::is_same_v<Way, Routing>) home_.reset();  // a list of all of them
+    home_.reset();  // on CPUs a list of all of them
   }
+  bool takes_places() const override { return solver_.takes_places(); }
+  void know_places(bool known, const std::uint32_t* places) override { solver_.know_places(known, places); }
   std::byte* lend(std::int64_t bytes) override { return solver_.lend(bytes); }
-  std::int64_t way_bytes(std::int64_t n) const override {
-    if constexpr (std::is_same_v<Way, Routing>)
-      return 0;
-    else
-      return Way(device_, ranks_).own_bytes(n) + n * std::int64_t{sizeof(std::uint32_t)};
-  }
+  std::int64_t bytes_for_some(std::int64_t n) const override { return solver_.bytes_for_some(n); }
 
  private:
   Way& way(To goal) { return goal == To::work ? *solver_.way() : *home_; }
@@ -125,25 +123,25 @@ bool WorkPlaces::begin_step(double steps, const std::vector<const AnyField*>& le
 }
 
 /// In memory that the solver lends, or that is taken for the move: places in the input and their order, by particle
-/// that arrives here, and room for one field on its way. What outlasts it, or replaces what is too small, has memory of
-/// its own.
+/// that arrives here, and room to sort these, or after that for one field on its way. What outlasts it, or replaces
+/// what is too small, has memory of its own.
 struct WorkPlaces::Luggage {
   std::int64_t arriving = 0;
   Buffer<std::byte> own;
-  std::uint64_t* arrived = nullptr;
-  std::uint32_t* order = nullptr;
-  std::byte *field = nullptr, *sort = nullptr;
-  Buffer<std::uint32_t> to;              // the k-th that arrives comes to place to[k]
-  Buffer<std::uint64_t> place;           // empty: there is room enough
+  std::byte* arrived = nullptr;
+  std::uint32_t *order = nullptr, *to = nullptr;  // the k-th that arrives comes to place to[k]
+  std::byte* field = nullptr;
+  Buffer<std::byte> place;               // empty: there is room enough
   std::vector<Buffer<std::byte>> rooms;  // of the fields, as place
 
-  std::int64_t lay_out(std::byte* memory, std::int64_t here, std::int64_t sort_bytes) {
+  std::int64_t lay_out(std::byte* memory, std::int64_t here, std::int64_t place_bytes, std::int64_t sort_bytes) {
     MemoryParts parts(memory);
-    arrived = parts.take<std::uint64_t>(arriving), order = parts.take<std::uint32_t>(arriving);
-    field = parts.take<std::byte>(std::max(here, arriving) * std::int64_t{sizeof(std::uint64_t)});
-    sort = parts.take<std::byte>(sort_bytes);
+    arrived = parts.take<std::byte>(arriving * place_bytes);
+    order = parts.take<std::uint32_t>(arriving), to = parts.take<std::uint32_t>(arriving);
+    field = parts.take<std::byte>(std::max(std::max(here, arriving) * std::int64_t{sizeof(std::uint64_t)}, sort_bytes));
     return parts.used();
   }
+  View<const std::uint32_t> places() const { return {to, arriving}; }
 };
 
 /// Takes all the memory of a move, and brings the places in the input of the particles that arrive here. Where memory
@@ -153,40 +151,51 @@ WorkPlaces::Luggage WorkPlaces::pack(To goal) {
   Luggage luggage;
   const std::int64_t n = luggage.arriving = moves_->arriving(goal);
   on_all(*ranks_, [&] {
-    const std::int64_t sort_bytes = places_work_bytes(device, n);
-    const std::int64_t bytes = luggage.lay_out(nullptr, fields_.count(), sort_bytes);
+    const std::int64_t sort_bytes = with_place([&](auto of) { return places_work_bytes<decltype(of)>(device, n); });
+    const std::int64_t bytes = luggage.lay_out(nullptr, fields_.count(), place_bytes(), sort_bytes);
     std::byte* memory = moves_->lend(bytes);
     if (!memory) {
       luggage.own = Buffer<std::byte>(device, bytes);
       memory = luggage.own.data();
     }
-    luggage.lay_out(memory, fields_.count(), sort_bytes);
-    luggage.to = Buffer<std::uint32_t>(device, n);
+    luggage.lay_out(memory, fields_.count(), place_bytes(), sort_bytes);
     const std::int64_t room = n + n / FieldList::travelling_spare;
-    if (goal == To::work && place_.size() < n) luggage.place = Buffer<std::uint64_t>(device, room);
+    if (goal == To::work && place_.size() < n * place_bytes())
+      luggage.place = Buffer<std::byte>(device, room * place_bytes());
     for (const AnyField* field : fields_.travelling())
       luggage.rooms.emplace_back(device,
                                  field->room() < n ? room * static_cast<std::int64_t>(field->value_bytes()) : 0);
   });
-  auto* const at_home = reinterpret_cast<std::uint64_t*>(luggage.field);
-  if (!away_) fill_places(device, first_at_home(), fields_.count(), at_home);
-  moves_->carry(goal, reinterpret_cast<const std::byte*>(away_ ? std::as_const(place_).data() : at_home),
-                reinterpret_cast<std::byte*>(luggage.arrived), sizeof(std::uint64_t));
+  if (!away_)
+    with_place([&](auto of) {
+      fill_places(device, first_at_home(), fields_.count(), reinterpret_cast<decltype(of)*>(luggage.field));
+    });
+  moves_->carry(goal, away_ ? place_.data() : luggage.field, luggage.arrived, static_cast<std::size_t>(place_bytes()));
   return luggage;
+}
+
+/// Where the solver takes places, and four bytes tell so many apart.
+bool WorkPlaces::may_be_short(std::int64_t total) const {
+  constexpr std::int64_t most = std::int64_t{1} << 32;
+  return moves_->takes_places() && total <= most;
 }
 
 /// Brings all to where the solver works on them. In memory they stand in the order of the input.
 void WorkPlaces::follow(const std::vector<const AnyField*>& left) {
   const Device& device = fields_.device();
+  if (!away_) short_ = may_be_short(total_);
   Luggage luggage = pack(To::work);
   const std::int64_t n = luggage.arriving;
-  sort_places(device, n, luggage.arrived, luggage.order, luggage.sort);
-  invert(device, n, luggage.order, luggage.to.data());
+  with_place([&](auto of) {
+    sort_places(device, n, reinterpret_cast<decltype(of)*>(luggage.arrived), luggage.order, luggage.field);
+  });
+  invert(device, n, luggage.order, luggage.to);
   if (luggage.place.size() > 0) place_ = std::move(luggage.place);
-  if (n > 0) device.memory().copy(place_.data(), luggage.arrived, static_cast<std::size_t>(n) * sizeof(std::uint64_t));
+  if (n > 0) device.memory().copy(place_.data(), luggage.arrived, static_cast<std::size_t>(n * place_bytes()));
   exchange(To::work, luggage, left);
   away_ = true;
-  moves_->have_come(luggage.to);
+  moves_->know_places(short_, short_ ? reinterpret_cast<const std::uint32_t*>(place_.data()) : nullptr);
+  moves_->have_come(luggage.places());
 }
 
 /// The particle that arrives as order[k] comes to place k. A field that has left for the luggage may be written again.
@@ -215,14 +224,21 @@ void WorkPlaces::go_home(bool failed) {
     if (leaving > 0) follow({});
   }
   const Device& device = fields_.device();
-  moves_->plan_home(counts_by_share(device, place_.data(), fields_.count(), {total_, ranks_->size()}));
+  moves_->plan_home(with_place([&](auto of) {
+    return counts_by_share(device, reinterpret_cast<const decltype(of)*>(place_.data()), fields_.count(),
+                           {total_, ranks_->size()});
+  }));
   Luggage luggage = pack(To::home);
-  places_in_share(device, luggage.arrived, luggage.arriving, first_at_home(), luggage.to.data());
-  invert(device, luggage.arriving, luggage.to.data(), luggage.order);
+  with_place([&](auto of) {
+    places_in_share(device, reinterpret_cast<const decltype(of)*>(luggage.arrived), luggage.arriving, first_at_home(),
+                    luggage.to);
+  });
+  invert(device, luggage.arriving, luggage.to, luggage.order);
   exchange(To::home, luggage, {});
   away_ = false;
-  place_ = Buffer<std::uint64_t>();
-  if (!failed) moves_->have_left(luggage.to);
+  moves_->know_places(false, nullptr);
+  place_ = Buffer<std::byte>();
+  if (!failed) moves_->have_left(luggage.places());
 }
 
 std::int64_t WorkPlaces::bytes(std::int64_t n) const {
@@ -230,8 +246,11 @@ std::int64_t WorkPlaces::bytes(std::int64_t n) const {
   std::int64_t spare = 0;
   for (const AnyField* field : fields_.travelling())
     spare += n / FieldList::travelling_spare * static_cast<std::int64_t>(field->value_bytes());
-  return n * std::int64_t{sizeof(std::uint64_t)} + moves_->way_bytes(n) + spare;
+  const bool is_short = may_be_short(n * ranks_->size());
+  return n * static_cast<std::int64_t>(is_short ? sizeof(std::uint32_t) : sizeof(std::uint64_t)) + spare;
 }
+
+std::int64_t WorkPlaces::bytes_for_some(std::int64_t n) const { return moves_ ? moves_->bytes_for_some(n) : 0; }
 
 std::int64_t WorkPlaces::find_at_home(std::int64_t place, std::int64_t& kind) {
   if (!away_) return place;
@@ -239,9 +258,11 @@ std::int64_t WorkPlaces::find_at_home(std::int64_t place, std::int64_t& kind) {
   constexpr std::int64_t kinds = 4;
   std::int64_t first = none;
   if (place >= 0) {
-    std::uint64_t in_input = 0;
-    fields_.device().memory().to_host(&in_input, place_.data() + place, sizeof in_input);
-    first = kinds * static_cast<std::int64_t>(in_input) + kind;
+    const auto in_input = with_place([&](auto value) {
+      fields_.device().memory().to_host(&value, place_.data() + place * place_bytes(), sizeof value);
+      return static_cast<std::int64_t>(value);
+    });
+    first = kinds * in_input + kind;
   }
   ranks_->all_reduce(&first, 1, Reduction::minimum);
   if (first == none) return -1;

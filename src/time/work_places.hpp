@@ -26,8 +26,11 @@ class WorkPlaces {
   /// Whether they ever move.
   bool may_move() const { return moves_ != nullptr; }
   bool away() const { return away_; }
-  /// While they are away: the places in the input of the particles here, rising, on their device. Null at home.
-  const std::uint64_t* places() const { return away_ ? place_.data() : nullptr; }
+  /// While they are away: the places in the input of the particles here, rising, on their device. Null at home, and
+  /// where the solver has been told of them.
+  const std::uint64_t* places() const {
+    return away_ && !short_ ? reinterpret_cast<const std::uint64_t*>(place_.data()) : nullptr;
+  }
   /// A step is about to be taken, the first of about so many: brings the particles to their work where that pays, by
   /// counts. The values of `left` are lost. True: there are others here now.
   bool begin_step(double steps, const std::vector<const AnyField*>& left = {});
@@ -53,6 +56,8 @@ class WorkPlaces {
   /// Beside the fields, for n particles here: their places in the input, on GPUs what a move leaves or has beside
   /// memory that is lent, and what fields have to spare.
   std::int64_t bytes(std::int64_t n) const;
+  /// What the solver takes on GPUs besides, where not always all particles ask.
+  std::int64_t bytes_for_some(std::int64_t n) const;
 
  private:
   enum class To { work, home };
@@ -65,6 +70,13 @@ class WorkPlaces {
   void follow(const std::vector<const AnyField*>& left);
   void exchange(To goal, Luggage& luggage, const std::vector<const AnyField*>& left);
   std::int64_t first_at_home() const;
+  bool may_be_short(std::int64_t total) const;
+  std::int64_t place_bytes() const { return short_ ? sizeof(std::uint32_t) : sizeof(std::uint64_t); }
+  /// action(std::uint32_t{}) or action(std::uint64_t{}), as places are.
+  template <class Action>
+  auto with_place(const Action& action) const {
+    return short_ ? action(std::uint32_t{}) : action(std::uint64_t{});
+  }
 
   FieldList& fields_;
   std::shared_ptr<Communicator> ranks_;
@@ -72,7 +84,8 @@ class WorkPlaces {
   bool away_ = false, stays_ = false;  // stays_: memory for moving was refused
   std::int64_t total_ = 0;             // particles on all ranks, while they are away
   std::int64_t steps_, steps_before_;  // since they were home last, and between that and the time before
-  Buffer<std::uint64_t> place_;
+  bool short_ = false;                 // places have four bytes
+  Buffer<std::byte> place_;
 };
 
 }  // namespace pergola

@@ -7,9 +7,10 @@
 #include <numeric>
 #include <utility>
 
-#include "comm/shares.hpp"
 #include "device/launch.cuh"
 #include "domain/arrived_places.hpp"
+#include "domain/input_places.hpp"
+#include "tree/saved_forest.hpp"
 #include "tree/traverse_cuda.cuh"
 
 namespace pergola::tree {
@@ -51,14 +52,15 @@ __device__ void count_at(std::uint32_t place, std::uint32_t* counts) {
 }  // namespace
 
 template <class Real>
-ForestDomains<Real>::ForestDomains(const Device& device, std::shared_ptr<Communicator> ranks, LentMemory scratch)
-    : device_(device),
-      ranks_(ranks),
+ForestDomains<Real>::ForestDomains(const std::shared_ptr<DeviceMessages>& messages, std::shared_ptr<Communicator> ranks,
+                                   LentMemory scratch)
+    : device_(messages->device()),
+      ranks_(std::move(ranks)),
       scratch_(std::move(scratch)),
-      own_(device, ranks),
-      guests_(device, ranks),
-      masses_(device, ranks),
-      workers_(device, ranks->rank()) {}
+      own_(messages),
+      guests_(messages),
+      masses_(device_, ranks_),
+      workers_(device_, ranks_->rank()) {}
 
 /// By kept particle: the place of its root, and what the plan of their ways takes.
 template <class Real>
@@ -90,13 +92,12 @@ std::int64_t ForestDomains<Real>::guests_of(std::int64_t n, const Forest& forest
 }
 
 template <class Real>
-std::int64_t ForestDomains<Real>::device_bytes(std::int64_t n, const Forest& forest, bool with_species,
-                                               bool with_id) const {
+std::int64_t ForestDomains<Real>::device_bytes(std::int64_t n, const Forest& forest, bool with_species) const {
   const std::int64_t guests = guests_of(n, forest), places = forest.places();
   Arena count;
-  count.room(memory_, std::max(Own(nullptr, n).bytes, Arrived(nullptr, n + guests, with_species, with_id).bytes));
+  count.room(memory_, std::max(Own(nullptr, n).bytes, Arrived(nullptr, n + guests, with_species).bytes));
   count.room(counts_, forest.plots()), count.room(owner_, forest.plots()), count.room(visit_begin_, places + 1);
-  return count.bytes() + workers_.kept_bytes(n) + own_.own_bytes(n) + guests_.own_bytes(guests);
+  return count.bytes() + own_.own_bytes(n) + guests_.own_bytes(guests);
 }
 
 /// From what is in each plot on this rank, particles or work, to the ranks that have them: stretches of about as much.
@@ -219,27 +220,27 @@ void ForestDomains<Real>::plan_guests(const std::uint32_t* place_of, const Fores
 }
 
 template <class Real>
-void ForestDomains<Real>::keep_here(const Buffer<std::uint32_t>& places) {
-  guests_.renumber(places.data());
+void ForestDomains<Real>::keep_here(const std::uint32_t* places) {
+  guests_.renumber(places);
   kept_ = own_.arriving();
   own_.plan_to_stay(kept_);
   workers_.forget();
 }
 
 template <class Real>
-void ForestDomains<Real>::keep_elsewhere(const DeviceRouting& home, const Buffer<std::uint32_t>& places) {
+void ForestDomains<Real>::keep_elsewhere(const DeviceRouting& home, const std::uint32_t* places) {
   own_.plan_back(home, places);
   kept_ = own_.kept();
   workers_.forget();
 }
 
 template <class Real>
-Points<Real> ForestDomains<Real>::bring(const Points<Real>& kept, bool with_species, bool with_id) {
+Points<Real> ForestDomains<Real>::bring(const Points<Real>& kept, bool with_species, const BroughtIds& ids) {
   device_.make_current();
   const std::int64_t own = this->own(), all = count();
-  const std::int64_t bytes = Arrived(nullptr, all, with_species, with_id).bytes;
+  const std::int64_t bytes = Arrived(nullptr, all, with_species).bytes;
   Arena(device_).room(memory_, bytes, bytes / 32);  // numbers change a little from build to build
-  const Arrived to(memory_.data(), all, with_species, with_id);
+  const Arrived to(memory_.data(), all, with_species);
   const auto [x, y, z, mass] = to.real;
   own_.template there<Real, 3>({kept.x, kept.y, kept.z}, {x, y, z});
   guests_.template there<Real, 3>({x, y, z}, {x + own, y + own, z + own});
@@ -253,11 +254,16 @@ Points<Real> ForestDomains<Real>::bring(const Points<Real>& kept, bool with_spec
     own_.template there<std::uint8_t, 1>({kept.species}, {to.species});
     guests_.template there<std::uint8_t, 1>({to.species}, {to.species + own});
   }
-  if (with_id) {
-    own_.template there<std::uint64_t, 1>({kept.id}, {to.id});
-    guests_.template there<std::uint64_t, 1>({to.id}, {to.id + own});
+  if (ids.any && ids.are_places) {
+    std::uint32_t* const places = ids.places_room(all);
+    own_.template there<std::uint32_t, 1>({ids.places}, {places});
+    guests_.template there<std::uint32_t, 1>({places}, {places + own});
+    widen_places_cuda(device_, places, all, ids.room);
+  } else if (ids.any) {
+    own_.template there<std::uint64_t, 1>({kept.id}, {ids.room});
+    guests_.template there<std::uint64_t, 1>({ids.room}, {ids.room + own});
   }
-  return {all, x, y, z, mass, with_species ? to.species : nullptr, with_id ? to.id : nullptr, kept.box};
+  return {all, x, y, z, mass, with_species ? to.species : nullptr, ids.any ? ids.room : nullptr, kept.box};
 }
 
 template <class Real>
@@ -266,106 +272,25 @@ std::vector<std::uint32_t> ForestDomains<Real>::bring_places(std::int64_t first)
   return arrived_places(device_, own_, first);
 }
 
-namespace {
-
-/// Cells of some roots of a saved tree: children stand together in both.
-SavedTree part_of(const SavedTree& all, const std::vector<std::uint8_t>& takes_root,
-                  const std::vector<std::uint32_t>& number) {
-  SavedTree part;
-  part.frame = all.frame, part.spread = all.spread, part.root_level = all.root_level;
-  const std::size_t roots = takes_root.size();
-  std::vector<std::uint32_t> cell_number(all.link.size()), moved(all.link.size());
-  std::vector<std::uint8_t> takes(all.link.size());
-  for (std::size_t r = 0; r < roots; ++r) {
-    if (!takes_root[r]) continue;
-    takes[r] = 1;
-    moved[r] = all.link[r].first - static_cast<std::uint32_t>(part.order.size());
-    for (std::uint32_t k = all.link[r].first; k < all.link[r].first + all.link[r].count; ++k)
-      part.order.push_back(number[all.order[k]]);
-    if (!all.root.empty()) part.root.push_back(all.root[r]);
-  }
-  std::uint32_t next = 0;
-  for (std::size_t level = 0; level + 1 < all.level_begin.size(); ++level) {
-    const std::uint32_t before = next;
-    for (std::uint32_t c = all.level_begin[level]; c < all.level_begin[level + 1]; ++c) {
-      if (level > 0) takes[c] = takes[all.parent[c]], moved[c] = moved[all.parent[c]];
-      if (takes[c]) cell_number[c] = next++;
-    }
-    if (next > before) part.level_begin.push_back(before);
-  }
-  part.level_begin.push_back(next);
-  for (std::uint32_t c = 0; c < all.link.size(); ++c) {
-    if (!takes[c]) continue;
-    const CellLink& l = all.link[c];
-    part.link.push_back({l.first - moved[c], l.count, l.children > 0 ? cell_number[l.child] : 0, l.children});
-    part.parent.push_back(cell_number[all.parent[c]]);
-    if (!all.acceleration.empty()) part.acceleration.push_back(all.acceleration[c]);
-    part.centre.insert(part.centre.end(), all.centre.begin() + 3 * c, all.centre.begin() + 3 * (c + std::ptrdiff_t{1}));
-  }
-  return part;
-}
-
-}  // namespace
-
 template <class Real>
-SavedTree ForestDomains<Real>::cut(const SavedTree& saved, const Forest& forest) {
+SavedTree ForestDomains<Real>::cut(SavedPieces& saved, const Forest& forest) {
   device_.make_current();
-  const std::size_t roots = saved.level_begin[1];
-  const Shares shares{std::ssize(saved.order), ranks_->size()};
-  const std::int64_t first = shares.first(ranks_->rank()), kept = shares.count(ranks_->rank());
-  const int plot_shift = forest.plot_shift();
-  const auto place_of_root = [&](std::size_t r) { return saved.root.empty() ? 0 : saved.root[r]; };
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(forest.plots()));
-  std::vector<std::uint32_t> place_of(saved.order.size());  // by place among all particles
-  for (std::size_t r = 0; r < roots; ++r)
-    for (std::uint32_t k = saved.link[r].first; k < saved.link[r].first + saved.link[r].count; ++k) {
-      place_of[saved.order[k]] = place_of_root(r);
-      const std::int64_t i = saved.order[k] - first;
-      if (i >= 0 && i < kept) ++counts[place_of_root(r) >> plot_shift];
-    }
-  const std::vector<std::uint32_t> owner = owners(std::move(counts));
-  const auto owner_of = [&](std::uint64_t place) { return owner[place >> plot_shift]; };
+  SavedForest shared(*ranks_, device_.threads(), saved, forest);
+  const std::vector<std::uint32_t> owner = owners(shared.counts());
   equal_mass_.reset();
   set(owner_, owner);
+  const std::int64_t kept = std::ssize(shared.place_of());
   const Cut cut(*this, scratch_(scratch_bytes(kept)), kept);
   if (kept > 0)
-    device_.memory().from_host(cut.place_of, place_of.data() + first,
+    device_.memory().from_host(cut.place_of, shared.place_of().data(),
                                static_cast<std::size_t>(kept) * sizeof(std::uint32_t));
   plan_own(cut, kept, forest);
   plan_guests(cut.place_of, forest);
-
-  // Own particles arrive in the order of the input, then guests by their ranks and in that order.
-  const auto rank = static_cast<std::uint32_t>(ranks_->rank());
-  const auto along = roots_along(forest);
-  const auto is_guest = [&](std::uint32_t place) {
-    if (owner_of(place) == rank || forest.level == 0) return false;
-    const auto of_axis = [&](int axis) -> const RootsAlong& {
-      return along[(static_cast<std::size_t>(axis) << forest.level) + root_index(place, axis)];
-    };
-    const RootsAlong &x = of_axis(0), &y = of_axis(1), &z = of_axis(2);
-    for (std::uint32_t i = 0; i < x.count; ++i)
-      for (std::uint32_t j = 0; j < y.count; ++j)
-        for (std::uint32_t k = 0; k < z.count; ++k)
-          if (owner_of(interleave(x.index[i], y.index[j], z.index[k])) == rank) return true;
-    return false;
-  };
-  std::vector<std::uint8_t> guest_place(static_cast<std::size_t>(forest.places()));
-  std::vector<std::uint8_t> takes(roots);
-  for (std::size_t r = 0; r < roots; ++r) {
-    const std::uint32_t place = place_of_root(r);
-    guest_place[place] = is_guest(place);
-    takes[r] = owner_of(place) == rank || guest_place[place];
-  }
-  const auto size = static_cast<std::size_t>(ranks_->size());
-  std::vector<std::uint32_t> number(saved.order.size()), next(size);  // next: by the rank that works on them
-  for (const std::uint32_t place : place_of)
-    if (guest_place[place]) ++next[owner_of(place)];
-  std::exclusive_scan(next.begin(), next.end(), next.begin(), static_cast<std::uint32_t>(this->own()));
-  next[rank] = 0;
-  for (std::size_t i = 0; i < number.size(); ++i)
-    if (const std::uint32_t place = place_of[i]; owner_of(place) == rank || guest_place[place])
-      number[i] = next[owner_of(place)]++;
-  return part_of(saved, takes, number);
+  const Buffer<std::uint32_t> in_tree(device_, shared.in_tree());
+  Buffer<std::uint32_t> arrived(device_, count());
+  own_.template there<std::uint32_t, 1>({in_tree.data()}, {arrived.data()});
+  guests_.template there<std::uint32_t, 1>({arrived.data()}, {arrived.data() + own()});
+  return shared.part(owner, arrived.to_host());
 }
 
 template class ForestDomains<float>;

@@ -12,8 +12,10 @@
 #include "domain/common_value.hpp"
 #include "domain/device_routing.hpp"
 #include "domain/device_workers.hpp"
+#include "tree/brought_ids.hpp"
 #include "tree/octree_cpu.hpp"
 #include "tree/roots_cuda.cuh"
+#include "tree/saved_pieces.hpp"
 #include "tree/saved_tree.hpp"
 
 namespace pergola::tree {
@@ -25,8 +27,9 @@ namespace pergola::tree {
 template <class Real>
 class ForestDomains {
  public:
-  /// `scratch`: for cut() and workers(), which may be others' before and after.
-  ForestDomains(const Device& device, std::shared_ptr<Communicator> ranks, LentMemory scratch);
+  /// `messages`: of others too; `scratch`: for cut() and workers(), which may be others' before and after.
+  ForestDomains(const std::shared_ptr<DeviceMessages>& messages, std::shared_ptr<Communicator> ranks,
+                LentMemory scratch);
 
   /// For particles that ranks keep, in a periodic box. `work`: what was counted on this rank, by the plots of roots,
   /// and how often a particle took part; of other plots than those of the forest: it is not known.
@@ -37,7 +40,7 @@ class ForestDomains {
   void cut(const Points<Real>& kept, const Frame& frame, const Forest& forest, const CountedWork& work = {});
   /// For those of a saved tree, of which ranks keep their shares (comm/shares.hpp). Returns the part of the tree that
   /// this rank has.
-  SavedTree cut(const SavedTree& saved, const Forest& forest);
+  SavedTree cut(SavedPieces& saved, const Forest& forest);
 
   std::int64_t kept() const { return kept_; }
   /// Particles that this rank works on; with guests.
@@ -45,16 +48,14 @@ class ForestDomains {
   std::int64_t count() const { return own_.arriving() + guests_.arriving(); }
   /// Brings particles, own ones first, with the masses that they had when domains were cut, if these were equal. They
   /// lie here until the next time, or until their memory is taken.
-  Points<Real> bring(const Points<Real>& kept, bool with_species, bool with_id);
+  Points<Real> bring(const Points<Real>& kept, bool with_species, const BroughtIds& ids);
   /// That memory, where nobody needs them any more: of at least so many bytes, or as arrays for a value of each.
   std::byte* memory(std::int64_t bytes) {
     Arena(device_).room(memory_, bytes);
     return memory_.data();
   }
   void give_back_memory() { memory_ = Buffer<std::byte>(); }
-  std::array<Real*, 4> arrays() {
-    return Arrived(memory(Arrived(nullptr, count(), false, false).bytes), count(), false, false).real;
-  }
+  std::array<Real*, 4> arrays() { return Arrived(memory(Arrived(nullptr, count(), false).bytes), count(), false).real; }
   /// Numbers that kept particles have among all, by own particle, on the host.
   std::vector<std::uint32_t> bring_places(std::int64_t first);
   /// By kept particle: the rank that works on it, and its number there.
@@ -66,13 +67,15 @@ class ForestDomains {
   /// The way to own particles, on which guests take no part. They may be kept where they are worked on, number k at
   /// places[k], which is its number from then on, and elsewhere again (gravity/source_moves.hpp).
   DeviceRouting& way() { return own_; }
-  void keep_here(const Buffer<std::uint32_t>& places);
-  void keep_elsewhere(const DeviceRouting& home, const Buffer<std::uint32_t>& places);
+  void keep_here(const std::uint32_t* places);
+  void keep_elsewhere(const DeviceRouting& home, const std::uint32_t* places);
 
   /// Guests of a rank, where each keeps n particles that are spread evenly.
   std::int64_t guests_of(std::int64_t n, const Forest& forest) const;
-  /// Of the device's memory, where n particles are kept on each rank, and of scratch().
-  std::int64_t device_bytes(std::int64_t n, const Forest& forest, bool with_species, bool with_id) const;
+  /// Of the device's memory, where n particles are kept on each rank, messages apart, and of scratch(); besides, where
+  /// workers() are asked for.
+  std::int64_t workers_bytes(std::int64_t n) const { return workers_.kept_bytes(n); }
+  std::int64_t device_bytes(std::int64_t n, const Forest& forest, bool with_species) const;
   std::int64_t scratch_bytes(std::int64_t n) const;
 
   // Steps of cut(). Public, for nvcc allows no device lambda in a private function.
@@ -104,12 +107,11 @@ class ForestDomains {
   struct Arrived {
     std::array<Real*, 4> real;  // x, y, z, mass
     std::uint8_t* species;
-    std::uint64_t* id;
     std::int64_t bytes;
-    Arrived(std::byte* memory, std::int64_t n, bool with_species, bool with_id) {
+    Arrived(std::byte* memory, std::int64_t n, bool with_species) {
       MemoryParts parts(memory);
       for (Real*& values : real) values = parts.take<Real>(n);
-      species = parts.take<std::uint8_t>(with_species ? n : 0), id = parts.take<std::uint64_t>(with_id ? n : 0);
+      species = parts.take<std::uint8_t>(with_species ? n : 0);
       bytes = parts.used();
     }
   };

@@ -3,11 +3,13 @@
 // cells below the roots depends on the order of atomics; nothing that is computed from them does, for lists follow the
 // order of children.
 #include "base/exact_sum.hpp"
+#include "base/state_source.hpp"
 #include "comm/communicator.hpp"
 #include "device/arena.hpp"
 #include "tree/cells_cuda.cuh"
 #include "tree/octree_cpu.hpp"
 #include "tree/roots_cuda.cuh"
+#include "tree/saved_shares.hpp"
 #include "tree/saved_tree.hpp"
 
 namespace pergola::tree {
@@ -68,10 +70,9 @@ class OctreeCuda {
   /// What refresh() builds on.
   void save(StateBlocks& blocks);
   bool restore(const StateBlocks& blocks, std::int64_t count, bool periodic);
-  /// The same of a forest that ranks share. What is saved is the tree of one rank, on rank 0; the others have its
-  /// names. `places`: of this rank's own particles among all. A share is restored from the part of that tree which it
-  /// has.
-  void save_share(StateBlocks& blocks, const std::vector<std::uint32_t>& places);
+  /// The same of a forest that ranks share. What is saved is the tree of one rank, of which each has its share.
+  /// `places`: of this rank's own particles among all. A share is restored from the part of that tree which it has.
+  void save_share(StateSource& to, const std::vector<std::uint32_t>& places);
   void restore_share(const SavedTree& part, const ForestShare& share);
   /// The first `count` points are given in another order from now on: number k as to[k], on the device.
   void renumber(const std::uint32_t* to, std::int64_t count);
@@ -110,6 +111,8 @@ class OctreeCuda {
   std::int64_t count() const { return count_; }
   /// Memory for others between two builds: keys lie in it while the tree is built.
   std::byte* arena(std::int64_t bytes);
+  /// Room for so many ids, and half as much behind them, good until the tree is built: its particles will lie there.
+  std::uint64_t* room_for_ids(std::int64_t count);
   /// Bytes that a tree of n particles takes, the arena apart.
   static std::int64_t device_bytes(std::int64_t n, int order, const TreeSoftening& softening, const Forest& forest);
   /// What build() takes of that, in its order. Public, for nvcc.
@@ -150,6 +153,9 @@ class OctreeCuda {
   void upward(const Points<Real>& points, const TreeSoftening& softening, int order, bool moved);
   void measure_spread(int which, const Vec3<double>& period);
   void know_spread();
+  /// What a rank tells of the tree whose first `own` points are its own, in tree/forest_share_cuda.cu; places: empty:
+  /// as they stand.
+  ToldTree told(std::int64_t own, const std::vector<std::uint32_t>& places);
   void take(const SavedTree& saved, bool periodic);
 
  protected:

@@ -137,20 +137,10 @@ template <class T>
 void OctreeCuda<T>::save(StateBlocks& blocks) {
   device_.make_current();
   if (count_ > 0) know_spread();
-  SavedTree saved;
-  saved.frame = report_.frame;
-  saved.spread = spread_;
-  saved.order = on_host(device_, place_.data(), count_);
-  saved.level_begin.assign(level_begin_, level_begin_ + level_count_ + 1);
-  saved.root_level = forest_.level;
-  saved.root = on_host(device_, root_place_.data(), forest_.level > 0 && count_ > 0 ? roots_count() : 0);
-  saved.link = on_host(device_, link_.data(), cells());
-  saved.parent = on_host(device_, parent_.data(), cells());
-  const auto a = on_host(device_, acceleration_.data(), has_accelerations_ ? cells() : 0);
-  saved.acceleration.assign(a.begin(), a.end());
-  for (const CellRecord& cell : on_host(device_, record_.data(), periodic_ && count_ > 0 ? cells() : 0))
-    saved.centre.insert(saved.centre.end(), {cell.x, cell.y, cell.z});
-  saved.save(blocks, tree_kind("cuda", periodic_));
+  StateSource all;
+  save_in_shares(*serial_communicator(), told(count_, {}), tree_kind("cuda", periodic_), all);
+  StateBlocks found = all.blocks();
+  for (auto& [name, bytes] : found.blocks()) blocks.blocks()[name] = std::move(bytes);
 }
 
 template <class T>

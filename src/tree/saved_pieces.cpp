@@ -1,7 +1,9 @@
 #include "tree/saved_pieces.hpp"
 
 #include <algorithm>
+#include <numeric>
 
+#include "tree/forest.hpp"
 #include "tree/saved_checks.hpp"
 
 namespace pergola::tree {
@@ -23,7 +25,12 @@ SavedPieces::SavedPieces(StateInput& from, bool periodic, std::int64_t count) : 
   check_frame(frame_);
   cells_ = size("tree.cells"), accelerations_ = size("tree.accelerations");
   level_begin_ = from.get<std::uint32_t>("tree.level_begin", size("tree.levels"));
-  check_levels(level_begin_, 1, static_cast<std::size_t>(cells_));
+  if (from.has("tree.root_level")) {
+    root_level_ = check_root_level(from.get_value<std::int64_t>("tree.root_level"));
+    roots_ = size("tree.roots");
+    from.expect<std::uint32_t>("tree.root", roots_);
+  }
+  check_levels(level_begin_, static_cast<std::size_t>(roots_), static_cast<std::size_t>(cells_));
   from.expect<std::uint32_t>("tree.order", count);
   from.expect<CellLink>("tree.link", cells_);
   from.expect<std::uint32_t>("tree.parent", cells_);
@@ -37,11 +44,19 @@ SavedPieces::SavedPieces(StateInput& from, bool periodic, std::int64_t count) : 
 
 template <class V>
 std::vector<V> SavedPieces::values(const char* block, const std::vector<std::uint32_t>& cells) {
-  std::vector<V> found(cells.size());
-  for (std::size_t k = 0, end = 0; k < cells.size(); k = end) {
-    for (end = k + 1; end < cells.size() && cells[end] == cells[end - 1] + 1;) ++end;
-    from_.read(block, std::uint64_t{cells[k]} * sizeof(V), found.data() + k, (end - k) * sizeof(V));
+  struct Run {
+    std::size_t begin, end;
+  };
+  std::vector<Run> runs;
+  for (std::size_t k = 0; k < cells.size(); ++k) {
+    if (k == 0 || cells[k] != cells[k - 1] + 1) runs.push_back({k, k});
+    runs.back().end = k + 1;
   }
+  // In the order of the block, of which readers hold a part.
+  std::sort(runs.begin(), runs.end(), [&](const Run& a, const Run& b) { return cells[a.begin] < cells[b.begin]; });
+  std::vector<V> found(cells.size());
+  for (const auto& [begin, end] : runs)
+    from_.read(block, std::uint64_t{cells[begin]} * sizeof(V), found.data() + begin, (end - begin) * sizeof(V));
   return found;
 }
 
@@ -51,18 +66,44 @@ void SavedPieces::check(const NumberedCell& cell) const {
 }
 
 NumberedCell SavedPieces::root() {
-  const NumberedCell root = cell(0);
-  if (root.link.first != 0 || root.link.count != count_)
-    refuse_block("tree.link", "the root has " + std::to_string(root.link.count) + " particles from " +
-                                  std::to_string(root.link.first) + " on, expected all " + std::to_string(count_));
-  if (const auto parent = values<std::uint32_t>("tree.parent", {0})[0]; parent != 0)
-    refuse_block("tree.parent", "the root has the parent " + std::to_string(parent) + ", expected itself");
-  return root;
+  if (root_level_ > 0) refuse_block("tree.root_level", "found a forest, expected one root");
+  return roots(0, 1)[0];
 }
 
-NumberedCell SavedPieces::cell(std::uint32_t number) {
-  const NumberedCell found{number, values<CellLink>("tree.link", {number})[0]};
-  check(found);
+std::vector<NumberedCell> SavedPieces::roots(std::int64_t first, std::int64_t n) {
+  if (n == 0) return {};
+  const std::int64_t begin = std::max<std::int64_t>(first - 1, 0);  // the one before ends where the first one begins
+  std::vector<std::uint32_t> numbers(static_cast<std::size_t>(first + n - begin));
+  std::iota(numbers.begin(), numbers.end(), static_cast<std::uint32_t>(begin));
+  std::vector<NumberedCell> found = at(numbers);
+  const auto parents = values<std::uint32_t>("tree.parent", numbers);
+  const auto places = root_places(begin, std::ssize(numbers));
+  std::uint64_t next = begin > 0 ? found[0].link.first : 0;
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    check_root(numbers[k], found[k].link, parents[k], next, numbers[k] + 1 == roots_, count_);
+    check_root_place(places[k], k > 0 ? &places[k - 1] : nullptr, root_level_, numbers[k]);
+    next += found[k].link.count;
+  }
+  found.erase(found.begin(), found.end() - n);
+  return found;
+}
+
+std::vector<std::uint32_t> SavedPieces::root_places(std::int64_t first, std::int64_t n) {
+  std::vector<std::uint32_t> places(static_cast<std::size_t>(n));
+  if (root_level_ > 0 && n > 0)
+    from_.read("tree.root", static_cast<std::uint64_t>(first) * sizeof(std::uint32_t), places.data(),
+               places.size() * sizeof(std::uint32_t));
+  return places;
+}
+
+std::vector<NumberedCell> SavedPieces::at(const std::vector<std::uint32_t>& numbers) {
+  const auto links = values<CellLink>("tree.link", numbers);
+  std::vector<NumberedCell> found;
+  found.reserve(numbers.size());
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    found.push_back({numbers[k], links[k]});
+    check(found.back());
+  }
   return found;
 }
 

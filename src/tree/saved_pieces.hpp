@@ -15,8 +15,8 @@ struct NumberedCell {
   CellLink link{};
 };
 
-/// A saved tree of one root (tree/saved_tree.hpp) that is read in pieces, so that nobody needs all of it. Throws
-/// Error(input) when a number that it reads leads anywhere outside of the tree.
+/// A saved tree (tree/saved_tree.hpp) that is read in pieces, so that nobody needs all of it. Throws Error(input) when
+/// a number that it reads leads anywhere outside of the tree.
 class SavedPieces {
  public:
   /// Whether there is a tree of this kind.
@@ -27,11 +27,20 @@ class SavedPieces {
   const Frame& frame() const { return frame_; }
   std::int64_t spread() const { return spread_; }
   bool has_accelerations() const { return accelerations_ > 0; }
+  std::int64_t particles() const { return count_; }
   std::int64_t cells() const { return cells_; }
+  int levels() const { return static_cast<int>(level_begin_.size()) - 1; }
+  /// Of a forest (tree/forest.hpp); 0: one root.
+  int root_level() const { return root_level_; }
+  std::int64_t roots() const { return roots_; }
 
+  /// The one root.
   NumberedCell root();
-  /// One that is there.
-  NumberedCell cell(std::uint32_t number);
+  /// Roots first … first + n − 1, which have the next particles and the next places.
+  std::vector<NumberedCell> roots(std::int64_t first, std::int64_t n);
+  std::vector<std::uint32_t> root_places(std::int64_t first, std::int64_t n);
+  /// Those that are there.
+  std::vector<NumberedCell> at(const std::vector<std::uint32_t>& numbers);
   /// Of these cells, one cell's after the other's.
   std::vector<NumberedCell> children(const std::vector<NumberedCell>& of);
   std::vector<double> accelerations(const std::vector<std::uint32_t>& cells);
@@ -46,12 +55,14 @@ class SavedPieces {
   void check(const NumberedCell& cell) const;
 
   StateInput& from_;
-  std::int64_t count_, cells_ = 0, accelerations_ = 0, spread_ = 0;
+  std::int64_t count_, cells_ = 0, accelerations_ = 0, spread_ = 0, roots_ = 1;
+  int root_level_ = 0;
   Frame frame_;
   std::vector<std::uint32_t> level_begin_;
 };
 
-/// As cut_top_tree() of cells that are in memory.
+/// The top of a saved tree of one root on `ranks` ranks, with equal weights (tree/top_tree.hpp); `from`: the number
+/// there of each cell of the top.
 TopTree cut_top_tree(SavedPieces& there, int ranks, std::vector<std::uint32_t>& from);
 
 }  // namespace pergola::tree

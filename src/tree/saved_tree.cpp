@@ -36,6 +36,31 @@ void check_levels(const std::vector<std::uint32_t>& begin, std::size_t roots, st
                  "expected numbers that rise from 0, " + std::to_string(roots) + " to " + std::to_string(cells));
 }
 
+int check_root_level(std::int64_t level) {
+  if (level < 1 || level > finest_roots)
+    refuse_block("tree.root_level",
+                 "found " + std::to_string(level) + ", expected 1 to " + std::to_string(finest_roots));
+  return static_cast<int>(level);
+}
+
+void check_root_place(std::uint32_t place, const std::uint32_t* before, int root_level, std::size_t root) {
+  if (place >> 3 * root_level != 0 || (before && place <= *before))
+    refuse_block("tree.root", "place " + std::to_string(place) + " at " + std::to_string(root) +
+                                  ", expected places of level " + std::to_string(root_level) + " that rise");
+}
+
+void check_root(std::size_t root, const CellLink& link, std::uint32_t parent, std::uint64_t begin, bool is_last,
+                std::int64_t particles) {
+  const std::uint64_t end = std::uint64_t{link.first} + link.count, all = static_cast<std::uint64_t>(particles);
+  if (link.first != begin || link.count == 0 || end > all || (is_last && end != all))
+    refuse_block("tree.link", "root " + std::to_string(root) + " has the particles " + range(link.first, link.count) +
+                                  ", expected some from " + std::to_string(begin) + " on, to the last one of " +
+                                  std::to_string(particles));
+  if (parent != root)
+    refuse_block("tree.parent",
+                 "root " + std::to_string(root) + " has the parent " + std::to_string(parent) + ", expected itself");
+}
+
 void check_link(std::uint32_t cell, const CellLink& link, std::uint64_t begin, std::uint64_t end) {
   const auto which = "cell " + std::to_string(cell);
   if (link.children == 0) {
@@ -95,24 +120,15 @@ std::size_t root_count(const SavedTree& tree) { return tree.root_level > 0 ? tre
 
 void check_roots(const SavedTree& tree) {
   for (std::size_t r = 0; r < tree.root.size(); ++r)
-    if (tree.root[r] >> 3 * tree.root_level != 0 || (r > 0 && tree.root[r] <= tree.root[r - 1]))
-      refuse_block("tree.root", "place " + std::to_string(tree.root[r]) + " at " + std::to_string(r) +
-                                    ", expected places of level " + std::to_string(tree.root_level) + " that rise");
+    check_root_place(tree.root[r], r > 0 ? &tree.root[r - 1] : nullptr, tree.root_level, r);
 }
 
 void check_cells(const SavedTree& tree) {
   std::uint64_t at = 0;
   const std::size_t roots = root_count(tree);
   for (std::size_t r = 0; r < roots; ++r) {
-    const CellLink& root = tree.link[r];
-    if (root.first != at || root.count == 0 || (r + 1 == roots && at + root.count != tree.order.size()))
-      refuse_block("tree.link", "root " + std::to_string(r) + " has the particles " + range(root.first, root.count) +
-                                    ", expected some from " + std::to_string(at) + " on, to the last one of " +
-                                    std::to_string(tree.order.size()));
-    if (tree.parent[r] != r)
-      refuse_block("tree.parent", "root " + std::to_string(r) + " has the parent " + std::to_string(tree.parent[r]) +
-                                      ", expected itself");
-    at += root.count;
+    check_root(r, tree.link[r], tree.parent[r], at, r + 1 == roots, std::ssize(tree.order));
+    at += tree.link[r].count;
   }
   const auto& begin = tree.level_begin;
   std::uint64_t children = 0;
@@ -168,24 +184,6 @@ void SavedTree::save(StateBlocks& blocks, const std::string& kind) const {
   blocks.put("tree.root", root);
 }
 
-void SavedTree::put_cells(std::vector<SavedCell> cells, bool accelerations, bool centres) {
-  std::sort(cells.begin(), cells.end(), [](const SavedCell& a, const SavedCell& b) {
-    return a.level != b.level ? a.level < b.level : a.first < b.first;
-  });
-  std::uint32_t next = 0;
-  for (; next < cells.size() && cells[next].level == 0; ++next) parent.push_back(next);
-  for (std::uint32_t c = 0; c < cells.size(); ++c) {
-    const SavedCell& cell = cells[c];
-    if (c == 0 || cell.level != cells[c - 1].level) level_begin.push_back(c);
-    link.push_back({cell.first, cell.count, next, cell.children});
-    parent.insert(parent.end(), cell.children, c);
-    next += cell.children;
-    if (accelerations) acceleration.push_back(cell.acceleration);
-    if (centres) centre.insert(centre.end(), {cell.centre.x, cell.centre.y, cell.centre.z});
-  }
-  level_begin.push_back(static_cast<std::uint32_t>(cells.size()));
-}
-
 bool SavedTree::restore(const StateBlocks& blocks, const std::string& kind, std::int64_t count) {
   const auto found = blocks.blocks().find("tree.kind");
   if (found == blocks.blocks().end() || found->second.size() != kind.size()) return false;
@@ -207,11 +205,7 @@ bool SavedTree::restore(const StateBlocks& blocks, const std::string& kind, std:
   spread = blocks.get_value<std::int64_t>("tree.spread");
   if (kind.ends_with("periodic")) centre = blocks.get<double>("tree.centre", 3 * link.size());
   if (blocks.blocks().contains("tree.root_level")) {
-    const auto level = blocks.get_value<std::int64_t>("tree.root_level");
-    if (level < 1 || level > finest_roots)
-      refuse_block("tree.root_level",
-                   "found " + std::to_string(level) + ", expected 1 to " + std::to_string(finest_roots));
-    root_level = static_cast<int>(level);
+    root_level = check_root_level(blocks.get_value<std::int64_t>("tree.root_level"));
     root = blocks.get<std::uint32_t>("tree.root", size("tree.roots"));
   }
   check(*this);

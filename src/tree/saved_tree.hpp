@@ -9,13 +9,6 @@
 
 namespace pergola::tree {
 
-/// A cell on its way to who puts a saved tree together; `first` among all particles.
-struct SavedCell {
-  std::uint32_t level, first, count, children;  // level: of Cells
-  double acceleration;
-  Vec3<double> centre;
-};
-
 /// The cells of a tree and the particles in them: what of it outlasts a small step, and so belongs into a checkpoint.
 struct SavedTree {
   Frame frame;
@@ -32,9 +25,6 @@ struct SavedTree {
   /// the tree leads anywhere outside of it.
   void save(StateBlocks& blocks, const std::string& kind) const;
   bool restore(const StateBlocks& blocks, const std::string& kind, std::int64_t count);
-
-  /// Cells in any order become those of the tree, level by level, in the order of their particles.
-  void put_cells(std::vector<SavedCell> cells, bool accelerations, bool centres);
 };
 
 /// Trees of one device in open space, or in a periodic box, where they hold centres.

@@ -22,13 +22,18 @@ constexpr std::int64_t missing_chunk = 256;
 
 using Missing = Search::Missing;
 
-/// Calls body(k, missing) for 0 … count − 1, on all threads, and gives what is missing in the order of k.
+/// Calls body(k, missing) for 0 … count − 1, on all threads, and adds what is missing to `all` in the order of k.
 template <class Body>
-std::vector<Missing> search_all(int threads, std::int64_t count, const Body& body) {
+std::vector<Missing> search_all(int threads, std::int64_t count, const Body& body, std::vector<Missing> all = {}) {
   std::vector<std::vector<Missing>> found(static_cast<std::size_t>(count));
   parallel_for(threads, count, [&](std::int64_t k) { body(k, found[static_cast<std::size_t>(k)]); });
-  std::vector<Missing> all;
-  for (const auto& one : found) all.insert(all.end(), one.begin(), one.end());
+  std::size_t size = all.size();
+  for (const auto& one : found) size += one.size();
+  all.reserve(size);
+  for (auto& one : found) {
+    all.insert(all.end(), one.begin(), one.end());
+    std::vector<Missing>().swap(one);
+  }
   return all;
 }
 
@@ -122,14 +127,17 @@ bool SpreadOctree<T>::fetch(const MissingCells& missing) {
   std::vector<std::uint32_t> ask(questions);
   ranks_->all_to_all(asked.data(), ask_bytes, ask.data(), asked_bytes);
 
+  std::size_t told = 0, at = 0;
+  for (const std::uint32_t cell : ask) told += reply_bytes(cells_.link[cell]);
   std::vector<std::byte> reply, answer(answers);
-  std::size_t at = 0;
+  reply.reserve(told);
   for (std::size_t r = 0; r < size; ++r) {
     const std::size_t before = reply.size();
     for (std::size_t k = 0; k < asked_bytes[r] / sizeof(std::uint32_t); ++k) append_reply(ask[at++], reply);
     reply_sizes[r] = reply.size() - before;
   }
   ranks_->all_to_all(reply.data(), reply_sizes, answer.data(), answer_bytes);
+  std::vector<std::byte>().swap(reply);
   const std::byte* from = answer.data();
   for (const std::uint32_t cell : wanted) from = take_reply(cell, from);
   return true;
@@ -316,13 +324,15 @@ void SpreadOctree<T>::fetch_in(const Space& space, const Opening& opening, const
   ++walks_;
   const int threads = device_.threads();
   MissingCells missing;
-  const std::vector<WalkTask<T>> tasks =
-      begin_search(this->view(), space, opening, active, search_grain, {foreign_.data(), &missing});
-  const TreeView<T> first_view = this->view();
-  const MissingCells more = search_all(threads, std::ssize(tasks), [&](std::int64_t k, MissingCells& found) {
-    search(first_view, space, opening, active, tasks[static_cast<std::size_t>(k)], {foreign_.data(), &found});
-  });
-  missing.insert(missing.end(), more.begin(), more.end());
+  {
+    const TreeView<T> view = this->view();
+    const std::vector<WalkTask<T>> tasks =
+        begin_search(view, space, opening, active, search_grain, {foreign_.data(), &missing});
+    const auto look = [&](std::int64_t k, MissingCells& found) {
+      search(view, space, opening, active, tasks[static_cast<std::size_t>(k)], {foreign_.data(), &found});
+    };
+    missing = search_all(threads, std::ssize(tasks), look, std::move(missing));
+  }
   while (fetch(missing)) {
     const TreeView<T> view = this->view();
     const std::int64_t count = std::ssize(missing);

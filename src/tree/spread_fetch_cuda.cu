@@ -52,6 +52,8 @@ std::int64_t spread_tree_bytes(std::int64_t n, int order, int ranks) {
   all.count<CellLink>(cells), all.count<CellRecord>(cells), all.count<T>(cells * row), all.count<Origin>(cells);
   all.count<std::uint32_t>(2 * cells), all.count<T>(cells * multipole_stride(order)), all.count<ListHead>(cells);
   all.count<PlacedMass<T>>(particles);
+  const std::int64_t spare = (own + cells) / 8;  // of make_room()
+  all.count<CellLink>(spare), all.count<CellRecord>(spare), all.count<T>(spare * row);
   all.count<CellPair>(2 * PairGenerations::most_of_a_pair * at_once + 3 * at_once);
   message.count<CellRecord>(cells), message.count<T>(cells * row), message.count<PlacedMass<T>>(particles);
   return all.bytes() + 3 * message.bytes();  // two rooms for what goes out

@@ -19,6 +19,9 @@ namespace pergola::tree {
 namespace {
 
 constexpr std::int64_t chunk = 8192;
+/// What is fetched of other ranks finds room behind what is here: so many cells and particles for each of those, about
+/// what half a million particles per rank meet. Memory is taken as it is written to; what more is fetched moves all.
+constexpr std::int64_t cells_fetched = 2, particles_fetched = 1;
 
 }  // namespace
 
@@ -61,6 +64,7 @@ void SpreadOctree<T>::build(const Points<Real>& kept, const TreeSoftening& softe
   const std::vector<std::uint32_t> own = take_top(std::move(top));
   const std::uint64_t* const lower = this->has_lower_ ? this->lower_.data() : nullptr;
   grow_cells_cpu(device_.threads(), own, sort_.keys.data(), lower, cells_);
+  give_back_sorting();
   begin_domain();
   upward_to_top();
   this->spread_ = survey_all({0, 0, 0}).spread;
@@ -170,6 +174,13 @@ void SpreadOctree<T>::mark_own_cells() {
 /// Centres, radii and moments: of the domain, then of the top, on every rank from the same numbers.
 template <class T>
 void SpreadOctree<T>::upward_to_top() {
+  Arena arena(device_);
+  const std::int64_t cells = cells_.size(), more_cells = cells_fetched * cells, more = particles_fetched * count_;
+  const std::int64_t terms = multipole_stride(expansion_order_);
+  for (auto* buffer : {&this->rx_, &this->ry_, &this->rz_, &this->rmass_}) arena.room(*buffer, count_, more);
+  if (by_particle_) arena.room(this->rsoftening_, count_, more);
+  arena.room(shape_, cells, more_cells), arena.room(scale_, cells, more_cells);
+  arena.room(multipole_, cells * terms, more_cells * terms);
   const UpwardPass<T> pass = this->begin_upward_pass();
   this->upward_levels(pass, 1);
   for (const TopTree::Leaf& leaf : leaves_)

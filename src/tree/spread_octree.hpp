@@ -14,6 +14,7 @@
 namespace pergola::tree {
 
 class SavedPieces;
+struct SavedTop;
 
 /// The octree of particles that are spread over ranks, on the CPU: of the tree that one rank would build over all of
 /// them each rank has the top, the cells of its domain, which are whole branches, and those of other domains that its
@@ -58,6 +59,8 @@ class SpreadOctree : public OctreeCpu<T> {
   bool restore(StateInput& from, const std::string& kind, std::int64_t total, int order, bool periodic);
   void put_aside();
   void take_up();
+  /// Memory that holds nothing for the next build, or, once put aside and taken up, for the next refresh.
+  void give_back_memory();
   /// The particles are kept where they are worked on from now on: the k-th that arrived here at places[k].
   void keep_here(std::vector<std::uint32_t> places);
   /// After that they are kept elsewhere again, and `way` brings them here, in the order in which they were kept here.
@@ -129,13 +132,11 @@ class SpreadOctree : public OctreeCpu<T> {
   std::vector<std::int64_t> weights_before(const SortBuffers& sort, std::int64_t n) const;
   std::vector<std::uint32_t> take_top(TopTree top);
   void begin_domain();
-  std::vector<std::vector<std::uint32_t>> told_cells(std::vector<std::uint32_t>& first) const;
-  void save_cells(StateSource& to) const;
-  void find_way(SavedPieces& saved, const std::vector<std::int64_t>& ends);
-  void copy_cells(SavedPieces& saved, const std::vector<std::uint32_t>& own, std::vector<std::uint32_t>& from);
+  void find_way(SavedPieces& saved, const SavedTop& top);
   void forget_fetched();
+  void give_back_fetched();
+  void give_back_sorting();
   typename OctreeCpu<T>::LeafSurvey survey_all(const Vec3<double>& period) const;
-  std::uint32_t first_in_tree() const;
   void upward_to_top();
   void share_top_leaves();
   void mark_own_cells();

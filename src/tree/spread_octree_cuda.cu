@@ -100,13 +100,6 @@ void SpreadOctreeCuda<T>::take_top(TopTree top) {
   put(kind, top_kind_), put(not_own, not_own_), put(foreign_top_, foreign_), put(origin, origin_);
 }
 
-template <class T>
-std::uint64_t* SpreadOctreeCuda<T>::room_for_ids(std::int64_t count) {
-  static_assert(sizeof(PlacedMass<T>) >= sizeof(std::uint64_t));
-  Arena(device_).room(particle_, count, count / 16);
-  return reinterpret_cast<std::uint64_t*>(particle_.data());
-}
-
 /// In the arena, behind the boxes that upward() has there: keys are not needed any more.
 template <class T>
 template <class Real>

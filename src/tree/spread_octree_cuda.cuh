@@ -11,6 +11,7 @@
 #include "tree/ahead_cuda.cuh"
 #include "tree/cell_messages_cuda.cuh"
 #include "tree/octree_cuda.cuh"
+#include "tree/saved_domain.hpp"
 #include "tree/search_cuda.cuh"
 #include "tree/top_tree.hpp"
 #include "tree/traverse_cuda.cuh"
@@ -33,8 +34,6 @@ class SpreadOctreeCuda : public OctreeCuda<T> {
   template <class Real>
   void build(Points<Real> here, const BringMasses<Real>& bring_masses, const TreeSoftening& softening, int order,
              const Frame& frame, TopTree top);
-  /// Room for so many ids, good until the tree is built: its particles will lie there.
-  std::uint64_t* room_for_ids(std::int64_t count);
   /// As OctreeCuda::refresh: the same answer on all ranks. What was fetched is forgotten.
   template <class Real>
   bool refresh(Points<Real> here, const BringMasses<Real>& bring_masses, const TreeSoftening& softening, int order);
@@ -52,12 +51,10 @@ class SpreadOctreeCuda : public OctreeCuda<T> {
   ServedCells asking(const std::uint32_t* numbers, std::int64_t count);
   std::int64_t total() const { return top_.cells.link.empty() ? 0 : top_.cells.link[0].count; }
 
-  /// What refresh() builds on: that of one rank, on rank 0. The others have its names. `places`: of own particles among
-  /// all.
-  void save(StateBlocks& blocks, const std::vector<std::uint32_t>& places);
-  /// From that and its top (cut_top_tree), with the numbers there of the cells of the top. `places`: as above.
-  void restore(const SavedTree& saved, TopTree top, std::vector<std::uint32_t> from,
-               const std::vector<std::uint32_t>& places);
+  /// What refresh() builds on, as one rank saves it: each has its share. `places`: of own particles among all.
+  void save(StateSource& to, const std::vector<std::uint32_t>& places);
+  /// From that and its top. `in_tree`: by own particle, its place in the order of the whole tree.
+  void restore(SavedPieces& saved, SavedTop top, const std::vector<std::uint32_t>& in_tree);
   void put_aside();
   void take_up();
   /// Where walks count the work of each cell, from a build on.
@@ -117,7 +114,6 @@ class SpreadOctreeCuda : public OctreeCuda<T> {
   void make_room(std::int64_t cells, std::int64_t particles);
   std::uint32_t own_end() const { return level_begin_[level_count_]; }
   std::uint32_t top_cells() const { return top_.cells.size(); }
-  std::uint32_t first_in_tree() const;
 
   std::shared_ptr<Communicator> ranks_;
   DeviceMessages messages_;

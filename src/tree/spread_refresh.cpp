@@ -80,8 +80,29 @@ ActiveSet SpreadOctree<T>::asking(const std::vector<std::uint8_t>& kept, std::ve
   return {asking_particle_.data(), asking_cell_.data()};
 }
 
+/// With its memory.
+template <class T>
+void SpreadOctree<T>::give_back_fetched() {
+  if (total_ == 0) return;
+  forget_fetched();
+  cells_.link.shrink_to_fit(), origin_.shrink_to_fit(), foreign_.shrink_to_fit();
+}
+
+/// What only a build has taken, for each particle: its walks fetch a lot then.
+template <class T>
+void SpreadOctree<T>::give_back_sorting() {
+  sort_.keys = Buffer<std::uint64_t>(), sort_.other_keys = Buffer<std::uint64_t>();
+  sort_.other_values = Buffer<std::uint32_t>();
+  this->lower_ = Buffer<std::uint64_t>(), spare_ = Buffer<double>(), species_ = Buffer<std::uint8_t>();
+}
+
+/// Shapes are those of the cells in a periodic box, where leaves stay with their particles.
 template <class T>
 void SpreadOctree<T>::put_aside() {
+  give_back_fetched();
+  Buffer<CellShape> own(device_, this->periodic_ && total_ > 0 ? own_end_ : 0);
+  std::copy_n(shape_.data(), own.size(), own.data());
+  shape_ = std::move(own);
   Base::put_aside();
   aside_ = {std::exchange(routing_, {}),
             std::exchange(total_, 0),
@@ -105,6 +126,17 @@ void SpreadOctree<T>::take_up() {
   origin_ = std::move(aside_.origin), own_cell_ = std::move(aside_.own_cell), foreign_ = std::move(aside_.foreign);
   work_ = std::move(aside_.work), walks_ = aside_.walks, times_ = aside_.times, weight_ = std::move(aside_.weight);
   aside_ = {};
+}
+
+template <class T>
+void SpreadOctree<T>::give_back_memory() {
+  give_back_fetched();
+  give_back_sorting();
+  for (auto* one : {&this->x_, &this->y_, &this->z_, &this->mass_, &this->epsilon2_, &this->acceleration_})
+    *one = Buffer<double>();
+  for (auto* one : {&this->rx_, &this->ry_, &this->rz_, &this->rmass_, &this->rsoftening_, &scale_, &multipole_})
+    *one = Buffer<T>();
+  shape_ = Buffer<CellShape>(), extent_ = Buffer<CellExtent>();
 }
 
 template <class T>
@@ -135,6 +167,8 @@ template void SpreadOctree<float>::keep_elsewhere(Routing);
 template void SpreadOctree<double>::keep_elsewhere(Routing);
 template void SpreadOctree<float>::put_aside();
 template void SpreadOctree<double>::put_aside();
+template void SpreadOctree<float>::give_back_memory();
+template void SpreadOctree<double>::give_back_memory();
 template void SpreadOctree<float>::take_up();
 template void SpreadOctree<double>::take_up();
 

@@ -90,10 +90,9 @@ void SpreadOctree<T>::gather_arrived(const Points<Real>& here, const TreeSofteni
   this->gather(Points<Real>{}, softening);  // the softening that all have
   const std::int64_t n = here.count, more = n / spare_part;
   Arena arena(device_);
-  for (auto* buffer : {&this->rx_, &this->ry_, &this->rz_, &this->rmass_}) arena.room(*buffer, n, more);
   const PointGatherer<Real> from{device_.threads(), here, frame_, sort_.values.data()};
   if (by_particle_) {
-    arena.room(this->epsilon2_, n, more), arena.room(this->rsoftening_, n, more);
+    arena.room(this->epsilon2_, n, more);
     from.epsilon2(softening, this->epsilon2_.data());
   }
   from.x(spare_.data()), this->x_.swap(spare_);

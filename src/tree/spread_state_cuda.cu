@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "comm/agreement.hpp"
-#include "comm/gather.hpp"
 #include "device/launch.cuh"
 #include "tree/shape.hpp"
 #include "tree/spread_octree_cuda.cuh"
@@ -68,103 +67,59 @@ bool SpreadOctreeCuda<T>::refresh(Points<Real> here, const BringMasses<Real>& br
   return std::isfinite(root.x + root.y + root.z) && std::isfinite(root.r) && !has_grown(spread_, now.sum, now.leaves);
 }
 
-/// Where this domain begins in the order of the whole tree.
 template <class T>
-std::uint32_t SpreadOctreeCuda<T>::first_in_tree() const {
-  std::uint32_t before = 0;
-  for (std::size_t k = 0; k < top_.leaves.size() && top_.leaves[k].rank < ranks_->rank(); ++k)
-    before += top_.cells.link[top_.leaves[k].cell].count;
-  return before;
-}
-
-template <class T>
-void SpreadOctreeCuda<T>::save(StateBlocks& blocks, const std::vector<std::uint32_t>& places) {
+void SpreadOctreeCuda<T>::save(StateSource& to, const std::vector<std::uint32_t>& places) {
   device_.make_current();
-  SavedTree saved;
-  const std::string kind = tree_kind("cuda", false);
-  if (total() == 0) return saved.save(blocks, kind);
-  if (!knows_spread_) spread_ = measure().sum;
-  knows_spread_ = true;
-  saved.frame = report_.frame, saved.spread = spread_;
-  std::vector<std::uint32_t> order = on_host(device_, place_.data(), count_);
-  for (std::uint32_t& place : order) place = places[place];
-  saved.order = gather_on_root(*ranks_, order);
-
-  const std::uint32_t cells = own_end();
-  const auto parent = on_host(device_, parent_.data(), cells);
-  const auto link = on_host(device_, link_.data(), cells);
-  const auto acceleration = on_host(device_, acceleration_.data(), has_accelerations_ ? cells : 0);
-  std::vector<std::uint32_t> level(cells), first(top_cells());
-  for (std::uint32_t c = 1; c < cells; ++c) level[c] = level[parent[c]] + 1;
-  std::vector<std::uint8_t> tells(top_cells(), ranks_->is_root() ? 1 : 0);  // rank 0 says what the top is
-  auto before = static_cast<std::uint32_t>(total());
-  for (auto leaf = top_.leaves.rbegin(); leaf != top_.leaves.rend();
-       ++leaf) {  // from the last one: the first one stays
-    before -= top_.cells.link[leaf->cell].count;
-    tells[leaf->cell] = leaf->rank == ranks_->rank() ? 1 : 0;
-    for (std::uint32_t cell = leaf->cell;; cell = parent[cell]) {
-      first[cell] = before;
-      if (cell == 0) break;
-    }
+  ToldTree told;
+  if (total() > 0) {
+    if (!knows_spread_) spread_ = measure().sum;
+    knows_spread_ = true;
+    told.frame = report_.frame, told.spread = spread_;
+    told.order = on_host(device_, place_.data(), count_);
+    for (std::uint32_t& place : told.order) place = places[place];
+    const auto parent = on_host(device_, parent_.data(), own_end());
+    const auto link = on_host(device_, link_.data(), own_end());
+    const auto acceleration = on_host(device_, acceleration_.data(), has_accelerations_ ? own_end() : 0);
+    told.accelerations = has_accelerations_;
+    told.cells = told_cells(ranks_->rank(), {top_.leaves, link, parent, top_cells(), own_end()},
+                            [&](std::uint32_t cell, ToldCell& of) {
+                              if (has_accelerations_) of.acceleration = static_cast<double>(acceleration[cell]);
+                            });
   }
-  const std::uint32_t offset = first_in_tree();
-  std::vector<SavedCell> own;
-  for (std::uint32_t c = 0; c < cells; ++c)
-    if (c >= top_cells() || tells[c])
-      own.push_back({level[c],
-                     c < top_cells() ? first[c] : offset + link[c].first,
-                     link[c].count,
-                     link[c].children,
-                     has_accelerations_ ? static_cast<double>(acceleration[c]) : 0,
-                     {0, 0, 0}});
-  const auto all = gather_on_root(*ranks_, own);
-  if (ranks_->is_root()) saved.put_cells(all, has_accelerations_, false);
-  saved.save(blocks, kind);
+  save_in_shares(*ranks_, std::move(told), tree_kind("cuda", false), to);
 }
 
 template <class T>
-void SpreadOctreeCuda<T>::restore(const SavedTree& saved, TopTree top, std::vector<std::uint32_t> from,
-                                  const std::vector<std::uint32_t>& places) {
+void SpreadOctreeCuda<T>::restore(SavedPieces& saved, SavedTop top, const std::vector<std::uint32_t>& in_tree) {
   device_.make_current();
-  count_ = std::ssize(places);
+  count_ = std::ssize(in_tree);
   fetched_cells_ = 0;
-  report_.frame = saved.frame, spread_ = saved.spread, knows_spread_ = true;
-  has_accelerations_ = !saved.acceleration.empty(), has_place_of_ = false;
-  take_top(std::move(top));
-  const std::uint32_t offset = first_in_tree();
-  // The cells below this rank's leaves of the top, level by level.
-  std::vector<CellLink> link = top_.cells.link;
-  std::vector<std::uint32_t> parent = top_.cells.parent, above, next;
+  report_.frame = saved.frame(), spread_ = saved.spread(), knows_spread_ = true;
+  has_accelerations_ = saved.has_accelerations(), has_place_of_ = false;
+  take_top(std::move(top.top));
+  const std::int64_t begin = top.begin(ranks_->rank());
+  Cells cells = top_.cells;
+  std::vector<std::uint32_t> below;
   for (std::size_t k = first_own_leaf_; k < first_own_leaf_ + own_leaves_; ++k) {
-    const std::uint32_t cell = top_.leaves[k].cell;
-    link[cell].first = saved.link[from[cell]].first - offset;
-    above.push_back(cell);
+    CellLink& link = cells.link[top_.leaves[k].cell];
+    link.first = below.empty() ? 0 : cells.link[below.back()].first + cells.link[below.back()].count;
+    below.push_back(top_.leaves[k].cell);
   }
-  level_begin_[0] = 0, level_begin_[1] = top_cells(), level_count_ = 1;
-  for (; !above.empty(); above = std::exchange(next, {})) {
-    for (const std::uint32_t cell : above) {
-      const CellLink there = saved.link[from[cell]];
-      link[cell].child = there.children > 0 ? static_cast<std::uint32_t>(link.size()) : 0;
-      link[cell].children = there.children;
-      for (std::uint32_t c = there.child; c < there.child + there.children; ++c) {
-        next.push_back(static_cast<std::uint32_t>(link.size()));
-        link.push_back({saved.link[c].first - offset, saved.link[c].count, 0, 0});
-        parent.push_back(cell);
-        from.push_back(c);
-      }
-    }
-    if (!next.empty()) level_begin_[++level_count_] = static_cast<std::uint32_t>(link.size());
-  }
-  link_ = Buffer<CellLink>(device_, link), parent_ = Buffer<std::uint32_t>(device_, parent);
-  // Particles arrive in the order of the input.
-  std::vector<std::uint32_t> order(places.size());
-  for (std::size_t k = 0; k < order.size(); ++k)
-    order[k] = static_cast<std::uint32_t>(std::lower_bound(places.begin(), places.end(), saved.order[offset + k]) -
-                                          places.begin());
-  place_ = Buffer<std::uint32_t>(device_, order);
+  std::int64_t copied = 0;
   std::vector<float> acceleration;
-  if (has_accelerations_)
-    for (const std::uint32_t cell : from) acceleration.push_back(static_cast<float>(saved.acceleration[cell]));
+  on_all(*ranks_, [&] {
+    copied = copy_branches(saved, below, {begin, count_}, cells, top.from);
+    if (!has_accelerations_) return;
+    for (const double a : saved.accelerations(top.from)) acceleration.push_back(static_cast<float>(a));
+  });
+  check_copied(*ranks_, saved, top_cells(), copied);
+  level_count_ = static_cast<int>(cells.level_begin.size()) - 1;
+  std::copy(cells.level_begin.begin(), cells.level_begin.end(), level_begin_);
+  link_ = Buffer<CellLink>(device_, cells.link), parent_ = Buffer<std::uint32_t>(device_, cells.parent);
+  std::vector<std::uint32_t> order(in_tree.size());
+  for (std::uint32_t number = 0; number < in_tree.size(); ++number)
+    order[static_cast<std::size_t>(in_tree[number] - begin)] = number;
+  place_ = Buffer<std::uint32_t>(device_, order);
   acceleration_ = Buffer<float>(device_, acceleration);
   list_own();
   begin_to_count();
@@ -198,12 +153,10 @@ void SpreadOctreeCuda<T>::take_up() {
 template bool SpreadOctreeCuda<float>::refresh(Points<float>, const BringMasses<float>&, const TreeSoftening&, int);
 template bool SpreadOctreeCuda<float>::refresh(Points<double>, const BringMasses<double>&, const TreeSoftening&, int);
 template bool SpreadOctreeCuda<double>::refresh(Points<double>, const BringMasses<double>&, const TreeSoftening&, int);
-template void SpreadOctreeCuda<float>::save(StateBlocks&, const std::vector<std::uint32_t>&);
-template void SpreadOctreeCuda<double>::save(StateBlocks&, const std::vector<std::uint32_t>&);
-template void SpreadOctreeCuda<float>::restore(const SavedTree&, TopTree, std::vector<std::uint32_t>,
-                                               const std::vector<std::uint32_t>&);
-template void SpreadOctreeCuda<double>::restore(const SavedTree&, TopTree, std::vector<std::uint32_t>,
-                                                const std::vector<std::uint32_t>&);
+template void SpreadOctreeCuda<float>::save(StateSource&, const std::vector<std::uint32_t>&);
+template void SpreadOctreeCuda<double>::save(StateSource&, const std::vector<std::uint32_t>&);
+template void SpreadOctreeCuda<float>::restore(SavedPieces&, SavedTop, const std::vector<std::uint32_t>&);
+template void SpreadOctreeCuda<double>::restore(SavedPieces&, SavedTop, const std::vector<std::uint32_t>&);
 template void SpreadOctreeCuda<float>::give_back_memory();
 template void SpreadOctreeCuda<double>::give_back_memory();
 template void SpreadOctreeCuda<float>::put_aside();

@@ -180,9 +180,19 @@ class KeysOnHost final : public KeyRanges {
   const std::vector<std::int64_t>& weight_before_;
 };
 
-/// Over cells that are there, level by level; children(wide): those of these cells, one cell's after the other's.
-template <class Children>
-TopTree cut(const NumberedCell& root, int ranks, std::vector<std::uint32_t>& from, const Children& children) {
+}  // namespace
+
+TopTree find_top_tree(Communicator& ranks, const KeyRanges& keys, std::int64_t total) {
+  return std::move(Splitter(ranks, keys, total).top);
+}
+
+TopTree find_top_tree(Communicator& ranks, const std::uint64_t* keys, std::int64_t count, std::int64_t total,
+                      const std::vector<std::int64_t>& weight_before) {
+  return find_top_tree(ranks, KeysOnHost(keys, count, weight_before), total);
+}
+
+TopTree cut_top_tree(SavedPieces& saved, int ranks, std::vector<std::uint32_t>& from) {
+  const NumberedCell root = saved.root();
   const Width width(root.link.count, root.link.count, ranks);
   TopTree top;
   Cells& cells = top.cells;
@@ -198,7 +208,7 @@ TopTree cut(const NumberedCell& root, int ranks, std::vector<std::uint32_t>& fro
       if (!width.is_wide(link.count, before[cell], link.count) || link.children == 0) continue;
       split.push_back(cell), wide.push_back(there[cell]);
     }
-    const std::vector<NumberedCell> parts = children(wide);
+    const std::vector<NumberedCell> parts = saved.children(wide);
     auto part = parts.begin();
     for (const std::uint32_t cell : split) {
       const std::uint32_t count = there[cell].link.children;
@@ -220,30 +230,6 @@ TopTree cut(const NumberedCell& root, int ranks, std::vector<std::uint32_t>& fro
   for (const CellLink& link : cells.link) weight.push_back(link.count);
   collect_leaves(top, weight, ranks);
   return top;
-}
-
-}  // namespace
-
-TopTree find_top_tree(Communicator& ranks, const KeyRanges& keys, std::int64_t total) {
-  return std::move(Splitter(ranks, keys, total).top);
-}
-
-TopTree find_top_tree(Communicator& ranks, const std::uint64_t* keys, std::int64_t count, std::int64_t total,
-                      const std::vector<std::int64_t>& weight_before) {
-  return find_top_tree(ranks, KeysOnHost(keys, count, weight_before), total);
-}
-
-TopTree cut_top_tree(const std::vector<CellLink>& there, int ranks, std::vector<std::uint32_t>& from) {
-  return cut({0, there[0]}, ranks, from, [&](const std::vector<NumberedCell>& wide) {
-    std::vector<NumberedCell> children;
-    for (const auto& [number, link] : wide)
-      for (std::uint32_t c = link.child; c < link.child + link.children; ++c) children.push_back({c, there[c]});
-    return children;
-  });
-}
-
-TopTree cut_top_tree(SavedPieces& there, int ranks, std::vector<std::uint32_t>& from) {
-  return cut(there.root(), ranks, from, [&](const std::vector<NumberedCell>& wide) { return there.children(wide); });
 }
 
 }  // namespace pergola::tree

@@ -48,10 +48,6 @@ class KeyRanges {
   virtual std::int64_t weight(const Range& range) const { return range.end - range.begin; }
 };
 
-/// The same over cells that are there, on `ranks` ranks, with equal weights; `from`: the number there of each cell of
-/// the top.
-TopTree cut_top_tree(const std::vector<CellLink>& there, int ranks, std::vector<std::uint32_t>& from);
-
 /// From every rank's sorted upper keys; `total` of them on all ranks, more than 0. `weight_before`: the sum of the
 /// weights of this rank's keys before each one, and of all; weights are above 0, and their sum over all ranks is at
 /// most greatest_weight.

@@ -11,6 +11,7 @@
 #include "device/launch.cuh"
 #include "domain/arrived_places.hpp"
 #include "domain/common_value.hpp"
+#include "domain/input_places.hpp"
 #include "tree/frame_cuda.cuh"
 #include "tree/split.hpp"
 
@@ -158,8 +159,12 @@ double sum_of_equal_cuda(double mass, std::int64_t n) {
 }
 
 template <class Real>
-TreeDomains<Real>::TreeDomains(const Device& device, std::shared_ptr<Communicator> ranks)
-    : device_(device), ranks_(ranks), own_(device, ranks), workers_(device, ranks->rank()), bounds_(device, ranks) {}
+TreeDomains<Real>::TreeDomains(const std::shared_ptr<DeviceMessages>& messages, std::shared_ptr<Communicator> ranks)
+    : device_(messages->device()),
+      ranks_(std::move(ranks)),
+      own_(messages),
+      workers_(device_, ranks_->rank()),
+      bounds_(device_, ranks_) {}
 
 template <class Real>
 template <class Self>
@@ -170,10 +175,10 @@ void TreeDomains<Real>::room_for_arrived(Self& self, Arena& arena, std::int64_t 
 }
 
 template <class Real>
-std::int64_t TreeDomains<Real>::device_bytes(std::int64_t n, bool with_species, bool asked_in_part) const {
+std::int64_t TreeDomains<Real>::device_bytes(std::int64_t n, bool with_species) const {
   Arena count;
   room_for_arrived(*this, count, n + n / 16, with_species);
-  return count.bytes() + (asked_in_part ? workers_.kept_bytes(n) : 0) + own_.own_bytes(n);
+  return count.bytes() + own_.own_bytes(n);
 }
 
 template <class Real>
@@ -303,13 +308,11 @@ template <class Real>
 void TreeDomains<Real>::cut(const std::vector<std::uint32_t>& owners, const LentMemory& work) {
   device_.make_current();
   equal_mass_.reset();
-  const Shares shares{std::ssize(owners), ranks_->size()};
-  kept_ = shares.count(ranks_->rank());
+  kept_ = std::ssize(owners);
   std::byte* const memory = work(own_.work_bytes(kept_));
   const auto list = own_.listing(kept_, memory);
   if (kept_ > 0)
-    device_.memory().from_host(list.rank, owners.data() + shares.first(ranks_->rank()),
-                               static_cast<std::size_t>(kept_) * sizeof(std::uint32_t));
+    device_.memory().from_host(list.rank, owners.data(), static_cast<std::size_t>(kept_) * sizeof(std::uint32_t));
   cuda::launch("own particles", kept_, device_.stream(),
                [list] __device__(std::int64_t i) { list.particle[i] = static_cast<std::uint32_t>(i); });
   own_.plan(kept_, memory);
@@ -343,7 +346,7 @@ void TreeDomains<Real>::keep_here() {
 }
 
 template <class Real>
-void TreeDomains<Real>::keep_elsewhere(const DeviceRouting& home, const Buffer<std::uint32_t>& places) {
+void TreeDomains<Real>::keep_elsewhere(const DeviceRouting& home, const std::uint32_t* places) {
   own_.plan_back(home, places);
   kept_ = own_.kept();
   workers_.forget();
@@ -357,23 +360,29 @@ WorkersOf TreeDomains<Real>::workers() {
 }
 
 template <class Real>
-Points<Real> TreeDomains<Real>::bring(const Points<Real>& kept, bool with_species, bool with_id, std::uint64_t* id) {
+Points<Real> TreeDomains<Real>::bring(const Points<Real>& kept, bool with_species, const BroughtIds& ids) {
   device_.make_current();
   has_weights_ = false;
   Arena arena(device_);
   room_for_arrived(*this, arena, own(), with_species);
   const auto [x, y, z] = answer_room<3>(3, own());
+  const bool with_id = ids.any && !ids.are_places;
   if (with_id && sizeof(Real) == sizeof(std::uint64_t)) {  // in one message
     const auto words = [](const Real* values) { return reinterpret_cast<const std::uint64_t*>(values); };
     const auto room = [](Real* values) { return reinterpret_cast<std::uint64_t*>(values); };
     own_.template there<std::uint64_t, 4>({words(kept.x), words(kept.y), words(kept.z), kept.id},
-                                          {room(x), room(y), room(z), id});
+                                          {room(x), room(y), room(z), ids.room});
   } else {
     own_.template there<Real, 3>({kept.x, kept.y, kept.z}, {x, y, z});
-    if (with_id) own_.template there<std::uint64_t, 1>({kept.id}, {id});
+    if (with_id) own_.template there<std::uint64_t, 1>({kept.id}, {ids.room});
+  }
+  if (ids.any && ids.are_places) {
+    std::uint32_t* const places = ids.places_room(own());
+    own_.template there<std::uint32_t, 1>({ids.places}, {places});
+    widen_places_cuda(device_, places, own(), ids.room);
   }
   if (with_species) own_.template there<std::uint8_t, 1>({kept.species}, {species_.data()});
-  return {own(), x, y, z, nullptr, with_species ? species_.data() : nullptr, with_id ? id : nullptr, kept.box};
+  return {own(), x, y, z, nullptr, with_species ? species_.data() : nullptr, ids.any ? ids.room : nullptr, kept.box};
 }
 
 template <class Real>

@@ -13,8 +13,8 @@
 #include "device/shared_buffer.hpp"
 #include "domain/device_routing.hpp"
 #include "domain/device_workers.hpp"
+#include "tree/brought_ids.hpp"
 #include "tree/octree_cpu.hpp"
-#include "tree/saved_tree.hpp"
 #include "tree/softening_digit.hpp"
 #include "tree/spread_bounds_cuda.cuh"
 #include "tree/top_tree.hpp"
@@ -41,7 +41,8 @@ inline constexpr std::int64_t heaviest_particle = greatest_weight >> 32;
 template <class Real>
 class TreeDomains {
  public:
-  TreeDomains(const Device& device, std::shared_ptr<Communicator> ranks);
+  /// `messages`: of others too.
+  TreeDomains(const std::shared_ptr<DeviceMessages>& messages, std::shared_ptr<Communicator> ranks);
 
   /// For particles that ranks keep, `total` of them on all, at least one: finds the frame of all, and the top. Throws
   /// Error(numerics) on all ranks when a position is not finite. `work` is free again afterwards.
@@ -50,16 +51,15 @@ class TreeDomains {
   /// lie where particles are brought: the cut comes before these.
   std::uint32_t* own_weights();
   void give_back_weights();
-  /// For those of a saved tree, of which ranks keep their shares (comm/shares.hpp): with the ranks that work on them,
-  /// by their places among all.
+  /// For those of a saved tree, with the ranks that work on them, by kept particle.
   void cut(const std::vector<std::uint32_t>& owners, const LentMemory& work);
 
   const Frame& frame() const { return frame_; }
   std::int64_t kept() const { return kept_; }
   /// Particles that this rank works on.
   std::int64_t own() const { return own_.arriving(); }
-  /// Brings particles but for their masses, with ids to `id`. They lie here until the next time.
-  Points<Real> bring(const Points<Real>& kept, bool with_species, bool with_id, std::uint64_t* id);
+  /// Brings particles but for their masses. They lie here until the next time.
+  Points<Real> bring(const Points<Real>& kept, bool with_species, const BroughtIds& ids);
   /// Their masses: those that they had when domains were cut, if these were equal.
   void bring_masses(const Real* kept, Real* own);
   /// Room for so many arrays of `count` numbers, where particles were brought.
@@ -86,12 +86,14 @@ class TreeDomains {
   /// (gravity/source_moves.hpp): own particles are then numbered as they stand here.
   DeviceRouting& way() { return own_; }
   void keep_here();
-  void keep_elsewhere(const DeviceRouting& home, const Buffer<std::uint32_t>& places);
+  void keep_elsewhere(const DeviceRouting& home, const std::uint32_t* places);
   /// Memory that is not needed before particles are brought again goes back to the device.
   void give_back_memory() { arrived_ = Buffer<Real>(), has_weights_ = false; }
 
-  /// Of the device's memory, where n particles are kept on each rank. asked_in_part: not always all of them ask.
-  std::int64_t device_bytes(std::int64_t n, bool with_species, bool asked_in_part) const;
+  /// Of the device's memory, where n particles are kept on each rank, messages apart; besides, where workers() are
+  /// asked for.
+  std::int64_t device_bytes(std::int64_t n, bool with_species) const;
+  std::int64_t workers_bytes(std::int64_t n) const { return workers_.kept_bytes(n); }
 
   // Steps of cut(). Public, for nvcc allows no device lambda in a private function.
   std::vector<std::uint64_t> find_cuts(const Points<Real>& kept, const SofteningDigit& digit, std::int64_t total,

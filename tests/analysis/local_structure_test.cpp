@@ -78,7 +78,7 @@ TEST(LocalStructure, IsTheSameOnAnyNumberOfRanks) {
             own.vx.push_back(all.vx[i]), own.vy.push_back(all.vy[i]), own.vz.push_back(all.vz[i]);
           }
           for (const bool slabs : {false, true}) {
-            if (slabs) own = in_slabs_by_count(communicator, own, 1);
+            if (slabs) own = in_slabs_by_count(communicator, std::move(own), 1);
             const LocalStructure found = local_structure(own, box, 20, 1, communicator);
             for (std::size_t k = 0; k < own.id.size(); ++k) {
               const auto i =

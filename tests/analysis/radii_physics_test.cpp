@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/philox.hpp"
@@ -61,6 +64,38 @@ TEST(Centers, DensityCenterStaysWhereEscapersPullTheMassCenterAway) {
   EXPECT_NEAR(c.x, 3, 0.15);
   EXPECT_NEAR(c.y, -2, 0.15);
   EXPECT_NEAR(c.z, 1, 0.15);
+}
+
+// Reference: the sphere as it is described, which looks at every particle each time, bit for bit. It goes to the denser
+// of two clumps, far from where it begins.
+TEST(Centers, DensityCenterIsThatOfASphereThatLooksAtAll) {
+  auto p = quiet_plummer(4000, {3, -2, 1});
+  for (std::size_t i = 0; i < p.id.size(); ++i) {
+    if (i % 3 == 0) p.x[i] = 20 - 2 * p.x[i], p.y[i] *= 2, p.z[i] *= 2;
+    p.mass[i] = 1 + Philox(12, 0, i).uniform();
+  }
+  const auto from = [&p](const Vec3<double>& center) {
+    return [&p, center](std::size_t i) {
+      const auto d = Vec3<double>{p.x[i], p.y[i], p.z[i]} - center;
+      return dot(d, d);
+    };
+  };
+  std::vector<std::size_t> members(p.id.size());
+  std::iota(members.begin(), members.end(), std::size_t{0});
+  Vec3<double> center;
+  do {
+    Vec3<double> sum{0, 0, 0};
+    double mass = 0;
+    for (const auto i : members) sum = sum + p.mass[i] * Vec3<double>{p.x[i], p.y[i], p.z[i]}, mass += p.mass[i];
+    center = (1 / mass) * sum;
+    double farthest2 = 0;
+    for (const auto i : members) farthest2 = std::max(farthest2, from(center)(i));
+    std::erase_if(members, [&](std::size_t i) { return from(center)(i) >= 0.975 * 0.975 * farthest2; });
+  } while (members.size() >= 100);
+  const auto found = density_center(p);
+  EXPECT_EQ(found.x, center.x);
+  EXPECT_EQ(found.y, center.y);
+  EXPECT_EQ(found.z, center.z);
 }
 
 TEST(Centers, MassCenterWeighsByMass) {

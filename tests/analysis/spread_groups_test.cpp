@@ -2,6 +2,7 @@
 // which has all particles.
 #include "analysis/spread_groups.hpp"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -275,6 +276,45 @@ TEST(SpreadProfiles, OfASystemInOpenSpaceHaveTheBitsOfOneRank) {
   expect_result_of_one_rank(profile_entry(), all, options, {4});
   all = clumps(500), all.box = {};
   options.center = "potential", options.softening = 0.01;
+  expect_result_of_one_rank(profile_entry(), all, options, {3});
+}
+
+TEST(SpreadRadii, HaveTheBitsOfOneRank) {
+  auto all = clumps(700);
+  AnalysisOptions options;
+  options.center = "3,9,5";  // in a periodic box
+  expect_result_of_one_rank(radii_entry(), all, options, {3});
+  all.box = {};
+  options.center = "density";
+  expect_result_of_one_rank(radii_entry(), all, options, {1, 2, 3, 4, 7});
+  auto few = clumps(100);
+  few.box = {};
+  expect_result_of_one_rank(radii_entry(), few, options, {64});
+  options.center = "potential", options.softening = 0.01;
+  expect_result_of_one_rank(radii_entry(), all, options, {3});
+  for (const auto id : all.particles.id) all.particles.potential.push_back(static_cast<double>(id % 50));  // many alike
+  expect_result_of_one_rank(radii_entry(), all, options, {4});
+  all = clumps(21500), all.box = {};  // too many for pairs; of the first rank fewer than of others
+  for (std::size_t i = 0; i < all.particles.id.size(); ++i) all.particles.species[i] = i < 1000 ? 2 : 1;
+  options.species = "halo";
+  expect_result_of_one_rank(radii_entry(), all, options, {3});
+  all = clumps(5), all.box = {};  // most ranks have nothing
+  options.center = "mass", options.species = "disc";
+  for (double& mass : all.particles.mass) mass = 0;
+  expect_result_of_one_rank(radii_entry(), all, options, {7});
+}
+
+// With the sphere of a halo there, from all species; and where there is none.
+TEST(SpreadProfiles, AboutAPlaceInABoxHaveTheBitsOfOneRank) {
+  auto all = clumps(4000);
+  const Particles& p = all.particles;
+  AnalysisOptions options;
+  options.center = fmt::format("{},{},{}", p.x[1], p.y[1], p.z[1]), options.high = 2, options.bins = 4;
+  EXPECT_GT(profiles_in(all, options, 4, Device::open("cpu", 1), serial_communicator())[0].place.m200c, 0);
+  expect_result_of_one_rank(profile_entry(), all, options, {2, 7});
+  options.species = "disc";
+  expect_result_of_one_rank(profile_entry(), all, options, {3});
+  options.center = "9,9,9";
   expect_result_of_one_rank(profile_entry(), all, options, {3});
 }
 

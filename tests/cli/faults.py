@@ -66,6 +66,11 @@ def calls(log):
     return [Call(line[0], int(line[1]), line[2], line[3] if len(line) > 3 else "") for line in lines]
 
 
+def with_variables(launcher, variables):
+    """For the program alone: mpirun itself is left alone."""
+    return [*launcher, "/usr/bin/env", *(f"{name}={value}" for name, value in variables.items())]
+
+
 def run_under(directory, args, fault="", log=None, launcher=(), rank=None, every=None, **options):
     """Runs the program with the library loaded; calls about files in `directory` count, and of small allocations one in
     `every` (None: as the library does by itself)."""
@@ -76,9 +81,8 @@ def run_under(directory, args, fault="", log=None, launcher=(), rank=None, every
         variables["PERGOLA_FAULT_RANK"] = str(rank)
     if every is not None:
         variables["PERGOLA_FAULT_EVERY"] = str(every)
-    if launcher:  # mpirun itself is left alone
-        launcher = [*launcher, "/usr/bin/env", *(f"{name}={value}" for name, value in variables.items())]
-        return harness.run(args, launcher=launcher, **options)
+    if launcher:
+        return harness.run(args, launcher=with_variables(launcher, variables), **options)
     return harness.run(args, env={**os.environ, **variables}, **options)
 
 

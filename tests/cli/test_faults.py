@@ -7,6 +7,8 @@ there before is intact, and a resume comes to the bits of the undisturbed run. H
 import os
 import pathlib
 import re
+import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -179,6 +181,36 @@ class MpiFaults(harness.CliTest):
         self.assertEqual({path.name: path.read_bytes() for path in out.glob("checkpoint/*")}, before)
         self.good(*args, "--resume")
         self.assertEqual(harness.run_bits(out), harness.run_bits(self.dir / "whole"))
+
+    def wait_for(self, true):
+        deadline = time.monotonic() + 60
+        while not true():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+
+    def test_ranks_that_end_while_others_give_names_leave_no_file(self):
+        """Rank 0 is told to end, and is gone, before rank 1 names the last two of four files."""
+        there = lambda number: (self.dir / f"a.{number}.hdf5").exists()
+        launcher = faults.with_variables(harness.MPIRUN, {
+            "LD_PRELOAD": faults.LIBRARY, "PERGOLA_FAULT_UNDER": self.dir, "PERGOLA_FAULT_RANK": 1,
+            "PERGOLA_FAULT": "rename:1:stop"})
+        mpirun = subprocess.Popen([*launcher, harness.PROGRAM, "--device", "cpu", "ic", "plummer", "--n", "100", "--files", "4",
+                                   "-o", self.dir / "a.hdf5"], stderr=subprocess.DEVNULL)
+        try:
+            self.wait_for(lambda: there(1))
+            # .a.0.hdf5.pergola-tmp-PID-0
+            first, last = (int(next(self.dir.glob(f".a.{number}.*")).name.split("-")[-2]) for number in (0, 3))
+            mpirun.send_signal(signal.SIGSTOP)  # or it would end rank 1 too soon
+            os.kill(first, signal.SIGTERM)
+            self.wait_for(lambda: not there(1))
+            os.kill(last, signal.SIGCONT)
+            self.wait_for(lambda: there(2) and there(3))
+        finally:
+            mpirun.send_signal(signal.SIGCONT)
+            if mpirun.poll() is None:
+                mpirun.terminate()
+        self.assertNotEqual(mpirun.wait(timeout=60), 0)
+        self.assertEqual(self.files(), [])
 
 
 def by_hand(names):

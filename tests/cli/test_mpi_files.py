@@ -46,6 +46,10 @@ class MpiFilesTest(mpi_case.MpiCase):
         shells = self.same_table(3, "profile", box, "--linking", "0.5", "--groups", "5", "--bins", "6", "--from", "0.5", "--to", "5")
         self.assertEqual(len(shells), 1 + 5 * 7)
         self.same_table(2, "profile", box, "--center", "25,25,25", "--to", "10")
+        sphere = self.dir / "sphere.hdf5"
+        self.good("--device", "cpu", "ic", "plummer", "--n", "3000", "-o", sphere)
+        for ranks in (2, 4):
+            self.same_table(ranks, "radii", sphere, sphere)
 
     def test_ranks_that_read_a_part_refuse_an_id_that_occurs_twice(self):
         """First and last particle, which no rank of three reads both, in the words of one process."""

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 #include <vector>
 
 #include "base/philox.hpp"
@@ -93,6 +94,62 @@ TEST_P(DeviceRoutingTest, BringsValuesThereInTheOrderOfTheListAndBackToTheirPlac
       });
   }
   unsetenv("PERGOLA_DEVICE_MESSAGES");
+}
+
+/// Without a list, back by way of places, by other numbers, and with a list in memory that is lent.
+template <class Routing>
+void expect_other_ways(const Device& device, const std::shared_ptr<Communicator>& ranks) {
+  const int own = ranks->rank(), size = ranks->size();
+  const auto count = std::int64_t{100} * (own + 1);
+  const auto numbers = [](std::int64_t first, std::int64_t n) {
+    std::vector<std::uint32_t> all(static_cast<std::size_t>(n));
+    std::iota(all.begin(), all.end(), static_cast<std::uint32_t>(first));
+    return all;
+  };
+  const auto brought = [&](Routing& routing, const std::vector<std::uint32_t>& kept) {
+    const Buffer<std::uint32_t> from(device, kept);
+    Buffer<std::uint32_t> to(device, routing.arriving());
+    routing.template there<std::uint32_t, 1>({from.data()}, {to.data()});
+    return to.to_host();
+  };
+  // All to the next rank, as they stand.
+  Routing way(device, ranks);
+  std::vector<std::int64_t> sent(static_cast<std::size_t>(size));
+  sent[static_cast<std::size_t>((own + 1) % size)] = count;
+  way.plan_in_order(sent);
+  const int before = (own + size - 1) % size;
+  EXPECT_EQ(brought(way, numbers(1000 * own, count)), numbers(1000 * before, way.arriving()));
+  // They stand in the opposite order there, and go back.
+  std::vector<std::uint32_t> places = numbers(0, way.arriving());
+  std::reverse(places.begin(), places.end());
+  const Buffer<std::uint32_t> at(device, places);
+  Routing back(way.messages());
+  back.plan_back(way, at.data());
+  std::vector<std::uint32_t> there = numbers(1000 * before, way.arriving());
+  std::reverse(there.begin(), there.end());
+  EXPECT_EQ(brought(back, there), numbers(1000 * own, count));
+  // Those that stay get other numbers.
+  way.plan_to_stay(way.arriving());
+  EXPECT_EQ(brought(way, there), there);
+  way.renumber(at.data());
+  EXPECT_EQ(brought(way, there), numbers(1000 * before, way.arriving()));
+  Buffer<std::byte> work(device, way.work_bytes(count));
+  Buffer<std::uint32_t> lent(device, count);
+  const auto listing = way.listing(count, work.data());
+  const std::vector<std::uint32_t> goal(static_cast<std::size_t>(count), static_cast<std::uint32_t>((own + 1) % size));
+  device.memory().from_host(listing.rank, goal.data(), goal.size() * sizeof goal[0]);
+  device.memory().from_host(listing.particle, numbers(0, count).data(), goal.size() * sizeof goal[0]);
+  way.plan(count, work.data(), lent.data());
+  EXPECT_EQ(lent.to_host(), numbers(0, count));
+  EXPECT_EQ(brought(way, numbers(1000 * own, count)), numbers(1000 * before, way.arriving()));
+  ranks->barrier();
+}
+
+TEST_P(DeviceRoutingTest, ParticlesGoAsTheyStandBackAndByOtherNumbers) {
+  for (const int ranks : {1, 3})
+    run_on_thread_ranks(ranks, [&](Communicator& communicator) {
+      if constexpr (cuda_built) expect_other_ways<DeviceRouting>(device(1), shared(communicator));
+    });
 }
 
 template <class Routing>

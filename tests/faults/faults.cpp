@@ -1,7 +1,8 @@
 // A library for tests that makes the n-th call of a kind fail, as a full disk, a broken disk or a full memory would:
 //   LD_PRELOAD=libpergola_faults.so PERGOLA_FAULT=write:3 pergola run ...
 // PERGOLA_FAULT        KIND:N, the N-th call of the kind fails; KIND:N+, it and all after it; KIND:N:ERRNO, with this
-//                      error number instead of the kind's own. Kinds: open (for writing), write, reserve, truncate,
+//                      error number instead of the kind's own; KIND:N:stop, the process stops (SIGSTOP) before it and
+//                      the call is made when it goes on. Kinds: open (for writing), write, reserve, truncate,
 //                      sync, close (of what was written), rename, mkdir, remove, alloc, mpi
 // PERGOLA_FAULT_UNDER  only calls about this folder and files in it count (an absolute path without links)
 // PERGOLA_FAULT_RANK   only this rank of mpirun
@@ -13,6 +14,7 @@
 
 #include <fcntl.h>
 #include <link.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -44,6 +46,8 @@ constexpr std::array<Name, kinds> names{{{"open", EDQUOT},
                                          {"alloc", ENOMEM},
                                          {"mpi", EIO}}};
 
+constexpr int stops = -1;  // in place of an error number
+
 struct Plan {
   int kind = -1, error = 0;
   long number = 0;
@@ -68,7 +72,7 @@ void read_fault(const char* text) {
   plan.number = std::strtol(colon + 1, &end, 10);
   plan.on = *end == '+';
   if (plan.on) ++end;
-  if (*end == ':') plan.error = std::atoi(end + 1);
+  if (*end == ':') plan.error = std::strcmp(end + 1, "stop") == 0 ? stops : std::atoi(end + 1);
 }
 
 int find_program(dl_phdr_info* info, std::size_t, void*) {
@@ -109,7 +113,10 @@ int count(Kind kind, const char* detail, const char* second) {
   }
   errno = before;
   if (plan.kind != static_cast<int>(kind)) return 0;
-  return number == plan.number || (plan.on && number > plan.number) ? plan.error : 0;
+  if (number != plan.number && !(plan.on && number > plan.number)) return 0;
+  if (plan.error != stops) return plan.error;
+  raise(SIGSTOP);
+  return 0;
 }
 
 bool counted(const char* path) {

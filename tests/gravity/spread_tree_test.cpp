@@ -14,6 +14,7 @@
 #include "comm/thread_ranks.hpp"
 #include "device/buffer.hpp"
 #include "gravity/solver_entry.hpp"
+#include "gravity/source_moves.hpp"
 #include "particles/particles.hpp"
 #include "test_devices.hpp"
 
@@ -302,7 +303,11 @@ void answer_after_a_move(Solver<Real>& solver, const Device& device, const Parti
   for (std::int64_t& place : here) place -= first;
   const auto n = static_cast<std::int64_t>(here.size());
   for (int time = 0; time < 2; ++time) {  // the second tree is cut by the work of the first
+    if (auto* const moves = dynamic_cast<SourceMoves*>(&solver)) moves->give_back_memory();
     solver.prepare(before.share(first, count, true));
+    solver.put_aside();
+    if (auto* const moves = dynamic_cast<SourceMoves*>(&solver)) moves->give_back_memory();
+    solver.take_up();
     solver.update(sources);
     evaluate(solver, device, &here, n, begin - asking.begin(), answer);
   }

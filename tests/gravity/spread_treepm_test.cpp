@@ -12,6 +12,7 @@
 #include "device/buffer.hpp"
 #include "gravity/mesh.hpp"
 #include "gravity/solver_entry.hpp"
+#include "gravity/source_moves.hpp"
 #include "gravity/tree.hpp"
 #include "gravity/treepm.hpp"
 #include "particles/particles.hpp"
@@ -149,6 +150,7 @@ class SpreadTreePm : public DeviceTest {
       }
       solver.put_aside();
       solver.prepare(last.sources(quantum));
+      if (auto* const moves = dynamic_cast<SourceMoves*>(&solver)) moves->give_back_memory();
       solver.take_up();
       solver.update(last.sources(quantum));
       add(solver, on, first, count, 1, all_answers, all[2]);

@@ -140,6 +140,20 @@ TEST_F(OpenPmd, TheSamePlasmaMakesTheSameBytes) {
   EXPECT_EQ(read_bytes(path()), first);
 }
 
+/// All fields, so many planes at a time.
+void append_fields(OpenPmdWriter& writer, const PlasmaSnapshot& snapshot, int most) {
+  const auto& cells = snapshot.options.cells;
+  for (int k = 0; k < plasma_field_parts(snapshot.options.dimensions); ++k)
+    for (int first = 0; first < cells[0]; first += most) {
+      const auto part = static_cast<PlasmaFieldPart>(k);
+      std::vector<double> piece;
+      for (int row = 0; row < cells[1] * cells[2]; ++row)
+        for (int x = first; x < std::min(first + most, cells[0]); ++x)
+          piece.push_back(snapshot.fields[part][static_cast<std::size_t>(row * cells[0] + x)]);
+      writer.append(part, piece);
+    }
+}
+
 /// Rows `first` … `end` − 1.
 PlasmaParticles piece_of(const PlasmaParticles& all, std::int64_t first, std::int64_t end) {
   PlasmaParticles piece;
@@ -160,6 +174,7 @@ TEST_F(OpenPmd, PiecesOfAnySizeMakeTheSameBytes) {
     const std::string whole = read_bytes(path());
     for (const std::int64_t size : {1009, 65536, 149999}) {
       OpenPmdWriter writer(path(), head, {150000, 10}, options);
+      append_fields(writer, all, 3);
       for (std::int64_t first = 0; first < 150000; first += size)
         writer.append(0, piece_of(all.particles[0], first, std::min<std::int64_t>(first + size, 150000)));
       writer.append(1, all.particles[1]);
@@ -169,10 +184,48 @@ TEST_F(OpenPmd, PiecesOfAnySizeMakeTheSameBytes) {
   }
 }
 
+// The same of fields: planes that have parts of a chunk, one, and several.
+TEST_F(OpenPmd, ColumnsOfFieldsMakeTheSameBytes) {
+  for (const std::array<int, 3> cells : {std::array{50, 1500, 1}, std::array{3, 300, 230}, std::array{40, 30, 20}}) {
+    PlasmaSnapshot all = some_plasma(cells[2] > 1 ? 3 : 2);
+    all.options.cells = cells;
+    const auto values = [&](double step) {
+      std::vector<double> ramp(static_cast<std::size_t>(all.options.cell_count()));
+      for (std::size_t k = 0; k < ramp.size(); ++k) ramp[k] = step * static_cast<double>(k);
+      return ramp;
+    };
+    all.fields = {values(1), values(2), {values(3), values(4), values(5)}};
+    write_openpmd(path(), all);
+    EXPECT_EQ(read_openpmd_mesh(path(), "rho"), all.fields.density);
+    const std::string whole = read_bytes(path());
+    for (const int most : {1, 30}) {
+      OpenPmdWriter writer(path(), all, {20, 10});
+      append_fields(writer, all, most);
+      for (std::size_t s = 0; s < 2; ++s) writer.append(s, all.particles[s]);
+      writer.commit();
+      EXPECT_TRUE(read_bytes(path()) == whole) << cells[0] << " columns, " << most << " at a time";
+    }
+  }
+}
+
+TEST_F(OpenPmd, AFileThatLacksFieldsIsNotWritten) {
+  const PlasmaSnapshot all = some_plasma(2);
+  OpenPmdWriter writer(path(), all, {20, 10});
+  const std::vector<double> plane(3, 1.0);
+  writer.append(PlasmaFieldPart::density, plane);
+  const auto words = [&](const auto& action) { return error_of(ErrorKind::input, action); };
+  EXPECT_NE(words([&] { writer.append(PlasmaFieldPart::potential, plane); }).find("of field 0"), std::string::npos);
+  EXPECT_NE(words([&] { writer.append(PlasmaFieldPart::density, {1.0}); }).find("planes of 3"), std::string::npos);
+  EXPECT_NE(words([&] { writer.append(0, all.particles[0]); }).find("rho to write, expected 4"), std::string::npos);
+  EXPECT_NE(words([&] { writer.commit(); }).find("1 planes of"), std::string::npos);
+  EXPECT_FALSE(fs::exists(path()));
+}
+
 TEST_F(OpenPmd, AFileThatLacksParticlesIsNotWritten) {
   PlasmaSnapshot head = some_plasma(2);
   const std::vector<PlasmaParticles> particles = std::exchange(head.particles, {});
   OpenPmdWriter writer(path(), head, {20, 10});
+  append_fields(writer, head, 4);
   EXPECT_NE(error_of(ErrorKind::input, [&] { writer.append(1, particles[1]); }).find("species 0"), std::string::npos);
   writer.append(0, piece_of(particles[0], 0, 19));
   EXPECT_NE(error_of(ErrorKind::input, [&] { writer.commit(); }).find("expected 20"), std::string::npos);

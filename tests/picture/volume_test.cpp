@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "base/philox.hpp"
+#include "comm/thread_ranks.hpp"
 #include "physics/quadrature.hpp"
 #include "physics/volume_light.hpp"
 
@@ -74,19 +75,28 @@ TEST(Volume, ParticlesSmallerThanAPixelAreSeenAndThoseBehindTheCameraAreNot) {
   EXPECT_GT(picture.image.at(32, 31).r, 0);
 }
 
-TEST(Volume, IsTheSameOnAnyNumberOfThreads) {
+TEST(Volume, IsTheSameOnAnyNumberOfThreadsAndRanks) {
   std::vector<VolumeParticle> cloud;
   for (std::uint64_t i = 0; i < 3000; ++i) {
     Philox random(5, 0, i);
     cloud.push_back({{4 * random.uniform() - 2, 4 * random.uniform() - 2, 4 * random.uniform() - 2},
                      0.3 * random.uniform(),
                      random.uniform(),
-                     {static_cast<std::uint8_t>(255 * random.uniform()), 128, 30}});
+                     {static_cast<std::uint8_t>(255 * random.uniform()), 128, 30},
+                     i});
   }
   VolumeOptions options = looking_down(150);
   const Image one = render_volume(cloud, options).image;
   options.threads = 3;
   EXPECT_EQ(one.pixels(), render_volume(cloud, options).image.pixels());
+  // 25 tiles: ranks that have one in some of their turns, or in none.
+  for (const int count : {2, 7, 32})
+    run_on_thread_ranks(count, [&](Communicator& ranks) {
+      std::vector<VolumeParticle> own;
+      for (std::size_t i = 0; i < cloud.size(); ++i)
+        if (static_cast<int>(i) % count == ranks.rank()) own.push_back(cloud[i]);
+      EXPECT_EQ(one.pixels(), render_volume(own, options, ranks).image.pixels());
+    });
 }
 
 }  // namespace

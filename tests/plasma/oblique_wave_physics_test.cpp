@@ -89,10 +89,10 @@ TEST_P(ObliqueWaves, ColdPlasmaOscillatesWithThePlasmaFrequencyInEveryDirection)
   for (const Wave& wave : waves) {
     const auto system = make_particle_in_cell(device(), electrons(wave.cells, 8), Precision::single);
     system->start({moved_lattice(wave)});
-    std::vector<double> history{part(wave, system->potential(), cosine)};
+    std::vector<double> history{part(wave, system->field(PlasmaFieldPart::potential), cosine)};
     for (int i = 0; i < 160; ++i) {
       system->advance(1, step);
-      history.push_back(part(wave, system->potential(), cosine));
+      history.push_back(part(wave, system->field(PlasmaFieldPart::potential), cosine));
     }
     const auto found = fit_oscillation(history, step, 0);
     EXPECT_NEAR(found.frequency, std::sqrt(wave.cloud_factor()), 0.005);

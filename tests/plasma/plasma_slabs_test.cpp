@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "comm/shares.hpp"
 #include "comm/thread_ranks.hpp"
+#include "plasma/host_field.hpp"
 #include "plasma/particle_in_cell.hpp"
 #include "plasma/plasma_starts.hpp"
 #include "test_devices.hpp"
@@ -52,7 +53,6 @@ struct Seen {
   std::vector<PlasmaParticles> stored, shown;
   PlasmaEnergies energies;
   PlasmaFields fields;
-  std::vector<double> potential;
 };
 Seen look_at(const ParticleInCell& plasma, std::size_t species) {
   Seen seen;
@@ -62,14 +62,21 @@ Seen look_at(const ParticleInCell& plasma, std::size_t species) {
   }
   seen.energies = plasma.energies();
   seen.fields = plasma.fields();
-  seen.potential = plasma.potential();
   return seen;
 }
 void take_steps(ParticleInCell& plasma, const std::vector<double>& steps) {
   for (const double step : steps) plasma.advance(1, step);
 }
 
-void expect_rank_sees(const Seen& here, const Seen& one, const Communicator& ranks) {
+/// Of a field of the box.
+std::vector<double> layers_of(const std::vector<double>& all, const plasma::TileSlab& slab) {
+  if (all.empty()) return {};
+  const std::int64_t layer = slab.rows_in_layer() * slab.cells[0];
+  const auto first = all.begin() + slab.first * layer;
+  return {first, first + slab.count * layer};
+}
+
+void expect_rank_sees(const Seen& here, const Seen& one, const plasma::TileSlab& slab, const Communicator& ranks) {
   SCOPED_TRACE(std::to_string(ranks.size()) + " ranks, rank " + std::to_string(ranks.rank()));
   for (std::size_t s = 0; s < one.stored.size(); ++s) {
     EXPECT_TRUE(same(here.stored[s], stretch(one.stored[s], ranks.size(), ranks.rank()))) << "stored, species " << s;
@@ -78,11 +85,10 @@ void expect_rank_sees(const Seen& here, const Seen& one, const Communicator& ran
     EXPECT_EQ(here.energies.species[s].momentum.y, one.energies.species[s].momentum.y);
   }
   EXPECT_EQ(here.energies.field, one.energies.field);
-  EXPECT_TRUE(same(here.potential, one.potential));
-  if (!ranks.is_root()) return;
-  EXPECT_TRUE(same(here.fields.density, one.fields.density));
-  EXPECT_TRUE(same(here.fields.potential, one.fields.potential));
-  for (std::size_t a = 0; a < 3; ++a) EXPECT_TRUE(same(here.fields.electric[a], one.fields.electric[a])) << a;
+  EXPECT_TRUE(same(here.fields.density, layers_of(one.fields.density, slab)));
+  EXPECT_TRUE(same(here.fields.potential, layers_of(one.fields.potential, slab)));
+  for (std::size_t a = 0; a < 3; ++a)
+    EXPECT_TRUE(same(here.fields.electric[a], layers_of(one.fields.electric[a], slab))) << a;
 }
 
 std::unique_ptr<ParticleInCell> started(const Setting& setting, const std::shared_ptr<Communicator>& ranks) {
@@ -103,9 +109,9 @@ void expect_bits_of_one_rank(const Setting& setting, const std::vector<int>& num
   for (const int ranks : numbers)
     run_on_thread_ranks(ranks, [&](Communicator& communicator) {
       const auto plasma = started(setting, shared(communicator));
-      expect_rank_sees(look_at(*plasma, setting.start.size()), before, communicator);
+      expect_rank_sees(look_at(*plasma, setting.start.size()), before, plasma->slab(), communicator);
       take_steps(*plasma, setting.steps);
-      expect_rank_sees(look_at(*plasma, setting.start.size()), after, communicator);
+      expect_rank_sees(look_at(*plasma, setting.start.size()), after, plasma->slab(), communicator);
     });
 }
 
@@ -118,6 +124,31 @@ Setting two_species(std::array<int, 3> cells, PlasmaShape shape, Precision preci
   const std::int64_t count = 4 * setting.options.cell_count();
   setting.start = {random_particles(setting.options, count, 2, 1), random_particles(setting.options, count, 0.4, 2)};
   return setting;
+}
+
+// Reference: the block, cut out of the field of the box.
+TEST(PlasmaFieldBlocks, ComeToRankZeroFromAllRanks) {
+  for (const auto& cells : {std::array<int, 3>{6, 104, 1}, std::array<int, 3>{10, 4, 44}}) {
+    const PlasmaOptions options = electrons(cells, 4, 3);
+    std::vector<double> all(static_cast<std::size_t>(options.cell_count()));
+    for (std::size_t k = 0; k < all.size(); ++k) all[k] = static_cast<double>(k);
+    const int layers = cells[static_cast<std::size_t>(options.dimensions - 1)];
+    const std::int64_t rows = options.dimensions == 3 ? cells[1] : 1;
+    for (const int ranks : {1, 2, 3, 7, 16})
+      run_on_thread_ranks(ranks, [&](Communicator& communicator) {
+        const plasma::TileSlab slab(plasma::TileGrid(options), 2, communicator);
+        const std::vector<double> own = layers_of(all, slab);
+        for (const FieldBlock& block : {FieldBlock{0, cells[0], 0, layers}, FieldBlock{1, 3, 0, layers},
+                                        FieldBlock{0, cells[0], 9, 17}, FieldBlock{5, 1, layers - 1, 1}}) {
+          std::vector<double> expected;
+          for (std::int64_t row = block.first_layer * rows; row < (block.first_layer + block.layers) * rows; ++row)
+            for (int x = block.first_column; x < block.first_column + block.columns; ++x)
+              expected.push_back(static_cast<double>(row * cells[0] + x));
+          if (!communicator.is_root()) expected.clear();
+          EXPECT_EQ(gather_block(communicator, slab, own, block), expected) << ranks << " ranks";
+        }
+      });
+  }
 }
 
 class PlasmaSlabs : public DeviceTest {};

@@ -87,10 +87,10 @@ inline std::vector<double> mode_history(const Device& device, const PlasmaOption
                                         Precision precision = Precision::single) {
   const auto system = make_particle_in_cell(device, options, precision);
   system->start(start);
-  std::vector<double> history{cosine_mode(options, system->potential())};
+  std::vector<double> history{cosine_mode(options, system->field(PlasmaFieldPart::potential))};
   for (int i = 0; i < steps; ++i) {
     system->advance(1, step);
-    history.push_back(cosine_mode(options, system->potential()));
+    history.push_back(cosine_mode(options, system->field(PlasmaFieldPart::potential)));
   }
   return history;
 }

@@ -1,8 +1,11 @@
 // A system knows whether its particles were made on its device, and says so.
 #include <gtest/gtest.h>
 
+#include "comm/shares.hpp"
+#include "comm/thread_ranks.hpp"
 #include "particles/device_source.hpp"
 #include "sim/gravity_system.hpp"
+#include "sim/spread_case.hpp"
 
 namespace pergola {
 namespace {
@@ -21,18 +24,28 @@ class FourAtRest final : public DeviceSource {
       to.x[i] = at, to.y[i] = at * at, to.z[i] = 0;
     }
   }
-  bool put(const Device&, double factor, const DeviceArrays<float>& to) override { return put_all(factor, to); }
-  bool put(const Device&, double factor, const DeviceArrays<double>& to) override { return put_all(factor, to); }
+  bool put(const Device&, double factor, const DeviceArrays<float>& to) override { return put_some(0, 4, factor, to); }
+  bool put(const Device&, double factor, const DeviceArrays<double>& to) override { return put_some(0, 4, factor, to); }
+  void make_shares(const std::shared_ptr<Communicator>& ranks) override {
+    const Shares shares{count(), ranks->size()};
+    first_ = shares.first(ranks->rank()), own_ = shares.count(ranks->rank());
+  }
+  bool put_share(const Device&, double factor, const DeviceArrays<float>& to) override {
+    return put_some(first_, own_, factor, to);
+  }
+  bool put_share(const Device&, double factor, const DeviceArrays<double>& to) override {
+    return put_some(first_, own_, factor, to);
+  }
   double box_side() const override { return 0; }
   double total_mass() const override { return 1; }
 
  private:
   template <class Real>
-  bool put_all(double factor, const DeviceArrays<Real>& to) {
+  bool put_some(std::int64_t first, std::int64_t n, double factor, const DeviceArrays<Real>& to) {
     if (!puts_) return false;
     Particles all;
-    read(0, count(), all);
-    for (std::size_t i = 0; i < 4; ++i) {
+    read(first, n, all);
+    for (std::size_t i = 0; i < all.id.size(); ++i) {
       to.id[i] = all.id[i], to.species[i] = all.species[i], to.mass[i] = static_cast<Real>(all.mass[i]);
       const double x[3] = {all.x[i], all.y[i], all.z[i]}, v[3] = {all.vx[i], all.vy[i], all.vz[i]};
       for (int d = 0; d < 3; ++d) to.x[d][i] = static_cast<Real>(x[d]), to.v[d][i] = static_cast<Real>(factor * v[d]);
@@ -41,6 +54,7 @@ class FourAtRest final : public DeviceSource {
   }
 
   bool puts_;
+  std::int64_t first_ = 0, own_ = 0;
 };
 
 RunConfig configuration(const std::string& time = "") {
@@ -72,6 +86,21 @@ TEST(NotedStart, EveryIntegratorTakesThemFromTheDevice) {
     GravitySystem system(configuration(time), source);
     EXPECT_EQ(system.made_on(), system.device().name()) << time;
   }
+}
+
+// Of five ranks one keeps no particle.
+TEST(NotedStart, RanksTakeTheirSharesFromTheirDevices) {
+  for (const int number : {2, 3, 5})
+    for (const bool puts : {true, false})
+      run_on_thread_ranks(number, [&](Communicator& ranks) {
+        FourAtRest source(puts);
+        GravitySystem system(configuration(), source, 0, kept_elsewhere(ranks));
+        EXPECT_EQ(system.made_on(), puts ? system.device().name() : "");
+        system.on_root([&] {
+          EXPECT_EQ(system.particles().id, (std::vector<std::uint64_t>{0, 1, 2, 3}));
+          EXPECT_EQ(system.particles().y, (std::vector<double>{0, 1, 4, 9}));
+        });
+      });
 }
 
 TEST(NotedStart, ParticlesThatWereReadAreNot) {

@@ -15,21 +15,19 @@ double wave_at(double turn, int n) {
 }
 
 /// Such waves along an axis of a box whose sides all differ, and one across it that has no mean.
-PlasmaFields waves(const PlasmaOptions& options, int axis) {
-  PlasmaFields fields;
-  for (auto& component : fields.electric) component.assign(static_cast<std::size_t>(options.cell_count()), 1e3);
+std::vector<double> waves(const PlasmaOptions& options, int axis) {
+  std::vector<double> field;
   const auto& n = options.cells;
   const auto along = static_cast<std::size_t>(axis);
   const auto across = static_cast<std::size_t>((axis + 1) % options.dimensions);
-  std::size_t k = 0;
   for (int z = 0; z < n[2]; ++z)
     for (int y = 0; y < n[1]; ++y)
       for (int x = 0; x < n[0]; ++x) {
         const std::array<int, 3> place{x, y, z};
         const auto turn = [&](std::size_t a) { return 2 * std::numbers::pi * place[a] / n[a]; };
-        fields.electric[along][k++] = wave_at(turn(along), n[along]) + 7 * std::cos(turn(across));
+        field.push_back(wave_at(turn(along), n[along]) + 7 * std::cos(turn(across)));
       }
-  return fields;
+  return field;
 }
 
 // Reference: the waves that the field was made of, a cell being 0.25 of the file's lengths and E in its unit.
@@ -44,7 +42,8 @@ TEST(PlasmaCurves, HaveTheFieldAlongAnAxisAndTheAmplitudesOfItsWaves) {
       units.dimensions = dimensions;
       units.cell = 0.25;
       const double strength = units.electric_field().file;
-      const auto curves = plasma_curves(waves(options, axis), options, units, axis);
+      const std::vector<double> field = waves(options, axis);
+      const auto curves = plasma_curves(whole_field(field), options, units, axis);
       ASSERT_EQ(curves.size(), 2u);
       const StateCurve &profile = curves[0], &spectrum = curves[1];
       const int n = options.cells[static_cast<std::size_t>(axis)];
@@ -80,10 +79,9 @@ TEST(PlasmaMaps, AreMeansOverTheThirdAxisInTheUnitsOfTheFile) {
   units.lengths = PlasmaLengths::debye;
   units.dimensions = 3;
   units.cell = 0.25;
-  PlasmaFields fields;
-  fields.density = {1, 2, 3, 6};
-  fields.electric = {std::vector<double>{3, 0, 0, 0}, {4, 0, 0, 2}, {0, 0, 7, 0}};
-  const auto maps = plasma_maps(fields, options, units);
+  const std::vector<double> density{1, 2, 3, 6};
+  const auto lengths = lengths_of({std::vector<double>{3, 0, 0, 0}, {4, 0, 0, 2}, {0, 0, 7, 0}});
+  const auto maps = plasma_maps(whole_field(density), whole_field(lengths), options, units);
   ASSERT_EQ(maps.size(), 2u);
   EXPECT_EQ(maps[0].title, "charge density");
   EXPECT_EQ(maps[0].unit, "e n_0");

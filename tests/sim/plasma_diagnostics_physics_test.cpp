@@ -47,10 +47,10 @@ class PlasmaDiagnosticsTest : public FileTest {
 TEST_F(PlasmaDiagnosticsTest, FrequencyOfAColdPlasmaIsMeasured) {
   auto watched = diagnostics();
   const auto system = oscillating_plasma();
-  watched.record(system->time(), system->potential());
+  watched.record(system->time(), system->field(PlasmaFieldPart::potential));
   for (int step = 0; step < 400; ++step) {
     system->advance(1, dt);
-    watched.record(system->time(), system->potential());
+    watched.record(system->time(), system->field(PlasmaFieldPart::potential));
   }
   const double k = 2 * std::numbers::pi / 32;
   const double expected = leapfrog_frequency(std::sqrt(grid_shape_squared(k, 0, 2)), dt);
@@ -76,7 +76,7 @@ TEST_F(PlasmaDiagnosticsTest, RecordGoesOnFromACheckpoint) {
   auto watched = diagnostics(), resumed = diagnostics();
   const auto system = oscillating_plasma();
   for (int step = 0; step < 100; ++step) {
-    watched.record(system->time(), system->potential());
+    watched.record(system->time(), system->field(PlasmaFieldPart::potential));
     watched.record_energy(system->time(), 0.25 * step);
     if (step == 50) {
       StateBlocks blocks;
@@ -84,7 +84,7 @@ TEST_F(PlasmaDiagnosticsTest, RecordGoesOnFromACheckpoint) {
       resumed.restore(blocks);
     }
     if (step > 50) {
-      resumed.record(system->time(), system->potential());
+      resumed.record(system->time(), system->field(PlasmaFieldPart::potential));
       resumed.record_energy(system->time(), 0.25 * step);
     }
     system->advance(1, dt);

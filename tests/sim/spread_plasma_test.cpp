@@ -1,11 +1,16 @@
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "comm/shares.hpp"
 #include "comm/thread_ranks.hpp"
+#include "io/write_queue.hpp"
 #include "sim/plasma_system.hpp"
 #include "sim/spread_case.hpp"
 #include "test_devices.hpp"
@@ -51,11 +56,29 @@ struct Seen {
   EnergyRow energies;
   Particles sample;
   std::map<std::string, std::vector<std::byte>> state;
+  std::string snapshot;  // the file
+  std::vector<StateCurve> curves;
+  std::vector<StateMap> maps;
   std::int64_t size = 0, steps = 0;
 };
 
+/// The bytes of its file; empty on all ranks but 0.
+std::string snapshot_of(PlasmaSystem& system) {
+  std::string directory = (std::filesystem::temp_directory_path() / "pergola-test-XXXXXX").string();
+  EXPECT_NE(::mkdtemp(directory.data()), nullptr);
+  const auto file = std::filesystem::path(directory) / "plasma_000.h5";
+  WriteQueue queue(std::int64_t{1} << 20);
+  system.write_snapshot(file, &queue, nullptr);
+  queue.drain();
+  std::ifstream stream(file, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
+  std::filesystem::remove_all(directory);
+  return bytes;
+}
+
 Seen look_at(PlasmaSystem& system) {
   Seen seen;
+  system.record();
   seen.energies = system.measure();
   seen.hash = system.state_hash();
   system.on_root([&] {
@@ -63,7 +86,10 @@ Seen look_at(PlasmaSystem& system) {
     StateSource state;
     system.save(state);
     seen.state = state.blocks().blocks();
+    seen.curves = system.curves();
+    seen.maps = system.maps();
   });
+  seen.snapshot = snapshot_of(system);
   seen.size = system.size();
   seen.steps = system.counts().steps;
   return seen;
@@ -93,6 +119,12 @@ void expect_same(const Seen& a, const Seen& b, const std::string& where) {
   EXPECT_EQ(a.sample.id, b.sample.id);
   EXPECT_EQ(a.sample.vx, b.sample.vx);
   EXPECT_EQ(a.state, b.state);
+  EXPECT_FALSE(a.snapshot.empty());
+  EXPECT_TRUE(a.snapshot == b.snapshot);
+  ASSERT_EQ(a.curves.size(), b.curves.size());
+  for (std::size_t k = 0; k < a.curves.size(); ++k) EXPECT_EQ(a.curves[k].y, b.curves[k].y) << a.curves[k].title;
+  ASSERT_EQ(a.maps.size(), b.maps.size());
+  for (std::size_t k = 0; k < a.maps.size(); ++k) EXPECT_EQ(a.maps[k].values, b.maps[k].values) << a.maps[k].title;
   EXPECT_EQ(a.size, b.size);
   EXPECT_EQ(a.steps, b.steps);
 }
@@ -144,6 +176,7 @@ TEST_P(SpreadPlasma, GoesOnWithTheSameBitsOnAnotherNumberOfRanks) {
   run_on_thread_ranks(3, [&](Communicator& communicator) {
     PlasmaSystem system(config, nullptr, kept_elsewhere(communicator));
     system.advance(1, nullptr);
+    system.record();
     system.measure();  // as run_on() does, which the report card remembers
     system.on_root([&] {
       StateSource source;

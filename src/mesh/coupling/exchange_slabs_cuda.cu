@@ -62,12 +62,12 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
     owner_ = Buffer<std::uint32_t>(device, owner);
   }
 
-  void lend_arrivals(const LentMemory& memory) override { lent_ = memory; }
+  void lend_arrivals(const LentMemory& arrivals, const LentMemory& way) override { lent_ = arrivals, lent_way_ = way; }
   std::int64_t sum_bytes() const override { return own_->sum_bytes(); }
   std::int64_t own_bytes(std::int64_t particles) const override {
     Arena count;
     if (!lent_) count.room(memory_, room_bytes(particles, particles));
-    return count.bytes() + static_cast<std::int64_t>(owner_.bytes()) + routing_.own_bytes(particles) +
+    return count.bytes() + static_cast<std::int64_t>(owner_.bytes()) + routing_.own_bytes(particles, !lent_way_) +
            own_->own_bytes(particles);
   }
   std::int64_t message_bytes(std::int64_t particles) const override {
@@ -81,7 +81,8 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
     kept_ = particles.count;
     room_for(kept_, 0);
     list(particles, static_cast<int>(assignment_), routing_.listing(kept_, arriving_));
-    routing_.plan(kept_, arriving_);
+    constexpr std::int64_t word = sizeof(std::uint32_t);
+    routing_.plan(kept_, arriving_, lent_way_ ? reinterpret_cast<std::uint32_t*>(lent_way_(kept_ * word)) : nullptr);
     const std::int64_t count = routing_.arriving();
     room_for(kept_, count);
     const Arrivals arrivals(arriving_, count);
@@ -227,7 +228,7 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
   Device device_;
   CellFrame<Real> whole_;
   Assignment assignment_;
-  LentMemory lent_;
+  LentMemory lent_, lent_way_;
   CommonValue<Real> masses_;
   Buffer<std::uint32_t> owner_;  // of each plane
   std::uint32_t own_rank_ = 0;

@@ -7,11 +7,15 @@
 
 namespace pergola {
 
-/// Lines across planes in memory that has them plane by plane: value z of line l at [z * plane + l].
+/// Lines across planes in memory that has them plane by plane: value z of line l at [z * plane + l], or at [l] of
+/// plane z where planes stand apart.
 template <class Real>
 struct Columns {
   std::complex<Real>* data;
   std::int64_t plane;
+  std::complex<Real>* const* planes = nullptr;
+
+  std::complex<Real>* at(std::int64_t z) const { return planes ? planes[z] : data + z * plane; }
 };
 
 /// Takes some of these lines out together and puts them back. A block has value z of line l at [l / batch][z][l %
@@ -29,8 +33,8 @@ class LineBlocks {
 
   void read(const Columns<Real>& field, std::int64_t begin, std::int64_t end, Complex* block) const {
     for (int z = 0; z < cells_; ++z)
-      each_batch(begin, end, field.plane, z, z, [&](std::int64_t in_field, std::int64_t in_block, auto count) {
-        std::memcpy(block + in_block, field.data + in_field, count * sizeof(Complex));
+      each_batch(begin, end, z, [&](std::int64_t line, std::int64_t in_block, auto count) {
+        std::memcpy(block + in_block, field.at(z) + line, count * sizeof(Complex));
       });
     for (std::int64_t first = begin; first < end && cells_ < length_; first += batch)
       std::fill_n(block + (first - begin) * length_ + cells_ * batch, (length_ - cells_) * batch, Complex(0));
@@ -40,24 +44,22 @@ class LineBlocks {
       const bool of_grid = z < cells_, next = z == cells_ || z == length_ - 1;
       if (!of_grid && !(next && beyond_)) continue;
       const int at = before_ && z > cells_ ? -1 : z;
-      each_batch(begin, end, field.plane, at, z, [&](std::int64_t in_field, std::int64_t in_block, auto count) {
-        std::memcpy(field.data + in_field, block + in_block, count * sizeof(Complex));
+      each_batch(begin, end, z, [&](std::int64_t line, std::int64_t in_block, auto count) {
+        std::memcpy(field.at(at) + line, block + in_block, count * sizeof(Complex));
       });
     }
   }
 
  private:
-  /// Copies between plane `at` of the field and the block for one z, copy(in field, in block, count) per batch of
-  /// lines.
+  /// Copies between a plane of the field and the block for one z, copy(line, in block, count) per batch of lines.
   template <class Copy>
-  void each_batch(std::int64_t begin, std::int64_t end, std::int64_t plane, std::int64_t at, int z,
-                  const Copy& copy) const {
+  void each_batch(std::int64_t begin, std::int64_t end, int z, const Copy& copy) const {
     for (std::int64_t first = begin; first < end; first += batch) {
-      const std::int64_t in_field = at * plane + first, in_block = (first - begin) * length_ + z * batch;
+      const std::int64_t in_block = (first - begin) * length_ + z * batch;
       if (first + batch <= end)
-        copy(in_field, in_block, std::integral_constant<int, batch>());
+        copy(first, in_block, std::integral_constant<int, batch>());
       else
-        copy(in_field, in_block, static_cast<int>(end - first));
+        copy(first, in_block, static_cast<int>(end - first));
     }
   }
 

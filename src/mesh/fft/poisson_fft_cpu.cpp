@@ -9,10 +9,11 @@
 #include "device/arena.hpp"
 #include "device/buffer.hpp"
 #include "device/parallel.hpp"
-#include "mesh/fft/fftw_lines.hpp"
+#include "mesh/fft/field_lines.hpp"
 #include "mesh/fft/half_complex.hpp"
 #include "mesh/fft/line_blocks.hpp"
 #include "mesh/fft/poisson_fft.hpp"
+#include "mesh/fft/shared_planes.hpp"
 #include "mesh/fft/thread_memory.hpp"
 #include "mesh/fft/transposition.hpp"
 
@@ -20,8 +21,7 @@ namespace pergola {
 
 namespace {
 
-constexpr int row_batch = 16;    // x lines per FFTW call
-constexpr int line_batch = 8;    // y and z lines per FFTW call
+constexpr int row_batch = FieldLines<float>::row_batch, line_batch = FieldLines<float>::line_batch;
 constexpr int block_lines = 32;  // z lines that are taken out of the field together
 
 /// Three passes over the field. Forward: real lines along x and lines along y, plane by plane. Middle: lines along z,
@@ -30,7 +30,8 @@ constexpr int block_lines = 32;  // z lines that are taken out of the field toge
 /// the plane is a row, and y stands for z. All cuts are independent of the number of threads, and so are the bits.
 ///
 /// Where ranks share the field out, each does the first and last pass for its planes and the middle one for its share
-/// of the lines along z, which are brought together in between (Transposition): the same batches of the same lines.
+/// of the lines along z, which are brought together in between (Transposition): the same batches of the same lines. On
+/// one machine nothing is brought: all reach into planes of all (SharedPlanes).
 /// Planes of the padding along z exist nowhere then, but for the two beyond the grid where they are wanted.
 template <class Real>
 class PoissonFftCpu final : public PoissonSolver<Real> {
@@ -60,8 +61,9 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
       const int beyond = z_.cells < z_.length && options.planes_beyond ? 1 : 0;
       slabs_.emplace(options.ranks, z_.cells, options.slab_unit, columns_, line_batch, beyond);
       ranks_ = options.ranks;
+      shares_ = !flat_ && slabs_->columns_before() == 0 && on_one_machine(*ranks_);
     }
-    make_plans();
+    plans_ = {x_.length, y_.length, z_.length, pitch_, flat_};
     blocks_ = {z_.cells, z_.length, !slabs_ || slabs_->columns_before() > 0, slabs_.has_value()};
     const std::int64_t own_first = first_column(), own_last = own_first + own_columns() - 1;
     green_first_ = static_cast<int>(own_first / y_.length);
@@ -78,22 +80,25 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     return {nullptr, x_.length, flat_ ? planes : y_.length, flat_ ? 1 : planes, pitch_, true};
   }
   std::int64_t scratch_bytes() const override {
-    return (kept_size() + (slabs_ ? slabs_->size() : 0)) * std::int64_t{sizeof(Complex)};
+    return shares_ ? 0 : (kept_size() + (slabs_ ? slabs_->size() : 0)) * std::int64_t{sizeof(Complex)};
   }
-  std::int64_t own_bytes() const override { return static_cast<std::int64_t>(green_.bytes() + work_->bytes()); }
+  std::int64_t own_bytes() const override {
+    const std::int64_t planes = shares_ ? (spectral_ ? 2 : 1) * columns_ * slabs_->planes().count() : 0;
+    return static_cast<std::int64_t>(green_.bytes() + work_->bytes()) + planes * std::int64_t{sizeof(Complex)};
+  }
 
   void solve(const Field<Real>& field, double factor, void* scratch) override {
-    to_modes(field, factor, scratch, nullptr);
+    to_modes(field, factor, scratch = memory_for(scratch), nullptr);
     to_real(columns_of(field, scratch), field, packed_in(scratch));
     has_planes_ = false;
   }
   void solve_for_forces(const Field<Real>& field, double factor, void* scratch) override {
     check_spectral();
-    to_modes(field, factor, scratch, nullptr);
+    to_modes(field, factor, scratch = memory_for(scratch), nullptr);
     in_planes_ = modes(field), has_planes_ = true;
     if (!slabs_) return;
     Complex* const packed = packed_in(scratch);
-    slabs_->to_planes(columns_of(field, scratch).data, packed);
+    shared_ ? shared_->meet_for_planes(1) : slabs_->to_planes(columns_of(field, scratch).data, packed);
     each_plane(slabs_->back_count(), [&](std::int64_t begin, std::int64_t end, const Work&) {
       for (std::int64_t plane = begin; plane < end; ++plane) take_plane(plane, packed, field);
     });
@@ -101,18 +106,22 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
 
   void solve_for_forces(const Field<Real>& field, const Field<Real>& across, double factor, void* scratch) override {
     check_spectral();
+    scratch = memory_for(scratch);
     const Columns columns = across_of(across, scratch);
     to_modes(field, factor, scratch, &columns);
     in_planes_ = modes(field), has_planes_ = true;
+    if (shared_) return shared_->meet_for_planes(2);
     if (slabs_) slabs_->to_planes(columns_of(field, scratch).data, packed_in(scratch), columns.data, modes(across));
   }
   void give_forces(const Field<Real>& field, const Field<Real>& across, void* scratch,
                    const TakeForces<Real>& take) override {
+    const Complex* const packed = slabs_ ? packed_in(memory_for(scratch)) : nullptr;
+    const Complex* const packed_across = shared_ ? shared_->own(1) : modes(across);
     each_plane(slabs_ ? slabs_->planes().count() : z_.cells, [&](std::int64_t z, std::int64_t, const Work& work) {
       const Complex* of_across = modes(across) + z * plane_;
       if (slabs_) {
-        take_plane(z + slabs_->before(), packed_in(scratch), field);
-        slabs_->unpack(z + slabs_->before(), modes(across), work.plane[0]);
+        take_plane(z + slabs_->before(), packed, field);
+        slabs_->unpack(z + slabs_->before(), packed_across, work.plane[0]);
         of_across = work.plane[0];
       }
       columns_backward(of_across, 3, work.plane[2], work);
@@ -134,8 +143,10 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
         planes_backward(in_planes_, axis, force.data, begin, end, work);
       });
     if (!has_kept_) throw Error(ErrorKind::input, "mesh: the force across planes was found together with the others");
+    scratch = memory_for(scratch);
     const Complex* const kept = static_cast<const Complex*>(scratch);
     const Columns columns = columns_of(force, scratch);
+    if (shared_) ranks_->barrier();  // all have taken the last planes
     each_block([&](std::int64_t begin, std::int64_t end, const Work& work) {
       differentiate_lines(kept, axis, begin, end, columns, work);
     });
@@ -154,21 +165,34 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     Complex* lines;     // a batch of z lines, [line][z]
   };
   using Columns = pergola::Columns<Real>;
+  /// Where ranks share planes the solver has memory of its own: for modes that are kept, or for messages where there is
+  /// none to share. A call of all ranks.
+  void* memory_for(void* scratch) {
+    if (!shares_) return scratch;
+    if (own_scratch_.size() == 0) {
+      shared_.emplace(*ranks_, *slabs_, columns_, spectral_ ? 2 : 1);
+      if (!shared_->is_there()) shared_.reset();
+      own_scratch_ = Buffer<Complex>(device_, kept_size() + (shared_ ? 8 : slabs_->size()));
+    }
+    return own_scratch_.data();
+  }
   /// The lines along z that this rank works on.
   Columns columns_of(const Field<Real>& field, void* scratch) const {
+    if (shared_) return {nullptr, 0, shared_->columns(0)};
     if (!slabs_) return {modes(field), plane_};
     return {static_cast<Complex*>(scratch) + kept_size() + slabs_->columns_before(), slabs_->columns()};
   }
   /// The same for the force across planes, where modes are not kept.
   Columns across_of(const Field<Real>& across, void* scratch) const {
+    if (shared_) return {nullptr, 0, shared_->columns(1)};
     if (!slabs_) return {modes(across), plane_};
     return {static_cast<Complex*>(scratch) + slabs_->columns_before(), slabs_->columns()};
   }
   /// Messages to and from the ranks' planes, after the columns.
   Complex* packed_in(void* scratch) const {
+    if (shared_) return shared_->own(0);
     return slabs_ ? static_cast<Complex*>(scratch) + kept_size() + slabs_->columns_size() : nullptr;
   }
-  std::int64_t batch_size() const { return flat_ ? kx_count_ : std::int64_t{line_batch} * y_.length; }
   /// Whether an axis is across the planes.
   bool is_across(int axis) const { return axis == (flat_ ? 1 : 2); }
   std::int64_t own_columns() const { return slabs_ ? slabs_->columns() : columns_; }
@@ -189,21 +213,6 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
   static Raw* raw(Complex* values) { return reinterpret_cast<Raw*>(values); }
   static Complex* modes(const Field<Real>& field) { return reinterpret_cast<Complex*>(field.data); }
 
-  void make_plans() {
-    const std::int64_t half = x_.length / 2, rows = flat_ ? z_.length : y_.length;
-    const LineLayout row{1, pitch_ / 2}, packed{1, half};
-    x_forward_ = {x_.length / 2, rows, row_batch, row, packed, FFTW_FORWARD};
-    x_backward_ = {x_.length / 2, rows, row_batch, packed, row, FFTW_BACKWARD};
-    const LineLayout strided{kx_count_, 1}, contiguous{1, y_.length};
-    if (!flat_) {
-      y_forward_ = {y_.length, kx_count_, line_batch, strided, contiguous, FFTW_FORWARD};
-      y_backward_ = {y_.length, kx_count_, line_batch, contiguous, strided, FFTW_BACKWARD};
-    }
-    const LineLayout interleaved{line_batch, 1}, lines{1, z_.length};
-    z_forward_ = {z_.length, line_batch, interleaved, lines, FFTW_FORWARD};
-    z_backward_ = {z_.length, line_batch, lines, interleaved, FFTW_BACKWARD};
-  }
-
   /// The parts of a thread's memory, and how many bytes it has.
   std::pair<Work, std::int64_t> lay_out(std::byte* memory) const {
     MemoryParts parts(memory);
@@ -215,7 +224,7 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
       work.rows[a] = part(all_axes ? row_batch * pitch_ / 2 : 0);
     }
     work.packed = part(row_batch * x_.length / 2);
-    work.batch = part(batch_size());
+    work.batch = part(flat_ ? kx_count_ : std::int64_t{line_batch} * y_.length);
     work.block = part(block_lines * z_.length);
     work.across = part(all_axes ? block_lines * z_.length : 0);
     work.lines = part(line_batch * z_.length);
@@ -239,7 +248,7 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
   /// Two dimensions: rows begin … end − 1, at most a batch, in place.
   void rows_forward(Real* field, std::int64_t begin, std::int64_t end, const Work& work) {
     Complex* row = reinterpret_cast<Complex*>(field + begin * pitch_);
-    x_forward_.plan(end - begin).execute(raw(row), raw(work.packed));
+    plans_.x_forward.plan(end - begin).execute(raw(row), raw(work.packed));
     for (std::int64_t r = 0; r < end - begin; ++r)
       half_complex_.split(work.packed + r * x_.length / 2, row + r * pitch_ / 2);
   }
@@ -248,14 +257,14 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     for (std::int64_t r = 0; r < end - begin; ++r)
       half_complex_.join(differentiated(from + (begin + r) * plane_, axis, 0, kx_count_, work),
                          work.packed + r * x_.length / 2);
-    x_backward_.plan(end - begin).execute(raw(work.packed), raw(to + begin * plane_));
+    plans_.x_backward.plan(end - begin).execute(raw(work.packed), raw(to + begin * plane_));
   }
 
   void plane_forward(Real* field, std::int64_t z, const Work& work) {
     Complex* plane = reinterpret_cast<Complex*>(field) + z * plane_;
     for (std::int64_t begin = 0; begin < y_.cells; begin += row_batch) {
       const std::int64_t count = std::min<std::int64_t>(row_batch, y_.length - begin);
-      x_forward_.plan(count).execute(raw(plane + begin * pitch_ / 2), raw(work.packed));
+      plans_.x_forward.plan(count).execute(raw(plane + begin * pitch_ / 2), raw(work.packed));
       for (std::int64_t r = 0; r < count; ++r)
         half_complex_.split(work.packed + r * x_.length / 2, work.plane[0] + (begin + r) * kx_count_);
     }
@@ -263,7 +272,7 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     const std::int64_t done = std::min<std::int64_t>((y_.cells + row_batch - 1) / row_batch * row_batch, y_.length);
     std::fill(work.plane[0] + done * kx_count_, work.plane[0] + columns_, Complex(0));
     for (std::int64_t kx = 0; kx < kx_count_; kx += line_batch)
-      y_forward_.plan(std::min<std::int64_t>(line_batch, kx_count_ - kx))
+      plans_.y_forward.plan(std::min<std::int64_t>(line_batch, kx_count_ - kx))
           .execute(raw(work.plane[0] + kx), raw(plane + kx * y_.length));
   }
   void plane_backward(const Complex* from, int axis, Complex* to, const Work& work) {
@@ -278,7 +287,7 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     for (std::int64_t kx = 0; kx < kx_count_; kx += line_batch) {
       const std::int64_t lines = std::min<std::int64_t>(line_batch, kx_count_ - kx), first = kx * y_.length;
       const Complex* const batch = differentiated(from + first, axis, first, lines * y_.length, work);
-      y_backward_.plan(lines).execute(reinterpret_cast<const Raw*>(batch), raw(to + kx));
+      plans_.y_backward.plan(lines).execute(reinterpret_cast<const Raw*>(batch), raw(to + kx));
     }
   }
   /// And from there a batch of rows, from one on.
@@ -286,7 +295,7 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     const int count = std::min(row_batch, y_.length - begin);
     for (int r = 0; r < count; ++r)
       half_complex_.join(plane + std::int64_t{begin + r} * kx_count_, work.packed + r * x_.length / 2);
-    x_backward_.plan(count).execute(raw(work.packed), raw(to));
+    plans_.x_backward.plan(count).execute(raw(work.packed), raw(to));
   }
   /// −i k times modes of a plane from column `first` on, for an axis in the planes; else these themselves.
   const Complex* differentiated(const Complex* modes, int axis, std::int64_t first, std::int64_t count,
@@ -325,7 +334,7 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     slabs_->unpack(plane, packed, modes(field) + (plane - slabs_->before()) * plane_);
   }
   void to_real(const Columns& columns, const Field<Real>& field, Complex* packed) {
-    if (slabs_) slabs_->to_planes(columns.data, packed);
+    if (slabs_) shared_ ? shared_->meet_for_planes(1) : slabs_->to_planes(columns.data, packed);
     each_plane_back([&](std::int64_t begin, std::int64_t end, const Work& work) {
       for (std::int64_t plane = begin; slabs_ && plane < end; ++plane)
         take_plane(plane + slabs_->before(), packed, field);
@@ -348,7 +357,7 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
                  for (std::int64_t plane = begin; slabs_ && plane < end; ++plane)
                    slabs_->pack(plane, modes(field) + plane * plane_, packed);
                });
-    if (slabs_) slabs_->to_columns(packed, columns.data);
+    if (slabs_) shared_ ? shared_->meet_for_columns() : slabs_->to_columns(packed, columns.data);
     each_block([&](std::int64_t begin, std::int64_t end, const Work& work) {
       solve_lines(columns, begin, end, scale, kept, across, work);
     });
@@ -360,16 +369,16 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     blocks_.read(field, begin, end, work.block);
     for (std::int64_t first = begin; first < end; first += line_batch) {
       Complex* interleaved = work.block + (first - begin) * z_.length;
-      z_forward_.execute(raw(interleaved), raw(work.lines));
+      plans_.z_forward.execute(raw(interleaved), raw(work.lines));
       const std::int64_t last = std::min(end, first + line_batch);
       for (std::int64_t line = first; line < last; ++line)
         multiply_even(z_.length, scale, green_line(line), work.lines + (line - first) * z_.length);
       if (kept) std::copy_n(work.lines, (last - first) * z_.length, kept + first * z_.length);
-      z_backward_.execute(raw(work.lines), raw(interleaved));
+      plans_.z_backward.execute(raw(work.lines), raw(interleaved));
       if (!across) continue;
       for (std::int64_t line = 0; line < last - first; ++line)
         differentiate_line(work.lines + line * z_.length, 2, 0, work.lines + line * z_.length);
-      z_backward_.execute(raw(work.lines), raw(work.across + (first - begin) * z_.length));
+      plans_.z_backward.execute(raw(work.lines), raw(work.across + (first - begin) * z_.length));
     }
     blocks_.write(field, begin, end, work.block);
     if (across) blocks_.write(*across, begin, end, work.across);
@@ -383,7 +392,7 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
       for (std::int64_t line = first; line < last; ++line)
         differentiate_line(kept + line * z_.length, axis, first_column() + line,
                            work.lines + (line - first) * z_.length);
-      z_backward_.execute(raw(work.lines), raw(work.block + (first - begin) * z_.length));
+      plans_.z_backward.execute(raw(work.lines), raw(work.block + (first - begin) * z_.length));
     }
     blocks_.write(field, begin, end, work.block);
   }
@@ -409,12 +418,14 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
   int kx_count_;
   std::int64_t pitch_, plane_, columns_;  // plane_: modes from one plane to the next
   HalfComplex<Real> half_complex_;
-  BatchedLines<Real> x_forward_, x_backward_, y_forward_, y_backward_;
-  FftwLines<Real> z_forward_, z_backward_;
+  FieldLines<Real> plans_;
   LineBlocks<Real, line_batch> blocks_;
   std::shared_ptr<Communicator> ranks_;
   std::optional<Transposition<Complex>> slabs_;  // none: the whole field is here
-  int green_first_ = 0, green_count_ = 0;        // the first kx that green_ has, and how many
+  bool shares_ = false;                          // whether ranks are to reach into each other's planes
+  std::optional<SharedPlanes<Complex>> shared_;
+  Buffer<Complex> own_scratch_;
+  int green_first_ = 0, green_count_ = 0;  // the first kx that green_ has, and how many
   bool has_green_ = false;
   Buffer<Real> green_;
   std::optional<ThreadMemory> work_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -161,6 +162,8 @@ class DeviceTransposition {
   /// Planes that come back, and how many of them are before the rank's first.
   int back_count() const { return shares_.back_count(); }
   int before() const { return shares_.before(); }
+  /// The most planes that come back to a rank.
+  int most_planes() const { return most_planes(true); }
   /// Of the device's memory.
   std::int64_t own_bytes() const { return static_cast<std::int64_t>(first_.bytes() + planes_of_ranks_.bytes()); }
   /// Of an exchange, out or in: of so many fields together on the way back.
@@ -180,6 +183,11 @@ class DeviceTransposition {
     for (Value*& field : planes) field -= before() * all_;
     turn<fields>(planes, columns, layout, true);
   }
+  /// Of one field planes [first, first + count) of those that come back to each rank, as far as there are so many;
+  /// `planes`: where the first of these is to stand.
+  void some_to_planes(Value* columns, const ColumnLayout& layout, int first, int count, Value* planes) {
+    turn<1>({planes - first * all_}, {columns}, layout, true, first, first + count);
+  }
 
  private:
   static std::int64_t bytes(std::int64_t values) { return values * static_cast<std::int64_t>(sizeof(Value)); }
@@ -194,12 +202,14 @@ class DeviceTransposition {
     return most;
   }
 
+  /// Planes from `from` on to `until` of all that travel, counted through the fields.
   template <std::size_t fields>
   void turn(const std::array<Value*, fields>& planes, const std::array<Value*, fields>& columns,
-            const ColumnLayout& layout, bool back) {
+            const ColumnLayout& layout, bool back, int from = 0, int until = std::numeric_limits<int>::max()) {
     static_assert(fields <= 2);
-    const int each = most_planes(back), all = static_cast<int>(fields) * each;
-    for (int begin = 0; begin < all; begin += at_once_) {
+    const int each = most_planes(back), all = std::min(static_cast<int>(fields) * each, until);
+    const bool alone = size() == 1;  // nothing travels
+    for (int begin = from; begin < all; begin += at_once_) {
       const int end = std::min(all, begin + at_once_);
       // Of each field the planes that travel now.
       std::array<TurnedPlanes, fields> now;
@@ -214,8 +224,11 @@ class DeviceTransposition {
       };
       const std::int64_t in_planes = (all_ - this->columns()) * in_message(rank()),
                          in_columns = (size() - 1) * this->columns() * (end - begin);
-      Value* const out = reinterpret_cast<Value*>(messages_->outgoing(bytes(back ? in_columns : in_planes)));
-      Value* const in = reinterpret_cast<Value*>(messages_->incoming(bytes(back ? in_planes : in_columns)));
+      Value *out = nullptr, *in = nullptr;
+      if (!alone) {
+        out = reinterpret_cast<Value*>(messages_->outgoing(bytes(back ? in_columns : in_planes)));
+        in = reinterpret_cast<Value*>(messages_->incoming(bytes(back ? in_planes : in_columns)));
+      }
       const auto carry_planes = [&](std::size_t f, Value* message) {
         launch("planes of a slab", all_ * now[f].of(travelling(rank(), back)), device_.stream(),
                CarryPlanes<Value>{shares(back), now[f], layout, planes[f], message, columns[f],
@@ -227,6 +240,7 @@ class DeviceTransposition {
                                    static_cast<unsigned>(all_), static_cast<unsigned>(this->columns()), back});
       };
       for (std::size_t f = 0; f < fields; ++f) back ? carry_columns(f, out) : carry_planes(f, out);
+      if (alone) continue;
       exchange(out, in, back, end - begin, in_message);
       for (std::size_t f = 0; f < fields; ++f) back ? carry_planes(f, in) : carry_columns(f, in);
     }

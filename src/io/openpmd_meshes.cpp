@@ -1,0 +1,140 @@
+#include "io/openpmd_meshes.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.hpp"
+#include "plasma/unit_names.hpp"
+
+namespace pergola {
+
+namespace {
+
+const OpenPmdDimension charge_density_dimension{-3, 0, 1, 1, 0, 0, 0};
+const OpenPmdDimension potential_dimension{2, 1, -3, -1, 0, 0, 0};
+const OpenPmdDimension electric_dimension{1, 1, -3, -1, 0, 0, 0};
+
+}  // namespace
+
+OpenPmdMeshes::OpenPmdMeshes(hdf5::File& file, const PlasmaSnapshot& head, std::string group, hid_t real_type)
+    : file_(file),
+      head_(head),
+      group_(std::move(group)),
+      real_type_(real_type),
+      axes_(openpmd_axes.begin(), openpmd_axes.begin() + head.options.dimensions) {
+  file_.create_group(group_);
+  file_.write_attribute(group_, "fieldSolver", "other");
+  file_.write_attribute(group_, "fieldSolverParameters", "electrostatic, spectral: phi_k = S(k)^2 rho_k / k^2");
+  file_.write_attribute(group_, "fieldSolverOrder", -1.0);
+  const std::vector<std::string> periodic(2 * axes_.size(), "periodic");
+  file_.write_attribute(group_, "fieldBoundary", periodic);
+  file_.write_attribute(group_, "particleBoundary", periodic);
+  file_.write_attribute(group_, "currentSmoothing", "none");
+  file_.write_attribute(group_, "chargeCorrection", "none");
+}
+
+/// From x fastest, as computed, to x slowest: openPMD leaves the choice, but yt takes the first dimension for x. Whole
+/// chunks go to the file, so that it does not depend on the pieces; what is left waits.
+void OpenPmdMeshes::append(PlasmaFieldPart part, const std::vector<double>& columns) {
+  const auto& cells = head_.options.cells;
+  const auto ny = static_cast<std::size_t>(cells[1]), nz = static_cast<std::size_t>(cells[2]), plane = ny * nz;
+  if (complete() || static_cast<int>(part) != next_ || columns.size() % plane != 0)
+    throw Error(ErrorKind::input,
+                fmt::format("{}: {} values of field {}, expected whole planes of {} of field {}", file_.path().string(),
+                            columns.size(), static_cast<int>(part), plane, next_));
+  if (!open_) begin(part);
+  OpenField& open = *open_;
+  const auto count = static_cast<std::int64_t>(columns.size() / plane);
+  if (count > cells[0] - open.written - open.waiting)
+    throw Error(ErrorKind::input,
+                fmt::format("{}: more than the {} planes of {}", file_.path().string(), cells[0], open.dataset.name));
+  for (std::int64_t first = 0; first < count;) {
+    const std::int64_t n = std::min(open.dataset.slab_rows - open.waiting, count - first);
+    open.slab.resize(static_cast<std::size_t>(open.waiting + n) * plane);
+    double* const to = open.slab.data() + static_cast<std::size_t>(open.waiting) * plane;
+    for (std::size_t z = 0; z < nz; ++z)
+      for (std::size_t y = 0; y < ny; ++y) {
+        const double* const from = columns.data() + static_cast<std::size_t>(count) * (y + ny * z) + first;
+        for (std::size_t x = 0; x < static_cast<std::size_t>(n); ++x)
+          to[(x * ny + y) * nz + z] = from[x] * open.unit.file;
+      }
+    open.waiting += n;
+    first += n;
+    if (open.waiting == open.dataset.slab_rows || open.written + open.waiting == cells[0]) write_waiting();
+  }
+  if (open.written == cells[0]) end(part);
+}
+
+void OpenPmdMeshes::check_complete() const {
+  if (complete()) return;
+  const std::int64_t planes = open_ ? open_->written + open_->waiting : 0;
+  throw Error(ErrorKind::input, fmt::format("{}: {} planes of {} to write, expected {}", file_.path().string(), planes,
+                                            name(static_cast<PlasmaFieldPart>(next_)), head_.options.cells[0]));
+}
+
+void OpenPmdMeshes::begin(PlasmaFieldPart part) {
+  if (part == PlasmaFieldPart::electric_x) {
+    const std::string electric = group_ + "/E";
+    file_.create_group(electric);
+    write_attributes(electric, electric_dimension, electric_field_unit_name(head_.units));
+  }
+  const auto& cells = head_.options.cells;
+  const std::vector<std::int64_t> extent(cells.begin(), cells.begin() + head_.options.dimensions);
+  open_.emplace(OpenField{file_.create_array(name(part), real_type_, extent), unit(part), 0, 0, {}});
+}
+
+void OpenPmdMeshes::write_waiting() {
+  OpenField& open = *open_;
+  file_.write_planes(open.dataset, open.written, open.waiting, open.slab.data());
+  open.written += std::exchange(open.waiting, 0);
+}
+
+void OpenPmdMeshes::end(PlasmaFieldPart part) {
+  file_.close(open_->dataset);
+  file_.write_attribute(name(part), "position", std::vector<double>(axes_.size(), 0.0));
+  file_.write_attribute(name(part), "unitSI", open_->unit.si);
+  if (part == PlasmaFieldPart::density)
+    write_attributes(name(part), charge_density_dimension, charge_density_unit_name(head_.units));
+  if (part == PlasmaFieldPart::potential)
+    write_attributes(name(part), potential_dimension, potential_unit_name(head_.units));
+  open_.reset();
+  ++next_;
+}
+
+std::string OpenPmdMeshes::name(PlasmaFieldPart part) const {
+  if (part == PlasmaFieldPart::density) return group_ + "/rho";
+  if (part == PlasmaFieldPart::potential) return group_ + "/phi";
+  return group_ + "/E/" + axes_[static_cast<std::size_t>(part) - static_cast<std::size_t>(electric_part(0))];
+}
+
+PlasmaUnits::Factor OpenPmdMeshes::unit(PlasmaFieldPart part) const {
+  const PlasmaUnits& units = head_.units;
+  return part == PlasmaFieldPart::density     ? units.charge_density()
+         : part == PlasmaFieldPart::potential ? units.potential()
+                                              : units.electric_field();
+}
+
+void OpenPmdMeshes::write_attributes(const std::string& record, const OpenPmdDimension& dimension,
+                                     const std::string& comment) {
+  const PlasmaUnits& units = head_.units;
+  file_.write_attribute(record, "geometry", "cartesian");
+  file_.write_attribute(record, "dataOrder", "C");
+  file_.write_attribute(record, "axisLabels", axes_);
+  file_.write_attribute(record, "gridSpacing", std::vector<double>(axes_.size(), units.length().file));
+  file_.write_attribute(record, "gridGlobalOffset", std::vector<double>(axes_.size(), 0.0));
+  file_.write_attribute(record, "gridUnitSI", units.length().si);
+  file_.write_attribute(record, "unitDimension", dimension);
+  file_.write_attribute(record, "timeOffset", 0.0);
+  file_.write_attribute(record, "fieldSmoothing", head_.options.smoothing > 0 ? "other" : "none");
+  if (head_.options.smoothing > 0) file_.write_attribute(record, "fieldSmoothingParameters", smoothing_text());
+  file_.write_attribute(record, "comment", comment);
+}
+
+std::string OpenPmdMeshes::smoothing_text() const {
+  return fmt::format("S(k) = exp(-(k a)^2/2) on charge and force, a = {} {}",
+                     head_.options.smoothing * head_.units.length().file, head_.units.length_name());
+}
+
+}  // namespace pergola

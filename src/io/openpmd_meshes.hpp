@@ -1,0 +1,48 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/hdf5_file.hpp"
+#include "io/openpmd.hpp"
+#include "io/openpmd_names.hpp"
+
+namespace pergola {
+
+/// The meshes of an openPMD file: charge density, potential and electric field, which come one after the other, each in
+/// pieces of any number of columns, so that nobody needs all of one in memory.
+class OpenPmdMeshes {
+ public:
+  /// Writes what all of them have in common, into a new group. `head` and `file` live longer than this.
+  OpenPmdMeshes(hdf5::File& file, const PlasmaSnapshot& head, std::string group, hid_t real_type);
+  /// The next columns of a field: as many planes with all y (and z) as there are values for, x fastest.
+  void append(PlasmaFieldPart part, const std::vector<double>& columns);
+  bool complete() const { return next_ == plasma_field_parts(head_.options.dimensions); }
+  /// Throws Error(input) where something of them has not come.
+  void check_complete() const;
+
+ private:
+  struct OpenField {
+    hdf5::Dataset dataset;
+    PlasmaUnits::Factor unit;
+    std::int64_t written = 0, waiting = 0;  // planes
+    std::vector<double> slab;               // those that wait, x slowest
+  };
+  void begin(PlasmaFieldPart part);
+  void write_waiting();
+  void end(PlasmaFieldPart part);
+  std::string name(PlasmaFieldPart part) const;
+  PlasmaUnits::Factor unit(PlasmaFieldPart part) const;
+  void write_attributes(const std::string& record, const OpenPmdDimension& dimension, const std::string& comment);
+  std::string smoothing_text() const;
+
+  hdf5::File& file_;
+  const PlasmaSnapshot& head_;
+  std::string group_;
+  hid_t real_type_;
+  std::vector<std::string> axes_;
+  int next_ = 0;  // part that is being written, or comes next
+  std::optional<OpenField> open_;
+};
+
+}  // namespace pergola
