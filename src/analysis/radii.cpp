@@ -189,11 +189,15 @@ Vec3<double> density_center(const Particles& own, Communicator& ranks) {
 
 std::vector<double> lagrangian_radii(const Particles& particles, const Vec3<double>& center,
                                      const std::vector<double>& fractions) {
+  return lagrangian_radii(seen_masses(particles, center), fractions, *serial_communicator());
+}
+
+std::vector<SeenMass> seen_masses(const Particles& particles, const Vec3<double>& center) {
   std::vector<SeenMass> seen;
   seen.reserve(particles.id.size());
   for (std::size_t i = 0; i < particles.id.size(); ++i)
     seen.push_back({{std::sqrt(distance2(particles, i, center)), particles.id[i]}, particles.mass[i]});
-  return lagrangian_radii(std::move(seen), fractions, *serial_communicator());
+  return seen;
 }
 
 std::vector<double> lagrangian_radii(std::vector<SeenMass> own, const std::vector<double>& fractions,

@@ -34,6 +34,7 @@ struct SeenMass {
   Distance from;
   double mass = 0;
 };
+std::vector<SeenMass> seen_masses(const Particles& particles, const Vec3<double>& center);
 /// The same of the particles of all ranks, of which each has some: with the bits of one that has all. Calls of all
 /// ranks.
 std::vector<double> lagrangian_radii(std::vector<SeenMass> own, const std::vector<double>& fractions,

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "analysis/radii.hpp"
 #include "comm/agreement.hpp"
 #include "comm/shares.hpp"
 #include "io/snapshot_writer.hpp"
@@ -72,15 +75,45 @@ void GravitySystem::begin_report(StateInput* state) {
     waves_ = state->get_value<WaveWatch>("large_waves");
     starting_power_ = get_starting_power(*state);
   }
+  note_start(state);
+}
+
+void GravitySystem::note_start(StateInput* state) {
   if (!expects("return_distance")) return;
   if (!state || !state->has("starting.id")) {
-    on_root([&] { starting_particles_ = particles(); });
+    if (is_spread())
+      start_ = starting_places(fetch(*own_shown()));
+    else
+      on_root([&] { start_ = starting_places(particles()); });
     return;
   }
-  starting_particles_.id = state->get<std::uint64_t>("starting.id", size());
-  starting_particles_.x = state->get<double>("starting.x", size());
-  starting_particles_.y = state->get<double>("starting.y", size());
-  starting_particles_.z = state->get<double>("starting.z", size());
+  const Shares shares{size(), is_spread() ? communicator().size() : 1};
+  const int rank = is_spread() ? communicator().rank() : 0;
+  const auto get_own = [&]<class T>(const std::string& name, std::vector<T>& to) {
+    state->expect<T>(name, size());
+    to.resize(static_cast<std::size_t>(shares.count(rank)));
+    state->read(name, static_cast<std::uint64_t>(shares.first(rank)) * sizeof(T), to.data(), to.size() * sizeof(T));
+  };
+  get_own("starting.id", start_.id);
+  get_own("starting.x", start_.x);
+  get_own("starting.y", start_.y);
+  get_own("starting.z", start_.z);
+}
+
+void GravitySystem::save_start(StateSource& to) const {
+  if (!expects("return_distance")) return;
+  const auto put_own = [&]<class T>(const char* name, const std::vector<T>& from) {
+    to.put_range(
+        name, sizeof(T), std::ssize(from),
+        [&from](std::int64_t first, std::int64_t n, void* into) {
+          if (n > 0) std::memcpy(into, from.data() + first, static_cast<std::size_t>(n) * sizeof(T));
+        },
+        true);
+  };
+  put_own("starting.id", start_.id);
+  put_own("starting.x", start_.x);
+  put_own("starting.y", start_.y);
+  put_own("starting.z", start_.z);
 }
 
 void GravitySystem::save_report(StateSource& to) const {
@@ -90,11 +123,6 @@ void GravitySystem::save_report(StateSource& to) const {
     to.put_value("large_waves", waves_);
     put_starting_power(starting_power_, to);
   }
-  if (!expects("return_distance")) return;
-  to.put("starting.id", starting_particles_.id);
-  to.put("starting.x", starting_particles_.x);
-  to.put("starting.y", starting_particles_.y);
-  to.put("starting.z", starting_particles_.z);
 }
 
 Particles GravitySystem::particles() const { return fetch(*shown()); }
@@ -275,17 +303,37 @@ std::vector<Remark> GravitySystem::remarks() {
   return sentences;
 }
 
+std::map<std::string, double> GravitySystem::measure_particles() {
+  std::map<std::string, double> found;
+  const bool radius = expects("half_mass_radius"), distance = expects("return_distance");
+  const auto measure = [&](Particles own, Communicator& ranks) {
+    if (distance) found["return_distance"] = return_distance(start_, own, ranks);
+    if (!radius) return;
+    auto seen = seen_masses(own, mass_center(own, ranks));
+    own = {};
+    found["half_mass_radius"] = lagrangian_radii(std::move(seen), {0.5}, ranks)[0];
+  };
+  if (!radius && !distance) return found;
+  if (is_spread())
+    measure(fetch(*own_shown()), communicator());
+  else
+    on_root([&] { measure(particles(), *serial_communicator()); });
+  return found;
+}
+
 std::vector<Check> GravitySystem::checks(const Energies& start, const Energies& end,
                                          const std::function<void(const std::string& part)>& begins) {
   std::vector<Check> card;
+  const auto measured = measure_particles();
   const auto power = measure_end_power(begins);
   on_root([&] {
     RunEnds ends;
     ends.start = start;
     ends.end = end;
-    Particles now;
-    if (expects("half_mass_radius") || expects("return_distance")) now = particles(), ends.particles = &now;
-    ends.starting_particles = expects("return_distance") ? &starting_particles_ : nullptr;
+    ends.watched = [&](const std::string& name) {
+      const auto found = measured.find(name);
+      return found == measured.end() ? std::numeric_limits<double>::quiet_NaN() : found->second;
+    };
     if (config().cosmology) ends.energy_error = energy_error_;
     card = report_card(config().expectations(), ends);
     for (Check& check : card)

@@ -265,7 +265,10 @@ void GravitySystem::on_root(const std::function<void()>& action, Reading reading
   if (p.view) throw Error(ErrorKind::input, "on_root: expected no call within another one, found one");
   const double at = reading == Reading::latest_step ? p.integrator->time() : p.inner(p.time);
   std::unique_ptr<StateSource> state;
-  if (reading == Reading::particles) p.integrator->save(*(state = std::make_unique<StateSource>()));
+  if (reading == Reading::particles) {
+    p.integrator->save(*(state = std::make_unique<StateSource>()));
+    save_start(*state);
+  }
   SpreadView view(*p.communicator, p.shares(), p.integrator->show(at), std::move(state));
   if (reading == Reading::potentials) view.find_potentials(*p.idle_solver());
   struct Use {
@@ -282,6 +285,7 @@ void GravitySystem::save(StateSource& to) {
   } else {
     parts_->require_all_here();
     parts_->integrator->save(to);
+    save_start(to);
   }
   if (parts_->in_box()) to.put_value("box", box_of(parts_->gravity));
   if (parts_->config.cosmology) to.put_value("shown_start_time", parts_->start_time);
@@ -290,8 +294,10 @@ void GravitySystem::save(StateSource& to) {
 }
 
 bool GravitySystem::save_own(StateSource& to) {
-  if (is_spread()) parts_->integrator->save(to);
-  return is_spread();
+  if (!is_spread()) return false;
+  parts_->integrator->save(to);
+  save_start(to);
+  return true;
 }
 
 StateBlocks GravitySystem::save() {
@@ -357,6 +363,7 @@ void GravitySystem::set_particles(const Particles& particles) {
   p.start_time = began;
   p.counts_before = before;
   contents_.reset();
+  note_start(nullptr);
 }
 
 LentParticles GravitySystem::lend() {

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -141,8 +142,11 @@ class PERGOLA_API GravitySystem : public System {
 
   /// What is compared with at the end, and what an expanding universe is watched with: at the start, or from save().
   void begin_report(StateInput* state);
-  /// What the two need of a checkpoint.
   void save_report(StateSource& to) const;
+  /// Where the particles are now, or were according to `state`: for return_distance. Where each rank keeps its own
+  /// particles it does so with these, in a call of all ranks; else rank 0.
+  void note_start(StateInput* state);
+  void save_start(StateSource& to) const;
   /// Whether each rank keeps its own particles.
   bool is_spread() const;
   /// Forces at some places, and the particles that cause them.
@@ -182,6 +186,9 @@ class PERGOLA_API GravitySystem : public System {
   /// Halos against theory where there is such a spectrum. Where each rank keeps its own particles: a call of all ranks;
   /// else on rank 0.
   std::vector<Check> halo_checks(const std::function<void(const std::string& part)>& begins);
+  /// What the report card asks for and energies do not tell, by name. Where each rank keeps its own particles: a call
+  /// of all ranks.
+  std::map<std::string, double> measure_particles();
   /// What few lines of energies leave open in the energy equation.
   double energy_equation_doubt() const;
   /// What the user should know about where the particles come from.
@@ -189,7 +196,7 @@ class PERGOLA_API GravitySystem : public System {
 
   std::unique_ptr<Parts> parts_;
   std::optional<SnapshotContents> contents_;  // the same until set_particles()
-  Particles starting_particles_;              // kept for return_distance only
+  StartingPlaces start_;                      // for return_distance only
   LayzerIrvine energy_equation_;
   double energy_error_ = 0;
   WaveWatch waves_;

@@ -2,9 +2,11 @@
 
 #include <cmath>
 #include <limits>
-#include <unordered_map>
+#include <utility>
 
-#include "analysis/radii.hpp"
+#include "base/error.hpp"
+#include "comm/agreement.hpp"
+#include "comm/gather.hpp"
 #include "physics/separation.hpp"
 
 namespace pergola {
@@ -19,9 +21,6 @@ double measure(const std::string& name, const RunEnds& ends) {
   if (name == "virial_ratio") return ends.end.virial_ratio();
   if (name == "momentum") return length(ends.end.momentum - ends.start.momentum);
   if (name == "angular_momentum") return length(ends.end.angular_momentum - ends.start.angular_momentum);
-  if (name == "half_mass_radius") return lagrangian_radii(*ends.particles, mass_center(*ends.particles), {0.5})[0];
-  if (name == "return_distance" && ends.starting_particles)
-    return return_distance(*ends.starting_particles, *ends.particles);
   return ends.watched ? ends.watched(name) : std::numeric_limits<double>::quiet_NaN();
 }
 
@@ -37,17 +36,27 @@ std::vector<Check> report_card(const std::vector<Expectation>& expectations, con
   return checks;
 }
 
-double return_distance(const Particles& before, const Particles& after) {
-  std::unordered_map<std::uint64_t, std::size_t> place;
-  for (std::size_t i = 0; i < before.id.size(); ++i) place[before.id[i]] = i;
-  double sum = 0;
-  for (std::size_t k = 0; k < after.id.size(); ++k) {
-    const std::size_t i = place.at(after.id[k]);
-    const auto d =
-        physics::separation<double>({before.x[i], before.y[i], before.z[i]}, {after.x[k], after.y[k], after.z[k]});
-    sum += dot(d, d);
-  }
-  return std::sqrt(sum / static_cast<double>(after.id.size()));
+StartingPlaces starting_places(Particles particles) {
+  return {std::move(particles.id), std::move(particles.x), std::move(particles.y), std::move(particles.z)};
+}
+
+double return_distance(const StartingPlaces& before, const Particles& after, Communicator& ranks) {
+  on_all(ranks, [&] {
+    if (before.id != after.id)
+      throw Error(ErrorKind::input, "return_distance: expected the particles of the start, found others");
+  });
+  struct Sums {
+    double squares = 0, count = 0;
+  };
+  const Sums sums = add_in_turn(ranks, Sums(), [&](Sums& to) {
+    for (std::size_t i = 0; i < after.id.size(); ++i) {
+      const auto d =
+          physics::separation<double>({before.x[i], before.y[i], before.z[i]}, {after.x[i], after.y[i], after.z[i]});
+      to.squares += dot(d, d);
+    }
+    to.count += static_cast<double>(after.id.size());
+  });
+  return std::sqrt(sums.squares / sums.count);
 }
 
 }  // namespace pergola

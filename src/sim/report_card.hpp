@@ -1,10 +1,12 @@
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "analysis/energy.hpp"
+#include "comm/communicator.hpp"
 #include "models/model.hpp"
 
 namespace pergola {
@@ -23,15 +25,21 @@ struct Check {
 struct RunEnds {
   Energies start, end;
   std::optional<double> energy_error{};               // of the system's own equation of energy
-  const Particles* particles = nullptr;               // at the end
-  const Particles* starting_particles = nullptr;      // positions and ids; needed for return_distance only
-  std::function<double(const std::string&)> watched;  // what was measured during the run, by name
+  std::function<double(const std::string&)> watched;  // all that energies do not tell, by name
 };
 
 /// Measures what is expected. Names as in expectation_names().
 std::vector<Check> report_card(const std::vector<Expectation>& expectations, const RunEnds& ends);
 
-/// Root of the mean over all particles of the squared distance from their place in `before`, matched by id.
-double return_distance(const Particles& before, const Particles& after);
+/// Where particles were, to compare with.
+struct StartingPlaces {
+  std::vector<std::uint64_t> id;
+  std::vector<double> x, y, z;
+};
+StartingPlaces starting_places(Particles particles);
+/// Root of the mean over all particles of the squared distance from their place in `before`, which has them in the
+/// order of `after`. Of several ranks each has the next particles in the order of the input, all call it and get the
+/// bits of one that has all.
+double return_distance(const StartingPlaces& before, const Particles& after, Communicator& ranks);
 
 }  // namespace pergola

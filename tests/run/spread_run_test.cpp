@@ -42,7 +42,9 @@ class SpreadRuns : public testing::Test {
                                   "time.integrator=leapfrog",
                                   "output.snapshots_every=0.2",
                                   "output.energy_every=0.1",
-                                  "output.force_audit_every=4"};
+                                  "output.force_audit_every=4",
+                                  "expect.half_mass_radius={ expected = 0.77, tolerance = 0.5 }",
+                                  "expect.return_distance=2"};
     sets.insert(sets.end(), more.begin(), more.end());
     return parse_config("[particles]\nmodel = \"plummer\"\nn = 90\n", "test", sets);
   }

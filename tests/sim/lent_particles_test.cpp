@@ -131,5 +131,20 @@ TEST(SetParticles, TheSimulationGoesOnWithOthersAtItsTime) {
   EXPECT_LT(simulation.particles().x[50], 5);  // it falls towards the others
 }
 
+TEST(SetParticles, TheReportCardComparesWithWhereTheOthersBegan) {
+  RunConfig config = leapfrog("direct");
+  config.expect = {{"return_distance", 0, 1}};
+  GravitySystem simulation(config, plummer(50));
+  const auto distance = [&] {
+    for (const Check& check : simulation.checks({}, {}, [](const std::string&) {}))
+      if (check.name == "return_distance") return check.measured;
+    return std::nan("");
+  };
+  simulation.run_until(1);
+  EXPECT_GT(distance(), 0);
+  simulation.set_particles(plummer(70));
+  EXPECT_EQ(distance(), 0);
+}
+
 }  // namespace
 }  // namespace pergola
