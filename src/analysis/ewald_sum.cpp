@@ -83,84 +83,95 @@ void each_wave(const std::vector<EwaldWave>& waves, const WaveReach& reach, cons
   for (std::size_t w = 0; w < waves.size(); ++w) body(w, px[waves[w].nx] * py[waves[w].ny] * pz[waves[w].nz]);
 }
 
-/// S(k) = Σ m e^{−ik·x}, in chunks of particles that are added in order.
-std::vector<Complex> structure_factors(const Particles& p, const std::vector<EwaldWave>& waves, const Box& box,
-                                       int threads) {
+/// Adds what a piece of the particles gives to S(k) = Σ m e^{−ik·x}, in chunks of them that are added in order.
+void add_factors(const Particles& p, const std::vector<EwaldWave>& waves, const Box& box, int threads,
+                 std::vector<Complex>& total) {
   const WaveReach reach = reach_of(waves);
-  const std::int64_t n = p.size(), group = 64 * chunk;
-  std::vector<Complex> total(waves.size());
-  for (std::int64_t first = 0; first < n; first += group) {
-    const std::int64_t count = std::min(group, n - first);
-    std::vector<std::vector<Complex>> parts(static_cast<std::size_t>((count + chunk - 1) / chunk));
-    parallel_chunks(threads, count, chunk, [&](std::int64_t begin, std::int64_t end) {
-      auto& sums = parts[static_cast<std::size_t>(begin / chunk)];
-      sums.resize(waves.size());
-      for (std::int64_t i = first + begin; i < first + end; ++i) {
-        const auto k = static_cast<std::size_t>(i);
-        each_wave(waves, reach, box, {p.x[k], p.y[k], p.z[k]},
-                  [&](std::size_t w, const Complex& phase) { sums[w] += p.mass[k] * std::conj(phase); });
-      }
-    });
-    for (const auto& sums : parts)
-      for (std::size_t w = 0; w < total.size(); ++w) total[w] += sums[w];
-  }
-  return total;
+  std::vector<std::vector<Complex>> parts(static_cast<std::size_t>((p.size() + chunk - 1) / chunk));
+  parallel_chunks(threads, p.size(), chunk, [&](std::int64_t begin, std::int64_t end) {
+    auto& sums = parts[static_cast<std::size_t>(begin / chunk)];
+    sums.resize(waves.size());
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      each_wave(waves, reach, box, {p.x[k], p.y[k], p.z[k]},
+                [&](std::size_t w, const Complex& phase) { sums[w] += p.mass[k] * std::conj(phase); });
+    }
+  });
+  for (const auto& sums : parts)
+    for (std::size_t w = 0; w < total.size(); ++w) total[w] += sums[w];
 }
 
-Vec3<double> short_range(const Particles& p, std::size_t target, const Box& box, const Softening& softening,
-                         double alpha) {
+/// Adds the pulls of a piece of the particles on a target, which may be that at `own` of the piece.
+void add_short_range(const Particles& p, const Vec3<double>& target, int species, std::int64_t own, const Box& box,
+                     const Softening& softening, double alpha, physics::PairSum<double>& sum) {
   const PairLawEntry& law = pair_law(softening.kernel);
-  physics::PairSum<double> sum{};
   for (std::size_t j = 0; j < p.id.size(); ++j) {
-    if (j == target) continue;
-    const Vec3<double> d = separation<double>({p.x[target], p.y[target], p.z[target]}, {p.x[j], p.y[j], p.z[j]}, box);
-    const double epsilon = std::max(softening.epsilon[p.species[j]], softening.epsilon[p.species[target]]);
+    if (static_cast<std::int64_t>(j) == own) continue;
+    const Vec3<double> d = separation<double>(target, {p.x[j], p.y[j], p.z[j]}, box);
+    const double epsilon =
+        std::max(softening.epsilon[p.species[j]], softening.epsilon[static_cast<std::size_t>(species)]);
     const double number = law.softening_number(epsilon * epsilon);
     physics::add_ewald_pair(
         alpha, d, p.mass[j],
         [&](const Vec3<double>& at, double mass, physics::PairSum<double>& to) { law.add_pair(at, mass, number, to); },
         sum);
   }
-  return {sum.ax, sum.ay, sum.az};
 }
 
 /// Both sums on the CPU.
-EwaldSums sums_on_cpu(const Particles& particles, const std::vector<std::int64_t>& places, const Box& box,
-                      const Softening& softening, double alpha, const std::vector<EwaldWave>& waves, int threads) {
-  EwaldSums sums{structure_factors(particles, waves, box, threads), std::vector<Vec3<double>>(places.size())};
-  parallel_for(threads, static_cast<std::int64_t>(places.size()), [&](std::int64_t t) {
-    const auto k = static_cast<std::size_t>(t);
-    sums.short_range[k] = short_range(particles, static_cast<std::size_t>(places[k]), box, softening, alpha);
-  });
+EwaldSums sums_on_cpu(ParticleSource& particles, const Particles& targets, const std::vector<std::int64_t>& places,
+                      const Box& box, const Softening& softening, double alpha, const std::vector<EwaldWave>& waves,
+                      int threads) {
+  constexpr std::int64_t piece = 64 * chunk;
+  EwaldSums sums{std::vector<Complex>(waves.size()), {}};
+  std::vector<physics::PairSum<double>> near(places.size());
+  Particles some;
+  for (std::int64_t first = 0; first < particles.count(); first += piece) {
+    particles.read(first, std::min(piece, particles.count() - first), some);
+    add_factors(some, waves, box, threads, sums.factors);
+    parallel_for(threads, static_cast<std::int64_t>(places.size()), [&](std::int64_t t) {
+      const auto k = static_cast<std::size_t>(t);
+      add_short_range(some, {targets.x[k], targets.y[k], targets.z[k]}, targets.species[k], places[k] - first, box,
+                      softening, alpha, near[k]);
+    });
+  }
+  for (const auto& one : near) sums.short_range.push_back({one.ax, one.ay, one.az});
   return sums;
 }
 
-EwaldSums sums_of(const Particles& particles, const std::vector<std::int64_t>& places, const Box& box,
-                  const Softening& softening, double alpha, const std::vector<EwaldWave>& waves, const Device& device) {
+EwaldSums sums_of(ParticleSource& particles, const Particles& targets, const std::vector<std::int64_t>& places,
+                  const Box& box, const Softening& softening, double alpha, const std::vector<EwaldWave>& waves,
+                  const Device& device) {
   const bool built_in = softening.kernel == SofteningKernel::plummer || softening.kernel == SofteningKernel::spline;
   if (device.is_cuda() && built_in) {
-    if constexpr (cuda_built) return ewald_sums_cuda(particles, places, box, softening, alpha, waves, device);
+    if constexpr (cuda_built) return ewald_sums_cuda(particles, targets, places, box, softening, alpha, waves, device);
   }
-  return sums_on_cpu(particles, places, box, softening, alpha, waves, device.threads());
+  return sums_on_cpu(particles, targets, places, box, softening, alpha, waves, device.threads());
 }
 
 }  // namespace
 
 ForceResult ewald_sum(const Particles& particles, const std::vector<std::int64_t>& places, const Box& box,
                       const Softening& softening, double gravitational_constant, const Device& device) {
+  HostParticles source(particles);
+  return ewald_sum(source, places, box, softening, gravitational_constant, device);
+}
+
+ForceResult ewald_sum(ParticleSource& particles, const std::vector<std::int64_t>& places, const Box& box,
+                      const Softening& softening, double gravitational_constant, const Device& device) {
   const double alpha = split / std::min({box.side.x, box.side.y, box.side.z});
   const auto waves = waves_of(box, alpha);
   const WaveReach reach = reach_of(waves);
-  const auto sums = sums_of(particles, places, box, softening, alpha, waves, device);
+  const Particles targets = read_at(particles, places);
+  const auto sums = sums_of(particles, targets, places, box, softening, alpha, waves, device);
   ForceResult result;
   for (auto* axis : {&result.ax, &result.ay, &result.az}) axis->resize(places.size());
   parallel_for(device.threads(), static_cast<std::int64_t>(places.size()), [&](std::int64_t t) {
-    const auto k = static_cast<std::size_t>(t), i = static_cast<std::size_t>(places[k]);
+    const auto k = static_cast<std::size_t>(t);
     Vec3<double> a = sums.short_range[k];
-    each_wave(waves, reach, box, {particles.x[i], particles.y[i], particles.z[i]},
-              [&](std::size_t w, const Complex& phase) {
-                a = a - waves[w].weight * times(phase, sums.factors[w]).imag() * waves[w].k;
-              });
+    each_wave(waves, reach, box, {targets.x[k], targets.y[k], targets.z[k]}, [&](std::size_t w, const Complex& phase) {
+      a = a - waves[w].weight * times(phase, sums.factors[w]).imag() * waves[w].k;
+    });
     result.ax[k] = gravitational_constant * a.x;
     result.ay[k] = gravitational_constant * a.y;
     result.az[k] = gravitational_constant * a.z;

@@ -6,14 +6,17 @@
 #include "device/device.hpp"
 #include "gravity/solver.hpp"
 #include "particles/box.hpp"
+#include "particles/particle_source.hpp"
 
 namespace pergola {
 
 /// Accelerations at the given places in a periodic box: the sum over all particles and all their images by Ewald's
 /// method, in double precision, to about 1e-6 of the force between neighbours; the nearest image of a pair is softened
 /// as in a direct sum. Work: places × particles, and about two thousand waves × particles. On a CPU the same bits for
-/// any number of threads; on a GPU, to which the particles go in pieces, from call to call (a softening kernel from
-/// outside is summed on the CPU).
+/// any number of threads; on a GPU from call to call (a softening kernel from outside is summed on the CPU). Particles
+/// are read in pieces.
+PERGOLA_API ForceResult ewald_sum(ParticleSource& particles, const std::vector<std::int64_t>& places, const Box& box,
+                                  const Softening& softening, double gravitational_constant, const Device& device);
 PERGOLA_API ForceResult ewald_sum(const Particles& particles, const std::vector<std::int64_t>& places, const Box& box,
                                   const Softening& softening, double gravitational_constant, const Device& device);
 

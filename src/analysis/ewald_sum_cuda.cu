@@ -14,7 +14,7 @@ namespace {
 
 /// Particles go to the device in pieces of so many, and so many blocks of threads share a piece: their sums are added
 /// piece after piece, then block after block.
-constexpr std::int64_t piece = std::int64_t{1} << 22;
+constexpr std::int64_t piece = std::int64_t{1} << 20;
 constexpr int blocks = 64;
 /// What a thread sums together: one look at a particle serves them all.
 constexpr int targets_together = 4, waves_together = 8;
@@ -131,39 +131,38 @@ std::size_t groups_of(std::size_t n, int together) {
 
 }  // namespace
 
-EwaldSums ewald_sums_cuda(const Particles& particles, const std::vector<std::int64_t>& places, const Box& box,
-                          const Softening& softening, double alpha, const std::vector<EwaldWave>& waves,
+EwaldSums ewald_sums_cuda(ParticleSource& particles, const Particles& targets, const std::vector<std::int64_t>& places,
+                          const Box& box, const Softening& softening, double alpha, const std::vector<EwaldWave>& waves,
                           const Device& device) {
   device.make_current();
   const std::size_t target_groups = groups_of(places.size(), targets_together);
   std::vector<Target> asked(target_groups * targets_together, Target{{0, 0, 0}, -1, 0});
-  for (std::size_t t = 0; t < places.size(); ++t) {
-    const auto i = static_cast<std::size_t>(places[t]);
-    asked[t] = {{particles.x[i], particles.y[i], particles.z[i]}, places[t], particles.species[i]};
-  }
+  for (std::size_t t = 0; t < places.size(); ++t)
+    asked[t] = {{targets.x[t], targets.y[t], targets.z[t]}, places[t], targets.species[t]};
   const std::size_t wave_groups = groups_of(waves.size(), waves_together);
   std::vector<EwaldWave> filled(waves);
   filled.resize(wave_groups * waves_together, EwaldWave{0, 0, 0, {0, 0, 0}, 0});
-  const Buffer<Target> targets(device, asked);
+  const Buffer<Target> all_targets(device, asked);
   const Buffer<EwaldWave> all_waves(device, filled);
   GroupSums<3 * targets_together> short_range(device, target_groups);
   GroupSums<2 * waves_together> factors(device, wave_groups);
 
-  const std::int64_t n = particles.size(), room = std::min(n, piece);
+  const std::int64_t n = particles.count(), room = std::min(n, piece);
   Buffer<double> x(device, room), y(device, room), z(device, room), mass(device, room);
   Buffer<std::uint8_t> species(device, room);
   const cudaStream_t stream = cuda::handle(device.stream());
   const SofteningTable table = softening_table(softening);
+  Particles some;
   for (std::int64_t first = 0; first < n; first += piece) {
     const std::int64_t count = std::min(piece, n - first);
+    particles.read(first, count, some);
     const auto bring = [&](auto& to, const auto& from) {
-      device.memory().from_host(to.data(), from.data() + first, sizeof(from[0]) * static_cast<std::size_t>(count));
+      device.memory().from_host(to.data(), from.data(), sizeof(from[0]) * static_cast<std::size_t>(count));
     };
-    bring(x, particles.x), bring(y, particles.y), bring(z, particles.z), bring(mass, particles.mass);
-    bring(species, particles.species);
+    bring(x, some.x), bring(y, some.y), bring(z, some.z), bring(mass, some.mass), bring(species, some.species);
     const Piece part{x.data(), y.data(), z.data(), mass.data(), species.data(), first, count};
     physics::with_pair_law(softening.kernel, [&](auto law) {
-      short_range.add(ShortRange<decltype(law)>{part, targets.data(), table, box, alpha}, stream);
+      short_range.add(ShortRange<decltype(law)>{part, all_targets.data(), table, box, alpha}, stream);
     });
     factors.add(Waves{part, all_waves.data(), box.side}, stream);
   }

@@ -7,6 +7,7 @@
 #include "device/device.hpp"
 #include "gravity/solver.hpp"
 #include "particles/box.hpp"
+#include "particles/particle_source.hpp"
 
 namespace pergola {
 
@@ -23,10 +24,10 @@ struct EwaldSums {
   std::vector<Vec3<double>> short_range;      // at each place, without G
 };
 
-/// Both sums on a GPU, for the built-in softening kernels (analysis/ewald_sum_cuda.cu); present where cuda_built is
-/// true.
-EwaldSums ewald_sums_cuda(const Particles& particles, const std::vector<std::int64_t>& places, const Box& box,
-                          const Softening& softening, double alpha, const std::vector<EwaldWave>& waves,
+/// Both sums on a GPU, at `targets`, which stand at `places` of the particles, for the built-in softening kernels
+/// (analysis/ewald_sum_cuda.cu); present where cuda_built is true.
+EwaldSums ewald_sums_cuda(ParticleSource& particles, const Particles& targets, const std::vector<std::int64_t>& places,
+                          const Box& box, const Softening& softening, double alpha, const std::vector<EwaldWave>& waves,
                           const Device& device);
 
 }  // namespace pergola

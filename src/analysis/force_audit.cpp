@@ -30,15 +30,52 @@ ForceResult at_places(const ForceResult& all, const std::vector<std::int64_t>& p
   return some;
 }
 
-ForceResult reference_forces(const SolverOptions& options, const Device& device, const Particles& particles,
-                             const std::vector<std::int64_t>& places) {
-  if (const Box box = box_of(options); box.periodic())
-    return ewald_sum(particles, places, box, options.softening, options.gravitational_constant, device);
+/// Sources of the direct sum come in pieces of so many, which are added in order.
+constexpr std::int64_t piece = std::int64_t{1} << 20;
+
+/// The sum over the pairs of all particles with those at some places, which a piece that they are not of has without
+/// their mass.
+ForceResult direct_sum(const SolverOptions& options, const Device& device, ParticleSource& particles,
+                       const std::vector<std::int64_t>& places) {
   auto exact = options;
   exact.solver = direct_info().name;
   exact.precision = Precision::double_;
-  const auto solver = make_solver(exact, device);
-  return evaluate_forces(*solver, device, particles, want_acceleration, places);
+  auto solver = make_solver(exact, device);
+  Particles some, target;
+  Particles targets = read_at(particles, places);
+  std::fill(targets.mass.begin(), targets.mass.end(), 0.0);
+  ForceResult sum;
+  for (auto* axis : {&sum.ax, &sum.ay, &sum.az}) axis->resize(places.size());
+  for (std::int64_t first = 0; first < particles.count(); first += piece) {
+    const std::int64_t count = std::min(piece, particles.count() - first);
+    particles.read(first, count, some);
+    std::vector<std::int64_t> here;
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      const std::int64_t own = places[k] - first;
+      if (own >= 0 && own < count) {
+        here.push_back(own);
+        continue;
+      }
+      here.push_back(some.size());
+      HostParticles(targets).read(static_cast<std::int64_t>(k), 1, target);
+      some.append(target);
+    }
+    if (first == piece) {  // fields from outside act once
+      exact.external.clear();
+      solver = make_solver(exact, device);
+    }
+    const ForceResult part = evaluate_forces(*solver, device, some, want_acceleration, here);
+    for (std::size_t k = 0; k < places.size(); ++k)
+      sum.ax[k] += part.ax[k], sum.ay[k] += part.ay[k], sum.az[k] += part.az[k];
+  }
+  return sum;
+}
+
+ForceResult reference_forces(const SolverOptions& options, const Device& device, ParticleSource& particles,
+                             const std::vector<std::int64_t>& places) {
+  if (const Box box = box_of(options); box.periodic())
+    return ewald_sum(particles, places, box, options.softening, options.gravitational_constant, device);
+  return direct_sum(options, device, particles, places);
 }
 
 }  // namespace
@@ -74,6 +111,12 @@ ForceErrors force_errors(const ForceResult& found, const ForceResult& reference)
 }
 
 ForceErrors force_errors_at(const SolverOptions& options, const Device& device, const Particles& particles,
+                            const std::vector<std::int64_t>& places, const ForceResult& found) {
+  HostParticles source(particles);
+  return force_errors_at(options, device, source, places, found);
+}
+
+ForceErrors force_errors_at(const SolverOptions& options, const Device& device, ParticleSource& particles,
                             const std::vector<std::int64_t>& places, const ForceResult& found) {
   return force_errors(found, reference_forces(options, device, particles, places));
 }

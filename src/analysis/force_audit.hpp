@@ -5,6 +5,7 @@
 
 #include "base/host_device.hpp"
 #include "gravity/solver.hpp"
+#include "particles/particle_source.hpp"
 
 namespace pergola {
 
@@ -22,7 +23,9 @@ PERGOLA_API std::vector<std::int64_t> sample_places(std::int64_t n, std::int64_t
 PERGOLA_API ForceErrors force_errors(const ForceResult& found, const ForceResult& reference);
 
 /// The errors of accelerations `found` at some places, against a sum in double precision with the same softening: over
-/// all pairs, in a periodic box Ewald's.
+/// all pairs, in a periodic box Ewald's. Particles are read in pieces.
+PERGOLA_API ForceErrors force_errors_at(const SolverOptions& options, const Device& device, ParticleSource& particles,
+                                        const std::vector<std::int64_t>& places, const ForceResult& found);
 PERGOLA_API ForceErrors force_errors_at(const SolverOptions& options, const Device& device, const Particles& particles,
                                         const std::vector<std::int64_t>& places, const ForceResult& found);
 

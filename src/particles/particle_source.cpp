@@ -1,7 +1,5 @@
 #include "particles/particle_source.hpp"
 
-#include <vector>
-
 namespace pergola {
 
 void HostParticles::read(std::int64_t first, std::int64_t n, Particles& to) {
@@ -15,6 +13,15 @@ void HostParticles::read(std::int64_t first, std::int64_t n, Particles& to) {
   part(particles_.x, to.x), part(particles_.y, to.y), part(particles_.z, to.z);
   part(particles_.vx, to.vx), part(particles_.vy, to.vy), part(particles_.vz, to.vz);
   part(particles_.potential, to.potential);
+}
+
+Particles read_at(ParticleSource& particles, const std::vector<std::int64_t>& places) {
+  Particles some, one;
+  for (const std::int64_t place : places) {
+    particles.read(place, 1, one);
+    some.append(one);
+  }
+  return some;
 }
 
 }  // namespace pergola

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "particles/particles.hpp"
 
@@ -36,6 +37,9 @@ class PERGOLA_API HostParticles final : public ParticleSource {
   const Particles& particles_;
   std::string name_;
 };
+
+/// Those at some places.
+PERGOLA_API Particles read_at(ParticleSource& particles, const std::vector<std::int64_t>& places);
 
 /// Particles on the host that it keeps itself.
 class PERGOLA_API KeptParticles final : public ParticleSource {

@@ -12,10 +12,12 @@
 
 #include "analysis/radii.hpp"
 #include "comm/agreement.hpp"
+#include "comm/gather.hpp"
 #include "comm/shares.hpp"
 #include "io/snapshot_writer.hpp"
 #include "io/spread_snapshot.hpp"
 #include "io/state_hash.hpp"
+#include "sim/spread_view.hpp"
 
 namespace pergola {
 
@@ -178,15 +180,27 @@ EnergyRow GravitySystem::measure() {
 
 ForceErrors GravitySystem::audit(std::int64_t sample) {
   ForceErrors errors;
-  AuditedForces of;
-  of.places = sample_places(size(), sample);
-  bool known = is_spread() && probe_forces(of);  // by all ranks
-  on_root(
-      [&] {
-        if (!is_spread()) known = probe_forces(of);
-        errors = audit_here(of, known);
-      },
-      Reading::latest_step);
+  const auto places = sample_places(size(), sample);
+  const auto compare = [&](const ShownParticles& all, const ForceResult& forces) {
+    FetchedParticles particles(all);
+    errors = force_errors_at(gravity_of_step(), device(), particles, places, forces);
+  };
+  if (!is_spread()) {
+    on_root([&] {
+      const AuditedForces of = audited_forces(places);
+      compare(*of.particles, of.forces);
+    });
+    return share_value(communicator(), errors);
+  }
+  const Shares shares{size(), communicator().size()};
+  const std::int64_t first = shares.first(communicator().rank()), end = first + shares.count(communicator().rank());
+  std::vector<std::int64_t> own;
+  for (const std::int64_t place : places)
+    if (place >= first && place < end) own.push_back(place - first);
+  AuditedForces of = audited_forces(own);
+  for (auto* axis : {&of.forces.ax, &of.forces.ay, &of.forces.az}) *axis = gather_on_root(communicator(), *axis);
+  SpreadView view(communicator(), shares, std::move(of.particles), nullptr);
+  view.on_root([&] { compare(*view.shown(), of.forces); });
   return share_value(communicator(), errors);
 }
 

@@ -263,13 +263,12 @@ void GravitySystem::on_root(const std::function<void()>& action, Reading reading
   auto& p = *parts_;
   if (!p.integrator->spread()) return pergola::on_root(*p.communicator, action);
   if (p.view) throw Error(ErrorKind::input, "on_root: expected no call within another one, found one");
-  const double at = reading == Reading::latest_step ? p.integrator->time() : p.inner(p.time);
   std::unique_ptr<StateSource> state;
   if (reading == Reading::particles) {
     p.integrator->save(*(state = std::make_unique<StateSource>()));
     save_start(*state);
   }
-  SpreadView view(*p.communicator, p.shares(), p.integrator->show(at), std::move(state));
+  SpreadView view(*p.communicator, p.shares(), p.integrator->show(p.inner(p.time)), std::move(state));
   if (reading == Reading::potentials) view.find_potentials(*p.idle_solver());
   struct Use {
     SpreadView*& place;
@@ -419,23 +418,25 @@ bool GravitySystem::can_audit() const {
 }
 
 bool GravitySystem::is_spread() const { return parts_->integrator->spread(); }
-bool GravitySystem::probe_forces(AuditedForces& of) const {
-  return parts_->integrator->probe_forces(of.places, of.particles, of.forces);
-}
+SolverOptions GravitySystem::gravity_of_step() const { return parts_->gravity_at(step_time()); }
 
-ForceErrors GravitySystem::audit_here(AuditedForces& of, bool known) const {
+GravitySystem::AuditedForces GravitySystem::audited_forces(const std::vector<std::int64_t>& places) const {
   auto& p = *parts_;
-  auto& [places, particles, forces] = of;
-  const SolverOptions gravity = p.gravity_at(p.outer(p.integrator->time()));
-  if (!known) {
-    particles = p.view ? fetch(*p.view->shown()) : p.integrator->state_at(p.integrator->time());
-    std::unique_ptr<AnySolver> own;
-    AnySolver* solver = p.view ? nullptr : p.idle_solver();  // that of the ranks wants them all
-    if (!solver) own = make_solver(gravity, p.device), solver = own.get();
-    if (gravity.softening.changes() && !solver->info().smooths) solver->set_softening(gravity.softening);
-    forces = evaluate_forces(*solver, p.device, particles, want_acceleration, places);
-  }
-  return force_errors_at(gravity, p.device, particles, places, forces);
+  AuditedForces of;
+  of.particles = p.integrator->probe_forces(places, of.forces);
+  if (of.particles) return of;
+  of.particles = p.integrator->show(p.integrator->time());
+  const SolverOptions gravity = gravity_of_step();
+  std::unique_ptr<AnySolver> own;
+  AnySolver* solver = p.idle_solver();
+  if (!solver) own = make_solver(gravity, p.device), solver = own.get();
+  if (gravity.softening.changes() && !solver->info().smooths) solver->set_softening(gravity.softening);
+  // No places would be all of them: a rank without one asks for its first particle.
+  const bool none = places.empty() && of.particles->count() > 0;
+  const auto asked = none ? std::vector<std::int64_t>{0} : places;
+  of.forces = evaluate_forces(*solver, p.device, fetch(*of.particles), want_acceleration, asked);
+  if (none) of.forces = {};
+  return of;
 }
 
 void GravitySystem::pause_every(std::int64_t steps) { parts_->integrator->pause_every(steps); }

@@ -67,9 +67,8 @@ class PERGOLA_API GravitySystem : public System {
 
   /// What rank 0 reads in on_root().
   enum class Reading {
-    particles,   // at time()
-    potentials,  // and what a snapshot has of potentials: particles_with_potentials()
-    latest_step  // particles at step_time()
+    particles,  // at time()
+    potentials  // and what a snapshot has of potentials: particles_with_potentials()
   };
   /// On several ranks each may keep its own particles only; what is then asked of all of them (particles(), sample(),
   /// save()) is for rank 0, which does `action` while the others give it what it reads, a piece in memory at a time.
@@ -149,16 +148,15 @@ class PERGOLA_API GravitySystem : public System {
   void save_start(StateSource& to) const;
   /// Whether each rank keeps its own particles.
   bool is_spread() const;
-  /// Forces at some places, and the particles that cause them.
+  /// With the softening lengths of the latest step.
+  SolverOptions gravity_of_step() const;
+  /// Forces of the latest step, and the particles that cause them.
   struct AuditedForces {
-    std::vector<std::int64_t> places;
-    Particles particles;
+    std::unique_ptr<ShownParticles> particles;
     ForceResult forces;
   };
-  /// Those of the latest step, where it knows (Integrator::probe_forces).
-  bool probe_forces(AuditedForces& of) const;
-  /// On rank 0; finds them unless they are known.
-  ForceErrors audit_here(AuditedForces& of, bool known) const;
+  /// At some places. Where each rank keeps its own particles: of these, in a call of all ranks; else on rank 0.
+  AuditedForces audited_forces(const std::vector<std::int64_t>& places) const;
   /// Whether the report card has a line of this name.
   bool expects(std::string_view name) const;
   /// Of a snapshot at time().

@@ -8,7 +8,6 @@
 
 #include "comm/shares.hpp"
 #include "device/stage_clock.hpp"
-#include "domain/gather_particles.hpp"
 #include "gravity/solver_entry.hpp"
 #include "time/block_kicks.hpp"
 #include "time/block_loops.hpp"
@@ -65,7 +64,7 @@ class BlockLeapfrog final : public Integrator {
   void restore(StateInput& from) override;
   std::int64_t device_bytes(std::int64_t n) const override;
   AnySolver* idle_solver() override { return solver_.lend(); }
-  bool probe_forces(const std::vector<std::int64_t>& places, Particles& particles, ForceResult& forces) override;
+  std::unique_ptr<ShownParticles> probe_forces(const std::vector<std::int64_t>& places, ForceResult& forces) override;
   std::int64_t outside() const override { return solver_->outside(); }
   std::vector<std::string> choices() const override { return solver_->choices(); }
   std::string remark() const override { return solver_->remark(); }
@@ -375,17 +374,11 @@ void BlockLeapfrog<Real>::add_long_range(const std::vector<std::int64_t>& places
   add_probed(device_, all, places, forces);
 }
 
-/// Where ranks keep their own particles all call it, and rank 0 has what is asked for.
 template <class Real>
-bool BlockLeapfrog<Real>::probe_forces(const std::vector<std::int64_t>& all_places, Particles& particles,
-                                       ForceResult& forces) {
-  std::vector<std::int64_t> places;  // here
-  const std::int64_t first = ranks_ ? Shares{total_, ranks_->size()}.first(ranks_->rank()) : 0;
-  for (const std::int64_t place : all_places)
-    if (place >= first && place < first + count()) places.push_back(place - first);
+std::unique_ptr<ShownParticles> BlockLeapfrog<Real>::probe_forces(const std::vector<std::int64_t>& places,
+                                                                  ForceResult& forces) {
   expansion_.soften(*solver_, wish_.softening, time());
-  if (!solver_->info().updates || !solver_.answer_again(sources_at(time()))) return false;
-  particles = fetch(*state_.show(ShowAsIs{}));
+  if (!solver_->info().updates || !solver_.answer_again(sources_at(time()))) return nullptr;
   solver_->set_clock(nullptr);
   const Buffer<std::int64_t> index(device_, places);
   VectorBuffer<Real> a(device_, index.size());
@@ -394,10 +387,7 @@ bool BlockLeapfrog<Real>::probe_forces(const std::vector<std::int64_t>& all_plac
   solver_->evaluate({index.data(), index.size(), index.size(), 0}, want_acceleration, into);
   take_probed(a, forces);
   if (has_long_range()) add_long_range(places, forces);
-  if (!ranks_) return true;
-  for (auto* values : {&forces.ax, &forces.ay, &forces.az}) *values = gather_on_root(*ranks_, *values);
-  particles = gather_on_root(*ranks_, particles);
-  return true;
+  return state_.show(ShowAsIs{});
 }
 
 template <class Real>

@@ -55,7 +55,7 @@ class PERGOLA_API Integrator {
 
   /// Whether each rank keeps only its share of the particles (comm/shares.hpp), from the start to the end. All ranks
   /// then start(), restore(), save() and probe_forces() together, from the whole, and take theirs; show() and save()
-  /// give a rank's own, in the order of the input, and rank 0 all else; so does probe_forces().
+  /// give a rank's own, in the order of the input, and rank 0 all else; probe_forces() is asked for places among these.
   virtual bool spread() const { return false; }
 
   /// Takes the particles to the device and evaluates the first forces.
@@ -113,8 +113,11 @@ class PERGOLA_API Integrator {
   /// matter.
   virtual void pause_every(std::int64_t /*steps*/) {}
   /// Where the next steps build on what the solver did for the last one: the particles at the places where that one has
-  /// them, and the accelerations that it gives them now, at `places`. False: the solver has no memory. Changes nothing.
-  virtual bool probe_forces(const std::vector<std::int64_t>& /*places*/, Particles&, ForceResult&) { return false; }
+  /// them, good until the next step, and the accelerations that it gives them now, at `places`. Null: the solver has no
+  /// memory. Changes nothing.
+  virtual std::unique_ptr<ShownParticles> probe_forces(const std::vector<std::int64_t>& /*places*/, ForceResult&) {
+    return nullptr;
+  }
   /// The particles where they live, all at time(), good until the next step. What the steps are is not changed by it.
   /// Nothing where velocities and places are not known at one time (block steps, a staggered leapfrog).
   virtual std::optional<LentParticles> lend() { return std::nullopt; }

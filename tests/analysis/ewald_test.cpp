@@ -69,6 +69,23 @@ TEST_P(EwaldSum, TwoBoxesAreOneOfTwiceTheLength) {
   EXPECT_NEAR(a.z, b.z, 1e-5);
 }
 
+// The same of more particles than are read at a time.
+TEST_P(EwaldSum, TwoBoxesOfManyParticlesAreOneOfTwiceTheLength) {
+  ModelOptions options;
+  options.n = 33000;
+  const auto one = make_model("cube", options);
+  Particles two = one;
+  two.append(one);
+  for (std::size_t k = 33000; k < two.id.size(); ++k) two.x[k] += 1, two.id[k] += 33000;
+  const auto a = ewald_sum(one, {5, 32999}, box_of(1, 1, 1), Softening::same(0.01), 1, device(2));
+  const auto b = ewald_sum(two, {5, 65999}, box_of(2, 1, 1), Softening::same(0.01), 1, device(2));
+  for (std::size_t k = 0; k < 2; ++k) {
+    EXPECT_NEAR(a.ax[k], b.ax[k], 1e-5);
+    EXPECT_NEAR(a.ay[k], b.ay[k], 1e-5);
+    EXPECT_NEAR(a.az[k], b.az[k], 1e-5);
+  }
+}
+
 TEST_P(EwaldSum, IsTheSameForAnyThreads) {
   ModelOptions options;
   options.n = 3000;

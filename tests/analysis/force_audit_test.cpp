@@ -66,5 +66,25 @@ TEST(ForceAudit, ErrorIsThatOfThePrecision) {
   EXPECT_EQ(std::ssize(audit.forces.ax), 2000);
 }
 
+// Reference: the sum over all pairs at once. An audit has particles in pieces of 2^20; without softening a particle
+// must not meet itself in them, and what acts from outside acts once.
+TEST(ForceAudit, OfSeveralPiecesComparesWithOneSum) {
+  const std::int64_t piece = std::int64_t{1} << 20;
+  const auto p = random_particles(piece + 700, 5);
+  const auto device = Device::open("cpu", 2);
+  const std::vector<std::int64_t> places{0, 3, piece - 1, piece, piece + 699};
+  SolverOptions options;
+  options.softening = Softening::same(0);
+  options.precision = Precision::double_;
+  ExternalPotential point;
+  point.mass = 1e6, point.centre = {2, 3, 4};
+  options.external = {point};
+  const auto solver = make_solver(options, device);
+  auto found = evaluate_forces(*solver, device, p, want_acceleration, places);
+  EXPECT_LT(force_errors_at(options, device, p, places, found).max, 1e-12);
+  found.ay[3] *= 1.01;
+  EXPECT_GT(force_errors_at(options, device, p, places, found).max, 1e-4);
+}
+
 }  // namespace
 }  // namespace pergola
