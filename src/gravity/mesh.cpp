@@ -206,8 +206,10 @@ typename MeshSolver<Real>::Parts& MeshSolver<Real>::parts() const {
     const Grid grid = grid_of(mesh_);
     if constexpr (cuda_built)
       if (in_slabs() && device_.is_cuda()) parts->messages = make_device_messages(device_, ranks_);
-    parts->exchange = make_mesh_exchange<Real>(
-        device_, grid, {mesh_.assignment, mesh_.gradient, mesh_.density, ranks_, slab_unit(grid), parts->messages});
+    ExchangeOptions exchange{mesh_.assignment, mesh_.gradient, mesh_.density, ranks_, slab_unit(grid), parts->messages};
+    // TreePM on GPUs keeps to planes: its trees are in memory that the mesh was counted with.
+    exchange.by_rows = !(device_.is_cuda() && law_.smoothing > 0);
+    parts->exchange = make_mesh_exchange<Real>(device_, grid, exchange);
     parts->poisson = make_poisson<Real>(device_, grid, mesh_, law_, ranks_, parts->messages);
     parts_ = std::move(parts);
   }

@@ -21,6 +21,7 @@ class DevicePlanes {
     const PlanesAround* around = nullptr;
     std::byte* first = nullptr;
     std::size_t plane_bytes = 0;
+    const std::byte* owned = nullptr;  // the planes of the slab, where these are not those from `first` on
   };
   void fetch(const std::vector<Wanted>& fields);
   void fetch(const PlanesAround& around, std::byte* first, std::size_t plane_bytes) {

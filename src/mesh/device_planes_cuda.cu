@@ -73,18 +73,22 @@ void DevicePlanes::fetch(const std::vector<Wanted>& fields) {
   for (const Wanted& field : fields) {
     const PlanesAround& around = *field.around;
     const auto at = [&](int plane) { return plane_at(field.first, plane, field.plane_bytes); };
+    const auto owned_at = [&](int plane) {
+      return plane_at(field.owned ? field.owned : field.first, plane, field.plane_bytes);
+    };
     std::size_t owned = 0, wanted = 0;
     for (std::size_t r = 0; r < messages_->size(); ++r) {
       const std::size_t gone = around.owned_for()[r], come = around.wanted_of()[r];
       if (r == messages_->own_rank()) {  // both lists name the same planes
         for (std::size_t k = 0; k < come; ++k)
-          device_.memory().copy(at(around.wanted()[wanted + k]), at(around.arriving()[owned + k]), field.plane_bytes);
+          device_.memory().copy(at(around.wanted()[wanted + k]), owned_at(around.arriving()[owned + k]),
+                                field.plane_bytes);
       } else {
         if (gone > 0) sent.push_back({static_cast<int>(r), out, gone * field.plane_bytes});
         if (come > 0) got.push_back({static_cast<int>(r), in, come * field.plane_bytes});
         each_stretch(around.arriving(), owned, gone, [&](int plane, int count) {
           const std::int64_t bytes = count * static_cast<std::int64_t>(field.plane_bytes);
-          messages_->load(out, at(plane), bytes);
+          messages_->load(out, owned_at(plane), bytes);
           out += bytes;
         });
         each_stretch(around.wanted(), wanted, come, [&](int plane, int count) {

@@ -31,6 +31,11 @@ class SlabPlanes {
   std::vector<int> owner_;
 };
 
+/// Planes first … first + count − 1 of a mesh.
+struct PlaneRange {
+  int first = 0, count = 0;
+};
+
 /// What is beyond the first and the last plane of a mesh: the last and the first, nothing, or one plane, which whoever
 /// has the first or the last plane keeps next to it.
 enum class BeyondPlanes { wrap, none, one };
@@ -42,18 +47,28 @@ class PlanesAround {
   PlanesAround() = default;
   PlanesAround(const Communicator& ranks, const SlabPlanes& slab, int below, int above,
                BeyondPlanes beyond = BeyondPlanes::wrap);
+  /// Of planes that ranks work on, by rank, whoever's slab they are in: these and `above` more, of which those at the
+  /// places begin … end − 1, counted from a rank's first, are wanted.
+  PlanesAround(const Communicator& ranks, const SlabPlanes& slab, const std::vector<PlaneRange>& worked_on, int above,
+               BeyondPlanes beyond, int begin, int end);
   int below() const { return below_; }
   int above() const { return above_; }
 
   /// Fills the planes around, in the memory of a device; `first` is the rank's first plane, the others stand before and
   /// after it. Waits for the device.
-  void fetch(Communicator& ranks, const Device& device, std::byte* first, std::size_t plane_bytes);
+  void fetch(Communicator& ranks, const Device& device, std::byte* first, std::size_t plane_bytes) {
+    fetch(ranks, device, first, first, plane_bytes);
+  }
+  /// The same where the planes of the slab, from `owned` on, are not those that are worked on.
+  void fetch(Communicator& ranks, const Device& device, const std::byte* owned, std::byte* first,
+             std::size_t plane_bytes);
   /// The other way, on the host: gives planes around to those who have them. `around`: those below and then those
-  /// above. Returns what arrives here, plane by plane: of that number k is for plane arriving()[k] of this rank.
+  /// above, or all at the places from `begin` on.
+  /// Returns what arrives here, plane by plane: of that number k is for plane arriving()[k] of this rank.
   const std::byte* give(Communicator& ranks, const std::byte* around, std::size_t plane_bytes);
   const std::vector<int>& arriving() const { return owned_; }
-  /// The planes around, counted from the rank's first, in the order of their owners; how many each rank has, and how
-  /// many of this rank's own ones each wants.
+  /// The planes around, counted from the rank's first (or the first that it works on), in the order of their owners;
+  /// how many each rank has, and how many of this rank's own ones each wants.
   const std::vector<int>& wanted() const { return wanted_; }
   const std::vector<std::size_t>& wanted_of() const { return from_; }
   const std::vector<std::size_t>& owned_for() const { return to_; }
@@ -66,6 +81,11 @@ class PlanesAround {
   }
 
  private:
+  struct Wanted {
+    int place, plane;  // from the first of the rank that wants it, and of the mesh
+  };
+  template <class Around>
+  void list(const Communicator& ranks, const SlabPlanes& slab, const Around& around);
   void make_room(std::size_t plane_bytes) {
     far_.resize(wanted_.size() * plane_bytes), near_.resize(owned_.size() * plane_bytes);
   }
@@ -77,6 +97,30 @@ class PlanesAround {
   std::vector<std::size_t> from_, to_;  // how many, by rank
   int own_planes_ = 0;
   std::vector<std::byte> far_, near_;  // messages with planes of others, with own ones
+};
+
+/// Planes that ranks work on and some around them, in rounds of about so many bytes at most for whoever sends or gets
+/// them.
+class PlanesWorkedOn {
+ public:
+  struct Round {
+    int begin = 0, end = 0;  // places of planes, counted from the rank's first
+    PlanesAround planes;
+  };
+
+  PlanesWorkedOn() = default;
+  PlanesWorkedOn(const Communicator& ranks, const SlabPlanes& slab, const std::vector<PlaneRange>& worked_on, int below,
+                 int above, BeyondPlanes beyond, std::size_t plane_bytes, std::int64_t most_bytes);
+  std::vector<Round>& rounds() { return rounds_; }
+  const std::vector<Round>& rounds() const { return rounds_; }
+  /// Of planes that a rank has in a round, at most.
+  int most_at_once() const { return at_once_; }
+  /// PlanesAround::message_bytes() at most.
+  std::int64_t message_bytes(std::size_t plane_bytes) const;
+
+ private:
+  std::vector<Round> rounds_;
+  int at_once_ = 0;
 };
 
 }  // namespace pergola

@@ -171,8 +171,11 @@ CountedMethod count_method(SpreadMethod method, const DrySample& made, double n,
     if (live_with_work(together)) places = places.living_with(counted.forest.worker, ranks);
   }
   method.mesh->equal_masses = made.equal_masses;
-  counted.slabs =
-      count_slabs(places, ranks, ranks_per_node, method.mesh->cells[2], static_cast<int>(method.mesh->assignment));
+  const SlabMesh& mesh = *method.mesh;
+  const int order = static_cast<int>(mesh.assignment);
+  counted.slabs = method.forest
+                      ? count_slabs(places, ranks, ranks_per_node, mesh.cells[2], order)
+                      : count_rows(places, ranks, ranks_per_node, mesh.cells, order, n, RowCosts::of(mesh.on_gpus));
   if (of_mean) counted.slabs.imbalance = 1;
   const int planes = method.mesh->cells[2];
   counted.planes_imbalance = static_cast<double>((planes + ranks - 1) / ranks) * ranks / planes;
@@ -222,7 +225,8 @@ CountedWork count_work(const std::vector<StageSeconds>& stages, const CountedMet
 }
 
 /// Bytes of a rank's device beside what one process has for its share, where no part says it: particles that arrive
-/// for the slab with their way and planes around it; and rooms of messages, out and in. With trees, which follow the
+/// for the slab with their way and planes around it, or planes of rows that are worked on; and rooms of messages, out
+/// and in. With trees, which follow the
 /// mesh where memory is short, own ones and guests, in whose memory those of the slab arrive before; trees of the
 /// guests; places in the input and ways of particles; where groups of trees come first a field more, in the memory of
 /// the tree, as the way to the slab; rooms of messages for trees; and what is kept of the places of all roots.
@@ -231,8 +235,10 @@ double arriving_bytes(const SpreadMethod& method, const CountedMethod& counted, 
   const double each = mesh.value_bytes;
   const double planes = static_cast<int>(mesh.assignment) + 3;
   const double rooms = 2 * static_cast<double>(ranks > 1 ? DeviceMessages::most_bytes(ranks) : 0);
+  const double of_potential = (mesh.isolated ? 4 : 1) * each, of_forces = 4 * each;
   double bytes = (method.forest ? 0 : share * counted.slabs.imbalance * (4 * each + 4)) + rooms +
-                 planes * mesh.cells[0] * mesh.cells[1] * (8 + (mesh.isolated ? 4 : 1) * each) * (ranks > 1 ? 1 : 0);
+                 planes * mesh.cells[0] * mesh.cells[1] * (8 + of_potential) * (ranks > 1 ? 1 : 0) +
+                 counted.slabs.planes * mesh.cells[0] * mesh.cells[1] * (of_forces + of_potential);
   if (!method.forest) return bytes;
   const double sorted = 20 * share, field = each / ranks * mesh.cells[0] * mesh.cells[1] * mesh.cells[2];
   const double of_tree = 29 + 7 * each, guests = counted.forest.guests.copies;

@@ -147,6 +147,43 @@ RoutedCopies count_slabs(const SampledPlaces& sample, int ranks, int ranks_per_n
   return routed;
 }
 
+RoutedCopies count_rows(const SampledPlaces& sample, int ranks, int ranks_per_node, const std::array<int, 3>& cells,
+                        int order, double particles, const RowCosts& costs) {
+  const RoutedCopies by_slabs = count_slabs(sample, ranks, ranks_per_node, cells[2], order);
+  const auto n = static_cast<double>(sample.at.size());
+  const auto [nx, ny, nz] = cells;
+  std::vector<std::int64_t> row;
+  std::vector<double> found(static_cast<std::size_t>(ny) * static_cast<std::size_t>(nz));
+  for (const Vec3<double>& at : sample.at) {
+    const auto first = [&](double u, int count) { return (first_plane(u * count, order) % count + count) % count; };
+    row.push_back(std::int64_t{first(at.z, nz)} * ny + first(at.y, ny));
+    ++found[static_cast<std::size_t>(row.back())];
+  }
+  std::vector<std::int64_t> counts;
+  for (const double one : found) counts.push_back(std::llround(one * particles / n));
+  const RowDomains domains(ny, nx, ranks, counts, costs);
+  const double mean = static_cast<double>(costs.particle) * particles / ranks;
+  if (!RowDivision::pays(std::llround(by_slabs.imbalance * mean), std::llround(mean), domains)) return by_slabs;
+
+  Counter counter(sample, ranks, ranks_per_node);
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const std::uint32_t owner = domains.owners()[static_cast<std::size_t>(row[i])];
+    const int keeper = counter.keeper(i);
+    counter.add(keeper, owner == RowDomains::nobody ? keeper : static_cast<int>(owner));
+  }
+  RoutedCopies routed = counter.found();
+  routed.imbalance = clustering(counter.arrived(), std::vector<double>(static_cast<std::size_t>(ranks), n / ranks));
+  const Shares shares{nz, ranks};
+  for (int r = 0; r < ranks; ++r) {
+    const PlaneRange range = domains.planes()[static_cast<std::size_t>(r)];
+    const auto first = std::max<std::int64_t>(range.first, shares.first(r)),
+               end = std::min<std::int64_t>(range.first + range.count, shares.first(r + 1));
+    routed.planes += static_cast<double>(range.count) / ranks;
+    routed.planes_of_others += static_cast<double>(range.count - std::max<std::int64_t>(0, end - first)) / ranks;
+  }
+  return routed;
+}
+
 ForestCopies count_forest(const SampledPlaces& sample, int ranks, int ranks_per_node, const tree::Forest& forest) {
   const auto n = static_cast<std::int64_t>(sample.at.size());
   const int shift = 3 * (tree::key_levels - forest.level);

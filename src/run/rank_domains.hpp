@@ -1,9 +1,11 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "base/host_device.hpp"
 #include "base/vec.hpp"
+#include "mesh/coupling/row_domains.hpp"
 #include "particles/box.hpp"
 #include "particles/particles.hpp"
 #include "tree/forest.hpp"
@@ -33,10 +35,17 @@ struct RoutedCopies {
   double off_node = 0;   // the share of those that leave that go to another node
   double partners = 0;   // ranks that a rank sends to
   double imbalance = 1;  // the most copies of a rank over the mean, with the sample's own noise taken off
+  /// Planes of a mesh that a rank works on where particles go by rows (mesh/coupling/row_domains.hpp), in the mean, and
+  /// how many of these are in the slabs of others.
+  double planes = 0, planes_of_others = 0;
 };
 
 /// To the rank that has the plane in which a cloud of `order` cells begins, where ranks share out `planes` of a mesh.
 PERGOLA_API RoutedCopies count_slabs(const SampledPlaces& sample, int ranks, int ranks_per_node, int planes, int order);
+/// The same, or by rows where a mesh of so many cells has so many particles go there.
+PERGOLA_API RoutedCopies count_rows(const SampledPlaces& sample, int ranks, int ranks_per_node,
+                                    const std::array<int, 3>& cells, int order, double particles,
+                                    const RowCosts& costs);
 
 /// To the rank that has the root of a forest, and from there as guests to those that have roots around it.
 struct ForestCopies {

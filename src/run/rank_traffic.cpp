@@ -87,8 +87,13 @@ std::vector<TrafficPart> slab_traffic(const SlabMesh& mesh, double particles, in
   TrafficPart there = mesh.on_gpus
                           ? routed_part("particles to slabs", own, routed, (masses ? 4 : 3) * each, masses ? 2 : 1)
                           : routed_part("particles to slabs", own, routed, 3 * each, 1, 3 * lists);
-  // Found over all ranks: whether masses are all the same, the length of a step, and who has left an isolated mesh.
-  if (!mesh.on_gpus) there.messages += (mesh.isolated ? 4 : 2) * std::ceil(std::log2(ranks));
+  // Found over all ranks: who gets most, and on CPUs whether masses are all the same, the length of a step, and who has
+  // left an isolated mesh.
+  there.messages += ((mesh.on_gpus    ? 0
+                      : mesh.isolated ? 4
+                                      : 2) +
+                     (mesh.groups > 0 ? 0 : 1)) *
+                    std::ceil(std::log2(ranks));
   if (!mesh.on_gpus && masses) {
     const TrafficPart their_masses = routed_part("masses", own, routed, each, 1, lists);
     there.bytes += their_masses.bytes, there.messages += their_masses.messages;
@@ -98,10 +103,13 @@ std::vector<TrafficPart> slab_traffic(const SlabMesh& mesh, double particles, in
   // On GPUs sums have four bytes where masses are equal in single precision (gravity/mesh.cpp), and all are told so.
   const int sum_bytes = mesh.on_gpus && mesh.equal_masses && mesh.value_bytes == 4 ? 4 : 8;
   const double sums_plane = ny * row * sum_bytes;
-  const TrafficPart sums{"sums beyond slabs", others(beyond) * sums_plane,
-                         plane_messages(others(beyond), sums_plane, owners(beyond), mesh.on_gpus) +
+  // By rows also all planes that are worked on and are in the slabs of others.
+  const bool by_rows = routed.planes > 0;
+  const double given = others(beyond) + routed.planes_of_others, all_given = beyond + routed.planes_of_others;
+  const TrafficPart sums{"sums beyond slabs", given * sums_plane,
+                         plane_messages(given, sums_plane, owners(static_cast<int>(all_given)), mesh.on_gpus) +
                              (mesh.on_gpus ? std::ceil(std::log2(ranks)) : 0),
-                         to_next};
+                         by_rows ? to_all : to_next};
   const double busiest = std::ceil(planes) / planes;  // planes of the rank that has most
   // Spectral forces along the planes are made of the potential, and that across them of its own; both come back in
   // one exchange, on GPUs in one message, or where these are long in several (mesh/fft/transposition_cuda.cuh).
@@ -121,9 +129,10 @@ std::vector<TrafficPart> slab_traffic(const SlabMesh& mesh, double particles, in
   const bool cells = spectral && !mesh.on_gpus;
   const double plane = (cells ? fields * (nx + beyond) * (ny + beyond) : pitch * rows) * each;
   const double fetches = cells ? 1 : fields;
-  const double near = std::min(ranks - 1.0, owners(below) + owners(above));
-  const TrafficPart around{"planes around slabs", fetches * others(below + above) * plane,
-                           fetches * plane_messages(others(below + above), plane, near, mesh.on_gpus), to_next};
+  const double near = std::min(ranks - 1.0, owners(below) + owners(above + static_cast<int>(routed.planes_of_others)));
+  const double fetched = others(below + above) + routed.planes_of_others;
+  const TrafficPart around{"planes around slabs", fetches * fetched * plane,
+                           fetches * plane_messages(fetched, plane, near, mesh.on_gpus), by_rows ? to_all : to_next};
   // On GPUs spectral forces are found, and go back, one component after the other.
   const TrafficPart back = mesh.on_gpus ? routed_part("forces back from slabs", own, routed, 3 * each, spectral ? 3 : 1)
                                         : routed_part("forces back from slabs", own, routed, 3 * each, 1, 3 * lists);

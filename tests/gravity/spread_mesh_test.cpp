@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,18 +16,26 @@ namespace {
 
 class SpreadMeshForces : public DeviceTest {};
 
-/// Places in a box of 1, a third of them in a clump, and masses that differ.
+/// How far particles reach along x and y and along z, but for some of a hundred, which are anywhere.
+struct Shape {
+  double across, along;
+  int anywhere;
+};
+constexpr Shape even{1, 1, 0}, clump{0.1, 0.1, 67}, disc{0.9, 0.04, 2}, thicker_disc{0.9, 0.3, 2}, sphere{0.12, 0.12, 0};
+
+/// Places in a box of 1, and masses that differ.
 template <class Real>
 struct Matter {
   std::vector<Real> x, y, z, mass;
-  explicit Matter(std::int64_t n) {
+  Matter(std::int64_t n, const Shape& shape) {
     for (std::int64_t k = 0; k < n; ++k) {
       Philox random(3, 1, static_cast<std::uint64_t>(k));
-      const double width = k % 3 == 0 ? 0.1 : 1.0;
-      const auto place = [&] {
+      const bool anywhere = k % 100 < shape.anywhere;
+      const auto place = [&](double width) {
+        if (anywhere) width = 1;
         return static_cast<Real>(std::min(0.9999, 0.85 * (1 - width) + width * random.uniform()));
       };
-      x.push_back(place()), y.push_back(place()), z.push_back(place());
+      x.push_back(place(shape.across)), y.push_back(place(shape.across)), z.push_back(place(shape.along));
       mass.push_back(static_cast<Real>((0.5 + random.uniform()) / static_cast<double>(n)));
     }
   }
@@ -56,33 +65,42 @@ void find_forces(Solver<Real>& solver, const Device& device, const Matter<Real>&
   for (int k = 0; k < 4; ++k) out[k].to_host(all[k].data() + first);
 }
 
-/// Reference: the solver of one rank. In an isolated box particles near its faces are off the mesh.
+/// Reference: the solver of one rank. In an isolated box particles near its faces are off the mesh. Particles have one
+/// shape after the other.
 template <class Real>
 void expect_bits_of_one_rank(const std::string& spec, SolverOptions options, std::int64_t n,
-                             const std::vector<int>& numbers) {
+                             const std::vector<int>& numbers, const std::vector<Shape>& shapes = {even, clump}) {
   options.solver = "mesh";
   options.precision = sizeof(Real) == sizeof(float) ? Precision::single : Precision::double_;
   options.mesh.box = {{0, 0, 0}, {1, 1, 1}, options.mesh.box.boundary};
-  const Matter<Real> matter(n);
+  std::vector<Matter<Real>> matter;
+  for (const Shape& shape : shapes) matter.emplace_back(n, shape);
   const auto room = [&](std::vector<Real>(&of)[4]) {
     for (auto& one : of) one.assign(static_cast<std::size_t>(n), Real(0));
   };
-  std::vector<Real> one[4];
-  room(one);
+  using Components = std::vector<Real>[4];
+  const auto all_shapes = [&] {
+    auto found = std::make_unique<Components[]>(shapes.size());
+    for (std::size_t s = 0; s < shapes.size(); ++s) room(found[s]);
+    return found;
+  };
+  const auto one = all_shapes();
   const Device device = Device::open(spec, 1);
-  find_forces(*make_mesh_solver<Real>(options, device), device, matter, 0, n, one);
+  const auto alone = make_mesh_solver<Real>(options, device);
+  for (std::size_t s = 0; s < shapes.size(); ++s) find_forces(*alone, device, matter[s], 0, n, one[s]);
   for (const int ranks : numbers) {
-    std::vector<Real> several[4];
-    room(several);
+    const auto several = all_shapes();
     run_on_thread_ranks(ranks, [&](Communicator& communicator) {
       const Device own = Device::open(spec, 1);
       const Shares shares{n, ranks};
       const auto solver = make_spread_mesh<Real>(options, own, {&communicator, [](Communicator*) {}});
-      find_forces(*solver, own, matter, shares.first(communicator.rank()), shares.count(communicator.rank()), several);
+      const std::int64_t first = shares.first(communicator.rank()), count = shares.count(communicator.rank());
+      for (std::size_t s = 0; s < shapes.size(); ++s) find_forces(*solver, own, matter[s], first, count, several[s]);
     });
-    for (std::size_t k = 0; k < 4; ++k)
-      EXPECT_EQ(std::memcmp(several[k].data(), one[k].data(), one[k].size() * sizeof(Real)), 0)
-          << ranks << " ranks, component " << k;
+    for (std::size_t s = 0; s < shapes.size(); ++s)
+      for (std::size_t k = 0; k < 4; ++k)
+        EXPECT_EQ(std::memcmp(several[s][k].data(), one[s][k].data(), one[s][k].size() * sizeof(Real)), 0)
+            << ranks << " ranks, shape " << s << ", component " << k;
   }
 }
 
@@ -146,6 +164,30 @@ TEST_P(SpreadMeshForces, HaveTheBitsOfOneRankForEveryRouteOfTheDensity) {
     auto options = mesh_of({16, 16, 16}, Assignment::tsc, Gradient::two_point);
     options.mesh.density = route;
     expect_bits_of_one_rank<float>(GetParam(), options, 5000, {3});
+  }
+}
+
+// Most particles are in a few planes of the mesh: ranks work on rows, also on parts of one plane, which are divided
+// anew where particles come to planes that nobody works on.
+TEST_P(SpreadMeshForces, HaveTheBitsOfOneRankWhereParticlesAreInFewPlanes) {
+  const std::vector<Shape> shapes{disc, thicker_disc, sphere, disc};
+  auto periodic = mesh_of({16, 24, 40}, Assignment::cic, Gradient::two_point);
+  expect_bits_of_one_rank<float>(GetParam(), periodic, 20000, {1, 2, 3, 4, 7, 64}, shapes);
+  periodic = mesh_of({16, 16, 32}, Assignment::tsc, Gradient::four_point);
+  expect_bits_of_one_rank<double>(GetParam(), periodic, 10000, {4, 7}, shapes);
+  const auto spectral = mesh_of({16, 16, 32}, Assignment::pcs, Gradient::spectral);
+  expect_bits_of_one_rank<float>(GetParam(), spectral, 10000, {3, 4, 40}, shapes);
+  for (const Poisson poisson : {Poisson::fft, Poisson::multigrid}) {
+    auto isolated = mesh_of({16, 24, 32}, Assignment::cic, Gradient::four_point);
+    isolated.mesh.box.boundary = Boundary::isolated, isolated.mesh.poisson = poisson;
+    expect_bits_of_one_rank<float>(GetParam(), isolated, 20000, {2, 4, 7}, shapes);
+    isolated.mesh.assignment = Assignment::tsc, isolated.mesh.gradient = Gradient::two_point;
+    expect_bits_of_one_rank<double>(GetParam(), isolated, 10000, {3, 16}, shapes);
+  }
+  for (const auto route : {DensityRoute::atomic, DensityRoute::sorted, DensityRoute::host}) {
+    auto options = mesh_of({16, 16, 32}, Assignment::tsc, Gradient::two_point);
+    options.mesh.density = route;
+    expect_bits_of_one_rank<float>(GetParam(), options, 10000, {4}, shapes);
   }
 }
 

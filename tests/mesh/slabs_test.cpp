@@ -85,6 +85,67 @@ TEST(Slabs, PlanesBeyondGoToWhoeverHasThem) {
   }
 }
 
+/// Planes that ranks work on, some of them several ranks, some nobody, and some of them in each rank's slab or in none.
+std::vector<PlaneRange> planes_worked_on(int ranks, int planes) {
+  std::vector<PlaneRange> found;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const int first = (3 * rank) % planes;
+    found.push_back(rank % 4 == 3 ? PlaneRange{} : PlaneRange{first, std::min(1 + rank % 3, planes - first)});
+  }
+  return found;
+}
+
+// Rounds of several planes, and of one each (a plane of 8 MiB).
+TEST(Slabs, PlanesWorkedOnComeFromWhoeverHasThemAndSumsGoBack) {
+  constexpr int planes = 10, below = 1, above = 3;
+  for (const std::size_t bytes : {std::size_t{8}, std::size_t{8} << 20})
+    for (const auto beyond : {BeyondPlanes::wrap, BeyondPlanes::none, BeyondPlanes::one})
+      for (const int ranks : {1, 2, 5, 13}) {
+        const auto worked_on = planes_worked_on(ranks, planes);
+        const int next = beyond == BeyondPlanes::one ? 1 : 0;
+        const auto is_anywhere = [&](int plane) {
+          return beyond == BeyondPlanes::wrap || (plane >= -next && plane < planes + next);
+        };
+        std::vector<std::int64_t> sums(planes + 2, 0), expected(planes + 2, 0);  // with those around
+        std::mutex mutex;
+        run_on_thread_ranks(ranks, [&](Communicator& communicator) {
+          const SlabPlanes slab(communicator, planes);
+          const PlaneRange own = worked_on[static_cast<std::size_t>(communicator.rank())];
+          PlanesWorkedOn around(communicator, slab, worked_on, below, above, beyond, bytes, 8 << 20);
+          std::vector<std::int64_t> kept(static_cast<std::size_t>(slab.count() + 2)), got;
+          for (int k = 0; k < slab.count() + 2; ++k) kept[static_cast<std::size_t>(k)] = slab.first() + k - 1;
+          got.assign(static_cast<std::size_t>(below + own.count + above), -100);
+          std::int64_t* const first = got.data() + below;
+          constexpr std::size_t value = sizeof(std::int64_t);
+          for (auto& round : around.rounds())
+            round.planes.fetch(communicator, Device::open("cpu", 1), reinterpret_cast<const std::byte*>(&kept[1]),
+                               reinterpret_cast<std::byte*>(first), value);
+          for (int k = -below; k < own.count + above && own.count > 0; ++k) {
+            const int plane = own.first + k;
+            EXPECT_EQ(first[k], !is_anywhere(plane)            ? -100
+                                : beyond == BeyondPlanes::wrap ? (plane + planes) % planes
+                                                               : plane);
+          }
+          for (auto& round : around.rounds()) {
+            std::vector<std::int64_t> given;
+            for (int k = round.begin; k < round.end; ++k) given.push_back(1000 * communicator.rank() + k + 17);
+            const auto* const arrived = reinterpret_cast<const std::int64_t*>(
+                round.planes.give(communicator, reinterpret_cast<const std::byte*>(given.data()), value));
+            const std::lock_guard lock(mutex);
+            for (std::size_t k = 0; k < round.planes.arriving().size(); ++k)
+              sums[static_cast<std::size_t>(slab.first() + round.planes.arriving()[k] + 1)] += arrived[k];
+          }
+          const std::lock_guard lock(mutex);
+          for (int k = -below; k < own.count + above && own.count > 0; ++k)
+            if (is_anywhere(own.first + k)) {
+              const int plane = beyond == BeyondPlanes::wrap ? (own.first + k + planes) % planes : own.first + k;
+              expected[static_cast<std::size_t>(plane + 1)] += 1000 * communicator.rank() + k + 17;
+            }
+        });
+        EXPECT_EQ(sums, expected) << ranks << " ranks";
+      }
+}
+
 /// Any density of the cell (i, j, k).
 double some_density(int i, int j, int k) { return 1 + std::sin(1.7 * i + 0.3 * j * j) * std::cos(2.1 * k + 0.9 * i); }
 

@@ -80,6 +80,35 @@ TEST(RankTraffic, RuleOfSlabsIsWhatARunSends) {
   }
 }
 
+// Stars of a disc go by rows, and sums and potentials of nearly all planes that ranks work on are other ranks'.
+TEST(RankTraffic, RuleOfRowsIsWhatARunSends) {
+  const RunConfig config = mesh_config("model = \"exponential-disc\"\nn = 60000\ncutoff = 4",
+                                       "cells = 32\nboundary = \"isolated\"\nbox = 10");
+  for (const int ranks : {2, 4, 8}) {
+    const Sent sent = count(config, ranks);
+    SlabMesh slabs = slabs_of(config);
+    slabs.isolated = true;
+    HostParticles source(sent.particles);
+    const auto sample = SampledPlaces::of(sent.particles, find_mesh_box(config.gravity.mesh, source, 0));
+    RoutedCopies routed = count_rows(sample, ranks, 1, slabs.cells, static_cast<int>(slabs.assignment), 60000, {});
+    EXPECT_GT(routed.planes, 0) << ranks;
+    // Cells weigh too: ranks with planes of few particles have more of these.
+    EXPECT_LT(routed.imbalance, 1.5) << ranks;
+    EXPECT_GT(count_slabs(sample, ranks, 1, 32, 2).imbalance, 0.45 * ranks) << ranks;
+    routed.imbalance = 1;
+    const TrafficPart all = sum_of(slab_traffic(slabs, 60000, ranks, 1, routed));
+    EXPECT_NEAR(all.bytes / sent.bytes, 1, 0.1) << ranks;
+    // Even particles stay with the slabs.
+    SampledPlaces anywhere;
+    for (std::uint64_t k = 0; k < 20000; ++k) {
+      Philox random(5, 1, k);
+      anywhere.at.push_back({random.uniform(), random.uniform(), random.uniform()});
+      anywhere.kept.push_back(random.uniform());
+    }
+    EXPECT_EQ(count_rows(anywhere, ranks, 1, slabs.cells, 2, 20000, {}).planes, 0) << ranks;
+  }
+}
+
 // Electrons at rest: none leaves its slab.
 TEST(RankTraffic, RuleOfAPlasmaIsWhatARunSends) {
   for (const char* shape : {"linear", "quadratic"})

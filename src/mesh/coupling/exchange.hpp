@@ -14,6 +14,7 @@
 namespace pergola {
 
 class DeviceMessages;
+class RowDomains;
 
 /// Particles that give their mass (or charge) to a mesh and take a force from it. z is not looked at in two dimensions.
 template <class Real>
@@ -47,11 +48,14 @@ struct ExchangeOptions {
   Gradient gradient = Gradient::two_point;
   DensityRoute route = DensityRoute::automatic;
   /// Of a mesh in three dimensions each of these ranks has its planes only, a slab (mesh/slab_planes.hpp), and so has
-  /// the density: particles go to the rank of the plane in which their cloud begins, and forces come back. deposit(),
-  /// gather() and gather_component() are then calls of all ranks, for all particles of the deposit. Null: one rank.
+  /// the density: particles go to the rank of the plane in which their cloud begins, or, where some have far more than
+  /// others, to one that works on the row in which it begins, and forces come back. deposit(), gather() and
+  /// gather_component() are then calls of all ranks, for all particles of the deposit. Null: one rank.
   std::shared_ptr<Communicator> ranks{};
-  int slab_unit = 1;                           // planes are shared out so many at a time
-  std::shared_ptr<DeviceMessages> messages{};  // of these on GPUs, with others; null: it makes its own
+  int slab_unit = 1;                            // planes are shared out so many at a time
+  std::shared_ptr<DeviceMessages> messages{};   // of these on GPUs, with others; null: it makes its own
+  bool by_rows = true;                          // where some ranks would get far more particles they go by rows
+  std::shared_ptr<const RowDomains> domains{};  // who works on which then (mesh/coupling/row_domains.hpp)
   bool slabs() const { return ranks != nullptr; }
 };
 

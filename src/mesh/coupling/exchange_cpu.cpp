@@ -4,6 +4,7 @@
 #include "device/parallel.hpp"
 #include "device/sort.hpp"
 #include "mesh/coupling/exchange.hpp"
+#include "mesh/coupling/exchange_domain.hpp"
 #include "mesh/coupling/exchange_loops.hpp"
 #include "mesh/coupling/slab_lists.hpp"
 #include "mesh/force_field.hpp"
@@ -46,30 +47,30 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
         threads_(device.threads()),
         grid_(grid),
         options_(options),
-        walk_(make_walk(grid, options)),
+        reach_(options, grid),
+        walk_(make_walk(grid, options, reach_)),
         loops_(exchange::choose_loops<Real>(grid.dimensions, options.assignment)),
         slab_layers_(choose_slab_layers(walk_.layers, threads_)),
         lists_(walk_, slab_layers_, lists_in_runs(grid, options)) {
     const int reached = slab_layers_ + SlabLists<Real>::spare_layers;
     block_cells_ = ((walk_.slab ? std::min(reached, walk_.layers) : reached) + walk_.ghosts) * walk_.layer_cells;
-    layer_sums_.resize(static_cast<std::size_t>(walk_.layers));
-    if (options_.slabs()) {
-      const SlabPlanes slab = slab_of(grid, options);
-      const bool wraps = grid.periodic();
-      above_ = PlanesAround(*options_.ranks, slab, 0, walk_.ghosts, wraps ? BeyondPlanes::wrap : BeyondPlanes::none);
-      const int reach = options_.gradient == Gradient::spectral ? 0 : options_.gradient == Gradient::two_point ? 1 : 2;
-      around_ = PlanesAround(*options_.ranks, slab, reach, walk_.ghosts + reach,
-                             wraps ? BeyondPlanes::wrap : BeyondPlanes::one);
+    layers_ = options.slabs() ? reach_.slab.count() : walk_.layers;
+    layer_sums_.resize(static_cast<std::size_t>(layers_));
+    if (options_.domains) {
+      domain_ = std::make_unique<ExchangeDomain<Real>>(device_, reach_, loops_bytes(), sums_plane_bytes());
+      if (options_.gradient == Gradient::spectral)
+        forces_ = PlanesWorkedOn(*reach_.ranks, reach_.slab, reach_.domains->planes(), 0, walk_.ghosts,
+                                 reach_.beyond_sums, force_layer_bytes(), std::int64_t{8} << 20);
+    } else if (options_.slabs()) {
+      above_ = reach_.sums_above();
+      around_ = reach_.around();
     }
   }
 
-  std::int64_t scratch_bytes() const override {
-    const std::int64_t blocks = lists_.slabs() + most_further_parts();
-    return std::max(blocks * block_cells_ * std::int64_t{sizeof(std::int64_t)},
-                    exchange::force_cells(walk_) * std::int64_t{sizeof(CellForce<Real>)});
-  }
+  std::int64_t scratch_bytes() const override { return domain_ ? forces_bytes(slab_walk()) : loops_bytes(); }
   std::int64_t own_bytes(std::int64_t particles) const override {
     std::int64_t bytes = SlabLists<Real>::bytes(particles);
+    if (domain_) return bytes + domain_->bytes() + 2 * domain_->message_bytes(sums_plane_bytes());
     if (options_.slabs()) bytes += above_.bytes(sums_plane_bytes());  // sums for others and of others
     return bytes;
   }
@@ -81,7 +82,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     listed_ = particles;
     parts_ = lists_.parts(std::max<std::int64_t>(1, most_further_parts()));
     clock.begin("histogram");
-    auto* const sums = static_cast<std::int64_t*>(scratch);
+    auto* const sums = static_cast<std::int64_t*>(domain_ ? domain_->memory() : scratch);
     blocks_.resize(parts_.size());
     parallel_for(threads_, static_cast<std::int64_t>(parts_.size()), [&](std::int64_t p) {
       const SlabPart& part = parts_[static_cast<std::size_t>(p)];
@@ -93,7 +94,10 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     clock.begin("density");
     const double factor = quantum / grid_.cell_volume();
     outside_ = lists_.outside();
-    if (options_.slabs())
+    if (options_.slabs() && !grid_.periodic()) options_.ranks->all_reduce(&outside_, 1, Reduction::sum);
+    if (domain_)
+      write_given_layers(factor, density, static_cast<std::int64_t*>(scratch));
+    else if (options_.slabs())
       write_slab_layers(factor, density);
     else
       parallel_for(threads_, walk_.layers,
@@ -110,30 +114,34 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
   }
   std::int64_t outside() override { return outside_; }
 
-  int planes_below() const override { return around_.below(); }
-  int planes_above() const override { return around_.above(); }
+  int planes_below() const override { return reach_.below(); }
+  int planes_above() const override { return reach_.above(); }
   void fetch_planes_around(const Field<Real>& field) override {
     if (!options_.slabs()) return;
     const auto plane = static_cast<std::size_t>(field.pitch * field.ny) * sizeof(Real);
+    if (domain_) return fetch_field(field, plane);
     around_.fetch(*options_.ranks, device_, reinterpret_cast<std::byte*>(field.data), plane);
   }
 
   void set_potential(const Field<const Real>& potential, void* scratch) override {
-    exchange::differentiate(threads_, walk_, options_.gradient, potential, static_cast<CellForce<Real>*>(scratch));
+    exchange::differentiate(threads_, walk_, options_.gradient, domain_ ? domain_->field() : potential,
+                            static_cast<CellForce<Real>*>(domain_ ? domain_->memory() : scratch));
   }
   void set_forces(const ForceRows<Real>& rows, void* scratch) override {
-    exchange::set_forces(walk_, rows, static_cast<CellForce<Real>*>(scratch));
+    exchange::set_forces(domain_ ? slab_walk() : walk_, rows, static_cast<CellForce<Real>*>(scratch));
   }
   void fetch_forces_around(void* scratch) override {
     if (!options_.slabs()) return;
-    const auto layer = static_cast<std::size_t>(walk_.layer_cells) * sizeof(CellForce<Real>);
-    above_.fetch(*options_.ranks, device_, static_cast<std::byte*>(scratch), layer);
+    auto* const forces = static_cast<std::byte*>(scratch);
+    if (!domain_) return above_.fetch(*options_.ranks, device_, forces, force_layer_bytes());
+    for (auto& round : forces_.rounds())
+      round.planes.fetch(*options_.ranks, device_, forces, domain_->memory(), force_layer_bytes());
   }
 
   void gather(const MeshParticles<Real>& particles, const std::int64_t* index, std::int64_t count,
               const Field<const Real>& potential, double gravitational_constant, const MeshForces<Real>& forces,
               const void* scratch) override {
-    const auto* const cells = static_cast<const CellForce<Real>*>(scratch);
+    const auto* const cells = static_cast<const CellForce<Real>*>(domain_ ? domain_->memory() : scratch);
     const bool all = !index && count == listed_.count && particles.x == listed_.x && outside_ == 0;
     // Before accelerations take the memory of places.
     if (options_.slabs() && lists_.outside() > 0)
@@ -141,7 +149,7 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
         pull_from_outside(particles, nullptr, begin, end, gravitational_constant, forces);
       });
     if (options_.slabs() || (all && lists_in_runs(grid_, options_)))
-      return gather_listed(particles, potential, forces, cells);
+      return gather_listed(particles, domain_ ? domain_->field() : potential, forces, cells);
     parallel_chunks(threads_, count, chunk, [&](std::int64_t begin, std::int64_t end) {
       bool any_off = false;
       if (forces.ax) any_off |= loops_.gather_forces(walk_, particles, index, begin, end, cells, forces);
@@ -166,15 +174,31 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
   static bool lists_in_runs(const Grid& grid, const ExchangeOptions& options) {
     return options.slabs() || (grid.dimensions == 3 && options.gradient == Gradient::spectral);
   }
-  static Walk<Real> make_walk(const Grid& grid, const ExchangeOptions& options) {
+  static Walk<Real> make_walk(const Grid& grid, const ExchangeOptions& options, const SlabReach& reach) {
     const Walk<Real> whole(grid, options.assignment);
-    if (!options.slabs()) return whole;
-    const SlabPlanes slab = slab_of(grid, options);
-    return whole.of_slab(slab.first(), slab.count());
+    return options.slabs() ? whole.of_slab(reach.own().first, reach.own().count) : whole;
   }
-  static SlabPlanes slab_of(const Grid& grid, const ExchangeOptions& options) {
-    return {*options.ranks, grid.cells[2], options.slab_unit};
+  /// Of the slab, whatever is worked on.
+  Walk<Real> slab_walk() const { return walk_.of_slab(reach_.slab.first(), reach_.slab.count()); }
+  /// The planes of a field that this rank works on, and those around.
+  void fetch_field(const Field<Real>& field, std::size_t plane) {
+    auto* const first = reinterpret_cast<std::byte*>(domain_->make_room(reach_, field));
+    for (auto& round : domain_->planes().rounds())
+      round.planes.fetch(*options_.ranks, device_, reinterpret_cast<const std::byte*>(field.data), first, plane);
   }
+
+  std::size_t force_layer_bytes() const {
+    return static_cast<std::size_t>(walk_.layer_cells) * sizeof(CellForce<Real>);
+  }
+  std::int64_t forces_bytes(const Walk<Real>& walk) const {
+    return exchange::force_cells(walk) * std::int64_t{sizeof(CellForce<Real>)};
+  }
+  /// What the loops over the particles here need: blocks of sums, or forces.
+  std::int64_t loops_bytes() const {
+    const std::int64_t blocks = lists_.slabs() + most_further_parts();
+    return std::max(blocks * block_cells_ * std::int64_t{sizeof(std::int64_t)}, forces_bytes(walk_));
+  }
+
   std::size_t sums_plane_bytes() const {
     return static_cast<std::size_t>(walk_.rows * walk_.row_cells) * sizeof(std::int64_t);
   }
@@ -235,13 +259,12 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     });
   }
 
-  /// The same for a slab: sums beyond its last layer go to the ranks that have these planes.
-  void write_slab_layers(double factor, const Field<Real>& density) {
-    if (!grid_.periodic()) options_.ranks->all_reduce(&outside_, 1, Reduction::sum);
-    const std::int64_t plane = walk_.rows * walk_.row_cells, beyond = walk_.layers > 0 ? walk_.ghosts : 0;
-    beyond_.resize(static_cast<std::size_t>(beyond * plane));
-    parallel_for(threads_, beyond, [&](std::int64_t g) {
-      const auto from = blocks_with(walk_.layers + static_cast<int>(g));
+  /// Sums of layers from the first on, for other ranks.
+  void add_layers(int first, int count) {
+    const std::int64_t plane = walk_.rows * walk_.row_cells;
+    beyond_.resize(static_cast<std::size_t>(count * plane));
+    parallel_for(threads_, count, [&](std::int64_t g) {
+      const auto from = blocks_with(first + static_cast<int>(g));
       std::vector<const std::int64_t*> rows;
       for (int row = 0; row < walk_.rows; ++row) {
         std::int64_t* const total = beyond_.data() + g * plane + row * walk_.row_cells;
@@ -249,6 +272,36 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
         std::fill_n(total + walk_.nx, walk_.ghosts, 0);  // they are in the first cells
       }
     });
+  }
+
+  /// Where ranks work on other planes than those of their slabs: the sums of all go to whoever has them.
+  void write_given_layers(double factor, const Field<Real>& density, std::int64_t* sums) {
+    const std::int64_t plane = walk_.rows * walk_.row_cells;
+    std::fill_n(sums, layers_ * plane, 0);
+    for (auto& round : domain_->sums().rounds()) {
+      const int end = walk_.layers > 0 ? std::min(round.end, walk_.layers + walk_.ghosts) : 0;
+      add_layers(round.begin, std::max(0, end - round.begin));
+      const auto* const arrived = reinterpret_cast<const std::int64_t*>(
+          round.planes.give(*options_.ranks, reinterpret_cast<const std::byte*>(beyond_.data()), sums_plane_bytes()));
+      const auto& arriving = round.planes.arriving();
+      parallel_for(threads_, walk_.rows, [&](std::int64_t row) {
+        for (std::size_t k = 0; k < arriving.size(); ++k) {
+          const std::int64_t* const from = arrived + static_cast<std::int64_t>(k) * plane + row * walk_.row_cells;
+          std::int64_t* const to = sums + arriving[k] * plane + row * walk_.row_cells;
+          for (std::int64_t x = 0; x < walk_.nx; ++x) to[x] += from[x];
+        }
+      });
+    }
+    parallel_for(threads_, layers_, [&](std::int64_t layer) {
+      finish_layer(static_cast<int>(layer), factor, density,
+                   [&](int row) { return sums + layer * plane + row * walk_.row_cells; });
+    });
+  }
+
+  /// The same for a slab: sums beyond its last layer go to the ranks that have these planes.
+  void write_slab_layers(double factor, const Field<Real>& density) {
+    const std::int64_t plane = walk_.rows * walk_.row_cells;
+    add_layers(walk_.layers, walk_.layers > 0 ? walk_.ghosts : 0);
     const auto* const arrived = reinterpret_cast<const std::int64_t*>(
         above_.give(*options_.ranks, reinterpret_cast<const std::byte*>(beyond_.data()), sums_plane_bytes()));
     parallel_for(threads_, walk_.layers, [&](std::int64_t layer) {
@@ -270,14 +323,14 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
   void clear_padding(const Field<Real>& density) {
     const bool deep = grid_.dimensions == 3;
     const std::int64_t layers = deep ? density.nz : density.ny, layer = (deep ? density.ny : 1) * density.pitch;
-    parallel_for(threads_, layers - walk_.layers,
-                 [&](std::int64_t k) { std::fill_n(density.data + (walk_.layers + k) * layer, layer, Real(0)); });
+    parallel_for(threads_, layers - layers_,
+                 [&](std::int64_t k) { std::fill_n(density.data + (layers_ + k) * layer, layer, Real(0)); });
   }
 
   /// Those of all ranks where each has some.
   std::vector<LayerSums> sums_of_all_layers() const {
     if (!options_.slabs() || grid_.periodic()) return layer_sums_;
-    const SlabPlanes slab = slab_of(grid_, options_);
+    const SlabPlanes& slab = reach_.slab;
     std::vector<LayerSums> all(static_cast<std::size_t>(slab.planes()));
     std::copy(layer_sums_.begin(), layer_sums_.end(), all.begin() + slab.first());
     std::vector<std::size_t> bytes;
@@ -342,8 +395,10 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
     const bool flat = grid_.dimensions == 2;
     int layers[group_size];
     for (std::int64_t k = begin; k < end; ++k) {
-      const std::int64_t i = index ? index[k] : k;
-      if (loops_.find_layers(walk_, particles, i, i + 1, layers).most != exchange::off_mesh) continue;
+      const std::int64_t i = index ? index[k] : k, in_group = (k - begin) % group_size;
+      if (index || in_group == 0)
+        loops_.find_layers(walk_, particles, i, index ? i + 1 : std::min(k + group_size, end), layers);
+      if (layers[index ? 0 : in_group] != exchange::off_mesh) continue;
       const Vec3<double> d{particles.x[i] - centre_.x, particles.y[i] - centre_.y,
                            flat ? 0.0 : particles.z[i] - centre_.z};
       const double gm = gravitational_constant * mass_;
@@ -359,16 +414,20 @@ class MeshExchangeCpu final : public MeshExchange<Real> {
   int threads_;
   Grid grid_;
   ExchangeOptions options_;
+  SlabReach reach_;
   Walk<Real> walk_;
   Loops<Real> loops_;
   int slab_layers_;
   SlabLists<Real> lists_;
+  int layers_ = 0;                                // of the density; walk_ has those that particles are worked on in
+  std::unique_ptr<ExchangeDomain<Real>> domain_;  // where these are not the same
+  PlanesWorkedOn forces_;                         // then: of a spectral gradient
   std::int64_t block_cells_ = 0;
   std::vector<SlabPart> parts_;
   std::vector<SumBlock> blocks_;  // of the parts
   std::vector<LayerSums> layer_sums_;
   std::vector<std::int64_t> beyond_;  // sums of some layers, for other ranks
-  PlanesAround above_, around_;       // of a slab: that clouds reach, and that forces are made of
+  PlanesAround above_, around_;       // of a slab alone: that clouds reach, and that forces are made of
   MeshParticles<Real> listed_;        // of the last deposit
   std::int64_t outside_ = 0;
   std::int64_t deposited_ = 0;

@@ -4,15 +4,14 @@
 
 #include "device/arena.hpp"
 #include "mesh/coupling/chunk_deposit_cuda.cuh"
+#include "mesh/coupling/counts_on_host_cuda.cuh"
 #include "mesh/coupling/density_cuda.cuh"
-#include "mesh/coupling/exchange.hpp"
+#include "mesh/coupling/exchange_domain.hpp"
 #include "mesh/coupling/gather_cuda.cuh"
 #include "mesh/coupling/host_count_cuda.cuh"
 #include "mesh/coupling/order_cuda.cuh"
 #include "mesh/coupling/places_cuda.cuh"
 #include "mesh/coupling/slab_sums_cuda.cuh"
-#include "mesh/device_planes.hpp"
-#include "mesh/slab_planes.hpp"
 
 namespace pergola::cuda {
 
@@ -25,36 +24,8 @@ using UsualChunk = ChunkShape<256, order == 4 ? 2 * usual_chunk / 256 : 4, order
                               : order == 4 ? 4
                                            : 6>;
 
-/// A copy of the counts in memory of the host that the GPU writes to, looked at without waiting.
-class CountsOnHost {
- public:
-  CountsOnHost() {
-    check(cudaMallocHost(&counts_, sizeof(DepositCounts)), "cudaMallocHost");
-    *counts_ = {};
-    check(cudaEventCreateWithFlags(&arrived_, cudaEventDisableTiming), "cudaEventCreate");
-  }
-  ~CountsOnHost() {
-    cudaEventSynchronize(arrived_);
-    cudaEventDestroy(arrived_);
-    cudaFreeHost(counts_);
-  }
-  CountsOnHost(const CountsOnHost&) = delete;
-  CountsOnHost& operator=(const CountsOnHost&) = delete;
-
-  void fetch(const DepositCounts* from, Stream stream) {
-    check(cudaMemcpyAsync(counts_, from, sizeof(DepositCounts), cudaMemcpyDeviceToHost, handle(stream)), "copy counts");
-    check(cudaEventRecord(arrived_, handle(stream)), "cudaEventRecord");
-  }
-  /// What the last fetch brought, if it has arrived; else nothing.
-  const DepositCounts* arrived() const { return cudaEventQuery(arrived_) == cudaSuccess ? counts_ : nullptr; }
-
- private:
-  DepositCounts* counts_ = nullptr;
-  cudaEvent_t arrived_ = nullptr;
-};
-
-/// With slabs it is the exchange of a rank's planes, with particles whose clouds begin in them (exchange_slabs_cuda.cu
-/// brings those).
+/// With slabs it is the exchange of a rank's planes, or of those that it works on, with particles whose clouds begin in
+/// them (exchange_slabs_cuda.cu brings those).
 template <class Real>
 class ExchangeCuda final : public MeshExchange<Real> {
  public:
@@ -62,6 +33,7 @@ class ExchangeCuda final : public MeshExchange<Real> {
       : device_(device),
         grid_(grid),
         options_(options),
+        reach_(options, grid),
         whole_(grid),
         frame_(whole_),
         layers_(whole_.cells[2]),
@@ -79,12 +51,15 @@ class ExchangeCuda final : public MeshExchange<Real> {
   }
 
   std::int64_t scratch_bytes() const override {
-    return stored_cells() * static_cast<std::int64_t>(sizeof(CellForce<Real>));
+    return domain_ ? sum_bytes() : stored_cells() * static_cast<std::int64_t>(sizeof(CellForce<Real>));
   }
-  std::int64_t sum_bytes() const override { return stored_cells() * static_cast<std::int64_t>(sizeof(std::int64_t)); }
+  std::int64_t sum_bytes() const override {
+    return (domain_ ? layers_ * plane_cells() : stored_cells()) * static_cast<std::int64_t>(sizeof(std::int64_t));
+  }
   std::int64_t own_bytes(std::int64_t particles) const override {
-    const auto always =
-        static_cast<std::int64_t>(counts_.bytes() + moments_.bytes() + monopole_.bytes() + short_sums_.bytes());
+    auto always = static_cast<std::int64_t>(counts_.bytes() + moments_.bytes() + monopole_.bytes()) +
+                  (sums_ ? sums_->bytes() : 0);
+    if (domain_) always += domain_->bytes();
     return always + (has_starts() ? start_count(particles) * std::int64_t{sizeof(std::uint32_t)} : 0) +
            (options_.route == DensityRoute::sorted ? order_bytes(particles) + 4 * particles : 0);
   }
@@ -92,6 +67,7 @@ class ExchangeCuda final : public MeshExchange<Real> {
   /// Planes of sums, and of fields, which are twice as wide where they are padded.
   std::int64_t message_bytes(std::int64_t) const override {
     const auto cells = static_cast<std::size_t>(plane_cells()), padded = std::size_t{grid_.periodic() ? 1u : 4u};
+    if (domain_) return domain_->message_bytes(cells * sizeof(std::int64_t));
     return std::max(sums_above_.message_bytes(cells * sizeof(std::int64_t)),
                     around_.message_bytes(padded * cells * sizeof(Real)));
   }
@@ -102,24 +78,25 @@ class ExchangeCuda final : public MeshExchange<Real> {
     counts_.zero();
     // Less by one than what a chunk can hold, for the mass is rounded to Real.
     constexpr double most_small = 0x7fffffff / UsualChunk<1>::chunk - 1;
+    void* const added = domain_ ? domain_->memory() : scratch;
     DepositTask<Real> task{frame_,        particles,
                            1 / quantum,   static_cast<Real>(most_small * quantum),
-                           nullptr,       static_cast<unsigned long long*>(scratch),
+                           nullptr,       static_cast<unsigned long long*>(added),
                            counts_.data()};
     if (stored_cells() == 0) {
       // A rank without planes has no particles but some off the mesh.
     } else if (options_.route == DensityRoute::host) {
-      with_shape([&](auto dimensions, auto order) { count_by_host<dimensions(), order()>(task, scratch, clock); });
+      with_shape([&](auto dimensions, auto order) { count_by_host<dimensions(), order()>(task, added, clock); });
     } else {
       const bool given = particles.order;
       if (options_.route == DensityRoute::sorted && !given) order_first(task, clock);
       if (given || !task.particles.order) clock.begin("histogram");
-      device_.memory().zero(scratch, static_cast<std::size_t>(sum_bytes()));
+      device_.memory().zero(added, static_cast<std::size_t>(stored_cells()) * sizeof(std::int64_t));
       with_shape([&](auto dimensions, auto order) { add<dimensions(), order()>(task); });
       if (strays_) strays_->fetch(counts_.data(), device_.stream());
     }
     clock.begin("density");
-    if (options_.slabs()) give_sums(static_cast<std::int64_t*>(scratch));
+    if (options_.slabs()) give_sums(static_cast<std::int64_t*>(added), static_cast<std::int64_t*>(scratch));
     if (!grid_.periodic()) find_monopole(quantum, static_cast<const std::int64_t*>(scratch), particles.count);
     make_density(quantum, static_cast<const std::int64_t*>(scratch), density);
     clock.end();
@@ -132,11 +109,12 @@ class ExchangeCuda final : public MeshExchange<Real> {
   }
   std::int64_t outside() override { return options_.slabs() ? outside_ : counts_.to_host()[0].outside; }
 
-  int planes_below() const override { return around_.below(); }
-  int planes_above() const override { return around_.above(); }
+  int planes_below() const override { return reach_.below(); }
+  int planes_above() const override { return reach_.above(); }
   void fetch_planes_around(const Field<Real>& field) override {
     if (!options_.slabs()) return;
     const auto plane = static_cast<std::size_t>(field.pitch * field.ny) * sizeof(Real);
+    if (domain_) return fetch_field(field, plane);
     planes_->fetch(around_, reinterpret_cast<std::byte*>(field.data), plane);
   }
 
@@ -145,11 +123,11 @@ class ExchangeCuda final : public MeshExchange<Real> {
     device_.make_current();
     const auto h = grid_.spacing();
     const Vec3<Real> per_spacing{static_cast<Real>(1 / h[0]), static_cast<Real>(1 / h[1]), static_cast<Real>(1 / h[2])};
-    Field<const Real> with_around = potential;
+    Field<const Real> with_around = domain_ ? domain_->field() : potential;
     with_around.data -= planes_below() * potential.pitch * potential.ny;
     with_around.nz += planes_below() + planes_above();
     launch_differentiate(frame_, options_.gradient == Gradient::four_point, with_around, planes_below(), per_spacing,
-                         static_cast<CellForce<Real>*>(scratch), device_.stream());
+                         static_cast<CellForce<Real>*>(domain_ ? domain_->memory() : scratch), device_.stream());
   }
 
   void gather(const MeshParticles<Real>& particles, const std::int64_t* index, std::int64_t count,
@@ -161,7 +139,7 @@ class ExchangeCuda final : public MeshExchange<Real> {
                           particles,
                           index,
                           count,
-                          static_cast<const CellForce<Real>*>(scratch),
+                          static_cast<const CellForce<Real>*>(domain_ ? domain_->memory() : scratch),
                           monopole_.data(),
                           gravitational_constant,
                           forces};
@@ -178,10 +156,11 @@ class ExchangeCuda final : public MeshExchange<Real> {
   }
 
   void gather_component(int component, const MeshParticles<Real>& particles, const std::int64_t* index,
-                        std::int64_t count, const Field<const Real>& field, double gravitational_constant,
+                        std::int64_t count, const Field<const Real>& slab_field, double gravitational_constant,
                         Real* into) override {
     if (count <= 0) return;
     device_.make_current();
+    const Field<const Real> field = domain_ ? domain_->field() : slab_field;
     const bool by_fours = reinterpret_cast<std::uintptr_t>(field.data) % 16 == 0 && field.pitch % 4 == 0 &&
                           field.pitch >= frame_.cells[0] / 4 * 4 + 4;
     const ComponentTask<Real> task{
@@ -216,38 +195,54 @@ class ExchangeCuda final : public MeshExchange<Real> {
   std::int64_t stored_cells() const { return std::int64_t{frame_.cells[0]} * frame_.cells[1] * frame_.cells[2]; }
 
   void take_slab() {
-    const SlabPlanes slab = slab_of_rank();
-    const bool wraps = grid_.periodic();
-    const int ghosts = static_cast<int>(options_.assignment) - 1;
-    const int reach = options_.gradient == Gradient::spectral ? 0 : options_.gradient == Gradient::two_point ? 1 : 2;
-    layers_ = slab.count();
-    frame_.first_layer = slab.first(), frame_.grid_layers = grid_.cells[2];
-    frame_.cells[2] = layers_ > 0 ? layers_ + ghosts : 0;
-    sums_above_ = PlanesAround(*options_.ranks, slab, 0, ghosts, wraps ? BeyondPlanes::wrap : BeyondPlanes::none);
-    around_ =
-        PlanesAround(*options_.ranks, slab, reach, ghosts + reach, wraps ? BeyondPlanes::wrap : BeyondPlanes::one);
-    planes_ = std::make_unique<DevicePlanes>(options_.messages ? options_.messages
-                                                               : make_device_messages(device_, options_.ranks));
-    short_sums_ = Buffer<std::int32_t>(device_, (frame_.cells[2] - layers_) * plane_cells());
-    too_large_ = Buffer<int>(device_, 1);
+    layers_ = reach_.slab.count();
+    frame_.grid_layers = grid_.cells[2], frame_.first_layer = reach_.own().first;
+    frame_.cells[2] = reach_.own().count > 0 ? reach_.own().count + reach_.ghosts : 0;
+    const auto messages = options_.messages ? options_.messages : make_device_messages(device_, options_.ranks);
+    planes_ = std::make_unique<DevicePlanes>(messages);
+    int at_once = reach_.ghosts;
+    if (options_.domains) {
+      const std::size_t cell = options_.gradient == Gradient::spectral ? sizeof(std::int64_t) : sizeof(CellForce<Real>);
+      domain_ = std::make_unique<ExchangeDomain<Real>>(
+          device_, reach_, stored_cells() * static_cast<std::int64_t>(cell),
+          static_cast<std::size_t>(plane_cells()) * sizeof(std::int32_t), messages->most_bytes());
+      at_once = domain_->sums().most_at_once();
+    } else {
+      sums_above_ = reach_.sums_above();
+      around_ = reach_.around();
+    }
+    sums_ = std::make_unique<SumsForOthers>(device_, options_.ranks, *planes_, plane_cells(), at_once);
   }
-  SlabPlanes slab_of_rank() const { return {*options_.ranks, grid_.cells[2], options_.slab_unit}; }
+  /// The planes of a field that this rank works on, and those around.
+  void fetch_field(const Field<Real>& field, std::size_t plane) {
+    auto* const first = reinterpret_cast<std::byte*>(domain_->make_room(reach_, field));
+    for (const auto& round : domain_->planes().rounds())
+      planes_->fetch({{&round.planes, first, plane, reinterpret_cast<const std::byte*>(field.data)}});
+  }
+  /// To those who have the planes: of the slab alone what is beyond it.
+  void give_sums(const std::int64_t* added, std::int64_t* sums) {
+    const int layers = frame_.cells[2];
+    sums_->look(added, domain_ ? 0 : layers_, layers);
+    if (!domain_) return sums_->give(sums_above_, added, layers_, layers, sums);
+    if (layers_ > 0) device_.memory().zero(sums, static_cast<std::size_t>(sum_bytes()));
+    for (const auto& round : domain_->sums().rounds())
+      sums_->give(round.planes, added, round.begin, std::min(round.end, layers), sums);
+  }
 
   /// All mass on the mesh as a point; ranks tell each other of their layers, and how many particles are off the mesh.
   void find_monopole(double quantum, const std::int64_t* sums, std::int64_t particles) {
     const auto stream = handle(device_.stream());
     if (layers_ > 0)
       find_layer_moments<<<static_cast<unsigned>(layers_), density_threads, 0, stream>>>(
-          sums, frame_.cells[0], frame_.cells[1], moments_.data() + frame_.first_layer);
+          sums, frame_.cells[0], frame_.cells[1], moments_.data() + (options_.slabs() ? reach_.slab.first() : 0));
     if (options_.slabs()) {
-      const SlabPlanes slab = slab_of_rank();
       std::vector<LayerMoments> all = moments_.to_host();
       std::vector<std::size_t> bytes;
       for (int rank = 0; rank < options_.ranks->size(); ++rank)
-        bytes.push_back(static_cast<std::size_t>(slab.count(rank)) * sizeof(LayerMoments));
+        bytes.push_back(static_cast<std::size_t>(reach_.slab.count(rank)) * sizeof(LayerMoments));
       options_.ranks->all_gather_in_place(all.data(), bytes);
       moments_.from_host(all.data());
-      outside_ = layers_ > 0 ? counts_.to_host()[0].outside : particles;
+      outside_ = stored_cells() > 0 ? counts_.to_host()[0].outside : particles;
       options_.ranks->all_reduce(&outside_, 1, Reduction::sum);
     }
     const auto h = grid_.spacing();
@@ -256,30 +251,6 @@ class ExchangeCuda final : public MeshExchange<Real> {
     check(cudaGetLastError(), "monopole");
   }
   std::int64_t plane_cells() const { return std::int64_t{frame_.cells[0]} * frame_.cells[1]; }
-
-  /// Sums beyond the slab's last layer go to the ranks that have these planes, in four bytes where those of all ranks
-  /// have room there.
-  void give_sums(std::int64_t* sums) {
-    const std::int64_t own = layers_ * plane_cells(), beyond = frame_.cells[2] * plane_cells() - own;
-    too_large_.zero();
-    launch("short sums", beyond, device_.stream(), ShortenSums{sums + own, short_sums_.data(), too_large_.data()});
-    std::int64_t large = too_large_.to_host()[0];
-    options_.ranks->all_reduce(&large, 1, Reduction::maximum);
-    if (large)
-      give_planes(sums, sums);
-    else
-      give_planes(short_sums_.data() - own, sums);
-  }
-  /// `from`: where the rank's first layer would stand.
-  template <class Sum>
-  void give_planes(const Sum* from, std::int64_t* sums) {
-    const std::int64_t plane = plane_cells();
-    const auto* const arrived = reinterpret_cast<const Sum*>(planes_->give(
-        sums_above_, reinterpret_cast<const std::byte*>(from), static_cast<std::size_t>(plane) * sizeof(Sum)));
-    for (std::int64_t k = 0; k < std::ssize(sums_above_.arriving()); ++k)
-      launch("sums of other ranks", plane, device_.stream(),
-             AddSums<Sum>{arrived + k * plane, sums + sums_above_.arriving()[static_cast<std::size_t>(k)] * plane});
-  }
 
   /// body(dimensions, order) with the numbers as types.
   template <class Body>
@@ -362,7 +333,8 @@ class ExchangeCuda final : public MeshExchange<Real> {
   template <int dimensions, int order>
   void count_by_host(const DepositTask<Real>& task, void* scratch, StageClock& clock) {
     auto* const places = static_cast<PlacedMass<Real>*>(scratch);
-    const std::int64_t batch = sum_bytes() / static_cast<std::int64_t>(sizeof(PlacedMass<Real>));
+    const std::int64_t batch = stored_cells() * static_cast<std::int64_t>(sizeof(std::int64_t)) /
+                               static_cast<std::int64_t>(sizeof(PlacedMass<Real>));
     std::vector<std::int64_t> sums(static_cast<std::size_t>(stored_cells()));
     std::vector<PlacedMass<Real>> found(static_cast<std::size_t>(std::min(batch, task.particles.count)));
     DepositCounts counts{};
@@ -420,8 +392,9 @@ class ExchangeCuda final : public MeshExchange<Real> {
   Device device_;
   Grid grid_;
   ExchangeOptions options_;
+  SlabReach reach_;
   CellFrame<Real> whole_;  // of all ranks
-  SlabFrame<Real> frame_;  // of what is here
+  SlabFrame<Real> frame_;  // of what is worked on here
   int layers_;             // of the density
   ColumnOrder columns_;
   Buffer<DepositCounts> counts_;
@@ -432,11 +405,11 @@ class ExchangeCuda final : public MeshExchange<Real> {
   bool disordered_ = false;
   Buffer<std::uint32_t> order_;
   Buffer<std::uint8_t> sort_work_;
-  Buffer<std::uint32_t> starts_;      // of chunks
-  PlanesAround sums_above_, around_;  // of a slab: that sums go to, and that forces are made of
+  Buffer<std::uint32_t> starts_;                  // of chunks
+  PlanesAround sums_above_, around_;              // of a slab alone: that sums go to, and that forces are made of
+  std::unique_ptr<ExchangeDomain<Real>> domain_;  // where that is not what the rank works on
   std::unique_ptr<DevicePlanes> planes_;
-  Buffer<std::int32_t> short_sums_;
-  Buffer<int> too_large_;
+  std::unique_ptr<SumsForOthers> sums_;
 };
 
 }  // namespace pergola::cuda

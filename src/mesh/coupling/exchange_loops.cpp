@@ -139,29 +139,32 @@ struct Clouds {
   }
 };
 
-template <int dimensions, int order, class Real>
-LayerRange find_layers(const Walk<Real>& walk, const MeshParticles<Real>& particles, std::int64_t begin,
-                       std::int64_t end, int* layers) {
+/// What clouds begin in along the axes from `first_axis` on, the last one counting most; off_mesh for those that begin
+/// nowhere.
+template <int dimensions, int order, int first_axis, class Real>
+LayerRange find_starts(const Walk<Real>& walk, const MeshParticles<Real>& particles, std::int64_t begin,
+                       std::int64_t end, int* starts) {
   const CellFrame<Real> frame = walk.frame;
-  constexpr int axis = dimensions - 1;
-  const int first_layer = walk.first_layer;
+  const int first = first_axis == dimensions - 1 ? walk.first_layer : 0;
   Group<dimensions, Real> group;
   group.some(particles, begin, end);
-  alignas(64) int held[group_size], layer[group_size];
+  alignas(64) int held[group_size], start[group_size];
   alignas(64) Real place[group_size];
-  for (int k = 0; k < group_size; ++k) held[k] = 1;
+  for (int k = 0; k < group_size; ++k) held[k] = 1, start[k] = 0;
   if (!frame.periodic)
-    for (int a = 0; a < axis; ++a) find_places(frame, a, group.x[a], place, held);
-  find_places(frame, axis, group.x[axis], place, held);
-  for (int k = 0; k < group_size; ++k) {
-    const int first = frame.wrapped(axis, physics::axis_weights<order>(place[k]).first);
-    layer[k] = held[k] ? first - first_layer : off_mesh;
+    for (int a = 0; a < first_axis; ++a) find_places(frame, a, group.x[a], place, held);
+  for (int a = dimensions - 1; a >= first_axis; --a) {
+    find_places(frame, a, group.x[a], place, held);
+    const int cells = frame.cells[a];
+    for (int k = 0; k < group_size; ++k)
+      start[k] = start[k] * cells + frame.wrapped(a, physics::axis_weights<order>(place[k]).first);
   }
-  LayerRange range{layer[0], layer[0]};
+  LayerRange range{held[0] ? start[0] - first : off_mesh, off_mesh};
   for (int k = 0; k < group_size; ++k) {
-    range.least = layer[k] < range.least ? layer[k] : range.least;
-    range.most = layer[k] > range.most ? layer[k] : range.most;
-    layers[k] = layer[k];
+    const int at = held[k] ? start[k] - first : off_mesh;
+    range.least = at < range.least ? at : range.least;
+    range.most = at > range.most ? at : range.most;
+    starts[k] = at;
   }
   return range;
 }
@@ -390,7 +393,8 @@ bool gather_potential(const Walk<Real>& walk, const MeshParticles<Real>& particl
 
 template <int dimensions, int order, class Real>
 Loops<Real> loops() {
-  return {find_layers<dimensions, order, Real>,
+  return {find_starts<dimensions, order, dimensions - 1, Real>,
+          find_starts<dimensions, order, 1, Real>,
           find_cells<dimensions, Real>,
           deposit_groups<dimensions, order, Real>,
           deposit_listed<dimensions, order, Real>,

@@ -61,7 +61,7 @@ struct CellForce {
 /// Instead of a layer, for a particle that is not on the mesh.
 inline constexpr int off_mesh = -1;
 
-/// The layers that some particles' clouds begin in; off_mesh counts.
+/// The layers, or rows, that some particles' clouds begin in; off_mesh counts.
 struct LayerRange {
   int least = 0, most = 0;
 };
@@ -90,6 +90,9 @@ struct Loops {
   /// The first layer that each particle's cloud touches, or off_mesh. At most group_size particles.
   LayerRange (*find_layers)(const Walk<Real>& walk, const Particles& particles, std::int64_t begin, std::int64_t end,
                             int* layers);
+  /// The row that it begins in, counted over all layers of the grid, or off_mesh. In three dimensions.
+  LayerRange (*find_rows)(const Walk<Real>& walk, const Particles& particles, std::int64_t begin, std::int64_t end,
+                          int* rows);
   /// The number of the cell that holds each particle, x fastest; the number of cells for one off the mesh.
   void (*find_cells)(const Walk<Real>& walk, const Particles& particles, std::int64_t begin, std::int64_t end,
                      std::uint32_t* cells);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "domain/routing.hpp"
 #include "mesh/coupling/exchange.hpp"
 #include "mesh/coupling/exchange_loops.hpp"
+#include "mesh/coupling/row_domains.hpp"
 #include "mesh/coupling/slab_exchange.hpp"
 #include "mesh/coupling/slab_lists.hpp"
 #include "mesh/slab_planes.hpp"
@@ -21,7 +23,8 @@ namespace {
 using exchange::group_size;
 
 /// Particles that are spread over ranks in any way, and a mesh in slabs: they go to the rank that has the plane in
-/// which their cloud begins, whose own exchange (exchange_cpu.cpp) does the rest. Those off an isolated mesh stay.
+/// which their cloud begins, or the row (row_domains.hpp), whose own exchange (exchange_cpu.cpp) does the rest. Those
+/// off an isolated mesh stay.
 template <class Real>
 class MeshExchangeSlabs final : public SlabExchange<Real> {
   using SlabExchange<Real>::own_;
@@ -30,8 +33,11 @@ class MeshExchangeSlabs final : public SlabExchange<Real> {
   MeshExchangeSlabs(const Device& device, const Grid& grid, const ExchangeOptions& options)
       : SlabExchange<Real>(make_mesh_exchange_cpu<Real>(device, grid, options)),
         device_(device),
+        grid_(grid),
+        options_(options),
         ranks_(options.ranks),
         slab_(*options.ranks, grid.cells[2], options.slab_unit),
+        division_(options.ranks, grid, RowCosts::of(device.is_cuda())),
         whole_(grid, options.assignment),
         loops_(exchange::choose_loops<Real>(grid.dimensions, options.assignment)) {
     if (grid.dimensions != 3) throw Error(ErrorKind::input, "mesh: expected a box in three dimensions for slabs");
@@ -49,6 +55,15 @@ class MeshExchangeSlabs final : public SlabExchange<Real> {
     clock.begin("to slabs");
     kept_ = particles.count;
     route(particles);
+    if (options_.by_rows && division_.should_count(kept_, routing_.arriving(), uncovered_)) {
+      std::vector<std::int64_t> counts = count_by_row(particles);
+      if (division_.divide(counts)) {
+        options_.domains = division_.domains();
+        own_.reset();
+        own_ = make_mesh_exchange_cpu<Real>(device_, grid_, options_);
+        route(particles);
+      }
+    }
     arrived_.count = routing_.arriving();
     Arena arena(device_);
     room_for_arriving(*this, arena, arrived_.count);
@@ -112,7 +127,35 @@ class MeshExchangeSlabs final : public SlabExchange<Real> {
     }
   }
 
-  int rank_of(int layer) const { return layer == exchange::off_mesh ? ranks_->rank() : slab_.owner(layer); }
+  /// By the layer that clouds begin in, or by the row.
+  exchange::LayerRange find_starts(const MeshParticles<Real>& particles, std::int64_t begin, std::int64_t end,
+                                   int* starts) const {
+    return options_.domains ? loops_.find_rows(whole_, particles, begin, end, starts)
+                            : loops_.find_layers(whole_, particles, begin, end, starts);
+  }
+  /// `nobody`: so far it stays here.
+  int rank_of(int start, bool& nobody) const {
+    if (start == exchange::off_mesh) return ranks_->rank();
+    if (!options_.domains) return slab_.owner(start);
+    const std::uint32_t owner = options_.domains->owners()[static_cast<std::size_t>(start)];
+    nobody = nobody || owner == RowDomains::nobody;
+    return owner == RowDomains::nobody ? ranks_->rank() : static_cast<int>(owner);
+  }
+
+  std::vector<std::int64_t> count_by_row(const MeshParticles<Real>& particles) const {
+    std::vector<std::int64_t> counts(static_cast<std::size_t>(division_.rows()));
+    parallel_chunks(device_.threads(), particles.count, chunk, [&](std::int64_t begin, std::int64_t end) {
+      int rows[group_size];
+      for (std::int64_t i = begin; i < end; i += group_size) {
+        const std::int64_t until = std::min(i + group_size, end);
+        loops_.find_rows(whole_, particles, i, until, rows);
+        for (std::int64_t k = 0; k < until - i; ++k)
+          if (rows[k] != exchange::off_mesh)
+            std::atomic_ref(counts[static_cast<std::size_t>(rows[k])]).fetch_add(1, std::memory_order_relaxed);
+      }
+    });
+    return counts;
+  }
 
   /// Finds which particles go where: the longest run of groups that belong to a rank as a whole goes straight, which in
   /// cell order are nearly all, the others are listed.
@@ -121,19 +164,26 @@ class MeshExchangeSlabs final : public SlabExchange<Real> {
     const std::int64_t groups = (particles.count + group_size - 1) / group_size;
     const auto end_of = [&](std::int64_t group) { return std::min((group + 1) * group_size, particles.count); };
     group_rank_.resize(static_cast<std::size_t>(groups));
+    std::atomic<bool> uncovered = false;
     parallel_chunks(threads, groups, groups_in_chunk, [&](std::int64_t begin, std::int64_t end) {
-      int layers[group_size];
+      int starts[group_size];
+      bool nobody = false;
       for (std::int64_t group = begin; group < end; ++group) {
-        const auto range = loops_.find_layers(whole_, particles, group * group_size, end_of(group), layers);
-        const int first = rank_of(range.least), last = rank_of(range.most);
+        const auto range = find_starts(particles, group * group_size, end_of(group), starts);
+        const int first = rank_of(range.least, nobody), last = rank_of(range.most, nobody);
         const bool all_or_none_off = range.least != exchange::off_mesh || range.most == exchange::off_mesh;
         group_rank_[static_cast<std::size_t>(group)] = first == last && all_or_none_off ? first : mixed;
+        if (options_.domains)  // rows that are nobody's may lie between a rank's
+          for (std::int64_t k = 0; k < end_of(group) - group * group_size; ++k) rank_of(starts[k], nobody);
       }
+      if (nobody) uncovered = true;
     });
+    uncovered_ = uncovered;
     const std::vector<PlaceRun> runs = longest_runs();
     list_.start(ranks, (groups + groups_in_chunk - 1) / groups_in_chunk);
     const auto listed = [&](std::int64_t begin, std::int64_t end, const auto& take) {
-      int layers[group_size];
+      int starts[group_size];
+      bool nobody = false;
       for (std::int64_t group = begin; group < end; ++group) {
         const int rank = group_rank_[static_cast<std::size_t>(group)];
         if (rank != mixed) {
@@ -141,8 +191,8 @@ class MeshExchangeSlabs final : public SlabExchange<Real> {
           if (group >= run.first && group < run.first + run.count) continue;
         }
         const std::int64_t i = group * group_size, size = end_of(group) - i;
-        if (rank == mixed) loops_.find_layers(whole_, particles, i, i + size, layers);
-        for (std::int64_t k = 0; k < size; ++k) take(i + k, rank == mixed ? rank_of(layers[k]) : rank);
+        if (rank == mixed) find_starts(particles, i, i + size, starts);
+        for (std::int64_t k = 0; k < size; ++k) take(i + k, rank == mixed ? rank_of(starts[k], nobody) : rank);
       }
     };
     parallel_chunks(threads, groups, groups_in_chunk, [&](std::int64_t begin, std::int64_t end) {
@@ -201,8 +251,12 @@ class MeshExchangeSlabs final : public SlabExchange<Real> {
   }
 
   Device device_;
+  Grid grid_;
+  ExchangeOptions options_;
   std::shared_ptr<Communicator> ranks_;
   SlabPlanes slab_;
+  RowDivision division_;
+  bool uncovered_ = false;  // particles of the last routing were in rows that are nobody's
   exchange::Walk<Real> whole_;
   exchange::Loops<Real> loops_;
   exchange::SlabList list_;      // particles by the rank that they go to

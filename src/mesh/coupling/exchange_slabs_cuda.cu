@@ -5,6 +5,7 @@
 #include "domain/device_routing.hpp"
 #include "mesh/coupling/deposit_cuda.cuh"
 #include "mesh/coupling/lent_arrivals.hpp"
+#include "mesh/coupling/row_domains.hpp"
 #include "mesh/coupling/slab_exchange.hpp"
 #include "mesh/slab_planes.hpp"
 
@@ -14,29 +15,55 @@ namespace cuda {
 
 namespace {
 
-/// By the particles' order: each and the rank that has the plane in which its cloud begins; the own one of those that
-/// are off the mesh.
-template <int order, class Real>
-struct ListByPlane {
+/// The plane in which a particle's cloud begins, or the row, counted over all planes; −1 for one off the mesh.
+template <int order, bool by_row, class Real>
+__device__ int find_start(const CellFrame<Real>& frame, const MeshParticles<Real>& particles, std::int64_t i) {
+  const Real position[3] = {particles.x[i], particles.y[i], particles.z[i]};
+  Real place[3];
+  if (!find_place<3>(frame, position, place)) return -1;
+  const auto first = [&](int axis) {  // a place may be no number
+    return min(max(frame.wrapped(axis, physics::axis_weights<order, Real>(place[axis]).first), 0),
+               frame.cells[axis] - 1);
+  };
+  return by_row ? first(2) * frame.cells[1] + first(1) : first(2);
+}
+
+/// By the particles' order: each and the rank that has the plane or row in which its cloud begins; the own one of those
+/// that are off the mesh, and so far of those in rows that are nobody's.
+template <int order, bool by_row, class Real>
+struct ListByOwner {
   CellFrame<Real> frame;
   MeshParticles<Real> particles;
-  const std::uint32_t* owner;  // of each plane
+  const std::uint32_t* owner;
   DeviceRouting::Listing to;
   std::uint32_t own;
+  int* uncovered;
 
   __device__ void operator()(std::int64_t k) const {
     const std::int64_t i = particles.order ? particles.order[k] : k;
-    const Real position[3] = {particles.x[i], particles.y[i], particles.z[i]};
-    Real place[3];
-    const bool held = find_place<3>(frame, position, place);
-    const int plane = frame.wrapped(2, physics::axis_weights<order, Real>(place[2]).first);
-    to.rank[k] = held ? owner[min(max(plane, 0), frame.cells[2] - 1)] : own;  // a place may be no number
+    const int start = find_start<order, by_row>(frame, particles, i);
+    std::uint32_t rank = start < 0 ? own : owner[start];
+    if (by_row && rank == RowDomains::nobody) *uncovered = 1, rank = own;
+    to.rank[k] = rank;
     to.particle[k] = static_cast<std::uint32_t>(i);
   }
 };
 
+/// How many particles' clouds begin in each row.
+template <int order, class Real>
+struct CountByRow {
+  CellFrame<Real> frame;
+  MeshParticles<Real> particles;
+  unsigned long long* counts;
+
+  __device__ void operator()(std::int64_t i) const {
+    const int row = find_start<order, true>(frame, particles, i);
+    if (row >= 0) atomicAdd(&counts[row], 1ull);
+  }
+};
+
 /// MeshExchangeSlabs (mesh/coupling/exchange_slabs.cpp) on a GPU: particles go to the rank that has the plane in which
-/// their cloud begins, whose own exchange does the rest.
+/// their cloud begins, or the row (row_domains.hpp), whose own exchange does the rest.
 template <class Real>
 class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
   using SlabExchange<Real>::own_;
@@ -49,13 +76,18 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
                     const std::shared_ptr<DeviceMessages>& messages)
       : SlabExchange<Real>(make_own(device, grid, options, messages)),
         device_(device),
+        grid_(grid),
+        options_(options),
         whole_(grid),
-        assignment_(options.assignment),
+        division_(options.ranks, grid, RowCosts::of(device.is_cuda())),
         masses_(device, options.ranks),
         routing_(messages),
         places_(messages) {
     if (grid.dimensions != 3) throw Error(ErrorKind::input, "mesh: expected a box in three dimensions for slabs");
     const SlabPlanes slab(*options.ranks, grid.cells[2], options.slab_unit);
+    options_.messages = messages;
+    uncovered_ = Buffer<int>(device, 1);
+    uncovered_.zero();
     own_rank_ = static_cast<std::uint32_t>(options.ranks->rank());
     std::vector<std::uint32_t> owner;
     for (int plane = 0; plane < grid.cells[2]; ++plane) owner.push_back(static_cast<std::uint32_t>(slab.owner(plane)));
@@ -67,8 +99,8 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
   std::int64_t own_bytes(std::int64_t particles) const override {
     Arena count;
     if (!lent_) count.room(memory_, room_bytes(particles, particles));
-    return count.bytes() + static_cast<std::int64_t>(owner_.bytes()) + routing_.own_bytes(particles, !lent_way_) +
-           own_->own_bytes(particles);
+    return count.bytes() + static_cast<std::int64_t>(owner_.bytes() + row_owner_.bytes()) +
+           routing_.own_bytes(particles, !lent_way_) + own_->own_bytes(particles);
   }
   std::int64_t message_bytes(std::int64_t particles) const override {
     const std::int64_t coordinates = 3 * particles * std::int64_t{sizeof(Real)};
@@ -79,10 +111,9 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
     device_.make_current();
     clock.begin("to slabs");
     kept_ = particles.count;
-    room_for(kept_, 0);
-    list(particles, static_cast<int>(assignment_), routing_.listing(kept_, arriving_));
-    constexpr std::int64_t word = sizeof(std::uint32_t);
-    routing_.plan(kept_, arriving_, lent_way_ ? reinterpret_cast<std::uint32_t*>(lent_way_(kept_ * word)) : nullptr);
+    route(particles);
+    const bool uncovered = options_.domains && uncovered_.to_host()[0] != 0;
+    if (options_.by_rows && division_.should_count(kept_, routing_.arriving(), uncovered)) divide(particles);
     const std::int64_t count = routing_.arriving();
     room_for(kept_, count);
     const Arrivals arrivals(arriving_, count);
@@ -136,9 +167,11 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
 
   void bring_places(const MeshPlaces<Real>& places) override {
     device_.make_current();
+    if (options_.by_rows) throw Error(ErrorKind::input, "mesh: forces at other places are found by planes only");
     Arena arena(device_);
     arena.room(place_work_, places_.work_bytes(places.count), places_.work_bytes(places.count) / 16);
-    list({places.count, places.x, places.y, places.z}, 1, places_.listing(places.count, place_work_.data()));
+    list<false>({places.count, places.x, places.y, places.z}, Assignment::ngp, owner_.data(),
+                places_.listing(places.count, place_work_.data()));
     places_.plan(places.count, place_work_.data());
     const std::int64_t count = places_.arriving();
     for (auto& values : place_values_) arena.room(values, count, count / 16);
@@ -197,21 +230,57 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
     arriving_ = lent_ ? lent_(bytes) : memory_.data();
   }
 
-  /// By the planes in which clouds of `order` cells begin.
-  void list(const MeshParticles<Real>& particles, int order, const DeviceRouting::Listing& to) {
-    const auto with = [&](auto cells) {
-      launch("particles by plane", particles.count, device_.stream(),
-             ListByPlane<cells(), Real>{whole_, particles, owner_.data(), to, own_rank_});
-    };
-    switch (order) {
-      case 1:
-        return with(std::integral_constant<int, 1>{});
-      case 2:
-        return with(std::integral_constant<int, 2>{});
-      case 3:
-        return with(std::integral_constant<int, 3>{});
-      default:
-        return with(std::integral_constant<int, 4>{});
+  /// Finds which particles go where.
+  void route(const MeshParticles<Real>& particles) {
+    room_for(kept_, 0);
+    const DeviceRouting::Listing to = routing_.listing(kept_, arriving_);
+    if (options_.domains)
+      list<true>(particles, options_.assignment, row_owner_.data(), to);
+    else
+      list<false>(particles, options_.assignment, owner_.data(), to);
+    constexpr std::int64_t word = sizeof(std::uint32_t);
+    routing_.plan(kept_, arriving_, lent_way_ ? reinterpret_cast<std::uint32_t*>(lent_way_(kept_ * word)) : nullptr);
+  }
+  /// By rows, with an exchange for other planes from now on, if that helps.
+  void divide(const MeshParticles<Real>& particles) {
+    Buffer<unsigned long long> on_device(device_, division_.rows());
+    on_device.zero();
+    with_order(options_.assignment, [&](auto order) {
+      launch("particles in rows", particles.count, device_.stream(),
+             CountByRow<order(), Real>{whole_, particles, on_device.data()});
+    });
+    const auto found = on_device.to_host();
+    std::vector<std::int64_t> counts(found.begin(), found.end());
+    if (!division_.divide(counts)) return;
+    options_.domains = division_.domains();
+    row_owner_ = Buffer<std::uint32_t>(device_, options_.domains->owners());
+    uncovered_.zero();
+    own_.reset();
+    own_ = make_mesh_exchange_cuda<Real>(device_, grid_, options_);
+    route(particles);
+  }
+
+  /// By the planes, or rows, in which clouds begin.
+  template <bool by_row>
+  void list(const MeshParticles<Real>& particles, Assignment assignment, const std::uint32_t* owner,
+            const DeviceRouting::Listing& to) {
+    with_order(assignment, [&](auto order) {
+      launch("particles by owner", particles.count, device_.stream(),
+             ListByOwner<order(), by_row, Real>{whole_, particles, owner, to, own_rank_, uncovered_.data()});
+    });
+  }
+  /// body(order) with the cells of a cloud along an axis as a type.
+  template <class Body>
+  static void with_order(Assignment assignment, const Body& body) {
+    switch (assignment) {
+      case Assignment::ngp:
+        return body(std::integral_constant<int, 1>{});
+      case Assignment::cic:
+        return body(std::integral_constant<int, 2>{});
+      case Assignment::tsc:
+        return body(std::integral_constant<int, 3>{});
+      case Assignment::pcs:
+        return body(std::integral_constant<int, 4>{});
     }
   }
 
@@ -226,11 +295,14 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
   }
 
   Device device_;
+  Grid grid_;
+  ExchangeOptions options_;
   CellFrame<Real> whole_;
-  Assignment assignment_;
+  RowDivision division_;
   LentMemory lent_, lent_way_;
   CommonValue<Real> masses_;
-  Buffer<std::uint32_t> owner_;  // of each plane
+  Buffer<std::uint32_t> owner_, row_owner_;  // of each plane; and of each row, where particles go by rows
+  Buffer<int> uncovered_;                    // whether some were in rows that are nobody's
   std::uint32_t own_rank_ = 0;
   DeviceRouting routing_;
   std::int64_t kept_ = 0;
