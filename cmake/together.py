@@ -2,8 +2,8 @@
 """Which files can be compiled as one:  together.py SOURCE…   prints "GROUP;SOURCE;SOURCE…" for each group, groups of one file left out.
 
 Names of an anonymous namespace belong to one file and may mean something else in another. Files of a folder are compiled
-as one where no name that one of them keeps for itself is a word of another or of a header that the other includes. Files that include themselves again, once per
-instruction set, are left out.
+as one where no name that one of them keeps for itself is a word of another or of a header that the other includes. Where a file instantiates a class with all
+of its members, no file that has members of it is with it. Files that include themselves again, once per instruction set, are left out.
 """
 import functools
 import pathlib
@@ -20,6 +20,8 @@ INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 MACRO_CALL = re.compile(r"[A-Z_]+\(")
 TYPE = re.compile(r"(?:template <.*> )?(?:struct|class|union|enum class|enum|using|namespace) ([A-Za-z_]\w*)")
 FUNCTION = re.compile(r"[^={(]*?([A-Za-z_]\w*)\(")
+WHOLE_CLASS = re.compile(r"^template class (\w+)<", re.MULTILINE)
+MEMBER_OF_CLASS = re.compile(r"\b(\w+)<[^<>;(){}]*>::")
 VARIABLE = re.compile(r"([A-Za-z_]\w*)(?:\[[^]]*\])*\s*[={;]")
 
 
@@ -39,6 +41,7 @@ def own_names(text):
     lines = [line for part in locals_ for line in part.splitlines() if re.match(r"[A-Za-z_]", line)]
     lines += re.findall(r"^static .*", text, re.MULTILINE)
     names = set(re.findall(r"^#define (\w+)", text, re.MULTILINE))
+    names.update(f"{name}<>::" for name in WHOLE_CLASS.findall(text))
     for line in lines:
         if MACRO_CALL.match(line):
             continue
@@ -83,6 +86,7 @@ def main():
             continue
         names = own_names(COMMENT_OR_TEXT.sub(" ", text))
         words = words_of(text).union(*map(words_of_header, headers_of(path, text)))
+        words.update(f"{name}<>::" for name in MEMBER_OF_CLASS.findall(text))
         groups = folders.setdefault(path.parent, [])
         group = next((group for group in groups if group.has_room_for(names, words)), None)
         if group is None:

@@ -2,7 +2,8 @@
 # All checks of Pergola, from a fresh clone: installs what is missing, builds, checks formatting and include order, runs
 # every test, then the unit tests under the address and undefined-behaviour sanitizers and under the thread sanitizer, and
 # says which were skipped and why.  scripts/test.sh [--no-sanitizers]
-# PERGOLA_CUDA_ARCHITECTURES in the environment: the GPUs that CUDA code is compiled for (default: CMakeLists.txt's).
+# In the environment, PERGOLA_CUDA_ARCHITECTURES: the GPUs that CUDA code is compiled for (default: CMakeLists.txt's);
+# PERGOLA_CUDA_QUICK=ON: with little optimisation, for machines without a GPU.
 # PERGOLA_TEST_MINUTES: after so many minutes the thread sanitizer, which comes last, is not begun, and after three quarters
 # of them the other sanitizers are not.
 set -euo pipefail
@@ -45,7 +46,8 @@ scripts/format.sh --check
 /usr/bin/python3 -B scripts/check_house.py
 
 stage "build: release"
-scripts/build.sh release ${PERGOLA_CUDA_ARCHITECTURES:+"-DPERGOLA_CUDA_ARCHITECTURES=$PERGOLA_CUDA_ARCHITECTURES"}
+scripts/build.sh release ${PERGOLA_CUDA_ARCHITECTURES:+"-DPERGOLA_CUDA_ARCHITECTURES=$PERGOLA_CUDA_ARCHITECTURES"} \
+  ${PERGOLA_CUDA_QUICK:+"-DPERGOLA_CUDA_QUICK=$PERGOLA_CUDA_QUICK"}
 
 stage "tests: release"
 status=0
