@@ -21,7 +21,8 @@ struct Shape {
   double across, along;
   int anywhere;
 };
-constexpr Shape even{1, 1, 0}, clump{0.1, 0.1, 67}, disc{0.9, 0.04, 2}, thicker_disc{0.9, 0.3, 2}, sphere{0.12, 0.12, 0};
+constexpr Shape even{1, 1, 0}, clump{0.1, 0.1, 67}, disc{0.9, 0.04, 2}, thicker_disc{0.9, 0.3, 2},
+    sphere{0.12, 0.12, 0};
 
 /// Places in a box of 1, and masses that differ.
 template <class Real>

@@ -52,8 +52,10 @@ class SumsForOthers {
   /// Of the sums in `added` those of the planes first … end − 1 are about to be given. All ranks together, as give().
   void look(const std::int64_t* added, int first, int end) {
     too_large_.zero();
-    launch("large sums", std::max(0, end - first) * plane_cells_, device_.stream(),
-           FindLargeSums{added + first * plane_cells_, too_large_.data()});
+    const std::int64_t count = std::max(0, end - first) * plane_cells_;
+    launch("large sums", count, device_.stream(), FindLargeSums{added + first * plane_cells_, too_large_.data()});
+    shortened_ = count <= short_sums_.size();
+    if (shortened_) shorten(added, first, end);  // before anybody waits
     std::int64_t large = too_large_.to_host()[0];
     ranks_->all_reduce(&large, 1, Reduction::maximum);
     long_ = large != 0;
@@ -61,13 +63,15 @@ class SumsForOthers {
   /// Some of these; what comes is added to `sums`, of the rank's slab.
   void give(const PlanesAround& around, const std::int64_t* added, int first, int end, std::int64_t* sums) {
     if (long_) return give_as(around, added, sums);
-    const std::int64_t before = first * plane_cells_;
-    launch("short sums", std::max(0, end - first) * plane_cells_, device_.stream(),
-           ShortenSums{added + before, short_sums_.data()});
-    give_as(around, short_sums_.data() - before, sums);
+    if (!shortened_) shorten(added, first, end);
+    give_as(around, short_sums_.data() - first * plane_cells_, sums);
   }
 
  private:
+  void shorten(const std::int64_t* added, int first, int end) {
+    launch("short sums", std::max(0, end - first) * plane_cells_, device_.stream(),
+           ShortenSums{added + first * plane_cells_, short_sums_.data()});
+  }
   /// `from`: where the first plane that the rank works on would stand.
   template <class Sum>
   void give_as(const PlanesAround& around, const Sum* from, std::int64_t* sums) {
@@ -85,7 +89,8 @@ class SumsForOthers {
   std::int64_t plane_cells_;
   Buffer<std::int32_t> short_sums_;
   Buffer<int> too_large_;
-  bool long_ = false;  // they are given in eight bytes
+  bool long_ = false;       // they are given in eight bytes
+  bool shortened_ = false;  // all at once
 };
 
 }  // namespace pergola::cuda
