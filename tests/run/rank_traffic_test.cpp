@@ -93,7 +93,7 @@ TEST(RankTraffic, RuleOfRowsIsWhatARunSends) {
     RoutedCopies routed = count_rows(sample, ranks, 1, slabs.cells, static_cast<int>(slabs.assignment), 60000, {});
     EXPECT_GT(routed.planes, 0) << ranks;
     // Cells weigh too: ranks with planes of few particles have more of these.
-    EXPECT_LT(routed.imbalance, 1.5) << ranks;
+    EXPECT_LT(routed.imbalance, 1.6) << ranks;
     EXPECT_GT(count_slabs(sample, ranks, 1, 32, 2).imbalance, 0.45 * ranks) << ranks;
     routed.imbalance = 1;
     const TrafficPart all = sum_of(slab_traffic(slabs, 60000, ranks, 1, routed));
