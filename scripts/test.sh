@@ -4,8 +4,8 @@
 # says which were skipped and why.  scripts/test.sh [--no-sanitizers]
 # In the environment, PERGOLA_CUDA_ARCHITECTURES: the GPUs that CUDA code is compiled for (default: CMakeLists.txt's);
 # PERGOLA_CUDA_QUICK=ON: with little optimisation, for machines without a GPU.
-# PERGOLA_TEST_MINUTES: after so many minutes the thread sanitizer, which comes last, is not begun, and after three quarters
-# of them the other sanitizers are not.
+# PERGOLA_TEST_MINUTES: after three quarters of so many minutes the address and undefined-behaviour sanitizers are not begun,
+# after four fifths the thread sanitizer, which comes last.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 sanitizers=yes
@@ -73,7 +73,7 @@ if [ $sanitizers = yes ] && [ $status -eq 0 ] && ! late 75 "address and undefine
   stage "damaged inputs for every reader: address and undefined-behaviour sanitizers"
   scripts/build.sh asan pergola_fuzz && (export ASAN_OPTIONS=detect_leaks=0 && run_tests build/asan -L fuzz) || status=$?
 fi
-if [ $sanitizers = yes ] && [ $status -eq 0 ] && ! late 100 "thread sanitizer"; then
+if [ $sanitizers = yes ] && [ $status -eq 0 ] && ! late 80 "thread sanitizer"; then
   # Left out: damaged files and configurations, which one thread reads, and tests that repeat loops of others at length.
   repeated='Multigrid\.(VCycles|FullMulti|Isolated|Tolerance|ThePapers)|TreeOfManyParticles|InAPeriodicBox|PhaseSpaceIsBright'
   repeated+='|ForceAudit(Measures|GoesOn)|Resumed(Block|Hermite|Leapfrog|Expanding|Run)|EverySession|AReportCardThatIs'
