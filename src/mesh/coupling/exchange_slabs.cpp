@@ -37,7 +37,7 @@ class MeshExchangeSlabs final : public SlabExchange<Real> {
         options_(options),
         ranks_(options.ranks),
         slab_(*options.ranks, grid.cells[2], options.slab_unit),
-        division_(options.ranks, grid, options.slab_unit, RowCosts::of(device.is_cuda())),
+        division_(options.ranks, grid, RowCosts::of(device.is_cuda())),
         whole_(grid, options.assignment),
         loops_(exchange::choose_loops<Real>(grid.dimensions, options.assignment)) {
     if (grid.dimensions != 3) throw Error(ErrorKind::input, "mesh: expected a box in three dimensions for slabs");

@@ -79,7 +79,7 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
         grid_(grid),
         options_(options),
         whole_(grid),
-        division_(options.ranks, grid, options.slab_unit, RowCosts::of(device.is_cuda())),
+        division_(options.ranks, grid, RowCosts::of(device.is_cuda())),
         masses_(device, options.ranks),
         routing_(messages),
         places_(messages) {
@@ -241,7 +241,7 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
     constexpr std::int64_t word = sizeof(std::uint32_t);
     routing_.plan(kept_, arriving_, lent_way_ ? reinterpret_cast<std::uint32_t*>(lent_way_(kept_ * word)) : nullptr);
   }
-  /// By rows, or by slabs again, with an exchange for other planes from now on, if that helps.
+  /// By rows, with an exchange for other planes from now on, if that helps.
   void divide(const MeshParticles<Real>& particles) {
     Buffer<unsigned long long> on_device(device_, division_.rows());
     on_device.zero();
@@ -253,8 +253,7 @@ class ExchangeSlabsCuda final : public SlabExchange<Real>, public LentArrivals {
     std::vector<std::int64_t> counts(found.begin(), found.end());
     if (!division_.divide(counts)) return;
     options_.domains = division_.domains();
-    row_owner_ =
-        options_.domains ? Buffer<std::uint32_t>(device_, options_.domains->owners()) : Buffer<std::uint32_t>();
+    row_owner_ = Buffer<std::uint32_t>(device_, options_.domains->owners());
     uncovered_.zero();
     own_.reset();
     own_ = make_mesh_exchange_cuda<Real>(device_, grid_, options_);

@@ -1,7 +1,6 @@
 #include "mesh/coupling/row_domains.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "mesh/grid.hpp"
@@ -73,9 +72,8 @@ std::vector<std::int64_t> RowDomains::cut(int rows_in_plane, int row_cells, int 
   return first_row;
 }
 
-RowDivision::RowDivision(std::shared_ptr<Communicator> ranks, const Grid& grid, int slab_unit, const RowCosts& costs)
+RowDivision::RowDivision(std::shared_ptr<Communicator> ranks, const Grid& grid, const RowCosts& costs)
     : ranks_(std::move(ranks)),
-      slab_(*ranks_, grid.cells[2], slab_unit),
       costs_(costs),
       planes_(grid.cells[2]),
       rows_in_plane_(grid.cells[1]),
@@ -104,31 +102,12 @@ bool RowDivision::pays(std::int64_t most, std::int64_t least, const RowDomains& 
   return is_lopsided(most, least) && static_cast<double>(most) > worth_it * static_cast<double>(domains.most_work());
 }
 
-std::int64_t RowDivision::most_in_slabs(const std::vector<std::int64_t>& particles) const {
-  std::int64_t most = 0;
-  for (int rank = 0; rank < ranks_->size(); ++rank) {
-    const auto first = particles.begin() + std::ptrdiff_t{slab_.first(rank)} * rows_in_plane_;
-    most = std::max(
-        most, std::accumulate(first, first + std::ptrdiff_t{slab_.count(rank)} * rows_in_plane_, std::int64_t{0}));
-  }
-  return costs_.particle * most;
-}
-
 bool RowDivision::divide(std::vector<std::int64_t>& particles) {
   ranks_->all_reduce(particles.data(), particles.size(), Reduction::sum);
   auto found = std::make_shared<const RowDomains>(rows_in_plane_, row_cells_, ranks_->size(), particles, costs_);
-  const auto helps = [&](std::int64_t most) {
-    return static_cast<double>(most) > worth_it * static_cast<double>(found->most_work());
-  };
-  if (const std::int64_t in_slabs = most_in_slabs(particles); !helps(in_slabs)) {
-    best_ = domains_ ? in_slabs : most_;
-    return std::exchange(domains_, nullptr) != nullptr;
-  }
-  if (domains_ && !uncovered_ && !helps(most_)) {
-    best_ = most_;
-    return false;
-  }
-  best_ = found->most_work();
+  const bool helps = static_cast<double>(most_) > worth_it * static_cast<double>(found->most_work());
+  best_ = helps || uncovered_ ? found->most_work() : most_;
+  if (!helps && !uncovered_) return false;
   domains_ = std::move(found);
   return true;
 }

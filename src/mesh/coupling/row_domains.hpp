@@ -44,10 +44,10 @@ class RowDomains {
 };
 
 /// Finds out when the particles of a mesh in slabs are to be divided by rows: where the slabs have about as many each
-/// they stay there, or come back. By counts alone, so that it is the same in every run. Calls of all ranks.
+/// it leaves them there. By counts alone, so that it is the same in every run. Calls of all ranks.
 class RowDivision {
  public:
-  RowDivision(std::shared_ptr<Communicator> ranks, const Grid& grid, int slab_unit, const RowCosts& costs = {});
+  RowDivision(std::shared_ptr<Communicator> ranks, const Grid& grid, const RowCosts& costs = {});
   /// Null: by slabs.
   const std::shared_ptr<const RowDomains>& domains() const { return domains_; }
   std::int64_t rows() const { return std::int64_t{rows_in_plane_} * planes_; }
@@ -58,15 +58,11 @@ class RowDivision {
   /// Whether the work of the busiest rank is much more than the least that it might be, and whether these would help.
   static bool is_lopsided(std::int64_t most, std::int64_t least);
   static bool pays(std::int64_t most, std::int64_t least, const RowDomains& domains);
-  /// By the particles of this rank in each row; these become those of all. Whether there are other domains now, or
-  /// slabs in their place.
+  /// By the particles of this rank in each row; these become those of all. Whether there are other domains now.
   bool divide(std::vector<std::int64_t>& particles);
 
  private:
-  std::int64_t most_in_slabs(const std::vector<std::int64_t>& particles) const;
-
   std::shared_ptr<Communicator> ranks_;
-  SlabPlanes slab_;
   RowCosts costs_;
   int planes_, rows_in_plane_, row_cells_;
   std::shared_ptr<const RowDomains> domains_;
