@@ -49,6 +49,23 @@ def needs(*modules):
     return unittest.skipIf(missing, "needs the Python modules " + ", ".join(missing))
 
 
+def slow(test):
+    """A mark of a test or a class of tests: ctest runs it as cli.NAME.slow (scripts/test-all.sh slow)."""
+    test.slow = True
+    return test
+
+
+class MarkedTests(unittest.TestLoader):
+    """The tests that PERGOLA_TESTS in the environment names by mark: quick, slow, or all (the default)."""
+
+    def getTestCaseNames(self, case):
+        wanted = os.environ.get("PERGOLA_TESTS", "all")
+        names = super().getTestCaseNames(case)
+        if wanted == "all":
+            return names
+        return [name for name in names if (hasattr(case, "slow") or hasattr(getattr(case, name), "slow")) == (wanted == "slow")]
+
+
 MPIRUN_SECONDS = 120
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-q", "-n", "2"]
 
@@ -102,4 +119,5 @@ class CliTest(unittest.TestCase):
         return sorted(str(path.relative_to(self.dir)) for path in self.dir.rglob("*") if not path.is_dir())
 
 
-main = unittest.main
+def main():
+    unittest.main(testLoader=MarkedTests())

@@ -261,4 +261,4 @@ class LiveView(CliTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    harness.main()

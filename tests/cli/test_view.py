@@ -167,4 +167,4 @@ class View(CliTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    harness.main()

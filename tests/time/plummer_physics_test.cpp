@@ -4,11 +4,14 @@
 
 #include "analysis/energy.hpp"
 #include "analysis/radii.hpp"
+#include "marks.hpp"
 #include "models/model.hpp"
 #include "systems.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
+PERGOLA_MARK(slow, "*");
+
 namespace {
 
 class StarCluster : public DeviceTest {};

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "marks.hpp"
 #include "models/model.hpp"
 #include "models/sampling.hpp"
 #include "test_devices.hpp"
 #include "time/integrator.hpp"
 
 namespace pergola {
+PERGOLA_MARK(slow, "*");
+
 namespace {
 
 double in_plane(const Particles& p, std::size_t i) { return std::hypot(p.x[i], p.y[i]); }
