@@ -1,4 +1,4 @@
-# Language level, warnings as errors, and the floating-point rules that bit-identity rests on.
+# Language level, warnings, and the floating-point rules that bit-identity rests on.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -17,14 +17,19 @@ if(PERGOLA_CUDA_QUICK)  # -O is for the host's code, which takes a third of the 
   set(CMAKE_CUDA_FLAGS_RELEASE "-O0 -Xcicc -O1 -Xptxas -O1 -DNDEBUG")
 endif()
 
-set(PERGOLA_CXX_FLAGS -Wall -Wextra -Wconversion -Wshadow -Wno-sign-conversion -Werror -ffp-contract=off)
+# On in the presets of developers and CI (CMakePresets.json): a warning of the next compiler must not stop a user's build.
+option(PERGOLA_WERROR "Warnings are errors, for the C++ compiler and nvcc" OFF)
+set(PERGOLA_CXX_FLAGS -Wall -Wextra -Wconversion -Wshadow -Wno-sign-conversion -ffp-contract=off)
 # Highway's NEON counts the AES instructions in. Where the compiler does not, the constructors that it writes itself cannot call Highway's.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
   list(APPEND PERGOLA_CXX_FLAGS -march=armv8-a+crypto)
 endif()
 # FMT_USE_CONSTEXPR: fmt 9 believes that nvcc has no constexpr and then fails to check its format strings.
-set(PERGOLA_CUDA_FLAGS -DFMT_USE_CONSTEXPR=1 --Werror=all-warnings --expt-relaxed-constexpr --extended-lambda
-    -Xcompiler=-Wall,-Wextra,-Wshadow,-Werror,-ffp-contract=off)
+set(PERGOLA_CUDA_FLAGS -DFMT_USE_CONSTEXPR=1 --expt-relaxed-constexpr --extended-lambda -Xcompiler=-Wall,-Wextra,-Wshadow,-ffp-contract=off)
+if(PERGOLA_WERROR)
+  list(APPEND PERGOLA_CXX_FLAGS -Werror)
+  list(APPEND PERGOLA_CUDA_FLAGS --Werror=all-warnings -Xcompiler=-Werror)
+endif()
 
 # Files of loops that ask for more than -O2 take it from here; those that read, check and say things, and call others for the work, need less.
 set(PERGOLA_LOOPS_OPTIMISE -O3)
@@ -43,15 +48,17 @@ if(PERGOLA_THIS_PROCESSOR AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$" 
   add_compile_definitions(PERGOLA_UNUSED_SIMD_TARGETS=${unused})
 endif()
 
-# What shortens a build from nothing, and is not done where a compiler cache stands before the compiler: that is for who builds again and again, when a changed
-# file is to be compiled alone; it also sees to it that files include what they use.
-#   pergola_precompile(TARGET [HEADER…]): cmake/precompiled.hpp and the headers are compiled once for all files of a target
-#   pergola_compile_together(TARGET): files of a folder are compiled as one where they can be (cmake/together.py). Those with options of their own or with
-#                                     SKIP_PRECOMPILE_HEADERS are compiled alone.
+# A compiler cache is used where it is installed. It compares precompiled headers by their content only if it is told to.
+find_program(PERGOLA_CCACHE ccache)
+if(PERGOLA_CCACHE AND NOT DEFINED ENV{CCACHE_DISABLE} AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(cached env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${PERGOLA_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${cached})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${cached})
+  add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
+endif()
+
+# cmake/precompiled.hpp and the headers named here are compiled once for all files of a target.
 function(pergola_precompile target)
-  if(CMAKE_CXX_COMPILER_LAUNCHER)
-    return()
-  endif()
   set(headers "${PROJECT_SOURCE_DIR}/cmake/precompiled.hpp")
   foreach(header IN LISTS ARGN)
     list(APPEND headers "<${header}$<ANGLE-R>")
@@ -61,62 +68,31 @@ function(pergola_precompile target)
   endforeach()
 endfunction()
 
-# The first warns of what included files keep for themselves. The others hang on what is inlined, g++ 12 sees some that are not there, and which files are
-# together may change: they are errors where a file is compiled alone.
-set(PERGOLA_TOGETHER_FLAGS -Wno-subobject-linkage)
-foreach(warning maybe-uninitialized array-bounds stringop-overflow stringop-overread restrict nonnull free-nonheap-object dangling-pointer use-after-free)
-  list(APPEND PERGOLA_TOGETHER_FLAGS -Wno-error=${warning})
-endforeach()
-find_program(PERGOLA_BUILD_PYTHON python3)
+# The files of a folder are compiled PERGOLA_UNITY_FILES at a time as one source: names in anonymous namespaces are unique in a folder. Files with options of
+# their own, and those without precompiled headers, are compiled alone.
+set(PERGOLA_UNITY_FILES 10 CACHE STRING "Files of a folder that are compiled as one; 1 compiles each alone")
 function(pergola_compile_together target)
-  if(CMAKE_CXX_COMPILER_LAUNCHER OR NOT PERGOLA_BUILD_PYTHON)
-    return()
-  endif()
   get_target_property(sources ${target} SOURCES)
-  set(alike)
   foreach(source IN LISTS sources)
     get_source_file_property(alone ${source} SKIP_PRECOMPILE_HEADERS)
     get_source_file_property(options ${source} COMPILE_OPTIONS)
     get_source_file_property(includes ${source} INCLUDE_DIRECTORIES)
-    if(NOT alone AND NOT options AND NOT includes AND IS_ABSOLUTE ${source})
-      list(APPEND alike ${source})
+    if(alone OR options OR includes OR NOT source MATCHES "^/.*\\.cpp$")
+      continue()
     endif()
+    file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${source})
+    cmake_path(GET folder PARENT_PATH folder)
+    string(MAKE_C_IDENTIFIER "${folder}" folder)
+    if(NOT DEFINED count_${folder})
+      set(count_${folder} 0)
+    endif()
+    math(EXPR number "${count_${folder}} / ${PERGOLA_UNITY_FILES}")
+    math(EXPR count_${folder} "${count_${folder}} + 1")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${number})
   endforeach()
-  pergola_find_together(groups "\\.cpp$" ${alike})
-  foreach(group IN LISTS groups)
-    string(REPLACE "|" ";" group "${group}")
-    list(POP_FRONT group name)
-    set_source_files_properties(${group} PROPERTIES UNITY_GROUP ${name})
-  endforeach()
-  # Which names a file keeps for itself may change with it.
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${alike} ${PROJECT_SOURCE_DIR}/cmake/together.py)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${PERGOLA_TOGETHER_FLAGS}>")
-  if(NOT PERGOLA_CUDA_QUICK)
-    return()
-  endif()
-  pergola_find_together(groups "\\.cu$" ${alike})
-  foreach(group IN LISTS groups)  # CMake 3.25 does this for C++ only
-    string(REPLACE "|" ";" group "${group}")
-    list(POP_FRONT group name)
-    set_source_files_properties(${group} PROPERTIES HEADER_FILE_ONLY ON)
-    list(TRANSFORM group REPLACE "(.+)" "#include \"\\1\"")
-    list(JOIN group "\n" text)
-    file(CONFIGURE OUTPUT ${target}_${name}.cu @ONLY CONTENT "@text@\n")
-    target_sources(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/${target}_${name}.cu)
-  endforeach()
-endfunction()
-# Groups of the files whose names match: "NAME|FILE|FILE…" each.
-function(pergola_find_together result pattern)
-  list(FILTER ARGN INCLUDE REGEX "${pattern}")
-  set(groups)
-  if(ARGN)
-    execute_process(COMMAND ${PERGOLA_BUILD_PYTHON} -B ${PROJECT_SOURCE_DIR}/cmake/together.py ${ARGN} OUTPUT_VARIABLE groups
-                            OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-    string(REPLACE ";" "|" groups "${groups}")
-    string(REPLACE "\n" ";" groups "${groups}")
-  endif()
-  set(${result} "${groups}" PARENT_SCOPE)
+  # The compiler takes what a file keeps for itself for a header's when the file is included.
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
 endfunction()
 
 # Sanitizers: little optimisation, line numbers only, and one instruction set instead of three, to keep build and tests short.
@@ -125,7 +101,6 @@ if(PERGOLA_SANITIZE)
   set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1")
   set(CMAKE_C_FLAGS_SANITIZE "-O1 -g1")
   set(PERGOLA_LOOPS_OPTIMISE -O1)
-  list(REMOVE_ITEM PERGOLA_CXX_FLAGS -Werror)  # instrumented code makes g++ see what is not there
   add_compile_definitions(HWY_COMPILE_ONLY_STATIC)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${PERGOLA_SANITIZE}> $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)

@@ -1,5 +1,8 @@
 #!/usr/bin/env bash
-# Configures and builds one preset (default: release) with all cores:  scripts/build.sh [preset] [-DVARIABLE=VALUE…] [target…]
+# Configures and builds one preset (default: release) with all cores:
+#   scripts/build.sh [preset] [--this-machine] [-DVARIABLE=VALUE…] [target…]
+# --this-machine: what this machine can use and no more, which is a shorter build: CUDA code only if there is a GPU, and for
+# its architecture only; loops for this processor.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:-release}
@@ -8,6 +11,13 @@ settings=()
 targets=()
 for argument in "$@"; do
   case $argument in
+    --this-machine)
+      architecture=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d .) || true
+      settings+=(-DPERGOLA_CUDA=OFF)
+      if [[ "$architecture" =~ ^[0-9]+$ ]]; then
+        settings=(-DPERGOLA_CUDA=ON "-DPERGOLA_CUDA_ARCHITECTURES=$architecture-real")
+      fi
+      settings+=(-DPERGOLA_THIS_PROCESSOR=ON) ;;
     -D*) settings+=("$argument") ;;
     *) targets+=("$argument") ;;
   esac
@@ -16,10 +26,7 @@ done
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-# A compiler cache helps who builds again and again; a build from nothing is faster with precompiled headers.
-launcher=()
-[ -z "${CCACHE_DISABLE:-}${CI:-}" ] && command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
-if ! cmake --preset "$preset" "${launcher[@]}" "${settings[@]}" >"$log" 2>&1; then
+if ! cmake --preset "$preset" "${settings[@]}" >"$log" 2>&1; then
   cat "$log" >&2
   exit 1
 fi

@@ -4,16 +4,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/deps.sh
-# What this machine can use, and no more: CUDA code only where there is a GPU, and for its architecture only; loops for this processor.
-architecture=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d .) || true
-if [[ "$architecture" =~ ^[0-9]+$ ]]; then
-  settings=(-DPERGOLA_CUDA=ON "-DPERGOLA_CUDA_ARCHITECTURES=$architecture-real")
-else
-  settings=(-DPERGOLA_CUDA=OFF)
-fi
-settings+=(-DPERGOLA_THIS_PROCESSOR=ON)
-echo "building (the first time takes ten to twelve minutes on two cores, less on more)"
-scripts/build.sh release "${settings[@]}" pergola_program
+echo "building (the first time takes six to seven minutes on two cores, less on more)"
+scripts/build.sh release --this-machine pergola_program
 
 pergola=build/release/pergola
 output=demo-output

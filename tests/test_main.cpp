@@ -64,9 +64,11 @@ std::string filter_of_file(std::string_view file) {
   return filter.empty() ? "-*" : filter;
 }
 
-/// physics for *_physics_test.cpp, else unit; gpu for instances on CUDA devices; then the marks.
+/// The room (room_mesh for tests/mesh/…); physics for *_physics_test.cpp, else unit; gpu for instances on CUDA devices;
+/// then the marks.
 std::string labels(const FoundTest& test) {
-  std::string words = test.file.find("physics_test") != std::string::npos ? "physics" : "unit";
+  std::string words = "room_" + test.file.substr(0, test.file.find('/')) + ";";
+  words += test.file.find("physics_test") != std::string::npos ? "physics" : "unit";
   if (test.name.find("cuda") != std::string::npos) words += ";gpu";
   for (const Mark& mark : marks())
     if (mark.file == test.file && matches(test.name, mark.pattern)) words += ";" + mark.word;

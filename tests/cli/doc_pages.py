@@ -6,6 +6,7 @@ A block is run by tests/cli/test_docs.py unless the line before its fence says w
 import dataclasses
 import pathlib
 import re
+import sys
 
 FENCE = re.compile(r"^```(.*)$")
 NO_TEST = re.compile(r"^<!-- no-test: (.+) -->$")
@@ -61,6 +62,11 @@ def pages(source):
     return [read_page(path) for path in [source / "README.md", source / "CONTRIBUTING.md", *sorted((source / "docs").rglob("*.md"))]]
 
 
+def name_of(page, source):
+    """docs_results_direct for docs/results/direct.md: what ctest and unittest call the page."""
+    return re.sub(r"\W", "_", str(page.path.relative_to(source).with_suffix("")))
+
+
 def shell_script(page, python, skips=()):
     """The blocks of a page as one bash script, each line where the page has it, so that the shell's line numbers are the
     page's. What a console block's command prints goes to the file LINE.out in $DOC_OUTPUT, LINE being that of its prompt. Blocks
@@ -100,3 +106,13 @@ def expected_outputs(page):
                 prompt, lines = block.line + offset + 1, []
             else:
                 lines.append(text)
+
+
+def with_commands(source):
+    """The pages that have something to run."""
+    return [page for page in pages(source) if shell_script(page, sys.executable).strip()]
+
+
+if __name__ == "__main__":  # the list of pages for ctest:  doc_pages.py SOURCE
+    for each in with_commands(pathlib.Path(sys.argv[1])):
+        print(name_of(each, pathlib.Path(sys.argv[1])))

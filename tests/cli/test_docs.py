@@ -81,17 +81,11 @@ def can_use_mpi():
     return shutil.which("mpirun") is not None and "MPI: yes" in harness.run(["--version"]).stdout
 
 
-def name_of(page):
-    return re.sub(r"\W", "_", str(page.path.relative_to(harness.SOURCE).with_suffix("")))
-
-
 def add_page(page):
-    """A test per page that has anything to run."""
-    if doc_pages.shell_script(page, sys.executable).strip():
-        setattr(DocTest, f"test_{name_of(page)}", lambda self: self.run_page(page))
+    setattr(DocTest, f"test_{doc_pages.name_of(page, harness.SOURCE)}", lambda self: self.run_page(page))
 
 
-for each in PAGES:
+for each in doc_pages.with_commands(harness.SOURCE):
     add_page(each)
 
 

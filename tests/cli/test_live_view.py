@@ -7,7 +7,7 @@ import socket
 import time
 import unittest
 
-from harness import MPIRUN, CliTest, needs_mpi
+from harness import MPIRUN, CliTest, main, needs_mpi
 from page_client import LivePage, from_above, picture, points
 
 # Lasts until it is told to end.
@@ -261,4 +261,4 @@ class LiveView(CliTest):
 
 
 if __name__ == "__main__":
-    harness.main()
+    main()

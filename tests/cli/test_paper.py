@@ -9,6 +9,8 @@ import tempfile
 import time
 import unittest
 
+import harness
+
 PERGOLA = os.environ["PERGOLA"]
 
 

@@ -4,7 +4,7 @@ import math
 import random
 import unittest
 
-from harness import CliTest, needs
+from harness import CliTest, main, needs
 from page_client import Page, from_above, picture, points
 
 RUN = """
@@ -167,4 +167,4 @@ class View(CliTest):
 
 
 if __name__ == "__main__":
-    harness.main()
+    main()
