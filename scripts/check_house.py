@@ -3,6 +3,7 @@
 
 A part's name is compared in its own files only: whoever else wants to know something of a solver or an integrator asks
 its entry. Few places ask whether a run is one of gravity or of a plasma.
+Rooms and names in ARCHITECTURE.md and src/ROOM/README.md exist.
 """
 import pathlib
 import re
@@ -68,14 +69,47 @@ def check_plasma(problems):
                         + ", ".join(places))
 
 
+# - `ParticleStore` (particle_store.hpp): …   in a room's README
+MAIN_NAME = re.compile(r"^- `([^`]+)` \(`?([\w./]+)`?\)")
+NAMED_HEADER = re.compile(r"`([\w/]+\.(?:hpp|cuh|h|inl))`")
+
+
+def check_readmes(problems):
+    """ARCHITECTURE.md names each room, each room has a README.md, and the names and headers in it exist."""
+    map_of_rooms = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    for room in sorted(path for path in SOURCE.iterdir() if path.is_dir()):
+        if f"(src/{room.name}/README.md)" not in map_of_rooms:
+            problems.append(f"ARCHITECTURE.md: the room {room.name} is missing")
+        page = room / "README.md"
+        if not page.is_file():
+            problems.append(f"src/{room.name}/README.md: missing; see another room's")
+            continue
+        text = page.read_text(encoding="utf-8")
+        names = [found.groups() for found in map(MAIN_NAME.match, text.splitlines()) if found]
+        if len(names) < 3:
+            problems.append(f"src/{room.name}/README.md: {len(names)} main names, expected at least 3 lines \"- `Name` (header.hpp): …\"")
+        for name, header in names:
+            if not (room / header).is_file():
+                problems.append(f"src/{room.name}/README.md: `{name}` is said to be in {header}, which does not exist")
+            elif not re.search(rf"\b{re.escape(name.split('::')[-1].split('(')[0])}\b", (room / header).read_text(encoding="utf-8")):
+                problems.append(f"src/{room.name}/README.md: {header} has no {name}")
+        for header in NAMED_HEADER.findall(text):
+            if not (room / header).is_file() and not (SOURCE / header).is_file():
+                problems.append(f"src/{room.name}/README.md: there is no {header}")
+    for header in NAMED_HEADER.findall(map_of_rooms):
+        if not (SOURCE / header).is_file():
+            problems.append(f"ARCHITECTURE.md: there is no src/{header}")
+
+
 def main():
     problems = []
     check_names(problems)
     check_plasma(problems)
+    check_readmes(problems)
     for problem in problems:
         print(problem, file=sys.stderr)
     if not problems:
-        print("house: names and kinds in order")
+        print("house: names, kinds and READMEs in order")
     return 1 if problems else 0
 
 

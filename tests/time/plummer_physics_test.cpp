@@ -10,7 +10,7 @@
 #include "test_devices.hpp"
 
 namespace pergola {
-PERGOLA_MARK(slow, "*");
+PERGOLA_MARK(slow, "*Equilibrium*");
 
 namespace {
 
