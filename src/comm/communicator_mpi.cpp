@@ -18,15 +18,12 @@
 #include "comm/communicator.hpp"
 #include "comm/device_pointers.hpp"
 #include "comm/joined_messages.hpp"
-#include "comm/lent_cores.hpp"
-#include "comm/one_machine.hpp"
-#include "comm/shared_memory.hpp"
 
 namespace pergola {
 
 namespace {
 
-class MpiCommunicator final : public Communicator, public TalksBeside, public KnowsMachines {
+class MpiCommunicator final : public Communicator, public TalksBeside {
  public:
   explicit MpiCommunicator(MPI_Comm processes) {
     check("MPI_Comm_dup", MPI_Comm_dup(processes, &processes_));
@@ -107,41 +104,8 @@ class MpiCommunicator final : public Communicator, public TalksBeside, public Kn
     if (bears && size_ > 1) beside_ = std::make_shared<MpiCommunicator>(processes_);
     return beside_;
   }
-  bool find_machines() override {
-    if (std::exchange(found_machines_, true)) return on_one_machine_;
-    MPI_Comm machine = MPI_COMM_NULL;
-    check("MPI_Comm_split_type", MPI_Comm_split_type(processes_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine));
-    int ranks = 1;
-    MPI_Comm_size(machine, &ranks);
-    MPI_Comm_free(&machine);
-    std::int64_t one = ranks == size_ && size_ > 1 ? 1 : 0;
-    all_reduce(&one, 1, Reduction::minimum);
-    if (one == 1) {
-      const auto memory = shared_among(LentCores::shared_bytes(size_));
-      on_one_machine_ = memory != nullptr;
-      if (memory) cores_ = std::make_unique<LentCores>(rank_, size_, memory);
-    }
-    return on_one_machine_;
-  }
-  bool on_one_machine() const override { return on_one_machine_; }
-  std::shared_ptr<void> share_memory(std::size_t bytes) override {
-    return on_one_machine_ ? shared_among(bytes) : nullptr;
-  }
-  LentCores* lent_cores() override { return cores_.get(); }
 
  private:
-  /// Memory that all processes share, which are on one machine; null in all of them where one cannot have it.
-  std::shared_ptr<void> shared_among(std::size_t bytes) {
-    SharedName name;
-    std::shared_ptr<void> memory;
-    if (rank_ == 0) memory = make_shared_memory(bytes, name);
-    broadcast(&name, sizeof name, 0);
-    if (rank_ != 0) memory = open_shared_memory(bytes, name);
-    std::int64_t all_have = memory ? 1 : 0;
-    all_reduce(&all_have, 1, Reduction::minimum);
-    if (rank_ == 0) forget_name(name);
-    return all_have ? memory : nullptr;
-  }
   static void check(const char* call, int code) {
     if (code == MPI_SUCCESS) return;
     char reason[MPI_MAX_ERROR_STRING] = "";
@@ -193,9 +157,8 @@ class MpiCommunicator final : public Communicator, public TalksBeside, public Kn
   int rank_ = 0, size_ = 1;
   // Copies of the communicator handed in; failures_ is for all_have_failed() alone. MPI_Finalize gives them back.
   MPI_Comm processes_ = MPI_COMM_NULL, failures_ = MPI_COMM_NULL;
-  bool asked_beside_ = false, found_machines_ = false, on_one_machine_ = false;
+  bool asked_beside_ = false;
   std::shared_ptr<Communicator> beside_;
-  std::unique_ptr<LentCores> cores_;
 };
 
 /// MPI starts only under mpirun or srun: a plain `pergola` must work where MPI's daemons do not.

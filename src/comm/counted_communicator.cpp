@@ -35,23 +35,6 @@ std::shared_ptr<Communicator> CountedCommunicator::beside() {
   return beside_;
 }
 
-bool CountedCommunicator::find_machines() {
-  auto* const machines = dynamic_cast<KnowsMachines*>(inner_.get());
-  return machines && machines->find_machines();
-}
-bool CountedCommunicator::on_one_machine() const {
-  const auto* const machines = dynamic_cast<const KnowsMachines*>(inner_.get());
-  return machines && machines->on_one_machine();
-}
-std::shared_ptr<void> CountedCommunicator::share_memory(std::size_t bytes) {
-  auto* const machines = dynamic_cast<KnowsMachines*>(inner_.get());
-  return machines ? machines->share_memory(bytes) : nullptr;
-}
-LentCores* CountedCommunicator::lent_cores() {
-  auto* const machines = dynamic_cast<KnowsMachines*>(inner_.get());
-  return machines ? machines->lent_cores() : nullptr;
-}
-
 void CountedCommunicator::add(std::int64_t bytes, std::int64_t received, std::int64_t messages, double seconds) {
   const std::lock_guard lock(mutex_);
   traffic_.bytes += bytes, traffic_.received += received;

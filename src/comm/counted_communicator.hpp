@@ -4,7 +4,6 @@
 
 #include "comm/beside.hpp"
 #include "comm/communicator.hpp"
-#include "comm/one_machine.hpp"
 
 namespace pergola {
 
@@ -20,7 +19,7 @@ struct Traffic {
 
 /// Another communicator, with its calls counted. What is said beside it (comm/beside.hpp) counts too, but for the time:
 /// that is its own.
-class PERGOLA_API CountedCommunicator final : public Communicator, public TalksBeside, public KnowsMachines {
+class PERGOLA_API CountedCommunicator final : public Communicator, public TalksBeside {
  public:
   explicit CountedCommunicator(std::shared_ptr<Communicator> inner) : inner_(std::move(inner)) {}
   Traffic traffic() const;
@@ -38,10 +37,6 @@ class PERGOLA_API CountedCommunicator final : public Communicator, public TalksB
   bool all_have_failed(double seconds) override { return inner_->all_have_failed(seconds); }
   void abort(int exit_code) override { inner_->abort(exit_code); }
   std::shared_ptr<Communicator> beside() override;
-  bool find_machines() override;
-  bool on_one_machine() const override;
-  std::shared_ptr<void> share_memory(std::size_t bytes) override;
-  LentCores* lent_cores() override;
 
  private:
   template <class Call>
