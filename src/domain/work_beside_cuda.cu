@@ -8,7 +8,6 @@
 #include "device/cores.hpp"
 #include "device/gpu_identity.hpp"
 #include "device/urgent.hpp"
-#include "domain/device_ways.hpp"
 #include "domain/work_beside.hpp"
 
 namespace pergola {
@@ -30,7 +29,7 @@ WorkBeside::WorkBeside(const Device& device, std::shared_ptr<Communicator> ranks
     : device_(device), there_(device), ranks_(std::move(ranks)), ranks_there_(ranks_) {
   std::int64_t cores = available_cores();
   ranks_->all_reduce(&cores, 1, Reduction::minimum);
-  if (cores < 2 || kernels_carry_messages(device_, *ranks_)) return;
+  if (cores < 2) return;
   const auto beside = communicator_beside(*ranks_);
   if (!beside) return;
   const UrgentStreams first;  // it has more to wait for
