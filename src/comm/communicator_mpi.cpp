@@ -14,21 +14,18 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "comm/beside.hpp"
 #include "comm/communicator.hpp"
-#include "comm/device_pointers.hpp"
-#include "comm/joined_messages.hpp"
 
 namespace pergola {
 
 namespace {
 
-class MpiCommunicator final : public Communicator, public TalksBeside {
+class MpiCommunicator final : public Communicator {
  public:
   explicit MpiCommunicator(MPI_Comm processes) {
     check("MPI_Comm_dup", MPI_Comm_dup(processes, &processes_));
     check("MPI_Comm_dup", MPI_Comm_dup(processes, &failures_));
-    // Else MPI ends the processes itself, without our error message and exit code.
+    // Otherwise MPI ends the processes itself, without our error message and exit code.
     MPI_Comm_set_errhandler(processes_, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(failures_, MPI_ERRORS_RETURN);
     MPI_Comm_rank(processes_, &rank_);
@@ -66,7 +63,7 @@ class MpiCommunicator final : public Communicator, public TalksBeside {
   }
   void all_reduce(double* values, std::size_t count, Reduction reduction) override {
     if (reduction == Reduction::sum)
-      return Communicator::all_reduce(values, count, reduction);  // MPI's order is its own
+      return Communicator::all_reduce(values, count, reduction);  // MPI adds in an order of its own
     reduce(values, count, MPI_DOUBLE, reduction);
   }
   void exchange(const std::vector<Outgoing>& out, const std::vector<Incoming>& in) override {
@@ -113,7 +110,7 @@ class MpiCommunicator final : public Communicator, public TalksBeside {
     MPI_Error_string(code, reason, &length);
     throw Error(ErrorKind::system, fmt::format("{} failed: {}", call, reason));
   }
-  /// MPI counts are int: long messages go in pieces.
+  /// MPI counts are int, so long messages go in pieces.
   template <class Action>
   static void in_pieces(std::size_t bytes, const Action& action) {
     constexpr std::size_t most = std::size_t{1} << 30;
@@ -122,7 +119,7 @@ class MpiCommunicator final : public Communicator, public TalksBeside {
   }
   static void* byte_at(void* data, std::size_t offset) { return static_cast<char*>(data) + offset; }
   static const void* byte_at(const void* data, std::size_t offset) { return static_cast<const char*>(data) + offset; }
-  /// start(data, count, type, rank) for messages that travel as one, from where each stands.
+  /// Calls start(data, count, type, rank) for messages that travel as one, each from its own place in memory.
   template <class Message, class Start>
   static void transfer(const std::vector<Message>& messages, const Start& start) {
     const Message& first = messages.front();
@@ -141,7 +138,7 @@ class MpiCommunicator final : public Communicator, public TalksBeside {
           MPI_Type_create_hindexed(static_cast<int>(bytes.size()), bytes.data(), places.data(), MPI_BYTE, &together));
     check("MPI_Type_commit", MPI_Type_commit(&together));
     start(MPI_BOTTOM, 1, together, first.rank);
-    MPI_Type_free(&together);  // when the message has gone
+    MPI_Type_free(&together);  // takes effect once the message is sent
   }
   void reduce(void* values, std::size_t count, MPI_Datatype type, Reduction reduction) {
     const MPI_Op operation = reduction == Reduction::sum       ? MPI_SUM
@@ -155,21 +152,21 @@ class MpiCommunicator final : public Communicator, public TalksBeside {
 
   static constexpr std::size_t element_bytes = 8;  // of std::int64_t and double
   int rank_ = 0, size_ = 1;
-  // Copies of the communicator handed in; failures_ is for all_have_failed() alone. MPI_Finalize gives them back.
+  // Duplicates of the given communicator; failures_ is for all_have_failed() only. MPI_Finalize frees them.
   MPI_Comm processes_ = MPI_COMM_NULL, failures_ = MPI_COMM_NULL;
   bool asked_beside_ = false;
   std::shared_ptr<Communicator> beside_;
 };
 
-/// MPI starts only under mpirun or srun: a plain `pergola` must work where MPI's daemons do not.
+/// MPI starts only under mpirun or srun: a plain `pergola` must also work where MPI cannot start.
 bool started_by_mpi() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_STEP_ID", "MPI_LOCALNRANKS"})
     if (std::getenv(name)) return true;
   return false;
 }
 
-/// Several threads of a process talk where ranks may have GPUs (domain/work_beside.hpp); what MPI locks for that costs
-/// the others time. PERGOLA_MPI_THREADS=one or several in the environment has it either way.
+/// Several threads of a rank communicate only where it may have a GPU (domain/work_beside.hpp). Elsewhere MPI is
+/// started for one thread, because its locks for several take time. PERGOLA_MPI_THREADS=one or several overrides this.
 int wanted_threads() {
   const char* const words = std::getenv("PERGOLA_MPI_THREADS");
   const std::string_view said = words ? words : "";
@@ -184,7 +181,7 @@ bool mpi_built() { return true; }
 bool mpi_takes_device_pointers() {
   int initialized = 0;
   MPI_Initialized(&initialized);
-#if defined(MPIX_CUDA_AWARE_SUPPORT)  // Open MPI's word for: it can be asked
+#if defined(MPIX_CUDA_AWARE_SUPPORT)  // Open MPI has the query below
   return initialized && MPIX_Query_cuda_support() == 1;
 #else
   return false;

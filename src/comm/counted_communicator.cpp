@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "base/stopwatch.hpp"
-#include "comm/joined_messages.hpp"
 
 namespace pergola {
 
@@ -29,7 +28,7 @@ Traffic CountedCommunicator::traffic() const {
 
 std::shared_ptr<Communicator> CountedCommunicator::beside() {
   if (beside_) return beside_;
-  const auto inner = communicator_beside(*inner_);
+  const auto inner = inner_->beside();
   const std::lock_guard lock(mutex_);
   if (inner) beside_ = std::make_shared<CountedCommunicator>(inner);
   return beside_;

@@ -5,8 +5,8 @@
 
 #include "base/error.hpp"
 #include "base/stopwatch.hpp"
+#include "comm/communicator.hpp"
 #include "comm/counted_communicator.hpp"
-#include "comm/device_pointers.hpp"
 #include "domain/device_messages.hpp"
 
 namespace pergola {

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "base/stopwatch.hpp"
-#include "comm/beside.hpp"
 #include "comm/counted_communicator.hpp"
 #include "device/cores.hpp"
 #include "device/gpu_identity.hpp"
@@ -30,7 +29,7 @@ WorkBeside::WorkBeside(const Device& device, std::shared_ptr<Communicator> ranks
   std::int64_t cores = available_cores();
   ranks_->all_reduce(&cores, 1, Reduction::minimum);
   if (cores < 2) return;
-  const auto beside = communicator_beside(*ranks_);
+  const auto beside = ranks_->beside();
   if (!beside) return;
   const UrgentStreams first;  // it has more to wait for
   there_ = Device::open(device_.spec(), device_.threads());

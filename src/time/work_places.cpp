@@ -9,7 +9,6 @@
 
 #include "base/error.hpp"
 #include "comm/agreement.hpp"
-#include "comm/failure.hpp"
 #include "comm/shares.hpp"
 #include "device/arena.hpp"
 #include "device/permute.hpp"

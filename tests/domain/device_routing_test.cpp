@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/philox.hpp"
+#include "comm/communicator.hpp"
 #include "comm/counted_communicator.hpp"
-#include "comm/thread_ranks.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {

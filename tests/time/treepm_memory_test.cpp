@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/philox.hpp"
-#include "comm/thread_ranks.hpp"
+#include "comm/communicator.hpp"
 #include "device/memory_account.hpp"
 #include "test_devices.hpp"
 #include "time/integrator.hpp"
