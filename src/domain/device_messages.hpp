@@ -8,7 +8,6 @@
 #include "comm/communicator.hpp"
 #include "device/buffer.hpp"
 #include "device/peer_memory.hpp"
-#include "device/shared_buffer.hpp"
 
 namespace pergola {
 

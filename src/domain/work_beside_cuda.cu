@@ -4,9 +4,7 @@
 
 #include "base/stopwatch.hpp"
 #include "comm/counted_communicator.hpp"
-#include "device/cores.hpp"
-#include "device/gpu_identity.hpp"
-#include "device/urgent.hpp"
+#include "device/device.hpp"
 #include "domain/work_beside.hpp"
 
 namespace pergola {

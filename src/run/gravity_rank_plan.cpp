@@ -5,7 +5,6 @@
 
 #include "analysis/energy.hpp"
 #include "device/buffer.hpp"
-#include "device/shared_buffer.hpp"
 #include "domain/device_messages.hpp"
 #include "gravity/direct_spread.hpp"
 #include "gravity/mesh.hpp"

@@ -6,7 +6,7 @@
 
 #include "base/philox.hpp"
 #include "comm/communicator.hpp"
-#include "device/memory_account.hpp"
+#include "device/device.hpp"
 #include "test_devices.hpp"
 #include "time/integrator.hpp"
 
