@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ranges>
 
-#include "comm/lists.hpp"
+#include "comm/collectives.hpp"
 
 namespace pergola {
 

@@ -9,7 +9,7 @@
 #include "analysis/shown_potential.hpp"
 #include "comm/agreement.hpp"
 #include "device/buffer.hpp"
-#include "device/permute.hpp"
+#include "device/sort.hpp"
 #include "domain/chunk_shares.hpp"
 #include "domain/gather_particles.hpp"
 #include "domain/shown_chunks.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "analysis/link_places.hpp"
-#include "comm/lists.hpp"
+#include "comm/collectives.hpp"
 #include "comm/shares.hpp"
 #include "domain/route_particles.hpp"
 

@@ -5,9 +5,9 @@
 #include "analysis/group_centers.hpp"
 #include "analysis/groups_cuda.cuh"
 #include "analysis/neighbourhood.hpp"
+#include "device/buffer.hpp"
 #include "device/parallel.hpp"
-#include "device/permute.hpp"
-#include "device/upload.hpp"
+#include "device/sort.hpp"
 
 namespace pergola {
 

@@ -6,7 +6,7 @@
 
 #include "analysis/energy_sums.hpp"
 #include "comm/agreement.hpp"
-#include "comm/gather.hpp"
+#include "comm/collectives.hpp"
 #include "device/buffer.hpp"
 #include "domain/chunk_shares.hpp"
 #include "domain/shown_chunks.hpp"

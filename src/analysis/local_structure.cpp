@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "comm/lists.hpp"
+#include "comm/collectives.hpp"
 #include "device/parallel.hpp"
 #include "physics/profiles.hpp"
 

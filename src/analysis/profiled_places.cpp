@@ -15,7 +15,7 @@
 #include "analysis/spread_profile.hpp"
 #include "base/error.hpp"
 #include "comm/agreement.hpp"
-#include "comm/lists.hpp"
+#include "comm/collectives.hpp"
 
 namespace pergola {
 

@@ -10,7 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "comm/gather.hpp"
+#include "comm/collectives.hpp"
 
 namespace pergola {
 
@@ -19,14 +19,14 @@ namespace {
 using Indices = std::vector<std::size_t>;
 
 /// Particles in the order of the input as stretches of it.
-struct Stretch {
+struct IndexRange {
   std::size_t begin = 0, end = 0;
 };
-using Stretches = std::vector<Stretch>;
+using Stretches = std::vector<IndexRange>;
 
 template <class Use>
 void each(const Stretches& some, const Use& use) {
-  for (const Stretch& one : some)
+  for (const IndexRange& one : some)
     for (std::size_t i = one.begin; i < one.end; ++i) use(i);
 }
 
@@ -34,7 +34,7 @@ void each(const Stretches& some, const Use& use) {
 void take_out(const Indices& some, const Stretches& from, Stretches& left) {
   left.clear();
   auto next = some.begin();
-  for (Stretch one : from) {
+  for (IndexRange one : from) {
     for (; next != some.end() && *next < one.end; ++next) {
       if (one.begin < *next) left.push_back({one.begin, *next});
       one.begin = *next + 1;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "analysis/energy.hpp"
-#include "device/permute.hpp"
+#include "device/sort.hpp"
 #include "gravity/solver_entry.hpp"
 #include "gravity/source_moves.hpp"
 

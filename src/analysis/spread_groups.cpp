@@ -8,7 +8,7 @@
 #include "analysis/centers.hpp"
 #include "analysis/found_groups.hpp"
 #include "analysis/profile.hpp"
-#include "comm/lists.hpp"
+#include "comm/collectives.hpp"
 #include "device/parallel.hpp"
 
 namespace pergola {

@@ -11,8 +11,7 @@
 #include "analysis/distance.hpp"
 #include "analysis/neighbourhood.hpp"
 #include "comm/agreement.hpp"
-#include "comm/gather.hpp"
-#include "comm/lists.hpp"
+#include "comm/collectives.hpp"
 #include "domain/route_particles.hpp"
 
 namespace pergola {

@@ -11,7 +11,7 @@
 #include "base/stopwatch.hpp"
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
-#include "device/ceiling.hpp"
+#include "device/device.hpp"
 #include "gravity/solver_entry.hpp"
 #include "gravity/treepm.hpp"
 #include "models/model.hpp"

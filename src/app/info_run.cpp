@@ -12,7 +12,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "device/cores.hpp"
+#include "device/device.hpp"
 #include "io/checkpoint_folder.hpp"
 #include "io/checkpoint_reader.hpp"
 #include "io/hdf5_verify.hpp"

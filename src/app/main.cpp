@@ -19,8 +19,6 @@
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "comm/agreement.hpp"
-#include "comm/facts.hpp"
-#include "comm/failure.hpp"
 #include "run/run_agreement.hpp"
 
 namespace pergola::app {

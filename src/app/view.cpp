@@ -7,7 +7,7 @@
 #include "app/command.hpp"
 #include "app/view_folder.hpp"
 #include "base/error.hpp"
-#include "device/cores.hpp"
+#include "device/device.hpp"
 #include "view/server.hpp"
 
 namespace pergola::app {

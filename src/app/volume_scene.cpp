@@ -9,7 +9,7 @@
 
 #include "analysis/local_structure.hpp"
 #include "base/error.hpp"
-#include "comm/ranked_values.hpp"
+#include "comm/collectives.hpp"
 #include "config/config.hpp"
 #include "domain/slabs_by_count.hpp"
 #include "physics/cosmology.hpp"

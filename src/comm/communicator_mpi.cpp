@@ -14,24 +14,18 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "comm/beside.hpp"
 #include "comm/communicator.hpp"
-#include "comm/device_pointers.hpp"
-#include "comm/joined_messages.hpp"
-#include "comm/lent_cores.hpp"
-#include "comm/one_machine.hpp"
-#include "comm/shared_memory.hpp"
 
 namespace pergola {
 
 namespace {
 
-class MpiCommunicator final : public Communicator, public TalksBeside, public KnowsMachines {
+class MpiCommunicator final : public Communicator {
  public:
   explicit MpiCommunicator(MPI_Comm processes) {
     check("MPI_Comm_dup", MPI_Comm_dup(processes, &processes_));
     check("MPI_Comm_dup", MPI_Comm_dup(processes, &failures_));
-    // Else MPI ends the processes itself, without our error message and exit code.
+    // Otherwise MPI ends the processes itself, without our error message and exit code.
     MPI_Comm_set_errhandler(processes_, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(failures_, MPI_ERRORS_RETURN);
     MPI_Comm_rank(processes_, &rank_);
@@ -69,7 +63,7 @@ class MpiCommunicator final : public Communicator, public TalksBeside, public Kn
   }
   void all_reduce(double* values, std::size_t count, Reduction reduction) override {
     if (reduction == Reduction::sum)
-      return Communicator::all_reduce(values, count, reduction);  // MPI's order is its own
+      return Communicator::all_reduce(values, count, reduction);  // MPI adds in an order of its own
     reduce(values, count, MPI_DOUBLE, reduction);
   }
   void exchange(const std::vector<Outgoing>& out, const std::vector<Incoming>& in) override {
@@ -107,41 +101,8 @@ class MpiCommunicator final : public Communicator, public TalksBeside, public Kn
     if (bears && size_ > 1) beside_ = std::make_shared<MpiCommunicator>(processes_);
     return beside_;
   }
-  bool find_machines() override {
-    if (std::exchange(found_machines_, true)) return on_one_machine_;
-    MPI_Comm machine = MPI_COMM_NULL;
-    check("MPI_Comm_split_type", MPI_Comm_split_type(processes_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine));
-    int ranks = 1;
-    MPI_Comm_size(machine, &ranks);
-    MPI_Comm_free(&machine);
-    std::int64_t one = ranks == size_ && size_ > 1 ? 1 : 0;
-    all_reduce(&one, 1, Reduction::minimum);
-    if (one == 1) {
-      const auto memory = shared_among(LentCores::shared_bytes(size_));
-      on_one_machine_ = memory != nullptr;
-      if (memory) cores_ = std::make_unique<LentCores>(rank_, size_, memory);
-    }
-    return on_one_machine_;
-  }
-  bool on_one_machine() const override { return on_one_machine_; }
-  std::shared_ptr<void> share_memory(std::size_t bytes) override {
-    return on_one_machine_ ? shared_among(bytes) : nullptr;
-  }
-  LentCores* lent_cores() override { return cores_.get(); }
 
  private:
-  /// Memory that all processes share, which are on one machine; null in all of them where one cannot have it.
-  std::shared_ptr<void> shared_among(std::size_t bytes) {
-    SharedName name;
-    std::shared_ptr<void> memory;
-    if (rank_ == 0) memory = make_shared_memory(bytes, name);
-    broadcast(&name, sizeof name, 0);
-    if (rank_ != 0) memory = open_shared_memory(bytes, name);
-    std::int64_t all_have = memory ? 1 : 0;
-    all_reduce(&all_have, 1, Reduction::minimum);
-    if (rank_ == 0) forget_name(name);
-    return all_have ? memory : nullptr;
-  }
   static void check(const char* call, int code) {
     if (code == MPI_SUCCESS) return;
     char reason[MPI_MAX_ERROR_STRING] = "";
@@ -149,7 +110,7 @@ class MpiCommunicator final : public Communicator, public TalksBeside, public Kn
     MPI_Error_string(code, reason, &length);
     throw Error(ErrorKind::system, fmt::format("{} failed: {}", call, reason));
   }
-  /// MPI counts are int: long messages go in pieces.
+  /// MPI counts are int, so long messages go in pieces.
   template <class Action>
   static void in_pieces(std::size_t bytes, const Action& action) {
     constexpr std::size_t most = std::size_t{1} << 30;
@@ -158,7 +119,7 @@ class MpiCommunicator final : public Communicator, public TalksBeside, public Kn
   }
   static void* byte_at(void* data, std::size_t offset) { return static_cast<char*>(data) + offset; }
   static const void* byte_at(const void* data, std::size_t offset) { return static_cast<const char*>(data) + offset; }
-  /// start(data, count, type, rank) for messages that travel as one, from where each stands.
+  /// Calls start(data, count, type, rank) for messages that travel as one, each from its own place in memory.
   template <class Message, class Start>
   static void transfer(const std::vector<Message>& messages, const Start& start) {
     const Message& first = messages.front();
@@ -177,7 +138,7 @@ class MpiCommunicator final : public Communicator, public TalksBeside, public Kn
           MPI_Type_create_hindexed(static_cast<int>(bytes.size()), bytes.data(), places.data(), MPI_BYTE, &together));
     check("MPI_Type_commit", MPI_Type_commit(&together));
     start(MPI_BOTTOM, 1, together, first.rank);
-    MPI_Type_free(&together);  // when the message has gone
+    MPI_Type_free(&together);  // takes effect once the message is sent
   }
   void reduce(void* values, std::size_t count, MPI_Datatype type, Reduction reduction) {
     const MPI_Op operation = reduction == Reduction::sum       ? MPI_SUM
@@ -191,22 +152,21 @@ class MpiCommunicator final : public Communicator, public TalksBeside, public Kn
 
   static constexpr std::size_t element_bytes = 8;  // of std::int64_t and double
   int rank_ = 0, size_ = 1;
-  // Copies of the communicator handed in; failures_ is for all_have_failed() alone. MPI_Finalize gives them back.
+  // Duplicates of the given communicator; failures_ is for all_have_failed() only. MPI_Finalize frees them.
   MPI_Comm processes_ = MPI_COMM_NULL, failures_ = MPI_COMM_NULL;
-  bool asked_beside_ = false, found_machines_ = false, on_one_machine_ = false;
+  bool asked_beside_ = false;
   std::shared_ptr<Communicator> beside_;
-  std::unique_ptr<LentCores> cores_;
 };
 
-/// MPI starts only under mpirun or srun: a plain `pergola` must work where MPI's daemons do not.
+/// MPI starts only under mpirun or srun: a plain `pergola` must also work where MPI cannot start.
 bool started_by_mpi() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_STEP_ID", "MPI_LOCALNRANKS"})
     if (std::getenv(name)) return true;
   return false;
 }
 
-/// Several threads of a process talk where ranks may have GPUs (domain/work_beside.hpp); what MPI locks for that costs
-/// the others time. PERGOLA_MPI_THREADS=one or several in the environment has it either way.
+/// Several threads of a rank communicate only where it may have a GPU (domain/work_beside.hpp). Elsewhere MPI is
+/// started for one thread, because its locks for several take time. PERGOLA_MPI_THREADS=one or several overrides this.
 int wanted_threads() {
   const char* const words = std::getenv("PERGOLA_MPI_THREADS");
   const std::string_view said = words ? words : "";
@@ -221,7 +181,7 @@ bool mpi_built() { return true; }
 bool mpi_takes_device_pointers() {
   int initialized = 0;
   MPI_Initialized(&initialized);
-#if defined(MPIX_CUDA_AWARE_SUPPORT)  // Open MPI's word for: it can be asked
+#if defined(MPIX_CUDA_AWARE_SUPPORT)  // Open MPI has the query below
   return initialized && MPIX_Query_cuda_support() == 1;
 #else
   return false;

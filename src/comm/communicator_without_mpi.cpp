@@ -1,6 +1,5 @@
 #include "base/error.hpp"
 #include "comm/communicator.hpp"
-#include "comm/device_pointers.hpp"
 
 namespace pergola {
 

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "base/stopwatch.hpp"
-#include "comm/joined_messages.hpp"
 
 namespace pergola {
 
@@ -29,27 +28,10 @@ Traffic CountedCommunicator::traffic() const {
 
 std::shared_ptr<Communicator> CountedCommunicator::beside() {
   if (beside_) return beside_;
-  const auto inner = communicator_beside(*inner_);
+  const auto inner = inner_->beside();
   const std::lock_guard lock(mutex_);
   if (inner) beside_ = std::make_shared<CountedCommunicator>(inner);
   return beside_;
-}
-
-bool CountedCommunicator::find_machines() {
-  auto* const machines = dynamic_cast<KnowsMachines*>(inner_.get());
-  return machines && machines->find_machines();
-}
-bool CountedCommunicator::on_one_machine() const {
-  const auto* const machines = dynamic_cast<const KnowsMachines*>(inner_.get());
-  return machines && machines->on_one_machine();
-}
-std::shared_ptr<void> CountedCommunicator::share_memory(std::size_t bytes) {
-  auto* const machines = dynamic_cast<KnowsMachines*>(inner_.get());
-  return machines ? machines->share_memory(bytes) : nullptr;
-}
-LentCores* CountedCommunicator::lent_cores() {
-  auto* const machines = dynamic_cast<KnowsMachines*>(inner_.get());
-  return machines ? machines->lent_cores() : nullptr;
 }
 
 void CountedCommunicator::add(std::int64_t bytes, std::int64_t received, std::int64_t messages, double seconds) {

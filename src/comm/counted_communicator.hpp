@@ -2,29 +2,27 @@
 #include <memory>
 #include <mutex>
 
-#include "comm/beside.hpp"
 #include "comm/communicator.hpp"
-#include "comm/one_machine.hpp"
 
 namespace pergola {
 
-/// What a rank has had to do with the others.
+/// What a rank has sent, received and waited.
 struct Traffic {
   std::int64_t calls = 0;
-  std::int64_t bytes = 0;     // that it handed over for others
-  std::int64_t received = 0;  // bytes of others that came to it
-  /// To other ranks: those of an exchange; of a call that all ranks take part in as many as a tree of messages is deep.
+  std::int64_t bytes = 0;     // sent to other ranks
+  std::int64_t received = 0;  // bytes from other ranks
+  /// Sent to other ranks. An exchange counts its messages; any other call counts the depth of a tree over all ranks.
   std::int64_t messages = 0;
-  double seconds = 0;  // from the beginning of its calls to their end: waiting, and sending and receiving
+  double seconds = 0;  // in calls: waiting, sending and receiving
 };
 
-/// Another communicator, with its calls counted. What is said beside it (comm/beside.hpp) counts too, but for the time:
-/// that is its own.
-class PERGOLA_API CountedCommunicator final : public Communicator, public TalksBeside, public KnowsMachines {
+/// Passes all calls on to another communicator and counts them. Calls of beside() count too, except their time: the
+/// communicator of the second thread counts that itself.
+class PERGOLA_API CountedCommunicator final : public Communicator {
  public:
   explicit CountedCommunicator(std::shared_ptr<Communicator> inner) : inner_(std::move(inner)) {}
   Traffic traffic() const;
-  /// Counts what this rank sent to others, and what came to it, by another way.
+  /// Counts what this rank sent to others and received from them by other means.
   void add(std::int64_t bytes, std::int64_t received, std::int64_t messages, double seconds);
 
   int rank() const override { return inner_->rank(); }
@@ -38,15 +36,11 @@ class PERGOLA_API CountedCommunicator final : public Communicator, public TalksB
   bool all_have_failed(double seconds) override { return inner_->all_have_failed(seconds); }
   void abort(int exit_code) override { inner_->abort(exit_code); }
   std::shared_ptr<Communicator> beside() override;
-  bool find_machines() override;
-  bool on_one_machine() const override;
-  std::shared_ptr<void> share_memory(std::size_t bytes) override;
-  LentCores* lent_cores() override;
 
  private:
   template <class Call>
   void counted(std::size_t bytes, std::size_t received, int messages, const Call& call);
-  /// Rounds until what one rank has is with all.
+  /// Rounds after which a value of one rank has reached all.
   int depth() const;
 
   std::shared_ptr<Communicator> inner_;
@@ -55,10 +49,10 @@ class PERGOLA_API CountedCommunicator final : public Communicator, public TalksB
   std::shared_ptr<CountedCommunicator> beside_;
 };
 
-/// The same where calls of the communicator are counted.
+/// Calls add() if `ranks` is a CountedCommunicator.
 PERGOLA_API void count_other_way(Communicator& ranks, std::int64_t bytes, std::int64_t received, std::int64_t messages,
                                  double seconds);
-/// Seconds of all its calls so far; 0 where they are not counted.
+/// Traffic::seconds so far; 0 if `ranks` is not a CountedCommunicator.
 PERGOLA_API double counted_seconds(const Communicator& ranks);
 
 }  // namespace pergola

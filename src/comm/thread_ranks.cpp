@@ -1,5 +1,3 @@
-#include "comm/thread_ranks.hpp"
-
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -8,13 +6,13 @@
 #include <thread>
 
 #include "base/error.hpp"
-#include "comm/beside.hpp"
+#include "comm/communicator.hpp"
 
 namespace pergola {
 
 namespace {
 
-/// What a rank shows the others during a call: they read it between two meetings.
+/// What a rank shows the others during a call. They read it between two calls of Meeting::wait().
 struct Shown {
   const void* data = nullptr;
   const std::vector<Communicator::Outgoing>* out = nullptr;
@@ -25,7 +23,7 @@ class Meeting {
  public:
   explicit Meeting(int ranks) : shown(static_cast<std::size_t>(ranks)), ranks_(ranks) {}
 
-  /// Returns when all ranks have come. Throws Error(system) where one will not come any more.
+  /// Returns when all ranks have called it. Throws Error(system) if a rank has failed and will not.
   void wait() {
     std::unique_lock lock(mutex_);
     const auto round = round_;
@@ -61,14 +59,14 @@ class Meeting {
   bool broken_ = false;
 };
 
-/// Where the threads of ranks meet, and a second thread of each.
+/// One meeting for the first threads of all ranks, and one for their second threads (Communicator::beside).
 struct Meetings {
   explicit Meetings(int ranks) : first(ranks), second(ranks) {}
   void give_up() { first.give_up(), second.give_up(); }
   Meeting first, second;
 };
 
-class ThreadCommunicator final : public Communicator, public TalksBeside {
+class ThreadCommunicator final : public Communicator {
  public:
   ThreadCommunicator(Meetings& all, Meeting& meeting, int rank) : all_(all), meeting_(meeting), rank_(rank) {}
   int rank() const override { return rank_; }
@@ -96,7 +94,7 @@ class ThreadCommunicator final : public Communicator, public TalksBeside {
     bool all_found = true;
     std::vector<int> taken(meeting_.shown.size());  // messages of each rank
     for (const Incoming& message : in) all_found &= receive(message, taken[static_cast<std::size_t>(message.rank)]++);
-    meeting_.wait();  // before anything is thrown: others may still read what this rank shows
+    meeting_.wait();  // before throwing: other ranks may still read what this rank shows
     if (!all_found) throw Error(ErrorKind::system, "a message was expected that no rank has sent");
   }
   bool all_have_failed(double seconds) override { return meeting_.all_have_failed(seconds); }
@@ -110,7 +108,7 @@ class ThreadCommunicator final : public Communicator, public TalksBeside {
     meeting_.shown[static_cast<std::size_t>(rank_)] = mine;
     meeting_.wait();
   }
-  /// The message of that number from a rank to this one.
+  /// Copies the message with this number among those from its rank to this one. False if there is none of this size.
   bool receive(const Incoming& message, int number) {
     for (const Outgoing& sent : *meeting_.shown[static_cast<std::size_t>(message.rank)].out) {
       if (sent.rank != rank_ || number-- > 0) continue;

@@ -1,23 +1,27 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "device/buffer.hpp"
 
 namespace pergola {
 
-/// Room for arrays. A part states in one function over an arena what it needs for so many things, and calls it with an
-/// arena of its device to have that room, with one that only counts to say what it would take: `plan` and the check
-/// before a start know memory from the lines that allocate it.
+/// Allocates the buffers of a part, or only counts their bytes.
+///
+/// A part lists its buffers and their sizes in one function over an arena. Called with an arena of its device, that
+/// function allocates them; called with a default arena, or for a const part, it counts. So `plan` and the check before
+/// a start know the memory from the lines that allocate it. What always holds: bytes() is the same in both cases, and a
+/// buffer that is large enough keeps its memory and its values.
 class Arena {
  public:
-  /// Only counts.
+  /// Counts only.
   Arena() = default;
-  /// Gives room on a device, which must live as long.
+  /// Allocates on a device, which must outlive the arena.
   explicit Arena(const Device& device) : device_(&device) {}
 
-  /// At least `size` values. A buffer that is too small loses what it holds, before it gets new memory, with `spare`
-  /// values more, which are not counted.
+  /// At least `size` values. A buffer that is too small releases its memory and its values before it gets new memory,
+  /// for `spare` values more, which are not counted.
   template <class T>
   void room(Buffer<T>& buffer, std::int64_t size, std::int64_t spare = 0) {
     count<T>(size);
@@ -25,12 +29,12 @@ class Arena {
     buffer = Buffer<T>();
     buffer = Buffer<T>(*device_, size + spare);
   }
-  /// A buffer that cannot change is only counted.
+  /// A const buffer is only counted.
   template <class T>
   void room(const Buffer<T>&, std::int64_t size, std::int64_t = 0) {
     count<T>(size);
   }
-  /// Values that lie elsewhere, in a vector.
+  /// Counts values that lie elsewhere, for example in a vector.
   template <class T>
   void count(std::int64_t size) {
     bytes_ += size * static_cast<std::int64_t>(sizeof(T));
@@ -43,7 +47,7 @@ class Arena {
   std::int64_t bytes_ = 0;
 };
 
-/// Parts of one piece of memory, one after the other, each at a multiple of 256 bytes. From null on: what they take.
+/// Divides one piece of memory into parts, each at a multiple of 256 bytes. With null it counts what they take.
 class MemoryParts {
  public:
   explicit MemoryParts(std::byte* memory) : memory_(memory) {}
@@ -60,5 +64,8 @@ class MemoryParts {
   std::byte* memory_;
   std::int64_t used_ = 0;
 };
+
+/// Borrowed memory of a device: a function that returns at least `bytes` of it.
+using LentMemory = std::function<std::byte*(std::int64_t bytes)>;
 
 }  // namespace pergola

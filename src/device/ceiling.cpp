@@ -1,5 +1,3 @@
-#include "device/ceiling.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -8,6 +6,7 @@
 
 #include "base/stopwatch.hpp"
 #include "device/buffer.hpp"
+#include "device/device.hpp"
 #include "device/parallel.hpp"
 #include "device/simd_targets.hpp"
 
@@ -23,7 +22,7 @@ namespace pergola::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// Twelve chains of multiply-adds: more than latency × throughput of any CPU so far. Returns the sum of all, so that
-/// nothing can be left out.
+/// the compiler leaves none out.
 template <class T>
 double fma_chains(std::int64_t rounds) {
   const hn::ScalableTag<T> tag;

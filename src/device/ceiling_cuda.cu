@@ -1,5 +1,4 @@
 #include "device/buffer.hpp"
-#include "device/ceiling.hpp"
 #include "device/launch.cuh"
 
 namespace pergola {
@@ -24,34 +23,24 @@ __global__ void fma_loop(T* out, T a, T b, int turns) {
   if (sum == T(-1)) *out = sum;  // never, but the compiler cannot know
 }
 
-struct Event {
-  Event() { cuda::check(cudaEventCreate(&handle), "cudaEventCreate"); }
-  ~Event() { cudaEventDestroy(handle); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  cudaEvent_t handle = nullptr;
-};
-
-/// The shortest of a few runs of what `once` queues, in seconds; the first warms up.
+/// Seconds of the shortest of a few runs of what `once` queues; the first run warms up.
 template <class Once>
 double shortest(const Device& device, const Once& once) {
-  const auto stream = cuda::handle(device.stream());
-  const Event begin, end;
-  float best = 0;
+  DeviceMemory& memory = device.memory();
+  double best = 0;
   for (int repeat = 0; repeat < 4; ++repeat) {
-    cuda::check(cudaEventRecord(begin.handle, stream), "cudaEventRecord");
-    once(stream);
-    cuda::check(cudaEventRecord(end.handle, stream), "cudaEventRecord");
-    cuda::check(cudaEventSynchronize(end.handle), "cudaEventSynchronize");
-    float milliseconds = 0;
-    cuda::check(cudaEventElapsedTime(&milliseconds, begin.handle, end.handle), "cudaEventElapsedTime");
-    if (repeat > 0 && (best == 0 || milliseconds < best)) best = milliseconds;
+    const Event begin = memory.record_event();
+    once(cuda::handle(device.stream()));
+    const Event end = memory.record_event();
+    const double seconds = memory.seconds_between(begin, end);
+    memory.release(begin), memory.release(end);
+    if (repeat > 0 && (best == 0 || seconds < best)) best = seconds;
   }
-  return 1e-3 * static_cast<double>(best);
+  return best;
 }
 
 template <class T>
-double measure(const Device& device) {
+double fma_rate_of(const Device& device) {
   Buffer<T> out(device, 1);
   int multiprocessors = 0;
   cuda::check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device.ordinal()),
@@ -68,7 +57,7 @@ double measure(const Device& device) {
 
 double fma_rate_cuda(const Device& device, bool double_precision) {
   device.make_current();
-  return double_precision ? measure<double>(device) : measure<float>(device);
+  return double_precision ? fma_rate_of<double>(device) : fma_rate_of<float>(device);
 }
 
 double copy_rate_cuda(const Device& device) {

@@ -53,7 +53,7 @@ std::vector<Terms<Body::count>> chunk_sums(const char* name, const Device& devic
   return parts.to_host();
 }
 
-/// Adds all of them to `total`. Waits.
+/// Adds all chunks to `total`. Waits.
 template <class Body>
 void add_chunks(const char* name, const Device& device, std::int64_t n, const Body& body, Terms<Body::count>& total) {
   add_parts(chunk_sums(name, device, n, body), total);

@@ -6,8 +6,8 @@
 
 namespace pergola {
 
-/// Sums over particles go over chunks of so many, which are added in their order: the same bits for any number of
-/// threads, and from run to run on a GPU.
+/// Sums over particles are made per chunk of this many, and chunks are added in their order: the same bits for any
+/// number of threads, and from run to run on a GPU.
 inline constexpr std::int64_t sum_chunk = 1024;
 
 /// A few numbers that are summed together.
@@ -36,7 +36,7 @@ std::vector<Terms<Body::count>> chunk_sums(int threads, std::int64_t n, const Bo
   return parts;
 }
 
-/// Adds all of them to `total`. device/chunk_sums.cuh is the same for CUDA.
+/// Adds all chunks to `total`. device/chunk_sums.cuh does the same for CUDA.
 template <class Body>
 void add_chunks(int threads, std::int64_t n, const Body& body, Terms<Body::count>& total) {
   add_parts(chunk_sums(threads, n, body), total);

@@ -1,18 +1,18 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstring>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
 
 #include "base/stopwatch.hpp"
 #include "base/text.hpp"
-#include "device/device.hpp"
-#include "device/launch.cuh"
-#include "device/memory_account.hpp"
-#include "device/opening.hpp"
-#include "device/urgent.hpp"
+#include "device/buffer.hpp"
+#include "device/parallel.hpp"
+#include "device/streams.cuh"
 
 namespace pergola {
 
@@ -22,7 +22,7 @@ std::atomic<double> spent_on_opening = 0;
 std::atomic<const char*> stage_now = nullptr;
 thread_local bool urgent = false;
 
-/// Adds to it as long as it lives.
+/// Adds the seconds of its life to spent_on_opening.
 class OpeningClock {
  public:
   ~OpeningClock() { spent_on_opening += seconds_since(begin_); }
@@ -66,7 +66,7 @@ class MemoryAccount {
   const char* most_in_ = nullptr;
 };
 
-/// Never destroyed: buffers may be given back when the process ends.
+/// Never destroyed: buffers may be released while the process ends.
 MemoryAccount& account() {
   static auto* const all = new MemoryAccount;
   return *all;
@@ -124,7 +124,7 @@ class CudaMemory final : public DeviceMemory {
   void from_host(void* device, const void* host, std::size_t bytes) override {
     make_current();
     cuda::check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream_), "copy to device");
-    synchronize();  // the host memory is the caller's and may go away
+    synchronize();  // the caller may free the host memory
   }
   void to_host(void* host, const void* device, std::size_t bytes) override {
     make_current();
@@ -177,12 +177,49 @@ class CudaMemory final : public DeviceMemory {
   std::vector<cudaEvent_t> spare_events_;
 };
 
-/// The architecture a device needs, against what this build holds; empty when it can be used.
+/// Why this build cannot use a device; empty if it can.
 std::string why_not_usable(const cudaDeviceProp& properties) {
   if (properties.major < 7)
     return fmt::format("compute capability {}.{} is too old", properties.major, properties.minor);
   return "";
 }
+
+/// A thread uploads pieces of this size, and this many threads do. Locking 1.5 MiB of memory takes a millisecond.
+constexpr std::size_t piece_bytes = std::size_t{512} << 10;
+constexpr int most_threads = 8;
+/// Fewer bytes than these are copied directly.
+constexpr std::size_t least_bytes = std::size_t{4} << 20;
+
+/// Two pieces of page-locked memory that one thread fills in turn.
+class PieceCopies {
+ public:
+  PieceCopies(const Device& device, cudaStream_t stream, std::byte* memory) : stream_(stream), memory_(memory) {
+    device.make_current();
+    for (cudaEvent_t& event : copied_)
+      cuda::check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
+  }
+  PieceCopies(const PieceCopies&) = delete;
+  PieceCopies& operator=(const PieceCopies&) = delete;
+  ~PieceCopies() {
+    for (const cudaEvent_t event : copied_)
+      if (event) cudaEventDestroy(event);
+  }
+
+  void copy(const Upload& one) {
+    std::byte* const piece = memory_ + next_ * piece_bytes;
+    cuda::check(cudaEventSynchronize(copied_[next_]), "copy to device");
+    std::memcpy(piece, one.from, one.bytes);
+    cuda::check(cudaMemcpyAsync(one.to, piece, one.bytes, cudaMemcpyHostToDevice, stream_), "copy to device");
+    cuda::check(cudaEventRecord(copied_[next_], stream_), "cudaEventRecord");
+    next_ = 1 - next_;
+  }
+
+ private:
+  cudaStream_t stream_;
+  std::byte* memory_;
+  std::array<cudaEvent_t, 2> copied_{};
+  std::size_t next_ = 0;
+};
 
 }  // namespace
 
@@ -232,6 +269,40 @@ std::vector<DeviceReport> list_cuda_devices() {
                    properties.multiProcessorCount});
   }
   return all;
+}
+
+GpuIdentity gpu_identity(const Device& device) {
+  cudaDeviceProp properties{};
+  cuda::check(cudaGetDeviceProperties(&properties, device.ordinal()), "cudaGetDeviceProperties");
+  GpuIdentity identity{};
+  std::memcpy(identity.data(), properties.uuid.bytes, identity.size());
+  return identity;
+}
+
+void upload_cuda(const Device& device, std::span<const Upload> uploads) {
+  std::vector<Upload> pieces;
+  std::size_t total = 0;
+  for (const Upload& one : uploads) {
+    for (std::size_t at = 0; at < one.bytes; at += piece_bytes)
+      pieces.push_back({static_cast<std::byte*>(one.to) + at, static_cast<const std::byte*>(one.from) + at,
+                        std::min(piece_bytes, one.bytes - at)});
+    total += one.bytes;
+  }
+  if (total < least_bytes) {
+    for (const Upload& one : uploads)
+      if (one.bytes > 0) device.memory().from_host(one.to, one.from, one.bytes);
+    return;
+  }
+  device.make_current();
+  const int threads = std::clamp(device.threads(), 1, most_threads);
+  SharedBuffer<std::byte> locked(device, 2 * threads * static_cast<std::int64_t>(piece_bytes));
+  const cuda::SideStream side;
+  parallel_for(threads, threads, [&](std::int64_t thread) {
+    PieceCopies copies(device, side.stream(), locked.data() + 2 * static_cast<std::size_t>(thread) * piece_bytes);
+    for (auto k = static_cast<std::size_t>(thread); k < pieces.size(); k += static_cast<std::size_t>(threads))
+      copies.copy(pieces[k]);
+  });
+  cuda::check(cudaStreamSynchronize(side.stream()), "copy to device");
 }
 
 }  // namespace pergola

@@ -4,15 +4,15 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "device/cores.hpp"
-#include "device/faulty_memory.hpp"
 
 namespace pergola {
 
@@ -36,7 +36,7 @@ class CpuMemory final : public DeviceMemory {
   void release_shared(void* pointer) noexcept override { release(pointer); }
   void from_host(void* device, const void* host, std::size_t bytes) override { copy(device, host, bytes); }
   void to_host(void* host, const void* device, std::size_t bytes) override { copy(host, device, bytes); }
-  // Nothing may be nowhere.
+  // The addresses of no bytes may be null.
   void copy(void* to, const void* from, std::size_t bytes) override {
     if (bytes > 0) std::memmove(to, from, bytes);
   }
@@ -67,6 +67,88 @@ class CpuMemory final : public DeviceMemory {
   }
 };
 
+/// A device that fails, for tests. PERGOLA_DEVICE_FAULT=KIND:N makes the N-th call of a kind fail with Error(device),
+/// on every device that is opened:
+///   alloc   an allocation: no memory is left; the next allocation may succeed
+///   wait    a call that waits for the device, as after a kernel that failed; all later calls fail too
+///   gone    a call of any kind: the device has vanished; all later calls fail too
+enum class FaultKind { alloc, wait, gone };
+struct Fault {
+  FaultKind kind = FaultKind::gone;
+  std::int64_t number = 0;
+};
+
+constexpr const char* fault_variable = "PERGOLA_DEVICE_FAULT";
+
+Fault parse_fault(std::string_view text) {
+  const auto colon = text.find(':');
+  const std::string_view word = text.substr(0, colon);
+  const std::int64_t number = colon == std::string_view::npos ? 0 : parse_integer(text.substr(colon + 1)).value_or(0);
+  for (const auto& [name, kind] :
+       {std::pair{"alloc", FaultKind::alloc}, {"wait", FaultKind::wait}, {"gone", FaultKind::gone}})
+    if (word == name && number > 0) return {kind, number};
+  throw Error(ErrorKind::input, fmt::format("{}: expected alloc:N, wait:N or gone:N, found {}", fault_variable, text));
+}
+
+class FaultyMemory final : public DeviceMemory {
+ public:
+  FaultyMemory(std::shared_ptr<DeviceMemory> memory, std::string spec, const Fault& fault)
+      : memory_(std::move(memory)), spec_(std::move(spec)), fault_(fault) {}
+
+  void* allocate(std::size_t bytes) override { return ask(FaultKind::alloc), memory_->allocate(bytes); }
+  void release(void* pointer) noexcept override { memory_->release(pointer); }
+  void* allocate_shared(std::size_t bytes) override { return ask(FaultKind::alloc), memory_->allocate_shared(bytes); }
+  void release_shared(void* pointer) noexcept override { memory_->release_shared(pointer); }
+  void from_host(void* device, const void* host, std::size_t bytes) override {
+    ask(FaultKind::wait);
+    memory_->from_host(device, host, bytes);
+  }
+  void to_host(void* host, const void* device, std::size_t bytes) override {
+    ask(FaultKind::wait);
+    memory_->to_host(host, device, bytes);
+  }
+  void copy(void* to, const void* from, std::size_t bytes) override { ask(), memory_->copy(to, from, bytes); }
+  void zero(void* device, std::size_t bytes) override { ask(), memory_->zero(device, bytes); }
+  void synchronize() override { ask(FaultKind::wait), memory_->synchronize(); }
+  std::size_t free_bytes() const override { return memory_->free_bytes(); }
+  std::size_t total_bytes() const override { return memory_->total_bytes(); }
+  Stream stream() const override { return memory_->stream(); }
+  Event record_event() override { return ask(), memory_->record_event(); }
+  double seconds_between(const Event& first, const Event& later) override {
+    return ask(), memory_->seconds_between(first, later);
+  }
+  void release(const Event& event) noexcept override { memory_->release(event); }
+  void make_current() const override { memory_->make_current(); }
+
+ private:
+  /// Throws if this call is to fail, or if the device has failed before.
+  void ask(FaultKind kind = FaultKind::gone) {
+    const bool counts = fault_.kind == FaultKind::gone || fault_.kind == kind;
+    const std::int64_t number = counts ? ++calls_ : calls_.load();
+    if (fault_.kind == FaultKind::alloc) {
+      if (counts && number == fault_.number)
+        throw Error(ErrorKind::device, fmt::format("{}: out of memory ({})", spec_, fault_variable));
+    } else if (number >= fault_.number) {
+      throw Error(
+          ErrorKind::device,
+          fmt::format("{}: {} ({})", spec_,
+                      fault_.kind == FaultKind::wait ? "a kernel has failed" : "the device is gone", fault_variable));
+    }
+  }
+
+  std::shared_ptr<DeviceMemory> memory_;
+  std::string spec_;
+  Fault fault_;
+  std::atomic<std::int64_t> calls_{0};  // of the kind that fails
+};
+
+/// `memory`, or a FaultyMemory over it if the variable is set. Throws Error(input) for another text in it.
+std::shared_ptr<DeviceMemory> with_faults(std::shared_ptr<DeviceMemory> memory, const std::string& spec) {
+  const char* const text = std::getenv(fault_variable);
+  if (!text || !*text) return memory;
+  return std::make_shared<FaultyMemory>(std::move(memory), spec, parse_fault(text));
+}
+
 std::string read_cpu_name() {
   std::ifstream file("/proc/cpuinfo");
   std::string line;
@@ -78,8 +160,7 @@ std::string read_cpu_name() {
   return "CPU";
 }
 
-/// Read once: the kernel writes /proc/cpuinfo anew for each reader, which takes longer than the forces of a few
-/// particles.
+/// Read once: the kernel writes /proc/cpuinfo for each reader, which takes longer than the forces of a few particles.
 const std::string& cpu_name() {
   static const std::string name = read_cpu_name();
   return name;

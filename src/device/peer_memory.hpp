@@ -6,20 +6,20 @@
 
 namespace pergola {
 
-/// What another rank on the same machine needs to reach a piece of a CUDA device's memory: plain bytes, to be sent.
+/// A handle by which another rank on the same machine opens memory of a CUDA device. Plain bytes, sent as a message.
 struct MemoryTicket {
-  unsigned char handle[64] = {};  // CUDA's, for other processes
-  std::uint64_t machine[2] = {};  // since it was started
+  unsigned char handle[64] = {};  // CUDA's handle for other processes
+  std::uint64_t machine[2] = {};  // identifies the machine since its start
   std::int64_t process = 0;
-  const std::byte* data = nullptr;  // within that process
+  const std::byte* data = nullptr;  // address within that process
 };
 
-/// The ticket of memory that a Buffer has from its beginning on. Buffers that others open have their pages for
-/// themselves: sizes are multiples of ticket_unit. In device/peer_memory_cuda.cu; present where cuda_built is true.
+/// The ticket of the memory of a Buffer, from its beginning. The size of such a buffer is a multiple of ticket_unit, so
+/// that no other buffer shares its pages. In device/peer_memory_cuda.cu; present where cuda_built is true.
 MemoryTicket ticket_for(const Device& device, const void* memory);
 inline constexpr std::int64_t ticket_unit = std::int64_t{1} << 21;
 
-/// Memory that a ticket leads to, until it is closed.
+/// Memory opened by a ticket, until close().
 class PeerMemory {
  public:
   PeerMemory() = default;
@@ -27,14 +27,14 @@ class PeerMemory {
   PeerMemory& operator=(const PeerMemory&) = delete;
   ~PeerMemory() { close(); }
 
-  /// False where it cannot be reached: on another machine, or from a device that is no neighbour.
+  /// False if it cannot be opened: it is on another machine, or on a GPU that this one cannot access.
   bool open(const Device& device, const MemoryTicket& ticket);
   void close() noexcept;
   const std::byte* data() const { return data_; }
 
  private:
   const std::byte* data_ = nullptr;
-  void* mapped_ = nullptr;  // null where it is memory of this process
+  void* mapped_ = nullptr;  // null if it is memory of this process
 };
 
 }  // namespace pergola

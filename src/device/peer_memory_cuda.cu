@@ -11,7 +11,7 @@ namespace pergola {
 
 namespace {
 
-/// Of this machine since its start, as the kernel tells it.
+/// The kernel's number for this machine since its start.
 void read_machine(std::uint64_t (&to)[2]) {
   std::string text;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> text;
@@ -31,7 +31,7 @@ MemoryTicket ticket_for(const Device& device, const void* memory) {
   MemoryTicket ticket;
   cudaIpcMemHandle_t handle;
   static_assert(sizeof(handle) == sizeof(ticket.handle));
-  // Where the system lets no process open another's memory, the ticket is good within this one.
+  // If processes may not open each other's memory, the ticket is valid within this process only.
   if (cudaIpcGetMemHandle(&handle, const_cast<void*>(memory)) == cudaSuccess)
     std::memcpy(ticket.handle, &handle, sizeof handle);
   else

@@ -1,5 +1,6 @@
-// A pack of numbers that is used like one number: a thin wrapper over a Highway vector. No include guard: included once
-// per instruction set, inside its namespace. `hn` names hwy::HWY_NAMESPACE there.
+// A pack of numbers that is used like one number: a thin wrapper over a Highway vector. Formulas in physics/ are
+// templates over the number type, so the same lines serve float, double and a pack. No include guard: included once per
+// instruction set, inside its namespace. `hn` means hwy::HWY_NAMESPACE there.
 
 template <class T>
 struct Pack {
@@ -78,6 +79,8 @@ HWY_INLINE Pack<float> refined_rsqrt(Pack<float> a, Pack<float> y) {
   const Pack<float> e = negative_mul_add(a * y, y, Pack<float>(1.0f));
   return mul_add(y * Pack<float>(0.5f), e, y);
 }
+/// 1/√a as good as one instruction gives it.
+HWY_INLINE Pack<float> rough_rsqrt(Pack<float> a) { return Pack<float>(hn::ApproximateReciprocalSqrt(a.raw)); }
 /// 1/√a. With y ≈ 1/√a and e = 1 − a y², 1/√a = y (1 − e)^(−1/2) = y (1 + e/2 + 3/8 e² + 5/16 e³ + …). Float: the
 /// approximation is good to 2^-14 (AVX-512), 1.5 · 2^-12 (AVX2) or 2^-8 (NEON), and the series ends after e/2, a Newton
 /// step, of which NEON takes two: what is left out is below 2^-26, 2^-23.2 or 2^-29.

@@ -1,8 +1,8 @@
 #pragma once
-// Included before <hwy/…> by every file with SIMD code: the instruction sets it is compiled for. On x86 AVX-512, AVX2
-// and the baseline; the older ones are left out to keep the build short. On ARM NEON alone: a vector of SVE has no size
-// at compile time, so that it cannot be a member of Pack (device/simd_pack.inl). A build for one machine says which of
-// AVX-512 and AVX2 it does not use (PERGOLA_THIS_PROCESSOR in cmake/PergolaCompiler.cmake).
+// The instruction sets for which files with SIMD code are compiled; they include this before <hwy/…>. On x86 AVX-512,
+// AVX2 and the baseline; older ones are left out to keep the build short. On ARM only NEON: a vector of SVE has no size
+// at compile time, so it cannot be a member of Pack (device/simd_pack.inl). A build for one machine names those of
+// AVX-512 and AVX2 that it does not use (PERGOLA_THIS_PROCESSOR in cmake/PergolaCompiler.cmake).
 #ifndef PERGOLA_UNUSED_SIMD_TARGETS
 #define PERGOLA_UNUSED_SIMD_TARGETS 0
 #endif

@@ -1,12 +1,10 @@
 #include "device/stage_clock.hpp"
 
-#include "device/memory_account.hpp"
-
 namespace pergola {
 
 namespace {
 
-/// So many marks are kept before the oldest are read, which by then costs no wait worth the name.
+/// With this many marks the oldest are read. By then that hardly waits.
 constexpr std::size_t most_marks = 4096;
 
 }  // namespace

@@ -7,8 +7,8 @@
 
 namespace pergola {
 
-/// Times the stages of a step in the order in which their work is queued, without waiting for it: on a GPU by events
-/// that are read later. A clock without a profile does nothing.
+/// Times the stages of a step in the order in which their work is queued, without waiting: on a GPU by events that are
+/// read later. A clock without a profile does nothing.
 class PERGOLA_API StageClock {
  public:
   StageClock() = default;
@@ -17,17 +17,17 @@ class PERGOLA_API StageClock {
   StageClock& operator=(StageClock&&) noexcept = default;
   ~StageClock();
 
-  /// Ends the stage that runs, if any, and begins this one.
+  /// Ends the current stage, if any, and begins this one.
   void begin(const char* stage);
   void end();
-  /// Adds all ended stages to the profile. Waits for the device when there are any.
+  /// Adds all ended stages to the profile. Waits for the device if there are any.
   void collect();
 
  private:
   struct Mark {
-    const char* stage;  // null: the end of the one before
+    const char* stage;  // null: the stage before ends
     Event event;
-    double waited;  // for other ranks, until then
+    double waited;  // seconds for other ranks, until then
   };
   void mark(const char* stage);
 

@@ -1,5 +1,5 @@
-#include "device/graph.cuh"
 #include "device/step_graph.hpp"
+#include "device/streams.cuh"
 
 namespace pergola {
 

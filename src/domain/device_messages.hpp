@@ -8,17 +8,15 @@
 #include "comm/communicator.hpp"
 #include "device/buffer.hpp"
 #include "device/peer_memory.hpp"
-#include "device/shared_buffer.hpp"
-#include "domain/nccl_ranks.hpp"
 
 namespace pergola {
 
 /// Messages between ranks of values that lie on their devices. This is the only place that knows how they travel. Where
 /// every rank can open the memory of every other one, as on one machine, the rooms are memory of the devices, and each
-/// rank copies what it is sent from where it stands. Elsewhere MPI takes it from there, if it can, or NCCL, if each
-/// rank has a device of its own. Else the device's loops write into page-locked memory of the host and read from there,
-/// and any communicator takes it; with PERGOLA_DEVICE_MESSAGES=host in the environment always. In
-/// domain/device_messages_cuda.cu; present where cuda_built is true.
+/// rank copies what it is sent from where it stands. Elsewhere MPI takes it from there, if it can. Else the
+/// device's loops write into page-locked memory of the host and read from there, and any communicator takes it; with
+/// PERGOLA_DEVICE_MESSAGES=host in the environment always. In domain/device_messages_cuda.cu; present where cuda_built
+/// is true.
 ///
 /// Those who exchange one after the other, with the same ranks and on the same device, share one of these: it has rooms
 /// as large as the largest of what they send. What came in is there until the next exchange of any of them.
@@ -59,7 +57,7 @@ class DeviceMessages {
   void load(void* message, const void* from, std::int64_t bytes) const;
 
  private:
-  enum class Way { unknown, through_host, opened, by_mpi, by_nccl };
+  enum class Way { unknown, through_host, opened, by_mpi };
   bool on_device() const { return way_ != Way::through_host; }
   /// Memory of a device that others may have open.
   struct OpenRoom {
@@ -89,7 +87,6 @@ class DeviceMessages {
   OpenRoom out_[2];
   Buffer<std::byte> in_;
   std::unique_ptr<OpenedRoom[]> peers_;  // by rank, for each room
-  std::unique_ptr<NcclRanks> nccl_;
 };
 
 /// For several who exchange one after the other; as a function, for those who are not built with CUDA alone.

@@ -5,10 +5,9 @@
 
 #include "base/error.hpp"
 #include "base/stopwatch.hpp"
+#include "comm/communicator.hpp"
 #include "comm/counted_communicator.hpp"
-#include "comm/device_pointers.hpp"
 #include "domain/device_messages.hpp"
-#include "domain/device_ways.hpp"
 
 namespace pergola {
 
@@ -65,14 +64,6 @@ Unwanted unwanted(Communicator& ranks) {
 
 }  // namespace
 
-bool kernels_carry_messages(const Device& device, Communicator& ranks) {
-  const Unwanted ways = unwanted(ranks);
-  if (ways.on_devices || !ways.by_mpi || all_open_all(device, ranks)) return false;
-  std::int64_t nccl = nccl_is_there() ? 1 : 0;
-  ranks.all_reduce(&nccl, 1, Reduction::minimum);
-  return nccl == 1;
-}
-
 DeviceMessages::DeviceMessages(const Device& device, std::shared_ptr<Communicator> ranks, Rooms rooms,
                                std::int64_t most_bytes)
     : device_(device),
@@ -92,8 +83,6 @@ void DeviceMessages::find_way() {
     way_ = Way::opened;
   else if (!ways.by_mpi)
     way_ = Way::by_mpi;
-  else if ((nccl_ = open_nccl_ranks(device_, *ranks_)))
-    way_ = Way::by_nccl;
 }
 
 std::int64_t DeviceMessages::bytes(std::int64_t most) const {
@@ -141,10 +130,7 @@ void DeviceMessages::exchange(const std::vector<Communicator::Outgoing>& out,
                               const std::vector<Communicator::Incoming>& in) {
   device_.synchronize();
   if (way_ == Way::opened) return take_from_devices(out, in);
-  if (way_ != Way::by_nccl) return ranks_->exchange(out, in);
-  const auto begin = Clock::now();
-  nccl_->exchange(out, in);
-  count_other_way(*ranks_, bytes_of(out), bytes_of(in), std::ssize(out), seconds_since(begin));
+  ranks_->exchange(out, in);
 }
 
 /// Ranks tell each other where in their rooms the messages stand, and copy them.

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "comm/tell_counts.hpp"
+#include "comm/collectives.hpp"
 #include "device/launch.cuh"
 #include "device/sort.cuh"
 #include "domain/device_routing.hpp"

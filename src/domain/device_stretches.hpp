@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "comm/stretches.hpp"
+#include "comm/shares.hpp"
 #include "domain/device_messages.hpp"
 
 namespace pergola {
@@ -17,7 +17,7 @@ struct StretchedArray {
   const std::vector<Stretch>* wants = nullptr;
 };
 
-/// fetch_stretch() (comm/stretches.hpp) of several arrays at once, from device to device. All ranks call it. In
+/// fetch_stretch() (comm/shares.hpp) of several arrays at once, from device to device. All ranks call it. In
 /// domain/device_stretches_cuda.cu; present where cuda_built is true.
 void fetch_stretches(const Device& device, DeviceMessages& messages, const std::vector<StretchedArray>& arrays);
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "comm/gather.hpp"
+#include "comm/collectives.hpp"
 #include "particles/particles.hpp"
 
 namespace pergola {

@@ -8,7 +8,6 @@
 
 #include "base/error.hpp"
 #include "comm/agreement.hpp"
-#include "comm/failure.hpp"
 
 namespace pergola {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "device/shared_buffer.hpp"
+#include "device/buffer.hpp"
 #include "particles/shown_particles.hpp"
 
 namespace pergola {

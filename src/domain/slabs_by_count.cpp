@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "comm/ranked_values.hpp"
+#include "comm/collectives.hpp"
 #include "domain/route_particles.hpp"
 
 namespace pergola {

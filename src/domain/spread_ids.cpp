@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "comm/lists.hpp"
+#include "comm/collectives.hpp"
 #include "particles/particle_check.hpp"
 
 namespace pergola {

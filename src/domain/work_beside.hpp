@@ -10,7 +10,7 @@ namespace pergola {
 
 /// A second thread of a rank, which talks to those of other ranks and has a stream of its own on the same GPU: while
 /// its messages travel the first one has the GPU, and the other way. Where that cannot be (one core, an MPI that does
-/// not bear it, messages by NCCL) work is done at once, by the first thread and on its stream. In
+/// not bear it) work is done at once, by the first thread and on its stream. In
 /// domain/work_beside_cuda.cu; present where cuda_built is true.
 class WorkBeside {
  public:

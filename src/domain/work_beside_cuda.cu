@@ -3,12 +3,8 @@
 #include <vector>
 
 #include "base/stopwatch.hpp"
-#include "comm/beside.hpp"
 #include "comm/counted_communicator.hpp"
-#include "device/cores.hpp"
-#include "device/gpu_identity.hpp"
-#include "device/urgent.hpp"
-#include "domain/device_ways.hpp"
+#include "device/device.hpp"
 #include "domain/work_beside.hpp"
 
 namespace pergola {
@@ -30,8 +26,8 @@ WorkBeside::WorkBeside(const Device& device, std::shared_ptr<Communicator> ranks
     : device_(device), there_(device), ranks_(std::move(ranks)), ranks_there_(ranks_) {
   std::int64_t cores = available_cores();
   ranks_->all_reduce(&cores, 1, Reduction::minimum);
-  if (cores < 2 || kernels_carry_messages(device_, *ranks_)) return;
-  const auto beside = communicator_beside(*ranks_);
+  if (cores < 2) return;
+  const auto beside = ranks_->beside();
   if (!beside) return;
   const UrgentStreams first;  // it has more to wait for
   there_ = Device::open(device_.spec(), device_.threads());

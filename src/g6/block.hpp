@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "device/shared_buffer.hpp"
+#include "device/buffer.hpp"
 #include "gravity/direct.hpp"
 
 namespace pergola::g6 {

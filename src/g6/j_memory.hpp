@@ -4,7 +4,6 @@
 
 #include "base/vec.hpp"
 #include "device/buffer.hpp"
-#include "device/shared_buffer.hpp"
 #include "g6/index_map.hpp"
 #include "gravity/solver.hpp"
 

@@ -3,7 +3,6 @@
 // set's in it. `hn` names hwy::HWY_NAMESPACE there.
 
 #include "device/simd_pack.inl"
-#include "device/simd_rough.inl"
 #include "physics/pair.inl"
 #include "physics/pair_laws.inl"
 #include "physics/separation.inl"

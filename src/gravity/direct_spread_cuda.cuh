@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "comm/shares.hpp"
-#include "comm/stretches.hpp"
 #include "domain/device_stretches.hpp"
 #include "gravity/direct_spread.hpp"
 #include "gravity/direct_sums.cuh"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "device/arena.hpp"
-#include "device/gpu_identity.hpp"
+#include "device/device.hpp"
 #include "domain/work_beside.hpp"
 #include "gravity/mesh.hpp"
 #include "gravity/treepm.hpp"

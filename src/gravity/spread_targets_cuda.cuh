@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "device/arena.hpp"
 #include "device/launch.cuh"
-#include "device/lent_memory.hpp"
 #include "domain/device_workers.hpp"
 #include "gravity/spread_failure.hpp"
 #include "tree/octree_cuda.cuh"

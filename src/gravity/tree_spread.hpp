@@ -144,8 +144,7 @@ void SpreadTreeSolver<precision>::serve(const Targets& targets, unsigned want, c
         },
         [&](const tree::ActiveSet&, const tree::WalkTask<Pair>& task, const tree::Sink& sink) {
           walk(view, active, task, tree_.counting(sink));
-        },
-        ranks_.get());
+        });
   });
   std::int64_t any = failed < n ? 1 : 0;
   ranks_->all_reduce(&any, 1, Reduction::maximum);

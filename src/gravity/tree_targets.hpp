@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "domain/lent_loop.hpp"
+#include "device/parallel.hpp"
 #include "gravity/solver.hpp"
 #include "tree/octree_cpu.hpp"
 #include "tree/walk.hpp"
@@ -22,12 +22,10 @@ class TreeTargets {
   void forget() { has_rank_ = false; }
 
   /// Answers the targets. begin(active, grain, sink) gives the tasks of the walk, walk(active, task, sink) does one.
-  /// Returns the lowest place whose force is not a finite number, or the number of sources where all are. `ranks`:
-  /// those that walk at the same time.
+  /// Returns the lowest place whose force is not a finite number, or the number of sources where all are.
   template <class Begin, class Walk>
   std::int64_t serve(const tree::OctreeCpu<Pair>& tree, const Targets& targets, unsigned want,
-                     double gravitational_constant, const Forces<State>& forces, const Begin& begin, const Walk& walk,
-                     Communicator* ranks = nullptr);
+                     double gravitational_constant, const Forces<State>& forces, const Begin& begin, const Walk& walk);
 
  private:
   /// Particles of a task, about: enough tasks for many threads, and few enough cells above them. It does not depend on
@@ -116,7 +114,7 @@ template <class State, class Pair>
 template <class Begin, class Walk>
 std::int64_t TreeTargets<State, Pair>::serve(const tree::OctreeCpu<Pair>& tree, const Targets& targets, unsigned want,
                                              double gravitational_constant, const Forces<State>& forces,
-                                             const Begin& begin, const Walk& walk, Communicator* ranks) {
+                                             const Begin& begin, const Walk& walk) {
   all_ask_ = !targets.index && targets.count == tree.count();
   if (!all_ask_) mark_active(tree, targets);
   const tree::ActiveSet active =
@@ -126,7 +124,7 @@ std::int64_t TreeTargets<State, Pair>::serve(const tree::OctreeCpu<Pair>& tree, 
   Output out{this, tree.order(), &forces, want, per_psi, per_psi / frame.side, tree.count()};
   const tree::Sink sink{&out, &TreeTargets::put};
   const auto tasks = begin(active, grain, sink);
-  parallel_for(ranks, device_.threads(), std::ssize(tasks), [&](std::int64_t k) {
+  parallel_for(device_.threads(), std::ssize(tasks), [&](std::int64_t k) {
     if (out.failed == tree.count()) walk(active, tasks[static_cast<std::size_t>(k)], sink);
   });
   return out.failed;

@@ -3,7 +3,7 @@
 #include <array>
 #include <functional>
 
-#include "device/batch_streams.cuh"
+#include "device/streams.cuh"
 #include "gravity/tree.hpp"
 #include "tree/octree_cuda.cuh"
 #include "tree/traverse_cuda.cuh"

@@ -11,7 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "device/cores.hpp"
+#include "device/device.hpp"
 #include "io/checkpoint.hpp"
 #include "io/gadget_binary.hpp"
 #include "io/input_file.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "device/cores.hpp"
+#include "device/device.hpp"
 #include "io/snapshot_formats.hpp"
 #include "io/spares.hpp"
 

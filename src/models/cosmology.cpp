@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/unit_systems.hpp"
-#include "comm/stretches.hpp"
+#include "comm/shares.hpp"
 #include "models/density_wave.hpp"
 #include "models/displaced_lattice.hpp"
 #include "models/glass.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "comm/gather.hpp"
+#include "comm/collectives.hpp"
 #include "comm/shares.hpp"
 #include "device/parallel.hpp"
 

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "comm/shares.hpp"
-#include "comm/stretches.hpp"
 
 namespace pergola {
 

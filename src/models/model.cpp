@@ -11,7 +11,6 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "comm/shares.hpp"
-#include "device/cores.hpp"
 #include "device/device.hpp"
 #include "domain/share_source.hpp"
 #include "models/lattice.hpp"

@@ -5,7 +5,7 @@
 
 #include "comm/shares.hpp"
 #include "device/parallel.hpp"
-#include "device/permute.hpp"
+#include "device/sort.hpp"
 #include "particles/device_source.hpp"
 
 namespace pergola {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "device/parallel.hpp"
-#include "device/permute.hpp"
+#include "device/sort.hpp"
 
 namespace pergola {
 

@@ -6,7 +6,6 @@
 
 #include "base/philox.hpp"
 #include "device/buffer.hpp"
-#include "device/shared_buffer.hpp"
 #include "particles/particles.hpp"
 #include "particles/shown_particles.hpp"
 

@@ -6,7 +6,6 @@
 
 #include "device/buffer.hpp"
 #include "device/device.hpp"
-#include "device/shared_buffer.hpp"
 #include "particles/particle_source.hpp"
 #include "particles/particles.hpp"
 

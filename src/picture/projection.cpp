@@ -8,8 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "comm/lists.hpp"
-#include "comm/ranked_values.hpp"
+#include "comm/collectives.hpp"
 #include "physics/mesh_weights.hpp"
 #include "picture/blur.hpp"
 

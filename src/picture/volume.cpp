@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/exact_sum.hpp"
-#include "comm/lists.hpp"
+#include "comm/collectives.hpp"
 #include "device/parallel.hpp"
 #include "physics/volume_light.hpp"
 

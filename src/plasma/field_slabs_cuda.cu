@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "comm/gather.hpp"
+#include "comm/collectives.hpp"
 #include "device/buffer.hpp"
 #include "mesh/fft/transposition_cuda.cuh"
 #include "plasma/factories.hpp"

@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "device/buffer.hpp"
 #include "device/parallel.hpp"
-#include "device/side_stream.cuh"
+#include "device/streams.cuh"
 #include "plasma/charge_around_cuda.cuh"
 #include "plasma/given_particles.hpp"
 #include "plasma/move_cuda.cuh"

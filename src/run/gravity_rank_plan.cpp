@@ -5,9 +5,7 @@
 
 #include "analysis/energy.hpp"
 #include "device/buffer.hpp"
-#include "device/shared_buffer.hpp"
 #include "domain/device_messages.hpp"
-#include "domain/nccl_ranks.hpp"
 #include "gravity/direct_spread.hpp"
 #include "gravity/mesh.hpp"
 #include "gravity/solver_entry.hpp"
@@ -311,8 +309,6 @@ constexpr std::int64_t particles_of_a_rank = 1024, most_placed = 1 << 21;
 double staging_of(const PlanOptions& options, const Device& device, int ranks) {
   if (ranks <= options.network.ranks_per_node) return 0;
   if (options.rates) return options.rates->staging_bytes_per_second;
-  if constexpr (cuda_built)
-    if (nccl_is_there()) return 0;
   return staging_rate(device);
 }
 

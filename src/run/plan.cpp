@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "base/text.hpp"
-#include "device/opening.hpp"
+#include "device/device.hpp"
 #include "gravity/solver_entry.hpp"
 #include "models/model_source.hpp"
 #include "outputs/output.hpp"

@@ -42,7 +42,7 @@ double waiting_bytes_of(const RunConfig& config, std::int64_t n, int ranks);
 RankPlan plan_gravity_ranks(const RunConfig& config, const RunPlan& plan, const PlanOptions& options, int ranks,
                             std::map<std::int64_t, DryRun>& of_one_rank);
 /// Bytes a second through which messages between GPUs have to go beside the network (domain/device_messages.hpp); 0 on
-/// one machine, and where NCCL carries them.
+/// one machine.
 double staging_of(const PlanOptions& options, const Device& device, int ranks);
 /// Seconds in which a GPU has nothing to do where the host waits for a number of it and goes on.
 double host_wait_of(const Device& device);

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "device/opening.hpp"
+#include "device/device.hpp"
 #include "plasma/tile_slab.hpp"
 #include "run/plan_parts.hpp"
 #include "run/process_memory.hpp"

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <string>
 
-#include "device/memory_account.hpp"
+#include "device/device.hpp"
 
 namespace pergola {
 

@@ -8,8 +8,8 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "comm/communicator.hpp"
 #include "comm/counted_communicator.hpp"
-#include "comm/thread_ranks.hpp"
 #include "run/side_by_side.hpp"
 #include "sim/system.hpp"
 #include "time/work_places.hpp"

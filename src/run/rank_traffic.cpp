@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "comm/joined_messages.hpp"
+#include "comm/communicator.hpp"
 #include "domain/device_messages.hpp"
 #include "gravity/source_moves.hpp"
 #include "time/work_places.hpp"
@@ -54,7 +54,7 @@ double plane_messages(double planes, double plane_bytes, double owners, bool on_
 }
 
 /// Ranks find out how many particles they send each other: CPUs tell all others, GPUs pass on what they are told
-/// (comm/tell_counts.hpp).
+/// (comm/collectives.hpp).
 void add_counts(TrafficPart& part, int ranks, int bytes, bool on_gpus) {
   const double messages = on_gpus ? std::ceil(std::log2(ranks)) : ranks - 1.0;
   part.bytes += bytes * messages * (on_gpus ? 0.5 * ranks : 1), part.messages += messages;

@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "comm/facts.hpp"
+#include "comm/agreement.hpp"
 #include "config/config.hpp"
 
 namespace pergola {

@@ -9,7 +9,7 @@
 #include <set>
 #include <system_error>
 
-#include "comm/gather.hpp"
+#include "comm/collectives.hpp"
 
 namespace pergola {
 

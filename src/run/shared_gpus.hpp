@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
-#include "device/gpu_identity.hpp"
+#include "device/device.hpp"
 
 namespace pergola {
 

@@ -12,7 +12,7 @@
 
 #include "analysis/radii.hpp"
 #include "comm/agreement.hpp"
-#include "comm/gather.hpp"
+#include "comm/collectives.hpp"
 #include "comm/shares.hpp"
 #include "io/snapshot_writer.hpp"
 #include "io/spread_snapshot.hpp"

@@ -11,7 +11,6 @@
 #include "analysis/shown_potential.hpp"
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
-#include "comm/one_machine.hpp"
 #include "comm/shares.hpp"
 #include "config/checked.hpp"
 #include "gravity/solver_entry.hpp"
@@ -36,9 +35,7 @@ struct GravitySystem::Parts {
       : config(checked(config_used)),
         communicator(std::move(ranks)),
         device(open_rank_device(config, *communicator)),
-        gravity(config.solver_options()) {
-    find_machines(*communicator);
-  }
+        gravity(config.solver_options()) {}
 
   /// The box is known: the parts that live in it can be made.
   void make(const Box& box) {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "comm/lists.hpp"
+#include "comm/collectives.hpp"
 #include "domain/spread_state.hpp"
 #include "plasma/host_field.hpp"
 #include "sim/plasma_system.hpp"

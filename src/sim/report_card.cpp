@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "comm/agreement.hpp"
-#include "comm/gather.hpp"
+#include "comm/collectives.hpp"
 #include "physics/separation.hpp"
 
 namespace pergola {

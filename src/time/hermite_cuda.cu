@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "device/graph.cuh"
+#include "device/streams.cuh"
 #include "gravity/direct_spread_cuda.cuh"
 #include "time/hermite.hpp"
 #include "time/hermite_kernels.cuh"

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "comm/gather.hpp"
+#include "comm/collectives.hpp"
 #include "domain/share_source.hpp"
 #include "physics/block_steps.hpp"
 #include "physics/hermite.hpp"

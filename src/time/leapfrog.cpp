@@ -11,7 +11,7 @@
 
 #include "base/text.hpp"
 #include "device/arena.hpp"
-#include "device/permute.hpp"
+#include "device/sort.hpp"
 #include "device/stage_clock.hpp"
 #include "gravity/solver_entry.hpp"
 #include "mesh/coupling/exchange.hpp"

@@ -3,8 +3,8 @@
 #include <memory>
 #include <vector>
 
+#include "comm/agreement.hpp"
 #include "comm/communicator.hpp"
-#include "comm/failure.hpp"
 #include "device/buffer.hpp"
 #include "gravity/solver.hpp"
 

@@ -9,10 +9,9 @@
 
 #include "base/error.hpp"
 #include "comm/agreement.hpp"
-#include "comm/failure.hpp"
 #include "comm/shares.hpp"
 #include "device/arena.hpp"
-#include "device/permute.hpp"
+#include "device/sort.hpp"
 #include "domain/input_places.hpp"
 #include "gravity/source_moves.hpp"
 

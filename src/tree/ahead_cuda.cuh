@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
-#include "device/shared_buffer.hpp"
+#include "device/buffer.hpp"
 #include "tree/cell_messages_cuda.cuh"
 
 namespace pergola::tree {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
-#include "device/lent_memory.hpp"
+#include "device/arena.hpp"
 #include "domain/common_value.hpp"
 #include "domain/device_routing.hpp"
 #include "domain/device_workers.hpp"

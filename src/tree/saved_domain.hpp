@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
-#include "comm/stretches.hpp"
+#include "comm/shares.hpp"
 #include "tree/saved_pieces.hpp"
 #include "tree/top_tree.hpp"
 

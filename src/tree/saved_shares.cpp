@@ -4,9 +4,8 @@
 #include <numeric>
 #include <utility>
 
-#include "comm/gather.hpp"
+#include "comm/collectives.hpp"
 #include "comm/shares.hpp"
-#include "comm/stretches.hpp"
 #include "tree/saved_tree.hpp"
 
 namespace pergola::tree {

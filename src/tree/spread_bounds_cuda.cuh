@@ -6,7 +6,6 @@
 #include "base/exact_sum.hpp"
 #include "comm/communicator.hpp"
 #include "device/buffer.hpp"
-#include "device/shared_buffer.hpp"
 #include "tree/octree_cpu.hpp"
 
 namespace pergola::tree {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "comm/gather.hpp"
+#include "comm/collectives.hpp"
 #include "comm/shares.hpp"
 #include "tree/spread_octree.hpp"
 

@@ -9,8 +9,8 @@
 
 #include "base/exact_sum.hpp"
 #include "comm/communicator.hpp"
-#include "device/lent_memory.hpp"
-#include "device/shared_buffer.hpp"
+#include "device/arena.hpp"
+#include "device/buffer.hpp"
 #include "domain/device_routing.hpp"
 #include "domain/device_workers.hpp"
 #include "tree/brought_ids.hpp"

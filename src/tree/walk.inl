@@ -5,7 +5,6 @@ using physics::expansion_terms, physics::factor_of, physics::Factor, physics::in
     physics::term_of;
 
 #include "device/simd_pack.inl"
-#include "device/simd_rough.inl"
 #include "physics/expansion.inl"
 #include "physics/opening.inl"
 #include "physics/pair.inl"

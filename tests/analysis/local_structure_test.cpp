@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/philox.hpp"
-#include "comm/thread_ranks.hpp"
+#include "comm/communicator.hpp"
 #include "domain/slabs_by_count.hpp"
 
 namespace pergola {

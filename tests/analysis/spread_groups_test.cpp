@@ -18,8 +18,8 @@
 #include "base/error.hpp"
 #include "base/philox.hpp"
 #include "base/text.hpp"
+#include "comm/communicator.hpp"
 #include "comm/shares.hpp"
-#include "comm/thread_ranks.hpp"
 #include "particles/particle_source.hpp"
 #include "test_devices.hpp"
 

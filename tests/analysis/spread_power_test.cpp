@@ -7,8 +7,8 @@
 
 #include "analysis/power_spectrum.hpp"
 #include "base/philox.hpp"
+#include "comm/communicator.hpp"
 #include "comm/shares.hpp"
-#include "comm/thread_ranks.hpp"
 #include "particles/particle_source.hpp"
 
 namespace pergola {

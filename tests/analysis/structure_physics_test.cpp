@@ -7,8 +7,8 @@
 #include <tuple>
 
 #include "base/philox.hpp"
+#include "comm/communicator.hpp"
 #include "comm/shares.hpp"
-#include "comm/thread_ranks.hpp"
 #include "particles/particle_source.hpp"
 #include "physics/eisenstein_hu.hpp"
 

@@ -1,4 +1,4 @@
-"""A device that has no memory left, whose kernel fails or that vanishes (PERGOLA_DEVICE_FAULT, src/device/faulty_memory.hpp): exit code 4,
+"""A device that has no memory left, whose kernel fails or that vanishes (PERGOLA_DEVICE_FAULT, src/device/device.cpp): exit code 4,
 everything that was written is whole, and a resume comes to the bits of the undisturbed run; so does a resume that fails itself. On the CPU,
 or where the environment's PERGOLA_TEST_DEVICE names another (cuda) there, and then each run is also resumed on the CPU."""
 

@@ -9,7 +9,6 @@
 
 #include "base/error.hpp"
 #include "comm/agreement.hpp"
-#include "comm/beside.hpp"
 #include "comm/communicator.hpp"
 
 namespace pergola {
@@ -138,7 +137,7 @@ inline void check_all(Communicator& ranks) {
 
 /// In two threads of each rank at once.
 inline void check_beside(Communicator& ranks) {
-  const auto beside = communicator_beside(ranks);
+  const auto beside = ranks.beside();
   ASSERT_TRUE(beside);
   EXPECT_EQ(beside->rank(), ranks.rank());
   std::thread second([&] { check_all(*beside); });

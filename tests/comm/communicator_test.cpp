@@ -4,8 +4,8 @@
 #include <future>
 
 #include "base/error.hpp"
+#include "comm/communicator.hpp"
 #include "comm/communicator_checks.hpp"
-#include "comm/thread_ranks.hpp"
 
 namespace pergola {
 namespace {
@@ -27,7 +27,7 @@ TEST_P(ThreadRanks, TalkInTwoThreadsAtOnce) { run_on_thread_ranks(GetParam(), ch
 /// Also where it is the second thread of one that fails, and those of others that wait for it.
 TEST(RanksOfThreads, FailureBesideEndsAllAndIsTold) {
   const auto work = [](Communicator& ranks) {
-    const auto beside = communicator_beside(ranks);
+    const auto beside = ranks.beside();
     auto second = std::async(std::launch::async, [&] {
       if (ranks.rank() == 1) throw Error(ErrorKind::numerics, "the culprit's own words");
       beside->barrier();
@@ -80,7 +80,7 @@ TEST(RanksOfThreads, AllHaveFailedOnlyWhenAllSaySo) {
 
 TEST(Communicator, OneProcessDoesWhatACommunicatorMust) {
   check_all(*serial_communicator());
-  EXPECT_FALSE(communicator_beside(*serial_communicator()));
+  EXPECT_FALSE(serial_communicator()->beside());
 }
 
 TEST(Communicator, SizesOfAllToAllAreChecked) {

@@ -4,8 +4,7 @@
 
 #include <vector>
 
-#include "comm/joined_messages.hpp"
-#include "comm/thread_ranks.hpp"
+#include "comm/communicator.hpp"
 
 namespace pergola {
 namespace {
@@ -44,9 +43,9 @@ TEST(CountedCommunicator, GivesWhatTheOtherGivesAndCountsWhatIsSentToOthers) {
 TEST(CountedCommunicator, CountsWhatIsSaidBesideButNotItsTime) {
   run_on_thread_ranks(2, [](Communicator& ranks) {
     CountedCommunicator counted({&ranks, [](Communicator*) {}});
-    const auto beside = communicator_beside(counted);
+    const auto beside = counted.beside();
     ASSERT_TRUE(beside);
-    EXPECT_EQ(communicator_beside(counted), beside);
+    EXPECT_EQ(counted.beside(), beside);
     std::int64_t sum = 1;
     beside->all_reduce(&sum, 1, Reduction::sum);
     EXPECT_EQ(sum, 2);

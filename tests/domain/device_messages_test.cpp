@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "comm/thread_ranks.hpp"
+#include "comm/communicator.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {

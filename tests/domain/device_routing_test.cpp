@@ -6,9 +6,8 @@
 #include <vector>
 
 #include "base/philox.hpp"
+#include "comm/communicator.hpp"
 #include "comm/counted_communicator.hpp"
-#include "comm/thread_ranks.hpp"
-#include "domain/nccl_ranks.hpp"
 #include "test_devices.hpp"
 
 namespace pergola {
@@ -172,19 +171,6 @@ TEST_P(DeviceRoutingTest, WhatStaysIsNotSent) {
     const auto counted = std::make_shared<CountedCommunicator>(shared(communicator));
     if constexpr (cuda_built) expect_only_leavers_sent<DeviceRouting>(device(1), counted);
   });
-}
-
-// NCCL refuses two ranks on one device: one rank sends itself something.
-TEST_P(DeviceRoutingTest, NcclCarriesWhatStandsOnADevice) {
-  if constexpr (cuda_built) {
-    const auto nccl = open_nccl_ranks(device(1), *serial_communicator());
-    if (!nccl) GTEST_SKIP() << "libnccl.so.2 is not installed";
-    const Buffer<double> from(device(1), std::vector<double>{1.5, 2.5, 3.5});
-    Buffer<double> to(device(1), 3);
-    nccl->exchange({{0, from.data() + 1, 16}}, {{0, to.data(), 16}});
-    EXPECT_EQ(to.to_host()[0], 2.5);
-    EXPECT_EQ(to.to_host()[1], 3.5);
-  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, DeviceRoutingTest, ::testing::Values(std::string("cuda")), device_test_name);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "comm/thread_ranks.hpp"
+#include "comm/communicator.hpp"
 
 namespace pergola {
 namespace {

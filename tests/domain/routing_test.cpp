@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "comm/communicator.hpp"
 #include "comm/counted_communicator.hpp"
-#include "comm/thread_ranks.hpp"
 
 namespace pergola {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "comm/gather.hpp"
-#include "comm/thread_ranks.hpp"
+#include "comm/collectives.hpp"
+#include "comm/communicator.hpp"
 #include "domain/uneven_particles.hpp"
 
 namespace pergola {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
-#include "comm/thread_ranks.hpp"
+#include "comm/communicator.hpp"
 
 namespace pergola {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "comm/thread_ranks.hpp"
+#include "comm/communicator.hpp"
 #include "domain/uneven_particles.hpp"
 #include "particles/sample.hpp"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/philox.hpp"
+#include "comm/communicator.hpp"
 #include "comm/shares.hpp"
-#include "comm/thread_ranks.hpp"
 #include "gravity/mesh.hpp"
 #include "gravity/solver_entry.hpp"
 #include "gravity/source_moves.hpp"

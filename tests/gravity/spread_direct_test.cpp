@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/philox.hpp"
+#include "comm/communicator.hpp"
 #include "comm/counted_communicator.hpp"
 #include "comm/shares.hpp"
-#include "comm/thread_ranks.hpp"
 #include "device/buffer.hpp"
 #include "gravity/direct_spread.hpp"
 #include "gravity/solver_entry.hpp"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/philox.hpp"
+#include "comm/communicator.hpp"
 #include "comm/shares.hpp"
-#include "comm/thread_ranks.hpp"
 #include "device/buffer.hpp"
 #include "gravity/mesh.hpp"
 #include "test_devices.hpp"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "comm/communicator.hpp"
 #include "comm/shares.hpp"
-#include "comm/thread_ranks.hpp"
 #include "domain/share_source.hpp"
 #include "io/temporary_directory.hpp"
 

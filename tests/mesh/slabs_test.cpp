@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "comm/thread_ranks.hpp"
+#include "comm/communicator.hpp"
 #include "mesh/mesh_fixture.hpp"
 #include "mesh/poisson.hpp"
 #include "mesh/slab_planes.hpp"

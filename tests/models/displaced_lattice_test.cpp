@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/unit_systems.hpp"
+#include "comm/communicator.hpp"
 #include "comm/shares.hpp"
-#include "comm/thread_ranks.hpp"
 #include "domain/share_source.hpp"
 #include "models/model_source.hpp"
 #include "particles/particle_store.hpp"

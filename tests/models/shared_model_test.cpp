@@ -7,9 +7,8 @@
 
 #include "base/error.hpp"
 #include "base/unit_systems.hpp"
+#include "comm/communicator.hpp"
 #include "comm/shares.hpp"
-#include "comm/stretches.hpp"
-#include "comm/thread_ranks.hpp"
 #include "domain/share_source.hpp"
 #include "models/lagrangian.hpp"
 #include "models/model_source.hpp"

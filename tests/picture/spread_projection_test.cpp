@@ -6,8 +6,8 @@
 
 #include "base/error.hpp"
 #include "base/philox.hpp"
+#include "comm/communicator.hpp"
 #include "comm/shares.hpp"
-#include "comm/thread_ranks.hpp"
 #include "particles/particle_source.hpp"
 #include "picture/projection.hpp"
 

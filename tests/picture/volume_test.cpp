@@ -6,7 +6,7 @@
 #include <numbers>
 
 #include "base/philox.hpp"
-#include "comm/thread_ranks.hpp"
+#include "comm/communicator.hpp"
 #include "physics/quadrature.hpp"
 #include "physics/volume_light.hpp"
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "comm/communicator.hpp"
 #include "comm/shares.hpp"
-#include "comm/thread_ranks.hpp"
 #include "plasma/host_field.hpp"
 #include "plasma/particle_in_cell.hpp"
 #include "plasma/plasma_starts.hpp"

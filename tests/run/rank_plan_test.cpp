@@ -4,8 +4,8 @@
 
 #include <cmath>
 
+#include "comm/communicator.hpp"
 #include "comm/counted_communicator.hpp"
-#include "comm/thread_ranks.hpp"
 #include "config/config.hpp"
 #include "run/plan.hpp"
 #include "run/side_by_side.hpp"

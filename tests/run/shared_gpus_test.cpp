@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "comm/thread_ranks.hpp"
+#include "comm/communicator.hpp"
 
 namespace pergola {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/thread_ranks.hpp"
+#include "comm/communicator.hpp"
 #include "io/checkpoint.hpp"
 #include "run/run.hpp"
 #include "sim/system.hpp"

@@ -1,8 +1,8 @@
 // A system knows whether its particles were made on its device, and says so.
 #include <gtest/gtest.h>
 
+#include "comm/communicator.hpp"
 #include "comm/shares.hpp"
-#include "comm/thread_ranks.hpp"
 #include "particles/device_source.hpp"
 #include "sim/gravity_system.hpp"
 #include "sim/spread_case.hpp"

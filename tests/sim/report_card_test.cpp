@@ -4,8 +4,8 @@
 
 #include <cmath>
 
+#include "comm/communicator.hpp"
 #include "comm/shares.hpp"
-#include "comm/thread_ranks.hpp"
 #include "outputs/schedule.hpp"
 #include "particles/particle_source.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/thread_ranks.hpp"
+#include "comm/communicator.hpp"
 #include "sim/gravity_system.hpp"
 #include "sim/spread_case.hpp"
 

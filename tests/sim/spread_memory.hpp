@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "comm/thread_ranks.hpp"
+#include "comm/communicator.hpp"
 #include "sim/spread_case.hpp"
 #include "time/integrator.hpp"
 

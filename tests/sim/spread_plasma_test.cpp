@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "comm/communicator.hpp"
 #include "comm/shares.hpp"
-#include "comm/thread_ranks.hpp"
 #include "io/write_queue.hpp"
 #include "sim/plasma_system.hpp"
 #include "sim/spread_case.hpp"

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "comm/communicator.hpp"
 #include "comm/shares.hpp"
-#include "comm/thread_ranks.hpp"
 #include "sim/gravity_system.hpp"
 #include "sim/spread_case.hpp"
 

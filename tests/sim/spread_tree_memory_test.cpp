@@ -3,7 +3,7 @@
 #include <mutex>
 #include <string>
 
-#include "device/memory_account.hpp"
+#include "device/device.hpp"
 #include "sim/spread_memory.hpp"
 #include "test_devices.hpp"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "comm/thread_ranks.hpp"
+#include "comm/communicator.hpp"
 #include "sim/gravity_system.hpp"
 
 namespace pergola {

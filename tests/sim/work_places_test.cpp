@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "comm/communicator.hpp"
 #include "comm/counted_communicator.hpp"
-#include "comm/thread_ranks.hpp"
 #include "sim/gravity_system.hpp"
 #include "sim/spread_seen.hpp"
 #include "test_devices.hpp"

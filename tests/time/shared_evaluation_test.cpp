@@ -9,7 +9,7 @@
 #include <system_error>
 #include <vector>
 
-#include "comm/thread_ranks.hpp"
+#include "comm/communicator.hpp"
 
 namespace pergola {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/philox.hpp"
-#include "comm/thread_ranks.hpp"
-#include "device/memory_account.hpp"
+#include "comm/communicator.hpp"
+#include "device/device.hpp"
 #include "test_devices.hpp"
 #include "time/integrator.hpp"
 

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <vector>
 
+#include "comm/communicator.hpp"
 #include "comm/shares.hpp"
-#include "comm/thread_ranks.hpp"
 #include "gravity/source_moves.hpp"
 
 namespace pergola {

@@ -6,8 +6,8 @@
 #include <functional>
 #include <memory>
 
+#include "comm/communicator.hpp"
 #include "comm/shares.hpp"
-#include "comm/thread_ranks.hpp"
 #include "device/buffer.hpp"
 #include "gravity/mesh.hpp"
 #include "gravity/solver_entry.hpp"

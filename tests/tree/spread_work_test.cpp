@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/philox.hpp"
+#include "comm/communicator.hpp"
 #include "comm/shares.hpp"
-#include "comm/thread_ranks.hpp"
 #include "gravity/tree.hpp"
 #include "tree/spread_octree.hpp"
 #include "tree/walk.hpp"

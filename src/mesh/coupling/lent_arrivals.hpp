@@ -1,5 +1,5 @@
 #pragma once
-#include "device/lent_memory.hpp"
+#include "device/arena.hpp"
 
 namespace pergola {
 

@@ -7,15 +7,13 @@
 
 namespace pergola {
 
-/// Lines across planes in memory that has them plane by plane: value z of line l at [z * plane + l], or at [l] of
-/// plane z where planes stand apart.
+/// Lines across planes in memory that has them plane by plane: value z of line l at [z * plane + l].
 template <class Real>
 struct Columns {
   std::complex<Real>* data;
   std::int64_t plane;
-  std::complex<Real>* const* planes = nullptr;
 
-  std::complex<Real>* at(std::int64_t z) const { return planes ? planes[z] : data + z * plane; }
+  std::complex<Real>* at(std::int64_t z) const { return data + z * plane; }
 };
 
 /// Takes some of these lines out together and puts them back. A block has value z of line l at [l / batch][z][l %

@@ -13,7 +13,6 @@
 #include "mesh/fft/half_complex.hpp"
 #include "mesh/fft/line_blocks.hpp"
 #include "mesh/fft/poisson_fft.hpp"
-#include "mesh/fft/shared_planes.hpp"
 #include "mesh/fft/thread_memory.hpp"
 #include "mesh/fft/transposition.hpp"
 
@@ -30,8 +29,7 @@ constexpr int block_lines = 32;  // z lines that are taken out of the field toge
 /// the plane is a row, and y stands for z. All cuts are independent of the number of threads, and so are the bits.
 ///
 /// Where ranks share the field out, each does the first and last pass for its planes and the middle one for its share
-/// of the lines along z, which are brought together in between (Transposition): the same batches of the same lines. On
-/// one machine nothing is brought: all reach into planes of all (SharedPlanes).
+/// of the lines along z, which are brought together in between (Transposition): the same batches of the same lines.
 /// Planes of the padding along z exist nowhere then, but for the two beyond the grid where they are wanted.
 template <class Real>
 class PoissonFftCpu final : public PoissonSolver<Real> {
@@ -61,7 +59,6 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
       const int beyond = z_.cells < z_.length && options.planes_beyond ? 1 : 0;
       slabs_.emplace(options.ranks, z_.cells, options.slab_unit, columns_, line_batch, beyond);
       ranks_ = options.ranks;
-      shares_ = !flat_ && slabs_->columns_before() == 0 && on_one_machine(*ranks_);
     }
     plans_ = {x_.length, y_.length, z_.length, pitch_, flat_};
     blocks_ = {z_.cells, z_.length, !slabs_ || slabs_->columns_before() > 0, slabs_.has_value()};
@@ -80,25 +77,22 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     return {nullptr, x_.length, flat_ ? planes : y_.length, flat_ ? 1 : planes, pitch_, true};
   }
   std::int64_t scratch_bytes() const override {
-    return shares_ ? 0 : (kept_size() + (slabs_ ? slabs_->size() : 0)) * std::int64_t{sizeof(Complex)};
+    return (kept_size() + (slabs_ ? slabs_->size() : 0)) * std::int64_t{sizeof(Complex)};
   }
-  std::int64_t own_bytes() const override {
-    const std::int64_t planes = shares_ ? (spectral_ ? 2 : 1) * columns_ * slabs_->planes().count() : 0;
-    return static_cast<std::int64_t>(green_.bytes() + work_->bytes()) + planes * std::int64_t{sizeof(Complex)};
-  }
+  std::int64_t own_bytes() const override { return static_cast<std::int64_t>(green_.bytes() + work_->bytes()); }
 
   void solve(const Field<Real>& field, double factor, void* scratch) override {
-    to_modes(field, factor, scratch = memory_for(scratch), nullptr);
+    to_modes(field, factor, scratch, nullptr);
     to_real(columns_of(field, scratch), field, packed_in(scratch));
     has_planes_ = false;
   }
   void solve_for_forces(const Field<Real>& field, double factor, void* scratch) override {
     check_spectral();
-    to_modes(field, factor, scratch = memory_for(scratch), nullptr);
+    to_modes(field, factor, scratch, nullptr);
     in_planes_ = modes(field), has_planes_ = true;
     if (!slabs_) return;
     Complex* const packed = packed_in(scratch);
-    shared_ ? shared_->meet_for_planes(1) : slabs_->to_planes(columns_of(field, scratch).data, packed);
+    slabs_->to_planes(columns_of(field, scratch).data, packed);
     each_plane(slabs_->back_count(), [&](std::int64_t begin, std::int64_t end, const Work&) {
       for (std::int64_t plane = begin; plane < end; ++plane) take_plane(plane, packed, field);
     });
@@ -106,17 +100,15 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
 
   void solve_for_forces(const Field<Real>& field, const Field<Real>& across, double factor, void* scratch) override {
     check_spectral();
-    scratch = memory_for(scratch);
     const Columns columns = across_of(across, scratch);
     to_modes(field, factor, scratch, &columns);
     in_planes_ = modes(field), has_planes_ = true;
-    if (shared_) return shared_->meet_for_planes(2);
     if (slabs_) slabs_->to_planes(columns_of(field, scratch).data, packed_in(scratch), columns.data, modes(across));
   }
   void give_forces(const Field<Real>& field, const Field<Real>& across, void* scratch,
                    const TakeForces<Real>& take) override {
-    const Complex* const packed = slabs_ ? packed_in(memory_for(scratch)) : nullptr;
-    const Complex* const packed_across = shared_ ? shared_->own(1) : modes(across);
+    const Complex* const packed = packed_in(scratch);
+    const Complex* const packed_across = modes(across);
     each_plane(slabs_ ? slabs_->planes().count() : z_.cells, [&](std::int64_t z, std::int64_t, const Work& work) {
       const Complex* of_across = modes(across) + z * plane_;
       if (slabs_) {
@@ -143,10 +135,8 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
         planes_backward(in_planes_, axis, force.data, begin, end, work);
       });
     if (!has_kept_) throw Error(ErrorKind::input, "mesh: the force across planes was found together with the others");
-    scratch = memory_for(scratch);
     const Complex* const kept = static_cast<const Complex*>(scratch);
     const Columns columns = columns_of(force, scratch);
-    if (shared_) ranks_->barrier();  // all have taken the last planes
     each_block([&](std::int64_t begin, std::int64_t end, const Work& work) {
       differentiate_lines(kept, axis, begin, end, columns, work);
     });
@@ -165,32 +155,18 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     Complex* lines;     // a batch of z lines, [line][z]
   };
   using Columns = pergola::Columns<Real>;
-  /// Where ranks share planes the solver has memory of its own: for modes that are kept, or for messages where there is
-  /// none to share. A call of all ranks.
-  void* memory_for(void* scratch) {
-    if (!shares_) return scratch;
-    if (own_scratch_.size() == 0) {
-      shared_.emplace(*ranks_, *slabs_, columns_, spectral_ ? 2 : 1);
-      if (!shared_->is_there()) shared_.reset();
-      own_scratch_ = Buffer<Complex>(device_, kept_size() + (shared_ ? 8 : slabs_->size()));
-    }
-    return own_scratch_.data();
-  }
   /// The lines along z that this rank works on.
   Columns columns_of(const Field<Real>& field, void* scratch) const {
-    if (shared_) return {nullptr, 0, shared_->columns(0)};
     if (!slabs_) return {modes(field), plane_};
     return {static_cast<Complex*>(scratch) + kept_size() + slabs_->columns_before(), slabs_->columns()};
   }
   /// The same for the force across planes, where modes are not kept.
   Columns across_of(const Field<Real>& across, void* scratch) const {
-    if (shared_) return {nullptr, 0, shared_->columns(1)};
     if (!slabs_) return {modes(across), plane_};
     return {static_cast<Complex*>(scratch) + slabs_->columns_before(), slabs_->columns()};
   }
   /// Messages to and from the ranks' planes, after the columns.
   Complex* packed_in(void* scratch) const {
-    if (shared_) return shared_->own(0);
     return slabs_ ? static_cast<Complex*>(scratch) + kept_size() + slabs_->columns_size() : nullptr;
   }
   /// Whether an axis is across the planes.
@@ -334,7 +310,7 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
     slabs_->unpack(plane, packed, modes(field) + (plane - slabs_->before()) * plane_);
   }
   void to_real(const Columns& columns, const Field<Real>& field, Complex* packed) {
-    if (slabs_) shared_ ? shared_->meet_for_planes(1) : slabs_->to_planes(columns.data, packed);
+    if (slabs_) slabs_->to_planes(columns.data, packed);
     each_plane_back([&](std::int64_t begin, std::int64_t end, const Work& work) {
       for (std::int64_t plane = begin; slabs_ && plane < end; ++plane)
         take_plane(plane + slabs_->before(), packed, field);
@@ -357,7 +333,7 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
                  for (std::int64_t plane = begin; slabs_ && plane < end; ++plane)
                    slabs_->pack(plane, modes(field) + plane * plane_, packed);
                });
-    if (slabs_) shared_ ? shared_->meet_for_columns() : slabs_->to_columns(packed, columns.data);
+    if (slabs_) slabs_->to_columns(packed, columns.data);
     each_block([&](std::int64_t begin, std::int64_t end, const Work& work) {
       solve_lines(columns, begin, end, scale, kept, across, work);
     });
@@ -422,10 +398,7 @@ class PoissonFftCpu final : public PoissonSolver<Real> {
   LineBlocks<Real, line_batch> blocks_;
   std::shared_ptr<Communicator> ranks_;
   std::optional<Transposition<Complex>> slabs_;  // none: the whole field is here
-  bool shares_ = false;                          // whether ranks are to reach into each other's planes
-  std::optional<SharedPlanes<Complex>> shared_;
-  Buffer<Complex> own_scratch_;
-  int green_first_ = 0, green_count_ = 0;  // the first kx that green_ has, and how many
+  int green_first_ = 0, green_count_ = 0;        // the first kx that green_ has, and how many
   bool has_green_ = false;
   Buffer<Real> green_;
   std::optional<ThreadMemory> work_;

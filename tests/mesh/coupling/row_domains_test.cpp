@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "comm/thread_ranks.hpp"
+#include "comm/communicator.hpp"
 
 namespace pergola {
 namespace {

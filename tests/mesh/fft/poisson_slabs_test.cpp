@@ -2,7 +2,7 @@
 #include <cstring>
 #include <vector>
 
-#include "comm/thread_ranks.hpp"
+#include "comm/communicator.hpp"
 #include "device/buffer.hpp"
 #include "domain/device_messages.hpp"
 #include "mesh/poisson.hpp"

@@ -1,14 +1,12 @@
-#include "comm/ranked_values.hpp"
+#include "comm/collectives.hpp"
 
-#include <algorithm>
 #include <bit>
-#include <numeric>
 
 namespace pergola {
 
 namespace {
 
-/// Whole numbers that rise as doubles do, and back.
+/// Whole numbers in the same order as doubles, and back.
 std::uint64_t rising(double value) {
   const auto bits = std::bit_cast<std::uint64_t>(value);
   return bits >> 63 ? ~bits : bits | std::uint64_t{1} << 63;
@@ -18,6 +16,27 @@ double from_rising(std::uint64_t key) {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> tell_counts(Communicator& ranks, const std::vector<std::int64_t>& to_each) {
+  const auto size = static_cast<std::size_t>(ranks.size()), own = static_cast<std::size_t>(ranks.rank());
+  // on_way[k]: a number that goes k ranks further in all, in steps by the bits of k.
+  std::vector<std::int64_t> on_way(size), told(size), out, in;
+  for (std::size_t k = 0; k < size; ++k) on_way[k] = to_each[(own + k) % size];
+  for (std::size_t far = 1; far < size; far *= 2) {
+    out.clear();
+    for (std::size_t k = 0; k < size; ++k)
+      if (k & far) out.push_back(on_way[k]);
+    in.resize(out.size());
+    const std::size_t bytes = out.size() * sizeof out[0];
+    ranks.exchange({{static_cast<int>((own + far) % size), out.data(), bytes}},
+                   {{static_cast<int>((own + size - far) % size), in.data(), bytes}});
+    std::size_t next = 0;
+    for (std::size_t k = 0; k < size; ++k)
+      if (k & far) on_way[k] = in[next++];
+  }
+  for (std::size_t k = 0; k < size; ++k) told[(own + size - k) % size] = on_way[k];
+  return told;
+}
 
 RankedValues::RankedValues(Communicator& ranks, const std::vector<double>& values,
                            const std::vector<std::int64_t>& weights)
@@ -34,7 +53,7 @@ RankedValues::RankedValues(Communicator& ranks, const std::vector<double>& value
 }
 
 std::vector<double> RankedValues::reaching(const std::vector<std::int64_t>& weights) const {
-  // The lowest key up to which there is enough, searched by halves for all at once.
+  // The lowest key that reaches each weight, searched by halves for all weights at once.
   std::vector<std::uint64_t> low(weights.size(), 0), high(weights.size(), ~std::uint64_t{0});
   std::vector<std::int64_t> there(weights.size());
   const auto middle = [&](std::size_t k) { return low[k] + (high[k] - low[k]) / 2; };

@@ -1,9 +1,9 @@
-#include "comm/tell_counts.hpp"
+#include "comm/collectives.hpp"
 
 #include <gtest/gtest.h>
 
+#include "comm/communicator.hpp"
 #include "comm/counted_communicator.hpp"
-#include "comm/thread_ranks.hpp"
 
 namespace pergola {
 namespace {

@@ -12,10 +12,10 @@ namespace pergola {
 namespace {
 
 constexpr int key_bits = 63;
-constexpr std::int64_t most_chunks = 64, least_chunk = 4096;
+constexpr std::int64_t most_chunks = 64, least_chunk = 4096, permuted_chunk = 16384;
 
-/// One pass of a radix sort after the other, each by a digit of the keys. Chunks of keys are counted and moved at the
-/// same time; a chunk's keys go behind those of the chunks before it.
+/// The passes of a radix sort, each by one digit of the keys. Threads count and move chunks of keys at the same time; a
+/// chunk's keys go behind those of the chunks before it.
 template <int digit_bits, class Key>
 class RadixPasses {
  public:
@@ -25,7 +25,7 @@ class RadixPasses {
         chunk_(chunk),
         places_(static_cast<std::size_t>((count + chunk - 1) / chunk)) {}
 
-  /// Finds where the keys go by the digit from bit `shift` on. False when all have the same one and can stay.
+  /// Finds where the keys go by the digit from bit `shift` on. False if all have the same digit and can stay.
   bool find_places(const Key* keys, int shift) {
     parallel_chunks(threads_, count_, chunk_, [&](std::int64_t begin, std::int64_t end) {
       Places counts{};
@@ -41,7 +41,7 @@ class RadixPasses {
     }
     return several;
   }
-  /// Moves them there with their values: value(i) is that of key i.
+  /// Moves the keys there with their values: value(i) is the value of key i.
   template <class Value>
   void move(const Key* keys, int shift, const Value& value, Key* to_keys, std::uint32_t* to_values) {
     parallel_chunks(threads_, count_, chunk_, [&](std::int64_t begin, std::int64_t end) {
@@ -81,8 +81,8 @@ void sort_digits(int threads, std::int64_t count, int first_bit, SortBuffers& bu
   }
 }
 
-/// Sorts the keys of each run with the same bits from `first_bit` on, by insertion. False when there is a long run, and
-/// then some runs may not be sorted.
+/// Sorts each run of keys with the same bits from `first_bit` on, by insertion. False if there is a long run; then some
+/// runs may not be sorted.
 bool sort_runs(int threads, std::int64_t count, int first_bit, SortBuffers& buffers) {
   constexpr std::int64_t longest = 64;
   std::uint64_t* const keys = buffers.keys.data();
@@ -117,11 +117,23 @@ bool sort_runs(int threads, std::int64_t count, int first_bit, SortBuffers& buff
   return all_short;
 }
 
+template <class Bits>
+void permute_bits(const Device& device, std::int64_t count, const std::uint32_t* order, const void* from, void* to) {
+  const Bits* const source = static_cast<const Bits*>(from);
+  Bits* const target = static_cast<Bits*>(to);
+  if constexpr (cuda_built) {
+    if (device.is_cuda()) return permute_cuda(device, count, order, source, target);
+  }
+  parallel_chunks(device.threads(), count, permuted_chunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) target[k] = source[order[k]];
+  });
+}
+
 }  // namespace
 
 void sort_by_key_cpu(const Device& device, std::int64_t count, SortBuffers& buffers) {
   if (count <= 1) return;
-  // So many upper bits that, where particles do not crowd, few keys agree in them.
+  // Enough upper bits that few keys agree in them, if particles do not crowd.
   int bits = 16;
   for (std::int64_t n = count; n > 0; n /= 2) ++bits;
   const int first_bit = std::max(0, key_bits - (bits + long_digit_bits - 1) / long_digit_bits * long_digit_bits);
@@ -152,6 +164,27 @@ void order_by_key(int threads, std::int64_t count, std::int64_t key_limit, std::
     std::swap(keys, sorted_keys);
     std::swap(from, to);
   }
+}
+
+void permute_bytes(const Device& device, std::int64_t count, const std::uint32_t* order, const void* from, void* to,
+                   int bytes) {
+  switch (bytes) {
+    case 1:
+      return permute_bits<std::uint8_t>(device, count, order, from, to);
+    case 4:
+      return permute_bits<std::uint32_t>(device, count, order, from, to);
+    default:
+      return permute_bits<std::uint64_t>(device, count, order, from, to);
+  }
+}
+
+void invert(const Device& device, std::int64_t count, const std::uint32_t* order, std::uint32_t* inverse) {
+  if constexpr (cuda_built) {
+    if (device.is_cuda()) return invert_cuda(device, count, order, inverse);
+  }
+  parallel_chunks(device.threads(), count, permuted_chunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) inverse[order[k]] = static_cast<std::uint32_t>(k);
+  });
 }
 
 }  // namespace pergola

@@ -1,4 +1,4 @@
-#include "device/thread_team.hpp"
+#include "device/parallel.hpp"
 
 #include <unistd.h>
 
@@ -49,7 +49,7 @@ ThreadTeam::~ThreadTeam() {
     if (process_ == getpid())
       helper.join();
     else
-      helper.detach();  // a forked process has no helpers, only their names
+      helper.detach();  // in a forked process only the thread objects exist
   }
 }
 
@@ -62,7 +62,7 @@ void ThreadTeam::run(int threads, std::int64_t count, Call call, const void* bod
     while (static_cast<int>(helpers_.size()) < threads - 1)
       helpers_.emplace_back([this, number = static_cast<int>(helpers_.size())] { help(number); });
   } catch (const std::system_error&) {
-    // The system gives no more threads: those that are there do.
+    // The system gives no more threads: go on with those that have started.
   }
   next_.store(0, std::memory_order_relaxed);
   count_ = count;
