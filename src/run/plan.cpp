@@ -296,7 +296,6 @@ void GravityTrial::make() {
   const double most = steps_vary() ? longest_steps_seconds : longest_fixed_steps_seconds;
   begins(fmt::format("steps of {} particles", n_));
   steps_ = try_steps(*system, trial_config_, std::clamp(left() - 0.5, 0.1, most));
-  plan_.stages = stages_of(steps_);
   begins(fmt::format("one output of each kind, with {} particles", n_));
   outputs_ = try_outputs(*system, config_, left() - 1);
   const double program_and_run = most_resident_bytes();
@@ -325,95 +324,35 @@ void GravityTrial::make() {
 
 }  // namespace
 
-double device_bytes_of(const RunConfig& config, const Device& device, std::int64_t n, int ranks) {
-  const auto rank = ranks > 1 ? lone_rank_of(ranks) : serial_communicator();
-  const auto integrator = make_integrator(config.time_options(), config.solver_options(), {device, rank, nullptr});
-  return static_cast<double>(integrator->device_bytes(integrator->spread() ? (n + ranks - 1) / ranks : n));
+double device_bytes_of(const RunConfig& config, const Device& device, std::int64_t n) {
+  const auto integrator =
+      make_integrator(config.time_options(), config.solver_options(), {device, serial_communicator(), nullptr});
+  return static_cast<double>(integrator->device_bytes(n));
 }
 
-namespace {
-
-/// Of a particle on the host.
-constexpr double host_particle_bytes = sizeof(std::uint64_t) + sizeof(std::uint8_t) + 8 * sizeof(double);
-
-}  // namespace
-
-double waiting_bytes_of(const RunConfig& config, std::int64_t n, int ranks) {
+double host_bytes_of(const RunConfig& config, const Device& device, std::int64_t n) {
+  constexpr double each = sizeof(std::uint64_t) + sizeof(std::uint8_t) + 8 * sizeof(double), piece = 1 << 22;
+  const double all = static_cast<double>(n) * each;
   const std::int64_t most = config.output.particles_most;
-  const double written = host_particle_bytes * static_cast<double>(most > 0 ? std::min(n, most) : n);
-  return std::min(written, static_cast<double>(most_bytes_waiting(ranks)));
-}
-
-double host_bytes_of(const RunConfig& config, const Device& device, std::int64_t n, int ranks) {
-  constexpr double each = host_particle_bytes, piece = 1 << 22;
+  const double written = each * static_cast<double>(most > 0 ? std::min(n, most) : n);
+  const double waiting = std::min(written, static_cast<double>(most_bytes_waiting()));
   const auto parts = config.particles.all();
-  // Ranks that make a model together have their shares of it.
-  const bool in_shares = ranks > 1 && parts.size() == 1 && parts[0].file.empty() &&
-                         make_shared_model(parts[0].model, parts[0].options, 1) != nullptr;
   const bool on_device =
       parts.size() == 1 && parts[0].file.empty() && make_model_on(device, parts[0].model, parts[0].options) != nullptr;
   const bool whole =
       !on_device && (box_is_for_all(config.gravity) || std::any_of(parts.begin(), parts.end(), [](const auto& part) {
                        return part.file.empty() && !can_be_made_in_pieces(part.model);
                      }));
-  const double all = static_cast<double>(n) * each, own = all / ranks;
-  const double waiting = ranks == 1 ? waiting_bytes_of(config, n, 1) : 0;
-  // All are looked at when it is over, by ranks each its own.
+  // The structure at the end of a universe is measured with all particles.
   const bool graded = config.cosmology && n <= config.output.structure_most;
-  if ((graded && ranks == 1) || (whole && !in_shares)) return waiting + all;
-  return waiting + (graded || whole ? own : std::min(own, piece * each));
+  return waiting + (graded || whole ? all : std::min(all, piece * each));
 }
-
-double bytes_beyond_share(const RankPlan& rank, const RunPlan& one, double share) {
-  const double host = rank.on_gpu ? 0 : rank.host_bytes - share * (one.host_bytes - one.program_bytes);
-  return std::max(0.0, rank.device_bytes - share * one.device_bytes + host);
-}
-
-namespace {
-
-/// What was found on another machine.
-RunPlan plan_from(const MachineRates& rates, std::int64_t n) {
-  if (rates.n != n)
-    throw Error(ErrorKind::input,
-                fmt::format("{}: expected the plan of a run with {} particles, found {}", rates.source, n, rates.n));
-  RunPlan plan;
-  plan.n = n, plan.device = rates.device, plan.device_name = rates.device_name;
-  plan.device_bytes = rates.device_bytes, plan.device_free_bytes = rates.device_free_bytes;
-  plan.host_bytes = rates.host_bytes, plan.host_free_bytes = rates.host_free_bytes;
-  plan.program_bytes = rates.program_bytes;
-  plan.steps = rates.steps, plan.particle_steps = rates.steps * static_cast<double>(n);
-  plan.seconds = rates.steps * rates.step_seconds;
-  plan.parts = {{"steps", rates.steps, plan.seconds, 0}};
-  plan.stages = rates.stages;
-  plan.steps_basis = plan.rate_basis = fmt::format("given: {}", rates.source);
-  plan.tried.push_back(fmt::format("nothing here: seconds and memory of one process are those of {}", rates.source));
-  set_range(plan, 1);
-  return plan;
-}
-
-}  // namespace
 
 RunPlan plan_gravity(const RunConfig& given, const PlanOptions& options) {
   given.check();
   given.require_particles();
   const Count count = count_particles(given);
   const RunConfig config = with_stated_box(given, count.box_side);
-  const auto add_ranks = [&](RunPlan& plan) {
-    std::map<std::int64_t, DryRun> of_one_rank;
-    for (const int ranks : options.ranks) {
-      if (options.begins) options.begins(fmt::format("what {} ranks send", ranks));
-      plan.ranks.push_back(plan_gravity_ranks(config, plan, options, ranks, of_one_rank));
-    }
-    plan.universe = universe_resolution(config, count.n, count.start_time);
-    plan.fits = plan.device.starts_with("cuda")
-                    ? plan.device_bytes <= plan.device_free_bytes && plan.host_bytes <= plan.host_free_bytes
-                    : plan.device_bytes + plan.host_bytes <= plan.host_free_bytes;
-  };
-  if (options.rates) {
-    RunPlan plan = plan_from(*options.rates, count.n);
-    add_ranks(plan);
-    return plan;
-  }
   const Device device = Device::open(config.run.device, config.run.threads);
   RunPlan plan;
   plan.n = count.n;
@@ -428,7 +367,9 @@ RunPlan plan_gravity(const RunConfig& given, const PlanOptions& options) {
     GravityTrial(plan, config, device, count, options).make();
   else
     guess_gravity(plan, config, device, std::max(0.0, config.length_between(count.start_time, config.run.end_time)));
-  add_ranks(plan);
+  plan.universe = universe_resolution(config, count.n, count.start_time);
+  plan.fits = device.is_cuda() ? plan.device_bytes <= plan.device_free_bytes && plan.host_bytes <= plan.host_free_bytes
+                               : plan.device_bytes + plan.host_bytes <= plan.host_free_bytes;
   return plan;
 }
 

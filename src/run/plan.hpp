@@ -7,29 +7,12 @@
 
 #include "base/host_device.hpp"
 #include "config/config.hpp"
-#include "run/rank_plan.hpp"
 #include "sim/universe_resolution.hpp"
 
 namespace pergola {
 
-/// What a plan with several ranks found on another machine, whose ranks are planned for here.
-struct MachineRates {
-  std::string source;  // for messages
-  std::int64_t n = 0;
-  std::string device, device_name;
-  double device_bytes = 0, host_bytes = 0, program_bytes = 0, device_free_bytes = 0, host_free_bytes = 0;
-  double steps = 0, step_seconds = 0;
-  std::vector<StageSeconds> stages;
-  bool spread = false;
-  double staging_bytes_per_second = 0;
-};
-
 struct PlanOptions {
-  bool trial = true;         // of at most 10 s and a tenth of the free memory
-  std::vector<int> ranks{};  // also what so many ranks take, from what a sample of them sends; with a trial
-  bool weak = false;         // of these each has the particles of the configuration, in as many times its box
-  Network network{};
-  std::optional<MachineRates> rates{};                    // in place of a trial
+  bool trial = true;                                      // of at most 10 s and a tenth of the free memory
   std::function<void(const std::string& part)> begins{};  // called before each part that may take a while
 };
 
@@ -60,8 +43,6 @@ struct RunPlan {
   std::vector<std::string> tried, assumed;
   std::vector<std::string> chosen;  // what the run will say that was chosen for it
   std::vector<std::string> warnings;
-  std::vector<StageSeconds> stages{};            // of the trial's steps
-  std::vector<RankPlan> ranks{};                 // as they were asked for
   std::optional<UniverseResolution> universe{};  // how far its structure can be trusted
 };
 

@@ -59,26 +59,6 @@ void set_range(RunPlan& plan, double factor) {
   plan.seconds_high = plan.seconds * factor;
 }
 
-double step_seconds(const RunPlan& plan) {
-  for (const auto& part : plan.parts)
-    if (part.name == "steps") return part.seconds / std::max(plan.steps, 1.0);
-  return 0;
-}
-
-double steps_together(const RunPlan& plan) {
-  double looks = 1;
-  for (const auto& part : plan.parts)
-    if (part.name != "start" && part.name != "steps") looks = std::max(looks, part.count - 1);  // one at the start
-  return std::max(1.0, plan.steps / looks);
-}
-
-std::vector<StageSeconds> stages_of(const TrialSteps& steps) {
-  std::vector<StageSeconds> stages;
-  for (const Profile::Stage& stage : steps.stages)
-    if (stage.seconds > 0) stages.push_back({stage.name, stage.seconds});
-  return stages;
-}
-
 RunPlan plan_run(const RunConfig& config, const PlanOptions& options) {
   static const std::map<std::string, RunPlan (*)(const RunConfig&, const PlanOptions&)> by_kind{
       {"gravity", plan_gravity}, {"plasma", plan_plasma}};
