@@ -21,7 +21,7 @@
 #include "comm/agreement.hpp"
 #include "comm/facts.hpp"
 #include "comm/failure.hpp"
-#include "run/run_agreement.hpp"
+#include "run/rank_report.hpp"
 
 namespace pergola::app {
 

@@ -14,17 +14,15 @@
 #include "base/text.hpp"
 #include "comm/agreement.hpp"
 #include "config/output_counts.hpp"
+#include "gravity/solver_entry.hpp"
 #include "io/checkpoint_reader.hpp"
 #include "outputs/output.hpp"
 #include "outputs/run_position.hpp"
-#include "run/final_checks.hpp"
-#include "run/kept_outputs.hpp"
-#include "run/pause_watch.hpp"
-#include "run/run_agreement.hpp"
-#include "run/run_checkpoint.hpp"
+#include "run/rank_report.hpp"
+#include "run/resume.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_record.hpp"
-#include "run/shared_gpus.hpp"
+#include "run/watcher.hpp"
 #include "run/work_curve.hpp"
 
 namespace pergola {
@@ -32,6 +30,34 @@ namespace pergola {
 namespace {
 
 constexpr std::chrono::milliseconds between_looks_of_a_held_run{5};
+
+/// Where a run has measured its forces and was asked for an accuracy.
+std::vector<Check> force_checks(const RunConfig& config, double force_error) {
+  const TreeOptions& tree = config.gravity.tree;
+  if (force_error == 0 || !solver_entry(config.gravity.solver).keeps_accuracy ||
+      tree.opening != TreeOptions::Opening::relative)
+    return {};
+  return {{"force_error", force_error, 0, tree.accuracy, force_error <= tree.accuracy}};
+}
+
+/// The report card of a system at its end, into `results`, with the force error of the latest audit. It may take a
+/// while (halos of a universe): the log announces each part that does, and a signal ends the checks before the next
+/// one. False: interrupted; a resumed run goes on from the last checkpoint. Collective.
+bool fill_report_card(System& system, const RunConfig& config, const RunOptions& options, RunResults& results) {
+  try {
+    results.checks = system.checks(results.start, *results.end, [&options](const std::string& part) {
+      if (options.interrupted && options.interrupted())
+        throw Error(ErrorKind::interrupted, fmt::format("interrupted before the report card's {}", part));
+      options.log.info(fmt::format("report card: {}", part));
+    });
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::interrupted) throw;
+    return false;
+  }
+  const auto forces = force_checks(config, results.force_error);
+  results.checks.insert(results.checks.end(), forces.begin(), forces.end());
+  return true;
+}
 
 /// One call of run_system: a system, its outputs and their directory. All ranks take the same decisions.
 class Run {

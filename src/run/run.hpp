@@ -10,7 +10,7 @@
 #include "base/stopwatch.hpp"
 #include "comm/communicator.hpp"
 #include "config/config.hpp"
-#include "run/rank_times.hpp"
+#include "run/rank_report.hpp"
 #include "run/watcher.hpp"
 #include "sim/report_card.hpp"
 #include "time/integrator.hpp"

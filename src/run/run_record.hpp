@@ -5,7 +5,7 @@
 
 #include "analysis/energy.hpp"
 #include "outputs/output.hpp"
-#include "run/process_memory.hpp"
+#include "run/rank_report.hpp"
 #include "run/run.hpp"
 #include "sim/report_card.hpp"
 #include "sim/system.hpp"
@@ -39,5 +39,22 @@ std::string failure_text(const std::exception& error, const System& system);
 
 /// profile.csv; of several ranks with the work of all in this session.
 std::string profile_text(const Profile& profile, const std::optional<RankTimes>& ranks);
+
+/// A finished run, as its run.json tells it: what is needed to make it again.
+struct FinishedRecord {
+  RunConfig config;
+  std::string text;  // of run.json
+};
+/// Throws Error(input) for a file that is not the record of a finished run with the hash of its final state.
+PERGOLA_API FinishedRecord read_record_to_reproduce(const std::filesystem::path& run_json);
+
+/// Whether two runs came to the same bits, and what may have made them differ.
+struct RecordComparison {
+  bool same = false;
+  std::string expected, found;           // hashes of the final states
+  std::vector<std::string> differences;  // sentences: program, instruction set, device, particles at the start
+};
+/// Of two texts of run.json.
+PERGOLA_API RecordComparison compare_records(const std::string& expected, const std::string& found);
 
 }  // namespace pergola

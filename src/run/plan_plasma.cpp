@@ -7,7 +7,7 @@
 #include "device/opening.hpp"
 #include "plasma/tile_slab.hpp"
 #include "run/plan_parts.hpp"
-#include "run/process_memory.hpp"
+#include "run/rank_report.hpp"
 #include "sim/plasma_preflight.hpp"
 #include "sim/plasma_system.hpp"
 

@@ -1,4 +1,4 @@
-#include "run/shared_gpus.hpp"
+#include "run/rank_report.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

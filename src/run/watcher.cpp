@@ -1,10 +1,11 @@
-#include "run/pause_watch.hpp"
+#include "run/watcher.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 
 #include "comm/agreement.hpp"
+#include "run/run.hpp"
 
 namespace pergola {
 
