@@ -29,10 +29,10 @@ double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_P
 
 constexpr int fewest_looks = 4;
 
-/// Bytes of a particle in a file, and of files a second.
+/// Bytes of a particle in a file, and bytes of files written in a second.
 constexpr double typical_bytes = 73, typical_rate = 2e8;
 
-/// A folder that is gone when the trial is over.
+/// A folder for temporary files, removed at the end.
 class TrialFolder {
  public:
   TrialFolder() {
@@ -59,9 +59,10 @@ class TrialFolder {
   fs::path path_;
 };
 
-/// Does something once; an ill fate of the file system is told, not fatal.
+/// The cost of write(folder, queue); if the file system refuses, the reason goes to `not_written`. `bytes`: those of
+/// the files, if asked for.
 template <class Write>
-Cost try_files(double& bytes, std::string& not_written, const Write& write) {
+Cost try_files(double* bytes, std::string& not_written, const Write& write) {
   const CostClock clock;
   try {
     TrialFolder folder;
@@ -69,7 +70,7 @@ Cost try_files(double& bytes, std::string& not_written, const Write& write) {
     write(folder.path(), queue);
     queue.drain();
     const Cost cost = clock.passed();
-    bytes = folder.bytes();
+    if (bytes) *bytes = folder.bytes();
     return cost;
   } catch (const fs::filesystem_error& error) {
     not_written = error.what();
@@ -80,7 +81,7 @@ Cost try_files(double& bytes, std::string& not_written, const Write& write) {
   return {};
 }
 
-/// What an audit takes at first is known from two samples; the rest grows with the sample.
+/// The cost of an audit: two samples give what it takes at first, and what grows with the sample.
 Cost try_audit(System& system, std::int64_t sample) {
   constexpr std::int64_t fewest = 8, more = 4;
   constexpr double enough_seconds = 0.5;
@@ -113,7 +114,7 @@ TrialSteps try_steps(System& system, const RunConfig& config, double seconds) {
   const CostClock clock;
   StepCounts last = before;
   Cost last_cost;
-  StepFit first;  // the first step finds cold memory: it counts where it is the only one
+  StepFit first;  // the first step finds cold memory: it counts only if there is no other
   int looks = 0;
   const auto over = [&](double wall) { return wall > seconds && (looks >= fewest_looks || wall > 2 * seconds); };
   steps.complete = system.advance(config.run.end_time, [&] {
@@ -163,12 +164,11 @@ TrialOutputs try_outputs(System& system, const RunConfig& config, double seconds
     outputs.not_written = "the start took too long for one within the time of a trial";
     return outputs;
   }
-  double snapshot_bytes = 0;
-  outputs.snapshot = try_files(snapshot_bytes, outputs.not_written, [&](const fs::path& folder, WriteQueue& queue) {
+  outputs.snapshot = try_files(nullptr, outputs.not_written, [&](const fs::path& folder, WriteQueue& queue) {
     system.write_snapshot(folder / snapshot_name(config, 0), &queue, [] {});
   });
   outputs.checkpoint =
-      try_files(outputs.waiting_bytes, outputs.not_written, [&](const fs::path& folder, WriteQueue& queue) {
+      try_files(&outputs.waiting_bytes, outputs.not_written, [&](const fs::path& folder, WriteQueue& queue) {
         StateSource state;
         system.save(state);
         queue_checkpoint(queue, folder, "", state);
@@ -178,7 +178,7 @@ TrialOutputs try_outputs(System& system, const RunConfig& config, double seconds
 
 namespace {
 
-/// The first, the last and those between, of which there is at most one for a step.
+/// Outputs of a run: the first, the last and those between, at most one for each step.
 double outputs_in(double length, double every, double steps) {
   const double between = every > 0 ? std::max(0.0, std::ceil(length / every * (1 - 1e-12)) - 1) : 0;
   return 2 + std::min(between, steps);
@@ -188,7 +188,7 @@ double outputs_by_steps(std::int64_t every, double steps) {
   return every > 0 ? 1 + std::floor(steps / static_cast<double>(every)) : 0;
 }
 
-/// Those of output.redshifts between the start of a run of this length and its end.
+/// Snapshots at output.redshifts, between the start of a run of this length and its end.
 double listed_snapshots(const RunConfig& config, double length) {
   const double end = config.run.end_time;
   return static_cast<double>(

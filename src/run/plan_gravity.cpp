@@ -73,17 +73,16 @@ struct Sample {
 /// About n of the particles that a configuration names, with all of their mass. Models are made smaller, in `config`
 /// too; of a file every stride-th particle is taken.
 Sample thinned(RunConfig& config, std::int64_t n, int threads) {
-  if (thin_models(config, n)) {
-    StartingPoint begin = open_particles(config, threads);
-    Sample sample{{}, begin.time};
-    begin.particles->read(0, begin.particles->count(), sample.particles);
-    return sample;
-  }
+  const bool thin = thin_models(config, n);
   StartingPoint begin = open_particles(config, threads);
   ParticleSource& all = *begin.particles;
-  const std::int64_t stride = std::max<std::int64_t>(1, (all.count() + n - 1) / n), piece = std::int64_t{1} << 16;
-  constexpr std::int64_t dense = 1024;  // beyond, single reads are cheaper than all of it
   Sample sample{{}, begin.time};
+  if (thin) {
+    all.read(0, all.count(), sample.particles);
+    return sample;
+  }
+  const std::int64_t stride = std::max<std::int64_t>(1, (all.count() + n - 1) / n), piece = std::int64_t{1} << 16;
+  constexpr std::int64_t dense = 1024;  // beyond this stride single reads are cheaper than reading pieces
   Particles part, one;
   for (std::int64_t at = 0; at < all.count(); at += stride) {
     if (stride > dense || at / piece != (at - stride) / piece || at == 0) {
@@ -129,31 +128,34 @@ double host_bytes_of(const RunConfig& config, const Device& device, std::int64_t
   return waiting + (graded || whole ? all : std::min(all, piece * each));
 }
 
-/// The first look, which says how large the trial may be.
+/// Particles of the first trial; its cost says how large the next one may be.
 constexpr std::int64_t probe_particles = 2048;
-/// A trial has its particles made and their first forces within the first of these; a larger one that could take more
-/// than the second is not tried.
+/// A trial makes its particles and their first forces within longest_start_seconds. A larger trial is not made if its
+/// start could take more than most_start_seconds.
 constexpr double longest_start_seconds = 1.5, most_start_seconds = 4;
 constexpr std::int64_t fewest_pilot_particles = 128, most_pilot_particles = 4096;
-/// Meshes up to so many cells a side are tried as they are.
+/// Meshes with at most this number of cells a side are tried unchanged.
 constexpr int most_side_cpu = 192, most_side_gpu = 512;
 constexpr std::int64_t most_mesh_particles_cpu = 1 << 21, most_mesh_particles_gpu = 1 << 24;
 constexpr int fewest_side = 16;
 
-/// In the periodic box that comes with the particles, where the configuration leaves it open.
+/// The configuration with the periodic box that comes with the particles, if it states none itself.
 RunConfig with_stated_box(RunConfig config, double side) {
   if (side > 0 && !box_of(config.gravity).given())
     if (const Box box = find_solver_box(config, Particles(), side); box.periodic()) set_box(config.gravity, box);
   return config;
 }
 
-/// How steps of a trial and of the run compare.
+/// Particles and cells of the run over those of the trial.
 struct Scale {
-  double particles = 1;  // of the run to those of the trial
+  double particles = 1;
   double cells = 1;
 };
 
-/// One plan of a run under gravity with a trial.
+/// Plans a run under gravity with a trial, in four steps: (1) the number of particles that time and memory allow,
+/// (2) steps of a trial with these, and one output of each kind, (3) if the number of steps changes while particles
+/// cluster and the trial did not reach the end: steps of a thinned sample (the pilot) to the end, (4) the run's steps
+/// and seconds, scaled from both.
 class GravityTrial {
  public:
   GravityTrial(RunPlan& plan, const RunConfig& config, const Device& device, const Count& count,
@@ -202,7 +204,7 @@ class GravityTrial {
   const Clock::time_point begin_ = Clock::now();
 
   RunConfig trial_config_;
-  std::int64_t n_ = 0;  // of the trial
+  std::int64_t n_ = 0;  // particles of the trial
   Scale scale_;
   Cost bring_up_, start_;
   TrialSteps steps_;
@@ -225,8 +227,8 @@ std::unique_ptr<System> GravityTrial::make_trial(std::int64_t n, Cost& start) {
   return system;
 }
 
-/// A mesh that is too large for a trial, or has too many particles, is made smaller, with as many particles per cell.
-/// Returns how many there are.
+/// Makes a mesh smaller that is too large for a trial or has too many particles, with as many particles per cell.
+/// Returns the number of particles.
 std::int64_t GravityTrial::shrink_mesh() {
   const std::int64_t most = device_.is_cuda() ? most_mesh_particles_gpu : most_mesh_particles_cpu;
   std::int64_t n = std::min(count_.n, most);
@@ -245,8 +247,8 @@ std::int64_t GravityTrial::shrink_mesh() {
   return std::max<std::int64_t>(n, 1);
 }
 
-/// The first forces of all also bring the device up, which says nothing about more particles. Returns what those take
-/// that come after them.
+/// The first forces also start the device, which does not grow with the particles: they are computed twice, and the
+/// difference is `bring_up_`. Returns the cost of the second time.
 Cost GravityTrial::bring_up(std::int64_t n) {
   Cost first, start;
   make_trial(n, first);
@@ -255,7 +257,7 @@ Cost GravityTrial::bring_up(std::int64_t n) {
   return start;
 }
 
-/// As many particles as memory and time allow.
+/// The largest number of particles that memory and time allow.
 std::int64_t GravityTrial::choose_size() {
   std::int64_t n = count_.n;
   if (solver_.cost == StepCost::cells) {
@@ -265,9 +267,9 @@ std::int64_t GravityTrial::choose_size() {
     std::int64_t probe = probe_particles;
     Cost start = bring_up(probe);
     constexpr std::int64_t more = 8;
-    const double longest = pairs() ? more * more : more;  // that eight times as many can take, over what these took
-    // At first that is what is expected, but of a GPU, where few particles take the time of many; then twice what was
-    // seen.
+    const double longest = pairs() ? more * more : more;  // the most that the next start can take, over this one
+    // What the next start is expected to take, over this one: at first twice the most (on a GPU the same, for few
+    // particles take the time of many), then twice the growth from the start before.
     double expected = device_.is_cuda() ? 1 : 2 * longest;
     while (more * probe < n && fits(more * probe) && expected * start.wall < longest_start_seconds &&
            longest * start.wall < most_start_seconds) {
@@ -283,7 +285,7 @@ std::int64_t GravityTrial::choose_size() {
   return n;
 }
 
-/// A thinned sample, small enough to come to the end in its time.
+/// Steps of a thinned sample, small enough to come to the end of the run in its time.
 void GravityTrial::try_pilot(double whole_seconds) {
   constexpr double margin = 4;  // for what the clustering adds
   const double room = std::min(longest_pilot_seconds, left() - 0.5);
@@ -302,7 +304,7 @@ void GravityTrial::try_pilot(double whole_seconds) {
 
 void GravityTrial::foretell() {
   const auto n = static_cast<double>(n_), all = static_cast<double>(count_.n);
-  const WorkGrowth growth{integrator_.growth.particle_steps, integrator_.growth.steps};
+  const StepGrowth& growth = integrator_.growth;
   WorkPoint work = steps_.complete ? WorkPoint{length_, static_cast<double>(steps_.counts.steps),
                                                static_cast<double>(steps_.counts.particle_steps) / n}
                    : pilot_
@@ -316,12 +318,13 @@ void GravityTrial::foretell() {
   plan_.particle_steps = work.particle_steps * all;
 }
 
-/// The parts of the run from those of the trial.
+/// The costs of the run, from those of the trial.
 PartCosts GravityTrial::scaled_costs() const {
   const double more = scale_.particles, squared = more * more;
   const bool cells = solver_.cost == StepCost::cells;
   const StepFit::Parts fit = steps_.fit.parts();
-  // Of a sum over pairs a particle's step grows with the others; of a tree all are looked at in every step.
+  // With a sum over pairs a particle's step takes longer with more particles. With a tree every step looks at all
+  // particles.
   double seconds = pairs() ? plan_.steps * fit.per_step + plan_.particle_steps * more * fit.per_particle_step
                            : plan_.steps * fit.per_step * more + plan_.particle_steps * fit.per_particle_step;
   if (cells) seconds *= std::max(1.0, scale_.cells / more);
@@ -381,7 +384,7 @@ void GravityTrial::say_what_was_done() {
 
 void GravityTrial::take_remarks(const std::vector<Remark>& remarks) {
   for (const Remark& remark : remarks) {
-    if (scale_.cells > 1 && remark.text.starts_with("gravity.mesh.cells")) continue;  // not those of the run
+    if (scale_.cells > 1 && remark.text.starts_with("gravity.mesh.cells")) continue;  // of the smaller mesh
     if (remark.level == LogLevel::warning)
       plan_.warnings.push_back(remark.text);
     else
@@ -414,10 +417,10 @@ void GravityTrial::make() {
   say_what_was_done();
   if (n_ == count_.n && scale_.cells == 1 && program_and_run > 0) {
     plan_.host_bytes = device_.is_cuda() ? program_and_run : std::max(0.0, program_and_run - plan_.device_bytes);
-    plan_.host_bytes += outputs_.waiting_bytes;  // waits for its turn while a snapshot is written
+    plan_.host_bytes += outputs_.waiting_bytes;
     plan_.tried.push_back("its memory, measured");
   } else {
-    // What the trial took beside its arrays the run takes too: the program, its libraries and threads.
+    // Beside its arrays the run takes what the trial took: the program, its libraries and threads.
     const double beside = program_and_run - host_bytes_of(config_, device_, n_) -
                           (device_.is_cuda() ? 0 : device_bytes_of(trial_config_, device_, n_));
     plan_.host_bytes = std::max(plan_.host_bytes, host_bytes_of(config_, device_, count_.n) + beside);

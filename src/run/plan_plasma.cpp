@@ -15,9 +15,9 @@ namespace pergola {
 
 namespace {
 
-/// Particles that are made and started within some seconds.
+/// The largest number of particles that are made and started within some seconds.
 constexpr double most_particles_cpu = 4194304, most_particles_gpu = 67108864;
-/// Enough to keep the device busy, where a trial has to be smaller than the run.
+/// Particles of a trial that has to be smaller than the run: enough to keep the device busy.
 constexpr double small_particles_cpu = 262144, small_particles_gpu = 4194304;
 constexpr int fewest_trial_cells = 8;
 /// Typical particle steps per second of a core and of a GPU, and a range for a guess.
