@@ -30,27 +30,24 @@ std::string without_comment(std::string value) {
   return value;
 }
 
-/// As CUDA looks for it.
+/// The directory where CUDA looks for MPS.
 std::filesystem::path mps_directory() {
   const char* const said = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
   return said && *said ? said : "/tmp/nvidia-mps";
 }
 
-/// Seconds of work in a stage since `before`; 0 where there is no such stage.
-double work_in(const std::string& name, const Profile& before, const Profile& now) {
-  double seconds = 0;
-  for (const auto& stage : now.stages())
-    if (stage.name == name) seconds += stage.seconds - stage.waiting;
-  for (const auto& stage : before.stages())
-    if (stage.name == name) seconds -= stage.seconds - stage.waiting;
-  return std::max(seconds, 0.0);
+/// Seconds of work in a stage; 0 if there is no such stage.
+double work_in(const std::string& name, const Profile& profile) {
+  for (const auto& stage : profile.stages())
+    if (stage.name == name) return stage.seconds - stage.waiting;
+  return 0;
 }
 
 struct MeanAndMost {
   double mean = 0, most = 0;
 };
 
-/// Of number k of each rank's `size` numbers.
+/// The mean and the most over the ranks, of number k of each rank's `size` numbers.
 MeanAndMost over_ranks(const std::vector<double>& all, std::size_t size, std::size_t k) {
   MeanAndMost found;
   for (std::size_t at = k; at < all.size(); at += size) {
@@ -61,9 +58,9 @@ MeanAndMost over_ranks(const std::vector<double>& all, std::size_t size, std::si
   return found;
 }
 
-constexpr std::size_t longest_stage = 64;  // of its name
+constexpr std::size_t longest_stage_name = 64;
 
-/// A line such as "VmHWM:  1234 kB" of what Linux says about this process.
+/// The bytes of a line such as "VmHWM:  1234 kB" of /proc/self/status; 0 without such a line.
 double status_bytes(const char* name) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
@@ -132,7 +129,8 @@ RankTimes find_rank_times(CountedCommunicator& ranks, const Profile& before, con
     times.stages.push_back({names.substr(begin, end - begin)});
 
   std::vector<double> own{seconds - traffic.seconds, traffic.seconds};
-  for (const auto& stage : times.stages) own.push_back(work_in(stage.name, before, now));
+  for (const auto& stage : times.stages)
+    own.push_back(std::max(work_in(stage.name, now) - work_in(stage.name, before), 0.0));
   const auto size = static_cast<std::size_t>(ranks.size());
   std::vector<double> all(own.size() * size);
   std::copy(own.begin(), own.end(), all.begin() + ranks.rank() * std::ssize(own));
@@ -168,11 +166,11 @@ MostMemory find_most_memory(Communicator& ranks) {
                           static_cast<std::int64_t>(gpu_most_held_bytes())};
   const std::int64_t own = most[1];
   ranks.all_reduce(most, 2, Reduction::maximum);
-  std::int64_t who = own == most[1] ? ranks.rank() : ranks.size();
-  ranks.all_reduce(&who, 1, Reduction::minimum);
+  std::int64_t largest = own == most[1] ? ranks.rank() : ranks.size();
+  ranks.all_reduce(&largest, 1, Reduction::minimum);
   std::string stage = gpu_most_held_in();
-  stage.resize(longest_stage);
-  ranks.broadcast(stage.data(), stage.size(), static_cast<int>(who));
+  stage.resize(longest_stage_name);
+  ranks.broadcast(stage.data(), stage.size(), static_cast<int>(largest));
   return {most[0], most[1], stage.c_str()};
 }
 

@@ -17,13 +17,13 @@
 
 namespace pergola {
 
-/// How far a run has come.
+/// The progress of a run.
 struct RunProgress {
   double start_time = 0, time = 0, end_time = 0;
-  double fraction = 0;                 // of the way: of the time, in an expanding universe of ln a
+  double fraction = 0;                 // of the time; in an expanding universe of ln a
   std::optional<double> energy_error;  // of the latest line of energy.csv after the first
   double force_error = 0;              // median, of the latest line of audit.csv; 0: none
-  double wall_seconds = 0;             // of the whole run, with the parts before it was resumed
+  double wall_seconds = 0;             // of the whole run, with the sessions before this one
   double seconds_left = 0;             // at the pace of the last half of what this session covered
   double interactions_per_second = 0;  // 0 with a solver that does not sum over pairs
   double particle_steps_per_second = 0;
@@ -32,20 +32,19 @@ struct RunProgress {
 
 struct RunOptions {
   std::filesystem::path directory;
-  bool resume = false;  // go on from the newest checkpoint; where none was ever written start afresh, and move what is
-                        // there into a folder earlier_001
+  bool resume = false;  // go on from the newest checkpoint; if none was ever written, move the outputs there are into
+                        // a folder earlier_001 and start afresh
   bool overwrite = false;  // replace the run that the directory holds
   Log log;
-  std::function<void(const std::string&)> notice;  // what must be seen, also where remarks are hidden
+  std::function<void(const std::string&)> notice;  // sentences that --quiet does not hide
   std::function<bool()> interrupted;               // asked after every step or output: end with a checkpoint?
   std::function<bool()> checkpoint_asked;          // asked likewise: write a checkpoint and go on?
-  double wall_limit_seconds = 0;                   // end with a checkpoint before so long after `wall_begin`; 0: never
+  double wall_limit_seconds = 0;                   // after `wall_begin`: end with a checkpoint before that; 0: never
   Clock::time_point wall_begin = Clock::now();
   std::function<void(const RunProgress&)> progress;  // called a few times a second, on rank 0
-  RunWatcher* watcher = nullptr;                     // on rank 0: who is shown the run as it goes on, and may hold it
-  /// Called before the particles and their first forces are made or read, which cannot be interrupted, with what takes
-  /// back all that the run has done so far (for a caller that ends the process meanwhile); and with null when they
-  /// stand.
+  RunWatcher* watcher = nullptr;                     // on rank 0
+  /// Particles and their first forces are made or read without interruption. Called before that, with a function that
+  /// undoes all that the run has done so far (for a caller that ends the process meanwhile), and with null after it.
   std::function<void(const std::function<void()>& undo)> making;
 };
 
@@ -58,7 +57,7 @@ struct PERGOLA_API RunSummary {
   StepCounts counts;
   double wall_seconds = 0;
   int snapshots = 0;
-  std::optional<RankTimes> ranks;  // of several, of this session
+  std::optional<RankTimes> ranks;  // with several ranks, of this session
   std::string json;                // the contents of run.json
 
   bool all_passed() const;
