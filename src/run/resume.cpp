@@ -29,13 +29,13 @@ std::string value_text(const ModelValue& value) {
                                             now.source, key, is, was));
 }
 
-/// The precision is compared by what it means: "auto" is one of the others.
+/// run.precision is compared by its meaning, because "auto" means one of the others.
 bool may_change(const std::string& key) {
   return key == "run.end_time" || key == "run.device" || key == "run.threads" || key == "run.precision" ||
          key.starts_with("output.");
 }
 
-/// Which particles: by model with all its options. A file may have moved; the checkpoint holds its particles.
+/// Compares the model with all its options. A file may have moved: the checkpoint holds its particles.
 void check_part(const RunConfig& now, const std::string& table, const RunConfig::ParticlesPart& a,
                 const RunConfig::ParticlesPart& b) {
   const auto kind = [](const auto& p) { return p.file.empty() ? "model " + p.model : std::string("a file"); };

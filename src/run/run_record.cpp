@@ -89,8 +89,8 @@ std::string text_of(const ordered_json& value) {
 
 ordered_json or_null(const std::string& hash) { return hash.empty() ? ordered_json() : ordered_json(hash); }
 
-/// Of the file that this code was loaded from: the program, or the library that another program has loaded. Empty: not
-/// known.
+/// The hash of the file that this code was loaded from: the program, or the library that another program has loaded.
+/// Empty: not known.
 const std::string& program_hash() {
   static const std::string hash = [] {
     Dl_info info{};
@@ -100,7 +100,7 @@ const std::string& program_hash() {
     try {
       return hash_of_file(*name != 0 ? name : "/proc/self/exe");
     } catch (const Error&) {
-      return std::string();  // a file may be executed by those who may not read it
+      return std::string();  // a user may be allowed to execute the file and not to read it
     }
   }();
   return hash;
@@ -109,7 +109,7 @@ const std::string& program_hash() {
 constexpr std::int64_t longest_record = std::int64_t{1} << 24;
 constexpr const char* final_state = "/hashes/final_state";
 
-/// A string or a number; empty where there is none.
+/// A string or a number as text; empty if there is none.
 std::string text_at(const ordered_json& record, const char* path) {
   const ordered_json::json_pointer pointer(path);
   if (!record.contains(pointer)) return "";
