@@ -91,7 +91,7 @@ class Output {
   /// The run also stops for it after every multiple of this number of steps; 0: it does not.
   virtual std::int64_t every_steps() const { return 0; }
   /// It is asked when the run pauses to be saved instead, after all that was due: at a signal, now and then by the
-  /// clock, and before the last steps (run/watcher.hpp).
+  /// clock, and before the last steps (run/pause_watch.hpp).
   virtual bool at_pauses() const { return false; }
   virtual bool due(const Moment& now) = 0;
   virtual void write(const Moment& now) = 0;

@@ -15,6 +15,13 @@
 #include "sim/report_card.hpp"
 #include "time/integrator.hpp"
 
+// A run of a configuration: steps, and outputs between them, to its end.
+//
+// Order: (1) ranks agree on the configuration, (2) rank 0 locks the directory and looks for a checkpoint, (3) all ranks
+// make the system, or read it from the checkpoint, and the outputs, (4) steps up to the next output time, signal or
+// wish of a watcher, again and again, (5) the last checkpoint, the last steps, the report card and run.json.
+// Always: outputs and pauses never alter the trajectory; all ranks take the same decisions; a resumed run has the bits
+// of an uninterrupted one; a fresh run that fails before its first outputs leaves nothing behind.
 namespace pergola {
 
 /// The progress of a run.
@@ -63,11 +70,11 @@ struct PERGOLA_API RunSummary {
   bool all_passed() const;
 };
 
-/// Runs a configuration from its start, or from the newest checkpoint, to its end, and leaves run.json, energy.csv,
-/// audit.csv (where asked for), profile.csv, snap_NNN.hdf5 and checkpoint/ in the directory. Outputs never alter the
-/// trajectory. A resumed run is bit-identical to an uninterrupted one; on a finished run nothing is changed, unless
-/// run.end_time has grown: then it goes on as if it had been that long from the start. A resumed run may change
-/// run.end_time, run.device, run.threads and [output] only. A particle that fails is written to failure.json.
+/// Runs a configuration from its start, or from the newest checkpoint, to its end. Leaves run.json, energy.csv,
+/// audit.csv (if asked for), profile.csv, snap_NNN.hdf5 and checkpoint/ in the directory; a particle that fails is
+/// written to failure.json. A resumed run may change run.end_time, run.device, run.threads and [output] only. On a
+/// finished run nothing is changed, unless run.end_time has grown: then it goes on as if it had been that long from the
+/// start.
 PERGOLA_API RunSummary run_system(const RunConfig& config, const RunOptions& options,
                                   std::shared_ptr<Communicator> communicator = serial_communicator());
 
