@@ -29,9 +29,6 @@ double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_P
 
 constexpr int fewest_looks = 4;
 
-/// Bytes of a particle in a file, and bytes of files written in a second.
-constexpr double typical_bytes = 73, typical_rate = 2e8;
-
 /// A folder for temporary files, removed at the end.
 class TrialFolder {
  public:
@@ -156,11 +153,11 @@ TrialOutputs try_outputs(System& system, const RunConfig& config, double seconds
   if (config.output.spectrum_every > 0) outputs.spectrum = measured([&] { system.record(); });
   // A snapshot holds potentials, which take as long as an energy line.
   if (2 * outputs.energy.wall > seconds) {
-    const double written = typical_bytes * static_cast<double>(system.size()) / typical_rate;
+    const double written = file_bytes_each * static_cast<double>(system.size()) / file_rate;
     outputs.checkpoint = {written, written};
     outputs.snapshot = outputs.energy;
     outputs.snapshot += outputs.checkpoint;
-    outputs.waiting_bytes = 2 * typical_bytes * static_cast<double>(system.size());
+    outputs.waiting_bytes = 2 * file_bytes_each * static_cast<double>(system.size());
     outputs.not_written = "the start took too long for one within the time of a trial";
     return outputs;
   }

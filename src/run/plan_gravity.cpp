@@ -433,19 +433,17 @@ void GravityTrial::make() {
 
 /// Particle and block steps of Hermite per time unit of a Plummer model with 1024 particles, η = 0.02.
 constexpr double plummer_particle_steps = 165, plummer_block_steps = 2900, plummer_eta = 0.02, plummer_n = 1024;
-/// Typical rates per second of one core and of a GPU: pairs, particles of a tree or a mesh, bytes of a file.
+/// Typical rates per second of one core and of a GPU: pairs, particles of a tree or a mesh.
 constexpr double pairs_core = 1e9, pairs_gpu = 5e11, targets_core = 5e5, targets_gpu = 2e8, mesh_core = 5e6,
-                 mesh_gpu = 1e9, file_rate = 2e8;
-constexpr double bytes_each = 73;       // of a particle in a file
+                 mesh_gpu = 1e9;
 constexpr double radii_seconds = 2e-6;  // a particle's share of a line of radii
 constexpr double guess_factor = 10;
 
-/// A run without a trial: the steps of its integrator if they are fixed, else those of a Plummer model in N-body units,
-/// at typical rates.
-void guess_gravity(RunPlan& plan, const RunConfig& config, const Device& device, double length) {
-  const auto n = static_cast<double>(plan.n), cores = static_cast<double>(device.threads());
+/// The steps of the integrator if they are fixed, else those of a Plummer model in N-body units. Returns those of a
+/// particle.
+double guess_steps(RunPlan& plan, const RunConfig& config, double length) {
   const IntegratorEntry& integrator = integrator_entry(config.time.integrator);
-  const StepCost cost = solver_entry(config.gravity.solver).cost;
+  const auto n = static_cast<double>(plan.n);
   double per_particle = 0;
   if (const double step = integrator.step_of(config.time); step > 0) {
     plan.steps_basis = "exact: a fixed step";
@@ -460,6 +458,14 @@ void guess_gravity(RunPlan& plan, const RunConfig& config, const Device& device,
     plan.assumed.push_back("steps as those of a Plummer model in N-body units");
   }
   plan.particle_steps = per_particle * n;
+  return per_particle;
+}
+
+/// A run without a trial, at typical rates.
+void guess_gravity(RunPlan& plan, const RunConfig& config, const Device& device, double length) {
+  const auto n = static_cast<double>(plan.n), cores = static_cast<double>(device.threads());
+  const double per_particle = guess_steps(plan, config, length);
+  const StepCost cost = solver_entry(config.gravity.solver).cost;
   const bool gpu = device.is_cuda(), pairs = cost == StepCost::pairs;
   const double rate = pairs                       ? (gpu ? pairs_gpu : pairs_core * cores)
                       : cost == StepCost::targets ? (gpu ? targets_gpu : targets_core * cores)
@@ -474,7 +480,7 @@ void guess_gravity(RunPlan& plan, const RunConfig& config, const Device& device,
     const double line = radii_seconds * std::min(n, static_cast<double>(most_particles_for_radii));
     costs.radii = {line, line};
   }
-  const Cost file{bytes_each * n / file_rate, bytes_each * n / file_rate};
+  const Cost file{file_bytes_each * n / file_rate, file_bytes_each * n / file_rate};
   costs.checkpoint = file;
   if (const auto most = static_cast<double>(config.output.particles_most); most > 0 && most < n) {
     costs.snapshot = (most / n) * file;

@@ -36,6 +36,8 @@ class CostClock {
 /// The longest trial in seconds, and the longest of its parts.
 constexpr double longest_trial_seconds = 10, longest_steps_seconds = 4.5, longest_pilot_seconds = 3;
 constexpr double longest_fixed_steps_seconds = 4;
+/// Typical bytes of a particle in a file, and bytes of files written in a second.
+constexpr double file_bytes_each = 73, file_rate = 2e8;
 /// The share of the free memory that a trial may take.
 constexpr double trial_memory = 0.1;
 
