@@ -68,7 +68,7 @@ if [ $sanitizers = yes ] && [ $status -eq 0 ] && ! late 75 "address and undefine
   many+='|EnergiesOfOneRankOfManyParticles|SpreadTreePm\.(AnyPrecision|HasThe)|IsMeasuredWhereItLies|Devices.SpreadTreePm\.Softening'
   many+='|SpreadTree\.HasTheForces|SpreadMeshForces\.HaveTheBitsOfOneRankWith|DisplacedLattice\.OfRanks|ThatGoThroughAllSlabs'
   # And those that write and read at length what shorter ones do.
-  many+='|AReportCardThatIs|RunThroughARunAndItsResume|Snapshot(Pieces|SourceFormats)\..*csv|ShownRun\.(GoesOn|HasTheEnergies)|RankTraffic\.Rule'
+  many+='|AReportCardThatIs|RunThroughARunAndItsResume|Snapshot(Pieces|SourceFormats)\..*csv|ShownRun\.(GoesOn|HasTheEnergies)'
   sanitize asan "address and undefined-behaviour sanitizers" "$many" ASAN_OPTIONS=detect_leaks=0 || status=$?
   stage "damaged inputs for every reader: address and undefined-behaviour sanitizers"
   scripts/build.sh asan pergola_fuzz && (export ASAN_OPTIONS=detect_leaks=0 && run_tests build/asan -L fuzz) || status=$?
